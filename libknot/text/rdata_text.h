@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * RDATA from and to presentation form, by the field rows of rr/rrtype.def. Accepts both spellings (typed and \#,
+ * RFC 3597 5); prints the typed one as Knot does, the generic one for types without a row.
+ */
+#pragma once
+
+#include "libknot/rr/rdata.h"
+
+/**
+ * Scan the presentation form of one RDATA (a line's rest, without a newline; parentheses and quotes allowed).
+ * origin: for relative names. ret[0..*ret_len) is scratch on failure.
+ * KNOT_EPARSEFAIL: `ret_reason` (NULL allowed) is set to a static text.  KNOT_ESPACE: ret is too short.
+ */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_scan(uint16_t type, knot_str_t text, knot_name_t origin,
+                                                     knot_mut_bytes_t ret, uint16_t *ret_len,
+                                                     const char **ret_reason);
+
+/**
+ * Print one checked RDATA, NUL-terminated. Returns the length without NUL, or 0 when `max` bytes do not suffice
+ * (KNOT_RDATA_TEXT_MAX always does; no RDATA but the empty one of an unknown type is printed empty, and that is "\# 0").
+ */
+enum { KNOT_RDATA_TEXT_MAX = 4 * 65535 + 1024 };
+KNOT_EXPORT size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * One published, immutable version of a zone: three trees over one arena, and what is known of the zone as a whole.
+ *
+ * Trees (tree.h), by owner in canonical order: `auth` (authoritative names, cuts and empty non-terminals), `nsec3`
+ * (owners of NSEC3 records), `glue` (names below cuts; not answered from, but zone data). Keeping glue apart makes the
+ * deepest node found on a walk of `auth` the answer to "where is the cut", and bounds the walk to a preceding NSEC.
+ *
+ * Links. A node that others refer to (NSEC3 of a name, address targets of NS, MX, SRV …) has a stable number; the
+ * version's link table maps it to the node's reference. So a node can be replaced without touching those that refer to it.
+ * Readers: any thread within an RCU read section, or holding the zone's load job.
+ */
+#pragma once
+
+#include "src/zone/arena.h"
+#include "src/zone/node.h"
+#include "src/zone/tree.h"
+
+typedef struct {
+	uint8_t algorithm;       /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
+	uint8_t salt_len;
+	uint16_t iterations;
+	uint8_t salt[255];
+} zone_nsec3_params_t;
+
+typedef struct zone_contents {
+	zone_arena_view_t arena;         /* chunks of this version */
+	zone_tree_t auth, nsec3, glue;
+	zone_ref_t link_root;            /* link table, see zone_link_get() */
+	uint32_t link_count;
+	const zone_node_t *apex;
+	uint32_t serial;
+	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
+	bool is_signed;                  /* the apex has RRSIGs */
+	bool has_nsec;                   /* denial by NSEC (the apex has one) */
+	zone_nsec3_params_t nsec3_params;
+	uint64_t wire_size;              /* bytes of all records uncompressed; `zone.size` in zone-stats */
+	uint64_t record_count;           /* with signatures */
+	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
+} zone_contents_t;
+
+/** The node that a link names. Two dependent loads. */
+const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link);
+
+/** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. */
+typedef struct {
+	zone_tree_iter_t auth, glue, nsec3;
+	const zone_node_t *next_auth, *next_glue;
+} zone_node_iter_t;
+zone_node_iter_t zone_nodes_begin(const zone_contents_t *zone);
+const zone_node_t *zone_nodes_next(const zone_contents_t *zone, zone_node_iter_t *iter);
+
+/** The node of exactly this name in any of the three trees, or NULL (for zone-read and edits, not for answering). */
+const zone_node_t *zone_find_node(const zone_contents_t *zone, knot_name_t owner);
