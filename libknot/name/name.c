@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "libknot/name/name.h"
+
+#include <assert.h>
+
+static const uint8_t root_wire[1] = { 0 };
+const knot_name_t knot_name_root = { .wire = root_wire, .len = 1, .label_count = 0 };
+
+static inline uint8_t lower(uint8_t c)
+{
+	return (uint8_t)(c - 'A') < 26 ? c | 0x20 : c;
+}
+
+/* Eight bytes to lower case at once. Length bytes are at most 63 and so never look like a letter. */
+static inline uint64_t lower8(uint64_t v)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	uint64_t low7 = v & (0x7F * ones);
+	uint64_t ge_a = low7 + (0x80 - 'A') * ones;        /* bit 7: the byte's low 7 bits are >= 'A' */
+	uint64_t gt_z = low7 + (0x80 - 'Z' - 1) * ones;    /* bit 7: they are > 'Z' */
+	uint64_t upper = (ge_a ^ gt_z) & ~v & (0x80 * ones);
+	return v | upper >> 2;
+}
+
+static inline uint64_t load8(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline void store8(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+knot_err_t knot_name_read(knot_bytes_t bytes, knot_name_t *ret_name)
+{
+	size_t max = bytes.len < KNOT_NAME_MAX ? bytes.len : KNOT_NAME_MAX;
+	size_t pos = 0;
+	unsigned labels = 0;
+	while (pos < max) {
+		uint8_t len = bytes.data[pos];
+		if (len == 0) {
+			*ret_name = (knot_name_t){ bytes.data, (uint8_t)(pos + 1), (uint8_t)labels };
+			return KNOT_OK;
+		}
+		if (len > KNOT_LABEL_MAX) {
+			return KNOT_EMALF;
+		}
+		pos += 1u + len;
+		labels++;
+	}
+	return KNOT_EMALF;
+}
+
+knot_name_t knot_name_of(const uint8_t *wire)
+{
+	size_t pos = 0;
+	unsigned labels = 0;
+	while (wire[pos] != 0) {
+		assert(wire[pos] <= KNOT_LABEL_MAX && pos < KNOT_NAME_MAX);
+		pos += 1u + wire[pos];
+		labels++;
+	}
+	assert(pos < KNOT_NAME_MAX);
+	return (knot_name_t){ wire, (uint8_t)(pos + 1), (uint8_t)labels };
+}
+
+knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX],
+                            knot_name_t *ret_name)
+{
+	size_t at = *pos;
+	size_t bound = at;         /* start of the current label sequence: pointers must point before it */
+	size_t end = 0;            /* behind the name in the message, once the first pointer is met */
+	size_t len = 0;
+	unsigned labels = 0;
+	while (at < msg.len) {
+		uint8_t c = msg.data[at];
+		if (c == 0) {
+			ret_wire[len++] = 0;
+			*pos = end != 0 ? end : at + 1;
+			*ret_name = (knot_name_t){ ret_wire, (uint8_t)len, (uint8_t)labels };
+			return KNOT_OK;
+		}
+		if (c <= KNOT_LABEL_MAX) {
+			if (at + 1 + c > msg.len || len + 1u + c >= KNOT_NAME_MAX) {
+				return KNOT_EMALF;
+			}
+			memcpy(ret_wire + len, msg.data + at, 1u + c);
+			len += 1u + c;
+			at += 1u + c;
+			labels++;
+			continue;
+		}
+		if (c < 0xC0 || at + 2 > msg.len) {
+			return KNOT_EMALF;
+		}
+		if (end == 0) {
+			end = at + 2;
+		}
+		at = load_be16(msg.data + at) & 0x3FFF;
+		if (at >= bound) {
+			return KNOT_EMALF;
+		}
+		bound = at;
+	}
+	return KNOT_EMALF;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* One character or escape of presentation form; returns the characters used, 0: bad escape. */
+static size_t scan_char(knot_str_t text, size_t at, uint8_t *ret_byte)
+{
+	const char *p = text.data + at;
+	size_t left = text.len - at;
+	if (*p != '\\') {
+		*ret_byte = (uint8_t)*p;
+		return 1;
+	}
+	if (left < 2) {
+		return 0;
+	}
+	if (!is_digit(p[1])) {
+		*ret_byte = (uint8_t)p[1];
+		return 2;
+	}
+	if (left < 4 || !is_digit(p[2]) || !is_digit(p[3])) {
+		return 0;
+	}
+	int value = (p[1] - '0') * 100 + (p[2] - '0') * 10 + (p[3] - '0');
+	if (value > 255) {
+		return 0;
+	}
+	*ret_byte = (uint8_t)value;
+	return 4;
+}
+
+static knot_err_t append_origin(knot_name_t origin, uint8_t *wire, size_t len, unsigned labels,
+                                knot_name_t *ret_name)
+{
+	if (origin.wire == NULL) {
+		return KNOT_ENOORIGIN;
+	}
+	if (len + origin.len > KNOT_NAME_MAX) {
+		return KNOT_ENAMELEN;
+	}
+	memmove(wire + len, origin.wire, origin.len);
+	*ret_name = (knot_name_t){ wire, (uint8_t)(len + origin.len), (uint8_t)(labels + origin.label_count) };
+	return KNOT_OK;
+}
+
+knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin, uint8_t ret_wire[static KNOT_NAME_MAX],
+                          knot_name_t *ret_name)
+{
+	if (text.len == 0) {
+		return KNOT_EEMPTYLABEL;
+	}
+	if (text.len == 1 && text.data[0] == '@') {
+		return append_origin(origin, ret_wire, 0, 0, ret_name);
+	}
+	if (text.len == 1 && text.data[0] == '.') {
+		ret_wire[0] = 0;
+		*ret_name = (knot_name_t){ ret_wire, 1, 0 };
+		return KNOT_OK;
+	}
+
+	size_t label = 0;      /* position of the current label's length byte */
+	size_t len = 1;        /* bytes written, that length byte included */
+	unsigned labels = 0;
+	for (size_t at = 0; at < text.len;) {
+		if (text.data[at] == '.') {
+			size_t label_len = len - label - 1;
+			if (label_len == 0) {
+				return KNOT_EEMPTYLABEL;
+			}
+			ret_wire[label] = (uint8_t)label_len;
+			labels++;
+			label = len;
+			if (len >= KNOT_NAME_MAX) {
+				return KNOT_ENAMELEN;
+			}
+			len++;
+			at++;
+			continue;
+		}
+		uint8_t byte;
+		size_t used = scan_char(text, at, &byte);
+		if (used == 0) {
+			return KNOT_EBADESC;
+		}
+		if (len - label - 1 == KNOT_LABEL_MAX) {
+			return KNOT_ELABELLEN;
+		}
+		if (len >= KNOT_NAME_MAX - 1) {
+			return KNOT_ENAMELEN;
+		}
+		ret_wire[len++] = byte;
+		at += used;
+	}
+	size_t label_len = len - label - 1;
+	if (label_len == 0) {
+		/* The text ended with a dot: the length byte is the root label. */
+		ret_wire[label] = 0;
+		*ret_name = (knot_name_t){ ret_wire, (uint8_t)len, (uint8_t)labels };
+		return KNOT_OK;
+	}
+	ret_wire[label] = (uint8_t)label_len;
+	return append_origin(origin, ret_wire, len, labels + 1, ret_name);
+}
+
+/* How a byte is printed: itself, behind a backslash, or as \DDD. */
+static bool prints_plain(uint8_t c)
+{
+	return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit((char)c) || c == '-' || c == '_' || c == '*' || c == '/';
+}
+
+static bool prints_escaped(uint8_t c)
+{
+	return c > ' ' && c < 0x7F && c != '#';   /* Knot prints '#' as \035 */
+}
+
+size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
+{
+	char *out = ret_text;
+	const uint8_t *label = name.wire;
+	if (*label == 0) {
+		*out++ = '.';
+	}
+	while (*label != 0) {
+		for (unsigned i = 1; i <= *label; i++) {
+			uint8_t c = label[i];
+			if (prints_plain(c)) {
+				*out++ = (char)c;
+			} else if (prints_escaped(c)) {
+				*out++ = '\\';
+				*out++ = (char)c;
+			} else {
+				*out++ = '\\';
+				*out++ = (char)('0' + c / 100);
+				*out++ = (char)('0' + c / 10 % 10);
+				*out++ = (char)('0' + c % 10);
+			}
+		}
+		*out++ = '.';
+		label += 1 + *label;
+	}
+	*out = '\0';
+	return (size_t)(out - ret_text);
+}
+
+static bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
+{
+	size_t i = 0;
+	for (; i + 8 <= len; i += 8) {
+		if (lower8(load8(a + i)) != lower8(load8(b + i))) {
+			return false;
+		}
+	}
+	for (; i < len; i++) {
+		if (lower(a[i]) != lower(b[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool knot_name_eq(knot_name_t a, knot_name_t b)
+{
+	return a.len == b.len && a.label_count == b.label_count && eq_folded(a.wire, b.wire, a.len);
+}
+
+/* Offsets of the labels, first label first. */
+static void label_offsets(knot_name_t name, uint8_t ret_offs[static KNOT_LABEL_COUNT_MAX])
+{
+	unsigned at = 0;
+	for (unsigned i = 0; i < name.label_count; i++) {
+		ret_offs[i] = (uint8_t)at;
+		at += 1u + name.wire[at];
+	}
+}
+
+static int cmp_label(const uint8_t *a, const uint8_t *b)
+{
+	unsigned min = *a < *b ? *a : *b;
+	for (unsigned i = 1; i <= min; i++) {
+		int diff = lower(a[i]) - lower(b[i]);
+		if (diff != 0) {
+			return diff;
+		}
+	}
+	return *a - *b;
+}
+
+int knot_name_cmp(knot_name_t a, knot_name_t b)
+{
+	uint8_t a_offs[KNOT_LABEL_COUNT_MAX], b_offs[KNOT_LABEL_COUNT_MAX];
+	label_offsets(a, a_offs);
+	label_offsets(b, b_offs);
+	unsigned i = a.label_count, j = b.label_count;
+	while (i > 0 && j > 0) {
+		int diff = cmp_label(a.wire + a_offs[--i], b.wire + b_offs[--j]);
+		if (diff != 0) {
+			return diff;
+		}
+	}
+	return (int)a.label_count - (int)b.label_count;
+}
+
+knot_name_t knot_name_strip(knot_name_t name, unsigned count)
+{
+	assert(count <= name.label_count);
+	unsigned at = 0;
+	for (unsigned i = 0; i < count; i++) {
+		at += 1u + name.wire[at];
+	}
+	return (knot_name_t){ name.wire + at, (uint8_t)(name.len - at), (uint8_t)(name.label_count - count) };
+}
+
+bool knot_name_in(knot_name_t name, knot_name_t apex)
+{
+	if (name.label_count < apex.label_count || name.len < apex.len) {
+		return false;
+	}
+	return knot_name_eq(knot_name_strip(name, name.label_count - apex.label_count), apex);
+}
+
+unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
+{
+	uint8_t a_offs[KNOT_LABEL_COUNT_MAX], b_offs[KNOT_LABEL_COUNT_MAX];
+	label_offsets(a, a_offs);
+	label_offsets(b, b_offs);
+	unsigned shared = 0;
+	unsigned max = a.label_count < b.label_count ? a.label_count : b.label_count;
+	while (shared < max && cmp_label(a.wire + a_offs[a.label_count - shared - 1],
+	                                 b.wire + b_offs[b.label_count - shared - 1]) == 0) {
+		shared++;
+	}
+	return shared;
+}
+
+void knot_name_lower(knot_name_t name, uint8_t *ret_wire)
+{
+	size_t i = 0;
+	for (; i + 8 <= name.len; i += 8) {
+		store8(ret_wire + i, lower8(load8(name.wire + i)));
+	}
+	for (; i < name.len; i++) {
+		ret_wire[i] = lower(name.wire[i]);
+	}
+}
+
+/*
+ * Key positions, in byte order after folding. An escape's range holds at most KEY_RANGE bytes, so that the second
+ * position, counted from 1, stays below KNOT_KEY_POSITIONS.
+ *
+ *     0 END | 1 esc 00-2C | 2 '-' | 3 esc 2E-2F | 4-13 '0'-'9' | 14 esc 3A-40, 5B-5E | 15 '_' | 16 esc 60
+ *     17-42 'a'-'z' | 43 esc 7B-A7 | 44 esc A8-D4 | 45 esc D5-FF
+ *
+ * One table entry: low byte the first position, high byte the second or 0. Made by the preprocessor, checked against
+ * the canonical order by name_test.c.
+ */
+enum { KEY_RANGE = 45 };
+#define KEY_ESC(pos, nth) ((pos) | ((nth) + 1) << 8)
+#define KEY_OF(c) ( \
+	(c) <= 0x2C ? KEY_ESC(1, (c)) : \
+	(c) == '-' ? 2 : \
+	(c) <= 0x2F ? KEY_ESC(3, (c) - 0x2E) : \
+	(c) <= '9' ? 4 + (c) - '0' : \
+	(c) <= 0x40 ? KEY_ESC(14, (c) - 0x3A) : \
+	(c) <= 'Z' ? 17 + (c) - 'A' : \
+	(c) <= 0x5E ? KEY_ESC(14, (c) - 0x5B + 7) : \
+	(c) == '_' ? 15 : \
+	(c) == 0x60 ? KEY_ESC(16, 0) : \
+	(c) <= 'z' ? 17 + (c) - 'a' : \
+	KEY_ESC(43 + ((c) - 0x7B) / KEY_RANGE, ((c) - 0x7B) % KEY_RANGE))
+#define KEY_4(c) KEY_OF(c), KEY_OF((c) + 1), KEY_OF((c) + 2), KEY_OF((c) + 3)
+#define KEY_16(c) KEY_4(c), KEY_4((c) + 4), KEY_4((c) + 8), KEY_4((c) + 12)
+#define KEY_64(c) KEY_16(c), KEY_16((c) + 16), KEY_16((c) + 32), KEY_16((c) + 48)
+static const uint16_t key_of_byte[256] = { KEY_64(0), KEY_64(64), KEY_64(128), KEY_64(192) };
+
+_Static_assert(43 + (0xFF - 0x7B) / KEY_RANGE < KNOT_KEY_POSITIONS && KEY_RANGE < (int)KNOT_KEY_POSITIONS,
+               "positions must fit");
+
+size_t knot_name_key(knot_name_t name, uint8_t ret_key[static KNOT_NAME_KEY_MAX])
+{
+	uint8_t offs[KNOT_LABEL_COUNT_MAX];
+	label_offsets(name, offs);
+	/* Two bytes are stored per byte of the name and the second is overwritten if it is unused: no branch. The longest
+	   key (250 bytes in four labels) has 504 positions, so the second byte stays within the buffer. */
+	uint8_t *out = ret_key;
+	for (unsigned i = name.label_count; i-- > 0;) {
+		const uint8_t *p = name.wire + offs[i];
+		const uint8_t *end = p + *p + 1;
+		while (++p < end) {
+			uint16_t k = key_of_byte[*p];
+			out[0] = (uint8_t)k;
+			out[1] = (uint8_t)(k >> 8);
+			out += 1 + (k > 0xFF);
+		}
+		*out++ = KNOT_KEY_END;
+	}
+	return (size_t)(out - ret_key);
+}
