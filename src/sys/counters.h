@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Counters that threads add to without a lock, an atomic read-modify-write or a shared cache line.
+ *
+ * A set has `count` counters; what they mean is a table of its owner. Each thread that took a slot has a row of its
+ * own, padded to cache lines; a reader sums the rows. Threads without a slot (control, background work, more threads
+ * than slots were reserved) share row 0 and add atomically, so a count is never lost, only dearer.
+ * A sum is exact once the adding threads are quiet; while they run it is a moment's value of each row.
+ *
+ * Slots: knotd reserves them once, before it makes any set or worker; a worker takes one when it starts and gives it
+ * back when it ends, and the next taker goes on adding to the same row. No limit is exceeded silently: see above.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SYS_SLOTS_MAX = 2048,      /* 256 UDP + 256 TCP workers, XDP queues of several interfaces, with room to spare */
+	SYS_SLOTS_DEFAULT = 16,    /* when nobody reserved */
+	SYS_CACHE_LINE = 64,       /* bytes */
+};
+
+typedef struct sys_counters {
+	unsigned count;            /* counters in the set */
+	unsigned slot_count;       /* rows, the shared row 0 included */
+	unsigned stride;           /* counters from one row to the next: whole cache lines */
+	_Atomic uint64_t *cells;   /* owned: slot_count * stride, cache-line aligned */
+} sys_counters_t;
+
+/** Slot of the calling thread; 0: none taken, the shared row. */
+extern _Thread_local unsigned sys_thread_slot_own;
+
+static inline unsigned sys_thread_slot(void)
+{
+	return sys_thread_slot_own;
+}
+
+/**
+ * Say how many threads will want a slot at the same time (1–SYS_SLOTS_MAX - 1; larger values are cut). Sets made before keep
+ * their size: later slots use their shared row. Call at start, from one thread.
+ */
+void sys_slots_reserve(unsigned thread_count);
+
+/** Take a free slot for the calling thread; keeps the one it has. Returns it; 0 when all are taken (still correct, slower). */
+unsigned sys_slot_take(void);
+
+/** Give the calling thread's slot back. Call before the thread ends. */
+void sys_slot_give(void);
+
+/** A set of `count` counters (at least 1), all 0, or NULL: no memory. Owned by the caller. */
+sys_counters_t *sys_counters_new(unsigned count);
+
+/** Free a set that no thread uses any more. NULL is allowed. */
+void sys_counters_free(sys_counters_t *counters);
+
+/** Add `n` to counter `index` (below `count`). Any thread; a load and a store in the thread's own line. */
+static inline void sys_counters_add(sys_counters_t *counters, unsigned index, uint64_t n)
+{
+	unsigned slot = sys_thread_slot();
+	if (slot == 0 || slot >= counters->slot_count) {
+		atomic_fetch_add_explicit(&counters->cells[index], n, memory_order_relaxed);
+		return;
+	}
+	_Atomic uint64_t *cell = &counters->cells[slot * (size_t)counters->stride + index];
+	uint64_t old = atomic_load_explicit(cell, memory_order_relaxed);
+	atomic_store_explicit(cell, old + n, memory_order_relaxed);
+}
+
+/** Sum of counter `index` over all rows. Any thread. Cost: one load per row. */
+uint64_t sys_counters_sum(const sys_counters_t *counters, unsigned index);
