@@ -43,8 +43,8 @@ KNOT_EXPORT size_t knot_rrtype_print(uint16_t type, char ret_text[static KNOT_TY
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rrclass_scan(knot_str_t text, uint16_t *ret_class);
 KNOT_EXPORT size_t knot_rrclass_print(uint16_t rrclass, char ret_text[static KNOT_TYPE_TEXT_MAX]);
 
-/** True for types that are never zone data: OPT, TKEY, TSIG, and the query types 251–255 (RFC 6895 3.1). */
+/** True for types that are never zone data: OPT, NXNAME (RFC 9824 3.1), TKEY, TSIG, query types 251–255 (RFC 6895 3.1). */
 KNOT_EXPORT bool knot_rrtype_is_meta(uint16_t type);
 
-/** True for types that may stand beside a CNAME: RRSIG, NSEC, KEY (RFC 4034 3, RFC 3007 3.1.1), and for NXNAME's NSEC. */
+/** True for types that may stand beside a CNAME: RRSIG, NSEC, KEY and their forerunners SIG, NXT (RFC 4034 3, RFC 2181 10.1). */
 KNOT_EXPORT bool knot_rrtype_beside_cname(uint16_t type);
