@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The zones of a running server: which there are, when and in which order work is done on them.
+ *
+ * Owns the published state, the zones, the pool of background workers and one serial queue of jobs per zone, so that a zone
+ * has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the process (knotd/).
+ * Every function may be called from any thread registered for RCU, outside of read sections.
+ */
+#pragma once
+
+#include "src/state/state.h"
+
+typedef struct server server_t;
+
+typedef struct {
+	const char *conf_path;          /* borrowed for the server's life: what a reload reads */
+	const conf_host_t *host;        /* borrowed for the server's life */
+	uid_t uid;                      /* owner of log files that a reload opens */
+	gid_t gid;
+	bool verbose;
+} server_params_t;
+
+/** A server with the zones of a configuration, none loaded. take_conf: owned by the server on success. */
+KNOT_MUST_USE knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server);
+
+/** Start the background workers. */
+KNOT_MUST_USE knot_err_t server_start(server_t *server);
+
+/** Let running jobs end, forget the others, end the workers. Nothing is scheduled afterwards. */
+void server_stop(server_t *server);
+
+/** Free everything; after server_stop() and with no reader left. NULL is allowed. */
+void server_free(server_t *server);
+
+/** Where workers load the state. */
+const state_root_t *server_state(const server_t *server);
+
+/* ---- Zones ---- */
+
+/** Schedule the loading of every zone; logs `loading N zones`. Once, at start. */
+void server_load_zones(server_t *server);
+
+/** True until every zone was loaded or tried once: `status` then says that it is loading. */
+bool server_is_loading(const server_t *server);
+
+/** Wait until server_is_loading() is false or `timeout_ms` have passed. */
+bool server_wait_loaded(server_t *server, unsigned timeout_ms);
+
+/** Identifies a scheduled job to wait for. */
+typedef uint64_t server_ticket_t;
+
+/**
+ * Schedule the loading of one zone, whether or not its file changed. name: any case.
+ * KNOT_ENOZONE: not configured.  ret_ticket may be NULL.
+ */
+KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
+
+/** Wait for the job and return its result. KNOT_OK at once if the zone is gone. No time limit but server_stop(). */
+knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
+
+typedef enum {
+	SERVER_EVENT_LOAD,              /* the only one there is so far; control prints "-" for the others */
+} server_event_t;
+
+typedef struct {
+	enum { SERVER_EVENT_IDLE, SERVER_EVENT_PENDING, SERVER_EVENT_RUNNING } state;
+	uint64_t since_s;               /* wall clock: when it was scheduled or started */
+} server_event_status_t;
+
+/** State of a zone's event, for zone-status. Idle if the zone isn't configured. */
+server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event);
+
+/* ---- Reload ---- */
+
+/**
+ * Read the configuration again, publish it, load zones that are new or whose file or settings changed. Logs as Knot
+ * does. On a fault nothing changes and its code is returned. One at a time; others wait.
+ * Zones are loading in the background when this returns; KNOT_EBUSY is never returned.
+ */
+KNOT_MUST_USE knot_err_t server_reload(server_t *server);
+
+/** Load zones whose file changed, and those that have no contents; the configuration stays (SIGUSR1). */
+void server_reload_zones(server_t *server);
+
+/** Wait until nothing is scheduled or running (`knotc -b reload`). */
+void server_wait_idle(server_t *server);
+
+typedef struct {
+	unsigned workers;               /* background workers */
+	unsigned running;               /* jobs that run now */
+	size_t pending;                 /* jobs that wait */
+} server_workers_t;
+
+server_workers_t server_workers(const server_t *server);

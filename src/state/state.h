@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What answers are made from, as one immutable snapshot behind one published pointer.
+ *
+ * A worker loads the pointer once per batch within an RCU read section and sees a configuration, the zones, the answer
+ * environment and the modules that belong together. A reload builds the next snapshot, publishes it, waits for the readers
+ * and frees the old one. Zone contents are published in the zones themselves (zone/zonedb.h): loading a zone makes no new
+ * state. One writer at a time (event/server.h holds the lock); readers: any thread registered for RCU.
+ */
+#pragma once
+
+#include "src/answer/answer.h"
+#include "src/conf/conf.h"
+#include "src/sys/rcu.h"
+#include "src/zone/zonedb.h"
+
+typedef struct state {
+	conf_t *conf;               /* owned */
+	zonedb_t *zones;            /* owned: the set; zones that stay are shared with the next state */
+	answer_env_t env;           /* its bytes are borrowed from conf */
+} state_t;
+
+/** The process has one; owned by the server. */
+typedef struct {
+	state_t *state_rcu;
+} state_root_t;
+
+/** The current snapshot, valid until the end of the section. Never NULL once the server was made. */
+static inline const state_t *state_load(const state_root_t *root, rcu_guard_t guard)
+{
+	return RCU_LOAD(guard, root->state_rcu);
+}
+
+/**
+ * Make a snapshot. take_conf and take_zones are owned by it on success, by the caller otherwise.
+ * KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
+
+/** Publish `next`, wait until no reader has the old one, and give the old one back (NULL at first). Blocks. */
+state_t *state_publish(state_root_t *root, state_t *next);
+
+/** Free a snapshot that no reader has, with its configuration and its set of zones, not the zones. NULL is allowed. */
+void state_free(state_t *state);
+
+/** What answers depend on, from a configuration: a view, valid as long as `conf`. Pure. */
+answer_env_t state_env(const conf_t *conf);

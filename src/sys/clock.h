@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The only reader of time. Everything else gets time as an argument.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+/** Monotonic milliseconds since some fixed point; for timeouts. Never 0. */
+static inline uint64_t sys_clock_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + 1;
+}
+
+/** Monotonic nanoseconds; for measuring. */
+static inline uint64_t sys_clock_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/** Wall clock: seconds since 1970. */
+static inline uint64_t sys_clock_wall(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+/** Wall clock with its fraction. */
+static inline struct timespec sys_clock_real(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Bounds of everything in the daemon that could grow, and the reason of each.
+ *
+ * Bounds that the protocol sets live with the protocol (libknot); bounds that an operator sets live in the configuration.
+ */
+#pragma once
+
+enum {
+	/* Knot's line limit: scripts that read its log cut there. */
+	SYS_LOG_MESSAGE_MAX = 511,
+
+	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
+	NET_UDP_BATCH = 32,
+	/* Largest request over UDP: what fits a datagram; requests of more than a few hundred bytes are rare. */
+	NET_UDP_REQUEST_MAX = 65535,
+	/* Room per UDP reply: udp-max-payload's upper bound; a reply is never larger. */
+	NET_UDP_REPLY_MAX = 4096,
+	/* Frames taken from an AF_XDP ring at once: the lookup batch, architecture.md 3. */
+	NET_XDP_BATCH = 64,
+
+	/* RFC 7766 8: length field of 16 bits. */
+	NET_TCP_MESSAGE_MAX = 65535,
+	/* A connection starts with this much for requests: several pipelined queries; grows to one whole message. */
+	NET_TCP_REQUEST_FIRST = 512,
+	/* Unsent reply bytes after which a connection isn't read from: two of the largest messages. */
+	NET_TCP_BACKLOG_MAX = 2 * (NET_TCP_MESSAGE_MAX + 2),
+	/* Requests answered for one connection before others get their turn. */
+	NET_TCP_TURN_MAX = 16,
+	/* Connections accepted in one go, so that a flood of them doesn't starve those that are open. */
+	NET_TCP_ACCEPT_BATCH = 64,
+	/* Events taken from epoll at once. */
+	NET_TCP_EVENTS = 64,
+	/* listen(2) backlog; the kernel cuts it to net.core.somaxconn. */
+	NET_TCP_LISTEN_BACKLOG = 4096,
+	/* RFC 9715 / Knot: segments that survive every path, IPv6 minimum MTU 1280 minus headers. */
+	NET_TCP_MSS = 1220,
+
+	/* How long a worker sleeps at most before it looks whether it has to end, in milliseconds. */
+	NET_POLL_MS = 1000,
+
+	/* Zone jobs waiting at once: each zone has one queue entry, so this is bounded by the zone count. */
+	EVENT_ZONE_JOBS_PER_ZONE = 1,
+};

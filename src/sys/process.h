@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The process as the system sees it: daemon, pid file, user and capabilities, messages to the service manager.
+ *
+ * Called from the main thread at start and stop. Reports failures as values; the caller logs.
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/**
+ * Go to the background: fork, new session, standard streams to /dev/null, working directory `dir`.
+ * Returns in the child. The parent leaves with status 0 once the child called sys_daemon_ready(), with 1 if it ended before.
+ */
+KNOT_MUST_USE knot_err_t sys_daemonize(const char *dir);
+
+/** Tell the waiting parent of sys_daemonize() that the start succeeded. Nothing if there is none. */
+void sys_daemon_ready(void);
+
+typedef struct {
+	int fd;                     /* -1: none held */
+	char *path;                 /* owned */
+} sys_pidfile_t;
+
+/**
+ * Create the pid file (mode 0640) with our PID, a decimal number without newline.
+ * KNOT_EBUSY: *ret_other is the PID of a living process that wrote it: another instance, don't start.
+ * A file left by a dead process is replaced; *ret_stale says so. Others: errno codes, say them with the path.
+ */
+KNOT_MUST_USE knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file,
+                                            pid_t *ret_other, bool *ret_stale);
+
+/** Remove the file and forget it. */
+void sys_pidfile_remove(sys_pidfile_t *file);
+
+/** What the process still needs after it gave up root. */
+typedef struct {
+	bool bind_low_ports;        /* CAP_NET_BIND_SERVICE */
+	bool xdp;                   /* CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN (CAP_BPF), CAP_IPC_LOCK */
+} sys_caps_t;
+
+/**
+ * Become uid:gid with the supplementary groups of that user, and drop every capability but those of `keep`. All threads
+ * started later inherit it: call before any. With our own ids and no capabilities it does nothing.
+ */
+KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid, sys_caps_t keep);
+
+/** sd_notify(3): READY=1, RELOADING=1, STOPPING=1, each with an empty STATUS. Nothing without a service manager. */
+void sys_notify_ready(void);
+void sys_notify_reloading(void);
+void sys_notify_stopping(void);

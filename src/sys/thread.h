@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Threads of the daemon: named, optionally pinned, with all signals blocked (one thread of knotd takes them), registered
+ * for RCU, and, if they answer, holding a row of the counters.
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct {
+	char name[16];          /* as ps -T shows it; NUL-terminated */
+	int cpu;                /* pin to this CPU; -1: don't */
+	bool counts;            /* take a row of the counters (sys/counters.h) */
+	void (*run)(void *arg);
+	void *arg;              /* borrowed for as long as the thread runs */
+	pthread_t id;           /* set by sys_thread_start() */
+	bool started;
+} sys_thread_t;
+
+/** Start the thread that *thread describes; *thread must stay in place until it is joined. An errno code on failure. */
+KNOT_MUST_USE knot_err_t sys_thread_start(sys_thread_t *thread);
+
+/** Wait for the end of a thread; nothing if it was never started. The calling thread must not be in a read section. */
+void sys_thread_join(sys_thread_t *thread);
+
+/** Online CPUs, at least 1. */
+unsigned sys_cpu_count(void);
