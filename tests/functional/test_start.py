@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Start and stop: what bad configurations, busy ports and missing files get; signals; pid file; log files."""
+import os
+import re
+import signal
+import socket
+
+import dns.rcode
+import pytest
+
+from zones import example
+
+BAD_CONFIGURATIONS = {
+    "unknown item": ("server:\n    colour: red\n", 2, "colour"),
+    "unknown section": ("sever:\n    listen: 127.0.0.1\n", 1, "sever"),
+    "tabulator": ("server:\n\tlisten: 127.0.0.1\n", 2, "tab"),
+    "value out of range": ("server:\n    udp-workers: 0\n", 2, "udp-workers"),
+    "not a number": ("server:\n    tcp-idle-timeout: soon\n", 2, "tcp-idle-timeout"),
+    "duplicate zone": ("zone:\n  - domain: a.\n  - domain: A\n", 3, "a"),
+    "reference to nothing": ("zone:\n  - domain: a.\n    template: none\n", 3, "template"),
+    "wrong indentation": ("server:\n    rundir: /tmp\n  user: root\n", 3, ""),
+    "item without section": ("    listen: 127.0.0.1\n", 1, ""),
+}
+
+
+@pytest.mark.parametrize("what", BAD_CONFIGURATIONS)
+def test_bad_configuration(knotd, what):
+    text, line, word = BAD_CONFIGURATIONS[what]
+    knotd.conf(text)
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    log = knotd.log()
+    assert f"config, file '{knotd.path}', line {line}" in log and word in log
+
+
+def test_missing_configuration(knotd):
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1 and str(knotd.path) in knotd.log()
+
+
+@pytest.mark.ours
+def test_unsupported_item_is_refused(knotd):
+    """Nobody shall believe in a setting that does nothing."""
+    knotd.conf("zone:\n  - domain: a.\n    dnssec-signing: on\n")
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert f"config, file '{knotd.path}', line 3, item 'dnssec-signing'" in knotd.log()
+    assert "not supported yet" in knotd.log()
+
+
+def test_busy_port(knotd):
+    knotd.configure()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp:
+        udp.bind(("127.0.0.1", knotd.port))
+        tcp.bind(("127.0.0.1", knotd.port))
+        tcp.listen()
+        knotd.start(ready=False)
+        assert knotd.wait_end() == 1
+    assert f"127.0.0.1@{knotd.port}" in knotd.log()
+
+
+def test_missing_rundir(knotd):
+    knotd.configure()
+    knotd.conf(knotd.path.read_text().replace(f"{knotd.dir}/run", f"{knotd.dir}/nowhere"))
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert [l for l in knotd.log().splitlines() if "nowhere" in l and (" error: " in l or " critical: " in l)]
+
+
+def test_second_instance(make_knotd):
+    first, second = make_knotd(), make_knotd()
+    first.configure()
+    first.start()
+    second.configure()
+    second.conf(second.path.read_text().replace(f"rundir: {second.dir}", f"rundir: {first.dir}"))
+    second.start(ready=False)
+    assert second.wait_end() == 1
+    assert first.is_answering()
+
+
+def test_pid_file(knotd):
+    knotd.configure()
+    knotd.start()
+    path = knotd.dir / "run" / "knot.pid"
+    assert int(path.read_text()) == knotd.process.pid
+    assert knotd.stop() == 0
+    assert not path.exists()
+
+
+def test_stale_pid_file_is_no_obstacle(knotd):
+    knotd.configure()
+    (knotd.dir / "run" / "knot.pid").write_text("4194303")
+    knotd.start()
+    assert int((knotd.dir / "run" / "knot.pid").read_text()) == knotd.process.pid
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_signals(knotd, number):
+    knotd.write("example.zone", example())
+    knotd.configure(zones=["example"])
+    knotd.start()
+    assert knotd.stop(number) == 0
+    assert "stopping server" in knotd.log()
+
+
+def test_broken_zone_at_start(knotd):
+    """The zone that can't be loaded answers SERVFAIL, the others serve."""
+    knotd.write("example.zone", example())
+    knotd.write("broken.zone", "@ SOA ns admin 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\nwww A 192.0.2.256\n")
+    knotd.configure(zones=["example", "broken", "absent"])
+    knotd.start()
+    assert knotd.ask("www.example", "A").rcode() == dns.rcode.NOERROR
+    for zone in ("broken", "absent"):
+        answer = knotd.ask(zone, "SOA", use_edns=0)
+        assert answer.rcode() == dns.rcode.SERVFAIL and not answer.answer
+    assert "broken.zone', line 4" in knotd.log()
+
+
+@pytest.mark.ours
+def test_broken_zone_has_extended_error(knotd):
+    """RFC 8914 4.15: EDE 14, Not Ready."""
+    knotd.configure(zones=["absent"])
+    knotd.start()
+    options = knotd.ask("absent", "SOA", use_edns=0).options
+    assert [int.from_bytes(o.to_wire()[:2], "big") for o in options if o.otype == 15] == [14]
+
+
+def test_log_file_is_reopened(knotd):
+    knotd.configure(text="log:\n  - target: {dir}/knot.log\n    any: info\n", logging=False)
+    knotd.start(ready=False)
+    path = knotd.dir / "knot.log"
+    knotd.wait(lambda: path.exists() and "answering" in path.read_text() or
+               path.exists() and "server started" in path.read_text(), 10, "log file")
+    path.rename(knotd.dir / "old.log")
+    knotd.process.send_signal(signal.SIGHUP)
+    knotd.wait(lambda: path.exists() and "configuration reloaded" in path.read_text(), 10, "new log file")
+    line = path.read_text().splitlines()[0]
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?[+-]\d\d:?\d\d (info|notice|warning): ", line), line
+
+
+def test_no_zone_and_no_listener(knotd):
+    """Not useful, but no reason to fail."""
+    knotd.configure(listen=())
+    knotd.start()
+    assert knotd.stop() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="switching the user needs root")
+def test_user_switch(knotd):
+    import pwd
+    uid = pwd.getpwnam("nobody").pw_uid
+    knotd.write("example.zone", example())
+    knotd.configure(zones=["example"], server="user: nobody:nogroup")
+    for path in [knotd.dir, *knotd.dir.rglob("*")]:
+        os.chown(path, uid, -1)
+    knotd.start()
+    status = open(f"/proc/{knotd.process.pid}/status", encoding="ascii").read()
+    assert f"Uid:\t{uid}\t{uid}\t{uid}" in status
+    effective = int(next(l.split()[1] for l in status.splitlines() if l.startswith("CapEff:")), 16)
+    assert effective & (1 << 21 | 1 << 12) == 0, "CAP_SYS_ADMIN or CAP_NET_ADMIN kept"
+    assert knotd.ask("www.example", "A").rcode() == dns.rcode.NOERROR
+
+
+def test_notify_socket(knotd):
+    """sd_notify: READY when started, STOPPING at the end."""
+    knotd.configure()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        path = str(knotd.dir / "notify")
+        sock.bind(path)
+        sock.settimeout(5)
+        knotd.start(environment={"NOTIFY_SOCKET": path})
+        while "READY=1" not in sock.recv(4096).decode():
+            pass
+        knotd.stop()
+        while "STOPPING=1" not in sock.recv(4096).decode():
+            pass

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Free ports, and two network namespaces joined by a veth pair."""
+import contextlib
+import ctypes
+import json
+import os
+import secrets
+import socket
+import subprocess
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+
+
+def free_port():
+    """A port that nobody uses for UDP and TCP on 127.0.0.1 and ::1 at the moment."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            first = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+                    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                        if (family, kind) != (socket.AF_INET, socket.SOCK_STREAM):
+                            stack.enter_context(socket.socket(family, kind)).bind((host, port))
+            except OSError:
+                continue
+            return port
+
+
+def run(*command, check=True, **options):
+    """Run a short command; its output is in the exception when it fails."""
+    options.setdefault("timeout", 20)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: exit {done.returncode}: {done.stdout}")
+    return done
+
+
+@contextlib.contextmanager
+def inside(namespace):
+    """Sockets that this thread makes in the block belong to `namespace`, also after the block. None: no change."""
+    if namespace is None:
+        yield
+        return
+    with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{namespace}", "rb") as there:
+        if LIBC.setns(there.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"setns {namespace}")
+        try:
+            yield
+        finally:
+            if LIBC.setns(home.fileno(), CLONE_NEWNET) != 0:
+                os.abort()  # a test in the wrong namespace must not go on
+
+
+class Pair:
+    """Two namespaces and a link: `server` with interface `srv0`, `client` with `cli0`; IPv4 and IPv6 on both.
+
+    Neighbours are static, so no test waits for ARP; the client fills in checksums itself, because a veth pair would
+    otherwise carry frames without them. Close it (or use `with`): both namespaces go, with all that is in them.
+    """
+
+    server_if, client_if = "srv0", "cli0"
+    server4, client4 = "192.0.2.1", "192.0.2.2"
+    server6, client6 = "2001:db8::1", "2001:db8::2"
+
+    def __init__(self, queues=1, mtu=1500):
+        tag = secrets.token_hex(3)
+        self.server, self.client = f"bwl-{tag}-s", f"bwl-{tag}-c"
+        self.queues = queues
+        try:
+            self._make(mtu)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, mtu):
+        for namespace in (self.server, self.client):
+            run("ip", "netns", "add", namespace)
+            run("ip", "-n", namespace, "link", "set", "lo", "up")
+        many = ["numrxqueues", str(self.queues), "numtxqueues", str(self.queues)]
+        run("ip", "link", "add", self.server_if, "netns", self.server, *many, "mtu", str(mtu), "type", "veth",
+            "peer", "name", self.client_if, "netns", self.client, *many, "mtu", str(mtu))
+        for namespace, device, v4, v6 in ((self.server, self.server_if, self.server4, self.server6),
+                                          (self.client, self.client_if, self.client4, self.client6)):
+            run("ip", "-n", namespace, "address", "add", f"{v4}/24", "dev", device)
+            run("ip", "-n", namespace, "address", "add", f"{v6}/64", "dev", device, "nodad")
+            run("ip", "-n", namespace, "link", "set", device, "up")
+            if self.queues > 1:
+                self.exec(namespace, "ethtool", "-L", device, "rx", str(self.queues), "tx", str(self.queues), check=False)
+        self.exec(self.client, "ethtool", "-K", self.client_if, "tx", "off", "gso", "off", "gro", "off", "tso", "off",
+                  check=False)
+        self.server_mac = self._mac(self.server, self.server_if)
+        self.client_mac = self._mac(self.client, self.client_if)
+        for namespace, device, addresses, mac in (
+                (self.server, self.server_if, (self.client4, self.client6), self.client_mac),
+                (self.client, self.client_if, (self.server4, self.server6), self.server_mac)):
+            for address in addresses:
+                run("ip", "-n", namespace, "neighbour", "replace", address, "lladdr", mac, "nud", "permanent",
+                    "dev", device)
+
+    @staticmethod
+    def _mac(namespace, device):
+        return json.loads(run("ip", "-n", namespace, "-j", "link", "show", device).stdout)[0]["address"]
+
+    @staticmethod
+    def exec(namespace, *command, **options):
+        """Run a command in a namespace and wait for it."""
+        return run("nsenter", f"--net=/run/netns/{namespace}", *command, **options)
+
+    def link(self):
+        """`ip -j -d link` of the server's interface: "xdp" in it says what is attached."""
+        return json.loads(run("ip", "-n", self.server, "-j", "-d", "link", "show", self.server_if).stdout)[0]
+
+    def close(self):
+        for namespace in (self.server, self.client):
+            run("ip", "netns", "del", namespace, check=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The daemon under test: its files, its process, its log."""
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import dns.exception
+import dns.message
+import dns.query
+
+from .net import free_port, inside
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
+
+
+def built(name, folder):
+    """Path of a program of the build tree; the variable KNOTD, KNOTC ... names another, e.g. the distribution's."""
+    override = os.environ.get(name.upper())
+    if override:
+        return override
+    for path in (BUILD / "src" / folder / name, BUILD / name):
+        if path.exists():
+            return str(path)
+    raise FileNotFoundError(f"{name} is not built in {BUILD}; run ./dev build")
+
+
+def is_ours():
+    """False when the tests run another daemon to check the tests themselves."""
+    return "KNOTD" not in os.environ or str(BUILD) in os.environ["KNOTD"]
+
+
+class Knotd:
+    """One daemon in its own directory. Write files, start, ask, stop; everything that it says is in `log()`.
+
+    The configuration is a template: {dir} is the directory, {port} a free port.
+    """
+
+    LOGGING = "log:\n  - target: stdout\n    any: debug\n"
+
+    def __init__(self, directory, namespace=None):
+        self.dir = pathlib.Path(directory)
+        self.namespace = namespace
+        self.port = free_port()
+        self.process = None
+        self.path = self.dir / "knot.conf"
+        self.output = self.dir / "output.log"
+        (self.dir / "run").mkdir(parents=True, exist_ok=True)
+        self.socket = self.dir / "run" / "knot.sock"
+
+    # ---- files ----
+
+    def write(self, name, text):
+        path = self.dir / name
+        path.write_text(text)
+        return path
+
+    def configure(self, text="", zones=(), listen=("127.0.0.1",), server="", logging=True):
+        """A whole configuration: `server` holds more items of that section, `text` more sections after it."""
+        lines = ["server:", f"    rundir: {self.dir}/run", "    udp-workers: 2", "    tcp-workers: 2",
+                 "    background-workers: 2"]
+        if listen:
+            lines.append("    listen: [" + ", ".join(a if a.startswith("/") else f"{a}@{self.port}" for a in listen) + "]")
+        lines += [f"    {line}" for line in server.strip().splitlines()]
+        lines += ["control:", "    listen: knot.sock", "database:", f"    storage: {self.dir}/db"]
+        if logging:
+            lines.append(self.LOGGING.rstrip())
+        if text:
+            lines.append(text.rstrip())
+        if zones:
+            lines.append("zone:")
+            for zone in zones:
+                lines += [f"  - domain: {zone}", f"    storage: {self.dir}"]
+        self.conf("\n".join(lines) + "\n")
+
+    def conf(self, text):
+        self.path.write_text(text.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
+
+    # ---- process ----
+
+    def start(self, *arguments, ready=True, environment=None):
+        """Start in the foreground. ready: wait until it answers, else return at once."""
+        command = [built("knotd", "knotd"), "-c", str(self.path), *arguments]
+        if self.namespace is not None:
+            command = ["nsenter", f"--net=/run/netns/{self.namespace}", *command]
+        with open(self.output, "ab") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                            cwd=self.dir, env={**os.environ, **(environment or {})})
+        if ready:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self, timeout=20):
+        self.wait_log(r"server started answering|server started in the foreground|info: server started\b", timeout)
+        # Knot 3.2 says so before the control socket and the zones are there.
+        self.wait(lambda: self.socket.exists() and self.knotc("status", check=False).returncode == 0, timeout,
+                  "the control socket answers")
+
+    def wait(self, condition, timeout=10, what="condition"):
+        end = time.monotonic() + timeout
+        while not condition():
+            if self.process.poll() is not None:
+                raise AssertionError(f"knotd ended with {self.process.returncode} while waiting for {what}:\n{self.log()}")
+            if time.monotonic() > end:
+                raise AssertionError(f"no {what} within {timeout} s:\n{self.log()[-4000:]}")
+            time.sleep(0.02)
+
+    def wait_log(self, pattern, timeout=10, count=1):
+        """Wait until the log has `count` lines that match."""
+        self.wait(lambda: len(re.findall(pattern, self.log())) >= count, timeout, f"log line /{pattern}/")
+
+    def wait_end(self, timeout=10):
+        """Exit status of a daemon that is expected to end by itself."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"knotd goes on running:\n{self.log()[-4000:]}") from None
+
+    def stop(self, number=signal.SIGTERM, timeout=15):
+        """Stop; the exit status, negative for a signal."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError(f"knotd did not stop within {timeout} s:\n{self.log()[-4000:]}") from None
+        return self.process.returncode
+
+    def log(self):
+        return self.output.read_text(errors="replace") if self.output.exists() else ""
+
+    def finish(self):
+        """End of a test: stop and see that nothing went wrong underneath."""
+        running = self.process is not None and self.process.poll() is None
+        status = self.stop()
+        log = self.log()
+        for trouble in ("Sanitizer", "runtime error:", "Assertion", "stack smashing"):
+            assert trouble not in log, f"{trouble}:\n{log[-8000:]}"
+        if running:
+            assert status == 0, f"knotd ended with {status}:\n{log[-4000:]}"
+        elif status is not None and status < 0:
+            assert status == -signal.SIGKILL, f"knotd died of signal {-status}:\n{log[-4000:]}"
+
+    # ---- control ----
+
+    def knotc(self, *arguments, check=True, program=None, timeout=30):
+        """Run knotc against this daemon."""
+        try:
+            program = program or built("knotc", "tools")
+        except FileNotFoundError:
+            program = "/usr/sbin/knotc"
+        done = subprocess.run([program, "-s", str(self.socket), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=timeout, check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"knotc {' '.join(arguments)}: exit {done.returncode}: {done.stdout}\n{self.log()[-3000:]}")
+        return done
+
+    def stats(self, *arguments):
+        """Counters as a dictionary, e.g. {"mod-stats.request-protocol[udp4]": 3}."""
+        result = {}
+        for line in self.knotc(*(arguments or ("-f", "stats"))).stdout.splitlines():
+            match = re.match(r"(?:\[\S+\] )?(\S+?)(?: =|:) (\d+)$", line.strip())
+            if match:
+                result[match.group(1)] = int(match.group(2))
+        return result
+
+    # ---- questions ----
+
+    def ask(self, name, rdtype="A", where="127.0.0.1", tcp=False, timeout=3, client=None, **options):
+        """One question by UDP or TCP; a dns.message.Message. client: namespace to ask from."""
+        query = dns.message.make_query(name, rdtype, **options)
+        return self.exchange(query, where, tcp, timeout, client)
+
+    def exchange(self, query, where="127.0.0.1", tcp=False, timeout=3, client=None, port=None):
+        function = dns.query.tcp if tcp else dns.query.udp
+        with inside(client if client is not None else self.namespace):
+            return function(query, where, port=port or self.port, timeout=timeout)
+
+    def send_raw(self, data, where="127.0.0.1", timeout=3, client=None, port=None):
+        """Answer to one datagram of any bytes, None if there is none in time."""
+        family = socket.AF_INET6 if ":" in where else socket.AF_INET
+        with inside(client if client is not None else self.namespace):
+            sock = socket.socket(family, socket.SOCK_DGRAM)
+        with sock:
+            sock.settimeout(timeout)
+            sock.connect((where, port or self.port))
+            sock.send(data)
+            try:
+                return sock.recv(65535)
+            except TimeoutError:
+                return None
+
+    def is_answering(self, where="127.0.0.1"):
+        try:
+            self.ask(".", "SOA", where, timeout=0.3)
+        except (dns.exception.DNSException, OSError):
+            return False
+        return True
