@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sys/log.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/sys/clock.h"
+
+typedef struct {
+	sys_log_kind_t kind;
+	int fd;                                    /* -1: syslog */
+	uint8_t levels[SYS_LOG_SOURCE_COUNT];
+} target_t;
+
+typedef struct {
+	target_t *targets;                         /* owned */
+	size_t count;
+	uint8_t any[SYS_LOG_SOURCE_COUNT];         /* levels that some target wants */
+	bool timestamp;
+	bool prefix_info;
+	bool verbose;
+} log_t;
+
+static pthread_rwlock_t log_lock = PTHREAD_RWLOCK_INITIALIZER;
+static log_t current;
+
+static const struct {
+	int level;
+	const char *text;
+} level_names[] = {
+	{ LOG_DEBUG, "debug: " }, { LOG_INFO, "info: " },   { LOG_NOTICE, "notice: " }, { LOG_WARNING, "warning: " },
+	{ LOG_ERR, "error: " },   { LOG_CRIT, "critical: " },
+};
+
+static const char *level_name(int level)
+{
+	for (size_t i = 0; i < KNOT_LEN(level_names); i++) {
+		if (level_names[i].level == level) {
+			return level_names[i].text;
+		}
+	}
+	return "";
+}
+
+/* "2026-01-31T12:00:00.123+01:00 " */
+static size_t put_timestamp(char *out, size_t max, const struct timespec *when)
+{
+	struct tm local;
+	if (localtime_r(&when->tv_sec, &local) == NULL) {
+		return 0;
+	}
+	long offset_min = local.tm_gmtoff / 60;
+	char sign = offset_min < 0 ? '-' : '+';
+	offset_min = labs(offset_min);
+	int len = snprintf(out, max, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld%c%02ld:%02ld ", (local.tm_year + 1900) % 10000,
+	                   local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
+	                   when->tv_nsec / 1000000, sign, offset_min / 60, offset_min % 60);
+	return len > 0 && (size_t)len < max ? (size_t)len : 0;
+}
+
+size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
+                      knot_name_t zone, const char *format, va_list args)
+{
+	size_t start = when != NULL ? put_timestamp(ret_line, SYS_LOG_LINE_MAX - SYS_LOG_MESSAGE_MAX, when) : 0;
+	char *message = ret_line + start;
+	size_t len = 0;
+	if (level != LOG_INFO || prefix_info) {
+		len = (size_t)snprintf(message, SYS_LOG_MESSAGE_MAX + 1, "%s", level_name(level));
+	}
+	if (zone.wire != NULL) {
+		char text[KNOT_NAME_TEXT_MAX];
+		knot_name_print(zone, text);
+		int put = snprintf(message + len, SYS_LOG_MESSAGE_MAX + 1 - len, "[%s] ", text);
+		len += put > 0 ? (size_t)put : 0;
+	}
+	if (len < SYS_LOG_MESSAGE_MAX) {
+		int put = vsnprintf(message + len, SYS_LOG_MESSAGE_MAX + 1 - len, format, args);
+		len += put > 0 ? (size_t)put : 0;
+	}
+	if (len > SYS_LOG_MESSAGE_MAX) {
+		len = SYS_LOG_MESSAGE_MAX;
+	}
+	/* A line stays one line: names and paths in it may hold anything. */
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)message[i] < ' ') {
+			message[i] = ' ';
+		}
+	}
+	message[len++] = '\n';
+	message[len] = '\0';
+	return start + len;
+}
+
+static void write_fully(int fd, const char *line, size_t len)
+{
+	while (len > 0) {
+		ssize_t done = write(fd, line, len);
+		if (done < 0 && errno == EINTR) {
+			continue;
+		}
+		if (done <= 0) {
+			return;         /* nowhere to complain: the log itself is gone */
+		}
+		line += done;
+		len -= (size_t)done;
+	}
+}
+
+static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
+                       va_list args)
+{
+	if ((log->any[source] & LOG_MASK(level)) == 0) {
+		return;
+	}
+	struct timespec now = sys_clock_real();
+	char line[SYS_LOG_LINE_MAX];
+	va_list again;
+	va_copy(again, args);
+	size_t len = sys_log_format(line, log->timestamp ? &now : NULL, log->prefix_info, level, zone, format, again);
+	va_end(again);
+	for (size_t i = 0; i < log->count; i++) {
+		const target_t *target = &log->targets[i];
+		if ((target->levels[source] & LOG_MASK(level)) == 0) {
+			continue;
+		}
+		if (target->kind != SYS_LOG_TO_SYSLOG) {
+			write_fully(target->fd, line, len);
+			continue;
+		}
+		char bare[SYS_LOG_LINE_MAX];
+		va_copy(again, args);
+		size_t bare_len = sys_log_format(bare, NULL, true, level, zone, format, again);
+		va_end(again);
+		syslog(LOG_DAEMON | level, "%.*s", (int)bare_len - 1, bare);
+	}
+}
+
+void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	pthread_rwlock_rdlock(&log_lock);
+	write_line(&current, source, level, zone, format, args);
+	pthread_rwlock_unlock(&log_lock);
+	va_end(args);
+}
+
+bool sys_log_wants(sys_log_source_t source, int level)
+{
+	pthread_rwlock_rdlock(&log_lock);
+	bool wants = (current.any[source] & LOG_MASK(level)) != 0;
+	pthread_rwlock_unlock(&log_lock);
+	return wants;
+}
+
+static void log_done(log_t *log)
+{
+	bool has_syslog = false;
+	for (size_t i = 0; i < log->count; i++) {
+		if (log->targets[i].kind == SYS_LOG_TO_FILE) {
+			close(log->targets[i].fd);
+		}
+		has_syslog |= log->targets[i].kind == SYS_LOG_TO_SYSLOG;
+	}
+	if (has_syslog) {
+		closelog();
+	}
+	free(log->targets);
+	*log = (log_t){ 0 };
+}
+
+static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
+{
+	int fd = open(target->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0660);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	if (geteuid() == 0 && fchown(fd, uid, gid) != 0) {
+		int err = errno;
+		close(fd);
+		return knot_err_of_errno(err);
+	}
+	*ret_fd = fd;
+	return KNOT_OK;
+}
+
+static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LOG_SOURCE_COUNT])
+{
+	for (size_t i = 0; i < SYS_LOG_SOURCE_COUNT; i++) {
+		target->levels[i] = levels[i];
+		/* knotd -v: whatever goes to standard output goes there with debug lines. */
+		if (log->verbose && target->kind == SYS_LOG_TO_STDOUT && levels[i] != 0) {
+			target->levels[i] |= LOG_MASK(LOG_DEBUG);
+		}
+		log->any[i] |= target->levels[i];
+	}
+}
+
+/* What could not be opened, said once the new targets are in place. */
+typedef struct {
+	const char *path;
+	knot_err_t err;
+} open_failure_t;
+
+static void swap_in(log_t *next)
+{
+	pthread_rwlock_wrlock(&log_lock);
+	log_t old = current;
+	current = *next;
+	pthread_rwlock_unlock(&log_lock);
+	bool syslog_stays = false;
+	for (size_t i = 0; i < next->count; i++) {
+		syslog_stays |= next->targets[i].kind == SYS_LOG_TO_SYSLOG;
+	}
+	log_done(&old);
+	if (syslog_stays) {
+		openlog("knot", LOG_PID, LOG_DAEMON);
+	}
+}
+
+knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid)
+{
+	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose };
+	next.targets = calloc(count > 0 ? count : 1, sizeof(*next.targets));
+	if (next.targets == NULL) {
+		return KNOT_ENOMEM;
+	}
+	open_failure_t failure = { NULL, KNOT_OK };
+	for (size_t i = 0; i < count; i++) {
+		target_t *target = &next.targets[next.count];
+		*target = (target_t){ .kind = targets[i].kind, .fd = -1 };
+		switch (targets[i].kind) {
+		case SYS_LOG_TO_STDOUT:
+			target->fd = STDOUT_FILENO;
+			break;
+		case SYS_LOG_TO_STDERR:
+			target->fd = STDERR_FILENO;
+			break;
+		case SYS_LOG_TO_SYSLOG:
+			break;
+		case SYS_LOG_TO_FILE: {
+			knot_err_t err = open_file(&targets[i], uid, gid, &target->fd);
+			if (err != KNOT_OK) {
+				failure = failure.path == NULL ? (open_failure_t){ targets[i].path, err } : failure;
+				continue;
+			}
+			break;
+		}
+		}
+		next.count++;
+		add_levels(&next, target, targets[i].levels);
+	}
+	if (failure.path != NULL && next.count == 0) {
+		/* Nothing would be left to say it to: keep what there was. */
+		log_done(&next);
+	} else {
+		swap_in(&next);
+	}
+	if (failure.path != NULL) {
+		log_server(LOG_ERR, "failed to open log, file '%s' (%s)", failure.path, knot_strerror(failure.err));
+	}
+	return failure.err;
+}
+
+static void init_streams(bool tool, bool info, bool verbose)
+{
+	enum { PROBLEMS = LOG_MASK(LOG_CRIT) | LOG_MASK(LOG_ERR) | LOG_MASK(LOG_WARNING) };
+	uint8_t normal = info ? LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO) : 0;
+	if (verbose) {
+		normal |= LOG_MASK(LOG_DEBUG);
+	}
+	log_t next = { .timestamp = !tool, .prefix_info = !tool, .verbose = verbose };
+	next.targets = calloc(2, sizeof(*next.targets));
+	if (next.targets == NULL) {
+		return;
+	}
+	next.count = 2;
+	next.targets[0] = (target_t){ .kind = SYS_LOG_TO_STDERR, .fd = STDERR_FILENO };
+	next.targets[1] = (target_t){ .kind = SYS_LOG_TO_STDOUT, .fd = STDOUT_FILENO };
+	uint8_t problems[SYS_LOG_SOURCE_COUNT], normals[SYS_LOG_SOURCE_COUNT];
+	memset(problems, PROBLEMS, sizeof(problems));
+	memset(normals, normal, sizeof(normals));
+	add_levels(&next, &next.targets[0], problems);
+	add_levels(&next, &next.targets[1], normals);
+	swap_in(&next);
+}
+
+void sys_log_init(bool verbose)
+{
+	init_streams(false, true, verbose);
+}
+
+void sys_log_init_tool(bool info, bool verbose)
+{
+	init_streams(true, info, verbose);
+}
+
+void sys_log_close(void)
+{
+	log_t none = { 0 };
+	swap_in(&none);
+}

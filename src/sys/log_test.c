@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sys/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static size_t format_line(char *out, const struct timespec *when, bool prefix_info, int level, knot_name_t zone,
+                          const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	size_t len = sys_log_format(out, when, prefix_info, level, zone, format, args);
+	va_end(args);
+	return len;
+}
+
+static const uint8_t example_wire[] = "\7example\3com";
+
+static const struct {
+	const char *what, *tz;
+	time_t seconds;
+	long nanoseconds;
+	int level;
+	bool has_zone, has_time, prefix_info;
+	const char *message, *want;
+} rows[] = {
+	{ "server line, UTC", "UTC0", 0, 7000000, LOG_INFO, false, true, true, "server stopped",
+	  "1970-01-01T00:00:00.007+00:00 info: server stopped\n" },
+	{ "zone line, east of Greenwich", "XXX-5:30", 1767225600, 999999999, LOG_ERR, true, true, true, "bad",
+	  "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n" },
+	{ "west of Greenwich", "XXX3:45", 1767225600, 0, LOG_WARNING, false, true, true, "w",
+	  "2025-12-31T20:15:00.000-03:45 warning: w\n" },
+	{ "syslog has no timestamp", "UTC0", 0, 0, LOG_NOTICE, true, false, true, "n", "notice: [example.com.] n\n" },
+	{ "tools leave info: out", "UTC0", 0, 0, LOG_INFO, false, false, false, "done", "done\n" },
+	{ "tools keep error:", "UTC0", 0, 0, LOG_ERR, false, false, false, "gone", "error: gone\n" },
+	{ "debug", "UTC0", 0, 0, LOG_DEBUG, false, false, true, "d", "debug: d\n" },
+	{ "critical", "UTC0", 0, 0, LOG_CRIT, false, false, true, "c", "critical: c\n" },
+	{ "a newline in a value does not make a second line", "UTC0", 0, 0, LOG_ERR, false, false, true, "a\nb",
+	  "error: a b\n" },
+};
+
+static void test_line_format(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		setenv("TZ", rows[i].tz, 1);
+		tzset();
+		struct timespec when = { rows[i].seconds, rows[i].nanoseconds };
+		knot_name_t zone = rows[i].has_zone ? knot_name_of(example_wire) : (knot_name_t){ 0 };
+		char line[SYS_LOG_LINE_MAX];
+		size_t len = format_line(line, rows[i].has_time ? &when : NULL, rows[i].prefix_info, rows[i].level, zone,
+		                         "%s", rows[i].message);
+		if (strcmp(line, rows[i].want) != 0 || len != strlen(line)) {
+			fail_msg("%s: got \"%s\", want \"%s\"", rows[i].what, line, rows[i].want);
+		}
+	}
+}
+
+static void test_long_line_is_cut(void **state)
+{
+	(void)state;
+	char message[2000];
+	memset(message, 'x', sizeof(message) - 1);
+	message[sizeof(message) - 1] = '\0';
+	struct timespec when = { 0, 0 };
+	char line[SYS_LOG_LINE_MAX];
+	size_t bare = format_line(line, NULL, true, LOG_INFO, knot_name_root, "%s", message);
+	assert_int_equal(bare, SYS_LOG_MESSAGE_MAX + 1);
+	assert_memory_equal(line, "info: [.] xxx", 13);
+	assert_int_equal(line[bare - 1], '\n');
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	size_t timed = format_line(line, &when, true, LOG_INFO, knot_name_root, "%s", message);
+	assert_int_equal(timed, bare + strlen("1970-01-01T00:00:00.000+00:00 "));
+	assert_true(timed < sizeof(line));
+}
+
+static size_t slurp(const char *path, char *text, size_t max)
+{
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	size_t len = fread(text, 1, max - 1, file);
+	text[len] = '\0';
+	fclose(file);
+	return len;
+}
+
+/* Levels decide per source; a reopened file is a new one when the old was moved away. */
+static void test_file_targets(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/bowline-log-XXXXXX", path[64], moved[64], text[1024];
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/log", dir);
+	snprintf(moved, sizeof(moved), "%s/log.1", dir);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_SERVER] = LOG_UPTO(LOG_WARNING);
+	target.levels[SYS_LOG_ZONE] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	log_server(LOG_INFO, "hidden");
+	log_server(LOG_ERR, "shown %d", 1);
+	log_zone(LOG_INFO, knot_name_of(example_wire), "shown 2");
+	log_control(LOG_ERR, "hidden");
+	assert_true(sys_log_wants(SYS_LOG_ZONE, LOG_INFO));
+	assert_false(sys_log_wants(SYS_LOG_ZONE, LOG_DEBUG));
+	assert_int_equal(rename(path, moved), 0);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	log_server(LOG_ERR, "after");
+
+	slurp(moved, text, sizeof(text));
+	assert_non_null(strstr(text, " error: shown 1\n"));
+	assert_non_null(strstr(text, " info: [example.com.] shown 2\n"));
+	assert_null(strstr(text, "hidden"));
+	assert_null(strstr(text, "after"));
+	slurp(path, text, sizeof(text));
+	assert_non_null(strstr(text, " error: after\n"));
+
+	sys_log_target_t two[2] = { target, target };
+	two[1].path = "/nonexistent/dir/log";
+	assert_int_equal(sys_log_open(two, 2, getuid(), getgid()), KNOT_ENOENT);
+	slurp(path, text, sizeof(text));
+	assert_non_null(strstr(text, "failed to open log, file '/nonexistent/dir/log'"));
+	sys_log_close();
+	assert_false(sys_log_wants(SYS_LOG_SERVER, LOG_CRIT));
+	unlink(path);
+	unlink(moved);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_line_format),
+		cmocka_unit_test(test_long_line_is_cut),
+		cmocka_unit_test(test_file_targets),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

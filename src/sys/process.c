@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sys/process.h"
+
+#include <cap-ng.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+static int daemon_ready_fd = -1;
+
+/* The parent: leave as soon as the child is ready or gone. */
+static void wait_for_child(int fd, pid_t child)
+{
+	char byte;
+	ssize_t got;
+	do {
+		got = read(fd, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	if (got == 1) {
+		_exit(EXIT_SUCCESS);
+	}
+	waitpid(child, NULL, 0);
+	_exit(EXIT_FAILURE);
+}
+
+knot_err_t sys_daemonize(const char *dir)
+{
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) != 0) {
+		return knot_err_of_errno(errno);
+	}
+	pid_t child = fork();
+	if (child < 0) {
+		int err = errno;
+		close(fds[0]);
+		close(fds[1]);
+		return knot_err_of_errno(err);
+	}
+	if (child > 0) {
+		close(fds[1]);
+		wait_for_child(fds[0], child);
+	}
+	close(fds[0]);
+	daemon_ready_fd = fds[1];
+	if (setsid() < 0 || chdir(dir) != 0) {
+		return knot_err_of_errno(errno);
+	}
+	return KNOT_OK;
+}
+
+void sys_daemon_ready(void)
+{
+	if (daemon_ready_fd < 0) {
+		return;
+	}
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		close(null);
+	}
+	char byte = 1;
+	ssize_t put = write(daemon_ready_fd, &byte, 1);
+	(void)put;      /* the parent may be gone: nobody waits then */
+	close(daemon_ready_fd);
+	daemon_ready_fd = -1;
+}
+
+/* The PID that a pid file holds, 0 if it holds none. */
+static pid_t read_pid(int fd)
+{
+	char text[24] = { 0 };
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+	if (got <= 0) {
+		return 0;
+	}
+	char *end;
+	errno = 0;
+	long pid = strtol(text, &end, 10);
+	return errno == 0 && end != text && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* PIDs are used again: a living process that isn't a knotd is not the one that wrote the file. */
+static bool is_living_server(pid_t pid)
+{
+	if (pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno != EPERM)) {
+		return false;
+	}
+	char path[40], theirs[32] = { 0 };
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		return true;
+	}
+	ssize_t got = read(fd, theirs, sizeof(theirs) - 1);
+	close(fd);
+	return got <= 0 || strstr(theirs, "knotd") != NULL;
+}
+
+static knot_err_t write_pid(int fd)
+{
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%d", (int)getpid());
+	if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len) {
+		return knot_err_of_errno(errno);
+	}
+	return KNOT_OK;
+}
+
+knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other,
+                              bool *ret_stale)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	knot_err_t err = KNOT_OK;
+	pid_t pid = read_pid(fd);
+	/* The lock knows a living instance of ours for sure; the PID knows any other server that writes this file. */
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_living_server(pid)) {
+		*ret_other = pid;
+		err = KNOT_EBUSY;
+	} else {
+		if (geteuid() == 0 && fchown(fd, uid, gid) != 0) {
+			err = knot_err_of_errno(errno);
+		}
+		err = err == KNOT_OK ? write_pid(fd) : err;
+	}
+	char *copy = err == KNOT_OK ? strdup(path) : NULL;
+	if (copy == NULL) {
+		close(fd);
+		return err != KNOT_OK ? err : KNOT_ENOMEM;
+	}
+	*ret_stale = pid > 0 && pid != getpid();
+	*ret_file = (sys_pidfile_t){ .fd = fd, .path = copy };
+	return KNOT_OK;
+}
+
+void sys_pidfile_remove(sys_pidfile_t *file)
+{
+	if (file->fd >= 0) {
+		unlink(file->path);
+		close(file->fd);
+		free(file->path);
+		*file = (sys_pidfile_t){ .fd = -1 };
+	}
+}
+
+knot_err_t sys_drop_privileges(uid_t uid, gid_t gid, sys_caps_t keep)
+{
+	bool same_ids = uid == geteuid() && gid == getegid();
+	if (same_ids && !capng_have_capabilities(CAPNG_SELECT_CAPS)) {
+		return KNOT_OK;
+	}
+	if (!same_ids) {
+		const struct passwd *user = getpwuid(uid);
+		if (user != NULL ? initgroups(user->pw_name, gid) != 0 : setgroups(0, NULL) != 0) {
+			return knot_err_of_errno(errno);
+		}
+		if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0) {
+			return knot_err_of_errno(errno);
+		}
+	}
+	capng_clear(CAPNG_SELECT_BOTH);
+	const capng_type_t held = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
+	if (keep.bind_low_ports) {
+		capng_update(CAPNG_ADD, held, CAP_NET_BIND_SERVICE);
+	}
+	if (keep.xdp) {
+		capng_updatev(CAPNG_ADD, held, CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_IPC_LOCK, -1);
+	}
+	if (capng_apply(CAPNG_SELECT_CAPS) < 0) {
+		return KNOT_EPERM;
+	}
+	(void)prctl(PR_SET_KEEPCAPS, 0);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return KNOT_OK;
+}
+
+void sys_notify_ready(void)
+{
+	(void)sd_notify(0, "READY=1\nSTATUS=");
+}
+
+void sys_notify_reloading(void)
+{
+	(void)sd_notify(0, "RELOADING=1\nSTATUS=");
+}
+
+void sys_notify_stopping(void)
+{
+	(void)sd_notify(0, "STOPPING=1\nSTATUS=");
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sys/thread.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "src/sys/counters.h"
+#include "src/sys/rcu.h"
+
+static void *thread_main(void *arg)
+{
+	sys_thread_t *thread = arg;
+	sys_rcu_register();
+	if (thread->counts) {
+		sys_slot_take();
+	}
+	thread->run(thread->arg);
+	if (thread->counts) {
+		sys_slot_give();
+	}
+	sys_rcu_unregister();
+	return NULL;
+}
+
+knot_err_t sys_thread_start(sys_thread_t *thread)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(&thread->id, NULL, thread_main, thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err != 0) {
+		return knot_err_of_errno(err);
+	}
+	thread->started = true;
+	pthread_setname_np(thread->id, thread->name);
+	if (thread->cpu >= 0) {
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		CPU_SET((unsigned)thread->cpu, &set);
+		/* A CPU outside of our cpuset: then the thread runs where it may, which is no failure. */
+		(void)pthread_setaffinity_np(thread->id, sizeof(set), &set);
+	}
+	return KNOT_OK;
+}
+
+void sys_thread_join(sys_thread_t *thread)
+{
+	if (thread->started) {
+		pthread_join(thread->id, NULL);
+		thread->started = false;
+	}
+}
+
+unsigned sys_cpu_count(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+	return count > 0 ? (unsigned)count : 1;
+}
