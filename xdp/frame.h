@@ -46,7 +46,7 @@ typedef struct {
 	uint8_t *payload;         /* the datagram's payload; the reply's payload is written to the same place */
 	uint16_t payload_len;     /* bytes received */
 	uint16_t payload_max;     /* room for the reply's payload: neither the frame nor the MTU is exceeded; may be < payload_len */
-	uint8_t is_ipv6;
+	bool is_ipv6;
 	uint8_t ecn;              /* the two bits of RFC 3168, as received; a reply carries them back */
 	uint8_t vlan_count;       /* tags in front of the IP header, 0–2; a reply keeps them */
 	uint8_t ip_proto;         /* IPPROTO_UDP */
@@ -55,13 +55,14 @@ typedef struct {
 	kxdp_addr_t local;        /* destination address and port */
 	uint8_t *frame;           /* the Ethernet header */
 	uint16_t frame_len;       /* bytes received, with Ethernet header and padding */
+	uint16_t frame_room;      /* bytes that may be written */
 	uint16_t ip_off;          /* IP header's offset in the frame: 14, 18 or 22 */
 } kxdp_packet_t;
 
 /**
  * Take a received frame apart.
  *
- * frame[0..len): received bytes. frame[0..room): writable memory the reply may grow into (room >= len).
+ * frame[0..len): received bytes. frame[0..room): writable memory the reply may grow into (len <= room <= 65535).
  * mtu: of the interface, bytes of IP packet; what payload_max is computed from.
  * ret_packet: written when the verdict is KXDP_OK or KXDP_PARTIAL_CHECKSUM, else untouched.
  *
@@ -73,11 +74,11 @@ kxdp_verdict_t kxdp_frame_parse(uint8_t *frame, size_t len, size_t room, uint16_
 
 /**
  * Turn the frame of `packet` into the reply: MAC addresses, IP addresses and ports swapped, VLAN tags kept, IPv4 without options,
- * id 0 (RFC 6864 4: atomic datagrams), TTL 64, IPv6 without extension headers, hop limit 64, flow label 0, TOS and traffic class
- * only ECN, header and UDP checksums filled in.
+ * id 0, fragmentable, TTL 64, IPv6 without extension headers, hop limit 64, flow label 0, TOS and traffic class only ECN,
+ * header and UDP checksums filled in.
  *
  * payload_len: bytes that the caller wrote to packet->payload, 0 to packet->payload_max.
  * ret_start: the reply's first byte; at packet->frame or (when options fell away) behind it.
- * Returns the reply's length, at least 60 bytes (padded with zeros: IEEE 802.3 minimum without FCS).
+ * Returns the reply's length, padded with zeros to 60 bytes (IEEE 802.3 minimum without FCS) if the frame has room for that.
  */
 size_t kxdp_frame_reply(const kxdp_packet_t *packet, size_t payload_len, uint8_t **ret_start);

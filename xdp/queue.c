@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One AF_XDP socket with memory and rings of its own.
+ *
+ * A frame is always in exactly one place: the fill ring (the kernel may receive into it), the receive ring, the caller's
+ * hands, the send ring, the completion ring, or `free_frames`. A reply goes out in the frame its query came in, so frames move
+ * fill → receive → caller → send → completion → free → fill, and nothing is copied.
+ */
+#include "xdp/iface.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <linux/if_xdp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <xdp/libxdp.h>
+#include <xdp/xsk.h>
+
+#ifndef SOL_XDP
+#define SOL_XDP 283
+#endif
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL 69
+#endif
+#ifndef SO_BUSY_POLL_BUDGET
+#define SO_BUSY_POLL_BUDGET 70
+#endif
+#ifndef XDP_MAX_TX_SKB_BUDGET
+#define XDP_MAX_TX_SKB_BUDGET 9   /* Linux 6.17: packets one sendto() takes in copy mode, 32 before */
+#endif
+
+enum {
+	HUGE_PAGE_LEN = 2 << 20,
+	PREFETCH_AHEAD = 3,       /* frames; further ahead shows no gain */
+};
+
+struct kxdp_queue {
+	struct xsk_ring_cons rx;
+	struct xsk_ring_cons cq;
+	struct xsk_ring_prod tx;
+	struct xsk_ring_prod fq;
+	uint8_t *memory;          /* frame_count frames; owned */
+	uint64_t *free_frames;    /* stack of frame addresses (offsets in memory); owned */
+	uint32_t free_count;
+	uint32_t frame_count;
+	uint32_t tx_reserved;     /* descriptors written, not submitted yet */
+	uint16_t mtu;
+	bool allow_partial;
+	bool busy_poll;
+	bool in_map;              /* the kernel program knows the socket */
+	int fd;                   /* of `xsk` */
+	unsigned index;
+	size_t memory_len;        /* bytes mapped */
+	kxdp_iface_t *iface;      /* borrowed */
+	struct xsk_umem *umem;    /* owned */
+	struct xsk_socket *xsk;   /* owned */
+	/* Written by the queue's thread only, read by others. */
+	uint64_t received[KXDP_VERDICT_COUNT];
+	uint64_t replied;
+	uint64_t tx_full;
+};
+
+static void counter_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+/* Huge pages when the system has some to give, else pages that the kernel may join. */
+static uint8_t *map_memory(size_t len, size_t *ret_len)
+{
+	size_t huge_len = (len + HUGE_PAGE_LEN - 1) / HUGE_PAGE_LEN * HUGE_PAGE_LEN;
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *memory = mmap(NULL, huge_len, prot, flags | MAP_HUGETLB, -1, 0);
+	if (memory != MAP_FAILED) {
+		*ret_len = huge_len;
+		return memory;
+	}
+	memory = mmap(NULL, len, prot, flags, -1, 0);
+	if (memory == MAP_FAILED) {
+		return NULL;
+	}
+	(void)madvise(memory, len, MADV_HUGEPAGE);
+	*ret_len = len;
+	return memory;
+}
+
+typedef struct {
+	kxdp_queue_t *queue;
+	uint16_t bind_flags;
+} bind_t;
+
+/* Memory registration and socket in one step: libxdp can't bind a second time after a failure. Returns 0 or an errno value. */
+static int bind_step(void *ctx)
+{
+	const bind_t *b = ctx;
+	kxdp_queue_t *q = b->queue;
+	uint32_t ring_size = q->iface->ring_size;
+	const struct xsk_umem_config umem_config = {
+		.fill_size = ring_size, .comp_size = ring_size, .frame_size = KXDP_FRAME_SIZE,
+	};
+	int ret = xsk_umem__create(&q->umem, q->memory, (uint64_t)q->frame_count * KXDP_FRAME_SIZE, &q->fq, &q->cq,
+	                           &umem_config);
+	if (ret != 0) {
+		q->umem = NULL;
+		return -ret;
+	}
+	const struct xsk_socket_config config = {
+		.rx_size = ring_size, .tx_size = ring_size, .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.bind_flags = b->bind_flags | XDP_USE_NEED_WAKEUP,
+	};
+	ret = xsk_socket__create(&q->xsk, q->iface->name, q->index, q->umem, &q->rx, &q->tx, &config);
+	if (ret != 0) {
+		q->xsk = NULL;
+		(void)xsk_umem__delete(q->umem);
+		q->umem = NULL;
+		return -ret;
+	}
+	q->fd = xsk_socket__fd(q->xsk);
+	return 0;
+}
+
+static int bind_socket(kxdp_queue_t *q)
+{
+	bind_t bind = { q, XDP_ZEROCOPY };
+	if (q->iface->native && q->iface->zero_copy) {
+		int errnum = kxdp_retry_busy(bind_step, &bind);
+		if (errnum == 0 || errnum == EBUSY || errnum == EPERM || errnum == ENETDOWN) {
+			return errnum;
+		}
+	}
+	bind.bind_flags = XDP_COPY;
+	return kxdp_retry_busy(bind_step, &bind);
+}
+
+static int set_busy_poll(kxdp_queue_t *q)
+{
+	int prefer = 1, timeout_us = q->iface->busypoll_timeout_us, budget = q->iface->busypoll_budget;
+	if (setsockopt(q->fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &prefer, sizeof(prefer)) != 0 ||
+	    setsockopt(q->fd, SOL_SOCKET, SO_BUSY_POLL, &timeout_us, sizeof(timeout_us)) != 0 ||
+	    setsockopt(q->fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget, sizeof(budget)) != 0) {
+		return errno;
+	}
+	q->busy_poll = true;
+	return 0;
+}
+
+static bool is_zero_copy(const kxdp_queue_t *q)
+{
+	struct xdp_options options = { 0 };
+	socklen_t len = sizeof(options);
+	return getsockopt(q->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 && (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+}
+
+/* Give free frames to the kernel for receiving, as many as the fill ring takes. */
+static void refill(kxdp_queue_t *q)
+{
+	uint32_t count = xsk_prod_nb_free(&q->fq, q->free_count);
+	count = count < q->free_count ? count : q->free_count;
+	uint32_t index;
+	if (count == 0 || xsk_ring_prod__reserve(&q->fq, count, &index) != count) {
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		*xsk_ring_prod__fill_addr(&q->fq, index + i) = q->free_frames[--q->free_count];
+	}
+	xsk_ring_prod__submit(&q->fq, count);
+	if (xsk_ring_prod__needs_wakeup(&q->fq)) {
+		(void)recvfrom(q->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	}
+}
+
+static void release_frame(kxdp_queue_t *q, uint64_t address)
+{
+	assert(q->free_count < q->frame_count);
+	q->free_frames[q->free_count++] = address & ~(uint64_t)(KXDP_FRAME_SIZE - 1);
+}
+
+static knot_err_t open_steps(kxdp_queue_t *q, kxdp_fault_t *ret_fault)
+{
+	const char *ifname = q->iface->name;
+	q->memory = map_memory((size_t)q->frame_count * KXDP_FRAME_SIZE, &q->memory_len);
+	q->free_frames = calloc(q->frame_count, sizeof(*q->free_frames));
+	if (q->memory == NULL || q->free_frames == NULL) {
+		return kxdp_fault_errno(ret_fault, ENOMEM, ifname, "allocating frames");
+	}
+	for (uint32_t i = 0; i < q->frame_count; i++) {
+		release_frame(q, (uint64_t)i * KXDP_FRAME_SIZE);
+	}
+	libxdp_set_print(NULL);
+	int errnum = bind_socket(q);
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, ifname, "binding the AF_XDP socket");
+	}
+	(void)fcntl(q->fd, F_SETFD, FD_CLOEXEC);
+	if (q->iface->busypoll_budget > 0) {
+		errnum = set_busy_poll(q);
+		if (errnum != 0) {
+			return kxdp_fault_errno(ret_fault, errnum, ifname, "setting up busy polling");
+		}
+	}
+	int batch = KXDP_BATCH_MAX;   /* refused by older kernels and by rings smaller than that, where it doesn't matter */
+	(void)setsockopt(q->fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
+	refill(q);
+	if (bpf_map_update_elem(q->iface->sockets_fd, &q->index, &q->fd, BPF_ANY) != 0) {
+		return kxdp_fault_errno(ret_fault, errno, ifname, "directing packets to the AF_XDP socket");
+	}
+	q->in_map = true;
+	return KNOT_OK;
+}
+
+knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue, kxdp_fault_t *ret_fault)
+{
+	assert(queue < iface->queue_count);
+	kxdp_queue_t *q = calloc(1, sizeof(*q));
+	if (q == NULL) {
+		return kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "opening a queue");
+	}
+	q->iface = iface;
+	q->index = queue;
+	q->frame_count = 2 * iface->ring_size;   /* one ring's worth to receive into while another is on its way out */
+	q->mtu = iface->mtu;
+	q->allow_partial = iface->allow_partial;
+	q->fd = -1;
+	knot_err_t err = open_steps(q, ret_fault);
+	if (err != KNOT_OK) {
+		kxdp_queue_close(q);
+		return err;
+	}
+	iface->copies |= !is_zero_copy(q);
+	*ret_queue = q;
+	return KNOT_OK;
+}
+
+void kxdp_queue_close(kxdp_queue_t *take_queue)
+{
+	kxdp_queue_t *q = take_queue;
+	if (q == NULL) {
+		return;
+	}
+	if (q->in_map) {
+		(void)bpf_map_delete_elem(q->iface->sockets_fd, &q->index);
+	}
+	if (q->xsk != NULL) {
+		xsk_socket__delete(q->xsk);
+	}
+	if (q->umem != NULL) {
+		(void)xsk_umem__delete(q->umem);
+	}
+	if (q->memory != NULL) {
+		munmap(q->memory, q->memory_len);
+	}
+	free(q->free_frames);
+	free(q);
+}
+
+int kxdp_queue_fd(const kxdp_queue_t *queue)
+{
+	return queue->fd;
+}
+
+/* Descriptors submitted that the kernel has not taken yet. */
+static uint32_t tx_waiting(const kxdp_queue_t *q)
+{
+	return q->tx.cached_prod - q->tx_reserved - __atomic_load_n(q->tx.consumer, __ATOMIC_ACQUIRE);
+}
+
+bool kxdp_wait(kxdp_queue_t *q, int timeout_ms)
+{
+	if (!q->busy_poll && xsk_cons_nb_avail(&q->rx, 1) > 0) {
+		return true;              /* under load no system call is needed to know that there is work */
+	}
+	if (tx_waiting(q) > 0) {
+		kxdp_flush(q);
+		if (tx_waiting(q) > 0 && (timeout_ms < 0 || timeout_ms > 1)) {
+			timeout_ms = 1;   /* the device is full: come back soon */
+		}
+	}
+	struct pollfd pfd = { .fd = q->fd, .events = POLLIN };
+	return poll(&pfd, 1, timeout_ms) > 0 && (pfd.revents & POLLIN) != 0;
+}
+
+size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
+{
+	assert(max <= KXDP_BATCH_MAX);
+	uint32_t index;
+	uint32_t count = xsk_ring_cons__peek(&q->rx, (uint32_t)max, &index);
+	if (count == 0) {
+		return 0;
+	}
+	size_t good = 0, whole = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (i + PREFETCH_AHEAD < count) {
+			__builtin_prefetch(q->memory + xsk_ring_cons__rx_desc(&q->rx, index + i + PREFETCH_AHEAD)->addr, 1);
+		}
+		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, index + i);
+		size_t room = KXDP_FRAME_SIZE - (desc->addr & (KXDP_FRAME_SIZE - 1));
+		kxdp_verdict_t verdict = kxdp_frame_parse(q->memory + desc->addr, desc->len, room, q->mtu,
+		                                          &ret_packets[good]);
+		if (verdict == KXDP_OK) {
+			good++;
+			whole++;
+			continue;
+		}
+		counter_add(&q->received[verdict], 1);
+		if (verdict == KXDP_PARTIAL_CHECKSUM && q->allow_partial) {
+			good++;
+		} else {
+			release_frame(q, desc->addr);
+		}
+	}
+	xsk_ring_cons__release(&q->rx, count);
+	counter_add(&q->received[KXDP_OK], whole);
+	return good;
+}
+
+static void collect(kxdp_queue_t *q)
+{
+	uint32_t index;
+	uint32_t count = xsk_ring_cons__peek(&q->cq, q->iface->ring_size, &index);
+	for (uint32_t i = 0; i < count; i++) {
+		release_frame(q, *xsk_ring_cons__comp_addr(&q->cq, index + i));
+	}
+	if (count > 0) {
+		xsk_ring_cons__release(&q->cq, count);
+	}
+}
+
+/* One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17). */
+static void kick(kxdp_queue_t *q)
+{
+	uint32_t waiting = tx_waiting(q);
+	while (waiting > 0 && xsk_ring_prod__needs_wakeup(&q->tx)) {
+		ssize_t ret = sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0);
+		uint32_t left = tx_waiting(q);
+		if (ret >= 0 || left >= waiting) {
+			return;
+		}
+		waiting = left;
+	}
+}
+
+void kxdp_flush(kxdp_queue_t *q)
+{
+	if (q->tx_reserved > 0) {
+		xsk_ring_prod__submit(&q->tx, q->tx_reserved);
+		counter_add(&q->replied, q->tx_reserved);
+		q->tx_reserved = 0;
+	}
+	kick(q);
+	collect(q);
+	refill(q);
+}
+
+bool kxdp_reply(kxdp_queue_t *q, const kxdp_packet_t *packet, size_t payload_len)
+{
+	uint32_t index;
+	if (xsk_ring_prod__reserve(&q->tx, 1, &index) != 1) {
+		kxdp_flush(q);
+		if (xsk_ring_prod__reserve(&q->tx, 1, &index) != 1) {
+			counter_add(&q->tx_full, 1);
+			kxdp_drop(q, packet);
+			return false;
+		}
+	}
+	uint8_t *start;
+	size_t len = kxdp_frame_reply(packet, payload_len, &start);
+	*xsk_ring_prod__tx_desc(&q->tx, index) = (struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
+	q->tx_reserved++;
+	return true;
+}
+
+void kxdp_drop(kxdp_queue_t *q, const kxdp_packet_t *packet)
+{
+	release_frame(q, (uint64_t)(packet->frame - q->memory));
+}
+
+static uint32_t ring_fill(const uint32_t *producer, const uint32_t *consumer)
+{
+	uint32_t taken = __atomic_load_n(consumer, __ATOMIC_RELAXED);
+	return __atomic_load_n(producer, __ATOMIC_RELAXED) - taken;
+}
+
+void kxdp_queue_stats(const kxdp_queue_t *q, kxdp_stats_t *ret_stats)
+{
+	struct xdp_statistics kernel = { 0 };
+	socklen_t len = sizeof(kernel);
+	(void)getsockopt(q->fd, SOL_XDP, XDP_STATISTICS, &kernel, &len);   /* older kernels fill in less */
+	*ret_stats = (kxdp_stats_t){
+		.rx_dropped = kernel.rx_dropped, .rx_invalid = kernel.rx_invalid_descs, .tx_invalid = kernel.tx_invalid_descs,
+		.rx_full = kernel.rx_ring_full, .fq_empty = kernel.rx_fill_ring_empty_descs,
+		.tx_empty = kernel.tx_ring_empty_descs,
+		.tx_busy = ring_fill(q->tx.producer, q->cq.consumer),
+		.fq_fill = ring_fill(q->fq.producer, q->fq.consumer), .rx_fill = ring_fill(q->rx.producer, q->rx.consumer),
+		.tx_fill = ring_fill(q->tx.producer, q->tx.consumer), .cq_fill = ring_fill(q->cq.producer, q->cq.consumer),
+		.replied = __atomic_load_n(&q->replied, __ATOMIC_RELAXED),
+		.tx_full = __atomic_load_n(&q->tx_full, __ATOMIC_RELAXED),
+	};
+	for (size_t i = 0; i < KXDP_VERDICT_COUNT; i++) {
+		ret_stats->received[i] = __atomic_load_n(&q->received[i], __ATOMIC_RELAXED);
+	}
+}
