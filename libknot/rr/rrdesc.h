@@ -67,7 +67,9 @@ enum { FIELD_COUNT_MAX = 9 };         /* RRSIG */
 enum {
 	ROW_META = 1 << 0,           /* never zone data */
 	ROW_BESIDE_CNAME = 1 << 1,
-	ROW_GENERIC = 1 << 2,        /* printed as RFC 3597 generic data, as Knot does with obsolete types */
+	/* Printed as Knot prints obsolete types: */
+	ROW_GENERIC = 1 << 2,        /* RDATA as \# */
+	ROW_NUMBERED = 1 << 3,       /* type as TYPEn */
 };
 
 typedef struct {

@@ -36,6 +36,7 @@ static const knot_field_enum_t dsync_schemes = { .is_printed = true, .rows = { {
                          F(TIMESTAMP, "signature expiration"), F(TIMESTAMP, "signature inception"), F(U16, "key tag"), \
                          NAME("signer's name", L), REST(BASE64, "signature", 1)
 
+enum { OBSOLETE = ROW_GENERIC | ROW_NUMBERED };
 enum { C = KNOT_RDATA_COMPRESS, D = FIELD_DECOMPRESS, L = KNOT_RDATA_LOWER, A = KNOT_RDATA_ADDITIONAL };
 
 #define RR_TYPE(name, number, row_flags, rfc_text, ...) \
@@ -131,7 +132,7 @@ knot_err_t knot_rrtype_scan(knot_str_t text, uint16_t *ret_type)
 size_t knot_rrtype_print(uint16_t type, char ret_text[static KNOT_TYPE_TEXT_MAX])
 {
 	const knot_rrdesc_t *row = knot_rrdesc(type);
-	if (row->mnemonic == NULL || (row->flags & ROW_GENERIC)) {
+	if (row->mnemonic == NULL || (row->flags & ROW_NUMBERED)) {
 		return (size_t)snprintf(ret_text, KNOT_TYPE_TEXT_MAX, "TYPE%u", type);
 	}
 	memcpy(ret_text, row->mnemonic, row->mnemonic_len + 1U);

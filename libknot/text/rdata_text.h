@@ -18,7 +18,8 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_scan(uint16_t type, knot_str_t t
 
 /**
  * Print one checked RDATA, NUL-terminated. Returns the length without NUL, or 0 when `max` bytes do not suffice
- * (KNOT_RDATA_TEXT_MAX always does; no RDATA but the empty one of an unknown type is printed empty, and that is "\# 0").
+ * (KNOT_RDATA_TEXT_MAX always does). Empty RDATA is "\# 0"; what has no typed form, or one longer than
+ * KNOT_RDATA_TEXT_MAX, is printed in generic form.
  */
 enum { KNOT_RDATA_TEXT_MAX = 4 * 65535 + 1024 };
 KNOT_EXPORT size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Zone-file scanner: RFC 1035 5 master files, RFC 2308 4 ($TTL), RFC 3597 5 generic data, RFC 4034 etc. by the
- * rows of rr/rrtype.def. Streaming: the file is mapped or read in blocks, records go to a callback one by one.
+ * rows of rr/rrtype.def. Streaming: records go to a callback one by one.
+ *
+ * Directives: $ORIGIN, $TTL, $INCLUDE file [origin] (relative to the including file; its $ORIGIN, $TTL and last owner end
+ * with it). Records of up to 65535 bytes RDATA, 16 MiB of text. LF and CR LF. Names that start a file without an owner get
+ * the origin. Files are read in blocks and not mapped, so that one truncated under our eyes is a fault and not a SIGBUS.
  *
  * Scratch memory is the scanner's; a record's bytes are valid during the callback only. Reads files (the zone file
  * and its $INCLUDEs), nothing else. One scanner per thread.
@@ -13,8 +17,8 @@
 typedef struct {
 	knot_name_t owner;       /* absolute, case as in the file */
 	uint16_t type;
-	uint16_t rrclass;
-	uint32_t ttl;            /* seconds */
+	uint16_t rrclass;        /* KNOT_CLASS_IN: other classes are faults */
+	uint32_t ttl;            /* seconds; of an RRSIG its original TTL field, whatever the file says (RFC 4034 3) */
 	knot_bytes_t rdata;      /* uncompressed, checked with knot_rdata_check() */
 	const char *file;        /* path of the file it stands in; lives as long as the scan */
 	uint64_t line;           /* first line of the record, from 1 */
@@ -36,7 +40,7 @@ typedef bool (*knot_zone_fault_cb)(const knot_zone_fault_t *fault, void *ctx);
 
 typedef struct {
 	knot_name_t origin;          /* initial $ORIGIN */
-	uint32_t default_ttl;        /* of records before any $TTL or explicit TTL (RFC 2308 4) */
+	uint32_t default_ttl;        /* of records without a TTL before any $TTL (RFC 2308 4); the previous record's is not taken */
 	knot_zone_record_cb on_record;
 	knot_zone_fault_cb on_fault; /* each fault; scanning goes on with the next line while it returns true */
 	void *ctx;

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RDATA to presentation form, by the rows of rr/rrtype.def. */
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "libknot/rr/rrdesc.h"
+#include "libknot/text/rdata_text.h"
+
+/* Text is written here; `failed` stays set after the first thing that did not fit or has no presentation form. */
+typedef struct {
+	char *text;
+	size_t len, max;     /* max without the NUL */
+	bool failed;
+	bool has_no_form;    /* the reason is not the room: only \# can say it */
+} printer_t;
+
+static char *room(printer_t *p, size_t len)
+{
+	if (p->failed || len > p->max - p->len) {
+		p->failed = true;
+		return NULL;
+	}
+	char *at = p->text + p->len;
+	p->len += len;
+	return at;
+}
+
+static void put(printer_t *p, const char *text, size_t len)
+{
+	char *at = room(p, len);
+	if (at != NULL) {
+		memcpy(at, text, len);
+	}
+}
+
+static void put_char(printer_t *p, char c)
+{
+	put(p, &c, 1);
+}
+
+static void put_str(printer_t *p, const char *text)
+{
+	put(p, text, strlen(text));
+}
+
+static void put_number(printer_t *p, uint32_t value)
+{
+	char digits[10];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	put(p, digits + at, sizeof(digits) - at);
+}
+
+static void put_hex(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	char *at = room(p, 2 * len);
+	for (size_t i = 0; at != NULL && i < len; i++) {
+		at[2 * i] = digits[bytes[i] >> 4];
+		at[2 * i + 1] = digits[bytes[i] & 0x0F];
+	}
+}
+
+static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *at = room(p, (len + 2) / 3 * 4);
+	for (size_t i = 0; at != NULL && i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+		                (left > 2 ? bytes[i + 2] : 0);
+		*at++ = digits[bits >> 18];
+		*at++ = digits[bits >> 12 & 63];
+		*at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
+		*at++ = left > 2 ? digits[bits & 63] : '=';
+	}
+}
+
+static void put_base32hex(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
+	char *at = room(p, (len * 8 + 4) / 5);
+	uint32_t bits = 0;
+	unsigned bit_count = 0;
+	for (size_t i = 0; at != NULL && i < len; i++) {
+		bits = bits << 8 | bytes[i];
+		for (bit_count += 8; bit_count >= 5; bit_count -= 5) {
+			*at++ = digits[bits >> (bit_count - 5) & 31];
+		}
+	}
+	if (at != NULL && bit_count > 0) {
+		*at = digits[bits << (5 - bit_count) & 31];
+	}
+}
+
+static void put_escaped(printer_t *p, uint8_t c)
+{
+	char text[4] = { '\\', (char)('0' + c / 100), (char)('0' + c / 10 % 10), (char)('0' + c % 10) };
+	put(p, text, sizeof(text));
+}
+
+/* The inside of a quoted text. */
+static void put_text(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && !p->failed; i++) {
+		uint8_t c = bytes[i];
+		if (c < ' ' || c > '~') {
+			put_escaped(p, c);
+			continue;
+		}
+		if (c == '"' || c == '\\') {
+			put_char(p, '\\');
+		}
+		put_char(p, (char)c);
+	}
+}
+
+static void put_quoted(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	put_char(p, '"');
+	put_text(p, bytes, len);
+	put_char(p, '"');
+}
+
+static void put_name(printer_t *p, const uint8_t *wire)
+{
+	char text[KNOT_NAME_TEXT_MAX];
+	put(p, text, knot_name_print(knot_name_of(wire), text));
+}
+
+static void put_type(printer_t *p, uint16_t type)
+{
+	char text[KNOT_TYPE_TEXT_MAX];
+	put(p, text, knot_rrtype_print(type, text));
+}
+
+static void put_address(printer_t *p, int family, const uint8_t *address)
+{
+	char text[INET6_ADDRSTRLEN];
+	put_str(p, inet_ntop(family, address, text, sizeof(text)));
+}
+
+static void put_integer(printer_t *p, const knot_field_t *field, uint32_t value)
+{
+	if (field->names != NULL && field->names->is_printed) {
+		for (size_t i = 0; field->names->rows[i].text != NULL; i++) {
+			if (field->names->rows[i].value == value) {
+				put_str(p, field->names->rows[i].text);
+				return;
+			}
+		}
+	}
+	put_number(p, value);
+}
+
+/* YYYYMMDDHHMMSS, the calendar counted in years from March. */
+static void put_timestamp(printer_t *p, uint32_t seconds)
+{
+	uint32_t days = seconds / 86400 + 719468, clock = seconds % 86400;
+	uint32_t era = days / 146097, era_day = days % 146097;
+	uint32_t era_year = (era_day - era_day / 1460 + era_day / 36524 - era_day / 146096) / 365;
+	uint32_t year_day = era_day - (365 * era_year + era_year / 4 - era_year / 100);
+	uint32_t march_month = (5 * year_day + 2) / 153;
+	uint32_t day = year_day - (153 * march_month + 2) / 5 + 1;
+	uint32_t month = march_month < 10 ? march_month + 3 : march_month - 9;
+	uint32_t year = era * 400 + era_year + (month <= 2);
+	char text[32];
+	snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", year, month, day, clock / 3600, clock / 60 % 60, clock % 60);
+	put_str(p, text);
+}
+
+static void put_eui(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (i > 0) {
+			put_char(p, '-');
+		}
+		put_hex(p, bytes + i, 1);
+	}
+}
+
+static void put_node_id(printer_t *p, const uint8_t *bytes)
+{
+	for (size_t i = 0; i < 8; i += 2) {
+		if (i > 0) {
+			put_char(p, ':');
+		}
+		put_hex(p, bytes + i, 2);
+	}
+}
+
+static void put_strings(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && !p->failed; i += 1U + bytes[i]) {
+		if (i > 0) {
+			put_char(p, ' ');
+		}
+		put_quoted(p, bytes + i + 1, bytes[i]);
+	}
+}
+
+static void put_bitmap(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	bool is_first = true;
+	for (size_t i = 0; i < len; i += 2U + bytes[i + 1]) {
+		for (unsigned bit = 0; bit < 8U * bytes[i + 1] && !p->failed; bit++) {
+			if (bytes[i + 2 + bit / 8] & 0x80 >> bit % 8) {
+				if (!is_first) {
+					put_char(p, ' ');
+				}
+				is_first = false;
+				put_type(p, (uint16_t)(bytes[i] << 8 | bit));
+			}
+		}
+	}
+}
+
+static void put_apl(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && !p->failed; i += 4U + (bytes[i + 3] & 0x7F)) {
+		uint16_t family = load_be16(bytes + i);
+		uint8_t address[16] = { 0 };
+		if (family != 1 && family != 2) {   /* no presentation form, RFC 3123 5 */
+			p->failed = p->has_no_form = true;
+			return;
+		}
+		memcpy(address, bytes + i + 4, bytes[i + 3] & 0x7F);
+		if (i > 0) {
+			put_char(p, ' ');
+		}
+		if (bytes[i + 3] & 0x80) {
+			put_char(p, '!');
+		}
+		put_number(p, family);
+		put_char(p, ':');
+		put_address(p, family == 1 ? AF_INET : AF_INET6, address);
+		put_char(p, '/');
+		put_number(p, bytes[i + 2]);
+	}
+}
+
+/* ---- LOC, RFC 1876 3, with the two spaces between its groups that Knot prints ---- */
+
+static void put_angle(printer_t *p, uint32_t value, char positive, char negative)
+{
+	enum { ORIGIN = 1U << 31 };
+	uint32_t angle = value >= ORIGIN ? value - ORIGIN : ORIGIN - value;
+	char text[48];
+	int len = snprintf(text, sizeof(text), "%u %u %u", angle / 3600000, angle / 60000 % 60, angle / 1000 % 60);
+	if (angle % 1000 != 0) {
+		len += snprintf(text + len, sizeof(text) - (size_t)len, ".%03u", angle % 1000);
+	}
+	put(p, text, (size_t)len);
+	put_char(p, ' ');
+	put_char(p, value >= ORIGIN ? positive : negative);
+}
+
+static void put_metres(printer_t *p, uint64_t cm)
+{
+	char text[32];
+	snprintf(text, sizeof(text), cm % 100 != 0 ? "%u.%02um" : "%um", (unsigned)(cm / 100), (unsigned)(cm % 100));
+	put_str(p, text);
+}
+
+static void put_precision(printer_t *p, uint8_t value)
+{
+	uint64_t cm = value >> 4;
+	for (unsigned i = 0; i < (value & 0x0FU); i++) {
+		cm *= 10;
+	}
+	put_metres(p, cm);
+}
+
+static void put_loc(printer_t *p, const uint8_t *loc)
+{
+	enum { SEA_LEVEL = 10000000 };   /* centimetres above the base of altitudes */
+	uint32_t altitude = load_be32(loc + 12);
+	put_angle(p, load_be32(loc + 4), 'N', 'S');
+	put_str(p, "  ");
+	put_angle(p, load_be32(loc + 8), 'E', 'W');
+	put_str(p, "  ");
+	if (altitude < SEA_LEVEL) {
+		put_char(p, '-');
+	}
+	put_metres(p, altitude < SEA_LEVEL ? SEA_LEVEL - altitude : altitude - SEA_LEVEL);
+	put_str(p, "  ");
+	put_precision(p, loc[1]);
+	put_char(p, ' ');
+	put_precision(p, loc[2]);
+	put_char(p, ' ');
+	put_precision(p, loc[3]);
+}
+
+/* ---- IPSECKEY ---- */
+
+static void put_gateway(printer_t *p, uint8_t gateway_type, const uint8_t *gateway)
+{
+	switch (gateway_type) {
+	case 1:
+		put_address(p, AF_INET, gateway);
+		break;
+	case 2:
+		put_address(p, AF_INET6, gateway);
+		break;
+	case 3:
+		put_name(p, gateway);
+		break;
+	default:
+		put_char(p, '.');
+		break;
+	}
+}
+
+/* ---- SvcParams, RFC 9460 2.1 ---- */
+
+static void put_svckey(printer_t *p, uint16_t key)
+{
+	const knot_svcparam_t *row = knot_svcparam(key);
+	if (row->name != NULL) {
+		put_str(p, row->name);
+		return;
+	}
+	put_str(p, "key");
+	put_number(p, key);
+}
+
+/* Items of an alpn list stand unquoted: what separates items or words is escaped (RFC 9460 A.1, 7.1.1). */
+static void put_alpn(printer_t *p, const uint8_t *value, size_t len)
+{
+	for (size_t i = 0; i < len; i += 1U + value[i]) {
+		if (i > 0) {
+			put_char(p, ',');
+		}
+		for (size_t k = i + 1; k <= i + value[i] && !p->failed; k++) {
+			uint8_t c = value[k];
+			if (c == ',') {
+				put_str(p, "\\\\,");
+			} else if (c == '\\') {
+				put_str(p, "\\\\\\\\");
+			} else if (c <= ' ' || c > '~' || strchr("\"();", c) != NULL) {
+				put_escaped(p, c);
+			} else {
+				put_char(p, (char)c);
+			}
+		}
+	}
+}
+
+static void put_list(printer_t *p, knot_svcparam_kind_t kind, const uint8_t *value, size_t len)
+{
+	size_t step = kind == SVCPARAM_IPV4 ? 4 : kind == SVCPARAM_IPV6 ? 16 : 2;
+	for (size_t i = 0; i < len && !p->failed; i += step) {
+		if (i > 0) {
+			put_char(p, ',');
+		}
+		if (kind == SVCPARAM_MANDATORY) {
+			put_svckey(p, load_be16(value + i));
+		} else {
+			put_address(p, kind == SVCPARAM_IPV4 ? AF_INET : AF_INET6, value + i);
+		}
+	}
+}
+
+static void put_svc_value(printer_t *p, knot_svcparam_kind_t kind, const uint8_t *value, size_t len)
+{
+	switch (kind) {
+	case SVCPARAM_OPAQUE:
+	case SVCPARAM_DOHPATH:
+		put_quoted(p, value, len);
+		break;
+	case SVCPARAM_ALPN:
+		put_alpn(p, value, len);
+		break;
+	case SVCPARAM_PORT:
+		put_number(p, load_be16(value));
+		break;
+	case SVCPARAM_BASE64:
+		put_base64(p, value, len);
+		break;
+	case SVCPARAM_MANDATORY:
+	case SVCPARAM_IPV4:
+	case SVCPARAM_IPV6:
+		put_list(p, kind, value, len);
+		break;
+	case SVCPARAM_EMPTY:
+		break;
+	}
+}
+
+static void put_svcparams(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && !p->failed; i += 4U + load_be16(bytes + i + 2)) {
+		uint16_t key = load_be16(bytes + i), value_len = load_be16(bytes + i + 2);
+		if (i > 0) {
+			put_char(p, ' ');
+		}
+		put_svckey(p, key);
+		if (value_len > 0) {
+			put_char(p, '=');
+			put_svc_value(p, knot_svcparam(key)->kind, bytes + i + 4, value_len);
+		}
+	}
+}
+
+/* ---- records ---- */
+
+/* Prints the field at `pos` of checked RDATA; returns its length in bytes. */
+static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rdata, size_t pos)
+{
+	const uint8_t *at = rdata.data + pos;
+	size_t left = rdata.len - pos;
+	switch ((knot_field_kind_t)field->kind) {
+	case FIELD_U8:
+		put_integer(p, field, at[0]);
+		return 1;
+	case FIELD_U16:
+		put_integer(p, field, load_be16(at));
+		return 2;
+	case FIELD_U32:
+	case FIELD_PERIOD:
+		put_number(p, load_be32(at));
+		return 4;
+	case FIELD_TIMESTAMP:
+		put_timestamp(p, load_be32(at));
+		return 4;
+	case FIELD_TYPE:
+		put_type(p, load_be16(at));
+		return 2;
+	case FIELD_IPV4:
+		put_address(p, AF_INET, at);
+		return 4;
+	case FIELD_IPV6:
+		put_address(p, AF_INET6, at);
+		return 16;
+	case FIELD_EUI48:
+		put_eui(p, at, 6);
+		return 6;
+	case FIELD_EUI64:
+		put_eui(p, at, 8);
+		return 8;
+	case FIELD_NODE_ID:
+		put_node_id(p, at);
+		return 8;
+	case FIELD_NAME:
+		put_name(p, at);
+		return knot_name_of(at).len;
+	case FIELD_STRING:
+		put_quoted(p, at + 1, at[0]);
+		return 1U + at[0];
+	case FIELD_TAG:
+		put(p, (const char *)at + 1, at[0]);
+		return 1U + at[0];
+	case FIELD_STRINGS:
+		put_strings(p, at, left);
+		return left;
+	case FIELD_TEXT:
+		put_quoted(p, at, left);
+		return left;
+	case FIELD_HEX:
+		put_hex(p, at, left);
+		return left;
+	case FIELD_BASE64:
+		put_base64(p, at, left);
+		return left;
+	case FIELD_SALT:
+		if (at[0] == 0) {
+			put_char(p, '-');
+		}
+		put_hex(p, at + 1, at[0]);
+		return 1U + at[0];
+	case FIELD_HASH:
+		put_base32hex(p, at + 1, at[0]);
+		return 1U + at[0];
+	case FIELD_BITMAP:
+		put_bitmap(p, at, left);
+		return left;
+	case FIELD_APL:
+		put_apl(p, at, left);
+		return left;
+	case FIELD_LOC:
+		put_loc(p, at);
+		return left;
+	case FIELD_GATEWAY:
+		put_gateway(p, at[-2], at);
+		return at[-2] == 1 ? 4 : at[-2] == 2 ? 16 : at[-2] == 3 ? knot_name_of(at).len : 0;
+	case FIELD_SVCPARAMS:
+		put_svcparams(p, at, left);
+		return left;
+	case FIELD_OPAQUE:
+	case FIELD_END:
+		break;
+	}
+	p->failed = true;
+	return left;
+}
+
+static void put_typed(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata)
+{
+	size_t pos = 0;
+	for (const knot_field_t *field = row->fields; field->kind != FIELD_END && !p->failed; field++) {
+		size_t before = p->len;
+		if (field != row->fields) {
+			put_char(p, ' ');
+		}
+		size_t start = p->len;
+		pos += put_field(p, field, rdata, pos);
+		if (p->len == start) {    /* an empty field at the end takes no separator */
+			p->len = before;
+		}
+	}
+}
+
+static void put_generic(printer_t *p, knot_bytes_t rdata)
+{
+	put_str(p, "\\# ");
+	put_number(p, (uint32_t)rdata.len);
+	if (rdata.len > 0) {
+		put_char(p, ' ');
+		put_hex(p, rdata.data, rdata.len);
+	}
+}
+
+size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max)
+{
+	const knot_rrdesc_t *row = knot_rrdesc(type);
+	if (max == 0) {
+		return 0;
+	}
+	printer_t p = { .text = ret_text, .max = max - 1 };
+	if ((row->flags & ROW_GENERIC) || row->fields[0].kind == FIELD_OPAQUE || rdata.len == 0) {
+		put_generic(&p, rdata);
+	} else {
+		put_typed(&p, row, rdata);
+		if (p.has_no_form || (p.failed && max >= KNOT_RDATA_TEXT_MAX)) {   /* a full type bitmap has 700,000 characters */
+			p.len = 0;
+			p.failed = false;
+			put_generic(&p, rdata);
+		}
+	}
+	ret_text[p.failed ? 0 : p.len] = '\0';
+	return p.failed ? 0 : p.len;
+}

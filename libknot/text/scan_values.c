@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values of single tokens: names, numbers, periods, texts. */
+#include "libknot/text/rdata_scan.h"
+
+static inline bool is_digit(char c)
+{
+	return (uint8_t)(c - '0') < 10;
+}
+
+static const char *name_fault(knot_err_t err)
+{
+	switch ((int)err) {
+	case KNOT_OK:
+		return NULL;
+	case KNOT_EEMPTYLABEL:
+		return "invalid domain name, empty label";
+	case KNOT_ELABELLEN:
+		return "invalid domain name, label longer than 63 bytes";
+	case KNOT_ENAMELEN:
+		return "invalid domain name, longer than 255 bytes";
+	case KNOT_EBADESC:
+		return "invalid escape sequence";
+	case KNOT_ENOORIGIN:
+		return "relative domain name without an origin";
+	default:
+		return "invalid domain name";
+	}
+}
+
+const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
+{
+	if (tok->kind != TOKEN_WORD || tok->has_quote) {
+		return "invalid domain name";
+	}
+	const char *text = tok->data;
+	size_t len = tok->len;
+	if (tok->has_escape || len > KNOT_NAME_MAX - 2 || (len == 1 && (*text == '.' || *text == '@'))) {
+		return name_fault(knot_name_scan((knot_str_t){ text, len }, origin, wire, ret_name));
+	}
+	/* The text moves by one byte: dots become the lengths of the labels behind them. */
+	size_t label = 0;      /* where the current label's length byte goes */
+	unsigned labels = 0;
+	for (size_t i = 0; i < len; i++) {
+		wire[i + 1] = (uint8_t)text[i];
+		if (text[i] == '.') {
+			size_t label_len = i - label;
+			if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
+				return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
+			}
+			wire[label] = (uint8_t)label_len;
+			label = i + 1;
+			labels++;
+		}
+	}
+	if (label == len) {    /* the final dot */
+		wire[len] = 0;
+		*ret_name = (knot_name_t){ wire, (uint8_t)(len + 1), (uint8_t)labels };
+		return NULL;
+	}
+	if (len - label > KNOT_LABEL_MAX) {
+		return name_fault(KNOT_ELABELLEN);
+	}
+	if (origin.wire == NULL) {
+		return name_fault(KNOT_ENOORIGIN);
+	}
+	if (len + 1 + origin.len > KNOT_NAME_MAX) {
+		return name_fault(KNOT_ENAMELEN);
+	}
+	wire[label] = (uint8_t)(len - label);
+	memcpy(wire + len + 1, origin.wire, origin.len);
+	*ret_name = (knot_name_t){ wire, (uint8_t)(len + 1 + origin.len), (uint8_t)(labels + 1 + origin.label_count) };
+	return NULL;
+}
+
+static const char *number_fault(uint32_t max)
+{
+	return max == UINT8_MAX ? "number is bigger than 8 bits" : max == UINT16_MAX ? "number is bigger than 16 bits"
+	     : "number is bigger than 32 bits";
+}
+
+const char *scan_number(const char *text, size_t len, uint32_t max, uint32_t *ret)
+{
+	uint64_t value = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (!is_digit(text[i])) {
+			return "invalid number";
+		}
+		value = value * 10 + (uint64_t)(text[i] - '0');
+		if (value > max) {
+			return number_fault(max);
+		}
+	}
+	if (len == 0) {
+		return "invalid number";
+	}
+	*ret = (uint32_t)value;
+	return NULL;
+}
+
+static uint32_t unit_seconds(char unit)
+{
+	switch (unit | 0x20) {
+	case 's':
+		return 1;
+	case 'm':
+		return 60;
+	case 'h':
+		return 3600;
+	case 'd':
+		return 86400;
+	case 'w':
+		return 604800;
+	default:
+		return 0;
+	}
+}
+
+const char *scan_period(const char *text, size_t len, uint32_t *ret)
+{
+	uint64_t total = 0, value = 0;
+	bool has_digit = false, has_unit = false;
+	for (size_t i = 0; i < len; i++) {
+		if (is_digit(text[i])) {
+			value = value * 10 + (uint64_t)(text[i] - '0');
+			has_digit = true;
+		} else {
+			uint32_t seconds = unit_seconds(text[i]);
+			if (!has_digit) {
+				return "invalid number";
+			}
+			if (seconds == 0) {
+				return "invalid time unit";
+			}
+			total += value * seconds;
+			value = 0;
+			has_digit = false;
+			has_unit = true;
+		}
+		if (value > UINT32_MAX || total > UINT32_MAX) {
+			return "number is bigger than 32 bits";
+		}
+	}
+	if (has_digit == has_unit) {   /* nothing, or digits behind the last unit */
+		return has_unit ? "invalid time unit" : "invalid number";
+	}
+	*ret = (uint32_t)(total + value);
+	return NULL;
+}
+
+bool scan_char(const char *text, size_t len, size_t *pos, uint8_t *ret)
+{
+	if (text[*pos] != '\\') {
+		*ret = (uint8_t)text[(*pos)++];
+		return true;
+	}
+	const char *p = text + *pos + 1;
+	size_t left = len - *pos - 1;
+	if (left >= 1 && !is_digit(p[0])) {
+		*ret = (uint8_t)p[0];
+		*pos += 2;
+		return true;
+	}
+	if (left < 3 || !is_digit(p[1]) || !is_digit(p[2])) {
+		return false;
+	}
+	unsigned value = (unsigned)((p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0'));
+	*ret = (uint8_t)value;
+	*pos += 4;
+	return value <= UINT8_MAX;
+}
+
+const char *scan_text(const char *text, size_t len, uint8_t *ret, size_t max, size_t *ret_len)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < len;) {
+		uint8_t c;
+		if (!scan_char(text, len, &i, &c)) {
+			return "invalid escape sequence";
+		}
+		if (count == max) {
+			return "text is too long";
+		}
+		ret[count++] = c;
+	}
+	*ret_len = count;
+	return NULL;
+}
