@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * UDP echo over AF_XDP: what the end-to-end tests and the benchmarks of xdp/ talk to.
+ *
+ * kxdp_echo [-p port] [-a address]… [-r ring-size] [-l reply-length] [-b budget] [-q queues] [-c] [-e] [-n] [-s] interface
+ *   -l: pad replies to this many bytes and set the QR bit, as an answer of a DNS server   -q: sockets on the first queues only
+ *   -c: no zero copy   -e: emulated mode   -n: native mode   -s: strict checksums
+ *
+ * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
+ */
+#include "xdp/kxdp.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { QUEUES_MAX = 64 };
+
+typedef struct {
+	kxdp_queue_t *queue;
+	unsigned reply_len;
+	uint64_t vlan_packets;
+	pthread_t thread;
+} worker_t;
+
+static volatile bool stopping;
+
+static size_t echo(const worker_t *worker, const kxdp_packet_t *packet)
+{
+	size_t len = packet->payload_len;
+	if (worker->reply_len > 0 && len > 2) {
+		packet->payload[2] |= 0x80;
+		if (len < worker->reply_len) {
+			memset(packet->payload + len, 0xAA, worker->reply_len - len);
+			len = worker->reply_len;
+		}
+	}
+	return len <= packet->payload_max ? len : packet->payload_max;
+}
+
+static void *work(void *arg)
+{
+	worker_t *worker = arg;
+	kxdp_packet_t packets[KXDP_BATCH_MAX];
+	while (!stopping) {
+		kxdp_wait(worker->queue, 100);
+		size_t count = kxdp_receive(worker->queue, packets, KXDP_BATCH_MAX);
+		for (size_t i = 0; i < count; i++) {
+			worker->vlan_packets += packets[i].vlan_count > 0;
+			kxdp_reply(worker->queue, &packets[i], echo(worker, &packets[i]));
+		}
+		kxdp_flush(worker->queue);
+	}
+	return NULL;
+}
+
+static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		kxdp_stats_t s;
+		kxdp_queue_stats(workers[i].queue, &s);
+		printf("queue%u.replied=%" PRIu64 " queue%u.fq_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
+		       " queue%u.rx_full=%" PRIu64 " queue%u.fq_empty=%" PRIu64 " queue%u.tx_full=%" PRIu64
+		       " queue%u.vlan=%" PRIu64 " ", i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty,
+		       i, s.tx_full, i, workers[i].vlan_packets);
+		for (unsigned v = 0; v < KXDP_VERDICT_COUNT; v++) {
+			printf("queue%u.%s=%" PRIu64 " ", i, kxdp_verdict_name(v), s.received[v]);
+		}
+	}
+	kxdp_filter_count_t counts[16];
+	size_t filter_count = kxdp_iface_filter_counts(iface, counts, KNOT_LEN(counts));
+	for (size_t i = 0; i < filter_count; i++) {
+		printf("%s=%" PRIu64 " ", counts[i].name, counts[i].packets);
+	}
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	printf("cpu_ms=%ld\n", (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
+	fflush(stdout);
+}
+
+static int failed(const char *ifname, const kxdp_fault_t *fault)
+{
+	fprintf(stderr, "%s: %s (%s)\n", ifname, fault->text, knot_strerror(fault->err));
+	return 1;
+}
+
+static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_len)
+{
+	static worker_t workers[QUEUES_MAX];
+	kxdp_fault_t fault;
+	kxdp_iface_t *iface;
+	if (kxdp_iface_open(options, &iface, &fault) != KNOT_OK) {
+		return failed(options->ifname, &fault);
+	}
+	unsigned count = kxdp_iface_queue_count(iface);
+	count = count < queues ? count : queues;
+	for (unsigned i = 0; i < count; i++) {
+		workers[i].reply_len = reply_len;
+		if (kxdp_queue_open(iface, i, &workers[i].queue, &fault) != KNOT_OK) {
+			return failed(options->ifname, &fault);
+		}
+	}
+	sigset_t signals;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
+			return 1;
+		}
+	}
+	printf("initialized XDP interface %s, UDP port %u, queues %u, %s mode\n", kxdp_iface_name(iface),
+	       options->listens[0].port, count, kxdp_iface_mode_text(iface));
+	fflush(stdout);
+	int sig;
+	while (sigwait(&signals, &sig) == 0 && sig == SIGUSR1) {
+		print_counters(iface, workers, count);
+	}
+	stopping = true;
+	for (unsigned i = 0; i < count; i++) {
+		pthread_join(workers[i].thread, NULL);
+	}
+	print_counters(iface, workers, count);
+	for (unsigned i = 0; i < count; i++) {
+		kxdp_queue_close(workers[i].queue);
+	}
+	kxdp_iface_close(iface);
+	return 0;
+}
+
+static bool add_address(kxdp_listen_t *listen, const char *text)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&listen->addr;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&listen->addr;
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		return true;
+	}
+	in6->sin6_family = AF_INET6;
+	return inet_pton(AF_INET6, text, &in6->sin6_addr) == 1;
+}
+
+int main(int argc, char **argv)
+{
+	static kxdp_listen_t listens[KXDP_LISTEN_MAX];
+	kxdp_options_t options = { .listens = listens, .udp = true, .zero_copy = true, .ring_size = KXDP_RING_DEFAULT,
+	                           .busypoll_timeout_us = 20 };
+	unsigned port = 53, queues = QUEUES_MAX, reply_len = 0;
+	int opt;
+	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:cens")) != -1) {
+		switch (opt) {
+		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'a':
+			if (options.listen_count == KXDP_LISTEN_MAX || !add_address(&listens[options.listen_count++], optarg)) {
+				return 2;
+			}
+			break;
+		case 'r': options.ring_size = (uint32_t)strtoul(optarg, NULL, 10); break;
+		case 'l': reply_len = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'b': options.busypoll_budget = (uint16_t)strtoul(optarg, NULL, 10); break;
+		case 'q': queues = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'c': options.zero_copy = false; break;
+		case 'e': options.mode = KXDP_MODE_EMULATED; break;
+		case 'n': options.mode = KXDP_MODE_NATIVE; break;
+		case 's': options.checksum = KXDP_CHECKSUM_STRICT; break;
+		default: return 2;
+		}
+	}
+	if (optind + 1 != argc) {
+		return 2;
+	}
+	options.listen_count += options.listen_count == 0;
+	for (size_t i = 0; i < options.listen_count; i++) {
+		listens[i].port = (uint16_t)port;
+	}
+	options.ifname = argv[optind];
+	return serve(&options, queues < QUEUES_MAX ? queues : QUEUES_MAX, reply_len);
+}
