@@ -24,9 +24,11 @@ static bool skip_name(knot_reader_t *r)
 	}
 }
 
-static bool check_options(knot_bytes_t options)
+/* Check every option's bounds and note which codes there are. */
+static bool check_options(knot_bytes_t options, uint32_t *ret_bits)
 {
 	size_t pos = 0;
+	uint32_t bits = 0;
 	while (pos < options.len) {
 		if (options.len - pos < 4) {
 			return false;
@@ -35,8 +37,11 @@ static bool check_options(knot_bytes_t options)
 		if (options.len - pos - 4 < len) {
 			return false;
 		}
+		uint16_t code = load_be16(options.data + pos);
+		bits |= 1u << (code < 31 ? code : 31);
 		pos += 4 + len;
 	}
+	*ret_bits = bits;
 	return true;
 }
 
@@ -84,7 +89,8 @@ static bool read_rr(knot_reader_t *r, bool *ret_root_owner, rr_head_t *ret_rr)
 
 static bool take_opt(const rr_head_t *rr, bool root_owner, knot_query_t *q)
 {
-	if (!root_owner || q->edns.present || !check_options(rr->rdata)) {
+	uint32_t option_bits;
+	if (!root_owner || q->edns.present || !check_options(rr->rdata, &option_bits)) {
 		return false;
 	}
 	q->edns = (knot_edns_t){
@@ -94,6 +100,7 @@ static bool take_opt(const rr_head_t *rr, bool root_owner, knot_query_t *q)
 		.ext_rcode = (uint8_t)(rr->ttl >> 24),
 		.udp_payload = rr->class,
 		.flags = (uint16_t)rr->ttl,
+		.option_bits = option_bits,
 		.options = rr->rdata,
 	};
 	return true;

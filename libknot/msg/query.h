@@ -47,6 +47,7 @@ typedef struct {
 	uint8_t ext_rcode;
 	uint16_t udp_payload;      /* requestor's size as sent; values below 512 mean 512 (RFC 6891 6.2.3) */
 	uint16_t flags;            /* the 16 flag bits */
+	uint32_t option_bits;      /* bit n: option code n is there (0–30); bit 31: any other code */
 	knot_bytes_t options;      /* OPT RDATA, each option's bounds already checked */
 } knot_edns_t;
 

@@ -43,7 +43,7 @@ typedef struct {
 	knot_msg_verdict_t verdict;
 	bool truncated;
 	bool has_opt;                    /* the reply carries an OPT record */
-	uint16_t reply_options;          /* bit n: EDNS option code n is in the reply (codes 0–15) */
+	uint32_t reply_options;          /* bit n: EDNS option code n is in the reply (0–30) */
 	bool is_nodata;                  /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
 } answer_report_t;
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The server's side of the control sockets, and the periodic dump of statistics.
+ *
+ * control_new() binds the sockets (mode 0220: who may write may control), control_start() starts the threads that accept
+ * connections and run commands; every command is a row of command.c. Calls down to event/ (zones, reload), net/ and
+ * modules/ (counters). Commands are readers or writers of one lock with a time limit. Not here: the process: `stop` sends
+ * SIGTERM to it.
+ */
+#pragma once
+
+#include "src/event/server.h"
+#include "src/net/net.h"
+
+typedef struct control control_t;
+
+typedef struct {
+	server_t *server;           /* borrowed for the control's life */
+	const net_t *net;           /* as above */
+	conf_strs_t listen;         /* 1–4 paths; borrowed for the control's life. conf->control.listen, or knotd's -s */
+	unsigned backlog;           /* of listen(2) */
+	uid_t uid;                  /* owner of the sockets when running as root */
+	gid_t gid;
+} control_params_t;
+
+/**
+ * Bind the sockets; logs `control, binding to 'path'`. A failure is logged as one line that names the path, nothing stays
+ * open. Old socket files are replaced, unless a server answers on them (KNOT_EADDRINUSE).
+ */
+KNOT_MUST_USE knot_err_t control_new(const control_params_t *params, control_t **ret_control);
+
+/** Start the threads: up to 8 connections are served at a time. Also starts the statistics dump if configured. */
+KNOT_MUST_USE knot_err_t control_start(control_t *control);
+
+/** A new configuration was published by someone else (SIGHUP): the statistics timer follows it. */
+void control_conf_changed(control_t *control);
+
+/** End open connections and all threads. Before server_stop() ends what they wait for, or after: both are fine. */
+void control_stop(control_t *control);
+
+/** Close the sockets, remove their files. After control_stop(). NULL is allowed. */
+void control_free(control_t *control);

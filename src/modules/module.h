@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Query modules: what may look at an answer, at typed stages of its way, and count what it saw.
+ *
+ * A module is a row (module_api_t) with a function per stage; an instance is made from a reference in the configuration
+ * (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server (template `default`),
+ * one per zone that has modules. Chains are immutable but for their counters, which are rows per thread
+ * (sys/counters.h). They are made anew with every configuration, so counters restart with a reload, as Knot's do.
+ *
+ * Stages. ANSWERED: the reply is complete, nothing can be changed any more. (Stages that change an answer come with the
+ * modules that need them.) A stage returns nothing and may not allocate, lock, log, or keep what it is given.
+ * Readers: within an RCU read section, or holding what keeps the chain alive.
+ */
+#pragma once
+
+#include "src/answer/answer.h"
+#include "src/conf/conf.h"
+#include "src/sys/counters.h"
+
+/** How a request came in: family and transport, in the order of mod-stats' sub-keys. */
+typedef enum {
+	MODULE_UDP4, MODULE_TCP4, MODULE_QUIC4, MODULE_TLS4,
+	MODULE_UDP6, MODULE_TCP6, MODULE_QUIC6, MODULE_TLS6,
+	MODULE_UDP4_XDP, MODULE_TCP4_XDP, MODULE_QUIC4_XDP,
+	MODULE_UDP6_XDP, MODULE_TCP6_XDP, MODULE_QUIC6_XDP,
+	MODULE_PROTOCOL_END,
+} module_protocol_t;
+
+/** Protocol of a request; a UNIX socket counts as IPv6, as in Knot. */
+static inline module_protocol_t module_protocol(sa_family_t remote_family, answer_transport_t transport, bool is_xdp)
+{
+	bool ipv4 = remote_family == AF_INET;
+	bool tcp = transport == ANSWER_TCP;
+	if (is_xdp) {
+		return ipv4 ? (tcp ? MODULE_TCP4_XDP : MODULE_UDP4_XDP) : (tcp ? MODULE_TCP6_XDP : MODULE_UDP6_XDP);
+	}
+	return ipv4 ? (tcp ? MODULE_TCP4 : MODULE_UDP4) : (tcp ? MODULE_TCP6 : MODULE_UDP6);
+}
+
+/** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
+typedef struct {
+	const knot_query_t *query;       /* of its views only scalar fields may be used: the request may be overwritten */
+	const answer_report_t *report;
+	module_protocol_t protocol;
+	uint32_t request_len;            /* bytes, without TCP's length prefix */
+	uint32_t response_len;           /* as above; 0: nothing was sent */
+} module_answered_t;
+
+typedef struct module_instance module_instance_t;
+
+/** Receives one counter. item, id: borrowed; id NULL: the item has one counter only. Return false to end. */
+typedef bool (*module_counter_cb)(const char *module, const char *item, const char *id, uint64_t value, void *ctx);
+
+/** One module. */
+typedef struct {
+	const char *name;                /* "mod-stats" */
+	/** Make an instance from the block that `ref` names. KNOT_ENOMEM. */
+	knot_err_t (*make)(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance);
+	void (*free)(module_instance_t *instance);
+	void (*answered)(module_instance_t *instance, const module_answered_t *what);   /* NULL: not at this stage */
+	/** Report all counters, also zeros, in the order of documentation. False: the callback ended it. NULL: has none. */
+	bool (*counters)(const module_instance_t *instance, module_counter_cb cb, void *ctx);
+} module_api_t;
+
+struct module_instance {
+	const module_api_t *api;         /* first member of each module's own struct */
+};
+
+typedef struct module_chain {
+	unsigned count;
+	module_instance_t *instances[];  /* owned; in order of execution */
+} module_chain_t;
+
+/**
+ * Make the chain of a list of references: conf->global_modules, or a zone's own modules.
+ * ret_chain: NULL when the list is empty. The chain keeps no pointer into conf.
+ * KNOT_ENOTSUP: a module that doesn't exist (the configuration's check refuses those before).  KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t module_chain_new(const conf_t *conf, conf_modrefs_t refs, module_chain_t **ret_chain);
+
+/** Free a chain that no reader has. NULL is allowed. */
+void module_chain_free(module_chain_t *take_chain);
+
+/** Stage ANSWERED of a chain; NULL: none. Call for the server's chain and, if a zone answered, for the zone's. */
+static inline void module_chain_answered(const module_chain_t *chain, const module_answered_t *what)
+{
+	if (chain == NULL) {
+		return;
+	}
+	for (unsigned i = 0; i < chain->count; i++) {
+		module_instance_t *instance = chain->instances[i];
+		if (instance->api->answered != NULL) {
+			instance->api->answered(instance, what);
+		}
+	}
+}
+
+/** Report the counters of all instances; false when the callback ended it. NULL: none. */
+bool module_chain_counters(const module_chain_t *chain, module_counter_cb cb, void *ctx);
+
+/** The module of this name, or NULL. */
+const module_api_t *module_find(const char *name);
