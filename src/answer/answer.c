@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/answer/answer.h"
+
+#include "libknot/msg/message.h"
+#include "src/answer/encode.h"
+
+#include <assert.h>
+
+enum {
+	UDP_PAYLOAD_MIN = 512,       /* RFC 1035 4.2.1; also the least a requestor can announce, RFC 6891 6.2.3 */
+	OPT_LEN = 11,
+	OPTION_HEAD_LEN = 4,
+	ECS_MAX = 4 + 16,            /* family, source and scope prefix length, address (RFC 7871 6) */
+	ZONEVERSION_LEN = 6,         /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
+	EXPIRE_LEN = 4,
+	EDE_LEN = 2,
+	/* Longest NSID that we send: 512 bytes hold header, the longest question and every other option besides. */
+	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) - (4 + EXPIRE_LEN)
+	           - (4 + EDE_LEN) - 4,
+	TSIG_ERROR_BADKEY = 17,
+	TSIG_FIXED_LEN = 16,         /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
+};
+
+/* A request being answered. What the reply needs of the request's tail is copied: the reply may overwrite it. */
+typedef struct {
+	const answer_env_t *env;
+	const answer_source_t *source;
+	const knot_query_t *query;
+	answer_report_t *report;
+	knot_mut_bytes_t out;
+	const zone_contents_t *zone;     /* NULL when no zone answers */
+	bool nsid, expire, zoneversion;  /* options asked for */
+	uint8_t ecs_len;                 /* 0: no option to echo */
+	uint8_t ecs[ECS_MAX];
+} job_t;
+
+static uint16_t our_payload(const job_t *job)
+{
+	bool is_ipv6 = job->source->remote != NULL && job->source->remote->sa_family == AF_INET6;
+	return is_ipv6 ? job->env->udp_payload_max_ipv6 : job->env->udp_payload_max_ipv4;
+}
+
+static size_t reply_max(const job_t *job)
+{
+	size_t max = KNOT_MSG_MAX;
+	if (job->source->transport == ANSWER_UDP) {
+		max = UDP_PAYLOAD_MIN;
+		if (job->query->edns.present) {
+			size_t ours = our_payload(job), theirs = job->query->edns.udp_payload;
+			size_t least = theirs < ours ? theirs : ours;
+			max = least > max ? least : max;
+		}
+	}
+	return max < job->out.len ? max : job->out.len;
+}
+
+/* RFC 7871 6 and 7.1.2: the address has just the bytes of the source prefix, bits beyond it are 0, the scope is 0. */
+static bool ecs_is_valid(knot_bytes_t data)
+{
+	if (data.len < 4) {
+		return false;
+	}
+	unsigned bits = data.data[2];
+	unsigned max = load_be16(data.data) == 1 ? 32 : load_be16(data.data) == 2 ? 128 : 0;
+	size_t len = (bits + 7) / 8;
+	if (bits > max || data.data[3] != 0 || data.len != 4 + len) {
+		return false;
+	}
+	return bits % 8 == 0 || (data.data[3 + len] & 0xFF >> bits % 8) == 0;
+}
+
+/* Note the options that are answered. False: FORMERR. */
+static bool read_options(job_t *job)
+{
+	knot_bytes_t options = job->query->edns.options;
+	size_t pos = 0;
+	knot_edns_option_t option;
+	while (knot_edns_next(options, &pos, &option)) {
+		switch (option.code) {
+		case KNOT_EDNS_NSID:
+			job->nsid = job->env->nsid.len > 0;
+			break;
+		case KNOT_EDNS_EXPIRE:
+			job->expire = true;
+			break;
+		case KNOT_EDNS_ZONEVERSION:
+			job->zoneversion = option.data.len == 0;
+			break;
+		case KNOT_EDNS_SUBNET:
+			if (!job->env->client_subnet) {
+				break;
+			}
+			if (!ecs_is_valid(option.data)) {
+				return false;
+			}
+			memcpy(job->ecs, option.data.data, option.data.len);
+			job->ecs_len = (uint8_t)option.data.len;
+			break;
+		default:
+			break;
+		}
+	}
+	return true;
+}
+
+static size_t opt_len(const job_t *job, uint16_t ede)
+{
+	if (!job->query->edns.present) {
+		return 0;
+	}
+	size_t len = OPT_LEN;
+	len += job->nsid ? OPTION_HEAD_LEN + job->env->nsid.len : 0;
+	len += job->ecs_len > 0 ? OPTION_HEAD_LEN + (size_t)job->ecs_len : 0;
+	len += job->expire && job->zone != NULL ? OPTION_HEAD_LEN + EXPIRE_LEN : 0;
+	len += job->zoneversion && job->zone != NULL ? OPTION_HEAD_LEN + ZONEVERSION_LEN : 0;
+	len += ede != KNOT_EDE_NONE ? OPTION_HEAD_LEN + EDE_LEN : 0;
+	return len;
+}
+
+static uint8_t *put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t len)
+{
+	store_be16(p, code);
+	store_be16(p + 2, (uint16_t)len);
+	if (code < 16) {
+		job->report->reply_options |= (uint16_t)(1u << code);
+	}
+	return p + OPTION_HEAD_LEN;
+}
+
+/* SOA EXPIRE of a zone whose master we are, RFC 7314 3.3: the last but one number of the SOA's RDATA. */
+static uint32_t soa_expire(const zone_contents_t *zone)
+{
+	const zone_rrset_t *soa = zone_node_rrset(zone->apex, KNOT_TYPE_SOA);
+	zone_block_t body = zone_rrset_body(zone->apex, soa);
+	return load_be32(body.bytes + body.len - 8);
+}
+
+/* Append the OPT record, for which opt_len() bytes are free. */
+static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
+{
+	size_t len = opt_len(job, ede);
+	if (len == 0) {
+		return 0;
+	}
+	uint8_t *p = at;
+	*p++ = 0;
+	store_be16(p, KNOT_TYPE_OPT);
+	store_be16(p + 2, our_payload(job));
+	p[4] = (uint8_t)(rcode >> 4);
+	p[5] = 0;
+	store_be16(p + 6, job->query->edns.dnssec_ok ? 0x8000 : 0);   /* RFC 3225 3 */
+	store_be16(p + 8, (uint16_t)(len - OPT_LEN));
+	p += OPT_LEN - 1;
+	if (job->nsid) {
+		p = put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
+		memcpy(p, job->env->nsid.data, job->env->nsid.len);
+		p += job->env->nsid.len;
+	}
+	if (job->ecs_len > 0) {
+		p = put_option_head(job, p, KNOT_EDNS_SUBNET, job->ecs_len);
+		memcpy(p, job->ecs, job->ecs_len);
+		p[3] = 0;                     /* our answers fit every network, RFC 7871 7.2.1 */
+		p += job->ecs_len;
+	}
+	if (job->expire && job->zone != NULL) {
+		p = put_option_head(job, p, KNOT_EDNS_EXPIRE, EXPIRE_LEN);
+		store_be32(p, soa_expire(job->zone));
+		p += EXPIRE_LEN;
+	}
+	if (job->zoneversion && job->zone != NULL) {
+		p = put_option_head(job, p, KNOT_EDNS_ZONEVERSION, ZONEVERSION_LEN);
+		p[0] = job->zone->apex->owner_label_count;
+		p[1] = 0;                     /* SOA-SERIAL */
+		store_be32(p + 2, job->zone->serial);
+		p += ZONEVERSION_LEN;
+	}
+	if (ede != KNOT_EDE_NONE) {
+		p = put_option_head(job, p, KNOT_EDNS_EDE, EDE_LEN);
+		store_be16(p, ede);
+		p += EDE_LEN;
+	}
+	assert((size_t)(p - at) == len);
+	job->report->has_opt = true;
+	return len;
+}
+
+/* Header of the reply: id, opcode and RD of the request (RFC 1035 4.1.1, RFC 4035 3.1.6 for AD and CD). */
+static void put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
+{
+	uint8_t *h = job->out.data;
+	uint16_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
+	store_be16(h, job->query->id);
+	store_be16(h + 2, (uint16_t)(KNOT_FLAG_QR | kept | flags | (rcode & KNOT_RCODE_MASK)));
+	for (unsigned i = 0; i < 4; i++) {
+		store_be16(h + 4 + 2 * i, counts[i]);
+	}
+}
+
+/* An answer without records: header, question as it came, OPT. */
+static size_t reply_empty(job_t *job, uint16_t rcode, uint16_t ede)
+{
+	size_t len = KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
+	if (!job->query->edns.present) {
+		ede = KNOT_EDE_NONE;
+	}
+	size_t added = put_opt(job, job->out.data + len, rcode, ede);
+	uint16_t counts[4] = { job->query->question_len > 0, 0, 0, added > 0 };
+	put_header(job, 0, rcode, counts);
+	job->report->rcode = rcode;
+	job->report->ede = ede;
+	return len + added;
+}
+
+/* A malformed request: whatever its tail said, there is no OPT in the reply (RFC 6891 7). */
+static size_t reply_formerr(job_t *job)
+{
+	uint16_t counts[4] = { job->query->question_len > 0 };
+	put_header(job, 0, KNOT_RCODE_FORMERR, counts);
+	job->report->rcode = KNOT_RCODE_FORMERR;
+	return KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
+}
+
+static bool name_is(const knot_query_t *q, const char *wire, size_t len)
+{
+	return q->qname.len == len && memcmp(q->qname_lower, wire, len) == 0;
+}
+
+/* CH TXT: who and what we are (RFC 4892). */
+static size_t reply_chaos(job_t *job)
+{
+	static const struct {
+		const char *wire;
+		size_t len;
+		bool is_version;
+	} names[] = {
+		{ "\2id\6server", 11, false },
+		{ "\10hostname\4bind", 15, false },
+		{ "\7version\6server", 16, true },
+		{ "\7version\4bind", 14, true },
+	};
+	const knot_query_t *q = job->query;
+	knot_bytes_t text = { NULL, 0 };
+	for (size_t i = 0; i < KNOT_LEN(names) && q->qtype == KNOT_TYPE_TXT; i++) {
+		if (name_is(q, names[i].wire, names[i].len)) {
+			text = names[i].is_version ? job->env->version : job->env->identity;
+		}
+	}
+	if (text.len == 0) {
+		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
+	}
+	uint8_t rdata[1 + 255];
+	rdata[0] = (uint8_t)(text.len < 255 ? text.len : 255);
+	memcpy(rdata + 1, text.data, rdata[0]);
+
+	size_t len = KNOT_MSG_HEADER_LEN + (size_t)q->question_len;
+	size_t reserved = opt_len(job, KNOT_EDE_NONE);
+	knot_msg_writer_t w;
+	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) - reserved }, len, q->qname);
+	uint16_t flags = 0;
+	if (knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, q->qname, KNOT_TYPE_TXT, KNOT_CLASS_CH, 0,
+	                    (knot_bytes_t){ rdata, 1u + rdata[0] }) != KNOT_OK) {
+		flags = KNOT_FLAG_TC;
+		job->report->truncated = true;
+	}
+	size_t added = put_opt(job, job->out.data + w.len, KNOT_RCODE_NOERROR, KNOT_EDE_NONE);
+	uint16_t counts[4] = { 1, w.counts[KNOT_SECTION_ANSWER], 0, added > 0 };
+	put_header(job, flags, KNOT_RCODE_NOERROR, counts);
+	return w.len + added;
+}
+
+/*
+ * A signed request, while no key is known: RFC 8945 5.2.1, NOTAUTH with an unsigned TSIG that names the key and the
+ * error BADKEY. The TSIG of the request is its last record; its owner and algorithm are repeated.
+ */
+__attribute__((noinline))
+static size_t reply_badkey(job_t *job)
+{
+	const knot_query_t *q = job->query;
+	knot_message_t msg;
+	knot_message_rr_t rr = { .rdata_len = 0 };
+	if (knot_message_begin(q->wire, &msg) != KNOT_OK) {
+		return reply_formerr(job);
+	}
+	while (knot_message_next(&msg, &rr)) {
+	}
+	knot_name_t algorithm;
+	knot_bytes_t rdata = { q->wire.data + rr.rdata_off, rr.rdata_len };
+	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK
+	    || rdata.len - algorithm.len < TSIG_FIXED_LEN
+	    || rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
+		return reply_formerr(job);
+	}
+	uint8_t made[KNOT_NAME_MAX + TSIG_FIXED_LEN];
+	size_t name_len = algorithm.len;
+	knot_name_lower(algorithm, made);
+	memcpy(made + name_len, rdata.data + name_len, 8);        /* time signed and fudge, as they came */
+	store_be16(made + name_len + 8, 0);                       /* no MAC */
+	store_be16(made + name_len + 10, q->id);
+	store_be16(made + name_len + 12, TSIG_ERROR_BADKEY);
+	store_be16(made + name_len + 14, 0);
+
+	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	knot_msg_writer_t w;
+	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) }, len, (knot_name_t){ 0 });
+	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
+	                    (knot_bytes_t){ made, name_len + TSIG_FIXED_LEN }) == KNOT_OK) {
+		store_be16(job->out.data + 10, (uint16_t)(load_be16(job->out.data + 10) + 1));
+	}
+	return w.len;
+}
+
+/* The zone that answers: the longest match, but the parent's for the DS at a zone's apex (RFC 4035 3.1.4.1). */
+static zone_t *find_zone(const zonedb_t *zones, const knot_query_t *q)
+{
+	knot_name_t name = { q->qname_lower, q->qname.len, q->qname.label_count };
+	zone_t *zone = zonedb_find_suffix(zones, name);
+	if (q->qtype == KNOT_TYPE_DS && zone != NULL && name.label_count > 0 && zonedb_find(zones, name) == zone) {
+		zone_t *parent = zonedb_find_suffix(zones, knot_name_strip(name, 1));
+		zone = parent != NULL ? parent : zone;
+	}
+	return zone;
+}
+
+static size_t reply_from_zone(job_t *job)
+{
+	const knot_query_t *q = job->query;
+	answer_plan_t plan;
+	answer_plan(job->zone, q, &plan);
+
+	size_t max = reply_max(job);
+	size_t reserved = opt_len(job, KNOT_EDE_NONE);
+	knot_mut_bytes_t room = { job->out.data, max > reserved ? max - reserved : 0 };
+	bool is_udp = job->source->transport == ANSWER_UDP;
+	answer_encoded_t enc = answer_encode(&plan, room, is_udp, job->env->rotate ? q->id : ANSWER_ROTATE_NONE);
+	if (enc.too_big) {
+		return reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_NONE);
+	}
+	uint16_t flags = (plan.authoritative ? KNOT_FLAG_AA : 0) | (enc.truncated ? KNOT_FLAG_TC : 0);
+	size_t added = put_opt(job, job->out.data + enc.len, plan.rcode, KNOT_EDE_NONE);
+	enc.counts[KNOT_SECTION_ADDITIONAL] = (uint16_t)(enc.counts[KNOT_SECTION_ADDITIONAL] + (added > 0));
+	put_header(job, flags, plan.rcode, enc.counts);
+	job->report->rcode = plan.rcode;
+	job->report->truncated = enc.truncated;
+	job->report->is_nodata = plan.rcode == KNOT_RCODE_NOERROR && !enc.truncated && enc.counts[KNOT_SECTION_ANSWER] == 0
+	                         && (enc.counts[KNOT_SECTION_AUTHORITY] == 0 || enc.first_authority_is_soa);
+	return enc.len + added;
+}
+
+static size_t reply_normal(job_t *job)
+{
+	if (job->report->zone == NULL) {
+		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NOT_AUTH);
+	}
+	if (job->query->has_tsig) {
+		return reply_badkey(job);
+	}
+	if (job->zone == NULL) {
+		return reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_INVALID_DATA);
+	}
+	return reply_from_zone(job);
+}
+
+/* Transfers, NOTIFY and UPDATE: nobody is allowed any. */
+static size_t reply_denied(job_t *job)
+{
+	if (job->query->has_tsig && job->report->zone != NULL) {
+		return reply_badkey(job);
+	}
+	return reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+}
+
+static bool is_normal_query(const knot_query_t *q)
+{
+	return q->opcode == KNOT_OPCODE_QUERY && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR && q->qtype != 0;
+}
+
+static size_t reply_to(job_t *job, const zonedb_t *zones)
+{
+	const knot_query_t *q = job->query;
+	if (q->edns.present && q->edns.version != 0) {
+		return reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE);      /* RFC 6891 6.1.3 */
+	}
+	bool known = q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY || q->opcode == KNOT_OPCODE_UPDATE;
+	if (!known) {
+		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+	}
+	if (q->question_len == 0) {
+		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
+	}
+	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == 0) {
+		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+	}
+	if (q->qclass == KNOT_CLASS_CH) {
+		return is_normal_query(q) ? reply_chaos(job) : reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+	}
+	if (q->qclass != KNOT_CLASS_IN && q->qclass != KNOT_CLASS_ANY) {
+		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
+	}
+
+	zone_t *zone = find_zone(zones, q);
+	job->report->zone = zone;
+	job->zone = zone != NULL ? zone_contents(zone) : NULL;
+	if (is_normal_query(q)) {
+		return reply_normal(job);
+	}
+	if (q->opcode == KNOT_OPCODE_UPDATE && q->qtype != KNOT_TYPE_SOA) {
+		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);      /* RFC 2136 3.1.1 */
+	}
+	/* RFC 5936 4.2: a zone transfer needs a stream. */
+	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && job->source->transport == ANSWER_UDP) {
+		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+	}
+	return reply_denied(job);
+}
+
+size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
+                      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
+                      answer_report_t *ret_report)
+{
+	assert(out.len >= UDP_PAYLOAD_MIN);
+	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE };
+	ret_report->verdict = knot_query_parse(request, ret_query);
+	if (ret_report->verdict == KNOT_MSG_DROP) {
+		return 0;
+	}
+	job_t job;
+	job.env = env;
+	job.source = source;
+	job.query = ret_query;
+	job.report = ret_report;
+	job.out = out;
+	job.zone = NULL;
+	job.nsid = job.expire = job.zoneversion = false;
+	job.ecs_len = 0;
+	if (out.data != request.data) {
+		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)ret_query->question_len);
+	}
+	if (ret_report->verdict == KNOT_MSG_FORMERR || (ret_query->edns.options.len > 0 && !read_options(&job))) {
+		return reply_formerr(&job);
+	}
+	/* Whatever is configured: the reply has room for the question and its OPT. */
+	job.nsid = job.nsid && env->nsid.len <= NSID_MAX;
+	return reply_to(&job, zones);
+}

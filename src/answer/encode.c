@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/answer/encode.h"
+
+#include "libknot/rr/rdata.h"
+
+#include <assert.h>
+
+enum {
+	RR_TTL_OFF = 6,          /* in a compiled RR: owner pointer, type, class, TTL, length, RDATA */
+	RR_RDATA_LEN_OFF = 10,
+	RR_RDATA_OFF = 12,
+	EXTRA_TRACKED = 256,     /* extras of one RRset whose presence is remembered for their signatures' sake */
+};
+
+typedef struct {
+	answer_plan_t *plan;
+	uint8_t *data;
+	size_t max;
+	size_t len;
+	uint16_t counts[4];
+	bool truncated;
+	bool stop;               /* something required did not fit: the message ends here */
+	bool beyond;             /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
+	uint16_t rotate;
+	knot_msg_writer_t *slow; /* not NULL: write record by record */
+} encoder_t;
+
+/* Where what a block refers to stands. */
+typedef struct {
+	uint32_t owner_off;      /* the owner name */
+	int32_t suffix_base;     /* + r: the suffix of the node's owner that starts at r, when the question holds it */
+	uint32_t body_base;      /* + x: what BODY-relative placeholders name */
+} anchor_t;
+
+/* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
+static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, unsigned tail_len)
+{
+	const knot_query_t *q = e->plan->query;
+	if (tail_len <= e->plan->zone->apex->owner_len) {
+		return KNOT_MSG_QNAME_OFF + q->qname.len - tail_len;
+	}
+	/* Step over the labels before it, through the pointers that end our own RDATA names. */
+	unsigned skip = name->name.len - tail_len;
+	uint32_t at = name->off;
+	while (true) {
+		uint8_t len = e->data[at];
+		if (len >= 0xC0) {
+			at = load_be16(e->data + at) & ZONE_PTR_MSG_MAX;
+		} else if (skip == 0) {
+			return at;
+		} else {
+			assert(len < skip);
+			skip -= 1u + len;
+			at += 1u + len;
+		}
+	}
+}
+
+static uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node, const anchor_t *anchor,
+                        uint16_t placeholder)
+{
+	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
+	if (r & ZONE_PTR_BODY) {
+		return anchor->body_base + (r & ZONE_PTR_BODY_MAX);
+	}
+	if (r == 0) {
+		return anchor->owner_off;
+	}
+	if (name == NULL || name->kind == ANSWER_NAME_QUESTION) {
+		return (uint32_t)(anchor->suffix_base + r);
+	}
+	return locate_suffix(e, name, node->owner_len - (unsigned)r);
+}
+
+/* Copy a block and resolve its placeholders; `first` > 0: its first owner is written already and is left out. */
+static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name, const zone_node_t *node,
+                             const anchor_t *anchor, unsigned first, knot_section_t section)
+{
+	size_t skip = 2 * (size_t)first;
+	uint8_t *to = e->data + e->len - skip;    /* where the block's byte 0 would be */
+	uint32_t beyond = 0;
+	memcpy(to + skip, block->bytes + skip, block->len - skip);
+	for (unsigned i = first; i < block->fixup_count; i++) {
+		uint8_t *p = to + block->fixups[i];
+		uint32_t off = resolve(e, name, node, anchor, load_be16(p));
+		beyond |= off;
+		store_be16(p, (uint16_t)(0xC000 | off));
+	}
+	if (beyond > ZONE_PTR_MSG_MAX) {
+		e->beyond = true;
+		return false;
+	}
+	e->len += block->len - skip;
+	e->counts[section] = (uint16_t)(e->counts[section] + block->rr_count);
+	return true;
+}
+
+static bool fits(const encoder_t *e, size_t len)
+{
+	return len <= e->max - e->len;
+}
+
+/* Write an owner that stands nowhere: its own labels, then a pointer to the apex in the question. */
+static size_t spell_owner(encoder_t *e, answer_name_t *name, uint8_t *to)
+{
+	uint8_t apex_len = e->plan->zone->apex->owner_len;
+	size_t own_len = (size_t)(name->name.len - apex_len);
+	memcpy(to, name->name.wire, own_len);
+	if (apex_len == 1) {
+		to[own_len] = 0;       /* the root: shorter than a pointer to it */
+		return own_len + 1;
+	}
+	store_be16(to + own_len, (uint16_t)(0xC000 | (KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - apex_len)));
+	return own_len + 2;
+}
+
+static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
+{
+	uint8_t apex_len = e->plan->zone->apex->owner_len;
+	return (size_t)(name->name.len - apex_len) + (apex_len == 1 ? 1 : 2);
+}
+
+/* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
+static bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
+                      knot_section_t section, size_t *ret_base)
+{
+	const knot_query_t *q = e->plan->query;
+	bool spell = name->off == 0;
+	size_t owner_len = spell ? spelled_len(e, name) : 2;
+	if (!fits(e, block->len - 2 + owner_len)) {
+		return false;
+	}
+	size_t start = e->len;
+	if (spell) {
+		e->len += spell_owner(e, name, e->data + start);
+	}
+	size_t base = start + owner_len - 2;
+	anchor_t anchor = {
+		.owner_off = spell ? (uint32_t)start : name->off,
+		.suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + q->qname.len - node->owner_len,
+		.body_base = (uint32_t)base,
+	};
+	if (start > ZONE_PTR_MSG_MAX && spell) {
+		e->beyond = true;
+		return false;
+	}
+	if (spell) {
+		name->off = (uint16_t)start;
+	}
+	if (!put_block(e, block, name, node, &anchor, spell, section)) {
+		e->len = start;
+		return false;
+	}
+	*ret_base = base;
+	return true;
+}
+
+static void override_ttls(encoder_t *e, size_t base, size_t end, uint32_t ttl)
+{
+	/* The first owner may be spelled, but `base` is where it would begin as a pointer. */
+	for (size_t at = base; at < end;) {
+		store_be32(e->data + at + RR_TTL_OFF, ttl);
+		at += RR_RDATA_OFF + load_be16(e->data + at + RR_RDATA_LEN_OFF);
+	}
+}
+
+/* Record by record (see encode.h): the same RRset through the general writer. */
+typedef struct {
+	const zone_node_t *node;
+	const zone_rrset_t *set;
+	bool sigs;
+	knot_name_t owner;
+	bool override_ttl;
+	uint32_t ttl;
+	uint32_t rotate;
+} slow_set_t;
+
+static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t section, uint32_t from, uint32_t to,
+                         knot_mut_bytes_t scratch)
+{
+	zone_rr_iter_t iter = zone_rr_begin(s->node, s->set, s->sigs);
+	uint16_t type = s->sigs ? KNOT_TYPE_RRSIG : s->set->type;
+	uint32_t ttl;
+	knot_bytes_t rdata;
+	for (uint32_t i = 0; zone_rr_next(&iter, scratch, &ttl, &rdata); i++) {
+		if (i >= from && i < to
+		    && knot_msg_put_rr(e->slow, section, s->owner, type, KNOT_CLASS_IN, s->override_ttl ? s->ttl : ttl, rdata)
+		       != KNOT_OK) {
+			return false;
+		}
+	}
+	return true;
+}
+
+__attribute__((noinline))
+static bool slow_put_set(encoder_t *e, const slow_set_t *s, knot_section_t section)
+{
+	uint8_t bytes[KNOT_RDATA_MAX];
+	knot_mut_bytes_t scratch = { bytes, sizeof(bytes) };
+	knot_msg_mark_t mark = knot_msg_mark(e->slow);
+	uint32_t first = s->rotate != 0 && s->set->rr_count > 1 ? s->rotate % s->set->rr_count : 0;
+	bool ok = slow_put_run(e, s, section, first, UINT32_MAX, scratch)
+	          && (first == 0 || slow_put_run(e, s, section, 0, first, scratch));
+	if (!ok) {
+		knot_msg_rollback(e->slow, &mark);
+	}
+	e->len = e->slow->len;
+	e->counts[section] = e->slow->counts[section];
+	return ok;
+}
+
+/* A copied block of addresses: its RDATA holds no names. */
+static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_name_t owner)
+{
+	knot_msg_mark_t mark = knot_msg_mark(e->slow);
+	for (size_t at = 0; at < block->len;) {
+		const uint8_t *rr = block->bytes + at;
+		uint16_t len = load_be16(rr + RR_RDATA_LEN_OFF);
+		if (knot_msg_put_rr(e->slow, KNOT_SECTION_ADDITIONAL, owner, load_be16(rr + 2), load_be16(rr + 4),
+		                    load_be32(rr + RR_TTL_OFF), (knot_bytes_t){ rr + RR_RDATA_OFF, len }) != KNOT_OK) {
+			knot_msg_rollback(e->slow, &mark);
+			return false;
+		}
+		at += RR_RDATA_OFF + len;
+	}
+	e->len = e->slow->len;
+	e->counts[KNOT_SECTION_ADDITIONAL] = e->slow->counts[KNOT_SECTION_ADDITIONAL];
+	return true;
+}
+
+static bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section, bool sigs)
+{
+	answer_plan_t *plan = e->plan;
+	answer_name_t *name = &plan->names[item->owner];
+	if (e->slow != NULL) {
+		slow_set_t s = { item->node, item->set, sigs, name->name, item->negative_ttl, plan->zone->soa_minimum_ttl,
+		                 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
+		return !(item->set->flags & ZONE_RRSET_HUGE) && slow_put_set(e, &s, section);
+	}
+	if ((item->set->flags & ZONE_RRSET_HUGE) && !sigs) {
+		return false;
+	}
+	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
+		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
+	}
+	zone_block_t block = sigs ? zone_rrset_sigs(item->node, item->set) : zone_rrset_body(item->node, item->set);
+	size_t base;
+	if (!put_owned(e, &block, name, item->node, section, &base)) {
+		return false;
+	}
+	if (!sigs) {
+		item->off = (uint16_t)base;
+	}
+	if (item->negative_ttl) {
+		override_ttls(e, base, e->len, plan->zone->soa_minimum_ttl);
+	}
+	return true;
+}
+
+/* The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2 */
+static bool put_synthesis(encoder_t *e, answer_item_t *item)
+{
+	answer_plan_t *plan = e->plan;
+	answer_name_t *name = &plan->names[item->owner];
+	size_t prefix_len = (size_t)(name->name.len - item->node->owner_len);
+	if (e->slow != NULL) {
+		uint8_t wire[KNOT_NAME_MAX], to[KNOT_NAME_MAX];
+		knot_name_t target = answer_body_name(item->node, item->set, RR_RDATA_OFF, to);
+		memcpy(wire, name->name.wire, prefix_len);
+		memcpy(wire + prefix_len, target.wire, target.len);
+		bool ok = knot_msg_put_rr(e->slow, KNOT_SECTION_ANSWER, name->name, KNOT_TYPE_CNAME, KNOT_CLASS_IN,
+		                          item->set->ttl, (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
+		e->len = e->slow->len;
+		e->counts[KNOT_SECTION_ANSWER] = e->slow->counts[KNOT_SECTION_ANSWER];
+		return ok;
+	}
+	size_t target_off = plan->items[item->dname].off + (size_t)RR_RDATA_OFF;
+	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
+		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
+	}
+	if (!fits(e, RR_RDATA_OFF + prefix_len + 2)) {
+		return false;
+	}
+	if (target_off > ZONE_PTR_MSG_MAX || e->len > ZONE_PTR_MSG_MAX) {
+		e->beyond = true;
+		return false;
+	}
+	uint8_t *rr = e->data + e->len;
+	store_be16(rr, (uint16_t)(0xC000 | name->off));
+	store_be16(rr + 2, KNOT_TYPE_CNAME);
+	store_be16(rr + 4, KNOT_CLASS_IN);
+	store_be32(rr + RR_TTL_OFF, item->set->ttl);
+	store_be16(rr + RR_RDATA_LEN_OFF, (uint16_t)(prefix_len + 2));
+	memcpy(rr + RR_RDATA_OFF, name->name.wire, prefix_len);
+	store_be16(rr + RR_RDATA_OFF + prefix_len, (uint16_t)(0xC000 | target_off));
+	item->off = (uint16_t)e->len;
+	e->len += RR_RDATA_OFF + prefix_len + 2;
+	e->counts[KNOT_SECTION_ANSWER]++;
+	return true;
+}
+
+static bool put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
+{
+	switch ((answer_item_kind_t)item->kind) {
+	case ANSWER_ITEM_RRSET:
+		return put_rrset(e, item, section, false);
+	case ANSWER_ITEM_SIGS:
+		return true;           /* comes with the signatures */
+	case ANSWER_ITEM_SYNTHESIS:
+		return put_synthesis(e, item);
+	}
+	return false;
+}
+
+static void put_section(encoder_t *e, unsigned begin, unsigned end, knot_section_t section)
+{
+	answer_item_t *items = e->plan->items;
+	bool any_sigs = false;
+	for (unsigned i = begin; i < end && !e->stop; i++) {
+		e->stop = !put_item(e, &items[i], section);
+		any_sigs |= items[i].with_sigs;
+	}
+	for (unsigned i = begin; any_sigs && i < end && !e->stop; i++) {
+		if (items[i].with_sigs) {
+			e->stop = !put_rrset(e, &items[i], section, true);
+		}
+	}
+}
+
+/* One RRset of a link's target, owned by the name at `owner_off` of the message. */
+static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint32_t owner_off,
+                       knot_name_t owner)
+{
+	if (e->slow != NULL) {
+		slow_set_t s = { .node = node, .set = set, .sigs = sigs, .owner = owner };
+		return slow_put_set(e, &s, KNOT_SECTION_ADDITIONAL);
+	}
+	if (set->flags & ZONE_RRSET_HUGE) {
+		return false;
+	}
+	zone_block_t block = sigs ? zone_rrset_sigs(node, set) : zone_rrset_body(node, set);
+	if (!fits(e, block.len)) {
+		return false;
+	}
+	/* What goes into ADDITIONAL has no compressed name but owners, so nothing but OWNER 0 is looked at. */
+	anchor_t anchor = { .owner_off = owner_off, .body_base = (uint32_t)e->len,
+	                    .suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - node->owner_len };
+	return put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+}
+
+/* What a link's target gives: addresses and, for SVCB and HTTPS, the RRset of the same type (RFC 9460 4.2). */
+typedef struct {
+	const zone_node_t *node;
+	const zone_rrset_t *sets[3];
+	unsigned count;
+} link_target_t;
+
+static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, uint16_t type)
+{
+	link_target_t t = { .node = zone_link_get(e->plan->zone, extra->link) };
+	const uint16_t types[] = { KNOT_TYPE_A, KNOT_TYPE_AAAA, type };
+	unsigned wanted = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS ? 3 : 2;
+	for (unsigned i = 0; i < wanted; i++) {
+		t.sets[t.count] = zone_node_rrset(t.node, types[i]);
+		t.count += t.sets[t.count] != NULL;
+	}
+	return t;
+}
+
+/* NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS: as Knot, beyond RFC 9460. */
+static void put_target_proof(encoder_t *e, const link_target_t *t)
+{
+	const zone_node_t *node;
+	if (t->node->flags & ZONE_NODE_GLUE) {
+		return;
+	}
+	const zone_rrset_t *set = answer_type_proof(e->plan->zone, t->node, &node);
+	answer_plan_t *plan = e->plan;
+	if (set == NULL) {
+		return;
+	}
+	for (unsigned i = 0; i < plan->item_count; i++) {
+		if (plan->items[i].set == set) {
+			return;
+		}
+	}
+	answer_item_t item = { .node = node, .set = set, .kind = ANSWER_ITEM_RRSET, .owner = ANSWER_NAMES_MAX - 1 };
+	plan->names[item.owner] = (answer_name_t){ .name = zone_node_owner(node), .kind = ANSWER_NAME_SPELLED };
+	if (put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, false)) {
+		(void)put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, true);
+	}
+}
+
+/* Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit. */
+static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint64_t present[static EXTRA_TRACKED / 64])
+{
+	const zone_extra_t *extras = zone_rrset_extras(item->node, item->set);
+	bool wants_sigs = e->plan->query->edns.dnssec_ok;
+	for (unsigned i = 0; i < item->set->extra_count && !e->beyond; i++) {
+		const zone_extra_t *x = &extras[i];
+		uint32_t owner_off = (uint32_t)item->off + x->name_off;
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t owner = { 0 };
+		bool fit = true;
+		if (e->slow != NULL) {
+			owner = answer_body_name(item->node, item->set, x->name_off, wire);
+		}
+		if (x->type != 0) {
+			if (sigs) {
+				continue;
+			}
+			zone_block_t block = zone_extra_block(item->node, x);
+			if (e->slow != NULL) {
+				fit = slow_put_addresses(e, &block, owner);
+			} else {
+				anchor_t anchor = { .owner_off = owner_off, .body_base = item->off };
+				fit = fits(e, block.len)
+				      && put_block(e, &block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+			}
+			if (!fit && (x->flags & ZONE_EXTRA_MANDATORY)) {
+				e->truncated = true;
+			}
+			continue;
+		}
+		link_target_t t = link_target(e, x, item->set->type);
+		for (unsigned k = 0; k < t.count; k++) {
+			unsigned bit = 4 * i + k;
+			if (sigs) {
+				if (bit < EXTRA_TRACKED && (present[bit / 64] >> bit % 64 & 1)) {
+					(void)put_linked(e, t.node, t.sets[k], true, owner_off, owner);
+				}
+				continue;
+			}
+			if (put_linked(e, t.node, t.sets[k], false, owner_off, owner)) {
+				if (bit < EXTRA_TRACKED && wants_sigs && t.sets[k]->sig_count > 0) {
+					present[bit / 64] |= (uint64_t)1 << bit % 64;
+				}
+			} else if (x->flags & ZONE_EXTRA_MANDATORY) {
+				e->truncated = true;
+			}
+		}
+		if (!sigs && wants_sigs && t.count < 3 && e->plan->zone->is_signed
+		    && (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS)) {
+			put_target_proof(e, &t);
+		}
+	}
+}
+
+static void put_additional(encoder_t *e)
+{
+	const answer_plan_t *plan = e->plan;
+	for (unsigned i = 0; i < plan->item_count && !e->stop; i++) {
+		const answer_item_t *item = &plan->items[i];
+		if (item->kind != ANSWER_ITEM_RRSET || item->set->extra_count == 0) {
+			continue;
+		}
+		uint64_t present[EXTRA_TRACKED / 64] = { 0 };
+		put_extras(e, item, false, present);
+		if (present[0] | present[1] | present[2] | present[3]) {
+			put_extras(e, item, true, present);
+		}
+	}
+}
+
+static void put_all(encoder_t *e)
+{
+	const answer_plan_t *plan = e->plan;
+	put_section(e, 0, plan->authority_begin, KNOT_SECTION_ANSWER);
+	put_section(e, plan->authority_begin, plan->item_count, KNOT_SECTION_AUTHORITY);
+	put_additional(e);
+}
+
+__attribute__((noinline))
+static void put_all_slowly(encoder_t *e, knot_mut_bytes_t out)
+{
+	answer_plan_t *plan = e->plan;
+	const knot_query_t *q = plan->query;
+	knot_msg_writer_t writer;
+	size_t start = KNOT_MSG_HEADER_LEN + (size_t)q->question_len;
+	knot_msg_continue(&writer, out, start, (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count });
+	e->slow = &writer;
+	e->len = start;
+	memset(e->counts, 0, sizeof(e->counts));
+	e->counts[KNOT_SECTION_QUESTION] = 1;
+	e->truncated = e->stop = e->beyond = false;
+	put_all(e);
+	e->slow = NULL;
+}
+
+/* Rotation shows in ANSWER only, and only in sets of several records. */
+static bool rotates(const answer_plan_t *plan, uint16_t rotate)
+{
+	for (unsigned i = 0; rotate != ANSWER_ROTATE_NONE && i < plan->authority_begin; i++) {
+		if (plan->items[i].kind == ANSWER_ITEM_RRSET && plan->items[i].set->rr_count > 1) {
+			return true;
+		}
+	}
+	return false;
+}
+
+answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool is_udp, uint16_t rotate)
+{
+	encoder_t e;
+	e.plan = plan;
+	e.data = out.data;
+	e.len = KNOT_MSG_HEADER_LEN + (size_t)plan->query->question_len;
+	e.max = out.len > e.len ? out.len : e.len;
+	memset(e.counts, 0, sizeof(e.counts));
+	e.counts[KNOT_SECTION_QUESTION] = 1;
+	e.truncated = e.stop = e.beyond = false;
+	e.rotate = rotate;
+	e.slow = NULL;
+	if (rotates(plan, rotate)) {
+		put_all_slowly(&e, out);
+	} else {
+		put_all(&e);
+		if (e.beyond) {
+			put_all_slowly(&e, out);
+		}
+	}
+	answer_encoded_t ret = { .len = e.len, .truncated = e.truncated || (e.stop && is_udp), .too_big = e.stop && !is_udp };
+	memcpy(ret.counts, e.counts, sizeof(ret.counts));
+	ret.first_authority_is_soa = plan->item_count > plan->authority_begin
+	                             && plan->items[plan->authority_begin].negative_ttl;
+	return ret;
+}
