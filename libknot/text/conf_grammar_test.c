@@ -65,7 +65,7 @@ static const struct {
 	{ "comma at the end of a list", "a: [ b, ]\n", "0:a=b@1 !parser failed:a=b@1" },
 	{ "comma at the start of a list", "a: [ ,b ]\n", "!parser failed:a@1" },
 	{ "list without commas", "a: [ b c ]\n", "0:a=b@1 !parser failed:a=b@1" },
-	{ "list not closed", "a: [ b\n", "0:a=b@1 !parser failed:a=b@1" },
+	{ "list not closed", "a: [ b\n", "!parser failed:a=b@1" },
 	{ "list not closed at the end", "a: [ b,", "0:a=b@1 !parser failed:a=b@1" },
 	{ "nested list", "a: [[b]]\n", "!parser failed:a@1" },
 	{ "comment right after a list", "a: [ b ]#c\n", "0:a=b@1 !parser failed:a=b@1" },

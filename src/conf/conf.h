@@ -169,7 +169,7 @@ typedef struct {
 	knot_name_t name;               /* lower case */
 	const char *template_id;        /* template that was applied; NULL: none */
 	const char *storage;
-	const char *file;               /* with formatters, NULL: default; use conf_zone_file() */
+	const char *file;               /* with formatters, as configured; use conf_zone_file() */
 	conf_semchecks_t semantic_checks;
 	conf_zonefile_load_t zonefile_load;     /* always WHOLE until the journal is there */
 	uint32_t default_ttl;           /* seconds */
@@ -232,8 +232,8 @@ typedef struct {
  *
  * host: NULL gives 1 CPU and the name "localhost".  sink: gets every warning and error; it is told of all items that
  * are not supported yet, any other error is the last.  ret_conf: free with conf_free().
- * KNOT_ENOENT, KNOT_EACCES, KNOT_EFILE ...: `path` can't be read; the sink has not been told: say so with the path.
- * Others: the sink knows; say "failed to load configuration file 'F'" with knot_strerror() of the code.
+ * On any failure the sink was told at least once; add "failed to load configuration file 'F' (reason)" with
+ * knot_strerror() of the code, don't start, or keep the old snapshot.
  */
 KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Store → snapshot: members of the typed structs from the rows' defaults and the blocks' items. */
+#include "src/conf/load.h"
+#include "src/conf/value.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/un.h>
+#include <syslog.h>
+
+size_t conf_field_size(conf_field_t field)
+{
+	static const size_t sizes[] = {
+		[CONF_FIELD_NONE] = 0,
+		[CONF_FIELD_BOOL] = sizeof(bool),
+		[CONF_FIELD_U8] = sizeof(uint8_t),
+		[CONF_FIELD_U16] = sizeof(uint16_t),
+		[CONF_FIELD_U32] = sizeof(uint32_t),
+		[CONF_FIELD_U64] = sizeof(uint64_t),
+		[CONF_FIELD_STR] = sizeof(const char *),
+		[CONF_FIELD_BYTES] = sizeof(knot_bytes_t),
+		[CONF_FIELD_STRS] = sizeof(conf_strs_t),
+		[CONF_FIELD_ADDRS] = sizeof(conf_addrs_t),
+		[CONF_FIELD_XDP_LISTENS] = sizeof(conf_xdp_listens_t),
+		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
+	};
+	return sizes[field];
+}
+
+static int64_t number_of(const conf_row_t *row, knot_bytes_t value)
+{
+	bool is_byte = row->type == CONF_BOOL || row->type == CONF_OPT;
+	return is_byte ? value.data[0] : conf_value_int(value);
+}
+
+/** Members that need no allocation. False: the member is a list. Ranges of the rows make the numbers fit. */
+static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
+{
+	switch (row->field) {
+	case CONF_FIELD_BOOL:
+		*(bool *)member = number_of(row, value) != 0;
+		return true;
+	case CONF_FIELD_U8:
+		*(uint8_t *)member = (uint8_t)number_of(row, value);
+		return true;
+	case CONF_FIELD_U16:
+		*(uint16_t *)member = (uint16_t)number_of(row, value);
+		return true;
+	case CONF_FIELD_U32:
+		*(uint32_t *)member = (uint32_t)number_of(row, value);
+		return true;
+	case CONF_FIELD_U64:
+		*(uint64_t *)member = (uint64_t)number_of(row, value);
+		return true;
+	case CONF_FIELD_STR:
+		*(const char **)member = (const char *)value.data;
+		return true;
+	case CONF_FIELD_BYTES:
+		*(knot_bytes_t *)member = value;
+		return true;
+	case CONF_FIELD_NONE:
+	case CONF_FIELD_STRS:
+	case CONF_FIELD_ADDRS:
+	case CONF_FIELD_XDP_LISTENS:
+	case CONF_FIELD_MODREFS:
+		break;
+	}
+	return false;
+}
+
+/* ---- Elements of lists ---- */
+
+/** `path`, in the store, joined with the directory if it is relative; NULL: no memory. */
+static const char *join_path(conf_store_t *store, const char *dir, const char *path)
+{
+	if (dir == NULL || path[0] == '/') {
+		return path;
+	}
+	size_t dir_len = strlen(dir), path_len = strlen(path);
+	char *joined = conf_store_alloc(store, dir_len + 1 + path_len + 1);
+	if (joined != NULL) {
+		memcpy(joined, dir, dir_len);
+		joined[dir_len] = '/';
+		memcpy(joined + dir_len + 1, path, path_len + 1);
+	}
+	return joined;
+}
+
+static void set_ip(conf_addr_kind_t kind, const uint8_t *ip, uint16_t port, struct sockaddr_storage *ss)
+{
+	*ss = (struct sockaddr_storage){ 0 };
+	if (kind == CONF_ADDR_IPV4) {
+		struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons(port);
+		memcpy(&sin->sin_addr, ip, sizeof(sin->sin_addr));
+	} else {
+		struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_port = htons(port);
+		memcpy(&sin6->sin6_addr, ip, sizeof(sin6->sin6_addr));
+	}
+}
+
+/** The device of a link-local address is its scope, that of a wildcard address is what to bind to. */
+static void set_device(conf_addr_t *addr, const char *device)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&addr->ss;
+	if (sin6->sin6_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr)) {
+		sin6->sin6_scope_id = if_nametoindex(device);
+		if (sin6->sin6_scope_id == 0) {
+			sin6->sin6_scope_id = (uint32_t)strtoul(device, NULL, 10);
+		}
+		return;
+	}
+	(void)snprintf(addr->device, sizeof(addr->device), "%s", device);
+}
+
+static bool set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, conf_addr_t *addr)
+{
+	conf_addr_view_t view = conf_value_addr(value);
+	if (view.kind == CONF_ADDR_UNIX) {
+		struct sockaddr_un *un = (struct sockaddr_un *)&addr->ss;
+		const char *path = join_path(store, base_dir, view.path);
+		if (path == NULL) {
+			return false;
+		}
+		/* A path that does not fit was refused by the section's check. */
+		un->sun_family = AF_UNIX;
+		(void)snprintf(un->sun_path, sizeof(un->sun_path), "%.*s", (int)sizeof(un->sun_path) - 1, path);
+		addr->len = sizeof(*un);
+		return true;
+	}
+	set_ip(view.kind, view.ip, view.port == CONF_NO_PORT ? row->port : (uint16_t)view.port, &addr->ss);
+	addr->len = view.kind == CONF_ADDR_IPV4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	if (view.device[0] != '\0') {
+		set_device(addr, view.device);
+	}
+	return true;
+}
+
+/** `ifname[@port]` has the form of a UNIX path; the row's check has seen to it that it is that. */
+static bool set_xdp_listen(conf_store_t *store, const conf_row_t *row, knot_bytes_t value, conf_xdp_listen_t *listen)
+{
+	conf_addr_view_t view = conf_value_addr(value);
+	char text[CONF_ADDR_TEXT_MAX];
+	(void)conf_value_print(row, value, text, sizeof(text));
+	listen->text = conf_store_str(store, text);
+	listen->port = row->port;
+	if (view.kind == CONF_ADDR_UNIX) {
+		size_t len = strcspn(view.path, "@");
+		if (view.path[len] == '@') {
+			listen->port = (uint16_t)strtoul(view.path + len + 1, NULL, 10);
+		}
+		memcpy(listen->ifname, view.path, len < IF_NAMESIZE - 1 ? len : IF_NAMESIZE - 1);
+	} else {
+		listen->port = view.port == CONF_NO_PORT ? row->port : (uint16_t)view.port;
+		set_ip(view.kind, view.ip, listen->port, &listen->addr);
+	}
+	return listen->text != NULL;
+}
+
+static size_t element_size(conf_field_t field)
+{
+	switch (field) {
+	case CONF_FIELD_STRS:
+		return sizeof(const char *);
+	case CONF_FIELD_ADDRS:
+		return sizeof(conf_addr_t);
+	case CONF_FIELD_XDP_LISTENS:
+		return sizeof(conf_xdp_listen_t);
+	case CONF_FIELD_MODREFS:
+		return sizeof(conf_modref_t);
+	case CONF_FIELD_NONE:
+	case CONF_FIELD_BOOL:
+	case CONF_FIELD_U8:
+	case CONF_FIELD_U16:
+	case CONF_FIELD_U32:
+	case CONF_FIELD_U64:
+	case CONF_FIELD_STR:
+	case CONF_FIELD_BYTES:
+		break;
+	}
+	return 0;
+}
+
+static bool set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, void *element)
+{
+	if (row->field == CONF_FIELD_STRS) {
+		*(const char **)element = join_path(store, base_dir, (const char *)value.data);
+		return *(const char **)element != NULL;
+	}
+	if (row->field == CONF_FIELD_ADDRS) {
+		return set_addr(store, row, base_dir, value, element);
+	}
+	if (row->field == CONF_FIELD_XDP_LISTENS) {
+		return set_xdp_listen(store, row, value, element);
+	}
+	conf_modref_t *ref = element;
+	/* The names are kept in the block's items, which for zones are copied only when the block ends. */
+	ref->name = conf_store_str(store, (const char *)value.data);
+	ref->id = conf_store_str(store, (const char *)value.data + strlen((const char *)value.data) + 1);
+	return ref->name != NULL && ref->id != NULL;
+}
+
+/** "" in a list of strings or modules stands for nothing. */
+static bool is_void(const conf_row_t *row, knot_bytes_t value)
+{
+	return (row->type == CONF_STR || row->type == CONF_MODREF) && value.data[0] == '\0';
+}
+
+/** All list members have this shape: pointer, count. */
+typedef struct {
+	const void *data;
+	size_t count;
+} list_t;
+
+static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
+                           const char *base_dir, void *member)
+{
+	conf_item_t item;
+	size_t count = 0, size = element_size(row->field), pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		count += item.row == row_index && !item.is_typed && !is_void(row, item.value);
+	}
+	uint8_t *elements = conf_store_alloc(store, count * size + 1);
+	if (elements == NULL) {
+		return KNOT_ENOMEM;
+	}
+	uint8_t *next = elements;
+	pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		if (item.row != row_index || item.is_typed || is_void(row, item.value)) {
+			continue;
+		}
+		if (!set_element(store, row, base_dir, item.value, next)) {
+			return KNOT_ENOMEM;
+		}
+		next += size;
+	}
+	const list_t list = { elements, count };
+	memcpy(member, &list, sizeof(list));
+	return KNOT_OK;
+}
+
+_Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
+               sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+               "set_list() writes any of the lists as list_t");
+
+/* ---- Structs ---- */
+
+static bool is_list(const conf_row_t *row)
+{
+	return element_size(row->field) > 0;
+}
+
+knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
+                             const char *base_dir, void *ret_struct)
+{
+	void *member = (uint8_t *)ret_struct + row->field_off;
+	conf_item_t item;
+	size_t pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		if (item.row != row_index || item.is_typed) {
+			continue;
+		}
+		if (is_list(row)) {
+			return set_list(store, row, row_index, items, base_dir, member);
+		}
+		(void)set_scalar(row, item.value, member);
+		if (row->field == CONF_FIELD_STR && base_dir != NULL) {
+			*(const char **)member = join_path(store, base_dir, *(const char **)member);
+			return *(const char **)member != NULL ? KNOT_OK : KNOT_ENOMEM;
+		}
+		return KNOT_OK;
+	}
+	return KNOT_OK;
+}
+
+/** The default of a row as packed items of one; len 0: it has none. Lives as long as the store. */
+static knot_err_t default_items(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t *ret_items)
+{
+	static _Thread_local uint8_t value[CONF_VALUE_MAX];
+	*ret_items = (knot_bytes_t){ 0 };
+	size_t len;
+	if (row->dflt == NULL) {
+		return KNOT_OK;
+	}
+	knot_err_t err = conf_value_scan(row, knot_str_of(row->dflt), value, &len);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	uint8_t *items = conf_store_alloc(store, len + 4);
+	if (items == NULL) {
+		return KNOT_ENOMEM;
+	}
+	*ret_items = (knot_bytes_t){ items, conf_item_put(items, row_index, false, (knot_bytes_t){ value, len }) };
+	return KNOT_OK;
+}
+
+/** Directories that paths of rows are relative to; they are set by rows that stand before those. */
+typedef struct {
+	const char *const *rundir;
+	const char *const *storage;
+} bases_t;
+
+static const char *base_of(const conf_row_t *row, bases_t bases)
+{
+	switch (row->path) {
+	case CONF_PATH_AS_IS:
+		return NULL;
+	case CONF_PATH_RUNDIR:
+		return *bases.rundir;
+	case CONF_PATH_STORAGE:
+		return *bases.storage;
+	}
+	return NULL;
+}
+
+/** Fill a zeroed struct: for each row the block's items, or the default. block NULL: defaults only. */
+static knot_err_t build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block, bases_t bases,
+                               void *ret_struct)
+{
+	for (size_t i = 0; i < section->row_count; i++) {
+		const conf_row_t *row = &section->rows[i];
+		if (row->field == CONF_FIELD_NONE || !conf_row_in(section, row)) {
+			continue;
+		}
+		knot_bytes_t items;
+		knot_err_t err = default_items(store, row, i, &items);
+		if (err == KNOT_OK) {
+			err = conf_build_member(store, row, i, items, base_of(row, bases), ret_struct);
+		}
+		if (err == KNOT_OK && block != NULL) {
+			err = conf_build_member(store, row, i, conf_block_items(block), base_of(row, bases), ret_struct);
+		}
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	return KNOT_OK;
+}
+
+static knot_err_t build_group(conf_store_t *store, size_t section, bases_t bases, void *ret_struct)
+{
+	const conf_table_t *table = &store->tables[section];
+	return build_struct(store, conf_sections[section], table->count > 0 ? table->blocks : NULL, bases, ret_struct);
+}
+
+/* ---- What rows can't say ---- */
+
+static unsigned clamp(unsigned number, unsigned min, unsigned max)
+{
+	return number < min ? min : number > max ? max : number;
+}
+
+/** Defaults that depend on the machine or on other items. Members without a value are 0 or NULL. */
+static void compute_server(conf_server_t *server, const conf_host_t *host)
+{
+	unsigned cpu_count = clamp(host->cpu_count, 1, 256);
+	enum { MANY = 10, CLIENTS_FALLBACK = 100 };
+	if (server->udp_workers == 0) {
+		server->udp_workers = cpu_count;
+	}
+	if (server->tcp_workers == 0) {
+		server->tcp_workers = clamp(cpu_count, MANY, 256);
+	}
+	if (server->background_workers == 0) {
+		server->background_workers = clamp(cpu_count, 1, MANY);
+	}
+	if (server->udp_payload_max_ipv4 == 0) {
+		server->udp_payload_max_ipv4 = server->udp_payload_max;
+	}
+	if (server->udp_payload_max_ipv6 == 0) {
+		server->udp_payload_max_ipv6 = server->udp_payload_max;
+	}
+	uint64_t clients = host->nofile_max > 1 ? host->nofile_max / 2 : CLIENTS_FALLBACK;
+	if (server->tcp_max_clients == 0) {
+		server->tcp_max_clients = clients < INT32_MAX ? (uint32_t)clients : INT32_MAX;
+	}
+}
+
+static knot_err_t compute_identity(conf_store_t *store, conf_server_t *server, const conf_host_t *host)
+{
+	const char *hostname = conf_store_str(store, host->hostname);
+	const char *version = conf_store_str(store, host->version);
+	if (hostname == NULL || version == NULL) {
+		return KNOT_ENOMEM;
+	}
+	if (server->identity == NULL) {
+		server->identity = hostname;
+	}
+	if (server->version == NULL) {
+		server->version = version;
+	}
+	if (server->nsid.data == NULL) {
+		server->nsid = (knot_bytes_t){ (const uint8_t *)hostname, strlen(hostname) };
+	}
+	if (server->user != NULL && server->user[0] == '\0') {
+		server->user = NULL;
+	}
+	return KNOT_OK;
+}
+
+static void compute_log(conf_log_t *log)
+{
+	static const struct {
+		const char *name;
+		conf_log_kind_t kind;
+	} kinds[] = { { "stdout", CONF_LOG_STDOUT }, { "stderr", CONF_LOG_STDERR }, { "syslog", CONF_LOG_SYSLOG } };
+	log->kind = CONF_LOG_FILE;
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		if (strcasecmp(log->target, kinds[i].name) == 0) {
+			log->kind = kinds[i].kind;
+		}
+	}
+	for (size_t i = 0; i < CONF_LOG_SOURCE_COUNT; i++) {
+		unsigned any = i == CONF_LOG_QUIC ? 0 : log->set[CONF_LOG_SOURCE_COUNT];
+		/* `set` is severity + 1, so 1 << set is one more than the mask up to that severity; 0 gives no bits. */
+		log->levels[i] = (uint8_t)(((1u << log->set[i]) - 1) | ((1u << any) - 1));
+	}
+}
+
+static knot_err_t build_logs(conf_t *conf, bases_t bases)
+{
+	static const conf_log_t unset[] = {
+		{ .kind = CONF_LOG_STDERR, .target = "stderr",
+		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
+		{ .kind = CONF_LOG_STDOUT, .target = "stdout",
+		  .levels = { LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO),
+		              LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), 0 } },
+		{ .kind = CONF_LOG_SYSLOG, .target = "syslog",
+		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
+	};
+	const conf_table_t *table = &conf->store->tables[CONF_S_LOG];
+	if (table->count == 0) {
+		conf->logs = unset;
+		conf->log_count = KNOT_LEN(unset);
+		return KNOT_OK;
+	}
+	conf_log_t *logs = conf_store_alloc(conf->store, table->count * sizeof(*logs));
+	if (logs == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < table->count; i++) {
+		knot_err_t err = build_struct(conf->store, &conf_section_log, &table->blocks[i], bases, &logs[i]);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		logs[i].target = (const char *)table->blocks[i].id;
+		compute_log(&logs[i]);
+	}
+	conf->logs = logs;
+	conf->log_count = table->count;
+	return KNOT_OK;
+}
+
+/** The instances, and at the end, not counted, the built-in one. */
+static knot_err_t build_mod_stats(conf_t *conf, bases_t bases)
+{
+	const conf_table_t *table = &conf->store->tables[CONF_S_MOD_STATS];
+	conf_mod_stats_t *instances = conf_store_alloc(conf->store, (table->count + 1) * sizeof(*instances));
+	if (instances == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i <= table->count; i++) {
+		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
+		knot_err_t err = build_struct(conf->store, &conf_section_mod_stats, block, bases, &instances[i]);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		instances[i].id = block != NULL ? (const char *)block->id : "";
+	}
+	conf->mod_stats = instances;
+	conf->mod_stats_count = table->count;
+	return KNOT_OK;
+}
+
+/** The row fills no member of a zone's struct but this one of the snapshot. */
+static knot_err_t build_global_modules(conf_t *conf, knot_bytes_t items)
+{
+	size_t row_index = conf_row_find(&conf_section_template, KNOT_STR("global-module"));
+	conf_row_t row = conf_section_template.rows[row_index];
+	row.field = CONF_FIELD_OF(conf->global_modules);
+	row.field_off = offsetof(conf_t, global_modules);
+	return conf_build_member(conf->store, &row, row_index, items, NULL, conf);
+}
+
+/** One struct per template with the defaults below, and at the end that of zones without any template. */
+static knot_err_t build_templates(conf_t *conf, bases_t bases)
+{
+	conf_store_t *store = conf->store;
+	const conf_table_t *table = &store->tables[CONF_S_TEMPLATE];
+	conf_zone_t *templates = conf_store_alloc(store, (table->count + 1) * sizeof(*templates));
+	if (templates == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i <= table->count; i++) {
+		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
+		knot_err_t err = build_struct(store, &conf_section_template, block, bases, &templates[i]);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		templates[i].template_id = block != NULL ? (const char *)block->id : NULL;
+	}
+	const knot_bytes_t default_id = { (const uint8_t *)"default", sizeof("default") };
+	const conf_block_t *default_block = conf_store_find(store, CONF_S_TEMPLATE, default_id);
+	store->templates = templates;
+	store->default_template = default_block != NULL ? (size_t)(default_block - table->blocks) : table->count;
+	if (default_block == NULL) {
+		return KNOT_OK;
+	}
+	return build_global_modules(conf, conf_block_items(default_block));
+}
+
+knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
+{
+	static const conf_host_t no_host = { .cpu_count = 1, .hostname = "localhost",
+	                                      .version = PACKAGE_NAME " " PACKAGE_VERSION };
+	conf_store_t *store = conf->store;
+	host = host != NULL ? host : &no_host;
+	bases_t bases = { &conf->server.rundir, &conf->database.storage };
+	const struct {
+		size_t section;
+		void *group;
+	} groups[] = {
+		{ CONF_S_SERVER, &conf->server },       /* first: others are relative to its rundir */
+		{ CONF_S_XDP, &conf->xdp },
+		{ CONF_S_CONTROL, &conf->control },
+		{ CONF_S_STATISTICS, &conf->statistics },
+		{ CONF_S_DATABASE, &conf->database },
+	};
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < KNOT_LEN(groups) && err == KNOT_OK; i++) {
+		err = build_group(store, groups[i].section, bases, groups[i].group);
+	}
+	if (err == KNOT_OK) {
+		compute_server(&conf->server, host);
+		err = compute_identity(store, &conf->server, host);
+	}
+	if (err == KNOT_OK) {
+		err = build_logs(conf, bases);
+	}
+	if (err == KNOT_OK) {
+		err = build_mod_stats(conf, bases);
+	}
+	if (err == KNOT_OK) {
+		err = build_templates(conf, bases);
+	}
+	store->zone_template_row = (uint16_t)conf_row_find(&conf_section_zone, KNOT_STR("template"));
+	conf->zone_count = store->tables[CONF_S_ZONE].count;
+	return err;
+}
+
+void conf_apply_zone_items(knot_bytes_t items, conf_zone_t *zone)
+{
+	conf_item_t item;
+	size_t pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		const conf_row_t *row = &conf_section_zone.rows[item.row];
+		void *member = (uint8_t *)zone + row->field_off;
+		if (item.is_typed) {
+			memcpy(member, item.value.data, item.value.len);
+		} else {
+			(void)set_scalar(row, item.value, member);
+		}
+	}
+}
+
+static bool str_same(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool element_same(conf_field_t field, const void *a, const void *b)
+{
+	if (field == CONF_FIELD_STRS) {
+		return str_same(*(const char *const *)a, *(const char *const *)b);
+	}
+	if (field == CONF_FIELD_MODREFS) {
+		const conf_modref_t *x = a, *y = b;
+		return str_same(x->name, y->name) && str_same(x->id, y->id);
+	}
+	if (field == CONF_FIELD_XDP_LISTENS) {
+		return str_same(((const conf_xdp_listen_t *)a)->text, ((const conf_xdp_listen_t *)b)->text);
+	}
+	return memcmp(a, b, element_size(field)) == 0;
+}
+
+bool conf_member_same(const conf_row_t *row, const void *a, const void *b)
+{
+	const uint8_t *x = (const uint8_t *)a + row->field_off, *y = (const uint8_t *)b + row->field_off;
+	if (row->field == CONF_FIELD_STR) {
+		return str_same(*(const char *const *)x, *(const char *const *)y);
+	}
+	if (row->field == CONF_FIELD_BYTES) {
+		const knot_bytes_t *p = (const knot_bytes_t *)x, *q = (const knot_bytes_t *)y;
+		return p->len == q->len && (p->len == 0 || memcmp(p->data, q->data, p->len) == 0);
+	}
+	if (!is_list(row)) {
+		return memcmp(x, y, conf_field_size(row->field)) == 0;
+	}
+	const list_t *p = (const list_t *)x, *q = (const list_t *)y;
+	bool is_same = p->count == q->count;
+	size_t size = element_size(row->field);
+	for (size_t i = 0; is_same && i < p->count; i++) {
+		is_same = element_same(row->field, (const uint8_t *)p->data + i * size, (const uint8_t *)q->data + i * size);
+	}
+	return is_same;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/conf/conf.h"
+#include "src/conf/load.h"
+#include "src/conf/value.h"
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+const char *conf_default_path(void)
+{
+	return KNOT_CONFIG_DIR "/knot.conf";
+}
+
+/* ---- Loading ---- */
+
+/** The host's name as the resolver completes it. */
+static void find_hostname(char *ret_name, size_t max)
+{
+	char name[256] = "";
+	struct addrinfo *info = NULL;
+	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM };
+	if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') {
+		(void)snprintf(name, sizeof(name), "localhost");
+	}
+	bool is_found = getaddrinfo(name, NULL, &hints, &info) == 0 && info->ai_canonname != NULL;
+	(void)snprintf(ret_name, max, "%s", is_found ? info->ai_canonname : name);
+	if (info != NULL) {
+		freeaddrinfo(info);
+	}
+}
+
+conf_host_t conf_host(void)
+{
+	conf_host_t host = { .version = PACKAGE_NAME " " PACKAGE_VERSION };
+	struct rlimit limit;
+	long cpu_count = sysconf(_SC_NPROCESSORS_ONLN);
+	host.cpu_count = cpu_count > 0 ? (unsigned)cpu_count : 1;
+	host.nofile_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+	find_hostname(host.hostname, sizeof(host.hostname));
+	return host;
+}
+
+static void tell_no_memory(conf_sink_t sink, const char *path)
+{
+	conf_fault_t fault = { .severity = CONF_ERROR, .err = KNOT_ENOMEM, .file = path, .text = "config, not enough memory" };
+	if (sink.fault != NULL) {
+		sink.fault(sink.ctx, &fault);
+	}
+}
+
+static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	conf_t *conf = calloc(1, sizeof(*conf));
+	conf_store_t *store = conf_store_new();
+	if (conf == NULL || store == NULL) {
+		free(conf);
+		conf_store_free(store);
+		tell_no_memory(sink, path);
+		return KNOT_ENOMEM;
+	}
+	conf->store = store;
+	knot_err_t err = conf_read(store, path, text, sink);
+	bool is_read = err == KNOT_OK;
+	if (err == KNOT_OK) {
+		err = conf_store_seal(store);
+	}
+	if (err == KNOT_OK) {
+		conf->path = conf_store_str(store, path);
+		err = conf->path != NULL ? conf_build(conf, host) : KNOT_ENOMEM;
+	}
+	if (err != KNOT_OK) {
+		if (is_read) {
+			tell_no_memory(sink, path);
+		}
+		conf_free(conf);
+		return err;
+	}
+	*ret_conf = conf;
+	return KNOT_OK;
+}
+
+knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	return load(path, NULL, host, sink, ret_conf);
+}
+
+knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	return load(name, &text, host, sink, ret_conf);
+}
+
+void conf_free(conf_t *conf)
+{
+	if (conf != NULL) {
+		conf_store_free(conf->store);
+		free(conf);
+	}
+}
+
+/* ---- Using ---- */
+
+static const conf_block_t *zone_block(const conf_t *conf, size_t index)
+{
+	return &conf->store->tables[CONF_S_ZONE].blocks[index];
+}
+
+/** Index of the template that the zone names, else of template default, else of the one without any. */
+static size_t template_of(const conf_t *conf, knot_bytes_t items)
+{
+	const conf_store_t *store = conf->store;
+	const conf_table_t *table = &store->tables[CONF_S_TEMPLATE];
+	conf_item_t item;
+	size_t pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		if (item.row == store->zone_template_row) {
+			const conf_block_t *block = conf_store_find(store, CONF_S_TEMPLATE, item.value);
+			/* A template that was cleared after the zone referred to it is none. */
+			return block != NULL ? (size_t)(block - table->blocks) : table->count;
+		}
+	}
+	return store->default_template;
+}
+
+knot_name_t conf_zone_name(const conf_t *conf, size_t index)
+{
+	return knot_name_of(zone_block(conf, index)->id);
+}
+
+conf_zone_t conf_zone(const conf_t *conf, size_t index)
+{
+	knot_bytes_t items = conf_block_items(zone_block(conf, index));
+	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
+	conf_apply_zone_items(items, &zone);
+	zone.name = conf_zone_name(conf, index);
+	return zone;
+}
+
+bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index)
+{
+	const conf_block_t *block =
+		conf_store_find(conf->store, CONF_S_ZONE, (knot_bytes_t){ name.wire, name.len });
+	if (block == NULL) {
+		return false;
+	}
+	*ret_index = (size_t)(block - conf->store->tables[CONF_S_ZONE].blocks);
+	return true;
+}
+
+const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id)
+{
+	for (size_t i = 0; i < conf->mod_stats_count; i++) {
+		if (strcmp(conf->mod_stats[i].id, id) == 0) {
+			return &conf->mod_stats[i];
+		}
+	}
+	return &conf->mod_stats[conf->mod_stats_count];
+}
+
+knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid)
+{
+	char name[256];
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	if (conf->server.user != NULL) {
+		size_t len = strcspn(conf->server.user, ":");
+		const char *group = conf->server.user + len;
+		(void)snprintf(name, sizeof(name), "%.*s", len < sizeof(name) ? (int)len : (int)sizeof(name) - 1,
+		               conf->server.user);
+		const struct passwd *user = getpwnam(name);
+		if (user == NULL) {
+			return KNOT_ENOENT;
+		}
+		uid = user->pw_uid;
+		const struct group *entry = *group == ':' ? getgrnam(group + 1) : NULL;
+		if (*group == ':' && entry == NULL) {
+			return KNOT_ENOENT;
+		}
+		gid = entry != NULL ? entry->gr_gid : gid;
+	}
+	*ret_uid = uid;
+	*ret_gid = gid;
+	return KNOT_OK;
+}
+
+const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_ADDR_TEXT_MAX])
+{
+	char ip[INET6_ADDRSTRLEN] = "", device[IF_NAMESIZE] = "";
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)&addr->ss;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&addr->ss;
+	const struct sockaddr_un *un = (const struct sockaddr_un *)&addr->ss;
+	if (addr->ss.ss_family == AF_UNIX) {
+		(void)snprintf(ret_text, CONF_ADDR_TEXT_MAX, "%s", un->sun_path);
+		return ret_text;
+	}
+	bool is_ipv4 = addr->ss.ss_family == AF_INET;
+	(void)inet_ntop(addr->ss.ss_family, is_ipv4 ? (const void *)&sin->sin_addr : (const void *)&sin6->sin6_addr, ip,
+	                sizeof(ip));
+	if (addr->device[0] != '\0') {
+		(void)snprintf(device, sizeof(device), "%s", addr->device);
+	} else if (!is_ipv4 && sin6->sin6_scope_id != 0 && if_indextoname(sin6->sin6_scope_id, device) == NULL) {
+		(void)snprintf(device, sizeof(device), "%u", sin6->sin6_scope_id);
+	}
+	(void)snprintf(ret_text, CONF_ADDR_TEXT_MAX, "%s%s%s@%u", ip, device[0] != '\0' ? "%" : "", device,
+	               ntohs(is_ipv4 ? sin->sin_port : sin6->sin6_port));
+	return ret_text;
+}
+
+/* ---- Comparing ---- */
+
+/** Compare one group by its rows: what applies at once, what has to wait. */
+static bool diff_group(conf_diff_t *diff, const conf_section_t *section, const void *old, const void *new)
+{
+	bool is_changed = false;
+	for (size_t i = 0; i < section->row_count; i++) {
+		const conf_row_t *row = &section->rows[i];
+		if (row->field == CONF_FIELD_NONE || conf_member_same(row, old, new)) {
+			continue;
+		}
+		if (row->effect != CONF_ON_RESTART) {
+			is_changed = true;
+		} else if (diff->restart_count < KNOT_LEN(diff->restart)) {
+			diff->restart[diff->restart_count++] = row->name;
+		}
+	}
+	return is_changed;
+}
+
+static bool logs_same(const conf_t *a, const conf_t *b)
+{
+	bool is_same = a->log_count == b->log_count;
+	for (size_t i = 0; is_same && i < a->log_count; i++) {
+		is_same = strcmp(a->logs[i].target, b->logs[i].target) == 0 &&
+		          memcmp(a->logs[i].levels, b->logs[i].levels, sizeof(a->logs[i].levels)) == 0;
+	}
+	return is_same;
+}
+
+static bool modrefs_same(conf_modrefs_t a, conf_modrefs_t b)
+{
+	bool is_same = a.count == b.count;
+	for (size_t i = 0; is_same && i < a.count; i++) {
+		is_same = strcmp(a.data[i].name, b.data[i].name) == 0 && strcmp(a.data[i].id, b.data[i].id) == 0;
+	}
+	return is_same;
+}
+
+static bool mod_stats_same(const conf_t *a, const conf_t *b)
+{
+	conf_diff_t ignored = { 0 };
+	bool is_same = a->mod_stats_count == b->mod_stats_count;
+	for (size_t i = 0; is_same && i < a->mod_stats_count; i++) {
+		is_same = strcmp(a->mod_stats[i].id, b->mod_stats[i].id) == 0 &&
+		          !diff_group(&ignored, &conf_section_mod_stats, &a->mod_stats[i], &b->mod_stats[i]);
+	}
+	return is_same;
+}
+
+conf_diff_t conf_diff(const conf_t *old, const conf_t *new)
+{
+	conf_diff_t diff = { 0 };
+	diff.logs = !logs_same(old, new);
+	diff.server = diff_group(&diff, &conf_section_server, &old->server, &new->server);
+	diff.server |= diff_group(&diff, &conf_section_xdp, &old->xdp, &new->xdp);
+	(void)diff_group(&diff, &conf_section_control, &old->control, &new->control);
+	diff.statistics = diff_group(&diff, &conf_section_statistics, &old->statistics, &new->statistics);
+	diff.modules = !modrefs_same(old->global_modules, new->global_modules) || !mod_stats_same(old, new);
+	return diff;
+}
+
+bool conf_zone_same(const conf_zone_t *a, const conf_zone_t *b)
+{
+	bool is_same = knot_name_eq(a->name, b->name);
+	for (size_t i = 0; is_same && i < conf_section_zone.row_count; i++) {
+		const conf_row_t *row = &conf_section_zone.rows[i];
+		bool matters = row->field != CONF_FIELD_NONE && row->effect == CONF_ON_ZONE_RELOAD && row->type != CONF_MODREF;
+		is_same = !matters || conf_member_same(row, a, b);
+	}
+	return is_same;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** Short spellings for the tables in schema_*.c, and the checks they name. Not for other files. */
+#pragma once
+
+#include "src/conf/schema.h"
+
+#define INT(from, to)   .type = CONF_INT, .min = (from), .max = (to)
+#define TIME(from, to)  INT(from, to), .unit = CONF_UNIT_TIME
+#define SIZE(from, to)  INT(from, to), .unit = CONF_UNIT_SIZE
+#define BOOL            .type = CONF_BOOL
+#define STR             .type = CONF_STR
+#define OPT(names)      .type = CONF_OPT, .options = (names)
+#define REF1(section)   .type = CONF_REF, .ref = { (section) }
+#define REF_REMOTE      .type = CONF_REF, .ref = { "remote", "remotes" }
+#define MULTI           .multi = true
+
+#define RESTART         .effect = CONF_ON_RESTART
+#define ZONE_RELOAD     .effect = CONF_ON_ZONE_RELOAD
+
+#define TUNING          .support = CONF_TUNING
+#define REFUSED         .support = CONF_REFUSED
+#define REFUSED_BUT(values) .support = CONF_REFUSED, .harmless = (values)
+
+#define KILO (INT64_C(1) << 10)
+#define MEGA (INT64_C(1) << 20)
+#define GIGA (INT64_C(1) << 30)
+#define TERA (INT64_C(1) << 40)
+#define MAX31 INT64_C(2147483647)
+#define MAX32 INT64_C(4294967295)
+#define MAX48 ((INT64_C(1) << 48) - 1)
+#define DAY   INT64_C(86400)
+
+#define COMMENT { .name = "comment", STR, TUNING, .doc = "Free text for the reader." }
+
+#define ROWS(table) .rows = (table), .row_count = KNOT_LEN(table)
+
+const char *conf_check_port(const conf_check_value_t *value);
+const char *conf_check_xdp_listen(const conf_check_value_t *value);
+const char *conf_check_power_of_two(const conf_check_value_t *value);
+const char *conf_check_module_prefix(const conf_check_value_t *value);
+const char *conf_check_not_zero(const conf_check_value_t *value);
+const char *conf_check_modulo(const conf_check_value_t *value);
+const char *conf_check_serial_modulo(const conf_check_value_t *value);
+const char *conf_check_no_dot(const conf_check_value_t *value);
+const char *conf_check_pin(const conf_check_value_t *value);
+const char *conf_check_group(const conf_check_value_t *value);
+const char *conf_check_keystore_id(const conf_check_value_t *value);
+const char *conf_check_cookie_secret(const conf_check_value_t *value);
+
+const char *conf_check_server(const conf_block_view_t *block);
+const char *conf_check_xdp(const conf_block_view_t *block);
+const char *conf_check_acl(const conf_block_view_t *block);
+const char *conf_check_keystore(const conf_block_view_t *block);
+const char *conf_check_remote(const conf_block_view_t *block);
+const char *conf_check_template(const conf_block_view_t *block);
+const char *conf_check_zone(const conf_block_view_t *block);
+const char *conf_check_noudp(const conf_block_view_t *block);
+const char *conf_check_rrl(const conf_block_view_t *block);
+const char *conf_check_synthrecord(const conf_block_view_t *block);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/conf/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct conf_chunk {
+	conf_chunk_t *next;
+	max_align_t data[];
+};
+
+enum { CHUNK_SIZE = 256 * 1024, SLOTS_MIN = 16, BLOCKS_MIN = 4, ITEM_HEAD = 4 };
+
+conf_store_t *conf_store_new(void)
+{
+	return calloc(1, sizeof(conf_store_t));
+}
+
+void conf_store_free(conf_store_t *store)
+{
+	if (store == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < CONF_S_COUNT; i++) {
+		free(store->tables[i].blocks);
+		free(store->tables[i].slots);
+	}
+	while (store->chunks != NULL) {
+		conf_chunk_t *next = store->chunks->next;
+		free(store->chunks);
+		store->chunks = next;
+	}
+	free(store);
+}
+
+/** Space is taken from the end of a chunk downwards, so that alignment is one mask. */
+static uint8_t *take(conf_store_t *store, size_t size, size_t align)
+{
+	size_t left = store->chunk_left;
+	if (size > left || ((left - size) & ~(align - 1)) + size > left) {
+		size_t chunk_size = size > CHUNK_SIZE / 4 ? size + align : CHUNK_SIZE;
+		conf_chunk_t *chunk = malloc(sizeof(*chunk) + chunk_size);
+		if (chunk == NULL) {
+			return NULL;
+		}
+		/* A big object gets a chunk of its own behind the open one. */
+		if (chunk_size != CHUNK_SIZE && store->chunks != NULL) {
+			chunk->next = store->chunks->next;
+			store->chunks->next = chunk;
+			return (uint8_t *)chunk->data;
+		}
+		chunk->next = store->chunks;
+		store->chunks = chunk;
+		store->chunk_left = left = chunk_size;
+	}
+	store->chunk_left = (left - size) & ~(align - 1);
+	return (uint8_t *)store->chunks->data + store->chunk_left;
+}
+
+void *conf_store_alloc(conf_store_t *store, size_t size)
+{
+	void *room = take(store, size, _Alignof(max_align_t));
+	if (room != NULL) {
+		memset(room, 0, size);
+	}
+	return room;
+}
+
+const uint8_t *conf_store_bytes(conf_store_t *store, const uint8_t *data, size_t len)
+{
+	uint8_t *copy = take(store, len, 1);
+	if (copy != NULL && len > 0) {
+		memcpy(copy, data, len);
+	}
+	return copy;
+}
+
+const char *conf_store_str(conf_store_t *store, const char *text)
+{
+	return (const char *)conf_store_bytes(store, (const uint8_t *)text, strlen(text) + 1);
+}
+
+/* ---- Blocks ---- */
+
+/** FNV-1a: identifiers come from the operator's file, nobody plays with collisions. */
+static uint64_t hash(knot_bytes_t id)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < id.len; i++) {
+		h = (h ^ id.data[i]) * UINT64_C(1099511628211);
+	}
+	return h ^ h >> 32;
+}
+
+static bool has_id(const conf_block_t *block, knot_bytes_t id)
+{
+	return block->id_len == id.len && (id.len == 0 || memcmp(block->id, id.data, id.len) == 0);
+}
+
+/** The slot of this identifier, or the free one where it would go. */
+static uint32_t *find_slot(const conf_table_t *table, knot_bytes_t id)
+{
+	size_t i = hash(id) & (table->slot_count - 1);
+	while (table->slots[i] != 0 && !has_id(&table->blocks[table->slots[i] - 1], id)) {
+		i = (i + 1) & (table->slot_count - 1);
+	}
+	return &table->slots[i];
+}
+
+static knot_bytes_t block_id(const conf_block_t *block)
+{
+	return (knot_bytes_t){ block->id, block->id_len };
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+	const conf_block_t *x = a, *y = b;
+	size_t len = x->id_len < y->id_len ? x->id_len : y->id_len;
+	int order = len > 0 ? memcmp(x->id, y->id, len) : 0;
+	return order != 0 ? order : (x->id_len > y->id_len) - (x->id_len < y->id_len);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const conf_block_t *x = a, *y = b;
+	return knot_name_cmp(knot_name_of(x->id), knot_name_of(y->id));
+}
+
+conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_bytes_t id)
+{
+	const conf_table_t *table = &store->tables[section];
+	if (table->count == 0) {
+		return NULL;
+	}
+	if (table->slots != NULL) {
+		uint32_t slot = *find_slot(table, id);
+		return slot != 0 ? &table->blocks[slot - 1] : NULL;
+	}
+	conf_block_t key = { .id = id.data, .id_len = (uint32_t)id.len };
+	return bsearch(&key, table->blocks, table->count, sizeof(key), section == CONF_S_ZONE ? compare_names : compare_bytes);
+}
+
+static knot_err_t grow(conf_table_t *table)
+{
+	if (table->count == table->max) {
+		size_t max = table->max > 0 ? table->max * 2 : BLOCKS_MIN;
+		conf_block_t *blocks = max <= UINT32_MAX ? realloc(table->blocks, max * sizeof(*blocks)) : NULL;
+		if (blocks == NULL) {
+			return KNOT_ENOMEM;
+		}
+		table->blocks = blocks;
+		table->max = max;
+	}
+	if (table->count * 2 < table->slot_count) {
+		return KNOT_OK;
+	}
+	size_t slot_count = table->slot_count > 0 ? table->slot_count * 2 : SLOTS_MIN;
+	uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	if (slots == NULL) {
+		return KNOT_ENOMEM;
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->slot_count = slot_count;
+	for (size_t i = 0; i < table->count; i++) {
+		*find_slot(table, block_id(&table->blocks[i])) = (uint32_t)i + 1;
+	}
+	return KNOT_OK;
+}
+
+knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, conf_block_t **ret_block)
+{
+	conf_table_t *table = &store->tables[section];
+	const uint8_t *copy = conf_store_bytes(store, id.data, id.len);
+	knot_err_t err = copy != NULL ? grow(table) : KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	uint32_t *slot = find_slot(table, id);
+	assert(*slot == 0);
+	conf_block_t *block = &table->blocks[table->count++];
+	*block = (conf_block_t){ .id = copy, .id_len = (uint32_t)id.len };
+	*slot = (uint32_t)table->count;
+	*ret_block = block;
+	return KNOT_OK;
+}
+
+void conf_store_clear(conf_store_t *store, size_t section)
+{
+	conf_table_t *table = &store->tables[section];
+	free(table->blocks);
+	free(table->slots);
+	*table = (conf_table_t){ 0 };
+}
+
+/* ---- Order ---- */
+
+typedef struct {
+	uint64_t prefix;                /* first eight positions of the key: decides most comparisons without a cache miss */
+	const uint8_t *key;             /* behind the prefix */
+	uint32_t key_len;               /* of all of it */
+	uint32_t index;
+} sort_entry_t;
+
+static int compare_entries(const void *a, const void *b)
+{
+	const sort_entry_t *x = a, *y = b;
+	if (x->prefix != y->prefix) {
+		return x->prefix < y->prefix ? -1 : 1;
+	}
+	uint32_t len = x->key_len < y->key_len ? x->key_len : y->key_len;
+	int order = len > 0 ? memcmp(x->key, y->key, len) : 0;
+	return order != 0 ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
+}
+
+static bool is_sorted(const conf_table_t *table, int (*compare)(const void *, const void *))
+{
+	for (size_t i = 1; i < table->count; i++) {
+		if (compare(&table->blocks[i - 1], &table->blocks[i]) > 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/** Length of what all keys begin with: a prefix would be the same in all of them if every zone is below "com". */
+static size_t common_len(const sort_entry_t *entries, size_t count)
+{
+	size_t common = entries[0].key_len;
+	for (size_t i = 1; i < count; i++) {
+		size_t len = 0;
+		while (len < common && len < entries[i].key_len && entries[i].key[len] == entries[0].key[len]) {
+			len++;
+		}
+		common = len;
+	}
+	return common;
+}
+
+static void set_prefix(sort_entry_t *entry, size_t common)
+{
+	entry->key += common;
+	entry->key_len -= (uint32_t)common;
+	for (size_t i = 0; i < sizeof(entry->prefix); i++) {
+		/* A key's end sorts before every position, also before position 0. */
+		entry->prefix = entry->prefix << 8 | (i < entry->key_len ? entry->key[i] + 1u : 0);
+	}
+}
+
+/** Sort zones by their lookup keys, whose byte order is the canonical order of names. */
+static knot_err_t sort_names(conf_table_t *table)
+{
+	size_t key_bytes = 0;
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	for (size_t i = 0; i < table->count; i++) {
+		key_bytes += 2 * (size_t)table->blocks[i].id_len;
+	}
+	sort_entry_t *entries = calloc(table->count, sizeof(*entries));
+	uint8_t *keys = malloc(key_bytes + 1);
+	conf_block_t *blocks = malloc(table->count * sizeof(*blocks));
+	if (entries == NULL || keys == NULL || blocks == NULL) {
+		free(entries);
+		free(keys);
+		free(blocks);
+		return KNOT_ENOMEM;
+	}
+	uint8_t *next = keys;
+	for (size_t i = 0; i < table->count; i++) {
+		size_t len = knot_name_key(knot_name_of(table->blocks[i].id), key);
+		memcpy(next, key, len);
+		entries[i] = (sort_entry_t){ .key = next, .key_len = (uint32_t)len, .index = (uint32_t)i };
+		next += len;
+	}
+	size_t common = common_len(entries, table->count);
+	for (size_t i = 0; i < table->count; i++) {
+		set_prefix(&entries[i], common);
+	}
+	qsort(entries, table->count, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < table->count; i++) {
+		blocks[i] = table->blocks[entries[i].index];
+	}
+	free(table->blocks);
+	table->blocks = blocks;
+	table->max = table->count;
+	free(entries);
+	free(keys);
+	return KNOT_OK;
+}
+
+knot_err_t conf_store_seal(conf_store_t *store)
+{
+	for (size_t i = 0; i < CONF_S_COUNT; i++) {
+		conf_table_t *table = &store->tables[i];
+		free(table->slots);
+		table->slots = NULL;
+		table->slot_count = 0;
+		if (table->count == 0) {
+			continue;
+		}
+		if (i != CONF_S_ZONE) {
+			qsort(table->blocks, table->count, sizeof(*table->blocks), compare_bytes);
+		} else if (!is_sorted(table, compare_names)) {
+			knot_err_t err = sort_names(table);
+			if (err != KNOT_OK) {
+				return err;
+			}
+		}
+	}
+	return KNOT_OK;
+}
+
+/* ---- Items ---- */
+
+bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item)
+{
+	if (*pos >= items.len) {
+		return false;
+	}
+	const uint8_t *head = items.data + *pos;
+	uint16_t len;
+	memcpy(&len, head + 2, sizeof(len));
+	*ret_item = (conf_item_t){ .row = head[0], .is_typed = (head[1] & CONF_ITEM_TYPED) != 0,
+	                           .value = { head + ITEM_HEAD, len } };
+	*pos += ITEM_HEAD + len;
+	return true;
+}
+
+size_t conf_item_put(uint8_t *ret_items, size_t row, bool is_typed, knot_bytes_t value)
+{
+	uint16_t len = (uint16_t)value.len;
+	assert(row <= UINT8_MAX && value.len <= UINT16_MAX);
+	ret_items[0] = (uint8_t)row;
+	ret_items[1] = is_typed ? CONF_ITEM_TYPED : 0;
+	memcpy(ret_items + 2, &len, sizeof(len));
+	if (value.len > 0) {
+		memcpy(ret_items + ITEM_HEAD, value.data, value.len);
+	}
+	return ITEM_HEAD + value.len;
+}
+
+knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name)
+{
+	size_t row = conf_row_find(block->section, knot_str_of(name)), pos = 0;
+	assert(row < block->section->row_count);
+	conf_item_t item;
+	while (conf_item_next(block->items, &pos, &item)) {
+		if (item.row == row && !item.is_typed) {
+			return item.value;
+		}
+	}
+	return (knot_bytes_t){ 0 };
+}

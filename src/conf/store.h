@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What was set: per section its blocks, per block its items in binary form, nothing else.
+ *
+ * This is the configuration as the operator wrote it, which is what a snapshot is built from, what two snapshots are
+ * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print() prints
+ * a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
+ *
+ * Memory: one bump arena, 24 bytes per block, 4 bytes and the value per item. Freed as a whole.
+ * Packed items: row (1 byte), flags (1), length (2, host order), value. A multi row has one item for each value, and, when
+ * a member of the typed struct takes them, one more with CONF_ITEM_TYPED: the member's bytes.
+ */
+#pragma once
+
+#include "src/conf/schema.h"
+
+typedef struct {
+	const uint8_t *id;              /* binary form; NULL in a group */
+	const uint8_t *items;
+	uint32_t items_len;
+	uint32_t id_len;
+} conf_block_t;
+
+typedef struct {
+	conf_block_t *blocks;
+	size_t count, max;
+	uint32_t *slots;                /* hash table of the identifiers while loading: index + 1, 0: free */
+	size_t slot_count;              /* power of two or 0 */
+} conf_table_t;
+
+typedef struct conf_chunk conf_chunk_t;
+
+struct conf_store {
+	conf_table_t tables[CONF_S_COUNT];      /* by index of the section */
+	conf_chunk_t *chunks;
+	size_t chunk_left;
+	/* Typed values made when the snapshot is built: */
+	conf_zone_t *templates;         /* one for each block of section template, plus the one without any at the end */
+	size_t default_template;        /* index of the one that zones without a template have */
+	uint16_t zone_template_row;     /* index of row `template` */
+};
+
+enum { CONF_ITEM_TYPED = 1 };
+
+typedef struct {
+	size_t row;
+	bool is_typed;
+	knot_bytes_t value;
+} conf_item_t;
+
+/** NULL: no memory. */
+conf_store_t *conf_store_new(void);
+void conf_store_free(conf_store_t *store);
+
+/** `size` bytes, aligned for anything, that live as long as the store; NULL: no memory. */
+void *conf_store_alloc(conf_store_t *store, size_t size);
+/** Copy of a string; NULL: no memory. */
+const char *conf_store_str(conf_store_t *store, const char *text);
+/** Copy of bytes without alignment; NULL: no memory. */
+const uint8_t *conf_store_bytes(conf_store_t *store, const uint8_t *data, size_t len);
+
+/** The block with this identifier (len 0: the only block of a group), or NULL. */
+conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_bytes_t id);
+
+/** Add a block without items. The identifier is copied. KNOT_ENOMEM. Invalidates pointers to the section's blocks. */
+KNOT_MUST_USE knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, conf_block_t **ret_block);
+
+/** Forget the section's blocks. */
+void conf_store_clear(conf_store_t *store, size_t section);
+
+/** Sort all sections and drop the hash tables; conf_store_find() then searches by bisection. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t conf_store_seal(conf_store_t *store);
+
+/** The next item of packed items; *pos starts at 0. False: there are no more. */
+bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item);
+
+/** Write one packed item. ret_items: room for 4 + value.len bytes. Returns the bytes written. */
+size_t conf_item_put(uint8_t *ret_items, size_t row, bool is_typed, knot_bytes_t value);
+
+/** First value of the named row that was set in a block; len 0 and data NULL: none. `name` must be one of its rows. */
+knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name);
+
+static inline knot_bytes_t conf_block_items(const conf_block_t *block)
+{
+	return (knot_bytes_t){ block->items, block->items_len };
+}

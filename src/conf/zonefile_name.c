@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The path of a zone's file: formatters of `zone.file`. */
+#include "src/conf/conf.h"
+
+#include <stdlib.h>
+
+enum {
+	PATH_TEXT_MAX = 1023,   /* bytes of the expanded name */
+	INDEX_MAX = 255,
+};
+
+typedef struct {
+	char text[PATH_TEXT_MAX + 1];
+	size_t len;
+	bool is_full;
+} out_t;
+
+static void put(out_t *out, const char *text, size_t len)
+{
+	if (len > PATH_TEXT_MAX - out->len) {
+		out->is_full = true;
+		return;
+	}
+	memcpy(out->text + out->len, text, len);
+	out->len += len;
+}
+
+/** A number of an index; false: none, or too big. */
+static bool scan_index(const char **text, size_t *ret_index)
+{
+	char *end;
+	if (**text < '0' || **text > '9') {
+		return false;
+	}
+	unsigned long number = strtoul(*text, &end, 10);
+	*text = end;
+	*ret_index = number;
+	return number <= INDEX_MAX;
+}
+
+/** `[N]` or, if allowed, `[N-M]`; moves behind it. False: not of that form. */
+static bool scan_range(const char **text, bool has_end, size_t *ret_first, size_t *ret_last)
+{
+	const char *p = *text;
+	if (*p++ != '[' || !scan_index(&p, ret_first)) {
+		return false;
+	}
+	*ret_last = *ret_first;
+	if (has_end && *p == '-') {
+		p++;
+		if (!scan_index(&p, ret_last) || *ret_last < *ret_first) {
+			return false;
+		}
+	}
+	if (*p++ != ']') {
+		return false;
+	}
+	*text = p;
+	return true;
+}
+
+/** Print a name for use in a path: a slash in it must not lead into another directory. */
+static size_t print_name(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
+{
+	size_t len = knot_name_print(name, ret_text);
+	for (size_t i = 0; i < len; i++) {
+		if (ret_text[i] == '/') {
+			ret_text[i] = '_';
+		}
+	}
+	return len;
+}
+
+/** Label `index`, 0 is the one next to the root. */
+static void put_label(out_t *out, knot_name_t name, size_t index)
+{
+	char text[KNOT_NAME_TEXT_MAX];
+	uint8_t wire[KNOT_LABEL_MAX + 2];
+	if (index >= name.label_count) {
+		return;
+	}
+	knot_name_t from = knot_name_strip(name, name.label_count - 1 - (unsigned)index);
+	size_t label_len = from.wire[0] + 1u;
+	memcpy(wire, from.wire, label_len);
+	wire[label_len] = 0;
+	size_t len = print_name(knot_name_of(wire), text);
+	put(out, text, len - 1);
+}
+
+/** The formatter behind a percent sign; moves behind it. One that makes no sense stands for nothing. */
+static void put_formatted(out_t *out, const char **format, knot_name_t name)
+{
+	char text[KNOT_NAME_TEXT_MAX];
+	size_t len = print_name(name, text), first, last;
+	char kind = **format;
+	*format += kind != '\0';
+	if (kind == '%') {
+		put(out, "%", 1);
+	} else if (kind == 's') {
+		put(out, text, len - 1);
+	} else if (kind == 'c' && scan_range(format, true, &first, &last) && first < len) {
+		put(out, text + first, (last < len ? last + 1 : len) - first);
+	} else if (kind == 'l' && scan_range(format, false, &first, &last)) {
+		put_label(out, name, first);
+	}
+}
+
+knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max)
+{
+	out_t out = { .len = 0 };
+	const char *format = zone->file;
+	while (*format != '\0' && !out.is_full) {
+		size_t len = strcspn(format, "%");
+		put(&out, format, len);
+		format += len;
+		if (*format == '%') {
+			format++;
+			put_formatted(&out, &format, zone->name);
+		}
+	}
+	bool is_absolute = out.len > 0 && out.text[0] == '/';
+	int len = snprintf(ret_path, path_max, "%s%s%.*s", is_absolute ? "" : zone->storage, is_absolute ? "" : "/", (int)out.len,
+	                   out.text);
+	return out.is_full || len < 0 || (size_t)len >= path_max ? KNOT_ESPACE : KNOT_OK;
+}
