@@ -17,7 +17,6 @@ typedef struct {
 	const conf_host_t *host;        /* borrowed for the server's life */
 	uid_t uid;                      /* owner of log files that a reload opens */
 	gid_t gid;
-	bool verbose;
 } server_params_t;
 
 /** A server with the zones of a configuration, none loaded. take_conf: owned by the server on success. */
@@ -34,6 +33,12 @@ void server_free(server_t *server);
 
 /** Where workers load the state. */
 const state_root_t *server_state(const server_t *server);
+
+/** Where faults of a configuration go: lines of the log as Knot writes them. */
+conf_sink_t server_conf_sink(void);
+
+/** Open the log targets of a configuration. Errors are logged as far as there is a target left. */
+knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid);
 
 /* ---- Zones ---- */
 

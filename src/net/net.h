@@ -9,6 +9,7 @@
 
 #include "src/state/state.h"
 #include "src/sys/counters.h"
+#include "xdp/kxdp.h"
 
 typedef struct net net_t;
 
@@ -27,13 +28,15 @@ enum {
 };
 
 /**
- * Bind the sockets that `conf` asks for. Every failure is logged as one line that names the address; the first one's code
- * is returned and nothing stays open. XDP that can't be had is logged and replaced by ordinary sockets where possible.
+ * Bind the sockets that `conf` asks for and reserve counter rows for the workers: call before any other set of counters is
+ * made. Every failure is logged as one line that names the address; the first one's code is returned and nothing stays
+ * open. XDP that can't be had is logged and replaced by ordinary sockets on the interface's addresses. Copies what it
+ * needs of conf.
  */
-KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, const state_root_t *state, net_t **ret_net);
+KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, net_t **ret_net);
 
-/** Start the workers: from now on requests are answered. */
-KNOT_MUST_USE knot_err_t net_start(net_t *net);
+/** Start the workers: from now on requests are answered. state: borrowed until net_stop(). */
+KNOT_MUST_USE knot_err_t net_start(net_t *net, const state_root_t *state);
 
 /** End and join the workers. Batches in work are finished; TCP connections are closed. */
 void net_stop(net_t *net);
@@ -43,5 +46,17 @@ void net_free(net_t *net);
 
 net_workers_t net_workers(const net_t *net);
 
-/** NET_COUNT_*; read with sys_counters_sum(). */
+/** NET_COUNT_*; read with sys_counters_sum(). Never NULL. */
 const sys_counters_t *net_counters(const net_t *net);
+
+/** Interfaces that have XDP. */
+size_t net_xdp_count(const net_t *net);
+
+/** One interface's statistics: counters are sums over its queues, fill levels their averages. index < net_xdp_count(). */
+typedef struct {
+	const char *ifname;             /* lives as long as net */
+	unsigned queue_count;
+	kxdp_stats_t stats;
+} net_xdp_stats_t;
+
+void net_xdp_stats(const net_t *net, size_t index, net_xdp_stats_t *ret_stats);

@@ -11,6 +11,7 @@
 
 #include "src/answer/answer.h"
 #include "src/conf/conf.h"
+#include "src/modules/module.h"
 #include "src/sys/rcu.h"
 #include "src/zone/zonedb.h"
 
@@ -18,6 +19,7 @@ typedef struct state {
 	conf_t *conf;               /* owned */
 	zonedb_t *zones;            /* owned: the set; zones that stay are shared with the next state */
 	answer_env_t env;           /* its bytes are borrowed from conf */
+	module_chain_t *modules;    /* owned: of template `default`, for every request; NULL: none */
 } state_t;
 
 /** The process has one; owned by the server. */
@@ -32,8 +34,8 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
 }
 
 /**
- * Make a snapshot. take_conf and take_zones are owned by it on success, by the caller otherwise.
- * KNOT_ENOMEM.
+ * Make a snapshot with its global modules. take_conf and take_zones are owned by it on success, by the caller otherwise.
+ * KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
 

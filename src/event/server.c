@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/server.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/event/load.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/sys/process.h"
+#include "src/sys/thread.h"
+
+/**
+ * One configured zone and its queue of jobs. There is one kind of job, loading, and asking for it twice before it starts is
+ * asking once, so the queue is a state and a flag.
+ */
+typedef struct entry {
+	zone_t *zone;                   /* owned */
+	struct entry *next_job;         /* in the queue of the pool */
+	enum { JOB_NONE, JOB_PENDING, JOB_RUNNING } job;
+	bool again;                     /* asked for while it was running */
+	bool gone;                      /* not configured any more: freed by its running job */
+	bool tried;                     /* loaded or failed at least once */
+	uint64_t since_s;               /* wall clock: when it came into its state */
+	server_ticket_t asked;          /* last job asked for */
+	server_ticket_t done;           /* last job that ended */
+	knot_err_t result;              /* of that */
+	load_source_t source;           /* file that the contents came from; used by the job and, while none runs, under lock */
+} entry_t;
+
+struct server {
+	state_root_t root;
+	server_params_t params;
+
+	pthread_mutex_t reload_lock;    /* one reload at a time; taken before `lock` */
+	pthread_mutex_t lock;           /* all below */
+	pthread_cond_t work;            /* a job is waiting, or stopping */
+	pthread_cond_t ended;           /* a job ended, or stopping */
+	entry_t **entries;              /* owned, in the order of conf_zone(); replaced by a reload */
+	size_t entry_count;
+	size_t untried;                 /* entries never tried */
+	entry_t *first_job, *last_job;
+	size_t pending;
+	unsigned running;
+	server_ticket_t last_ticket;
+	bool stopping;
+
+	sys_thread_t *workers;          /* owned */
+	unsigned worker_count;
+};
+
+/* ---- Entries ---- */
+
+static knot_name_t entry_name(const entry_t *entry)
+{
+	return zone_name(entry->zone);
+}
+
+static entry_t *entry_new(knot_name_t name)
+{
+	entry_t *entry = calloc(1, sizeof(*entry));
+	if (entry == NULL) {
+		return NULL;
+	}
+	entry->zone = zone_new(name);
+	if (entry->zone == NULL) {
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+static void entry_free(entry_t *entry)
+{
+	module_chain_free(zone_set_modules(entry->zone, NULL));
+	zone_free(entry->zone);
+	free(entry);
+}
+
+/* Under lock. */
+static entry_t *find_entry(const server_t *server, knot_name_t name)
+{
+	size_t low = 0, high = server->entry_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = knot_name_cmp(name, entry_name(server->entries[middle]));
+		if (order == 0) {
+			return server->entries[middle];
+		}
+		if (order < 0) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return NULL;
+}
+
+/* ---- Jobs. Under lock. ---- */
+
+static void push_job(server_t *server, entry_t *entry)
+{
+	entry->job = JOB_PENDING;
+	entry->since_s = sys_clock_wall();
+	entry->next_job = NULL;
+	*(server->last_job != NULL ? &server->last_job->next_job : &server->first_job) = entry;
+	server->last_job = entry;
+	server->pending++;
+	pthread_cond_signal(&server->work);
+}
+
+static entry_t *pop_job(server_t *server)
+{
+	entry_t *entry = server->first_job;
+	if (entry != NULL) {
+		server->first_job = entry->next_job;
+		server->last_job = server->first_job == NULL ? NULL : server->last_job;
+		entry->next_job = NULL;
+		server->pending--;
+	}
+	return entry;
+}
+
+static void drop_job(server_t *server, entry_t *entry)
+{
+	entry_t *before = NULL;
+	for (entry_t *at = server->first_job; at != entry; at = at->next_job) {
+		before = at;
+	}
+	*(before != NULL ? &before->next_job : &server->first_job) = entry->next_job;
+	server->last_job = server->last_job == entry ? before : server->last_job;
+	server->pending--;
+	entry->job = JOB_NONE;
+}
+
+static server_ticket_t ask_job(server_t *server, entry_t *entry)
+{
+	switch (entry->job) {
+	case JOB_NONE:
+		entry->asked = ++server->last_ticket;
+		push_job(server, entry);
+		break;
+	case JOB_PENDING:
+		break;          /* not started: what it will find is what the caller wants */
+	case JOB_RUNNING:
+		entry->again = true;
+		break;
+	}
+	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
+	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
+}
+
+/* ---- The pool ---- */
+
+static void end_job(server_t *server, entry_t *entry, server_ticket_t ticket, knot_err_t result)
+{
+	entry->job = JOB_NONE;
+	entry->done = ticket;
+	entry->result = result;
+	if (!entry->tried && !entry->gone) {
+		server->untried--;
+	}
+	entry->tried = true;
+	server->running--;
+	if (entry->again && !entry->gone) {
+		entry->again = false;
+		entry->asked = ++server->last_ticket;
+		push_job(server, entry);
+	}
+	pthread_cond_broadcast(&server->ended);
+}
+
+static void run_jobs(void *arg)
+{
+	server_t *server = arg;
+	pthread_mutex_lock(&server->lock);
+	while (!server->stopping) {
+		entry_t *entry = pop_job(server);
+		if (entry == NULL) {
+			pthread_cond_wait(&server->work, &server->lock);
+			continue;
+		}
+		server_ticket_t ticket = entry->asked;
+		entry->job = JOB_RUNNING;
+		entry->since_s = sys_clock_wall();
+		server->running++;
+		pthread_mutex_unlock(&server->lock);
+		knot_err_t result = load_zone(&server->root, entry->zone, &entry->source);
+		pthread_mutex_lock(&server->lock);
+		end_job(server, entry, ticket, result);
+		if (entry->gone) {
+			pthread_mutex_unlock(&server->lock);
+			entry_free(entry);
+			pthread_mutex_lock(&server->lock);
+		}
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
+knot_err_t server_start(server_t *server)
+{
+	server->workers = calloc(server->worker_count, sizeof(*server->workers));
+	if (server->workers == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (unsigned i = 0; i < server->worker_count; i++) {
+		sys_thread_t *thread = &server->workers[i];
+		*thread = (sys_thread_t){ .cpu = -1, .run = run_jobs, .arg = server };
+		snprintf(thread->name, sizeof(thread->name), "bg-%u", i % 100000);
+		knot_err_t err = sys_thread_start(thread);
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	return KNOT_OK;
+}
+
+void server_stop(server_t *server)
+{
+	pthread_mutex_lock(&server->lock);
+	server->stopping = true;
+	pthread_cond_broadcast(&server->work);
+	pthread_cond_broadcast(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+	for (unsigned i = 0; i < server->worker_count && server->workers != NULL; i++) {
+		sys_thread_join(&server->workers[i]);
+	}
+}
+
+/* ---- Building the state ---- */
+
+/* Entries of a configuration: those that stay are taken from `old`, new ones made. Both are in canonical order. */
+static knot_err_t merge_entries(const conf_t *conf, entry_t *const *old, size_t old_count, entry_t **ret_entries)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		knot_name_t name = conf_zone_name(conf, i);
+		while (at < old_count && knot_name_cmp(entry_name(old[at]), name) < 0) {
+			at++;
+		}
+		bool stays = at < old_count && knot_name_eq(entry_name(old[at]), name);
+		ret_entries[i] = stays ? old[at] : entry_new(name);
+		if (ret_entries[i] == NULL) {
+			return KNOT_ENOMEM;
+		}
+	}
+	return KNOT_OK;
+}
+
+/* True if `entry` is in the sorted list. */
+static bool has_entry(entry_t *const *entries, size_t count, const entry_t *entry)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (entries[middle] == entry) {
+			return true;
+		}
+		if (knot_name_cmp(entry_name(entry), entry_name(entries[middle])) < 0) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return false;
+}
+
+static void free_new_entries(entry_t **entries, size_t count, entry_t *const *old, size_t old_count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i] != NULL && !has_entry(old, old_count, entries[i])) {
+			entry_free(entries[i]);
+		}
+	}
+	free(entries);
+}
+
+static knot_err_t make_zonedb(entry_t *const *entries, size_t count, zonedb_t **ret_db)
+{
+	zone_t **zones = malloc((count > 0 ? count : 1) * sizeof(*zones));
+	if (zones == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		zones[i] = entries[i]->zone;
+	}
+	*ret_db = zonedb_new(zones, count);
+	free(zones);
+	return *ret_db != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+/* Chains of all zones that have modules, parallel to the zones; NULL where there are none. */
+static knot_err_t make_chains(const conf_t *conf, module_chain_t ***ret_chains)
+{
+	module_chain_t **chains = calloc(conf->zone_count > 0 ? conf->zone_count : 1, sizeof(*chains));
+	knot_err_t err = chains != NULL ? KNOT_OK : KNOT_ENOMEM;
+	for (size_t i = 0; i < conf->zone_count && err == KNOT_OK; i++) {
+		conf_zone_t zone = conf_zone(conf, i);
+		if (zone.modules.count > 0) {
+			err = module_chain_new(conf, zone.modules, &chains[i]);
+		}
+	}
+	*ret_chains = chains;
+	return err;
+}
+
+static void free_chains(module_chain_t **chains, size_t count)
+{
+	for (size_t i = 0; chains != NULL && i < count; i++) {
+		module_chain_free(chains[i]);
+	}
+	free(chains);
+}
+
+/** Everything that a configuration needs before it can be published. */
+typedef struct {
+	entry_t **entries;
+	size_t count;
+	module_chain_t **chains;
+	state_t *state;
+} build_t;
+
+/* On failure nothing is left and conf is still the caller's. */
+static knot_err_t build(conf_t *conf, entry_t *const *old, size_t old_count, build_t *ret_build)
+{
+	build_t made = { .count = conf->zone_count };
+	zonedb_t *db = NULL;
+	made.entries = calloc(made.count > 0 ? made.count : 1, sizeof(entry_t *));
+	if (made.entries == NULL) {
+		return KNOT_ENOMEM;
+	}
+	knot_err_t err = merge_entries(conf, old, old_count, made.entries);
+	err = err == KNOT_OK ? make_zonedb(made.entries, made.count, &db) : err;
+	err = err == KNOT_OK ? make_chains(conf, &made.chains) : err;
+	err = err == KNOT_OK ? state_new(conf, db, &made.state) : err;
+	if (err != KNOT_OK) {
+		free_chains(made.chains, made.count);
+		zonedb_free(db);
+		free_new_entries(made.entries, made.count, old, old_count);
+		return err;
+	}
+	*ret_build = made;
+	return KNOT_OK;
+}
+
+/* Swap the zones' chains: afterwards `chains` holds the old ones, to be freed after a grace period. */
+static void swap_chains(const build_t *made)
+{
+	for (size_t i = 0; i < made->count; i++) {
+		made->chains[i] = zone_set_modules(made->entries[i]->zone, made->chains[i]);
+	}
+}
+
+knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server)
+{
+	server_t *server = calloc(1, sizeof(*server));
+	if (server == NULL) {
+		return KNOT_ENOMEM;
+	}
+	build_t made;
+	knot_err_t err = build(take_conf, NULL, 0, &made);
+	if (err != KNOT_OK) {
+		free(server);
+		return err;
+	}
+	swap_chains(&made);
+	free_chains(made.chains, made.count);
+	server->params = *params;
+	pthread_mutex_init(&server->reload_lock, NULL);
+	pthread_mutex_init(&server->lock, NULL);
+	pthread_cond_init(&server->work, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&server->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	server->entries = made.entries;
+	server->entry_count = made.count;
+	server->untried = made.count;
+	server->worker_count = take_conf->server.background_workers;
+	(void)state_publish(&server->root, made.state);
+	*ret_server = server;
+	return KNOT_OK;
+}
+
+void server_free(server_t *server)
+{
+	if (server == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < server->entry_count; i++) {
+		entry_free(server->entries[i]);
+	}
+	free(server->entries);
+	state_free(server->root.state_rcu);
+	free(server->workers);
+	pthread_mutex_destroy(&server->reload_lock);
+	pthread_mutex_destroy(&server->lock);
+	pthread_cond_destroy(&server->work);
+	pthread_cond_destroy(&server->ended);
+	free(server);
+}
+
+const state_root_t *server_state(const server_t *server)
+{
+	return &server->root;
+}
+
+/* ---- Zones ---- */
+
+void server_load_zones(server_t *server)
+{
+	pthread_mutex_lock(&server->lock);
+	if (server->entry_count == 0) {
+		log_server(LOG_WARNING, "no zones loaded");
+	} else {
+		log_server(LOG_INFO, "loading %zu zones", server->entry_count);
+	}
+	for (size_t i = 0; i < server->entry_count; i++) {
+		log_zone(LOG_INFO, entry_name(server->entries[i]), "zone will be loaded");
+		(void)ask_job(server, server->entries[i]);
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
+bool server_is_loading(const server_t *server)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_lock(lock);
+	bool loading = server->untried > 0;
+	pthread_mutex_unlock(lock);
+	return loading;
+}
+
+static struct timespec deadline_after(unsigned timeout_ms)
+{
+	uint64_t ns = sys_clock_ns() + (uint64_t)timeout_ms * 1000000;
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+}
+
+bool server_wait_loaded(server_t *server, unsigned timeout_ms)
+{
+	struct timespec deadline = deadline_after(timeout_ms);
+	pthread_mutex_lock(&server->lock);
+	int timed_out = 0;
+	while (server->untried > 0 && !server->stopping && timed_out == 0) {
+		timed_out = pthread_cond_timedwait(&server->ended, &server->lock, &deadline);
+	}
+	bool loaded = server->untried == 0;
+	pthread_mutex_unlock(&server->lock);
+	return loaded;
+}
+
+knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
+{
+	pthread_mutex_lock(&server->lock);
+	entry_t *entry = find_entry(server, name);
+	if (entry != NULL) {
+		server_ticket_t ticket = ask_job(server, entry);
+		if (ret_ticket != NULL) {
+			*ret_ticket = ticket;
+		}
+	}
+	pthread_mutex_unlock(&server->lock);
+	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
+}
+
+knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket)
+{
+	knot_err_t result = KNOT_OK;
+	pthread_mutex_lock(&server->lock);
+	for (;;) {
+		const entry_t *entry = find_entry(server, name);
+		if (entry == NULL) {
+			break;
+		}
+		if (entry->done >= ticket) {
+			result = entry->result;
+			break;
+		}
+		if (server->stopping) {
+			result = KNOT_ECTLBUSY;
+			break;
+		}
+		pthread_cond_wait(&server->ended, &server->lock);
+	}
+	pthread_mutex_unlock(&server->lock);
+	return result;
+}
+
+server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)
+{
+	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_lock(lock);
+	const entry_t *entry = event == SERVER_EVENT_LOAD ? find_entry(server, name) : NULL;
+	if (entry != NULL && entry->job != JOB_NONE) {
+		status.state = entry->job == JOB_RUNNING ? SERVER_EVENT_RUNNING : SERVER_EVENT_PENDING;
+		status.since_s = entry->since_s;
+	}
+	pthread_mutex_unlock(lock);
+	return status;
+}
+
+void server_wait_idle(server_t *server)
+{
+	pthread_mutex_lock(&server->lock);
+	while ((server->pending > 0 || server->running > 0) && !server->stopping) {
+		pthread_cond_wait(&server->ended, &server->lock);
+	}
+	pthread_mutex_unlock(&server->lock);
+}
+
+server_workers_t server_workers(const server_t *server)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_lock(lock);
+	server_workers_t workers = {
+		.workers = server->worker_count, .running = server->running, .pending = server->pending,
+	};
+	pthread_mutex_unlock(lock);
+	return workers;
+}
+
+/* ---- Reload ---- */
+
+static void log_fault(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	int level = fault->severity == CONF_ERROR ? LOG_ERR : fault->severity == CONF_WARNING ? LOG_WARNING : LOG_NOTICE;
+	log_server(level, "%s", fault->text);
+}
+
+conf_sink_t server_conf_sink(void)
+{
+	return (conf_sink_t){ .fault = log_fault };
+}
+
+knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid)
+{
+	_Static_assert((int)SYS_LOG_SOURCE_COUNT == (int)CONF_LOG_SOURCE_COUNT, "the same sources in the same order");
+	sys_log_target_t *targets = calloc(conf->log_count > 0 ? conf->log_count : 1, sizeof(*targets));
+	if (targets == NULL) {
+		return KNOT_ENOMEM;
+	}
+	static const sys_log_kind_t kinds[] = {
+		[CONF_LOG_STDOUT] = SYS_LOG_TO_STDOUT, [CONF_LOG_STDERR] = SYS_LOG_TO_STDERR,
+		[CONF_LOG_SYSLOG] = SYS_LOG_TO_SYSLOG, [CONF_LOG_FILE] = SYS_LOG_TO_FILE,
+	};
+	for (size_t i = 0; i < conf->log_count; i++) {
+		targets[i] = (sys_log_target_t){ .kind = kinds[conf->logs[i].kind], .path = conf->logs[i].target };
+		memcpy(targets[i].levels, conf->logs[i].levels, sizeof(targets[i].levels));
+	}
+	knot_err_t err = sys_log_open(targets, conf->log_count, uid, gid);
+	free(targets);
+	return err;
+}
+
+/* Ask for loading where there is a reason. old: configuration before, NULL when it stays. */
+static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
+{
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		conf_zone_t zone = conf_zone(conf, i);
+		size_t old_index;
+		bool settings_differ = false;
+		if (old != NULL && conf_zone_find(old, zone.name, &old_index)) {
+			conf_zone_t before = conf_zone(old, old_index);
+			settings_differ = !conf_zone_same(&before, &zone);
+		}
+		pthread_mutex_lock(&server->lock);
+		entry_t *entry = find_entry(server, zone.name);
+		if (entry != NULL) {
+			bool is_new = !entry->tried && entry->job == JOB_NONE;
+			if (is_new) {
+				log_zone(LOG_INFO, zone.name, "zone will be loaded");
+			}
+			/* While a job runs it owns `source`; what changed meanwhile is seen only by another one. */
+			if (is_new || settings_differ || entry->job == JOB_RUNNING || load_is_needed(&zone, &entry->source)) {
+				(void)ask_job(server, entry);
+			}
+		}
+		pthread_mutex_unlock(&server->lock);
+	}
+}
+
+/* Put the new entries in place and let those that went go. After the readers of the old zone database have gone. */
+static void adopt_entries(server_t *server, const build_t *made)
+{
+	pthread_mutex_lock(&server->lock);
+	entry_t **old = server->entries;
+	size_t old_count = server->entry_count;
+	server->entries = made->entries;
+	server->entry_count = made->count;
+	server->untried = 0;
+	for (size_t i = 0; i < made->count; i++) {
+		server->untried += made->entries[i]->tried ? 0 : 1;
+	}
+	for (size_t i = 0; i < old_count; i++) {
+		if (has_entry(made->entries, made->count, old[i])) {
+			continue;
+		}
+		if (old[i]->job == JOB_RUNNING) {
+			old[i]->gone = true;
+			continue;
+		}
+		if (old[i]->job == JOB_PENDING) {
+			drop_job(server, old[i]);
+		}
+		entry_free(old[i]);
+	}
+	pthread_cond_broadcast(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+	free(old);
+}
+
+static knot_err_t reload_locked(server_t *server)
+{
+	log_server(LOG_INFO, "reloading configuration file '%s'", server->params.conf_path);
+	conf_t *conf;
+	knot_err_t err = conf_load(server->params.conf_path, server->params.host, server_conf_sink(), &conf);
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "failed to load configuration file '%s' (%s)", server->params.conf_path,
+		           knot_strerror(err));
+		return err;
+	}
+	build_t made;
+	/* Entries change only here, under the reload lock. */
+	err = build(conf, server->entries, server->entry_count, &made);
+	if (err != KNOT_OK) {
+		conf_free(conf);
+		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
+		return err;
+	}
+	conf_diff_t diff = conf_diff(server->root.state_rcu->conf, conf);
+	(void)server_open_logs(conf, server->params.uid, server->params.gid);
+	for (size_t i = 0; i < diff.restart_count; i++) {
+		log_server(LOG_WARNING, "changes of %s require restart to take effect", diff.restart[i]);
+	}
+	swap_chains(&made);
+	state_t *old = state_publish(&server->root, made.state);
+	free_chains(made.chains, made.count);
+	adopt_entries(server, &made);
+	ask_changed(server, conf, old->conf);
+	state_free(old);
+	log_server(LOG_INFO, "configuration reloaded");
+	return KNOT_OK;
+}
+
+knot_err_t server_reload(server_t *server)
+{
+	pthread_mutex_lock(&server->reload_lock);
+	sys_notify_reloading();
+	knot_err_t err = reload_locked(server);
+	sys_notify_ready();
+	pthread_mutex_unlock(&server->reload_lock);
+	return err;
+}
+
+void server_reload_zones(server_t *server)
+{
+	pthread_mutex_lock(&server->reload_lock);
+	log_server(LOG_INFO, "reloading zones");
+	ask_changed(server, server->root.state_rcu->conf, NULL);
+	pthread_mutex_unlock(&server->reload_lock);
+}

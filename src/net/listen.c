@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/net/listen.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "src/sys/limits.h"
+#include "src/sys/log.h"
+
+bool listen_is_wildcard(const conf_addr_t *addr)
+{
+	if (addr->ss.ss_family == AF_INET) {
+		return ((const struct sockaddr_in *)&addr->ss)->sin_addr.s_addr == htonl(INADDR_ANY);
+	}
+	return addr->ss.ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&addr->ss)->sin6_addr);
+}
+
+bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr)
+{
+	*ret_addr = *addr;
+	if (addr->ss.ss_family != AF_UNIX) {
+		return true;
+	}
+	struct sockaddr_un *un = (struct sockaddr_un *)&ret_addr->ss;
+	size_t len = strnlen(un->sun_path, sizeof(un->sun_path));
+	if (len + sizeof(LISTEN_DGRAM_SUFFIX) > sizeof(un->sun_path)) {
+		return false;
+	}
+	memcpy(un->sun_path + len, LISTEN_DGRAM_SUFFIX, sizeof(LISTEN_DGRAM_SUFFIX));
+	ret_addr->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + sizeof(LISTEN_DGRAM_SUFFIX));
+	return true;
+}
+
+void listen_unlink(const conf_addr_t *addr)
+{
+	if (addr->ss.ss_family == AF_UNIX) {
+		unlink(((const struct sockaddr_un *)&addr->ss)->sun_path);
+	}
+}
+
+static knot_err_t set_int(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value)) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+}
+
+static knot_err_t set_common(int fd, const conf_addr_t *addr, listen_options_t options)
+{
+	int family = addr->ss.ss_family;
+	knot_err_t err = KNOT_OK;
+	if (family == AF_INET6) {
+		err = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	}
+	if (err == KNOT_OK && family != AF_UNIX && options.reuseport) {
+		err = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	}
+	if (err == KNOT_OK && addr->device[0] != '\0' &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, addr->device, (socklen_t)strlen(addr->device)) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	return err;
+}
+
+static knot_err_t set_udp(int fd, const conf_addr_t *addr)
+{
+	/* Bursts of a loaded server; the kernel cuts it to net.core.{r,w}mem_max. */
+	(void)set_int(fd, SOL_SOCKET, SO_RCVBUF, 4 << 20);
+	(void)set_int(fd, SOL_SOCKET, SO_SNDBUF, 4 << 20);
+	/* A full send buffer is the link's pace; but a worker must not hang on a dead one. */
+	struct timeval send_max = { .tv_usec = 100000 };
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send_max, sizeof(send_max));
+	int family = addr->ss.ss_family;
+	knot_err_t err = KNOT_OK;
+	/* Forged "fragmentation needed" must not shrink our packets: don't believe path MTU. */
+	if (family == AF_INET) {
+		(void)set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
+		err = listen_is_wildcard(addr) ? set_int(fd, IPPROTO_IP, IP_PKTINFO, 1) : KNOT_OK;
+	} else if (family == AF_INET6) {
+		(void)set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT);
+		err = listen_is_wildcard(addr) ? set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : KNOT_OK;
+	}
+	return err;
+}
+
+static knot_err_t set_tcp(int fd, const conf_addr_t *addr)
+{
+	if (addr->ss.ss_family == AF_UNIX) {
+		return KNOT_OK;
+	}
+	/* A restarted server must not wait for old connections' TIME-WAIT. */
+	knot_err_t err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (err == KNOT_OK) {
+		err = set_int(fd, IPPROTO_TCP, TCP_MAXSEG, NET_TCP_MSS);
+	}
+	if (err == KNOT_OK) {
+		err = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	}
+	return err;
+}
+
+/* Binds; an address that no interface has yet is bound too. */
+static knot_err_t bind_to(int fd, const conf_addr_t *addr, bool *ret_nonlocal)
+{
+	*ret_nonlocal = false;
+	if (addr->ss.ss_family == AF_UNIX) {
+		/* A file left by a run that was killed. Whoever listens on it lives on, but we hold the pid file. */
+		listen_unlink(addr);
+	}
+	if (bind(fd, (const struct sockaddr *)&addr->ss, addr->len) == 0) {
+		return KNOT_OK;
+	}
+	if (errno != EADDRNOTAVAIL) {
+		return knot_err_of_errno(errno);
+	}
+	int err = errno;
+	bool v6 = addr->ss.ss_family == AF_INET6;
+	if (set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, 1) != KNOT_OK ||
+	    bind(fd, (const struct sockaddr *)&addr->ss, addr->len) != 0) {
+		return knot_err_of_errno(err);
+	}
+	*ret_nonlocal = true;
+	return KNOT_OK;
+}
+
+static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_t options, bool quiet, int *ret_fd)
+{
+	const char *proto = type == SOCK_DGRAM ? "UDP" : "TCP";
+	bool nonlocal = false;
+	knot_err_t err = KNOT_OK;
+	int fd = socket(addr->ss.ss_family, type | SOCK_CLOEXEC | (type == SOCK_STREAM ? SOCK_NONBLOCK : 0), 0);
+	if (fd < 0) {
+		err = knot_err_of_errno(errno);
+	}
+	err = err == KNOT_OK ? set_common(fd, addr, options) : err;
+	err = err == KNOT_OK ? (type == SOCK_DGRAM ? set_udp(fd, addr) : set_tcp(fd, addr)) : err;
+	err = err == KNOT_OK ? bind_to(fd, addr, &nonlocal) : err;
+	if (err == KNOT_OK && type == SOCK_STREAM && listen(fd, NET_TCP_LISTEN_BACKLOG) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	char text[CONF_ADDR_TEXT_MAX];
+	conf_addr_print(addr, text);
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "cannot bind address %s %s (%s)", text, proto, knot_strerror(err));
+		if (fd >= 0) {
+			close(fd);
+		}
+		return err;
+	}
+	if (nonlocal && !quiet) {
+		log_server(LOG_WARNING, "address %s %s bound, but required nonlocal bind", text, proto);
+	}
+	*ret_fd = fd;
+	return KNOT_OK;
+}
+
+knot_err_t listen_udp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd)
+{
+	conf_addr_t dgram;
+	if (!listen_dgram_addr(addr, &dgram)) {
+		char text[CONF_ADDR_TEXT_MAX];
+		log_server(LOG_ERR, "cannot bind address %s UDP (path too long)", conf_addr_print(addr, text));
+		return KNOT_ESPACE;
+	}
+	return open_socket(&dgram, SOCK_DGRAM, options, quiet, ret_fd);
+}
+
+knot_err_t listen_tcp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd)
+{
+	return open_socket(addr, SOCK_STREAM, options, quiet, ret_fd);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Listening sockets for UDP and TCP: options and binding. Failures are logged here, one line each, naming the address.
+ */
+#pragma once
+
+#include "src/conf/conf.h"
+
+typedef struct {
+	bool reuseport;         /* SO_REUSEPORT: several sockets share the address */
+} listen_options_t;
+
+/**
+ * A bound datagram socket, blocking, with a short time limit for sending; for an AF_UNIX address its path gets the ending LISTEN_DGRAM_SUFFIX, because
+ * one path can't be a stream and a datagram socket. An address that isn't there (yet) is bound all the same (IP_FREEBIND)
+ * with a warning unless `quiet`.
+ */
+KNOT_MUST_USE knot_err_t listen_udp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd);
+
+/** A listening, non-blocking stream socket. As above. */
+KNOT_MUST_USE knot_err_t listen_tcp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd);
+
+#define LISTEN_DGRAM_SUFFIX ".dgram"
+
+/** The path of the datagram socket beside a stream socket. False: doesn't fit. */
+bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr);
+
+/** Remove the files of an AF_UNIX address; nothing for others. */
+void listen_unlink(const conf_addr_t *addr);
+
+/** True for 0.0.0.0 and ::, where the address asked is known from each packet only. */
+bool listen_is_wildcard(const conf_addr_t *addr);

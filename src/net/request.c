@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/net/request.h"
+
+size_t request_answer(const state_t *state, const answer_source_t *source, module_protocol_t protocol,
+                      knot_bytes_t request, knot_mut_bytes_t out)
+{
+	knot_query_t query;
+	answer_report_t report;
+	size_t reply_len = answer_message(&state->env, state->zones, source, request, out, &query, &report);
+	const module_chain_t *chain = report.zone != NULL ? zone_modules(report.zone) : NULL;
+	if (state->modules == NULL && chain == NULL) {
+		return reply_len;
+	}
+	module_answered_t answered = {
+		.query = &query, .report = &report, .protocol = protocol,
+		.request_len = (uint32_t)request.len, .response_len = (uint32_t)reply_len,
+	};
+	module_chain_answered(state->modules, &answered);
+	module_chain_answered(chain, &answered);
+	return reply_len;
+}

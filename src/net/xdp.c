@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * AF_XDP worker: one thread per queue. A batch is received, answered in its own frames within one read section, and sent
+ * with one kick.
+ */
+#include "src/net/request.h"
+#include "src/net/worker.h"
+#include "src/sys/limits.h"
+
+#include <poll.h>
+
+_Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
+
+/* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
+enum { REPLY_ROOM_MIN = 512 };
+
+knot_err_t xdp_worker_init(worker_t *worker)
+{
+	(void)worker;
+	return KNOT_OK;
+}
+
+static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_packet_t *packet)
+{
+	size_t len = 0;
+	if (packet->payload_max >= REPLY_ROOM_MIN) {
+		answer_source_t source = {
+			.transport = ANSWER_UDP, .remote = &packet->remote.sa, .local = &packet->local.sa,
+		};
+		len = request_answer(state, &source, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
+		                     (knot_bytes_t){ packet->payload, packet->payload_len },
+		                     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
+	}
+	if (len > 0) {
+		kxdp_reply(queue, packet, len);
+	} else {
+		kxdp_drop(queue, packet);
+	}
+}
+
+static void answer_batch(const worker_t *worker, const kxdp_packet_t *packets, size_t count)
+{
+	RCU_READ_SECTION(guard);
+	const state_t *state = state_load(worker->shared->state, guard);
+	for (size_t i = 0; i < count; i++) {
+		answer_packet(state, worker->queue, &packets[i]);
+	}
+}
+
+static bool must_stop(const worker_t *worker)
+{
+	struct pollfd stop = { .fd = worker->shared->stop_fd, .events = POLLIN };
+	return poll(&stop, 1, 0) > 0;
+}
+
+void xdp_worker_run(void *arg)
+{
+	worker_t *worker = arg;
+	kxdp_packet_t packets[NET_XDP_BATCH];
+	/* Looking for the end costs a system call: once per 1024 batches under load, after each wait otherwise. */
+	for (unsigned batches = 0;;) {
+		size_t count = kxdp_receive(worker->queue, packets, NET_XDP_BATCH);
+		if (count > 0) {
+			answer_batch(worker, packets, count);
+		}
+		kxdp_flush(worker->queue);
+		bool idle = count == 0 && !kxdp_wait(worker->queue, NET_POLL_MS / 4);
+		if ((idle || ++batches % 1024 == 0) && must_stop(worker)) {
+			return;
+		}
+	}
+}
