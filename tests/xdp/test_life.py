@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Opening, closing, dying, and what is said when it can't be done."""
+import signal
+import socket
+
+import pytest
+
+from conftest import PORT, Echo, inside, wait_detached
+from harness.net import Pair
+
+
+def ask_from(pair, port, address=None, timeout=1):
+    with inside(pair.client), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("", port))
+        sock.settimeout(timeout)
+        sock.sendto(b"hello", (address or pair.server4, PORT))
+        try:
+            return sock.recv(100)
+        except (TimeoutError, ConnectionRefusedError):
+            return None
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGKILL])
+def test_detached_at_the_end(start, pair, sig):
+    echo = start()
+    assert "xdp" in pair.link()
+    assert ask_from(pair, 0) == b"hello"
+    echo.stop(sig)
+    if sig == signal.SIGKILL:
+        wait_detached(pair)
+    assert "xdp" not in pair.link()
+
+
+def test_restart_at_once(start, pair):
+    """What the kernel releases late must not keep the next process from starting."""
+    for _ in range(5):
+        echo = start()
+        assert echo.first_line.startswith("initialized XDP interface"), echo.stop()[2]
+        assert ask_from(pair, 0) == b"hello"
+        echo.stop(signal.SIGKILL)
+
+
+def test_attached_already(start, pair):
+    start()
+    code, _, err = start().stop()
+    assert code == 1
+    assert "another XDP program" in err and f"ip link set dev {pair.server_if} xdp off" in err
+    assert ask_from(pair, 0) == b"hello", "the first one goes on"
+
+
+@pytest.mark.parametrize("arguments, interface, said", [
+    (["-r", "1000"], None, "ring-size 1000 is not a power of two"),
+    (["-r", "65536"], None, "ring-size 65536"),
+    ([], "nosuch0", "no such interface"),
+])
+def test_faults(start, arguments, interface, said, pair):
+    code, _, err = start(*arguments, interface=interface).stop()
+    assert code == 1 and said in err
+    assert "xdp" not in pair.link()
+
+
+def test_no_permission(start, pair):
+    code, _, err = start(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", "-all"]).stop()
+    assert code == 1 and "CAP_NET_RAW" in err and "root" in err
+    assert "xdp" not in pair.link()
+
+
+def test_interface_comes_up_later():
+    """A server may start before its link does."""
+    with Pair() as pair:
+        pair.exec(pair.server, "ip", "link", "set", pair.server_if, "down")
+        echo = Echo(pair)
+        assert echo.first_line.startswith("initialized XDP interface")
+        pair.exec(pair.server, "ip", "link", "set", pair.server_if, "up")
+        assert ask_from(pair, 0) == b"hello"
+        echo.stop()
+
+
+@pytest.mark.parametrize("arguments, mode", [
+    ([], "native/copy"), (["-c"], "native/copy"), (["-e"], "emulated"), (["-e", "-c"], "emulated/copy"),
+])
+def test_mode(start, pair, arguments, mode):
+    echo = start(*arguments)
+    assert echo.first_line == f"initialized XDP interface {pair.server_if}, UDP port {PORT}, queues 1, {mode} mode"
+
+
+def test_busy_poll(start, pair):
+    start("-b", "16")
+    for port in range(41000, 41050):
+        assert ask_from(pair, port) == b"hello"
+
+
+@pytest.fixture(scope="module")
+def wide():
+    with Pair(queues=2) as made:
+        yield made
+
+
+def test_each_queue_has_its_socket(wide):
+    echo = Echo(wide)
+    try:
+        assert "queues 2" in echo.first_line
+        for port in range(41000, 41100):
+            assert ask_from(wide, port) == b"hello"
+        counters = echo.counters()
+        assert counters["queue0.replied"] > 0 and counters["queue1.replied"] > 0
+        assert counters["replied"] == 100
+    finally:
+        echo.stop()
+        wait_detached(wide)
+
+
+def test_queue_without_socket(wide):
+    """The kernel gets what arrives on a queue that nobody serves."""
+    echo = Echo(wide, "-q", "1")
+    try:
+        with inside(wide.server):
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sock.bind(("", PORT))
+        sock.settimeout(0.5)
+        answered = sum(ask_from(wide, port, timeout=0.05) == b"hello" for port in range(41000, 41060))
+        received = 0
+        while received < 60 - answered:
+            assert sock.recv(100) == b"hello"
+            received += 1
+        sock.close()
+        assert 0 < answered < 60
+        assert echo.counters()["passed-no-socket"] == received
+    finally:
+        echo.stop()
+        wait_detached(wide)
