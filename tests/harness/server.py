@@ -42,7 +42,8 @@ class Knotd:
 
     LOGGING = "log:\n  - target: stdout\n    any: debug\n"
 
-    def __init__(self, directory, namespace=None):
+    def __init__(self, directory, namespace=None, program=None):
+        self.program = program          # path; None: the one that was built
         self.dir = pathlib.Path(directory)
         self.namespace = namespace
         self.port = free_port()
@@ -84,7 +85,7 @@ class Knotd:
 
     def start(self, *arguments, ready=True, environment=None):
         """Start in the foreground. ready: wait until it answers, else return at once."""
-        command = [built("knotd", "knotd"), "-c", str(self.path), *arguments]
+        command = [self.program or built("knotd", "knotd"), "-c", str(self.path), *arguments]
         if self.namespace is not None:
             command = ["nsenter", f"--net=/run/netns/{self.namespace}", *command]
         with open(self.output, "ab") as output:
