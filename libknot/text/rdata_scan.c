@@ -1185,7 +1185,10 @@ scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, ui
 	s->what = NULL;
 	s->is_full = false;
 	advance(s);
-	if (s->status == SCAN_OK && s->tok.kind == TOKEN_WORD && s->tok.len == 2 && memcmp(s->tok.data, "\\#", 2) == 0) {
+	if (s->status != SCAN_OK) {
+		return s->status;
+	}
+	if (s->tok.kind == TOKEN_WORD && s->tok.len == 2 && memcmp(s->tok.data, "\\#", 2) == 0) {
 		scan_generic(s, type);
 		return s->status;
 	}
