@@ -20,14 +20,14 @@ typedef struct {
 	uint8_t algorithm;       /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
 	uint8_t salt_len;
 	uint16_t iterations;
-	uint8_t salt[255];
+	const uint8_t *salt;     /* in the apex node */
 } zone_nsec3_params_t;
 
 typedef struct zone_contents {
 	zone_arena_view_t arena;         /* chunks of this version */
 	zone_tree_t auth, nsec3, glue;
 	zone_ref_t link_root;            /* link table, see zone_link_get() */
-	uint32_t link_count;
+	uint32_t link_count;             /* highest link + 1; 0: no table */
 	const zone_node_t *apex;
 	uint32_t serial;
 	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
@@ -39,15 +39,33 @@ typedef struct zone_contents {
 	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
 } zone_contents_t;
 
-/** The node that a link names. Two dependent loads. */
-const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link);
+enum { ZONE_LINK_PAGE = 512 };       /* references in a page of the link table; the root is an array of page references */
 
-/** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. */
+/** The node that a link names (not 0). Two dependent loads. */
+static inline const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link)
+{
+	const zone_ref_t *root = zone_at(&zone->arena, zone->link_root);
+	const zone_ref_t *page = zone_at(&zone->arena, root[link / ZONE_LINK_PAGE]);
+	return zone_at(&zone->arena, page[link % ZONE_LINK_PAGE]);
+}
+
+/** Free a version that no reader has. NULL is allowed. */
+void zone_contents_free(zone_contents_t *zone);
+
+/** Bytes of memory that this version takes, chunks that it shares with others included. */
+uint64_t zone_contents_memory(const zone_contents_t *zone);
+
+static inline const zone_node_t *zone_node_at(const zone_contents_t *zone, zone_ref_t ref)
+{
+	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+}
+
+/** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. 12 KiB, nothing to free. */
 typedef struct {
 	zone_tree_iter_t auth, glue, nsec3;
 	const zone_node_t *next_auth, *next_glue;
 } zone_node_iter_t;
-zone_node_iter_t zone_nodes_begin(const zone_contents_t *zone);
+void zone_nodes_begin(zone_node_iter_t *iter, const zone_contents_t *zone);
 const zone_node_t *zone_nodes_next(const zone_contents_t *zone, zone_node_iter_t *iter);
 
 /** The node of exactly this name in any of the three trees, or NULL (for zone-read and edits, not for answering). */
