@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/modules/stats/stats.h"
+
+#include "libknot/rr/rrtype.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	ID_TEXT_MAX = 40,
+	OPTION_OTHER = 20,          /* codes 0–19 have a counter each */
+	RCODE_OTHER = 24,           /* codes 0–23 */
+	QUERY_SIZE_END = 288,       /* bytes from which on there is one last bucket */
+	REPLY_SIZE_END = 4096,
+	BUCKET = 16,                /* bytes */
+};
+
+typedef struct {
+	module_instance_t base;
+	sys_counters_t *counters;   /* owned; NULL when every item is off */
+	struct stats_use *uses;     /* owned; the items that are on */
+	unsigned use_count;
+} stats_t;
+
+/** Where an item that is on has its counters. */
+typedef struct stats_use {
+	const struct stats_item *item;
+	unsigned first;
+} stats_use_t;
+
+/** An item: its row of the configuration, its sub-keys in their order, and what it counts. */
+typedef struct stats_item {
+	const char *name;
+	size_t flag_off;            /* of the bool in conf_mod_stats_t */
+	unsigned count;             /* sub-keys */
+	/** The sub-key of counter `index`, written to `scratch` if it is no constant; NULL: this counter is never shown. */
+	const char *(*id)(unsigned index, char scratch[static ID_TEXT_MAX]);
+	void (*add)(sys_counters_t *counters, unsigned first, const module_answered_t *what);
+} stats_item_t;
+
+/* What is asked for, as Knot distinguishes it. */
+typedef enum {
+	OPERATION_QUERY, OPERATION_UPDATE, OPERATION_NOTIFY, OPERATION_AXFR, OPERATION_IXFR, OPERATION_INVALID,
+} operation_t;
+
+static operation_t operation_of(const knot_query_t *query)
+{
+	unsigned opcode = query->opcode;
+	switch (opcode) {
+	case KNOT_OPCODE_QUERY:
+		return query->qtype == KNOT_TYPE_AXFR ? OPERATION_AXFR
+		     : query->qtype == KNOT_TYPE_IXFR ? OPERATION_IXFR : OPERATION_QUERY;
+	case KNOT_OPCODE_NOTIFY:
+		return OPERATION_NOTIFY;
+	case KNOT_OPCODE_UPDATE:
+		return OPERATION_UPDATE;
+	default:
+		return OPERATION_INVALID;
+	}
+}
+
+static bool is_sent(const module_answered_t *what)
+{
+	return what->response_len > 0;
+}
+
+/* ---- request-protocol ---- */
+
+static const char *protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[MODULE_PROTOCOL_END] = {
+		[MODULE_UDP4] = "udp4", [MODULE_TCP4] = "tcp4", [MODULE_QUIC4] = "quic4", [MODULE_TLS4] = "tls4",
+		[MODULE_UDP6] = "udp6", [MODULE_TCP6] = "tcp6", [MODULE_QUIC6] = "quic6", [MODULE_TLS6] = "tls6",
+		[MODULE_UDP4_XDP] = "udp4-xdp", [MODULE_TCP4_XDP] = "tcp4-xdp", [MODULE_QUIC4_XDP] = "quic4-xdp",
+		[MODULE_UDP6_XDP] = "udp6-xdp", [MODULE_TCP6_XDP] = "tcp6-xdp", [MODULE_QUIC6_XDP] = "quic6-xdp",
+	};
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_protocol(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	sys_counters_add(counters, first + what->protocol, 1);
+}
+
+/* ---- server-operation ---- */
+
+static const char *operation_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[] = { "query", "update", "notify", "axfr", "ixfr", "invalid" };
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_operation(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	sys_counters_add(counters, first + operation_of(what->query), 1);
+}
+
+/* ---- request-bytes, response-bytes ---- */
+
+static const char *request_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[] = { "query", "update", "other" };
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_request_bytes(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	operation_t operation = operation_of(what->query);
+	unsigned index = operation == OPERATION_QUERY ? 0 : operation == OPERATION_UPDATE ? 1 : 2;
+	sys_counters_add(counters, first + index, what->request_len);
+}
+
+static const char *response_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[] = { "reply", "transfer", "other" };
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_response_bytes(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (!is_sent(what)) {
+		return;
+	}
+	operation_t operation = operation_of(what->query);
+	bool is_transfer = operation == OPERATION_AXFR || operation == OPERATION_IXFR;
+	unsigned index = operation == OPERATION_QUERY ? 0 : is_transfer ? 1 : 2;
+	sys_counters_add(counters, first + index, what->response_len);
+}
+
+/* ---- edns-presence, flag-presence ---- */
+
+static const char *edns_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	(void)scratch;
+	return index == 0 ? "request" : "response";
+}
+
+static void add_edns(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (what->query->edns.present) {
+		sys_counters_add(counters, first, 1);
+	}
+	if (is_sent(what) && what->report->has_opt) {
+		sys_counters_add(counters, first + 1, 1);
+	}
+}
+
+static const char *flag_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	(void)scratch;
+	return index == 0 ? "DO" : "TC";
+}
+
+static void add_flags(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (what->query->edns.present && what->query->edns.dnssec_ok) {
+		sys_counters_add(counters, first, 1);
+	}
+	if (is_sent(what) && what->report->truncated) {
+		sys_counters_add(counters, first + 1, 1);
+	}
+}
+
+/* ---- response-code ---- */
+
+static const char *rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[RCODE_OTHER + 1] = {
+		[0] = "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMPL", "REFUSED", "YXDOMAIN", "YXRRSET",
+		[8] = "NXRRSET", "NOTAUTH", "NOTZONE", [15] = "BADSIG", "BADVERS", "BADKEY", "BADTIME", "BADMODE",
+		[20] = "BADNAME", "BADALG", "BADTRUNC", "BADCOOKIE", [RCODE_OTHER] = "other",
+	};
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_rcode(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (!is_sent(what)) {
+		return;
+	}
+	uint16_t rcode = what->report->rcode;
+	/* 11–14 are unassigned and have no counter of their own. */
+	bool is_named = rcode < RCODE_OTHER && (rcode < 11 || rcode > 14);
+	sys_counters_add(counters, first + (is_named ? rcode : RCODE_OTHER), 1);
+}
+
+/* ---- request-edns-option, response-edns-option ---- */
+
+static const char *option_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[OPTION_OTHER + 1] = {
+		"CODE0", "LLQ", "UL", "NSID", "CODE4", "DAU", "DHU", "N3U", "EDNS-CLIENT-SUBNET", "EDNS-EXPIRE", "COOKIE",
+		"EDNS-TCP-KEEPALIVE", "PADDING", "CHAIN", "EDNS-KEY-TAG", "CODE15", "CODE16", "CODE17", "CODE18", "CODE19",
+		"other",
+	};
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_option_bits(sys_counters_t *counters, unsigned first, uint32_t bits)
+{
+	while (bits != 0) {
+		unsigned code = (unsigned)__builtin_ctz(bits);
+		sys_counters_add(counters, first + (code < OPTION_OTHER ? code : OPTION_OTHER), 1);
+		bits &= bits - 1;
+	}
+}
+
+static void add_request_options(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	add_option_bits(counters, first, what->query->edns.option_bits);
+}
+
+static void add_response_options(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (is_sent(what)) {
+		add_option_bits(counters, first, what->report->reply_options);
+	}
+}
+
+/* ---- reply-nodata ---- */
+
+static const char *nodata_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	static const char *const ids[] = { "A", "AAAA", "other" };
+	(void)scratch;
+	return ids[index];
+}
+
+static void add_nodata(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (!is_sent(what) || !what->report->is_nodata) {
+		return;
+	}
+	uint16_t type = what->query->qtype;
+	sys_counters_add(counters, first + (type == KNOT_TYPE_A ? 0u : type == KNOT_TYPE_AAAA ? 1u : 2u), 1);
+}
+
+/* ---- query-type ---- */
+
+/* Runs of types that have a counter each; index 0 is all others. */
+static const struct {
+	uint16_t first, last;
+} type_runs[] = { { 1, 65 }, { 99, 110 }, { 255, 260 } };
+
+enum { TYPE_COUNT = 1 + 65 + 12 + 6 };
+
+static unsigned type_index(uint16_t type)
+{
+	unsigned index = 1;
+	for (unsigned i = 0; i < KNOT_LEN(type_runs); i++) {
+		if (type >= type_runs[i].first && type <= type_runs[i].last) {
+			return index + type - type_runs[i].first;
+		}
+		index += type_runs[i].last - type_runs[i].first + 1u;
+	}
+	return 0;
+}
+
+static const char *type_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	if (index == 0) {
+		return "other";
+	}
+	index--;
+	for (unsigned i = 0; i < KNOT_LEN(type_runs); i++) {
+		unsigned run = type_runs[i].last - type_runs[i].first + 1u;
+		if (index < run) {
+			static_assert((int)ID_TEXT_MAX >= (int)KNOT_TYPE_TEXT_MAX, "room for a type");
+			(void)knot_rrtype_print((uint16_t)(type_runs[i].first + index), scratch);
+			return scratch;
+		}
+		index -= run;
+	}
+	return NULL;
+}
+
+static void add_type(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	sys_counters_add(counters, first + type_index(what->query->qtype), 1);
+}
+
+/* ---- query-size, reply-size ---- */
+
+static const char *bucket_id(unsigned index, unsigned end, char scratch[static ID_TEXT_MAX])
+{
+	unsigned from = index * BUCKET;
+	snprintf(scratch, ID_TEXT_MAX, "%u-%u", from, from < end ? from + BUCKET - 1 : 65535u);
+	return scratch;
+}
+
+static unsigned bucket_of(uint32_t len, unsigned end)
+{
+	return (len < end ? len : end) / BUCKET;
+}
+
+static const char *query_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	return bucket_id(index, QUERY_SIZE_END, scratch);
+}
+
+static void add_query_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	sys_counters_add(counters, first + bucket_of(what->request_len, QUERY_SIZE_END), 1);
+}
+
+static const char *reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
+{
+	return bucket_id(index, REPLY_SIZE_END, scratch);
+}
+
+static void add_reply_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+{
+	if (is_sent(what)) {
+		sys_counters_add(counters, first + bucket_of(what->response_len, REPLY_SIZE_END), 1);
+	}
+}
+
+/* ---- The table ---- */
+
+#define FLAG(field) offsetof(conf_mod_stats_t, field)
+
+static const stats_item_t items[] = {
+	{ "request-protocol", FLAG(request_protocol), MODULE_PROTOCOL_END, protocol_id, add_protocol },
+	{ "server-operation", FLAG(server_operation), OPERATION_INVALID + 1, operation_id, add_operation },
+	{ "request-bytes", FLAG(request_bytes), 3, request_bytes_id, add_request_bytes },
+	{ "response-bytes", FLAG(response_bytes), 3, response_bytes_id, add_response_bytes },
+	{ "edns-presence", FLAG(edns_presence), 2, edns_id, add_edns },
+	{ "flag-presence", FLAG(flag_presence), 2, flag_id, add_flags },
+	{ "response-code", FLAG(response_code), RCODE_OTHER + 1, rcode_id, add_rcode },
+	{ "request-edns-option", FLAG(request_edns_option), OPTION_OTHER + 1, option_id, add_request_options },
+	{ "response-edns-option", FLAG(response_edns_option), OPTION_OTHER + 1, option_id, add_response_options },
+	{ "reply-nodata", FLAG(reply_nodata), 3, nodata_id, add_nodata },
+	{ "query-type", FLAG(query_type), TYPE_COUNT, type_id, add_type },
+	{ "query-size", FLAG(query_size), QUERY_SIZE_END / BUCKET + 1, query_size_id, add_query_size },
+	{ "reply-size", FLAG(reply_size), REPLY_SIZE_END / BUCKET + 1, reply_size_id, add_reply_size },
+};
+
+static void stats_free(module_instance_t *instance)
+{
+	stats_t *stats = (stats_t *)instance;
+	sys_counters_free(stats->counters);
+	free(stats->uses);
+	free(stats);
+}
+
+static knot_err_t stats_make(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance)
+{
+	const conf_mod_stats_t *settings = conf_mod_stats(conf, ref->id);
+	stats_t *stats = calloc(1, sizeof(*stats));
+	if (stats == NULL) {
+		return KNOT_ENOMEM;
+	}
+	stats->base.api = &module_stats_api;
+	stats->uses = calloc(KNOT_LEN(items), sizeof(*stats->uses));
+	unsigned count = 0;
+	for (size_t i = 0; stats->uses != NULL && i < KNOT_LEN(items); i++) {
+		if (*(const bool *)((const char *)settings + items[i].flag_off)) {
+			stats->uses[stats->use_count++] = (stats_use_t){ &items[i], count };
+			count += items[i].count;
+		}
+	}
+	stats->counters = count > 0 ? sys_counters_new(count) : NULL;
+	if (stats->uses == NULL || (count > 0 && stats->counters == NULL)) {
+		stats_free(&stats->base);
+		return KNOT_ENOMEM;
+	}
+	*ret_instance = &stats->base;
+	return KNOT_OK;
+}
+
+static void stats_answered(module_instance_t *instance, const module_answered_t *what)
+{
+	const stats_t *stats = (const stats_t *)instance;
+	for (unsigned i = 0; i < stats->use_count; i++) {
+		stats->uses[i].item->add(stats->counters, stats->uses[i].first, what);
+	}
+}
+
+static bool stats_counters(const module_instance_t *instance, module_counter_cb cb, void *ctx)
+{
+	const stats_t *stats = (const stats_t *)instance;
+	for (unsigned i = 0; i < stats->use_count; i++) {
+		const stats_use_t *use = &stats->uses[i];
+		for (unsigned j = 0; j < use->item->count; j++) {
+			char scratch[ID_TEXT_MAX];
+			const char *id = use->item->id(j, scratch);
+			if (id != NULL && !cb(module_stats_api.name, use->item->name, id,
+			                      sys_counters_sum(stats->counters, use->first + j), ctx)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+const module_api_t module_stats_api = {
+	.name = "mod-stats",
+	.make = stats_make,
+	.free = stats_free,
+	.answered = stats_answered,
+	.counters = stats_counters,
+};
