@@ -211,9 +211,8 @@ static const row_t rows[] = {
 	{ "IPv4, from a group MAC", .payload_len = 40, .set = { AT_FRAME, 6, 3 }, .want = KXDP_BAD_ADDRESS },
 	{ "ARP", .payload_len = 20, .set = { AT_FRAME, 13, 0x06 }, .want = KXDP_FOREIGN,
 	  .filter = FILTER_PASS_FOREIGN },
-	{ "IPv4 behind the type of IPv6", .payload_len = 40, .set = { AT_FRAME, 12, 0x86 }, .spoil = { AT_FRAME, 13, 0xDD,
-	  .filter = FILTER_PASS_FOREIGN },
-	  .want = KXDP_BAD_HEADER },
+	{ "IPv4 behind the type of IPv6", .payload_len = 40, .set = { AT_FRAME, 12, 0x86 }, .spoil = { AT_FRAME, 13, 0xDD },
+	  .want = KXDP_BAD_HEADER, .filter = FILTER_PASS_FOREIGN },
 	{ "tag cut", .tags = "8100 0005", .cut = 8 + 20 + 1, .want = KXDP_BAD_LENGTH,
 	  .filter = FILTER_PASS_FOREIGN },
 
