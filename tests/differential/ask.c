@@ -459,10 +459,10 @@ static int by_bytes(const void *a, const void *b)
 static void opt(walk_t *w, form_t *f, size_t end)
 {
 	size_t start = w->out_len;
-	f->rcode |= (unsigned)w->msg[w->pos + 4] << 4;
-	copy(w, 2, end + 10);                           /* class: payload size */
-	w->pos += 2;
-	copy(w, 3, end + 10);                           /* version and flags */
+	copy(w, 2, end);                                /* class: payload size */
+	f->rcode |= (unsigned)w->msg[w->pos] << 4;
+	w->pos += 1;
+	copy(w, 3, end);                                /* version and flags */
 	w->pos += 2;
 	record_t options[64];
 	size_t count = 0;
