@@ -158,7 +158,7 @@ void sys_pidfile_remove(sys_pidfile_t *file)
 	}
 }
 
-knot_err_t sys_drop_privileges(uid_t uid, gid_t gid, sys_caps_t keep)
+knot_err_t sys_drop_privileges(uid_t uid, gid_t gid)
 {
 	bool same_ids = uid == geteuid() && gid == getegid();
 	if (same_ids && !capng_have_capabilities(CAPNG_SELECT_CAPS)) {
@@ -169,22 +169,19 @@ knot_err_t sys_drop_privileges(uid_t uid, gid_t gid, sys_caps_t keep)
 		if (user != NULL ? initgroups(user->pw_name, gid) != 0 : setgroups(0, NULL) != 0) {
 			return knot_err_of_errno(errno);
 		}
-		if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0) {
+		if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0) {
 			return knot_err_of_errno(errno);
 		}
 	}
 	capng_clear(CAPNG_SELECT_BOTH);
-	const capng_type_t held = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
-	if (keep.bind_low_ports) {
-		capng_update(CAPNG_ADD, held, CAP_NET_BIND_SERVICE);
-	}
-	if (keep.xdp) {
-		capng_updatev(CAPNG_ADD, held, CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_IPC_LOCK, -1);
+	if (uid == 0) {
+		/* root that stays root still reads zone files and reopens logs that belong to others. */
+		const capng_type_t held = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
+		capng_updatev(CAPNG_ADD, held, CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, -1);
 	}
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0) {
 		return KNOT_EPERM;
 	}
-	(void)prctl(PR_SET_KEEPCAPS, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return KNOT_OK;
 }

@@ -36,17 +36,11 @@ KNOT_MUST_USE knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t g
 /** Remove the file and forget it. */
 void sys_pidfile_remove(sys_pidfile_t *file);
 
-/** What the process still needs after it gave up root. */
-typedef struct {
-	bool bind_low_ports;        /* CAP_NET_BIND_SERVICE */
-	bool xdp;                   /* CAP_NET_RAW, CAP_NET_ADMIN, CAP_SYS_ADMIN (CAP_BPF), CAP_IPC_LOCK */
-} sys_caps_t;
-
 /**
- * Become uid:gid with the supplementary groups of that user, and drop every capability but those of `keep`. All threads
- * started later inherit it: call before any. With our own ids and no capabilities it does nothing.
+ * Become uid:gid with the supplementary groups of that user, and drop every capability (root keeps those over files). All threads started later
+ * inherit it: call before any, after everything that needs a privilege. With our own ids and no capabilities it does nothing.
  */
-KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid, sys_caps_t keep);
+KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid);
 
 /** sd_notify(3): READY=1, RELOADING=1, STOPPING=1, each with an empty STATUS. Nothing without a service manager. */
 void sys_notify_ready(void);

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * knotd: options, and the order in which the server starts and stops. Everything else is in the folders below.
+ *
+ * Start: configuration, log, pid file, sockets, user switch, zones in the background, control sockets, ready, answering as
+ * soon as each zone was tried once (at once with server.async-start). Stop is the same in reverse. One thread takes the
+ * signals: this one.
+ */
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/control/control.h"
+#include "src/event/server.h"
+#include "src/net/net.h"
+#include "src/sys/log.h"
+#include "src/sys/process.h"
+
+typedef struct {
+	const char *conf_path;          /* absolute once options were read */
+	const char *socket;             /* NULL: as configured */
+	const char *daemon_dir;         /* NULL: foreground */
+	bool verbose;
+} options_t;
+
+enum { CONTROL_SOCKETS_MAX = 4 };   /* the schema's limit of control.listen */
+
+/** What was started, in this order. */
+typedef struct {
+	const options_t *options;
+	conf_host_t host;
+	conf_t *conf;                   /* until the server owns it */
+	uid_t uid;
+	gid_t gid;
+	sys_pidfile_t pidfile;
+	net_t *net;
+	server_t *server;
+	control_t *control;
+	char *sockets[CONTROL_SOCKETS_MAX];     /* owned: paths of the control sockets, which outlive the configuration */
+	size_t socket_count;
+	int signal_fd;
+	bool answering;
+} knotd_t;
+
+/* ---- Options ---- */
+
+static void print_help(FILE *out)
+{
+	fprintf(out,
+	        "Usage: knotd [parameters]\n"
+	        "\n"
+	        "Parameters:\n"
+	        " -c, --config <file>        Use a textual configuration file.\n"
+	        "                             (default %s)\n"
+	        " -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
+	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max 10000 MiB).\n"
+	        " -s, --socket <path>        Use a remote control UNIX socket path.\n"
+	        " -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
+	        " -v, --verbose              Enable debug output.\n"
+	        " -h, --help                 Print the program help.\n"
+	        " -V, --version              Print the program version.\n",
+	        conf_default_path());
+}
+
+static void print_version(bool with_build)
+{
+	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+	if (with_build) {
+		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+	}
+}
+
+static bool is_conf_size(const char *text)
+{
+	char *end;
+	errno = 0;
+	long size = strtol(text, &end, 10);
+	return errno == 0 && end != text && *end == '\0' && size >= 1 && size <= 10000;
+}
+
+static bool fail(const char *text, const char *what)
+{
+	fprintf(stderr, "error: %s%s%s\n", text, what != NULL ? " " : "", what != NULL ? what : "");
+	return false;
+}
+
+typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
+
+static options_verdict_t read_options(int argc, char **argv, options_t *ret_options)
+{
+	static const struct option known[] = {
+		{ "config", required_argument, NULL, 'c' },  { "confdb", required_argument, NULL, 'C' },
+		{ "max-conf-size", required_argument, NULL, 'm' }, { "socket", required_argument, NULL, 's' },
+		{ "daemonize", optional_argument, NULL, 'd' }, { "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' }, { "version", optional_argument, NULL, 'V' }, { 0 },
+	};
+	options_t options = { .conf_path = conf_default_path() };
+	int c;
+	while ((c = getopt_long(argc, argv, "c:C:m:s:dvhV::", known, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			options.conf_path = optarg;
+			break;
+		case 'C':
+			fail("the configuration database is not supported yet, use --config", NULL);
+			return OPTIONS_BAD;
+		case 'm':
+			if (!is_conf_size(optarg)) {
+				fail("invalid configuration database size", optarg);
+				return OPTIONS_BAD;
+			}
+			break;
+		case 's':
+			options.socket = optarg;
+			break;
+		case 'd':
+			options.daemon_dir = optarg != NULL ? optarg : "/";
+			break;
+		case 'v':
+			options.verbose = true;
+			break;
+		case 'h':
+			print_help(stdout);
+			return OPTIONS_DONE;
+		case 'V':
+			print_version(optarg != NULL);
+			return OPTIONS_DONE;
+		default:
+			print_help(stderr);
+			return OPTIONS_BAD;
+		}
+	}
+	if (optind < argc) {
+		fail("unexpected argument", argv[optind]);
+		print_help(stderr);
+		return OPTIONS_BAD;
+	}
+	*ret_options = options;
+	return OPTIONS_RUN;
+}
+
+/* ---- Start ---- */
+
+static bool load_conf(knotd_t *knotd)
+{
+	const char *path = knotd->options->conf_path;
+	knotd->host = conf_host();
+	knotd->host.version = PACKAGE_STRING;
+	knot_err_t err = conf_load(path, &knotd->host, server_conf_sink(), &knotd->conf);
+	if (err != KNOT_OK) {
+		log_server(LOG_CRIT, "failed to load configuration file '%s' (%s)", path, knot_strerror(err));
+		return false;
+	}
+	if (conf_user(knotd->conf, &knotd->uid, &knotd->gid) != KNOT_OK) {
+		log_server(LOG_CRIT, "config, invalid user name '%s'", knotd->conf->server.user);
+		return false;
+	}
+	(void)server_open_logs(knotd->conf, knotd->uid, knotd->gid);
+	log_server(LOG_INFO, "%s starting", PACKAGE_STRING);
+	log_server(LOG_INFO, "loaded configuration file '%s'", path);
+	return true;
+}
+
+static bool hold_pidfile(knotd_t *knotd)
+{
+	const char *path = knotd->conf->server.pidfile;
+	pid_t other = 0;
+	bool stale = false;
+	knot_err_t err = sys_pidfile_create(path, knotd->uid, knotd->gid, &knotd->pidfile, &other, &stale);
+	if (err == KNOT_EBUSY) {
+		log_server(LOG_CRIT, "server PID found, already running, PID %d, file '%s'", (int)other, path);
+		return false;
+	}
+	if (err != KNOT_OK) {
+		log_server(LOG_CRIT, "failed to create a PID file '%s' (%s)", path, knot_strerror(err));
+		return false;
+	}
+	if (stale) {
+		log_server(LOG_WARNING, "removed stale PID file '%s'", path);
+	}
+	return true;
+}
+
+static bool become_user(const knotd_t *knotd)
+{
+	if (knotd->gid != getegid()) {
+		log_server(LOG_INFO, "changing GID to %u", (unsigned)knotd->gid);
+	}
+	if (knotd->uid != geteuid()) {
+		log_server(LOG_INFO, "changing UID to %u", (unsigned)knotd->uid);
+	}
+	/* Sockets are bound and XDP is set up; nothing that comes later needs a privilege. */
+	knot_err_t err = sys_drop_privileges(knotd->uid, knotd->gid);
+	if (err != KNOT_OK) {
+		log_server(LOG_CRIT, "failed to drop privileges (%s)", knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+static bool make_server(knotd_t *knotd)
+{
+	server_params_t params = {
+		.conf_path = knotd->options->conf_path, .host = &knotd->host, .uid = knotd->uid, .gid = knotd->gid,
+	};
+	knot_err_t err = server_new(knotd->conf, &params, &knotd->server);
+	if (err == KNOT_OK) {
+		knotd->conf = NULL;
+		err = server_start(knotd->server);
+	}
+	if (err != KNOT_OK) {
+		log_server(LOG_CRIT, "failed to start server (%s)", knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+static bool copy_sockets(knotd_t *knotd, conf_strs_t listen)
+{
+	for (size_t i = 0; i < listen.count && i < CONTROL_SOCKETS_MAX; i++) {
+		knotd->sockets[i] = strdup(listen.data[i]);
+		if (knotd->sockets[i] == NULL) {
+			log_server(LOG_CRIT, "failed to start control (%s)", knot_strerror(KNOT_ENOMEM));
+			return false;
+		}
+		knotd->socket_count++;
+	}
+	return true;
+}
+
+static bool make_control(knotd_t *knotd, const conf_control_t *conf)
+{
+	conf_strs_t listen = conf->listen;
+	if (knotd->options->socket != NULL) {
+		listen = (conf_strs_t){ &knotd->options->socket, 1 };
+	}
+	if (!copy_sockets(knotd, listen)) {
+		return false;
+	}
+	control_params_t params = {
+		.server = knotd->server, .net = knotd->net, .backlog = conf->backlog, .uid = knotd->uid, .gid = knotd->gid,
+		.listen = { (const char *const *)knotd->sockets, knotd->socket_count },
+	};
+	return control_new(&params, &knotd->control) == KNOT_OK && control_start(knotd->control) == KNOT_OK;
+}
+
+static bool start(knotd_t *knotd)
+{
+	if (!load_conf(knotd) || !hold_pidfile(knotd) || net_new(knotd->conf, &knotd->net) != KNOT_OK ||
+	    !become_user(knotd)) {
+		return false;
+	}
+	/* The server takes the configuration over; no reload frees it before control threads run. */
+	const conf_control_t control = knotd->conf->control;
+	if (!make_server(knotd)) {
+		return false;
+	}
+	server_load_zones(knotd->server);
+	if (!make_control(knotd, &control)) {
+		return false;
+	}
+	log_server(LOG_INFO, "starting server %s, PID %d",
+	           knotd->options->daemon_dir != NULL ? "as a daemon" : "in the foreground", (int)getpid());
+	sys_notify_ready();
+	sys_daemon_ready();
+	return true;
+}
+
+/* ---- Running ---- */
+
+static bool start_answering(knotd_t *knotd)
+{
+	if (net_start(knotd->net, server_state(knotd->server)) != KNOT_OK) {
+		return false;
+	}
+	knotd->answering = true;
+	log_server(LOG_INFO, "server started answering");
+	return true;
+}
+
+static bool must_answer(const knotd_t *knotd)
+{
+	RCU_READ_SECTION(guard);
+	const state_t *state = state_load(server_state(knotd->server), guard);
+	return state->conf->server.async_start || !server_is_loading(knotd->server);
+}
+
+/* False: stop. */
+static bool handle_signal(knotd_t *knotd, uint32_t number)
+{
+	switch (number) {
+	case SIGHUP:
+		if (server_reload(knotd->server) == KNOT_OK) {
+			control_conf_changed(knotd->control);
+		}
+		return true;
+	case SIGUSR1:
+		server_reload_zones(knotd->server);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Returns the exit status. */
+static int run(knotd_t *knotd)
+{
+	enum { LOADING_POLL_MS = 20 };
+	for (;;) {
+		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
+			return EXIT_FAILURE;
+		}
+		struct pollfd ready = { .fd = knotd->signal_fd, .events = POLLIN };
+		if (poll(&ready, 1, knotd->answering ? -1 : LOADING_POLL_MS) <= 0) {
+			continue;
+		}
+		struct signalfd_siginfo info;
+		if (read(knotd->signal_fd, &info, sizeof(info)) == sizeof(info) && !handle_signal(knotd, info.ssi_signo)) {
+			return EXIT_SUCCESS;
+		}
+	}
+}
+
+/* ---- Stop ---- */
+
+static void exit_at_once(int number)
+{
+	(void)number;
+	_exit(EXIT_FAILURE);
+}
+
+/* From now on the next SIGTERM or SIGINT ends the process, whatever hangs. */
+static void arm_second_signal(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	struct sigaction action = { .sa_handler = exit_at_once };
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void stop(knotd_t *knotd)
+{
+	arm_second_signal();
+	if (knotd->server != NULL) {
+		server_stop(knotd->server);     /* ends what control threads may be waiting for */
+	}
+	if (knotd->control != NULL) {
+		control_stop(knotd->control);
+	}
+	if (knotd->net != NULL) {
+		net_stop(knotd->net);
+	}
+	control_free(knotd->control);
+	for (size_t i = 0; i < knotd->socket_count; i++) {
+		free(knotd->sockets[i]);
+	}
+	net_free(knotd->net);
+	server_free(knotd->server);
+	conf_free(knotd->conf);
+	sys_pidfile_remove(&knotd->pidfile);
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int serve(const options_t *options)
+{
+	knotd_t knotd = { .options = options, .pidfile = { .fd = -1 }, .signal_fd = take_signals() };
+	if (knotd.signal_fd < 0) {
+		log_server(LOG_CRIT, "failed to take signals (%s)", knot_strerror(knot_err_of_errno(errno)));
+		return EXIT_FAILURE;
+	}
+	sys_rcu_register();
+	int status = EXIT_FAILURE;
+	if (start(&knotd)) {
+		status = run(&knotd);
+		log_server(LOG_INFO, "stopping server");
+		sys_notify_stopping();
+	}
+	bool started = knotd.server != NULL;
+	stop(&knotd);
+	if (started) {
+		log_server(LOG_INFO, "shutting down");
+	}
+	sys_rcu_unregister();
+	close(knotd.signal_fd);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	umask(S_IROTH | S_IWOTH | S_IXOTH);
+	options_t options;
+	switch (read_options(argc, argv, &options)) {
+	case OPTIONS_RUN:
+		break;
+	case OPTIONS_DONE:
+		return EXIT_SUCCESS;
+	case OPTIONS_BAD:
+		return EXIT_FAILURE;
+	}
+	sys_log_init(options.verbose);
+	/* Reloads read the same file whatever the working directory is by then. */
+	char path[PATH_MAX];
+	if (options.daemon_dir != NULL && realpath(options.conf_path, path) != NULL) {
+		options.conf_path = path;
+	}
+	if (options.daemon_dir != NULL) {
+		knot_err_t err = sys_daemonize(options.daemon_dir);
+		if (err != KNOT_OK) {
+			log_server(LOG_CRIT, "failed to daemonize in '%s' (%s)", options.daemon_dir, knot_strerror(err));
+			return EXIT_FAILURE;
+		}
+	}
+	int status = serve(&options);
+	sys_log_close();
+	return status;
+}
