@@ -365,7 +365,7 @@ void knot_name_lower(knot_name_t name, uint8_t *ret_wire)
  * the canonical order by name_test.c.
  */
 enum { KEY_RANGE = 45 };
-#define KEY_ESC(pos, nth) ((pos) | ((nth) + 1) << 8)
+#define KEY_ESC(pos, nth) ((pos) | (((unsigned)(nth) + 1) & 0xFF) << 8)   /* masked: arms not taken are out of range */
 #define KEY_OF(c) ( \
 	(c) <= 0x2C ? KEY_ESC(1, (c)) : \
 	(c) == '-' ? 2 : \
