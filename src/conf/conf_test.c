@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/conf/conf.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- Faults ---- */
+
+typedef struct {
+	char text[4096];        /* all messages, one per line, with "W:" or "N:" before warnings and notices */
+} messages_t;
+
+static void collect(void *ctx, const conf_fault_t *fault)
+{
+	messages_t *all = ctx;
+	size_t len = strlen(all->text);
+	const char *prefix = fault->severity == CONF_ERROR ? "" : fault->severity == CONF_WARNING ? "W:" : "N:";
+	snprintf(all->text + len, sizeof(all->text) - len, "%s%s%s", len > 0 ? "\n" : "", prefix, fault->text);
+}
+
+static conf_t *load(const char *text, messages_t *ret_messages, knot_err_t *ret_err)
+{
+	conf_t *conf = NULL;
+	*ret_messages = (messages_t){ 0 };
+	*ret_err = conf_load_text("F", knot_str_of(text), NULL, (conf_sink_t){ collect, ret_messages }, &conf);
+	return conf;
+}
+
+/** Load what must be right. */
+static conf_t *load_ok(const char *text)
+{
+	messages_t messages;
+	knot_err_t err;
+	conf_t *conf = load(text, &messages, &err);
+	if (err != KNOT_OK || messages.text[0] != '\0') {
+		fail_msg("%s\n%s", text, messages.text);
+	}
+	return conf;
+}
+
+/* want: what follows "config, file 'F', "; err: what the caller logs with the file's name. */
+static const struct {
+	const char *what, *text, *want;
+	knot_err_t err;
+} faults[] = {
+	{ "grammar", "server\n", "line 1 (parser failed)", KNOT_EPARSEFAIL },
+	{ "grammar behind a key", "server:\n  listen:1\n", "line 2, item 'listen' (parser failed)", KNOT_EPARSEFAIL },
+	{ "tab", "server:\n\tlisten: ::1\n", "line 2 (tabulator character is not allowed)", KNOT_CONF_ETAB },
+	{ "indentation", "server:\n  rundir: /\n   user: x\n", "line 3 (invalid indentation)", KNOT_CONF_EINDENT },
+	{ "item before any section", "  listen: ::1\n", "line 1, item 'listen', value '::1' (invalid indentation)",
+	  KNOT_CONF_EINDENT },
+	{ "id before any section", "- id: x\n", "line 1, item 'id', value 'x' (invalid indentation)", KNOT_CONF_EINDENT },
+	{ "unknown section", "servr:\n", "line 1, item 'servr' (invalid item)", KNOT_CONF_EITEM },
+	{ "names are case-sensitive", "Server:\n", "line 1, item 'Server' (invalid item)", KNOT_CONF_EITEM },
+	{ "value of a section", "server: x\n", "line 1, item 'server', value 'x' (value not supported)", KNOT_CONF_EVALUE },
+	{ "unknown item", "server:\n  foo: 1\n", "line 2, item 'foo', value '1' (invalid item)", KNOT_CONF_EITEM },
+	{ "item of another section", "template:\n  - domain: b\n", "line 2, item 'domain', value 'b' (invalid item)",
+	  KNOT_CONF_EITEM },
+	{ "id in a group", "server:\n  - listen: ::1\n", "line 2, item 'listen', value '::1' (invalid identifier)",
+	  KNOT_CONF_EID },
+	{ "block that begins with another item", "template:\n  - storage: b\n",
+	  "line 2, item 'storage', value 'b' (missing identifier)", KNOT_CONF_ENOID },
+	{ "dash before another item", "template:\n  - id: a\n  - storage: b\n",
+	  "line 3, item 'storage', value 'b' (invalid identifier)", KNOT_CONF_EID },
+	{ "item before an id", "template:\n    storage: x\n", "line 2, item 'storage', value 'x' (missing identifier)",
+	  KNOT_CONF_ENOID },
+	{ "id as an item", "template:\n  - id: a\n    id: b\n", "line 3, item 'id', value 'b' (identifier not supported)",
+	  KNOT_CONF_EIDUNSUP },
+	{ "empty id", "template:\n  - id: \"\"\n", "line 2, item 'id' (missing value)", KNOT_CONF_ENODATA },
+	{ "id twice", "template:\n  - id: a\n  - id: a\n", "line 3, item 'id', value 'a' (duplicate identifier)",
+	  KNOT_CONF_EDUPID },
+	{ "id twice in two sections", "template:\n  - id: a\ntemplate:\n  - id: a\n",
+	  "line 4, item 'id', value 'a' (duplicate identifier)", KNOT_CONF_EDUPID },
+	{ "zone twice in another case", "zone:\n  - domain: a.\n  - domain: A\n",
+	  "line 3, item 'domain', value 'A' (duplicate identifier)", KNOT_CONF_EDUPID },
+	{ "value", "server:\n  udp-workers: abc\n", "line 2, item 'udp-workers', value 'abc' (invalid parameter)", KNOT_EINVAL },
+	{ "missing value", "server:\n  udp-workers:\n", "line 2, item 'udp-workers' (invalid parameter)", KNOT_EINVAL },
+	{ "range", "server:\n  udp-workers: 257\n", "line 2, item 'udp-workers', value '257' (value is out of range)",
+	  KNOT_CONF_ERANGE },
+	{ "first mistake of a line", "server:\n  udp-workers: 0 x\n",
+	  "line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
+	{ "second element of a list", "server:\n  udp-workers: [ 1, 0 ]\n",
+	  "line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
+	{ "port 0", "server:\n  listen: ::1@0\n", "line 2, item 'listen', value '::1@0' (invalid port)", KNOT_EINVAL },
+	{ "reference to nothing", "zone:\n  - domain: a.\n    template: x\n",
+	  "line 3, item 'template', value 'x' (invalid reference)", KNOT_ENOENT },
+	{ "reference to what comes later", "acl:\n  - id: a\n    key: k\nkey:\n  - id: k\n    secret: YQ==\n",
+	  "line 3, item 'key', value 'k' (invalid reference)", KNOT_ENOENT },
+	{ "reference to two", "remote:\n - id: a\n   address: ::1\nremotes:\n - id: a\n   remote: a\nacl:\n - id: x\n   remote: a\n",
+	  "line 9, item 'remote', value 'a' (ambiguous reference)", KNOT_ENOENT },
+	{ "required item", "remote:\n  - id: x\n  - id: y\n    address: ::1\n",
+	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
+	{ "required item at the end", "remote:\n  - id: x\n", "line 3, section 'remote[x]' (no remote address defined)",
+	  KNOT_EINVAL },
+	{ "required item at the end without a newline", "remote:\n  - id: x",
+	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
+	{ "name in a section's fault", "key:\n  - id: X\n", "line 3, section 'key[x.]' (no key secret defined)", KNOT_EINVAL },
+	{ "base64", "key:\n  - id: x\n    secret: a\n", "line 3, item 'secret', value 'a' (invalid base64 string length)",
+	  KNOT_EB64LEN },
+	{ "unknown module section", "mod-foo:\n", "line 1, unknown module 'mod-foo'", KNOT_CONF_EITEM },
+	{ "unknown module", "zone:\n  - domain: a.\n    module: foo\n", "line 3, item 'module', value 'foo' (unknown module)",
+	  KNOT_EINVAL },
+	{ "module instance that does not exist", "zone:\n  - domain: a.\n    module: mod-stats/x\n",
+	  "line 3, item 'module', value 'mod-stats/x' (invalid module reference)", KNOT_ENOENT },
+	{ "module that needs configuration", "zone:\n  - domain: a.\n    module: mod-dnsproxy\n",
+	  "line 3, item 'module', value 'mod-dnsproxy' (missing module configuration)", KNOT_CONF_ENOID },
+	{ "global module elsewhere", "template:\n  - id: x\n    global-module: mod-stats\n",
+	  "line 4, section 'template[x]' (global module in non-default template)", KNOT_EINVAL },
+	{ "intervals", "zone:\n - domain: a\n   retry-min-interval: 5\n   retry-max-interval: 4\n",
+	  "line 5, section 'zone[a.]' ('retry-min-interval' is higher than 'retry-max-interval')", KNOT_EINVAL },
+	{ "too many values", "control:\n  listen: [ a, b, c, d, e ]\n", "line 2, item 'listen', value 'e' (too many values)",
+	  KNOT_EINVAL },
+	{ "no XDP protocol", "xdp:\n  listen: eth0\n  udp: off\n",
+	  "line 4, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)", KNOT_EINVAL },
+	{ "XDP interface twice", "xdp:\n  listen: [ eth0, eth0@54 ]\n",
+	  "line 2, item 'listen', value 'eth0@54' (duplicate XDP interface specification)", KNOT_EINVAL },
+	{ "XDP address twice", "xdp:\n  listen: [ ::1, ::1@54 ]\n",
+	  "line 2, item 'listen', value '::1@54' (duplicate XDP interface specification)", KNOT_EINVAL },
+	{ "XDP port 0", "xdp:\n  listen: eth0@0\n",
+	  "line 2, item 'listen', value 'eth0@0' (invalid XDP interface specification)", KNOT_EINVAL },
+	{ "XDP port too big", "xdp:\n  listen: eth0@65536\n",
+	  "line 2, item 'listen', value 'eth0@65536' (invalid XDP interface specification)", KNOT_EINVAL },
+	{ "XDP path", "xdp:\n  listen: /eth0\n",
+	  "line 2, item 'listen', value '/eth0' (invalid XDP interface specification)", KNOT_EINVAL },
+	{ "XDP interface name too long", "xdp:\n  listen: averyveryverylong\n",
+	  "line 2, item 'listen', value 'averyveryverylong' (invalid XDP interface specification)", KNOT_EINVAL },
+	{ "ring size", "xdp:\n  ring-size: 5\n", "line 2, item 'ring-size', value '5' (value is not a power of two)", KNOT_EINVAL },
+	{ "socket path too long", "server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
+	  "123456789/123456789/123456789/123456789/123456789/12345\n",
+	  "line 4, section 'server' (path in 'listen' is too long for a socket)", KNOT_EINVAL },
+	{ "not supported yet", "xdp:\n  tcp: on\n", "line 2, item 'tcp' (not supported yet)", KNOT_CONF_ENOTSUP },
+	{ "not supported yet, but wrong first", "xdp:\n  tcp: x\n", "line 2, item 'tcp', value 'x' (invalid parameter)",
+	  KNOT_EINVAL },
+	{ "module not supported yet", "zone:\n  - domain: a.\n    module: mod-rrl\n", "line 3, item 'module' (not supported yet)",
+	  KNOT_CONF_ENOTSUP },
+	{ "module from a library", "module:\n  - id: foo\n", "line 2, item 'id', value 'foo' (required 'mod-' prefix)",
+	  KNOT_EINVAL },
+	{ "all that is not supported yet is told", "xdp:\n  tcp: on\n  quic: on\n  route-check: on\n",
+	  "line 2, item 'tcp' (not supported yet)\nconfig, file 'F', line 3, item 'quic' (not supported yet)\n"
+	  "config, file 'F', line 4, item 'route-check' (not supported yet)", KNOT_CONF_ENOTSUP },
+	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
+	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
+	{ "include of nothing", "include: /nonexistent\n", "line 1, item 'include', value '/nonexistent' (file error)",
+	  KNOT_EFILE },
+	{ "item behind a directive", "clear: x\n  foo: b\n", "line 2, item 'foo', value 'b' (invalid item)", KNOT_CONF_EITEM },
+};
+
+static void faults_have_knots_words(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(faults); i++) {
+		messages_t messages;
+		knot_err_t err;
+		conf_t *conf = load(faults[i].text, &messages, &err);
+		const char *prefix = "config, file 'F', ";
+		bool has_prefix = strncmp(messages.text, prefix, strlen(prefix)) == 0;
+		if (conf != NULL || err != faults[i].err || !has_prefix ||
+		    strcmp(messages.text + strlen(prefix), faults[i].want) != 0) {
+			fail_msg("%s: %s: %s", faults[i].what, knot_strerror(err), messages.text);
+		}
+	}
+}
+
+static void values_are_cut_in_messages(void **state)
+{
+	(void)state;
+	char text[1000] = "server:\n  udp-workers: ";
+	memset(text + strlen(text), 'x', 800);
+	messages_t messages;
+	knot_err_t err;
+	assert_null(load(text, &messages, &err));
+	assert_non_null(strstr(messages.text, "xxx...' (invalid parameter)"));
+	assert_true(strlen(messages.text) < 450);
+}
+
+/* Values that ask for nothing, and what only tunes or defines, are accepted. */
+static void harmless_items_are_accepted(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"", "server:\n", "remote:\n", "zone:\n",
+		"server:\n  automatic-acl: on\n  dbus-event: none\n  key-file: \"\"\n  quic-max-clients: 200\n",
+		"xdp:\n  tcp: off\n  quic: off\n  route-check: off\n  tcp-max-clients: 2000\n  quic-port: 8853\n",
+		"database:\n  zone-db-tls: off\n  timer-db-sync: never\n  journal-db-max-size: 1G\n",
+		"zone:\n  - domain: a.\n    dnssec-signing: off\n    zonefile-sync: -1\n    journal-content: none\n"
+		"    zonefile-load: whole\n    zonemd-generate: none\n    catalog-role: none\n    zone-db-input: -1\n"
+		"    master: \"\"\n    notify: \"\"\n    ds-push: \"\"\n    dnssec-policy: default\n",
+		"key:\n - id: k\n   algorithm: hmac-md5\n   secret: YQ==\nremote:\n - id: r\n   address: [ ::1, 10.0.0.1@54 ]\n"
+		"   key: k\nremotes:\n - id: g\n   remote: r\nacl:\n - id: a\n   address: 10.0.0.0/8\n   action: [ transfer, notify ]\n",
+		"policy:\n  - id: p\n    keytag-modulo: 1/2\n    dnssec-jitter: 5%\nsubmission:\n  - id: s\n",
+		"template:\n  - id: t\n    serial-modulo: 1/10+5\n    refresh-jitter: 10%\n    module: []\n",
+		"mod-rrl:\n  - id: x\n    slip: 2\nmod-dnstap:\n  - id: y\n    sink: unix:/run/d\n",
+	};
+	for (size_t i = 0; i < KNOT_LEN(texts); i++) {
+		conf_free(load_ok(texts[i]));
+	}
+}
+
+static void obsolete_items_are_noticed(void **state)
+{
+	(void)state;
+	messages_t messages;
+	knot_err_t err;
+	conf_t *conf = load("server:\n  tcp-fastopen: on\n", &messages, &err);
+	assert_int_equal(err, KNOT_OK);
+	assert_string_equal(messages.text, "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
+	conf_free(conf);
+}
+
+/* ---- Values ---- */
+
+static void defaults(void **state)
+{
+	(void)state;
+	const conf_host_t host = { .cpu_count = 4, .nofile_max = 1000, .hostname = "ns.example", .version = "V 1" };
+	conf_t *conf;
+	assert_int_equal(conf_load_text("F", KNOT_STR(""), &host, (conf_sink_t){ 0 }, &conf), KNOT_OK);
+	const conf_server_t *server = &conf->server;
+	assert_string_equal(server->identity, "ns.example");
+	assert_string_equal(server->version, "V 1");
+	assert_int_equal(server->nsid.len, 10);
+	assert_string_equal(server->rundir, KNOT_RUN_DIR);
+	assert_string_equal(server->pidfile, KNOT_RUN_DIR "/knot.pid");
+	assert_null(server->user);
+	assert_int_equal(server->udp_workers, 4);
+	assert_int_equal(server->tcp_workers, 10);
+	assert_int_equal(server->background_workers, 4);
+	assert_int_equal(server->tcp_max_clients, 500);
+	assert_int_equal(server->tcp_idle_timeout_s, 10);
+	assert_int_equal(server->tcp_io_timeout_ms, 500);
+	assert_int_equal(server->udp_payload_max_ipv4, 1232);
+	assert_int_equal(server->udp_payload_max_ipv6, 1232);
+	assert_false(server->async_start || server->answer_rotation || server->tcp_reuseport);
+	assert_int_equal(server->listen.count, 0);
+	assert_int_equal(conf->xdp.listen.count, 0);
+	assert_true(conf->xdp.udp && conf->xdp.zero_copy && !conf->xdp.tcp && !conf->xdp.route_check);
+	assert_int_equal(conf->xdp.ring_size, 2048);
+	assert_int_equal(conf->xdp.busypoll_timeout_us, 20);
+	assert_int_equal(conf->control.listen.count, 1);
+	assert_string_equal(conf->control.listen.data[0], KNOT_RUN_DIR "/knot.sock");
+	assert_int_equal(conf->control.timeout_s, 5);
+	assert_int_equal(conf->statistics.timer_s, 0);
+	assert_string_equal(conf->statistics.file, KNOT_RUN_DIR "/stats.yaml");
+	assert_string_equal(conf->database.timer_db, KNOT_STORAGE_DIR "/timers");
+	assert_int_equal(conf->zone_count, 0);
+	assert_int_equal(conf->log_count, 3);
+	const conf_mod_stats_t *stats = conf_mod_stats(conf, "");
+	assert_true(stats->request_protocol && stats->server_operation && stats->response_code && !stats->query_type);
+	conf_free(conf);
+}
+
+static void counts_follow_the_machine(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned cpu_count, udp, tcp, background;
+	} machines[] = { { 0, 1, 10, 1 }, { 2, 2, 10, 2 }, { 64, 64, 64, 10 }, { 1000, 256, 256, 10 } };
+	for (size_t i = 0; i < KNOT_LEN(machines); i++) {
+		const conf_host_t host = { .cpu_count = machines[i].cpu_count, .version = "" };
+		conf_t *conf;
+		assert_int_equal(conf_load_text("F", KNOT_STR(""), &host, (conf_sink_t){ 0 }, &conf), KNOT_OK);
+		assert_int_equal(conf->server.udp_workers, machines[i].udp);
+		assert_int_equal(conf->server.tcp_workers, machines[i].tcp);
+		assert_int_equal(conf->server.background_workers, machines[i].background);
+		assert_int_equal(conf->server.tcp_max_clients, 100);
+		conf_free(conf);
+	}
+}
+
+static void groups_accumulate_and_last_value_wins(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("server:\n  identity: a\n  listen: ::1\n  udp-workers: 3\n"
+	                       "log:\n  - target: stderr\n    any: info\n"
+	                       "server:\n  identity: b\n  listen: [ 127.0.0.1@54, ::1, ::1@53 ]\n  rundir: /r\n  pidfile: p\n"
+	                       "  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1280\n  nsid: 0x0102\n  user: \"\"\n");
+	assert_string_equal(conf->server.identity, "b");
+	assert_int_equal(conf->server.udp_workers, 3);
+	assert_string_equal(conf->server.pidfile, "/r/p");
+	assert_string_equal(conf->control.listen.data[0], "/r/knot.sock");
+	assert_int_equal(conf->server.udp_payload_max_ipv4, 1400);
+	assert_int_equal(conf->server.udp_payload_max_ipv6, 1280);
+	assert_int_equal(conf->server.nsid.len, 2);
+	assert_null(conf->server.user);
+	/* The same address twice is dropped; with its port spelled out it is another value. */
+	char text[CONF_ADDR_TEXT_MAX];
+	static const char *const want[] = { "::1@53", "127.0.0.1@54", "::1@53" };
+	assert_int_equal(conf->server.listen.count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		assert_string_equal(conf_addr_print(&conf->server.listen.data[i], text), want[i]);
+	}
+	conf_free(conf);
+}
+
+static void addresses(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("server:\n  rundir: /r\n  listen: [ 192.0.2.1, ::%lo@54, fe80::1%lo, x.sock, /y.sock, 0.0.0.0%eth9 ]\n");
+	static const struct {
+		const char *text;
+		int family;
+		const char *device;
+	} want[] = {
+		{ "192.0.2.1@53", AF_INET, "" }, { "::%lo@54", AF_INET6, "lo" }, { "fe80::1%lo@53", AF_INET6, "" },
+		{ "/r/x.sock", AF_UNIX, "" }, { "/y.sock", AF_UNIX, "" }, { "0.0.0.0%eth9@53", AF_INET, "eth9" },
+	};
+	assert_int_equal(conf->server.listen.count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		char text[CONF_ADDR_TEXT_MAX];
+		const conf_addr_t *addr = &conf->server.listen.data[i];
+		assert_string_equal(conf_addr_print(addr, text), want[i].text);
+		assert_int_equal(addr->ss.ss_family, want[i].family);
+		assert_string_equal(addr->device, want[i].device);
+		assert_true(addr->len > 0 && addr->len <= sizeof(addr->ss));
+	}
+	const struct sockaddr_in6 *link_local = (const struct sockaddr_in6 *)&conf->server.listen.data[2].ss;
+	assert_int_equal(link_local->sin6_scope_id, if_nametoindex("lo"));
+	conf_free(conf);
+}
+
+static void xdp_listens(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("xdp:\n  listen: [ eth0, eth1@5353, 192.0.2.1@54, 2001:db8::1 ]\n  zero-copy: off\n"
+	                       "  busypoll-budget: 64\n  ring-size: 4096\n");
+	static const struct {
+		const char *ifname;
+		int family;
+		unsigned port;
+		const char *text;
+	} want[] = {
+		{ "eth0", AF_UNSPEC, 53, "eth0" }, { "eth1", AF_UNSPEC, 5353, "eth1@5353" }, { "", AF_INET, 54, "192.0.2.1@54" },
+		{ "", AF_INET6, 53, "2001:db8::1" },
+	};
+	assert_int_equal(conf->xdp.listen.count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		const conf_xdp_listen_t *listen = &conf->xdp.listen.data[i];
+		assert_string_equal(listen->ifname, want[i].ifname);
+		assert_int_equal(listen->addr.ss_family, want[i].family);
+		assert_int_equal(listen->port, want[i].port);
+		assert_string_equal(listen->text, want[i].text);
+	}
+	assert_false(conf->xdp.zero_copy);
+	assert_int_equal(conf->xdp.ring_size, 4096);
+	assert_int_equal(conf->xdp.busypoll_budget, 64);
+	conf_free(conf);
+}
+
+static void log_targets(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("log:\n  - target: stdout\n    any: warning\n    zone: info\n  - target: SYSLOG\n    quic: debug\n"
+	                       "  - target: /var/log/x\n    server: critical\n    any: error\n");
+	static const struct {
+		const char *target;
+		conf_log_kind_t kind;
+		int server, control, zone, quic;
+	} want[] = {
+		{ "/var/log/x", CONF_LOG_FILE, LOG_ERR, LOG_ERR, LOG_ERR, -1 },
+		{ "SYSLOG", CONF_LOG_SYSLOG, -1, -1, -1, LOG_DEBUG },
+		{ "stdout", CONF_LOG_STDOUT, LOG_WARNING, LOG_WARNING, LOG_INFO, -1 },
+	};
+	assert_int_equal(conf->log_count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		const conf_log_t *log = &conf->logs[i];
+		const int levels[] = { want[i].server, want[i].control, want[i].zone, want[i].quic };
+		assert_string_equal(log->target, want[i].target);
+		assert_int_equal(log->kind, want[i].kind);
+		for (size_t j = 0; j < CONF_LOG_SOURCE_COUNT; j++) {
+			assert_int_equal(log->levels[j], levels[j] < 0 ? 0 : LOG_UPTO(levels[j]));
+		}
+	}
+	conf_free(conf);
+}
+
+/* ---- Zones ---- */
+
+static knot_name_t name_of(const char *text, uint8_t wire[static KNOT_NAME_MAX])
+{
+	knot_name_t name;
+	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name), KNOT_OK);
+	return name;
+}
+
+static conf_zone_t zone_of(const conf_t *conf, const char *text)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	size_t index;
+	if (!conf_zone_find(conf, name_of(text, wire), &index)) {
+		fail_msg("no zone %s", text);
+	}
+	return conf_zone(conf, index);
+}
+
+static void zones_inherit(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("mod-stats:\n  - id: z\n    query-type: on\n    request-bytes: off\n"
+	                       "template:\n"
+	                       "  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
+	                       "    global-module: [ mod-stats, mod-stats/z ]\n"
+	                       "  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n"
+	                       "zone:\n"
+	                       "  - domain: plain\n"
+	                       "  - domain: with.t\n    template: t\n"
+	                       "  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
+	                       "  - domain: void\n    module: []\n");
+	conf_zone_t plain = zone_of(conf, "PLAIN"), with_t = zone_of(conf, "with.t"), own = zone_of(conf, "own"),
+	            no_module = zone_of(conf, "void");
+	assert_string_equal(plain.storage, "/d");
+	assert_string_equal(plain.template_id, "default");
+	assert_int_equal(plain.default_ttl, 60);
+	assert_int_equal(plain.modules.count, 1);
+	assert_int_equal(plain.zonefile_load, CONF_ZONEFILE_WHOLE);
+	/* A zone with a template gets nothing from the default one. */
+	assert_string_equal(with_t.storage, KNOT_STORAGE_DIR);
+	assert_string_equal(with_t.file, "t/%s");
+	assert_string_equal(with_t.comment, "c");
+	assert_int_equal(with_t.semantic_checks, CONF_SEMCHECKS_SOFT);
+	assert_int_equal(with_t.default_ttl, 3600);
+	assert_int_equal(with_t.modules.count, 0);
+	assert_string_equal(own.storage, "/o");
+	assert_int_equal(own.default_ttl, 60);
+	assert_int_equal(own.zone_max_size, 1 << 20);
+	assert_int_equal(own.modules.count, 2);
+	assert_string_equal(own.modules.data[0].name, "mod-stats");
+	assert_string_equal(own.modules.data[0].id, "z");
+	assert_string_equal(own.modules.data[1].id, "");
+	assert_int_equal(no_module.modules.count, 0);
+	assert_int_equal(conf->global_modules.count, 2);
+	assert_true(conf_mod_stats(conf, "z")->query_type && !conf_mod_stats(conf, "z")->request_bytes);
+	assert_true(conf_mod_stats(conf, "")->request_bytes);
+	conf_free(conf);
+}
+
+static void zones_are_in_canonical_order(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("zone:\n  - domain: z\n  - domain: b.a\n  - domain: .\n  - domain: a\n  - domain: \"\\001.a\"\n"
+	                       "  - domain: Z.a\n  - domain: a.b.a\n  - domain: aa\n");
+	static const char *const want[] = { ".", "a.", "\\001.a.", "b.a.", "a.b.a.", "z.a.", "aa.", "z." };
+	assert_int_equal(conf->zone_count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		char text[KNOT_NAME_TEXT_MAX];
+		size_t found;
+		knot_name_print(conf_zone_name(conf, i), text);
+		assert_string_equal(text, want[i]);
+		assert_true(conf_zone_find(conf, conf_zone_name(conf, i), &found));
+		assert_int_equal(found, i);
+	}
+	uint8_t wire[KNOT_NAME_MAX];
+	size_t found;
+	assert_false(conf_zone_find(conf, name_of("b", wire), &found));
+	conf_free(conf);
+}
+
+/** Random zones, compared with the naive way: every neighbour pair is in order, every name is found. */
+static void many_zones(void **state)
+{
+	(void)state;
+	const char *seed_text = getenv("KNOT_SEED");
+	unsigned seed = seed_text != NULL ? (unsigned)strtoul(seed_text, NULL, 10) : (unsigned)getpid();
+	enum { COUNT = 20000, LINE_MAX_LEN = 64 };
+	print_message("KNOT_SEED=%u\n", seed);
+	const size_t max = COUNT * LINE_MAX_LEN + 16;
+	char *text = malloc(max);
+	size_t len = (size_t)snprintf(text, max, "zone:\n");
+	for (unsigned i = 0; i < COUNT; i++) {
+		seed = seed * 1103515245u + 12345u;
+		len += (size_t)snprintf(text + len, max - len, "  - domain: n%x.%c.d%u.example\n    file: f%u\n", seed >> 8,
+		                        'a' + i % 26, i, i);
+	}
+	conf_t *conf = load_ok(text);
+	assert_int_equal(conf->zone_count, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		size_t found;
+		conf_zone_t zone = conf_zone(conf, i);
+		assert_true(i == 0 || knot_name_cmp(conf_zone_name(conf, i - 1), zone.name) < 0);
+		assert_true(conf_zone_find(conf, zone.name, &found) && found == i);
+		unsigned number = (unsigned)strtoul(zone.file + 1, NULL, 10);
+		knot_name_t parent = knot_name_strip(zone.name, 2);
+		char want[16];
+		snprintf(want, sizeof(want), "d%u", number);
+		assert_int_equal(parent.wire[0], strlen(want));
+		assert_memory_equal(parent.wire + 1, want, strlen(want));
+	}
+	conf_free(conf);
+	free(text);
+}
+
+static void zone_files(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what, *name, *file, *want;
+	} rows[] = {
+		{ "default", "Example.com", NULL, "/s/example.com.zone" },
+		{ "name", "example.com", "zones/%s.db", "/s/zones/example.com.db" },
+		{ "absolute", "example.com", "/z/%s", "/z/example.com" },
+		{ "root", ".", "%s.zone", "/s/.zone" },
+		{ "percent sign", "a", "%%%s", "/s/%a" },
+		{ "first character", "example.com", "%c[0]/%s", "/s/e/example.com" },
+		{ "characters", "example.com", "%c[0-2]", "/s/exa" },
+		{ "dots count", "a.com", "%c[1-2]", "/s/.c" },
+		{ "final dot counts", "a.com", "%c[5]x", "/s/.x" },
+		{ "character out of range", "a.com", "%c[6]x", "/s/x" },
+		{ "characters partly out of range", "a.com", "%c[4-99]", "/s/m." },
+		{ "label from the right", "www.example.com", "%l[0]/%l[1]/%l[2]", "/s/com/example/www" },
+		{ "label out of range", "a.com", "%l[2]x", "/s/x" },
+		{ "label of the root", ".", "%l[0]x", "/s/x" },
+		{ "slash in the name", "0/25.2.0.192", "%s", "/s/0_25.2.0.192" },
+		{ "slash in a label", "a/b.c", "%l[1]", "/s/a_b" },
+		{ "unknown formatter", "a", "x%qy", "/s/xy" },
+		{ "percent sign at the end", "a", "x%", "/s/x" },
+		{ "range without brackets", "a", "x%cy", "/s/xy" },
+		{ "backward range", "abc", "x%c[2-1]y", "/s/x[2-1]y" },
+		{ "index too big", "abc", "x%c[256]y", "/s/x[256]y" },
+		{ "range of labels", "abc", "x%l[0-1]y", "/s/x[0-1]y" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char text[512], path[PATH_MAX];
+		snprintf(text, sizeof(text), "zone:\n  - domain: \"%s\"\n    storage: /s\n%s%s%s", rows[i].name,
+		         rows[i].file != NULL ? "    file: \"" : "", rows[i].file != NULL ? rows[i].file : "",
+		         rows[i].file != NULL ? "\"\n" : "");
+		conf_t *conf = load_ok(text);
+		conf_zone_t zone = conf_zone(conf, 0);
+		assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
+		if (strcmp(path, rows[i].want) != 0) {
+			fail_msg("%s: %s", rows[i].what, path);
+		}
+		assert_int_equal(conf_zone_file(&zone, path, strlen(rows[i].want)), KNOT_ESPACE);
+		conf_free(conf);
+	}
+}
+
+static void zone_file_too_long(void **state)
+{
+	(void)state;
+	char text[4096] = "zone:\n  - domain: a\n    file: ", path[PATH_MAX];
+	size_t len = strlen(text);
+	memset(text + len, 'x', 1023);
+	conf_t *conf = load_ok(text);
+	conf_zone_t zone = conf_zone(conf, 0);
+	assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
+	conf_free(conf);
+	text[len + 1023] = 'x';
+	conf = load_ok(text);
+	zone = conf_zone(conf, 0);
+	assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_ESPACE);
+	conf_free(conf);
+}
+
+/* ---- Files ---- */
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/** In `want` and in messages D stands for the directory. */
+static void replace_dir(char *text, const char *dir)
+{
+	for (char *at = text; (at = strstr(at, dir)) != NULL;) {
+		*at = 'D';
+		memmove(at + 1, at + strlen(dir), strlen(at + strlen(dir)) + 1);
+	}
+}
+
+static knot_err_t load_main(const char *dir, messages_t *messages, conf_t **ret_conf)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/main", dir);
+	*messages = (messages_t){ 0 };
+	*ret_conf = NULL;
+	knot_err_t err = conf_load(path, NULL, (conf_sink_t){ collect, messages }, ret_conf);
+	replace_dir(messages->text, dir);
+	return err;
+}
+
+static void includes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what, *main;
+		knot_err_t err;
+		const char *messages;   /* D: the directory */
+	} rows[] = {
+		{ "relative to the file", "include: sub/b\nserver:\n  version: v\n", KNOT_OK, "" },
+		{ "pattern", "include: sub/*.conf\n", KNOT_OK, "" },
+		{ "pattern without a match", "include: sub/x*\n", KNOT_OK, "" },
+		{ "directories are skipped", "include: sub\n", KNOT_OK, "" },
+		{ "list", "include: [ sub/1.conf, sub/2.conf ]\n", KNOT_OK, "" },
+		{ "what is no file", "include: /dev/null\n", KNOT_OK, "W:config, invalid include file '/dev/null'" },
+		{ "no such file", "include: sub/nosuch\n", KNOT_EFILE,
+		  "config, file 'D/main', line 1, item 'include', value 'sub/nosuch' (file error)" },
+		{ "error inside", "\ninclude: sub/bad\n", KNOT_CONF_EITEM,
+		  "config, file 'D/sub/worse', line 2, item 'foo', value 'y' (invalid item)\n"
+		  "config, file 'D/sub/bad', line 3, item 'include', value 'worse' (invalid item)\n"
+		  "config, file 'D/main', line 2, item 'include', value 'sub/bad' (invalid item)" },
+		{ "section ends with the file", "include: sub/open\n  listen: ::1\n", KNOT_CONF_EITEM,
+		  "config, file 'D/main', line 2, item 'listen', value '::1' (invalid item)" },
+		{ "clear", "include: sub/b\nclear: serv*\ninclude: sub/empty\n", KNOT_OK, "" },
+	};
+	char dir[] = "/tmp/conf_test.XXXXXX", sub[PATH_MAX];
+	assert_non_null(mkdtemp(dir));
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	write_file(sub, "b", "server:\n  identity: b\ninclude: c\n");
+	write_file(sub, "c", "server:\n  nsid: c\n");
+	write_file(sub, "1.conf", "zone:\n  - domain: one\n");
+	write_file(sub, "2.conf", "zone:\n  - domain: two\n");
+	write_file(sub, "bad", "server:\n  version: y\ninclude: worse\n");
+	write_file(sub, "worse", "server:\n  foo: y\n");
+	write_file(sub, "open", "server:\n");
+	write_file(sub, "empty", "");
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		messages_t messages;
+		conf_t *conf;
+		write_file(dir, "main", rows[i].main);
+		knot_err_t err = load_main(dir, &messages, &conf);
+		if (err != rows[i].err || strcmp(messages.text, rows[i].messages) != 0) {
+			fail_msg("%s: %s: %s", rows[i].what, knot_strerror(err), messages.text);
+		}
+		if (i == 0) {
+			assert_string_equal(conf->server.identity, "b");
+			assert_string_equal(conf->server.version, "v");
+			assert_memory_equal(conf->server.nsid.data, "c", 1);
+		} else if (i == 1 || i == 4) {
+			assert_int_equal(conf->zone_count, 2);
+		} else if (conf != NULL) {
+			assert_string_equal(conf->server.identity, "localhost");
+		}
+		conf_free(conf);
+	}
+	messages_t messages;
+	conf_t *conf;
+	write_file(dir, "main", "include: main\n");
+	assert_int_equal(load_main(dir, &messages, &conf), KNOT_EPARSEFAIL);
+	assert_int_equal(strncmp(messages.text, "config, include loop detected\n", 30), 0);
+	char command[PATH_MAX + 16];
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path;
+		knot_err_t err;
+		const char *want;
+	} rows[] = {
+		{ "/nonexistent/f", KNOT_ENOENT, "config, failed to load file '/nonexistent/f' (not exists)" },
+		{ "/", KNOT_EFILE, "config, failed to load file '/' (file error)" },
+		{ "/dev/null", KNOT_EFILE, "config, failed to load file '/dev/null' (file error)" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		messages_t messages = { 0 };
+		conf_t *conf = NULL;
+		assert_int_equal(conf_load(rows[i].path, NULL, (conf_sink_t){ collect, &messages }, &conf), rows[i].err);
+		assert_string_equal(messages.text, rows[i].want);
+		assert_null(conf);
+	}
+}
+
+static void clear_forgets(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("template:\n  - id: t\n    storage: /t\nzone:\n  - domain: a\n    template: t\n"
+	                       "server:\n  identity: x\nclear: @(server|template)\nserver:\n  version: y\n"
+	                       "template:\n  - id: t2\nzone:\n  - domain: b\n    template: t2\n");
+	assert_string_equal(conf->server.identity, "localhost");
+	assert_string_equal(conf->server.version, "y");
+	assert_int_equal(conf->zone_count, 2);
+	assert_string_equal(zone_of(conf, "a").storage, KNOT_STORAGE_DIR);
+	conf_free(conf);
+	conf = load_ok("zone:\n  - domain: a\nclear: zone\nzone:\n  - domain: a\nclear: zon\nclear: include\n");
+	assert_int_equal(conf->zone_count, 1);
+	conf_free(conf);
+}
+
+/* ---- Differences ---- */
+
+static void differences(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what, *old, *new;
+		bool logs, server, modules, statistics;
+		const char *restart;
+	} rows[] = {
+		{ "nothing", "server:\n  udp-workers: 1\n", "", false, false, false, false, "" },
+		{ "default spelled out", "", "server:\n  async-start: off\nxdp:\n  udp: on\n", false, false, false, false, "" },
+		{ "at once", "", "server:\n  tcp-idle-timeout: 5\n", false, true, false, false, "" },
+		{ "with a restart", "", "server:\n  udp-workers: 5\n  listen: ::1\n", false, false, false, false,
+		  "udp-workers listen " },
+		{ "order of addresses", "server:\n  listen: [ ::1, ::2 ]\n", "server:\n  listen: [ ::2, ::1 ]\n", false, false,
+		  false, false, "listen " },
+		{ "XDP", "xdp:\n  listen: eth0\n", "xdp:\n  listen: eth1\n  ring-size: 4\n", false, false, false, false,
+		  "listen ring-size " },
+		{ "rundir moves what is relative to it", "", "server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n",
+		  false, false, false, true, "rundir pidfile listen " },
+		{ "log", "", "log:\n  - target: stderr\n    any: info\n", true, false, false, false, "" },
+		{ "level", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: debug\n", true, false,
+		  false, false, "" },
+		{ "comment", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: info\n    comment: x\n",
+		  false, false, false, false, "" },
+		{ "statistics", "", "statistics:\n  timer: 5\n", false, false, false, true, "" },
+		{ "module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: a\n    query-type: on\n", false, false, true,
+		  false, "" },
+		{ "another module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: b\n", false, false, true, false, "" },
+		{ "global module", "", "template:\n  - id: default\n    global-module: mod-stats\n", false, false, true, false, "" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		conf_t *old = load_ok(rows[i].old), *new = load_ok(rows[i].new);
+		conf_diff_t diff = conf_diff(old, new);
+		char restart[512] = "";
+		for (size_t j = 0; j < diff.restart_count; j++) {
+			size_t len = strlen(restart);
+			snprintf(restart + len, sizeof(restart) - len, "%s ", diff.restart[j]);
+		}
+		if (diff.logs != rows[i].logs || diff.server != rows[i].server || diff.modules != rows[i].modules ||
+		    diff.statistics != rows[i].statistics || strcmp(restart, rows[i].restart) != 0) {
+			fail_msg("%s: %d %d %d %d %s", rows[i].what, diff.logs, diff.server, diff.modules, diff.statistics, restart);
+		}
+		conf_free(old);
+		conf_free(new);
+	}
+}
+
+static void zone_differences(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what, *old, *new;
+		bool want;
+	} rows[] = {
+		{ "same", "", "", true },
+		{ "default spelled out", "", "    file: \"%s.zone\"\n    semantic-checks: off\n", true },
+		{ "file", "", "    file: x\n", false },
+		{ "storage", "", "    storage: /x\n", false },
+		{ "checks", "", "    semantic-checks: soft\n", false },
+		{ "TTL", "", "    default-ttl: 1\n", false },
+		{ "size", "", "    zone-max-size: 1\n", false },
+		{ "comment", "", "    comment: x\n", true },
+		{ "module", "", "    module: mod-stats\n", true },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char old_text[256], new_text[256];
+		snprintf(old_text, sizeof(old_text), "zone:\n  - domain: a\n%s", rows[i].old);
+		snprintf(new_text, sizeof(new_text), "zone:\n  - domain: a\n%s", rows[i].new);
+		conf_t *old = load_ok(old_text), *new = load_ok(new_text);
+		conf_zone_t a = conf_zone(old, 0), b = conf_zone(new, 0);
+		if (conf_zone_same(&a, &b) != rows[i].want) {
+			fail_msg("%s", rows[i].what);
+		}
+		conf_free(old);
+		conf_free(new);
+	}
+}
+
+static void users(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *user;
+		knot_err_t err;
+	} rows[] = {
+		{ "root", KNOT_OK }, { "root:root", KNOT_OK }, { "nosuchuser_", KNOT_ENOENT }, { "root:nosuchgroup_", KNOT_ENOENT },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char text[128];
+		uid_t uid = 12345;
+		gid_t gid = 12345;
+		snprintf(text, sizeof(text), "server:\n  user: %s\n", rows[i].user);
+		conf_t *conf = load_ok(text);
+		assert_int_equal(conf_user(conf, &uid, &gid), rows[i].err);
+		assert_int_equal(uid, rows[i].err == KNOT_OK ? 0 : 12345);
+		conf_free(conf);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(faults_have_knots_words),
+		cmocka_unit_test(values_are_cut_in_messages),
+		cmocka_unit_test(harmless_items_are_accepted),
+		cmocka_unit_test(obsolete_items_are_noticed),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(counts_follow_the_machine),
+		cmocka_unit_test(groups_accumulate_and_last_value_wins),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(xdp_listens),
+		cmocka_unit_test(log_targets),
+		cmocka_unit_test(zones_inherit),
+		cmocka_unit_test(zones_are_in_canonical_order),
+		cmocka_unit_test(many_zones),
+		cmocka_unit_test(zone_files),
+		cmocka_unit_test(zone_file_too_long),
+		cmocka_unit_test(includes),
+		cmocka_unit_test(files_that_cannot_be_read),
+		cmocka_unit_test(clear_forgets),
+		cmocka_unit_test(differences),
+		cmocka_unit_test(zone_differences),
+		cmocka_unit_test(users),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
