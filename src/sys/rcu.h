@@ -9,6 +9,18 @@
  */
 #pragma once
 
+/* ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it. */
+#if defined(__SANITIZE_THREAD__)
+#define SYS_RCU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SYS_RCU_TSAN 1
+#endif
+#endif
+#ifdef SYS_RCU_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include <urcu-qsbr.h>
@@ -16,6 +28,10 @@
 typedef struct {
 	int in_section;
 } rcu_guard_t;
+
+#ifdef SYS_RCU_TSAN
+extern char sys_rcu_tsan_tag;
+#endif
 
 /** Make the calling thread an RCU reader, offline. Call once per thread, before any read section. */
 static inline void sys_rcu_register(void)
@@ -33,6 +49,9 @@ static inline void sys_rcu_unregister(void)
 static inline void sys_rcu_wait(void)
 {
 	synchronize_rcu();
+#ifdef SYS_RCU_TSAN
+	__tsan_acquire(&sys_rcu_tsan_tag);
+#endif
 }
 
 static inline rcu_guard_t sys_rcu_enter(void)
@@ -44,6 +63,9 @@ static inline rcu_guard_t sys_rcu_enter(void)
 static inline void sys_rcu_leave(rcu_guard_t *guard)
 {
 	(void)guard;
+#ifdef SYS_RCU_TSAN
+	__tsan_release(&sys_rcu_tsan_tag);
+#endif
 	rcu_thread_offline();
 }
 
@@ -51,6 +73,13 @@ static inline void sys_rcu_leave(rcu_guard_t *guard)
 #define RCU_READ_SECTION(guard) \
 	__attribute__((cleanup(sys_rcu_leave))) rcu_guard_t guard = sys_rcu_enter()
 
+#ifdef SYS_RCU_TSAN
+#define SYS_RCU_DEREFERENCE(pointer) __atomic_load_n(&(pointer), __ATOMIC_ACQUIRE)
+#define RCU_PUBLISH(pointer, value)  __atomic_store_n(&(pointer), value, __ATOMIC_RELEASE)
+#else
+#define SYS_RCU_DEREFERENCE(pointer) rcu_dereference(pointer)
+#define RCU_PUBLISH(pointer, value)  rcu_assign_pointer(pointer, value)
+#endif
+
 /** Load a published pointer; needs a guard to compile. */
-#define RCU_LOAD(guard, pointer) ((void)(guard).in_section, rcu_dereference(pointer))
-#define RCU_PUBLISH(pointer, value) rcu_assign_pointer(pointer, value)
+#define RCU_LOAD(guard, pointer) ((void)(guard).in_section, SYS_RCU_DEREFERENCE(pointer))

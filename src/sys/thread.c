@@ -8,6 +8,10 @@
 #include "src/sys/counters.h"
 #include "src/sys/rcu.h"
 
+#ifdef SYS_RCU_TSAN
+char sys_rcu_tsan_tag;
+#endif
+
 static void *thread_main(void *arg)
 {
 	sys_thread_t *thread = arg;

@@ -2,7 +2,8 @@
 #include "src/zone/zonedb.h"
 
 #include <stdlib.h>
-#include <urcu/pointer.h>
+
+#include "src/sys/rcu.h"
 
 struct zone {
 	zone_contents_t *contents_rcu;          /* owned */
@@ -37,25 +38,25 @@ knot_name_t zone_name(const zone_t *zone)
 
 const zone_contents_t *zone_contents(const zone_t *zone)
 {
-	return rcu_dereference(zone->contents_rcu);
+	return SYS_RCU_DEREFERENCE(zone->contents_rcu);
 }
 
 zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 {
 	zone_contents_t *old = zone->contents_rcu;
-	rcu_assign_pointer(zone->contents_rcu, take_contents);
+	RCU_PUBLISH(zone->contents_rcu, take_contents);
 	return old;
 }
 
 const struct module_chain *zone_modules(const zone_t *zone)
 {
-	return rcu_dereference(zone->modules_rcu);
+	return SYS_RCU_DEREFERENCE(zone->modules_rcu);
 }
 
 struct module_chain *zone_set_modules(zone_t *zone, struct module_chain *take_chain)
 {
 	struct module_chain *old = zone->modules_rcu;
-	rcu_assign_pointer(zone->modules_rcu, take_chain);
+	RCU_PUBLISH(zone->modules_rcu, take_chain);
 	return old;
 }
 
