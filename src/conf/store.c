@@ -37,7 +37,7 @@ void conf_store_free(conf_store_t *store)
 static uint8_t *take(conf_store_t *store, size_t size, size_t align)
 {
 	size_t left = store->chunk_left;
-	if (size > left || ((left - size) & ~(align - 1)) + size > left) {
+	if (store->chunks == NULL || size > left) {
 		size_t chunk_size = size > CHUNK_SIZE / 4 ? size + align : CHUNK_SIZE;
 		conf_chunk_t *chunk = malloc(sizeof(*chunk) + chunk_size);
 		if (chunk == NULL) {
