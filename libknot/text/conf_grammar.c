@@ -134,7 +134,8 @@ static bool read_chars(knot_conf_parser_t *p, bool (*accepts)(int))
 static bool read_scalar(knot_conf_parser_t *p)
 {
 	if (peek(p) != '"') {
-		return is_plain_char(peek(p)) || peek(p) == '\\' ? read_chars(p, is_plain_char) : fail(p, KNOT_EPARSEFAIL);
+		return is_plain_char(peek(p)) || peek(p) == '\\' ? read_chars(p, is_plain_char)
+								 : fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
 	if (!read_chars(p, is_quoted_char)) {

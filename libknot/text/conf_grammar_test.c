@@ -95,16 +95,16 @@ static const struct {
 static char *show(char *out, size_t max, const char *prefix, knot_conf_item_t item)
 {
 	snprintf(out + strlen(out), max - strlen(out), "%s%s%.*s%s%.*s@%zu", out[0] != '\0' ? " " : "", prefix,
-	         (int)item.key.len, item.key.len > 0 ? item.key.data : "",
-	         prefix[0] != '!' || item.value.len > 0 ? "=" : "",
-	         (int)item.value.len, item.value.len > 0 ? item.value.data : "", item.line);
+		 (int)item.key.len, item.key.len > 0 ? item.key.data : "",
+		 prefix[0] != '!' || item.value.len > 0 ? "=" : "", (int)item.value.len,
+		 item.value.len > 0 ? item.value.data : "", item.line);
 	return out;
 }
 
 static const char *parse(const char *text, size_t len, char *out, size_t max)
 {
 	static knot_conf_parser_t parser;
-	char *copy = malloc(len + !len);   /* exact size, so that a sanitizer sees a read of one byte more */
+	char *copy = malloc(len + !len); /* exact size, so that a sanitizer sees a read of one byte more */
 	memcpy(copy, text, len);
 	knot_conf_parser_init(&parser, (knot_str_t){ copy, len });
 	knot_conf_item_t item;
@@ -142,8 +142,8 @@ static void nul_byte_is_an_error(void **state)
 	assert_string_equal(parse("\0", 1, out, sizeof(out)), "!parser failed@1");
 }
 
-static knot_conf_verdict_t parse_repeated(const char *head, char fill, size_t count, const char *tail, knot_err_t *ret_err,
-                                          size_t *ret_value_len)
+static knot_conf_verdict_t parse_repeated(const char *head, char fill, size_t count, const char *tail,
+					  knot_err_t *ret_err, size_t *ret_value_len)
 {
 	static knot_conf_parser_t parser;
 	size_t len = strlen(head) + count + strlen(tail);
@@ -185,8 +185,8 @@ static void limits(void **state)
 	for (size_t i = 0; i < KNOT_LEN(limit_rows); i++) {
 		knot_err_t err;
 		size_t len;
-		knot_conf_verdict_t verdict = parse_repeated(limit_rows[i].head, limit_rows[i].fill, limit_rows[i].count,
-		                                             limit_rows[i].tail, &err, &len);
+		knot_conf_verdict_t verdict = parse_repeated(limit_rows[i].head, limit_rows[i].fill,
+							     limit_rows[i].count, limit_rows[i].tail, &err, &len);
 		if (err != limit_rows[i].want || len != limit_rows[i].want_len ||
 		    (verdict == KNOT_CONF_ITEM) != (err == KNOT_OK)) {
 			fail_msg("%s: %s, %zu bytes", limit_rows[i].what, knot_strerror(err), len);
@@ -205,8 +205,7 @@ static void end_line_counts_the_final_newline(void **state)
 		static knot_conf_parser_t parser;
 		knot_conf_item_t item;
 		knot_conf_parser_init(&parser, knot_str_of(end_rows[i].text));
-		while (knot_conf_next(&parser, &item) == KNOT_CONF_ITEM) {
-		}
+		while (knot_conf_next(&parser, &item) == KNOT_CONF_ITEM) {}
 		assert_int_equal(item.line, end_rows[i].want);
 	}
 }

@@ -40,33 +40,18 @@ static int64_t number_of(const conf_row_t *row, knot_bytes_t value)
 static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 {
 	switch (row->field) {
-	case CONF_FIELD_BOOL:
-		*(bool *)member = number_of(row, value) != 0;
-		return true;
-	case CONF_FIELD_U8:
-		*(uint8_t *)member = (uint8_t)number_of(row, value);
-		return true;
-	case CONF_FIELD_U16:
-		*(uint16_t *)member = (uint16_t)number_of(row, value);
-		return true;
-	case CONF_FIELD_U32:
-		*(uint32_t *)member = (uint32_t)number_of(row, value);
-		return true;
-	case CONF_FIELD_U64:
-		*(uint64_t *)member = (uint64_t)number_of(row, value);
-		return true;
-	case CONF_FIELD_STR:
-		*(const char **)member = (const char *)value.data;
-		return true;
-	case CONF_FIELD_BYTES:
-		*(knot_bytes_t *)member = value;
-		return true;
+	case CONF_FIELD_BOOL: *(bool *)member = number_of(row, value) != 0; return true;
+	case CONF_FIELD_U8: *(uint8_t *)member = (uint8_t)number_of(row, value); return true;
+	case CONF_FIELD_U16: *(uint16_t *)member = (uint16_t)number_of(row, value); return true;
+	case CONF_FIELD_U32: *(uint32_t *)member = (uint32_t)number_of(row, value); return true;
+	case CONF_FIELD_U64: *(uint64_t *)member = (uint64_t)number_of(row, value); return true;
+	case CONF_FIELD_STR: *(const char **)member = (const char *)value.data; return true;
+	case CONF_FIELD_BYTES: *(knot_bytes_t *)member = value; return true;
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_STRS:
 	case CONF_FIELD_ADDRS:
 	case CONF_FIELD_XDP_LISTENS:
-	case CONF_FIELD_MODREFS:
-		break;
+	case CONF_FIELD_MODREFS: break;
 	}
 	return false;
 }
@@ -119,7 +104,8 @@ static void set_device(conf_addr_t *addr, const char *device)
 	(void)snprintf(addr->device, sizeof(addr->device), "%s", device);
 }
 
-static bool set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, conf_addr_t *addr)
+static bool set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
+		     conf_addr_t *addr)
 {
 	conf_addr_view_t view = conf_value_addr(value);
 	if (view.kind == CONF_ADDR_UNIX) {
@@ -166,14 +152,10 @@ static bool set_xdp_listen(conf_store_t *store, const conf_row_t *row, knot_byte
 static size_t element_size(conf_field_t field)
 {
 	switch (field) {
-	case CONF_FIELD_STRS:
-		return sizeof(const char *);
-	case CONF_FIELD_ADDRS:
-		return sizeof(conf_addr_t);
-	case CONF_FIELD_XDP_LISTENS:
-		return sizeof(conf_xdp_listen_t);
-	case CONF_FIELD_MODREFS:
-		return sizeof(conf_modref_t);
+	case CONF_FIELD_STRS: return sizeof(const char *);
+	case CONF_FIELD_ADDRS: return sizeof(conf_addr_t);
+	case CONF_FIELD_XDP_LISTENS: return sizeof(conf_xdp_listen_t);
+	case CONF_FIELD_MODREFS: return sizeof(conf_modref_t);
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_BOOL:
 	case CONF_FIELD_U8:
@@ -181,13 +163,13 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_U32:
 	case CONF_FIELD_U64:
 	case CONF_FIELD_STR:
-	case CONF_FIELD_BYTES:
-		break;
+	case CONF_FIELD_BYTES: break;
 	}
 	return 0;
 }
 
-static bool set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, void *element)
+static bool set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
+			void *element)
 {
 	if (row->field == CONF_FIELD_STRS) {
 		*(const char **)element = join_path(store, base_dir, (const char *)value.data);
@@ -219,7 +201,7 @@ typedef struct {
 } list_t;
 
 static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
-                           const char *base_dir, void *member)
+			   const char *base_dir, void *member)
 {
 	conf_item_t item;
 	size_t count = 0, size = element_size(row->field), pos = 0;
@@ -247,8 +229,8 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 }
 
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
-               sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
-               "set_list() writes any of the lists as list_t");
+		       sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+	       "set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
 
@@ -258,7 +240,7 @@ static bool is_list(const conf_row_t *row)
 }
 
 knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
-                             const char *base_dir, void *ret_struct)
+			     const char *base_dir, void *ret_struct)
 {
 	void *member = (uint8_t *)ret_struct + row->field_off;
 	conf_item_t item;
@@ -310,19 +292,16 @@ typedef struct {
 static const char *base_of(const conf_row_t *row, bases_t bases)
 {
 	switch (row->path) {
-	case CONF_PATH_AS_IS:
-		return NULL;
-	case CONF_PATH_RUNDIR:
-		return *bases.rundir;
-	case CONF_PATH_STORAGE:
-		return *bases.storage;
+	case CONF_PATH_AS_IS: return NULL;
+	case CONF_PATH_RUNDIR: return *bases.rundir;
+	case CONF_PATH_STORAGE: return *bases.storage;
 	}
 	return NULL;
 }
 
 /** Fill a zeroed struct: for each row the block's items, or the default. block NULL: defaults only. */
-static knot_err_t build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block, bases_t bases,
-                               void *ret_struct)
+static knot_err_t build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block,
+			       bases_t bases, void *ret_struct)
 {
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
@@ -335,7 +314,8 @@ static knot_err_t build_struct(conf_store_t *store, const conf_section_t *sectio
 			err = conf_build_member(store, row, i, items, base_of(row, bases), ret_struct);
 		}
 		if (err == KNOT_OK && block != NULL) {
-			err = conf_build_member(store, row, i, conf_block_items(block), base_of(row, bases), ret_struct);
+			err = conf_build_member(store, row, i, conf_block_items(block), base_of(row, bases),
+						ret_struct);
 		}
 		if (err != KNOT_OK) {
 			return err;
@@ -427,12 +407,15 @@ static void compute_log(conf_log_t *log)
 static knot_err_t build_logs(conf_t *conf, bases_t bases)
 {
 	static const conf_log_t unset[] = {
-		{ .kind = CONF_LOG_STDERR, .target = "stderr",
+		{ .kind = CONF_LOG_STDERR,
+		  .target = "stderr",
 		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
-		{ .kind = CONF_LOG_STDOUT, .target = "stdout",
+		{ .kind = CONF_LOG_STDOUT,
+		  .target = "stdout",
 		  .levels = { LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO),
-		              LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), 0 } },
-		{ .kind = CONF_LOG_SYSLOG, .target = "syslog",
+			      LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), 0 } },
+		{ .kind = CONF_LOG_SYSLOG,
+		  .target = "syslog",
 		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
 	};
 	const conf_table_t *table = &conf->store->tables[CONF_S_LOG];
@@ -518,8 +501,9 @@ static knot_err_t build_templates(conf_t *conf, bases_t bases)
 
 knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 {
-	static const conf_host_t no_host = { .cpu_count = 1, .hostname = "localhost",
-	                                      .version = PACKAGE_NAME " " PACKAGE_VERSION };
+	static const conf_host_t no_host = { .cpu_count = 1,
+					     .hostname = "localhost",
+					     .version = PACKAGE_NAME " " PACKAGE_VERSION };
 	conf_store_t *store = conf->store;
 	host = host != NULL ? host : &no_host;
 	bases_t bases = { &conf->server.rundir, &conf->database.storage };
@@ -527,7 +511,7 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 		size_t section;
 		void *group;
 	} groups[] = {
-		{ CONF_S_SERVER, &conf->server },       /* first: others are relative to its rundir */
+		{ CONF_S_SERVER, &conf->server }, /* first: others are relative to its rundir */
 		{ CONF_S_XDP, &conf->xdp },
 		{ CONF_S_CONTROL, &conf->control },
 		{ CONF_S_STATISTICS, &conf->statistics },
@@ -607,7 +591,8 @@ bool conf_member_same(const conf_row_t *row, const void *a, const void *b)
 	bool is_same = p->count == q->count;
 	size_t size = element_size(row->field);
 	for (size_t i = 0; is_same && i < p->count; i++) {
-		is_same = element_same(row->field, (const uint8_t *)p->data + i * size, (const uint8_t *)q->data + i * size);
+		is_same = element_same(row->field, (const uint8_t *)p->data + i * size,
+				       (const uint8_t *)q->data + i * size);
 	}
 	return is_same;
 }

@@ -47,7 +47,8 @@ static bool same_interface(const conf_addr_view_t *a, const conf_addr_view_t *b)
 const char *conf_check_xdp_listen(const conf_check_value_t *value)
 {
 	conf_addr_view_t addr = conf_value_addr(value->value);
-	bool is_valid = addr.kind == CONF_ADDR_UNIX ? ifname_len(addr.path) > 0 : addr.port != 0 && addr.device[0] == '\0';
+	bool is_valid =
+		addr.kind == CONF_ADDR_UNIX ? ifname_len(addr.path) > 0 : addr.port != 0 && addr.device[0] == '\0';
 	if (!is_valid) {
 		return "invalid XDP interface specification";
 	}
@@ -55,9 +56,9 @@ const char *conf_check_xdp_listen(const conf_check_value_t *value)
 	size_t row = (size_t)(value->row - value->block.section->rows), pos = 0;
 	while (conf_item_next(value->block.items, &pos, &item)) {
 		bool is_repeated = item.value.len == value->value.len &&
-		                   memcmp(item.value.data, value->value.data, item.value.len) == 0;
+				   memcmp(item.value.data, value->value.data, item.value.len) == 0;
 		if (item.row != row || is_repeated) {
-			continue;       /* an exact repetition is dropped without a word, as in any list */
+			continue; /* an exact repetition is dropped without a word, as in any list */
 		}
 		conf_addr_view_t other = conf_value_addr(item.value);
 		if (same_interface(&addr, &other)) {
@@ -95,20 +96,21 @@ const char *conf_check_no_dot(const conf_check_value_t *value)
 
 const char *conf_check_pin(const conf_check_value_t *value)
 {
-	enum { PIN_LEN = 32 };          /* SHA-256 of the public key */
+	enum { PIN_LEN = 32 }; /* SHA-256 of the public key */
 	return value->value.len != PIN_LEN ? "invalid certificate pin" : NULL;
 }
 
 const char *conf_check_group(const conf_check_value_t *value)
 {
-	enum { GROUP_MAX = 255 };       /* one character-string, RFC 9432 4.4.2 */
+	enum { GROUP_MAX = 255 }; /* one character-string, RFC 9432 4.4.2 */
 	return value->value.len - 1 > GROUP_MAX ? "group name is too long" : NULL;
 }
 
 const char *conf_check_cookie_secret(const conf_check_value_t *value)
 {
-	enum { SECRET_LEN = 16 };       /* RFC 9018 4.4 */
-	return value->value.len != SECRET_LEN ? "the length of the cookie secret MUST BE 16 bytes (32 HEX characters)" : NULL;
+	enum { SECRET_LEN = 16 }; /* RFC 9018 4.4 */
+	return value->value.len != SECRET_LEN ? "the length of the cookie secret MUST BE 16 bytes (32 HEX characters)"
+					      : NULL;
 }
 
 /** `R/M` with R < M <= 256. ret_end: behind it. */
@@ -168,7 +170,7 @@ static bool is_on(const conf_block_view_t *block, const char *name, bool dflt)
 const char *conf_check_server(const conf_block_view_t *block)
 {
 	knot_bytes_t rundir = conf_block_find(block, "rundir");
-	size_t rundir_len = rundir.data != NULL ? rundir.len : sizeof(KNOT_RUN_DIR);    /* each with its NUL: the slash */
+	size_t rundir_len = rundir.data != NULL ? rundir.len : sizeof(KNOT_RUN_DIR); /* each with its NUL: the slash */
 	size_t row = conf_row_find(block->section, KNOT_STR("listen")), pos = 0;
 	conf_item_t item;
 	while (conf_item_next(block->items, &pos, &item)) {
@@ -203,13 +205,14 @@ const char *conf_check_acl(const conf_block_view_t *block)
 const char *conf_check_keystore(const conf_block_view_t *block)
 {
 	return is_on(block, "key-label", false) && !is_on(block, "backend", false)
-	               ? "key labels not supported with the specified keystore"
-	               : NULL;
+		       ? "key labels not supported with the specified keystore"
+		       : NULL;
 }
 
 const char *conf_check_remote(const conf_block_view_t *block)
 {
-	return is_on(block, "quic", false) && is_on(block, "tls", false) ? "'quic' and 'tls' cannot be enabled together" : NULL;
+	return is_on(block, "quic", false) && is_on(block, "tls", false) ? "'quic' and 'tls' cannot be enabled together"
+									 : NULL;
 }
 
 typedef struct {
@@ -222,11 +225,14 @@ static const char *check_intervals(const conf_block_view_t *block)
 	static const interval_t intervals[] = {
 		{ "refresh-min-interval", "refresh-max-interval",
 		  "'refresh-min-interval' is higher than 'refresh-max-interval'" },
-		{ "retry-min-interval", "retry-max-interval", "'retry-min-interval' is higher than 'retry-max-interval'" },
-		{ "expire-min-interval", "expire-max-interval", "'expire-min-interval' is higher than 'expire-max-interval'" },
+		{ "retry-min-interval", "retry-max-interval",
+		  "'retry-min-interval' is higher than 'retry-max-interval'" },
+		{ "expire-min-interval", "expire-max-interval",
+		  "'expire-min-interval' is higher than 'expire-max-interval'" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(intervals); i++) {
-		knot_bytes_t min = conf_block_find(block, intervals[i].min), max = conf_block_find(block, intervals[i].max);
+		knot_bytes_t min = conf_block_find(block, intervals[i].min),
+			     max = conf_block_find(block, intervals[i].max);
 		if (min.data != NULL && max.data != NULL && conf_value_int(min) > conf_value_int(max)) {
 			return intervals[i].reason;
 		}
@@ -251,8 +257,8 @@ const char *conf_check_zone(const conf_block_view_t *block)
 const char *conf_check_noudp(const conf_block_view_t *block)
 {
 	return is_set(block, "udp-allow-rate") && is_set(block, "udp-truncate-rate")
-	               ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
-	               : NULL;
+		       ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
+		       : NULL;
 }
 
 const char *conf_check_rrl(const conf_block_view_t *block)
@@ -261,8 +267,8 @@ const char *conf_check_rrl(const conf_block_view_t *block)
 	knot_bytes_t rate = conf_block_find(block, "rate-limit"), instant = conf_block_find(block, "instant-limit");
 	int64_t instant_limit = instant.data != NULL ? conf_value_int(instant) : INSTANT_DEFAULT;
 	return rate.data != NULL && conf_value_int(rate) > RATE_PER_INSTANT_MAX * instant_limit
-	               ? "rate limit is higher than 1000 times instant limit"
-	               : NULL;
+		       ? "rate limit is higher than 1000 times instant limit"
+		       : NULL;
 }
 
 const char *conf_check_synthrecord(const conf_block_view_t *block)

@@ -48,13 +48,16 @@ conf_host_t conf_host(void)
 
 static void tell_no_memory(conf_sink_t sink, const char *path)
 {
-	conf_fault_t fault = { .severity = CONF_ERROR, .err = KNOT_ENOMEM, .file = path, .text = "config, not enough memory" };
+	conf_fault_t fault = {
+		.severity = CONF_ERROR, .err = KNOT_ENOMEM, .file = path, .text = "config, not enough memory"
+	};
 	if (sink.fault != NULL) {
 		sink.fault(sink.ctx, &fault);
 	}
 }
 
-static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink,
+		       conf_t **ret_conf)
 {
 	conf_t *conf = calloc(1, sizeof(*conf));
 	conf_store_t *store = conf_store_new();
@@ -90,7 +93,8 @@ knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink
 	return load(path, NULL, host, sink, ret_conf);
 }
 
-knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink,
+			  conf_t **ret_conf)
 {
 	return load(name, &text, host, sink, ret_conf);
 }
@@ -143,8 +147,7 @@ conf_zone_t conf_zone(const conf_t *conf, size_t index)
 
 bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index)
 {
-	const conf_block_t *block =
-		conf_store_find(conf->store, CONF_S_ZONE, (knot_bytes_t){ name.wire, name.len });
+	const conf_block_t *block = conf_store_find(conf->store, CONF_S_ZONE, (knot_bytes_t){ name.wire, name.len });
 	if (block == NULL) {
 		return false;
 	}
@@ -171,7 +174,7 @@ knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid)
 		size_t len = strcspn(conf->server.user, ":");
 		const char *group = conf->server.user + len;
 		(void)snprintf(name, sizeof(name), "%.*s", len < sizeof(name) ? (int)len : (int)sizeof(name) - 1,
-		               conf->server.user);
+			       conf->server.user);
 		const struct passwd *user = getpwnam(name);
 		if (user == NULL) {
 			return KNOT_ENOENT;
@@ -200,14 +203,14 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
 	}
 	bool is_ipv4 = addr->ss.ss_family == AF_INET;
 	(void)inet_ntop(addr->ss.ss_family, is_ipv4 ? (const void *)&sin->sin_addr : (const void *)&sin6->sin6_addr, ip,
-	                sizeof(ip));
+			sizeof(ip));
 	if (addr->device[0] != '\0') {
 		(void)snprintf(device, sizeof(device), "%s", addr->device);
 	} else if (!is_ipv4 && sin6->sin6_scope_id != 0 && if_indextoname(sin6->sin6_scope_id, device) == NULL) {
 		(void)snprintf(device, sizeof(device), "%u", sin6->sin6_scope_id);
 	}
 	(void)snprintf(ret_text, CONF_ADDR_TEXT_MAX, "%s%s%s@%u", ip, device[0] != '\0' ? "%" : "", device,
-	               ntohs(is_ipv4 ? sin->sin_port : sin6->sin6_port));
+		       ntohs(is_ipv4 ? sin->sin_port : sin6->sin6_port));
 	return ret_text;
 }
 
@@ -236,7 +239,7 @@ static bool logs_same(const conf_t *a, const conf_t *b)
 	bool is_same = a->log_count == b->log_count;
 	for (size_t i = 0; is_same && i < a->log_count; i++) {
 		is_same = strcmp(a->logs[i].target, b->logs[i].target) == 0 &&
-		          memcmp(a->logs[i].levels, b->logs[i].levels, sizeof(a->logs[i].levels)) == 0;
+			  memcmp(a->logs[i].levels, b->logs[i].levels, sizeof(a->logs[i].levels)) == 0;
 	}
 	return is_same;
 }
@@ -256,7 +259,7 @@ static bool mod_stats_same(const conf_t *a, const conf_t *b)
 	bool is_same = a->mod_stats_count == b->mod_stats_count;
 	for (size_t i = 0; is_same && i < a->mod_stats_count; i++) {
 		is_same = strcmp(a->mod_stats[i].id, b->mod_stats[i].id) == 0 &&
-		          !diff_group(&ignored, &conf_section_mod_stats, &a->mod_stats[i], &b->mod_stats[i]);
+			  !diff_group(&ignored, &conf_section_mod_stats, &a->mod_stats[i], &b->mod_stats[i]);
 	}
 	return is_same;
 }
@@ -278,7 +281,8 @@ bool conf_zone_same(const conf_zone_t *a, const conf_zone_t *b)
 	bool is_same = knot_name_eq(a->name, b->name);
 	for (size_t i = 0; is_same && i < conf_section_zone.row_count; i++) {
 		const conf_row_t *row = &conf_section_zone.rows[i];
-		bool matters = row->field != CONF_FIELD_NONE && row->effect == CONF_ON_ZONE_RELOAD && row->type != CONF_MODREF;
+		bool matters =
+			row->field != CONF_FIELD_NONE && row->effect == CONF_ON_ZONE_RELOAD && row->type != CONF_MODREF;
 		is_same = !matters || conf_member_same(row, a, b);
 	}
 	return is_same;

@@ -3,8 +3,8 @@
  * The configuration as one immutable snapshot of typed values.
  *
  * Owns: what `knot.conf` says, with defaults, templates and path bases applied. conf_load() reads, checks and builds
- * the whole snapshot or nothing; afterwards it never changes, so any thread may read it for as long as its owner keeps it
- * (the daemon publishes it with RCU). All pointers in it live as long as the snapshot. Not here: acting on a value,
+ * the whole snapshot or nothing; afterwards it never changes, so any thread may read it for as long as its owner keeps
+ * it (the daemon publishes it with RCU). All pointers in it live as long as the snapshot. Not here: acting on a value,
  * printing (faults are values handed to the caller), files other than the configuration itself.
  *
  * Every section and item is a row of schema.h; the fields below are where the rows put their values. A field without
@@ -24,9 +24,9 @@
 
 /** A socket address to bind to or to connect to. */
 typedef struct {
-	struct sockaddr_storage ss;     /* AF_INET or AF_INET6 with port (and scope id for link-local), or AF_UNIX */
-	socklen_t len;                  /* valid bytes of `ss`, what bind() wants */
-	char device[IF_NAMESIZE];       /* "" or the interface to bind a wildcard address to (0.0.0.0%eth0, ::%eth0) */
+	struct sockaddr_storage ss; /* AF_INET or AF_INET6 with port (and scope id for link-local), or AF_UNIX */
+	socklen_t len;              /* valid bytes of `ss`, what bind() wants */
+	char device[IF_NAMESIZE];   /* "" or the interface to bind a wildcard address to (0.0.0.0%eth0, ::%eth0) */
 } conf_addr_t;
 
 typedef struct {
@@ -41,10 +41,11 @@ typedef struct {
 
 /** One `xdp.listen`: an interface by name, or by an IP address of it. */
 typedef struct {
-	char ifname[IF_NAMESIZE];       /* "": find the interface that has `addr` */
-	struct sockaddr_storage addr;   /* AF_INET or AF_INET6: only this destination address; AF_UNSPEC when ifname is set */
-	uint16_t port;                  /* host order, default 53 */
-	const char *text;               /* as configured, for messages */
+	char ifname[IF_NAMESIZE]; /* "": find the interface that has `addr` */
+	struct sockaddr_storage
+		addr;     /* AF_INET or AF_INET6: only this destination address; AF_UNSPEC when ifname is set */
+	uint16_t port;    /* host order, default 53 */
+	const char *text; /* as configured, for messages */
 } conf_xdp_listen_t;
 
 typedef struct {
@@ -54,55 +55,55 @@ typedef struct {
 
 /** Section `server`. */
 typedef struct {
-	const char *identity;           /* CH TXT id.server; "": don't answer. Default: FQDN of the host */
-	const char *version;            /* CH TXT version.server; "": don't answer. Default: name and version of the program */
-	knot_bytes_t nsid;              /* EDNS NSID; len 0: don't send. Default: FQDN of the host */
+	const char *identity; /* CH TXT id.server; "": don't answer. Default: FQDN of the host */
+	const char *version;  /* CH TXT version.server; "": don't answer. Default: name and version of the program */
+	knot_bytes_t nsid;    /* EDNS NSID; len 0: don't send. Default: FQDN of the host */
 	const char *rundir;
-	const char *user;               /* "user[:group]"; NULL: keep the current one. See conf_user() */
-	const char *pidfile;            /* path, joined with rundir */
-	unsigned udp_workers;           /* 1–256; default: CPUs */
-	unsigned tcp_workers;           /* 1–256; default: max(CPUs, 10) */
-	unsigned background_workers;    /* 1–512; default: min(CPUs, 10) */
+	const char *user;            /* "user[:group]"; NULL: keep the current one. See conf_user() */
+	const char *pidfile;         /* path, joined with rundir */
+	unsigned udp_workers;        /* 1–256; default: CPUs */
+	unsigned tcp_workers;        /* 1–256; default: max(CPUs, 10) */
+	unsigned background_workers; /* 1–512; default: min(CPUs, 10) */
 	bool async_start;
-	uint32_t tcp_idle_timeout_s;    /* 1– */
-	uint32_t tcp_io_timeout_ms;     /* 0: no limit */
-	uint32_t tcp_remote_io_timeout_ms;  /* outgoing connections; 0: no limit */
-	uint32_t tcp_max_clients;       /* default: half of RLIMIT_NOFILE */
+	uint32_t tcp_idle_timeout_s;       /* 1– */
+	uint32_t tcp_io_timeout_ms;        /* 0: no limit */
+	uint32_t tcp_remote_io_timeout_ms; /* outgoing connections; 0: no limit */
+	uint32_t tcp_max_clients;          /* default: half of RLIMIT_NOFILE */
 	bool tcp_reuseport;
 	bool socket_affinity;
-	uint16_t udp_payload_max_ipv4;  /* bytes, 1220–4096; udp-max-payload where the family has no value of its own */
+	uint16_t udp_payload_max_ipv4; /* bytes, 1220–4096; udp-max-payload where the family has no value of its own */
 	uint16_t udp_payload_max_ipv6;
-	uint16_t udp_payload_max;       /* the value for both families; use the two above */
+	uint16_t udp_payload_max; /* the value for both families; use the two above */
 	bool edns_client_subnet;
 	bool answer_rotation;
-	conf_addrs_t listen;            /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
+	conf_addrs_t listen; /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
 } conf_server_t;
 
 /** Section `xdp`. */
 typedef struct {
-	conf_xdp_listens_t listen;      /* one per interface */
+	conf_xdp_listens_t listen; /* one per interface */
 	bool udp;
-	bool tcp;                       /* false until TCP over AF_XDP is there */
-	bool quic;                      /* false, as above */
+	bool tcp;  /* false until TCP over AF_XDP is there */
+	bool quic; /* false, as above */
 	uint16_t quic_port;
 	uint32_t tcp_max_clients;
-	uint64_t tcp_inbuf_max_size;    /* bytes */
-	uint64_t tcp_outbuf_max_size;   /* bytes */
+	uint64_t tcp_inbuf_max_size;  /* bytes */
+	uint64_t tcp_outbuf_max_size; /* bytes */
 	uint32_t tcp_idle_close_timeout_s;
 	uint32_t tcp_idle_reset_timeout_s;
 	uint32_t tcp_resend_timeout_s;
-	bool route_check;               /* false until it is there */
-	bool zero_copy;                 /* false: ask for copy mode */
-	uint16_t ring_size;             /* descriptors, 4–32768; a power of two */
-	uint16_t busypoll_budget;       /* packets; 0: off */
-	uint16_t busypoll_timeout_us;   /* 1–65535 */
+	bool route_check;             /* false until it is there */
+	bool zero_copy;               /* false: ask for copy mode */
+	uint16_t ring_size;           /* descriptors, 4–32768; a power of two */
+	uint16_t busypoll_budget;     /* packets; 0: off */
+	uint16_t busypoll_timeout_us; /* 1–65535 */
 } conf_xdp_t;
 
 /** Section `control`. */
 typedef struct {
-	conf_strs_t listen;             /* 1–4 paths of UNIX sockets, joined with rundir */
+	conf_strs_t listen; /* 1–4 paths of UNIX sockets, joined with rundir */
 	unsigned backlog;
-	uint32_t timeout_s;             /* 0: no limit */
+	uint32_t timeout_s; /* 0: no limit */
 } conf_control_t;
 
 typedef enum { CONF_LOG_STDOUT, CONF_LOG_STDERR, CONF_LOG_SYSLOG, CONF_LOG_FILE } conf_log_kind_t;
@@ -117,22 +118,24 @@ typedef enum {
 /** One block of section `log`. Without any there are the three that Knot then uses, so this is always complete. */
 typedef struct {
 	conf_log_kind_t kind;
-	const char *target;             /* as configured; the path when kind is CONF_LOG_FILE */
-	uint8_t levels[CONF_LOG_SOURCE_COUNT];  /* per source: LOG_MASK() bits of <syslog.h> to write; `any` is folded in */
-	uint8_t set[CONF_LOG_SOURCE_COUNT + 1]; /* as configured: severity + 1 per item, the last is `any`; use `levels` */
+	const char *target;                    /* as configured; the path when kind is CONF_LOG_FILE */
+	uint8_t levels[CONF_LOG_SOURCE_COUNT]; /* per source: LOG_MASK() bits of <syslog.h> to write; `any` is folded in
+						*/
+	uint8_t set[CONF_LOG_SOURCE_COUNT +
+		    1]; /* as configured: severity + 1 per item, the last is `any`; use `levels` */
 } conf_log_t;
 
 /** Section `statistics`. */
 typedef struct {
-	uint32_t timer_s;               /* 0: no dumps */
-	const char *file;               /* path, joined with rundir */
+	uint32_t timer_s; /* 0: no dumps */
+	const char *file; /* path, joined with rundir */
 	bool append;
 } conf_statistics_t;
 
 /** Section `database`: paths only, nothing is stored yet. */
 typedef struct {
 	const char *storage;
-	const char *journal_db;         /* these four: paths, joined with storage */
+	const char *journal_db; /* these four: paths, joined with storage */
 	const char *kasp_db;
 	const char *timer_db;
 	const char *catalog_db;
@@ -140,19 +143,20 @@ typedef struct {
 
 /** One block of section `mod-stats`: which counters are kept. */
 typedef struct {
-	const char *id;                 /* "" in the built-in instance */
+	const char *id; /* "" in the built-in instance */
 	bool request_protocol, server_operation, request_bytes, response_bytes, edns_presence, flag_presence,
-	     response_code, request_edns_option, response_edns_option, reply_nodata, query_type, query_size, reply_size;
+		response_code, request_edns_option, response_edns_option, reply_nodata, query_type, query_size,
+		reply_size;
 } conf_mod_stats_t;
 
 /** A reference to a module: `mod-stats` or `mod-stats/id`. */
 typedef struct {
-	const char *name;               /* "mod-stats" */
-	const char *id;                 /* "": without configuration */
+	const char *name; /* "mod-stats" */
+	const char *id;   /* "": without configuration */
 } conf_modref_t;
 
 typedef struct {
-	const conf_modref_t *data;      /* in order of execution */
+	const conf_modref_t *data; /* in order of execution */
 	size_t count;
 } conf_modrefs_t;
 
@@ -166,48 +170,49 @@ typedef enum {
 
 /** A zone's settings: own items over its template over the defaults. A value: conf_zone() makes it, nothing to free. */
 typedef struct {
-	knot_name_t name;               /* lower case */
-	const char *template_id;        /* template that was applied; NULL: none */
+	knot_name_t name;        /* lower case */
+	const char *template_id; /* template that was applied; NULL: none */
 	const char *storage;
-	const char *file;               /* with formatters, as configured; use conf_zone_file() */
+	const char *file; /* with formatters, as configured; use conf_zone_file() */
 	conf_semchecks_t semantic_checks;
-	conf_zonefile_load_t zonefile_load;     /* always WHOLE until the journal is there */
-	uint32_t default_ttl;           /* seconds */
-	uint64_t zone_max_size;         /* bytes of wire format */
-	conf_modrefs_t modules;         /* the zone's own; global modules come before them: conf_t.global_modules */
-	const char *comment;            /* NULL: none */
+	conf_zonefile_load_t zonefile_load; /* always WHOLE until the journal is there */
+	uint32_t default_ttl;               /* seconds */
+	uint64_t zone_max_size;             /* bytes of wire format */
+	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
+	const char *comment;                /* NULL: none */
 } conf_zone_t;
 
 typedef struct conf_store conf_store_t;
 
 /** The snapshot. Read any field; only conf_load() makes one, conf_free() frees it. */
 typedef struct conf {
-	const char *path;               /* of the main file, as given */
+	const char *path; /* of the main file, as given */
 	conf_server_t server;
 	conf_xdp_t xdp;
 	conf_control_t control;
-	const conf_log_t *logs;         /* in order of their targets */
+	const conf_log_t *logs; /* in order of their targets */
 	size_t log_count;
 	conf_statistics_t statistics;
 	conf_database_t database;
 	const conf_mod_stats_t *mod_stats;
 	size_t mod_stats_count;
-	conf_modrefs_t global_modules;  /* of template `default` */
+	conf_modrefs_t global_modules; /* of template `default` */
 	size_t zone_count;
-	conf_store_t *store;            /* owned; zones, and every block as it was set (store.h) */
+	conf_store_t *store; /* owned; zones, and every block as it was set (store.h) */
 } conf_t;
 
 /* ---- Loading ---- */
 
 /** Facts of this machine that computed defaults depend on. */
 typedef struct {
-	unsigned cpu_count;             /* online */
-	uint64_t nofile_max;            /* soft RLIMIT_NOFILE */
-	char hostname[256];             /* FQDN if the resolver knows one */
-	const char *version;            /* static, e.g. PACKAGE_STRING */
+	unsigned cpu_count;  /* online */
+	uint64_t nofile_max; /* soft RLIMIT_NOFILE */
+	char hostname[256];  /* FQDN if the resolver knows one */
+	const char *version; /* static, e.g. PACKAGE_STRING */
 } conf_host_t;
 
-/** Ask the system. May wait for the resolver, as hostname(1) --fqdn does; tools that don't need the name pass NULL below. */
+/** Ask the system. May wait for the resolver, as hostname(1) --fqdn does; tools that don't need the name pass NULL
+ * below. */
 conf_host_t conf_host(void);
 
 typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
@@ -215,10 +220,10 @@ typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
 /** Something wrong in a configuration. Strings are valid during the callback only. */
 typedef struct {
 	conf_severity_t severity;
-	knot_err_t err;                 /* KNOT_OK in warnings and notices */
+	knot_err_t err; /* KNOT_OK in warnings and notices */
 	const char *file;
-	size_t line;                    /* from 1; 0: the whole file */
-	const char *text;               /* the whole message: "config, file 'F', line N, item 'K', value 'V' (reason)" */
+	size_t line;      /* from 1; 0: the whole file */
+	const char *text; /* the whole message: "config, file 'F', line N, item 'K', value 'V' (reason)" */
 } conf_fault_t;
 
 /** Receives faults in file order. */
@@ -239,7 +244,7 @@ KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, co
 
 /** Same for text in memory; `name` stands for the file in messages, includes are relative to the working directory. */
 KNOT_MUST_USE knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink,
-                                        conf_t **ret_conf);
+					conf_t **ret_conf);
 
 /** conf may be NULL. */
 void conf_free(conf_t *conf);
@@ -284,11 +289,11 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
 
 /** What a reload has to do. */
 typedef struct {
-	bool logs;                      /* reopen the log */
-	bool server;                    /* values of server, xdp or statistics that apply at once */
-	bool modules;                   /* module instances or global modules: rebuild the module chain */
+	bool logs;    /* reopen the log */
+	bool server;  /* values of server, xdp or statistics that apply at once */
+	bool modules; /* module instances or global modules: rebuild the module chain */
 	bool statistics;
-	const char *restart[32];        /* X of "changes of X require restart to take effect"; static strings */
+	const char *restart[32]; /* X of "changes of X require restart to take effect"; static strings */
 	size_t restart_count;
 } conf_diff_t;
 

@@ -15,7 +15,7 @@
 /* ---- Faults ---- */
 
 typedef struct {
-	char text[4096];        /* all messages, one per line, with "W:" or "N:" before warnings and notices */
+	char text[4096]; /* all messages, one per line, with "W:" or "N:" before warnings and notices */
 } messages_t;
 
 static void collect(void *ctx, const conf_fault_t *fault)
@@ -57,10 +57,12 @@ static const struct {
 	{ "indentation", "server:\n  rundir: /\n   user: x\n", "line 3 (invalid indentation)", KNOT_CONF_EINDENT },
 	{ "item before any section", "  listen: ::1\n", "line 1, item 'listen', value '::1' (invalid indentation)",
 	  KNOT_CONF_EINDENT },
-	{ "id before any section", "- id: x\n", "line 1, item 'id', value 'x' (invalid indentation)", KNOT_CONF_EINDENT },
+	{ "id before any section", "- id: x\n", "line 1, item 'id', value 'x' (invalid indentation)",
+	  KNOT_CONF_EINDENT },
 	{ "unknown section", "servr:\n", "line 1, item 'servr' (invalid item)", KNOT_CONF_EITEM },
 	{ "names are case-sensitive", "Server:\n", "line 1, item 'Server' (invalid item)", KNOT_CONF_EITEM },
-	{ "value of a section", "server: x\n", "line 1, item 'server', value 'x' (value not supported)", KNOT_CONF_EVALUE },
+	{ "value of a section", "server: x\n", "line 1, item 'server', value 'x' (value not supported)",
+	  KNOT_CONF_EVALUE },
 	{ "unknown item", "server:\n  foo: 1\n", "line 2, item 'foo', value '1' (invalid item)", KNOT_CONF_EITEM },
 	{ "item of another section", "template:\n  - domain: b\n", "line 2, item 'domain', value 'b' (invalid item)",
 	  KNOT_CONF_EITEM },
@@ -72,8 +74,8 @@ static const struct {
 	  "line 3, item 'storage', value 'b' (invalid identifier)", KNOT_CONF_EID },
 	{ "item before an id", "template:\n    storage: x\n", "line 2, item 'storage', value 'x' (missing identifier)",
 	  KNOT_CONF_ENOID },
-	{ "id as an item", "template:\n  - id: a\n    id: b\n", "line 3, item 'id', value 'b' (identifier not supported)",
-	  KNOT_CONF_EIDUNSUP },
+	{ "id as an item", "template:\n  - id: a\n    id: b\n",
+	  "line 3, item 'id', value 'b' (identifier not supported)", KNOT_CONF_EIDUNSUP },
 	{ "empty id", "template:\n  - id: \"\"\n", "line 2, item 'id' (missing value)", KNOT_CONF_ENODATA },
 	{ "id twice", "template:\n  - id: a\n  - id: a\n", "line 3, item 'id', value 'a' (duplicate identifier)",
 	  KNOT_CONF_EDUPID },
@@ -81,7 +83,8 @@ static const struct {
 	  "line 4, item 'id', value 'a' (duplicate identifier)", KNOT_CONF_EDUPID },
 	{ "zone twice in another case", "zone:\n  - domain: a.\n  - domain: A\n",
 	  "line 3, item 'domain', value 'A' (duplicate identifier)", KNOT_CONF_EDUPID },
-	{ "value", "server:\n  udp-workers: abc\n", "line 2, item 'udp-workers', value 'abc' (invalid parameter)", KNOT_EINVAL },
+	{ "value", "server:\n  udp-workers: abc\n", "line 2, item 'udp-workers', value 'abc' (invalid parameter)",
+	  KNOT_EINVAL },
 	{ "missing value", "server:\n  udp-workers:\n", "line 2, item 'udp-workers' (invalid parameter)", KNOT_EINVAL },
 	{ "range", "server:\n  udp-workers: 257\n", "line 2, item 'udp-workers', value '257' (value is out of range)",
 	  KNOT_CONF_ERANGE },
@@ -94,7 +97,8 @@ static const struct {
 	  "line 3, item 'template', value 'x' (invalid reference)", KNOT_ENOENT },
 	{ "reference to what comes later", "acl:\n  - id: a\n    key: k\nkey:\n  - id: k\n    secret: YQ==\n",
 	  "line 3, item 'key', value 'k' (invalid reference)", KNOT_ENOENT },
-	{ "reference to two", "remote:\n - id: a\n   address: ::1\nremotes:\n - id: a\n   remote: a\nacl:\n - id: x\n   remote: a\n",
+	{ "reference to two",
+	  "remote:\n - id: a\n   address: ::1\nremotes:\n - id: a\n   remote: a\nacl:\n - id: x\n   remote: a\n",
 	  "line 9, item 'remote', value 'a' (ambiguous reference)", KNOT_ENOENT },
 	{ "required item", "remote:\n  - id: x\n  - id: y\n    address: ::1\n",
 	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
@@ -102,12 +106,13 @@ static const struct {
 	  KNOT_EINVAL },
 	{ "required item at the end without a newline", "remote:\n  - id: x",
 	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
-	{ "name in a section's fault", "key:\n  - id: X\n", "line 3, section 'key[x.]' (no key secret defined)", KNOT_EINVAL },
-	{ "base64", "key:\n  - id: x\n    secret: a\n", "line 3, item 'secret', value 'a' (invalid base64 string length)",
-	  KNOT_EB64LEN },
-	{ "unknown module section", "mod-foo:\n", "line 1, unknown module 'mod-foo'", KNOT_CONF_EITEM },
-	{ "unknown module", "zone:\n  - domain: a.\n    module: foo\n", "line 3, item 'module', value 'foo' (unknown module)",
+	{ "name in a section's fault", "key:\n  - id: X\n", "line 3, section 'key[x.]' (no key secret defined)",
 	  KNOT_EINVAL },
+	{ "base64", "key:\n  - id: x\n    secret: a\n",
+	  "line 3, item 'secret', value 'a' (invalid base64 string length)", KNOT_EB64LEN },
+	{ "unknown module section", "mod-foo:\n", "line 1, unknown module 'mod-foo'", KNOT_CONF_EITEM },
+	{ "unknown module", "zone:\n  - domain: a.\n    module: foo\n",
+	  "line 3, item 'module', value 'foo' (unknown module)", KNOT_EINVAL },
 	{ "module instance that does not exist", "zone:\n  - domain: a.\n    module: mod-stats/x\n",
 	  "line 3, item 'module', value 'mod-stats/x' (invalid module reference)", KNOT_ENOENT },
 	{ "module that needs configuration", "zone:\n  - domain: a.\n    module: mod-dnsproxy\n",
@@ -116,8 +121,8 @@ static const struct {
 	  "line 4, section 'template[x]' (global module in non-default template)", KNOT_EINVAL },
 	{ "intervals", "zone:\n - domain: a\n   retry-min-interval: 5\n   retry-max-interval: 4\n",
 	  "line 5, section 'zone[a.]' ('retry-min-interval' is higher than 'retry-max-interval')", KNOT_EINVAL },
-	{ "too many values", "control:\n  listen: [ a, b, c, d, e ]\n", "line 2, item 'listen', value 'e' (too many values)",
-	  KNOT_EINVAL },
+	{ "too many values", "control:\n  listen: [ a, b, c, d, e ]\n",
+	  "line 2, item 'listen', value 'e' (too many values)", KNOT_EINVAL },
 	{ "no XDP protocol", "xdp:\n  listen: eth0\n  udp: off\n",
 	  "line 4, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)", KNOT_EINVAL },
 	{ "XDP interface twice", "xdp:\n  listen: [ eth0, eth0@54 ]\n",
@@ -132,25 +137,29 @@ static const struct {
 	  "line 2, item 'listen', value '/eth0' (invalid XDP interface specification)", KNOT_EINVAL },
 	{ "XDP interface name too long", "xdp:\n  listen: averyveryverylong\n",
 	  "line 2, item 'listen', value 'averyveryverylong' (invalid XDP interface specification)", KNOT_EINVAL },
-	{ "ring size", "xdp:\n  ring-size: 5\n", "line 2, item 'ring-size', value '5' (value is not a power of two)", KNOT_EINVAL },
-	{ "socket path too long", "server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
+	{ "ring size", "xdp:\n  ring-size: 5\n", "line 2, item 'ring-size', value '5' (value is not a power of two)",
+	  KNOT_EINVAL },
+	{ "socket path too long",
+	  "server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
 	  "123456789/123456789/123456789/123456789/123456789/12345\n",
 	  "line 4, section 'server' (path in 'listen' is too long for a socket)", KNOT_EINVAL },
 	{ "not supported yet", "xdp:\n  tcp: on\n", "line 2, item 'tcp' (not supported yet)", KNOT_CONF_ENOTSUP },
 	{ "not supported yet, but wrong first", "xdp:\n  tcp: x\n", "line 2, item 'tcp', value 'x' (invalid parameter)",
 	  KNOT_EINVAL },
-	{ "module not supported yet", "zone:\n  - domain: a.\n    module: mod-rrl\n", "line 3, item 'module' (not supported yet)",
-	  KNOT_CONF_ENOTSUP },
+	{ "module not supported yet", "zone:\n  - domain: a.\n    module: mod-rrl\n",
+	  "line 3, item 'module' (not supported yet)", KNOT_CONF_ENOTSUP },
 	{ "module from a library", "module:\n  - id: foo\n", "line 2, item 'id', value 'foo' (required 'mod-' prefix)",
 	  KNOT_EINVAL },
 	{ "all that is not supported yet is told", "xdp:\n  tcp: on\n  quic: on\n  route-check: on\n",
 	  "line 2, item 'tcp' (not supported yet)\nconfig, file 'F', line 3, item 'quic' (not supported yet)\n"
-	  "config, file 'F', line 4, item 'route-check' (not supported yet)", KNOT_CONF_ENOTSUP },
+	  "config, file 'F', line 4, item 'route-check' (not supported yet)",
+	  KNOT_CONF_ENOTSUP },
 	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
 	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
 	{ "include of nothing", "include: /nonexistent\n", "line 1, item 'include', value '/nonexistent' (file error)",
 	  KNOT_EFILE },
-	{ "item behind a directive", "clear: x\n  foo: b\n", "line 2, item 'foo', value 'b' (invalid item)", KNOT_CONF_EITEM },
+	{ "item behind a directive", "clear: x\n  foo: b\n", "line 2, item 'foo', value 'b' (invalid item)",
+	  KNOT_CONF_EITEM },
 };
 
 static void faults_have_knots_words(void **state)
@@ -186,15 +195,20 @@ static void harmless_items_are_accepted(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
-		"", "server:\n", "remote:\n", "zone:\n",
+		"",
+		"server:\n",
+		"remote:\n",
+		"zone:\n",
 		"server:\n  automatic-acl: on\n  dbus-event: none\n  key-file: \"\"\n  quic-max-clients: 200\n",
 		"xdp:\n  tcp: off\n  quic: off\n  route-check: off\n  tcp-max-clients: 2000\n  quic-port: 8853\n",
 		"database:\n  zone-db-tls: off\n  timer-db-sync: never\n  journal-db-max-size: 1G\n",
 		"zone:\n  - domain: a.\n    dnssec-signing: off\n    zonefile-sync: -1\n    journal-content: none\n"
 		"    zonefile-load: whole\n    zonemd-generate: none\n    catalog-role: none\n    zone-db-input: -1\n"
 		"    master: \"\"\n    notify: \"\"\n    ds-push: \"\"\n    dnssec-policy: default\n",
-		"key:\n - id: k\n   algorithm: hmac-md5\n   secret: YQ==\nremote:\n - id: r\n   address: [ ::1, 10.0.0.1@54 ]\n"
-		"   key: k\nremotes:\n - id: g\n   remote: r\nacl:\n - id: a\n   address: 10.0.0.0/8\n   action: [ transfer, notify ]\n",
+		"key:\n - id: k\n   algorithm: hmac-md5\n   secret: YQ==\nremote:\n - id: r\n   address: [ ::1, "
+		"10.0.0.1@54 ]\n"
+		"   key: k\nremotes:\n - id: g\n   remote: r\nacl:\n - id: a\n   address: 10.0.0.0/8\n   action: [ "
+		"transfer, notify ]\n",
 		"policy:\n  - id: p\n    keytag-modulo: 1/2\n    dnssec-jitter: 5%\nsubmission:\n  - id: s\n",
 		"template:\n  - id: t\n    serial-modulo: 1/10+5\n    refresh-jitter: 10%\n    module: []\n",
 		"mod-rrl:\n  - id: x\n    slip: 2\nmod-dnstap:\n  - id: y\n    sink: unix:/run/d\n",
@@ -211,7 +225,8 @@ static void obsolete_items_are_noticed(void **state)
 	knot_err_t err;
 	conf_t *conf = load("server:\n  tcp-fastopen: on\n", &messages, &err);
 	assert_int_equal(err, KNOT_OK);
-	assert_string_equal(messages.text, "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
+	assert_string_equal(messages.text,
+			    "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
 	conf_free(conf);
 }
 
@@ -278,10 +293,11 @@ static void counts_follow_the_machine(void **state)
 static void groups_accumulate_and_last_value_wins(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("server:\n  identity: a\n  listen: ::1\n  udp-workers: 3\n"
-	                       "log:\n  - target: stderr\n    any: info\n"
-	                       "server:\n  identity: b\n  listen: [ 127.0.0.1@54, ::1, ::1@53 ]\n  rundir: /r\n  pidfile: p\n"
-	                       "  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1280\n  nsid: 0x0102\n  user: \"\"\n");
+	conf_t *conf =
+		load_ok("server:\n  identity: a\n  listen: ::1\n  udp-workers: 3\n"
+			"log:\n  - target: stderr\n    any: info\n"
+			"server:\n  identity: b\n  listen: [ 127.0.0.1@54, ::1, ::1@53 ]\n  rundir: /r\n  pidfile: p\n"
+			"  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1280\n  nsid: 0x0102\n  user: \"\"\n");
 	assert_string_equal(conf->server.identity, "b");
 	assert_int_equal(conf->server.udp_workers, 3);
 	assert_string_equal(conf->server.pidfile, "/r/p");
@@ -303,14 +319,15 @@ static void groups_accumulate_and_last_value_wins(void **state)
 static void addresses(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("server:\n  rundir: /r\n  listen: [ 192.0.2.1, ::%lo@54, fe80::1%lo, x.sock, /y.sock, 0.0.0.0%eth9 ]\n");
+	conf_t *conf = load_ok("server:\n  rundir: /r\n  listen: [ 192.0.2.1, ::%lo@54, fe80::1%lo, x.sock, /y.sock, "
+			       "0.0.0.0%eth9 ]\n");
 	static const struct {
 		const char *text;
 		int family;
 		const char *device;
 	} want[] = {
 		{ "192.0.2.1@53", AF_INET, "" }, { "::%lo@54", AF_INET6, "lo" }, { "fe80::1%lo@53", AF_INET6, "" },
-		{ "/r/x.sock", AF_UNIX, "" }, { "/y.sock", AF_UNIX, "" }, { "0.0.0.0%eth9@53", AF_INET, "eth9" },
+		{ "/r/x.sock", AF_UNIX, "" },    { "/y.sock", AF_UNIX, "" },     { "0.0.0.0%eth9@53", AF_INET, "eth9" },
 	};
 	assert_int_equal(conf->server.listen.count, KNOT_LEN(want));
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
@@ -330,14 +347,16 @@ static void xdp_listens(void **state)
 {
 	(void)state;
 	conf_t *conf = load_ok("xdp:\n  listen: [ eth0, eth1@5353, 192.0.2.1@54, 2001:db8::1 ]\n  zero-copy: off\n"
-	                       "  busypoll-budget: 64\n  ring-size: 4096\n");
+			       "  busypoll-budget: 64\n  ring-size: 4096\n");
 	static const struct {
 		const char *ifname;
 		int family;
 		unsigned port;
 		const char *text;
 	} want[] = {
-		{ "eth0", AF_UNSPEC, 53, "eth0" }, { "eth1", AF_UNSPEC, 5353, "eth1@5353" }, { "", AF_INET, 54, "192.0.2.1@54" },
+		{ "eth0", AF_UNSPEC, 53, "eth0" },
+		{ "eth1", AF_UNSPEC, 5353, "eth1@5353" },
+		{ "", AF_INET, 54, "192.0.2.1@54" },
 		{ "", AF_INET6, 53, "2001:db8::1" },
 	};
 	assert_int_equal(conf->xdp.listen.count, KNOT_LEN(want));
@@ -357,8 +376,9 @@ static void xdp_listens(void **state)
 static void log_targets(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("log:\n  - target: stdout\n    any: warning\n    zone: info\n  - target: SYSLOG\n    quic: debug\n"
-	                       "  - target: /var/log/x\n    server: critical\n    any: error\n");
+	conf_t *conf = load_ok(
+		"log:\n  - target: stdout\n    any: warning\n    zone: info\n  - target: SYSLOG\n    quic: debug\n"
+		"  - target: /var/log/x\n    server: critical\n    any: error\n");
 	static const struct {
 		const char *target;
 		conf_log_kind_t kind;
@@ -403,18 +423,19 @@ static conf_zone_t zone_of(const conf_t *conf, const char *text)
 static void zones_inherit(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("mod-stats:\n  - id: z\n    query-type: on\n    request-bytes: off\n"
-	                       "template:\n"
-	                       "  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
-	                       "    global-module: [ mod-stats, mod-stats/z ]\n"
-	                       "  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n"
-	                       "zone:\n"
-	                       "  - domain: plain\n"
-	                       "  - domain: with.t\n    template: t\n"
-	                       "  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
-	                       "  - domain: void\n    module: []\n");
+	conf_t *conf = load_ok(
+		"mod-stats:\n  - id: z\n    query-type: on\n    request-bytes: off\n"
+		"template:\n"
+		"  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
+		"    global-module: [ mod-stats, mod-stats/z ]\n"
+		"  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n"
+		"zone:\n"
+		"  - domain: plain\n"
+		"  - domain: with.t\n    template: t\n"
+		"  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
+		"  - domain: void\n    module: []\n");
 	conf_zone_t plain = zone_of(conf, "PLAIN"), with_t = zone_of(conf, "with.t"), own = zone_of(conf, "own"),
-	            no_module = zone_of(conf, "void");
+		    no_module = zone_of(conf, "void");
 	assert_string_equal(plain.storage, "/d");
 	assert_string_equal(plain.template_id, "default");
 	assert_int_equal(plain.default_ttl, 60);
@@ -444,8 +465,9 @@ static void zones_inherit(void **state)
 static void zones_are_in_canonical_order(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("zone:\n  - domain: z\n  - domain: b.a\n  - domain: .\n  - domain: a\n  - domain: \"\\001.a\"\n"
-	                       "  - domain: Z.a\n  - domain: a.b.a\n  - domain: aa\n");
+	conf_t *conf =
+		load_ok("zone:\n  - domain: z\n  - domain: b.a\n  - domain: .\n  - domain: a\n  - domain: \"\\001.a\"\n"
+			"  - domain: Z.a\n  - domain: a.b.a\n  - domain: aa\n");
 	static const char *const want[] = { ".", "a.", "\\001.a.", "b.a.", "a.b.a.", "z.a.", "aa.", "z." };
 	assert_int_equal(conf->zone_count, KNOT_LEN(want));
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
@@ -475,8 +497,8 @@ static void many_zones(void **state)
 	size_t len = (size_t)snprintf(text, max, "zone:\n");
 	for (unsigned i = 0; i < COUNT; i++) {
 		seed = seed * 1103515245u + 12345u;
-		len += (size_t)snprintf(text + len, max - len, "  - domain: n%x.%c.d%u.example\n    file: f%u\n", seed >> 8,
-		                        'a' + i % 26, i, i);
+		len += (size_t)snprintf(text + len, max - len, "  - domain: n%x.%c.d%u.example\n    file: f%u\n",
+					seed >> 8, 'a' + i % 26, i, i);
 	}
 	conf_t *conf = load_ok(text);
 	assert_int_equal(conf->zone_count, COUNT);
@@ -528,8 +550,8 @@ static void zone_files(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		char text[512], path[PATH_MAX];
 		snprintf(text, sizeof(text), "zone:\n  - domain: \"%s\"\n    storage: /s\n%s%s%s", rows[i].name,
-		         rows[i].file != NULL ? "    file: \"" : "", rows[i].file != NULL ? rows[i].file : "",
-		         rows[i].file != NULL ? "\"\n" : "");
+			 rows[i].file != NULL ? "    file: \"" : "", rows[i].file != NULL ? rows[i].file : "",
+			 rows[i].file != NULL ? "\"\n" : "");
 		conf_t *conf = load_ok(text);
 		conf_zone_t zone = conf_zone(conf, 0);
 		assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
@@ -596,7 +618,7 @@ static void includes(void **state)
 	static const struct {
 		const char *what, *main;
 		knot_err_t err;
-		const char *messages;   /* D: the directory */
+		const char *messages; /* D: the directory */
 	} rows[] = {
 		{ "relative to the file", "include: sub/b\nserver:\n  version: v\n", KNOT_OK, "" },
 		{ "pattern", "include: sub/*.conf\n", KNOT_OK, "" },
@@ -670,7 +692,8 @@ static void files_that_cannot_be_read(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		messages_t messages = { 0 };
 		conf_t *conf = NULL;
-		assert_int_equal(conf_load(rows[i].path, NULL, (conf_sink_t){ collect, &messages }, &conf), rows[i].err);
+		assert_int_equal(conf_load(rows[i].path, NULL, (conf_sink_t){ collect, &messages }, &conf),
+				 rows[i].err);
 		assert_string_equal(messages.text, rows[i].want);
 		assert_null(conf);
 	}
@@ -680,8 +703,8 @@ static void clear_forgets(void **state)
 {
 	(void)state;
 	conf_t *conf = load_ok("template:\n  - id: t\n    storage: /t\nzone:\n  - domain: a\n    template: t\n"
-	                       "server:\n  identity: x\nclear: @(server|template)\nserver:\n  version: y\n"
-	                       "template:\n  - id: t2\nzone:\n  - domain: b\n    template: t2\n");
+			       "server:\n  identity: x\nclear: @(server|template)\nserver:\n  version: y\n"
+			       "template:\n  - id: t2\nzone:\n  - domain: b\n    template: t2\n");
 	assert_string_equal(conf->server.identity, "localhost");
 	assert_string_equal(conf->server.version, "y");
 	assert_int_equal(conf->zone_count, 2);
@@ -703,26 +726,30 @@ static void differences(void **state)
 		const char *restart;
 	} rows[] = {
 		{ "nothing", "server:\n  udp-workers: 1\n", "", false, false, false, false, "" },
-		{ "default spelled out", "", "server:\n  async-start: off\nxdp:\n  udp: on\n", false, false, false, false, "" },
+		{ "default spelled out", "", "server:\n  async-start: off\nxdp:\n  udp: on\n", false, false, false,
+		  false, "" },
 		{ "at once", "", "server:\n  tcp-idle-timeout: 5\n", false, true, false, false, "" },
 		{ "with a restart", "", "server:\n  udp-workers: 5\n  listen: ::1\n", false, false, false, false,
 		  "udp-workers listen " },
-		{ "order of addresses", "server:\n  listen: [ ::1, ::2 ]\n", "server:\n  listen: [ ::2, ::1 ]\n", false, false,
-		  false, false, "listen " },
+		{ "order of addresses", "server:\n  listen: [ ::1, ::2 ]\n", "server:\n  listen: [ ::2, ::1 ]\n", false,
+		  false, false, false, "listen " },
 		{ "XDP", "xdp:\n  listen: eth0\n", "xdp:\n  listen: eth1\n  ring-size: 4\n", false, false, false, false,
 		  "listen ring-size " },
-		{ "rundir moves what is relative to it", "", "server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n",
-		  false, false, false, true, "rundir pidfile listen " },
+		{ "rundir moves what is relative to it", "",
+		  "server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n", false, false, false, true,
+		  "rundir pidfile listen " },
 		{ "log", "", "log:\n  - target: stderr\n    any: info\n", true, false, false, false, "" },
-		{ "level", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: debug\n", true, false,
-		  false, false, "" },
-		{ "comment", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: info\n    comment: x\n",
-		  false, false, false, false, "" },
+		{ "level", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: debug\n",
+		  true, false, false, false, "" },
+		{ "comment", "log:\n  - target: stderr\n    any: info\n",
+		  "log:\n  - target: stderr\n    any: info\n    comment: x\n", false, false, false, false, "" },
 		{ "statistics", "", "statistics:\n  timer: 5\n", false, false, false, true, "" },
-		{ "module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: a\n    query-type: on\n", false, false, true,
+		{ "module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: a\n    query-type: on\n", false,
+		  false, true, false, "" },
+		{ "another module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: b\n", false, false, true,
 		  false, "" },
-		{ "another module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: b\n", false, false, true, false, "" },
-		{ "global module", "", "template:\n  - id: default\n    global-module: mod-stats\n", false, false, true, false, "" },
+		{ "global module", "", "template:\n  - id: default\n    global-module: mod-stats\n", false, false, true,
+		  false, "" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		conf_t *old = load_ok(rows[i].old), *new = load_ok(rows[i].new);
@@ -734,7 +761,8 @@ static void differences(void **state)
 		}
 		if (diff.logs != rows[i].logs || diff.server != rows[i].server || diff.modules != rows[i].modules ||
 		    diff.statistics != rows[i].statistics || strcmp(restart, rows[i].restart) != 0) {
-			fail_msg("%s: %d %d %d %d %s", rows[i].what, diff.logs, diff.server, diff.modules, diff.statistics, restart);
+			fail_msg("%s: %d %d %d %d %s", rows[i].what, diff.logs, diff.server, diff.modules,
+				 diff.statistics, restart);
 		}
 		conf_free(old);
 		conf_free(new);
@@ -779,7 +807,10 @@ static void users(void **state)
 		const char *user;
 		knot_err_t err;
 	} rows[] = {
-		{ "root", KNOT_OK }, { "root:root", KNOT_OK }, { "nosuchuser_", KNOT_ENOENT }, { "root:nosuchgroup_", KNOT_ENOENT },
+		{ "root", KNOT_OK },
+		{ "root:root", KNOT_OK },
+		{ "nosuchuser_", KNOT_ENOENT },
+		{ "root:nosuchgroup_", KNOT_ENOENT },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		char text[128];

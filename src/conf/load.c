@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 enum {
-	INCLUDE_DEPTH_MAX = 6,          /* the main file has depth 0 */
-	SHOWN_VALUE_MAX = 300,          /* bytes of a value in a message: a log line has 511 */
-	TEXT_MAX = 2 * PATH_MAX,        /* of a message */
-	ITEMS_MAX = UINT32_MAX,         /* bytes of a block's items */
+	INCLUDE_DEPTH_MAX = 6,   /* the main file has depth 0 */
+	SHOWN_VALUE_MAX = 300,   /* bytes of a value in a message: a log line has 511 */
+	TEXT_MAX = 2 * PATH_MAX, /* of a message */
+	ITEMS_MAX = UINT32_MAX,  /* bytes of a block's items */
 	NO_SECTION = CONF_S_COUNT,
 };
 
@@ -25,35 +25,36 @@ enum {
 typedef struct {
 	const char *file;
 	size_t line;
-	knot_str_t key, value;          /* len 0: not known */
+	knot_str_t key, value; /* len 0: not known */
 	unsigned depth;
 } place_t;
 
 typedef struct {
-	conf_store_t *store;            /* borrowed */
+	conf_store_t *store; /* borrowed */
 	conf_sink_t sink;
-	bool is_refused;                /* something is not supported yet: go on, but fail in the end */
+	bool is_refused; /* something is not supported yet: go on, but fail in the end */
 	place_t place;
-	size_t section;                 /* NO_SECTION before the first */
-	bool in_block;                  /* items go to a block of the section */
-	size_t block;                   /* its index in the section's table */
-	uint8_t *items;                 /* the block's packed items until it ends; owned */
+	size_t section; /* NO_SECTION before the first */
+	bool in_block;  /* items go to a block of the section */
+	size_t block;   /* its index in the section's table */
+	uint8_t *items; /* the block's packed items until it ends; owned */
 	size_t items_len, items_max;
 	uint8_t value[CONF_VALUE_MAX];
 } loader_t;
 
 /* ---- Faults ---- */
 
-__attribute__((format(printf, 4, 5)))
-static knot_err_t report(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static knot_err_t report(const loader_t *loader, conf_severity_t severity,
+							       knot_err_t err, const char *format, ...)
 {
 	char text[TEXT_MAX];
 	va_list args;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	conf_fault_t fault = { .severity = severity, .err = err, .file = loader->place.file, .line = loader->place.line,
-	                       .text = text };
+	conf_fault_t fault = {
+		.severity = severity, .err = err, .file = loader->place.file, .line = loader->place.line, .text = text
+	};
 	if (loader->sink.fault != NULL) {
 		loader->sink.fault(loader->sink.ctx, &fault);
 	}
@@ -71,10 +72,11 @@ static knot_err_t fail_item(const loader_t *loader, knot_err_t err, const char *
 	if (place->value.len > 0) {
 		bool is_cut = place->value.len > SHOWN_VALUE_MAX;
 		(void)snprintf(value, sizeof(value), ", value '%.*s%s'",
-		               is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data, is_cut ? "..." : "");
+			       is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
+			       is_cut ? "..." : "");
 	}
-	return report(loader, CONF_ERROR, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item, value,
-	              reason);
+	return report(loader, CONF_ERROR, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
+		      value, reason);
 }
 
 /** A fault whose reason is the text of its code. */
@@ -88,8 +90,8 @@ static void refuse_item(loader_t *loader)
 {
 	const place_t *place = &loader->place;
 	loader->is_refused = true;
-	(void)report(loader, CONF_ERROR, KNOT_CONF_ENOTSUP, "config, file '%s', line %zu, item '%.*s' (%s)", place->file,
-	             place->line, (int)place->key.len, place->key.data, knot_strerror(KNOT_CONF_ENOTSUP));
+	(void)report(loader, CONF_ERROR, KNOT_CONF_ENOTSUP, "config, file '%s', line %zu, item '%.*s' (%s)",
+		     place->file, place->line, (int)place->key.len, place->key.data, knot_strerror(KNOT_CONF_ENOTSUP));
 }
 
 /* ---- Blocks ---- */
@@ -102,8 +104,9 @@ static const conf_section_t *section_of(const loader_t *loader)
 static conf_block_view_t view_of(const loader_t *loader)
 {
 	const conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
-	return (conf_block_view_t){ .section = section_of(loader), .id = { block->id, block->id_len },
-	                            .items = { loader->items, loader->items_len } };
+	return (conf_block_view_t){ .section = section_of(loader),
+				    .id = { block->id, block->id_len },
+				    .items = { loader->items, loader->items_len } };
 }
 
 static knot_err_t reserve_items(loader_t *loader, size_t len)
@@ -177,7 +180,8 @@ static knot_err_t fail_block(loader_t *loader, const char *reason)
 	}
 	bool has_id = id[0] != '\0';
 	return report(loader, CONF_ERROR, KNOT_EINVAL, "config, file '%s', line %zu, section '%s%s%s%s' (%s)",
-	              loader->place.file, loader->place.line, section->name, has_id ? "[" : "", id, has_id ? "]" : "", reason);
+		      loader->place.file, loader->place.line, section->name, has_id ? "[" : "", id, has_id ? "]" : "",
+		      reason);
 }
 
 /** For zones, which are kept packed: lists in the form that the zone's struct has. */
@@ -300,14 +304,13 @@ static bool is_supported(loader_t *loader, const conf_row_t *row, knot_bytes_t v
 {
 	switch (row->support) {
 	case CONF_WORKS:
-	case CONF_TUNING:
-		return true;
+	case CONF_TUNING: return true;
 	case CONF_OBSOLETE:
-		(void)report(loader, CONF_NOTICE, KNOT_OK, "config, line %zu, option '%s.%s' is obsolete and has no effect",
-		             loader->place.line, section_of(loader)->name, row->name);
+		(void)report(loader, CONF_NOTICE, KNOT_OK,
+			     "config, line %zu, option '%s.%s' is obsolete and has no effect", loader->place.line,
+			     section_of(loader)->name, row->name);
 		return true;
-	case CONF_REFUSED:
-		return is_harmless(row, value);
+	case CONF_REFUSED: return is_harmless(row, value);
 	}
 	return false;
 }
@@ -320,7 +323,8 @@ static knot_err_t scan_value(loader_t *loader, const conf_row_t *row, knot_bytes
 	if (err != KNOT_OK) {
 		/* What a listen address of xdp must be is said by its check, whatever is wrong with it. */
 		bool is_xdp_listen = loader->section == CONF_S_XDP && row->type == CONF_ADDR;
-		return is_xdp_listen ? fail_item(loader, err, "invalid XDP interface specification") : fail_code(loader, err);
+		return is_xdp_listen ? fail_item(loader, err, "invalid XDP interface specification")
+				     : fail_code(loader, err);
 	}
 	knot_bytes_t value = { loader->value, len };
 	bool is_module_supported = true;
@@ -374,7 +378,7 @@ static size_t count_values(const loader_t *loader, size_t row, knot_bytes_t valu
 		if (item.row == row) {
 			count++;
 			*ret_is_there = *ret_is_there || (item.value.len == value.len &&
-			                                  memcmp(item.value.data, value.data, value.len) == 0);
+							  memcmp(item.value.data, value.data, value.len) == 0);
 		}
 	}
 	return count;
@@ -446,7 +450,8 @@ static knot_err_t on_key0(loader_t *loader)
 			return fail_code(loader, KNOT_CONF_EITEM);
 		}
 		return report(loader, CONF_ERROR, KNOT_CONF_EITEM, "config, file '%s', line %zu, unknown module '%.*s'",
-		              loader->place.file, loader->place.line, (int)loader->place.key.len, loader->place.key.data);
+			      loader->place.file, loader->place.line, (int)loader->place.key.len,
+			      loader->place.key.data);
 	}
 	if (section_of(loader)->kind == CONF_DIRECTIVE) {
 		return do_directive(loader);
@@ -511,12 +516,9 @@ static knot_err_t on_item(loader_t *loader, const knot_conf_item_t *item)
 	loader->place.key = item->key;
 	loader->place.value = item->value;
 	switch (item->kind) {
-	case KNOT_CONF_KEY0:
-		return on_key0(loader);
-	case KNOT_CONF_KEY1:
-		return on_key1(loader);
-	case KNOT_CONF_ID:
-		return on_id(loader);
+	case KNOT_CONF_KEY0: return on_key0(loader);
+	case KNOT_CONF_KEY1: return on_key1(loader);
+	case KNOT_CONF_ID: return on_id(loader);
 	}
 	return KNOT_EINVAL;
 }
@@ -606,7 +608,8 @@ static knot_err_t load_file(loader_t *loader, const char *path)
 	loader->place.file = path;
 	if (err != KNOT_OK) {
 		loader->place.line = 0;
-		return report(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path, knot_strerror(err));
+		return report(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path,
+			      knot_strerror(err));
 	}
 	err = load_text(loader, (knot_str_t){ text, len });
 	free(text);
@@ -619,7 +622,7 @@ static _Thread_local const loader_t *glob_loader;
 static int warn_of_access(const char *path, int errnum)
 {
 	(void)report(glob_loader, CONF_WARNING, KNOT_OK, "config, failed to access '%s' (%s)", path,
-	             knot_strerror(knot_err_of_errno(errnum)));
+		     knot_strerror(knot_err_of_errno(errnum)));
 	return 0;
 }
 
@@ -634,7 +637,7 @@ static knot_err_t include_pattern(const loader_t *loader, char ret_pattern[stati
 	if (value.data[0] != '/') {
 		char *slash;
 		if (realpath(loader->place.file, dir) == NULL || (slash = strrchr(dir, '/')) == NULL) {
-			(void)snprintf(dir, sizeof(dir), "./");  /* text that is not from a file */
+			(void)snprintf(dir, sizeof(dir), "./"); /* text that is not from a file */
 		} else {
 			slash[1] = '\0';
 		}

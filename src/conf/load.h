@@ -20,8 +20,8 @@ size_t conf_field_size(conf_field_t field);
  * Fill the member of one row from packed items; nothing happens if the row is not among them.
  * base_dir: what relative paths of the row are joined with, NULL: nothing.  ret_struct: the struct that the row names.
  */
-KNOT_MUST_USE knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
-                                           const char *base_dir, void *ret_struct);
+KNOT_MUST_USE knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index,
+					   knot_bytes_t items, const char *base_dir, void *ret_struct);
 
 /** Put a block's items over what `zone` has. No allocation: lists were made when the block was read. */
 void conf_apply_zone_items(knot_bytes_t items, conf_zone_t *zone);

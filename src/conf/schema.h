@@ -2,8 +2,8 @@
 /**
  * The schema: one row per item of knot.conf, one per section.
  *
- * Parsing, range checks, defaults, "not supported yet", effects of a reload and the manual page all follow from the rows:
- * a new item is a row (schema_*.c) and the use of its field. Constant tables, no state.
+ * Parsing, range checks, defaults, "not supported yet", effects of a reload and the manual page all follow from the
+ * rows: a new item is a row (schema_*.c) and the use of its field. Constant tables, no state.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ typedef enum {
 	CONF_ADDR,
 	CONF_NET,
 	CONF_OPT,
-	CONF_OPTINT,    /* name of an option, or an integer */
-	CONF_REF,       /* id of a block of section `ref[0]` or `ref[1]` */
-	CONF_MODREF,    /* mod-name or mod-name/id */
+	CONF_OPTINT, /* name of an option, or an integer */
+	CONF_REF,    /* id of a block of section `ref[0]` or `ref[1]` */
+	CONF_MODREF, /* mod-name or mod-name/id */
 	CONF_RRTYPE,
 } conf_type_t;
 
@@ -31,16 +31,16 @@ typedef enum { CONF_UNIT_NONE, CONF_UNIT_TIME, CONF_UNIT_SIZE } conf_unit_t;
 /** Whether we do what an item asks for. */
 typedef enum {
 	CONF_WORKS,
-	CONF_REFUSED,   /* "not supported yet", except for the values in `.harmless`, which ask for nothing */
-	CONF_TUNING,    /* any value is accepted: it tunes or defines something that only a refused item could switch on */
-	CONF_OBSOLETE,  /* accepted with a notice */
+	CONF_REFUSED, /* "not supported yet", except for the values in `.harmless`, which ask for nothing */
+	CONF_TUNING, /* any value is accepted: it tunes or defines something that only a refused item could switch on */
+	CONF_OBSOLETE, /* accepted with a notice */
 } conf_support_t;
 
 /** When a change takes effect. */
 typedef enum {
 	CONF_ON_RELOAD,
 	CONF_ON_RESTART,
-	CONF_ON_ZONE_RELOAD,    /* on reload, which then loads the zone again */
+	CONF_ON_ZONE_RELOAD, /* on reload, which then loads the zone again */
 } conf_effect_t;
 
 /** What a relative path is joined with. */
@@ -62,18 +62,20 @@ typedef enum {
 	CONF_FIELD_MODREFS,
 } conf_field_t;
 
+/* clang-format off */
 #define CONF_FIELD_OF(member) _Generic((member), \
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
 	uint64_t: CONF_FIELD_U64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
 	conf_modrefs_t: CONF_FIELD_MODREFS)
+/* clang-format on */
 
 /** The member that a row fills. */
 #define CONF_AT(type, member) .field = CONF_FIELD_OF(((type *)0)->member), .field_off = offsetof(type, member)
 
 /** A name of an option and its number. The first name of a number is the one that is printed. */
 typedef struct {
-	const char *name;       /* NULL ends the list */
+	const char *name; /* NULL ends the list */
 	int id;
 } conf_option_t;
 
@@ -83,15 +85,15 @@ typedef struct conf_row conf_row_t;
 /** A block while it is read, with the items set so far; conf_block_find() of store.h looks into it. */
 typedef struct conf_block_view {
 	const conf_section_t *section;
-	knot_bytes_t id;                /* binary form; len 0 in a group */
-	knot_bytes_t items;             /* packed, see store.h */
+	knot_bytes_t id;    /* binary form; len 0 in a group */
+	knot_bytes_t items; /* packed, see store.h */
 } conf_block_view_t;
 
 /** What a check of one value may look at. */
 typedef struct {
 	const conf_row_t *row;
-	knot_bytes_t value;             /* binary form */
-	conf_block_view_t block;        /* without the value */
+	knot_bytes_t value;      /* binary form */
+	conf_block_view_t block; /* without the value */
 } conf_check_value_t;
 
 /** Why it is wrong, a static string; NULL when it is all right. */
@@ -101,24 +103,24 @@ typedef const char *(*conf_block_check_t)(const conf_block_view_t *block);
 struct conf_row {
 	const char *name;
 	conf_type_t type;
-	bool multi;                     /* may have several values */
-	bool required;                  /* the block must have it; `.missing` is the reason when it doesn't */
-	bool percent;                   /* an integer may have the unit % */
-	bool or_empty;                  /* a reference may be "", which means none */
-	bool or_default;                /* a reference to "default" needs no block */
-	uint8_t only_in;                /* 0: everywhere; CONF_ONLY_TEMPLATE, CONF_ONLY_ZONE */
+	bool multi;      /* may have several values */
+	bool required;   /* the block must have it; `.missing` is the reason when it doesn't */
+	bool percent;    /* an integer may have the unit % */
+	bool or_empty;   /* a reference may be "", which means none */
+	bool or_default; /* a reference to "default" needs no block */
+	uint8_t only_in; /* 0: everywhere; CONF_ONLY_TEMPLATE, CONF_ONLY_ZONE */
 	conf_unit_t unit;
-	int64_t min, max;               /* of CONF_INT and CONF_OPTINT, in base units */
-	size_t count_max;               /* of a multi row, 0: no limit */
+	int64_t min, max; /* of CONF_INT and CONF_OPTINT, in base units */
+	size_t count_max; /* of a multi row, 0: no limit */
 	const conf_option_t *options;
-	const char *dflt;               /* as one would write it; NULL: none, or computed */
-	const char *dflt_doc;           /* what the manual says of a computed default */
-	const char *ref[2];             /* names of sections */
+	const char *dflt;     /* as one would write it; NULL: none, or computed */
+	const char *dflt_doc; /* what the manual says of a computed default */
+	const char *ref[2];   /* names of sections */
 	conf_path_base_t path;
-	uint16_t port;                  /* default port of an address */
+	uint16_t port; /* default port of an address */
 	conf_effect_t effect;
 	conf_support_t support;
-	const char *harmless;           /* blank-separated values that a refused row accepts; "" in it is `""` */
+	const char *harmless; /* blank-separated values that a refused row accepts; "" in it is `""` */
 	conf_field_t field;
 	size_t field_off;
 	conf_check_t check;
@@ -133,15 +135,15 @@ typedef enum { CONF_GROUP, CONF_MULTI, CONF_DIRECTIVE } conf_section_kind_t;
 
 struct conf_section {
 	const char *name;
-	conf_section_kind_t kind;       /* MULTI: the first row is the identifier */
+	conf_section_kind_t kind; /* MULTI: the first row is the identifier */
 	const conf_row_t *rows;
 	size_t row_count;
-	uint8_t is;                     /* CONF_ONLY_*: which rows of a shared table belong here */
+	uint8_t is; /* CONF_ONLY_*: which rows of a shared table belong here */
 	bool is_module;
-	bool module_needs_id;           /* can't be referenced without configuration */
-	bool module_global, module_zone;        /* where it may be referenced */
-	conf_support_t support;         /* of a module: whether it may be referenced */
-	size_t struct_size;             /* of the typed struct; 0: none */
+	bool module_needs_id;            /* can't be referenced without configuration */
+	bool module_global, module_zone; /* where it may be referenced */
+	conf_support_t support;          /* of a module: whether it may be referenced */
+	size_t struct_size;              /* of the typed struct; 0: none */
 	conf_block_check_t check;
 	const char *doc;
 };
@@ -152,12 +154,41 @@ extern const size_t conf_section_count;
 
 /* Indexes of sections that code names. */
 typedef enum {
-	CONF_S_MODULE, CONF_S_SERVER, CONF_S_XDP, CONF_S_CONTROL, CONF_S_LOG, CONF_S_STATISTICS, CONF_S_DATABASE,
-	CONF_S_KEYSTORE, CONF_S_KEY, CONF_S_REMOTE, CONF_S_REMOTES, CONF_S_ACL, CONF_S_SUBMISSION, CONF_S_DNSKEY_SYNC,
-	CONF_S_POLICY, CONF_S_EXTERNAL, CONF_S_TEMPLATE, CONF_S_ZONE, CONF_S_INCLUDE, CONF_S_CLEAR,
-	CONF_S_MOD_ALIAS, CONF_S_MOD_AUTHSIGNAL, CONF_S_MOD_COOKIES, CONF_S_MOD_DNSERR, CONF_S_MOD_DNSPROXY,
-	CONF_S_MOD_DNSTAP, CONF_S_MOD_GEOIP, CONF_S_MOD_NOUDP, CONF_S_MOD_ONLINESIGN, CONF_S_MOD_PROBE,
-	CONF_S_MOD_QUERYACL, CONF_S_MOD_RRL, CONF_S_MOD_STATS, CONF_S_MOD_SYNTHRECORD, CONF_S_MOD_WHOAMI,
+	CONF_S_MODULE,
+	CONF_S_SERVER,
+	CONF_S_XDP,
+	CONF_S_CONTROL,
+	CONF_S_LOG,
+	CONF_S_STATISTICS,
+	CONF_S_DATABASE,
+	CONF_S_KEYSTORE,
+	CONF_S_KEY,
+	CONF_S_REMOTE,
+	CONF_S_REMOTES,
+	CONF_S_ACL,
+	CONF_S_SUBMISSION,
+	CONF_S_DNSKEY_SYNC,
+	CONF_S_POLICY,
+	CONF_S_EXTERNAL,
+	CONF_S_TEMPLATE,
+	CONF_S_ZONE,
+	CONF_S_INCLUDE,
+	CONF_S_CLEAR,
+	CONF_S_MOD_ALIAS,
+	CONF_S_MOD_AUTHSIGNAL,
+	CONF_S_MOD_COOKIES,
+	CONF_S_MOD_DNSERR,
+	CONF_S_MOD_DNSPROXY,
+	CONF_S_MOD_DNSTAP,
+	CONF_S_MOD_GEOIP,
+	CONF_S_MOD_NOUDP,
+	CONF_S_MOD_ONLINESIGN,
+	CONF_S_MOD_PROBE,
+	CONF_S_MOD_QUERYACL,
+	CONF_S_MOD_RRL,
+	CONF_S_MOD_STATS,
+	CONF_S_MOD_SYNTHRECORD,
+	CONF_S_MOD_WHOAMI,
 	CONF_S_COUNT,
 } conf_section_index_t;
 

@@ -2,6 +2,8 @@
 /* Rows of the query modules' sections. */
 #include "src/conf/schema_rows.h"
 
+/* clang-format off: tables */
+
 #define MOD_ID { .name = "id", STR, .doc = "Name to refer to, as mod-name/id." }
 #define MODULE(title) .name = (title), .kind = CONF_MULTI, .is_module = true
 #define SCOPE_BOTH .module_global = true, .module_zone = true
@@ -11,10 +13,12 @@
 static const conf_row_t plain_rows[] = { MOD_ID, COMMENT };
 
 const conf_section_t conf_section_mod_alias = {
-	MODULE("mod-alias"), SCOPE_ZONE, REFUSED, ROWS(plain_rows), .doc = "ALIAS records answered with local addresses.",
+	MODULE("mod-alias"), SCOPE_ZONE, REFUSED, ROWS(plain_rows),
+	  .doc = "ALIAS records answered with local addresses.",
 };
 const conf_section_t conf_section_mod_authsignal = {
-	MODULE("mod-authsignal"), SCOPE_ZONE, REFUSED, ROWS(plain_rows), .doc = "DNSSEC bootstrapping signals (RFC 9615).",
+	MODULE("mod-authsignal"), SCOPE_ZONE, REFUSED, ROWS(plain_rows),
+	  .doc = "DNSSEC bootstrapping signals (RFC 9615).",
 };
 const conf_section_t conf_section_mod_whoami = {
 	MODULE("mod-whoami"), SCOPE_ZONE, REFUSED, ROWS(plain_rows), .doc = "Answers with the address of who asks.",
@@ -41,7 +45,8 @@ static const conf_row_t dnserr_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_mod_dnserr = {
-	MODULE("mod-dnserr"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(dnserr_rows), .doc = "DNS error reporting (RFC 9567).",
+	MODULE("mod-dnserr"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(dnserr_rows),
+	  .doc = "DNS error reporting (RFC 9567).",
 };
 
 static const conf_row_t dnsproxy_rows[] = {
@@ -56,12 +61,14 @@ static const conf_row_t dnsproxy_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_mod_dnsproxy = {
-	MODULE("mod-dnsproxy"), SCOPE_BOTH, NEEDS_ID, REFUSED, ROWS(dnsproxy_rows), .doc = "Queries sent on to another server.",
+	MODULE("mod-dnsproxy"), SCOPE_BOTH, NEEDS_ID, REFUSED, ROWS(dnsproxy_rows),
+	  .doc = "Queries sent on to another server.",
 };
 
 static const conf_row_t dnstap_rows[] = {
 	MOD_ID,
-	{ .name = "sink", STR, .required = true, .missing = "no sink specified", TUNING, .doc = "File, unix:PATH or tcp:ADDRESS@PORT." },
+	{ .name = "sink", STR, .required = true, .missing = "no sink specified", TUNING,
+	  .doc = "File, unix:PATH or tcp:ADDRESS@PORT." },
 	{ .name = "identity", STR, .dflt_doc = "host name", TUNING, .doc = "Identity of the server." },
 	{ .name = "version", STR, .dflt_doc = "version of the server", TUNING, .doc = "Its version." },
 	{ .name = "log-queries", BOOL, .dflt = "on", TUNING, .doc = "Write queries." },
@@ -87,7 +94,8 @@ static const conf_row_t geoip_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_mod_geoip = {
-	MODULE("mod-geoip"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(geoip_rows), .doc = "Answers by place, network or weight.",
+	MODULE("mod-geoip"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(geoip_rows),
+	  .doc = "Answers by place, network or weight.",
 };
 
 static const conf_row_t noudp_rows[] = {
@@ -104,7 +112,8 @@ const conf_section_t conf_section_mod_noudp = {
 static const conf_row_t onlinesign_rows[] = {
 	MOD_ID,
 	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How to sign." },
-	{ .name = "nsec-bitmap", .type = CONF_RRTYPE, MULTI, .dflt_doc = "A, AAAA", TUNING, .doc = "Types in NSEC records." },
+	{ .name = "nsec-bitmap", .type = CONF_RRTYPE, MULTI, .dflt_doc = "A, AAAA", TUNING,
+	  .doc = "Types in NSEC records." },
 	COMMENT,
 };
 const conf_section_t conf_section_mod_onlinesign = {
@@ -135,9 +144,11 @@ const conf_section_t conf_section_mod_queryacl = {
 #define RRL_MAX (MAX32 / 768 - 1)
 static const conf_row_t rrl_rows[] = {
 	MOD_ID,
-	{ .name = "rate-limit", INT(0, RRL_MAX * 1000), .dflt = "50", TUNING, .doc = "Answers per second to an address." },
+	{ .name = "rate-limit", INT(0, RRL_MAX * 1000), .dflt = "50", TUNING,
+	  .doc = "Answers per second to an address." },
 	{ .name = "instant-limit", INT(1, RRL_MAX), .dflt = "125", TUNING, .doc = "Answers at once." },
-	{ .name = "slip", INT(0, 100), .dflt = "1", TUNING, .doc = "Truncate one in so many of what exceeds it; 0: drop all." },
+	{ .name = "slip", INT(0, 100), .dflt = "1", TUNING,
+	  .doc = "Truncate one in so many of what exceeds it; 0: drop all." },
 	{ .name = "time-rate-limit", INT(0, 1000000000), .dflt = "5000", TUNING,
 	  .doc = "Microseconds of work per second for an address." },
 	{ .name = "time-instant-limit", INT(1, 1000000), .dflt = "5000", TUNING, .doc = "Microseconds at once." },
@@ -148,7 +159,8 @@ static const conf_row_t rrl_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_mod_rrl = {
-	MODULE("mod-rrl"), SCOPE_BOTH, REFUSED, ROWS(rrl_rows), .check = conf_check_rrl, .doc = "Response rate limiting.",
+	MODULE("mod-rrl"), SCOPE_BOTH, REFUSED, ROWS(rrl_rows), .check = conf_check_rrl,
+	  .doc = "Response rate limiting.",
 };
 
 #define STATS_ROW(item, member, on, what) \
@@ -189,6 +201,7 @@ static const conf_row_t synthrecord_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_mod_synthrecord = {
-	MODULE("mod-synthrecord"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(synthrecord_rows), .check = conf_check_synthrecord,
+	MODULE("mod-synthrecord"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(synthrecord_rows),
+	  .check = conf_check_synthrecord,
 	.doc = "Names and addresses made from each other.",
 };

@@ -2,6 +2,8 @@
 /* Rows of the sections that configure the server as a whole. */
 #include "src/conf/schema_rows.h"
 
+/* clang-format off: tables */
+
 static const conf_option_t dbus_events[] = {
 	{ "none", 0 }, { "running", 1 }, { "zone-updated", 2 }, { "external-verify", 3 }, { "keys-updated", 4 },
 	{ "ksk-submission", 5 }, { "dnssec-invalid", 6 }, { NULL, 0 },
@@ -13,7 +15,8 @@ static const conf_option_t timer_syncs[] = { { "immediate", 0 }, { "never", -1 }
 
 /* Numbers: severity of syslog(3) + 1, so that 0 is "nothing". */
 static const conf_option_t severities[] = {
-	{ "critical", 3 }, { "error", 4 }, { "warning", 5 }, { "notice", 6 }, { "info", 7 }, { "debug", 8 }, { NULL, 0 },
+	{ "critical", 3 }, { "error", 4 }, { "warning", 5 }, { "notice", 6 }, { "info", 7 }, { "debug", 8 },
+	  { NULL, 0 },
 };
 
 static const conf_row_t module_rows[] = {
@@ -29,7 +32,8 @@ const conf_section_t conf_section_module = {
 
 static const conf_row_t server_rows[] = {
 	{ .name = "identity", STR, CONF_AT(conf_server_t, identity), .dflt_doc = "FQDN of the host",
-	  .rfc = "RFC 4892", .doc = "Answer to the CHAOS TXT queries id.server and hostname.bind. An empty value disables it." },
+	  .rfc = "RFC 4892",
+	  .doc = "Answer to the CHAOS TXT queries id.server and hostname.bind. An empty value disables it." },
 	{ .name = "version", STR, CONF_AT(conf_server_t, version), .dflt_doc = "name and version of the program",
 	  .rfc = "RFC 4892",
 	  .doc = "Answer to the CHAOS TXT queries version.server and version.bind. An empty value disables it." },
@@ -40,9 +44,11 @@ static const conf_row_t server_rows[] = {
 	  .doc = "Directory for the pid file, the sockets and what other relative run-time paths mean." },
 	{ .name = "user", STR, CONF_AT(conf_server_t, user), .dflt_doc = "the user that starts the server", RESTART,
 	  .doc = "user[:group] to become once sockets are open." },
-	{ .name = "pidfile", STR, CONF_AT(conf_server_t, pidfile), .dflt = "knot.pid", .path = CONF_PATH_RUNDIR, RESTART,
+	{ .name = "pidfile", STR, CONF_AT(conf_server_t, pidfile), .dflt = "knot.pid", .path = CONF_PATH_RUNDIR,
+	  RESTART,
 	  .doc = "Path of the file with the server's process id, relative to rundir." },
-	{ .name = "udp-workers", INT(1, 256), CONF_AT(conf_server_t, udp_workers), .dflt_doc = "number of online CPUs", RESTART,
+	{ .name = "udp-workers", INT(1, 256), CONF_AT(conf_server_t, udp_workers),
+	  .dflt_doc = "number of online CPUs", RESTART,
 	  .doc = "Threads that answer over UDP." },
 	{ .name = "tcp-workers", INT(1, 256), CONF_AT(conf_server_t, tcp_workers),
 	  .dflt_doc = "number of online CPUs, at least 10", RESTART, .doc = "Threads that answer over TCP." },
@@ -54,14 +60,16 @@ static const conf_row_t server_rows[] = {
 	  .rfc = "RFC 7766 6.2.3", .doc = "Close a TCP connection on which nothing arrived for this long." },
 	{ .name = "tcp-io-timeout", INT(0, MAX31), CONF_AT(conf_server_t, tcp_io_timeout_ms), .dflt = "500",
 	  .doc = "Milliseconds in which a message must be received or sent over an incoming TCP connection; 0: no limit." },
-	{ .name = "tcp-remote-io-timeout", INT(0, MAX31), CONF_AT(conf_server_t, tcp_remote_io_timeout_ms), .dflt = "5000",
+	{ .name = "tcp-remote-io-timeout", INT(0, MAX31), CONF_AT(conf_server_t, tcp_remote_io_timeout_ms),
+	  .dflt = "5000",
 	  .doc = "The same for outgoing connections." },
 	{ .name = "tcp-max-clients", INT(0, MAX31), CONF_AT(conf_server_t, tcp_max_clients),
 	  .dflt_doc = "half of the limit of open files", .doc = "TCP connections at the same time." },
 	{ .name = "tcp-reuseport", BOOL, CONF_AT(conf_server_t, tcp_reuseport), .dflt = "off", RESTART,
 	  .doc = "A listening TCP socket of its own for every TCP worker." },
 	{ .name = "tcp-fastopen", BOOL, .dflt = "off", .support = CONF_OBSOLETE, .doc = "Has no effect." },
-	{ .name = "quic-max-clients", INT(128, MAX31), .dflt = "10000", RESTART, TUNING, .doc = "QUIC connections at the same time." },
+	{ .name = "quic-max-clients", INT(128, MAX31), .dflt = "10000", RESTART, TUNING,
+	  .doc = "QUIC connections at the same time." },
 	{ .name = "quic-outbuf-max-size", SIZE(MEGA, MAX48), .dflt = "100M", RESTART, TUNING,
 	  .doc = "Memory per worker for QUIC data that was not acknowledged." },
 	{ .name = "quic-idle-close-timeout", TIME(1, MAX31), .dflt = "4", RESTART, TUNING,
@@ -88,12 +96,14 @@ static const conf_row_t server_rows[] = {
 	  .doc = "Rotate the records of a set from answer to answer." },
 	{ .name = "automatic-acl", BOOL, .dflt = "off", TUNING,
 	  .doc = "Let the remotes that a zone refers to as master and notify pass without an ACL." },
-	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED, .doc = "Sources of queries with a PROXYv2 header." },
+	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED,
+	  .doc = "Sources of queries with a PROXYv2 header." },
 	{ .name = "dbus-event", OPT(dbus_events), MULTI, .dflt = "none", RESTART, REFUSED_BUT("none"),
 	  .doc = "Events that are announced over D-Bus." },
 	{ .name = "dbus-init-delay", TIME(0, MAX31), .dflt = "1", RESTART, TUNING,
 	  .doc = "Wait this long before the first D-Bus event." },
-	{ .name = "listen", .type = CONF_ADDR, MULTI, CONF_AT(conf_server_t, listen), .port = 53, .path = CONF_PATH_RUNDIR,
+	{ .name = "listen", .type = CONF_ADDR, MULTI, CONF_AT(conf_server_t, listen), .port = 53,
+	  .path = CONF_PATH_RUNDIR,
 	  RESTART, .check = conf_check_port,
 	  .doc = "Addresses to answer on over UDP and TCP: an IP address, optionally with @port, or the path of a UNIX socket." },
 	{ .name = "listen-quic", .type = CONF_ADDR, MULTI, .port = 853, RESTART, REFUSED, .check = conf_check_port,
@@ -103,7 +113,8 @@ static const conf_row_t server_rows[] = {
 	COMMENT,
 };
 const conf_section_t conf_section_server = {
-	.name = "server", .kind = CONF_GROUP, ROWS(server_rows), .struct_size = sizeof(conf_server_t), .check = conf_check_server,
+	.name = "server", .kind = CONF_GROUP, ROWS(server_rows), .struct_size = sizeof(conf_server_t),
+	  .check = conf_check_server,
 	.doc = "The server as a whole.",
 };
 
@@ -113,20 +124,25 @@ static const conf_row_t xdp_rows[] = {
 	  .doc = "Network interfaces to answer on through AF_XDP: the name of an interface, or an IP address of it, optionally "
 	         "with @port; one entry for each interface. With an address, only what is sent to it is answered." },
 	{ .name = "udp", BOOL, CONF_AT(conf_xdp_t, udp), .dflt = "on", RESTART, .doc = "Answer over UDP." },
-	{ .name = "tcp", BOOL, CONF_AT(conf_xdp_t, tcp), .dflt = "off", RESTART, REFUSED_BUT("off"), .doc = "Answer over TCP." },
+	{ .name = "tcp", BOOL, CONF_AT(conf_xdp_t, tcp), .dflt = "off", RESTART, REFUSED_BUT("off"),
+	  .doc = "Answer over TCP." },
 	{ .name = "quic", BOOL, CONF_AT(conf_xdp_t, quic), .dflt = "off", RESTART, REFUSED_BUT("off"),
 	  .doc = "Answer over QUIC." },
 	{ .name = "quic-port", INT(1, 65535), CONF_AT(conf_xdp_t, quic_port), .dflt = "853", RESTART, TUNING,
 	  .doc = "Port for QUIC." },
 	{ .name = "tcp-max-clients", INT(1024, MAX31), CONF_AT(conf_xdp_t, tcp_max_clients), .dflt = "1000000", TUNING,
 	  .doc = "TCP connections at the same time." },
-	{ .name = "tcp-inbuf-max-size", SIZE(MEGA, MAX48), CONF_AT(conf_xdp_t, tcp_inbuf_max_size), .dflt = "100M", TUNING,
+	{ .name = "tcp-inbuf-max-size", SIZE(MEGA, MAX48), CONF_AT(conf_xdp_t, tcp_inbuf_max_size),
+	  .dflt = "100M", TUNING,
 	  .doc = "Memory for TCP messages that are not complete." },
-	{ .name = "tcp-outbuf-max-size", SIZE(MEGA, MAX48), CONF_AT(conf_xdp_t, tcp_outbuf_max_size), .dflt = "100M", TUNING,
+	{ .name = "tcp-outbuf-max-size", SIZE(MEGA, MAX48), CONF_AT(conf_xdp_t, tcp_outbuf_max_size),
+	  .dflt = "100M", TUNING,
 	  .doc = "Memory for TCP data that was not acknowledged." },
-	{ .name = "tcp-idle-close-timeout", TIME(1, MAX31), CONF_AT(conf_xdp_t, tcp_idle_close_timeout_s), .dflt = "10", TUNING,
+	{ .name = "tcp-idle-close-timeout", TIME(1, MAX31), CONF_AT(conf_xdp_t, tcp_idle_close_timeout_s),
+	  .dflt = "10", TUNING,
 	  .doc = "Close a TCP connection that is idle for this long." },
-	{ .name = "tcp-idle-reset-timeout", TIME(1, MAX31), CONF_AT(conf_xdp_t, tcp_idle_reset_timeout_s), .dflt = "20", TUNING,
+	{ .name = "tcp-idle-reset-timeout", TIME(1, MAX31), CONF_AT(conf_xdp_t, tcp_idle_reset_timeout_s),
+	  .dflt = "20", TUNING,
 	  .doc = "Reset a TCP connection that is idle for this long." },
 	{ .name = "tcp-resend-timeout", TIME(1, MAX31), CONF_AT(conf_xdp_t, tcp_resend_timeout_s), .dflt = "5", TUNING,
 	  .doc = "Send TCP data again that was not acknowledged for this long." },
@@ -149,7 +165,8 @@ const conf_section_t conf_section_xdp = {
 
 static const conf_row_t control_rows[] = {
 	{ .name = "listen", STR, MULTI, CONF_AT(conf_control_t, listen), .dflt = "knot.sock", .count_max = 4,
-	  .path = CONF_PATH_RUNDIR, RESTART, .doc = "Paths of the control sockets, relative to server.rundir; at most four." },
+	  .path = CONF_PATH_RUNDIR, RESTART,
+	  .doc = "Paths of the control sockets, relative to server.rundir; at most four." },
 	{ .name = "backlog", INT(0, 65535), CONF_AT(conf_control_t, backlog), .dflt = "5", RESTART,
 	  .doc = "Connections that may wait to be accepted." },
 	{ .name = "timeout", TIME(0, 2147483), CONF_AT(conf_control_t, timeout_s), .dflt = "5",
@@ -162,7 +179,8 @@ const conf_section_t conf_section_control = {
 };
 
 #define LOG_ROW(item, index, what) \
-	{ .name = item, OPT(severities), CONF_AT(conf_log_t, set[index]), .doc = "Least severity of messages about " what "." }
+	{ .name = item, OPT(severities), CONF_AT(conf_log_t, set[index]),
+	  .doc = "Least severity of messages about " what "." }
 static const conf_row_t log_rows[] = {
 	{ .name = "target", STR, CONF_AT(conf_log_t, target),
 	  .doc = "stdout, stderr, syslog or the path of a file." },
@@ -199,7 +217,8 @@ static const conf_row_t database_rows[] = {
 	{ .name = "journal-db", STR, CONF_AT(conf_database_t, journal_db), .dflt = "journal", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the journal." },
 	{ .name = "journal-db-mode", OPT(journal_modes), .dflt = "robust", TUNING, .doc = "Safe or fast journal." },
-	{ .name = "journal-db-max-size", SIZE(MEGA, 100 * TERA), .dflt = "20G", TUNING, .doc = "Largest size of the journal." },
+	{ .name = "journal-db-max-size", SIZE(MEGA, 100 * TERA), .dflt = "20G", TUNING,
+	  .doc = "Largest size of the journal." },
 	{ .name = "kasp-db", STR, CONF_AT(conf_database_t, kasp_db), .dflt = "keys", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the key database." },
 	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, 100 * GIGA), .dflt = "10G", TUNING,
@@ -208,17 +227,21 @@ static const conf_row_t database_rows[] = {
 	  .doc = "Directory of the zones' timers." },
 	{ .name = "timer-db-max-size", SIZE(MEGA, 100 * GIGA), .dflt = "5G", TUNING,
 	  .doc = "Largest size of the timer database." },
-	{ .name = "timer-db-sync", .type = CONF_OPTINT, .options = timer_syncs, .min = 1, .max = MAX32, .unit = CONF_UNIT_TIME,
-	  .dflt = "shutdown", TUNING, .doc = "When timers are written: immediate, never, shutdown, or at this interval." },
+	{ .name = "timer-db-sync", .type = CONF_OPTINT, .options = timer_syncs, .min = 1, .max = MAX32,
+	  .unit = CONF_UNIT_TIME,
+	  .dflt = "shutdown", TUNING,
+	  .doc = "When timers are written: immediate, never, shutdown, or at this interval." },
 	{ .name = "catalog-db", STR, CONF_AT(conf_database_t, catalog_db), .dflt = "catalog", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the catalog database." },
 	{ .name = "catalog-db-max-size", SIZE(5 * MEGA, 100 * GIGA), .dflt = "20G", TUNING,
 	  .doc = "Largest size of the catalog database." },
-	{ .name = "zone-db-listen", .type = CONF_ADDR, MULTI, .port = 6379, REFUSED, .doc = "Addresses of Redis servers." },
+	{ .name = "zone-db-listen", .type = CONF_ADDR, MULTI, .port = 6379, REFUSED,
+	  .doc = "Addresses of Redis servers." },
 	{ .name = "zone-db-tls", BOOL, .dflt = "off", REFUSED_BUT("off"), .doc = "TLS towards Redis." },
 	{ .name = "zone-db-cert-key", .type = CONF_B64, MULTI, .count_max = 4, REFUSED, .check = conf_check_pin,
 	  .doc = "Pins of Redis servers' public keys." },
-	{ .name = "zone-db-cert-hostname", STR, MULTI, .count_max = 4, REFUSED, .doc = "Names in Redis servers' certificates." },
+	{ .name = "zone-db-cert-hostname", STR, MULTI, .count_max = 4, REFUSED,
+	  .doc = "Names in Redis servers' certificates." },
 	COMMENT,
 };
 const conf_section_t conf_section_database = {

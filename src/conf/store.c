@@ -137,7 +137,8 @@ conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_by
 		return slot != 0 ? &table->blocks[slot - 1] : NULL;
 	}
 	conf_block_t key = { .id = id.data, .id_len = (uint32_t)id.len };
-	return bsearch(&key, table->blocks, table->count, sizeof(key), section == CONF_S_ZONE ? compare_names : compare_bytes);
+	return bsearch(&key, table->blocks, table->count, sizeof(key),
+		       section == CONF_S_ZONE ? compare_names : compare_bytes);
 }
 
 static knot_err_t grow(conf_table_t *table)
@@ -196,9 +197,9 @@ void conf_store_clear(conf_store_t *store, size_t section)
 /* ---- Order ---- */
 
 typedef struct {
-	uint64_t prefix;                /* first eight positions of the key: decides most comparisons without a cache miss */
-	const uint8_t *key;             /* behind the prefix */
-	uint32_t key_len;               /* of all of it */
+	uint64_t prefix;    /* first eight positions of the key: decides most comparisons without a cache miss */
+	const uint8_t *key; /* behind the prefix */
+	uint32_t key_len;   /* of all of it */
 	uint32_t index;
 } sort_entry_t;
 
@@ -319,8 +320,9 @@ bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item)
 	const uint8_t *head = items.data + *pos;
 	uint16_t len;
 	memcpy(&len, head + 2, sizeof(len));
-	*ret_item = (conf_item_t){ .row = head[0], .is_typed = (head[1] & CONF_ITEM_TYPED) != 0,
-	                           .value = { head + ITEM_HEAD, len } };
+	*ret_item = (conf_item_t){ .row = head[0],
+				   .is_typed = (head[1] & CONF_ITEM_TYPED) != 0,
+				   .value = { head + ITEM_HEAD, len } };
 	*pos += ITEM_HEAD + len;
 	return true;
 }

@@ -3,19 +3,19 @@
  * What was set: per section its blocks, per block its items in binary form, nothing else.
  *
  * This is the configuration as the operator wrote it, which is what a snapshot is built from, what two snapshots are
- * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print() prints
- * a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
+ * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print()
+ * prints a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
  *
  * Memory: one bump arena, 24 bytes per block, 4 bytes and the value per item. Freed as a whole.
- * Packed items: row (1 byte), flags (1), length (2, host order), value. A multi row has one item for each value, and, when
- * a member of the typed struct takes them, one more with CONF_ITEM_TYPED: the member's bytes.
+ * Packed items: row (1 byte), flags (1), length (2, host order), value. A multi row has one item for each value, and,
+ * when a member of the typed struct takes them, one more with CONF_ITEM_TYPED: the member's bytes.
  */
 #pragma once
 
 #include "src/conf/schema.h"
 
 typedef struct {
-	const uint8_t *id;              /* binary form; NULL in a group */
+	const uint8_t *id; /* binary form; NULL in a group */
 	const uint8_t *items;
 	uint32_t items_len;
 	uint32_t id_len;
@@ -24,20 +24,20 @@ typedef struct {
 typedef struct {
 	conf_block_t *blocks;
 	size_t count, max;
-	uint32_t *slots;                /* hash table of the identifiers while loading: index + 1, 0: free */
-	size_t slot_count;              /* power of two or 0 */
+	uint32_t *slots;   /* hash table of the identifiers while loading: index + 1, 0: free */
+	size_t slot_count; /* power of two or 0 */
 } conf_table_t;
 
 typedef struct conf_chunk conf_chunk_t;
 
 struct conf_store {
-	conf_table_t tables[CONF_S_COUNT];      /* by index of the section */
+	conf_table_t tables[CONF_S_COUNT]; /* by index of the section */
 	conf_chunk_t *chunks;
 	size_t chunk_left;
 	/* Typed values made when the snapshot is built: */
-	conf_zone_t *templates;         /* one for each block of section template, plus the one without any at the end */
-	size_t default_template;        /* index of the one that zones without a template have */
-	uint16_t zone_template_row;     /* index of row `template` */
+	conf_zone_t *templates;     /* one for each block of section template, plus the one without any at the end */
+	size_t default_template;    /* index of the one that zones without a template have */
+	uint16_t zone_template_row; /* index of row `template` */
 };
 
 enum { CONF_ITEM_TYPED = 1 };

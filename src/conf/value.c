@@ -14,8 +14,14 @@ static const struct {
 	int64_t factor;
 } units[][UNIT_COUNT + 1] = {
 	[CONF_UNIT_NONE] = { { 0, 0 } },
-	[CONF_UNIT_TIME] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 },
-	                     { 'M', 30 * 86400 }, { 'y', 365 * 86400 }, { 0, 0 } },
+	[CONF_UNIT_TIME] = { { 's', 1 },
+			     { 'm', 60 },
+			     { 'h', 3600 },
+			     { 'd', 86400 },
+			     { 'w', 7 * 86400 },
+			     { 'M', 30 * 86400 },
+			     { 'y', 365 * 86400 },
+			     { 0, 0 } },
 	[CONF_UNIT_SIZE] = { { 'B', 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 }, { 0, 0 } },
 };
 
@@ -159,8 +165,8 @@ static knot_err_t scan_base64(knot_str_t text, uint8_t *ret_value, size_t *ret_l
 		uint32_t bits = 0;
 		for (size_t j = i; j < i + 4; j++) {
 			const char *digit = j >= text.len - padding
-			                            ? base64_digits
-			                            : memchr(base64_digits, text.data[j], sizeof(base64_digits) - 1);
+						    ? base64_digits
+						    : memchr(base64_digits, text.data[j], sizeof(base64_digits) - 1);
 			if (digit == NULL) {
 				return KNOT_EB64CHAR;
 			}
@@ -372,7 +378,7 @@ knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_
 	knot_err_t err;
 	const conf_option_t *option;
 	if (text.len == 0) {
-		text.data = "";         /* may be NULL, which memcpy() must not get */
+		text.data = ""; /* may be NULL, which memcpy() must not get */
 	}
 	switch (row->type) {
 	case CONF_OPTINT:
@@ -392,35 +398,25 @@ knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_
 			put_int(number, ret_value, ret_len);
 		}
 		return err;
-	case CONF_BOOL:
-		*ret_len = 1;
-		return scan_bool(text, ret_value);
+	case CONF_BOOL: *ret_len = 1; return scan_bool(text, ret_value);
 	case CONF_OPT:
 		option = find_option(row->options, text);
 		ret_value[0] = (uint8_t)(option != NULL ? option->id : 0);
 		*ret_len = 1;
 		return option != NULL ? KNOT_OK : KNOT_EINVAL;
-	case CONF_STR:
-		return scan_str(text, ret_value, ret_len);
-	case CONF_HEX:
-		return scan_hex(text, ret_value, ret_len);
-	case CONF_B64:
-		return scan_base64(text, ret_value, ret_len);
-	case CONF_DNAME:
-		return scan_name(text, ret_value, ret_len);
-	case CONF_ADDR:
-		return scan_addr(text, ret_value, ret_len);
-	case CONF_NET:
-		return scan_net(text, ret_value, ret_len);
+	case CONF_STR: return scan_str(text, ret_value, ret_len);
+	case CONF_HEX: return scan_hex(text, ret_value, ret_len);
+	case CONF_B64: return scan_base64(text, ret_value, ret_len);
+	case CONF_DNAME: return scan_name(text, ret_value, ret_len);
+	case CONF_ADDR: return scan_addr(text, ret_value, ret_len);
+	case CONF_NET: return scan_net(text, ret_value, ret_len);
 	case CONF_REF:
 		if (text.len == 0 && row->or_empty) {
 			return scan_str(text, ret_value, ret_len);
 		}
 		return conf_value_scan(referred_row(row), text, ret_value, ret_len);
-	case CONF_MODREF:
-		return scan_modref(text, ret_value, ret_len);
-	case CONF_RRTYPE:
-		return scan_rrtype(text, ret_value, ret_len);
+	case CONF_MODREF: return scan_modref(text, ret_value, ret_len);
+	case CONF_RRTYPE: return scan_rrtype(text, ret_value, ret_len);
 	}
 	return KNOT_EINVAL;
 }
@@ -597,47 +593,23 @@ static void print_rrtype(out_t *out, knot_bytes_t value)
 static void print(const conf_row_t *row, knot_bytes_t value, out_t *out)
 {
 	switch (row->type) {
-	case CONF_INT:
-		print_int(out, conf_value_int(value));
-		break;
-	case CONF_OPTINT:
-		print_option(out, row->options, conf_value_int(value));
-		break;
-	case CONF_BOOL:
-		put_str(out, value.data[0] != 0 ? "on" : "off");
-		break;
-	case CONF_OPT:
-		print_option(out, row->options, value.data[0]);
-		break;
-	case CONF_STR:
-		put_str(out, (const char *)value.data);
-		break;
-	case CONF_HEX:
-		print_hex(out, value);
-		break;
-	case CONF_B64:
-		print_base64(out, value);
-		break;
-	case CONF_DNAME:
-		print_name(out, value);
-		break;
-	case CONF_ADDR:
-		print_addr(out, value);
-		break;
-	case CONF_NET:
-		print_net(out, value);
-		break;
+	case CONF_INT: print_int(out, conf_value_int(value)); break;
+	case CONF_OPTINT: print_option(out, row->options, conf_value_int(value)); break;
+	case CONF_BOOL: put_str(out, value.data[0] != 0 ? "on" : "off"); break;
+	case CONF_OPT: print_option(out, row->options, value.data[0]); break;
+	case CONF_STR: put_str(out, (const char *)value.data); break;
+	case CONF_HEX: print_hex(out, value); break;
+	case CONF_B64: print_base64(out, value); break;
+	case CONF_DNAME: print_name(out, value); break;
+	case CONF_ADDR: print_addr(out, value); break;
+	case CONF_NET: print_net(out, value); break;
 	case CONF_REF:
 		if (value.data[0] != '\0' || !row->or_empty) {
 			print(referred_row(row), value, out);
 		}
 		break;
-	case CONF_MODREF:
-		print_modref(out, value);
-		break;
-	case CONF_RRTYPE:
-		print_rrtype(out, value);
-		break;
+	case CONF_MODREF: print_modref(out, value); break;
+	case CONF_RRTYPE: print_rrtype(out, value); break;
 	}
 }
 

@@ -20,7 +20,7 @@
 #include "src/conf/schema.h"
 
 enum {
-	CONF_VALUE_MAX = 32768,         /* bytes of any binary form: a text of the longest value with its NUL */
+	CONF_VALUE_MAX = 32768, /* bytes of any binary form: a text of the longest value with its NUL */
 	CONF_NO_PORT = -1,
 };
 #define CONF_PERCENT (INT64_C(1) << 62)
@@ -30,17 +30,17 @@ typedef enum { CONF_ADDR_UNIX = 0, CONF_ADDR_IPV4 = 4, CONF_ADDR_IPV6 = 6 } conf
 /** Views into the binary form of an ADDR. */
 typedef struct {
 	conf_addr_kind_t kind;
-	const char *path;               /* UNIX */
-	const uint8_t *ip;              /* 4 or 16 bytes */
-	int32_t port;                   /* host order or CONF_NO_PORT */
-	const char *device;             /* "" or what stood behind % */
+	const char *path;   /* UNIX */
+	const uint8_t *ip;  /* 4 or 16 bytes */
+	int32_t port;       /* host order or CONF_NO_PORT */
+	const char *device; /* "" or what stood behind % */
 } conf_addr_view_t;
 
 /**
  * Convert text by the row's type and check its range.
  * ret_value: room for CONF_VALUE_MAX bytes; scratch on failure.
- * KNOT_EINVAL: not a value of this type.  KNOT_CONF_ERANGE: out of range.  KNOT_EB64LEN, KNOT_EB64CHAR. References and modules
- * are not looked up here.
+ * KNOT_EINVAL: not a value of this type.  KNOT_CONF_ERANGE: out of range.  KNOT_EB64LEN, KNOT_EB64CHAR. References and
+ * modules are not looked up here.
  */
 KNOT_MUST_USE knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_value, size_t *ret_len);
 

@@ -9,7 +9,8 @@
 static const conf_option_t options[] = { { "off", 0 }, { "false", 0 }, { "on", 1 }, { "soft", 2 }, { NULL, 0 } };
 static const conf_option_t syncs[] = { { "immediate", 0 }, { "never", -1 }, { NULL, 0 } };
 
-static const conf_row_t r_int = { .type = CONF_INT, .min = -5, .max = 100 },
+static const conf_row_t
+	r_int = { .type = CONF_INT, .min = -5, .max = 100 },
 	r_time = { .type = CONF_INT, .min = 0, .max = INT64_C(4294967295), .unit = CONF_UNIT_TIME },
 	r_big = { .type = CONF_INT, .min = INT64_MIN, .max = INT64_MAX, .unit = CONF_UNIT_TIME },
 	r_size = { .type = CONF_INT, .min = 0, .max = INT64_C(1) << 48, .unit = CONF_UNIT_SIZE },
@@ -18,8 +19,9 @@ static const conf_row_t r_int = { .type = CONF_INT, .min = -5, .max = 100 },
 	r_b64 = { .type = CONF_B64 }, r_name = { .type = CONF_DNAME }, r_addr = { .type = CONF_ADDR },
 	r_net = { .type = CONF_NET }, r_opt = { .type = CONF_OPT, .options = options },
 	r_optint = { .type = CONF_OPTINT, .options = syncs, .min = 1, .max = 1000, .unit = CONF_UNIT_TIME },
-	r_ref = { .type = CONF_REF, .ref = { "key" }, .or_empty = true }, r_ref_str = { .type = CONF_REF, .ref = { "remote" } },
-	r_mod = { .type = CONF_MODREF }, r_type = { .type = CONF_RRTYPE };
+	r_ref = { .type = CONF_REF, .ref = { "key" }, .or_empty = true },
+	r_ref_str = { .type = CONF_REF, .ref = { "remote" } }, r_mod = { .type = CONF_MODREF },
+	r_type = { .type = CONF_RRTYPE };
 
 /* want: how conf-read prints the value, or NULL and the error. */
 static const struct {
@@ -162,7 +164,7 @@ static void text_to_value_to_text(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		size_t len, again_len, text_len = strlen(rows[i].text);
 		char *copy = malloc(text_len + 1), printed[256];
-		memcpy(copy, rows[i].text, text_len);   /* no terminator */
+		memcpy(copy, rows[i].text, text_len); /* no terminator */
 		knot_err_t err = conf_value_scan(rows[i].row, (knot_str_t){ copy, text_len }, value, &len);
 		free(copy);
 		if (err != rows[i].err) {
@@ -171,13 +173,14 @@ static void text_to_value_to_text(void **state)
 		if (err != KNOT_OK) {
 			continue;
 		}
-		size_t printed_len = conf_value_print(rows[i].row, (knot_bytes_t){ value, len }, printed, sizeof(printed));
+		size_t printed_len =
+			conf_value_print(rows[i].row, (knot_bytes_t){ value, len }, printed, sizeof(printed));
 		if (printed_len != strlen(printed) || (rows[i].want != NULL && strcmp(printed, rows[i].want) != 0)) {
 			fail_msg("%s: printed '%s'", rows[i].what, printed);
 		}
 		/* What is printed means the same again. */
-		if (conf_value_scan(rows[i].row, knot_str_of(printed), again, &again_len) != KNOT_OK || again_len != len ||
-		    memcmp(value, again, len) != 0) {
+		if (conf_value_scan(rows[i].row, knot_str_of(printed), again, &again_len) != KNOT_OK ||
+		    again_len != len || memcmp(value, again, len) != 0) {
 			fail_msg("%s: '%s' is not the same value", rows[i].what, printed);
 		}
 	}
@@ -213,8 +216,8 @@ static void longest_values_fit(void **state)
 	char *text = malloc(LONGEST);
 	size_t len;
 	memset(text, 'a', LONGEST);
-	const conf_row_t *const all[] = { &r_str, &r_hex, &r_b64, &r_name, &r_addr, &r_net, &r_opt, &r_ref, &r_mod, &r_int,
-	                                  &r_type };
+	const conf_row_t *const all[] = { &r_str, &r_hex, &r_b64, &r_name, &r_addr, &r_net,
+					  &r_opt, &r_ref, &r_mod, &r_int,  &r_type };
 	for (size_t i = 0; i < KNOT_LEN(all); i++) {
 		for (size_t text_len = LONGEST - 4; text_len <= LONGEST; text_len++) {
 			if (conf_value_scan(all[i], (knot_str_t){ text, text_len }, value, &len) == KNOT_OK) {
@@ -243,7 +246,8 @@ static void schema_is_sound(void **state)
 			if (section->kind == CONF_DIRECTIVE || !conf_row_in(section, row)) {
 				continue;
 			}
-			if (conf_row_find(section, knot_str_of(row->name)) != i || row->doc == NULL || row->doc[0] == '\0') {
+			if (conf_row_find(section, knot_str_of(row->name)) != i || row->doc == NULL ||
+			    row->doc[0] == '\0') {
 				fail_msg("%s.%s: name twice or no text", section->name, row->name);
 			}
 			if (row->dflt != NULL && conf_value_scan(row, knot_str_of(row->dflt), value, &len) != KNOT_OK) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-	PATH_TEXT_MAX = 1023,   /* bytes of the expanded name */
+	PATH_TEXT_MAX = 1023, /* bytes of the expanded name */
 	INDEX_MAX = 255,
 };
 
@@ -119,7 +119,7 @@ knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_m
 		}
 	}
 	bool is_absolute = out.len > 0 && out.text[0] == '/';
-	int len = snprintf(ret_path, path_max, "%s%s%.*s", is_absolute ? "" : zone->storage, is_absolute ? "" : "/", (int)out.len,
-	                   out.text);
+	int len = snprintf(ret_path, path_max, "%s%s%.*s", is_absolute ? "" : zone->storage, is_absolute ? "" : "/",
+			   (int)out.len, out.text);
 	return out.is_full || len < 0 || (size_t)len >= path_max ? KNOT_ESPACE : KNOT_OK;
 }
