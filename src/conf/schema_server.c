@@ -179,7 +179,7 @@ const conf_section_t conf_section_control = {
 };
 
 #define LOG_ROW(item, index, what) \
-	{ .name = item, OPT(severities), CONF_AT(conf_log_t, set[index]),
+	{ .name = item, OPT(severities), CONF_AT(conf_log_t, set[index]), \
 	  .doc = "Least severity of messages about " what "." }
 static const conf_row_t log_rows[] = {
 	{ .name = "target", STR, CONF_AT(conf_log_t, target),
