@@ -182,7 +182,6 @@ static knot_err_t bind_instead(net_t *net, const conf_xdp_listen_t *listen, cons
 	if (getifaddrs(&all) != 0) {
 		return knot_err_of_errno(errno);
 	}
-	size_t before = net->endpoint_count;
 	bool any = false;
 	knot_err_t err = KNOT_OK;
 	for (const struct ifaddrs *i = all; i != NULL && err == KNOT_OK; i = i->ifa_next) {
@@ -193,9 +192,8 @@ static knot_err_t bind_instead(net_t *net, const conf_xdp_listen_t *listen, cons
 		}
 	}
 	freeifaddrs(all);
-	if (err == KNOT_OK && !any && net->endpoint_count == before) {
-		log_server(LOG_ERR, "interface %s has no address to bind sockets to instead of XDP", ifname);
-		err = KNOT_EADDRNOTAVAIL;
+	if (err == KNOT_OK && !any) {
+		log_server(LOG_WARNING, "interface %s has no address to bind sockets to instead of XDP", ifname);
 	}
 	return err;
 }
@@ -415,7 +413,12 @@ static knot_err_t open_everything(net_t *net, const conf_t *conf)
 	knot_err_t err = bind_all(net, &conf->server.listen);
 	err = err == KNOT_OK ? open_xdp(net, &conf->xdp) : err;
 	if (err == KNOT_OK && net->endpoint_count == 0 && !has_xdp(net)) {
-		log_server(LOG_WARNING, "no network interface configured");
+		if (conf->xdp.listen.count > 0) {
+			log_server(LOG_ERR, "no address to serve on is left");
+			err = KNOT_EADDRNOTAVAIL;
+		} else {
+			log_server(LOG_WARNING, "no network interface configured");
+		}
 	}
 	err = err == KNOT_OK ? make_workers(net) : err;
 	if (err == KNOT_OK) {
