@@ -14,7 +14,7 @@ enum {
 	TIMEOUT_DEFAULT_MS = 30000,
 	BUFFER_MIN = 16384,                     /* bytes; grows up to what one unit needs */
 	INPUT_MAX = KNOT_CTL_UNIT_MAX + 1,      /* a unit and the type byte behind it */
-	OUTPUT_FLUSH = 65536,                   /* send without waiting for BLOCK from here on */
+	OUTPUT_FLUSH = 65536,                   /* send without waiting for BLOCK from here on, unless set larger */
 };
 
 typedef struct {
@@ -27,6 +27,7 @@ typedef struct {
 struct knot_ctl {
 	int fd;             /* -1: not connected */
 	int timeout_ms;     /* -1: none */
+	size_t flush_len;   /* bytes of output from which on it is sent */
 	buffer_t in;        /* [0..pos) was handed over with the last unit, [pos..len) was received after it */
 	buffer_t out;       /* [0..len) waits to be sent */
 };
@@ -65,6 +66,7 @@ knot_ctl_t *knot_ctl_alloc(void)
 	if (ctx != NULL) {
 		ctx->fd = -1;
 		ctx->timeout_ms = TIMEOUT_DEFAULT_MS;
+		ctx->flush_len = OUTPUT_FLUSH;
 	}
 	return ctx;
 }
@@ -82,6 +84,11 @@ void knot_ctl_free(knot_ctl_t *ctx)
 void knot_ctl_set_timeout(knot_ctl_t *ctx, int timeout_ms)
 {
 	ctx->timeout_ms = timeout_ms > 0 ? timeout_ms : -1;
+}
+
+void knot_ctl_set_buffer(knot_ctl_t *ctx, size_t bytes)
+{
+	ctx->flush_len = bytes > OUTPUT_FLUSH ? bytes : OUTPUT_FLUSH;
 }
 
 void knot_ctl_adopt(knot_ctl_t *ctx, int take_fd)
@@ -212,11 +219,11 @@ int knot_ctl_send(knot_ctl_t *ctx, knot_ctl_type_t type, knot_ctl_data_t *data)
 		return err;
 	}
 	buffer_t *out = &ctx->out;
-	if (out->len > 0 && out->len + len > OUTPUT_FLUSH) {
+	if (out->len > 0 && out->len + len > ctx->flush_len) {
 		err = flush(ctx);
 	}
 	if (err == KNOT_OK) {
-		err = buffer_room(out, len, OUTPUT_FLUSH + KNOT_CTL_UNIT_MAX);
+		err = buffer_room(out, len, ctx->flush_len + KNOT_CTL_UNIT_MAX);
 	}
 	if (err != KNOT_OK) {
 		return err;

@@ -10,6 +10,8 @@
 
 #include "libknot/base/err.h"
 
+#include <stddef.h>
+
 typedef enum {
 	KNOT_CTL_TYPE_END = 0,      /* end of the connection */
 	KNOT_CTL_TYPE_DATA = 1,     /* a unit of data */
@@ -46,6 +48,12 @@ KNOT_EXPORT void knot_ctl_free(knot_ctl_t *ctx);
 
 /** Time limit of each later operation on the socket, in milliseconds; 0 or less: none. */
 KNOT_EXPORT void knot_ctl_set_timeout(knot_ctl_t *ctx, int timeout_ms);
+
+/**
+ * Keep up to `bytes` of DATA and EXTRA units in memory before any is sent without BLOCK or END; at least 64 KiB, the default.
+ * For callers that must not wait for the socket for a while. Not more memory is used than units need.
+ */
+KNOT_EXPORT void knot_ctl_set_buffer(knot_ctl_t *ctx, size_t bytes);
 
 /**
  * Connect to the UNIX socket at `path`. KNOT_ENOENT, KNOT_EACCES, KNOT_ECONNREFUSED, KNOT_ETIMEOUT …: say it with the

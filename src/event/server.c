@@ -45,6 +45,7 @@ struct server {
 	size_t pending;
 	unsigned running;
 	server_ticket_t last_ticket;
+	uint64_t update_errors;         /* jobs that failed */
 	bool stopping;
 
 	sys_thread_t *workers;          /* owned */
@@ -159,6 +160,7 @@ static void end_job(server_t *server, entry_t *entry, server_ticket_t ticket, kn
 	entry->job = JOB_NONE;
 	entry->done = ticket;
 	entry->result = result;
+	server->update_errors += result != KNOT_OK;
 	if (!entry->tried && !entry->gone) {
 		server->untried--;
 	}
@@ -522,6 +524,14 @@ server_workers_t server_workers(const server_t *server)
 	};
 	pthread_mutex_unlock(lock);
 	return workers;
+}
+
+uint64_t server_update_errors(const server_t *server)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&server->lock);
+	uint64_t count = server->update_errors;
+	pthread_mutex_unlock((pthread_mutex_t *)&server->lock);
+	return count;
 }
 
 /* ---- Reload ---- */

@@ -97,3 +97,6 @@ typedef struct {
 } server_workers_t;
 
 server_workers_t server_workers(const server_t *server);
+
+/** Zone jobs that failed since the start: `server.zone-update-error` in stats. */
+uint64_t server_update_errors(const server_t *server);
