@@ -35,7 +35,7 @@ KNOT_MUST_USE knot_err_t control_start(control_t *control);
 /** A new configuration was published by someone else (SIGHUP): the statistics timer follows it. */
 void control_conf_changed(control_t *control);
 
-/** End open connections and all threads. Before server_stop() ends what they wait for, or after: both are fine. */
+/** End open connections and all threads. After server_stop(), which ends what commands wait for. */
 void control_stop(control_t *control);
 
 /** Close the sockets, remove their files. After control_stop(). NULL is allowed. */

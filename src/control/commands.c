@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Commands for the server as a whole.
+ */
+#include "src/control/counters.h"
+#include "src/control/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* ---- status ---- */
+
+enum { STATUS_TEXT_MAX = 1024 };
+
+static void status_version(session_t *session, char text[static STATUS_TEXT_MAX])
+{
+	(void)session;
+	snprintf(text, STATUS_TEXT_MAX, "Version: %s", PACKAGE_VERSION);
+}
+
+static void status_workers(session_t *session, char text[static STATUS_TEXT_MAX])
+{
+	net_workers_t net = net_workers(session->net);
+	server_workers_t background = server_workers(session->server);
+	snprintf(text, STATUS_TEXT_MAX,
+	         "UDP workers: %u, TCP workers: %u, XDP workers: %u, background workers: %u (running: %u, pending: %zu)",
+	         net.udp, net.tcp, net.xdp, background.workers, background.running, background.pending);
+}
+
+static void status_configure(session_t *session, char text[static STATUS_TEXT_MAX])
+{
+	(void)session;
+	snprintf(text, STATUS_TEXT_MAX,
+	         "Version: %s\nCompiler: %s\nRun dir: %s\nStorage dir: %s\nConfig dir: %s\nXDP support: yes",
+	         PACKAGE_STRING, __VERSION__, KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+}
+
+static void status_cert_key(session_t *session, char text[static STATUS_TEXT_MAX])
+{
+	(void)session;
+	snprintf(text, STATUS_TEXT_MAX, "-");   /* no TLS or QUIC, no key */
+}
+
+static const struct {
+	const char *name;
+	void (*print)(session_t *session, char text[static STATUS_TEXT_MAX]);
+} status_details[] = {
+	{ "version", status_version },
+	{ "workers", status_workers },
+	{ "configure", status_configure },
+	{ "cert-key", status_cert_key },
+};
+
+knot_err_t command_status(session_t *session)
+{
+	knot_ctl_data_t reply;
+	memcpy(reply, session->args, sizeof(reply));
+	const char *detail = session->args[KNOT_CTL_IDX_TYPE];
+	if (detail == NULL) {
+		if (server_is_loading(session->server)) {
+			reply[KNOT_CTL_IDX_FILTERS] = "l";
+		}
+		session_send(session, KNOT_CTL_TYPE_DATA, &reply);
+		return KNOT_OK;
+	}
+	for (size_t i = 0; i < KNOT_LEN(status_details); i++) {
+		if (strcasecmp(status_details[i].name, detail) == 0) {
+			char text[STATUS_TEXT_MAX];
+			status_details[i].print(session, text);
+			reply[KNOT_CTL_IDX_DATA] = text;
+			session_send(session, KNOT_CTL_TYPE_DATA, &reply);
+			return KNOT_OK;
+		}
+	}
+	return KNOT_EPARAM;
+}
+
+/* ---- stop, reload ---- */
+
+knot_err_t command_stop(session_t *session)
+{
+	session->stop = true;
+	return KNOT_OK;
+}
+
+knot_err_t command_reload(session_t *session)
+{
+	bool is_blocking = session_flag(session, 'B');
+	knot_err_t err = server_reload(session->server);
+	if (err == KNOT_OK) {
+		session->reloaded = true;
+		if (is_blocking) {
+			session_unlock(session);
+			server_wait_idle(session->server);
+		}
+	}
+	return err;
+}
+
+/* ---- stats ---- */
+
+typedef struct {
+	session_t *session;
+	const char *zone;                   /* text, or NULL */
+	const char *section, *item;         /* wanted, or NULL */
+	bool zeros;
+	bool is_known;                      /* some counter is of the wanted section and item */
+	char last[128];                     /* section and item of the unit before */
+} listing_t;
+
+static bool send_counter(const counter_t *counter, void *ctx)
+{
+	listing_t *listing = ctx;
+	if ((listing->section != NULL && strcasecmp(listing->section, counter->section) != 0) ||
+	    (listing->item != NULL && strcasecmp(listing->item, counter->item) != 0)) {
+		return true;
+	}
+	listing->is_known = true;
+	if (counter->value == 0 && !listing->zeros) {
+		return true;
+	}
+	char key[sizeof(listing->last)], value[24];
+	snprintf(key, sizeof(key), "%s.%s", counter->section, counter->item);
+	snprintf(value, sizeof(value), "%" PRIu64, counter->value);
+	knot_ctl_data_t unit = {
+		[KNOT_CTL_IDX_SECTION] = counter->section, [KNOT_CTL_IDX_ITEM] = counter->item,
+		[KNOT_CTL_IDX_ID] = counter->id, [KNOT_CTL_IDX_ZONE] = listing->zone, [KNOT_CTL_IDX_DATA] = value,
+	};
+	/* The first of a group is DATA, the others are EXTRA. */
+	bool is_more = counter->id != NULL && strcmp(key, listing->last) == 0;
+	memcpy(listing->last, key, sizeof(key));
+	session_send(listing->session, is_more ? KNOT_CTL_TYPE_EXTRA : KNOT_CTL_TYPE_DATA, &unit);
+	return !listing->session->broken;
+}
+
+static listing_t listing_of(session_t *session, const char *zone)
+{
+	return (listing_t){
+		.session = session, .zone = zone, .zeros = session_flag(session, 'F'),
+		.section = session->args[KNOT_CTL_IDX_SECTION], .item = session->args[KNOT_CTL_IDX_ITEM],
+		.is_known = session->args[KNOT_CTL_IDX_SECTION] == NULL,
+	};
+}
+
+knot_err_t command_stats(session_t *session)
+{
+	listing_t listing = listing_of(session, NULL);
+	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	{
+		RCU_READ_SECTION(guard);
+		const state_t *state = state_load(server_state(session->server), guard);
+		(void)counters_server(state, session->server, session->net, send_counter, &listing);
+	}
+	knot_ctl_set_buffer(session->ctl, 0);
+	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
+}
+
+static knot_err_t zone_stats(session_t *session, const session_zone_t *zone)
+{
+	listing_t listing = listing_of(session, zone->text);
+	bool is_there;
+	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	{
+		RCU_READ_SECTION(guard);
+		const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+		is_there = found != NULL;
+		if (is_there) {
+			(void)counters_zone(found, true, send_counter, &listing);
+		}
+	}
+	knot_ctl_set_buffer(session->ctl, 0);
+	return !is_there ? KNOT_ENOZONE : listing.is_known ? KNOT_OK : KNOT_EPARAM;
+}
+
+knot_err_t command_zone_stats(session_t *session)
+{
+	return session_each_zone(session, zone_stats, NULL);
+}
+
+/* ---- conf-list ---- */
+
+static knot_err_t list_zone(session_t *session, const session_zone_t *zone)
+{
+	knot_ctl_data_t unit = { [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_ID] = zone->text };
+	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
+	return KNOT_OK;
+}
+
+knot_err_t command_conf_list(session_t *session)
+{
+	const char *section = session->args[KNOT_CTL_IDX_SECTION];
+	if (!session_filter(session, 'z') || (section != NULL && strcasecmp(section, "zone") != 0)) {
+		return KNOT_ENOTSUP;
+	}
+	session->args[KNOT_CTL_IDX_ZONE] = NULL;
+	return session_each_zone(session, list_zone, NULL);
+}

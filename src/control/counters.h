@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Every counter that `stats`, `zone-stats` and the periodic dump show, in their order: sections server, xdp, mod-*, zone.
+ *
+ * Sums what threads count and asks the kernel for XDP; costs system calls with XDP. Within an RCU read section.
+ */
+#pragma once
+
+#include "src/event/server.h"
+#include "src/modules/module.h"
+#include "src/net/net.h"
+
+/** One counter. All strings borrowed during the call; id NULL: the item has one counter only. */
+typedef struct {
+	const char *section;
+	const char *item;
+	const char *id;
+	uint64_t value;
+} counter_t;
+
+/** Return false to end. */
+typedef bool (*counter_cb)(const counter_t *counter, void *ctx);
+
+/** The server's counters, zeros as well. False: the callback ended it. */
+bool counters_server(const state_t *state, const server_t *server, const net_t *net, counter_cb cb, void *ctx);
+
+/** A zone's counters: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
+bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx);

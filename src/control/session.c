@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/session.h"
+
+#include "src/sys/log.h"
+
+#include <stdlib.h>
+
+typedef struct {
+	const char *name;
+	session_command_t run;          /* NULL: known, not supported yet */
+	bool alone;                     /* no other command runs meanwhile */
+	bool quiet;                     /* received: a debug line, not an info line */
+} command_t;
+
+static const command_t commands[] = {
+	{ .name = "status", .run = command_status },
+	{ .name = "stop", .run = command_stop },
+	{ .name = "reload", .run = command_reload, .alone = true },
+	{ .name = "stats", .run = command_stats },
+	{ .name = "zone-status", .run = command_zone_status },
+	{ .name = "zone-reload", .run = command_zone_reload },
+	{ .name = "zone-read", .run = command_zone_read },
+	{ .name = "zone-stats", .run = command_zone_stats },
+	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
+	{ .name = "zone-refresh" },
+	{ .name = "zone-retransfer" },
+	{ .name = "zone-notify" },
+	{ .name = "zone-flush" },
+	{ .name = "zone-backup", .alone = true },
+	{ .name = "zone-restore", .alone = true },
+	{ .name = "zone-sign" },
+	{ .name = "zone-validate" },
+	{ .name = "zone-keys-load" },
+	{ .name = "zone-key-rollover" },
+	{ .name = "zone-ksk-submitted" },
+	{ .name = "zone-freeze" },
+	{ .name = "zone-thaw" },
+	{ .name = "zone-xfr-freeze" },
+	{ .name = "zone-xfr-thaw" },
+	{ .name = "zone-begin" },
+	{ .name = "zone-commit" },
+	{ .name = "zone-abort" },
+	{ .name = "zone-diff" },
+	{ .name = "zone-get" },
+	{ .name = "zone-set" },
+	{ .name = "zone-unset" },
+	{ .name = "zone-purge", .alone = true },
+	{ .name = "zone-serial-set" },
+	{ .name = "conf-read" },
+	{ .name = "conf-begin", .alone = true },
+	{ .name = "conf-commit", .alone = true },
+	{ .name = "conf-abort", .alone = true },
+	{ .name = "conf-diff", .alone = true },
+	{ .name = "conf-get", .alone = true },
+	{ .name = "conf-set", .alone = true },
+	{ .name = "conf-unset", .alone = true },
+};
+
+static const command_t *find_command(const char *name)
+{
+	for (size_t i = 0; name != NULL && i < KNOT_LEN(commands); i++) {
+		if (strcmp(commands[i].name, name) == 0) {
+			return &commands[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- Units ---- */
+
+static bool receive(session_t *session)
+{
+	knot_err_t err = knot_ctl_receive(session->ctl, &session->type, &session->args);
+	if (err != KNOT_OK) {
+		if (err != KNOT_ECONNCLOSED) {
+			log_control(LOG_DEBUG, "control, failed to receive (%s)", knot_strerror(err));
+		}
+		session->broken = true;
+		session->type = KNOT_CTL_TYPE_END;
+	}
+	return err == KNOT_OK;
+}
+
+bool session_next(session_t *session)
+{
+	return !session->broken && receive(session) && session->type == KNOT_CTL_TYPE_DATA;
+}
+
+void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *data)
+{
+	if (session->broken) {
+		return;
+	}
+	knot_err_t err = knot_ctl_send(session->ctl, type, data);
+	if (err != KNOT_OK) {
+		log_control(LOG_DEBUG, "control, failed to send (%s)", knot_strerror(err));
+		session->broken = true;
+	}
+}
+
+void session_send_error(session_t *session, const char *text)
+{
+	knot_ctl_data_t reply;
+	memcpy(reply, session->args, sizeof(reply));
+	reply[KNOT_CTL_IDX_ERROR] = text;
+	session_send(session, KNOT_CTL_TYPE_DATA, &reply);
+}
+
+static bool has_letter(const char *letters, char letter)
+{
+	return letters != NULL && strchr(letters, letter) != NULL;
+}
+
+bool session_flag(const session_t *session, char letter)
+{
+	return has_letter(session->args[KNOT_CTL_IDX_FLAGS], letter);
+}
+
+bool session_filter(const session_t *session, char letter)
+{
+	return has_letter(session->args[KNOT_CTL_IDX_FILTERS], letter);
+}
+
+bool session_filter_or_all(const session_t *session, char letter)
+{
+	return session->args[KNOT_CTL_IDX_FILTERS] == NULL || session_filter(session, letter);
+}
+
+/* ---- Zones ---- */
+
+/* Texts of all zone names, one after the other, each with its NUL. */
+typedef struct {
+	char *text;         /* owned */
+	size_t len, max;
+	size_t count;       /* names */
+	bool failed;
+} names_t;
+
+static bool collect_name(zone_t *zone, void *ctx)
+{
+	names_t *names = ctx;
+	char text[KNOT_NAME_TEXT_MAX];
+	size_t len = knot_name_print(zone_name(zone), text) + 1;
+	if (names->max - names->len < len) {
+		size_t max = 2 * names->max + sizeof(text);
+		char *grown = realloc(names->text, max);
+		if (grown == NULL) {
+			names->failed = true;
+			return false;
+		}
+		names->text = grown;
+		names->max = max;
+	}
+	memcpy(names->text + names->len, text, len);
+	names->len += len;
+	names->count++;
+	return true;
+}
+
+/* The names are copied first, so that no read section lasts as long as the command does. */
+static knot_err_t collect_names(session_t *session, names_t *ret_names)
+{
+	names_t names = { 0 };
+	{
+		RCU_READ_SECTION(guard);
+		zonedb_each(state_load(server_state(session->server), guard)->zones, collect_name, &names);
+	}
+	if (names.failed) {
+		free(names.text);
+		return KNOT_ENOMEM;
+	}
+	*ret_names = names;
+	return KNOT_OK;
+}
+
+static void log_zone_error(knot_name_t name, knot_err_t err)
+{
+	log_control_zone(LOG_ERR, name, "control, error (%s)", knot_strerror(err));
+}
+
+/* One command on one name of the list; adds to *result. */
+static void run_named(session_t *session, const char *text, session_zone_command_t run, knot_err_t *result)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	session_zone_t zone = { .text = text };
+	knot_err_t err = knot_name_scan(knot_str_of(text), knot_name_root, wire, &zone.name);
+	if (err == KNOT_OK) {
+		err = run(session, &zone);
+	}
+	/* A zone that a reload removed meanwhile isn't one of all zones any more. */
+	if (err != KNOT_OK && err != KNOT_ENOZONE) {
+		log_zone_error(zone.name, err);
+		*result = KNOT_ECTLZONES;
+	}
+}
+
+static knot_err_t run_all(session_t *session, session_zone_command_t run, session_zone_command_t wait)
+{
+	names_t names;
+	knot_err_t result = collect_names(session, &names);
+	if (result != KNOT_OK) {
+		return result;
+	}
+	server_ticket_t *tickets = wait != NULL ? calloc(names.count + 1, sizeof(*tickets)) : NULL;
+	if (wait != NULL && tickets == NULL) {
+		free(names.text);
+		return KNOT_ENOMEM;
+	}
+	size_t pos = 0;
+	for (size_t i = 0; i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
+		session->ticket = 0;    /* of a command that fails: nothing to wait for */
+		run_named(session, names.text + pos, run, &result);
+		if (wait != NULL) {
+			tickets[i] = session->ticket;
+		}
+	}
+	if (wait != NULL) {
+		session_unlock(session);
+	}
+	pos = 0;
+	for (size_t i = 0; wait != NULL && i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
+		session->ticket = tickets[i];
+		if (tickets[i] != 0) {
+			run_named(session, names.text + pos, wait, &result);
+		}
+	}
+	free(tickets);
+	free(names.text);
+	return result;
+}
+
+/* The zone that the unit names, in lower case. */
+static knot_err_t scan_zone(session_t *session, uint8_t wire[static KNOT_NAME_MAX], char text[static KNOT_NAME_TEXT_MAX],
+                            session_zone_t *ret_zone)
+{
+	knot_name_t name;
+	const char *given = session->args[KNOT_CTL_IDX_ZONE];
+	if (strcmp(given, "@") == 0 || knot_name_scan(knot_str_of(given), knot_name_root, wire, &name) != KNOT_OK) {
+		return KNOT_EPARAM;
+	}
+	knot_name_lower(name, wire);
+	name = knot_name_of(wire);
+	RCU_READ_SECTION(guard);
+	if (zonedb_find(state_load(server_state(session->server), guard)->zones, name) == NULL) {
+		return KNOT_ENOZONE;
+	}
+	(void)knot_name_print(name, text);
+	*ret_zone = (session_zone_t){ name, text };
+	return KNOT_OK;
+}
+
+knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait)
+{
+	if (!session_flag(session, 'B')) {
+		wait = NULL;
+	}
+	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
+		return run_all(session, run, wait);
+	}
+	do {
+		uint8_t wire[KNOT_NAME_MAX];
+		char text[KNOT_NAME_TEXT_MAX];
+		session_zone_t zone = { .name = { 0 } };
+		knot_err_t err = scan_zone(session, wire, text, &zone);
+		if (err == KNOT_OK) {
+			err = run(session, &zone);
+		}
+		if (err == KNOT_OK && wait != NULL) {
+			session_unlock(session);
+			err = wait(session, &zone);
+		}
+		if (err != KNOT_OK) {
+			log_zone_error(zone.name, err);
+			session_send_error(session, knot_strerror(err));
+		}
+	} while (session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL);
+	return KNOT_OK;
+}
+
+/* ---- Blocks ---- */
+
+static void log_received(const session_t *session, const command_t *command)
+{
+	int level = command->quiet ? LOG_DEBUG : LOG_INFO;
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = { 0 };
+	const char *zone = session->args[KNOT_CTL_IDX_ZONE];
+	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) != KNOT_OK) {
+		name = (knot_name_t){ 0 };
+	}
+	const char *flags = session->args[KNOT_CTL_IDX_FLAGS], *filters = session->args[KNOT_CTL_IDX_FILTERS];
+	bool more = sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG);
+	bool has_flags = more && flags != NULL && *flags != '\0', has_filters = more && filters != NULL;
+	log_control_zone(level, name, "control, received command '%s'%s%s%s%s%s%s", command->name,
+	                 has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
+	                 has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
+}
+
+static knot_err_t take_lock(session_t *session, bool alone)
+{
+	uint32_t timeout_s;
+	{
+		RCU_READ_SECTION(guard);
+		timeout_s = state_load(server_state(session->server), guard)->conf->control.timeout_s;
+	}
+	struct timespec end;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += timeout_s;
+	int ret = alone ? pthread_rwlock_clockwrlock(session->lock, CLOCK_MONOTONIC, &end)
+	                : pthread_rwlock_clockrdlock(session->lock, CLOCK_MONOTONIC, &end);
+	session->is_locked = ret == 0;
+	return ret == 0 ? KNOT_OK : KNOT_ECTLBUSY;
+}
+
+void session_unlock(session_t *session)
+{
+	if (session->is_locked) {
+		session->is_locked = false;
+		pthread_rwlock_unlock(session->lock);
+	}
+}
+
+static void run_command(session_t *session, const command_t *command)
+{
+	log_received(session, command);
+	knot_err_t err = command->run != NULL ? take_lock(session, command->alone) : KNOT_ENOTSUP;
+	if (err == KNOT_OK) {
+		err = command->run(session);
+		session_unlock(session);
+	}
+	if (err != KNOT_OK) {
+		log_control(LOG_DEBUG, "control, command '%s' (%s)", command->name, knot_strerror(err));
+		session_send_error(session, knot_strerror(err));
+	}
+}
+
+void session_serve(session_t *session)
+{
+	while (!session->broken && !session->stop && receive(session) && session->type != KNOT_CTL_TYPE_END) {
+		if (session->type != KNOT_CTL_TYPE_DATA) {
+			continue;
+		}
+		const command_t *command = find_command(session->args[KNOT_CTL_IDX_CMD]);
+		if (command != NULL) {
+			run_command(session, command);
+		} else {
+			/* As Knot: no reply, so that the client's time runs out. */
+			log_control(LOG_DEBUG, "control, unknown command");
+		}
+		while (session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
+			(void)session_next(session);
+		}
+		if (command != NULL && session->type == KNOT_CTL_TYPE_BLOCK) {
+			session_send(session, KNOT_CTL_TYPE_BLOCK, NULL);
+		}
+		if (session->type == KNOT_CTL_TYPE_END) {
+			return;
+		}
+	}
+	if (session->stop) {
+		session_send(session, KNOT_CTL_TYPE_END, NULL);
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * One control connection: the units of a block come in, a row of the command table runs, its reply goes out.
+ *
+ * Within src/control only. A session lives on the stack of its thread; commands keep nothing behind their return.
+ */
+#pragma once
+
+#include "libknot/control/control.h"
+#include "src/control/control.h"
+
+enum {
+	/* Reply bytes gathered within a read section before the client is waited for there: only listings of the largest zones
+	 * are longer, and the socket's time limit bounds that wait. */
+	SESSION_BUFFER_MAX = 64 << 20,
+};
+
+typedef struct session {
+	server_t *server;
+	const net_t *net;
+	knot_ctl_t *ctl;
+	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
+	knot_ctl_type_t type;           /* of the unit received last */
+	knot_ctl_data_t args;           /* its items, valid until the next is received */
+	bool is_locked;                 /* this thread holds `lock` */
+	server_ticket_t ticket;         /* of the job that a zone command started */
+	bool broken;                    /* the connection is of no use any more */
+	bool reloaded;                  /* a configuration was published */
+	bool stop;                      /* `stop` was asked for: end the process after the reply */
+} session_t;
+
+/** Serve blocks until the peer ends, fails, or asked to stop. */
+void session_serve(session_t *session);
+
+/** Receive the next unit of the block into session->args. False: it was not DATA; or broken. */
+bool session_next(session_t *session);
+
+/** Send a unit of the reply; a failure is remembered in `broken`. */
+void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *data);
+
+/** Send the request's items with an error text. */
+void session_send_error(session_t *session, const char *text);
+
+/** True if the request's FLAGS or FILTERS have this letter. */
+bool session_flag(const session_t *session, char letter);
+bool session_filter(const session_t *session, char letter);
+
+/** True if the request has no FILTERS or they have this letter. */
+bool session_filter_or_all(const session_t *session, char letter);
+
+/** A command: an error is sent to the client as its text. */
+typedef knot_err_t (*session_command_t)(session_t *session);
+
+/** A command for one zone. name: lower case, text with final dot; the zone was configured a moment ago. */
+typedef struct {
+	knot_name_t name;
+	const char *text;
+} session_zone_t;
+typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_zone_t *zone);
+
+/**
+ * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent per
+ * zone, or for all zones as one KNOT_ECTLZONES, which is returned.
+ * wait: NULL, or how to wait for what `run` started with the flag "B" (it leaves a ticket in session->ticket). All
+ * zones are started before the first is waited for.
+ */
+KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait);
+
+/** Let other commands run: before waiting for something that may take long. */
+void session_unlock(session_t *session);
+
+/* The commands, one function per row of session.c's table. */
+knot_err_t command_status(session_t *session);
+knot_err_t command_stop(session_t *session);
+knot_err_t command_reload(session_t *session);
+knot_err_t command_stats(session_t *session);
+knot_err_t command_conf_list(session_t *session);
+knot_err_t command_zone_status(session_t *session);
+knot_err_t command_zone_reload(session_t *session);
+knot_err_t command_zone_read(session_t *session);
+knot_err_t command_zone_stats(session_t *session);

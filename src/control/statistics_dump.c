@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/statistics_dump.h"
+
+#include "src/control/counters.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/sys/thread.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct statistics_dump {
+	server_t *server;
+	const net_t *net;
+	sys_thread_t thread;
+	pthread_mutex_t lock;       /* the two below */
+	pthread_cond_t changed;
+	bool stopping, reconfigured;
+};
+
+/* ---- Printing ---- */
+
+typedef struct {
+	FILE *out;
+	unsigned indent;            /* spaces before a section */
+	const char *zone;           /* to be printed before its first section; NULL: done, or none */
+	bool zones_started;
+	char section[64], item[64]; /* printed last */
+} printer_t;
+
+/* A counter that isn't 0, with the headings that are new since the one before. */
+static bool print_counter(const counter_t *counter, void *ctx)
+{
+	printer_t *printer = ctx;
+	if (counter->value == 0) {
+		return true;
+	}
+	FILE *out = printer->out;
+	if (printer->zone != NULL) {
+		if (!printer->zones_started) {
+			printer->zones_started = true;
+			fputs("zone:\n", out);
+		}
+		fprintf(out, " \"%s\":\n", printer->zone);
+		printer->zone = NULL;
+	}
+	int indent = (int)printer->indent;
+	if (strcmp(printer->section, counter->section) != 0) {
+		snprintf(printer->section, sizeof(printer->section), "%s", counter->section);
+		printer->item[0] = '\0';
+		fprintf(out, "%*s%s:\n", indent, "", counter->section);
+	}
+	if (counter->id == NULL) {
+		fprintf(out, "%*s%s: %" PRIu64 "\n", indent + 1, "", counter->item, counter->value);
+		return ferror(out) == 0;
+	}
+	if (strcmp(printer->item, counter->item) != 0) {
+		snprintf(printer->item, sizeof(printer->item), "%s", counter->item);
+		fprintf(out, "%*s%s:\n", indent + 1, "", counter->item);
+	}
+	fprintf(out, "%*s%s: %" PRIu64 "\n", indent + 2, "", counter->id, counter->value);
+	return ferror(out) == 0;
+}
+
+/* A double-quoted YAML scalar keeps a name's backslashes only if they are doubled. */
+static void quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX])
+{
+	char plain[KNOT_NAME_TEXT_MAX];
+	size_t len = knot_name_print(name, plain), out = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (plain[i] == '\\' || plain[i] == '"') {
+			text[out++] = '\\';
+		}
+		text[out++] = plain[i];
+	}
+	text[out] = '\0';
+}
+
+static bool print_zone(zone_t *zone, void *ctx)
+{
+	printer_t *printer = ctx;
+	if (zone_modules(zone) == NULL) {
+		return true;
+	}
+	char name[2 * KNOT_NAME_TEXT_MAX];
+	quote_name(zone_name(zone), name);
+	printer->zone = name;
+	printer->section[0] = printer->item[0] = '\0';
+	bool go_on = counters_zone(zone, false, print_counter, printer);
+	printer->zone = NULL;
+	return go_on;
+}
+
+bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
+                      const net_t *net)
+{
+	struct tm local;
+	char stamp[64] = "";
+	if (localtime_r(&when->tv_sec, &local) != NULL) {
+		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S%z", &local);
+	}
+	fprintf(out, "---\ntime: %s\n", stamp);
+	if (state->conf->server.identity != NULL && *state->conf->server.identity != '\0') {
+		fprintf(out, "identity: %s\n", state->conf->server.identity);
+	}
+	printer_t printer = { .out = out };
+	if (counters_server(state, server, net, print_counter, &printer)) {
+		printer.indent = 2;
+		zonedb_each(state->zones, print_zone, &printer);
+	}
+	return ferror(out) == 0;
+}
+
+/* ---- Files ---- */
+
+/* The document in memory, so that no read section waits for a disk. text: free it; NULL: no memory. */
+static char *document(const statistics_dump_t *dump, size_t *ret_len)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, ret_len);
+	if (out == NULL) {
+		return NULL;
+	}
+	struct timespec now = sys_clock_real();
+	bool is_whole;
+	{
+		RCU_READ_SECTION(guard);
+		is_whole = statistics_print(out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net);
+	}
+	if (fclose(out) != 0 || !is_whole) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static knot_err_t write_all(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t written = write(fd, text, len);
+		if (written < 0 && errno != EINTR) {
+			return knot_err_of_errno(errno);
+		}
+		if (written > 0) {
+			text += written;
+			len -= (size_t)written;
+		}
+	}
+	return KNOT_OK;
+}
+
+static knot_err_t append_file(const char *path, const char *text, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	knot_err_t err = write_all(fd, text, len);
+	close(fd);
+	return err;
+}
+
+static knot_err_t replace_file(const char *path, const char *text, size_t len)
+{
+	char beside[PATH_MAX];
+	int path_len = snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
+	if (path_len < 0 || (size_t)path_len >= sizeof(beside)) {
+		return KNOT_ESPACE;
+	}
+	int fd = mkostemp(beside, O_CLOEXEC);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	knot_err_t err = fchmod(fd, 0640) == 0 ? write_all(fd, text, len) : knot_err_of_errno(errno);
+	if (close(fd) != 0 && err == KNOT_OK) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err == KNOT_OK && rename(beside, path) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err != KNOT_OK) {
+		(void)unlink(beside);
+	}
+	return err;
+}
+
+/* The settings of the current configuration; false: no dumps. */
+static bool settings(const statistics_dump_t *dump, uint32_t *ret_timer_s, bool *ret_append, char path[static PATH_MAX])
+{
+	RCU_READ_SECTION(guard);
+	const conf_statistics_t *conf = &state_load(server_state(dump->server), guard)->conf->statistics;
+	*ret_timer_s = conf->timer_s;
+	*ret_append = conf->append;
+	snprintf(path, PATH_MAX, "%s", conf->file);
+	return conf->timer_s > 0;
+}
+
+static void write_document(const statistics_dump_t *dump, const char *path, bool append)
+{
+	size_t len;
+	char *text = document(dump, &len);
+	knot_err_t err = text == NULL ? KNOT_ENOMEM
+	               : append ? append_file(path, text, len) : replace_file(path, text, len);
+	free(text);
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "stats, failed to dump into file '%s' (%s)", path, knot_strerror(err));
+	} else {
+		log_server(LOG_DEBUG, "stats, dumped into file '%s'", path);
+	}
+}
+
+/* ---- The thread ---- */
+
+/* Sleep until it is time to dump (true), or something changed (false). Called with the lock held. */
+static bool sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s)
+{
+	struct timespec end;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += timer_s;
+	while (!dump->stopping && !dump->reconfigured) {
+		if (!has_timer) {
+			pthread_cond_wait(&dump->changed, &dump->lock);
+		} else if (pthread_cond_timedwait(&dump->changed, &dump->lock, &end) == ETIMEDOUT) {
+			return !dump->stopping;
+		}
+	}
+	dump->reconfigured = false;
+	return false;
+}
+
+static void run(void *arg)
+{
+	statistics_dump_t *dump = arg;
+	char path[PATH_MAX];
+	uint32_t timer_s;
+	bool append;
+	pthread_mutex_lock(&dump->lock);
+	while (!dump->stopping) {
+		pthread_mutex_unlock(&dump->lock);
+		bool has_timer = settings(dump, &timer_s, &append, path);
+		pthread_mutex_lock(&dump->lock);
+		if (sleep_until_due(dump, has_timer, timer_s)) {
+			pthread_mutex_unlock(&dump->lock);
+			write_document(dump, path, append);
+			pthread_mutex_lock(&dump->lock);
+		}
+	}
+	pthread_mutex_unlock(&dump->lock);
+}
+
+statistics_dump_t *statistics_dump_new(server_t *server, const net_t *net)
+{
+	statistics_dump_t *dump = calloc(1, sizeof(*dump));
+	if (dump == NULL) {
+		return NULL;
+	}
+	dump->server = server;
+	dump->net = net;
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&dump->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&dump->lock, NULL);
+	return dump;
+}
+
+knot_err_t statistics_dump_start(statistics_dump_t *dump)
+{
+	dump->thread = (sys_thread_t){ .name = "statistics", .cpu = -1, .run = run, .arg = dump };
+	return sys_thread_start(&dump->thread);
+}
+
+static void tell(statistics_dump_t *dump, bool stop)
+{
+	pthread_mutex_lock(&dump->lock);
+	dump->reconfigured = true;
+	dump->stopping |= stop;
+	pthread_cond_signal(&dump->changed);
+	pthread_mutex_unlock(&dump->lock);
+}
+
+void statistics_dump_reconfigure(statistics_dump_t *dump)
+{
+	tell(dump, false);
+}
+
+void statistics_dump_stop(statistics_dump_t *dump)
+{
+	tell(dump, true);
+	sys_thread_join(&dump->thread);
+}
+
+void statistics_dump_free(statistics_dump_t *dump)
+{
+	if (dump != NULL) {
+		pthread_cond_destroy(&dump->changed);
+		pthread_mutex_destroy(&dump->lock);
+		free(dump);
+	}
+}
