@@ -14,7 +14,7 @@ enum {
 	ZONEVERSION_LEN = 6,         /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
 	EXPIRE_LEN = 4,
 	EDE_LEN = 2,
-	/* Longest NSID that we send: 512 bytes hold header, the longest question and every other option besides. */
+	/* Longest NSID that is sent: 512 bytes hold header, the longest question and every other option besides. */
 	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) - (4 + EXPIRE_LEN)
 	           - (4 + EDE_LEN) - 4,
 	TSIG_ERROR_BADKEY = 17,
@@ -54,16 +54,16 @@ static size_t reply_max(const job_t *job)
 	return max < job->out.len ? max : job->out.len;
 }
 
-/* RFC 7871 6 and 7.1.2: the address has just the bytes of the source prefix, bits beyond it are 0, the scope is 0. */
+/* RFC 7871 6: the address has just the bytes of the source prefix, bits beyond it are 0. A scope is not looked at. */
 static bool ecs_is_valid(knot_bytes_t data)
 {
 	if (data.len < 4) {
 		return false;
 	}
 	unsigned bits = data.data[2];
-	unsigned max = load_be16(data.data) == 1 ? 32 : load_be16(data.data) == 2 ? 128 : 0;
+	unsigned family = load_be16(data.data);
 	size_t len = (bits + 7) / 8;
-	if (bits > max || data.data[3] != 0 || data.len != 4 + len) {
+	if (family < 1 || family > 2 || bits > (family == 1 ? 32u : 128u) || data.len != 4 + len) {
 		return false;
 	}
 	return bits % 8 == 0 || (data.data[3 + len] & 0xFF >> bits % 8) == 0;
@@ -78,7 +78,7 @@ static bool read_options(job_t *job)
 	while (knot_edns_next(options, &pos, &option)) {
 		switch (option.code) {
 		case KNOT_EDNS_NSID:
-			job->nsid = job->env->nsid.len > 0;
+			job->nsid = job->env->nsid.len > 0 && job->env->nsid.len <= NSID_MAX;
 			break;
 		case KNOT_EDNS_EXPIRE:
 			job->expire = true;
@@ -435,10 +435,11 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 	if (out.data != request.data) {
 		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)ret_query->question_len);
 	}
-	if (ret_report->verdict == KNOT_MSG_FORMERR || (ret_query->edns.options.len > 0 && !read_options(&job))) {
+	if (ret_report->verdict == KNOT_MSG_FORMERR) {
 		return reply_formerr(&job);
 	}
-	/* Whatever is configured: the reply has room for the question and its OPT. */
-	job.nsid = job.nsid && env->nsid.len <= NSID_MAX;
+	if (ret_query->edns.options.len > 0 && !read_options(&job)) {
+		return reply_empty(&job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
+	}
 	return reply_to(&job, zones);
 }

@@ -124,9 +124,9 @@ static const zone_node_t *parent_of(const zone_contents_t *zone, const zone_node
 /*
  * RFC 5155 7.2.1: an NSEC3 that matches the closest encloser and one that covers the next closer name. With opt-out the
  * closest encloser may itself have no NSEC3 (an insecure delegation's empty non-terminal): then the closest provable one
- * above it counts. `encloser` is an existing name above (or, when it has no NSEC3, equal to) `name`.
+ * above it counts. `encloser` is an existing name above `name`. Returns the closest provable encloser.
  */
-static void add_nsec3_encloser_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
+static const zone_node_t *add_nsec3_encloser_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
 	zone_nsec3_t match = zone_nsec3_of(plan->zone, encloser);
 	while (match.node != NULL && !match.is_match && encloser != plan->zone->apex) {
@@ -135,6 +135,7 @@ static void add_nsec3_encloser_proof(answer_plan_t *plan, const zone_node_t *enc
 	}
 	add_nsec3(plan, match);
 	add_nsec3(plan, zone_nsec3_find(plan->zone, zone_next_closer(name, encloser)));
+	return encloser;
 }
 
 /* The name exists and lacks the type (RFC 4035 3.1.3.1, RFC 5155 7.2.3 to 7.2.4): also for the DS of a delegation. */
@@ -197,8 +198,8 @@ static void add_wildcard_nodata_proof(answer_plan_t *plan, const zone_node_t *wi
 static void add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
 	if (has_nsec3(plan->zone)) {
-		add_nsec3_encloser_proof(plan, encloser, name);
-		add_nsec3(plan, zone_nsec3_of_wildcard(plan->zone, encloser));
+		const zone_node_t *provable = add_nsec3_encloser_proof(plan, encloser, name);
+		add_nsec3(plan, zone_nsec3_of_wildcard(plan->zone, provable));
 		return;
 	}
 	uint8_t wire[KNOT_NAME_MAX];
