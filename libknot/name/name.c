@@ -331,12 +331,16 @@ bool knot_name_in(knot_name_t name, knot_name_t apex)
 
 unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 {
+	/* Mostly one of them is the other or above it, in a lookup that finds something: one compare of eight bytes at a time. */
+	unsigned fewer = a.label_count < b.label_count ? a.label_count : b.label_count;
+	if (knot_name_eq(knot_name_strip(a, a.label_count - fewer), knot_name_strip(b, b.label_count - fewer))) {
+		return fewer;
+	}
 	uint8_t a_offs[KNOT_LABEL_COUNT_MAX], b_offs[KNOT_LABEL_COUNT_MAX];
 	label_offsets(a, a_offs);
 	label_offsets(b, b_offs);
 	unsigned shared = 0;
-	unsigned max = a.label_count < b.label_count ? a.label_count : b.label_count;
-	while (shared < max && cmp_label(a.wire + a_offs[a.label_count - shared - 1],
+	while (shared < fewer && cmp_label(a.wire + a_offs[a.label_count - shared - 1],
 	                                 b.wire + b_offs[b.label_count - shared - 1]) == 0) {
 		shared++;
 	}
