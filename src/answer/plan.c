@@ -396,7 +396,7 @@ static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
 			return &sets[i];
 		}
 	}
-	return NULL;
+	return zone_node_rrset(node, KNOT_TYPE_RRSIG);    /* signatures of RRsets that are not there */
 }
 
 static bool follows_cname(uint16_t qtype)
@@ -423,7 +423,7 @@ static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_loo
 		if (follow_cname(plan, chain, node, set)) {
 			return true;
 		}
-	} else if (qtype == KNOT_TYPE_RRSIG) {
+	} else if (qtype == KNOT_TYPE_RRSIG && set->type != KNOT_TYPE_RRSIG) {
 		add_item(plan, ANSWER_ITEM_SIGS, node, set, chain->place)->with_sigs = true;
 	} else {
 		add_item(plan, ANSWER_ITEM_RRSET, node, set, chain->place);
