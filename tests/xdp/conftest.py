@@ -117,9 +117,9 @@ def start(pair):
         return started[-1]
 
     yield make
-    for echo in started:
-        echo.stop(signal.SIGKILL)
+    ended = [echo.stop() for echo in started if echo.process.poll() is None]
     wait_detached(pair)
+    assert all(code == 0 and err == "" for code, _, err in ended), ended
 
 
 @pytest.fixture
