@@ -180,10 +180,10 @@ class Knotd:
         query = dns.message.make_query(name, rdtype, **options)
         return self.exchange(query, where, tcp, timeout, client)
 
-    def exchange(self, query, where="127.0.0.1", tcp=False, timeout=3, client=None, port=None):
+    def exchange(self, query, where="127.0.0.1", tcp=False, timeout=3, client=None, port=None, source_port=0):
         function = dns.query.tcp if tcp else dns.query.udp
         with inside(client if client is not None else self.namespace):
-            return function(query, where, port=port or self.port, timeout=timeout)
+            return function(query, where, port=port or self.port, timeout=timeout, source_port=source_port)
 
     def send_raw(self, data, where="127.0.0.1", timeout=3, client=None, port=None):
         """Answer to one datagram of any bytes, None if there is none in time."""
