@@ -4,38 +4,36 @@
 
 #include "src/conf/schema.h"
 
-#define INT(from, to)  .type = CONF_INT, .min = (from), .max = (to)
-#define TIME(from, to) INT(from, to), .unit = CONF_UNIT_TIME
-#define SIZE(from, to) INT(from, to), .unit = CONF_UNIT_SIZE
-#define BOOL           .type = CONF_BOOL
-#define STR            .type = CONF_STR
-#define OPT(names)     .type = CONF_OPT, .options = (names)
-#define REF1(section)  .type = CONF_REF, .ref = { (section) }
-#define REF_REMOTE     .type = CONF_REF, .ref = { "remote", "remotes" }
-#define MULTI          .multi = true
+/* clang-format off */
+#define INT(from, to)   .type = CONF_INT, .min = (from), .max = (to)
+#define TIME(from, to)  INT(from, to), .unit = CONF_UNIT_TIME
+#define SIZE(from, to)  INT(from, to), .unit = CONF_UNIT_SIZE
+#define BOOL            .type = CONF_BOOL
+#define STR             .type = CONF_STR
+#define OPT(names)      .type = CONF_OPT, .options = (names)
+#define REF1(section)   .type = CONF_REF, .ref = { (section) }
+#define REF_REMOTE      .type = CONF_REF, .ref = { "remote", "remotes" }
+#define MULTI           .multi = true
 
-#define RESTART     .effect = CONF_ON_RESTART
-#define ZONE_RELOAD .effect = CONF_ON_ZONE_RELOAD
+#define RESTART         .effect = CONF_ON_RESTART
+#define ZONE_RELOAD     .effect = CONF_ON_ZONE_RELOAD
 
-#define TUNING              .support = CONF_TUNING
-#define REFUSED             .support = CONF_REFUSED
+#define TUNING          .support = CONF_TUNING
+#define REFUSED         .support = CONF_REFUSED
 #define REFUSED_BUT(values) .support = CONF_REFUSED, .harmless = (values)
 
-#define KILO  (INT64_C(1) << 10)
-#define MEGA  (INT64_C(1) << 20)
-#define GIGA  (INT64_C(1) << 30)
-#define TERA  (INT64_C(1) << 40)
+#define KILO (INT64_C(1) << 10)
+#define MEGA (INT64_C(1) << 20)
+#define GIGA (INT64_C(1) << 30)
+#define TERA (INT64_C(1) << 40)
 #define MAX31 INT64_C(2147483647)
 #define MAX32 INT64_C(4294967295)
 #define MAX48 ((INT64_C(1) << 48) - 1)
 #define DAY   INT64_C(86400)
 
-#define COMMENT                                                                                                        \
-	{                                                                                                              \
-		.name = "comment", STR, TUNING, .doc = "Free text for the reader."                                     \
-	}
-
+#define COMMENT { .name = "comment", STR, .doc = "Free text for the reader." }
 #define ROWS(table) .rows = (table), .row_count = KNOT_LEN(table)
+/* clang-format on */
 
 const char *conf_check_port(const conf_check_value_t *value);
 const char *conf_check_xdp_listen(const conf_check_value_t *value);
