@@ -18,6 +18,7 @@ typedef enum {
 } zone_checks_t;
 
 typedef enum {
+	ZONE_MESSAGE_NOTICE,
 	ZONE_MESSAGE_WARNING,
 	ZONE_MESSAGE_ERROR,
 } zone_message_level_t;

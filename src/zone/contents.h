@@ -20,14 +20,17 @@ typedef struct {
 	uint8_t algorithm;       /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
 	uint8_t salt_len;
 	uint16_t iterations;
-	const uint8_t *salt;     /* in the apex node */
+	uint8_t salt[255];
 } zone_nsec3_params_t;
 
+enum { ZONE_LINK_PAGE = 256 };     /* links per page of the link table */
+
 typedef struct zone_contents {
+	zone_arena_t *store;             /* owned: what `arena` views */
 	zone_arena_view_t arena;         /* chunks of this version */
 	zone_tree_t auth, nsec3, glue;
 	zone_ref_t link_root;            /* link table, see zone_link_get() */
-	uint32_t link_count;             /* highest link + 1; 0: no table */
+	uint32_t link_count;
 	const zone_node_t *apex;
 	uint32_t serial;
 	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
@@ -39,33 +42,18 @@ typedef struct zone_contents {
 	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
 } zone_contents_t;
 
-enum { ZONE_LINK_PAGE = 512 };       /* references in a page of the link table; the root is an array of page references */
+/** Free a version that no reader has any more. NULL is allowed. */
+void zone_contents_free(zone_contents_t *take_zone);
 
-/** The node that a link names (not 0). Two dependent loads. */
-static inline const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link)
-{
-	const zone_ref_t *root = zone_at(&zone->arena, zone->link_root);
-	const zone_ref_t *page = zone_at(&zone->arena, root[link / ZONE_LINK_PAGE]);
-	return zone_at(&zone->arena, page[link % ZONE_LINK_PAGE]);
-}
+/** The node that a link names. Three dependent loads. 0 gives NULL. */
+const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link);
 
-/** Free a version that no reader has. NULL is allowed. */
-void zone_contents_free(zone_contents_t *zone);
-
-/** Bytes of memory that this version takes, chunks that it shares with others included. */
-uint64_t zone_contents_memory(const zone_contents_t *zone);
-
-static inline const zone_node_t *zone_node_at(const zone_contents_t *zone, zone_ref_t ref)
-{
-	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
-}
-
-/** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. 12 KiB, nothing to free. */
+/** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. */
 typedef struct {
 	zone_tree_iter_t auth, glue, nsec3;
 	const zone_node_t *next_auth, *next_glue;
 } zone_node_iter_t;
-void zone_nodes_begin(zone_node_iter_t *iter, const zone_contents_t *zone);
+void zone_nodes_begin(const zone_contents_t *zone, zone_node_iter_t *ret_iter);
 const zone_node_t *zone_nodes_next(const zone_contents_t *zone, zone_node_iter_t *iter);
 
 /** The node of exactly this name in any of the three trees, or NULL (for zone-read and edits, not for answering). */

@@ -18,13 +18,14 @@
  * question's name: counted from the end of the question's name, which is also right for a wildcard's node, where
  * P is the question's name itself; RDATA names are never compressed against r == 0 of a wildcard owner).
  * RRSIG signer and NSEC next names are never compressed (RFC 4034 3.1.7, 4.1.1); RFC 3597 4 types only.
- * A body or signature block over 65535 bytes is stored with all RDATA names spelled out and without fix-ups, see
- * ZONE_RRSET_HUGE.
+ * A body over 65535 bytes fits no message and is stored with all RDATA names spelled out, see ZONE_RRSET_HUGE.
  */
 #pragma once
 
 #include "libknot/name/name.h"
-#include "src/zone/tree.h"
+
+/** Arena reference in units of 8 bytes; 0 is none. See arena.h. */
+typedef uint32_t zone_ref_t;
 
 /** Stable number of a node that others refer to (see links in contents.h); 0 is none. */
 typedef uint32_t zone_link_t;
@@ -48,7 +49,7 @@ enum {
 };
 
 enum {
-	ZONE_RRSET_HUGE = 1 << 0,        /* body over 65535 bytes: fits no message; list its RRs with zone_rr_next() */
+	ZONE_RRSET_HUGE = 1 << 0,        /* body over 65535 bytes: fits no message; no fix-ups at all; list its RRs with zone_rr_next() */
 };
 
 /** One RRset of a node. `*_off` are bytes from the start of the node; fix-ups are uint16_t, 2-byte aligned. */
@@ -85,18 +86,17 @@ typedef struct {
 	zone_link_t link;            /* when type == 0 */
 } zone_extra_t;
 
-/** RRSIGs that cover no RRset of the node are the body of an RRset of type RRSIG. */
 typedef struct {
-	uint8_t owner_len;           /* 1–255; the first three are a zone_leaf_t */
-	uint8_t owner_label_count;
-	uint16_t owner_off;          /* offsetof(zone_node_t, owner) */
 	uint16_t flags;              /* ZONE_NODE_* */
 	uint16_t rrset_count;        /* 0: empty non-terminal */
 	zone_link_t self;            /* own number when something links here, else 0 */
 	zone_link_t nsec3;           /* NSEC3 zones: node whose NSEC3 matches the owner's hash, or covers it (opt-out) */
 	zone_link_t nsec3_wildcard;  /* NSEC3 zones: node whose NSEC3 covers (or matches) the hash of "*.<owner>" */
 	uint32_t size;               /* bytes of the whole node */
-	uint8_t nsec3_is_match;      /* `nsec3` matches (1) or covers (0) */
+	bool nsec3_is_match;         /* `nsec3` matches, otherwise it covers */
+	bool nsec3_wildcard_is_match;
+	uint8_t owner_len;           /* 1–255 */
+	uint8_t owner_label_count;
 	uint8_t owner[];             /* wire form, lower case; then padding to 4, then zone_rrset_t[rrset_count] */
 } zone_node_t;
 
@@ -163,9 +163,9 @@ static inline zone_block_t zone_extra_block(const zone_node_t *node, const zone_
 typedef struct {
 	const zone_node_t *node;
 	const zone_rrset_t *set;
-	zone_block_t block;
 	uint32_t pos;            /* bytes into the block */
 	uint32_t fix;            /* next of the block's fix-ups */
+	bool sigs;
 } zone_rr_iter_t;
 
 /** Start at the first record of the body, or of the signatures when `sigs`. */

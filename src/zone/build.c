@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/zone/build.h"
+
+#include "src/zone/compile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MESSAGE_MAX = 2048 };         /* a name in presentation form, a path and some words */
+
+typedef struct {
+	const zone_build_params_t *params;
+	zone_collect_t collect;
+	uint64_t fault_count;
+	knot_err_t err;                  /* why the scan was ended: KNOT_ENOMEM */
+} load_t;
+
+__attribute__((format(printf, 3, 4)))
+static void tell(const zone_build_params_t *params, zone_message_level_t level, const char *format, ...)
+{
+	if (params->on_message == NULL) {
+		return;
+	}
+	char text[MESSAGE_MAX];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	params->on_message(level, text, params->ctx);
+}
+
+/* As Knot: the last TTL counts, and one is told when it differs from the one before. */
+static void tell_ttl_mismatch(const load_t *load, const zone_name_t *name, const knot_zone_record_t *record)
+{
+	const zone_record_t *previous = NULL;
+	for (const zone_record_t *r = name->first; r != NULL; r = r->next) {
+		previous = r->type == record->type ? r : previous;
+	}
+	if (record->type == KNOT_TYPE_RRSIG || previous == NULL || previous->ttl == record->ttl) {
+		return;
+	}
+	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+	knot_name_print(zone_name_of(name), owner);
+	knot_rrtype_print(record->type, type);
+	tell(load->params, ZONE_MESSAGE_NOTICE, "zone loader, TTL mismatch, owner %s, type %s, TTL set to %u", owner, type,
+	     (unsigned)record->ttl);
+}
+
+static bool on_record(const knot_zone_record_t *record, void *ctx)
+{
+	load_t *load = ctx;
+	if (load->fault_count > 0) {
+		return true;             /* only further faults are of interest */
+	}
+	if (!knot_name_in(record->owner, load->collect.origin)) {
+		char owner[KNOT_NAME_TEXT_MAX];
+		knot_name_print(record->owner, owner);
+		tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s", owner);
+		return true;
+	}
+	zone_name_t *name = zone_collect_name(&load->collect, record->owner);
+	if (name != NULL) {
+		/* Signatures can be many, and their TTL is their own. */
+		if (name->last != NULL && name->last->ttl != record->ttl) {
+			tell_ttl_mismatch(load, name, record);
+		}
+		load->err = zone_collect_record(&load->collect, name, record->type, record->ttl, record->rdata);
+	} else {
+		load->err = KNOT_ENOMEM;
+	}
+	return load->err == KNOT_OK;
+}
+
+static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
+{
+	load_t *load = ctx;
+	load->fault_count++;
+	tell(load->params, ZONE_MESSAGE_ERROR, "zone loader, error in zone, file '%s', line %llu (%s)", fault->file,
+	     (unsigned long long)fault->line, fault->reason);
+	return true;
+}
+
+static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_zone)
+{
+	const zone_build_params_t *params = load->params;
+	if (load->err != KNOT_OK) {
+		return load->err;
+	}
+	if (load->fault_count > 0) {
+		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s', %llu errors", path,
+		     (unsigned long long)load->fault_count);
+		return KNOT_EPARSEFAIL;
+	}
+	zone_contents_t *zone;
+	knot_err_t err = zone_compile(&load->collect, NULL, params->size_max, &zone);
+	if (err == KNOT_ENOSOA) {
+		tell(params, ZONE_MESSAGE_ERROR, "check, missing SOA at the zone apex");
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
+	if (err != KNOT_OK) {
+		zone_contents_free(zone);
+		return err;
+	}
+	*ret_zone = zone;
+	return KNOT_OK;
+}
+
+static knot_err_t build(const char *path, const knot_str_t *text, const zone_build_params_t *params, zone_contents_t **ret_zone)
+{
+	load_t load = { .params = params, .err = KNOT_OK };
+	zone_collect_init(&load.collect, params->origin);
+	knot_zonefile_params_t scan = {
+		.origin = load.collect.origin, .default_ttl = params->default_ttl, .on_record = on_record,
+		.on_fault = on_fault, .ctx = &load,
+	};
+	knot_err_t err = text != NULL ? knot_zonefile_scan_text(*text, path, &scan) : knot_zonefile_scan(path, &scan);
+	if (err == KNOT_OK || err == KNOT_EPARSEFAIL) {
+		err = finish(&load, path, ret_zone);
+	}
+	zone_collect_done(&load.collect);
+	return err;
+}
+
+knot_err_t zone_build_file(const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
+{
+	return build(path, NULL, params, ret_zone);
+}
+
+knot_err_t zone_build_text(knot_str_t text, const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
+{
+	return build(path, &text, params, ret_zone);
+}

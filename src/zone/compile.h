@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Internal: from collected records to a zone version. Stages, each a pass over names in canonical order:
+ *
+ *   sort → classify (NSEC3 owners apart, cuts, names below cuts apart, empty non-terminals made, wildcard flags)
+ *        → compile each node (additional data resolved, NSEC3 links) → number what is linked to → trees → facts
+ *
+ * With a base version, a node that comes out the same is the base's and link numbers stay: the new version shares all
+ * that didn't change.
+ */
+#pragma once
+
+#include "src/zone/collect.h"
+#include "src/zone/contents.h"
+
+/**
+ * Compile. collect: used up (still to be given to zone_collect_done()). base: version to share with, or NULL.
+ * KNOT_ENOSOA: no SOA at the apex. KNOT_EZONESIZE: over size_max bytes of wire form (0: no limit) or a node too
+ * large. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max,
+                                      zone_contents_t **ret_zone);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/zone/contents.h"
+
+#include <stdlib.h>
+
+void zone_contents_free(zone_contents_t *take_zone)
+{
+	if (take_zone != NULL) {
+		zone_arena_free(take_zone->store);
+		free(take_zone);
+	}
+}
+
+const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link)
+{
+	if (link == 0 || link > zone->link_count) {
+		return NULL;
+	}
+	const zone_ref_t *pages = zone_at(&zone->arena, zone->link_root);
+	const zone_ref_t *page = zone_at(&zone->arena, pages[(link - 1) / ZONE_LINK_PAGE]);
+	zone_ref_t ref = page[(link - 1) % ZONE_LINK_PAGE];
+	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+}
+
+static const zone_node_t *next_node(const zone_contents_t *zone, zone_tree_iter_t *iter)
+{
+	zone_ref_t ref = zone_tree_next(iter);
+	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+}
+
+void zone_nodes_begin(const zone_contents_t *zone, zone_node_iter_t *ret_iter)
+{
+	zone_tree_begin(&zone->arena, &zone->auth, &ret_iter->auth);
+	zone_tree_begin(&zone->arena, &zone->glue, &ret_iter->glue);
+	zone_tree_begin(&zone->arena, &zone->nsec3, &ret_iter->nsec3);
+	ret_iter->next_auth = next_node(zone, &ret_iter->auth);
+	ret_iter->next_glue = next_node(zone, &ret_iter->glue);
+}
+
+const zone_node_t *zone_nodes_next(const zone_contents_t *zone, zone_node_iter_t *iter)
+{
+	const zone_node_t *auth = iter->next_auth, *glue = iter->next_glue;
+	if (auth == NULL && glue == NULL) {
+		return next_node(zone, &iter->nsec3);
+	}
+	if (glue == NULL || (auth != NULL && knot_name_cmp(zone_node_owner(auth), zone_node_owner(glue)) < 0)) {
+		iter->next_auth = next_node(zone, &iter->auth);
+		return auth;
+	}
+	iter->next_glue = next_node(zone, &iter->glue);
+	return glue;
+}
+
+const zone_node_t *zone_find_node(const zone_contents_t *zone, knot_name_t owner)
+{
+	const zone_tree_t *const trees[] = { &zone->auth, &zone->glue, &zone->nsec3 };
+	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
+		zone_ref_t ref = zone_tree_find(&zone->arena, trees[i], owner);
+		if (ref != 0) {
+			return zone_at(&zone->arena, ref);
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/zone/lookup.h"
+
+#include "libknot/rr/rrtype.h"
+#include "src/zone/nsec3_hash.h"
+
+#include <assert.h>
+
+static const zone_node_t *wildcard_of(const zone_contents_t *zone, const zone_node_t *encloser)
+{
+	if (encloser->owner_len + 2u > KNOT_NAME_MAX) {
+		return NULL;
+	}
+	uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
+	memcpy(wire + 2, encloser->owner, encloser->owner_len);
+	knot_name_t name = { wire, encloser->owner_len + 2, encloser->owner_label_count + 1 };
+	zone_ref_t ref = zone_tree_find(&zone->arena, &zone->auth, name);
+	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+}
+
+zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name)
+{
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(name, key);
+	zone_tree_match_t match = zone_tree_match(&zone->arena, &zone->auth, name, key, key_len);
+	if (match.exact != 0) {
+		const zone_node_t *node = zone_at(&zone->arena, match.exact);
+		return (zone_lookup_t){ ZONE_FOUND, node, node };
+	}
+	assert(match.encloser != 0);    /* the apex is in the tree and encloses every name of the zone */
+	const zone_node_t *encloser = zone_at(&zone->arena, match.encloser);
+	if (encloser->flags & ZONE_NODE_CUT) {
+		return (zone_lookup_t){ ZONE_DELEGATION, encloser, encloser };
+	}
+	if (encloser->flags & ZONE_NODE_DNAME) {
+		return (zone_lookup_t){ ZONE_DNAME, encloser, encloser };
+	}
+	if (encloser->flags & ZONE_NODE_WILDCARD_CHILD) {
+		const zone_node_t *wildcard = wildcard_of(zone, encloser);
+		if (wildcard != NULL) {
+			return (zone_lookup_t){ ZONE_WILDCARD, wildcard, encloser };
+		}
+	}
+	return (zone_lookup_t){ ZONE_NXDOMAIN, NULL, encloser };
+}
+
+knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser)
+{
+	assert(name.label_count > encloser->owner_label_count);
+	return knot_name_strip(name, name.label_count - encloser->owner_label_count - 1u);
+}
+
+const zone_node_t *zone_nsec_cover(const zone_contents_t *zone, knot_name_t name)
+{
+	/* Only empty non-terminals have no NSEC: at most one per label lies between a name and the one before it. */
+	for (unsigned i = 0; i <= KNOT_LABEL_COUNT_MAX; i++) {
+		zone_ref_t ref = i == 0 ? zone_tree_floor(&zone->arena, &zone->auth, name)
+		                        : zone_tree_below(&zone->arena, &zone->auth, name);
+		if (ref == 0) {
+			return NULL;
+		}
+		const zone_node_t *node = zone_at(&zone->arena, ref);
+		if (zone_node_rrset(node, KNOT_TYPE_NSEC) != NULL) {
+			return node;
+		}
+		name = zone_node_owner(node);
+	}
+	return NULL;
+}
+
+zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t hashed;
+	if (zone->nsec3.count == 0 ||
+	    !zone_nsec3_owner(&zone->nsec3_params, name, zone_node_owner(zone->apex), wire, &hashed)) {
+		return (zone_nsec3_t){ NULL, false };
+	}
+	zone_ref_t ref = zone_tree_floor(&zone->arena, &zone->nsec3, hashed);
+	bool is_match = ref != 0 && knot_name_eq(zone_leaf_owner(&zone->arena, ref), hashed);
+	if (ref == 0) {
+		ref = zone_tree_last(&zone->arena, &zone->nsec3);    /* the chain is a ring */
+	}
+	return (zone_nsec3_t){ zone_at(&zone->arena, ref), is_match };
+}
+
+zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node)
+{
+	return (zone_nsec3_t){ zone_link_get(zone, node->nsec3), node->nsec3_is_match };
+}
+
+zone_nsec3_t zone_nsec3_of_wildcard(const zone_contents_t *zone, const zone_node_t *node)
+{
+	return (zone_nsec3_t){ zone_link_get(zone, node->nsec3_wildcard), node->nsec3_wildcard_is_match };
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Internal: compile one name's records into a zone_node_t in an arena. Layout: doc/formats/zone-node.md.
+ *
+ * The builder holds scratch memory that is reused from node to node. What stands beyond the name itself (does a target name
+ * have addresses, which NSEC3 matches) comes in from the caller. One builder per thread.
+ */
+#pragma once
+
+#include "libknot/rr/rdata.h"
+#include "src/zone/arena.h"
+#include "src/zone/node.h"
+
+/** A record before it is compiled: in temporary memory, chained in the order of the source. */
+typedef struct zone_record {
+	struct zone_record *next;
+	uint32_t ttl;
+	uint16_t type;
+	uint16_t rdata_len;
+	uint8_t rdata[];             /* uncompressed, canonical (RFC 4034 6.2), checked */
+} zone_record_t;
+
+/** What the zone has of a target name in RDATA. */
+typedef struct {
+	const zone_record_t *glue;   /* records of a name at or below the own cut: A and AAAA are copied; NULL: none */
+	const void *glue_id;         /* same for the same name */
+	zone_link_t link;            /* node with addresses elsewhere in the zone; 0: none */
+} zone_target_t;
+
+/** Find the addresses of `target` for an RRset of `type` of the name being compiled. */
+typedef zone_target_t (*zone_target_cb)(knot_name_t target, uint16_t type, void *ctx);
+
+typedef struct zone_node_builder zone_node_builder_t;
+
+/** NULL: out of memory. */
+zone_node_builder_t *zone_node_builder_new(void);
+void zone_node_builder_free(zone_node_builder_t *builder);
+
+typedef struct {
+	knot_name_t owner;           /* lower case */
+	const zone_record_t *records;  /* NULL: an empty non-terminal */
+	uint16_t flags;              /* ZONE_NODE_* that the records don't show */
+	zone_link_t self, nsec3, nsec3_wildcard;
+	bool nsec3_is_match, nsec3_wildcard_is_match;
+	zone_target_cb on_target;    /* NULL: no additional data */
+	void *ctx;
+	zone_ref_t old_ref;          /* node of the version before: taken as it is when nothing differs; 0: none */
+} zone_node_params_t;
+
+/** Measures of a compiled node. */
+typedef struct {
+	uint64_t wire_size;          /* bytes of its records, uncompressed */
+	uint64_t record_count;
+	uint32_t max_ttl;
+} zone_node_sums_t;
+
+/**
+ * Compile. Duplicate records are dropped, RRs are in canonical order, an RRset's TTL is that of its last record.
+ * ret_sums is added to. KNOT_ENOMEM. KNOT_EZONESIZE: over 4 GiB or 65535 RRsets at one name.
+ */
+KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
+                                         const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A binary radix tree over 48-way positions, popcount-compressed (a qp-trie). Alternatives weighed: a hash table has no order, no
+ * closest encloser and no predecessor; a B-tree compares whole names at each level; an ART needs four node layouts and more memory
+ * per name. Here a branch costs 12 bytes in its parent's array, an array only holds twigs that exist, and a name costs
+ * 12 bytes plus its share of branches (about 16 bytes per name in a TLD).
+ *
+ * A branch skips what all keys below it share, so a walk reads positions only where keys differ and may go astray:
+ * the leaf that it ends at is compared with the name, and what both share decides which nodes passed on the way are real ancestors.
+ */
+#include "src/zone/tree.h"
+
+#include <limits.h>
+
+enum {
+	POSITION_SHIFT = 1,
+	OFFSET_SHIFT = 49,
+};
+#define POSITION_MASK (((1ull << KNOT_KEY_POSITIONS) - 1) << POSITION_SHIFT)
+
+static inline uint64_t word_of(const zone_twig_t *twig)
+{
+	return (uint64_t)twig->hi << 32 | twig->lo;
+}
+
+static inline bool is_branch(const zone_twig_t *twig)
+{
+	return twig->lo & 1;
+}
+
+static inline unsigned branch_offset(uint64_t word)
+{
+	return (unsigned)(word >> OFFSET_SHIFT);
+}
+
+static inline uint64_t position_bit(unsigned position)
+{
+	return 1ull << (position + POSITION_SHIFT);
+}
+
+static inline unsigned twig_count(uint64_t word)
+{
+	return (unsigned)__builtin_popcountll(word & POSITION_MASK);
+}
+
+/* Number of twigs before the one at `bit`. */
+static inline unsigned twig_index(uint64_t word, uint64_t bit)
+{
+	return (unsigned)__builtin_popcountll(word & POSITION_MASK & (bit - 1));
+}
+
+static inline unsigned position_at(const uint8_t *key, size_t key_len, unsigned offset)
+{
+	return offset < key_len ? key[offset] : KNOT_KEY_END;
+}
+
+static inline zone_twig_t make_leaf(zone_ref_t leaf)
+{
+	return (zone_twig_t){ 0, 0, leaf };
+}
+
+static inline zone_twig_t make_branch(uint64_t positions, unsigned offset, zone_ref_t twigs)
+{
+	uint64_t word = 1 | positions | (uint64_t)offset << OFFSET_SHIFT;
+	return (zone_twig_t){ (uint32_t)word, (uint32_t)(word >> 32), twigs };
+}
+
+/* The leaf that a key's walk ends at: the one that shares most with it, if any shares more than the others. */
+static zone_ref_t nearest_leaf(const zone_arena_view_t *view, const zone_tree_t *tree, const uint8_t *key,
+                               size_t key_len)
+{
+	const zone_twig_t *twig = &tree->root;
+	while (is_branch(twig)) {
+		uint64_t word = word_of(twig);
+		uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		twig = word & bit ? &twigs[twig_index(word, bit)] : twigs;
+	}
+	return twig->ref;
+}
+
+static zone_ref_t last_leaf(const zone_arena_view_t *view, const zone_twig_t *twig)
+{
+	while (is_branch(twig)) {
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		twig = &twigs[twig_count(word_of(twig)) - 1];
+	}
+	return twig->ref;
+}
+
+zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
+                                  const uint8_t *key, size_t key_len)
+{
+	if (tree->count == 0) {
+		return (zone_tree_match_t){ 0, 0 };
+	}
+	/* Leaves passed whose keys end where the walk branched: ancestors, if the name shares that much. */
+	zone_ref_t passed[KNOT_LABEL_COUNT_MAX + 1];
+	unsigned passed_count = 0;
+
+	const zone_twig_t *twig = &tree->root;
+	while (is_branch(twig)) {
+		uint64_t word = word_of(twig);
+		unsigned offset = branch_offset(word);
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		bool at_label = offset <= key_len && (offset == 0 || key[offset - 1] == KNOT_KEY_END);
+		if (at_label && (word & position_bit(KNOT_KEY_END))) {
+			passed[passed_count++] = twigs[0].ref;
+		}
+		uint64_t bit = position_bit(position_at(key, key_len, offset));
+		twig = word & bit ? &twigs[twig_index(word, bit)] : twigs;
+	}
+	knot_name_t owner = zone_leaf_owner(view, twig->ref);
+	unsigned shared = knot_name_shared_labels(name, owner);
+	if (owner.label_count == shared) {
+		return (zone_tree_match_t){ name.label_count == shared ? twig->ref : 0, twig->ref };
+	}
+	while (passed_count > 0) {
+		zone_ref_t leaf = passed[--passed_count];
+		if (zone_leaf_owner(view, leaf).label_count <= shared) {
+			return (zone_tree_match_t){ 0, leaf };
+		}
+	}
+	return (zone_tree_match_t){ 0, 0 };
+}
+
+zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name)
+{
+	if (tree->count == 0) {
+		return 0;
+	}
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(name, key);
+	zone_ref_t leaf = nearest_leaf(view, tree, key, key_len);
+	return knot_name_eq(zone_leaf_owner(view, leaf), name) ? leaf : 0;
+}
+
+/* First offset at which two keys differ; their common length + 1 at most (the end counts as KNOT_KEY_END); -1: equal. */
+static int first_difference(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+{
+	size_t min = a_len < b_len ? a_len : b_len;
+	for (size_t i = 0; i < min; i++) {
+		if (a[i] != b[i]) {
+			return (int)i;
+		}
+	}
+	return a_len == b_len ? -1 : (int)min;
+}
+
+/* The greatest record before `name`, or the record of `name` itself when `or_equal`. */
+static zone_ref_t preceding(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name, bool or_equal)
+{
+	if (tree->count == 0) {
+		return 0;
+	}
+	uint8_t key[KNOT_NAME_KEY_MAX], near_key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(name, key);
+	zone_ref_t near = nearest_leaf(view, tree, key, key_len);
+	size_t near_len = knot_name_key(zone_leaf_owner(view, near), near_key);
+	int differ = first_difference(key, key_len, near_key, near_len);
+	if (differ < 0 && or_equal) {
+		return near;
+	}
+	unsigned limit = differ < 0 ? UINT_MAX : (unsigned)differ;
+
+	const zone_twig_t *twig = &tree->root;
+	const zone_twig_t *before = NULL;        /* greatest subtree known to sort before the name */
+	while (is_branch(twig) && branch_offset(word_of(twig)) < limit) {
+		uint64_t word = word_of(twig);
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		unsigned i = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		before = i > 0 ? &twigs[i - 1] : before;
+		twig = &twigs[i];
+	}
+	if (differ >= 0) {
+		unsigned wanted = position_at(key, key_len, limit);
+		if (is_branch(twig) && branch_offset(word_of(twig)) == limit) {
+			unsigned i = twig_index(word_of(twig), position_bit(wanted));
+			const zone_twig_t *twigs = zone_at(view, twig->ref);
+			before = i > 0 ? &twigs[i - 1] : before;
+		} else if (position_at(near_key, near_len, limit) < wanted) {
+			before = twig;
+		}
+	}
+	return before != NULL ? last_leaf(view, before) : 0;
+}
+
+zone_ref_t zone_tree_floor(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name)
+{
+	return preceding(view, tree, name, true);
+}
+
+zone_ref_t zone_tree_below(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name)
+{
+	return preceding(view, tree, name, false);
+}
+
+zone_ref_t zone_tree_last(const zone_arena_view_t *view, const zone_tree_t *tree)
+{
+	return tree->count > 0 ? last_leaf(view, &tree->root) : 0;
+}
+
+void zone_tree_begin(const zone_arena_view_t *view, const zone_tree_t *tree, zone_tree_iter_t *ret_iter)
+{
+	ret_iter->view = view;
+	ret_iter->depth = tree->count > 0 ? 1 : 0;
+	ret_iter->stack[0].next = &tree->root;
+	ret_iter->stack[0].end = &tree->root + 1;
+}
+
+zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
+{
+	while (iter->depth > 0) {
+		if (iter->stack[iter->depth - 1].next == iter->stack[iter->depth - 1].end) {
+			iter->depth--;
+			continue;
+		}
+		const zone_twig_t *twig = iter->stack[iter->depth - 1].next++;
+		if (!is_branch(twig)) {
+			return twig->ref;
+		}
+		const zone_twig_t *twigs = zone_at(iter->view, twig->ref);
+		iter->stack[iter->depth].next = twigs;
+		iter->stack[iter->depth].end = twigs + twig_count(word_of(twig));
+		iter->depth++;
+	}
+	return 0;
+}
+
+/* Make the twig array of a branch this transaction's own. NULL: out of memory. */
+static zone_twig_t *own_twigs(zone_arena_t *arena, zone_twig_t *branch)
+{
+	if (!zone_arena_is_mine(arena, branch->ref)) {
+		size_t len = twig_count(word_of(branch)) * sizeof(zone_twig_t);
+		zone_ref_t copy = zone_arena_alloc(arena, len);
+		if (copy == 0) {
+			return NULL;
+		}
+		const zone_arena_view_t *view = zone_arena_view(arena);
+		memcpy(zone_at(view, copy), zone_at(view, branch->ref), len);
+		branch->ref = copy;
+	}
+	return zone_at(zone_arena_view(arena), branch->ref);
+}
+
+/* Replace a branch's array by one with `twig` added at `position`. */
+static knot_err_t add_twig(zone_arena_t *arena, zone_twig_t *branch, unsigned position, zone_twig_t twig)
+{
+	uint64_t word = word_of(branch);
+	unsigned count = twig_count(word);
+	zone_ref_t grown = zone_arena_alloc(arena, (count + 1) * sizeof(zone_twig_t));
+	if (grown == 0) {
+		return KNOT_ENOMEM;
+	}
+	const zone_arena_view_t *view = zone_arena_view(arena);
+	const zone_twig_t *from = zone_at(view, branch->ref);
+	zone_twig_t *to = zone_at(view, grown);
+	unsigned i = twig_index(word, position_bit(position));
+	memcpy(to, from, i * sizeof(*to));
+	to[i] = twig;
+	memcpy(to + i + 1, from + i, (count - i) * sizeof(*to));
+	zone_arena_recycle(arena, branch->ref, count * sizeof(*to));
+	*branch = make_branch((word & POSITION_MASK) | position_bit(position), branch_offset(word), grown);
+	return KNOT_OK;
+}
+
+/* Put a new branch of two twigs in the place of `twig`. */
+static knot_err_t split_twig(zone_arena_t *arena, zone_twig_t *twig, unsigned offset, unsigned old_position,
+                             unsigned new_position, zone_ref_t leaf)
+{
+	zone_ref_t pair = zone_arena_alloc(arena, 2 * sizeof(zone_twig_t));
+	if (pair == 0) {
+		return KNOT_ENOMEM;
+	}
+	zone_twig_t *twigs = zone_at(zone_arena_view(arena), pair);
+	bool new_first = new_position < old_position;
+	twigs[new_first] = *twig;
+	twigs[!new_first] = make_leaf(leaf);
+	*twig = make_branch(position_bit(old_position) | position_bit(new_position), offset, pair);
+	return KNOT_OK;
+}
+
+knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf, zone_ref_t *ret_old)
+{
+	const zone_arena_view_t *view = zone_arena_view(arena);
+	if (tree->count == 0) {
+		tree->root = make_leaf(leaf);
+		tree->count = 1;
+		*ret_old = 0;
+		return KNOT_OK;
+	}
+	uint8_t key[KNOT_NAME_KEY_MAX], near_key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(zone_leaf_owner(view, leaf), key);
+	zone_ref_t near = nearest_leaf(view, tree, key, key_len);
+	size_t near_len = knot_name_key(zone_leaf_owner(view, near), near_key);
+	int differ = first_difference(key, key_len, near_key, near_len);
+
+	zone_twig_t *twig = &tree->root;
+	while (is_branch(twig) && (differ < 0 || branch_offset(word_of(twig)) < (unsigned)differ)) {
+		zone_twig_t *twigs = own_twigs(arena, twig);
+		if (twigs == NULL) {
+			return KNOT_ENOMEM;
+		}
+		uint64_t word = word_of(twig);
+		twig = &twigs[twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))))];
+	}
+	if (differ < 0) {
+		*ret_old = twig->ref;
+		twig->ref = leaf;
+		return KNOT_OK;
+	}
+	unsigned offset = (unsigned)differ;
+	unsigned position = position_at(key, key_len, offset);
+	knot_err_t err;
+	if (is_branch(twig) && branch_offset(word_of(twig)) == offset) {
+		err = add_twig(arena, twig, position, make_leaf(leaf));
+	} else {
+		err = split_twig(arena, twig, offset, position_at(near_key, near_len, offset), position, leaf);
+	}
+	if (err == KNOT_OK) {
+		tree->count++;
+		*ret_old = 0;
+	}
+	return err;
+}
+
+knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t name)
+{
+	if (zone_tree_find(zone_arena_view(arena), tree, name) == 0) {
+		return KNOT_ENOENT;
+	}
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(name, key);
+	zone_twig_t *parent = NULL;
+	zone_twig_t *twig = &tree->root;
+	unsigned at = 0;
+	while (is_branch(twig)) {
+		zone_twig_t *twigs = own_twigs(arena, twig);
+		if (twigs == NULL) {
+			return KNOT_ENOMEM;
+		}
+		uint64_t word = word_of(twig);
+		at = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		parent = twig;
+		twig = &twigs[at];
+	}
+	tree->count--;
+	if (parent == NULL) {
+		return KNOT_OK;
+	}
+	uint64_t word = word_of(parent);
+	unsigned count = twig_count(word);
+	zone_twig_t *twigs = zone_at(zone_arena_view(arena), parent->ref);
+	if (count == 2) {
+		*parent = twigs[1 - at];    /* a branch of one is none */
+		return KNOT_OK;
+	}
+	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
+	uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
+	*parent = make_branch((word & POSITION_MASK) & ~bit, branch_offset(word), parent->ref);
+	return KNOT_OK;
+}
