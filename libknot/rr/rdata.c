@@ -56,17 +56,6 @@ static bool check_loc(const uint8_t *p)
 	       longitude <= 180 * DEGREE;
 }
 
-static bool check_tag(const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		uint8_t c = p[i] | 0x20;
-		if (!(c >= 'a' && c <= 'z') && !(p[i] >= '0' && p[i] <= '9')) {
-			return false;
-		}
-	}
-	return len > 0;
-}
-
 static bool check_strings(const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i < len; i += 1U + p[i]) {
@@ -146,11 +135,9 @@ static int field_len(const knot_field_t *field, knot_bytes_t rdata, size_t pos)
 	case FIELD_SALT:
 		return counted_len(p, left);
 	case FIELD_HASH:
-		len = counted_len(p, left);
-		return len > 1 ? len : FIELD_BAD;
 	case FIELD_TAG:
 		len = counted_len(p, left);
-		return len > 0 && check_tag(p + 1, (size_t)len - 1) ? len : FIELD_BAD;
+		return len > 1 ? len : FIELD_BAD;
 	case FIELD_STRINGS:
 		return rest_len(field, left, check_strings(p, left));
 	case FIELD_TEXT:

@@ -166,7 +166,12 @@ static inline void random_field(knot_writer_t *w, const knot_field_t *field)
 		random_string(w, 255);
 		break;
 	case FIELD_TAG:
-		knot_write(w, "\5Issue", 6);
+		if (random_below(2) == 0) {
+			knot_write(w, "\5Issue", 6);
+		} else {
+			knot_write_u8(w, 20);
+			random_bytes(w, 20);
+		}
 		break;
 	case FIELD_STRINGS:
 		for (unsigned count = 1 + random_below(4); count > 0; count--) {

@@ -25,7 +25,7 @@ typedef enum {
 	FIELD_NODE_ID,       /* 8 bytes as four hex groups with colons, RFC 6742 */
 	FIELD_NAME,          /* uncompressed name, flags KNOT_RDATA_* and FIELD_DECOMPRESS */
 	FIELD_STRING,        /* length byte and that many bytes, RFC 1035 3.3 */
-	FIELD_TAG,           /* length byte and 1+ letters and digits, RFC 8659 4.1 */
+	FIELD_TAG,           /* length byte and 1+ bytes, unquoted; RFC 8659 4.1 wants letters and digits, Knot serves others too */
 	FIELD_STRINGS,       /* one or more FIELD_STRING to the end */
 	FIELD_TEXT,          /* bytes to the end, one quoted text */
 	FIELD_HEX,           /* bytes to the end */

@@ -118,6 +118,18 @@ static void put_text(printer_t *p, const uint8_t *bytes, size_t len)
 	}
 }
 
+/* A text that stands unquoted: what would end or change a word is escaped. */
+static void put_word(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && !p->failed; i++) {
+		if (bytes[i] <= ' ' || bytes[i] > '~' || strchr("\"();\\", bytes[i]) != NULL) {
+			put_escaped(p, bytes[i]);
+		} else {
+			put_char(p, (char)bytes[i]);
+		}
+	}
+}
+
 static void put_quoted(printer_t *p, const uint8_t *bytes, size_t len)
 {
 	put_char(p, '"');
@@ -451,7 +463,7 @@ static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rd
 		put_quoted(p, at + 1, at[0]);
 		return 1U + at[0];
 	case FIELD_TAG:
-		put(p, (const char *)at + 1, at[0]);
+		put_word(p, at + 1, at[0]);
 		return 1U + at[0];
 	case FIELD_STRINGS:
 		put_strings(p, at, left);

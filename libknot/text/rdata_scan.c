@@ -153,7 +153,7 @@ static bool is_date(unsigned year, unsigned month, unsigned day)
 	return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] && (month != 2 || day < 29 || is_leap);
 }
 
-/* YYYYMMDDHHMMSS; as RFC 4034 3.1.5, times beyond 2106 wrap (serial arithmetic). */
+/* YYYYMMDDHHMMSS, RFC 4034 3.2, from 1970 to the end of 32 bits in 2106. */
 static const char *scan_date(const char *text, uint32_t *ret)
 {
 	uint32_t date, clock;
@@ -165,7 +165,11 @@ static const char *scan_date(const char *text, uint32_t *ret)
 	if (year < 1970 || !is_date(year, month, day) || hour > 23 || minute > 59 || second > 60) {
 		return "invalid timestamp";
 	}
-	*ret = (uint32_t)(days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second);
+	int64_t seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+	if (seconds > UINT32_MAX) {
+		return "invalid timestamp";
+	}
+	*ret = (uint32_t)seconds;
 	return NULL;
 }
 
@@ -176,7 +180,8 @@ static void scan_timestamp(rdata_scanner_t *s)
 	}
 	uint32_t seconds;
 	const char *reason = s->tok.len == 14 ? scan_date(s->tok.data, &seconds)
-	                                      : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
+	                   : s->tok.len > 10 ? "invalid timestamp"
+	                   : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
 	if (reason != NULL) {
 		fault(s, reason);
 	} else if (put_u32(s, seconds)) {
@@ -352,7 +357,7 @@ static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 	if (half >= 0) {
 		fault(s, "odd number of hexadecimal digits");
 	} else if (s->len - start < min) {
-		fault(s, s->len == start ? "missing data" : "not enough data");
+		fault(s, "missing data");
 	}
 }
 
@@ -616,17 +621,9 @@ static void scan_strings(rdata_scanner_t *s)
 
 static void scan_tag(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid tag")) {
-		return;
+	if (need_word(s, "invalid tag")) {
+		scan_string(s);
 	}
-	for (size_t i = 0; i < s->tok.len; i++) {
-		uint8_t c = (uint8_t)s->tok.data[i];
-		if ((uint8_t)((c | 0x20) - 'a') >= 26 && (uint8_t)(c - '0') >= 10) {
-			fault(s, "invalid tag");
-			return;
-		}
-	}
-	scan_string(s);
 }
 
 /* ---- type bitmaps ---- */
