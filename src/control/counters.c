@@ -16,11 +16,18 @@ typedef struct {
 } xdp_item_t;
 
 #define COUNT(field) { #field, offsetof(kxdp_stats_t, field), true }
+#define REFUSED(name, verdict) { name, offsetof(kxdp_stats_t, received) + (verdict) * sizeof(uint64_t), true }
 #define LEVEL(field) { #field, offsetof(kxdp_stats_t, field), false }
 
 static const xdp_item_t xdp_items[] = {
 	COUNT(rx_dropped), COUNT(rx_invalid), COUNT(tx_invalid), COUNT(rx_full), COUNT(fq_empty), COUNT(tx_empty),
 	LEVEL(tx_busy), LEVEL(fq_fill), LEVEL(rx_fill), LEVEL(tx_fill), LEVEL(cq_fill),
+	/* Ours alone, behind Knot's: frames that were not answered, by their fault. */
+	REFUSED("rx_fragment", KXDP_FRAGMENT), REFUSED("rx_bad_length", KXDP_BAD_LENGTH),
+	REFUSED("rx_bad_header", KXDP_BAD_HEADER), REFUSED("rx_bad_address", KXDP_BAD_ADDRESS),
+	REFUSED("rx_bad_ip_checksum", KXDP_BAD_IP_CHECKSUM), REFUSED("rx_bad_udp_checksum", KXDP_BAD_UDP_CHECKSUM),
+	REFUSED("rx_partial_checksum", KXDP_PARTIAL_CHECKSUM),   /* refused on physical devices only: doc/adr/0005 */
+	COUNT(tx_full),
 };
 
 static bool xdp_counters(const net_t *net, counter_cb cb, void *ctx)
