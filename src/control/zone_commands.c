@@ -238,7 +238,7 @@ static knot_err_t read_contents(reading_t *reading, const zone_contents_t *conte
 		return KNOT_OK;
 	}
 	zone_node_iter_t iter;
-	zone_nodes_begin(&iter, contents);
+	zone_nodes_begin(contents, &iter);
 	for (const zone_node_t *node; (node = zone_nodes_next(contents, &iter)) != NULL && !reading->session->broken;) {
 		send_node(reading, node);
 	}
