@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process: options, daemon, order of the log, one line for each failure."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness.server import built
+
+pytestmark = pytest.mark.ours
+
+ZONE = "@ 3600 SOA ns admin {serial} 3600 600 86400 300\n@ NS ns\nns A 192.0.2.1\n"
+LINE = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d (debug|info|notice|warning|error|critical): ")
+
+
+def run(*arguments):
+    return subprocess.run([built("knotd", "knotd"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=10, check=False)
+
+
+@pytest.mark.parametrize("arguments, status, text", [
+    (["-h"], 0, "Usage: knotd"),
+    (["-V"], 0, "knotd (Bowline), version "),
+    (["-VV"], 0, "Configdir"),
+    (["surplus"], 1, "surplus"),
+    (["-C", "/tmp"], 1, "not supported yet"),
+    (["-m", "0"], 1, "invalid configuration database size"),
+    (["--nonsense"], 1, "Usage: knotd"),
+], ids=lambda v: " ".join(v) if isinstance(v, list) else None)
+def test_options(arguments, status, text):
+    done = run(*arguments)
+    assert done.returncode == status and text in done.stdout
+
+
+def test_log_in_order(knotd):
+    """What an operator (and a script) sees of a start and a stop."""
+    knotd.write("a.zone", ZONE.format(serial=1))
+    knotd.configure(zones=["a"])
+    knotd.start()
+    knotd.stop()
+    lines = knotd.log().splitlines()
+    assert all(LINE.match(line) for line in lines), lines
+    order = ["starting", "loaded configuration file", "using UDP reuseport", "binding to interface 127.0.0.1@",
+             "loading 1 zones", r"\[a\.\] zone will be loaded", r"starting server in the foreground, PID \d+",
+             "server started answering", "stopping server", "shutting down"]
+    places = [next((i for i, line in enumerate(lines) if re.search(text, line)), None) for text in order]
+    assert None not in places and places == sorted(places), list(zip(order, places))
+    assert re.search(r"info: \[a\.\] loaded, serial none -> 1, \d+ bytes$", knotd.log(), re.M)
+
+
+def test_reload_log(knotd):
+    knotd.write("a.zone", ZONE.format(serial=1))
+    knotd.configure(zones=["a"])
+    knotd.start()
+    knotd.write("a.zone", ZONE.format(serial=7))
+    knotd.process.send_signal(signal.SIGHUP)
+    knotd.wait_log(r"info: \[a\.\] loaded, serial 1 -> 7, \d+ bytes")
+    knotd.wait_log("info: configuration reloaded")
+    # Unchanged: stays as it is.
+    knotd.process.send_signal(signal.SIGHUP)
+    knotd.wait_log("info: configuration reloaded", count=2)
+    time.sleep(0.3)
+    assert knotd.log().count("] loaded, serial") == 2
+
+
+def test_failure_is_one_line(knotd):
+    """A directory that isn't there: no trail of follow-up lines."""
+    knotd.configure()
+    knotd.conf(knotd.path.read_text().replace(f"{knotd.dir}/run", "/nonexistent"))
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    problems = [l for l in knotd.log().splitlines() if "error: " in l or "critical: " in l]
+    assert len(problems) == 1 and "/nonexistent" in problems[0]
+
+
+def test_unknown_user(knotd):
+    knotd.configure(server="user: nobody-of-that-name")
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert "nobody-of-that-name" in knotd.log()
+
+
+def test_second_instance_is_told_whom(knotd):
+    knotd.configure()
+    knotd.start()
+    done = run("-c", str(knotd.path))
+    assert done.returncode == 1
+    assert f"already running, PID {knotd.process.pid}" in done.stdout
+    assert "binding" not in done.stdout
+
+
+def test_daemon(knotd):
+    knotd.configure(text="log:\n  - target: {dir}/knot.log\n    any: info\n", logging=False)
+    done = run("-c", str(knotd.path), f"--daemonize={knotd.dir}")
+    assert done.returncode == 0, done.stdout
+    pid = int((knotd.dir / "run" / "knot.pid").read_text())
+    try:
+        assert os.readlink(f"/proc/{pid}/cwd") == str(knotd.dir)
+        assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
+        assert os.getsid(pid) == pid
+        assert "starting server as a daemon" in (knotd.dir / "knot.log").read_text()
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    end = time.monotonic() + 10
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.path.exists(knotd.dir / "run" / "knot.pid")
+
+
+def test_daemon_that_fails(knotd):
+    knotd.configure(server="user: nobody-of-that-name")
+    assert run("-c", str(knotd.path), "-d").returncode == 1
+
+
+def test_many_faults_do_not_fill_the_log(knotd):
+    knotd.write("a.zone", "rubbish rubbish rubbish\n" * 5000)
+    knotd.configure(zones=["a"])
+    knotd.start()
+    assert len(re.findall(r"line \d+", knotd.log())) <= 20
+    assert "failed to parse zone file" in knotd.log()
+    assert "zone event 'load' failed" in knotd.log()
