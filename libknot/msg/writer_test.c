@@ -145,6 +145,48 @@ static void test_long_message(void **state)
 	assert_true(knot_message_is_whole(&m));
 }
 
+/* Reading: whatever is cut off or points where it must not ends the walk with `failed`; never a read beyond the message. */
+static void test_read_malformed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what;
+		const char *bytes;
+		size_t len;
+		unsigned want_records;
+		bool want_whole;
+	} rows[] = {
+		{ "empty sections", "\0\1\0\0\0\0\0\0\0\0\0\0", 12, 0, true },
+		{ "trailing byte", "\0\1\0\0\0\0\0\0\0\0\0\0x", 13, 0, false },
+		{ "question and answer", "\0\1\0\0\0\1\0\1\0\0\0\0" "\1a\0\0\1\0\1" "\300\14\0\1\0\1\0\0\0\5\0\2xy", 33, 2, true },
+		{ "RDATA beyond the end", "\0\1\0\0\0\0\0\1\0\0\0\0" "\0\0\1\0\1\0\0\0\5\0\3xy", 25, 0, false },
+		{ "owner points to itself", "\0\1\0\0\0\0\0\1\0\0\0\0" "\300\14\0\1\0\1\0\0\0\5\0\0", 24, 0, false },
+		{ "fewer records than counted", "\0\1\0\0\0\1\0\1\0\0\0\0" "\1a\0\0\1\0\1", 19, 1, false },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		for (size_t len = 0; len <= rows[i].len; len++) {
+			uint8_t *exact = malloc(len > 0 ? len : 1);
+			memcpy(exact, rows[i].bytes, len);
+			knot_message_t m;
+			knot_message_rr_t rr;
+			unsigned records = 0;
+			if (knot_message_begin((knot_bytes_t){ exact, len }, &m) != KNOT_OK) {
+				assert_true(len < 12);
+				free(exact);
+				continue;
+			}
+			while (knot_message_next(&m, &rr)) {
+				records++;
+			}
+			if (len == rows[i].len && (records != rows[i].want_records || knot_message_is_whole(&m) != rows[i].want_whole)) {
+				fail_msg("%s: %u records", rows[i].what, records);
+			}
+			assert_true(len == rows[i].len || rows[i].len == 13 || !knot_message_is_whole(&m));
+			free(exact);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_space_and_rollback),
 		cmocka_unit_test(test_opt),
 		cmocka_unit_test(test_long_message),
+		cmocka_unit_test(test_read_malformed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
