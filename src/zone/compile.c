@@ -315,7 +315,9 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 		name = find_name(&c->names[TREE_GLUE], 0, &wanted);
 		name = name != NULL ? name : find_wildcard(c, target);
 	}
-	if (name == NULL || !has_address(name)) {
+	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks (answer/encode.c). */
+	bool is_service = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS;
+	if (name == NULL || (!has_address(name) && !is_service)) {
 		return none;
 	}
 	if (is_own) {

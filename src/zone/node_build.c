@@ -297,6 +297,8 @@ static uint16_t flush_fixups(zone_node_builder_t *b)
 
 /* ---- Additional data ---- */
 
+enum { TARGETS_MAX = 1024 };     /* names of an RRset that additional data is looked for: what fits a message, and then some */
+
 /* The owner placeholder for records about the name at `name_off` of the body: what the pointer there says if it is but one. */
 static bool owner_placeholder(const zone_node_builder_t *b, const body_t *body, size_t name_off, uint16_t *ret_pointer)
 {
@@ -408,7 +410,6 @@ static void add_target(zone_node_builder_t *b, size_t first_extra, const wanted_
 static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params, const body_t *body, size_t first,
                        size_t count, const long *offs, zone_rrset_t *set)
 {
-	enum { TARGETS_MAX = 512 };
 	size_t first_extra = b->extras.len / sizeof(zone_extra_t);
 	set->extra_off = (uint32_t)first_extra;
 	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
@@ -416,15 +417,19 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 		knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
 		unsigned name_count = knot_rdata_names(record->type, rdata_of(record), names);
 		wanted_t wanted = { .off = (uint16_t)offs[i] };
-		if (offs[i] < 0 || offs[i] > UINT16_MAX || !owner_placeholder(b, body, (size_t)offs[i], &wanted.pointer)) {
+		if (offs[i] < 0 || offs[i] > UINT16_MAX) {
 			continue;
 		}
+		/* A copied block needs a placeholder that reaches the name; a link gets its owner when it is sent. */
+		bool in_reach = owner_placeholder(b, body, (size_t)offs[i], &wanted.pointer);
 		uint8_t lower[KNOT_NAME_MAX];
 		knot_name_t target = knot_name_of(record->rdata + names[name_count - 1].off);
 		knot_name_lower(target, lower);
 		target.wire = lower;
 		wanted.target = params->on_target(target, record->type, params->ctx);
-		add_target(b, first_extra, &wanted);
+		if (in_reach || wanted.target.glue == NULL) {
+			add_target(b, first_extra, &wanted);
+		}
 	}
 	set->extra_count = (uint16_t)(b->extras.len / sizeof(zone_extra_t) - first_extra);
 }
@@ -468,18 +473,17 @@ static bool put_blocks(zone_node_builder_t *b, body_t *body, zone_rrset_t *set, 
 /* RRs [first..first + count), their signatures behind them. */
 static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, size_t sig_count)
 {
-	enum { OFFS_MAX = 512 };
-	long offs[OFFS_MAX];
+	long offs[TARGETS_MAX];
 	uint16_t type = b->records[first]->type;
 	zone_rrset_t set = { .type = type, .rr_count = saturate(count), .sig_count = saturate(sig_count),
 	                     .ttl = ttl_of(params->records, type) };
 	align_blocks(b);
 	body_t body = { .owner = params->owner, .off = b->blocks.len };
 	set.body_off = (uint32_t)body.off;
-	if (!put_blocks(b, &body, &set, first, count, sig_count, true, offs, OFFS_MAX)) {
+	if (!put_blocks(b, &body, &set, first, count, sig_count, true, offs, TARGETS_MAX)) {
 		b->blocks.len = body.off;
 		set.flags |= ZONE_RRSET_HUGE;
-		put_blocks(b, &body, &set, first, count, sig_count, false, offs, OFFS_MAX);
+		put_blocks(b, &body, &set, first, count, sig_count, false, offs, TARGETS_MAX);
 	}
 	align_blocks(b);
 	set.fix_off = (uint32_t)b->blocks.len;
