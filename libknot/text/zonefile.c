@@ -125,15 +125,15 @@ static void fill(input_t *in, size_t len)
 	in->lex.end = in->block + len;
 }
 
-/* Keeps the bytes from `from` and reads more behind them. False: the record is too long, or there is no memory. */
-static bool refill(input_t *in, const char *from)
+/* Keeps the bytes from `from` and reads more behind them. KNOT_ESPACE: they are too many. KNOT_ENOMEM. Then nothing moved. */
+static knot_err_t refill(input_t *in, const char *from)
 {
 	size_t kept = (size_t)(in->lex.end - from);
 	size_t pos = (size_t)(in->lex.pos - from);
 	if (from == in->block && kept == in->block_size) {
 		char *block = in->block_size < RECORD_MAX ? realloc(in->block, in->block_size * 2) : NULL;
 		if (block == NULL) {
-			return false;
+			return in->block_size < RECORD_MAX ? KNOT_ENOMEM : KNOT_ESPACE;
 		}
 		in->block = block;
 		in->block_size *= 2;
@@ -142,7 +142,7 @@ static bool refill(input_t *in, const char *from)
 	}
 	in->lex.pos = in->block + pos;
 	fill(in, kept);
-	return true;
+	return KNOT_OK;
 }
 
 /* Skips to the next line by newlines alone, whatever the record looks like. */
@@ -158,7 +158,7 @@ static void skip_record(input_t *in)
 {
 	token_t *tok = &in->scan->rdata.tok;
 	while (tok->kind != TOKEN_EOL) {
-		if (tok->kind == TOKEN_FAULT || (tok->kind == TOKEN_MORE && !refill(in, in->lex.pos))) {
+		if (tok->kind == TOKEN_FAULT || (tok->kind == TOKEN_MORE && refill(in, in->lex.pos) != KNOT_OK)) {
 			skip_line(in);
 			return;
 		}
@@ -460,6 +460,20 @@ static scan_status_t scan_record(input_t *in)
 	return status;
 }
 
+/* The record at hand reaches over the end of the block: gets more of it and has it started again, or gives it up. */
+static void restart_record(input_t *in)
+{
+	knot_err_t err = refill(in, in->record_pos);
+	if (err == KNOT_OK) {
+		in->lex.pos = in->block;
+		in->lex.line = in->record_line;
+		in->lex.is_open = false;
+		return;
+	}
+	report(in, in->record_line, err, err == KNOT_ESPACE ? "record is too long" : knot_strerror(err), NULL, NULL);
+	skip_record(in);      /* from where the lexer stands, so that its parentheses still count */
+}
+
 static void scan_input(input_t *in)
 {
 	scan_t *scan = in->scan;
@@ -473,14 +487,7 @@ static void scan_input(input_t *in)
 			scan->rdata.lex = &in->lex;
 			skip_record(in);
 		} else if (status == SCAN_MORE) {
-			in->lex.pos = in->record_pos;
-			in->lex.line = in->record_line;
-			in->lex.is_open = false;
-			if (!refill(in, in->record_pos)) {
-				report(in, in->record_line, KNOT_ESPACE, "record is too long", NULL, NULL);
-				scan->rdata.tok = (token_t){ .kind = TOKEN_FAULT };
-				skip_record(in);
-			}
+			restart_record(in);
 		}
 	}
 	if (in->read_error != KNOT_OK && !scan->is_stopped) {
