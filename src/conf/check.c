@@ -3,6 +3,7 @@
 #include "src/conf/schema_rows.h"
 #include "src/conf/store.h"
 #include "src/conf/value.h"
+#include "src/conf/zonefile_name.h"
 
 #include <stdlib.h>
 #include <sys/un.h>
@@ -151,6 +152,16 @@ const char *conf_check_serial_modulo(const conf_check_value_t *value)
 	errno = 0;
 	long long shift = strtoll(text, &end, 10);
 	return !is_signed || *end != '\0' || errno != 0 || shift > SHIFT_MAX || shift < -SHIFT_MAX ? invalid : NULL;
+}
+
+const char *conf_check_zonefile(const conf_check_value_t *value)
+{
+	switch (conf_zonefile_check((const char *)value->value.data)) {
+	case CONF_ZONEFILE_OK: return NULL;
+	case CONF_ZONEFILE_IGNORED: return "ignoring unknown zonefile formatter";
+	case CONF_ZONEFILE_INVALID: return "invalid index of zonefile formatter";
+	}
+	return NULL;
 }
 
 /* ---- Blocks ---- */

@@ -48,11 +48,18 @@ conf_host_t conf_host(void)
 
 static void tell_no_memory(conf_sink_t sink, const char *path)
 {
-	conf_fault_t fault = {
-		.severity = CONF_ERROR, .err = KNOT_ENOMEM, .file = path, .text = "config, not enough memory"
-	};
-	if (sink.fault != NULL) {
-		sink.fault(sink.ctx, &fault);
+	conf_tell(sink, CONF_ERROR, KNOT_ENOMEM, path, "config, not enough memory");
+}
+
+/** Answers that a frame of AF_XDP can't hold would be lost there. */
+static void check_xdp_payload(const conf_t *conf, conf_sink_t sink)
+{
+	enum { XDP_MTU = 1790, ETHERNET = 14, IPV4 = 20, IPV6 = 40, UDP = 8 };
+	bool fits = conf->server.udp_payload_max_ipv4 + ETHERNET + IPV4 + UDP <= XDP_MTU &&
+		    conf->server.udp_payload_max_ipv6 + ETHERNET + IPV6 + UDP <= XDP_MTU;
+	if (conf->xdp.listen.count > 0 && !fits) {
+		conf_tell(sink, CONF_WARNING, KNOT_OK, conf->path,
+			  "config, maximum UDP payload not compatible with XDP MTU (1790)");
 	}
 }
 
@@ -84,6 +91,7 @@ static knot_err_t load(const char *path, const knot_str_t *text, const conf_host
 		conf_free(conf);
 		return err;
 	}
+	check_xdp_payload(conf, sink);
 	*ret_conf = conf;
 	return KNOT_OK;
 }

@@ -265,7 +265,9 @@ bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index);
 
 /**
  * Path of the zone's file: `file` with its formatters expanded, joined with `storage`.
- * ret_path: NUL-terminated. KNOT_ESPACE: does not fit; PATH_MAX always does.
+ * ret_path: NUL-terminated. KNOT_ESPACE: more than 1023 bytes without storage, or
+ * more than path_max with it.  KNOT_EINVAL: a formatter has no valid index (the sink was warned). No file then: the
+ * zone can't be loaded.
  */
 KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max);
 

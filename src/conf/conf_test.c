@@ -540,12 +540,6 @@ static void zone_files(void **state)
 		{ "label of the root", ".", "%l[0]x", "/s/x" },
 		{ "slash in the name", "0/25.2.0.192", "%s", "/s/0_25.2.0.192" },
 		{ "slash in a label", "a/b.c", "%l[1]", "/s/a_b" },
-		{ "unknown formatter", "a", "x%qy", "/s/xy" },
-		{ "percent sign at the end", "a", "x%", "/s/x" },
-		{ "range without brackets", "a", "x%cy", "/s/xy" },
-		{ "backward range", "abc", "x%c[2-1]y", "/s/x[2-1]y" },
-		{ "index too big", "abc", "x%c[256]y", "/s/x[256]y" },
-		{ "range of labels", "abc", "x%l[0-1]y", "/s/x[0-1]y" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		char text[512], path[PATH_MAX];
@@ -560,6 +554,66 @@ static void zone_files(void **state)
 		}
 		assert_int_equal(conf_zone_file(&zone, path, strlen(rows[i].want)), KNOT_ESPACE);
 		conf_free(conf);
+	}
+}
+
+static void zone_files_with_mistakes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what, *file, *want, *warning; /* want NULL: KNOT_EINVAL */
+	} rows[] = {
+		{ "unknown formatter", "x%qy", "/s/xy", "ignoring unknown zonefile formatter" },
+		{ "percent sign at the end", "x%", "/s/x", "ignoring unknown zonefile formatter" },
+		{ "no brackets", "x%cy", NULL, "invalid index of zonefile formatter" },
+		{ "empty brackets", "%c[]", NULL, "invalid index of zonefile formatter" },
+		{ "open bracket", "%c[1", NULL, "invalid index of zonefile formatter" },
+		{ "backward range", "%c[2-1]", NULL, "invalid index of zonefile formatter" },
+		{ "index too big", "%c[256]", NULL, "invalid index of zonefile formatter" },
+		{ "range of labels", "%l[0-1]", NULL, "invalid index of zonefile formatter" },
+		{ "both", "%q%l", NULL, "invalid index of zonefile formatter" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char text[512], path[PATH_MAX], want[512];
+		messages_t messages;
+		knot_err_t err;
+		snprintf(text, sizeof(text), "zone:\n  - domain: a\n    storage: /s\n    file: \"%s\"\n", rows[i].file);
+		snprintf(want, sizeof(want), "W:config, file 'F', line 4, item 'file', value '%s' (%s)", rows[i].file,
+			 rows[i].warning);
+		conf_t *conf = load(text, &messages, &err);
+		assert_int_equal(err, KNOT_OK);
+		assert_string_equal(messages.text, want);
+		conf_zone_t zone = conf_zone(conf, 0);
+		err = conf_zone_file(&zone, path, sizeof(path));
+		if (err != (rows[i].want != NULL ? KNOT_OK : KNOT_EINVAL) ||
+		    (rows[i].want != NULL && strcmp(path, rows[i].want) != 0)) {
+			fail_msg("%s: %s: %s", rows[i].what, knot_strerror(err), path);
+		}
+		conf_free(conf);
+	}
+}
+
+static void payload_must_fit_a_frame(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool warns;
+	} rows[] = {
+		{ "server:\n  udp-max-payload: 1728\nxdp:\n  listen: eth0\n", false },
+		{ "server:\n  udp-max-payload: 1729\nxdp:\n  listen: eth0\n", true },
+		{ "server:\n  udp-max-payload-ipv4: 1748\nxdp:\n  listen: eth0\n", false },
+		{ "server:\n  udp-max-payload-ipv4: 1749\nxdp:\n  listen: eth0\n", true },
+		{ "server:\n  udp-max-payload: 4096\n", false },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		messages_t messages;
+		knot_err_t err;
+		conf_free(load(rows[i].text, &messages, &err));
+		assert_int_equal(err, KNOT_OK);
+		assert_string_equal(messages.text, rows[i].warns ? "W:config, maximum UDP payload not compatible with "
+								   "XDP MTU (1790)"
+								 : "");
 	}
 }
 
@@ -841,6 +895,8 @@ int main(void)
 		cmocka_unit_test(zones_are_in_canonical_order),
 		cmocka_unit_test(many_zones),
 		cmocka_unit_test(zone_files),
+		cmocka_unit_test(zone_files_with_mistakes),
+		cmocka_unit_test(payload_must_fit_a_frame),
 		cmocka_unit_test(zone_file_too_long),
 		cmocka_unit_test(includes),
 		cmocka_unit_test(files_that_cannot_be_read),

@@ -44,6 +44,14 @@ typedef struct {
 
 /* ---- Faults ---- */
 
+void conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const char *file, const char *text)
+{
+	conf_fault_t fault = { .severity = severity, .err = err, .file = file, .text = text };
+	if (sink.fault != NULL) {
+		sink.fault(sink.ctx, &fault);
+	}
+}
+
 __attribute__((format(printf, 4, 5))) static knot_err_t report(const loader_t *loader, conf_severity_t severity,
 							       knot_err_t err, const char *format, ...)
 {
@@ -61,8 +69,8 @@ __attribute__((format(printf, 4, 5))) static knot_err_t report(const loader_t *l
 	return err;
 }
 
-/** A fault of the current line: with item and value as far as they are known. */
-static knot_err_t fail_item(const loader_t *loader, knot_err_t err, const char *reason)
+/** Something about the current line: with item and value as far as they are known. */
+static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *reason)
 {
 	const place_t *place = &loader->place;
 	char item[KNOT_CONF_KEY_MAX + 16] = "", value[SHOWN_VALUE_MAX + 32] = "";
@@ -75,8 +83,13 @@ static knot_err_t fail_item(const loader_t *loader, knot_err_t err, const char *
 			       is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
 			       is_cut ? "..." : "");
 	}
-	return report(loader, CONF_ERROR, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
+	return report(loader, severity, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
 		      value, reason);
+}
+
+static knot_err_t fail_item(const loader_t *loader, knot_err_t err, const char *reason)
+{
+	return tell_item(loader, CONF_ERROR, err, reason);
 }
 
 /** A fault whose reason is the text of its code. */
@@ -343,6 +356,10 @@ static knot_err_t scan_value(loader_t *loader, const conf_row_t *row, knot_bytes
 	const char *reason = row->check != NULL ? row->check(&check) : NULL;
 	if (reason != NULL) {
 		return fail_item(loader, KNOT_EINVAL, reason);
+	}
+	reason = row->warn != NULL ? row->warn(&check) : NULL;
+	if (reason != NULL) {
+		(void)tell_item(loader, CONF_WARNING, KNOT_OK, reason);
 	}
 	if (!is_module_supported || !is_supported(loader, row, value)) {
 		refuse_item(loader);
@@ -696,6 +713,7 @@ knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *te
 {
 	loader_t *loader = calloc(1, sizeof(*loader));
 	if (loader == NULL) {
+		conf_tell(sink, CONF_ERROR, KNOT_ENOMEM, path, "config, not enough memory");
 		return KNOT_ENOMEM;
 	}
 	loader->store = store;

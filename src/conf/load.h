@@ -4,9 +4,12 @@
 
 #include "src/conf/store.h"
 
+/** Tell the sink of something that has no line. */
+void conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const char *file, const char *text);
+
 /**
  * Read a file with its includes, or, when `text` is not NULL, that text under the name `path`, into an empty store.
- * On any failure the sink was told, except when memory runs out at once.
+ * On any failure the sink was told.
  */
 KNOT_MUST_USE knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink);
 

@@ -40,10 +40,15 @@ const conf_section_t *const conf_sections[] = {
 };
 const size_t conf_section_count = KNOT_LEN(conf_sections);
 
+static bool is_named(const char *name, knot_str_t text)
+{
+	return strncmp(name, text.data, text.len) == 0 && name[text.len] == '\0';
+}
+
 size_t conf_section_find(knot_str_t name)
 {
 	size_t i = 0;
-	while (i < conf_section_count && !knot_str_eq(name, knot_str_of(conf_sections[i]->name))) {
+	while (i < conf_section_count && !is_named(conf_sections[i]->name, name)) {
 		i++;
 	}
 	return i;
@@ -52,7 +57,7 @@ size_t conf_section_find(knot_str_t name)
 size_t conf_row_find(const conf_section_t *section, knot_str_t name)
 {
 	for (size_t i = 0; i < section->row_count; i++) {
-		if (conf_row_in(section, &section->rows[i]) && knot_str_eq(name, knot_str_of(section->rows[i].name))) {
+		if (is_named(section->rows[i].name, name) && conf_row_in(section, &section->rows[i])) {
 			return i;
 		}
 	}

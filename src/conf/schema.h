@@ -124,6 +124,7 @@ struct conf_row {
 	conf_field_t field;
 	size_t field_off;
 	conf_check_t check;
+	conf_check_t warn; /* as check, but the value is taken */
 	const char *missing;
 	const char *rfc;
 	const char *doc;

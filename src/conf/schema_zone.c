@@ -248,7 +248,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Modules that see every query, before those of zones. Only in the template named default." },
 	{ .name = "storage", STR, CONF_AT(conf_zone_t, storage), .dflt = KNOT_STORAGE_DIR, ZONE_RELOAD,
 	  .doc = "Directory of the zone file." },
-	{ .name = "file", STR, CONF_AT(conf_zone_t, file), .dflt = "%s.zone", ZONE_RELOAD,
+	{ .name = "file", STR, CONF_AT(conf_zone_t, file), .dflt = "%s.zone", .warn = conf_check_zonefile, ZONE_RELOAD,
 	  .doc = "Path of the zone file, relative to storage. %s stands for the name of the zone, %c[N] and %c[N-M] for "
 	         "characters of it, %l[N] for a label counted from the right, %% for a percent sign." },
 	{ .name = "zone-db-input", INT(-1, 8), .dflt = "-1", .check = conf_check_not_zero, REFUSED_BUT("-1"),

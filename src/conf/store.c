@@ -342,11 +342,10 @@ size_t conf_item_put(uint8_t *ret_items, size_t row, bool is_typed, knot_bytes_t
 
 knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name)
 {
-	size_t row = conf_row_find(block->section, knot_str_of(name)), pos = 0;
-	assert(row < block->section->row_count);
 	conf_item_t item;
+	size_t pos = 0;
 	while (conf_item_next(block->items, &pos, &item)) {
-		if (item.row == row && !item.is_typed) {
+		if (!item.is_typed && strcmp(block->section->rows[item.row].name, name) == 0) {
 			return item.value;
 		}
 	}

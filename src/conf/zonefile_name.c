@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The path of a zone's file: formatters of `zone.file`. */
+#include "src/conf/zonefile_name.h"
 #include "src/conf/conf.h"
 
 #include <stdlib.h>
@@ -87,36 +88,62 @@ static void put_label(out_t *out, knot_name_t name, size_t index)
 	put(out, text, len - 1);
 }
 
-/** The formatter behind a percent sign; moves behind it. One that makes no sense stands for nothing. */
-static void put_formatted(out_t *out, const char **format, knot_name_t name)
+/** The formatter behind a percent sign; moves behind it. */
+static conf_zonefile_verdict_t put_formatted(out_t *out, const char **format, knot_name_t name)
 {
 	char text[KNOT_NAME_TEXT_MAX];
 	size_t len = print_name(name, text), first, last;
 	char kind = **format;
 	*format += kind != '\0';
-	if (kind == '%') {
-		put(out, "%", 1);
-	} else if (kind == 's') {
-		put(out, text, len - 1);
-	} else if (kind == 'c' && scan_range(format, true, &first, &last) && first < len) {
-		put(out, text + first, (last < len ? last + 1 : len) - first);
-	} else if (kind == 'l' && scan_range(format, false, &first, &last)) {
+	switch (kind) {
+	case '%': put(out, "%", 1); return CONF_ZONEFILE_OK;
+	case 's': put(out, text, len - 1); return CONF_ZONEFILE_OK;
+	case 'c':
+		if (!scan_range(format, true, &first, &last)) {
+			return CONF_ZONEFILE_INVALID;
+		}
+		if (first < len) {
+			put(out, text + first, (last < len ? last + 1 : len) - first);
+		}
+		return CONF_ZONEFILE_OK;
+	case 'l':
+		if (!scan_range(format, false, &first, &last)) {
+			return CONF_ZONEFILE_INVALID;
+		}
 		put_label(out, name, first);
+		return CONF_ZONEFILE_OK;
+	default: return CONF_ZONEFILE_IGNORED;
 	}
+}
+
+/** Expand a format, as far as it goes. Returns the worst verdict. */
+static conf_zonefile_verdict_t expand(out_t *out, const char *format, knot_name_t name)
+{
+	conf_zonefile_verdict_t worst = CONF_ZONEFILE_OK;
+	while (*format != '\0') {
+		size_t len = strcspn(format, "%");
+		put(out, format, len);
+		format += len;
+		if (*format == '%') {
+			format++;
+			conf_zonefile_verdict_t verdict = put_formatted(out, &format, name);
+			worst = verdict > worst ? verdict : worst;
+		}
+	}
+	return worst;
+}
+
+conf_zonefile_verdict_t conf_zonefile_check(const char *format)
+{
+	out_t out = { .len = 0 };
+	return expand(&out, format, knot_name_root);
 }
 
 knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max)
 {
 	out_t out = { .len = 0 };
-	const char *format = zone->file;
-	while (*format != '\0' && !out.is_full) {
-		size_t len = strcspn(format, "%");
-		put(&out, format, len);
-		format += len;
-		if (*format == '%') {
-			format++;
-			put_formatted(&out, &format, zone->name);
-		}
+	if (expand(&out, zone->file, zone->name) == CONF_ZONEFILE_INVALID) {
+		return KNOT_EINVAL;
 	}
 	bool is_absolute = out.len > 0 && out.text[0] == '/';
 	int len = snprintf(ret_path, path_max, "%s%s%.*s", is_absolute ? "" : zone->storage, is_absolute ? "" : "/",
