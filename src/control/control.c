@@ -234,7 +234,7 @@ knot_err_t control_start(control_t *control)
 			.control = control, .socket = &control->sockets[i / each], .fd = -1,
 			.thread = { .cpu = -1, .run = run, .arg = thread },
 		};
-		snprintf(thread->thread.name, sizeof(thread->thread.name), "control-%zu", i);
+		snprintf(thread->thread.name, sizeof(thread->thread.name), "control-%u", (unsigned)(i % 1000));
 		knot_err_t err = sys_thread_start(&thread->thread);
 		if (err != KNOT_OK) {
 			log_control(LOG_CRIT, "control, failed to start a thread (%s)", knot_strerror(err));
