@@ -35,13 +35,25 @@ static void *map_chunk(size_t len)
 	if (len <= HEAP_CHUNK_MAX) {
 		return calloc(1, len);
 	}
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (base == MAP_FAILED) {
+	if (len < ZONE_CHUNK_MAX) {
+		void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return base != MAP_FAILED ? base : NULL;
+	}
+	/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+	size_t around = len + ZONE_CHUNK_MAX;
+	uint8_t *mapped = mmap(NULL, around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED) {
 		return NULL;
 	}
-	if (len >= ZONE_CHUNK_MAX) {
-		madvise(base, len, MADV_HUGEPAGE);    /* advice: without huge pages it is slower, not wrong */
+	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + ZONE_CHUNK_MAX - 1) & ~(uintptr_t)(ZONE_CHUNK_MAX - 1));
+	size_t page_end = (len + 4095) & ~(size_t)4095;
+	if (base > mapped) {
+		munmap(mapped, (size_t)(base - mapped));
 	}
+	if (base + page_end < mapped + around) {
+		munmap(base + page_end, (size_t)(mapped + around - (base + page_end)));
+	}
+	madvise(base, len, MADV_HUGEPAGE);    /* advice: without huge pages it is slower, not wrong */
 	return base;
 }
 
@@ -155,7 +167,8 @@ void zone_arena_free(zone_arena_t *take_arena)
 /* Chunks double from the first one's size, so that neither small nor big zones waste much. */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
-	size_t next = 2 * arena->chunks[arena->count - 1]->len;
+	size_t last = arena->chunks[arena->count - 1]->len;
+	size_t next = last < FIRST_CHUNK_MIN ? FIRST_CHUNK_MIN : 2 * last;
 	next = next > ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : next;
 	return next < len ? len : next;
 }
@@ -200,6 +213,21 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	}
 	memcpy(zone_at(&arena->view, ref), &arena->recycled[units], sizeof(zone_ref_t));
 	arena->recycled[units] = ref;
+}
+
+void zone_arena_trim(zone_arena_t *arena)
+{
+	chunk_t *chunk = arena->chunks[arena->count - 1];
+	size_t len = (size_t)arena->used * UNIT;
+	if (chunk->len > HEAP_CHUNK_MAX || len >= chunk->len || len < UNIT ||
+	    atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
+		return;
+	}
+	uint8_t *base = realloc(chunk->base, len);
+	if (base != NULL) {
+		chunk->base = arena->bases[arena->count - 1] = base;
+		chunk->len = len;
+	}
 }
 
 const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena)

@@ -56,6 +56,12 @@ bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref);
 /** The reader's view; stays valid as long as the arena is neither freed nor appended to. */
 const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena);
 
+/**
+ * Give back what the last chunk has not used, if it is a small one: a zone was built and will be read more than changed.
+ * Only before the arena is published or forked; addresses change, references don't.
+ */
+void zone_arena_trim(zone_arena_t *arena);
+
 /** Bytes mapped. */
 size_t zone_arena_size(const zone_arena_t *arena);
 

@@ -60,8 +60,11 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 	}
 	zone_name_t *name = zone_collect_name(&load->collect, record->owner);
 	if (name != NULL) {
-		/* Signatures can be many, and their TTL is their own. */
+		/* While all of a name's TTLs are the same, there is nothing to compare. */
 		if (name->last != NULL && name->last->ttl != record->ttl) {
+			name->has_mixed_ttl = true;
+		}
+		if (name->has_mixed_ttl) {
 			tell_ttl_mismatch(load, name, record);
 		}
 		load->err = zone_collect_record(&load->collect, name, record->type, record->ttl, record->rdata);

@@ -18,6 +18,7 @@ typedef struct {
 	uint32_t seq;                /* order of appearance */
 	uint16_t flags;              /* ZONE_NODE_* */
 	uint8_t len, label_count;
+	bool has_mixed_ttl;          /* build.c: its records' TTLs differ */
 	zone_ref_t ref;              /* compiled node */
 	zone_ref_t old_ref;          /* node of the version that a transaction began with; 0: none */
 	zone_link_t self;

@@ -4,9 +4,11 @@
 #include "src/zone/nsec3_hash.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 enum { TREE_AUTH, TREE_GLUE, TREE_NSEC3, TREE_COUNT };
+enum { BIG_ZONE = 100000 };              /* records from which on it pays to give heap memory back */
 
 typedef struct {
 	zone_collect_t *collect;
@@ -590,13 +592,16 @@ static knot_err_t plant(compile_t *c, unsigned which)
 		}
 		return KNOT_OK;
 	}
-	for (size_t i = 0; i < names->count; i++) {
-		zone_ref_t old;
-		if (zone_tree_put(c->zone->store, tree, names->names[i].ref, &old) != KNOT_OK) {
-			return KNOT_ENOMEM;
-		}
+	zone_ref_t *leaves = malloc((names->count + 1) * sizeof(*leaves));
+	if (leaves == NULL) {
+		return KNOT_ENOMEM;
 	}
-	return KNOT_OK;
+	for (size_t i = 0; i < names->count; i++) {
+		leaves[i] = names->names[i].ref;
+	}
+	knot_err_t err = zone_tree_build(c->zone->store, leaves, names->count, tree);
+	free(leaves);
+	return err;
 }
 
 /* ---- Facts of the whole ---- */
@@ -604,6 +609,9 @@ static knot_err_t plant(compile_t *c, unsigned which)
 static knot_err_t note_facts(compile_t *c)
 {
 	zone_contents_t *zone = c->zone;
+	if (c->base == NULL) {
+		zone_arena_trim(zone->store);
+	}
 	zone->arena = *zone_arena_view(zone->store);
 	zone->apex = zone_at(&zone->arena, c->names[TREE_AUTH].names[0].ref);
 	const zone_rrset_t *soa = zone_node_rrset(zone->apex, KNOT_TYPE_SOA);
@@ -681,6 +689,9 @@ knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, ui
 	}
 	free(c.free_links);
 	free(c.hashes);
+	if (c.sums.record_count > BIG_ZONE) {
+		malloc_trim(0);          /* glibc keeps tens of megabytes for reuse */
+	}
 	if (err != KNOT_OK) {
 		zone_contents_free(c.zone);
 		return err;

@@ -6,11 +6,13 @@
  * 12 bytes plus its share of branches (about 16 bytes per name in a TLD).
  *
  * A branch skips what all keys below it share, so a walk reads positions only where keys differ and may go astray:
- * the leaf that it ends at is compared with the name, and what both share decides which nodes passed on the way are real ancestors.
+ * what it ends at is compared with the name.
  */
 #include "src/zone/tree.h"
 
+#include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 
 enum {
 	POSITION_SHIFT = 1,
@@ -38,15 +40,28 @@ static inline uint64_t position_bit(unsigned position)
 	return 1ull << (position + POSITION_SHIFT);
 }
 
+/* Without -mpopcnt the built-in is a call into libgcc. */
+static inline unsigned popcount(uint64_t v)
+{
+#ifdef __POPCNT__
+	return (unsigned)__builtin_popcountll(v);
+#else
+	v -= v >> 1 & 0x5555555555555555u;
+	v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+	v = (v + (v >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+	return (unsigned)(v * 0x0101010101010101u >> 56);
+#endif
+}
+
 static inline unsigned twig_count(uint64_t word)
 {
-	return (unsigned)__builtin_popcountll(word & POSITION_MASK);
+	return popcount(word & POSITION_MASK);
 }
 
 /* Number of twigs before the one at `bit`. */
 static inline unsigned twig_index(uint64_t word, uint64_t bit)
 {
-	return (unsigned)__builtin_popcountll(word & POSITION_MASK & (bit - 1));
+	return popcount(word & POSITION_MASK & (bit - 1));
 }
 
 static inline unsigned position_at(const uint8_t *key, size_t key_len, unsigned offset)
@@ -88,37 +103,47 @@ static zone_ref_t last_leaf(const zone_arena_view_t *view, const zone_twig_t *tw
 	return twig->ref;
 }
 
+/*
+ * Candidates for "the name or above it" are leaves only: the one that the walk ends at, and those that stand at position END of a
+ * branch whose offset is a label's end in our key: an ancestor's key ends there. A walk that went astray passes false ones, so
+ * each candidate is compared with the name, the deepest first; nearly always the first is right.
+ *
+ * None is missed: the walk of an ancestor P is our walk as long as branch offsets are below the length of P's key; a branch at
+ * that length holds P alone at END (an empty label doesn't exist), a longer one above P's leaf can't exist.
+ */
 zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
                                   const uint8_t *key, size_t key_len)
 {
 	if (tree->count == 0) {
 		return (zone_tree_match_t){ 0, 0 };
 	}
-	/* Leaves passed whose keys end where the walk branched: ancestors, if the name shares that much. */
-	zone_ref_t passed[KNOT_LABEL_COUNT_MAX + 1];
-	unsigned passed_count = 0;
+	zone_ref_t candidates[KNOT_LABEL_COUNT_MAX + 2];
+	unsigned count = 0;
 
 	const zone_twig_t *twig = &tree->root;
 	while (is_branch(twig)) {
 		uint64_t word = word_of(twig);
 		unsigned offset = branch_offset(word);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		bool at_label = offset <= key_len && (offset == 0 || key[offset - 1] == KNOT_KEY_END);
-		if (at_label && (word & position_bit(KNOT_KEY_END))) {
-			passed[passed_count++] = twigs[0].ref;
+		bool at_label = offset < key_len && (offset == 0 || key[offset - 1] == KNOT_KEY_END);
+		if (at_label && (word & position_bit(KNOT_KEY_END)) && !is_branch(&twigs[0])) {
+			candidates[count++] = twigs[0].ref;
 		}
 		uint64_t bit = position_bit(position_at(key, key_len, offset));
-		twig = word & bit ? &twigs[twig_index(word, bit)] : twigs;
+		if (!(word & bit)) {
+			twig = NULL;
+			break;
+		}
+		twig = &twigs[twig_index(word, bit)];
 	}
-	knot_name_t owner = zone_leaf_owner(view, twig->ref);
-	unsigned shared = knot_name_shared_labels(name, owner);
-	if (owner.label_count == shared) {
-		return (zone_tree_match_t){ name.label_count == shared ? twig->ref : 0, twig->ref };
+	if (twig != NULL) {
+		candidates[count++] = twig->ref;
 	}
-	while (passed_count > 0) {
-		zone_ref_t leaf = passed[--passed_count];
-		if (zone_leaf_owner(view, leaf).label_count <= shared) {
-			return (zone_tree_match_t){ 0, leaf };
+	while (count > 0) {
+		zone_ref_t leaf = candidates[--count];
+		knot_name_t owner = zone_leaf_owner(view, leaf);
+		if (knot_name_in(name, owner)) {
+			return (zone_tree_match_t){ owner.label_count == name.label_count ? leaf : 0, leaf };
 		}
 	}
 	return (zone_tree_match_t){ 0, 0 };
@@ -358,5 +383,99 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
 	uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
 	*parent = make_branch((word & POSITION_MASK) & ~bit, branch_offset(word), parent->ref);
+	return KNOT_OK;
+}
+
+/* ---- Building from sorted records ---- */
+
+/* How a record's key differs from that of the one before it. */
+typedef struct {
+	uint16_t offset;      /* first differing position */
+	uint8_t before, here; /* the positions there */
+} step_t;
+
+typedef struct {
+	zone_arena_t *arena;
+	const zone_ref_t *leaves;
+	const step_t *steps;  /* beside leaves; the first is unused */
+} build_t;
+
+static bool make_steps(const zone_arena_view_t *view, const zone_ref_t *leaves, size_t count, step_t *steps)
+{
+	uint8_t keys[2][KNOT_NAME_KEY_MAX];
+	size_t lens[2];
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *key = keys[i & 1], *before = keys[!(i & 1)];
+		lens[i & 1] = knot_name_key(zone_leaf_owner(view, leaves[i]), keys[i & 1]);
+		if (i == 0) {
+			continue;
+		}
+		int differ = first_difference(before, lens[!(i & 1)], key, lens[i & 1]);
+		if (differ < 0) {
+			return false;
+		}
+		steps[i] = (step_t){ (uint16_t)differ, (uint8_t)position_at(before, lens[!(i & 1)], (unsigned)differ),
+		                     (uint8_t)position_at(key, lens[i & 1], (unsigned)differ) };
+	}
+	return true;
+}
+
+/*
+ * The subtree of leaves [first..end), two or more: it branches at the smallest offset at which neighbours differ, and its
+ * twigs begin where they do. Depth is bounded by the key length; each level reads its range once.
+ */
+static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t *ret_twig)
+{
+	if (end - first == 1) {
+		*ret_twig = make_leaf(b->leaves[first]);
+		return true;
+	}
+	unsigned offset = UINT_MAX;
+	for (size_t i = first + 1; i < end; i++) {
+		offset = b->steps[i].offset < offset ? b->steps[i].offset : offset;
+	}
+	size_t begins[KNOT_KEY_POSITIONS + 1] = { first };
+	uint64_t positions = 0;
+	unsigned count = 1;
+	for (size_t i = first + 1; i < end; i++) {
+		if (b->steps[i].offset == offset) {
+			positions |= position_bit(b->steps[i].before) | position_bit(b->steps[i].here);
+			begins[count++] = i;
+		}
+	}
+	begins[count] = end;
+	zone_ref_t twigs = zone_arena_alloc(b->arena, count * sizeof(zone_twig_t));
+	if (twigs == 0) {
+		return false;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		zone_twig_t twig;
+		if (!build_range(b, begins[i], begins[i + 1], &twig)) {
+			return false;
+		}
+		((zone_twig_t *)zone_at(zone_arena_view(b->arena), twigs))[i] = twig;
+	}
+	*ret_twig = make_branch(positions, offset, twigs);
+	return true;
+}
+
+knot_err_t zone_tree_build(zone_arena_t *arena, const zone_ref_t *leaves, size_t count, zone_tree_t *ret_tree)
+{
+	zone_tree_t tree = { .count = (uint32_t)count };
+	if (count > 0) {
+		step_t *steps = malloc(count * sizeof(*steps));
+		if (steps == NULL) {
+			return KNOT_ENOMEM;
+		}
+		bool ascending = make_steps(zone_arena_view(arena), leaves, count, steps);
+		assert(ascending);
+		build_t b = { arena, leaves, steps };
+		bool whole = build_range(&b, 0, count, &tree.root);
+		free(steps);
+		if (!whole) {
+			return KNOT_ENOMEM;
+		}
+	}
+	*ret_tree = tree;
 	return KNOT_OK;
 }

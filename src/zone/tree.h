@@ -76,3 +76,10 @@ KNOT_MUST_USE knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, z
 
 /** Remove the record of this name. KNOT_ENOENT: there is none. KNOT_ENOMEM: the tree is as before. */
 KNOT_MUST_USE knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t name);
+
+/**
+ * Make a tree of `count` records whose owners are in strictly ascending canonical order, in linear time; twig arrays of a
+ * path lie near each other. KNOT_ENOMEM: what was allocated is lost, free the arena.
+ */
+KNOT_MUST_USE knot_err_t zone_tree_build(zone_arena_t *arena, const zone_ref_t *leaves, size_t count,
+                                         zone_tree_t *ret_tree);

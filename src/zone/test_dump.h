@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** For tests: a compiled zone as text that shows everything readers can see, whatever its references and link numbers are. */
+#pragma once
+
+#include "src/zone/contents.h"
+
+#include <stdio.h>
+
+static void dump_name(FILE *to, const char *what, knot_name_t name)
+{
+	char text[KNOT_NAME_TEXT_MAX];
+	knot_name_print(name, text);
+	fprintf(to, "%s%s", what, text);
+}
+
+static void dump_hex(FILE *to, const char *what, const uint8_t *bytes, size_t len)
+{
+	fprintf(to, "%s", what);
+	for (size_t i = 0; i < len; i++) {
+		fprintf(to, "%02x", bytes[i]);
+	}
+}
+
+static void dump_link(FILE *to, const char *what, const zone_contents_t *zone, zone_link_t link)
+{
+	const zone_node_t *node = zone_link_get(zone, link);
+	if (node != NULL) {
+		dump_name(to, what, zone_node_owner(node));
+	}
+}
+
+static void dump_block(FILE *to, const char *what, zone_block_t block)
+{
+	dump_hex(to, what, block.bytes, block.len);
+	for (unsigned i = 0; i < block.fixup_count; i++) {
+		fprintf(to, " @%u", block.fixups[i]);
+	}
+}
+
+static void dump_node(FILE *to, const zone_contents_t *zone, const zone_node_t *node)
+{
+	dump_name(to, "\n", zone_node_owner(node));
+	fprintf(to, " flags %x", node->flags);
+	dump_link(to, node->nsec3_is_match ? " nsec3= " : " nsec3~ ", zone, node->nsec3);
+	dump_link(to, node->nsec3_wildcard_is_match ? " wildcard= " : " wildcard~ ", zone, node->nsec3_wildcard);
+	const zone_rrset_t *sets = zone_node_rrsets(node);
+	for (unsigned i = 0; i < node->rrset_count; i++) {
+		const zone_rrset_t *set = &sets[i];
+		fprintf(to, "\n  type %u flags %x count %u+%u ttl %u", set->type, set->flags, set->rr_count, set->sig_count,
+		        (unsigned)set->ttl);
+		dump_block(to, " body ", zone_rrset_body(node, set));
+		dump_block(to, " sigs ", zone_rrset_sigs(node, set));
+		for (unsigned j = 0; j < set->extra_count; j++) {
+			const zone_extra_t *extra = &zone_rrset_extras(node, set)[j];
+			fprintf(to, "\n    extra %u name %u flags %x", extra->type, extra->name_off, extra->flags);
+			if (extra->type == 0) {
+				dump_link(to, " link ", zone, extra->link);
+			} else {
+				dump_block(to, " block ", zone_extra_block(node, extra));
+			}
+		}
+	}
+}
+
+/** The dump, to be freed; NULL: out of memory. */
+static char *dump_zone(const zone_contents_t *zone)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	if (to == NULL) {
+		return NULL;
+	}
+	fprintf(to, "serial %u minimum %u signed %d nsec %d nsec3 %u/%u size %llu records %llu ttl %u", (unsigned)zone->serial,
+	        (unsigned)zone->soa_minimum_ttl, zone->is_signed, zone->has_nsec, zone->nsec3_params.algorithm,
+	        zone->nsec3_params.iterations, (unsigned long long)zone->wire_size, (unsigned long long)zone->record_count,
+	        (unsigned)zone->max_ttl);
+	const zone_tree_t *const trees[] = { &zone->auth, &zone->glue, &zone->nsec3 };
+	static const char *const names[] = { "auth", "glue", "nsec3" };
+	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
+		fprintf(to, "\n== %s %u", names[i], trees[i]->count);
+		zone_tree_iter_t iter;
+		zone_tree_begin(&zone->arena, trees[i], &iter);
+		for (zone_ref_t ref; (ref = zone_tree_next(&iter)) != 0;) {
+			dump_node(to, zone, zone_at(&zone->arena, ref));
+		}
+	}
+	fprintf(to, "\n");
+	fclose(to);
+	return text;
+}

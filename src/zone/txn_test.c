@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Transactions against a fresh build: random records come and go in a zone full of cuts, glue, wildcards, empty non-terminals,
+ * additional data and NSEC3; after each commit the version must equal one that is built from the same records
+ * alone, and versions before it must not have changed. KNOT_SEED=n replays.
+ */
+#include "src/zone/build.h"
+
+#include "src/zone/test_dump.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <cmocka.h>
+
+enum { COMMITS = 150, KEPT = 4 };
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(random_state >> 33) % below;
+}
+
+static const char *const lines[] = {
+	"@ 60 NS ns", "@ 60 NS ns.cut", "@ 60 NS ns.out.", "ns 60 A 192.0.2.1", "ns 60 AAAA 2001:db8::1",
+	"cut 60 NS ns.cut", "cut 60 NS ns.other", "cut 60 NS cut", "cut 60 A 192.0.2.2", "ns.cut 60 A 192.0.2.3",
+	"ns.cut 60 A 192.0.2.4", "ns.cut 60 AAAA 2001:db8::2", "a.b.cut 60 TXT x", "cut 60 DS 1 8 1 AA",
+	"other 60 NS ns.cut", "other 60 NS ns.other", "ns.other 60 A 192.0.2.5", "b.ns.other 60 NS x.",
+	"* 60 A 192.0.2.6", "*.w 60 A 192.0.2.7", "w 60 MX 10 x.w", "w 60 MX 10 ns", "w 60 MX 20 ns.cut", "a.b.c.d 60 TXT deep",
+	"c.d 60 TXT up", "b.c.d 60 NS ns", "srv 60 SRV 1 2 3 ns", "srv 60 SRV 1 2 3 srv", "srv 60 A 192.0.2.8",
+	"@ 60 NSEC3PARAM 1 0 0 -", "@ 60 MX 5 ns.cut",
+	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 0 - 2t7b4g4vsa5smi47k61mv5bv1a22bojr A RRSIG",
+	"2t7b4g4vsa5smi47k61mv5bv1a22bojr 60 NSEC3 1 1 0 - gjeqe526plbf1g8mklp59enfd789njgi A RRSIG",
+	"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 0 - 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG",
+	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 zone. AAAA",
+	"ns 60 RRSIG A 8 2 60 20300101000000 20200101000000 1 zone. AAAA",
+	"@ 60 RRSIG SOA 8 1 60 20300101000000 20200101000000 1 zone. AAAA",
+	"w 60 RRSIG TXT 8 2 60 20300101000000 20200101000000 1 zone. AAAA", "dn 60 DNAME ns.out.", "cn 60 CNAME w",
+};
+
+typedef struct {
+	uint8_t owner_wire[KNOT_NAME_MAX];
+	knot_name_t owner;
+	uint16_t type;
+	uint32_t ttl;
+	uint8_t *rdata;              /* owned */
+	size_t rdata_len;
+} record_t;
+
+static record_t records[KNOT_LEN(lines)];
+
+static bool keep_record(const knot_zone_record_t *record, void *ctx)
+{
+	record_t *to = ctx;
+	memcpy(to->owner_wire, record->owner.wire, record->owner.len);
+	to->owner = (knot_name_t){ to->owner_wire, record->owner.len, record->owner.label_count };
+	to->type = record->type;
+	to->ttl = record->ttl;
+	to->rdata_len = record->rdata.len;
+	to->rdata = malloc(record->rdata.len);
+	assert_non_null(to->rdata);
+	memcpy(to->rdata, record->rdata.data, record->rdata.len);
+	return true;
+}
+
+static uint8_t origin_wire[] = "\4zone";
+static const knot_name_t origin = { origin_wire, 6, 1 };
+
+static int scan_records(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
+		char line[200];
+		int len = snprintf(line, sizeof(line), "%s\n", lines[i]);
+		knot_zonefile_params_t params = { .origin = origin, .default_ttl = 60, .on_record = keep_record, .ctx = &records[i] };
+		assert_int_equal(knot_zonefile_scan_text((knot_str_t){ line, (size_t)len }, lines[i], &params), KNOT_OK);
+		assert_non_null(records[i].rdata);
+	}
+	return 0;
+}
+
+static int free_records(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
+		free(records[i].rdata);
+	}
+	return 0;
+}
+
+static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+
+static knot_bytes_t soa_of(uint8_t serial)
+{
+	static uint8_t rdata[] = "\1m\0\1r\0\0\0\0\0\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+	rdata[9] = serial;
+	return (knot_bytes_t){ rdata, sizeof(rdata) };
+}
+
+static zone_contents_t *build_fresh(const bool *is_in, uint8_t serial)
+{
+	zone_txn_t *txn;
+	zone_contents_t *zone;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of(serial)), KNOT_OK);
+	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
+		const record_t *r = &records[i];
+		if (is_in[i]) {
+			assert_int_equal(zone_txn_put(txn, r->owner, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len }), KNOT_OK);
+		}
+	}
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+	return zone;
+}
+
+static void change(zone_txn_t *txn, bool *is_in)
+{
+	for (unsigned n = 1 + draw(4); n > 0; n--) {
+		unsigned i = draw(KNOT_LEN(lines));
+		const record_t *r = &records[i];
+		knot_bytes_t rdata = { r->rdata, r->rdata_len };
+		if (draw(2)) {
+			knot_err_t want = is_in[i] ? KNOT_EISRECORD : KNOT_OK;
+			assert_int_equal(zone_txn_put(txn, r->owner, r->type, r->ttl, rdata), want);
+			is_in[i] = true;
+		} else {
+			knot_err_t want = is_in[i] ? KNOT_OK : KNOT_ENORECORD;
+			assert_int_equal(zone_txn_remove(txn, r->owner, r->type, rdata), want);
+			is_in[i] = false;
+		}
+	}
+}
+
+typedef struct {
+	zone_contents_t *zone;
+	char *dump;
+} kept_t;
+
+static void check_kept(const kept_t *kept)
+{
+	if (kept->zone != NULL) {
+		char *again = dump_zone(kept->zone);
+		assert_string_equal(again, kept->dump);
+		free(again);
+	}
+}
+
+static void drop_kept(kept_t *kept)
+{
+	zone_contents_free(kept->zone);
+	free(kept->dump);
+	*kept = (kept_t){ 0 };
+}
+
+static void test_against_fresh_build(void **state)
+{
+	(void)state;
+	const char *seed = getenv("KNOT_SEED");
+	random_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+	print_message("KNOT_SEED=%llu\n", (unsigned long long)random_state);
+
+	bool is_in[KNOT_LEN(lines)] = { false };
+	kept_t kept[KEPT] = { { build_fresh(is_in, 0), NULL } };
+	kept[0].dump = dump_zone(kept[0].zone);
+	for (unsigned i = 1; i < COMMITS; i++) {
+		const zone_contents_t *base = kept[(i - 1) % KEPT].zone;
+		zone_txn_t *txn;
+		zone_contents_t *zone;
+		if (draw(5) == 0) {      /* one that is given up first */
+			bool lost[KNOT_LEN(lines)];
+			memcpy(lost, is_in, sizeof(lost));
+			assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+			change(txn, lost);
+			zone_txn_discard(txn);
+		}
+		assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+		assert_int_equal(zone_txn_remove(txn, origin, KNOT_TYPE_SOA, soa_of((uint8_t)(i - 1))), KNOT_OK);
+		assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of((uint8_t)i)), KNOT_OK);
+		change(txn, is_in);
+		assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+
+		zone_contents_t *fresh = build_fresh(is_in, (uint8_t)i);
+		char *want = dump_zone(fresh);
+		kept_t next = { zone, dump_zone(zone) };
+		assert_string_equal(next.dump, want);
+		free(want);
+		zone_contents_free(fresh);
+		for (unsigned j = 0; j < KEPT; j++) {
+			check_kept(&kept[j]);
+		}
+		drop_kept(&kept[i % KEPT]);
+		kept[i % KEPT] = next;
+	}
+	for (unsigned j = 0; j < KEPT; j++) {
+		drop_kept(&kept[j]);
+	}
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	zone_txn_t *txn;
+	zone_contents_t *zone = NULL;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, knot_name_root, KNOT_TYPE_A, 60, (knot_bytes_t){ origin_wire, 4 }), KNOT_EOUTOFZONE);
+	assert_int_equal(zone_txn_remove(txn, origin, KNOT_TYPE_A, (knot_bytes_t){ origin_wire, 4 }), KNOT_ENORECORD);
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_ENOSOA);
+	assert_null(zone);
+	zone_txn_discard(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_errors) };
+	return cmocka_run_group_tests(tests, scan_records, free_records);
+}
