@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * knotc's actions: one row per action says what arguments it takes, how they become control units, how replies are
+ * printed, and what help and completion show. Pure: text in, units out.
+ */
+#pragma once
+
+#include "libknot/control/control.h"
+
+#include <stdbool.h>
+
+/** How the words after an action are understood. */
+typedef enum {
+	ARGS_NONE,
+	ARGS_DETAIL,        /* [detail] */
+	ARGS_COUNTER,       /* [module[.counter]] */
+	ARGS_ZONE_COUNTER,  /* zone [module[.counter]] */
+	ARGS_ZONES,         /* [zone...] [filter...] */
+	ARGS_ZONES_NEEDED,  /* zone... [filter...] */
+	ARGS_NODE,          /* zone [owner [type]] */
+	ARGS_ZONE,          /* zone */
+	ARGS_ADD,           /* zone owner [ttl] type rdata */
+	ARGS_REMOVE,        /* zone owner [type [rdata]] */
+	ARGS_ROLLOVER,      /* zone ksk|zsk */
+	ARGS_SERIAL,        /* zone [[+]serial] */
+	ARGS_ITEMS,         /* [item...] */
+	ARGS_SET,           /* item [data...] */
+	ARGS_UNSET,         /* [item] [data...] */
+	ARGS_FILE,          /* [file] [filter...] */
+	ARGS_FILE_NEEDED,   /* file [filter...] */
+} args_kind_t;
+
+/** How units of a reply are laid out. */
+typedef enum {
+	LAYOUT_STATUS,
+	LAYOUT_TRIGGER,
+	LAYOUT_ZONE_STATUS,
+	LAYOUT_STATS,
+	LAYOUT_RECORDS,
+	LAYOUT_CONF,
+} layout_t;
+
+typedef struct {
+	const char *word;       /* as typed, with '+'; NULL ends a list */
+	const char *letters;    /* for FILTERS */
+	bool has_value;         /* the next word is DATA */
+	bool needed;
+} filter_t;
+
+typedef enum {
+	LOCAL_NONE,             /* sent to the server */
+	LOCAL_EXIT,
+	LOCAL_CONF_CHECK,
+	LOCAL_ZONE_CHECK,
+	LOCAL_CONFDB,           /* needs a configuration database, which there is none of yet */
+} local_t;
+
+typedef struct {
+	const char *name;
+	args_kind_t args;
+	layout_t layout;
+	local_t local;
+	const filter_t *filters;    /* NULL: none */
+	const char *done;           /* printed when a reply had nothing to print; NULL: nothing */
+	bool force_needed;
+	const char *usage;          /* arguments, for the help */
+	const char *help;
+} action_t;
+
+/** All actions in the order of the help; a row with a NULL name is an empty line. */
+extern const action_t actions[];
+extern const size_t action_count;
+
+/** The action of this name, or NULL. */
+const action_t *action_find(const char *name);
+
+/** The units of one block. */
+typedef struct {
+	knot_ctl_data_t *units;     /* owned, as are the strings in it */
+	size_t count;
+	char **strings;             /* owned: what `units` point to */
+	size_t string_count;
+	bool all_zones;             /* "--" was given */
+} request_t;
+
+typedef struct {
+	bool force;
+	bool blocking;
+} request_flags_t;
+
+enum { ACTION_ERROR_MAX = 256 };
+
+/**
+ * Make the units of an action. args[0..count): the words after it.
+ * False: `ret_error` says what is wrong with the words. Free with request_free() when true.
+ */
+bool action_request(const action_t *action, request_flags_t flags, char *const args[], size_t count,
+                    request_t *ret_request, char ret_error[static ACTION_ERROR_MAX]);
+
+void request_free(request_t *request);

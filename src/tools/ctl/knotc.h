@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What the parts of knotc share: the options of a run, and how one action is run.
+ */
+#pragma once
+
+#include "src/tools/ctl/output.h"
+
+typedef struct {
+	const char *config;         /* -c, or NULL */
+	const char *socket;         /* -s, or NULL: the first of the configuration */
+	int timeout_ms;             /* 0: none */
+	bool timeout_given;
+	request_flags_t flags;
+	format_t format;
+	bool extended;
+	bool color;
+	bool verbose;
+} params_t;
+
+/** Run one action with its words. False: it failed; what is wrong has been printed. */
+bool knotc_run(const params_t *params, int argc, char *const argv[]);
+
+/** Send a request; false and a message in `ret_error` if there was no whole reply. on_unit gets its units. */
+enum { KNOTC_ERROR_MAX = 512 };
+bool knotc_exchange(const params_t *params, const request_t *request,
+                    void (*on_unit)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit), void *ctx,
+                    char ret_error[static KNOTC_ERROR_MAX]);
+
+/** `conf-check`: load the configuration, say what is wrong with it. */
+bool knotc_conf_check(const params_t *params);
+
+/** `zone-check` of the zones that a request names, or of all. */
+bool knotc_zone_check(const params_t *params, const request_t *request);
+
+/** The socket to use: -s, or of the configuration. False: said why. */
+enum { KNOTC_PATH_MAX = 4096 };
+bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX]);
+
+/** Read lines and run them until `exit` or the end of input. */
+int knotc_interactive(const params_t *params);
+
+void knotc_print_help(FILE *out);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Actions that need no server: checks of the configuration and of zone files.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/conf.h"
+#include "src/zone/build.h"
+
+#include <limits.h>
+#include <time.h>
+
+/* Errors and warnings go to stderr, notices to stdout, as the log does without targets. */
+static void tell(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	static const char *const severities[] = {
+		[CONF_ERROR] = "error", [CONF_WARNING] = "warning", [CONF_NOTICE] = "notice",
+	};
+	fprintf(fault->severity == CONF_NOTICE ? stdout : stderr, "%s: %s\n", severities[fault->severity], fault->text);
+}
+
+static void tell_errors(void *ctx, const conf_fault_t *fault)
+{
+	if (fault->severity == CONF_ERROR) {
+		tell(ctx, fault);
+	}
+}
+
+static bool load(const params_t *params, void (*fault)(void *, const conf_fault_t *), conf_t **ret_conf)
+{
+	const char *path = params->config != NULL ? params->config : conf_default_path();
+	conf_host_t host = conf_host();
+	host.version = PACKAGE_STRING;
+	knot_err_t err = conf_load(path, &host, (conf_sink_t){ fault, NULL }, ret_conf);
+	if (err != KNOT_OK) {
+		fprintf(stderr, "error: failed to load configuration file '%s' (%s)\n", path, knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+/* Local actions have no reply from a server; in JSON they end with the same members. */
+static bool finish(const params_t *params, const char *command, const char *text, bool is_good)
+{
+	if (params->format == FORMAT_JSON) {
+		printf("{\"command\": \"%s\", \"reply\": [], \"ok\": %s}\n", command, is_good ? "true" : "false");
+	} else if (is_good && text != NULL) {
+		puts(text);
+	}
+	return is_good;
+}
+
+bool knotc_conf_check(const params_t *params)
+{
+	conf_t *conf;
+	bool is_good = load(params, tell, &conf);
+	if (is_good) {
+		conf_free(conf);
+	}
+	return finish(params, "conf-check", "Configuration is valid", is_good);
+}
+
+/* ---- zone-check ---- */
+
+typedef struct {
+	char name[KNOT_NAME_TEXT_MAX];  /* with one final dot */
+	bool warned;
+} check_t;
+
+static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
+{
+	check_t *check = ctx;
+	check->warned = true;
+	fprintf(stderr, "%s: [%s] %s\n", level == ZONE_MESSAGE_ERROR ? "error" : "warning", check->name, text);
+}
+
+static zone_checks_t checks_of(conf_semchecks_t checks)
+{
+	switch (checks) {
+	case CONF_SEMCHECKS_OFF:
+		return ZONE_CHECKS_OFF;
+	case CONF_SEMCHECKS_SOFT:
+		return ZONE_CHECKS_SOFT;
+	case CONF_SEMCHECKS_ON:
+		return ZONE_CHECKS_ON;
+	}
+	return ZONE_CHECKS_OFF;
+}
+
+/* force: a warning is a failure too. */
+static bool check_zone(const conf_zone_t *zone, bool force)
+{
+	check_t check = { .warned = false };
+	(void)knot_name_print(zone->name, check.name);
+	char path[PATH_MAX];
+	zone_contents_t *contents = NULL;
+	zone_build_params_t params = {
+		.origin = zone->name, .default_ttl = zone->default_ttl, .checks = checks_of(zone->semantic_checks),
+		.size_max = zone->zone_max_size, .now_s = (uint64_t)time(NULL), .on_message = tell_zone, .ctx = &check,
+	};
+	knot_err_t err = conf_zone_file(zone, path, sizeof(path));
+	if (err == KNOT_OK) {
+		err = zone_build_file(path, &params, &contents);
+	}
+	zone_contents_free(contents);
+	if (err != KNOT_OK) {
+		fprintf(stderr, "error: [%s] failed to check zone file (%s)\n", check.name, knot_strerror(err));
+	}
+	return err == KNOT_OK && !(force && check.warned);
+}
+
+static bool check_named(const conf_t *conf, const char *text, bool force)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	size_t index;
+	if (knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) != KNOT_OK) {
+		fprintf(stderr, "error: [%s] %s\n", text, knot_strerror(KNOT_EPARAM));
+		return false;
+	}
+	if (!conf_zone_find(conf, name, &index)) {
+		char print[KNOT_NAME_TEXT_MAX];
+		(void)knot_name_print(name, print);
+		fprintf(stderr, "error: [%s] %s\n", print, knot_strerror(KNOT_ENOZONE));
+		return false;
+	}
+	conf_zone_t zone = conf_zone(conf, index);
+	return check_zone(&zone, force);
+}
+
+bool knotc_zone_check(const params_t *params, const request_t *request)
+{
+	conf_t *conf;
+	if (!load(params, tell_errors, &conf)) {
+		return finish(params, "zone-check", NULL, false);
+	}
+	bool is_good = true;
+	if (request->units[0][KNOT_CTL_IDX_ZONE] == NULL) {
+		for (size_t i = 0; i < conf->zone_count; i++) {
+			conf_zone_t zone = conf_zone(conf, i);
+			is_good &= check_zone(&zone, params->flags.force);
+		}
+	} else {
+		for (size_t i = 0; i < request->count; i++) {
+			is_good &= check_named(conf, request->units[i][KNOT_CTL_IDX_ZONE], params->flags.force);
+		}
+	}
+	conf_free(conf);
+	return finish(params, "zone-check", NULL, is_good);
+}

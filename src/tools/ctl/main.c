@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * knotc: controls a running knotd over its control socket; see doc/man/knotc.8.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/conf.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MAX_S = 86400, CONF_SIZE_MAX_MIB = 10000 };
+
+void knotc_print_help(FILE *out)
+{
+	fprintf(out,
+	        "Usage: knotc [parameters] <action> [action_args]\n"
+	        "\n"
+	        "Parameters:\n"
+	        " -c, --config <file>        Use a textual configuration file.\n"
+	        "                             (default %s)\n"
+	        " -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
+	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
+	        " -s, --socket <path>        Use a control UNIX socket path.\n"
+	        "                             (default %s)\n"
+	        " -t, --timeout <sec>        Use a control socket timeout (max %d seconds, 0 for none).\n"
+	        "                             (default 60 seconds)\n"
+	        " -b, --blocking             Zone event trigger commands wait until the event is finished.\n"
+	        " -e, --extended             Show extended output.\n"
+	        " -f, --force                Forced operation. Overrides some checks.\n"
+	        " -j, --json                 Print replies as JSON.\n"
+	        " -F, --format <3.5|3.6>     Print replies as Knot DNS of that version does.\n"
+	        "                             (default 3.5)\n"
+	        " -x, --mono                 Don't color the output.\n"
+	        " -X, --color                Force output colorization.\n"
+	        " -v, --verbose              Enable debug output.\n"
+	        " -h, --help                 Print the program help.\n"
+	        " -V, --version              Print the program version.\n"
+	        "\n"
+	        "Actions:\n",
+	        conf_default_path(), CONF_SIZE_MAX_MIB, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
+	for (size_t i = 0; i < action_count; i++) {
+		if (actions[i].name == NULL) {
+			fputc('\n', out);
+		} else {
+			fprintf(out, " %-18s %-38s %s\n", actions[i].name, actions[i].usage, actions[i].help);
+		}
+	}
+	fputs("\n"
+	      "Note:\n"
+	      " Use @ owner to denote the zone name.\n"
+	      " Empty or '--' <zone> parameter means all zones or all zones with a transaction.\n"
+	      " Type <item> parameter in the form of <section>[<identifier>].<name>.\n"
+	      " (*) indicates a local operation which requires a configuration.\n"
+	      " (#) indicates an optionally blocking operation.\n"
+	      " The '-b' and '-f' options can be placed right after the command name.\n", out);
+}
+
+static void print_version(bool with_build)
+{
+	printf("knotc (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+	if (with_build) {
+		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+	}
+}
+
+/* A decimal number in [min..max]. */
+static bool scan_number(const char *text, long min, long max, long *ret_number)
+{
+	char *end;
+	errno = 0;
+	long number = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || number < min || number > max) {
+		return false;
+	}
+	*ret_number = number;
+	return true;
+}
+
+typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
+
+static options_verdict_t refuse(const char *text)
+{
+	fprintf(stderr, "error: %s\n", text);
+	return OPTIONS_BAD;
+}
+
+static bool scan_format(const char *text, format_t *ret_format)
+{
+	static const struct {
+		const char *name;
+		format_t format;
+	} formats[] = { { "3.5", FORMAT_35 }, { "3.6", FORMAT_36 }, { "json", FORMAT_JSON } };
+	for (size_t i = 0; i < KNOT_LEN(formats); i++) {
+		if (strcmp(formats[i].name, text) == 0) {
+			*ret_format = formats[i].format;
+			return true;
+		}
+	}
+	return false;
+}
+
+static options_verdict_t read_options(int argc, char **argv, params_t *ret_params)
+{
+	static const struct option known[] = {
+		{ "config", required_argument, NULL, 'c' }, { "confdb", required_argument, NULL, 'C' },
+		{ "max-conf-size", required_argument, NULL, 'm' }, { "socket", required_argument, NULL, 's' },
+		{ "timeout", required_argument, NULL, 't' }, { "blocking", no_argument, NULL, 'b' },
+		{ "extended", no_argument, NULL, 'e' }, { "force", no_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' }, { "format", required_argument, NULL, 'F' },
+		{ "mono", no_argument, NULL, 'x' }, { "color", no_argument, NULL, 'X' },
+		{ "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
+		{ "version", optional_argument, NULL, 'V' }, { 0 },
+	};
+	params_t params = { .color = isatty(STDOUT_FILENO) };
+	bool has_confdb = false;
+	long number;
+	int c;
+	/* The leading '+': options end at the action. */
+	while ((c = getopt_long(argc, argv, "+c:C:m:s:t:befjF:xXvhV::", known, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			params.config = optarg;
+			break;
+		case 'C':
+			has_confdb = true;
+			break;
+		case 'm':
+			if (!scan_number(optarg, 1, CONF_SIZE_MAX_MIB, &number)) {
+				return refuse("invalid size of the configuration database");
+			}
+			break;
+		case 's':
+			params.socket = optarg;
+			break;
+		case 't':
+			if (!scan_number(optarg, 0, TIMEOUT_MAX_S, &number)) {
+				return refuse("invalid timeout");
+			}
+			params.timeout_ms = (int)number * 1000;
+			params.timeout_given = true;
+			break;
+		case 'b':
+			params.flags.blocking = true;
+			break;
+		case 'e':
+			params.extended = true;
+			break;
+		case 'f':
+			params.flags.force = true;
+			break;
+		case 'j':
+			params.format = FORMAT_JSON;
+			break;
+		case 'F':
+			if (!scan_format(optarg, &params.format)) {
+				return refuse("invalid format, use 3.5, 3.6 or json");
+			}
+			break;
+		case 'x':
+			params.color = false;
+			break;
+		case 'X':
+			params.color = true;
+			break;
+		case 'v':
+			params.verbose = true;
+			break;
+		case 'h':
+			knotc_print_help(stdout);
+			return OPTIONS_DONE;
+		case 'V':
+			print_version(optarg != NULL);
+			return OPTIONS_DONE;
+		default:
+			knotc_print_help(stderr);
+			return OPTIONS_BAD;
+		}
+	}
+	if (has_confdb) {
+		return refuse(params.config != NULL ? "ambiguous configuration source"
+		                                    : "the configuration database is not supported yet, use --config or --socket");
+	}
+	*ret_params = params;
+	return OPTIONS_RUN;
+}
+
+int main(int argc, char **argv)
+{
+	params_t params;
+	options_verdict_t verdict = read_options(argc, argv, &params);
+	if (verdict != OPTIONS_RUN) {
+		return verdict == OPTIONS_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
+	if (optind == argc) {
+		return knotc_interactive(&params);
+	}
+	bool is_good = knotc_run(&params, argc - optind, argv + optind);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fputs("error: failed to write to standard output\n", stderr);
+		is_good = false;
+	}
+	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

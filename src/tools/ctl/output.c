@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/tools/ctl/output.h"
+
+#include <string.h>
+
+/* What differs between the formats, and nothing else does. */
+typedef struct {
+	const char *conf_equals;        /* between a configuration item and its first value */
+	const char *stats_equals;       /* between a counter and its value */
+	bool values_on_own_line;        /* further values of a configuration item: each on a line of its own */
+	bool zone_always;               /* records and counters: the zone also when one zone was asked for by name */
+	bool trigger_zone_first;        /* "error: [zone] (text)" instead of "error: (text) [zone]" */
+} style_t;
+
+static const style_t styles[] = {
+	[FORMAT_35] = { " = ", " = ", false, true, true },
+	[FORMAT_36] = { " ", ": ", true, false, false },
+};
+
+static const char *item(const knot_ctl_data_t *unit, knot_ctl_idx_t index)
+{
+	return (*unit)[index];
+}
+
+/* ---- JSON ---- */
+
+/* Length of the UTF-8 sequence at p, RFC 3629 4, or 0. */
+static unsigned utf8_len(const unsigned char *p)
+{
+	static const struct {
+		unsigned char first_min, first_max, second_min, second_max;
+		unsigned len;
+	} forms[] = {
+		{ 0xC2, 0xDF, 0x80, 0xBF, 2 }, { 0xE0, 0xE0, 0xA0, 0xBF, 3 }, { 0xE1, 0xEC, 0x80, 0xBF, 3 },
+		{ 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 }, { 0xF0, 0xF0, 0x90, 0xBF, 4 },
+		{ 0xF1, 0xF3, 0x80, 0xBF, 4 }, { 0xF4, 0xF4, 0x80, 0x8F, 4 },
+	};
+	for (size_t i = 0; i < KNOT_LEN(forms); i++) {
+		if (p[0] < forms[i].first_min || p[0] > forms[i].first_max) {
+			continue;
+		}
+		if (p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
+			return 0;
+		}
+		for (unsigned j = 2; j < forms[i].len; j++) {
+			if ((p[j] & 0xC0) != 0x80) {
+				return 0;
+			}
+		}
+		return forms[i].len;
+	}
+	return 0;
+}
+
+void output_json_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
+		unsigned len = *p >= 0x80 ? utf8_len(p) : 0;
+		if (len > 0) {
+			fwrite(p, 1, len, out);
+			p += len;
+			continue;
+		}
+		if (*p == '"' || *p == '\\') {
+			fprintf(out, "\\%c", *p);
+		} else if (*p < 0x20 || *p >= 0x7F) {
+			fprintf(out, "\\u%04x", *p);
+		} else {
+			fputc(*p, out);
+		}
+		p++;
+	}
+	fputc('"', out);
+}
+
+/* Members of a unit: its items under the protocol's names. The command stands once, outside. */
+static const char *const json_names[KNOT_CTL_IDX__COUNT] = {
+	[KNOT_CTL_IDX_FLAGS] = "flags", [KNOT_CTL_IDX_ERROR] = "error", [KNOT_CTL_IDX_SECTION] = "section",
+	[KNOT_CTL_IDX_ITEM] = "item", [KNOT_CTL_IDX_ID] = "id", [KNOT_CTL_IDX_ZONE] = "zone",
+	[KNOT_CTL_IDX_OWNER] = "owner", [KNOT_CTL_IDX_TTL] = "ttl", [KNOT_CTL_IDX_TYPE] = "type",
+	[KNOT_CTL_IDX_DATA] = "data", [KNOT_CTL_IDX_FILTERS] = "filters",
+};
+
+static void json_begin(output_t *output)
+{
+	fputs("{\"command\": ", output->out);
+	output_json_string(output->out, output->action->name);
+	fputs(", \"reply\": [", output->out);
+}
+
+static void json_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	fprintf(output->out, "%s\n  {\"kind\": \"%s\"", output->unit_count > 1 ? "," : "",
+	        type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
+	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
+		if (json_names[i] != NULL && (*unit)[i] != NULL) {
+			fprintf(output->out, ", \"%s\": ", json_names[i]);
+			output_json_string(output->out, (*unit)[i]);
+		}
+	}
+	fputc('}', output->out);
+}
+
+static void json_end(output_t *output, const char *error)
+{
+	fprintf(output->out, "%s], \"ok\": %s", output->unit_count > 0 ? "\n" : "",
+	        output->failed || error != NULL ? "false" : "true");
+	if (error != NULL) {
+		fputs(", \"error\": ", output->out);
+		output_json_string(output->out, error);
+	}
+	fputs("}\n", output->out);
+}
+
+/* ---- Text ---- */
+
+static void code(const output_t *output, const char *escape)
+{
+	if (output->color) {
+		fputs(escape, output->out);
+	}
+}
+
+#define BOLD  "\x1B[1m"
+#define UNDER "\x1B[4m"
+#define RED   "\x1B[31m"
+#define GREEN "\x1B[32m"
+#define RESET "\x1B[0m"
+
+static void print_value(output_t *output, const char *value)
+{
+	code(output, BOLD);
+	fputs(value, output->out);
+	code(output, RESET);
+}
+
+/* Markers: FILTERS, in Knot 3.2 FLAGS. */
+static bool is_marked(const knot_ctl_data_t *unit, char letter)
+{
+	const char *filters = item(unit, KNOT_CTL_IDX_FILTERS), *flags = item(unit, KNOT_CTL_IDX_FLAGS);
+	const char *markers = filters != NULL ? filters : flags;
+	return markers != NULL && strchr(markers, letter) != NULL;
+}
+
+static void print_status_field(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	const char *zone = item(unit, KNOT_CTL_IDX_ZONE), *name = item(unit, KNOT_CTL_IDX_TYPE);
+	const char *value = item(unit, KNOT_CTL_IDX_DATA);
+	if (type == KNOT_CTL_TYPE_DATA) {
+		fputc('[', output->out);
+		code(output, is_marked(unit, 'e') ? "" : BOLD);
+		code(output, is_marked(unit, 's') ? RED : GREEN);
+		code(output, is_marked(unit, 'm') ? UNDER : "");
+		fputs(zone != NULL ? zone : "", output->out);
+		code(output, RESET);
+		fputc(']', output->out);
+		output->field_shown = false;
+	}
+	if (name == NULL || value == NULL) {
+		return;
+	}
+	/* An unset field is worth showing only for the serial. */
+	if (strcmp(value, "-") == 0 && !output->extended && strcmp(name, "serial") != 0) {
+		return;
+	}
+	fprintf(output->out, "%s%s: ", output->field_shown ? " | " : " ", name);
+	output->field_shown = true;
+	print_value(output, value);
+}
+
+/* "section[id].item" as far as there is one. */
+static void print_item(const output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *section = item(unit, KNOT_CTL_IDX_SECTION), *name = item(unit, KNOT_CTL_IDX_ITEM);
+	const char *id = item(unit, KNOT_CTL_IDX_ID);
+	if (section != NULL) {
+		fputs(section, output->out);
+	}
+	if (id != NULL && output->action->layout == LAYOUT_CONF) {
+		fprintf(output->out, "[%s]", id);
+	}
+	if (name != NULL) {
+		fprintf(output->out, ".%s", name);
+	}
+	if (id != NULL && output->action->layout == LAYOUT_STATS) {
+		fprintf(output->out, "[%s]", id);
+	}
+}
+
+static void print_conf(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	const style_t *style = &styles[output->format];
+	const char *value = item(unit, KNOT_CTL_IDX_DATA);
+	if (type == KNOT_CTL_TYPE_EXTRA) {
+		fprintf(output->out, "%s%s", style->values_on_own_line ? "" : " ", value != NULL ? value : "");
+		return;
+	}
+	const char *sign = item(unit, KNOT_CTL_IDX_FILTERS);
+	if (sign != NULL && (*sign == '+' || *sign == '-')) {
+		fputc(*sign, output->out);
+	}
+	print_item(output, unit);
+	if (value != NULL) {
+		fputs(style->conf_equals, output->out);
+		print_value(output, value);
+	}
+}
+
+static void print_zone(const output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *zone = item(unit, KNOT_CTL_IDX_ZONE);
+	if (zone != NULL && (styles[output->format].zone_always || output->all_zones)) {
+		fprintf(output->out, "[%s] ", zone);
+	}
+}
+
+static void print_counter(output_t *output, const knot_ctl_data_t *unit)
+{
+	print_zone(output, unit);
+	print_item(output, unit);
+	fputs(styles[output->format].stats_equals, output->out);
+	print_value(output, item(unit, KNOT_CTL_IDX_DATA) != NULL ? item(unit, KNOT_CTL_IDX_DATA) : "");
+}
+
+/* Owner, TTL, type and data, with single blanks between those that are there. */
+static void print_record_items(const output_t *output, const knot_ctl_data_t *unit, const char *separator)
+{
+	static const knot_ctl_idx_t order[] = {
+		KNOT_CTL_IDX_OWNER, KNOT_CTL_IDX_TTL, KNOT_CTL_IDX_TYPE, KNOT_CTL_IDX_DATA,
+	};
+	for (size_t i = 0; i < KNOT_LEN(order); i++) {
+		if (item(unit, order[i]) != NULL) {
+			fprintf(output->out, "%s%s", separator, item(unit, order[i]));
+			separator = " ";
+		}
+	}
+}
+
+static void print_record(const output_t *output, const knot_ctl_data_t *unit)
+{
+	print_zone(output, unit);
+	const char *sign = item(unit, KNOT_CTL_IDX_FILTERS);
+	bool has_sign = sign != NULL && (*sign == '+' || *sign == '-');
+	print_record_items(output, unit, !has_sign ? "" : *sign == '+' ? "+" : "-");
+}
+
+static void print_error(const output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *zone = item(unit, KNOT_CTL_IDX_ZONE), *value = item(unit, KNOT_CTL_IDX_DATA);
+	layout_t layout = output->action->layout;
+	bool is_trigger = layout == LAYOUT_TRIGGER || layout == LAYOUT_ZONE_STATUS;
+	bool zone_first = styles[output->format].trigger_zone_first && is_trigger;
+	fputs("error: ", output->out);
+	if (zone != NULL && zone_first) {
+		fprintf(output->out, "[%s] ", zone);
+	}
+	fprintf(output->out, "(%s)", item(unit, KNOT_CTL_IDX_ERROR));
+	if (zone != NULL && !zone_first) {
+		fprintf(output->out, " [%s]", zone);
+	}
+	if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS) {
+		print_record_items(output, unit, " ");
+	} else if (item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
+		fputc(' ', output->out);
+		print_item(output, unit);
+		if (layout == LAYOUT_CONF && value != NULL) {
+			fprintf(output->out, "%s%s", styles[output->format].conf_equals, value);
+		}
+	}
+}
+
+static void print_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	switch (output->action->layout) {
+	case LAYOUT_STATUS:
+		fputs(item(unit, KNOT_CTL_IDX_DATA), output->out);
+		return;
+	case LAYOUT_TRIGGER:
+		print_record(output, unit);
+		return;
+	case LAYOUT_ZONE_STATUS:
+		print_status_field(output, type, unit);
+		return;
+	case LAYOUT_STATS:
+		print_counter(output, unit);
+		return;
+	case LAYOUT_RECORDS:
+		print_record(output, unit);
+		return;
+	case LAYOUT_CONF:
+		print_conf(output, type, unit);
+		return;
+	}
+}
+
+/* True if the unit goes on with the line before it. */
+static bool continues_line(const output_t *output, knot_ctl_type_t type)
+{
+	if (type != KNOT_CTL_TYPE_EXTRA || !output->line_open) {
+		return false;
+	}
+	return output->action->layout == LAYOUT_ZONE_STATUS ||
+	       (output->action->layout == LAYOUT_CONF && !styles[output->format].values_on_own_line);
+}
+
+void output_begin(output_t *output)
+{
+	if (output->format == FORMAT_JSON) {
+		json_begin(output);
+	}
+}
+
+void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	output->unit_count++;
+	bool is_error = item(unit, KNOT_CTL_IDX_ERROR) != NULL;
+	output->failed |= is_error;
+	if (output->format == FORMAT_JSON) {
+		json_unit(output, type, unit);
+		return;
+	}
+	if (!is_error && output->action->layout == LAYOUT_STATUS && item(unit, KNOT_CTL_IDX_DATA) == NULL) {
+		/* The reply to a plain `status` says only whether zones are still being loaded. */
+		output->loading = is_marked(unit, 'l');
+		return;
+	}
+	if (output->line_open && !continues_line(output, type)) {
+		fputc('\n', output->out);
+	}
+	if (is_error) {
+		print_error(output, unit);
+	} else {
+		print_unit(output, type, unit);
+	}
+	output->line_open = output->printed = true;
+}
+
+bool output_end(output_t *output, const char *error)
+{
+	bool is_good = !output->failed && error == NULL;
+	if (output->format == FORMAT_JSON) {
+		json_end(output, error);
+		return is_good;
+	}
+	if (output->line_open) {
+		fputc('\n', output->out);
+	}
+	if (is_good && !output->printed && output->action->done != NULL) {
+		fprintf(output->out, "%s\n", output->loading ? "Loading" : output->action->done);
+	}
+	return is_good;
+}

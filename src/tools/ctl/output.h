@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Replies as text, in the format of Knot 3.5 or 3.6, or as JSON. Prints to one stream, keeps what it needs between units.
+ */
+#pragma once
+
+#include "src/tools/ctl/action.h"
+
+#include <stdio.h>
+
+typedef enum {
+	FORMAT_35,      /* as Knot 3.2 to 3.5 print; the default, see doc/adr */
+	FORMAT_36,
+	FORMAT_JSON,
+} format_t;
+
+typedef struct {
+	FILE *out;
+	const action_t *action;
+	format_t format;
+	bool extended;      /* show empty fields too */
+	bool color;
+	bool all_zones;     /* "--" was given */
+	bool line_open;     /* text without its newline was printed */
+	bool field_shown;   /* zone-status: a field stands on the line */
+	bool printed;       /* anything at all */
+	bool failed;        /* an ERROR unit came */
+	bool loading;       /* status: the server is loading zones */
+	size_t unit_count;
+} output_t;
+
+/** Begin the reply of a command. */
+void output_begin(output_t *output);
+
+/** Print a DATA or EXTRA unit. */
+void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit);
+
+/** End the reply. error: NULL, or why the reply isn't whole. False: an ERROR unit came, or error is set. */
+bool output_end(output_t *output, const char *error);
+
+/** Write a text as a JSON string: bytes that aren't UTF-8 become the code points of the same numbers. */
+void output_json_string(FILE *out, const char *text);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMEOUT_DEFAULT_MS = 60000 };
+
+/* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
+static void tell_error(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	if (fault->severity == CONF_ERROR) {
+		fprintf(stderr, "error: %s\n", fault->text);
+	}
+}
+
+bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
+{
+	if (params->socket != NULL) {
+		snprintf(ret_path, KNOTC_PATH_MAX, "%s", params->socket);
+		return true;
+	}
+	const char *path = params->config != NULL ? params->config : conf_default_path();
+	conf_t *conf;
+	knot_err_t err = conf_load(path, NULL, (conf_sink_t){ tell_error, NULL }, &conf);
+	if (err != KNOT_OK) {
+		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to load configuration file '%s' (%s)", path, knot_strerror(err));
+		return false;
+	}
+	bool has_socket = conf->control.listen.count > 0;
+	if (has_socket) {
+		snprintf(ret_path, KNOTC_PATH_MAX, "%s", conf->control.listen.data[0]);
+	} else {
+		snprintf(ret_error, KNOTC_ERROR_MAX, "no control socket is configured in '%s'", path);
+	}
+	conf_free(conf);
+	return has_socket;
+}
+
+static bool fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
+{
+	snprintf(error, KNOTC_ERROR_MAX, "%s (%s)", what, knot_strerror(err));
+	return false;
+}
+
+static bool send_request(knot_ctl_t *ctl, const request_t *request, char error[static KNOTC_ERROR_MAX])
+{
+	int err = KNOT_OK;
+	for (size_t i = 0; i < request->count && err == KNOT_OK; i++) {
+		err = knot_ctl_send(ctl, KNOT_CTL_TYPE_DATA, &request->units[i]);
+	}
+	if (err == KNOT_OK) {
+		err = knot_ctl_send(ctl, KNOT_CTL_TYPE_BLOCK, NULL);
+	}
+	return err == KNOT_OK ? true : fail(error, "failed to control", err);
+}
+
+static bool receive_reply(knot_ctl_t *ctl, void (*on_unit)(void *, knot_ctl_type_t, const knot_ctl_data_t *), void *ctx,
+                          char error[static KNOTC_ERROR_MAX])
+{
+	while (true) {
+		knot_ctl_type_t type;
+		knot_ctl_data_t unit;
+		int err = knot_ctl_receive(ctl, &type, &unit);
+		if (err != KNOT_OK) {
+			return fail(error, "failed to control", err);
+		}
+		if (type == KNOT_CTL_TYPE_BLOCK || type == KNOT_CTL_TYPE_END) {
+			return true;
+		}
+		on_unit(ctx, type, (const knot_ctl_data_t *)&unit);
+	}
+}
+
+bool knotc_exchange(const params_t *params, const request_t *request,
+                    void (*on_unit)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit), void *ctx,
+                    char ret_error[static KNOTC_ERROR_MAX])
+{
+	char path[KNOTC_PATH_MAX];
+	if (!knotc_socket(params, path, ret_error)) {
+		return false;
+	}
+	knot_ctl_t *ctl = knot_ctl_alloc();
+	if (ctl == NULL) {
+		return fail(ret_error, "failed to control", KNOT_ENOMEM);
+	}
+	/* Who waits for events waits as long as they take, unless told otherwise. */
+	int timeout_ms = params->timeout_given ? params->timeout_ms : params->flags.blocking ? 0 : TIMEOUT_DEFAULT_MS;
+	knot_ctl_set_timeout(ctl, timeout_ms);
+	int err = knot_ctl_connect(ctl, path);
+	bool is_good = err == KNOT_OK;
+	if (!is_good) {
+		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.400s' (%s)", path, knot_strerror(err));
+	}
+	is_good = is_good && send_request(ctl, request, ret_error) && receive_reply(ctl, on_unit, ctx, ret_error);
+	if (is_good) {
+		(void)!knot_ctl_send(ctl, KNOT_CTL_TYPE_END, NULL);
+	}
+	knot_ctl_free(ctl);
+	return is_good;
+}
+
+static void print_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	output_unit(ctx, type, unit);
+}
+
+static bool say(const char *text)
+{
+	fprintf(stderr, "error: %s\n", text);
+	return false;
+}
+
+static bool run_remote(const params_t *params, const action_t *action, const request_t *request)
+{
+	output_t output = {
+		.out = stdout, .action = action, .format = params->format, .extended = params->extended,
+		.color = params->color, .all_zones = request->all_zones,
+	};
+	char error[KNOTC_ERROR_MAX];
+	output_begin(&output);
+	bool is_whole = knotc_exchange(params, request, print_unit, &output, error);
+	bool is_good = output_end(&output, is_whole ? NULL : error);
+	(void)fflush(stdout);
+	if (!is_whole) {
+		say(error);
+	}
+	return is_good;
+}
+
+static bool run_local(const params_t *params, const action_t *action, const request_t *request)
+{
+	switch (action->local) {
+	case LOCAL_CONF_CHECK:
+		return knotc_conf_check(params);
+	case LOCAL_ZONE_CHECK:
+		return knotc_zone_check(params, request);
+	case LOCAL_CONFDB:
+		return say("the configuration database is not supported yet, use a configuration file");
+	case LOCAL_EXIT:
+	case LOCAL_NONE:
+		return true;
+	}
+	return false;
+}
+
+/* -b and -f may stand right behind the action. */
+static int take_flags(request_flags_t *flags, int argc, char *const argv[])
+{
+	int i = 1;
+	for (; i < argc; i++) {
+		if (strcmp(argv[i], "-b") == 0 || strcmp(argv[i], "--blocking") == 0) {
+			flags->blocking = true;
+		} else if (strcmp(argv[i], "-f") == 0 || strcmp(argv[i], "--force") == 0) {
+			flags->force = true;
+		} else {
+			break;
+		}
+	}
+	return i;
+}
+
+bool knotc_run(const params_t *given, int argc, char *const argv[])
+{
+	params_t params = *given;
+	const action_t *action = action_find(argv[0]);
+	if (action == NULL) {
+		fprintf(stderr, "error: invalid command '%s'\n", argv[0]);
+		return false;
+	}
+	int first = take_flags(&params.flags, argc, argv);
+	request_t request;
+	char error[ACTION_ERROR_MAX];
+	if (!action_request(action, params.flags, argv + first, (size_t)(argc - first), &request, error)) {
+		return say(error);
+	}
+	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
+	                                           : run_local(&params, action, &request);
+	request_free(&request);
+	return is_good;
+}
