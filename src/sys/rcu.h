@@ -21,8 +21,10 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#ifndef SYS_RCU_TSAN            /* inlined parts would be instrumented while their counterparts aren't */
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
+#endif
 #include <urcu-qsbr.h>
 
 typedef struct {
