@@ -189,8 +189,11 @@ static knot_err_t list_zone(session_t *session, const session_zone_t *zone)
 
 knot_err_t command_conf_list(session_t *session)
 {
+	/* Served zones: asked for by a filter, by clients of Knot 3.2 as the ids of the section. */
 	const char *section = session->args[KNOT_CTL_IDX_SECTION];
-	if (!session_filter(session, 'z') || (section != NULL && strcasecmp(section, "zone") != 0)) {
+	bool is_zone = section != NULL && strcasecmp(section, "zone") == 0;
+	bool is_schema = session_filter(session, 's') || session_flag(session, 's');
+	if (!is_zone || (is_schema && !session_filter(session, 'z'))) {
 		return KNOT_ENOTSUP;
 	}
 	session->args[KNOT_CTL_IDX_ZONE] = NULL;

@@ -318,7 +318,7 @@ static bool build_remove(builder_t *b)
 	(*unit)[KNOT_CTL_IDX_OWNER] = keep_all(b->request, b->args[1]);
 	size_t next = 2;
 	if (next < b->count && is_ttl(b->args[next])) {
-		next++;     /* the server ignores it */
+		(*unit)[KNOT_CTL_IDX_TTL] = keep_all(b->request, b->args[next++]);
 	}
 	if (next < b->count) {
 		(*unit)[KNOT_CTL_IDX_TYPE] = keep_all(b->request, b->args[next++]);
@@ -508,16 +508,18 @@ bool action_request(const action_t *action, request_flags_t flags, char *const a
 	builder_t b = { .action = action, .request = &request, .args = args, .count = count, .error = ret_error };
 	const char *letters = flags.force && flags.blocking ? "FB" : flags.force ? "F" : flags.blocking ? "B" : NULL;
 	b.base[KNOT_CTL_IDX_CMD] = action->name;
+	b.base[KNOT_CTL_IDX_FLAGS] = letters;
 	if (action->layout == LAYOUT_CONF) {
-		/* Configuration commands have their flags among the filters; listing means the schema. */
-		const char *schema = action->args == ARGS_ITEMS && strcmp(action->name, "conf-list") == 0 ? "s" : "";
-		if (letters != NULL || *schema != '\0') {
-			char filters[8];
-			snprintf(filters, sizeof(filters), "%s%s", letters != NULL ? letters : "", schema);
-			b.base[KNOT_CTL_IDX_FILTERS] = keep_all(&request, filters);
+		/*
+		 * Configuration commands have their letters among the filters (Knot 3.5) or the flags (Knot 3.2); listing means
+		 * the schema.
+		 */
+		const char *schema = strcmp(action->name, "conf-list") == 0 ? "s" : "";
+		char all[8];
+		snprintf(all, sizeof(all), "%s%s", letters != NULL ? letters : "", schema);
+		if (all[0] != '\0') {
+			b.base[KNOT_CTL_IDX_FLAGS] = b.base[KNOT_CTL_IDX_FILTERS] = keep_all(&request, all);
 		}
-	} else {
-		b.base[KNOT_CTL_IDX_FLAGS] = letters;
 	}
 	bool is_good = build(&b);
 	if (is_good && action->force_needed && !flags.force) {

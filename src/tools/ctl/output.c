@@ -135,12 +135,18 @@ static void print_value(output_t *output, const char *value)
 	code(output, RESET);
 }
 
-/* Markers: FILTERS, in Knot 3.2 FLAGS. */
+/* Markers of a reply: FILTERS, in Knot 3.2 FLAGS. */
 static bool is_marked(const knot_ctl_data_t *unit, char letter)
 {
 	const char *filters = item(unit, KNOT_CTL_IDX_FILTERS), *flags = item(unit, KNOT_CTL_IDX_FLAGS);
 	const char *markers = filters != NULL ? filters : flags;
 	return markers != NULL && strchr(markers, letter) != NULL;
+}
+
+/* "+" or "-" of a difference, or "". */
+static const char *sign_of(const knot_ctl_data_t *unit)
+{
+	return is_marked(unit, '+') ? "+" : is_marked(unit, '-') ? "-" : "";
 }
 
 static void print_status_field(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
@@ -196,10 +202,7 @@ static void print_conf(output_t *output, knot_ctl_type_t type, const knot_ctl_da
 		fprintf(output->out, "%s%s", style->values_on_own_line ? "" : " ", value != NULL ? value : "");
 		return;
 	}
-	const char *sign = item(unit, KNOT_CTL_IDX_FILTERS);
-	if (sign != NULL && (*sign == '+' || *sign == '-')) {
-		fputc(*sign, output->out);
-	}
+	fputs(sign_of(unit), output->out);
 	print_item(output, unit);
 	if (value != NULL) {
 		fputs(style->conf_equals, output->out);
@@ -240,9 +243,7 @@ static void print_record_items(const output_t *output, const knot_ctl_data_t *un
 static void print_record(const output_t *output, const knot_ctl_data_t *unit)
 {
 	print_zone(output, unit);
-	const char *sign = item(unit, KNOT_CTL_IDX_FILTERS);
-	bool has_sign = sign != NULL && (*sign == '+' || *sign == '-');
-	print_record_items(output, unit, !has_sign ? "" : *sign == '+' ? "+" : "-");
+	print_record_items(output, unit, sign_of(unit));
 }
 
 static void print_error(const output_t *output, const knot_ctl_data_t *unit)
