@@ -188,9 +188,13 @@ static bool set_element(conf_store_t *store, const conf_row_t *row, const char *
 	return ref->name != NULL && ref->id != NULL;
 }
 
-/** "" in a list of strings or modules stands for nothing. */
+/** An empty value in a list stands for nothing: `listen: []` is no address. */
 static bool is_void(const conf_row_t *row, knot_bytes_t value)
 {
+	if (row->type == CONF_ADDR) {
+		conf_addr_view_t addr = conf_value_addr(value);
+		return addr.kind == CONF_ADDR_UNIX && addr.path[0] == '\0';
+	}
 	return (row->type == CONF_STR || row->type == CONF_MODREF) && value.data[0] == '\0';
 }
 

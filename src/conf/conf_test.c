@@ -156,7 +156,7 @@ static const struct {
 	  KNOT_CONF_ENOTSUP },
 	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
 	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
-	{ "include of nothing", "include: /nonexistent\n", "line 1, item 'include', value '/nonexistent' (file error)",
+	{ "include of nothing", "include: /dev/null/x\n", "line 1, item 'include', value '/dev/null/x' (file error)",
 	  KNOT_EFILE },
 	{ "item behind a directive", "clear: x\n  foo: b\n", "line 2, item 'foo', value 'b' (invalid item)",
 	  KNOT_CONF_EITEM },
@@ -319,6 +319,9 @@ static void groups_accumulate_and_last_value_wins(void **state)
 static void addresses(void **state)
 {
 	(void)state;
+	conf_t *none = load_ok("server:\n  listen: []\n  listen:\n");
+	assert_int_equal(none->server.listen.count, 0);
+	conf_free(none);
 	conf_t *conf = load_ok("server:\n  rundir: /r\n  listen: [ 192.0.2.1, ::%lo@54, fe80::1%lo, x.sock, /y.sock, "
 			       "0.0.0.0%eth9 ]\n");
 	static const struct {
@@ -739,7 +742,7 @@ static void files_that_cannot_be_read(void **state)
 		knot_err_t err;
 		const char *want;
 	} rows[] = {
-		{ "/nonexistent/f", KNOT_ENOENT, "config, failed to load file '/nonexistent/f' (not exists)" },
+		{ "/dev/null.nosuch", KNOT_ENOENT, "config, failed to load file '/dev/null.nosuch' (not exists)" },
 		{ "/", KNOT_EFILE, "config, failed to load file '/' (file error)" },
 		{ "/dev/null", KNOT_EFILE, "config, failed to load file '/dev/null' (file error)" },
 	};

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""guards: what `knotc conf-check` says of a configuration is what Knot's knotc says, except for the listed differences."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from conf_texts import DIFFERENT, SAME  # noqa: E402
+from harness.server import built  # noqa: E402
+
+KNOT = "/usr/sbin/knotc"
+LEVELS = ("error: ", "warning: ", "notice: ")
+SCHEMA = "Knot DNS), version 3.2"    # the peer that the texts were sorted with
+
+
+def said(program, path, text):
+    """(exit code, lines without the level, in no order: the two streams are not ordered against each other)."""
+    path.write_bytes(text.encode())
+    done = subprocess.run([program, "-c", path, "conf-check"], capture_output=True, timeout=30, check=False)
+    lines = (done.stdout + done.stderr).decode(errors="replace").replace(str(path), "F").splitlines()
+    return done.returncode, sorted(lines)
+
+
+def without_frame(lines):
+    """Messages alone: no level, not the line that ends every run."""
+    for level in LEVELS:
+        lines = [line.removeprefix(level) for line in lines]
+    return [line for line in lines if line != "Configuration is valid" and not line.startswith("failed to load configuration")]
+
+
+@pytest.fixture(scope="module")
+def knot():
+    if not pathlib.Path(KNOT).exists():
+        pytest.skip(f"no {KNOT}")
+    version = subprocess.run([KNOT, "--version"], capture_output=True, text=True, check=False).stdout
+    if SCHEMA not in version:
+        pytest.skip(f"sorted for {SCHEMA}, this is {version.strip()}")
+    return KNOT
+
+
+def test_same_words(knot, tmp_path):
+    ours = built("knotc", "tools")
+    faults = []
+    for text in SAME:
+        want, got = said(knot, tmp_path / "c", text), said(ours, tmp_path / "c", text)
+        if want != got:
+            faults.append(f"{text!r}\n  Knot: {want}\n  ours: {got}")
+    assert not faults, f"{len(faults)} of {len(SAME)}:\n" + "\n".join(faults)
+
+
+def test_different_words(knot, tmp_path):
+    """Each difference is still there, and is what the table says: one that has gone belongs to SAME."""
+    ours = built("knotc", "tools")
+    faults = []
+    for text, want, why in DIFFERENT:
+        got, peer = said(ours, tmp_path / "c", text), said(knot, tmp_path / "c", text)
+        if without_frame(got[1]) != sorted(want.splitlines()) or got == peer:
+            faults.append(f"{text!r} ({why})\n  Knot: {peer}\n  ours: {got}")
+    assert not faults, "\n".join(faults)
