@@ -2,6 +2,9 @@
 /* Zones of answer_test.c and what Knot DNS 3.2.6 answers from them. Signatures are not real: nothing looks at them. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 static const char zone_ex[] =
 	"$ORIGIN ex.\n"
 	"$TTL 3600\n"
