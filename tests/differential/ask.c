@@ -13,7 +13,7 @@
  * the rest of a truncated answer is not to be used (RFC 2181 9).
  *
  * Output per difference, tab-separated: server, number, letters of what differs, hex of question, reference, answer.
- * Letters: n one of them gave no answer; h header flags; r rcode; q question; A N D sections; o OPT; m malformed answer.
+ * Letters: n one of them gave no answer; h header flags; r rcode; q question; A N D sections; o OPT; m malformed answer; d a record twice, only here.
  * A summary line per server goes to stderr. Deliberately independent of libknot: it is the judge.
  */
 #include <arpa/inet.h>
@@ -65,7 +65,7 @@ typedef struct {
 	bool udp, tcp;
 	reply_t *replies;       /* by question */
 	double seconds;
-	size_t asked, retries;
+	size_t asked, retries, strays;
 } server_t;
 
 static question_t *questions;
@@ -161,6 +161,20 @@ static slot_t *slot_of(slot_t *slots, size_t count, unsigned id)
 	return NULL;
 }
 
+/* Ids come again after 65536 questions, a late answer may be meant for another one. */
+static bool echoes(const question_t *q, const uint8_t *reply, size_t len)
+{
+	if (q->len < 12 || len < 12 || be16(q->data + 4) != 1 || be16(reply + 4) != 1) {
+		return true;
+	}
+	size_t end = 12;
+	while (end < q->len && q->data[end] != 0 && q->data[end] < 64) {
+		end += q->data[end] + 1u;
+	}
+	end += 5;
+	return end > q->len || (end <= len && memcmp(q->data + 12, reply + 12, end - 12) == 0);
+}
+
 static void ask_udp(server_t *s)
 {
 	slot_t slots[WINDOW_UDP] = { 0 };
@@ -198,7 +212,9 @@ static void ask_udp(server_t *s)
 		ssize_t len;
 		while ((len = recv(fd, wire, sizeof(wire), MSG_DONTWAIT)) >= 0) {
 			slot_t *slot = len >= 2 ? slot_of(slots, WINDOW_UDP, be16(wire)) : NULL;
-			if (slot != NULL) {
+			if (slot == NULL || !echoes(&questions[slot->number], wire, (size_t)len)) {
+				s->strays++;            /* to a question that was asked twice */
+			} else {
 				keep(s, slot->number, wire, (size_t)len);
 				slot->tries = 0;
 				busy--;
@@ -336,6 +352,7 @@ typedef struct {
 
 typedef struct {
 	bool malformed;
+	bool doubles;           /* a record came twice in a section */
 	unsigned flags;         /* without rcode */
 	unsigned rcode;         /* extended */
 	const uint8_t *question;
@@ -482,6 +499,20 @@ static void opt(walk_t *w, form_t *f, size_t end)
 	f->opt = (record_t){ w->out + start, w->out_len - start };
 }
 
+/* Sections are sets (RFC 2181 5); what comes twice is remembered. */
+static void unique(form_t *f, int s)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < f->counts[s]; i++) {
+		if (kept > 0 && by_bytes(&f->records[s][kept - 1], &f->records[s][i]) == 0) {
+			f->doubles = true;
+		} else {
+			f->records[s][kept++] = f->records[s][i];
+		}
+	}
+	f->counts[s] = kept;
+}
+
 static void normalise(const reply_t *reply, form_t *f)
 {
 	for (int s = 0; s < 3; s++) {
@@ -489,6 +520,7 @@ static void normalise(const reply_t *reply, form_t *f)
 	}
 	f->opt = (record_t){ 0 };
 	f->malformed = true;
+	f->doubles = false;
 	f->question_len = 0;
 	if (reply->len < 12) {
 		return;
@@ -533,6 +565,7 @@ static void normalise(const reply_t *reply, form_t *f)
 			f->records[s][f->counts[s]++] = (record_t){ f->heap + start, w.out_len - start };
 		}
 		qsort(f->records[s], f->counts[s], sizeof(record_t), by_bytes);
+		unique(f, s);
 	}
 	f->malformed = w.failed || w.pos != w.len;
 }
@@ -567,6 +600,9 @@ static void compare(const reply_t *reference, const reply_t *reply, form_t *a, f
 	char *out = letters;
 	if (a->malformed || b->malformed) {
 		*out++ = 'm';
+	}
+	if (b->doubles && !a->doubles) {
+		*out++ = 'd';
 	}
 	if (a->flags != b->flags) {
 		*out++ = 'h';
@@ -706,8 +742,8 @@ int main(int argc, char **argv)
 				putchar('\n');
 			}
 		}
-		fprintf(stderr, "%s\t%zu\t%zu\t%zu\t%zu\t%.1f\n", servers[i].name, servers[i].asked, answered,
-		        servers[i].retries, differ, servers[i].seconds);
+		fprintf(stderr, "%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.1f\n", servers[i].name, servers[i].asked, answered,
+		        servers[i].retries, servers[i].strays, differ, servers[i].seconds);
 	}
 	return 0;
 }

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Differences from Knot DNS that we accept, each with its reason. A rule is a function of a Difference; its docstring is
 the argument, with the RFC. The fewer the better: a difference that no rule explains fails the test."""
+import functools
+
 import dns.exception
+import dns.flags
 import dns.message
 
-FORMERR = 1
+FORMERR, NOTIMP, REFUSED = 1, 4, 5
+RRSIG = 46
 
 
 class Difference:
@@ -14,6 +18,7 @@ class Difference:
         self.server, number, self.letters, self.transport, query, reference, answer = line.rstrip("\n").split("\t")
         self.number = int(number)
         self.query, self.reference, self.answer = bytes.fromhex(query), bytes.fromhex(reference), bytes.fromhex(answer)
+        self.others = {}    # server: its answer, for those that are no reference
 
     @staticmethod
     def text(wire):
@@ -25,9 +30,32 @@ class Difference:
             return f"({type(error).__name__}: {error}) {wire.hex()}"
 
     def show(self):
-        lines = [f"### question {self.number} ({self.transport}): {self.server} differs in {self.letters}",
-                 self.text(self.query), "--- reference", self.text(self.reference), f"--- {self.server}", self.text(self.answer)]
+        """The question, and what only the reference (-) and only the other server (+) say."""
+        reference, answer = self.text(self.reference).split("\n"), self.text(self.answer).split("\n")
+        asked = self.text(self.query).split("\n")
+        question = asked[asked.index(";QUESTION") + 1] if ";QUESTION" in asked else self.query.hex()
+        edns = " ".join(line for line in asked if line.startswith(("opcode", "flags", "eflags", "payload", "edns", "option")))
+        lines = [f"### {self.server} differs in {self.letters}; question {self.number} by {self.transport}: {question} ({edns})"]
+        # Sections are sets: only their headings' places matter.
+        for mark, own, other in (("-", reference, answer), ("+", answer, reference)):
+            section = "header"
+            for line in own:
+                if line.startswith(";"):
+                    section = line[1:].lower()
+                elif line.lower() not in self.lines_of(other, section):
+                    lines.append(f"{mark} {section:10} {line}")
         return "\n".join(lines)
+
+    @staticmethod
+    def lines_of(text, section):
+        """Lines of one section in lower case."""
+        found, current = set(), "header"
+        for line in text:
+            if line.startswith(";"):
+                current = line[1:].lower()
+            elif current == section:
+                found.add(line.lower())
+        return found
 
     @property
     def question(self):
@@ -39,27 +67,166 @@ class Difference:
             return "?", 0
 
     @property
-    def rcode(self):
-        return self.answer[3] & 15 if len(self.answer) >= 12 else None
-
-    @property
     def is_parsed(self):
-        """The question is a message that can be parsed to its end."""
+        """The question is a message that can be parsed to its end, by a parser that is not ours."""
         try:
-            dns.message.from_wire(self.query, ignore_trailing=True)
+            dns.message.from_wire(self.query)
             return True
         except (dns.exception.DNSException, ValueError):
             return False
 
+    @functools.cached_property
+    def messages(self):
+        """(question, reference, answer) as dns.message.Message; None where there is none that can be read."""
+        return tuple(parsed(wire) for wire in (self.query, self.reference, self.answer))
 
-def answers_formerr(d):
-    """A request that can't be parsed but has a whole header gets FORMERR (RFC 1035 4.1.1: "the name server was unable to
-    interpret the query"); Knot DNS 3.2 sends nothing. An answer is what lets the client know, and it is never longer than
-    the request, so it amplifies nothing."""
-    return d.letters == "n" and not d.reference and d.rcode == FORMERR and len(d.answer) <= len(d.query) and not d.is_parsed
+    def seconded(self):
+        """NSD or BIND says the same as we: rcode, AA, answer and authority."""
+        return any(essence(parsed(self.answer)) == essence(parsed(other)) is not None for other in self.others.values())
+
+    def extra(self, section):
+        """(records that only the reference has, records that only we have) of "answer", "authority" or "additional"."""
+        _, reference, answer = self.messages
+        return records(reference, section) - records(answer, section), records(answer, section) - records(reference, section)
 
 
-RULES = [answers_formerr]
+def parsed(wire):
+    try:
+        return dns.message.from_wire(wire, ignore_trailing=True)
+    except (dns.exception.DNSException, ValueError):
+        return None
+
+
+def records(message, section):
+    """Set of (name, type, rdata) of a section."""
+    if message is None:
+        return set()
+    return {(rrset.name, rrset.rdtype, rdata.to_text()) for rrset in getattr(message, section) for rdata in rrset}
+
+
+def essence(message):
+    if message is None:
+        return None
+    return (message.rcode(), message.flags & dns.flags.AA, frozenset(records(message, "answer")),
+            frozenset(records(message, "authority")))
+
+
+def rcodes(d):
+    return tuple(None if len(wire) < 12 else wire[3] & 15 for wire in (d.reference, d.answer))
+
+
+def udp_limit(question):
+    """Bytes that an answer over UDP may have (RFC 6891 6.2.3, 6.2.5; all servers have a limit of 1232 here)."""
+    return max(512, min(question.payload, 1232)) if question is not None and question.edns >= 0 else 512
+
+
+# ---- Requests that are out of order ----
+
+def formerr_for_what_cannot_be_parsed(d):
+    """RFC 1035 4.1.1: FORMERR is for a request that "the name server was unable to interpret". Knot DNS 3.2 drops some
+    of these and overlooks damage in others. Our answer carries no record and is not longer than the request."""
+    return rcodes(d)[1] == FORMERR and len(d.answer) <= max(len(d.query), 12) and not d.is_parsed
+
+
+def not_implemented_comes_first(d):
+    """RFC 1035 4.1.1: an opcode that is not supported is NOTIMP whatever the question (class, name) is; Knot looks for the
+    zone first and says REFUSED. NSD and BIND do as we."""
+    return rcodes(d) == (REFUSED, NOTIMP) and d.query[2] >> 3 & 15 not in (0, 4, 5)
+
+
+def small_payload_means_512(d):
+    """RFC 6891 6.2.3: "Values lower than 512 MUST be treated as equal to 512". Knot says FORMERR to some of them."""
+    question, _, answer = d.messages
+    return (question is not None and answer is not None and 0 <= question.edns and question.payload < 512
+            and rcodes(d)[0] == FORMERR and rcodes(d)[1] != FORMERR and len(d.answer) <= 512 + 65535 * (d.transport == "tcp"))
+
+
+def zone_version(d):
+    """RFC 9660: a query with ZONEVERSION gets one; Knot DNS 3.2 is older than the RFC."""
+    question, _, answer = d.messages
+    return (d.letters == "o" and question is not None and any(o.otype == 19 for o in question.options)
+            and any(o.otype == 19 for o in answer.options))
+
+
+# ---- Sizes ----
+
+def fits_into_less(d):
+    """RFC 2181 9: TC says that something did not fit. We compress names that Knot spells out and don't reserve room, so
+    that an answer is whole that Knot has to cut. Ours is within the limit and not truncated."""
+    question, reference, answer = d.messages
+    return (d.transport == "udp" and None not in (reference, answer) and set(d.letters) <= set("hANDr")
+            and reference.flags & dns.flags.TC and not answer.flags & dns.flags.TC
+            and reference.flags | dns.flags.TC == answer.flags | dns.flags.TC and len(d.answer) <= udp_limit(question))
+
+
+def more_additional_fits(d):
+    """Additional data that nobody depends on is sent as far as it fits (RFC 2181 9, RFC 9471 2.3). We get more of it into the
+    same room; nothing that Knot sends is left out."""
+    question, reference, answer = d.messages
+    if d.transport != "udp" or d.letters != "D" or None in (reference, answer):
+        return False
+    missing, more = d.extra("additional")
+    return not missing and more and len(d.reference) + 16 * len(more) > udp_limit(question) - 160 and len(d.answer) <= udp_limit(question)
+
+
+def rcode_of_a_truncated_chain(d):
+    """RFC 6604 3: RCODE tells of the last name of a chain of aliases. In an answer that is cut, Knot leaves the RCODE of
+    where it stopped; the client asks again by TCP anyway."""
+    _, reference, answer = d.messages
+    return d.letters == "r" and reference.flags & answer.flags & dns.flags.TC != 0 and rcodes(d) == (0, 3)
+
+
+# ---- Answers ----
+
+def any_has_another_set(d):
+    """RFC 8482 4.1: an ANY query may be answered with a subset of the RRsets of the name, which one is the server's choice. Knot takes
+    the lowest type, so a signature instead of data for types above 46."""
+    question, reference, answer = d.messages
+    if None in (question, reference, answer) or not question.question or question.question[0].rdtype != 255:
+        return False
+    types = {rrset.rdtype for rrset in answer.answer}
+    return (rcodes(d) == (0, 0) and set(d.letters) <= set("AD") and len(types - {RRSIG}) == 1
+            and all(rrset.name == question.question[0].name for rrset in answer.answer))
+
+
+def zero_octet_sorts_first(d):
+    """RFC 4034 6.1: labels are compared as octet strings where the absence of an octet sorts before a zero octet, so all names below
+    "b" come before "b\\000". Knot DNS 3.2 takes "b" as the predecessor of "b\\000": its NSEC does not cover the name."""
+    question, _, answer = d.messages
+    if d.letters != "N" or question is None or not any(label.endswith(b"\0") for label in question.question[0].name.labels):
+        return False
+    return covers(answer, question.question[0].name) and d.seconded()
+
+
+def covers(message, name):
+    """An NSEC of the message covers the name."""
+    for rrset in message.authority:
+        for rdata in rrset if rrset.rdtype == 47 else ():
+            if rrset.name < name and (name < rdata.next or rdata.next <= rrset.name):
+                return True
+    return False
+
+
+def proof_is_complete(d):
+    """RFC 4035 3.1.3.2-3.1.3.4, RFC 5155 7.2: a denial proves that the name is not there as well as that no wildcard answers. Knot DNS 3.2
+    leaves one out where a wildcard is an empty non-terminal. What we have more is NSEC, NSEC3 and their signatures, and NSD or BIND
+    sends the same."""
+    missing, more = d.extra("authority")
+    return d.letters == "N" and not missing and {record[1] for record in more} <= {RRSIG, 47, 50} and d.seconded()
+
+
+def opt_out_name_without_hash(d):
+    """RFC 5155 7.1: an empty non-terminal above insecure delegations only has no NSEC3 under opt-out. Knot DNS 3.2 answers
+    names below it with nothing at all, without AA; it is a denial with the closest provable encloser (RFC 5155 7.2.1, 7.2.2)."""
+    _, reference, answer = d.messages
+    return (None not in (reference, answer) and not reference.flags & dns.flags.AA and not reference.answer
+            and not reference.authority and answer.flags & dns.flags.AA != 0
+            and any(rrset.rdtype == 50 for rrset in answer.authority))
+
+
+RULES = [formerr_for_what_cannot_be_parsed, not_implemented_comes_first, small_payload_means_512, zone_version, fits_into_less,
+         more_additional_fits, rcode_of_a_truncated_chain, any_has_another_set, zero_octet_sorts_first, proof_is_complete,
+         opt_out_name_without_hash]
 
 
 def explain(difference):
