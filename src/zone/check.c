@@ -1,8 +1,562 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/check.h"
 
+#include "libknot/rr/rdata.h"
+#include "src/zone/lookup.h"
+
+#include <gnutls/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef enum {
+	FAULT_CNAME_BESIDE, FAULT_CNAME_MULTIPLE, FAULT_DNAME_CHILD, FAULT_DNAME_MULTIPLE, FAULT_DNAME_NS, FAULT_SOA_MULTIPLE,
+	FAULT_NS_APEX, FAULT_GLUE, FAULT_DS_LEN, FAULT_NSEC3PARAM_FLAGS, FAULT_NSEC3PARAM_ALGORITHM, FAULT_DNSKEY_MISSING,
+	FAULT_CDS_MISSING, FAULT_CDNSKEY_MISSING, FAULT_CDS_MISMATCH, FAULT_CDS_DELETE, FAULT_RRSIG, FAULT_NSEC_MISSING,
+	FAULT_NSEC_BITMAP, FAULT_NSEC_CHAIN, FAULT_NSEC3_OPT_OUT, FAULT_COUNT,
+} fault_t;
+
+typedef enum {
+	CLASS_MANDATORY,     /* always checked; fails the zone unless the checks are soft */
+	CLASS_NOTED,         /* always checked; never fails */
+	CLASS_OPTIONAL,
+} fault_class_t;
+
+/* The texts are Knot's; operators' scripts look for them. */
+static const struct {
+	fault_class_t class;
+	const char *text;
+} rows[FAULT_COUNT] = {
+	[FAULT_CNAME_BESIDE] =         { CLASS_MANDATORY, "another record exists beside CNAME" },
+	[FAULT_CNAME_MULTIPLE] =       { CLASS_MANDATORY, "multiple CNAME records" },
+	[FAULT_DNAME_CHILD] =          { CLASS_MANDATORY, "child record exists under DNAME" },
+	[FAULT_DNAME_MULTIPLE] =       { CLASS_MANDATORY, "multiple DNAME records" },
+	[FAULT_DNAME_NS] =             { CLASS_MANDATORY, "NS record exists beside DNAME" },
+	[FAULT_SOA_MULTIPLE] =         { CLASS_MANDATORY, "multiple SOA records" },
+	[FAULT_NS_APEX] =              { CLASS_NOTED,     "missing NS at the zone apex" },
+	[FAULT_GLUE] =                 { CLASS_OPTIONAL,  "missing glue record" },
+	[FAULT_DS_LEN] =               { CLASS_OPTIONAL,  "invalid digest length in DS" },
+	[FAULT_NSEC3PARAM_FLAGS] =     { CLASS_OPTIONAL,  "invalid flags in NSEC3PARAM" },
+	[FAULT_NSEC3PARAM_ALGORITHM] = { CLASS_OPTIONAL,  "invalid algorithm in NSEC3PARAM" },
+	[FAULT_DNSKEY_MISSING] =       { CLASS_OPTIONAL,  "missing DNSKEY" },
+	[FAULT_CDS_MISSING] =          { CLASS_OPTIONAL,  "missing CDS" },
+	[FAULT_CDNSKEY_MISSING] =      { CLASS_OPTIONAL,  "missing CDNSKEY" },
+	[FAULT_CDS_MISMATCH] =         { CLASS_OPTIONAL,  "CDS not match CDNSKEY" },
+	[FAULT_CDS_DELETE] =           { CLASS_OPTIONAL,  "invalid CDNSKEY/CDS for DNSSEC delete algorithm" },
+	[FAULT_RRSIG] =                { CLASS_OPTIONAL,  "no valid signature for a record" },
+	[FAULT_NSEC_MISSING] =         { CLASS_OPTIONAL,  "missing NSEC(3) record" },
+	[FAULT_NSEC_BITMAP] =          { CLASS_OPTIONAL,  "wrong NSEC(3) bitmap" },
+	[FAULT_NSEC_CHAIN] =           { CLASS_OPTIONAL,  "inconsistent NSEC(3) chain" },
+	[FAULT_NSEC3_OPT_OUT] =        { CLASS_OPTIONAL,  "wrong NSEC3 opt-out" },
+};
+
+typedef struct {
+	const zone_contents_t *zone;
+	zone_checks_t checks;
+	uint64_t now_s;
+	zone_message_cb on_message;
+	void *ctx;
+	uint8_t *scratch, *scratch2;     /* KNOT_RDATA_MAX bytes each */
+	bool has_failed;
+	const zone_node_t *nsec_before;  /* last node that should have an NSEC */
+} check_t;
+
+static zone_message_level_t level_of(const check_t *c, fault_t fault)
+{
+	if (c->checks == ZONE_CHECKS_SOFT) {
+		return ZONE_MESSAGE_NOTICE;
+	}
+	return rows[fault].class == CLASS_MANDATORY ? ZONE_MESSAGE_ERROR : ZONE_MESSAGE_WARNING;
+}
+
+static void report(check_t *c, const zone_node_t *node, fault_t fault, const char *hint)
+{
+	if (rows[fault].class == CLASS_OPTIONAL && c->checks == ZONE_CHECKS_OFF) {
+		return;
+	}
+	zone_message_level_t level = level_of(c, fault);
+	c->has_failed = c->has_failed || level == ZONE_MESSAGE_ERROR;
+	if (c->on_message != NULL) {
+		char owner[KNOT_NAME_TEXT_MAX], text[KNOT_NAME_TEXT_MAX + 128];
+		knot_name_print(zone_node_owner(node), owner);
+		snprintf(text, sizeof(text), "check, node %s, %s%s", owner, rows[fault].text, hint);
+		c->on_message(level, text, c->ctx);
+	}
+}
+
+static bool next_rdata(const check_t *c, zone_rr_iter_t *iter, knot_bytes_t *ret_rdata)
+{
+	uint32_t ttl;
+	return zone_rr_next(iter, (knot_mut_bytes_t){ c->scratch, KNOT_RDATA_MAX }, &ttl, ret_rdata);
+}
+
+static bool has(const zone_node_t *node, uint16_t type)
+{
+	return zone_node_rrset(node, type) != NULL;
+}
+
+/* ---- Mandatory ---- */
+
+static void check_cname(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *cname = zone_node_rrset(node, KNOT_TYPE_CNAME);
+	if (cname == NULL) {
+		return;
+	}
+	const zone_rrset_t *sets = zone_node_rrsets(node);
+	for (unsigned i = 0; i < node->rrset_count; i++) {
+		if (sets[i].type != KNOT_TYPE_CNAME && !knot_rrtype_beside_cname(sets[i].type)) {
+			report(c, node, FAULT_CNAME_BESIDE, "");
+			break;
+		}
+	}
+	if (cname->rr_count > 1) {
+		report(c, node, FAULT_CNAME_MULTIPLE, "");
+	}
+}
+
+static void check_dname(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *dname = zone_node_rrset(node, KNOT_TYPE_DNAME);
+	if (dname == NULL) {
+		return;
+	}
+	if (node->flags & ZONE_NODE_CHILDREN) {
+		report(c, node, FAULT_DNAME_CHILD, "");
+	}
+	if (dname->rr_count > 1) {
+		report(c, node, FAULT_DNAME_MULTIPLE, "");
+	}
+	if (node->flags & ZONE_NODE_CUT) {
+		report(c, node, FAULT_DNAME_NS, "");
+	}
+}
+
+static void check_apex(check_t *c, const zone_node_t *node)
+{
+	if (!(node->flags & ZONE_NODE_APEX)) {
+		return;
+	}
+	if (zone_node_rrset(node, KNOT_TYPE_SOA)->rr_count > 1) {
+		report(c, node, FAULT_SOA_MULTIPLE, "");
+	}
+	if (!has(node, KNOT_TYPE_NS)) {
+		report(c, node, FAULT_NS_APEX, "");
+	}
+}
+
+/* ---- Optional ---- */
+
+static bool has_address(const zone_node_t *node)
+{
+	return node != NULL && (has(node, KNOT_TYPE_A) || has(node, KNOT_TYPE_AAAA));
+}
+
+/* Has the name of a server the addresses that this zone must give? What lies below another cut is that zone's matter. */
+static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t server)
+{
+	const zone_contents_t *zone = c->zone;
+	if (!knot_name_in(server, zone_node_owner(zone->apex))) {
+		return true;
+	}
+	zone_lookup_t found = zone_lookup(zone, server);
+	switch (found.kind) {
+	case ZONE_FOUND:
+	case ZONE_WILDCARD:
+		return has_address(found.node);
+	case ZONE_DELEGATION:
+		if (found.node != node) {
+			return true;
+		}
+		zone_ref_t ref = zone_tree_find(&zone->arena, &zone->glue, server);
+		return ref != 0 && has_address(zone_at(&zone->arena, ref));
+	case ZONE_DNAME:
+	case ZONE_NXDOMAIN:
+		return false;
+	}
+	return false;
+}
+
+static void check_glue(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *ns = zone_node_rrset(node, KNOT_TYPE_NS);
+	if (ns == NULL) {
+		return;
+	}
+	zone_rr_iter_t iter = zone_rr_begin(node, ns, false);
+	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+		uint8_t lower[KNOT_NAME_MAX];
+		knot_name_t server = knot_name_of(rdata.data);
+		knot_name_lower(server, lower);
+		if (!is_reachable(c, node, (knot_name_t){ lower, server.len, server.label_count })) {
+			report(c, node, FAULT_GLUE, "");
+		}
+	}
+}
+
+/* Bytes of a digest by its type in the IANA registry of DS digests; 0: not known here. */
+static size_t digest_len(uint8_t type)
+{
+	static const uint8_t lens[] = { 0, 20, 32, 32, 48 };
+	return type < sizeof(lens) ? lens[type] : 0;
+}
+
+static void check_ds(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *ds = zone_node_rrset(node, KNOT_TYPE_DS);
+	if (ds == NULL) {
+		return;
+	}
+	zone_rr_iter_t iter = zone_rr_begin(node, ds, false);
+	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+		size_t want = digest_len(rdata.data[3]);
+		if (want != 0 && rdata.len - 4 != want) {
+			char hint[32];
+			snprintf(hint, sizeof(hint), " (keytag %u)", load_be16(rdata.data));
+			report(c, node, FAULT_DS_LEN, hint);
+		}
+	}
+}
+
+static void check_nsec3param(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *set = zone_node_rrset(node, KNOT_TYPE_NSEC3PARAM);
+	if (set == NULL) {
+		return;
+	}
+	zone_rr_iter_t iter = zone_rr_begin(node, set, false);
+	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+		if (rdata.data[1] != 0) {
+			report(c, node, FAULT_NSEC3PARAM_FLAGS, "");
+		}
+		if (rdata.data[0] != 1) {
+			report(c, node, FAULT_NSEC3PARAM_ALGORITHM, "");
+		}
+	}
+}
+
+/* RFC 4034 5.1.4: digest over owner and DNSKEY RDATA, which is CDNSKEY RDATA. */
+static bool cds_matches(const check_t *c, const zone_node_t *apex, const zone_rrset_t *cdnskeys, knot_bytes_t cds)
+{
+	static const gnutls_digest_algorithm_t algorithms[] = { GNUTLS_DIG_UNKNOWN, GNUTLS_DIG_SHA1, GNUTLS_DIG_SHA256,
+	                                                        GNUTLS_DIG_GOSTR_94, GNUTLS_DIG_SHA384 };
+	if (digest_len(cds.data[3]) != cds.len - 4) {
+		return false;
+	}
+	uint32_t ttl;
+	knot_bytes_t key;
+	size_t room = KNOT_RDATA_MAX - KNOT_NAME_MAX;
+	zone_rr_iter_t iter = zone_rr_begin(apex, cdnskeys, false);
+	while (zone_rr_next(&iter, (knot_mut_bytes_t){ c->scratch2 + apex->owner_len, room }, &ttl, &key)) {
+		uint8_t digest[64];
+		memcpy(c->scratch2, apex->owner, apex->owner_len);
+		if (gnutls_hash_fast(algorithms[cds.data[3]], c->scratch2, apex->owner_len + key.len, digest) == 0 &&
+		    memcmp(digest, cds.data + 4, cds.len - 4) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_delete(const check_t *c, const zone_node_t *apex, const zone_rrset_t *set, size_t algorithm_at)
+{
+	zone_rr_iter_t iter = zone_rr_begin(apex, set, false);
+	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+		if (rdata.data[algorithm_at] == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_cds(check_t *c, const zone_node_t *apex)
+{
+	const zone_rrset_t *cds = zone_node_rrset(apex, KNOT_TYPE_CDS);
+	const zone_rrset_t *cdnskey = zone_node_rrset(apex, KNOT_TYPE_CDNSKEY);
+	if (cds == NULL && cdnskey == NULL) {
+		return;
+	}
+	if (cds == NULL || cdnskey == NULL) {
+		report(c, apex, cds == NULL ? FAULT_CDS_MISSING : FAULT_CDNSKEY_MISSING, "");
+		return;
+	}
+	bool cds_deletes = is_delete(c, apex, cds, 2), cdnskey_deletes = is_delete(c, apex, cdnskey, 3);
+	if (cds_deletes || cdnskey_deletes) {     /* RFC 8078 4: both, and nothing beside */
+		if (!cds_deletes || !cdnskey_deletes || cds->rr_count > 1 || cdnskey->rr_count > 1) {
+			report(c, apex, FAULT_CDS_DELETE, "");
+		}
+		return;
+	}
+	zone_rr_iter_t iter = zone_rr_begin(apex, cds, false);
+	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+		if (!cds_matches(c, apex, cdnskey, rdata)) {
+			report(c, apex, FAULT_CDS_MISMATCH, "");
+			return;
+		}
+	}
+}
+
+/* ---- DNSSEC ---- */
+
+/* At a cut only DS and NSEC are authoritative. */
+static bool wants_signature(const zone_node_t *node, uint16_t type)
+{
+	if (type == KNOT_TYPE_RRSIG) {
+		return false;
+	}
+	return !(node->flags & ZONE_NODE_CUT) || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC;
+}
+
+/* Is one of the signatures within its time (RFC 4034 3.1.5, serial number arithmetic)? */
+static bool has_timely_signature(const check_t *c, const zone_node_t *node, const zone_rrset_t *set)
+{
+	uint32_t ttl, now = (uint32_t)c->now_s;
+	knot_bytes_t rdata;
+	zone_rr_iter_t iter = zone_rr_begin(node, set, true);
+	while (zone_rr_next(&iter, (knot_mut_bytes_t){ c->scratch, KNOT_RDATA_MAX }, &ttl, &rdata)) {
+		uint32_t expiration = load_be32(rdata.data + 8), inception = load_be32(rdata.data + 12);
+		if ((int32_t)(expiration - now) >= 0 && (int32_t)(now - inception) >= 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_signatures(check_t *c, const zone_node_t *node)
+{
+	const zone_rrset_t *sets = zone_node_rrsets(node);
+	for (unsigned i = 0; i < node->rrset_count; i++) {
+		if (wants_signature(node, sets[i].type) && !has_timely_signature(c, node, &sets[i])) {
+			char type[KNOT_TYPE_TEXT_MAX], hint[KNOT_TYPE_TEXT_MAX + 16];
+			knot_rrtype_print(sets[i].type, type);
+			snprintf(hint, sizeof(hint), " (record type %s)", type);
+			report(c, node, FAULT_RRSIG, hint);
+		}
+	}
+}
+
+/* Types that a node's NSEC or NSEC3 must list: at a cut what the parent knows, RRSIG when something is signed. */
+static unsigned collect_types(const zone_node_t *node, uint16_t *types, unsigned max)
+{
+	const zone_rrset_t *sets = zone_node_rrsets(node);
+	bool has_sig = false, has_rrsig = false;
+	unsigned count = 0;
+	for (unsigned i = 0; i < node->rrset_count && count + 1 < max; i++) {
+		bool is_cut = node->flags & ZONE_NODE_CUT;
+		uint16_t type = sets[i].type;
+		has_sig = has_sig || sets[i].sig_count > 0;
+		has_rrsig = has_rrsig || type == KNOT_TYPE_RRSIG;
+		if (!is_cut || type == KNOT_TYPE_NS || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC || type == KNOT_TYPE_RRSIG) {
+			types[count++] = type;
+		}
+	}
+	if (has_sig && !has_rrsig) {
+		types[count++] = KNOT_TYPE_RRSIG;
+	}
+	return count;
+}
+
+static bool bitmap_has(knot_bytes_t bitmap, uint16_t type)
+{
+	for (size_t i = 0; i + 2 <= bitmap.len; i += 2u + bitmap.data[i + 1]) {
+		if (bitmap.data[i] == type >> 8) {
+			unsigned byte = (type & 0xFF) / 8;
+			return byte < bitmap.data[i + 1] && bitmap.data[i + 2 + byte] & 0x80 >> (type & 7);
+		}
+	}
+	return false;
+}
+
+static unsigned bitmap_count(knot_bytes_t bitmap)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i + 2 <= bitmap.len; i += 2u + bitmap.data[i + 1]) {
+		for (unsigned j = 0; j < bitmap.data[i + 1]; j++) {
+			count += (unsigned)__builtin_popcount(bitmap.data[i + 2 + j]);
+		}
+	}
+	return count;
+}
+
+static bool is_bitmap_right(const zone_node_t *node, knot_bytes_t bitmap)
+{
+	enum { TYPES_MAX = 1024 };
+	uint16_t types[TYPES_MAX];
+	unsigned count = collect_types(node, types, TYPES_MAX);
+	for (unsigned i = 0; i < count; i++) {
+		if (!bitmap_has(bitmap, types[i])) {
+			return false;
+		}
+	}
+	return bitmap_count(bitmap) == count;
+}
+
+static bool first_rdata(const check_t *c, const zone_node_t *node, uint16_t type, knot_bytes_t *ret_rdata)
+{
+	const zone_rrset_t *set = zone_node_rrset(node, type);
+	if (set == NULL) {
+		return false;
+	}
+	zone_rr_iter_t iter = zone_rr_begin(node, set, false);
+	return next_rdata(c, &iter, ret_rdata);
+}
+
+/* The NSEC of the node before must name this one; `node` NULL: the end of the zone, the ring closes at the apex. */
+static void check_nsec_next(check_t *c, const zone_node_t *node)
+{
+	knot_bytes_t rdata;
+	const zone_node_t *next = node != NULL ? node : c->zone->apex;
+	if (c->nsec_before != NULL && first_rdata(c, c->nsec_before, KNOT_TYPE_NSEC, &rdata) &&
+	    !knot_name_eq(knot_name_of(rdata.data), zone_node_owner(next))) {
+		report(c, c->nsec_before, FAULT_NSEC_CHAIN, "");
+	}
+	c->nsec_before = node;
+}
+
+static void check_nsec(check_t *c, const zone_node_t *node)
+{
+	knot_bytes_t rdata;
+	if (node->rrset_count == 0) {
+		return;
+	}
+	if (!first_rdata(c, node, KNOT_TYPE_NSEC, &rdata)) {
+		report(c, node, FAULT_NSEC_MISSING, "");
+	} else {
+		size_t next_len = knot_name_of(rdata.data).len;
+		if (!is_bitmap_right(node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
+			report(c, node, FAULT_NSEC_BITMAP, "");
+		}
+	}
+	check_nsec_next(c, node);
+}
+
+/* The part of NSEC3 RDATA behind the salt: hash length, hash, bitmap (RFC 5155 3.2). */
+static knot_bytes_t behind_salt(knot_bytes_t rdata)
+{
+	size_t skip = 5u + rdata.data[4];
+	return (knot_bytes_t){ rdata.data + skip, rdata.len - skip };
+}
+
+static void check_nsec3(check_t *c, const zone_node_t *node)
+{
+	knot_bytes_t rdata;
+	zone_nsec3_t found = zone_nsec3_of(c->zone, node);
+	if (found.node == NULL || !first_rdata(c, found.node, KNOT_TYPE_NSEC3, &rdata)) {
+		report(c, node, FAULT_NSEC_MISSING, "");
+		return;
+	}
+	if (found.is_match) {
+		knot_bytes_t rest = behind_salt(rdata);
+		size_t skip = 1u + rest.data[0];
+		if (!is_bitmap_right(node, (knot_bytes_t){ rest.data + skip, rest.len - skip })) {
+			report(c, node, FAULT_NSEC_BITMAP, "");
+		}
+		return;
+	}
+	/* RFC 5155 7.1: only insecure delegations, and empty non-terminals above nothing else, may be opted out. */
+	bool may_opt_out = node->rrset_count == 0 || ((node->flags & ZONE_NODE_CUT) && !has(node, KNOT_TYPE_DS));
+	if (!may_opt_out) {
+		report(c, node, FAULT_NSEC_MISSING, "");
+	} else if (!(rdata.data[1] & 1)) {
+		report(c, found.node, FAULT_NSEC3_OPT_OUT, "");
+	}
+}
+
+/* Each NSEC3 must name the next: compare with the next owner's first label, in base32hex. */
+static bool names_next(knot_bytes_t rdata, const zone_node_t *next)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
+	knot_bytes_t rest = behind_salt(rdata);
+	if (rest.data[0] != 20 || next->owner[0] != 32) {
+		return false;
+	}
+	for (unsigned i = 0; i < 32; i++) {
+		unsigned bit = 5 * i;
+		unsigned pair = (unsigned)rest.data[1 + bit / 8] << 8 | (bit / 8 < 19 ? rest.data[2 + bit / 8] : 0);
+		if (next->owner[1 + i] != (uint8_t)digits[pair >> (11 - bit % 8) & 31]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
+{
+	const zone_contents_t *zone = c->zone;
+	const zone_node_t *first = NULL, *before = NULL;
+	zone_tree_begin(&zone->arena, &zone->nsec3, iter);
+	for (;;) {
+		zone_ref_t ref = zone_tree_next(iter);
+		const zone_node_t *node = ref != 0 ? zone_at(&zone->arena, ref) : first;
+		knot_bytes_t rdata;
+		if (before != NULL && first_rdata(c, before, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, node)) {
+			report(c, before, FAULT_NSEC_CHAIN, "");
+		}
+		if (ref == 0) {
+			return;
+		}
+		check_signatures(c, node);
+		first = first != NULL ? first : node;
+		before = node;
+	}
+}
+
+static void check_dnssec(check_t *c, const zone_node_t *node)
+{
+	check_signatures(c, node);
+	if (c->zone->nsec3_params.algorithm != 0) {
+		check_nsec3(c, node);
+	} else {
+		check_nsec(c, node);
+	}
+}
+
+/* ---- All ---- */
+
+static void check_nodes(check_t *c, zone_tree_iter_t *iter)
+{
+	const zone_contents_t *zone = c->zone;
+	bool is_optional = c->checks != ZONE_CHECKS_OFF;
+	bool is_dnssec = is_optional && (zone->is_signed || has(zone->apex, KNOT_TYPE_DNSKEY));
+	zone_tree_begin(&zone->arena, &zone->auth, iter);
+	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
+		const zone_node_t *node = zone_at(&zone->arena, ref);
+		check_apex(c, node);
+		check_cname(c, node);
+		check_dname(c, node);
+		if (is_optional) {
+			check_glue(c, node);
+			check_ds(c, node);
+		}
+		if (is_dnssec) {
+			check_dnssec(c, node);
+		}
+	}
+	if (is_optional) {
+		check_nsec3param(c, zone->apex);
+		check_cds(c, zone->apex);
+	}
+	if (is_dnssec && !has(zone->apex, KNOT_TYPE_DNSKEY)) {
+		report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
+	}
+	if (is_dnssec && zone->nsec3_params.algorithm == 0) {
+		check_nsec_next(c, NULL);
+	} else if (is_dnssec) {
+		check_nsec3_chain(c, iter);
+	}
+}
+
 knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_t now_s, zone_message_cb on_message, void *ctx)
 {
-	(void)zone, (void)checks, (void)now_s, (void)on_message, (void)ctx;
-	return KNOT_OK;
+	check_t c = { .zone = zone, .checks = checks, .now_s = now_s, .on_message = on_message, .ctx = ctx,
+	              .scratch = malloc(KNOT_RDATA_MAX), .scratch2 = malloc(KNOT_RDATA_MAX) };
+	zone_tree_iter_t *iter = malloc(sizeof(*iter));
+	knot_err_t err = KNOT_ENOMEM;
+	if (c.scratch != NULL && c.scratch2 != NULL && iter != NULL) {
+		check_nodes(&c, iter);
+		err = c.has_failed ? KNOT_ESEMCHECK : KNOT_OK;
+	}
+	free(c.scratch);
+	free(c.scratch2);
+	free(iter);
+	return err;
 }
