@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from conftest import PORT, Echo, inside, wait_detached
-from harness.net import Pair
+from harness.net import Pair, inside
+from harness.wire import PORT, Echo, wait_detached
 
 
 def ask_from(pair, port, address=None, timeout=1):
