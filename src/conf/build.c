@@ -61,7 +61,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 /** `path`, in the store, joined with the directory if it is relative; NULL: no memory. */
 static const char *join_path(conf_store_t *store, const char *dir, const char *path)
 {
-	if (dir == NULL || path[0] == '/') {
+	if (dir == NULL || dir[0] == '\0' || path[0] == '/') {
 		return path;
 	}
 	size_t dir_len = strlen(dir), path_len = strlen(path);

@@ -560,6 +560,18 @@ static void zone_files(void **state)
 	}
 }
 
+static void empty_directories_are_the_current_one(void **state)
+{
+	(void)state;
+	char path[PATH_MAX];
+	conf_t *conf = load_ok("server:\n  rundir: \"\"\nzone:\n  - domain: a\n    storage: \"\"\n");
+	conf_zone_t zone = conf_zone(conf, 0);
+	assert_string_equal(conf->server.pidfile, "knot.pid");
+	assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
+	assert_string_equal(path, "a.zone");
+	conf_free(conf);
+}
+
 static void zone_files_with_mistakes(void **state)
 {
 	(void)state;
@@ -898,6 +910,7 @@ int main(void)
 		cmocka_unit_test(zones_are_in_canonical_order),
 		cmocka_unit_test(many_zones),
 		cmocka_unit_test(zone_files),
+		cmocka_unit_test(empty_directories_are_the_current_one),
 		cmocka_unit_test(zone_files_with_mistakes),
 		cmocka_unit_test(payload_must_fit_a_frame),
 		cmocka_unit_test(zone_file_too_long),
