@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-journal.h>
 #include <unistd.h>
 
 #include "src/sys/clock.h"
@@ -23,6 +25,7 @@ typedef struct {
 	bool timestamp;
 	bool prefix_info;
 	bool verbose;
+	bool journal;                              /* systemd runs: its journal in the place of syslog */
 } log_t;
 
 static pthread_rwlock_t log_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -110,6 +113,20 @@ static void write_fully(int fd, const char *line, size_t len)
 	}
 }
 
+/* The journal gets the zone as a field of its own, which syslog(3) can't carry. */
+static void write_system(const log_t *log, int level, knot_name_t zone, const char *message)
+{
+	if (!log->journal) {
+		syslog(LOG_DAEMON | level, "%s", message);
+	} else if (zone.wire == NULL) {
+		(void)sd_journal_send("PRIORITY=%d", level, "MESSAGE=%s", message, NULL);
+	} else {
+		char name[KNOT_NAME_TEXT_MAX];
+		knot_name_print(zone, name);
+		(void)sd_journal_send("PRIORITY=%d", level, "MESSAGE=%s", message, "ZONE=%s", name, NULL);
+	}
+}
+
 static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
                        va_list args)
 {
@@ -135,7 +152,8 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 		va_copy(again, args);
 		size_t bare_len = sys_log_format(bare, NULL, true, level, zone, format, again);
 		va_end(again);
-		syslog(LOG_DAEMON | level, "%.*s", (int)bare_len - 1, bare);
+		bare[bare_len - 1] = '\0';
+		write_system(log, level, zone, bare);
 	}
 }
 
@@ -224,7 +242,7 @@ static void swap_in(log_t *next)
 
 knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid)
 {
-	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose };
+	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose, .journal = sd_booted() > 0 };
 	next.targets = calloc(count > 0 ? count : 1, sizeof(*next.targets));
 	if (next.targets == NULL) {
 		return KNOT_ENOMEM;

@@ -140,8 +140,12 @@ knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfil
 	}
 	char *copy = err == KNOT_OK ? strdup(path) : NULL;
 	if (copy == NULL) {
+		err = err != KNOT_OK ? err : KNOT_ENOMEM;
+		if (err != KNOT_EBUSY) {
+			unlink(path);           /* ours, and not whole */
+		}
 		close(fd);
-		return err != KNOT_OK ? err : KNOT_ENOMEM;
+		return err;
 	}
 	*ret_stale = pid > 0 && pid != getpid();
 	*ret_file = (sys_pidfile_t){ .fd = fd, .path = copy };

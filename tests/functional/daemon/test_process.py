@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import dns.rcode
 import pytest
 
 from harness.server import built
@@ -69,11 +70,11 @@ def test_reload_log(knotd):
 def test_failure_is_one_line(knotd):
     """A directory that isn't there: no trail of follow-up lines."""
     knotd.configure()
-    knotd.conf(knotd.path.read_text().replace(f"{knotd.dir}/run", "/nonexistent"))
+    knotd.conf(knotd.path.read_text().replace(f"{knotd.dir}/run", f"{knotd.dir}/nowhere"))
     knotd.start(ready=False)
     assert knotd.wait_end() == 1
     problems = [l for l in knotd.log().splitlines() if "error: " in l or "critical: " in l]
-    assert len(problems) == 1 and "/nonexistent" in problems[0]
+    assert len(problems) == 1 and "nowhere" in problems[0]
 
 
 def test_unknown_user(knotd):
@@ -122,3 +123,56 @@ def test_many_faults_do_not_fill_the_log(knotd):
     assert len(re.findall(r"', line \d+", knotd.log())) <= 20
     assert "failed to parse zone file" in knotd.log()
     assert "zone event 'load' failed" in knotd.log()
+
+
+def test_second_signal_ends_at_once(knotd):
+    """A job that hangs (a pipe that nobody writes to) must not keep the operator from stopping."""
+    os.mkfifo(knotd.dir / "stuck.zone")
+    knotd.configure(zones=["stuck"], server="async-start: on")
+    knotd.start(ready=False)
+    knotd.wait_log("server started answering")
+    time.sleep(0.3)
+    knotd.process.send_signal(signal.SIGTERM)
+    knotd.wait_log("stopping server")
+    with pytest.raises(subprocess.TimeoutExpired):
+        knotd.process.wait(0.5)
+    knotd.process.send_signal(signal.SIGTERM)
+    assert knotd.wait_end(3) == 1
+
+
+def test_full_disk(knotd):
+    """The PID file can't be written: one line, and no empty file that the next start would trip over."""
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", knotd.dir / "run"],
+                                           check=False).returncode != 0:
+        pytest.skip("mounting needs root")
+    try:
+        (knotd.dir / "run" / "filler").write_bytes(b"x" * 4096)
+        knotd.configure()
+        knotd.start(ready=False)
+        assert knotd.wait_end() == 1
+        assert re.search(r"critical: failed to create a PID file '.*knot\.pid' \(.*space.*\)", knotd.log()), knotd.log()
+        assert not (knotd.dir / "run" / "knot.pid").exists()
+    finally:
+        subprocess.run(["umount", knotd.dir / "run"], check=True)
+
+
+def test_ten_thousand_zones(knotd):
+    """Start, reload of the configuration with zones added and removed, and stop, in seconds."""
+    knotd.write("any.zone", ZONE.format(serial=1))
+    zones = [f"z{n}.example" for n in range(10000)]
+    template = "template:\n  - id: default\n    storage: {dir}\n    file: any.zone\n"
+
+    def configure(names):
+        knotd.configure(text=template + "zone:\n" + "".join(f"  - domain: {name}\n" for name in names))
+
+    configure(zones)
+    started = time.monotonic()
+    knotd.start()
+    assert knotd.ask("z9999.example", "SOA").answer
+    configure(zones[5000:] + ["new.example"])
+    knotd.process.send_signal(signal.SIGHUP)
+    knotd.wait_log(r"\[new\.example\.\] loaded, serial none -> 1")
+    assert knotd.ask("z9999.example", "SOA").answer
+    assert knotd.ask("z1.example", "SOA").rcode() == dns.rcode.REFUSED
+    assert knotd.log().count("] loaded, serial") == 10001
+    assert time.monotonic() - started < 60
