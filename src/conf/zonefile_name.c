@@ -145,8 +145,8 @@ knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_m
 	if (expand(&out, zone->file, zone->name) == CONF_ZONEFILE_INVALID) {
 		return KNOT_EINVAL;
 	}
-	bool is_absolute = out.len > 0 && out.text[0] == '/';
-	int len = snprintf(ret_path, path_max, "%s%s%.*s", is_absolute ? "" : zone->storage, is_absolute ? "" : "/",
-			   (int)out.len, out.text);
+	bool has_storage = zone->storage[0] != '\0' && (out.len == 0 || out.text[0] != '/');
+	int len = snprintf(ret_path, path_max, "%s%s%.*s", has_storage ? zone->storage : "", has_storage ? "/" : "",
+	                   (int)out.len, out.text);
 	return out.is_full || len < 0 || (size_t)len >= path_max ? KNOT_ESPACE : KNOT_OK;
 }
