@@ -379,11 +379,6 @@ static void put_target_proof(encoder_t *e, const link_target_t *t)
 	if (set == NULL) {
 		return;
 	}
-	for (unsigned i = 0; i < plan->item_count; i++) {
-		if (plan->items[i].set == set) {
-			return;
-		}
-	}
 	answer_item_t item = { .node = node, .set = set, .kind = ANSWER_ITEM_RRSET, .owner = ANSWER_NAMES_MAX - 1 };
 	plan->names[item.owner] = (answer_name_t){ .name = zone_node_owner(node), .kind = ANSWER_NAME_SPELLED };
 	if (put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, false)) {

@@ -381,14 +381,17 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	return follow(plan, chain, target) && plan->query->qtype != KNOT_TYPE_CNAME;
 }
 
-/* RFC 8482 4.1: one RRset stands for ANY; a question for RRSIG gets some of the signatures. */
+/*
+ * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all others are
+ * higher, the signatures. A question for RRSIG gets some of them.
+ */
 static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
 {
 	const zone_rrset_t *sets = zone_node_rrsets(node);
-	if (qtype == KNOT_TYPE_ANY) {
+	if (qtype == KNOT_TYPE_ANY && (node->rrset_count == 0 || sets[0].type <= KNOT_TYPE_RRSIG)) {
 		return node->rrset_count > 0 ? &sets[0] : NULL;
 	}
-	if (qtype != KNOT_TYPE_RRSIG) {
+	if (qtype != KNOT_TYPE_RRSIG && qtype != KNOT_TYPE_ANY) {
 		return zone_node_rrset(node, qtype);
 	}
 	for (unsigned i = 0; i < node->rrset_count; i++) {
@@ -396,7 +399,20 @@ static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
 			return &sets[i];
 		}
 	}
+	if (qtype == KNOT_TYPE_ANY) {
+		return &sets[0];
+	}
 	return zone_node_rrset(node, KNOT_TYPE_RRSIG);    /* signatures of RRsets that are not there */
+}
+
+static void add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t place)
+{
+	const zone_rrset_t *sets = zone_node_rrsets(node);
+	for (unsigned i = 0; i < node->rrset_count && plan->item_count < ANSWER_CHAIN_MAX + ANSWER_SIGS_MAX; i++) {
+		if (sets[i].sig_count > 0) {
+			add_item(plan, ANSWER_ITEM_SIGS, node, &sets[i], place)->with_sigs = true;
+		}
+	}
 }
 
 static bool follows_cname(uint16_t qtype)
@@ -425,6 +441,8 @@ static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_loo
 		}
 	} else if (qtype == KNOT_TYPE_RRSIG && set->type != KNOT_TYPE_RRSIG) {
 		add_item(plan, ANSWER_ITEM_SIGS, node, set, chain->place)->with_sigs = true;
+	} else if (qtype == KNOT_TYPE_ANY && set->type > KNOT_TYPE_RRSIG && set->sig_count > 0) {
+		add_all_sigs(plan, node, chain->place);
 	} else {
 		add_item(plan, ANSWER_ITEM_RRSET, node, set, chain->place);
 	}

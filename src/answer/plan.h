@@ -17,9 +17,10 @@
 
 enum {
 	ANSWER_CHAIN_MAX = 5,    /* CNAMEs, real or made from a DNAME, that one answer follows: as Knot */
+	ANSWER_SIGS_MAX = 8,     /* RRsets whose signatures answer ANY where no RRset below RRSIG is there to answer it */
 	/* A link gives at most DNAME and CNAME, its target, and a wildcard proof of one record; then comes one RRset or a
 	   referral, and a denial of at most SOA and three records. */
-	ANSWER_ITEMS_MAX = 3 * (ANSWER_CHAIN_MAX + 1) + 8,
+	ANSWER_ITEMS_MAX = 3 * (ANSWER_CHAIN_MAX + 1) + ANSWER_SIGS_MAX + 8,
 	ANSWER_NAMES_MAX = 2 * ANSWER_ITEMS_MAX,
 };
 
