@@ -8,7 +8,7 @@
  * (sys/counters.h). They are made anew with every configuration, so counters restart with a reload, as Knot's do.
  *
  * Stages. ANSWERED: the reply is complete, nothing can be changed any more. (Stages that change an answer come with the
- * modules that need them.) A stage returns nothing and may not allocate, lock, log, or keep what it is given.
+ * modules that need them.) Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage returns nothing and may not allocate, lock, log, or keep what it is given.
  * Readers: within an RCU read section, or holding what keeps the chain alive.
  */
 #pragma once
@@ -84,7 +84,7 @@ void module_chain_free(module_chain_t *take_chain);
 /** Stage ANSWERED of a chain; NULL: none. Call for the server's chain and, if a zone answered, for the zone's. */
 static inline void module_chain_answered(const module_chain_t *chain, const module_answered_t *what)
 {
-	if (chain == NULL) {
+	if (chain == NULL || what->report->verdict == KNOT_MSG_DROP) {
 		return;
 	}
 	for (unsigned i = 0; i < chain->count; i++) {

@@ -47,6 +47,9 @@ typedef enum {
 static operation_t operation_of(const knot_query_t *query)
 {
 	unsigned opcode = query->opcode;
+	if (query->question_len == 0) {
+		return OPERATION_INVALID;
+	}
 	switch (opcode) {
 	case KNOT_OPCODE_QUERY:
 		return query->qtype == KNOT_TYPE_AXFR ? OPERATION_AXFR
@@ -63,6 +66,12 @@ static operation_t operation_of(const knot_query_t *query)
 static bool is_sent(const module_answered_t *what)
 {
 	return what->response_len > 0;
+}
+
+/* Types and sizes are counted of ordinary queries only. */
+static bool is_query(const module_answered_t *what)
+{
+	return operation_of(what->query) == OPERATION_QUERY;
 }
 
 /* ---- request-protocol ---- */
@@ -235,7 +244,7 @@ static const char *nodata_id(unsigned index, char scratch[static ID_TEXT_MAX])
 
 static void add_nodata(sys_counters_t *counters, unsigned first, const module_answered_t *what)
 {
-	if (!is_sent(what) || !what->report->is_nodata) {
+	if (!is_query(what) || !is_sent(what) || !what->report->is_nodata) {
 		return;
 	}
 	uint16_t type = what->query->qtype;
@@ -283,7 +292,9 @@ static const char *type_id(unsigned index, char scratch[static ID_TEXT_MAX])
 
 static void add_type(sys_counters_t *counters, unsigned first, const module_answered_t *what)
 {
-	sys_counters_add(counters, first + type_index(what->query->qtype), 1);
+	if (is_query(what)) {
+		sys_counters_add(counters, first + type_index(what->query->qtype), 1);
+	}
 }
 
 /* ---- query-size, reply-size ---- */
@@ -307,7 +318,9 @@ static const char *query_size_id(unsigned index, char scratch[static ID_TEXT_MAX
 
 static void add_query_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
 {
-	sys_counters_add(counters, first + bucket_of(what->request_len, QUERY_SIZE_END), 1);
+	if (is_query(what)) {
+		sys_counters_add(counters, first + bucket_of(what->request_len, QUERY_SIZE_END), 1);
+	}
 }
 
 static const char *reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
@@ -317,7 +330,7 @@ static const char *reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX
 
 static void add_reply_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
 {
-	if (is_sent(what)) {
+	if (is_query(what) && is_sent(what)) {
 		sys_counters_add(counters, first + bucket_of(what->response_len, REPLY_SIZE_END), 1);
 	}
 }
