@@ -411,6 +411,8 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
                        size_t count, const long *offs, zone_rrset_t *set)
 {
 	size_t first_extra = b->extras.len / sizeof(zone_extra_t);
+	wanted_t links[TARGETS_MAX];
+	size_t link_count = 0;
 	set->extra_off = (uint32_t)first_extra;
 	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
 		const zone_record_t *record = b->records[first + i];
@@ -427,9 +429,15 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 		knot_name_lower(target, lower);
 		target.wire = lower;
 		wanted.target = params->on_target(target, record->type, params->ctx);
-		if (in_reach || wanted.target.glue == NULL) {
+		if (wanted.target.glue == NULL) {
+			links[link_count++] = wanted;
+		} else if (in_reach) {
 			add_target(b, first_extra, &wanted);
 		}
+	}
+	/* What sets TC if it doesn't fit comes first, then what may be left out (RFC 9471 2). */
+	for (size_t i = 0; i < link_count; i++) {
+		add_target(b, first_extra, &links[i]);
 	}
 	set->extra_count = (uint16_t)(b->extras.len / sizeof(zone_extra_t) - first_extra);
 }

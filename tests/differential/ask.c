@@ -151,6 +151,7 @@ static void send_udp(const server_t *s, int fd, size_t number)
 	}
 }
 
+/* Among the outstanding questions each id is there once. */
 static slot_t *slot_of(slot_t *slots, size_t count, unsigned id)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -195,7 +196,7 @@ static void ask_udp(server_t *s)
 					slot->due_ms = now + (uint64_t)(TRY_MS * slot->tries);
 				}
 			}
-			while (slot->tries == 0 && next < question_count) {
+			while (slot->tries == 0 && next < question_count && slot_of(slots, WINDOW_UDP, next & 0xffff) == NULL) {
 				if (!questions[next].tcp && wanted(s, next)) {
 					*slot = (slot_t){ .number = next, .due_ms = now + TRY_MS, .tries = 1 };
 					send_udp(s, fd, next);
@@ -263,7 +264,7 @@ static void ask_tcp(server_t *s)
 		}
 		for (size_t i = 0; i < WINDOW_TCP && flying < window && !broken; i++) {
 			slot_t *slot = &slots[i];
-			while (slot->tries == 0 && next < question_count) {
+			while (slot->tries == 0 && next < question_count && slot_of(slots, WINDOW_TCP, next & 0xffff) == NULL) {
 				if (questions[next].tcp && wanted(s, next)) {
 					*slot = (slot_t){ .number = next, .tries = 1 };
 					s->asked++;

@@ -68,10 +68,10 @@ class Difference:
 
     @property
     def is_parsed(self):
-        """The question is a message that can be parsed to its end, by a parser that is not ours."""
+        """The request is a message of one question that can be parsed to its end, by a parser that is not ours. A compressed name has
+        nothing to point to in the question."""
         try:
-            dns.message.from_wire(self.query)
-            return True
+            return len(dns.message.from_wire(self.query).question) == 1 and self.query[12] < 64
         except (dns.exception.DNSException, ValueError):
             return False
 
@@ -123,15 +123,15 @@ def udp_limit(question):
 # ---- Requests that are out of order ----
 
 def formerr_for_what_cannot_be_parsed(d):
-    """RFC 1035 4.1.1: FORMERR is for a request that "the name server was unable to interpret". Knot DNS 3.2 drops some
-    of these and overlooks damage in others. Our answer carries no record and is not longer than the request."""
+    """RFC 1035 4.1.1: FORMERR is for a request that "the name server was unable to interpret"; RFC 9619: and for more than one
+    question. Knot DNS 3.2 drops some of these and overlooks damage in others. Our answer carries no record and is not longer than the request."""
     return rcodes(d)[1] == FORMERR and len(d.answer) <= max(len(d.query), 12) and not d.is_parsed
 
 
 def not_implemented_comes_first(d):
-    """RFC 1035 4.1.1: an opcode that is not supported is NOTIMP whatever the question (class, name) is; Knot looks for the
-    zone first and says REFUSED. NSD and BIND do as we."""
-    return rcodes(d) == (REFUSED, NOTIMP) and d.query[2] >> 3 & 15 not in (0, 4, 5)
+    """RFC 1035 4.1.1: an opcode that is not supported, or type 0, is NOTIMP whatever class and name are; Knot looks for the zone first
+    and says REFUSED. NSD or BIND does as we."""
+    return rcodes(d) == (REFUSED, NOTIMP) and (d.query[2] >> 3 & 15 not in (0, 4, 5) or d.question[1] == 0)
 
 
 def small_payload_means_512(d):
