@@ -254,7 +254,7 @@ const char *conf_default_path(void);
 
 /* ---- Using ---- */
 
-/** Settings of the zone at `index` < zone_count; zones are in canonical order of their names. A few ns. */
+/** Settings of the zone at `index` < zone_count; zones are in canonical order of their names. Some 100 ns. */
 conf_zone_t conf_zone(const conf_t *conf, size_t index);
 
 /** Name of the zone at `index` without the rest. */
