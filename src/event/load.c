@@ -9,7 +9,7 @@
 #include "src/sys/log.h"
 #include "src/zone/build.h"
 
-enum { FAULT_LINES_MAX = 20 };      /* lines per file: a file of rubbish must not fill the disk with log */
+enum { FAULT_LINES_MAX = 20 }; /* lines per file: a file of rubbish must not fill the disk with log */
 
 static knot_err_t stat_source(const char *path, load_source_t *ret_source)
 {
@@ -25,7 +25,8 @@ bool load_is_needed(const conf_zone_t *zone, const load_source_t *source)
 {
 	char path[PATH_MAX];
 	load_source_t now = { 0 };
-	if (source->inode == 0 || conf_zone_file(zone, path, sizeof(path)) != KNOT_OK || stat_source(path, &now) != KNOT_OK) {
+	if (source->inode == 0 || conf_zone_file(zone, path, sizeof(path)) != KNOT_OK ||
+	    stat_source(path, &now) != KNOT_OK) {
 		return true;
 	}
 	return now.mtime.tv_sec != source->mtime.tv_sec || now.mtime.tv_nsec != source->mtime.tv_nsec ||
@@ -43,12 +44,9 @@ typedef struct {
 static zone_checks_t checks_of(conf_semchecks_t conf)
 {
 	switch (conf) {
-	case CONF_SEMCHECKS_OFF:
-		return ZONE_CHECKS_OFF;
-	case CONF_SEMCHECKS_SOFT:
-		return ZONE_CHECKS_SOFT;
-	case CONF_SEMCHECKS_ON:
-		return ZONE_CHECKS_ON;
+	case CONF_SEMCHECKS_OFF: return ZONE_CHECKS_OFF;
+	case CONF_SEMCHECKS_SOFT: return ZONE_CHECKS_SOFT;
+	case CONF_SEMCHECKS_ON: return ZONE_CHECKS_ON;
 	}
 	return ZONE_CHECKS_OFF;
 }
@@ -107,7 +105,8 @@ static void publish(zone_t *zone, zone_contents_t *contents)
 	if (old != NULL) {
 		snprintf(before, sizeof(before), "%u", old->serial);
 	}
-	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes", before, serial, (unsigned long long)size);
+	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes", before, serial,
+		 (unsigned long long)size);
 	if (old != NULL) {
 		sys_rcu_wait();
 		zone_contents_free(old);
@@ -124,8 +123,13 @@ knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *sour
 	}
 	report_t report = { .name = name, .path = settings.path };
 	zone_build_params_t params = {
-		.origin = name, .default_ttl = settings.default_ttl, .checks = settings.checks,
-		.size_max = settings.size_max, .now_s = sys_clock_wall(), .on_message = on_message, .ctx = &report,
+		.origin = name,
+		.default_ttl = settings.default_ttl,
+		.checks = settings.checks,
+		.size_max = settings.size_max,
+		.now_s = sys_clock_wall(),
+		.on_message = on_message,
+		.ctx = &report,
 	};
 	/* Identity before reading: a file that changes meanwhile is then seen as changed by the next reload. */
 	load_source_t found = { 0 };

@@ -13,42 +13,42 @@
 #include "src/sys/thread.h"
 
 /**
- * One configured zone and its queue of jobs. There is one kind of job, loading, and asking for it twice before it starts is
- * asking once, so the queue is a state and a flag.
+ * One configured zone and its queue of jobs. There is one kind of job, loading, and asking for it twice before it
+ * starts is asking once, so the queue is a state and a flag.
  */
 typedef struct entry {
-	zone_t *zone;                   /* owned */
-	struct entry *next_job;         /* in the queue of the pool */
+	zone_t *zone;           /* owned */
+	struct entry *next_job; /* in the queue of the pool */
 	enum { JOB_NONE, JOB_PENDING, JOB_RUNNING } job;
-	bool again;                     /* asked for while it was running */
-	bool gone;                      /* not configured any more: freed by its running job */
-	bool tried;                     /* loaded or failed at least once */
-	uint64_t since_s;               /* wall clock: when it came into its state */
-	server_ticket_t asked;          /* last job asked for */
-	server_ticket_t done;           /* last job that ended */
-	knot_err_t result;              /* of that */
-	load_source_t source;           /* file that the contents came from; used by the job and, while none runs, under lock */
+	bool again;            /* asked for while it was running */
+	bool gone;             /* not configured any more: freed by its running job */
+	bool tried;            /* loaded or failed at least once */
+	uint64_t since_s;      /* wall clock: when it came into its state */
+	server_ticket_t asked; /* last job asked for */
+	server_ticket_t done;  /* last job that ended */
+	knot_err_t result;     /* of that */
+	load_source_t source;  /* file that the contents came from; used by the job and, while none runs, under lock */
 } entry_t;
 
 struct server {
 	state_root_t root;
 	server_params_t params;
 
-	pthread_mutex_t reload_lock;    /* one reload at a time; taken before `lock` */
-	pthread_mutex_t lock;           /* all below */
-	pthread_cond_t work;            /* a job is waiting, or stopping */
-	pthread_cond_t ended;           /* a job ended, or stopping */
-	entry_t **entries;              /* owned, in the order of conf_zone(); replaced by a reload */
+	pthread_mutex_t reload_lock; /* one reload at a time; taken before `lock` */
+	pthread_mutex_t lock;        /* all below */
+	pthread_cond_t work;         /* a job is waiting, or stopping */
+	pthread_cond_t ended;        /* a job ended, or stopping */
+	entry_t **entries;           /* owned, in the order of conf_zone(); replaced by a reload */
 	size_t entry_count;
-	size_t untried;                 /* entries never tried */
+	size_t untried; /* entries never tried */
 	entry_t *first_job, *last_job;
 	size_t pending;
 	unsigned running;
 	server_ticket_t last_ticket;
-	uint64_t update_errors;         /* jobs that failed */
+	uint64_t update_errors; /* jobs that failed */
 	bool stopping;
 
-	sys_thread_t *workers;          /* owned */
+	sys_thread_t *workers; /* owned */
 	unsigned worker_count;
 };
 
@@ -143,11 +143,8 @@ static server_ticket_t ask_job(server_t *server, entry_t *entry)
 		entry->asked = ++server->last_ticket;
 		push_job(server, entry);
 		break;
-	case JOB_PENDING:
-		break;          /* not started: what it will find is what the caller wants */
-	case JOB_RUNNING:
-		entry->again = true;
-		break;
+	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
+	case JOB_RUNNING: entry->again = true; break;
 	}
 	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
 	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
@@ -520,7 +517,9 @@ server_workers_t server_workers(const server_t *server)
 	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
 	pthread_mutex_lock(lock);
 	server_workers_t workers = {
-		.workers = server->worker_count, .running = server->running, .pending = server->pending,
+		.workers = server->worker_count,
+		.running = server->running,
+		.pending = server->pending,
 	};
 	pthread_mutex_unlock(lock);
 	return workers;
@@ -539,7 +538,9 @@ uint64_t server_update_errors(const server_t *server)
 static void log_fault(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
-	int level = fault->severity == CONF_ERROR ? LOG_ERR : fault->severity == CONF_WARNING ? LOG_WARNING : LOG_NOTICE;
+	int level = fault->severity == CONF_ERROR     ? LOG_ERR
+		    : fault->severity == CONF_WARNING ? LOG_WARNING
+						      : LOG_NOTICE;
 	log_server(level, "%s", fault->text);
 }
 
@@ -556,8 +557,10 @@ knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid)
 		return KNOT_ENOMEM;
 	}
 	static const sys_log_kind_t kinds[] = {
-		[CONF_LOG_STDOUT] = SYS_LOG_TO_STDOUT, [CONF_LOG_STDERR] = SYS_LOG_TO_STDERR,
-		[CONF_LOG_SYSLOG] = SYS_LOG_TO_SYSLOG, [CONF_LOG_FILE] = SYS_LOG_TO_FILE,
+		[CONF_LOG_STDOUT] = SYS_LOG_TO_STDOUT,
+		[CONF_LOG_STDERR] = SYS_LOG_TO_STDERR,
+		[CONF_LOG_SYSLOG] = SYS_LOG_TO_SYSLOG,
+		[CONF_LOG_FILE] = SYS_LOG_TO_FILE,
 	};
 	for (size_t i = 0; i < conf->log_count; i++) {
 		targets[i] = (sys_log_target_t){ .kind = kinds[conf->logs[i].kind], .path = conf->logs[i].target };
@@ -587,7 +590,8 @@ static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
 				log_zone(LOG_INFO, zone.name, "zone will be loaded");
 			}
 			/* While a job runs it owns `source`; what changed meanwhile is seen only by another one. */
-			if (is_new || settings_differ || entry->job == JOB_RUNNING || load_is_needed(&zone, &entry->source)) {
+			if (is_new || settings_differ || entry->job == JOB_RUNNING ||
+			    load_is_needed(&zone, &entry->source)) {
 				(void)ask_job(server, entry);
 			}
 		}
@@ -632,7 +636,7 @@ static knot_err_t reload_locked(server_t *server)
 	knot_err_t err = conf_load(server->params.conf_path, server->params.host, server_conf_sink(), &conf);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "failed to load configuration file '%s' (%s)", server->params.conf_path,
-		           knot_strerror(err));
+			   knot_strerror(err));
 		return err;
 	}
 	build_t made;

@@ -2,8 +2,8 @@
 /**
  * The zones of a running server: which there are, when and in which order work is done on them.
  *
- * Owns the published state, the zones, the pool of background workers and one serial queue of jobs per zone, so that a zone
- * has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the process (knotd/).
+ * Owns the published state, the zones, the pool of background workers and one serial queue of jobs per zone, so that a
+ * zone has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the process (knotd/).
  * Every function may be called from any thread registered for RCU, outside of read sections.
  */
 #pragma once
@@ -13,9 +13,9 @@
 typedef struct server server_t;
 
 typedef struct {
-	const char *conf_path;          /* borrowed for the server's life: what a reload reads */
-	const conf_host_t *host;        /* borrowed for the server's life */
-	uid_t uid;                      /* owner of log files that a reload opens */
+	const char *conf_path;   /* borrowed for the server's life: what a reload reads */
+	const conf_host_t *host; /* borrowed for the server's life */
+	uid_t uid;               /* owner of log files that a reload opens */
 	gid_t gid;
 } server_params_t;
 
@@ -64,12 +64,12 @@ KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, 
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
 
 typedef enum {
-	SERVER_EVENT_LOAD,              /* the only one there is so far; control prints "-" for the others */
+	SERVER_EVENT_LOAD, /* the only one there is so far; control prints "-" for the others */
 } server_event_t;
 
 typedef struct {
 	enum { SERVER_EVENT_IDLE, SERVER_EVENT_PENDING, SERVER_EVENT_RUNNING } state;
-	uint64_t since_s;               /* wall clock: when it was scheduled or started */
+	uint64_t since_s; /* wall clock: when it was scheduled or started */
 } server_event_status_t;
 
 /** State of a zone's event, for zone-status. Idle if the zone isn't configured. */
@@ -91,9 +91,9 @@ void server_reload_zones(server_t *server);
 void server_wait_idle(server_t *server);
 
 typedef struct {
-	unsigned workers;               /* background workers */
-	unsigned running;               /* jobs that run now */
-	size_t pending;                 /* jobs that wait */
+	unsigned workers; /* background workers */
+	unsigned running; /* jobs that run now */
+	size_t pending;   /* jobs that wait */
 } server_workers_t;
 
 server_workers_t server_workers(const server_t *server);

@@ -2,9 +2,9 @@
 /**
  * knotd: options, and the order in which the server starts and stops. Everything else is in the folders below.
  *
- * Start: configuration, log, pid file, sockets, user switch, zones in the background, control sockets, ready, answering as
- * soon as each zone was tried once (at once with server.async-start). Stop is the same in reverse. One thread takes the
- * signals: this one.
+ * Start: configuration, log, pid file, sockets, user switch, zones in the background, control sockets, ready, answering
+ * as soon as each zone was tried once (at once with server.async-start). Stop is the same in reverse. One thread takes
+ * the signals: this one.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -24,26 +24,26 @@
 #include "src/sys/process.h"
 
 typedef struct {
-	const char *conf_path;          /* absolute once options were read */
-	const char *socket;             /* NULL: as configured */
-	const char *daemon_dir;         /* NULL: foreground */
+	const char *conf_path;  /* absolute once options were read */
+	const char *socket;     /* NULL: as configured */
+	const char *daemon_dir; /* NULL: foreground */
 	bool verbose;
 } options_t;
 
-enum { CONTROL_SOCKETS_MAX = 4 };   /* the schema's limit of control.listen */
+enum { CONTROL_SOCKETS_MAX = 4 }; /* the schema's limit of control.listen */
 
 /** What was started, in this order. */
 typedef struct {
 	const options_t *options;
 	conf_host_t host;
-	conf_t *conf;                   /* until the server owns it */
+	conf_t *conf; /* until the server owns it */
 	uid_t uid;
 	gid_t gid;
 	sys_pidfile_t pidfile;
 	net_t *net;
 	server_t *server;
 	control_t *control;
-	char *sockets[CONTROL_SOCKETS_MAX];     /* owned: paths of the control sockets, which outlive the configuration */
+	char *sockets[CONTROL_SOCKETS_MAX]; /* owned: paths of the control sockets, which outlive the configuration */
 	size_t socket_count;
 	int signal_fd;
 	bool answering;
@@ -54,26 +54,27 @@ typedef struct {
 static void print_help(FILE *out)
 {
 	fprintf(out,
-	        "Usage: knotd [parameters]\n"
-	        "\n"
-	        "Parameters:\n"
-	        " -c, --config <file>        Use a textual configuration file.\n"
-	        "                             (default %s)\n"
-	        " -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
-	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max 10000 MiB).\n"
-	        " -s, --socket <path>        Use a remote control UNIX socket path.\n"
-	        " -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
-	        " -v, --verbose              Enable debug output.\n"
-	        " -h, --help                 Print the program help.\n"
-	        " -V, --version              Print the program version.\n",
-	        conf_default_path());
+		"Usage: knotd [parameters]\n"
+		"\n"
+		"Parameters:\n"
+		" -c, --config <file>        Use a textual configuration file.\n"
+		"                             (default %s)\n"
+		" -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
+		" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max 10000 MiB).\n"
+		" -s, --socket <path>        Use a remote control UNIX socket path.\n"
+		" -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
+		" -v, --verbose              Enable debug output.\n"
+		" -h, --help                 Print the program help.\n"
+		" -V, --version              Print the program version.\n",
+		conf_default_path());
 }
 
 static void print_version(bool with_build)
 {
 	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
-		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR,
+		       KNOT_CONFIG_DIR);
 	}
 }
 
@@ -96,18 +97,21 @@ typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 static options_verdict_t read_options(int argc, char **argv, options_t *ret_options)
 {
 	static const struct option known[] = {
-		{ "config", required_argument, NULL, 'c' },  { "confdb", required_argument, NULL, 'C' },
-		{ "max-conf-size", required_argument, NULL, 'm' }, { "socket", required_argument, NULL, 's' },
-		{ "daemonize", optional_argument, NULL, 'd' }, { "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' }, { "version", optional_argument, NULL, 'V' }, { 0 },
+		{"config",           required_argument, NULL, 'c' },
+		{ "confdb",              required_argument, NULL, 'C' },
+		{ "max-conf-size",                 required_argument, NULL, 'm' },
+		{ "socket",required_argument, NULL, 's' },
+		{ "daemonize",               optional_argument, NULL, 'd' },
+		{ "verbose",   no_argument, NULL, 'v' },
+		{ "help",              no_argument, NULL, 'h' },
+		{ "version",                 optional_argument, NULL, 'V' },
+		{ 0             },
 	};
 	options_t options = { .conf_path = conf_default_path() };
 	int c;
 	while ((c = getopt_long(argc, argv, "c:C:m:s:dvhV::", known, NULL)) != -1) {
 		switch (c) {
-		case 'c':
-			options.conf_path = optarg;
-			break;
+		case 'c': options.conf_path = optarg; break;
 		case 'C':
 			fail("the configuration database is not supported yet, use --config", NULL);
 			return OPTIONS_BAD;
@@ -117,24 +121,12 @@ static options_verdict_t read_options(int argc, char **argv, options_t *ret_opti
 				return OPTIONS_BAD;
 			}
 			break;
-		case 's':
-			options.socket = optarg;
-			break;
-		case 'd':
-			options.daemon_dir = optarg != NULL ? optarg : "/";
-			break;
-		case 'v':
-			options.verbose = true;
-			break;
-		case 'h':
-			print_help(stdout);
-			return OPTIONS_DONE;
-		case 'V':
-			print_version(optarg != NULL);
-			return OPTIONS_DONE;
-		default:
-			print_help(stderr);
-			return OPTIONS_BAD;
+		case 's': options.socket = optarg; break;
+		case 'd': options.daemon_dir = optarg != NULL ? optarg : "/"; break;
+		case 'v': options.verbose = true; break;
+		case 'h': print_help(stdout); return OPTIONS_DONE;
+		case 'V': print_version(optarg != NULL); return OPTIONS_DONE;
+		default: print_help(stderr); return OPTIONS_BAD;
 		}
 	}
 	if (optind < argc) {
@@ -207,7 +199,10 @@ static bool become_user(const knotd_t *knotd)
 static bool make_server(knotd_t *knotd)
 {
 	server_params_t params = {
-		.conf_path = knotd->options->conf_path, .host = &knotd->host, .uid = knotd->uid, .gid = knotd->gid,
+		.conf_path = knotd->options->conf_path,
+		.host = &knotd->host,
+		.uid = knotd->uid,
+		.gid = knotd->gid,
 	};
 	knot_err_t err = server_new(knotd->conf, &params, &knotd->server);
 	if (err == KNOT_OK) {
@@ -243,8 +238,12 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 		return false;
 	}
 	control_params_t params = {
-		.server = knotd->server, .net = knotd->net, .backlog = conf->backlog, .uid = knotd->uid, .gid = knotd->gid,
-		.listen = { (const char *const *)knotd->sockets, knotd->socket_count },
+		.server = knotd->server,
+		.net = knotd->net,
+		.backlog = conf->backlog,
+		.uid = knotd->uid,
+		.gid = knotd->gid,
+		.listen = {(const char *const *)knotd->sockets, knotd->socket_count},
 	};
 	return control_new(&params, &knotd->control) == KNOT_OK && control_start(knotd->control) == KNOT_OK;
 }
@@ -265,7 +264,7 @@ static bool start(knotd_t *knotd)
 		return false;
 	}
 	log_server(LOG_INFO, "starting server %s, PID %d",
-	           knotd->options->daemon_dir != NULL ? "as a daemon" : "in the foreground", (int)getpid());
+		   knotd->options->daemon_dir != NULL ? "as a daemon" : "in the foreground", (int)getpid());
 	sys_notify_ready();
 	sys_daemon_ready();
 	return true;
@@ -299,11 +298,8 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 			control_conf_changed(knotd->control);
 		}
 		return true;
-	case SIGUSR1:
-		server_reload_zones(knotd->server);
-		return true;
-	default:
-		return false;
+	case SIGUSR1: server_reload_zones(knotd->server); return true;
+	default: return false;
 	}
 }
 
@@ -320,7 +316,8 @@ static int run(knotd_t *knotd)
 			continue;
 		}
 		struct signalfd_siginfo info;
-		if (read(knotd->signal_fd, &info, sizeof(info)) == sizeof(info) && !handle_signal(knotd, info.ssi_signo)) {
+		if (read(knotd->signal_fd, &info, sizeof(info)) == sizeof(info) &&
+		    !handle_signal(knotd, info.ssi_signo)) {
 			return EXIT_SUCCESS;
 		}
 	}
@@ -351,7 +348,7 @@ static void stop(knotd_t *knotd)
 {
 	arm_second_signal();
 	if (knotd->server != NULL) {
-		server_stop(knotd->server);     /* ends what control threads may be waiting for */
+		server_stop(knotd->server); /* ends what control threads may be waiting for */
 	}
 	if (knotd->control != NULL) {
 		control_stop(knotd->control);
@@ -411,12 +408,9 @@ int main(int argc, char **argv)
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
 	options_t options;
 	switch (read_options(argc, argv, &options)) {
-	case OPTIONS_RUN:
-		break;
-	case OPTIONS_DONE:
-		return EXIT_SUCCESS;
-	case OPTIONS_BAD:
-		return EXIT_FAILURE;
+	case OPTIONS_RUN: break;
+	case OPTIONS_DONE: return EXIT_SUCCESS;
+	case OPTIONS_BAD: return EXIT_FAILURE;
 	}
 	sys_log_init(options.verbose);
 	/* Reloads read the same file whatever the working directory is by then. */
@@ -427,7 +421,8 @@ int main(int argc, char **argv)
 	if (options.daemon_dir != NULL) {
 		knot_err_t err = sys_daemonize(options.daemon_dir);
 		if (err != KNOT_OK) {
-			log_server(LOG_CRIT, "failed to daemonize in '%s' (%s)", options.daemon_dir, knot_strerror(err));
+			log_server(LOG_CRIT, "failed to daemonize in '%s' (%s)", options.daemon_dir,
+				   knot_strerror(err));
 			return EXIT_FAILURE;
 		}
 	}

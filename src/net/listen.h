@@ -7,13 +7,13 @@
 #include "src/conf/conf.h"
 
 typedef struct {
-	bool reuseport;         /* SO_REUSEPORT: several sockets share the address */
+	bool reuseport; /* SO_REUSEPORT: several sockets share the address */
 } listen_options_t;
 
 /**
- * A bound datagram socket, blocking, with a short time limit for sending; for an AF_UNIX address its path gets the ending LISTEN_DGRAM_SUFFIX, because
- * one path can't be a stream and a datagram socket. An address that isn't there (yet) is bound all the same (IP_FREEBIND)
- * with a warning unless `quiet`.
+ * A bound datagram socket, blocking, with a short time limit for sending; for an AF_UNIX address its path gets the
+ * ending LISTEN_DGRAM_SUFFIX, because one path can't be a stream and a datagram socket. An address that isn't there
+ * (yet) is bound all the same (IP_FREEBIND) with a warning unless `quiet`.
  */
 KNOT_MUST_USE knot_err_t listen_udp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd);
 

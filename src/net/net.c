@@ -19,15 +19,15 @@
 typedef struct {
 	conf_addr_t addr;
 	bool wildcard;
-	int *udp_fds;               /* owned: one per UDP worker, one in all for AF_UNIX; -1: not open */
+	int *udp_fds; /* owned: one per UDP worker, one in all for AF_UNIX; -1: not open */
 	size_t udp_count;
-	int *tcp_fds;               /* owned: one in all, or one per TCP worker with tcp-reuseport */
+	int *tcp_fds; /* owned: one in all, or one per TCP worker with tcp-reuseport */
 	size_t tcp_count;
 } endpoint_t;
 
 typedef struct {
-	kxdp_iface_t *iface;        /* owned */
-	kxdp_queue_t **queues;      /* owned */
+	kxdp_iface_t *iface;   /* owned */
+	kxdp_queue_t **queues; /* owned */
 	unsigned queue_count;
 } xdp_iface_t;
 
@@ -36,11 +36,11 @@ struct net {
 	net_workers_t counts;
 	bool tcp_reuseport;
 	bool socket_affinity;
-	endpoint_t *endpoints;      /* owned, one allocation that never moves: workers point into it */
+	endpoint_t *endpoints; /* owned, one allocation that never moves: workers point into it */
 	size_t endpoint_count, endpoint_max;
-	xdp_iface_t *ifaces;        /* owned */
+	xdp_iface_t *ifaces; /* owned */
 	size_t iface_count;
-	worker_t *workers;          /* owned: UDP, then TCP, then XDP */
+	worker_t *workers; /* owned: UDP, then TCP, then XDP */
 	size_t worker_count;
 };
 
@@ -50,18 +50,20 @@ struct net {
 static knot_err_t attach_affinity(const endpoint_t *endpoint)
 {
 	struct sock_filter code[] = {
-		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_CPU) },
-		{ BPF_ALU | BPF_MOD | BPF_K, 0, 0, (uint32_t)endpoint->udp_count },
-		{ BPF_RET | BPF_A, 0, 0, 0 },
+		{BPF_LD | BPF_W | BPF_ABS,   0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_CPU)},
+		{ BPF_ALU | BPF_MOD | BPF_K, 0, 0, (uint32_t)endpoint->udp_count      },
+		{ BPF_RET | BPF_A,           0, 0, 0                                  },
 	};
 	struct sock_fprog program = { .len = KNOT_LEN(code), .filter = code };
 	return setsockopt(endpoint->udp_fds[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) == 0
-	               ? KNOT_OK : knot_err_of_errno(errno);
+		       ? KNOT_OK
+		       : knot_err_of_errno(errno);
 }
 
 typedef knot_err_t (*listen_fn_t)(const conf_addr_t *, listen_options_t, bool, int *);
 
-static knot_err_t open_all(const conf_addr_t *addr, listen_fn_t open_one, size_t count, int **ret_fds, size_t *ret_count)
+static knot_err_t open_all(const conf_addr_t *addr, listen_fn_t open_one, size_t count, int **ret_fds,
+			   size_t *ret_count)
 {
 	int *fds = malloc(count * sizeof(*fds));
 	if (fds == NULL) {
@@ -87,10 +89,10 @@ static knot_err_t bind_endpoint(net_t *net, const conf_addr_t *addr)
 	endpoint->wildcard = listen_is_wildcard(addr);
 	bool is_unix = addr->ss.ss_family == AF_UNIX;
 	knot_err_t err = open_all(&endpoint->addr, listen_udp, is_unix ? 1 : net->counts.udp, &endpoint->udp_fds,
-	                          &endpoint->udp_count);
+				  &endpoint->udp_count);
 	if (err == KNOT_OK) {
 		err = open_all(&endpoint->addr, listen_tcp, net->tcp_reuseport && !is_unix ? net->counts.tcp : 1,
-		               &endpoint->tcp_fds, &endpoint->tcp_count);
+			       &endpoint->tcp_fds, &endpoint->tcp_count);
 	}
 	if (err == KNOT_OK && net->socket_affinity && endpoint->udp_count > 1) {
 		err = attach_affinity(endpoint);
@@ -117,7 +119,7 @@ static knot_err_t bind_all(net_t *net, const conf_addrs_t *listen)
 static uint16_t port_of(const struct sockaddr_storage *ss)
 {
 	return ntohs(ss->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)ss)->sin6_port
-	                                       : ((const struct sockaddr_in *)ss)->sin_port);
+					       : ((const struct sockaddr_in *)ss)->sin_port);
 }
 
 static bool same_ip(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
@@ -126,9 +128,11 @@ static bool same_ip(const struct sockaddr_storage *a, const struct sockaddr_stor
 		return false;
 	}
 	if (a->ss_family == AF_INET) {
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 	}
-	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				  &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
 /* True if ordinary sockets take requests to this address and port already. */
@@ -136,7 +140,8 @@ static bool is_bound(const net_t *net, const conf_addr_t *addr)
 {
 	for (size_t i = 0; i < net->endpoint_count; i++) {
 		const endpoint_t *endpoint = &net->endpoints[i];
-		if (endpoint->addr.ss.ss_family == addr->ss.ss_family && port_of(&endpoint->addr.ss) == port_of(&addr->ss) &&
+		if (endpoint->addr.ss.ss_family == addr->ss.ss_family &&
+		    port_of(&endpoint->addr.ss) == port_of(&addr->ss) &&
 		    (endpoint->wildcard || same_ip(&endpoint->addr.ss, &addr->ss))) {
 			return true;
 		}
@@ -244,8 +249,13 @@ typedef struct {
 static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group_t *group)
 {
 	kxdp_options_t options = {
-		.ifname = group->ifname, .listens = group->listens, .listen_count = group->count, .udp = conf->udp,
-		.zero_copy = conf->zero_copy, .ring_size = conf->ring_size, .busypoll_budget = conf->busypoll_budget,
+		.ifname = group->ifname,
+		.listens = group->listens,
+		.listen_count = group->count,
+		.udp = conf->udp,
+		.zero_copy = conf->zero_copy,
+		.ring_size = conf->ring_size,
+		.busypoll_budget = conf->busypoll_budget,
 		.busypoll_timeout_us = conf->busypoll_timeout_us,
 	};
 	for (size_t i = 0; i < group->count; i++) {
@@ -258,13 +268,14 @@ static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group
 		net->iface_count++;
 		net->counts.xdp += iface->queue_count;
 		for (size_t i = 0; i < group->count; i++) {
-			log_server(LOG_INFO, "initialized XDP interface %s, UDP port %u, queues %u, %s mode", group->ifname,
-			           group->listens[i].port, iface->queue_count, kxdp_iface_mode_text(iface->iface));
+			log_server(LOG_INFO, "initialized XDP interface %s, UDP port %u, queues %u, %s mode",
+				   group->ifname, group->listens[i].port, iface->queue_count,
+				   kxdp_iface_mode_text(iface->iface));
 		}
 		return KNOT_OK;
 	}
 	log_server(LOG_WARNING, "failed to initialize XDP interface %s (%s), using ordinary sockets instead",
-	           group->ifname, fault.text);
+		   group->ifname, fault.text);
 	for (size_t i = 0; i < group->count; i++) {
 		err = bind_instead(net, group->conf[i], group->ifname);
 		if (err != KNOT_OK) {
@@ -275,7 +286,8 @@ static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group
 }
 
 /* The interface of a listen. False: none; sockets were tried instead, *ret_err says how that went. */
-static bool find_iface(net_t *net, const conf_xdp_listen_t *listen, char ret_ifname[static IF_NAMESIZE], knot_err_t *ret_err)
+static bool find_iface(net_t *net, const conf_xdp_listen_t *listen, char ret_ifname[static IF_NAMESIZE],
+		       knot_err_t *ret_err)
 {
 	if (listen->ifname[0] != '\0') {
 		snprintf(ret_ifname, IF_NAMESIZE, "%s", listen->ifname);
@@ -286,7 +298,7 @@ static bool find_iface(net_t *net, const conf_xdp_listen_t *listen, char ret_ifn
 		return true;
 	}
 	log_server(LOG_WARNING, "no XDP interface for address %s (%s), using ordinary sockets instead", listen->text,
-	           fault.text);
+		   fault.text);
 	*ret_err = bind_instead(net, listen, "");
 	return false;
 }
@@ -320,7 +332,8 @@ static knot_err_t open_xdp(net_t *net, const conf_xdp_t *conf)
 		}
 		xdp_group_t *group = group_of(groups, &group_count, ifname);
 		if (group->count == KXDP_LISTEN_MAX) {
-			log_server(LOG_ERR, "too many XDP listen addresses on interface %s, at most %d", ifname, KXDP_LISTEN_MAX);
+			log_server(LOG_ERR, "too many XDP listen addresses on interface %s, at most %d", ifname,
+				   KXDP_LISTEN_MAX);
 			err = KNOT_ESPACE;
 			break;
 		}
@@ -347,7 +360,9 @@ static knot_err_t add_sockets(worker_t *worker, const net_t *net, bool tcp, size
 		size_t count = tcp ? endpoint->tcp_count : endpoint->udp_count;
 		const int *fds = tcp ? endpoint->tcp_fds : endpoint->udp_fds;
 		worker->sockets[worker->socket_count++] = (worker_socket_t){
-			.fd = fds[count > 1 ? number : 0], .addr = &endpoint->addr, .wildcard = endpoint->wildcard,
+			.fd = fds[count > 1 ? number : 0],
+			.addr = &endpoint->addr,
+			.wildcard = endpoint->wildcard,
 		};
 	}
 	return KNOT_OK;
@@ -409,7 +424,7 @@ static knot_err_t open_everything(net_t *net, const conf_t *conf)
 		return KNOT_ENOMEM;
 	}
 	log_server(LOG_INFO, "using UDP%s reuseport%s", net->tcp_reuseport ? "/TCP" : "",
-	           net->socket_affinity ? ", socket affinity" : "");
+		   net->socket_affinity ? ", socket affinity" : "");
 	knot_err_t err = bind_all(net, &conf->server.listen);
 	err = err == KNOT_OK ? open_xdp(net, &conf->xdp) : err;
 	if (err == KNOT_OK && net->endpoint_count == 0 && !has_xdp(net)) {
@@ -454,7 +469,8 @@ knot_err_t net_start(net_t *net, const state_root_t *state)
 	for (size_t i = 0; i < net->worker_count; i++) {
 		knot_err_t err = sys_thread_start(&net->workers[i].thread);
 		if (err != KNOT_OK) {
-			log_server(LOG_ERR, "failed to start thread %s (%s)", net->workers[i].thread.name, knot_strerror(err));
+			log_server(LOG_ERR, "failed to start thread %s (%s)", net->workers[i].thread.name,
+				   knot_strerror(err));
 			net_stop(net);
 			return err;
 		}
@@ -567,6 +583,8 @@ void net_xdp_stats(const net_t *net, size_t index, net_xdp_stats_t *ret_stats)
 	sum.tx_fill /= iface->queue_count;
 	sum.cq_fill /= iface->queue_count;
 	*ret_stats = (net_xdp_stats_t){
-		.ifname = kxdp_iface_name(iface->iface), .queue_count = iface->queue_count, .stats = sum,
+		.ifname = kxdp_iface_name(iface->iface),
+		.queue_count = iface->queue_count,
+		.stats = sum,
 	};
 }

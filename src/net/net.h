@@ -2,8 +2,8 @@
 /**
  * Workers that answer: UDP, TCP and AF_XDP. Receive, answer, send, nothing else.
  *
- * net_new() binds every listen address and sets up XDP, logging as Knot does; net_start() starts the threads. Each batch
- * is one RCU read section with one snapshot of the state. Counters are rows per thread; see sys/counters.h.
+ * net_new() binds every listen address and sets up XDP, logging as Knot does; net_start() starts the threads. Each
+ * batch is one RCU read section with one snapshot of the state. Counters are rows per thread; see sys/counters.h.
  */
 #pragma once
 
@@ -28,10 +28,10 @@ enum {
 };
 
 /**
- * Bind the sockets that `conf` asks for and reserve counter rows for the workers: call before any other set of counters is
- * made. Every failure is logged as one line that names the address; the first one's code is returned and nothing stays
- * open. XDP that can't be had is logged and replaced by ordinary sockets on the interface's addresses. Copies what it
- * needs of conf.
+ * Bind the sockets that `conf` asks for and reserve counter rows for the workers: call before any other set of counters
+ * is made. Every failure is logged as one line that names the address; the first one's code is returned and nothing
+ * stays open. XDP that can't be had is logged and replaced by ordinary sockets on the interface's addresses. Copies
+ * what it needs of conf.
  */
 KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, net_t **ret_net);
 
@@ -52,9 +52,10 @@ const sys_counters_t *net_counters(const net_t *net);
 /** Interfaces that have XDP. */
 size_t net_xdp_count(const net_t *net);
 
-/** One interface's statistics: counters are sums over its queues, fill levels their averages. index < net_xdp_count(). */
+/** One interface's statistics: counters are sums over its queues, fill levels their averages. index < net_xdp_count().
+ */
 typedef struct {
-	const char *ifname;             /* lives as long as net */
+	const char *ifname; /* lives as long as net */
 	unsigned queue_count;
 	kxdp_stats_t stats;
 } net_xdp_stats_t;

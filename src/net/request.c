@@ -2,7 +2,7 @@
 #include "src/net/request.h"
 
 size_t request_answer(const state_t *state, const answer_source_t *source, module_protocol_t protocol,
-                      knot_bytes_t request, knot_mut_bytes_t out)
+		      knot_bytes_t request, knot_mut_bytes_t out)
 {
 	knot_query_t query;
 	answer_report_t report;
@@ -12,8 +12,11 @@ size_t request_answer(const state_t *state, const answer_source_t *source, modul
 		return reply_len;
 	}
 	module_answered_t answered = {
-		.query = &query, .report = &report, .protocol = protocol,
-		.request_len = (uint32_t)request.len, .response_len = (uint32_t)reply_len,
+		.query = &query,
+		.report = &report,
+		.protocol = protocol,
+		.request_len = (uint32_t)request.len,
+		.response_len = (uint32_t)reply_len,
 	};
 	module_chain_answered(state->modules, &answered);
 	module_chain_answered(chain, &answered);

@@ -12,4 +12,4 @@
  * Within a read section that `state` was loaded in. No allocation, lock or system call.
  */
 size_t request_answer(const state_t *state, const answer_source_t *source, module_protocol_t protocol,
-                      knot_bytes_t request, knot_mut_bytes_t out);
+		      knot_bytes_t request, knot_mut_bytes_t out);

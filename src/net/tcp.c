@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * TCP worker: many connections, one epoll set. RFC 7766: pipelined requests, several per segment, partial reads and writes,
- * idle time-out. A connection that waits holds no buffer (tcp_buffer.h).
+ * TCP worker: many connections, one epoll set. RFC 7766: pipelined requests, several per segment, partial reads and
+ * writes, idle time-out. A connection that waits holds no buffer (tcp_buffer.h).
  *
- * Fairness: a turn reads once, at most READ_CHUNK bytes, answers what is whole and sends once; level-triggered events bring
- * the rest after the others had their turn. Backpressure: while replies wait for the peer, nothing is read from it.
- * Two lists in order of time hold every connection: waiting for a request (idle limit), or in the middle of one or of its
- * reply (I/O limit). Their heads are the only ones that can be late.
+ * Fairness: a turn reads once, at most READ_CHUNK bytes, answers what is whole and sends once; level-triggered events
+ * bring the rest after the others had their turn. Backpressure: while replies wait for the peer, nothing is read from
+ * it. Two lists in order of time hold every connection: waiting for a request (idle limit), or in the middle of one or
+ * of its reply (I/O limit). Their heads are the only ones that can be late.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -32,15 +32,15 @@ enum {
 };
 
 typedef struct conn {
-	struct conn *prev, *next;       /* in the list that `busy` names */
+	struct conn *prev, *next; /* in the list that `busy` names */
 	int fd;
-	bool busy;                      /* in the io list, else in the idle list */
-	bool ended;                     /* the peer has sent its last byte */
-	uint32_t events;                /* registered with epoll */
+	bool busy;       /* in the io list, else in the idle list */
+	bool ended;      /* the peer has sent its last byte */
+	uint32_t events; /* registered with epoll */
 	const worker_socket_t *sock;
-	uint64_t since_ms;              /* when it came into its list */
-	tcp_rest_t in;                  /* requests not answered yet */
-	tcp_rest_t out;                 /* replies not sent yet */
+	uint64_t since_ms; /* when it came into its list */
+	tcp_rest_t in;     /* requests not answered yet */
+	tcp_rest_t out;    /* replies not sent yet */
 	tcp_progress_t progress;
 	struct sockaddr_storage remote, local;
 } conn_t;
@@ -52,11 +52,11 @@ typedef struct {
 
 typedef struct {
 	int epoll_fd;
-	bool accepts;                   /* the listening sockets are in the epoll set */
-	uint64_t accept_after_ms;       /* look again then, when they aren't */
-	uint64_t warned_ms;             /* last line about accept() failures */
+	bool accepts;             /* the listening sockets are in the epoll set */
+	uint64_t accept_after_ms; /* look again then, when they aren't */
+	uint64_t warned_ms;       /* last line about accept() failures */
 	uint64_t now_ms;
-	uint64_t idle_max_ms;           /* from the configuration; io_max_ms 0: no limit */
+	uint64_t idle_max_ms; /* from the configuration; io_max_ms 0: no limit */
 	uint64_t io_max_ms;
 	uint32_t clients_max;
 	size_t clients;
@@ -96,7 +96,8 @@ static void list_append(tcp_t *tcp, conn_t *conn, bool busy)
 	list->last = conn;
 }
 
-/* Where the connection belongs now. Its time starts anew when it changes the list or `progressed`: got a message through. */
+/* Where the connection belongs now. Its time starts anew when it changes the list or `progressed`: got a message
+ * through. */
 static void list_update(tcp_t *tcp, conn_t *conn, bool progressed)
 {
 	bool busy = conn->in.len > 0 || conn->out.len > 0;
@@ -195,7 +196,7 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 	while (OUT_MAX - out_len >= FRAME_MAX && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		size_t len = request_answer(state, &source, protocol, request,
-		                            (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
+					    (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);
 			out_len += 2 + len;
@@ -319,7 +320,7 @@ static void accept_failed(worker_t *worker)
 	tcp_t *tcp = worker->memory;
 	int err = errno;
 	if (err == EAGAIN || err == EINTR || err == ECONNABORTED || err == EPROTO || err == EPERM) {
-		return;         /* taken by another worker, or the peer is gone */
+		return; /* taken by another worker, or the peer is gone */
 	}
 	pause_accepting(worker, RETRY_MS);
 	if (tcp->warned_ms == 0 || tcp->now_ms - tcp->warned_ms >= WARN_MS) {
@@ -422,7 +423,7 @@ static int poll_timeout(const tcp_t *tcp)
 		uint64_t again = tcp->accept_after_ms > tcp->now_ms ? tcp->accept_after_ms - tcp->now_ms : 0;
 		left = again < left ? again : left;
 	}
-	return (int)left + 1;   /* the coarse clock may be a tick behind: not before the limit */
+	return (int)left + 1; /* the coarse clock may be a tick behind: not before the limit */
 }
 
 static void read_limits(const worker_t *worker)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Bytes of one TCP connection on the way in and out: RFC 7766 8 framing (two bytes of length before each message), pure.
+ * Bytes of one TCP connection on the way in and out: RFC 7766 8 framing (two bytes of length before each message),
+ * pure.
  *
- * A connection that waits for its next request or has sent everything holds no memory: what was read whole is answered from
- * the worker's own buffers, only the rest (a part of a request, replies that the peer didn't take yet) is kept here.
- * One thread at a time. No I/O.
+ * A connection that waits for its next request or has sent everything holds no memory: what was read whole is answered
+ * from the worker's own buffers, only the rest (a part of a request, replies that the peer didn't take yet) is kept
+ * here. One thread at a time. No I/O.
  */
 #pragma once
 
@@ -13,8 +14,8 @@
 
 /** The next whole message in a run of framed bytes. */
 typedef enum {
-	TCP_FRAME_WHOLE,    /* *ret_message is set, *pos moved behind it */
-	TCP_FRAME_PART,     /* more bytes are needed; *pos stays */
+	TCP_FRAME_WHOLE, /* *ret_message is set, *pos moved behind it */
+	TCP_FRAME_PART,  /* more bytes are needed; *pos stays */
 } tcp_frame_t;
 
 /** Step through framed bytes; start with *pos = 0. ret_message borrows from bytes; may have length 0. */
@@ -25,9 +26,9 @@ size_t tcp_frame_missing(knot_bytes_t bytes);
 
 /** Bytes kept for later. All zero: empty. */
 typedef struct {
-	uint8_t *data;      /* owned */
-	size_t len;         /* kept */
-	size_t max;         /* allocated */
+	uint8_t *data; /* owned */
+	size_t len;    /* kept */
+	size_t max;    /* allocated */
 } tcp_rest_t;
 
 /** Append a copy. KNOT_ENOMEM: nothing changed; close the connection. bytes may be empty. */
@@ -41,8 +42,8 @@ void tcp_rest_done(tcp_rest_t *rest);
 
 /** Follows message borders in what has been sent, so that a time limit can be per message. */
 typedef struct {
-	uint32_t body_left;     /* bytes of the current message that have not been sent */
-	uint8_t head_len;       /* length bytes seen, 0–2 */
+	uint32_t body_left; /* bytes of the current message that have not been sent */
+	uint8_t head_len;   /* length bytes seen, 0–2 */
 	uint8_t head[2];
 } tcp_progress_t;
 

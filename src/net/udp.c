@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * UDP worker: receive a batch, answer it in one read section, send a batch. RFC 768, RFC 1122 4.1.3.5 (answers leave from
- * the address asked).
+ * UDP worker: receive a batch, answer it in one read section, send a batch. RFC 768, RFC 1122 4.1.3.5 (answers leave
+ * from the address asked).
  *
  * Replies are built where their requests lie. A socket that gave a full batch is asked again without poll(), so under
  * load there are two system calls per batch and none of them waits.
@@ -35,7 +35,7 @@ typedef struct {
 	struct iovec out_iov[NET_UDP_BATCH];
 	struct sockaddr_storage peers[NET_UDP_BATCH];
 	control_t controls[NET_UDP_BATCH];
-	uint8_t *buffers;                /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
+	uint8_t *buffers; /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
 } udp_t;
 
 knot_err_t udp_worker_init(worker_t *worker)
@@ -49,7 +49,9 @@ knot_err_t udp_worker_init(worker_t *worker)
 	for (size_t i = 0; i < NET_UDP_BATCH; i++) {
 		udp->in_iov[i] = (struct iovec){ udp->buffers + i * BUFFER_STRIDE, NET_UDP_REQUEST_MAX };
 		udp->in[i].msg_hdr = (struct msghdr){
-			.msg_name = &udp->peers[i], .msg_iov = &udp->in_iov[i], .msg_iovlen = 1,
+			.msg_name = &udp->peers[i],
+			.msg_iov = &udp->in_iov[i],
+			.msg_iovlen = 1,
 			.msg_control = &udp->controls[i],
 		};
 		udp->out[i].msg_hdr = (struct msghdr){ .msg_iov = &udp->out_iov[i], .msg_iovlen = 1 };
@@ -60,7 +62,8 @@ knot_err_t udp_worker_init(worker_t *worker)
 
 /**
  * The address that a request to a wildcard socket was sent to. Also turns the control message into what sends the reply
- * from there: without the interface, because the way back is the routing table's business, but for link-local addresses.
+ * from there: without the interface, because the way back is the routing table's business, but for link-local
+ * addresses.
  */
 static void read_local(struct msghdr *msg, const conf_addr_t *bound, struct sockaddr_storage *ret_local)
 {
@@ -90,7 +93,7 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 	for (unsigned i = 0; i < count; i++) {
 		struct msghdr *msg = &udp->in[i].msg_hdr;
 		if (msg->msg_namelen <= sizeof(sa_family_t)) {
-			continue;       /* a UNIX client without an address: can't be replied to */
+			continue; /* a UNIX client without an address: can't be replied to */
 		}
 		struct sockaddr_storage local;
 		if (sock->wildcard) {
@@ -102,10 +105,9 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 			.local = (const struct sockaddr *)(sock->wildcard ? &local : &sock->addr->ss),
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
-		size_t len = request_answer(state, &source,
-		                            module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
-		                            (knot_bytes_t){ buffer, udp->in[i].msg_len },
-		                            (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
+		size_t len = request_answer(state, &source, module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
+					    (knot_bytes_t){ buffer, udp->in[i].msg_len },
+					    (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
 			continue;
 		}
@@ -122,7 +124,8 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 
 static void send_batch(udp_t *udp, const worker_socket_t *sock, unsigned count)
 {
-	/* A full send buffer is waited for (SO_SNDTIMEO bounds it): the link sets the pace. UNIX peers may never read. */
+	/* A full send buffer is waited for (SO_SNDTIMEO bounds it): the link sets the pace. UNIX peers may never read.
+	 */
 	int flags = MSG_NOSIGNAL | (sock->addr->ss.ss_family == AF_UNIX ? MSG_DONTWAIT : 0);
 	for (unsigned at = 0; at < count;) {
 		int sent = sendmmsg(sock->fd, udp->out + at, count - at, flags);
@@ -141,7 +144,7 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock)
 	}
 	int count = recvmmsg(sock->fd, udp->in, NET_UDP_BATCH, MSG_DONTWAIT, NULL);
 	if (count <= 0) {
-		return false;           /* empty, or an error that belongs to an earlier reply */
+		return false; /* empty, or an error that belongs to an earlier reply */
 	}
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);
@@ -166,7 +169,8 @@ void udp_worker_run(void *arg)
 		more = false;
 		for (size_t i = 0; i < count && ready > 0; i++) {
 			if (polls[i].revents != 0) {
-				/* Up to 16 batches in a row: poll() once per 512 requests still notices other sockets and the end. */
+				/* Up to 16 batches in a row: poll() once per 512 requests still notices other sockets
+				 * and the end. */
 				bool busy = true;
 				for (unsigned turn = 0; busy && turn < 16; turn++) {
 					busy = serve_socket(worker, &worker->sockets[i]);

@@ -13,25 +13,25 @@
 
 typedef struct {
 	int fd;
-	const conf_addr_t *addr;        /* borrowed from net_t */
-	bool wildcard;                  /* bound to 0.0.0.0 or ::, see listen_is_wildcard() */
+	const conf_addr_t *addr; /* borrowed from net_t */
+	bool wildcard;           /* bound to 0.0.0.0 or ::, see listen_is_wildcard() */
 } worker_socket_t;
 
 /** Shared by the workers of a net_t; the atomic is touched per TCP connection, never per packet. */
 typedef struct {
 	const state_root_t *state;
-	sys_counters_t *counters;       /* NET_COUNT_* */
-	int stop_fd;                    /* eventfd: readable when workers have to end */
-	atomic_uint tcp_clients;        /* connections open in all workers */
+	sys_counters_t *counters; /* NET_COUNT_* */
+	int stop_fd;              /* eventfd: readable when workers have to end */
+	atomic_uint tcp_clients;  /* connections open in all workers */
 } worker_shared_t;
 
 typedef struct {
 	sys_thread_t thread;
-	worker_shared_t *shared;        /* borrowed */
-	worker_socket_t *sockets;       /* owned array; the descriptors belong to net_t */
+	worker_shared_t *shared;  /* borrowed */
+	worker_socket_t *sockets; /* owned array; the descriptors belong to net_t */
 	size_t socket_count;
-	kxdp_queue_t *queue;            /* XDP workers: borrowed */
-	void *memory;                   /* owned: allocated before the thread starts, so that it can't fail later */
+	kxdp_queue_t *queue; /* XDP workers: borrowed */
+	void *memory;        /* owned: allocated before the thread starts, so that it can't fail later */
 } worker_t;
 
 /** Allocate what a worker of the kind needs into worker->memory. KNOT_ENOMEM. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * AF_XDP worker: one thread per queue. A batch is received, answered in its own frames within one read section, and sent
- * with one kick.
+ * AF_XDP worker: one thread per queue. A batch is received, answered in its own frames within one read section, and
+ * sent with one kick.
  */
 #include "src/net/request.h"
 #include "src/net/worker.h"
@@ -25,11 +25,13 @@ static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_
 	size_t len = 0;
 	if (packet->payload_max >= REPLY_ROOM_MIN) {
 		answer_source_t source = {
-			.transport = ANSWER_UDP, .remote = &packet->remote.sa, .local = &packet->local.sa,
+			.transport = ANSWER_UDP,
+			.remote = &packet->remote.sa,
+			.local = &packet->local.sa,
 		};
 		len = request_answer(state, &source, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
-		                     (knot_bytes_t){ packet->payload, packet->payload_len },
-		                     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
+				     (knot_bytes_t){ packet->payload, packet->payload_len },
+				     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	}
 	if (len > 0) {
 		kxdp_reply(queue, packet, len);

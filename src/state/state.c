@@ -8,7 +8,7 @@ answer_env_t state_env(const conf_t *conf)
 	const conf_server_t *server = &conf->server;
 	return (answer_env_t){
 		.nsid = server->nsid,
-		.identity = { (const uint8_t *)server->identity, strlen(server->identity) },
+		.identity = {(const uint8_t *)server->identity, strlen(server->identity)},
 		.version = { (const uint8_t *)server->version, strlen(server->version) },
 		.udp_payload_max_ipv4 = server->udp_payload_max_ipv4,
 		.udp_payload_max_ipv6 = server->udp_payload_max_ipv6,

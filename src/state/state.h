@@ -3,9 +3,9 @@
  * What answers are made from, as one immutable snapshot behind one published pointer.
  *
  * A worker loads the pointer once per batch within an RCU read section and sees a configuration, the zones, the answer
- * environment and the modules that belong together. A reload builds the next snapshot, publishes it, waits for the readers
- * and frees the old one. Zone contents are published in the zones themselves (zone/zonedb.h): loading a zone makes no new
- * state. One writer at a time (event/server.h holds the lock); readers: any thread registered for RCU.
+ * environment and the modules that belong together. A reload builds the next snapshot, publishes it, waits for the
+ * readers and frees the old one. Zone contents are published in the zones themselves (zone/zonedb.h): loading a zone
+ * makes no new state. One writer at a time (event/server.h holds the lock); readers: any thread registered for RCU.
  */
 #pragma once
 
@@ -16,10 +16,10 @@
 #include "src/zone/zonedb.h"
 
 typedef struct state {
-	conf_t *conf;               /* owned */
-	zonedb_t *zones;            /* owned: the set; zones that stay are shared with the next state */
-	answer_env_t env;           /* its bytes are borrowed from conf */
-	module_chain_t *modules;    /* owned: of template `default`, for every request; NULL: none */
+	conf_t *conf;            /* owned */
+	zonedb_t *zones;         /* owned: the set; zones that stay are shared with the next state */
+	answer_env_t env;        /* its bytes are borrowed from conf */
+	module_chain_t *modules; /* owned: of template `default`, for every request; NULL: none */
 } state_t;
 
 /** The process has one; owned by the server. */
@@ -34,8 +34,8 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
 }
 
 /**
- * Make a snapshot with its global modules. take_conf and take_zones are owned by it on success, by the caller otherwise.
- * KNOT_ENOMEM, or what module_chain_new() gives.
+ * Make a snapshot with its global modules. take_conf and take_zones are owned by it on success, by the caller
+ * otherwise. KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
 

@@ -72,7 +72,7 @@ uint64_t sys_counters_sum(const sys_counters_t *counters, unsigned index)
 	uint64_t sum = 0;
 	for (unsigned slot = 0; slot < counters->slot_count; slot++) {
 		sum += atomic_load_explicit(&counters->cells[slot * (size_t)counters->stride + index],
-		                            memory_order_relaxed);
+					    memory_order_relaxed);
 	}
 	return sum;
 }

@@ -17,16 +17,16 @@
 #include <stdint.h>
 
 enum {
-	SYS_SLOTS_MAX = 2048,      /* 256 UDP + 256 TCP workers, XDP queues of several interfaces, with room to spare */
-	SYS_SLOTS_DEFAULT = 16,    /* when nobody reserved */
-	SYS_CACHE_LINE = 64,       /* bytes */
+	SYS_SLOTS_MAX = 2048,   /* 256 UDP + 256 TCP workers, XDP queues of several interfaces, with room to spare */
+	SYS_SLOTS_DEFAULT = 16, /* when nobody reserved */
+	SYS_CACHE_LINE = 64,    /* bytes */
 };
 
 typedef struct sys_counters {
-	unsigned count;            /* counters in the set */
-	unsigned slot_count;       /* rows, the shared row 0 included */
-	unsigned stride;           /* counters from one row to the next: whole cache lines */
-	_Atomic uint64_t *cells;   /* owned: slot_count * stride, cache-line aligned */
+	unsigned count;          /* counters in the set */
+	unsigned slot_count;     /* rows, the shared row 0 included */
+	unsigned stride;         /* counters from one row to the next: whole cache lines */
+	_Atomic uint64_t *cells; /* owned: slot_count * stride, cache-line aligned */
 } sys_counters_t;
 
 /** Slot of the calling thread; 0: none taken, the shared row. */
@@ -38,12 +38,13 @@ static inline unsigned sys_thread_slot(void)
 }
 
 /**
- * Say how many threads will want a slot at the same time (1–SYS_SLOTS_MAX - 1; larger values are cut). Sets made before keep
- * their size: later slots use their shared row. Call at start, from one thread.
+ * Say how many threads will want a slot at the same time (1–SYS_SLOTS_MAX - 1; larger values are cut). Sets made before
+ * keep their size: later slots use their shared row. Call at start, from one thread.
  */
 void sys_slots_reserve(unsigned thread_count);
 
-/** Take a free slot for the calling thread; keeps the one it has. Returns it; 0 when all are taken (still correct, slower). */
+/** Take a free slot for the calling thread; keeps the one it has. Returns it; 0 when all are taken (still correct,
+ * slower). */
 unsigned sys_slot_take(void);
 
 /** Give the calling thread's slot back. Call before the thread ends. */

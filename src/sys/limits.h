@@ -2,7 +2,8 @@
 /**
  * Bounds of everything in the daemon that could grow, and the reason of each.
  *
- * Bounds that the protocol sets live with the protocol (libknot); bounds that an operator sets live in the configuration.
+ * Bounds that the protocol sets live with the protocol (libknot); bounds that an operator sets live in the
+ * configuration.
  */
 #pragma once
 

@@ -14,18 +14,18 @@
 
 typedef struct {
 	sys_log_kind_t kind;
-	int fd;                                    /* -1: syslog */
+	int fd; /* -1: syslog */
 	uint8_t levels[SYS_LOG_SOURCE_COUNT];
 } target_t;
 
 typedef struct {
-	target_t *targets;                         /* owned */
+	target_t *targets; /* owned */
 	size_t count;
-	uint8_t any[SYS_LOG_SOURCE_COUNT];         /* levels that some target wants */
+	uint8_t any[SYS_LOG_SOURCE_COUNT]; /* levels that some target wants */
 	bool timestamp;
 	bool prefix_info;
 	bool verbose;
-	bool journal;                              /* systemd runs: its journal in the place of syslog */
+	bool journal; /* systemd runs: its journal in the place of syslog */
 } log_t;
 
 static pthread_rwlock_t log_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -35,8 +35,12 @@ static const struct {
 	int level;
 	const char *text;
 } level_names[] = {
-	{ LOG_DEBUG, "debug: " }, { LOG_INFO, "info: " },   { LOG_NOTICE, "notice: " }, { LOG_WARNING, "warning: " },
-	{ LOG_ERR, "error: " },   { LOG_CRIT, "critical: " },
+	{LOG_DEBUG,    "debug: "   },
+        { LOG_INFO,    "info: "    },
+        { LOG_NOTICE,  "notice: "  },
+	{ LOG_WARNING, "warning: " },
+        { LOG_ERR,     "error: "   },
+        { LOG_CRIT,    "critical: "},
 };
 
 static const char *level_name(int level)
@@ -59,14 +63,14 @@ static size_t put_timestamp(char *out, size_t max, const struct timespec *when)
 	long offset_min = local.tm_gmtoff / 60;
 	char sign = offset_min < 0 ? '-' : '+';
 	offset_min = labs(offset_min);
-	int len = snprintf(out, max, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld%c%02ld:%02ld ", (local.tm_year + 1900) % 10000,
-	                   local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec,
-	                   when->tv_nsec / 1000000, sign, offset_min / 60, offset_min % 60);
+	int len = snprintf(out, max, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld%c%02ld:%02ld ",
+			   (local.tm_year + 1900) % 10000, local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min,
+			   local.tm_sec, when->tv_nsec / 1000000, sign, offset_min / 60, offset_min % 60);
 	return len > 0 && (size_t)len < max ? (size_t)len : 0;
 }
 
 size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
-                      knot_name_t zone, const char *format, va_list args)
+		      knot_name_t zone, const char *format, va_list args)
 {
 	size_t start = when != NULL ? put_timestamp(ret_line, SYS_LOG_LINE_MAX - SYS_LOG_MESSAGE_MAX, when) : 0;
 	char *message = ret_line + start;
@@ -106,7 +110,7 @@ static void write_fully(int fd, const char *line, size_t len)
 			continue;
 		}
 		if (done <= 0) {
-			return;         /* nowhere to complain: the log itself is gone */
+			return; /* nowhere to complain: the log itself is gone */
 		}
 		line += done;
 		len -= (size_t)done;
@@ -128,7 +132,7 @@ static void write_system(const log_t *log, int level, knot_name_t zone, const ch
 }
 
 static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
-                       va_list args)
+		       va_list args)
 {
 	if ((log->any[source] & LOG_MASK(level)) == 0) {
 		return;
@@ -252,14 +256,9 @@ knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid
 		target_t *target = &next.targets[next.count];
 		*target = (target_t){ .kind = targets[i].kind, .fd = -1 };
 		switch (targets[i].kind) {
-		case SYS_LOG_TO_STDOUT:
-			target->fd = STDOUT_FILENO;
-			break;
-		case SYS_LOG_TO_STDERR:
-			target->fd = STDERR_FILENO;
-			break;
-		case SYS_LOG_TO_SYSLOG:
-			break;
+		case SYS_LOG_TO_STDOUT: target->fd = STDOUT_FILENO; break;
+		case SYS_LOG_TO_STDERR: target->fd = STDERR_FILENO; break;
+		case SYS_LOG_TO_SYSLOG: break;
 		case SYS_LOG_TO_FILE: {
 			knot_err_t err = open_file(&targets[i], uid, gid, &target->fd);
 			if (err != KNOT_OK) {

@@ -2,9 +2,9 @@
 /**
  * The log: lines of text by source and level to standard output, standard error, syslog and files.
  *
- * Owns the targets. Not here: what is configured (conf/), which message is worth a line (the callers: event, net, control
- * and knotd only; libraries return values instead). Any thread may log; targets are replaced as a whole under a lock, so
- * a line goes either to the old ones or to the new ones. Never called per packet.
+ * Owns the targets. Not here: what is configured (conf/), which message is worth a line (the callers: event, net,
+ * control and knotd only; libraries return values instead). Any thread may log; targets are replaced as a whole under a
+ * lock, so a line goes either to the old ones or to the new ones. Never called per packet.
  *
  * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without timestamp in syslog and in the tools.
  * At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
@@ -32,7 +32,7 @@ typedef enum { SYS_LOG_TO_STDOUT, SYS_LOG_TO_STDERR, SYS_LOG_TO_SYSLOG, SYS_LOG_
 /** One target: which levels of each source go there, as LOG_MASK() bits of <syslog.h>. */
 typedef struct {
 	sys_log_kind_t kind;
-	const char *path;                          /* SYS_LOG_TO_FILE only; borrowed during sys_log_open() */
+	const char *path; /* SYS_LOG_TO_FILE only; borrowed during sys_log_open() */
 	uint8_t levels[SYS_LOG_SOURCE_COUNT];
 } sys_log_target_t;
 
@@ -43,8 +43,9 @@ void sys_log_init(bool verbose);
 void sys_log_init_tool(bool info, bool verbose);
 
 /**
- * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as root.
- * A file that can't be opened is left out, said as an error line to the targets that could be; returns its error then.
+ * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as
+ * root. A file that can't be opened is left out, said as an error line to the targets that could be; returns its error
+ * then.
  */
 KNOT_MUST_USE knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid);
 
@@ -58,11 +59,11 @@ bool sys_log_wants(sys_log_source_t source, int level);
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-#define log_server(level, ...)      sys_log(SYS_LOG_SERVER, (level), (knot_name_t){ 0 }, __VA_ARGS__)
-#define log_control(level, ...)     sys_log(SYS_LOG_CONTROL, (level), (knot_name_t){ 0 }, __VA_ARGS__)
-#define log_zone(level, zone, ...)  sys_log(SYS_LOG_ZONE, (level), (zone), __VA_ARGS__)
+#define log_server(level, ...)     sys_log(SYS_LOG_SERVER, (level), (knot_name_t){ 0 }, __VA_ARGS__)
+#define log_control(level, ...)    sys_log(SYS_LOG_CONTROL, (level), (knot_name_t){ 0 }, __VA_ARGS__)
+#define log_zone(level, zone, ...) sys_log(SYS_LOG_ZONE, (level), (zone), __VA_ARGS__)
 /** A control line about a zone: `[zone.] control, …`. */
-#define log_control_zone(level, zone, ...)  sys_log(SYS_LOG_CONTROL, (level), (zone), __VA_ARGS__)
+#define log_control_zone(level, zone, ...) sys_log(SYS_LOG_CONTROL, (level), (zone), __VA_ARGS__)
 
 /** Space for one formatted line: timestamp, message, newline, NUL. */
 enum { SYS_LOG_LINE_MAX = 32 + SYS_LOG_MESSAGE_MAX + 2 };
@@ -73,4 +74,4 @@ enum { SYS_LOG_LINE_MAX = 32 + SYS_LOG_MESSAGE_MAX + 2 };
  * Ends in a newline and NUL. Returns the length without NUL.
  */
 size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
-                      knot_name_t zone, const char *format, va_list args) __attribute__((format(printf, 6, 0)));
+		      knot_name_t zone, const char *format, va_list args) __attribute__((format(printf, 6, 0)));

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static size_t format_line(char *out, const struct timespec *when, bool prefix_info, int level, knot_name_t zone,
-                          const char *format, ...)
+			  const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -30,19 +30,19 @@ static const struct {
 	bool has_zone, has_time, prefix_info;
 	const char *message, *want;
 } rows[] = {
-	{ "server line, UTC", "UTC0", 0, 7000000, LOG_INFO, false, true, true, "server stopped",
-	  "1970-01-01T00:00:00.007+00:00 info: server stopped\n" },
-	{ "zone line, east of Greenwich", "XXX-5:30", 1767225600, 999999999, LOG_ERR, true, true, true, "bad",
-	  "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n" },
-	{ "west of Greenwich", "XXX3:45", 1767225600, 0, LOG_WARNING, false, true, true, "w",
-	  "2025-12-31T20:15:00.000-03:45 warning: w\n" },
-	{ "syslog has no timestamp", "UTC0", 0, 0, LOG_NOTICE, true, false, true, "n", "notice: [example.com.] n\n" },
-	{ "tools leave info: out", "UTC0", 0, 0, LOG_INFO, false, false, false, "done", "done\n" },
-	{ "tools keep error:", "UTC0", 0, 0, LOG_ERR, false, false, false, "gone", "error: gone\n" },
-	{ "debug", "UTC0", 0, 0, LOG_DEBUG, false, false, true, "d", "debug: d\n" },
-	{ "critical", "UTC0", 0, 0, LOG_CRIT, false, false, true, "c", "critical: c\n" },
-	{ "a newline in a value does not make a second line", "UTC0", 0, 0, LOG_ERR, false, false, true, "a\nb",
-	  "error: a b\n" },
+	{"server line, UTC",				  "UTC0",     0,          7000000,   LOG_INFO,    false, true,  true,  "server stopped",
+         "1970-01-01T00:00:00.007+00:00 info: server stopped\n"														  },
+	{ "zone line, east of Greenwich",                     "XXX-5:30", 1767225600, 999999999, LOG_ERR,     true,  true,  true,  "bad",
+         "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n"													     },
+	{ "west of Greenwich",				"XXX3:45",  1767225600, 0,         LOG_WARNING, false, true,  true,  "w",
+         "2025-12-31T20:15:00.000-03:45 warning: w\n"															    },
+	{ "syslog has no timestamp",                          "UTC0",     0,          0,         LOG_NOTICE,  true,  false, true,  "n",              "notice: [example.com.] n\n"},
+	{ "tools leave info: out",                            "UTC0",     0,          0,         LOG_INFO,    false, false, false, "done",           "done\n"                    },
+	{ "tools keep error:",				"UTC0",     0,          0,         LOG_ERR,     false, false, false, "gone",           "error: gone\n"             },
+	{ "debug",					    "UTC0",     0,          0,         LOG_DEBUG,   false, false, true,  "d",              "debug: d\n"                },
+	{ "critical",					 "UTC0",     0,          0,         LOG_CRIT,    false, false, true,  "c",              "critical: c\n"             },
+	{ "a newline in a value does not make a second line", "UTC0",     0,          0,         LOG_ERR,     false, false, true,  "a\nb",
+         "error: a b\n"																			  },
 };
 
 static void test_line_format(void **state)
@@ -54,8 +54,8 @@ static void test_line_format(void **state)
 		struct timespec when = { rows[i].seconds, rows[i].nanoseconds };
 		knot_name_t zone = rows[i].has_zone ? knot_name_of(example_wire) : (knot_name_t){ 0 };
 		char line[SYS_LOG_LINE_MAX];
-		size_t len = format_line(line, rows[i].has_time ? &when : NULL, rows[i].prefix_info, rows[i].level, zone,
-		                         "%s", rows[i].message);
+		size_t len = format_line(line, rows[i].has_time ? &when : NULL, rows[i].prefix_info, rows[i].level,
+					 zone, "%s", rows[i].message);
 		if (strcmp(line, rows[i].want) != 0 || len != strlen(line)) {
 			fail_msg("%s: got \"%s\", want \"%s\"", rows[i].what, line, rows[i].want);
 		}

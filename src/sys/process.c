@@ -73,7 +73,7 @@ void sys_daemon_ready(void)
 	}
 	char byte = 1;
 	ssize_t put = write(daemon_ready_fd, &byte, 1);
-	(void)put;      /* the parent may be gone: nobody waits then */
+	(void)put; /* the parent may be gone: nobody waits then */
 	close(daemon_ready_fd);
 	daemon_ready_fd = -1;
 }
@@ -120,7 +120,7 @@ static knot_err_t write_pid(int fd)
 }
 
 knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other,
-                              bool *ret_stale)
+			      bool *ret_stale)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (fd < 0) {
@@ -142,7 +142,7 @@ knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfil
 	if (copy == NULL) {
 		err = err != KNOT_OK ? err : KNOT_ENOMEM;
 		if (err != KNOT_EBUSY) {
-			unlink(path);           /* ours, and not whole */
+			unlink(path); /* ours, and not whole */
 		}
 		close(fd);
 		return err;

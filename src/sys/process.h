@@ -13,7 +13,8 @@
 
 /**
  * Go to the background: fork, new session, standard streams to /dev/null, working directory `dir`.
- * Returns in the child. The parent leaves with status 0 once the child called sys_daemon_ready(), with 1 if it ended before.
+ * Returns in the child. The parent leaves with status 0 once the child called sys_daemon_ready(), with 1 if it ended
+ * before.
  */
 KNOT_MUST_USE knot_err_t sys_daemonize(const char *dir);
 
@@ -21,8 +22,8 @@ KNOT_MUST_USE knot_err_t sys_daemonize(const char *dir);
 void sys_daemon_ready(void);
 
 typedef struct {
-	int fd;                     /* -1: none held */
-	char *path;                 /* owned */
+	int fd;     /* -1: none held */
+	char *path; /* owned */
 } sys_pidfile_t;
 
 /**
@@ -31,14 +32,15 @@ typedef struct {
  * A file left by a dead process is replaced; *ret_stale says so. Others: errno codes, say them with the path.
  */
 KNOT_MUST_USE knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file,
-                                            pid_t *ret_other, bool *ret_stale);
+					    pid_t *ret_other, bool *ret_stale);
 
 /** Remove the file and forget it. */
 void sys_pidfile_remove(sys_pidfile_t *file);
 
 /**
- * Become uid:gid with the supplementary groups of that user, and drop every capability (root keeps those over files). All threads started later
- * inherit it: call before any, after everything that needs a privilege. With our own ids and no capabilities it does nothing.
+ * Become uid:gid with the supplementary groups of that user, and drop every capability (root keeps those over files).
+ * All threads started later inherit it: call before any, after everything that needs a privilege. With our own ids and
+ * no capabilities it does nothing.
  */
 KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid);
 

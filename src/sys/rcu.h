@@ -4,12 +4,13 @@
  *
  * A thread registers once. It is offline (blocks nobody) except within RCU_READ_SECTION, which lasts one batch of
  * packets or one control command and must never block. Read sections don't nest. Published pointers are loaded with
- * RCU_LOAD() inside a section and replaced with RCU_PUBLISH(); the writer then calls sys_rcu_wait() outside of any section
- * and frees the old object. Cost of a section: two full barriers per batch.
+ * RCU_LOAD() inside a section and replaced with RCU_PUBLISH(); the writer then calls sys_rcu_wait() outside of any
+ * section and frees the old object. Cost of a section: two full barriers per batch.
  */
 #pragma once
 
-/* ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it. */
+/* ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it.
+ */
 #if defined(__SANITIZE_THREAD__)
 #define SYS_RCU_TSAN 1
 #elif defined(__has_feature)
@@ -21,7 +22,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#ifndef SYS_RCU_TSAN            /* inlined parts would be instrumented while their counterparts aren't */
+#ifndef SYS_RCU_TSAN /* inlined parts would be instrumented while their counterparts aren't */
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
 #endif
@@ -72,8 +73,7 @@ static inline void sys_rcu_leave(rcu_guard_t *guard)
 }
 
 /** Declares `guard`; the section lasts until the end of the enclosing block, on every exit path. */
-#define RCU_READ_SECTION(guard) \
-	__attribute__((cleanup(sys_rcu_leave))) rcu_guard_t guard = sys_rcu_enter()
+#define RCU_READ_SECTION(guard) __attribute__((cleanup(sys_rcu_leave))) rcu_guard_t guard = sys_rcu_enter()
 
 #ifdef SYS_RCU_TSAN
 #define SYS_RCU_DEREFERENCE(pointer) __atomic_load_n(&(pointer), __ATOMIC_ACQUIRE)

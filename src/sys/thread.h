@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Threads of the daemon: named, optionally pinned, with all signals blocked (one thread of knotd takes them), registered
- * for RCU, and, if they answer, holding a row of the counters.
+ * Threads of the daemon: named, optionally pinned, with all signals blocked (one thread of knotd takes them),
+ * registered for RCU, and, if they answer, holding a row of the counters.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 #include <stdbool.h>
 
 typedef struct {
-	char name[16];          /* as ps -T shows it; NUL-terminated */
-	int cpu;                /* pin to this CPU; -1: don't */
-	bool counts;            /* take a row of the counters (sys/counters.h) */
+	char name[16]; /* as ps -T shows it; NUL-terminated */
+	int cpu;       /* pin to this CPU; -1: don't */
+	bool counts;   /* take a row of the counters (sys/counters.h) */
 	void (*run)(void *arg);
-	void *arg;              /* borrowed for as long as the thread runs */
-	pthread_t id;           /* set by sys_thread_start() */
+	void *arg;    /* borrowed for as long as the thread runs */
+	pthread_t id; /* set by sys_thread_start() */
 	bool started;
 } sys_thread_t;
 
