@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,10 @@ enum { QUEUES_MAX = 64 };
 typedef struct {
 	kxdp_queue_t *queue;
 	unsigned reply_len;
-	uint64_t vlan_packets;
 	pthread_t thread;
 } worker_t;
 
-static volatile bool stopping;
+static atomic_bool stopping;
 
 static size_t echo(const worker_t *worker, const kxdp_packet_t *packet)
 {
@@ -52,7 +52,6 @@ static void *work(void *arg)
 		kxdp_wait(worker->queue, 100);
 		size_t count = kxdp_receive(worker->queue, packets, KXDP_BATCH_MAX);
 		for (size_t i = 0; i < count; i++) {
-			worker->vlan_packets += packets[i].vlan_count > 0;
 			kxdp_reply(worker->queue, &packets[i], echo(worker, &packets[i]));
 		}
 		kxdp_flush(worker->queue);
@@ -67,8 +66,8 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 		kxdp_queue_stats(workers[i].queue, &s);
 		printf("queue%u.replied=%" PRIu64 " queue%u.fq_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
 		       " queue%u.rx_full=%" PRIu64 " queue%u.fq_empty=%" PRIu64 " queue%u.tx_full=%" PRIu64
-		       " queue%u.vlan=%" PRIu64 " ", i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty,
-		       i, s.tx_full, i, workers[i].vlan_packets);
+		       " ", i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty,
+		       i, s.tx_full);
 		for (unsigned v = 0; v < KXDP_VERDICT_COUNT; v++) {
 			printf("queue%u.%s=%" PRIu64 " ", i, kxdp_verdict_name(v), s.received[v]);
 		}
