@@ -114,8 +114,8 @@ static bool check_rdata(const knot_reader_t *r, const rr_head_t *rr)
 {
 	uint8_t scratch[KNOT_RDATA_MAX];
 	uint16_t len;
-	if (rr->rdata.len == 0 && (rr->class == KNOT_CLASS_ANY || rr->class == KNOT_CLASS_NONE)) {
-		return true;        /* the prerequisites and deletions of an UPDATE, RFC 2136 2.4 and 2.5 */
+	if (rr->rdata.len == 0 && rr->class != KNOT_CLASS_IN) {
+		return true;        /* as in the prerequisites and deletions of an UPDATE, RFC 2136 2.4 and 2.5 */
 	}
 	return knot_rdata_unpack(rr->type, (knot_bytes_t){ r->data, r->len }, (size_t)(rr->rdata.data - r->data),
 	                         (uint16_t)rr->rdata.len, (knot_mut_bytes_t){ scratch, sizeof(scratch) }, &len) == KNOT_OK;

@@ -84,6 +84,12 @@ class Difference:
         """NSD or BIND says the same as we: rcode, AA, answer and authority."""
         return any(essence(parsed(self.answer)) == essence(parsed(other)) is not None for other in self.others.values())
 
+    def seconded_without(self, names):
+        """NSD or BIND answers the same and has none of these names in its additional section either."""
+        return any(essence(parsed(self.answer)) == essence(message) is not None
+                   and not names & {name for name, _, _ in records(message, "additional")}
+                   for message in map(parsed, self.others.values()))
+
     def extra(self, section):
         """(records that only the reference has, records that only we have) of "answer", "authority" or "additional"."""
         _, reference, answer = self.messages
@@ -102,6 +108,15 @@ def records(message, section):
     if message is None:
         return set()
     return {(rrset.name, rrset.rdtype, rdata.to_text()) for rrset in getattr(message, section) for rdata in rrset}
+
+
+def targets(message):
+    """Names that the answer's MX, SRV, SVCB and HTTPS records point to."""
+    found = set()
+    for rrset in message.answer:
+        for rdata in rrset:
+            found |= {getattr(rdata, field) for field in ("exchange", "target") if hasattr(rdata, field)}
+    return found
 
 
 def essence(message):
@@ -169,6 +184,32 @@ def more_additional_fits(d):
     return not missing and more and len(d.reference) + 16 * len(more) > udp_limit(question) - 160 and len(d.answer) <= udp_limit(question)
 
 
+def optional_glue_takes_what_is_left(d):
+    """RFC 9471 2.3, RFC 2181 9: addresses of sibling servers are sent as far as they fit, without TC; which of them is not
+    said. Both answers are filled so far that no address that the other has would fit in."""
+    question, reference, answer = d.messages
+    if d.transport != "udp" or d.letters != "D" or None in (reference, answer):
+        return False
+    missing, _ = d.extra("additional")
+    servers = {rdata.target for rrset in answer.authority if rrset.rdtype == 2 for rdata in rrset}
+    cuts = {rrset.name for rrset in answer.authority if rrset.rdtype == 2}
+    return bool(cuts) and all(name in servers and not any(name.is_subdomain(cut) for cut in cuts)
+                              and len(d.answer) + (16 if rtype == 1 else 28) > udp_limit(question) for name, rtype, _ in missing)
+
+
+def compression_is_a_choice(d):
+    """RFC 1035 4.1.4: servers may compress names. We don't look for the server's name in a question about a name below the cut, which costs
+    four octets per server; where Knot's answer fits by less than that, ours has TC because in-domain glue is missing (RFC 9471 2.1)."""
+    question, reference, answer = d.messages
+    if d.transport != "udp" or d.letters != "hD" or None in (question, reference, answer):
+        return False
+    cuts = [rrset for rrset in answer.authority if rrset.rdtype == 2]
+    missing, _ = d.extra("additional")
+    return (len(cuts) == 1 and question.question[0].name != cuts[0].name and question.question[0].name.is_subdomain(cuts[0].name)
+            and answer.flags & dns.flags.TC != 0 and any(name.is_subdomain(cuts[0].name) for name, _, _ in missing)
+            and len(d.reference) + 4 * (len(cuts[0]) + 2) > udp_limit(question))
+
+
 def rcode_of_a_truncated_chain(d):
     """RFC 6604 3: RCODE tells of the last name of a chain of aliases. In an answer that is cut, Knot leaves the RCODE of
     where it stopped; the client asks again by TCP anyway."""
@@ -224,8 +265,17 @@ def opt_out_name_without_hash(d):
             and any(rrset.rdtype == 50 for rrset in answer.authority))
 
 
+def no_wildcard_below_a_cut(d):
+    """RFC 1034 4.3.3: "Wildcard RRs do not apply when the query is in another zone. That is, delegation cancels the wildcard
+    defaults." Knot makes additional addresses from a wildcard that lies below a cut. Optional data, so nothing is lost."""
+    missing, more = d.extra("additional")
+    return d.letters == "D" and not more and bool(missing) and all(
+        name in targets(d.messages[2]) and rtype in (1, 28) for name, rtype, _ in missing) and not d.messages[2].authority \
+        and d.seconded_without({name for name, _, _ in missing})
+
+
 RULES = [formerr_for_what_cannot_be_parsed, not_implemented_comes_first, small_payload_means_512, zone_version, fits_into_less,
-         more_additional_fits, rcode_of_a_truncated_chain, any_has_another_set, zero_octet_sorts_first, proof_is_complete,
+         more_additional_fits, optional_glue_takes_what_is_left, compression_is_a_choice, no_wildcard_below_a_cut, rcode_of_a_truncated_chain, any_has_another_set, zero_octet_sorts_first, proof_is_complete,
          opt_out_name_without_hash]
 
 
