@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/tools/ctl/output.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define D KNOT_CTL_TYPE_DATA
+#define X KNOT_CTL_TYPE_EXTRA
+
+enum { UNITS_MAX = 4 };
+
+typedef struct {
+	knot_ctl_type_t type;
+	knot_ctl_data_t data;
+} unit_t;
+
+#define SECTION [KNOT_CTL_IDX_SECTION]
+#define ITEM [KNOT_CTL_IDX_ITEM]
+#define ID [KNOT_CTL_IDX_ID]
+#define ZONE [KNOT_CTL_IDX_ZONE]
+#define OWNER [KNOT_CTL_IDX_OWNER]
+#define TTL [KNOT_CTL_IDX_TTL]
+#define TYPE [KNOT_CTL_IDX_TYPE]
+#define DATA [KNOT_CTL_IDX_DATA]
+#define FILTERS [KNOT_CTL_IDX_FILTERS]
+#define FLAGS [KNOT_CTL_IDX_FLAGS]
+#define ERR [KNOT_CTL_IDX_ERROR]
+
+static const struct {
+	const char *what, *action;
+	bool extended, color, all_zones;
+	unsigned count;
+	unit_t units[UNITS_MAX];
+	const char *want35, *want36;
+	bool fails;
+} rows[] = {
+	{ .what = "a trigger without reply", .action = "zone-reload", .want35 = "OK\n", .want36 = "OK\n" },
+	{ .what = "status", .action = "status", .count = 1, .units = { { D, { DATA = NULL } } },
+	  .want35 = "Running\n", .want36 = "Running\n" },
+	{ .what = "status while loading", .action = "status", .count = 1, .units = { { D, { FILTERS = "l" } } },
+	  .want35 = "Loading\n", .want36 = "Loading\n" },
+	{ .what = "status detail", .action = "status", .count = 1, .units = { { D, { TYPE = "version", DATA = "Version: 1" } } },
+	  .want35 = "Version: 1\n", .want36 = "Version: 1\n" },
+	{ .what = "zone status, unset fields hidden, serial always shown", .action = "zone-status", .count = 3,
+	  .units = { { D, { ZONE = "a.", TYPE = "role", DATA = "master" } }, { X, { ZONE = "a.", TYPE = "serial", DATA = "-" } },
+	             { X, { ZONE = "a.", TYPE = "freeze", DATA = "-" } } },
+	  .want35 = "[a.] role: master | serial: -\n", .want36 = "[a.] role: master | serial: -\n" },
+	{ .what = "zone status, extended, two zones, the first field unset", .action = "zone-status", .extended = true, .count = 3,
+	  .units = { { D, { ZONE = "a.", TYPE = "freeze", DATA = "-" } }, { X, { ZONE = "a.", TYPE = "load", DATA = "-" } },
+	             { D, { ZONE = "b.", TYPE = "freeze", DATA = "yes" } } },
+	  .want35 = "[a.] freeze: - | load: -\n[b.] freeze: yes\n", .want36 = "[a.] freeze: - | load: -\n[b.] freeze: yes\n" },
+	{ .what = "colours by markers", .action = "zone-status", .color = true, .count = 2,
+	  .units = { { D, { ZONE = "a.", TYPE = "role", DATA = "slave", FILTERS = "se" } },
+	             { D, { ZONE = "b.", TYPE = "role", DATA = "master", FLAGS = "m" } } },
+	  .want35 = "[\x1B[31ma.\x1B[0m] role: \x1B[1mslave\x1B[0m\n[\x1B[1m\x1B[32m\x1B[4mb.\x1B[0m] role: \x1B[1mmaster\x1B[0m\n",
+	  .want36 = "[\x1B[31ma.\x1B[0m] role: \x1B[1mslave\x1B[0m\n[\x1B[1m\x1B[32m\x1B[4mb.\x1B[0m] role: \x1B[1mmaster\x1B[0m\n" },
+	{ .what = "trigger error with and without zone", .action = "zone-reload", .fails = true, .count = 2,
+	  .units = { { D, { ZONE = "a", ERR = "bad" } }, { D, { ERR = "worse" } } },
+	  .want35 = "error: [a] (bad)\nerror: (worse)\n", .want36 = "error: (bad) [a]\nerror: (worse)\n" },
+	{ .what = "counters", .action = "stats", .count = 2,
+	  .units = { { D, { SECTION = "server", ITEM = "zone-count", DATA = "1" } },
+	             { X, { SECTION = "mod-stats", ITEM = "query-type", ID = "A", DATA = "2" } } },
+	  .want35 = "server.zone-count = 1\nmod-stats.query-type[A] = 2\n",
+	  .want36 = "server.zone-count: 1\nmod-stats.query-type[A]: 2\n" },
+	{ .what = "counters of a zone", .action = "zone-stats", .count = 1,
+	  .units = { { D, { ZONE = "a.", SECTION = "zone", ITEM = "size", DATA = "1" } } },
+	  .want35 = "[a.] zone.size = 1\n", .want36 = "zone.size: 1\n" },
+	{ .what = "counters of all zones", .action = "zone-stats", .all_zones = true, .count = 1,
+	  .units = { { D, { ZONE = "a.", SECTION = "zone", ITEM = "size", DATA = "1" } } },
+	  .want35 = "[a.] zone.size = 1\n", .want36 = "[a.] zone.size: 1\n" },
+	{ .what = "unknown counter", .action = "stats", .fails = true, .count = 1,
+	  .units = { { D, { SECTION = "x", ITEM = "y", ERR = "bad" } } },
+	  .want35 = "error: (bad) x.y\n", .want36 = "error: (bad) x.y\n" },
+	{ .what = "records and differences", .action = "zone-diff", .count = 2,
+	  .units = { { D, { ZONE = "a.", OWNER = "b.a.", TTL = "5", TYPE = "A", DATA = "192.0.2.1", FILTERS = "-" } },
+	             { D, { ZONE = "a.", OWNER = "b.a.", TTL = "5", TYPE = "A", DATA = "192.0.2.2", FLAGS = "+" } } },
+	  .want35 = "[a.] -b.a. 5 A 192.0.2.1\n[a.] +b.a. 5 A 192.0.2.2\n",
+	  .want36 = "-b.a. 5 A 192.0.2.1\n+b.a. 5 A 192.0.2.2\n" },
+	{ .what = "error of a record", .action = "zone-set", .fails = true, .count = 1,
+	  .units = { { D, { ZONE = "a", OWNER = "b", TTL = "5", TYPE = "A", DATA = "x", ERR = "bad" } } },
+	  .want35 = "error: (bad) [a] b 5 A x\n", .want36 = "error: (bad) [a] b 5 A x\n" },
+	{ .what = "configuration", .action = "conf-read", .count = 4,
+	  .units = { { D, { SECTION = "zone", ITEM = "domain", DATA = "a." } },
+	             { D, { SECTION = "zone", ID = "a.", ITEM = "acl", DATA = "x" } },
+	             { X, { SECTION = "zone", ID = "a.", ITEM = "acl", DATA = "y" } },
+	             { D, { SECTION = "server" } } },
+	  .want35 = "zone.domain = a.\nzone[a.].acl = x y\nserver\n",
+	  .want36 = "zone.domain a.\nzone[a.].acl x\ny\nserver\n" },
+	{ .what = "error of an item", .action = "conf-set", .fails = true, .count = 1,
+	  .units = { { D, { SECTION = "server", ITEM = "version", DATA = "a", ERR = "bad" } } },
+	  .want35 = "error: (bad) server.version = a\n", .want36 = "error: (bad) server.version a\n" },
+};
+
+/* What a reply looks like; *ret_good: output_end()'s verdict. Free the text. */
+static char *print(size_t row, format_t format, bool *ret_good)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	assert_non_null(out);
+	output_t output = {
+		.out = out, .action = action_find(rows[row].action), .format = format, .extended = rows[row].extended,
+		.color = rows[row].color, .all_zones = rows[row].all_zones,
+	};
+	assert_non_null(output.action);
+	output_begin(&output);
+	for (unsigned i = 0; i < rows[row].count; i++) {
+		output_unit(&output, rows[row].units[i].type, &rows[row].units[i].data);
+	}
+	*ret_good = output_end(&output, NULL);
+	fclose(out);
+	return text;
+}
+
+static void formats(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		const char *wants[] = { [FORMAT_35] = rows[i].want35, [FORMAT_36] = rows[i].want36 };
+		for (format_t format = FORMAT_35; format <= FORMAT_36; format++) {
+			bool is_good;
+			char *text = print(i, format, &is_good);
+			if (strcmp(text, wants[format]) != 0 || is_good == rows[i].fails) {
+				fail_msg("%s, format %d, %d:\n%s%s", rows[i].what, format, is_good, text, wants[format]);
+			}
+			free(text);
+		}
+	}
+}
+
+static char *json(const char *text)
+{
+	char *made = NULL;
+	size_t len;
+	FILE *out = open_memstream(&made, &len);
+	assert_non_null(out);
+	output_json_string(out, text);
+	fclose(out);
+	return made;
+}
+
+static void json_strings(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *want;
+	} strings[] = {
+		{ "", "\"\"" },
+		{ "a\"b\\c", "\"a\\\"b\\\\c\"" },
+		{ "\n\t\x01\x7F", "\"\\u000a\\u0009\\u0001\\u007f\"" },
+		{ "\xC3\xA9", "\"\xC3\xA9\"" },                         /* well-formed UTF-8 stays */
+		{ "\xE9", "\"\\u00e9\"" },                               /* a byte of its own */
+		{ "\xC3", "\"\\u00c3\"" },                               /* a sequence cut short by the end */
+		{ "\xC0\xAF", "\"\\u00c0\\u00af\"" },                    /* overlong */
+		{ "\xED\xA0\x80", "\"\\u00ed\\u00a0\\u0080\"" },         /* a surrogate */
+		{ "\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\"" },
+		{ "\xF5\x80\x80\x80", "\"\\u00f5\\u0080\\u0080\\u0080\"" },
+		{ "\xE2\x82", "\"\\u00e2\\u0082\"" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(strings); i++) {
+		char *made = json(strings[i].text);
+		assert_string_equal(made, strings[i].want);
+		free(made);
+	}
+}
+
+static void json_replies(void **state)
+{
+	(void)state;
+	bool is_good;
+	char *text = print(0, FORMAT_JSON, &is_good);
+	assert_string_equal(text, "{\"command\": \"zone-reload\", \"reply\": [], \"ok\": true}\n");
+	assert_true(is_good);
+	free(text);
+	text = print(7, FORMAT_JSON, &is_good);
+	assert_string_equal(text, "{\"command\": \"zone-reload\", \"reply\": [\n"
+	                          "  {\"kind\": \"data\", \"error\": \"bad\", \"zone\": \"a\"},\n"
+	                          "  {\"kind\": \"data\", \"error\": \"worse\"}\n], \"ok\": false}\n");
+	assert_false(is_good);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(formats),
+		cmocka_unit_test(json_strings),
+		cmocka_unit_test(json_replies),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
