@@ -211,7 +211,7 @@ static int attach_step(void *ctx)
 	return 0;
 }
 
-/* `ip link` can remove a program of which no BPF link is the owner, for example what Knot DNS leaves behind. */
+/* `ip link` can remove a program of which no BPF link is the owner, for example what another server left behind. */
 static knot_err_t busy_fault(const kxdp_iface_t *iface, kxdp_fault_t *ret_fault)
 {
 	uint32_t id = 0;
@@ -224,6 +224,7 @@ static knot_err_t attach_program(kxdp_iface_t *iface, kxdp_mode_t mode, kxdp_fau
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(iface->object, "bowline_filter");
 	attach_t attach = { .iface = iface, .prog_fd = bpf_program__fd(program) };
+	kxdp_detach_leftovers(iface->index);
 	int errnum = EOPNOTSUPP;
 	if (mode != KXDP_MODE_EMULATED) {
 		attach.flags = XDP_FLAGS_DRV_MODE;

@@ -37,3 +37,6 @@ knot_err_t kxdp_fault_errno(kxdp_fault_t *ret_fault, int errnum, const char *ifn
  * Returns the step's result: 0 or an errno value.
  */
 int kxdp_retry_busy(int (*step)(void *ctx), void *ctx);
+
+/** Detach a program that Knot DNS or kxdpgun left on the interface, switched off. See leftover.c. */
+void kxdp_detach_leftovers(unsigned ifindex);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opening, closing, dying, and what is said when it can't be done."""
+import os
 import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -46,6 +48,42 @@ def test_attached_already(start, pair):
     assert code == 1
     assert "another XDP program" in err and f"ip link set dev {pair.server_if} xdp off" in err
     assert ask_from(pair, 0) == b"hello", "the first one goes on"
+
+
+KNOTD = "/usr/sbin/knotd"
+
+
+@pytest.fixture
+def knot(pair, tmp_path):
+    """The distribution's Knot DNS on the same interface and port."""
+    if not os.path.exists(KNOTD):
+        pytest.skip("no knotd")
+    path = tmp_path / "knot.conf"
+    path.write_text(f"server:\n    rundir: {tmp_path}\ndatabase:\n    storage: {tmp_path}\n"
+                    f"xdp:\n    listen: {pair.server_if}@{PORT}\nlog:\n  - target: stdout\n    any: info\n")
+    process = subprocess.Popen(["nsenter", f"--net=/run/netns/{pair.server}", KNOTD, "-c", str(path)],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in process.stdout:
+        if "initialized XDP interface" in line:
+            break
+    yield process
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+    pair.exec(pair.server, "ip", "link", "set", "dev", pair.server_if, "xdp", "off", check=False)
+
+
+def test_taking_over_from_knot(knot, start, pair):
+    """Its program stays attached, switched off, and makes place; while it runs, it is left alone."""
+    code, _, err = start().stop()
+    assert code == 1 and "another XDP program" in err
+    assert "xdp" in pair.link()
+    knot.terminate()
+    knot.wait(10)
+    assert "xdp" in pair.link(), "nothing to take over"
+    echo = start()
+    assert echo.first_line.startswith("initialized XDP interface"), echo.stop()[2]
+    assert ask_from(pair, 0) == b"hello"
 
 
 @pytest.mark.parametrize("arguments, interface, said", [
