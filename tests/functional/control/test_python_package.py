@@ -7,9 +7,9 @@ import pytest
 from harness.server import BUILD
 from zones import example
 
-libknot = pytest.importorskip("libknot", reason="the Python package libknot is not installed")
+# By a module that only the package has: our folder libknot/ itself passes for a package when it is in the path.
+pytest.importorskip("libknot.dname", reason="the Python package libknot is not installed")
 import libknot.control  # noqa: E402
-import libknot.dname  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
