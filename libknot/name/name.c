@@ -253,20 +253,30 @@ size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX
 	return (size_t)(out - ret_text);
 }
 
+/* Up to 7 bytes as one integer, zeros behind them. */
+static inline uint64_t load_short(const uint8_t *p, size_t len)
+{
+	if (len >= 4) {
+		uint32_t first, last;
+		memcpy(&first, p, sizeof(first));
+		memcpy(&last, p + len - sizeof(last), sizeof(last));
+		return (uint64_t)last << 32 | first;
+	}
+	return len == 0 ? 0 : p[0] | (uint64_t)p[len / 2] << 8 | (uint64_t)p[len - 1] << 16;
+}
+
 static bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
 {
-	size_t i = 0;
-	for (; i + 8 <= len; i += 8) {
+	if (len < 8) {
+		return lower8(load_short(a, len)) == lower8(load_short(b, len));
+	}
+	for (size_t i = 0; i + 8 < len; i += 8) {
 		if (lower8(load8(a + i)) != lower8(load8(b + i))) {
 			return false;
 		}
 	}
-	for (; i < len; i++) {
-		if (lower(a[i]) != lower(b[i])) {
-			return false;
-		}
-	}
-	return true;
+	/* The last eight bytes, some of them again. */
+	return lower8(load8(a + len - 8)) == lower8(load8(b + len - 8));
 }
 
 bool knot_name_eq(knot_name_t a, knot_name_t b)
@@ -349,13 +359,18 @@ unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 
 void knot_name_lower(knot_name_t name, uint8_t *ret_wire)
 {
-	size_t i = 0;
-	for (; i + 8 <= name.len; i += 8) {
+	if (name.len < 8) {
+		for (size_t i = 0; i < name.len; i++) {
+			ret_wire[i] = lower(name.wire[i]);
+		}
+		return;
+	}
+	/* Eight at a time, the last eight some of them again: read before the loop may have written them, in place. */
+	uint64_t last = load8(name.wire + name.len - 8);
+	for (size_t i = 0; i + 8 < name.len; i += 8) {
 		store8(ret_wire + i, lower8(load8(name.wire + i)));
 	}
-	for (; i < name.len; i++) {
-		ret_wire[i] = lower(name.wire[i]);
-	}
+	store8(ret_wire + name.len - 8, lower8(last));
 }
 
 /*
@@ -390,22 +405,74 @@ static const uint16_t key_of_byte[256] = { KEY_64(0), KEY_64(64), KEY_64(128), K
 _Static_assert(43 + (0xFF - 0x7B) / KEY_RANGE < KNOT_KEY_POSITIONS && KEY_RANGE < (int)KNOT_KEY_POSITIONS,
                "positions must fit");
 
+/* Sixteen bytes at once, in plain C for any processor that has vectors (gcc and clang give each a lane mask per compare). */
+typedef uint8_t lanes_t __attribute__((vector_size(16)));
+
+enum { LANES = sizeof(lanes_t) };
+
+static inline lanes_t load_lanes(const uint8_t *p)
+{
+	lanes_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Positions of sixteen bytes; 0 for a byte that takes two. */
+static inline lanes_t key_lanes(lanes_t c)
+{
+	lanes_t folded = c | 0x20;
+	lanes_t letter = (lanes_t)((lanes_t)(folded - 'a') < 26);
+	lanes_t digit = (lanes_t)((lanes_t)(c - '0') < 10);
+	return (letter & (folded - ('a' - 17))) | (digit & (c - ('0' - 4)))
+	       | ((lanes_t)(c == '-') & 2) | ((lanes_t)(c == '_') & 15);
+}
+
+static inline bool has_zero_lane(lanes_t v, unsigned count)
+{
+	static const uint8_t numbers[2 * LANES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	uint64_t bad[2];
+	lanes_t zero = (lanes_t)(v == 0) & (lanes_t)(load_lanes(numbers) < (uint8_t)count);
+	memcpy(bad, &zero, sizeof(bad));
+	return (bad[0] | bad[1]) != 0;
+}
+
+/* A label with bytes that take two positions. Two bytes are stored per byte of the name and the second is overwritten if it
+   is unused: no branch. */
+static uint8_t *key_of_label(const uint8_t *label, uint8_t *out)
+{
+	for (const uint8_t *p = label + 1, *end = p + *label; p < end; p++) {
+		uint16_t k = key_of_byte[*p];
+		out[0] = (uint8_t)k;
+		out[1] = (uint8_t)(k >> 8);
+		out += 1 + (k > 0xFF);
+	}
+	return out;
+}
+
 size_t knot_name_key(knot_name_t name, uint8_t ret_key[static KNOT_NAME_KEY_MAX])
 {
-	uint8_t offs[KNOT_LABEL_COUNT_MAX];
+	/* A copy that may be read beyond its end. What is stored beyond a label is overwritten by the next; keys without escapes
+	   end 254 positions in, the longest with escapes (250 bytes in four labels) at 504: both leave room in the key. */
+	uint8_t wire[KNOT_NAME_MAX + LANES], offs[KNOT_LABEL_COUNT_MAX];
+	memcpy(wire, name.wire, name.len);
+	memset(wire + name.len, 0, LANES);
 	label_offsets(name, offs);
-	/* Two bytes are stored per byte of the name and the second is overwritten if it is unused: no branch. The longest
-	   key (250 bytes in four labels) has 504 positions, so the second byte stays within the buffer. */
 	uint8_t *out = ret_key;
 	for (unsigned i = name.label_count; i-- > 0;) {
-		const uint8_t *p = name.wire + offs[i];
-		const uint8_t *end = p + *p + 1;
-		while (++p < end) {
-			uint16_t k = key_of_byte[*p];
-			out[0] = (uint8_t)k;
-			out[1] = (uint8_t)(k >> 8);
-			out += 1 + (k > 0xFF);
+		const uint8_t *label = wire + offs[i];
+		unsigned len = *label;
+		bool escapes = false;
+		/* Beyond position 254 only a name with escapes can be: it goes on byte by byte. */
+		if ((size_t)(out - ret_key) + len + LANES <= KNOT_NAME_KEY_MAX) {
+			for (unsigned at = 0; at < len && !escapes; at += LANES) {
+				lanes_t key = key_lanes(load_lanes(label + 1 + at));
+				memcpy(out + at, &key, sizeof(key));
+				escapes = has_zero_lane(key, len - at < LANES ? len - at : LANES);
+			}
+		} else {
+			escapes = true;
 		}
+		out = escapes ? key_of_label(label, out) : out + len;
 		*out++ = KNOT_KEY_END;
 	}
 	return (size_t)(out - ret_key);
