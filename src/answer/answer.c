@@ -32,6 +32,8 @@ typedef struct {
 	bool nsid, expire, zoneversion;  /* options asked for */
 	uint8_t ecs_len;                 /* 0: no option to echo */
 	uint8_t ecs[ECS_MAX];
+	size_t key_len;                  /* lookup key of the question's name, made once */
+	uint8_t key[KNOT_NAME_KEY_MAX];
 } job_t;
 
 static uint16_t our_payload(const job_t *job)
@@ -310,10 +312,12 @@ static size_t reply_badkey(job_t *job)
 }
 
 /* The zone that answers: the longest match, but the parent's for the DS at a zone's apex (RFC 4035 3.1.4.1). */
-static zone_t *find_zone(const zonedb_t *zones, const knot_query_t *q)
+static zone_t *find_zone(job_t *job, const zonedb_t *zones)
 {
+	const knot_query_t *q = job->query;
 	knot_name_t name = { q->qname_lower, q->qname.len, q->qname.label_count };
-	zone_t *zone = zonedb_find_suffix(zones, name);
+	job->key_len = knot_name_key(name, job->key);
+	zone_t *zone = zonedb_find_suffix_key(zones, name, job->key, job->key_len);
 	if (q->qtype == KNOT_TYPE_DS && zone != NULL && name.label_count > 0 && zonedb_find(zones, name) == zone) {
 		zone_t *parent = zonedb_find_suffix(zones, knot_name_strip(name, 1));
 		zone = parent != NULL ? parent : zone;
@@ -325,7 +329,7 @@ static size_t reply_from_zone(job_t *job)
 {
 	const knot_query_t *q = job->query;
 	answer_plan_t plan;
-	answer_plan(job->zone, q, &plan);
+	answer_plan(job->zone, q, job->key, job->key_len, &plan);
 
 	size_t max = reply_max(job);
 	size_t reserved = opt_len(job, KNOT_EDE_NONE);
@@ -397,7 +401,7 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
 	}
 
-	zone_t *zone = find_zone(zones, q);
+	zone_t *zone = find_zone(job, zones);
 	job->report->zone = zone;
 	job->zone = zone != NULL ? zone_contents(zone) : NULL;
 	if (is_normal_query(q)) {

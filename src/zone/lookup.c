@@ -22,6 +22,11 @@ zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name)
 {
 	uint8_t key[KNOT_NAME_KEY_MAX];
 	size_t key_len = knot_name_key(name, key);
+	return zone_lookup_key(zone, name, key, key_len);
+}
+
+zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len)
+{
 	zone_tree_match_t match = zone_tree_match(&zone->arena, &zone->auth, name, key, key_len);
 	if (match.exact != 0) {
 		const zone_node_t *node = zone_at(&zone->arena, match.exact);

@@ -26,6 +26,9 @@ typedef struct {
 /** Look up `name` (lower case, within the zone). Cost: one tree walk, two when a wildcard exists. */
 zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name);
 
+/** As above with the name's knot_name_key(), for who has it already. */
+zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len);
+
 /** The name one label longer than `encloser` on the way to `name` (RFC 5155 1.3): a view into `name`. */
 knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser);
 

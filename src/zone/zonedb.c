@@ -135,6 +135,11 @@ zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name)
 {
 	uint8_t key[KNOT_NAME_KEY_MAX];
 	size_t key_len = knot_name_key(name, key);
+	return zonedb_find_suffix_key(db, name, key, key_len);
+}
+
+zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len)
+{
 	return leaf_zone(db, zone_tree_match(zone_arena_view(db->arena), &db->tree, name, key, key_len).encloser);
 }
 

@@ -56,6 +56,9 @@ size_t zonedb_count(const zonedb_t *db);
 /** The zone whose apex is the longest suffix of `name` (any case), or NULL. */
 zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name);
 
+/** As above with the name's knot_name_key(), for who has it already. */
+zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len);
+
 /** The zone of exactly this apex (any case), or NULL. */
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex);
 
