@@ -265,18 +265,24 @@ static inline uint64_t load_short(const uint8_t *p, size_t len)
 	return len == 0 ? 0 : p[0] | (uint64_t)p[len / 2] << 8 | (uint64_t)p[len - 1] << 16;
 }
 
+/* Mostly both are in lower case already. */
+static inline bool eq8(uint64_t a, uint64_t b)
+{
+	return a == b || lower8(a) == lower8(b);
+}
+
 static bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	if (len < 8) {
-		return lower8(load_short(a, len)) == lower8(load_short(b, len));
+		return eq8(load_short(a, len), load_short(b, len));
 	}
 	for (size_t i = 0; i + 8 < len; i += 8) {
-		if (lower8(load8(a + i)) != lower8(load8(b + i))) {
+		if (!eq8(load8(a + i), load8(b + i))) {
 			return false;
 		}
 	}
 	/* The last eight bytes, some of them again. */
-	return lower8(load8(a + len - 8)) == lower8(load8(b + len - 8));
+	return eq8(load8(a + len - 8), load8(b + len - 8));
 }
 
 bool knot_name_eq(knot_name_t a, knot_name_t b)
@@ -427,53 +433,60 @@ static inline lanes_t key_lanes(lanes_t c)
 	       | ((lanes_t)(c == '-') & 2) | ((lanes_t)(c == '_') & 15);
 }
 
-static inline bool has_zero_lane(lanes_t v, unsigned count)
+/* Byte by byte, for names with bytes that take two positions. Two bytes are stored per byte of the name and the second is
+   overwritten if it is unused: no branch. The longest key, 250 bytes in four labels, ends at 504: the second byte fits. */
+__attribute__((noinline))
+static size_t key_with_escapes(knot_name_t name, const uint8_t *offs, uint8_t *ret_key)
 {
-	static const uint8_t numbers[2 * LANES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-	uint64_t bad[2];
-	lanes_t zero = (lanes_t)(v == 0) & (lanes_t)(load_lanes(numbers) < (uint8_t)count);
-	memcpy(bad, &zero, sizeof(bad));
-	return (bad[0] | bad[1]) != 0;
-}
-
-/* A label with bytes that take two positions. Two bytes are stored per byte of the name and the second is overwritten if it
-   is unused: no branch. */
-static uint8_t *key_of_label(const uint8_t *label, uint8_t *out)
-{
-	for (const uint8_t *p = label + 1, *end = p + *label; p < end; p++) {
-		uint16_t k = key_of_byte[*p];
-		out[0] = (uint8_t)k;
-		out[1] = (uint8_t)(k >> 8);
-		out += 1 + (k > 0xFF);
+	uint8_t *out = ret_key;
+	for (unsigned i = name.label_count; i-- > 0;) {
+		const uint8_t *p = name.wire + offs[i];
+		for (const uint8_t *end = p + *p + 1; ++p < end;) {
+			uint16_t k = key_of_byte[*p];
+			out[0] = (uint8_t)k;
+			out[1] = (uint8_t)(k >> 8);
+			out += 1 + (k > 0xFF);
+		}
+		*out++ = KNOT_KEY_END;
 	}
-	return out;
+	return (size_t)(out - ret_key);
 }
 
 size_t knot_name_key(knot_name_t name, uint8_t ret_key[static KNOT_NAME_KEY_MAX])
 {
-	/* A copy that may be read beyond its end. What is stored beyond a label is overwritten by the next; keys without escapes
-	   end 254 positions in, the longest with escapes (250 bytes in four labels) at 504: both leave room in the key. */
+	/* A copy with letters in place of what is no label's byte: length bytes, and lanes beyond the end. */
 	uint8_t wire[KNOT_NAME_MAX + LANES], offs[KNOT_LABEL_COUNT_MAX];
 	memcpy(wire, name.wire, name.len);
-	memset(wire + name.len, 0, LANES);
-	label_offsets(name, offs);
+	memset(wire + name.len - 1, 'a', LANES);
+	unsigned at = 0;
+	for (unsigned i = 0; i < name.label_count; i++) {
+		offs[i] = (uint8_t)at;
+		unsigned len = wire[at];
+		wire[at] = 'a';
+		at += 1 + len;
+	}
+	lanes_t escapes = { 0 };
+	for (unsigned i = 0; i < name.len; i += LANES) {
+		lanes_t key = key_lanes(load_lanes(wire + i));
+		escapes |= (lanes_t)(key == 0);
+		memcpy(wire + i, &key, sizeof(key));
+	}
+	uint64_t any[2];
+	memcpy(any, &escapes, sizeof(any));
+	if ((any[0] | any[1]) != 0) {
+		return key_with_escapes(name, offs, ret_key);
+	}
+	/* What is copied beyond a label is overwritten by the next; 254 positions at most leave room for the last. */
 	uint8_t *out = ret_key;
+	unsigned end = name.len - 1u;
 	for (unsigned i = name.label_count; i-- > 0;) {
-		const uint8_t *label = wire + offs[i];
-		unsigned len = *label;
-		bool escapes = false;
-		/* Beyond position 254 only a name with escapes can be: it goes on byte by byte. */
-		if ((size_t)(out - ret_key) + len + LANES <= KNOT_NAME_KEY_MAX) {
-			for (unsigned at = 0; at < len && !escapes; at += LANES) {
-				lanes_t key = key_lanes(load_lanes(label + 1 + at));
-				memcpy(out + at, &key, sizeof(key));
-				escapes = has_zero_lane(key, len - at < LANES ? len - at : LANES);
-			}
-		} else {
-			escapes = true;
+		unsigned len = end - offs[i] - 1;
+		for (unsigned k = 0; k < len; k += LANES) {
+			memcpy(out + k, wire + offs[i] + 1 + k, LANES);
 		}
-		out = escapes ? key_of_label(label, out) : out + len;
-		*out++ = KNOT_KEY_END;
+		out[len] = KNOT_KEY_END;
+		out += len + 1;
+		end = offs[i];
 	}
 	return (size_t)(out - ret_key);
 }
