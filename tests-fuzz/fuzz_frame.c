@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Ethernet frames of any shape: what passes the parser lies within the frame, its reply too, and the reply passes the parser.
+ * Ethernet frames of any shape: what passes the parser lies within the frame, its reply too, and the reply passes the
+ * parser.
  *
- * Input: one byte of flags, two bytes that choose reply length and room, the frame. With flag 1 checksums are made right
- * first (with a textbook sum), so that the fuzzer gets behind them.
+ * Input: one byte of flags, two bytes that choose reply length and room, the frame. With flag 1 checksums are made
+ * right first (with a textbook sum), so that the fuzzer gets behind them.
  */
 #include "xdp/frame.h"
 
@@ -114,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *start;
 		size_t total = kxdp_frame_reply(&p, reply_len, &start);
 		check(start >= frame && start + total <= frame + room);
-		bool port_zero = load_be16(start + p.ip_off + (p.is_ipv6 ? 42 : 22)) == 0 || load_be16(start + p.ip_off + (p.is_ipv6 ? 40 : 20)) == 0;
+		bool port_zero = load_be16(start + p.ip_off + (p.is_ipv6 ? 42 : 22)) == 0 ||
+				 load_be16(start + p.ip_off + (p.is_ipv6 ? 40 : 20)) == 0;
 		if (!port_zero) {
 			check(kxdp_frame_parse(start, total, total, MTU, &again) == KXDP_OK);
 			check(again.payload_len == reply_len && again.ecn == p.ecn && again.vlan_id == p.vlan_id);

@@ -22,17 +22,21 @@ static const struct {
 	knot_err_t err;
 	const char *text;
 } advice_rows[] = {
-	{ EPERM, KNOT_EPERM, "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
-	{ EACCES, KNOT_EPERM, "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
+	{ EPERM, KNOT_EPERM,
+	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
+	{ EACCES, KNOT_EPERM,
+	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
 	{ EBUSY, KNOT_EBUSY, "in use by another program; stop that program first" },
 	{ ENODEV, KNOT_ENODEV, "no such interface" },
 	{ ENETDOWN, KNOT_ENODEV, "the interface is down; set it up: ip link set dev %s up" },
-	{ ENOBUFS, KNOT_ENOMEM, "not enough lockable memory; raise LimitMEMLOCK (ulimit -l), give CAP_IPC_LOCK, or lower ring-size" },
+	{ ENOBUFS, KNOT_ENOMEM,
+	  "not enough lockable memory; raise LimitMEMLOCK (ulimit -l), give CAP_IPC_LOCK, or lower ring-size" },
 	{ ENOMEM, KNOT_ENOMEM, "not enough memory; lower ring-size" },
 	{ EAFNOSUPPORT, KNOT_ENOTSUP, "the kernel has no AF_XDP (CONFIG_XDP_SOCKETS)" },
 	{ ENOSYS, KNOT_ENOTSUP, "the kernel has no BPF (CONFIG_BPF_SYSCALL)" },
 	{ EOPNOTSUPP, KNOT_ENOTSUP, "not supported by the driver of %s" },
-	{ EINVAL, KNOT_ENOTSUP, "refused by the kernel; Linux 5.9 or later is needed, and an MTU of %s that its driver supports with XDP" },
+	{ EINVAL, KNOT_ENOTSUP,
+	  "refused by the kernel; Linux 5.9 or later is needed, and an MTU of %s that its driver supports with XDP" },
 	{ ERANGE, KNOT_ENOTSUP, "the MTU of %s is too large for XDP; lower it" },
 };
 

@@ -40,8 +40,12 @@ static void require_namespace(void)
 
 static kxdp_iface_t *open_iface(const kxdp_listen_t *listens, size_t count, bool udp)
 {
-	const kxdp_options_t options = { .ifname = "lo", .listens = listens, .listen_count = count, .udp = udp,
-	                                 .ring_size = 64, .mode = KXDP_MODE_EMULATED };
+	const kxdp_options_t options = { .ifname = "lo",
+					 .listens = listens,
+					 .listen_count = count,
+					 .udp = udp,
+					 .ring_size = 64,
+					 .mode = KXDP_MODE_EMULATED };
 	kxdp_iface_t *iface = NULL;
 	kxdp_fault_t fault;
 	if (kxdp_iface_open(&options, &iface, &fault) != KNOT_OK) {
@@ -65,12 +69,13 @@ static counts_t read_counts(const kxdp_iface_t *iface)
 	return ret;
 }
 
-/* Runs the program once; returns the verdict whose counter moved, and checks that the action and the packet agree with it. */
+/* Runs the program once; returns the verdict whose counter moved, and checks that the action and the packet agree with
+ * it. */
 static enum filter_verdict run(const kxdp_iface_t *iface, const char *what, const uint8_t *packet, size_t len)
 {
 	uint8_t after[FRAME_MAX];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = (uint32_t)len, .data_out = after,
-	            .data_size_out = sizeof(after));
+		    .data_size_out = sizeof(after));
 	counts_t before = read_counts(iface);
 	const struct bpf_program *program = bpf_object__find_program_by_name(iface->object, "bowline_filter");
 	if (bpf_prog_test_run_opts(bpf_program__fd(program), &opts) != 0) {
@@ -95,7 +100,8 @@ static enum filter_verdict run(const kxdp_iface_t *iface, const char *what, cons
 #define VERDICT_NAME(name, text) [name] = text,
 static const char *const names[FILTER_VERDICT_COUNT] = { FILTER_VERDICTS(VERDICT_NAME) };
 
-static void check(const kxdp_iface_t *iface, const char *what, const uint8_t *packet, size_t len, enum filter_verdict want)
+static void check(const kxdp_iface_t *iface, const char *what, const uint8_t *packet, size_t len,
+		  enum filter_verdict want)
 {
 	enum filter_verdict got = run(iface, what, packet, len);
 	if (got != want) {

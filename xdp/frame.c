@@ -8,23 +8,27 @@
 
 enum {
 	MAC_LEN = 6,
-	ETHER_LEN = 14,           /* without tags */
+	ETHER_LEN = 14, /* without tags */
 	VLAN_LEN = 4,
 	VLAN_MAX = 2,
-	ETHER_MIN = 60,           /* IEEE 802.3 minimum without FCS */
+	ETHER_MIN = 60, /* IEEE 802.3 minimum without FCS */
 	ETHERTYPE_OFF = 12,
 	TYPE_IPV4 = 0x0800,
 	TYPE_IPV6 = 0x86DD,
-	TYPE_CTAG = 0x8100,       /* IEEE 802.1Q */
+	TYPE_CTAG = 0x8100, /* IEEE 802.1Q */
 	TYPE_STAG = 0x88A8,
-	IPV4_LEN = 20,            /* without options */
+	IPV4_LEN = 20, /* without options */
 	IPV6_LEN = 40,
 	UDP_LEN = 8,
-	HOP_LIMIT = 64,           /* RFC 1700's default, as Linux sends */
-	EXT_MAX = 8,              /* IPv6 extension headers walked; real packets have 0 to 2 */
-	IPV4_FRAGMENT_BITS = 0x3FFF,   /* more-fragments flag and offset */
-	IPV4_OPT_END = 0, IPV4_OPT_NOP = 1, IPV4_OPT_LSRR = 131, IPV4_OPT_SSRR = 137,
-	IPV6_OPT_PAD1 = 0, IPV6_OPT_ACTION = 0xC0,
+	HOP_LIMIT = 64,              /* RFC 1700's default, as Linux sends */
+	EXT_MAX = 8,                 /* IPv6 extension headers walked; real packets have 0 to 2 */
+	IPV4_FRAGMENT_BITS = 0x3FFF, /* more-fragments flag and offset */
+	IPV4_OPT_END = 0,
+	IPV4_OPT_NOP = 1,
+	IPV4_OPT_LSRR = 131,
+	IPV4_OPT_SSRR = 137,
+	IPV6_OPT_PAD1 = 0,
+	IPV6_OPT_ACTION = 0xC0,
 };
 
 #define VERDICT_NAME(name, text) [name] = text,
@@ -40,7 +44,7 @@ typedef struct {
 	uint8_t *frame;
 	size_t len, room;
 	uint8_t *ip;
-	size_t ip_room;           /* bytes received from `ip` on */
+	size_t ip_room; /* bytes received from `ip` on */
 	unsigned vlan_count, vlan_id;
 	uint16_t mtu;
 } link_t;
@@ -58,7 +62,7 @@ static kxdp_verdict_t verify_udp(const uint8_t *udp, size_t udp_room, uint64_t a
 	}
 	uint16_t checksum = load_raw16(udp + 6);
 	if (checksum == 0) {
-		return is_ipv6 ? KXDP_BAD_UDP_CHECKSUM : KXDP_OK;   /* RFC 768; RFC 8200 8.1 */
+		return is_ipv6 ? KXDP_BAD_UDP_CHECKSUM : KXDP_OK; /* RFC 768; RFC 8200 8.1 */
 	}
 	uint64_t pseudo = checksum_add(address_sum, pseudo_rest(load_raw16(udp + 4)));
 	if (checksum_fold(checksum_bytes(pseudo, udp, udp_room)) == 0xFFFF) {
@@ -76,10 +80,12 @@ static void fill_addresses(kxdp_packet_t *p, const uint8_t *ip, const uint8_t *u
 		memcpy(&p->remote.in6.sin6_addr, ip + 8, 16);
 		memcpy(&p->local.in6.sin6_addr, ip + 24, 16);
 	} else {
-		p->remote.in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = remote_port_be,
-		                                     .sin_addr.s_addr = load_raw32(ip + 12) };
-		p->local.in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = local_port_be,
-		                                    .sin_addr.s_addr = load_raw32(ip + 16) };
+		p->remote.in = (struct sockaddr_in){ .sin_family = AF_INET,
+						     .sin_port = remote_port_be,
+						     .sin_addr.s_addr = load_raw32(ip + 12) };
+		p->local.in = (struct sockaddr_in){ .sin_family = AF_INET,
+						    .sin_port = local_port_be,
+						    .sin_addr.s_addr = load_raw32(ip + 16) };
 	}
 }
 
@@ -90,10 +96,10 @@ static uint16_t payload_room(const link_t *l, const uint8_t *payload, size_t hea
 	return (uint16_t)(by_mtu < by_frame ? by_mtu : by_frame);
 }
 
-/* The last step: udp[0..udp_room) is the whole payload of the IP packet at l->ip, whose header is in order. Inlined into both
- * callers, so that no test for the family is left: 20 instructions. */
+/* The last step: udp[0..udp_room) is the whole payload of the IP packet at l->ip, whose header is in order. Inlined
+ * into both callers, so that no test for the family is left. */
 static inline __attribute__((always_inline)) kxdp_verdict_t finish(const link_t *l, uint8_t *udp, size_t udp_room,
-                                                                   uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
+								   uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
 	kxdp_verdict_t verdict = verify_udp(udp, udp_room, address_sum, is_ipv6);
 	if (verdict != KXDP_OK && verdict != KXDP_PARTIAL_CHECKSUM) {
@@ -119,7 +125,8 @@ static inline __attribute__((always_inline)) kxdp_verdict_t finish(const link_t 
 	return verdict;
 }
 
-/* Source routes are refused as the kernel refuses them by default (RFC 7126 4.3, 4.4); what else is there only has to be well-formed. */
+/* Source routes are refused as the kernel refuses them by default (RFC 7126 4.3, 4.4); what else is there only has to
+ * be well-formed. */
 static bool ipv4_options_ok(const uint8_t *option, const uint8_t *end)
 {
 	while (option < end && *option != IPV4_OPT_END) {
@@ -142,7 +149,7 @@ static bool ipv4_options_ok(const uint8_t *option, const uint8_t *end)
 static bool ipv4_unusable(const uint8_t *addr)
 {
 	unsigned first = addr[0];
-	if (first - 1 < 223) {            /* 1 to 223 */
+	if (first - 1 < 223) { /* 1 to 223 */
 		return first == 127;
 	}
 	return first < 240 || load_raw32(addr) == 0xFFFFFFFF;
@@ -187,7 +194,8 @@ static inline kxdp_verdict_t parse_ipv4(const link_t *l, kxdp_packet_t *ret_pack
 	return finish(l, ip + header_len, total_len - header_len, address_sum, false, ret_packet);
 }
 
-/* Options of a hop-by-hop or destination-options header: an unknown one says by its top bits whether to skip it (RFC 8200 4.2). */
+/* Options of a hop-by-hop or destination-options header: an unknown one says by its top bits whether to skip it (RFC
+ * 8200 4.2). */
 static bool ipv6_options_ok(const uint8_t *option, const uint8_t *end)
 {
 	while (option < end) {
@@ -225,8 +233,8 @@ static kxdp_verdict_t skip_extensions(unsigned next, uint8_t **io_header, size_t
 		if (header_len > len) {
 			return KXDP_BAD_LENGTH;
 		}
-		bool ok = next == IPPROTO_ROUTING ? header[3] == 0   /* no segments left: we are the last hop */
-		                                  : ipv6_options_ok(header + 2, header + header_len);
+		bool ok = next == IPPROTO_ROUTING ? header[3] == 0 /* no segments left: we are the last hop */
+						  : ipv6_options_ok(header + 2, header + header_len);
 		if (!ok) {
 			return KXDP_BAD_HEADER;
 		}
@@ -302,8 +310,14 @@ kxdp_verdict_t kxdp_frame_parse(uint8_t *frame, size_t len, size_t room, uint16_
 		off += VLAN_LEN;
 		vlan_count++;
 	}
-	const link_t l = { .frame = frame, .len = len, .room = room, .ip = frame + off, .ip_room = len - off,
-	                   .vlan_count = vlan_count, .vlan_id = vlan_id, .mtu = mtu };
+	const link_t l = { .frame = frame,
+			   .len = len,
+			   .room = room,
+			   .ip = frame + off,
+			   .ip_room = len - off,
+			   .vlan_count = vlan_count,
+			   .vlan_id = vlan_id,
+			   .mtu = mtu };
 	if (ether_type == htons(TYPE_IPV4)) {
 		return parse_ipv4(&l, ret_packet);
 	}
@@ -351,7 +365,7 @@ static uint64_t reply_ipv4(const kxdp_packet_t *p, uint8_t *ip, size_t udp_len)
 	uint16_t checksum = (uint16_t)~checksum_fold(address_sum + version_tos + total_len + ttl_proto);
 	memcpy(ip, &version_tos, 2);
 	memcpy(ip + 2, &total_len, 2);
-	memset(ip + 4, 0, 4);             /* id, flags, offset */
+	memset(ip + 4, 0, 4); /* id, flags, offset */
 	memcpy(ip + 8, &ttl_proto, 2);
 	memcpy(ip + 10, &checksum, 2);
 	memcpy(ip + 12, &source, 4);
@@ -380,7 +394,7 @@ size_t kxdp_frame_reply(const kxdp_packet_t *p, size_t payload_len, uint8_t **re
 	size_t headers_len = (is_ipv6 ? IPV6_LEN : IPV4_LEN) + UDP_LEN;
 	uint8_t *udp = p->payload - UDP_LEN;
 	uint8_t *ip = p->payload - headers_len;
-	uint8_t *start = ip - p->ip_off;   /* p->frame or behind it */
+	uint8_t *start = ip - p->ip_off; /* p->frame or behind it */
 	*ret_start = start;
 	if (start != p->frame) {
 		move_ethernet(p, start);
@@ -390,11 +404,13 @@ size_t kxdp_frame_reply(const kxdp_packet_t *p, size_t payload_len, uint8_t **re
 	uint64_t address_sum = is_ipv6 ? reply_ipv6(p, ip, udp_len) : reply_ipv4(p, ip, udp_len);
 
 	uint16_t udp_len_be = htons((uint16_t)udp_len);
-	uint16_t source_be = p->local.in.sin_port, destination_be = p->remote.in.sin_port;   /* at the same place in in6 */
+	uint16_t source_be = p->local.in.sin_port,
+		 destination_be = p->remote.in.sin_port; /* at the same place in in6 */
 	/* The UDP header is summed from its values: reading it back right after writing would wait for the stores. */
-	uint64_t header_sum = checksum_add(address_sum, pseudo_rest(udp_len_be) + udp_len_be + source_be + destination_be);
+	uint64_t header_sum =
+		checksum_add(address_sum, pseudo_rest(udp_len_be) + udp_len_be + source_be + destination_be);
 	uint16_t checksum = (uint16_t)~checksum_fold(checksum_bytes(header_sum, p->payload, payload_len));
-	checksum = checksum != 0 ? checksum : 0xFFFF;   /* 0 would say: none (RFC 768) */
+	checksum = checksum != 0 ? checksum : 0xFFFF; /* 0 would say: none (RFC 768) */
 	memcpy(udp, &source_be, 2);
 	memcpy(udp + 2, &destination_be, 2);
 	memcpy(udp + 4, &udp_len_be, 2);

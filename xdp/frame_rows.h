@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Packets for the tests of frame parser and kernel program: a builder with a textbook checksum (nothing of frame.c is used to
- * check frame.c), and rows {what, packet, verdict of the parser, verdict of the kernel program}.
+ * Packets for the tests of frame parser and kernel program: a builder with a textbook checksum (nothing of frame.c is
+ * used to check frame.c), and rows {what, packet, verdict of the parser, verdict of the kernel program}.
  */
 #pragma once
 
@@ -25,18 +25,18 @@ typedef struct {
 
 typedef struct {
 	const char *what;
-	const char *tags;         /* hex of the VLAN tags */
-	const char *extra;        /* hex of IPv4 options, or of IPv6 extension headers */
+	const char *tags;  /* hex of the VLAN tags */
+	const char *extra; /* hex of IPv4 options, or of IPv6 extension headers */
 	bool v6;
-	bool swapped;             /* the direction of the reply */
-	bool as_reply;            /* the fields a reply has */
+	bool swapped;  /* the direction of the reply */
+	bool as_reply; /* the fields a reply has */
 	bool no_checksum, partial_checksum;
-	uint8_t first_next;       /* IPv6: type of the first extension header */
+	uint8_t first_next; /* IPv6: type of the first extension header */
 	unsigned payload_len, padding, cut;
-	patch_t set;              /* replaces a byte before checksums are computed */
-	patch_t spoil;            /* XORed to a byte afterwards */
+	patch_t set;   /* replaces a byte before checksums are computed */
+	patch_t spoil; /* XORed to a byte afterwards */
 	kxdp_verdict_t want;
-	enum filter_verdict filter;   /* default: redirected */
+	enum filter_verdict filter; /* default: redirected */
 } row_t;
 
 typedef struct {
@@ -76,11 +76,11 @@ static void apply(frame_t *f, patch_t patch, bool xor)
 	size_t base[] = { [AT_FRAME] = 0, [AT_IP] = f->ip_off, [AT_UDP] = f->udp_off, [AT_PAYLOAD] = f->udp_off + 8 };
 	if (patch.at != AT_NOTHING) {
 		uint8_t *byte = &f->bytes[base[patch.at] + patch.off];
-		*byte = xor ? *byte ^ patch.value : patch.value;
+		*byte = xor? *byte ^ patch.value : patch.value;
 	}
 }
 
-static const uint8_t macs[2][6] = { { 2, 0, 0, 0, 0, 0x0A }, { 2, 0, 0, 0, 0, 0x0B } };   /* client, server */
+static const uint8_t macs[2][6] = { { 2, 0, 0, 0, 0, 0x0A }, { 2, 0, 0, 0, 0, 0x0B } }; /* client, server */
 static const uint8_t ips4[2][4] = { { 192, 0, 2, 2 }, { 198, 51, 100, 1 } };
 static const uint8_t ips6[2][16] = { { 0x20, 1, 0x0D, 0xB8, [15] = 2 }, { 0x20, 1, 0x0D, 0xB8, 0, 9, [15] = 1 } };
 static const uint16_t ports[2] = { 40000, 53 };
@@ -130,7 +130,7 @@ static void build(frame_t *f, const row_t *row)
 		ip[0] = (uint8_t)(0x45 + extra_len / 4);
 		ip[1] = row->as_reply ? ECN_SENT : 0xC0 | ECN_SENT;
 		store_be16(ip + 2, (uint16_t)(20 + extra_len + udp_len));
-		store_be32(ip + 4, row->as_reply ? 0 : 0xABCD4000);   /* id; don't fragment */
+		store_be32(ip + 4, row->as_reply ? 0 : 0xABCD4000); /* id; don't fragment */
 		ip[8] = row->as_reply ? 64 : TTL_SENT;
 		ip[9] = 17;
 		memcpy(ip + 12, ips4[from], 4);
@@ -148,8 +148,9 @@ static void build(frame_t *f, const row_t *row)
 	apply(f, row->spoil, true);
 }
 
-#define PADN_8 "11 00 01 04 00000000"     /* next header UDP; PadN over the rest */
+#define PADN_8 "11 00 01 04 00000000" /* next header UDP; PadN over the rest */
 
+/* clang-format off */
 static const row_t rows[] = {
 	{ "IPv4", .payload_len = 40 },
 	{ "IPv4, no payload", .payload_len = 0, .padding = 18 },
@@ -278,3 +279,4 @@ static const row_t rows[] = {
 	{ "IPv6, from multicast", .v6 = true, .payload_len = 40, .set = { AT_IP, 8, 0xFF }, .want = KXDP_BAD_ADDRESS },
 	{ "IPv6, to multicast", .v6 = true, .payload_len = 40, .set = { AT_IP, 24, 0xFF }, .want = KXDP_BAD_ADDRESS },
 };
+/* clang-format on */

@@ -28,7 +28,8 @@ static void test_verdicts(void **state)
 		untouched = p;
 		kxdp_verdict_t got = kxdp_frame_parse(copy, f.len, f.len, MTU, &p);
 		if (got != rows[i].want) {
-			fail_msg("%s: %s, want %s", rows[i].what, kxdp_verdict_name(got), kxdp_verdict_name(rows[i].want));
+			fail_msg("%s: %s, want %s", rows[i].what, kxdp_verdict_name(got),
+				 kxdp_verdict_name(rows[i].want));
 		}
 		assert_memory_equal(copy, f.bytes, f.len);
 		if (got != KXDP_OK && got != KXDP_PARTIAL_CHECKSUM) {
@@ -172,7 +173,7 @@ static void test_zero_sum(void **state)
 		/* Our own parser takes it back in. */
 		assert_int_equal(kxdp_frame_parse(start, len, len, MTU, &p), KXDP_OK);
 	}
-	assert_int_equal(zeros, 1);       /* one payload of 65536 brings the sum to 0 */
+	assert_int_equal(zeros, 1); /* one payload of 65536 brings the sum to 0 */
 }
 
 static void test_checksum_against_textbook(void **state)
@@ -201,12 +202,9 @@ static void test_checksum_against_textbook(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_replies),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_each_bit_matters),
-		cmocka_unit_test(test_zero_sum),
-		cmocka_unit_test(test_checksum_against_textbook),
+		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_room),     cmocka_unit_test(test_each_bit_matters),
+		cmocka_unit_test(test_zero_sum), cmocka_unit_test(test_checksum_against_textbook),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 		return false;
 	}
 	if (a->sa_family == AF_INET) {
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 	}
 	if (a->sa_family != AF_INET6) {
 		return false;
@@ -39,7 +40,8 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 	return same_scope && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof(x->sin6_addr)) == 0;
 }
 
-knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE],
+				 kxdp_fault_t *ret_fault)
 {
 	struct ifaddrs *list;
 	if (getifaddrs(&list) != 0) {
@@ -55,11 +57,12 @@ knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[stat
 	}
 	freeifaddrs(list);
 	if (name[0] == '\0') {
-		return kxdp_fault(ret_fault, KNOT_ENODEV, "no interface has this address; add it, or give the interface's name");
+		return kxdp_fault(ret_fault, KNOT_ENODEV,
+				  "no interface has this address; add it, or give the interface's name");
 	}
 	if (ambiguous) {
 		return kxdp_fault(ret_fault, KNOT_EPARAMCONFL,
-		                  "more than one interface has this address; give the interface's name");
+				  "more than one interface has this address; give the interface's name");
 	}
 	memcpy(ret_ifname, name, sizeof(name));
 	return KNOT_OK;
@@ -69,7 +72,7 @@ knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[stat
 typedef struct {
 	unsigned queue_count;
 	uint16_t mtu;
-	bool is_virtual;          /* packets come from a kernel on this machine without passing a wire */
+	bool is_virtual; /* packets come from a kernel on this machine without passing a wire */
 } device_t;
 
 static bool ethtool(int fd, const char *ifname, void *request)
@@ -122,11 +125,11 @@ static knot_err_t check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault
 {
 	if (o->ring_size < KXDP_RING_MIN || o->ring_size > KXDP_RING_MAX || (o->ring_size & (o->ring_size - 1)) != 0) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "ring-size %u is not a power of two from %d to %d",
-		                  o->ring_size, KXDP_RING_MIN, KXDP_RING_MAX);
+				  o->ring_size, KXDP_RING_MIN, KXDP_RING_MAX);
 	}
 	if (o->listen_count < 1 || o->listen_count > KXDP_LISTEN_MAX) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%zu addresses to listen on, 1 to %d are possible",
-		                  o->listen_count, KXDP_LISTEN_MAX);
+				  o->listen_count, KXDP_LISTEN_MAX);
 	}
 	return KNOT_OK;
 }
@@ -169,7 +172,7 @@ static int write_config(struct bpf_object *object, const kxdp_options_t *o)
 
 static knot_err_t load_program(kxdp_iface_t *iface, const kxdp_options_t *options, kxdp_fault_t *ret_fault)
 {
-	libbpf_set_print(NULL);   /* libraries don't log; the fault says what is needed */
+	libbpf_set_print(NULL); /* libraries don't log; the fault says what is needed */
 	knot_bytes_t bytes = kxdp_filter_object();
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bowline");
 	struct bpf_object *object = bpf_object__open_mem(bytes.data, bytes.len, &opts);
@@ -196,7 +199,7 @@ static knot_err_t load_program(kxdp_iface_t *iface, const kxdp_options_t *option
 typedef struct {
 	kxdp_iface_t *iface;
 	int prog_fd;
-	uint32_t flags;           /* XDP_FLAGS_DRV_MODE or XDP_FLAGS_SKB_MODE */
+	uint32_t flags; /* XDP_FLAGS_DRV_MODE or XDP_FLAGS_SKB_MODE */
 } attach_t;
 
 static int attach_step(void *ctx)
@@ -205,7 +208,7 @@ static int attach_step(void *ctx)
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = a->flags);
 	int fd = bpf_link_create(a->prog_fd, (int)a->iface->index, BPF_XDP, &opts);
 	if (fd < 0) {
-		return errno == EEXIST ? EBUSY : errno;   /* EEXIST: attached in the other mode */
+		return errno == EEXIST ? EBUSY : errno; /* EEXIST: attached in the other mode */
 	}
 	a->iface->link_fd = fd;
 	return 0;
@@ -216,8 +219,10 @@ static knot_err_t busy_fault(const kxdp_iface_t *iface, kxdp_fault_t *ret_fault)
 {
 	uint32_t id = 0;
 	(void)bpf_xdp_query_id((int)iface->index, 0, &id);
-	return kxdp_fault(ret_fault, KNOT_EBUSY, "another XDP program (id %u) is attached; stop its owner, or detach it: "
-	                  "ip link set dev %s xdp off", id, iface->name);
+	return kxdp_fault(ret_fault, KNOT_EBUSY,
+			  "another XDP program (id %u) is attached; stop its owner, or detach it: "
+			  "ip link set dev %s xdp off",
+			  id, iface->name);
 }
 
 static knot_err_t attach_program(kxdp_iface_t *iface, kxdp_mode_t mode, kxdp_fault_t *ret_fault)
@@ -273,11 +278,17 @@ knot_err_t kxdp_iface_open(const kxdp_options_t *options, kxdp_iface_t **ret_ifa
 	}
 	device_t device = query_device(options->ifname);
 	*iface = (kxdp_iface_t){
-		.index = index, .queue_count = device.queue_count, .mtu = device.mtu,
-		.zero_copy = options->zero_copy, .ring_size = options->ring_size,
+		.index = index,
+		.queue_count = device.queue_count,
+		.mtu = device.mtu,
+		.zero_copy = options->zero_copy,
+		.ring_size = options->ring_size,
 		.allow_partial = device.is_virtual && options->checksum == KXDP_CHECKSUM_AUTO,
-		.busypoll_budget = options->busypoll_budget, .busypoll_timeout_us = options->busypoll_timeout_us,
-		.link_fd = -1, .sockets_fd = -1, .counts_fd = -1,
+		.busypoll_budget = options->busypoll_budget,
+		.busypoll_timeout_us = options->busypoll_timeout_us,
+		.link_fd = -1,
+		.sockets_fd = -1,
+		.counts_fd = -1,
 	};
 	snprintf(iface->name, sizeof(iface->name), "%s", options->ifname);
 	err = open_steps(iface, options, ret_fault);
@@ -295,7 +306,7 @@ void kxdp_iface_close(kxdp_iface_t *take_iface)
 		return;
 	}
 	if (take_iface->link_fd >= 0) {
-		(void)bpf_link_detach(take_iface->link_fd);   /* at once: closing alone leaves it to a kernel worker */
+		(void)bpf_link_detach(take_iface->link_fd); /* at once: closing alone leaves it to a kernel worker */
 		close(take_iface->link_fd);
 	}
 	bpf_object__close(take_iface->object);

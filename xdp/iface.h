@@ -12,19 +12,20 @@ struct kxdp_iface {
 	unsigned queue_count;
 	uint16_t mtu;
 	bool native;
-	bool zero_copy;           /* may be tried */
-	bool allow_partial;       /* a partial checksum is good enough on this link */
-	bool copies;              /* a queue was opened without zero copy */
+	bool zero_copy;     /* may be tried */
+	bool allow_partial; /* a partial checksum is good enough on this link */
+	bool copies;        /* a queue was opened without zero copy */
 	uint32_t ring_size;
 	uint16_t busypoll_budget;
 	uint16_t busypoll_timeout_us;
-	struct bpf_object *object;   /* owned */
-	int link_fd;              /* owned; closing it detaches the program */
-	int sockets_fd;           /* the map queue → socket; owned by `object` */
-	int counts_fd;            /* owned by `object` */
+	struct bpf_object *object; /* owned */
+	int link_fd;               /* owned; closing it detaches the program */
+	int sockets_fd;            /* the map queue → socket; owned by `object` */
+	int counts_fd;             /* owned by `object` */
 };
 
-/** Fill in a fault: what failed and what to do, from an errno value (of a step that is named) or from a text of the caller's. */
+/** Fill in a fault: what failed and what to do, from an errno value (of a step that is named) or from a text of the
+ * caller's. */
 knot_err_t kxdp_fault(kxdp_fault_t *ret_fault, knot_err_t err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -32,9 +33,9 @@ knot_err_t kxdp_fault(kxdp_fault_t *ret_fault, knot_err_t err, const char *forma
 knot_err_t kxdp_fault_errno(kxdp_fault_t *ret_fault, int errnum, const char *ifname, const char *doing);
 
 /**
- * Run `step(ctx)` until it doesn't return EBUSY, for at most a second. The kernel releases links and sockets of a process that
- * ended a moment after the process: a server that restarts at once would fail otherwise.
- * Returns the step's result: 0 or an errno value.
+ * Run `step(ctx)` until it doesn't return EBUSY, for at most a second. The kernel releases links and sockets of a
+ * process that ended a moment after the process: a server that restarts at once would fail otherwise. Returns the
+ * step's result: 0 or an errno value.
  */
 int kxdp_retry_busy(int (*step)(void *ctx), void *ctx);
 

@@ -2,13 +2,13 @@
 /**
  * AF_XDP for a UDP server: interfaces whose kernel program picks out our packets, and queues to receive and reply on.
  *
- * Owns: loading and attaching the kernel program (bpf/filter.bpf.c), AF_XDP sockets, their memory and rings. Not here: what is
- * in the datagrams, threads, logging. Frames themselves: frame.h.
+ * Owns: loading and attaching the kernel program (bpf/filter.bpf.c), AF_XDP sockets, their memory and rings. Not here:
+ * what is in the datagrams, threads, logging. Frames themselves: frame.h.
  *
- * Life: kxdp_iface_open() attaches the program; kxdp_queue_open() for each of its queues adds a socket; until then, and for a
- * queue without a socket, packets go to the kernel. All of this needs CAP_BPF (or CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW
- * and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK; nothing afterwards needs any. The program is detached by kxdp_iface_close()
- * or when the process ends for whatever reason (BPF link).
+ * Life: kxdp_iface_open() attaches the program; kxdp_queue_open() for each of its queues adds a socket; until then, and
+ * for a queue without a socket, packets go to the kernel. All of this needs CAP_BPF (or CAP_SYS_ADMIN), CAP_NET_ADMIN,
+ * CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK; nothing afterwards needs any. The program is detached
+ * by kxdp_iface_close() or when the process ends for whatever reason (BPF link).
  *
  * Threads: opening and closing from one thread. A queue is used by one thread at a time; kxdp_queue_stats() and
  * kxdp_iface_filter_counts() from any thread while queue and interface are open.
@@ -34,45 +34,46 @@
 #include <net/if.h>
 
 enum {
-	KXDP_BATCH_MAX = 64,      /* packets one kxdp_receive() can return */
-	KXDP_LISTEN_MAX = 16,     /* listens per interface */
+	KXDP_BATCH_MAX = 64,  /* packets one kxdp_receive() can return */
+	KXDP_LISTEN_MAX = 16, /* listens per interface */
 	KXDP_RING_MIN = 4,
 	KXDP_RING_MAX = 32768,
 	KXDP_RING_DEFAULT = 2048,
-	KXDP_FRAME_SIZE = 2048,   /* bytes per frame of a queue's memory, 256 of them headroom of the kernel */
+	KXDP_FRAME_SIZE = 2048, /* bytes per frame of a queue's memory, 256 of them headroom of the kernel */
 };
 
 /** Why something could not be opened. `text` names what to do about it. */
 typedef struct {
-	knot_err_t err;           /* KNOT_EPERM, KNOT_ENOTSUP, KNOT_EBUSY, KNOT_ENODEV, KNOT_EINVAL, KNOT_ENOMEM … */
-	char text[224];           /* "no permission, XDP needs CAP_BPF, …"; without interface name and final dot */
+	knot_err_t err; /* KNOT_EPERM, KNOT_ENOTSUP, KNOT_EBUSY, KNOT_ENODEV, KNOT_EINVAL, KNOT_ENOMEM … */
+	char text[224]; /* "no permission, XDP needs CAP_BPF, …"; without interface name and final dot */
 } kxdp_fault_t;
 
 /** Destination that is ours. */
 typedef struct {
-	struct sockaddr_storage addr;   /* AF_INET or AF_INET6: only this address (its port is ignored); AF_UNSPEC: any */
-	uint16_t port;                  /* host order, not 0 */
+	struct sockaddr_storage addr; /* AF_INET or AF_INET6: only this address (its port is ignored); AF_UNSPEC: any */
+	uint16_t port;                /* host order, not 0 */
 } kxdp_listen_t;
 
 typedef enum {
-	KXDP_MODE_AUTO,           /* native, else emulated */
-	KXDP_MODE_NATIVE,         /* in the driver or nothing */
-	KXDP_MODE_EMULATED,       /* generic XDP: any device, slower */
+	KXDP_MODE_AUTO,     /* native, else emulated */
+	KXDP_MODE_NATIVE,   /* in the driver or nothing */
+	KXDP_MODE_EMULATED, /* generic XDP: any device, slower */
 } kxdp_mode_t;
 
 typedef enum {
-	KXDP_CHECKSUM_AUTO,       /* partial checksums count as good on virtual links (veth, tap, virtio, bridge, loopback) only */
-	KXDP_CHECKSUM_STRICT,     /* every UDP checksum must be whole */
+	KXDP_CHECKSUM_AUTO,   /* partial checksums count as good on virtual links (veth, tap, virtio, bridge, loopback)
+				 only */
+	KXDP_CHECKSUM_STRICT, /* every UDP checksum must be whole */
 } kxdp_checksum_t;
 
 typedef struct {
 	const char *ifname;
-	const kxdp_listen_t *listens;   /* borrowed for the call */
-	size_t listen_count;            /* 1 to KXDP_LISTEN_MAX */
-	bool udp;                       /* false: nothing is ours */
-	bool zero_copy;                 /* false: don't even try */
-	uint32_t ring_size;             /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
-	uint16_t busypoll_budget;       /* packets per busy poll; 0: no busy polling */
+	const kxdp_listen_t *listens; /* borrowed for the call */
+	size_t listen_count;          /* 1 to KXDP_LISTEN_MAX */
+	bool udp;                     /* false: nothing is ours */
+	bool zero_copy;               /* false: don't even try */
+	uint32_t ring_size;           /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
+	uint16_t busypoll_budget;     /* packets per busy poll; 0: no busy polling */
 	uint16_t busypoll_timeout_us;
 	kxdp_mode_t mode;
 	kxdp_checksum_t checksum;
@@ -86,19 +87,21 @@ typedef struct kxdp_queue kxdp_queue_t;
 /**
  * The interface that has the address `sa` (AF_INET or AF_INET6).
  *
- * ret_ifname: its name. KNOT_ENODEV: no interface has it; KNOT_EPARAMCONFL: more than one has: name the interface instead.
+ * ret_ifname: its name. KNOT_ENODEV: no interface has it; KNOT_EPARAMCONFL: more than one has: name the interface
+ * instead.
  */
 KNOT_MUST_USE knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE],
-                                               kxdp_fault_t *ret_fault);
+					       kxdp_fault_t *ret_fault);
 
 /**
  * Load the kernel program and attach it to an interface: native mode if the driver can, else emulated.
  *
- * On failure nothing is left attached and *ret_fault is filled in. KNOT_EPERM: no permission. KNOT_ENOTSUP: kernel or driver
- * can't. KNOT_EBUSY: another XDP program is attached. KNOT_ENODEV: no such interface. KNOT_EINVAL: options (ring size not a
- * power of two, …). In each case a server goes on with ordinary sockets.
+ * On failure nothing is left attached and *ret_fault is filled in. KNOT_EPERM: no permission. KNOT_ENOTSUP: kernel or
+ * driver can't. KNOT_EBUSY: another XDP program is attached. KNOT_ENODEV: no such interface. KNOT_EINVAL: options (ring
+ * size not a power of two, …). In each case a server goes on with ordinary sockets.
  */
-KNOT_MUST_USE knot_err_t kxdp_iface_open(const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_iface_open(const kxdp_options_t *options, kxdp_iface_t **ret_iface,
+					 kxdp_fault_t *ret_fault);
 
 /** Detach the program and free the interface; its queues must be closed before. NULL is fine. */
 void kxdp_iface_close(kxdp_iface_t *take_iface);
@@ -121,7 +124,8 @@ const char *kxdp_iface_mode_text(const kxdp_iface_t *iface);
  *
  * queue: [0..kxdp_iface_queue_count()). The queue borrows `iface`. KNOT_EBUSY: another socket is bound to this queue.
  */
-KNOT_MUST_USE knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue, kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue,
+					 kxdp_fault_t *ret_fault);
 
 /** The kernel gets the queue's packets again; frames not sent yet are lost. NULL is fine. */
 void kxdp_queue_close(kxdp_queue_t *take_queue);
@@ -138,23 +142,25 @@ bool kxdp_wait(kxdp_queue_t *queue, int timeout_ms);
 /**
  * Received, verified datagrams; never blocks. Frames that fail (see kxdp_verdict_t) are counted and given back.
  *
- * ret_packets[0..max), max at most KXDP_BATCH_MAX. Each returned packet must go to exactly one of kxdp_reply(), kxdp_drop().
- * Returns their number, 0 to max. 0 doesn't mean that the ring is empty: call kxdp_flush() and kxdp_wait() as always.
+ * ret_packets[0..max), max at most KXDP_BATCH_MAX. Each returned packet must go to exactly one of kxdp_reply(),
+ * kxdp_drop(). Returns their number, 0 to max. 0 doesn't mean that the ring is empty: call kxdp_flush() and kxdp_wait()
+ * as always.
  */
 size_t kxdp_receive(kxdp_queue_t *queue, kxdp_packet_t *ret_packets, size_t max);
 
 /**
  * Queue the reply that was written to packet->payload[0..payload_len), payload_len up to packet->payload_max.
  *
- * The frame belongs to the queue afterwards. Sent by the next kxdp_flush(). Returns false when the send ring stayed full (the
- * reply is dropped and counted).
+ * The frame belongs to the queue afterwards. Sent by the next kxdp_flush(). Returns false when the send ring stayed
+ * full (the reply is dropped and counted).
  */
 bool kxdp_reply(kxdp_queue_t *queue, const kxdp_packet_t *packet, size_t payload_len);
 
 /** Give the packet's frame back without a reply. */
 void kxdp_drop(kxdp_queue_t *queue, const kxdp_packet_t *packet);
 
-/** Send what was queued, collect frames that have been sent, give free frames to the kernel for receiving. Call once per batch. */
+/** Send what was queued, collect frames that have been sent, give free frames to the kernel for receiving. Call once
+ * per batch. */
 void kxdp_flush(kxdp_queue_t *queue);
 
 /** Counters of a queue since it was opened. */
@@ -164,9 +170,10 @@ typedef struct {
 	/* Fill levels now, in descriptors: frames handed to the kernel for sending and not back, and the four rings. */
 	uint32_t tx_busy, fq_fill, rx_fill, tx_fill, cq_fill;
 	/* Ours. */
-	uint64_t received[KXDP_VERDICT_COUNT];   /* frames by verdict; accepted partial checksums count as KXDP_PARTIAL_CHECKSUM */
-	uint64_t replied;                        /* put into the send ring */
-	uint64_t tx_full;                        /* replies dropped for want of room in the send ring */
+	uint64_t received[KXDP_VERDICT_COUNT]; /* frames by verdict; accepted partial checksums count as
+						  KXDP_PARTIAL_CHECKSUM */
+	uint64_t replied;                      /* put into the send ring */
+	uint64_t tx_full;                      /* replies dropped for want of room in the send ring */
 } kxdp_stats_t;
 
 /** Counters of one queue. A system call; not for the packet path. */
@@ -174,8 +181,8 @@ void kxdp_queue_stats(const kxdp_queue_t *queue, kxdp_stats_t *ret_stats);
 
 /** What the kernel program did, by verdict; one row per verdict in bpf/abi.h. */
 typedef struct {
-	const char *name;         /* "redirected", "passed-fragment", …; static */
-	uint64_t packets;         /* sum over all CPUs */
+	const char *name; /* "redirected", "passed-fragment", …; static */
+	uint64_t packets; /* sum over all CPUs */
 } kxdp_filter_count_t;
 
 /**

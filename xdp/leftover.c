@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knot DNS and kxdpgun leave their XDP program attached when they end, switched off: each queue's entry in the program's
- * map "opts_map" loses its flag "on", and the program passes everything. Whoever moves from Knot DNS to us finds the interface
- * taken by a program that does nothing. Such a program is detached here; one that is switched on for any queue belongs to
- * somebody who runs, and stays.
+ * Knot DNS and kxdpgun leave their XDP program attached when they end, switched off: each queue's entry in the
+ * program's map "opts_map" loses its flag "on", and the program passes everything. Whoever moves from Knot DNS to us
+ * finds the interface taken by a program that does nothing. Such a program is detached here; one that is switched on
+ * for any queue belongs to somebody who runs, and stays.
  */
 #include "xdp/iface.h"
 
@@ -18,10 +18,10 @@ enum {
 	MAPS_MAX = 8,
 	ENTRIES_MAX = 4096,
 	ENTRY_LEN_MAX = 64,
-	ENTRY_ON = 1,             /* bit in the first 16 bits of an entry, host order */
+	ENTRY_ON = 1, /* bit in the first 16 bits of an entry, host order */
 };
 
-static const char program_name[] = "xdp_redirect_dn";   /* what the kernel keeps of "xdp_redirect_dns_func" */
+static const char program_name[] = "xdp_redirect_dn"; /* what the kernel keeps of "xdp_redirect_dns_func" */
 static const char options_name[] = "opts_map";
 
 /* True if the map is the options map and all its entries are switched off. */
@@ -34,8 +34,9 @@ static bool is_switched_off(uint32_t map_id, bool *ret_found)
 	struct bpf_map_info info = { 0 };
 	uint32_t info_len = sizeof(info);
 	bool known = bpf_obj_get_info_by_fd(fd, &info, &info_len) == 0 && strcmp(info.name, options_name) == 0 &&
-	             info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(uint32_t) &&
-	             info.value_size >= sizeof(uint16_t) && info.value_size <= ENTRY_LEN_MAX && info.max_entries <= ENTRIES_MAX;
+		     info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(uint32_t) &&
+		     info.value_size >= sizeof(uint16_t) && info.value_size <= ENTRY_LEN_MAX &&
+		     info.max_entries <= ENTRIES_MAX;
 	bool off = known;
 	for (uint32_t i = 0; off && i < info.max_entries; i++) {
 		uint16_t entry[ENTRY_LEN_MAX / sizeof(uint16_t)];

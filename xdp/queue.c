@@ -2,9 +2,9 @@
 /*
  * One AF_XDP socket with memory and rings of its own.
  *
- * A frame is always in exactly one place: the fill ring (the kernel may receive into it), the receive ring, the caller's
- * hands, the send ring, the completion ring, or `free_frames`. A reply goes out in the frame its query came in, so frames move
- * fill → receive → caller → send → completion → free → fill, and nothing is copied.
+ * A frame is always in exactly one place: the fill ring (the kernel may receive into it), the receive ring, the
+ * caller's hands, the send ring, the completion ring, or `free_frames`. A reply goes out in the frame its query came
+ * in, so frames move fill → receive → caller → send → completion → free → fill, and nothing is copied.
  */
 #include "xdp/iface.h"
 
@@ -31,12 +31,12 @@
 #define SO_BUSY_POLL_BUDGET 70
 #endif
 #ifndef XDP_MAX_TX_SKB_BUDGET
-#define XDP_MAX_TX_SKB_BUDGET 9   /* Linux 6.17: packets one sendto() takes in copy mode, 32 before */
+#define XDP_MAX_TX_SKB_BUDGET 9 /* Linux 6.17: packets one sendto() takes in copy mode, 32 before */
 #endif
 
 enum {
 	HUGE_PAGE_LEN = 2 << 20,
-	PREFETCH_AHEAD = 3,       /* frames; further ahead shows no gain */
+	PREFETCH_AHEAD = 3, /* frames */
 };
 
 struct kxdp_queue {
@@ -44,21 +44,21 @@ struct kxdp_queue {
 	struct xsk_ring_cons cq;
 	struct xsk_ring_prod tx;
 	struct xsk_ring_prod fq;
-	uint8_t *memory;          /* frame_count frames; owned */
-	uint64_t *free_frames;    /* stack of frame addresses (offsets in memory); owned */
+	uint8_t *memory;       /* frame_count frames; owned */
+	uint64_t *free_frames; /* stack of frame addresses (offsets in memory); owned */
 	uint32_t free_count;
 	uint32_t frame_count;
-	uint32_t tx_reserved;     /* descriptors written, not submitted yet */
+	uint32_t tx_reserved; /* descriptors written, not submitted yet */
 	uint16_t mtu;
 	bool allow_partial;
 	bool busy_poll;
-	bool in_map;              /* the kernel program knows the socket */
-	int fd;                   /* of `xsk` */
+	bool in_map; /* the kernel program knows the socket */
+	int fd;      /* of `xsk` */
 	unsigned index;
-	size_t memory_len;        /* bytes mapped */
-	kxdp_iface_t *iface;      /* borrowed */
-	struct xsk_umem *umem;    /* owned */
-	struct xsk_socket *xsk;   /* owned */
+	size_t memory_len;      /* bytes mapped */
+	kxdp_iface_t *iface;    /* borrowed */
+	struct xsk_umem *umem;  /* owned */
+	struct xsk_socket *xsk; /* owned */
 	/* Written by the queue's thread only, read by others. */
 	uint64_t received[KXDP_VERDICT_COUNT];
 	uint64_t replied;
@@ -94,23 +94,28 @@ typedef struct {
 	uint16_t bind_flags;
 } bind_t;
 
-/* Memory registration and socket in one step: libxdp can't bind a second time after a failure. Returns 0 or an errno value. */
+/* Memory registration and socket in one step: libxdp can't bind a second time after a failure. Returns 0 or an errno
+ * value. */
 static int bind_step(void *ctx)
 {
 	const bind_t *b = ctx;
 	kxdp_queue_t *q = b->queue;
 	uint32_t ring_size = q->iface->ring_size;
 	const struct xsk_umem_config umem_config = {
-		.fill_size = ring_size, .comp_size = ring_size, .frame_size = KXDP_FRAME_SIZE,
+		.fill_size = ring_size,
+		.comp_size = ring_size,
+		.frame_size = KXDP_FRAME_SIZE,
 	};
 	int ret = xsk_umem__create(&q->umem, q->memory, (uint64_t)q->frame_count * KXDP_FRAME_SIZE, &q->fq, &q->cq,
-	                           &umem_config);
+				   &umem_config);
 	if (ret != 0) {
 		q->umem = NULL;
 		return -ret;
 	}
 	const struct xsk_socket_config config = {
-		.rx_size = ring_size, .tx_size = ring_size, .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.rx_size = ring_size,
+		.tx_size = ring_size,
+		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 		.bind_flags = b->bind_flags | XDP_USE_NEED_WAKEUP,
 	};
 	ret = xsk_socket__create(&q->xsk, q->iface->name, q->index, q->umem, &q->rx, &q->tx, &config);
@@ -153,7 +158,8 @@ static bool is_zero_copy(const kxdp_queue_t *q)
 {
 	struct xdp_options options = { 0 };
 	socklen_t len = sizeof(options);
-	return getsockopt(q->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 && (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+	return getsockopt(q->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&
+	       (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
 /* Give free frames to the kernel for receiving, as many as the fill ring takes. */
@@ -203,7 +209,8 @@ static knot_err_t open_steps(kxdp_queue_t *q, kxdp_fault_t *ret_fault)
 			return kxdp_fault_errno(ret_fault, errnum, ifname, "setting up busy polling");
 		}
 	}
-	int batch = KXDP_BATCH_MAX;   /* refused by older kernels and by rings smaller than that, where it doesn't matter */
+	int batch =
+		KXDP_BATCH_MAX; /* refused by older kernels and by rings smaller than that, where it doesn't matter */
 	(void)setsockopt(q->fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
 	refill(q);
 	if (bpf_map_update_elem(q->iface->sockets_fd, &q->index, &q->fd, BPF_ANY) != 0) {
@@ -222,7 +229,7 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 	}
 	q->iface = iface;
 	q->index = queue;
-	q->frame_count = 2 * iface->ring_size;   /* one ring's worth to receive into while another is on its way out */
+	q->frame_count = 2 * iface->ring_size; /* one ring's worth to receive into while another is on its way out */
 	q->mtu = iface->mtu;
 	q->allow_partial = iface->allow_partial;
 	q->fd = -1;
@@ -272,12 +279,12 @@ static uint32_t tx_waiting(const kxdp_queue_t *q)
 bool kxdp_wait(kxdp_queue_t *q, int timeout_ms)
 {
 	if (!q->busy_poll && xsk_cons_nb_avail(&q->rx, 1) > 0) {
-		return true;              /* under load no system call is needed to know that there is work */
+		return true; /* under load no system call is needed to know that there is work */
 	}
 	if (tx_waiting(q) > 0) {
 		kxdp_flush(q);
 		if (tx_waiting(q) > 0 && (timeout_ms < 0 || timeout_ms > 1)) {
-			timeout_ms = 1;   /* the device is full: come back soon */
+			timeout_ms = 1; /* the device is full: come back soon */
 		}
 	}
 	struct pollfd pfd = { .fd = q->fd, .events = POLLIN };
@@ -295,12 +302,13 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 	size_t good = 0, whole = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (i + PREFETCH_AHEAD < count) {
-			__builtin_prefetch(q->memory + xsk_ring_cons__rx_desc(&q->rx, index + i + PREFETCH_AHEAD)->addr, 1);
+			__builtin_prefetch(q->memory + xsk_ring_cons__rx_desc(&q->rx, index + i + PREFETCH_AHEAD)->addr,
+					   1);
 		}
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, index + i);
 		size_t room = KXDP_FRAME_SIZE - (desc->addr & (KXDP_FRAME_SIZE - 1));
-		kxdp_verdict_t verdict = kxdp_frame_parse(q->memory + desc->addr, desc->len, room, q->mtu,
-		                                          &ret_packets[good]);
+		kxdp_verdict_t verdict =
+			kxdp_frame_parse(q->memory + desc->addr, desc->len, room, q->mtu, &ret_packets[good]);
 		if (verdict == KXDP_OK) {
 			good++;
 			whole++;
@@ -330,7 +338,8 @@ static void collect(kxdp_queue_t *q)
 	}
 }
 
-/* One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17). */
+/* One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17).
+ */
 static void kick(kxdp_queue_t *q)
 {
 	uint32_t waiting = tx_waiting(q);
@@ -369,7 +378,8 @@ bool kxdp_reply(kxdp_queue_t *q, const kxdp_packet_t *packet, size_t payload_len
 	}
 	uint8_t *start;
 	size_t len = kxdp_frame_reply(packet, payload_len, &start);
-	*xsk_ring_prod__tx_desc(&q->tx, index) = (struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
+	*xsk_ring_prod__tx_desc(&q->tx, index) =
+		(struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
 	q->tx_reserved++;
 	return true;
 }
@@ -389,14 +399,19 @@ void kxdp_queue_stats(const kxdp_queue_t *q, kxdp_stats_t *ret_stats)
 {
 	struct xdp_statistics kernel = { 0 };
 	socklen_t len = sizeof(kernel);
-	(void)getsockopt(q->fd, SOL_XDP, XDP_STATISTICS, &kernel, &len);   /* older kernels fill in less */
+	(void)getsockopt(q->fd, SOL_XDP, XDP_STATISTICS, &kernel, &len); /* older kernels fill in less */
 	*ret_stats = (kxdp_stats_t){
-		.rx_dropped = kernel.rx_dropped, .rx_invalid = kernel.rx_invalid_descs, .tx_invalid = kernel.tx_invalid_descs,
-		.rx_full = kernel.rx_ring_full, .fq_empty = kernel.rx_fill_ring_empty_descs,
+		.rx_dropped = kernel.rx_dropped,
+		.rx_invalid = kernel.rx_invalid_descs,
+		.tx_invalid = kernel.tx_invalid_descs,
+		.rx_full = kernel.rx_ring_full,
+		.fq_empty = kernel.rx_fill_ring_empty_descs,
 		.tx_empty = kernel.tx_ring_empty_descs,
 		.tx_busy = ring_fill(q->tx.producer, q->cq.consumer),
-		.fq_fill = ring_fill(q->fq.producer, q->fq.consumer), .rx_fill = ring_fill(q->rx.producer, q->rx.consumer),
-		.tx_fill = ring_fill(q->tx.producer, q->tx.consumer), .cq_fill = ring_fill(q->cq.producer, q->cq.consumer),
+		.fq_fill = ring_fill(q->fq.producer, q->fq.consumer),
+		.rx_fill = ring_fill(q->rx.producer, q->rx.consumer),
+		.tx_fill = ring_fill(q->tx.producer, q->tx.consumer),
+		.cq_fill = ring_fill(q->cq.producer, q->cq.consumer),
 		.replied = __atomic_load_n(&q->replied, __ATOMIC_RELAXED),
 		.tx_full = __atomic_load_n(&q->tx_full, __ATOMIC_RELAXED),
 	};

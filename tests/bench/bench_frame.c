@@ -22,8 +22,12 @@ static size_t make_query(uint8_t *frame, bool is_ipv6, unsigned payload_len)
 	frame[0] = frame[6] = 2;
 	store_be16(frame + 12, is_ipv6 ? 0x86DD : 0x0800);
 	kxdp_packet_t packet = {
-		.payload = frame + 14 + (is_ipv6 ? 48 : 28), .payload_max = 1400, .is_ipv6 = is_ipv6, .frame = frame,
-		.frame_room = FRAME_SIZE, .ip_off = 14,
+		.payload = frame + 14 + (is_ipv6 ? 48 : 28),
+		.payload_max = 1400,
+		.is_ipv6 = is_ipv6,
+		.frame = frame,
+		.frame_room = FRAME_SIZE,
+		.ip_off = 14,
 	};
 	packet.remote.in.sin_port = htons(53);
 	packet.local.in.sin_port = htons(40000);
@@ -74,7 +78,8 @@ int main(void)
 			double ns = run_ns(rows[i].is_ipv6, rows[i].len);
 			best = best == 0 || ns < best ? ns : best;
 		}
-		printf("frame, IPv%d, query and reply of %u bytes: %.1f ns\n", rows[i].is_ipv6 ? 6 : 4, rows[i].len, best);
+		printf("frame, IPv%d, query and reply of %u bytes: %.1f ns\n", rows[i].is_ipv6 ? 6 : 4, rows[i].len,
+		       best);
 	}
 	return 0;
 }

@@ -2,9 +2,11 @@
 /*
  * UDP echo over AF_XDP: what the end-to-end tests and the benchmarks of xdp/ talk to.
  *
- * kxdp_echo [-p port] [-a address]… [-r ring-size] [-l reply-length] [-b budget] [-q queues] [-c] [-e] [-n] [-s] interface
- *   -l: pad replies to this many bytes and set the QR bit, as an answer of a DNS server   -q: sockets on the first queues only
- *   -c: no zero copy   -e: emulated mode   -n: native mode   -s: strict checksums
+ *     kxdp_echo [-p port] [-a address]… [-r ring-size] [-l length] [-b budget] [-q queues] [-cens] interface
+ *
+ * - `-l`: pad replies to this many bytes and set the QR bit, as an answer of a DNS server
+ * - `-q`: sockets on the first queues only
+ * - `-c`: no zero copy, `-e`: emulated mode, `-n`: native mode, `-s`: strict checksums
  *
  * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
  */
@@ -65,9 +67,8 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 		kxdp_stats_t s;
 		kxdp_queue_stats(workers[i].queue, &s);
 		printf("queue%u.replied=%" PRIu64 " queue%u.fq_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
-		       " queue%u.rx_full=%" PRIu64 " queue%u.fq_empty=%" PRIu64 " queue%u.tx_full=%" PRIu64
-		       " ", i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty,
-		       i, s.tx_full);
+		       " queue%u.rx_full=%" PRIu64 " queue%u.fq_empty=%" PRIu64 " queue%u.tx_full=%" PRIu64 " ",
+		       i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty, i, s.tx_full);
 		for (unsigned v = 0; v < KXDP_VERDICT_COUNT; v++) {
 			printf("queue%u.%s=%" PRIu64 " ", i, kxdp_verdict_name(v), s.received[v]);
 		}
@@ -80,7 +81,7 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
 	printf("cpu_ms=%ld\n", (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
+				       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
 	fflush(stdout);
 }
 
@@ -151,15 +152,19 @@ static bool add_address(kxdp_listen_t *listen, const char *text)
 int main(int argc, char **argv)
 {
 	static kxdp_listen_t listens[KXDP_LISTEN_MAX];
-	kxdp_options_t options = { .listens = listens, .udp = true, .zero_copy = true, .ring_size = KXDP_RING_DEFAULT,
-	                           .busypoll_timeout_us = 20 };
+	kxdp_options_t options = { .listens = listens,
+				   .udp = true,
+				   .zero_copy = true,
+				   .ring_size = KXDP_RING_DEFAULT,
+				   .busypoll_timeout_us = 20 };
 	unsigned port = 53, queues = QUEUES_MAX, reply_len = 0;
 	int opt;
 	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:cens")) != -1) {
 		switch (opt) {
 		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'a':
-			if (options.listen_count == KXDP_LISTEN_MAX || !add_address(&listens[options.listen_count++], optarg)) {
+			if (options.listen_count == KXDP_LISTEN_MAX ||
+			    !add_address(&listens[options.listen_count++], optarg)) {
 				return 2;
 			}
 			break;

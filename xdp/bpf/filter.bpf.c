@@ -3,11 +3,11 @@
  * The kernel program: which packets of an interface are ours?
  *
  * Ours goes to the AF_XDP socket of its queue, everything else to the kernel: nothing is dropped here, so the interface
- * behaves as without us for everybody else. The program only finds the destination; lengths and checksums are verified in user
- * space, where a bad packet can be counted by its fault.
+ * behaves as without us for everybody else. The program only finds the destination; lengths and checksums are verified
+ * in user space, where a bad packet can be counted by its fault.
  *
- * Each parser takes a cursor, checks its bounds, and leaves the cursor behind what it read. Ethernet types and IP protocols
- * have types of their own: an integer that is the one here and the other there can't be mixed up.
+ * Each parser takes a cursor, checks its bounds, and leaves the cursor behind what it read. Ethernet types and IP
+ * protocols have types of their own: an integer that is the one here and the other there can't be mixed up.
  */
 #include "abi.h"
 
@@ -24,8 +24,8 @@
 
 enum {
 	VLAN_MAX = 2,
-	EXT_MAX = 8,              /* IPv6 extension headers walked, as in frame.c */
-	FRAGMENT_BITS = 0x3FFF,   /* IPv4 more-fragments flag and offset */
+	EXT_MAX = 8,            /* IPv6 extension headers walked, as in frame.c */
+	FRAGMENT_BITS = 0x3FFF, /* IPv4 more-fragments flag and offset */
 };
 
 struct {
@@ -66,11 +66,11 @@ typedef struct {
 typedef struct {
 	ether_type_t type;
 	__u8 ok;
-	__u8 group;               /* to a group address */
+	__u8 group; /* to a group address */
 } l2_t;
 
 typedef struct {
-	__u8 dst[16];             /* IPv4 as ::ffff:a.b.c.d */
+	__u8 dst[16]; /* IPv4 as ::ffff:a.b.c.d */
 	ip_proto_t proto;
 	__u8 ok;
 	__u8 fragment;
@@ -101,7 +101,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 		if (l2.type.be != bpf_htons(ETH_P_8021Q) && l2.type.be != bpf_htons(ETH_P_8021AD)) {
 			break;
 		}
-		__be16 *tag = take(c, 4);   /* control information, type */
+		__be16 *tag = take(c, 4); /* control information, type */
 		if (tag == NULL) {
 			return l2;
 		}
@@ -149,7 +149,7 @@ INLINE l3_t parse_ipv6(cursor_t *c)
 		if (number != IPPROTO_HOPOPTS && number != IPPROTO_ROUTING && number != IPPROTO_DSTOPTS) {
 			break;
 		}
-		__u8 *ext = take(c, 8);   /* next header, length in 8 bytes without the first 8, … */
+		__u8 *ext = take(c, 8); /* next header, length in 8 bytes without the first 8, … */
 		if (ext == NULL || (number == IPPROTO_ROUTING && ext[3] != 0)) {
 			return l3;
 		}
@@ -211,7 +211,7 @@ INLINE enum filter_verdict decide(struct xdp_md *ctx)
 		return FILTER_PASS_FOREIGN;
 	}
 	if (l3.fragment) {
-		return FILTER_PASS_FRAGMENT;   /* the kernel puts it together; whole, it reaches the ordinary socket */
+		return FILTER_PASS_FRAGMENT; /* the kernel puts it together; whole, it reaches the ordinary socket */
 	}
 	if (l3.proto.number != IPPROTO_UDP) {
 		return FILTER_PASS_FOREIGN;
