@@ -27,7 +27,7 @@ struct zone_arena {
 	uint32_t count, room;
 	uint32_t used;       /* units used of the last chunk */
 	zone_ref_t mark;     /* references from here on are this transaction's */
-	zone_ref_t recycled[RECYCLE_CLASSES];  /* lists by size in units, linked through their first 4 bytes */
+	zone_ref_t *recycled;  /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when needed */
 };
 
 static void *map_chunk(size_t len)
@@ -161,6 +161,7 @@ void zone_arena_free(zone_arena_t *take_arena)
 	}
 	free(take_arena->chunks);
 	free(take_arena->bases);
+	free(take_arena->recycled);
 	free(take_arena);
 }
 
@@ -177,7 +178,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 {
 	assert(len > 0);
 	size_t units = (len + UNIT - 1) / UNIT;
-	if (units < RECYCLE_CLASSES && arena->recycled[units] != 0) {
+	if (units < RECYCLE_CLASSES && arena->recycled != NULL && arena->recycled[units] != 0) {
 		zone_ref_t ref = arena->recycled[units];
 		uint8_t *p = zone_at(&arena->view, ref);
 		memcpy(&arena->recycled[units], p, sizeof(zone_ref_t));
@@ -211,15 +212,23 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	if (units == 0 || units >= RECYCLE_CLASSES || !zone_arena_is_mine(arena, ref)) {
 		return;
 	}
+	if (arena->recycled == NULL) {
+		arena->recycled = calloc(RECYCLE_CLASSES, sizeof(*arena->recycled));
+		if (arena->recycled == NULL) {
+			return;          /* the memory is lost to this version, nothing else */
+		}
+	}
 	memcpy(zone_at(&arena->view, ref), &arena->recycled[units], sizeof(zone_ref_t));
 	arena->recycled[units] = ref;
 }
 
-void zone_arena_trim(zone_arena_t *arena)
+void zone_arena_seal(zone_arena_t *arena, bool pack)
 {
+	free(arena->recycled);
+	arena->recycled = NULL;
 	chunk_t *chunk = arena->chunks[arena->count - 1];
 	size_t len = (size_t)arena->used * UNIT;
-	if (chunk->len > HEAP_CHUNK_MAX || len >= chunk->len || len < UNIT ||
+	if (!pack || chunk->len > HEAP_CHUNK_MAX || len >= chunk->len || len < UNIT ||
 	    atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
 		return;
 	}

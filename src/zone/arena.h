@@ -57,10 +57,11 @@ bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref);
 const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena);
 
 /**
- * Give back what the last chunk has not used, if it is a small one: a zone was built and will be read more than changed.
- * Only before the arena is published or forked; addresses change, references don't.
+ * End a transaction: nothing more is allocated by it. What only a writer needs is freed. pack: a last chunk that is small
+ * also gives back what it has not used (a zone that was built anew); addresses change then, references don't.
+ * Only before the arena is published or forked.
  */
-void zone_arena_trim(zone_arena_t *arena);
+void zone_arena_seal(zone_arena_t *arena, bool pack);
 
 /** Bytes mapped. */
 size_t zone_arena_size(const zone_arena_t *arena);

@@ -40,7 +40,8 @@ KNOT_MUST_USE knot_err_t zone_build_text(knot_str_t text, const char *path, cons
 /**
  * Changes to a version, record by record. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links,
  * additional data) are recomputed at commit by one pass over the zone; names that come out as they were are shared with
- * the old version, so that memory is proportional to the change and time to the zone.
+ * the old version, so that memory is proportional to the change and time to the zone. Each new version begins with the one
+ * published last; when half of the shared memory may be dead, a commit builds the zone anew.
  */
 typedef struct zone_txn zone_txn_t;
 

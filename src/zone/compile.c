@@ -370,7 +370,7 @@ static knot_err_t prepare_nsec3(compile_t *c)
 			params->algorithm = 1;
 			params->iterations = load_be16(r->rdata + 2);
 			params->salt_len = r->rdata[4];
-			memcpy(params->salt, r->rdata + 5, params->salt_len);
+			params->salt = r->rdata + 5;     /* note_facts() moves it to the apex node */
 			break;
 		}
 	}
@@ -606,14 +606,35 @@ static knot_err_t plant(compile_t *c, unsigned which)
 
 /* ---- Facts of the whole ---- */
 
+/* Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is. */
+static void move_salt(zone_contents_t *zone)
+{
+	zone_nsec3_params_t *params = &zone->nsec3_params;
+	if (params->algorithm == 0) {
+		params->salt = NULL;
+		return;
+	}
+	enum { RDATA_LEN_OFF = 10, RDATA_OFF = 12, SALT_OFF = 5 };
+	zone_block_t block = zone_rrset_body(zone->apex, zone_node_rrset(zone->apex, KNOT_TYPE_NSEC3PARAM));
+	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len; rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
+		const uint8_t *rdata = rr + RDATA_OFF;
+		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations && rdata[4] == params->salt_len &&
+		    memcmp(rdata + SALT_OFF, params->salt, params->salt_len) == 0) {
+			params->salt = rdata + SALT_OFF;
+			return;
+		}
+	}
+	assert(false);                           /* the record was compiled into the apex */
+}
+
 static knot_err_t note_facts(compile_t *c)
 {
 	zone_contents_t *zone = c->zone;
-	if (c->base == NULL) {
-		zone_arena_trim(zone->store);
-	}
+	zone_arena_seal(zone->store, c->base == NULL);
+	zone->packed_size = c->base == NULL ? zone_arena_size(zone->store) : c->base->packed_size;
 	zone->arena = *zone_arena_view(zone->store);
 	zone->apex = zone_at(&zone->arena, c->names[TREE_AUTH].names[0].ref);
+	move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(zone->apex, KNOT_TYPE_SOA);
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
 	if (scratch == NULL) {

@@ -20,7 +20,7 @@ typedef struct {
 	uint8_t algorithm;       /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
 	uint8_t salt_len;
 	uint16_t iterations;
-	uint8_t salt[255];
+	const uint8_t *salt;     /* salt_len bytes, in the apex node */
 } zone_nsec3_params_t;
 
 enum { ZONE_LINK_PAGE = 256 };     /* links per page of the link table */
@@ -37,6 +37,7 @@ typedef struct zone_contents {
 	bool is_signed;                  /* the apex has RRSIGs */
 	bool has_nsec;                   /* denial by NSEC (the apex has one) */
 	zone_nsec3_params_t nsec3_params;
+	uint64_t packed_size;            /* bytes of the arena when the zone was last built anew: what exceeds it is partly dead */
 	uint64_t wire_size;              /* bytes of all records uncompressed; `zone.size` in zone-stats */
 	uint64_t record_count;           /* with signatures */
 	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */

@@ -12,7 +12,9 @@ bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_
 	knot_name_lower(name, input);
 	size_t len = name.len;
 	for (unsigned i = 0; i <= params->iterations; i++) {
-		memcpy(input + len, params->salt, params->salt_len);
+		if (params->salt_len > 0) {
+			memcpy(input + len, params->salt, params->salt_len);
+		}
 		if (gnutls_hash_fast(GNUTLS_DIG_SHA1, input, len + params->salt_len, ret_hash) != 0) {
 			return false;
 		}

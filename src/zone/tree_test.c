@@ -165,7 +165,7 @@ static void check_build(const version_t *v)
 		}
 	}
 	assert_int_equal(zone_tree_build(built.arena, leaves, count, &built.tree), KNOT_OK);
-	zone_arena_trim(built.arena);
+	zone_arena_seal(built.arena, true);
 	check_lookups(&built);
 	check_order(&built);
 	zone_arena_free(built.arena);

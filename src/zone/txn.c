@@ -265,6 +265,13 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 	}
 }
 
+/* Half of the arena may be dead: then nothing is shared and the new version is built anew. */
+static bool is_worn(const zone_contents_t *base)
+{
+	enum { SLACK = 64 * 1024 };
+	return zone_arena_size(base->store) > 2 * base->packed_size + SLACK;
+}
+
 static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
 {
 	knot_err_t err = collect_base(txn);
@@ -273,8 +280,9 @@ static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
 	}
 	collect_edits_t state = { txn, KNOT_OK };
 	twalk_r(txn->edits, collect_edit, &state);
+	const zone_contents_t *base = txn->base != NULL && !is_worn(txn->base) ? txn->base : NULL;
 	zone_contents_t *zone;
-	err = state.err == KNOT_OK ? zone_compile(&txn->collect, txn->base, txn->params.size_max, &zone) : state.err;
+	err = state.err == KNOT_OK ? zone_compile(&txn->collect, base, txn->params.size_max, &zone) : state.err;
 	if (err != KNOT_OK) {
 		return err;
 	}

@@ -212,8 +212,37 @@ static void test_errors(void **state)
 	zone_txn_discard(NULL);
 }
 
+/* What old versions leave behind does not pile up. */
+static void test_memory_is_bounded(void **state)
+{
+	(void)state;
+	enum { EDITS = 400, RDATA_LEN = 2000 };
+	const bool none[KNOT_LEN(lines)] = { false };
+	uint8_t rdata[RDATA_LEN] = { 0 };        /* of a type without a row: any bytes */
+	zone_contents_t *zone = build_fresh(none, 0);
+	unsigned rebuilt = 0;
+	for (unsigned i = 0; i < EDITS; i++) {
+		zone_txn_t *txn;
+		zone_contents_t *next;
+		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+		if (i > 0) {
+			assert_int_equal(zone_txn_remove(txn, origin, 65280, (knot_bytes_t){ rdata, sizeof(rdata) }), KNOT_OK);
+		}
+		store_be16(rdata, (uint16_t)i);
+		assert_int_equal(zone_txn_put(txn, origin, 65280, 60, (knot_bytes_t){ rdata, sizeof(rdata) }), KNOT_OK);
+		assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+		rebuilt += zone_arena_size(next->store) < zone_arena_size(zone->store);
+		zone_contents_free(zone);
+		zone = next;
+		assert_true(zone_arena_size(zone->store) < 256 * 1024);
+	}
+	assert_true(rebuilt > 0);
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_errors) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_memory_is_bounded),
+	                                    cmocka_unit_test(test_errors) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }
