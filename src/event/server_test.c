@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/server.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/sys/clock.h"
+#include "src/sys/thread.h"
+
+enum { WAIT_MS = 10000 };
+
+static char dir[64];
+static char conf_path[80];
+static const conf_host_t host = { .cpu_count = 2, .nofile_max = 1024, .hostname = "ns.example", .version = "Test" };
+
+static void write_file(const char *name, const char *text)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void write_zone(const char *name, unsigned serial)
+{
+	char text[256], file[64];
+	snprintf(text, sizeof(text), "@ 3600 SOA ns admin %u 3600 600 86400 300\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n",
+		 serial);
+	snprintf(file, sizeof(file), "%s.zone", name);
+	write_file(file, text);
+}
+
+/* names: separated by spaces. */
+static void write_conf(const char *names)
+{
+	char text[4096], copy[512];
+	int len = snprintf(text, sizeof(text),
+			   "server:\n  background-workers: 2\nlog:\n  - target: %s/log\n    any: debug\n"
+			   "template:\n  - id: default\n    storage: %s\nzone:\n",
+			   dir, dir);
+	snprintf(copy, sizeof(copy), "%s", names);
+	char *save = NULL;
+	for (char *name = strtok_r(copy, " ", &save); name != NULL; name = strtok_r(NULL, " ", &save)) {
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "  - domain: %s\n", name);
+	}
+	write_file("knot.conf", text);
+}
+
+static knot_name_t name_of(const char *text, uint8_t wire[KNOT_NAME_MAX])
+{
+	knot_name_t name;
+	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name), KNOT_OK);
+	return name;
+}
+
+/* Serial of a zone as a reader sees it; 0: no contents; -1: not configured. */
+static long serial_of(const server_t *server, const char *text)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of(text, wire);
+	RCU_READ_SECTION(guard);
+	const zone_t *zone = zonedb_find(state_load(server_state(server), guard)->zones, name);
+	if (zone == NULL) {
+		return -1;
+	}
+	const zone_contents_t *contents = zone_contents(zone);
+	return contents != NULL ? (long)contents->serial : 0;
+}
+
+static knot_err_t load_now(server_t *server, const char *text)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of(text, wire);
+	server_ticket_t ticket = 0;
+	knot_err_t err = server_zone_reload(server, name, &ticket);
+	return err == KNOT_OK ? server_zone_wait(server, name, ticket) : err;
+}
+
+static server_t *start(const char *names)
+{
+	write_conf(names);
+	conf_t *conf;
+	assert_int_equal(conf_load(conf_path, &host, server_conf_sink(), &conf), KNOT_OK);
+	(void)server_open_logs(conf, getuid(), getgid());
+	server_params_t params = { .conf_path = conf_path, .host = &host, .uid = getuid(), .gid = getgid() };
+	server_t *server;
+	assert_int_equal(server_new(conf, &params, &server), KNOT_OK);
+	assert_int_equal(server_start(server), KNOT_OK);
+	return server;
+}
+
+static void end(server_t *server)
+{
+	server_stop(server);
+	server_free(server);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/bowline-server-XXXXXX");
+	if (mkdtemp(dir) == NULL) {
+		return -1;
+	}
+	snprintf(conf_path, sizeof(conf_path), "%s/knot.conf", dir);
+	sys_rcu_register();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sys_rcu_unregister();
+	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone" };
+	for (size_t i = 0; i < KNOT_LEN(files); i++) {
+		char path[128];
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		unlink(path);
+	}
+	return rmdir(dir);
+}
+
+static void test_loading_at_start(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	write_file("bad.zone", "@ 3600 SOA ns\n");
+	server_t *server = start("a bad missing");
+	assert_true(server_is_loading(server));
+	assert_int_equal(serial_of(server, "a"), 0);
+	server_load_zones(server);
+	assert_true(server_wait_loaded(server, WAIT_MS));
+	assert_false(server_is_loading(server));
+	assert_int_equal(serial_of(server, "a"), 1);
+	assert_int_equal(serial_of(server, "bad"), 0);
+	assert_int_equal(serial_of(server, "missing"), 0);
+	assert_int_equal(serial_of(server, "other"), -1);
+	assert_int_equal(server_workers(server).workers, 2);
+	end(server);
+}
+
+static void test_results_of_jobs(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	server_t *server = start("a missing");
+	assert_int_equal(load_now(server, "A."), KNOT_OK);
+	write_zone("a", 2);
+	assert_int_equal(load_now(server, "a"), KNOT_OK);
+	assert_int_equal(serial_of(server, "a"), 2);
+	/* The old version stays when the new one is bad. */
+	write_file("a.zone", "nonsense\n");
+	assert_int_equal(load_now(server, "a"), KNOT_EPARSEFAIL);
+	assert_int_equal(serial_of(server, "a"), 2);
+	assert_int_equal(load_now(server, "missing"), KNOT_ENOENT);
+	assert_int_equal(load_now(server, "other"), KNOT_ENOZONE);
+	end(server);
+}
+
+static void test_reload(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	write_zone("b", 1);
+	write_zone("c", 1);
+	server_t *server = start("a b");
+	server_load_zones(server);
+	assert_true(server_wait_loaded(server, WAIT_MS));
+
+	write_conf("b c");
+	write_zone("b", 5);
+	assert_int_equal(server_reload(server), KNOT_OK);
+	server_wait_idle(server);
+	assert_int_equal(serial_of(server, "a"), -1);
+	assert_int_equal(serial_of(server, "b"), 5);
+	assert_int_equal(serial_of(server, "c"), 1);
+
+	/* A fault anywhere: everything stays. */
+	write_file("knot.conf", "zone:\n  - domain: a\n    nonsense: on\n");
+	assert_int_not_equal(server_reload(server), KNOT_OK);
+	server_wait_idle(server);
+	assert_int_equal(serial_of(server, "a"), -1);
+	assert_int_equal(serial_of(server, "c"), 1);
+	end(server);
+}
+
+/* Contents of a zone whose file did not change stay the very same object. */
+static void test_unchanged_zone_is_not_loaded(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	write_zone("b", 1);
+	server_t *server = start("a b");
+	server_load_zones(server);
+	assert_true(server_wait_loaded(server, WAIT_MS));
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of("a", wire);
+	const zone_contents_t *before[2], *after[2];
+	for (int round = 0; round < 2; round++) {
+		{
+			RCU_READ_SECTION(guard);
+			before[round] =
+				zone_contents(zonedb_find(state_load(server_state(server), guard)->zones, name));
+		}
+		write_zone("b", (unsigned)round + 2);
+		if (round == 0) {
+			assert_int_equal(server_reload(server), KNOT_OK);
+		} else {
+			server_reload_zones(server);
+		}
+		server_wait_idle(server);
+		assert_int_equal(serial_of(server, "b"), round + 2);
+		RCU_READ_SECTION(guard);
+		after[round] = zone_contents(zonedb_find(state_load(server_state(server), guard)->zones, name));
+		assert_ptr_equal(before[round], after[round]);
+	}
+	end(server);
+}
+
+static void test_stop_ends_waiting(void **state)
+{
+	(void)state;
+	char path[128];
+	snprintf(path, sizeof(path), "%s/a.zone", dir);
+	unlink(path);
+	server_t *server = start("a b");
+	server_load_zones(server);
+	/* Waits for nothing that is still to come. */
+	server_stop(server);
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of("a", wire);
+	server_ticket_t ticket;
+	assert_int_equal(server_zone_reload(server, name, &ticket), KNOT_OK);
+	assert_int_equal(server_zone_wait(server, name, ticket), KNOT_ECTLBUSY);
+	assert_int_equal(server_zone_event(server, name, SERVER_EVENT_LOAD).state, SERVER_EVENT_PENDING);
+	server_wait_idle(server);
+	server_free(server);
+}
+
+/* Readers, loads, reloads that add and remove the zones being loaded: worth a run under ThreadSanitizer. */
+typedef struct {
+	server_t *server;
+	unsigned number;
+	uint64_t until_ms;
+	unsigned long rounds;
+} storm_t;
+
+static void run_storm(void *arg)
+{
+	storm_t *storm = arg;
+	static const char *const names[] = { "a", "b", "c" };
+	while (sys_clock_ms() < storm->until_ms) {
+		const char *name = names[storm->rounds++ % 3];
+		if (storm->number == 0) {
+			write_conf(storm->rounds % 2 == 0 ? "a b" : "b c");
+			assert_int_equal(server_reload(storm->server), KNOT_OK);
+		} else if (storm->number == 1) {
+			(void)load_now(storm->server, name);
+		} else if (storm->number == 2) {
+			uint8_t wire[KNOT_NAME_MAX];
+			knot_err_t err = server_zone_reload(storm->server, name_of(name, wire), NULL);
+			assert_true(err == KNOT_OK || err == KNOT_ENOZONE);
+			(void)server_workers(storm->server);
+		} else {
+			long serial = serial_of(storm->server, name);
+			assert_true(serial >= -1 && serial <= 1);
+		}
+	}
+}
+
+static void test_storm(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	write_zone("b", 1);
+	write_zone("c", 1);
+	server_t *server = start("a b c");
+	server_load_zones(server);
+	storm_t storms[4];
+	sys_thread_t threads[4];
+	uint64_t until_ms = sys_clock_ms() + 700;
+	for (unsigned i = 0; i < 4; i++) {
+		storms[i] = (storm_t){ .server = server, .number = i, .until_ms = until_ms };
+		threads[i] = (sys_thread_t){ .name = "storm", .cpu = -1, .run = run_storm, .arg = &storms[i] };
+		assert_int_equal(sys_thread_start(&threads[i]), KNOT_OK);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		sys_thread_join(&threads[i]);
+		assert_true(storms[i].rounds > 3);
+	}
+	server_wait_idle(server);
+	assert_int_equal(serial_of(server, "b"), 1);
+	end(server);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loading_at_start),
+		cmocka_unit_test(test_results_of_jobs),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_unchanged_zone_is_not_loaded),
+		cmocka_unit_test(test_stop_ends_waiting),
+		cmocka_unit_test(test_storm),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
