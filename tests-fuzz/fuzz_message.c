@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Messages of any shape: the parser takes or refuses them, and what the answer engine sends back is a whole message with
- * valid records, within the size limits, to the same id; built in place of the request it is the same.
+ * Messages of any shape: the parser takes or refuses them, and what the answer engine sends back is a whole message
+ * with valid records, within the size limits, to the same id; built in place of the request it is the same.
  *
  * Input: one byte of flags (1: over TCP, 2: from IPv6, 4: rotate answers, 8: echo client subnets, 16: build in place),
  * then the message. Zones: those of src/answer/answer_test.c.
@@ -37,8 +37,8 @@ static void check_reply(knot_bytes_t request, knot_bytes_t reply)
 	while (knot_message_next(&m, &rr)) {
 		uint16_t len;
 		if (rr.section != KNOT_SECTION_QUESTION && rr.type != KNOT_TYPE_OPT) {
-			check(knot_rdata_unpack(rr.type, reply, rr.rdata_off, rr.rdata_len, (knot_mut_bytes_t){ rdata, sizeof(rdata) },
-			                        &len) == KNOT_OK);
+			check(knot_rdata_unpack(rr.type, reply, rr.rdata_off, rr.rdata_len,
+						(knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len) == KNOT_OK);
 			check(knot_rdata_check(rr.type, (knot_bytes_t){ rdata, len }) == KNOT_OK);
 		}
 	}
@@ -58,9 +58,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	uint8_t flags = data[0];
 	answer_env_t env = {
-		.nsid = { (const uint8_t *)"nsid", 4 }, .identity = { (const uint8_t *)"id", 2 },
-		.version = { (const uint8_t *)"v", 1 }, .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1400,
-		.rotate = flags & ROTATE, .client_subnet = flags & CLIENT_SUBNET,
+		.nsid = { (const uint8_t *)"nsid", 4 },
+		.identity = { (const uint8_t *)"id", 2 },
+		.version = { (const uint8_t *)"v", 1 },
+		.udp_payload_max_ipv4 = 1232,
+		.udp_payload_max_ipv6 = 1400,
+		.rotate = flags & ROTATE,
+		.client_subnet = flags & CLIENT_SUBNET,
 	};
 	struct sockaddr_in6 remote = { .sin6_family = flags & FROM_IPV6 ? AF_INET6 : AF_INET };
 	answer_source_t source = { flags & OVER_TCP ? ANSWER_TCP : ANSWER_UDP, (const struct sockaddr *)&remote, NULL };
@@ -68,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	knot_query_t query;
 	answer_report_t report;
-	uint8_t *request = malloc(size);        /* a byte more than the message, so never empty; the message ends at its end */
+	uint8_t *request = malloc(size); /* a byte more than the message, so never empty; the message ends at its end */
 	memcpy(request, data, size);
 	knot_bytes_t bytes = { request + 1, size - 1 };
 	test_zones_enter(&zones);
@@ -76,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (flags & IN_PLACE) {
 		memcpy(out, bytes.data, bytes.len);
 		len = answer_message(&env, zones.db, &source, (knot_bytes_t){ out, bytes.len },
-		                     (knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
+				     (knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
 	} else {
 		len = answer_message(&env, zones.db, &source, bytes, (knot_mut_bytes_t){ out, max }, &query, &report);
 	}

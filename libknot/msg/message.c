@@ -6,8 +6,9 @@ knot_err_t knot_message_begin(knot_bytes_t wire, knot_message_t *ret_message)
 	if (wire.len < KNOT_MSG_HEADER_LEN) {
 		return KNOT_EMALF;
 	}
-	knot_message_t m = { .wire = wire, .id = load_be16(wire.data), .flags = load_be16(wire.data + 2),
-	                     .pos = KNOT_MSG_HEADER_LEN };
+	knot_message_t m = {
+		.wire = wire, .id = load_be16(wire.data), .flags = load_be16(wire.data + 2), .pos = KNOT_MSG_HEADER_LEN
+	};
 	for (unsigned i = 0; i < 4; i++) {
 		m.counts[i] = load_be16(wire.data + 4 + 2 * i);
 	}
@@ -58,6 +59,6 @@ bool knot_message_next(knot_message_t *message, knot_message_rr_t *ret_rr)
 
 bool knot_message_is_whole(const knot_message_t *message)
 {
-	return !message->failed && message->section == KNOT_SECTION_ADDITIONAL && message->left == 0
-	       && message->pos == message->wire.len;
+	return !message->failed && message->section == KNOT_SECTION_ADDITIONAL && message->left == 0 &&
+	       message->pos == message->wire.len;
 }

@@ -10,23 +10,23 @@
 #include "libknot/msg/writer.h"
 
 typedef struct {
-	knot_bytes_t wire;          /* borrowed: the whole message */
+	knot_bytes_t wire; /* borrowed: the whole message */
 	uint16_t id, flags;
-	uint16_t counts[4];         /* by knot_section_t */
-	size_t pos;                 /* next record */
-	knot_section_t section;     /* of the next record */
-	uint16_t left;              /* records of `section` not read yet */
+	uint16_t counts[4];     /* by knot_section_t */
+	size_t pos;             /* next record */
+	knot_section_t section; /* of the next record */
+	uint16_t left;          /* records of `section` not read yet */
 	bool failed;
 } knot_message_t;
 
 typedef struct {
 	knot_section_t section;
 	uint8_t owner_wire[KNOT_NAME_MAX];
-	knot_name_t owner;          /* expanded into owner_wire, so a record must not be copied by value with its owner */
+	knot_name_t owner; /* expanded into owner_wire, so a record must not be copied by value with its owner */
 	uint16_t type, class;
-	uint32_t ttl;               /* 0 for a question */
-	size_t off;                 /* where the record starts in the message */
-	size_t rdata_off;           /* RDATA as in the message: see knot_rdata_unpack() for its names */
+	uint32_t ttl;     /* 0 for a question */
+	size_t off;       /* where the record starts in the message */
+	size_t rdata_off; /* RDATA as in the message: see knot_rdata_unpack() for its names */
 	uint16_t rdata_len;
 } knot_message_rr_t;
 

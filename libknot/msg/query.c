@@ -109,16 +109,16 @@ static bool take_opt(const rr_head_t *rr, bool root_owner, knot_query_t *q)
 }
 
 /* Other records: their RDATA is checked, since nobody answers what is half garbage. Seldom: plain queries have none. */
-__attribute__((noinline))
-static bool check_rdata(const knot_reader_t *r, const rr_head_t *rr)
+__attribute__((noinline)) static bool check_rdata(const knot_reader_t *r, const rr_head_t *rr)
 {
 	uint8_t scratch[KNOT_RDATA_MAX];
 	uint16_t len;
 	if (rr->rdata.len == 0 && rr->class != KNOT_CLASS_IN) {
-		return true;        /* as in the prerequisites and deletions of an UPDATE, RFC 2136 2.4 and 2.5 */
+		return true; /* as in the prerequisites and deletions of an UPDATE, RFC 2136 2.4 and 2.5 */
 	}
 	return knot_rdata_unpack(rr->type, (knot_bytes_t){ r->data, r->len }, (size_t)(rr->rdata.data - r->data),
-	                         (uint16_t)rr->rdata.len, (knot_mut_bytes_t){ scratch, sizeof(scratch) }, &len) == KNOT_OK;
+				 (uint16_t)rr->rdata.len, (knot_mut_bytes_t){ scratch, sizeof(scratch) },
+				 &len) == KNOT_OK;
 }
 
 static bool read_records(knot_reader_t *r, knot_query_t *q)

@@ -28,7 +28,7 @@ static knot_bytes_t test_hex(const char *text)
 }
 
 #define Q_ROOT_NS "00 0002 0001 "
-#define OPT_1232 "00 0029 04d0 00 00 8000 0000 "
+#define OPT_1232  "00 0029 04d0 00 00 8000 0000 "
 
 static void test_verdict(void **state)
 {
@@ -55,19 +55,28 @@ static void test_verdict(void **state)
 		  KNOT_MSG_FORMERR, 5 },
 		{ "SOA without data in answer", "1234 0000 0001 0001 0000 0000" Q_ROOT_NS "00 0006 0001 00000000 0000",
 		  KNOT_MSG_FORMERR, 5 },
-		{ "deletion without data", "1234 2800 0001 0000 0001 0000" "00 0006 0001" "00 0006 00ff 00000000 0000",
+		{ "deletion without data",
+		  "1234 2800 0001 0000 0001 0000"
+		  "00 0006 0001"
+		  "00 0006 00ff 00000000 0000",
 		  KNOT_MSG_OK, 5 },
 		{ "OPT in answer", "1234 0000 0001 0001 0000 0000" Q_ROOT_NS OPT_1232, KNOT_MSG_FORMERR, 5 },
-		{ "OPT data cut", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0001", KNOT_MSG_FORMERR, 5 },
+		{ "OPT data cut", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0001",
+		  KNOT_MSG_FORMERR, 5 },
 		{ "option header cut", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0003 000300",
 		  KNOT_MSG_FORMERR, 5 },
-		{ "option longer than OPT", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0004 00030001",
-		  KNOT_MSG_FORMERR, 5 },
-		{ "TSIG last", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS OPT_1232 "00 00fa 00ff 00000000 0000", KNOT_MSG_OK, 5 },
+		{ "option longer than OPT",
+		  "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0004 00030001", KNOT_MSG_FORMERR,
+		  5 },
+		{ "TSIG last", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS OPT_1232 "00 00fa 00ff 00000000 0000",
+		  KNOT_MSG_OK, 5 },
 		{ "TSIG not last", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS "00 00fa 00ff 00000000 0000" OPT_1232,
 		  KNOT_MSG_FORMERR, 5 },
-		{ "IXFR with SOA", "1234 0000 0001 0000 0001 0000" "0161 00 00fb 0001"
-		  "c00c 0006 0001 00000000 0016 00 00 00000001 00000002 00000003 00000004 00000005", KNOT_MSG_OK, 7 },
+		{ "IXFR with SOA",
+		  "1234 0000 0001 0000 0001 0000"
+		  "0161 00 00fb 0001"
+		  "c00c 0006 0001 00000000 0016 00 00 00000001 00000002 00000003 00000004 00000005",
+		  KNOT_MSG_OK, 7 },
 		{ "owner pointer forward", "1234 0000 0001 0000 0001 0000" Q_ROOT_NS "c011 0006 0001 00000000 0000",
 		  KNOT_MSG_FORMERR, 5 },
 	};
@@ -87,7 +96,7 @@ static void test_verdict(void **state)
 			uint8_t *cut = malloc(len > 0 ? len : 1);
 			memcpy(cut, wire.data, len);
 			assert_int_not_equal(knot_query_parse((knot_bytes_t){ cut, len }, &q),
-			                     got == KNOT_MSG_OK ? KNOT_MSG_OK : 99);
+					     got == KNOT_MSG_OK ? KNOT_MSG_OK : 99);
 			free(cut);
 		}
 		free((void *)wire.data);
@@ -97,13 +106,15 @@ static void test_verdict(void **state)
 static void test_fields(void **state)
 {
 	(void)state;
-	knot_bytes_t wire = test_hex("beef 0110 0001 0000 0000 0001" "0357 7757 0145 00 001c 0001"
-	                             "00 0029 1000 00 01 8000 000d 0003 0000 0008 0006 00ff 1800 01");
+	knot_bytes_t wire = test_hex("beef 0110 0001 0000 0000 0001"
+				     "0357 7757 0145 00 001c 0001"
+				     "00 0029 1000 00 01 8000 000d 0003 0000 0008 0006 00ff 1800 01");
 	knot_query_t q;
-	assert_int_equal(knot_query_parse(wire, &q), KNOT_MSG_FORMERR);   /* the last option is one byte short */
+	assert_int_equal(knot_query_parse(wire, &q), KNOT_MSG_FORMERR); /* the last option is one byte short */
 	free((void *)wire.data);
-	wire = test_hex("beef 0110 0001 0000 0000 0001" "0357 7757 0145 00 001c 0001"
-	                "00 0029 1000 00 01 8000 000c 0003 0000 0008 0004 00ff 1800");
+	wire = test_hex("beef 0110 0001 0000 0000 0001"
+			"0357 7757 0145 00 001c 0001"
+			"00 0029 1000 00 01 8000 000c 0003 0000 0008 0004 00ff 1800");
 	assert_int_equal(knot_query_parse(wire, &q), KNOT_MSG_OK);
 	assert_int_equal(q.flags, KNOT_FLAG_RD | KNOT_FLAG_CD);
 	assert_int_equal(q.opcode, KNOT_OPCODE_QUERY);

@@ -60,14 +60,14 @@ static bool name_at(const knot_msg_writer_t *w, size_t off, knot_name_t name)
 
 /* Hashes of the suffixes of a name: ret[i] for the suffix that starts at label i. */
 static void suffix_hashes(knot_name_t name, uint8_t ret_offs[static KNOT_LABEL_COUNT_MAX],
-                          uint32_t ret_hashes[static KNOT_LABEL_COUNT_MAX])
+			  uint32_t ret_hashes[static KNOT_LABEL_COUNT_MAX])
 {
 	unsigned at = 0;
 	for (unsigned i = 0; i < name.label_count; i++) {
 		ret_offs[i] = (uint8_t)at;
 		at += 1u + name.wire[at];
 	}
-	uint32_t hash = 2166136261u;    /* FNV-1a: short, and a bad hash only costs compression */
+	uint32_t hash = 2166136261u; /* FNV-1a: short, and a bad hash only costs compression */
 	for (unsigned i = name.label_count; i-- > 0;) {
 		const uint8_t *label = name.wire + ret_offs[i];
 		for (unsigned k = 0; k <= *label; k++) {
@@ -124,12 +124,13 @@ static bool put_name(knot_msg_writer_t *w, knot_name_t name, bool compress)
 	uint8_t offs[KNOT_LABEL_COUNT_MAX];
 	uint32_t hashes[KNOT_LABEL_COUNT_MAX];
 	suffix_hashes(name, offs, hashes);
-	unsigned spelled = 0;      /* labels to spell out */
+	unsigned spelled = 0; /* labels to spell out */
 	unsigned target = 0;
 	for (; compress && spelled < name.label_count; spelled++) {
 		unsigned at = offs[spelled];
-		target = find_suffix(w, hashes[spelled], (knot_name_t){ name.wire + at, (uint8_t)(name.len - at),
-		                                                        (uint8_t)(name.label_count - spelled) });
+		target = find_suffix(w, hashes[spelled],
+				     (knot_name_t){ name.wire + at, (uint8_t)(name.len - at),
+						    (uint8_t)(name.label_count - spelled) });
 		if (target != 0) {
 			break;
 		}
@@ -196,8 +197,8 @@ static bool put_rdata(knot_msg_writer_t *w, uint16_t type, knot_bytes_t rdata)
 		if (!(names[i].flags & KNOT_RDATA_COMPRESS)) {
 			continue;
 		}
-		if (!put_bytes(w, rdata.data + pos, names[i].off - pos)
-		    || !put_name(w, knot_name_of(rdata.data + names[i].off), true)) {
+		if (!put_bytes(w, rdata.data + pos, names[i].off - pos) ||
+		    !put_name(w, knot_name_of(rdata.data + names[i].off), true)) {
 			return false;
 		}
 		pos = names[i].off + (size_t)names[i].len;
@@ -206,7 +207,7 @@ static bool put_rdata(knot_msg_writer_t *w, uint16_t type, knot_bytes_t rdata)
 }
 
 knot_err_t knot_msg_put_rr(knot_msg_writer_t *w, knot_section_t section, knot_name_t owner, uint16_t type,
-                           uint16_t class, uint32_t ttl, knot_bytes_t rdata)
+			   uint16_t class, uint32_t ttl, knot_bytes_t rdata)
 {
 	size_t start = w->len;
 	uint8_t fixed[RR_FIXED_LEN];
@@ -226,8 +227,7 @@ knot_err_t knot_msg_put_rr(knot_msg_writer_t *w, knot_section_t section, knot_na
 	return KNOT_OK;
 }
 
-knot_err_t knot_msg_put_opt(knot_msg_writer_t *w, uint16_t udp_payload, uint16_t rcode, uint8_t version,
-                            uint16_t flags)
+knot_err_t knot_msg_put_opt(knot_msg_writer_t *w, uint16_t udp_payload, uint16_t rcode, uint8_t version, uint16_t flags)
 {
 	uint8_t opt[1 + RR_FIXED_LEN] = { 0 };
 	store_be16(opt + 1, KNOT_TYPE_OPT);

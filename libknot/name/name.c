@@ -16,8 +16,8 @@ static inline uint64_t lower8(uint64_t v)
 {
 	const uint64_t ones = 0x0101010101010101u;
 	uint64_t low7 = v & (0x7F * ones);
-	uint64_t ge_a = low7 + (0x80 - 'A') * ones;        /* bit 7: the byte's low 7 bits are >= 'A' */
-	uint64_t gt_z = low7 + (0x80 - 'Z' - 1) * ones;    /* bit 7: they are > 'Z' */
+	uint64_t ge_a = low7 + (0x80 - 'A') * ones;     /* bit 7: the byte's low 7 bits are >= 'A' */
+	uint64_t gt_z = low7 + (0x80 - 'Z' - 1) * ones; /* bit 7: they are > 'Z' */
 	uint64_t upper = (ge_a ^ gt_z) & ~v & (0x80 * ones);
 	return v | upper >> 2;
 }
@@ -68,11 +68,11 @@ knot_name_t knot_name_of(const uint8_t *wire)
 }
 
 knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX],
-                            knot_name_t *ret_name)
+			    knot_name_t *ret_name)
 {
 	size_t at = *pos;
-	size_t bound = at;         /* start of the current label sequence: pointers must point before it */
-	size_t end = 0;            /* behind the name in the message, once the first pointer is met */
+	size_t bound = at; /* start of the current label sequence: pointers must point before it */
+	size_t end = 0;    /* behind the name in the message, once the first pointer is met */
 	size_t len = 0;
 	unsigned labels = 0;
 	while (at < msg.len) {
@@ -140,8 +140,7 @@ static size_t scan_char(knot_str_t text, size_t at, uint8_t *ret_byte)
 	return 4;
 }
 
-static knot_err_t append_origin(knot_name_t origin, uint8_t *wire, size_t len, unsigned labels,
-                                knot_name_t *ret_name)
+static knot_err_t append_origin(knot_name_t origin, uint8_t *wire, size_t len, unsigned labels, knot_name_t *ret_name)
 {
 	if (origin.wire == NULL) {
 		return KNOT_ENOORIGIN;
@@ -155,7 +154,7 @@ static knot_err_t append_origin(knot_name_t origin, uint8_t *wire, size_t len, u
 }
 
 knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin, uint8_t ret_wire[static KNOT_NAME_MAX],
-                          knot_name_t *ret_name)
+			  knot_name_t *ret_name)
 {
 	if (text.len == 0) {
 		return KNOT_EEMPTYLABEL;
@@ -169,8 +168,8 @@ knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin, uint8_t ret_wire[
 		return KNOT_OK;
 	}
 
-	size_t label = 0;      /* position of the current label's length byte */
-	size_t len = 1;        /* bytes written, that length byte included */
+	size_t label = 0; /* position of the current label's length byte */
+	size_t len = 1;   /* bytes written, that length byte included */
 	unsigned labels = 0;
 	for (size_t at = 0; at < text.len;) {
 		if (text.data[at] == '.') {
@@ -216,12 +215,13 @@ knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin, uint8_t ret_wire[
 /* How a byte is printed: itself, behind a backslash, or as \DDD. */
 static bool prints_plain(uint8_t c)
 {
-	return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit((char)c) || c == '-' || c == '_' || c == '*' || c == '/';
+	return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit((char)c) || c == '-' || c == '_' || c == '*' ||
+	       c == '/';
 }
 
 static bool prints_escaped(uint8_t c)
 {
-	return c > ' ' && c < 0x7F && c != '#';   /* Knot prints '#' as \035 */
+	return c > ' ' && c < 0x7F && c != '#'; /* Knot prints '#' as \035 */
 }
 
 size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
@@ -347,7 +347,8 @@ bool knot_name_in(knot_name_t name, knot_name_t apex)
 
 unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 {
-	/* Mostly one of them is the other or above it, in a lookup that finds something: one compare of eight bytes at a time. */
+	/* Mostly one of them is the other or above it, in a lookup that finds something: one compare of eight bytes at
+	 * a time. */
 	unsigned fewer = a.label_count < b.label_count ? a.label_count : b.label_count;
 	if (knot_name_eq(knot_name_strip(a, a.label_count - fewer), knot_name_strip(b, b.label_count - fewer))) {
 		return fewer;
@@ -357,7 +358,7 @@ unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 	label_offsets(b, b_offs);
 	unsigned shared = 0;
 	while (shared < fewer && cmp_label(a.wire + a_offs[a.label_count - shared - 1],
-	                                 b.wire + b_offs[b.label_count - shared - 1]) == 0) {
+					   b.wire + b_offs[b.label_count - shared - 1]) == 0) {
 		shared++;
 	}
 	return shared;
@@ -390,28 +391,29 @@ void knot_name_lower(knot_name_t name, uint8_t *ret_wire)
  * the canonical order by name_test.c.
  */
 enum { KEY_RANGE = 45 };
-#define KEY_ESC(pos, nth) ((pos) | (((unsigned)(nth) + 1) & 0xFF) << 8)   /* masked: arms not taken are out of range */
-#define KEY_OF(c) ( \
-	(c) <= 0x2C ? KEY_ESC(1, (c)) : \
-	(c) == '-' ? 2 : \
-	(c) <= 0x2F ? KEY_ESC(3, (c) - 0x2E) : \
-	(c) <= '9' ? 4 + (c) - '0' : \
-	(c) <= 0x40 ? KEY_ESC(14, (c) - 0x3A) : \
-	(c) <= 'Z' ? 17 + (c) - 'A' : \
-	(c) <= 0x5E ? KEY_ESC(14, (c) - 0x5B + 7) : \
-	(c) == '_' ? 15 : \
-	(c) == 0x60 ? KEY_ESC(16, 0) : \
-	(c) <= 'z' ? 17 + (c) - 'a' : \
-	KEY_ESC(43 + ((c) - 0x7B) / KEY_RANGE, ((c) - 0x7B) % KEY_RANGE))
-#define KEY_4(c) KEY_OF(c), KEY_OF((c) + 1), KEY_OF((c) + 2), KEY_OF((c) + 3)
+#define KEY_ESC(pos, nth) ((pos) | (((unsigned)(nth) + 1) & 0xFF) << 8) /* masked: arms not taken are out of range */
+#define KEY_OF(c)                                                                                                      \
+	((c) <= 0x2C   ? KEY_ESC(1, (c))                                                                               \
+	 : (c) == '-'  ? 2                                                                                             \
+	 : (c) <= 0x2F ? KEY_ESC(3, (c)-0x2E)                                                                          \
+	 : (c) <= '9'  ? 4 + (c) - '0'                                                                                 \
+	 : (c) <= 0x40 ? KEY_ESC(14, (c)-0x3A)                                                                         \
+	 : (c) <= 'Z'  ? 17 + (c) - 'A'                                                                                \
+	 : (c) <= 0x5E ? KEY_ESC(14, (c)-0x5B + 7)                                                                     \
+	 : (c) == '_'  ? 15                                                                                            \
+	 : (c) == 0x60 ? KEY_ESC(16, 0)                                                                                \
+	 : (c) <= 'z'  ? 17 + (c) - 'a'                                                                                \
+		       : KEY_ESC(43 + ((c)-0x7B) / KEY_RANGE, ((c)-0x7B) % KEY_RANGE))
+#define KEY_4(c)  KEY_OF(c), KEY_OF((c) + 1), KEY_OF((c) + 2), KEY_OF((c) + 3)
 #define KEY_16(c) KEY_4(c), KEY_4((c) + 4), KEY_4((c) + 8), KEY_4((c) + 12)
 #define KEY_64(c) KEY_16(c), KEY_16((c) + 16), KEY_16((c) + 32), KEY_16((c) + 48)
 static const uint16_t key_of_byte[256] = { KEY_64(0), KEY_64(64), KEY_64(128), KEY_64(192) };
 
 _Static_assert(43 + (0xFF - 0x7B) / KEY_RANGE < KNOT_KEY_POSITIONS && KEY_RANGE < (int)KNOT_KEY_POSITIONS,
-               "positions must fit");
+	       "positions must fit");
 
-/* Sixteen bytes at once, in plain C for any processor that has vectors (gcc and clang give each a lane mask per compare). */
+/* Sixteen bytes at once, in plain C for any processor that has vectors (gcc and clang give each a lane mask per
+ * compare). */
 typedef uint8_t lanes_t __attribute__((vector_size(16)));
 
 enum { LANES = sizeof(lanes_t) };
@@ -429,14 +431,14 @@ static inline lanes_t key_lanes(lanes_t c)
 	lanes_t folded = c | 0x20;
 	lanes_t letter = (lanes_t)((lanes_t)(folded - 'a') < 26);
 	lanes_t digit = (lanes_t)((lanes_t)(c - '0') < 10);
-	return (letter & (folded - ('a' - 17))) | (digit & (c - ('0' - 4)))
-	       | ((lanes_t)(c == '-') & 2) | ((lanes_t)(c == '_') & 15);
+	return (letter & (folded - ('a' - 17))) | (digit & (c - ('0' - 4))) | ((lanes_t)(c == '-') & 2) |
+	       ((lanes_t)(c == '_') & 15);
 }
 
-/* Byte by byte, for names with bytes that take two positions. Two bytes are stored per byte of the name and the second is
-   overwritten if it is unused: no branch. The longest key, 250 bytes in four labels, ends at 504: the second byte fits. */
-__attribute__((noinline))
-static size_t key_with_escapes(knot_name_t name, const uint8_t *offs, uint8_t *ret_key)
+/* Byte by byte, for names with bytes that take two positions. Two bytes are stored per byte of the name and the second
+   is overwritten if it is unused: no branch. The longest key, 250 bytes in four labels, ends at 504: the second byte
+   fits. */
+__attribute__((noinline)) static size_t key_with_escapes(knot_name_t name, const uint8_t *offs, uint8_t *ret_key)
 {
 	uint8_t *out = ret_key;
 	for (unsigned i = name.label_count; i-- > 0;) {

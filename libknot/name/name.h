@@ -12,17 +12,17 @@
 #include "libknot/base/err.h"
 
 enum {
-	KNOT_NAME_MAX = 255,             /* bytes of a wire name with the root label, RFC 1035 2.3.4 */
-	KNOT_LABEL_MAX = 63,             /* bytes of a label */
-	KNOT_LABEL_COUNT_MAX = 127,      /* labels without the root label: 127 of one byte make 255 */
-	KNOT_NAME_TEXT_MAX = 1004 + 1,   /* presentation form: every byte as \DDD, dots, and a NUL */
-	KNOT_NAME_KEY_MAX = 2 * KNOT_NAME_MAX,  /* positions of a lookup key, see knot_name_key() */
+	KNOT_NAME_MAX = 255,                   /* bytes of a wire name with the root label, RFC 1035 2.3.4 */
+	KNOT_LABEL_MAX = 63,                   /* bytes of a label */
+	KNOT_LABEL_COUNT_MAX = 127,            /* labels without the root label: 127 of one byte make 255 */
+	KNOT_NAME_TEXT_MAX = 1004 + 1,         /* presentation form: every byte as \DDD, dots, and a NUL */
+	KNOT_NAME_KEY_MAX = 2 * KNOT_NAME_MAX, /* positions of a lookup key, see knot_name_key() */
 };
 
 typedef struct {
-	const uint8_t *wire;   /* [0..len): labels and the root label, case as given */
-	uint8_t len;           /* 1–255; 0 only in a name that was never set */
-	uint8_t label_count;   /* without the root label; 0 for the root */
+	const uint8_t *wire; /* [0..len): labels and the root label, case as given */
+	uint8_t len;         /* 1–255; 0 only in a name that was never set */
+	uint8_t label_count; /* without the root label; 0 for the root */
 } knot_name_t;
 
 /** The root name. */
@@ -44,7 +44,7 @@ KNOT_EXPORT knot_name_t knot_name_of(const uint8_t *wire);
  * KNOT_EMALF as knot_name_read(), or a pointer forward.  ret_wire is scratch on failure.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos,
-                                                      uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
+						      uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
 
 /**
  * Turn presentation form into wire form; a name without a final dot gets `origin` appended, case is kept.
@@ -55,7 +55,7 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *
  * KNOT_ENOORIGIN: relative name and origin.wire is NULL. Pass knot_name_root to take every name as absolute.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin,
-                                                    uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
+						    uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
 
 /**
  * Print presentation form with the final dot ("." for the root), NUL-terminated, as Knot prints it: printable

@@ -32,28 +32,28 @@ static void test_scan(void **state)
 		const char *want_wire;
 		uint8_t want_len, want_labels;
 	} rows[] = {
-		{ ".",          NULL,   KNOT_OK, "", 1, 0 },
-		{ "a.",         NULL,   KNOT_OK, "\1a", 3, 1 },
-		{ "Ab.c.",      NULL,   KNOT_OK, "\2Ab\1c", 6, 2 },
-		{ "a",          ".",    KNOT_OK, "\1a", 3, 1 },
-		{ "a.b",        "c.d.", KNOT_OK, "\1a\1b\1c\1d", 9, 4 },
-		{ "@",          "c.d.", KNOT_OK, "\1c\1d", 5, 2 },
-		{ "\\@",        "c.",   KNOT_OK, "\1@\1c", 5, 2 },
-		{ "@.",         NULL,   KNOT_OK, "\1@", 3, 1 },
-		{ "a\\.b.",     NULL,   KNOT_OK, "\3a.b", 5, 1 },
-		{ "\\097\\\\.", NULL,   KNOT_OK, "\2a\\", 4, 1 },
-		{ "\\255.",     NULL,   KNOT_OK, "\1\377", 3, 1 },
-		{ "*.a.",       NULL,   KNOT_OK, "\1*\1a", 5, 2 },
-		{ "",           ".",    KNOT_EEMPTYLABEL, NULL, 0, 0 },
-		{ "..",         ".",    KNOT_EEMPTYLABEL, NULL, 0, 0 },
-		{ ".a",         ".",    KNOT_EEMPTYLABEL, NULL, 0, 0 },
-		{ "a..b.",      ".",    KNOT_EEMPTYLABEL, NULL, 0, 0 },
-		{ "a",          NULL,   KNOT_ENOORIGIN, NULL, 0, 0 },
-		{ "@",          NULL,   KNOT_ENOORIGIN, NULL, 0, 0 },
-		{ "a\\",        ".",    KNOT_EBADESC, NULL, 0, 0 },
-		{ "a\\25.",     ".",    KNOT_EBADESC, NULL, 0, 0 },
-		{ "a\\2x5.",    ".",    KNOT_EBADESC, NULL, 0, 0 },
-		{ "\\256.",     ".",    KNOT_EBADESC, NULL, 0, 0 },
+		{ ".", NULL, KNOT_OK, "", 1, 0 },
+		{ "a.", NULL, KNOT_OK, "\1a", 3, 1 },
+		{ "Ab.c.", NULL, KNOT_OK, "\2Ab\1c", 6, 2 },
+		{ "a", ".", KNOT_OK, "\1a", 3, 1 },
+		{ "a.b", "c.d.", KNOT_OK, "\1a\1b\1c\1d", 9, 4 },
+		{ "@", "c.d.", KNOT_OK, "\1c\1d", 5, 2 },
+		{ "\\@", "c.", KNOT_OK, "\1@\1c", 5, 2 },
+		{ "@.", NULL, KNOT_OK, "\1@", 3, 1 },
+		{ "a\\.b.", NULL, KNOT_OK, "\3a.b", 5, 1 },
+		{ "\\097\\\\.", NULL, KNOT_OK, "\2a\\", 4, 1 },
+		{ "\\255.", NULL, KNOT_OK, "\1\377", 3, 1 },
+		{ "*.a.", NULL, KNOT_OK, "\1*\1a", 5, 2 },
+		{ "", ".", KNOT_EEMPTYLABEL, NULL, 0, 0 },
+		{ "..", ".", KNOT_EEMPTYLABEL, NULL, 0, 0 },
+		{ ".a", ".", KNOT_EEMPTYLABEL, NULL, 0, 0 },
+		{ "a..b.", ".", KNOT_EEMPTYLABEL, NULL, 0, 0 },
+		{ "a", NULL, KNOT_ENOORIGIN, NULL, 0, 0 },
+		{ "@", NULL, KNOT_ENOORIGIN, NULL, 0, 0 },
+		{ "a\\", ".", KNOT_EBADESC, NULL, 0, 0 },
+		{ "a\\25.", ".", KNOT_EBADESC, NULL, 0, 0 },
+		{ "a\\2x5.", ".", KNOT_EBADESC, NULL, 0, 0 },
+		{ "\\256.", ".", KNOT_EBADESC, NULL, 0, 0 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		uint8_t wire[KNOT_NAME_MAX];
@@ -132,16 +132,16 @@ static void test_read(void **state)
 		knot_err_t want;
 		uint8_t want_len;
 	} rows[] = {
-		{ "root",                "\0xx", 3, KNOT_OK, 1 },
-		{ "two labels",          "\1a\2bc\0", 6, KNOT_OK, 6 },
-		{ "empty",               "", 0, KNOT_EMALF, 0 },
-		{ "no root label",       "\1a", 2, KNOT_EMALF, 0 },
-		{ "label cut short",     "\3ab", 3, KNOT_EMALF, 0 },
-		{ "pointer",             "\300\014", 2, KNOT_EMALF, 0 },
+		{ "root", "\0xx", 3, KNOT_OK, 1 },
+		{ "two labels", "\1a\2bc\0", 6, KNOT_OK, 6 },
+		{ "empty", "", 0, KNOT_EMALF, 0 },
+		{ "no root label", "\1a", 2, KNOT_EMALF, 0 },
+		{ "label cut short", "\3ab", 3, KNOT_EMALF, 0 },
+		{ "pointer", "\300\014", 2, KNOT_EMALF, 0 },
 		{ "reserved label type", "\100ab\0", 4, KNOT_EMALF, 0 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		uint8_t *exact = malloc(rows[i].len > 0 ? rows[i].len : 1);   /* so that ASan sees one byte too many */
+		uint8_t *exact = malloc(rows[i].len > 0 ? rows[i].len : 1); /* so that ASan sees one byte too many */
 		memcpy(exact, rows[i].bytes, rows[i].len);
 		knot_name_t name;
 		knot_err_t err = knot_name_read((knot_bytes_t){ exact, rows[i].len }, &name);
@@ -175,18 +175,18 @@ static void test_unpack(void **state)
 		const char *want_text;
 		size_t want_pos;
 	} rows[] = {
-		{ "plain",              "\1a\1b\0x", 6, 0, KNOT_OK, "a.b.", 5 },
-		{ "pointer",            "\1b\0\1a\300\0x", 8, 3, KNOT_OK, "a.b.", 7 },
+		{ "plain", "\1a\1b\0x", 6, 0, KNOT_OK, "a.b.", 5 },
+		{ "pointer", "\1b\0\1a\300\0x", 8, 3, KNOT_OK, "a.b.", 7 },
 		{ "pointer to pointer", "\1c\0\1b\300\0\1a\300\3", 11, 7, KNOT_OK, "a.b.c.", 11 },
-		{ "pointer alone",      "\1b\0\300\0", 5, 3, KNOT_OK, "b.", 5 },
-		{ "pointer to itself",  "\300\0", 2, 0, KNOT_EMALF, NULL, 0 },
-		{ "loop over a label",  "\1a\300\0", 4, 0, KNOT_EMALF, NULL, 0 },
-		{ "forward",            "\300\2\1a\0", 5, 0, KNOT_EMALF, NULL, 0 },
-		{ "two-step loop",      "\300\2\300\0", 4, 2, KNOT_EMALF, NULL, 0 },
-		{ "cut label",          "\3ab", 3, 0, KNOT_EMALF, NULL, 0 },
-		{ "cut pointer",        "\300", 1, 0, KNOT_EMALF, NULL, 0 },
-		{ "position at end",    "\0", 1, 1, KNOT_EMALF, NULL, 0 },
-		{ "reserved type",      "\200\0", 2, 0, KNOT_EMALF, NULL, 0 },
+		{ "pointer alone", "\1b\0\300\0", 5, 3, KNOT_OK, "b.", 5 },
+		{ "pointer to itself", "\300\0", 2, 0, KNOT_EMALF, NULL, 0 },
+		{ "loop over a label", "\1a\300\0", 4, 0, KNOT_EMALF, NULL, 0 },
+		{ "forward", "\300\2\1a\0", 5, 0, KNOT_EMALF, NULL, 0 },
+		{ "two-step loop", "\300\2\300\0", 4, 2, KNOT_EMALF, NULL, 0 },
+		{ "cut label", "\3ab", 3, 0, KNOT_EMALF, NULL, 0 },
+		{ "cut pointer", "\300", 1, 0, KNOT_EMALF, NULL, 0 },
+		{ "position at end", "\0", 1, 1, KNOT_EMALF, NULL, 0 },
+		{ "reserved type", "\200\0", 2, 0, KNOT_EMALF, NULL, 0 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		uint8_t wire[KNOT_NAME_MAX];
@@ -217,18 +217,18 @@ static void test_relations(void **state)
 		bool want_in;
 		unsigned want_shared;
 	} rows[] = {
-		{ "www.example.",  "WWW.Example.", 0, true, 2 },
-		{ "a.b.",          "b.", 1, true, 1 },
-		{ "b.",            "a.b.", -1, false, 1 },
-		{ "a.",            "b.", -1, false, 0 },
-		{ "ab.",           "b.", -1, false, 0 },
-		{ "a.b.",          ".", 1, true, 0 },
-		{ ".",             ".", 0, true, 0 },
-		{ "z.a.",          "a.b.", -1, false, 0 },
-		{ "aaa.x.",        "aa.x.", 1, false, 1 },
-		{ "-.x.",          "0.x.", -1, false, 1 },
-		{ "\\200.x.",      "z.x.", 1, false, 1 },
-		{ "abcdefghijk.",  "abcdefghijl.", -1, false, 0 },
+		{ "www.example.", "WWW.Example.", 0, true, 2 },
+		{ "a.b.", "b.", 1, true, 1 },
+		{ "b.", "a.b.", -1, false, 1 },
+		{ "a.", "b.", -1, false, 0 },
+		{ "ab.", "b.", -1, false, 0 },
+		{ "a.b.", ".", 1, true, 0 },
+		{ ".", ".", 0, true, 0 },
+		{ "z.a.", "a.b.", -1, false, 0 },
+		{ "aaa.x.", "aa.x.", 1, false, 1 },
+		{ "-.x.", "0.x.", -1, false, 1 },
+		{ "\\200.x.", "z.x.", 1, false, 1 },
+		{ "abcdefghijk.", "abcdefghijl.", -1, false, 0 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		owned_name_t a, b;
@@ -259,8 +259,8 @@ static void test_key_model(void **state)
 				uint8_t label_len = (uint8_t)(1 + random() % 3);
 				wires[n][len++] = label_len;
 				for (unsigned k = 0; k < label_len; k++) {
-					wires[n][len++] = random() % 3 ? (uint8_t)("aAbz[_`-."[random() % 9])
-					                               : (uint8_t)random();
+					wires[n][len++] =
+						random() % 3 ? (uint8_t)("aAbz[_`-."[random() % 9]) : (uint8_t)random();
 				}
 			}
 			wires[n][len] = 0;
@@ -329,7 +329,8 @@ static void test_round_trip(void **state)
 		size_t text_len = knot_name_print(knot_name_of(wire), text);
 		assert_int_equal(text_len, strlen(text));
 		knot_name_t name;
-		assert_int_equal(knot_name_scan((knot_str_t){ text, text_len }, (knot_name_t){ 0 }, again, &name), KNOT_OK);
+		assert_int_equal(knot_name_scan((knot_str_t){ text, text_len }, (knot_name_t){ 0 }, again, &name),
+				 KNOT_OK);
 		assert_int_equal(name.len, len + 1);
 		assert_memory_equal(again, wire, name.len);
 	}
@@ -338,15 +339,9 @@ static void test_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_scan_limits),
-		cmocka_unit_test(test_print),
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_unpack),
-		cmocka_unit_test(test_relations),
-		cmocka_unit_test(test_key_model),
-		cmocka_unit_test(test_lower),
-		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_scan),      cmocka_unit_test(test_scan_limits), cmocka_unit_test(test_print),
+		cmocka_unit_test(test_read),      cmocka_unit_test(test_unpack),      cmocka_unit_test(test_relations),
+		cmocka_unit_test(test_key_model), cmocka_unit_test(test_lower),       cmocka_unit_test(test_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,18 +7,18 @@
 #include <assert.h>
 
 enum {
-	UDP_PAYLOAD_MIN = 512,       /* RFC 1035 4.2.1; also the least a requestor can announce, RFC 6891 6.2.3 */
+	UDP_PAYLOAD_MIN = 512, /* RFC 1035 4.2.1; also the least a requestor can announce, RFC 6891 6.2.3 */
 	OPT_LEN = 11,
 	OPTION_HEAD_LEN = 4,
-	ECS_MAX = 4 + 16,            /* family, source and scope prefix length, address (RFC 7871 6) */
-	ZONEVERSION_LEN = 6,         /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
+	ECS_MAX = 4 + 16,    /* family, source and scope prefix length, address (RFC 7871 6) */
+	ZONEVERSION_LEN = 6, /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
 	EXPIRE_LEN = 4,
 	EDE_LEN = 2,
 	/* Longest NSID that is sent: 512 bytes hold header, the longest question and every other option besides. */
-	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) - (4 + EXPIRE_LEN)
-	           - (4 + EDE_LEN) - 4,
+	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) -
+		   (4 + EXPIRE_LEN) - (4 + EDE_LEN) - 4,
 	TSIG_ERROR_BADKEY = 17,
-	TSIG_FIXED_LEN = 16,         /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
+	TSIG_FIXED_LEN = 16, /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
 };
 
 /* A request being answered. What the reply needs of the request's tail is copied: the reply may overwrite it. */
@@ -28,11 +28,11 @@ typedef struct {
 	const knot_query_t *query;
 	answer_report_t *report;
 	knot_mut_bytes_t out;
-	const zone_contents_t *zone;     /* NULL when no zone answers */
-	bool nsid, expire, zoneversion;  /* options asked for */
-	uint8_t ecs_len;                 /* 0: no option to echo */
+	const zone_contents_t *zone;    /* NULL when no zone answers */
+	bool nsid, expire, zoneversion; /* options asked for */
+	uint8_t ecs_len;                /* 0: no option to echo */
 	uint8_t ecs[ECS_MAX];
-	size_t key_len;                  /* lookup key of the question's name, made once */
+	size_t key_len; /* lookup key of the question's name, made once */
 	uint8_t key[KNOT_NAME_KEY_MAX];
 } job_t;
 
@@ -79,15 +79,9 @@ static bool read_options(job_t *job)
 	knot_edns_option_t option;
 	while (knot_edns_next(options, &pos, &option)) {
 		switch (option.code) {
-		case KNOT_EDNS_NSID:
-			job->nsid = job->env->nsid.len > 0 && job->env->nsid.len <= NSID_MAX;
-			break;
-		case KNOT_EDNS_EXPIRE:
-			job->expire = true;
-			break;
-		case KNOT_EDNS_ZONEVERSION:
-			job->zoneversion = option.data.len == 0;
-			break;
+		case KNOT_EDNS_NSID: job->nsid = job->env->nsid.len > 0 && job->env->nsid.len <= NSID_MAX; break;
+		case KNOT_EDNS_EXPIRE: job->expire = true; break;
+		case KNOT_EDNS_ZONEVERSION: job->zoneversion = option.data.len == 0; break;
 		case KNOT_EDNS_SUBNET:
 			if (!job->env->client_subnet) {
 				break;
@@ -98,8 +92,7 @@ static bool read_options(job_t *job)
 			memcpy(job->ecs, option.data.data, option.data.len);
 			job->ecs_len = (uint8_t)option.data.len;
 			break;
-		default:
-			break;
+		default: break;
 		}
 	}
 	return true;
@@ -150,7 +143,7 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 	store_be16(p + 2, our_payload(job));
 	p[4] = (uint8_t)(rcode >> 4);
 	p[5] = 0;
-	store_be16(p + 6, job->query->edns.dnssec_ok ? 0x8000 : 0);   /* RFC 3225 3 */
+	store_be16(p + 6, job->query->edns.dnssec_ok ? 0x8000 : 0); /* RFC 3225 3 */
 	store_be16(p + 8, (uint16_t)(len - OPT_LEN));
 	p += OPT_LEN - 1;
 	if (job->nsid) {
@@ -161,7 +154,7 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 	if (job->ecs_len > 0) {
 		p = put_option_head(job, p, KNOT_EDNS_SUBNET, job->ecs_len);
 		memcpy(p, job->ecs, job->ecs_len);
-		p[3] = 0;                     /* our answers fit every network, RFC 7871 7.2.1 */
+		p[3] = 0; /* our answers fit every network, RFC 7871 7.2.1 */
 		p += job->ecs_len;
 	}
 	if (job->expire && job->zone != NULL) {
@@ -172,7 +165,7 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 	if (job->zoneversion && job->zone != NULL) {
 		p = put_option_head(job, p, KNOT_EDNS_ZONEVERSION, ZONEVERSION_LEN);
 		p[0] = job->zone->apex->owner_label_count;
-		p[1] = 0;                     /* SOA-SERIAL */
+		p[1] = 0; /* SOA-SERIAL */
 		store_be32(p + 2, job->zone->serial);
 		p += ZONEVERSION_LEN;
 	}
@@ -260,7 +253,7 @@ static size_t reply_chaos(job_t *job)
 	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) - reserved }, len, q->qname);
 	uint16_t flags = 0;
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, q->qname, KNOT_TYPE_TXT, KNOT_CLASS_CH, 0,
-	                    (knot_bytes_t){ rdata, 1u + rdata[0] }) != KNOT_OK) {
+			    (knot_bytes_t){ rdata, 1u + rdata[0] }) != KNOT_OK) {
 		flags = KNOT_FLAG_TC;
 		job->report->truncated = true;
 	}
@@ -274,8 +267,7 @@ static size_t reply_chaos(job_t *job)
  * A signed request, while no key is known: RFC 8945 5.2.1, NOTAUTH with an unsigned TSIG that names the key and the
  * error BADKEY. The TSIG of the request is its last record; its owner and algorithm are repeated.
  */
-__attribute__((noinline))
-static size_t reply_badkey(job_t *job)
+__attribute__((noinline)) static size_t reply_badkey(job_t *job)
 {
 	const knot_query_t *q = job->query;
 	knot_message_t msg;
@@ -283,20 +275,19 @@ static size_t reply_badkey(job_t *job)
 	if (knot_message_begin(q->wire, &msg) != KNOT_OK) {
 		return reply_formerr(job);
 	}
-	while (knot_message_next(&msg, &rr)) {
-	}
+	while (knot_message_next(&msg, &rr)) {}
 	knot_name_t algorithm;
 	knot_bytes_t rdata = { q->wire.data + rr.rdata_off, rr.rdata_len };
-	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK
-	    || rdata.len - algorithm.len < TSIG_FIXED_LEN
-	    || rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
+	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK ||
+	    rdata.len - algorithm.len < TSIG_FIXED_LEN ||
+	    rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
 		return reply_formerr(job);
 	}
 	uint8_t made[KNOT_NAME_MAX + TSIG_FIXED_LEN];
 	size_t name_len = algorithm.len;
 	knot_name_lower(algorithm, made);
-	memcpy(made + name_len, rdata.data + name_len, 8);        /* time signed and fudge, as they came */
-	store_be16(made + name_len + 8, 0);                       /* no MAC */
+	memcpy(made + name_len, rdata.data + name_len, 8); /* time signed and fudge, as they came */
+	store_be16(made + name_len + 8, 0);                /* no MAC */
 	store_be16(made + name_len + 10, q->id);
 	store_be16(made + name_len + 12, TSIG_ERROR_BADKEY);
 	store_be16(made + name_len + 14, 0);
@@ -305,7 +296,7 @@ static size_t reply_badkey(job_t *job)
 	knot_msg_writer_t w;
 	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) }, len, (knot_name_t){ 0 });
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
-	                    (knot_bytes_t){ made, name_len + TSIG_FIXED_LEN }) == KNOT_OK) {
+			    (knot_bytes_t){ made, name_len + TSIG_FIXED_LEN }) == KNOT_OK) {
 		store_be16(job->out.data + 10, (uint16_t)(load_be16(job->out.data + 10) + 1));
 	}
 	return w.len;
@@ -345,8 +336,9 @@ static size_t reply_from_zone(job_t *job)
 	put_header(job, flags, plan.rcode, enc.counts);
 	job->report->rcode = plan.rcode;
 	job->report->truncated = enc.truncated;
-	job->report->is_nodata = plan.rcode == KNOT_RCODE_NOERROR && !enc.truncated && enc.counts[KNOT_SECTION_ANSWER] == 0
-	                         && (enc.counts[KNOT_SECTION_AUTHORITY] == 0 || enc.first_authority_is_soa);
+	job->report->is_nodata = plan.rcode == KNOT_RCODE_NOERROR && !enc.truncated &&
+				 enc.counts[KNOT_SECTION_ANSWER] == 0 &&
+				 (enc.counts[KNOT_SECTION_AUTHORITY] == 0 || enc.first_authority_is_soa);
 	return enc.len + added;
 }
 
@@ -375,16 +367,18 @@ static size_t reply_denied(job_t *job)
 
 static bool is_normal_query(const knot_query_t *q)
 {
-	return q->opcode == KNOT_OPCODE_QUERY && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR && q->qtype != 0;
+	return q->opcode == KNOT_OPCODE_QUERY && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR &&
+	       q->qtype != 0;
 }
 
 static size_t reply_to(job_t *job, const zonedb_t *zones)
 {
 	const knot_query_t *q = job->query;
 	if (q->edns.present && q->edns.version != 0) {
-		return reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE);      /* RFC 6891 6.1.3 */
+		return reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE); /* RFC 6891 6.1.3 */
 	}
-	bool known = q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY || q->opcode == KNOT_OPCODE_UPDATE;
+	bool known =
+		q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY || q->opcode == KNOT_OPCODE_UPDATE;
 	if (!known) {
 		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
@@ -408,7 +402,7 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 		return reply_normal(job);
 	}
 	if (q->opcode == KNOT_OPCODE_UPDATE && q->qtype != KNOT_TYPE_SOA) {
-		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);      /* RFC 2136 3.1.1 */
+		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
 	}
 	/* RFC 5936 4.2: a zone transfer needs a stream. */
 	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && job->source->transport == ANSWER_UDP) {
@@ -418,8 +412,7 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 }
 
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-                      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-                      answer_report_t *ret_report)
+		      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query, answer_report_t *ret_report)
 {
 	assert(out.len >= UDP_PAYLOAD_MIN);
 	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE };

@@ -14,37 +14,37 @@
 #include <sys/socket.h>
 
 typedef enum {
-	ANSWER_UDP,      /* size limits and TC apply */
-	ANSWER_TCP,      /* up to 65535 bytes; transfers allowed */
+	ANSWER_UDP, /* size limits and TC apply */
+	ANSWER_TCP, /* up to 65535 bytes; transfers allowed */
 } answer_transport_t;
 
 typedef struct {
 	answer_transport_t transport;
-	const struct sockaddr *remote;   /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
+	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
 	const struct sockaddr *local;
 } answer_source_t;
 
 /** What answers depend on besides zones; immutable, made from one configuration snapshot. */
 typedef struct {
-	knot_bytes_t nsid;               /* EDNS NSID payload; len 0: not sent */
-	knot_bytes_t identity;           /* CH TXT id.server / hostname.bind; len 0: REFUSED */
-	knot_bytes_t version;            /* CH TXT version.server / version.bind; len 0: REFUSED */
-	uint16_t udp_payload_max_ipv4;   /* bytes, 1220–4096 */
+	knot_bytes_t nsid;             /* EDNS NSID payload; len 0: not sent */
+	knot_bytes_t identity;         /* CH TXT id.server / hostname.bind; len 0: REFUSED */
+	knot_bytes_t version;          /* CH TXT version.server / version.bind; len 0: REFUSED */
+	uint16_t udp_payload_max_ipv4; /* bytes, 1220–4096 */
 	uint16_t udp_payload_max_ipv6;
-	bool rotate;                     /* server.answer-rotation: rotate RRsets by message id */
-	bool client_subnet;              /* server.edns-client-subnet: echo ECS with scope 0 */
+	bool rotate;        /* server.answer-rotation: rotate RRsets by message id */
+	bool client_subnet; /* server.edns-client-subnet: echo ECS with scope 0 */
 } answer_env_t;
 
 /** What statistics, modules and limits want to know of an answer. */
 typedef struct {
-	zone_t *zone;                    /* zone that answered, NULL when none matched */
-	uint16_t rcode;                  /* extended */
-	uint16_t ede;                    /* KNOT_EDE_* or KNOT_EDE_NONE */
+	zone_t *zone;   /* zone that answered, NULL when none matched */
+	uint16_t rcode; /* extended */
+	uint16_t ede;   /* KNOT_EDE_* or KNOT_EDE_NONE */
 	knot_msg_verdict_t verdict;
 	bool truncated;
-	bool has_opt;                    /* the reply carries an OPT record */
-	uint32_t reply_options;          /* bit n: EDNS option code n is in the reply (0–30) */
-	bool is_nodata;                  /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
+	bool has_opt;           /* the reply carries an OPT record */
+	uint32_t reply_options; /* bit n: EDNS option code n is in the reply (0–30) */
+	bool is_nodata;         /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
 } answer_report_t;
 
 /**
@@ -52,9 +52,8 @@ typedef struct {
  *
  * request: the whole message. out.data may equal request.data (a reply is built in the frame of its query);
  * otherwise they must not overlap. out.len: room, at least 512 bytes; the engine itself applies the UDP limits.
- * query: parsed request, filled in here, for the caller's statistics; its views into `request` are stale if out aliases it.
- * Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
+ * query: parsed request, filled in here, for the caller's statistics; its views into `request` are stale if out aliases
+ * it. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
  */
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-                      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-                      answer_report_t *ret_report);
+		      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query, answer_report_t *ret_report);

@@ -30,13 +30,15 @@ static char *make_large_zone(void)
 {
 	enum { MAX = 3 << 20 };
 	char *text = malloc(MAX);
-	size_t len = (size_t)snprintf(text, MAX, "$ORIGIN large.\n$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns.other.\n"
-	                              "three A 192.0.2.1\nthree A 192.0.2.2\nthree A 192.0.2.3\nalias CNAME mx\n");
+	size_t len = (size_t)snprintf(text, MAX,
+				      "$ORIGIN large.\n$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns.other.\n"
+				      "three A 192.0.2.1\nthree A 192.0.2.2\nthree A 192.0.2.3\nalias CNAME mx\n");
 	for (unsigned i = 0; i < 1000; i++) {
 		len += (size_t)snprintf(text + len, MAX - len, "mx MX %u host%u.somewhere%u.else.\n", i, i, i);
 	}
 	for (unsigned i = 0; i < 900; i++) {
-		len += (size_t)snprintf(text + len, MAX - len, "mxin MX %u host%u.in\nhost%u.in A 192.0.2.1\n", i, i, i);
+		len += (size_t)snprintf(text + len, MAX - len, "mxin MX %u host%u.in\nhost%u.in A 192.0.2.1\n", i, i,
+					i);
 	}
 	for (unsigned i = 0; i < 400; i++) {
 		len += (size_t)snprintf(text + len, MAX - len, "huge TXT \"%0200u\"\n", i);
@@ -90,8 +92,7 @@ typedef struct {
 	size_t len;
 } text_t;
 
-__attribute__((format(printf, 2, 3)))
-static void put(text_t *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(text_t *t, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -102,9 +103,9 @@ static void put(text_t *t, const char *format, ...)
 
 static bool shows_rdata(uint16_t type)
 {
-	static const uint16_t types[] = { KNOT_TYPE_A, KNOT_TYPE_AAAA, KNOT_TYPE_NS, KNOT_TYPE_CNAME, KNOT_TYPE_DNAME,
-	                                  KNOT_TYPE_MX, KNOT_TYPE_TXT, KNOT_TYPE_PTR, KNOT_TYPE_SRV, KNOT_TYPE_SVCB,
-	                                  KNOT_TYPE_HTTPS, 36 /* KX */ };
+	static const uint16_t types[] = { KNOT_TYPE_A,     KNOT_TYPE_AAAA, KNOT_TYPE_NS,    KNOT_TYPE_CNAME,
+					  KNOT_TYPE_DNAME, KNOT_TYPE_MX,   KNOT_TYPE_TXT,   KNOT_TYPE_PTR,
+					  KNOT_TYPE_SRV,   KNOT_TYPE_SVCB, KNOT_TYPE_HTTPS, 36 /* KX */ };
 	for (size_t i = 0; i < KNOT_LEN(types); i++) {
 		if (types[i] == type) {
 			return true;
@@ -122,10 +123,11 @@ static char *print_record(knot_bytes_t msg, const knot_message_rr_t *rr)
 	knot_name_print(rr->owner, owner);
 	knot_rrtype_print(rr->type, type);
 	assert_int_equal(knot_rdata_unpack(rr->type, msg, rr->rdata_off, rr->rdata_len,
-	                                   (knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len), KNOT_OK);
+					   (knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len),
+			 KNOT_OK);
 	knot_rdata_print(rr->type, (knot_bytes_t){ rdata, len }, rdata_text, sizeof(rdata_text));
 	if (rr->owner.wire[0] == 32) {
-		owner[6] = '\0';          /* an NSEC3 hash: its start tells enough */
+		owner[6] = '\0'; /* an NSEC3 hash: its start tells enough */
 	}
 	char *line = NULL;
 	int printed;
@@ -161,7 +163,8 @@ static void put_lines(text_t *t, const char *section, char **lines, unsigned cou
 
 static const char *rcode_text(unsigned rcode)
 {
-	static const char *const texts[] = { "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN" };
+	static const char *const texts[] = { "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN",
+					     "NOTIMP",  "REFUSED", "YXDOMAIN" };
 	return rcode < KNOT_LEN(texts) ? texts[rcode] : rcode == 9 ? "NOTAUTH" : rcode == 16 ? "BADVERS" : "?";
 }
 
@@ -196,8 +199,8 @@ static void print_reply(knot_bytes_t reply, text_t *ret)
 	}
 	assert_true(knot_message_is_whole(&m));
 	assert_true(m.flags & KNOT_FLAG_QR);
-	put(ret, "%s%s%s%s", rcode_text(rcode), m.flags & KNOT_FLAG_AA ? " aa" : "", m.flags & KNOT_FLAG_TC ? " tc" : "",
-	    opt.text);
+	put(ret, "%s%s%s%s", rcode_text(rcode), m.flags & KNOT_FLAG_AA ? " aa" : "",
+	    m.flags & KNOT_FLAG_TC ? " tc" : "", opt.text);
 	for (unsigned i = 1; i < 4; i++) {
 		put_lines(ret, sections[i], lines[i], counts[i]);
 	}
@@ -229,19 +232,19 @@ static size_t add_opt(uint8_t *buf, size_t len, uint16_t size, bool dnssec_ok)
 
 /* Answer from an exact copy of the request into a separate buffer, then in place: both must give the same. */
 static size_t answer_both_ways(fixture_t *f, const answer_source_t *source, const uint8_t *request, size_t len,
-                               uint8_t *out, size_t max, answer_report_t *ret_report)
+			       uint8_t *out, size_t max, answer_report_t *ret_report)
 {
 	knot_query_t query;
 	uint8_t *exact = malloc(len > 0 ? len : 1);
 	memcpy(exact, request, len);
 	test_zones_enter(&f->zones);
 	size_t out_len = answer_message(&f->env, f->zones.db, source, (knot_bytes_t){ exact, len },
-	                                (knot_mut_bytes_t){ out, max }, &query, ret_report);
+					(knot_mut_bytes_t){ out, max }, &query, ret_report);
 	uint8_t *frame = malloc(max);
 	memcpy(frame, request, len);
 	answer_report_t again;
 	size_t frame_len = answer_message(&f->env, f->zones.db, source, (knot_bytes_t){ frame, len },
-	                                  (knot_mut_bytes_t){ frame, max }, &query, &again);
+					  (knot_mut_bytes_t){ frame, max }, &query, &again);
 	test_zones_leave(&f->zones);
 	assert_int_equal(frame_len, out_len);
 	assert_memory_equal(frame, out, out_len);
@@ -266,7 +269,7 @@ static void test_as_knot(void **state)
 		print_reply((knot_bytes_t){ out, out_len }, &got);
 		if (strcmp(got.text, rows[i].want) != 0) {
 			print_message("%s %s%s\n--- want\n%s\n--- got\n%s\n\n", rows[i].qname, rows[i].qtype,
-			              rows[i].dnssec_ok ? " DO" : "", rows[i].want, got.text);
+				      rows[i].dnssec_ok ? " DO" : "", rows[i].want, got.text);
 			failed++;
 		}
 		/* The question stays as it was asked, letter case included. */
@@ -297,23 +300,25 @@ static size_t from_hex(const char *text, uint8_t *ret, size_t max)
 }
 
 #define HDR(flags, qd, an, ns, ar) "1234 " flags " 000" #qd " 000" #an " 000" #ns " 000" #ar " "
-#define WEB "03776562 026578 00 "          /* web.ex. */
-#define WEB_A WEB "0001 0001 "
-#define ZZ_A "027a7a 00 0001 0001 "        /* not ours */
-#define FAIL_A "01 61 046661696c 00 0001 0001 "
-#define EX(type) "026578 00 " type " 0001 "
-#define ID_SERVER "0269 64 06736572766572 00 "
-#define VERSION_BIND "0776657273696f6e 0462696e64 00 "
-#define OPT(ttl, rdata) "00 0029 04d0 " ttl " " rdata " "
-#define PLAIN_OPT OPT("00000000", "0000")
-#define TSIG "03 6b6579 00 00fa 00ff 00000000 001f 0b 686d61632d736861323536 00 000000006920 012c 0002 aabb 1234 0000 0000 "
+#define WEB                        "03776562 026578 00 " /* web.ex. */
+#define WEB_A                      WEB "0001 0001 "
+#define ZZ_A                       "027a7a 00 0001 0001 " /* not ours */
+#define FAIL_A                     "01 61 046661696c 00 0001 0001 "
+#define EX(type)                   "026578 00 " type " 0001 "
+#define ID_SERVER                  "0269 64 06736572766572 00 "
+#define VERSION_BIND               "0776657273696f6e 0462696e64 00 "
+#define OPT(ttl, rdata)            "00 0029 04d0 " ttl " " rdata " "
+#define PLAIN_OPT                  OPT("00000000", "0000")
+#define TSIG                                                                                                           \
+	"03 6b6579 00 00fa 00ff 00000000 001f 0b 686d61632d736861323536 00 000000006920 012c 0002 aabb 1234 0000 "     \
+	"0000 "
 #define SOA_RR(zone) zone "0006 0001 00000000 0016 00 00 00000001 00000002 00000003 00000004 00000005 "
 
 static const struct {
 	const char *what;
 	bool over_tcp;
 	const char *request;
-	const char *want;         /* as print_reply(), or NULL: no reply */
+	const char *want; /* as print_reply(), or NULL: no reply */
 	unsigned want_qdcount;
 } protocol_rows[] = {
 	{ "shorter than a header", false, "1234 0000 0001 0000 0000", NULL, 0 },
@@ -325,8 +330,10 @@ static const struct {
 	{ "compressed question", false, HDR("0000", 1, 0, 0, 0) "c00c 0001 0001", "FORMERR", 0 },
 	{ "trailing byte", false, HDR("0000", 1, 0, 0, 0) WEB_A "00", "FORMERR", 1 },
 	{ "two OPT, RFC 6891 6.1.1", false, HDR("0000", 1, 0, 0, 2) WEB_A PLAIN_OPT PLAIN_OPT, "FORMERR", 1 },
-	{ "option longer than OPT", false, HDR("0000", 1, 0, 0, 1) WEB_A OPT("00000000", "0004 00030001"), "FORMERR", 1 },
-	{ "A of three bytes in ADDITIONAL", false, HDR("0000", 1, 0, 0, 1) WEB_A "00 0001 0001 00000000 0003 010203", "FORMERR", 1 },
+	{ "option longer than OPT", false, HDR("0000", 1, 0, 0, 1) WEB_A OPT("00000000", "0004 00030001"), "FORMERR",
+	  1 },
+	{ "A of three bytes in ADDITIONAL", false, HDR("0000", 1, 0, 0, 1) WEB_A "00 0001 0001 00000000 0003 010203",
+	  "FORMERR", 1 },
 	{ "superfluous A in ADDITIONAL", false, HDR("0000", 1, 0, 0, 1) WEB_A "00 0001 0001 00000000 0004 01020304",
 	  "NOERROR aa\nAN web.ex. A 192.0.2.3", 1 },
 	{ "IQUERY", false, HDR("0800", 1, 0, 0, 0) WEB_A, "NOTIMP", 1 },
@@ -337,7 +344,8 @@ static const struct {
 	{ "NOTIFY", false, HDR("2400", 1, 0, 0, 0) EX("0006"), "NOTAUTH", 1 },
 	{ "NOTIFY without question", false, HDR("2400", 0, 0, 0, 0), "FORMERR", 0 },
 	{ "UPDATE", false, HDR("2800", 1, 0, 0, 0) EX("0006"), "NOTAUTH", 1 },
-	{ "UPDATE whose zone section is no SOA, RFC 2136 3.1.1", false, HDR("2800", 1, 0, 0, 0) EX("0001"), "FORMERR", 1 },
+	{ "UPDATE whose zone section is no SOA, RFC 2136 3.1.1", false, HDR("2800", 1, 0, 0, 0) EX("0001"), "FORMERR",
+	  1 },
 	{ "AXFR over UDP", false, HDR("0000", 1, 0, 0, 0) EX("00fc"), "NOTIMP", 1 },
 	{ "AXFR over TCP", true, HDR("0000", 1, 0, 0, 0) EX("00fc"), "NOTAUTH", 1 },
 	{ "IXFR over UDP", false, HDR("0000", 1, 0, 1, 0) EX("00fb") SOA_RR("c00c"), "NOTAUTH", 1 },
@@ -346,10 +354,12 @@ static const struct {
 	{ "not ours, OPT: EDE 20", false, HDR("0000", 1, 0, 0, 1) ZZ_A PLAIN_OPT, "REFUSED opt 15=0014", 1 },
 	{ "not ours, the root", false, HDR("0000", 1, 0, 0, 1) "00 0002 0001" PLAIN_OPT, "REFUSED opt 15=0014", 1 },
 	{ "zone without contents", false, HDR("0000", 1, 0, 0, 0) FAIL_A, "SERVFAIL", 1 },
-	{ "zone without contents, OPT: EDE 24", false, HDR("0000", 1, 0, 0, 1) FAIL_A PLAIN_OPT, "SERVFAIL opt 15=0018", 1 },
+	{ "zone without contents, OPT: EDE 24", false, HDR("0000", 1, 0, 0, 1) FAIL_A PLAIN_OPT, "SERVFAIL opt 15=0018",
+	  1 },
 	{ "CH id.server", false, HDR("0000", 1, 0, 0, 1) ID_SERVER "0010 0003" PLAIN_OPT,
 	  "NOERROR opt\nAN id.server. TXT \"ident-x\"", 1 },
-	{ "CH version.bind", false, HDR("0000", 1, 0, 0, 0) VERSION_BIND "0010 0003", "NOERROR\nAN version.bind. TXT \"ver-x\"", 1 },
+	{ "CH version.bind", false, HDR("0000", 1, 0, 0, 0) VERSION_BIND "0010 0003",
+	  "NOERROR\nAN version.bind. TXT \"ver-x\"", 1 },
 	{ "CH version.bind ANY", false, HDR("0000", 1, 0, 0, 1) VERSION_BIND "00ff 0003" PLAIN_OPT, "REFUSED opt", 1 },
 	{ "CH of another name", false, HDR("0000", 1, 0, 0, 0) WEB "0010 0003", "REFUSED", 1 },
 	{ "CH AXFR", false, HDR("0000", 1, 0, 0, 0) ID_SERVER "00fc 0003", "NOTIMP", 1 },
@@ -368,11 +378,13 @@ static const struct {
 	  "NOERROR aa opt 9=00015180\nAN web.ex. A 192.0.2.3", 1 },
 	{ "ZONEVERSION, RFC 9660", false, HDR("0000", 1, 0, 0, 1) WEB_A OPT("00000000", "0004 0013 0000"),
 	  "NOERROR aa opt 19=010000000001\nAN web.ex. A 192.0.2.3", 1 },
-	{ "ZONEVERSION and EXPIRE of no zone", false, HDR("0000", 1, 0, 0, 1) ZZ_A OPT("00000000", "0008 0013 0000 0009 0000"),
-	  "REFUSED opt 15=0014", 1 },
-	{ "client subnet is not echoed by default", false, HDR("0000", 1, 0, 0, 1) WEB_A OPT("00000000", "000b 0008 0007 0001 1800 010203"),
+	{ "ZONEVERSION and EXPIRE of no zone", false,
+	  HDR("0000", 1, 0, 0, 1) ZZ_A OPT("00000000", "0008 0013 0000 0009 0000"), "REFUSED opt 15=0014", 1 },
+	{ "client subnet is not echoed by default", false,
+	  HDR("0000", 1, 0, 0, 1) WEB_A OPT("00000000", "000b 0008 0007 0001 1800 010203"),
 	  "NOERROR aa opt\nAN web.ex. A 192.0.2.3", 1 },
-	{ "TSIG with an unknown key, RFC 8945 5.2.1", false, HDR("0000", 1, 0, 0, 1) WEB_A TSIG, "NOTAUTH\nAD key. TSIG", 1 },
+	{ "TSIG with an unknown key, RFC 8945 5.2.1", false, HDR("0000", 1, 0, 0, 1) WEB_A TSIG,
+	  "NOTAUTH\nAD key. TSIG", 1 },
 	{ "TSIG behind OPT", false, HDR("0000", 1, 0, 0, 2) WEB_A PLAIN_OPT TSIG, "NOTAUTH opt\nAD key. TSIG", 1 },
 	{ "TSIG, not our zone", false, HDR("0000", 1, 0, 0, 1) ZZ_A TSIG, "REFUSED", 1 },
 	{ "TSIG without data", false, HDR("0000", 1, 0, 0, 1) WEB_A "00 00fa 00ff 00000000 0000", "FORMERR", 1 },
@@ -385,7 +397,8 @@ static void test_protocol(void **state)
 		uint8_t request[512], out[1500];
 		answer_report_t report;
 		size_t len = from_hex(protocol_rows[i].request, request, sizeof(request));
-		size_t out_len = answer_both_ways(f, protocol_rows[i].over_tcp ? &tcp : &udp, request, len, out, sizeof(out), &report);
+		size_t out_len = answer_both_ways(f, protocol_rows[i].over_tcp ? &tcp : &udp, request, len, out,
+						  sizeof(out), &report);
 		if ((out_len > 0) != (protocol_rows[i].want != NULL)) {
 			fail_msg("%s: reply of %zu bytes", protocol_rows[i].what, out_len);
 		}
@@ -396,7 +409,8 @@ static void test_protocol(void **state)
 		text_t got = { malloc(TEXT_MAX), 0 };
 		print_reply((knot_bytes_t){ out, out_len }, &got);
 		if (strcmp(got.text, protocol_rows[i].want) != 0) {
-			fail_msg("%s\n--- want\n%s\n--- got\n%s", protocol_rows[i].what, protocol_rows[i].want, got.text);
+			fail_msg("%s\n--- want\n%s\n--- got\n%s", protocol_rows[i].what, protocol_rows[i].want,
+				 got.text);
 		}
 		assert_int_equal(load_be16(out), 0x1234);
 		assert_int_equal(load_be16(out + 2) & KNOT_OPCODE_MASK, load_be16(request + 2) & KNOT_OPCODE_MASK);
@@ -423,11 +437,11 @@ static void test_payload_limits(void **state)
 	fixture_t *f = *state;
 	static const struct {
 		const answer_source_t *source;
-		unsigned size;           /* 0: no OPT */
-		unsigned want_max;       /* a reply that would be longer gets TC */
+		unsigned size;     /* 0: no OPT */
+		unsigned want_max; /* a reply that would be longer gets TC */
 	} sizes[] = {
-		{ &udp, 0, 512 }, { &udp6, 0, 512 }, { &udp, 1, 512 }, { &udp, 600, 600 }, { &udp, 1231, 1231 },
-		{ &udp, 65535, 1232 }, { &udp6, 1300, 1300 }, { &udp6, 65535, 1400 },
+		{ &udp, 0, 512 },     { &udp6, 0, 512 },     { &udp, 1, 512 },      { &udp, 600, 600 },
+		{ &udp, 1231, 1231 }, { &udp, 65535, 1232 }, { &udp6, 1300, 1300 }, { &udp6, 65535, 1400 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(sizes); i++) {
 		/* t<n>.large. has one TXT that makes the reply n bytes long: see zone_large. */
@@ -490,8 +504,10 @@ static void test_large_over_tcp(void **state)
 			if (rr.section == KNOT_SECTION_QUESTION || rr.type != KNOT_TYPE_MX) {
 				continue;
 			}
-			assert_int_equal(knot_rdata_unpack(rr.type, (knot_bytes_t){ out, out_len }, rr.rdata_off, rr.rdata_len,
-			                                   (knot_mut_bytes_t){ rdata, sizeof(rdata) }, &rdata_len), KNOT_OK);
+			assert_int_equal(knot_rdata_unpack(rr.type, (knot_bytes_t){ out, out_len }, rr.rdata_off,
+							   rr.rdata_len, (knot_mut_bytes_t){ rdata, sizeof(rdata) },
+							   &rdata_len),
+					 KNOT_OK);
 			/* Preferences count from 0, each exchange names its own. */
 			char text[64];
 			char name[KNOT_NAME_TEXT_MAX];
@@ -541,11 +557,13 @@ static void test_client_subnet(void **state)
 	static const struct {
 		const char *what, *option, *want;
 	} ecs[] = {
-		{ "IPv4 /24", "000b 0008 0007 0001 1800 010203", "NOERROR aa opt 8=00011800010203\nAN web.ex. A 192.0.2.3" },
+		{ "IPv4 /24", "000b 0008 0007 0001 1800 010203",
+		  "NOERROR aa opt 8=00011800010203\nAN web.ex. A 192.0.2.3" },
 		{ "IPv6 /0", "0008 0008 0004 0002 0000", "NOERROR aa opt 8=00020000\nAN web.ex. A 192.0.2.3" },
 		{ "address too short", "000a 0008 0006 0001 1800 0102", "FORMERR opt" },
 		{ "bits beyond the prefix", "000b 0008 0007 0001 1700 010203", "FORMERR opt" },
-		{ "scope set", "000b 0008 0007 0001 1801 010203", "NOERROR aa opt 8=00011800010203\nAN web.ex. A 192.0.2.3" },
+		{ "scope set", "000b 0008 0007 0001 1801 010203",
+		  "NOERROR aa opt 8=00011800010203\nAN web.ex. A 192.0.2.3" },
 		{ "unknown family", "0008 0008 0004 0003 0000", "FORMERR opt" },
 		{ "prefix too long", "000d 0008 0009 0001 2100 0102030400", "FORMERR opt" },
 	};
@@ -599,14 +617,10 @@ static void test_report(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_knot),
-		cmocka_unit_test(test_protocol),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_payload_limits),
-		cmocka_unit_test(test_large_over_tcp),
-		cmocka_unit_test(test_rotation),
-		cmocka_unit_test(test_client_subnet),
-		cmocka_unit_test(test_report),
+		cmocka_unit_test(test_as_knot),        cmocka_unit_test(test_protocol),
+		cmocka_unit_test(test_flags),          cmocka_unit_test(test_payload_limits),
+		cmocka_unit_test(test_large_over_tcp), cmocka_unit_test(test_rotation),
+		cmocka_unit_test(test_client_subnet),  cmocka_unit_test(test_report),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

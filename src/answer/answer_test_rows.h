@@ -5,212 +5,209 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static const char zone_ex[] =
-	"$ORIGIN ex.\n"
-	"$TTL 3600\n"
-	"@ SOA ns1 admin 1 7200 3600 86400 300\n"
-	"@ NS ns1\n"
-	"@ NS ns2.sub\n"
-	"@ NS ns.other.\n"
-	"@ MX 10 mail\n"
-	"@ MX 20 mail.other.\n"
-	"ns1 A 192.0.2.1\n"
-	"ns1 AAAA 2001:db8::1\n"
-	"mail A 192.0.2.2\n"
-	"www CNAME web\n"
-	"web A 192.0.2.3\n"
-	"web AAAA 2001:db8::3\n"
-	"web TXT \"t\"\n"
-	"c1 CNAME c2\n"
-	"c2 CNAME c3\n"
-	"c3 CNAME c4\n"
-	"c4 CNAME c5\n"
-	"c5 CNAME c6\n"
-	"c6 CNAME c7\n"
-	"c7 CNAME c8\n"
-	"c8 A 192.0.2.8\n"
-	"loop1 CNAME loop2\n"
-	"loop2 CNAME loop1\n"
-	"self CNAME self\n"
-	"cout CNAME www.other.\n"
-	"cnx CNAME nonexist\n"
-	"ccut CNAME host.sub\n"
-	"cwild CNAME foo.wild\n"
-	"cd CNAME a.dn\n"
-	"dn DNAME web\n"
-	"dn TXT \"dname owner\"\n"
-	"dnout DNAME other.\n"
-	"dnself DNAME x.dnself\n"
-	"dnchain DNAME dn2\n"
-	"dn2 DNAME dn3\n"
-	"x.dn3 A 192.0.2.33\n"
-	"dnwild DNAME wild\n"
-	"*.wild A 192.0.2.4\n"
-	"*.wild TXT \"wild\"\n"
-	"*.wc CNAME web\n"
-	"*.wcx CNAME y.wcx\n"
-	"*.wcl CNAME z.wild\n"
-	"*.wmx MX 10 mail\n"
-	"*.wmx MX 20 x.y\n"
-	"a.went.x A 192.0.2.44\n"
-	"*.wns NS ns.wns\n"
-	"*.wds DNAME web\n"
-	"a.b.ent A 192.0.2.5\n"
-	"sub NS ns.sub\n"
-	"sub NS ns1\n"
-	"sub NS ns.other.\n"
-	"sub NS ns.sub2\n"
-	"ns.sub A 192.0.2.6\n"
-	"ns.sub AAAA 2001:db8::6\n"
-	"ns2.sub A 192.0.2.61\n"
-	"sub2 NS ns.sub2\n"
-	"sub2 NS ns.sub\n"
-	"sub2 DS 12345 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
-	"ns.sub2 A 192.0.2.7\n"
-	"sub3 NS ns.other.\n"
-	"child NS ns.child\n"
-	"ns.child A 192.0.2.77\n"
-	"child DS 1 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
-	"sibling NS ns.sub\n"
-	"_sip._tcp SRV 1 2 3 mail\n"
-	"_sip._tcp SRV 1 2 3 www\n"
-	"_sip._tcp SRV 1 2 3 host.sub\n"
-	"_sip._tcp SRV 1 2 3 w.wild\n"
-	"svc SVCB 0 svc2\n"
-	"svc2 SVCB 1 web\n"
-	"svc3 SVCB 1 .\n"
-	"svc3 A 192.0.2.9\n"
-	"h HTTPS 0 h2\n"
-	"h2 HTTPS 1 web\n"
-	"h2 HTTPS 2 mail\n"
-	"ptr PTR web\n"
-	"kx KX 1 mail\n"
-	"mxwild MX 10 q.wild\n"
-	"mxcname MX 10 www\n"
-	"mxdelg MX 10 ns.sub\n"
-	"big NS ns0.big\n"
-	"ns0.big A 10.0.0.0\n"
-	"ns0.big AAAA 2001:db8::1\n"
-	"big NS ns1.big\n"
-	"ns1.big A 10.0.0.1\n"
-	"ns1.big AAAA 2001:db8::2\n"
-	"big NS ns2.big\n"
-	"ns2.big A 10.0.0.2\n"
-	"ns2.big AAAA 2001:db8::3\n"
-	"big NS ns3.big\n"
-	"ns3.big A 10.0.0.3\n"
-	"ns3.big AAAA 2001:db8::4\n"
-	"big NS ns4.big\n"
-	"ns4.big A 10.0.0.4\n"
-	"ns4.big AAAA 2001:db8::5\n"
-	"big NS ns5.big\n"
-	"ns5.big A 10.0.0.5\n"
-	"ns5.big AAAA 2001:db8::6\n"
-	"big NS ns6.big\n"
-	"ns6.big A 10.0.0.6\n"
-	"ns6.big AAAA 2001:db8::7\n"
-	"big NS ns7.big\n"
-	"ns7.big A 10.0.0.7\n"
-	"ns7.big AAAA 2001:db8::8\n"
-	"big NS ns8.big\n"
-	"ns8.big A 10.0.0.8\n"
-	"ns8.big AAAA 2001:db8::9\n"
-	"big NS ns9.big\n"
-	"ns9.big A 10.0.0.9\n"
-	"ns9.big AAAA 2001:db8::a\n"
-	"big NS ns10.big\n"
-	"ns10.big A 10.0.0.10\n"
-	"ns10.big AAAA 2001:db8::b\n"
-	"big NS ns11.big\n"
-	"ns11.big A 10.0.0.11\n"
-	"ns11.big AAAA 2001:db8::c\n"
-	"big NS ns12.big\n"
-	"ns12.big A 10.0.0.12\n"
-	"ns12.big AAAA 2001:db8::d\n"
-	"big NS ns13.big\n"
-	"ns13.big A 10.0.0.13\n"
-	"ns13.big AAAA 2001:db8::e\n";
+static const char zone_ex[] = "$ORIGIN ex.\n"
+			      "$TTL 3600\n"
+			      "@ SOA ns1 admin 1 7200 3600 86400 300\n"
+			      "@ NS ns1\n"
+			      "@ NS ns2.sub\n"
+			      "@ NS ns.other.\n"
+			      "@ MX 10 mail\n"
+			      "@ MX 20 mail.other.\n"
+			      "ns1 A 192.0.2.1\n"
+			      "ns1 AAAA 2001:db8::1\n"
+			      "mail A 192.0.2.2\n"
+			      "www CNAME web\n"
+			      "web A 192.0.2.3\n"
+			      "web AAAA 2001:db8::3\n"
+			      "web TXT \"t\"\n"
+			      "c1 CNAME c2\n"
+			      "c2 CNAME c3\n"
+			      "c3 CNAME c4\n"
+			      "c4 CNAME c5\n"
+			      "c5 CNAME c6\n"
+			      "c6 CNAME c7\n"
+			      "c7 CNAME c8\n"
+			      "c8 A 192.0.2.8\n"
+			      "loop1 CNAME loop2\n"
+			      "loop2 CNAME loop1\n"
+			      "self CNAME self\n"
+			      "cout CNAME www.other.\n"
+			      "cnx CNAME nonexist\n"
+			      "ccut CNAME host.sub\n"
+			      "cwild CNAME foo.wild\n"
+			      "cd CNAME a.dn\n"
+			      "dn DNAME web\n"
+			      "dn TXT \"dname owner\"\n"
+			      "dnout DNAME other.\n"
+			      "dnself DNAME x.dnself\n"
+			      "dnchain DNAME dn2\n"
+			      "dn2 DNAME dn3\n"
+			      "x.dn3 A 192.0.2.33\n"
+			      "dnwild DNAME wild\n"
+			      "*.wild A 192.0.2.4\n"
+			      "*.wild TXT \"wild\"\n"
+			      "*.wc CNAME web\n"
+			      "*.wcx CNAME y.wcx\n"
+			      "*.wcl CNAME z.wild\n"
+			      "*.wmx MX 10 mail\n"
+			      "*.wmx MX 20 x.y\n"
+			      "a.went.x A 192.0.2.44\n"
+			      "*.wns NS ns.wns\n"
+			      "*.wds DNAME web\n"
+			      "a.b.ent A 192.0.2.5\n"
+			      "sub NS ns.sub\n"
+			      "sub NS ns1\n"
+			      "sub NS ns.other.\n"
+			      "sub NS ns.sub2\n"
+			      "ns.sub A 192.0.2.6\n"
+			      "ns.sub AAAA 2001:db8::6\n"
+			      "ns2.sub A 192.0.2.61\n"
+			      "sub2 NS ns.sub2\n"
+			      "sub2 NS ns.sub\n"
+			      "sub2 DS 12345 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+			      "ns.sub2 A 192.0.2.7\n"
+			      "sub3 NS ns.other.\n"
+			      "child NS ns.child\n"
+			      "ns.child A 192.0.2.77\n"
+			      "child DS 1 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+			      "sibling NS ns.sub\n"
+			      "_sip._tcp SRV 1 2 3 mail\n"
+			      "_sip._tcp SRV 1 2 3 www\n"
+			      "_sip._tcp SRV 1 2 3 host.sub\n"
+			      "_sip._tcp SRV 1 2 3 w.wild\n"
+			      "svc SVCB 0 svc2\n"
+			      "svc2 SVCB 1 web\n"
+			      "svc3 SVCB 1 .\n"
+			      "svc3 A 192.0.2.9\n"
+			      "h HTTPS 0 h2\n"
+			      "h2 HTTPS 1 web\n"
+			      "h2 HTTPS 2 mail\n"
+			      "ptr PTR web\n"
+			      "kx KX 1 mail\n"
+			      "mxwild MX 10 q.wild\n"
+			      "mxcname MX 10 www\n"
+			      "mxdelg MX 10 ns.sub\n"
+			      "big NS ns0.big\n"
+			      "ns0.big A 10.0.0.0\n"
+			      "ns0.big AAAA 2001:db8::1\n"
+			      "big NS ns1.big\n"
+			      "ns1.big A 10.0.0.1\n"
+			      "ns1.big AAAA 2001:db8::2\n"
+			      "big NS ns2.big\n"
+			      "ns2.big A 10.0.0.2\n"
+			      "ns2.big AAAA 2001:db8::3\n"
+			      "big NS ns3.big\n"
+			      "ns3.big A 10.0.0.3\n"
+			      "ns3.big AAAA 2001:db8::4\n"
+			      "big NS ns4.big\n"
+			      "ns4.big A 10.0.0.4\n"
+			      "ns4.big AAAA 2001:db8::5\n"
+			      "big NS ns5.big\n"
+			      "ns5.big A 10.0.0.5\n"
+			      "ns5.big AAAA 2001:db8::6\n"
+			      "big NS ns6.big\n"
+			      "ns6.big A 10.0.0.6\n"
+			      "ns6.big AAAA 2001:db8::7\n"
+			      "big NS ns7.big\n"
+			      "ns7.big A 10.0.0.7\n"
+			      "ns7.big AAAA 2001:db8::8\n"
+			      "big NS ns8.big\n"
+			      "ns8.big A 10.0.0.8\n"
+			      "ns8.big AAAA 2001:db8::9\n"
+			      "big NS ns9.big\n"
+			      "ns9.big A 10.0.0.9\n"
+			      "ns9.big AAAA 2001:db8::a\n"
+			      "big NS ns10.big\n"
+			      "ns10.big A 10.0.0.10\n"
+			      "ns10.big AAAA 2001:db8::b\n"
+			      "big NS ns11.big\n"
+			      "ns11.big A 10.0.0.11\n"
+			      "ns11.big AAAA 2001:db8::c\n"
+			      "big NS ns12.big\n"
+			      "ns12.big A 10.0.0.12\n"
+			      "ns12.big AAAA 2001:db8::d\n"
+			      "big NS ns13.big\n"
+			      "ns13.big A 10.0.0.13\n"
+			      "ns13.big AAAA 2001:db8::e\n";
 
-static const char zone_child_ex[] =
-	"$ORIGIN child.ex.\n"
-	"$TTL 3600\n"
-	"@ SOA ns admin 1 7200 3600 86400 300\n"
-	"@ NS ns\n"
-	"ns A 192.0.2.77\n";
+static const char zone_child_ex[] = "$ORIGIN child.ex.\n"
+				    "$TTL 3600\n"
+				    "@ SOA ns admin 1 7200 3600 86400 300\n"
+				    "@ NS ns\n"
+				    "ns A 192.0.2.77\n";
 
-static const char zone_nsec[] =
-	"$ORIGIN nsec.\n"
-	"$TTL 3600\n"
-	"@ SOA ns h.nsec. 7 7200 3600 86400 300\n"
-	"@ NS ns.nsec.\n"
-	"@ MX 10 web.nsec.\n"
-	"@ DNSKEY 257 3 13 AAAA\n"
-	"cnx CNAME nope.nsec.\n"
-	"cw CNAME x.wild.nsec.\n"
-	"dn DNAME ent.nsec.\n"
-	"a.b.ent A 192.0.2.5\n"
-	"sub.entcut NS ns.other.\n"
-	"ns A 192.0.2.1\n"
-	"sec NS ns.nsec.\n"
-	"sec DS 1 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
-	"sub NS ns.sub.nsec.\n"
-	"ns.sub A 192.0.2.6\n"
-	"svc SVCB 1 web.nsec.\n"
-	"svc0 SVCB 0 svc.nsec.\n"
-	"*.wc CNAME web.nsec.\n"
-	"web A 192.0.2.3\n"
-	"web AAAA 2001:db8::3\n"
-	"*.wild A 192.0.2.4\n"
-	"*.wild TXT \"w\"\n"
-	"www CNAME web.nsec.\n"
-	"@ RRSIG NS 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"@ RRSIG SOA 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"@ RRSIG MX 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"@ 300 RRSIG NSEC 13 1 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"@ RRSIG DNSKEY 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"cnx RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"cnx 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"cw RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"cw 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"dn RRSIG DNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"dn 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"a.b.ent RRSIG A 13 4 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"a.b.ent 300 RRSIG NSEC 13 4 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"sub.entcut 300 RRSIG NSEC 13 3 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"ns RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"ns 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"sec RRSIG DS 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"sec 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"sub 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"svc 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"svc RRSIG SVCB 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"svc0 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"svc0 RRSIG SVCB 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"*.wc RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"*.wc 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"web RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"web RRSIG AAAA 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"web 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"*.wild RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"*.wild RRSIG TXT 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"*.wild 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"www RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"www 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
-	"@ 300 NSEC cnx NS SOA MX RRSIG NSEC DNSKEY\n"
-	"cnx 300 NSEC cw.nsec. CNAME RRSIG NSEC\n"
-	"cw 300 NSEC dn.nsec. CNAME RRSIG NSEC\n"
-	"dn 300 NSEC a.b.ent.nsec. DNAME RRSIG NSEC\n"
-	"a.b.ent 300 NSEC sub.entcut.nsec. A RRSIG NSEC\n"
-	"sub.entcut 300 NSEC ns.nsec. NS RRSIG NSEC\n"
-	"ns 300 NSEC sec.nsec. A RRSIG NSEC\n"
-	"sec 300 NSEC sub.nsec. NS DS RRSIG NSEC\n"
-	"sub 300 NSEC svc.nsec. NS RRSIG NSEC\n"
-	"svc 300 NSEC svc0.nsec. RRSIG NSEC SVCB\n"
-	"svc0 300 NSEC *.wc.nsec. RRSIG NSEC SVCB\n"
-	"*.wc 300 NSEC web.nsec. CNAME RRSIG NSEC\n"
-	"web 300 NSEC *.wild.nsec. A AAAA RRSIG NSEC\n"
-	"*.wild 300 NSEC www.nsec. A TXT RRSIG NSEC\n"
-	"www 300 NSEC nsec. CNAME RRSIG NSEC\n";
+static const char zone_nsec[] = "$ORIGIN nsec.\n"
+				"$TTL 3600\n"
+				"@ SOA ns h.nsec. 7 7200 3600 86400 300\n"
+				"@ NS ns.nsec.\n"
+				"@ MX 10 web.nsec.\n"
+				"@ DNSKEY 257 3 13 AAAA\n"
+				"cnx CNAME nope.nsec.\n"
+				"cw CNAME x.wild.nsec.\n"
+				"dn DNAME ent.nsec.\n"
+				"a.b.ent A 192.0.2.5\n"
+				"sub.entcut NS ns.other.\n"
+				"ns A 192.0.2.1\n"
+				"sec NS ns.nsec.\n"
+				"sec DS 1 13 2 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+				"sub NS ns.sub.nsec.\n"
+				"ns.sub A 192.0.2.6\n"
+				"svc SVCB 1 web.nsec.\n"
+				"svc0 SVCB 0 svc.nsec.\n"
+				"*.wc CNAME web.nsec.\n"
+				"web A 192.0.2.3\n"
+				"web AAAA 2001:db8::3\n"
+				"*.wild A 192.0.2.4\n"
+				"*.wild TXT \"w\"\n"
+				"www CNAME web.nsec.\n"
+				"@ RRSIG NS 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"@ RRSIG SOA 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"@ RRSIG MX 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"@ 300 RRSIG NSEC 13 1 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"@ RRSIG DNSKEY 13 1 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"cnx RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"cnx 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"cw RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"cw 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"dn RRSIG DNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"dn 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"a.b.ent RRSIG A 13 4 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"a.b.ent 300 RRSIG NSEC 13 4 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"sub.entcut 300 RRSIG NSEC 13 3 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"ns RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"ns 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"sec RRSIG DS 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"sec 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"sub 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"svc 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"svc RRSIG SVCB 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"svc0 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"svc0 RRSIG SVCB 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"*.wc RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"*.wc 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"web RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"web RRSIG AAAA 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"web 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"*.wild RRSIG A 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"*.wild RRSIG TXT 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"*.wild 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"www RRSIG CNAME 13 2 3600 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"www 300 RRSIG NSEC 13 2 300 20380101000000 20200101000000 1 nsec. AAAA\n"
+				"@ 300 NSEC cnx NS SOA MX RRSIG NSEC DNSKEY\n"
+				"cnx 300 NSEC cw.nsec. CNAME RRSIG NSEC\n"
+				"cw 300 NSEC dn.nsec. CNAME RRSIG NSEC\n"
+				"dn 300 NSEC a.b.ent.nsec. DNAME RRSIG NSEC\n"
+				"a.b.ent 300 NSEC sub.entcut.nsec. A RRSIG NSEC\n"
+				"sub.entcut 300 NSEC ns.nsec. NS RRSIG NSEC\n"
+				"ns 300 NSEC sec.nsec. A RRSIG NSEC\n"
+				"sec 300 NSEC sub.nsec. NS DS RRSIG NSEC\n"
+				"sub 300 NSEC svc.nsec. NS RRSIG NSEC\n"
+				"svc 300 NSEC svc0.nsec. RRSIG NSEC SVCB\n"
+				"svc0 300 NSEC *.wc.nsec. RRSIG NSEC SVCB\n"
+				"*.wc 300 NSEC web.nsec. CNAME RRSIG NSEC\n"
+				"web 300 NSEC *.wild.nsec. A AAAA RRSIG NSEC\n"
+				"*.wild 300 NSEC www.nsec. A TXT RRSIG NSEC\n"
+				"www 300 NSEC nsec. CNAME RRSIG NSEC\n";
 
 static const char zone_nsec3[] =
 	"$ORIGIN nsec3.\n"
@@ -260,7 +257,8 @@ static const char zone_nsec3[] =
 	"1535cj84c5nkpk34rvtronj7h9uued7s 300 NSEC3 1 0 0 - 1pqucd9kathe51pn81304k4ga6n1h0lp CNAME RRSIG\n"
 	"1pqucd9kathe51pn81304k4ga6n1h0lp 300 NSEC3 1 0 0 - 2sjfgl90daorb0cbe9jrskfqg7mvipid NS\n"
 	"2sjfgl90daorb0cbe9jrskfqg7mvipid 300 NSEC3 1 0 0 - 3rrjesemtuh627kgk4qgon0250128tou A AAAA RRSIG\n"
-	"3rrjesemtuh627kgk4qgon0250128tou 300 NSEC3 1 0 0 - 7o01o900q0ieg4u6p88rfivuj16mdpc0 NS SOA MX RRSIG DNSKEY NSEC3PARAM\n"
+	"3rrjesemtuh627kgk4qgon0250128tou 300 NSEC3 1 0 0 - 7o01o900q0ieg4u6p88rfivuj16mdpc0 NS SOA MX RRSIG DNSKEY "
+	"NSEC3PARAM\n"
 	"7o01o900q0ieg4u6p88rfivuj16mdpc0 300 NSEC3 1 0 0 - 8r3c0hubnivtsunqhkr5u9rb57ilnpvt CNAME RRSIG\n"
 	"8r3c0hubnivtsunqhkr5u9rb57ilnpvt 300 NSEC3 1 0 0 - ar090id1vt5ujj7k51lnn7pnnuue16pt NS\n"
 	"ar090id1vt5ujj7k51lnn7pnnuue16pt 300 NSEC3 1 0 0 - c34am1u7s9fhugth7rpov0r9cvelhknf\n"
@@ -349,7 +347,8 @@ static const char zone_optout[] =
 	"9sndclp0o0bkslmqg89l4sv6dbug7f03 300 NSEC3 1 1 0 - bk0hsseqcnqp9lp62q67rr53pcp60k1m\n"
 	"bk0hsseqcnqp9lp62q67rr53pcp60k1m 300 NSEC3 1 1 0 - ckeckpfi8miljmii35dm8cvfg0lap0r6\n"
 	"ckeckpfi8miljmii35dm8cvfg0lap0r6 300 NSEC3 1 1 0 - ctntmtn81bo6dlev4sdor61c00f6vhs7 DNAME RRSIG\n"
-	"ctntmtn81bo6dlev4sdor61c00f6vhs7 300 NSEC3 1 1 0 - di5v3hpeu5evn538pber5omrlliqd6u4 NS SOA MX RRSIG DNSKEY NSEC3PARAM\n"
+	"ctntmtn81bo6dlev4sdor61c00f6vhs7 300 NSEC3 1 1 0 - di5v3hpeu5evn538pber5omrlliqd6u4 NS SOA MX RRSIG DNSKEY "
+	"NSEC3PARAM\n"
 	"di5v3hpeu5evn538pber5omrlliqd6u4 300 NSEC3 1 1 0 - eghv21eqpe2dtqj8agn2ltanpnc222jh\n"
 	"eghv21eqpe2dtqj8agn2ltanpnc222jh 300 NSEC3 1 1 0 - fkkfbm2fa53nne3am14fed0jeu7gi7u9 CNAME RRSIG\n"
 	"fkkfbm2fa53nne3am14fed0jeu7gi7u9 300 NSEC3 1 1 0 - h7upcnagp0ke4cg4oun44i9ernn1dqc0 RRSIG SVCB\n"
@@ -380,8 +379,8 @@ static const char zone_optout[] =
 
 typedef struct {
 	const char *qname, *qtype;
-	bool dnssec_ok;          /* with an OPT record of 1232 bytes */
-	const char *want;        /* rcode, flags; then records of each section, sorted */
+	bool dnssec_ok;   /* with an OPT record of 1232 bytes */
+	const char *want; /* rcode, flags; then records of each section, sorted */
 } answer_row_t;
 
 static const answer_row_t rows[] = {
@@ -435,13 +434,15 @@ static const answer_row_t rows[] = {
 	  "AN www.ex. CNAME web.ex." },
 	{ "c3.ex.", "A", false,
 	  "NOERROR aa\n"
-	  "AN c3.ex. CNAME c4.ex.; c4.ex. CNAME c5.ex.; c5.ex. CNAME c6.ex.; c6.ex. CNAME c7.ex.; c7.ex. CNAME c8.ex.; c8.ex. A 192.0.2.8" },
+	  "AN c3.ex. CNAME c4.ex.; c4.ex. CNAME c5.ex.; c5.ex. CNAME c6.ex.; c6.ex. CNAME c7.ex.; c7.ex. CNAME c8.ex.; "
+	  "c8.ex. A 192.0.2.8" },
 	{ "c4.ex.", "A", false,
 	  "NOERROR aa\n"
 	  "AN c4.ex. CNAME c5.ex.; c5.ex. CNAME c6.ex.; c6.ex. CNAME c7.ex.; c7.ex. CNAME c8.ex.; c8.ex. A 192.0.2.8" },
 	{ "c1.ex.", "A", false,
 	  "NOERROR aa\n"
-	  "AN c1.ex. CNAME c2.ex.; c2.ex. CNAME c3.ex.; c3.ex. CNAME c4.ex.; c4.ex. CNAME c5.ex.; c5.ex. CNAME c6.ex." },
+	  "AN c1.ex. CNAME c2.ex.; c2.ex. CNAME c3.ex.; c3.ex. CNAME c4.ex.; c4.ex. CNAME c5.ex.; c5.ex. CNAME "
+	  "c6.ex." },
 	{ "loop1.ex.", "A", false,
 	  "NOERROR aa\n"
 	  "AN loop1.ex. CNAME loop2.ex.; loop2.ex. CNAME loop1.ex." },
@@ -459,7 +460,8 @@ static const answer_row_t rows[] = {
 	  "NOERROR aa\n"
 	  "AN ccut.ex. CNAME host.sub.ex.\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "cwild.ex.", "A", false,
 	  "NOERROR aa\n"
 	  "AN cwild.ex. CNAME foo.wild.ex.; foo.wild.ex. A 192.0.2.4" },
@@ -485,14 +487,18 @@ static const answer_row_t rows[] = {
 	  "AN dnout.ex. DNAME other.; foo.dnout.ex. CNAME foo.other." },
 	{ "a.dnself.ex.", "A", false,
 	  "NOERROR aa\n"
-	  "AN a.dnself.ex. CNAME a.x.dnself.ex.; a.x.dnself.ex. CNAME a.x.x.dnself.ex.; a.x.x.dnself.ex. CNAME a.x.x.x.dnself.ex.; a.x.x.x.dnself.ex. CNAME a.x.x.x.x.dnself.ex.; a.x.x.x.x.dnself.ex. CNAME a.x.x.x.x.x.dnself.ex.; dnself.ex. DNAME x.dnself.ex." },
+	  "AN a.dnself.ex. CNAME a.x.dnself.ex.; a.x.dnself.ex. CNAME a.x.x.dnself.ex.; a.x.x.dnself.ex. CNAME "
+	  "a.x.x.x.dnself.ex.; a.x.x.x.dnself.ex. CNAME a.x.x.x.x.dnself.ex.; a.x.x.x.x.dnself.ex. CNAME "
+	  "a.x.x.x.x.x.dnself.ex.; dnself.ex. DNAME x.dnself.ex." },
 	{ "a.b.dnchain.ex.", "A", false,
 	  "NXDOMAIN aa\n"
-	  "AN a.b.dn2.ex. CNAME a.b.dn3.ex.; a.b.dnchain.ex. CNAME a.b.dn2.ex.; dn2.ex. DNAME dn3.ex.; dnchain.ex. DNAME dn2.ex.\n"
+	  "AN a.b.dn2.ex. CNAME a.b.dn3.ex.; a.b.dnchain.ex. CNAME a.b.dn2.ex.; dn2.ex. DNAME dn3.ex.; dnchain.ex. "
+	  "DNAME dn2.ex.\n"
 	  "AU ex. SOA/300" },
 	{ "x.dnchain.ex.", "A", false,
 	  "NOERROR aa\n"
-	  "AN dn2.ex. DNAME dn3.ex.; dnchain.ex. DNAME dn2.ex.; x.dn2.ex. CNAME x.dn3.ex.; x.dn3.ex. A 192.0.2.33; x.dnchain.ex. CNAME x.dn2.ex." },
+	  "AN dn2.ex. DNAME dn3.ex.; dnchain.ex. DNAME dn2.ex.; x.dn2.ex. CNAME x.dn3.ex.; x.dn3.ex. A 192.0.2.33; "
+	  "x.dnchain.ex. CNAME x.dn2.ex." },
 	{ "x.dnwild.ex.", "A", false,
 	  "NOERROR aa\n"
 	  "AN dnwild.ex. DNAME wild.ex.; x.dnwild.ex. CNAME x.wild.ex.; x.wild.ex. A 192.0.2.4" },
@@ -555,30 +561,36 @@ static const answer_row_t rows[] = {
 	{ "sub.ex.", "A", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "sub.ex.", "NS", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "sub.ex.", "DS", false,
 	  "NOERROR aa\n"
 	  "AU ex. SOA/300" },
 	{ "sub.ex.", "ANY", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "x.sub.ex.", "A", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "ns.sub.ex.", "A", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "ns.sub.ex.", "DS", false,
 	  "NOERROR\n"
 	  "AU sub.ex. NS ns.other.; sub.ex. NS ns.sub.ex.; sub.ex. NS ns.sub2.ex.; sub.ex. NS ns1.ex.\n"
-	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; ns1.ex. AAAA 2001:db8::1" },
+	  "AD ns.sub.ex. A 192.0.2.6; ns.sub.ex. AAAA 2001:db8::6; ns.sub2.ex. A 192.0.2.7; ns1.ex. A 192.0.2.1; "
+	  "ns1.ex. AAAA 2001:db8::1" },
 	{ "sub2.ex.", "DS", false,
 	  "NOERROR aa\n"
 	  "AN sub2.ex. DS" },
@@ -608,7 +620,8 @@ static const answer_row_t rows[] = {
 	  "AN ns.child.ex. A 192.0.2.77" },
 	{ "_sip._tcp.ex.", "SRV", false,
 	  "NOERROR aa\n"
-	  "AN _sip._tcp.ex. SRV 1 2 3 host.sub.ex.; _sip._tcp.ex. SRV 1 2 3 mail.ex.; _sip._tcp.ex. SRV 1 2 3 w.wild.ex.; _sip._tcp.ex. SRV 1 2 3 www.ex.\n"
+	  "AN _sip._tcp.ex. SRV 1 2 3 host.sub.ex.; _sip._tcp.ex. SRV 1 2 3 mail.ex.; _sip._tcp.ex. SRV 1 2 3 "
+	  "w.wild.ex.; _sip._tcp.ex. SRV 1 2 3 www.ex.\n"
 	  "AD mail.ex. A 192.0.2.2; w.wild.ex. A 192.0.2.4" },
 	{ "svc.ex.", "SVCB", false,
 	  "NOERROR aa\n"
@@ -657,12 +670,22 @@ static const answer_row_t rows[] = {
 	  "AU ex. SOA/300" },
 	{ "x.big.ex.", "A", false,
 	  "NOERROR tc\n"
-	  "AU big.ex. NS ns0.big.ex.; big.ex. NS ns1.big.ex.; big.ex. NS ns10.big.ex.; big.ex. NS ns11.big.ex.; big.ex. NS ns12.big.ex.; big.ex. NS ns13.big.ex.; big.ex. NS ns2.big.ex.; big.ex. NS ns3.big.ex.; big.ex. NS ns4.big.ex.; big.ex. NS ns5.big.ex.; big.ex. NS ns6.big.ex.; big.ex. NS ns7.big.ex.; big.ex. NS ns8.big.ex.; big.ex. NS ns9.big.ex.\n"
-	  "AD ns0.big.ex. A 10.0.0.0; ns0.big.ex. AAAA 2001:db8::1; ns1.big.ex. A 10.0.0.1; ns1.big.ex. AAAA 2001:db8::2; ns2.big.ex. A 10.0.0.2; ns2.big.ex. AAAA 2001:db8::3; ns3.big.ex. A 10.0.0.3; ns3.big.ex. AAAA 2001:db8::4; ns4.big.ex. A 10.0.0.4; ns4.big.ex. AAAA 2001:db8::5" },
+	  "AU big.ex. NS ns0.big.ex.; big.ex. NS ns1.big.ex.; big.ex. NS ns10.big.ex.; big.ex. NS ns11.big.ex.; "
+	  "big.ex. NS ns12.big.ex.; big.ex. NS ns13.big.ex.; big.ex. NS ns2.big.ex.; big.ex. NS ns3.big.ex.; big.ex. "
+	  "NS ns4.big.ex.; big.ex. NS ns5.big.ex.; big.ex. NS ns6.big.ex.; big.ex. NS ns7.big.ex.; big.ex. NS "
+	  "ns8.big.ex.; big.ex. NS ns9.big.ex.\n"
+	  "AD ns0.big.ex. A 10.0.0.0; ns0.big.ex. AAAA 2001:db8::1; ns1.big.ex. A 10.0.0.1; ns1.big.ex. AAAA "
+	  "2001:db8::2; ns2.big.ex. A 10.0.0.2; ns2.big.ex. AAAA 2001:db8::3; ns3.big.ex. A 10.0.0.3; ns3.big.ex. AAAA "
+	  "2001:db8::4; ns4.big.ex. A 10.0.0.4; ns4.big.ex. AAAA 2001:db8::5" },
 	{ "big.ex.", "NS", false,
 	  "NOERROR tc\n"
-	  "AU big.ex. NS ns0.big.ex.; big.ex. NS ns1.big.ex.; big.ex. NS ns10.big.ex.; big.ex. NS ns11.big.ex.; big.ex. NS ns12.big.ex.; big.ex. NS ns13.big.ex.; big.ex. NS ns2.big.ex.; big.ex. NS ns3.big.ex.; big.ex. NS ns4.big.ex.; big.ex. NS ns5.big.ex.; big.ex. NS ns6.big.ex.; big.ex. NS ns7.big.ex.; big.ex. NS ns8.big.ex.; big.ex. NS ns9.big.ex.\n"
-	  "AD ns0.big.ex. A 10.0.0.0; ns0.big.ex. AAAA 2001:db8::1; ns1.big.ex. A 10.0.0.1; ns1.big.ex. AAAA 2001:db8::2; ns2.big.ex. A 10.0.0.2; ns2.big.ex. AAAA 2001:db8::3; ns3.big.ex. A 10.0.0.3; ns3.big.ex. AAAA 2001:db8::4; ns4.big.ex. A 10.0.0.4; ns4.big.ex. AAAA 2001:db8::5" },
+	  "AU big.ex. NS ns0.big.ex.; big.ex. NS ns1.big.ex.; big.ex. NS ns10.big.ex.; big.ex. NS ns11.big.ex.; "
+	  "big.ex. NS ns12.big.ex.; big.ex. NS ns13.big.ex.; big.ex. NS ns2.big.ex.; big.ex. NS ns3.big.ex.; big.ex. "
+	  "NS ns4.big.ex.; big.ex. NS ns5.big.ex.; big.ex. NS ns6.big.ex.; big.ex. NS ns7.big.ex.; big.ex. NS "
+	  "ns8.big.ex.; big.ex. NS ns9.big.ex.\n"
+	  "AD ns0.big.ex. A 10.0.0.0; ns0.big.ex. AAAA 2001:db8::1; ns1.big.ex. A 10.0.0.1; ns1.big.ex. AAAA "
+	  "2001:db8::2; ns2.big.ex. A 10.0.0.2; ns2.big.ex. AAAA 2001:db8::3; ns3.big.ex. A 10.0.0.3; ns3.big.ex. AAAA "
+	  "2001:db8::4; ns4.big.ex. A 10.0.0.4; ns4.big.ex. AAAA 2001:db8::5" },
 	{ "web.ex.", "OPT", false,
 	  "NOERROR aa\n"
 	  "AU ex. SOA/300" },
@@ -681,17 +704,20 @@ static const answer_row_t rows[] = {
 	{ "cnx.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN cnx.nsec. CNAME nope.nsec.; cnx.nsec. RRSIG(CNAME)\n"
-	  "AU nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300; sub.entcut.nsec. NSEC ns.nsec.; sub.entcut.nsec. RRSIG(NSEC)" },
+	  "AU nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300; sub.entcut.nsec. NSEC "
+	  "ns.nsec.; sub.entcut.nsec. RRSIG(NSEC)" },
 	{ "cw.nsec.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN cw.nsec. CNAME x.wild.nsec.; cw.nsec. RRSIG(CNAME); x.wild.nsec. A 192.0.2.4; x.wild.nsec. RRSIG(A)\n"
 	  "AU *.wild.nsec. NSEC www.nsec.; *.wild.nsec. RRSIG(NSEC)" },
 	{ "nx.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
+	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. "
+	  "RRSIG(SOA); nsec. SOA/300" },
 	{ "a.b.nx.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
+	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. "
+	  "RRSIG(SOA); nsec. SOA/300" },
 	{ "x.wild.nsec.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wild.nsec. A 192.0.2.4; x.wild.nsec. RRSIG(A)\n"
@@ -719,7 +745,8 @@ static const answer_row_t rows[] = {
 	{ "x.wc.nsec.", "MX", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wc.nsec. CNAME web.nsec.; x.wc.nsec. RRSIG(CNAME)\n"
-	  "AU *.wc.nsec. NSEC web.nsec.; *.wc.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300; web.nsec. NSEC *.wild.nsec.; web.nsec. RRSIG(NSEC)" },
+	  "AU *.wc.nsec. NSEC web.nsec.; *.wc.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300; web.nsec. NSEC "
+	  "*.wild.nsec.; web.nsec. RRSIG(NSEC)" },
 	{ "ent.nsec.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AU dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
@@ -728,7 +755,8 @@ static const answer_row_t rows[] = {
 	  "AU dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
 	{ "nope.ent.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU a.b.ent.nsec. NSEC sub.entcut.nsec.; a.b.ent.nsec. RRSIG(NSEC); dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
+	  "AU a.b.ent.nsec. NSEC sub.entcut.nsec.; a.b.ent.nsec. RRSIG(NSEC); dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. "
+	  "RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
 	{ "x.a.b.ent.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AU a.b.ent.nsec. NSEC sub.entcut.nsec.; a.b.ent.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
@@ -781,10 +809,12 @@ static const answer_row_t rows[] = {
 	{ "x.dn.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN dn.nsec. DNAME ent.nsec.; dn.nsec. RRSIG(DNAME); x.dn.nsec. CNAME x.ent.nsec.\n"
-	  "AU a.b.ent.nsec. NSEC sub.entcut.nsec.; a.b.ent.nsec. RRSIG(NSEC); dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
+	  "AU a.b.ent.nsec. NSEC sub.entcut.nsec.; a.b.ent.nsec. RRSIG(NSEC); dn.nsec. NSEC a.b.ent.nsec.; dn.nsec. "
+	  "RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
 	{ "a.b.dn.nsec.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN a.b.dn.nsec. CNAME a.b.ent.nsec.; a.b.ent.nsec. A 192.0.2.5; a.b.ent.nsec. RRSIG(A); dn.nsec. DNAME ent.nsec.; dn.nsec. RRSIG(DNAME)" },
+	  "AN a.b.dn.nsec. CNAME a.b.ent.nsec.; a.b.ent.nsec. A 192.0.2.5; a.b.ent.nsec. RRSIG(A); dn.nsec. DNAME "
+	  "ent.nsec.; dn.nsec. RRSIG(DNAME)" },
 	{ "b.dn.nsec.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN b.dn.nsec. CNAME b.ent.nsec.; dn.nsec. DNAME ent.nsec.; dn.nsec. RRSIG(DNAME)\n"
@@ -792,7 +822,8 @@ static const answer_row_t rows[] = {
 	{ "svc.nsec.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc.nsec. RRSIG(SVCB); svc.nsec. SVCB 1 web.nsec.\n"
-	  "AD web.nsec. A 192.0.2.3; web.nsec. AAAA 2001:db8::3; web.nsec. NSEC *.wild.nsec.; web.nsec. RRSIG(A); web.nsec. RRSIG(AAAA); web.nsec. RRSIG(NSEC)" },
+	  "AD web.nsec. A 192.0.2.3; web.nsec. AAAA 2001:db8::3; web.nsec. NSEC *.wild.nsec.; web.nsec. RRSIG(A); "
+	  "web.nsec. RRSIG(AAAA); web.nsec. RRSIG(NSEC)" },
 	{ "svc0.nsec.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc0.nsec. RRSIG(SVCB); svc0.nsec. SVCB 0 svc.nsec.\n"
@@ -815,7 +846,8 @@ static const answer_row_t rows[] = {
 	  "AD ns.nsec. A 192.0.2.1; ns.nsec. RRSIG(A)" },
 	{ "web.sub.nx.nsec.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. RRSIG(SOA); nsec. SOA/300" },
+	  "AU ns.nsec. NSEC sec.nsec.; ns.nsec. RRSIG(NSEC); nsec. NSEC cnx.nsec.; nsec. RRSIG(NSEC); nsec. "
+	  "RRSIG(SOA); nsec. SOA/300" },
 	{ "web.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN web.nsec3. A 192.0.2.3; web.nsec3. RRSIG(A)" },
@@ -828,17 +860,21 @@ static const answer_row_t rows[] = {
 	{ "cnx.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN cnx.nsec3. CNAME nope.nsec3.; cnx.nsec3. RRSIG(CNAME)\n"
-	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); krct6t NSEC3; krct6t RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
+	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); krct6t NSEC3; krct6t RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; "
+	  "q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
 	{ "cw.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN cw.nsec3. CNAME x.wild.nsec3.; cw.nsec3. RRSIG(CNAME); x.wild.nsec3. A 192.0.2.4; x.wild.nsec3. RRSIG(A)\n"
+	  "AN cw.nsec3. CNAME x.wild.nsec3.; cw.nsec3. RRSIG(CNAME); x.wild.nsec3. A 192.0.2.4; x.wild.nsec3. "
+	  "RRSIG(A)\n"
 	  "AU nubsd2 NSEC3; nubsd2 RRSIG(NSEC3)" },
 	{ "nx.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
+	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; "
+	  "q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
 	{ "a.b.nx.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
+	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; "
+	  "q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
 	{ "x.wild.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wild.nsec3. A 192.0.2.4; x.wild.nsec3. RRSIG(A)\n"
@@ -849,7 +885,8 @@ static const answer_row_t rows[] = {
 	  "AU j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3)" },
 	{ "x.wild.nsec3.", "MX", true,
 	  "NOERROR aa opt\n"
-	  "AU nsec3. RRSIG(SOA); nsec3. SOA/300; nubsd2 NSEC3; nubsd2 RRSIG(NSEC3); q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3); valor0 NSEC3; valor0 RRSIG(NSEC3)" },
+	  "AU nsec3. RRSIG(SOA); nsec3. SOA/300; nubsd2 NSEC3; nubsd2 RRSIG(NSEC3); q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3); "
+	  "valor0 NSEC3; valor0 RRSIG(NSEC3)" },
 	{ "wild.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AU nsec3. RRSIG(SOA); nsec3. SOA/300; valor0 NSEC3; valor0 RRSIG(NSEC3)" },
@@ -866,7 +903,8 @@ static const answer_row_t rows[] = {
 	{ "x.wc.nsec3.", "MX", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wc.nsec3. CNAME web.nsec3.; x.wc.nsec3. RRSIG(CNAME)\n"
-	  "AU 2sjfgl NSEC3; 2sjfgl RRSIG(NSEC3); 8r3c0h NSEC3; 8r3c0h RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
+	  "AU 2sjfgl NSEC3; 2sjfgl RRSIG(NSEC3); 8r3c0h NSEC3; 8r3c0h RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. "
+	  "SOA/300" },
 	{ "ent.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AU j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
@@ -875,10 +913,12 @@ static const answer_row_t rows[] = {
 	  "AU ar090i NSEC3; ar090i RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
 	{ "nope.ent.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 1pqucd NSEC3; 1pqucd RRSIG(NSEC3); ektde6 NSEC3; ektde6 RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
+	  "AU 1pqucd NSEC3; 1pqucd RRSIG(NSEC3); ektde6 NSEC3; ektde6 RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); "
+	  "nsec3. RRSIG(SOA); nsec3. SOA/300" },
 	{ "x.a.b.ent.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ektde6 NSEC3; ektde6 RRSIG(NSEC3); krct6t NSEC3; krct6t RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
+	  "AU ektde6 NSEC3; ektde6 RRSIG(NSEC3); krct6t NSEC3; krct6t RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; "
+	  "q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
 	{ "sub.nsec3.", "A", true,
 	  "NOERROR opt\n"
 	  "AU 1pqucd NSEC3; 1pqucd RRSIG(NSEC3); sub.nsec3. NS ns.sub.nsec3.\n"
@@ -901,7 +941,8 @@ static const answer_row_t rows[] = {
 	  "AU 8r3c0h NSEC3; 8r3c0h RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
 	{ "nx.entcut.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; su9gfn NSEC3; su9gfn RRSIG(NSEC3)" },
+	  "AU j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; su9gfn NSEC3; su9gfn "
+	  "RRSIG(NSEC3)" },
 	{ "sec.nsec3.", "NS", true,
 	  "NOERROR opt\n"
 	  "AU sec.nsec3. DS; sec.nsec3. NS ns.nsec3.; sec.nsec3. RRSIG(DS)\n"
@@ -928,10 +969,12 @@ static const answer_row_t rows[] = {
 	{ "x.dn.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN dn.nsec3. DNAME ent.nsec3.; dn.nsec3. RRSIG(DNAME); x.dn.nsec3. CNAME x.ent.nsec3.\n"
-	  "AU ektde6 NSEC3; ektde6 RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300" },
+	  "AU ektde6 NSEC3; ektde6 RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. "
+	  "SOA/300" },
 	{ "a.b.dn.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN a.b.dn.nsec3. CNAME a.b.ent.nsec3.; a.b.ent.nsec3. A 192.0.2.5; a.b.ent.nsec3. RRSIG(A); dn.nsec3. DNAME ent.nsec3.; dn.nsec3. RRSIG(DNAME)" },
+	  "AN a.b.dn.nsec3. CNAME a.b.ent.nsec3.; a.b.ent.nsec3. A 192.0.2.5; a.b.ent.nsec3. RRSIG(A); dn.nsec3. DNAME "
+	  "ent.nsec3.; dn.nsec3. RRSIG(DNAME)" },
 	{ "b.dn.nsec3.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN b.dn.nsec3. CNAME b.ent.nsec3.; dn.nsec3. DNAME ent.nsec3.; dn.nsec3. RRSIG(DNAME)\n"
@@ -939,7 +982,8 @@ static const answer_row_t rows[] = {
 	{ "svc.nsec3.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc.nsec3. RRSIG(SVCB); svc.nsec3. SVCB 1 web.nsec3.\n"
-	  "AD 2sjfgl NSEC3; 2sjfgl RRSIG(NSEC3); web.nsec3. A 192.0.2.3; web.nsec3. AAAA 2001:db8::3; web.nsec3. RRSIG(A); web.nsec3. RRSIG(AAAA)" },
+	  "AD 2sjfgl NSEC3; 2sjfgl RRSIG(NSEC3); web.nsec3. A 192.0.2.3; web.nsec3. AAAA 2001:db8::3; web.nsec3. "
+	  "RRSIG(A); web.nsec3. RRSIG(AAAA)" },
 	{ "svc0.nsec3.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc0.nsec3. RRSIG(SVCB); svc0.nsec3. SVCB 0 svc.nsec3.\n"
@@ -962,7 +1006,8 @@ static const answer_row_t rows[] = {
 	  "AD ns.nsec3. A 192.0.2.1; ns.nsec3. RRSIG(A)" },
 	{ "web.sub.nx.nsec3.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
+	  "AU 3rrjes NSEC3; 3rrjes RRSIG(NSEC3); j4r7b4 NSEC3; j4r7b4 RRSIG(NSEC3); nsec3. RRSIG(SOA); nsec3. SOA/300; "
+	  "q0i6p9 NSEC3; q0i6p9 RRSIG(NSEC3)" },
 	{ "web.optout.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN web.optout. A 192.0.2.3; web.optout. RRSIG(A)" },
@@ -975,17 +1020,21 @@ static const answer_row_t rows[] = {
 	{ "cnx.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN cnx.optout. CNAME nope.optout.; cnx.optout. RRSIG(CNAME)\n"
-	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); fkkfbm NSEC3; fkkfbm RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); fkkfbm NSEC3; fkkfbm RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "cw.optout.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN cw.optout. CNAME x.wild.optout.; cw.optout. RRSIG(CNAME); x.wild.optout. A 192.0.2.4; x.wild.optout. RRSIG(A)\n"
+	  "AN cw.optout. CNAME x.wild.optout.; cw.optout. RRSIG(CNAME); x.wild.optout. A 192.0.2.4; x.wild.optout. "
+	  "RRSIG(A)\n"
 	  "AU qr3b11 NSEC3; qr3b11 RRSIG(NSEC3)" },
 	{ "nx.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 "
+	  "RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "a.b.nx.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 "
+	  "RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "x.wild.optout.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wild.optout. A 192.0.2.4; x.wild.optout. RRSIG(A)\n"
@@ -996,7 +1045,8 @@ static const answer_row_t rows[] = {
 	  "AU sir2gj NSEC3; sir2gj RRSIG(NSEC3)" },
 	{ "x.wild.optout.", "MX", true,
 	  "NOERROR aa opt\n"
-	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 RRSIG(NSEC3)" },
+	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300; qr3b11 NSEC3; qr3b11 RRSIG(NSEC3)" },
 	{ "wild.optout.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
@@ -1008,12 +1058,14 @@ static const answer_row_t rows[] = {
 	  "AU hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
 	{ "x.wc.optout.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN web.optout. A 192.0.2.3; web.optout. RRSIG(A); x.wc.optout. CNAME web.optout.; x.wc.optout. RRSIG(CNAME)\n"
+	  "AN web.optout. A 192.0.2.3; web.optout. RRSIG(A); x.wc.optout. CNAME web.optout.; x.wc.optout. "
+	  "RRSIG(CNAME)\n"
 	  "AU hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3)" },
 	{ "x.wc.optout.", "MX", true,
 	  "NOERROR aa opt\n"
 	  "AN x.wc.optout. CNAME web.optout.; x.wc.optout. RRSIG(CNAME)\n"
-	  "AU hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
+	  "AU hq1pu1 NSEC3; hq1pu1 RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300" },
 	{ "ent.optout.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AU 16t6g5 NSEC3; 16t6g5 RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
@@ -1022,10 +1074,12 @@ static const answer_row_t rows[] = {
 	  "AU bk0hss NSEC3; bk0hss RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
 	{ "nope.ent.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 16t6g5 NSEC3; 16t6g5 RRSIG(NSEC3); 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
+	  "AU 16t6g5 NSEC3; 16t6g5 RRSIG(NSEC3); 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); "
+	  "optout. RRSIG(SOA); optout. SOA/300" },
 	{ "x.a.b.ent.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); lj741f NSEC3; lj741f RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "sub.optout.", "A", true,
 	  "NOERROR opt\n"
 	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); ctntmt NSEC3; ctntmt RRSIG(NSEC3); sub.optout. NS ns.sub.optout.\n"
@@ -1036,7 +1090,8 @@ static const answer_row_t rows[] = {
 	  "AD ns.sub.optout. A 192.0.2.6" },
 	{ "sub.optout.", "DS", true,
 	  "NOERROR aa opt\n"
-	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
+	  "AU 9sndcl NSEC3; 9sndcl RRSIG(NSEC3); ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300" },
 	{ "x.sub.entcut.optout.", "A", true,
 	  "NOERROR opt\n"
 	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); sub.entcut.optout. NS ns.other." },
@@ -1048,7 +1103,8 @@ static const answer_row_t rows[] = {
 	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300" },
 	{ "nx.entcut.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; u8vn0d NSEC3; u8vn0d "
+	  "RRSIG(NSEC3)" },
 	{ "sec.optout.", "NS", true,
 	  "NOERROR opt\n"
 	  "AU sec.optout. DS; sec.optout. NS ns.optout.; sec.optout. RRSIG(DS)\n"
@@ -1075,10 +1131,12 @@ static const answer_row_t rows[] = {
 	{ "x.dn.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
 	  "AN dn.optout. DNAME ent.optout.; dn.optout. RRSIG(DNAME); x.dn.optout. CNAME x.ent.optout.\n"
-	  "AU 16t6g5 NSEC3; 16t6g5 RRSIG(NSEC3); 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU 16t6g5 NSEC3; 16t6g5 RRSIG(NSEC3); 5h2rnb NSEC3; 5h2rnb RRSIG(NSEC3); optout. RRSIG(SOA); optout. "
+	  "SOA/300; u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "a.b.dn.optout.", "A", true,
 	  "NOERROR aa opt\n"
-	  "AN a.b.dn.optout. CNAME a.b.ent.optout.; a.b.ent.optout. A 192.0.2.5; a.b.ent.optout. RRSIG(A); dn.optout. DNAME ent.optout.; dn.optout. RRSIG(DNAME)" },
+	  "AN a.b.dn.optout. CNAME a.b.ent.optout.; a.b.ent.optout. A 192.0.2.5; a.b.ent.optout. RRSIG(A); dn.optout. "
+	  "DNAME ent.optout.; dn.optout. RRSIG(DNAME)" },
 	{ "b.dn.optout.", "A", true,
 	  "NOERROR aa opt\n"
 	  "AN b.dn.optout. CNAME b.ent.optout.; dn.optout. DNAME ent.optout.; dn.optout. RRSIG(DNAME)\n"
@@ -1086,7 +1144,8 @@ static const answer_row_t rows[] = {
 	{ "svc.optout.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc.optout. RRSIG(SVCB); svc.optout. SVCB 1 web.optout.\n"
-	  "AD lj741f NSEC3; lj741f RRSIG(NSEC3); web.optout. A 192.0.2.3; web.optout. AAAA 2001:db8::3; web.optout. RRSIG(A); web.optout. RRSIG(AAAA)" },
+	  "AD lj741f NSEC3; lj741f RRSIG(NSEC3); web.optout. A 192.0.2.3; web.optout. AAAA 2001:db8::3; web.optout. "
+	  "RRSIG(A); web.optout. RRSIG(AAAA)" },
 	{ "svc0.optout.", "SVCB", true,
 	  "NOERROR aa opt\n"
 	  "AN svc0.optout. RRSIG(SVCB); svc0.optout. SVCB 0 svc.optout.\n"
@@ -1109,7 +1168,8 @@ static const answer_row_t rows[] = {
 	  "AD ns.optout. A 192.0.2.1; ns.optout. RRSIG(A)" },
 	{ "web.sub.nx.optout.", "A", true,
 	  "NXDOMAIN aa opt\n"
-	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
+	  "AU ctntmt NSEC3; ctntmt RRSIG(NSEC3); optout. RRSIG(SOA); optout. SOA/300; qr3b11 NSEC3; qr3b11 "
+	  "RRSIG(NSEC3); u8vn0d NSEC3; u8vn0d RRSIG(NSEC3)" },
 	{ "web.nsec.", "A", false,
 	  "NOERROR aa\n"
 	  "AN web.nsec. A 192.0.2.3" },

@@ -6,10 +6,10 @@
 #include <assert.h>
 
 enum {
-	RR_TTL_OFF = 6,          /* in a compiled RR: owner pointer, type, class, TTL, length, RDATA */
+	RR_TTL_OFF = 6, /* in a compiled RR: owner pointer, type, class, TTL, length, RDATA */
 	RR_RDATA_LEN_OFF = 10,
 	RR_RDATA_OFF = 12,
-	EXTRA_TRACKED = 256,     /* extras of one RRset whose presence is remembered for their signatures' sake */
+	EXTRA_TRACKED = 256, /* extras of one RRset whose presence is remembered for their signatures' sake */
 };
 
 typedef struct {
@@ -19,17 +19,17 @@ typedef struct {
 	size_t len;
 	uint16_t counts[4];
 	bool truncated;
-	bool stop;               /* something required did not fit: the message ends here */
-	bool beyond;             /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
+	bool stop;   /* something required did not fit: the message ends here */
+	bool beyond; /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
 	uint16_t rotate;
 	knot_msg_writer_t *slow; /* not NULL: write record by record */
 } encoder_t;
 
 /* Where what a block refers to stands. */
 typedef struct {
-	uint32_t owner_off;      /* the owner name */
-	int32_t suffix_base;     /* + r: the suffix of the node's owner that starts at r, when the question holds it */
-	uint32_t body_base;      /* + x: what BODY-relative placeholders name */
+	uint32_t owner_off;  /* the owner name */
+	int32_t suffix_base; /* + r: the suffix of the node's owner that starts at r, when the question holds it */
+	uint32_t body_base;  /* + x: what BODY-relative placeholders name */
 } anchor_t;
 
 /* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
@@ -57,7 +57,7 @@ static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, uns
 }
 
 static uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node, const anchor_t *anchor,
-                        uint16_t placeholder)
+			uint16_t placeholder)
 {
 	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
 	if (r & ZONE_PTR_BODY) {
@@ -73,11 +73,11 @@ static uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zon
 }
 
 /* Copy a block and resolve its placeholders; `first` > 0: its first owner is written already and is left out. */
-static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name, const zone_node_t *node,
-                             const anchor_t *anchor, unsigned first, knot_section_t section)
+static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name,
+			     const zone_node_t *node, const anchor_t *anchor, unsigned first, knot_section_t section)
 {
 	size_t skip = 2 * (size_t)first;
-	uint8_t *to = e->data + e->len - skip;    /* where the block's byte 0 would be */
+	uint8_t *to = e->data + e->len - skip; /* where the block's byte 0 would be */
 	uint32_t beyond = 0;
 	memcpy(to + skip, block->bytes + skip, block->len - skip);
 	for (unsigned i = first; i < block->fixup_count; i++) {
@@ -107,7 +107,7 @@ static size_t spell_owner(encoder_t *e, answer_name_t *name, uint8_t *to)
 	size_t own_len = (size_t)(name->name.len - apex_len);
 	memcpy(to, name->name.wire, own_len);
 	if (apex_len == 1) {
-		to[own_len] = 0;       /* the root: shorter than a pointer to it */
+		to[own_len] = 0; /* the root: shorter than a pointer to it */
 		return own_len + 1;
 	}
 	store_be16(to + own_len, (uint16_t)(0xC000 | (KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - apex_len)));
@@ -122,7 +122,7 @@ static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
 static bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
-                      knot_section_t section, size_t *ret_base)
+		      knot_section_t section, size_t *ret_base)
 {
 	const knot_query_t *q = e->plan->query;
 	bool spell = name->off == 0;
@@ -176,31 +176,30 @@ typedef struct {
 } slow_set_t;
 
 static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t section, uint32_t from, uint32_t to,
-                         knot_mut_bytes_t scratch)
+			 knot_mut_bytes_t scratch)
 {
 	zone_rr_iter_t iter = zone_rr_begin(s->node, s->set, s->sigs);
 	uint16_t type = s->sigs ? KNOT_TYPE_RRSIG : s->set->type;
 	uint32_t ttl;
 	knot_bytes_t rdata;
 	for (uint32_t i = 0; zone_rr_next(&iter, scratch, &ttl, &rdata); i++) {
-		if (i >= from && i < to
-		    && knot_msg_put_rr(e->slow, section, s->owner, type, KNOT_CLASS_IN, s->override_ttl ? s->ttl : ttl, rdata)
-		       != KNOT_OK) {
+		if (i >= from && i < to &&
+		    knot_msg_put_rr(e->slow, section, s->owner, type, KNOT_CLASS_IN, s->override_ttl ? s->ttl : ttl,
+				    rdata) != KNOT_OK) {
 			return false;
 		}
 	}
 	return true;
 }
 
-__attribute__((noinline))
-static bool slow_put_set(encoder_t *e, const slow_set_t *s, knot_section_t section)
+__attribute__((noinline)) static bool slow_put_set(encoder_t *e, const slow_set_t *s, knot_section_t section)
 {
 	uint8_t bytes[KNOT_RDATA_MAX];
 	knot_mut_bytes_t scratch = { bytes, sizeof(bytes) };
 	knot_msg_mark_t mark = knot_msg_mark(e->slow);
 	uint32_t first = s->rotate != 0 && s->set->rr_count > 1 ? s->rotate % s->set->rr_count : 0;
-	bool ok = slow_put_run(e, s, section, first, UINT32_MAX, scratch)
-	          && (first == 0 || slow_put_run(e, s, section, 0, first, scratch));
+	bool ok = slow_put_run(e, s, section, first, UINT32_MAX, scratch) &&
+		  (first == 0 || slow_put_run(e, s, section, 0, first, scratch));
 	if (!ok) {
 		knot_msg_rollback(e->slow, &mark);
 	}
@@ -217,7 +216,7 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 		const uint8_t *rr = block->bytes + at;
 		uint16_t len = load_be16(rr + RR_RDATA_LEN_OFF);
 		if (knot_msg_put_rr(e->slow, KNOT_SECTION_ADDITIONAL, owner, load_be16(rr + 2), load_be16(rr + 4),
-		                    load_be32(rr + RR_TTL_OFF), (knot_bytes_t){ rr + RR_RDATA_OFF, len }) != KNOT_OK) {
+				    load_be32(rr + RR_TTL_OFF), (knot_bytes_t){ rr + RR_RDATA_OFF, len }) != KNOT_OK) {
 			knot_msg_rollback(e->slow, &mark);
 			return false;
 		}
@@ -233,8 +232,13 @@ static bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section,
 	answer_plan_t *plan = e->plan;
 	answer_name_t *name = &plan->names[item->owner];
 	if (e->slow != NULL) {
-		slow_set_t s = { item->node, item->set, sigs, name->name, item->negative_ttl, plan->zone->soa_minimum_ttl,
-		                 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
+		slow_set_t s = { item->node,
+				 item->set,
+				 sigs,
+				 name->name,
+				 item->negative_ttl,
+				 plan->zone->soa_minimum_ttl,
+				 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
 		return !(item->set->flags & ZONE_RRSET_HUGE) && slow_put_set(e, &s, section);
 	}
 	if ((item->set->flags & ZONE_RRSET_HUGE) && !sigs) {
@@ -257,7 +261,8 @@ static bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section,
 	return true;
 }
 
-/* The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2 */
+/* The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2
+ */
 static bool put_synthesis(encoder_t *e, answer_item_t *item)
 {
 	answer_plan_t *plan = e->plan;
@@ -269,7 +274,7 @@ static bool put_synthesis(encoder_t *e, answer_item_t *item)
 		memcpy(wire, name->name.wire, prefix_len);
 		memcpy(wire + prefix_len, target.wire, target.len);
 		bool ok = knot_msg_put_rr(e->slow, KNOT_SECTION_ANSWER, name->name, KNOT_TYPE_CNAME, KNOT_CLASS_IN,
-		                          item->set->ttl, (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
+					  item->set->ttl, (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
 		e->len = e->slow->len;
 		e->counts[KNOT_SECTION_ANSWER] = e->slow->counts[KNOT_SECTION_ANSWER];
 		return ok;
@@ -302,12 +307,9 @@ static bool put_synthesis(encoder_t *e, answer_item_t *item)
 static bool put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
 {
 	switch ((answer_item_kind_t)item->kind) {
-	case ANSWER_ITEM_RRSET:
-		return put_rrset(e, item, section, false);
-	case ANSWER_ITEM_SIGS:
-		return true;           /* comes with the signatures */
-	case ANSWER_ITEM_SYNTHESIS:
-		return put_synthesis(e, item);
+	case ANSWER_ITEM_RRSET: return put_rrset(e, item, section, false);
+	case ANSWER_ITEM_SIGS: return true; /* comes with the signatures */
+	case ANSWER_ITEM_SYNTHESIS: return put_synthesis(e, item);
 	}
 	return false;
 }
@@ -329,7 +331,7 @@ static void put_section(encoder_t *e, unsigned begin, unsigned end, knot_section
 
 /* One RRset of a link's target, owned by the name at `owner_off` of the message. */
 static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint32_t owner_off,
-                       knot_name_t owner)
+		       knot_name_t owner)
 {
 	if (e->slow != NULL) {
 		slow_set_t s = { .node = node, .set = set, .sigs = sigs, .owner = owner };
@@ -343,8 +345,9 @@ static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t
 		return false;
 	}
 	/* What goes into ADDITIONAL has no compressed name but owners, so nothing but OWNER 0 is looked at. */
-	anchor_t anchor = { .owner_off = owner_off, .body_base = (uint32_t)e->len,
-	                    .suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - node->owner_len };
+	anchor_t anchor = { .owner_off = owner_off,
+			    .body_base = (uint32_t)e->len,
+			    .suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - node->owner_len };
 	return put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 }
 
@@ -367,7 +370,8 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
 	return t;
 }
 
-/* NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS: as Knot, beyond RFC 9460. */
+/* NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS: as Knot, beyond RFC 9460.
+ */
 static void put_target_proof(encoder_t *e, const link_target_t *t)
 {
 	const zone_node_t *node;
@@ -386,7 +390,8 @@ static void put_target_proof(encoder_t *e, const link_target_t *t)
 	}
 }
 
-/* Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit. */
+/* Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit.
+ */
 static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint64_t present[static EXTRA_TRACKED / 64])
 {
 	const zone_extra_t *extras = zone_rrset_extras(item->node, item->set);
@@ -409,8 +414,8 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint6
 				fit = slow_put_addresses(e, &block, owner);
 			} else {
 				anchor_t anchor = { .owner_off = owner_off, .body_base = item->off };
-				fit = fits(e, block.len)
-				      && put_block(e, &block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+				fit = fits(e, block.len) &&
+				      put_block(e, &block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 			}
 			if (!fit && (x->flags & ZONE_EXTRA_MANDATORY)) {
 				e->truncated = true;
@@ -434,8 +439,8 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint6
 				e->truncated = true;
 			}
 		}
-		if (!sigs && wants_sigs && t.count < 3 && e->plan->zone->is_signed
-		    && (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS)) {
+		if (!sigs && wants_sigs && t.count < 3 && e->plan->zone->is_signed &&
+		    (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS)) {
 			put_target_proof(e, &t);
 		}
 	}
@@ -465,8 +470,7 @@ static void put_all(encoder_t *e)
 	put_additional(e);
 }
 
-__attribute__((noinline))
-static void put_all_slowly(encoder_t *e, knot_mut_bytes_t out)
+__attribute__((noinline)) static void put_all_slowly(encoder_t *e, knot_mut_bytes_t out)
 {
 	answer_plan_t *plan = e->plan;
 	const knot_query_t *q = plan->query;
@@ -513,9 +517,11 @@ answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool i
 			put_all_slowly(&e, out);
 		}
 	}
-	answer_encoded_t ret = { .len = e.len, .truncated = e.truncated || (e.stop && is_udp), .too_big = e.stop && !is_udp };
+	answer_encoded_t ret = { .len = e.len,
+				 .truncated = e.truncated || (e.stop && is_udp),
+				 .too_big = e.stop && !is_udp };
 	memcpy(ret.counts, e.counts, sizeof(ret.counts));
-	ret.first_authority_is_soa = plan->item_count > plan->authority_begin
-	                             && plan->items[plan->authority_begin].negative_ttl;
+	ret.first_authority_is_soa =
+		plan->item_count > plan->authority_begin && plan->items[plan->authority_begin].negative_ttl;
 	return ret;
 }

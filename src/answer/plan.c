@@ -3,10 +3,10 @@
 
 #include <assert.h>
 
-enum { RR_RDATA_OFF = 12 };    /* RDATA in a compiled RR: owner pointer, type, class, TTL, length */
+enum { RR_RDATA_OFF = 12 }; /* RDATA in a compiled RR: owner pointer, type, class, TTL, length */
 
 knot_name_t answer_body_name(const zone_node_t *node, const zone_rrset_t *set, uint32_t off,
-                             uint8_t ret_wire[static KNOT_NAME_MAX])
+			     uint8_t ret_wire[static KNOT_NAME_MAX])
 {
 	const uint8_t *body = (const uint8_t *)node + set->body_off;
 	const uint8_t *p = body + off;
@@ -31,7 +31,8 @@ knot_name_t answer_body_name(const zone_node_t *node, const zone_rrset_t *set, u
 static uint8_t add_name(answer_plan_t *plan, answer_name_kind_t kind, knot_name_t name, uint16_t off, uint8_t item)
 {
 	assert(plan->name_count < ANSWER_NAMES_MAX);
-	plan->names[plan->name_count] = (answer_name_t){ .name = name, .off = off, .kind = (uint8_t)kind, .item = item };
+	plan->names[plan->name_count] =
+		(answer_name_t){ .name = name, .off = off, .kind = (uint8_t)kind, .item = item };
 	return plan->name_count++;
 }
 
@@ -41,8 +42,10 @@ static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
 {
 	knot_name_t owner = zone_node_owner(node);
 	const knot_query_t *q = plan->query;
-	if (owner.len <= q->qname.len && memcmp(q->qname_lower + q->qname.len - owner.len, owner.wire, owner.len) == 0) {
-		return add_name(plan, ANSWER_NAME_QUESTION, owner, (uint16_t)(KNOT_MSG_QNAME_OFF + q->qname.len - owner.len), 0);
+	if (owner.len <= q->qname.len &&
+	    memcmp(q->qname_lower + q->qname.len - owner.len, owner.wire, owner.len) == 0) {
+		return add_name(plan, ANSWER_NAME_QUESTION, owner,
+				(uint16_t)(KNOT_MSG_QNAME_OFF + q->qname.len - owner.len), 0);
 	}
 	for (unsigned i = 0; i < plan->name_count; i++) {
 		const answer_name_t *known = &plan->names[i];
@@ -54,12 +57,15 @@ static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
 }
 
 static answer_item_t *add_item(answer_plan_t *plan, answer_item_kind_t kind, const zone_node_t *node,
-                               const zone_rrset_t *set, uint8_t owner)
+			       const zone_rrset_t *set, uint8_t owner)
 {
 	assert(plan->item_count < ANSWER_ITEMS_MAX);
 	answer_item_t *item = &plan->items[plan->item_count++];
-	*item = (answer_item_t){ .node = node, .set = set, .kind = (uint8_t)kind, .owner = owner,
-	                         .with_sigs = plan->query->edns.dnssec_ok && set->sig_count > 0 };
+	*item = (answer_item_t){ .node = node,
+				 .set = set,
+				 .kind = (uint8_t)kind,
+				 .owner = owner,
+				 .with_sigs = plan->query->edns.dnssec_ok && set->sig_count > 0 };
 	return item;
 }
 
@@ -123,8 +129,8 @@ static const zone_node_t *parent_of(const zone_contents_t *zone, const zone_node
 
 /*
  * RFC 5155 7.2.1: an NSEC3 that matches the closest encloser and one that covers the next closer name. With opt-out the
- * closest encloser may itself have no NSEC3 (an insecure delegation's empty non-terminal): then the closest provable one
- * above it counts. `encloser` is an existing name above `name`. Returns the closest provable encloser.
+ * closest encloser may itself have no NSEC3 (an insecure delegation's empty non-terminal): then the closest provable
+ * one above it counts. `encloser` is an existing name above `name`. Returns the closest provable encloser.
  */
 static const zone_node_t *add_nsec3_encloser_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
@@ -155,8 +161,8 @@ static void add_nodata_proof(answer_plan_t *plan, const zone_node_t *node, knot_
 		add_nsec3(plan, own);
 		return;
 	}
-	/* Opt-out: no NSEC3 of its own. The cover of the node's name is prepared; it is the one for the next closer name when
-	   the parent is provable, which is the usual case of a delegation directly below the apex. */
+	/* Opt-out: no NSEC3 of its own. The cover of the node's name is prepared; it is the one for the next closer
+	   name when the parent is provable, which is the usual case of a delegation directly below the apex. */
 	const zone_node_t *parent = parent_of(zone, node);
 	zone_nsec3_t match = zone_nsec3_of(zone, parent);
 	if (match.is_match) {
@@ -179,7 +185,7 @@ static void add_wildcard_proof(answer_plan_t *plan, const zone_node_t *encloser,
 
 /* RFC 4035 3.1.3.4, RFC 5155 7.2.5 */
 static void add_wildcard_nodata_proof(answer_plan_t *plan, const zone_node_t *wildcard, const zone_node_t *encloser,
-                                      knot_name_t name)
+				      knot_name_t name)
 {
 	if (has_nsec3(plan->zone)) {
 		add_nsec3(plan, zone_nsec3_of(plan->zone, wildcard));
@@ -211,7 +217,7 @@ static void add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser,
 }
 
 const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_node_t *node,
-                                      const zone_node_t **ret_owner_node)
+				      const zone_node_t **ret_owner_node)
 {
 	if (!has_nsec3(zone)) {
 		const zone_rrset_t *set = zone_node_rrset(node, KNOT_TYPE_NSEC);
@@ -231,12 +237,12 @@ const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_no
 /* Where a chain of names stands: the name being looked up and its place in the message. */
 typedef struct {
 	knot_name_t name;
-	uint8_t place;           /* index into names */
-	uint8_t links;           /* CNAMEs followed so far */
+	uint8_t place; /* index into names */
+	uint8_t links; /* CNAMEs followed so far */
 	struct {
 		const zone_node_t *encloser;
 		knot_name_t name;
-	} expanded[ANSWER_CHAIN_MAX + 1];   /* names answered by wildcards: to be proven in AUTHORITY */
+	} expanded[ANSWER_CHAIN_MAX + 1]; /* names answered by wildcards: to be proven in AUTHORITY */
 	uint8_t expanded_count;
 } chain_t;
 
@@ -329,7 +335,7 @@ static bool was_seen(const answer_plan_t *plan, const chain_t *chain, knot_name_
 static bool follow(answer_plan_t *plan, chain_t *chain, knot_name_t target)
 {
 	if (was_seen(plan, chain, target)) {
-		return false;        /* a loop: all of it is in the answer */
+		return false; /* a loop: all of it is in the answer */
 	}
 	uint8_t *kept = plan->chased[chain->links++];
 	memcpy(kept, target.wire, target.len);
@@ -374,7 +380,7 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	memcpy(joined, chain->name.wire, prefix_len);
 	knot_name_lower(to, joined + prefix_len);
 	knot_name_t target = { joined, (uint8_t)(prefix_len + to.len),
-	                       (uint8_t)(chain->name.label_count - node->owner_label_count + to.label_count) };
+			       (uint8_t)(chain->name.label_count - node->owner_label_count + to.label_count) };
 	answer_item_t *made = add_item(plan, ANSWER_ITEM_SYNTHESIS, node, dname, chain->place);
 	made->with_sigs = false;
 	made->dname = dname_item;
@@ -382,8 +388,8 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 }
 
 /*
- * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all others are
- * higher, the signatures. A question for RRSIG gets some of them.
+ * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all
+ * others are higher, the signatures. A question for RRSIG gets some of them.
  */
 static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
 {
@@ -402,7 +408,7 @@ static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
 	if (qtype == KNOT_TYPE_ANY) {
 		return &sets[0];
 	}
-	return zone_node_rrset(node, KNOT_TYPE_RRSIG);    /* signatures of RRsets that are not there */
+	return zone_node_rrset(node, KNOT_TYPE_RRSIG); /* signatures of RRsets that are not there */
 }
 
 static void add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t place)
@@ -417,7 +423,8 @@ static void add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t p
 
 static bool follows_cname(uint16_t qtype)
 {
-	return qtype != KNOT_TYPE_CNAME && qtype != KNOT_TYPE_ANY && qtype != KNOT_TYPE_RRSIG && qtype != KNOT_TYPE_NSEC;
+	return qtype != KNOT_TYPE_CNAME && qtype != KNOT_TYPE_ANY && qtype != KNOT_TYPE_RRSIG &&
+	       qtype != KNOT_TYPE_NSEC;
 }
 
 /* The node answers: the name itself or a wildcard. True: look up the chain's next name. */
@@ -468,9 +475,7 @@ static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_l
 			return false;
 		}
 		return answer_from_node(plan, chain, found);
-	case ZONE_DELEGATION:
-		end_referral(plan, chain, found);
-		return false;
+	case ZONE_DELEGATION: end_referral(plan, chain, found); return false;
 	case ZONE_DNAME:
 		if (follow_dname(plan, chain, found->node)) {
 			return true;
@@ -478,15 +483,13 @@ static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_l
 		begin_authority(plan);
 		end_positive(plan, chain);
 		return false;
-	case ZONE_NXDOMAIN:
-		end_nxdomain(plan, chain, found);
-		return false;
+	case ZONE_NXDOMAIN: end_nxdomain(plan, chain, found); return false;
 	}
 	return false;
 }
 
 void answer_plan(const zone_contents_t *zone, const knot_query_t *query, const uint8_t *key, size_t key_len,
-                 answer_plan_t *ret_plan)
+		 answer_plan_t *ret_plan)
 {
 	answer_plan_t *plan = ret_plan;
 	plan->zone = zone;
