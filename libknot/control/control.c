@@ -13,6 +13,7 @@
 enum {
 	TIMEOUT_DEFAULT_MS = 30000,
 	BUFFER_MIN = 16384,                     /* bytes; grows up to what one unit needs */
+	BUFFER_KEPT = 1 << 20,                  /* bytes kept from one connection to the next */
 	INPUT_MAX = KNOT_CTL_UNIT_MAX + 1,      /* a unit and the type byte behind it */
 	OUTPUT_FLUSH = 65536,                   /* send without waiting for BLOCK from here on, unless set larger */
 };
@@ -58,6 +59,16 @@ static knot_err_t buffer_room(buffer_t *buffer, size_t want, size_t max)
 	buffer->data = data;
 	buffer->max = size;
 	return KNOT_OK;
+}
+
+/* Empty it for another connection; what a large reply took is given back. */
+static void buffer_reset(buffer_t *buffer)
+{
+	if (buffer->max > BUFFER_KEPT) {
+		free(buffer->data);
+		*buffer = (buffer_t){ 0 };
+	}
+	buffer->pos = buffer->len = 0;
 }
 
 knot_ctl_t *knot_ctl_alloc(void)
@@ -107,8 +118,8 @@ void knot_ctl_close(knot_ctl_t *ctx)
 		close(ctx->fd);
 		ctx->fd = -1;
 	}
-	ctx->in.pos = ctx->in.len = 0;
-	ctx->out.pos = ctx->out.len = 0;
+	buffer_reset(&ctx->in);
+	buffer_reset(&ctx->out);
 }
 
 static uint64_t now_ms(void)

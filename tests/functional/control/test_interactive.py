@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards knotc's prompt: completion of actions, zones and filters, errors that don't end it, exit."""
+import os
+import pty
+import re
+import select
+import time
+
+import pytest
+
+from harness.server import built, is_ours
+from zones import example
+
+pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
+
+
+class Prompt:
+    def __init__(self, *arguments, home):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="vt100", HOME=str(home))
+            os.execv(arguments[0], arguments)
+        self.text = ""
+
+    def read_until(self, pattern, timeout=10):
+        """What was printed up to the pattern, without it being seen again."""
+        end = time.monotonic() + timeout
+        while not (match := re.search(pattern, self.text)):
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no /{pattern}/ in {self.text!r}"
+            text = self.text + os.read(self.fd, 65536).decode(errors="replace")
+            # The editor moves the cursor instead of printing again what is there.
+            self.text = re.sub(r"\r?\x1b\[\d*[CK]|\x00", "", text)
+        seen, self.text = self.text[:match.end()], self.text[match.end():]
+        return seen
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def wait(self):
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def prompt(knotd, directory):
+    knotd.write("example.zone", example(7))
+    knotd.configure(zones=["example"])
+    knotd.start()
+    made = Prompt(built("knotc", "tools"), "-x", "-s", str(knotd.socket), home=directory)
+    made.read_until("knotc> ")
+    return made
+
+
+def test_completion(prompt, directory):
+    prompt.type("zone-stat\t")
+    prompt.read_until(r"zone-stats\r?\n")            # two candidates are listed ...
+    prompt.type("u\t")                               # ... one is completed, with a blank
+    prompt.read_until(r"zone-status ")
+    prompt.type("ex\t")
+    prompt.read_until(r"example\. ")                 # a zone that the server knows
+    prompt.type("+ser\t\n")
+    prompt.read_until(r"\[example\.\] serial: 7\r?\n")
+    prompt.type("status w\t\n")
+    prompt.read_until(r"UDP workers: 2")
+    prompt.type("\t")
+    prompt.read_until(r"Usage: knotc")
+    prompt.type("nonsense\n")
+    prompt.read_until(r"error: invalid command 'nonsense'")
+    prompt.type("zone-read example '@' SOA\n")
+    prompt.read_until(r"\[example\.\] example\. \d+ SOA ")
+    prompt.type("exit\n")
+    assert prompt.wait() == 0
+    history = (directory / ".knotc_history").read_text()
+    assert "status" in history and "nonsense" in history
+
+
+def test_end_of_input(prompt):
+    prompt.type("\x04")
+    assert prompt.wait() == 0
