@@ -500,12 +500,18 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 	}
 }
 
+/* A chain of NSEC3 without usable NSEC3PARAM is one that is being made or removed (RFC 5155 10.4): nothing to check. */
+static bool denies_by_nsec(const zone_contents_t *zone)
+{
+	return zone->nsec3_params.algorithm == 0 && (zone->has_nsec || zone->nsec3.count == 0);
+}
+
 static void check_dnssec(check_t *c, const zone_node_t *node)
 {
 	check_signatures(c, node);
 	if (c->zone->nsec3_params.algorithm != 0) {
 		check_nsec3(c, node);
-	} else {
+	} else if (denies_by_nsec(c->zone)) {
 		check_nsec(c, node);
 	}
 }
@@ -538,9 +544,10 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 	if (is_dnssec && !has(zone->apex, KNOT_TYPE_DNSKEY)) {
 		report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
 	}
-	if (is_dnssec && zone->nsec3_params.algorithm == 0) {
+	if (is_dnssec && denies_by_nsec(zone)) {
 		check_nsec_next(c, NULL);
-	} else if (is_dnssec) {
+	}
+	if (is_dnssec && zone->nsec3_params.algorithm != 0) {
 		check_nsec3_chain(c, iter);
 	}
 }

@@ -382,7 +382,8 @@ static knot_err_t prepare_nsec3(compile_t *c)
 		return KNOT_ENOMEM;
 	}
 	for (size_t i = 0; i < nsec3->count; i++) {
-		if (!owner_hash(&nsec3->names[i], c->hashes[i])) {
+		bool is_below_apex = nsec3->names[i].label_count == apex->label_count + 1;
+		if (!is_below_apex || !owner_hash(&nsec3->names[i], c->hashes[i])) {
 			/* Not a chain that hashes can be looked up in: the zone is served without prepared denials. */
 			params->algorithm = 0;
 			return KNOT_OK;
