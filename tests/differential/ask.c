@@ -68,6 +68,7 @@ typedef struct {
 	size_t asked, retries, strays;
 } server_t;
 
+static uint8_t *question_data;  /* owned; the questions point into it */
 static question_t *questions;
 static size_t question_count;
 
@@ -635,7 +636,7 @@ static void read_questions(const char *path)
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		die(path);
 	}
-	uint8_t *data = malloc((size_t)st.st_size + 1);
+	uint8_t *data = question_data = malloc((size_t)st.st_size + 1);
 	questions = calloc((size_t)st.st_size / 3 + 1, sizeof(*questions));
 	if (data == NULL || questions == NULL || read(fd, data, (size_t)st.st_size) != st.st_size) {
 		die(path);
@@ -746,5 +747,17 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.1f\n", servers[i].name, servers[i].asked, answered,
 		        servers[i].retries, servers[i].strays, differ, servers[i].seconds);
 	}
+	for (size_t i = 0; i < count; i++) {
+		for (size_t n = 0; n < question_count; n++) {
+			free(servers[i].replies[n].data);
+		}
+		free(servers[i].replies);
+	}
+	free(a->heap);
+	free(b->heap);
+	free(a);
+	free(b);
+	free(questions);
+	free(question_data);
 	return 0;
 }

@@ -35,6 +35,7 @@ def load(pair, queries):
     return tuple(int(re.search(rf"total {word}:\s+(\d+)", text).group(1)) for word in ("queries", "replies"))
 
 
+@pytest.mark.threads
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("kxdpgun") is None, reason="needs root and kxdpgun")
 def test_reload_under_load(make_knotd, pair):
     daemon = make_knotd(pair.server)
