@@ -76,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(request, data, size);
 	knot_bytes_t bytes = { request + 1, size - 1 };
 	test_zones_enter(&zones);
+	const knot_bytes_t batch[] = { bytes, bytes, bytes, bytes };
+	answer_warm(zones.db, batch, KNOT_LEN(batch));
 	size_t len;
 	if (flags & IN_PLACE) {
 		memcpy(out, bytes.data, bytes.len);

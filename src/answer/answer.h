@@ -57,3 +57,12 @@ typedef struct {
  */
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
 		      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query, answer_report_t *ret_report);
+
+enum { ANSWER_BATCH_MAX = 64 };
+
+/**
+ * Have the zones' memory ready for a batch of requests that answer_message() is called for next, in the same read section:
+ * the walks to all their names are made together, so that cache misses overlap (architecture: lookups come in batches).
+ * Changes no answer. count <= ANSWER_BATCH_MAX; malformed requests are passed over.
+ */
+void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count);

@@ -21,6 +21,7 @@ enum {
 	CONTROL_MAX = CMSG_SPACE(sizeof(struct in6_pktinfo)),
 };
 _Static_assert((int)NET_UDP_REQUEST_MAX < (int)BUFFER_STRIDE, "a request fits its buffer");
+_Static_assert((int)NET_UDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
 _Static_assert((int)NET_UDP_REPLY_MAX < (int)BUFFER_STRIDE, "a reply fits its buffer");
 
 typedef union {
@@ -90,6 +91,11 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 	unsigned replies = 0;
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
+	knot_bytes_t requests[NET_UDP_BATCH];
+	for (unsigned i = 0; i < count; i++) {
+		requests[i] = (knot_bytes_t){ udp->in_iov[i].iov_base, udp->in[i].msg_len };
+	}
+	answer_warm(state->zones, requests, count);
 	for (unsigned i = 0; i < count; i++) {
 		struct msghdr *msg = &udp->in[i].msg_hdr;
 		if (msg->msg_namelen <= sizeof(sa_family_t)) {

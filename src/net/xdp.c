@@ -10,6 +10,7 @@
 #include <poll.h>
 
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
+_Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
 
 /* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
 enum { REPLY_ROOM_MIN = 512 };
@@ -44,6 +45,11 @@ static void answer_batch(const worker_t *worker, const kxdp_packet_t *packets, s
 {
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
+	knot_bytes_t requests[NET_XDP_BATCH];
+	for (size_t i = 0; i < count; i++) {
+		requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
+	}
+	answer_warm(state->zones, requests, count);
 	for (size_t i = 0; i < count; i++) {
 		answer_packet(state, worker->queue, &packets[i]);
 	}

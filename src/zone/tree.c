@@ -149,6 +149,52 @@ zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree
 	return (zone_tree_match_t){ 0, 0 };
 }
 
+/* The record's head and the blocks that follow it: what an answer copies. */
+static inline void prefetch_record(const void *record)
+{
+	enum { LINE = 64, LINES = 4 };
+	for (size_t i = 0; i < LINES; i++) {
+		__builtin_prefetch((const char *)record + i * LINE);
+	}
+}
+
+/* One step; false when the walk has ended. */
+static inline bool warm_step(zone_tree_walk_t *walk)
+{
+	const zone_twig_t *twig = walk->twig;
+	if (!is_branch(twig)) {
+		prefetch_record(zone_at(walk->view, twig->ref));
+		return false;
+	}
+	uint64_t word = word_of(twig);
+	uint64_t bit = position_bit(position_at(walk->key, walk->key_len, branch_offset(word)));
+	const zone_twig_t *twigs = zone_at(walk->view, twig->ref);
+	walk->twig = word & bit ? &twigs[twig_index(word, bit)] : twigs;
+	__builtin_prefetch(walk->twig);
+	return true;
+}
+
+void zone_tree_warm(zone_tree_walk_t *walks, size_t count)
+{
+	size_t active = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (walks[i].tree->count > 0) {
+			walks[active] = walks[i];
+			walks[active].twig = &walks[active].tree->root;
+			active++;
+		}
+	}
+	while (active > 0) {
+		for (size_t i = 0; i < active;) {
+			if (warm_step(&walks[i])) {
+				i++;
+			} else {
+				walks[i] = walks[--active];
+			}
+		}
+	}
+}
+
 zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name)
 {
 	if (tree->count == 0) {
