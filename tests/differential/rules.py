@@ -140,7 +140,8 @@ def udp_limit(question):
 def formerr_for_what_cannot_be_parsed(d):
     """RFC 1035 4.1.1: FORMERR is for a request that "the name server was unable to interpret"; RFC 9619: and for more than one
     question. Knot DNS 3.2 drops some of these and overlooks damage in others. Our answer carries no record and is not longer than the request."""
-    return rcodes(d)[1] == FORMERR and len(d.answer) <= max(len(d.query), 12) and not d.is_parsed
+    return rcodes(d)[1] == FORMERR and len(d.answer) <= max(len(d.query), 12) and (
+        not d.is_parsed or all(len(other) >= 12 and other[3] & 15 == FORMERR for other in d.others.values()))
 
 
 def not_implemented_comes_first(d):
@@ -191,16 +192,28 @@ def optional_data_takes_what_is_left(d):
 
 
 def compression_is_a_choice(d):
-    """RFC 1035 4.1.4: servers may compress names. We don't look for the server's name in a question about a name below the cut, which costs
-    four octets per server; where Knot's answer fits by less than that, ours has TC because in-domain glue is missing (RFC 9471 2.1)."""
+    """RFC 1035 4.1.4: servers may compress names. Ours are compressed when the zone is loaded, against the owner and the apex, and not
+    against what the question shares with them by chance: servers' names in a question below the cut, the owners of a
+    denial. Where Knot's answer fits by no more than that, ours has TC (RFC 9471 2.1, RFC 4035 3.1.1)."""
     question, reference, answer = d.messages
-    if d.transport != "udp" or d.letters != "hD" or None in (question, reference, answer):
+    if d.transport != "udp" or set(d.letters) - set("hND") or None in (question, reference, answer):
         return False
-    cuts = [rrset for rrset in answer.authority if rrset.rdtype == 2]
-    missing, _ = d.extra("additional")
-    return (len(cuts) == 1 and question.question[0].name != cuts[0].name and question.question[0].name.is_subdomain(cuts[0].name)
-            and answer.flags & dns.flags.TC != 0 and any(name.is_subdomain(cuts[0].name) for name, _, _ in missing)
-            and len(d.reference) + 4 * (len(cuts[0]) + 2) > udp_limit(question))
+    if not answer.flags & dns.flags.TC or reference.flags & dns.flags.TC:
+        return False
+    apex = next((rrset.name for rrset in answer.authority if rrset.rdtype == 6), None)
+    gain = 0
+    for rrset in reference.authority:
+        if rrset.rdtype == 2 and apex is None:          # a referral: each server's name, and its glue
+            gain += 4 * (len(rrset) + 2)
+        elif apex is not None:
+            shared = rrset.name.fullcompare(question.question[0].name)[2]
+            gain += len(rrset) * max(0, size(rrset.name.split(shared)[1]) - size(apex))
+    return len(d.reference) + gain > udp_limit(question) - 2
+
+
+def size(name):
+    """Octets of a name without its root."""
+    return sum(1 + len(label) for label in name.labels if label)
 
 
 def rcode_of_a_truncated_chain(d):
@@ -228,6 +241,16 @@ def covers(message, name):
             if rrset.name < name and (name < rdata.next or rdata.next <= rrset.name):
                 return True
     return False
+
+
+def complete_proof_does_not_fit(d):
+    """RFC 4035 3.1.1: what is required and does not fit sets TC. As proof_is_complete, but the answer is so small that the proof
+    that Knot leaves out makes it truncated."""
+    _, reference, answer = d.messages
+    if d.transport != "udp" or d.letters != "hN" or None in (reference, answer) or reference.flags & dns.flags.TC:
+        return False
+    missing, more = d.extra("authority")
+    return answer.flags & dns.flags.TC != 0 and {r[1] for r in missing} <= {RRSIG} and bool(more) and {r[1] for r in more} <= {RRSIG, 47, 50}
 
 
 def proof_is_complete(d):
@@ -268,7 +291,8 @@ def additional_owner_is_the_target(d):
 
 
 RULES = [formerr_for_what_cannot_be_parsed, not_implemented_comes_first, small_payload_means_512, zone_version, fits_into_less,
-         optional_data_takes_what_is_left, additional_owner_is_the_target, compression_is_a_choice, no_wildcard_below_a_cut, rcode_of_a_truncated_chain, zero_octet_sorts_first, proof_is_complete,
+         optional_data_takes_what_is_left, additional_owner_is_the_target, compression_is_a_choice, no_wildcard_below_a_cut,
+         rcode_of_a_truncated_chain, zero_octet_sorts_first, proof_is_complete, complete_proof_does_not_fit,
          opt_out_name_without_hash]
 
 
