@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Answers to fixed mixes of questions: from message to message, and from Ethernet frame to Ethernet frame.
+ *
+ * By itself it prints nanoseconds per answer, best of several runs. tests/bench/count_instructions runs it under
+ * callgrind and prints instructions per answer, which are the same on a loaded machine: only what measure_message() and
+ * measure_frame() do is counted, and each row's count ends with run_row(). The zones are small enough for the cache;
+ * what cache misses cost shows in bench_xdp.py.
+ */
+#include "src/answer/answer_test_zones.h"
+#include "src/conf/load.h"
+#include "src/modules/module.h"
+#include "src/net/request.h"
+#include "src/zone/nsec3_hash.h"
+#include "xdp/frame.h"
+
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <time.h>
+
+enum {
+	DELEGATIONS = 2000,
+	SIGNED_STEP = 8, /* every eighth delegation has a DS, and so an NSEC3 */
+	QUERIES = 256,   /* different questions of a row */
+	RUNS = 5,
+	ROUNDS = 200, /* over the questions, per run */
+	FRAME_SIZE = 2048,
+	TEXT_MAX = 8 << 20,
+	FRAME_HEADERS = 14 + 20 + 8,
+};
+
+typedef struct {
+	const char *what;
+	const char *name; /* of the question; % becomes a number */
+	uint16_t type;
+	bool edns, dnssec_ok;
+	bool frames; /* from frame to frame */
+	bool stats;  /* with mod-stats as a global module */
+	uint8_t rcode;
+} row_t;
+
+static const row_t rows[] = {
+	{ "referral", "www.d%.plain.", KNOT_TYPE_A, false, false, false, false, 0 },
+	{ "referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, 0 },
+	{ "referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, false, false, 0 },
+	{ "nxdomain", "x%.plain.", KNOT_TYPE_A, false, false, false, false, 3 },
+	{ "nxdomain, EDNS", "x%.plain.", KNOT_TYPE_A, true, false, false, false, 3 },
+	{ "nxdomain, DO, opt-out", "x%.signed.", KNOT_TYPE_A, true, true, false, false, 3 },
+	{ "positive", "h%.plain.", KNOT_TYPE_A, false, false, false, false, 0 },
+	{ "positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, 0 },
+	{ "positive, DO", "h%.signed.", KNOT_TYPE_A, true, true, false, false, 0 },
+	{ "no data", "h%.plain.", KNOT_TYPE_TXT, true, false, false, false, 0 },
+	{ "refused", "www.d%.elsewhere.", KNOT_TYPE_A, true, false, false, false, 5 },
+	{ "frames, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, true, false, 0 },
+	{ "frames, referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, true, false, 0 },
+	{ "frames, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, true, false, 0 },
+	{ "frames, positive, EDNS, mod-stats", "h%.plain.", KNOT_TYPE_A, true, false, true, true, 0 },
+};
+
+typedef struct {
+	uint8_t bytes[FRAME_SIZE];
+	size_t len;
+} frame_t;
+
+static state_t state;
+static const struct sockaddr_in client = { .sin_family = AF_INET };
+static const answer_source_t source = { ANSWER_UDP, (const struct sockaddr *)&client, NULL };
+
+/* ---- Zones ---- */
+
+typedef struct {
+	char *data;
+	size_t len;
+} text_t;
+
+__attribute__((format(printf, 2, 3))) static void put(text_t *t, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	t->len += (size_t)vsnprintf(t->data + t->len, TEXT_MAX - t->len, format, args);
+	va_end(args);
+	test_zones_check(t->len < TEXT_MAX, "text");
+}
+
+/* As a signer would write it, but for the value. */
+static void put_sig(text_t *t, const char *owner, const char *covered)
+{
+	put(t, "%s RRSIG %s 13 2 3600 20300101000000 20200101000000 4711 signed. %.86s==\n", owner, covered,
+	    "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNA");
+}
+
+typedef struct {
+	char label[ZONE_NSEC3_LABEL_LEN + 1];
+	const char *types;
+} hashed_t;
+
+static hashed_t hash_of(const char *owner, const char *types)
+{
+	static const zone_nsec3_params_t params = { .algorithm = 1 };
+	uint8_t wire[KNOT_NAME_MAX], hashed_wire[KNOT_NAME_MAX];
+	knot_name_t apex, name, hashed;
+	static const uint8_t apex_wire[] = "\6signed";
+	apex = knot_name_of(apex_wire);
+	test_zones_check(knot_name_scan(knot_str_of(owner), apex, wire, &name) == KNOT_OK, owner);
+	test_zones_check(zone_nsec3_owner(&params, name, apex, hashed_wire, &hashed), owner);
+	hashed_t ret = { .types = types };
+	memcpy(ret.label, hashed.wire + 1, ZONE_NSEC3_LABEL_LEN);
+	return ret;
+}
+
+static int cmp_hashed(const void *a, const void *b)
+{
+	return strcmp(((const hashed_t *)a)->label, ((const hashed_t *)b)->label);
+}
+
+static void put_nsec3_chain(text_t *t)
+{
+	hashed_t *chain = calloc(DELEGATIONS * 2 + 1, sizeof(*chain));
+	test_zones_check(chain != NULL, "memory");
+	size_t count = 0;
+	char owner[32];
+	chain[count++] = hash_of("@", "NS SOA RRSIG DNSKEY NSEC3PARAM");
+	for (unsigned i = 0; i < DELEGATIONS; i++) {
+		snprintf(owner, sizeof(owner), "h%u", i);
+		chain[count++] = hash_of(owner, "A RRSIG");
+		if (i % SIGNED_STEP == 0) {
+			snprintf(owner, sizeof(owner), "d%u", i);
+			chain[count++] = hash_of(owner, "NS DS RRSIG");
+		}
+	}
+	qsort(chain, count, sizeof(*chain), cmp_hashed);
+	for (size_t i = 0; i < count; i++) {
+		put(t, "%s NSEC3 1 1 0 - %s %s\n", chain[i].label, chain[(i + 1) % count].label, chain[i].types);
+		put_sig(t, chain[i].label, "NSEC3");
+	}
+	free(chain);
+}
+
+/* Delegations d0 … with two name servers, one of them inside for every fourth; hosts h0 … */
+static char *make_zone(const char *apex, bool is_signed)
+{
+	text_t t = { malloc(TEXT_MAX), 0 };
+	test_zones_check(t.data != NULL, "memory");
+	put(&t,
+	    "$ORIGIN %s.\n$TTL 3600\n@ SOA ns.elsewhere. hostmaster.elsewhere. 1 1800 900 604800 900\n@ NS "
+	    "ns.elsewhere.\n",
+	    apex);
+	char owner[32];
+	for (unsigned i = 0; i < DELEGATIONS; i++) {
+		put(&t, "d%u NS ns1.provider%u.net.\nd%u NS ns2.provider%u.net.\n", i, i % 50, i, i % 50);
+		if (i % 4 == 0) {
+			put(&t, "d%u NS ns.d%u\nns.d%u A 192.0.2.1\nns.d%u AAAA 2001:db8::1\n", i, i, i, i);
+		}
+		put(&t, "h%u A 192.0.2.%u\n", i, i % 256);
+		if (is_signed) {
+			snprintf(owner, sizeof(owner), "h%u", i);
+			put_sig(&t, owner, "A");
+		}
+		if (is_signed && i % SIGNED_STEP == 0) {
+			put(&t, "d%u DS 4711 13 2 %064u\n", i, i);
+			snprintf(owner, sizeof(owner), "d%u", i);
+			put_sig(&t, owner, "DS");
+		}
+	}
+	if (is_signed) {
+		put(&t, "@ NSEC3PARAM 1 0 0 -\n");
+		put_sig(&t, "@", "SOA");
+		put_sig(&t, "@", "NS");
+		put_sig(&t, "@", "NSEC3PARAM");
+		put_nsec3_chain(&t);
+	}
+	return t.data;
+}
+
+/* ---- Questions ---- */
+
+static size_t make_message(const row_t *row, unsigned number, uint8_t *out)
+{
+	char text[64];
+	const char *mark = strchr(row->name, '%');
+	snprintf(text, sizeof(text), "%.*s%u%s", (int)(mark - row->name), row->name, number, mark + 1);
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	test_zones_check(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) == KNOT_OK, text);
+	memset(out, 0, KNOT_MSG_HEADER_LEN);
+	store_be16(out, (uint16_t)(number * 7919u));
+	store_be16(out + 4, 1);
+	uint8_t *p = out + KNOT_MSG_HEADER_LEN;
+	memcpy(p, name.wire, name.len);
+	p += name.len;
+	store_be16(p, row->type);
+	store_be16(p + 2, KNOT_CLASS_IN);
+	p += 4;
+	if (row->edns) {
+		store_be16(out + 10, 1);
+		static const uint8_t opt[11] = { 0, 0, KNOT_TYPE_OPT, 4, 208 };
+		memcpy(p, opt, sizeof(opt));
+		p[7] = row->dnssec_ok ? 0x80 : 0;
+		p += sizeof(opt);
+	}
+	return (size_t)(p - out);
+}
+
+/* A frame from the client: the reply to a packet that never was, the writer needs only its addresses. */
+static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
+{
+	uint8_t *frame = ret_frame->bytes;
+	memset(frame, 0, FRAME_SIZE);
+	frame[0] = frame[6] = 2;
+	store_be16(frame + 12, 0x0800);
+	kxdp_packet_t packet = {
+		.payload = frame + FRAME_HEADERS,
+		.payload_max = 1400,
+		.frame = frame,
+		.frame_room = FRAME_SIZE,
+		.ip_off = 14,
+	};
+	packet.remote.in.sin_port = htons(53);
+	packet.local.in.sin_port = htons(40000);
+	packet.remote.in.sin_addr.s_addr = htonl(0xC0000201);
+	packet.local.in.sin_addr.s_addr = htonl(0xC0000202);
+	size_t len = make_message(row, number, packet.payload);
+	uint8_t *start;
+	ret_frame->len = kxdp_frame_reply(&packet, len, &start);
+}
+
+/* ---- What is measured ---- */
+
+/* In place, as a worker does it. Returns the reply's length. */
+__attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
+{
+	return request_answer(&state, &source, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
+			      (knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
+}
+
+__attribute__((noinline)) static size_t measure_frame(frame_t *frame)
+{
+	kxdp_packet_t packet;
+	if (kxdp_frame_parse(frame->bytes, frame->len, FRAME_SIZE, 1500, &packet) != KXDP_OK) {
+		return 0;
+	}
+	answer_source_t from = { ANSWER_UDP, &packet.remote.sa, &packet.local.sa };
+	size_t len =
+		request_answer(&state, &from, MODULE_UDP4_XDP, (knot_bytes_t){ packet.payload, packet.payload_len },
+			       (knot_mut_bytes_t){ packet.payload, packet.payload_max });
+	uint8_t *start;
+	return len > 0 ? kxdp_frame_reply(&packet, len, &start) : 0;
+}
+
+static void answer_one(const row_t *row, const frame_t *question, frame_t *work)
+{
+	work->len = question->len;
+	memcpy(work->bytes, question->bytes, question->len);
+	size_t len = row->frames ? measure_frame(work)
+				 : measure_message(work->bytes + FRAME_HEADERS, question->len - FRAME_HEADERS);
+	const uint8_t *message = work->bytes + FRAME_HEADERS;
+	if (len <= KNOT_MSG_HEADER_LEN || (message[3] & KNOT_RCODE_MASK) != row->rcode) {
+		fprintf(stderr, "%s: wrong answer, rcode %u\n", row->what, message[3] & KNOT_RCODE_MASK);
+		abort();
+	}
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* rounds 1, runs 1: for counting instructions. */
+__attribute__((noinline)) static void run_row(const row_t *row, unsigned runs, unsigned rounds)
+{
+	static frame_t questions[QUERIES];
+	for (unsigned i = 0; i < QUERIES; i++) {
+		make_frame(row, i * 7 % DELEGATIONS, &questions[i]);
+	}
+	frame_t work;
+	double best = 0;
+	for (unsigned run = 0; run < runs; run++) {
+		double begin = now_ns();
+		for (unsigned i = 0; i < rounds * QUERIES; i++) {
+			answer_one(row, &questions[i % QUERIES], &work);
+		}
+		double ns = (now_ns() - begin) / ((double)rounds * QUERIES);
+		best = run == 0 || ns < best ? ns : best;
+	}
+	if (rounds > 1) {
+		printf("answer, %s: %.0f ns\n", row->what, best);
+	}
+}
+
+static void on_fault(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	(void)fault;
+	test_zones_check(false, "configuration");
+}
+
+int main(int argc, char **argv)
+{
+	bool counts = argc > 1 && strcmp(argv[1], "count") == 0;
+	if (argc > 1 && strcmp(argv[1], "rows") == 0) {
+		printf("%u\n", QUERIES);
+		for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+			printf("%s\n", rows[i].what);
+		}
+		return 0;
+	}
+	char *plain = make_zone("plain", false), *with_sigs = make_zone("signed", true);
+	const char *const texts[] = { plain, with_sigs, NULL };
+	test_zones_t zones = test_zones_new(texts, "empty.");
+	state.zones = zones.db;
+	state.env = (answer_env_t){ .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232 };
+	static const char conf_text[] = "mod-stats:\n  - id: all\n    request-protocol: on\n    server-operation: on\n"
+					"    response-code: on\n    query-type: on\n";
+	conf_t *conf;
+	test_zones_check(conf_load_text("bench", KNOT_STR(conf_text), NULL, (conf_sink_t){ on_fault, NULL }, &conf) ==
+				 KNOT_OK,
+			 "configuration");
+	conf_modref_t ref = { "mod-stats", "all" };
+	module_chain_t *chain;
+	test_zones_check(module_chain_new(conf, (conf_modrefs_t){ &ref, 1 }, &chain) == KNOT_OK, "mod-stats");
+	(void)sys_slot_take();
+	test_zones_enter(&zones);
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		state.modules = rows[i].stats ? chain : NULL;
+		run_row(&rows[i], counts ? 1 : RUNS, counts ? 1 : ROUNDS);
+	}
+	test_zones_leave(&zones);
+	module_chain_free(chain);
+	conf_free(conf);
+	test_zones_free(&zones);
+	free(plain);
+	free(with_sigs);
+	return 0;
+}
