@@ -243,6 +243,15 @@ def covers(message, name):
     return False
 
 
+def negative_has_soa(d):
+    """RFC 2308 3: a negative answer has the SOA record of the zone in its authority section, or TC if it doesn't fit. Knot leaves it out
+    without TC at the end of a chain of aliases that fills the message; ours fits."""
+    question, reference, answer = d.messages
+    missing, more = d.extra("authority")
+    return (d.letters == "N" and not missing and {r[1] for r in more} == {6} and rcodes(d) in ((3, 3), (0, 0))
+            and not reference.authority and (d.transport == "tcp" or len(d.answer) <= udp_limit(question)))
+
+
 def complete_proof_does_not_fit(d):
     """RFC 4035 3.1.1: what is required and does not fit sets TC. As proof_is_complete, but the answer is so small that the proof
     that Knot leaves out makes it truncated."""
@@ -292,7 +301,7 @@ def additional_owner_is_the_target(d):
 
 RULES = [formerr_for_what_cannot_be_parsed, not_implemented_comes_first, small_payload_means_512, zone_version, fits_into_less,
          optional_data_takes_what_is_left, additional_owner_is_the_target, compression_is_a_choice, no_wildcard_below_a_cut,
-         rcode_of_a_truncated_chain, zero_octet_sorts_first, proof_is_complete, complete_proof_does_not_fit,
+         rcode_of_a_truncated_chain, zero_octet_sorts_first, proof_is_complete, negative_has_soa, complete_proof_does_not_fit,
          opt_out_name_without_hash]
 
 
