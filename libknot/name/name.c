@@ -74,7 +74,7 @@ knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[stat
 	size_t bound = at; /* start of the current label sequence: pointers must point before it */
 	size_t end = 0;    /* behind the name in the message, once the first pointer is met */
 	size_t len = 0;
-	unsigned labels = 0;
+	unsigned labels = 0, pointers = 0;
 	while (at < msg.len) {
 		uint8_t c = msg.data[at];
 		if (c == 0) {
@@ -93,7 +93,9 @@ knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[stat
 			labels++;
 			continue;
 		}
-		if (c < 0xC0 || at + 2 > msg.len) {
+		/* A pointer per label is all that compression needs; a chain of thousands, followed for each record of a
+		   message, would cost a tenth of a second. */
+		if (c < 0xC0 || at + 2 > msg.len || ++pointers > KNOT_LABEL_COUNT_MAX) {
 			return KNOT_EMALF;
 		}
 		if (end == 0) {

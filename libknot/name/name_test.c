@@ -208,6 +208,24 @@ static void test_unpack(void **state)
 	}
 }
 
+/* Pointers that lead to pointers: as many as a name can have labels, and not one more. */
+static void test_unpack_chain(void **state)
+{
+	(void)state;
+	enum { COUNT = KNOT_LABEL_COUNT_MAX + 1 };
+	uint8_t msg[2 + 2 * COUNT] = { 0 };
+	for (size_t i = 1; i <= COUNT; i++) {
+		store_be16(msg + 2 * i, (uint16_t)(0xC000 | (2 * (i - 1))));
+	}
+	for (size_t pointers = COUNT - 1; pointers <= COUNT; pointers++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t name;
+		size_t pos = 2 * pointers;
+		knot_err_t err = knot_name_unpack((knot_bytes_t){ msg, sizeof(msg) }, &pos, wire, &name);
+		assert_int_equal(err, pointers < COUNT ? KNOT_OK : KNOT_EMALF);
+	}
+}
+
 static void test_relations(void **state)
 {
 	(void)state;
@@ -340,7 +358,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scan),      cmocka_unit_test(test_scan_limits), cmocka_unit_test(test_print),
-		cmocka_unit_test(test_read),      cmocka_unit_test(test_unpack),      cmocka_unit_test(test_relations),
+		cmocka_unit_test(test_read),      cmocka_unit_test(test_unpack),
+		cmocka_unit_test(test_unpack_chain),      cmocka_unit_test(test_relations),
 		cmocka_unit_test(test_key_model), cmocka_unit_test(test_lower),       cmocka_unit_test(test_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
