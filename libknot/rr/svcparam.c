@@ -124,15 +124,20 @@ static bool check_value(knot_svcparam_kind_t kind, const uint8_t *p, size_t len)
 	return false;
 }
 
-/* True if `params` (already well-formed) has the key. */
-static bool has_key(knot_bytes_t params, uint16_t key)
+/* RFC 9460 8: every key of the list is there. Both are well-formed and ascending: one walk over each. */
+static bool has_keys(knot_bytes_t params, knot_bytes_t mandatory)
 {
-	for (size_t i = 0; i + 4 <= params.len; i += 4U + load_be16(params.data + i + 2)) {
-		if (load_be16(params.data + i) == key) {
-			return true;
+	size_t at = 0;
+	for (size_t i = 0; i < mandatory.len; i += 2) {
+		uint16_t key = load_be16(mandatory.data + i);
+		while (at < params.len && load_be16(params.data + at) < key) {
+			at += 4U + load_be16(params.data + at + 2);
+		}
+		if (at >= params.len || load_be16(params.data + at) != key) {
+			return false;
 		}
 	}
-	return false;
+	return true;
 }
 
 bool knot_svcparams_check(knot_bytes_t params)
@@ -159,10 +164,5 @@ bool knot_svcparams_check(knot_bytes_t params)
 	if (has_no_default_alpn && !has_alpn) {   /* RFC 9460 7.1.1 */
 		return false;
 	}
-	for (size_t i = 0; i < mandatory.len; i += 2) {   /* RFC 9460 8 */
-		if (!has_key(params, load_be16(mandatory.data + i))) {
-			return false;
-		}
-	}
-	return true;
+	return has_keys(params, mandatory);
 }
