@@ -149,6 +149,7 @@ void request_free(request_t *request)
 		free(request->strings[i]);
 	}
 	free(request->strings);
+	free(request->rest);
 	free(request->units);
 	*request = (request_t){ 0 };
 }
@@ -157,7 +158,7 @@ void request_free(request_t *request)
 typedef struct {
 	const action_t *action;
 	request_t *request;
-	char *const *args;
+	const char *const *args;
 	size_t count;
 	knot_ctl_data_t base;
 	char *error;
@@ -187,16 +188,20 @@ static bool check_count(builder_t *b, size_t min, size_t max)
 	                      : bad(b, "command takes at most %zu arguments", max);
 }
 
-/* Take the filter words off the end of the arguments; they start with the first word that begins with '+'. */
+/* Take the filter words, which begin with '+' and stand anywhere, out of the arguments. */
 static bool take_filters(builder_t *b)
 {
 	const filter_t *filters = b->action->filters;
-	size_t first = 0;
-	while (first < b->count && b->args[first][0] != '+') {
-		first++;
-	}
+	const char **rest = must(calloc(b->count + 1, sizeof(*rest)));
+	free(b->request->rest);
+	b->request->rest = rest;
+	size_t rest_count = 0;
 	char letters[32] = "";
-	for (size_t i = first; i < b->count; i++) {
+	for (size_t i = 0; i < b->count; i++) {
+		if (b->args[i][0] != '+') {
+			rest[rest_count++] = b->args[i];
+			continue;
+		}
 		const filter_t *filter = filters;
 		while (filter != NULL && filter->word != NULL && strcmp(filter->word, b->args[i]) != 0) {
 			filter++;
@@ -219,7 +224,8 @@ static bool take_filters(builder_t *b)
 			return bad(b, "missing filter: %s", filter->word);
 		}
 	}
-	b->count = first;
+	b->args = rest;
+	b->count = rest_count;
 	if (letters[0] != '\0') {
 		b->base[KNOT_CTL_IDX_FILTERS] = keep_all(b->request, letters);
 	}
@@ -505,7 +511,7 @@ bool action_request(const action_t *action, request_flags_t flags, char *const a
                     request_t *ret_request, char ret_error[static ACTION_ERROR_MAX])
 {
 	request_t request = { 0 };
-	builder_t b = { .action = action, .request = &request, .args = args, .count = count, .error = ret_error };
+	builder_t b = { .action = action, .request = &request, .args = (const char *const *)args, .count = count, .error = ret_error };
 	const char *letters = flags.force && flags.blocking ? "FB" : flags.force ? "F" : flags.blocking ? "B" : NULL;
 	b.base[KNOT_CTL_IDX_CMD] = action->name;
 	b.base[KNOT_CTL_IDX_FLAGS] = letters;

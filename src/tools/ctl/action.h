@@ -80,6 +80,7 @@ typedef struct {
 	size_t count;
 	char **strings;             /* owned: what `units` point to */
 	size_t string_count;
+	const char **rest;          /* owned: arguments that are no filters, borrowed each */
 	bool all_zones;             /* "--" was given */
 } request_t;
 

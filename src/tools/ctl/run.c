@@ -83,6 +83,9 @@ bool knotc_exchange(const params_t *params, const request_t *request,
 	if (!knotc_socket(params, path, ret_error)) {
 		return false;
 	}
+	if (params->verbose) {
+		printf("debug: socket '%s'\n", path);
+	}
 	knot_ctl_t *ctl = knot_ctl_alloc();
 	if (ctl == NULL) {
 		return fail(ret_error, "failed to control", KNOT_ENOMEM);
