@@ -293,6 +293,7 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	store_be16(made + name_len + 14, 0);
 
 	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	job->report->rcode = TSIG_ERROR_BADKEY;
 	knot_msg_writer_t w;
 	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) }, len, (knot_name_t){ 0 });
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
@@ -314,6 +315,13 @@ static zone_t *find_zone(job_t *job, const zonedb_t *zones)
 		zone = parent != NULL ? parent : zone;
 	}
 	return zone;
+}
+
+/* What isn't a question about a name is about the zone of that name, or about none. */
+static zone_t *find_named_zone(const job_t *job, const zonedb_t *zones)
+{
+	const knot_query_t *q = job->query;
+	return zonedb_find(zones, (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count });
 }
 
 static size_t reply_from_zone(job_t *job)
@@ -356,13 +364,17 @@ static size_t reply_normal(job_t *job)
 	return reply_from_zone(job);
 }
 
-/* Transfers, NOTIFY and UPDATE: nobody is allowed any. */
+/* Transfers, NOTIFY and UPDATE: nobody is allowed any. Statistics say as Knot's that a key lacks. */
 static size_t reply_denied(job_t *job)
 {
 	if (job->query->has_tsig && job->report->zone != NULL) {
 		return reply_badkey(job);
 	}
-	return reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	if (job->report->zone != NULL) {
+		job->report->rcode = TSIG_ERROR_BADKEY;
+	}
+	return len;
 }
 
 static bool is_normal_query(const knot_query_t *q)
@@ -380,6 +392,9 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 	bool known =
 		q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY || q->opcode == KNOT_OPCODE_UPDATE;
 	if (!known) {
+		if (q->question_len > 0 && q->qclass == KNOT_CLASS_IN) {
+			job->report->zone = find_named_zone(job, zones); /* whose statistics count it */
+		}
 		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
 	if (q->question_len == 0) {
@@ -395,12 +410,13 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
 	}
 
-	zone_t *zone = find_zone(job, zones);
-	job->report->zone = zone;
-	job->zone = zone != NULL ? zone_contents(zone) : NULL;
 	if (is_normal_query(q)) {
+		zone_t *zone = find_zone(job, zones);
+		job->report->zone = zone;
+		job->zone = zone != NULL ? zone_contents(zone) : NULL;
 		return reply_normal(job);
 	}
+	job->report->zone = find_named_zone(job, zones);
 	if (q->opcode == KNOT_OPCODE_UPDATE && q->qtype != KNOT_TYPE_SOA) {
 		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
 	}

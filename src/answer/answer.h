@@ -38,7 +38,7 @@ typedef struct {
 /** What statistics, modules and limits want to know of an answer. */
 typedef struct {
 	zone_t *zone;   /* zone that answered, NULL when none matched */
-	uint16_t rcode; /* extended */
+	uint16_t rcode; /* extended; the TSIG error where a key is what lacks: for statistics */
 	uint16_t ede;   /* KNOT_EDE_* or KNOT_EDE_NONE */
 	knot_msg_verdict_t verdict;
 	bool truncated;

@@ -53,7 +53,8 @@ static operation_t operation_of(const knot_query_t *query)
 	switch (opcode) {
 	case KNOT_OPCODE_QUERY:
 		return query->qtype == KNOT_TYPE_AXFR ? OPERATION_AXFR
-		     : query->qtype == KNOT_TYPE_IXFR ? OPERATION_IXFR : OPERATION_QUERY;
+		     : query->qtype == KNOT_TYPE_IXFR ? OPERATION_IXFR
+		     : query->qtype == 0 ? OPERATION_INVALID : OPERATION_QUERY;
 	case KNOT_OPCODE_NOTIFY:
 		return OPERATION_NOTIFY;
 	case KNOT_OPCODE_UPDATE:

@@ -2,11 +2,13 @@
 """Guards the promise that clients and servers mix: the distribution's knotc and our knotc print the same, against our
 server and against the distribution's; the counters of mod-stats move as Knot's do."""
 import os
+import socket
 import subprocess
 
 import dns.edns
 import dns.flags
 import dns.message
+import dns.name
 import dns.opcode
 import dns.query
 import pytest
@@ -22,7 +24,7 @@ needs_peer = pytest.mark.skipif(not (os.path.exists(PEER_KNOTD) and os.path.exis
 STATISTICS = ("mod-stats:\n  - id: all\n    query-type: on\n    edns-presence: on\n    flag-presence: on\n"
               "    reply-nodata: on\n    query-size: on\n    reply-size: on\n    request-edns-option: on\n"
               "    response-edns-option: on\n"
-              "template:\n  - id: default\n    global-module: mod-stats/all\n")
+              "template:\n  - id: default\n    global-module: mod-stats/all\n    module: mod-stats/all\n")
 
 
 def start(daemon, text=STATISTICS):
@@ -53,6 +55,7 @@ READ_ONLY = [
     ("status",), ("status", "version"), ("status", "workers"), ("status", "nonsense"), ("status", "a", "b"),
     ("zone-status",), ("zone-status", "example"), ("-e", "zone-status", "example"), ("-X", "zone-status"),
     ("zone-status", "example", "missing.test", "+role", "+serial"), ("zone-status", "--", "+role"),
+    ("zone-status", "+role", "example"),
     ("zone-status", "nowhere"), ("zone-status", "example", "nowhere"), ("zone-status", "+nonsense"), ("zone-status", "a..b"),
     ("zone-read", "example"), ("zone-read", "example", "www"), ("zone-read", "example", "www", "A"),
     ("zone-read", "example", "@", "SOA"), ("zone-read", "example", "www", "MX"), ("zone-read", "example", "nothing"),
@@ -147,6 +150,13 @@ def with_opcode(opcode, name="example", rdtype="SOA"):
     return message.to_wire()
 
 
+def with_tsig():
+    """Signed by a key that nobody knows."""
+    message = dns.message.make_query("www.example", "A", use_edns=False)
+    message.use_tsig({dns.name.from_text("k"): b"0123456789012345"})
+    return message.to_wire()
+
+
 HEADER = bytes.fromhex("1234 0000 0001 0000 0000 0000".replace(" ", ""))
 
 MESSAGES = {
@@ -164,6 +174,12 @@ MESSAGES = {
     "BADVERS": query("www.example", use_edns=1),
     "AXFR over UDP": query("example", "AXFR", use_edns=False),
     "STATUS": with_opcode(dns.opcode.STATUS),
+    "NOTIFY": with_opcode(dns.opcode.NOTIFY),
+    "UPDATE": with_opcode(dns.opcode.UPDATE),
+    "IXFR": query("example", "IXFR", use_edns=False),
+    "NOTIFY of a zone that isn't here": with_opcode(dns.opcode.NOTIFY, "elsewhere.test"),
+    "type 0": query("www.example", "TYPE0", use_edns=False),
+    "a key": with_tsig(),
     "opcode 9": HEADER[:2] + b"\x48\x00" + HEADER[4:] + b"\x03www\x07example\x00\x00\x01\x00\x01",
     "no question": HEADER[:4] + b"\0\0" + HEADER[6:],
     "question cut short": HEADER + b"\x03www",
@@ -183,28 +199,53 @@ ALLOWED = {
 }
 
 
-def moved(server, data):
-    before = server.stats()
-    server.send_raw(data, timeout=0.3)
-    after = server.stats()
+def all_counters(server):
+    zone = server.stats("-f", "zone-stats", "example")
+    return server.stats() | {f"zone {key}": value for key, value in zone.items() if key.startswith("mod-stats.")}
+
+
+def moved(server, exchange):
+    before = all_counters(server)
+    exchange(server)
+    after = all_counters(server)
     result = {}
     for key, value in after.items():
-        item = key[len("mod-stats."):]
-        if key.startswith("mod-stats.") and value != before.get(key, 0):
+        whose, _, item = key.rpartition("mod-stats.")
+        if "mod-stats." in key and value != before.get(key, 0):
             if item.startswith(SIZES):
-                result[item if item.startswith("response-bytes") else "reply-size"] = True
+                result[whose + (item if item.startswith("response-bytes") else "reply-size")] = True
             else:
-                result[item] = value - before.get(key, 0)
+                result[whose + item] = value - before.get(key, 0)
     return result
 
 
+def by_udp(data):
+    return lambda server: server.send_raw(data, timeout=0.3)
+
+
+def by_tcp(data):
+    def exchange(server):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=0.3) as stream:
+            stream.sendall(len(data).to_bytes(2, "big") + data)
+            try:
+                stream.recv(65535)
+            except (TimeoutError, ConnectionResetError):
+                pass
+    return exchange
+
+
 @needs_peer
-def test_counters_like_knot(knotd, peer):
+@pytest.mark.parametrize("by", [by_udp, by_tcp])
+def test_counters_like_knot(knotd, peer, by):
+    """Of the server and of the zone."""
     start(knotd)
     start(peer)
     differences = {}
     for what, data in MESSAGES.items():
-        ours, theirs = moved(knotd, data), moved(peer, data)
-        if ours != ALLOWED.get(what, theirs):
+        ours, theirs = moved(knotd, by(data)), moved(peer, by(data))
+        allowed = ALLOWED.get(what)
+        if by is by_tcp and allowed is not None:
+            allowed = {key.replace("[udp4]", "[tcp4]"): value for key, value in allowed.items()}
+        if ours != (theirs if allowed is None else allowed):
             differences[what] = (ours, theirs)
     assert not differences, "\n".join(f"{what}:\n  ours   {o}\n  theirs {t}" for what, (o, t) in differences.items())
