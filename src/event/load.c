@@ -80,7 +80,12 @@ static void on_message(zone_message_level_t level, const char *text, void *ctx)
 	if (report->lines > FAULT_LINES_MAX) {
 		return;
 	}
-	log_zone(level == ZONE_MESSAGE_ERROR ? LOG_ERR : LOG_WARNING, report->name, "%s", text);
+	static const int levels[] = {
+		[ZONE_MESSAGE_NOTICE] = LOG_NOTICE,
+		[ZONE_MESSAGE_WARNING] = LOG_WARNING,
+		[ZONE_MESSAGE_ERROR] = LOG_ERR,
+	};
+	log_zone(levels[level], report->name, "%s", text);
 	if (report->lines == FAULT_LINES_MAX) {
 		log_zone(LOG_WARNING, report->name, "further messages about zone file '%s' suppressed", report->path);
 	}

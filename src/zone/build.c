@@ -104,6 +104,7 @@ static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_z
 	}
 	err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
 	if (err != KNOT_OK) {
+		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s' (%s)", path, knot_strerror(err));
 		zone_contents_free(zone);
 		return err;
 	}
