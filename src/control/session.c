@@ -189,7 +189,6 @@ static void run_named(session_t *session, const char *text, session_zone_command
 	}
 	/* A zone that a reload removed meanwhile isn't one of all zones any more. */
 	if (err != KNOT_OK && err != KNOT_ENOZONE) {
-		log_zone_error(zone.name, err);
 		*result = KNOT_ECTLZONES;
 	}
 }
@@ -328,8 +327,13 @@ static void run_command(session_t *session, const command_t *command)
 		err = command->run(session);
 		session_unlock(session);
 	}
-	if (err != KNOT_OK) {
+	if (err == KNOT_ECTLZONES) {
+		/* One line for all of them: what went wrong in a zone is logged with it. */
+		log_control(LOG_ERR, "control, error (%s)", knot_strerror(err));
+	} else if (err != KNOT_OK) {
 		log_control(LOG_DEBUG, "control, command '%s' (%s)", command->name, knot_strerror(err));
+	}
+	if (err != KNOT_OK) {
 		session_send_error(session, knot_strerror(err));
 	}
 }
