@@ -175,7 +175,7 @@ static bool hold_pidfile(knotd_t *knotd)
 		return false;
 	}
 	if (stale) {
-		log_server(LOG_WARNING, "removed stale PID file '%s'", path);
+		log_server(LOG_WARNING, "removing stale PID file '%s'", path);
 	}
 	return true;
 }

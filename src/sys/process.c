@@ -155,7 +155,10 @@ knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfil
 void sys_pidfile_remove(sys_pidfile_t *file)
 {
 	if (file->fd >= 0) {
-		unlink(file->path);
+		/* After the user switch the directory may be read-only to us: then leave a file that names nobody. */
+		if (unlink(file->path) != 0) {
+			(void)!ftruncate(file->fd, 0);
+		}
 		close(file->fd);
 		free(file->path);
 		*file = (sys_pidfile_t){ .fd = -1 };

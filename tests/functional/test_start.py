@@ -94,6 +94,26 @@ def test_stale_pid_file_is_no_obstacle(knotd):
     assert int((knotd.dir / "run" / "knot.pid").read_text()) == knotd.process.pid
 
 
+@pytest.mark.ours
+@pytest.mark.skipif(os.geteuid() != 0, reason="switching the user needs root")
+def test_pid_file_in_a_directory_of_root(knotd):
+    """After the user switch it can't be removed: then it names nobody, so that no tool signals a stranger."""
+    knotd.configure(server="user: nobody:nogroup")
+    for path in (knotd.dir, knotd.path):
+        os.chmod(path, 0o755)
+    knotd.conf(knotd.path.read_text().replace("listen: knot.sock", f"listen: {knotd.dir}/control/knot.sock"))
+    (knotd.dir / "control").mkdir()
+    os.chmod(knotd.dir / "control", 0o777)
+    knotd.socket = knotd.dir / "control" / "knot.sock"
+    knotd.start()
+    path = knotd.dir / "run" / "knot.pid"
+    assert int(path.read_text()) == knotd.process.pid
+    assert knotd.stop() == 0
+    assert path.read_text() == ""
+    knotd.start()
+    assert "stale" not in knotd.log() and "already running" not in knotd.log()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_signals(knotd, number):
     knotd.write("example.zone", example())
