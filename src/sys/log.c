@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/sys/clock.h"
+#include "src/sys/file.h"
 
 typedef struct {
 	sys_log_kind_t kind;
@@ -197,17 +198,15 @@ static void log_done(log_t *log)
 
 static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
 {
-	int fd = open(target->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0660);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
+	const int flags = O_WRONLY | O_APPEND;
+	knot_err_t err = sys_file_open(target->path, flags | O_CREAT, 0660, uid, gid, ret_fd);
+	if (err == knot_err_of_errno(ELOOP)) {
+		/* A link to /dev/stdout, say. Followed, but nothing is made or given away at its other end. */
+		int fd = open(target->path, flags | O_CLOEXEC | O_NOCTTY);
+		err = fd >= 0 ? KNOT_OK : knot_err_of_errno(errno);
+		*ret_fd = fd;
 	}
-	if (geteuid() == 0 && fchown(fd, uid, gid) != 0) {
-		int err = errno;
-		close(fd);
-		return knot_err_of_errno(err);
-	}
-	*ret_fd = fd;
-	return KNOT_OK;
+	return err;
 }
 
 static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LOG_SOURCE_COUNT])

@@ -44,7 +44,7 @@ void sys_log_init_tool(bool info, bool verbose);
 
 /**
  * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as
- * root. A file that can't be opened is left out, said as an error line to the targets that could be; returns its error
+ * root, see sys_file_open(); a symbolic link must lead to what is there already and stays whose it is. A file that can't be opened is left out, said as an error line to the targets that could be; returns its error
  * then.
  */
 KNOT_MUST_USE knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid);

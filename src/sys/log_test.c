@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -135,12 +136,43 @@ static void test_file_targets(void **state)
 	rmdir(dir);
 }
 
+/* As root too: what a link leads to is written to, but not given away; nothing is made there. */
+static void test_link_target(void **state)
+{
+	(void)state;
+	enum { NOBODY = 65534 };
+	char dir[] = "/tmp/bowline-log-XXXXXX", path[64], real[64], text[256];
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/log", dir);
+	snprintf(real, sizeof(real), "%s/real", dir);
+	assert_int_equal(symlink(real, path), 0);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_SERVER] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, NOBODY, NOBODY), KNOT_ENOENT);
+	assert_int_equal(access(real, F_OK), -1);
+	FILE *file = fopen(real, "w");
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(sys_log_open(&target, 1, NOBODY, NOBODY), KNOT_OK);
+	log_server(LOG_INFO, "through the link");
+	sys_log_close();
+	struct stat info;
+	assert_int_equal(stat(real, &info), 0);
+	assert_int_equal(info.st_uid, geteuid());
+	slurp(real, text, sizeof(text));
+	assert_non_null(strstr(text, "through the link"));
+	unlink(path);
+	unlink(real);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_line_format),
 		cmocka_unit_test(test_long_line_is_cut),
 		cmocka_unit_test(test_file_targets),
+		cmocka_unit_test(test_link_target),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "src/sys/file.h"
+
 static int daemon_ready_fd = -1;
 
 /* The parent: leave as soon as the child is ready or gone. */
@@ -122,21 +124,18 @@ static knot_err_t write_pid(int fd)
 knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other,
 			      bool *ret_stale)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
+	int fd;
+	knot_err_t err = sys_file_open(path, O_RDWR | O_CREAT, 0640, uid, gid, &fd);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	knot_err_t err = KNOT_OK;
 	pid_t pid = read_pid(fd);
 	/* The lock knows a living instance of ours for sure; the PID knows any other server that writes this file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_living_server(pid)) {
 		*ret_other = pid;
 		err = KNOT_EBUSY;
 	} else {
-		if (geteuid() == 0 && fchown(fd, uid, gid) != 0) {
-			err = knot_err_of_errno(errno);
-		}
-		err = err == KNOT_OK ? write_pid(fd) : err;
+		err = write_pid(fd);
 	}
 	char *copy = err == KNOT_OK ? strdup(path) : NULL;
 	if (copy == NULL) {
