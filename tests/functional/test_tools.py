@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Other people's tools for asking against the daemon. Tools for control: tests/functional/control."""
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from zones import example
+
+
+@pytest.fixture
+def server(knotd):
+    knotd.write("example.zone", example(3))
+    knotd.configure(zones=["example"])
+    return knotd.start()
+
+
+def tool(name, *arguments, **options):
+    if shutil.which(name) is None:
+        pytest.skip(f"no {name}")
+    done = subprocess.run([name, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, check=False, **options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["+tcp"], ["+dnssec", "+nsid"]], ids=["udp", "tcp", "dnssec"])
+def test_kdig(server, options):
+    text = tool("kdig", f"@127.0.0.1@{server.port}", "www.example", "AAAA", *options)
+    assert "status: NOERROR" in text and "2001:db8::80" in text and ";; WARNING" not in text
+
+
+@pytest.mark.parametrize("options", [[], ["+tcp"], ["+dnssec", "+nsid"], ["+subnet=192.0.2.0/24"]],
+                         ids=["udp", "tcp", "dnssec", "subnet"])
+def test_dig(server, options):
+    text = tool("dig", "@127.0.0.1", "-p", str(server.port), "www.example", "AAAA", *options)
+    assert "status: NOERROR" in text and "2001:db8::80" in text and ";; Warning" not in text
+
+
+@pytest.mark.parametrize("mode", ["udp", "tcp"])
+@pytest.mark.threads
+def test_dnsperf(server, mode):
+    queries = server.write("queries", "www.example A\nnothing.example MX\nx.tree.example A\nbig.example TXT\ndeep.sub.example A\n")
+    text = tool("dnsperf", "-s", "127.0.0.1", "-p", str(server.port), "-d", str(queries), "-l", "2", "-m", mode, "-c", "4", "-Q", "5000")
+    sent, completed = (int(re.search(rf"Queries {word}:\s+(\d+)", text).group(1)) for word in ("sent", "completed"))
+    assert completed > 1000 and sent - completed <= sent // 1000, text
