@@ -37,8 +37,12 @@ bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr)
 
 void listen_unlink(const conf_addr_t *addr)
 {
+	struct stat info;
 	if (addr->ss.ss_family == AF_UNIX) {
-		unlink(((const struct sockaddr_un *)&addr->ss)->sun_path);
+		const char *path = ((const struct sockaddr_un *)&addr->ss)->sun_path;
+		if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode)) {
+			unlink(path);
+		}
 	}
 }
 

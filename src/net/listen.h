@@ -25,7 +25,7 @@ KNOT_MUST_USE knot_err_t listen_tcp(const conf_addr_t *addr, listen_options_t op
 /** The path of the datagram socket beside a stream socket. False: doesn't fit. */
 bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr);
 
-/** Remove the files of an AF_UNIX address; nothing for others. */
+/** Remove the socket file of an AF_UNIX address; nothing for others, and no file that isn't a socket. */
 void listen_unlink(const conf_addr_t *addr);
 
 /** True for 0.0.0.0 and ::, where the address asked is known from each packet only. */

@@ -63,6 +63,17 @@ def test_unix_datagram(server):
     assert not os.path.exists(daemon.dir / "run" / "dns.sock.dgram")
 
 
+@pytest.mark.parametrize("name", ["dns.sock", "dns.sock.dgram"])
+def test_unix_path_of_another_file(knotd, name):
+    """Only a socket that a dead server left is replaced: a mistyped path costs nobody a file."""
+    path = knotd.dir / "run" / name
+    path.write_text("precious")
+    knotd.configure(listen=["127.0.0.1"], server="listen: {dir}/run/dns.sock")
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert path.read_text() == "precious"
+
+
 def test_address_that_is_not_there(server):
     daemon = server(["127.0.0.1", "192.0.2.53"])
     assert f"warning: address 192.0.2.53@{daemon.port} UDP bound, but required nonlocal bind" in daemon.log()
