@@ -25,7 +25,7 @@ static const struct {
 	  "CMD=zone-status ZONE=a FILTERS=rs|CMD=zone-status ZONE=b FILTERS=rs" },
 	{ "zone-status -- +events", "CMD=zone-status FILTERS=e (all)" },
 	{ "zone-status a --", "!'--' can't be combined with other zones" },
-	{ "zone-status +role a", "!unknown filter: a" },
+	{ "zone-status +role a", "CMD=zone-status ZONE=a FILTERS=r" },
 	{ "zone-status +nonsense", "!unknown filter: +nonsense" },
 	{ "-b -f zone-reload a", "CMD=zone-reload FLAGS=FB ZONE=a" },
 	{ "zone-flush a +outdir /x", "CMD=zone-flush ZONE=a DATA=/x FILTERS=d" },
