@@ -228,8 +228,8 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, sessio
 	return result;
 }
 
-/* The zone that the unit names, in lower case. */
-static knot_err_t scan_zone(session_t *session, uint8_t wire[static KNOT_NAME_MAX], char text[static KNOT_NAME_TEXT_MAX],
+/* The name of the zone that the unit is for, in lower case. */
+static knot_err_t scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char text[static KNOT_NAME_TEXT_MAX],
                             session_zone_t *ret_zone)
 {
 	knot_name_t name;
@@ -239,13 +239,15 @@ static knot_err_t scan_zone(session_t *session, uint8_t wire[static KNOT_NAME_MA
 	}
 	knot_name_lower(name, wire);
 	name = knot_name_of(wire);
-	RCU_READ_SECTION(guard);
-	if (zonedb_find(state_load(server_state(session->server), guard)->zones, name) == NULL) {
-		return KNOT_ENOZONE;
-	}
 	(void)knot_name_print(name, text);
 	*ret_zone = (session_zone_t){ name, text };
 	return KNOT_OK;
+}
+
+static bool has_zone(const session_t *session, knot_name_t name)
+{
+	RCU_READ_SECTION(guard);
+	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
 knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait)
@@ -262,7 +264,7 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run, ses
 		session_zone_t zone = { .name = { 0 } };
 		knot_err_t err = scan_zone(session, wire, text, &zone);
 		if (err == KNOT_OK) {
-			err = run(session, &zone);
+			err = has_zone(session, zone.name) ? run(session, &zone) : KNOT_ENOZONE;
 		}
 		if (err == KNOT_OK && wait != NULL) {
 			session_unlock(session);

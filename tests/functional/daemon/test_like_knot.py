@@ -199,3 +199,40 @@ def test_check_with_force(runs):
             done = subprocess.run([knotc, "-c", daemon.path, "-f", "zone-check", zone], capture_output=True, check=False)
             run.seen.append((zone, done.returncode))
     same(runs)
+
+
+# Sections of `log`: what goes where, with which levels.
+TARGETS = {
+    "a source below any": "  - target: stdout\n    any: error\n    zone: info\n",
+    "a source above any": "  - target: stdout\n    any: info\n    zone: error\n",
+    "a source before any": "  - target: stdout\n    zone: info\n    any: error\n",
+    "one source": "  - target: stdout\n    server: info\n",
+    "another source": "  - target: stdout\n    control: debug\n",
+    "no source": "  - target: stdout\n",
+    "critical": "  - target: stdout\n    any: critical\n",
+    "two targets": "  - target: {dir}/first\n    any: warning\n  - target: stderr\n    zone: notice\n",
+    "relative": "  - target: second\n    any: info\n",
+    "one file twice": "  - target: {dir}/first\n    zone: info\n  - target: {dir}/./first\n    server: info\n",
+}
+
+
+@pytest.mark.parametrize("what", TARGETS)
+def test_log_targets(runs, what):
+    for run in runs:
+        daemon = run.daemon
+        daemon.write("good.zone", GOOD.format(1))
+        daemon.write("type.zone", BROKEN["type."])
+        configure(daemon, ["good.", "type."])
+        daemon.conf(daemon.path.read_text().replace(daemon.LOGGING, "log:\n" + TARGETS[what]))
+        daemon.start(ready=False)
+        daemon.wait(lambda: daemon.socket.exists() and daemon.knotc("status", check=False).returncode == 0)
+        daemon.knotc("-b", "zone-reload", check=False)
+        run.knotc("zone-reload", "nowhere.")
+        run.knotc("zone-status", "good.")
+        run.knotc("reload")
+        run.knotc("-b", "zone-reload", "good.")
+        daemon.stop()
+        for name in ("output.log", "first", "second"):
+            path = daemon.dir / name
+            run.seen.append((what, name, sorted(set(run.plain(path.read_text()))) if path.exists() else None))
+    same(runs)
