@@ -258,7 +258,7 @@ size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX
 /* Up to 7 bytes as one integer, zeros behind them. */
 static inline uint64_t load_short(const uint8_t *p, size_t len)
 {
-	if (len >= 4) {
+	if (__builtin_expect(len >= 4, true)) {
 		uint32_t first, last;
 		memcpy(&first, p, sizeof(first));
 		memcpy(&last, p + len - sizeof(last), sizeof(last));
@@ -273,7 +273,7 @@ static inline bool eq8(uint64_t a, uint64_t b)
 	return a == b || lower8(a) == lower8(b);
 }
 
-static bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
+static inline bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	if (len < 8) {
 		return eq8(load_short(a, len), load_short(b, len));
@@ -341,10 +341,14 @@ knot_name_t knot_name_strip(knot_name_t name, unsigned count)
 
 bool knot_name_in(knot_name_t name, knot_name_t apex)
 {
-	if (name.label_count < apex.label_count || name.len < apex.len) {
+	if (name.label_count < apex.label_count) {
 		return false;
 	}
-	return knot_name_eq(knot_name_strip(name, name.label_count - apex.label_count), apex);
+	unsigned at = 0;
+	for (unsigned below = name.label_count - apex.label_count; below > 0; below--) {
+		at += 1u + name.wire[at];
+	}
+	return name.len - at == apex.len && eq_folded(name.wire + at, apex.wire, apex.len);
 }
 
 unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
