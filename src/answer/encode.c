@@ -17,6 +17,8 @@ typedef struct {
 	uint8_t *data;
 	size_t max;
 	size_t len;
+	uint16_t question_end; /* where the question's name ends: suffixes of it are counted from here */
+	uint8_t apex_len;
 	uint16_t counts[4];
 	bool truncated;
 	bool stop;   /* something required did not fit: the message ends here */
@@ -33,11 +35,10 @@ typedef struct {
 } anchor_t;
 
 /* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
-static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, unsigned tail_len)
+__attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, unsigned tail_len)
 {
-	const knot_query_t *q = e->plan->query;
-	if (tail_len <= e->plan->zone->apex->owner_len) {
-		return KNOT_MSG_QNAME_OFF + q->qname.len - tail_len;
+	if (tail_len <= e->apex_len) {
+		return e->question_end - tail_len;
 	}
 	/* Step over the labels before it, through the pointers that end our own RDATA names. */
 	unsigned skip = name->name.len - tail_len;
@@ -56,7 +57,7 @@ static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, uns
 	}
 }
 
-static uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node, const anchor_t *anchor,
+static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node, const anchor_t *anchor,
 			uint16_t placeholder)
 {
 	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
@@ -101,30 +102,28 @@ static bool fits(const encoder_t *e, size_t len)
 }
 
 /* Write an owner that stands nowhere: its own labels, then a pointer to the apex in the question. */
-static size_t spell_owner(encoder_t *e, answer_name_t *name, uint8_t *to)
+__attribute__((noinline)) static size_t spell_owner(encoder_t *e, answer_name_t *name, uint8_t *to)
 {
-	uint8_t apex_len = e->plan->zone->apex->owner_len;
+	uint8_t apex_len = e->apex_len;
 	size_t own_len = (size_t)(name->name.len - apex_len);
 	memcpy(to, name->name.wire, own_len);
 	if (apex_len == 1) {
 		to[own_len] = 0; /* the root: shorter than a pointer to it */
 		return own_len + 1;
 	}
-	store_be16(to + own_len, (uint16_t)(0xC000 | (KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - apex_len)));
+	store_be16(to + own_len, (uint16_t)(0xC000 | (e->question_end - apex_len)));
 	return own_len + 2;
 }
 
 static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
 {
-	uint8_t apex_len = e->plan->zone->apex->owner_len;
-	return (size_t)(name->name.len - apex_len) + (apex_len == 1 ? 1 : 2);
+	return (size_t)(name->name.len - e->apex_len) + (e->apex_len == 1 ? 1 : 2);
 }
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
-static bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
+static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
 		      knot_section_t section, size_t *ret_base)
 {
-	const knot_query_t *q = e->plan->query;
 	bool spell = name->off == 0;
 	size_t owner_len = spell ? spelled_len(e, name) : 2;
 	if (!fits(e, block->len - 2 + owner_len)) {
@@ -137,7 +136,7 @@ static bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *na
 	size_t base = start + owner_len - 2;
 	anchor_t anchor = {
 		.owner_off = spell ? (uint32_t)start : name->off,
-		.suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + q->qname.len - node->owner_len,
+		.suffix_base = e->question_end - node->owner_len,
 		.body_base = (uint32_t)base,
 	};
 	if (start > ZONE_PTR_MSG_MAX && spell) {
@@ -155,7 +154,7 @@ static bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *na
 	return true;
 }
 
-static void override_ttls(encoder_t *e, size_t base, size_t end, uint32_t ttl)
+__attribute__((noinline)) static void override_ttls(encoder_t *e, size_t base, size_t end, uint32_t ttl)
 {
 	/* The first owner may be spelled, but `base` is where it would begin as a pointer. */
 	for (size_t at = base; at < end;) {
@@ -227,26 +226,39 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 	return true;
 }
 
-static bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section, bool sigs)
+__attribute__((noinline)) static bool slow_put_rrset(encoder_t *e, const answer_item_t *item, knot_section_t section,
+						    bool sigs)
+{
+	const answer_plan_t *plan = e->plan;
+	slow_set_t s = { item->node,
+			 item->set,
+			 sigs,
+			 plan->names[item->owner].name,
+			 item->negative_ttl,
+			 plan->zone->soa_minimum_ttl,
+			 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
+	return !(item->set->flags & ZONE_RRSET_HUGE) && slow_put_set(e, &s, section);
+}
+
+/* The target of a CNAME as an owner: where that was written to. */
+static inline void place_name(const answer_plan_t *plan, answer_name_t *name)
+{
+	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
+		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
+	}
+}
+
+static inline bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section, bool sigs)
 {
 	answer_plan_t *plan = e->plan;
 	answer_name_t *name = &plan->names[item->owner];
 	if (e->slow != NULL) {
-		slow_set_t s = { item->node,
-				 item->set,
-				 sigs,
-				 name->name,
-				 item->negative_ttl,
-				 plan->zone->soa_minimum_ttl,
-				 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
-		return !(item->set->flags & ZONE_RRSET_HUGE) && slow_put_set(e, &s, section);
+		return slow_put_rrset(e, item, section, sigs);
 	}
 	if ((item->set->flags & ZONE_RRSET_HUGE) && !sigs) {
 		return false;
 	}
-	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
-		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
-	}
+	place_name(plan, name);
 	zone_block_t block = sigs ? zone_rrset_sigs(item->node, item->set) : zone_rrset_body(item->node, item->set);
 	size_t base;
 	if (!put_owned(e, &block, name, item->node, section, &base)) {
@@ -263,7 +275,7 @@ static bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section,
 
 /* The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2
  */
-static bool put_synthesis(encoder_t *e, answer_item_t *item)
+__attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t *item)
 {
 	answer_plan_t *plan = e->plan;
 	answer_name_t *name = &plan->names[item->owner];
@@ -280,9 +292,7 @@ static bool put_synthesis(encoder_t *e, answer_item_t *item)
 		return ok;
 	}
 	size_t target_off = plan->items[item->dname].off + (size_t)RR_RDATA_OFF;
-	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
-		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
-	}
+	place_name(plan, name);
 	if (!fits(e, RR_RDATA_OFF + prefix_len + 2)) {
 		return false;
 	}
@@ -304,7 +314,7 @@ static bool put_synthesis(encoder_t *e, answer_item_t *item)
 	return true;
 }
 
-static bool put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
+static inline bool put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
 {
 	switch ((answer_item_kind_t)item->kind) {
 	case ANSWER_ITEM_RRSET: return put_rrset(e, item, section, false);
@@ -347,7 +357,7 @@ static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t
 	/* What goes into ADDITIONAL has no compressed name but owners, so nothing but OWNER 0 is looked at. */
 	anchor_t anchor = { .owner_off = owner_off,
 			    .body_base = (uint32_t)e->len,
-			    .suffix_base = (int32_t)KNOT_MSG_QNAME_OFF + e->plan->query->qname.len - node->owner_len };
+			    .suffix_base = e->question_end - node->owner_len };
 	return put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 }
 
@@ -372,7 +382,7 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
 
 /* NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS: as Knot, beyond RFC 9460.
  */
-static void put_target_proof(encoder_t *e, const link_target_t *t)
+__attribute__((noinline)) static void put_target_proof(encoder_t *e, const link_target_t *t)
 {
 	const zone_node_t *node;
 	if (t->node->flags & ZONE_NODE_GLUE) {
@@ -465,7 +475,9 @@ static void put_additional(encoder_t *e)
 static void put_all(encoder_t *e)
 {
 	const answer_plan_t *plan = e->plan;
-	put_section(e, 0, plan->authority_begin, KNOT_SECTION_ANSWER);
+	if (plan->authority_begin > 0) {
+		put_section(e, 0, plan->authority_begin, KNOT_SECTION_ANSWER);
+	}
 	put_section(e, plan->authority_begin, plan->item_count, KNOT_SECTION_AUTHORITY);
 	put_additional(e);
 }
@@ -504,6 +516,8 @@ answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool i
 	e.data = out.data;
 	e.len = KNOT_MSG_HEADER_LEN + (size_t)plan->query->question_len;
 	e.max = out.len > e.len ? out.len : e.len;
+	e.question_end = (uint16_t)(KNOT_MSG_QNAME_OFF + plan->query->qname.len);
+	e.apex_len = plan->zone->apex->owner_len;
 	memset(e.counts, 0, sizeof(e.counts));
 	e.counts[KNOT_SECTION_QUESTION] = 1;
 	e.truncated = e.stop = e.beyond = false;

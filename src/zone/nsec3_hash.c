@@ -34,10 +34,12 @@ bool zone_nsec3_owner(const zone_nsec3_params_t *params, knot_name_t name, knot_
 		return false;
 	}
 	ret_wire[0] = ZONE_NSEC3_LABEL_LEN;
-	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i++) {
-		unsigned bit = 5 * i;
-		unsigned pair = (unsigned)hash[bit / 8] << 8 | (bit / 8 + 1 < ZONE_NSEC3_HASH_LEN ? hash[bit / 8 + 1] : 0);
-		ret_wire[1 + i] = (uint8_t)digits[pair >> (11 - bit % 8) & 31];
+	uint8_t *out = ret_wire + 1;
+	for (const uint8_t *in = hash; in < hash + ZONE_NSEC3_HASH_LEN; in += 5) {    /* 40 bits are eight digits */
+		uint64_t bits = (uint64_t)in[0] << 32 | load_be32(in + 1);
+		for (int shift = 35; shift >= 0; shift -= 5) {
+			*out++ = (uint8_t)digits[bits >> shift & 31];
+		}
 	}
 	memcpy(ret_wire + 1 + ZONE_NSEC3_LABEL_LEN, apex.wire, apex.len);
 	*ret_owner = (knot_name_t){ ret_wire, (uint8_t)len, (uint8_t)(apex.label_count + 1) };
