@@ -77,14 +77,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	knot_bytes_t bytes = { request + 1, size - 1 };
 	test_zones_enter(&zones);
 	const knot_bytes_t batch[] = { bytes, bytes, bytes, bytes };
-	answer_warm(zones.db, batch, KNOT_LEN(batch));
+	answer_hint_t hints[KNOT_LEN(batch)];
+	answer_warm(zones.db, batch, KNOT_LEN(batch), hints);
 	size_t len;
 	if (flags & IN_PLACE) {
 		memcpy(out, bytes.data, bytes.len);
-		len = answer_message(&env, zones.db, &source, (knot_bytes_t){ out, bytes.len },
+		len = answer_message(&env, zones.db, &source, &hints[0], (knot_bytes_t){ out, bytes.len },
 				     (knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
 	} else {
-		len = answer_message(&env, zones.db, &source, bytes, (knot_mut_bytes_t){ out, max }, &query, &report);
+		len = answer_message(&env, zones.db, &source, NULL, bytes, (knot_mut_bytes_t){ out, max }, &query,
+				     &report);
 	}
 	test_zones_leave(&zones);
 	check((len == 0) == (report.verdict == KNOT_MSG_DROP));

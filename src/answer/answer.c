@@ -26,14 +26,16 @@ typedef struct {
 	const answer_env_t *env;
 	const answer_source_t *source;
 	const knot_query_t *query;
+	const answer_hint_t *hint; /* NULL: none */
 	answer_report_t *report;
 	knot_mut_bytes_t out;
 	const zone_contents_t *zone;    /* NULL when no zone answers */
 	bool nsid, expire, zoneversion; /* options asked for */
 	uint8_t ecs_len;                /* 0: no option to echo */
 	uint8_t ecs[ECS_MAX];
-	size_t key_len; /* lookup key of the question's name, made once */
-	uint8_t key[KNOT_NAME_KEY_MAX];
+	const uint8_t *key; /* lookup key of the question's name, made once: the hint's or own_key */
+	size_t key_len;
+	uint8_t own_key[KNOT_NAME_KEY_MAX];
 } job_t;
 
 static uint16_t our_payload(const job_t *job)
@@ -303,32 +305,61 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	return w.len;
 }
 
-/* The zone that answers: the longest match, but the parent's for the DS at a zone's apex (RFC 4035 3.1.4.1). */
-static zone_t *find_zone(job_t *job, const zonedb_t *zones)
+static knot_name_t lower_name(const knot_query_t *q)
+{
+	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
+}
+
+/* The question asks for DS at the apex of `zone`: the parent's zone answers if we have it (RFC 4035 3.1.4.1). */
+__attribute__((noinline)) static zone_t *find_parent(const zonedb_t *zones, zone_t *zone, knot_name_t name)
+{
+	if (name.label_count == 0 || zonedb_find(zones, name) != zone) {
+		return zone;
+	}
+	zone_t *parent = zonedb_find_suffix(zones, knot_name_strip(name, 1));
+	return parent != NULL ? parent : zone;
+}
+
+/* The zone that answers, and its version: the longest match, but for DS. */
+static void find_zone(job_t *job, const zonedb_t *zones)
 {
 	const knot_query_t *q = job->query;
-	knot_name_t name = { q->qname_lower, q->qname.len, q->qname.label_count };
-	job->key_len = knot_name_key(name, job->key);
-	zone_t *zone = zonedb_find_suffix_key(zones, name, job->key, job->key_len);
-	if (q->qtype == KNOT_TYPE_DS && zone != NULL && name.label_count > 0 && zonedb_find(zones, name) == zone) {
-		zone_t *parent = zonedb_find_suffix(zones, knot_name_strip(name, 1));
-		zone = parent != NULL ? parent : zone;
+	knot_name_t name = lower_name(q);
+	zone_t *zone;
+	if (job->hint != NULL) {
+		job->key = job->hint->key;
+		job->key_len = job->hint->key_len;
+		zone = job->hint->zone;
+		job->zone = job->hint->contents;
+	} else {
+		job->key = job->own_key;
+		job->key_len = knot_name_key(name, job->own_key);
+		zone = zonedb_find_suffix_key(zones, name, job->key, job->key_len);
+		job->zone = zone != NULL ? zone_contents(zone) : NULL;
 	}
-	return zone;
+	job->report->zone = zone;
+	if (q->qtype == KNOT_TYPE_DS && zone != NULL) {
+		zone_t *above = find_parent(zones, zone, name);
+		if (above != zone) {
+			job->report->zone = above;
+			job->zone = zone_contents(above);
+			job->hint = NULL;
+		}
+	}
 }
 
 /* What isn't a question about a name is about the zone of that name, or about none. */
 static zone_t *find_named_zone(const job_t *job, const zonedb_t *zones)
 {
-	const knot_query_t *q = job->query;
-	return zonedb_find(zones, (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count });
+	return zonedb_find(zones, lower_name(job->query));
 }
 
 static size_t reply_from_zone(job_t *job)
 {
 	const knot_query_t *q = job->query;
+	zone_ref_t deepest = job->hint != NULL ? job->hint->deepest : 0;
 	answer_plan_t plan;
-	answer_plan(job->zone, q, job->key, job->key_len, &plan);
+	answer_plan(job->zone, q, zone_lookup_walked(job->zone, lower_name(q), job->key, job->key_len, deepest), &plan);
 
 	size_t max = reply_max(job);
 	size_t reserved = opt_len(job, KNOT_EDE_NONE);
@@ -411,9 +442,7 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 	}
 
 	if (is_normal_query(q)) {
-		zone_t *zone = find_zone(job, zones);
-		job->report->zone = zone;
-		job->zone = zone != NULL ? zone_contents(zone) : NULL;
+		find_zone(job, zones);
 		return reply_normal(job);
 	}
 	job->report->zone = find_named_zone(job, zones);
@@ -428,7 +457,8 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 }
 
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query, answer_report_t *ret_report)
+		      const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
+		      answer_report_t *ret_report)
 {
 	assert(out.len >= UDP_PAYLOAD_MIN);
 	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE };
@@ -440,6 +470,7 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 	job.env = env;
 	job.source = source;
 	job.query = ret_query;
+	job.hint = hint != NULL && hint->key_len > 0 ? hint : NULL;
 	job.report = ret_report;
 	job.out = out;
 	job.zone = NULL;

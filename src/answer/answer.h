@@ -47,22 +47,34 @@ typedef struct {
 	bool is_nodata;         /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
 } answer_report_t;
 
+/** What answer_warm() found out about a request on its way. Valid in the same read section. */
+typedef struct {
+	zone_t *zone;                    /* the longest match, NULL: none */
+	const zone_contents_t *contents; /* its version that was walked; NULL: none */
+	zone_ref_t deepest;              /* where the walk ended; 0: none was made */
+	uint16_t key_len;                /* 0: nothing is known of this request */
+	uint8_t key[KNOT_NAME_KEY_MAX];  /* of the question's name */
+} answer_hint_t;
+
 /**
  * Answer one request.
  *
+ * hint: what answer_warm() gave for this request, or NULL: no difference but the time it takes.
  * request: the whole message. out.data may equal request.data (a reply is built in the frame of its query);
  * otherwise they must not overlap. out.len: room, at least 512 bytes; the engine itself applies the UDP limits.
  * query: parsed request, filled in here, for the caller's statistics; its views into `request` are stale if out aliases
  * it. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
  */
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		      knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query, answer_report_t *ret_report);
+		      const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
+		      answer_report_t *ret_report);
 
 enum { ANSWER_BATCH_MAX = 64 };
 
 /**
- * Have the zones' memory ready for a batch of requests that answer_message() is called for next, in the same read section:
- * the walks to all their names are made together, so that cache misses overlap (architecture: lookups come in batches).
- * Changes no answer. count <= ANSWER_BATCH_MAX; malformed requests are passed over.
+ * Do for a batch of requests that answer_message() is called for next, in the same read section, what is better done
+ * for all at once: the walks to all their names are made together, so that cache misses overlap (architecture: lookups
+ * come in batches). Changes no answer. ret_hints[0..count), count <= ANSWER_BATCH_MAX; small batches and malformed
+ * requests are passed over.
  */
-void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count);
+void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count, answer_hint_t *ret_hints);

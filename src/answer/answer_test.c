@@ -230,7 +230,8 @@ static size_t add_opt(uint8_t *buf, size_t len, uint16_t size, bool dnssec_ok)
 	return len + sizeof(opt);
 }
 
-/* Answer from an exact copy of the request into a separate buffer, then in place: both must give the same. */
+/* Answer from an exact copy of the request into a separate buffer, then in place with what warming found out: both must
+ * give the same. */
 static size_t answer_both_ways(fixture_t *f, const answer_source_t *source, const uint8_t *request, size_t len,
 			       uint8_t *out, size_t max, answer_report_t *ret_report)
 {
@@ -239,13 +240,14 @@ static size_t answer_both_ways(fixture_t *f, const answer_source_t *source, cons
 	memcpy(exact, request, len);
 	test_zones_enter(&f->zones);
 	const knot_bytes_t batch[] = { { exact, len }, { exact, len }, { exact, len }, { exact, len } };
-	answer_warm(f->zones.db, batch, KNOT_LEN(batch));
-	size_t out_len = answer_message(&f->env, f->zones.db, source, (knot_bytes_t){ exact, len },
+	answer_hint_t hints[KNOT_LEN(batch)];
+	answer_warm(f->zones.db, batch, KNOT_LEN(batch), hints);
+	size_t out_len = answer_message(&f->env, f->zones.db, source, NULL, (knot_bytes_t){ exact, len },
 					(knot_mut_bytes_t){ out, max }, &query, ret_report);
 	uint8_t *frame = malloc(max);
 	memcpy(frame, request, len);
 	answer_report_t again;
-	size_t frame_len = answer_message(&f->env, f->zones.db, source, (knot_bytes_t){ frame, len },
+	size_t frame_len = answer_message(&f->env, f->zones.db, source, &hints[1], (knot_bytes_t){ frame, len },
 					  (knot_mut_bytes_t){ frame, max }, &query, &again);
 	test_zones_leave(&f->zones);
 	assert_int_equal(frame_len, out_len);

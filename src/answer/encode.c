@@ -35,7 +35,8 @@ typedef struct {
 } anchor_t;
 
 /* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
-__attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name, unsigned tail_len)
+__attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name,
+							unsigned tail_len)
 {
 	if (tail_len <= e->apex_len) {
 		return e->question_end - tail_len;
@@ -57,8 +58,8 @@ __attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, cons
 	}
 }
 
-static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node, const anchor_t *anchor,
-			uint16_t placeholder)
+static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node,
+			       const anchor_t *anchor, uint16_t placeholder)
 {
 	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
 	if (r & ZONE_PTR_BODY) {
@@ -122,7 +123,7 @@ static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
 static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
-		      knot_section_t section, size_t *ret_base)
+			     knot_section_t section, size_t *ret_base)
 {
 	bool spell = name->off == 0;
 	size_t owner_len = spell ? spelled_len(e, name) : 2;
@@ -227,7 +228,7 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 }
 
 __attribute__((noinline)) static bool slow_put_rrset(encoder_t *e, const answer_item_t *item, knot_section_t section,
-						    bool sigs)
+						     bool sigs)
 {
 	const answer_plan_t *plan = e->plan;
 	slow_set_t s = { item->node,

@@ -488,8 +488,7 @@ static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_l
 	return false;
 }
 
-void answer_plan(const zone_contents_t *zone, const knot_query_t *query, const uint8_t *key, size_t key_len,
-		 answer_plan_t *ret_plan)
+void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan)
 {
 	answer_plan_t *plan = ret_plan;
 	plan->zone = zone;
@@ -502,7 +501,6 @@ void answer_plan(const zone_contents_t *zone, const knot_query_t *query, const u
 	chain.name = (knot_name_t){ query->qname_lower, query->qname.len, query->qname.label_count };
 	chain.place = add_name(plan, ANSWER_NAME_QUESTION, chain.name, KNOT_MSG_QNAME_OFF, 0);
 	chain.links = chain.expanded_count = 0;
-	zone_lookup_t found = zone_lookup_key(zone, chain.name, key, key_len);
 	while (answer_from_lookup(plan, &chain, &found)) {
 		found = zone_lookup(zone, chain.name);
 	}

@@ -69,10 +69,9 @@ typedef struct {
 
 /**
  * Fill in what zone version `zone` answers to `query` (class IN or ANY, its name in the zone).
- * key: knot_name_key() of the question's name.
+ * found: what the zone says about the question's name.
  */
-void answer_plan(const zone_contents_t *zone, const knot_query_t *query, const uint8_t *key, size_t key_len,
-		 answer_plan_t *ret_plan);
+void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan);
 
 /**
  * The node's NSEC, or the NSEC3 that matches its name: what proves which types it has. NULL if there is none.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/request.h"
 
-size_t request_answer(const state_t *state, const answer_source_t *source, module_protocol_t protocol,
-		      knot_bytes_t request, knot_mut_bytes_t out)
+size_t request_answer(const state_t *state, const answer_source_t *source, const answer_hint_t *hint,
+		      module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out)
 {
 	knot_query_t query;
 	answer_report_t report;
-	size_t reply_len = answer_message(&state->env, state->zones, source, request, out, &query, &report);
+	size_t reply_len = answer_message(&state->env, state->zones, source, hint, request, out, &query, &report);
 	const module_chain_t *chain = report.zone != NULL ? zone_modules(report.zone) : NULL;
 	if (state->modules == NULL && chain == NULL) {
 		return reply_len;

@@ -11,5 +11,5 @@
  * Answer a request; see answer_message(). Returns the reply's length, 0: send nothing.
  * Within a read section that `state` was loaded in. No allocation, lock or system call.
  */
-size_t request_answer(const state_t *state, const answer_source_t *source, module_protocol_t protocol,
-		      knot_bytes_t request, knot_mut_bytes_t out);
+size_t request_answer(const state_t *state, const answer_source_t *source, const answer_hint_t *hint,
+		      module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out);

@@ -195,7 +195,7 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 	knot_bytes_t request;
 	while (OUT_MAX - out_len >= FRAME_MAX && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
-		size_t len = request_answer(state, &source, protocol, request,
+		size_t len = request_answer(state, &source, NULL, protocol, request,
 					    (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);

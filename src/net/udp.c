@@ -95,7 +95,8 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 	for (unsigned i = 0; i < count; i++) {
 		requests[i] = (knot_bytes_t){ udp->in_iov[i].iov_base, udp->in[i].msg_len };
 	}
-	answer_warm(state->zones, requests, count);
+	answer_hint_t hints[NET_UDP_BATCH];
+	answer_warm(state->zones, requests, count, hints);
 	for (unsigned i = 0; i < count; i++) {
 		struct msghdr *msg = &udp->in[i].msg_hdr;
 		if (msg->msg_namelen <= sizeof(sa_family_t)) {
@@ -111,9 +112,9 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 			.local = (const struct sockaddr *)(sock->wildcard ? &local : &sock->addr->ss),
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
-		size_t len = request_answer(state, &source, module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
-					    (knot_bytes_t){ buffer, udp->in[i].msg_len },
-					    (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
+		size_t len = request_answer(
+			state, &source, &hints[i], module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
+			(knot_bytes_t){ buffer, udp->in[i].msg_len }, (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
 			continue;
 		}

@@ -21,7 +21,8 @@ knot_err_t xdp_worker_init(worker_t *worker)
 	return KNOT_OK;
 }
 
-static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_packet_t *packet)
+static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_packet_t *packet,
+			  const answer_hint_t *hint)
 {
 	size_t len = 0;
 	if (packet->payload_max >= REPLY_ROOM_MIN) {
@@ -30,7 +31,7 @@ static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_
 			.remote = &packet->remote.sa,
 			.local = &packet->local.sa,
 		};
-		len = request_answer(state, &source, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
+		len = request_answer(state, &source, hint, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
 				     (knot_bytes_t){ packet->payload, packet->payload_len },
 				     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	}
@@ -49,9 +50,10 @@ static void answer_batch(const worker_t *worker, const kxdp_packet_t *packets, s
 	for (size_t i = 0; i < count; i++) {
 		requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
 	}
-	answer_warm(state->zones, requests, count);
+	answer_hint_t hints[NET_XDP_BATCH];
+	answer_warm(state->zones, requests, count, hints);
 	for (size_t i = 0; i < count; i++) {
-		answer_packet(state, worker->queue, &packets[i]);
+		answer_packet(state, worker->queue, &packets[i], &hints[i]);
 	}
 }
 

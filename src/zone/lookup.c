@@ -25,9 +25,8 @@ zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name)
 	return zone_lookup_key(zone, name, key, key_len);
 }
 
-zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len)
+static inline zone_lookup_t lookup_of(const zone_contents_t *zone, zone_tree_match_t match)
 {
-	zone_tree_match_t match = zone_tree_match(&zone->arena, &zone->auth, name, key, key_len);
 	if (match.exact != 0) {
 		const zone_node_t *node = zone_at(&zone->arena, match.exact);
 		return (zone_lookup_t){ ZONE_FOUND, node, node };
@@ -47,6 +46,17 @@ zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, con
 		}
 	}
 	return (zone_lookup_t){ ZONE_NXDOMAIN, NULL, encloser };
+}
+
+zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len)
+{
+	return lookup_of(zone, zone_tree_match(&zone->arena, &zone->auth, name, key, key_len));
+}
+
+zone_lookup_t zone_lookup_walked(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len,
+                                 zone_ref_t deepest)
+{
+	return lookup_of(zone, zone_tree_match_walked(&zone->arena, &zone->auth, name, key, key_len, deepest));
 }
 
 knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser)

@@ -29,6 +29,10 @@ zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name);
 /** As above with the name's knot_name_key(), for who has it already. */
 zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len);
 
+/** As above after a walk of zone->auth that ended at `deepest` (zone_tree_warm()), 0: none was made. */
+zone_lookup_t zone_lookup_walked(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len,
+                                 zone_ref_t deepest);
+
 /** The name one label longer than `encloser` on the way to `name` (RFC 5155 1.3): a view into `name`. */
 knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser);
 

@@ -207,37 +207,48 @@ static inline void prefetch_record(const void *record)
 	}
 }
 
-/* One step; false when the walk has ended. */
+/* One step, see match_with(); false when the walk has ended. */
 static inline __attribute__((always_inline)) bool warm_step(popcount_t how, zone_tree_walk_t *walk)
 {
 	const zone_twig_t *twig = walk->twig;
 	if (!is_branch(twig)) {
-		prefetch_record(zone_at(walk->view, twig->ref));
+		walk->deepest = twig->ref;
 		return false;
 	}
 	uint64_t word = word_of(twig);
-	uint64_t bit = position_bit(position_at(walk->key, walk->key_len, branch_offset(word)));
+	unsigned offset = branch_offset(word);
 	const zone_twig_t *twigs = zone_at(walk->view, twig->ref);
-	walk->twig = word & bit ? &twigs[twig_index_with(how, word, bit)] : twigs;
+	if ((word & position_bit(KNOT_KEY_END)) && is_label_end(walk->key, walk->key_len, offset) && !is_branch(&twigs[0])) {
+		walk->deepest = twigs[0].ref;
+	}
+	uint64_t bit = position_bit(position_at(walk->key, walk->key_len, offset));
+	if (!(word & bit)) {
+		return false;
+	}
+	walk->twig = &twigs[twig_index_with(how, word, bit)];
 	__builtin_prefetch(walk->twig);
 	return true;
 }
 
-static inline __attribute__((always_inline)) void warm_with(popcount_t how, zone_tree_walk_t *walks, size_t active)
+static inline __attribute__((always_inline)) void warm_with(popcount_t how, zone_tree_walk_t **walks, size_t active)
 {
 	while (active > 0) {
 		for (size_t i = 0; i < active;) {
-			if (warm_step(how, &walks[i])) {
+			zone_tree_walk_t *walk = walks[i];
+			if (warm_step(how, walk)) {
 				i++;
-			} else {
-				walks[i] = walks[--active];
+				continue;
 			}
+			if (walk->deepest != 0) {
+				prefetch_record(zone_at(walk->view, walk->deepest));
+			}
+			walks[i] = walks[--active];
 		}
 	}
 }
 
 #if WALK_VARIANTS
-__attribute__((target("popcnt"))) static void warm_popcnt(zone_tree_walk_t *walks, size_t active)
+__attribute__((target("popcnt"))) static void warm_popcnt(zone_tree_walk_t **walks, size_t active)
 {
 	warm_with(POPCOUNT_INSTRUCTION, walks, active);
 }
@@ -245,21 +256,34 @@ __attribute__((target("popcnt"))) static void warm_popcnt(zone_tree_walk_t *walk
 
 void zone_tree_warm(zone_tree_walk_t *walks, size_t count)
 {
+	assert(count <= ZONE_TREE_WALKS_MAX);
+	zone_tree_walk_t *order[ZONE_TREE_WALKS_MAX];
 	size_t active = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (walks[i].tree->count > 0) {
-			walks[active] = walks[i];
-			walks[active].twig = &walks[active].tree->root;
-			active++;
-		}
+		walks[i].deepest = 0;
+		walks[i].twig = &walks[i].tree->root;
+		order[active] = &walks[i];
+		active += walks[i].tree->count > 0;
 	}
 #if WALK_VARIANTS
 	if (__builtin_cpu_supports("popcnt")) {
-		warm_popcnt(walks, active);
+		warm_popcnt(order, active);
 		return;
 	}
 #endif
-	warm_with(POPCOUNT_PLAIN, walks, active);
+	warm_with(POPCOUNT_PLAIN, order, active);
+}
+
+zone_tree_match_t zone_tree_match_walked(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
+                                         const uint8_t *key, size_t key_len, zone_ref_t deepest)
+{
+	if (deepest != 0) {
+		knot_name_t owner = zone_leaf_owner(view, deepest);
+		if (knot_name_in(name, owner)) {
+			return (zone_tree_match_t){ owner.label_count == name.label_count ? deepest : 0, deepest };
+		}
+	}
+	return zone_tree_match(view, tree, name, key, key_len);
 }
 
 zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name)

@@ -39,20 +39,27 @@ typedef struct {
 zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
                                   const uint8_t *key, size_t key_len);
 
-/** One of many walks: tree, view and key are set by the caller, which keeps them; the rest is scratch. */
+enum { ZONE_TREE_WALKS_MAX = 64 };
+
+/** One of many walks: what the caller sets and keeps, what comes out, and scratch. */
 typedef struct {
 	const zone_arena_view_t *view;
 	const zone_tree_t *tree;
 	const uint8_t *key;
 	size_t key_len;
+	zone_ref_t deepest;   /* out: the record of the deepest name that may be the key's or above it, not compared; 0: none */
 	const zone_twig_t *twig;
 } zone_tree_walk_t;
 
 /**
- * Bring what zone_tree_match() will read for each walk, and the record that it ends at, into the cache: all walks take one
- * step at a time and ask for the next node early, so that their cache misses overlap. Nothing but time changes.
+ * Walk as zone_tree_match() does and bring the records that the walks end at into the cache: all walks take one step at a
+ * time and ask for the next node early, so that their cache misses overlap. count <= ZONE_TREE_WALKS_MAX.
  */
 void zone_tree_warm(zone_tree_walk_t *walks, size_t count);
+
+/** zone_tree_match() after a walk of the same tree that ended at `deepest`: nearly always one comparison. */
+zone_tree_match_t zone_tree_match_walked(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
+                                         const uint8_t *key, size_t key_len, zone_ref_t deepest);
 
 /** The record of exactly this name, or 0. */
 zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name);

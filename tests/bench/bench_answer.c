@@ -4,7 +4,7 @@
  *
  * By itself it prints nanoseconds per answer, best of several runs. tests/bench/count_instructions runs it under
  * callgrind and prints instructions per answer, which are the same on a loaded machine: only what measure_message() and
- * measure_frame() do is counted, and each row's count ends with run_row(). The zones are small enough for the cache;
+ * measure_frames() do is counted, and each row's count ends with run_row(). The zones are small enough for the cache;
  * what cache misses cost shows in bench_xdp.py.
  */
 #include "src/answer/answer_test_zones.h"
@@ -19,9 +19,10 @@
 #include <time.h>
 
 enum {
-	DELEGATIONS = 2000,
-	SIGNED_STEP = 8, /* every eighth delegation has a DS, and so an NSEC3 */
-	QUERIES = 256,   /* different questions of a row */
+	DELEGATIONS = 4000, /* enough for answer_warm() to walk */
+	SIGNED_STEP = 8,    /* every eighth delegation has a DS, and so an NSEC3 */
+	QUERIES = 256,      /* different questions of a row */
+	BATCH = 64,
 	RUNS = 5,
 	ROUNDS = 200, /* over the questions, per run */
 	FRAME_SIZE = 2048,
@@ -34,7 +35,7 @@ typedef struct {
 	const char *name; /* of the question; % becomes a number */
 	uint16_t type;
 	bool edns, dnssec_ok;
-	bool frames; /* from frame to frame */
+	bool frames; /* from frame to frame, in batches */
 	bool stats;  /* with mod-stats as a global module */
 	uint8_t rcode;
 } row_t;
@@ -229,34 +230,58 @@ static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 /* In place, as a worker does it. Returns the reply's length. */
 __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
 {
-	return request_answer(&state, &source, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
+	return request_answer(&state, &source, NULL, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
 			      (knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
 }
 
-__attribute__((noinline)) static size_t measure_frame(frame_t *frame)
+/* A batch as an AF_XDP worker does it. Returns how many replies there are. */
+__attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 {
-	kxdp_packet_t packet;
-	if (kxdp_frame_parse(frame->bytes, frame->len, FRAME_SIZE, 1500, &packet) != KXDP_OK) {
-		return 0;
+	kxdp_packet_t packets[BATCH];
+	knot_bytes_t requests[BATCH];
+	answer_hint_t hints[BATCH];
+	unsigned replies = 0;
+	for (unsigned i = 0; i < BATCH; i++) {
+		if (kxdp_frame_parse(frames[i].bytes, frames[i].len, FRAME_SIZE, 1500, &packets[i]) != KXDP_OK) {
+			return 0;
+		}
+		requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
 	}
-	answer_source_t from = { ANSWER_UDP, &packet.remote.sa, &packet.local.sa };
-	size_t len =
-		request_answer(&state, &from, MODULE_UDP4_XDP, (knot_bytes_t){ packet.payload, packet.payload_len },
-			       (knot_mut_bytes_t){ packet.payload, packet.payload_max });
-	uint8_t *start;
-	return len > 0 ? kxdp_frame_reply(&packet, len, &start) : 0;
+	answer_warm(state.zones, requests, BATCH, hints);
+	for (unsigned i = 0; i < BATCH; i++) {
+		const kxdp_packet_t *p = &packets[i];
+		answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
+		size_t len = request_answer(&state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
+					    (knot_mut_bytes_t){ p->payload, p->payload_max });
+		uint8_t *start;
+		replies += len > 0 && kxdp_frame_reply(p, len, &start) > 0;
+	}
+	return replies;
 }
 
-static void answer_one(const row_t *row, const frame_t *question, frame_t *work)
+static void check_answer(const row_t *row, const frame_t *frame)
 {
-	work->len = question->len;
-	memcpy(work->bytes, question->bytes, question->len);
-	size_t len = row->frames ? measure_frame(work)
-				 : measure_message(work->bytes + FRAME_HEADERS, question->len - FRAME_HEADERS);
-	const uint8_t *message = work->bytes + FRAME_HEADERS;
-	if (len <= KNOT_MSG_HEADER_LEN || (message[3] & KNOT_RCODE_MASK) != row->rcode) {
+	const uint8_t *message = frame->bytes + FRAME_HEADERS;
+	if (!(message[2] & 0x80) || (message[3] & KNOT_RCODE_MASK) != row->rcode) {
 		fprintf(stderr, "%s: wrong answer, rcode %u\n", row->what, message[3] & KNOT_RCODE_MASK);
 		abort();
+	}
+}
+
+static void answer_batch(const row_t *row, const frame_t *questions, frame_t *work)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		work[i].len = questions[i].len;
+		memcpy(work[i].bytes, questions[i].bytes, questions[i].len);
+	}
+	if (row->frames) {
+		test_zones_check(measure_frames(work) == BATCH, row->what);
+	}
+	for (unsigned i = 0; i < BATCH; i++) {
+		if (!row->frames) {
+			(void)measure_message(work[i].bytes + FRAME_HEADERS, work[i].len - FRAME_HEADERS);
+		}
+		check_answer(row, &work[i]);
 	}
 }
 
@@ -274,12 +299,12 @@ __attribute__((noinline)) static void run_row(const row_t *row, unsigned runs, u
 	for (unsigned i = 0; i < QUERIES; i++) {
 		make_frame(row, i * 7 % DELEGATIONS, &questions[i]);
 	}
-	frame_t work;
+	static frame_t work[BATCH];
 	double best = 0;
 	for (unsigned run = 0; run < runs; run++) {
 		double begin = now_ns();
-		for (unsigned i = 0; i < rounds * QUERIES; i++) {
-			answer_one(row, &questions[i % QUERIES], &work);
+		for (unsigned i = 0; i < rounds * QUERIES; i += BATCH) {
+			answer_batch(row, &questions[i % QUERIES], work);
 		}
 		double ns = (now_ns() - begin) / ((double)rounds * QUERIES);
 		best = run == 0 || ns < best ? ns : best;
