@@ -30,6 +30,7 @@ typedef struct {
 	answer_report_t *report;
 	knot_mut_bytes_t out;
 	const zone_contents_t *zone;    /* NULL when no zone answers */
+	bool any_option;                /* of those below */
 	bool nsid, expire, zoneversion; /* options asked for */
 	uint8_t ecs_len;                /* 0: no option to echo */
 	uint8_t ecs[ECS_MAX];
@@ -79,6 +80,7 @@ static bool read_options(job_t *job)
 	knot_bytes_t options = job->query->edns.options;
 	size_t pos = 0;
 	knot_edns_option_t option;
+	job->any_option = true;
 	while (knot_edns_next(options, &pos, &option)) {
 		switch (option.code) {
 		case KNOT_EDNS_NSID: job->nsid = job->env->nsid.len > 0 && job->env->nsid.len <= NSID_MAX; break;
@@ -106,6 +108,9 @@ static size_t opt_len(const job_t *job, uint16_t ede)
 		return 0;
 	}
 	size_t len = OPT_LEN;
+	if (!job->any_option && ede == KNOT_EDE_NONE) {
+		return len;
+	}
 	len += job->nsid ? OPTION_HEAD_LEN + job->env->nsid.len : 0;
 	len += job->ecs_len > 0 ? OPTION_HEAD_LEN + (size_t)job->ecs_len : 0;
 	len += job->expire && job->zone != NULL ? OPTION_HEAD_LEN + EXPIRE_LEN : 0;
@@ -132,22 +137,9 @@ static uint32_t soa_expire(const zone_contents_t *zone)
 	return load_be32(body.bytes + body.len - 8);
 }
 
-/* Append the OPT record, for which opt_len() bytes are free. */
-static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
+/* Append the options, see opt_len(). Returns their end. */
+__attribute__((noinline)) static const uint8_t *put_options(job_t *job, uint8_t *p, uint16_t ede)
 {
-	size_t len = opt_len(job, ede);
-	if (len == 0) {
-		return 0;
-	}
-	uint8_t *p = at;
-	*p++ = 0;
-	store_be16(p, KNOT_TYPE_OPT);
-	store_be16(p + 2, our_payload(job));
-	p[4] = (uint8_t)(rcode >> 4);
-	p[5] = 0;
-	store_be16(p + 6, job->query->edns.dnssec_ok ? 0x8000 : 0); /* RFC 3225 3 */
-	store_be16(p + 8, (uint16_t)(len - OPT_LEN));
-	p += OPT_LEN - 1;
 	if (job->nsid) {
 		p = put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
 		memcpy(p, job->env->nsid.data, job->env->nsid.len);
@@ -176,7 +168,28 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 		store_be16(p, ede);
 		p += EDE_LEN;
 	}
-	assert((size_t)(p - at) == len);
+	return p;
+}
+
+/* Append the OPT record, for which opt_len() bytes are free. */
+static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
+{
+	size_t len = opt_len(job, ede);
+	if (len == 0) {
+		return 0;
+	}
+	at[0] = 0;
+	store_be16(at + 1, KNOT_TYPE_OPT);
+	store_be16(at + 3, our_payload(job));
+	at[5] = (uint8_t)(rcode >> 4);
+	at[6] = 0;
+	store_be16(at + 7, job->query->edns.dnssec_ok ? 0x8000 : 0); /* RFC 3225 3 */
+	store_be16(at + 9, (uint16_t)(len - OPT_LEN));
+	if (len > OPT_LEN) {
+		const uint8_t *end = put_options(job, at + OPT_LEN, ede);
+		assert((size_t)(end - at) == len);
+		(void)end;
+	}
 	job->report->has_opt = true;
 	return len;
 }
@@ -474,7 +487,7 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 	job.report = ret_report;
 	job.out = out;
 	job.zone = NULL;
-	job.nsid = job.expire = job.zoneversion = false;
+	job.any_option = job.nsid = job.expire = job.zoneversion = false;
 	job.ecs_len = 0;
 	if (out.data != request.data) {
 		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)ret_query->question_len);
