@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The distribution's nsd and named on a free port, set up as close to Knot DNS as they can be."""
-import os
 import pathlib
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 
 from harness.net import free_port
@@ -80,23 +78,10 @@ class Nsd(Peer):
 
 
 class Named(Peer):
-    """AppArmor's profile of /usr/sbin/named keeps that from reading files of ours, so a copy is run. It also gives up root's right to
-    read everything, for example in a home directory of mode 0700, so what it reads is in a public place."""
-
-    def start(self):
-        self.public = tempfile.TemporaryDirectory(prefix="bowline-named-")
-        os.chmod(self.public.name, 0o755)
-        return super().start()
-
-    def stop(self):
-        super().stop()
-        self.public.cleanup()
-
     def command(self):
-        place = pathlib.Path(self.public.name)
         text = f"""
 options {{
-    directory "{place}"; pid-file none; session-keyfile none; managed-keys-directory "{place}"; lock-file none;
+    directory "{self.dir}"; pid-file none; session-keyfile none; managed-keys-directory "{self.dir}"; lock-file none;
     listen-on port {self.port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};
     recursion no; allow-query {{ any; }}; minimal-responses yes; minimal-any yes; notify no; empty-zones-enable no;
     max-udp-size 1232; edns-udp-size 1232; answer-cookie no; dnssec-validation no; check-names master ignore; check-names primary ignore;
@@ -107,12 +92,12 @@ options {{
 controls {{ }};
 """.replace("check-names master ignore; ", "")
         for name, path in self.zones:
-            shutil.copy(path, place / path.name)
-            text += f'zone "{name}" {{ type primary; file "{place / path.name}"; }};\n'
-        (place / "named.conf").write_text(text)
+            text += f'zone "{name}" {{ type primary; file "{path}"; }};\n'
+        (self.dir / "named.conf").write_text(text)
+        # A copy: AppArmor's profile of /usr/sbin/named keeps that from reading files of ours.
         program = self.dir / "named"
         shutil.copy("/usr/sbin/named", program)
-        return [str(program), "-f", "-n", "1", "-U", "1", "-c", str(place / "named.conf"), "-g"]
+        return [str(program), "-f", "-n", "1", "-U", "1", "-c", str(self.dir / "named.conf"), "-g"]
 
 
 def knot(directory, zones, zone_directory, program, listen=None, namespace=None, xdp=None):

@@ -12,8 +12,10 @@ import os
 import pathlib
 import random
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -180,12 +182,16 @@ def report(runs, path):
 def runs():
     WORK.mkdir(parents=True, exist_ok=True)
     main, top, main_directory, top_directory = zones.cached(WORK, ZONE_SEED, SCALE)
-    result = [Run("zones", main, main_directory, True, False), Run("root", top, top_directory, False, True)]
-    for run in result:
-        work = WORK / f"run-{run.name}"
-        subprocess.run(["rm", "-rf", str(work)], check=True)
-        work.mkdir()
-        run.ask(work)
+    # Servers started by root drop the right to read and write everything, so they can't work in a home directory of mode 0700.
+    with tempfile.TemporaryDirectory(prefix="bowline-differential-") as place:
+        os.chmod(place, 0o755)
+        result = []
+        for name, zone_list, directory in (("zones", main, main_directory), ("root", top, top_directory)):
+            copy, work = pathlib.Path(place) / name, pathlib.Path(place) / f"run-{name}"
+            shutil.copytree(directory, copy)
+            work.mkdir()
+            result.append(Run(name, zone_list, copy, name == "zones", name == "root"))
+            result[-1].ask(work)
     report(result, WORK / "report.txt")
     with open(WORK / "report.txt", encoding="utf-8") as file:
         print(file.read().split("\n=====", 1)[0])
