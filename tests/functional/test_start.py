@@ -206,5 +206,5 @@ def test_zone_file_that_is_no_file(knotd):
     for zone in ("fifo", "endless"):
         assert f"[{zone}.] failed to parse zone file '{knotd.dir}/{zone}.zone' (file error)" in knotd.log()
     assert knotd.ask("www.example", "A").rcode() == dns.rcode.NOERROR
-    assert knotd.knotc("-b", "zone-reload", "fifo", check=False).stdout.strip() == "error: [fifo.] (file error)"
+    assert knotd.knotc("-b", "zone-reload", "fifo", check=False).stdout.strip() == "error: [fifo] (file error)"
     assert knotd.stop(timeout=5) == 0
