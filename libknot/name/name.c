@@ -93,8 +93,8 @@ knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[stat
 			labels++;
 			continue;
 		}
-		/* A pointer per label is all that compression needs; a chain of thousands, followed for each record of a
-		   message, would cost a tenth of a second. */
+		/* A pointer per label is all that compression needs; a chain of thousands, followed for each record of
+		   a message, would cost a tenth of a second. */
 		if (c < 0xC0 || at + 2 > msg.len || ++pointers > KNOT_LABEL_COUNT_MAX) {
 			return KNOT_EMALF;
 		}

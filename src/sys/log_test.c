@@ -31,19 +31,19 @@ static const struct {
 	bool has_zone, has_time, prefix_info;
 	const char *message, *want;
 } rows[] = {
-	{"server line, UTC",				  "UTC0",     0,          7000000,   LOG_INFO,    false, true,  true,  "server stopped",
-         "1970-01-01T00:00:00.007+00:00 info: server stopped\n"														  },
-	{ "zone line, east of Greenwich",                     "XXX-5:30", 1767225600, 999999999, LOG_ERR,     true,  true,  true,  "bad",
-         "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n"													     },
-	{ "west of Greenwich",				"XXX3:45",  1767225600, 0,         LOG_WARNING, false, true,  true,  "w",
-         "2025-12-31T20:15:00.000-03:45 warning: w\n"															    },
-	{ "syslog has no timestamp",                          "UTC0",     0,          0,         LOG_NOTICE,  true,  false, true,  "n",              "notice: [example.com.] n\n"},
-	{ "tools leave info: out",                            "UTC0",     0,          0,         LOG_INFO,    false, false, false, "done",           "done\n"                    },
-	{ "tools keep error:",				"UTC0",     0,          0,         LOG_ERR,     false, false, false, "gone",           "error: gone\n"             },
-	{ "debug",					    "UTC0",     0,          0,         LOG_DEBUG,   false, false, true,  "d",              "debug: d\n"                },
-	{ "critical",					 "UTC0",     0,          0,         LOG_CRIT,    false, false, true,  "c",              "critical: c\n"             },
-	{ "a newline in a value does not make a second line", "UTC0",     0,          0,         LOG_ERR,     false, false, true,  "a\nb",
-         "error: a b\n"																			  },
+	{ "server line, UTC", "UTC0", 0, 7000000, LOG_INFO, false, true, true, "server stopped",
+	  "1970-01-01T00:00:00.007+00:00 info: server stopped\n" },
+	{ "zone line, east of Greenwich", "XXX-5:30", 1767225600, 999999999, LOG_ERR, true, true, true, "bad",
+	  "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n" },
+	{ "west of Greenwich", "XXX3:45", 1767225600, 0, LOG_WARNING, false, true, true, "w",
+	  "2025-12-31T20:15:00.000-03:45 warning: w\n" },
+	{ "syslog has no timestamp", "UTC0", 0, 0, LOG_NOTICE, true, false, true, "n", "notice: [example.com.] n\n" },
+	{ "tools leave info: out", "UTC0", 0, 0, LOG_INFO, false, false, false, "done", "done\n" },
+	{ "tools keep error:", "UTC0", 0, 0, LOG_ERR, false, false, false, "gone", "error: gone\n" },
+	{ "debug", "UTC0", 0, 0, LOG_DEBUG, false, false, true, "d", "debug: d\n" },
+	{ "critical", "UTC0", 0, 0, LOG_CRIT, false, false, true, "c", "critical: c\n" },
+	{ "a newline in a value does not make a second line", "UTC0", 0, 0, LOG_ERR, false, false, true, "a\nb",
+	  "error: a b\n" },
 };
 
 static void test_line_format(void **state)
