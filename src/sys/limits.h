@@ -22,12 +22,6 @@ enum {
 
 	/* RFC 7766 8: length field of 16 bits. */
 	NET_TCP_MESSAGE_MAX = 65535,
-	/* A connection starts with this much for requests: several pipelined queries; grows to one whole message. */
-	NET_TCP_REQUEST_FIRST = 512,
-	/* Unsent reply bytes after which a connection isn't read from: two of the largest messages. */
-	NET_TCP_BACKLOG_MAX = 2 * (NET_TCP_MESSAGE_MAX + 2),
-	/* Requests answered for one connection before others get their turn. */
-	NET_TCP_TURN_MAX = 16,
 	/* Connections accepted in one go, so that a flood of them doesn't starve those that are open. */
 	NET_TCP_ACCEPT_BATCH = 64,
 	/* Events taken from epoll at once. */
@@ -39,7 +33,4 @@ enum {
 
 	/* How long a worker sleeps at most before it looks whether it has to end, in milliseconds. */
 	NET_POLL_MS = 1000,
-
-	/* Zone jobs waiting at once: each zone has one queue entry, so this is bounded by the zone count. */
-	EVENT_ZONE_JOBS_PER_ZONE = 1,
 };
