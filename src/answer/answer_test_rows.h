@@ -87,6 +87,14 @@ static const char zone_ex[] = "$ORIGIN ex.\n"
 			      "mxwild MX 10 q.wild\n"
 			      "mxcname MX 10 www\n"
 			      "mxdelg MX 10 ns.sub\n"
+			      /* A referral that fits into 512 bytes only when its server is compressed against the question. */
+			      "fit NS a.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit\n"
+			      "a.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit A 10.1.0.1\n"
+			      "a.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit AAAA 2001:db8::f1\n"
+			      "fit NS ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd.other.\n"
+			      "fit NS eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee.other.\n"
+			      "fit NS fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff.other.\n"
+			      "fit NS ggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg.other.\n"
 			      "big NS ns0.big\n"
 			      "ns0.big A 10.0.0.0\n"
 			      "ns0.big AAAA 2001:db8::1\n"
@@ -668,6 +676,15 @@ static const answer_row_t rows[] = {
 	{ "a.x.wds.ex.", "A", false,
 	  "NOERROR aa\n"
 	  "AU ex. SOA/300" },
+	{ "x.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit.ex.", "A", false,
+	  "NOERROR\n"
+	  "AU fit.ex. NS a.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit.ex.; fit.ex. NS "
+	  "ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd.other.; fit.ex. NS eeeeeeeeeeeeeeeee"
+	  "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee.other.; fit.ex. NS ffffffffffffffffffffffffffffffffff"
+	  "fffffffffffffffffffffffffffff.other.; fit.ex. NS ggggggggggggggggggggggggggggggggggggggggggggggggggg"
+	  "gggggggggggg.other.\n"
+	  "AD a.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit.ex. A 10.1.0.1; a.ccccccccc"
+	  "cccccccccccccccccccccccccccccccccccccccccccccccccccccc.fit.ex. AAAA 2001:db8::f1" },
 	{ "x.big.ex.", "A", false,
 	  "NOERROR tc\n"
 	  "AU big.ex. NS ns0.big.ex.; big.ex. NS ns1.big.ex.; big.ex. NS ns10.big.ex.; big.ex. NS ns11.big.ex.; "

@@ -9,6 +9,7 @@ enum {
 	RR_TTL_OFF = 6, /* in a compiled RR: owner pointer, type, class, TTL, length, RDATA */
 	RR_RDATA_LEN_OFF = 10,
 	RR_RDATA_OFF = 12,
+	CHAIN_COMPRESSIBLE_MAX = 512, /* bytes; the names of an alias and of what follows it share what they like */
 	EXTRA_TRACKED = 256, /* extras of one RRset whose presence is remembered for their signatures' sake */
 };
 
@@ -23,6 +24,7 @@ typedef struct {
 	bool truncated;
 	bool stop;   /* something required did not fit: the message ends here */
 	bool beyond; /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
+	size_t lacking; /* the fewest bytes that any block lacked, 0: all fitted */
 	uint16_t rotate;
 	knot_msg_writer_t *slow; /* not NULL: write record by record */
 } encoder_t;
@@ -97,28 +99,52 @@ static inline bool put_block(encoder_t *e, const zone_block_t *block, const answ
 	return true;
 }
 
-static bool fits(const encoder_t *e, size_t len)
+static inline bool fits(encoder_t *e, size_t len)
 {
-	return len <= e->max - e->len;
-}
-
-/* Write an owner that stands nowhere: its own labels, then a pointer to the apex in the question. */
-__attribute__((noinline)) static size_t spell_owner(encoder_t *e, answer_name_t *name, uint8_t *to)
-{
-	uint8_t apex_len = e->apex_len;
-	size_t own_len = (size_t)(name->name.len - apex_len);
-	memcpy(to, name->name.wire, own_len);
-	if (apex_len == 1) {
-		to[own_len] = 0; /* the root: shorter than a pointer to it */
-		return own_len + 1;
+	size_t room = e->max - e->len;
+	if (len <= room) {
+		return true;
 	}
-	store_be16(to + own_len, (uint16_t)(0xC000 | (e->question_end - apex_len)));
-	return own_len + 2;
+	if (e->lacking == 0 || len - room < e->lacking) {
+		e->lacking = len - room;
+	}
+	return false;
 }
 
-static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
+/* Bytes of the longest suffix, by labels, that `name` has in common with the question: at least the apex. */
+static unsigned shared_with_question(const encoder_t *e, knot_name_t name)
 {
-	return (size_t)(name->name.len - e->apex_len) + (e->apex_len == 1 ? 1 : 2);
+	const knot_query_t *q = e->plan->query;
+	const uint8_t *own = name.wire, *asked = q->qname_lower;
+	unsigned own_len = name.len, asked_len = q->qname.len;
+	while (own_len != asked_len || memcmp(own, asked, own_len) != 0) {
+		unsigned own_step = own_len >= asked_len ? 1u + *own : 0;
+		unsigned asked_step = asked_len >= own_len ? 1u + *asked : 0;
+		own += own_step;
+		own_len -= own_step;
+		asked += asked_step;
+		asked_len -= asked_step;
+	}
+	return own_len;
+}
+
+/* Bytes of an owner that stands nowhere: its own labels, then a pointer to what it shares with the question. */
+__attribute__((noinline)) static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
+{
+	unsigned shared = shared_with_question(e, name->name);
+	return name->name.len - shared + (shared == 1 ? 1u : 2u);
+}
+
+/* Write such an owner of `len` bytes. */
+__attribute__((noinline)) static void spell_owner(const encoder_t *e, const answer_name_t *name, size_t len, uint8_t *to)
+{
+	if (len == name->name.len) {
+		memcpy(to, name->name.wire, len); /* only the root is shared: shorter than a pointer to it */
+		return;
+	}
+	size_t own_len = len - 2;
+	memcpy(to, name->name.wire, own_len);
+	store_be16(to + own_len, (uint16_t)(0xC000 | (e->question_end - (name->name.len - own_len))));
 }
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
@@ -132,7 +158,8 @@ static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_nam
 	}
 	size_t start = e->len;
 	if (spell) {
-		e->len += spell_owner(e, name, e->data + start);
+		spell_owner(e, name, owner_len, e->data + start);
+		e->len += owner_len;
 	}
 	size_t base = start + owner_len - 2;
 	anchor_t anchor = {
@@ -381,29 +408,46 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
 	return t;
 }
 
-/* NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS: as Knot, beyond RFC 9460.
+/*
+ * NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS, or its signature: as Knot,
+ * beyond RFC 9460. owner_off: where the owner stands, 0: nowhere yet. Returns where it stands now; 0: did not fit.
  */
-__attribute__((noinline)) static void put_target_proof(encoder_t *e, const link_target_t *t)
+__attribute__((noinline)) static uint16_t put_target_proof(encoder_t *e, const link_target_t *t, bool sigs,
+							   uint16_t owner_off)
 {
 	const zone_node_t *node;
 	if (t->node->flags & ZONE_NODE_GLUE) {
-		return;
+		return 0;
 	}
 	const zone_rrset_t *set = answer_type_proof(e->plan->zone, t->node, &node);
 	answer_plan_t *plan = e->plan;
 	if (set == NULL) {
-		return;
+		return 0;
 	}
 	answer_item_t item = { .node = node, .set = set, .kind = ANSWER_ITEM_RRSET, .owner = ANSWER_NAMES_MAX - 1 };
-	plan->names[item.owner] = (answer_name_t){ .name = zone_node_owner(node), .kind = ANSWER_NAME_SPELLED };
-	if (put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, false)) {
-		(void)put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, true);
+	answer_name_t *name = &plan->names[item.owner];
+	*name = (answer_name_t){ .name = zone_node_owner(node), .kind = ANSWER_NAME_SPELLED, .off = owner_off };
+	if (!put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, sigs)) {
+		return 0;
 	}
+	return e->slow != NULL ? KNOT_MSG_HEADER_LEN : name->off; /* the general writer finds owners itself */
 }
+
+static bool has_target_proof(const encoder_t *e, const answer_item_t *item, const link_target_t *t)
+{
+	return t->count < 3 && e->plan->zone->is_signed &&
+	       (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS);
+}
+
+/* Which extras of an RRset are in the message and may have signatures. */
+typedef struct {
+	uint64_t sets[EXTRA_TRACKED / 64];
+	uint16_t proofs[EXTRA_TRACKED / 4]; /* where the owner of a target's denial stands; set with its bit */
+} extras_present_t;
 
 /* Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit.
  */
-static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint64_t present[static EXTRA_TRACKED / 64])
+static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extras_present_t *present)
 {
 	const zone_extra_t *extras = zone_rrset_extras(item->node, item->set);
 	bool wants_sigs = e->plan->query->edns.dnssec_ok;
@@ -437,22 +481,29 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, uint6
 		for (unsigned k = 0; k < t.count; k++) {
 			unsigned bit = 4 * i + k;
 			if (sigs) {
-				if (bit < EXTRA_TRACKED && (present[bit / 64] >> bit % 64 & 1)) {
+				if (bit < EXTRA_TRACKED && (present->sets[bit / 64] >> bit % 64 & 1)) {
 					(void)put_linked(e, t.node, t.sets[k], true, owner_off, owner);
 				}
 				continue;
 			}
 			if (put_linked(e, t.node, t.sets[k], false, owner_off, owner)) {
 				if (bit < EXTRA_TRACKED && wants_sigs && t.sets[k]->sig_count > 0) {
-					present[bit / 64] |= (uint64_t)1 << bit % 64;
+					present->sets[bit / 64] |= (uint64_t)1 << bit % 64;
 				}
 			} else if (x->flags & ZONE_EXTRA_MANDATORY) {
 				e->truncated = true;
 			}
 		}
-		if (!sigs && wants_sigs && t.count < 3 && e->plan->zone->is_signed &&
-		    (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS)) {
-			put_target_proof(e, &t);
+		/* Bit 3 of an extra stands for the denial. */
+		unsigned bit = 4 * i + 3;
+		if (!wants_sigs || bit >= EXTRA_TRACKED || !has_target_proof(e, item, &t)) {
+			continue;
+		}
+		if (!sigs) {
+			present->proofs[i] = put_target_proof(e, &t, false, 0);
+			present->sets[bit / 64] |= (uint64_t)(present->proofs[i] != 0) << bit % 64;
+		} else if (present->sets[bit / 64] >> bit % 64 & 1) {
+			(void)put_target_proof(e, &t, true, present->proofs[i]);
 		}
 	}
 }
@@ -465,10 +516,11 @@ static void put_additional(encoder_t *e)
 		if (item->kind != ANSWER_ITEM_RRSET || item->set->extra_count == 0) {
 			continue;
 		}
-		uint64_t present[EXTRA_TRACKED / 64] = { 0 };
-		put_extras(e, item, false, present);
-		if (present[0] | present[1] | present[2] | present[3]) {
-			put_extras(e, item, true, present);
+		extras_present_t present;
+		memset(present.sets, 0, sizeof(present.sets));
+		put_extras(e, item, false, &present);
+		if (present.sets[0] | present.sets[1] | present.sets[2] | present.sets[3]) {
+			put_extras(e, item, true, &present);
 		}
 	}
 }
@@ -510,6 +562,45 @@ static bool rotates(const answer_plan_t *plan, uint16_t rotate)
 	return false;
 }
 
+/* Servers' names that may end with the cut: none, unless a name in RDATA leads to the owner. */
+static unsigned servers_below(const zone_node_t *cut, const zone_rrset_t *ns)
+{
+	zone_block_t block = zone_rrset_body(cut, ns);
+	unsigned owners = 0;
+	for (unsigned i = 0; i < block.fixup_count; i++) {
+		owners += (load_be16(block.bytes + block.fixups[i]) & ZONE_PTR_MSG_MAX) == 0;
+	}
+	return owners > block.rr_count ? block.rr_count : 0;
+}
+
+/*
+ * At most how many bytes shorter the message would be with every name compressed against every other. Blocks are
+ * compressed when the zone is loaded, against their owner: what their names share with the rest of the question, or
+ * with the target of an alias, is found only record by record. That is worth its time where it makes the difference.
+ */
+__attribute__((noinline)) static size_t compressible(const encoder_t *e)
+{
+	const answer_plan_t *plan = e->plan;
+	if (plan->item_count == 0) {
+		return 0;
+	}
+	const answer_item_t *first = &plan->items[0];
+	size_t own_len = (size_t)plan->query->qname.len - e->apex_len;
+	if (plan->authority_begin == 0 && !plan->authoritative) {
+		size_t below = (size_t)plan->query->qname.len - first->node->owner_len;
+		return below > 0 ? below * servers_below(first->node, first->set) : 0;
+	}
+	bool is_chain = first->kind == ANSWER_ITEM_SYNTHESIS || first->set->type == KNOT_TYPE_CNAME ||
+			first->set->type == KNOT_TYPE_DNAME;
+	if (is_chain) {
+		return CHAIN_COMPRESSIBLE_MAX;
+	}
+	if (plan->authority_begin > 0 && !(first->node->flags & ZONE_NODE_WILDCARD)) {
+		return 0; /* its owner is the question */
+	}
+	return 2 * own_len; /* the two names of an SOA, the targets of a wildcard */
+}
+
 answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool is_udp, uint16_t rotate)
 {
 	encoder_t e;
@@ -522,13 +613,14 @@ answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool i
 	memset(e.counts, 0, sizeof(e.counts));
 	e.counts[KNOT_SECTION_QUESTION] = 1;
 	e.truncated = e.stop = e.beyond = false;
+	e.lacking = 0;
 	e.rotate = rotate;
 	e.slow = NULL;
 	if (rotates(plan, rotate)) {
 		put_all_slowly(&e, out);
 	} else {
 		put_all(&e);
-		if (e.beyond) {
+		if (e.beyond || (e.lacking > 0 && is_udp && e.lacking <= compressible(&e))) {
 			put_all_slowly(&e, out);
 		}
 	}
