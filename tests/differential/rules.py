@@ -84,6 +84,16 @@ class Difference:
         """NSD or BIND says the same as we: rcode, AA, answer and authority."""
         return any(essence(parsed(self.answer)) == essence(parsed(other)) is not None for other in self.others.values())
 
+    def authority_seconded(self):
+        """NSD or BIND has our rcode, AA and authority; what it has in ANSWER may differ (how many RRSIGs answer RRSIG is a choice)."""
+        own = essence(parsed(self.answer))
+        return own is not None and any(theirs is not None and theirs[:2] + theirs[3:] == own[:2] + own[3:]
+                                       for theirs in (essence(parsed(other)) for other in self.others.values()))
+
+    def truncated_elsewhere(self):
+        """NSD or BIND sets TC."""
+        return any(len(other) >= 12 and other[2] & 2 for other in self.others.values())
+
     def seconded_without(self, names):
         """NSD or BIND answers the same and has none of these names in its additional section either."""
         return any(essence(parsed(self.answer)) == essence(message) is not None
@@ -175,45 +185,24 @@ def fits_into_less(d):
             and reference.flags | dns.flags.TC == answer.flags | dns.flags.TC and len(d.answer) <= udp_limit(question))
 
 
-def optional_data_takes_what_is_left(d):
-    """RFC 2181 9, RFC 9471 2.3: additional data that nobody depends on (addresses of sibling servers, of targets, their signatures and
-    denials) is sent as far as it fits, without TC; which part of it is not said, and we compress a little differently. What
-    Knot has and we have not would not have fitted; in-domain glue is not optional."""
+def more_fits_beside(d):
+    """RFC 2181 9, RFC 9471 3.2: additional data that is not required (addresses of sibling servers, of targets, their signatures and
+    denials) is sent as far as it fits, without TC. We compress names that Knot spells out, so that a record of ours did not fit into
+    Knot's message any more; a smaller one that Knot has in its place does then not fit into ours. To the byte, and never in-domain glue."""
     question, reference, answer = d.messages
     if d.transport != "udp" or d.letters != "D" or None in (reference, answer) or len(d.answer) > udp_limit(question):
         return False
     cuts = [rrset.name for rrset in answer.authority if rrset.rdtype == 2]
     missing, more = d.extra("additional")
-    sizes = {(rrset.name, rrset.rdtype, rdata.to_text()): 12 + len(rdata.to_wire()) for rrset in reference.additional for rdata in rrset}
-    slack = 40      # owners are compressed or not
-    return bool(missing or more) and all(
-        len(d.answer) + sizes[record] > udp_limit(question) - slack and not any(record[0].is_subdomain(cut) for cut in cuts)
-        for record in missing) and (bool(missing) or len(d.reference) > udp_limit(question) - 200)
+    return (bool(more) and all(len(d.reference) + size(record, answer) > udp_limit(question) for record in more)
+            and all(len(d.answer) + size(record, reference) > udp_limit(question)
+                    and not any(record[0].is_subdomain(cut) for cut in cuts) for record in missing))
 
 
-def compression_is_a_choice(d):
-    """RFC 1035 4.1.4: servers may compress names. Ours are compressed when the zone is loaded, against the owner and the apex, and not
-    against what the question shares with them by chance: servers' names in a question below the cut, the owners of a
-    denial. Where Knot's answer fits by no more than that, ours has TC (RFC 9471 2.1, RFC 4035 3.1.1)."""
-    question, reference, answer = d.messages
-    if d.transport != "udp" or set(d.letters) - set("hND") or None in (question, reference, answer):
-        return False
-    if not answer.flags & dns.flags.TC or reference.flags & dns.flags.TC:
-        return False
-    apex = next((rrset.name for rrset in answer.authority if rrset.rdtype == 6), None)
-    gain = 0
-    for rrset in reference.authority:
-        if rrset.rdtype == 2 and apex is None:          # a referral: each server's name, and its glue
-            gain += 4 * (len(rrset) + 2)
-        elif apex is not None:
-            shared = rrset.name.fullcompare(question.question[0].name)[2]
-            gain += len(rrset) * max(0, size(rrset.name.split(shared)[1]) - size(apex))
-    return len(d.reference) + gain > udp_limit(question) - 2
-
-
-def size(name):
-    """Octets of a name without its root."""
-    return sum(1 + len(label) for label in name.labels if label)
+def size(record, message):
+    """Octets of one of the message's additional records, its owner compressed."""
+    return next(12 + len(rdata.to_wire()) for rrset in message.additional for rdata in rrset
+                if (rrset.name, rrset.rdtype, rdata.to_text()) == record)
 
 
 def rcode_of_a_truncated_chain(d):
@@ -245,29 +234,37 @@ def covers(message, name):
 
 def negative_has_soa(d):
     """RFC 2308 3: a negative answer has the SOA record of the zone in its authority section, or TC if it doesn't fit. Knot leaves it out
-    without TC at the end of a chain of aliases that fills the message; ours fits."""
+    without TC at the end of a chain of aliases that fills the message. Ours has it (with TC, as NSD's or BIND's, where only its
+    signature is left out: RFC 4035 3.1.1)."""
     question, reference, answer = d.messages
     missing, more = d.extra("authority")
-    return (d.letters == "N" and not missing and {r[1] for r in more} == {6} and rcodes(d) in ((3, 3), (0, 0))
-            and not reference.authority and (d.transport == "tcp" or len(d.answer) <= udp_limit(question)))
+    return (d.transport == "udp" and d.letters in ("N", "hN") and not missing and {r[1] for r in more} <= {6, RRSIG}
+            and 6 in {r[1] for r in more} and rcodes(d) in ((3, 3), (0, 0)) and not reference.flags & dns.flags.TC
+            and not reference.authority and bool(targets_of_aliases(reference)) and len(d.answer) <= udp_limit(question)
+            and (not answer.flags & dns.flags.TC or d.truncated_elsewhere()))
+
+
+def targets_of_aliases(message):
+    return {rdata.target for rrset in message.answer if rrset.rdtype in (5, 39) for rdata in rrset}
 
 
 def complete_proof_does_not_fit(d):
     """RFC 4035 3.1.1: what is required and does not fit sets TC. As proof_is_complete, but the answer is so small that the proof
-    that Knot leaves out makes it truncated."""
+    that Knot leaves out makes it truncated; so it is with NSD or BIND."""
     _, reference, answer = d.messages
     if d.transport != "udp" or d.letters != "hN" or None in (reference, answer) or reference.flags & dns.flags.TC:
         return False
     missing, more = d.extra("authority")
-    return answer.flags & dns.flags.TC != 0 and {r[1] for r in missing} <= {RRSIG} and bool(more) and {r[1] for r in more} <= {RRSIG, 47, 50}
+    return (answer.flags & dns.flags.TC != 0 and {r[1] for r in missing} <= {RRSIG} and bool(more)
+            and {r[1] for r in more} <= {RRSIG, 47, 50} and d.truncated_elsewhere())
 
 
 def proof_is_complete(d):
     """RFC 4035 3.1.3.2-3.1.3.4, RFC 5155 7.2: a denial proves that the name is not there as well as that no wildcard answers. Knot DNS 3.2
     leaves one out where a wildcard is an empty non-terminal. What we have more is NSEC, NSEC3 and their signatures, and NSD or BIND
-    sends the same."""
+    sends the same proof."""
     missing, more = d.extra("authority")
-    return d.letters == "N" and not missing and {record[1] for record in more} <= {RRSIG, 47, 50} and d.seconded()
+    return d.letters == "N" and not missing and {record[1] for record in more} <= {RRSIG, 47, 50} and d.authority_seconded()
 
 
 def opt_out_name_without_hash(d):
@@ -290,19 +287,26 @@ def no_wildcard_below_a_cut(d):
 
 def additional_owner_is_the_target(d):
     """RFC 1034 4.3.3, RFC 4592 3.3.1: a wildcard lends its records to the name that was looked for, here the target of an SVCB or
-    HTTPS record. Knot sends them with the asterisk as their owner, which says nothing about the target."""
+    HTTPS record. Knot sends them with the asterisk as their owner, which says nothing about the target. But for that owner, or
+    for want of room, the records are the same."""
+    question, reference, answer = d.messages
+    if d.letters != "D" or None in (reference, answer):
+        return False
     missing, more = d.extra("additional")
+    wanted = targets(answer)
+    def is_lent(star, record):
+        return record[1:] == star[1:] and record[0] in wanted and record[0].is_subdomain(star[0].parent())
+    def lacks_room(record):
+        return d.transport == "udp" and len(d.answer) + size(record, reference) > udp_limit(question)
     stars = {record for record in missing if record[0].is_wild()}
-    wanted = targets(d.messages[2]) if d.messages[2] else set()
-    return (d.letters in ("D", "hD") and bool(stars) and all(record[1] in (1, 28, RRSIG) for record in stars)
-            and {record for record in missing - stars if record[1] not in (47, 50, RRSIG)} == set()
-            and all(record[0] in wanted or record[1] in (47, 50, RRSIG) for record in more))
+    return (bool(stars) and all(record in stars or lacks_room(record) for record in missing)
+            and all(any(is_lent(star, record) for record in records(answer, "additional")) or lacks_room(star) for star in stars)
+            and all(any(is_lent(star, record) for star in stars) for record in more))
 
 
 RULES = [formerr_for_what_cannot_be_parsed, not_implemented_comes_first, small_payload_means_512, zone_version, fits_into_less,
-         optional_data_takes_what_is_left, additional_owner_is_the_target, compression_is_a_choice, no_wildcard_below_a_cut,
-         rcode_of_a_truncated_chain, zero_octet_sorts_first, proof_is_complete, negative_has_soa, complete_proof_does_not_fit,
-         opt_out_name_without_hash]
+         more_fits_beside, additional_owner_is_the_target, no_wildcard_below_a_cut, rcode_of_a_truncated_chain, zero_octet_sorts_first,
+         proof_is_complete, negative_has_soa, complete_proof_does_not_fit, opt_out_name_without_hash]
 
 
 def explain(difference):
