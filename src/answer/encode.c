@@ -10,7 +10,7 @@ enum {
 	RR_RDATA_LEN_OFF = 10,
 	RR_RDATA_OFF = 12,
 	CHAIN_COMPRESSIBLE_MAX = 512, /* bytes; the names of an alias and of what follows it share what they like */
-	EXTRA_TRACKED = 256, /* extras of one RRset whose presence is remembered for their signatures' sake */
+	EXTRA_TRACKED = 256,          /* extras of one RRset whose presence is remembered for their signatures' sake */
 };
 
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
 	uint8_t apex_len;
 	uint16_t counts[4];
 	bool truncated;
-	bool stop;   /* something required did not fit: the message ends here */
-	bool beyond; /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
+	bool stop;      /* something required did not fit: the message ends here */
+	bool beyond;    /* a pointer would have to lead beyond 0x3FFF: start over, record by record */
 	size_t lacking; /* the fewest bytes that any block lacked, 0: all fitted */
 	uint16_t rotate;
 	knot_msg_writer_t *slow; /* not NULL: write record by record */
@@ -136,7 +136,8 @@ __attribute__((noinline)) static size_t spelled_len(const encoder_t *e, const an
 }
 
 /* Write such an owner of `len` bytes. */
-__attribute__((noinline)) static void spell_owner(const encoder_t *e, const answer_name_t *name, size_t len, uint8_t *to)
+__attribute__((noinline)) static void spell_owner(const encoder_t *e, const answer_name_t *name, size_t len,
+						  uint8_t *to)
 {
 	if (len == name->name.len) {
 		memcpy(to, name->name.wire, len); /* only the root is shared: shorter than a pointer to it */

@@ -7,7 +7,7 @@
  * again. ANSWER and AUTHORITY must fit, else TC (RFC 2181 9); ADDITIONAL is left out RRset by RRset, and only in-domain
  * glue of a referral sets TC (RFC 9471 3.1). No allocation; one copy per block and one store per compression pointer.
  * Answers with offsets beyond what a pointer can name, or with rotated RRsets, go record by record through
- * libknot/msg/writer.h.
+ * libknot/msg/writer.h; so do UDP answers that fit only when names are compressed against all of the question.
  */
 #pragma once
 
