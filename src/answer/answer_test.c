@@ -473,6 +473,28 @@ static void test_payload_limits(void **state)
 	}
 }
 
+/* How long answers are: names that need not be spelled out aren't. */
+static void test_compression(void **state)
+{
+	fixture_t *f = *state;
+	static const struct {
+		const char *qname, *qtype;
+		size_t want_len;
+	} answers[] = {
+		/* a.b.ent.nsec. owns the denial and shares b.ent.nsec. with the question; dn.nsec. only the apex. */
+		{ "c.b.ent.nsec.", "A", 12 + 18 + (41 + 39) + (39 + 39) + (37 + 39) + 11 },
+		{ "c.b.en.nsec.", "A", 12 + 17 + (41 + 39) + (37 + 39) + (31 + 39) + 11 },
+	};
+	for (size_t i = 0; i < KNOT_LEN(answers); i++) {
+		uint8_t request[512], out[2048];
+		answer_report_t report;
+		size_t len = make_query(request, sizeof(request), answers[i].qname, answers[i].qtype);
+		len = add_opt(request, len, 1232, true);
+		assert_int_equal(answer_both_ways(f, &udp, request, len, out, sizeof(out), &report),
+				 answers[i].want_len);
+	}
+}
+
 /* Beyond 0x3FFF no pointer reaches: the whole set has to arrive all the same. RRsets that fit no message: SERVFAIL. */
 static void test_large_over_tcp(void **state)
 {
@@ -625,6 +647,7 @@ int main(void)
 		cmocka_unit_test(test_flags),          cmocka_unit_test(test_payload_limits),
 		cmocka_unit_test(test_large_over_tcp), cmocka_unit_test(test_rotation),
 		cmocka_unit_test(test_client_subnet),  cmocka_unit_test(test_report),
+		cmocka_unit_test(test_compression),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
