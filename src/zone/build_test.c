@@ -318,6 +318,28 @@ static void test_nsec3(void **state)
 	zone_contents_free(zone);
 }
 
+/* A chain with another salt, as while a zone changes it, is zone data but no denial. */
+static void test_nsec3_other_chain(void **state)
+{
+	(void)state;
+	static const char text[] = "$ORIGIN example.\n@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 NSEC3PARAM 1 0 12 aabbccdd\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 12 aabbccdd r53bq7cc2uvmubfu5ocmm6pers9tk9en SOA\n"
+		"30000000000000000000000000000000 60 NSEC3 1 1 12 - s0000000000000000000000000000000 A\n"
+		"r53bq7cc2uvmubfu5ocmm6pers9tk9en 60 NSEC3 1 1 12 aabbccdd 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+		"s0000000000000000000000000000000 60 NSEC3 1 1 12 - 30000000000000000000000000000000 SOA\n";
+	uint8_t origin[] = "\7example";
+	zone_build_params_t params = { .origin = { origin, 9, 1 }, .default_ttl = 60 };
+	zone_contents_t *zone = NULL;
+	assert_int_equal(zone_build_text(knot_str_of(text), "test", &params, &zone), KNOT_OK);
+	assert_int_equal(zone->nsec3.count, 2);
+	owned_name_t name;
+	assert_int_equal(zone_nsec3_find(zone, scan("a.example.", &name)).node->owner[1], '0');  /* 35mthgpg... */
+	assert_int_equal(zone_nsec3_find(zone, scan("xx.example.", &name)).node->owner[1], 'r'); /* t644ebqk... */
+	assert_non_null(zone_find_node(zone, scan("30000000000000000000000000000000.example.", &name)));
+	assert_int_equal(zone->record_count, 7);
+	zone_contents_free(zone);
+}
+
 static void test_size_limit(void **state)
 {
 	(void)state;
@@ -336,7 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup), cmocka_unit_test(test_flags), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_nsec_cover),
-		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_size_limit),
+		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_nsec3_other_chain), cmocka_unit_test(test_size_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

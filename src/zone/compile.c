@@ -54,6 +54,43 @@ static void append(zone_name_t *name, zone_record_t *record)
 	name->last = record;
 }
 
+/* The parameters of the chain that is answered from: the apex's first usable NSEC3PARAM. */
+static void take_nsec3_params(compile_t *c, const zone_name_t *apex)
+{
+	zone_nsec3_params_t *params = &c->zone->nsec3_params;
+	*params = (zone_nsec3_params_t){ 0 };
+	for (const zone_record_t *r = apex->first; r != NULL; r = r->next) {
+		/* RFC 5155 4.1.2: records with flags other than zero are ignored. */
+		if (r->type == KNOT_TYPE_NSEC3PARAM && r->rdata[0] == 1 && r->rdata[1] == 0) {
+			params->algorithm = 1;
+			params->iterations = load_be16(r->rdata + 2);
+			params->salt_len = r->rdata[4];
+			params->salt = r->rdata + 5;     /* note_facts() moves it to the apex node */
+			return;
+		}
+	}
+}
+
+/*
+ * While a zone changes its salt, it has two chains (RFC 5155 10.4). One must not stand between the records of the other,
+ * or a walk to the preceding hash would end at a record that proves nothing: records of another chain are only zone data.
+ */
+static bool is_other_chain(const compile_t *c, const zone_name_t *nsec3)
+{
+	const zone_nsec3_params_t *params = &c->zone->nsec3_params;
+	if (params->algorithm == 0 || nsec3->label_count != c->collect->origin.label_count + 1) {
+		return false;
+	}
+	for (const zone_record_t *r = nsec3->first; r != NULL; r = r->next) {
+		if (r->type == KNOT_TYPE_NSEC3 && r->rdata[0] == params->algorithm &&
+		    load_be16(r->rdata + 2) == params->iterations && r->rdata[4] == params->salt_len &&
+		    memcmp(r->rdata + 5, params->salt, params->salt_len) == 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Divide a name's records between the NSEC3 tree and the rest. */
 static void split(const zone_name_t *from, zone_name_t *ret_rest, zone_name_t *ret_nsec3)
 {
@@ -119,8 +156,9 @@ static knot_err_t classify_name(compile_t *c, classify_t *state, const zone_name
 	zone_name_t rest, nsec3;
 	split(from, &rest, &nsec3);
 	if (nsec3.first != NULL) {
-		nsec3.flags = ZONE_NODE_NSEC3;
-		if (add(&c->names[TREE_NSEC3], &nsec3) != KNOT_OK) {
+		bool is_other = is_other_chain(c, &nsec3);
+		nsec3.flags = is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3;
+		if (add(&c->names[is_other ? TREE_GLUE : TREE_NSEC3], &nsec3) != KNOT_OK) {
 			return KNOT_ENOMEM;
 		}
 	}
@@ -149,6 +187,7 @@ static knot_err_t classify(compile_t *c)
 	    !has_type(&from->names[0], KNOT_TYPE_SOA)) {
 		return KNOT_ENOSOA;
 	}
+	take_nsec3_params(c, &from->names[0]);
 	classify_t state = { 0 };
 	for (size_t i = 0; i < from->count; i++) {
 		knot_err_t err = classify_name(c, &state, &from->names[i]);
@@ -357,24 +396,14 @@ static bool owner_hash(const zone_name_t *name, uint8_t ret_hash[static ZONE_NSE
 	return true;
 }
 
-/* Take the parameters from the apex and unpack the hashes of the chain. */
+/* Unpack the hashes of the chain. Without one there are no parameters. */
 static knot_err_t prepare_nsec3(compile_t *c)
 {
 	zone_nsec3_params_t *params = &c->zone->nsec3_params;
-	*params = (zone_nsec3_params_t){ 0 };
 	const zone_name_t *apex = &c->names[TREE_AUTH].names[0];
 	zone_names_t *nsec3 = &c->names[TREE_NSEC3];
-	for (const zone_record_t *r = apex->first; r != NULL; r = r->next) {
-		/* RFC 5155 4.1.2: records with flags other than zero are ignored. */
-		if (r->type == KNOT_TYPE_NSEC3PARAM && r->rdata[0] == 1 && r->rdata[1] == 0 && nsec3->count > 0) {
-			params->algorithm = 1;
-			params->iterations = load_be16(r->rdata + 2);
-			params->salt_len = r->rdata[4];
-			params->salt = r->rdata + 5;     /* note_facts() moves it to the apex node */
-			break;
-		}
-	}
-	if (params->algorithm == 0) {
+	if (params->algorithm == 0 || nsec3->count == 0) {
+		params->algorithm = 0;
 		return KNOT_OK;
 	}
 	c->hashes = malloc(nsec3->count * sizeof(*c->hashes));
