@@ -227,7 +227,8 @@ def test_enough_was_asked(runs):
         assert sum(r[0] for r in reference) >= 200000
     for run in runs:
         for server, (asked, answered, *_) in run.answered.items():
-            assert answered > asked * 0.98, f"{run.name}: {server} answered {answered} of {asked}"
+            # Knot is silent on malformed questions, whose share grows as the zones shrink.
+            assert answered > asked * 0.95, f"{run.name}: {server} answered {answered} of {asked}"
 
 
 def test_xdp_was_used(runs):
