@@ -94,9 +94,9 @@ class Difference:
         """NSD or BIND sets TC."""
         return any(len(other) >= 12 and other[2] & 2 for other in self.others.values())
 
-    def seconded_without(self, names):
-        """NSD or BIND answers the same and has none of these names in its additional section either."""
-        return any(essence(parsed(self.answer)) == essence(message) is not None
+    def seconded_without(self, names, quorum=any):
+        """NSD or BIND (quorum=all: both) answers the same and has none of these names in its additional section either."""
+        return bool(self.others) and quorum(essence(parsed(self.answer)) == essence(message) is not None
                    and not names & {name for name, _, _ in records(message, "additional")}
                    for message in map(parsed, self.others.values()))
 
@@ -114,10 +114,15 @@ def parsed(wire):
 
 
 def records(message, section):
-    """Set of (name, type, rdata) of a section."""
+    """Set of (name, type, rdata) of a section. Names in the rdata of the types that may be compressed have the letters' case of what they
+    are compressed against, which says nothing (RFC 1035 2.3.3)."""
     if message is None:
         return set()
-    return {(rrset.name, rrset.rdtype, rdata.to_text()) for rrset in getattr(message, section) for rdata in rrset}
+    return {(rrset.name, rrset.rdtype, text_of(rdata)) for rrset in getattr(message, section) for rdata in rrset}
+
+
+def text_of(rdata):
+    return rdata.to_text().lower() if rdata.rdtype in (2, 5, 6, 12, 15) else rdata.to_text()
 
 
 def targets(message):
@@ -202,7 +207,7 @@ def more_fits_beside(d):
 def size(record, message):
     """Octets of one of the message's additional records, its owner compressed."""
     return next(12 + len(rdata.to_wire()) for rrset in message.additional for rdata in rrset
-                if (rrset.name, rrset.rdtype, rdata.to_text()) == record)
+                if (rrset.name, rrset.rdtype, text_of(rdata)) == record)
 
 
 def rcode_of_a_truncated_chain(d):
@@ -278,11 +283,18 @@ def opt_out_name_without_hash(d):
 
 def no_wildcard_below_a_cut(d):
     """RFC 1034 4.3.3: "Wildcard RRs do not apply when the query is in another zone. That is, delegation cancels the wildcard
-    defaults." Knot makes additional addresses from a wildcard that lies below a cut. Optional data, so nothing is lost."""
+    defaults." Knot makes addresses of a mail server, or of a referral's server elsewhere, from a wildcard that lies below a cut. NSD or
+    BIND says as we; both must where the server is in the delegated domain itself, for its glue is not optional (RFC 9471 3.1)."""
+    _, _, answer = d.messages
+    if d.letters != "D" or answer is None or (answer.authority and answer.answer):
+        return False
     missing, more = d.extra("additional")
-    return d.letters == "D" and not more and bool(missing) and all(
-        name in targets(d.messages[2]) and rtype in (1, 28) for name, rtype, _ in missing) and not d.messages[2].authority \
-        and d.seconded_without({name for name, _, _ in missing})
+    referral = [rrset for rrset in answer.authority if rrset.rdtype == 2]
+    named = targets(answer) | {rdata.target for rrset in referral for rdata in rrset}
+    names = {name for name, _, _ in missing}
+    is_glue = any(name.is_subdomain(cut.name) for name in names for cut in referral)
+    return (not more and bool(missing) and all(name in named and rtype in (1, 28) for name, rtype, _ in missing)
+            and d.seconded_without(names, all if is_glue else any))
 
 
 def additional_owner_is_the_target(d):
