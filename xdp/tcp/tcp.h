@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * TCP for a server that answers requests, as a pure state machine: segments, bytes and a clock in; segments and bytes
+ * out. No socket, ring, thread or clock inside; randomness is the key it is given.
+ *
+ * Owns: connections, retransmission, congestion and flow control, timers, limits. Not here: frames (frame.h), what the
+ * bytes mean (the caller frames and answers messages), who sends. RFC 9293 (passive opens only), 6298, 5681, 6582, 7323
+ * 2 (window scale), 5961, 4987 3.6 (SYN cookies), 1122 4.2.
+ *
+ * Threads: one at a time; each worker has a stack of its own. kxdp_tcp_stats() from any thread.
+ * Cost: nothing is allocated per segment beyond what slabs grow by; an idle connection takes at most
+ * KXDP_TCP_IDLE_BYTES in all, hash bucket included. Buffers exist only while bytes are in them.
+ *
+ *     kxdp_tcp_input_t input;
+ *     bool is_more = kxdp_tcp_receive(tcp, &segment, now_us, &input);
+ *     for (; is_more; is_more = kxdp_tcp_next(tcp, &input)) {
+ *         size_t used = 0;
+ *         while (a whole message is at input.data + used && kxdp_tcp_room(tcp, input.conn) >= the longest reply) {
+ *             (void)kxdp_tcp_write(tcp, input.conn, reply, reply_len);
+ *             used += …;
+ *         }
+ *         kxdp_tcp_consume(tcp, input.conn, used);   // the rest is kept and comes again with more bytes, or with room
+ *         if (input.fin && used == input.len) { kxdp_tcp_close(tcp, input.conn); }
+ *     }
+ *     … after the batch:
+ *     kxdp_tcp_tick(tcp, now_us);
+ *     while (there is room for a frame && kxdp_tcp_emit(tcp, now_us, payload, payload_max, &segment)) { send it }
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+#include "xdp/tcp/segment.h"
+
+enum {
+	KXDP_TCP_IDLE_BYTES = 128,
+	KXDP_TCP_KEY_LEN = 16,
+};
+
+/** Limits of one stack (the caller divides those of the configuration by the number of workers). */
+typedef struct {
+	uint32_t clients_max;    /* connections, half-open and closing ones included */
+	uint32_t per_source_max; /* connections of one IPv4 address or IPv6 /64; 0: no limit */
+	uint32_t half_open_max;  /* beyond it a SYN gets a cookie instead of memory */
+	uint64_t inbuf_max;      /* bytes of received data kept, in all */
+	uint64_t outbuf_max;     /* bytes of replies kept, in all */
+	uint64_t idle_close_us;  /* nothing happened for so long: FIN */
+	uint64_t idle_reset_us;  /* … and for so long: RST */
+	uint64_t resend_us;      /* upper bound of the first retransmission timeout */
+	uint32_t resets_max;     /* per second: RST to segments of no connection, and challenge ACKs (RFC 5961 7) */
+	uint16_t mtu;            /* of the interface */
+} kxdp_tcp_limits_t;
+
+typedef struct kxdp_tcp kxdp_tcp_t;
+
+/** A connection; never 0; not reused soon after its end. */
+typedef uint64_t kxdp_tcp_conn_t;
+
+/** Bytes to be read, contiguous and in order. */
+typedef struct {
+	kxdp_tcp_conn_t conn;
+	const uint8_t *data; /* valid until the next call for this stack but write() and room() */
+	size_t len;          /* may be 0 with `fin` */
+	bool fin;            /* nothing follows */
+	kxdp_flow_t flow;
+} kxdp_tcp_input_t;
+
+/**
+ * Make a stack. key: random, secret; for initial sequence numbers (RFC 6528), cookies and hashing. now_us: of a
+ * monotonic clock, as in all calls; never going back. KNOT_ENOMEM, KNOT_EINVAL (limits).
+ */
+KNOT_MUST_USE knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[static KXDP_TCP_KEY_LEN],
+				      uint64_t now_us, kxdp_tcp_t **ret_tcp);
+
+/** Frees everything, sends nothing. NULL is fine. */
+void kxdp_tcp_free(kxdp_tcp_t *take_tcp);
+
+/** Other limits from now on. Connections beyond a lower limit are closed by and by, the longest idle first. */
+void kxdp_tcp_configure(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits);
+
+/**
+ * Take in a verified segment. Returns true when bytes (or the peer's FIN) are to be read: the caller then loops over
+ * kxdp_tcp_next() as shown above. What has to be sent waits for kxdp_tcp_emit().
+ */
+bool kxdp_tcp_receive(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t now_us, kxdp_tcp_input_t *ret_input);
+
+/**
+ * The next connection whose bytes wait to be read: because more came in order, or because room for replies has come
+ * back since kxdp_tcp_consume() left some. Returns false when there is none now. Also call it after kxdp_tcp_emit() and
+ * kxdp_tcp_tick().
+ */
+bool kxdp_tcp_next(kxdp_tcp_t *tcp, kxdp_tcp_input_t *ret_input);
+
+/** The first `len` bytes of the last input of `conn` are done; the rest is kept. Must follow each input. */
+void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, size_t len);
+
+/** Bytes that kxdp_tcp_write() would take now; 0 when the connection is gone. */
+size_t kxdp_tcp_room(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
+/** Append a copy of bytes[0..len) to what is sent: all or nothing. False: no room, or the connection is gone. */
+bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, const uint8_t *bytes, size_t len);
+
+/** Send FIN after what was written. */
+void kxdp_tcp_close(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
+/** Send RST and forget. */
+void kxdp_tcp_abort(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
+/** RST to everybody, for the end of the server: emit() them afterwards. */
+void kxdp_tcp_abort_all(kxdp_tcp_t *tcp);
+
+/** Let timers that are due take effect. */
+void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us);
+
+/** Time of the next timer, for the caller's wait; UINT64_MAX: none. */
+uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp);
+
+/**
+ * The next segment to send, as far as windows allow; its payload is written to payload[0..payload_max), to which
+ * ret_segment->payload points. Returns false when nothing is to be sent now. A segment given out counts as sent.
+ */
+bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment);
+
+/** Counters, one row each {field}; the levels come last. */
+/* clang-format off */
+#define KXDP_TCP_STATS(ROW) \
+	ROW(segments_in) ROW(segments_out) ROW(accepted) /* connections established */ \
+	ROW(cookies_sent) ROW(cookies_good) ROW(cookies_bad) \
+	ROW(resent) ROW(fast_resent) ROW(timeouts) ROW(out_of_order) ROW(duplicates) \
+	ROW(resets_in) ROW(resets_out) ROW(challenge_acks) \
+	ROW(dropped_unknown)   /* for no connection, RST not sent for its rate */ \
+	ROW(dropped_invalid)   /* outside the window, flags that make no sense */ \
+	ROW(dropped_limit)     /* clients_max, per_source_max, or no memory */ \
+	ROW(dropped_inbuf) ROW(idle_closed) ROW(idle_reset) ROW(gave_up) ROW(evicted) \
+	ROW(clients) ROW(half_open) ROW(time_wait) ROW(inbuf) ROW(outbuf) ROW(memory) /* levels now; bytes */
+#define KXDP_TCP_STATS_FIELD(name) uint64_t name;
+typedef struct {
+	KXDP_TCP_STATS(KXDP_TCP_STATS_FIELD)
+} kxdp_tcp_stats_t;
+/* clang-format on */
+
+void kxdp_tcp_stats(const kxdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats);
