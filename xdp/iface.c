@@ -68,13 +68,6 @@ knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[stat
 	return KNOT_OK;
 }
 
-/* Facts about the device. Each has a value that is right when the driver doesn't say. */
-typedef struct {
-	unsigned queue_count;
-	uint16_t mtu;
-	bool is_virtual; /* packets come from a kernel on this machine without passing a wire */
-} device_t;
-
 static bool ethtool(int fd, const char *ifname, void *request)
 {
 	struct ifreq ifr = { .ifr_data = request };
@@ -93,29 +86,43 @@ static bool driver_is_virtual(const char *driver)
 	return false;
 }
 
-static device_t query_device(const char *ifname)
+static void query_ethtool(int fd, const char *ifname, kxdp_device_t *device)
 {
-	device_t device = { .queue_count = 1, .mtu = 1500 };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0) {
-		return device;
-	}
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	if (ethtool(fd, ifname, &channels) && channels.combined_count + channels.rx_count > 0) {
-		device.queue_count = channels.combined_count + channels.rx_count;
+	if (ethtool(fd, ifname, &channels)) {
+		unsigned now = channels.combined_count + channels.rx_count;
+		unsigned max = channels.max_combined + channels.max_rx;
+		device->queue_count = now > 0 ? now : 1;
+		device->queue_max = max > device->queue_count ? max : device->queue_count;
 	}
 	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
 	if (ethtool(fd, ifname, &driver)) {
 		driver.driver[sizeof(driver.driver) - 1] = '\0';
-		device.is_virtual = driver_is_virtual(driver.driver);
+		snprintf(device->driver, sizeof(device->driver), "%s", driver.driver);
+		device->is_virtual = driver_is_virtual(device->driver);
 	}
+}
+
+kxdp_device_t kxdp_device_query(const char *ifname)
+{
+	kxdp_device_t device = { .queue_count = 1, .queue_max = 1, .mtu = 1500 };
+	device.index = if_nametoindex(ifname);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || device.index == 0) {
+		if (fd >= 0) {
+			close(fd);
+		}
+		return device;
+	}
+	query_ethtool(fd, ifname, &device);
 	struct ifreq ifr = { 0 };
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
 	if (ioctl(fd, SIOCGIFMTU, &ifr) == 0 && ifr.ifr_mtu > 0) {
 		device.mtu = ifr.ifr_mtu < UINT16_MAX ? (uint16_t)ifr.ifr_mtu : UINT16_MAX;
 	}
-	if (ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 && (ifr.ifr_flags & IFF_LOOPBACK) != 0) {
-		device.is_virtual = true;
+	if (ioctl(fd, SIOCGIFFLAGS, &ifr) == 0) {
+		device.is_up = (ifr.ifr_flags & IFF_UP) != 0;
+		device.is_virtual |= (ifr.ifr_flags & IFF_LOOPBACK) != 0;
 	}
 	close(fd);
 	return device;
@@ -127,9 +134,9 @@ static knot_err_t check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "ring-size %u is not a power of two from %d to %d",
 				  o->ring_size, KXDP_RING_MIN, KXDP_RING_MAX);
 	}
-	if (o->listen_count < 1 || o->listen_count > KXDP_LISTEN_MAX) {
+	if (o->config.listen_count < 1 || o->config.listen_count > KXDP_LISTEN_MAX) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%zu addresses to listen on, 1 to %d are possible",
-				  o->listen_count, KXDP_LISTEN_MAX);
+				  o->config.listen_count, KXDP_LISTEN_MAX);
 	}
 	return KNOT_OK;
 }
@@ -145,9 +152,9 @@ static knot_err_t check_af_xdp(const char *ifname, kxdp_fault_t *ret_fault)
 	return KNOT_OK;
 }
 
-static struct filter_listen filter_listen_of(const kxdp_listen_t *listen)
+static struct filter_listen filter_listen_of(const kxdp_listen_t *listen, uint8_t ip_proto)
 {
-	struct filter_listen out = { .port_be = htons(listen->port), .ip_proto = IPPROTO_UDP };
+	struct filter_listen out = { .port_be = htons(listen->port), .ip_proto = ip_proto };
 	if (listen->addr.ss_family == AF_INET) {
 		out.addr[10] = out.addr[11] = 0xFF;
 		memcpy(out.addr + 12, &((const struct sockaddr_in *)&listen->addr)->sin_addr, 4);
@@ -159,11 +166,11 @@ static struct filter_listen filter_listen_of(const kxdp_listen_t *listen)
 	return out;
 }
 
-static int write_config(struct bpf_object *object, const kxdp_options_t *o)
+static int write_config(struct bpf_object *object, const kxdp_config_t *c)
 {
-	struct filter_config config = { .listen_count = o->udp ? (uint32_t)o->listen_count : 0 };
+	struct filter_config config = { .listen_count = c->udp ? (uint32_t)c->listen_count : 0 };
 	for (size_t i = 0; i < config.listen_count; i++) {
-		config.listens[i] = filter_listen_of(&o->listens[i]);
+		config.listens[i] = filter_listen_of(&c->listens[i], IPPROTO_UDP);
 	}
 	uint32_t zero = 0;
 	int fd = bpf_object__find_map_fd_by_name(object, "filter_config");
@@ -181,7 +188,7 @@ static knot_err_t load_program(kxdp_iface_t *iface, const kxdp_options_t *option
 	}
 	iface->object = object;
 	struct bpf_map *sockets = bpf_object__find_map_by_name(object, "filter_sockets");
-	if (sockets == NULL || bpf_map__set_max_entries(sockets, iface->queue_count) != 0) {
+	if (sockets == NULL || bpf_map__set_max_entries(sockets, iface->queue_max) != 0) {
 		return kxdp_fault_errno(ret_fault, EINVAL, iface->name, "reading the XDP program");
 	}
 	if (bpf_object__load(object) != 0) {
@@ -189,7 +196,7 @@ static knot_err_t load_program(kxdp_iface_t *iface, const kxdp_options_t *option
 	}
 	iface->sockets_fd = bpf_map__fd(sockets);
 	iface->counts_fd = bpf_object__find_map_fd_by_name(object, "filter_counts");
-	int errnum = write_config(object, options);
+	int errnum = write_config(object, &options->config);
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, iface->name, "configuring the XDP program");
 	}
@@ -262,24 +269,26 @@ static knot_err_t open_steps(kxdp_iface_t *iface, const kxdp_options_t *options,
 	return err;
 }
 
-knot_err_t kxdp_iface_open(const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface,
+			   kxdp_fault_t *ret_fault)
 {
+	(void)priv; /* for now the caller has the privileges itself */
 	knot_err_t err = check_options(options, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	unsigned index = if_nametoindex(options->ifname);
-	if (index == 0) {
+	kxdp_device_t device = kxdp_device_query(options->ifname);
+	if (device.index == 0) {
 		return kxdp_fault_errno(ret_fault, ENODEV, options->ifname, "opening the interface");
 	}
 	kxdp_iface_t *iface = calloc(1, sizeof(*iface));
 	if (iface == NULL) {
 		return kxdp_fault_errno(ret_fault, ENOMEM, options->ifname, "opening the interface");
 	}
-	device_t device = query_device(options->ifname);
 	*iface = (kxdp_iface_t){
-		.index = index,
+		.index = device.index,
 		.queue_count = device.queue_count,
+		.queue_max = device.queue_max,
 		.mtu = device.mtu,
 		.zero_copy = options->zero_copy,
 		.ring_size = options->ring_size,
@@ -318,9 +327,19 @@ const char *kxdp_iface_name(const kxdp_iface_t *iface)
 	return iface->name;
 }
 
+unsigned kxdp_iface_index(const kxdp_iface_t *iface)
+{
+	return iface->index;
+}
+
 unsigned kxdp_iface_queue_count(const kxdp_iface_t *iface)
 {
 	return iface->queue_count;
+}
+
+unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface)
+{
+	return iface->queue_max;
 }
 
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
@@ -331,8 +350,11 @@ const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 	return iface->zero_copy ? "emulated" : "emulated/copy";
 }
 
-size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, kxdp_filter_count_t *ret_counts, size_t max)
+size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max)
 {
+	if (queue != KXDP_ALL_QUEUES) {
+		return 0; /* the program doesn't count by queue yet */
+	}
 #define VERDICT_NAME(name, text) [name] = text,
 	static const char *const names[FILTER_VERDICT_COUNT] = { FILTER_VERDICTS(VERDICT_NAME) };
 #undef VERDICT_NAME

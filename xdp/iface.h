@@ -10,6 +10,7 @@ struct kxdp_iface {
 	char name[IF_NAMESIZE];
 	unsigned index;
 	unsigned queue_count;
+	unsigned queue_max;
 	uint16_t mtu;
 	bool native;
 	bool zero_copy;     /* may be tried */

@@ -5,13 +5,15 @@
  * Owns: loading and attaching the kernel program (bpf/filter.bpf.c), AF_XDP sockets, their memory and rings. Not here:
  * what is in the datagrams, threads, logging. Frames themselves: frame.h.
  *
- * Life: kxdp_iface_open() attaches the program; kxdp_queue_open() for each of its queues adds a socket; until then, and
- * for a queue without a socket, packets go to the kernel. All of this needs CAP_BPF (or CAP_SYS_ADMIN), CAP_NET_ADMIN,
- * CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK; nothing afterwards needs any. The program is detached
- * by kxdp_iface_close() or when the process ends for whatever reason (BPF link).
+ * Life: kxdp_priv_start() (priv.h) makes the helper that has the privileges; kxdp_iface_open() attaches the program;
+ * kxdp_queue_open() for each of its queues adds a socket; until then, and for a queue without a socket, packets go to
+ * the kernel. The calling process needs no privilege for any of it, then or later; the helper needs CAP_BPF (or
+ * CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The program is detached
+ * by kxdp_iface_close() or when the process ends for whatever reason.
  *
- * Threads: opening and closing from one thread. A queue is used by one thread at a time; kxdp_queue_stats() and
- * kxdp_iface_filter_counts() from any thread while queue and interface are open.
+ * Threads: opening, closing, configuring and rules of one interface from one thread at a time. A queue is used by one
+ * thread at a time; kxdp_queue_stats(), kxdp_iface_filter_counts() and kxdp_iface_rules() from any thread while queue
+ * and interface are open.
  *
  * Cost: no allocation, lock or system call per packet; one sendto() per kxdp_flush() that has something to send.
  *
@@ -31,6 +33,7 @@
 #include "libknot/base/err.h"
 #include "xdp/frame.h"
 
+#include <limits.h>
 #include <net/if.h>
 
 enum {
@@ -66,19 +69,28 @@ typedef enum {
 	KXDP_CHECKSUM_STRICT, /* every UDP checksum must be whole */
 } kxdp_checksum_t;
 
+/** What of the traffic is ours. May change while the interface is open. */
 typedef struct {
-	const char *ifname;
 	const kxdp_listen_t *listens; /* borrowed for the call */
 	size_t listen_count;          /* 1 to KXDP_LISTEN_MAX */
-	bool udp;                     /* false: nothing is ours */
-	bool zero_copy;               /* false: don't even try */
-	uint32_t ring_size;           /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
-	uint16_t busypoll_budget;     /* packets per busy poll; 0: no busy polling */
+	bool udp;                     /* neither: nothing is ours */
+	bool tcp;
+	bool route_check; /* frames carry the route of their reply in their metadata (struct filter_meta in bpf/abi.h) */
+} kxdp_config_t;
+
+typedef struct {
+	const char *ifname;
+	kxdp_config_t config;
+	bool zero_copy;          /* false: don't even try */
+	uint32_t ring_size;      /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
+	uint16_t busypoll_budget; /* packets per busy poll; 0: no busy polling */
 	uint16_t busypoll_timeout_us;
 	kxdp_mode_t mode;
 	kxdp_checksum_t checksum;
 } kxdp_options_t;
 
+/** The helper that does what needs a privilege; priv.h. */
+typedef struct kxdp_priv kxdp_priv_t;
 /** An interface with our program attached. */
 typedef struct kxdp_iface kxdp_iface_t;
 /** One receive queue of an interface with its AF_XDP socket. */
@@ -96,20 +108,55 @@ KNOT_MUST_USE knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char r
 /**
  * Load the kernel program and attach it to an interface: native mode if the driver can, else emulated.
  *
+ * Alone, the program hangs on a BPF link. Where libxdp's dispatcher is attached, it joins the programs there, which need
+ * the BPF file system for that (doc/adr/0004-bpf-link-instead-of-dispatcher.md).
+ *
+ * priv: borrowed until the interface is closed. NULL: KNOT_EPERM.
  * On failure nothing is left attached and *ret_fault is filled in. KNOT_EPERM: no permission. KNOT_ENOTSUP: kernel or
  * driver can't. KNOT_EBUSY: another XDP program is attached. KNOT_ENODEV: no such interface. KNOT_EINVAL: options (ring
- * size not a power of two, …). In each case a server goes on with ordinary sockets.
+ * size not a power of two, …). KNOT_ECONNCLOSED: the helper has ended. In each case a server goes on with ordinary
+ * sockets.
  */
-KNOT_MUST_USE knot_err_t kxdp_iface_open(const kxdp_options_t *options, kxdp_iface_t **ret_iface,
+KNOT_MUST_USE knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface,
 					 kxdp_fault_t *ret_fault);
+
+/**
+ * Change what is ours, while packets flow; the program stays attached and every packet meets either the old or the new
+ * configuration. Errors as kxdp_iface_open(), the old configuration stays.
+ */
+KNOT_MUST_USE knot_err_t kxdp_iface_configure(kxdp_iface_t *iface, const kxdp_config_t *config,
+					      kxdp_fault_t *ret_fault);
 
 /** Detach the program and free the interface; its queues must be closed before. NULL is fine. */
 void kxdp_iface_close(kxdp_iface_t *take_iface);
 
 const char *kxdp_iface_name(const kxdp_iface_t *iface);
 
-/** Receive queues of the interface (combined and receive-only channels), at least 1; 1 when the driver doesn't say. */
+/** Interface index at the time of opening. An interface that went and returned has another one: close, open anew. */
+unsigned kxdp_iface_index(const kxdp_iface_t *iface);
+
+/** True: joined libxdp's dispatcher, other programs run before or after ours. */
+bool kxdp_iface_is_shared(const kxdp_iface_t *iface);
+
+/** Receive queues when it was opened (combined and receive-only channels), at least 1; 1 when the driver doesn't say. */
 unsigned kxdp_iface_queue_count(const kxdp_iface_t *iface);
+
+/** Queues that may be opened without opening the interface anew, when channels are added: at least the count. */
+unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface);
+
+/** Facts about a device. Each has a value that is right when the driver doesn't say. */
+typedef struct {
+	unsigned index;       /* 0: no such interface; all else is meaningless then */
+	unsigned queue_count; /* receive queues now: combined and receive-only channels, at least 1 */
+	unsigned queue_max;   /* queues the driver can be set to, at least queue_count */
+	uint16_t mtu;         /* bytes of IP packet */
+	bool is_up;
+	bool is_virtual; /* packets come from a kernel on this machine without passing a wire */
+	char driver[32]; /* "" when it doesn't say */
+} kxdp_device_t;
+
+/** Ask the kernel; no privilege needed. Some system calls: for following changes (`ethtool -L`), not for packets. */
+kxdp_device_t kxdp_device_query(const char *ifname);
 
 /**
  * The mode reached, for the log: "native", "native/copy", "emulated" or "emulated/copy".
@@ -179,15 +226,43 @@ typedef struct {
 /** Counters of one queue. A system call; not for the packet path. */
 void kxdp_queue_stats(const kxdp_queue_t *queue, kxdp_stats_t *ret_stats);
 
-/** What the kernel program did, by verdict; one row per verdict in bpf/abi.h. */
+/** What the kernel program did with the packets of one queue, by fate; one row per fate in bpf/abi.h. */
 typedef struct {
 	const char *name; /* "redirected", "passed-fragment", …; static */
-	uint64_t packets; /* sum over all CPUs */
+	uint64_t packets;
 } kxdp_filter_count_t;
 
 /**
- * Counters of the interface's kernel program.
+ * Counters of the interface's kernel program, read from memory it shares: no system call.
  *
- * ret_counts[0..max): filled in. Returns their number; 0 when the map can't be read.
+ * queue: [0..kxdp_iface_queue_max()), or KXDP_ALL_QUEUES for the sum.
+ * ret_counts[0..max): filled in, always the same rows in the same order. Returns their number.
  */
-size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, kxdp_filter_count_t *ret_counts, size_t max);
+size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max);
+
+#define KXDP_ALL_QUEUES UINT_MAX
+
+/** Sources to drop or to limit in the kernel program; only packets that are ours count. */
+typedef struct {
+	uint8_t addr[16];    /* IPv6, or IPv4 as ::ffff:a.b.c.d; bits behind the prefix are 0 */
+	uint8_t prefix_len;  /* bits of `addr`, 0–128: an IPv4 prefix has 96 more */
+	uint32_t per_second; /* packets let through; 0: none */
+} kxdp_rule_t;
+
+typedef struct {
+	kxdp_rule_t rule;
+	uint64_t matched; /* packets of these sources */
+	uint64_t dropped; /* of those, dropped */
+} kxdp_rule_count_t;
+
+/**
+ * Add a rule, or change the limit of the one with this prefix. The longest prefix that matches a packet decides.
+ * KNOT_ESPACE: too many rules. KNOT_EINVAL: bits behind the prefix.
+ */
+KNOT_MUST_USE knot_err_t kxdp_rule_set(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_fault_t *ret_fault);
+
+/** Remove the rule with this address and prefix length (per_second is ignored). KNOT_ENOENT: there is none. */
+KNOT_MUST_USE knot_err_t kxdp_rule_remove(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_fault_t *ret_fault);
+
+/** Rules with their counters since each was added, no order. ret_rules[0..max). Returns the number of rules. */
+size_t kxdp_iface_rules(kxdp_iface_t *iface, kxdp_rule_count_t *ret_rules, size_t max);

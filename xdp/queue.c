@@ -222,7 +222,7 @@ static knot_err_t open_steps(kxdp_queue_t *q, kxdp_fault_t *ret_fault)
 
 knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue, kxdp_fault_t *ret_fault)
 {
-	assert(queue < iface->queue_count);
+	assert(queue < iface->queue_max);
 	kxdp_queue_t *q = calloc(1, sizeof(*q));
 	if (q == NULL) {
 		return kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "opening a queue");

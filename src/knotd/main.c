@@ -250,7 +250,7 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 
 static bool start(knotd_t *knotd)
 {
-	if (!load_conf(knotd) || !hold_pidfile(knotd) || net_new(knotd->conf, &knotd->net) != KNOT_OK ||
+	if (!load_conf(knotd) || !hold_pidfile(knotd) || net_new(knotd->conf, NULL, &knotd->net) != KNOT_OK ||
 	    !become_user(knotd)) {
 		return false;
 	}

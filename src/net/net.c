@@ -33,6 +33,7 @@ typedef struct {
 
 struct net {
 	worker_shared_t shared;
+	kxdp_priv_t *priv; /* borrowed; may be NULL */
 	net_workers_t counts;
 	bool tcp_reuseport;
 	bool socket_affinity;
@@ -213,10 +214,11 @@ static void iface_done(xdp_iface_t *iface)
 	*iface = (xdp_iface_t){ 0 };
 }
 
-static knot_err_t iface_open(const kxdp_options_t *options, xdp_iface_t *ret_iface, kxdp_fault_t *ret_fault)
+static knot_err_t iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, xdp_iface_t *ret_iface,
+			     kxdp_fault_t *ret_fault)
 {
 	xdp_iface_t iface = { 0 };
-	knot_err_t err = kxdp_iface_open(options, &iface.iface, ret_fault);
+	knot_err_t err = kxdp_iface_open(priv, options, &iface.iface, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -250,9 +252,7 @@ static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group
 {
 	kxdp_options_t options = {
 		.ifname = group->ifname,
-		.listens = group->listens,
-		.listen_count = group->count,
-		.udp = conf->udp,
+		.config = { .listens = group->listens, .listen_count = group->count, .udp = conf->udp },
 		.zero_copy = conf->zero_copy,
 		.ring_size = conf->ring_size,
 		.busypoll_budget = conf->busypoll_budget,
@@ -263,7 +263,7 @@ static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group
 	}
 	kxdp_fault_t fault;
 	xdp_iface_t *iface = &net->ifaces[net->iface_count];
-	knot_err_t err = iface_open(&options, iface, &fault);
+	knot_err_t err = iface_open(net->priv, &options, iface, &fault);
 	if (err == KNOT_OK) {
 		net->iface_count++;
 		net->counts.xdp += iface->queue_count;
@@ -444,13 +444,14 @@ static knot_err_t open_everything(net_t *net, const conf_t *conf)
 	return err;
 }
 
-knot_err_t net_new(const conf_t *conf, net_t **ret_net)
+knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net)
 {
 	net_t *net = calloc(1, sizeof(*net));
 	if (net == NULL) {
 		return KNOT_ENOMEM;
 	}
 	net->shared.stop_fd = -1;
+	net->priv = priv;
 	net->counts = (net_workers_t){ .udp = conf->server.udp_workers, .tcp = conf->server.tcp_workers };
 	net->tcp_reuseport = conf->server.tcp_reuseport;
 	net->socket_affinity = conf->server.socket_affinity;

@@ -31,9 +31,9 @@ enum {
  * Bind the sockets that `conf` asks for and reserve counter rows for the workers: call before any other set of counters
  * is made. Every failure is logged as one line that names the address; the first one's code is returned and nothing
  * stays open. XDP that can't be had is logged and replaced by ordinary sockets on the interface's addresses. Copies
- * what it needs of conf.
+ * what it needs of conf. priv: does what needs a privilege; borrowed until net_free(), may be NULL.
  */
-KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, net_t **ret_net);
+KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net);
 
 /** Start the workers: from now on requests are answered. state: borrowed until net_stop(). */
 KNOT_MUST_USE knot_err_t net_start(net_t *net, const state_root_t *state);

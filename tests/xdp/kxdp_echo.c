@@ -74,7 +74,7 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 		}
 	}
 	kxdp_filter_count_t counts[16];
-	size_t filter_count = kxdp_iface_filter_counts(iface, counts, KNOT_LEN(counts));
+	size_t filter_count = kxdp_iface_filter_counts(iface, KXDP_ALL_QUEUES, counts, KNOT_LEN(counts));
 	for (size_t i = 0; i < filter_count; i++) {
 		printf("%s=%" PRIu64 " ", counts[i].name, counts[i].packets);
 	}
@@ -96,7 +96,7 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 	static worker_t workers[QUEUES_MAX];
 	kxdp_fault_t fault;
 	kxdp_iface_t *iface;
-	if (kxdp_iface_open(options, &iface, &fault) != KNOT_OK) {
+	if (kxdp_iface_open(NULL, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
 	}
 	unsigned count = kxdp_iface_queue_count(iface);
@@ -119,7 +119,7 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 		}
 	}
 	printf("initialized XDP interface %s, UDP port %u, queues %u, %s mode\n", kxdp_iface_name(iface),
-	       options->listens[0].port, count, kxdp_iface_mode_text(iface));
+	       options->config.listens[0].port, count, kxdp_iface_mode_text(iface));
 	fflush(stdout);
 	int sig;
 	while (sigwait(&signals, &sig) == 0 && sig == SIGUSR1) {
@@ -152,8 +152,7 @@ static bool add_address(kxdp_listen_t *listen, const char *text)
 int main(int argc, char **argv)
 {
 	static kxdp_listen_t listens[KXDP_LISTEN_MAX];
-	kxdp_options_t options = { .listens = listens,
-				   .udp = true,
+	kxdp_options_t options = { .config = { .listens = listens, .udp = true },
 				   .zero_copy = true,
 				   .ring_size = KXDP_RING_DEFAULT,
 				   .busypoll_timeout_us = 20 };
@@ -163,8 +162,8 @@ int main(int argc, char **argv)
 		switch (opt) {
 		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'a':
-			if (options.listen_count == KXDP_LISTEN_MAX ||
-			    !add_address(&listens[options.listen_count++], optarg)) {
+			if (options.config.listen_count == KXDP_LISTEN_MAX ||
+			    !add_address(&listens[options.config.listen_count++], optarg)) {
 				return 2;
 			}
 			break;
@@ -182,8 +181,8 @@ int main(int argc, char **argv)
 	if (optind + 1 != argc) {
 		return 2;
 	}
-	options.listen_count += options.listen_count == 0;
-	for (size_t i = 0; i < options.listen_count; i++) {
+	options.config.listen_count += options.config.listen_count == 0;
+	for (size_t i = 0; i < options.config.listen_count; i++) {
 		listens[i].port = (uint16_t)port;
 	}
 	options.ifname = argv[optind];
