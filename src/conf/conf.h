@@ -53,6 +53,19 @@ typedef struct {
 	size_t count;
 } conf_xdp_listens_t;
 
+/** One `xdp.block`: sources that are dropped, or limited, before they reach the server. */
+typedef struct {
+	uint8_t addr[16];    /* IPv6, or IPv4 as ::ffff:a.b.c.d; bits behind the prefix are 0 */
+	uint8_t prefix_len;  /* bits of `addr`, 0–128: an IPv4 prefix has 96 more */
+	uint32_t per_second; /* queries let through; 0: none */
+	const char *text;    /* as configured; NULL when it is not from a configuration */
+} conf_xdp_block_t;
+
+typedef struct {
+	const conf_xdp_block_t *data;
+	size_t count;
+} conf_xdp_blocks_t;
+
 /** Section `server`. */
 typedef struct {
 	const char *identity; /* CH TXT id.server; "": don't answer. Default: FQDN of the host */
@@ -83,20 +96,21 @@ typedef struct {
 typedef struct {
 	conf_xdp_listens_t listen; /* one per interface */
 	bool udp;
-	bool tcp;  /* false until TCP over AF_XDP is there */
-	bool quic; /* false, as above */
+	bool tcp;
+	bool quic; /* false until it is there */
 	uint16_t quic_port;
-	uint32_t tcp_max_clients;
+	uint32_t tcp_max_clients;     /* this and the two sizes: of all workers together */
 	uint64_t tcp_inbuf_max_size;  /* bytes */
 	uint64_t tcp_outbuf_max_size; /* bytes */
 	uint32_t tcp_idle_close_timeout_s;
 	uint32_t tcp_idle_reset_timeout_s;
 	uint32_t tcp_resend_timeout_s;
-	bool route_check;             /* false until it is there */
+	bool route_check;
 	bool zero_copy;               /* false: ask for copy mode */
 	uint16_t ring_size;           /* descriptors, 4–32768; a power of two */
 	uint16_t busypoll_budget;     /* packets; 0: off */
 	uint16_t busypoll_timeout_us; /* 1–65535 */
+	conf_xdp_blocks_t block;      /* no prefix twice */
 } conf_xdp_t;
 
 /** Section `control`. */
@@ -286,6 +300,17 @@ KNOT_MUST_USE knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *re
 /** "192.0.2.1@53", "::1@53", "fe80::1%eth0@53", "/run/x.sock": as log lines have it. Returns ret_text. */
 enum { CONF_ADDR_TEXT_MAX = 192 };
 const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_ADDR_TEXT_MAX]);
+
+/**
+ * Read `PREFIX[@RATE]`: an address or an address with /length, and queries per second, 1–1000000; without them nothing
+ * is let through. Bits behind the prefix must be 0. ret_block->text is NULL. Returns NULL, or why the text is wrong: a
+ * static string.
+ */
+const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block);
+
+/** Print it as it is configured, "192.0.2.0/24@100". Returns ret_text. */
+enum { CONF_XDP_BLOCK_TEXT_MAX = 64 };
+const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[static CONF_XDP_BLOCK_TEXT_MAX]);
 
 /* ---- Comparing, for a reload ---- */
 

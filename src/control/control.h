@@ -16,7 +16,7 @@ typedef struct control control_t;
 
 typedef struct {
 	server_t *server;           /* borrowed for the control's life */
-	const net_t *net;           /* as above */
+	net_t *net;           /* as above */
 	conf_strs_t listen;         /* 1–4 paths; borrowed for the control's life. conf->control.listen, or knotd's -s */
 	unsigned backlog;           /* of listen(2) */
 	uid_t uid;                  /* owner of the sockets when running as root */

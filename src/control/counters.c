@@ -30,13 +30,15 @@ static const xdp_item_t xdp_items[] = {
 	COUNT(tx_full),
 };
 
-static bool xdp_counters(const net_t *net, counter_cb cb, void *ctx)
+static bool xdp_counters(net_t *net, counter_cb cb, void *ctx)
 {
 	size_t count = net_xdp_count(net);
 	for (size_t i = 0; i < KNOT_LEN(xdp_items) && count > 0; i++) {
 		for (size_t j = 0; j < count; j++) {
 			net_xdp_stats_t iface;
-			net_xdp_stats(net, j, &iface);
+			if (!net_xdp_stats(net, j, &iface)) {
+				continue;
+			}
 			const char *field = (const char *)&iface.stats + xdp_items[i].off;
 			uint64_t value = xdp_items[i].is_64 ? *(const uint64_t *)(const void *)field
 			                                    : *(const uint32_t *)(const void *)field;
@@ -59,7 +61,7 @@ static bool relay(const char *module, const char *item, const char *id, uint64_t
 	return one(to->cb, to->ctx, module, item, id, value);
 }
 
-bool counters_server(const state_t *state, const server_t *server, const net_t *net, counter_cb cb, void *ctx)
+bool counters_server(const state_t *state, const server_t *server, net_t *net, counter_cb cb, void *ctx)
 {
 	const sys_counters_t *net_sums = net_counters(net);
 	relay_t to = { cb, ctx };

@@ -22,7 +22,7 @@ typedef struct {
 typedef bool (*counter_cb)(const counter_t *counter, void *ctx);
 
 /** The server's counters, zeros as well. False: the callback ended it. */
-bool counters_server(const state_t *state, const server_t *server, const net_t *net, counter_cb cb, void *ctx);
+bool counters_server(const state_t *state, const server_t *server, net_t *net, counter_cb cb, void *ctx);
 
 /** A zone's counters: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
 bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx);

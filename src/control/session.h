@@ -17,7 +17,7 @@ enum {
 
 typedef struct session {
 	server_t *server;
-	const net_t *net;
+	net_t *net;
 	knot_ctl_t *ctl;
 	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
 	knot_ctl_type_t type;           /* of the unit received last */

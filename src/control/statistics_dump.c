@@ -15,7 +15,7 @@
 
 struct statistics_dump {
 	server_t *server;
-	const net_t *net;
+	net_t *net;
 	sys_thread_t thread;
 	pthread_mutex_t lock;       /* the two below */
 	pthread_cond_t changed;
@@ -96,7 +96,7 @@ static bool print_zone(zone_t *zone, void *ctx)
 }
 
 bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-                      const net_t *net)
+                      net_t *net)
 {
 	struct tm local;
 	char stamp[64] = "";
@@ -252,7 +252,7 @@ static void run(void *arg)
 	pthread_mutex_unlock(&dump->lock);
 }
 
-statistics_dump_t *statistics_dump_new(server_t *server, const net_t *net)
+statistics_dump_t *statistics_dump_new(server_t *server, net_t *net)
 {
 	statistics_dump_t *dump = calloc(1, sizeof(*dump));
 	if (dump == NULL) {

@@ -14,7 +14,7 @@
 typedef struct statistics_dump statistics_dump_t;
 
 /** A dump of server and net, both borrowed; nothing runs yet. NULL: no memory. */
-statistics_dump_t *statistics_dump_new(server_t *server, const net_t *net);
+statistics_dump_t *statistics_dump_new(server_t *server, net_t *net);
 
 /** Start the thread; it follows the configuration's timer. */
 KNOT_MUST_USE knot_err_t statistics_dump_start(statistics_dump_t *dump);
@@ -30,4 +30,4 @@ void statistics_dump_free(statistics_dump_t *dump);
 
 /** Write one document. when: its time stamp. False: a write failed. Within an RCU read section. */
 bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-                      const net_t *net);
+                      net_t *net);

@@ -33,7 +33,7 @@ typedef struct {
 
 struct net {
 	worker_shared_t shared;
-	kxdp_priv_t *priv; /* borrowed; may be NULL */
+	int stop_fd; /* of all socket workers */
 	net_workers_t counts;
 	bool tcp_reuseport;
 	bool socket_affinity;
@@ -263,7 +263,7 @@ static knot_err_t open_group(net_t *net, const conf_xdp_t *conf, const xdp_group
 	}
 	kxdp_fault_t fault;
 	xdp_iface_t *iface = &net->ifaces[net->iface_count];
-	knot_err_t err = iface_open(net->priv, &options, iface, &fault);
+	knot_err_t err = iface_open(net->shared.priv, &options, iface, &fault);
 	if (err == KNOT_OK) {
 		net->iface_count++;
 		net->counts.xdp += iface->queue_count;
@@ -372,6 +372,7 @@ static worker_t *add_worker(net_t *net, const char *kind, size_t number, void (*
 {
 	worker_t *worker = &net->workers[net->worker_count++];
 	worker->shared = &net->shared;
+	worker->stop_fd = net->stop_fd;
 	worker->thread = (sys_thread_t){ .cpu = -1, .counts = true, .run = run, .arg = worker };
 	snprintf(worker->thread.name, sizeof(worker->thread.name), "%s-%u", kind, (unsigned)(number % 100000));
 	return worker;
@@ -381,9 +382,13 @@ static knot_err_t make_workers(net_t *net)
 {
 	size_t count = (size_t)net->counts.udp + net->counts.tcp + net->counts.xdp;
 	net->workers = calloc(count, sizeof(*net->workers));
-	if (net->workers == NULL) {
+	worker_set_t *set = calloc(1, sizeof(*set) + net->counts.xdp * sizeof(set->workers[0]));
+	if (net->workers == NULL || set == NULL) {
+		free(set);
 		return KNOT_ENOMEM;
 	}
+	set->count = net->counts.xdp;
+	net->shared.xdp_rcu = set;
 	knot_err_t err = KNOT_OK;
 	unsigned cpus = sys_cpu_count();
 	bool has_sockets = net->endpoint_count > 0;
@@ -404,6 +409,9 @@ static knot_err_t make_workers(net_t *net)
 			worker_t *worker = add_worker(net, "xdp", number, xdp_worker_run);
 			worker->thread.cpu = (int)(number % cpus);
 			worker->queue = net->ifaces[i].queues[q];
+			worker->ifindex = kxdp_iface_index(net->ifaces[i].iface);
+			worker->queue_index = q;
+			net->shared.xdp_rcu->workers[number] = worker;
 			err = xdp_worker_init(worker);
 		}
 	}
@@ -412,8 +420,8 @@ static knot_err_t make_workers(net_t *net)
 
 static knot_err_t open_everything(net_t *net, const conf_t *conf)
 {
-	net->shared.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (net->shared.stop_fd < 0) {
+	net->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (net->stop_fd < 0) {
 		return knot_err_of_errno(errno);
 	}
 	/* An XDP listen that falls back may have an address of each kind on its interface. */
@@ -450,8 +458,8 @@ knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net)
 	if (net == NULL) {
 		return KNOT_ENOMEM;
 	}
-	net->shared.stop_fd = -1;
-	net->priv = priv;
+	net->stop_fd = -1;
+	net->shared.priv = priv;
 	net->counts = (net_workers_t){ .udp = conf->server.udp_workers, .tcp = conf->server.tcp_workers };
 	net->tcp_reuseport = conf->server.tcp_reuseport;
 	net->socket_affinity = conf->server.socket_affinity;
@@ -481,7 +489,10 @@ knot_err_t net_start(net_t *net, const state_root_t *state)
 
 void net_stop(net_t *net)
 {
-	(void)eventfd_write(net->shared.stop_fd, 1);
+	(void)eventfd_write(net->stop_fd, 1);
+	for (size_t i = 0; i < net->worker_count; i++) {
+		atomic_store_explicit(&net->workers[i].stop, true, memory_order_relaxed);
+	}
 	for (size_t i = 0; i < net->worker_count; i++) {
 		sys_thread_join(&net->workers[i].thread);
 	}
@@ -516,9 +527,14 @@ void net_free(net_t *net)
 	}
 	for (size_t i = 0; i < net->worker_count; i++) {
 		free(net->workers[i].sockets);
-		free(net->workers[i].memory);
+		if (net->workers[i].queue != NULL) {
+			xdp_worker_done(&net->workers[i]);
+		} else {
+			free(net->workers[i].memory);
+		}
 	}
 	free(net->workers);
+	free(net->shared.xdp_rcu);
 	for (size_t i = 0; i < net->endpoint_count; i++) {
 		endpoint_done(&net->endpoints[i]);
 	}
@@ -528,8 +544,8 @@ void net_free(net_t *net)
 	}
 	free(net->ifaces);
 	sys_counters_free(net->shared.counters);
-	if (net->shared.stop_fd >= 0) {
-		close(net->shared.stop_fd);
+	if (net->stop_fd >= 0) {
+		close(net->stop_fd);
 	}
 	free(net);
 }
@@ -544,7 +560,7 @@ const sys_counters_t *net_counters(const net_t *net)
 	return net->shared.counters;
 }
 
-size_t net_xdp_count(const net_t *net)
+size_t net_xdp_count(net_t *net)
 {
 	return net->iface_count;
 }
@@ -569,8 +585,11 @@ static void add_stats(kxdp_stats_t *sum, const kxdp_stats_t *part)
 	sum->tx_full += part->tx_full;
 }
 
-void net_xdp_stats(const net_t *net, size_t index, net_xdp_stats_t *ret_stats)
+bool net_xdp_stats(net_t *net, size_t index, net_xdp_stats_t *ret_stats)
 {
+	if (index >= net->iface_count) {
+		return false;
+	}
 	const xdp_iface_t *iface = &net->ifaces[index];
 	kxdp_stats_t sum = { 0 };
 	for (unsigned i = 0; i < iface->queue_count; i++) {
@@ -583,9 +602,7 @@ void net_xdp_stats(const net_t *net, size_t index, net_xdp_stats_t *ret_stats)
 	sum.rx_fill /= iface->queue_count;
 	sum.tx_fill /= iface->queue_count;
 	sum.cq_fill /= iface->queue_count;
-	*ret_stats = (net_xdp_stats_t){
-		.ifname = kxdp_iface_name(iface->iface),
-		.queue_count = iface->queue_count,
-		.stats = sum,
-	};
+	*ret_stats = (net_xdp_stats_t){ .queue_count = iface->queue_count, .stats = sum };
+	snprintf(ret_stats->ifname, sizeof(ret_stats->ifname), "%s", kxdp_iface_name(iface->iface));
+	return true;
 }

@@ -10,6 +10,7 @@
 #include "src/state/state.h"
 #include "src/sys/counters.h"
 #include "xdp/kxdp.h"
+#include "xdp/tcp/tcp.h"
 
 typedef struct net net_t;
 
@@ -49,15 +50,138 @@ net_workers_t net_workers(const net_t *net);
 /** NET_COUNT_*; read with sys_counters_sum(). Never NULL. */
 const sys_counters_t *net_counters(const net_t *net);
 
-/** Interfaces that have XDP. */
-size_t net_xdp_count(const net_t *net);
+/* ---- Changes while running ---- */
 
-/** One interface's statistics: counters are sums over its queues, fill levels their averages. index < net_xdp_count().
+/**
+ * Follow the configuration that is published now: XDP interfaces, their addresses, ports, protocols, settings and block
+ * rules. Call after each server_reload() that succeeded, from any thread; calls are served one after the other, and the
+ * last one leaves what was published last, so the order of two reloads doesn't matter. Before net_start() it does
+ * nothing: net_start() follows what was published meanwhile.
+ *
+ * What is new is opened before what is old is closed. An interface is opened anew only where `ring-size`, `zero-copy` or
+ * `busypoll-*` changed; all else changes while packets flow. What can't be done is said in one line of the log, the old
+ * state of that interface goes on serving, and the first such error is returned; other interfaces are not held up by it.
+ * Items that need a restart (server.listen, workers) are not looked at. Doc: doc/adr/0011-live-changes.md.
  */
+knot_err_t net_reconfigure(net_t *net);
+
+/* ---- What can be seen ---- */
+
+/** Sum of the counters that the sockets of all XDP queues of an interface have had since the start. */
 typedef struct {
-	const char *ifname; /* lives as long as net */
-	unsigned queue_count;
-	kxdp_stats_t stats;
+	char ifname[IF_NAMESIZE];
+	unsigned queue_count; /* open now */
+	kxdp_stats_t stats;   /* counters never go back, also when queues come and go; fill levels: average over queues */
 } net_xdp_stats_t;
 
-void net_xdp_stats(const net_t *net, size_t index, net_xdp_stats_t *ret_stats);
+/** Interfaces that were given to XDP since the start and still are in the configuration. */
+size_t net_xdp_count(net_t *net);
+
+/** One interface's statistics. False: there is no interface `index` (any more). */
+bool net_xdp_stats(net_t *net, size_t index, net_xdp_stats_t *ret_stats);
+
+enum {
+	NET_FILTER_COUNTS_MAX = 40, /* rows of the kernel program's counters */
+	NET_XDP_LISTEN_TEXT_MAX = 256,
+};
+
+typedef enum {
+	NET_XDP_UP,      /* packets come through XDP */
+	NET_XDP_GONE,    /* no such interface, or none with this address; it is taken when it comes */
+	NET_XDP_SOCKETS, /* ordinary sockets serve instead; `reason` says why */
+} net_xdp_state_t;
+
+/** One receive queue with its worker. */
+typedef struct {
+	unsigned index;
+	kxdp_stats_t stats; /* since the queue was opened */
+	bool has_tcp;
+	kxdp_tcp_stats_t tcp; /* of the worker's stack, when has_tcp */
+	uint32_t ring_size;   /* descriptors in each ring; fill levels are in `stats` */
+	kxdp_filter_count_t filter[NET_FILTER_COUNTS_MAX]; /* by fate; the same rows for every queue */
+	size_t filter_count;
+	int cpu; /* that the worker is pinned to; -1: none */
+} net_xdp_queue_status_t;
+
+typedef struct {
+	char ifname[IF_NAMESIZE]; /* "": no interface has the address of `listen` */
+	unsigned ifindex;         /* 0: gone */
+	char driver[32];          /* "": it doesn't say */
+	char mode[24];            /* kxdp_iface_mode_text(); "" when not up */
+	unsigned mtu;             /* 0: gone */
+	bool link_up;
+	net_xdp_state_t state;
+	char reason[sizeof(((kxdp_fault_t *)0)->text)]; /* why not up, or why in a lower mode; "" otherwise */
+	char listen[NET_XDP_LISTEN_TEXT_MAX];           /* as configured, separated by blanks */
+	bool udp, tcp, route_check;                     /* that are in force */
+	net_xdp_queue_status_t *queues;
+	size_t queue_count;
+} net_xdp_iface_status_t;
+
+/** A snapshot. */
+typedef struct {
+	net_xdp_iface_status_t *ifaces; /* in order of the configuration */
+	size_t count;
+	size_t worker_count; /* XDP workers of all interfaces: what the limits of TCP are divided by */
+	bool helper_alive;   /* false: nothing that needs a privilege can be changed until a restart */
+} net_xdp_status_t;
+
+/** Everything about XDP now. Some system calls per queue. KNOT_ENOMEM. Free with net_xdp_status_free(). */
+KNOT_MUST_USE knot_err_t net_xdp_status(net_t *net, net_xdp_status_t **ret_status);
+void net_xdp_status_free(net_xdp_status_t *take_status);
+
+/* ---- Blocking ---- */
+
+/** A rule as it is in force on every XDP interface. */
+typedef struct {
+	conf_xdp_block_t rule; /* text: NULL */
+	bool is_conf;          /* from the configuration; else set at run time, which goes before one of the same prefix */
+	uint64_t matched;      /* packets from these sources, over all interfaces since they were opened */
+	uint64_t dropped;      /* of those */
+} net_block_t;
+
+/**
+ * Add a rule at run time, or change its rate; it stays until it is removed or the server ends, also over reloads.
+ * KNOT_ESPACE: too many rules. Others: an interface refused it (the first error; the others have it).
+ */
+KNOT_MUST_USE knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule);
+
+/**
+ * Remove the rule that was added at run time for this prefix; a configured one of the same prefix is in force again.
+ * KNOT_ENOENT: no rule has this prefix. KNOT_EPERM: it is from the configuration; change that and reload.
+ */
+KNOT_MUST_USE knot_err_t net_block_remove(net_t *net, const conf_xdp_block_t *rule);
+
+/** The rules in force, in order of prefixes. ret_rules: an array to free(), NULL when count is 0. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t net_block_list(net_t *net, net_block_t **ret_rules, size_t *ret_count);
+
+/* ---- Capturing ---- */
+
+struct kxdp_tap;
+struct kxdp_tap_options;
+
+/** Taps on the running queues; one capture at a time. */
+typedef struct net_capture net_capture_t;
+
+/** Where packets of a capture come from. */
+typedef struct {
+	char ifname[IF_NAMESIZE];
+	unsigned ifindex;
+	unsigned queue;
+	struct kxdp_tap *tap; /* to drain, from one thread; owned by the capture */
+} net_capture_source_t;
+
+/**
+ * Put a tap on each XDP queue: of one interface, or of all when ifname is NULL. Queues that open later get one, too; the
+ * tap of a queue that is closed can be drained until the end. options: copied; what its filter points to is borrowed
+ * until net_capture_stop().
+ * KNOT_EBUSY: another capture runs. KNOT_ENODEV: no such XDP interface. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t net_capture_start(net_t *net, const char *ifname, const struct kxdp_tap_options *options,
+					   net_capture_t **ret_capture);
+
+/** The sources now: those of earlier calls first, in the same order. ret_sources[0..max). Returns how many there are. */
+size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max);
+
+/** Take the taps away, wait until no worker uses them, free them. NULL is allowed. Not within a read section. */
+void net_capture_stop(net_t *net, net_capture_t *take_capture);

@@ -466,7 +466,7 @@ static bool start(worker_t *worker)
 	tcp_t *tcp = worker->memory;
 	tcp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event stop = { .events = EPOLLIN, .data.ptr = worker };
-	return tcp->epoll_fd >= 0 && epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, worker->shared->stop_fd, &stop) == 0 &&
+	return tcp->epoll_fd >= 0 && epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, worker->stop_fd, &stop) == 0 &&
 	       resume_accepting(worker);
 }
 

@@ -167,7 +167,7 @@ void udp_worker_run(void *arg)
 	for (size_t i = 0; i < count; i++) {
 		polls[i] = (struct pollfd){ .fd = worker->sockets[i].fd, .events = POLLIN };
 	}
-	polls[count] = (struct pollfd){ .fd = worker->shared->stop_fd, .events = POLLIN };
+	polls[count] = (struct pollfd){ .fd = worker->stop_fd, .events = POLLIN };
 	for (bool more = false;;) {
 		int ready = poll(polls, count + 1, more ? 0 : NET_POLL_MS);
 		if (polls[count].revents != 0) {

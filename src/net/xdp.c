@@ -7,7 +7,7 @@
 #include "src/net/worker.h"
 #include "src/sys/limits.h"
 
-#include <poll.h>
+#include <stdlib.h>
 
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
 _Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
@@ -19,6 +19,19 @@ knot_err_t xdp_worker_init(worker_t *worker)
 {
 	(void)worker;
 	return KNOT_OK;
+}
+
+void xdp_worker_done(worker_t *worker)
+{
+	free(worker->memory);
+	worker->memory = NULL;
+}
+
+bool xdp_worker_tcp_stats(const worker_t *worker, kxdp_tcp_stats_t *ret_stats)
+{
+	(void)worker;
+	(void)ret_stats;
+	return false; /* UDP only */
 }
 
 static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_packet_t *packet,
@@ -57,26 +70,18 @@ static void answer_batch(const worker_t *worker, const kxdp_packet_t *packets, s
 	}
 }
 
-static bool must_stop(const worker_t *worker)
-{
-	struct pollfd stop = { .fd = worker->shared->stop_fd, .events = POLLIN };
-	return poll(&stop, 1, 0) > 0;
-}
-
 void xdp_worker_run(void *arg)
 {
 	worker_t *worker = arg;
 	kxdp_packet_t packets[NET_XDP_BATCH];
-	/* Looking for the end costs a system call: once per 1024 batches under load, after each wait otherwise. */
-	for (unsigned batches = 0;;) {
+	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
 		size_t count = kxdp_receive(worker->queue, packets, NET_XDP_BATCH);
 		if (count > 0) {
 			answer_batch(worker, packets, count);
 		}
 		kxdp_flush(worker->queue);
-		bool idle = count == 0 && !kxdp_wait(worker->queue, NET_POLL_MS / 4);
-		if ((idle || ++batches % 1024 == 0) && must_stop(worker)) {
-			return;
+		if (count == 0) {
+			(void)kxdp_wait(worker->queue, NET_POLL_MS / 4);
 		}
 	}
 }
