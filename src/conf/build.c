@@ -25,6 +25,7 @@ size_t conf_field_size(conf_field_t field)
 		[CONF_FIELD_STRS] = sizeof(conf_strs_t),
 		[CONF_FIELD_ADDRS] = sizeof(conf_addrs_t),
 		[CONF_FIELD_XDP_LISTENS] = sizeof(conf_xdp_listens_t),
+		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_blocks_t),
 		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
 	};
 	return sizes[field];
@@ -51,6 +52,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_STRS:
 	case CONF_FIELD_ADDRS:
 	case CONF_FIELD_XDP_LISTENS:
+	case CONF_FIELD_XDP_BLOCKS:
 	case CONF_FIELD_MODREFS: break;
 	}
 	return false;
@@ -155,6 +157,7 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_STRS: return sizeof(const char *);
 	case CONF_FIELD_ADDRS: return sizeof(conf_addr_t);
 	case CONF_FIELD_XDP_LISTENS: return sizeof(conf_xdp_listen_t);
+	case CONF_FIELD_XDP_BLOCKS: return sizeof(conf_xdp_block_t);
 	case CONF_FIELD_MODREFS: return sizeof(conf_modref_t);
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_BOOL:
@@ -180,6 +183,13 @@ static bool set_element(conf_store_t *store, const conf_row_t *row, const char *
 	}
 	if (row->field == CONF_FIELD_XDP_LISTENS) {
 		return set_xdp_listen(store, row, value, element);
+	}
+	if (row->field == CONF_FIELD_XDP_BLOCKS) {
+		conf_xdp_block_t *block = element;
+		const char *text = (const char *)value.data;
+		(void)conf_xdp_block_scan(knot_str_of(text), block); /* the row's check has seen to it */
+		block->text = conf_store_str(store, text);
+		return block->text != NULL;
 	}
 	conf_modref_t *ref = element;
 	/* The names are kept in the block's items, which for zones are copied only when the block ends. */
@@ -233,7 +243,8 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 }
 
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
-		       sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+		       sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
+		       sizeof(list_t) == sizeof(conf_xdp_blocks_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
 	       "set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
@@ -574,6 +585,9 @@ static bool element_same(conf_field_t field, const void *a, const void *b)
 	}
 	if (field == CONF_FIELD_XDP_LISTENS) {
 		return str_same(((const conf_xdp_listen_t *)a)->text, ((const conf_xdp_listen_t *)b)->text);
+	}
+	if (field == CONF_FIELD_XDP_BLOCKS) {
+		return str_same(((const conf_xdp_block_t *)a)->text, ((const conf_xdp_block_t *)b)->text);
 	}
 	return memcmp(a, b, element_size(field)) == 0;
 }

@@ -69,6 +69,29 @@ const char *conf_check_xdp_listen(const conf_check_value_t *value)
 	return NULL;
 }
 
+const char *conf_check_xdp_block(const conf_check_value_t *value)
+{
+	conf_xdp_block_t block, other;
+	const char *text = (const char *)value->value.data;
+	if (*text == '\0') {
+		return NULL; /* `block: []` */
+	}
+	const char *reason = conf_xdp_block_scan(knot_str_of(text), &block);
+	if (reason != NULL) {
+		return reason;
+	}
+	conf_item_t item;
+	size_t row = (size_t)(value->row - value->block.section->rows), pos = 0;
+	while (conf_item_next(value->block.items, &pos, &item)) {
+		bool is_repeated = item.row != row || strcmp((const char *)item.value.data, text) == 0;
+		if (!is_repeated && conf_xdp_block_scan(knot_str_of((const char *)item.value.data), &other) == NULL &&
+		    other.prefix_len == block.prefix_len && memcmp(other.addr, block.addr, sizeof(other.addr)) == 0) {
+			return "duplicate prefix";
+		}
+	}
+	return NULL;
+}
+
 const char *conf_check_power_of_two(const conf_check_value_t *value)
 {
 	int64_t number = conf_value_int(value->value);

@@ -143,17 +143,33 @@ static const struct {
 	  "server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
 	  "123456789/123456789/123456789/123456789/123456789/12345\n",
 	  "line 4, section 'server' (path in 'listen' is too long for a socket)", KNOT_EINVAL },
-	{ "not supported yet", "xdp:\n  tcp: on\n", "line 2, item 'tcp' (not supported yet)", KNOT_CONF_ENOTSUP },
-	{ "not supported yet, but wrong first", "xdp:\n  tcp: x\n", "line 2, item 'tcp', value 'x' (invalid parameter)",
+	{ "not supported yet", "xdp:\n  quic: on\n", "line 2, item 'quic' (not supported yet)", KNOT_CONF_ENOTSUP },
+	{ "not supported yet, but wrong first", "xdp:\n  quic: x\n", "line 2, item 'quic', value 'x' (invalid parameter)",
 	  KNOT_EINVAL },
 	{ "module not supported yet", "zone:\n  - domain: a.\n    module: mod-rrl\n",
 	  "line 3, item 'module' (not supported yet)", KNOT_CONF_ENOTSUP },
 	{ "module from a library", "module:\n  - id: foo\n", "line 2, item 'id', value 'foo' (required 'mod-' prefix)",
 	  KNOT_EINVAL },
-	{ "all that is not supported yet is told", "xdp:\n  tcp: on\n  quic: on\n  route-check: on\n",
-	  "line 2, item 'tcp' (not supported yet)\nconfig, file 'F', line 3, item 'quic' (not supported yet)\n"
-	  "config, file 'F', line 4, item 'route-check' (not supported yet)",
+	{ "all that is not supported yet is told", "xdp:\n  quic: on\nserver:\n  listen-tls: ::1\n  listen-quic: ::1\n",
+	  "line 2, item 'quic' (not supported yet)\nconfig, file 'F', line 4, item 'listen-tls' (not supported yet)\n"
+	  "config, file 'F', line 5, item 'listen-quic' (not supported yet)",
 	  KNOT_CONF_ENOTSUP },
+	{ "block of no address", "xdp:\n  block: example\n",
+	  "line 2, item 'block', value 'example' (invalid address prefix)", KNOT_EINVAL },
+	{ "block with too long a prefix", "xdp:\n  block: 192.0.2.0/33\n",
+	  "line 2, item 'block', value '192.0.2.0/33' (invalid prefix length)", KNOT_EINVAL },
+	{ "block without a prefix length", "xdp:\n  block: 192.0.2.0/\n",
+	  "line 2, item 'block', value '192.0.2.0/' (invalid prefix length)", KNOT_EINVAL },
+	{ "block with bits behind the prefix", "xdp:\n  block: 192.0.2.1/24\n",
+	  "line 2, item 'block', value '192.0.2.1/24' (address has bits behind the prefix)", KNOT_EINVAL },
+	{ "block with rate 0", "xdp:\n  block: 192.0.2.0/24@0\n",
+	  "line 2, item 'block', value '192.0.2.0/24@0' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+	{ "block with too high a rate", "xdp:\n  block: ::/0@1000001\n",
+	  "line 2, item 'block', value '::/0@1000001' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+	{ "block with a sign in the rate", "xdp:\n  block: ::/0@+1\n",
+	  "line 2, item 'block', value '::/0@+1' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+	{ "block of one prefix twice", "xdp:\n  block: [ 192.0.2.1, 2001:db8::/32, 192.0.2.1/32@5 ]\n",
+	  "line 2, item 'block', value '192.0.2.1/32@5' (duplicate prefix)", KNOT_EINVAL },
 	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
 	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
 	{ "include of nothing", "include: /dev/null/x\n", "line 1, item 'include', value '/dev/null/x' (file error)",
@@ -373,6 +389,40 @@ static void xdp_listens(void **state)
 	assert_false(conf->xdp.zero_copy);
 	assert_int_equal(conf->xdp.ring_size, 4096);
 	assert_int_equal(conf->xdp.busypoll_budget, 64);
+	conf_free(conf);
+}
+
+static void xdp_blocks(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("xdp:\n  block: [ 198.51.100.0/24, 192.0.2.1, 2001:db8:bad::/48@100, ::1@1000000, ::/0 ]\n"
+			       "  block: 0.0.0.0/0@7\n");
+	static const struct {
+		const char *text, *printed;
+		uint8_t first, last, prefix_len;
+		uint32_t per_second;
+	} want[] = {
+		{ "198.51.100.0/24", "198.51.100.0/24", 0, 0, 120, 0 },
+		{ "192.0.2.1", "192.0.2.1/32", 0, 1, 128, 0 },
+		{ "2001:db8:bad::/48@100", "2001:db8:bad::/48@100", 0x20, 0, 48, 100 },
+		{ "::1@1000000", "::1/128@1000000", 0, 1, 128, 1000000 },
+		{ "::/0", "::/0", 0, 0, 0, 0 },
+		{ "0.0.0.0/0@7", "0.0.0.0/0@7", 0, 0, 96, 7 },
+	};
+	assert_int_equal(conf->xdp.block.count, KNOT_LEN(want));
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		const conf_xdp_block_t *block = &conf->xdp.block.data[i];
+		char text[CONF_XDP_BLOCK_TEXT_MAX];
+		assert_string_equal(block->text, want[i].text);
+		assert_string_equal(conf_xdp_block_print(block, text), want[i].printed);
+		assert_int_equal(block->addr[0], want[i].first);
+		assert_int_equal(block->addr[15], want[i].last);
+		assert_int_equal(block->prefix_len, want[i].prefix_len);
+		assert_int_equal(block->per_second, want[i].per_second);
+	}
+	conf_free(conf);
+	conf = load_ok("xdp:\n  block: []\n");
+	assert_int_equal(conf->xdp.block.count, 0);
 	conf_free(conf);
 }
 
@@ -802,8 +852,9 @@ static void differences(void **state)
 		  "udp-workers listen " },
 		{ "order of addresses", "server:\n  listen: [ ::1, ::2 ]\n", "server:\n  listen: [ ::2, ::1 ]\n", false,
 		  false, false, false, "listen " },
-		{ "XDP", "xdp:\n  listen: eth0\n", "xdp:\n  listen: eth1\n  ring-size: 4\n", false, false, false, false,
-		  "listen ring-size " },
+		{ "XDP", "xdp:\n  listen: eth0\n", "xdp:\n  listen: eth1\n  ring-size: 4\n", false, true, false, false,
+		  "" },
+		{ "a rule more", "xdp:\n  block: ::1\n", "xdp:\n  block: [ ::1, ::2 ]\n", false, true, false, false, "" },
 		{ "rundir moves what is relative to it", "",
 		  "server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n", false, false, false, true,
 		  "rundir pidfile listen " },
@@ -905,6 +956,7 @@ int main(void)
 		cmocka_unit_test(groups_accumulate_and_last_value_wins),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(xdp_listens),
+		cmocka_unit_test(xdp_blocks),
 		cmocka_unit_test(log_targets),
 		cmocka_unit_test(zones_inherit),
 		cmocka_unit_test(zones_are_in_canonical_order),

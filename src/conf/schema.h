@@ -59,6 +59,7 @@ typedef enum {
 	CONF_FIELD_STRS,
 	CONF_FIELD_ADDRS,
 	CONF_FIELD_XDP_LISTENS,
+	CONF_FIELD_XDP_BLOCKS,
 	CONF_FIELD_MODREFS,
 } conf_field_t;
 
@@ -67,7 +68,7 @@ typedef enum {
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
 	uint64_t: CONF_FIELD_U64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
-	conf_modrefs_t: CONF_FIELD_MODREFS)
+	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS)
 /* clang-format on */
 
 /** The member that a row fills. */

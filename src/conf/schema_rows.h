@@ -38,6 +38,7 @@
 const char *conf_check_port(const conf_check_value_t *value);
 const char *conf_check_zonefile(const conf_check_value_t *value);
 const char *conf_check_xdp_listen(const conf_check_value_t *value);
+const char *conf_check_xdp_block(const conf_check_value_t *value);
 const char *conf_check_power_of_two(const conf_check_value_t *value);
 const char *conf_check_module_prefix(const conf_check_value_t *value);
 const char *conf_check_not_zero(const conf_check_value_t *value);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text of a block rule, PREFIX[@RATE]: the same in the configuration and in commands. */
+#include "src/conf/conf.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAPPED_LEN = 96, /* bits of ::ffff:0:0/96 (RFC 4291 2.5.5.2) */
+	RATE_MAX = 1000000,
+};
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+/* Digits only, without more of them than the largest value has. */
+static bool scan_number(const char *text, unsigned long max, unsigned long *ret_number)
+{
+	size_t digits = strspn(text, "0123456789");
+	if (digits == 0 || digits > 7 || text[digits] != '\0') {
+		return false;
+	}
+	*ret_number = strtoul(text, NULL, 10);
+	return *ret_number <= max;
+}
+
+static bool has_bits_behind(const uint8_t addr[static 16], unsigned prefix_len)
+{
+	for (unsigned bit = prefix_len; bit < 128; bit++) {
+		if ((addr[bit / 8] & 0x80 >> bit % 8) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block)
+{
+	char copy[CONF_XDP_BLOCK_TEXT_MAX];
+	conf_xdp_block_t block = { 0 };
+	if (text.len >= sizeof(copy) || text.len == 0 || memchr(text.data, '\0', text.len) != NULL) {
+		return "invalid address prefix";
+	}
+	memcpy(copy, text.data, text.len);
+	copy[text.len] = '\0';
+	char *rate = strchr(copy, '@');
+	unsigned long number;
+	if (rate != NULL) {
+		*rate++ = '\0';
+		if (!scan_number(rate, RATE_MAX, &number) || number == 0) {
+			return "the rate must be 1 to 1000000 queries per second";
+		}
+		block.per_second = (uint32_t)number;
+	}
+	char *len = strchr(copy, '/');
+	if (len != NULL) {
+		*len++ = '\0';
+	}
+	bool is_ipv4 = inet_pton(AF_INET, copy, block.addr + sizeof(mapped)) == 1;
+	if (is_ipv4) {
+		memcpy(block.addr, mapped, sizeof(mapped));
+	} else if (inet_pton(AF_INET6, copy, block.addr) != 1) {
+		return "invalid address prefix";
+	}
+	number = is_ipv4 ? 32 : 128;
+	if (len != NULL && !scan_number(len, number, &number)) {
+		return "invalid prefix length";
+	}
+	block.prefix_len = (uint8_t)(number + (is_ipv4 ? MAPPED_LEN : 0));
+	if (has_bits_behind(block.addr, block.prefix_len)) {
+		return "address has bits behind the prefix";
+	}
+	*ret_block = block;
+	return NULL;
+}
+
+const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[static CONF_XDP_BLOCK_TEXT_MAX])
+{
+	char ip[INET6_ADDRSTRLEN] = "";
+	bool is_ipv4 = block->prefix_len >= MAPPED_LEN && memcmp(block->addr, mapped, sizeof(mapped)) == 0;
+	unsigned len = block->prefix_len - (is_ipv4 ? MAPPED_LEN : 0);
+	(void)inet_ntop(is_ipv4 ? AF_INET : AF_INET6, block->addr + (is_ipv4 ? sizeof(mapped) : 0), ip, sizeof(ip));
+	int used = snprintf(ret_text, CONF_XDP_BLOCK_TEXT_MAX, "%s/%u", ip, len);
+	if (block->per_second > 0) {
+		(void)snprintf(ret_text + used, (size_t)(CONF_XDP_BLOCK_TEXT_MAX - used), "@%u", block->per_second);
+	}
+	return ret_text;
+}
