@@ -152,9 +152,9 @@ static knot_err_t check_af_xdp(const char *ifname, kxdp_fault_t *ret_fault)
 	return KNOT_OK;
 }
 
-static struct filter_listen filter_listen_of(const kxdp_listen_t *listen, uint8_t ip_proto)
+static struct filter_listen filter_listen_of(const kxdp_listen_t *listen, uint8_t protos)
 {
-	struct filter_listen out = { .port_be = htons(listen->port), .ip_proto = ip_proto };
+	struct filter_listen out = { .port_be = htons(listen->port), .protos = protos };
 	if (listen->addr.ss_family == AF_INET) {
 		out.addr[10] = out.addr[11] = 0xFF;
 		memcpy(out.addr + 12, &((const struct sockaddr_in *)&listen->addr)->sin_addr, 4);
@@ -168,9 +168,11 @@ static struct filter_listen filter_listen_of(const kxdp_listen_t *listen, uint8_
 
 static int write_config(struct bpf_object *object, const kxdp_config_t *c)
 {
-	struct filter_config config = { .listen_count = c->udp ? (uint32_t)c->listen_count : 0 };
+	struct filter_config config = { .listen_count = (uint32_t)c->listen_count,
+					.flags = c->route_check ? FILTER_ROUTE_CHECK : 0 };
+	uint8_t protos = (uint8_t)((c->udp ? FILTER_PROTO_UDP : 0) | (c->tcp ? FILTER_PROTO_TCP : 0));
 	for (size_t i = 0; i < config.listen_count; i++) {
-		config.listens[i] = filter_listen_of(&c->listens[i], IPPROTO_UDP);
+		config.listens[i] = filter_listen_of(&c->listens[i], protos);
 	}
 	uint32_t zero = 0;
 	int fd = bpf_object__find_map_fd_by_name(object, "filter_config");
@@ -188,14 +190,16 @@ static knot_err_t load_program(kxdp_iface_t *iface, const kxdp_options_t *option
 	}
 	iface->object = object;
 	struct bpf_map *sockets = bpf_object__find_map_by_name(object, "filter_sockets");
-	if (sockets == NULL || bpf_map__set_max_entries(sockets, iface->queue_max) != 0) {
+	struct bpf_map *counts = bpf_object__find_map_by_name(object, "filter_counts");
+	if (sockets == NULL || bpf_map__set_max_entries(sockets, iface->queue_max) != 0 || counts == NULL ||
+	    bpf_map__set_max_entries(counts, iface->queue_max) != 0) {
 		return kxdp_fault_errno(ret_fault, EINVAL, iface->name, "reading the XDP program");
 	}
 	if (bpf_object__load(object) != 0) {
 		return kxdp_fault_errno(ret_fault, errno, iface->name, "loading the XDP program");
 	}
 	iface->sockets_fd = bpf_map__fd(sockets);
-	iface->counts_fd = bpf_object__find_map_fd_by_name(object, "filter_counts");
+	iface->counts_fd = bpf_map__fd(counts);
 	int errnum = write_config(object, &options->config);
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, iface->name, "configuring the XDP program");
@@ -352,28 +356,23 @@ const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 
 size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max)
 {
-	if (queue != KXDP_ALL_QUEUES) {
-		return 0; /* the program doesn't count by queue yet */
-	}
-#define VERDICT_NAME(name, text) [name] = text,
-	static const char *const names[FILTER_VERDICT_COUNT] = { FILTER_VERDICTS(VERDICT_NAME) };
-#undef VERDICT_NAME
-	int cpu_count = libbpf_num_possible_cpus();
-	uint64_t *per_cpu = cpu_count > 0 ? calloc((size_t)cpu_count, sizeof(*per_cpu)) : NULL;
-	if (per_cpu == NULL) {
-		return 0;
-	}
-	size_t count = 0;
-	for (uint32_t i = 0; i < FILTER_VERDICT_COUNT && i < max; i++) {
-		if (bpf_map_lookup_elem(iface->counts_fd, &i, per_cpu) != 0) {
-			break;
-		}
+#define COUNT_NAME(constant, name, group, what) [constant] = name,
+	static const char *const names[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_NAME) };
+#undef COUNT_NAME
+	size_t count = max < FILTER_COUNT_ROWS ? max : FILTER_COUNT_ROWS;
+	for (size_t i = 0; i < count; i++) {
 		ret_counts[i] = (kxdp_filter_count_t){ .name = names[i] };
-		for (int cpu = 0; cpu < cpu_count; cpu++) {
-			ret_counts[i].packets += per_cpu[cpu];
-		}
-		count++;
 	}
-	free(per_cpu);
+	uint32_t first = queue != KXDP_ALL_QUEUES ? queue : 0;
+	uint32_t end = queue != KXDP_ALL_QUEUES ? queue + 1 : iface->queue_max;
+	for (uint32_t q = first; q < end; q++) {
+		struct filter_counts counts;
+		if (bpf_map_lookup_elem(iface->counts_fd, &q, &counts) != 0) {
+			return 0;
+		}
+		for (size_t i = 0; i < count; i++) {
+			ret_counts[i].packets += counts.packets[i];
+		}
+	}
 	return count;
 }

@@ -73,7 +73,7 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 			printf("queue%u.%s=%" PRIu64 " ", i, kxdp_verdict_name(v), s.received[v]);
 		}
 	}
-	kxdp_filter_count_t counts[16];
+	kxdp_filter_count_t counts[32];
 	size_t filter_count = kxdp_iface_filter_counts(iface, KXDP_ALL_QUEUES, counts, KNOT_LEN(counts));
 	for (size_t i = 0; i < filter_count; i++) {
 		printf("%s=%" PRIu64 " ", counts[i].name, counts[i].packets);

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /**
- * What the kernel program and user space agree on: maps, their values, verdicts.
+ * What the kernel program and user space agree on: maps, their values, what is counted, what stands in front of a frame.
  *
- * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order.
+ * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order. Addresses are IPv6,
+ * IPv4 ones as ::ffff:a.b.c.d.
+ *
+ * Maps:
+ *   filter_config   array, 2 of struct filter_config: one is in use, the other may be written
+ *   filter_active   array, 1 of __u32: which one is in use, 0 or 1
+ *   filter_sockets  XSKMAP, queue → AF_XDP socket
+ *   filter_counts   array, queue → struct filter_counts; can be mapped into memory
+ *   filter_prefixes LPM trie, struct filter_prefix → __u32, index in filter_rules
+ *   filter_rules    array, FILTER_RULE_MAX of struct filter_rule; can be mapped into memory
+ *
+ * User space sets max_entries of filter_sockets and filter_counts to the interface's receive queues (IFLA_NUM_RX_QUEUES:
+ * the number that the device was made with, an upper bound of what `ethtool -L` can set) before it loads the program.
  */
 #pragma once
 
@@ -10,40 +22,152 @@
 
 enum {
 	FILTER_LISTEN_MAX = 16,
+	FILTER_CONFIG_SLOTS = 2,
+	FILTER_QUEUE_MAX = 64, /* queues when user space sets no other number */
+	FILTER_RULE_MAX = 4096,
+};
+
+/** Bits of filter_listen.protos. */
+enum {
+	FILTER_PROTO_UDP = 1,
+	FILTER_PROTO_TCP = 2,
 };
 
 /** One destination that is ours. */
 struct filter_listen {
-	__u8 addr[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
+	__u8 addr[16];
 	__be16 port_be;
-	__u8 ip_proto;  /* IPPROTO_UDP */
+	__u8 protos;    /* FILTER_PROTO_*; 0: nothing */
 	__u8 any_addr;  /* 1: `addr` doesn't matter */
 	__u32 reserved; /* 0 */
 };
 
-/** Value of the map "filter_config" (array, one entry). */
-struct filter_config {
-	__u32 listen_count; /* 0 to FILTER_LISTEN_MAX */
-	__u32 reserved;     /* 0 */
-	struct filter_listen listens[FILTER_LISTEN_MAX];
+/** Bits of filter_config.flags. */
+enum {
+	FILTER_ROUTE_CHECK = 1, /* look up the reply's way; every redirected frame has a struct filter_meta in front */
+	FILTER_RULES = 2,       /* there are block rules: look for the source's */
 };
 
 /**
- * Verdicts: index in the map "filter_counts" (per-CPU array of __u64), name.
- * REDIRECTED is the only one that does not leave the packet to the kernel.
+ * Value of the map "filter_config".
+ *
+ * To change it: write the whole value into the slot that filter_active doesn't name, then that slot's number into
+ * filter_active. Every packet sees the one or the other.
+ */
+struct filter_config {
+	__u32 listen_count; /* 0 to FILTER_LISTEN_MAX; those that most packets are for go first */
+	__u32 flags;
+	struct filter_listen listens[FILTER_LISTEN_MAX];
+};
+
+/** What becomes of a packet. */
+enum filter_group {
+	FILTER_GROUP_RECEIVED,   /* not a fate: every packet that the program has seen */
+	FILTER_GROUP_REDIRECTED, /* to the queue's AF_XDP socket */
+	FILTER_GROUP_PASSED,     /* to the kernel, as if no program were there */
+	FILTER_GROUP_DROPPED,
+};
+
+/**
+ * What is counted: ROW(constant, name, group, what). Each packet counts as received and in one other row, the first of
+ * its group's order below that applies: on every queue the sum of the others is "received", but for the packets
+ * that are in the program at the moment of reading.
  */
 /* clang-format off */
-#define FILTER_VERDICTS(ROW) \
-	ROW(FILTER_REDIRECTED, "redirected") \
-	ROW(FILTER_PASS_FOREIGN, "passed-foreign")         /* not IP or not UDP, cut short, headers we don't walk */ \
-	ROW(FILTER_PASS_GROUP, "passed-group")             /* Ethernet broadcast or multicast */ \
-	ROW(FILTER_PASS_FRAGMENT, "passed-fragment") \
-	ROW(FILTER_PASS_OTHER, "passed-other-destination") /* address or port is not ours */ \
-	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket")     /* ours, on a queue without a socket */
+#define FILTER_COUNTS(ROW) \
+	ROW(FILTER_RECEIVED, "received", FILTER_GROUP_RECEIVED, "packets that the kernel program has seen") \
+	ROW(FILTER_UDP4, "redirected-udp4", FILTER_GROUP_REDIRECTED, "UDP over IPv4, to the server") \
+	ROW(FILTER_UDP6, "redirected-udp6", FILTER_GROUP_REDIRECTED, "UDP over IPv6, to the server") \
+	ROW(FILTER_TCP4, "redirected-tcp4", FILTER_GROUP_REDIRECTED, "TCP over IPv4, to the server") \
+	ROW(FILTER_TCP6, "redirected-tcp6", FILTER_GROUP_REDIRECTED, "TCP over IPv6, to the server") \
+	ROW(FILTER_PASS_MALFORMED, "passed-malformed", FILTER_GROUP_PASSED, "cut short within a header, or a wrong version or header length") \
+	ROW(FILTER_PASS_TAGS, "passed-vlan-tags", FILTER_GROUP_PASSED, "more than two VLAN tags") \
+	ROW(FILTER_PASS_NOT_IP, "passed-not-ip", FILTER_GROUP_PASSED, "ARP and whatever else is not IP") \
+	ROW(FILTER_PASS_FRAGMENT, "passed-fragment", FILTER_GROUP_PASSED, "fragments; put together they reach ordinary sockets") \
+	ROW(FILTER_PASS_HEADER, "passed-extension", FILTER_GROUP_PASSED, "IPv6 extension headers that only the kernel can judge, or too many") \
+	ROW(FILTER_PASS_PROTOCOL, "passed-other-protocol", FILTER_GROUP_PASSED, "neither UDP nor TCP: ICMP, …") \
+	ROW(FILTER_PASS_PORT, "passed-other-port", FILTER_GROUP_PASSED, "UDP or TCP to another port") \
+	ROW(FILTER_PASS_ADDRESS, "passed-other-address", FILTER_GROUP_PASSED, "our port at another address") \
+	ROW(FILTER_PASS_GROUP, "passed-group", FILTER_GROUP_PASSED, "ours, but sent to a multicast or broadcast MAC") \
+	ROW(FILTER_DROP_BLOCKED, "dropped-blocked", FILTER_GROUP_DROPPED, "from a blocked prefix") \
+	ROW(FILTER_DROP_LIMITED, "dropped-rate-limited", FILTER_GROUP_DROPPED, "above the rate of its prefix") \
+	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket", FILTER_GROUP_PASSED, "ours, on a queue without a socket") \
+	ROW(FILTER_DROP_UNROUTABLE, "dropped-unroutable", FILTER_GROUP_DROPPED, "no reply may go there: blackhole, unreachable, prohibit") \
+	ROW(FILTER_PASS_NO_ROUTE, "passed-no-route", FILTER_GROUP_PASSED, "no route for a reply") \
+	ROW(FILTER_PASS_NO_META, "passed-no-metadata", FILTER_GROUP_PASSED, "route check, and the driver has no room in front of frames")
 
-#define FILTER_VERDICT_ENUM(name, text) name,
-enum filter_verdict {
-	FILTER_VERDICTS(FILTER_VERDICT_ENUM)
-	FILTER_VERDICT_COUNT,
+#define FILTER_COUNT_ENUM(constant, name, group, what) constant,
+enum filter_count {
+	FILTER_COUNTS(FILTER_COUNT_ENUM)
+	FILTER_COUNT_ROWS,
+	FILTER_COUNT_MAX = 32, /* rows that there is room for */
 };
 /* clang-format on */
+
+/**
+ * Value of the map "filter_counts": the packets of one queue since the program was loaded, by enum filter_count.
+ *
+ * 256 bytes, so that queues don't share cache lines. Mapped into memory: value of queue q at offset q × sizeof. Read
+ * with relaxed atomic loads. Queues beyond the map's end count at queue 0.
+ */
+struct filter_counts {
+	__u64 packets[FILTER_COUNT_MAX];
+};
+
+/** Key of the map "filter_prefixes". */
+struct filter_prefix {
+	__u32 len;     /* bits of `addr`: 0 to 128, an IPv4 prefix's length plus 96 */
+	__u8 addr[16]; /* bits behind `len` are 0 */
+};
+
+/**
+ * Value of the map "filter_rules": what is done with packets that are ours from the sources of a prefix.
+ *
+ * A limit counts UDP packets and, of TCP, those that open a connection. It is a generic cell rate algorithm
+ * (ITU-T I.371): a query is due `interval` after the one before; one that comes more than `tolerance` before it is due
+ * is dropped. So in any span of t seconds not more than t × rate + burst + 1 pass, on however many CPUs, and queries
+ * that come evenly at the rate all pass. Time is in 1/256 ns: 1/256 ns is exact enough for 10 million per second
+ * (4e-5); values wrap around after 2.3 years of uptime, which differences don't mind. See limit.h for the values.
+ *
+ * To add a rule: write the value (counters and `due` 0) to a free index, then the prefix. To remove it: the prefix first;
+ * packets in flight may still count for a moment. To change a limit: write `tolerance`, then `interval`.
+ */
+struct filter_rule {
+	__u64 interval;  /* 1/256 ns between queries; 0: drop everything */
+	__u64 tolerance; /* 1/256 ns */
+	__u64 due;       /* the program's: when the next query is due */
+	__u64 matched;   /* packets */
+	__u64 dropped;   /* packets of these */
+	__u64 reserved[3];
+};
+
+/** filter_meta.way: how a reply leaves. */
+enum filter_way {
+	FILTER_WAY_BACK = 1, /* to where the packet came from: a link-local address */
+	FILTER_WAY_ROUTE,    /* by interface `ifindex` with the MACs and the tag below */
+	FILTER_WAY_KERNEL,   /* the kernel knows: neighbour unknown, or no look-up possible */
+};
+
+enum {
+	FILTER_META_MAGIC = 0xB0E1,
+};
+
+/**
+ * Stands right in front of the frame (AF_XDP: the bytes before the descriptor's address) when FILTER_ROUTE_CHECK is set:
+ * the way of a reply as the routing table says, for a packet that this machine sends.
+ *
+ * `ifindex` may be a device that is not a port, such as a VLAN device: kernels up to 6.18 don't resolve it.
+ * A frame that was redirected before the flag was set has anything there: check `magic`, else ask the kernel.
+ */
+struct filter_meta {
+	__u16 magic; /* FILTER_META_MAGIC */
+	__u8 way;    /* enum filter_way; the rest is 0 unless FILTER_WAY_ROUTE */
+	__u8 reserved;
+	__u32 ifindex;
+	__u8 remote_mac[6]; /* of the next hop */
+	__u8 local_mac[6];
+	__be16 tag_type_be;    /* VLAN tag; 0: none */
+	__be16 tag_control_be; /* priority, drop eligible, VLAN id */
+	__u16 mtu;             /* of the route, bytes of IP packet; 0: not known */
+	__u16 zero;
+};

@@ -2,9 +2,12 @@
 /*
  * The kernel program: which packets of an interface are ours?
  *
- * Ours goes to the AF_XDP socket of its queue, everything else to the kernel: nothing is dropped here, so the interface
- * behaves as without us for everybody else. The program only finds the destination; lengths and checksums are verified
- * in user space, where a bad packet can be counted by its fault.
+ * Ours goes to the AF_XDP socket of its queue, everything else to the kernel, so the interface behaves as without us for
+ * everybody else. Only what is ours is ever dropped: for a block rule, or because no reply could leave. The program only
+ * finds the destination; lengths and checksums are verified in user space, where a bad packet can be counted by its
+ * fault.
+ *
+ * Each packet gets exactly one fate, and that is counted once, on the queue that it came in on (abi.h).
  *
  * Each parser takes a cursor, checks its bounds, and leaves the cursor behind what it read. Ethernet types and IP
  * protocols have types of their own: an integer that is the one here and the other there can't be mixed up.
@@ -16,6 +19,7 @@
 #include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/tcp.h>
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -26,29 +30,56 @@ enum {
 	VLAN_MAX = 2,
 	EXT_MAX = 8,            /* IPv6 extension headers walked, as in frame.c */
 	FRAGMENT_BITS = 0x3FFF, /* IPv4 more-fragments flag and offset */
+	LOOPBACK_IFINDEX = 1,   /* `lo` is a network namespace's first device */
+	FAMILY_IPV4 = 2,        /* AF_INET, AF_INET6 */
+	FAMILY_IPV6 = 10,
+	LIMIT_TRIES = 16,
 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FILTER_CONFIG_SLOTS);
+	__type(key, __u32);
+	__type(value, struct filter_config);
+} filter_config SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct filter_config);
-} filter_config SEC(".maps");
+	__type(value, __u32);
+} filter_active SEC(".maps");
 
-/* Queue → AF_XDP socket. User space sets max_entries to the number of queues. */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, 64);
+	__uint(max_entries, FILTER_QUEUE_MAX);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } filter_sockets SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FILTER_VERDICT_COUNT);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FILTER_QUEUE_MAX);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct filter_counts);
 } filter_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, FILTER_RULE_MAX);
+	__type(key, struct filter_prefix);
+	__type(value, __u32);
+} filter_prefixes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FILTER_RULE_MAX);
+	__type(key, __u32);
+	__type(value, struct filter_rule);
+} filter_rules SEC(".maps");
 
 typedef struct {
 	void *pos;
@@ -63,18 +94,26 @@ typedef struct {
 	__u8 number;
 } ip_proto_t;
 
+/* The parsers' findings. `fate`: 0 (FILTER_RECEIVED, which is none) as long as the packet may be ours. */
 typedef struct {
+	enum filter_count fate;
 	ether_type_t type;
-	__u8 ok;
 	__u8 group; /* to a group address */
 } l2_t;
 
 typedef struct {
-	__u8 dst[16]; /* IPv4 as ::ffff:a.b.c.d */
+	enum filter_count fate;
 	ip_proto_t proto;
-	__u8 ok;
-	__u8 fragment;
+	__u8 is_ipv6;
+	const void *ip; /* struct iphdr or ipv6hdr, whole */
 } l3_t;
+
+typedef struct {
+	enum filter_count fate;
+	__u8 protos;  /* the one bit */
+	__u8 opens;   /* a query, or a connection to be */
+	__be16 source_be, dest_be;
+} l4_t;
 
 /* The next `len` bytes, and the cursor behind them; NULL if there are fewer. */
 INLINE void *take(cursor_t *c, __u32 len)
@@ -87,9 +126,14 @@ INLINE void *take(cursor_t *c, __u32 len)
 	return p;
 }
 
+INLINE int is_tag(ether_type_t type)
+{
+	return type.be == bpf_htons(ETH_P_8021Q) || type.be == bpf_htons(ETH_P_8021AD);
+}
+
 INLINE l2_t parse_ethernet(cursor_t *c)
 {
-	l2_t l2 = { 0 };
+	l2_t l2 = { .fate = FILTER_PASS_MALFORMED };
 	struct ethhdr *eth = take(c, sizeof(*eth));
 	if (eth == NULL) {
 		return l2;
@@ -98,7 +142,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 	l2.type.be = eth->h_proto;
 #pragma unroll
 	for (int i = 0; i < VLAN_MAX; i++) {
-		if (l2.type.be != bpf_htons(ETH_P_8021Q) && l2.type.be != bpf_htons(ETH_P_8021AD)) {
+		if (!is_tag(l2.type)) {
 			break;
 		}
 		__be16 *tag = take(c, 4); /* control information, type */
@@ -107,13 +151,13 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 		}
 		l2.type.be = tag[1];
 	}
-	l2.ok = 1;
+	l2.fate = is_tag(l2.type) ? FILTER_PASS_TAGS : FILTER_RECEIVED;
 	return l2;
 }
 
 INLINE l3_t parse_ipv4(cursor_t *c)
 {
-	l3_t l3 = { 0 };
+	l3_t l3 = { .fate = FILTER_PASS_MALFORMED };
 	struct iphdr *ip = take(c, sizeof(*ip));
 	if (ip == NULL || ip->version != 4 || ip->ihl < 5) {
 		return l3;
@@ -121,44 +165,56 @@ INLINE l3_t parse_ipv4(cursor_t *c)
 	if (take(c, (ip->ihl - 5) * 4) == NULL) {
 		return l3;
 	}
-	l3.dst[10] = l3.dst[11] = 0xFF;
-	__builtin_memcpy(l3.dst + 12, &ip->daddr, 4);
+	l3.ip = ip;
 	l3.proto.number = ip->protocol;
-	l3.fragment = (ip->frag_off & bpf_htons(FRAGMENT_BITS)) != 0;
-	l3.ok = 1;
+	l3.fate = (ip->frag_off & bpf_htons(FRAGMENT_BITS)) != 0 ? FILTER_PASS_FRAGMENT : FILTER_RECEIVED;
 	return l3;
 }
 
-/* Headers that only the kernel can judge (authentication, mobility, segments left …) end the walk: `ok` stays 0 or the
- * protocol is not UDP, and the packet passes. */
+/* The fate of an IPv6 packet whose walk ends at a header that is none of those walked. */
+INLINE enum filter_count fate_of_last(__u8 number)
+{
+	switch (number) {
+	case IPPROTO_FRAGMENT: return FILTER_PASS_FRAGMENT;
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:                               /* more than EXT_MAX */
+	case IPPROTO_ESP:
+	case IPPROTO_AH:
+	case IPPROTO_MH: return FILTER_PASS_HEADER;         /* authentication, mobility */
+	default: return FILTER_RECEIVED;
+	}
+}
+
+/* Headers that only the kernel can judge (authentication, mobility, segments left …) end the walk. */
 INLINE l3_t parse_ipv6(cursor_t *c)
 {
-	l3_t l3 = { 0 };
+	l3_t l3 = { .fate = FILTER_PASS_MALFORMED, .is_ipv6 = 1 };
 	struct ipv6hdr *ip = take(c, sizeof(*ip));
 	if (ip == NULL || ip->version != 6) {
 		return l3;
 	}
-	__builtin_memcpy(l3.dst, &ip->daddr, 16);
-	l3.proto.number = ip->nexthdr;
+	l3.ip = ip;
+	__u8 number = ip->nexthdr;
 	for (int i = 0; i < EXT_MAX; i++) {
-		__u8 number = l3.proto.number;
-		if (number == IPPROTO_FRAGMENT) {
-			l3.fragment = 1;
-			break;
-		}
 		if (number != IPPROTO_HOPOPTS && number != IPPROTO_ROUTING && number != IPPROTO_DSTOPTS) {
 			break;
 		}
 		__u8 *ext = take(c, 8); /* next header, length in 8 bytes without the first 8, … */
-		if (ext == NULL || (number == IPPROTO_ROUTING && ext[3] != 0)) {
+		if (ext == NULL) {
+			return l3;
+		}
+		if (number == IPPROTO_ROUTING && ext[3] != 0) {
+			l3.fate = FILTER_PASS_HEADER;
 			return l3;
 		}
 		if (take(c, ext[1] * 8) == NULL) {
 			return l3;
 		}
-		l3.proto.number = ext[0];
+		number = ext[0];
 	}
-	l3.ok = 1;
+	l3.proto.number = number;
+	l3.fate = fate_of_last(number);
 	return l3;
 }
 
@@ -170,84 +226,287 @@ INLINE l3_t parse_ip(cursor_t *c, ether_type_t type)
 	if (type.be == bpf_htons(ETH_P_IPV6)) {
 		return parse_ipv6(c);
 	}
-	return (l3_t){ 0 };
+	return (l3_t){ .fate = FILTER_PASS_NOT_IP };
 }
 
-INLINE int same_address(const __u8 *a, const __u8 *b)
+INLINE l4_t parse_udp(cursor_t *c)
 {
-	const __u32 *x = (const __u32 *)a, *y = (const __u32 *)b;
-	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
-}
-
-INLINE int is_ours(const l3_t *l3, __be16 port_be)
-{
-	__u32 zero = 0;
-	const struct filter_config *config = bpf_map_lookup_elem(&filter_config, &zero);
-	if (config == NULL) {
-		return 0;
+	struct udphdr *udp = take(c, sizeof(*udp));
+	if (udp == NULL) {
+		return (l4_t){ .fate = FILTER_PASS_MALFORMED };
 	}
+	return (l4_t){ .protos = FILTER_PROTO_UDP, .opens = 1, .source_be = udp->source, .dest_be = udp->dest };
+}
+
+INLINE l4_t parse_tcp(cursor_t *c)
+{
+	struct tcphdr *tcp = take(c, sizeof(*tcp));
+	if (tcp == NULL) {
+		return (l4_t){ .fate = FILTER_PASS_MALFORMED };
+	}
+	return (l4_t){ .protos = FILTER_PROTO_TCP,
+		       .opens = tcp->syn && !tcp->ack,
+		       .source_be = tcp->source,
+		       .dest_be = tcp->dest };
+}
+
+INLINE l4_t parse_transport(cursor_t *c, ip_proto_t proto)
+{
+	if (proto.number == IPPROTO_UDP) {
+		return parse_udp(c);
+	}
+	if (proto.number == IPPROTO_TCP) {
+		return parse_tcp(c);
+	}
+	return (l4_t){ .fate = FILTER_PASS_PROTOCOL };
+}
+
+INLINE int same_address(const __u8 *listen, const l3_t *l3)
+{
+	const __u32 *a = (const __u32 *)listen;
+	if (l3->is_ipv6) {
+		const struct ipv6hdr *ip = l3->ip;
+		const __u32 *b = (const __u32 *)&ip->daddr;
+		return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+	}
+	const struct iphdr *ip = l3->ip;
+	return a[3] == ip->daddr && a[2] == bpf_htonl(0xFFFF) && a[1] == 0 && a[0] == 0;
+}
+
+/* FILTER_RECEIVED: it is ours. */
+INLINE enum filter_count match(const struct filter_config *config, const l3_t *l3, const l4_t *l4)
+{
+	enum filter_count fate = FILTER_PASS_PORT;
 	for (__u32 i = 0; i < FILTER_LISTEN_MAX; i++) {
 		if (i >= config->listen_count) {
 			break;
 		}
 		const struct filter_listen *listen = &config->listens[i];
-		if (listen->port_be == port_be && listen->ip_proto == l3->proto.number &&
-		    (listen->any_addr || same_address(listen->addr, l3->dst))) {
-			return 1;
+		if (listen->port_be != l4->dest_be || !(listen->protos & l4->protos)) {
+			continue;
 		}
+		if (listen->any_addr || same_address(listen->addr, l3)) {
+			return FILTER_RECEIVED;
+		}
+		fate = FILTER_PASS_ADDRESS;
 	}
-	return 0;
+	return fate;
 }
 
-INLINE enum filter_verdict decide(struct xdp_md *ctx)
+/* One query more at `now`: does it come too early? Tells what the limit says, and remembers the query if it may pass. */
+INLINE int above_limit(struct filter_rule *rule, __u64 interval)
+{
+	__u64 now = bpf_ktime_get_ns() << 8;
+	for (int i = 0; i < LIMIT_TRIES; i++) {
+		__u64 due = *(volatile __u64 *)&rule->due;
+		__s64 early = (__s64)(due - now);
+		if (early > (__s64)rule->tolerance) {
+			return 1;
+		}
+		__u64 next = (early > 0 ? due : now) + interval;
+		if (__sync_val_compare_and_swap(&rule->due, due, next) == due) {
+			return 0;
+		}
+	}
+	return 1; /* as many other CPUs let a query pass meanwhile */
+}
+
+INLINE enum filter_count apply_rules(const l3_t *l3, const l4_t *l4)
+{
+	struct filter_prefix source = { .len = 128 };
+	if (l3->is_ipv6) {
+		const struct ipv6hdr *ip = l3->ip;
+		__builtin_memcpy(source.addr, &ip->saddr, 16);
+	} else {
+		const struct iphdr *ip = l3->ip;
+		source.addr[10] = source.addr[11] = 0xFF;
+		__builtin_memcpy(source.addr + 12, &ip->saddr, 4);
+	}
+	const __u32 *index = bpf_map_lookup_elem(&filter_prefixes, &source);
+	struct filter_rule *rule = index != NULL ? bpf_map_lookup_elem(&filter_rules, index) : NULL;
+	if (rule == NULL) {
+		return FILTER_RECEIVED;
+	}
+	__sync_fetch_and_add(&rule->matched, 1);
+	__u64 interval = rule->interval;
+	if (interval != 0 && !(l4->opens && above_limit(rule, interval))) {
+		return FILTER_RECEIVED;
+	}
+	__sync_fetch_and_add(&rule->dropped, 1);
+	return interval != 0 ? FILTER_DROP_LIMITED : FILTER_DROP_BLOCKED;
+}
+
+INLINE int is_link_local(const struct in6_addr *addr)
+{
+	return addr->s6_addr[0] == 0xFE && (addr->s6_addr[1] & 0xC0) == 0x80;
+}
+
+/* The question to the routing table: the way of a packet that this machine sends to where this one came from. Asking as
+ * if it came in by `lo` makes it one of this machine's, for rules, too. */
+INLINE void reply_of(struct bpf_fib_lookup *fib, const l3_t *l3, const l4_t *l4)
+{
+	fib->ifindex = LOOPBACK_IFINDEX;
+	fib->l4_protocol = l3->proto.number;
+	fib->sport = l4->dest_be;
+	fib->dport = l4->source_be;
+	if (l3->is_ipv6) {
+		const struct ipv6hdr *ip = l3->ip;
+		fib->family = FAMILY_IPV6;
+		__builtin_memcpy(fib->ipv6_src, &ip->daddr, 16);
+		__builtin_memcpy(fib->ipv6_dst, &ip->saddr, 16);
+	} else {
+		const struct iphdr *ip = l3->ip;
+		fib->family = FAMILY_IPV4;
+		fib->ipv4_src = ip->daddr;
+		fib->ipv4_dst = ip->saddr;
+	}
+}
+
+/* What `meta` says is known; put it in front of the frame. */
+INLINE enum filter_count put_meta(struct xdp_md *ctx, const struct filter_meta *meta)
+{
+	/* Another program's (under a dispatcher) goes. */
+	long others = (long)ctx->data - (long)ctx->data_meta;
+	if (bpf_xdp_adjust_meta(ctx, others - (long)sizeof(*meta)) != 0) {
+		return FILTER_PASS_NO_META;
+	}
+	struct filter_meta *to = (void *)(long)ctx->data_meta;
+	if ((void *)(to + 1) > (void *)(long)ctx->data) {
+		return FILTER_PASS_NO_META;
+	}
+	*to = *meta;
+	return FILTER_RECEIVED;
+}
+
+INLINE void set_route(struct filter_meta *meta, const struct bpf_fib_lookup *fib)
+{
+	meta->way = FILTER_WAY_ROUTE;
+	meta->ifindex = fib->ifindex;
+	__builtin_memcpy(meta->remote_mac, fib->dmac, sizeof(meta->remote_mac));
+	__builtin_memcpy(meta->local_mac, fib->smac, sizeof(meta->local_mac));
+	meta->tag_type_be = fib->h_vlan_proto;
+	meta->tag_control_be = fib->h_vlan_TCI;
+	meta->mtu = fib->mtu_result;
+}
+
+/* Kernels before 6.2 succeed also when the neighbour's address has been asked for but isn't known. */
+INLINE int has_neighbour(const struct bpf_fib_lookup *fib)
+{
+	return (fib->dmac[0] | fib->dmac[1] | fib->dmac[2] | fib->dmac[3] | fib->dmac[4] | fib->dmac[5]) != 0;
+}
+
+INLINE enum filter_count check_route(struct xdp_md *ctx, const l3_t *l3, const l4_t *l4)
+{
+	struct filter_meta meta = { .magic = FILTER_META_MAGIC, .way = FILTER_WAY_KERNEL };
+	if (l3->is_ipv6 && is_link_local(&((const struct ipv6hdr *)l3->ip)->saddr)) {
+		meta.way = FILTER_WAY_BACK;
+		return put_meta(ctx, &meta);
+	}
+	struct bpf_fib_lookup fib = { 0 };
+	reply_of(&fib, l3, l4);
+	switch (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0)) {
+	case BPF_FIB_LKUP_RET_SUCCESS:
+		if (has_neighbour(&fib)) {
+			set_route(&meta, &fib);
+		}
+		break;
+	case BPF_FIB_LKUP_RET_BLACKHOLE:
+	case BPF_FIB_LKUP_RET_UNREACHABLE:
+	case BPF_FIB_LKUP_RET_PROHIBIT: return FILTER_DROP_UNROUTABLE;
+	case BPF_FIB_LKUP_RET_NOT_FWDED: return FILTER_PASS_NO_ROUTE;
+	default: break; /* no neighbour; `lo` doesn't forward; a tunnel's encapsulation: the kernel's */
+	}
+	return put_meta(ctx, &meta);
+}
+
+INLINE const struct filter_config *active_config(void)
+{
+	__u32 zero = 0;
+	const __u32 *slot = bpf_map_lookup_elem(&filter_active, &zero);
+	return slot != NULL ? bpf_map_lookup_elem(&filter_config, slot) : NULL;
+}
+
+/* A packet that is ours. */
+INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *config, const l3_t *l3, const l4_t *l4)
+{
+	if (config->flags & FILTER_RULES) {
+		enum filter_count fate = apply_rules(l3, l4);
+		if (fate != FILTER_RECEIVED) {
+			return fate;
+		}
+	}
+	if (bpf_redirect_map(&filter_sockets, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT) {
+		return FILTER_PASS_NO_SOCKET;
+	}
+	/* Read before the frame gets its metadata: that ends the packet pointers' life. */
+	enum filter_count redirected = l4->protos == FILTER_PROTO_UDP ? FILTER_UDP4 : FILTER_TCP4;
+	redirected += l3->is_ipv6;
+	if (config->flags & FILTER_ROUTE_CHECK) {
+		enum filter_count fate = check_route(ctx, l3, l4);
+		if (fate != FILTER_RECEIVED) {
+			return fate;
+		}
+	}
+	return redirected;
+}
+
+INLINE enum filter_count decide(struct xdp_md *ctx)
 {
 	cursor_t c = { (void *)(long)ctx->data, (void *)(long)ctx->data_end };
 	l2_t l2 = parse_ethernet(&c);
-	if (!l2.ok) {
-		return FILTER_PASS_FOREIGN;
+	if (l2.fate != FILTER_RECEIVED) {
+		return l2.fate;
 	}
-	l3_t l3 __attribute__((aligned(8))) = parse_ip(&c, l2.type);
-	if (!l3.ok) {
-		return FILTER_PASS_FOREIGN;
+	l3_t l3 = parse_ip(&c, l2.type);
+	if (l3.fate != FILTER_RECEIVED) {
+		return l3.fate;
 	}
-	if (l3.fragment) {
-		return FILTER_PASS_FRAGMENT; /* the kernel puts it together; whole, it reaches the ordinary socket */
+	l4_t l4 = parse_transport(&c, l3.proto);
+	if (l4.fate != FILTER_RECEIVED) {
+		return l4.fate;
 	}
-	if (l3.proto.number != IPPROTO_UDP) {
-		return FILTER_PASS_FOREIGN;
+	const struct filter_config *config = active_config();
+	if (config == NULL) {
+		return FILTER_PASS_PORT;
 	}
-	struct udphdr *udp = take(&c, sizeof(*udp));
-	if (udp == NULL) {
-		return FILTER_PASS_FOREIGN;
+	enum filter_count fate = match(config, &l3, &l4);
+	if (fate != FILTER_RECEIVED) {
+		return fate;
 	}
-	if (!is_ours(&l3, udp->dest)) {
-		return FILTER_PASS_OTHER;
-	}
-	return l2.group ? FILTER_PASS_GROUP : FILTER_REDIRECTED;
+	return l2.group ? FILTER_PASS_GROUP : admit(ctx, config, &l3, &l4);
 }
 
-INLINE void count(enum filter_verdict verdict)
+/* The queue's counters; the first queue's for one that the map has no room for. */
+INLINE struct filter_counts *counts_of(__u32 queue)
 {
-	__u32 index = verdict;
-	__u64 *counter = bpf_map_lookup_elem(&filter_counts, &index);
-	if (counter != NULL) {
-		*counter += 1;
+	__u32 zero = 0;
+	struct filter_counts *counts = bpf_map_lookup_elem(&filter_counts, &queue);
+	return counts != NULL ? counts : bpf_map_lookup_elem(&filter_counts, &zero);
+}
+
+/* The rows of a group, one bit each. */
+#define BIT_IF_REDIRECTED(constant, name, group, what) | ((group) == FILTER_GROUP_REDIRECTED ? 1u << (constant) : 0)
+#define BIT_IF_DROPPED(constant, name, group, what) | ((group) == FILTER_GROUP_DROPPED ? 1u << (constant) : 0)
+
+INLINE int action_of(__u32 fate)
+{
+	if ((0u FILTER_COUNTS(BIT_IF_REDIRECTED)) >> fate & 1) {
+		return XDP_REDIRECT;
 	}
+	return (0u FILTER_COUNTS(BIT_IF_DROPPED)) >> fate & 1 ? XDP_DROP : XDP_PASS;
 }
 
 SEC("xdp")
 int bowline_filter(struct xdp_md *ctx)
 {
-	enum filter_verdict verdict = decide(ctx);
-	int action = XDP_PASS;
-	if (verdict == FILTER_REDIRECTED) {
-		action = bpf_redirect_map(&filter_sockets, ctx->rx_queue_index, XDP_PASS);
-		if (action != XDP_REDIRECT) {
-			verdict = FILTER_PASS_NO_SOCKET;
-		}
+	struct filter_counts *counts = counts_of(ctx->rx_queue_index);
+	if (counts == NULL) {
+		return XDP_PASS;
 	}
-	count(verdict);
-	return action;
+	__sync_fetch_and_add(&counts->packets[FILTER_RECEIVED], 1);
+	__u32 fate = decide(ctx) & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
+	__sync_fetch_and_add(&counts->packets[fate], 1);
+	return action_of(fate);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";
