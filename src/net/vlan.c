@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* VLAN devices as rtnetlink tells of them: IFLA_LINKINFO { IFLA_INFO_KIND "vlan", IFLA_INFO_DATA { id, protocol } }. */
-#include "src/net/relay.h"
+#include "src/net/vlan.h"
+
+#include "libknot/base/bytes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,6 +10,7 @@
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -86,30 +89,30 @@ static bool parse_info(knot_bytes_t info, kxdp_tag_t *ret_tag)
 	return is_vlan && parse_tag(data, ret_tag);
 }
 
-static bool parse_link(knot_bytes_t message, relay_vlan_t *ret_vlan)
+static bool parse_link(knot_bytes_t message, vlan_device_t *ret_device)
 {
 	struct ifinfomsg link;
 	if (message.len < sizeof(link)) {
 		return false;
 	}
 	memcpy(&link, message.data, sizeof(link));
-	relay_vlan_t vlan = { .ifindex = (uint32_t)link.ifi_index };
+	vlan_device_t device = { .ifindex = (uint32_t)link.ifi_index };
 	attributes_t attributes =
 		attributes_of((knot_bytes_t){ message.data + sizeof(link), message.len - sizeof(link) });
 	attribute_t attribute;
 	bool is_vlan = false;
 	while (next_attribute(&attributes, &attribute)) {
 		if (attribute.type == IFLA_LINK && attribute.value.len == 4) {
-			memcpy(&vlan.lower_ifindex, attribute.value.data, 4);
+			memcpy(&device.lower_ifindex, attribute.value.data, 4);
 		} else if (attribute.type == IFLA_LINKINFO) {
-			is_vlan = parse_info(attribute.value, &vlan.tag);
+			is_vlan = parse_info(attribute.value, &device.tag);
 		}
 	}
-	*ret_vlan = vlan;
-	return is_vlan && vlan.lower_ifindex != 0;
+	*ret_device = device;
+	return is_vlan && device.lower_ifindex != 0;
 }
 
-bool relay_vlans_parse(const uint8_t *messages, size_t len, relay_vlan_t *ret_vlans, size_t max, size_t *io_count)
+bool vlan_parse(const uint8_t *messages, size_t len, vlan_device_t *ret_devices, size_t max, size_t *io_count)
 {
 	for (size_t at = 0; at < len;) {
 		struct nlmsghdr header;
@@ -124,7 +127,7 @@ bool relay_vlans_parse(const uint8_t *messages, size_t len, relay_vlan_t *ret_vl
 			return false;
 		}
 		knot_bytes_t body = { messages + at + sizeof(header), header.nlmsg_len - sizeof(header) };
-		if (header.nlmsg_type == RTM_NEWLINK && *io_count < max && parse_link(body, &ret_vlans[*io_count])) {
+		if (header.nlmsg_type == RTM_NEWLINK && *io_count < max && parse_link(body, &ret_devices[*io_count])) {
 			++*io_count;
 		}
 		at += NLMSG_ALIGN((size_t)header.nlmsg_len);
@@ -132,13 +135,9 @@ bool relay_vlans_parse(const uint8_t *messages, size_t len, relay_vlan_t *ret_vl
 	return true;
 }
 
-knot_err_t relay_vlans_read(relay_vlan_t *ret_vlans, size_t max, size_t *ret_count)
+static knot_err_t read_devices(int fd, vlan_device_t *devices, size_t max, size_t *ret_count)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
-	struct {
+	const struct {
 		struct nlmsghdr header;
 		struct ifinfomsg link;
 	} request = {
@@ -150,25 +149,87 @@ knot_err_t relay_vlans_read(relay_vlan_t *ret_vlans, size_t max, size_t *ret_cou
 	};
 	const struct timeval limit = { .tv_sec = 2 };
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	knot_err_t err = KNOT_OK;
+	if (send(fd, &request, sizeof(request), 0) != (ssize_t)sizeof(request)) {
+		return knot_err_of_errno(errno);
+	}
 	size_t count = 0;
-	bool more = send(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request);
-	err = more ? KNOT_OK : knot_err_of_errno(errno);
-	while (more) {
-		uint8_t messages[32768]; /* the kernel's dumps are cut to what the first recv() offers, at most this */
+	for (bool more = true; more;) {
+		uint8_t messages[32768]; /* the kernel's dumps come in parts of at most this */
 		ssize_t got = recv(fd, messages, sizeof(messages), 0);
 		if (got < 0 && errno == EINTR) {
 			continue;
 		}
 		if (got < 0) {
-			err = knot_err_of_errno(errno);
-			break;
+			return knot_err_of_errno(errno);
 		}
-		more = relay_vlans_parse(messages, (size_t)got, ret_vlans, max, &count);
+		more = vlan_parse(messages, (size_t)got, devices, max, &count);
 	}
+	*ret_count = count;
+	return KNOT_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t left = ((const vlan_device_t *)a)->ifindex, right = ((const vlan_device_t *)b)->ifindex;
+	return (left > right) - (left < right);
+}
+
+vlan_table_t *vlan_table_of(const vlan_device_t *devices, size_t count)
+{
+	vlan_table_t *table = calloc(1, sizeof(*table) + count * sizeof(*devices));
+	if (table != NULL && count > 0) {
+		table->count = count;
+		memcpy(table->devices, devices, count * sizeof(*devices));
+		qsort(table->devices, count, sizeof(*devices), compare);
+	}
+	return table;
+}
+
+knot_err_t vlan_table_new(vlan_table_t **ret_table)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	vlan_device_t *devices = malloc(VLAN_DEVICES_MAX * sizeof(*devices));
+	size_t count = 0;
+	knot_err_t err = devices != NULL ? read_devices(fd, devices, VLAN_DEVICES_MAX, &count) : KNOT_ENOMEM;
 	close(fd);
 	if (err == KNOT_OK) {
-		*ret_count = count;
+		vlan_table_t *table = vlan_table_of(devices, count);
+		err = table != NULL ? KNOT_OK : KNOT_ENOMEM;
+		*ret_table = table != NULL ? table : *ret_table;
 	}
+	free(devices);
 	return err;
+}
+
+static const vlan_device_t *find(const vlan_table_t *table, uint32_t ifindex)
+{
+	const vlan_device_t key = { .ifindex = ifindex };
+	return bsearch(&key, table->devices, table->count, sizeof(key), compare);
+}
+
+bool vlan_resolve(const vlan_table_t *table, kxdp_path_t *path)
+{
+	const vlan_device_t *device = table != NULL && table->count > 0 ? find(table, path->ifindex) : NULL;
+	if (device == NULL) {
+		return true;
+	}
+	/* From the inner tag, the upper device's, to the outer one. */
+	kxdp_tag_t tags[KXDP_TAGS_MAX];
+	unsigned first = KXDP_TAGS_MAX;
+	uint32_t ifindex = path->ifindex;
+	for (; device != NULL; device = find(table, ifindex)) {
+		if (first == 0) {
+			return false;
+		}
+		tags[--first] = device->tag;
+		ifindex = device->lower_ifindex;
+	}
+	path->ifindex = ifindex;
+	path->tag_count = (uint8_t)(KXDP_TAGS_MAX - first);
+	memset(path->tags, 0, sizeof(path->tags));
+	memcpy(path->tags, tags + first, path->tag_count * sizeof(*tags));
+	return true;
 }

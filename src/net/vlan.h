@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * VLAN devices of the host, so that a route which names one (`dev eth0.5`) becomes the device below and a tag.
+ *
+ * An immutable table; who makes it publishes it (RCU). Parsing is pure, vlan_table_new() asks the kernel by rtnetlink.
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+#include "xdp/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { VLAN_DEVICES_MAX = 4096 };
+
+/** A device made by `ip link add … type vlan`. */
+typedef struct {
+	uint32_t ifindex;
+	uint32_t lower_ifindex; /* the device it is made on; may be a VLAN device itself */
+	kxdp_tag_t tag;         /* priority 0 */
+} vlan_device_t;
+
+typedef struct {
+	size_t count;
+	vlan_device_t devices[]; /* by ifindex */
+} vlan_table_t;
+
+/** The VLAN devices of this network namespace now. Free with free(). KNOT_ENOMEM, errors of sockets. */
+KNOT_MUST_USE knot_err_t vlan_table_new(vlan_table_t **ret_table);
+
+/** A table of devices[0..count), in any order; NULL: no memory. */
+vlan_table_t *vlan_table_of(const vlan_device_t *devices, size_t count);
+
+/**
+ * Turn a path that names a VLAN device into one that names the device below, with the tags in front. Paths of other
+ * devices stay as they are. False: more VLAN devices on each other than KXDP_TAGS_MAX. table: NULL: empty.
+ */
+bool vlan_resolve(const vlan_table_t *table, kxdp_path_t *path);
+
+/**
+ * Read VLAN devices from messages[0..len), what one recv() of the answer to RTM_GETLINK gave; ret_devices[0..max) is
+ * filled from *io_count on. Returns false at the end of the answer (NLMSG_DONE, an error, bytes that are no message).
+ */
+bool vlan_parse(const uint8_t *messages, size_t len, vlan_device_t *ret_devices, size_t max, size_t *io_count);
