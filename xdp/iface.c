@@ -326,6 +326,32 @@ void kxdp_iface_close(kxdp_iface_t *take_iface)
 	free(take_iface);
 }
 
+knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
+				  kxdp_fault_t *ret_fault)
+{
+	const kxdp_socket_params_t params = {
+		.ifindex = iface->index,
+		.ifname = iface->name,
+		.queue = queue,
+		.ring_size = iface->ring_size,
+		.try_zero_copy = iface->native && iface->zero_copy,
+		.busypoll_budget = iface->busypoll_budget,
+		.busypoll_timeout_us = iface->busypoll_timeout_us,
+	};
+	kxdp_socket_t s;
+	knot_err_t err = kxdp_socket_open(&params, &s, ret_fault);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (bpf_map_update_elem(iface->sockets_fd, &queue, &s.fd, BPF_ANY) != 0) {
+		err = kxdp_fault_errno(ret_fault, errno, iface->name, "directing packets to the AF_XDP socket");
+		kxdp_socket_close(&s, NULL);
+		return err;
+	}
+	*ret_socket = s;
+	return KNOT_OK;
+}
+
 const char *kxdp_iface_name(const kxdp_iface_t *iface)
 {
 	return iface->name;

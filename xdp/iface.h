@@ -3,6 +3,7 @@
 #pragma once
 
 #include "xdp/kxdp.h"
+#include "xdp/socket.h"
 
 struct bpf_object;
 
@@ -24,6 +25,10 @@ struct kxdp_iface {
 	int sockets_fd;            /* the map queue → socket; owned by `object` */
 	int counts_fd;             /* owned by `object` */
 };
+
+/** Have the socket of a queue opened and the queue's packets sent to it. queue: below iface->queue_max. */
+KNOT_MUST_USE knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
+						kxdp_fault_t *ret_fault);
 
 /** Fill in a fault: what failed and what to do, from an errno value (of a step that is named) or from a text of the
  * caller's. */

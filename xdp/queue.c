@@ -8,34 +8,18 @@
  */
 #include "xdp/iface.h"
 
+#include "xdp/socket.h"
+
 #include <assert.h>
-#include <bpf/bpf.h>
-#include <fcntl.h>
 #include <linux/if_xdp.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
-#include <xdp/libxdp.h>
-#include <xdp/xsk.h>
 
 #ifndef SOL_XDP
 #define SOL_XDP 283
 #endif
-#ifndef SO_PREFER_BUSY_POLL
-#define SO_PREFER_BUSY_POLL 69
-#endif
-#ifndef SO_BUSY_POLL_BUDGET
-#define SO_BUSY_POLL_BUDGET 70
-#endif
-#ifndef XDP_MAX_TX_SKB_BUDGET
-#define XDP_MAX_TX_SKB_BUDGET 9 /* Linux 6.17: packets one sendto() takes in copy mode, 32 before */
-#endif
-
 enum {
-	HUGE_PAGE_LEN = 2 << 20,
 	PREFETCH_AHEAD = 3, /* frames */
 };
 
@@ -44,7 +28,7 @@ struct kxdp_queue {
 	struct xsk_ring_cons cq;
 	struct xsk_ring_prod tx;
 	struct xsk_ring_prod fq;
-	uint8_t *memory;       /* frame_count frames; owned */
+	uint8_t *memory;       /* frame_count frames; of `mapping` */
 	uint64_t *free_frames; /* stack of frame addresses (offsets in memory); owned */
 	uint32_t free_count;
 	uint32_t frame_count;
@@ -52,13 +36,10 @@ struct kxdp_queue {
 	uint16_t mtu;
 	bool allow_partial;
 	bool busy_poll;
-	bool in_map; /* the kernel program knows the socket */
-	int fd;      /* of `xsk` */
-	unsigned index;
-	size_t memory_len;      /* bytes mapped */
-	kxdp_iface_t *iface;    /* borrowed */
-	struct xsk_umem *umem;  /* owned */
-	struct xsk_socket *xsk; /* owned */
+	int fd; /* of `socket` */
+	kxdp_iface_t *iface; /* borrowed */
+	kxdp_socket_t socket; /* owned */
+	kxdp_mapping_t mapping; /* owned; its rings are copied to the top */
 	/* Written by the queue's thread only, read by others. */
 	uint64_t received[KXDP_VERDICT_COUNT];
 	uint64_t replied;
@@ -68,98 +49,6 @@ struct kxdp_queue {
 static void counter_add(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-/* Huge pages when the system has some to give, else pages that the kernel may join. */
-static uint8_t *map_memory(size_t len, size_t *ret_len)
-{
-	size_t huge_len = (len + HUGE_PAGE_LEN - 1) / HUGE_PAGE_LEN * HUGE_PAGE_LEN;
-	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-	void *memory = mmap(NULL, huge_len, prot, flags | MAP_HUGETLB, -1, 0);
-	if (memory != MAP_FAILED) {
-		*ret_len = huge_len;
-		return memory;
-	}
-	memory = mmap(NULL, len, prot, flags, -1, 0);
-	if (memory == MAP_FAILED) {
-		return NULL;
-	}
-	(void)madvise(memory, len, MADV_HUGEPAGE);
-	*ret_len = len;
-	return memory;
-}
-
-typedef struct {
-	kxdp_queue_t *queue;
-	uint16_t bind_flags;
-} bind_t;
-
-/* Memory registration and socket in one step: libxdp can't bind a second time after a failure. Returns 0 or an errno
- * value. */
-static int bind_step(void *ctx)
-{
-	const bind_t *b = ctx;
-	kxdp_queue_t *q = b->queue;
-	uint32_t ring_size = q->iface->ring_size;
-	const struct xsk_umem_config umem_config = {
-		.fill_size = ring_size,
-		.comp_size = ring_size,
-		.frame_size = KXDP_FRAME_SIZE,
-	};
-	int ret = xsk_umem__create(&q->umem, q->memory, (uint64_t)q->frame_count * KXDP_FRAME_SIZE, &q->fq, &q->cq,
-				   &umem_config);
-	if (ret != 0) {
-		q->umem = NULL;
-		return -ret;
-	}
-	const struct xsk_socket_config config = {
-		.rx_size = ring_size,
-		.tx_size = ring_size,
-		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
-		.bind_flags = b->bind_flags | XDP_USE_NEED_WAKEUP,
-	};
-	ret = xsk_socket__create(&q->xsk, q->iface->name, q->index, q->umem, &q->rx, &q->tx, &config);
-	if (ret != 0) {
-		q->xsk = NULL;
-		(void)xsk_umem__delete(q->umem);
-		q->umem = NULL;
-		return -ret;
-	}
-	q->fd = xsk_socket__fd(q->xsk);
-	return 0;
-}
-
-static int bind_socket(kxdp_queue_t *q)
-{
-	bind_t bind = { q, XDP_ZEROCOPY };
-	if (q->iface->native && q->iface->zero_copy) {
-		int errnum = kxdp_retry_busy(bind_step, &bind);
-		if (errnum == 0 || errnum == EBUSY || errnum == EPERM || errnum == ENETDOWN) {
-			return errnum;
-		}
-	}
-	bind.bind_flags = XDP_COPY;
-	return kxdp_retry_busy(bind_step, &bind);
-}
-
-static int set_busy_poll(kxdp_queue_t *q)
-{
-	int prefer = 1, timeout_us = q->iface->busypoll_timeout_us, budget = q->iface->busypoll_budget;
-	if (setsockopt(q->fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &prefer, sizeof(prefer)) != 0 ||
-	    setsockopt(q->fd, SOL_SOCKET, SO_BUSY_POLL, &timeout_us, sizeof(timeout_us)) != 0 ||
-	    setsockopt(q->fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget, sizeof(budget)) != 0) {
-		return errno;
-	}
-	q->busy_poll = true;
-	return 0;
-}
-
-static bool is_zero_copy(const kxdp_queue_t *q)
-{
-	struct xdp_options options = { 0 };
-	socklen_t len = sizeof(options);
-	return getsockopt(q->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&
-	       (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
 /* Give free frames to the kernel for receiving, as many as the fill ring takes. */
@@ -186,37 +75,31 @@ static void release_frame(kxdp_queue_t *q, uint64_t address)
 	q->free_frames[q->free_count++] = address & ~(uint64_t)(KXDP_FRAME_SIZE - 1);
 }
 
-static knot_err_t open_steps(kxdp_queue_t *q, kxdp_fault_t *ret_fault)
+static knot_err_t open_steps(kxdp_queue_t *q, unsigned queue, kxdp_fault_t *ret_fault)
 {
-	const char *ifname = q->iface->name;
-	q->memory = map_memory((size_t)q->frame_count * KXDP_FRAME_SIZE, &q->memory_len);
-	q->free_frames = calloc(q->frame_count, sizeof(*q->free_frames));
-	if (q->memory == NULL || q->free_frames == NULL) {
-		return kxdp_fault_errno(ret_fault, ENOMEM, ifname, "allocating frames");
+	knot_err_t err = kxdp_iface_open_socket(q->iface, queue, &q->socket, ret_fault);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	for (uint32_t i = 0; i < q->frame_count; i++) {
+	const uint32_t ring_size = q->iface->ring_size;
+	int errnum = kxdp_socket_map(&q->socket, ring_size, &q->mapping);
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, q->iface->name, "mapping the AF_XDP socket");
+	}
+	q->rx = q->mapping.rx;
+	q->cq = q->mapping.cq;
+	q->tx = q->mapping.tx;
+	q->fq = q->mapping.fq;
+	q->memory = q->mapping.memory;
+	q->fd = q->socket.fd;
+	q->frame_count = q->socket.frame_count;
+	q->free_frames = calloc(q->frame_count, sizeof(*q->free_frames));
+	if (q->free_frames == NULL) {
+		return kxdp_fault_errno(ret_fault, ENOMEM, q->iface->name, "allocating frames");
+	}
+	for (uint32_t i = ring_size; i < q->frame_count; i++) { /* those in front are in the fill ring */
 		release_frame(q, (uint64_t)i * KXDP_FRAME_SIZE);
 	}
-	libxdp_set_print(NULL);
-	int errnum = bind_socket(q);
-	if (errnum != 0) {
-		return kxdp_fault_errno(ret_fault, errnum, ifname, "binding the AF_XDP socket");
-	}
-	(void)fcntl(q->fd, F_SETFD, FD_CLOEXEC);
-	if (q->iface->busypoll_budget > 0) {
-		errnum = set_busy_poll(q);
-		if (errnum != 0) {
-			return kxdp_fault_errno(ret_fault, errnum, ifname, "setting up busy polling");
-		}
-	}
-	int batch =
-		KXDP_BATCH_MAX; /* refused by older kernels and by rings smaller than that, where it doesn't matter */
-	(void)setsockopt(q->fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
-	refill(q);
-	if (bpf_map_update_elem(q->iface->sockets_fd, &q->index, &q->fd, BPF_ANY) != 0) {
-		return kxdp_fault_errno(ret_fault, errno, ifname, "directing packets to the AF_XDP socket");
-	}
-	q->in_map = true;
 	return KNOT_OK;
 }
 
@@ -228,41 +111,27 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 		return kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "opening a queue");
 	}
 	q->iface = iface;
-	q->index = queue;
-	q->frame_count = 2 * iface->ring_size; /* one ring's worth to receive into while another is on its way out */
 	q->mtu = iface->mtu;
 	q->allow_partial = iface->allow_partial;
-	q->fd = -1;
-	knot_err_t err = open_steps(q, ret_fault);
+	q->busy_poll = iface->busypoll_budget > 0;
+	q->fd = q->socket.fd = q->socket.memory_fd = -1;
+	knot_err_t err = open_steps(q, queue, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_queue_close(q);
 		return err;
 	}
-	iface->copies |= !is_zero_copy(q);
+	iface->copies |= !q->socket.zero_copy;
 	*ret_queue = q;
 	return KNOT_OK;
 }
 
 void kxdp_queue_close(kxdp_queue_t *take_queue)
 {
-	kxdp_queue_t *q = take_queue;
-	if (q == NULL) {
-		return;
+	if (take_queue != NULL) {
+		kxdp_socket_close(&take_queue->socket, &take_queue->mapping);
+		free(take_queue->free_frames);
+		free(take_queue);
 	}
-	if (q->in_map) {
-		(void)bpf_map_delete_elem(q->iface->sockets_fd, &q->index);
-	}
-	if (q->xsk != NULL) {
-		xsk_socket__delete(q->xsk);
-	}
-	if (q->umem != NULL) {
-		(void)xsk_umem__delete(q->umem);
-	}
-	if (q->memory != NULL) {
-		munmap(q->memory, q->memory_len);
-	}
-	free(q->free_frames);
-	free(q);
 }
 
 int kxdp_queue_fd(const kxdp_queue_t *queue)
