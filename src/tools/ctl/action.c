@@ -42,60 +42,71 @@ static const filter_t begin_filters[] = { { .word = "+benevolent", .letters = "b
 static const filter_t submitted_filters[] = { { .word = "+ttl", .letters = "t", .has_value = true }, { 0 } };
 static const filter_t import_filters[] = { { .word = "+nopurge", .letters = "p" }, { 0 } };
 static const filter_t export_filters[] = { { .word = "+schema", .letters = "s" }, { 0 } };
+static const filter_t capture_filters[] = {
+	{ .word = "+filter", .letters = "f", .has_value = true },
+	{ .word = "+count", .letters = "c", .has_value = true, .value = KNOT_CTL_IDX_TTL },
+	{ .word = "+snaplen", .letters = "s", .has_value = true, .value = KNOT_CTL_IDX_ITEM },
+	{ .word = "+interface", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_SECTION }, { 0 },
+};
+static const filter_t block_filters[] = { { .word = "+rate", .letters = "r", .has_value = true }, { 0 } };
 
 /* clang-format off */
 const action_t actions[] = {
-	{ "exit", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_EXIT, NULL, NULL, false, "", "Exit interactive mode." },
+	{ "exit", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_EXIT, NULL, NULL, false, "", "Exit interactive mode.", false },
 	{ .name = NULL },
-	{ "status", ARGS_DETAIL, LAYOUT_STATUS, LOCAL_NONE, NULL, "Running", false, "[<detail>]", "Check if the server is running." },
-	{ "stop", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Stopped", false, "", "Stop the server if running." },
-	{ "reload", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Reloaded", false, "", "Reload the server configuration and modified zones. (#)" },
-	{ "stats", ARGS_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "[<module>[.<counter>]]", "Show global statistics counter(s)." },
+	{ "status", ARGS_DETAIL, LAYOUT_STATUS, LOCAL_NONE, NULL, "Running", false, "[<detail>]", "Check if the server is running.", false },
+	{ "stop", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Stopped", false, "", "Stop the server if running.", false },
+	{ "reload", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Reloaded", false, "", "Reload the server configuration and modified zones. (#)", false },
+	{ "stats", ARGS_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "[<module>[.<counter>]]", "Show global statistics counter(s).", false },
 	{ .name = NULL },
-	{ "zone-check", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_ZONE_CHECK, NULL, NULL, false, "[<zone>...]", "Check if the zone can be loaded. (*)" },
-	{ "zone-status", ARGS_ZONES, LAYOUT_ZONE_STATUS, LOCAL_NONE, status_filters, NULL, false, "[<zone>...] [<filter>...]", "Show the zone status." },
-	{ "zone-reload", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Reload a zone from a disk. (#)" },
-	{ "zone-refresh", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Force secondary zone refresh. (#)" },
-	{ "zone-notify", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Send a NOTIFY message to all configured remotes. (#)" },
-	{ "zone-retransfer", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Force secondary zone retransfer (no serial check). (#)" },
-	{ "zone-flush", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, flush_filters, "OK", false, "[<zone>...] [<filter>...]", "Flush zone journal into the zone file. (#)" },
-	{ "zone-backup", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, backup_filters, "OK", false, "[<zone>...] +backupdir <dir> [<filter>...]", "Backup zone data and metadata. (#)" },
-	{ "zone-restore", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, backup_filters, "OK", false, "[<zone>...] +backupdir <dir> [<filter>...]", "Restore zone data and metadata. (#)" },
-	{ "zone-sign", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Re-sign the automatically signed zone. (#)" },
-	{ "zone-validate", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Trigger DNSSEC validation of the zone. (#)" },
-	{ "zone-keys-load", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Re-load keys from KASP database, sign the zone. (#)" },
-	{ "zone-key-rollover", ARGS_ROLLOVER, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone> ksk|zsk", "Trigger immediate key rollover. (#)" },
-	{ "zone-ksk-submitted", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, submitted_filters, "OK", false, "<zone>... [<filter>...]", "When KSK submission, confirm parent's DS presence." },
-	{ "zone-freeze", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Temporarily postpone automatic zone-changing events. (#)" },
-	{ "zone-thaw", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Dismiss zone freeze. (#)" },
-	{ "zone-xfr-freeze", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Temporarily disable outgoing AXFR/IXFR." },
-	{ "zone-xfr-thaw", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Dismiss outgoing XFR freeze." },
+	{ "zone-check", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_ZONE_CHECK, NULL, NULL, false, "[<zone>...]", "Check if the zone can be loaded. (*)", false },
+	{ "zone-status", ARGS_ZONES, LAYOUT_ZONE_STATUS, LOCAL_NONE, status_filters, NULL, false, "[<zone>...] [<filter>...]", "Show the zone status.", false },
+	{ "zone-reload", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Reload a zone from a disk. (#)", false },
+	{ "zone-refresh", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Force secondary zone refresh. (#)", false },
+	{ "zone-notify", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Send a NOTIFY message to all configured remotes. (#)", false },
+	{ "zone-retransfer", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Force secondary zone retransfer (no serial check). (#)", false },
+	{ "zone-flush", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, flush_filters, "OK", false, "[<zone>...] [<filter>...]", "Flush zone journal into the zone file. (#)", false },
+	{ "zone-backup", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, backup_filters, "OK", false, "[<zone>...] +backupdir <dir> [<filter>...]", "Backup zone data and metadata. (#)", false },
+	{ "zone-restore", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, backup_filters, "OK", false, "[<zone>...] +backupdir <dir> [<filter>...]", "Restore zone data and metadata. (#)", false },
+	{ "zone-sign", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Re-sign the automatically signed zone. (#)", false },
+	{ "zone-validate", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Trigger DNSSEC validation of the zone. (#)", false },
+	{ "zone-keys-load", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Re-load keys from KASP database, sign the zone. (#)", false },
+	{ "zone-key-rollover", ARGS_ROLLOVER, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone> ksk|zsk", "Trigger immediate key rollover. (#)", false },
+	{ "zone-ksk-submitted", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, submitted_filters, "OK", false, "<zone>... [<filter>...]", "When KSK submission, confirm parent's DS presence.", false },
+	{ "zone-freeze", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Temporarily postpone automatic zone-changing events. (#)", false },
+	{ "zone-thaw", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Dismiss zone freeze. (#)", false },
+	{ "zone-xfr-freeze", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Temporarily disable outgoing AXFR/IXFR.", false },
+	{ "zone-xfr-thaw", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "[<zone>...]", "Dismiss outgoing XFR freeze.", false },
 	{ .name = NULL },
-	{ "zone-read", ARGS_NODE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone> [<owner> [<type>]]", "Get zone data that are currently being presented." },
-	{ "zone-begin", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, begin_filters, "OK", false, "<zone>... [<filter>...]", "Begin a zone transaction." },
-	{ "zone-commit", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone>...", "Commit the zone transaction." },
-	{ "zone-abort", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone>...", "Abort the zone transaction." },
-	{ "zone-diff", ARGS_ZONE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone>", "Get zone changes within the transaction." },
-	{ "zone-get", ARGS_NODE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone> [<owner> [<type>]]", "Get zone data within the transaction." },
-	{ "zone-set", ARGS_ADD, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> <owner> [<ttl>] <type> <rdata>", "Add zone record within the transaction." },
-	{ "zone-unset", ARGS_REMOVE, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> <owner> [<type> [<rdata>]]", "Remove zone data within the transaction." },
-	{ "zone-purge", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, purge_filters, "OK", true, "<zone>... [<filter>...]", "Purge zone data, zone file, journal, timers, and KASP data. (#)" },
-	{ "zone-stats", ARGS_ZONE_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "<zone> [<module>[.<counter>]]", "Show zone statistics counter(s)." },
-	{ "zone-serial-set", ARGS_SERIAL, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> [[+]<serial>]", "Set or increase the zone serial." },
+	{ "zone-read", ARGS_NODE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone> [<owner> [<type>]]", "Get zone data that are currently being presented.", false },
+	{ "zone-begin", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, begin_filters, "OK", false, "<zone>... [<filter>...]", "Begin a zone transaction.", false },
+	{ "zone-commit", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone>...", "Commit the zone transaction.", false },
+	{ "zone-abort", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "OK", false, "<zone>...", "Abort the zone transaction.", false },
+	{ "zone-diff", ARGS_ZONE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone>", "Get zone changes within the transaction.", false },
+	{ "zone-get", ARGS_NODE, LAYOUT_RECORDS, LOCAL_NONE, NULL, NULL, false, "<zone> [<owner> [<type>]]", "Get zone data within the transaction.", false },
+	{ "zone-set", ARGS_ADD, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> <owner> [<ttl>] <type> <rdata>", "Add zone record within the transaction.", false },
+	{ "zone-unset", ARGS_REMOVE, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> <owner> [<type> [<rdata>]]", "Remove zone data within the transaction.", false },
+	{ "zone-purge", ARGS_ZONES_NEEDED, LAYOUT_TRIGGER, LOCAL_NONE, purge_filters, "OK", true, "<zone>... [<filter>...]", "Purge zone data, zone file, journal, timers, and KASP data. (#)", false },
+	{ "zone-stats", ARGS_ZONE_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "<zone> [<module>[.<counter>]]", "Show zone statistics counter(s).", false },
+	{ "zone-serial-set", ARGS_SERIAL, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> [[+]<serial>]", "Set or increase the zone serial.", false },
 	{ .name = NULL },
-	{ "conf-init", ARGS_NONE, LAYOUT_CONF, LOCAL_CONFDB, NULL, NULL, false, "", "Initialize the confdb. (*)" },
-	{ "conf-check", ARGS_NONE, LAYOUT_CONF, LOCAL_CONF_CHECK, NULL, NULL, false, "", "Check the server configuration. (*)" },
-	{ "conf-import", ARGS_FILE_NEEDED, LAYOUT_CONF, LOCAL_CONFDB, import_filters, NULL, false, "<filename> [+nopurge]", "Import a config file into the confdb. (*)" },
-	{ "conf-export", ARGS_FILE, LAYOUT_CONF, LOCAL_CONFDB, export_filters, NULL, false, "[<filename>] [+schema]", "Export the confdb into a config file or stdout. (*)" },
-	{ "conf-list", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "List the confdb sections or section items." },
-	{ "conf-read", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item from the active confdb." },
-	{ "conf-begin", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Begin a writing confdb transaction." },
-	{ "conf-commit", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Commit the confdb transaction." },
-	{ "conf-abort", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Rollback the confdb transaction." },
-	{ "conf-diff", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item difference within the transaction." },
-	{ "conf-get", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item data within the transaction." },
-	{ "conf-set", ARGS_SET, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "<item> [<data>...]", "Set the item data within the transaction." },
-	{ "conf-unset", ARGS_UNSET, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "[<item>] [<data>...]", "Unset the item data within the transaction." },
+	{ "xdp-status", ARGS_INTERFACE, LAYOUT_XDP_STATUS, LOCAL_NONE, NULL, "No XDP interface", false, "[<interface>]", "Show where the packets of XDP interfaces ended, per queue.", true },
+	{ "xdp-capture", ARGS_FILE_NEEDED, LAYOUT_STATS, LOCAL_XDP_CAPTURE, capture_filters, NULL, false, "<filename>|- [<filter>...]", "Write the traffic of XDP interfaces as pcapng.", true },
+	{ "xdp-block", ARGS_BLOCK, LAYOUT_XDP_BLOCK, LOCAL_NONE, block_filters, "OK", false, "add|remove|list [<prefix>] [+rate <n>]", "Drop or limit queries in the XDP program by source prefix.", true },
+	{ .name = NULL },
+	{ "conf-init", ARGS_NONE, LAYOUT_CONF, LOCAL_CONFDB, NULL, NULL, false, "", "Initialize the confdb. (*)", false },
+	{ "conf-check", ARGS_NONE, LAYOUT_CONF, LOCAL_CONF_CHECK, NULL, NULL, false, "", "Check the server configuration. (*)", false },
+	{ "conf-import", ARGS_FILE_NEEDED, LAYOUT_CONF, LOCAL_CONFDB, import_filters, NULL, false, "<filename> [+nopurge]", "Import a config file into the confdb. (*)", false },
+	{ "conf-export", ARGS_FILE, LAYOUT_CONF, LOCAL_CONFDB, export_filters, NULL, false, "[<filename>] [+schema]", "Export the confdb into a config file or stdout. (*)", false },
+	{ "conf-list", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "List the confdb sections or section items.", false },
+	{ "conf-read", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item from the active confdb.", false },
+	{ "conf-begin", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Begin a writing confdb transaction.", false },
+	{ "conf-commit", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Commit the confdb transaction.", false },
+	{ "conf-abort", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Rollback the confdb transaction.", false },
+	{ "conf-diff", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item difference within the transaction.", false },
+	{ "conf-get", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item data within the transaction.", false },
+	{ "conf-set", ARGS_SET, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "<item> [<data>...]", "Set the item data within the transaction.", false },
+	{ "conf-unset", ARGS_UNSET, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "[<item>] [<data>...]", "Unset the item data within the transaction.", false },
 };
 /* clang-format on */
 const size_t action_count = KNOT_LEN(actions);
@@ -216,7 +227,8 @@ static bool take_filters(builder_t *b)
 			if (i + 1 == b->count) {
 				return bad(b, "missing value of filter: %s", b->args[i]);
 			}
-			b->base[KNOT_CTL_IDX_DATA] = keep_all(b->request, b->args[++i]);
+			knot_ctl_idx_t value = filter->value != 0 ? filter->value : KNOT_CTL_IDX_DATA;
+			b->base[value] = keep_all(b->request, b->args[++i]);
 		}
 	}
 	for (const filter_t *filter = filters; filter != NULL && filter->word != NULL; filter++) {
@@ -438,6 +450,55 @@ static bool build_set(builder_t *b, size_t min)
 	return true;
 }
 
+static bool build_interface(builder_t *b)
+{
+	knot_ctl_data_t *unit = add_unit(b->request, &b->base);
+	if (b->count > 0) {
+		(*unit)[KNOT_CTL_IDX_SECTION] = keep_all(b->request, b->args[0]);
+	}
+	return check_count(b, 0, 1);
+}
+
+/* The file is the OWNER of the one unit: it never leaves the tool. */
+static bool build_file(builder_t *b, size_t min)
+{
+	if (!take_filters(b)) {
+		return false;
+	}
+	knot_ctl_data_t *unit = add_unit(b->request, &b->base);
+	if (b->count > 0) {
+		(*unit)[KNOT_CTL_IDX_OWNER] = keep_all(b->request, b->args[0]);
+	}
+	return check_count(b, min, 1);
+}
+
+static bool build_block(builder_t *b)
+{
+	static const struct {
+		const char *verb;
+		size_t prefixes_min;
+		bool has_rate;
+	} verbs[] = { { "add", 1, true }, { "remove", 1, false }, { "list", 0, false } };
+	if (!take_filters(b) || !check_count(b, 1, 2)) {
+		return false;
+	}
+	for (size_t i = 0; i < KNOT_LEN(verbs); i++) {
+		if (strcmp(verbs[i].verb, b->args[0]) != 0) {
+			continue;
+		}
+		if (b->base[KNOT_CTL_IDX_FILTERS] != NULL && !verbs[i].has_rate) {
+			return bad(b, "'%s' takes no rate", verbs[i].verb);
+		}
+		knot_ctl_data_t *unit = add_unit(b->request, &b->base);
+		(*unit)[KNOT_CTL_IDX_TYPE] = keep_all(b->request, b->args[0]);
+		if (b->count > 1) {
+			(*unit)[KNOT_CTL_IDX_ID] = keep_all(b->request, b->args[1]);
+		}
+		return b->count > verbs[i].prefixes_min ? true : bad(b, "missing prefix");
+	}
+	return bad(b, "unknown word '%s'", b->args[0]);
+}
+
 static bool build(builder_t *b)
 {
 	knot_ctl_data_t *unit;
@@ -500,9 +561,13 @@ static bool build(builder_t *b)
 	case ARGS_UNSET:
 		return build_set(b, 0);
 	case ARGS_FILE:
-		return take_filters(b) && check_count(b, 0, 1);
+		return build_file(b, 0);
 	case ARGS_FILE_NEEDED:
-		return take_filters(b) && check_count(b, 1, 1);
+		return build_file(b, 1);
+	case ARGS_INTERFACE:
+		return build_interface(b);
+	case ARGS_BLOCK:
+		return build_block(b);
 	}
 	return false;
 }

@@ -28,6 +28,8 @@ typedef enum {
 	ARGS_UNSET,         /* [item] [data...] */
 	ARGS_FILE,          /* [file] [filter...] */
 	ARGS_FILE_NEEDED,   /* file [filter...] */
+	ARGS_INTERFACE,     /* [interface] */
+	ARGS_BLOCK,         /* add|remove prefix, or list [prefix]; [filter...] */
 } args_kind_t;
 
 /** How units of a reply are laid out. */
@@ -38,13 +40,16 @@ typedef enum {
 	LAYOUT_STATS,
 	LAYOUT_RECORDS,
 	LAYOUT_CONF,
+	LAYOUT_XDP_STATUS,  /* a table per interface (SECTION): rows ITEM grouped by TYPE, columns ID */
+	LAYOUT_XDP_BLOCK,   /* a table: rows ID, columns ITEM */
 } layout_t;
 
 typedef struct {
 	const char *word;       /* as typed, with '+'; NULL ends a list */
 	const char *letters;    /* for FILTERS */
-	bool has_value;         /* the next word is DATA */
+	bool has_value;         /* the next word is its value ... */
 	bool needed;
+	knot_ctl_idx_t value;   /* ... in this item; 0: DATA */
 } filter_t;
 
 typedef enum {
@@ -53,6 +58,7 @@ typedef enum {
 	LOCAL_CONF_CHECK,
 	LOCAL_ZONE_CHECK,
 	LOCAL_CONFDB,           /* needs a configuration database, which there is none of yet */
+	LOCAL_XDP_CAPTURE,      /* several requests on one connection */
 } local_t;
 
 typedef struct {
@@ -65,6 +71,7 @@ typedef struct {
 	bool force_needed;
 	const char *usage;          /* arguments, for the help */
 	const char *help;
+	bool is_ours;               /* not of Knot DNS: wrong words get the usage too */
 } action_t;
 
 /** All actions in the order of the help; a row with a NULL name is an empty line. */

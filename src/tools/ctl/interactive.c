@@ -6,6 +6,7 @@
 
 #include <histedit.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +125,15 @@ static void add_details(candidates_t *found)
 	}
 }
 
+static void add_interfaces(candidates_t *found)
+{
+	struct if_nameindex *all = if_nameindex();
+	for (size_t i = 0; all != NULL && all[i].if_index != 0; i++) {
+		add_candidate(found, all[i].if_name);
+	}
+	if_freenameindex(all);
+}
+
 /* position: of the word at the cursor, 1 is the first behind the action. */
 static void complete_argument(const shell_t *shell, const action_t *action, int position, candidates_t *found)
 {
@@ -165,6 +175,16 @@ static void complete_argument(const shell_t *shell, const action_t *action, int 
 	case ARGS_UNSET:
 		if (position == 1) {
 			add_items(shell, found);
+		}
+		return;
+	case ARGS_INTERFACE:
+		add_interfaces(found);
+		return;
+	case ARGS_BLOCK:
+		if (position == 1) {
+			add_candidate(found, "add");
+			add_candidate(found, "remove");
+			add_candidate(found, "list");
 		}
 		return;
 	case ARGS_NONE:

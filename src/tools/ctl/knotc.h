@@ -21,17 +21,28 @@ typedef struct {
 /** Run one action with its words. False: it failed; what is wrong has been printed. */
 bool knotc_run(const params_t *params, int argc, char *const argv[]);
 
-/** Send a request; false and a message in `ret_error` if there was no whole reply. on_unit gets its units. */
 enum { KNOTC_ERROR_MAX = 512 };
-bool knotc_exchange(const params_t *params, const request_t *request,
-                    void (*on_unit)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit), void *ctx,
+
+/** Gets the units of a reply; what it needs longer it copies. */
+typedef void (*knotc_unit_t)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit);
+
+/** Send a request; false and a message in `ret_error` if there was no whole reply. */
+bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit_t on_unit, void *ctx,
                     char ret_error[static KNOTC_ERROR_MAX]);
+
+/** The same in steps, for several requests on one connection; free it with knot_ctl_free(). NULL: `ret_error` says why. */
+knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ERROR_MAX]);
+KNOT_MUST_USE knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
+                                     char ret_error[static KNOTC_ERROR_MAX]);
 
 /** `conf-check`: load the configuration, say what is wrong with it. */
 bool knotc_conf_check(const params_t *params);
 
 /** `zone-check` of the zones that a request names, or of all. */
 bool knotc_zone_check(const params_t *params, const request_t *request);
+
+/** `xdp-capture`: write frames to a file until told to end. */
+bool knotc_xdp_capture(const params_t *params, const action_t *action, const request_t *request);
 
 /** The socket to use: -s, or of the configuration. False: said why. */
 enum { KNOTC_PATH_MAX = 4096 };

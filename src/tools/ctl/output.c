@@ -260,7 +260,10 @@ static void print_error(const output_t *output, const knot_ctl_data_t *unit)
 	if (zone != NULL && !zone_first) {
 		fprintf(output->out, " [%s]", zone);
 	}
-	if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS) {
+	if (layout == LAYOUT_XDP_BLOCK) {
+		fprintf(output->out, "%s%s", item(unit, KNOT_CTL_IDX_ID) != NULL ? " " : "",
+		        item(unit, KNOT_CTL_IDX_ID) != NULL ? item(unit, KNOT_CTL_IDX_ID) : "");
+	} else if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS) {
 		print_record_items(output, unit, " ");
 	} else if (item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
 		fputc(' ', output->out);
@@ -292,7 +295,15 @@ static void print_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_da
 	case LAYOUT_CONF:
 		print_conf(output, type, unit);
 		return;
+	case LAYOUT_XDP_STATUS:
+	case LAYOUT_XDP_BLOCK:
+		return;
 	}
+}
+
+static bool is_table(layout_t layout)
+{
+	return layout == LAYOUT_XDP_STATUS || layout == LAYOUT_XDP_BLOCK;
 }
 
 /* True if the unit goes on with the line before it. */
@@ -326,6 +337,10 @@ void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *
 		output->loading = is_marked(unit, 'l');
 		return;
 	}
+	if (!is_error && is_table(output->action->layout)) {
+		output_table_unit(output, unit);
+		return;
+	}
 	if (output->line_open && !continues_line(output, type)) {
 		fputc('\n', output->out);
 	}
@@ -344,6 +359,7 @@ bool output_end(output_t *output, const char *error)
 		json_end(output, error);
 		return is_good;
 	}
+	output_table_end(output);
 	if (output->line_open) {
 		fputc('\n', output->out);
 	}

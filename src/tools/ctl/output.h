@@ -5,6 +5,7 @@
 #pragma once
 
 #include "src/tools/ctl/action.h"
+#include "src/tools/ctl/table.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,11 @@ typedef struct {
 	bool failed;        /* an ERROR unit came */
 	bool loading;       /* status: the server is loading zones */
 	size_t unit_count;
+	table_t *table;             /* owned: being filled, NULL: none */
+	size_t table_count;         /* printed */
+	char table_name[64];        /* the interface */
+	char facts[256];            /* behind its name */
+	char difference[32];        /* between what came in and what went out */
 } output_t;
 
 /** Begin the reply of a command. */
@@ -40,3 +46,7 @@ bool output_end(output_t *output, const char *error);
 
 /** Write a text as a JSON string: bytes that aren't UTF-8 become the code points of the same numbers. */
 void output_json_string(FILE *out, const char *text);
+
+/** For output.c: take a unit that is a cell of a table; print the table. */
+void output_table_unit(output_t *output, const knot_ctl_data_t *unit);
+void output_table_end(output_t *output);

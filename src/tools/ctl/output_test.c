@@ -10,7 +10,7 @@
 #define D KNOT_CTL_TYPE_DATA
 #define X KNOT_CTL_TYPE_EXTRA
 
-enum { UNITS_MAX = 4 };
+enum { UNITS_MAX = 8 };
 
 typedef struct {
 	knot_ctl_type_t type;
@@ -28,6 +28,23 @@ typedef struct {
 #define FILTERS [KNOT_CTL_IDX_FILTERS]
 #define FLAGS [KNOT_CTL_IDX_FLAGS]
 #define ERR [KNOT_CTL_IDX_ERROR]
+
+#define PACKETS \
+	"a: mode native, mtu 1500\n" \
+	"          sum  0\n" \
+	"received    9  9\n" \
+	"passed\n" \
+	"  group     9\n" \
+	"Every packet received is in one of the other rows.\n" \
+	"\n" \
+	"b\n" \
+	"          sum\n" \
+	"received    3\n" \
+	"Received and the sum of the other rows differ by -3: while traffic flows, rows are of different moments.\n"
+#define RULES \
+	"prefix     rate  dropped\n" \
+	"::/0          5        7\n" \
+	"192.0.2.1     0       10\n"
 
 static const struct {
 	const char *what, *action;
@@ -92,6 +109,26 @@ static const struct {
 	{ .what = "error of an item", .action = "conf-set", .fails = true, .count = 1,
 	  .units = { { D, { SECTION = "server", ITEM = "version", DATA = "a", ERR = "bad" } } },
 	  .want35 = "error: (bad) server.version = a\n", .want36 = "error: (bad) server.version a\n" },
+	{ .what = "packets of two interfaces", .action = "xdp-status", .count = 8,
+	  .units = { { D, { SECTION = "a", ITEM = "mode", TYPE = "interface", DATA = "native" } },
+	             { X, { SECTION = "a", ITEM = "mtu", TYPE = "interface", DATA = "1500" } },
+	             { X, { SECTION = "a", ITEM = "received", TYPE = "received", DATA = "9" } },
+	             { X, { SECTION = "a", ITEM = "received", TYPE = "received", ID = "0", DATA = "9" } },
+	             { X, { SECTION = "a", ITEM = "passed-group", TYPE = "passed", DATA = "9" } },
+	             { X, { SECTION = "a", ITEM = "difference", TYPE = "difference", DATA = "0" } },
+	             { D, { SECTION = "b", ITEM = "received", TYPE = "received", DATA = "3" } },
+	             { X, { SECTION = "b", ITEM = "difference", TYPE = "difference", DATA = "-3" } } },
+	  .want35 = PACKETS, .want36 = PACKETS },
+	{ .what = "no interfaces", .action = "xdp-status", .want35 = "No XDP interface\n", .want36 = "No XDP interface\n" },
+	{ .what = "rules", .action = "xdp-block", .count = 4,
+	  .units = { { D, { SECTION = "xdp-block", ITEM = "rate", ID = "::/0", DATA = "5" } },
+	             { X, { SECTION = "xdp-block", ITEM = "dropped", ID = "::/0", DATA = "7" } },
+	             { D, { SECTION = "xdp-block", ITEM = "rate", ID = "192.0.2.1", DATA = "0" } },
+	             { X, { SECTION = "xdp-block", ITEM = "dropped", ID = "192.0.2.1", DATA = "10" } } },
+	  .want35 = RULES, .want36 = RULES },
+	{ .what = "error of a rule", .action = "xdp-block", .fails = true, .count = 1,
+	  .units = { { D, { ID = "::/0", ERR = "bad" } } },
+	  .want35 = "error: (bad) ::/0\n", .want36 = "error: (bad) ::/0\n" },
 };
 
 /* What a reply looks like; *ret_good: output_end()'s verdict. Free the text. */

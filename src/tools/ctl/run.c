@@ -46,59 +46,75 @@ static bool fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
 	return false;
 }
 
-static bool send_request(knot_ctl_t *ctl, const request_t *request, char error[static KNOTC_ERROR_MAX])
+static knot_err_t send_request(knot_ctl_t *ctl, const request_t *request)
 {
 	int err = KNOT_OK;
 	for (size_t i = 0; i < request->count && err == KNOT_OK; i++) {
 		err = knot_ctl_send(ctl, KNOT_CTL_TYPE_DATA, &request->units[i]);
 	}
-	if (err == KNOT_OK) {
-		err = knot_ctl_send(ctl, KNOT_CTL_TYPE_BLOCK, NULL);
-	}
-	return err == KNOT_OK ? true : fail(error, "failed to control", err);
+	return err == KNOT_OK ? knot_ctl_send(ctl, KNOT_CTL_TYPE_BLOCK, NULL) : err;
 }
 
-static bool receive_reply(knot_ctl_t *ctl, void (*on_unit)(void *, knot_ctl_type_t, const knot_ctl_data_t *), void *ctx,
-                          char error[static KNOTC_ERROR_MAX])
+static knot_err_t receive_reply(knot_ctl_t *ctl, knotc_unit_t on_unit, void *ctx)
 {
 	while (true) {
 		knot_ctl_type_t type;
 		knot_ctl_data_t unit;
 		int err = knot_ctl_receive(ctl, &type, &unit);
-		if (err != KNOT_OK) {
-			return fail(error, "failed to control", err);
-		}
-		if (type == KNOT_CTL_TYPE_BLOCK || type == KNOT_CTL_TYPE_END) {
-			return true;
+		if (err != KNOT_OK || type == KNOT_CTL_TYPE_BLOCK || type == KNOT_CTL_TYPE_END) {
+			return err;
 		}
 		on_unit(ctx, type, (const knot_ctl_data_t *)&unit);
 	}
 }
 
-bool knotc_exchange(const params_t *params, const request_t *request,
-                    void (*on_unit)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit), void *ctx,
-                    char ret_error[static KNOTC_ERROR_MAX])
+knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ERROR_MAX])
 {
 	char path[KNOTC_PATH_MAX];
 	if (!knotc_socket(params, path, ret_error)) {
-		return false;
+		return NULL;
 	}
 	if (params->verbose) {
 		printf("debug: socket '%s'\n", path);
 	}
 	knot_ctl_t *ctl = knot_ctl_alloc();
 	if (ctl == NULL) {
-		return fail(ret_error, "failed to control", KNOT_ENOMEM);
+		(void)fail(ret_error, "failed to control", KNOT_ENOMEM);
+		return NULL;
 	}
 	/* Who waits for events waits as long as they take, unless told otherwise. */
 	int timeout_ms = params->timeout_given ? params->timeout_ms : params->flags.blocking ? 0 : TIMEOUT_DEFAULT_MS;
 	knot_ctl_set_timeout(ctl, timeout_ms);
 	int err = knot_ctl_connect(ctl, path);
-	bool is_good = err == KNOT_OK;
-	if (!is_good) {
+	if (err != KNOT_OK) {
 		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.400s' (%s)", path, knot_strerror(err));
+		knot_ctl_free(ctl);
+		return NULL;
 	}
-	is_good = is_good && send_request(ctl, request, ret_error) && receive_reply(ctl, on_unit, ctx, ret_error);
+	return ctl;
+}
+
+knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
+                       char ret_error[static KNOTC_ERROR_MAX])
+{
+	knot_err_t err = send_request(ctl, request);
+	if (err == KNOT_OK) {
+		err = receive_reply(ctl, on_unit, ctx);
+	}
+	if (err != KNOT_OK) {
+		(void)fail(ret_error, "failed to control", err);
+	}
+	return err;
+}
+
+bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit_t on_unit, void *ctx,
+                    char ret_error[static KNOTC_ERROR_MAX])
+{
+	knot_ctl_t *ctl = knotc_connect(params, ret_error);
+	if (ctl == NULL) {
+		return false;
+	}
+	bool is_good = knotc_block(ctl, request, on_unit, ctx, ret_error) == KNOT_OK;
 	if (is_good) {
 		(void)!knot_ctl_send(ctl, KNOT_CTL_TYPE_END, NULL);
 	}
@@ -143,6 +159,8 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 		return knotc_zone_check(params, request);
 	case LOCAL_CONFDB:
 		return say("the configuration database is not supported yet, use a configuration file");
+	case LOCAL_XDP_CAPTURE:
+		return knotc_xdp_capture(params, action, request);
 	case LOCAL_EXIT:
 	case LOCAL_NONE:
 		return true;
@@ -178,7 +196,11 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 	request_t request;
 	char error[ACTION_ERROR_MAX];
 	if (!action_request(action, params.flags, argv + first, (size_t)(argc - first), &request, error)) {
-		return say(error);
+		(void)say(error);
+		if (action->is_ours) {
+			fprintf(stderr, "Usage: knotc %s %s\n", action->name, action->usage);
+		}
+		return false;
 	}
 	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
 	                                           : run_local(&params, action, &request);

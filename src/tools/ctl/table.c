@@ -163,6 +163,9 @@ static void print_row(const table_t *table, FILE *out, const char *title, size_t
 
 void table_print(const table_t *table, FILE *out)
 {
+	if (table->row_count == 0) {
+		return;
+	}
 	size_t *widths = must(calloc(table->column_count + 1, sizeof(*widths)));
 	size_t width = title_width(table);
 	for (size_t i = 0; i < table->column_count; i++) {

@@ -23,5 +23,8 @@ void table_free(table_t *take_table);
  */
 void table_set(table_t *table, const char *group, const char *row, const char *column, const char *value);
 
-/** Print headings and rows: row names to the left, cells to the right; no blanks at the ends of lines. */
+/**
+ * Print headings and rows: row names to the left, cells to the right; no blanks at the ends of lines. Nothing if there are
+ * no rows.
+ */
 void table_print(const table_t *table, FILE *out);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * xdp-capture: asks the server for frames again and again and writes them as pcapng.
+ *
+ * The expression is compiled here, by libpcap, which may look up names for it; the server gets the program only. Requests
+ * and units: doc/formats/xdp-control.md.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/sys/clock.h"
+#include "src/tools/ctl/pcapng.h"
+
+#include <inttypes.h>
+#include <pcap/pcap.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	SNAPLEN_MAX = 262144,       /* as tcpdump's; also what a file says when all bytes were wanted */
+	INTERFACES_MAX = 64,
+	FRAME_MAX = UINT16_MAX / 2, /* bytes that a unit can carry, two digits each */
+	INSTRUCTION_TEXT_MAX = 32,
+};
+
+typedef struct {
+	char name[64];
+	uint64_t captured, dropped;
+} captured_interface_t;
+
+typedef struct {
+	FILE *out;                  /* NULL: not open yet */
+	const char *path;           /* "-": standard output */
+	const char *expression;     /* NULL: none */
+	uint32_t snaplen;           /* 0: all */
+	uint64_t count_max;         /* 0: no limit */
+	uint64_t written;
+	uint64_t start_ns;
+	captured_interface_t interfaces[INTERFACES_MAX];
+	uint32_t interface_count;
+	uint8_t frame[FRAME_MAX];
+	char refusal[256];          /* what the server answered instead; "": nothing */
+} capture_t;
+
+static volatile sig_atomic_t must_end;
+
+static void end_soon(int number)
+{
+	(void)number;
+	must_end = 1;
+}
+
+static bool say(const char *format, const char *text)
+{
+	fputs("error: ", stderr);
+	fprintf(stderr, format, text);
+	fputc('\n', stderr);
+	return false;
+}
+
+/* ---- Arguments ---- */
+
+/* A decimal number from min to max. */
+static bool scan_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) {
+		return false;
+	}
+	errno = 0;
+	uint64_t number = strtoull(text, NULL, 10);
+	if (errno != 0 || number < min || number > max) {
+		return false;
+	}
+	*ret_number = number;
+	return true;
+}
+
+static bool read_arguments(const knot_ctl_data_t *unit, capture_t *capture)
+{
+	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *snaplen = (*unit)[KNOT_CTL_IDX_ITEM];
+	uint64_t number = 0;
+	if (count != NULL && !scan_number(count, 1, UINT64_MAX, &capture->count_max)) {
+		return say("invalid count '%s'", count);
+	}
+	if (snaplen != NULL && !scan_number(snaplen, 1, SNAPLEN_MAX, &number)) {
+		return say("invalid snaplen '%s', use 1 to 262144", snaplen);
+	}
+	capture->snaplen = (uint32_t)number;
+	capture->path = (*unit)[KNOT_CTL_IDX_OWNER];
+	capture->expression = (*unit)[KNOT_CTL_IDX_DATA];
+	if (strcmp(capture->path, "-") == 0 && isatty(STDOUT_FILENO)) {
+		return say("%s", "standard output is a terminal; name a file, or pipe into tcpdump -r -");
+	}
+	return true;
+}
+
+/* The program as "count,code jt jf k,code jt jf k,...", owned by the caller; NULL: said why. */
+static char *print_program(const struct bpf_program *program)
+{
+	size_t max = ((size_t)program->bf_len + 1) * INSTRUCTION_TEXT_MAX;
+	char *text = malloc(max);
+	if (text == NULL) {
+		(void)say("%s", knot_strerror(KNOT_ENOMEM));
+		return NULL;
+	}
+	size_t len = (size_t)snprintf(text, max, "%u", program->bf_len);
+	for (unsigned i = 0; i < program->bf_len; i++) {
+		const struct bpf_insn *insn = &program->bf_insns[i];
+		len += (size_t)snprintf(text + len, max - len, ",%u %u %u %u", insn->code, insn->jt, insn->jf, insn->k);
+	}
+	if (len > UINT16_MAX) {
+		(void)say("%s", "filter expression is too long");
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static char *compile(const char *expression)
+{
+	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN_MAX);
+	if (pcap == NULL) {
+		(void)say("%s", knot_strerror(KNOT_ENOMEM));
+		return NULL;
+	}
+	struct bpf_program program;
+	char *text = NULL;
+	if (pcap_compile(pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0) {
+		text = print_program(&program);
+		pcap_freecode(&program);
+	} else {
+		(void)say("invalid filter expression: %s", pcap_geterr(pcap));
+	}
+	pcap_close(pcap);
+	return text;
+}
+
+/* ---- Output ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now = sys_clock_real();
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool open_output(capture_t *capture)
+{
+	capture->out = strcmp(capture->path, "-") == 0 ? stdout : fopen(capture->path, "wb");
+	if (capture->out == NULL) {
+		fprintf(stderr, "error: failed to open '%s' (%s)\n", capture->path, strerror(errno));
+		return false;
+	}
+	capture->start_ns = now_ns();
+	pcapng_section(capture->out, "knotc (" PACKAGE_STRING ")");
+	for (uint32_t i = 0; i < capture->interface_count; i++) {
+		pcapng_interface(capture->out, capture->interfaces[i].name, capture->snaplen, capture->expression);
+	}
+	return true;
+}
+
+/* The number of an interface in the file; it is described there when it is seen first. INTERFACES_MAX: too many. */
+static uint32_t interface_of(capture_t *capture, const char *name)
+{
+	for (uint32_t i = 0; i < capture->interface_count; i++) {
+		if (strcmp(capture->interfaces[i].name, name) == 0) {
+			return i;
+		}
+	}
+	if (capture->interface_count == INTERFACES_MAX) {
+		return INTERFACES_MAX;
+	}
+	snprintf(capture->interfaces[capture->interface_count].name, sizeof(capture->interfaces[0].name), "%s", name);
+	if (capture->out != NULL) {
+		pcapng_interface(capture->out, name, capture->snaplen, capture->expression);
+	}
+	return capture->interface_count++;
+}
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Hexadecimal digits into bytes[0..FRAME_MAX); false: not so. */
+static bool scan_hex(const char *text, uint8_t *bytes, uint32_t *ret_len)
+{
+	size_t len = strlen(text);
+	for (size_t i = 0; i + 1 < len; i += 2) {
+		int high = digit(text[i]), low = digit(text[i + 1]);
+		if (high < 0 || low < 0) {
+			return false;
+		}
+		bytes[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	*ret_len = (uint32_t)(len / 2);
+	return len % 2 == 0;
+}
+
+static void take_frame(capture_t *capture, uint32_t interface, const knot_ctl_data_t *unit)
+{
+	const char *direction = (*unit)[KNOT_CTL_IDX_ITEM], *time = (*unit)[KNOT_CTL_IDX_TTL];
+	const char *original = (*unit)[KNOT_CTL_IDX_OWNER], *hex = (*unit)[KNOT_CTL_IDX_DATA];
+	uint64_t original_len = 0;
+	pcapng_frame_t frame = { .interface = interface, .bytes = capture->frame };
+	if (direction == NULL || time == NULL || original == NULL || hex == NULL ||
+	    !scan_number(time, 0, UINT64_MAX, &frame.time_ns) || !scan_number(original, 0, UINT32_MAX, &original_len) ||
+	    !scan_hex(hex, capture->frame, &frame.len)) {
+		snprintf(capture->refusal, sizeof(capture->refusal), "%s", knot_strerror(KNOT_EMALF));
+		return;
+	}
+	if (capture->count_max > 0 && capture->written == capture->count_max) {
+		return;
+	}
+	frame.original_len = (uint32_t)original_len;
+	frame.direction = strcmp(direction, "out") == 0 ? PCAPNG_OUTBOUND : PCAPNG_INBOUND;
+	pcapng_frame(capture->out, &frame);
+	capture->written++;
+}
+
+static void take_counter(captured_interface_t *interface, const knot_ctl_data_t *unit)
+{
+	const char *item = (*unit)[KNOT_CTL_IDX_ITEM], *value = (*unit)[KNOT_CTL_IDX_DATA];
+	uint64_t number = 0;
+	if (item == NULL || value == NULL || !scan_number(value, 0, UINT64_MAX, &number)) {
+		return;
+	}
+	if (strcmp(item, "captured") == 0) {
+		interface->captured = number;
+	} else if (strcmp(item, "dropped") == 0) {
+		interface->dropped = number;
+	}
+}
+
+static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	(void)type;
+	capture_t *capture = ctx;
+	const char *error = (*unit)[KNOT_CTL_IDX_ERROR], *what = (*unit)[KNOT_CTL_IDX_TYPE], *name = (*unit)[KNOT_CTL_IDX_ID];
+	if (error != NULL) {
+		snprintf(capture->refusal, sizeof(capture->refusal), "%s", error);
+	}
+	if (error != NULL || what == NULL || name == NULL) {
+		return;
+	}
+	uint32_t interface = interface_of(capture, name);
+	if (interface == INTERFACES_MAX) {
+		return;
+	}
+	if (strcmp(what, "packet") == 0 && capture->out != NULL) {
+		take_frame(capture, interface, unit);
+	} else if (strcmp(what, "statistics") == 0) {
+		take_counter(&capture->interfaces[interface], unit);
+	}
+}
+
+/* ---- Requests ---- */
+
+/* One block; false: said why, unless the server has gone (*ret_gone). */
+static bool ask(knot_ctl_t *ctl, capture_t *capture, const knot_ctl_data_t *unit, bool *ret_gone)
+{
+	char error[KNOTC_ERROR_MAX];
+	knot_ctl_data_t copy;
+	memcpy(copy, unit, sizeof(copy));
+	request_t request = { .units = &copy, .count = 1 };
+	knot_err_t err = knotc_block(ctl, &request, take_unit, capture, error);
+	*ret_gone = err == KNOT_ECONNCLOSED || err == knot_err_of_errno(ECONNRESET) || err == knot_err_of_errno(EPIPE);
+	if (err != KNOT_OK) {
+		return *ret_gone ? false : say("%s", error);
+	}
+	return capture->refusal[0] == '\0' ? true : say("(%s)", capture->refusal);
+}
+
+/* Until enough frames are there, a signal comes, nobody reads any more, or the server ends. False: said why. */
+static bool follow(knot_ctl_t *ctl, capture_t *capture)
+{
+	bool is_gone = false;
+	knot_ctl_data_t read_unit = { [KNOT_CTL_IDX_CMD] = "xdp-capture-read" };
+	while (!must_end && (capture->count_max == 0 || capture->written < capture->count_max)) {
+		if (!ask(ctl, capture, (const knot_ctl_data_t *)&read_unit, &is_gone)) {
+			break;
+		}
+		if (fflush(capture->out) != 0 || ferror(capture->out)) {
+			break;
+		}
+	}
+	if (is_gone) {
+		fputs("notice: the server has ended the capture\n", stderr);
+		return true;
+	}
+	knot_ctl_data_t stop_unit = { [KNOT_CTL_IDX_CMD] = "xdp-capture-stop" };
+	return capture->refusal[0] == '\0' && ask(ctl, capture, (const knot_ctl_data_t *)&stop_unit, &is_gone);
+}
+
+/* What the tool says at the end, as counters. */
+static void tell(const params_t *params, const action_t *action, const capture_t *capture, bool is_good)
+{
+	/* Behind the packets there is no room for words. */
+	output_t output = {
+		.out = capture->out == stdout ? stderr : stdout, .action = action, .format = params->format,
+	};
+	output_begin(&output);
+	for (uint32_t i = 0; i < capture->interface_count; i++) {
+		const captured_interface_t *interface = &capture->interfaces[i];
+		const struct {
+			const char *name;
+			uint64_t value;
+		} items[] = { { "captured", interface->captured }, { "dropped", interface->dropped } };
+		for (size_t j = 0; j < KNOT_LEN(items); j++) {
+			char value[24];
+			snprintf(value, sizeof(value), "%" PRIu64, items[j].value);
+			knot_ctl_data_t unit = {
+				[KNOT_CTL_IDX_SECTION] = "xdp-capture", [KNOT_CTL_IDX_ITEM] = items[j].name,
+				[KNOT_CTL_IDX_ID] = interface->name, [KNOT_CTL_IDX_DATA] = value,
+			};
+			output_unit(&output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
+		}
+	}
+	char written[24];
+	snprintf(written, sizeof(written), "%" PRIu64, capture->written);
+	knot_ctl_data_t unit = {
+		[KNOT_CTL_IDX_SECTION] = "xdp-capture", [KNOT_CTL_IDX_ITEM] = "written", [KNOT_CTL_IDX_DATA] = written,
+	};
+	output_unit(&output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
+	(void)output_end(&output, is_good ? NULL : "the capture is not whole");
+}
+
+/* The end of the file; true: all is written, or the reader of a pipe had enough. */
+static bool close_output(capture_t *capture)
+{
+	uint64_t end_ns = now_ns();
+	for (uint32_t i = 0; i < capture->interface_count; i++) {
+		const captured_interface_t *interface = &capture->interfaces[i];
+		pcapng_statistics(capture->out, &(pcapng_statistics_t){
+			i, capture->start_ns, end_ns, interface->captured, interface->dropped });
+	}
+	bool is_whole = fflush(capture->out) == 0 && !ferror(capture->out);
+	struct pollfd reader = { .fd = fileno(capture->out) };
+	bool is_pipe_closed = !is_whole && poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
+	if (capture->out == stdout) {
+		clearerr(stdout);
+	} else if (fclose(capture->out) != 0) {
+		is_whole = false;
+	}
+	return is_whole || is_pipe_closed ? true : say("failed to write to '%s'", capture->path);
+}
+
+static bool run(const params_t *params, const action_t *action, knot_ctl_t *ctl, capture_t *capture,
+                const knot_ctl_data_t *start)
+{
+	bool is_gone = false;
+	if (!ask(ctl, capture, start, &is_gone)) {
+		return is_gone ? say("%s", "failed to control (the server has ended)") : false;
+	}
+	if (!open_output(capture)) {
+		return false;
+	}
+	bool is_good = follow(ctl, capture);
+	is_good &= close_output(capture);
+	tell(params, action, capture, is_good);
+	return is_good;
+}
+
+bool knotc_xdp_capture(const params_t *params, const action_t *action, const request_t *request)
+{
+	const knot_ctl_data_t *words = (const knot_ctl_data_t *)&request->units[0];
+	capture_t *capture = calloc(1, sizeof(*capture));
+	if (capture == NULL || !read_arguments(words, capture)) {
+		free(capture);
+		return false;
+	}
+	char *program = capture->expression != NULL ? compile(capture->expression) : NULL;
+	bool is_good = capture->expression == NULL || program != NULL;
+	char error[KNOTC_ERROR_MAX];
+	knot_ctl_t *ctl = is_good ? knotc_connect(params, error) : NULL;
+	if (ctl != NULL) {
+		/* Ended by a signal, the file is whole, and the prompt is there again. */
+		static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+		struct sigaction action_end = { .sa_handler = end_soon, .sa_flags = SA_RESTART }, old[KNOT_LEN(numbers)], old_pipe;
+		must_end = 0;
+		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
+			sigaction(numbers[i], &action_end, &old[i]);
+		}
+		sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, &old_pipe);
+		knot_ctl_data_t start = {
+			[KNOT_CTL_IDX_CMD] = "xdp-capture", [KNOT_CTL_IDX_SECTION] = (*words)[KNOT_CTL_IDX_SECTION],
+			[KNOT_CTL_IDX_ITEM] = (*words)[KNOT_CTL_IDX_ITEM], [KNOT_CTL_IDX_DATA] = program,
+		};
+		is_good = run(params, action, ctl, capture, (const knot_ctl_data_t *)&start);
+		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
+			sigaction(numbers[i], &old[i], NULL);
+		}
+		sigaction(SIGPIPE, &old_pipe, NULL);
+		knot_ctl_free(ctl);
+	} else if (is_good) {
+		is_good = say("%s", error);
+	}
+	free(program);
+	free(capture);
+	return is_good;
+}

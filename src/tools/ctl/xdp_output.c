@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Replies that are tables: packets of XDP interfaces by fate, block rules.
+ */
+#include "src/tools/ctl/output.h"
+
+#include <string.h>
+
+/* TYPEs that are no rows: what the interface is, and whether the sums match. */
+#define TYPE_FACT "interface"
+#define TYPE_DIFFERENCE "difference"
+
+static void end_table(output_t *output)
+{
+	if (output->table == NULL) {
+		return;
+	}
+	if (output->table_name[0] != '\0') {
+		/* Tables of several interfaces are set apart. */
+		fprintf(output->out, "%s%s%s\n", output->table_count > 0 ? "\n" : "", output->table_name, output->facts);
+	}
+	table_print(output->table, output->out);
+	if (strcmp(output->difference, "0") == 0) {
+		fputs("Every packet received is in one of the other rows.\n", output->out);
+	} else if (output->difference[0] != '\0') {
+		fprintf(output->out, "Received and the sum of the other rows differ by %s: "
+		        "while traffic flows, rows are of different moments.\n", output->difference);
+	}
+	table_free(output->table);
+	output->table = NULL;
+	output->table_count++;
+}
+
+static void begin_table(output_t *output, const char *name, const char *corner)
+{
+	output->table = table_new(corner);
+	snprintf(output->table_name, sizeof(output->table_name), "%s", name);
+	output->facts[0] = output->difference[0] = '\0';
+}
+
+static void add_fact(output_t *output, const char *name, const char *value)
+{
+	size_t len = strlen(output->facts);
+	snprintf(output->facts + len, sizeof(output->facts) - len, "%s %s %s", len > 0 ? "," : ":", name, value);
+}
+
+static void add_status(output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *section = (*unit)[KNOT_CTL_IDX_SECTION], *item = (*unit)[KNOT_CTL_IDX_ITEM];
+	const char *id = (*unit)[KNOT_CTL_IDX_ID], *type = (*unit)[KNOT_CTL_IDX_TYPE], *value = (*unit)[KNOT_CTL_IDX_DATA];
+	if (section == NULL || item == NULL || value == NULL) {
+		return;
+	}
+	if (output->table == NULL || strcmp(output->table_name, section) != 0) {
+		end_table(output);
+		begin_table(output, section, "");
+	}
+	if (type != NULL && strcmp(type, TYPE_FACT) == 0) {
+		add_fact(output, item, value);
+	} else if (type != NULL && strcmp(type, TYPE_DIFFERENCE) == 0) {
+		snprintf(output->difference, sizeof(output->difference), "%s", value);
+	} else {
+		table_set(output->table, type, item, id != NULL ? id : "sum", value);
+	}
+}
+
+static void add_rule(output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *id = (*unit)[KNOT_CTL_IDX_ID], *item = (*unit)[KNOT_CTL_IDX_ITEM], *value = (*unit)[KNOT_CTL_IDX_DATA];
+	if (id == NULL || item == NULL || value == NULL) {
+		return;
+	}
+	if (output->table == NULL) {
+		begin_table(output, "", "prefix");
+	}
+	table_set(output->table, NULL, id, item, value);
+}
+
+void output_table_unit(output_t *output, const knot_ctl_data_t *unit)
+{
+	if (output->action->layout == LAYOUT_XDP_STATUS) {
+		add_status(output, unit);
+	} else {
+		add_rule(output, unit);
+	}
+	output->printed = true;
+}
+
+void output_table_end(output_t *output)
+{
+	end_table(output);
+}
