@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * AF_XDP for a UDP server: interfaces whose kernel program picks out our packets, and queues to receive and reply on.
+ * AF_XDP for a server of UDP and TCP: interfaces whose kernel program picks out our packets.
  *
- * Owns: loading and attaching the kernel program (bpf/filter.bpf.c), AF_XDP sockets, their memory and rings. Not here:
- * what is in the datagrams, threads, logging. Frames themselves: frame.h.
+ * Owns: loading and attaching the kernel program (bpf/filter.bpf.c). Not here: queues to receive and send on (queue.h),
+ * frames (frame.h), TCP (tcp/tcp.h), threads, logging.
  *
  * Life: kxdp_priv_start() (priv.h) makes the helper that has the privileges; kxdp_iface_open() attaches the program;
  * kxdp_queue_open() for each of its queues adds a socket; until then, and for a queue without a socket, packets go to
@@ -11,30 +11,19 @@
  * CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The program is detached
  * by kxdp_iface_close() or when the process ends for whatever reason.
  *
- * Threads: opening, closing, configuring and rules of one interface from one thread at a time. A queue is used by one
- * thread at a time; kxdp_queue_stats(), kxdp_iface_filter_counts() and kxdp_iface_rules() from any thread while queue
- * and interface are open.
- *
- * Cost: no allocation, lock or system call per packet; one sendto() per kxdp_flush() that has something to send.
- *
- *     kxdp_packet_t packets[KXDP_BATCH_MAX];
- *     for (;;) {
- *         kxdp_wait(queue, 1000);
- *         size_t count = kxdp_receive(queue, packets, KXDP_BATCH_MAX);
- *         for (size_t i = 0; i < count; i++) {
- *             size_t len = answer(packets[i].payload, packets[i].payload_len, packets[i].payload_max);
- *             if (len > 0) { kxdp_reply(queue, &packets[i], len); } else { kxdp_drop(queue, &packets[i]); }
- *         }
- *         kxdp_flush(queue);
- *     }
+ * Threads: opening, closing, configuring and rules of one interface from one thread at a time;
+ * kxdp_iface_filter_counts() and kxdp_iface_rules() from any thread while the interface is open.
  */
 #pragma once
 
 #include "libknot/base/err.h"
-#include "xdp/frame.h"
 
 #include <limits.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
 	KXDP_BATCH_MAX = 64,  /* packets one kxdp_receive() can return */
@@ -93,8 +82,6 @@ typedef struct {
 typedef struct kxdp_priv kxdp_priv_t;
 /** An interface with our program attached. */
 typedef struct kxdp_iface kxdp_iface_t;
-/** One receive queue of an interface with its AF_XDP socket. */
-typedef struct kxdp_queue kxdp_queue_t;
 
 /**
  * The interface that has the address `sa` (AF_INET or AF_INET6).
@@ -165,66 +152,6 @@ kxdp_device_t kxdp_device_query(const char *ifname);
  * copy was disabled by the options. Ask after the queues have been opened.
  */
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface);
-
-/**
- * Open the socket of one queue and direct the queue's packets to it.
- *
- * queue: [0..kxdp_iface_queue_count()). The queue borrows `iface`. KNOT_EBUSY: another socket is bound to this queue.
- */
-KNOT_MUST_USE knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue,
-					 kxdp_fault_t *ret_fault);
-
-/** The kernel gets the queue's packets again; frames not sent yet are lost. NULL is fine. */
-void kxdp_queue_close(kxdp_queue_t *take_queue);
-
-/** The socket, for poll(): POLLIN when packets are there. kxdp_wait() does it right for a thread with one queue. */
-int kxdp_queue_fd(const kxdp_queue_t *queue);
-
-/**
- * Wait for packets, at most timeout_ms (-1: for ever). Also pushes out what the kernel did not take at the last flush.
- * Returns true when there are packets; false after the timeout or an interrupting signal.
- */
-bool kxdp_wait(kxdp_queue_t *queue, int timeout_ms);
-
-/**
- * Received, verified datagrams; never blocks. Frames that fail (see kxdp_verdict_t) are counted and given back.
- *
- * ret_packets[0..max), max at most KXDP_BATCH_MAX. Each returned packet must go to exactly one of kxdp_reply(),
- * kxdp_drop(). Returns their number, 0 to max. 0 doesn't mean that the ring is empty: call kxdp_flush() and kxdp_wait()
- * as always.
- */
-size_t kxdp_receive(kxdp_queue_t *queue, kxdp_packet_t *ret_packets, size_t max);
-
-/**
- * Queue the reply that was written to packet->payload[0..payload_len), payload_len up to packet->payload_max.
- *
- * The frame belongs to the queue afterwards. Sent by the next kxdp_flush(). Returns false when the send ring stayed
- * full (the reply is dropped and counted).
- */
-bool kxdp_reply(kxdp_queue_t *queue, const kxdp_packet_t *packet, size_t payload_len);
-
-/** Give the packet's frame back without a reply. */
-void kxdp_drop(kxdp_queue_t *queue, const kxdp_packet_t *packet);
-
-/** Send what was queued, collect frames that have been sent, give free frames to the kernel for receiving. Call once
- * per batch. */
-void kxdp_flush(kxdp_queue_t *queue);
-
-/** Counters of a queue since it was opened. */
-typedef struct {
-	/* The kernel's, XDP_STATISTICS. */
-	uint64_t rx_dropped, rx_invalid, tx_invalid, rx_full, fq_empty, tx_empty;
-	/* Fill levels now, in descriptors: frames handed to the kernel for sending and not back, and the four rings. */
-	uint32_t tx_busy, fq_fill, rx_fill, tx_fill, cq_fill;
-	/* Ours. */
-	uint64_t received[KXDP_VERDICT_COUNT]; /* frames by verdict; accepted partial checksums count as
-						  KXDP_PARTIAL_CHECKSUM */
-	uint64_t replied;                      /* put into the send ring */
-	uint64_t tx_full;                      /* replies dropped for want of room in the send ring */
-} kxdp_stats_t;
-
-/** Counters of one queue. A system call; not for the packet path. */
-void kxdp_queue_stats(const kxdp_queue_t *queue, kxdp_stats_t *ret_stats);
 
 /** What the kernel program did with the packets of one queue, by fate; one row per fate in bpf/abi.h. */
 typedef struct {

@@ -6,8 +6,9 @@
  * caller's hands, the send ring, the completion ring, or `free_frames`. A reply goes out in the frame its query came
  * in, so frames move fill → receive → caller → send → completion → free → fill, and nothing is copied.
  */
-#include "xdp/iface.h"
+#include "xdp/queue.h"
 
+#include "xdp/iface.h"
 #include "xdp/socket.h"
 
 #include <assert.h>
@@ -134,21 +135,16 @@ void kxdp_queue_close(kxdp_queue_t *take_queue)
 	}
 }
 
-int kxdp_queue_fd(const kxdp_queue_t *queue)
-{
-	return queue->fd;
-}
-
 /* Descriptors submitted that the kernel has not taken yet. */
 static uint32_t tx_waiting(const kxdp_queue_t *q)
 {
 	return q->tx.cached_prod - q->tx_reserved - __atomic_load_n(q->tx.consumer, __ATOMIC_ACQUIRE);
 }
 
-bool kxdp_wait(kxdp_queue_t *q, int timeout_ms)
+unsigned kxdp_wait(kxdp_queue_t *q, int timeout_ms, int wake_fd)
 {
 	if (!q->busy_poll && xsk_cons_nb_avail(&q->rx, 1) > 0) {
-		return true; /* under load no system call is needed to know that there is work */
+		return KXDP_WAIT_PACKETS; /* under load no system call is needed to know that there is work */
 	}
 	if (tx_waiting(q) > 0) {
 		kxdp_flush(q);
@@ -156,8 +152,13 @@ bool kxdp_wait(kxdp_queue_t *q, int timeout_ms)
 			timeout_ms = 1; /* the device is full: come back soon */
 		}
 	}
-	struct pollfd pfd = { .fd = q->fd, .events = POLLIN };
-	return poll(&pfd, 1, timeout_ms) > 0 && (pfd.revents & POLLIN) != 0;
+	struct pollfd pfds[] = { { .fd = q->fd, .events = POLLIN }, { .fd = wake_fd, .events = POLLIN } };
+	if (poll(pfds, wake_fd >= 0 ? 2 : 1, timeout_ms) <= 0) {
+		return 0;
+	}
+	return ((pfds[0].revents & POLLIN) != 0 ? KXDP_WAIT_PACKETS : 0u) |
+	       ((pfds[0].revents & (POLLERR | POLLNVAL)) != 0 ? KXDP_WAIT_GONE : 0u) |
+	       (pfds[1].revents != 0 ? KXDP_WAIT_WOKEN : 0u);
 }
 
 size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)

@@ -9,7 +9,7 @@
 
 #include "src/state/state.h"
 #include "src/sys/counters.h"
-#include "xdp/kxdp.h"
+#include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
 
 typedef struct net net_t;

@@ -7,7 +7,7 @@
 #include "src/conf/conf.h"
 #include "src/net/net.h"
 #include "src/sys/thread.h"
-#include "xdp/kxdp.h"
+#include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
 
 #include <stdatomic.h>

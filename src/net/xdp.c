@@ -81,7 +81,7 @@ void xdp_worker_run(void *arg)
 		}
 		kxdp_flush(worker->queue);
 		if (count == 0) {
-			(void)kxdp_wait(worker->queue, NET_POLL_MS / 4);
+			(void)kxdp_wait(worker->queue, NET_POLL_MS / 4, -1);
 		}
 	}
 }

@@ -10,7 +10,7 @@
  *
  * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
  */
-#include "xdp/kxdp.h"
+#include "xdp/queue.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static void *work(void *arg)
 	worker_t *worker = arg;
 	kxdp_packet_t packets[KXDP_BATCH_MAX];
 	while (!stopping) {
-		kxdp_wait(worker->queue, 100);
+		(void)kxdp_wait(worker->queue, 100, -1);
 		size_t count = kxdp_receive(worker->queue, packets, KXDP_BATCH_MAX);
 		for (size_t i = 0; i < count; i++) {
 			kxdp_reply(worker->queue, &packets[i], echo(worker, &packets[i]));
