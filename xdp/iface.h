@@ -2,10 +2,17 @@
 /** What interface and queue share inside the library. */
 #pragma once
 
+#include "xdp/bpf/abi.h"
 #include "xdp/kxdp.h"
 #include "xdp/socket.h"
 
-struct bpf_object;
+#include <pthread.h>
+
+/** A rule of the interface and its place in the map. */
+typedef struct {
+	kxdp_rule_t rule;
+	uint32_t index;
+} kxdp_iface_rule_t;
 
 struct kxdp_iface {
 	char name[IF_NAMESIZE];
@@ -14,16 +21,21 @@ struct kxdp_iface {
 	unsigned queue_max;
 	uint16_t mtu;
 	bool native;
+	bool shared;        /* in libxdp's dispatcher */
 	bool zero_copy;     /* may be tried */
 	bool allow_partial; /* a partial checksum is good enough on this link */
 	bool copies;        /* a queue was opened without zero copy */
 	uint32_t ring_size;
 	uint16_t busypoll_budget;
 	uint16_t busypoll_timeout_us;
-	struct bpf_object *object; /* owned */
-	int link_fd;               /* owned; closing it detaches the program */
-	int sockets_fd;            /* the map queue → socket; owned by `object` */
-	int counts_fd;             /* owned by `object` */
+	kxdp_priv_t *priv; /* borrowed */
+	uint32_t id;       /* the helper's number for it */
+	int link_fd;       /* owned: the program stays when the helper is gone; -1: shared */
+	const struct filter_counts *counts; /* mapped: queue_max */
+	const struct filter_rule *counted;  /* mapped: FILTER_RULE_MAX */
+	pthread_mutex_t rules_lock;         /* covers the two below: set by one thread, listed by others */
+	kxdp_iface_rule_t *rules;           /* owned */
+	size_t rule_count;
 };
 
 /** Have the socket of a queue opened and the queue's packets sent to it. queue: below iface->queue_max. */

@@ -2,12 +2,13 @@
 /**
  * knotd: options, and the order in which the server starts and stops. Everything else is in the folders below.
  *
- * Start: configuration, log, pid file, sockets, user switch, zones in the background, control sockets, ready, answering
+ * Start: configuration, log, privileged helper, pid file, sockets, user switch, zones in the background, control sockets, ready, answering
  * as soon as each zone was tried once (at once with server.async-start). Stop is the same in reverse. One thread takes
  * the signals: this one.
  */
 #include <getopt.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,12 +23,14 @@
 #include "src/net/net.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
+#include "xdp/priv.h"
 
 typedef struct {
 	const char *conf_path;  /* absolute once options were read */
 	const char *socket;     /* NULL: as configured */
 	const char *daemon_dir; /* NULL: foreground */
 	bool verbose;
+	char **argv;
 } options_t;
 
 enum { CONTROL_SOCKETS_MAX = 4 }; /* the schema's limit of control.listen */
@@ -40,6 +43,7 @@ typedef struct {
 	uid_t uid;
 	gid_t gid;
 	sys_pidfile_t pidfile;
+	kxdp_priv_t *priv; /* NULL: there are no privileges to keep */
 	net_t *net;
 	server_t *server;
 	control_t *control;
@@ -180,6 +184,43 @@ static bool hold_pidfile(knotd_t *knotd)
 	return true;
 }
 
+/* 0: not an IP address. */
+static uint16_t port_of(const struct sockaddr_storage *ss)
+{
+	switch (ss->ss_family) {
+	case AF_INET: return ntohs(((const struct sockaddr_in *)ss)->sin_port);
+	case AF_INET6: return ntohs(((const struct sockaddr_in6 *)ss)->sin6_port);
+	default: return 0;
+	}
+}
+
+static void add_low_port(uint16_t ports[static KXDP_PRIV_PORTS_MAX], size_t *count, uint16_t port)
+{
+	if (port > 0 && port < 1024 && *count < KXDP_PRIV_PORTS_MAX) {
+		ports[(*count)++] = port;
+	}
+}
+
+/* The process that keeps the privileges, for changes while the server runs. Without it, or if it can't be had, the
+ * server works; what needs a privilege says so. */
+static void start_helper(knotd_t *knotd)
+{
+	uint16_t ports[KXDP_PRIV_PORTS_MAX];
+	kxdp_priv_params_t params = { .ports = ports, .argv = knotd->options->argv };
+	const conf_addrs_t *listen = &knotd->conf->server.listen;
+	for (size_t i = 0; i < listen->count; i++) {
+		add_low_port(ports, &params.port_count, port_of(&listen->data[i].ss));
+	}
+	for (size_t i = 0; i < knotd->conf->xdp.listen.count; i++) {
+		add_low_port(ports, &params.port_count, knotd->conf->xdp.listen.data[i].port);
+	}
+	kxdp_fault_t fault;
+	knot_err_t err = kxdp_priv_start(&params, &knotd->priv, &fault);
+	if (err != KNOT_OK && err != KNOT_EPERM) {
+		log_server(LOG_WARNING, "failed to start the privileged helper (%s)", fault.text);
+	}
+}
+
 static bool become_user(const knotd_t *knotd)
 {
 	if (knotd->gid != getegid()) {
@@ -188,7 +229,7 @@ static bool become_user(const knotd_t *knotd)
 	if (knotd->uid != geteuid()) {
 		log_server(LOG_INFO, "changing UID to %u", (unsigned)knotd->uid);
 	}
-	/* Sockets are bound and XDP is set up; nothing that comes later needs a privilege. */
+	/* Sockets are bound and XDP is set up; what comes later and needs a privilege is the helper's. */
 	knot_err_t err = sys_drop_privileges(knotd->uid, knotd->gid);
 	if (err != KNOT_OK) {
 		log_server(LOG_CRIT, "failed to drop privileges (%s)", knot_strerror(err));
@@ -250,8 +291,11 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 
 static bool start(knotd_t *knotd)
 {
-	if (!load_conf(knotd) || !hold_pidfile(knotd) || net_new(knotd->conf, NULL, &knotd->net) != KNOT_OK ||
-	    !become_user(knotd)) {
+	if (!load_conf(knotd)) {
+		return false;
+	}
+	start_helper(knotd);
+	if (!hold_pidfile(knotd) || net_new(knotd->conf, knotd->priv, &knotd->net) != KNOT_OK || !become_user(knotd)) {
 		return false;
 	}
 	/* The server takes the configuration over; no reload frees it before control threads run. */
@@ -361,6 +405,7 @@ static void stop(knotd_t *knotd)
 		free(knotd->sockets[i]);
 	}
 	net_free(knotd->net);
+	kxdp_priv_stop(knotd->priv);
 	server_free(knotd->server);
 	conf_free(knotd->conf);
 	sys_pidfile_remove(&knotd->pidfile);
@@ -412,6 +457,7 @@ int main(int argc, char **argv)
 	case OPTIONS_DONE: return EXIT_SUCCESS;
 	case OPTIONS_BAD: return EXIT_FAILURE;
 	}
+	options.argv = argv;
 	sys_log_init(options.verbose);
 	/* Reloads read the same file whatever the working directory is by then. */
 	char path[PATH_MAX];

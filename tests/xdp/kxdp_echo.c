@@ -10,6 +10,7 @@
  *
  * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
  */
+#include "xdp/priv.h"
 #include "xdp/queue.h"
 
 #include <arpa/inet.h>
@@ -95,8 +96,10 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 {
 	static worker_t workers[QUEUES_MAX];
 	kxdp_fault_t fault;
+	kxdp_priv_t *priv = NULL;
 	kxdp_iface_t *iface;
-	if (kxdp_iface_open(NULL, options, &iface, &fault) != KNOT_OK) {
+	if (kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault) != KNOT_OK ||
+	    kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
 	}
 	unsigned count = kxdp_iface_queue_count(iface);
@@ -134,6 +137,7 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 		kxdp_queue_close(workers[i].queue);
 	}
 	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
 	return 0;
 }
 

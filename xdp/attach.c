@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Alone on its interface, the program hangs on a BPF link, which the kernel cleans up when the processes that hold it
+ * are gone. Where libxdp's dispatcher is, it becomes one of the dispatcher's programs. doc/adr/0004.
+ */
+#include "xdp/attach.h"
+
+#include "xdp/bpf/embed.h"
+#include "xdp/iface.h"
+#include "xdp/priv_caps.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <xdp/libxdp.h>
+
+#ifndef AF_XDP
+#define AF_XDP 44
+#endif
+
+_Static_assert((int)FILTER_LISTEN_MAX == (int)KXDP_LISTEN_MAX, "the kernel program has room for all listens");
+
+static const char program_name[] = "bowline_filter";
+static const char dispatcher_name[] = "xdp_dispatcher";
+
+/* Opening a socket tells permission and kernel support apart from trouble with the program. */
+static knot_err_t check_af_xdp(const char *ifname, kxdp_fault_t *ret_fault)
+{
+	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		return kxdp_fault_errno(ret_fault, errno, ifname, "opening an AF_XDP socket");
+	}
+	close(fd);
+	return KNOT_OK;
+}
+
+/* ---- Configuration ---- */
+
+static void set_config(kxdp_attach_t *a, const priv_config_t *c)
+{
+	uint8_t protos = (uint8_t)(((c->flags & PRIV_CONFIG_UDP) != 0 ? FILTER_PROTO_UDP : 0) |
+				   ((c->flags & PRIV_CONFIG_TCP) != 0 ? FILTER_PROTO_TCP : 0));
+	a->config = (struct filter_config){
+		.listen_count = c->listen_count,
+		.flags = ((c->flags & PRIV_CONFIG_ROUTE_CHECK) != 0 ? FILTER_ROUTE_CHECK : 0) |
+			 (a->rule_count > 0 ? FILTER_RULES : 0),
+	};
+	for (size_t i = 0; i < c->listen_count; i++) {
+		struct filter_listen *listen = &a->config.listens[i];
+		*listen = (struct filter_listen){
+			.port_be = htons(c->listens[i].port),
+			.protos = protos,
+			.any_addr = c->listens[i].any_addr,
+		};
+		memcpy(listen->addr, c->listens[i].addr, sizeof(listen->addr));
+	}
+}
+
+int kxdp_attach_write_config(kxdp_attach_t *a)
+{
+	uint32_t zero = 0, other = 1 - a->active;
+	if (bpf_map_update_elem(a->config_fd, &other, &a->config, BPF_ANY) != 0 ||
+	    bpf_map_update_elem(a->active_fd, &zero, &other, BPF_ANY) != 0) {
+		return errno;
+	}
+	a->active = other;
+	return 0;
+}
+
+knot_err_t kxdp_attach_configure(kxdp_attach_t *a, const priv_config_t *config, kxdp_fault_t *ret_fault)
+{
+	const struct filter_config before = a->config;
+	set_config(a, config);
+	int errnum = kxdp_attach_write_config(a);
+	if (errnum != 0) {
+		a->config = before;
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "configuring the XDP program");
+	}
+	return KNOT_OK;
+}
+
+/* ---- Loading ---- */
+
+static int open_object(kxdp_attach_t *a)
+{
+	knot_bytes_t bytes = kxdp_filter_object();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "bowline");
+	a->object = bpf_object__open_mem(bytes.data, bytes.len, &opts);
+	if (a->object == NULL) {
+		return errno;
+	}
+	static const char *const sized[] = { "filter_sockets", "filter_counts" };
+	for (size_t i = 0; i < KNOT_LEN(sized); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(a->object, sized[i]);
+		if (map == NULL || bpf_map__set_max_entries(map, a->queue_max) != 0) {
+			return EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* What is needed of the loaded object. Returns 0 or an errno value. */
+static int take_maps(kxdp_attach_t *a, const priv_config_t *config)
+{
+	const struct {
+		const char *name;
+		int *fd;
+	} maps[] = {
+		{ "filter_sockets", &a->sockets_fd }, { "filter_config", &a->config_fd },
+		{ "filter_active", &a->active_fd },   { "filter_counts", &a->counts_fd },
+		{ "filter_rules", &a->rules_fd },     { "filter_prefixes", &a->prefixes_fd },
+	};
+	for (size_t i = 0; i < KNOT_LEN(maps); i++) {
+		*maps[i].fd = bpf_object__find_map_fd_by_name(a->object, maps[i].name);
+		if (*maps[i].fd < 0) {
+			return EINVAL;
+		}
+	}
+	int errnum = kxdp_rules_init(a);
+	if (errnum != 0) {
+		return errnum;
+	}
+	set_config(a, config);
+	return kxdp_attach_write_config(a);
+}
+
+/* ---- Alone ---- */
+
+typedef struct {
+	kxdp_attach_t *attach;
+	int prog_fd;
+	uint32_t flags; /* XDP_FLAGS_DRV_MODE or XDP_FLAGS_SKB_MODE */
+} link_t;
+
+static int link_step(void *ctx)
+{
+	const link_t *l = ctx;
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = l->flags);
+	int fd = bpf_link_create(l->prog_fd, (int)l->attach->index, BPF_XDP, &opts);
+	if (fd < 0) {
+		return errno == EEXIST ? EBUSY : errno; /* EEXIST: attached in the other mode */
+	}
+	l->attach->link_fd = fd;
+	return 0;
+}
+
+/* `ip link` can remove a program of which no BPF link is the owner, for example what another server left behind. */
+static knot_err_t busy_fault(const kxdp_attach_t *a, kxdp_fault_t *ret_fault)
+{
+	uint32_t id = 0;
+	(void)bpf_xdp_query_id((int)a->index, 0, &id);
+	return kxdp_fault(ret_fault, KNOT_EBUSY,
+			  "another XDP program (id %u) is attached; stop its owner, or detach it: "
+			  "ip link set dev %s xdp off",
+			  id, a->name);
+}
+
+static knot_err_t attach_alone(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
+{
+	if (bpf_object__load(a->object) != 0) {
+		return kxdp_fault_errno(ret_fault, errno, a->name, "loading the XDP program");
+	}
+	int errnum = take_maps(a, &request->config);
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "configuring the XDP program");
+	}
+	const struct bpf_program *program = bpf_object__find_program_by_name(a->object, program_name);
+	link_t link = { .attach = a, .prog_fd = bpf_program__fd(program) };
+	errnum = EOPNOTSUPP;
+	if (request->mode != KXDP_MODE_EMULATED) {
+		link.flags = XDP_FLAGS_DRV_MODE;
+		errnum = kxdp_retry_busy(link_step, &link);
+		a->native = errnum == 0;
+	}
+	bool driver_cannot = errnum != 0 && errnum != EBUSY && errnum != EPERM;
+	if (driver_cannot && request->mode != KXDP_MODE_NATIVE) {
+		link.flags = XDP_FLAGS_SKB_MODE;
+		errnum = kxdp_retry_busy(link_step, &link);
+	}
+	if (errnum == EBUSY) {
+		return busy_fault(a, ret_fault);
+	}
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "attaching the XDP program");
+	}
+	return KNOT_OK;
+}
+
+/* ---- Beside others ---- */
+
+/* True if libxdp's dispatcher is attached. By its name: libxdp itself finds it only where its files are mounted. */
+static bool has_dispatcher(unsigned ifindex, bool *ret_native)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	if (bpf_xdp_query((int)ifindex, 0, &query) != 0) {
+		return false;
+	}
+	uint32_t id = query.drv_prog_id != 0 ? query.drv_prog_id : query.skb_prog_id;
+	int fd = id != 0 ? bpf_prog_get_fd_by_id(id) : -1;
+	if (fd < 0) {
+		return false;
+	}
+	struct bpf_prog_info info = { 0 };
+	uint32_t info_len = sizeof(info);
+	bool is_dispatcher =
+		bpf_obj_get_info_by_fd(fd, &info, &info_len) == 0 && strcmp(info.name, dispatcher_name) == 0;
+	close(fd);
+	*ret_native = query.drv_prog_id != 0;
+	return is_dispatcher;
+}
+
+static bool has_bpf_files(const char **ret_path)
+{
+	const char *path = secure_getenv(XDP_BPFFS_ENVVAR);
+	*ret_path = path != NULL ? path : "/sys/fs/bpf";
+	struct statfs info;
+	return statfs(*ret_path, &info) == 0 && info.f_type == (__fsword_t)BPF_FS_MAGIC;
+}
+
+static enum xdp_attach_mode shared_mode(const kxdp_attach_t *a)
+{
+	return a->native ? XDP_MODE_NATIVE : XDP_MODE_SKB;
+}
+
+static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
+{
+	const char *path;
+	if (!has_bpf_files(&path)) {
+		return kxdp_fault(ret_fault, KNOT_EBUSY,
+				  "libxdp's dispatcher is attached, joining it needs the BPF file system: "
+				  "mount -t bpf bpf %s",
+				  path);
+	}
+	if (request->mode == KXDP_MODE_NATIVE && !a->native) {
+		return kxdp_fault(ret_fault, KNOT_ENOTSUP, "libxdp's dispatcher is attached in emulated mode");
+	}
+	LIBBPF_OPTS(xdp_program_opts, opts, .obj = a->object, .prog_name = "bowline_filter");
+	struct xdp_program *program = xdp_program__create(&opts);
+	long error = libxdp_get_error(program);
+	int errnum = error != 0 ? (int)-error : -xdp_program__attach(program, (int)a->index, shared_mode(a), 0);
+	if (errnum != 0) {
+		if (error == 0) {
+			xdp_program__close(program);
+		}
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "joining libxdp's dispatcher");
+	}
+	a->shared = program;
+	errnum = take_maps(a, &request->config);
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "configuring the XDP program");
+	}
+	return KNOT_OK;
+}
+
+/* ---- All of it ---- */
+
+static knot_err_t attach_steps(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
+{
+	knot_err_t err = check_af_xdp(a->name, ret_fault);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	int errnum = open_object(a);
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "reading the XDP program");
+	}
+	/* Looking at what others attached needs more than attaching. */
+	kxdp_caps_admin(true);
+	kxdp_detach_leftovers(a->index);
+	bool share = has_dispatcher(a->index, &a->native);
+	if (share) {
+		err = join(a, request, ret_fault);
+	}
+	kxdp_caps_admin(false);
+	return share ? err : attach_alone(a, request, ret_fault);
+}
+
+knot_err_t kxdp_attach(const priv_open_t *request, kxdp_attach_t *ret_attach, kxdp_fault_t *ret_fault)
+{
+	kxdp_device_t device = kxdp_device_query(request->ifname);
+	if (device.index == 0) {
+		return kxdp_fault_errno(ret_fault, ENODEV, request->ifname, "opening the interface");
+	}
+	kxdp_attach_t a = {
+		.index = device.index,
+		.queue_max = device.queue_max < PRIV_QUEUE_END ? device.queue_max : PRIV_QUEUE_END,
+		.link_fd = -1,
+	};
+	memcpy(a.name, request->ifname, sizeof(a.name));
+	/* Libraries don't log; the fault says what is needed. */
+	libbpf_set_print(NULL);
+	libxdp_set_print(NULL);
+	knot_err_t err = attach_steps(&a, request, ret_fault);
+	if (err != KNOT_OK) {
+		kxdp_detach(&a);
+		return err;
+	}
+	*ret_attach = a;
+	return KNOT_OK;
+}
+
+void kxdp_detach(kxdp_attach_t *a)
+{
+	if (a->link_fd >= 0) {
+		(void)bpf_link_detach(a->link_fd); /* at once: closing alone leaves it to a kernel worker */
+		close(a->link_fd);
+	}
+	if (a->shared != NULL) {
+		kxdp_caps_admin(true);
+		(void)xdp_program__detach(a->shared, (int)a->index, shared_mode(a), 0);
+		kxdp_caps_admin(false);
+		xdp_program__close(a->shared);
+	}
+	kxdp_rules_done(a);
+	bpf_object__close(a->object);
+	*a = (kxdp_attach_t){ .link_fd = -1 };
+}
+
+knot_err_t kxdp_attach_queue(kxdp_attach_t *a, const priv_queue_t *request, kxdp_socket_t *ret_socket,
+			     kxdp_fault_t *ret_fault)
+{
+	if (request->queue >= a->queue_max) {
+		return kxdp_fault(ret_fault, KNOT_EINVAL, "%s has no queue %u", a->name, request->queue);
+	}
+	const kxdp_socket_params_t params = {
+		.ifindex = a->index,
+		.ifname = a->name,
+		.queue = request->queue,
+		.ring_size = request->ring_size,
+		.try_zero_copy = a->native && request->try_zero_copy != 0,
+		.busypoll_budget = request->busypoll_budget,
+		.busypoll_timeout_us = request->busypoll_timeout_us,
+	};
+	kxdp_socket_t s;
+	knot_err_t err = kxdp_socket_open(&params, &s, ret_fault);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (bpf_map_update_elem(a->sockets_fd, &request->queue, &s.fd, BPF_ANY) != 0) {
+		err = kxdp_fault_errno(ret_fault, errno, a->name, "directing packets to the AF_XDP socket");
+		kxdp_socket_close(&s, NULL);
+		return err;
+	}
+	*ret_socket = s;
+	return KNOT_OK;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "xdp/priv_wire.h"
+
+#include "libknot/base/bytes.h"
+#include "xdp/iface.h"
+
+#include <string.h>
+
+enum { LOW_PORT_END = 1024 };
+
+_Static_assert(sizeof(priv_listen_t) == 20, "no padding");
+_Static_assert(sizeof(priv_config_t) == 8 + KXDP_LISTEN_MAX * sizeof(priv_listen_t), "no padding");
+_Static_assert(sizeof(priv_open_t) == 24 + sizeof(priv_config_t), "no padding");
+_Static_assert(sizeof(priv_configure_t) == 8 + sizeof(priv_config_t), "no padding");
+_Static_assert(sizeof(priv_queue_t) == 24, "no padding");
+_Static_assert(sizeof(priv_rule_set_t) == 32, "no padding");
+_Static_assert(sizeof(priv_rule_remove_t) == 28, "no padding");
+_Static_assert(sizeof(priv_bind_t) == 48, "no padding");
+
+/* ---- Fields ---- */
+
+static bool is_zero(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What the kernel takes as a name: no slash, blank, control character or colon, not "." or "..", then zeros. */
+static bool is_device(const char name[static PRIV_DEVICE_MAX])
+{
+	size_t len = strnlen(name, PRIV_DEVICE_MAX);
+	if (len == 0 || len == PRIV_DEVICE_MAX || !is_zero(name + len, PRIV_DEVICE_MAX - len)) {
+		return false;
+	}
+	for (size_t i = 0; i < len; i++) {
+		uint8_t c = (uint8_t)name[i];
+		if (c <= ' ' || c == 0x7F || c == '/' || c == ':') {
+			return false;
+		}
+	}
+	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool is_listen(const priv_listen_t *l)
+{
+	return l->port != 0 && l->any_addr <= 1 && l->reserved == 0 &&
+	       (l->any_addr == 0 || is_zero(l->addr, sizeof(l->addr)));
+}
+
+static bool is_config(const priv_config_t *c)
+{
+	if ((c->flags & ~(uint32_t)PRIV_CONFIG_ALL) != 0 || c->listen_count < 1 || c->listen_count > KXDP_LISTEN_MAX) {
+		return false;
+	}
+	for (size_t i = 0; i < c->listen_count; i++) {
+		if (!is_listen(&c->listens[i])) {
+			return false;
+		}
+	}
+	return is_zero(&c->listens[c->listen_count], (KXDP_LISTEN_MAX - c->listen_count) * sizeof(c->listens[0]));
+}
+
+static bool is_prefix(const uint8_t addr[static 16], uint32_t prefix_len)
+{
+	if (prefix_len > 128) {
+		return false;
+	}
+	size_t whole = prefix_len / 8;
+	if (prefix_len % 8 != 0) {
+		if ((addr[whole] & (0xFF >> prefix_len % 8)) != 0) {
+			return false;
+		}
+		whole++;
+	}
+	return is_zero(addr + whole, 16 - whole);
+}
+
+/* ---- Messages ---- */
+
+static bool is_open(const priv_open_t *r)
+{
+	return is_device(r->ifname) && r->mode <= KXDP_MODE_EMULATED && is_config(&r->config);
+}
+
+static bool is_configure(const priv_configure_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX && is_config(&r->config);
+}
+
+static bool is_close(const priv_close_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX;
+}
+
+static bool is_queue(const priv_queue_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->ring_size >= KXDP_RING_MIN &&
+	       r->ring_size <= KXDP_RING_MAX && (r->ring_size & (r->ring_size - 1)) == 0 && r->try_zero_copy <= 1 &&
+	       r->busypoll_budget <= PRIV_BUSYPOLL_MAX;
+}
+
+static bool is_rule_set(const priv_rule_set_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX && is_prefix(r->addr, r->prefix_len);
+}
+
+static bool is_rule_remove(const priv_rule_remove_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX && is_prefix(r->addr, r->prefix_len);
+}
+
+static bool is_bind(const priv_bind_t *r)
+{
+	bool ipv4 = r->family == AF_INET && r->scope == 0 && is_zero(r->addr + 4, 12);
+	return (ipv4 || r->family == AF_INET6) && (r->type == SOCK_DGRAM || r->type == SOCK_STREAM) &&
+	       r->reuseport <= 1 && (is_zero(r->device, sizeof(r->device)) || is_device(r->device));
+}
+
+static bool is_raw(const priv_raw_t *r)
+{
+	return r->family == AF_INET || r->family == AF_INET6;
+}
+
+typedef struct {
+	size_t len;
+	bool (*check)(const priv_request_t *request);
+	knot_err_t (*act)(const priv_actions_t *actions, void *state, const priv_request_t *request,
+			  priv_answer_t *answer, kxdp_fault_t *ret_fault);
+} row_t;
+
+/* Per row: check and action of its struct, called through the union. */
+#define ROW_FUNCTIONS(constant, name, what)                                                                     \
+	static bool check_##name(const priv_request_t *request)                                                 \
+	{                                                                                                       \
+		return is_##name(&request->name);                                                               \
+	}                                                                                                       \
+	static knot_err_t act_##name(const priv_actions_t *actions, void *state, const priv_request_t *request, \
+				     priv_answer_t *answer, kxdp_fault_t *ret_fault)                            \
+	{                                                                                                       \
+		return actions->name(state, &request->name, answer, ret_fault);                                 \
+	}
+PRIV_REQUESTS(ROW_FUNCTIONS)
+
+#define ROW(constant, name, what) [constant] = { sizeof(priv_##name##_t), check_##name, act_##name },
+static const row_t rows[PRIV_KIND_END] = { PRIV_REQUESTS(ROW) };
+
+static bool may_bind(const priv_policy_t *policy, uint16_t port)
+{
+	for (size_t i = 0; i < policy->port_count; i++) {
+		if (policy->ports[i] == port && port != 0 && port < LOW_PORT_END) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
+			size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+{
+	priv_request_t request = { 0 };
+	if (len < sizeof(request.kind) || len > sizeof(request)) {
+		return kxdp_fault(ret_fault, KNOT_EINVAL, "request of %zu bytes", len);
+	}
+	memcpy(&request, message, len);
+	if (kxdp_priv_request_len(request.kind) != len) {
+		return kxdp_fault(ret_fault, KNOT_EINVAL, "request of unknown kind or wrong length");
+	}
+	const row_t *row = &rows[request.kind];
+	if (!row->check(&request)) {
+		return kxdp_fault(ret_fault, KNOT_EINVAL, "request of kind %u with a value that can't be",
+				  request.kind);
+	}
+	if (request.kind == PRIV_BIND && !may_bind(policy, request.bind.port)) {
+		return kxdp_fault(ret_fault, KNOT_EACCES,
+				  "port %u was not in the configuration at start; restart the server to use it",
+				  request.bind.port);
+	}
+	return row->act(actions, state, &request, answer, ret_fault);
+}
+
+void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
+		     size_t len, priv_answer_t *ret_answer)
+{
+	memset(ret_answer, 0, sizeof(*ret_answer));
+	kxdp_fault_t fault = { 0 };
+	knot_err_t err = serve(actions, state, policy, message, len, ret_answer, &fault);
+	ret_answer->reply.err = err;
+	if (err != KNOT_OK) {
+		memcpy(ret_answer->reply.text, fault.text, sizeof(fault.text));
+	}
+}
+
+size_t kxdp_priv_request_len(uint32_t kind)
+{
+	return kind < PRIV_KIND_END ? rows[kind].len : 0;
+}
