@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel program, run by the kernel on the rows' packets (BPF_PROG_TEST_RUN), in a network namespace of its own. */
+/* The kernel program, run by the kernel on packets (BPF_PROG_TEST_RUN), in a network namespace of its own. */
+#include "xdp/filter_run.h"
 #include "xdp/frame_rows.h"
-#include "xdp/iface.h"
+#include "xdp/kxdp.h"
 
 #include <arpa/inet.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/bpf.h>
-#include <sched.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <time.h>
 #include <cmocka.h>
+
+enum { TCP_SYN = 0x02, TCP_ACK = 0x10, TCP_FLAGS_OFF = 13, LIMIT_THREADS = 4 };
 
 static bool in_namespace;
 
@@ -21,13 +19,7 @@ static bool in_namespace;
 static int enter_namespace(void **state)
 {
 	(void)state;
-	in_namespace = geteuid() == 0 && unshare(CLONE_NEWNET) == 0;
-	int fd = in_namespace ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
-	if (fd >= 0) {
-		struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-		(void)ioctl(fd, SIOCSIFFLAGS, &ifr);
-		close(fd);
-	}
+	in_namespace = filter_enter_namespace();
 	return 0;
 }
 
@@ -38,123 +30,180 @@ static void require_namespace(void)
 	}
 }
 
-static kxdp_iface_t *open_iface(const kxdp_listen_t *listens, size_t count, bool udp)
+static void run_command(const char *command)
 {
-	const kxdp_options_t options = { .ifname = "lo",
-					 .config = { .listens = listens, .listen_count = count, .udp = udp },
-					 .ring_size = 64,
-					 .mode = KXDP_MODE_EMULATED };
-	kxdp_iface_t *iface = NULL;
-	kxdp_fault_t fault;
-	if (kxdp_iface_open(NULL, &options, &iface, &fault) != KNOT_OK) {
-		fail_msg("%s", fault.text);
+	if (system(command) != 0) {
+		fail_msg("%s", command);
 	}
-	return iface;
 }
 
-typedef struct {
-	uint64_t counts[FILTER_COUNT_ROWS];
-} counts_t;
+/* ---- packets ---- */
 
-static counts_t read_counts(const kxdp_iface_t *iface)
+static frame_t packet_of(bool v6, bool tcp, uint8_t tcp_flags)
 {
-	kxdp_filter_count_t counts[FILTER_COUNT_ROWS];
-	counts_t ret;
-	assert_int_equal(kxdp_iface_filter_counts(iface, KXDP_ALL_QUEUES, counts, FILTER_COUNT_ROWS), FILTER_COUNT_ROWS);
-	for (size_t i = 0; i < FILTER_COUNT_ROWS; i++) {
-		ret.counts[i] = counts[i].packets;
-	}
-	return ret;
+	frame_t f;
+	build(&f, &(row_t){ .v6 = v6, .payload_len = 20, .set = { AT_IP, v6 ? 6 : 9, tcp ? IPPROTO_TCP : IPPROTO_UDP } });
+	f.bytes[f.udp_off + TCP_FLAGS_OFF] = tcp ? tcp_flags : f.bytes[f.udp_off + TCP_FLAGS_OFF];
+	return f;
 }
 
-#define COUNT_NAME(constant, name, group, what) [constant] = name,
-static const char *const names[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_NAME) };
-#define ACTION(constant, name, group, what) \
-	[constant] = (group) == FILTER_GROUP_REDIRECTED ? XDP_REDIRECT : \
-		     (group) == FILTER_GROUP_DROPPED ? XDP_DROP : XDP_PASS,
-static const uint32_t actions[FILTER_COUNT_ROWS] = { FILTER_COUNTS(ACTION) };
-
-/* Runs the program once; returns the fate whose counter moved, and checks that the action and the packet agree with it.
- */
-static enum filter_count run(const kxdp_iface_t *iface, const char *what, const uint8_t *packet, size_t len)
+static void scan_address(const char *text, uint8_t ret_addr[static 16])
 {
-	uint8_t after[FRAME_MAX];
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = (uint32_t)len, .data_out = after,
-		    .data_size_out = sizeof(after));
-	counts_t before = read_counts(iface);
-	const struct bpf_program *program = bpf_object__find_program_by_name(iface->object, "bowline_filter");
-	if (bpf_prog_test_run_opts(bpf_program__fd(program), &opts) != 0) {
-		fail_msg("%s: %s", what, strerror(errno));
+	memset(ret_addr, 0, 16);
+	if (inet_pton(AF_INET, text, ret_addr + 12) == 1) {
+		ret_addr[10] = ret_addr[11] = 0xFF;
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, text, ret_addr), 1);
 	}
-	counts_t now = read_counts(iface);
-	enum filter_count moved = FILTER_RECEIVED;
-	assert_int_equal(now.counts[FILTER_RECEIVED], before.counts[FILTER_RECEIVED] + 1);
-	for (unsigned i = FILTER_RECEIVED + 1; i < FILTER_COUNT_ROWS; i++) {
-		if (now.counts[i] != before.counts[i]) {
-			assert_int_equal(now.counts[i], before.counts[i] + 1);
-			assert_int_equal(moved, FILTER_RECEIVED);
-			moved = (enum filter_count)i;
-		}
-	}
-	assert_int_not_equal(moved, FILTER_RECEIVED);
-	assert_int_equal(opts.retval, actions[moved]);
-	assert_int_equal(opts.data_size_out, len);
-	assert_memory_equal(after, packet, len);
-	return moved;
 }
 
-static void check(const kxdp_iface_t *iface, const char *what, const uint8_t *packet, size_t len,
-		  enum filter_count want)
+/* A packet from `source` to `destination`: both IPv4 or both IPv6. */
+static frame_t packet_between(const char *source, const char *destination, bool tcp, uint8_t tcp_flags)
 {
-	enum filter_count got = run(iface, what, packet, len);
+	bool v6 = strchr(source, ':') != NULL;
+	frame_t f = packet_of(v6, tcp, tcp_flags);
+	uint8_t addr[16];
+	scan_address(source, addr);
+	memcpy(f.bytes + f.ip_off + (v6 ? 8 : 12), v6 ? addr : addr + 12, v6 ? 16 : 4);
+	scan_address(destination, addr);
+	memcpy(f.bytes + f.ip_off + (v6 ? 24 : 16), v6 ? addr : addr + 12, v6 ? 16 : 4);
+	return f;
+}
+
+/* Run a packet; its one counted fate. Checks that action and packet agree with it. */
+static enum filter_count fate_on(const filter_t *filter, const char *what, const uint8_t *packet, size_t len,
+				 unsigned ifindex, unsigned queue, filter_result_t *ret_result)
+{
+	struct filter_counts before[RUN_QUEUES];
+	memcpy(before, filter->counts, sizeof(before));
+	filter_run(filter, packet, len, ifindex, queue, ret_result);
+	unsigned counted = queue < RUN_QUEUES ? queue : 0;
+	enum filter_count fate = filter_moved(&before[counted], &filter->counts[counted]);
+	if (fate == FILTER_RECEIVED) {
+		fail_msg("%s: not exactly one counter of queue %u moved", what, counted);
+	}
+	for (unsigned q = 0; q < RUN_QUEUES; q++) {
+		assert_true(q == counted || memcmp(&before[q], &filter->counts[q], sizeof(before[q])) == 0);
+	}
+	assert_int_equal(ret_result->action, filter_action(fate));
+	assert_int_equal(ret_result->len, len);
+	assert_memory_equal(ret_result->frame, packet, len);
+	return fate;
+}
+
+static void check(const filter_t *filter, const char *what, const uint8_t *packet, size_t len, enum filter_count want)
+{
+	filter_result_t result;
+	enum filter_count got = fate_on(filter, what, packet, len, 0, 0, &result);
 	if (got != want) {
-		fail_msg("%s: %s, want %s", what, names[got], names[want]);
+		fail_msg("%s: %s, want %s", what, filter_names[got], filter_names[want]);
 	}
+	assert_false(result.has_meta);
 }
+
+/* ---- what is ours ---- */
+
+static const struct filter_config any_udp = {
+	.listen_count = 1,
+	.listens = { { .protos = FILTER_PROTO_UDP, .port_be = 0x3500, .any_addr = 1 } },
+};
+
+static const struct filter_config any_both = {
+	.listen_count = 1,
+	.listens = { { .protos = FILTER_PROTO_UDP | FILTER_PROTO_TCP, .port_be = 0x3500, .any_addr = 1 } },
+};
 
 static void test_rows(void **state)
 {
 	(void)state;
 	require_namespace();
-	const kxdp_listen_t listen = { .port = 53 };
-	kxdp_iface_t *iface = open_iface(&listen, 1, true);
-	kxdp_queue_t *queue;
-	kxdp_fault_t fault;
-	if (kxdp_queue_open(iface, 0, &queue, &fault) != KNOT_OK) {
-		fail_msg("%s", fault.text);
-	}
+	filter_t filter = filter_load();
+	frame_t f;
+	build(&f, &rows[0]);
+	check(&filter, "not configured", f.bytes, f.len, FILTER_PASS_PORT);
+	filter_configure(&filter, &any_udp);
+	check(&filter, "no socket yet", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	filter_open_socket(&filter);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		frame_t f;
 		build(&f, &rows[i]);
 		enum filter_count ours = rows[i].v6 ? FILTER_UDP6 : FILTER_UDP4;
-		check(iface, rows[i].what, f.bytes, f.len, rows[i].filter != 0 ? rows[i].filter : ours);
+		check(&filter, rows[i].what, f.bytes, f.len, rows[i].filter != 0 ? rows[i].filter : ours);
 	}
 	/* Whatever its length, a packet that ends early is the kernel's. */
 	for (size_t i = 0; i < 2; i++) {
-		frame_t f;
 		build(&f, &(row_t){ .v6 = i == 1, .tags = "88A8 0001 8100 0002" });
 		for (size_t len = 14; len < f.len; len++) {
-			check(iface, "cut", f.bytes, len, FILTER_PASS_MALFORMED);
+			check(&filter, "cut", f.bytes, len, FILTER_PASS_MALFORMED);
 		}
 	}
-	kxdp_queue_close(queue);
-	frame_t f;
+	filter_close_socket(&filter);
 	build(&f, &rows[0]);
-	check(iface, "socket closed", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
-	kxdp_iface_close(iface);
+	check(&filter, "socket closed", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	filter_unload(&filter);
 }
 
-static kxdp_listen_t listen_on(const char *address, uint16_t port)
+static void test_protocols(void **state)
 {
-	kxdp_listen_t listen = { .port = port };
-	struct sockaddr_in *in = (struct sockaddr_in *)&listen.addr;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&listen.addr;
-	if (inet_pton(AF_INET, address, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-	} else if (inet_pton(AF_INET6, address, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
+	(void)state;
+	require_namespace();
+	static const struct {
+		const char *what;
+		uint8_t protos;
+		enum filter_count want_udp4, want_udp6, want_tcp4, want_tcp6;
+	} proto_rows[] = {
+		{ "UDP", FILTER_PROTO_UDP, FILTER_UDP4, FILTER_UDP6, FILTER_PASS_PORT, FILTER_PASS_PORT },
+		{ "TCP", FILTER_PROTO_TCP, FILTER_PASS_PORT, FILTER_PASS_PORT, FILTER_TCP4, FILTER_TCP6 },
+		{ "both", FILTER_PROTO_UDP | FILTER_PROTO_TCP, FILTER_UDP4, FILTER_UDP6, FILTER_TCP4, FILTER_TCP6 },
+		{ "none", 0, FILTER_PASS_PORT, FILTER_PASS_PORT, FILTER_PASS_PORT, FILTER_PASS_PORT },
+	};
+	static const uint8_t flags[] = { TCP_SYN, TCP_ACK, TCP_SYN | TCP_ACK, 0, 0xFF };
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	for (size_t i = 0; i < KNOT_LEN(proto_rows); i++) {
+		struct filter_config config = any_both;
+		config.listens[0].protos = proto_rows[i].protos;
+		filter_configure(&filter, &config);
+		for (unsigned v6 = 0; v6 < 2; v6++) {
+			frame_t f = packet_of(v6, false, 0);
+			check(&filter, proto_rows[i].what, f.bytes, f.len,
+			      v6 ? proto_rows[i].want_udp6 : proto_rows[i].want_udp4);
+			for (size_t t = 0; t < KNOT_LEN(flags); t++) {
+				f = packet_of(v6, true, flags[t]);
+				check(&filter, proto_rows[i].what, f.bytes, f.len,
+				      v6 ? proto_rows[i].want_tcp6 : proto_rows[i].want_tcp4);
+			}
+			check(&filter, "TCP header cut", f.bytes, f.udp_off + 19, FILTER_PASS_MALFORMED);
+			f.bytes[0] |= 1;
+			bool ours = (proto_rows[i].protos & FILTER_PROTO_TCP) != 0;
+			check(&filter, "TCP to a group", f.bytes, f.len, ours ? FILTER_PASS_GROUP : FILTER_PASS_PORT);
+		}
 	}
-	return listen;
+	filter_unload(&filter);
+}
+
+/* Any other protocol, whatever it is: the kernel's. */
+static void test_other_protocols(void **state)
+{
+	(void)state;
+	require_namespace();
+	filter_t filter = filter_load();
+	filter_configure(&filter, &any_both);
+	filter_open_socket(&filter);
+	for (unsigned number = 0; number < 256; number++) {
+		frame_t f = packet_of(false, false, 0);
+		f.bytes[f.ip_off + 9] = (uint8_t)number;
+		enum filter_count want = number == IPPROTO_UDP	 ? FILTER_UDP4
+					 : number == IPPROTO_TCP ? FILTER_TCP4
+								 : FILTER_PASS_PROTOCOL;
+		check(&filter, "IPv4", f.bytes, f.len, want);
+		f = packet_of(true, false, 0);
+		f.bytes[f.ip_off + 6] = (uint8_t)number;
+		filter_result_t result;
+		enum filter_count got = fate_on(&filter, "IPv6", f.bytes, f.len, 0, 0, &result);
+		bool ours = number == IPPROTO_UDP || number == IPPROTO_TCP;
+		assert_int_equal(filter_groups[got] == FILTER_GROUP_REDIRECTED, ours);
+	}
+	filter_unload(&filter);
 }
 
 /* Without a socket, ours is "no socket". */
@@ -165,41 +214,478 @@ static void test_destinations(void **state)
 	static const struct {
 		const char *what, *address;
 		uint16_t port;
-		bool off;
 		enum filter_count want4, want6;
 	} listen_rows[] = {
-		{ "any address", "", 53, false, FILTER_PASS_NO_SOCKET, FILTER_PASS_NO_SOCKET },
-		{ "another port", "", 5300, false, FILTER_PASS_PORT, FILTER_PASS_PORT },
-		{ "IPv4 address", "198.51.100.1", 53, false, FILTER_PASS_NO_SOCKET, FILTER_PASS_ADDRESS },
-		{ "IPv4 address, another port", "198.51.100.1", 54, false, FILTER_PASS_PORT, FILTER_PASS_PORT },
-		{ "another IPv4 address", "198.51.100.2", 53, false, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
-		{ "IPv6 address", "2001:db8:9::1", 53, false, FILTER_PASS_ADDRESS, FILTER_PASS_NO_SOCKET },
-		{ "another IPv6 address", "2001:db8:0:9::1", 53, false, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
-		{ "IPv4 address in IPv6 clothes", "::ffff:198.51.100.1", 53, false, FILTER_PASS_NO_SOCKET, FILTER_PASS_ADDRESS },
-		{ "UDP off", "", 53, true, FILTER_PASS_PORT, FILTER_PASS_PORT },
+		{ "any address", NULL, 53, FILTER_PASS_NO_SOCKET, FILTER_PASS_NO_SOCKET },
+		{ "another port", NULL, 5300, FILTER_PASS_PORT, FILTER_PASS_PORT },
+		{ "IPv4 address", "198.51.100.1", 53, FILTER_PASS_NO_SOCKET, FILTER_PASS_ADDRESS },
+		{ "IPv4 address, another port", "198.51.100.1", 54, FILTER_PASS_PORT, FILTER_PASS_PORT },
+		{ "another IPv4 address", "198.51.100.2", 53, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
+		{ "IPv6 address with the bytes of the IPv4 address", "2001:db8::198.51.100.1", 53, FILTER_PASS_ADDRESS,
+		  FILTER_PASS_ADDRESS },
+		{ "IPv6 address", "2001:db8:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_NO_SOCKET },
+		{ "another IPv6 address", "2001:db8:0:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
+		{ "IPv4 address in IPv6 clothes", "::ffff:198.51.100.1", 53, FILTER_PASS_NO_SOCKET, FILTER_PASS_ADDRESS },
 	};
+	filter_t filter = filter_load();
 	for (size_t i = 0; i < KNOT_LEN(listen_rows); i++) {
-		/* Once alone, once as the last of the most that are possible. */
-		for (size_t count = 1; count <= KXDP_LISTEN_MAX; count += KXDP_LISTEN_MAX - 1) {
-			kxdp_listen_t listens[KXDP_LISTEN_MAX];
-			for (size_t l = 0; l + 1 < count; l++) {
-				listens[l] = listen_on(l % 2 == 0 ? "203.0.113.1" : "2001:db8:ffff::", 53);
+		/* Once alone, once as the last of the most that are possible, the others at another port. */
+		for (uint32_t count = 1; count <= FILTER_LISTEN_MAX; count += FILTER_LISTEN_MAX - 1) {
+			struct filter_config config = { .listen_count = count };
+			for (uint32_t l = 0; l < count; l++) {
+				config.listens[l] = (struct filter_listen){ .protos = FILTER_PROTO_UDP,
+									    .port_be = htons(5301) };
+				scan_address("2001:db8:9::1", config.listens[l].addr);
 			}
-			listens[count - 1] = listen_on(listen_rows[i].address, listen_rows[i].port);
-			kxdp_iface_t *iface = open_iface(listens, count, !listen_rows[i].off);
-			/* The others are our port at another address. */
-			bool is_port = listen_rows[i].want4 == FILTER_PASS_PORT;
-			bool hidden = is_port && count > 1 && !listen_rows[i].off;
-			frame_t f;
-			build(&f, &(row_t){ .payload_len = 20 });
-			check(iface, listen_rows[i].what, f.bytes, f.len,
-			      hidden ? FILTER_PASS_ADDRESS : listen_rows[i].want4);
-			build(&f, &(row_t){ .v6 = true, .payload_len = 20 });
-			check(iface, listen_rows[i].what, f.bytes, f.len,
-			      hidden ? FILTER_PASS_ADDRESS : listen_rows[i].want6);
-			kxdp_iface_close(iface);
+			struct filter_listen *last = &config.listens[count - 1];
+			last->port_be = htons(listen_rows[i].port);
+			last->any_addr = listen_rows[i].address == NULL;
+			scan_address(last->any_addr ? "::" : listen_rows[i].address, last->addr);
+			filter_configure(&filter, &config);
+			frame_t f = packet_of(false, false, 0);
+			check(&filter, listen_rows[i].what, f.bytes, f.len, listen_rows[i].want4);
+			f = packet_of(true, false, 0);
+			check(&filter, listen_rows[i].what, f.bytes, f.len, listen_rows[i].want6);
 		}
 	}
+	filter_unload(&filter);
+}
+
+/* What is written to the slot that isn't in use changes nothing. */
+static void test_configuration_slots(void **state)
+{
+	(void)state;
+	require_namespace();
+	filter_t filter = filter_load();
+	filter_configure(&filter, &any_udp);
+	frame_t f = packet_of(false, false, 0);
+	check(&filter, "configured", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	uint32_t other = 1 - filter.slot;
+	assert_int_equal(bpf_map_update_elem(filter.config_fd, &other, &(struct filter_config){ 0 }, BPF_ANY), 0);
+	check(&filter, "other slot written", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	filter_configure(&filter, &(struct filter_config){ 0 });
+	check(&filter, "other slot in use", f.bytes, f.len, FILTER_PASS_PORT);
+	filter_unload(&filter);
+}
+
+/* ---- queues and processors ---- */
+
+static void test_queues(void **state)
+{
+	(void)state;
+	require_namespace();
+	run_command("ip link add q0 numrxqueues 6 numtxqueues 6 type veth peer name q1 numrxqueues 6 numtxqueues 6 && "
+		    "ip link set q0 up && ip link set q1 up");
+	unsigned ifindex = if_nametoindex("q0");
+	filter_t filter = filter_load();
+	filter_configure(&filter, &any_both);
+	filter_open_socket(&filter);
+	for (unsigned queue = 0; queue < 6; queue++) {
+		frame_t f = packet_of(queue % 2 != 0, true, TCP_ACK);
+		filter_result_t result;
+		enum filter_count got = fate_on(&filter, "queue", f.bytes, f.len, ifindex, queue, &result);
+		assert_int_equal(got, queue == 0 ? FILTER_TCP4 : FILTER_PASS_NO_SOCKET);
+	}
+	run_command("ip link del q0");
+	filter_unload(&filter);
+}
+
+typedef struct {
+	const filter_t *filter;
+	const frame_t *frame;
+	int repeat;
+	pthread_t thread;
+} repeat_t;
+
+static void *repeat_thread(void *arg)
+{
+	repeat_t *r = arg;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = r->frame->bytes, .data_size_in = (uint32_t)r->frame->len,
+		    .repeat = r->repeat);
+	return bpf_prog_test_run_opts(r->filter->prog_fd, &opts) == 0 ? r : NULL;
+}
+
+static void repeat_in_threads(repeat_t *threads, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(pthread_create(&threads[i].thread, NULL, repeat_thread, &threads[i]), 0);
+	}
+	for (size_t i = 0; i < count; i++) {
+		void *ok;
+		assert_int_equal(pthread_join(threads[i].thread, &ok), 0);
+		assert_non_null(ok);
+	}
+}
+
+static void test_counts_of_many_processors(void **state)
+{
+	(void)state;
+	require_namespace();
+	enum { REPEAT = 500000 };
+	filter_t filter = filter_load();
+	filter_configure(&filter, &any_both);
+	filter_open_socket(&filter);
+	frame_t udp = packet_of(false, false, 0), tcp = packet_of(true, true, TCP_ACK);
+	repeat_t threads[LIMIT_THREADS];
+	for (size_t i = 0; i < LIMIT_THREADS; i++) {
+		threads[i] = (repeat_t){ .filter = &filter, .frame = i % 4 == 3 ? &tcp : &udp, .repeat = REPEAT };
+	}
+	repeat_in_threads(threads, LIMIT_THREADS);
+	assert_int_equal(filter.counts[0].packets[FILTER_UDP4], 3 * REPEAT);
+	assert_int_equal(filter.counts[0].packets[FILTER_TCP6], REPEAT);
+	filter_unload(&filter);
+}
+
+/* ---- block rules ---- */
+
+static struct filter_prefix prefix_of(const char *address, uint32_t len)
+{
+	struct filter_prefix prefix = { .len = strchr(address, ':') == NULL ? len + 96 : len };
+	scan_address(address, prefix.addr);
+	return prefix;
+}
+
+static void test_rules(void **state)
+{
+	(void)state;
+	require_namespace();
+	static const struct {
+		const char *address;
+		uint32_t len;
+		uint32_t per_second;
+	} rules[] = {
+		{ "192.0.2.0", 24, 0 },	   { "192.0.2.128", 25, FILTER_RATE_MAX }, { "192.0.2.200", 32, 0 },
+		{ "2001:db8::", 32, 0 },   { "2001:db8:1::", 48, FILTER_RATE_MAX }, { "2001:db8:1::7", 128, 0 },
+		{ "203.0.113.0", 24, 1 },
+	};
+	static const struct {
+		const char *source;
+		enum filter_count want;
+		int rule; /* that counts; -1: none */
+	} source_rows[] = {
+		{ "192.0.1.255", FILTER_UDP4, -1 },
+		{ "192.0.2.0", FILTER_DROP_BLOCKED, 0 },
+		{ "192.0.2.127", FILTER_DROP_BLOCKED, 0 },
+		{ "192.0.2.128", FILTER_UDP4, 1 },
+		{ "192.0.2.200", FILTER_DROP_BLOCKED, 2 },
+		{ "192.0.2.201", FILTER_UDP4, 1 },
+		{ "192.0.3.0", FILTER_UDP4, -1 },
+		{ "2001:db7::1", FILTER_UDP6, -1 },
+		{ "2001:db8::1", FILTER_DROP_BLOCKED, 3 },
+		{ "2001:db8:1::6", FILTER_UDP6, 4 },
+		{ "2001:db8:1::7", FILTER_DROP_BLOCKED, 5 },
+		{ "2001:db8:2::", FILTER_DROP_BLOCKED, 3 },
+		/* Burst and one more; then the next is too early. */
+		{ "203.0.113.1", FILTER_UDP4, 6 },
+		{ "203.0.113.2", FILTER_UDP4, 6 },
+		{ "203.0.113.3", FILTER_DROP_LIMITED, 6 },
+	};
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	for (uint32_t i = 0; i < KNOT_LEN(rules); i++) {
+		struct filter_prefix prefix = prefix_of(rules[i].address, rules[i].len);
+		filter_set_rule(&filter, &prefix, i, rules[i].per_second);
+	}
+	filter_configure(&filter, &any_both);
+	frame_t f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	check(&filter, "rules not in use", f.bytes, f.len, FILTER_UDP4);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	uint64_t matched[KNOT_LEN(rules)] = { 0 }, dropped[KNOT_LEN(rules)] = { 0 };
+	for (size_t i = 0; i < KNOT_LEN(source_rows); i++) {
+		bool v6 = strchr(source_rows[i].source, ':') != NULL;
+		f = packet_between(source_rows[i].source, v6 ? "2001:db8:9::1" : "198.51.100.1", false, 0);
+		check(&filter, source_rows[i].source, f.bytes, f.len, source_rows[i].want);
+		if (source_rows[i].rule >= 0) {
+			matched[source_rows[i].rule]++;
+			dropped[source_rows[i].rule] += filter_groups[source_rows[i].want] == FILTER_GROUP_DROPPED;
+		}
+	}
+	for (size_t i = 0; i < KNOT_LEN(rules); i++) {
+		assert_int_equal(filter.rules[i].matched, matched[i]);
+		assert_int_equal(filter.rules[i].dropped, dropped[i]);
+	}
+	/* Only what is ours is blocked. */
+	f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	f.bytes[f.udp_off + 3]++;
+	check(&filter, "blocked source, another port", f.bytes, f.len, FILTER_PASS_PORT);
+	struct filter_prefix prefix = prefix_of(rules[0].address, rules[0].len);
+	assert_int_equal(bpf_map_delete_elem(filter.prefixes_fd, &prefix), 0);
+	f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	check(&filter, "rule removed", f.bytes, f.len, FILTER_UDP4);
+	filter_unload(&filter);
+}
+
+/* A limit is for queries and new connections; blocking is for all. */
+static void test_rules_and_tcp(void **state)
+{
+	(void)state;
+	require_namespace();
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	struct filter_prefix limited = prefix_of("192.0.2.0", 24), blocked = prefix_of("203.0.113.0", 24);
+	filter_set_rule(&filter, &limited, 7, 1);
+	filter_set_rule(&filter, &blocked, 8, 0);
+	static const enum filter_count want[] = { FILTER_TCP4, FILTER_TCP4, FILTER_DROP_LIMITED };
+	for (size_t i = 0; i < KNOT_LEN(want); i++) {
+		frame_t f = packet_between("192.0.2.1", "198.51.100.1", true, TCP_SYN);
+		check(&filter, "SYN", f.bytes, f.len, want[i]);
+		f = packet_between("192.0.2.1", "198.51.100.1", true, TCP_ACK);
+		check(&filter, "ACK", f.bytes, f.len, FILTER_TCP4);
+		f = packet_between("203.0.113.1", "198.51.100.1", true, TCP_ACK);
+		check(&filter, "blocked ACK", f.bytes, f.len, FILTER_DROP_BLOCKED);
+	}
+	filter_unload(&filter);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+/* Far more queries than the limit, from several processors: what passes is the rate, within the burst. */
+static void check_limit(uint32_t per_second)
+{
+	enum { REPEAT = 1500000 };
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	struct filter_prefix prefix = prefix_of("192.0.2.0", 24);
+	filter_set_rule(&filter, &prefix, 0, per_second);
+	frame_t f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	repeat_t threads[LIMIT_THREADS];
+	for (size_t i = 0; i < LIMIT_THREADS; i++) {
+		threads[i] = (repeat_t){ .filter = &filter, .frame = &f, .repeat = REPEAT };
+	}
+	uint64_t start = now_ns();
+	repeat_in_threads(threads, LIMIT_THREADS);
+	double seconds = (double)(now_ns() - start) / 1e9;
+	uint64_t passed = filter.counts[0].packets[FILTER_UDP4];
+	assert_int_equal(passed + filter.counts[0].packets[FILTER_DROP_LIMITED], LIMIT_THREADS * (uint64_t)REPEAT);
+	assert_int_equal(filter.rules[0].matched, LIMIT_THREADS * (uint64_t)REPEAT);
+	assert_int_equal(filter.rules[0].dropped, filter.counts[0].packets[FILTER_DROP_LIMITED]);
+	double most = seconds * per_second + (double)filter_burst(per_second) + 1;
+	print_message("limit %u/s: %lu passed in %.3f s, at most %.0f\n", per_second, (unsigned long)passed, seconds,
+		      most);
+	assert_true((double)passed <= most);
+	/* The threads start and end within the time measured, not with it: a quarter may be missing, but no more. */
+	assert_true((double)passed >= most * 0.75 - 1);
+	filter_unload(&filter);
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	require_namespace();
+	check_limit(1);
+	check_limit(100);
+	check_limit(10000);
+	check_limit(1000000);
+}
+
+/* Queries that come evenly at the rate all pass, those at twice the rate do by half. */
+static void test_limit_is_fair(void **state)
+{
+	(void)state;
+	require_namespace();
+	enum { RATE = 2000, SENT = 600 };
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	struct filter_prefix prefix = prefix_of("192.0.2.0", 24);
+	frame_t f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	for (unsigned times = 1; times <= 2; times++) {
+		filter_set_rule(&filter, &prefix, 0, RATE);
+		uint64_t start = now_ns(), passed = 0, end = start;
+		for (unsigned i = 0; i < SENT * times; i++) {
+			while (end < start + (uint64_t)i * (1000000000 / RATE) / times) {
+				end = now_ns();
+			}
+			filter_result_t result;
+			filter_run(&filter, f.bytes, f.len, 0, 0, &result);
+			passed += result.action == XDP_REDIRECT;
+		}
+		uint64_t most = (now_ns() - start) * RATE / 1000000000 + filter_burst(RATE) + 1;
+		print_message("evenly at %u times the rate: %lu of %u passed, at most %lu\n", times,
+			      (unsigned long)passed, SENT * times, (unsigned long)most);
+		assert_true(passed <= most);
+		assert_true(passed >= SENT);
+	}
+	filter_unload(&filter);
+}
+
+/* ---- route check ---- */
+
+static void set_forwarding(const char *device, bool on)
+{
+	char command[128];
+	snprintf(command, sizeof(command), "sysctl -qw net.ipv4.conf.%s.forwarding=%d net.ipv6.conf.%s.forwarding=%d",
+		 device, on, device, on);
+	run_command(command);
+}
+
+/* Two uplinks; `p0` and `p1` are the other ends. Nothing forwards but `lo`. */
+static void make_uplinks(void)
+{
+	run_command("ip link add u0 address 02:00:00:00:00:10 type veth peer name p0 && "
+		    "ip link add u1 address 02:00:00:00:00:11 type veth peer name p1 && "
+		    "for d in u0 u1 p0 p1; do sysctl -qw net.ipv6.conf.$d.accept_dad=0; ip link set $d up; done; "
+		    "ip address add 192.0.2.1/24 dev u0; ip address add 203.0.113.1/24 dev u1; "
+		    "ip address add 2001:db8:a::1/64 dev u0 nodad; ip address add 2001:db8:b::1/64 dev u1 nodad; "
+		    "ip neighbour add 192.0.2.9 lladdr 02:00:00:00:00:20 nud permanent dev u0; "
+		    "ip neighbour add 203.0.113.9 lladdr 02:00:00:00:00:21 nud permanent dev u1; "
+		    "ip neighbour add 2001:db8:a::9 lladdr 02:00:00:00:00:20 nud permanent dev u0; "
+		    "ip neighbour add 2001:db8:b::9 lladdr 02:00:00:00:00:21 nud permanent dev u1; "
+		    "ip route add default via 192.0.2.9; ip route add default via 2001:db8:a::9; "
+		    "ip route add 198.18.1.0/24 via 203.0.113.9 mtu lock 1280; "
+		    "ip route add 198.18.7.0/24 via 203.0.113.9 mtu 1280; "
+		    "ip route add 2001:db8:c::/48 via 2001:db8:b::9 mtu lock 1280; "
+		    "ip route add 198.18.2.0/24 via 203.0.113.77; ip route add 2001:db8:d::/48 via 2001:db8:b::77; "
+		    "for r in blackhole:3 unreachable:4 prohibit:5 throw:6; do "
+		    "ip route add ${r%:*} 198.18.${r#*:}.0/24; ip route add ${r%:*} 2001:db8:e${r#*:}::/48; done; "
+		    "ip rule add from 203.0.113.1 table 100; ip route add default via 203.0.113.9 table 100; "
+		    "ip -6 rule add from 2001:db8:b::1 table 100; "
+		    "ip -6 route add default via 2001:db8:b::9 table 100; "
+		    "ip rule add iif lo from 192.0.2.2 table 101; ip route add default via 203.0.113.9 table 101; "
+		    "ip rule add iif u0 from 192.0.2.3 table 101; "
+		    "ip rule add ipproto udp sport 53 from 192.0.2.4 table 101");
+	set_forwarding("all", false);
+	set_forwarding("default", false);
+	set_forwarding("u0", false);
+	set_forwarding("u1", false);
+}
+
+static const struct {
+	const char *what, *client, *local;
+	enum filter_count want;
+	enum filter_way way; /* when it is redirected */
+	unsigned uplink;     /* 0 or 1 */
+	uint16_t mtu;
+} route_rows[] = {
+	{ "on the link", "192.0.2.9", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "on the other link", "203.0.113.9", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "default route", "198.18.9.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "route with a locked MTU", "198.18.1.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1280 },
+	{ "route with an MTU that may grow", "198.18.7.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "neighbour not known", "192.0.2.33", "192.0.2.1", FILTER_UDP4, FILTER_WAY_KERNEL, 0, 0 },
+	{ "gateway not known", "198.18.2.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_KERNEL, 0, 0 },
+	{ "blackhole", "198.18.3.1", "192.0.2.1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "unreachable", "198.18.4.1", "192.0.2.1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "prohibit", "198.18.5.1", "192.0.2.1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "throw, nothing else", "198.18.6.1", "192.0.2.1", FILTER_PASS_NO_ROUTE, 0, 0, 0 },
+	{ "our own address", "203.0.113.1", "192.0.2.1", FILTER_PASS_NO_ROUTE, 0, 0, 0 },
+	{ "multicast: user space refuses it", "224.0.0.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "rule from our address", "198.18.9.1", "203.0.113.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "rule for what this machine sends", "198.18.9.1", "192.0.2.2", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "rule for what comes in by u0", "198.18.9.1", "192.0.2.3", FILTER_UDP4, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "rule for our port", "198.18.9.1", "192.0.2.4", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "IPv6, on the link", "2001:db8:a::9", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "IPv6, on the other link", "2001:db8:b::9", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "IPv6, default route", "2001:db8:f::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "IPv6, route with a locked MTU", "2001:db8:c::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 1, 1280 },
+	{ "IPv6, neighbour not known", "2001:db8:a::33", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
+	{ "IPv6, gateway not known", "2001:db8:d::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
+	{ "IPv6, blackhole", "2001:db8:e3::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "IPv6, unreachable", "2001:db8:e4::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "IPv6, prohibit", "2001:db8:e5::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
+	{ "IPv6, throw, nothing else", "2001:db8:e6::1", "2001:db8:a::1", FILTER_PASS_NO_ROUTE, 0, 0, 0 },
+	{ "IPv6, our own address", "2001:db8:b::1", "2001:db8:a::1", FILTER_PASS_NO_ROUTE, 0, 0, 0 },
+	{ "IPv6, rule from our address", "2001:db8:f::1", "2001:db8:b::1", FILTER_UDP6, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "IPv6, link-local", "fe80::9", "fe80::1", FILTER_UDP6, FILTER_WAY_BACK, 0, 0 },
+};
+
+static void check_meta(const char *what, const struct filter_meta *meta, enum filter_way way, unsigned uplink,
+		       uint16_t mtu)
+{
+	struct filter_meta want = { .magic = FILTER_META_MAGIC, .way = (uint8_t)way, .mtu = mtu };
+	if (way == FILTER_WAY_ROUTE) {
+		want.ifindex = if_nametoindex(uplink == 0 ? "u0" : "u1");
+		memcpy(want.local_mac, (uint8_t[]){ 2, 0, 0, 0, 0, (uint8_t)(0x10 + uplink) }, 6);
+		memcpy(want.remote_mac, (uint8_t[]){ 2, 0, 0, 0, 0, (uint8_t)(0x20 + uplink) }, 6);
+	}
+	if (memcmp(meta, &want, sizeof(want)) != 0) {
+		fail_msg("%s: way %u, interface %u, MTU %u; want %u, %u, %u", what, meta->way, meta->ifindex, meta->mtu,
+			 way, want.ifindex, mtu);
+	}
+}
+
+static void test_routes(void **state)
+{
+	(void)state;
+	require_namespace();
+	make_uplinks();
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_ROUTE_CHECK;
+	filter_configure(&filter, &config);
+	for (unsigned forwarding = 0; forwarding < 2; forwarding++) {
+		set_forwarding("lo", forwarding);
+		for (size_t i = 0; i < KNOT_LEN(route_rows); i++) {
+			const char *what = route_rows[i].what;
+			frame_t f = packet_between(route_rows[i].client, route_rows[i].local, false, 0);
+			filter_result_t result;
+			enum filter_count got = fate_on(&filter, what, f.bytes, f.len, 0, 0, &result);
+			bool v6 = strchr(route_rows[i].client, ':') != NULL;
+			/* Without forwarding on `lo` the kernel says nothing. */
+			bool unknown = forwarding == 0 && route_rows[i].way != FILTER_WAY_BACK;
+			enum filter_count want = unknown ? (v6 ? FILTER_UDP6 : FILTER_UDP4) : route_rows[i].want;
+			enum filter_way way = unknown ? FILTER_WAY_KERNEL : route_rows[i].way;
+			if (got != want) {
+				fail_msg("%s, forwarding %u: %s, want %s", what, forwarding, filter_names[got],
+					 filter_names[want]);
+			}
+			assert_int_equal(result.has_meta, filter_groups[want] == FILTER_GROUP_REDIRECTED);
+			if (result.has_meta) {
+				check_meta(what, &result.meta, way, route_rows[i].uplink,
+					   unknown ? 0 : route_rows[i].mtu);
+			}
+		}
+	}
+	filter_close_socket(&filter);
+	frame_t f = packet_between("192.0.2.9", "192.0.2.1", false, 0);
+	check(&filter, "no socket: no metadata either", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	filter_unload(&filter);
+	run_command("ip link del u0; ip link del u1");
+}
+
+/* Under libxdp's dispatcher another program may have left its metadata. */
+static void test_metadata_of_others(void **state)
+{
+	(void)state;
+	require_namespace();
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_ROUTE_CHECK;
+	filter_configure(&filter, &config);
+	frame_t f = packet_between("fe80::9", "fe80::1", false, 0);
+	for (uint32_t others = 4; others <= 32; others += 4) {
+		uint8_t packet[FRAME_MAX], after[FRAME_MAX];
+		memset(packet, 0xAA, others);
+		memcpy(packet + others, f.bytes, f.len);
+		uint32_t len = (uint32_t)f.len + others;
+		struct xdp_md in = { .data = others, .data_end = len }, out;
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = len, .data_out = after,
+			    .data_size_out = sizeof(after), .ctx_in = &in, .ctx_size_in = sizeof(in), .ctx_out = &out,
+			    .ctx_size_out = sizeof(out));
+		assert_int_equal(bpf_prog_test_run_opts(filter.prog_fd, &opts), 0);
+		assert_int_equal(opts.retval, XDP_REDIRECT);
+		assert_int_equal(out.data, sizeof(struct filter_meta));
+		check_meta("others' metadata", (const struct filter_meta *)after, FILTER_WAY_BACK, 0, 0);
+		assert_memory_equal(after + out.data, f.bytes, f.len);
+	}
+	filter_unload(&filter);
 }
 
 static void test_interface_of_address(void **state)
@@ -208,13 +694,13 @@ static void test_interface_of_address(void **state)
 	require_namespace();
 	char name[IF_NAMESIZE] = "";
 	kxdp_fault_t fault;
-	kxdp_listen_t listen = listen_on("127.0.0.1", 53);
-	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&listen.addr, name, &fault), KNOT_OK);
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 sa6 = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&sa, name, &fault), KNOT_OK);
 	assert_string_equal(name, "lo");
-	listen = listen_on("::1", 53);
-	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&listen.addr, name, &fault), KNOT_OK);
-	listen = listen_on("192.0.2.77", 53);
-	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&listen.addr, name, &fault), KNOT_ENODEV);
+	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&sa6, name, &fault), KNOT_OK);
+	sa.sin_addr.s_addr = inet_addr("192.0.2.77");
+	assert_int_equal(kxdp_iface_of_address((struct sockaddr *)&sa, name, &fault), KNOT_ENODEV);
 	assert_string_equal(fault.text, "no interface has this address; add it, or give the interface's name");
 }
 
@@ -222,7 +708,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_protocols),
+		cmocka_unit_test(test_other_protocols),
 		cmocka_unit_test(test_destinations),
+		cmocka_unit_test(test_configuration_slots),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_counts_of_many_processors),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_rules_and_tcp),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limit_is_fair),
+		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_metadata_of_others),
 		cmocka_unit_test(test_interface_of_address),
 	};
 	return cmocka_run_group_tests(tests, enter_namespace, NULL);

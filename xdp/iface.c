@@ -2,6 +2,7 @@
 /* The daemon's side of an interface: asks the helper, and reads what the kernel program counts from shared memory. */
 #include "xdp/iface.h"
 
+#include "xdp/bpf/counts.h"
 #include "xdp/priv_call.h"
 
 #include <assert.h>
@@ -255,15 +256,16 @@ size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_
 #define COUNT_NAME(constant, name, group, what) [constant] = name,
 	static const char *const names[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_NAME) };
 #undef COUNT_NAME
-	size_t count = max < FILTER_COUNT_ROWS ? max : FILTER_COUNT_ROWS;
 	uint32_t first = queue != KXDP_ALL_QUEUES ? queue : 0;
 	uint32_t end = queue != KXDP_ALL_QUEUES ? queue + 1 : iface->queue_max;
 	assert(end <= iface->queue_max);
+	uint64_t packets[FILTER_COUNT_ROWS] = { 0 };
+	for (uint32_t q = first; q < end; q++) {
+		filter_counts_add(&iface->counts[q], packets);
+	}
+	size_t count = max < FILTER_COUNT_ROWS ? max : FILTER_COUNT_ROWS;
 	for (size_t i = 0; i < count; i++) {
-		ret_counts[i] = (kxdp_filter_count_t){ .name = names[i] };
-		for (uint32_t q = first; q < end; q++) {
-			ret_counts[i].packets += __atomic_load_n(&iface->counts[q].packets[i], __ATOMIC_RELAXED);
-		}
+		ret_counts[i] = (kxdp_filter_count_t){ .name = names[i], .packets = packets[i] };
 	}
 	return count;
 }

@@ -62,20 +62,20 @@ struct filter_config {
 
 /** What becomes of a packet. */
 enum filter_group {
-	FILTER_GROUP_RECEIVED,   /* not a fate: every packet that the program has seen */
+	FILTER_GROUP_RECEIVED,   /* not a fate: the sum of all */
 	FILTER_GROUP_REDIRECTED, /* to the queue's AF_XDP socket */
 	FILTER_GROUP_PASSED,     /* to the kernel, as if no program were there */
 	FILTER_GROUP_DROPPED,
 };
 
 /**
- * What is counted: ROW(constant, name, group, what). Each packet counts as received and in one other row, the first of
- * its group's order below that applies: on every queue the sum of the others is "received", but for the packets
- * that are in the program at the moment of reading.
+ * What is counted: ROW(constant, name, group, what). Each packet counts in exactly one row, the first below (but for
+ * "redirected") that applies. The program doesn't count "received", it would cost as much again: it is the sum of the
+ * others, which user space forms. What came from elsewhere to compare it with is the device's own rx_packets.
  */
 /* clang-format off */
 #define FILTER_COUNTS(ROW) \
-	ROW(FILTER_RECEIVED, "received", FILTER_GROUP_RECEIVED, "packets that the kernel program has seen") \
+	ROW(FILTER_RECEIVED, "received", FILTER_GROUP_RECEIVED, "all packets, the sum of those below") \
 	ROW(FILTER_UDP4, "redirected-udp4", FILTER_GROUP_REDIRECTED, "UDP over IPv4, to the server") \
 	ROW(FILTER_UDP6, "redirected-udp6", FILTER_GROUP_REDIRECTED, "UDP over IPv6, to the server") \
 	ROW(FILTER_TCP4, "redirected-tcp4", FILTER_GROUP_REDIRECTED, "TCP over IPv4, to the server") \
@@ -168,6 +168,6 @@ struct filter_meta {
 	__u8 local_mac[6];
 	__be16 tag_type_be;    /* VLAN tag; 0: none */
 	__be16 tag_control_be; /* priority, drop eligible, VLAN id */
-	__u16 mtu;             /* of the route, bytes of IP packet; 0: not known */
+	__u16 mtu;             /* of the path as far as it is known, bytes of IP packet; 0: not known at all */
 	__u16 zero;
 };

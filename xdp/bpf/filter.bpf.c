@@ -7,7 +7,9 @@
  * finds the destination; lengths and checksums are verified in user space, where a bad packet can be counted by its
  * fault.
  *
- * Each packet gets exactly one fate, and that is counted once, on the queue that it came in on (abi.h).
+ * Each packet gets exactly one fate, which is counted on the queue that it came in on (abi.h): one atomic addition.
+ *
+ * Loading needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: the verifier refuses others a header's variable length.
  *
  * Each parser takes a cursor, checks its bounds, and leaves the cursor behind what it read. Ethernet types and IP
  * protocols have types of their own: an integer that is the one here and the other there can't be mixed up.
@@ -82,8 +84,8 @@ struct {
 } filter_rules SEC(".maps");
 
 typedef struct {
-	void *pos;
-	void *end;
+	const void *pos;
+	const void *end;
 } cursor_t;
 
 typedef struct {
@@ -116,9 +118,9 @@ typedef struct {
 } l4_t;
 
 /* The next `len` bytes, and the cursor behind them; NULL if there are fewer. */
-INLINE void *take(cursor_t *c, __u32 len)
+INLINE const void *take(cursor_t *c, __u32 len)
 {
-	void *p = c->pos;
+	const void *p = c->pos;
 	if (p + len > c->end) {
 		return NULL;
 	}
@@ -134,7 +136,7 @@ INLINE int is_tag(ether_type_t type)
 INLINE l2_t parse_ethernet(cursor_t *c)
 {
 	l2_t l2 = { .fate = FILTER_PASS_MALFORMED };
-	struct ethhdr *eth = take(c, sizeof(*eth));
+	const struct ethhdr *eth = take(c, sizeof(*eth));
 	if (eth == NULL) {
 		return l2;
 	}
@@ -145,7 +147,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 		if (!is_tag(l2.type)) {
 			break;
 		}
-		__be16 *tag = take(c, 4); /* control information, type */
+		const __be16 *tag = take(c, 4); /* control information, type */
 		if (tag == NULL) {
 			return l2;
 		}
@@ -158,7 +160,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 INLINE l3_t parse_ipv4(cursor_t *c)
 {
 	l3_t l3 = { .fate = FILTER_PASS_MALFORMED };
-	struct iphdr *ip = take(c, sizeof(*ip));
+	const struct iphdr *ip = take(c, sizeof(*ip));
 	if (ip == NULL || ip->version != 4 || ip->ihl < 5) {
 		return l3;
 	}
@@ -190,7 +192,7 @@ INLINE enum filter_count fate_of_last(__u8 number)
 INLINE l3_t parse_ipv6(cursor_t *c)
 {
 	l3_t l3 = { .fate = FILTER_PASS_MALFORMED, .is_ipv6 = 1 };
-	struct ipv6hdr *ip = take(c, sizeof(*ip));
+	const struct ipv6hdr *ip = take(c, sizeof(*ip));
 	if (ip == NULL || ip->version != 6) {
 		return l3;
 	}
@@ -200,7 +202,7 @@ INLINE l3_t parse_ipv6(cursor_t *c)
 		if (number != IPPROTO_HOPOPTS && number != IPPROTO_ROUTING && number != IPPROTO_DSTOPTS) {
 			break;
 		}
-		__u8 *ext = take(c, 8); /* next header, length in 8 bytes without the first 8, … */
+		const __u8 *ext = take(c, 8); /* next header, length in 8 bytes without the first 8, … */
 		if (ext == NULL) {
 			return l3;
 		}
@@ -231,7 +233,7 @@ INLINE l3_t parse_ip(cursor_t *c, ether_type_t type)
 
 INLINE l4_t parse_udp(cursor_t *c)
 {
-	struct udphdr *udp = take(c, sizeof(*udp));
+	const struct udphdr *udp = take(c, sizeof(*udp));
 	if (udp == NULL) {
 		return (l4_t){ .fate = FILTER_PASS_MALFORMED };
 	}
@@ -240,7 +242,7 @@ INLINE l4_t parse_udp(cursor_t *c)
 
 INLINE l4_t parse_tcp(cursor_t *c)
 {
-	struct tcphdr *tcp = take(c, sizeof(*tcp));
+	const struct tcphdr *tcp = take(c, sizeof(*tcp));
 	if (tcp == NULL) {
 		return (l4_t){ .fate = FILTER_PASS_MALFORMED };
 	}
@@ -261,22 +263,30 @@ INLINE l4_t parse_transport(cursor_t *c, ip_proto_t proto)
 	return (l4_t){ .fate = FILTER_PASS_PROTOCOL };
 }
 
-INLINE int same_address(const __u8 *listen, const l3_t *l3)
+/* The last words have been found equal already. */
+INLINE int same_rest(const __u8 *listen, const l3_t *l3)
 {
 	const __u32 *a = (const __u32 *)listen;
 	if (l3->is_ipv6) {
-		const struct ipv6hdr *ip = l3->ip;
-		const __u32 *b = (const __u32 *)&ip->daddr;
-		return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+		const __u32 *b = (const __u32 *)&((const struct ipv6hdr *)l3->ip)->daddr;
+		return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 	}
-	const struct iphdr *ip = l3->ip;
-	return a[3] == ip->daddr && a[2] == bpf_htonl(0xFFFF) && a[1] == 0 && a[0] == 0;
+	return a[2] == bpf_htonl(0xFFFF) && a[1] == 0 && a[0] == 0;
+}
+
+INLINE __u32 last_word(const l3_t *l3)
+{
+	if (l3->is_ipv6) {
+		return ((const __u32 *)&((const struct ipv6hdr *)l3->ip)->daddr)[3];
+	}
+	return ((const struct iphdr *)l3->ip)->daddr;
 }
 
 /* FILTER_RECEIVED: it is ours. */
 INLINE enum filter_count match(const struct filter_config *config, const l3_t *l3, const l4_t *l4)
 {
 	enum filter_count fate = FILTER_PASS_PORT;
+	__u32 last = last_word(l3);
 	for (__u32 i = 0; i < FILTER_LISTEN_MAX; i++) {
 		if (i >= config->listen_count) {
 			break;
@@ -285,7 +295,7 @@ INLINE enum filter_count match(const struct filter_config *config, const l3_t *l
 		if (listen->port_be != l4->dest_be || !(listen->protos & l4->protos)) {
 			continue;
 		}
-		if (listen->any_addr || same_address(listen->addr, l3)) {
+		if (listen->any_addr || (((const __u32 *)listen->addr)[3] == last && same_rest(listen->addr, l3))) {
 			return FILTER_RECEIVED;
 		}
 		fate = FILTER_PASS_ADDRESS;
@@ -362,19 +372,24 @@ INLINE void reply_of(struct bpf_fib_lookup *fib, const l3_t *l3, const l4_t *l4)
 	}
 }
 
-/* What `meta` says is known; put it in front of the frame. */
+/* Put `meta` in front of the frame. FILTER_RECEIVED: done. */
 INLINE enum filter_count put_meta(struct xdp_md *ctx, const struct filter_meta *meta)
 {
-	/* Another program's (under a dispatcher) goes. */
-	long others = (long)ctx->data - (long)ctx->data_meta;
-	if (bpf_xdp_adjust_meta(ctx, others - (long)sizeof(*meta)) != 0) {
+	/* What another program left there, which a dispatcher ran before, goes. */
+	int others = (int)(ctx->data - ctx->data_meta);
+	if (bpf_xdp_adjust_meta(ctx, others - (int)sizeof(*meta)) != 0) {
 		return FILTER_PASS_NO_META;
 	}
-	struct filter_meta *to = (void *)(long)ctx->data_meta;
-	if ((void *)(to + 1) > (void *)(long)ctx->data) {
+	/* Word by word, volatile: clang 14 loses half of the stores of a plain copy. */
+	volatile __u32 *to = (void *)(long)ctx->data_meta;
+	const __u32 *from = (const __u32 *)meta;
+	if ((void *)to + sizeof(*meta) > (void *)(long)ctx->data) {
 		return FILTER_PASS_NO_META;
 	}
-	*to = *meta;
+#pragma unroll
+	for (unsigned i = 0; i < sizeof(*meta) / 4; i++) {
+		to[i] = from[i];
+	}
 	return FILTER_RECEIVED;
 }
 
@@ -395,28 +410,36 @@ INLINE int has_neighbour(const struct bpf_fib_lookup *fib)
 	return (fib->dmac[0] | fib->dmac[1] | fib->dmac[2] | fib->dmac[3] | fib->dmac[4] | fib->dmac[5]) != 0;
 }
 
-INLINE enum filter_count check_route(struct xdp_md *ctx, const l3_t *l3, const l4_t *l4)
+/* The way of a reply. FILTER_RECEIVED: *ret_meta says it. */
+INLINE enum filter_count find_way(struct xdp_md *ctx, const l3_t *l3, const l4_t *l4, struct filter_meta *ret_meta)
 {
-	struct filter_meta meta = { .magic = FILTER_META_MAGIC, .way = FILTER_WAY_KERNEL };
+	ret_meta->magic = FILTER_META_MAGIC;
+	ret_meta->way = FILTER_WAY_KERNEL;
 	if (l3->is_ipv6 && is_link_local(&((const struct ipv6hdr *)l3->ip)->saddr)) {
-		meta.way = FILTER_WAY_BACK;
-		return put_meta(ctx, &meta);
+		ret_meta->way = FILTER_WAY_BACK;
+		return FILTER_RECEIVED;
 	}
 	struct bpf_fib_lookup fib = { 0 };
 	reply_of(&fib, l3, l4);
 	switch (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0)) {
 	case BPF_FIB_LKUP_RET_SUCCESS:
 		if (has_neighbour(&fib)) {
-			set_route(&meta, &fib);
+			set_route(ret_meta, &fib);
 		}
-		break;
+		return FILTER_RECEIVED;
 	case BPF_FIB_LKUP_RET_BLACKHOLE:
 	case BPF_FIB_LKUP_RET_UNREACHABLE:
 	case BPF_FIB_LKUP_RET_PROHIBIT: return FILTER_DROP_UNROUTABLE;
 	case BPF_FIB_LKUP_RET_NOT_FWDED: return FILTER_PASS_NO_ROUTE;
-	default: break; /* no neighbour; `lo` doesn't forward; a tunnel's encapsulation: the kernel's */
+	default: return FILTER_RECEIVED; /* no neighbour; `lo` doesn't forward; a tunnel: the kernel's */
 	}
-	return put_meta(ctx, &meta);
+}
+
+INLINE enum filter_count check_route(struct xdp_md *ctx, const l3_t *l3, const l4_t *l4)
+{
+	struct filter_meta meta = { 0 };
+	enum filter_count fate = find_way(ctx, l3, l4, &meta);
+	return fate == FILTER_RECEIVED ? put_meta(ctx, &meta) : fate;
 }
 
 INLINE const struct filter_config *active_config(void)
@@ -503,7 +526,6 @@ int bowline_filter(struct xdp_md *ctx)
 	if (counts == NULL) {
 		return XDP_PASS;
 	}
-	__sync_fetch_and_add(&counts->packets[FILTER_RECEIVED], 1);
 	__u32 fate = decide(ctx) & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
 	__sync_fetch_and_add(&counts->packets[fate], 1);
 	return action_of(fate);
