@@ -312,6 +312,9 @@ const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block);
 enum { CONF_XDP_BLOCK_TEXT_MAX = 64 };
 const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[static CONF_XDP_BLOCK_TEXT_MAX]);
 
+/** A copy that doesn't need the snapshot, without the rules' texts; one allocation, to free(). NULL: no memory. */
+conf_xdp_t *conf_xdp_copy(const conf_xdp_t *xdp);
+
 /* ---- Comparing, for a reload ---- */
 
 /** What a reload has to do. */

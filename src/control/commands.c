@@ -89,6 +89,7 @@ knot_err_t command_reload(session_t *session)
 	bool is_blocking = session_flag(session, 'B');
 	knot_err_t err = server_reload(session->server);
 	if (err == KNOT_OK) {
+		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
 		session->reloaded = true;
 		if (is_blocking) {
 			session_unlock(session);

@@ -639,6 +639,7 @@ static knot_err_t reload_locked(server_t *server)
 			   knot_strerror(err));
 		return err;
 	}
+	state_expect_threads(conf);
 	build_t made;
 	/* Entries change only here, under the reload lock. */
 	err = build(conf, server->entries, server->entry_count, &made);

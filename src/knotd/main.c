@@ -339,6 +339,7 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 	switch (number) {
 	case SIGHUP:
 		if (server_reload(knotd->server) == KNOT_OK) {
+			(void)net_reconfigure(knotd->net); /* what failed was logged; the configuration is in force */
 			control_conf_changed(knotd->control);
 		}
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/listen.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/stat.h>
@@ -51,6 +52,7 @@ static knot_err_t set_int(int fd, int level, int option, int value)
 	return setsockopt(fd, level, option, &value, sizeof(value)) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
 
+/* What must be set before the address is bound. */
 static knot_err_t set_common(int fd, const conf_addr_t *addr, listen_options_t options)
 {
 	int family = addr->ss.ss_family;
@@ -91,14 +93,13 @@ static knot_err_t set_udp(int fd, const conf_addr_t *addr)
 
 static knot_err_t set_tcp(int fd, const conf_addr_t *addr)
 {
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
+		return knot_err_of_errno(errno);
+	}
 	if (addr->ss.ss_family == AF_UNIX) {
 		return KNOT_OK;
 	}
-	/* A restarted server must not wait for old connections' TIME-WAIT. */
-	knot_err_t err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (err == KNOT_OK) {
-		err = set_int(fd, IPPROTO_TCP, TCP_MAXSEG, NET_TCP_MSS);
-	}
+	knot_err_t err = set_int(fd, IPPROTO_TCP, TCP_MAXSEG, NET_TCP_MSS);
 	if (err == KNOT_OK) {
 		err = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	}
@@ -129,18 +130,48 @@ static knot_err_t bind_to(int fd, const conf_addr_t *addr, bool *ret_nonlocal)
 	return KNOT_OK;
 }
 
+static knot_err_t set_kind(int fd, const conf_addr_t *addr, int type)
+{
+	return type == SOCK_DGRAM ? set_udp(fd, addr) : set_tcp(fd, addr);
+}
+
+/* A bound socket: made here, or, for a low port after privileges were dropped, by the helper. */
+static knot_err_t open_bound(const conf_addr_t *addr, int type, listen_options_t options, int *ret_fd, bool *ret_nonlocal)
+{
+	int fd = socket(addr->ss.ss_family, type | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	*ret_fd = fd;
+	knot_err_t err = set_common(fd, addr, options);
+	if (err == KNOT_OK && type == SOCK_STREAM && addr->ss.ss_family != AF_UNIX) {
+		/* A restarted server must not wait for old connections' TIME-WAIT. */
+		err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	}
+	err = err == KNOT_OK ? set_kind(fd, addr, type) : err;
+	err = err == KNOT_OK ? bind_to(fd, addr, ret_nonlocal) : err;
+	if (err == KNOT_EACCES && options.priv != NULL && addr->ss.ss_family != AF_UNIX) {
+		kxdp_fault_t fault;
+		kxdp_bind_t bind = {
+			.type = type,
+			.addr = (const struct sockaddr *)&addr->ss,
+			.reuseport = options.reuseport,
+		};
+		memcpy(bind.device, addr->device, sizeof(bind.device));
+		close(fd);
+		*ret_fd = -1;
+		err = kxdp_priv_bind(options.priv, &bind, ret_fd, ret_nonlocal, &fault);
+		err = err == KNOT_OK ? set_kind(*ret_fd, addr, type) : err;
+	}
+	return err;
+}
+
 static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_t options, bool quiet, int *ret_fd)
 {
 	const char *proto = type == SOCK_DGRAM ? "UDP" : "TCP";
 	bool nonlocal = false;
-	knot_err_t err = KNOT_OK;
-	int fd = socket(addr->ss.ss_family, type | SOCK_CLOEXEC | (type == SOCK_STREAM ? SOCK_NONBLOCK : 0), 0);
-	if (fd < 0) {
-		err = knot_err_of_errno(errno);
-	}
-	err = err == KNOT_OK ? set_common(fd, addr, options) : err;
-	err = err == KNOT_OK ? (type == SOCK_DGRAM ? set_udp(fd, addr) : set_tcp(fd, addr)) : err;
-	err = err == KNOT_OK ? bind_to(fd, addr, &nonlocal) : err;
+	int fd = -1;
+	knot_err_t err = open_bound(addr, type, options, &fd, &nonlocal);
 	if (err == KNOT_OK && type == SOCK_STREAM && listen(fd, NET_TCP_LISTEN_BACKLOG) != 0) {
 		err = knot_err_of_errno(errno);
 	}

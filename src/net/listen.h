@@ -5,9 +5,11 @@
 #pragma once
 
 #include "src/conf/conf.h"
+#include "xdp/priv.h"
 
 typedef struct {
-	bool reuseport; /* SO_REUSEPORT: several sockets share the address */
+	bool reuseport;    /* SO_REUSEPORT: several sockets share the address */
+	kxdp_priv_t *priv; /* binds where the process may not (any more); may be NULL */
 } listen_options_t;
 
 /**

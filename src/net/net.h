@@ -45,7 +45,8 @@ void net_stop(net_t *net);
 /** Close sockets, detach XDP. After net_stop(). NULL is allowed. */
 void net_free(net_t *net);
 
-net_workers_t net_workers(const net_t *net);
+/** Those that run or will be started. */
+net_workers_t net_workers(net_t *net);
 
 /** NET_COUNT_*; read with sys_counters_sum(). Never NULL. */
 const sys_counters_t *net_counters(const net_t *net);
@@ -94,6 +95,7 @@ typedef enum {
 /** One receive queue with its worker. */
 typedef struct {
 	unsigned index;
+	bool is_open;       /* else only what the kernel program counted is there */
 	kxdp_stats_t stats; /* since the queue was opened */
 	bool has_tcp;
 	kxdp_tcp_stats_t tcp; /* of the worker's stack, when has_tcp */
@@ -157,9 +159,6 @@ KNOT_MUST_USE knot_err_t net_block_list(net_t *net, net_block_t **ret_rules, siz
 
 /* ---- Capturing ---- */
 
-struct kxdp_tap;
-struct kxdp_tap_options;
-
 /** Taps on the running queues; one capture at a time. */
 typedef struct net_capture net_capture_t;
 
@@ -168,7 +167,7 @@ typedef struct {
 	char ifname[IF_NAMESIZE];
 	unsigned ifindex;
 	unsigned queue;
-	struct kxdp_tap *tap; /* to drain, from one thread; owned by the capture */
+	kxdp_tap_t *tap; /* to drain, from one thread; owned by the capture */
 } net_capture_source_t;
 
 /**
@@ -177,7 +176,7 @@ typedef struct {
  * until net_capture_stop().
  * KNOT_EBUSY: another capture runs. KNOT_ENODEV: no such XDP interface. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t net_capture_start(net_t *net, const char *ifname, const struct kxdp_tap_options *options,
+KNOT_MUST_USE knot_err_t net_capture_start(net_t *net, const char *ifname, const kxdp_tap_options_t *options,
 					   net_capture_t **ret_capture);
 
 /** The sources now: those of earlier calls first, in the same order. ret_sources[0..max). Returns how many there are. */

@@ -19,6 +19,8 @@ enum {
 	/* Buffers 64 KiB apart would share their sets of the first-level cache; 3 lines more spread them. */
 	BUFFER_STRIDE = 65536 + 3 * 64,
 	CONTROL_MAX = CMSG_SPACE(sizeof(struct in6_pktinfo)),
+	/* Batches in a row from one socket: poll() once per 512 requests still notices other sockets and the end. */
+	TURNS_MAX = 16,
 };
 _Static_assert((int)NET_UDP_REQUEST_MAX < (int)BUFFER_STRIDE, "a request fits its buffer");
 _Static_assert((int)NET_UDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
@@ -158,6 +160,15 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock)
 	return count == NET_UDP_BATCH;
 }
 
+/* What has arrived is answered, a bounded number of batches per socket, before the sockets are closed. */
+static void serve_rest(const worker_t *worker)
+{
+	for (size_t i = 0; i < worker->socket_count; i++) {
+		for (unsigned turn = 0; turn < TURNS_MAX && serve_socket(worker, &worker->sockets[i]); turn++) {
+		}
+	}
+}
+
 void udp_worker_run(void *arg)
 {
 	worker_t *worker = arg;
@@ -171,15 +182,14 @@ void udp_worker_run(void *arg)
 	for (bool more = false;;) {
 		int ready = poll(polls, count + 1, more ? 0 : NET_POLL_MS);
 		if (polls[count].revents != 0) {
+			serve_rest(worker);
 			return;
 		}
 		more = false;
 		for (size_t i = 0; i < count && ready > 0; i++) {
 			if (polls[i].revents != 0) {
-				/* Up to 16 batches in a row: poll() once per 512 requests still notices other sockets
-				 * and the end. */
 				bool busy = true;
-				for (unsigned turn = 0; busy && turn < 16; turn++) {
+				for (unsigned turn = 0; busy && turn < TURNS_MAX; turn++) {
 					busy = serve_socket(worker, &worker->sockets[i]);
 				}
 				more |= busy;

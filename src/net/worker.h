@@ -49,7 +49,7 @@ struct worker {
 	atomic_bool failed; /* set by the worker: its queue is of no use any more; net replaces or closes it */
 	/* RCU_LOAD() at the start of a read section that lasts from kxdp_receive() to kxdp_flush(), then kxdp_queue_tap():
 	 * outside of the section the queue must have no tap. NULL: no capture. */
-	struct kxdp_tap *tap_rcu;
+	kxdp_tap_t *tap_rcu;
 	void *memory; /* owned: allocated before the thread starts, so that it can't fail later; of the worker's kind */
 };
 

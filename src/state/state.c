@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "src/sys/counters.h"
+#include "src/sys/thread.h"
+
 answer_env_t state_env(const conf_t *conf)
 {
 	const conf_server_t *server = &conf->server;
@@ -15,6 +18,15 @@ answer_env_t state_env(const conf_t *conf)
 		.rotate = server->answer_rotation,
 		.client_subnet = server->edns_client_subnet,
 	};
+}
+
+void state_expect_threads(const conf_t *conf)
+{
+	/* Where an interface can't have XDP, sockets with as many workers again serve its addresses. Drivers make a
+	 * queue for each CPU, rarely more. */
+	unsigned sockets = conf->server.udp_workers + conf->server.tcp_workers;
+	unsigned interfaces = (unsigned)conf->xdp.listen.count;
+	sys_slots_expect(sockets + (interfaces > 0 ? sockets : 0) + interfaces * sys_cpu_count());
 }
 
 knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state)

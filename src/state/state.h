@@ -45,5 +45,8 @@ state_t *state_publish(state_root_t *root, state_t *next);
 /** Free a snapshot that no reader has, with its configuration and its set of zones, not the zones. NULL is allowed. */
 void state_free(state_t *state);
 
+/** Have a row of the counters for each thread that the configuration may lead to. Before its state is made. */
+void state_expect_threads(const conf_t *conf);
+
 /** What answers depend on, from a configuration: a view, valid as long as `conf`. Pure. */
 answer_env_t state_env(const conf_t *conf);

@@ -10,18 +10,34 @@ _Thread_local unsigned sys_thread_slot_own;
 
 /* One flag per slot; slot 0 is the shared one and never given out. Taken rarely (thread start), so a scan is fine. */
 static atomic_bool slot_taken[SYS_SLOTS_MAX];
-static unsigned slot_count = 1 + SYS_SLOTS_DEFAULT;
+static atomic_uint slot_count = 1 + SYS_SLOTS_DEFAULT;
+static atomic_uint slot_highest; /* ever taken: no row behind it has been written to */
 
 void sys_slots_reserve(unsigned thread_count)
 {
-	slot_count = thread_count < SYS_SLOTS_MAX ? 1 + thread_count : SYS_SLOTS_MAX;
+	atomic_store(&slot_count, thread_count < SYS_SLOTS_MAX ? 1 + thread_count : SYS_SLOTS_MAX);
+}
+
+/* Stores the larger value; returns at the latest when another thread has stored one as large. */
+static void raise_to(atomic_uint *number, unsigned value)
+{
+	unsigned before = atomic_load(number);
+	while (before < value && !atomic_compare_exchange_weak(number, &before, value)) {
+	}
+}
+
+void sys_slots_expect(unsigned thread_count)
+{
+	raise_to(&slot_count, thread_count < SYS_SLOTS_MAX ? 1 + thread_count : SYS_SLOTS_MAX);
 }
 
 unsigned sys_slot_take(void)
 {
-	for (unsigned i = 1; i < slot_count && sys_thread_slot_own == 0; i++) {
+	unsigned count = atomic_load(&slot_count);
+	for (unsigned i = 1; i < count && sys_thread_slot_own == 0; i++) {
 		bool expected = false;
 		if (atomic_compare_exchange_strong(&slot_taken[i], &expected, true)) {
+			raise_to(&slot_highest, i);
 			sys_thread_slot_own = i;
 		}
 	}
@@ -46,22 +62,23 @@ sys_counters_t *sys_counters_new(unsigned count)
 		return NULL;
 	}
 	counters->count = count;
-	counters->slot_count = slot_count;
+	counters->slot_count = atomic_load(&slot_count);
 	counters->stride = (count + LINE_CELLS - 1) / LINE_CELLS * LINE_CELLS;
-	size_t size = (size_t)counters->slot_count * counters->stride * sizeof(uint64_t);
-	counters->cells = aligned_alloc(SYS_CACHE_LINE, size);
-	if (counters->cells == NULL) {
+	/* Not aligned_alloc() and memset(): pages of rows that no thread has yet stay untouched. */
+	counters->memory = calloc((size_t)counters->slot_count * counters->stride + LINE_CELLS, sizeof(uint64_t));
+	if (counters->memory == NULL) {
 		free(counters);
 		return NULL;
 	}
-	memset((void *)counters->cells, 0, size);
+	uintptr_t start = ((uintptr_t)counters->memory + SYS_CACHE_LINE - 1) & ~(uintptr_t)(SYS_CACHE_LINE - 1);
+	counters->cells = (_Atomic uint64_t *)start;
 	return counters;
 }
 
 void sys_counters_free(sys_counters_t *counters)
 {
 	if (counters != NULL) {
-		free((void *)counters->cells);
+		free(counters->memory);
 		free(counters);
 	}
 }
@@ -70,7 +87,9 @@ uint64_t sys_counters_sum(const sys_counters_t *counters, unsigned index)
 {
 	assert(index < counters->count);
 	uint64_t sum = 0;
-	for (unsigned slot = 0; slot < counters->slot_count; slot++) {
+	unsigned count = atomic_load(&slot_highest) + 1;
+	count = count < counters->slot_count ? count : counters->slot_count;
+	for (unsigned slot = 0; slot < count; slot++) {
 		sum += atomic_load_explicit(&counters->cells[slot * (size_t)counters->stride + index],
 					    memory_order_relaxed);
 	}

@@ -7,8 +7,10 @@
  * than slots were reserved) share row 0 and add atomically, so a count is never lost, only dearer.
  * A sum is exact once the adding threads are quiet; while they run it is a moment's value of each row.
  *
- * Slots: knotd reserves them once, before it makes any set or worker; a worker takes one when it starts and gives it
- * back when it ends, and the next taker goes on adding to the same row. No limit is exceeded silently: see above.
+ * Slots: knotd reserves them before it makes sets or workers, and more of them before a configuration that wants more
+ * workers; a worker takes one when it starts and gives it back when it ends, and the next taker goes on adding to the
+ * same row. No limit is exceeded silently: see above. Rows that no thread has used cost address space, not memory, in
+ * sets of some pages.
  */
 #pragma once
 
@@ -26,7 +28,8 @@ typedef struct sys_counters {
 	unsigned count;          /* counters in the set */
 	unsigned slot_count;     /* rows, the shared row 0 included */
 	unsigned stride;         /* counters from one row to the next: whole cache lines */
-	_Atomic uint64_t *cells; /* owned: slot_count * stride, cache-line aligned */
+	_Atomic uint64_t *cells; /* slot_count * stride, cache-line aligned, in: */
+	void *memory;            /* owned */
 } sys_counters_t;
 
 /** Slot of the calling thread; 0: none taken, the shared row. */
@@ -42,6 +45,9 @@ static inline unsigned sys_thread_slot(void)
  * keep their size: later slots use their shared row. Call at start, from one thread.
  */
 void sys_slots_reserve(unsigned thread_count);
+
+/** The same, but never fewer than before: threads may run, and others may make sets at the same time. */
+void sys_slots_expect(unsigned thread_count);
 
 /** Take a free slot for the calling thread; keeps the one it has. Returns it; 0 when all are taken (still correct,
  * slower). */

@@ -81,11 +81,34 @@ static void late_slot_uses_shared_row(void **state)
 	sys_slots_reserve(1);
 	sys_counters_t *counters = sys_counters_new(1);
 	assert_non_null(counters);
-	sys_slots_reserve(64);
+	sys_slots_expect(64);
+	sys_slots_expect(2);
 	sys_thread_slot_own = 60;
 	sys_counters_add(counters, 0, 7);
 	sys_thread_slot_own = 0;
 	assert_int_equal(sys_counters_sum(counters, 0), 7);
+	sys_counters_free(counters);
+}
+
+/* expecting more threads makes more slots, expecting fewer takes none away */
+static void slots_are_added(void **state)
+{
+	(void)state;
+	enum { MANY = 8 };
+	sys_slots_reserve(1);
+	sys_slots_expect(MANY);
+	sys_slots_expect(MANY / 2);
+	sys_counters_t *counters = sys_counters_new(COUNTERS);
+	assert_non_null(counters);
+	assert_int_equal(counters->slot_count, 1 + MANY);
+	pthread_t thread;
+	adder_t adder = { .counters = counters };
+	assert_int_equal(sys_slot_take(), 1);
+	assert_int_equal(pthread_create(&thread, NULL, add_many, &adder), 0);
+	pthread_join(thread, NULL);
+	sys_slot_give();
+	assert_int_equal(adder.slot, 2);
+	assert_int_equal(sys_counters_sum(counters, 0), expected(0) / THREADS);
 	sys_counters_free(counters);
 }
 
@@ -105,6 +128,7 @@ int main(void)
 		cmocka_unit_test(sums_are_exact),
 		cmocka_unit_test(slots_are_reused),
 		cmocka_unit_test(late_slot_uses_shared_row),
+		cmocka_unit_test(slots_are_added),
 		cmocka_unit_test(rows_are_cache_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text of a block rule, PREFIX[@RATE]: the same in the configuration and in commands. */
+/* Section xdp: the text of a block rule, PREFIX[@RATE], the same in the configuration and in commands; copies. */
 #include "src/conf/conf.h"
 
 #include <arpa/inet.h>
@@ -86,3 +86,38 @@ const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[st
 	}
 	return ret_text;
 }
+
+conf_xdp_t *conf_xdp_copy(const conf_xdp_t *xdp)
+{
+	size_t listens_len = xdp->listen.count * sizeof(*xdp->listen.data);
+	size_t blocks_len = xdp->block.count * sizeof(*xdp->block.data);
+	size_t text_len = 0;
+	for (size_t i = 0; i < xdp->listen.count; i++) {
+		text_len += strlen(xdp->listen.data[i].text) + 1;
+	}
+	conf_xdp_t *copy = malloc(sizeof(*copy) + listens_len + blocks_len + text_len);
+	if (copy == NULL) {
+		return NULL;
+	}
+	conf_xdp_listen_t *listens = (conf_xdp_listen_t *)(copy + 1);
+	conf_xdp_block_t *blocks = (conf_xdp_block_t *)(listens + xdp->listen.count);
+	char *text = (char *)(blocks + xdp->block.count);
+	*copy = *xdp;
+	copy->listen.data = listens;
+	copy->block.data = blocks;
+	for (size_t i = 0; i < xdp->listen.count; i++) {
+		size_t len = strlen(xdp->listen.data[i].text) + 1;
+		listens[i] = xdp->listen.data[i];
+		listens[i].text = memcpy(text, xdp->listen.data[i].text, len);
+		text += len;
+	}
+	for (size_t i = 0; i < xdp->block.count; i++) {
+		blocks[i] = xdp->block.data[i];
+		blocks[i].text = NULL;
+	}
+	return copy;
+}
+
+_Static_assert(_Alignof(conf_xdp_listen_t) <= _Alignof(conf_xdp_t) && sizeof(conf_xdp_t) % _Alignof(conf_xdp_listen_t) == 0 &&
+		       _Alignof(conf_xdp_block_t) <= _Alignof(conf_xdp_listen_t),
+	       "conf_xdp_copy() puts them one behind the other");

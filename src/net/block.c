@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/net/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const conf_xdp_block_t *a, const conf_xdp_block_t *b)
+{
+	int order = memcmp(a->addr, b->addr, sizeof(a->addr));
+	return order != 0 ? order : (int)a->prefix_len - (int)b->prefix_len;
+}
+
+/* Index of the rule with this prefix, or where it belongs. */
+static size_t find(const block_list_t *list, const conf_xdp_block_t *rule, bool *ret_is_there)
+{
+	size_t low = 0, high = list->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare(rule, &list->rules[middle].rule);
+		if (order == 0) {
+			*ret_is_there = true;
+			return middle;
+		}
+		if (order < 0) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	*ret_is_there = false;
+	return low;
+}
+
+void block_list_done(block_list_t *list)
+{
+	free(list->rules);
+	*list = (block_list_t){ 0 };
+}
+
+net_block_t *block_list_find(const block_list_t *list, const conf_xdp_block_t *rule)
+{
+	bool is_there;
+	size_t at = find(list, rule, &is_there);
+	return is_there ? &list->rules[at] : NULL;
+}
+
+knot_err_t block_list_set(block_list_t *list, const conf_xdp_block_t *rule, bool is_conf)
+{
+	bool is_there;
+	size_t at = find(list, rule, &is_there);
+	if (!is_there) {
+		net_block_t *rules = realloc(list->rules, (list->count + 1) * sizeof(*rules));
+		if (rules == NULL) {
+			return KNOT_ENOMEM;
+		}
+		memmove(rules + at + 1, rules + at, (list->count - at) * sizeof(*rules));
+		list->rules = rules;
+		list->count++;
+	}
+	list->rules[at] = (net_block_t){ .rule = *rule, .is_conf = is_conf };
+	list->rules[at].rule.text = NULL;
+	return KNOT_OK;
+}
+
+bool block_list_remove(block_list_t *list, const conf_xdp_block_t *rule)
+{
+	bool is_there;
+	size_t at = find(list, rule, &is_there);
+	if (is_there) {
+		list->count--;
+		memmove(list->rules + at, list->rules + at + 1, (list->count - at) * sizeof(*list->rules));
+	}
+	return is_there;
+}
+
+knot_err_t block_list_merge(conf_xdp_blocks_t conf, const block_list_t *run_time, block_list_t *ret_list)
+{
+	block_list_t merged = { 0 };
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < conf.count && err == KNOT_OK; i++) {
+		err = block_list_set(&merged, &conf.data[i], true);
+	}
+	for (size_t i = 0; i < run_time->count && err == KNOT_OK; i++) {
+		err = block_list_set(&merged, &run_time->rules[i].rule, false);
+	}
+	if (err != KNOT_OK) {
+		block_list_done(&merged);
+		return err;
+	}
+	*ret_list = merged;
+	return KNOT_OK;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The XDP interfaces, their queues and workers, as they come and go.
+ *
+ * What is wanted (a configuration, by xdp_plan.h) and what there is (interfaces, their channels and addresses) are
+ * compared by interfaces_follow(), and the difference is made to go away. It doesn't matter what made the difference: a
+ * reload, `ip link`, `ethtool -L`, a queue that broke. Nothing is touched that need not be. doc/adr/0011-live-changes.md.
+ *
+ * Locks: `change` is held by whoever changes anything, for as long as that takes; `look` only while a pointer that
+ * readers follow is changed, so that it may be taken within a read section. Order: change, look. Workers take neither.
+ */
+#pragma once
+
+#include "src/net/block.h"
+#include "src/net/sockets.h"
+#include "src/net/worker.h"
+#include "src/net/xdp_plan.h"
+
+/** A queue with its worker. */
+typedef struct {
+	kxdp_queue_t *queue; /* owned; NULL: not open */
+	worker_t *worker;    /* owned */
+	bool leaving;        /* not in the published list of workers any more */
+	unsigned number;     /* of the thread: xdp-N */
+	uint64_t opened_ms;
+} xdp_lane_t;
+
+/** How an interface may be opened, best first: what a failure leads to. */
+typedef enum {
+	XDP_LEVEL_BEST,     /* as configured */
+	XDP_LEVEL_COPY,     /* without zero copy */
+	XDP_LEVEL_EMULATED, /* generic XDP, without the driver */
+	XDP_LEVEL_SOCKETS,
+} xdp_level_t;
+
+typedef struct {
+	xdp_want_t want;      /* in force while open, else wanted */
+	xdp_want_t asked;     /* last tried, so that what failed isn't tried again every second */
+	kxdp_device_t device; /* when it was last looked at */
+	kxdp_iface_t *iface;  /* owned; NULL: not open */
+	xdp_lane_t *lanes;    /* owned, by number of the queue */
+	unsigned lane_max;
+	xdp_level_t level; /* reached, or to be tried */
+	net_xdp_state_t state;
+	kxdp_fault_t fault; /* why not up, or why not at the best level; text "" otherwise */
+	uint64_t retry_ms;  /* try again then; 0: only when something changed */
+	sockets_t *sockets; /* owned: serve instead; NULL: none needed */
+	kxdp_stats_t past;  /* counters of queues that were closed */
+	bool planned;       /* while following */
+	bool was_up;        /* at some time */
+} xdp_interface_t;
+
+typedef struct {
+	worker_shared_t *shared; /* borrowed */
+	const sockets_t *main;   /* borrowed: addresses that need no sockets in place of XDP; may be NULL */
+	sockets_options_t fallback;
+	pthread_mutex_t change, look;
+	bool started;      /* threads run */
+	conf_xdp_t *conf;  /* owned: what is followed */
+	xdp_interface_t **items; /* owned, each of its own, in order of the configuration; array and count under `look` */
+	size_t count;
+	block_list_t run_time; /* rules set at run time */
+	block_list_t blocks;   /* in force */
+	net_capture_t *capture; /* the one that runs; NULL: none */
+	bool helper_lost;      /* said so */
+	atomic_uint worker_count;
+} interfaces_t;
+
+/** An empty set. main: served already. Publishes an empty list of workers in `shared`. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t interfaces_init(interfaces_t *set, worker_shared_t *shared, const sockets_t *main,
+					 const sockets_options_t *fallback);
+
+/** Stop and close everything. */
+void interfaces_done(interfaces_t *set);
+
+/**
+ * Make the interfaces follow a configuration (take_conf: owned from now on, NULL: the same as before) and the system.
+ * Logs. Returns the first error of something that stayed as it was, or of sockets that could not be bound.
+ */
+knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf);
+
+/** The same for the configuration that is published in `root`: while others publish, the last one wins. */
+knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root);
+
+/** Start the workers that are there; those that come later start at once. */
+KNOT_MUST_USE knot_err_t interfaces_start(interfaces_t *set);
+
+/** End and join the workers; nothing follows any more. */
+void interfaces_stop(interfaces_t *set);
+
+/** True if some address is served: an interface is up, or sockets serve instead. */
+bool interfaces_serve(interfaces_t *set);
+
+/** Workers of sockets that serve instead of XDP, and XDP workers. */
+net_workers_t interfaces_workers(interfaces_t *set);
+
+/** Publish the list of running workers and wait until nobody uses the old one. Holding `change`, not `look`. */
+KNOT_MUST_USE knot_err_t interfaces_publish(interfaces_t *set);
+
+/* ---- Captures (xdp_capture.c) ---- */
+
+/** A tap for a queue that is being opened, when a capture runs that wants it; else NULL. Holding `change`. */
+kxdp_tap_t *interfaces_tap(interfaces_t *set, const xdp_interface_t *item, unsigned queue);
+
+/** What net.h promises under net_capture_… */
+KNOT_MUST_USE knot_err_t interfaces_capture(interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options,
+					    net_capture_t **ret_capture);
+size_t interfaces_capture_sources(interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources,
+				  size_t max);
+void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture);
+
+/* ---- Status (xdp_status.c): what net.h promises under net_xdp_… ---- */
+
+size_t interfaces_count(interfaces_t *set);
+bool interfaces_stats(interfaces_t *set, size_t index, net_xdp_stats_t *ret_stats);
+KNOT_MUST_USE knot_err_t interfaces_status(interfaces_t *set, net_xdp_status_t **ret_status);
+
+/* ---- Lanes (xdp_lane.c) ---- */
+
+/** Open a queue with a worker; neither is in the list of workers, or started, yet. */
+KNOT_MUST_USE knot_err_t xdp_lane_open(interfaces_t *set, const xdp_interface_t *item, kxdp_iface_t *iface,
+				       unsigned queue, xdp_lane_t *ret_lane, kxdp_fault_t *ret_fault);
+
+/** Start the worker's thread. */
+KNOT_MUST_USE knot_err_t xdp_lane_start(xdp_lane_t *lane);
+
+/** Tell the worker to end; xdp_lane_close() waits for it. */
+void xdp_lane_stop(xdp_lane_t *lane);
+
+/** Join the worker, close the queue. An empty lane is fine. */
+void xdp_lane_close(xdp_lane_t *lane);
+
+/* ---- Block rules (xdp_block.c) ---- */
+
+/** Bring all open interfaces from set->blocks to what configuration and run time ask for. First error; logged. */
+knot_err_t interfaces_follow_blocks(interfaces_t *set);
+
+/** What net.h promises under net_block_… */
+KNOT_MUST_USE knot_err_t interfaces_block(interfaces_t *set, const conf_xdp_block_t *rule);
+KNOT_MUST_USE knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule);
+KNOT_MUST_USE knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count);
+
+/** Give an interface that was just opened the rules in force. Logs failures. */
+void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Waiting for changes of the system's interfaces: rtnetlink tells of links and addresses (rtnetlink(7)); of channels
+ * (`ethtool -L`) nobody tells, so whoever waits looks every second.
+ *
+ * What changed is not told: messages get lost when many come at once, so the truth is what one asks for afterwards.
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+
+#include <stdbool.h>
+
+typedef struct {
+	int netlink_fd; /* -1: changes are seen by looking only */
+	int wake_fd;
+} monitor_t;
+
+/** Open both descriptors. An errno code when there is no eventfd; without netlink it goes on without. */
+KNOT_MUST_USE knot_err_t monitor_init(monitor_t *monitor);
+
+void monitor_done(monitor_t *monitor);
+
+/** Wait for a change, for monitor_wake(), or `timeout_ms`. Changes that come at once are one. */
+void monitor_wait(monitor_t *monitor, int timeout_ms);
+
+/** End a wait, from any thread. */
+void monitor_wake(const monitor_t *monitor);
