@@ -7,6 +7,7 @@
 
 #include "xdp/bpf/embed.h"
 #include "xdp/iface.h"
+#include "xdp/link.h"
 #include "xdp/priv_caps.h"
 
 #include <arpa/inet.h>
@@ -163,6 +164,14 @@ static knot_err_t busy_fault(const kxdp_attach_t *a, kxdp_fault_t *ret_fault)
 			  id, a->name);
 }
 
+/* A bond hands the program to its ports' drivers: packets would arrive as the ports', and the bond's socket refuses
+ * those (xsk_rcv_check() in Linux). */
+static bool runs_in_ports(unsigned ifindex)
+{
+	kxdp_link_t link;
+	return kxdp_link_query(ifindex, &link) && strcmp(link.kind, "bond") == 0;
+}
+
 static knot_err_t attach_alone(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
 {
 	if (bpf_object__load(a->object) != 0) {
@@ -175,7 +184,7 @@ static knot_err_t attach_alone(kxdp_attach_t *a, const priv_open_t *request, kxd
 	const struct bpf_program *program = bpf_object__find_program_by_name(a->object, program_name);
 	link_t link = { .attach = a, .prog_fd = bpf_program__fd(program) };
 	errnum = EOPNOTSUPP;
-	if (request->mode != KXDP_MODE_EMULATED) {
+	if (request->mode != KXDP_MODE_EMULATED && !runs_in_ports(a->index)) {
 		link.flags = XDP_FLAGS_DRV_MODE;
 		errnum = kxdp_retry_busy(link_step, &link);
 		a->native = errnum == 0;
