@@ -129,6 +129,13 @@ static void test_rows(void **state)
 		enum filter_count ours = rows[i].v6 ? FILTER_UDP6 : FILTER_UDP4;
 		check(&filter, rows[i].what, f.bytes, f.len, rows[i].filter != 0 ? rows[i].filter : ours);
 	}
+	filter_configure(&filter, &any_both);
+	for (size_t i = 0; i < KNOT_LEN(tcp_rows); i++) {
+		build(&f, &tcp_rows[i]);
+		enum filter_count ours = tcp_rows[i].v6 ? FILTER_TCP6 : FILTER_TCP4;
+		check(&filter, tcp_rows[i].what, f.bytes, f.len, tcp_rows[i].filter != 0 ? tcp_rows[i].filter : ours);
+	}
+	filter_configure(&filter, &any_udp);
 	/* Whatever its length, a packet that ends early is the kernel's. */
 	for (size_t i = 0; i < 2; i++) {
 		build(&f, &(row_t){ .v6 = i == 1, .tags = "88A8 0001 8100 0002" });

@@ -76,10 +76,10 @@ enum {
 /** A received datagram or segment, and all that its reply needs. Everything it points to lies in the frame. */
 typedef struct {
 	uint8_t *payload;     /* UDP: the datagram's payload; the reply's payload is written to the same place. TCP: the
-				 segment, header and all */
+				 segment, from its header on */
 	uint16_t payload_len; /* bytes received */
 	uint16_t payload_max; /* room for the reply's payload: neither the frame nor the MTU is exceeded; may be <
-				 payload_len */
+				 payload_len; TCP: 0 */
 	bool is_ipv6;
 	bool is_routed;      /* the reply takes `path`; else simply the way that the packet came, to the MAC it came from */
 	uint8_t ecn;         /* the two bits of RFC 3168, as received; a reply carries them back */
@@ -92,8 +92,8 @@ typedef struct {
 	uint16_t frame_len;  /* bytes received, with Ethernet header and padding */
 	uint16_t frame_room; /* bytes that may be written */
 	uint16_t ip_off;     /* IP header's offset in the frame: 14, 18 or 22 */
-	/* The reply's way. path.via always holds. The rest: TCP, and what is routed; kxdp_packet_path() gives it for all. The
-	 * caller may change it (and set is_routed) before the reply is made. */
+	/* The reply's way: for TCP, and for UDP that is routed; kxdp_packet_path() gives it for all. The caller may change it
+	 * (and set is_routed) before the reply is made. */
 	kxdp_path_t path;
 	kxdp_flow_t flow; /* TCP only; kxdp_packet_flow() gives it for all */
 } kxdp_packet_t;
@@ -109,8 +109,8 @@ static inline kxdp_kind_t kxdp_packet_kind(const kxdp_packet_t *packet)
  *
  * frame[0..len): received bytes. frame[0..room): writable memory the reply may grow into (len <= room <= 65535).
  * mtu: of the interface, bytes of IP packet; what payload_max is computed from.
- * ret_packet: written when the verdict is KXDP_OK or KXDP_PARTIAL_CHECKSUM, else untouched. path: KXDP_VIA_SAME, ifindex
- * 0, mtu as given.
+ * ret_packet: written when the verdict is KXDP_OK or KXDP_PARTIAL_CHECKSUM, else untouched. Of TCP path is the
+ * way back, KXDP_VIA_SAME with ifindex 0 and mtu as given.
  *
  * KXDP_PARTIAL_CHECKSUM: a kernel that sends to a virtual device (veth, tap, virtio) leaves UDP and TCP checksums to the
  * device and writes the sum of the pseudo header in its place. When no hardware follows, the packet arrives like that.
@@ -124,7 +124,7 @@ kxdp_kind_t kxdp_frame_kind(const uint8_t *frame, size_t len);
 /** The two ends. */
 kxdp_flow_t kxdp_packet_flow(const kxdp_packet_t *packet);
 
-/** The reply's way: packet->path if it is routed, else back to where the frame came from. */
+/** The reply's way: packet->path if it is routed, else back to where the frame came from, ifindex and mtu 0. */
 kxdp_path_t kxdp_packet_path(const kxdp_packet_t *packet);
 
 /**

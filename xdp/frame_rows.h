@@ -13,9 +13,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { FRAME_MAX = 2048, MTU = 1500, TTL_SENT = 57, ECN_SENT = 2 };
+enum { FRAME_MAX = 2048, MTU = 1500, TTL_SENT = 57, ECN_SENT = 2, TCP_CHECKSUM_AT = 16 };
 
-typedef enum { AT_NOTHING, AT_FRAME, AT_IP, AT_UDP, AT_PAYLOAD } anchor_t;
+typedef enum { AT_NOTHING, AT_FRAME, AT_IP, AT_UDP, AT_TCP = AT_UDP, AT_PAYLOAD } anchor_t;
 
 typedef struct {
 	anchor_t at;
@@ -27,7 +27,9 @@ typedef struct {
 	const char *what;
 	const char *tags;  /* hex of the VLAN tags */
 	const char *extra; /* hex of IPv4 options, or of IPv6 extension headers */
+	const char *tcp_options; /* hex, a multiple of 4 bytes */
 	bool v6;
+	bool tcp;
 	bool swapped;  /* the direction of the reply */
 	bool as_reply; /* the fields a reply has */
 	bool no_checksum, partial_checksum;
@@ -42,7 +44,8 @@ typedef struct {
 typedef struct {
 	uint8_t bytes[FRAME_MAX];
 	size_t len;
-	size_t ip_off, udp_off;
+	size_t ip_off, udp_off; /* of the IP header, and of the UDP or TCP header */
+	size_t payload_off;
 } frame_t;
 
 static size_t put_hex(uint8_t *to, const char *text)
@@ -73,7 +76,7 @@ static uint16_t naive_sum(uint32_t sum, const uint8_t *p, size_t len)
 
 static void apply(frame_t *f, patch_t patch, bool xor)
 {
-	size_t base[] = { [AT_FRAME] = 0, [AT_IP] = f->ip_off, [AT_UDP] = f->udp_off, [AT_PAYLOAD] = f->udp_off + 8 };
+	size_t base[] = { [AT_FRAME] = 0, [AT_IP] = f->ip_off, [AT_UDP] = f->udp_off, [AT_PAYLOAD] = f->payload_off };
 	if (patch.at != AT_NOTHING) {
 		uint8_t *byte = &f->bytes[base[patch.at] + patch.off];
 		*byte = xor? *byte ^ patch.value : patch.value;
@@ -85,22 +88,44 @@ static const uint8_t ips4[2][4] = { { 192, 0, 2, 2 }, { 198, 51, 100, 1 } };
 static const uint8_t ips6[2][16] = { { 0x20, 1, 0x0D, 0xB8, [15] = 2 }, { 0x20, 1, 0x0D, 0xB8, 0, 9, [15] = 1 } };
 static const uint16_t ports[2] = { 40000, 53 };
 
-static void fill_checksums(frame_t *f, const row_t *row, size_t udp_len)
+static void fill_transport_checksum(frame_t *f, const row_t *row, size_t transport_len)
 {
-	uint8_t *ip = f->bytes + f->ip_off, *udp = f->bytes + f->udp_off;
+	uint8_t *ip = f->bytes + f->ip_off, *transport = f->bytes + f->udp_off;
+	uint8_t *field = transport + (row->tcp ? TCP_CHECKSUM_AT : 6);
+	uint32_t rest = (row->tcp ? 6 : 17) + (uint32_t)transport_len;
+	uint32_t pseudo = naive_sum(rest, row->v6 ? ip + 8 : ip + 12, row->v6 ? 32 : 8);
+	if (row->partial_checksum) {
+		store_be16(field, naive_sum(pseudo, NULL, 0));
+		return;
+	}
+	uint16_t checksum = (uint16_t)~naive_sum(pseudo, transport, transport_len);
+	store_be16(field, checksum != 0 || row->tcp ? checksum : 0xFFFF);
+}
+
+static void fill_checksums(frame_t *f, const row_t *row, size_t transport_len)
+{
+	uint8_t *ip = f->bytes + f->ip_off;
+	if (!row->no_checksum) {
+		fill_transport_checksum(f, row, transport_len);
+	}
 	if (!row->v6) {
+		if (row->as_reply && row->tcp) {
+			memcpy(ip + 4, f->bytes + f->udp_off + TCP_CHECKSUM_AT, 2);
+		}
 		store_be16(ip + 10, (uint16_t)~naive_sum(0, ip, f->udp_off - f->ip_off));
 	}
-	if (row->no_checksum) {
-		return;
-	}
-	uint32_t pseudo = naive_sum((uint32_t)(17 + udp_len), row->v6 ? ip + 8 : ip + 12, row->v6 ? 32 : 8);
-	if (row->partial_checksum) {
-		store_be16(udp + 6, naive_sum(pseudo, NULL, 0));
-		return;
-	}
-	uint16_t checksum = (uint16_t)~naive_sum(pseudo, udp, udp_len);
-	store_be16(udp + 6, checksum != 0 ? checksum : 0xFFFF);
+}
+
+/* Returns its length. */
+static size_t put_tcp_header(uint8_t *tcp, const row_t *row)
+{
+	size_t len = 20 + put_hex(tcp + 20, row->tcp_options);
+	store_be32(tcp + 4, 0x01020304);
+	store_be32(tcp + 8, 0xF5F6F7F8);
+	tcp[12] = (uint8_t)(len / 4 << 4);
+	tcp[13] = 0x18; /* PSH, ACK */
+	store_be16(tcp + 14, 0x4000);
+	return len;
 }
 
 static void build(frame_t *f, const row_t *row)
@@ -118,11 +143,13 @@ static void build(frame_t *f, const row_t *row)
 	size_t extra_len = put_hex(ip + (row->v6 ? 40 : 20), row->as_reply ? NULL : row->extra);
 	f->udp_off = f->ip_off + (row->v6 ? 40 : 20) + extra_len;
 	uint8_t *udp = f->bytes + f->udp_off;
-	size_t udp_len = 8 + row->payload_len;
+	size_t header_len = row->tcp ? put_tcp_header(udp, row) : 8;
+	size_t udp_len = header_len + row->payload_len;
+	f->payload_off = f->udp_off + header_len;
 	if (row->v6) {
 		store_be32(ip, 0x60000000 | ECN_SENT << 20 | (row->as_reply ? 0 : 0xC0u << 20 | 0x12345));
 		store_be16(ip + 4, (uint16_t)(extra_len + udp_len));
-		ip[6] = extra_len > 0 ? row->first_next : 17;
+		ip[6] = extra_len > 0 ? row->first_next : row->tcp ? 6 : 17;
 		ip[7] = row->as_reply ? 64 : TTL_SENT;
 		memcpy(ip + 8, ips6[from], 16);
 		memcpy(ip + 24, ips6[to], 16);
@@ -132,15 +159,17 @@ static void build(frame_t *f, const row_t *row)
 		store_be16(ip + 2, (uint16_t)(20 + extra_len + udp_len));
 		store_be32(ip + 4, row->as_reply ? 0 : 0xABCD4000); /* id; don't fragment */
 		ip[8] = row->as_reply ? 64 : TTL_SENT;
-		ip[9] = 17;
+		ip[9] = row->tcp ? 6 : 17;
 		memcpy(ip + 12, ips4[from], 4);
 		memcpy(ip + 16, ips4[to], 4);
 	}
 	store_be16(udp, ports[from]);
 	store_be16(udp + 2, ports[to]);
-	store_be16(udp + 4, (uint16_t)udp_len);
+	if (!row->tcp) {
+		store_be16(udp + 4, (uint16_t)udp_len);
+	}
 	for (unsigned i = 0; i < row->payload_len; i++) {
-		udp[8 + i] = (uint8_t)(i * 7 + 1);
+		f->bytes[f->payload_off + i] = (uint8_t)(i * 7 + 1);
 	}
 	f->len = f->udp_off + udp_len + row->padding - row->cut;
 	apply(f, row->set, false);
@@ -191,8 +220,8 @@ static const row_t rows[] = {
 	  .filter = FILTER_PASS_FRAGMENT },
 	{ "IPv4, later fragment", .payload_len = 40, .set = { AT_IP, 7, 0x01 }, .want = KXDP_FRAGMENT,
 	  .filter = FILTER_PASS_FRAGMENT },
-	{ "IPv4, TCP", .payload_len = 40, .set = { AT_IP, 9, 6 }, .want = KXDP_FOREIGN,
-	  .filter = FILTER_PASS_PORT },
+	{ "IPv4, ICMP", .payload_len = 40, .set = { AT_IP, 9, 1 }, .want = KXDP_FOREIGN,
+	  .filter = FILTER_PASS_PROTOCOL },
 	{ "IPv4, header checksum wrong", .payload_len = 40, .spoil = { AT_IP, 10, 0x01 }, .want = KXDP_BAD_IP_CHECKSUM },
 	{ "IPv4, TTL spoilt", .payload_len = 40, .spoil = { AT_IP, 8, 0x80 }, .want = KXDP_BAD_IP_CHECKSUM },
 	{ "IPv4, option spoilt", .payload_len = 40, .extra = "01010100", .spoil = { AT_IP, 23, 1 }, .want = KXDP_BAD_IP_CHECKSUM },
@@ -278,5 +307,58 @@ static const row_t rows[] = {
 	{ "IPv6, address spoilt", .v6 = true, .payload_len = 40, .spoil = { AT_IP, 20, 1 }, .want = KXDP_BAD_UDP_CHECKSUM },
 	{ "IPv6, from multicast", .v6 = true, .payload_len = 40, .set = { AT_IP, 8, 0xFF }, .want = KXDP_BAD_ADDRESS },
 	{ "IPv6, to multicast", .v6 = true, .payload_len = 40, .set = { AT_IP, 24, 0xFF }, .want = KXDP_BAD_ADDRESS },
+};
+
+#define PADN_8_TCP "06 00 01 04 00000000"
+
+/* What is different with TCP. */
+static const row_t tcp_rows[] = {
+	{ "TCP4", .tcp = true, .payload_len = 40 },
+	{ "TCP4, no payload", .tcp = true },
+	{ "TCP4, no payload, padded", .tcp = true, .padding = 6 },
+	{ "TCP4, odd payload", .tcp = true, .payload_len = 31 },
+	{ "TCP4, options of TCP", .tcp = true, .payload_len = 17, .tcp_options = "0101080A0102030405060708" },
+	{ "TCP4, longest header", .tcp = true, .payload_len = 9, .tags = "8100 0005",
+	  .tcp_options = "0204 05B4 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0101 0100" },
+	{ "TCP4, options of IP", .tcp = true, .payload_len = 40, .extra = "01010100" },
+	{ "TCP4, two tags", .tcp = true, .payload_len = 40, .tags = "88A8 0001 8100 0002" },
+	{ "TCP4, payload of a full MTU", .tcp = true, .payload_len = MTU - 40 },
+	{ "TCP4, checksum left to the device", .tcp = true, .payload_len = 33, .partial_checksum = true,
+	  .want = KXDP_PARTIAL_CHECKSUM },
+	{ "TCP4, no checksum", .tcp = true, .payload_len = 33, .no_checksum = true, .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP4, checksum wrong", .tcp = true, .payload_len = 40, .spoil = { AT_TCP, 17, 1 }, .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP4, sequence number spoilt", .tcp = true, .payload_len = 40, .spoil = { AT_TCP, 4, 0x80 },
+	  .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP4, last byte spoilt", .tcp = true, .payload_len = 31, .spoil = { AT_PAYLOAD, 30, 0x80 },
+	  .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP4, padding is not summed", .tcp = true, .payload_len = 1, .padding = 5, .spoil = { AT_PAYLOAD, 3, 0xFF } },
+	{ "TCP4, cut in the header", .tcp = true, .set = { AT_IP, 3, 39 }, .want = KXDP_BAD_LENGTH },
+	{ "TCP4, data offset below the header", .tcp = true, .payload_len = 40, .set = { AT_TCP, 12, 0x40 },
+	  .want = KXDP_BAD_LENGTH },
+	{ "TCP4, data offset beyond the segment", .tcp = true, .payload_len = 3, .set = { AT_TCP, 12, 0x60 },
+	  .want = KXDP_BAD_LENGTH },
+	{ "TCP4, first fragment", .tcp = true, .payload_len = 40, .set = { AT_IP, 6, 0x20 }, .want = KXDP_FRAGMENT,
+	  .filter = FILTER_PASS_FRAGMENT },
+	{ "TCP4, from multicast", .tcp = true, .payload_len = 40, .set = { AT_IP, 12, 239 }, .want = KXDP_BAD_ADDRESS },
+	{ "TCP4, to a group MAC", .tcp = true, .payload_len = 40, .set = { AT_FRAME, 0, 3 }, .want = KXDP_BAD_ADDRESS,
+	  .filter = FILTER_PASS_GROUP },
+	{ "TCP6", .tcp = true, .v6 = true, .payload_len = 40 },
+	{ "TCP6, no payload", .tcp = true, .v6 = true },
+	{ "TCP6, odd payload", .tcp = true, .v6 = true, .payload_len = 31, .padding = 3 },
+	{ "TCP6, one tag, options of TCP", .tcp = true, .v6 = true, .payload_len = 40, .tags = "8100 0005",
+	  .tcp_options = "020405A0 01030307" },
+	{ "TCP6, hop-by-hop options", .tcp = true, .v6 = true, .payload_len = 40, .first_next = 0, .extra = PADN_8_TCP },
+	{ "TCP6, payload of a full MTU", .tcp = true, .v6 = true, .payload_len = MTU - 60 },
+	{ "TCP6, checksum left to the device", .tcp = true, .v6 = true, .payload_len = 33, .partial_checksum = true,
+	  .want = KXDP_PARTIAL_CHECKSUM },
+	{ "TCP6, no checksum", .tcp = true, .v6 = true, .payload_len = 33, .no_checksum = true,
+	  .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP6, payload spoilt", .tcp = true, .v6 = true, .payload_len = 40, .spoil = { AT_PAYLOAD, 39, 1 },
+	  .want = KXDP_BAD_TCP_CHECKSUM },
+	{ "TCP6, cut in the header", .tcp = true, .v6 = true, .set = { AT_IP, 5, 19 }, .want = KXDP_BAD_LENGTH },
+	{ "TCP6, data offset beyond the segment", .tcp = true, .v6 = true, .payload_len = 3, .set = { AT_TCP, 12, 0xF0 },
+	  .want = KXDP_BAD_LENGTH },
+	{ "TCP6, fragment", .tcp = true, .v6 = true, .payload_len = 40, .first_next = 44, .extra = "06 00 0001 00000007",
+	  .want = KXDP_FRAGMENT, .filter = FILTER_PASS_FRAGMENT },
 };
 /* clang-format on */

@@ -16,20 +16,32 @@ static uint8_t *exact_copy(const uint8_t *bytes, size_t len)
 	return copy;
 }
 
+static const row_t *row_at(size_t i)
+{
+	return i < KNOT_LEN(rows) ? &rows[i] : &tcp_rows[i - KNOT_LEN(rows)];
+}
+
+enum { ROW_COUNT = KNOT_LEN(rows) + KNOT_LEN(tcp_rows) };
+
+static bool is_good(const row_t *row)
+{
+	return row->want == KXDP_OK || row->want == KXDP_PARTIAL_CHECKSUM;
+}
+
 static void test_verdicts(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const row_t *row = row_at(i);
 		frame_t f;
-		build(&f, &rows[i]);
+		build(&f, row);
 		uint8_t *copy = exact_copy(f.bytes, f.len);
 		kxdp_packet_t p, untouched;
 		memset(&p, 0xEE, sizeof(p));
 		untouched = p;
 		kxdp_verdict_t got = kxdp_frame_parse(copy, f.len, f.len, MTU, &p);
-		if (got != rows[i].want) {
-			fail_msg("%s: %s, want %s", rows[i].what, kxdp_verdict_name(got),
-				 kxdp_verdict_name(rows[i].want));
+		if (got != row->want) {
+			fail_msg("%s: %s, want %s", row->what, kxdp_verdict_name(got), kxdp_verdict_name(row->want));
 		}
 		assert_memory_equal(copy, f.bytes, f.len);
 		if (got != KXDP_OK && got != KXDP_PARTIAL_CHECKSUM) {
@@ -66,7 +78,7 @@ static void test_replies(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows) * KNOT_LEN(reply_lens); i++) {
 		const row_t *row = &rows[i / KNOT_LEN(reply_lens)];
 		unsigned reply_len = reply_lens[i % KNOT_LEN(reply_lens)];
-		if (row->want != KXDP_OK && row->want != KXDP_PARTIAL_CHECKSUM) {
+		if (!is_good(row)) {
 			continue;
 		}
 		frame_t f, want;
@@ -76,7 +88,10 @@ static void test_replies(void **state)
 		assert_int_equal(p.payload_len, row->payload_len);
 		assert_ptr_equal(p.payload, f.bytes + f.udp_off + 8);
 		assert_int_equal(p.payload_max, MTU - (row->v6 ? 48 : 28));
+		assert_int_equal(p.ip_proto, IPPROTO_UDP);
 		assert_int_equal(p.is_ipv6, row->v6);
+		assert_false(p.is_routed);
+		assert_int_equal(kxdp_packet_kind(&p), row->v6 ? KXDP_UDP6 : KXDP_UDP4);
 		assert_int_equal(p.ecn, ECN_SENT);
 		assert_int_equal(p.vlan_count * 4, f.ip_off - 14);
 		check_addresses(row, &p);
@@ -100,6 +115,177 @@ static void test_replies(void **state)
 		assert_true(start >= f.bytes);
 		assert_ptr_equal(start + f.ip_off + (row->v6 ? 48 : 28), p.payload);
 	}
+}
+
+/* The frame that answers `row`: what a reply looks like, from server to client. */
+static void build_answer(frame_t *f, const row_t *row)
+{
+	row_t answer = *row;
+	answer.as_reply = answer.swapped = true;
+	answer.no_checksum = answer.partial_checksum = false;
+	answer.set = answer.spoil = (patch_t){ .at = AT_NOTHING };
+	answer.padding = 0;
+	build(f, &answer);
+	f->len = f->len < 60 ? 60 : f->len;
+}
+
+static kxdp_flow_t flow_of(const row_t *row)
+{
+	kxdp_flow_t flow = { .remote_port = ports[0], .local_port = ports[1] };
+	if (row->v6) {
+		memcpy(flow.remote, ips6[0], 16);
+		memcpy(flow.local, ips6[1], 16);
+	} else {
+		flow.remote[10] = flow.remote[11] = flow.local[10] = flow.local[11] = 0xFF;
+		memcpy(flow.remote + 12, ips4[0], 4);
+		memcpy(flow.local + 12, ips4[1], 4);
+	}
+	return flow;
+}
+
+static kxdp_path_t path_of(const row_t *row)
+{
+	uint8_t tags[12];
+	kxdp_path_t path = { .tag_count = (uint8_t)(put_hex(tags, row->tags) / 4), .mtu = MTU };
+	memcpy(path.remote_mac, macs[0], 6);
+	memcpy(path.local_mac, macs[1], 6);
+	for (unsigned i = 0; i < path.tag_count; i++) {
+		path.tags[i] = (kxdp_tag_t){ load_raw16(tags + 4 * i), load_raw16(tags + 4 * i + 2) };
+	}
+	return path;
+}
+
+/* Segments are given out whole, with flow and path, compared as bytes. */
+static void test_segments(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(tcp_rows); i++) {
+		const row_t *row = &tcp_rows[i];
+		if (!is_good(row)) {
+			continue;
+		}
+		frame_t f;
+		build(&f, row);
+		kxdp_packet_t p;
+		memset(&p, 0xEE, sizeof(p));
+		assert_int_equal(kxdp_frame_parse(f.bytes, f.len, sizeof(f.bytes), MTU, &p), row->want);
+		assert_ptr_equal(p.payload, f.bytes + f.udp_off);
+		assert_int_equal(p.payload_len, f.payload_off - f.udp_off + row->payload_len);
+		assert_int_equal(p.payload_max, 0);
+		assert_int_equal(p.ip_proto, IPPROTO_TCP);
+		assert_int_equal(kxdp_packet_kind(&p), row->v6 ? KXDP_TCP6 : KXDP_TCP4);
+		assert_int_equal(p.ecn, ECN_SENT);
+		check_addresses(row, &p);
+		const kxdp_flow_t flow = flow_of(row);
+		const kxdp_path_t path = path_of(row);
+		assert_memory_equal(&p.flow, &flow, sizeof(flow));
+		assert_memory_equal(&p.path, &path, sizeof(path));
+		assert_int_equal(kxdp_flow_is_ipv4(&p.flow), !row->v6);
+	}
+}
+
+/* What is built is, byte for byte, the frame that the builder of the tests makes. */
+static void test_built(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const row_t *row = row_at(i);
+		if (!is_good(row)) {
+			continue;
+		}
+		frame_t want;
+		build_answer(&want, row);
+		size_t transport_len = want.payload_off - want.udp_off + row->payload_len;
+		/* All the room there has to be, and no byte more. */
+		size_t room = KXDP_HEADERS_MAX + (transport_len < 46 ? 46 : transport_len);
+		uint8_t *bytes = malloc(room), *transport = bytes + KXDP_HEADERS_MAX, *start;
+		memset(bytes, 0xEE, room);
+		memcpy(transport, want.bytes + want.udp_off, transport_len);
+		memset(transport + (row->tcp ? TCP_CHECKSUM_AT : 6), 0x55, 2);
+		const kxdp_flow_t flow = flow_of(row);
+		const kxdp_path_t path = path_of(row);
+		size_t len = kxdp_frame_build(&path, &flow, row->tcp ? IPPROTO_TCP : IPPROTO_UDP, ECN_SENT, transport,
+					      transport_len, &start);
+		if (len != want.len || start < bytes || memcmp(start, want.bytes, len) != 0) {
+			fail_msg("%s: frame differs", row->what);
+		}
+		assert_ptr_equal(start + want.udp_off, transport);
+		memset(bytes, 0xEE, KXDP_HEADERS_MAX);
+		len = kxdp_frame_build_ip(&flow, row->tcp ? IPPROTO_TCP : IPPROTO_UDP, ECN_SENT, transport,
+					  transport_len, &start);
+		assert_int_equal(len, want.payload_off - want.ip_off + row->payload_len);
+		assert_memory_equal(start, want.bytes + want.ip_off, len);
+		assert_int_equal(start[-1], 0xEE);
+		free(bytes);
+	}
+}
+
+/* A routed reply has the MACs and tags of its path, whatever the query had; all else is as ever. */
+static void test_routed(void **state)
+{
+	(void)state;
+	static const char *const tags[] = { NULL, "8100 0007", "88A8 0008 8100 E009" };
+	for (size_t i = 0; i < KNOT_LEN(rows) * KNOT_LEN(tags); i++) {
+		const row_t *row = &rows[i / KNOT_LEN(tags)];
+		if (!is_good(row)) {
+			continue;
+		}
+		uint8_t memory[KXDP_REPLY_HEADROOM + FRAME_MAX], *start;
+		memset(memory, 0xEE, sizeof(memory));
+		frame_t f, want;
+		build(&f, row);
+		uint8_t *frame = memory + KXDP_REPLY_HEADROOM;
+		memcpy(frame, f.bytes, f.len);
+		kxdp_packet_t p;
+		assert_int_equal(kxdp_frame_parse(frame, f.len, FRAME_MAX, MTU, &p), row->want);
+		const kxdp_path_t back = kxdp_packet_path(&p);
+		row_t routed = *row;
+		assert_memory_equal(back.remote_mac, macs[0], 6);
+		assert_memory_equal(back.local_mac, macs[1], 6);
+		assert_int_equal(back.tag_count, p.vlan_count);
+		routed.tags = tags[i % KNOT_LEN(tags)];
+		build_answer(&want, &routed);
+		memcpy(want.bytes, "\x02router\x02local", 12);
+		p.is_routed = true;
+		p.path = path_of(&routed);
+		memcpy(p.path.remote_mac, want.bytes, 6);
+		memcpy(p.path.local_mac, want.bytes + 6, 6);
+		const kxdp_path_t path = kxdp_packet_path(&p);
+		assert_memory_equal(&path, &p.path, sizeof(path));
+		memcpy(p.payload, want.bytes + want.payload_off, row->payload_len);
+		size_t len = kxdp_frame_reply(&p, row->payload_len, &start);
+		if (len != want.len || start < memory || memcmp(start, want.bytes, len) != 0) {
+			fail_msg("%s: routed reply with tags '%s' differs", row->what, routed.tags);
+		}
+		len = kxdp_frame_reply_ip(&p, row->payload_len, &start);
+		assert_memory_equal(start, want.bytes + want.ip_off, len);
+		assert_int_equal(len, want.payload_off - want.ip_off + row->payload_len);
+	}
+}
+
+/* For counting frames that failed: any prefix of any frame has a kind, whole ones the right one. */
+static void test_kinds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const row_t *row = row_at(i);
+		frame_t f;
+		build(&f, row);
+		for (size_t len = 0; len <= f.len; len += len < 100 ? 1 : 37) {
+			uint8_t *copy = exact_copy(f.bytes, len);
+			assert_in_range(kxdp_frame_kind(copy, len), 0, KXDP_KIND_COUNT - 1);
+			free(copy);
+		}
+		kxdp_kind_t want = (row->tcp ? KXDP_TCP4 : KXDP_UDP4) + (row->v6 ? 1 : 0);
+		bool has_checksum_fault = row->want >= KXDP_BAD_IP_CHECKSUM;
+		if (is_good(row) || has_checksum_fault || (row->want == KXDP_FRAGMENT && row->v6)) {
+			if (kxdp_frame_kind(f.bytes, f.len) != want) {
+				fail_msg("%s: %s", row->what, kxdp_kind_name(kxdp_frame_kind(f.bytes, f.len)));
+			}
+		}
+	}
+	assert_string_equal(kxdp_kind_name(KXDP_TCP6), "tcp6");
+	assert_string_equal(kxdp_kind_name(KXDP_OTHER_KIND), "other");
 }
 
 static void test_room(void **state)
@@ -138,21 +324,27 @@ static void test_room(void **state)
 	free(copy);
 }
 
-/* What checksums are for: no single wrong bit of an IPv4 datagram gets through. */
-static void test_each_bit_matters(void **state)
+/* What checksums are for: no single wrong bit of an IPv4 packet gets through. */
+static void check_each_bit(const row_t *row)
 {
-	(void)state;
 	frame_t f;
-	build(&f, &(row_t){ .payload_len = 37, .extra = "01010100" });
+	build(&f, row);
 	for (size_t bit = f.ip_off * 8; bit < f.len * 8; bit++) {
 		uint8_t *copy = exact_copy(f.bytes, f.len);
 		copy[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		kxdp_packet_t p;
 		if (kxdp_frame_parse(copy, f.len, f.len, MTU, &p) == KXDP_OK) {
-			fail_msg("bit %zu of byte %zu", bit % 8, bit / 8);
+			fail_msg("%s: bit %zu of byte %zu", row->what, bit % 8, bit / 8);
 		}
 		free(copy);
 	}
+}
+
+static void test_each_bit_matters(void **state)
+{
+	(void)state;
+	check_each_bit(&(row_t){ "UDP", .payload_len = 37, .extra = "01010100" });
+	check_each_bit(&(row_t){ "TCP", .payload_len = 37, .extra = "01010100", .tcp = true, .tcp_options = "01010101" });
 }
 
 /* A reply whose sum is 0 is sent as 0xFFFF: 0 would say that there is no checksum (RFC 768). */
@@ -203,6 +395,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_segments), cmocka_unit_test(test_built),
+		cmocka_unit_test(test_routed),   cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_room),     cmocka_unit_test(test_each_bit_matters),
 		cmocka_unit_test(test_zero_sum), cmocka_unit_test(test_checksum_against_textbook),
 	};
