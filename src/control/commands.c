@@ -147,13 +147,18 @@ static listing_t listing_of(session_t *session, const char *zone)
 knot_err_t command_stats(session_t *session)
 {
 	listing_t listing = listing_of(session, NULL);
+	counters_xdp_t *xdp = counters_xdp_read(session->net);
+	if (xdp == NULL) {
+		return KNOT_ENOMEM;
+	}
 	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
-		(void)counters_server(state, session->server, session->net, send_counter, &listing);
+		(void)counters_server(state, session->server, session->net, xdp, send_counter, &listing);
 	}
 	knot_ctl_set_buffer(session->ctl, 0);
+	counters_xdp_free(xdp);
 	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
 }
 

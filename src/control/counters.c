@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/counters.h"
+#include "src/control/xdp_sheet.h"
+
+#include <stdlib.h>
 
 static bool one(counter_cb cb, void *ctx, const char *section, const char *item, const char *id, uint64_t value)
 {
@@ -30,19 +33,106 @@ static const xdp_item_t xdp_items[] = {
 	COUNT(tx_full),
 };
 
-static bool xdp_counters(net_t *net, counter_cb cb, void *ctx)
+struct counters_xdp {
+	net_xdp_stats_t *stats;     /* owned */
+	size_t stats_count;
+	net_xdp_status_t *status;   /* owned */
+	xdp_sheet_t *sheets;        /* owned: one per interface of `status` */
+};
+
+static bool read_xdp(net_t *net, counters_xdp_t *xdp)
 {
 	size_t count = net_xdp_count(net);
-	for (size_t i = 0; i < KNOT_LEN(xdp_items) && count > 0; i++) {
-		for (size_t j = 0; j < count; j++) {
-			net_xdp_stats_t iface;
-			if (!net_xdp_stats(net, j, &iface)) {
-				continue;
-			}
-			const char *field = (const char *)&iface.stats + xdp_items[i].off;
+	xdp->stats = calloc(count + 1, sizeof(*xdp->stats));
+	if (xdp->stats == NULL || net_xdp_status(net, &xdp->status) != KNOT_OK) {
+		return false;
+	}
+	while (xdp->stats_count < count && net_xdp_stats(net, xdp->stats_count, &xdp->stats[xdp->stats_count])) {
+		xdp->stats_count++;
+	}
+	xdp->sheets = calloc(xdp->status->count + 1, sizeof(*xdp->sheets));
+	for (size_t i = 0; xdp->sheets != NULL && i < xdp->status->count; i++) {
+		if (xdp_sheet_make(&xdp->status->ifaces[i], &xdp->sheets[i]) != KNOT_OK) {
+			return false;
+		}
+	}
+	return xdp->sheets != NULL;
+}
+
+counters_xdp_t *counters_xdp_read(net_t *net)
+{
+	counters_xdp_t *xdp = calloc(1, sizeof(*xdp));
+	if (xdp != NULL && !read_xdp(net, xdp)) {
+		counters_xdp_free(xdp);
+		return NULL;
+	}
+	return xdp;
+}
+
+void counters_xdp_free(counters_xdp_t *take_xdp)
+{
+	if (take_xdp == NULL) {
+		return;
+	}
+	for (size_t i = 0; take_xdp->sheets != NULL && i < take_xdp->status->count; i++) {
+		xdp_sheet_free(&take_xdp->sheets[i]);
+	}
+	free(take_xdp->sheets);
+	net_xdp_status_free(take_xdp->status);
+	free(take_xdp->stats);
+	free(take_xdp);
+}
+
+/* Those that Knot has, too, and next to them ours of the same sort. */
+static bool xdp_items_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx)
+{
+	for (size_t i = 0; i < KNOT_LEN(xdp_items); i++) {
+		for (size_t j = 0; j < xdp->stats_count; j++) {
+			const char *field = (const char *)&xdp->stats[j].stats + xdp_items[i].off;
 			uint64_t value = xdp_items[i].is_64 ? *(const uint64_t *)(const void *)field
 			                                    : *(const uint32_t *)(const void *)field;
-			if (!one(cb, ctx, "xdp", xdp_items[i].name, iface.ifname, value)) {
+			if (!one(cb, ctx, "xdp", xdp_items[i].name, xdp->stats[j].ifname, value)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static const xdp_row_t *find_row(const xdp_sheet_t *sheet, const char *name)
+{
+	for (size_t i = 0; i < sheet->row_count; i++) {
+		if (strcmp(sheet->rows[i].name, name) == 0) {
+			return &sheet->rows[i];
+		}
+	}
+	return NULL;
+}
+
+/* One row of all interfaces that have it. */
+static bool row_counters(const counters_xdp_t *xdp, const char *name, counter_cb cb, void *ctx)
+{
+	for (size_t i = 0; i < xdp->status->count; i++) {
+		const xdp_row_t *row = find_row(&xdp->sheets[i], name);
+		const char *ifname = xdp->status->ifaces[i].ifname;
+		if (row != NULL && ifname[0] != '\0' && !one(cb, ctx, "xdp", name, ifname, xdp_sheet_sum(&xdp->sheets[i], row))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The rows of `xdp-status` but for levels: rows that the first interface doesn't have come behind its own. */
+static bool xdp_row_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx)
+{
+	for (size_t i = 0; i < xdp->status->count; i++) {
+		for (size_t j = 0; j < xdp->sheets[i].row_count; j++) {
+			const xdp_row_t *row = &xdp->sheets[i].rows[j];
+			bool is_told = row->kind == XDP_ROW_LEVEL;
+			for (size_t k = 0; k < i && !is_told; k++) {
+				is_told = find_row(&xdp->sheets[k], row->name) != NULL;
+			}
+			if (!is_told && !row_counters(xdp, row->name, cb, ctx)) {
 				return false;
 			}
 		}
@@ -61,7 +151,8 @@ static bool relay(const char *module, const char *item, const char *id, uint64_t
 	return one(to->cb, to->ctx, module, item, id, value);
 }
 
-bool counters_server(const state_t *state, const server_t *server, net_t *net, counter_cb cb, void *ctx)
+bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp, counter_cb cb,
+                     void *ctx)
 {
 	const sys_counters_t *net_sums = net_counters(net);
 	relay_t to = { cb, ctx };
@@ -70,7 +161,7 @@ bool counters_server(const state_t *state, const server_t *server, net_t *net, c
 	       one(cb, ctx, "server", "tcp-io-timeout", NULL, sys_counters_sum(net_sums, NET_COUNT_TCP_IO_TIMEOUT)) &&
 	       one(cb, ctx, "server", "tcp-idle-timeout", NULL,
 	           sys_counters_sum(net_sums, NET_COUNT_TCP_IDLE_TIMEOUT)) &&
-	       xdp_counters(net, cb, ctx) &&
+	       (xdp == NULL || (xdp_items_counters(xdp, cb, ctx) && xdp_row_counters(xdp, cb, ctx))) &&
 	       module_chain_counters(state->modules, relay, &to);
 }
 

@@ -2,7 +2,7 @@
 /**
  * Every counter that `stats`, `zone-stats` and the periodic dump show, in their order: sections server, xdp, mod-*, zone.
  *
- * Sums what threads count and asks the kernel for XDP; costs system calls with XDP. Within an RCU read section.
+ * Sums what threads count. Within an RCU read section, but for counters_xdp_read(), which asks the kernel.
  */
 #pragma once
 
@@ -21,8 +21,16 @@ typedef struct {
 /** Return false to end. */
 typedef bool (*counter_cb)(const counter_t *counter, void *ctx);
 
-/** The server's counters, zeros as well. False: the callback ended it. */
-bool counters_server(const state_t *state, const server_t *server, net_t *net, counter_cb cb, void *ctx);
+/** What is counted about XDP at one moment. */
+typedef struct counters_xdp counters_xdp_t;
+
+/** Read it. May wait for changes of interfaces, so not within a read section. NULL: no memory. Free with counters_xdp_free(). */
+counters_xdp_t *counters_xdp_read(net_t *net);
+void counters_xdp_free(counters_xdp_t *take_xdp);
+
+/** The server's counters, zeros as well. xdp: NULL: without. False: the callback ended it. */
+bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp, counter_cb cb,
+                     void *ctx);
 
 /** A zone's counters: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
 bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx);

@@ -10,6 +10,8 @@ typedef struct {
 	session_command_t run;          /* NULL: known, not supported yet */
 	bool alone;                     /* no other command runs meanwhile */
 	bool quiet;                     /* received: a debug line, not an info line */
+	bool silent;                    /* ... no line: comes several times a second */
+	bool free;                      /* takes no lock: neither waits for other commands nor holds them up */
 } command_t;
 
 static const command_t commands[] = {
@@ -22,8 +24,8 @@ static const command_t commands[] = {
 	{ .name = "zone-read", .run = command_zone_read },
 	{ .name = "zone-stats", .run = command_zone_stats },
 	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
-	{ .name = "xdp-status" },
-	{ .name = "xdp-block" },
+	{ .name = "xdp-status", .run = command_xdp_status },
+	{ .name = "xdp-block", .run = command_xdp_block },
 	{ .name = "xdp-capture" },
 	{ .name = "zone-refresh" },
 	{ .name = "zone-retransfer" },
@@ -326,8 +328,10 @@ void session_unlock(session_t *session)
 
 static void run_command(session_t *session, const command_t *command)
 {
-	log_received(session, command);
-	knot_err_t err = command->run != NULL ? take_lock(session, command->alone) : KNOT_ENOTSUP;
+	if (!command->silent) {
+		log_received(session, command);
+	}
+	knot_err_t err = command->run == NULL ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, command->alone);
 	if (err == KNOT_OK) {
 		err = command->run(session);
 		session_unlock(session);
@@ -343,7 +347,7 @@ static void run_command(session_t *session, const command_t *command)
 	}
 }
 
-void session_serve(session_t *session)
+static void serve_blocks(session_t *session)
 {
 	while (!session->broken && !session->stop && receive(session) && session->type != KNOT_CTL_TYPE_END) {
 		if (session->type != KNOT_CTL_TYPE_DATA) {
@@ -369,4 +373,9 @@ void session_serve(session_t *session)
 	if (session->stop) {
 		session_send(session, KNOT_CTL_TYPE_END, NULL);
 	}
+}
+
+void session_serve(session_t *session)
+{
+	serve_blocks(session);
 }

@@ -24,6 +24,7 @@ typedef struct session {
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
 	bool is_locked;                 /* this thread holds `lock` */
 	server_ticket_t ticket;         /* of the job that a zone command started */
+	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
 	bool broken;                    /* the connection is of no use any more */
 	bool reloaded;                  /* a configuration was published */
 	bool stop;                      /* `stop` was asked for: end the process after the reply */
@@ -79,3 +80,11 @@ knot_err_t command_zone_status(session_t *session);
 knot_err_t command_zone_reload(session_t *session);
 knot_err_t command_zone_read(session_t *session);
 knot_err_t command_zone_stats(session_t *session);
+knot_err_t command_xdp_status(session_t *session);
+knot_err_t command_xdp_block(session_t *session);
+knot_err_t command_xdp_capture(session_t *session);
+knot_err_t command_xdp_capture_read(session_t *session);
+knot_err_t command_xdp_capture_stop(session_t *session);
+
+/** End the connection's capture, if there is one. */
+void xdp_capture_end(session_t *session);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/statistics_dump.h"
 
-#include "src/control/counters.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
@@ -96,7 +95,7 @@ static bool print_zone(zone_t *zone, void *ctx)
 }
 
 bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-                      net_t *net)
+                      const net_t *net, const counters_xdp_t *xdp)
 {
 	struct tm local;
 	char stamp[64] = "";
@@ -108,7 +107,7 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 		fprintf(out, "identity: %s\n", state->conf->server.identity);
 	}
 	printer_t printer = { .out = out };
-	if (counters_server(state, server, net, print_counter, &printer)) {
+	if (counters_server(state, server, net, xdp, print_counter, &printer)) {
 		printer.indent = 2;
 		zonedb_each(state->zones, print_zone, &printer);
 	}
@@ -127,10 +126,13 @@ static char *document(const statistics_dump_t *dump, size_t *ret_len)
 	}
 	struct timespec now = sys_clock_real();
 	bool is_whole;
+	counters_xdp_t *xdp = counters_xdp_read(dump->net);
 	{
 		RCU_READ_SECTION(guard);
-		is_whole = statistics_print(out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net);
+		is_whole = statistics_print(out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net,
+		                            xdp);
 	}
+	counters_xdp_free(xdp);
 	if (fclose(out) != 0 || !is_whole) {
 		free(text);
 		return NULL;

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/capture_filter.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A decimal number up to `max` at *text, which goes behind it. */
+static bool scan_number(const char **text, uint64_t max, uint32_t *ret_number)
+{
+	uint64_t number = 0;
+	const char *p = *text;
+	for (; *p >= '0' && *p <= '9' && number <= max; p++) {
+		number = number * 10 + (uint64_t)(*p - '0');
+	}
+	if (p == *text || number > max) {
+		return false;
+	}
+	*text = p;
+	*ret_number = (uint32_t)number;
+	return true;
+}
+
+static bool scan_char(const char **text, char c)
+{
+	bool is_there = **text == c;
+	*text += is_there;
+	return is_there;
+}
+
+static bool scan_insn(const char **text, struct bpf_insn *ret_insn)
+{
+	uint32_t code, jt, jf, k;
+	bool is_good = scan_char(text, ',') && scan_number(text, UINT16_MAX, &code) && scan_char(text, ' ') &&
+	               scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') && scan_number(text, UINT8_MAX, &jf) &&
+	               scan_char(text, ' ') && scan_number(text, UINT32_MAX, &k);
+	if (is_good) {
+		*ret_insn = (struct bpf_insn){ .code = (u_short)code, .jt = (u_char)jt, .jf = (u_char)jf, .k = k };
+	}
+	return is_good;
+}
+
+/* libpcap lets programs jump back, for its "protochain"; such a program may never end. */
+static bool jumps_forward(const struct bpf_insn *insns, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (insns[i].code == (BPF_JMP | BPF_JA) && insns[i].k >= count - i - 1) {
+			return false;
+		}
+	}
+	return true;
+}
+
+knot_err_t capture_filter_scan(const char *text, struct bpf_insn *ret_insns, size_t *ret_count)
+{
+	uint32_t count;
+	if (!scan_number(&text, CAPTURE_FILTER_MAX, &count) || count == 0) {
+		return KNOT_EMALF;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (!scan_insn(&text, &ret_insns[i])) {
+			return KNOT_EMALF;
+		}
+	}
+	if (*text != '\0' || !jumps_forward(ret_insns, count) || bpf_validate(ret_insns, (int)count) == 0) {
+		return KNOT_EMALF;
+	}
+	*ret_count = count;
+	return KNOT_OK;
+}
