@@ -93,6 +93,7 @@ const action_t actions[] = {
 	{ "xdp-status", ARGS_INTERFACE, LAYOUT_XDP_STATUS, LOCAL_NONE, NULL, "No XDP interface", false, "[<interface>]", "Show where the packets of XDP interfaces ended, per queue.", true },
 	{ "xdp-capture", ARGS_FILE_NEEDED, LAYOUT_STATS, LOCAL_XDP_CAPTURE, capture_filters, NULL, false, "<filename>|- [<filter>...]", "Write the traffic of XDP interfaces as pcapng.", true },
 	{ "xdp-block", ARGS_BLOCK, LAYOUT_XDP_BLOCK, LOCAL_NONE, block_filters, "OK", false, "add|remove|list [<prefix>] [+rate <n>]", "Drop or limit queries in the XDP program by source prefix.", true },
+	{ "xdp-check", ARGS_INTERFACE, LAYOUT_TRIGGER, LOCAL_XDP_CHECK, NULL, NULL, false, "[<interface>]", "Check if XDP can work, and how well. (*)", true },
 	{ .name = NULL },
 	{ "conf-init", ARGS_NONE, LAYOUT_CONF, LOCAL_CONFDB, NULL, NULL, false, "", "Initialize the confdb. (*)", false },
 	{ "conf-check", ARGS_NONE, LAYOUT_CONF, LOCAL_CONF_CHECK, NULL, NULL, false, "", "Check the server configuration. (*)", false },

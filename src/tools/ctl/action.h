@@ -59,6 +59,7 @@ typedef enum {
 	LOCAL_ZONE_CHECK,
 	LOCAL_CONFDB,           /* needs a configuration database, which there is none of yet */
 	LOCAL_XDP_CAPTURE,      /* several requests on one connection */
+	LOCAL_XDP_CHECK,
 } local_t;
 
 typedef struct {

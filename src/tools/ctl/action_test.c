@@ -90,6 +90,7 @@ static const struct {
 	{ "xdp-block list", "CMD=xdp-block TYPE=list" },
 	{ "xdp-block list ::/0", "CMD=xdp-block ID=::/0 TYPE=list" },
 	{ "xdp-block add a b", "!command takes at most 2 arguments" },
+	{ "xdp-check eth0", "CMD=xdp-check SECTION=eth0" },
 };
 
 static const char *const item_names[KNOT_CTL_IDX__COUNT] = {

@@ -44,6 +44,13 @@ bool knotc_zone_check(const params_t *params, const request_t *request);
 /** `xdp-capture`: write frames to a file until told to end. */
 bool knotc_xdp_capture(const params_t *params, const action_t *action, const request_t *request);
 
+/** `xdp-check` of the interface that the request names, or of those of the configuration. */
+bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request);
+
+/** Load the configuration for a local action; errors are told. Free it with conf_free(). */
+struct conf;
+bool knotc_load_conf(const params_t *params, struct conf **ret_conf);
+
 /** The socket to use: -s, or of the configuration. False: said why. */
 enum { KNOTC_PATH_MAX = 4096 };
 bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX]);

@@ -50,6 +50,11 @@ static bool finish(const params_t *params, const char *command, const char *text
 	return is_good;
 }
 
+bool knotc_load_conf(const params_t *params, conf_t **ret_conf)
+{
+	return load(params, tell_errors, ret_conf);
+}
+
 bool knotc_conf_check(const params_t *params)
 {
 	conf_t *conf;

@@ -161,6 +161,8 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 		return say("the configuration database is not supported yet, use a configuration file");
 	case LOCAL_XDP_CAPTURE:
 		return knotc_xdp_capture(params, action, request);
+	case LOCAL_XDP_CHECK:
+		return knotc_xdp_check(params, action, request);
 	case LOCAL_EXIT:
 	case LOCAL_NONE:
 		return true;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * xdp-check: prints what the self-test of xdp/ finds, for one interface, those of the configuration, or all.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/conf.h"
+#include "xdp/check.h"
+#include "xdp/kxdp.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { INTERFACES_MAX = 64 };
+
+typedef struct {
+	char names[INTERFACES_MAX][IF_NAMESIZE];
+	size_t count;
+	uint32_t ring_size; /* 0: default */
+} targets_t;
+
+typedef struct {
+	kxdp_finding_t rows[KXDP_FINDINGS_MAX];
+	size_t count;
+} findings_t;
+
+/* ---- What is checked ---- */
+
+static void add_target(targets_t *targets, const char *name)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		if (strcmp(targets->names[i], name) == 0) {
+			return;
+		}
+	}
+	if (targets->count < INTERFACES_MAX) {
+		snprintf(targets->names[targets->count++], IF_NAMESIZE, "%s", name);
+	}
+}
+
+/* Interfaces of `xdp.listen`, found by address where that is what is configured. False: one can't be found, said why. */
+static bool add_configured(targets_t *targets, const conf_t *conf)
+{
+	bool is_good = true;
+	for (size_t i = 0; i < conf->xdp.listen.count; i++) {
+		const conf_xdp_listen_t *listen = &conf->xdp.listen.data[i];
+		char name[IF_NAMESIZE];
+		kxdp_fault_t fault;
+		if (listen->ifname[0] != '\0') {
+			add_target(targets, listen->ifname);
+		} else if (kxdp_iface_of_address((const struct sockaddr *)&listen->addr, name, &fault) == KNOT_OK) {
+			add_target(targets, name);
+		} else {
+			fprintf(stderr, "error: xdp.listen %s, %s\n", listen->text, fault.text);
+			is_good = false;
+		}
+	}
+	return is_good;
+}
+
+/* False: said why. A configuration that was not asked for may be missing. */
+static bool find_targets(const params_t *params, const char *wanted, targets_t *targets)
+{
+	if (wanted != NULL && strlen(wanted) >= IF_NAMESIZE) {
+		fprintf(stderr, "error: there is no interface %s\n", wanted);
+		return false;
+	}
+	bool is_good = true;
+	const char *path = params->config != NULL ? params->config : conf_default_path();
+	if (params->config != NULL || access(path, F_OK) == 0) {
+		conf_t *conf;
+		if (!knotc_load_conf(params, &conf)) {
+			return false;
+		}
+		targets->ring_size = conf->xdp.ring_size;
+		is_good = wanted != NULL || add_configured(targets, conf);
+		conf_free(conf);
+	}
+	if (wanted != NULL) {
+		add_target(targets, wanted);
+	}
+	if (is_good && targets->count == 0) {
+		targets->count = kxdp_check_interfaces(targets->names, INTERFACES_MAX);
+		targets->count = targets->count < INTERFACES_MAX ? targets->count : INTERFACES_MAX;
+	}
+	return is_good;
+}
+
+/* ---- Findings ---- */
+
+static void look(const char *ifname, uint32_t ring_size, findings_t *ret_findings)
+{
+	kxdp_check_t check = { .ifname = ifname, .ring_size = ring_size };
+	size_t count = kxdp_check(&check, ret_findings->rows, KXDP_FINDINGS_MAX);
+	ret_findings->count = count < KXDP_FINDINGS_MAX ? count : KXDP_FINDINGS_MAX;
+}
+
+static bool has_error(const findings_t *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (findings->rows[i].severity == KXDP_CHECK_ERROR) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void print_text(const char *name, const findings_t *findings)
+{
+	printf("%s: XDP %s\n", name, has_error(findings) ? "can't work" : "can work");
+	for (size_t i = 0; i < findings->count; i++) {
+		const kxdp_finding_t *row = &findings->rows[i];
+		printf("  %-8s %-14s %s\n", kxdp_severity_name(row->severity), row->id, row->text);
+		if (row->advice[0] != '\0') {
+			printf("  %-8s %-14s -> %s\n", "", "", row->advice);
+		}
+	}
+}
+
+/* Two units: what was found (DATA) with its severity as TYPE, and what to do about it (EXTRA, TYPE "advice"). */
+static void print_units(output_t *output, const char *name, const findings_t *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const kxdp_finding_t *row = &findings->rows[i];
+		knot_ctl_data_t unit = {
+			[KNOT_CTL_IDX_SECTION] = name, [KNOT_CTL_IDX_ITEM] = row->id,
+			[KNOT_CTL_IDX_TYPE] = kxdp_severity_name(row->severity), [KNOT_CTL_IDX_DATA] = row->text,
+		};
+		output_unit(output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
+		if (row->advice[0] != '\0') {
+			unit[KNOT_CTL_IDX_TYPE] = "advice";
+			unit[KNOT_CTL_IDX_DATA] = row->advice;
+			output_unit(output, KNOT_CTL_TYPE_EXTRA, (const knot_ctl_data_t *)&unit);
+		}
+	}
+}
+
+bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request)
+{
+	targets_t targets = { .count = 0 };
+	bool is_json = params->format == FORMAT_JSON;
+	output_t output = { .out = stdout, .action = action, .format = params->format };
+	if (is_json) {
+		output_begin(&output);
+	}
+	bool is_good = find_targets(params, request->units[0][KNOT_CTL_IDX_SECTION], &targets);
+	if (is_good && targets.count == 0) {
+		fputs("error: there is no interface to check\n", stderr);
+		is_good = false;
+	}
+	for (size_t i = 0; i < targets.count; i++) {
+		findings_t findings;
+		look(targets.names[i], targets.ring_size, &findings);
+		if (is_json) {
+			print_units(&output, targets.names[i], &findings);
+		} else {
+			print_text(targets.names[i], &findings);
+		}
+		is_good &= !has_error(&findings);
+	}
+	if (is_json) {
+		(void)output_end(&output, is_good ? NULL : "XDP can't work");
+	}
+	return is_good;
+}
