@@ -55,7 +55,7 @@ knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_p
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
-		kxdp_priv_helper(fds[1], &policy, params->argv);
+		kxdp_priv_helper(fds[1], &policy, params->argv, params->detached);
 	}
 	close(fds[1]);
 	if (pid < 0) {

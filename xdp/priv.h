@@ -30,6 +30,7 @@ typedef struct {
 	const uint16_t *ports; /* host order; borrowed for the call */
 	size_t port_count;     /* up to KXDP_PRIV_PORTS_MAX */
 	char **argv;           /* of main(): overwritten in the helper, for ps; NULL: stays */
+	bool detached;              /* the process leaves its terminal: hold no standard stream open */
 } kxdp_priv_params_t;
 
 /**

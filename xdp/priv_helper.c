@@ -273,15 +273,18 @@ static void ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing of the daemon's stays open but standard error, for what sanitizers and assertions say. Returns the new number
- * of `fd`. */
-static int keep_only(int fd)
+/* Nothing of the daemon's stays open but standard error, for what sanitizers and assertions say; not even that when the
+ * daemon leaves its terminal: who started it may wait for the end of its output. Returns the new number of `fd`. */
+static int keep_only(int fd, bool detached)
 {
 	enum { KEPT = 3 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
+		if (detached) {
+			(void)dup2(null, STDERR_FILENO);
+		}
 	}
 	if (fd != KEPT) {
 		fd = dup3(fd, KEPT, O_CLOEXEC);
@@ -365,10 +368,10 @@ static bool serve_one(int fd)
 	return sent;
 }
 
-_Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv)
+_Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv, bool detached)
 {
 	ignore_signals();
-	fd = keep_only(fd);
+	fd = keep_only(fd, detached);
 	set_name(argv);
 	kxdp_caps_limit();
 	(void)chdir("/");

@@ -206,7 +206,8 @@ static void add_low_port(uint16_t ports[static KXDP_PRIV_PORTS_MAX], size_t *cou
 static void start_helper(knotd_t *knotd)
 {
 	uint16_t ports[KXDP_PRIV_PORTS_MAX];
-	kxdp_priv_params_t params = { .ports = ports, .argv = knotd->options->argv };
+	kxdp_priv_params_t params = { .ports = ports, .argv = knotd->options->argv,
+	                              .detached = knotd->options->daemon_dir != NULL };
 	const conf_addrs_t *listen = &knotd->conf->server.listen;
 	for (size_t i = 0; i < listen->count; i++) {
 		add_low_port(ports, &params.port_count, port_of(&listen->data[i].ss));
