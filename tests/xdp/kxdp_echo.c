@@ -2,10 +2,11 @@
 /*
  * UDP echo over AF_XDP: what the end-to-end tests and the benchmarks of xdp/ talk to.
  *
- *     kxdp_echo [-p port] [-a address]… [-r ring-size] [-l length] [-b budget] [-q queues] [-cens] interface
+ *     kxdp_echo [-p port] [-a address]… [-r ring-size] [-l length] [-b budget] [-q queues] [-B prefix[=rate]]… [-tcens] interface
  *
  * - `-l`: pad replies to this many bytes and set the QR bit, as an answer of a DNS server
  * - `-q`: sockets on the first queues only
+ * - `-B`: block a prefix, or limit it to that many queries per second; `-t`: take TCP too, without answering
  * - `-c`: no zero copy, `-e`: emulated mode, `-n`: native mode, `-s`: strict checksums
  *
  * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
@@ -47,6 +48,16 @@ static size_t echo(const worker_t *worker, const kxdp_packet_t *packet)
 	return len <= packet->payload_max ? len : packet->payload_max;
 }
 
+/* TCP is taken, and nothing done with it. */
+static void handle(worker_t *worker, const kxdp_packet_t *packet)
+{
+	if (packet->ip_proto == IPPROTO_UDP) {
+		kxdp_reply(worker->queue, packet, echo(worker, packet));
+	} else {
+		kxdp_drop(worker->queue, packet);
+	}
+}
+
 static void *work(void *arg)
 {
 	worker_t *worker = arg;
@@ -55,7 +66,7 @@ static void *work(void *arg)
 		(void)kxdp_wait(worker->queue, 100, -1);
 		size_t count = kxdp_receive(worker->queue, packets, KXDP_BATCH_MAX);
 		for (size_t i = 0; i < count; i++) {
-			kxdp_reply(worker->queue, &packets[i], echo(worker, &packets[i]));
+			handle(worker, &packets[i]);
 		}
 		kxdp_flush(worker->queue);
 	}
@@ -68,16 +79,20 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 		kxdp_stats_t s;
 		kxdp_queue_stats(workers[i].queue, &s);
 		printf("queue%u.replied=%" PRIu64 " queue%u.fq_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
-		       " queue%u.rx_full=%" PRIu64 " queue%u.fq_empty=%" PRIu64 " queue%u.tx_full=%" PRIu64 " ",
-		       i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.fq_empty, i, s.tx_full);
+		       " queue%u.rx_full=%" PRIu64 " queue%u.rx_dropped=%" PRIu64 " queue%u.fq_empty=%" PRIu64
+		       " queue%u.tx_full=%" PRIu64 " ",
+		       i, s.replied, i, s.fq_fill, i, s.tx_busy, i, s.rx_full, i, s.rx_dropped, i, s.fq_empty, i,
+		       s.tx_full);
 		for (unsigned v = 0; v < KXDP_VERDICT_COUNT; v++) {
 			printf("queue%u.%s=%" PRIu64 " ", i, kxdp_verdict_name(v), s.received[v]);
 		}
 	}
-	kxdp_filter_count_t counts[32];
-	size_t filter_count = kxdp_iface_filter_counts(iface, KXDP_ALL_QUEUES, counts, KNOT_LEN(counts));
-	for (size_t i = 0; i < filter_count; i++) {
-		printf("%s=%" PRIu64 " ", counts[i].name, counts[i].packets);
+	for (unsigned q = 0; q < kxdp_iface_queue_max(iface); q++) {
+		kxdp_filter_count_t counts[32];
+		size_t filter_count = kxdp_iface_filter_counts(iface, q, counts, KNOT_LEN(counts));
+		for (size_t i = 0; i < filter_count; i++) {
+			printf("queue%u.%s=%" PRIu64 " ", q, counts[i].name, counts[i].packets);
+		}
 	}
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
@@ -92,6 +107,30 @@ static int failed(const char *ifname, const kxdp_fault_t *fault)
 	return 1;
 }
 
+enum { RULES_MAX = 4 };
+static kxdp_rule_t rules[RULES_MAX];
+static size_t rule_count;
+
+/* "203.0.113.0/24", or "203.0.113.0/24=100" for 100 queries per second. */
+static bool add_rule(char *text)
+{
+	char *len = strchr(text, '/');
+	if (len == NULL || rule_count == RULES_MAX) {
+		return false;
+	}
+	*len++ = '\0';
+	kxdp_rule_t *rule = &rules[rule_count++];
+	char *rate;
+	rule->prefix_len = (uint8_t)strtoul(len, &rate, 10);
+	rule->per_second = *rate == '=' ? (uint32_t)strtoul(rate + 1, NULL, 10) : 0;
+	if (inet_pton(AF_INET, text, rule->addr + 12) == 1) {
+		rule->addr[10] = rule->addr[11] = 0xFF;
+		rule->prefix_len += 96;
+		return true;
+	}
+	return inet_pton(AF_INET6, text, rule->addr) == 1;
+}
+
 static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_len)
 {
 	static worker_t workers[QUEUES_MAX];
@@ -101,6 +140,11 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 	if (kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault) != KNOT_OK ||
 	    kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
+	}
+	for (size_t i = 0; i < rule_count; i++) {
+		if (kxdp_rule_set(iface, &rules[i], &fault) != KNOT_OK) {
+			return failed(options->ifname, &fault);
+		}
 	}
 	unsigned count = kxdp_iface_queue_count(iface);
 	count = count < queues ? count : queues;
@@ -162,7 +206,7 @@ int main(int argc, char **argv)
 				   .busypoll_timeout_us = 20 };
 	unsigned port = 53, queues = QUEUES_MAX, reply_len = 0;
 	int opt;
-	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:cens")) != -1) {
+	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:B:tcens")) != -1) {
 		switch (opt) {
 		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'a':
@@ -175,6 +219,12 @@ int main(int argc, char **argv)
 		case 'l': reply_len = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'b': options.busypoll_budget = (uint16_t)strtoul(optarg, NULL, 10); break;
 		case 'q': queues = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'B':
+			if (!add_rule(optarg)) {
+				return 2;
+			}
+			break;
+		case 't': options.config.tcp = true; break;
 		case 'c': options.zero_copy = false; break;
 		case 'e': options.mode = KXDP_MODE_EMULATED; break;
 		case 'n': options.mode = KXDP_MODE_NATIVE; break;

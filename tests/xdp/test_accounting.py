@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every packet is found again: a known mix of frames, and where each of them ended."""
+import collections
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.net import Pair, run
+from harness.server import BUILD
+from harness.wire import PORT, Echo
+
+FRAMES = int(os.environ.get("ACCOUNTING_FRAMES", "50000"))
+PER_SECOND = int(os.environ.get("ACCOUNTING_RATE", "100000"))
+
+# kind of frame (send_mix.c) → where the kernel program counts it, and where what it redirects ends.
+FATES = {
+    "udp4": ("redirected-udp4", "ok"),
+    "udp6": ("redirected-udp6", "ok"),
+    "vlan": ("redirected-udp4", "ok"),
+    "qinq": ("redirected-udp6", "ok"),
+    "three-tags": ("passed-vlan-tags",),
+    "ipv4-options": ("redirected-udp4", "ok"),
+    "source-route": ("redirected-udp4", "bad-header"),
+    "extension-headers": ("redirected-udp6", "ok"),
+    "authentication-header": ("passed-extension",),
+    "fragment4": ("passed-fragment",),
+    "fragment6": ("passed-fragment",),
+    "bad-ip-checksum": ("redirected-udp4", "bad-ip-checksum"),
+    "bad-udp-checksum": ("redirected-udp6", "bad-udp-checksum"),
+    "bad-udp-length": ("redirected-udp4", "bad-length"),
+    "ip-longer-than-frame": ("redirected-udp4", "bad-length"),
+    "short": ("passed-malformed",),
+    "jumbo": ("redirected-udp4", "rx_dropped"),
+    "other-port": ("passed-other-port",),
+    "other-address4": ("passed-other-address",),
+    "other-address6": ("passed-other-address",),
+    "icmp": ("passed-other-protocol",),
+    "icmp6": ("passed-other-protocol",),
+    "sctp": ("passed-other-protocol",),
+    "arp": ("passed-not-ip",),
+    "multicast-mac": ("passed-group",),
+    "from-loopback": ("redirected-udp4", "bad-address"),
+    "blocked": ("dropped-blocked",),
+    "limited": ("redirected-udp4", "ok"),  # those that don't become "dropped-rate-limited"
+    "tcp4-syn": ("redirected-tcp4", "ok"),
+    "tcp6-ack": ("redirected-tcp6", "ok"),
+    "tcp4-bad-checksum": ("redirected-tcp4", "bad-tcp-checksum"),
+    "tcp4-other-port": ("passed-other-port",),
+}
+LIMIT = 500
+
+
+def quiet(pair):
+    """Nobody sends but the test: the client has no addresses, and no IPv6 of its own."""
+    Pair.exec(pair.client, "sysctl", "-qw", f"net.ipv6.conf.{pair.client_if}.disable_ipv6=1")
+    run("ip", "-n", pair.client, "address", "flush", "dev", pair.client_if)
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["1 queue", "2 queues"])
+def wide_pair(request):
+    """Large frames fit on the link, but not into the memory that the server receives into."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    with Pair(queues=request.param, mtu=3000) as made:
+        quiet(made)
+        yield made
+
+
+def device_packets(pair):
+    stats = json.loads(run("ip", "-n", pair.server, "-s", "-j", "link", "show", pair.server_if).stdout)[0]["stats64"]
+    return stats["rx"]["packets"], stats["rx"]["dropped"]
+
+
+def send_mix(pair, frames):
+    done = Pair.exec(pair.client, str(BUILD / "tests/xdp/send_mix"), pair.client_if, pair.server_mac, pair.server4, pair.server6,
+                     str(PORT), str(frames), str(PER_SECOND), timeout=60 + 2 * frames / PER_SECOND)
+    print(done.stdout)
+    return {name: int(count) for name, count in
+            (line.split("=") for line in done.stdout.splitlines() if not line.startswith("KNOT_SEED"))}
+
+
+def fates_of(counters, prefix=""):
+    return {name: value for name, value in counters.items()
+            if name.startswith((f"{prefix}redirected-", f"{prefix}passed-", f"{prefix}dropped-"))}
+
+
+def expected(sent, limited):
+    """Counters after `sent`, of which `limited` were above their limit."""
+    want = collections.Counter()
+    for kind, count in sent.items():
+        for name in FATES[kind]:
+            want[name] += count
+    for name in FATES["limited"]:
+        want[name] -= limited
+    want["dropped-rate-limited"] = limited
+    return want
+
+
+@pytest.mark.parametrize("mode", ["native", "emulated"])
+def test_every_packet_is_found(wide_pair, mode):
+    pair = wide_pair
+    echo = Echo(pair, "-t", "-n" if mode == "native" else "-e", "-a", pair.server4, "-a", pair.server6, "-r", "4096",
+                "-B", "203.0.113.0/25", "-B", f"203.0.113.128/25={LIMIT}")
+    assert mode in echo.first_line, echo.stop()
+    try:
+        device_before, before = device_packets(pair), echo.counters()
+        sent = send_mix(pair, FRAMES)
+        device_after, after = device_packets(pair), echo.counters()
+        delta = collections.Counter({name: after[name] - before[name] for name in after})
+    finally:
+        code, _, err = echo.stop()
+    assert (code, err) == (0, "")
+    assert set(sent) == set(FATES) and sum(sent.values()) == FRAMES
+
+    fates = fates_of(delta)
+    assert sum(fates.values()) == delta["received"] == FRAMES, fates
+    if mode == "native":  # the generic path runs behind the device's counter of packets with their lengths
+        assert device_after[0] - device_before[0] == FRAMES
+    limited = delta["dropped-rate-limited"]
+    seconds = FRAMES / PER_SECOND
+    assert sent["limited"] - limited <= LIMIT * (seconds + 5) + LIMIT / 10 + 1
+    assert sent["limited"] - limited >= min(sent["limited"], LIMIT * seconds * 0.9)
+
+    # In the kernel program, row by row.
+    want = expected(sent, limited)
+    assert fates == {name: want[name] for name in fates}
+    # In the sockets: what was redirected, less what did not fit.
+    redirected = sum(value for name, value in fates.items() if name.startswith("redirected-"))
+    verdicts = {name: delta[name] for name in ("ok", "foreign", "fragment", "bad-length", "bad-header", "bad-address",
+                                               "bad-ip-checksum", "bad-udp-checksum", "bad-tcp-checksum", "partial-checksum")}
+    lost = delta["rx_full"] + delta["fq_empty"] + delta["rx_dropped"]
+    assert sum(verdicts.values()) + lost == redirected, (verdicts, lost)
+    assert delta["rx_dropped"] == sent["jumbo"]
+    if lost == delta["rx_dropped"]:
+        assert verdicts == {name: want[name] for name in verdicts}
+    tcp = sent["tcp4-syn"] + sent["tcp6-ack"]
+    assert delta["replied"] + delta["tx_full"] == verdicts["ok"] - tcp
+
+    print({name: value for name, value in delta.items() if value and not name.startswith("queue")})
+    # Queue by queue.
+    for queue in range(pair.queues):
+        prefix = f"queue{queue}."
+        of_queue = fates_of(delta, prefix)
+        assert sum(of_queue.values()) == delta[prefix + "received"]
