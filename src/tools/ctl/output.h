@@ -22,6 +22,7 @@ typedef struct {
 	bool extended;      /* show empty fields too */
 	bool color;
 	bool all_zones;     /* "--" was given */
+	bool zeros;         /* xdp-status: show rows of zeros too */
 	bool line_open;     /* text without its newline was printed */
 	bool field_shown;   /* zone-status: a field stands on the line */
 	bool printed;       /* anything at all */

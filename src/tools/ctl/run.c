@@ -137,7 +137,7 @@ static bool run_remote(const params_t *params, const action_t *action, const req
 {
 	output_t output = {
 		.out = stdout, .action = action, .format = params->format, .extended = params->extended,
-		.color = params->color, .all_zones = request->all_zones,
+		.color = params->color, .all_zones = request->all_zones, .zeros = params->flags.force,
 	};
 	char error[KNOTC_ERROR_MAX];
 	output_begin(&output);

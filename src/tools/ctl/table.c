@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/table.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +116,16 @@ static const char *cell(const row_t *row, size_t column)
 	return column < row->cell_count && row->cells[column] != NULL ? row->cells[column] : "";
 }
 
+static bool is_zero(const row_t *row)
+{
+	for (size_t i = 0; i < row->cell_count; i++) {
+		if (row->cells[i] != NULL && strcmp(row->cells[i], "0") != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static size_t title_width(const table_t *table)
 {
 	size_t width = strlen(table->corner);
@@ -161,7 +170,7 @@ static void print_row(const table_t *table, FILE *out, const char *title, size_t
 	fputc('\n', out);
 }
 
-void table_print(const table_t *table, FILE *out)
+void table_print(const table_t *table, FILE *out, bool zeros)
 {
 	if (table->row_count == 0) {
 		return;
@@ -175,6 +184,9 @@ void table_print(const table_t *table, FILE *out)
 	const char *group = NULL;
 	for (size_t i = 0; i < table->row_count; i++) {
 		const row_t *row = &table->rows[i];
+		if (i > 0 && !zeros && is_zero(row)) {
+			continue;
+		}
 		bool is_new = row->group != NULL && (group == NULL || strcmp(group, row->group) != 0);
 		if (is_new && !stands_alone(row)) {
 			fprintf(out, "%s\n", row->group);

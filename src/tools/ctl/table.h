@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,6 +26,6 @@ void table_set(table_t *table, const char *group, const char *row, const char *c
 
 /**
  * Print headings and rows: row names to the left, cells to the right; no blanks at the ends of lines. Nothing if there are
- * no rows.
+ * no rows. zeros: also rows but the first in which nothing but "0" stands.
  */
-void table_print(const table_t *table, FILE *out);
+void table_print(const table_t *table, FILE *out, bool zeros);

@@ -9,20 +9,20 @@
 #include <cmocka.h>
 
 /* What a table prints; owned by the caller. */
-static char *printed(const table_t *table)
+static char *printed(const table_t *table, bool zeros)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	assert_non_null(out);
-	table_print(table, out);
+	table_print(table, out, zeros);
 	fclose(out);
 	return text;
 }
 
 static void expect(table_t *take_table, const char *want)
 {
-	char *text = printed(take_table);
+	char *text = printed(take_table, true);
 	assert_string_equal(text, want);
 	free(text);
 	table_free(take_table);
@@ -71,12 +71,38 @@ static void missing_cells(void **state)
 	expect(table_new("nothing"), "");
 }
 
+/* Rows that say nothing are left out unless wanted, and with the last of them its group's name. */
+static void rows_of_zeros(void **state)
+{
+	(void)state;
+	table_t *table = table_new("x");
+	table_set(table, "a", "a", "sum", "0");
+	table_set(table, "b", "b-1", "sum", "0");
+	table_set(table, "b", "b-1", "2", "10");
+	table_set(table, "b", "b-2", "sum", "0");
+	table_set(table, "c", "c-1", "sum", "0");
+	char *text = printed(table, false);
+	assert_string_equal(text, "x    sum   2\n"
+	                          "a      0\n"
+	                          "b\n"
+	                          "  1    0  10\n");
+	free(text);
+	expect(table, "x    sum   2\n"
+	              "a      0\n"
+	              "b\n"
+	              "  1    0  10\n"
+	              "  2    0\n"
+	              "c\n"
+	              "  1    0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(aligns_columns),
 		cmocka_unit_test(groups_rows),
 		cmocka_unit_test(missing_cells),
+		cmocka_unit_test(rows_of_zeros),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void end_table(output_t *output)
 		/* Tables of several interfaces are set apart. */
 		fprintf(output->out, "%s%s%s\n", output->table_count > 0 ? "\n" : "", output->table_name, output->facts);
 	}
-	table_print(output->table, output->out);
+	table_print(output->table, output->out, output->zeros || output->action->layout == LAYOUT_XDP_BLOCK);
 	if (strcmp(output->difference, "0") == 0) {
 		fputs("Every packet received is in one of the other rows.\n", output->out);
 	} else if (output->difference[0] != '\0') {
