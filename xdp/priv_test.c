@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The helper through its interface, on the loopback device of a network namespace of our own (needs root), and the
+ * checks of requests by themselves (needs nothing).
+ */
+#include "xdp/priv.h"
+#include "xdp/priv_wire.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Requests that can't be, and some that can ---- */
+
+typedef struct {
+	unsigned calls;
+	priv_kind_t last;
+} recorder_t;
+
+#define RECORD(constant, name, what)                                                                        \
+	static knot_err_t record_##name(void *state, const priv_##name##_t *request, priv_answer_t *answer, \
+					kxdp_fault_t *ret_fault)                                            \
+	{                                                                                                   \
+		(void)answer;                                                                               \
+		(void)ret_fault;                                                                            \
+		recorder_t *recorder = state;                                                               \
+		recorder->calls++;                                                                          \
+		recorder->last = (priv_kind_t)request->kind;                                                \
+		return KNOT_OK;                                                                             \
+	}
+PRIV_REQUESTS(RECORD)
+#define ACTION(constant, name, what) .name = record_##name,
+static const priv_actions_t recording = { PRIV_REQUESTS(ACTION) };
+
+static const priv_policy_t policy = { .ports = { 53, 853, 80 }, .port_count = 3 };
+
+static knot_err_t serve(const void *message, size_t len, recorder_t *recorder)
+{
+	void *copy = malloc(len > 0 ? len : 1); /* of exact size, so that ASan sees a read of one byte more */
+	memcpy(copy, message, len);
+	priv_answer_t answer;
+	kxdp_priv_serve(&recording, recorder, &policy, copy, len, &answer);
+	free(copy);
+	assert_int_equal(answer.reply.fd_count, 0);
+	assert_true((answer.reply.err == KNOT_OK) == (recorder->calls == 1));
+	assert_true((answer.reply.err == KNOT_OK) == (answer.reply.text[0] == '\0'));
+	return (knot_err_t)answer.reply.err;
+}
+
+#define GOOD_OPEN  .kind = PRIV_OPEN, .ifname = "eth0", .config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53 } } }
+#define GOOD_QUEUE .kind = PRIV_QUEUE, .queue = 1, .ring_size = 2048
+#define GOOD_RULE  .kind = PRIV_RULE_SET, .addr = { 0x20, 0x01, 0x0d, 0xb8 }, .prefix_len = 32
+#define GOOD_BIND  .kind = PRIV_BIND, .family = AF_INET, .type = SOCK_DGRAM, .port = 53
+#define NAME16     { 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init" /* each row is a good request but for what it names */
+static const struct {
+	const char *what;
+	priv_request_t request;
+	knot_err_t want;
+} rows[] = {
+	{ "open", { .open = { GOOD_OPEN } }, KNOT_OK },
+	{ "open: mode", { .open = { GOOD_OPEN, .mode = 3 } }, KNOT_EINVAL },
+	{ "open: no name", { .open = { GOOD_OPEN, .ifname = "" } }, KNOT_EINVAL },
+	{ "open: name without end", { .open = { GOOD_OPEN, .ifname = NAME16 } }, KNOT_EINVAL },
+	{ "open: bytes behind the name", { .open = { GOOD_OPEN, .ifname = "eth\0x" } }, KNOT_EINVAL },
+	{ "open: path as a name", { .open = { GOOD_OPEN, .ifname = "../all" } }, KNOT_EINVAL },
+	{ "open: dots as a name", { .open = { GOOD_OPEN, .ifname = ".." } }, KNOT_EINVAL },
+	{ "open: blank in the name", { .open = { GOOD_OPEN, .ifname = "a b" } }, KNOT_EINVAL },
+	{ "open: no listens", { .open = { GOOD_OPEN, .config.listen_count = 0 } }, KNOT_EINVAL },
+	{ "open: too many listens", { .open = { GOOD_OPEN, .config.listen_count = KXDP_LISTEN_MAX + 1 } }, KNOT_EINVAL },
+	{ "open: count above what is there", { .open = { GOOD_OPEN, .config.listen_count = 2 } }, KNOT_EINVAL },
+	{ "open: listens behind the count", { .open = { GOOD_OPEN, .config.listens[1].port = 1 } }, KNOT_EINVAL },
+	{ "open: unknown flag", { .open = { GOOD_OPEN, .config.flags = 8 } }, KNOT_EINVAL },
+	{ "open: address with any", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 1, .addr = { 1 } } } }, KNOT_EINVAL },
+	{ "open: any is 2", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 2 } } }, KNOT_EINVAL },
+	{ "open: reserved", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .reserved = 1 } } }, KNOT_EINVAL },
+	{ "close", { .close = { .kind = PRIV_CLOSE, .iface = PRIV_IFACES_MAX - 1 } }, KNOT_OK },
+	{ "close: number", { .close = { .kind = PRIV_CLOSE, .iface = PRIV_IFACES_MAX } }, KNOT_EINVAL },
+	{ "queue", { .queue = { GOOD_QUEUE } }, KNOT_OK },
+	{ "queue: interface", { .queue = { GOOD_QUEUE, .iface = UINT32_MAX } }, KNOT_EINVAL },
+	{ "queue: number", { .queue = { GOOD_QUEUE, .queue = PRIV_QUEUE_END } }, KNOT_EINVAL },
+	{ "queue: ring of 0", { .queue = { GOOD_QUEUE, .ring_size = 0 } }, KNOT_EINVAL },
+	{ "queue: ring of 3", { .queue = { GOOD_QUEUE, .ring_size = 3 } }, KNOT_EINVAL },
+	{ "queue: small ring", { .queue = { GOOD_QUEUE, .ring_size = 2 } }, KNOT_EINVAL },
+	{ "queue: ring that wraps around", { .queue = { GOOD_QUEUE, .ring_size = 0x80000000 } }, KNOT_EINVAL },
+	{ "queue: large ring", { .queue = { GOOD_QUEUE, .ring_size = 65536 } }, KNOT_EINVAL },
+	{ "queue: zero copy", { .queue = { GOOD_QUEUE, .try_zero_copy = 2 } }, KNOT_EINVAL },
+	{ "queue: busy poll", { .queue = { GOOD_QUEUE, .busypoll_budget = PRIV_BUSYPOLL_MAX + 1 } }, KNOT_EINVAL },
+	{ "rule", { .rule_set = { GOOD_RULE } }, KNOT_OK },
+	{ "rule: all", { .rule_set = { .kind = PRIV_RULE_SET } }, KNOT_OK },
+	{ "rule: 129 bits", { .rule_set = { GOOD_RULE, .prefix_len = 129 } }, KNOT_EINVAL },
+	{ "rule: last bit behind the prefix", { .rule_set = { GOOD_RULE, .prefix_len = 28 } }, KNOT_EINVAL },
+	{ "rule: last byte", { .rule_set = { GOOD_RULE, .addr[15] = 1 } }, KNOT_EINVAL },
+	{ "rule: within a byte", { .rule_set = { GOOD_RULE, .prefix_len = 29 } }, KNOT_OK },
+	{ "remove", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .prefix_len = 128 } }, KNOT_OK },
+	{ "remove: bits", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .addr = { 1 }, .prefix_len = 7 } }, KNOT_EINVAL },
+	{ "bind", { .bind = { GOOD_BIND } }, KNOT_OK },
+	{ "bind: configured port", { .bind = { GOOD_BIND, .port = 80 } }, KNOT_OK },
+	{ "bind: other low port", { .bind = { GOOD_BIND, .port = 22 } }, KNOT_EACCES },
+	{ "bind: high port", { .bind = { GOOD_BIND, .port = 5300 } }, KNOT_EACCES },
+	{ "bind: no port", { .bind = { GOOD_BIND, .port = 0 } }, KNOT_EACCES },
+	{ "bind: family", { .bind = { GOOD_BIND, .family = AF_UNIX } }, KNOT_EINVAL },
+	{ "bind: netlink", { .bind = { GOOD_BIND, .family = AF_NETLINK } }, KNOT_EINVAL },
+	{ "bind: raw", { .bind = { GOOD_BIND, .type = SOCK_RAW } }, KNOT_EINVAL },
+	{ "bind: type with flags", { .bind = { GOOD_BIND, .type = SOCK_DGRAM | SOCK_NONBLOCK } }, KNOT_EINVAL },
+	{ "bind: IPv4 with more than an address", { .bind = { GOOD_BIND, .addr[4] = 1 } }, KNOT_EINVAL },
+	{ "bind: IPv4 with a scope", { .bind = { GOOD_BIND, .scope = 1 } }, KNOT_EINVAL },
+	{ "bind: IPv6 with a scope", { .bind = { GOOD_BIND, .family = AF_INET6, .scope = 1, .addr[15] = 1 } }, KNOT_OK },
+	{ "bind: device", { .bind = { GOOD_BIND, .device = "eth0" } }, KNOT_OK },
+	{ "bind: device without end", { .bind = { GOOD_BIND, .device = NAME16 } }, KNOT_EINVAL },
+	{ "raw", { .raw = { .kind = PRIV_RAW, .family = AF_INET6 } }, KNOT_OK },
+	{ "raw: packets", { .raw = { .kind = PRIV_RAW, .family = AF_PACKET } }, KNOT_EINVAL },
+};
+#pragma GCC diagnostic pop
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		recorder_t recorder = { 0 };
+		const size_t len = kxdp_priv_request_len(rows[i].request.kind);
+		knot_err_t got = serve(&rows[i].request, len, &recorder);
+		if (got != rows[i].want || (got == KNOT_OK && recorder.last != rows[i].request.kind)) {
+			fail_msg("%s: %d", rows[i].what, got);
+		}
+	}
+}
+
+static void test_lengths(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		uint8_t message[sizeof(priv_request_t) + 1] = { 0 };
+		memcpy(message, &rows[i].request, sizeof(rows[i].request));
+		for (size_t len = 0; len <= sizeof(message); len++) {
+			recorder_t recorder = { 0 };
+			if (len != kxdp_priv_request_len(rows[i].request.kind)) {
+				assert_int_equal(serve(message, len, &recorder), KNOT_EINVAL);
+			}
+		}
+	}
+	for (uint32_t kind = PRIV_KIND_END; kind < PRIV_KIND_END + 3; kind++) {
+		recorder_t recorder = { 0 };
+		assert_int_equal(kxdp_priv_request_len(kind), 0);
+		assert_int_equal(serve(&kind, sizeof(kind), &recorder), KNOT_EINVAL);
+	}
+	recorder_t recorder = { 0 };
+	assert_int_equal(serve(&(uint32_t){ 0 }, 4, &recorder), KNOT_EINVAL);
+}
+
+/* ---- The helper ---- */
+
+static kxdp_fault_t fault;
+
+static kxdp_priv_t *start(void)
+{
+	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0 || system("ip link set lo up") != 0) {
+		skip();
+	}
+	const uint16_t ports[] = { 80 };
+	kxdp_priv_t *priv = NULL;
+	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = ports, .port_count = 1 }, &priv, &fault), KNOT_OK);
+	assert_true(kxdp_priv_alive(priv));
+	return priv;
+}
+
+static const kxdp_listen_t listens[] = { { .port = 5300 }, { .port = 5301 } };
+
+static kxdp_options_t options_of(const char *ifname)
+{
+	return (kxdp_options_t){
+		.ifname = ifname,
+		.config = { .listens = listens, .listen_count = 1, .udp = true },
+		.ring_size = 64,
+	};
+}
+
+/* The process that keeps the other end of the pair: the only child. */
+static pid_t helper_pid(void)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	FILE *file = fopen(path, "re");
+	int pid = 0;
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &pid), 1);
+	fclose(file);
+	return pid;
+}
+
+static void test_without_helper(void **state)
+{
+	(void)state;
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	int fd;
+	assert_int_equal(kxdp_iface_open(NULL, &options, &iface, &fault), KNOT_EPERM);
+	assert_non_null(strstr(fault.text, "CAP_NET_ADMIN"));
+	assert_int_equal(kxdp_priv_raw_socket(NULL, AF_INET, &fd, &fault), KNOT_EPERM);
+	assert_false(kxdp_priv_alive(NULL));
+	kxdp_priv_stop(NULL);
+}
+
+static void test_bind(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	kxdp_bind_t bind = { .type = SOCK_DGRAM, .addr = (const struct sockaddr *)&in };
+	int fd, second;
+	bool nonlocal = true;
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	assert_false(nonlocal);
+	struct sockaddr_in got;
+	socklen_t len = sizeof(got);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&got, &len), 0);
+	assert_int_equal(got.sin_port, htons(53));
+	assert_int_equal(got.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+	/* Taken, and free again when our descriptor, the only one, closes. */
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &second, &nonlocal, &fault), KNOT_EADDRINUSE);
+	close(fd);
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	close(fd);
+	bind.reuseport = true;
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &second, &nonlocal, &fault), KNOT_OK);
+	close(fd);
+	close(second);
+
+	bind.type = SOCK_STREAM;
+	in.sin_addr.s_addr = htonl(0xC0000201); /* 192.0.2.1: nobody has it */
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	assert_true(nonlocal);
+	close(fd);
+	in.sin_port = htons(22);
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_EACCES);
+	assert_non_null(strstr(fault.text, "port 22"));
+	in.sin_port = htons(80);
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	close(fd);
+
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(853), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	bind.addr = (const struct sockaddr *)&in6;
+	snprintf(bind.device, sizeof(bind.device), "lo");
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
+	close(fd);
+	snprintf(bind.device, sizeof(bind.device), "nosuch0");
+	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_ENODEV);
+	kxdp_priv_stop(priv);
+}
+
+static void test_raw_socket(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	int raw, udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_int_equal(bind(udp, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(kxdp_priv_raw_socket(priv, AF_INET, &raw, &fault), KNOT_OK);
+	/* A whole IPv4 packet with a UDP datagram "hi" without checksum, from an address that we don't have. */
+	uint8_t packet[30] = { 0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 9, 127, 0, 0, 1,
+			       0x30, 0x39, 5300 >> 8, 5300 & 255, 0, 10, 0, 0, 'h', 'i' };
+	assert_int_equal(sendto(raw, packet, sizeof(packet), 0, (const struct sockaddr *)&to, sizeof(to)), sizeof(packet));
+	char got[8];
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	assert_int_equal(recvfrom(udp, got, sizeof(got), 0, (struct sockaddr *)&from, &len), 2);
+	assert_int_equal(from.sin_addr.s_addr, htonl(0x7F000009));
+	assert_true(recv(raw, got, sizeof(got), 0) < 0 && errno == EAGAIN);
+	close(raw);
+	close(udp);
+	assert_int_equal(kxdp_priv_raw_socket(priv, AF_INET6, &raw, &fault), KNOT_OK);
+	close(raw);
+	kxdp_priv_stop(priv);
+}
+
+static void test_iface(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	kxdp_options_t options = options_of("nosuch0");
+	kxdp_iface_t *iface, *second;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_ENODEV);
+	options.ifname = "a-name-that-is-too-long";
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_ENODEV);
+	options.ifname = "lo";
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	assert_string_equal(kxdp_iface_mode_text(iface), "emulated/copy");
+	assert_false(kxdp_iface_is_shared(iface));
+	assert_int_equal(kxdp_iface_index(iface), 1);
+	assert_int_equal(kxdp_iface_open(priv, &options, &second, &fault), KNOT_EBUSY);
+
+	kxdp_config_t config = { .listens = listens, .listen_count = 2, .udp = true, .tcp = true };
+	assert_int_equal(kxdp_iface_configure(iface, &config, &fault), KNOT_OK);
+	config.listen_count = KXDP_LISTEN_MAX + 1;
+	assert_int_equal(kxdp_iface_configure(iface, &config, &fault), KNOT_EINVAL);
+	kxdp_iface_close(iface);
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+static int forwarding(const char *family)
+{
+	char path[80], c;
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/lo/forwarding", family);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, &c, 1), 1);
+	close(fd);
+	return c - '0';
+}
+
+static void test_route_check_settings(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	assert_int_equal(forwarding("ipv4"), 0);
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	assert_int_equal(forwarding("ipv4") + forwarding("ipv6"), 0);
+	options.config.route_check = true;
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
+	assert_int_equal(forwarding("ipv4") + forwarding("ipv6"), 2);
+	options.config.route_check = false;
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
+	assert_int_equal(forwarding("ipv4") + forwarding("ipv6"), 0);
+	options.config.route_check = true;
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	assert_int_equal(forwarding("ipv4") + forwarding("ipv6"), 0);
+	/* What somebody else has set stays. */
+	assert_int_equal(system("echo 1 >/proc/sys/net/ipv4/conf/lo/forwarding"), 0);
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	assert_int_equal(forwarding("ipv4"), 1);
+	assert_int_equal(forwarding("ipv6"), 0);
+	kxdp_priv_stop(priv);
+}
+
+static kxdp_rule_t rule_of(uint8_t last, uint8_t prefix_len, uint32_t per_second)
+{
+	kxdp_rule_t rule = { .addr = { [10] = 0xFF, [11] = 0xFF, [12] = 127, [15] = last }, .prefix_len = prefix_len };
+	rule.per_second = per_second;
+	return rule;
+}
+
+static void send_to_server(unsigned count)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	for (unsigned i = 0; i < count; i++) {
+		(void)sendto(fd, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+	}
+	close(fd);
+}
+
+static uint64_t filter_count(const kxdp_iface_t *iface, const char *name)
+{
+	kxdp_filter_count_t counts[32];
+	size_t count = kxdp_iface_filter_counts(iface, KXDP_ALL_QUEUES, counts, KNOT_LEN(counts));
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(counts[i].name, name) == 0) {
+			return counts[i].packets;
+		}
+	}
+	fail_msg("no counter %s", name);
+	return 0;
+}
+
+static void test_rules(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	kxdp_rule_count_t rules[4];
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 0);
+	kxdp_rule_t all = rule_of(0, 104, 0), one = rule_of(1, 128, 1000000);
+	assert_int_equal(kxdp_rule_remove(iface, &all, &fault), KNOT_ENOENT);
+	assert_int_equal(kxdp_rule_set(iface, &all, &fault), KNOT_OK);
+	send_to_server(5);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 1);
+	assert_int_equal(rules[0].matched, 5);
+	assert_int_equal(rules[0].dropped, 5);
+	assert_int_equal(filter_count(iface, "dropped-blocked"), 5);
+	/* The longer prefix decides. */
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	send_to_server(3);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 2);
+	assert_int_equal(rules[1].matched, 3);
+	assert_int_equal(rules[1].dropped, 0);
+	/* Another limit: counters stay. */
+	one.per_second = 0;
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	send_to_server(2);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 1), 2);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 2);
+	assert_int_equal(rules[1].matched, 5);
+	assert_int_equal(rules[1].dropped, 2);
+	/* A new rule in a place that was used starts at 0. */
+	assert_int_equal(kxdp_rule_remove(iface, &one, &fault), KNOT_OK);
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 2);
+	assert_int_equal(rules[1].matched, 0);
+	assert_int_equal(kxdp_rule_remove(iface, &one, &fault), KNOT_OK);
+	assert_int_equal(kxdp_rule_remove(iface, &all, &fault), KNOT_OK);
+	send_to_server(7);
+	assert_int_equal(filter_count(iface, "dropped-blocked"), 5 + 2);
+	one = rule_of(1, 127, 0);
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_EINVAL); /* bits behind the prefix */
+	one = rule_of(1, 128, UINT32_MAX);
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_ERANGE);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+static void test_many_rules(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_rule_t rule = { .prefix_len = 128 };
+	unsigned max = 0;
+	knot_err_t err = KNOT_OK;
+	for (; max < 100000 && err == KNOT_OK; max++) {
+		rule.addr[13] = (uint8_t)(max >> 16);
+		rule.addr[14] = (uint8_t)(max >> 8);
+		rule.addr[15] = (uint8_t)max;
+		err = kxdp_rule_set(iface, &rule, &fault);
+	}
+	assert_int_equal(err, KNOT_ESPACE);
+	assert_int_equal(kxdp_iface_rules(iface, NULL, 0), max - 1);
+	rule.addr[13] = rule.addr[14] = rule.addr[15] = 0;
+	assert_int_equal(kxdp_rule_remove(iface, &rule, &fault), KNOT_OK);
+	assert_int_equal(kxdp_rule_set(iface, &rule, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+static void wait_for_end(kxdp_priv_t *priv)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	for (unsigned i = 0; kxdp_priv_alive(priv) && i < 1000; i++) {
+		nanosleep(&pause, NULL);
+	}
+	assert_false(kxdp_priv_alive(priv));
+}
+
+static void test_helper_killed(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	const pid_t pid = helper_pid();
+	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	for (size_t i = 0; i < KNOT_LEN(ignored); i++) {
+		assert_int_equal(kill(pid, ignored[i]), 0);
+	}
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	wait_for_end(priv);
+	/* The program is still attached and counts; nothing can be changed. */
+	send_to_server(4);
+	assert_int_equal(filter_count(iface, "passed-no-socket"), 4);
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_ECONNCLOSED);
+	assert_non_null(strstr(fault.text, "restart"));
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+	/* Nothing is left: another one can open it. */
+	priv = NULL;
+	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault), KNOT_OK);
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+/* What the helper has of the process that it came from. */
+static void test_helper_is_bare(void **state)
+{
+	(void)state;
+	int secret = open("/dev/zero", O_RDONLY); /* without close-on-exec: the helper is no exec */
+	kxdp_priv_t *priv = start();
+	char path[64], line[256];
+	snprintf(path, sizeof(path), "ls /proc/%d/fd | tr '\\n' ' '", (int)helper_pid());
+	FILE *out = popen(path, "r");
+	assert_non_null(fgets(line, sizeof(line), out));
+	pclose(out);
+	assert_string_equal(line, "0 1 2 3 ");
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)helper_pid());
+	FILE *status = fopen(path, "re");
+	unsigned long long effective = 0, permitted = 0;
+	unsigned no_new_privileges = 0;
+	while (fgets(line, sizeof(line), status) != NULL) {
+		(void)sscanf(line, "CapEff: %llx", &effective);
+		(void)sscanf(line, "CapPrm: %llx", &permitted);
+		(void)sscanf(line, "NoNewPrivs: %u", &no_new_privileges);
+	}
+	fclose(status);
+	const unsigned long long allowed = 1ULL << 10 | 1ULL << 12 | 1ULL << 13 | 1ULL << 14 | 1ULL << 38 | 1ULL << 39;
+	const unsigned long long admin = 1ULL << 21;
+	assert_true(effective != 0 && (effective & ~allowed) == 0);
+	assert_true((permitted & ~(allowed | admin)) == 0);
+	assert_int_equal(no_new_privileges, 1);
+	close(secret);
+	kxdp_priv_stop(priv);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),         cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_without_helper), cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_raw_socket),   cmocka_unit_test(test_iface),
+		cmocka_unit_test(test_route_check_settings), cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_helper_killed),
+		cmocka_unit_test(test_helper_is_bare),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
