@@ -74,6 +74,20 @@ def test_completion(prompt, directory):
     assert "status" in history and "nonsense" in history
 
 
+def test_completion_of_xdp_commands(prompt):
+    prompt.type("xdp-b\tl\t\n")                     # words of the command ...
+    prompt.read_until(r"xdp-block list \r?\nOK\r?\n")
+    prompt.type("xdp-capture x +sn\t0\n")           # ... its filters, and how it fails without leaving the prompt
+    prompt.read_until(r"xdp-capture x \+snaplen 0\r?\nerror: invalid snaplen '0'")
+    prompt.type("xdp-status l\t\n")                 # interfaces of this machine
+    prompt.read_until(r"xdp-status lo")
+    prompt.read_until(r"error: \(no such XDP interface\) lo")
+    prompt.type("xdp-block add\n")
+    prompt.read_until(r"Usage: knotc xdp-block")
+    prompt.type("exit\n")
+    assert prompt.wait() == 0
+
+
 def test_end_of_input(prompt):
     prompt.type("\x04")
     assert prompt.wait() == 0
