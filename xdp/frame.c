@@ -141,6 +141,7 @@ static inline __attribute__((always_inline)) void fill_packet(const link_t *l, c
 	p->frame_len = (uint16_t)l->len;
 	p->frame_room = (uint16_t)l->room;
 	p->ip_off = (uint16_t)(l->ip - l->frame);
+	p->path.via = KXDP_VIA_SAME;
 }
 
 /* A group address can't become a source (IEEE 802 8.2), port 0 means: no reply wanted (RFC 768). */

@@ -92,8 +92,8 @@ typedef struct {
 	uint16_t frame_len;  /* bytes received, with Ethernet header and padding */
 	uint16_t frame_room; /* bytes that may be written */
 	uint16_t ip_off;     /* IP header's offset in the frame: 14, 18 or 22 */
-	/* The reply's way: for TCP, and for UDP that is routed; kxdp_packet_path() gives it for all. The caller may change it
-	 * (and set is_routed) before the reply is made. */
+	/* The reply's way. path.via always holds; the rest for TCP, and for UDP that is routed (kxdp_packet_path() gives it
+	 * for all). The caller may change it before the reply is made, and set is_routed. */
 	kxdp_path_t path;
 	kxdp_flow_t flow; /* TCP only; kxdp_packet_flow() gives it for all */
 } kxdp_packet_t;

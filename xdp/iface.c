@@ -132,6 +132,7 @@ knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxd
 		.allow_partial = device.is_virtual && options->checksum == KXDP_CHECKSUM_AUTO,
 		.busypoll_budget = options->busypoll_budget,
 		.busypoll_timeout_us = options->busypoll_timeout_us,
+		.route_check = options->config.route_check,
 		.priv = priv,
 		.id = UINT32_MAX,
 		.link_fd = -1,
@@ -156,8 +157,13 @@ knot_err_t kxdp_iface_configure(kxdp_iface_t *iface, const kxdp_config_t *config
 	const priv_configure_t request = {
 		.kind = PRIV_CONFIGURE, .iface = iface->id, .config = wire_config(config)
 	};
+	/* Queues look for metadata before the program writes any, and until it no longer does: see queue.c. */
+	const bool before = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED);
+	__atomic_store_n(&iface->route_check, before || config->route_check, __ATOMIC_RELAXED);
 	priv_answer_t answer;
-	return kxdp_priv_call(iface->priv, &request, &answer, ret_fault);
+	err = kxdp_priv_call(iface->priv, &request, &answer, ret_fault);
+	__atomic_store_n(&iface->route_check, err == KNOT_OK ? config->route_check : before, __ATOMIC_RELAXED);
+	return err;
 }
 
 void kxdp_iface_close(kxdp_iface_t *take_iface)

@@ -96,23 +96,3 @@ void xdp_lane_close(xdp_lane_t *lane)
 	kxdp_queue_close(lane->queue);
 	*lane = (xdp_lane_t){ 0 };
 }
-
-static void add_counters(uint64_t *sum, const uint64_t *part, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		sum[i] += part[i];
-	}
-}
-
-void kxdp_stats_add(kxdp_stats_t *sum, const kxdp_stats_t *part)
-{
-	/* Counters, then five levels, then counters. */
-	enum { BEFORE = offsetof(kxdp_stats_t, tx_busy) / 8, AFTER = (sizeof(kxdp_stats_t) - offsetof(kxdp_stats_t, received)) / 8 };
-	add_counters(&sum->rx_dropped, &part->rx_dropped, BEFORE);
-	add_counters(sum->received, part->received, AFTER);
-	sum->tx_busy += part->tx_busy;
-	sum->fq_fill += part->fq_fill;
-	sum->rx_fill += part->rx_fill;
-	sum->tx_fill += part->tx_fill;
-	sum->cq_fill += part->cq_fill;
-}
