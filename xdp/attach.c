@@ -29,7 +29,7 @@
 
 _Static_assert((int)FILTER_LISTEN_MAX == (int)KXDP_LISTEN_MAX, "the kernel program has room for all listens");
 
-static const char program_name[] = "bowline_filter";
+static const char program_name[] = "bowline_filter", plain_program_name[] = "bowline_plain";
 static const char dispatcher_name[] = "xdp_dispatcher";
 
 /* Opening a socket tells permission and kernel support apart from trouble with the program. */
@@ -239,6 +239,24 @@ static enum xdp_attach_mode shared_mode(const kxdp_attach_t *a)
 	return a->native ? XDP_MODE_NATIVE : XDP_MODE_SKB;
 }
 
+/* An object can be loaded once, also when that fails. Returns 0 or an errno value. */
+static int join_with(kxdp_attach_t *a, const char *name)
+{
+	LIBBPF_OPTS(xdp_program_opts, opts, .obj = a->object, .prog_name = name);
+	struct xdp_program *program = xdp_program__create(&opts);
+	long error = libxdp_get_error(program);
+	if (error != 0) {
+		return (int)-error;
+	}
+	int errnum = -xdp_program__attach(program, (int)a->index, shared_mode(a), 0);
+	if (errnum != 0) {
+		xdp_program__close(program);
+		return errnum;
+	}
+	a->shared = program;
+	return 0;
+}
+
 static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
 {
 	const char *path;
@@ -251,17 +269,18 @@ static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_
 	if (request->mode == KXDP_MODE_NATIVE && !a->native) {
 		return kxdp_fault(ret_fault, KNOT_ENOTSUP, "libxdp's dispatcher is attached in emulated mode");
 	}
-	LIBBPF_OPTS(xdp_program_opts, opts, .obj = a->object, .prog_name = "bowline_filter");
-	struct xdp_program *program = xdp_program__create(&opts);
-	long error = libxdp_get_error(program);
-	int errnum = error != 0 ? (int)-error : -xdp_program__attach(program, (int)a->index, shared_mode(a), 0);
+	int errnum = join_with(a, program_name);
 	if (errnum != 0) {
-		if (error == 0) {
-			xdp_program__close(program);
-		}
+		/* New kernels let it join an old libxdp's dispatcher only without route check: see bpf/abi.h. */
+		bpf_object__close(a->object);
+		a->object = NULL;
+		int again = open_object(a);
+		again = again == 0 ? join_with(a, plain_program_name) : again;
+		errnum = again == 0 ? 0 : errnum;
+	}
+	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, a->name, "joining libxdp's dispatcher");
 	}
-	a->shared = program;
 	errnum = take_maps(a, &request->config);
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, a->name, "configuring the XDP program");

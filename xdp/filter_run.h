@@ -48,7 +48,8 @@ static const enum filter_group filter_groups[FILTER_COUNT_ROWS] = { FILTER_COUNT
 
 typedef struct {
 	struct bpf_object *object;
-	int prog_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd;
+	int prog_fd; /* the program that runs: full_fd, or plain_fd */
+	int full_fd, plain_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd;
 	struct filter_counts *counts; /* [RUN_QUEUES], mapped */
 	struct filter_rule *rules;    /* [FILTER_RULE_MAX], mapped */
 	uint32_t slot;                /* of the configuration in use */
@@ -106,8 +107,11 @@ static inline filter_t filter_load(void)
 	if (bpf_object__load(object) != 0) {
 		filter_die("loading the program");
 	}
+	int full_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_filter"));
 	filter_t f = { .object = object,
-		       .prog_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_filter")),
+		       .prog_fd = full_fd,
+		       .full_fd = full_fd,
+		       .plain_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_plain")),
 		       .config_fd = bpf_object__find_map_fd_by_name(object, "filter_config"),
 		       .active_fd = bpf_object__find_map_fd_by_name(object, "filter_active"),
 		       .sockets_fd = bpf_object__find_map_fd_by_name(object, "filter_sockets"),

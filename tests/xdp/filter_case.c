@@ -56,6 +56,11 @@ const model_t case_models[] = {
 	  .has_socket = true,
 	  .rule_count = 2,
 	  .rules = { { { 10, { 0xFE, 0x80 } }, PASS_ALL }, { { 96 + 8, V4(10, 0, 0, 0) }, 0 } } },
+	{ "plain program", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .is_plain = true },
+	{ "plain program, route check",
+	  .config = { 1, FILTER_ROUTE_CHECK, { ANY(53, BOTH) } },
+	  .has_socket = true,
+	  .is_plain = true },
 };
 const size_t case_model_count = KNOT_LEN(case_models);
 
@@ -75,6 +80,7 @@ void case_apply(filter_t *filter, const model_t *model)
 		filter_open_socket(filter);
 	}
 	filter_configure(filter, &model->config);
+	filter->prog_fd = model->is_plain ? filter->plain_fd : filter->full_fd;
 }
 
 /* ---- frames ---- */

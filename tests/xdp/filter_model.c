@@ -216,5 +216,9 @@ model_result_t model_run(const model_t *model, const uint8_t *packet, size_t len
 		result.fate = redirected(&s);
 	}
 	bool routed = (model->config.flags & FILTER_ROUTE_CHECK) != 0 && result.fate == redirected(&s);
+	if (routed && model->is_plain) {
+		result.fate = FILTER_PASS_NO_META;
+		return result;
+	}
 	return routed ? check_route(&s, result) : result;
 }

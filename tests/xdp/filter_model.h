@@ -18,6 +18,7 @@ typedef struct {
 	const char *what;
 	struct filter_config config;
 	bool has_socket; /* queue 0 */
+	bool is_plain;   /* the program that can't put metadata in front of frames */
 	size_t rule_count;
 	struct {
 		struct filter_prefix prefix;

@@ -2,6 +2,9 @@
 /**
  * What the kernel program and user space agree on: maps, their values, what is counted, what stands in front of a frame.
  *
+ * Programs: bowline_filter, and bowline_plain, which can't do FILTER_ROUTE_CHECK (it passes what is ours then) but
+ * can join any dispatcher.
+ *
  * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order. Addresses are IPv6,
  * IPv4 ones as ::ffff:a.b.c.d.
  *
@@ -94,7 +97,7 @@ enum filter_group {
 	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket", FILTER_GROUP_PASSED, "ours, on a queue without a socket") \
 	ROW(FILTER_DROP_UNROUTABLE, "dropped-unroutable", FILTER_GROUP_DROPPED, "no reply may go there: blackhole, unreachable, prohibit") \
 	ROW(FILTER_PASS_NO_ROUTE, "passed-no-route", FILTER_GROUP_PASSED, "no route for a reply") \
-	ROW(FILTER_PASS_NO_META, "passed-no-metadata", FILTER_GROUP_PASSED, "route check, and the driver has no room in front of frames")
+	ROW(FILTER_PASS_NO_META, "passed-no-metadata", FILTER_GROUP_PASSED, "route check, and there can be no metadata: the driver has no room for it, or an old dispatcher")
 
 #define FILTER_COUNT_ENUM(constant, name, group, what) constant,
 enum filter_count {

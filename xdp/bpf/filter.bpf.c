@@ -450,7 +450,8 @@ INLINE const struct filter_config *active_config(void)
 }
 
 /* A packet that is ours. */
-INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *config, const l3_t *l3, const l4_t *l4)
+INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *config, const l3_t *l3, const l4_t *l4,
+			       int may_put_meta)
 {
 	if (config->flags & FILTER_RULES) {
 		enum filter_count fate = apply_rules(l3, l4);
@@ -465,7 +466,7 @@ INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *c
 	enum filter_count redirected = l4->protos == FILTER_PROTO_UDP ? FILTER_UDP4 : FILTER_TCP4;
 	redirected += l3->is_ipv6;
 	if (config->flags & FILTER_ROUTE_CHECK) {
-		enum filter_count fate = check_route(ctx, l3, l4);
+		enum filter_count fate = may_put_meta ? check_route(ctx, l3, l4) : FILTER_PASS_NO_META;
 		if (fate != FILTER_RECEIVED) {
 			return fate;
 		}
@@ -473,7 +474,7 @@ INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *c
 	return redirected;
 }
 
-INLINE enum filter_count decide(struct xdp_md *ctx)
+INLINE enum filter_count decide(struct xdp_md *ctx, int may_put_meta)
 {
 	cursor_t c = { (void *)(long)ctx->data, (void *)(long)ctx->data_end };
 	l2_t l2 = parse_ethernet(&c);
@@ -496,7 +497,7 @@ INLINE enum filter_count decide(struct xdp_md *ctx)
 	if (fate != FILTER_RECEIVED) {
 		return fate;
 	}
-	return l2.group ? FILTER_PASS_GROUP : admit(ctx, config, &l3, &l4);
+	return l2.group ? FILTER_PASS_GROUP : admit(ctx, config, &l3, &l4, may_put_meta);
 }
 
 /* The queue's counters; the first queue's for one that the map has no room for. */
@@ -519,16 +520,31 @@ INLINE int action_of(__u32 fate)
 	return (0u FILTER_COUNTS(BIT_IF_DROPPED)) >> fate & 1 ? XDP_DROP : XDP_PASS;
 }
 
-SEC("xdp")
-int bowline_filter(struct xdp_md *ctx)
+INLINE int filter(struct xdp_md *ctx, int may_put_meta)
 {
 	struct filter_counts *counts = counts_of(ctx->rx_queue_index);
 	if (counts == NULL) {
 		return XDP_PASS;
 	}
-	__u32 fate = decide(ctx) & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
+	__u32 fate = decide(ctx, may_put_meta) & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
 	__sync_fetch_and_add(&counts->packets[fate], 1);
 	return action_of(fate);
+}
+
+SEC("xdp")
+int bowline_filter(struct xdp_md *ctx)
+{
+	return filter(ctx, 1);
+}
+
+/*
+ * The same without route check: what it would ask for is passed. Kernels from 6.13 on let a program that moves packet
+ * pointers join only dispatchers that say so, as those of libxdp 1.5.5 and later do.
+ */
+SEC("xdp")
+int bowline_plain(struct xdp_md *ctx)
+{
+	return filter(ctx, 0);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";
