@@ -52,7 +52,8 @@ static bool read_xdp(net_t *net, counters_xdp_t *xdp)
 	}
 	xdp->sheets = calloc(xdp->status->count + 1, sizeof(*xdp->sheets));
 	for (size_t i = 0; xdp->sheets != NULL && i < xdp->status->count; i++) {
-		if (xdp_sheet_make(&xdp->status->ifaces[i], &xdp->sheets[i]) != KNOT_OK) {
+		const net_xdp_iface_status_t *iface = &xdp->status->ifaces[i];
+		if (xdp_sheet_make(iface, kxdp_device_query(iface->ifname).is_virtual, &xdp->sheets[i]) != KNOT_OK) {
 			return false;
 		}
 	}

@@ -222,13 +222,11 @@ static void add_source(xdp_sheet_t *sheet, const source_row_t *source, bool take
 	}
 }
 
-knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, xdp_sheet_t *ret_sheet)
+knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, bool is_virtual, xdp_sheet_t *ret_sheet)
 {
 	xdp_sheet_t sheet = { .iface = iface };
-	/* As xdp/ decides it, doc/adr/0005. */
-	bool takes_partial = iface->ifname[0] != '\0' && kxdp_device_query(iface->ifname).is_virtual;
 	for (size_t i = 0; i < KNOT_LEN(source_rows); i++) {
-		add_source(&sheet, &source_rows[i], takes_partial);
+		add_source(&sheet, &source_rows[i], is_virtual);   /* as xdp/ decides it: doc/adr/0005 */
 	}
 	if (sheet.failed) {
 		xdp_sheet_free(&sheet);

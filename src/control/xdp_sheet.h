@@ -30,8 +30,11 @@ typedef struct {
 	bool failed;
 } xdp_sheet_t;
 
-/** Rows of an interface. KNOT_ENOMEM. Free with xdp_sheet_free(). */
-KNOT_MUST_USE knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, xdp_sheet_t *ret_sheet);
+/**
+ * Rows of an interface. is_virtual: kxdp_device_t's, says what partial checksums count as. KNOT_ENOMEM. Free with
+ * xdp_sheet_free().
+ */
+KNOT_MUST_USE knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, bool is_virtual, xdp_sheet_t *ret_sheet);
 void xdp_sheet_free(xdp_sheet_t *sheet);
 
 /** Sum of a row over the queues. */

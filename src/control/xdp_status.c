@@ -95,7 +95,7 @@ static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface)
 static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_t *iface)
 {
 	xdp_sheet_t sheet;
-	knot_err_t err = xdp_sheet_make(iface, &sheet);
+	knot_err_t err = xdp_sheet_make(iface, kxdp_device_query(iface->ifname).is_virtual, &sheet);
 	if (err != KNOT_OK) {
 		return err;
 	}

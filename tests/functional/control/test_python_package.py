@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from harness.server import BUILD
+from xdp_server import ask, start
 from zones import example
 
 # By a module that only the package has: our folder libknot/ itself passes for a package when it is in the path.
@@ -85,3 +86,29 @@ def test_errors(control):
     other = libknot.control.KnotCtl()
     with pytest.raises(libknot.control.KnotCtlErrorConnect, match="not exists"):
         other.connect("/nonexistent/socket")
+
+
+@pytest.mark.ours
+def test_xdp_commands(make_knotd, pair):
+    """Tables come as sections, identifiers and items, which this package turns into dictionaries."""
+    daemon = start(make_knotd, pair)
+    for _ in range(3):
+        ask(daemon, pair, "www.example")
+    control = libknot.control.KnotCtl()
+    control.set_timeout(5)
+    control.connect(str(daemon.socket))
+    try:
+        control.send_block("xdp-status")
+        reply = control.receive_block()[pair.server_if]
+        assert reply["driver"] == ["veth"] and reply["state"] == ["up"]
+        assert reply["answered-udp4"] == reply["0"]["answered-udp4"] == ["3"]
+        control.send_block("xdp-block", identifier="192.0.2.0/24", rtype="add", data="7")
+        control.receive_block()
+        control.send_block("xdp-block", rtype="list")
+        assert control.receive_block()["xdp-block"]["192.0.2.0/24"]["rate"] == ["7"]
+        control.send_block("xdp-block", identifier="nonsense", rtype="add")
+        with pytest.raises(libknot.control.KnotCtlErrorRemote):
+            control.receive_block()
+    finally:
+        control.send(libknot.control.KnotCtlType.END)
+        control.close()

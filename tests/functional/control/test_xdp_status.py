@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards `knotc xdp-status`: every packet is in one row, sums match to the packet, old clients can read it."""
+import collections
+import json
+import os
+import re
+import socket
+
+import pytest
+from scapy.all import ARP, ICMP, IP, UDP, Dot1AD, Dot1Q, Ether, IPOption_LSRR, IPOption_Router_Alert, Raw
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, RouterAlert
+
+from harness.net import Pair, inside
+from harness.server import TOP
+from harness.wire import Wire
+from xdp_server import ask, start
+
+pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+
+
+def status(server, *words):
+    """{interface: {item: {queue or "": value}}} of the JSON."""
+    reply = json.loads(server.knotc("-j", "xdp-status", *words).stdout)
+    assert reply["command"] == "xdp-status" and reply["ok"] is True
+    found = {}
+    for unit in reply["reply"]:
+        value = unit["data"]
+        items = found.setdefault(unit["section"], {})
+        items.setdefault(unit["item"], {})[unit.get("id", "")] = int(value) if re.fullmatch(r"-?\d+", value) else value
+    return found
+
+
+def settled(server, pair):
+    """The counters of the interface once the traffic before is counted."""
+    last = None
+    for _ in range(50):
+        now = status(server, pair.server_if)[pair.server_if]
+        if now == last and now["waiting"][""] == 0:
+            return now
+        last = now
+    raise AssertionError(f"counters go on changing: {last}")
+
+
+def moved(before, after):
+    """What changed in the sums."""
+    return {item: after[item][""] - values[""] for item, values in before.items()
+            if isinstance(values.get(""), int) and item in after and after[item][""] != values[""]}
+
+
+QUERY = bytes.fromhex("1234000000010000000000000377777707") + b"example\0\0\1\0\1"
+OUR = {"sport": 1111, "dport": 53}
+
+
+def kinds(pair):
+    """{what: (frame, row)}: twenty kinds of packets, each with the row that it belongs to."""
+    ether = Ether(src=pair.client_mac, dst=pair.server_mac)
+    v4, v6 = IP(src=pair.client4, dst=pair.server4), IPv6(src=pair.client6, dst=pair.server6)
+    udp, query = UDP(**OUR), Raw(QUERY)
+    made = {
+        "query, IPv4": (ether / v4 / udp / query, "answered-udp4"),
+        "query, IPv6": (ether / v6 / udp / query, "answered-udp6"),
+        "query, IPv4 with options and a tag": (
+            ether / Dot1Q(vlan=5) / IP(src=v4.src, dst=v4.dst, options=[IPOption_Router_Alert()]) / udp / query, "answered-udp4"),
+        "query, IPv6 with an extension header and two tags": (
+            ether / Dot1AD(vlan=7) / Dot1Q(vlan=5) / v6 / IPv6ExtHdrHopByHop(options=[RouterAlert()]) / udp / query, "answered-udp6"),
+        "no message": (ether / v4 / udp / Raw(bytes(5)), "no-reply"),
+        "a response": (ether / v6 / udp / Raw(QUERY[:2] + b"\x80" + QUERY[3:]), "no-reply"),
+        "other port": (ether / v4 / UDP(sport=1111, dport=54) / query, "passed-other-port"),
+        "other address": (ether / IP(src=v4.src, dst="192.0.2.77") / udp / query, "passed-other-address"),
+        "ICMP": (ether / v4 / ICMP(type=8), "passed-other-protocol"),
+        "ARP": (ether / ARP(op=2, psrc=pair.client4, pdst=pair.server4), "passed-not-ip"),
+        "fragment, IPv4": (ether / IP(src=v4.src, dst=v4.dst, flags="MF", proto=17) / Raw(bytes(32)), "passed-fragment"),
+        "fragment, IPv6": (ether / v6 / IPv6ExtHdrFragment(m=1, nh=17) / Raw(bytes(32)), "passed-fragment"),
+        "three tags": (ether / Dot1Q(vlan=5) / Dot1Q(vlan=5) / Dot1Q(vlan=5) / v4 / udp / query, "passed-vlan-tags"),
+        "cut short": (bytes(ether / v4)[:20], "passed-malformed"),
+        "broadcast MAC": (Ether(src=pair.client_mac, dst="ff:ff:ff:ff:ff:ff") / v4 / udp / query, "passed-group"),
+        "IP checksum": (ether / IP(src=v4.src, dst=v4.dst, chksum=0x1234) / udp / query, "dropped-bad-ip-checksum"),
+        "UDP checksum": (ether / v6 / UDP(**OUR, chksum=0x1234) / query, "dropped-bad-udp-checksum"),
+        "UDP length": (ether / v4 / UDP(**OUR, len=90) / query, "dropped-bad-length"),
+        "source route": (ether / IP(src=v4.src, dst=v4.dst, options=[IPOption_LSRR(routers=["192.0.2.9"])]) / udp / query,
+                         "dropped-bad-header"),
+        "source that can't be": (ether / IP(src="127.0.0.1", dst=v4.dst) / udp / query, "dropped-bad-address"),
+        "blocked source": (ether / IP(src="203.0.113.9", dst=v4.dst) / udp / query, "dropped-blocked"),
+    }
+    return {what: (bytes(frame), row) for what, (frame, row) in made.items()}
+
+
+def test_where_packets_end(make_knotd, pair):
+    """A known mix, every packet found again: each kind in its row, and nothing else moves. PACKETS=1000000 for many."""
+    server = start(make_knotd, pair, listen=f"[ {pair.server4}@53, {pair.server6}@53 ]")
+    server.knotc("xdp-block", "add", "203.0.113.0/24")
+    for family in (4, 6):
+        ask(server, pair, "www.example", family=family)
+    # Somebody takes the answers, or the client's kernel would send errors back.
+    with inside(pair.client):
+        takers = [socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6)]
+    for taker, address in zip(takers, (pair.client4, pair.client6)):
+        taker.bind((address, OUR["sport"]))
+    before = settled(server, pair)
+    if "PACKETS" in os.environ:
+        print(server.knotc("xdp-status").stdout)
+    mix = kinds(pair)
+    rounds = -(-int(os.environ.get("PACKETS", "2100")) // len(mix))
+    wanted = collections.Counter()
+    wire = Wire(pair)
+    for number in range(rounds):
+        for frame, row in mix.values():
+            wire.send(frame)
+            wanted[row] += 1
+        if number % 10 == 9:
+            # Not faster than the server: what is lost in the ring would be another row.
+            while status(server, pair.server_if)[pair.server_if]["waiting"][""] > 0:
+                pass
+    after = settled(server, pair)
+    for used in (wire, *takers):
+        used.close()
+    if "PACKETS" in os.environ:
+        print(server.knotc("xdp-status").stdout)
+    change = moved(before, after)
+    sent = sum(wanted.values())
+    print(f"{sent} packets of {len(mix)} kinds: {dict(wanted)}")
+    got = {row: change.get(row, 0) for row in wanted}
+    # The kernels of the pair talk to each other now and then: neighbours, which are ARP and ICMPv6.
+    chatter = {row: got[row] - wanted[row] for row in ("passed-not-ip", "passed-other-protocol")}
+    assert all(0 <= extra < 50 for extra in chatter.values()), chatter
+    assert got == wanted + collections.Counter(chatter)
+    assert change["received"] == sent + sum(chatter.values())
+    assert set(after["difference"].values()) == {0}
+
+
+def test_table(make_knotd):
+    """Queues beside each other, sums first; the same numbers as in the JSON."""
+    with Pair(queues=2) as pair:
+        server = start(make_knotd, pair)
+        for family in (4, 6) * 5:
+            ask(server, pair, "www.example", family=family)
+        numbers = settled(server, pair)
+        text = server.knotc("-f", "xdp-status").stdout
+        lines = text.splitlines()
+        assert re.match(rf"{pair.server_if}: state up, .*mode native/copy, driver veth, mtu 1500, link up, queues 2, "
+                        rf"listen {pair.server_if}@53, udp on", lines[0]), text
+        assert lines[1].split() == ["sum", "0", "1"]
+        received = next(line.split() for line in lines if line.startswith("received "))
+        assert [int(value) for value in received[1:]] == [numbers["received"][key] for key in ("", "0", "1")]
+        assert numbers["received"][""] == numbers["received"]["0"] + numbers["received"]["1"]
+        assert "passed" in lines and "dropped" in lines
+        assert lines[-1] == "Every packet received is in one of the other rows."
+        assert numbers["answered-udp4"][""] == 5 and numbers["answered-udp6"][""] == 5
+        short = server.knotc("xdp-status").stdout.splitlines()
+        assert set(short) < set(lines) and "passed-fragment" not in short and not [line for line in short[3:] if re.search(r" 0 +0 +0$", line)]
+        assert server.stats()["mod-stats.request-protocol[udp4-xdp]"] == 5
+
+
+def test_errors(make_knotd, pair):
+    server = start(make_knotd, pair)
+    assert list(status(server)) == [pair.server_if]
+    done = server.knotc("xdp-status", "lo", check=False)
+    assert (done.returncode, done.stdout) == (1, "error: (no such XDP interface) lo\n")
+    done = server.knotc("xdp-status", "a", "b", check=False)
+    assert done.returncode == 1 and "Usage: knotc xdp-status [<interface>]" in done.stdout
+
+
+def test_interface_that_is_not_there(make_knotd, pair):
+    server = start(make_knotd, pair, listen=f"[ {pair.server_if}@53, srv9@53 ]")
+    found = status(server)
+    assert found["srv9"]["state"][""] in ("gone", "sockets")
+    assert found[pair.server_if]["state"][""] == "up"
+
+
+def test_stats_have_the_new_counters(make_knotd, pair):
+    """`knotc stats` has the same numbers, behind those of Knot DNS."""
+    server = start(make_knotd, pair)
+    for _ in range(3):
+        ask(server, pair, "www.example")
+    numbers = settled(server, pair)
+    stats = server.stats("-f", "stats", "xdp")
+    names = [name.split("[")[0] for name in stats]
+    assert names[:11] == ["xdp." + name for name in (
+        "rx_dropped", "rx_invalid", "tx_invalid", "rx_full", "fq_empty", "tx_empty", "tx_busy", "fq_fill", "rx_fill", "tx_fill", "cq_fill")]
+    assert stats[f"xdp.answered-udp4[{pair.server_if}]"] == numbers["answered-udp4"][""] == 3
+    assert stats[f"xdp.received[{pair.server_if}]"] >= numbers["received"][""]
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/sbin/knotc"), reason="the distribution's knot is not installed")
+def test_the_client_of_knot_dns(make_knotd, pair):
+    """It doesn't know the xdp-* commands, but sees the counters."""
+    server = start(make_knotd, pair)
+    ask(server, pair, "www.example")
+    settled(server, pair)
+    text = server.knotc("stats", "xdp.answered-udp4", program="/usr/sbin/knotc").stdout
+    assert text == f"xdp.answered-udp4[{pair.server_if}] = 1\n"
+
+
+def test_the_manual_knows_every_row(make_knotd, pair):
+    """doc/xdp.md explains each row by name; those of the TCP stack and of batches as a group."""
+    manual = (TOP / "doc" / "xdp.md").read_text()
+    server = start(make_knotd, pair)
+    rows = [item for item, values in status(server)[pair.server_if].items()
+            if "0" in values and not re.match(r"batch-|tcp-|difference", item)]
+    assert len(rows) > 40
+    assert [item for item in rows if f"`{item}`" not in manual] == []
