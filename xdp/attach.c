@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -321,6 +322,7 @@ knot_err_t kxdp_attach(const priv_open_t *request, kxdp_attach_t *ret_attach, kx
 		.index = device.index,
 		.queue_max = device.queue_max < PRIV_QUEUE_END ? device.queue_max : PRIV_QUEUE_END,
 		.link_fd = -1,
+		.waiting_fd = -1,
 	};
 	memcpy(a.name, request->ifname, sizeof(a.name));
 	/* Libraries don't log; the fault says what is needed. */
@@ -337,6 +339,9 @@ knot_err_t kxdp_attach(const priv_open_t *request, kxdp_attach_t *ret_attach, kx
 
 void kxdp_detach(kxdp_attach_t *a)
 {
+	if (a->waiting_fd >= 0) {
+		close(a->waiting_fd);
+	}
 	if (a->link_fd >= 0) {
 		(void)bpf_link_detach(a->link_fd); /* at once: closing alone leaves it to a kernel worker */
 		close(a->link_fd);
@@ -349,7 +354,16 @@ void kxdp_detach(kxdp_attach_t *a)
 	}
 	kxdp_rules_done(a);
 	bpf_object__close(a->object);
-	*a = (kxdp_attach_t){ .link_fd = -1 };
+	*a = (kxdp_attach_t){ .link_fd = -1, .waiting_fd = -1 };
+}
+
+/* The daemon holds the socket. */
+static void forget_waiting(kxdp_attach_t *a)
+{
+	if (a->waiting_fd >= 0) {
+		close(a->waiting_fd);
+		a->waiting_fd = -1;
+	}
 }
 
 knot_err_t kxdp_attach_queue(kxdp_attach_t *a, const priv_queue_t *request, kxdp_socket_t *ret_socket,
@@ -359,24 +373,37 @@ knot_err_t kxdp_attach_queue(kxdp_attach_t *a, const priv_queue_t *request, kxdp
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%s has no queue %u", a->name, request->queue);
 	}
 	const kxdp_socket_params_t params = {
-		.ifindex = a->index,
 		.ifname = a->name,
-		.queue = request->queue,
 		.ring_size = request->ring_size,
-		.try_zero_copy = a->native && request->try_zero_copy != 0,
 		.busypoll_budget = request->busypoll_budget,
 		.busypoll_timeout_us = request->busypoll_timeout_us,
 	};
+	forget_waiting(a);
 	kxdp_socket_t s;
-	knot_err_t err = kxdp_socket_open(&params, &s, ret_fault);
+	knot_err_t err = kxdp_socket_make(&params, &s, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	if (bpf_map_update_elem(a->sockets_fd, &request->queue, &s.fd, BPF_ANY) != 0) {
-		err = kxdp_fault_errno(ret_fault, errno, a->name, "directing packets to the AF_XDP socket");
+	a->waiting_queue = request->queue;
+	a->waiting_fd = fcntl(s.fd, F_DUPFD_CLOEXEC, 0);
+	if (a->waiting_fd < 0) {
+		err = kxdp_fault_errno(ret_fault, errno, a->name, "keeping the AF_XDP socket");
 		kxdp_socket_close(&s, NULL);
 		return err;
 	}
 	*ret_socket = s;
 	return KNOT_OK;
+}
+
+knot_err_t kxdp_attach_start(kxdp_attach_t *a, const priv_start_t *request, kxdp_fault_t *ret_fault)
+{
+	knot_err_t err = KNOT_OK;
+	if (a->waiting_fd < 0 || a->waiting_queue != request->queue) {
+		err = kxdp_fault(ret_fault, KNOT_EINVAL, "no socket waits for queue %u of %s", request->queue, a->name);
+	} else if (request->start != 0 &&
+		   bpf_map_update_elem(a->sockets_fd, &request->queue, &a->waiting_fd, BPF_ANY) != 0) {
+		err = kxdp_fault_errno(ret_fault, errno, a->name, "directing packets to the AF_XDP socket");
+	}
+	forget_waiting(a);
+	return err;
 }

@@ -28,6 +28,8 @@ typedef struct {
 	struct filter_prefix *prefixes; /* owned: FILTER_RULE_MAX, by index in `rules` */
 	bool *rules_used;               /* owned: 〃 */
 	uint32_t rule_count;
+	int waiting_fd;          /* owned: socket between kxdp_attach_queue() and kxdp_attach_start(); -1: none */
+	uint32_t waiting_queue;
 	uint32_t rule_next; /* where to look for a free one: freed ones rest, packets in flight may still count there */
 } kxdp_attach_t;
 
@@ -40,9 +42,12 @@ void kxdp_detach(kxdp_attach_t *attach);
 KNOT_MUST_USE knot_err_t kxdp_attach_configure(kxdp_attach_t *attach, const priv_config_t *config,
 					       kxdp_fault_t *ret_fault);
 
-/** Open a queue's socket and send the queue's packets to it. */
+/** Make a queue's socket. A copy of its descriptor waits for kxdp_attach_start(); one that waits already is forgotten. */
 KNOT_MUST_USE knot_err_t kxdp_attach_queue(kxdp_attach_t *attach, const priv_queue_t *request,
 					   kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault);
+
+/** Send the queue's packets to the socket that waits, or forget it. */
+KNOT_MUST_USE knot_err_t kxdp_attach_start(kxdp_attach_t *attach, const priv_start_t *request, kxdp_fault_t *ret_fault);
 
 /** Rules; *ret_index is the rule's place in the map of rules. rules.c. */
 KNOT_MUST_USE knot_err_t kxdp_attach_rule_set(kxdp_attach_t *attach, const priv_rule_set_t *request,

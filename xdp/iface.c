@@ -192,31 +192,104 @@ void kxdp_iface_close(kxdp_iface_t *take_iface)
 	free(iface);
 }
 
-knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-				  kxdp_fault_t *ret_fault)
+/* ---- Sockets ---- */
+
+typedef struct {
+	kxdp_iface_t *iface;
+	unsigned queue;
+	bool zero_copy;
+	kxdp_socket_t socket;
+	kxdp_mapping_t mapping;
+	knot_err_t err; /* of the helper */
+	kxdp_fault_t fault;
+} socket_steps_t;
+
+static knot_err_t make_socket(const kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
+			      kxdp_fault_t *ret_fault)
 {
 	const priv_queue_t request = {
 		.kind = PRIV_QUEUE,
 		.iface = iface->id,
 		.queue = queue,
 		.ring_size = iface->ring_size,
-		.try_zero_copy = iface->zero_copy,
 		.busypoll_budget = iface->busypoll_budget,
 		.busypoll_timeout_us = iface->busypoll_timeout_us,
 	};
 	priv_answer_t answer;
 	knot_err_t err = kxdp_priv_call(iface->priv, &request, &answer, ret_fault);
+	if (err == KNOT_OK) {
+		*ret_socket = (kxdp_socket_t){
+			.fd = answer.fds[0],
+			.memory_fd = answer.fds[1],
+			.memory_len = answer.reply.u.socket.memory_len,
+			.frame_count = answer.reply.u.socket.frame_count,
+		};
+	}
+	return err;
+}
+
+static knot_err_t start_socket(const kxdp_iface_t *iface, unsigned queue, bool start, kxdp_fault_t *ret_fault)
+{
+	const priv_start_t request = { .kind = PRIV_START, .iface = iface->id, .queue = queue, .start = start };
+	priv_answer_t answer;
+	return kxdp_priv_call(iface->priv, &request, &answer, ret_fault);
+}
+
+/* One socket, bound. Returns 0 or an errno value; EIO with `err` when it was the helper that failed. */
+static int bind_step(void *ctx)
+{
+	socket_steps_t *s = ctx;
+	s->err = make_socket(s->iface, s->queue, &s->socket, &s->fault);
+	if (s->err != KNOT_OK) {
+		return EIO;
+	}
+	int errnum = kxdp_socket_map(&s->socket, s->iface->ring_size, &s->mapping);
+	if (errnum == 0) {
+		errnum = kxdp_socket_bind(&s->socket, &s->mapping, s->iface->index, s->queue, s->zero_copy);
+		if (errnum == 0) {
+			return 0;
+		}
+		kxdp_socket_close(&s->socket, &s->mapping);
+	} else {
+		kxdp_socket_close(&s->socket, NULL);
+	}
+	kxdp_fault_t ignored; /* a helper that has ended says so at the next step */
+	(void)!start_socket(s->iface, s->queue, false, &ignored);
+	return errnum;
+}
+
+static int bind_socket(socket_steps_t *s)
+{
+	if (s->iface->native && s->iface->zero_copy) {
+		s->zero_copy = true;
+		int errnum = kxdp_retry_busy(bind_step, s);
+		if (errnum == 0 || errnum == EBUSY || errnum == EPERM || errnum == ENETDOWN || s->err != KNOT_OK) {
+			return errnum;
+		}
+	}
+	s->zero_copy = false;
+	return kxdp_retry_busy(bind_step, s);
+}
+
+knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
+				  kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
+{
+	socket_steps_t s = { .iface = iface, .queue = queue };
+	int errnum = bind_socket(&s);
+	if (s.err != KNOT_OK) {
+		*ret_fault = s.fault;
+		return s.err;
+	}
+	if (errnum != 0) {
+		return kxdp_fault_errno(ret_fault, errnum, iface->name, "binding the AF_XDP socket");
+	}
+	knot_err_t err = start_socket(iface, queue, true, ret_fault);
 	if (err != KNOT_OK) {
+		kxdp_socket_close(&s.socket, &s.mapping);
 		return err;
 	}
-	const priv_socket_t *s = &answer.reply.u.socket;
-	*ret_socket = (kxdp_socket_t){
-		.fd = answer.fds[0],
-		.memory_fd = answer.fds[1],
-		.memory_len = s->memory_len,
-		.frame_count = s->frame_count,
-		.zero_copy = (s->flags & PRIV_SOCKET_ZERO_COPY) != 0,
-	};
+	*ret_socket = s.socket;
+	*ret_mapping = s.mapping;
 	return KNOT_OK;
 }
 

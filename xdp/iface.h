@@ -39,9 +39,12 @@ struct kxdp_iface {
 	size_t rule_count;
 };
 
-/** Have the socket of a queue opened and the queue's packets sent to it. queue: below iface->queue_max. */
+/**
+ * Have the socket of a queue made, map it, bind it (zero copy when wanted and possible), and have the queue's packets
+ * sent to it. queue: below iface->queue_max. Frames 0 to ring_size - 1 are in the fill ring afterwards.
+ */
 KNOT_MUST_USE knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-						kxdp_fault_t *ret_fault);
+						kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault);
 
 /** Fill in a fault: what failed and what to do, from an errno value (of a step that is named) or from a text of the
  * caller's. */

@@ -149,12 +149,15 @@ static knot_err_t act_queue(void *state, const priv_queue_t *request, priv_answe
 	}
 	add_fd(answer, s.fd);
 	add_fd(answer, s.memory_fd);
-	answer->reply.u.socket = (priv_socket_t){
-		.flags = s.zero_copy ? PRIV_SOCKET_ZERO_COPY : 0,
-		.frame_count = s.frame_count,
-		.memory_len = s.memory_len,
-	};
+	answer->reply.u.socket = (priv_socket_t){ .memory_len = s.memory_len, .frame_count = s.frame_count };
 	return KNOT_OK;
+}
+
+static knot_err_t act_start(void *state, const priv_start_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+{
+	(void)answer;
+	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	return attach == NULL ? KNOT_EINVAL : kxdp_attach_start(attach, request, ret_fault);
 }
 
 static knot_err_t act_rule_set(void *state, const priv_rule_set_t *request, priv_answer_t *answer,

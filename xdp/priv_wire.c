@@ -12,7 +12,7 @@ _Static_assert(sizeof(priv_listen_t) == 20, "no padding");
 _Static_assert(sizeof(priv_config_t) == 8 + KXDP_LISTEN_MAX * sizeof(priv_listen_t), "no padding");
 _Static_assert(sizeof(priv_open_t) == 24 + sizeof(priv_config_t), "no padding");
 _Static_assert(sizeof(priv_configure_t) == 8 + sizeof(priv_config_t), "no padding");
-_Static_assert(sizeof(priv_queue_t) == 24, "no padding");
+_Static_assert(sizeof(priv_queue_t) == 20, "no padding");
 _Static_assert(sizeof(priv_rule_set_t) == 32, "no padding");
 _Static_assert(sizeof(priv_rule_remove_t) == 28, "no padding");
 _Static_assert(sizeof(priv_bind_t) == 48, "no padding");
@@ -100,8 +100,13 @@ static bool is_close(const priv_close_t *r)
 static bool is_queue(const priv_queue_t *r)
 {
 	return r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->ring_size >= KXDP_RING_MIN &&
-	       r->ring_size <= KXDP_RING_MAX && (r->ring_size & (r->ring_size - 1)) == 0 && r->try_zero_copy <= 1 &&
+	       r->ring_size <= KXDP_RING_MAX && (r->ring_size & (r->ring_size - 1)) == 0 &&
 	       r->busypoll_budget <= PRIV_BUSYPOLL_MAX;
+}
+
+static bool is_start(const priv_start_t *r)
+{
+	return r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->start <= 1;
 }
 
 static bool is_rule_set(const priv_rule_set_t *r)

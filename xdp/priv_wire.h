@@ -30,7 +30,8 @@ _Static_assert((int)PRIV_DEVICE_MAX == (int)IF_NAMESIZE, "names of interfaces");
 	ROW(PRIV_OPEN, open, "load and attach the program") \
 	ROW(PRIV_CONFIGURE, configure, "change what is ours") \
 	ROW(PRIV_CLOSE, close, "detach") \
-	ROW(PRIV_QUEUE, queue, "open a queue's AF_XDP socket; it closes with its descriptors") \
+	ROW(PRIV_QUEUE, queue, "make an AF_XDP socket for a queue; it closes with its descriptors") \
+	ROW(PRIV_START, start, "send the queue's packets to the socket, which was bound meanwhile") \
 	ROW(PRIV_RULE_SET, rule_set, "add or change a rule") \
 	ROW(PRIV_RULE_REMOVE, rule_remove, "remove a rule") \
 	ROW(PRIV_BIND, bind, "bind a UDP or TCP socket to a low port") \
@@ -89,10 +90,17 @@ typedef struct {
 	uint32_t iface;
 	uint32_t queue;           /* below PRIV_QUEUE_END and the interface's queue_max */
 	uint32_t ring_size;       /* power of two, KXDP_RING_MIN to KXDP_RING_MAX */
-	uint32_t try_zero_copy;   /* 0 or 1 */
 	uint16_t busypoll_budget; /* 0 to PRIV_BUSYPOLL_MAX */
 	uint16_t busypoll_timeout_us;
 } priv_queue_t;
+
+/** Goes with the PRIV_QUEUE before it: one socket per interface waits for this. */
+typedef struct {
+	uint32_t kind;
+	uint32_t iface;
+	uint32_t queue;
+	uint32_t start; /* 1; 0: forget the socket */
+} priv_start_t;
 
 enum {
 	PRIV_BUSYPOLL_MAX = 1024, /* more would keep one packet source busy for long; the kernel has 64 by default */
@@ -135,6 +143,7 @@ typedef union {
 	priv_configure_t configure;
 	priv_close_t close;
 	priv_queue_t queue;
+	priv_start_t start;
 	priv_rule_set_t rule_set;
 	priv_rule_remove_t rule_remove;
 	priv_bind_t bind;
@@ -156,17 +165,11 @@ typedef struct {
 	uint32_t flags;
 } priv_opened_t;
 
-/** Bits of priv_socket_t.flags. */
-enum {
-	PRIV_SOCKET_ZERO_COPY = 1,
-	PRIV_SOCKET_ALL = 1,
-};
-
 /** Reply to PRIV_QUEUE. Descriptors: AF_XDP socket, memory. */
 typedef struct {
-	uint32_t flags;
-	uint32_t frame_count;
 	uint64_t memory_len; /* bytes of the memory to map */
+	uint32_t frame_count;
+	uint32_t reserved;
 } priv_socket_t;
 
 typedef struct {

@@ -110,15 +110,11 @@ static void release_frame(kxdp_queue_t *q, uint64_t address)
 
 static knot_err_t open_steps(kxdp_queue_t *q, unsigned queue, kxdp_fault_t *ret_fault)
 {
-	knot_err_t err = kxdp_iface_open_socket(q->iface, queue, &q->socket, ret_fault);
+	knot_err_t err = kxdp_iface_open_socket(q->iface, queue, &q->socket, &q->mapping, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	const uint32_t ring_size = q->iface->ring_size;
-	int errnum = kxdp_socket_map(&q->socket, ring_size, &q->mapping);
-	if (errnum != 0) {
-		return kxdp_fault_errno(ret_fault, errnum, q->iface->name, "mapping the AF_XDP socket");
-	}
 	q->rx = q->mapping.rx;
 	q->cq = q->mapping.cq;
 	q->tx = q->mapping.tx;

@@ -70,69 +70,9 @@ static int map_frames(kxdp_socket_t *s, void **ret_memory)
 	return 0;
 }
 
-typedef struct {
-	const kxdp_socket_params_t *params;
-	kxdp_socket_t *socket;
-	void *memory;
-	uint16_t bind_flags;
-} bind_t;
-
 static bool set_option(int fd, int option, const void *value, socklen_t len)
 {
 	return setsockopt(fd, SOL_XDP, option, value, len) == 0;
-}
-
-/* Everything anew: what a failed bind() leaves of a socket differs between kernels. Returns 0 or an errno value. */
-static int bind_step(void *ctx)
-{
-	const bind_t *b = ctx;
-	const uint32_t size = b->params->ring_size;
-	struct xdp_umem_reg memory = {
-		.addr = (uint64_t)(uintptr_t)b->memory,
-		.len = (uint64_t)b->socket->frame_count * KXDP_FRAME_SIZE,
-		.chunk_size = KXDP_FRAME_SIZE,
-	};
-	struct sockaddr_xdp address = {
-		.sxdp_family = AF_XDP,
-		.sxdp_flags = b->bind_flags | XDP_USE_NEED_WAKEUP,
-		.sxdp_ifindex = b->params->ifindex,
-		.sxdp_queue_id = b->params->queue,
-	};
-	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && set_option(fd, XDP_UMEM_REG, &memory, sizeof(memory)) &&
-	    set_option(fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
-	    set_option(fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
-	    set_option(fd, XDP_RX_RING, &size, sizeof(size)) && set_option(fd, XDP_TX_RING, &size, sizeof(size)) &&
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0) {
-		b->socket->fd = fd;
-		return 0;
-	}
-	int errnum = errno;
-	if (fd >= 0) {
-		close(fd);
-	}
-	return errnum;
-}
-
-static int bind_socket(bind_t *b)
-{
-	if (b->params->try_zero_copy) {
-		b->bind_flags = XDP_ZEROCOPY;
-		int errnum = kxdp_retry_busy(bind_step, b);
-		if (errnum == 0 || errnum == EBUSY || errnum == EPERM || errnum == ENETDOWN) {
-			return errnum;
-		}
-	}
-	b->bind_flags = XDP_COPY;
-	return kxdp_retry_busy(bind_step, b);
-}
-
-static bool is_zero_copy(int fd)
-{
-	struct xdp_options options = { 0 };
-	socklen_t len = sizeof(options);
-	return getsockopt(fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&
-	       (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
 static int set_busy_poll(int fd, const kxdp_socket_params_t *params)
@@ -145,60 +85,47 @@ static int set_busy_poll(int fd, const kxdp_socket_params_t *params)
 		       : errno;
 }
 
-/* Frames to receive into from the first moment on: the program sends packets here before the daemon has mapped
- * anything. Returns 0 or an errno value. */
-static int prime(const kxdp_socket_t *s, uint32_t ring_size)
+/* Returns 0 or an errno value. */
+static int register_memory(const kxdp_socket_t *s, void *memory, uint32_t size)
 {
-	kxdp_mapping_t mapping;
-	int errnum = kxdp_socket_map(s, ring_size, &mapping);
-	if (errnum != 0) {
-		return errnum;
-	}
-	uint32_t index = 0;
-	uint32_t room = xsk_ring_prod__reserve(&mapping.fq, ring_size, &index);
-	for (uint32_t i = 0; i < room; i++) {
-		*xsk_ring_prod__fill_addr(&mapping.fq, index + i) = (uint64_t)i * KXDP_FRAME_SIZE;
-	}
-	xsk_ring_prod__submit(&mapping.fq, room);
-	kxdp_socket_t none = { .fd = -1, .memory_fd = -1, .memory_len = s->memory_len };
-	kxdp_socket_close(&none, &mapping);
-	return room == ring_size ? 0 : EIO;
+	struct xdp_umem_reg umem = {
+		.addr = (uint64_t)(uintptr_t)memory,
+		.len = (uint64_t)s->frame_count * KXDP_FRAME_SIZE,
+		.chunk_size = KXDP_FRAME_SIZE,
+	};
+	return set_option(s->fd, XDP_UMEM_REG, &umem, sizeof(umem)) &&
+			       set_option(s->fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
+			       set_option(s->fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
+			       set_option(s->fd, XDP_RX_RING, &size, sizeof(size)) &&
+			       set_option(s->fd, XDP_TX_RING, &size, sizeof(size))
+		       ? 0
+		       : errno;
 }
 
-static knot_err_t open_steps(const kxdp_socket_params_t *params, kxdp_socket_t *s, kxdp_fault_t *ret_fault)
+static knot_err_t make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *s, kxdp_fault_t *ret_fault)
 {
 	void *memory = NULL;
 	int errnum = map_frames(s, &memory);
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "allocating frames");
 	}
-	bind_t bind = { .params = params, .socket = s, .memory = memory };
-	errnum = bind_socket(&bind);
+	s->fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+	errnum = s->fd >= 0 ? register_memory(s, memory, params->ring_size) : errno;
 	munmap(memory, s->memory_len); /* the kernel holds the pages */
 	if (errnum != 0) {
-		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "binding the AF_XDP socket");
+		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "making the AF_XDP socket");
 	}
-	if (params->busypoll_budget > 0) {
-		errnum = set_busy_poll(s->fd, params);
-		if (errnum != 0) {
-			return kxdp_fault_errno(ret_fault, errnum, params->ifname, "setting up busy polling");
-		}
-	}
-	/* Refused by older kernels and by rings smaller than that, where it doesn't matter. */
-	int batch = KXDP_BATCH_MAX;
-	(void)set_option(s->fd, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
-	errnum = prime(s, params->ring_size);
+	errnum = params->busypoll_budget > 0 ? set_busy_poll(s->fd, params) : 0;
 	if (errnum != 0) {
-		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "filling the AF_XDP socket's ring");
+		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "setting up busy polling");
 	}
-	s->zero_copy = is_zero_copy(s->fd);
 	return KNOT_OK;
 }
 
-knot_err_t kxdp_socket_open(const kxdp_socket_params_t *params, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
+knot_err_t kxdp_socket_make(const kxdp_socket_params_t *params, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
 {
 	kxdp_socket_t s = { .fd = -1, .memory_fd = -1, .frame_count = 2 * params->ring_size };
-	knot_err_t err = open_steps(params, &s, ret_fault);
+	knot_err_t err = make_steps(params, &s, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_socket_close(&s, NULL);
 		return err;
@@ -299,6 +226,41 @@ int kxdp_socket_map(const kxdp_socket_t *socket, uint32_t ring_size, kxdp_mappin
 		return errnum;
 	}
 	*ret_mapping = mapping;
+	return 0;
+}
+
+static bool fill(kxdp_mapping_t *mapping)
+{
+	uint32_t size = mapping->fq.size, index = 0;
+	uint32_t room = xsk_ring_prod__reserve(&mapping->fq, size, &index);
+	for (uint32_t i = 0; i < room; i++) {
+		*xsk_ring_prod__fill_addr(&mapping->fq, index + i) = (uint64_t)i * KXDP_FRAME_SIZE;
+	}
+	xsk_ring_prod__submit(&mapping->fq, room);
+	return room == size;
+}
+
+int kxdp_socket_bind(kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned ifindex, unsigned queue, bool zero_copy)
+{
+	const struct sockaddr_xdp address = {
+		.sxdp_family = AF_XDP,
+		.sxdp_flags = (uint16_t)((zero_copy ? XDP_ZEROCOPY : XDP_COPY) | XDP_USE_NEED_WAKEUP),
+		.sxdp_ifindex = ifindex,
+		.sxdp_queue_id = queue,
+	};
+	if (!fill(mapping)) {
+		return EINVAL;
+	}
+	if (bind(socket->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		return errno;
+	}
+	/* Refused by older kernels and by rings smaller than that, where it doesn't matter. */
+	int batch = KXDP_BATCH_MAX;
+	(void)set_option(socket->fd, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
+	struct xdp_options options = { 0 };
+	socklen_t len = sizeof(options);
+	socket->zero_copy = getsockopt(socket->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&
+			    (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 	return 0;
 }
 
