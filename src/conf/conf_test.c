@@ -421,6 +421,18 @@ static void xdp_blocks(void **state)
 		assert_int_equal(block->per_second, want[i].per_second);
 	}
 	conf_free(conf);
+	conf = load_ok("xdp:\n  listen: [ eth0, ::1@54 ]\n  ring-size: 8\n  block: [ ::/0, 192.0.2.1 ]\n");
+	conf_xdp_t *copy = conf_xdp_copy(&conf->xdp);
+	conf_free(conf);
+	assert_non_null(copy);
+	assert_int_equal(copy->ring_size, 8);
+	assert_int_equal(copy->listen.count, 2);
+	assert_string_equal(copy->listen.data[0].text, "eth0");
+	assert_string_equal(copy->listen.data[1].text, "::1@54");
+	assert_int_equal(copy->listen.data[1].port, 54);
+	assert_int_equal(copy->block.count, 2);
+	assert_int_equal(copy->block.data[1].prefix_len, 128);
+	free(copy);
 	conf = load_ok("xdp:\n  block: []\n");
 	assert_int_equal(conf->xdp.block.count, 0);
 	conf_free(conf);

@@ -15,6 +15,7 @@
 enum {
 	/* Another program may be detached, memory may come back: nobody tells. */
 	RETRY_MS = 10000,
+	HURRY_MS = 500,
 	/* A queue that fails again so soon after it was opened won't do any better the next time. */
 	FRAGILE_MS = 10000,
 	/* Addresses of one interface that sockets serve instead of XDP. */
@@ -263,7 +264,8 @@ static void open_interface(interfaces_t *set, xdp_interface_t *item, const xdp_w
 	}
 	item->level = XDP_LEVEL_BEST; /* of the next try */
 	bool is_lasting = err == KNOT_EPERM || err == KNOT_EINVAL || err == KNOT_ECONNCLOSED || err == KNOT_ENOTSUP;
-	item->retry_ms = is_lasting ? 0 : sys_clock_ms() + RETRY_MS;
+	item->tried_ms = sys_clock_ms();
+	item->retry_ms = is_lasting ? 0 : item->tried_ms + RETRY_MS;
 	if (!quiet || strcmp(before.text, fault.text) != 0) {
 		log_server(LOG_WARNING, "failed to initialize XDP interface %s (%s), using ordinary sockets instead",
 			   want->ifname, fault.text);
@@ -356,29 +358,6 @@ static void replace_failed(interfaces_t *set, xdp_interface_t *item)
 		go_down(set, item, q, &fault);
 		return;
 	}
-}
-
-/* Channels that were added or taken away. */
-static void follow_channels(interfaces_t *set, xdp_interface_t *item, unsigned count)
-{
-	unsigned open = 0;
-	for (unsigned q = 0; q < item->lane_max; q++) {
-		open += item->lanes[q].queue != NULL;
-	}
-	if (open == count) {
-		return;
-	}
-	kxdp_fault_t fault;
-	close_lanes(set, item, count, item->lane_max);
-	knot_err_t err = open_lanes(set, item, 0, count, &fault);
-	err = err == KNOT_OK ? start_lanes(set, item, &fault) : err;
-	if (err == KNOT_OK) {
-		log_server(LOG_INFO, "XDP interface %s, queues changed from %u to %u", item->want.ifname, open, count);
-		return;
-	}
-	/* Packets of queues without a socket go to the kernel. */
-	log_server(LOG_WARNING, "XDP interface %s, failed to follow the change to %u queues (%s)", item->want.ifname,
-		   count, fault.text);
 }
 
 /* ---- Sockets instead ---- */
@@ -512,19 +491,19 @@ static knot_err_t follow_open(interfaces_t *set, xdp_interface_t *item, const xd
 			      const kxdp_device_t *device, bool news)
 {
 	knot_err_t err = KNOT_OK;
-	bool is_too_small = device->queue_count > item->lane_max;
-	bool mtu_differs = device->mtu != item->device.mtu;
-	if (news && (is_too_small || mtu_differs || !xdp_want_opens_alike(want, &item->want))) {
+	/* Drivers set all rings up anew for these two; veth forgets the program on queues that are added. */
+	bool is_rebuilt = device->queue_count != item->device.queue_count || device->mtu != item->device.mtu;
+	if (is_rebuilt) {
+		log_server(LOG_INFO, "XDP interface %s changed, queues %u, MTU %u", want->ifname, device->queue_count,
+			   device->mtu);
+	}
+	if (news && (is_rebuilt || !xdp_want_opens_alike(want, &item->want))) {
 		err = reopen(set, item, want, XDP_LEVEL_BEST);
 	} else if (news && !xdp_want_serves_alike(want, &item->want)) {
 		err = configure(set, item, want);
 	}
 	if (item->iface != NULL) {
 		replace_failed(set, item);
-	}
-	if (item->iface != NULL && news) {
-		unsigned count = device->queue_count < item->lane_max ? device->queue_count : item->lane_max;
-		follow_channels(set, item, count);
 	}
 	return err;
 }
@@ -558,11 +537,11 @@ static bool device_differs(const kxdp_device_t *a, const kxdp_device_t *b)
 	return a->index != b->index || a->is_up != b->is_up || a->queue_count != b->queue_count || a->mtu != b->mtu;
 }
 
-/* reload: someone asked for it, so what failed is tried again. */
-static knot_err_t follow_one(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool reload)
+/* again: see interfaces_follow_published(). */
+static knot_err_t follow_one(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool again)
 {
 	kxdp_device_t device = want->ifname[0] != '\0' ? kxdp_device_query(want->ifname) : (kxdp_device_t){ 0 };
-	bool news = reload || device_differs(&device, &item->device) || !xdp_want_opens_alike(want, &item->asked) ||
+	bool news = again || device_differs(&device, &item->device) || !xdp_want_opens_alike(want, &item->asked) ||
 		    !xdp_want_serves_alike(want, &item->asked);
 	knot_err_t err = KNOT_OK;
 	item->asked = *want;
@@ -617,7 +596,7 @@ static void log_bad_plan(const xdp_plan_t *plan, knot_err_t err)
 }
 
 /* The new ones are opened before the old ones are closed. */
-static knot_err_t follow_plan(interfaces_t *set, const xdp_plan_t *plan, bool reload)
+static knot_err_t follow_plan(interfaces_t *set, const xdp_plan_t *plan, bool again)
 {
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < set->count; i++) {
@@ -630,7 +609,7 @@ static knot_err_t follow_plan(interfaces_t *set, const xdp_plan_t *plan, bool re
 		knot_err_t err = is_new ? add_item(set, want, &item) : KNOT_OK;
 		if (err == KNOT_OK) {
 			item->planned = true;
-			err = follow_one(set, item, want, reload || is_new);
+			err = follow_one(set, item, want, again || is_new);
 		}
 		first = first == KNOT_OK ? err : first;
 	}
@@ -651,7 +630,7 @@ static void watch_helper(interfaces_t *set)
 	}
 }
 
-static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf)
+static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool again)
 {
 	const conf_xdp_t *conf = take_conf != NULL ? take_conf : set->conf;
 	if (conf == NULL) {
@@ -672,20 +651,34 @@ static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf)
 		err = interfaces_follow_blocks(set);
 	}
 	watch_helper(set);
-	knot_err_t followed = follow_plan(set, &plan, take_conf != NULL);
+	knot_err_t followed = follow_plan(set, &plan, again);
 	xdp_plan_done(&plan);
 	return followed != KNOT_OK ? followed : err;
 }
 
-knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf)
+/* What another program kept us from is tried again soon after something happened. */
+static void hurry(interfaces_t *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		xdp_interface_t *item = set->items[i];
+		if (item->iface == NULL && item->fault.err == KNOT_EBUSY) {
+			item->retry_ms = item->tried_ms + HURRY_MS;
+		}
+	}
+}
+
+knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool event)
 {
 	pthread_mutex_lock(&set->change);
-	knot_err_t err = follow_locked(set, take_conf);
+	if (event) {
+		hurry(set);
+	}
+	knot_err_t err = follow_locked(set, take_conf, false);
 	pthread_mutex_unlock(&set->change);
 	return err;
 }
 
-knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root)
+knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root, bool again)
 {
 	knot_err_t err = KNOT_ENOMEM;
 	conf_xdp_t *conf;
@@ -695,7 +688,7 @@ knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *ro
 		conf = conf_xdp_copy(&state_load(root, guard)->conf->xdp);
 	}
 	if (conf != NULL) {
-		err = follow_locked(set, conf);
+		err = follow_locked(set, conf, again);
 	}
 	pthread_mutex_unlock(&set->change);
 	return err;

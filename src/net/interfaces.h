@@ -43,6 +43,7 @@ typedef struct {
 	xdp_level_t level; /* reached, or to be tried */
 	net_xdp_state_t state;
 	kxdp_fault_t fault; /* why not up, or why not at the best level; text "" otherwise */
+	uint64_t tried_ms;  /* when opening failed last */
 	uint64_t retry_ms;  /* try again then; 0: only when something changed */
 	sockets_t *sockets; /* owned: serve instead; NULL: none needed */
 	kxdp_stats_t past;  /* counters of queues that were closed */
@@ -75,12 +76,15 @@ void interfaces_done(interfaces_t *set);
 
 /**
  * Make the interfaces follow a configuration (take_conf: owned from now on, NULL: the same as before) and the system.
- * Logs. Returns the first error of something that stayed as it was, or of sockets that could not be bound.
+ * event: something happened to some interface, so another program may have gone from one. Logs. Returns the first error of something that stayed as it was, or of sockets that could not be bound.
  */
-knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf);
+knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool event);
 
-/** The same for the configuration that is published in `root`: while others publish, the last one wins. */
-knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root);
+/**
+ * The same for the configuration that is published in `root`: while others publish, the last one wins. again: someone
+ * asked for it, so what failed is tried again though nothing changed.
+ */
+knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root, bool again);
 
 /** Start the workers that are there; those that come later start at once. */
 KNOT_MUST_USE knot_err_t interfaces_start(interfaces_t *set);

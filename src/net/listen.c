@@ -124,7 +124,7 @@ static knot_err_t bind_to(int fd, const conf_addr_t *addr, bool *ret_nonlocal)
 	bool v6 = addr->ss.ss_family == AF_INET6;
 	if (set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, 1) != KNOT_OK ||
 	    bind(fd, (const struct sockaddr *)&addr->ss, addr->len) != 0) {
-		return knot_err_of_errno(err);
+		return knot_err_of_errno(errno == EACCES ? EACCES : err); /* the address was in the way of the port */
 	}
 	*ret_nonlocal = true;
 	return KNOT_OK;

@@ -53,21 +53,23 @@ static void forget_messages(int fd)
 	} while (len > 0 || (len < 0 && (errno == EINTR || errno == ENOBUFS)));
 }
 
-void monitor_wait(monitor_t *monitor, int timeout_ms)
+bool monitor_wait(monitor_t *monitor, int timeout_ms)
 {
 	struct pollfd polls[] = {
 		{ .fd = monitor->wake_fd,    .events = POLLIN },
 		{ .fd = monitor->netlink_fd, .events = POLLIN },
 	};
 	if (poll(polls, KNOT_LEN(polls), timeout_ms) <= 0) {
-		return;
+		return false;
 	}
-	if (polls[1].revents != 0) {
+	bool is_change = polls[1].revents != 0;
+	if (is_change) {
 		(void)poll(polls, 1, SETTLE_MS);
 		forget_messages(monitor->netlink_fd);
 	}
 	eventfd_t ignored;
 	(void)eventfd_read(monitor->wake_fd, &ignored);
+	return is_change;
 }
 
 void monitor_wake(const monitor_t *monitor)

@@ -21,8 +21,8 @@ KNOT_MUST_USE knot_err_t monitor_init(monitor_t *monitor);
 
 void monitor_done(monitor_t *monitor);
 
-/** Wait for a change, for monitor_wake(), or `timeout_ms`. Changes that come at once are one. */
-void monitor_wait(monitor_t *monitor, int timeout_ms);
+/** Wait for a change (true), for monitor_wake(), or `timeout_ms`. Changes that come at once are one. */
+bool monitor_wait(monitor_t *monitor, int timeout_ms);
 
 /** End a wait, from any thread. */
 void monitor_wake(const monitor_t *monitor);

@@ -48,7 +48,7 @@ static knot_err_t open_everything(net_t *net, const conf_t *conf)
 		return err;
 	}
 	conf_xdp_t *xdp = conf_xdp_copy(&conf->xdp);
-	err = xdp != NULL ? interfaces_follow(&net->interfaces, xdp) : KNOT_ENOMEM;
+	err = xdp != NULL ? interfaces_follow(&net->interfaces, xdp, false) : KNOT_ENOMEM;
 	if (err == KNOT_OK && conf->server.listen.count == 0 && !interfaces_serve(&net->interfaces)) {
 		log_server(LOG_WARNING, conf->xdp.listen.count > 0 ? "no address to serve on is there yet"
 								   : "no network interface configured");
@@ -88,9 +88,10 @@ knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net)
 static void watch(void *arg)
 {
 	net_t *net = arg;
+	bool event = false;
 	while (!atomic_load_explicit(&net->stopping, memory_order_relaxed)) {
-		(void)interfaces_follow(&net->interfaces, NULL);
-		monitor_wait(&net->monitor, LOOK_MS);
+		(void)interfaces_follow(&net->interfaces, NULL, event);
+		event = monitor_wait(&net->monitor, LOOK_MS);
 	}
 }
 
@@ -100,7 +101,7 @@ knot_err_t net_reconfigure(net_t *net)
 	if (root == NULL) {
 		return KNOT_OK;
 	}
-	return interfaces_follow_published(&net->interfaces, root);
+	return interfaces_follow_published(&net->interfaces, root, true);
 }
 
 /* ---- Life ---- */
@@ -110,7 +111,8 @@ static knot_err_t start_all(net_t *net)
 	knot_err_t err = sockets_start(net->main);
 	err = err == KNOT_OK ? interfaces_start(&net->interfaces) : err;
 	if (err == KNOT_OK) {
-		(void)net_reconfigure(net); /* a reload may have come before */
+		/* A reload may have come before. */
+		(void)interfaces_follow_published(&net->interfaces, net->shared.state, false);
 		net->watcher = (sys_thread_t){ .name = "xdp-watch", .cpu = -1, .run = watch, .arg = net };
 		err = sys_thread_start(&net->watcher);
 	}
