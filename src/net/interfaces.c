@@ -763,6 +763,14 @@ void interfaces_done(interfaces_t *set)
 	pthread_mutex_destroy(&set->look);
 }
 
+bool interfaces_empty(interfaces_t *set)
+{
+	pthread_mutex_lock(&set->look);
+	bool is_empty = set->count == 0;
+	pthread_mutex_unlock(&set->look);
+	return is_empty;
+}
+
 bool interfaces_serve(interfaces_t *set)
 {
 	bool any = false;

@@ -92,6 +92,9 @@ KNOT_MUST_USE knot_err_t interfaces_start(interfaces_t *set);
 /** End and join the workers; nothing follows any more. */
 void interfaces_stop(interfaces_t *set);
 
+/** True if there is no interface to follow. */
+bool interfaces_empty(interfaces_t *set);
+
 /** True if some address is served: an interface is up, or sockets serve instead. */
 bool interfaces_serve(interfaces_t *set);
 

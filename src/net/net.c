@@ -91,7 +91,8 @@ static void watch(void *arg)
 	bool event = false;
 	while (!atomic_load_explicit(&net->stopping, memory_order_relaxed)) {
 		(void)interfaces_follow(&net->interfaces, NULL, event);
-		event = monitor_wait(&net->monitor, LOOK_MS);
+		/* Without XDP there is nothing to look at until a reload asks for some. */
+		event = monitor_wait(&net->monitor, interfaces_empty(&net->interfaces) ? -1 : LOOK_MS);
 	}
 }
 
@@ -101,7 +102,9 @@ knot_err_t net_reconfigure(net_t *net)
 	if (root == NULL) {
 		return KNOT_OK;
 	}
-	return interfaces_follow_published(&net->interfaces, root, true);
+	knot_err_t err = interfaces_follow_published(&net->interfaces, root, true);
+	monitor_wake(&net->monitor);
+	return err;
 }
 
 /* ---- Life ---- */
