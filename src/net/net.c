@@ -184,6 +184,22 @@ knot_err_t net_xdp_status(net_t *net, net_xdp_status_t **ret_status)
 	return interfaces_status(&net->interfaces, ret_status);
 }
 
+knot_err_t net_capture_start(net_t *net, const char *ifname, const kxdp_tap_options_t *options,
+			     net_capture_t **ret_capture)
+{
+	return interfaces_capture(&net->interfaces, ifname, options, ret_capture);
+}
+
+size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max)
+{
+	return interfaces_capture_sources(&net->interfaces, capture, ret_sources, max);
+}
+
+void net_capture_stop(net_t *net, net_capture_t *take_capture)
+{
+	interfaces_capture_stop(&net->interfaces, take_capture);
+}
+
 knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule)
 {
 	return interfaces_block(&net->interfaces, rule);

@@ -69,7 +69,7 @@ knot_err_t xdp_lane_open(interfaces_t *set, const xdp_interface_t *item, kxdp_if
 		kxdp_queue_close(lane.queue);
 		return err;
 	}
-	(void)item;
+	lane.worker->tap_rcu = interfaces_tap(set, item, queue);
 	*ret_lane = lane;
 	return KNOT_OK;
 }
