@@ -42,8 +42,10 @@ static uint32_t padded(uint32_t len)
 static void put_padded(FILE *out, const void *bytes, uint32_t len)
 {
 	static const uint8_t zeros[3];
-	(void)fwrite(bytes, 1, len, out);
-	(void)fwrite(zeros, 1, padded(len) - len, out);
+	if (len > 0) {
+		(void)fwrite(bytes, 1, len, out);
+		(void)fwrite(zeros, 1, padded(len) - len, out);
+	}
 }
 
 /* A block: its fixed part, data padded to 32 bits, options, and its length on both ends. */
