@@ -143,6 +143,7 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 	q->mtu = iface->mtu;
 	q->ifindex = iface->index;
 	q->allow_partial = iface->allow_partial;
+	q->route_check = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED); /* new memory is all zeros */
 	q->busy_poll = iface->busypoll_budget > 0;
 	q->fd = q->socket.fd = q->socket.memory_fd = -1;
 	knot_err_t err = open_steps(q, queue, ret_fault);

@@ -2,11 +2,12 @@
 /*
  * UDP echo over AF_XDP: what the end-to-end tests and the benchmarks of xdp/ talk to.
  *
- *     kxdp_echo [-p port] [-a address]… [-r ring-size] [-l length] [-b budget] [-q queues] [-B prefix[=rate]]… [-tcens] interface
+ *     kxdp_echo [-p port] [-a address]… [-r ring-size] [-l length] [-b budget] [-q queues] [-B prefix[=rate]]… [-tRcens] interface
  *
  * - `-l`: pad replies to this many bytes and set the QR bit, as an answer of a DNS server
  * - `-q`: sockets on the first queues only
  * - `-B`: block a prefix, or limit it to that many queries per second; `-t`: take TCP too, without answering
+ * - `-R`: route check; what would leave by another interface or the kernel is counted, not sent
  * - `-c`: no zero copy, `-e`: emulated mode, `-n`: native mode, `-s`: strict checksums
  *
  * Writes one line when it is ready, one line of counters per SIGUSR1, and one at the end (SIGTERM): `name=value …`.
@@ -30,6 +31,7 @@ enum { QUEUES_MAX = 64 };
 typedef struct {
 	kxdp_queue_t *queue;
 	unsigned reply_len;
+	_Atomic uint64_t ways[KXDP_VIA_KERNEL + 1]; /* packets by the way of their reply */
 	pthread_t thread;
 } worker_t;
 
@@ -48,10 +50,11 @@ static size_t echo(const worker_t *worker, const kxdp_packet_t *packet)
 	return len <= packet->payload_max ? len : packet->payload_max;
 }
 
-/* TCP is taken, and nothing done with it. */
+/* TCP is taken, and nothing done with it; replies by other ways than that back are only counted. */
 static void handle(worker_t *worker, const kxdp_packet_t *packet)
 {
-	if (packet->ip_proto == IPPROTO_UDP) {
+	worker->ways[packet->path.via]++;
+	if (packet->ip_proto == IPPROTO_UDP && packet->path.via == KXDP_VIA_SAME) {
 		kxdp_reply(worker->queue, packet, echo(worker, packet));
 	} else {
 		kxdp_drop(worker->queue, packet);
@@ -76,6 +79,10 @@ static void *work(void *arg)
 static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
+		static const char *const ways[] = { "same", "other", "kernel" };
+		for (unsigned way = 0; way < KNOT_LEN(ways); way++) {
+			printf("queue%u.via-%s=%" PRIu64 " ", i, ways[way], workers[i].ways[way]);
+		}
 		kxdp_stats_t s;
 		kxdp_queue_stats(workers[i].queue, &s);
 		printf("queue%u.replied=%" PRIu64 " queue%u.fq_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
@@ -206,7 +213,7 @@ int main(int argc, char **argv)
 				   .busypoll_timeout_us = 20 };
 	unsigned port = 53, queues = QUEUES_MAX, reply_len = 0;
 	int opt;
-	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:B:tcens")) != -1) {
+	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:B:tRcens")) != -1) {
 		switch (opt) {
 		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'a':
@@ -225,6 +232,7 @@ int main(int argc, char **argv)
 			}
 			break;
 		case 't': options.config.tcp = true; break;
+		case 'R': options.config.route_check = true; break;
 		case 'c': options.zero_copy = false; break;
 		case 'e': options.mode = KXDP_MODE_EMULATED; break;
 		case 'n': options.mode = KXDP_MODE_NATIVE; break;
