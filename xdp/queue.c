@@ -140,6 +140,8 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 		return kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "opening a queue");
 	}
 	q->iface = iface;
+	/* Memory is new: no metadata to erase. */
+	q->route_check = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED);
 	q->mtu = iface->mtu;
 	q->ifindex = iface->index;
 	q->allow_partial = iface->allow_partial;
