@@ -13,7 +13,7 @@
  *
  * Route check: the kernel program writes the route of the reply in front of the frame. Frames lie where others lay before,
  * so what is there may be of an earlier packet: each one's magic number is erased when it is read, and all of them when
- * route check is switched on.
+ * route check is switched on later (what is in the receive ring then goes through the kernel).
  */
 #include "xdp/queue.h"
 

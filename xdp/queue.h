@@ -146,7 +146,15 @@ enum {
 
 /** Counters of a queue since it was opened. */
 typedef struct {
-	/* The kernel's, XDP_STATISTICS. */
+	/*
+	 * The kernel's, XDP_STATISTICS. A packet that the program redirected here is, once and exactly,
+	 *     in received[], or still in the ring (rx_fill), or in rx_full (the receive ring was full), or in rx_dropped
+	 *     (no frame to receive into, or larger than a frame has room for).
+	 * So redirected = received + rx_fill + rx_full + rx_dropped: checked on veth in native and generic mode with overload and
+	 * with large frames (tests/xdp/test_queue.py, Linux 6.18; the same in net/xdp/xsk.c since 5.9). fq_empty is no other
+	 * fate: in copy mode it counts those of rx_dropped that found no frame, with zero copy a driver's attempts to get
+	 * frames, and what the device has no frame for is lost before the program sees it (ethtool -S tells).
+	 */
 	uint64_t rx_dropped, rx_invalid, tx_invalid, rx_full, fq_empty, tx_empty;
 	/* Fill levels now, in descriptors: frames handed to the kernel for sending and not back, and the four rings. */
 	uint32_t tx_busy, fq_fill, rx_fill, tx_fill, cq_fill;
