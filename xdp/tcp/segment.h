@@ -24,13 +24,13 @@ typedef struct {
 	kxdp_flow_t flow;
 	kxdp_path_t path;
 	uint32_t seq;
-	uint32_t ack;     /* 0 without KXDP_TCP_ACK */
-	uint16_t window;  /* as in the header, unscaled */
-	uint16_t mss;     /* option of a SYN; 0: absent */
-	int8_t scale;     /* option of a SYN, 0 to 14 (RFC 7323 2.3); -1: absent */
-	uint8_t flags;    /* KXDP_TCP_*; others are cleared */
-	uint8_t ecn;      /* of the IP header; sent as 0: ECN is not negotiated */
-	uint16_t len;     /* bytes of payload */
+	uint32_t ack;           /* 0 without KXDP_TCP_ACK */
+	uint16_t window;        /* as in the header, unscaled */
+	uint16_t mss;           /* option of a SYN; 0: absent */
+	int8_t scale;           /* option of a SYN, 0 to 14 (RFC 7323 2.3); -1: absent */
+	uint8_t flags;          /* KXDP_TCP_*; others are cleared */
+	uint8_t ecn;            /* of the IP header; sent as 0: ECN is not negotiated */
+	uint16_t len;           /* bytes of payload */
 	const uint8_t *payload; /* borrowed from the frame; NULL when len is 0 */
 } kxdp_segment_t;
 

@@ -7,6 +7,13 @@
  * bytes mean (the caller frames and answers messages), who sends. RFC 9293 (passive opens only), 6298, 5681, 6582, 7323
  * 2 (window scale), 5961, 4987 3.6 (SYN cookies), 1122 4.2.
  *
+ * Left out: SACK, timestamps, ECN, urgent data, keep-alives, data in a SYN (it comes again), Nagle's rule and delayed
+ * ACKs (replies take ACKs along, as segments are only made when the caller asks for them). See
+ * doc/adr/0008-tcp-stack.md.
+ *
+ * Idle is a connection without a request consumed or a byte acknowledged or, of an unfinished request, 512 bytes more:
+ * sending single bytes keeps nobody from being closed. Replies that weren't acknowledged at an RST are lost.
+ *
  * Threads: one at a time; each worker has a stack of its own. kxdp_tcp_stats() from any thread.
  * Cost: nothing is allocated per segment beyond what slabs grow by; an idle connection takes at most
  * KXDP_TCP_IDLE_BYTES in all, hash bucket included. Buffers exist only while bytes are in them.
@@ -39,9 +46,9 @@ enum {
 /** Limits of one stack (the caller divides those of the configuration by the number of workers). */
 typedef struct {
 	uint32_t clients_max;    /* connections, half-open and closing ones included */
-	uint32_t per_source_max; /* connections of one IPv4 address or IPv6 /64; 0: no limit */
+	uint32_t per_source_max; /* established connections of one IPv4 address or IPv6 /64; 0: no limit */
 	uint32_t half_open_max;  /* beyond it a SYN gets a cookie instead of memory */
-	uint64_t inbuf_max;      /* bytes of received data kept, in all */
+	uint64_t inbuf_max;      /* bytes of buffers for received data, in all: then the longest kept is reset */
 	uint64_t outbuf_max;     /* bytes of replies kept, in all */
 	uint64_t idle_close_us;  /* nothing happened for so long: FIN */
 	uint64_t idle_reset_us;  /* … and for so long: RST */
@@ -78,8 +85,9 @@ void kxdp_tcp_free(kxdp_tcp_t *take_tcp);
 void kxdp_tcp_configure(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits);
 
 /**
- * Take in a verified segment. Returns true when bytes (or the peer's FIN) are to be read: the caller then loops over
- * kxdp_tcp_next() as shown above. What has to be sent waits for kxdp_tcp_emit().
+ * Take in a verified segment. Its payload has to stay until kxdp_tcp_consume(). Returns true when bytes (or the peer's
+ * FIN) are to be read: the caller then loops over kxdp_tcp_next() as shown above. What has to be sent waits for
+ * kxdp_tcp_emit().
  */
 bool kxdp_tcp_receive(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t now_us, kxdp_tcp_input_t *ret_input);
 
@@ -130,7 +138,9 @@ bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t pa
 	ROW(dropped_unknown)   /* for no connection, RST not sent for its rate */ \
 	ROW(dropped_invalid)   /* outside the window, flags that make no sense */ \
 	ROW(dropped_limit)     /* clients_max, per_source_max, or no memory */ \
-	ROW(dropped_inbuf) ROW(idle_closed) ROW(idle_reset) ROW(gave_up) ROW(evicted) \
+	ROW(dropped_inbuf)     /* for inbuf_max: segments not taken, connections reset */ \
+	ROW(dropped_outbuf)    /* connections reset whose peers took nothing while others waited for room */ \
+	ROW(idle_closed) ROW(idle_reset) ROW(gave_up) ROW(evicted) \
 	ROW(clients) ROW(half_open) ROW(time_wait) ROW(inbuf) ROW(outbuf) ROW(memory) /* levels now; bytes */
 #define KXDP_TCP_STATS_FIELD(name) uint64_t name;
 typedef struct {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the peer's acknowledgments and windows do: RFC 9293 3.10.7.4 (fifth), RFC 5681, RFC 6582. */
+#include "xdp/tcp/stack.h"
+
+enum {
+	DUPACKS = 3, /* RFC 5681 3.2 */
+	CWND_MAX = 2 * OUT_MAX,
+};
+
+uint32_t tcp_initial_window(const conn_t *conn)
+{
+	/* RFC 6298 5.7 and RFC 6928 2: a SYN-ACK that was sent more than once is a sign of congestion. */
+	if (conn->flags & CONN_SYN_RESENT) {
+		return conn->mss;
+	}
+	return min_u32(IW_SEGMENTS * conn->mss, max_u32(2 * conn->mss, IW_BYTES));
+}
+
+/* ---- congestion control ---- */
+
+/* RFC 6582 3.2: `acked` bytes of new data in recovery. */
+static void recovery_ack(conn_t *conn, busy_t *busy, uint32_t acked)
+{
+	if (!seq_before(conn->snd_una, busy->recover)) { /* full acknowledgment */
+		uint32_t flight = busy->snd_max - conn->snd_una;
+		conn->cwnd = min_u32(tcp_ssthresh(conn), max_u32(flight, conn->mss) + conn->mss);
+		busy->flags &= (uint8_t)~BUSY_RECOVERY;
+		busy->dupacks = 0;
+		return;
+	}
+	busy->flags =
+		(uint8_t)((busy->flags | BUSY_RESEND_ONE) & ~BUSY_TIMING); /* partial acknowledgment: the next hole */
+	conn->cwnd -= min_u32(acked, conn->cwnd);
+	conn->cwnd = max_u32(conn->cwnd + (acked >= conn->mss ? conn->mss : 0), conn->mss);
+}
+
+static void open_window(conn_t *conn, busy_t *busy, uint32_t acked)
+{
+	if (busy->flags & BUSY_RECOVERY) {
+		recovery_ack(conn, busy, acked);
+		return;
+	}
+	busy->dupacks = 0;
+	if (conn->cwnd < tcp_ssthresh(conn)) { /* RFC 5681 3.1: slow start */
+		conn->cwnd += min_u32(acked, conn->mss);
+	} else {
+		conn->cwnd += max_u32((uint32_t)conn->mss * conn->mss / conn->cwnd, 1);
+	}
+	conn->cwnd = min_u32(conn->cwnd, CWND_MAX);
+}
+
+/* RFC 5681 3.2, RFC 6582 3.2; the first two let new data go (RFC 3042), see send.c. */
+static void duplicate_ack(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
+{
+	busy->dupacks += busy->dupacks < UINT8_MAX;
+	if (busy->flags & BUSY_RECOVERY) {
+		conn->cwnd = min_u32(conn->cwnd + conn->mss, CWND_MAX);
+	} else if (busy->dupacks == DUPACKS && seq_before(busy->recover, conn->snd_una - 1)) {
+		tcp_set_ssthresh(conn, (busy->snd_max - conn->snd_una) / 2);
+		busy->recover = busy->snd_max;
+		conn->cwnd = min_u32(tcp_ssthresh(conn) + DUPACKS * conn->mss, CWND_MAX);
+		busy->flags = (uint8_t)((busy->flags | BUSY_RECOVERY | BUSY_RESEND_ONE) & ~BUSY_TIMING);
+		tcp_timer_start(tcp, conn, busy, TIMER_RESEND);
+		stat_inc(&tcp->stats.fast_resent);
+	}
+	tcp_conn_ready(tcp, busy->conn);
+}
+
+/* ---- new data acknowledged ---- */
+
+static void fin_acked(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
+{
+	switch (conn->state) {
+	case STATE_FIN_WAIT_1: conn->state = STATE_FIN_WAIT_2; break;
+	case STATE_CLOSING: tcp_conn_time_wait(tcp, number); break;
+	case STATE_LAST_ACK: tcp_conn_free(tcp, number); break;
+	default: break;
+	}
+}
+
+static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, uint32_t ack)
+{
+	uint32_t acked = ack - conn->snd_una;
+	bool is_fin = conn->flags & CONN_FIN && acked == busy->out_len + 1;
+	conn->snd_una = ack;
+	tcp_out_drop(tcp, conn, busy, acked - is_fin);
+	busy->snd_nxt = seq_before(busy->snd_nxt, ack) ? ack : busy->snd_nxt;
+	if (busy->flags & BUSY_TIMING && seq_until(busy->rtt_seq, ack)) {
+		tcp_rtt_sample(conn, (uint32_t)tcp->now_us - busy->rtt_start_us);
+		busy->flags &= (uint8_t)~BUSY_TIMING;
+	}
+	busy->timeouts = 0;
+	open_window(conn, busy, acked);
+	if (busy->snd_max == ack) {
+		tcp_timer_stop(busy); /* RFC 6298 5.2 */
+	} else {
+		tcp_timer_start(tcp, conn, busy, TIMER_RESEND); /* 5.3 */
+	}
+	tcp_conn_progress(tcp, number);
+	tcp_input_room(tcp, busy, conn->busy);
+	if (is_fin) {
+		fin_acked(tcp, number, conn);
+	}
+}
+
+static void update_window(conn_t *conn, const kxdp_segment_t *segment)
+{
+	if (!seq_before(conn->snd_wl1, segment->seq) &&
+	    !(conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack))) {
+		return;
+	}
+	conn->snd_wnd = (uint32_t)segment->window << conn->snd_scale;
+	conn->snd_wl1 = segment->seq;
+	conn->snd_wl2 = segment->ack;
+	while (conn->snd_wnd >> conn->snd_wnd_max_bits != 0) {
+		conn->snd_wnd_max_bits++;
+	}
+}
+
+bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
+{
+	conn_t *conn = conn_at(tcp, number);
+	busy_t *busy = busy_of(tcp, conn);
+	/* RFC 5961 5.2. */
+	if (seq_before(snd_max_of(tcp, conn), segment->ack) ||
+	    seq_before(segment->ack, conn->snd_una - (1u << conn->snd_wnd_max_bits))) {
+		stat_inc(&tcp->stats.dropped_invalid);
+		tcp_challenge(tcp, number);
+		return false;
+	}
+	if (seq_before(segment->ack, conn->snd_una)) {
+		return true;
+	}
+	uint32_t window = conn->snd_wnd;
+	update_window(conn, segment);
+	if (busy == NULL) {
+		return true;
+	}
+	if (window == 0 && conn->snd_wnd > 0) {
+		busy->timeouts = 0; /* open again */
+	}
+	bool is_bare = segment->len == 0 && !(segment->flags & KXDP_TCP_FIN);
+	if (segment->ack != conn->snd_una) {
+		uint32_t generation = conn->generation;
+		new_ack(tcp, number, conn, busy, segment->ack);
+		if (conn->generation != generation || conn->busy == 0) {
+			return conn->generation == generation;
+		}
+	} else if (is_bare && busy->snd_max != conn->snd_una && busy->timer == TIMER_RESEND &&
+		   window == conn->snd_wnd) {
+		duplicate_ack(tcp, conn, busy);
+	}
+	if (busy->out_len > 0 || (conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2)) {
+		tcp_conn_ready(tcp, number);
+	}
+	tcp_busy_put(tcp, number);
+	return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SYN cookies (RFC 4987 3.6): the initial sequence number says all that a SYN said.
+ *
+ *     31                      7 6    4 3      0
+ *     | 25 bits of a keyed hash | MSS | scale |
+ *
+ * The hash is over the flow, the SYN's sequence number, the lower seven bits and the minute; a cookie is good for one
+ * to two minutes. Guessing takes 2^24 ACKs on average. scale 15: the option was absent.
+ */
+#include "xdp/tcp/stack.h"
+
+enum {
+	SLOT_US = 64 * SECOND_US,
+	SCALE_NONE = 15,
+	INFO_BITS = 7,
+};
+
+/* The largest that is not more than the SYN's is taken. */
+static const uint16_t msss[8] = { 1, 64, 536, 1220, 1380, 1440, 1460, 8940 };
+
+static uint32_t cookie(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint32_t peer_isn, uint32_t info, uint64_t slot)
+{
+	uint64_t words[7];
+	memcpy(words, flow->remote, 16);
+	memcpy(words + 2, flow->local, 16);
+	words[4] = (uint64_t)flow->remote_port << 16 | flow->local_port;
+	words[5] = (uint64_t)peer_isn << 32 | info;
+	words[6] = slot;
+	return (uint32_t)kxdp_siphash(&tcp->key, words, KNOT_LEN(words)) << INFO_BITS | info;
+}
+
+uint32_t tcp_cookie_make(kxdp_tcp_t *tcp, const kxdp_segment_t *syn)
+{
+	uint16_t mss = syn->mss;
+	if (mss == 0) {
+		mss = tcp_is_ipv4(syn->flow.remote) ? MSS_DEFAULT_IPV4 : MSS_DEFAULT_IPV6;
+	}
+	uint32_t index = KNOT_LEN(msss) - 1;
+	while (index > 0 && msss[index] > mss) {
+		index--;
+	}
+	uint32_t scale = syn->scale >= 0 ? (uint32_t)syn->scale : SCALE_NONE;
+	tcp->cookie_time_us = tcp->now_us > 0 ? tcp->now_us : 1;
+	stat_inc(&tcp->stats.cookies_sent);
+	return cookie(tcp, &syn->flow, syn->seq, index << 4 | scale, tcp->now_us / SLOT_US);
+}
+
+bool tcp_cookies_are_out(const kxdp_tcp_t *tcp)
+{
+	return tcp->cookie_time_us != 0 && tcp->now_us - tcp->cookie_time_us < 2ull * SLOT_US;
+}
+
+bool tcp_cookie_read(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss, int8_t *ret_scale)
+{
+	uint32_t got = segment->ack - 1, info = got & ((1u << INFO_BITS) - 1), scale = info & 15;
+	uint64_t slot = tcp->now_us / SLOT_US;
+	bool is_good = cookie(tcp, &segment->flow, segment->seq - 1, info, slot) == got ||
+		       (slot > 0 && cookie(tcp, &segment->flow, segment->seq - 1, info, slot - 1) == got);
+	stat_inc(is_good ? &tcp->stats.cookies_good : &tcp->stats.cookies_bad);
+	if (is_good) {
+		*ret_mss = msss[info >> 4];
+		*ret_scale = scale != SCALE_NONE ? (int8_t)scale : -1;
+	}
+	return is_good;
+}
