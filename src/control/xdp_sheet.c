@@ -113,7 +113,7 @@ static const source_row_t source_rows[] = {
 	REFUSED("dropped-foreign", KXDP_FOREIGN), REFUSED("dropped-fragment", KXDP_FRAGMENT),
 	REFUSED("dropped-bad-length", KXDP_BAD_LENGTH), REFUSED("dropped-bad-header", KXDP_BAD_HEADER),
 	REFUSED("dropped-bad-address", KXDP_BAD_ADDRESS), REFUSED("dropped-bad-ip-checksum", KXDP_BAD_IP_CHECKSUM),
-	REFUSED("dropped-bad-udp-checksum", KXDP_BAD_UDP_CHECKSUM),
+	REFUSED("dropped-bad-udp-checksum", KXDP_BAD_UDP_CHECKSUM), REFUSED("dropped-bad-tcp-checksum", KXDP_BAD_TCP_CHECKSUM),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-partial-checksum", refused_partial, KXDP_OTHER_KIND),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-tx-full", lost_tx_full, KXDP_OTHER_KIND),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-relay", lost_relay, KXDP_OTHER_KIND),
