@@ -16,10 +16,12 @@
 #include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/magic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <xdp/libxdp.h>
@@ -29,6 +31,8 @@
 #endif
 
 _Static_assert((int)FILTER_LISTEN_MAX == (int)KXDP_LISTEN_MAX, "the kernel program has room for all listens");
+
+enum { DISPATCHED_MAX = 10 }; /* programs that a dispatcher of libxdp takes */
 
 static const char program_name[] = "bowline_filter", plain_program_name[] = "bowline_plain";
 static const char dispatcher_name[] = "xdp_dispatcher";
@@ -79,6 +83,10 @@ int kxdp_attach_write_config(kxdp_attach_t *a)
 
 knot_err_t kxdp_attach_configure(kxdp_attach_t *a, const priv_config_t *config, kxdp_fault_t *ret_fault)
 {
+	if (a->plain && (config->flags & PRIV_CONFIG_ROUTE_CHECK) != 0) {
+		return kxdp_fault(ret_fault, KNOT_ENOTSUP,
+				  "no route check beside this libxdp's dispatcher; stop the other XDP programs");
+	}
 	const struct filter_config before = a->config;
 	set_config(a, config);
 	int errnum = kxdp_attach_write_config(a);
@@ -258,6 +266,46 @@ static int join_with(kxdp_attach_t *a, const char *name)
 	return 0;
 }
 
+/*
+ * The dispatcher holds programs by files, so one of ours stays there when helper and daemon were both killed: it passes
+ * everything for want of sockets, but still obeys its block rules. Whoever joins holds a name (an abstract UNIX socket
+ * of the network namespace, which goes with the process); who gets it knows that no other Bowline lives on this
+ * interface.
+ */
+static bool hold_name(kxdp_attach_t *a)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "bowline-xdp-%u", a->index);
+	a->name_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return a->name_fd >= 0 && bind(a->name_fd, (const struct sockaddr *)&name,
+				       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0;
+}
+
+static bool is_ours(const char *name)
+{
+	return strcmp(name, program_name) == 0 || strcmp(name, plain_program_name) == 0;
+}
+
+static void remove_dead(const kxdp_attach_t *a)
+{
+	for (unsigned i = 0; i < DISPATCHED_MAX; i++) { /* each removal makes another dispatcher */
+		struct xdp_multiprog *all = xdp_multiprog__get_from_ifindex((int)a->index);
+		if (libxdp_get_error(all) != 0) {
+			return;
+		}
+		struct xdp_program *program = NULL;
+		do {
+			program = xdp_multiprog__next_prog(program, all);
+		} while (program != NULL && !is_ours(xdp_program__name(program)));
+		bool removed = program != NULL &&
+			       xdp_program__detach(program, (int)a->index, shared_mode(a), 0) == 0;
+		xdp_multiprog__close(all);
+		if (!removed) {
+			return;
+		}
+	}
+}
+
 static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
 {
 	const char *path;
@@ -270,13 +318,17 @@ static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_
 	if (request->mode == KXDP_MODE_NATIVE && !a->native) {
 		return kxdp_fault(ret_fault, KNOT_ENOTSUP, "libxdp's dispatcher is attached in emulated mode");
 	}
+	if (hold_name(a)) {
+		remove_dead(a);
+	}
 	int errnum = join_with(a, program_name);
-	if (errnum != 0) {
+	if (errnum != 0 && (request->config.flags & PRIV_CONFIG_ROUTE_CHECK) == 0) {
 		/* New kernels let it join an old libxdp's dispatcher only without route check: see bpf/abi.h. */
 		bpf_object__close(a->object);
 		a->object = NULL;
 		int again = open_object(a);
 		again = again == 0 ? join_with(a, plain_program_name) : again;
+		a->plain = again == 0;
 		errnum = again == 0 ? 0 : errnum;
 	}
 	if (errnum != 0) {
@@ -323,6 +375,7 @@ knot_err_t kxdp_attach(const priv_open_t *request, kxdp_attach_t *ret_attach, kx
 		.queue_max = device.queue_max < PRIV_QUEUE_END ? device.queue_max : PRIV_QUEUE_END,
 		.link_fd = -1,
 		.waiting_fd = -1,
+		.name_fd = -1,
 	};
 	memcpy(a.name, request->ifname, sizeof(a.name));
 	/* Libraries don't log; the fault says what is needed. */
@@ -354,7 +407,10 @@ void kxdp_detach(kxdp_attach_t *a)
 	}
 	kxdp_rules_done(a);
 	bpf_object__close(a->object);
-	*a = (kxdp_attach_t){ .link_fd = -1, .waiting_fd = -1 };
+	if (a->name_fd >= 0) {
+		close(a->name_fd);
+	}
+	*a = (kxdp_attach_t){ .link_fd = -1, .waiting_fd = -1, .name_fd = -1 };
 }
 
 /* The daemon holds the socket. */

@@ -20,6 +20,8 @@ typedef struct {
 	bool native;
 	struct bpf_object *object;  /* owned */
 	struct xdp_program *shared; /* owned; in libxdp's dispatcher; NULL: on a link of its own */
+	bool plain;                 /* the program that can't do route check */
+	int name_fd;                /* owned: says that we live, when shared; else -1 */
 	int link_fd;                /* owned; -1 when shared */
 	int sockets_fd, config_fd, active_fd, counts_fd, rules_fd, prefixes_fd; /* of `object` */
 	struct filter_config config;
