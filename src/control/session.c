@@ -26,7 +26,9 @@ static const command_t commands[] = {
 	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
 	{ .name = "xdp-status", .run = command_xdp_status },
 	{ .name = "xdp-block", .run = command_xdp_block },
-	{ .name = "xdp-capture" },
+	{ .name = "xdp-capture", .run = command_xdp_capture, .free = true },
+	{ .name = "xdp-capture-read", .run = command_xdp_capture_read, .silent = true, .free = true },
+	{ .name = "xdp-capture-stop", .run = command_xdp_capture_stop, .quiet = true, .free = true },
 	{ .name = "zone-refresh" },
 	{ .name = "zone-retransfer" },
 	{ .name = "zone-notify" },
@@ -378,4 +380,5 @@ static void serve_blocks(session_t *session)
 void session_serve(session_t *session)
 {
 	serve_blocks(session);
+	xdp_capture_end(session);
 }

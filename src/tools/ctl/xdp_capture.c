@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SKF_NET_OFF (-0x100000) /* <linux/filter.h>, which has names of libpcap's */
+
 enum {
 	SNAPLEN_MAX = 262144,       /* as tcpdump's; also what a file says when all bytes were wanted */
 	INTERFACES_MAX = 64,
@@ -118,6 +120,18 @@ static char *print_program(const struct bpf_program *program)
 	return text;
 }
 
+/* Loads behind the packet's end mean facts that the kernel knows of packets of its own: "inbound" and the like. */
+static bool asks_kernel(const struct bpf_program *program)
+{
+	for (unsigned i = 0; i < program->bf_len; i++) {
+		const struct bpf_insn *insn = &program->bf_insns[i];
+		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS && insn->k >= (uint32_t)SKF_NET_OFF) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static char *compile(const char *expression)
 {
 	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN_MAX);
@@ -128,7 +142,11 @@ static char *compile(const char *expression)
 	struct bpf_program program;
 	char *text = NULL;
 	if (pcap_compile(pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0) {
-		text = print_program(&program);
+		if (asks_kernel(&program)) {
+			(void)say("invalid filter expression: %s", "these frames don't pass the kernel, which 'inbound' and 'outbound' ask");
+		} else {
+			text = print_program(&program);
+		}
 		pcap_freecode(&program);
 	} else {
 		(void)say("invalid filter expression: %s", pcap_geterr(pcap));
