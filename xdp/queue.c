@@ -7,8 +7,8 @@
  * in, so frames move fill → receive → caller → send → completion → free → fill, and nothing is copied. Frames to build
  * something in are taken from the free ones.
  *
- * There are two rings' worth of frames. At most one is on its way out (taken, in the send ring, not collected yet): the
- * other is always left to receive into. When all of it is full of received frames, the fill ring gets a few frames
+ * There are two rings' worth of frames. Frames are given out only while less than one ring's is on its way out (taken, in
+ * the send ring, not collected yet): the other is left to receive into. When all of it is full of received frames, the fill ring gets a few frames
  * less than it could, so that there are some to send what makes the received ones go away.
  *
  * Route check: the kernel program writes the route of the reply in front of the frame. Frames lie where others lay before,
@@ -145,7 +145,6 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 	q->mtu = iface->mtu;
 	q->ifindex = iface->index;
 	q->allow_partial = iface->allow_partial;
-	q->route_check = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED); /* new memory is all zeros */
 	q->busy_poll = iface->busypoll_budget > 0;
 	q->fd = q->socket.fd = q->socket.memory_fd = -1;
 	knot_err_t err = open_steps(q, queue, ret_fault);

@@ -8,8 +8,8 @@
  * Threads: a queue is used by one thread at a time; kxdp_queue_stats() from any thread while the queue is open.
  *
  * Frames: each has one owner. A received packet's frame is the caller's until kxdp_reply() or kxdp_drop(), a frame from
- * kxdp_frame_take() until kxdp_send() or kxdp_frame_give_back(). Not more than half of all frames are on their way out,
- * so what is sent never starves what is received.
+ * kxdp_frame_take() until kxdp_send() or kxdp_frame_give_back(). None are given out to build something in while half of
+ * all are on their way out, so what is built never starves what is received.
  *
  * Cost: no allocation, lock or system call per packet; one sendto() per kxdp_flush() that has something to send.
  *
