@@ -44,10 +44,29 @@ static void print_prefix(const conf_xdp_block_t *rule, char text[static CONF_XDP
 	text[strcspn(text, "@")] = '\0';
 }
 
+/* Failures whose code alone would not say what to do. */
+static knot_err_t tell(session_t *session, knot_err_t err)
+{
+	static const struct {
+		knot_err_t err;
+		const char *text;
+	} texts[] = {
+		{ KNOT_ENOENT, "no rule has this prefix" },
+		{ KNOT_ESPACE, "too many rules" },
+		{ KNOT_ECONNCLOSED, "the privileged helper has ended, restart the server" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(texts); i++) {
+		if (texts[i].err == err) {
+			return refuse(session, texts[i].text);
+		}
+	}
+	return err;
+}
+
 static knot_err_t add_rule(session_t *session)
 {
 	conf_xdp_block_t rule;
-	return scan_rule(session, &rule) ? net_block_add(session->net, &rule) : KNOT_OK;
+	return scan_rule(session, &rule) ? tell(session, net_block_add(session->net, &rule)) : KNOT_OK;
 }
 
 static knot_err_t remove_rule(session_t *session)
@@ -57,8 +76,8 @@ static knot_err_t remove_rule(session_t *session)
 		return KNOT_OK;
 	}
 	knot_err_t err = net_block_remove(session->net, &rule);
-	return err == KNOT_ENOENT ? refuse(session, "no rule has this prefix")
-	     : err == KNOT_EPERM ? refuse(session, "rule is from the configuration, change 'xdp.block' and reload") : err;
+	return err == KNOT_EPERM ? refuse(session, "rule is from the configuration, change 'xdp.block' and reload")
+	                         : tell(session, err);
 }
 
 static void send_rule(session_t *session, const net_block_t *block)
@@ -109,7 +128,7 @@ static knot_err_t list_rules(session_t *session)
 		}
 	}
 	free(rules);
-	return is_one && !is_found ? refuse(session, "no rule has this prefix") : KNOT_OK;
+	return is_one && !is_found ? tell(session, KNOT_ENOENT) : KNOT_OK;
 }
 
 knot_err_t command_xdp_block(session_t *session)

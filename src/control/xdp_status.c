@@ -67,7 +67,7 @@ static const char *on_off(bool is_on)
 }
 
 /* Facts that are not known ("") are left out. */
-static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface)
+static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool helper_alive)
 {
 	static const char *const states[] = {
 		[NET_XDP_UP] = "up", [NET_XDP_GONE] = "gone", [NET_XDP_SOCKETS] = "sockets",
@@ -83,7 +83,7 @@ static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface)
 		{ "state", states[iface->state] }, { "reason", iface->reason }, { "mode", iface->mode },
 		{ "driver", iface->driver }, { "mtu", mtu }, { "link", iface->link_up ? "up" : "down" }, { "queues", queues },
 		{ "listen", iface->listen }, { "udp", on_off(iface->udp) }, { "tcp", on_off(iface->tcp) },
-		{ "route-check", on_off(iface->route_check) },
+		{ "route-check", on_off(iface->route_check) }, { "helper", helper_alive ? "" : "ended" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(facts); i++) {
 		if (facts[i].value[0] != '\0') {
@@ -92,7 +92,7 @@ static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface)
 	}
 }
 
-static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_t *iface)
+static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_t *iface, bool helper_alive)
 {
 	xdp_sheet_t sheet;
 	knot_err_t err = xdp_sheet_make(iface, kxdp_device_query(iface->ifname).is_virtual, &sheet);
@@ -101,7 +101,7 @@ static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_
 	}
 	/* An address whose interface is not there stands for it. */
 	reply_t reply = { session, iface->ifname[0] != '\0' ? iface->ifname : iface->listen, KNOT_CTL_TYPE_DATA };
-	send_facts(&reply, iface);
+	send_facts(&reply, iface, helper_alive);
 	for (size_t i = 0; i < sheet.row_count && iface->queue_count > 0; i++) {
 		send_row(&reply, &sheet, &sheet.rows[i]);
 	}
@@ -124,7 +124,7 @@ knot_err_t command_xdp_status(session_t *session)
 	for (size_t i = 0; i < status->count && err == KNOT_OK; i++) {
 		if (wanted == NULL || strcmp(wanted, status->ifaces[i].ifname) == 0) {
 			is_known = true;
-			err = send_interface(session, &status->ifaces[i]);
+			err = send_interface(session, &status->ifaces[i], status->helper_alive);
 		}
 	}
 	net_xdp_status_free(status);

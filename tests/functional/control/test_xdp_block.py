@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 
 import dns.exception
 import dns.rcode
@@ -136,6 +137,19 @@ def test_without_xdp(knotd):
     assert knotd.knotc("xdp-block", "add", "192.0.2.0/24").stdout == "OK\n"
     assert set(rules(knotd)) == {"192.0.2.0/24"}
     assert knotd.knotc("xdp-block", "remove", "192.0.2.0/24").stdout == "OK\n"
+
+
+def test_without_the_helper(server, pair):
+    """It does the changes: an error says so, and what is in force stays."""
+    server.knotc("xdp-block", "add", "203.0.113.0/24")
+    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children", encoding="ascii") as file:
+        (helper,) = map(int, file.read().split())
+    os.kill(helper, signal.SIGKILL)
+    server.wait(lambda: "helper ended" in server.knotc("xdp-status").stdout, what="the helper's end")
+    done = server.knotc("xdp-block", "add", pair.client4, check=False)
+    assert (done.returncode, done.stdout) == (1, f"error: (the privileged helper has ended, restart the server) {pair.client4}\n")
+    assert is_answered(server, pair)
+    assert "203.0.113.0/24" in rules(server)
 
 
 @pytest.mark.skipif(shutil.which("kxdpgun") is None, reason="no kxdpgun")
