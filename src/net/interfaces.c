@@ -651,6 +651,7 @@ static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool a
 		err = interfaces_follow_blocks(set);
 	}
 	watch_helper(set);
+	vlan_follow(&set->shared->vlans_rcu, set->conf->route_check);
 	knot_err_t followed = follow_plan(set, &plan, again);
 	xdp_plan_done(&plan);
 	return followed != KNOT_OK ? followed : err;
@@ -757,6 +758,7 @@ void interfaces_done(interfaces_t *set)
 	free(set->items);
 	free(set->conf);
 	free(set->shared->xdp_rcu);
+	free(set->shared->vlans_rcu);
 	block_list_done(&set->run_time);
 	block_list_done(&set->blocks);
 	pthread_mutex_destroy(&set->change);

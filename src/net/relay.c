@@ -17,8 +17,7 @@ _Static_assert((RELAY_SLOTS & (RELAY_SLOTS - 1)) == 0, "positions are masked");
  */
 typedef struct {
 	atomic_size_t turn;
-	uint32_t len;
-	uint8_t frame[RELAY_FRAME_MAX];
+	size_t len;
 } slot_t;
 
 enum { LINE = 64 };
@@ -29,6 +28,7 @@ struct relay {
 	_Alignas(LINE) size_t take_at; /* the receiver's */
 	atomic_bool sleeps;
 	_Alignas(LINE) slot_t slots[RELAY_SLOTS];
+	_Alignas(LINE) uint8_t frames[RELAY_SLOTS][RELAY_FRAME_MAX]; /* takes no memory before it is used */
 };
 
 knot_err_t relay_new(relay_t **ret_relay)
@@ -93,8 +93,8 @@ bool relay_send(relay_t *relay, const uint8_t *frame, size_t len)
 		return false;
 	}
 	slot_t *slot = slot_of(relay, at);
-	memcpy(slot->frame, frame, len);
-	slot->len = (uint32_t)len;
+	memcpy(relay->frames[at & (RELAY_SLOTS - 1)], frame, len);
+	slot->len = len;
 	/* Sequentially consistent, as are the accesses to `sleeps`: either the receiver, about to sleep, sees the slot,
 	 * or we see that it sleeps. */
 	atomic_store(&slot->turn, at + 1);
@@ -104,14 +104,20 @@ bool relay_send(relay_t *relay, const uint8_t *frame, size_t len)
 	return true;
 }
 
+bool relay_has(const relay_t *relay)
+{
+	const slot_t *slot = &relay->slots[relay->take_at & (RELAY_SLOTS - 1)];
+	return atomic_load_explicit(&slot->turn, memory_order_acquire) == relay->take_at + 1;
+}
+
 size_t relay_take(relay_t *relay, uint8_t *frame)
 {
-	slot_t *slot = slot_of(relay, relay->take_at);
-	if (atomic_load_explicit(&slot->turn, memory_order_acquire) != relay->take_at + 1) {
+	if (!relay_has(relay)) {
 		return 0;
 	}
+	slot_t *slot = slot_of(relay, relay->take_at);
 	size_t len = slot->len;
-	memcpy(frame, slot->frame, len);
+	memcpy(frame, relay->frames[relay->take_at & (RELAY_SLOTS - 1)], len);
 	atomic_store_explicit(&slot->turn, relay->take_at + RELAY_SLOTS, memory_order_release);
 	relay->take_at++;
 	return len;
@@ -132,9 +138,11 @@ bool relay_sleep(relay_t *relay)
 	return false;
 }
 
-void relay_awake(relay_t *relay)
+void relay_awake(relay_t *relay, bool is_woken)
 {
 	atomic_store(&relay->sleeps, false);
 	eventfd_t count;
-	(void)eventfd_read(relay->wake_fd, &count);
+	if (is_woken) {
+		(void)eventfd_read(relay->wake_fd, &count);
+	}
 }

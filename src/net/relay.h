@@ -34,6 +34,9 @@ void relay_free(relay_t *take_relay);
 /** Put a copy of frame[0..len) in, len at most RELAY_FRAME_MAX. False: full, nothing happened. */
 bool relay_send(relay_t *relay, const uint8_t *frame, size_t len);
 
+/** True: relay_take() would find a frame. */
+bool relay_has(const relay_t *relay);
+
 /** The next frame, copied to frame[0..RELAY_FRAME_MAX); its length, 0: none. */
 size_t relay_take(relay_t *relay, uint8_t *frame);
 
@@ -43,5 +46,5 @@ int relay_fd(const relay_t *relay);
 /** Before the worker sleeps. False: frames have come, don't. */
 bool relay_sleep(relay_t *relay);
 
-/** After the worker slept: senders needn't wake it. */
-void relay_awake(relay_t *relay);
+/** After the worker slept: senders needn't wake it. is_woken: relay_fd() was readable. */
+void relay_awake(relay_t *relay, bool is_woken);

@@ -76,7 +76,7 @@ static void test_wake(void **state)
 	assert_true(send_text(relay, "one"));
 	assert_true(is_woken(relay));
 	assert_true(send_text(relay, "two"));
-	relay_awake(relay);
+	relay_awake(relay, true);
 	assert_false(is_woken(relay));
 	relay_free(relay);
 }
@@ -118,7 +118,7 @@ static void test_senders(void **state)
 				struct pollfd pfd = { .fd = relay_fd(relay), .events = POLLIN };
 				assert_int_equal(poll(&pfd, 1, 10000), 1); /* else a wake was lost */
 			}
-			relay_awake(relay);
+			relay_awake(relay, is_woken(relay));
 			continue;
 		}
 		uint32_t values[2];

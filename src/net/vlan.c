@@ -3,6 +3,7 @@
 #include "src/net/vlan.h"
 
 #include "libknot/base/bytes.h"
+#include "src/sys/rcu.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -202,6 +203,27 @@ knot_err_t vlan_table_new(vlan_table_t **ret_table)
 	}
 	free(devices);
 	return err;
+}
+
+static bool is_same(const vlan_table_t *a, const vlan_table_t *b)
+{
+	size_t a_count = a != NULL ? a->count : 0, b_count = b != NULL ? b->count : 0;
+	return a_count == b_count && (a_count == 0 || memcmp(a->devices, b->devices, a_count * sizeof(*a->devices)) == 0);
+}
+
+void vlan_follow(vlan_table_t **table_rcu, bool wanted)
+{
+	vlan_table_t *next = NULL, *old = *table_rcu;
+	if (wanted && vlan_table_new(&next) != KNOT_OK) {
+		return;
+	}
+	if (is_same(old, next)) {
+		free(next);
+		return;
+	}
+	RCU_PUBLISH(*table_rcu, next);
+	sys_rcu_wait();
+	free(old);
 }
 
 static const vlan_device_t *find(const vlan_table_t *table, uint32_t ifindex)

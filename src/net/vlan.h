@@ -29,6 +29,12 @@ typedef struct {
 /** The VLAN devices of this network namespace now. Free with free(). KNOT_ENOMEM, errors of sockets. */
 KNOT_MUST_USE knot_err_t vlan_table_new(vlan_table_t **ret_table);
 
+/**
+ * Read the devices again and publish them in *table_rcu (free with free()) if they have changed; none when they are not
+ * wanted. By one thread at a time, registered for RCU, not within a read section. On failure the old ones stay.
+ */
+void vlan_follow(vlan_table_t **table_rcu, bool wanted);
+
 /** A table of devices[0..count), in any order; NULL: no memory. */
 vlan_table_t *vlan_table_of(const vlan_device_t *devices, size_t count);
 

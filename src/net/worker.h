@@ -6,6 +6,7 @@
 
 #include "src/conf/conf.h"
 #include "src/net/net.h"
+#include "src/net/vlan.h"
 #include "src/sys/thread.h"
 #include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
@@ -32,6 +33,7 @@ typedef struct {
 	sys_counters_t *counters;   /* NET_COUNT_* */
 	kxdp_priv_t *priv;          /* borrowed; may be NULL */
 	worker_set_t *xdp_rcu;      /* RCU_LOAD(); never NULL while workers run */
+	vlan_table_t *vlans_rcu;    /* VLAN devices of the host, for routes that name them; NULL: none */
 	atomic_uint tcp_clients;    /* connections open in all workers */
 } worker_shared_t;
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * AF_XDP worker: one thread per queue. A batch is received, answered in its own frames within one read section, and
- * sent with one kick.
+ * AF_XDP worker: one thread per queue. A batch is received; UDP requests are answered in their own frames, TCP segments
+ * go through the stack (xdp_tcp.h); what is to be sent is sent with one kick. All within one read section.
  */
 #include "src/net/request.h"
 #include "src/net/worker.h"
+#include "src/net/xdp_out.h"
+#include "src/net/xdp_tcp.h"
+#include "src/sys/clock.h"
 #include "src/sys/limits.h"
 
 #include <stdlib.h>
@@ -12,30 +15,77 @@
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
 _Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
 
-/* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
-enum { REPLY_ROOM_MIN = 512 };
+enum {
+	/* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
+	REPLY_ROOM_MIN = 512,
+	/* TCP segments sent per turn: after so many it is time to receive again. */
+	EMIT_MAX = 4 * NET_XDP_BATCH,
+	/* How often the configuration is looked at while packets come, and how long a worker sleeps at most. */
+	CONFIGURE_US = 100000,
+	SLEEP_US = NET_POLL_MS / 4 * 1000,
+	/* Turns after the word to stop, and how long the last segments may take to leave. */
+	LAST_TURNS_MAX = 256,
+	FAREWELL_MS = 100,
+};
+
+typedef struct {
+	xdp_out_t out;
+	xdp_tcp_t *tcp; /* owned */
+	uint64_t configured_us;
+	uint64_t now_us;
+	bool wants_turn;  /* there is more to send than one turn may */
+	bool wants_frame; /* … than there were free frames */
+} xdp_t;
+
+static uint64_t clock_us(void)
+{
+	return sys_clock_ns() / 1000;
+}
 
 knot_err_t xdp_worker_init(worker_t *worker)
 {
-	(void)worker;
-	return KNOT_OK;
+	xdp_t *xdp = calloc(1, sizeof(*xdp));
+	if (xdp == NULL) {
+		return KNOT_ENOMEM;
+	}
+	worker->memory = xdp;
+	xdp->now_us = clock_us();
+	char ifname[IF_NAMESIZE] = "";
+	(void)if_indextoname(worker->ifindex, ifname);
+	knot_err_t err = xdp_out_init(&xdp->out, worker, xdp->now_us);
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->tcp) : err;
+	if (err != KNOT_OK) {
+		xdp_worker_done(worker);
+	}
+	return err;
 }
 
 void xdp_worker_done(worker_t *worker)
 {
-	free(worker->memory);
-	worker->memory = NULL;
+	xdp_t *xdp = worker->memory;
+	if (xdp != NULL) {
+		xdp_out_done(&xdp->out);
+		xdp_tcp_free(xdp->tcp);
+		free(xdp);
+		worker->memory = NULL;
+	}
 }
 
 bool xdp_worker_tcp_stats(const worker_t *worker, kxdp_tcp_stats_t *ret_stats)
 {
-	(void)worker;
-	(void)ret_stats;
-	return false; /* UDP only */
+	const xdp_t *xdp = worker->memory;
+	return xdp_tcp_stats(xdp->tcp, ret_stats);
 }
 
-static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_packet_t *packet,
-			  const answer_hint_t *hint)
+relay_t *xdp_worker_inbox(const worker_t *worker)
+{
+	const xdp_t *xdp = worker->memory;
+	return xdp->out.inbox;
+}
+
+/* ---- UDP ---- */
+
+static void answer_packet(const state_t *state, xdp_out_t *out, const kxdp_packet_t *packet, const answer_hint_t *hint)
 {
 	size_t len = 0;
 	if (packet->payload_max >= REPLY_ROOM_MIN) {
@@ -49,39 +99,174 @@ static void answer_packet(const state_t *state, kxdp_queue_t *queue, const kxdp_
 				     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	}
 	if (len > 0) {
-		kxdp_reply(queue, packet, len);
+		xdp_out_reply(out, packet, len);
 	} else {
-		kxdp_drop(queue, packet);
+		kxdp_drop(out->queue, packet);
 	}
 }
 
-static void answer_batch(const worker_t *worker, const kxdp_packet_t *packets, size_t count)
+static void answer_udp(const state_t *state, xdp_out_t *out, const kxdp_packet_t *packets, const uint8_t *numbers,
+		       size_t count)
 {
-	RCU_READ_SECTION(guard);
-	const state_t *state = state_load(worker->shared->state, guard);
 	knot_bytes_t requests[NET_XDP_BATCH];
 	for (size_t i = 0; i < count; i++) {
-		requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
+		const kxdp_packet_t *packet = &packets[numbers[i]];
+		requests[i] = (knot_bytes_t){ packet->payload, packet->payload_len };
 	}
 	answer_hint_t hints[NET_XDP_BATCH];
 	answer_warm(state->zones, requests, count, hints);
 	for (size_t i = 0; i < count; i++) {
-		answer_packet(state, worker->queue, &packets[i], &hints[i]);
+		answer_packet(state, out, &packets[numbers[i]], &hints[i]);
+	}
+}
+
+/* ---- A turn ---- */
+
+/* Segments that the stack wants to send, as far as there are frames. Sending may make room for more answers. */
+static void emit(xdp_t *xdp, const state_t *state)
+{
+	xdp_out_t *out = &xdp->out;
+	for (unsigned i = 0; i < EMIT_MAX; i++) {
+		kxdp_frame_t frame;
+		if (!kxdp_frame_take(out->queue, &frame)) {
+			xdp->wants_frame = true;
+			return;
+		}
+		kxdp_segment_t segment;
+		bool is_given = xdp_tcp_emit(xdp->tcp, xdp->now_us, frame.payload, frame.payload_max, &segment);
+		if (!is_given && state != NULL && xdp_tcp_answer_waiting(xdp->tcp, state)) {
+			is_given = xdp_tcp_emit(xdp->tcp, xdp->now_us, frame.payload, frame.payload_max, &segment);
+		}
+		if (!is_given) {
+			kxdp_frame_give_back(out->queue, &frame);
+			return;
+		}
+		xdp_out_segment(out, &frame, &segment);
+	}
+	xdp->wants_turn = true;
+}
+
+static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *packets, size_t count)
+{
+	uint8_t udp[NET_XDP_BATCH], tcp[NET_XDP_BATCH];
+	size_t udp_count = 0, tcp_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		kxdp_packet_t *packet = &packets[i];
+		if (packet->path.via != KXDP_VIA_SAME) {
+			xdp_out_resolve(&xdp->out, &packet->path);
+		}
+		if (packet->ip_proto == IPPROTO_UDP) {
+			udp[udp_count++] = (uint8_t)i;
+		} else {
+			tcp[tcp_count++] = (uint8_t)i;
+		}
+	}
+	if (udp_count > 0) {
+		answer_udp(state, &xdp->out, packets, udp, udp_count);
+	}
+	if (tcp_count > 0) {
+		xdp_tcp_receive(xdp->tcp, state, packets, tcp, tcp_count, xdp->now_us);
+	}
+	for (size_t i = 0; i < tcp_count; i++) {
+		kxdp_drop(xdp->out.queue, &packets[tcp[i]]);
+	}
+}
+
+static void configure(xdp_t *xdp, const state_t *state)
+{
+	size_t count = xdp->out.set->count;
+	xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
+	xdp->configured_us = xdp->now_us;
+}
+
+/* Receive, answer, send. Returns the number of packets. */
+static size_t take_turn(const worker_t *worker)
+{
+	xdp_t *xdp = worker->memory;
+	RCU_READ_SECTION(guard);
+	const state_t *state = state_load(worker->shared->state, guard);
+	xdp->now_us = xdp->out.now_us = clock_us();
+	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
+	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
+	if (xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
+		configure(xdp, state);
+	}
+	struct kxdp_tap *tap = RCU_LOAD(guard, worker->tap_rcu);
+	kxdp_queue_tap(worker->queue, tap, tap != NULL ? sys_clock_real_ns() : 0);
+	kxdp_packet_t packets[NET_XDP_BATCH];
+	size_t count = kxdp_receive(worker->queue, packets, NET_XDP_BATCH);
+	if (count > 0) {
+		handle_packets(xdp, state, packets, count);
+	}
+	xdp->wants_turn = false;
+	xdp->wants_frame = !xdp_out_inbox(&xdp->out);
+	if (xdp_tcp_has_stack(xdp->tcp)) {
+		xdp_tcp_tick(xdp->tcp, state, xdp->now_us);
+		emit(xdp, state);
+	}
+	kxdp_flush(worker->queue);
+	if (tap != NULL) {
+		kxdp_queue_tap(worker->queue, NULL, 0);
+	}
+	return count;
+}
+
+/* Sleep until there is something to do. False: the queue is of no use any more. */
+static bool sleep_well(worker_t *worker)
+{
+	xdp_t *xdp = worker->memory;
+	uint64_t sleep_us = xdp_tcp_time_left(xdp->tcp, xdp->now_us, SLEEP_US);
+	int sleep_ms = xdp->wants_turn ? 0 : (int)((sleep_us + 999) / 1000);
+	if (xdp->wants_frame) {
+		/* The inbox may be part of it, so it can't say when to go on. */
+		return (kxdp_wait(worker->queue, 1, -1) & KXDP_WAIT_GONE) == 0;
+	}
+	if (!relay_sleep(xdp->out.inbox)) {
+		return true;
+	}
+	unsigned what = kxdp_wait(worker->queue, sleep_ms, relay_fd(xdp->out.inbox));
+	relay_awake(xdp->out.inbox, (what & KXDP_WAIT_WOKEN) != 0);
+	return (what & KXDP_WAIT_GONE) == 0;
+}
+
+static void emit_last(const worker_t *worker, xdp_t *xdp)
+{
+	RCU_READ_SECTION(guard);
+	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
+	xdp->wants_turn = xdp->wants_frame = false;
+	emit(xdp, NULL);
+	kxdp_flush(worker->queue);
+}
+
+/* Reset the connections, so that no client waits for a server that has gone. */
+static void bid_farewell(worker_t *worker)
+{
+	xdp_t *xdp = worker->memory;
+	if (!xdp_tcp_has_stack(xdp->tcp)) {
+		return;
+	}
+	xdp_tcp_abort_all(xdp->tcp);
+	emit_last(worker, xdp);
+	for (unsigned i = 0; (xdp->wants_turn || xdp->wants_frame) && i < FAREWELL_MS; i++) {
+		(void)kxdp_wait(worker->queue, 1, -1);
+		emit_last(worker, xdp);
 	}
 }
 
 void xdp_worker_run(void *arg)
 {
 	worker_t *worker = arg;
-	kxdp_packet_t packets[NET_XDP_BATCH];
-	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-		size_t count = kxdp_receive(worker->queue, packets, NET_XDP_BATCH);
-		if (count > 0) {
-			answer_batch(worker, packets, count);
-		}
-		kxdp_flush(worker->queue);
-		if (count == 0) {
-			(void)kxdp_wait(worker->queue, NET_POLL_MS / 4, -1);
+	for (unsigned last_turns = 0;;) {
+		size_t count = take_turn(worker);
+		if (atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+			/* What has arrived is answered still. */
+			if (count == 0 || ++last_turns == LAST_TURNS_MAX) {
+				bid_farewell(worker);
+				return;
+			}
+		} else if (count == 0 && !sleep_well(worker)) {
+			atomic_store(&worker->failed, true);
+			return;
 		}
 	}
 }

@@ -38,3 +38,10 @@ static inline struct timespec sys_clock_real(void)
 	clock_gettime(CLOCK_REALTIME, &now);
 	return now;
 }
+
+/** Wall clock in nanoseconds since 1970. */
+static inline uint64_t sys_clock_real_ns(void)
+{
+	struct timespec now = sys_clock_real();
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

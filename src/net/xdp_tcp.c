@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/net/xdp_tcp.h"
+
+#include "src/net/request.h"
+#include "src/net/tcp_buffer.h"
+#include "src/sys/clock.h"
+#include "src/sys/limits.h"
+#include "src/sys/log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum { FRAME_MAX = NET_TCP_MESSAGE_MAX + 2 };
+
+struct xdp_tcp {
+	_Atomic(kxdp_tcp_t *) stack; /* owned; NULL until `tcp` is on for the first time, then for good */
+	bool is_on;
+	bool failed; /* no memory for a stack: said once */
+	uint16_t mtu;
+	kxdp_tcp_limits_t limits;   /* in force */
+	_Atomic uint64_t malformed; /* segments whose header makes no sense */
+	uint8_t key[KXDP_TCP_KEY_LEN];
+	/* The batch: segments, and for those that begin with a whole message this message and what is known of it. */
+	kxdp_segment_t segments[NET_XDP_BATCH];
+	knot_bytes_t requests[NET_XDP_BATCH];
+	answer_hint_t hints[NET_XDP_BATCH];
+	uint8_t reply[FRAME_MAX];
+};
+
+static kxdp_tcp_t *stack_of(const xdp_tcp_t *tcp)
+{
+	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
+}
+
+knot_err_t xdp_tcp_new(uint16_t mtu, xdp_tcp_t **ret_tcp)
+{
+	xdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
+	if (tcp == NULL) {
+		return KNOT_ENOMEM;
+	}
+	tcp->mtu = mtu;
+	if (getrandom(tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key)) {
+		knot_err_t err = knot_err_of_errno(errno);
+		free(tcp);
+		return err;
+	}
+	*ret_tcp = tcp;
+	return KNOT_OK;
+}
+
+void xdp_tcp_free(xdp_tcp_t *take_tcp)
+{
+	if (take_tcp != NULL) {
+		kxdp_tcp_free(stack_of(take_tcp));
+		free(take_tcp);
+	}
+}
+
+/* ---- Limits ---- */
+
+static uint64_t at_least(uint64_t value, uint64_t least)
+{
+	return value > least ? value : least;
+}
+
+kxdp_tcp_limits_t xdp_tcp_limits(const conf_xdp_t *conf, size_t worker_count, uint16_t mtu)
+{
+	enum {
+		CLIENTS_MIN = 16,
+		SOURCE_MIN = 1024,             /* a resolver farm behind one address may have as many */
+		BUFFER_MIN = 4 * FRAME_MAX,    /* the largest message has to fit, beside others */
+		RESETS = 10000, RESETS_MIN = 100, /* per second, all workers: after a restart all peers hear soon */
+		SECOND_US = 1000000,
+	};
+	uint32_t clients = (uint32_t)at_least(conf->tcp_max_clients / worker_count, CLIENTS_MIN);
+	/* One source takes at most an eighth of the table, or some more of a small one, but never more than half. */
+	uint32_t source = (uint32_t)at_least(clients / 8, SOURCE_MIN);
+	return (kxdp_tcp_limits_t){
+		.clients_max = clients,
+		.per_source_max = source < clients / 2 ? source : clients / 2,
+		/* Beyond an eighth of the table half-open connections cost no memory: SYN cookies. */
+		.half_open_max = (uint32_t)at_least(clients / 8, CLIENTS_MIN),
+		.inbuf_max = at_least(conf->tcp_inbuf_max_size / worker_count, BUFFER_MIN),
+		.outbuf_max = at_least(conf->tcp_outbuf_max_size / worker_count, BUFFER_MIN),
+		.idle_close_us = (uint64_t)conf->tcp_idle_close_timeout_s * SECOND_US,
+		.idle_reset_us = (uint64_t)conf->tcp_idle_reset_timeout_s * SECOND_US,
+		.resend_us = (uint64_t)conf->tcp_resend_timeout_s * SECOND_US,
+		.resets_max = (uint32_t)at_least(RESETS / worker_count, RESETS_MIN),
+		.mtu = mtu,
+	};
+}
+
+static bool same_limits(const kxdp_tcp_limits_t *a, const kxdp_tcp_limits_t *b)
+{
+	return a->clients_max == b->clients_max && a->inbuf_max == b->inbuf_max && a->outbuf_max == b->outbuf_max &&
+	       a->idle_close_us == b->idle_close_us && a->idle_reset_us == b->idle_reset_us &&
+	       a->resend_us == b->resend_us && a->resets_max == b->resets_max;
+}
+
+static bool make_stack(xdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits, uint64_t now_us)
+{
+	kxdp_tcp_t *stack;
+	knot_err_t err = kxdp_tcp_new(limits, tcp->key, now_us, &stack);
+	if (err != KNOT_OK) {
+		if (!tcp->failed) {
+			log_server(LOG_ERR, "no TCP over XDP (%s)", knot_strerror(err));
+		}
+		tcp->failed = true;
+		return false;
+	}
+	atomic_store_explicit(&tcp->stack, stack, memory_order_release);
+	return true;
+}
+
+void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_count, uint64_t now_us)
+{
+	kxdp_tcp_t *stack = stack_of(tcp);
+	if (!conf->tcp) {
+		if (tcp->is_on) {
+			kxdp_tcp_abort_all(stack);
+			tcp->is_on = false;
+		}
+		return;
+	}
+	kxdp_tcp_limits_t limits = xdp_tcp_limits(conf, worker_count, tcp->mtu);
+	if (stack == NULL) {
+		tcp->is_on = make_stack(tcp, &limits, now_us);
+	} else {
+		tcp->is_on = true;
+		if (!same_limits(&limits, &tcp->limits)) {
+			kxdp_tcp_configure(stack, &limits);
+		}
+	}
+	tcp->limits = limits;
+}
+
+bool xdp_tcp_has_stack(const xdp_tcp_t *tcp)
+{
+	return stack_of(tcp) != NULL;
+}
+
+/* ---- Answers ---- */
+
+static const struct sockaddr *address_of(const uint8_t ip[16], uint16_t port, bool is_ipv4, kxdp_addr_t *address)
+{
+	*address = (kxdp_addr_t){ 0 };
+	if (is_ipv4) {
+		address->in.sin_family = AF_INET;
+		store_be16((uint8_t *)&address->in.sin_port, port);
+		memcpy(&address->in.sin_addr, ip + 12, 4);
+	} else {
+		address->in6.sin6_family = AF_INET6;
+		store_be16((uint8_t *)&address->in6.sin6_port, port);
+		memcpy(&address->in6.sin6_addr, ip, 16);
+	}
+	return &address->sa;
+}
+
+/* A request that was looked at in advance. */
+typedef struct {
+	knot_bytes_t request; /* NULL: none */
+	const answer_hint_t *hint;
+} foreseen_t;
+
+/* The hint, if it is for this very request: what the stack gives may have begun in an earlier segment. */
+static const answer_hint_t *hint_for(const foreseen_t *foreseen, knot_bytes_t request)
+{
+	bool is_same = foreseen->request.len == request.len && request.len > 0 &&
+		       (foreseen->request.data == request.data ||
+			memcmp(foreseen->request.data, request.data, request.len) == 0);
+	return is_same ? foreseen->hint : NULL;
+}
+
+/* Answer whole messages while there is room for the largest reply; what is left is kept by the stack. */
+static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state, const kxdp_tcp_input_t *input,
+			 const foreseen_t *foreseen)
+{
+	bool is_ipv4 = kxdp_flow_is_ipv4(&input->flow);
+	kxdp_addr_t remote, local;
+	answer_source_t source = {
+		.transport = ANSWER_TCP,
+		.remote = address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
+		.local = address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
+	};
+	module_protocol_t protocol = is_ipv4 ? MODULE_TCP4_XDP : MODULE_TCP6_XDP;
+	knot_bytes_t bytes = { input->data, input->len }, request;
+	size_t used = 0, next = 0;
+	bool is_whole;
+	while ((is_whole = tcp_frame_next(bytes, &next, &request) == TCP_FRAME_WHOLE) &&
+	       kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
+		size_t len = request_answer(state, &source, hint_for(foreseen, request), protocol, request,
+					    (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
+		if (len > 0) {
+			store_be16(tcp->reply, (uint16_t)len);
+			(void)kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len);
+		}
+		used = next;
+	}
+	/* After the peer's end the rest never becomes whole. What it asked before is answered still (RFC 7766 6.2.4). */
+	bool is_done = input->fin && !is_whole;
+	kxdp_tcp_consume(stack, input->conn, is_done ? input->len : used);
+	if (is_done) {
+		kxdp_tcp_close(stack, input->conn);
+	}
+}
+
+static void count_malformed(xdp_tcp_t *tcp)
+{
+	uint64_t count = atomic_load_explicit(&tcp->malformed, memory_order_relaxed);
+	atomic_store_explicit(&tcp->malformed, count + 1, memory_order_relaxed);
+}
+
+/* Read the headers. Returns the number of segments. */
+static size_t read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const uint8_t *numbers, size_t count)
+{
+	size_t good = 0;
+	for (size_t i = 0; i < count; i++) {
+		const kxdp_packet_t *packet = &packets[numbers[i]];
+		kxdp_segment_t *segment = &tcp->segments[good];
+		if (!kxdp_segment_read(packet->payload, packet->payload_len, segment)) {
+			count_malformed(tcp);
+			continue;
+		}
+		segment->flow = packet->flow;
+		segment->path = packet->path;
+		segment->ecn = packet->ecn;
+		size_t next = 0;
+		if (tcp_frame_next((knot_bytes_t){ segment->payload, segment->len }, &next, &tcp->requests[good]) !=
+		    TCP_FRAME_WHOLE) {
+			tcp->requests[good] = (knot_bytes_t){ NULL, 0 };
+		}
+		good++;
+	}
+	return good;
+}
+
+void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
+		     size_t count, uint64_t now_us)
+{
+	kxdp_tcp_t *stack = stack_of(tcp);
+	if (stack == NULL) {
+		return;
+	}
+	count = read_segments(tcp, packets, numbers, count);
+	answer_warm(state->zones, tcp->requests, count, tcp->hints);
+	for (size_t i = 0; i < count; i++) {
+		const foreseen_t foreseen = { tcp->requests[i], &tcp->hints[i] };
+		kxdp_tcp_input_t input;
+		bool is_more = kxdp_tcp_receive(stack, &tcp->segments[i], now_us, &input);
+		for (; is_more; is_more = kxdp_tcp_next(stack, &input)) {
+			answer_input(tcp, stack, state, &input, &foreseen);
+		}
+	}
+}
+
+bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
+{
+	kxdp_tcp_t *stack = stack_of(tcp);
+	const foreseen_t nothing = { { NULL, 0 }, NULL };
+	kxdp_tcp_input_t input;
+	bool any = false;
+	while (kxdp_tcp_next(stack, &input)) {
+		answer_input(tcp, stack, state, &input, &nothing);
+		any = true;
+	}
+	return any;
+}
+
+void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us)
+{
+	kxdp_tcp_tick(stack_of(tcp), now_us);
+	(void)xdp_tcp_answer_waiting(tcp, state);
+}
+
+bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
+{
+	return kxdp_tcp_emit(stack_of(tcp), now_us, payload, payload_max, ret_segment);
+}
+
+void xdp_tcp_abort_all(xdp_tcp_t *tcp)
+{
+	kxdp_tcp_abort_all(stack_of(tcp));
+}
+
+uint64_t xdp_tcp_time_left(const xdp_tcp_t *tcp, uint64_t now_us, uint64_t max_us)
+{
+	const kxdp_tcp_t *stack = stack_of(tcp);
+	uint64_t next_us = stack != NULL ? kxdp_tcp_next_time(stack) : UINT64_MAX;
+	if (next_us <= now_us) {
+		return 0;
+	}
+	return next_us - now_us < max_us ? next_us - now_us : max_us;
+}
+
+bool xdp_tcp_stats(const xdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats)
+{
+	const kxdp_tcp_t *stack = atomic_load_explicit(&tcp->stack, memory_order_acquire);
+	if (stack == NULL) {
+		return false;
+	}
+	kxdp_tcp_stats(stack, ret_stats);
+	uint64_t malformed = atomic_load_explicit(&tcp->malformed, memory_order_relaxed);
+	ret_stats->segments_in += malformed;
+	ret_stats->dropped_invalid += malformed;
+	return true;
+}

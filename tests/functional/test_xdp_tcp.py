@@ -1,0 +1,512 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""TCP over AF_XDP with the kernel's own clients on the other end of the link: RFC 7766 as over sockets (test_tcp.py),
+odd segmentation, limits and times, floods, and loss both ways beside the kernel's own server."""
+import contextlib
+import random
+import re
+import selectors
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import dns.exception
+import dns.message
+import dns.rcode
+import pytest
+
+from harness.net import inside
+from zones import example
+
+pytestmark = pytest.mark.ours
+
+HUGE_COUNT = 240  # TXT records of `huge`: an answer of about 60 kB
+SOCKETS4 = "192.0.2.3"  # an address of the server that the kernel's TCP serves
+
+
+def zone_text():
+    huge = "\n        TXT   ".join(f'"{n:03d}{"y" * 240}"' for n in range(HUGE_COUNT))
+    return example() + f"huge    TXT   {huge}\n"
+
+
+def start(make_knotd, pair, xdp="", listen=""):
+    daemon = make_knotd(pair.server)
+    daemon.port = 53
+    daemon.write("example.zone", zone_text())
+    addresses = f"{pair.server_if}@53" if not listen else listen
+    extra = "".join(f"    {line}\n" for line in xdp.strip().splitlines())
+    daemon.configure(zones=["example"], listen=(), server=f"listen: [{SOCKETS4}@53]\ntcp-max-clients: 4000",
+                     text=f"xdp:\n    listen: [{addresses}]\n    tcp: on\n{extra}"
+                          "template:\n  - id: default\n    global-module: mod-stats\n")
+    return daemon.start()
+
+
+@pytest.fixture
+def server(make_knotd, pair):
+    return start(make_knotd, pair)
+
+
+def framed(name, rdtype="A", number=0):
+    query = dns.message.make_query(name, rdtype)
+    query.id = number
+    wire = query.to_wire()
+    return struct.pack("!H", len(wire)) + wire
+
+
+def connect(pair, where=None, timeout=10, **options):
+    """A connection from the client's namespace. rcvbuf, nodelay, source: as the names say."""
+    where = where or pair.server4
+    with inside(pair.client):
+        sock = socket.socket(socket.AF_INET6 if ":" in where else socket.AF_INET, socket.SOCK_STREAM)
+    if "rcvbuf" in options:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options["rcvbuf"])
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.settimeout(timeout)
+    if "source" in options:
+        sock.bind((options["source"], 0))
+    sock.connect((where, 53))
+    return sock
+
+
+def read_exactly(sock, length):
+    data = bytearray()
+    while len(data) < length:
+        more = sock.recv(length - len(data))
+        if not more:
+            raise EOFError(f"closed after {len(data)} of {length} bytes")
+        data += more
+    return bytes(data)
+
+
+def read_wire(sock):
+    return read_exactly(sock, struct.unpack("!H", read_exactly(sock, 2))[0])
+
+
+def read_ids(sock, count):
+    return [struct.unpack("!H", read_wire(sock)[:2])[0] for _ in range(count)]
+
+
+def ending(sock, within):
+    """How the other end ends the connection: "closed", "reset", or None when it doesn't in time."""
+    sock.settimeout(within)
+    try:
+        while sock.recv(65536):
+            pass
+    except TimeoutError:
+        return None
+    except ConnectionError:
+        return "reset"
+    return "closed"
+
+
+def reset(sock):
+    """Close with a RST instead of a FIN."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+# ---- Answers ----
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_answers(server, pair, family):
+    where = pair.server4 if family == 4 else pair.server6
+    for _ in range(5):
+        answer = server.ask("www.example", "A", where, tcp=True, client=pair.client)
+        assert answer.answer[0][0].address == "192.0.2.80"
+    answer = server.ask("big.example", "TXT", where, tcp=True, client=pair.client)
+    assert len(answer.answer[0]) == 30
+    stats = server.stats()
+    assert stats[f"mod-stats.request-protocol[tcp{family}-xdp]"] == 6
+    assert stats.get(f"mod-stats.request-protocol[tcp{family}]", 0) == 0
+
+
+def test_udp_beside_tcp(server, pair):
+    with connect(pair) as sock:
+        for number in range(50):
+            sock.sendall(framed("www.example", number=number))
+            assert server.ask("mail.example", "A", pair.server4, client=pair.client).answer
+            assert read_ids(sock, 1) == [number]
+    stats = server.stats()
+    assert stats["mod-stats.request-protocol[tcp4-xdp]"] == stats["mod-stats.request-protocol[udp4-xdp]"] == 50
+
+
+@pytest.mark.parametrize("command", [
+    ["dig", "+tcp", "+short", "+tries=1", "@192.0.2.1", "www.example"],
+    ["dig", "+tcp", "+short", "+tries=1", "@2001:db8::1", "www.example"],
+    ["kdig", "+tcp", "+short", "+retry=0", "@192.0.2.1", "www.example", "A"],
+    ["kdig", "+tcp", "+short", "+retry=0", "+keepopen", "@192.0.2.1", "www.example", "A", "www.example", "A"],
+], ids=["dig", "dig6", "kdig", "kdig-keepopen"])
+def test_tools(server, pair, command):
+    lines = set(pair.exec(pair.client, *command).stdout.split())
+    assert lines == {"192.0.2.80"}, lines
+    assert server.stats()["mod-stats.request-protocol[tcp4-xdp]"] + \
+        server.stats().get("mod-stats.request-protocol[tcp6-xdp]", 0) > 0
+
+
+def test_dnsperf(server, pair):
+    """Some seconds of 20 busy connections, several queries under way on each: none lost, none wrong."""
+    queries = server.write("queries", "www.example A\nmail.example A\nbig.example TXT\nnothing.example A\nalias.example A\n")
+    text = pair.exec(pair.client, "dnsperf", "-m", "tcp", "-s", pair.server4, "-d", str(queries), "-c", "20", "-l", "2",
+                     "-q", "200", timeout=60).stdout
+    sent = int(re.search(r"Queries sent:\s+(\d+)", text).group(1))
+    completed = int(re.search(r"Queries completed:\s+(\d+)", text).group(1))
+    assert completed == sent > 1000, text
+    assert server.stats()["mod-stats.request-protocol[tcp4-xdp]"] >= completed
+
+
+def test_answer_larger_than_any_window(server, pair):
+    with connect(pair, rcvbuf=4096) as sock:
+        sock.sendall(framed("huge.example", "TXT", 1) + framed("www.example", "A", 2))
+        answer = dns.message.from_wire(read_wire(sock))
+        assert len(answer.answer[0]) == HUGE_COUNT
+        assert read_ids(sock, 1) == [2]
+
+
+# ---- Segments ----
+
+def test_byte_by_byte(server, pair):
+    with connect(pair) as sock:
+        for byte in framed("www.example", number=7) + framed("mail.example", number=8):
+            sock.send(bytes([byte]))
+        assert read_ids(sock, 2) == [7, 8]
+
+
+def test_odd_segments(server, pair):
+    """Queries cut anywhere, several per segment, messages over several segments."""
+    rng = random.Random(4711)
+    data = b"".join(framed("www.example" if n % 3 else "nothing.example", number=n) for n in range(200))
+    with connect(pair) as sock:
+        while data:
+            cut = rng.choice((1, 2, 3, rng.randrange(1, 200), rng.randrange(1, 3000)))
+            sock.sendall(data[:cut])
+            data = data[cut:]
+            if rng.randrange(4) == 0:
+                time.sleep(0.002)
+        assert sorted(read_ids(sock, 200)) == list(range(200))
+
+
+def test_pipelined_queries(server, pair):
+    with connect(pair) as sock:
+        sock.sendall(b"".join(framed("www.example", number=n) for n in range(1000)))
+        assert sorted(read_ids(sock, 1000)) == list(range(1000))
+
+
+def test_half_close(server, pair):
+    with connect(pair) as sock:
+        sock.sendall(b"".join(framed("big.example", "TXT", n) for n in range(20)))
+        sock.shutdown(socket.SHUT_WR)
+        assert read_ids(sock, 20) == list(range(20))
+        assert ending(sock, 3) == "closed"
+
+
+def test_half_close_with_part_of_a_query(server, pair):
+    with connect(pair) as sock:
+        sock.sendall(framed("www.example", number=1) + framed("www.example", number=2)[:9])
+        sock.shutdown(socket.SHUT_WR)
+        assert read_ids(sock, 1) == [1]
+        assert ending(sock, 3) == "closed"
+
+
+def test_resets(server, pair):
+    """Clients that go in the middle of everything: nobody else notices."""
+    with connect(pair) as other:
+        for turn in range(100):
+            sock = connect(pair)
+            if turn % 4:
+                sock.sendall(framed("huge.example", "TXT", turn) * (turn % 4))
+            if turn % 3 == 0:
+                sock.recv(1000) if turn % 4 else None
+            reset(sock)
+        other.sendall(framed("www.example", number=5))
+        assert read_ids(other, 1) == [5]
+
+
+def test_slow_readers(server, pair):
+    """More than anybody buffers, read late through tiny windows by several at once, while a quick client is served."""
+    count = 12
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(connect(pair, rcvbuf=2048)) for _ in range(4)]
+        for sock in slow:
+            sock.sendall(b"".join(framed("huge.example", "TXT", n) for n in range(count)))
+        time.sleep(0.5)
+        started = time.monotonic()
+        assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
+        assert time.monotonic() - started < 1
+        for sock in slow:
+            for number in range(count):
+                wire = read_wire(sock)
+                assert struct.unpack("!H", wire[:2])[0] == number and len(wire) > HUGE_COUNT * 240
+
+
+def test_many_connections_at_once(server, pair):
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(pair)) for _ in range(500)]
+        for number, sock in enumerate(socks):
+            sock.sendall(framed("www.example", number=number))
+        for number, sock in enumerate(socks):
+            assert read_ids(sock, 1) == [number]
+
+
+@pytest.mark.parametrize("data", [b"\x00\x00", b"\x00\x01\xff", b"\x00\x0b" + b"x" * 11], ids=["0", "1", "11"])
+def test_message_too_short_for_a_header(server, pair, data):
+    with connect(pair) as sock:
+        sock.sendall(data + framed("www.example", number=9))
+        with contextlib.suppress(ConnectionError, EOFError):
+            assert read_ids(sock, 1) == [9]
+    assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).rcode() == dns.rcode.NOERROR
+
+
+# ---- Limits and times ----
+
+def test_idle_connections_end(make_knotd, pair):
+    """First a FIN, then, for who keeps the other half open, a RST."""
+    start(make_knotd, pair, "tcp-idle-close-timeout: 1\ntcp-idle-reset-timeout: 2")
+    with connect(pair) as sock, connect(pair) as silent:
+        sock.sendall(framed("www.example", number=3))
+        assert read_ids(sock, 1) == [3]
+        started = time.monotonic()
+        assert ending(sock, 5) == "closed"
+        assert 0.5 < time.monotonic() - started < 3
+        assert ending(silent, 5) == "closed"
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if error:
+                break
+            time.sleep(0.1)
+        assert error in (104, 32), "no RST"
+
+
+def test_active_connection_stays(make_knotd, pair):
+    start(make_knotd, pair, "tcp-idle-close-timeout: 1\ntcp-idle-reset-timeout: 2")
+    with connect(pair) as sock:
+        for number in range(8):
+            sock.sendall(framed("www.example", number=number))
+            assert read_ids(sock, 1) == [number]
+            time.sleep(0.4)
+
+
+def test_slow_loris_and_full_table(make_knotd, pair):
+    """More connections than there is room for, each giving a byte now and then: real clients are served all the while."""
+    server = start(make_knotd, pair, "tcp-max-clients: 1024")
+    query = framed("www.example")
+    with contextlib.ExitStack() as stack:
+        loris = []
+        for number in range(1300):
+            with contextlib.suppress(OSError):
+                sock = stack.enter_context(connect(pair, timeout=0.2))
+                sock.setblocking(False)
+                loris.append(sock)
+        answered = 0
+        for turn in range(10):
+            for sock in loris:
+                with contextlib.suppress(OSError):
+                    sock.send(query[turn:turn + 1])
+            with contextlib.suppress(OSError, EOFError, dns.exception.DNSException):
+                answered += bool(server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5).answer)
+        assert answered == 10
+
+
+def test_restart_while_connections_are_open(make_knotd, pair):
+    server = start(make_knotd, pair)
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(pair)) for _ in range(20)]
+        for sock in socks:
+            sock.sendall(framed("www.example"))
+            read_wire(sock)
+        server.stop()
+        assert {ending(sock, 3) for sock in socks} == {"reset"}
+        server.start()
+        assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
+
+
+def test_crash_while_connections_are_open(make_knotd, pair):
+    """The next server knows nothing of them and says so."""
+    server = start(make_knotd, pair)
+    with connect(pair) as sock:
+        sock.sendall(framed("www.example", number=1))
+        read_wire(sock)
+        server.process.kill()
+        server.process.wait()
+        server.start()
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(framed("www.example", number=2))
+        assert ending(sock, 5) == "reset"
+
+
+# ---- Floods ----
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def syn_frame(pair, number):
+    """A SYN of a forged source."""
+    mac = bytes.fromhex((pair.server_mac + pair.client_mac).replace(":", ""))
+    source = socket.inet_aton(f"198.51.{number >> 8 & 255}.{number & 255}")
+    target = socket.inet_aton(pair.server4)
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 44, 0, 0x4000, 64, 6, 0, source, target)
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    tcp = struct.pack("!HHIIBBHHHBBH", 1024 + number % 60000, 53, number * 7919 & 0xffffffff, 0, 0x60, 2, 64240, 0, 0,
+                      2, 4, 1460)
+    pseudo = source + target + struct.pack("!HH", 6, len(tcp))
+    tcp = tcp[:16] + struct.pack("!H", checksum(pseudo + tcp)) + tcp[18:]
+    return mac + b"\x08\x00" + ip + tcp
+
+
+def test_syn_flood(make_knotd, pair):
+    """Forged SYNs, many times what the table takes: real clients are answered, with SYN cookies."""
+    server = start(make_knotd, pair, "tcp-max-clients: 1024")
+    frames = [syn_frame(pair, number) for number in range(20000)]
+    with inside(pair.client):
+        flood = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    flood.bind((pair.client_if, 0))
+    stop = threading.Event()
+    sent = 0
+
+    def send():
+        nonlocal sent
+        while not stop.is_set():
+            for frame in frames:
+                with contextlib.suppress(OSError):
+                    flood.send(frame)
+                    sent += 1
+                if sent % 64 == 0 and stop.is_set():
+                    return
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        deadline = time.monotonic() + 4
+        answered = 0
+        while time.monotonic() < deadline:
+            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5)
+            assert answer.answer
+            answered += 1
+    finally:
+        stop.set()
+        sender.join()
+        flood.close()
+    assert sent > 5000 and answered > 50, (sent, answered)
+
+
+# ---- Loss ----
+
+LOSSES = (0, 1, 5, 20)  # percent each way
+CONNECTIONS, QUESTIONS = 60, 3
+
+
+def lose(pair):
+    """Client addresses 192.0.2.(100 + percent) lose packets both ways, by the client's own netfilter."""
+    rules = ["table inet loss {", " chain input { type filter hook input priority 0"]
+    rules += [f"  ip daddr 192.0.2.{100 + p} tcp sport 53 numgen random mod 100 < {p} drop" for p in LOSSES if p]
+    rules += [" }", " chain output { type filter hook output priority 0"]
+    rules += [f"  ip saddr 192.0.2.{100 + p} tcp dport 53 numgen random mod 100 < {p} drop" for p in LOSSES if p]
+    rules += [" }", "}", ""]
+    done = subprocess.run(["nsenter", f"--net=/run/netns/{pair.client}", "nft", "-f", "-"], input="\n".join(rules), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+class Client:
+    """A connection that asks one question after the other, driven by a selector."""
+
+    def __init__(self, pair, where, percent):
+        self.where, self.percent = where, percent
+        self.answered, self.data, self.failure, self.ended = 0, b"", None, 0.0
+        with inside(pair.client):
+            self.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.sock.setblocking(False)
+        self.sock.bind((f"192.0.2.{100 + percent}", 0))
+        self.sock.connect_ex((where, 53))
+        self.wants = selectors.EVENT_WRITE
+
+    def ask(self):
+        self.sock.send(framed("big.example" if self.answered % 3 == 1 else "www.example", "TXT" if self.answered % 3 == 1 else "A",
+                              self.answered))
+        self.wants = selectors.EVENT_READ
+
+    def step(self):
+        """Go on; True: the end, good or bad."""
+        try:
+            if self.wants == selectors.EVENT_WRITE:
+                error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if error:
+                    raise OSError(error, "connect")
+                self.ask()
+                return False
+            more = self.sock.recv(65536)
+            if not more:
+                raise EOFError("closed")
+            self.data += more
+            while len(self.data) >= 2 and len(self.data) >= 2 + struct.unpack("!H", self.data[:2])[0]:
+                length = struct.unpack("!H", self.data[:2])[0]
+                assert struct.unpack("!H", self.data[2:4])[0] == self.answered
+                self.data = self.data[2 + length:]
+                self.answered += 1
+                if self.answered == QUESTIONS:
+                    return True
+                self.ask()
+        except (OSError, EOFError) as error:
+            self.failure = error
+            return True
+        return False
+
+
+def run_clients(clients, seconds):
+    selector = selectors.DefaultSelector()
+    for client in clients:
+        selector.register(client.sock, client.wants, client)
+    started = time.monotonic()
+    while selector.get_map() and time.monotonic() - started < seconds:
+        for key, _ in selector.select(0.2):
+            client = key.data
+            if client.step():
+                client.ended = time.monotonic() - started
+                selector.unregister(client.sock)
+            else:
+                selector.modify(client.sock, client.wants, client)
+    for client in clients:
+        client.sock.close()
+    selector.close()
+
+
+def test_loss(make_knotd, pair):
+    """Both servers are one process: the kernel's TCP on one address, ours on the other; at the same time, so that they have
+    the same machine. The client's patience is the same for both, and ends long after nearly all are through."""
+    for percent in LOSSES:
+        pair.exec(pair.client, "ip", "address", "add", f"192.0.2.{100 + percent}/24", "dev", pair.client_if)
+        pair.exec(pair.server, "ip", "neighbour", "replace", f"192.0.2.{100 + percent}", "lladdr", pair.client_mac, "nud",
+                  "permanent", "dev", pair.server_if)
+    pair.exec(pair.server, "ip", "address", "add", f"{SOCKETS4}/24", "dev", pair.server_if)
+    pair.exec(pair.client, "ip", "neighbour", "replace", SOCKETS4, "lladdr", pair.server_mac, "nud", "permanent", "dev",
+              pair.client_if)
+    server = start(make_knotd, pair, "tcp-idle-close-timeout: 40\ntcp-idle-reset-timeout: 60", listen=f"{pair.server4}@53")
+    server.conf(server.path.read_text().replace("tcp-max-clients: 4000", "tcp-max-clients: 4000\n    tcp-idle-timeout: 40\n"
+                                                "    tcp-io-timeout: 0"))
+    server.knotc("reload")
+    lose(pair)
+    clients = [Client(pair, where, percent) for _ in range(CONNECTIONS) for percent in LOSSES
+               for where in (pair.server4, SOCKETS4)]
+    run_clients(clients, 60)
+    lines, ours = [], 0
+    for percent in LOSSES:
+        row = {}
+        for where in (pair.server4, SOCKETS4):
+            mine = [client for client in clients if (client.where, client.percent) == (where, percent)]
+            row[where] = (sum(client.answered for client in mine), max(client.ended for client in mine),
+                          sorted(client.ended for client in mine)[len(mine) // 2],
+                          [str(client.failure) for client in mine if client.failure])
+        lines.append(f"{percent:2} % lost each way: " + "; ".join(
+            f"{'AF_XDP' if where == pair.server4 else 'kernel'} {answers} of {CONNECTIONS * QUESTIONS} answered, median {median:.2f} s, "
+            f"last {last:.1f} s {failures or ''}" for where, (answers, last, median, failures) in row.items()))
+        ours += row[pair.server4][0]
+        assert row[pair.server4][0] >= row[SOCKETS4][0], "\n".join(lines)
+    print("\n".join(lines))
+    assert ours == CONNECTIONS * QUESTIONS * len(LOSSES), "\n".join(lines)
+    stats = server.stats()
+    assert stats["mod-stats.request-protocol[tcp4-xdp]"] == ours
