@@ -17,6 +17,8 @@
 const model_t case_models[] = {
 	{ "any address", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true },
 	{ "nothing configured", .has_socket = true },
+	{ "none of the listens counts", .config = { 0, 0, { ANY(53, BOTH) } }, .has_socket = true },
+	{ "one address", .config = { 1, 0, { AT(53, BOTH, V4(192, 0, 2, 1)) } }, .has_socket = true },
 	{ "no socket", .config = { 2, 0, { ANY(53, FILTER_PROTO_UDP), ANY(853, FILTER_PROTO_TCP) } } },
 	{ "addresses",
 	  .config = { 4,

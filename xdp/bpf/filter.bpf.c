@@ -263,44 +263,79 @@ INLINE l4_t parse_transport(cursor_t *c, ip_proto_t proto)
 	return (l4_t){ .fate = FILTER_PASS_PROTOCOL };
 }
 
-/* The last words have been found equal already. */
-INLINE int same_rest(const __u8 *listen, const l3_t *l3)
+/* What a listen is compared with. */
+struct destination {
+	__u32 addr[4]; /* as in struct filter_listen */
+	__be16 port_be;
+	__u8 protos; /* the one bit */
+	__u8 zero;
+};
+
+INLINE struct destination destination_of(const l3_t *l3, const l4_t *l4)
 {
-	const __u32 *a = (const __u32 *)listen;
+	struct destination d = { .port_be = l4->dest_be, .protos = l4->protos };
 	if (l3->is_ipv6) {
-		const __u32 *b = (const __u32 *)&((const struct ipv6hdr *)l3->ip)->daddr;
-		return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+		const struct ipv6hdr *ip = l3->ip;
+		__builtin_memcpy(d.addr, &ip->daddr, 16);
+	} else {
+		const struct iphdr *ip = l3->ip;
+		d.addr[2] = bpf_htonl(0xFFFF);
+		d.addr[3] = ip->daddr;
 	}
-	return a[2] == bpf_htonl(0xFFFF) && a[1] == 0 && a[0] == 0;
+	return d;
 }
 
-INLINE __u32 last_word(const l3_t *l3)
+INLINE const struct filter_config *active_config(void)
 {
-	if (l3->is_ipv6) {
-		return ((const __u32 *)&((const struct ipv6hdr *)l3->ip)->daddr)[3];
-	}
-	return ((const struct iphdr *)l3->ip)->daddr;
+	__u32 zero = 0;
+	const __u32 *slot = bpf_map_lookup_elem(&filter_active, &zero);
+	return slot != NULL ? bpf_map_lookup_elem(&filter_config, slot) : NULL;
 }
 
-/* FILTER_RECEIVED: it is ours. */
-INLINE enum filter_count match(const struct filter_config *config, const l3_t *l3, const l4_t *l4)
+/*
+ * FILTER_RECEIVED: it is ours. Else FILTER_PASS_*.
+ *
+ * Not inlined and not static: the verifier looks at it once instead of for each way through the headers, 13,000
+ * instructions in all instead of 107,000.
+ */
+__attribute__((noinline)) int find_listen(const struct destination *d)
 {
-	enum filter_count fate = FILTER_PASS_PORT;
-	__u32 last = last_word(l3);
+	const struct filter_config *config = active_config();
+	if (d == NULL || config == NULL) {
+		return FILTER_PASS_PORT;
+	}
+	int fate = FILTER_PASS_PORT;
 	for (__u32 i = 0; i < FILTER_LISTEN_MAX; i++) {
 		if (i >= config->listen_count) {
 			break;
 		}
 		const struct filter_listen *listen = &config->listens[i];
-		if (listen->port_be != l4->dest_be || !(listen->protos & l4->protos)) {
+		if (listen->port_be != d->port_be || !(listen->protos & d->protos)) {
 			continue;
 		}
-		if (listen->any_addr || (((const __u32 *)listen->addr)[3] == last && same_rest(listen->addr, l3))) {
+		const __u32 *addr = (const __u32 *)listen->addr;
+		if (listen->any_addr || (addr[3] == d->addr[3] && addr[2] == d->addr[2] && addr[1] == d->addr[1] &&
+					 addr[0] == d->addr[0])) {
 			return FILTER_RECEIVED;
 		}
 		fate = FILTER_PASS_ADDRESS;
 	}
 	return fate;
+}
+
+/* The usual case is decided here: one port at any address. */
+INLINE enum filter_count match(const struct filter_config *config, const l3_t *l3, const l4_t *l4)
+{
+	const struct filter_listen *first = &config->listens[0];
+	int is_port = config->listen_count > 0 && first->port_be == l4->dest_be && (first->protos & l4->protos);
+	if (is_port && first->any_addr) {
+		return FILTER_RECEIVED;
+	}
+	if (!is_port && config->listen_count <= 1) {
+		return FILTER_PASS_PORT;
+	}
+	const struct destination destination = destination_of(l3, l4);
+	return find_listen(&destination);
 }
 
 /* One query more at `now`: does it come too early? Tells what the limit says, and remembers the query if it may pass. */
@@ -440,13 +475,6 @@ INLINE enum filter_count check_route(struct xdp_md *ctx, const l3_t *l3, const l
 	struct filter_meta meta = { 0 };
 	enum filter_count fate = find_way(ctx, l3, l4, &meta);
 	return fate == FILTER_RECEIVED ? put_meta(ctx, &meta) : fate;
-}
-
-INLINE const struct filter_config *active_config(void)
-{
-	__u32 zero = 0;
-	const __u32 *slot = bpf_map_lookup_elem(&filter_active, &zero);
-	return slot != NULL ? bpf_map_lookup_elem(&filter_config, slot) : NULL;
 }
 
 /* A packet that is ours. */
