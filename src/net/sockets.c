@@ -209,7 +209,9 @@ knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options
 	}
 	bool is_made = err == KNOT_OK;
 	if (is_made) {
-		memcpy(sockets->addrs, addrs, count * sizeof(*addrs));
+		if (count > 0) {
+			memcpy(sockets->addrs, addrs, count * sizeof(*addrs));
+		}
 		err = bind_all(sockets);
 		is_made = err == KNOT_OK || (options->lenient && err != KNOT_ENOMEM);
 	}

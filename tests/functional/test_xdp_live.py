@@ -154,6 +154,7 @@ def xdp_count(server, item, ifname):
 
 # ---- Changes by reload ----
 
+@pytest.mark.threads
 def test_other_interfaces_lose_nothing(server, pair, link):
     server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
     server.start()
@@ -263,6 +264,7 @@ def test_too_many_addresses_keep_the_old_state(server, pair):
 
 # ---- Changes of the system ----
 
+@pytest.mark.threads
 def test_interface_returns(server, pair, link):
     server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
     server.start()
@@ -422,5 +424,6 @@ def test_reloads_leak_nothing(server, pair, link):
         after = round_of_reloads()
     print(f"descriptors, threads, KiB: {before} then {after} after 20 reloads")
     assert after[:2] == before[:2]
-    assert after[2] < before[2] + 256
+    if not {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):    # they keep freed memory; the first sees leaks better
+        assert after[2] < before[2] + 256
     assert len(os.listdir(f"/proc/{helper}/fd")) == helper_before
