@@ -18,6 +18,18 @@ uint32_t tcp_initial_window(const conn_t *conn)
 
 /* ---- congestion control ---- */
 
+void tcp_restart_window(const kxdp_tcp_t *tcp, conn_t *conn)
+{
+	const busy_t *busy = busy_of(tcp, conn);
+	if (busy != NULL && (busy->out_len > 0 || busy->snd_max != conn->snd_una)) {
+		return;
+	}
+	uint32_t idle_ms = ms_of(tcp->now_us) - conn->stamp_ms;
+	if (idle_ms > max_u32(conn->srtt_us + 4 * conn->rttvar_us, RTO_MIN_US) / 1000) {
+		conn->cwnd = min_u32(conn->cwnd, tcp_initial_window(conn));
+	}
+}
+
 /* RFC 6582 3.2: `acked` bytes of new data in recovery. */
 static void recovery_ack(conn_t *conn, busy_t *busy, uint32_t acked)
 {
@@ -44,7 +56,8 @@ static void open_window(conn_t *conn, busy_t *busy, uint32_t acked)
 	if (conn->cwnd < tcp_ssthresh(conn)) { /* RFC 5681 3.1: slow start */
 		conn->cwnd += min_u32(acked, conn->mss);
 	} else {
-		conn->cwnd += max_u32((uint32_t)conn->mss * conn->mss / conn->cwnd, 1);
+		/* Congestion avoidance; no more than was acknowledged (RFC 3465 2.1). */
+		conn->cwnd += min_u32(acked, max_u32((uint32_t)conn->mss * conn->mss / conn->cwnd, 1));
 	}
 	conn->cwnd = min_u32(conn->cwnd, CWND_MAX);
 }
@@ -105,6 +118,8 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 
 static void update_window(conn_t *conn, const kxdp_segment_t *segment)
 {
+	/* The window ends where the peer said, not further when it starts later. */
+	conn->snd_wnd -= min_u32(segment->ack - conn->snd_una, conn->snd_wnd);
 	if (!seq_before(conn->snd_wl1, segment->seq) &&
 	    !(conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack))) {
 		return;

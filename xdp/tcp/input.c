@@ -153,16 +153,6 @@ size_t kxdp_tcp_room(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 	return own < shared ? own : shared;
 }
 
-/* RFC 5681 4.1: after a pause what the path takes is not known any more. */
-static void restart_window(const kxdp_tcp_t *tcp, conn_t *conn)
-{
-	uint32_t idle_ms = ms_of(tcp->now_us) - conn->stamp_ms;
-	uint32_t rto_ms = max_u32(conn->srtt_us + 4 * conn->rttvar_us, RTO_MIN_US) / 1000;
-	if (idle_ms > rto_ms) {
-		conn->cwnd = min_u32(conn->cwnd, tcp_initial_window(conn));
-	}
-}
-
 bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, const uint8_t *bytes, size_t len)
 {
 	conn_t *conn = tcp_conn_of_id(tcp, id);
@@ -172,9 +162,7 @@ bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, const uint8_t *bytes, s
 	if (len == 0) {
 		return !(conn->flags & CONN_FIN);
 	}
-	if (conn->busy == 0) {
-		restart_window(tcp, conn);
-	}
+	tcp_restart_window(tcp, conn);
 	busy_t *busy = tcp_busy_get(tcp, (uint32_t)id);
 	if (busy == NULL || !tcp_out_append(tcp, conn, busy, bytes, (uint32_t)len)) {
 		tcp_busy_put(tcp, (uint32_t)id);

@@ -335,6 +335,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 		return false;
 	}
 	piece_t piece = cut(conn, segment);
+	tcp_restart_window(tcp, conn);
 	if (piece.len > 0 && conn->flags & CONN_FIN) { /* nobody will read it (RFC 9293 3.6.1, SHLD-3) */
 		tcp_conn_reset(tcp, number);
 		return false;

@@ -27,5 +27,9 @@
 
 #include "xdp/tcp/tcp.h"
 
+typedef struct {
+	const char *what, *script;
+} script_row_t;
+
 /** Runs a script; prints what is wrong with line number and text. False: something was. */
 bool kxdp_script_run(const char *what, const char *script);

@@ -169,7 +169,8 @@ static span_t span_in_window(const conn_t *conn, const busy_t *busy, uint32_t se
 		return span;
 	}
 	uint32_t left = busy->out_len - off, len = min_u32(min_u32(left, segment_max), usable);
-	bool is_enough = len == left || len == segment_max || len >= (1u << conn->snd_wnd_max_bits) / 4;
+	bool is_again = seq_before(busy->snd_nxt, busy->snd_max);
+	bool is_enough = is_again || len == left || len == segment_max || len >= (1u << conn->snd_wnd_max_bits) / 4;
 	span.len = is_enough ? len : 0;
 	span.fin = conn->flags & CONN_FIN && span.len == left && usable > span.len;
 	return span;
@@ -208,6 +209,14 @@ static void sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span
 	}
 }
 
+/* Frames take less than the peer and the path: then that is the size of a segment (SMSS) everywhere. */
+static void limit_segment(conn_t *conn, size_t payload_max)
+{
+	bool is_new = conn->cwnd == tcp_initial_window(conn);
+	conn->mss = payload_max > 0 ? (uint16_t)payload_max : 1;
+	conn->cwnd = is_new ? tcp_initial_window(conn) : max_u32(conn->cwnd, conn->mss);
+}
+
 /* True: a segment with data, FIN, or both. */
 static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
 {
@@ -215,7 +224,10 @@ static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t pa
 	if (busy == NULL) {
 		return false;
 	}
-	uint32_t segment_max = min_u32(conn->mss, payload_max < UINT16_MAX ? (uint32_t)payload_max : UINT16_MAX);
+	if (payload_max < conn->mss) {
+		limit_segment(conn, payload_max);
+	}
+	uint32_t segment_max = conn->mss;
 	bool at_once = busy->flags & (BUSY_RESEND_ONE | BUSY_PROBE);
 	span_t span = at_once ? span_at_once(conn, busy, segment_max) : span_in_window(conn, busy, segment_max);
 	if (span.len == 0 && !span.fin) {

@@ -469,5 +469,7 @@ void tcp_input_unwait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number);
 
 /** Take in acknowledgment and window of an acceptable segment. False: the segment is to be dropped. */
 bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment);
+/** RFC 5681 4.1: after a pause what the path takes is not known any more. Before the pause is over. */
+void tcp_restart_window(const kxdp_tcp_t *tcp, conn_t *conn);
 /** RFC 6928 2. */
 uint32_t tcp_initial_window(const conn_t *conn);
