@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Ethernet frames of any shape: what passes the parser lies within the frame, its reply too, and the reply passes the
- * parser.
+ * parser. The same for replies that take another way, and for segments built into another frame.
  *
  * Input: one byte of flags, two bytes that choose reply length and room, the frame. With flag 1 checksums are made
- * right first (with a textbook sum), so that the fuzzer gets behind them.
+ * right first (with a textbook sum), so that the fuzzer gets behind them. Flag 2: the reply is routed, with as many tags
+ * as flags 4 and 8 say.
  */
 #include "xdp/frame.h"
 
@@ -12,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { MTU = 1500, FIX_CHECKSUMS = 1 };
+enum { MTU = 1500, FIX_CHECKSUMS = 1, ROUTED = 2, TAGS_SHIFT = 2, TCP = 6, UDP = 17 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +33,7 @@ static uint16_t sum16(uint32_t sum, const uint8_t *p, size_t len)
 	return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
 }
 
-/* Only for packets that are otherwise in order: UDP at the end of the IP packet, wherever that is. */
+/* Only for packets that are otherwise in order: UDP or TCP at the end of the IP packet, wherever that is. */
 static void fix_checksums(uint8_t *frame, size_t len)
 {
 	size_t off = 12;
@@ -54,28 +55,35 @@ static void fix_checksums(uint8_t *frame, size_t len)
 		store_be16(ip + 10, (uint16_t)~sum16(0, ip, header_len));
 	}
 	/* Extension headers say how long they are; follow them as far as they go. */
-	unsigned next = ip[6];
+	unsigned next = v6 ? ip[6] : ip[9];
 	while (v6 && (next == 0 || next == 43 || next == 60) && header_len + 8 <= end) {
 		next = ip[header_len];
 		header_len += (ip[header_len + 1] + 1u) * 8;
 	}
-	if (header_len + 8 > end) {
+	bool tcp = next == TCP;
+	if (header_len + (tcp ? 20 : 8) > end) {
 		return;
 	}
-	uint8_t *udp = ip + header_len;
-	size_t udp_len = end - header_len;
-	store_be16(udp + 4, (uint16_t)udp_len);
-	store_be16(udp + 6, 0);
-	uint32_t pseudo = 17 + (uint32_t)udp_len + sum16(0, v6 ? ip + 8 : ip + 12, v6 ? 32 : 8);
-	uint16_t checksum = (uint16_t)~sum16(pseudo, udp, udp_len);
-	store_be16(udp + 6, checksum != 0 ? checksum : 0xFFFF);
+	uint8_t *transport = ip + header_len, *field = transport + (tcp ? 16 : 6);
+	size_t transport_len = end - header_len;
+	if (!tcp) {
+		store_be16(transport + 4, (uint16_t)transport_len);
+	}
+	store_be16(field, 0);
+	uint32_t pseudo = (tcp ? TCP : UDP) + (uint32_t)transport_len + sum16(0, v6 ? ip + 8 : ip + 12, v6 ? 32 : 8);
+	uint16_t checksum = (uint16_t)~sum16(pseudo, transport, transport_len);
+	store_be16(field, checksum != 0 || tcp ? checksum : 0xFFFF);
 }
 
 static void check_packet(const kxdp_packet_t *p, const uint8_t *frame, size_t len, size_t room)
 {
 	check(p->frame == frame && p->frame_len == len && p->frame_room == room);
-	check(p->payload >= frame + 42 && p->payload + p->payload_len <= frame + len);
-	check(p->payload + p->payload_max <= frame + room);
+	bool tcp = p->ip_proto == IPPROTO_TCP;
+	check(tcp || p->ip_proto == IPPROTO_UDP);
+	check(p->payload >= frame + (tcp ? 34 : 42) && p->payload + p->payload_len <= frame + len);
+	check(tcp ? p->payload_max == 0 && p->payload_len >= 20 : p->payload + p->payload_max <= frame + room);
+	check(p->path.via == KXDP_VIA_SAME && !p->is_routed);
+	check(kxdp_frame_kind(frame, len) == kxdp_packet_kind(p));
 	check(p->ip_off == 14 + 4 * p->vlan_count && p->vlan_count <= 2);
 	check(p->remote.sa.sa_family == (p->is_ipv6 ? AF_INET6 : AF_INET));
 }
@@ -88,6 +96,64 @@ static bool same_addr(const kxdp_addr_t *a, const kxdp_addr_t *b)
 	return a->in6.sin6_port == b->in6.sin6_port && memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16) == 0;
 }
 
+/* A reply or segment is in order, and goes the other way. */
+static void check_sent(const kxdp_packet_t *p, uint8_t *start, size_t total, size_t payload_len, unsigned tag_count)
+{
+	kxdp_packet_t again;
+	size_t ip_off = 14 + 4 * tag_count, ports_off = ip_off + (p->is_ipv6 ? 40 : 20);
+	if (load_be16(start + ports_off) == 0 || load_be16(start + ports_off + 2) == 0) {
+		return; /* port 0: nothing that our parser takes back */
+	}
+	check(kxdp_frame_parse(start, total, total, MTU, &again) == KXDP_OK);
+	check(again.payload_len == payload_len && again.ecn == p->ecn && again.vlan_count == tag_count);
+	check(again.ip_proto == p->ip_proto);
+	check(same_addr(&again.remote, &p->local) && same_addr(&again.local, &p->remote));
+}
+
+static void route(kxdp_packet_t *p, uint8_t flags)
+{
+	const kxdp_path_t back = kxdp_packet_path(p);
+	p->path = back;
+	p->path.tag_count = (uint8_t)((flags >> TAGS_SHIFT) % (KXDP_TAGS_MAX + 1));
+	for (unsigned i = 0; i < p->path.tag_count; i++) {
+		p->path.tags[i] = (kxdp_tag_t){ .type_be = htons(0x8100), .control_be = htons((uint16_t)i) };
+	}
+	p->is_routed = true;
+}
+
+static void check_reply(kxdp_packet_t *p, uint8_t *memory, uint8_t flags, unsigned chosen)
+{
+	size_t reply_len = chosen % (p->payload_max + 1u);
+	unsigned tag_count = p->vlan_count;
+	if (flags & ROUTED) {
+		route(p, flags);
+		tag_count = p->path.tag_count;
+	}
+	memset(p->payload, (int)chosen, reply_len);
+	uint8_t *start;
+	size_t total = kxdp_frame_reply(p, reply_len, &start);
+	check(start >= ((flags & ROUTED) ? memory : p->frame) && start + total <= p->frame + p->frame_room);
+	check_sent(p, start, total, reply_len, tag_count);
+}
+
+/* Ports swapped, in memory that is as large as it has to be. */
+static void check_segment(kxdp_packet_t *p, uint8_t flags)
+{
+	if (flags & ROUTED) {
+		route(p, flags);
+	}
+	size_t len = p->payload_len, room = KXDP_HEADERS_MAX + (len < 46 ? 46 : len);
+	uint8_t *memory = malloc(room), *segment = memory + KXDP_HEADERS_MAX, *start;
+	memcpy(segment, p->payload, len);
+	memcpy(segment, p->payload + 2, 2);
+	memcpy(segment + 2, p->payload, 2);
+	check(p->flow.remote_port == load_be16(p->payload) && p->flow.local_port == load_be16(p->payload + 2));
+	size_t total = kxdp_frame_build(&p->path, &p->flow, IPPROTO_TCP, p->ecn, segment, len, &start);
+	check(start >= memory && start + total <= memory + room);
+	check_sent(p, start, total, len, p->path.tag_count);
+	free(memory);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 3 || size > 4096) {
@@ -96,33 +162,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t flags = data[0];
 	unsigned chosen = load_be16(data + 1);
 	size_t len = size - 3, room = len + (chosen & 0x7F);
-	uint8_t *frame = malloc(room > 0 ? room : 1);
+	uint8_t *memory = malloc(KXDP_REPLY_HEADROOM + room), *frame = memory + KXDP_REPLY_HEADROOM;
 	memcpy(frame, data + 3, len);
 	if (flags & FIX_CHECKSUMS) {
 		fix_checksums(frame, len);
 	}
 	uint8_t *exact = malloc(len > 0 ? len : 1);
 	memcpy(exact, frame, len);
-	kxdp_packet_t p, again;
+	kxdp_packet_t p;
 	kxdp_verdict_t verdict = kxdp_frame_parse(frame, len, room, MTU, &p);
 	check(verdict < KXDP_VERDICT_COUNT && kxdp_verdict_name(verdict)[0] != '\0');
 	check(memcmp(frame, exact, len) == 0);
 	free(exact);
 	if (verdict == KXDP_OK || verdict == KXDP_PARTIAL_CHECKSUM) {
 		check_packet(&p, frame, len, room);
-		size_t reply_len = chosen % (p.payload_max + 1u);
-		memset(p.payload, (int)chosen, reply_len);
-		uint8_t *start;
-		size_t total = kxdp_frame_reply(&p, reply_len, &start);
-		check(start >= frame && start + total <= frame + room);
-		bool port_zero = load_be16(start + p.ip_off + (p.is_ipv6 ? 42 : 22)) == 0 ||
-				 load_be16(start + p.ip_off + (p.is_ipv6 ? 40 : 20)) == 0;
-		if (!port_zero) {
-			check(kxdp_frame_parse(start, total, total, MTU, &again) == KXDP_OK);
-			check(again.payload_len == reply_len && again.ecn == p.ecn && again.vlan_id == p.vlan_id);
-			check(same_addr(&again.remote, &p.local) && same_addr(&again.local, &p.remote));
+		if (p.ip_proto == IPPROTO_TCP) {
+			check_segment(&p, flags);
+		} else {
+			check_reply(&p, memory, flags, chosen);
 		}
 	}
-	free(frame);
+	free(memory);
 	return 0;
 }

@@ -29,6 +29,7 @@ static const xdp_item_t xdp_items[] = {
 	REFUSED("rx_fragment", KXDP_FRAGMENT), REFUSED("rx_bad_length", KXDP_BAD_LENGTH),
 	REFUSED("rx_bad_header", KXDP_BAD_HEADER), REFUSED("rx_bad_address", KXDP_BAD_ADDRESS),
 	REFUSED("rx_bad_ip_checksum", KXDP_BAD_IP_CHECKSUM), REFUSED("rx_bad_udp_checksum", KXDP_BAD_UDP_CHECKSUM),
+	REFUSED("rx_bad_tcp_checksum", KXDP_BAD_TCP_CHECKSUM),
 	REFUSED("rx_partial_checksum", KXDP_PARTIAL_CHECKSUM),   /* refused on physical devices only: doc/adr/0005 */
 	COUNT(tx_full),
 };

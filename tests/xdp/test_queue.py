@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues: segments built and sent, losses counted, interfaces that go, taps, routes."""
 import os
+import socket
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 from scapy.utils import rdpcap
 
-from harness.net import Pair, run
+from harness.net import Pair, inside, run
 from harness.wire import PORT, Echo, Wire
 
 PAYLOAD = bytes(range(40))
@@ -187,3 +188,20 @@ def test_routes(start, wire, pair, mode):
     assert counters["replied-udp4"] == counters["sent-tcp4"] == 3
     assert counters["by_kernel-udp4"] == counters["by_kernel-tcp4"] == 1
     assert counters["dropped-unroutable"] == 2
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_unfinished_tcp_checksums(start, pair, mode, strict):
+    """A neighbour namespace's kernel leaves TCP checksums to the device, too: the SYNs of two ordinary sockets."""
+    run("ip", "netns", "exec", pair.client, "ethtool", "-K", pair.client_if, "tx", "on")
+    try:
+        echo = start(mode, "-t", *(["-s"] if strict else []))
+        for family, address in ((socket.AF_INET, pair.server4), (socket.AF_INET6, pair.server6)):
+            with inside(pair.client), socket.socket(family, socket.SOCK_STREAM) as sock:
+                sock.setblocking(False)
+                sock.connect_ex((address, PORT))
+        counters = wait_for(lambda: (c := echo.counters())["partial-checksum"] >= 2 and c)
+        assert counters["partial-checksum-tcp4"] == counters["partial-checksum-tcp6"] == 1
+        assert counters["bad-tcp-checksum"] == counters["ok"] == 0
+    finally:
+        run("ip", "netns", "exec", pair.client, "ethtool", "-K", pair.client_if, "tx", "off")
