@@ -122,6 +122,8 @@ static void update_window(conn_t *conn, const kxdp_segment_t *segment)
 	conn->snd_wnd -= min_u32(segment->ack - conn->snd_una, conn->snd_wnd);
 	if (!seq_before(conn->snd_wl1, segment->seq) &&
 	    !(conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack))) {
+		/* The window still ends where the peer said: what is acknowledged leaves it. */
+		conn->snd_wnd -= min_u32(segment->ack - conn->snd_una, conn->snd_wnd);
 		return;
 	}
 	conn->snd_wnd = (uint32_t)segment->window << conn->snd_scale;
