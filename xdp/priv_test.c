@@ -5,12 +5,14 @@
  */
 #include "xdp/priv.h"
 #include "xdp/priv_wire.h"
+#include "xdp/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -457,6 +459,91 @@ static void test_many_rules(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* Frames that have arrived. Those of the loopback device have addresses that nobody may be answered at. */
+static uint64_t received(kxdp_queue_t *queue)
+{
+	kxdp_packet_t packets[KXDP_BATCH_MAX];
+	assert_int_equal(kxdp_receive(queue, packets, KXDP_BATCH_MAX), 0);
+	kxdp_stats_t stats;
+	kxdp_queue_stats(queue, &stats);
+	return stats.received[KXDP_BAD_ADDRESS];
+}
+
+/* What the daemon closes is closed: nothing of a queue stays in the helper. */
+static void test_queue(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	kxdp_queue_t *queue, *second;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	for (unsigned round = 1; round <= 3; round++) {
+		assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_OK);
+		send_to_server(10);
+		assert_int_equal(filter_count(iface, "redirected-udp4"), 10 * round);
+		assert_int_equal(received(queue), 10);
+		kxdp_queue_close(queue);
+		send_to_server(1);
+		assert_int_equal(filter_count(iface, "passed-no-socket"), round);
+	}
+	assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_OK);
+	assert_int_equal(kxdp_queue_open(iface, 0, &second, &fault), KNOT_EBUSY);
+	send_to_server(1);
+	assert_int_equal(received(queue), 1); /* the one that was there is unharmed */
+	kxdp_queue_close(queue);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+static unsigned count_fds(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *dir = opendir(path);
+	unsigned count = 0;
+	while (readdir(dir) != NULL) {
+		count++;
+	}
+	closedir(dir);
+	return count;
+}
+
+/* Neither side keeps descriptors of what was opened and closed, or could not be opened. */
+static void test_no_descriptor_is_kept(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_options_t wrong = options_of("lo");
+	wrong.mode = KXDP_MODE_NATIVE; /* loopback can't */
+	unsigned here = 0, there = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		kxdp_iface_t *iface;
+		kxdp_queue_t *queue, *second;
+		int fd;
+		assert_int_equal(kxdp_iface_open(priv, &wrong, &iface, &fault), KNOT_ENOTSUP);
+		assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+		assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_OK);
+		if (i == 0) {
+			assert_int_equal(kxdp_queue_open(iface, 0, &second, &fault), KNOT_EBUSY);
+		}
+		kxdp_queue_close(queue);
+		assert_int_equal(kxdp_priv_raw_socket(priv, AF_INET, &fd, &fault), KNOT_OK);
+		close(fd);
+		/* Another request: by its reply, what the one before sent is closed. */
+		assert_int_equal(kxdp_rule_set(iface, &(kxdp_rule_t){ 0 }, &fault), KNOT_OK);
+		kxdp_iface_close(iface);
+		if (i == 0) {
+			here = count_fds(getpid());
+			there = count_fds(helper_pid());
+		}
+	}
+	assert_int_equal(count_fds(getpid()), here);
+	assert_int_equal(count_fds(helper_pid()), there);
+	kxdp_priv_stop(priv);
+}
+
 static void wait_for_end(kxdp_priv_t *priv)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
@@ -486,6 +573,8 @@ static void test_helper_killed(void **state)
 	assert_int_equal(filter_count(iface, "passed-no-socket"), 4);
 	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_ECONNCLOSED);
 	assert_non_null(strstr(fault.text, "restart"));
+	kxdp_queue_t *queue;
+	assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_ECONNCLOSED);
 	kxdp_iface_close(iface);
 	kxdp_priv_stop(priv);
 	/* Nothing is left: another one can open it. */
@@ -502,6 +591,10 @@ static void test_helper_is_bare(void **state)
 	(void)state;
 	int secret = open("/dev/zero", O_RDONLY); /* without close-on-exec: the helper is no exec */
 	kxdp_priv_t *priv = start();
+	int fd;
+	assert_int_equal(kxdp_priv_raw_socket(priv, AF_INET, &fd, &fault), KNOT_OK); /* once it replies, it is ready */
+	close(fd);
+	assert_int_equal(kxdp_priv_raw_socket(priv, AF_UNIX, &fd, &fault), KNOT_EINVAL);
 	char path[64], line[256];
 	snprintf(path, sizeof(path), "ls /proc/%d/fd | tr '\\n' ' '", (int)helper_pid());
 	FILE *out = popen(path, "r");
@@ -534,7 +627,8 @@ int main(void)
 		cmocka_unit_test(test_without_helper), cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_raw_socket),   cmocka_unit_test(test_iface),
 		cmocka_unit_test(test_route_check_settings), cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_helper_killed),
+		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_no_descriptor_is_kept),
+		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_is_bare),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

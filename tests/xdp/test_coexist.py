@@ -9,6 +9,7 @@ import time
 import pytest
 
 from harness.net import run
+from harness.wire import Echo
 from test_priv import answers, helper_of, wait_gone
 
 OTHER = next(iter(pathlib.Path("/usr/lib").glob("*/bpf/xdpfilt_alw_tcp.o")), None)
@@ -25,6 +26,20 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setenv("LIBXDP_BPFFS", str(path))
     yield path
     run("umount", str(path))
+
+
+@pytest.fixture
+def start(pair):
+    """As in conftest.py, but others may be attached at the end."""
+    started = []
+
+    def make(*arguments, **options):
+        started.append(Echo(pair, *arguments, **options))
+        return started[-1]
+
+    yield make
+    ended = [echo.stop() for echo in started if echo.process.poll() is None]
+    assert all(code == 0 and err == "" for code, _, err in ended), ended
 
 
 class Others:

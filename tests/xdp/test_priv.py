@@ -41,7 +41,12 @@ def status(pid):
 def wait_gone(pid, seconds=5):
     """Gone, or dead and waiting for its parent."""
     end = time.monotonic() + seconds
-    while os.path.exists(f"/proc/{pid}") and not status(pid)["State"].startswith("Z"):
+    while True:
+        try:
+            if status(pid)["State"].startswith("Z"):
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
         assert time.monotonic() < end, "the process is still there"
         time.sleep(0.01)
 
