@@ -22,7 +22,8 @@
 #define AF_XDP 44
 #endif
 #ifndef CAP_BPF
-#define CAP_BPF 39 /* Linux 5.8 */
+#define CAP_PERFMON 38 /* Linux 5.8 */
+#define CAP_BPF     39
 #endif
 
 const char *kxdp_severity_name(kxdp_severity_t severity)
@@ -144,14 +145,17 @@ static void check_capabilities(check_t *check)
 	static const struct {
 		unsigned number;
 		const char *name;
-	} needed[] = { { CAP_NET_ADMIN, "CAP_NET_ADMIN" }, { CAP_NET_RAW, "CAP_NET_RAW" }, { CAP_BPF, "CAP_BPF" } };
+		bool in_admin; /* CAP_SYS_ADMIN is as good */
+	} needed[] = { { CAP_NET_ADMIN, "CAP_NET_ADMIN", false },
+		       { CAP_NET_RAW, "CAP_NET_RAW", false },
+		       { CAP_BPF, "CAP_BPF", true },
+		       { CAP_PERFMON, "CAP_PERFMON", true } };
 	uint64_t held = effective_capabilities();
 	char missing[96] = "";
 	size_t len = 0;
 	for (size_t i = 0; i < KNOT_LEN(needed); i++) {
-		/* CAP_SYS_ADMIN is as good as CAP_BPF. */
 		bool has = (held >> needed[i].number & 1) != 0 ||
-			   (needed[i].number == CAP_BPF && (held >> CAP_SYS_ADMIN & 1) != 0);
+			   (needed[i].in_admin && (held >> CAP_SYS_ADMIN & 1) != 0);
 		if (!has) {
 			len += (size_t)snprintf(missing + len, sizeof(missing) - len, " %s", needed[i].name);
 		}

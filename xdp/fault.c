@@ -23,9 +23,9 @@ static const struct {
 	const char *text;
 } advice_rows[] = {
 	{ EPERM, KNOT_EPERM,
-	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
+	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
 	{ EACCES, KNOT_EPERM,
-	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (CAP_SYS_ADMIN)" },
+	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
 	{ EBUSY, KNOT_EBUSY, "in use by another program; stop that program first" },
 	{ ENODEV, KNOT_ENODEV, "no such interface" },
 	{ ENETDOWN, KNOT_ENODEV, "the interface is down; set it up: ip link set dev %s up" },

@@ -7,8 +7,8 @@
  *
  * Life: kxdp_priv_start() (priv.h) makes the helper that has the privileges; kxdp_iface_open() attaches the program;
  * kxdp_queue_open() for each of its queues adds a socket; until then, and for a queue without a socket, packets go to
- * the kernel. The calling process needs no privilege for any of it, then or later; the helper needs CAP_BPF (or
- * CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The program is detached
+ * the kernel. The calling process needs no privilege for any of it, then or later; the helper needs CAP_BPF
+ * and CAP_PERFMON (or CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The program is detached
  * by kxdp_iface_close() or when the process ends for whatever reason.
  *
  * Threads: opening, closing, configuring and rules of one interface from one thread at a time;

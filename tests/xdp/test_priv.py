@@ -111,7 +111,7 @@ def test_user_with_capabilities(start, pair):
 
 
 def test_fewer_capabilities(start, pair):
-    """Without CAP_SYS_ADMIN it works; without CAP_BPF it says what is missing."""
+    """Without CAP_SYS_ADMIN it works; without CAP_BPF or CAP_PERFMON it says what is missing."""
     def run(names):
         wanted = ",".join("+" + name for name in names)
         return start(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps", wanted, "--ambient-caps", wanted,
@@ -120,6 +120,7 @@ def test_fewer_capabilities(start, pair):
     assert echo.first_line.startswith("initialized XDP interface"), echo.stop()
     assert answers(pair)
     echo.stop()
-    code, _, err = run(["net_raw", "net_admin", "ipc_lock"]).stop()
-    assert code == 1 and "CAP_BPF" in err
+    for missing in ("bpf", "perfmon"):
+        code, _, err = run([name for name in ("net_raw", "net_admin", "bpf", "perfmon", "ipc_lock") if name != missing]).stop()
+        assert code == 1 and f"CAP_{missing.upper()}" in err
     assert "xdp" not in pair.link()
