@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The kernel program against its model (tests/xdp/filter_model.c) on frames that the fuzzer chooses. Needs root: the kernel
- * runs the program (BPF_PROG_TEST_RUN). Without it the target does nothing.
+ * The kernel program against its model (tests/xdp/filter_model.c) on frames that the fuzzer chooses. Needs root: the
+ * kernel runs the program (BPF_PROG_TEST_RUN). Without it the target does nothing.
  *
  * Input: one byte for the set-up, then, if its highest bit is set, the frame itself, else choices that make one.
  */

@@ -59,7 +59,7 @@ typedef struct {
 
 /** What the program did with a packet. */
 typedef struct {
-	uint32_t action;    /* XDP_PASS, XDP_DROP, XDP_REDIRECT */
+	uint32_t action; /* XDP_PASS, XDP_DROP, XDP_REDIRECT */
 	bool has_meta;
 	struct filter_meta meta;
 	uint8_t frame[RUN_FRAME_MAX]; /* afterwards */

@@ -42,7 +42,8 @@ static void run_command(const char *command)
 static frame_t packet_of(bool v6, bool tcp, uint8_t tcp_flags)
 {
 	frame_t f;
-	build(&f, &(row_t){ .v6 = v6, .payload_len = 20, .set = { AT_IP, v6 ? 6 : 9, tcp ? IPPROTO_TCP : IPPROTO_UDP } });
+	build(&f,
+	      &(row_t){ .v6 = v6, .payload_len = 20, .set = { AT_IP, v6 ? 6 : 9, tcp ? IPPROTO_TCP : IPPROTO_UDP } });
 	f.bytes[f.udp_off + TCP_FLAGS_OFF] = tcp ? tcp_flags : f.bytes[f.udp_off + TCP_FLAGS_OFF];
 	return f;
 }
@@ -199,7 +200,7 @@ static void test_other_protocols(void **state)
 	for (unsigned number = 0; number < 256; number++) {
 		frame_t f = packet_of(false, false, 0);
 		f.bytes[f.ip_off + 9] = (uint8_t)number;
-		enum filter_count want = number == IPPROTO_UDP	 ? FILTER_UDP4
+		enum filter_count want = number == IPPROTO_UDP   ? FILTER_UDP4
 					 : number == IPPROTO_TCP ? FILTER_TCP4
 								 : FILTER_PASS_PROTOCOL;
 		check(&filter, "IPv4", f.bytes, f.len, want);
@@ -232,7 +233,8 @@ static void test_destinations(void **state)
 		  FILTER_PASS_ADDRESS },
 		{ "IPv6 address", "2001:db8:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_NO_SOCKET },
 		{ "another IPv6 address", "2001:db8:0:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
-		{ "IPv4 address in IPv6 clothes", "::ffff:198.51.100.1", 53, FILTER_PASS_NO_SOCKET, FILTER_PASS_ADDRESS },
+		{ "IPv4 address in IPv6 clothes", "::ffff:198.51.100.1", 53, FILTER_PASS_NO_SOCKET,
+		  FILTER_PASS_ADDRESS },
 	};
 	filter_t filter = filter_load();
 	for (size_t i = 0; i < KNOT_LEN(listen_rows); i++) {
@@ -240,8 +242,8 @@ static void test_destinations(void **state)
 		for (uint32_t count = 1; count <= FILTER_LISTEN_MAX; count += FILTER_LISTEN_MAX - 1) {
 			struct filter_config config = { .listen_count = count };
 			for (uint32_t l = 0; l < count; l++) {
-				config.listens[l] = (struct filter_listen){ .protos = FILTER_PROTO_UDP,
-									    .port_be = htons(5301) };
+				config.listens[l] =
+					(struct filter_listen){ .protos = FILTER_PROTO_UDP, .port_be = htons(5301) };
 				scan_address("2001:db8:9::1", config.listens[l].addr);
 			}
 			struct filter_listen *last = &config.listens[count - 1];
@@ -361,8 +363,8 @@ static void test_rules(void **state)
 		uint32_t len;
 		uint32_t per_second;
 	} rules[] = {
-		{ "192.0.2.0", 24, 0 },	   { "192.0.2.128", 25, FILTER_RATE_MAX }, { "192.0.2.200", 32, 0 },
-		{ "2001:db8::", 32, 0 },   { "2001:db8:1::", 48, FILTER_RATE_MAX }, { "2001:db8:1::7", 128, 0 },
+		{ "192.0.2.0", 24, 0 },   { "192.0.2.128", 25, FILTER_RATE_MAX },  { "192.0.2.200", 32, 0 },
+		{ "2001:db8::", 32, 0 },  { "2001:db8:1::", 48, FILTER_RATE_MAX }, { "2001:db8:1::7", 128, 0 },
 		{ "203.0.113.0", 24, 1 },
 	};
 	static const struct {

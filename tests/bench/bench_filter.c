@@ -37,7 +37,11 @@ static const row_t rows[] = {
 	{ .what = "UDP, rules of others", .listen_count = 1, .flags = FILTER_RULES },
 	{ .what = "UDP, blocked", .listen_count = 1, .flags = FILTER_RULES, .rule_count = 1 },
 	{ .what = "UDP, above its limit", .listen_count = 1, .flags = FILTER_RULES, .rule_count = 1, .per_second = 10 },
-	{ .what = "UDP, above its limit, 4000 rules", .listen_count = 1, .flags = FILTER_RULES, .rule_count = 4000, .per_second = 10 },
+	{ .what = "UDP, above its limit, 4000 rules",
+	  .listen_count = 1,
+	  .flags = FILTER_RULES,
+	  .rule_count = 4000,
+	  .per_second = 10 },
 	{ .what = "UDP, route check", .listen_count = 1, .flags = FILTER_ROUTE_CHECK },
 };
 

@@ -6,12 +6,24 @@
 
 #define KNOT_LEN(array) (sizeof(array) / sizeof((array)[0]))
 /* IPv4-mapped */
-#define V4(a, b, c, d) { [10] = 0xFF, 0xFF, a, b, c, d }
-#define BOTH (FILTER_PROTO_UDP | FILTER_PROTO_TCP)
-#define PORT(number) ((number) >> 8 | ((number) & 0xFF) << 8)
-#define ANY(number, bits) { .port_be = PORT(number), .protos = bits, .any_addr = 1 }
-#define AT(number, bits, ...) { .port_be = PORT(number), .protos = bits, .addr = __VA_ARGS__ }
-#define SERVER6 { 0x20, 1, 0x0D, 0xB8, [15] = 1 }
+#define V4(a, b, c, d)                                                                                                 \
+	{                                                                                                              \
+		[10] = 0xFF, 0xFF, a, b, c, d                                                                          \
+	}
+#define BOTH         (FILTER_PROTO_UDP | FILTER_PROTO_TCP)
+#define PORT(number) ((number) >> 8 | ((number)&0xFF) << 8)
+#define ANY(number, bits)                                                                                              \
+	{                                                                                                              \
+		.port_be = PORT(number), .protos = bits, .any_addr = 1                                                 \
+	}
+#define AT(number, bits, ...)                                                                                          \
+	{                                                                                                              \
+		.port_be = PORT(number), .protos = bits, .addr = __VA_ARGS__                                           \
+	}
+#define SERVER6                                                                                                        \
+	{                                                                                                              \
+		0x20, 1, 0x0D, 0xB8, [15] = 1                                                                          \
+	}
 #define PASS_ALL FILTER_RATE_MAX
 
 const model_t case_models[] = {
@@ -27,41 +39,29 @@ const model_t case_models[] = {
 			AT(853, BOTH, V4(198, 51, 100, 1)), AT(853, 0, SERVER6) } },
 	  .has_socket = true },
 	{ "as many as possible",
-	  .config = { FILTER_LISTEN_MAX, 0,
+	  .config = { FILTER_LISTEN_MAX,
+		      0,
 		      { AT(53, BOTH, V4(10, 0, 0, 1)), AT(53, BOTH, V4(10, 0, 0, 2)), ANY(5300, BOTH),
 			AT(53, FILTER_PROTO_TCP, SERVER6), [15] = AT(53, BOTH, V4(192, 0, 2, 1)) } },
 	  .has_socket = true },
-	{ "rules",
-	  .config = { 1, FILTER_RULES, { ANY(53, BOTH) } },
-	  .has_socket = true,
-	  .rule_count = 6,
+	{ "rules", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 6,
 	  .rules = { { { 96 + 24, V4(192, 0, 2, 0) }, 0 },
 		     { { 96 + 32, V4(192, 0, 2, 2) }, PASS_ALL },
 		     { { 96 + 31, V4(192, 0, 2, 2) }, 0 },
 		     { { 32, { 0x20, 1, 0x0D, 0xB8 } }, PASS_ALL },
 		     { { 128, { 0x20, 1, 0x0D, 0xB8, [15] = 2 } }, 0 },
 		     { { 0, { 0 } }, PASS_ALL } } },
-	{ "rules, no socket",
-	  .config = { 1, FILTER_RULES, { ANY(53, BOTH) } },
-	  .rule_count = 1,
+	{ "rules, no socket", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .rule_count = 1,
 	  .rules = { { { 96, V4(0, 0, 0, 0) }, 0 } } },
-	{ "rules that are off",
-	  .config = { 1, 0, { ANY(53, BOTH) } },
-	  .has_socket = true,
-	  .rule_count = 1,
+	{ "rules that are off", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 1,
 	  .rules = { { { 0, { 0 } }, 0 } } },
-	{ "route check",
-	  .config = { 2, FILTER_ROUTE_CHECK, { ANY(53, BOTH), ANY(853, FILTER_PROTO_TCP) } },
+	{ "route check", .config = { 2, FILTER_ROUTE_CHECK, { ANY(53, BOTH), ANY(853, FILTER_PROTO_TCP) } },
 	  .has_socket = true },
-	{ "route check and rules",
-	  .config = { 1, FILTER_ROUTE_CHECK | FILTER_RULES, { ANY(53, BOTH) } },
-	  .has_socket = true,
-	  .rule_count = 2,
+	{ "route check and rules", .config = { 1, FILTER_ROUTE_CHECK | FILTER_RULES, { ANY(53, BOTH) } },
+	  .has_socket = true, .rule_count = 2,
 	  .rules = { { { 10, { 0xFE, 0x80 } }, PASS_ALL }, { { 96 + 8, V4(10, 0, 0, 0) }, 0 } } },
 	{ "plain program", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .is_plain = true },
-	{ "plain program, route check",
-	  .config = { 1, FILTER_ROUTE_CHECK, { ANY(53, BOTH) } },
-	  .has_socket = true,
+	{ "plain program, route check", .config = { 1, FILTER_ROUTE_CHECK, { ANY(53, BOTH) } }, .has_socket = true,
 	  .is_plain = true },
 };
 const size_t case_model_count = KNOT_LEN(case_models);
@@ -136,9 +136,10 @@ static void put_any(out_t *o, choices_t *c, unsigned count)
 
 static void put_address4(out_t *o, choices_t *c)
 {
-	static const uint8_t pool[][4] = { { 192, 0, 2, 1 },	  { 192, 0, 2, 2 },    { 192, 0, 2, 3 }, { 192, 0, 3, 1 },
-					   { 198, 51, 100, 1 }, { 10, 0, 0, 1 },     { 10, 0, 0, 2 },	 { 127, 0, 0, 1 },
-					   { 224, 0, 0, 251 },  { 255, 255, 255, 255 } };
+	static const uint8_t pool[][4] = { { 192, 0, 2, 1 },      { 192, 0, 2, 2 },    { 192, 0, 2, 3 },
+					   { 192, 0, 3, 1 },      { 198, 51, 100, 1 }, { 10, 0, 0, 1 },
+					   { 10, 0, 0, 2 },       { 127, 0, 0, 1 },    { 224, 0, 0, 251 },
+					   { 255, 255, 255, 255 } };
 	unsigned i = choose(c, KNOT_LEN(pool) + 1);
 	for (unsigned b = 0; b < 4; b++) {
 		put(o, i < KNOT_LEN(pool) ? pool[i][b] : choose(c, 256));
@@ -167,7 +168,7 @@ static void put_address6(out_t *o, choices_t *c)
 static unsigned choose_protocol(choices_t *c)
 {
 	static const uint8_t others[] = { IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_SCTP, IPPROTO_NONE,
-					  IPPROTO_ESP,	IPPROTO_AH,	IPPROTO_MH,   IPPROTO_FRAGMENT };
+					  IPPROTO_ESP,  IPPROTO_AH,     IPPROTO_MH,   IPPROTO_FRAGMENT };
 	if (!rarely(c, 6)) {
 		return choose(c, 2) == 0 ? IPPROTO_UDP : IPPROTO_TCP;
 	}

@@ -2,8 +2,8 @@
 /*
  * filter_fuzz [FRAMES]: the kernel program against its model (filter_model.c) on random frames, in every set-up.
  *
- * Prints how many frames had which fate; ends with 1 at the first difference, and with 77 without privileges. The seed is
- * printed; KNOT_SEED=n replays.
+ * Prints how many frames had which fate; ends with 1 at the first difference, and with 77 without privileges. The seed
+ * is printed; KNOT_SEED=n replays.
  */
 #include "tests/xdp/filter_case.h"
 

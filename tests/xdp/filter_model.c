@@ -167,7 +167,8 @@ static enum filter_count redirected(const seen_t *s)
 	return s->is_ipv6 ? FILTER_TCP6 : FILTER_TCP4;
 }
 
-/* Multicast, link-local, loopback: addresses that stay on a link, of which no IPv6 routing table says anything. RFC 4291 2.4 */
+/* Multicast, link-local, loopback: addresses that stay on a link, of which no IPv6 routing table says anything. RFC
+ * 4291 2.4 */
 static bool stays_on_link(const uint8_t addr[static 16])
 {
 	static const uint8_t loopback[16] = { [15] = 1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the kernel program should do with a packet, worked out in user space from the documents (abi.h, the RFCs), not from
- * the program: frames as bytes, no structures of the kernel's, no code shared. For comparing, so it is slow and plain.
+ * What the kernel program should do with a packet, worked out in user space from the documents (abi.h, the RFCs), not
+ * from the program: frames as bytes, no structures of the kernel's, no code shared. For comparing, so it is slow and
+ * plain.
  */
 #pragma once
 

@@ -36,7 +36,7 @@ typedef struct {
 	kxdp_queue_t *queue;
 	unsigned reply_len;
 	_Atomic uint64_t ways[KXDP_VIA_KERNEL + 1]; /* packets by the way of their reply */
-	kxdp_tap_t *tap; /* NULL: none */
+	kxdp_tap_t *tap;                            /* NULL: none */
 	atomic_bool gone;
 	pthread_t thread;
 } worker_t;
@@ -78,7 +78,9 @@ static void echo_segment(worker_t *worker, const kxdp_packet_t *packet)
 static void handle(worker_t *worker, const kxdp_packet_t *packet)
 {
 	worker->ways[packet->path.via]++;
-	static const kxdp_outcome_t outcomes[] = { [KXDP_VIA_OTHER] = KXDP_RELAYED, [KXDP_VIA_KERNEL] = KXDP_BY_KERNEL };
+	static const kxdp_outcome_t outcomes[] = {
+		[KXDP_VIA_OTHER] = KXDP_RELAYED, [KXDP_VIA_KERNEL] = KXDP_BY_KERNEL
+	};
 	if (packet->path.via != KXDP_VIA_SAME) {
 		kxdp_count(worker->queue, kxdp_packet_kind(packet), outcomes[packet->path.via]);
 	} else if (packet->ip_proto == IPPROTO_UDP) {
@@ -147,7 +149,7 @@ static void drain(const worker_t *worker)
 }
 
 #define PRINT_SUM(constant, name) printf("queue%u." #name "=%" PRIu64 " ", queue, s->name);
-#define PRINT_OF_KIND(constant, name) \
+#define PRINT_OF_KIND(constant, name)                                                                                  \
 	printf("queue%u." #name "-%s=%" PRIu64 " ", queue, kxdp_kind_name(kind), s->of[kind].name);
 
 static void print_traffic(unsigned queue, const kxdp_stats_t *s)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /**
- * What the kernel program and user space agree on: maps, their values, what is counted, what stands in front of a frame.
+ * What the kernel program and user space agree on: maps, their values, what is counted, what stands in front of a
+ * frame.
  *
  * Programs: bowline_filter, and bowline_plain, which can't do FILTER_ROUTE_CHECK (it passes what is ours then) but
  * can join any dispatcher.
  *
- * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order. Addresses are IPv6,
- * IPv4 ones as ::ffff:a.b.c.d.
+ * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order. Addresses are
+ * IPv6, IPv4 ones as ::ffff:a.b.c.d.
  *
  * Maps:
  *   filter_config   array, 2 of struct filter_config: one is in use, the other may be written
@@ -16,8 +17,9 @@
  *   filter_prefixes LPM trie, struct filter_prefix → __u32, index in filter_rules
  *   filter_rules    array, FILTER_RULE_MAX of struct filter_rule; can be mapped into memory
  *
- * User space sets max_entries of filter_sockets and filter_counts to the interface's receive queues (IFLA_NUM_RX_QUEUES:
- * the number that the device was made with, an upper bound of what `ethtool -L` can set) before it loads the program.
+ * User space sets max_entries of filter_sockets and filter_counts to the interface's receive queues
+ * (IFLA_NUM_RX_QUEUES: the number that the device was made with, an upper bound of what `ethtool -L` can set) before it
+ * loads the program.
  */
 #pragma once
 
@@ -132,8 +134,8 @@ struct filter_prefix {
  * that come evenly at the rate all pass. Time is in 1/256 ns: 1/256 ns is exact enough for 10 million per second
  * (4e-5); values wrap around after 2.3 years of uptime, which differences don't mind. See limit.h for the values.
  *
- * To add a rule: write the value (counters and `due` 0) to a free index, then the prefix. To remove it: the prefix first;
- * packets in flight may still count for a moment. To change a limit: write `tolerance`, then `interval`.
+ * To add a rule: write the value (counters and `due` 0) to a free index, then the prefix. To remove it: the prefix
+ * first; packets in flight may still count for a moment. To change a limit: write `tolerance`, then `interval`.
  */
 struct filter_rule {
 	__u64 interval;  /* 1/256 ns between queries; 0: drop everything */
@@ -156,8 +158,8 @@ enum {
 };
 
 /**
- * Stands right in front of the frame (AF_XDP: the bytes before the descriptor's address) when FILTER_ROUTE_CHECK is set:
- * the way of a reply as the routing table says, for a packet that this machine sends.
+ * Stands right in front of the frame (AF_XDP: the bytes before the descriptor's address) when FILTER_ROUTE_CHECK is
+ * set: the way of a reply as the routing table says, for a packet that this machine sends.
  *
  * `ifindex` may be a device that is not a port, such as a VLAN device: kernels up to 6.18 don't resolve it.
  * A frame that was redirected before the flag was set has anything there: check `magic`, else ask the kernel.

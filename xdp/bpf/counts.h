@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /**
- * Add the counters of one queue to io_packets[0..FILTER_COUNT_ROWS), by enum filter_count, FILTER_RECEIVED with the sum.
+ * Add one queue's counters to io_packets[0..FILTER_COUNT_ROWS), by enum filter_count; to FILTER_RECEIVED their sum.
  *
  * counts: the map's memory, or a copy. The program counts meanwhile: each row is exact at some moment of the call.
  */

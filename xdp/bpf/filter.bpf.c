@@ -2,10 +2,10 @@
 /*
  * The kernel program: which packets of an interface are ours?
  *
- * Ours goes to the AF_XDP socket of its queue, everything else to the kernel, so the interface behaves as without us for
- * everybody else. Only what is ours is ever dropped: for a block rule, or because no reply could leave. The program only
- * finds the destination; lengths and checksums are verified in user space, where a bad packet can be counted by its
- * fault.
+ * Ours goes to the AF_XDP socket of its queue, everything else to the kernel, so the interface behaves as without us
+ * for everybody else. Only what is ours is ever dropped: for a block rule, or because no reply could leave. The program
+ * only finds the destination; lengths and checksums are verified in user space, where a bad packet can be counted by
+ * its fault.
  *
  * Each packet gets exactly one fate, which is counted on the queue that it came in on (abi.h): one atomic addition.
  *
@@ -112,8 +112,8 @@ typedef struct {
 
 typedef struct {
 	enum filter_count fate;
-	__u8 protos;  /* the one bit */
-	__u8 opens;   /* a query, or a connection to be */
+	__u8 protos; /* the one bit */
+	__u8 opens;  /* a query, or a connection to be */
 	__be16 source_be, dest_be;
 } l4_t;
 
@@ -180,10 +180,10 @@ INLINE enum filter_count fate_of_last(__u8 number)
 	case IPPROTO_FRAGMENT: return FILTER_PASS_FRAGMENT;
 	case IPPROTO_HOPOPTS:
 	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:                               /* more than EXT_MAX */
+	case IPPROTO_DSTOPTS: /* more than EXT_MAX */
 	case IPPROTO_ESP:
 	case IPPROTO_AH:
-	case IPPROTO_MH: return FILTER_PASS_HEADER;         /* authentication, mobility */
+	case IPPROTO_MH: return FILTER_PASS_HEADER; /* authentication, mobility */
 	default: return FILTER_RECEIVED;
 	}
 }
@@ -338,7 +338,7 @@ INLINE enum filter_count match(const struct filter_config *config, const l3_t *l
 	return find_listen(&destination);
 }
 
-/* One query more at `now`: does it come too early? Tells what the limit says, and remembers the query if it may pass. */
+/* One query more: does it come too early? If not, it is remembered. */
 INLINE int above_limit(struct filter_rule *rule, __u64 interval)
 {
 	__u64 now = bpf_ktime_get_ns() << 8;
@@ -538,7 +538,7 @@ INLINE struct filter_counts *counts_of(__u32 queue)
 
 /* The rows of a group, one bit each. */
 #define BIT_IF_REDIRECTED(constant, name, group, what) | ((group) == FILTER_GROUP_REDIRECTED ? 1u << (constant) : 0)
-#define BIT_IF_DROPPED(constant, name, group, what) | ((group) == FILTER_GROUP_DROPPED ? 1u << (constant) : 0)
+#define BIT_IF_DROPPED(constant, name, group, what)    | ((group) == FILTER_GROUP_DROPPED ? 1u << (constant) : 0)
 
 INLINE int action_of(__u32 fate)
 {

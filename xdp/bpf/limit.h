@@ -10,7 +10,7 @@ enum {
 	FILTER_RATE_MAX = 10 * 1000 * 1000, /* more than a queue delivers; exact to 4e-5 */
 };
 
-/** The queries that may come at once beyond the rate, at `per_second` queries per second: a tenth of a second's, at least 1. */
+/** Queries that may come at once beyond a rate of `per_second`: a tenth of a second's, at least 1. */
 static inline uint64_t filter_burst(uint32_t per_second)
 {
 	return per_second >= 10 ? per_second / 10 : 1;
