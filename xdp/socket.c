@@ -25,12 +25,39 @@
 #ifndef XDP_MAX_TX_SKB_BUDGET
 #define XDP_MAX_TX_SKB_BUDGET 9 /* Linux 6.17: packets one sendto() takes in copy mode, 32 before */
 #endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 enum {
 	HUGE_PAGE_LEN = 2 << 20,
+	PAGE_LEN = 4096,
 };
 
-/* ---- The helper's side ---- */
+/* ---- Memory ---- */
+
+/* At an address that huge pages fit, and all there, so that no packet waits for a page fault. MAP_FAILED with errno. */
+static void *map_memory(int fd, size_t len)
+{
+	uint8_t *room = mmap(NULL, len + HUGE_PAGE_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED) {
+		return MAP_FAILED;
+	}
+	size_t before = (HUGE_PAGE_LEN - (uintptr_t)room % HUGE_PAGE_LEN) % HUGE_PAGE_LEN;
+	void *memory = mmap(room + before, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
+	int errnum = errno;
+	if (memory == MAP_FAILED) {
+		munmap(room, len + HUGE_PAGE_LEN);
+		errno = errnum;
+		return MAP_FAILED;
+	}
+	if (before > 0) {
+		munmap(room, before);
+	}
+	size_t end = (before + len + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
+	munmap(room + end, len + HUGE_PAGE_LEN - end);
+	return memory;
+}
 
 /* A memfd of `len` bytes, mapped; -1 with errno. */
 static int make_memory(size_t len, unsigned flags, void **ret_memory)
@@ -39,10 +66,7 @@ static int make_memory(size_t len, unsigned flags, void **ret_memory)
 	if (fd < 0) {
 		return -1;
 	}
-	void *memory = MAP_FAILED;
-	if (ftruncate(fd, (off_t)len) == 0) {
-		memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	}
+	void *memory = ftruncate(fd, (off_t)len) == 0 ? map_memory(fd, len) : MAP_FAILED;
 	if (memory == MAP_FAILED) {
 		int errnum = errno;
 		close(fd);
@@ -53,22 +77,29 @@ static int make_memory(size_t len, unsigned flags, void **ret_memory)
 	return fd;
 }
 
-/* Huge pages when the system has some to give, else pages that the kernel may join. */
+/* Huge pages when the system has some reserved, else pages that the kernel joins (Linux 6.1), before they are pinned. */
 static int map_frames(kxdp_socket_t *s, void **ret_memory)
 {
 	size_t len = (size_t)s->frame_count * KXDP_FRAME_SIZE;
-	s->memory_len = (len + HUGE_PAGE_LEN - 1) / HUGE_PAGE_LEN * HUGE_PAGE_LEN;
-	s->memory_fd = make_memory(s->memory_len, MFD_HUGETLB, ret_memory);
+	size_t huge_len = (len + HUGE_PAGE_LEN - 1) / HUGE_PAGE_LEN * HUGE_PAGE_LEN;
+	s->memory_len = huge_len;
+	s->memory_fd = make_memory(huge_len, MFD_HUGETLB, ret_memory);
+	if (s->memory_fd >= 0) {
+		return 0;
+	}
+	s->memory_len = len < HUGE_PAGE_LEN ? len : huge_len;
+	s->memory_fd = make_memory(s->memory_len, 0, ret_memory);
 	if (s->memory_fd < 0) {
-		s->memory_len = len;
-		s->memory_fd = make_memory(len, 0, ret_memory);
-		if (s->memory_fd < 0) {
-			return errno;
-		}
-		(void)madvise(*ret_memory, len, MADV_HUGEPAGE);
+		return errno;
+	}
+	(void)madvise(*ret_memory, s->memory_len, MADV_HUGEPAGE);
+	if (len >= HUGE_PAGE_LEN) {
+		(void)madvise(*ret_memory, s->memory_len, MADV_COLLAPSE);
 	}
 	return 0;
 }
+
+/* ---- The helper's side ---- */
 
 static bool set_option(int fd, int option, const void *value, socklen_t len)
 {
@@ -191,7 +222,7 @@ static struct xsk_ring_cons consumer_of(const ring_t *ring, uint32_t size)
 
 static bool map_all(const kxdp_socket_t *s, uint32_t size, kxdp_mapping_t *m)
 {
-	m->memory = mmap(NULL, s->memory_len, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory_fd, 0);
+	m->memory = map_memory(s->memory_fd, s->memory_len);
 	if (m->memory == MAP_FAILED) {
 		m->memory = NULL;
 		return false;
