@@ -498,7 +498,7 @@ bool kxdp_send(kxdp_queue_t *q, const uint8_t *start, size_t len)
 	q->taken--;
 	uint32_t index;
 	if (!reserve(q, &index)) {
-		kxdp_count(q, kind, KXDP_TX_FULL);
+		kxdp_count(q, kind, KXDP_SEND_FULL);
 		release_frame(q, (uint64_t)(start - q->memory));
 		return false;
 	}

@@ -121,7 +121,8 @@ void kxdp_queue_tap(kxdp_queue_t *queue, kxdp_tap_t *tap, uint64_t time_ns);
 #define KXDP_OUTCOMES(ROW) \
 	ROW(KXDP_REPLIED, replied)                /* UDP replies put into the send ring, by kxdp_reply() */ \
 	ROW(KXDP_SENT, sent)                      /* frames put there by kxdp_send(): TCP segments, replies of other queues */ \
-	ROW(KXDP_TX_FULL, tx_full)                /* of both, dropped for want of room in the send ring */ \
+	ROW(KXDP_TX_FULL, tx_full)                /* replies dropped by kxdp_reply() for want of room in the send ring */ \
+	ROW(KXDP_SEND_FULL, send_full)            /* frames dropped by kxdp_send() for want of room there */ \
 	ROW(KXDP_RELAYED, relayed)                /* handed to a queue of another interface: this and what follows by kxdp_count() */ \
 	ROW(KXDP_RELAY_FAILED, relay_failed)      /* dropped: no such queue, or its inbox is full */ \
 	ROW(KXDP_BY_KERNEL, by_kernel)            /* sent by the kernel */ \

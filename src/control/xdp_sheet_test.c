@@ -31,6 +31,7 @@ static void fill(net_xdp_queue_status_t *queue, unsigned index)
 	stats->of[KXDP_UDP4].tx_full = 1;
 	stats->of[KXDP_UDP4].kernel_failed = 1;
 	stats->of[KXDP_TCP4].received[KXDP_OK] = 35;
+	stats->of[KXDP_UDP4].send_full = 7;  /* replies that other queues handed over */
 	stats->of[KXDP_TCP4].sent = 99;     /* segments of ours are no fates of packets that came */
 	queue->tcp = (kxdp_tcp_stats_t){ .dropped_unknown = 4, .dropped_limit = 1, .clients = 5 };
 	queue->filter[0].packets = 100 + 10 * index;
