@@ -132,9 +132,10 @@ static inline __attribute__((always_inline)) void fill_packet(const link_t *l, c
 {
 	p->is_ipv6 = is_ipv6;
 	p->is_routed = false;
+	p->kind = (ip_proto == IPPROTO_TCP ? KXDP_TCP4 : KXDP_UDP4) + (is_ipv6 ? 1 : 0);
+	p->ip_proto = ip_proto;
 	p->ecn = is_ipv6 ? l->ip[1] >> 4 & 3 : l->ip[1] & 3;
 	p->vlan_count = (uint8_t)l->vlan_count;
-	p->ip_proto = ip_proto;
 	p->vlan_id = (uint16_t)l->vlan_id;
 	fill_addresses(p, l->ip, transport, is_ipv6);
 	p->frame = l->frame;

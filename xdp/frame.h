@@ -82,9 +82,10 @@ typedef struct {
 				 payload_len; TCP: 0 */
 	bool is_ipv6;
 	bool is_routed;      /* the reply takes `path`; else simply the way that the packet came, to the MAC it came from */
+	uint8_t kind;        /* kxdp_kind_t, see kxdp_packet_kind() */
+	uint8_t ip_proto;    /* IPPROTO_UDP or IPPROTO_TCP */
 	uint8_t ecn;         /* the two bits of RFC 3168, as received; a reply carries them back */
 	uint8_t vlan_count;  /* tags in front of the IP header, 0–2; a reply that isn't routed keeps them */
-	uint8_t ip_proto;    /* IPPROTO_UDP or IPPROTO_TCP */
 	uint16_t vlan_id;    /* of the inner tag, 0–4095; 0 without a tag */
 	kxdp_addr_t remote;  /* source address and port; scope id 0 */
 	kxdp_addr_t local;   /* destination address and port */
@@ -101,7 +102,7 @@ typedef struct {
 /** For counting. */
 static inline kxdp_kind_t kxdp_packet_kind(const kxdp_packet_t *packet)
 {
-	return (packet->ip_proto == IPPROTO_TCP ? KXDP_TCP4 : KXDP_UDP4) + (packet->is_ipv6 ? 1 : 0);
+	return packet->kind;
 }
 
 /**

@@ -55,6 +55,7 @@ struct kxdp_queue {
 	uint32_t free_count;
 	uint32_t frame_count;
 	uint32_t tx_reserved; /* descriptors written, not submitted yet */
+	uint32_t replied[2];  /* of these, replies; by kind: KXDP_UDP4, KXDP_UDP6 */
 	uint32_t taken;       /* frames of kxdp_frame_take() in the caller's hands */
 	bool is_short;        /* kxdp_frame_take() found none */
 	bool is_gone;         /* the interface is no more */
@@ -304,16 +305,6 @@ static void count_batch(kxdp_queue_t *q, uint32_t count)
 	counter_add(&q->batches[count == 0 ? 0 : 32 - __builtin_clz(count)], 1);
 }
 
-/* All that is known about a good packet, besides what is in it. */
-static inline void finish_packet(const kxdp_queue_t *q, const struct filter_meta *meta, kxdp_packet_t *p)
-{
-	if (__builtin_expect(q->route_check, 0)) {
-		route(q, meta, p);
-	} else if (p->ip_proto == IPPROTO_TCP) {
-		p->path.ifindex = q->ifindex;
-	}
-}
-
 static void follow_route_check(kxdp_queue_t *q)
 {
 	bool wanted = __atomic_load_n(&q->iface->route_check, __ATOMIC_RELAXED);
@@ -338,6 +329,7 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 		show_received(q, index, count);
 	}
 	follow_route_check(q);
+	const bool route_check = q->route_check;
 	size_t good = 0;
 	uint32_t whole[KINDS_OK] = { 0 };
 	for (uint32_t i = 0; i < count; i++) {
@@ -348,18 +340,25 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, index + i);
 		uint8_t *frame = q->memory + desc->addr;
 		struct filter_meta meta;
-		if (q->route_check) {
+		if (__builtin_expect(route_check, 0)) {
 			meta = take_metadata(frame);
 		}
 		size_t room = KXDP_FRAME_SIZE - (desc->addr & (KXDP_FRAME_SIZE - 1));
 		kxdp_packet_t *packet = &ret_packets[good];
 		kxdp_verdict_t verdict = kxdp_frame_parse(frame, desc->len, room, q->mtu, packet);
-		if (verdict == KXDP_OK) {
-			whole[kxdp_packet_kind(packet)]++;
-		} else if (!judge(q, desc, verdict)) {
-			continue;
+		if (verdict != KXDP_OK) {
+			if (!judge(q, desc, verdict)) {
+				continue;
+			}
+			whole[kxdp_packet_kind(packet)]--; /* counted already, under its verdict */
 		}
-		finish_packet(q, &meta, packet);
+		kxdp_kind_t kind = kxdp_packet_kind(packet);
+		whole[kind]++;
+		if (__builtin_expect(route_check, 0)) {
+			route(q, &meta, packet);
+		} else if (kind >= KXDP_TCP4) {
+			packet->path.ifindex = q->ifindex;
+		}
 		good++;
 	}
 	xsk_ring_cons__release(&q->rx, count);
@@ -416,20 +415,26 @@ void kxdp_flush(kxdp_queue_t *q)
 		}
 		xsk_ring_prod__submit(&q->tx, q->tx_reserved);
 		q->tx_reserved = 0;
+		for (unsigned kind = 0; kind < KNOT_LEN(q->replied); kind++) {
+			counter_add(&q->of[kind].outcomes[KXDP_REPLIED], q->replied[kind]);
+			q->replied[kind] = 0;
+		}
 	}
 	kick(q);
 	collect(q);
 	refill(q);
 }
 
-/* A place in the send ring; false: it stayed full. */
-static bool reserve(kxdp_queue_t *q, uint32_t *ret_index)
+static __attribute__((noinline, cold)) bool reserve_again(kxdp_queue_t *q, uint32_t *ret_index)
 {
-	if (xsk_ring_prod__reserve(&q->tx, 1, ret_index) == 1) {
-		return true;
-	}
 	kxdp_flush(q);
 	return xsk_ring_prod__reserve(&q->tx, 1, ret_index) == 1;
+}
+
+/* A place in the send ring; false: it stayed full. */
+static inline bool reserve(kxdp_queue_t *q, uint32_t *ret_index)
+{
+	return xsk_ring_prod__reserve(&q->tx, 1, ret_index) == 1 || reserve_again(q, ret_index);
 }
 
 static void put(kxdp_queue_t *q, uint32_t index, const uint8_t *start, size_t len)
@@ -442,17 +447,16 @@ static void put(kxdp_queue_t *q, uint32_t index, const uint8_t *start, size_t le
 bool kxdp_reply(kxdp_queue_t *q, const kxdp_packet_t *packet, size_t payload_len)
 {
 	assert(packet->path.via == KXDP_VIA_SAME);
-	kxdp_kind_t kind = kxdp_packet_kind(packet);
 	uint32_t index;
 	if (!reserve(q, &index)) {
-		kxdp_count(q, kind, KXDP_TX_FULL);
+		kxdp_count(q, kxdp_packet_kind(packet), KXDP_TX_FULL);
 		kxdp_drop(q, packet);
 		return false;
 	}
+	q->replied[packet->is_ipv6]++;
 	uint8_t *start;
 	size_t len = kxdp_frame_reply(packet, payload_len, &start);
 	put(q, index, start, len);
-	kxdp_count(q, kind, KXDP_REPLIED);
 	return true;
 }
 
