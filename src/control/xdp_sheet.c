@@ -206,6 +206,17 @@ static bool is_tcp(const source_t *from)
 	       from->off64 < offsetof(queue_status_t, tcp) + sizeof(kxdp_tcp_stats_t);
 }
 
+/* A queue keeps its stack, with its counters, also when TCP has been switched off. */
+static bool has_tcp(const net_xdp_iface_status_t *iface)
+{
+	for (size_t i = 0; i < iface->queue_count; i++) {
+		if (iface->queues[i].has_tcp) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void add_source(xdp_sheet_t *sheet, const source_row_t *source, bool takes_partial)
 {
 	const net_xdp_iface_status_t *iface = sheet->iface;
@@ -213,7 +224,7 @@ static void add_source(xdp_sheet_t *sheet, const source_row_t *source, bool take
 		add_filter_rows(sheet, source);
 		return;
 	}
-	if (is_tcp(&source->from) && !iface->tcp) {
+	if (is_tcp(&source->from) && !has_tcp(iface)) {
 		return;
 	}
 	uint64_t *values = add_row(sheet, source->kind, source->group, source->name);
