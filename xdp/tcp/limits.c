@@ -14,7 +14,7 @@ static uint64_t source_prefix(const uint8_t remote[16])
 
 static uint32_t *source_bucket(const kxdp_tcp_t *tcp, uint64_t prefix)
 {
-	return &tcp->source_buckets[(uint32_t)kxdp_siphash(&tcp->key, &prefix, 1) & tcp->source_mask];
+	return &tcp->source_buckets[(uint32_t)kxdp_siphash13(&tcp->key, &prefix, 1) & tcp->source_mask];
 }
 
 static source_t *source_at(const kxdp_tcp_t *tcp, uint32_t number)
@@ -22,9 +22,9 @@ static source_t *source_at(const kxdp_tcp_t *tcp, uint32_t number)
 	return kxdp_slab_at(&tcp->sources, number);
 }
 
-static uint32_t source_find(const kxdp_tcp_t *tcp, uint64_t prefix)
+/* In the chain from `number` on. 0: not there. */
+static uint32_t source_find(const kxdp_tcp_t *tcp, uint32_t number, uint64_t prefix)
 {
-	uint32_t number = *source_bucket(tcp, prefix);
 	while (number != 0 && source_at(tcp, number)->prefix != prefix) {
 		number = source_at(tcp, number)->hash_next;
 	}
@@ -36,28 +36,33 @@ bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16])
 	if (tcp->limits.per_source_max == 0) {
 		return true;
 	}
-	uint32_t number = source_find(tcp, source_prefix(remote));
+	uint64_t prefix = source_prefix(remote);
+	uint32_t number = source_find(tcp, *source_bucket(tcp, prefix), prefix);
 	return number == 0 || source_at(tcp, number)->count < tcp->limits.per_source_max;
 }
 
-void tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
+bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
 {
 	if (tcp->limits.per_source_max == 0) {
-		return;
+		return true;
 	}
 	uint64_t prefix = source_prefix(conn->remote);
-	uint32_t number = source_find(tcp, prefix);
+	uint32_t *bucket = source_bucket(tcp, prefix), number = source_find(tcp, *bucket, prefix);
 	if (number == 0) {
 		number = kxdp_slab_take(&tcp->sources);
 		if (number == 0) {
-			return;
+			return true; /* no memory to count it */
 		}
-		uint32_t *bucket = source_bucket(tcp, prefix);
 		*source_at(tcp, number) = (source_t){ .hash_next = *bucket, .prefix = prefix };
 		*bucket = number;
 	}
-	source_at(tcp, number)->count++;
+	source_t *source = source_at(tcp, number);
+	if (source->count >= tcp->limits.per_source_max) {
+		return false;
+	}
+	source->count++;
 	conn->flags |= CONN_COUNTED;
+	return true;
 }
 
 void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
@@ -67,11 +72,10 @@ void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
 	}
 	conn->flags &= (uint16_t)~CONN_COUNTED;
 	uint64_t prefix = source_prefix(conn->remote);
-	uint32_t number = source_find(tcp, prefix);
+	uint32_t *at = source_bucket(tcp, prefix), number = source_find(tcp, *at, prefix);
 	if (--source_at(tcp, number)->count > 0) {
 		return;
 	}
-	uint32_t *at = source_bucket(tcp, prefix);
 	while (*at != number) {
 		at = &source_at(tcp, *at)->hash_next;
 	}

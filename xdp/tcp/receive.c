@@ -6,12 +6,6 @@
 
 /* ---- no connection: LISTEN (3.10.7.2) ---- */
 
-/* RFC 6528 3: a clock of 4 us and a secret that depends on the flow. */
-static uint32_t initial_sequence(const kxdp_tcp_t *tcp, uint64_t hash)
-{
-	return (uint32_t)(hash >> 32) + (uint32_t)(tcp->now_us / 4);
-}
-
 static void set_options(const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *path, uint16_t mss, int8_t scale)
 {
 	bool is_ipv4 = conn->flags & CONN_IPV4;
@@ -46,7 +40,7 @@ static void listen_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash
 	conn_t *conn = conn_at(tcp, number);
 	set_options(tcp, conn, &syn->path, syn->mss, syn->scale);
 	conn->state = STATE_SYN_RCVD;
-	conn->snd_una = initial_sequence(tcp, hash);
+	conn->snd_una = tcp_initial_sequence(tcp, &syn->flow);
 	if (iss_min != NULL && seq_until(conn->snd_una, *iss_min)) {
 		conn->snd_una = *iss_min + 1;
 	}
@@ -60,12 +54,11 @@ static void listen_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash
 static bool establish(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 {
 	conn_t *conn = conn_at(tcp, number);
-	if (!tcp_source_has_room(tcp, conn->remote)) {
+	if (!tcp_source_add(tcp, conn)) {
 		stat_inc(&tcp->stats.dropped_limit);
 		tcp_conn_reset(tcp, number);
 		return false;
 	}
-	tcp_source_add(tcp, conn);
 	uint32_t sent_us = conn->syn_ack_us;
 	conn->srtt_us = 0;
 	if (sent_us != 0 && !(conn->flags & CONN_SYN_RESENT)) {
@@ -91,7 +84,11 @@ static uint32_t accept_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, ui
 {
 	uint16_t mss;
 	int8_t scale;
-	if (!tcp_cookie_read(tcp, segment, &mss, &scale)) {
+	tcp_cookie_verdict_t verdict = tcp_cookie_read(tcp, segment, &mss, &scale);
+	if (verdict != TCP_COOKIE_GOOD) {
+		if (verdict == TCP_COOKIE_BAD) {
+			tcp_note_reset(tcp, segment);
+		}
 		return 0;
 	}
 	uint32_t number = 0;
@@ -119,8 +116,6 @@ static uint32_t receive_unknown(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, 
 	}
 	if (segment->flags & KXDP_TCP_ACK) {
 		if (!(segment->flags & KXDP_TCP_SYN) && tcp_cookies_are_out(tcp)) {
-			/* The segment behind the one that makes the connection may come first: no RST while there are
-			 * cookies. */
 			return accept_cookie(tcp, segment, hash);
 		}
 		tcp_note_reset(tcp, segment);
@@ -252,6 +247,15 @@ static bool add_range(busy_t *busy, range_t range)
 	return true;
 }
 
+static uint32_t covered(const busy_t *busy)
+{
+	uint32_t sum = 0;
+	for (unsigned i = 0; i < busy->range_count; i++) {
+		sum += busy->ranges[i].to - busy->ranges[i].from;
+	}
+	return sum;
+}
+
 /* Data behind a hole: kept when it is no trouble; the peer is told what is missing (RFC 5681 4.2). */
 static void keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
@@ -259,9 +263,12 @@ static void keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, co
 	conn->acks_owed += conn->acks_owed < ACKS_OWED_MAX;
 	busy_t *busy = tcp_busy_get(tcp, number);
 	if (busy != NULL && tcp_in_reserve(tcp, busy, busy->in_len + piece->off + piece->len, false)) {
-		uint32_t from = conn->rcv_nxt + piece->off;
+		uint32_t from = conn->rcv_nxt + piece->off, before = covered(busy);
 		if (add_range(busy, (range_t){ from, from + piece->len })) {
 			memcpy(tcp_in_bytes(tcp, busy) + busy->in_len + piece->off, piece->bytes, piece->len);
+		}
+		if ((before ^ covered(busy)) >> PROGRESS_SHIFT != 0) {
+			tcp_conn_progress(tcp, number);
 		}
 	}
 	tcp_busy_put(tcp, number);
@@ -464,7 +471,9 @@ bool kxdp_tcp_receive(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t n
 	tcp->now_us = now_us > tcp->now_us ? now_us : tcp->now_us;
 	stat_inc(&tcp->stats.segments_in);
 	uint64_t hash = tcp_flow_hash(tcp, &segment->flow);
+	tcp->segment_hash = hash;
 	uint32_t number = tcp_find(tcp, &segment->flow, hash);
+	tcp->segment_conn = number;
 	if (number == 0) {
 		number = receive_unknown(tcp, segment, hash);
 		return number != 0 && receive_text(tcp, number, segment, ret_input);

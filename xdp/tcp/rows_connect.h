@@ -90,10 +90,10 @@ static const script_row_t connect_rows[] = {
 	  "write 4000\n> A 1 41 len=1380\n> A 1381 41 len=1380\n> none\n" },
 	{ "RFC 4987 3.6: a cookie without options", "limits half_open=0\n< S 0\n> SA 0 1 scale=-1\n< A 1 1 len=5\nread "
 						    "5\nwrite 600\n> A 1 6 len=536\n> A 537 6 len=64\n" },
-	{ "RFC 4987 3.6: a wrong cookie makes nothing",
-	  "limits half_open=0\n< S 0 mss=1460\n> SA 0 1\n< A 1 5\n> none\nstat cookies_bad 1\nstat clients 0\n" },
+	{ "RFC 4987 3.6: a wrong cookie gets RST",
+	  "limits half_open=0\n< S 0 mss=1460\n> SA 0 1\n< A 1 5\n> R 5\nstat cookies_bad 1\nstat clients 0\n" },
 	{ "RFC 4987 3.6: nor does one of another sequence number",
-	  "limits half_open=0\n< S 0 mss=1460\n> SA 0 1\n< A 2 1\n> none\nstat cookies_bad 1\n" },
+	  "limits half_open=0\n< S 0 mss=1460\n> SA 0 1\n< A 2 1\n> none\nstat cookies_bad 1\nstat clients 0\n" },
 	{ "RFC 4987 3.6: the second segment comes before the first: no RST, the first makes the connection",
 	  "limits half_open=0\n< S 0 mss=1460\n> SA 0 1\n< A 41 1 len=10\n> none\n< A 1 1 len=40\nread 40\n> A 1 41\n< "
 	  "A 41 1 len=10\nread 10\n" },

@@ -26,7 +26,7 @@ static const script_row_t limit_rows[] = {
 	  "1\nport 2\n> A 1 10\nstat evicted 1\nstat clients 2\n" },
 	{ "tcp-max-clients: TIME-WAIT goes first",
 	  "limits clients=1\n" OPEN "close\n< A 1 1 len=5\nread 5\nclose\n> FA 1 6\n< FA 6 2\n> A 2 7\nport 1\n< S "
-				    "0\n> SA 0 1\nstat time_wait 0\nstat evicted 0\nstat cookies_sent 0\n" },
+	  "0\n> SA 0 1\nstat time_wait 0\nstat evicted 0\nstat cookies_sent 0\n" },
 	{ "a SYN of a full table resets nobody",
 	  "limits clients=1\n" OPEN "port 1\n< S 0\n> SA 0 1\n> none\nstat clients 1\nstat evicted 0\n" },
 	{ "fewer clients by reload: the longest idle go",
@@ -60,7 +60,7 @@ static const script_row_t limit_rows[] = {
 	  "1\nnext\nport 1\nread 9\n" },
 	{ "half-open connections of too many are forgotten",
 	  "limits half_open=2 clients=2\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA 0 1\nport 2\n< S 0 mss=1460\n> SA 0 1\n< "
-	  "A 1 1 len=4\nread 4\nstat half_open 1\nstat clients 2\n> A 1 5\n> none\n" },
+	  "A 1 1 len=4\nread 4\nstat half_open 1\nstat clients 2\n> A 1 5\n> none\nport 0\n< A 1 1\n> R 1\n" },
 	{ "the connection of a number that was used before",
 	  OPEN "< A 1 1 len=9\nread 9\nabort\n> RA 1\nagain isn=1000\n< S 0\n> SA 0 1\n< A 1 1\nwrite 5 no\nroom "
 	       "0\nclose\nabort\n> none\nstat clients 1\n" },

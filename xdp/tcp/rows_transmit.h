@@ -71,7 +71,7 @@ static const script_row_t transmit_rows[] = {
 		   "A 1 10 len=1220\ntime +2100ms\n> A 1 10 len=536\ntime +4200ms\n> A 1 10 len=536\n" },
 	{ "two timeouts of a full segment: IPv6 has 1220 as the least",
 	  "v6\n" OPEN ASK "write 5000\ndrain\ntime +300ms\n> A 1 10 len=1440\ntime +600ms\n> A 1 10 len=1220\ntime "
-			  "+1100ms\n> A 1 10 len=1220\ntime +2100ms\n> A 1 10 len=1220\n" },
+	  "+1100ms\n> A 1 10 len=1220\ntime +2100ms\n> A 1 10 len=1220\n" },
 	{ "… of a short one: it is not",
 	  OPEN ASK "write 700\n> A 1 10 len=700\ntime +300ms\n> A 1 10 len=700\ntime +600ms\n> A 1 10 len=700\n" },
 

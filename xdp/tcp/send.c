@@ -252,6 +252,17 @@ static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t pa
 	return true;
 }
 
+/* The sequence number of a segment without data: one that the peer accepts also when its window has closed or shrunk.
+ */
+static uint32_t bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
+{
+	if (conn->state == STATE_SYN_RCVD) {
+		return conn->snd_una + 1;
+	}
+	uint32_t edge = conn->snd_una + conn->snd_wnd, end = snd_max_of(tcp, conn);
+	return seq_before(edge, end) ? edge : end;
+}
+
 /* True: a segment; *ret_more: perhaps there is another one. */
 static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t payload_max,
 		      kxdp_segment_t *ret_segment, bool *ret_more)
@@ -279,8 +290,7 @@ static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t
 	if (conn->acks_owed > 0) {
 		conn->acks_owed--;
 		conn->flags &= (uint16_t)~CONN_ACK;
-		const busy_t *busy = busy_of(tcp, conn);
-		fill(tcp, conn, KXDP_TCP_ACK, busy != NULL ? busy->snd_nxt : conn->snd_una, ret_segment);
+		fill(tcp, conn, KXDP_TCP_ACK, bare_seq(tcp, conn), ret_segment);
 		*ret_more = true;
 		return true;
 	}
@@ -291,8 +301,7 @@ static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t
 	}
 	if (conn->flags & CONN_ACK) {
 		conn->flags &= (uint16_t)~CONN_ACK;
-		uint32_t seq = snd_max_of(tcp, conn);
-		fill(tcp, conn, KXDP_TCP_ACK, conn->state == STATE_SYN_RCVD ? seq + 1 : seq, ret_segment);
+		fill(tcp, conn, KXDP_TCP_ACK, bare_seq(tcp, conn), ret_segment);
 		return true;
 	}
 	return false;

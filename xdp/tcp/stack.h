@@ -228,7 +228,11 @@ struct kxdp_tcp {
 	uint32_t end_last;   /* used last, or 0 */
 	uint32_t conn_count; /* records in the table; TIME-WAIT included */
 
+	uint64_t segment_hash; /* of the segment that is being received … */
+	uint32_t segment_conn; /* … and its connection, or 0 */
+
 	list_t lists[LIST_COUNT];
+	uint32_t list_timeout_ms[LIST_COUNT];
 	uint32_t ready_head, ready_tail;
 	list_t readers; /* with input kept, the longest kept first */
 	list_t writers; /* with output, the one with the oldest progress first */
@@ -414,7 +418,8 @@ void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t le
 
 /** False: this source has as many connections as it may. */
 bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16]);
-void tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn);
+/** … for `conn`; else it is counted. */
+bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn);
 void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn);
 bool tcp_bucket_take(bucket_t *bucket, uint64_t now_us, uint32_t per_second);
 /** Make room for one more connection. is_complete: by RST to the longest idle if need be. False: there is none. */
@@ -428,9 +433,17 @@ uint64_t tcp_reclaim_time(const kxdp_tcp_t *tcp);
 
 /* ---- cookie.c ---- */
 
+uint32_t tcp_initial_sequence(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow);
 uint32_t tcp_cookie_make(kxdp_tcp_t *tcp, const kxdp_segment_t *syn);
-/** True: `segment` acknowledges a cookie; MSS and scale of the SYN are returned. */
-bool tcp_cookie_read(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss, int8_t *ret_scale);
+typedef enum {
+	TCP_COOKIE_BAD,
+	TCP_COOKIE_GOOD,
+	TCP_COOKIE_LATER, /* it acknowledges a cookie, but isn't the first segment: that one may come yet */
+} tcp_cookie_verdict_t;
+
+/** Is a cookie acknowledged? MSS and scale of the SYN are returned when it is good. */
+tcp_cookie_verdict_t tcp_cookie_read(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss,
+				     int8_t *ret_scale);
 /** Cookies were sent so lately that one may come back. */
 bool tcp_cookies_are_out(const kxdp_tcp_t *tcp);
 
@@ -448,6 +461,9 @@ bool tcp_is_ipv4(const uint8_t address[16]);
 uint16_t tcp_window(const kxdp_tcp_t *tcp, const conn_t *conn);
 
 /* ---- timer.c ---- */
+
+/** The limits have changed. */
+void tcp_timers_configure(kxdp_tcp_t *tcp);
 
 void tcp_timer_start(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, timer_kind_t kind);
 void tcp_timer_stop(busy_t *busy);

@@ -17,7 +17,7 @@ uint64_t tcp_flow_hash(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow)
 	memcpy(words, flow->remote, 16);
 	memcpy(words + 2, flow->local, 16);
 	words[4] = (uint64_t)flow->remote_port << 16 | flow->local_port;
-	return kxdp_siphash(&tcp->key, words, KNOT_LEN(words));
+	return kxdp_siphash13(&tcp->key, words, KNOT_LEN(words));
 }
 
 kxdp_flow_t tcp_conn_flow(const kxdp_tcp_t *tcp, const conn_t *conn)
@@ -54,8 +54,13 @@ uint32_t tcp_find(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint64_t hash)
 static void bucket_remove(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
-	kxdp_flow_t flow = tcp_conn_flow(tcp, conn);
-	uint32_t *at = &tcp->buckets[tcp_flow_hash(tcp, &flow) & tcp->bucket_mask];
+	uint64_t hash = tcp->segment_hash;
+	if (number != tcp->segment_conn) {
+		kxdp_flow_t flow = tcp_conn_flow(tcp, conn);
+		hash = tcp_flow_hash(tcp, &flow);
+	}
+	tcp->segment_conn = 0;
+	uint32_t *at = &tcp->buckets[hash & tcp->bucket_mask];
 	while (*at != number) {
 		at = &conn_at(tcp, *at)->hash_next;
 	}
@@ -100,7 +105,7 @@ bool tcp_table_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 
 static uint32_t source_hash(const kxdp_tcp_t *tcp, uint64_t prefix)
 {
-	return (uint32_t)kxdp_siphash(&tcp->key, &prefix, 1);
+	return (uint32_t)kxdp_siphash13(&tcp->key, &prefix, 1);
 }
 
 bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
@@ -143,7 +148,7 @@ static uint32_t end_hash(const kxdp_tcp_t *tcp, const kxdp_path_t *path, const u
 	uint64_t words[7] = { port };
 	memcpy(words + 1, local, 16);
 	memcpy(words + 3, path, sizeof(*path));
-	return (uint32_t)kxdp_siphash(&tcp->key, words, KNOT_LEN(words));
+	return (uint32_t)kxdp_siphash13(&tcp->key, words, KNOT_LEN(words));
 }
 
 static bool ends_grow(kxdp_tcp_t *tcp)

@@ -42,6 +42,7 @@ knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[stati
 	kxdp_slab_init(&tcp->ends, sizeof(end_t), MAPPING / 4);
 	kxdp_slab_init(&tcp->sources, sizeof(source_t), MAPPING);
 	tcp_buffers_init(tcp);
+	tcp_timers_configure(tcp);
 	if (!make_tables(tcp, limits)) {
 		kxdp_tcp_free(tcp);
 		return KNOT_ENOMEM;
@@ -77,6 +78,7 @@ void kxdp_tcp_configure(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
 		tcp->limits.clients_max = limits->clients_max < old.clients_max ? limits->clients_max : old.clients_max;
 		tcp->limits.per_source_max = tcp->source_buckets != NULL ? limits->per_source_max : 0;
 	}
+	tcp_timers_configure(tcp);
 }
 
 void kxdp_tcp_stats(const kxdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats)

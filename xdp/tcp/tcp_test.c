@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
-
 
 static void run_rows(const script_row_t *rows, size_t count)
 {
@@ -39,12 +39,168 @@ static void test_limits(void **state)
 	run_rows(limit_rows, KNOT_LEN(limit_rows));
 }
 
+/* ---- memory ---- */
+
+enum {
+	MILLION = 1000000,
+	SECOND_US = 1000000,
+};
+
+static kxdp_tcp_t *stack_of_a_million(void)
+{
+	kxdp_tcp_limits_t limits = {
+		.clients_max = MILLION,
+		.per_source_max = 10,
+		.half_open_max = MILLION,
+		.inbuf_max = 100 << 20,
+		.outbuf_max = 100 << 20,
+		.idle_close_us = 10 * SECOND_US,
+		.idle_reset_us = 20 * SECOND_US,
+		.resend_us = 5 * SECOND_US,
+		.resets_max = 100,
+		.mtu = 1500,
+	};
+	kxdp_tcp_t *tcp;
+	assert_int_equal(kxdp_tcp_new(&limits, (const uint8_t *)"0123456789abcdef", 0, &tcp), KNOT_OK);
+	return tcp;
+}
+
+/* Client i: a /64 of its own, so that each is a source that is counted. */
+static kxdp_segment_t segment_of(uint32_t i, uint8_t flags, uint32_t seq, uint32_t ack)
+{
+	kxdp_segment_t segment = {
+		.flow = { .remote = { 0x20, 0x01, 0x0d, 0xb8, 0, (uint8_t)(i >> 16), (uint8_t)(i >> 8),
+				      (uint8_t)i, [15] = 1 },
+			  .local = { 0x20, 0x01, 0x0d, 0xb8, 0xff, [15] = 53 },
+			  .remote_port = (uint16_t)(1024 + i % 60000),
+			  .local_port = 53 },
+		.path = { .remote_mac = { 2, [5] = 1 }, .local_mac = { 2, [5] = 2 }, .mtu = 1500, .ifindex = 2 },
+		.seq = seq,
+		.ack = ack,
+		.window = 65535,
+		.mss = flags & KXDP_TCP_SYN ? 1440 : 0,
+		.scale = -1,
+		.flags = flags,
+	};
+	return segment;
+}
+
+/* The whole life of a request: SYN, ACK and request, reply, and the close when it is to be closed. */
+static void ask(kxdp_tcp_t *tcp, uint32_t i, uint64_t now_us, bool is_closed)
+{
+	static const uint8_t request[40] = { 0, 38 }, reply[200] = { 0, 198 };
+	uint8_t payload[2048];
+	kxdp_segment_t in = segment_of(i, KXDP_TCP_SYN, 0, 0), out;
+	kxdp_tcp_input_t input;
+	assert_false(kxdp_tcp_receive(tcp, &in, now_us, &input));
+	assert_true(kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out));
+	assert_int_equal(out.flags, KXDP_TCP_SYN | KXDP_TCP_ACK);
+	uint32_t iss = out.seq;
+	in = segment_of(i, KXDP_TCP_ACK | KXDP_TCP_PSH, 1, iss + 1);
+	in.payload = request;
+	in.len = sizeof(request);
+	assert_true(kxdp_tcp_receive(tcp, &in, now_us, &input));
+	assert_true(kxdp_tcp_room(tcp, input.conn) >= sizeof(reply));
+	assert_true(kxdp_tcp_write(tcp, input.conn, reply, sizeof(reply)));
+	kxdp_tcp_consume(tcp, input.conn, input.len);
+	assert_false(kxdp_tcp_next(tcp, &input));
+	assert_true(kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out));
+	assert_int_equal(out.len, sizeof(reply));
+	in = segment_of(i, KXDP_TCP_ACK | (is_closed ? KXDP_TCP_FIN : 0), 1 + sizeof(request), iss + 1 + sizeof(reply));
+	assert_int_equal(kxdp_tcp_receive(tcp, &in, now_us, &input), is_closed);
+	if (!is_closed) {
+		return;
+	}
+	kxdp_tcp_consume(tcp, input.conn, 0);
+	kxdp_tcp_close(tcp, input.conn);
+	assert_true(kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out));
+	assert_true(out.flags & KXDP_TCP_FIN);
+	in = segment_of(i, KXDP_TCP_ACK, 2 + sizeof(request), iss + 2 + sizeof(reply));
+	assert_false(kxdp_tcp_receive(tcp, &in, now_us, &input));
+}
+
+static void test_million_idle(void **state)
+{
+	(void)state;
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	for (uint32_t i = 0; i < MILLION; i++) {
+		ask(tcp, i, i, false);
+	}
+	kxdp_tcp_stats_t stats;
+	kxdp_tcp_stats(tcp, &stats);
+	printf("%llu connections, each of a source of its own: %.1f bytes each\n", (unsigned long long)stats.clients,
+	       (double)stats.memory / MILLION);
+	assert_int_equal(stats.clients, MILLION);
+	assert_int_equal(stats.inbuf + stats.outbuf, 0);
+	assert_true(stats.memory <= (uint64_t)KXDP_TCP_IDLE_BYTES * MILLION);
+	/* All are closed when their time comes, with a segment each, and then all is empty. */
+	uint64_t now_us = 0, segments = 0;
+	while (kxdp_tcp_next_time(tcp) != UINT64_MAX) {
+		uint8_t payload[2048];
+		kxdp_segment_t out;
+		now_us = kxdp_tcp_next_time(tcp) > now_us ? kxdp_tcp_next_time(tcp) : now_us;
+		kxdp_tcp_tick(tcp, now_us);
+		while (kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out)) {
+			segments++;
+		}
+	}
+	kxdp_tcp_stats(tcp, &stats);
+	assert_true(segments >= 2 * MILLION);
+	assert_int_equal(stats.idle_closed, MILLION);
+	assert_int_equal(stats.idle_reset, MILLION);
+	assert_int_equal(stats.clients + stats.half_open + stats.time_wait + stats.inbuf + stats.outbuf, 0);
+	kxdp_tcp_free(tcp);
+}
+
+/* One after the other: what was used is used again. Prints what the stack itself takes for a connection's whole life.
+ */
+static void test_one_request_each(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 200000 };
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	ask(tcp, 0, 0, true);
+	kxdp_tcp_stats_t before, after;
+	kxdp_tcp_stats(tcp, &before);
+	struct timespec from, to;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		ask(tcp, i, i, true);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	kxdp_tcp_stats(tcp, &after);
+	double ns = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
+	printf("%.0f ns for all of a connection with a request\n", ns / ROUNDS);
+	assert_int_equal(after.memory, before.memory);
+	assert_int_equal(after.clients, 0);
+	kxdp_tcp_free(tcp);
+}
+
+static void test_limits_checked(void **state)
+{
+	(void)state;
+	kxdp_tcp_t *tcp = NULL;
+	kxdp_tcp_limits_t limits = {
+		.clients_max = 0, .idle_close_us = 1, .idle_reset_us = 1, .resend_us = 1, .mtu = 1500
+	};
+	const uint8_t key[KXDP_TCP_KEY_LEN] = { 0 };
+	assert_int_equal(kxdp_tcp_new(&limits, key, 0, &tcp), KNOT_EINVAL);
+	limits.clients_max = 1;
+	limits.mtu = 60;
+	assert_int_equal(kxdp_tcp_new(&limits, key, 0, &tcp), KNOT_EINVAL);
+	limits.mtu = 1500;
+	limits.idle_reset_us = 0;
+	assert_int_equal(kxdp_tcp_new(&limits, key, 0, &tcp), KNOT_EINVAL);
+	assert_null(tcp);
+	kxdp_tcp_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_connect),
-		cmocka_unit_test(test_transmit),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_million_idle),   cmocka_unit_test(test_one_request_each),
+		cmocka_unit_test(test_limits_checked), cmocka_unit_test(test_connect),
+		cmocka_unit_test(test_transmit),       cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,7 +186,7 @@ static uint64_t wheel_next(const kxdp_tcp_t *tcp)
 
 /* ---- lists ---- */
 
-static uint32_t list_timeout_ms(const kxdp_tcp_t *tcp, unsigned list)
+static uint32_t list_timeout(const kxdp_tcp_t *tcp, unsigned list)
 {
 	uint64_t us;
 	if (list >= LIST_HALF) {
@@ -201,6 +201,13 @@ static uint32_t list_timeout_ms(const kxdp_tcp_t *tcp, unsigned list)
 	}
 	uint64_t ms = (us + 999) / 1000;
 	return ms < INT32_MAX / 2 ? (uint32_t)ms : INT32_MAX / 2;
+}
+
+void tcp_timers_configure(kxdp_tcp_t *tcp)
+{
+	for (unsigned list = 0; list < LIST_COUNT; list++) {
+		tcp->list_timeout_ms[list] = list_timeout(tcp, list);
+	}
 }
 
 /* The first one of a list has been there too long. */
@@ -240,7 +247,7 @@ void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us)
 	wheel_turn(tcp);
 	uint32_t now_ms = ms_of(tcp->now_us), left = BATCH;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
-		uint32_t timeout_ms = list_timeout_ms(tcp, list);
+		uint32_t timeout_ms = tcp->list_timeout_ms[list];
 		for (uint32_t number; left > 0 && (number = tcp->lists[list].head) != 0; left--) {
 			if ((int32_t)(now_ms - conn_at(tcp, number)->stamp_ms) < (int32_t)timeout_ms) {
 				break;
@@ -261,7 +268,7 @@ uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp)
 		if (tcp->lists[list].head == 0) {
 			continue;
 		}
-		uint32_t due_ms = conn_at(tcp, tcp->lists[list].head)->stamp_ms + list_timeout_ms(tcp, list);
+		uint32_t due_ms = conn_at(tcp, tcp->lists[list].head)->stamp_ms + tcp->list_timeout_ms[list];
 		int32_t left_ms = (int32_t)(due_ms - (uint32_t)now_ms);
 		uint64_t due_us = left_ms > 0 ? (now_ms + (uint64_t)left_ms) * 1000 : tcp->now_us;
 		next = due_us < next ? due_us : next;
