@@ -170,7 +170,10 @@ static void print_traffic(unsigned queue, const kxdp_stats_t *s)
 	}
 }
 
-static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, unsigned count)
+static kxdp_priv_t *priv;
+static kxdp_iface_t *iface;
+
+static void print_counters(const worker_t *workers, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		static const char *const ways[] = { "same", "other", "kernel" };
@@ -206,6 +209,7 @@ static void print_counters(const kxdp_iface_t *iface, const worker_t *workers, u
 static int failed(const char *ifname, const kxdp_fault_t *fault)
 {
 	fprintf(stderr, "%s: %s (%s)\n", ifname, fault->text, knot_strerror(fault->err));
+	kxdp_priv_stop(priv); /* which detaches */
 	return 1;
 }
 
@@ -237,8 +241,6 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 {
 	static worker_t workers[QUEUES_MAX];
 	kxdp_fault_t fault;
-	kxdp_priv_t *priv = NULL;
-	kxdp_iface_t *iface;
 	if (kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault) != KNOT_OK ||
 	    kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
@@ -275,13 +277,13 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 	fflush(stdout);
 	int sig;
 	while (sigwait(&signals, &sig) == 0 && sig == SIGUSR1) {
-		print_counters(iface, workers, count);
+		print_counters(workers, count);
 	}
 	stopping = true;
 	for (unsigned i = 0; i < count; i++) {
 		pthread_join(workers[i].thread, NULL);
 	}
-	print_counters(iface, workers, count);
+	print_counters(workers, count);
 	for (unsigned i = 0; i < count; i++) {
 		kxdp_queue_close(workers[i].queue);
 		kxdp_tap_free(workers[i].tap);
