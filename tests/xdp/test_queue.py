@@ -2,6 +2,7 @@
 """Queues: segments built and sent, losses counted, interfaces that go, taps, routes."""
 import os
 import socket
+import struct
 import time
 
 import pytest
@@ -15,6 +16,7 @@ from harness.net import Pair, inside, run
 from harness.wire import PORT, Echo, Wire
 
 PAYLOAD = bytes(range(40))
+SOL_PACKET, PACKET_VNET_HDR = 263, 15
 
 
 @pytest.fixture(scope="module", params=["native", "emulated"])
@@ -205,3 +207,33 @@ def test_unfinished_tcp_checksums(start, pair, mode, strict):
         assert counters["bad-tcp-checksum"] == counters["ok"] == 0
     finally:
         run("ip", "netns", "exec", pair.client, "ethtool", "-K", pair.client_if, "tx", "off")
+
+
+def send_large_segment(pair, payload_len):
+    """What a kernel gives to a device with segmentation offload: one segment, to be cut up at 1448 bytes of payload."""
+    segment = bytearray(bytes(frame(pair, transport=TCP(sport=40000, dport=PORT, flags="A")) / Raw(bytes(payload_len - len(PAYLOAD)))))
+    pseudo = sum(struct.unpack("!4H", segment[26:34])) + 6 + len(segment) - 34
+    pseudo = (pseudo & 0xFFFF) + (pseudo >> 16)
+    segment[50:52] = struct.pack("!H", (pseudo & 0xFFFF) + (pseudo >> 16))
+    vnet_header = struct.pack("<BBHHHH", 1, 1, 54, 1448, 34, 16)  # checksum needed, TCPv4; where things are
+    with inside(pair.client), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as sock:
+        sock.bind((pair.client_if, 0))
+        sock.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+        sock.send(vnet_header + segment)
+
+
+@pytest.mark.parametrize("offload", ["on", "off"])
+def test_segmentation_offload(start, pair, mode, offload):
+    """A neighbour's large segments are cut up before they come, but in emulated mode: there they don't fit, and are counted."""
+    features = ("ip", "netns", "exec", pair.client, "ethtool", "-K", pair.client_if)
+    run(*features, "tx", "on", "tso", offload)
+    try:
+        echo = start(mode, "-t")
+        send_large_segment(pair, 4000)
+        fits = mode == "-n" or offload == "off"
+        counters = wait_for(lambda: (c := echo.counters())["redirected-tcp4"] >= (3 if fits else 1) and is_settled(echo))
+        assert counters["redirected-tcp4"] == (3 if fits else 1)
+        assert counters["partial-checksum-tcp4"] == (3 if fits else 0)
+        assert counters["rx_dropped"] == (0 if fits else 1)
+    finally:
+        run(*features, "tx", "off", "tso", "on")
