@@ -14,7 +14,7 @@ import pytest
 from harness.net import run
 from harness.pcapng import Capture
 from harness.server import built
-from xdp_server import ask, start
+from xdp_server import ask, configure, start
 
 pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
@@ -186,6 +186,21 @@ def test_a_capture_holds_nothing_up(server, pair):
     assert time.monotonic() - start_s < 5
     ask(server, pair, "www.example")
     assert len(capture.end().packets) == 4
+
+
+@pytest.mark.threads
+def test_interfaces_come_and_go(server, pair):
+    """What was captured before an interface was closed is there, and what came after it was opened again."""
+    capture = Running(server)
+    ask(server, pair, "www.example")
+    configure(server, pair, "ring-size: 1024")      # opens it anew
+    assert server.knotc("reload").stdout == "Reloaded\n"
+    server.wait(lambda: "state up" in server.knotc("xdp-status").stdout, what="the interface")
+    ask(server, pair, "a.b.c.example")
+    assert server.knotc("xdp-capture", "/dev/null", check=False).returncode == 1
+    seen = capture.end()
+    assert [str(dns_of(p).question[0].name) for p in seen.packets] == ["www.example."] * 2 + ["a.b.c.example."] * 2
+    assert seen.statistics == {pair.server_if: {"captured": 4, "dropped": 0}}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
