@@ -237,6 +237,11 @@ knot_err_t xdp_worker_init(worker_t *worker)
 	return KNOT_OK;
 }
 
+void xdp_worker_stop(worker_t *worker)
+{
+	atomic_store(&worker->stop, true);
+}
+
 void xdp_worker_done(worker_t *worker)
 {
 	(void)worker;

@@ -128,6 +128,11 @@ int relay_fd(const relay_t *relay)
 	return relay->wake_fd;
 }
 
+void relay_wake(const relay_t *relay)
+{
+	(void)eventfd_write(relay->wake_fd, 1);
+}
+
 bool relay_sleep(relay_t *relay)
 {
 	atomic_store(&relay->sleeps, true);

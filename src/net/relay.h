@@ -43,6 +43,9 @@ size_t relay_take(relay_t *relay, uint8_t *frame);
 /** Readable when a sender woke the worker. */
 int relay_fd(const relay_t *relay);
 
+/** End the worker's sleep, or the next one, though there is no frame. */
+void relay_wake(const relay_t *relay);
+
 /** Before the worker sleeps. False: frames have come, don't. */
 bool relay_sleep(relay_t *relay);
 

@@ -78,6 +78,13 @@ static void test_wake(void **state)
 	assert_true(send_text(relay, "two"));
 	relay_awake(relay, true);
 	assert_false(is_woken(relay));
+	relay_wake(relay); /* before it sleeps is not too early */
+	expect_text(relay, "one");
+	expect_text(relay, "two");
+	assert_true(relay_sleep(relay));
+	assert_true(is_woken(relay));
+	relay_awake(relay, true);
+	assert_false(is_woken(relay));
 	relay_free(relay);
 }
 

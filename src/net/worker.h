@@ -47,7 +47,7 @@ struct worker {
 	kxdp_queue_t *queue; /* borrowed */
 	unsigned ifindex;
 	unsigned queue_index;
-	atomic_bool stop;   /* has to end */
+	atomic_bool stop;   /* has to end; xdp_worker_stop() */
 	atomic_bool failed; /* set by the worker: its queue is of no use any more; net replaces or closes it */
 	/* RCU_LOAD() at the start of a read section that lasts from kxdp_receive() to kxdp_flush(), then kxdp_queue_tap():
 	 * outside of the section the queue must have no tap. NULL: no capture. */
@@ -59,6 +59,9 @@ struct worker {
 KNOT_MUST_USE knot_err_t udp_worker_init(worker_t *worker);
 KNOT_MUST_USE knot_err_t tcp_worker_init(worker_t *worker);
 KNOT_MUST_USE knot_err_t xdp_worker_init(worker_t *worker);
+
+/** Tell an XDP worker to end: it answers what has arrived and returns soon. */
+void xdp_worker_stop(worker_t *worker);
 
 /** Free worker->memory and what hangs on it; the thread has ended, or never started. */
 void xdp_worker_done(worker_t *worker);

@@ -20,7 +20,7 @@ enum {
 	REPLY_ROOM_MIN = 512,
 	/* TCP segments sent per turn: after so many it is time to receive again. */
 	EMIT_MAX = 4 * NET_XDP_BATCH,
-	/* How often the configuration is looked at while packets come, and how long a worker sleeps at most. */
+	/* How often the configuration is looked at, though it seems to be the same, and how long a worker sleeps at most. */
 	CONFIGURE_US = 100000,
 	SLEEP_US = NET_POLL_MS / 4 * 1000,
 	/* Turns after the word to stop, and how long the last segments may take to leave. */
@@ -31,6 +31,9 @@ enum {
 typedef struct {
 	xdp_out_t out;
 	xdp_tcp_t *tcp; /* owned */
+	/* What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time. */
+	const conf_t *conf;
+	size_t worker_count;
 	uint64_t configured_us;
 	uint64_t now_us;
 	bool wants_turn;  /* there is more to send than one turn may */
@@ -75,6 +78,12 @@ bool xdp_worker_tcp_stats(const worker_t *worker, kxdp_tcp_stats_t *ret_stats)
 {
 	const xdp_t *xdp = worker->memory;
 	return xdp_tcp_stats(xdp->tcp, ret_stats);
+}
+
+void xdp_worker_stop(worker_t *worker)
+{
+	atomic_store_explicit(&worker->stop, true, memory_order_relaxed);
+	relay_wake(xdp_worker_inbox(worker));
 }
 
 relay_t *xdp_worker_inbox(const worker_t *worker)
@@ -175,8 +184,13 @@ static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *pack
 static void configure(xdp_t *xdp, const state_t *state)
 {
 	size_t count = xdp->out.set->count;
-	xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
-	xdp->configured_us = xdp->now_us;
+	if (state->conf != xdp->conf || count != xdp->worker_count ||
+	    xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
+		xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
+		xdp->conf = state->conf;
+		xdp->worker_count = count;
+		xdp->configured_us = xdp->now_us;
+	}
 }
 
 /* Receive, answer, send. Returns the number of packets. */
@@ -188,9 +202,7 @@ static size_t take_turn(const worker_t *worker)
 	xdp->now_us = xdp->out.now_us = clock_us();
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
-	if (xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
-		configure(xdp, state);
-	}
+	configure(xdp, state);
 	struct kxdp_tap *tap = RCU_LOAD(guard, worker->tap_rcu);
 	kxdp_queue_tap(worker->queue, tap, tap != NULL ? sys_clock_real_ns() : 0);
 	kxdp_packet_t packets[NET_XDP_BATCH];

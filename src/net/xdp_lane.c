@@ -82,7 +82,7 @@ knot_err_t xdp_lane_start(xdp_lane_t *lane)
 void xdp_lane_stop(xdp_lane_t *lane)
 {
 	if (lane->worker != NULL) {
-		atomic_store_explicit(&lane->worker->stop, true, memory_order_relaxed);
+		xdp_worker_stop(lane->worker);
 	}
 }
 

@@ -9,7 +9,9 @@ import struct
 import threading
 import time
 
+import dns.exception
 import dns.message
+import dns.query
 import dns.rcode
 import pytest
 
@@ -125,7 +127,8 @@ def server(make_knotd, pair):
 
     def write(*xdp, server=""):
         daemon.configure(zones=["example"], listen=(), server=server,
-                         text="xdp:\n" + "".join(f"    {line}\n" for line in xdp) if xdp else "")
+                         text=("xdp:\n" + "".join(f"    {line}\n" for line in xdp) if xdp else "")
+                         + "template:\n  - id: default\n    global-module: mod-stats\n")
 
     def change(*xdp, server=""):
         write(*xdp, server=server)
@@ -210,6 +213,28 @@ def test_port_and_address_follow(server, pair):
     assert answers(server, pair, pair.server4)
     assert "require restart" in server.log()     # server.listen does, as ever
     assert not re.search("changes of (tcp|udp|ring-size|listen) require.*\n.*XDP", server.log())
+
+
+def test_tcp_is_switched(server, pair):
+    """With `tcp: off` the kernel's stack has the port, with `on` ours; and changed limits leave connections alone."""
+    sockets, xdp = f"listen: {pair.server4}@53", f"listen: {pair.server_if}@53"
+    server.write_conf(xdp, server=sockets)
+    server.start()
+    for switch, protocol in (("off", "tcp4"), ("on", "tcp4-xdp"), ("off", "tcp4")):
+        server.change(xdp, f"tcp: {switch}", server=sockets)
+        assert answers(server, pair, pair.server4, tcp=True)
+        assert server.stats().get(f"mod-stats.request-protocol[{protocol}]") == 1
+    server.change(xdp, "tcp: on", server=sockets)
+    query = dns.message.make_query("www.example", "A")
+    with inside(pair.client):
+        sock = socket.create_connection((pair.server4, 53), 3)
+    with sock:
+        for limits in ([], ["tcp-max-clients: 2000"], ["tcp-idle-close-timeout: 30", "block: 203.0.113.0/24"],
+                       ["tcp-outbuf-max-size: 10M", "route-check: off"]):
+            server.change(xdp, "tcp: on", *limits, server=sockets)
+            time.sleep(0.15)
+            dns.query.send_tcp(sock, query, time.time() + 3)
+            assert dns.query.receive_tcp(sock, time.time() + 3)[0].answer
 
 
 def test_settings_of_sockets_open_the_interface_anew(server, pair):
@@ -301,7 +326,9 @@ def test_down_and_up(server, pair, link):
 
 
 def test_channels_are_followed(server, pair, link):
-    server.write_conf(f"listen: {link.server_if}@53")
+    """While the interface is opened anew, the sockets of `server: listen` answer."""
+    sockets = f"listen: {link.server4}@53"
+    server.write_conf(f"listen: {link.server_if}@53", server=sockets)
     server.start()
     assert workers(server)[2] == 1
     with Load(pair.client, link.server4) as load:
@@ -311,16 +338,16 @@ def test_channels_are_followed(server, pair, link):
             assert workers(server)[2] == count
             link.channels(count, pair.client, link.client_if)
             time.sleep(0.3)
-    # Drivers rebuild their rings for that, and so do we: for a moment nobody takes the packets.
-    assert len(load.lost) < load.rate
+    # What was in the old queues' rings is lost, and what veth drops while it rebuilds its own.
+    assert len(load.lost) < load.sent // 20
     for _ in range(40):    # from many ports, so every queue gets some
         assert answers(server, pair, link.server4)
     # The kernel doesn't take a queue away while a socket is bound to it (see doc/adr/0011).
     done = link.channels(1, check=False)
     assert done.returncode != 0 or workers(server)[2] == 1
-    server.change("listen: srv0@53")
+    server.change("listen: srv0@53", server=sockets)
     server.wait(lambda: link.channels(1, check=False).returncode == 0, what="sockets that the kernel has let go")
-    server.change(f"listen: {link.server_if}@53")
+    server.change(f"listen: {link.server_if}@53", server=sockets)
     assert workers(server)[2] == 1
     assert answers(server, pair, link.server4)
 
@@ -425,5 +452,5 @@ def test_reloads_leak_nothing(server, pair, link):
     print(f"descriptors, threads, KiB: {before} then {after} after 20 reloads")
     assert after[:2] == before[:2]
     if not {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):    # they keep freed memory; the first sees leaks better
-        assert after[2] < before[2] + 256
+        assert after[2] < before[2] + 1024
     assert len(os.listdir(f"/proc/{helper}/fd")) == helper_before
