@@ -559,7 +559,12 @@ static void make_uplinks(void)
 		    "ip neighbour add 203.0.113.9 lladdr 02:00:00:00:00:21 nud permanent dev u1; "
 		    "ip neighbour add 2001:db8:a::9 lladdr 02:00:00:00:00:20 nud permanent dev u0; "
 		    "ip neighbour add 2001:db8:b::9 lladdr 02:00:00:00:00:21 nud permanent dev u1; "
+		    "ip neighbour add 192.0.2.34 lladdr 02:00:00:00:00:20 nud stale dev u0; "
+		    "ip neighbour add 192.0.2.35 lladdr 02:00:00:00:00:20 nud failed dev u0; "
+		    "ip neighbour add 2001:db8:a::35 lladdr 02:00:00:00:00:20 nud failed dev u0; "
 		    "ip route add default via 192.0.2.9; ip route add default via 2001:db8:a::9; "
+		    "ip route add 198.18.8.0/24 via inet6 2001:db8:b::9; "
+		    "ip nexthop add id 7 via 203.0.113.9 dev u1; ip route add 198.19.0.0/24 nhid 7; "
 		    "ip route add 198.18.1.0/24 via 203.0.113.9 mtu lock 1280; "
 		    "ip route add 198.18.7.0/24 via 203.0.113.9 mtu 1280; "
 		    "ip route add 2001:db8:c::/48 via 2001:db8:b::9 mtu lock 1280; "
@@ -591,6 +596,10 @@ static const struct {
 	{ "route with a locked MTU", "198.18.1.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1280 },
 	{ "route with an MTU that may grow", "198.18.7.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
 	{ "neighbour not known", "192.0.2.33", "192.0.2.1", FILTER_UDP4, FILTER_WAY_KERNEL, 0, 0 },
+	{ "neighbour not heard of for long", "192.0.2.34", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 0, 1500 },
+	{ "neighbour that didn't answer", "192.0.2.35", "192.0.2.1", FILTER_UDP4, FILTER_WAY_KERNEL, 0, 0 },
+	{ "IPv6 gateway", "198.18.8.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
+	{ "next-hop object", "198.19.0.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_ROUTE, 1, 1500 },
 	{ "gateway not known", "198.18.2.1", "192.0.2.1", FILTER_UDP4, FILTER_WAY_KERNEL, 0, 0 },
 	{ "blackhole", "198.18.3.1", "192.0.2.1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
 	{ "unreachable", "198.18.4.1", "192.0.2.1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
@@ -607,6 +616,8 @@ static const struct {
 	{ "IPv6, default route", "2001:db8:f::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 0, 1500 },
 	{ "IPv6, route with a locked MTU", "2001:db8:c::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 1, 1280 },
 	{ "IPv6, neighbour not known", "2001:db8:a::33", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
+	{ "IPv6, neighbour that didn't answer", "2001:db8:a::35", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0,
+	  0 },
 	{ "IPv6, gateway not known", "2001:db8:d::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
 	{ "IPv6, blackhole", "2001:db8:e3::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
 	{ "IPv6, unreachable", "2001:db8:e4::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
