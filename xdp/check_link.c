@@ -190,34 +190,39 @@ static void check_rings(check_t *check)
 typedef struct {
 	char (*names)[ETH_GSTRING_LEN]; /* owned */
 	uint32_t count;
-	struct {
-		struct ethtool_gfeatures header;
-		struct ethtool_get_features_block blocks[FEATURES_MAX / 32];
+	union {
+		struct ethtool_gfeatures header; /* ends in an array of blocks */
+		uint8_t room[sizeof(struct ethtool_gfeatures) +
+			     FEATURES_MAX / 32 * sizeof(struct ethtool_get_features_block)];
 	} set;
 } features_t;
 
 static bool get_features(const check_t *check, features_t *f)
 {
-	struct {
-		struct ethtool_sset_info header;
-		uint32_t count;
+	union {
+		struct ethtool_sset_info header; /* ends in an array of counts */
+		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} info = { .header = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES } };
-	if (!ethtool(check, &info) || info.header.sset_mask == 0 || info.count == 0 || info.count > FEATURES_MAX) {
+	if (!ethtool(check, &info) || info.header.sset_mask == 0) {
 		return false;
 	}
-	struct ethtool_gstrings *strings = calloc(1, sizeof(*strings) + (size_t)info.count * ETH_GSTRING_LEN);
+	const uint32_t count = info.header.data[0];
+	if (count == 0 || count > FEATURES_MAX) {
+		return false;
+	}
+	struct ethtool_gstrings *strings = calloc(1, sizeof(*strings) + (size_t)count * ETH_GSTRING_LEN);
 	if (strings == NULL) {
 		return false;
 	}
 	*strings = (struct ethtool_gstrings){
-		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = info.count
+		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count
 	};
-	f->set.header = (struct ethtool_gfeatures){ .cmd = ETHTOOL_GFEATURES, .size = (info.count + 31) / 32 };
-	f->names = calloc(info.count, sizeof(*f->names));
+	f->set.header = (struct ethtool_gfeatures){ .cmd = ETHTOOL_GFEATURES, .size = (count + 31) / 32 };
+	f->names = calloc(count, sizeof(*f->names));
 	bool done = f->names != NULL && ethtool(check, strings) && ethtool(check, &f->set);
 	if (done) {
-		memcpy(f->names, strings->data, (size_t)info.count * ETH_GSTRING_LEN);
-		f->count = info.count;
+		memcpy(f->names, strings->data, (size_t)count * ETH_GSTRING_LEN);
+		f->count = count;
 	}
 	free(strings);
 	return done;
@@ -227,7 +232,7 @@ static bool is_on(const features_t *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
 		if (strncmp(f->names[i], name, ETH_GSTRING_LEN) == 0) {
-			return (f->set.blocks[i / 32].active >> i % 32 & 1) != 0;
+			return (f->set.header.features[i / 32].active >> i % 32 & 1) != 0;
 		}
 	}
 	return false;
