@@ -314,16 +314,26 @@ static void *repeat_thread(void *arg)
 	return bpf_prog_test_run_opts(r->filter->prog_fd, &opts) == 0 ? r : NULL;
 }
 
-static void repeat_in_threads(repeat_t *threads, size_t count)
+static void start_threads(repeat_t *threads, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(pthread_create(&threads[i].thread, NULL, repeat_thread, &threads[i]), 0);
 	}
+}
+
+static void join_threads(repeat_t *threads, size_t count)
+{
 	for (size_t i = 0; i < count; i++) {
 		void *ok;
 		assert_int_equal(pthread_join(threads[i].thread, &ok), 0);
 		assert_non_null(ok);
 	}
+}
+
+static void repeat_in_threads(repeat_t *threads, size_t count)
+{
+	start_threads(threads, count);
+	join_threads(threads, count);
 }
 
 static void test_counts_of_many_processors(void **state)
@@ -342,6 +352,38 @@ static void test_counts_of_many_processors(void **state)
 	repeat_in_threads(threads, LIMIT_THREADS);
 	assert_int_equal(filter.counts[0].packets[FILTER_UDP4], 3 * REPEAT);
 	assert_int_equal(filter.counts[0].packets[FILTER_TCP6], REPEAT);
+	filter_unload(&filter);
+}
+
+/* The listens change places all the time; a packet to one of them is always ours. */
+static void test_configuration_changes_under_packets(void **state)
+{
+	(void)state;
+	require_namespace();
+	enum { REPEAT = 2000000, CHANGES = 1000, THREADS = 2 };
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config configs[2] = { { .listen_count = FILTER_LISTEN_MAX },
+					    { .listen_count = FILTER_LISTEN_MAX } };
+	for (unsigned i = 0; i < FILTER_LISTEN_MAX; i++) {
+		struct filter_listen listen = { .protos = FILTER_PROTO_UDP, .port_be = htons(53) };
+		scan_address("198.51.100.1", listen.addr);
+		listen.addr[15] = (uint8_t)(i + 1);
+		configs[0].listens[i] = configs[1].listens[FILTER_LISTEN_MAX - 1 - i] = listen;
+	}
+	filter_configure(&filter, &configs[0]);
+	frame_t f = packet_of(false, false, 0);
+	repeat_t threads[THREADS];
+	for (size_t i = 0; i < THREADS; i++) {
+		threads[i] = (repeat_t){ .filter = &filter, .frame = &f, .repeat = REPEAT };
+	}
+	start_threads(threads, THREADS);
+	for (unsigned i = 0; i < CHANGES; i++) {
+		filter_configure(&filter, &configs[i % 2]);
+		usleep(100);
+	}
+	join_threads(threads, THREADS);
+	assert_int_equal(filter.counts[0].packets[FILTER_UDP4], THREADS * REPEAT);
 	filter_unload(&filter);
 }
 
@@ -738,6 +780,7 @@ int main(void)
 		cmocka_unit_test(test_configuration_slots),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_counts_of_many_processors),
+		cmocka_unit_test(test_configuration_changes_under_packets),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_rules_and_tcp),
 		cmocka_unit_test(test_limits),
