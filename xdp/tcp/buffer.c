@@ -14,7 +14,7 @@ enum {
 };
 
 static const uint32_t class_sizes[BUFFER_CLASSES] = { 512, 4096, 32768, IN_MAX };
-static const uint32_t mapping_sizes[BUFFER_CLASSES] = { 1u << 18, 1u << 18, 1u << 18, 1u << 19 };
+static const uint32_t class_shifts[BUFFER_CLASSES] = { 9, 6, 3, 1 }; /* 256 KiB at once */
 
 typedef struct {
 	uint32_t next; /* chunk */
@@ -25,7 +25,7 @@ typedef struct {
 void tcp_buffers_init(kxdp_tcp_t *tcp)
 {
 	for (size_t i = 0; i < BUFFER_CLASSES; i++) {
-		kxdp_slab_init(&tcp->buffers[i], class_sizes[i], mapping_sizes[i]);
+		kxdp_slab_init(&tcp->buffers[i], class_sizes[i], class_shifts[i]);
 	}
 }
 

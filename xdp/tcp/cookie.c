@@ -2,12 +2,13 @@
 /*
  * SYN cookies (RFC 4987 3.6): the initial sequence number says all that a SYN said.
  *
- *     31          20 19          7 6    4 3      0
- *     | flow, 12 bits | SYN, 13 bits | MSS | scale |
+ *     31         25 24          7 6    4 3      0
+ *     | flow, 7 bits | SYN, 18 bits | MSS | scale |
  *
  * Both parts are keyed hashes: of the flow, the lower seven bits and the minute; and of that and the SYN's sequence
  * number. A cookie is good for one to two minutes; guessing one takes 2^24 ACKs on average. The first part tells an ACK
- * of ours that came before the one in front of it from a stranger's. scale 15: the option was absent.
+ * of ours that came before the one in front of it from a stranger's, 63 times of 64. The second one is long: an ACK that
+ * passed for that of the first segment would leave the first segment out. scale 15: the option was absent.
  */
 #include "xdp/tcp/stack.h"
 
@@ -18,7 +19,7 @@ enum {
 };
 
 #define INFO_MASK ((1u << INFO_BITS) - 1)
-#define FLOW_MASK 0xfff00000u
+#define FLOW_MASK 0xfe000000u
 #define SYN_MASK  (~FLOW_MASK & ~INFO_MASK)
 
 /* The largest that is not more than the SYN's is taken. */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,46 +18,59 @@ static inline uint64_t kxdp_rotl64(uint64_t x, unsigned bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static inline void kxdp_sipround(uint64_t v[4])
+typedef struct {
+	uint64_t v0, v1, v2, v3;
+} kxdp_siphash_t;
+
+__attribute__((always_inline)) static inline void kxdp_sipround(kxdp_siphash_t *s)
 {
-	v[0] += v[1];
-	v[1] = kxdp_rotl64(v[1], 13) ^ v[0];
-	v[0] = kxdp_rotl64(v[0], 32);
-	v[2] += v[3];
-	v[3] = kxdp_rotl64(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = kxdp_rotl64(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = kxdp_rotl64(v[1], 17) ^ v[2];
-	v[2] = kxdp_rotl64(v[2], 32);
+	s->v0 += s->v1;
+	s->v1 = kxdp_rotl64(s->v1, 13) ^ s->v0;
+	s->v0 = kxdp_rotl64(s->v0, 32);
+	s->v2 += s->v3;
+	s->v3 = kxdp_rotl64(s->v3, 16) ^ s->v2;
+	s->v0 += s->v3;
+	s->v3 = kxdp_rotl64(s->v3, 21) ^ s->v0;
+	s->v2 += s->v1;
+	s->v1 = kxdp_rotl64(s->v1, 17) ^ s->v2;
+	s->v2 = kxdp_rotl64(s->v2, 32);
 }
 
-static inline uint64_t kxdp_siphash_rounds(const kxdp_siphash_key_t *key, const uint64_t *words, size_t count,
-					   unsigned word_rounds, unsigned end_rounds)
+/* count and is_24 are constants where it is inlined. */
+__attribute__((always_inline)) static inline uint64_t kxdp_siphash_words(const kxdp_siphash_key_t *key,
+									 const uint64_t *words, size_t count,
+									 bool is_24)
 {
-	uint64_t v[4] = { key->k0 ^ 0x736f6d6570736575u, key->k1 ^ 0x646f72616e646f6du, key->k0 ^ 0x6c7967656e657261u,
-			  key->k1 ^ 0x7465646279746573u };
+	kxdp_siphash_t s = { key->k0 ^ 0x736f6d6570736575u, key->k1 ^ 0x646f72616e646f6du,
+			     key->k0 ^ 0x6c7967656e657261u, key->k1 ^ 0x7465646279746573u };
+#pragma GCC unroll 8
 	for (size_t i = 0; i <= count; i++) {
 		uint64_t word = i < count ? words[i] : (uint64_t)count * 8 << 56;
-		v[3] ^= word;
-		for (unsigned round = 0; round < word_rounds; round++) {
-			kxdp_sipround(v);
+		s.v3 ^= word;
+		kxdp_sipround(&s);
+		if (is_24) {
+			kxdp_sipround(&s);
 		}
-		v[0] ^= word;
+		s.v0 ^= word;
 	}
-	v[2] ^= 0xff;
-	for (unsigned round = 0; round < end_rounds; round++) {
-		kxdp_sipround(v);
+	s.v2 ^= 0xff;
+	kxdp_sipround(&s);
+	kxdp_sipround(&s);
+	kxdp_sipround(&s);
+	if (is_24) {
+		kxdp_sipround(&s);
 	}
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-static inline uint64_t kxdp_siphash24(const kxdp_siphash_key_t *key, const uint64_t *words, size_t count)
+__attribute__((always_inline)) static inline uint64_t kxdp_siphash24(const kxdp_siphash_key_t *key,
+								     const uint64_t *words, size_t count)
 {
-	return kxdp_siphash_rounds(key, words, count, 2, 4);
+	return kxdp_siphash_words(key, words, count, true);
 }
 
-static inline uint64_t kxdp_siphash13(const kxdp_siphash_key_t *key, const uint64_t *words, size_t count)
+__attribute__((always_inline)) static inline uint64_t kxdp_siphash13(const kxdp_siphash_key_t *key,
+								     const uint64_t *words, size_t count)
 {
-	return kxdp_siphash_rounds(key, words, count, 1, 3);
+	return kxdp_siphash_words(key, words, count, false);
 }

@@ -19,13 +19,10 @@ void kxdp_unmap(void *bytes, size_t len)
 	}
 }
 
-void kxdp_slab_init(kxdp_slab_t *slab, size_t item_size, size_t chunk_size)
+void kxdp_slab_init(kxdp_slab_t *slab, size_t item_size, uint32_t shift)
 {
 	assert(item_size >= sizeof(uint32_t));
-	*slab = (kxdp_slab_t){ .item_size = (uint32_t)item_size, .used_end = 1 };
-	while (item_size << (slab->shift + 1) <= chunk_size) {
-		slab->shift++;
-	}
+	*slab = (kxdp_slab_t){ .item_size = (uint32_t)item_size, .shift = shift, .used_end = 1 };
 }
 
 static size_t chunk_len(const kxdp_slab_t *slab)

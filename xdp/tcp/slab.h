@@ -19,8 +19,8 @@ typedef struct {
 	uint64_t memory;    /* bytes mapped, and the table of chunks */
 } kxdp_slab_t;
 
-/** Nothing is allocated yet. chunk_size: bytes, about; at least one item. */
-void kxdp_slab_init(kxdp_slab_t *slab, size_t item_size, size_t chunk_size);
+/** Nothing is allocated yet. 1 << shift items are mapped at once. */
+void kxdp_slab_init(kxdp_slab_t *slab, size_t item_size, uint32_t shift);
 void kxdp_slab_done(kxdp_slab_t *slab);
 
 /** 0: no memory. The item's bytes are undefined. */

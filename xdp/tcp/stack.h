@@ -45,6 +45,8 @@ enum {
 	PROGRESS_SHIFT = 9, /* 512 */
 	WHEEL_SHIFT = 14,   /* 16.4 ms */
 	WHEEL_SLOTS = 1024,
+	CONN_SHIFT = 13, /* records mapped at once, as a power of two */
+	BUSY_SHIFT = 10,
 	NOTES_MAX = 256, /* segments of no connection that wait to be sent */
 };
 
@@ -300,14 +302,15 @@ static inline void stat_inc(uint64_t *counter)
 	stat_add(counter, 1);
 }
 
+/* As kxdp_slab_at(), with the numbers known to the compiler. */
 static inline conn_t *conn_at(const kxdp_tcp_t *tcp, uint32_t number)
 {
-	return kxdp_slab_at(&tcp->conns, number);
+	return (conn_t *)tcp->conns.chunks[number >> CONN_SHIFT] + (number & ((1u << CONN_SHIFT) - 1));
 }
 
 static inline busy_t *busy_at(const kxdp_tcp_t *tcp, uint32_t number)
 {
-	return kxdp_slab_at(&tcp->busies, number);
+	return (busy_t *)tcp->busies.chunks[number >> BUSY_SHIFT] + (number & ((1u << BUSY_SHIFT) - 1));
 }
 
 /** NULL: not busy. */

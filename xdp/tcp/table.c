@@ -174,6 +174,21 @@ static bool ends_grow(kxdp_tcp_t *tcp)
 	return true;
 }
 
+static void end_unref(kxdp_tcp_t *tcp, uint32_t number)
+{
+	end_t *end = end_at(tcp, number);
+	if (--end->refs > 0) {
+		return;
+	}
+	uint32_t *at = &tcp->end_buckets[end_hash(tcp, &end->path, end->local, end->local_port) & tcp->end_mask];
+	while (*at != number) {
+		at = &end_at(tcp, *at)->hash_next;
+	}
+	*at = end->hash_next;
+	tcp->end_count--;
+	kxdp_slab_give_back(&tcp->ends, number);
+}
+
 /* The end of the segment, with a reference more. 0: no memory. */
 static uint32_t end_ref(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 {
@@ -201,25 +216,13 @@ static uint32_t end_ref(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 		*bucket = number;
 		tcp->end_count++;
 	}
-	end_at(tcp, number)->refs++;
+	end_at(tcp, number)->refs += 2; /* one for being the last */
+	uint32_t last = tcp->end_last;
 	tcp->end_last = number;
+	if (last != 0) {
+		end_unref(tcp, last);
+	}
 	return number;
-}
-
-static void end_unref(kxdp_tcp_t *tcp, uint32_t number)
-{
-	end_t *end = end_at(tcp, number);
-	if (--end->refs > 0) {
-		return;
-	}
-	uint32_t *at = &tcp->end_buckets[end_hash(tcp, &end->path, end->local, end->local_port) & tcp->end_mask];
-	while (*at != number) {
-		at = &end_at(tcp, *at)->hash_next;
-	}
-	*at = end->hash_next;
-	tcp->end_count--;
-	tcp->end_last = tcp->end_last == number ? 0 : tcp->end_last;
-	kxdp_slab_give_back(&tcp->ends, number);
 }
 
 void tcp_conn_set_path(kxdp_tcp_t *tcp, conn_t *conn, const kxdp_segment_t *segment)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 enum {
-	MAPPING = 1 << 18,
-	CONN_MAPPING = 1 << 20,
+	END_SHIFT = 10,
+	SOURCE_SHIFT = 14,
 	CLIENTS_MOST = 1 << 30,
 	MTU_LEAST = 68, /* RFC 791 3.2 */
 };
@@ -37,10 +37,10 @@ knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[stati
 	tcp->now_us = now_us;
 	tcp->wheel_time = now_us >> WHEEL_SHIFT;
 	tcp->stats.memory = sizeof(*tcp);
-	kxdp_slab_init(&tcp->conns, sizeof(conn_t), CONN_MAPPING);
-	kxdp_slab_init(&tcp->busies, sizeof(busy_t), MAPPING);
-	kxdp_slab_init(&tcp->ends, sizeof(end_t), MAPPING / 4);
-	kxdp_slab_init(&tcp->sources, sizeof(source_t), MAPPING);
+	kxdp_slab_init(&tcp->conns, sizeof(conn_t), CONN_SHIFT);
+	kxdp_slab_init(&tcp->busies, sizeof(busy_t), BUSY_SHIFT);
+	kxdp_slab_init(&tcp->ends, sizeof(end_t), END_SHIFT);
+	kxdp_slab_init(&tcp->sources, sizeof(source_t), SOURCE_SHIFT);
 	tcp_buffers_init(tcp);
 	tcp_timers_configure(tcp);
 	if (!make_tables(tcp, limits)) {
