@@ -52,6 +52,13 @@ bool kxdp_caps_any(void)
 	       (effective & (bit(CAP_NET_ADMIN) | bit(CAP_NET_RAW) | bit(CAP_NET_BIND_SERVICE))) != 0;
 }
 
+/* CAP_SYS_ADMIN stands in for what it was made of in Linux 5.8. */
+static bool needs_admin(uint64_t effective)
+{
+	const uint64_t both = bit(CAP_BPF) | bit(CAP_PERFMON);
+	return (effective & both) != both;
+}
+
 void kxdp_caps_limit(void)
 {
 	uint64_t effective, permitted, keep = 0;
@@ -68,8 +75,8 @@ void kxdp_caps_limit(void)
 		}
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	bool needs_admin = (effective & bit(CAP_BPF)) == 0;
-	set_caps(effective & (keep | (needs_admin ? bit(CAP_SYS_ADMIN) : 0)), permitted & (keep | bit(CAP_SYS_ADMIN)));
+	set_caps(effective & (keep | (needs_admin(effective) ? bit(CAP_SYS_ADMIN) : 0)),
+		 permitted & (keep | bit(CAP_SYS_ADMIN)));
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* nobody of the same user reads its memory */
 }
@@ -77,7 +84,7 @@ void kxdp_caps_limit(void)
 void kxdp_caps_admin(bool on)
 {
 	uint64_t effective, permitted;
-	if (get_caps(&effective, &permitted) && (effective & bit(CAP_BPF)) != 0) {
+	if (get_caps(&effective, &permitted) && !needs_admin(effective)) {
 		effective = on ? effective | (permitted & bit(CAP_SYS_ADMIN)) : effective & ~bit(CAP_SYS_ADMIN);
 		set_caps(effective, permitted);
 	}
