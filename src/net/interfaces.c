@@ -190,7 +190,7 @@ static knot_err_t open_at(interfaces_t *set, xdp_interface_t *item, const xdp_wa
 /* Failures that another mode would share. */
 static bool is_hopeless(knot_err_t err)
 {
-	static const knot_err_t codes[] = { KNOT_EPERM, KNOT_EBUSY, KNOT_ENODEV, KNOT_EINVAL, KNOT_ENOMEM, KNOT_ECONNCLOSED };
+	static const knot_err_t codes[] = { KNOT_EPERM, KNOT_EBUSY, KNOT_ENODEV, KNOT_ECONNCLOSED };
 	for (size_t i = 0; i < KNOT_LEN(codes); i++) {
 		if (err == codes[i]) {
 			return true;

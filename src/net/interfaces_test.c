@@ -419,6 +419,7 @@ static void a_mode_that_cannot_be_had_leads_to_the_next(void **state)
 		{ "no zero copy", KNOT_ENOTSUP, 0, 0, 0, 0, "native/copy", "code -95" },
 		{ "no native mode", 0, 0, KNOT_ENOTSUP, 0, 0, "emulated", "code -95" },
 		{ "no native sockets", KNOT_EIO, KNOT_EIO, 0, 0, 0, "emulated", "code -5" },
+		{ "the driver doesn't like them", KNOT_EINVAL, KNOT_EINVAL, 0, 0, 0, "emulated", "code -22" },
 		{ "no sockets at all", KNOT_EIO, KNOT_EIO, 0, 0, KNOT_ENOTSUP, NULL, "code -95" },
 		{ "another program", 0, 0, KNOT_EBUSY, 0, 0, NULL, "code -16" },
 		{ "no permission", 0, 0, KNOT_EPERM, 0, 0, NULL, "code -1" },
@@ -543,9 +544,9 @@ static void settings_that_cannot_be_had_leave_the_old_ones(void **state)
 	conf_xdp_t conf = conf_lo;
 	conf.zero_copy = false;
 	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
-	fake.queue_zero_copy = KNOT_ENOMEM; /* hopeless at any level */
+	fake.queue_zero_copy = KNOT_EBUSY; /* hopeless at any level */
 	conf.zero_copy = true;
-	assert_int_equal(follow_conf(f, &conf), KNOT_ENOMEM);
+	assert_int_equal(follow_conf(f, &conf), KNOT_EBUSY);
 	tick(f);
 	assert_string_equal(kxdp_iface_mode_text(first(f)->iface), "native/copy");
 	assert_int_equal(first(f)->state, NET_XDP_UP);

@@ -187,6 +187,7 @@ def test_same_interface_loses_nothing(server, pair):
         for xdp in ([f"listen: [ {pair.server4}@53, '{pair.server6}@53' ]".replace("'", "")],
                     [f"listen: {pair.server4}@53", "tcp: on"],
                     [f"listen: {pair.server_if}@53", "tcp: on", "tcp-max-clients: 2000", "tcp-resend-timeout: 2"],
+                    [f"listen: {pair.server_if}@53", "route-check: on"],
                     [f"listen: {pair.server_if}@53", "block: [ 203.0.113.0/24, 2001:db8:bad::/48@10 ]"],
                     [f"listen: {pair.server_if}@53"]):
             server.change(*xdp)
@@ -312,6 +313,16 @@ def test_interface_comes_later(server, pair):
     link = Link(pair)
     server.wait(lambda: answers(server, pair, link.server4), what="answers on the interface that came")
     assert workers(server)[2] == 2
+
+
+def test_emulated_where_the_driver_cannot(server, pair, link):
+    """veth refuses native XDP while the other end sends on more queues than this end receives on."""
+    link.channels(4, pair.client, link.client_if)
+    server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
+    server.start()
+    assert re.search("initialized XDP interface srv0, .* native/copy mode", server.log())
+    assert re.search("initialized XDP interface srv1, .* emulated mode", server.log())
+    assert answers(server, pair, link.server4) and answers(server, pair, pair.server4)
 
 
 def test_down_and_up(server, pair, link):
