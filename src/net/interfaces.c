@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/interfaces.h"
 
+#include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -387,12 +388,15 @@ static void add_address(conf_addr_t *addrs, size_t *count, const sockets_t *main
 	}
 }
 
-/* Addresses that sockets have to serve: those of the listens, or each address of the interface. */
-static size_t fallback_addresses(const interfaces_t *set, const xdp_want_t *want, conf_addr_t *addrs, bool *ret_any)
+/* Addresses that sockets have to serve: those of the listens, or each address of the interface. False: can't look. */
+static bool fallback_addresses(const interfaces_t *set, const xdp_want_t *want, conf_addr_t *addrs, size_t *ret_count,
+			       bool *ret_any)
 {
 	size_t count = 0;
 	struct ifaddrs *all = NULL;
-	(void)getifaddrs(&all);
+	if (getifaddrs(&all) != 0) {
+		return false;
+	}
 	*ret_any = false;
 	for (size_t i = 0; i < want->listen_count; i++) {
 		const kxdp_listen_t *listen = &want->listens[i];
@@ -410,10 +414,9 @@ static size_t fallback_addresses(const interfaces_t *set, const xdp_want_t *want
 			}
 		}
 	}
-	if (all != NULL) {
-		freeifaddrs(all);
-	}
-	return count;
+	freeifaddrs(all);
+	*ret_count = count;
+	return true;
 }
 
 /* Sockets where there is no XDP, none where there is. news: try again what failed. */
@@ -421,7 +424,10 @@ static knot_err_t follow_sockets(interfaces_t *set, xdp_interface_t *item, const
 {
 	conf_addr_t addrs[FALLBACK_MAX] = { 0 };
 	bool any = true;
-	size_t count = item->iface == NULL ? fallback_addresses(set, want, addrs, &any) : 0;
+	size_t count = 0;
+	if (item->iface == NULL && !fallback_addresses(set, want, addrs, &count, &any)) {
+		return KNOT_OK; /* the next time */
+	}
 	if (!any && news) {
 		log_server(LOG_WARNING, "interface %s has no address to bind sockets to instead of XDP", want->ifname);
 	}
@@ -532,6 +538,12 @@ static void follow_closed(interfaces_t *set, xdp_interface_t *item, const xdp_wa
 	}
 }
 
+/* Want of descriptors or memory, which looks like want of an interface. */
+static bool is_shortage(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == ENOBUFS;
+}
+
 static bool device_differs(const kxdp_device_t *a, const kxdp_device_t *b)
 {
 	return a->index != b->index || a->is_up != b->is_up || a->queue_count != b->queue_count || a->mtu != b->mtu;
@@ -540,7 +552,11 @@ static bool device_differs(const kxdp_device_t *a, const kxdp_device_t *b)
 /* again: see interfaces_follow_published(). */
 static knot_err_t follow_one(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool again)
 {
+	errno = 0;
 	kxdp_device_t device = want->ifname[0] != '\0' ? kxdp_device_query(want->ifname) : (kxdp_device_t){ 0 };
+	if (is_shortage(errno)) {
+		return KNOT_OK; /* what was seen may not be so; the next time */
+	}
 	bool news = again || device_differs(&device, &item->device) || !xdp_want_opens_alike(want, &item->asked) ||
 		    !xdp_want_serves_alike(want, &item->asked);
 	knot_err_t err = KNOT_OK;
@@ -639,17 +655,23 @@ static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool a
 	xdp_plan_t plan;
 	knot_err_t err = xdp_plan_make(conf, kxdp_iface_of_address, &plan);
 	err = err == KNOT_OK ? make_room(set, plan.count) : err;
-	if (err != KNOT_OK) {
-		log_bad_plan(&plan, err);
-		xdp_plan_done(&plan);
+	bool is_refused = err == KNOT_ESPACE;
+	if (take_conf != NULL && is_refused) {
 		free(take_conf);
-		return err;
-	}
-	if (take_conf != NULL) {
+	} else if (take_conf != NULL) {
 		free(set->conf);
 		set->conf = take_conf;
-		err = interfaces_follow_blocks(set);
 	}
+	if (err != KNOT_OK) {
+		if (err != set->plan_err || take_conf != NULL) {
+			log_bad_plan(&plan, err);
+		}
+		set->plan_err = err;
+		xdp_plan_done(&plan);
+		return err;
+	}
+	set->plan_err = KNOT_OK;
+	err = take_conf != NULL ? interfaces_follow_blocks(set) : KNOT_OK;
 	watch_helper(set);
 	vlan_follow(&set->shared->vlans_rcu, set->conf->route_check);
 	knot_err_t followed = follow_plan(set, &plan, again);

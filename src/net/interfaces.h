@@ -64,6 +64,7 @@ typedef struct {
 	block_list_t blocks;   /* in force */
 	net_capture_t *capture; /* the one that runs; NULL: none */
 	bool helper_lost;      /* said so */
+	knot_err_t plan_err;   /* of the last plan, said already */
 	atomic_uint worker_count;
 } interfaces_t;
 

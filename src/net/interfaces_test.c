@@ -5,6 +5,7 @@
  */
 #include "src/net/interfaces.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct kxdp_queue {
 
 static struct {
 	kxdp_device_t device;        /* of every name */
+	int device_errno;            /* why it can't be asked for */
 	knot_err_t open_native;      /* results of opening an interface */
 	knot_err_t open_emulated;
 	knot_err_t queue_zero_copy;  /* results of opening a queue, by the options of its interface */
@@ -68,7 +70,8 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
 kxdp_device_t kxdp_device_query(const char *ifname)
 {
 	(void)ifname;
-	return fake.device;
+	errno = fake.device_errno;
+	return fake.device_errno == 0 ? fake.device : (kxdp_device_t){ .queue_count = 1, .mtu = 1500 };
 }
 
 knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
@@ -580,6 +583,20 @@ static void devices_that_change_are_followed(void **state)
 	assert_int_equal(lines("using ordinary sockets"), 0);
 }
 
+/* A server with all descriptors in use must not take its interfaces for gone. */
+static void shortage_is_no_change(void **state)
+{
+	fixture_t *f = *state;
+	assert_int_equal(follow_conf(f, &conf_lo), KNOT_OK);
+	fake.device_errno = EMFILE;
+	tick(f);
+	assert_int_equal(follow_conf(f, &conf_lo), KNOT_OK);
+	assert_int_equal(fake.closes, 0);
+	fake.device_errno = ENODEV;
+	tick(f);
+	assert_int_equal(lines("is gone"), 1);
+}
+
 static void counters_never_go_back(void **state)
 {
 	fixture_t *f = *state;
@@ -696,6 +713,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_can_change_in_flight_does, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(settings_that_cannot_be_had_leave_the_old_ones, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(devices_that_change_are_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shortage_is_no_change, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counters_never_go_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_follow_both_sources, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(captures_follow_queues, set_up, tear_down),

@@ -43,8 +43,12 @@ knot_err_t xdp_plan_make(const conf_xdp_t *conf, xdp_find_t find, xdp_plan_t *re
 		kxdp_fault_t fault = { 0 };
 		if (listen->ifname[0] != '\0') {
 			snprintf(ifname, sizeof(ifname), "%s", listen->ifname);
-		} else if (find((const struct sockaddr *)&listen->addr, ifname, &fault) != KNOT_OK) {
-			ifname[0] = '\0';
+		} else {
+			knot_err_t err = find((const struct sockaddr *)&listen->addr, ifname, &fault);
+			if (err != KNOT_OK && err != KNOT_ENODEV && err != KNOT_EPARAMCONFL) {
+				return err;
+			}
+			ifname[0] = err == KNOT_OK ? ifname[0] : '\0';
 		}
 		xdp_want_t *want = want_of(ret_plan, ifname);
 		want->fault = ifname[0] == '\0' ? fault : want->fault;

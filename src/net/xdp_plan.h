@@ -36,7 +36,8 @@ typedef knot_err_t (*xdp_find_t)(const struct sockaddr *sa, char ret_ifname[stat
 
 /**
  * Sort the listens. KNOT_ESPACE: more than KXDP_LISTEN_MAX on the interface that ret_plan->wants[ret_plan->count - 1]
- * names; nothing of the plan is to be used. KNOT_ENOMEM. In any case the plan must be freed.
+ * names; nothing of the plan is to be used. KNOT_ENOMEM, or what kept `find` from looking. In any case the plan must be
+ * freed.
  */
 KNOT_MUST_USE knot_err_t xdp_plan_make(const conf_xdp_t *conf, xdp_find_t find, xdp_plan_t *ret_plan);
 

@@ -18,6 +18,14 @@ static const struct {
         { "198.51.100.1", "eth1" },
 };
 
+static knot_err_t find_nothing(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
+{
+	(void)sa;
+	(void)ret_ifname;
+	*ret_fault = (kxdp_fault_t){ .err = KNOT_EIO, .text = "too many open files" };
+	return KNOT_EIO;
+}
+
 static knot_err_t find(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
 {
 	char ip[INET6_ADDRSTRLEN];
@@ -85,6 +93,9 @@ static void listens_are_sorted_by_interface(void **state)
 		assert_int_equal(plan.wants[i].fault.text[0] != '\0', want[i].ifname[0] == '\0');
 	}
 	assert_string_equal(xdp_want_protocols(&plan.wants[0]), "UDP/TCP");
+	xdp_plan_done(&plan);
+	/* Not to know where an address is is another thing than to know that it is nowhere. */
+	assert_int_equal(xdp_plan_make(&conf, find_nothing, &plan), KNOT_EIO);
 	xdp_plan_done(&plan);
 }
 
