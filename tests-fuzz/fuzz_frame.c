@@ -4,8 +4,8 @@
  * parser. The same for replies that take another way, and for segments built into another frame.
  *
  * Input: one byte of flags, two bytes that choose reply length and room, the frame. With flag 1 checksums are made
- * right first (with a textbook sum), so that the fuzzer gets behind them. Flag 2: the reply is routed, with as many tags
- * as flags 4 and 8 say.
+ * right first (with a textbook sum), so that the fuzzer gets behind them. Flag 2: the reply is routed, with as many
+ * tags as flags 4 and 8 say.
  */
 #include "xdp/frame.h"
 

@@ -21,7 +21,7 @@ enum {
 	UDP_CHECKSUM_OFF = 6,
 	TCP_LEN_MIN = 20,
 	TCP_CHECKSUM_OFF = 16,
-	MAPPED_LEN = 12, /* ::ffff:0:0/96 */
+	MAPPED_LEN = 12,             /* ::ffff:0:0/96 */
 	HOP_LIMIT = 64,              /* RFC 1700's default, as Linux sends */
 	EXT_MAX = 8,                 /* IPv6 extension headers walked; real packets have 0 to 2 */
 	IPV4_FRAGMENT_BITS = 0x3FFF, /* more-fragments flag and offset */
@@ -42,7 +42,7 @@ const char *kxdp_verdict_name(kxdp_verdict_t verdict)
 }
 
 static const char *const kind_names[KXDP_KIND_COUNT] = {
-	[KXDP_UDP4] = "udp4", [KXDP_UDP6] = "udp6",         [KXDP_TCP4] = "tcp4",
+	[KXDP_UDP4] = "udp4", [KXDP_UDP6] = "udp6",        [KXDP_TCP4] = "tcp4",
 	[KXDP_TCP6] = "tcp6", [KXDP_OTHER_KIND] = "other",
 };
 
@@ -171,8 +171,7 @@ static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(const lin
 }
 
 static __attribute__((noinline)) kxdp_verdict_t finish_tcp_apart(const link_t *l, uint8_t *tcp, size_t tcp_room,
-								 uint64_t address_sum, bool is_ipv6,
-								 kxdp_packet_t *p)
+								 uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
 	kxdp_verdict_t verdict = verify_tcp(tcp, tcp_room, address_sum);
 	if (verdict != KXDP_OK && verdict != KXDP_PARTIAL_CHECKSUM) {
@@ -688,8 +687,8 @@ size_t kxdp_frame_reply(const kxdp_packet_t *p, size_t payload_len, uint8_t **re
 	uint16_t source_be = p->local.in.sin_port,
 		 destination_be = p->remote.in.sin_port; /* at the same place in in6 */
 	/* The UDP header is summed from its values: reading it back right after writing would wait for the stores. */
-	uint64_t header_sum =
-		checksum_add(address_sum, pseudo_rest(IPPROTO_UDP, udp_len_be) + udp_len_be + source_be + destination_be);
+	uint64_t header_sum = checksum_add(address_sum, pseudo_rest(IPPROTO_UDP, udp_len_be) + udp_len_be + source_be +
+								destination_be);
 	uint16_t checksum = (uint16_t)~checksum_fold(checksum_bytes(header_sum, p->payload, payload_len));
 	checksum = checksum != 0 ? checksum : 0xFFFF; /* 0 would say: none (RFC 768) */
 	memcpy(udp, &source_be, 2);

@@ -5,15 +5,15 @@
  *
  * Pure: bytes in, bytes out; no socket, no ring, no state; safe from any thread. Ethernet II, up to two VLAN tags
  * (0x8100, 0x88a8), IPv4 with options, IPv6 with hop-by-hop, routing and destination options, UDP, TCP. Nothing of what
- * a peer sends is trusted: lengths are strict and checksums are verified, a packet that fails has a verdict instead of a
- * reply. What is in a TCP header but ports and checksum: tcp/segment.h. RFC 768, 791, 1122 3.2.1.3, 6864, 7126 4.3–4.4,
- * 8200, 9293 3.1; checksums RFC 1071.
+ * a peer sends is trusted: lengths are strict and checksums are verified, a packet that fails has a verdict instead of
+ * a reply. What is in a TCP header but ports and checksum: tcp/segment.h. RFC 768, 791, 1122 3.2.1.3, 6864,
+ * 7126 4.3–4.4, 8200, 9293 3.1; checksums RFC 1071.
  *
- * What is sent has TTL and hop limit 64 and, over IPv4, the don't-fragment bit clear: no ICMP reaches the code that sends,
- * so a router with a smaller MTU had better fragment than complain. UDP has id 0 (answers that are small enough to need
- * no fragments, RFC 9715). TCP segments have their TCP checksum as id: segments that are on their way at the same time
- * differ in it, as RFC 6864 4.3 wants for what may be fragmented, without a counter to be kept; a segment sent again is
- * the same datagram (RFC 6864 4.2 allows the same id).
+ * What is sent has TTL and hop limit 64 and, over IPv4, the don't-fragment bit clear: no ICMP reaches the code that
+ * sends, so a router with a smaller MTU had better fragment than complain. UDP has id 0 (answers that are small enough
+ * to need no fragments, RFC 9715). TCP segments have their TCP checksum as id: segments that are on their way at the
+ * same time differ in it, as RFC 6864 4.3 wants for what may be fragmented, without a counter to be kept; a segment
+ * sent again is the same datagram (RFC 6864 4.2 allows the same id).
  */
 #pragma once
 
@@ -68,9 +68,10 @@ typedef enum {
 const char *kxdp_kind_name(kxdp_kind_t kind);
 
 enum {
-	KXDP_HEADERS_MAX = 62,    /* bytes in front of a UDP or TCP header: Ethernet, two tags, IPv6 */
-	KXDP_FRAME_MIN = 60,      /* IEEE 802.3 minimum without FCS */
-	KXDP_REPLY_HEADROOM = 16, /* bytes in front of a received frame that its reply may need: a route has more tags */
+	KXDP_HEADERS_MAX = 62, /* bytes in front of a UDP or TCP header: Ethernet, two tags, IPv6 */
+	KXDP_FRAME_MIN = 60,   /* IEEE 802.3 minimum without FCS */
+	KXDP_REPLY_HEADROOM =
+		16, /* bytes in front of a received frame that its reply may need: a route has more tags */
 };
 
 /** A received datagram or segment, and all that its reply needs. Everything it points to lies in the frame. */
@@ -81,8 +82,8 @@ typedef struct {
 	uint16_t payload_max; /* room for the reply's payload: neither the frame nor the MTU is exceeded; may be <
 				 payload_len; TCP: 0 */
 	bool is_ipv6;
-	bool is_routed;      /* the reply takes `path`; else simply the way that the packet came, to the MAC it came from */
-	uint8_t kind;        /* kxdp_kind_t, see kxdp_packet_kind() */
+	bool is_routed; /* the reply takes `path`; else simply the way that the packet came, to the MAC it came from */
+	uint8_t kind;   /* kxdp_kind_t, see kxdp_packet_kind() */
 	uint8_t ip_proto;    /* IPPROTO_UDP or IPPROTO_TCP */
 	uint8_t ecn;         /* the two bits of RFC 3168, as received; a reply carries them back */
 	uint8_t vlan_count;  /* tags in front of the IP header, 0–2; a reply that isn't routed keeps them */
@@ -93,8 +94,8 @@ typedef struct {
 	uint16_t frame_len;  /* bytes received, with Ethernet header and padding */
 	uint16_t frame_room; /* bytes that may be written */
 	uint16_t ip_off;     /* IP header's offset in the frame: 14, 18 or 22 */
-	/* The reply's way. path.via always holds; the rest for TCP, and for UDP that is routed (kxdp_packet_path() gives it
-	 * for all). The caller may change it before the reply is made, and set is_routed. */
+	/* The reply's way. path.via always holds; the rest for TCP, and for UDP that is routed (kxdp_packet_path()
+	 * gives it for all). The caller may change it before the reply is made, and set is_routed. */
 	kxdp_path_t path;
 	kxdp_flow_t flow; /* TCP only; kxdp_packet_flow() gives it for all */
 } kxdp_packet_t;
@@ -113,9 +114,10 @@ static inline kxdp_kind_t kxdp_packet_kind(const kxdp_packet_t *packet)
  * ret_packet: written when the verdict is KXDP_OK or KXDP_PARTIAL_CHECKSUM, else untouched. Of TCP path is the
  * way back, KXDP_VIA_SAME with ifindex 0 and mtu as given.
  *
- * KXDP_PARTIAL_CHECKSUM: a kernel that sends to a virtual device (veth, tap, virtio) leaves UDP and TCP checksums to the
- * device and writes the sum of the pseudo header in its place. When no hardware follows, the packet arrives like that.
- * The value is recognized exactly, all else is verified; the caller decides whether that is good enough on its link.
+ * KXDP_PARTIAL_CHECKSUM: a kernel that sends to a virtual device (veth, tap, virtio) leaves UDP and TCP checksums to
+ * the device and writes the sum of the pseudo header in its place. When no hardware follows, the packet arrives like
+ * that. The value is recognized exactly, all else is verified; the caller decides whether that is good enough on its
+ * link.
  */
 kxdp_verdict_t kxdp_frame_parse(uint8_t *frame, size_t len, size_t room, uint16_t mtu, kxdp_packet_t *ret_packet);
 
@@ -129,10 +131,10 @@ kxdp_flow_t kxdp_packet_flow(const kxdp_packet_t *packet);
 kxdp_path_t kxdp_packet_path(const kxdp_packet_t *packet);
 
 /**
- * Turn the frame of a UDP `packet` into the reply: MAC addresses, IP addresses and ports swapped, VLAN tags kept (or MAC
- * addresses and tags as packet->path says, if it is routed), IPv4 without options, id 0, fragmentable, TTL 64, IPv6
- * without extension headers, hop limit 64, flow label 0, TOS and traffic class only ECN, header and UDP checksums filled
- * in.
+ * Turn the frame of a UDP `packet` into the reply: MAC addresses, IP addresses and ports swapped, VLAN tags kept (or
+ * MAC addresses and tags as packet->path says, if it is routed), IPv4 without options, id 0, fragmentable, TTL 64, IPv6
+ * without extension headers, hop limit 64, flow label 0, TOS and traffic class only ECN, header and UDP checksums
+ * filled in.
  *
  * payload_len: bytes that the caller wrote to packet->payload, 0 to packet->payload_max.
  * ret_start: the reply's first byte; at packet->frame or (when options fell away) behind it; up to KXDP_REPLY_HEADROOM
@@ -146,8 +148,8 @@ size_t kxdp_frame_reply(const kxdp_packet_t *packet, size_t payload_len, uint8_t
 size_t kxdp_frame_reply_ip(const kxdp_packet_t *packet, size_t payload_len, uint8_t **ret_start);
 
 /**
- * Put headers around what is to be sent from flow->local to flow->remote: Ethernet with tags as `path` says, IPv4 or IPv6
- * without options, and the checksum of IP header and transport[0..len).
+ * Put headers around what is to be sent from flow->local to flow->remote: Ethernet with tags as `path` says, IPv4 or
+ * IPv6 without options, and the checksum of IP header and transport[0..len).
  *
  * transport[0..len): UDP or TCP header with payload, everything in it filled in but the checksum. The KXDP_HEADERS_MAX
  * bytes in front must be writable, and behind it as many as make the frame KXDP_FRAME_MIN bytes long.

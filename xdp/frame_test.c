@@ -344,7 +344,8 @@ static void test_each_bit_matters(void **state)
 {
 	(void)state;
 	check_each_bit(&(row_t){ "UDP", .payload_len = 37, .extra = "01010100" });
-	check_each_bit(&(row_t){ "TCP", .payload_len = 37, .extra = "01010100", .tcp = true, .tcp_options = "01010101" });
+	check_each_bit(
+		&(row_t){ "TCP", .payload_len = 37, .extra = "01010100", .tcp = true, .tcp_options = "01010101" });
 }
 
 /* A reply whose sum is 0 is sent as 0xFFFF: 0 would say that there is no checksum (RFC 768). */

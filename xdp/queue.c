@@ -7,13 +7,14 @@
  * in, so frames move fill → receive → caller → send → completion → free → fill, and nothing is copied. Frames to build
  * something in are taken from the free ones.
  *
- * There are two rings' worth of frames. Frames are given out only while less than one ring's is on its way out (taken, in
- * the send ring, not collected yet): the other is left to receive into. When all of it is full of received frames, the fill ring gets a few frames
- * less than it could, so that there are some to send what makes the received ones go away.
+ * There are two rings' worth of frames. Frames are given out only while less than one ring's is on its way out (taken,
+ * in the send ring, not collected yet): the other is left to receive into. When all of it is full of received frames,
+ * the fill ring gets a few frames less than it could, so that there are some to send what makes the received ones go
+ * away.
  *
- * Route check: the kernel program writes the route of the reply in front of the frame. Frames lie where others lay before,
- * so what is there may be of an earlier packet: each one's magic number is erased when it is read, and all of them when
- * route check is switched on later (what is in the receive ring then goes through the kernel).
+ * Route check: the kernel program writes the route of the reply in front of the frame. Frames lie where others lay
+ * before, so what is there may be of an earlier packet: each one's magic number is erased when it is read, and all of
+ * them when route check is switched on later (what is in the receive ring then goes through the kernel).
  */
 #include "xdp/queue.h"
 
@@ -65,9 +66,9 @@ struct kxdp_queue {
 	uint16_t mtu;
 	bool allow_partial;
 	bool busy_poll;
-	int fd; /* of `socket` */
-	kxdp_iface_t *iface; /* borrowed */
-	kxdp_socket_t socket; /* owned */
+	int fd;                 /* of `socket` */
+	kxdp_iface_t *iface;    /* borrowed */
+	kxdp_socket_t socket;   /* owned */
 	kxdp_mapping_t mapping; /* owned; its rings are copied to the top */
 	counts_t of[KXDP_KIND_COUNT];
 	uint64_t batches[KXDP_BATCH_ROWS]; /* as counts_t */
@@ -401,8 +402,7 @@ static void kick(kxdp_queue_t *q)
 static __attribute__((noinline, cold)) void show_sent(kxdp_queue_t *q)
 {
 	for (uint32_t i = 0; i < q->tx_reserved; i++) {
-		const struct xdp_desc *desc =
-			xsk_ring_prod__tx_desc(&q->tx, q->tx.cached_prod - q->tx_reserved + i);
+		const struct xdp_desc *desc = xsk_ring_prod__tx_desc(&q->tx, q->tx.cached_prod - q->tx_reserved + i);
 		kxdp_tap_put(q->tap, KXDP_OUTBOUND, q->memory + desc->addr, desc->len);
 	}
 }
@@ -534,8 +534,8 @@ static void read_counts(const counts_t *counts, kxdp_stats_t *stats, size_t kind
 		stats->of[kind].received[i] = __atomic_load_n(&counts->received[i], __ATOMIC_RELAXED);
 		stats->received[i] += stats->of[kind].received[i];
 	}
-#define READ_OUTCOME(constant, name)                                                                           \
-	stats->of[kind].name = __atomic_load_n(&counts->outcomes[constant], __ATOMIC_RELAXED);                 \
+#define READ_OUTCOME(constant, name)                                                                                   \
+	stats->of[kind].name = __atomic_load_n(&counts->outcomes[constant], __ATOMIC_RELAXED);                         \
 	stats->name += stats->of[kind].name;
 	KXDP_OUTCOMES(READ_OUTCOME)
 #undef READ_OUTCOME

@@ -2,8 +2,8 @@
 /**
  * Receive queues: packets in, replies and segments out, by one AF_XDP socket per queue.
  *
- * Owns: the socket's rings, its memory, and where each frame of it is. Not here: what is in the packets, TCP (tcp/tcp.h),
- * opening the socket (socket.h, by the privileged helper), threads.
+ * Owns: the socket's rings, its memory, and where each frame of it is. Not here: what is in the packets, TCP
+ * (tcp/tcp.h), opening the socket (socket.h, by the privileged helper), threads.
  *
  * Threads: a queue is used by one thread at a time; kxdp_queue_stats() from any thread while the queue is open.
  *
@@ -99,9 +99,9 @@ bool kxdp_frame_take(kxdp_queue_t *queue, kxdp_frame_t *ret_frame);
 void kxdp_frame_give_back(kxdp_queue_t *queue, const kxdp_frame_t *frame);
 
 /**
- * Queue a whole Ethernet frame, start[0..len), within a taken frame: as kxdp_frame_build() made it, or a copy of one. The
- * frame belongs to the queue afterwards. Sent by the next kxdp_flush(). Returns false when the send ring stayed full
- * (dropped and counted).
+ * Queue a whole Ethernet frame, start[0..len), within a taken frame: as kxdp_frame_build() made it, or a copy of one.
+ * The frame belongs to the queue afterwards. Sent by the next kxdp_flush(). Returns false when the send ring stayed
+ * full (dropped and counted).
  */
 bool kxdp_send(kxdp_queue_t *queue, const uint8_t *start, size_t len);
 
@@ -149,11 +149,11 @@ enum {
 typedef struct {
 	/*
 	 * The kernel's, XDP_STATISTICS. A packet that the program redirected here is, once and exactly,
-	 *     in received[], or still in the ring (rx_fill), or in rx_full (the receive ring was full), or in rx_dropped
-	 *     (no frame to receive into, or larger than a frame has room for).
-	 * So redirected = received + rx_fill + rx_full + rx_dropped: checked on veth in native and generic mode with overload and
-	 * with large frames (tests/xdp/test_queue.py, Linux 6.18; the same in net/xdp/xsk.c since 5.9). fq_empty is no other
-	 * fate: in copy mode it counts those of rx_dropped that found no frame, with zero copy a driver's attempts to get
+	 *     in received[], or still in the ring (rx_fill), or in rx_full (the receive ring was full), or in
+	 * rx_dropped (no frame to receive into, or larger than a frame has room for). So redirected = received +
+	 * rx_fill + rx_full + rx_dropped: checked on veth in native and generic mode with overload and with large
+	 * frames (tests/xdp/test_queue.py, Linux 6.18; the same in net/xdp/xsk.c since 5.9). fq_empty is no other fate:
+	 * in copy mode it counts those of rx_dropped that found no frame, with zero copy a driver's attempts to get
 	 * frames, and what the device has no frame for is lost before the program sees it (ethtool -S tells).
 	 */
 	uint64_t rx_dropped, rx_invalid, tx_invalid, rx_full, fq_empty, tx_empty;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A queue on rings in plain memory, with the test in the kernel's place: random operations on both sides, and the owner of
- * each frame followed. No socket, no privilege.
+ * A queue on rings in plain memory, with the test in the kernel's place: random operations on both sides, and the owner
+ * of each frame followed. No socket, no privilege.
  */
 #include "xdp/queue.h"
 
@@ -56,14 +56,24 @@ knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_sock
 {
 	(void)iface, (void)queue, (void)ret_fault;
 	*ret_socket = (kxdp_socket_t){ .fd = eventfd(0, EFD_CLOEXEC), .memory_fd = -1, .frame_count = FRAMES };
-#define CONSUMER(r, array) \
-	{ .mask = RING - 1, .size = RING, .producer = &r.producer, .consumer = &r.consumer, .flags = &r.flags, .ring = r.array }
-#define PRODUCER(r, array) \
-	{ .cached_cons = RING, .mask = RING - 1, .size = RING, .producer = &r.producer, .consumer = &r.consumer, \
-	  .flags = &r.flags, .ring = r.array }
+#define CONSUMER(r, array)                                                                                             \
+	{ .mask = RING - 1,                                                                                            \
+	  .size = RING,                                                                                                \
+	  .producer = &r.producer,                                                                                     \
+	  .consumer = &r.consumer,                                                                                     \
+	  .flags = &r.flags,                                                                                           \
+	  .ring = r.array }
+#define PRODUCER(r, array)                                                                                             \
+	{                                                                                                              \
+		.cached_cons = RING, .mask = RING - 1, .size = RING, .producer = &r.producer, .consumer = &r.consumer, \
+		.flags = &r.flags, .ring = r.array                                                                     \
+	}
 	*ret_mapping = (kxdp_mapping_t){
-		.rx = CONSUMER(k.rx, descs), .cq = CONSUMER(k.cq, addrs), .tx = PRODUCER(k.tx, descs),
-		.fq = PRODUCER(k.fq, addrs), .memory = k.memory,
+		.rx = CONSUMER(k.rx, descs),
+		.cq = CONSUMER(k.cq, addrs),
+		.tx = PRODUCER(k.tx, descs),
+		.fq = PRODUCER(k.fq, addrs),
+		.memory = k.memory,
 	};
 	for (uint32_t i = 0; i < RING; i++) {
 		k.fq.addrs[i] = (uint64_t)i * KXDP_FRAME_SIZE;
@@ -182,7 +192,8 @@ static void serve(unsigned max)
 			assert_int_equal(p->path.ifindex, IFINDEX);
 			memcpy(frame.payload, p->payload, p->payload_len);
 			uint8_t *start;
-			size_t len = kxdp_frame_build(&p->path, &p->flow, IPPROTO_TCP, 0, frame.payload, p->payload_len, &start);
+			size_t len = kxdp_frame_build(&p->path, &p->flow, IPPROTO_TCP, 0, frame.payload, p->payload_len,
+						      &start);
 			if (draw(8) == 0) {
 				kxdp_frame_give_back(k.queue, &frame);
 			} else {
@@ -268,15 +279,16 @@ static void test_frames_have_one_owner(void **state)
 		assert_int_equal(judged, k.received);
 		assert_int_equal(batches, 400 + 5);
 		assert_int_equal(stats.replied + stats.sent, k.sent);
-		assert_int_equal(stats.of[KXDP_UDP4].received[KXDP_BAD_UDP_CHECKSUM], stats.received[KXDP_BAD_UDP_CHECKSUM]);
+		assert_int_equal(stats.of[KXDP_UDP4].received[KXDP_BAD_UDP_CHECKSUM],
+				 stats.received[KXDP_BAD_UDP_CHECKSUM]);
 		assert_int_equal(stats.of[KXDP_TCP4].sent + stats.of[KXDP_TCP6].sent, stats.sent);
 		assert_int_equal(stats.of[KXDP_UDP4].replied + stats.of[KXDP_UDP6].replied, stats.replied);
 		kxdp_queue_close(k.queue);
 	}
 }
 
-/* A device that takes frames and never gives them back: what is built ends where half of the frames are, and receiving goes
- * on with the others. */
+/* A device that takes frames and never gives them back: what is built ends where half of the frames are, and receiving
+ * goes on with the others. */
 static void test_sending_never_starves_receiving(void **state)
 {
 	(void)state;
@@ -284,8 +296,7 @@ static void test_sending_never_starves_receiving(void **state)
 		start_queue();
 		const row_t row = { "stuck", .payload_len = 40, .tcp = true };
 		for (unsigned step = 0; step < 100; step++) {
-			while (deliver(&row, NULL)) {
-			}
+			while (deliver(&row, NULL)) {}
 			serve(KXDP_BATCH_MAX);
 			if (k.sent < taken_by_device) {
 				transmit(1);
@@ -303,8 +314,7 @@ static void test_sending_never_starves_receiving(void **state)
 
 static size_t receive_flood(const row_t *row, kxdp_packet_t *packets)
 {
-	while (deliver(row, NULL)) {
-	}
+	while (deliver(row, NULL)) {}
 	kxdp_flush(k.queue); /* the receive ring is full, and now the fill ring, too */
 	follow();
 	size_t count = kxdp_receive(k.queue, packets, 4);
@@ -402,22 +412,31 @@ static void test_routes(void **state)
 		uint16_t route_mtu, mtu;
 	} route_rows[] = {
 		{ "no metadata", { 0 }, NULL, KXDP_VIA_KERNEL, true, IFINDEX, 0, MTU },
-		{ "back", meta_of(FILTER_WAY_BACK, 0, NO_MAC, NO_MAC), "8100 0005", KXDP_VIA_SAME, false, IFINDEX, 0, MTU },
-		{ "kernel", meta_of(FILTER_WAY_KERNEL, 0, NO_MAC, NO_MAC), NULL, KXDP_VIA_KERNEL, true, IFINDEX, 0, MTU },
-		{ "the way it came", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false, IFINDEX, 0, MTU },
-		{ "another next hop", meta_of(FILTER_WAY_ROUTE, IFINDEX, "router", SERVER), NULL, KXDP_VIA_SAME, true, IFINDEX, 0, MTU },
-		{ "without the query's tag", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), "8100 0005", KXDP_VIA_SAME, true,
+		{ "back", meta_of(FILTER_WAY_BACK, 0, NO_MAC, NO_MAC), "8100 0005", KXDP_VIA_SAME, false, IFINDEX, 0,
+		  MTU },
+		{ "kernel", meta_of(FILTER_WAY_KERNEL, 0, NO_MAC, NO_MAC), NULL, KXDP_VIA_KERNEL, true, IFINDEX, 0,
+		  MTU },
+		{ "the way it came", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false,
 		  IFINDEX, 0, MTU },
-		{ "another interface", meta_of(FILTER_WAY_ROUTE, 9, "router", "uplink"), NULL, KXDP_VIA_OTHER, true, 9, 0, MTU },
-		{ "narrow route", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false, IFINDEX, 1280, 1280 },
-		{ "wide route on this link", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false,
-		  IFINDEX, 9000, MTU },
-		{ "wide route elsewhere", meta_of(FILTER_WAY_ROUTE, 9, CLIENT, SERVER), NULL, KXDP_VIA_OTHER, true, 9, 9000, 9000 },
+		{ "another next hop", meta_of(FILTER_WAY_ROUTE, IFINDEX, "router", SERVER), NULL, KXDP_VIA_SAME, true,
+		  IFINDEX, 0, MTU },
+		{ "without the query's tag", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), "8100 0005",
+		  KXDP_VIA_SAME, true, IFINDEX, 0, MTU },
+		{ "another interface", meta_of(FILTER_WAY_ROUTE, 9, "router", "uplink"), NULL, KXDP_VIA_OTHER, true, 9,
+		  0, MTU },
+		{ "narrow route", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false,
+		  IFINDEX, 1280, 1280 },
+		{ "wide route on this link", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME,
+		  false, IFINDEX, 9000, MTU },
+		{ "wide route elsewhere", meta_of(FILTER_WAY_ROUTE, 9, CLIENT, SERVER), NULL, KXDP_VIA_OTHER, true, 9,
+		  9000, 9000 },
 	};
 	for (size_t i = 0; i < 4 * KNOT_LEN(route_rows); i++) {
 		start_queue();
 		k.iface.route_check = true;
-		const row_t row = { .payload_len = 40, .v6 = (i & 1) != 0, .tcp = (i & 2) != 0, .tags = route_rows[i / 4].tags };
+		const row_t row = {
+			.payload_len = 40, .v6 = (i & 1) != 0, .tcp = (i & 2) != 0, .tags = route_rows[i / 4].tags
+		};
 		struct filter_meta meta = route_rows[i / 4].meta;
 		meta.mtu = route_rows[i / 4].route_mtu;
 		kxdp_packet_t p;
@@ -431,14 +450,15 @@ static void test_routes(void **state)
 		assert_int_equal(kxdp_receive(k.queue, &p, 1), 1);
 		if (p.path.via != route_rows[i / 4].via || p.is_routed != route_rows[i / 4].is_routed ||
 		    p.path.ifindex != route_rows[i / 4].ifindex || p.path.mtu != route_rows[i / 4].mtu) {
-			fail_msg("%s: via %d, routed %d, ifindex %u, mtu %u", route_rows[i / 4].what, p.path.via, p.is_routed,
-				 p.path.ifindex, p.path.mtu);
+			fail_msg("%s: via %d, routed %d, ifindex %u, mtu %u", route_rows[i / 4].what, p.path.via,
+				 p.is_routed, p.path.ifindex, p.path.mtu);
 		}
 		if (!row.tcp) {
 			unsigned mtu = p.path.mtu < MTU ? p.path.mtu : MTU;
 			assert_int_equal(p.payload_max, mtu - (row.v6 ? 48 : 28));
 		}
-		/* The next packet in the same frame comes without metadata: that of this one must not be taken for it. */
+		/* The next packet in the same frame comes without metadata: that of this one must not be taken for it.
+		 */
 		assert_int_equal(load_raw16(p.frame - sizeof(meta)), 0);
 		kxdp_drop(k.queue, &p);
 		kxdp_flush(k.queue);

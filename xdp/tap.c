@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A ring of bytes with one writer and one reader. Records are contiguous: one that doesn't fit in front of the ring's end
- * starts at its beginning, and a record without bytes fills the gap. Positions only grow; their difference is what is
- * in the ring.
+ * A ring of bytes with one writer and one reader. Records are contiguous: one that doesn't fit in front of the ring's
+ * end starts at its beginning, and a record without bytes fills the gap. Positions only grow; their difference is what
+ * is in the ring.
  *
  *     | time_ns 8 | len 4 | captured_len 4 | size 4 | what 4 | bytes … padded to 8 | next record …
  */
