@@ -116,14 +116,13 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 	}
 }
 
+/* SND.WL1 and SND.WL2 keep out windows of old segments; one that acknowledges something new is none, whatever its
+ * number. */
 static void update_window(conn_t *conn, const kxdp_segment_t *segment)
 {
-	/* The window ends where the peer said, not further when it starts later. */
-	conn->snd_wnd -= min_u32(segment->ack - conn->snd_una, conn->snd_wnd);
-	if (!seq_before(conn->snd_wl1, segment->seq) &&
-	    !(conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack))) {
-		/* The window still ends where the peer said: what is acknowledged leaves it. */
-		conn->snd_wnd -= min_u32(segment->ack - conn->snd_una, conn->snd_wnd);
+	bool is_new = segment->ack != conn->snd_una || seq_before(conn->snd_wl1, segment->seq) ||
+		      (conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack));
+	if (!is_new) {
 		return;
 	}
 	conn->snd_wnd = (uint32_t)segment->window << conn->snd_scale;

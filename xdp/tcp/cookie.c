@@ -7,8 +7,8 @@
  *
  * Both parts are keyed hashes: of the flow, the lower seven bits and the minute; and of that and the SYN's sequence
  * number. A cookie is good for one to two minutes; guessing one takes 2^24 ACKs on average. The first part tells an ACK
- * of ours that came before the one in front of it from a stranger's, 63 times of 64. The second one is long: an ACK that
- * passed for that of the first segment would leave the first segment out. scale 15: the option was absent.
+ * of ours that came before the one in front of it from a stranger's, 63 times of 64. The second one is long: an ACK
+ * that passed for that of the first segment would leave the first segment out. scale 15: the option was absent.
  */
 #include "xdp/tcp/stack.h"
 

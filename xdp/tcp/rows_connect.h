@@ -122,6 +122,9 @@ static const script_row_t connect_rows[] = {
 	{ "RFC 5961 7: challenge ACKs are limited",
 	  "limits resets=2\n" OPEN
 	  "< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> none\nstat challenge_acks 2\ntime +1s\n< R 2\n> A 1 1\n" },
+	{ "CVE-2016-5696: five challenge ACKs a second are all that one connection gets", OPEN
+	  "< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> none\nport 1\n" OPEN
+	  "< R 2\n> A 1 1\nport 0\ntime +1s\n< R 2\n> A 1 1\n" },
 	{ "RST to strangers is limited", "limits resets=2\n< A 5 7\n> R 7\n< A 5 7\n> R 7\n< A 5 7\n> none\nstat "
 					 "dropped_unknown 1\ntime +1s\n< A 5 7\n> R 7\n" },
 

@@ -99,6 +99,10 @@ static const script_row_t transmit_rows[] = {
 	{ "RFC 9293 3.10.7.4 fifth: an old segment's window is not taken",
 	  OPEN "< A 1 1 win=20 len=9\nread 9\n> A 1 10\n< A 10 1 win=8 len=9\nread 9\n> A 1 19\n< A 10 1 win=512 "
 	       "len=9\n> A 1 19\nwrite 3000\n> none\ntime +600ms\n> A 1 19 len=1024\n> none\n" },
+	{ "RFC 9293 3.10.7.4 fifth: the window of an ACK that is new is taken, though its number is lower than "
+	  "another's",
+	  OPEN "< A 1 1 win=512 len=9\nread 9\nwrite 3000\ndrain\n< A 110 1 win=512 len=9\n> A 3001 10\n< A 10 3001 "
+	       "win=2 len=100\nread 109\nwrite 200\n> A 3001 119 len=200\n> none\n" },
 	{ "RFC 9293 3.8.6.2.1: a small window with more to send waits for more, but not for ever",
 	  "< S 0 mss=1460\n> SA 0 1\n< A 1 1 win=8000 len=9\nread 9\nwrite 9000\ndrain\n< A 10 7301 win=100\n> "
 	  "none\ntime +600ms\n> A 7301 10 len=100\n" },

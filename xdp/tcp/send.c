@@ -80,10 +80,20 @@ static void emit_note(kxdp_tcp_t *tcp, kxdp_segment_t *ret_segment)
 	tcp->notes_count--;
 }
 
+/* Has this connection had few enough in this second? Counts one more. */
+static bool may_challenge(const kxdp_tcp_t *tcp, conn_t *conn)
+{
+	uint8_t second = (uint8_t)(tcp->now_us / SECOND_US % 16 << 4);
+	uint8_t count = (conn->challenges & 0xf0) == second ? conn->challenges & 15 : 0;
+	conn->challenges = (uint8_t)(second | (count < CHALLENGES_MAX ? count + 1 : count));
+	return count < CHALLENGES_MAX;
+}
+
 void tcp_challenge(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
-	if (conn->flags & CONN_ACK || !tcp_bucket_take(&tcp->challenges, tcp->now_us, tcp->limits.resets_max)) {
+	if (conn->flags & CONN_ACK || !may_challenge(tcp, conn) ||
+	    !tcp_bucket_take(&tcp->challenges, tcp->now_us, tcp->limits.resets_max)) {
 		return;
 	}
 	stat_inc(&tcp->stats.challenge_acks);
@@ -213,7 +223,7 @@ static void sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span
 static void limit_segment(conn_t *conn, size_t payload_max)
 {
 	bool is_new = conn->cwnd == tcp_initial_window(conn);
-	conn->mss = payload_max > 0 ? (uint16_t)payload_max : 1;
+	conn->mss = (uint16_t)payload_max;
 	conn->cwnd = is_new ? tcp_initial_window(conn) : max_u32(conn->cwnd, conn->mss);
 }
 
@@ -221,7 +231,7 @@ static void limit_segment(conn_t *conn, size_t payload_max)
 static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
 {
 	busy_t *busy = busy_of(tcp, conn);
-	if (busy == NULL) {
+	if (busy == NULL || payload_max == 0) {
 		return false;
 	}
 	if (payload_max < conn->mss) {

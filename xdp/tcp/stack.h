@@ -40,6 +40,9 @@ enum {
 	OUT_MAX = 262144,    /* bytes that one connection may have to send */
 	RANGES_MAX = 8,      /* of data out of order */
 	ACKS_OWED_MAX = 8,
+	/* Challenge ACKs of a connection per second: what all get must not tell one peer what others do
+	   (CVE-2016-5696). */
+	CHALLENGES_MAX = 5,
 	/* In-order bytes of an unfinished message that count as progress, so that a long one may take long, and single
 	   bytes may not: at most 129 times per message. */
 	PROGRESS_SHIFT = 9, /* 512 */
@@ -115,6 +118,7 @@ typedef struct {
 	uint8_t list;   /* list_kind_t */
 	uint8_t snd_scale;
 	uint8_t snd_wnd_max_bits; /* the largest snd_wnd was less than 1 << this */
+	uint8_t challenges;       /* of the second in the upper half, as many as the lower half says */
 	uint8_t acks_owed;        /* duplicate ones, each a segment of its own (RFC 5681 4.2) */
 } conn_t;
 

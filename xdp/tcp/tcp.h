@@ -124,7 +124,9 @@ uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp);
 
 /**
  * The next segment to send, as far as windows allow; its payload is written to payload[0..payload_max), to which
- * ret_segment->payload points. Returns false when nothing is to be sent now. A segment given out counts as sent.
+ * ret_segment->payload points. payload_max: what a frame takes, about the same in all calls: the least that a
+ * connection has met is its segment size from then on. Returns false when nothing is to be sent now. A segment given
+ * out counts as sent.
  */
 bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment);
 
