@@ -11,9 +11,10 @@
  *
  * What is sent has TTL and hop limit 64 and, over IPv4, the don't-fragment bit clear: no ICMP reaches the code that
  * sends, so a router with a smaller MTU had better fragment than complain. UDP has id 0 (answers that are small enough
- * to need no fragments, RFC 9715). TCP segments have their TCP checksum as id: segments that are on their way at the
- * same time differ in it, as RFC 6864 4.3 wants for what may be fragmented, without a counter to be kept; a segment
- * sent again is the same datagram (RFC 6864 4.2 allows the same id).
+ * to need no fragments, RFC 9715). TCP segments have their TCP checksum as id. RFC 6864 4.3 wants the ids of
+ * datagrams that may be fragmented to differ for minutes, which 16 bits can't keep at our rates anyway; so, without
+ * a counter, two segments on their way together have the same id with probability 2^-16, and their fragments put
+ * together wrongly pass the TCP checksum with the same probability again.
  */
 #pragma once
 
