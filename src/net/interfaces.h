@@ -123,6 +123,15 @@ size_t interfaces_count(interfaces_t *set);
 bool interfaces_stats(interfaces_t *set, size_t index, net_xdp_stats_t *ret_stats);
 KNOT_MUST_USE knot_err_t interfaces_status(interfaces_t *set, net_xdp_status_t **ret_status);
 
+/* ---- Sockets in place of XDP (xdp_fallback.c) ---- */
+
+/**
+ * Sockets for the addresses of `want` while the interface isn't open, none while it is. news: say that there are no
+ * addresses. The first error of an address that could not be bound; logged.
+ */
+KNOT_MUST_USE knot_err_t interfaces_follow_sockets(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want,
+						   bool news);
+
 /* ---- Lanes (xdp_lane.c) ---- */
 
 /** Open a queue with a worker; neither is in the list of workers, or started, yet. */
