@@ -103,6 +103,19 @@ def test_pipe_into_tcpdump(server, pair):
     assert server.knotc("status").stdout == "Running\n"
 
 
+def test_tcp(make_knotd, pair):
+    """The handshake and what follows, segments of both sides in their order; a tap sees what the stack sends."""
+    server = start(make_knotd, pair, "tcp: on")
+    capture = Running(server, "+filter", "tcp port 53")
+    ask(server, pair, "www.example", tcp=True)
+    ask(server, pair, "www.example")
+    seen = [(p.direction, p.data[47] & 0x17) for p in capture.end().packets]
+    syn, ack, fin, rst = 0x02, 0x10, 0x01, 0x04
+    assert seen[:3] == [("in", syn), ("out", syn | ack), ("in", ack)]
+    assert ("in", fin | ack) in seen and [flags for direction, flags in seen if direction == "out" and flags & fin]
+    assert not [flags for _, flags in seen if flags & rst]
+
+
 @pytest.mark.skipif(TCPDUMP is None, reason="no tcpdump")
 def test_filter_says_what_tcpdump_says(server, pair):
     """The same expression, before and after."""
