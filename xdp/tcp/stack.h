@@ -225,8 +225,11 @@ struct kxdp_tcp {
 	kxdp_tcp_stats_t stats;
 
 	kxdp_slab_t conns, busies, ends, sources;
-	uint32_t *buckets; /* owned */
-	uint32_t bucket_mask;
+	/* Linear hashing: the table grows by one bucket per new connection (while there are more connections than ever
+	 * before), so that few connections use few cache lines of it, and nothing ever waits for a whole table. Buckets
+	 * [0..bucket_mask + bucket_split] are in use; those below bucket_split have one more bit of the hash. */
+	uint32_t *buckets; /* owned; bucket_room of them, zeros from what is in use on */
+	uint32_t bucket_room, bucket_mask, bucket_split;
 	uint32_t *source_buckets; /* owned; NULL: not counted */
 	uint32_t source_mask;
 	uint32_t *end_buckets; /* owned */

@@ -4,7 +4,10 @@
 
 #include <assert.h>
 
-enum { END_BUCKETS_FIRST = 256 };
+enum {
+	BUCKETS_FIRST = 64,
+	END_BUCKETS_FIRST = 256,
+};
 
 #define CONN_LINK offsetof(conn_t, prev)
 _Static_assert(offsetof(conn_t, next) == offsetof(conn_t, prev) + offsetof(link_t, next), "a link_t");
@@ -38,9 +41,16 @@ static bool is_flow(const kxdp_tcp_t *tcp, const conn_t *conn, const kxdp_flow_t
 	return end->local_port == flow->local_port && memcmp(end->local, flow->local, 16) == 0;
 }
 
+static uint32_t *bucket_of(const kxdp_tcp_t *tcp, uint64_t hash)
+{
+	uint32_t at = (uint32_t)hash & tcp->bucket_mask;
+	at = at < tcp->bucket_split ? (uint32_t)hash & (2 * tcp->bucket_mask + 1) : at;
+	return &tcp->buckets[at];
+}
+
 uint32_t tcp_find(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint64_t hash)
 {
-	uint32_t number = tcp->buckets[hash & tcp->bucket_mask];
+	uint32_t number = *bucket_of(tcp, hash);
 	while (number != 0) {
 		const conn_t *conn = conn_at(tcp, number);
 		if (is_flow(tcp, conn, flow)) {
@@ -60,7 +70,7 @@ static void bucket_remove(kxdp_tcp_t *tcp, uint32_t number)
 		hash = tcp_flow_hash(tcp, &flow);
 	}
 	tcp->segment_conn = 0;
-	uint32_t *at = &tcp->buckets[hash & tcp->bucket_mask];
+	uint32_t *at = bucket_of(tcp, hash);
 	while (*at != number) {
 		at = &conn_at(tcp, *at)->hash_next;
 	}
@@ -69,37 +79,61 @@ static void bucket_remove(kxdp_tcp_t *tcp, uint32_t number)
 
 static uint32_t power_of_two(uint32_t least)
 {
-	uint32_t power = 64;
+	uint32_t power = BUCKETS_FIRST;
 	while (power < least && power < 1u << 30) {
 		power *= 2;
 	}
 	return power;
 }
 
+/* Make one bucket into two. */
+static void split_bucket(kxdp_tcp_t *tcp)
+{
+	uint32_t *from = &tcp->buckets[tcp->bucket_split], *to = from + tcp->bucket_mask + 1;
+	for (uint32_t number = *from; number != 0; number = *from) {
+		conn_t *conn = conn_at(tcp, number);
+		kxdp_flow_t flow = tcp_conn_flow(tcp, conn);
+		if ((tcp_flow_hash(tcp, &flow) & (tcp->bucket_mask + 1)) == 0) {
+			from = &conn->hash_next;
+		} else {
+			*from = conn->hash_next;
+			conn->hash_next = *to;
+			*to = number;
+		}
+	}
+	if (tcp->bucket_split++ == tcp->bucket_mask) {
+		tcp->bucket_mask = 2 * tcp->bucket_mask + 1;
+		tcp->bucket_split = 0;
+	}
+}
+
+static void table_grow(kxdp_tcp_t *tcp)
+{
+	uint32_t used = tcp->bucket_mask + 1 + tcp->bucket_split;
+	if (tcp->conn_count > used && used < tcp->bucket_room) {
+		split_bucket(tcp);
+	}
+}
+
 bool tcp_table_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 {
-	uint32_t count = power_of_two(clients_max);
-	if (tcp->buckets != NULL && count <= tcp->bucket_mask + 1) {
+	uint32_t room = power_of_two(clients_max);
+	if (room <= tcp->bucket_room) {
 		return true;
 	}
-	uint32_t *buckets = kxdp_map(count * sizeof(buckets[0]));
+	uint32_t *buckets = kxdp_map(room * sizeof(buckets[0]));
 	if (buckets == NULL) {
 		return false;
 	}
-	for (uint32_t i = 0; tcp->buckets != NULL && i <= tcp->bucket_mask; i++) {
-		for (uint32_t number = tcp->buckets[i], next; number != 0; number = next) {
-			conn_t *conn = conn_at(tcp, number);
-			kxdp_flow_t flow = tcp_conn_flow(tcp, conn);
-			uint32_t *at = &buckets[tcp_flow_hash(tcp, &flow) & (count - 1)];
-			next = conn->hash_next;
-			conn->hash_next = *at;
-			*at = number;
-		}
+	if (tcp->buckets == NULL) {
+		tcp->bucket_mask = BUCKETS_FIRST - 1;
+	} else {
+		memcpy(buckets, tcp->buckets, (tcp->bucket_mask + 1 + tcp->bucket_split) * sizeof(buckets[0]));
 	}
-	stat_add(&tcp->stats.memory, (count - (tcp->buckets != NULL ? tcp->bucket_mask + 1 : 0)) * sizeof(buckets[0]));
-	kxdp_unmap(tcp->buckets, (tcp->bucket_mask + 1) * sizeof(buckets[0]));
+	stat_add(&tcp->stats.memory, (room - tcp->bucket_room) * sizeof(buckets[0]));
+	kxdp_unmap(tcp->buckets, tcp->bucket_room * sizeof(buckets[0]));
 	tcp->buckets = buckets;
-	tcp->bucket_mask = count - 1;
+	tcp->bucket_room = room;
 	return true;
 }
 
@@ -252,7 +286,7 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 		kxdp_slab_give_back(&tcp->conns, number);
 		return 0;
 	}
-	uint32_t *bucket = &tcp->buckets[hash & tcp->bucket_mask];
+	uint32_t *bucket = bucket_of(tcp, hash);
 	conn_t *conn = conn_at(tcp, number);
 	*conn = (conn_t){
 		.hash_next = *bucket,
@@ -265,6 +299,7 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 	memcpy(conn->remote, segment->flow.remote, sizeof(conn->remote));
 	*bucket = number;
 	tcp->conn_count++;
+	table_grow(tcp);
 	stat_inc(&tcp->stats.clients);
 	return number;
 }

@@ -61,7 +61,7 @@ void kxdp_tcp_free(kxdp_tcp_t *take_tcp)
 	kxdp_slab_done(&take_tcp->ends);
 	kxdp_slab_done(&take_tcp->sources);
 	tcp_buffers_done(take_tcp);
-	kxdp_unmap(take_tcp->buckets, (take_tcp->bucket_mask + 1) * sizeof(take_tcp->buckets[0]));
+	kxdp_unmap(take_tcp->buckets, take_tcp->bucket_room * sizeof(take_tcp->buckets[0]));
 	kxdp_unmap(take_tcp->source_buckets, (take_tcp->source_mask + 1) * sizeof(take_tcp->source_buckets[0]));
 	kxdp_unmap(take_tcp->end_buckets, (take_tcp->end_mask + 1) * sizeof(take_tcp->end_buckets[0]));
 	free(take_tcp);
