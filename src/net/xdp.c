@@ -227,16 +227,15 @@ static size_t take_turn(const worker_t *worker)
 static bool sleep_well(worker_t *worker)
 {
 	xdp_t *xdp = worker->memory;
-	uint64_t sleep_us = xdp_tcp_time_left(xdp->tcp, xdp->now_us, SLEEP_US);
-	int sleep_ms = xdp->wants_turn ? 0 : (int)((sleep_us + 999) / 1000);
 	if (xdp->wants_frame) {
 		/* The inbox may be part of it, so it can't say when to go on. */
 		return (kxdp_wait(worker->queue, 1, -1) & KXDP_WAIT_GONE) == 0;
 	}
-	if (!relay_sleep(xdp->out.inbox)) {
+	if (xdp->wants_turn || !relay_sleep(xdp->out.inbox)) {
 		return true;
 	}
-	unsigned what = kxdp_wait(worker->queue, sleep_ms, relay_fd(xdp->out.inbox));
+	uint64_t sleep_us = xdp_tcp_time_left(xdp->tcp, xdp->now_us, SLEEP_US);
+	unsigned what = kxdp_wait(worker->queue, (int)((sleep_us + 999) / 1000), relay_fd(xdp->out.inbox));
 	relay_awake(xdp->out.inbox, (what & KXDP_WAIT_WOKEN) != 0);
 	return (what & KXDP_WAIT_GONE) == 0;
 }
@@ -276,7 +275,7 @@ void xdp_worker_run(void *arg)
 				bid_farewell(worker);
 				return;
 			}
-		} else if (count == 0 && !sleep_well(worker)) {
+		} else if (count < NET_XDP_BATCH && !sleep_well(worker)) {
 			atomic_store(&worker->failed, true);
 			return;
 		}

@@ -2,6 +2,7 @@
 """TCP over AF_XDP with the kernel's own clients on the other end of the link: RFC 7766 as over sockets (test_tcp.py),
 odd segmentation, limits and times, floods, and loss both ways beside the kernel's own server."""
 import contextlib
+import json
 import random
 import re
 import selectors
@@ -104,6 +105,12 @@ def reset(sock):
     """Close with a RST instead of a FIN."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
+
+
+def tcp_status(server, pair):
+    """Sums of `knotc xdp-status`."""
+    units = json.loads(server.knotc("-j", "xdp-status", pair.server_if).stdout)["reply"]
+    return {unit["item"]: int(unit["data"]) for unit in units if not unit.get("id") and unit["data"].isdigit()}
 
 
 # ---- Answers ----
@@ -288,24 +295,47 @@ def test_active_connection_stays(make_knotd, pair):
 
 
 def test_slow_loris_and_full_table(make_knotd, pair):
-    """More connections than there is room for, each giving a byte now and then: real clients are served all the while."""
+    """More connections than there is room for, of several sources, each giving a byte now and then: real clients are served
+    all the while."""
     server = start(make_knotd, pair, "tcp-max-clients: 1024")
     query = framed("www.example")
+    sources = ["192.0.2.11", "192.0.2.12", "192.0.2.13"]
+    for source in sources:
+        pair.exec(pair.client, "ip", "address", "add", f"{source}/24", "dev", pair.client_if)
     with contextlib.ExitStack() as stack:
         loris = []
         for number in range(1300):
-            with contextlib.suppress(OSError):
-                sock = stack.enter_context(connect(pair, timeout=0.2))
-                sock.setblocking(False)
-                loris.append(sock)
-        answered = 0
+            with inside(pair.client):
+                sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            sock.setblocking(False)
+            sock.bind((sources[number % len(sources)], 0))
+            sock.connect_ex((pair.server4, 53))
+            loris.append(sock)
         for turn in range(10):
             for sock in loris:
                 with contextlib.suppress(OSError):
                     sock.send(query[turn:turn + 1])
-            with contextlib.suppress(OSError, EOFError, dns.exception.DNSException):
-                answered += bool(server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5).answer)
-        assert answered == 10
+            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5)
+            assert answer.answer, f"turn {turn}"
+        status = tcp_status(server, pair)
+        assert status["tcp-clients"] > 900 and status["tcp-accepted"] > 1024
+
+
+def test_one_source_takes_a_part_of_the_table(make_knotd, pair):
+    """An address that opens all the connections it can leaves room for others."""
+    server = start(make_knotd, pair, "tcp-max-clients: 1024")
+    pair.exec(pair.client, "ip", "address", "add", "192.0.2.11/24", "dev", pair.client_if)
+    with contextlib.ExitStack() as stack:
+        for _ in range(900):
+            with inside(pair.client):
+                sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            sock.setblocking(False)
+            sock.bind(("192.0.2.11", 0))
+            sock.connect_ex((pair.server4, 53))
+        time.sleep(0.2)
+        status = tcp_status(server, pair)
+        assert 500 <= status["tcp-accepted"] <= 512 and status["tcp-dropped-limit"] > 0
+        assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
 
 
 def test_restart_while_connections_are_open(make_knotd, pair):
@@ -392,6 +422,8 @@ def test_syn_flood(make_knotd, pair):
         sender.join()
         flood.close()
     assert sent > 5000 and answered > 50, (sent, answered)
+    status = tcp_status(server, pair)
+    assert status["tcp-cookies-sent"] > 1000 and status["tcp-cookies-good"] > 0 and status["difference"] == 0
 
 
 # ---- Loss ----
