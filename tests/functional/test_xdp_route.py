@@ -52,6 +52,8 @@ class Uplinks:
                     (self.client, f"cli{number}", self.gates4[number], self.gates6[number])):
                 run("ip", "-n", namespace, "address", "add", f"{v4}/24", "dev", device)
                 run("ip", "-n", namespace, "address", "add", f"{v6}/64", "dev", device, "nodad")
+                # A link-local address that is still being checked can't ask for neighbours.
+                self.exec(namespace, "sh", "-c", f"echo 0 >/proc/sys/net/ipv6/conf/{device}/accept_dad")
                 run("ip", "-n", namespace, "link", "set", device, "up")
             self.exec(self.client, "ethtool", "-K", f"cli{number}", "tx", "off", "gso", "off", "gro", "off", "tso", "off")
             # Replies come in by the link that queries did not go out on.
