@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -155,11 +156,17 @@ static bool receive_answer(int fd, priv_answer_t *answer)
 		return false;
 	}
 	uint32_t count = take_fds(&message, answer->fds);
-	if (len != (ssize_t)sizeof(answer->reply) || count != answer->reply.fd_count) {
-		close_fds(answer, count); /* out of descriptors: some were lost */
+	if (len != (ssize_t)sizeof(answer->reply)) {
+		close_fds(answer, count);
 		return false;
 	}
 	answer->reply.text[sizeof(answer->reply.text) - 1] = '\0';
+	if (count != answer->reply.fd_count) { /* we have no room for more descriptors: some are lost */
+		close_fds(answer, count);
+		answer->reply.err = KNOT_ESPACE;
+		snprintf(answer->reply.text, sizeof(answer->reply.text),
+			 "too many open files; raise LimitNOFILE (ulimit -n)");
+	}
 	return true;
 }
 
@@ -182,6 +189,12 @@ knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t 
 	priv_answer_t answer;
 	pthread_mutex_lock(&priv->lock);
 	bool answered = priv->fd >= 0 && exchange(priv->fd, request, kxdp_priv_request_len(kind), &answer);
+	if (answered && answer.reply.err == KNOT_ESPACE && kind == PRIV_OPEN && answer.reply.fd_count > 0) {
+		/* Open, but its descriptors are lost: undo it. */
+		const priv_close_t undo = { .kind = PRIV_CLOSE, .iface = answer.reply.u.opened.iface };
+		priv_answer_t closed;
+		answered = exchange(priv->fd, &undo, sizeof(undo), &closed);
+	}
 	if (!answered) {
 		let_go(priv);
 	}

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -544,6 +545,40 @@ static void test_no_descriptor_is_kept(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* A daemon without room for more descriptors is told so, keeps its helper, and can go on later. */
+static void test_no_room_for_descriptors(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	kxdp_queue_t *queue;
+	struct rlimit before, few;
+	unsigned refused = 0;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned free_fds = 0; free_fds < 5; free_fds++) {
+		few = before;
+		int next = dup(0); /* the lowest number that is free */
+		close(next);
+		few.rlim_cur = (rlim_t)next + free_fds;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		knot_err_t err = kxdp_iface_open(priv, &options, &iface, &fault);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		assert_true(err == KNOT_OK || free_fds < 3);
+		assert_true(kxdp_priv_alive(priv));
+		refused += err == KNOT_ESPACE;
+		if (err == KNOT_OK) {
+			kxdp_iface_close(iface);
+		}
+	}
+	assert_int_not_equal(refused, 0);
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_OK);
+	kxdp_queue_close(queue);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
 static void wait_for_end(kxdp_priv_t *priv)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
@@ -627,7 +662,7 @@ int main(void)
 		cmocka_unit_test(test_without_helper), cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_raw_socket),   cmocka_unit_test(test_iface),
 		cmocka_unit_test(test_route_check_settings), cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_no_descriptor_is_kept),
+		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_no_descriptor_is_kept), cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_is_bare),
 	};
