@@ -34,7 +34,9 @@ static void end(sim_world_t *world, sim_client_t *client, sim_end_t how)
 	world->totals.ends[how]++;
 	world->running--;
 	if (client->incarnation + 1 < client->plan.incarnations) {
-		uint64_t pause = sim_chance(&world->random, 500000) ? 0 : sim_below(&world->random, 200000);
+		/* Not before the server's clock of initial sequence numbers (RFC 6528) has passed what it sent. */
+		uint64_t pause = 1000 + 4ull * client->total_out;
+		pause += sim_chance(&world->random, 500000) ? 0 : sim_below(&world->random, 200000);
 		sim_schedule(world, world->now + pause, SIM_START, sim_slot(world, client));
 	}
 }

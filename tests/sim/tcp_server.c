@@ -79,6 +79,11 @@ static void refuse_ghost(sim_world_t *world, sim_client_t *client, const kxdp_tc
 static bool is_as_sent(sim_world_t *world, sim_client_t *client, const uint8_t *bytes, size_t len)
 {
 	size_t same = sim_stream_same(client->key, client->served_off, bytes, len);
+	/* A segment that came first passed for the one that brings the cookie back: once in some hundred thousand
+	 * cases. */
+	if (same == 0 && client->served_off == 0 && world->has_cookies && world->lucky_cookies++ == 0) {
+		return false;
+	}
 	if (same < len && !client->is_excused) {
 		sim_fail(world, client, "byte %zu of the requests is wrong", client->served_off + same);
 	}

@@ -12,7 +12,7 @@ enum {
 	   window probe came in between. */
 	BACKOFF_MOST_US = 8 * SIM_SECOND,
 	PROBE_LEAST_US = 100000,
-	PROGRESS_SHIFT = 9,
+	PROGRESS_SHIFT = 9, /* 512 bytes */
 	/* What an ACK lets go goes at once. */
 	CLOCKED_US = 50000,
 	/* So many timeouts in a row, or so much silence, are reason enough to give up. */
@@ -55,7 +55,6 @@ static void deliver_ack(sim_world_t *world, sim_client_t *client, const sim_pack
 	uint32_t ack = packet->ack - client->irs;
 	bool is_new = !watch->is_synced;
 	if (!watch->is_synced) {
-		watch->data_end = client->iss + 1;
 		watch->is_synced = true;
 		watch->acked = watch->sent_end = 1;
 		watch->smss = payload_most(client);
@@ -91,13 +90,6 @@ static void deliver_ack(sim_world_t *world, sim_client_t *client, const sim_pack
 	}
 	uint32_t edge = ack + ((uint32_t)packet->window << (client->scaling ? client->plan.scale : 0));
 	watch->edge = edge > watch->edge ? edge : watch->edge;
-	/* The least that the stack must take for activity: 512 bytes more, or a request that is complete
-	   (tcp_server.c). Single bytes of a request keep nothing open. */
-	uint32_t end = packet->seq + packet->len + (packet->flags & KXDP_TCP_FIN ? 1 : 0);
-	if ((int32_t)(end - watch->data_end) > 0) {
-		is_new |= (end ^ watch->data_end) >> PROGRESS_SHIFT != 0;
-		watch->data_end = end;
-	}
 	if (is_new) {
 		sim_watch_progress(world, client);
 	}
@@ -140,6 +132,10 @@ static void check_syn_ack(sim_world_t *world, sim_client_t *client, const kxdp_s
 	if (watch->is_rst_last && watch->heard_time == world->now && world->batch == 1) {
 		sim_fail(world, client, "SYN-ACK in answer to RST");
 	}
+	if (segment->seq != watch->syn_ack_seq) { /* another connection */
+		watch->syn_ack_seq = segment->seq;
+		watch->syn_ack_time = watch->backoff_us = 0;
+	}
 	/* Without a SYN of the client: by the timer, less and less often. */
 	if (watch->syns == 0) {
 		uint64_t gap = world->now - watch->syn_ack_time;
@@ -173,8 +169,8 @@ static void check_rst(sim_world_t *world, sim_client_t *client, const kxdp_segme
 		     (world->has_cookies && world->now - client->open_time > COOKIE_LIFE_US);
 	/* All of it came, only the last ACK didn't: the server's TIME-WAIT may be over. */
 	is_allowed = is_allowed || (client->peer_fin && client->rcv_nxt > client->peer_fin_at && client->closed);
-	if (!is_allowed && segment->flags & KXDP_TCP_ACK && client->incarnation > 0) {
-		is_allowed = segment->seq - client->irs > watch->sent_end + 1; /* to something old */
+	if (!is_allowed && client->incarnation > 0) {
+		is_allowed = segment->seq - client->irs != client->rcv_nxt; /* to something old: it does no harm */
 	}
 	if (!is_allowed) {
 		sim_fail(world, client, "RST to an open connection that has done nothing wrong");
@@ -289,6 +285,11 @@ static void check_ack(sim_world_t *world, sim_client_t *client, const kxdp_segme
 	}
 	if (edge < watch->edge_sent) {
 		sim_fail(world, client, "the window ends at %u and not at %u any more", edge, watch->edge_sent);
+	}
+	/* The least that the stack must take for activity: 512 bytes more in order, or a request that is complete
+	   (tcp_server.c). Single bytes of a request keep nothing open. */
+	if ((segment->ack ^ (watch->ack_sent + client->iss)) >> PROGRESS_SHIFT != 0) {
+		sim_watch_progress(world, client);
 	}
 	watch->ack_sent = ack;
 	watch->edge_sent = edge;

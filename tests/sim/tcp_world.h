@@ -111,8 +111,8 @@ typedef struct {
 	bool is_synced;     /* the stack has got an ACK of this client */
 	bool was_idle;      /* at some time */
 	uint32_t syns;      /* that the stack has got and not answered yet */
-	uint32_t data_end;  /* highest end of what the stack has got */
 	bool is_unsure;     /* whether the stack has taken the last acknowledgment */
+	uint32_t syn_ack_seq;
 	uint64_t syn_ack_time, last_syn_ack_time; /* by the timer, and of all */
 	uint8_t timeouts;                         /* in a row */
 	uint64_t timer_from;                      /* time of the last event that starts the retransmission timer */
@@ -208,7 +208,8 @@ typedef struct {
 	uint32_t running;      /* clients that aren't done */
 	bool is_pressed;       /* limits are tight: refusals are allowed */
 	bool has_cookies;      /* half_open_max is small */
-	bool is_stopped;       /* everything was aborted once */
+	uint32_t lucky_cookies;
+	bool is_stopped; /* everything was aborted once */
 	uint32_t flood_per_ms;
 	uint32_t per_address;   /* clients that share an address */
 	uint32_t pump_delay_us; /* the stack's segments wait for so long: batches */
