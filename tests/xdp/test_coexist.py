@@ -127,7 +127,8 @@ def test_others_wait_while_we_are_alone(files, start, pair):
 
 def test_without_dispatcher(files, start, pair):
     """A program that is attached as the only one is left alone."""
-    pair.exec(pair.server, "ip", "link", "set", "dev", pair.server_if, "xdp", "obj", str(OTHER), "sec", "xdp")
+    # ip mounts a BPF file system for that: not where it would stay.
+    pair.exec(pair.server, "unshare", "-m", "ip", "link", "set", "dev", pair.server_if, "xdp", "obj", str(OTHER), "sec", "xdp")
     try:
         code, _, err = start().stop()
         assert code == 1 and "another XDP program" in err
