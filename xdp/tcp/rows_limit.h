@@ -19,6 +19,12 @@ static const script_row_t limit_rows[] = {
 	       "FA 1 3\nstat idle_closed 1\nstat inbuf 0\n" },
 	{ "512 bytes of a long request do",
 	  OPEN "time +8s\n< A 1 1 len=1000\nread 1000 use=0\ntime +8s\n> A 1 1001\n> none\nstat idle_closed 0\n" },
+	{ "a reply that isn't acknowledged puts FIN off, RST comes in its time",
+	  OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\nstat idle_closed 0\ntime "
+	       "+10s\ndrain\nstat idle_reset 1\nstat clients 0\n" },
+	{ "… and when it is acknowledged the idle time starts anew",
+	  OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\n< A 10 1 win=512\n> A 1 10 "
+	       "len=100\n< A 10 101\ntime +9s\n> none\ntime +1100ms\n> FA 101 10\nstat idle_closed 1\n" },
 	{ "pings without data don't", OPEN "time +8s\n< A 1 1\n< A 0 1\n> A 1 1\ntime +2200ms\n> FA 1 1\n" },
 	{ "tcp-max-clients: the longest idle is reset for a new one",
 	  "limits clients=2\n" OPEN "time +1s\nport 1\n" OPEN

@@ -70,7 +70,8 @@ typedef enum {
 /** Connections in the order of their stamps; each list has one timeout, so the first one is due first. */
 typedef enum {
 	LIST_IDLE,        /* FIN after idle_close */
-	LIST_IDLE_CLOSED, /* … that got it: RST after idle_reset, from the same stamp on */
+	LIST_IDLE_CLOSED, /* … that got it, or have output that isn't acknowledged: RST after idle_reset, from the same
+			     stamp on */
 	LIST_CLOSING,     /* the application has closed: RST after idle_reset */
 	LIST_TIME_WAIT,
 	LIST_HALF, /* SYN-ACK sent; + how often it was sent again */

@@ -210,6 +210,11 @@ void tcp_timers_configure(kxdp_tcp_t *tcp)
 	}
 }
 
+static bool has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
+{
+	return conn->busy != 0 && busy_at(tcp, conn->busy)->out_len > 0;
+}
+
 /* The first one of a list has been there too long. */
 static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 {
@@ -226,6 +231,9 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 		tcp_conn_ready(tcp, number);
 	} else if (list == LIST_TIME_WAIT) {
 		tcp_conn_free(tcp, number);
+	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
+		   has_output(tcp, conn)) {
+		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for the peer; but not for ever */
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us) {
 		uint32_t stamp_ms = conn->stamp_ms; /* idle_reset counts from the same time */
 		stat_inc(&tcp->stats.idle_closed);
