@@ -31,7 +31,7 @@ static void end(sim_world_t *world, sim_client_t *client, sim_end_t how)
 	client->end_time = world->now;
 	client->resend_time = client->ack_time = client->app_time = client->event_time = client->end_wait_time =
 		UINT64_MAX;
-	world->totals.ends[how]++;
+	(world->is_pressed || world->is_stopped ? world->totals.pressed_ends : world->totals.ends)[how]++;
 	world->running--;
 	if (client->incarnation + 1 < client->plan.incarnations) {
 		/* Not before the server's clock of initial sequence numbers (RFC 6528) has passed what it sent. */

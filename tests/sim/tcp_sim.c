@@ -50,11 +50,13 @@ static void print_totals(const sim_totals_t *t)
 	printf("  peaks: memory %" PRIu64 " KiB, clients %" PRIu64 ", received data kept %" PRIu64
 	       " KiB, replies kept %" PRIu64 " KiB\n",
 	       t->memory_max >> 10, t->clients_max, t->inbuf_max >> 10, t->outbuf_max >> 10);
-	printf(" ");
-	for (unsigned i = 1; i < SIM_END_COUNT; i++) {
-		printf(" %s %" PRIu64, sim_end_name((sim_end_t)i), t->ends[i]);
+	for (unsigned pressed = 0; pressed < 2; pressed++) {
+		printf(pressed ? "  tight limits or stopped:" : " ");
+		for (unsigned i = 1; i < SIM_END_COUNT; i++) {
+			printf(" %s %" PRIu64, sim_end_name((sim_end_t)i), (pressed ? t->pressed_ends : t->ends)[i]);
+		}
+		printf("\n");
 	}
-	printf("\n");
 }
 
 /* Returns false when a world failed. */

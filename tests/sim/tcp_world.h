@@ -192,7 +192,8 @@ typedef struct {
 	uint64_t segments_in, segments_out, lost, corrupted, duplicated, replayed, floods;
 	uint64_t resent, memory_max, clients_max, inbuf_max, outbuf_max;
 	uint64_t cookies_good, bytes_in, bytes_out;
-	uint64_t ends[SIM_END_COUNT];
+	uint64_t ends[SIM_END_COUNT];         /* in ordinary worlds */
+	uint64_t pressed_ends[SIM_END_COUNT]; /* where limits are tight, or the server was stopped */
 	uint64_t kinds[SIM_KIND_COUNT];
 } sim_totals_t;
 
