@@ -365,6 +365,23 @@ def test_crash_while_connections_are_open(make_knotd, pair):
         assert ending(sock, 5) == "reset"
 
 
+def test_off_and_on_by_reload(make_knotd, pair):
+    server = start(make_knotd, pair)
+    text = server.path.read_text()
+    with connect(pair) as sock:
+        sock.sendall(framed("www.example", number=1))
+        assert read_ids(sock, 1) == [1]
+        server.conf(text.replace("    tcp: on", "    tcp: off"))
+        server.knotc("reload")
+        assert ending(sock, 5) == "reset"
+    with pytest.raises(OSError):
+        connect(pair, timeout=1)
+    assert server.ask("www.example", "A", pair.server4, client=pair.client).answer
+    server.conf(text)
+    server.knotc("reload")
+    assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
+
+
 # ---- Floods ----
 
 def checksum(data):
