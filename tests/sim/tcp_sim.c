@@ -188,7 +188,7 @@ static bool idle(uint64_t count)
 	/* Nobody answers: FIN, and RST at the end. */
 	uint8_t payload[2048];
 	kxdp_segment_t segment;
-	for (uint64_t until = now + 120ull * SIM_SECOND; now < until; now += 10000) {
+	for (uint64_t until = now + 150ull * SIM_SECOND; now < until; now += 10000) {
 		kxdp_tcp_tick(tcp, now);
 		while (kxdp_tcp_emit(tcp, now, payload, sizeof(payload), &segment)) {}
 	}

@@ -278,8 +278,8 @@ void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t le
 	busy->out_len -= len;
 	stat_sub(&tcp->stats.outbuf, len);
 	list_remove(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
+	busy->out_stamp_ms = ms_of(tcp->now_us);
 	if (busy->out_len > 0) {
-		busy->out_stamp_ms = ms_of(tcp->now_us);
 		list_append(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
 	}
 	while (len > 0) {

@@ -189,6 +189,7 @@ void kxdp_tcp_close(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 	tcp_in_free(tcp, busy);
 	busy->flags &= (uint8_t)~BUSY_FIN_AHEAD;
 	conn->flags |= CONN_FIN;
+	busy->out_stamp_ms = busy->out_len > 0 ? busy->out_stamp_ms : ms_of(tcp->now_us);
 	conn->state = conn->state == STATE_CLOSE_WAIT ? STATE_LAST_ACK : STATE_FIN_WAIT_1;
 	tcp_conn_enlist(tcp, number, LIST_CLOSING);
 	tcp_conn_ready(tcp, number);

@@ -25,6 +25,19 @@ static const script_row_t limit_rows[] = {
 	{ "… and when it is acknowledged the idle time starts anew",
 	  OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\n< A 10 1 win=512\n> A 1 10 "
 	       "len=100\n< A 10 101\ntime +9s\n> none\ntime +1100ms\n> FA 101 10\nstat idle_closed 1\n" },
+	{ "a reply that is sent again and again keeps idle_reset waiting",
+	  OPEN "< A 1 1 win=512 len=9\nread 9\nwrite 100\n> A 1 10 len=100\ntime +300ms\n> A 1 10 len=100\ntime "
+	       "+600ms\ndrain\ntime +1200ms\ndrain\ntime +2200ms\ndrain\ntime +4200ms\ndrain\ntime "
+	       "+8200ms\ndrain\ntime +16200ms\n> A 1 10 len=100\ntime +20s\n> none\nstat idle_reset 0\n< A 10 "
+	       "101\ntime +9900ms\n> none\ntime +300ms\n> FA 101 10\n" },
+	{ "… and so does a FIN",
+	  OPEN "< A 1 1 win=512 len=9\nread 9\nclose\n> FA 1 10\ntime +300ms\n> FA 1 10\ntime +600ms\ndrain\ntime "
+	       "+1200ms\ndrain\ntime +2200ms\ndrain\ntime +4200ms\ndrain\ntime +8200ms\ndrain\ntime +16200ms\n> "
+	       "FA 1 10\n> none\n< FA 10 2\n> A 2 11\nstat time_wait 1\nstat idle_reset 0\n" },
+	{ "… but not for ever: two minutes, whatever the window did meanwhile",
+	  OPEN "< A 1 1 win=512 len=9\nread 9\nwrite 100\ndrain\ntime +30s\ndrain\n< A 10 1 win=0\ndrain\n< A 10 1 "
+	       "win=512\ndrain\ntime +30s\ndrain\n< A 10 1 win=0\ndrain\n< A 10 1 win=512\ndrain\ntime "
+	       "+30s\ndrain\nstat clients 1\ntime +12s\n> RA 101\nstat clients 0\n" },
 	{ "pings without data don't", OPEN "time +8s\n< A 1 1\n< A 0 1\n> A 1 1\ntime +2200ms\n> FA 1 1\n" },
 	{ "tcp-max-clients: the longest idle is reset for a new one",
 	  "limits clients=2\n" OPEN "time +1s\nport 1\n" OPEN

@@ -25,7 +25,9 @@ enum {
 	RTO_FIRST_US = SECOND_US,                /* 2.1 */
 	RTO_AFTER_SYN_RESENT_US = 3 * SECOND_US, /* 5.7 */
 	RTT_GRANULARITY_US = 1000,
-	RESENDS_MAX = 10,        /* of data, in a row: then RST */
+	RESENDS_MAX = 8, /* of data or FIN, in a row: then RST; two minutes at the least timeout */
+	/* idle_reset waits for retransmission no longer than this without any progress (RFC 9293 3.8.3: 100 s) */
+	REST_MAX_MS = 100 * SECOND_MS,
 	SYN_ACK_RESENDS_MAX = 4, /* 1 + 2 + 4 + 8 + 16 s: then forgotten */
 	TIME_WAIT_MS = 60 * SECOND_MS,
 	IW_SEGMENTS = 10, /* RFC 6928 2 */
@@ -72,7 +74,8 @@ typedef enum {
 	LIST_IDLE,        /* FIN after idle_close */
 	LIST_IDLE_CLOSED, /* … that got it, or have output that isn't acknowledged: RST after idle_reset, from the same
 			     stamp on */
-	LIST_CLOSING,     /* the application has closed: RST after idle_reset */
+	LIST_CLOSING, /* the application has closed, or output is being sent again: RST after idle_reset, unless it is
+			 still being sent again then */
 	LIST_TIME_WAIT,
 	LIST_HALF, /* SYN-ACK sent; + how often it was sent again */
 	LIST_COUNT = LIST_HALF + SYN_ACK_RESENDS_MAX + 1,
@@ -167,7 +170,7 @@ typedef struct {
 	uint32_t snd_nxt, snd_max;   /* to be sent next; end of what was ever sent */
 	uint32_t recover;
 	uint32_t rtt_seq, rtt_start_us;
-	uint32_t out_stamp_ms; /* last progress */
+	uint32_t out_stamp_ms; /* last progress of output, or when the first of it was written */
 	uint64_t deadline_us;  /* of the timer; it may be in an earlier slot of the wheel */
 	uint32_t wheel_slot;   /* WHEEL_SLOTS: in none */
 	uint8_t timer;         /* timer_kind_t */

@@ -344,7 +344,7 @@ void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number)
 	conn_t *conn = conn_at(tcp, number);
 	uint32_t coarse_ms = (uint32_t)(min_u32(ms_of(tcp->limits.idle_close_us), 60 * SECOND_MS) / 256);
 	bool is_fresh = ms_of(tcp->now_us) - conn->stamp_ms <= coarse_ms;
-	if (conn->list == LIST_IDLE_CLOSED && !(conn->flags & CONN_FIN)) {
+	if ((conn->list == LIST_IDLE_CLOSED || conn->list == LIST_CLOSING) && !(conn->flags & CONN_FIN)) {
 		tcp_conn_enlist(tcp, number, LIST_IDLE);
 	} else if ((conn->list == LIST_IDLE || conn->list == LIST_CLOSING) && !is_fresh) {
 		tcp_conn_enlist(tcp, number, conn->list);

@@ -51,7 +51,7 @@ typedef struct {
 	uint64_t inbuf_max;      /* bytes of buffers for received data, in all: then the longest kept is reset */
 	uint64_t outbuf_max;     /* bytes of replies kept, in all */
 	uint64_t idle_close_us;  /* nothing happened for so long: FIN, unless a reply is still being sent */
-	uint64_t idle_reset_us;  /* … and for so long: RST */
+	uint64_t idle_reset_us;  /* … and for so long: RST, unless data or FIN is being sent again (at most 100 s) */
 	uint64_t resend_us;      /* upper bound of the first retransmission timeout */
 	uint32_t resets_max;     /* per second: RST to segments of no connection, and challenge ACKs (RFC 5961 7) */
 	uint16_t mtu;            /* of the interface */

@@ -215,6 +215,17 @@ static bool has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
 	return conn->busy != 0 && busy_at(tcp, conn->busy)->out_len > 0;
 }
 
+/*
+ * Output of an open window is on its way, and was sent again or will be: that has an end of its own (RESENDS_MAX), and
+ * packets may be lost many times in a row. A peer that closes its window now and then doesn't get more time.
+ */
+static bool is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
+{
+	const busy_t *busy = busy_of(tcp, conn);
+	return busy != NULL && busy->snd_max != conn->snd_una && conn->snd_wnd > 0 && busy->timer != TIMER_PERSIST &&
+	       ms_of(tcp->now_us) - busy->out_stamp_ms < REST_MAX_MS;
+}
+
 /* The first one of a list has been there too long. */
 static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 {
@@ -242,6 +253,8 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 			tcp_conn_move(tcp, number, LIST_IDLE_CLOSED);
 			conn->stamp_ms = stamp_ms;
 		}
+	} else if (is_resending(tcp, conn)) {
+		tcp_conn_enlist(tcp, number, LIST_CLOSING);
 	} else {
 		stat_inc(&tcp->stats.idle_reset);
 		tcp_conn_reset(tcp, number);
