@@ -198,6 +198,7 @@ static bool is_reply_at(const peer_t *peer, uint32_t off, const kxdp_segment_t *
 static void check_payload(const run_t *run, peer_t *peer, const kxdp_segment_t *segment)
 {
 	uint32_t mss = peer->mss > 0 ? peer->mss : 1220;
+	mss = mss > KXDP_TCP_MSS_MIN ? mss : KXDP_TCP_MSS_MIN;
 	uint32_t header = peer->flow.remote[0] == 0xfd ? 60 : 40;
 	check(segment->len <= mss && segment->len + header <= peer->path.mtu &&
 	      segment->len + header <= run->limits.mtu);

@@ -31,6 +31,7 @@ static uint32_t payload_most(const sim_client_t *client)
 {
 	uint32_t mss = client->plan.mss > 0 ? client->plan.mss : client->plan.is_v6 ? 1220 : 536;
 	uint32_t path = client->plan.path_mtu - header_len(client);
+	mss = mss > KXDP_TCP_MSS_MIN ? mss : KXDP_TCP_MSS_MIN;
 	return mss < path ? mss : path;
 }
 

@@ -22,8 +22,8 @@ enum {
 #define FLOW_MASK 0xfe000000u
 #define SYN_MASK  (~FLOW_MASK & ~INFO_MASK)
 
-/* The largest that is not more than the SYN's is taken. */
-static const uint16_t msss[8] = { 1, 64, 536, 1220, 1380, 1440, 1460, 8940 };
+/* The largest that is not more than the SYN's is taken, else the first. */
+static const uint16_t msss[8] = { KXDP_TCP_MSS_MIN, 256, 536, 1220, 1380, 1440, 1460, 8940 };
 
 /* RFC 6528 3: a clock of 4 us and a secret that depends on the flow. */
 uint32_t tcp_initial_sequence(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow)

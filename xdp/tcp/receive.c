@@ -11,6 +11,7 @@ static void set_options(const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *
 	bool is_ipv4 = conn->flags & CONN_IPV4;
 	uint16_t most = tcp_path_mss(tcp, path, is_ipv4);
 	mss = mss > 0 ? mss : is_ipv4 ? MSS_DEFAULT_IPV4 : MSS_DEFAULT_IPV6;
+	mss = mss > KXDP_TCP_MSS_MIN ? mss : KXDP_TCP_MSS_MIN;
 	conn->mss = mss < most ? mss : most;
 	conn->snd_scale = scale > 0 ? (uint8_t)scale : 0;
 	conn->flags |= scale >= 0 ? CONN_SCALED : 0;

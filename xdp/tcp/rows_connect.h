@@ -77,6 +77,10 @@ static const script_row_t connect_rows[] = {
 	  "mtu 1400\n< S 0 mss=1460\n> SA 0 1 mss=1360\n< A 1 1 len=9\nread 9\nwrite 2000\n> A 1 10 len=1360\n" },
 	{ "RFC 7323 2.2: no window scale unless the peer sends one", "< S 0 mss=1460\n> SA 0 1 scale=-1\n" },
 	{ "RFC 7323 2.2: the window of a SYN is not scaled, others are",
+	{ "an MSS that would make a segment of each byte (CVE-2019-11479) counts as 64",
+	  "< S 0 mss=1\n> SA 0 1\n< A 1 1 len=9\nread 9\nwrite 100\n> A 1 10 len=64\n> A 65 10 len=36\n" },
+	{ "… also in a cookie",
+	  "limits half_open=0\n< S 0 mss=1\n> SA 0 1\n< A 1 1 len=9\nread 9\nwrite 100\n> A 1 10 len=64\n" },
 	  "< S 0 mss=1000 scale=3 win=65535\n> SA 0 1 scale=0\n< A 1 1 win=300 len=9\nread 9\nwrite 5000\n"
 	  "> A 1 10 len=1000\n> A 1001 10 len=1000\n> none\n" },
 	{ "RFC 7323 2.2: without the option no scale is applied",

@@ -41,6 +41,9 @@
 enum {
 	KXDP_TCP_IDLE_BYTES = 128,
 	KXDP_TCP_KEY_LEN = 16,
+	/* The least MSS of a peer: less counts as this, or a peer could have every byte of a reply in a frame of its own
+	   (CVE-2019-11479). */
+	KXDP_TCP_MSS_MIN = 64,
 };
 
 /** Limits of one stack (the caller divides those of the configuration by the number of workers). */
