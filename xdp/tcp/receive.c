@@ -92,6 +92,11 @@ static uint32_t accept_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, ui
 		}
 		return 0;
 	}
+	if (!tcp_source_has_room(tcp, segment->flow.remote)) { /* before anybody has to make room */
+		stat_inc(&tcp->stats.dropped_limit);
+		tcp_note_reset(tcp, segment);
+		return 0;
+	}
 	uint32_t number = 0;
 	if (tcp_make_room(tcp, true)) {
 		number = tcp_conn_new(tcp, segment, hash);

@@ -61,6 +61,10 @@ static const script_row_t limit_rows[] = {
 	{ "a source has room again after a close", "limits source=1\n" OPEN "< R 1\nport 1\n" OPEN },
 	{ "a source is a /64 in IPv6",
 	  "v6\nlimits source=1\n" OPEN "port 1\n< S 0\n> none\nsource 2\n< S 0\n> SA 0 1\n" },
+	{ "cookies of a source that has enough connections push out nobody",
+	  "limits half_open=0 clients=2 source=1\nsource 2\n< S 0\n> SA 0 1\n< A 1 1\nsource 1\nport 1\n< S 0\n> SA 0 "
+	  "1\nport 2\n< S 0\n> SA 0 1\n< A 1 1\nport 1\n< A 1 1\n> R 1\n> none\nstat dropped_limit 1\nstat evicted "
+	  "0\nstat clients 2\n" },
 	{ "tcp-inbuf-max-size: the longest kept input goes",
 	  "limits inbuf=1024\n" OPEN "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 1\n" OPEN
 	  "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 2\n" OPEN
