@@ -63,6 +63,10 @@ static const script_row_t connect_rows[] = {
 	  "< S 0 mss=1460\n> SA 0 1\n< R 2\n> A 1 1\nstat clients 1\n" },
 	{ "RFC 9293 3.10.7.4 fourth: another SYN in the window of SYN-RECEIVED starts anew",
 	  "< S 0 mss=1460\n> SA 0 1\nagain isn=100\n< S 0 mss=1460\n> SA 0 1\nstat clients 1\n" },
+	{ "… but not one with ACK: nobody is asked for a connection here",
+	  "< S 0 mss=1460\n> SA 0 1\n< SA 100 1\n> A 1 1\n> none\n< A 1 1 len=9\nread 9\n" },
+	{ "… nor one with ACK and the same number: two servers would send each other SYN-ACKs for ever",
+	  "< S 0 mss=1460\n> SA 0 1\n< SA 0 1\n> A 1 1\n> none\n" },
 	{ "RFC 9293 3.10.7.4 first: an old SYN in SYN-RECEIVED gets an ACK",
 	  "< S 0 mss=1460\n> SA 0 1\n< S -5000\n> A 1 1\nstat clients 1\n" },
 
