@@ -467,6 +467,10 @@ static bool receive_checked(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment
 			return false;
 		}
 	}
+	uint32_t generation = conn->generation;
+	if (!tcp_ack(tcp, number, segment) || conn->generation != generation) {
+		return false;
+	}
 	tcp_conn_set_path(tcp, conn, segment);
 	return tcp_ack(tcp, number, segment);
 }

@@ -114,6 +114,9 @@ static const script_row_t connect_rows[] = {
 	  "cookies_sent 1\nstat half_open 1\n" },
 
 	/* RFC 5961. */
+	{ "RFC 5961 5.2: a segment with a wrong acknowledgment doesn't change the path either",
+	  OPEN "mtu 1200\n< A 1 1 badack len=9\n> A 1 1\nmtu 1500\n< A 1 1 len=9\nread 9\nwrite 2000\n> A 1 10 "
+	       "len=1460\n" },
 	{ "RFC 5961 3.2: RST of exactly the next number resets",
 	  OPEN "< R 1\n> none\nstat clients 0\nstat resets_in 1\n" },
 	{ "RFC 5961 3.2: RST in the window gets a challenge ACK",
