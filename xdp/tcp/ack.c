@@ -93,7 +93,7 @@ static void fin_acked(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 
 static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, uint32_t ack)
 {
-	uint32_t acked = ack - conn->snd_una;
+	uint32_t before = conn->snd_una, acked = ack - before;
 	bool is_fin = conn->flags & CONN_FIN && acked == busy->out_len + 1;
 	conn->snd_una = ack;
 	tcp_out_drop(tcp, conn, busy, acked - is_fin);
@@ -109,7 +109,9 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 	} else {
 		tcp_timer_start(tcp, conn, busy, TIMER_RESEND); /* 5.3 */
 	}
-	tcp_conn_progress(tcp, number);
+	if (busy->out_len == 0 || (before ^ ack) >> PROGRESS_SHIFT != 0) {
+		tcp_conn_progress(tcp, number);
+	}
 	tcp_input_room(tcp, busy, conn->busy);
 	if (is_fin) {
 		fin_acked(tcp, number, conn);

@@ -230,7 +230,7 @@ bool tcp_out_append(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const uint8_t *
 	}
 	if (busy->out_head == 0) {
 		busy->out_head = chain;
-		busy->out_stamp_ms = ms_of(tcp->now_us);
+		busy->out_stamp_ms = busy->writer_stamp_ms = ms_of(tcp->now_us);
 		list_append(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
 	} else if (chain != 0) {
 		chunk_at(tcp, busy->out_tail)->next = chain;
@@ -277,9 +277,15 @@ void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t le
 	}
 	busy->out_len -= len;
 	stat_sub(&tcp->stats.outbuf, len);
-	list_remove(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
-	busy->out_stamp_ms = ms_of(tcp->now_us);
-	if (busy->out_len > 0) {
+	uint32_t passed = (conn->snd_una - len) ^ conn->snd_una;
+	if (busy->out_len == 0 || passed >> PROGRESS_SHIFT != 0) {
+		busy->out_stamp_ms = ms_of(tcp->now_us);
+	}
+	if (busy->out_len == 0 || passed >> OUT_PROGRESS_SHIFT != 0) {
+		list_remove(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
+	}
+	if (busy->out_len > 0 && passed >> OUT_PROGRESS_SHIFT != 0) {
+		busy->writer_stamp_ms = ms_of(tcp->now_us);
 		list_append(&tcp->busies, offsetof(busy_t, out_link), &tcp->writers, conn->busy);
 	}
 	while (len > 0) {

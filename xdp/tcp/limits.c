@@ -164,7 +164,7 @@ static bool outbuf_is_short(const kxdp_tcp_t *tcp)
 
 static uint64_t writer_age_us(const kxdp_tcp_t *tcp)
 {
-	return (uint64_t)(ms_of(tcp->now_us) - busy_at(tcp, tcp->writers.head)->out_stamp_ms) * 1000;
+	return (uint64_t)(ms_of(tcp->now_us) - busy_at(tcp, tcp->writers.head)->writer_stamp_ms) * 1000;
 }
 
 void tcp_reclaim_output(kxdp_tcp_t *tcp)

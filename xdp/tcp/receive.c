@@ -472,7 +472,7 @@ static bool receive_checked(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment
 		return false;
 	}
 	tcp_conn_set_path(tcp, conn, segment);
-	return tcp_ack(tcp, number, segment);
+	return true;
 }
 
 bool kxdp_tcp_receive(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t now_us, kxdp_tcp_input_t *ret_input)

@@ -25,6 +25,12 @@ static const script_row_t limit_rows[] = {
 	{ "… and when it is acknowledged the idle time starts anew",
 	  OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\n< A 10 1 win=512\n> A 1 10 "
 	       "len=100\n< A 10 101\ntime +9s\n> none\ntime +1100ms\n> FA 101 10\nstat idle_closed 1\n" },
+	{ "… but not when only single bytes are",
+	  "< S 0 mss=1460\n> SA 0 1\n< A 1 1 win=1 len=9\nread 9\nwrite 1000\n> A 1 10 len=1\ntime +18s\n"
+	  "drain\n< A 10 2 win=1\ndrain\ntime +18s\ndrain\n< A 10 3 win=1\ndrain\ntime +18s\ndrain\n"
+	  "< A 10 4 win=1\ndrain\ntime +18s\ndrain\n< A 10 5 win=1\ndrain\ntime +18s\ndrain\n< A 10 6 win=1\n"
+	  "drain\ntime +18s\ndrain\n< A 10 7 win=1\ndrain\ntime +18s\ndrain\n< A 10 8 win=1\ndrain\n"
+	  "stat idle_reset 1\nstat clients 0\n" },
 	{ "a reply that is sent again and again keeps idle_reset waiting",
 	  OPEN "< A 1 1 win=512 len=9\nread 9\nwrite 100\n> A 1 10 len=100\ntime +300ms\n> A 1 10 len=100\ntime "
 	       "+600ms\ndrain\ntime +1200ms\ndrain\ntime +2200ms\ndrain\ntime +4200ms\ndrain\ntime "
@@ -58,13 +64,13 @@ static const script_row_t limit_rows[] = {
 	{ "so many per source, counted when they are complete",
 	  "limits source=1\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA 0 1\n< A 1 1\n> none\nport 0\n< A 1 1\n> RA 1\n> "
 	  "none\nstat clients 1\n" },
-	{ "a source has room again after a close", "limits source=1\n" OPEN "< R 1\nport 1\n" OPEN },
-	{ "a source is a /64 in IPv6",
-	  "v6\nlimits source=1\n" OPEN "port 1\n< S 0\n> none\nsource 2\n< S 0\n> SA 0 1\n" },
 	{ "cookies of a source that has enough connections push out nobody",
 	  "limits half_open=0 clients=2 source=1\nsource 2\n< S 0\n> SA 0 1\n< A 1 1\nsource 1\nport 1\n< S 0\n> SA 0 "
 	  "1\nport 2\n< S 0\n> SA 0 1\n< A 1 1\nport 1\n< A 1 1\n> R 1\n> none\nstat dropped_limit 1\nstat evicted "
 	  "0\nstat clients 2\n" },
+	{ "a source has room again after a close", "limits source=1\n" OPEN "< R 1\nport 1\n" OPEN },
+	{ "a source is a /64 in IPv6",
+	  "v6\nlimits source=1\n" OPEN "port 1\n< S 0\n> none\nsource 2\n< S 0\n> SA 0 1\n" },
 	{ "tcp-inbuf-max-size: the longest kept input goes",
 	  "limits inbuf=1024\n" OPEN "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 1\n" OPEN
 	  "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 2\n" OPEN
@@ -81,6 +87,11 @@ static const script_row_t limit_rows[] = {
 	  "limits outbuf=70000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 60000\n> A 1 10\nport 1\n" OPEN
 	  "< A 1 1 len=9\nread 9 use=0\n> A 1 10\ntime +1s\nnext none\ntime +2s\nport 0\n> RA 1\nstat dropped_outbuf "
 	  "1\nnext\nport 1\nread 9\n" },
+	{ "tcp-outbuf-max-size: … also who takes next to nothing",
+	  "limits outbuf=70000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 60000\n> A 1 10\nport 1\n" OPEN
+	  "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 0\n< A 10 1 win=1\ndrain\ntime +1s\ndrain\n< A 10 129 "
+	  "win=1\ndrain\ntime +1s\ndrain\n< A 10 257 win=1\ndrain\ntime +1s\nstat dropped_outbuf 1\nnext\nport "
+	  "1\nread 9\n" },
 	{ "half-open connections of too many are forgotten",
 	  "limits half_open=2 clients=2\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA 0 1\nport 2\n< S 0 mss=1460\n> SA 0 1\n< "
 	  "A 1 1 len=4\nread 4\nstat half_open 1\nstat clients 2\n> A 1 5\n> none\nport 0\n< A 1 1\n> R 1\n" },

@@ -45,9 +45,11 @@ enum {
 	/* Challenge ACKs of a connection per second: what all get must not tell one peer what others do
 	   (CVE-2016-5696). */
 	CHALLENGES_MAX = 5,
-	/* In-order bytes of an unfinished message that count as progress, so that a long one may take long, and single
+	/* Bytes of an unfinished message or reply that count as progress, so that a long one may take long, and single
 	   bytes may not: at most 129 times per message. */
 	PROGRESS_SHIFT = 9, /* 512 */
+	/* … of output, while others wait for room: so much per stall_us(), or all of it. */
+	OUT_PROGRESS_SHIFT = 14, /* 16 KiB */
 	WHEEL_SHIFT = 14,   /* 16.4 ms */
 	WHEEL_SLOTS = 1024,
 	CONN_SHIFT = 13, /* records mapped at once, as a power of two */
@@ -171,6 +173,7 @@ typedef struct {
 	uint32_t recover;
 	uint32_t rtt_seq, rtt_start_us;
 	uint32_t out_stamp_ms; /* last progress of output, or when the first of it was written */
+	uint32_t writer_stamp_ms; /* the same in steps of OUT_PROGRESS_SHIFT: the order of `writers` */
 	uint64_t deadline_us;  /* of the timer; it may be in an earlier slot of the wheel */
 	uint32_t wheel_slot;   /* WHEEL_SLOTS: in none */
 	uint8_t timer;         /* timer_kind_t */

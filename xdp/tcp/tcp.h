@@ -11,8 +11,8 @@
  * ACKs (replies take ACKs along, as segments are only made when the caller asks for them). See
  * doc/adr/0008-tcp-stack.md.
  *
- * Idle is a connection without a request consumed or a byte acknowledged or, of an unfinished request, 512 bytes more:
- * sending single bytes keeps nobody from being closed. Replies that weren't acknowledged at an RST are lost.
+ * Idle is a connection without a request consumed or all output acknowledged or, of unfinished ones, 512 bytes more:
+ * single bytes keep nobody from being closed. Replies that weren't acknowledged at an RST are lost.
  *
  * Threads: one at a time; each worker has a stack of its own. kxdp_tcp_stats() from any thread.
  * Cost: nothing is allocated per segment beyond what slabs grow by; an idle connection takes at most
