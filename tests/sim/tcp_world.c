@@ -496,12 +496,13 @@ static void run(sim_world_t *world)
 		sim_schedule(world, last_start / 3, SIM_CONFIGURE, 0);
 	}
 	sim_event_t event;
-	uint64_t end = last_start + 3600ull * SIM_SECOND;
+	/* 10 MB through 20 % loss both ways are 2 kB/s: an hour and a half. */
+	uint64_t end = last_start + 4 * 3600ull * SIM_SECOND;
 	while (world->failure[0] == '\0' && sim_events_take(&world->events, &event)) {
 		world->now = event.time;
 		handle(world, &event);
 		if (world->now > end) {
-			sim_fail(world, NULL, "after an hour there is still something to do (%u clients)",
+			sim_fail(world, NULL, "after four hours there is still something to do (%u clients)",
 				 world->running);
 		}
 	}
