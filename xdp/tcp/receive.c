@@ -423,7 +423,8 @@ static void receive_reset(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t
 static void receive_syn(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment, uint64_t hash)
 {
 	conn_t *conn = conn_at(tcp, number);
-	if (conn->state != STATE_SYN_RCVD || segment->flags & KXDP_TCP_ACK) { /* RFC 5961 4.2; SYN-ACKs are no answer here */
+	if (conn->state != STATE_SYN_RCVD ||
+	    segment->flags & KXDP_TCP_ACK) { /* RFC 5961 4.2; SYN-ACKs are no answer here */
 		tcp_challenge(tcp, number);
 	} else if (segment->seq + 1 == conn->rcv_nxt) { /* the SYN-ACK was lost */
 		stat_inc(&tcp->stats.duplicates);

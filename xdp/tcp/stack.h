@@ -50,7 +50,7 @@ enum {
 	PROGRESS_SHIFT = 9, /* 512 */
 	/* … of output, while others wait for room: so much per stall_us(), or all of it. */
 	OUT_PROGRESS_SHIFT = 14, /* 16 KiB */
-	WHEEL_SHIFT = 14,   /* 16.4 ms */
+	WHEEL_SHIFT = 14,        /* 16.4 ms */
 	WHEEL_SLOTS = 1024,
 	CONN_SHIFT = 13, /* records mapped at once, as a power of two */
 	BUSY_SHIFT = 10,
@@ -172,12 +172,12 @@ typedef struct {
 	uint32_t snd_nxt, snd_max;   /* to be sent next; end of what was ever sent */
 	uint32_t recover;
 	uint32_t rtt_seq, rtt_start_us;
-	uint32_t out_stamp_ms; /* last progress of output, or when the first of it was written */
+	uint32_t out_stamp_ms;    /* last progress of output, or when the first of it was written */
 	uint32_t writer_stamp_ms; /* the same in steps of OUT_PROGRESS_SHIFT: the order of `writers` */
-	uint64_t deadline_us;  /* of the timer; it may be in an earlier slot of the wheel */
-	uint32_t wheel_slot;   /* WHEEL_SLOTS: in none */
-	uint8_t timer;         /* timer_kind_t */
-	uint8_t timeouts;      /* in a row */
+	uint64_t deadline_us;     /* of the timer; it may be in an earlier slot of the wheel */
+	uint32_t wheel_slot;      /* WHEEL_SLOTS: in none */
+	uint8_t timer;            /* timer_kind_t */
+	uint8_t timeouts;         /* in a row */
 	uint8_t dupacks;
 	uint8_t flags; /* BUSY_* */
 	/* Input: in_len bytes from in_start are in order, ranges follow at their distance. */
