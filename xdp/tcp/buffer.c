@@ -11,6 +11,7 @@ enum {
 	CLASS_SMALL = 0,
 	CLASS_BIG = 1,  /* of output, too */
 	CLASS_BIT = 31, /* of a chunk's number: it is a big one */
+	SMALL_MOST = 4, /* small chunks for what fits in so many: a big one would be mostly empty */
 };
 
 static const uint32_t class_sizes[BUFFER_CLASSES] = { 512, 4096, 32768, IN_MAX };
@@ -169,7 +170,7 @@ static void chunk_free(kxdp_tcp_t *tcp, uint32_t chunk)
 /* A chunk for `len` bytes, or for the first of them. 0: no memory. */
 static uint32_t chunk_new(kxdp_tcp_t *tcp, uint32_t len)
 {
-	bool is_big = len > class_sizes[CLASS_SMALL] - sizeof(chunk_t);
+	bool is_big = len > SMALL_MOST * (class_sizes[CLASS_SMALL] - sizeof(chunk_t));
 	uint32_t chunk = kxdp_slab_take(&tcp->buffers[is_big ? CLASS_BIG : CLASS_SMALL]);
 	if (chunk == 0) {
 		return 0;

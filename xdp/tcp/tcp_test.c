@@ -152,6 +152,37 @@ static void test_million_idle(void **state)
 	kxdp_tcp_free(tcp);
 }
 
+/* Replies that peers don't take cost little more than what tcp-outbuf-max-size counts. */
+static void test_memory_of_replies(void **state)
+{
+	(void)state;
+	enum { COUNT = 20000, REPLY_LEN = 600 };
+	static const uint8_t reply[REPLY_LEN] = { REPLY_LEN >> 8, REPLY_LEN & 255 };
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	kxdp_tcp_stats_t before, after;
+	kxdp_tcp_stats(tcp, &before);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		uint8_t payload[2048];
+		kxdp_segment_t in = segment_of(i, KXDP_TCP_SYN, 0, 0), out;
+		kxdp_tcp_input_t input;
+		assert_false(kxdp_tcp_receive(tcp, &in, i, &input));
+		assert_true(kxdp_tcp_emit(tcp, i, payload, sizeof(payload), &out));
+		in = segment_of(i, KXDP_TCP_ACK, 1, out.seq + 1);
+		in.window = 0;
+		in.payload = payload;
+		in.len = 40;
+		assert_true(kxdp_tcp_receive(tcp, &in, i, &input));
+		assert_true(kxdp_tcp_write(tcp, input.conn, reply, sizeof(reply)));
+		kxdp_tcp_consume(tcp, input.conn, input.len);
+		while (kxdp_tcp_emit(tcp, i, payload, sizeof(payload), &out)) {}
+	}
+	kxdp_tcp_stats(tcp, &after);
+	assert_int_equal(after.outbuf, COUNT * REPLY_LEN);
+	uint64_t most = 3 * after.outbuf;
+	assert_in_range(after.memory - before.memory, after.outbuf, most);
+	kxdp_tcp_free(tcp);
+}
+
 /* One after the other: what was used is used again. Prints what the stack itself takes for a connection's whole life.
  */
 static void test_one_request_each(void **state)
@@ -199,8 +230,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_million_idle),   cmocka_unit_test(test_one_request_each),
-		cmocka_unit_test(test_limits_checked), cmocka_unit_test(test_connect),
-		cmocka_unit_test(test_transmit),       cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits_checked), cmocka_unit_test(test_memory_of_replies),
+		cmocka_unit_test(test_connect),        cmocka_unit_test(test_transmit),
+		cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
