@@ -192,9 +192,11 @@ static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state
 	       kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
 		size_t len = request_answer(state, &source, hint_for(foreseen, request), protocol, request,
 					    (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
-		if (len > 0) {
-			store_be16(tcp->reply, (uint16_t)len);
-			(void)kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len);
+		store_be16(tcp->reply, (uint16_t)len);
+		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len)) {
+			/* There was room, so there is no memory: better no connection than one with an answer missing. */
+			kxdp_tcp_abort(stack, input->conn);
+			return;
 		}
 		used = next;
 	}
