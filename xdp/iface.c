@@ -404,9 +404,10 @@ knot_err_t kxdp_rule_remove(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_f
 	memcpy(request.addr, rule->addr, sizeof(request.addr));
 	pthread_mutex_lock(&iface->rules_lock);
 	priv_answer_t answer;
-	knot_err_t err = kxdp_priv_call(iface->priv, &request, &answer, ret_fault);
 	size_t at = find_rule(iface, rule);
-	if (err == KNOT_OK && at < iface->rule_count) {
+	knot_err_t err = at < iface->rule_count ? kxdp_priv_call(iface->priv, &request, &answer, ret_fault)
+						: kxdp_fault(ret_fault, KNOT_ENOENT, "no such rule");
+	if (err == KNOT_OK) {
 		iface->rules[at] = iface->rules[--iface->rule_count];
 	}
 	pthread_mutex_unlock(&iface->rules_lock);

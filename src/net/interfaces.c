@@ -271,9 +271,19 @@ static void open_interface(interfaces_t *set, xdp_interface_t *item, const xdp_w
 
 /* ---- Changing ---- */
 
+bool interfaces_lost_helper(const interfaces_t *set)
+{
+	return set->shared->priv != NULL && !kxdp_priv_alive(set->shared->priv);
+}
+
 /* Sockets anew, because of settings that they are made with. On failure as it was before. */
 static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level)
 {
+	if (interfaces_lost_helper(set)) { /* what is closed now could not be opened again */
+		log_server(LOG_ERR, "failed to change XDP interface %s (the privileged helper has ended), it goes on as before",
+			   want->ifname);
+		return KNOT_ECONNCLOSED;
+	}
 	const xdp_want_t before = item->want;
 	const xdp_level_t level_before = item->level;
 	kxdp_fault_t fault, ignored;
@@ -345,6 +355,11 @@ static void replace_failed(interfaces_t *set, xdp_interface_t *item)
 		bool is_fragile = sys_clock_ms() - lane->opened_ms < FRAGILE_MS;
 		kxdp_fault_t fault = { .err = KNOT_EIO, .text = "its socket failed twice" };
 		close_lanes(set, item, q, q + 1);
+		if (interfaces_lost_helper(set)) { /* the other queues go on; this one's packets go to ordinary sockets */
+			log_server(LOG_ERR, "XDP interface %s, queue %u failed and can't be opened without the privileged helper, "
+					    "restart the server", item->want.ifname, q);
+			continue;
+		}
 		knot_err_t err = is_fragile ? KNOT_EIO : open_lanes(set, item, q, q + 1, &fault);
 		err = err == KNOT_OK ? start_lanes(set, item, &fault) : err;
 		if (err == KNOT_OK) {
@@ -540,7 +555,7 @@ static knot_err_t follow_plan(interfaces_t *set, const xdp_plan_t *plan, bool ag
 
 static void watch_helper(interfaces_t *set)
 {
-	if (set->shared->priv != NULL && !set->helper_lost && !kxdp_priv_alive(set->shared->priv)) {
+	if (!set->helper_lost && interfaces_lost_helper(set)) {
 		set->helper_lost = true;
 		log_server(LOG_ERR, "the helper process that has the privileges for XDP ended, "
 				    "answering goes on, changes of XDP require restart");

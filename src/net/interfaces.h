@@ -102,6 +102,9 @@ bool interfaces_serve(interfaces_t *set);
 /** Workers of sockets that serve instead of XDP, and XDP workers. */
 net_workers_t interfaces_workers(interfaces_t *set);
 
+/** True once the helper has ended: nothing can be opened, what is open must stay. False where there never was one. */
+bool interfaces_lost_helper(const interfaces_t *set);
+
 /** Publish the list of running workers and wait until nobody uses the old one. Holding `change`, not `look`. */
 KNOT_MUST_USE knot_err_t interfaces_publish(interfaces_t *set);
 

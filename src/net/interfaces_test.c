@@ -42,6 +42,7 @@ static struct {
 	size_t group_addresses;                         /* of the group made last */
 	kxdp_options_t options;                         /* of the interface opened last */
 	size_t rules_set, rules_removed;
+	knot_err_t rule_set;                            /* result of setting a rule */
 	bool helper_is_dead;
 	char log[16384];
 } fake;
@@ -157,7 +158,9 @@ knot_err_t kxdp_rule_set(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_faul
 {
 	(void)iface;
 	(void)rule;
-	(void)ret_fault;
+	if (fake.rule_set != KNOT_OK) {
+		return fault_of(fake.rule_set, ret_fault);
+	}
 	fake.rules_set++;
 	return KNOT_OK;
 }
@@ -664,6 +667,30 @@ static void rules_follow_both_sources(void **state)
 	assert_int_equal(fake.rules_set, 1);
 }
 
+/* What no kernel program took isn't listed, and what it still obeys is. */
+static void rules_that_cannot_be_had_leave_the_old_ones(void **state)
+{
+	fixture_t *f = *state;
+	f->shared.priv = (kxdp_priv_t *)&fake;
+	conf_xdp_block_t old = rule_of("192.0.2.0/24@9"), changed = rule_of("192.0.2.0/24"), other = rule_of("::1");
+	assert_int_equal(follow_conf(f, &conf_lo), KNOT_OK);
+	assert_int_equal(interfaces_block(&f->set, &old), KNOT_OK);
+	fake.rule_set = KNOT_ESPACE;
+	assert_int_equal(interfaces_block(&f->set, &other), KNOT_ESPACE);
+	assert_int_equal(interfaces_block(&f->set, &changed), KNOT_ESPACE);
+	fake.rule_set = KNOT_OK;
+	fake.helper_is_dead = true;
+	assert_int_equal(interfaces_block(&f->set, &other), KNOT_ECONNCLOSED);
+	assert_int_equal(interfaces_unblock(&f->set, &old), KNOT_ECONNCLOSED);
+	net_block_t *list;
+	size_t count;
+	assert_int_equal(interfaces_blocks(&f->set, &list, &count), KNOT_OK);
+	assert_int_equal(count, 1);
+	assert_int_equal(list[0].rule.prefix_len, old.prefix_len);
+	assert_int_equal(list[0].rule.per_second, 9);
+	free(list);
+}
+
 static void captures_follow_queues(void **state)
 {
 	fixture_t *f = *state;
@@ -703,6 +730,31 @@ static void the_end_of_the_helper_is_told_once(void **state)
 	assert_int_equal(f->shared.xdp_rcu->count, 2);
 }
 
+/* What would have to be closed first could not be opened again. */
+static void without_the_helper_nothing_is_closed(void **state)
+{
+	fixture_t *f = *state;
+	f->shared.priv = (kxdp_priv_t *)&fake;
+	conf_xdp_t conf = conf_lo;
+	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
+	fake.helper_is_dead = true;
+	fake.open_native = fake.open_emulated = KNOT_ECONNCLOSED;
+	fake.queue_zero_copy = fake.queue_copy = fake.queue_emulated = KNOT_ECONNCLOSED;
+	conf.ring_size = 4096;
+	assert_int_equal(follow_conf(f, &conf), KNOT_ECONNCLOSED);
+	assert_int_equal(first(f)->state, NET_XDP_UP);
+	assert_int_equal(f->shared.xdp_rcu->count, 2);
+	fake.device.queue_count = 4;
+	tick(f);
+	assert_int_equal(f->shared.xdp_rcu->count, 2);
+	assert_int_equal(lines("failed to change XDP interface lo (the privileged helper has ended)"), 2);
+	fail_queue(f, 1, false);
+	tick(f);
+	assert_int_equal(f->shared.xdp_rcu->count, 1);
+	assert_int_equal(lines("queue 1 failed"), 1);
+	assert_int_equal(fake.closes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -716,8 +768,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shortage_is_no_change, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counters_never_go_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_follow_both_sources, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rules_that_cannot_be_had_leave_the_old_ones, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(captures_follow_queues, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_end_of_the_helper_is_told_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(without_the_helper_nothing_is_closed, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

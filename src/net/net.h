@@ -144,13 +144,15 @@ typedef struct {
 
 /**
  * Add a rule at run time, or change its rate; it stays until it is removed or the server ends, also over reloads.
- * KNOT_ESPACE: too many rules. Others: an interface refused it (the first error; the others have it).
+ * KNOT_ESPACE: too many rules. KNOT_ECONNCLOSED: the helper has ended. Others: an interface refused it (the first error).
+ * On an error no interface has it: all is as before.
  */
 KNOT_MUST_USE knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule);
 
 /**
  * Remove the rule that was added at run time for this prefix; a configured one of the same prefix is in force again.
  * KNOT_ENOENT: no rule has this prefix. KNOT_EPERM: it is from the configuration; change that and reload.
+ * KNOT_ECONNCLOSED: the helper has ended; the rule stays in force.
  */
 KNOT_MUST_USE knot_err_t net_block_remove(net_t *net, const conf_xdp_block_t *rule);
 

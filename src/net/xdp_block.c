@@ -36,7 +36,8 @@ static knot_err_t remove_rule(kxdp_iface_t *iface, const conf_xdp_block_t *block
 {
 	kxdp_fault_t fault = { 0 };
 	kxdp_rule_t rule = rule_of(block);
-	return told("remove", block, iface, kxdp_rule_remove(iface, &rule, &fault), &fault);
+	knot_err_t err = kxdp_rule_remove(iface, &rule, &fault);
+	return told("remove", block, iface, err == KNOT_ENOENT ? KNOT_OK : err, &fault); /* it was never taken */
 }
 
 void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface)
@@ -86,11 +87,32 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set)
 	return first;
 }
 
+/* On all interfaces or on none: a rule that isn't in force must not be listed. */
+static knot_err_t add_rule(interfaces_t *set, const conf_xdp_block_t *rule)
+{
+	const net_block_t *there = block_list_find(&set->run_time, rule);
+	const bool is_new = there == NULL;
+	const conf_xdp_block_t before = is_new ? *rule : there->rule;
+	knot_err_t err = block_list_set(&set->run_time, rule, false);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = interfaces_follow_blocks(set);
+	if (err != KNOT_OK) {
+		if (is_new) {
+			(void)block_list_remove(&set->run_time, rule);
+		} else {
+			(void)!block_list_set(&set->run_time, &before, false);
+		}
+		(void)interfaces_follow_blocks(set);
+	}
+	return err;
+}
+
 knot_err_t interfaces_block(interfaces_t *set, const conf_xdp_block_t *rule)
 {
 	pthread_mutex_lock(&set->change);
-	knot_err_t err = block_list_set(&set->run_time, rule, false);
-	err = err == KNOT_OK ? interfaces_follow_blocks(set) : err;
+	knot_err_t err = interfaces_lost_helper(set) ? KNOT_ECONNCLOSED : add_rule(set, rule);
 	pthread_mutex_unlock(&set->change);
 	return err;
 }
@@ -99,7 +121,9 @@ knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
 {
 	pthread_mutex_lock(&set->change);
 	knot_err_t err = KNOT_OK;
-	if (block_list_remove(&set->run_time, rule)) {
+	if (interfaces_lost_helper(set)) {
+		err = KNOT_ECONNCLOSED; /* the kernel program would go on obeying it */
+	} else if (block_list_remove(&set->run_time, rule)) {
 		err = interfaces_follow_blocks(set);
 	} else {
 		err = block_list_find(&set->blocks, rule) != NULL ? KNOT_EPERM : KNOT_ENOENT;
