@@ -174,6 +174,7 @@ static inline void filter_configure(filter_t *f, const struct filter_config *con
 static inline void filter_set_rule(filter_t *f, const struct filter_prefix *prefix, uint32_t index, uint32_t per_second)
 {
 	f->rules[index] = filter_rule_of(per_second);
+	f->rules[index].prefix_len = prefix->len;
 	if (bpf_map_update_elem(f->prefixes_fd, prefix, &index, BPF_ANY) != 0) {
 		filter_die("adding a rule");
 	}

@@ -468,6 +468,29 @@ static void test_rules(void **state)
 	filter_unload(&filter);
 }
 
+/* IPv4 sources are kept as ::ffff:0:0/96, which is no reason to take them for IPv6. */
+static void test_rules_of_one_family(void **state)
+{
+	(void)state;
+	require_namespace();
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	const struct filter_prefix all6 = prefix_of("::", 0), all4 = prefix_of("0.0.0.0", 0);
+	filter_set_rule(&filter, &all6, 0, 0);
+	frame_t v4 = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	frame_t v6 = packet_between("2001:db8::1", "2001:db8:9::1", false, 0);
+	check(&filter, "IPv4, ::/0", v4.bytes, v4.len, FILTER_UDP4);
+	check(&filter, "IPv6, ::/0", v6.bytes, v6.len, FILTER_DROP_BLOCKED);
+	assert_int_equal(filter.rules[0].matched, 1);
+	filter_set_rule(&filter, &all4, 1, 0);
+	check(&filter, "IPv4, 0.0.0.0/0", v4.bytes, v4.len, FILTER_DROP_BLOCKED);
+	assert_int_equal(filter.rules[1].matched, 1);
+	filter_unload(&filter);
+}
+
 /* A limit is for queries and new connections; blocking is for all. */
 static void test_rules_and_tcp(void **state)
 {
@@ -782,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_counts_of_many_processors),
 		cmocka_unit_test(test_configuration_changes_under_packets),
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_rules_of_one_family),
 		cmocka_unit_test(test_rules_and_tcp),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_is_fair),

@@ -84,6 +84,7 @@ static int set_rule_count(kxdp_attach_t *a, uint32_t count)
 
 static int add_rule(kxdp_attach_t *a, const struct filter_prefix *prefix, struct filter_rule rule, uint32_t index)
 {
+	rule.prefix_len = prefix->len;
 	/* Before the prefix: the kernel publishes that with a release store. */
 	a->rules[index] = rule;
 	if (bpf_map_update_elem(a->prefixes_fd, prefix, &index, BPF_ANY) != 0) {

@@ -158,8 +158,7 @@ static const conf_row_t xdp_rows[] = {
 	{ .name = "block", STR, MULTI, CONF_AT(conf_xdp_t, block), .check = conf_check_xdp_block,
 	  .doc = "Sources whose queries don't reach the server: an address or a prefix, optionally with @ and a number of "
 	         "queries per second, 1 to 1000000, to let through. The longest prefix that matches decides. It is done in the "
-	         "network driver, on every interface of listen; an IPv6 prefix shorter than 96 bits that contains "
-	         "::ffff:0:0/96 means the IPv4 addresses, too." },
+	         "network driver, on every interface of listen. ::/0 is IPv6 only, 0.0.0.0/0 IPv4." },
 	COMMENT,
 };
 const conf_section_t conf_section_xdp = {

@@ -152,7 +152,8 @@ static int longest_rule(const model_t *model, const seen_t *s)
 	int found = -1;
 	for (size_t i = 0; i < model->rule_count; i++) {
 		bool longer = found < 0 || model->rules[i].prefix.len > model->rules[found].prefix.len;
-		if (longer && covers(&model->rules[i].prefix, s->source)) {
+		bool same_family = s->is_ipv6 || model->rules[i].prefix.len >= 96;
+		if (longer && same_family && covers(&model->rules[i].prefix, s->source)) {
 			found = (int)i;
 		}
 	}

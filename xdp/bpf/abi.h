@@ -134,7 +134,7 @@ struct filter_prefix {
  * that come evenly at the rate all pass. Time is in 1/256 ns: 1/256 ns is exact enough for 10 million per second
  * (4e-5); values wrap around after 2.3 years of uptime, which differences don't mind. See limit.h for the values.
  *
- * To add a rule: write the value (counters and `due` 0) to a free index, then the prefix. To remove it: the prefix
+ * To add a rule: write the value (`prefix_len`, counters and `due` 0) to a free index, then the prefix. To remove it: the prefix
  * first; packets in flight may still count for a moment. To change a limit: write `tolerance`, then `interval`.
  */
 struct filter_rule {
@@ -143,7 +143,8 @@ struct filter_rule {
 	__u64 due;       /* the program's: when the next query is due */
 	__u64 matched;   /* packets */
 	__u64 dropped;   /* packets of these */
-	__u64 reserved[3];
+	__u64 prefix_len; /* of its key: IPv4 sources obey none shorter than 96, which are IPv6 prefixes */
+	__u64 reserved[2];
 };
 
 /** filter_meta.way: how a reply leaves. */

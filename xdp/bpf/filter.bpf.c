@@ -36,6 +36,7 @@ enum {
 	FAMILY_IPV4 = 2,        /* AF_INET, AF_INET6 */
 	FAMILY_IPV6 = 10,
 	LIMIT_TRIES = 16,
+	MAPPED_LEN = 96,        /* bits of ::ffff:0:0/96 */
 };
 
 struct {
@@ -369,7 +370,8 @@ INLINE enum filter_count apply_rules(const l3_t *l3, const l4_t *l4)
 	}
 	const __u32 *index = bpf_map_lookup_elem(&filter_prefixes, &source);
 	struct filter_rule *rule = index != NULL ? bpf_map_lookup_elem(&filter_rules, index) : NULL;
-	if (rule == NULL) {
+	/* The longest match of an IPv4 source is an IPv6 prefix, such as ::/0: no IPv4 prefix has it. */
+	if (rule == NULL || (!l3->is_ipv6 && rule->prefix_len < MAPPED_LEN)) {
 		return FILTER_RECEIVED;
 	}
 	__sync_fetch_and_add(&rule->matched, 1);

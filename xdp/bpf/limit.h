@@ -19,7 +19,8 @@ static inline uint64_t filter_burst(uint32_t per_second)
 /**
  * A rule that lets at most t × per_second + filter_burst() + 1 queries pass in any t seconds.
  *
- * per_second: 1 to FILTER_RATE_MAX; 0: the rule drops everything. `due` and the counters are 0.
+ * per_second: 1 to FILTER_RATE_MAX; 0: the rule drops everything. `prefix_len` is the caller's; `due` and the
+ * counters are 0.
  */
 static inline struct filter_rule filter_rule_of(uint32_t per_second)
 {
