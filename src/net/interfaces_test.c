@@ -700,6 +700,10 @@ static void captures_follow_queues(void **state)
 	assert_int_equal(interfaces_capture(&f->set, NULL, &options, &capture), KNOT_ENODEV);
 	assert_int_equal(follow_conf(f, &conf_lo), KNOT_OK);
 	assert_int_equal(interfaces_capture(&f->set, "eth9", &options, &capture), KNOT_ENODEV);
+	xdp_interface_t *item = first(f);
+	snprintf(item->want.ifname, sizeof(item->want.ifname), "a-name-of-15-by");
+	assert_int_equal(interfaces_capture(&f->set, "a-name-of-15-bytes", &options, &capture), KNOT_ENODEV);
+	snprintf(item->want.ifname, sizeof(item->want.ifname), "lo");
 	assert_int_equal(interfaces_capture(&f->set, "lo", &options, &capture), KNOT_OK);
 	assert_int_equal(interfaces_capture(&f->set, NULL, &options, &other), KNOT_EBUSY);
 	assert_int_equal(interfaces_capture_sources(&f->set, capture, sources, 8), 2);

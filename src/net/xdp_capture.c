@@ -105,6 +105,9 @@ static knot_err_t start(interfaces_t *set, net_capture_t *capture)
 knot_err_t interfaces_capture(interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options,
 			      net_capture_t **ret_capture)
 {
+	if (ifname != NULL && strlen(ifname) >= IF_NAMESIZE) {
+		return KNOT_ENODEV; /* its beginning may be the name of another */
+	}
 	net_capture_t *capture = calloc(1, sizeof(*capture));
 	if (capture == NULL) {
 		return KNOT_ENOMEM;
