@@ -212,7 +212,9 @@ static knot_err_t make_socket(const kxdp_iface_t *iface, unsigned queue, kxdp_so
 		.iface = iface->id,
 		.queue = queue,
 		.ring_size = iface->ring_size,
-		.busypoll_budget = iface->busypoll_budget,
+		/* The configuration has room for more, which no driver makes use of. */
+		.busypoll_budget =
+			iface->busypoll_budget < PRIV_BUSYPOLL_MAX ? iface->busypoll_budget : PRIV_BUSYPOLL_MAX,
 		.busypoll_timeout_us = iface->busypoll_timeout_us,
 	};
 	priv_answer_t answer;

@@ -497,6 +497,23 @@ static void test_queue(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* All that the configuration has room for can be had. */
+static void test_large_busypoll_budget(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	kxdp_options_t options = options_of("lo");
+	options.busypoll_budget = UINT16_MAX;
+	options.busypoll_timeout_us = UINT16_MAX;
+	kxdp_iface_t *iface;
+	kxdp_queue_t *queue;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	assert_int_equal(kxdp_queue_open(iface, 0, &queue, &fault), KNOT_OK);
+	kxdp_queue_close(queue);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
 static unsigned count_fds(pid_t pid)
 {
 	char path[64];
@@ -662,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_without_helper), cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_raw_socket),   cmocka_unit_test(test_iface),
 		cmocka_unit_test(test_route_check_settings), cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_large_busypoll_budget), cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_no_descriptor_is_kept), cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_is_bare),
