@@ -377,7 +377,9 @@ _Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv
 	fd = keep_only(fd, detached);
 	set_name(argv);
 	kxdp_caps_limit();
-	(void)chdir("/");
+	if (chdir("/") != 0) {
+		/* The folder stays in use, which only keeps it from being unmounted. */
+	}
 	helper.policy = *policy;
 	while (fd >= 0 && serve_one(fd)) {
 	}

@@ -80,7 +80,7 @@ static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, kn
 	if (place->value.len > 0) {
 		bool is_cut = place->value.len > SHOWN_VALUE_MAX;
 		(void)snprintf(value, sizeof(value), ", value '%.*s%s'",
-			       is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
+			       is_cut ? (int)SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
 			       is_cut ? "..." : "");
 	}
 	return report(loader, severity, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
