@@ -165,7 +165,9 @@ INLINE l3_t parse_ipv4(cursor_t *c)
 	if (ip == NULL || ip->version != 4 || ip->ihl < 5) {
 		return l3;
 	}
-	if (take(c, (ip->ihl - 5) * 4) == NULL) {
+	/* The whole header from its start: of a difference the verifier can't see that it isn't negative. */
+	c->pos = ip;
+	if (take(c, ip->ihl * 4) == NULL) {
 		return l3;
 	}
 	l3.ip = ip;
