@@ -92,6 +92,12 @@ static const script_row_t limit_rows[] = {
 	  "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 0\n< A 10 1 win=1\ndrain\ntime +1s\ndrain\n< A 10 129 "
 	  "win=1\ndrain\ntime +1s\ndrain\n< A 10 257 win=1\ndrain\ntime +1s\nstat dropped_outbuf 1\nnext\nport "
 	  "1\nread 9\n" },
+	{ "SYN-ACKs are sent again four times",
+	  "limits half_open=2\n< S 0\n> SA 0 1\ntime +1100ms\n> SA 0 1\ntime +2s\n> SA 0 1\ntime +4s\n> SA 0 1\ntime "
+	  "+8s\n> SA 0 1\ntime +16s\n> none\nstat gave_up 1\nstat half_open 0\n" },
+	{ "… twice when half-open connections are many: forged sources shall not get five for one",
+	  "limits half_open=2\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA 0 1\ntime +1100ms\ndrain\ntime +2s\nport 0\n> SA "
+	  "0 1\nport 1\n> SA 0 1\ntime +4s\nport 1\n> SA 0 1\n> none\nstat gave_up 1\nstat half_open 1\n" },
 	{ "half-open connections of too many are forgotten",
 	  "limits half_open=2 clients=2\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA 0 1\nport 2\n< S 0 mss=1460\n> SA 0 1\n< "
 	  "A 1 1 len=4\nread 4\nstat half_open 1\nstat clients 2\n> A 1 5\n> none\nport 0\n< A 1 1\n> R 1\n" },

@@ -29,6 +29,7 @@ enum {
 	/* idle_reset waits for retransmission no longer than this without any progress (RFC 9293 3.8.3: 100 s) */
 	REST_MAX_MS = 100 * SECOND_MS,
 	SYN_ACK_RESENDS_MAX = 4, /* 1 + 2 + 4 + 8 + 16 s: then forgotten */
+	SYN_ACK_RESENDS_FEW = 2, /* … when more than half of those that may be half-open are */
 	TIME_WAIT_MS = 60 * SECOND_MS,
 	IW_SEGMENTS = 10, /* RFC 6928 2 */
 	IW_BYTES = 14600,

@@ -231,7 +231,8 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (list >= LIST_HALF) {
-		if (list + 1 == LIST_COUNT) {
+		bool are_many = tcp->stats.half_open > tcp->limits.half_open_max / 2;
+		if (list >= LIST_HALF + (are_many ? SYN_ACK_RESENDS_FEW : SYN_ACK_RESENDS_MAX)) {
 			stat_inc(&tcp->stats.gave_up);
 			tcp_conn_free(tcp, number);
 			return;
