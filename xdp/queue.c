@@ -13,8 +13,9 @@
  * away.
  *
  * Route check: the kernel program writes the route of the reply in front of the frame. Frames lie where others lay
- * before, so what is there may be of an earlier packet: each one's magic number is erased when it is read, and all of
- * them when route check is switched on later (what is in the receive ring then goes through the kernel).
+ * before, so what is there may be of an earlier packet, or of what was sent from it (bytes that a peer may have
+ * chosen): the magic number is erased when a frame is given to the kernel, and all of them when route check is switched
+ * on later (what is in the receive ring then goes through the kernel).
  */
 #include "xdp/queue.h"
 
@@ -84,6 +85,12 @@ void kxdp_count(kxdp_queue_t *q, kxdp_kind_t kind, kxdp_outcome_t outcome)
 	counter_add(&q->of[kind].outcomes[outcome], 1);
 }
 
+/* Where the kernel program puts what it knows of the packet received into this frame. */
+static uint8_t *metadata_of(const kxdp_queue_t *q, uint64_t address)
+{
+	return q->memory + address + RX_OFF - sizeof(struct filter_meta);
+}
+
 /* Give free frames to the kernel for receiving, as many as the fill ring takes, but for some to send with. */
 static void refill(kxdp_queue_t *q)
 {
@@ -96,7 +103,11 @@ static void refill(kxdp_queue_t *q)
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		*xsk_ring_prod__fill_addr(&q->fq, index + i) = q->free_frames[--q->free_count];
+		uint64_t address = q->free_frames[--q->free_count];
+		if (__builtin_expect(q->route_check, 0)) {
+			memset(metadata_of(q, address) + offsetof(struct filter_meta, magic), 0, sizeof(uint16_t));
+		}
+		*xsk_ring_prod__fill_addr(&q->fq, index + i) = address;
 	}
 	xsk_ring_prod__submit(&q->fq, count);
 	if (xsk_ring_prod__needs_wakeup(&q->fq)) {
@@ -218,8 +229,7 @@ unsigned kxdp_wait(kxdp_queue_t *q, int timeout_ms, int wake_fd)
 static __attribute__((noinline, cold)) void erase_metadata(kxdp_queue_t *q)
 {
 	for (uint32_t i = 0; i < q->frame_count; i++) {
-		memset(q->memory + (size_t)i * KXDP_FRAME_SIZE + RX_OFF - sizeof(struct filter_meta), 0,
-		       sizeof(struct filter_meta));
+		memset(metadata_of(q, (uint64_t)i * KXDP_FRAME_SIZE), 0, sizeof(struct filter_meta));
 	}
 }
 
@@ -270,15 +280,6 @@ static __attribute__((noinline)) void route(const kxdp_queue_t *q, const struct 
 	if (p->payload_max > payload_max) {
 		p->payload_max = (uint16_t)payload_max;
 	}
-}
-
-/* Read and erase what the kernel program left in front of a frame. */
-static struct filter_meta take_metadata(uint8_t *frame)
-{
-	struct filter_meta meta;
-	memcpy(&meta, frame - sizeof(meta), sizeof(meta));
-	memset(frame - sizeof(meta), 0, sizeof(meta.magic));
-	return meta;
 }
 
 static __attribute__((noinline, cold)) void show_received(const kxdp_queue_t *q, uint32_t index, uint32_t count)
@@ -342,7 +343,7 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 		uint8_t *frame = q->memory + desc->addr;
 		struct filter_meta meta;
 		if (__builtin_expect(route_check, 0)) {
-			meta = take_metadata(frame);
+			memcpy(&meta, frame - sizeof(meta), sizeof(meta));
 		}
 		size_t room = KXDP_FRAME_SIZE - (desc->addr & (KXDP_FRAME_SIZE - 1));
 		kxdp_packet_t *packet = &ret_packets[good];

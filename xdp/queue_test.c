@@ -457,11 +457,11 @@ static void test_routes(void **state)
 			unsigned mtu = p.path.mtu < MTU ? p.path.mtu : MTU;
 			assert_int_equal(p.payload_max, mtu - (row.v6 ? 48 : 28));
 		}
+		kxdp_drop(k.queue, &p);
+		kxdp_flush(k.queue);
 		/* The next packet in the same frame comes without metadata: that of this one must not be taken for it.
 		 */
 		assert_int_equal(load_raw16(p.frame - sizeof(meta)), 0);
-		kxdp_drop(k.queue, &p);
-		kxdp_flush(k.queue);
 		follow();
 		kxdp_queue_close(k.queue);
 	}
@@ -477,6 +477,33 @@ static int64_t wait_ms(int timeout_ms, int wake_fd)
 	assert_int_equal(kxdp_wait(k.queue, timeout_ms, wake_fd), 0);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	return (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
+}
+
+/* What was sent from a frame is no metadata of what is received into it: a reply's bytes are the asker's choice. */
+static void test_sent_bytes_are_no_metadata(void **state)
+{
+	(void)state;
+	start_queue();
+	k.iface.route_check = true;
+	const struct filter_meta forged = meta_of(FILTER_WAY_ROUTE, IFINDEX + 1, CLIENT, SERVER);
+	const row_t row = { "no metadata", .payload_len = 40 };
+	for (unsigned step = 0; step < 4 * FRAMES; step++) {
+		kxdp_packet_t p;
+		kxdp_frame_t frame;
+		assert_true(deliver(&row, NULL));
+		assert_int_equal(kxdp_receive(k.queue, &p, 1), 1);
+		assert_int_equal(p.path.via, KXDP_VIA_KERNEL);
+		assert_true(kxdp_frame_take(k.queue, &frame));
+		memcpy(frame.bytes, p.frame, p.frame_len);
+		memcpy(frame.bytes + RX_AT - sizeof(forged), &forged, sizeof(forged));
+		assert_true(kxdp_send(k.queue, frame.bytes, RX_AT));
+		kxdp_drop(k.queue, &p);
+		kxdp_flush(k.queue);
+		follow();
+		transmit(FRAMES);
+		complete(FRAMES);
+	}
+	kxdp_queue_close(k.queue);
 }
 
 static void test_wait(void **state)
@@ -556,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_receiving_never_starves_sending),
 		cmocka_unit_test(test_full_send_ring),
 		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_sent_bytes_are_no_metadata),
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_tap),
 	};
