@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import time
 
@@ -16,6 +17,7 @@ import dns.rcode
 import pytest
 
 from harness.net import Pair, inside, run
+from harness.server import built
 
 pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")]
 
@@ -467,3 +469,78 @@ def test_reloads_leak_nothing(server, pair, link):
     if not {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):    # they keep freed memory; the first sees leaks better
         assert after[2] < before[2] + 1024
     server.wait(lambda: len(os.listdir(f"/proc/{helper}/fd")) == helper_before, what="as many descriptors of the helper")
+
+
+# ---- All of it ----
+
+@pytest.mark.threads
+def test_everything_at_once(server, pair, link):
+    """Reloads from both sides, commands, captures that are killed, an interface that comes and goes: nothing hangs, is
+    lost on the interface that nobody touches, or is left open."""
+    both = f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]"
+    turns = [[both], [f"listen: {pair.server_if}@53"], [both, "block: 203.0.113.0/24", "tcp: on"]]
+    server.write_conf(*turns[0])
+    server.start()
+    server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
+    before = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+    end, faults = time.monotonic() + 8, []
+
+    def repeat(step):
+        def run_steps():
+            count = 0
+            try:
+                while time.monotonic() < end:
+                    step(count)
+                    count += 1
+            except Exception as error:    # pylint: disable=broad-exception-caught
+                faults.append(error)
+        return threading.Thread(target=run_steps)
+
+    def change(count):
+        server.write_conf(*turns[count % len(turns)])
+        server.knotc("reload")
+
+    def reload(_):
+        server.knotc("reload")
+
+    def hang_up(_):
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+
+    def flap(_):
+        link.remove()
+        time.sleep(0.1)
+        link.add()
+        time.sleep(0.3)
+
+    def capture(_):
+        client = subprocess.Popen([built("knotc", "tools"), "-s", str(server.socket), "xdp-capture", os.devnull],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.15)
+        client.kill()
+        client.wait()
+
+    def block(_):
+        for words in (("add", "198.51.100.99"), ("list",), ("remove", "198.51.100.99")):
+            server.knotc("xdp-block", *words)
+
+    def look(_):
+        server.knotc("xdp-status")
+        server.knotc("stats")
+
+    with Load(pair.client, pair.server4, rate=500) as load:
+        threads = [repeat(step) for step in (change, reload, hang_up, flap, capture, block, look)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not faults
+    assert load.sent - len(load.answered) == 0
+    server.write_conf(both)
+    server.knotc("reload")
+    server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
+    assert answers(server, pair, link.server4)
+    server.wait(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= before, timeout=3, what="as few descriptors as before")
+    start = time.monotonic()
+    server.stop()
+    assert time.monotonic() - start < 3

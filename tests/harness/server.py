@@ -79,7 +79,9 @@ class Knotd:
         self.conf("\n".join(lines) + "\n")
 
     def conf(self, text):
-        self.path.write_text(text.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
+        whole = self.path.with_suffix(".new")   # a reload must not find half of it
+        whole.write_text(text.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
+        whole.replace(self.path)
 
     # ---- process ----
 
