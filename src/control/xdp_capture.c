@@ -221,7 +221,11 @@ knot_err_t command_xdp_capture_stop(session_t *session)
 	if (session->capture == NULL) {
 		return refuse(session, "no capture is running");
 	}
-	size_t source_count = find_sources(session);
+	/* What came before the end goes with it. */
+	net_capture_end(session->net, session->capture->taps);
+	size_t source_count = send_interfaces(session);
+	while (drain(session, source_count) > 0) {
+	}
 	for (size_t i = 0; i < session->capture->told_count; i++) {
 		send_statistics(session, session->capture->told[i], source_count);
 	}

@@ -118,6 +118,7 @@ KNOT_MUST_USE knot_err_t interfaces_capture(interfaces_t *set, const char *ifnam
 					    net_capture_t **ret_capture);
 size_t interfaces_capture_sources(interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources,
 				  size_t max);
+void interfaces_capture_end(interfaces_t *set, net_capture_t *capture);
 void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture);
 
 /* ---- Status (xdp_status.c): what net.h promises under net_xdp_… ---- */

@@ -716,8 +716,14 @@ static void captures_follow_queues(void **state)
 	assert_int_equal(sources[0].ifindex, 7);
 	assert_int_equal(sources[3].ifindex, 9);
 	assert_ptr_equal(sources[3].tap, f->shared.xdp_rcu->workers[1]->tap_rcu);
-	interfaces_capture_stop(&f->set, capture);
+	interfaces_capture_end(&f->set, capture);
 	assert_null(f->shared.xdp_rcu->workers[1]->tap_rcu);
+	assert_int_equal(interfaces_capture(&f->set, NULL, &options, &other), KNOT_EBUSY);
+	fake.device.index = 7;
+	tick(f);
+	assert_null(f->shared.xdp_rcu->workers[1]->tap_rcu);
+	assert_int_equal(interfaces_capture_sources(&f->set, capture, sources, 8), 4);
+	interfaces_capture_stop(&f->set, capture);
 	assert_int_equal(interfaces_capture(&f->set, NULL, &options, &capture), KNOT_OK);
 	interfaces_capture_stop(&f->set, capture);
 	interfaces_capture_stop(&f->set, NULL);

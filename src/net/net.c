@@ -195,6 +195,11 @@ size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture
 	return interfaces_capture_sources(&net->interfaces, capture, ret_sources, max);
 }
 
+void net_capture_end(net_t *net, net_capture_t *capture)
+{
+	interfaces_capture_end(&net->interfaces, capture);
+}
+
 void net_capture_stop(net_t *net, net_capture_t *take_capture)
 {
 	interfaces_capture_stop(&net->interfaces, take_capture);

@@ -184,5 +184,8 @@ KNOT_MUST_USE knot_err_t net_capture_start(net_t *net, const char *ifname, const
 /** The sources now: those of earlier calls first, in the same order. ret_sources[0..max). Returns how many there are. */
 size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max);
 
+/** Take the taps away and wait until no worker uses them: what they hold can be drained still. Not within a read section. */
+void net_capture_end(net_t *net, net_capture_t *capture);
+
 /** Take the taps away, wait until no worker uses them, free them. NULL is allowed. Not within a read section. */
 void net_capture_stop(net_t *net, net_capture_t *take_capture);

@@ -14,6 +14,7 @@ struct net_capture {
 	char ifname[IF_NAMESIZE]; /* "": all */
 	net_capture_source_t *sources; /* owned, with their taps; array and count under `look` */
 	size_t count;
+	bool is_over; /* no more taps; under `change` */
 };
 
 static bool wants(const net_capture_t *capture, const xdp_interface_t *item)
@@ -25,7 +26,7 @@ kxdp_tap_t *interfaces_tap(interfaces_t *set, const xdp_interface_t *item, unsig
 {
 	net_capture_t *capture = set->capture;
 	kxdp_tap_t *tap;
-	if (capture == NULL || !wants(capture, item) || kxdp_tap_new(&capture->options, &tap) != KNOT_OK) {
+	if (capture == NULL || capture->is_over || !wants(capture, item) || kxdp_tap_new(&capture->options, &tap) != KNOT_OK) {
 		return NULL;
 	}
 	net_capture_source_t source = { .ifindex = kxdp_iface_index(item->iface), .queue = queue, .tap = tap };
@@ -136,6 +137,14 @@ size_t interfaces_capture_sources(interfaces_t *set, const net_capture_t *captur
 	}
 	pthread_mutex_unlock(&set->look);
 	return count;
+}
+
+void interfaces_capture_end(interfaces_t *set, net_capture_t *capture)
+{
+	pthread_mutex_lock(&set->change);
+	capture->is_over = true;
+	take_taps(set);
+	pthread_mutex_unlock(&set->change);
 }
 
 void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture)

@@ -132,6 +132,19 @@ def test_filter_says_what_tcpdump_says(server, pair):
     assert len(re.findall(r" > .*\.53: ", again)) == 5, again
 
 
+def test_nothing_is_left_behind(server, pair):
+    """What was captured before the end is in the file, though the client had no time to ask for it."""
+    capture = Running(server)
+    capture.process.send_signal(signal.SIGSTOP)
+    time.sleep(0.6)     # the read that was under way has ended
+    for _ in range(50):
+        ask(server, pair, "www.example")
+    capture.process.send_signal(signal.SIGINT)
+    seen = capture.end(signal.SIGCONT)
+    assert [p.direction for p in seen.packets] == ["in", "out"] * 50
+    assert seen.statistics == {pair.server_if: {"captured": 100, "dropped": 0}}
+
+
 def test_one_at_a_time(server, pair):
     capture = Running(server, "+interface", pair.server_if)
     done = server.knotc("xdp-capture", str(server.dir / "never"), check=False)
