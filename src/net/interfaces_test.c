@@ -44,6 +44,7 @@ static struct {
 	size_t rules_set, rules_removed;
 	knot_err_t rule_set;                            /* result of setting a rule */
 	bool helper_is_dead;
+	bool has_changed_user;                          /* groups can't share addresses */
 	char log[16384];
 } fake;
 
@@ -278,10 +279,11 @@ knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options
 	assert_true(options->shared && options->lenient);
 	sockets_t *sockets = malloc(sizeof(*sockets));
 	assert_non_null(sockets);
-	sockets->count = fake.group_addresses = count;
+	bool is_taken = fake.has_changed_user && fake.open_groups > 0;
+	sockets->count = fake.group_addresses = is_taken ? 0 : count;
 	fake.open_groups++;
 	*ret_sockets = sockets;
-	return KNOT_OK;
+	return is_taken ? KNOT_EADDRINUSE : KNOT_OK;
 }
 
 knot_err_t sockets_start(sockets_t *sockets)
@@ -729,6 +731,27 @@ static void captures_follow_queues(void **state)
 	interfaces_capture_stop(&f->set, NULL);
 }
 
+/* Sockets bound at the start, by root, and those of the user that it became don't share a high port. */
+static void sockets_of_another_user_make_room(void **state)
+{
+	fixture_t *f = *state;
+	conf_xdp_listen_t listens[] = { listen_lo, listen_lo };
+	for (size_t i = 0; i < 2; i++) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&listens[i].addr;
+		*in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xC0000201 + (uint32_t)i) };
+	}
+	conf_xdp_t conf = conf_lo;
+	conf.listen = (conf_xdp_listens_t){ listens, 1 };
+	fake.open_native = fake.open_emulated = KNOT_EPERM;
+	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
+	assert_int_equal(sockets_count(first(f)->sockets), 1);
+	fake.has_changed_user = true;
+	conf.listen.count = 2;
+	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
+	assert_int_equal(sockets_count(first(f)->sockets), 2);
+	assert_int_equal(fake.open_groups, 1);
+}
+
 static void the_end_of_the_helper_is_told_once(void **state)
 {
 	fixture_t *f = *state;
@@ -780,6 +803,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rules_follow_both_sources, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_that_cannot_be_had_leave_the_old_ones, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(captures_follow_queues, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sockets_of_another_user_make_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_end_of_the_helper_is_told_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(without_the_helper_nothing_is_closed, set_up, tear_down),
 	};

@@ -68,6 +68,19 @@ static bool fallback_addresses(const interfaces_t *set, const xdp_want_t *want, 
 	return true;
 }
 
+/* Only one of the two groups can have an address when they are two users': at the start that was another one. */
+static knot_err_t replace_sockets(interfaces_t *set, xdp_interface_t *item, const conf_addr_t *addrs, size_t count,
+				  sockets_t **io_made)
+{
+	sockets_free(*io_made);
+	pthread_mutex_lock(&set->look);
+	sockets_t *old = item->sockets;
+	item->sockets = NULL;
+	pthread_mutex_unlock(&set->look);
+	sockets_free(old);
+	return sockets_new(set->shared, &set->fallback, addrs, count, io_made);
+}
+
 knot_err_t interfaces_follow_sockets(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool news)
 {
 	conf_addr_t addrs[FALLBACK_MAX] = { 0 };
@@ -86,6 +99,9 @@ knot_err_t interfaces_follow_sockets(interfaces_t *set, xdp_interface_t *item, c
 	knot_err_t err = KNOT_OK;
 	if (count > 0) {
 		err = sockets_new(set->shared, &set->fallback, addrs, count, &made);
+		if (err == KNOT_EADDRINUSE && item->sockets != NULL) {
+			err = replace_sockets(set, item, addrs, count, &made);
+		}
 		if (made != NULL && set->started) {
 			knot_err_t started = sockets_start(made);
 			err = err == KNOT_OK ? started : err;
