@@ -6,11 +6,13 @@
 #include "src/net/request.h"
 #include "src/net/worker.h"
 #include "src/net/xdp_out.h"
+#include "src/net/xdp_pace.h"
 #include "src/net/xdp_tcp.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
 _Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
@@ -36,6 +38,7 @@ typedef struct {
 	size_t worker_count;
 	uint64_t configured_us;
 	uint64_t now_us;
+	xdp_pace_t pace;
 	bool wants_turn;  /* there is more to send than one turn may */
 	bool wants_frame; /* … than there were free frames */
 } xdp_t;
@@ -223,15 +226,23 @@ static size_t take_turn(const worker_t *worker)
 	return count;
 }
 
-/* Sleep until there is something to do. False: the queue is of no use any more. */
-static bool sleep_well(worker_t *worker)
+/* Sleep until there is something to do, after a turn with `count` packets. False: the queue is of no use any more. */
+static bool sleep_well(worker_t *worker, size_t count)
 {
 	xdp_t *xdp = worker->memory;
+	uint32_t nap_us = xdp_pace(&xdp->pace, xdp->now_us, count);
 	if (xdp->wants_frame) {
 		/* The inbox may be part of it, so it can't say when to go on. */
 		return (kxdp_wait(worker->queue, 1, -1) & KXDP_WAIT_GONE) == 0;
 	}
-	if (xdp->wants_turn || !relay_sleep(xdp->out.inbox)) {
+	if (xdp->wants_turn) {
+		return true;
+	}
+	if (nap_us > 0) { /* the inbox waits as long */
+		(void)nanosleep(&(struct timespec){ .tv_nsec = (long)nap_us * 1000 }, NULL);
+		return true;
+	}
+	if (!relay_sleep(xdp->out.inbox)) {
 		return true;
 	}
 	uint64_t sleep_us = xdp_tcp_time_left(xdp->tcp, xdp->now_us, SLEEP_US);
@@ -275,7 +286,7 @@ void xdp_worker_run(void *arg)
 				bid_farewell(worker);
 				return;
 			}
-		} else if (count < NET_XDP_BATCH && !sleep_well(worker)) {
+		} else if (count < NET_XDP_BATCH && !sleep_well(worker, count)) {
 			atomic_store(&worker->failed, true);
 			return;
 		}
