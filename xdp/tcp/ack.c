@@ -5,6 +5,7 @@
 enum {
 	DUPACKS = 3, /* RFC 5681 3.2 */
 	CWND_MAX = 2 * OUT_MAX,
+	RECOVER_OLD = 1 << 30, /* bytes */
 };
 
 uint32_t tcp_initial_window(const conn_t *conn)
@@ -53,6 +54,9 @@ static void open_window(conn_t *conn, busy_t *busy, uint32_t acked)
 		return;
 	}
 	busy->dupacks = 0;
+	if (seq_before(busy->recover, conn->snd_una - RECOVER_OLD)) {
+		busy->recover = conn->snd_una - 2; /* or it would seem to lie ahead after 2 GiB */
+	}
 	if (conn->cwnd < tcp_ssthresh(conn)) { /* RFC 5681 3.1: slow start */
 		conn->cwnd += min_u32(acked, conn->mss);
 	} else {

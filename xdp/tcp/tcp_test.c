@@ -207,6 +207,58 @@ static void test_one_request_each(void **state)
 	kxdp_tcp_free(tcp);
 }
 
+/* Everything that there is to send; the sequence number behind it. */
+static uint32_t emit_all(kxdp_tcp_t *tcp, uint32_t end)
+{
+	uint8_t payload[2048];
+	kxdp_segment_t out;
+	while (kxdp_tcp_emit(tcp, 2, payload, sizeof(payload), &out)) {
+		end = out.len > 0 ? out.seq + out.len : end;
+	}
+	return end;
+}
+
+/* A connection that always has something under way, after half of all sequence numbers: losses are seen as before. */
+static void test_fast_retransmit_after_2_gib(void **state)
+{
+	(void)state;
+	enum { LEN = 60000, ROUNDS = 36500 };
+	static uint8_t bytes[LEN];
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	kxdp_segment_t in = segment_of(1, KXDP_TCP_SYN, 0, 0), out;
+	kxdp_tcp_input_t input;
+	assert_false(kxdp_tcp_receive(tcp, &in, 1, &input));
+	assert_true(kxdp_tcp_emit(tcp, 1, bytes, sizeof(bytes), &out));
+	in = segment_of(1, KXDP_TCP_ACK, 1, out.seq + 1);
+	in.payload = bytes;
+	in.len = 40;
+	assert_true(kxdp_tcp_receive(tcp, &in, 1, &input));
+	kxdp_tcp_conn_t conn = input.conn;
+	kxdp_tcp_consume(tcp, conn, input.len);
+	uint32_t end = out.seq + 1;
+	for (unsigned round = 0; round <= ROUNDS; round++) {
+		assert_true(kxdp_tcp_write(tcp, conn, bytes, LEN));
+		end = emit_all(tcp, end);
+		in = segment_of(1, KXDP_TCP_ACK, 41, end - 1);
+		assert_false(kxdp_tcp_receive(tcp, &in, 2, &input));
+		end = emit_all(tcp, end); /* what the congestion window kept back at first */
+		while (round < 20 && kxdp_tcp_room(tcp, conn) < 4 * LEN) {
+			in = segment_of(1, KXDP_TCP_ACK, 41, end - 1);
+			assert_false(kxdp_tcp_receive(tcp, &in, 2, &input));
+			end = emit_all(tcp, end);
+		}
+	}
+	assert_true(kxdp_tcp_write(tcp, conn, bytes, LEN));
+	(void)emit_all(tcp, end);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(kxdp_tcp_receive(tcp, &in, 2, &input));
+	}
+	kxdp_tcp_stats_t stats;
+	kxdp_tcp_stats(tcp, &stats);
+	assert_int_equal(stats.fast_resent, 1);
+	kxdp_tcp_free(tcp);
+}
+
 static void test_limits_checked(void **state)
 {
 	(void)state;
@@ -229,9 +281,13 @@ static void test_limits_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_million_idle),   cmocka_unit_test(test_one_request_each),
-		cmocka_unit_test(test_limits_checked), cmocka_unit_test(test_memory_of_replies),
-		cmocka_unit_test(test_connect),        cmocka_unit_test(test_transmit),
+		cmocka_unit_test(test_million_idle),
+		cmocka_unit_test(test_one_request_each),
+		cmocka_unit_test(test_limits_checked),
+		cmocka_unit_test(test_memory_of_replies),
+		cmocka_unit_test(test_fast_retransmit_after_2_gib),
+		cmocka_unit_test(test_connect),
+		cmocka_unit_test(test_transmit),
 		cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
