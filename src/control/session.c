@@ -362,7 +362,7 @@ static void serve_blocks(session_t *session)
 			/* As Knot: no reply, so that the client's time runs out. */
 			log_control(LOG_DEBUG, "control, unknown command");
 		}
-		while (session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
+		while (!session->broken && session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
 			(void)session_next(session);
 		}
 		if (command != NULL && session->type == KNOT_CTL_TYPE_BLOCK) {
