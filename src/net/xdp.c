@@ -22,9 +22,12 @@ enum {
 	REPLY_ROOM_MIN = 512,
 	/* TCP segments sent per turn: after so many it is time to receive again. */
 	EMIT_MAX = 4 * NET_XDP_BATCH,
-	/* How often the configuration is looked at, though it seems to be the same, and how long a worker sleeps at most. */
+	/* How often the configuration is looked at, though it seems to be the same, and how long a worker sleeps at
+	   most. */
 	CONFIGURE_US = 100000,
 	SLEEP_US = NET_POLL_MS / 4 * 1000,
+	/* A ring that may be too small for what comes during a nap. */
+	NAP_RING_MIN = 1024,
 	/* Turns after the word to stop, and how long the last segments may take to leave. */
 	LAST_TURNS_MAX = 256,
 	FAREWELL_MS = 100,
@@ -33,12 +36,14 @@ enum {
 typedef struct {
 	xdp_out_t out;
 	xdp_tcp_t *tcp; /* owned */
-	/* What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time. */
+	/* What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time.
+	 */
 	const conf_t *conf;
 	size_t worker_count;
 	uint64_t configured_us;
 	uint64_t now_us;
 	xdp_pace_t pace;
+	bool may_nap;     /* who configures busy polling doesn't want it */
 	bool wants_turn;  /* there is more to send than one turn may */
 	bool wants_frame; /* … than there were free frames */
 } xdp_t;
@@ -190,6 +195,7 @@ static void configure(xdp_t *xdp, const state_t *state)
 	if (state->conf != xdp->conf || count != xdp->worker_count ||
 	    xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
 		xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
+		xdp->may_nap = state->conf->xdp.busypoll_budget == 0 && state->conf->xdp.ring_size >= NAP_RING_MIN;
 		xdp->conf = state->conf;
 		xdp->worker_count = count;
 		xdp->configured_us = xdp->now_us;
@@ -238,7 +244,7 @@ static bool sleep_well(worker_t *worker, size_t count)
 	if (xdp->wants_turn) {
 		return true;
 	}
-	if (nap_us > 0) { /* the inbox waits as long */
+	if (nap_us > 0 && xdp->may_nap) { /* the inbox waits as long */
 		(void)nanosleep(&(struct timespec){ .tv_nsec = (long)nap_us * 1000 }, NULL);
 		return true;
 	}
