@@ -406,7 +406,8 @@ def syn_frame(pair, number):
 
 
 def test_syn_flood(make_knotd, pair):
-    """Forged SYNs, many times what the table takes: real clients are answered, with SYN cookies."""
+    """Forged SYNs, each second ten times what the table takes: real clients are answered, with SYN cookies. No faster than
+    that: packets that get lost in front of a slow server (sanitizers) are another test's."""
     server = start(make_knotd, pair, "tcp-max-clients: 1024")
     frames = [syn_frame(pair, number) for number in range(20000)]
     with inside(pair.client):
@@ -418,20 +419,20 @@ def test_syn_flood(make_knotd, pair):
     def send():
         nonlocal sent
         while not stop.is_set():
-            for frame in frames:
+            for number, frame in enumerate(frames):
                 with contextlib.suppress(OSError):
                     flood.send(frame)
                     sent += 1
-                if sent % 64 == 0 and stop.is_set():
+                if number % 50 == 0 and stop.wait(0.005):
                     return
 
     sender = threading.Thread(target=send)
     sender.start()
     try:
-        deadline = time.monotonic() + 4
+        started = time.monotonic()
         answered = 0
-        while time.monotonic() < deadline:
-            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5)
+        while time.monotonic() - started < (4 if answered > 50 and sent > 5000 else 60):
+            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=10)
             assert answer.answer
             answered += 1
     finally:
