@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """XDP interfaces that change while the server runs: by reload, `ip link`, `ethtool -L`. guards: doc/adr/0011-live-changes.md"""
+import contextlib
 import os
 import pathlib
 import re
@@ -19,7 +20,7 @@ import pytest
 from harness.net import Pair, inside, run
 from harness.server import built
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")]
+pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")]
 
 ZONE = "$ORIGIN example.\n@ 60 SOA ns1 a 1 3600 600 86400 60\n@ NS ns1\nns1 A 192.0.2.1\nwww A 192.0.2.80\n"
 
@@ -159,7 +160,6 @@ def xdp_count(server, item, ifname):
 
 # ---- Changes by reload ----
 
-@pytest.mark.threads
 def test_other_interfaces_lose_nothing(server, pair, link):
     server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
     server.start()
@@ -290,9 +290,51 @@ def test_too_many_addresses_keep_the_old_state(server, pair):
     assert answers(server, pair, pair.server4)
 
 
+def test_end_in_the_middle_of_everything(server, pair):
+    """TCP connections of all ages, a capture, block rules and changes behind it, then `knotc stop`: it ends at once and
+    well. Under AddressSanitizer that says that nothing is leaked."""
+    link = Link(pair)    # one queue: channels can't be set while the server takes the interface
+    both = f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]"
+    server.write_conf(both, "tcp: on", "block: 203.0.113.0/24", "tcp-idle-close-timeout: 100", "tcp-idle-reset-timeout: 100")
+    server.start()
+    capture = subprocess.Popen([built("knotc", "tools"), "-s", str(server.socket), "xdp-capture", os.devnull],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server.wait_log("received command 'xdp-capture'")
+    server.knotc("xdp-block", "add", "198.51.100.99", "+rate", "5")
+    with contextlib.ExitStack() as stack:
+        def connection(where):
+            with inside(pair.client):
+                sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            sock.settimeout(10)
+            sock.connect((where, 53))
+            return sock
+
+        query = dns.message.make_query("www.example", "A").to_wire()
+        query = struct.pack("!H", len(query)) + query
+        for part in (b"", query[:1], query[:9], query + query[:5], query * 20):
+            for where in (pair.server4, link.server4):
+                sock = connection(where)
+                sock.sendall(part)
+                if len(part) > len(query):
+                    assert sock.recv(2)
+        link.remove()
+        server.wait(lambda: workers(server)[2] == 1, what="one worker")
+        link.add()
+        server.wait(lambda: workers(server)[2] == 2, what="two workers")
+        connection(link.server4).sendall(query[:5])
+        server.change(both, "tcp: on", "ring-size: 1024")
+        server.wait(lambda: answers(server, pair, link.server4, tcp=True), what="answers by TCP")
+        connection(pair.server4).sendall(query * 3)
+        connection(link.server4).sendall(query[:5])
+        server.knotc("stop")
+        assert server.wait_end(timeout=30) == 0
+    assert capture.wait(timeout=10) == 0
+    for device in (pair.server_if, link.server_if):
+        assert "xdp" not in run("ip", "-n", pair.server, "link", "show", "dev", device).stdout
+
+
 # ---- Changes of the system ----
 
-@pytest.mark.threads
 def test_interface_returns(server, pair, link):
     server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
     server.start()
@@ -473,7 +515,6 @@ def test_reloads_leak_nothing(server, pair, link):
 
 # ---- All of it ----
 
-@pytest.mark.threads
 def test_everything_at_once(server, pair):
     """Reloads from both sides, commands, captures that are killed, an interface that comes and goes: nothing hangs, is
     lost on the interface that nobody touches, or is left open."""

@@ -19,7 +19,7 @@ import pytest
 from harness.net import inside, run
 from zones import example
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 
 class Uplinks:

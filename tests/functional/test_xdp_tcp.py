@@ -20,7 +20,7 @@ import pytest
 from harness.net import inside
 from zones import example
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.threads]
 
 HUGE_COUNT = 240  # TXT records of `huge`: an answer of about 60 kB
 SOCKETS4 = "192.0.2.3"  # an address of the server that the kernel's TCP serves

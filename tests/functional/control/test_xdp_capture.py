@@ -16,7 +16,7 @@ from harness.pcapng import Capture
 from harness.server import built
 from xdp_server import ask, configure, start
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 TCPDUMP = shutil.which("tcpdump")
 
@@ -214,7 +214,6 @@ def test_a_capture_holds_nothing_up(server, pair):
     assert len(capture.end().packets) == 4
 
 
-@pytest.mark.threads
 def test_interfaces_come_and_go(server, pair):
     """What was captured before an interface was closed is there, and what came after it was opened again."""
     capture = Running(server)
@@ -266,7 +265,6 @@ def test_no_xdp(knotd):
     assert knotd.knotc("xdp-status").stdout == "No XDP interface\n"
 
 
-@pytest.mark.threads
 @pytest.mark.skipif(shutil.which("kxdpgun") is None, reason="no kxdpgun")
 def test_under_load(server, pair):
     """Replies go on, what is not written is counted, and the file is whole. Figures are printed, not judged."""
