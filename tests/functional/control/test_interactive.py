@@ -4,6 +4,8 @@ import os
 import pty
 import re
 import select
+import signal
+import termios
 import time
 
 import pytest
@@ -34,11 +36,23 @@ class Prompt:
         seen, self.text = self.text[:match.end()], self.text[match.end():]
         return seen
 
-    def type(self, text):
+    def type(self, text, timeout=10):
+        # The editor shows its prompt before it takes single characters: an end of input in between would be lost.
+        end = time.monotonic() + timeout
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            assert time.monotonic() < end, "the editor doesn't read"
+            time.sleep(0.01)
         os.write(self.fd, text.encode())
 
-    def wait(self):
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+    def wait(self, timeout=10):
+        end = time.monotonic() + timeout
+        while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                pytest.fail("knotc doesn't end")
+            time.sleep(0.01)
+        return os.waitstatus_to_exitcode(ended[1])
 
 
 @pytest.fixture
