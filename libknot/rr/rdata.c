@@ -45,7 +45,9 @@ static bool check_apl(const uint8_t *p, size_t len)
 /* RFC 1876 2: version 0; size and precisions are digit and power of ten; degrees within their range. */
 static bool check_loc(const uint8_t *p)
 {
-	enum { EQUATOR = 1U << 31, DEGREE = 3600 * 1000 };
+	/* Two: a value beyond int makes all values of its enum unsigned (since GCC 13). */
+	enum { EQUATOR = 1U << 31 };
+	enum { DEGREE = 3600 * 1000 };
 	for (unsigned i = 1; i <= 3; i++) {
 		if ((p[i] >> 4) > 9 || (p[i] & 0x0F) > 9) {
 			return false;

@@ -17,9 +17,11 @@ enum {
 	INCLUDE_DEPTH_MAX = 6,   /* the main file has depth 0 */
 	SHOWN_VALUE_MAX = 300,   /* bytes of a value in a message: a log line has 511 */
 	TEXT_MAX = 2 * PATH_MAX, /* of a message */
-	ITEMS_MAX = UINT32_MAX,  /* bytes of a block's items */
 	NO_SECTION = CONF_S_COUNT,
 };
+
+/* Not above: a value beyond int makes all values of its enum unsigned (since GCC 13). */
+enum { ITEMS_MAX = UINT32_MAX /* bytes of a block's items */ };
 
 /** Where the reader is: what faults name. */
 typedef struct {
@@ -80,7 +82,7 @@ static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, kn
 	if (place->value.len > 0) {
 		bool is_cut = place->value.len > SHOWN_VALUE_MAX;
 		(void)snprintf(value, sizeof(value), ", value '%.*s%s'",
-			       is_cut ? (int)SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
+			       is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
 			       is_cut ? "..." : "");
 	}
 	return report(loader, severity, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
