@@ -5,6 +5,7 @@ import contextlib
 import json
 import random
 import re
+import resource
 import selectors
 import socket
 import struct
@@ -294,6 +295,17 @@ def test_active_connection_stays(make_knotd, pair):
             time.sleep(0.4)
 
 
+@contextlib.contextmanager
+def many_sockets(count):
+    """Room for as many sockets in this process; sudo on a fresh machine leaves it 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count + 200), max(hard, count + 200)))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_slow_loris_and_full_table(make_knotd, pair):
     """More connections than there is room for, of several sources, each giving a byte now and then: real clients are served
     all the while."""
@@ -302,7 +314,7 @@ def test_slow_loris_and_full_table(make_knotd, pair):
     sources = ["192.0.2.11", "192.0.2.12", "192.0.2.13"]
     for source in sources:
         pair.exec(pair.client, "ip", "address", "add", f"{source}/24", "dev", pair.client_if)
-    with contextlib.ExitStack() as stack:
+    with many_sockets(1300), contextlib.ExitStack() as stack:
         loris = []
         for number in range(1300):
             with inside(pair.client):
@@ -325,7 +337,7 @@ def test_one_source_takes_a_part_of_the_table(make_knotd, pair):
     """An address that opens all the connections it can leaves room for others."""
     server = start(make_knotd, pair, "tcp-max-clients: 1024")
     pair.exec(pair.client, "ip", "address", "add", "192.0.2.11/24", "dev", pair.client_if)
-    with contextlib.ExitStack() as stack:
+    with many_sockets(900), contextlib.ExitStack() as stack:
         for _ in range(900):
             with inside(pair.client):
                 sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))

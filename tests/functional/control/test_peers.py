@@ -30,7 +30,7 @@ STATISTICS = ("mod-stats:\n  - id: all\n    query-type: on\n    edns-presence: o
 
 def start(daemon, text=STATISTICS):
     daemon.write("example.zone", example(7))
-    daemon.configure(zones=["example", "missing.test"], text=text, server="version: x\nidentity: y")
+    daemon.configure(zones=["example", "missing.test"], text=text, server="version: x\nidentity: y\nnsid: z")
     return daemon.start()
 
 

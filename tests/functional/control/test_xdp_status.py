@@ -5,6 +5,7 @@ import json
 import os
 import re
 import socket
+import time
 
 import pytest
 from scapy.all import ARP, ICMP, IP, UDP, Dot1AD, Dot1Q, Ether, IPOption_LSRR, IPOption_Router_Alert, Raw
@@ -32,8 +33,8 @@ def status(server, *words):
 
 def settled(server, pair):
     """The counters of the interface once the traffic before is counted."""
-    last = None
-    for _ in range(50):
+    last, end = None, time.monotonic() + 20
+    while time.monotonic() < end:
         now = status(server, pair.server_if)[pair.server_if]
         if now == last and now["waiting"][""] == 0:
             return now
