@@ -82,7 +82,7 @@ def test_edns_echo_and_nsid(server):
                                    options=[dns.edns.GenericOption(dns.edns.NSID, b"")])
     answer = server.exchange(query)
     assert answer.edns == 0 and answer.payload == 1232
-    assert [o.data for o in answer.options if o.otype == dns.edns.NSID] == [b"nsid-1"]
+    assert [o.to_wire() for o in answer.options if o.otype == dns.edns.NSID] == [b"nsid-1"]
     assert server.ask("www.example", "A", use_edns=False).edns == -1
 
 

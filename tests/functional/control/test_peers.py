@@ -252,6 +252,8 @@ def test_counters_like_knot(knotd, peer, by):
         end = time.monotonic() + 3
         while True:
             ours, theirs = (moved(server, counters) for server, counters in zip(servers, before))
+            if "[BADKEY]" in str(ours):    # which Knot DNS 3.3 counts by the header's code
+                theirs = {key.replace("[NOTAUTH]", "[BADKEY]"): value for key, value in theirs.items()}
             if ours == (theirs if allowed is None else allowed):
                 break
             if time.monotonic() > end:
