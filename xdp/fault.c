@@ -36,7 +36,7 @@ static const struct {
 	{ ENOSYS, KNOT_ENOTSUP, "the kernel has no BPF (CONFIG_BPF_SYSCALL)" },
 	{ EOPNOTSUPP, KNOT_ENOTSUP, "not supported by the driver of %s" },
 	{ EINVAL, KNOT_ENOTSUP,
-	  "refused by the kernel; Linux 5.9 or later is needed, and an MTU of %s that its driver supports with XDP" },
+	  "refused by the kernel; Linux 5.15 or later is needed, and an MTU of %s that its driver supports with XDP" },
 	{ ERANGE, KNOT_ENOTSUP, "the MTU of %s is too large for XDP; lower it" },
 };
 
