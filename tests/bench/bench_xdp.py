@@ -162,42 +162,64 @@ def cpu_rate_when_idle(daemon, seconds=1.0):
     return (cpu_seconds(daemon.process.pid) - before) / seconds
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-n", "--names", type=int, default=1_000_000, help="delegations [%(default)s]")
+def options(description, names, rate):
+    """A parser with what both benchmarks over AF_XDP are asked for."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-n", "--names", type=int, default=names, help="delegations [%(default)s]")
     parser.add_argument("-t", "--turns", type=int, default=3, help="[%(default)s]")
     parser.add_argument("-s", "--seconds", type=int, default=4, help="of each load [%(default)s]")
-    parser.add_argument("-r", "--rate", type=int, default=60_000, help="queries/s of the fixed load [%(default)s]")
+    parser.add_argument("-r", "--rate", type=int, default=rate, help="queries/s of the fixed load [%(default)s]")
     parser.add_argument("--origin", default="example.", help="[%(default)s]")
     parser.add_argument("--zone", help="a zone file instead of a generated one")
-    parser.add_argument("--stats", action="store_true", help="count with mod-stats in both")
     parser.add_argument("--servers", default="bowline,knot", help="[%(default)s]")
     parser.add_argument("--json", help="write all numbers here")
     parser.add_argument("-v", "--verbose", action="store_true")
-    args = parser.parse_args()
-    if os.geteuid() != 0:
-        parser.error("network namespaces need root")
+    return parser
+
+
+def in_turns(args, zone, one):
+    """{server: [figures of a turn]}; one(program) measures a server once, the order changes from turn to turn."""
     programs = {"bowline": lambda: built("knotd", "knotd"), "knot": lambda: "/usr/sbin/knotd"}
     servers = args.servers.split(",")
-    zone, queries = zone_of(args)
     print(f"zone {zone.name}: {zone.stat().st_size / 1e6:.0f} MB; {args.turns} turns, {args.seconds} s per load, "
           f"{os.cpu_count()} CPUs shared with the load generator", flush=True)
     rows = {name: [] for name in servers}
     for number in range(args.turns):
         for name in servers if number % 2 == 0 else reversed(servers):
-            row = turn(programs[name](), args, zone, queries)
+            row = one(programs[name]())
             rows[name].append(row)
             print(f"turn {number + 1} {name:8} " + "  ".join(f"{key} {value:,.3g}" if isinstance(value, float) and value < 1000 else
                                                            f"{key} {value:,.0f}" for key, value in row.items()), flush=True)
-    metrics = [("replies_per_s", "replies per second", 1, ",.0f", True), ("cpu_ns_per_reply", "CPU per reply, ns", 1, ",.0f", False),
-               ("memory_bytes", "memory, MB", 1e6, ",.1f", False), ("start_s", "start to first answer, s", 1, ".2f", False)]
-    print(f"\n{'median of turns':28}" + "".join(f"{name:>14}" for name in servers) + ("     ratio" if len(servers) == 2 else ""))
-    for key, text, unit, form, _ in metrics:
-        values = [statistics.median(row[key] for row in rows[name]) / unit for name in servers]
+    return rows
+
+
+def print_medians(rows, metrics):
+    """A line for each of metrics: (key, text, unit, format)."""
+    width = max(len(text) for _, text, _, _ in metrics) + 2
+    print(f"\n{'median of turns':{width}}" + "".join(f"{name:>14}" for name in rows) + ("     ratio" if len(rows) == 2 else ""))
+    for key, text, unit, form in metrics:
+        values = [statistics.median(row[key] for row in of) / unit for of in rows.values()]
         ratio = f"{values[0] / values[1]:10.2f}" if len(values) == 2 and values[1] else ""
-        print(f"{text:28}" + "".join(f"{value:>14{form}}" for value in values) + ratio)
+        print(f"{text:{width}}" + "".join(f"{value:>14{form}}" for value in values) + ratio)
+
+
+def keep(args, rows):
+    """For --json."""
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps({"arguments": vars(args), "turns": rows}, indent=1), encoding="ascii")
+
+
+def main():
+    parser = options(__doc__, 1_000_000, 60_000)
+    parser.add_argument("--stats", action="store_true", help="count with mod-stats in both")
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("network namespaces need root")
+    zone, queries = zone_of(args)
+    rows = in_turns(args, zone, lambda program: turn(program, args, zone, queries))
+    print_medians(rows, [("replies_per_s", "replies per second", 1, ",.0f"), ("cpu_ns_per_reply", "CPU per reply, ns", 1, ",.0f"),
+                         ("memory_bytes", "memory, MB", 1e6, ",.1f"), ("start_s", "start to first answer, s", 1, ".2f")])
+    keep(args, rows)
     return 0
 
 

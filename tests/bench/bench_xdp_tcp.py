@@ -9,18 +9,14 @@ Loads over a veth pair between two namespaces, per turn and server:
 The first at a rate that both can take. CPU time of the server's process per reply is the figure that counts, as the
 load generator shares the machine. The order changes from turn to turn. Reported are medians and their ratios.
 """
-import argparse
-import json
 import os
-import pathlib
 import re
 import shutil
-import statistics
 import sys
 import tempfile
 import time
 
-from bench_xdp import Knotd, Pair, built, cpu_rate_when_idle, cpu_seconds, first_answer, zone_of
+from bench_xdp import Knotd, Pair, cpu_rate_when_idle, cpu_seconds, first_answer, in_turns, keep, options, print_medians, zone_of
 
 
 def number_after(text, what):
@@ -102,43 +98,18 @@ def plain_queries(queries):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-n", "--names", type=int, default=100_000, help="delegations [%(default)s]")
-    parser.add_argument("-t", "--turns", type=int, default=3, help="[%(default)s]")
-    parser.add_argument("-s", "--seconds", type=int, default=4, help="of each load [%(default)s]")
-    parser.add_argument("-r", "--rate", type=int, default=20_000, help="queries/s of the fixed loads [%(default)s]")
+    parser = options(__doc__, 100_000, 20_000)
     parser.add_argument("-m", "--most", type=int, default=1_000_000, help="queries/s of the load without measure [%(default)s]")
     parser.add_argument("--loads", default="connect,stream,flood", help="[%(default)s]")
-    parser.add_argument("--origin", default="example.", help="[%(default)s]")
-    parser.add_argument("--zone", help="a zone file instead of a generated one")
-    parser.add_argument("--servers", default="bowline,knot", help="[%(default)s]")
-    parser.add_argument("--json", help="write all numbers here")
-    parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("network namespaces need root")
-    programs = {"bowline": lambda: built("knotd", "knotd"), "knot": lambda: "/usr/sbin/knotd"}
-    servers = args.servers.split(",")
     zone, queries = zone_of(args)
     plain = plain_queries(queries)
-    print(f"zone {zone.name}: {zone.stat().st_size / 1e6:.0f} MB; {args.turns} turns, {args.seconds} s per load, "
-          f"{os.cpu_count()} CPUs shared with the load generator", flush=True)
-    rows = {name: [] for name in servers}
-    for number in range(args.turns):
-        for name in servers if number % 2 == 0 else reversed(servers):
-            row = turn(programs[name](), args, zone, queries, plain)
-            rows[name].append(row)
-            print(f"turn {number + 1} {name:8} " + "  ".join(f"{key} {value:,.3f}" if "share" in key else f"{key} {value:,.0f}"
-                                                           for key, value in row.items()), flush=True)
-    print(f"\n{'median of turns':38}" + "".join(f"{name:>14}" for name in servers) + ("     ratio" if len(servers) == 2 else ""))
-    for load in args.loads.split(","):
-        for key, text, form in ((f"{load}_per_s", "replies per second", ",.0f"), (f"{load}_cpu_ns", "CPU per reply, ns", ",.0f"),
-                                (f"{load}_share", "share of queries answered", ",.3f")):
-            values = [statistics.median(row[key] for row in rows[name]) for name in servers]
-            ratio = f"{values[0] / values[1]:10.2f}" if len(values) == 2 and values[1] else ""
-            print(f"{load:8} {text:29}" + "".join(f"{value:>14{form}}" for value in values) + ratio)
-    if args.json:
-        pathlib.Path(args.json).write_text(json.dumps({"arguments": vars(args), "turns": rows}, indent=1), encoding="ascii")
+    rows = in_turns(args, zone, lambda program: turn(program, args, zone, queries, plain))
+    print_medians(rows, [(f"{load}_{key}", f"{load:8} {text}", 1, form) for load in args.loads.split(",") for key, text, form in (
+        ("per_s", "replies per second", ",.0f"), ("cpu_ns", "CPU per reply, ns", ",.0f"), ("share", "share of queries answered", ",.3f"))])
+    keep(args, rows)
     return 0
 
 

@@ -14,7 +14,7 @@ from zones import example
 
 COUNT = 1_000_000 if os.environ.get("BOWLINE_FULL") else 100_000
 BYTES = 128
-# The table that connections are found by has room for all that are allowed; answering a query touches memory too.
+# Slabs and the table that connections are found by grow in steps; answering a query touches memory too.
 SLACK = 6 << 20
 
 pytestmark = pytest.mark.ours
