@@ -14,6 +14,8 @@
 
 #include "libknot/rr/rdata.h"
 
+#include <sys/stat.h>
+
 typedef struct {
 	knot_name_t owner;       /* absolute, case as in the file */
 	uint16_t type;
@@ -38,11 +40,15 @@ typedef bool (*knot_zone_record_cb)(const knot_zone_record_t *record, void *ctx)
 /** Return false to end the scan after this fault. */
 typedef bool (*knot_zone_fault_cb)(const knot_zone_fault_t *fault, void *ctx);
 
+/** A file was opened and will be read: the zone file or one that it includes. info: as fstat() sees it before reading. */
+typedef void (*knot_zone_file_cb)(const char *path, const struct stat *info, void *ctx);
+
 typedef struct {
 	knot_name_t origin;          /* initial $ORIGIN */
 	uint32_t default_ttl;        /* of records without a TTL before any $TTL (RFC 2308 4); the previous record's is not taken */
 	knot_zone_record_cb on_record;
 	knot_zone_fault_cb on_fault; /* each fault; scanning goes on with the next line while it returns true */
+	knot_zone_file_cb on_file;   /* may be NULL */
 	void *ctx;
 } knot_zonefile_params_t;
 

@@ -20,6 +20,7 @@ typedef struct {
 	uint64_t size_max;           /* bytes of wire form, conf `zone-max-size`; 0: no limit */
 	uint64_t now_s;              /* seconds since 1970, for the validity of signatures */
 	zone_message_cb on_message;  /* may be NULL */
+	knot_zone_file_cb on_file;   /* each file that the zone is read from; may be NULL */
 	void *ctx;
 } zone_build_params_t;
 
