@@ -505,27 +505,30 @@ static void input_init(input_t *in, scan_t *scan, const char *path, knot_name_t 
 	in->owner = (knot_name_t){ in->owner_wire, origin.len, origin.label_count };
 }
 
-/* Opens a file and says how large a block it needs. Included files must be regular: no FIFO may hold us up. */
-static knot_err_t open_file(const char *path, bool is_included, int *ret_fd, size_t *ret_block_size)
+/* Opens a file for in->fd. Included files must be regular: no FIFO may hold us up. */
+static knot_err_t open_file(input_t *in, struct stat *ret_info)
 {
-	if (!is_included && strcmp(path, "-") == 0) {
-		*ret_fd = STDIN_FILENO;
-		*ret_block_size = BLOCK_SIZE;
-		return KNOT_OK;
-	}
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | (is_included ? O_NONBLOCK : 0));
+	bool is_included = in->scan->depth > 0;
+	bool is_stdin = !is_included && strcmp(in->path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open(in->path, O_RDONLY | O_CLOEXEC | (is_included ? O_NONBLOCK : 0));
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
-	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || (is_included && !S_ISREG(st.st_mode))) {
-		close(fd);
+	if (fstat(fd, ret_info) != 0 || S_ISDIR(ret_info->st_mode) || (is_included && !S_ISREG(ret_info->st_mode))) {
+		if (!is_stdin) {
+			close(fd);
+		}
 		return KNOT_EFILE;
 	}
-	bool is_small = S_ISREG(st.st_mode) && st.st_size < BLOCK_SIZE;
-	*ret_fd = fd;
-	*ret_block_size = is_small ? (size_t)st.st_size + 1 : BLOCK_SIZE;   /* +1: the end is seen without growing */
+	in->fd = fd;
 	return KNOT_OK;
+}
+
+/* How large a block a file needs. */
+static size_t block_size_of(const struct stat *info)
+{
+	bool is_small = S_ISREG(info->st_mode) && info->st_size < BLOCK_SIZE;
+	return is_small ? (size_t)info->st_size + 1 : BLOCK_SIZE;   /* +1: the end is seen without growing */
 }
 
 /* SCAN_FAULT: the file can't be read at all, *ret_err says why; everything else was reported. */
@@ -537,11 +540,16 @@ static scan_status_t scan_file(scan_t *scan, const char *path, knot_name_t origi
 		return SCAN_FAULT;
 	}
 	input_init(in, scan, path, origin, ttl);
-	*ret_err = open_file(path, scan->depth > 0, &in->fd, &in->block_size);
+	struct stat info;
+	*ret_err = open_file(in, &info);
 	if (*ret_err != KNOT_OK) {
 		free(in);
 		return SCAN_FAULT;
 	}
+	if (scan->params->on_file != NULL) {
+		scan->params->on_file(path, &info, scan->params->ctx);
+	}
+	in->block_size = block_size_of(&info);
 	in->block = malloc(in->block_size);
 	if (in->block != NULL) {
 		in->lex.pos = in->lex.end = in->block;

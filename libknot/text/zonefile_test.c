@@ -289,6 +289,31 @@ static void test_include_faults(void **state)
 	assert_string_equal(said.text, "loop!1 too many files included within each other\n");
 }
 
+/* Each file that is read is told once it is open: path, size, in the order of reading; not one that can't be read. */
+static void on_file(const char *path, const struct stat *info, void *ctx)
+{
+	assert_ptr_equal(ctx, &said);
+	say("+%s %ld %d\n", strrchr(path, '/') + 1, (long)info->st_size, S_ISREG(info->st_mode));
+}
+
+static void test_on_file(void **state)
+{
+	files_t *files = *state;
+	write_text(files, "one", "a A 1.2.3.4\n");
+	write_text(files, "two", "$INCLUDE one\n");
+	write_text(files, "main", "$INCLUDE two\n$INCLUDE nosuch\n$INCLUDE one b\n");
+	knot_zonefile_params_t with_files = params;
+	with_files.on_file = on_file;
+	reset();
+	assert_int_equal(knot_zonefile_scan(path_of(files, "main"), &with_files), KNOT_EPARSEFAIL);
+	assert_string_equal(said.text, "+main 44 1\n+two 13 1\n+one 12 1\none1 a.z. 3600 A 1.2.3.4\n"
+	                    "main!2 cannot include file, not exists, near 'nosuch'\n"
+	                    "+one 12 1\none1 a.b.z. 3600 A 1.2.3.4\n");
+	reset();
+	assert_int_equal(knot_zonefile_scan(path_of(files, "nosuch"), &with_files), KNOT_ENOENT);
+	assert_string_equal(said.text, "");
+}
+
 static void test_unreadable(void **state)
 {
 	files_t *files = *state;
@@ -470,6 +495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows_from_file, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_include, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_include_faults, files_setup, files_teardown),
+		cmocka_unit_test_setup_teardown(test_on_file, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_unreadable, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_blocks, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_late_fault, files_setup, files_teardown),

@@ -74,6 +74,14 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 	return load->err == KNOT_OK;
 }
 
+static void on_file(const char *path, const struct stat *info, void *ctx)
+{
+	const load_t *load = ctx;
+	if (load->params->on_file != NULL) {
+		load->params->on_file(path, info, load->params->ctx);
+	}
+}
+
 static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 {
 	load_t *load = ctx;
@@ -118,7 +126,7 @@ static knot_err_t build(const char *path, const knot_str_t *text, const zone_bui
 	zone_collect_init(&load.collect, params->origin);
 	knot_zonefile_params_t scan = {
 		.origin = load.collect.origin, .default_ttl = params->default_ttl, .on_record = on_record,
-		.on_fault = on_fault, .ctx = &load,
+		.on_fault = on_fault, .on_file = on_file, .ctx = &load,
 	};
 	knot_err_t err = text != NULL ? knot_zonefile_scan_text(*text, path, &scan) : knot_zonefile_scan(path, &scan);
 	if (err == KNOT_OK || err == KNOT_EPARSEFAIL) {

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 typedef struct {
@@ -353,12 +354,52 @@ static void test_size_limit(void **state)
 	assert_int_not_equal(zone_build_file("/nonexistent/zone", &params, &zone), KNOT_OK);
 }
 
+typedef struct {
+	unsigned count;
+	struct stat info;
+} seen_files_t;
+
+static void on_file(const char *path, const struct stat *info, void *ctx)
+{
+	seen_files_t *seen = ctx;
+	assert_non_null(path);
+	seen->count++;
+	seen->info = *info;
+}
+
+static void test_on_file(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/build_test.XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, HEAD, sizeof(HEAD) - 1), sizeof(HEAD) - 1);
+	struct stat info;
+	assert_int_equal(fstat(fd, &info), 0);
+	owned_name_t origin;
+	seen_files_t seen = { 0 };
+	zone_build_params_t params = { .origin = scan("@", &origin), .default_ttl = 60, .on_file = on_file, .ctx = &seen };
+	zone_contents_t *zone = NULL;
+	assert_int_equal(zone_build_file(path, &params, &zone), KNOT_OK);
+	zone_contents_free(zone);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.info.st_ino, info.st_ino);
+	assert_int_equal(seen.info.st_size, sizeof(HEAD) - 1);
+	assert_int_equal(seen.info.st_mtim.tv_nsec, info.st_mtim.tv_nsec);
+	close(fd);
+	unlink(path);
+	params.on_file = NULL;
+	assert_int_equal(zone_build_text(KNOT_STR(HEAD), path, &params, &zone), KNOT_OK);
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup), cmocka_unit_test(test_flags), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_nsec_cover),
 		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_nsec3_other_chain), cmocka_unit_test(test_size_limit),
+		cmocka_unit_test(test_on_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
