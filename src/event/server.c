@@ -1,231 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/server.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/event/load.h"
+#include "src/event/jobs.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
-#include "src/sys/thread.h"
-
-/**
- * One configured zone and its queue of jobs. There is one kind of job, loading, and asking for it twice before it
- * starts is asking once, so the queue is a state and a flag.
- */
-typedef struct entry {
-	zone_t *zone;           /* owned */
-	struct entry *next_job; /* in the queue of the pool */
-	enum { JOB_NONE, JOB_PENDING, JOB_RUNNING } job;
-	bool again;            /* asked for while it was running */
-	bool gone;             /* not configured any more: freed by its running job */
-	bool tried;            /* loaded or failed at least once */
-	uint64_t since_s;      /* wall clock: when it came into its state */
-	server_ticket_t asked; /* last job asked for */
-	server_ticket_t done;  /* last job that ended */
-	knot_err_t result;     /* of that */
-	load_source_t source;  /* file that the contents came from; used by the job and, while none runs, under lock */
-} entry_t;
 
 struct server {
 	state_root_t root;
 	server_params_t params;
-
-	pthread_mutex_t reload_lock; /* one reload at a time; taken before `lock` */
-	pthread_mutex_t lock;        /* all below */
-	pthread_cond_t work;         /* a job is waiting, or stopping */
-	pthread_cond_t ended;        /* a job ended, or stopping */
-	entry_t **entries;           /* owned, in the order of conf_zone(); replaced by a reload */
+	jobs_t jobs;
+	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
+	entry_t **entries;           /* owned, in the order of conf_zone(); replaced by a reload; under the lock of the jobs */
 	size_t entry_count;
-	size_t untried; /* entries never tried */
-	entry_t *first_job, *last_job;
-	size_t pending;
-	unsigned running;
-	server_ticket_t last_ticket;
-	uint64_t update_errors; /* jobs that failed */
-	bool stopping;
-
-	sys_thread_t *workers; /* owned */
-	unsigned worker_count;
 };
-
-/* ---- Entries ---- */
-
-static knot_name_t entry_name(const entry_t *entry)
-{
-	return zone_name(entry->zone);
-}
-
-static entry_t *entry_new(knot_name_t name)
-{
-	entry_t *entry = calloc(1, sizeof(*entry));
-	if (entry == NULL) {
-		return NULL;
-	}
-	entry->zone = zone_new(name);
-	if (entry->zone == NULL) {
-		free(entry);
-		return NULL;
-	}
-	return entry;
-}
-
-static void entry_free(entry_t *entry)
-{
-	module_chain_free(zone_set_modules(entry->zone, NULL));
-	zone_free(entry->zone);
-	free(entry);
-}
 
 /* Under lock. */
 static entry_t *find_entry(const server_t *server, knot_name_t name)
 {
-	size_t low = 0, high = server->entry_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = knot_name_cmp(name, entry_name(server->entries[middle]));
-		if (order == 0) {
-			return server->entries[middle];
-		}
-		if (order < 0) {
-			high = middle;
-		} else {
-			low = middle + 1;
-		}
-	}
-	return NULL;
+	return entry_find(server->entries, server->entry_count, name);
 }
 
-/* ---- Jobs. Under lock. ---- */
+/* ---- Start and stop ---- */
 
-static void push_job(server_t *server, entry_t *entry)
+static knot_err_t run_job(entry_t *entry, void *ctx)
 {
-	entry->job = JOB_PENDING;
-	entry->since_s = sys_clock_wall();
-	entry->next_job = NULL;
-	*(server->last_job != NULL ? &server->last_job->next_job : &server->first_job) = entry;
-	server->last_job = entry;
-	server->pending++;
-	pthread_cond_signal(&server->work);
-}
-
-static entry_t *pop_job(server_t *server)
-{
-	entry_t *entry = server->first_job;
-	if (entry != NULL) {
-		server->first_job = entry->next_job;
-		server->last_job = server->first_job == NULL ? NULL : server->last_job;
-		entry->next_job = NULL;
-		server->pending--;
-	}
-	return entry;
-}
-
-static void drop_job(server_t *server, entry_t *entry)
-{
-	entry_t *before = NULL;
-	for (entry_t *at = server->first_job; at != entry; at = at->next_job) {
-		before = at;
-	}
-	*(before != NULL ? &before->next_job : &server->first_job) = entry->next_job;
-	server->last_job = server->last_job == entry ? before : server->last_job;
-	server->pending--;
-	entry->job = JOB_NONE;
-}
-
-static server_ticket_t ask_job(server_t *server, entry_t *entry)
-{
-	switch (entry->job) {
-	case JOB_NONE:
-		entry->asked = ++server->last_ticket;
-		push_job(server, entry);
-		break;
-	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
-	case JOB_RUNNING: entry->again = true; break;
-	}
-	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
-	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
-}
-
-/* ---- The pool ---- */
-
-static void end_job(server_t *server, entry_t *entry, server_ticket_t ticket, knot_err_t result)
-{
-	entry->job = JOB_NONE;
-	entry->done = ticket;
-	entry->result = result;
-	server->update_errors += result != KNOT_OK;
-	if (!entry->tried && !entry->gone) {
-		server->untried--;
-	}
-	entry->tried = true;
-	server->running--;
-	if (entry->again && !entry->gone) {
-		entry->again = false;
-		entry->asked = ++server->last_ticket;
-		push_job(server, entry);
-	}
-	pthread_cond_broadcast(&server->ended);
-}
-
-static void run_jobs(void *arg)
-{
-	server_t *server = arg;
-	pthread_mutex_lock(&server->lock);
-	while (!server->stopping) {
-		entry_t *entry = pop_job(server);
-		if (entry == NULL) {
-			pthread_cond_wait(&server->work, &server->lock);
-			continue;
-		}
-		server_ticket_t ticket = entry->asked;
-		entry->job = JOB_RUNNING;
-		entry->since_s = sys_clock_wall();
-		server->running++;
-		pthread_mutex_unlock(&server->lock);
-		knot_err_t result = load_zone(&server->root, entry->zone, &entry->source);
-		pthread_mutex_lock(&server->lock);
-		end_job(server, entry, ticket, result);
-		if (entry->gone) {
-			pthread_mutex_unlock(&server->lock);
-			entry_free(entry);
-			pthread_mutex_lock(&server->lock);
-		}
-	}
-	pthread_mutex_unlock(&server->lock);
+	server_t *server = ctx;
+	return load_zone(&server->root, entry->zone, &entry->source);
 }
 
 knot_err_t server_start(server_t *server)
 {
-	server->workers = calloc(server->worker_count, sizeof(*server->workers));
-	if (server->workers == NULL) {
-		return KNOT_ENOMEM;
-	}
-	for (unsigned i = 0; i < server->worker_count; i++) {
-		sys_thread_t *thread = &server->workers[i];
-		*thread = (sys_thread_t){ .cpu = -1, .run = run_jobs, .arg = server };
-		snprintf(thread->name, sizeof(thread->name), "bg-%u", i % 100000);
-		knot_err_t err = sys_thread_start(thread);
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	return KNOT_OK;
+	return jobs_start(&server->jobs);
 }
 
 void server_stop(server_t *server)
 {
-	pthread_mutex_lock(&server->lock);
-	server->stopping = true;
-	pthread_cond_broadcast(&server->work);
-	pthread_cond_broadcast(&server->ended);
-	pthread_mutex_unlock(&server->lock);
-	for (unsigned i = 0; i < server->worker_count && server->workers != NULL; i++) {
-		sys_thread_join(&server->workers[i]);
-	}
+	jobs_stop(&server->jobs);
 }
 
 /* ---- Building the state ---- */
@@ -368,17 +183,10 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	free_chains(made.chains, made.count);
 	server->params = *params;
 	pthread_mutex_init(&server->reload_lock, NULL);
-	pthread_mutex_init(&server->lock, NULL);
-	pthread_cond_init(&server->work, NULL);
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&server->ended, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, server);
 	server->entries = made.entries;
 	server->entry_count = made.count;
-	server->untried = made.count;
-	server->worker_count = take_conf->server.background_workers;
+	server->jobs.untried = made.count;
 	(void)state_publish(&server->root, made.state);
 	*ret_server = server;
 	return KNOT_OK;
@@ -394,11 +202,8 @@ void server_free(server_t *server)
 	}
 	free(server->entries);
 	state_free(server->root.state_rcu);
-	free(server->workers);
 	pthread_mutex_destroy(&server->reload_lock);
-	pthread_mutex_destroy(&server->lock);
-	pthread_cond_destroy(&server->work);
-	pthread_cond_destroy(&server->ended);
+	jobs_deinit(&server->jobs);
 	free(server);
 }
 
@@ -411,7 +216,7 @@ const state_root_t *server_state(const server_t *server)
 
 void server_load_zones(server_t *server)
 {
-	pthread_mutex_lock(&server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	if (server->entry_count == 0) {
 		log_server(LOG_WARNING, "no zones loaded");
 	} else {
@@ -419,16 +224,16 @@ void server_load_zones(server_t *server)
 	}
 	for (size_t i = 0; i < server->entry_count; i++) {
 		log_zone(LOG_INFO, entry_name(server->entries[i]), "zone will be loaded");
-		(void)ask_job(server, server->entries[i]);
+		(void)jobs_ask(&server->jobs, server->entries[i]);
 	}
-	pthread_mutex_unlock(&server->lock);
+	pthread_mutex_unlock(&server->jobs.lock);
 }
 
 bool server_is_loading(const server_t *server)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
-	bool loading = server->untried > 0;
+	bool loading = server->jobs.untried > 0;
 	pthread_mutex_unlock(lock);
 	return loading;
 }
@@ -442,34 +247,34 @@ static struct timespec deadline_after(unsigned timeout_ms)
 bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 {
 	struct timespec deadline = deadline_after(timeout_ms);
-	pthread_mutex_lock(&server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	int timed_out = 0;
-	while (server->untried > 0 && !server->stopping && timed_out == 0) {
-		timed_out = pthread_cond_timedwait(&server->ended, &server->lock, &deadline);
+	while (server->jobs.untried > 0 && !server->jobs.stopping && timed_out == 0) {
+		timed_out = pthread_cond_timedwait(&server->jobs.ended, &server->jobs.lock, &deadline);
 	}
-	bool loaded = server->untried == 0;
-	pthread_mutex_unlock(&server->lock);
+	bool loaded = server->jobs.untried == 0;
+	pthread_mutex_unlock(&server->jobs.lock);
 	return loaded;
 }
 
 knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
 {
-	pthread_mutex_lock(&server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	entry_t *entry = find_entry(server, name);
 	if (entry != NULL) {
-		server_ticket_t ticket = ask_job(server, entry);
+		server_ticket_t ticket = jobs_ask(&server->jobs, entry);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}
 	}
-	pthread_mutex_unlock(&server->lock);
+	pthread_mutex_unlock(&server->jobs.lock);
 	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
 }
 
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket)
 {
 	knot_err_t result = KNOT_OK;
-	pthread_mutex_lock(&server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	for (;;) {
 		const entry_t *entry = find_entry(server, name);
 		if (entry == NULL) {
@@ -479,20 +284,20 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 			result = entry->result;
 			break;
 		}
-		if (server->stopping) {
+		if (server->jobs.stopping) {
 			result = KNOT_ECTLBUSY;
 			break;
 		}
-		pthread_cond_wait(&server->ended, &server->lock);
+		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
 	}
-	pthread_mutex_unlock(&server->lock);
+	pthread_mutex_unlock(&server->jobs.lock);
 	return result;
 }
 
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)
 {
 	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
 	const entry_t *entry = event == SERVER_EVENT_LOAD ? find_entry(server, name) : NULL;
 	if (entry != NULL && entry->job != JOB_NONE) {
@@ -505,21 +310,21 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 
 void server_wait_idle(server_t *server)
 {
-	pthread_mutex_lock(&server->lock);
-	while ((server->pending > 0 || server->running > 0) && !server->stopping) {
-		pthread_cond_wait(&server->ended, &server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
+	while ((server->jobs.pending > 0 || server->jobs.running > 0) && !server->jobs.stopping) {
+		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
 	}
-	pthread_mutex_unlock(&server->lock);
+	pthread_mutex_unlock(&server->jobs.lock);
 }
 
 server_workers_t server_workers(const server_t *server)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->lock;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
 	server_workers_t workers = {
-		.workers = server->worker_count,
-		.running = server->running,
-		.pending = server->pending,
+		.workers = server->jobs.worker_count,
+		.running = server->jobs.running,
+		.pending = server->jobs.pending,
 	};
 	pthread_mutex_unlock(lock);
 	return workers;
@@ -527,9 +332,9 @@ server_workers_t server_workers(const server_t *server)
 
 uint64_t server_update_errors(const server_t *server)
 {
-	pthread_mutex_lock((pthread_mutex_t *)&server->lock);
-	uint64_t count = server->update_errors;
-	pthread_mutex_unlock((pthread_mutex_t *)&server->lock);
+	pthread_mutex_lock((pthread_mutex_t *)&server->jobs.lock);
+	uint64_t count = server->jobs.errors;
+	pthread_mutex_unlock((pthread_mutex_t *)&server->jobs.lock);
 	return count;
 }
 
@@ -582,7 +387,7 @@ static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
 			conf_zone_t before = conf_zone(old, old_index);
 			settings_differ = !conf_zone_same(&before, &zone);
 		}
-		pthread_mutex_lock(&server->lock);
+		pthread_mutex_lock(&server->jobs.lock);
 		entry_t *entry = find_entry(server, zone.name);
 		if (entry != NULL) {
 			bool is_new = !entry->tried && entry->job == JOB_NONE;
@@ -592,40 +397,32 @@ static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
 			/* While a job runs it owns `source`; what changed meanwhile is seen only by another one. */
 			if (is_new || settings_differ || entry->job == JOB_RUNNING ||
 			    load_is_needed(&zone, &entry->source)) {
-				(void)ask_job(server, entry);
+				(void)jobs_ask(&server->jobs, entry);
 			}
 		}
-		pthread_mutex_unlock(&server->lock);
+		pthread_mutex_unlock(&server->jobs.lock);
 	}
 }
 
 /* Put the new entries in place and let those that went go. After the readers of the old zone database have gone. */
 static void adopt_entries(server_t *server, const build_t *made)
 {
-	pthread_mutex_lock(&server->lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	entry_t **old = server->entries;
 	size_t old_count = server->entry_count;
 	server->entries = made->entries;
 	server->entry_count = made->count;
-	server->untried = 0;
+	server->jobs.untried = 0;
 	for (size_t i = 0; i < made->count; i++) {
-		server->untried += made->entries[i]->tried ? 0 : 1;
+		server->jobs.untried += made->entries[i]->tried ? 0 : 1;
 	}
 	for (size_t i = 0; i < old_count; i++) {
-		if (has_entry(made->entries, made->count, old[i])) {
-			continue;
+		if (!has_entry(made->entries, made->count, old[i])) {
+			jobs_free_entry(&server->jobs, old[i]);
 		}
-		if (old[i]->job == JOB_RUNNING) {
-			old[i]->gone = true;
-			continue;
-		}
-		if (old[i]->job == JOB_PENDING) {
-			drop_job(server, old[i]);
-		}
-		entry_free(old[i]);
 	}
-	pthread_cond_broadcast(&server->ended);
-	pthread_mutex_unlock(&server->lock);
+	pthread_cond_broadcast(&server->jobs.ended);
+	pthread_mutex_unlock(&server->jobs.lock);
 	free(old);
 }
 

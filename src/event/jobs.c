@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/sys/clock.h"
+
+void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx), void *ctx)
+{
+	*jobs = (jobs_t){ .worker_count = worker_count, .run = run, .ctx = ctx };
+	pthread_mutex_init(&jobs->lock, NULL);
+	pthread_cond_init(&jobs->work, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&jobs->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+void jobs_deinit(jobs_t *jobs)
+{
+	free(jobs->workers);
+	pthread_mutex_destroy(&jobs->lock);
+	pthread_cond_destroy(&jobs->work);
+	pthread_cond_destroy(&jobs->ended);
+}
+
+/* ---- The queue. Under lock. ---- */
+
+static void push_job(jobs_t *jobs, entry_t *entry)
+{
+	entry->job = JOB_PENDING;
+	entry->since_s = sys_clock_wall();
+	entry->next_job = NULL;
+	*(jobs->last != NULL ? &jobs->last->next_job : &jobs->first) = entry;
+	jobs->last = entry;
+	jobs->pending++;
+	pthread_cond_signal(&jobs->work);
+}
+
+static entry_t *pop_job(jobs_t *jobs)
+{
+	entry_t *entry = jobs->first;
+	if (entry != NULL) {
+		jobs->first = entry->next_job;
+		jobs->last = jobs->first == NULL ? NULL : jobs->last;
+		entry->next_job = NULL;
+		jobs->pending--;
+	}
+	return entry;
+}
+
+static void drop_job(jobs_t *jobs, entry_t *entry)
+{
+	entry_t *before = NULL;
+	for (entry_t *at = jobs->first; at != entry; at = at->next_job) {
+		before = at;
+	}
+	*(before != NULL ? &before->next_job : &jobs->first) = entry->next_job;
+	jobs->last = jobs->last == entry ? before : jobs->last;
+	jobs->pending--;
+	entry->job = JOB_NONE;
+}
+
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
+{
+	switch (entry->job) {
+	case JOB_NONE:
+		entry->asked = ++jobs->last_ticket;
+		push_job(jobs, entry);
+		break;
+	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
+	case JOB_RUNNING: entry->again = true; break;
+	}
+	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
+	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
+}
+
+void jobs_free_entry(jobs_t *jobs, entry_t *take_entry)
+{
+	if (take_entry->job == JOB_RUNNING) {
+		take_entry->gone = true;
+		return;
+	}
+	if (take_entry->job == JOB_PENDING) {
+		drop_job(jobs, take_entry);
+	}
+	entry_free(take_entry);
+}
+
+/* ---- The pool ---- */
+
+static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_err_t result)
+{
+	entry->job = JOB_NONE;
+	entry->done = ticket;
+	entry->result = result;
+	jobs->errors += result != KNOT_OK;
+	if (!entry->tried && !entry->gone) {
+		jobs->untried--;
+	}
+	entry->tried = true;
+	jobs->running--;
+	if (entry->again && !entry->gone) {
+		entry->again = false;
+		entry->asked = ++jobs->last_ticket;
+		push_job(jobs, entry);
+	}
+	pthread_cond_broadcast(&jobs->ended);
+}
+
+static void run_jobs(void *arg)
+{
+	jobs_t *jobs = arg;
+	pthread_mutex_lock(&jobs->lock);
+	while (!jobs->stopping) {
+		entry_t *entry = pop_job(jobs);
+		if (entry == NULL) {
+			pthread_cond_wait(&jobs->work, &jobs->lock);
+			continue;
+		}
+		server_ticket_t ticket = entry->asked;
+		entry->job = JOB_RUNNING;
+		entry->since_s = sys_clock_wall();
+		jobs->running++;
+		pthread_mutex_unlock(&jobs->lock);
+		knot_err_t result = jobs->run(entry, jobs->ctx);
+		pthread_mutex_lock(&jobs->lock);
+		end_job(jobs, entry, ticket, result);
+		if (entry->gone) {
+			pthread_mutex_unlock(&jobs->lock);
+			entry_free(entry);
+			pthread_mutex_lock(&jobs->lock);
+		}
+	}
+	pthread_mutex_unlock(&jobs->lock);
+}
+
+knot_err_t jobs_start(jobs_t *jobs)
+{
+	jobs->workers = calloc(jobs->worker_count, sizeof(*jobs->workers));
+	if (jobs->workers == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (unsigned i = 0; i < jobs->worker_count; i++) {
+		sys_thread_t *thread = &jobs->workers[i];
+		*thread = (sys_thread_t){ .cpu = -1, .run = run_jobs, .arg = jobs };
+		snprintf(thread->name, sizeof(thread->name), "bg-%u", i % 100000);
+		knot_err_t err = sys_thread_start(thread);
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	return KNOT_OK;
+}
+
+void jobs_stop(jobs_t *jobs)
+{
+	pthread_mutex_lock(&jobs->lock);
+	jobs->stopping = true;
+	pthread_cond_broadcast(&jobs->work);
+	pthread_cond_broadcast(&jobs->ended);
+	pthread_mutex_unlock(&jobs->lock);
+	for (unsigned i = 0; i < jobs->worker_count && jobs->workers != NULL; i++) {
+		sys_thread_join(&jobs->workers[i]);
+	}
+}
