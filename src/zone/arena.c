@@ -2,9 +2,12 @@
 #include "src/zone/arena.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
 
 enum {
 	UNIT = 8,
@@ -20,12 +23,18 @@ typedef struct {
 	atomic_uint users;   /* arenas that share it */
 } chunk_t;
 
+/* A chunk as one arena sees it. */
+typedef struct {
+	chunk_t *chunk;
+	size_t used;         /* bytes in use; those of the last chunk may still grow */
+} slot_t;
+
 struct zone_arena {
 	zone_arena_view_t view;
-	chunk_t **chunks;
+	slot_t *slots;
 	uint8_t **bases;
 	uint32_t count, room;
-	uint32_t used;       /* units used of the last chunk */
+	uint64_t lineage;
 	zone_ref_t mark;     /* references from here on are this transaction's */
 	zone_ref_t *recycled;  /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when needed */
 };
@@ -75,11 +84,11 @@ static bool make_room(zone_arena_t *arena, uint32_t room)
 	if (room <= arena->room) {
 		return true;
 	}
-	chunk_t **chunks = realloc(arena->chunks, room * sizeof(*chunks));
-	if (chunks == NULL) {
+	slot_t *slots = realloc(arena->slots, room * sizeof(*slots));
+	if (slots == NULL) {
 		return false;
 	}
-	arena->chunks = chunks;
+	arena->slots = slots;
 	uint8_t **bases = realloc(arena->bases, room * sizeof(*bases));
 	if (bases == NULL) {
 		return false;
@@ -104,12 +113,49 @@ static bool add_chunk(zone_arena_t *arena, size_t len)
 	}
 	*chunk = (chunk_t){ .base = base, .len = len };
 	atomic_init(&chunk->users, 1);
-	arena->chunks[arena->count] = chunk;
+	arena->slots[arena->count] = (slot_t){ .chunk = chunk };
 	arena->bases[arena->count] = base;
 	arena->view.chunk_count = ++arena->count;
-	arena->used = 0;
 	return true;
 }
+
+static slot_t *last_of(const zone_arena_t *arena)
+{
+	return &arena->slots[arena->count - 1];
+}
+
+/* ---- Lineage ---- */
+
+static uint64_t lineage_seed;
+static atomic_uint_fast64_t lineage_count;
+
+static void seed_lineage(void)
+{
+	if (getrandom(&lineage_seed, sizeof(lineage_seed), 0) != (ssize_t)sizeof(lineage_seed)) {
+		struct timespec now;     /* a kernel without random numbers: unlikely to repeat is all that is needed */
+		clock_gettime(CLOCK_REALTIME, &now);
+		lineage_seed = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	}
+}
+
+/* A million zones would be a million system calls: one random number, and SplitMix64 from there, which does not repeat. */
+static uint64_t new_lineage(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, seed_lineage);
+	uint64_t n = atomic_fetch_add_explicit(&lineage_count, 1, memory_order_relaxed);
+	uint64_t z = lineage_seed + n * 0x9E3779B97F4A7C15u;
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+	return z ^ z >> 31;
+}
+
+uint64_t zone_arena_lineage(const zone_arena_t *arena)
+{
+	return arena->lineage;
+}
+
+/* ---- Arenas ---- */
 
 zone_arena_t *zone_arena_new(size_t first_len)
 {
@@ -122,14 +168,17 @@ zone_arena_t *zone_arena_new(size_t first_len)
 		zone_arena_free(arena);
 		return NULL;
 	}
-	arena->used = 1;    /* reference 0 is none */
+	last_of(arena)->used = UNIT;     /* reference 0 is none */
 	arena->mark = 1;
+	arena->lineage = new_lineage();
 	return arena;
 }
 
+/* Behind an allocation larger than a chunk nothing more can be addressed: the end is the next chunk's start. */
 static zone_ref_t end_of(const zone_arena_t *arena)
 {
-	return ((arena->count - 1) << ZONE_CHUNK_OFFSET_BITS) + arena->used;
+	size_t used = last_of(arena)->used;
+	return ((arena->count - 1) << ZONE_CHUNK_OFFSET_BITS) + (zone_ref_t)((used < ZONE_CHUNK_MAX ? used : ZONE_CHUNK_MAX) / UNIT);
 }
 
 zone_arena_t *zone_arena_fork(zone_arena_t *parent)
@@ -140,15 +189,39 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < parent->count; i++) {
-		atomic_fetch_add_explicit(&parent->chunks[i]->users, 1, memory_order_relaxed);
-		arena->chunks[i] = parent->chunks[i];
+		atomic_fetch_add_explicit(&parent->slots[i].chunk->users, 1, memory_order_relaxed);
+		arena->slots[i] = parent->slots[i];
 		arena->bases[i] = parent->bases[i];
 	}
 	arena->view.chunk_count = arena->count = parent->count;
-	arena->used = parent->used;
+	arena->lineage = parent->lineage;
 	/* A full chunk's end is the next chunk's start: nothing with that reference exists yet. */
 	arena->mark = end_of(arena);
 	return arena;
+}
+
+zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count)
+{
+	zone_arena_t *arena = calloc(1, sizeof(*arena));
+	if (arena == NULL || !make_room(arena, chunk_count)) {
+		zone_arena_free(arena);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < chunk_count; i++) {
+		if (!add_chunk(arena, (size_t)chunk_lens[i])) {
+			zone_arena_free(arena);
+			return NULL;
+		}
+		last_of(arena)->used = (size_t)chunk_lens[i];
+	}
+	arena->lineage = lineage;
+	arena->mark = end_of(arena);
+	return arena;
+}
+
+knot_bytes_t zone_arena_chunk(const zone_arena_t *arena, uint32_t chunk)
+{
+	return (knot_bytes_t){ arena->bases[chunk], arena->slots[chunk].used };
 }
 
 void zone_arena_free(zone_arena_t *take_arena)
@@ -157,9 +230,9 @@ void zone_arena_free(zone_arena_t *take_arena)
 		return;
 	}
 	for (uint32_t i = 0; i < take_arena->count; i++) {
-		drop_chunk(take_arena->chunks[i]);
+		drop_chunk(take_arena->slots[i].chunk);
 	}
-	free(take_arena->chunks);
+	free(take_arena->slots);
 	free(take_arena->bases);
 	free(take_arena->recycled);
 	free(take_arena);
@@ -168,7 +241,7 @@ void zone_arena_free(zone_arena_t *take_arena)
 /* Chunks double from the first one's size, so that neither small nor big zones waste much. */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
-	size_t last = arena->chunks[arena->count - 1]->len;
+	size_t last = last_of(arena)->chunk->len;
 	size_t next = last < FIRST_CHUNK_MIN ? FIRST_CHUNK_MIN : 2 * last;
 	next = next > ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : next;
 	return next < len ? len : next;
@@ -185,9 +258,8 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 		memset(p, 0, units * UNIT);
 		return ref;
 	}
-	const chunk_t *chunk = arena->chunks[arena->count - 1];
-	bool addressable = arena->used < 1u << ZONE_CHUNK_OFFSET_BITS;
-	if (!addressable || units * UNIT > chunk->len - (size_t)arena->used * UNIT) {
+	const slot_t *last = last_of(arena);
+	if (last->used >= ZONE_CHUNK_MAX || units * UNIT > last->chunk->len - last->used) {
 		if (!add_chunk(arena, next_chunk_len(arena, units * UNIT))) {
 			return 0;
 		}
@@ -195,9 +267,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 	zone_ref_t ref = end_of(arena);
 	/* Chunks come zeroed, but a discarded fork may have written behind its parent's end. */
 	memset(zone_at(&arena->view, ref), 0, units * UNIT);
-	/* Behind an allocation larger than a chunk nothing more can be addressed: the chunk counts as full. */
-	size_t used = arena->used + units;
-	arena->used = used > 1u << ZONE_CHUNK_OFFSET_BITS ? 1u << ZONE_CHUNK_OFFSET_BITS : (uint32_t)used;
+	last_of(arena)->used += units * UNIT;
 	return ref;
 }
 
@@ -226,8 +296,8 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 {
 	free(arena->recycled);
 	arena->recycled = NULL;
-	chunk_t *chunk = arena->chunks[arena->count - 1];
-	size_t len = (size_t)arena->used * UNIT;
+	chunk_t *chunk = last_of(arena)->chunk;
+	size_t len = last_of(arena)->used;
 	if (!pack || chunk->len > HEAP_CHUNK_MAX || len >= chunk->len || len < UNIT ||
 	    atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
 		return;
@@ -248,7 +318,7 @@ size_t zone_arena_size(const zone_arena_t *arena)
 {
 	size_t size = 0;
 	for (uint32_t i = 0; i < arena->count; i++) {
-		size += arena->chunks[i]->len;
+		size += arena->slots[i].chunk->len;
 	}
 	return size;
 }

@@ -44,6 +44,18 @@ zone_arena_t *zone_arena_new(size_t first_len);
 /** A new arena that shares the chunks of `parent` and may append. NULL: out of memory. */
 zone_arena_t *zone_arena_fork(zone_arena_t *parent);
 
+/**
+ * An arena of these chunks, chunk_lens[i] bytes in use in each (multiples of 8, the first at least 8), to be filled by the caller
+ * through zone_arena_view(); what is appended goes behind them. NULL: out of memory.
+ */
+zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count);
+
+/** Random number of zone_arena_new(), which forks share: arenas of one lineage differ only in how far they have grown. */
+uint64_t zone_arena_lineage(const zone_arena_t *arena);
+
+/** The bytes in use of a chunk. */
+knot_bytes_t zone_arena_chunk(const zone_arena_t *arena, uint32_t chunk);
+
 /** Drop an arena; chunks that no other arena shares are unmapped. Readers of it must be gone. NULL is allowed. */
 void zone_arena_free(zone_arena_t *take_arena);
 
