@@ -132,8 +132,8 @@ static uint8_t *put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t le
 /* SOA EXPIRE of a zone whose master we are, RFC 7314 3.3: the last but one number of the SOA's RDATA. */
 static uint32_t soa_expire(const zone_contents_t *zone)
 {
-	const zone_rrset_t *soa = zone_node_rrset(zone->apex, KNOT_TYPE_SOA);
-	zone_block_t body = zone_rrset_body(zone->apex, soa);
+	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
+	zone_block_t body = zone_rrset_body(soa);
 	return load_be32(body.bytes + body.len - 8);
 }
 

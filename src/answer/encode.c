@@ -76,16 +76,31 @@ static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, co
 	return locate_suffix(e, name, node->owner_len - (unsigned)r);
 }
 
+/* Owners of RRs [first..count) of a block at `rr`: all the same name. */
+static inline void put_owners(uint8_t *rr, unsigned first, unsigned count, uint32_t owner_off)
+{
+	uint16_t owner = (uint16_t)(0xC000 | owner_off);
+	if (first == 0) {
+		store_be16(rr, owner);
+	}
+	for (unsigned i = 1; i < count; i++) {
+		rr += RR_RDATA_OFF + load_be16(rr + RR_RDATA_LEN_OFF);
+		store_be16(rr, owner);
+	}
+}
+
 /* Copy a block and resolve its placeholders; `first` > 0: its first owner is written already and is left out. */
 static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name,
 			     const zone_node_t *node, const anchor_t *anchor, unsigned first, knot_section_t section)
 {
 	size_t skip = 2 * (size_t)first;
 	uint8_t *to = e->data + e->len - skip; /* where the block's byte 0 would be */
-	uint32_t beyond = 0;
+	uint32_t beyond;
 	memcpy(to + skip, block->bytes + skip, block->len - skip);
-	for (unsigned i = first; i < block->fixup_count; i++) {
-		uint8_t *p = to + block->fixups[i];
+	put_owners(to, first, block->rr_count, anchor->owner_off);
+	beyond = anchor->owner_off;
+	for (unsigned i = 0; i < block->pointer_count; i++) {
+		uint8_t *p = to + zone_block_pointer(block, i);
 		uint32_t off = resolve(e, name, node, anchor, load_be16(p));
 		beyond |= off;
 		store_be16(p, (uint16_t)(0xC000 | off));
@@ -207,7 +222,7 @@ static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t secti
 			 knot_mut_bytes_t scratch)
 {
 	zone_rr_iter_t iter = zone_rr_begin(s->node, s->set, s->sigs);
-	uint16_t type = s->sigs ? KNOT_TYPE_RRSIG : s->set->type;
+	uint16_t type = s->sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(s->set);
 	uint32_t ttl;
 	knot_bytes_t rdata;
 	for (uint32_t i = 0; zone_rr_next(&iter, scratch, &ttl, &rdata); i++) {
@@ -225,7 +240,8 @@ __attribute__((noinline)) static bool slow_put_set(encoder_t *e, const slow_set_
 	uint8_t bytes[KNOT_RDATA_MAX];
 	knot_mut_bytes_t scratch = { bytes, sizeof(bytes) };
 	knot_msg_mark_t mark = knot_msg_mark(e->slow);
-	uint32_t first = s->rotate != 0 && s->set->rr_count > 1 ? s->rotate % s->set->rr_count : 0;
+	uint16_t rr_count = zone_rrset_rr_count(s->set);
+	uint32_t first = s->rotate != 0 && rr_count > 1 ? s->rotate % rr_count : 0;
 	bool ok = slow_put_run(e, s, section, first, UINT32_MAX, scratch) &&
 		  (first == 0 || slow_put_run(e, s, section, 0, first, scratch));
 	if (!ok) {
@@ -266,7 +282,7 @@ __attribute__((noinline)) static bool slow_put_rrset(encoder_t *e, const answer_
 			 item->negative_ttl,
 			 plan->zone->soa_minimum_ttl,
 			 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
-	return !(item->set->flags & ZONE_RRSET_HUGE) && slow_put_set(e, &s, section);
+	return !zone_rrset_is_huge(item->set) && slow_put_set(e, &s, section);
 }
 
 /* The target of a CNAME as an owner: where that was written to. */
@@ -284,11 +300,11 @@ static inline bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t s
 	if (e->slow != NULL) {
 		return slow_put_rrset(e, item, section, sigs);
 	}
-	if ((item->set->flags & ZONE_RRSET_HUGE) && !sigs) {
+	if (zone_rrset_is_huge(item->set) && !sigs) {
 		return false;
 	}
 	place_name(plan, name);
-	zone_block_t block = sigs ? zone_rrset_sigs(item->node, item->set) : zone_rrset_body(item->node, item->set);
+	zone_block_t block = sigs ? zone_rrset_sigs(item->set) : zone_rrset_body(item->set);
 	size_t base;
 	if (!put_owned(e, &block, name, item->node, section, &base)) {
 		return false;
@@ -315,7 +331,7 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 		memcpy(wire, name->name.wire, prefix_len);
 		memcpy(wire + prefix_len, target.wire, target.len);
 		bool ok = knot_msg_put_rr(e->slow, KNOT_SECTION_ANSWER, name->name, KNOT_TYPE_CNAME, KNOT_CLASS_IN,
-					  item->set->ttl, (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
+					  zone_rrset_ttl(item->set), (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
 		e->len = e->slow->len;
 		e->counts[KNOT_SECTION_ANSWER] = e->slow->counts[KNOT_SECTION_ANSWER];
 		return ok;
@@ -333,7 +349,7 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 	store_be16(rr, (uint16_t)(0xC000 | name->off));
 	store_be16(rr + 2, KNOT_TYPE_CNAME);
 	store_be16(rr + 4, KNOT_CLASS_IN);
-	store_be32(rr + RR_TTL_OFF, item->set->ttl);
+	store_be32(rr + RR_TTL_OFF, zone_rrset_ttl(item->set));
 	store_be16(rr + RR_RDATA_LEN_OFF, (uint16_t)(prefix_len + 2));
 	memcpy(rr + RR_RDATA_OFF, name->name.wire, prefix_len);
 	store_be16(rr + RR_RDATA_OFF + prefix_len, (uint16_t)(0xC000 | target_off));
@@ -376,10 +392,10 @@ static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t
 		slow_set_t s = { .node = node, .set = set, .sigs = sigs, .owner = owner };
 		return slow_put_set(e, &s, KNOT_SECTION_ADDITIONAL);
 	}
-	if (set->flags & ZONE_RRSET_HUGE) {
+	if (zone_rrset_is_huge(set)) {
 		return false;
 	}
-	zone_block_t block = sigs ? zone_rrset_sigs(node, set) : zone_rrset_body(node, set);
+	zone_block_t block = sigs ? zone_rrset_sigs(set) : zone_rrset_body(set);
 	if (!fits(e, block.len)) {
 		return false;
 	}
@@ -403,7 +419,7 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
 	const uint16_t types[] = { KNOT_TYPE_A, KNOT_TYPE_AAAA, type };
 	unsigned wanted = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS ? 3 : 2;
 	for (unsigned i = 0; i < wanted; i++) {
-		t.sets[t.count] = zone_node_rrset(t.node, types[i]);
+		t.sets[t.count] = zone_node_rrset(&e->plan->zone->arena, t.node, types[i]);
 		t.count += t.sets[t.count] != NULL;
 	}
 	return t;
@@ -437,7 +453,7 @@ __attribute__((noinline)) static uint16_t put_target_proof(encoder_t *e, const l
 static bool has_target_proof(const encoder_t *e, const answer_item_t *item, const link_target_t *t)
 {
 	return t->count < 3 && e->plan->zone->is_signed &&
-	       (item->set->type == KNOT_TYPE_SVCB || item->set->type == KNOT_TYPE_HTTPS);
+	       (zone_rrset_type(item->set) == KNOT_TYPE_SVCB || zone_rrset_type(item->set) == KNOT_TYPE_HTTPS);
 }
 
 /* Which extras of an RRset are in the message and may have signatures. */
@@ -450,10 +466,11 @@ typedef struct {
  */
 static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extras_present_t *present)
 {
-	const zone_extra_t *extras = zone_rrset_extras(item->node, item->set);
+	zone_extra_iter_t iter = zone_extras_begin(item->node, item->set);
+	zone_extra_t extra;
 	bool wants_sigs = e->plan->query->edns.dnssec_ok;
-	for (unsigned i = 0; i < item->set->extra_count && !e->beyond; i++) {
-		const zone_extra_t *x = &extras[i];
+	for (unsigned i = 0; !e->beyond && zone_extras_next(&iter, &extra); i++) {
+		const zone_extra_t *x = &extra;
 		uint32_t owner_off = (uint32_t)item->off + x->name_off;
 		uint8_t wire[KNOT_NAME_MAX];
 		knot_name_t owner = { 0 };
@@ -465,20 +482,17 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extra
 			if (sigs) {
 				continue;
 			}
-			zone_block_t block = zone_extra_block(item->node, x);
 			if (e->slow != NULL) {
-				fit = slow_put_addresses(e, &block, owner);
+				fit = slow_put_addresses(e, &x->block, owner);
 			} else {
-				anchor_t anchor = { .owner_off = owner_off, .body_base = item->off };
-				fit = fits(e, block.len) &&
-				      put_block(e, &block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+				anchor_t anchor = { .owner_off = owner_off };
+				fit = fits(e, x->block.len) &&
+				      put_block(e, &x->block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 			}
-			if (!fit && (x->flags & ZONE_EXTRA_MANDATORY)) {
-				e->truncated = true;
-			}
+			e->truncated = e->truncated || !fit;
 			continue;
 		}
-		link_target_t t = link_target(e, x, item->set->type);
+		link_target_t t = link_target(e, x, zone_rrset_type(item->set));
 		for (unsigned k = 0; k < t.count; k++) {
 			unsigned bit = 4 * i + k;
 			if (sigs) {
@@ -488,11 +502,9 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extra
 				continue;
 			}
 			if (put_linked(e, t.node, t.sets[k], false, owner_off, owner)) {
-				if (bit < EXTRA_TRACKED && wants_sigs && t.sets[k]->sig_count > 0) {
+				if (bit < EXTRA_TRACKED && wants_sigs && zone_rrset_has_sigs(t.sets[k])) {
 					present->sets[bit / 64] |= (uint64_t)1 << bit % 64;
 				}
-			} else if (x->flags & ZONE_EXTRA_MANDATORY) {
-				e->truncated = true;
 			}
 		}
 		/* Bit 3 of an extra stands for the denial. */
@@ -514,7 +526,7 @@ static void put_additional(encoder_t *e)
 	const answer_plan_t *plan = e->plan;
 	for (unsigned i = 0; i < plan->item_count && !e->stop; i++) {
 		const answer_item_t *item = &plan->items[i];
-		if (item->kind != ANSWER_ITEM_RRSET || item->set->extra_count == 0) {
+		if (item->kind != ANSWER_ITEM_RRSET || !zone_rrset_has_extras(item->node, item->set)) {
 			continue;
 		}
 		extras_present_t present;
@@ -556,7 +568,7 @@ __attribute__((noinline)) static void put_all_slowly(encoder_t *e, knot_mut_byte
 static bool rotates(const answer_plan_t *plan, uint16_t rotate)
 {
 	for (unsigned i = 0; rotate != ANSWER_ROTATE_NONE && i < plan->authority_begin; i++) {
-		if (plan->items[i].kind == ANSWER_ITEM_RRSET && plan->items[i].set->rr_count > 1) {
+		if (plan->items[i].kind == ANSWER_ITEM_RRSET && zone_rrset_rr_count(plan->items[i].set) > 1) {
 			return true;
 		}
 	}
@@ -564,14 +576,15 @@ static bool rotates(const answer_plan_t *plan, uint16_t rotate)
 }
 
 /* Servers' names that may end with the cut: none, unless a name in RDATA leads to the owner. */
-static unsigned servers_below(const zone_node_t *cut, const zone_rrset_t *ns)
+static unsigned servers_below(const zone_rrset_t *ns)
 {
-	zone_block_t block = zone_rrset_body(cut, ns);
-	unsigned owners = 0;
-	for (unsigned i = 0; i < block.fixup_count; i++) {
-		owners += (load_be16(block.bytes + block.fixups[i]) & ZONE_PTR_MSG_MAX) == 0;
+	zone_block_t block = zone_rrset_body(ns);
+	for (unsigned i = 0; i < block.pointer_count; i++) {
+		if ((load_be16(block.bytes + zone_block_pointer(&block, i)) & ZONE_PTR_MSG_MAX) == 0) {
+			return block.rr_count;
+		}
 	}
-	return owners > block.rr_count ? block.rr_count : 0;
+	return 0;
 }
 
 /*
@@ -589,10 +602,10 @@ __attribute__((noinline)) static size_t compressible(const encoder_t *e)
 	size_t own_len = (size_t)plan->query->qname.len - e->apex_len;
 	if (plan->authority_begin == 0 && !plan->authoritative) {
 		size_t below = (size_t)plan->query->qname.len - first->node->owner_len;
-		return below > 0 ? below * servers_below(first->node, first->set) : 0;
+		return below > 0 ? below * servers_below(first->set) : 0;
 	}
-	bool is_chain = first->kind == ANSWER_ITEM_SYNTHESIS || first->set->type == KNOT_TYPE_CNAME ||
-			first->set->type == KNOT_TYPE_DNAME;
+	bool is_chain = first->kind == ANSWER_ITEM_SYNTHESIS || zone_rrset_type(first->set) == KNOT_TYPE_CNAME ||
+			zone_rrset_type(first->set) == KNOT_TYPE_DNAME;
 	if (is_chain) {
 		return CHAIN_COMPRESSIBLE_MAX;
 	}

@@ -8,7 +8,7 @@ enum { RR_RDATA_OFF = 12 }; /* RDATA in a compiled RR: owner pointer, type, clas
 knot_name_t answer_body_name(const zone_node_t *node, const zone_rrset_t *set, uint32_t off,
 			     uint8_t ret_wire[static KNOT_NAME_MAX])
 {
-	const uint8_t *body = (const uint8_t *)node + set->body_off;
+	const uint8_t *body = zone_rrset_body(set).bytes;
 	const uint8_t *p = body + off;
 	size_t len = 0;
 	unsigned labels = 0;
@@ -65,7 +65,7 @@ static answer_item_t *add_item(answer_plan_t *plan, answer_item_kind_t kind, con
 				 .set = set,
 				 .kind = (uint8_t)kind,
 				 .owner = owner,
-				 .with_sigs = plan->query->edns.dnssec_ok && set->sig_count > 0 };
+				 .with_sigs = plan->query->edns.dnssec_ok && zone_rrset_has_sigs(set) };
 	return item;
 }
 
@@ -82,12 +82,12 @@ static bool has_nsec3(const zone_contents_t *zone)
 /* A denial record of `node`, unless the plan has it already. */
 static void add_denial(answer_plan_t *plan, const zone_node_t *node, uint16_t type)
 {
-	const zone_rrset_t *set = node != NULL ? zone_node_rrset(node, type) : NULL;
+	const zone_rrset_t *set = node != NULL ? zone_node_rrset(&plan->zone->arena, node, type) : NULL;
 	if (set == NULL) {
 		return;
 	}
 	for (unsigned i = plan->authority_begin; i < plan->item_count; i++) {
-		if (plan->items[i].set == set) {
+		if (plan->items[i].set == set && plan->items[i].node == node) {
 			return;
 		}
 	}
@@ -149,7 +149,7 @@ static void add_nodata_proof(answer_plan_t *plan, const zone_node_t *node, knot_
 {
 	const zone_contents_t *zone = plan->zone;
 	if (!has_nsec3(zone)) {
-		if (zone_node_rrset(node, KNOT_TYPE_NSEC) != NULL) {
+		if (zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC) != NULL) {
 			add_denial(plan, node, KNOT_TYPE_NSEC);
 		} else {
 			add_nsec_cover(plan, name);
@@ -192,7 +192,7 @@ static void add_wildcard_nodata_proof(answer_plan_t *plan, const zone_node_t *wi
 		add_nsec3_encloser_proof(plan, encloser, name);
 		return;
 	}
-	if (zone_node_rrset(wildcard, KNOT_TYPE_NSEC) != NULL) {
+	if (zone_node_rrset(&plan->zone->arena, wildcard, KNOT_TYPE_NSEC) != NULL) {
 		add_denial(plan, wildcard, KNOT_TYPE_NSEC);
 	} else {
 		add_nsec_cover(plan, zone_node_owner(wildcard));
@@ -220,7 +220,7 @@ const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_no
 				      const zone_node_t **ret_owner_node)
 {
 	if (!has_nsec3(zone)) {
-		const zone_rrset_t *set = zone_node_rrset(node, KNOT_TYPE_NSEC);
+		const zone_rrset_t *set = zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC);
 		if (set != NULL) {
 			*ret_owner_node = node;
 		}
@@ -231,7 +231,7 @@ const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_no
 		return NULL;
 	}
 	*ret_owner_node = own.node;
-	return zone_node_rrset(own.node, KNOT_TYPE_NSEC3);
+	return zone_node_rrset(&zone->arena, own.node, KNOT_TYPE_NSEC3);
 }
 
 /* Where a chain of names stands: the name being looked up and its place in the message. */
@@ -263,7 +263,7 @@ static void end_positive(answer_plan_t *plan, const chain_t *chain)
 static void add_soa(answer_plan_t *plan)
 {
 	const zone_node_t *apex = plan->zone->apex;
-	const zone_rrset_t *soa = zone_node_rrset(apex, KNOT_TYPE_SOA);
+	const zone_rrset_t *soa = zone_node_rrset(&plan->zone->arena, apex, KNOT_TYPE_SOA);
 	if (soa != NULL) {
 		add_item(plan, ANSWER_ITEM_RRSET, apex, soa, name_of_node(plan, apex))->negative_ttl = true;
 	}
@@ -302,11 +302,11 @@ static void end_referral(answer_plan_t *plan, const chain_t *chain, const zone_l
 	plan->authoritative = plan->item_count > 0;
 	begin_authority(plan);
 	uint8_t owner = name_of_node(plan, cut);
-	const zone_rrset_t *ns = zone_node_rrset(cut, KNOT_TYPE_NS);
+	const zone_rrset_t *ns = zone_node_rrset(&plan->zone->arena, cut, KNOT_TYPE_NS);
 	/* NS of a cut is never signed. */
 	add_item(plan, ANSWER_ITEM_RRSET, cut, ns, owner)->with_sigs = false;
 	if (wants_proof(plan)) {
-		const zone_rrset_t *ds = zone_node_rrset(cut, KNOT_TYPE_DS);
+		const zone_rrset_t *ds = zone_node_rrset(&plan->zone->arena, cut, KNOT_TYPE_DS);
 		if (ds != NULL) {
 			add_item(plan, ANSWER_ITEM_RRSET, cut, ds, owner);
 		} else if (found->kind == ZONE_WILDCARD) {
@@ -362,9 +362,9 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	if (chain->links == ANSWER_CHAIN_MAX) {
 		return false;
 	}
-	const zone_rrset_t *dname = zone_node_rrset(node, KNOT_TYPE_DNAME);
+	const zone_rrset_t *dname = zone_node_rrset(&plan->zone->arena, node, KNOT_TYPE_DNAME);
 	uint8_t dname_item = 0;
-	while (dname_item < plan->item_count && plan->items[dname_item].set != dname) {
+	while (dname_item < plan->item_count && (plan->items[dname_item].set != dname || plan->items[dname_item].node != node)) {
 		dname_item++;
 	}
 	if (dname_item == plan->item_count) {
@@ -391,32 +391,35 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
  * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all
  * others are higher, the signatures. A question for RRSIG gets some of them.
  */
-static const zone_rrset_t *pick_rrset(const zone_node_t *node, uint16_t qtype)
+static const zone_rrset_t *pick_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t qtype)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	if (qtype == KNOT_TYPE_ANY && (node->rrset_count == 0 || sets[0].type <= KNOT_TYPE_RRSIG)) {
-		return node->rrset_count > 0 ? &sets[0] : NULL;
-	}
 	if (qtype != KNOT_TYPE_RRSIG && qtype != KNOT_TYPE_ANY) {
-		return zone_node_rrset(node, qtype);
+		return zone_node_rrset(arena, node, qtype);
 	}
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		if (sets[i].sig_count > 0) {
-			return &sets[i];
+	unsigned count = zone_node_rrset_count(node);
+	const zone_rrset_t *first = count > 0 ? zone_node_rrset_at(arena, node, 0) : NULL;
+	if (first == NULL || (qtype == KNOT_TYPE_ANY && zone_rrset_type(first) <= KNOT_TYPE_RRSIG)) {
+		return first;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(arena, node, i);
+		if (zone_rrset_has_sigs(set)) {
+			return set;
 		}
 	}
 	if (qtype == KNOT_TYPE_ANY) {
-		return &sets[0];
+		return first;
 	}
-	return zone_node_rrset(node, KNOT_TYPE_RRSIG); /* signatures of RRsets that are not there */
+	return zone_node_rrset(arena, node, KNOT_TYPE_RRSIG); /* signatures of RRsets that are not there */
 }
 
 static void add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t place)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count && plan->item_count < ANSWER_CHAIN_MAX + ANSWER_SIGS_MAX; i++) {
-		if (sets[i].sig_count > 0) {
-			add_item(plan, ANSWER_ITEM_SIGS, node, &sets[i], place)->with_sigs = true;
+	unsigned count = zone_node_rrset_count(node);
+	for (unsigned i = 0; i < count && plan->item_count < ANSWER_CHAIN_MAX + ANSWER_SIGS_MAX; i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(&plan->zone->arena, node, i);
+		if (zone_rrset_has_sigs(set)) {
+			add_item(plan, ANSWER_ITEM_SIGS, node, set, place)->with_sigs = true;
 		}
 	}
 }
@@ -433,7 +436,8 @@ static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_loo
 	const zone_node_t *node = found->node;
 	uint16_t qtype = plan->query->qtype;
 	bool is_alias = (node->flags & ZONE_NODE_CNAME) && follows_cname(qtype);
-	const zone_rrset_t *set = is_alias ? zone_node_rrset(node, KNOT_TYPE_CNAME) : pick_rrset(node, qtype);
+	const zone_arena_view_t *arena = &plan->zone->arena;
+	const zone_rrset_t *set = pick_rrset(arena, node, is_alias ? KNOT_TYPE_CNAME : qtype);
 	if (set == NULL) {
 		end_nodata(plan, chain, found);
 		return false;
@@ -446,9 +450,9 @@ static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_loo
 		if (follow_cname(plan, chain, node, set)) {
 			return true;
 		}
-	} else if (qtype == KNOT_TYPE_RRSIG && set->type != KNOT_TYPE_RRSIG) {
+	} else if (qtype == KNOT_TYPE_RRSIG && zone_rrset_type(set) != KNOT_TYPE_RRSIG) {
 		add_item(plan, ANSWER_ITEM_SIGS, node, set, chain->place)->with_sigs = true;
-	} else if (qtype == KNOT_TYPE_ANY && set->type > KNOT_TYPE_RRSIG && set->sig_count > 0) {
+	} else if (qtype == KNOT_TYPE_ANY && zone_rrset_type(set) > KNOT_TYPE_RRSIG && zone_rrset_has_sigs(set)) {
 		add_all_sigs(plan, node, chain->place);
 	} else {
 		add_item(plan, ANSWER_ITEM_RRSET, node, set, chain->place);

@@ -188,7 +188,7 @@ typedef struct {
 static void send_records(reading_t *reading, const char *owner, const zone_node_t *node, const zone_rrset_t *set,
                          bool sigs)
 {
-	uint16_t type = sigs ? KNOT_TYPE_RRSIG : set->type;
+	uint16_t type = sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(set);
 	if (reading->has_type && reading->type != type) {
 		return;
 	}
@@ -213,16 +213,16 @@ static void send_records(reading_t *reading, const char *owner, const zone_node_
 	}
 }
 
-static void send_node(reading_t *reading, const zone_node_t *node)
+static void send_node(reading_t *reading, const zone_arena_view_t *arena, const zone_node_t *node)
 {
 	char owner[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_node_owner(node), owner);
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		send_records(reading, owner, node, &sets[i], false);
+	unsigned count = zone_node_rrset_count(node);
+	for (unsigned i = 0; i < count; i++) {
+		send_records(reading, owner, node, zone_node_rrset_at(arena, node, i), false);
 	}
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		send_records(reading, owner, node, &sets[i], true);
+	for (unsigned i = 0; i < count; i++) {
+		send_records(reading, owner, node, zone_node_rrset_at(arena, node, i), true);
 	}
 }
 
@@ -234,13 +234,13 @@ static knot_err_t read_contents(reading_t *reading, const zone_contents_t *conte
 		if (node == NULL) {
 			return KNOT_ENONODE;
 		}
-		send_node(reading, node);
+		send_node(reading, &contents->arena, node);
 		return KNOT_OK;
 	}
 	zone_node_iter_t iter;
 	zone_nodes_begin(contents, &iter);
 	for (const zone_node_t *node; (node = zone_nodes_next(contents, &iter)) != NULL && !reading->session->broken;) {
-		send_node(reading, node);
+		send_node(reading, &contents->arena, node);
 	}
 	return KNOT_OK;
 }

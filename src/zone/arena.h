@@ -20,7 +20,7 @@ enum {
 	ZONE_CHUNK_COUNT_MAX = 1 << (32 - ZONE_CHUNK_OFFSET_BITS),  /* 32 GiB in all */
 };
 
-typedef struct {
+typedef struct zone_arena_view {
 	uint8_t *const *chunks;      /* base addresses */
 	uint32_t chunk_count;
 } zone_arena_view_t;

@@ -89,41 +89,46 @@ static bool next_rdata(const check_t *c, zone_rr_iter_t *iter, knot_bytes_t *ret
 	return zone_rr_next(iter, (knot_mut_bytes_t){ c->scratch, KNOT_RDATA_MAX }, &ttl, ret_rdata);
 }
 
-static bool has(const zone_node_t *node, uint16_t type)
+static const zone_rrset_t *rrset_of(const check_t *c, const zone_node_t *node, uint16_t type)
 {
-	return zone_node_rrset(node, type) != NULL;
+	return zone_node_rrset(&c->zone->arena, node, type);
+}
+
+static bool has(const check_t *c, const zone_node_t *node, uint16_t type)
+{
+	return rrset_of(c, node, type) != NULL;
 }
 
 /* ---- Mandatory ---- */
 
 static void check_cname(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *cname = zone_node_rrset(node, KNOT_TYPE_CNAME);
+	const zone_rrset_t *cname = rrset_of(c, node, KNOT_TYPE_CNAME);
 	if (cname == NULL) {
 		return;
 	}
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		if (sets[i].type != KNOT_TYPE_CNAME && !knot_rrtype_beside_cname(sets[i].type)) {
+	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
+		uint16_t type = zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i));
+		if (type != KNOT_TYPE_CNAME && !knot_rrtype_beside_cname(type)) {
 			report(c, node, FAULT_CNAME_BESIDE, "");
 			break;
 		}
 	}
-	if (cname->rr_count > 1) {
+	if (zone_rrset_rr_count(cname) > 1) {
 		report(c, node, FAULT_CNAME_MULTIPLE, "");
 	}
 }
 
 static void check_dname(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *dname = zone_node_rrset(node, KNOT_TYPE_DNAME);
+	const zone_rrset_t *dname = rrset_of(c, node, KNOT_TYPE_DNAME);
 	if (dname == NULL) {
 		return;
 	}
 	if (node->flags & ZONE_NODE_CHILDREN) {
 		report(c, node, FAULT_DNAME_CHILD, "");
 	}
-	if (dname->rr_count > 1) {
+	if (zone_rrset_rr_count(dname) > 1) {
 		report(c, node, FAULT_DNAME_MULTIPLE, "");
 	}
 	if (node->flags & ZONE_NODE_CUT) {
@@ -136,19 +141,19 @@ static void check_apex(check_t *c, const zone_node_t *node)
 	if (!(node->flags & ZONE_NODE_APEX)) {
 		return;
 	}
-	if (zone_node_rrset(node, KNOT_TYPE_SOA)->rr_count > 1) {
+	if (zone_rrset_rr_count(rrset_of(c, node, KNOT_TYPE_SOA)) > 1) {
 		report(c, node, FAULT_SOA_MULTIPLE, "");
 	}
-	if (!has(node, KNOT_TYPE_NS)) {
+	if (!has(c, node, KNOT_TYPE_NS)) {
 		report(c, node, FAULT_NS_APEX, "");
 	}
 }
 
 /* ---- Optional ---- */
 
-static bool has_address(const zone_node_t *node)
+static bool has_address(const check_t *c, const zone_node_t *node)
 {
-	return node != NULL && (has(node, KNOT_TYPE_A) || has(node, KNOT_TYPE_AAAA));
+	return node != NULL && (has(c, node, KNOT_TYPE_A) || has(c, node, KNOT_TYPE_AAAA));
 }
 
 /* Has the name of a server the addresses that this zone must give? What lies below another cut is that zone's matter. */
@@ -162,13 +167,13 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 	switch (found.kind) {
 	case ZONE_FOUND:
 	case ZONE_WILDCARD:
-		return has_address(found.node);
+		return has_address(c, found.node);
 	case ZONE_DELEGATION:
 		if (found.node != node) {
 			return true;
 		}
 		zone_ref_t ref = zone_tree_find(&zone->arena, &zone->glue, server);
-		return ref != 0 && has_address(zone_at(&zone->arena, ref));
+		return ref != 0 && has_address(c, zone_at(&zone->arena, ref));
 	case ZONE_DNAME:
 	case ZONE_NXDOMAIN:
 		return false;
@@ -178,7 +183,7 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 
 static void check_glue(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *ns = zone_node_rrset(node, KNOT_TYPE_NS);
+	const zone_rrset_t *ns = rrset_of(c, node, KNOT_TYPE_NS);
 	if (ns == NULL) {
 		return;
 	}
@@ -202,7 +207,7 @@ static size_t digest_len(uint8_t type)
 
 static void check_ds(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *ds = zone_node_rrset(node, KNOT_TYPE_DS);
+	const zone_rrset_t *ds = rrset_of(c, node, KNOT_TYPE_DS);
 	if (ds == NULL) {
 		return;
 	}
@@ -219,7 +224,7 @@ static void check_ds(check_t *c, const zone_node_t *node)
 
 static void check_nsec3param(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *set = zone_node_rrset(node, KNOT_TYPE_NSEC3PARAM);
+	const zone_rrset_t *set = rrset_of(c, node, KNOT_TYPE_NSEC3PARAM);
 	if (set == NULL) {
 		return;
 	}
@@ -270,8 +275,8 @@ static bool is_delete(const check_t *c, const zone_node_t *apex, const zone_rrse
 
 static void check_cds(check_t *c, const zone_node_t *apex)
 {
-	const zone_rrset_t *cds = zone_node_rrset(apex, KNOT_TYPE_CDS);
-	const zone_rrset_t *cdnskey = zone_node_rrset(apex, KNOT_TYPE_CDNSKEY);
+	const zone_rrset_t *cds = rrset_of(c, apex, KNOT_TYPE_CDS);
+	const zone_rrset_t *cdnskey = rrset_of(c, apex, KNOT_TYPE_CDNSKEY);
 	if (cds == NULL && cdnskey == NULL) {
 		return;
 	}
@@ -281,7 +286,7 @@ static void check_cds(check_t *c, const zone_node_t *apex)
 	}
 	bool cds_deletes = is_delete(c, apex, cds, 2), cdnskey_deletes = is_delete(c, apex, cdnskey, 3);
 	if (cds_deletes || cdnskey_deletes) {     /* RFC 8078 4: both, and nothing beside */
-		if (!cds_deletes || !cdnskey_deletes || cds->rr_count > 1 || cdnskey->rr_count > 1) {
+		if (!cds_deletes || !cdnskey_deletes || zone_rrset_rr_count(cds) > 1 || zone_rrset_rr_count(cdnskey) > 1) {
 			report(c, apex, FAULT_CDS_DELETE, "");
 		}
 		return;
@@ -323,11 +328,11 @@ static bool has_timely_signature(const check_t *c, const zone_node_t *node, cons
 
 static void check_signatures(check_t *c, const zone_node_t *node)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		if (wants_signature(node, sets[i].type) && !has_timely_signature(c, node, &sets[i])) {
+	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
+		if (wants_signature(node, zone_rrset_type(set)) && !has_timely_signature(c, node, set)) {
 			char type[KNOT_TYPE_TEXT_MAX], hint[KNOT_TYPE_TEXT_MAX + 16];
-			knot_rrtype_print(sets[i].type, type);
+			knot_rrtype_print(zone_rrset_type(set), type);
 			snprintf(hint, sizeof(hint), " (record type %s)", type);
 			report(c, node, FAULT_RRSIG, hint);
 		}
@@ -335,15 +340,15 @@ static void check_signatures(check_t *c, const zone_node_t *node)
 }
 
 /* Types that a node's NSEC or NSEC3 must list: at a cut what the parent knows, RRSIG when something is signed. */
-static unsigned collect_types(const zone_node_t *node, uint16_t *types, unsigned max)
+static unsigned collect_types(const check_t *c, const zone_node_t *node, uint16_t *types, unsigned max)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
 	bool has_sig = false, has_rrsig = false;
 	unsigned count = 0;
-	for (unsigned i = 0; i < node->rrset_count && count + 1 < max; i++) {
+	for (unsigned i = 0; i < zone_node_rrset_count(node) && count + 1 < max; i++) {
 		bool is_cut = node->flags & ZONE_NODE_CUT;
-		uint16_t type = sets[i].type;
-		has_sig = has_sig || sets[i].sig_count > 0;
+		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
+		uint16_t type = zone_rrset_type(set);
+		has_sig = has_sig || zone_rrset_has_sigs(set);
 		has_rrsig = has_rrsig || type == KNOT_TYPE_RRSIG;
 		if (!is_cut || type == KNOT_TYPE_NS || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC || type == KNOT_TYPE_RRSIG) {
 			types[count++] = type;
@@ -377,11 +382,11 @@ static unsigned bitmap_count(knot_bytes_t bitmap)
 	return count;
 }
 
-static bool is_bitmap_right(const zone_node_t *node, knot_bytes_t bitmap)
+static bool is_bitmap_right(const check_t *c, const zone_node_t *node, knot_bytes_t bitmap)
 {
 	enum { TYPES_MAX = 1024 };
 	uint16_t types[TYPES_MAX];
-	unsigned count = collect_types(node, types, TYPES_MAX);
+	unsigned count = collect_types(c, node, types, TYPES_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		if (!bitmap_has(bitmap, types[i])) {
 			return false;
@@ -392,7 +397,7 @@ static bool is_bitmap_right(const zone_node_t *node, knot_bytes_t bitmap)
 
 static bool first_rdata(const check_t *c, const zone_node_t *node, uint16_t type, knot_bytes_t *ret_rdata)
 {
-	const zone_rrset_t *set = zone_node_rrset(node, type);
+	const zone_rrset_t *set = rrset_of(c, node, type);
 	if (set == NULL) {
 		return false;
 	}
@@ -415,14 +420,14 @@ static void check_nsec_next(check_t *c, const zone_node_t *node)
 static void check_nsec(check_t *c, const zone_node_t *node)
 {
 	knot_bytes_t rdata;
-	if (node->rrset_count == 0) {
+	if (zone_node_rrset_count(node) == 0) {
 		return;
 	}
 	if (!first_rdata(c, node, KNOT_TYPE_NSEC, &rdata)) {
 		report(c, node, FAULT_NSEC_MISSING, "");
 	} else {
 		size_t next_len = knot_name_of(rdata.data).len;
-		if (!is_bitmap_right(node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
+		if (!is_bitmap_right(c, node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
 			report(c, node, FAULT_NSEC_BITMAP, "");
 		}
 	}
@@ -447,13 +452,13 @@ static void check_nsec3(check_t *c, const zone_node_t *node)
 	if (found.is_match) {
 		knot_bytes_t rest = behind_salt(rdata);
 		size_t skip = 1u + rest.data[0];
-		if (!is_bitmap_right(node, (knot_bytes_t){ rest.data + skip, rest.len - skip })) {
+		if (!is_bitmap_right(c, node, (knot_bytes_t){ rest.data + skip, rest.len - skip })) {
 			report(c, node, FAULT_NSEC_BITMAP, "");
 		}
 		return;
 	}
 	/* RFC 5155 7.1: only insecure delegations, and empty non-terminals above nothing else, may be opted out. */
-	bool may_opt_out = node->rrset_count == 0 || ((node->flags & ZONE_NODE_CUT) && !has(node, KNOT_TYPE_DS));
+	bool may_opt_out = zone_node_rrset_count(node) == 0 || ((node->flags & ZONE_NODE_CUT) && !has(c, node, KNOT_TYPE_DS));
 	if (!may_opt_out) {
 		report(c, node, FAULT_NSEC_MISSING, "");
 	} else if (!(rdata.data[1] & 1)) {
@@ -522,7 +527,7 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 {
 	const zone_contents_t *zone = c->zone;
 	bool is_optional = c->checks != ZONE_CHECKS_OFF;
-	bool is_dnssec = is_optional && (zone->is_signed || has(zone->apex, KNOT_TYPE_DNSKEY));
+	bool is_dnssec = is_optional && (zone->is_signed || has(c, zone->apex, KNOT_TYPE_DNSKEY));
 	zone_tree_begin(&zone->arena, &zone->auth, iter);
 	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&zone->arena, ref);
@@ -541,7 +546,7 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 		check_nsec3param(c, zone->apex);
 		check_cds(c, zone->apex);
 	}
-	if (is_dnssec && !has(zone->apex, KNOT_TYPE_DNSKEY)) {
+	if (is_dnssec && !has(c, zone->apex, KNOT_TYPE_DNSKEY)) {
 		report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
 	}
 	if (is_dnssec && denies_by_nsec(zone)) {

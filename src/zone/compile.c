@@ -263,12 +263,12 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 		}
 		if (i < names->count && order == 0) {
 			names->names[i].old_ref = ref;
-			names->names[i].self = node->self;
+			names->names[i].self = zone_node_self(node);
 			i++;
 			continue;
 		}
 		err = zone_tree_remove(zone->store, tree_of(zone, which), zone_node_owner(node));
-		err = err == KNOT_OK ? free_link(c, node->self) : err;
+		err = err == KNOT_OK ? free_link(c, zone_node_self(node)) : err;
 	}
 	free(iter);
 	return err;
@@ -515,19 +515,9 @@ static knot_err_t number_nodes(compile_t *c, zone_names_t *names, zone_ref_t *ta
 		if (name->self == 0) {
 			continue;
 		}
-		zone_node_t *node = zone_at(zone_arena_view(store), name->ref);
-		if (node->self != name->self && !zone_arena_is_mine(store, name->ref)) {
-			uint32_t size = node->size;
-			zone_ref_t copy = zone_arena_alloc(store, size);
-			if (copy == 0) {
-				return KNOT_ENOMEM;
-			}
-			memcpy(zone_at(zone_arena_view(store), copy), zone_at(zone_arena_view(store), name->ref), size);
-			name->ref = copy;
-			node = zone_at(zone_arena_view(store), copy);
-		}
-		if (node->self != name->self) {
-			node->self = name->self;
+		name->ref = zone_node_number(store, name->ref, name->self);
+		if (name->ref == 0) {
+			return KNOT_ENOMEM;
 		}
 		table[name->self - 1] = name->ref;
 	}
@@ -645,7 +635,7 @@ static void move_salt(zone_contents_t *zone)
 		return;
 	}
 	enum { RDATA_LEN_OFF = 10, RDATA_OFF = 12, SALT_OFF = 5 };
-	zone_block_t block = zone_rrset_body(zone->apex, zone_node_rrset(zone->apex, KNOT_TYPE_NSEC3PARAM));
+	zone_block_t block = zone_rrset_body(zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM));
 	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len; rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
 		const uint8_t *rdata = rr + RDATA_OFF;
 		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations && rdata[4] == params->salt_len &&
@@ -665,7 +655,7 @@ static knot_err_t note_facts(compile_t *c)
 	zone->arena = *zone_arena_view(zone->store);
 	zone->apex = zone_at(&zone->arena, c->names[TREE_AUTH].names[0].ref);
 	move_salt(zone);
-	const zone_rrset_t *soa = zone_node_rrset(zone->apex, KNOT_TYPE_SOA);
+	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
 	if (scratch == NULL) {
 		return KNOT_ENOMEM;
@@ -680,11 +670,10 @@ static knot_err_t note_facts(compile_t *c)
 	}
 	free(scratch);
 	zone->is_signed = false;
-	const zone_rrset_t *sets = zone_node_rrsets(zone->apex);
-	for (unsigned i = 0; i < zone->apex->rrset_count; i++) {
-		zone->is_signed = zone->is_signed || sets[i].sig_count > 0;
+	for (unsigned i = 0; i < zone_node_rrset_count(zone->apex); i++) {
+		zone->is_signed = zone->is_signed || zone_rrset_has_sigs(zone_node_rrset_at(&zone->arena, zone->apex, i));
 	}
-	zone->has_nsec = zone_node_rrset(zone->apex, KNOT_TYPE_NSEC) != NULL;
+	zone->has_nsec = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC) != NULL;
 	zone->wire_size = c->sums.wire_size;
 	zone->record_count = c->sums.record_count;
 	zone->max_ttl = c->sums.max_ttl;

@@ -78,7 +78,7 @@ const zone_node_t *zone_nsec_cover(const zone_contents_t *zone, knot_name_t name
 			return NULL;
 		}
 		const zone_node_t *node = zone_at(&zone->arena, ref);
-		if (zone_node_rrset(node, KNOT_TYPE_NSEC) != NULL) {
+		if (zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC) != NULL) {
 			return node;
 		}
 		name = zone_node_owner(node);
@@ -104,10 +104,10 @@ zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name)
 
 zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node)
 {
-	return (zone_nsec3_t){ zone_link_get(zone, node->nsec3), node->nsec3_is_match };
+	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3(node)), zone_node_nsec3_is_match(node) };
 }
 
 zone_nsec3_t zone_nsec3_of_wildcard(const zone_contents_t *zone, const zone_node_t *node)
 {
-	return (zone_nsec3_t){ zone_link_get(zone, node->nsec3_wildcard), node->nsec3_wildcard_is_match };
+	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3_wildcard(node)), zone_node_nsec3_wildcard_is_match(node) };
 }

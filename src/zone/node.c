@@ -15,7 +15,7 @@ zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, b
 /* Follow a placeholder of the body and spell the name it names. A body's pointers lead backwards, so this ends. */
 static void expand(const zone_rr_iter_t *iter, uint16_t placeholder, knot_writer_t *w)
 {
-	const uint8_t *body = zone_rrset_body(iter->node, iter->set).bytes;
+	const uint8_t *body = zone_rrset_body(iter->set).bytes;
 	for (;;) {
 		unsigned to = placeholder & ZONE_PTR_MSG_MAX;
 		const uint8_t *p = to & ZONE_PTR_BODY ? body + (to & ZONE_PTR_BODY_MAX) : iter->node->owner + to;
@@ -33,7 +33,7 @@ static void expand(const zone_rr_iter_t *iter, uint16_t placeholder, knot_writer
 
 bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_ttl, knot_bytes_t *ret_rdata)
 {
-	zone_block_t block = iter->sigs ? zone_rrset_sigs(iter->node, iter->set) : zone_rrset_body(iter->node, iter->set);
+	zone_block_t block = iter->sigs ? zone_rrset_sigs(iter->set) : zone_rrset_body(iter->set);
 	if (iter->pos >= block.len) {
 		return false;
 	}
@@ -41,11 +41,8 @@ bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_
 	uint32_t rdata_len = load_be16(rr + 10);
 	uint32_t at = iter->pos + RR_RDATA_OFF, end = at + rdata_len;
 	knot_writer_t w = knot_writer_of(scratch);
-	while (iter->fix < block.fixup_count && block.fixups[iter->fix] < at) {
-		iter->fix++;             /* the RR's owner */
-	}
-	while (iter->fix < block.fixup_count && block.fixups[iter->fix] < end) {
-		uint32_t pointer = block.fixups[iter->fix++];
+	while (iter->pointer < block.pointer_count && zone_block_pointer(&block, iter->pointer) < end) {
+		uint32_t pointer = zone_block_pointer(&block, iter->pointer++);
 		knot_write(&w, block.bytes + at, pointer - at);
 		expand(iter, load_be16(block.bytes + pointer), &w);
 		at = pointer + 2;

@@ -8,7 +8,7 @@
  *
  * Blocks. A block is a run of whole RRs of one RRset: owner pointer (2 bytes), type, class, TTL, RDLENGTH, RDATA.
  * Names in it are already compressed, but the offsets that a compression pointer needs are known only when the
- * block is put into a message. So each pointer field is a placeholder, listed by its position in the fix-ups:
+ * block is put into a message. So each pointer field is a placeholder; those in RDATA are listed by their positions:
  *
  *     11 0 00000 rrrrrrrr   OWNER-relative: the name that starts `r` bytes into the node's owner name
  *     11 1 xxxxx xxxxxxxx   BODY-relative: the name that starts `x` bytes after the start of the RRset's body block
@@ -52,7 +52,7 @@ enum {
 	ZONE_RRSET_HUGE = 1 << 0,        /* body over 65535 bytes: fits no message; no fix-ups at all; list its RRs with zone_rr_next() */
 };
 
-/** One RRset of a node. `*_off` are bytes from the start of the node; fix-ups are uint16_t, 2-byte aligned. */
+/** One RRset of a node, read through the functions below. `*_off` are bytes from this struct; pointer positions are uint16_t. */
 typedef struct {
 	uint16_t type;
 	uint16_t flags;              /* ZONE_RRSET_* */
@@ -62,29 +62,23 @@ typedef struct {
 	uint32_t body_off;
 	uint32_t body_len;           /* bytes */
 	uint32_t sigs_len;           /* bytes; the signature block follows the body */
-	uint16_t body_fix_count;
-	uint16_t sigs_fix_count;     /* their fix-ups follow the body's */
-	uint32_t fix_off;
+	uint16_t pointer_count;      /* placeholders in RDATA of the body */
+	uint16_t reserved2;
+	uint32_t pointer_off;
 	uint16_t extra_count;        /* additional data, zone_extra_t[] at extra_off */
 	uint16_t reserved;
 	uint32_t extra_off;
 } zone_rrset_t;
 
-enum {
-	ZONE_EXTRA_MANDATORY = 1 << 0,   /* in-domain glue of a referral: TC when it does not fit (RFC 9471) */
-};
-
-/** Additional data for one target name of an RRset's body: either a copied block or a link to the target's node. */
+/** Additional data for one target name of an RRset's body as it is stored: either a copied block or a link. */
 typedef struct {
-	uint16_t type;               /* A or AAAA: copied block; 0: link, send what the node has of A and AAAA (and sigs) */
-	uint16_t name_off;           /* bytes from the body's start to the target name in the body: the owner of what is sent */
-	uint16_t flags;              /* ZONE_EXTRA_* */
-	uint16_t rr_count;           /* RRs in the copied block */
-	uint16_t len;                /* bytes of the copied block; its owners are BODY name_off */
-	uint16_t fix_count;
-	uint32_t off;                /* copied block: bytes from the node's start, fix-ups after it (2-aligned) */
+	uint16_t type;
+	uint16_t name_off;
+	uint16_t rr_count;
+	uint16_t len;                /* bytes of the copied block */
+	uint32_t off;                /* copied block: bytes from the node's start */
 	zone_link_t link;            /* when type == 0 */
-} zone_extra_t;
+} zone_extra_data_t;
 
 typedef struct {
 	uint16_t flags;              /* ZONE_NODE_* */
@@ -105,58 +99,169 @@ static inline knot_name_t zone_node_owner(const zone_node_t *node)
 	return (knot_name_t){ node->owner, node->owner_len, node->owner_label_count };
 }
 
-static inline const zone_rrset_t *zone_node_rrsets(const zone_node_t *node)
+struct zone_arena_view;
+
+/** Own number when something links to the node, else 0. */
+static inline zone_link_t zone_node_self(const zone_node_t *node)
 {
-	size_t off = (offsetof(zone_node_t, owner) + node->owner_len + 3) & ~(size_t)3;
-	return (const zone_rrset_t *)((const uint8_t *)node + off);
+	return node->self;
 }
 
-/** The node's RRset of `type`, or NULL. Linear: nodes have few. Types are in ascending order. */
-static inline const zone_rrset_t *zone_node_rrset(const zone_node_t *node, uint16_t type)
+/** NSEC3 zones: the node whose NSEC3 matches the owner's hash, or covers it (opt-out). */
+static inline zone_link_t zone_node_nsec3(const zone_node_t *node)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
+	return node->nsec3;
+}
+
+static inline bool zone_node_nsec3_is_match(const zone_node_t *node)
+{
+	return node->nsec3_is_match;
+}
+
+/** The same for the hash of "*.<owner>"; 0 at cuts, where nothing is synthesized. */
+static inline zone_link_t zone_node_nsec3_wildcard(const zone_node_t *node)
+{
+	return node->nsec3_wildcard;
+}
+
+static inline bool zone_node_nsec3_wildcard_is_match(const zone_node_t *node)
+{
+	return node->nsec3_wildcard_is_match;
+}
+
+/** RRsets of a node; 0: an empty non-terminal. */
+static inline unsigned zone_node_rrset_count(const zone_node_t *node)
+{
+	return node->rrset_count;
+}
+
+/** The node's RRset number `i`; types are in ascending order. */
+static inline const zone_rrset_t *zone_node_rrset_at(const struct zone_arena_view *arena, const zone_node_t *node, unsigned i)
+{
+	(void)arena;
+	size_t off = (offsetof(zone_node_t, owner) + node->owner_len + 3) & ~(size_t)3;
+	return (const zone_rrset_t *)((const uint8_t *)node + off) + i;
+}
+
+static inline uint16_t zone_rrset_type(const zone_rrset_t *set)
+{
+	return set->type;
+}
+
+/** Seconds, of the whole set: RFC 2181 5.2. */
+static inline uint32_t zone_rrset_ttl(const zone_rrset_t *set)
+{
+	return set->ttl;
+}
+
+/** Records of the set; saturates at 65535 for huge sets. */
+static inline uint16_t zone_rrset_rr_count(const zone_rrset_t *set)
+{
+	return set->rr_count;
+}
+
+/** Signatures that cover the set. */
+static inline uint16_t zone_rrset_sig_count(const zone_rrset_t *set)
+{
+	return set->sig_count;
+}
+
+/** Body over 65535 bytes: fits no message; all RDATA names are spelled out. List its records with zone_rr_next(). */
+static inline bool zone_rrset_is_huge(const zone_rrset_t *set)
+{
+	return set->flags & ZONE_RRSET_HUGE;
+}
+
+static inline bool zone_rrset_has_sigs(const zone_rrset_t *set)
+{
+	return set->sig_count > 0;
+}
+
+/** The node's RRset of `type`, or NULL. Linear: nodes have few. */
+static inline const zone_rrset_t *zone_node_rrset(const struct zone_arena_view *arena, const zone_node_t *node, uint16_t type)
+{
 	for (unsigned i = 0; i < node->rrset_count; i++) {
-		if (sets[i].type == type) {
-			return &sets[i];
+		const zone_rrset_t *set = zone_node_rrset_at(arena, node, i);
+		if (set->type == type) {
+			return set;
 		}
 	}
 	return NULL;
 }
 
-/** A block with its fix-ups: positions of the placeholders, ascending; the first is 0 (the first RR's owner). */
+/**
+ * A run of whole RRs. The owner of each is a placeholder (OWNER 0) that is not listed: an RR ends where its RDLENGTH says.
+ * The placeholders in RDATA are listed, ascending: zone_block_pointer().
+ */
 typedef struct {
 	const uint8_t *bytes;
-	const uint16_t *fixups;
+	const uint8_t *pointers;     /* positions as they are stored; not aligned */
 	uint32_t len;
-	uint16_t fixup_count;
 	uint16_t rr_count;
+	uint16_t pointer_count;
 } zone_block_t;
 
-static inline zone_block_t zone_rrset_body(const zone_node_t *node, const zone_rrset_t *set)
+/** Where placeholder `i` in RDATA stands: bytes from the block's start. */
+static inline uint32_t zone_block_pointer(const zone_block_t *block, unsigned i)
 {
-	const uint8_t *base = (const uint8_t *)node;
-	return (zone_block_t){ base + set->body_off, (const uint16_t *)(base + set->fix_off), set->body_len,
-	                       set->body_fix_count, set->rr_count };
+	uint16_t pos;
+	memcpy(&pos, block->pointers + 2 * (size_t)i, sizeof(pos));
+	return pos;
 }
 
-static inline zone_block_t zone_rrset_sigs(const zone_node_t *node, const zone_rrset_t *set)
+static inline zone_block_t zone_rrset_body(const zone_rrset_t *set)
 {
-	const uint8_t *base = (const uint8_t *)node;
-	return (zone_block_t){ base + set->body_off + set->body_len,
-	                       (const uint16_t *)(base + set->fix_off) + set->body_fix_count, set->sigs_len,
-	                       set->sigs_fix_count, set->sig_count };
+	const uint8_t *base = (const uint8_t *)set;
+	return (zone_block_t){ base + set->body_off, base + set->pointer_off, set->body_len, set->rr_count, set->pointer_count };
 }
 
-static inline const zone_extra_t *zone_rrset_extras(const zone_node_t *node, const zone_rrset_t *set)
+/** The signatures as a block: their RDATA holds no pointers (RFC 4034 3.1.7). */
+static inline zone_block_t zone_rrset_sigs(const zone_rrset_t *set)
 {
-	return (const zone_extra_t *)((const uint8_t *)node + set->extra_off);
+	const uint8_t *base = (const uint8_t *)set;
+	return (zone_block_t){ base + set->body_off + set->body_len, NULL, set->sigs_len, set->sig_count, 0 };
 }
 
-static inline zone_block_t zone_extra_block(const zone_node_t *node, const zone_extra_t *extra)
+/**
+ * Additional data for one target name of an RRset's body: either copied addresses, which are in-domain glue of a referral
+ * and mandatory (TC when they don't fit, RFC 9471), or a link to the target's node.
+ */
+typedef struct {
+	uint16_t type;               /* A or AAAA: copied block; 0: link, send what the node has of A and AAAA (and sigs) */
+	uint16_t name_off;           /* bytes from the body's start to the target name in the body: the owner of what is sent */
+	zone_link_t link;            /* when type == 0 */
+	zone_block_t block;          /* when type != 0; the owners are the name at name_off */
+} zone_extra_t;
+
+/** Steps through the additional data of an RRset: copied blocks first. */
+typedef struct {
+	const zone_node_t *node;
+	const zone_extra_data_t *next;
+	unsigned left;
+} zone_extra_iter_t;
+
+static inline bool zone_rrset_has_extras(const zone_node_t *node, const zone_rrset_t *set)
 {
-	const uint8_t *base = (const uint8_t *)node + extra->off;
-	return (zone_block_t){ base, (const uint16_t *)(base + ((extra->len + 1u) & ~1u)), extra->len,
-	                       extra->fix_count, extra->rr_count };
+	(void)node;
+	return set->extra_count > 0;
+}
+
+static inline zone_extra_iter_t zone_extras_begin(const zone_node_t *node, const zone_rrset_t *set)
+{
+	return (zone_extra_iter_t){ node, (const zone_extra_data_t *)((const uint8_t *)set + set->extra_off), set->extra_count };
+}
+
+/** The next one; false at the end. */
+static inline bool zone_extras_next(zone_extra_iter_t *iter, zone_extra_t *ret_extra)
+{
+	if (iter->left == 0) {
+		return false;
+	}
+	const zone_extra_data_t *data = iter->next++;
+	iter->left--;
+	*ret_extra = (zone_extra_t){ .type = data->type, .name_off = data->name_off, .link = data->link,
+	                             .block = { (const uint8_t *)iter->node + data->off, NULL, data->len, data->rr_count, 0 } };
+	return true;
 }
 
 /** Steps through the records of an RRset (or of its signatures) in expanded form. */
@@ -164,7 +269,7 @@ typedef struct {
 	const zone_node_t *node;
 	const zone_rrset_t *set;
 	uint32_t pos;            /* bytes into the block */
-	uint32_t fix;            /* next of the block's fix-ups */
+	uint32_t pointer;        /* next of the block's placeholders */
 	bool sigs;
 } zone_rr_iter_t;
 

@@ -33,7 +33,7 @@ struct zone_node_builder {
 	const zone_record_t **records;
 	size_t record_max;
 	buffer_t sets;               /* zone_rrset_t[]; offsets are into `blocks` until the node is put together */
-	buffer_t extras;             /* zone_extra_t[]; `off` likewise */
+	buffer_t extras;             /* zone_extra_data_t[]; `off` likewise */
 	const void **extra_ids;      /* beside extras: what a copied block was copied from */
 	size_t extra_id_max;
 	buffer_t blocks;
@@ -240,13 +240,9 @@ static void put_compressed(zone_node_builder_t *b, body_t *body, const uint8_t *
 	put(b, &b->blocks, wire + at, 1);
 }
 
-static void put_rr_head(zone_node_builder_t *b, size_t block_off, uint16_t owner_pointer, bool with_fixup, uint16_t type,
-                        uint32_t ttl)
+static void put_rr_head(zone_node_builder_t *b, uint16_t type, uint32_t ttl)
 {
-	if (with_fixup) {
-		put_fixup(b, block_off);
-	}
-	put_u16(b, owner_pointer);
+	put_u16(b, PTR);
 	put_u16(b, type);
 	put_u16(b, KNOT_CLASS_IN);
 	put_u32(b, ttl);
@@ -255,7 +251,7 @@ static void put_rr_head(zone_node_builder_t *b, size_t block_off, uint16_t owner
 /* One RR of a body; returns where its first name that wants additional data begins, or -1. */
 static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed)
 {
-	put_rr_head(b, body->off, PTR, packed, record->type, ttl);
+	put_rr_head(b, record->type, ttl);
 	size_t len_at = b->blocks.len;
 	put_u16(b, record->rdata_len);
 
@@ -283,37 +279,20 @@ static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 	return target_off;
 }
 
-/* Append the fix-ups of the block(s) just made, aligned to 2 with respect to the blocks' start. */
-static uint16_t flush_fixups(zone_node_builder_t *b)
+/* Append the positions of the placeholders in the body just made. */
+static void flush_pointers(zone_node_builder_t *b)
 {
-	uint16_t count = (uint16_t)(b->fixups.len / 2);
-	if (b->blocks.len & 1) {
-		put(b, &b->blocks, "", 1);
-	}
 	put(b, &b->blocks, b->fixups.data, b->fixups.len);
 	b->fixups.len = 0;
-	return count;
 }
 
 /* ---- Additional data ---- */
 
 enum { TARGETS_MAX = 1024 };     /* names of an RRset that additional data is looked for: what fits a message, and then some */
 
-/* The owner placeholder for records about the name at `name_off` of the body: what the pointer there says if it is but one. */
-static bool owner_placeholder(const zone_node_builder_t *b, const body_t *body, size_t name_off, uint16_t *ret_pointer)
-{
-	uint16_t first = load_be16(b->blocks.data + body->off + name_off);
-	if (first >= PTR) {
-		*ret_pointer = first;
-		return true;
-	}
-	*ret_pointer = (uint16_t)(PTR | ZONE_PTR_BODY | name_off);
-	return name_off <= ZONE_PTR_BODY_MAX;
-}
-
 static bool has_extra(const zone_node_builder_t *b, size_t first, zone_link_t link, const void *id)
 {
-	const zone_extra_t *extras = (const zone_extra_t *)b->extras.data;
+	const zone_extra_data_t *extras = (const zone_extra_data_t *)b->extras.data;
 	for (size_t i = first; i < b->extras.len / sizeof(*extras); i++) {
 		if (link != 0 ? extras[i].link == link : b->extra_ids[i] == id) {
 			return true;
@@ -322,7 +301,7 @@ static bool has_extra(const zone_node_builder_t *b, size_t first, zone_link_t li
 	return false;
 }
 
-static void add_extra(zone_node_builder_t *b, zone_extra_t extra, const void *id)
+static void add_extra(zone_node_builder_t *b, zone_extra_data_t extra, const void *id)
 {
 	size_t count = b->extras.len / sizeof(extra);
 	if (count == b->extra_id_max) {
@@ -341,7 +320,6 @@ static void add_extra(zone_node_builder_t *b, zone_extra_t extra, const void *id
 
 typedef struct {
 	uint16_t off;                /* target name in the body */
-	uint16_t pointer;            /* owner placeholder of what is about it */
 	zone_target_t target;
 } wanted_t;
 
@@ -372,15 +350,13 @@ static void copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t t
 	uint32_t ttl = ttl_of(wanted->target.glue, type);
 	size_t off = b->blocks.len;
 	for (size_t i = 0; i < count; i++) {
-		put_rr_head(b, off, wanted->pointer, true, type, ttl);
+		put_rr_head(b, type, ttl);
 		put_u16(b, addresses[i]->rdata_len);
 		put(b, &b->blocks, addresses[i]->rdata, addresses[i]->rdata_len);
 	}
 	size_t len = b->blocks.len - off;
-	zone_extra_t extra = { .type = type, .name_off = wanted->off, .flags = ZONE_EXTRA_MANDATORY,
-	                       .rr_count = (uint16_t)count, .len = (uint16_t)len, .off = (uint32_t)off };
-	/* An odd block at an odd place would misplace the reader's rounding; blocks begin at even offsets. */
-	extra.fix_count = flush_fixups(b);
+	zone_extra_data_t extra = { .type = type, .name_off = wanted->off, .rr_count = (uint16_t)count, .len = (uint16_t)len,
+	                            .off = (uint32_t)off };
 	add_extra(b, extra, wanted->target.glue_id);
 }
 
@@ -402,15 +378,15 @@ static void add_target(zone_node_builder_t *b, size_t first_extra, const wanted_
 			copy_glue(b, wanted, KNOT_TYPE_AAAA);
 		}
 	} else if (target->link != 0 && !has_extra(b, first_extra, target->link, NULL)) {
-		add_extra(b, (zone_extra_t){ .name_off = wanted->off, .link = target->link }, target);
+		add_extra(b, (zone_extra_data_t){ .name_off = wanted->off, .link = target->link }, target);
 	}
 }
 
 /* Additional data of the body just made: RRs [first..first + count) whose names begin at offs[]. */
-static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params, const body_t *body, size_t first,
-                       size_t count, const long *offs, zone_rrset_t *set)
+static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count,
+                       const long *offs, zone_rrset_t *set)
 {
-	size_t first_extra = b->extras.len / sizeof(zone_extra_t);
+	size_t first_extra = b->extras.len / sizeof(zone_extra_data_t);
 	wanted_t links[TARGETS_MAX];
 	size_t link_count = 0;
 	set->extra_off = (uint32_t)first_extra;
@@ -422,8 +398,6 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 		if (offs[i] < 0 || offs[i] > UINT16_MAX) {
 			continue;
 		}
-		/* A copied block needs a placeholder that reaches the name; a link gets its owner when it is sent. */
-		bool in_reach = owner_placeholder(b, body, (size_t)offs[i], &wanted.pointer);
 		uint8_t lower[KNOT_NAME_MAX];
 		knot_name_t target = knot_name_of(record->rdata + names[name_count - 1].off);
 		knot_name_lower(target, lower);
@@ -431,7 +405,7 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 		wanted.target = params->on_target(target, record->type, params->ctx);
 		if (wanted.target.glue == NULL) {
 			links[link_count++] = wanted;
-		} else if (in_reach) {
+		} else {
 			add_target(b, first_extra, &wanted);
 		}
 	}
@@ -439,7 +413,7 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 	for (size_t i = 0; i < link_count; i++) {
 		add_target(b, first_extra, &links[i]);
 	}
-	set->extra_count = (uint16_t)(b->extras.len / sizeof(zone_extra_t) - first_extra);
+	set->extra_count = (uint16_t)(b->extras.len / sizeof(zone_extra_data_t) - first_extra);
 }
 
 /* ---- RRsets ---- */
@@ -464,7 +438,7 @@ static bool put_blocks(zone_node_builder_t *b, body_t *body, zone_rrset_t *set, 
 		}
 	}
 	set->body_len = (uint32_t)(b->blocks.len - body->off);
-	set->body_fix_count = (uint16_t)(b->fixups.len / 2);
+	set->pointer_count = (uint16_t)(b->fixups.len / 2);
 	body_t sigs = { .owner = body->owner, .off = b->blocks.len };
 	for (size_t i = 0; i < sig_count; i++) {
 		const zone_record_t *sig = b->records[first + count + i];
@@ -474,7 +448,6 @@ static bool put_blocks(zone_node_builder_t *b, body_t *body, zone_rrset_t *set, 
 		}
 	}
 	set->sigs_len = (uint32_t)(b->blocks.len - sigs.off);
-	set->sigs_fix_count = (uint16_t)(b->fixups.len / 2 - set->body_fix_count);
 	return true;
 }
 
@@ -493,11 +466,10 @@ static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, 
 		set.flags |= ZONE_RRSET_HUGE;
 		put_blocks(b, &body, &set, first, count, sig_count, false, offs, TARGETS_MAX);
 	}
-	align_blocks(b);
-	set.fix_off = (uint32_t)b->blocks.len;
-	flush_fixups(b);
+	set.pointer_off = (uint32_t)b->blocks.len;
+	flush_pointers(b);
 	if (params->on_target != NULL && !b->failed && !(set.flags & ZONE_RRSET_HUGE)) {
-		put_extras(b, params, &body, first, count, offs, &set);
+		put_extras(b, params, first, count, offs, &set);
 	}
 	put(b, &b->sets, &set, sizeof(set));
 }
@@ -605,11 +577,12 @@ static zone_node_t *assemble(zone_node_builder_t *b, const zone_node_params_t *p
 
 	zone_rrset_t *sets = (zone_rrset_t *)b->sets.data;
 	for (size_t i = 0; i < set_count; i++) {
-		sets[i].body_off += blocks_off;
-		sets[i].fix_off += blocks_off;
-		sets[i].extra_off = sets[i].extra_count > 0 ? extras_off + sets[i].extra_off * (uint32_t)sizeof(zone_extra_t) : 0;
+		uint32_t own_off = (uint32_t)(head + i * sizeof(zone_rrset_t));
+		sets[i].body_off += blocks_off - own_off;
+		sets[i].pointer_off += blocks_off - own_off;
+		sets[i].extra_off = extras_off + sets[i].extra_off * (uint32_t)sizeof(zone_extra_data_t) - own_off;
 	}
-	zone_extra_t *extras = (zone_extra_t *)b->extras.data;
+	zone_extra_data_t *extras = (zone_extra_data_t *)b->extras.data;
 	for (size_t i = 0; i < b->extras.len / sizeof(*extras); i++) {
 		extras[i].off += extras[i].type != 0 ? blocks_off : 0;
 	}
@@ -651,11 +624,31 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 		}
 		memcpy(zone_at(zone_arena_view(arena), ref), node, size);
 	}
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
+	const zone_rrset_t *sets = (const zone_rrset_t *)b->sets.data;
+	for (size_t i = 0; i < b->sets.len / sizeof(*sets); i++) {
 		added.max_ttl = sets[i].ttl > added.max_ttl ? sets[i].ttl : added.max_ttl;
 	}
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;
+}
+
+zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self)
+{
+	zone_node_t *node = zone_at(zone_arena_view(arena), ref);
+	if (node->self == self) {
+		return ref;
+	}
+	if (!zone_arena_is_mine(arena, ref)) {
+		uint32_t size = node->size;
+		zone_ref_t copy = zone_arena_alloc(arena, size);
+		if (copy == 0) {
+			return 0;
+		}
+		memcpy(zone_at(zone_arena_view(arena), copy), zone_at(zone_arena_view(arena), ref), size);
+		ref = copy;
+		node = zone_at(zone_arena_view(arena), ref);
+	}
+	node->self = self;
+	return ref;
 }

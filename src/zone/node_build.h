@@ -60,3 +60,6 @@ typedef struct {
  */
 KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
                                          const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);
+
+/** Give the node at `ref` the number `self` (not 0) unless it has it: in place or in a copy, whose reference this is. 0: out of memory. */
+zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self);

@@ -32,8 +32,8 @@ static void dump_link(FILE *to, const char *what, const zone_contents_t *zone, z
 static void dump_block(FILE *to, const char *what, zone_block_t block)
 {
 	dump_hex(to, what, block.bytes, block.len);
-	for (unsigned i = 0; i < block.fixup_count; i++) {
-		fprintf(to, " @%u", block.fixups[i]);
+	for (unsigned i = 0; i < block.pointer_count; i++) {
+		fprintf(to, " @%u", zone_block_pointer(&block, i));
 	}
 }
 
@@ -41,22 +41,21 @@ static void dump_node(FILE *to, const zone_contents_t *zone, const zone_node_t *
 {
 	dump_name(to, "\n", zone_node_owner(node));
 	fprintf(to, " flags %x", node->flags);
-	dump_link(to, node->nsec3_is_match ? " nsec3= " : " nsec3~ ", zone, node->nsec3);
-	dump_link(to, node->nsec3_wildcard_is_match ? " wildcard= " : " wildcard~ ", zone, node->nsec3_wildcard);
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		const zone_rrset_t *set = &sets[i];
-		fprintf(to, "\n  type %u flags %x count %u+%u ttl %u", set->type, set->flags, set->rr_count, set->sig_count,
-		        (unsigned)set->ttl);
-		dump_block(to, " body ", zone_rrset_body(node, set));
-		dump_block(to, " sigs ", zone_rrset_sigs(node, set));
-		for (unsigned j = 0; j < set->extra_count; j++) {
-			const zone_extra_t *extra = &zone_rrset_extras(node, set)[j];
-			fprintf(to, "\n    extra %u name %u flags %x", extra->type, extra->name_off, extra->flags);
-			if (extra->type == 0) {
-				dump_link(to, " link ", zone, extra->link);
+	dump_link(to, zone_node_nsec3_is_match(node) ? " nsec3= " : " nsec3~ ", zone, zone_node_nsec3(node));
+	dump_link(to, zone_node_nsec3_wildcard_is_match(node) ? " wildcard= " : " wildcard~ ", zone, zone_node_nsec3_wildcard(node));
+	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(&zone->arena, node, i);
+		fprintf(to, "\n  type %u huge %d count %u+%u ttl %u", zone_rrset_type(set), zone_rrset_is_huge(set),
+		        zone_rrset_rr_count(set), zone_rrset_sig_count(set), (unsigned)zone_rrset_ttl(set));
+		dump_block(to, " body ", zone_rrset_body(set));
+		dump_block(to, " sigs ", zone_rrset_sigs(set));
+		zone_extra_iter_t iter = zone_extras_begin(node, set);
+		for (zone_extra_t extra; zone_extras_next(&iter, &extra);) {
+			fprintf(to, "\n    extra %u name %u", extra.type, extra.name_off);
+			if (extra.type == 0) {
+				dump_link(to, " link ", zone, extra.link);
 			} else {
-				dump_block(to, " block ", zone_extra_block(node, extra));
+				dump_block(to, " block ", extra.block);
 			}
 		}
 	}

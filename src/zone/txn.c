@@ -81,14 +81,14 @@ typedef knot_err_t (*take_cb)(zone_txn_t *txn, void *to, uint16_t type, uint32_t
 
 static knot_err_t take_node(zone_txn_t *txn, const zone_node_t *node, take_cb take, void *to)
 {
-	const zone_rrset_t *sets = zone_node_rrsets(node);
-	for (unsigned i = 0; i < node->rrset_count; i++) {
+	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(&txn->base->arena, node, i);
 		for (unsigned sigs = 0; sigs < 2; sigs++) {
-			zone_rr_iter_t iter = zone_rr_begin(node, &sets[i], sigs);
+			zone_rr_iter_t iter = zone_rr_begin(node, set, sigs);
 			uint32_t ttl;
 			knot_bytes_t rdata;
 			while (zone_rr_next(&iter, (knot_mut_bytes_t){ txn->scratch, KNOT_RDATA_MAX }, &ttl, &rdata)) {
-				knot_err_t err = take(txn, to, sigs ? KNOT_TYPE_RRSIG : sets[i].type, ttl, rdata);
+				knot_err_t err = take(txn, to, sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(set), ttl, rdata);
 				if (err != KNOT_OK) {
 					return err;
 				}
@@ -232,7 +232,7 @@ static knot_err_t collect_base(zone_txn_t *txn)
 	zone_nodes_begin(txn->base, iter);
 	for (const zone_node_t *node; err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
 		edit_t wanted = { .owner = zone_node_owner(node) };
-		if (node->rrset_count == 0 || tfind(&wanted, &txn->edits, cmp_edits) != NULL) {
+		if (zone_node_rrset_count(node) == 0 || tfind(&wanted, &txn->edits, cmp_edits) != NULL) {
 			continue;
 		}
 		zone_name_t *name = zone_collect_name(&txn->collect, zone_node_owner(node));
