@@ -73,14 +73,15 @@ typedef struct {
 	uint16_t flags; /* KNOT_FLAG_*, opcode and rcode bits */
 	uint16_t qdcount, ancount, nscount, arcount;
 	knot_opcode_t opcode;
-	knot_name_t qname;                  /* view into wire; never compressed */
-	uint8_t qname_lower[KNOT_NAME_MAX]; /* qname with letters in lower case, for keys and compares */
+	knot_name_t qname; /* view into wire; never compressed */
 	uint16_t qtype;
 	uint16_t qclass;
 	uint16_t question_len;   /* bytes of the question section, 0 when there is none */
 	uint16_t additional_off; /* where what follows the question starts */
-	knot_edns_t edns;
 	bool has_tsig;
+	knot_edns_t edns;
+	/* qname with letters in lower case, for compares. Last: what is read of a query lies together. */
+	uint8_t qname_lower[KNOT_NAME_MAX];
 } knot_query_t;
 
 /** Parse a request. ret_query is set as far as the verdict says. Never reads past wire, never allocates. */

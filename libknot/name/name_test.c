@@ -283,7 +283,11 @@ static void test_key_model(void **state)
 			}
 			wires[n][len] = 0;
 			names[n] = knot_name_of(wires[n]);
-			lens[n] = knot_name_key(names[n], keys[n]);
+			/* Where it is the end of a message, with nothing to be read behind it. */
+			uint8_t *exact = malloc(len + 1);
+			memcpy(exact, wires[n], len + 1);
+			lens[n] = knot_name_key(knot_name_of(exact), keys[n]);
+			free(exact);
 		}
 		size_t min = lens[0] < lens[1] ? lens[0] : lens[1];
 		int got = memcmp(keys[0], keys[1], min);

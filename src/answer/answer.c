@@ -474,28 +474,29 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 		      answer_report_t *ret_report)
 {
 	assert(out.len >= UDP_PAYLOAD_MIN);
-	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE };
-	ret_report->verdict = knot_query_parse(request, ret_query);
+	const knot_query_t *query = hint != NULL ? &hint->query : ret_query;
+	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE, .query = query };
+	ret_report->verdict = hint != NULL ? hint->verdict : knot_query_parse(request, ret_query);
 	if (ret_report->verdict == KNOT_MSG_DROP) {
 		return 0;
 	}
 	job_t job;
 	job.env = env;
 	job.source = source;
-	job.query = ret_query;
-	job.hint = hint != NULL && hint->key_len > 0 ? hint : NULL;
+	job.query = query;
+	job.hint = hint != NULL && hint->has_key ? hint : NULL;
 	job.report = ret_report;
 	job.out = out;
 	job.zone = NULL;
 	job.any_option = job.nsid = job.expire = job.zoneversion = false;
 	job.ecs_len = 0;
 	if (out.data != request.data) {
-		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)ret_query->question_len);
+		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)query->question_len);
 	}
 	if (ret_report->verdict == KNOT_MSG_FORMERR) {
 		return reply_formerr(&job);
 	}
-	if (ret_query->edns.options.len > 0 && !read_options(&job)) {
+	if (query->edns.options.len > 0 && !read_options(&job)) {
 		return reply_empty(&job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
 	}
 	return reply_to(&job, zones);

@@ -1,62 +1,125 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A lookup is a chain of loads each of which needs the one before: levels of the set of zones, the zone, its version, its
+ * chunks, levels of its tree, the node. One by one each is a wait for memory; here the requests of a batch take each step
+ * together, and ask for what the next step reads. What is a step of its own is what another load must have brought first.
+ */
 #include "src/answer/answer.h"
 
 #include <assert.h>
 
 _Static_assert((int)ANSWER_BATCH_MAX <= (int)ZONE_TREE_WALKS_MAX, "one call");
+_Static_assert(sizeof(answer_hint_t) / 64 % 2 == 1 && sizeof(answer_hint_t) % 64 == 0, "as answer.h says");
 
 enum {
 	OVERLAP_MIN = 3,     /* fewer walks at once don't hide a miss */
-	RECORDS_MIN = 10000, /* smaller zones stay in the cache by themselves */
+	RECORDS_MIN = 10000, /* smaller zones stay in the cache by themselves, if they are few */
+	ZONES_MIN = 256,     /* fewer of them stay in the cache */
 };
 
-/* The question's name of what looks like a query; all that is wrong with it is found out when it is answered. */
-static bool read_qname(knot_bytes_t request, knot_name_t *ret_name)
+/* Only what is a question about a name; all that is wrong with it is found out when it is answered. */
+static inline bool parse(knot_bytes_t request, answer_hint_t *ret_hint)
 {
-	if (request.len <= KNOT_MSG_HEADER_LEN) {
-		return false;
-	}
-	knot_bytes_t question = { request.data + KNOT_MSG_HEADER_LEN, request.len - KNOT_MSG_HEADER_LEN };
-	return knot_name_read(question, ret_name) == KNOT_OK;
-}
-
-static void look_up(const zonedb_t *zones, knot_bytes_t request, answer_hint_t *ret_hint)
-{
-	knot_name_t name;
-	ret_hint->key_len = 0;
+	const knot_query_t *q = &ret_hint->query;
+	ret_hint->verdict = knot_query_parse(request, &ret_hint->query);
 	ret_hint->deepest = 0;
-	if (read_qname(request, &name)) {
-		ret_hint->key_len = (uint16_t)knot_name_key(name, ret_hint->key);
-		ret_hint->zone = zonedb_find_suffix_key(zones, name, ret_hint->key, ret_hint->key_len);
-		ret_hint->contents = ret_hint->zone != NULL ? zone_contents(ret_hint->zone) : NULL;
+	ret_hint->has_key = ret_hint->verdict == KNOT_MSG_OK && q->question_len > 0 && q->opcode == KNOT_OPCODE_QUERY;
+	if (ret_hint->has_key) {
+		ret_hint->key_len = (uint16_t)knot_name_key(q->qname, ret_hint->key);
+	}
+	return ret_hint->has_key;
+}
+
+static inline knot_name_t name_of(const answer_hint_t *hint)
+{
+	const knot_query_t *q = &hint->query;
+	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
+}
+
+static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+{
+	if (count < OVERLAP_MIN || zonedb_count(zones) < ZONES_MIN) {
+		for (size_t i = 0; i < count; i++) {
+			hints[i]->zone = zonedb_find_suffix_key(zones, name_of(hints[i]), hints[i]->key, hints[i]->key_len);
+		}
+		return;
+	}
+	zonedb_search_t searches[ANSWER_BATCH_MAX];
+	for (size_t i = 0; i < count; i++) {
+		searches[i] = (zonedb_search_t){ .name = name_of(hints[i]), .key = hints[i]->key, .key_len = hints[i]->key_len };
+	}
+	zonedb_find_suffixes(zones, searches, count);
+	for (size_t i = 0; i < count; i++) {
+		hints[i]->zone = searches[i].zone;
 	}
 }
 
-void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count, answer_hint_t *ret_hints)
+static inline void prefetch_bytes(const void *p, size_t len)
 {
-	assert(count <= ANSWER_BATCH_MAX);
+	for (size_t at = 0; at < len; at += 64) {
+		__builtin_prefetch((const char *)p + at);
+	}
+}
+
+/* The version of each zone, and what of it is read before its tree is. */
+static void find_contents(answer_hint_t **hints, size_t count)
+{
+	const zone_t *before = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const zone_t *zone = hints[i]->zone;
+		hints[i]->contents = zone != NULL ? zone_contents(zone) : NULL;
+		if (zone != before && hints[i]->contents != NULL) {
+			prefetch_bytes(hints[i]->contents, sizeof(*hints[i]->contents));
+		}
+		before = zone;
+	}
+	const zone_contents_t *known = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const zone_contents_t *contents = hints[i]->contents;
+		if (contents != known && contents != NULL) {
+			__builtin_prefetch(contents->arena.chunks);
+			__builtin_prefetch(contents->apex);
+		}
+		known = contents;
+	}
+}
+
+static void walk(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+{
 	zone_tree_walk_t walks[ANSWER_BATCH_MAX];
 	answer_hint_t *walkers[ANSWER_BATCH_MAX];
 	size_t walk_count = 0;
+	bool are_many = zonedb_count(zones) >= ZONES_MIN;
 	for (size_t i = 0; i < count; i++) {
-		answer_hint_t *hint = &ret_hints[i];
-		if (count < OVERLAP_MIN) {
-			hint->key_len = 0;
-			continue;
-		}
-		look_up(zones, requests[i], hint);
-		if (hint->key_len > 0 && hint->contents != NULL && hint->contents->record_count >= RECORDS_MIN) {
-			walkers[walk_count] = hint;
+		const zone_contents_t *contents = hints[i]->contents;
+		if (contents != NULL && (are_many || contents->record_count >= RECORDS_MIN)) {
+			walkers[walk_count] = hints[i];
 			walks[walk_count++] = (zone_tree_walk_t){
-				.view = &hint->contents->arena,
-				.tree = &hint->contents->auth,
-				.key = hint->key,
-				.key_len = hint->key_len,
+				.view = &contents->arena,
+				.tree = &contents->auth,
+				.key = hints[i]->key,
+				.key_len = hints[i]->key_len,
 			};
 		}
 	}
 	zone_tree_warm(walks, walk_count);
 	for (size_t i = 0; i < walk_count; i++) {
 		walkers[i]->deepest = walks[i].deepest;
+	}
+}
+
+void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count, answer_hint_t *ret_hints)
+{
+	assert(count <= ANSWER_BATCH_MAX);
+	answer_hint_t *hints[ANSWER_BATCH_MAX];
+	size_t with_key = 0;
+	for (size_t i = 0; i < count; i++) {
+		hints[with_key] = &ret_hints[i];
+		with_key += parse(requests[i], &ret_hints[i]);
+	}
+	find_zones(zones, hints, with_key);
+	find_contents(hints, with_key);
+	if (with_key >= OVERLAP_MIN) {
+		walk(zones, hints, with_key);
 	}
 }

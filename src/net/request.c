@@ -12,7 +12,7 @@ size_t request_answer(const state_t *state, const answer_source_t *source, const
 		return reply_len;
 	}
 	module_answered_t answered = {
-		.query = &query,
+		.query = report.query,
 		.report = &report,
 		.protocol = protocol,
 		.request_len = (uint32_t)request.len,

@@ -143,6 +143,24 @@ zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8
 	return leaf_zone(db, zone_tree_match(zone_arena_view(db->arena), &db->tree, name, key, key_len).encloser);
 }
 
+void zonedb_find_suffixes(const zonedb_t *db, zonedb_search_t *searches, size_t count)
+{
+	const zone_arena_view_t *view = zone_arena_view(db->arena);
+	zone_tree_walk_t walks[ZONE_TREE_WALKS_MAX];
+	for (size_t i = 0; i < count; i++) {
+		walks[i] = (zone_tree_walk_t){
+			.view = view, .tree = &db->tree, .key = searches[i].key, .key_len = searches[i].key_len
+		};
+	}
+	zone_tree_warm(walks, count);
+	for (size_t i = 0; i < count; i++) {
+		const zonedb_search_t *s = &searches[i];
+		zone_ref_t leaf = zone_tree_match_walked(view, &db->tree, s->name, s->key, s->key_len, walks[i].deepest).encloser;
+		searches[i].zone = leaf_zone(db, leaf);
+		__builtin_prefetch(searches[i].zone);
+	}
+}
+
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex)
 {
 	return leaf_zone(db, zone_tree_find(zone_arena_view(db->arena), &db->tree, apex));

@@ -59,6 +59,17 @@ zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name);
 /** As above with the name's knot_name_key(), for who has it already. */
 zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len);
 
+/** One of many searches at once: what is set, and what comes out. */
+typedef struct {
+	knot_name_t name;
+	const uint8_t *key; /* its knot_name_key() */
+	size_t key_len;
+	zone_t *zone; /* out: as from zonedb_find_suffix_key(); its head is on the way into the cache */
+} zonedb_search_t;
+
+/** zonedb_find_suffix_key() for searches[0..count), count <= ZONE_TREE_WALKS_MAX, whose cache misses overlap. */
+void zonedb_find_suffixes(const zonedb_t *db, zonedb_search_t *searches, size_t count);
+
 /** The zone of exactly this apex (any case), or NULL. */
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex);
 
