@@ -146,13 +146,15 @@ typedef struct {
 	bool append;
 } conf_statistics_t;
 
-/** Section `database`: paths only, nothing is stored yet. */
+/** Section `database`. Of these only images of zones are stored so far. */
 typedef struct {
 	const char *storage;
-	const char *journal_db; /* these four: paths, joined with storage */
+	const char *journal_db; /* these five: paths, joined with storage */
 	const char *kasp_db;
 	const char *timer_db;
 	const char *catalog_db;
+	const char *image_db;
+	uint64_t image_db_max_size; /* bytes */
 } conf_database_t;
 
 /** One block of section `mod-stats`: which counters are kept. */

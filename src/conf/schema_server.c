@@ -214,6 +214,13 @@ const conf_section_t conf_section_statistics = {
 	.doc = "Periodic dump of the counters.",
 };
 
+/* A map of 20 GiB is address space, which 64 bits have plenty of. */
+#if UINTPTR_MAX > UINT32_MAX
+#define IMAGE_DB_MAX "20G"
+#else
+#define IMAGE_DB_MAX "500M"
+#endif
+
 static const conf_row_t database_rows[] = {
 	{ .name = "storage", STR, CONF_AT(conf_database_t, storage), .dflt = KNOT_STORAGE_DIR,
 	  .doc = "Directory that the other paths are relative to." },
@@ -238,6 +245,14 @@ static const conf_row_t database_rows[] = {
 	  .doc = "Directory of the catalog database." },
 	{ .name = "catalog-db-max-size", SIZE(5 * MEGA, 100 * GIGA), .dflt = "20G", TUNING,
 	  .doc = "Largest size of the catalog database." },
+	{ .name = "image-db", STR, CONF_AT(conf_database_t, image_db), .dflt = "images", .path = CONF_PATH_STORAGE,
+	  RESTART,
+	  .doc = "Directory of the images of compiled zones, from which a start and a reload take zones whose files did not "
+		 "change. Made if its parent is there." },
+	{ .name = "image-db-max-size", SIZE(MEGA, 100 * TERA), .dflt = IMAGE_DB_MAX, RESTART,
+	  CONF_AT(conf_database_t, image_db_max_size),
+	  .doc = "Largest size of the images on disk; zones that no longer fit are served, and read from their files at the "
+		 "next start." },
 	{ .name = "zone-db-listen", .type = CONF_ADDR, MULTI, .port = 6379, REFUSED,
 	  .doc = "Addresses of Redis servers." },
 	{ .name = "zone-db-tls", BOOL, .dflt = "off", REFUSED_BUT("off"), .doc = "TLS towards Redis." },

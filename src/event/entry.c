@@ -26,6 +26,7 @@ void entry_free(entry_t *entry)
 {
 	module_chain_free(zone_set_modules(entry->zone, NULL));
 	zone_free(entry->zone);
+	source_clear(&entry->source);
 	free(entry);
 }
 

@@ -19,6 +19,7 @@ typedef struct entry {
 	zone_t *zone;           /* owned */
 	struct entry *next_job; /* in the queue of the pool */
 	uint8_t job;            /* JOB_… */
+	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
 	bool again;             /* asked for while it was running */
 	bool gone;              /* not configured any more: freed by its running job */
 	bool tried;             /* loaded or failed at least once */
@@ -26,7 +27,7 @@ typedef struct entry {
 	uint64_t since_s;       /* wall clock: when it came into its state */
 	server_ticket_t asked;  /* last job asked for */
 	server_ticket_t done;   /* last job that ended */
-	load_source_t source;   /* file that the contents came from; used by the job and, while none runs, under lock */
+	load_source_t source;   /* what the contents were made from; used by the job and, while none runs, under lock */
 } entry_t;
 
 /** NULL: out of memory. */

@@ -6,9 +6,10 @@
 
 #include "src/sys/clock.h"
 
-void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx), void *ctx)
+void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
+	       void (*after)(entry_t *entry, void *ctx), void *ctx)
 {
-	*jobs = (jobs_t){ .worker_count = worker_count, .run = run, .ctx = ctx };
+	*jobs = (jobs_t){ .worker_count = worker_count, .run = run, .after = after, .ctx = ctx };
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_condattr_t monotonic;
@@ -102,6 +103,9 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 	}
 	entry->tried = true;
 	jobs->running--;
+	if (!entry->gone) {
+		jobs->after(entry, jobs->ctx);
+	}
 	if (entry->again && !entry->gone) {
 		entry->again = false;
 		entry->asked = ++jobs->last_ticket;

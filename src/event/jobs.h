@@ -23,13 +23,15 @@ typedef struct {
 	bool stopping;
 
 	knot_err_t (*run)(entry_t *entry, void *ctx); /* does a job; called without the lock */
+	void (*after)(entry_t *entry, void *ctx);     /* it was done, and the zone is still configured; called with the lock */
 	void *ctx;
 	sys_thread_t *workers; /* owned */
 	unsigned worker_count;
 } jobs_t;
 
 /** Without workers; run is called with ctx by each of `worker_count` later. */
-void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx), void *ctx);
+void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
+	       void (*after)(entry_t *entry, void *ctx), void *ctx);
 
 /** After jobs_stop(). */
 void jobs_deinit(jobs_t *jobs);

@@ -3,7 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -11,37 +11,14 @@
 
 enum { FAULT_LINES_MAX = 20 }; /* lines per file: a file of rubbish must not fill the disk with log */
 
-static knot_err_t stat_source(const char *path, load_source_t *ret_source)
-{
-	struct stat info;
-	if (stat(path, &info) != 0) {
-		return knot_err_of_errno(errno);
-	}
-	if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
-		return KNOT_EFILE; /* a device has no end; a FIFO is for those who know that loading waits for its writer */
-	}
-	*ret_source = (load_source_t){ .mtime = info.st_mtim, .size = (uint64_t)info.st_size, .inode = info.st_ino };
-	return KNOT_OK;
-}
-
-bool load_is_needed(const conf_zone_t *zone, const load_source_t *source)
-{
-	char path[PATH_MAX];
-	load_source_t now = { 0 };
-	if (source->inode == 0 || conf_zone_file(zone, path, sizeof(path)) != KNOT_OK ||
-	    stat_source(path, &now) != KNOT_OK) {
-		return true;
-	}
-	return now.mtime.tv_sec != source->mtime.tv_sec || now.mtime.tv_nsec != source->mtime.tv_nsec ||
-	       now.size != source->size || now.inode != source->inode;
-}
-
 /** Settings of a load, copied: a reload may free the configuration meanwhile. */
 typedef struct {
 	char path[PATH_MAX];
 	uint32_t default_ttl;
 	zone_checks_t checks;
 	uint64_t size_max;
+	uint64_t number; /* settings_number() */
+	bool is_current; /* the contents are what a load would give */
 } settings_t;
 
 static zone_checks_t checks_of(conf_semchecks_t conf)
@@ -55,7 +32,8 @@ static zone_checks_t checks_of(conf_semchecks_t conf)
 }
 
 /* KNOT_ENOZONE: the zone isn't configured any more. */
-static knot_err_t read_settings(const state_root_t *root, knot_name_t name, settings_t *ret_settings)
+static knot_err_t read_settings(const state_root_t *root, knot_name_t name, const load_source_t *source,
+				settings_t *ret_settings)
 {
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(root, guard)->conf;
@@ -67,6 +45,8 @@ static knot_err_t read_settings(const state_root_t *root, knot_name_t name, sett
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;
+	ret_settings->number = settings_number(&zone);
+	ret_settings->is_current = source_is_current(source, &zone);
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
 }
 
@@ -74,7 +54,14 @@ typedef struct {
 	knot_name_t name;
 	const char *path;
 	unsigned lines;
+	sources_t *sources;
 } report_t;
+
+static void on_file(const char *path, const struct stat *info, void *ctx)
+{
+	const report_t *report = ctx;
+	sources_add(report->sources, path, info);
+}
 
 static void on_message(zone_message_level_t level, const char *text, void *ctx)
 {
@@ -121,35 +108,61 @@ static void publish(zone_t *zone, zone_contents_t *contents)
 	}
 }
 
-knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source)
+/* Read, check and compile the file. ret_source is the caller's to clear. */
+static knot_err_t build(knot_name_t name, const settings_t *settings, zone_contents_t **ret_contents,
+			load_source_t *ret_source)
+{
+	struct stat info;
+	knot_err_t err = source_stat(settings->path, &info);
+	sources_t *sources = err == KNOT_OK ? calloc(1, sizeof(*sources)) : NULL;
+	if (sources == NULL) {
+		return err != KNOT_OK ? err : KNOT_ENOMEM;
+	}
+	sources->settings = settings->number;
+	report_t report = { .name = name, .path = settings->path, .sources = sources };
+	zone_build_params_t params = {
+		.origin = name,
+		.default_ttl = settings->default_ttl,
+		.checks = settings->checks,
+		.size_max = settings->size_max,
+		.now_s = sys_clock_wall(),
+		.on_message = on_message,
+		.on_file = on_file,
+		.ctx = &report,
+	};
+	err = zone_build_file(settings->path, &params, ret_contents);
+	*ret_source = (load_source_t){ .print = sources_print(sources), .files = sources };
+	return err;
+}
+
+knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source,
+		     load_outcome_t *ret_outcome)
 {
 	settings_t settings;
 	knot_name_t name = zone_name(zone);
-	knot_err_t err = read_settings(root, name, &settings);
+	*ret_outcome = LOAD_FAILED;
+	knot_err_t err = read_settings(root, name, source, &settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
 	}
-	report_t report = { .name = name, .path = settings.path };
-	zone_build_params_t params = {
-		.origin = name,
-		.default_ttl = settings.default_ttl,
-		.checks = settings.checks,
-		.size_max = settings.size_max,
-		.now_s = sys_clock_wall(),
-		.on_message = on_message,
-		.ctx = &report,
-	};
-	/* Identity before reading: a file that changes meanwhile is then seen as changed by the next reload. */
+	const zone_contents_t *contents = zone_contents(zone);
+	if (err == KNOT_OK && contents != NULL && settings.is_current) {
+		log_zone(LOG_INFO, name, "zone file not changed, serial %u", contents->serial);
+		*ret_outcome = LOAD_UNCHANGED;
+		return KNOT_OK;
+	}
 	load_source_t found = { 0 };
-	zone_contents_t *contents = NULL;
-	err = err == KNOT_OK ? stat_source(settings.path, &found) : err;
-	err = err == KNOT_OK ? zone_build_file(settings.path, &params, &contents) : err;
+	zone_contents_t *built = NULL;
+	err = err == KNOT_OK ? build(name, &settings, &built, &found) : err;
 	if (err != KNOT_OK) {
+		source_clear(&found);
 		log_failure(name, settings.path, err);
 		return err;
 	}
-	log_zone(LOG_INFO, name, "zone file parsed, serial %u", contents->serial);
-	publish(zone, contents);
+	log_zone(LOG_INFO, name, "zone file parsed, serial %u", built->serial);
+	publish(zone, built);
+	source_clear(source);
 	*source = found;
+	*ret_outcome = LOAD_FROM_FILE;
 	return KNOT_OK;
 }

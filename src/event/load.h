@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Loading a zone from its file: decide whether it is needed, read, check, compile, publish, say what happened.
+ * Loading a zone: decide whether it is needed, read the file, check, compile, publish, say what happened.
  */
 #pragma once
 
+#include "src/event/source.h"
 #include "src/state/state.h"
 
-#include <time.h>
-
-/** Identity of the file that a zone's contents came from; all zero: none. */
-typedef struct {
-	struct timespec mtime;
-	uint64_t size;
-	uint64_t inode;
-} load_source_t;
-
-/** True if the zone has no contents from a file, or the file isn't the one any more. One stat(). */
-bool load_is_needed(const conf_zone_t *zone, const load_source_t *source);
+typedef enum {
+	LOAD_FAILED,    /* nothing changed */
+	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
+	LOAD_FROM_FILE,
+} load_outcome_t;
 
 /**
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
- * fails. Logs what Knot logs. source: updated on success. Not within a read section; one caller per zone at a time.
+ * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a time.
+ * ret_outcome: set in any case. Returns why it failed.
  */
-KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source);
+KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source,
+				   load_outcome_t *ret_outcome);

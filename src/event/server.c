@@ -30,7 +30,17 @@ static entry_t *find_entry(const server_t *server, knot_name_t name)
 static knot_err_t run_job(entry_t *entry, void *ctx)
 {
 	server_t *server = ctx;
-	return load_zone(&server->root, entry->zone, &entry->source);
+	load_outcome_t outcome;
+	knot_err_t err = load_zone(&server->root, entry->zone, &entry->source, &outcome);
+	entry->outcome = (uint8_t)outcome;
+	return err;
+}
+
+/* Under lock. */
+static void after_job(entry_t *entry, void *ctx)
+{
+	(void)ctx;
+	source_trim(&entry->source);
 }
 
 knot_err_t server_start(server_t *server)
@@ -183,7 +193,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	free_chains(made.chains, made.count);
 	server->params = *params;
 	pthread_mutex_init(&server->reload_lock, NULL);
-	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, server);
+	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, after_job, server);
 	server->entries = made.entries;
 	server->entry_count = made.count;
 	server->jobs.untried = made.count;
@@ -396,7 +406,7 @@ static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
 			}
 			/* While a job runs it owns `source`; what changed meanwhile is seen only by another one. */
 			if (is_new || settings_differ || entry->job == JOB_RUNNING ||
-			    load_is_needed(&zone, &entry->source)) {
+			    !source_is_current(&entry->source, &zone)) {
 				(void)jobs_ask(&server->jobs, entry);
 			}
 		}

@@ -45,3 +45,10 @@ static inline uint64_t sys_clock_real_ns(void)
 	struct timespec now = sys_clock_real();
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+
+/** Sleep; shorter if a signal comes. */
+static inline void sys_clock_sleep_ns(uint64_t ns)
+{
+	struct timespec time = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	(void)nanosleep(&time, NULL);
+}

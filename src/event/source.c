@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/source.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "src/sys/clock.h"
+#include "src/zone/image.h"
+
+/* The longest tick of kernels that people run is 10 ms (CONFIG_HZ=100). */
+enum { TICK_NS = 20 * 1000000 };
+
+/* File systems without fractions of a second (and those with two seconds) have whole ones; a clock of another host may be off. */
+enum { COARSE_NS = 2 * 1000000000LL };
+
+knot_err_t source_stat(const char *path, struct stat *ret_info)
+{
+	if (stat(path, ret_info) != 0) {
+		return knot_err_of_errno(errno);
+	}
+	/* A device has no end; a FIFO is for those who know that loading waits for its writer. */
+	return S_ISREG(ret_info->st_mode) || S_ISFIFO(ret_info->st_mode) ? KNOT_OK : KNOT_EFILE;
+}
+
+/* True if a later change of the file is seen by its time of change. Waits for that if it doesn't take long. */
+static bool settle(const struct stat *info)
+{
+	struct timespec now = sys_clock_real();
+	if (now.tv_sec - info->st_mtim.tv_sec > 2 || info->st_mtim.tv_sec - now.tv_sec > 2) {
+		return true;
+	}
+	int64_t age_ns = (int64_t)(now.tv_sec - info->st_mtim.tv_sec) * 1000000000 + now.tv_nsec - info->st_mtim.tv_nsec;
+	if (age_ns < 0 || (info->st_mtim.tv_nsec == 0 && age_ns < COARSE_NS)) {
+		return false;
+	}
+	if (age_ns < TICK_NS) {
+		sys_clock_sleep_ns((uint64_t)(TICK_NS - age_ns));
+	}
+	return true;
+}
+
+static knot_err_t append(sources_t *sources, const store_source_t *source)
+{
+	if (sources->count == sources->max) {
+		uint32_t max = sources->max == 0 ? 1 : 4 * sources->max;
+		store_source_t *grown = realloc(sources->data, max * sizeof(*grown));
+		if (grown == NULL) {
+			return KNOT_ENOMEM;
+		}
+		sources->data = grown;
+		sources->max = max;
+	}
+	char *path = strndup(source->path.data, source->path.len);
+	if (path == NULL) {
+		return KNOT_ENOMEM;
+	}
+	sources->data[sources->count] = *source;
+	sources->data[sources->count++].path.data = path;
+	return KNOT_OK;
+}
+
+static store_source_t source_of(const char *path, const struct stat *info)
+{
+	return (store_source_t){
+		.path = knot_str_of(path),
+		.size = (uint64_t)info->st_size,
+		.inode = info->st_ino,
+		.mtime_s = info->st_mtim.tv_sec,
+		.mtime_ns = (uint32_t)info->st_mtim.tv_nsec,
+	};
+}
+
+void sources_add(sources_t *sources, const char *path, const struct stat *info)
+{
+	sources->unsettled |= !settle(info);
+	store_source_t source = source_of(path, info);
+	knot_err_t err = append(sources, &source);
+	sources->failed = err != KNOT_OK ? err : sources->failed;
+}
+
+sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings)
+{
+	sources_t *copy = calloc(1, sizeof(*copy));
+	if (copy == NULL) {
+		return NULL;
+	}
+	copy->settings = settings;
+	for (uint32_t i = 0; i < count; i++) {
+		if (append(copy, &data[i]) != KNOT_OK) {
+			sources_clear(copy);
+			free(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+void sources_clear(sources_t *sources)
+{
+	for (uint32_t i = 0; i < sources->count; i++) {
+		free((char *)sources->data[i].path.data);
+	}
+	free(sources->data);
+	*sources = (sources_t){ 0 };
+}
+
+bool source_is_same(const store_source_t *source)
+{
+	char path[PATH_MAX];
+	struct stat now;
+	if (source->path.len >= sizeof(path)) {
+		return false;
+	}
+	memcpy(path, source->path.data, source->path.len);
+	path[source->path.len] = '\0';
+	return source_stat(path, &now) == KNOT_OK && (uint64_t)now.st_size == source->size &&
+	       now.st_ino == source->inode && now.st_mtim.tv_sec == source->mtime_s &&
+	       now.st_mtim.tv_nsec == source->mtime_ns;
+}
+
+uint64_t settings_number(const conf_zone_t *zone)
+{
+	/* Another release may check or compile differently. The layout of nodes has a number of its own. */
+	static const char program[] = PACKAGE_VERSION;
+	uint64_t values[] = { zone->default_ttl, (uint64_t)zone->semantic_checks, zone->zone_max_size,
+		              XXH3_64bits(program, sizeof(program)) };
+	return XXH3_64bits(values, sizeof(values));
+}
+
+static uint64_t print_one(uint64_t seed, const store_source_t *source)
+{
+	uint64_t values[] = { source->size, source->inode, (uint64_t)source->mtime_s, source->mtime_ns };
+	uint64_t print = XXH3_64bits_withSeed(source->path.data, source->path.len, seed);
+	return XXH3_64bits_withSeed(values, sizeof(values), print);
+}
+
+uint64_t sources_print(const sources_t *sources)
+{
+	if (sources->unsettled || sources->failed != KNOT_OK || sources->count == 0) {
+		return 0;
+	}
+	uint64_t print = sources->settings;
+	for (uint32_t i = 0; i < sources->count; i++) {
+		print = print_one(print, &sources->data[i]);
+	}
+	return print == 0 ? 1 : print;
+}
+
+bool source_is_current(const load_source_t *source, const conf_zone_t *zone)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (source->print == 0 || conf_zone_file(zone, path, sizeof(path)) != KNOT_OK ||
+	    source_stat(path, &info) != KNOT_OK) {
+		return false;
+	}
+	store_source_t file = source_of(path, &info);
+	uint64_t print = print_one(settings_number(zone), &file);
+	for (uint32_t i = 1; source->files != NULL && i < source->files->count; i++) {
+		if (!source_is_same(&source->files->data[i])) {
+			return false;
+		}
+		print = print_one(print, &source->files->data[i]);
+	}
+	return (print == 0 ? 1 : print) == source->print;
+}
+
+void source_trim(load_source_t *source)
+{
+	if (source->files != NULL && source->files->count <= 1) {
+		sources_clear(source->files);
+		free(source->files);
+		source->files = NULL;
+	}
+}
+
+void source_clear(load_source_t *source)
+{
+	if (source->files != NULL) {
+		sources_clear(source->files);
+		free(source->files);
+	}
+	*source = (load_source_t){ 0 };
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Where a zone's contents came from: the files as they were, and the settings. Decides whether reading again would give the same.
+ *
+ * A file is taken to be the same while path, size, time of its last change (to the nanosecond) and inode are. The kernel's time of change
+ * moves in ticks of some milliseconds, so a file that is written twice within a tick looks the same after both. Whoever reads a file
+ * that changed just now therefore waits until the tick is over (sources_add()): any later change is then seen.
+ */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "src/conf/conf.h"
+#include "src/store/store.h"
+
+/** The files that one version was read from, the zone file first. */
+typedef struct {
+	store_source_t *data; /* owned, with their paths */
+	uint32_t count, max;
+	bool unsettled;    /* the time of change can't be relied on: never the same as anything */
+	knot_err_t failed; /* a file could not be noted */
+	uint64_t settings; /* settings_number() it was made with */
+} sources_t;
+
+/**
+ * Note a file that will be read. Sleeps for some milliseconds if it was changed just now.
+ * info: as seen before reading. An error is kept in `failed`.
+ */
+void sources_add(sources_t *sources, const char *path, const struct stat *info);
+
+/** A copy, to be freed with sources_clear() and free(). NULL: out of memory. */
+sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings);
+
+/** Free what `sources` owns. */
+void sources_clear(sources_t *sources);
+
+/** What a source is now. KNOT_EFILE: neither a regular file nor a FIFO. Negated errno of stat(2). */
+KNOT_MUST_USE knot_err_t source_stat(const char *path, struct stat *ret_info);
+
+/** True if the file at the source's path is the one that it was. One stat(2). */
+bool source_is_same(const store_source_t *source);
+
+/** Number of all settings that lead to other contents from the same files, and of the program that makes them. */
+uint64_t settings_number(const conf_zone_t *zone);
+
+/** What an entry remembers of its contents' origin; a million of them: small. All zero: no contents, or of unknown origin. */
+typedef struct {
+	uint64_t print;     /* hash of settings, files and what they were */
+	sources_t *files;   /* owned; kept while there are included files or no image is saved; else NULL */
+} load_source_t;
+
+/** The hash of a version's origin; 0 if unsettled. */
+uint64_t sources_print(const sources_t *sources);
+
+/** True if contents of this origin are what the zone's file and settings would give now. One stat(2) per file. */
+bool source_is_current(const load_source_t *source, const conf_zone_t *zone);
+
+/** Forget the files if the zone file alone is enough to compare. */
+void source_trim(load_source_t *source);
+
+/** Forget everything. */
+void source_clear(load_source_t *source);
