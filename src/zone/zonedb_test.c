@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The set of zones, and publishing contents under readers (run it under TSan too). */
 #include "src/zone/build.h"
+#include "src/zone/image.h"
 #include "src/zone/lookup.h"
 #include "src/zone/zonedb.h"
 #include "src/sys/rcu.h"
@@ -85,16 +86,15 @@ static zone_contents_t *build_version(unsigned serial)
 	return zone;
 }
 
-static void read_once(race_t *race)
+/* Everything that a version says of its serial is the same: else it is two mixed, or half of one. */
+static void check_version(const zone_contents_t *zone)
 {
 	uint8_t name[] = "\1a\1b\4zone", other[] = "\1x\1b\4zone", scratch[512];
-	RCU_READ_SECTION(guard);
-	const zone_contents_t *zone = zone_contents(race->zone);
 	zone_lookup_t found = zone_lookup(zone, (knot_name_t){ name, sizeof(name), 3 });
 	if (found.kind != ZONE_FOUND) {
 		abort();
 	}
-	zone_rr_iter_t iter = zone_rr_begin(found.node, zone_node_rrset(found.node, KNOT_TYPE_TXT), false);
+	zone_rr_iter_t iter = zone_rr_begin(found.node, zone_node_rrset(&zone->arena, found.node, KNOT_TYPE_TXT), false);
 	uint32_t ttl;
 	knot_bytes_t rdata;
 	if (!zone_rr_next(&iter, (knot_mut_bytes_t){ scratch, sizeof(scratch) }, &ttl, &rdata)) {
@@ -108,6 +108,12 @@ static void read_once(race_t *race)
 	if (serial != zone->serial || has_other != (serial % 2 == 1)) {
 		abort();
 	}
+}
+
+static void read_once(race_t *race)
+{
+	RCU_READ_SECTION(guard);
+	check_version(zone_contents(race->zone));
 	atomic_fetch_add_explicit(&race->reads, 1, memory_order_relaxed);
 	(void)guard;
 }
@@ -149,8 +155,174 @@ static void test_publish(void **state)
 	zone_free(race.zone);
 }
 
+/* ---- Versions that share chunks, saved while newer ones are made ---- */
+
+enum { NAMES = 300, STEPS = 500, SAVES_MIN = 20 };
+
+/* Records of the version `serial`: of all names, or of those alone that differ from the version before and after. */
+static void step_text(FILE *to, unsigned serial)
+{
+	fprintf(to, "@ 60 SOA ns r %u 2 3 4 5\na.b 60 TXT %u\n", serial, serial);
+	if (serial % 2) {
+		fprintf(to, "x.b 60 A 192.0.2.1\n");
+	}
+	/* Some more that comes and goes, so that chunks fill up with what is dead and the zone is compacted now and then. */
+	for (unsigned i = 0; i < 5; i++) {
+		fprintf(to, "n%u.c 60 TXT \"%0*u\"\n", (serial + i * 61) % NAMES, 1 + (int)(serial * 7 + i) % 200, serial);
+	}
+}
+
+typedef struct {
+	zone_txn_t *txn;
+	bool is_removal;
+} step_t;
+
+static bool step_record(const knot_zone_record_t *record, void *ctx)
+{
+	step_t *step = ctx;
+	knot_err_t err = step->is_removal
+	                         ? zone_txn_remove(step->txn, record->owner, record->type, record->rdata)
+	                         : zone_txn_put(step->txn, record->owner, record->type, record->ttl, record->rdata);
+	assert_int_equal(err, KNOT_OK);
+	return true;
+}
+
+static uint8_t step_origin_wire[] = "\4zone";
+static const knot_name_t step_origin = { step_origin_wire, 6, 1 };
+static const zone_build_params_t step_params = { .origin = { step_origin_wire, 6, 1 }, .default_ttl = 60 };
+
+static void step_by(zone_txn_t *txn, unsigned serial, bool is_removal)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	assert_non_null(to);
+	step_text(to, serial);
+	fclose(to);
+	step_t step = { txn, is_removal };
+	knot_zonefile_params_t params = { .origin = step_origin, .default_ttl = 60, .on_record = step_record, .ctx = &step };
+	assert_int_equal(knot_zonefile_scan_text((knot_str_t){ text, len }, "test", &params), KNOT_OK);
+	free(text);
+}
+
+static zone_contents_t *build_first(void)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	assert_non_null(to);
+	step_text(to, 0);
+	fprintf(to, "@ 60 NS ns.out.\n");
+	for (unsigned i = 0; i < NAMES; i++) {
+		fprintf(to, "h%u 60 A 192.0.2.%u\n", i, i % 256);
+	}
+	fclose(to);
+	zone_contents_t *zone = NULL;
+	assert_int_equal(zone_build_text((knot_str_t){ text, len }, "test", &step_params, &zone), KNOT_OK);
+	free(text);
+	return zone;
+}
+
+typedef struct {
+	race_t race;
+	atomic_ulong saves;
+} saving_race_t;
+
+/* As the thread that saves images does: hold a version, give back the readers' section, copy the bytes at leisure. */
+static void save_once(zone_t *zone)
+{
+	zone_contents_t *held, *again = NULL;
+	{
+		RCU_READ_SECTION(guard);
+		held = zone_image_hold(zone_contents(zone));
+		(void)guard;
+	}
+	uint32_t count = zone_image_chunk_count(held);
+	uint8_t *head = malloc(zone_image_head_len);
+	uint64_t *lens = calloc(count, sizeof(*lens));
+	zone_image_reader_t *reader;
+	if (head == NULL || lens == NULL) {
+		abort();
+	}
+	zone_image_write_head(held, head);
+	for (uint32_t i = 0; i < count; i++) {
+		lens[i] = zone_image_chunk(held, i).len;
+	}
+	if (zone_image_read_begin((knot_bytes_t){ head, zone_image_head_len }, lens, count, &reader) != KNOT_OK) {
+		abort();
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(zone_image_read_chunk(reader, i), zone_image_chunk(held, i).data, lens[i]);
+	}
+	check_version(held);
+	zone_contents_free(held);
+	if (zone_image_read_end(reader, step_origin, &again) != KNOT_OK) {
+		abort();
+	}
+	check_version(again);
+	zone_contents_free(again);
+	free(head);
+	free(lens);
+}
+
+static void *saver(void *ctx)
+{
+	saving_race_t *saving = ctx;
+	sys_rcu_register();
+	while (!atomic_load_explicit(&saving->race.stop, memory_order_relaxed)) {
+		save_once(saving->race.zone);
+		atomic_fetch_add_explicit(&saving->saves, 1, memory_order_relaxed);
+	}
+	sys_rcu_unregister();
+	return NULL;
+}
+
+static void publish_step(zone_t *zone, unsigned serial)
+{
+	zone_txn_t *txn;
+	zone_contents_t *next, *old;
+	/* The zone's job: nobody else publishes, so what is published stays. */
+	assert_int_equal(zone_txn_begin(zone_contents(zone), &step_params, &txn), KNOT_OK);
+	step_by(txn, serial - 1, true);
+	step_by(txn, serial, false);
+	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+	old = zone_publish(zone, next);
+	sys_rcu_wait();
+	zone_contents_free(old);
+}
+
+static void test_publish_while_saving(void **state)
+{
+	(void)state;
+	owned_name_t name;
+	saving_race_t saving = { .race.zone = zone_new(scan("zone.", &name)) };
+	zone_t *zone = saving.race.zone;
+	assert_null(zone_publish(zone, build_first()));
+	sys_rcu_register();
+	pthread_t threads[READERS + 1];
+	for (unsigned i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, reader, &saving.race), 0);
+	}
+	assert_int_equal(pthread_create(&threads[READERS], NULL, saver, &saving), 0);
+	unsigned compacted = 0;
+	for (unsigned i = 1; i <= STEPS || atomic_load(&saving.race.reads) < STEPS || atomic_load(&saving.saves) < SAVES_MIN; i++) {
+		uint64_t lineage = zone_image_lineage(zone_contents(zone));
+		publish_step(zone, i);
+		compacted += zone_image_lineage(zone_contents(zone)) != lineage;
+	}
+	atomic_store(&saving.race.stop, true);
+	for (unsigned i = 0; i <= READERS; i++) {
+		pthread_join(threads[i], NULL);
+	}
+	sys_rcu_unregister();
+	/* Both kinds of commit were raced against. */
+	assert_true(compacted > 0 && compacted < STEPS / 2);
+	zone_free(zone);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_publish) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_publish),
+	                                    cmocka_unit_test(test_publish_while_saving) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
