@@ -5,7 +5,7 @@
  * By itself it prints nanoseconds per answer, best of several runs. tests/bench/count_instructions runs it under
  * callgrind and prints instructions per answer, which are the same on a loaded machine: only what measure_message() and
  * measure_frames() do is counted, and each row's count ends with run_row(). The zones are small enough for the cache;
- * what cache misses cost shows in bench_xdp.py.
+ * what cache misses cost shows in bench_scale.c and bench_net.py.
  */
 #include "src/answer/answer_test_zones.h"
 #include "src/conf/load.h"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a server's processes use: CPU time, memory, processors."""
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import threading
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+Cpu = collections.namedtuple("Cpu", "user system")      # seconds
+
+
+def family(pid):
+    """pid and all its descendants that live."""
+    children = collections.defaultdict(list)
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            children[int(path.read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()[1])].append(int(path.parts[2]))
+    found = [pid]
+    for one in found:
+        found += children[one]
+    return found
+
+
+def cpu(pid):
+    """User and system time of a process, its descendants, and those of them that have ended."""
+    user = system = 0
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            fields = pathlib.Path(f"/proc/{one}/stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()
+            user += int(fields[11]) + int(fields[13])
+            system += int(fields[12]) + int(fields[14])
+    return Cpu(user / TICK, system / TICK)
+
+
+def memory(pid):
+    """Bytes of anonymous and shared memory in RAM, once where processes share a page: no pages of files, which the system may drop."""
+    total = 0
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            text = pathlib.Path(f"/proc/{one}/smaps_rollup").read_text(encoding="ascii")
+            total += sum(int(value) for value in re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", text, re.M))
+    return total * 1024
+
+
+def anonymous(pid):
+    """Bytes of anonymous memory of one process, cheap to ask often."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    match = re.search(r"RssAnon:\s+(\d+) kB", text)
+    return int(match.group(1)) * 1024 if match else 0
+
+
+class Peak:
+    """The highest anonymous memory of a process while the block runs, looked at every 5 ms."""
+
+    def __init__(self, pid):
+        self.pid, self.bytes = pid, 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self._end.wait(0.005):
+            self.bytes = max(self.bytes, anonymous(self.pid))
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self._thread.join()
+
+
+def pin(pid, processor):
+    """All threads of a process and its descendants on one processor, whatever they have chosen."""
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{one}/task"):
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(int(task), {processor})
+
+
+def processors():
+    """(the server's processor, the load's): the last and the first; the same on a machine with one."""
+    usable = sorted(os.sched_getaffinity(0))
+    return usable[-1], usable[0]
+
+
+@contextlib.contextmanager
+def on_processor(processor):
+    """What is started in the block begins on that processor. None: no change."""
+    before = os.sched_getaffinity(0)
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def settle(pid, timeout=30):
+    """Wait until the process hardly uses the processor any more: loading, saving and cleaning up are over."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        before = sum(cpu(pid))
+        time.sleep(0.5)
+        if sum(cpu(pid)) - before <= 0.02:
+            return
+
+
+def idle_rate(pid, seconds=1.0):
+    """What it uses without any query, per second: not the replies' fault."""
+    before = cpu(pid)
+    time.sleep(seconds)
+    after = cpu(pid)
+    return Cpu(*((b - a) / seconds for a, b in zip(before, after)))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Zone files and files of questions: made once per size and kept in the build tree."""
+import pathlib
+import random
+import subprocess
+import sys
+
+from harness.server import BUILD, TOP
+
+WORK = BUILD / "bench"
+QUERIES_MAX = 400_000
+
+
+def tld(names, origin, is_sorted=False):
+    """Path of a zone with that many delegations, owners shuffled or in canonical order (gen_tld.py)."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    path = WORK / f"tld-{names}{'-sorted' if is_sorted else ''}.zone"
+    if not path.exists():
+        print(f"writing {path.name} ...", file=sys.stderr, flush=True)
+        half = path.with_suffix(".half")
+        subprocess.run([sys.executable, TOP / "tests" / "bench" / "gen_tld.py", "-n", str(names), *([] if is_sorted else ["--shuffle"]),
+                        "--origin", origin, "-o", str(half)], check=True)
+        half.rename(path)
+    return path
+
+
+def questions(zone, origin):
+    """Path of a file of questions for `zone`, as kxdpgun wants them."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    path = WORK / f"{pathlib.Path(zone).name}.queries"
+    if not path.exists():
+        write_questions(zone, path, origin)
+    return path
+
+
+def delegations(zone, origin):
+    """Owners of NS below the apex, absolute, in the file's order."""
+    last = None
+    with open(zone, encoding="ascii", errors="replace") as file:
+        for line in file:
+            fields = line.split(None, 4)
+            if len(fields) > 3 and "NS" in fields[1:4] and fields[0] != last and line[0] not in " \t@$;":
+                last = fields[0]
+                yield last if last.endswith(".") else f"{last}.{origin}"
+
+
+def write_questions(zone, path, origin):
+    """Of ten questions eight ask below a delegation, one for a DS, one for a name that is not there; spread over the zone."""
+    names = list(delegations(zone, origin))
+    names = names[::max(1, len(names) // QUERIES_MAX)]
+    random.Random(1).shuffle(names)
+    half = path.with_suffix(".half")
+    with open(half, "w", encoding="ascii") as out:
+        for number, name in enumerate(names[:QUERIES_MAX]):
+            kind = number % 10
+            if kind == 8:
+                out.write(f"{name} DS D\n")
+            elif kind == 9:
+                first, _, rest = name.partition(".")
+                out.write(f"{first}x0.{rest} A D\n")
+            else:
+                out.write(f"www.{name} {'A' if kind & 1 else 'AAAA'} D\n")
+    half.rename(path)
+
+
+def plain(queries):
+    """The same questions as dnsperf wants them: without flags."""
+    path = queries.with_suffix(".dnsperf")
+    if not path.exists():
+        half = path.with_suffix(".half")
+        with open(queries, encoding="ascii") as source, open(half, "w", encoding="ascii") as out:
+            for line in source:
+                out.write(" ".join(line.split()[:2]) + "\n")
+        half.rename(path)
+    return path

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""doc/benchmarks.md and doc/bench/*.svg from the results that benchmarks have left in build/bench/results: nothing in them is typed by hand.
+
+Sections whose benchmark has not been run since stay as they are in the document. -o: another folder than doc.
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+from bench_lib import TOP, results, svg
+
+ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "load", "restart", "memory", "many-zones", "lookup", "answer", "profile")
+
+INTRO = """\
+# Benchmarks
+
+Each section below is made by one command, named there, and by `./dev bench report`; nothing here is typed by hand.
+`./dev bench NAME --help` says what is measured and how, and how to measure other sizes, peers or older builds (`--servers bowline,before=PATH,knot`).
+
+## How to read it
+
+- **Ratios within one table count, not figures by themselves.** Servers take turns in one run, the order changes from turn to turn, and
+  medians are reported. The machine is small, virtual and shared; the same figure may be a third higher an hour later.
+- Bowline has one processor for all its threads, so have its peers; the load generator has the other one. With one worker per transport, replies per second are those of
+  one core, but for what the kernel does on the generator's side of the link.
+- The link is a veth pair between two network namespaces, AF_XDP in copy mode. The kernel's part of a reply is dearer there than with a real
+  network card, and the same for all: look at user CPU for what the servers themselves do.
+- User and system time come from /proc/PID/stat, where the kernel divides them by what its timer tick meets. That is fair while the server is busy all the time; at a fixed
+  rate, sleeps fall in step with the tick, and only their sum means something. So tables show the division only for loads without a measure.
+- Memory is anonymous and shared memory (RssAnon, RssShmem) of all processes of a server, shared pages counted once: not pages of files, which the system may drop.
+- "First answer" counts from exec() to the zone's SOA over the network, asked every few milliseconds.
+- The zone is tests/bench/gen_tld.py's: delegations of a TLD, 2.65 records each; of ten questions eight ask below a delegation, one for a DS, one for
+  a name that is not there.
+- In-process figures (lookup, answer) are of one thread without a network. Instructions come from callgrind and are the same on a loaded machine.
+- Benchmarks never pass or fail. What they find is compared with the goals in the release notes and in doc/perf.md.
+"""
+
+
+def about(result):
+    machine, versions = result["machine"], result["versions"]
+    text = ", ".join(f"{'Bowline' if key == 'bowline' else key} {value}" for key, value in versions.items() if key not in ("system", "compiler"))
+    return (f"`{result['command']}`, {result['date']}. {machine['processors']} × {machine['processor']}"
+            f"{' (virtual)' if machine['virtual'] else ''}, {machine['memory']}, Linux {machine['kernel']}, {versions.get('system', '')}, "
+            f"{versions.get('compiler', '')}; load before: {machine['load']}. Versions: {text}.")
+
+
+def section(result, plots_folder):
+    parts = [f"## {result['name']}", result["what"], about(result), *(results.markdown(table) for table in result["tables"])]
+    for plot in result["plots"]:
+        (plots_folder / plot["file"]).write_text(svg.draw(plot), encoding="utf-8")
+        parts.append(f"![{plot['title']}](bench/{plot['file']})")
+    return "\n\n".join(parts) + "\n"
+
+
+def kept_sections(path):
+    """{name: text} of what the document has now."""
+    if not path.exists():
+        return {}
+    return {name: text.rstrip() + "\n" for name, text in re.findall(r"^(?=## ([\w-]+)\n)(.*?)(?=^## |\Z)", path.read_text(encoding="utf-8"), re.M | re.S)
+            if name in ORDER}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=TOP / "doc", help="[%(default)s]")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="sections to renew [all that have results]")
+    args = parser.parse_args()
+    document, plots = args.output / "benchmarks.md", args.output / "bench"
+    plots.mkdir(parents=True, exist_ok=True)
+    sections = kept_sections(document)
+    renewed = []
+    for name in args.names or ORDER:
+        path = results.FOLDER / f"{name}.json"
+        if path.exists():
+            sections[name] = section(json.loads(path.read_text(encoding="utf-8")), plots)
+            renewed.append(name)
+        elif args.names:
+            parser.error(f"no result of {name}: run ./dev bench {name} first")
+    if not renewed:
+        parser.error(f"no results in {results.FOLDER}: run ./dev bench NAME first")
+    document.write_text(INTRO + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
+    print(f"{document}: renewed {', '.join(renewed)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
