@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** What the files of src/store share: the environment, its keys, and errors of LMDB as ours. */
+#pragma once
+
+#include "src/store/record.h"
+
+#include <lmdb.h>
+#include <stdatomic.h>
+
+struct store {
+	MDB_env *env;                /* owned */
+	MDB_dbi dbi;                 /* the unnamed database; all keys are in it, see store_key_t */
+	int dir_fd;                  /* locked by the process that writes */
+	int fd;                      /* the data file, LMDB's */
+	const uint8_t *map;          /* where LMDB has mapped it */
+	uint64_t map_len;            /* bytes */
+	uint32_t page_len;           /* bytes of an LMDB page */
+	uint32_t format;             /* the caller's; 0: any */
+	bool read_only;
+	bool has_leftovers;          /* pieces of a save that failed could not be removed; only saving threads look */
+	_Atomic uint64_t file_len;   /* bytes that the data file had at least; only grows */
+};
+
+enum {
+	STORE_FORMAT = 1,            /* of keys and of the environment as a whole; records have their own */
+
+	STORE_PIECE_MAX = 256 * 4096 - 16,   /* bytes; with LMDB's page header it fills whole pages. doc/adr/0013-zone-images.md has the measurements */
+	STORE_INLINE_MAX = 4 * 4096 - 16,    /* bytes of a record with its chunks in it */
+	STORE_STEP_BYTES = 16 << 20,         /* of changed pages per transaction: LMDB keeps them in memory until the commit */
+
+	STORE_PAGE_HEADER = 16,              /* bytes that LMDB puts in front of a value with pages of its own */
+};
+
+/*
+ * Keys. The first byte says of what:
+ *   FORMAT                       the environment's format_t, one
+ *   HEAD, knot_name_key()        record of a zone: in canonical order of names
+ *   PIECE, u64 id, u32 number    bytes of a chunk (big endian, so that an image's pieces are neighbours in order)
+ *   WORK, u64 id                 u32, native: pieces of this id from this number on belong to a save that has not ended
+ *   SWEEP                        some pieces belong to no record
+ */
+typedef enum { STORE_KEY_FORMAT, STORE_KEY_HEAD, STORE_KEY_PIECE, STORE_KEY_WORK, STORE_KEY_SWEEP } store_key_kind_t;
+
+enum { STORE_KEY_MAX = 1 + KNOT_NAME_KEY_MAX, STORE_PIECE_KEY_LEN = 13, STORE_WORK_KEY_LEN = 9 };
+
+typedef struct {
+	uint8_t bytes[STORE_KEY_MAX];
+	uint16_t len;
+} store_key_t;
+
+void store_key_head(knot_name_t zone, store_key_t *ret_key);
+void store_key_piece(uint64_t id, uint32_t number, store_key_t *ret_key);
+void store_key_work(uint64_t id, store_key_t *ret_key);
+static inline MDB_val store_key_val(const store_key_t *key)
+{
+	return (MDB_val){ key->len, (void *)key->bytes };
+}
+
+/** Id and number of a piece's key; false: it is none. */
+bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_number);
+
+/** Our error for one of LMDB's (not 0), and its text: "<what> failed (<why>), <what to do>". */
+knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason);
+
+/** Set the text. */
+__attribute__((format(printf, 2, 3))) void store_say(store_reason_t *ret_reason, const char *format, ...);
+
+/** Remove pieces that no record names: of saves that did not end. */
+KNOT_MUST_USE knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason);
+
+/** Delete the pieces of an image, from `number` on. Codes of LMDB. */
+int store_delete_pieces(MDB_txn *txn, MDB_dbi dbi, uint64_t id, uint32_t number);
+
+/** Copy and read the record of a zone. ret_copy: to be freed. MDB_NOTFOUND and other codes of LMDB in *ret_code with KNOT_ENOENT. */
+KNOT_MUST_USE knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy,
+                                           store_record_t *ret_record, const char **ret_what, int *ret_code);

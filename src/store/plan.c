@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/store/plan.h"
+
+#include "src/store/internal.h"
+
+#include <stdlib.h>
+
+static bool is_in_limits(const store_image_t *image)
+{
+	uint64_t pieces = 0;
+	for (uint32_t i = 0; i < image->chunk_count && image->chunk_count <= STORE_CHUNKS_MAX; i++) {
+		pieces += image->chunks[i].len / STORE_PIECE_MAX + 1;
+	}
+	for (uint32_t i = 0; i < image->source_count && image->source_count <= STORE_SOURCE_MAX; i++) {
+		if (image->sources[i].path.len > STORE_PATH_MAX) {
+			return false;
+		}
+	}
+	return image->chunk_count <= STORE_CHUNKS_MAX && image->source_count <= STORE_SOURCE_MAX &&
+	       image->head.len <= STORE_HEAD_MAX && pieces <= STORE_PIECES_MAX / 4;
+}
+
+/* True if `image` is what is stored with something behind it, or just that. */
+static bool grows_from(const store_image_t *image, const store_record_t *old, uint32_t format)
+{
+	if (old->lineage != image->lineage || old->format != format || old->flags & STORE_RECORD_INLINE ||
+	    old->chunk_count > image->chunk_count || old->piece_next > UINT32_MAX / 2) {
+		return false;
+	}
+	for (uint32_t i = 0; i < old->chunk_count; i++) {
+		if (old->chunk_lens[i] > image->chunks[i].len) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static uint32_t pieces_of(uint64_t len)
+{
+	return (uint32_t)((len + STORE_PIECE_MAX - 1) / STORE_PIECE_MAX);
+}
+
+static void add_parts(store_plan_t *plan, uint32_t chunk, uint64_t from, uint64_t to)
+{
+	/* Pieces of one chunk have about the same size, so that a long run of pages that one leaves fits the next. */
+	uint32_t count = pieces_of(to - from);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t len = (to - from) / (count - i);
+		plan->parts[plan->part_count++] = (store_part_t){ plan->record.piece_count, chunk, from };
+		plan->pieces[plan->record.piece_count++] = (store_piece_t){ .number = plan->record.piece_next++, .len = (uint32_t)len };
+		plan->part_bytes += len;
+		from += len;
+	}
+}
+
+/* The pieces of a chunk that is stored up to a length: kept, or written anew as few ones; then what is new of it. */
+static uint32_t plan_stored_chunk(store_plan_t *plan, const store_record_t *old, uint32_t chunk, uint32_t piece, bool merges)
+{
+	uint64_t stored = old->chunk_lens[chunk], len = plan->image->chunks[chunk].len;
+	uint32_t first = piece;
+	for (uint64_t got = 0; got < stored; piece++) {
+		got += old->pieces[piece].len;
+	}
+	bool anew = merges && piece - first + (len > stored) > pieces_of(len);
+	for (uint32_t i = first; i < piece; i++) {
+		if (anew) {
+			plan->dropped[plan->dropped_count++] = old->pieces[i].number;
+		} else {
+			plan->pieces[plan->record.piece_count++] = old->pieces[i];
+		}
+	}
+	add_parts(plan, chunk, anew ? 0 : stored, len);
+	return piece;
+}
+
+static void plan_growth(store_plan_t *plan, const store_record_t *old)
+{
+	const store_image_t *image = plan->image;
+	plan->record.id = old->id;
+	plan->record.piece_next = old->piece_next;
+	bool merges = old->piece_count > 2 * (uint64_t)image->chunk_count + 64;
+	uint32_t piece = 0;
+	for (uint32_t chunk = 0; chunk < image->chunk_count; chunk++) {
+		if (chunk < old->chunk_count) {
+			piece = plan_stored_chunk(plan, old, chunk, piece, merges);
+		} else {
+			add_parts(plan, chunk, 0, image->chunks[chunk].len);
+		}
+	}
+}
+
+static void plan_anew(store_plan_t *plan, const store_record_t *old, uint64_t new_id)
+{
+	plan->record.id = new_id;
+	plan->replaces = old != NULL && old->piece_count > 0;
+	plan->replaced_id = old != NULL ? old->id : 0;
+	size_t bare = store_record_len(&plan->record, plan->image->sources);
+	if (plan->record.size <= STORE_INLINE_MAX && bare + plan->record.size <= STORE_INLINE_MAX) {
+		plan->record.flags = STORE_RECORD_INLINE;
+		plan->part_bytes = plan->record.size;
+		return;
+	}
+	for (uint32_t chunk = 0; chunk < plan->image->chunk_count; chunk++) {
+		add_parts(plan, chunk, 0, plan->image->chunks[chunk].len);
+	}
+}
+
+static knot_err_t allocate(store_plan_t *plan, const store_record_t *old)
+{
+	const store_image_t *image = plan->image;
+	uint32_t old_count = old != NULL ? old->piece_count : 0;
+	size_t new_count = 0;
+	for (uint32_t i = 0; i < image->chunk_count; i++) {
+		new_count += pieces_of(image->chunks[i].len) + 1;
+	}
+	plan->pieces = malloc((old_count + new_count + 1) * sizeof(*plan->pieces));
+	plan->parts = malloc((new_count + 1) * sizeof(*plan->parts));
+	plan->dropped = malloc((old_count + (size_t)1) * sizeof(*plan->dropped));
+	plan->chunk_lens = malloc((image->chunk_count + (size_t)1) * sizeof(*plan->chunk_lens));
+	return plan->pieces != NULL && plan->parts != NULL && plan->dropped != NULL && plan->chunk_lens != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uint64_t new_id, uint32_t format, uint64_t saved_s,
+                      store_plan_t *ret_plan)
+{
+	if (!is_in_limits(image)) {
+		return KNOT_ERANGE;
+	}
+	store_plan_t plan = {
+		.image = image,
+		.record = { .zone = image->zone, .lineage = image->lineage, .saved_s = saved_s, .settings = image->settings, .format = format,
+		            .serial = image->serial, .head = image->head, .chunk_count = image->chunk_count,
+		            .source_count = image->source_count },
+	};
+	if (allocate(&plan, old) != KNOT_OK) {
+		store_plan_done(&plan);
+		return KNOT_ENOMEM;
+	}
+	for (uint32_t i = 0; i < image->chunk_count; i++) {
+		plan.chunk_lens[i] = image->chunks[i].len;
+		plan.record.size += image->chunks[i].len;
+	}
+	plan.record.chunk_lens = plan.chunk_lens;
+	plan.record.pieces = plan.pieces;
+	if (old != NULL && grows_from(image, old, format)) {
+		plan_growth(&plan, old);
+	} else {
+		plan_anew(&plan, old, new_id);
+	}
+	plan.record_len = store_record_len(&plan.record, image->sources) +
+	                  (plan.record.flags & STORE_RECORD_INLINE ? (size_t)plan.record.size : 0);
+	*ret_plan = plan;
+	return KNOT_OK;
+}
+
+void store_plan_done(store_plan_t *plan)
+{
+	free(plan->pieces);
+	free(plan->parts);
+	free(plan->dropped);
+	free(plan->chunk_lens);
+}

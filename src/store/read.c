@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/store/internal.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+struct store_reader {
+	const store_t *store;
+	MDB_txn *txn;                /* keeps the pages of pieces as they are; NULL: there are none */
+	void *copy;                  /* owned: the bytes behind `record` */
+	store_record_t record;
+	uint64_t *piece_offs;        /* owned: of each piece in the data file */
+	uint32_t *first_pieces;      /* owned: of each chunk */
+	store_source_t *sources;     /* owned */
+};
+
+enum { READ_AT_ONCE = 256 * 1024 };  /* bytes; what is read is still in a near cache when it is summed up */
+
+knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy, store_record_t *ret_record,
+                             const char **ret_what, int *ret_code)
+{
+	store_key_t name_key;
+	store_key_head(zone, &name_key);
+	MDB_val key = store_key_val(&name_key), value;
+	*ret_code = mdb_get(txn, store->dbi, &key, &value);
+	if (*ret_code != 0) {
+		return KNOT_ENOENT;
+	}
+	void *copy = malloc(value.mv_size > 0 ? value.mv_size : 1);
+	if (copy == NULL) {
+		*ret_what = "out of memory";
+		return KNOT_ENOMEM;
+	}
+	memcpy(copy, value.mv_data, value.mv_size);
+	knot_err_t err = store_record_read((knot_bytes_t){ copy, value.mv_size }, ret_record, ret_what);
+	if (err == KNOT_OK && !knot_name_eq(ret_record->zone, zone)) {
+		*ret_what = "its record is another zone's";
+		err = KNOT_EMALF;
+	}
+	if (err != KNOT_OK) {
+		free(copy);
+		return err;
+	}
+	*ret_copy = copy;
+	return KNOT_OK;
+}
+
+/* Where the pieces are in the file. What LMDB says is believed only within its map. */
+static bool find_pieces(store_reader_t *reader)
+{
+	const store_t *store = reader->store;
+	for (uint32_t i = 0; i < reader->record.piece_count; i++) {
+		const store_piece_t *piece = &reader->record.pieces[i];
+		store_key_t piece_key;
+		store_key_piece(reader->record.id, piece->number, &piece_key);
+		MDB_val key = store_key_val(&piece_key), value;
+		if (mdb_get(reader->txn, store->dbi, &key, &value) != 0 || value.mv_size != piece->len ||
+		    (const uint8_t *)value.mv_data < store->map) {
+			return false;
+		}
+		uint64_t off = (uint64_t)((const uint8_t *)value.mv_data - store->map);
+		if (off > store->map_len || piece->len > store->map_len - off) {
+			return false;
+		}
+		reader->piece_offs[i] = off;
+	}
+	return true;
+}
+
+static bool index_parts(store_reader_t *reader)
+{
+	const store_record_t *record = &reader->record;
+	reader->sources = malloc((record->source_count + 1) * sizeof(*reader->sources));
+	reader->first_pieces = malloc((record->chunk_count + 1) * sizeof(*reader->first_pieces));
+	reader->piece_offs = malloc((record->piece_count + 1) * sizeof(*reader->piece_offs));
+	if (reader->sources == NULL || reader->first_pieces == NULL || reader->piece_offs == NULL) {
+		return false;
+	}
+	store_record_sources(record, reader->sources);
+	uint32_t piece = 0;
+	for (uint32_t chunk = 0; chunk < record->chunk_count; chunk++) {
+		reader->first_pieces[chunk] = piece;
+		for (uint64_t got = 0; piece < record->piece_count && got < record->chunk_lens[chunk]; piece++) {
+			got += record->pieces[piece].len;
+		}
+	}
+	return true;
+}
+
+static knot_err_t read_begin(store_reader_t *reader, knot_name_t zone, store_reason_t *ret_reason)
+{
+	const store_t *store = reader->store;
+	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &reader->txn);
+	if (code != 0) {
+		reader->txn = NULL;
+		return store_fail(store, code, "reading the database", ret_reason);
+	}
+	const char *what = "";
+	knot_err_t err = store_load_record(store, reader->txn, zone, &reader->copy, &reader->record, &what, &code);
+	if (err == KNOT_ENOENT && code != MDB_NOTFOUND) {
+		return store_fail(store, code, "reading the database", ret_reason);
+	}
+	if (err == KNOT_OK && store->format != 0 && store->format != reader->record.format) {
+		store_say(ret_reason, "it has format %u, not %u", reader->record.format, store->format);
+		return KNOT_ENOTSUP;
+	}
+	if (err != KNOT_OK) {
+		store_say(ret_reason, "%s", err == KNOT_ENOENT ? "there is none" : what);
+		return err;
+	}
+	if (!index_parts(reader)) {
+		store_say(ret_reason, "out of memory");
+		return KNOT_ENOMEM;
+	}
+	if (!find_pieces(reader)) {
+		store_say(ret_reason, "parts of it are missing");
+		return KNOT_EMALF;
+	}
+	return KNOT_OK;
+}
+
+knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **ret_reader, store_view_t *ret_view,
+                            store_reason_t *ret_reason)
+{
+	store_reader_t *reader = calloc(1, sizeof(*reader));
+	if (reader == NULL) {
+		store_say(ret_reason, "out of memory");
+		return KNOT_ENOMEM;
+	}
+	reader->store = store;
+	knot_err_t err = read_begin(reader, zone, ret_reason);
+	if (err != KNOT_OK) {
+		store_read_end(reader);
+		return err;
+	}
+	const store_record_t *record = &reader->record;
+	if (record->piece_count == 0) {
+		mdb_txn_abort(reader->txn);
+		reader->txn = NULL;
+	}
+	*ret_view = (store_view_t){
+		.head = record->head, .sources = reader->sources, .source_count = record->source_count, .serial = record->serial,
+		.settings = record->settings, .format = record->format, .lineage = record->lineage, .saved_s = record->saved_s,
+		.size = record->size, .chunk_lens = record->chunk_lens, .chunk_count = record->chunk_count,
+		.piece_count = record->piece_count,
+	};
+	ret_reason->text[0] = '\0';
+	*ret_reader = reader;
+	return KNOT_OK;
+}
+
+/* Read from the file, not from the map: the kernel reads ahead, no page is mapped, and a file that got shorter is no SIGBUS. */
+static knot_err_t read_bytes(int fd, uint64_t off, uint8_t *to, size_t len)
+{
+	while (len > 0) {
+		ssize_t got = pread(fd, to, len, (off_t)off);
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			return got == 0 ? KNOT_EMALF : KNOT_EFILE;
+		}
+		to += got;
+		off += (size_t)got;
+		len -= (size_t)got;
+	}
+	return KNOT_OK;
+}
+
+static knot_err_t read_piece(const store_reader_t *reader, uint32_t number, uint8_t *to, store_reason_t *ret_reason)
+{
+	const store_piece_t *piece = &reader->record.pieces[number];
+	XXH3_state_t sum;
+	XXH3_64bits_reset(&sum);
+	for (uint32_t done = 0; done < piece->len;) {
+		uint32_t len = piece->len - done < READ_AT_ONCE ? piece->len - done : READ_AT_ONCE;
+		knot_err_t err = read_bytes(reader->store->fd, reader->piece_offs[number] + done, to + done, len);
+		if (err == KNOT_EFILE) {
+			return store_fail(reader->store, errno, "reading the database", ret_reason);
+		}
+		if (err != KNOT_OK) {
+			store_say(ret_reason, "the database's file is too short");
+			return err;
+		}
+		XXH3_64bits_update(&sum, to + done, len);
+		done += len;
+	}
+	if (XXH3_64bits_digest(&sum) != piece->checksum) {
+		store_say(ret_reason, "a checksum does not match");
+		return KNOT_EMALF;
+	}
+	return KNOT_OK;
+}
+
+static void copy_inline(const store_record_t *record, uint32_t chunk, uint8_t *to)
+{
+	const uint8_t *from = record->inline_bytes;
+	for (uint32_t i = 0; i < chunk; i++) {
+		from += record->chunk_lens[i];
+	}
+	if (record->chunk_lens[chunk] > 0) {
+		memcpy(to, from, record->chunk_lens[chunk]);
+	}
+}
+
+knot_err_t store_read_chunk(store_reader_t *reader, uint32_t chunk, uint8_t *to, store_reason_t *ret_reason)
+{
+	const store_record_t *record = &reader->record;
+	if (record->flags & STORE_RECORD_INLINE) {
+		copy_inline(record, chunk, to);
+		return KNOT_OK;
+	}
+	uint32_t piece = reader->first_pieces[chunk];
+	for (uint64_t done = 0; done < record->chunk_lens[chunk]; piece++) {
+		knot_err_t err = read_piece(reader, piece, to + done, ret_reason);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		done += record->pieces[piece].len;
+	}
+	return KNOT_OK;
+}
+
+void store_read_end(store_reader_t *take_reader)
+{
+	if (take_reader->txn != NULL) {
+		mdb_txn_abort(take_reader->txn);
+	}
+	free(take_reader->copy);
+	free(take_reader->piece_offs);
+	free(take_reader->first_pieces);
+	free(take_reader->sources);
+	free(take_reader);
+}
+
+/* ---- All ---- */
+
+/* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name to tell. */
+static bool visit_record(const MDB_val *value, bool (*visit)(knot_name_t name, void *ctx), void *ctx, knot_err_t *ret_err)
+{
+	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);
+	if (copy == NULL) {
+		*ret_err = KNOT_ENOMEM;
+		return false;
+	}
+	memcpy(copy, value->mv_data, value->mv_size);
+	store_record_t record;
+	const char *what;
+	bool goes_on = true;
+	if (store_record_read((knot_bytes_t){ copy, value->mv_size }, &record, &what) == KNOT_OK) {
+		goes_on = visit(record.zone, ctx);
+	}
+	free(copy);
+	return goes_on;
+}
+
+knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)
+{
+	MDB_txn *txn;
+	MDB_cursor *cursor;
+	store_reason_t ignored;
+	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+	if (code != 0) {
+		return store_fail(store, code, "reading the database", &ignored);
+	}
+	code = mdb_cursor_open(txn, store->dbi, &cursor);
+	knot_err_t err = KNOT_OK;
+	if (code == 0) {
+		uint8_t kind = STORE_KEY_HEAD;
+		MDB_val key = { 1, &kind }, value;
+		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+		while (code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD && visit_record(&value, visit, ctx, &err)) {
+			code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+		}
+		mdb_cursor_close(cursor);
+	}
+	mdb_txn_abort(txn);
+	if (code != 0 && code != MDB_NOTFOUND) {
+		return store_fail(store, code, "reading the database", &ignored);
+	}
+	return err;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/store/internal.h"
+#include "src/store/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* One call of store_save(). */
+typedef struct {
+	store_t *store;
+	const store_image_t **images;  /* in canonical order of names: neighbours share pages of LMDB's tree */
+	size_t count;
+	uint64_t saved_s;
+	uint64_t room;                 /* bytes that may be written before the map is full, about */
+	bool settled;                  /* pages that were freed may be used again */
+	store_saved_t saved;
+	store_reason_t *reason;
+} saver_t;
+
+enum {
+	KEEP_FREE_PAGES = 64,          /* deleting needs room as well, for changed pages of the trees … */
+	KEEP_FREE_PART = 256,          /* … and for the list of what becomes free: 8 bytes for each page */
+	NODE_COST = 64,                /* bytes around a value, at most about */
+	IDS_PER_TXN = 1 << 20,
+};
+
+/* ---- Room ---- */
+
+static uint64_t pages_of(const store_t *store, uint64_t len)
+{
+	return (len + STORE_PAGE_HEADER + store->page_len - 1) / store->page_len;
+}
+
+static void look_for_room(saver_t *saver)
+{
+	store_room_t room = store_room(saver->store);
+	uint64_t keep = room.max / KEEP_FREE_PART + (uint64_t)KEEP_FREE_PAGES * saver->store->page_len;
+	saver->room = room.max > room.used + keep ? room.max - room.used - keep : 0;
+}
+
+/* Bytes of pages that a plan fills or changes. */
+static uint64_t cost_of(const store_t *store, const store_plan_t *plan)
+{
+	uint64_t pages = pages_of(store, plan->record_len + NODE_COST + KNOT_NAME_KEY_MAX);
+	for (uint32_t i = 0; i < plan->part_count; i++) {
+		pages += pages_of(store, plan->pieces[plan->parts[i].index].len);
+	}
+	return pages * store->page_len;
+}
+
+/* ---- One image ---- */
+
+static int put_part(const store_t *store, MDB_txn *txn, store_plan_t *plan, const store_part_t *part)
+{
+	store_piece_t *piece = &plan->pieces[part->index];
+	const uint8_t *from = plan->image->chunks[part->chunk].data + part->offset;
+	store_key_t piece_key;
+	store_key_piece(plan->record.id, piece->number, &piece_key);
+	MDB_val key = store_key_val(&piece_key), value = { piece->len, NULL };
+	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+	if (code == 0) {
+		memcpy(value.mv_data, from, piece->len);
+		piece->checksum = XXH3_64bits(from, piece->len);
+	}
+	return code;
+}
+
+static int put_record(const store_t *store, MDB_txn *txn, const store_plan_t *plan)
+{
+	store_key_t head_key;
+	store_key_head(plan->image->zone, &head_key);
+	MDB_val key = store_key_val(&head_key), value = { plan->record_len, NULL };
+	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+	if (code == 0) {
+		store_record_write(&plan->record, plan->image->sources, plan->image->chunks, value.mv_data);
+	}
+	return code;
+}
+
+/* The last transaction of an image: with it the new record is there, and what only the old one needs is not. */
+static int put_end(const store_t *store, MDB_txn *txn, const store_plan_t *plan)
+{
+	int code = plan->replaces ? store_delete_pieces(txn, store->dbi, plan->replaced_id, 0) : 0;
+	for (uint32_t i = 0; code == 0 && i < plan->dropped_count; i++) {
+		store_key_t piece_key;
+		store_key_piece(plan->record.id, plan->dropped[i], &piece_key);
+		MDB_val key = store_key_val(&piece_key);
+		code = mdb_del(txn, store->dbi, &key, NULL);
+		code = code == MDB_NOTFOUND ? 0 : code;
+	}
+	return code == 0 ? put_record(store, txn, plan) : code;
+}
+
+/* What is stored of the image's zone is found, and what has to be written. A record that can't be read leaves its pieces to be swept up. */
+static knot_err_t make_plan(saver_t *saver, MDB_txn *txn, const store_image_t *image, uint32_t sequence, store_plan_t *ret_plan)
+{
+	store_t *store = saver->store;
+	void *copy = NULL;
+	store_record_t old;
+	const char *what = "";
+	int code;
+	knot_err_t err = store_load_record(store, txn, image->zone, &copy, &old, &what, &code);
+	if (err == KNOT_ENOENT && code != MDB_NOTFOUND) {
+		return store_fail(store, code, "saving zone images", saver->reason);
+	}
+	if (err == KNOT_EMALF || err == KNOT_ENOTSUP) {
+		uint8_t kind = STORE_KEY_SWEEP;
+		code = mdb_put(txn, store->dbi, &(MDB_val){ 1, &kind }, &(MDB_val){ 1, &kind }, 0);
+		if (code != 0) {
+			return store_fail(store, code, "saving zone images", saver->reason);
+		}
+		store->has_leftovers = true;
+	}
+	uint64_t new_id = mdb_txn_id(txn) * IDS_PER_TXN + sequence;
+	err = err == KNOT_ENOMEM ? err
+	                         : store_plan(image, err == KNOT_OK ? &old : NULL, new_id, store->format, saver->saved_s, ret_plan);
+	free(copy);
+	if (err == KNOT_ENOMEM) {
+		store_say(saver->reason, "saving zone images: out of memory");
+	}
+	return err;
+}
+
+/* ---- A large image, in steps ---- */
+
+/* The old record of the zone stays valid until the last step, so pieces from this number on are nobody's before. */
+static int put_work(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t first_number)
+{
+	store_key_t work_key;
+	store_key_work(id, &work_key);
+	MDB_val key = store_key_val(&work_key), value = { sizeof(first_number), &first_number };
+	return mdb_put(txn, store->dbi, &key, &value, 0);
+}
+
+static int delete_work(const store_t *store, MDB_txn *txn, uint64_t id)
+{
+	store_key_t work_key;
+	store_key_work(id, &work_key);
+	MDB_val key = store_key_val(&work_key);
+	int code = mdb_del(txn, store->dbi, &key, NULL);
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* Pieces into the open transaction until it is large enough. */
+static int put_step(const store_t *store, MDB_txn *txn, store_plan_t *plan, uint32_t *part)
+{
+	uint64_t bytes = 0;
+	int code = 0;
+	while (code == 0 && *part < plan->part_count && bytes < STORE_STEP_BYTES) {
+		bytes += plan->pieces[plan->parts[*part].index].len;
+		code = put_part(store, txn, plan, &plan->parts[(*part)++]);
+	}
+	return code;
+}
+
+/* Ends `take_txn`. The first transaction notes the work, the last one ends it. */
+static int save_steps(const store_t *store, MDB_txn *take_txn, store_plan_t *plan, bool *ret_began)
+{
+	uint32_t part = 0, first_number = plan->pieces[plan->parts[0].index].number;
+	*ret_began = false;
+	for (MDB_txn *txn = take_txn;;) {
+		int code = *ret_began ? 0 : put_work(store, txn, plan->record.id, first_number);
+		if (code == 0) {
+			code = put_step(store, txn, plan, &part);
+		}
+		bool is_last = part == plan->part_count;
+		if (code == 0 && is_last) {
+			code = put_end(store, txn, plan);
+		}
+		if (code == 0 && is_last) {
+			code = delete_work(store, txn, plan->record.id);
+		}
+		if (code != 0) {
+			mdb_txn_abort(txn);
+			return code;
+		}
+		code = mdb_txn_commit(txn);
+		if (code != 0 || is_last) {
+			return code;
+		}
+		*ret_began = true;
+		code = mdb_txn_begin(store->env, NULL, 0, &txn);
+		if (code != 0) {
+			return code;
+		}
+	}
+}
+
+/* ---- A group of images ---- */
+
+static void skip(saver_t *saver, const char *why)
+{
+	saver->saved.skipped++;
+	store_say(saver->reason, "%s", why);
+}
+
+static void skip_for_room(saver_t *saver, uint64_t cost)
+{
+	saver->saved.skipped++;
+	store_say(saver->reason, "no room for %llu KiB: the database has at most %llu MiB, increase 'database.image-db-max-size'",
+	          (unsigned long long)(cost >> 10), (unsigned long long)(saver->store->map_len >> 20));
+}
+
+/* Pages become reusable when two transactions have passed that no reader sees beyond. True if it may help. */
+static bool settle(saver_t *saver)
+{
+	if (saver->settled) {
+		return false;
+	}
+	saver->settled = true;
+	for (int i = 0; i < 2; i++) {
+		MDB_txn *txn;
+		uint8_t kind = STORE_KEY_SWEEP;
+		if (mdb_txn_begin(saver->store->env, NULL, 0, &txn) != 0) {
+			return false;
+		}
+		/* A transaction that changes nothing writes nothing; this one adds and removes a key, unless a sweep is due anyway. */
+		MDB_val key = { 1, &kind }, value = { 1, &kind };
+		int code = mdb_put(txn, saver->store->dbi, &key, &value, MDB_NOOVERWRITE);
+		if (code == 0) {
+			code = mdb_del(txn, saver->store->dbi, &key, NULL);
+		} else if (code == MDB_KEYEXIST) {
+			code = mdb_put(txn, saver->store->dbi, &key, &(MDB_val){ 1, &kind }, 0);
+		}
+		if (code != 0) {
+			mdb_txn_abort(txn);
+			return false;
+		}
+		if (mdb_txn_commit(txn) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What a group's transaction has come to. */
+typedef struct {
+	size_t done;                 /* images that are saved or skipped, of those from its start on */
+	uint32_t skipped;            /* of these */
+	uint64_t written;
+	int code;                    /* of LMDB */
+	knot_err_t err;              /* KNOT_OK, or what is said already */
+} group_t;
+
+/* Save the image that is alone in its transaction in steps. Ends `take_txn`. */
+static void save_large(saver_t *saver, MDB_txn *take_txn, store_plan_t *plan, group_t *group)
+{
+	bool began;
+	group->code = save_steps(saver->store, take_txn, plan, &began);
+	if (group->code == 0) {
+		group->done++;
+		group->written += plan->part_bytes;
+	} else if (began) {
+		store_reason_t ignored;
+		saver->store->has_leftovers = store_remove_leftovers(saver->store, &ignored) != KNOT_OK;
+	}
+}
+
+static int put_image(const store_t *store, MDB_txn *txn, store_plan_t *plan)
+{
+	int code = 0;
+	for (uint32_t i = 0; code == 0 && i < plan->part_count; i++) {
+		code = put_part(store, txn, plan, &plan->parts[i]);
+	}
+	return code == 0 ? put_end(store, txn, plan) : code;
+}
+
+/* Add the next image to the group. True: go on with the one after. A large image ends the transaction, as *txn = NULL says. */
+static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image, uint64_t *bytes, group_t *group)
+{
+	store_plan_t plan;
+	knot_err_t err = make_plan(saver, *txn, image, (uint32_t)group->done, &plan);
+	if (err == KNOT_ERANGE) {
+		skip(saver, "it has more chunks, sources or bytes in its head than can be stored");
+		group->done++;
+		return true;
+	}
+	if (err != KNOT_OK) {
+		group->err = err;
+		return false;
+	}
+	uint64_t cost = cost_of(saver->store, &plan);
+	bool goes_on = false;
+	if (cost > saver->room - (*bytes < saver->room ? *bytes : saver->room)) {
+		/* The costs of a group are estimated; when it has ended, what there is is known. */
+		if (*bytes == 0) {
+			skip_for_room(saver, cost);
+			group->done++;
+			goes_on = true;
+		}
+	} else if (plan.part_bytes > STORE_STEP_BYTES) {
+		if (*bytes == 0) {
+			save_large(saver, *txn, &plan, group);
+			*txn = NULL;
+		}
+	} else if (*bytes == 0 || *bytes + cost <= STORE_STEP_BYTES) {
+		group->code = put_image(saver->store, *txn, &plan);
+		*bytes += cost;
+		group->written += plan.part_bytes;
+		group->done++;
+		goes_on = group->code == 0;
+	}
+	store_plan_done(&plan);
+	return goes_on;
+}
+
+/* As many images from `from` on as fit one transaction, at most `count`. */
+static group_t save_group(saver_t *saver, size_t from, size_t count)
+{
+	group_t group = { .err = KNOT_OK };
+	MDB_txn *txn;
+	uint64_t bytes = 0;
+	group.code = mdb_txn_begin(saver->store->env, NULL, 0, &txn);
+	if (group.code != 0) {
+		return group;
+	}
+	while (group.done < count && add_image(saver, &txn, saver->images[from + group.done], &bytes, &group)) {
+	}
+	if (txn == NULL) {
+		return group;
+	}
+	if (group.code != 0 || group.err != KNOT_OK) {
+		mdb_txn_abort(txn);
+	} else {
+		group.code = mdb_txn_commit(txn);
+	}
+	return group;
+}
+
+static knot_err_t save_all(saver_t *saver)
+{
+	size_t from = 0, count = IDS_PER_TXN;
+	while (from < saver->count) {
+		look_for_room(saver);
+		uint32_t skipped = saver->saved.skipped;
+		size_t left = saver->count - from;
+		group_t group = save_group(saver, from, left < count ? left : count);
+		if (group.err != KNOT_OK) {
+			return group.err;
+		}
+		if (group.code == 0) {
+			from += group.done;
+			saver->saved.written += group.written;
+			saver->settled = false;
+			count = IDS_PER_TXN;
+			continue;
+		}
+		saver->saved.skipped = skipped;
+		if (group.code != MDB_MAP_FULL) {
+			return store_fail(saver->store, group.code, "saving zone images", saver->reason);
+		}
+		if (settle(saver)) {
+			continue;
+		}
+		/* There is room, but in pieces that are too small. */
+		if (group.done > 1) {
+			count = group.done / 2;
+		} else {
+			(void)store_fail(saver->store, group.code, "saving zone images", saver->reason);
+			saver->saved.skipped++;
+			from++;
+		}
+	}
+	return KNOT_OK;
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	return knot_name_cmp((*(const store_image_t *const *)a)->zone, (*(const store_image_t *const *)b)->zone);
+}
+
+knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved, store_reason_t *ret_reason)
+{
+	assert(!store->read_only);
+	*ret_saved = (store_saved_t){ 0 };
+	ret_reason->text[0] = '\0';
+	if (count == 0) {
+		return KNOT_OK;
+	}
+	if (store->has_leftovers) {
+		store_reason_t ignored;
+		store->has_leftovers = store_remove_leftovers(store, &ignored) != KNOT_OK;
+	}
+	const store_image_t **sorted = malloc(count * sizeof(*sorted));
+	if (sorted == NULL) {
+		store_say(ret_reason, "saving zone images: out of memory");
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = &images[i];
+	}
+	qsort(sorted, count, sizeof(const store_image_t *), compare_images);
+	saver_t saver = { .store = store, .images = sorted, .count = count, .saved_s = (uint64_t)time(NULL), .reason = ret_reason };
+	knot_err_t err = save_all(&saver);
+	*ret_saved = saver.saved;
+	free(sorted);
+	return err;
+}

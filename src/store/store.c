@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/store/internal.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The value of STORE_KEY_FORMAT. */
+typedef struct {
+	char magic[8];
+	uint32_t byte_order;
+	uint16_t format;
+	uint8_t word_len;
+	uint8_t zero;
+} format_t;
+
+static const format_t our_format = { "bowline", 0x01020304, STORE_FORMAT, sizeof(size_t), 0 };
+
+enum {
+	READERS_MAX = 256,           /* read transactions at once, of all processes */
+	DIR_MODE = 0770,
+	FILE_MODE = 0660,
+};
+
+void store_say(store_reason_t *ret_reason, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(ret_reason->text, sizeof(ret_reason->text), format, args);
+	va_end(args);
+}
+
+knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason)
+{
+	switch (code) {
+	case MDB_MAP_FULL:
+		store_say(ret_reason, "%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'", what,
+		          (unsigned long long)(store->map_len >> 20));
+		return KNOT_ESPACE;
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		store_say(ret_reason, "%s: %s, free some space or move 'database.image-db'", what, strerror(code));
+		return KNOT_ESPACE;
+	case ENOMEM:
+		store_say(ret_reason, "%s: out of memory", what);
+		return KNOT_ENOMEM;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		store_say(ret_reason, "%s: %s, check owner and mode of the folder and its files", what, strerror(code));
+		return KNOT_EACCES;
+	case MDB_READERS_FULL:
+		store_say(ret_reason, "%s: too many readers", what);
+		return KNOT_EBUSY;
+	case MDB_PANIC:
+		store_say(ret_reason, "%s: writing has failed before, restart after checking the disk", what);
+		return KNOT_EFILE;
+	default:
+		store_say(ret_reason, "%s: %s", what, mdb_strerror(code));
+		return code > 0 ? KNOT_EFILE : KNOT_EMALF;
+	}
+}
+
+/* ---- Keys ---- */
+
+void store_key_head(knot_name_t zone, store_key_t *ret_key)
+{
+	ret_key->bytes[0] = STORE_KEY_HEAD;
+	ret_key->len = (uint16_t)(1 + knot_name_key(zone, ret_key->bytes + 1));
+}
+
+static void put_u64(uint8_t *to, uint64_t v)
+{
+	store_be32(to, (uint32_t)(v >> 32));
+	store_be32(to + 4, (uint32_t)v);
+}
+
+void store_key_piece(uint64_t id, uint32_t number, store_key_t *ret_key)
+{
+	ret_key->bytes[0] = STORE_KEY_PIECE;
+	put_u64(ret_key->bytes + 1, id);
+	store_be32(ret_key->bytes + 9, number);
+	ret_key->len = STORE_PIECE_KEY_LEN;
+}
+
+void store_key_work(uint64_t id, store_key_t *ret_key)
+{
+	ret_key->bytes[0] = STORE_KEY_WORK;
+	put_u64(ret_key->bytes + 1, id);
+	ret_key->len = STORE_WORK_KEY_LEN;
+}
+
+bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_number)
+{
+	const uint8_t *bytes = key->mv_data;
+	if (key->mv_size != STORE_PIECE_KEY_LEN || bytes[0] != STORE_KEY_PIECE) {
+		return false;
+	}
+	*ret_id = (uint64_t)load_be32(bytes + 1) << 32 | load_be32(bytes + 5);
+	*ret_number = load_be32(bytes + 9);
+	return true;
+}
+
+/* ---- Opening ---- */
+
+static knot_err_t open_folder(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
+{
+	if (!options->read_only && mkdir(options->path, DIR_MODE) != 0 && errno != EEXIST) {
+		return store_fail(store, errno, "making the folder", ret_reason);
+	}
+	store->dir_fd = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store->dir_fd < 0) {
+		knot_err_t err = errno == ENOENT ? KNOT_ENOENT : KNOT_OK;
+		knot_err_t other = store_fail(store, errno, "opening the folder", ret_reason);
+		return err != KNOT_OK ? err : other;
+	}
+	if (!options->read_only && flock(store->dir_fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK) {
+			return store_fail(store, errno, "locking the folder", ret_reason);
+		}
+		store_say(ret_reason, "another process writes to it; does a server run with the same 'database.image-db'?");
+		return KNOT_EBUSY;
+	}
+	return KNOT_OK;
+}
+
+static knot_err_t open_env(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
+{
+	int code = mdb_env_create(&store->env);
+	if (code == 0) {
+		code = mdb_env_set_maxreaders(store->env, READERS_MAX);
+	}
+	if (code == 0 && !store->read_only) {
+		code = mdb_env_set_mapsize(store->env, options->size_max);
+	}
+	if (code == 0) {
+		code = mdb_env_open(store->env, options->path, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0), FILE_MODE);
+	}
+	MDB_envinfo info;
+	MDB_stat stat;
+	if (code == 0) {
+		code = mdb_env_info(store->env, &info);
+	}
+	if (code == 0) {
+		code = mdb_env_stat(store->env, &stat);
+	}
+	if (code == 0) {
+		code = mdb_env_get_fd(store->env, &store->fd);
+	}
+	if (code != 0) {
+		return store_fail(store, code, "opening the database", ret_reason);
+	}
+	store->map_len = info.me_mapsize;
+	store->page_len = stat.ms_psize;
+	return KNOT_OK;
+}
+
+/*
+ * LMDB doesn't say where it has mapped the file, but each page knows its number: so the page with the format's record does.
+ * With that, what is in a value's pages can be read from the file: a disk that fails is then an error and no signal.
+ */
+static void find_map(store_t *store, const void *value)
+{
+	const uint8_t *page = (const uint8_t *)((uintptr_t)value & ~(uintptr_t)(store->page_len - 1));
+	uint64_t number;
+	memcpy(&number, page, sizeof(number));
+	store->map = page - number * store->page_len;
+}
+
+static int put_format(store_t *store)
+{
+	MDB_txn *txn;
+	int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+	if (code != 0) {
+		return code;
+	}
+	uint8_t kind = STORE_KEY_FORMAT;
+	MDB_val key = { 1, &kind }, value = { sizeof(our_format), (void *)&our_format };
+	code = mdb_dbi_open(txn, NULL, 0, &store->dbi);
+	if (code == 0) {
+		code = mdb_put(txn, store->dbi, &key, &value, 0);
+	}
+	if (code != 0) {
+		mdb_txn_abort(txn);
+		return code;
+	}
+	return mdb_txn_commit(txn);
+}
+
+static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reason)
+{
+	format_t format;
+	if (value->mv_size == sizeof(format)) {
+		memcpy(&format, value->mv_data, sizeof(format));
+		if (memcmp(&format, &our_format, sizeof(format)) == 0) {
+			return KNOT_OK;
+		}
+	}
+	bool is_ours = value->mv_size == sizeof(format) && memcmp(format.magic, our_format.magic, sizeof(format.magic)) == 0;
+	store_say(ret_reason, is_ours ? "it has another format or byte order" : "it is not a database of zone images");
+	return KNOT_ENOTSUP;
+}
+
+/* Look at the format's record. KNOT_ENOENT: the environment is empty. */
+static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
+{
+	MDB_txn *txn;
+	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+	if (code != 0) {
+		return store_fail(store, code, "opening the database", ret_reason);
+	}
+	uint8_t kind = STORE_KEY_FORMAT;
+	MDB_val key = { 1, &kind }, value;
+	MDB_stat stat = { 0 };
+	code = mdb_dbi_open(txn, NULL, 0, &store->dbi);
+	if (code == 0) {
+		code = mdb_stat(txn, store->dbi, &stat);
+	}
+	if (code == 0) {
+		code = mdb_get(txn, store->dbi, &key, &value);
+	}
+	knot_err_t err;
+	if (code == 0) {
+		err = compare_format(&value, ret_reason);
+		find_map(store, value.mv_data);
+	} else if (code == MDB_NOTFOUND && stat.ms_entries == 0) {
+		store_say(ret_reason, "it is empty");
+		err = KNOT_ENOENT;
+	} else if (code == MDB_NOTFOUND) {
+		store_say(ret_reason, "it is not a database of zone images");
+		err = KNOT_ENOTSUP;
+	} else {
+		err = store_fail(store, code, "opening the database", ret_reason);
+	}
+	/* A handle opened in a read transaction becomes the environment's with the commit. */
+	int committed = mdb_txn_commit(txn);
+	return err == KNOT_OK && committed != 0 ? store_fail(store, committed, "opening the database", ret_reason) : err;
+}
+
+static knot_err_t open_checked(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
+{
+	knot_err_t err = open_env(store, options, ret_reason);
+	if (err == KNOT_OK) {
+		err = read_format(store, ret_reason);
+	}
+	if (err == KNOT_ENOENT && !store->read_only) {
+		int code = put_format(store);
+		err = code != 0 ? store_fail(store, code, "writing to the new database", ret_reason) : read_format(store, ret_reason);
+	}
+	return err;
+}
+
+static void close_env(store_t *store)
+{
+	if (store->env != NULL) {
+		mdb_env_close(store->env);
+		store->env = NULL;
+	}
+}
+
+/* The lock on the folder is ours, so nobody else writes; a reader that has the old files goes on with those. */
+static knot_err_t set_aside(store_t *store, store_reason_t *reason)
+{
+	if (renameat(store->dir_fd, "data.mdb", store->dir_fd, "data.mdb.damaged") != 0 ||
+	    (unlinkat(store->dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
+		return store_fail(store, errno, "setting aside the old database", reason);
+	}
+	char why[STORE_REASON_MAX];
+	memcpy(why, reason->text, sizeof(why));
+	store_say(reason, "%.160s; it was renamed to data.mdb.damaged, a new one is made", why);
+	return KNOT_OK;
+}
+
+static knot_err_t open_all(store_t *store, const store_options_t *options, store_reason_t *reason)
+{
+	knot_err_t err = open_folder(store, options, reason);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = open_checked(store, options, reason);
+	if ((err == KNOT_EMALF || err == KNOT_ENOTSUP) && !store->read_only) {
+		close_env(store);
+		err = set_aside(store, reason);
+		store_reason_t second = { "" };
+		if (err == KNOT_OK && (err = open_checked(store, options, &second)) != KNOT_OK) {
+			*reason = second;
+		}
+	} else if (err == KNOT_OK) {
+		reason->text[0] = '\0';
+	}
+	if (err == KNOT_OK && !store->read_only) {
+		int dead;
+		(void)mdb_reader_check(store->env, &dead);
+		store_reason_t ignored;
+		store->has_leftovers = store_remove_leftovers(store, &ignored) != KNOT_OK;
+	}
+	return err;
+}
+
+knot_err_t store_open(const store_options_t *options, store_t **ret_store, store_reason_t *ret_reason)
+{
+	store_t *store = calloc(1, sizeof(*store));
+	if (store == NULL) {
+		store_say(ret_reason, "out of memory");
+		return KNOT_ENOMEM;
+	}
+	store->dir_fd = -1;
+	store->read_only = options->read_only;
+	store->format = options->format;
+	ret_reason->text[0] = '\0';
+	knot_err_t err = open_all(store, options, ret_reason);
+	if (err != KNOT_OK) {
+		store_close(store);
+		return err;
+	}
+	*ret_store = store;
+	return KNOT_OK;
+}
+
+void store_close(store_t *take_store)
+{
+	if (take_store == NULL) {
+		return;
+	}
+	close_env(take_store);
+	if (take_store->dir_fd >= 0) {
+		close(take_store->dir_fd);
+	}
+	free(take_store);
+}
+
+/* ---- Room ---- */
+
+/* Pages that LMDB may use again: the values of its first database are lists of them, each begins with its length. */
+static uint64_t free_pages(MDB_txn *txn)
+{
+	uint64_t pages = 0, length;
+	MDB_cursor *cursor;
+	if (mdb_cursor_open(txn, 0, &cursor) != 0) {
+		return 0;
+	}
+	MDB_val key, value;
+	while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+		memcpy(&length, value.mv_data, sizeof(length));
+		pages += length;
+	}
+	mdb_cursor_close(cursor);
+	return pages;
+}
+
+store_room_t store_room(const store_t *store)
+{
+	store_room_t room = { .max = store->map_len };
+	MDB_txn *txn;
+	if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn) != 0) {
+		return room;
+	}
+	MDB_envinfo info;
+	if (mdb_env_info(store->env, &info) == 0) {
+		room.used = (info.me_last_pgno + 1 - free_pages(txn)) * store->page_len;
+	}
+	mdb_txn_abort(txn);
+	return room;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The store's contract: what is saved is read, of a lineage only what is new is written, what doesn't fit is refused and nothing else lost. */
+#include "src/store/store_test.h"
+
+enum { MIB = 1 << 20 };
+
+static void expect_same(store_t *store, const test_image_t *image, const char *what)
+{
+	knot_err_t err = test_compare(store, image, NULL);
+	if (err != KNOT_OK) {
+		fail_msg("%s: %s: %s", what, image->zone, knot_strerror(err));
+	}
+}
+
+static const test_image_t kinds[] = {
+	{ "small.", 1, 1, 1, { 500 } },
+	{ "empty.", 2, 1, 0, { 0 } },
+	{ "several-small.", 3, 1, 3, { 100, 0, 7 } },
+	{ "page.", 4, 1, 1, { 3500 } },
+	{ "inline-or-not.", 5, 1, 1, { 16200 } },
+	{ "medium.", 6, 1, 2, { 100000, 30000 } },
+	{ "hole.", 7, 1, 3, { 100000, 0, 2 * MIB } },
+	{ "steps.", 8, 0xffffffff, 20, { 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB,
+	                                  2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 1 } },
+	{ ".", 9, 1, 1, { 9 } },
+	{ "\\000\\255.a\\032b.", 10, 1, 1, { 10 } },
+};
+
+static void test_what_is_saved_is_read(void **state)
+{
+	(void)state;
+	store_t *store = test_open(256 * MIB);
+	store_saved_t saved;
+	store_reason_t reason;
+	assert_int_equal(test_save(store, kinds, KNOT_LEN(kinds), &saved, &reason), KNOT_OK);
+	assert_string_equal(reason.text, "");
+	assert_int_equal(saved.skipped, 0);
+	uint64_t sum = 0;
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		expect_same(store, &kinds[i], "after saving");
+		for (uint32_t c = 0; c < kinds[i].chunk_count; c++) {
+			sum += kinds[i].lens[c];
+		}
+	}
+	assert_int_equal(saved.written, sum);
+	store_close(store);
+	store = test_open(256 * MIB);
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		expect_same(store, &kinds[i], "after opening again");
+	}
+	test_image_t none = { .zone = "none." }, upper = kinds[0];
+	upper.zone = "SMALL.";
+	assert_int_equal(test_compare(store, &none, NULL), KNOT_ENOENT);
+	expect_same(store, &upper, "upper case");
+	store_close(store);
+	test_remove_files();
+}
+
+static bool add_name(knot_name_t name, void *ctx)
+{
+	char text[KNOT_NAME_TEXT_MAX], *all = ctx;
+	knot_name_print(name, text);
+	strcat(strcat(all, text), " ");
+	return strstr(all, "hole") == NULL;
+}
+
+static void test_each_and_remove(void **state)
+{
+	(void)state;
+	store_t *store = test_open(256 * MIB);
+	char all[4096] = "";
+	assert_int_equal(store_each(store, add_name, all), KNOT_OK);
+	assert_string_equal(all, "");
+	assert_int_equal(test_save(store, kinds, KNOT_LEN(kinds), NULL, NULL), KNOT_OK);
+	assert_int_equal(store_each(store, add_name, all), KNOT_OK);
+	assert_string_equal(all, ". \\000\\255.a\\032b. empty. hole. ");
+	uint64_t used = store_room(store).used;
+	uint8_t wires[KNOT_LEN(kinds) + 1][KNOT_NAME_MAX];
+	knot_name_t names[KNOT_LEN(kinds) + 1];
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		names[i] = test_name(kinds[i].zone, wires[i]);
+	}
+	names[KNOT_LEN(kinds)] = test_name("none.", wires[KNOT_LEN(kinds)]);
+	size_t removed;
+	store_reason_t reason;
+	assert_int_equal(store_remove(store, names + 1, KNOT_LEN(kinds), &removed, &reason), KNOT_OK);
+	assert_int_equal(removed, KNOT_LEN(kinds) - 1);
+	expect_same(store, &kinds[0], "after removing all others");
+	assert_int_equal(test_compare(store, &kinds[7], NULL), KNOT_ENOENT);
+	assert_true(used > 40 * MIB && store_room(store).used < MIB);
+	store_close(store);
+	test_remove_files();
+}
+
+static void test_a_lineage_grows(void **state)
+{
+	(void)state;
+	store_t *store = test_open(256 * MIB);
+	test_image_t image = { "grows.", 1, 1, 1, { 100000 } };
+	store_saved_t saved;
+	store_reason_t reason;
+	uint32_t pieces;
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	assert_int_equal(saved.written, 100000);
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	assert_int_equal(saved.written, 0);
+	uint64_t written = 0, joined = 0;
+	for (uint32_t i = 1; i <= 300; i++) {
+		uint64_t grows = i * 7 % 4001;
+		image.serial++;
+		image.lens[image.chunk_count - 1] += grows;
+		if (i % 100 == 0) {
+			image.lens[image.chunk_count++] = 3 * MIB;
+			grows += 3 * MIB;
+		}
+		assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+		assert_true(saved.written >= grows);
+		joined += saved.written > grows;
+		written += saved.written;
+		if (i % 10 == 0 || saved.written > grows) {
+			assert_int_equal(test_compare(store, &image, &pieces), KNOT_OK);
+			assert_true(pieces <= 2 * image.chunk_count + 64 + 10);
+		}
+	}
+	/* Pieces of chunks that have many are joined, at times. */
+	assert_true(joined >= 3 && joined <= 5);
+	assert_true(written < 24 * MIB);
+	/* Less of a chunk, fewer chunks, another lineage: not what was there with something behind it. */
+	image.lens[0] -= 1;
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	expect_same(store, &image, "a chunk that shrank");
+	image.chunk_count--;
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	expect_same(store, &image, "a chunk less");
+	image.lineage++;
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	expect_same(store, &image, "another lineage");
+	image = (test_image_t){ "grows.", 3, 1, 1, { 100 } };
+	assert_int_equal(test_save(store, &image, 1, &saved, &reason), KNOT_OK);
+	expect_same(store, &image, "a small one");
+	assert_true(store_room(store).used < MIB);
+	store_close(store);
+	test_remove_files();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_saved_is_read),
+		cmocka_unit_test(test_each_and_remove),
+		cmocka_unit_test(test_a_lineage_grows),
+	};
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
