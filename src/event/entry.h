@@ -11,6 +11,13 @@
 
 enum { JOB_NONE, JOB_PENDING, JOB_RUNNING };
 
+enum {
+	SAVE_NONE,    /* the newest version is on disk, or can't be there */
+	SAVE_WAITING, /* to be taken by the writer of images */
+	SAVE_TAKEN,
+	SAVE_FAILED,  /* to be taken later */
+};
+
 /**
  * Owned by the server's list, freed with entry_free(). The queue of jobs of a zone is a state and a flag, as there is one
  * kind of job, loading, and asking for it twice before it starts is asking once. Under the lock of the jobs.
@@ -19,7 +26,9 @@ typedef struct entry {
 	zone_t *zone;           /* owned */
 	struct entry *next_job; /* in the queue of the pool */
 	uint8_t job;            /* JOB_… */
+	uint8_t save;           /* SAVE_…: of the newest version */
 	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
+	bool from_image;        /* that's where the contents came from */
 	bool again;             /* asked for while it was running */
 	bool gone;              /* not configured any more: freed by its running job */
 	bool tried;             /* loaded or failed at least once */

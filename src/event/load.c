@@ -91,7 +91,7 @@ static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 	log_zone(LOG_ERR, name, "zone event 'load' failed (%s)", knot_strerror(err));
 }
 
-static void publish(zone_t *zone, zone_contents_t *contents)
+static void publish(zone_t *zone, zone_contents_t *contents, const char *origin)
 {
 	uint32_t serial = contents->serial;
 	uint64_t size = contents->wire_size;
@@ -100,12 +100,34 @@ static void publish(zone_t *zone, zone_contents_t *contents)
 	if (old != NULL) {
 		snprintf(before, sizeof(before), "%u", old->serial);
 	}
-	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes", before, serial,
-		 (unsigned long long)size);
+	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes%s", before, serial,
+		 (unsigned long long)size, origin);
 	if (old != NULL) {
 		sys_rcu_wait();
 		zone_contents_free(old);
 	}
+}
+
+/* False: there is no image that may be used, and the log says why if there is one. */
+static bool take_image(images_t *images, zone_t *zone, const settings_t *settings, load_source_t *source)
+{
+	images_query_t query = { .name = zone_name(zone), .path = settings->path, .settings = settings->number };
+	char reason[IMAGES_REASON_MAX];
+	zone_contents_t *contents = NULL;
+	load_source_t found = { 0 };
+	switch (images_read(images, &query, &contents, &found, reason)) {
+	case IMAGES_READ:
+		publish(zone, contents, ", from image");
+		source_clear(source);
+		*source = found;
+		return true;
+	case IMAGES_NONE: break;
+	case IMAGES_STALE: log_zone(LOG_INFO, query.name, "image not used (%s)", reason); break;
+	case IMAGES_DAMAGED:
+		log_zone(LOG_WARNING, query.name, "image not used (%s), rebuilding from zone file", reason);
+		break;
+	}
+	return false;
 }
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
@@ -135,7 +157,7 @@ static knot_err_t build(knot_name_t name, const settings_t *settings, zone_conte
 	return err;
 }
 
-knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source,
+knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 		     load_outcome_t *ret_outcome)
 {
 	settings_t settings;
@@ -151,6 +173,10 @@ knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *sour
 		*ret_outcome = LOAD_UNCHANGED;
 		return KNOT_OK;
 	}
+	if (err == KNOT_OK && contents == NULL && take_image(images, zone, &settings, source)) {
+		*ret_outcome = LOAD_FROM_IMAGE;
+		return KNOT_OK;
+	}
 	load_source_t found = { 0 };
 	zone_contents_t *built = NULL;
 	err = err == KNOT_OK ? build(name, &settings, &built, &found) : err;
@@ -160,7 +186,7 @@ knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *sour
 		return err;
 	}
 	log_zone(LOG_INFO, name, "zone file parsed, serial %u", built->serial);
-	publish(zone, built);
+	publish(zone, built, "");
 	source_clear(source);
 	*source = found;
 	*ret_outcome = LOAD_FROM_FILE;

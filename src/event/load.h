@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Loading a zone: decide whether it is needed, read the file, check, compile, publish, say what happened.
+ * Loading a zone: decide whether it is needed, take the image or read the file, check, compile, publish, say what happened.
  */
 #pragma once
 
-#include "src/event/source.h"
+#include "src/event/images.h"
 #include "src/state/state.h"
 
 typedef enum {
 	LOAD_FAILED,    /* nothing changed */
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
+	LOAD_FROM_IMAGE,
 } load_outcome_t;
 
 /**
@@ -18,5 +19,5 @@ typedef enum {
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a time.
  * ret_outcome: set in any case. Returns why it failed.
  */
-KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, zone_t *zone, load_source_t *source,
+KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 				   load_outcome_t *ret_outcome);

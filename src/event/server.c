@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/event/jobs.h"
+#include "src/event/saves.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -14,6 +14,7 @@ struct server {
 	state_root_t root;
 	server_params_t params;
 	jobs_t jobs;
+	saves_t saves;
 	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
 	entry_t **entries;           /* owned, in the order of conf_zone(); replaced by a reload; under the lock of the jobs */
 	size_t entry_count;
@@ -31,7 +32,7 @@ static knot_err_t run_job(entry_t *entry, void *ctx)
 {
 	server_t *server = ctx;
 	load_outcome_t outcome;
-	knot_err_t err = load_zone(&server->root, entry->zone, &entry->source, &outcome);
+	knot_err_t err = load_zone(&server->root, server->saves.images, entry->zone, &entry->source, &outcome);
 	entry->outcome = (uint8_t)outcome;
 	return err;
 }
@@ -39,18 +40,50 @@ static knot_err_t run_job(entry_t *entry, void *ctx)
 /* Under lock. */
 static void after_job(entry_t *entry, void *ctx)
 {
-	(void)ctx;
-	source_trim(&entry->source);
+	server_t *server = ctx;
+	if (entry->outcome == LOAD_FROM_FILE || entry->outcome == LOAD_FROM_IMAGE) {
+		entry->from_image = entry->outcome == LOAD_FROM_IMAGE;
+	}
+	saves_after_job(&server->saves, entry);
 }
 
 knot_err_t server_start(server_t *server)
 {
-	return jobs_start(&server->jobs);
+	knot_err_t err = images_start(server->saves.images);
+	return err == KNOT_OK ? jobs_start(&server->jobs) : err;
 }
 
 void server_stop(server_t *server)
 {
 	jobs_stop(&server->jobs);
+	images_stop(server->saves.images);
+}
+
+/* ---- What is saved; under lock ---- */
+
+static entry_t *saves_find(knot_name_t name, void *ctx)
+{
+	return find_entry(ctx, name);
+}
+
+static entry_t *saves_at(size_t index, void *ctx)
+{
+	const server_t *server = ctx;
+	return server->entries[index];
+}
+
+static size_t saves_count(void *ctx)
+{
+	const server_t *server = ctx;
+	return server->entry_count;
+}
+
+static knot_err_t open_images(server_t *server, const conf_database_t *conf)
+{
+	server->saves = (saves_t){
+		.jobs = &server->jobs, .find = saves_find, .at = saves_at, .count = saves_count, .ctx = server
+	};
+	return saves_open(&server->saves, conf);
 }
 
 /* ---- Building the state ---- */
@@ -184,8 +217,10 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		return KNOT_ENOMEM;
 	}
 	build_t made;
-	knot_err_t err = build(take_conf, NULL, 0, &made);
+	knot_err_t err = open_images(server, &take_conf->database);
+	err = err == KNOT_OK ? build(take_conf, NULL, 0, &made) : err;
 	if (err != KNOT_OK) {
+		saves_close(&server->saves);
 		free(server);
 		return err;
 	}
@@ -214,6 +249,7 @@ void server_free(server_t *server)
 	state_free(server->root.state_rcu);
 	pthread_mutex_destroy(&server->reload_lock);
 	jobs_deinit(&server->jobs);
+	saves_close(&server->saves);
 	free(server);
 }
 
@@ -431,6 +467,7 @@ static void adopt_entries(server_t *server, const build_t *made)
 			jobs_free_entry(&server->jobs, old[i]);
 		}
 	}
+	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
 	pthread_mutex_unlock(&server->jobs.lock);
 	free(old);
@@ -466,6 +503,7 @@ static knot_err_t reload_locked(server_t *server)
 	adopt_entries(server, &made);
 	ask_changed(server, conf, old->conf);
 	state_free(old);
+	images_retry(server->saves.images);
 	log_server(LOG_INFO, "configuration reloaded");
 	return KNOT_OK;
 }

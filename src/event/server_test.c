@@ -46,8 +46,8 @@ static void write_conf(const char *names)
 	char text[4096], copy[512];
 	int len = snprintf(text, sizeof(text),
 			   "server:\n  background-workers: 2\nlog:\n  - target: %s/log\n    any: debug\n"
-			   "template:\n  - id: default\n    storage: %s\nzone:\n",
-			   dir, dir);
+			   "database:\n  storage: %s\ntemplate:\n  - id: default\n    storage: %s\nzone:\n",
+			   dir, dir, dir);
 	snprintf(copy, sizeof(copy), "%s", names);
 	char *save = NULL;
 	for (char *name = strtok_r(copy, " ", &save); name != NULL; name = strtok_r(NULL, " ", &save)) {
@@ -121,11 +121,12 @@ static int teardown(void **state)
 {
 	(void)state;
 	sys_rcu_unregister();
-	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone" };
+	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone",
+					    "part", "images/data.mdb", "images/lock.mdb", "images" };
 	for (size_t i = 0; i < KNOT_LEN(files); i++) {
 		char path[128];
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
-		unlink(path);
+		(void)remove(path);
 	}
 	return rmdir(dir);
 }

@@ -80,6 +80,18 @@ void sources_add(sources_t *sources, const char *path, const struct stat *info)
 	sources->failed = err != KNOT_OK ? err : sources->failed;
 }
 
+void sources_free(sources_t *take_sources)
+{
+	if (take_sources == NULL) {
+		return;
+	}
+	for (uint32_t i = 0; i < take_sources->count; i++) {
+		free((char *)take_sources->data[i].path.data);
+	}
+	free(take_sources->data);
+	free(take_sources);
+}
+
 sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings)
 {
 	sources_t *copy = calloc(1, sizeof(*copy));
@@ -89,21 +101,11 @@ sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t set
 	copy->settings = settings;
 	for (uint32_t i = 0; i < count; i++) {
 		if (append(copy, &data[i]) != KNOT_OK) {
-			sources_clear(copy);
-			free(copy);
+			sources_free(copy);
 			return NULL;
 		}
 	}
 	return copy;
-}
-
-void sources_clear(sources_t *sources)
-{
-	for (uint32_t i = 0; i < sources->count; i++) {
-		free((char *)sources->data[i].path.data);
-	}
-	free(sources->data);
-	*sources = (sources_t){ 0 };
 }
 
 bool source_is_same(const store_source_t *source)
@@ -170,17 +172,13 @@ bool source_is_current(const load_source_t *source, const conf_zone_t *zone)
 void source_trim(load_source_t *source)
 {
 	if (source->files != NULL && source->files->count <= 1) {
-		sources_clear(source->files);
-		free(source->files);
+		sources_free(source->files);
 		source->files = NULL;
 	}
 }
 
 void source_clear(load_source_t *source)
 {
-	if (source->files != NULL) {
-		sources_clear(source->files);
-		free(source->files);
-	}
+	sources_free(source->files);
 	*source = (load_source_t){ 0 };
 }

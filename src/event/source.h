@@ -28,11 +28,11 @@ typedef struct {
  */
 void sources_add(sources_t *sources, const char *path, const struct stat *info);
 
-/** A copy, to be freed with sources_clear() and free(). NULL: out of memory. */
+/** A copy, to be freed with sources_free(). NULL: out of memory. */
 sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings);
 
-/** Free what `sources` owns. */
-void sources_clear(sources_t *sources);
+/** NULL is allowed. */
+void sources_free(sources_t *take_sources);
 
 /** What a source is now. KNOT_EFILE: neither a regular file nor a FIFO. Negated errno of stat(2). */
 KNOT_MUST_USE knot_err_t source_stat(const char *path, struct stat *ret_info);

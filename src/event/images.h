@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Images of the zones on disk: which one may be served instead of reading the zone file, and the thread that saves them.
+ *
+ * An image is used when everything it was made from is as it was (source.h). Saving never stands in the way: the writer takes what is new
+ * some time after it was published, at low priority, only the newest version of a zone, many small ones at once. When the disk or the
+ * map is full, saving stops for some minutes and serving goes on; each change from good to bad and back is said once.
+ * Not here: what is stored how (store/), what a zone's bytes mean (zone/image.h).
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "src/event/source.h"
+#include "src/zone/contents.h"
+
+typedef struct images images_t;
+
+/** A version to save. */
+typedef struct {
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;          /* of wire[] */
+	zone_contents_t *contents; /* owned: zone_image_hold() */
+	sources_t *sources;        /* owned */
+} images_item_t;
+
+typedef struct {
+	const char *path;  /* folder; its parent is made if it is missing. Copied */
+	uint64_t size_max; /* bytes */
+	/**
+	 * Fill items[0..max) with zones whose newest version isn't saved yet, up to about `bytes_max` together, but always one; returns how many.
+	 * Called by the writer's thread.
+	 */
+	size_t (*take)(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx);
+	/** These were saved, or were not and are to be taken again after `retry` was called. */
+	void (*saved)(const images_item_t *items, size_t count, bool success, void *ctx);
+	/** What could not be saved is to be taken again. */
+	void (*retry)(void *ctx);
+	/** True while zones are being loaded, which comes first. */
+	bool (*is_busy)(void *ctx);
+	void *ctx;
+} images_params_t;
+
+/** Open the images. Always succeeds but for KNOT_ENOMEM: when they can't be opened, a warning is logged and there are none. */
+KNOT_MUST_USE knot_err_t images_new(const images_params_t *params, images_t **ret_images);
+
+/** Start the writer, if there is anything to write to. */
+KNOT_MUST_USE knot_err_t images_start(images_t *images);
+
+/** True if versions can be saved. */
+bool images_exist(const images_t *images);
+
+/** There is something to save. Any thread; cheap. */
+void images_wake(images_t *images);
+
+/** The configuration changed: what could not be saved is tried again at once. */
+void images_retry(images_t *images);
+
+/** Save what waits as far as a second allows, and end the writer. NULL is allowed. */
+void images_stop(images_t *images);
+
+/** After images_stop(), with no reader left. NULL is allowed. */
+void images_free(images_t *images);
+
+/** Text of why an image isn't used. */
+enum { IMAGES_REASON_MAX = 512 };
+
+typedef enum {
+	IMAGES_READ,    /* ret_contents, ret_source are set */
+	IMAGES_NONE,    /* there is none */
+	IMAGES_STALE,   /* made from something else; ret_reason says from what */
+	IMAGES_DAMAGED, /* ret_reason says what is wrong */
+} images_verdict_t;
+
+typedef struct {
+	knot_name_t name;
+	const char *path;  /* of the zone file */
+	uint64_t settings; /* settings_number() */
+} images_query_t;
+
+/**
+ * Read the image of a zone if its sources are now as they were. ret_source: where its contents came from, to be freed with source_clear().
+ */
+images_verdict_t images_read(images_t *images, const images_query_t *query, zone_contents_t **ret_contents,
+			     load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX]);
+
+/** What is stored of a zone. */
+typedef struct {
+	images_verdict_t verdict; /* IMAGES_READ: it would be used */
+	uint32_t serial;
+	uint64_t size;    /* bytes */
+	uint32_t pieces;  /* values in the database */
+	uint64_t saved_s; /* wall clock */
+	char path[PATH_MAX];              /* zone file that it was made from */
+	char reason[IMAGES_REASON_MAX];   /* if it isn't IMAGES_READ */
+} images_info_t;
+
+void images_info(images_t *images, const images_query_t *query, images_info_t *ret_info);
+
+/** Remove the images of zones. ret_removed: how many there were. Waits for a save that runs. An error was logged. */
+KNOT_MUST_USE knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t count, size_t *ret_removed);
+
+/** Calls `visit` with the name of each zone that has an image, in canonical order. */
+KNOT_MUST_USE knot_err_t images_each(images_t *images, bool (*visit)(knot_name_t name, void *ctx), void *ctx);
