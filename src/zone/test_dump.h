@@ -15,9 +15,11 @@ static void dump_name(FILE *to, const char *what, knot_name_t name)
 
 static void dump_hex(FILE *to, const char *what, const uint8_t *bytes, size_t len)
 {
+	static const char digits[] = "0123456789abcdef";
 	fprintf(to, "%s", what);
 	for (size_t i = 0; i < len; i++) {
-		fprintf(to, "%02x", bytes[i]);
+		fputc(digits[bytes[i] >> 4], to);
+		fputc(digits[bytes[i] & 15], to);
 	}
 }
 
