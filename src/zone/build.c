@@ -12,7 +12,10 @@ typedef struct {
 	const zone_build_params_t *params;
 	zone_collect_t collect;
 	uint64_t fault_count;
-	knot_err_t err;                  /* why the scan was ended: KNOT_ENOMEM */
+	knot_err_t err;                  /* why the scan was ended: KNOT_ENOMEM, KNOT_EZONESIZE */
+	size_t group_count;              /* groups when the last record came */
+	uint32_t group_ttl;              /* TTL of the group's records so far */
+	bool has_mixed_ttl;              /* they differ */
 } load_t;
 
 __attribute__((format(printf, 3, 4)))
@@ -30,20 +33,38 @@ static void tell(const zone_build_params_t *params, zone_message_level_t level, 
 }
 
 /* As Knot: the last TTL counts, and one is told when it differs from the one before. */
-static void tell_ttl_mismatch(const load_t *load, const zone_name_t *name, const knot_zone_record_t *record)
+static void tell_ttl_mismatch(const load_t *load, const zone_group_t *group, const knot_zone_record_t *record)
 {
-	const zone_record_t *previous = NULL;
-	for (const zone_record_t *r = name->first; r != NULL; r = r->next) {
-		previous = r->type == record->type ? r : previous;
+	bool has_previous = false;
+	uint32_t ttl = 0;
+	zone_packed_t r;
+	for (size_t pos = 0; zone_group_next(group, &pos, &r);) {
+		has_previous = has_previous || r.type == record->type;
+		ttl = r.type == record->type ? r.ttl : ttl;
 	}
-	if (record->type == KNOT_TYPE_RRSIG || previous == NULL || previous->ttl == record->ttl) {
+	if (record->type == KNOT_TYPE_RRSIG || !has_previous || ttl == record->ttl) {
 		return;
 	}
 	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
-	knot_name_print(zone_name_of(name), owner);
+	knot_name_print(zone_group_name(group), owner);
 	knot_rrtype_print(record->type, type);
 	tell(load->params, ZONE_MESSAGE_NOTICE, "zone loader, TTL mismatch, owner %s, type %s, TTL set to %u", owner, type,
 	     (unsigned)record->ttl);
+}
+
+/* While all of a group's TTLs are the same, there is nothing to compare. */
+static void check_ttl(load_t *load, const knot_zone_record_t *record)
+{
+	const zone_collect_t *collect = &load->collect;
+	if (collect->group_count != load->group_count) {
+		load->group_count = collect->group_count;
+		load->group_ttl = record->ttl;
+		load->has_mixed_ttl = false;
+	}
+	load->has_mixed_ttl = load->has_mixed_ttl || load->group_ttl != record->ttl;
+	if (load->has_mixed_ttl) {
+		tell_ttl_mismatch(load, collect->last, record);
+	}
 }
 
 static bool on_record(const knot_zone_record_t *record, void *ctx)
@@ -58,18 +79,10 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 		tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s", owner);
 		return true;
 	}
-	zone_name_t *name = zone_collect_name(&load->collect, record->owner);
-	if (name != NULL) {
-		/* While all of a name's TTLs are the same, there is nothing to compare. */
-		if (name->last != NULL && name->last->ttl != record->ttl) {
-			name->has_mixed_ttl = true;
-		}
-		if (name->has_mixed_ttl) {
-			tell_ttl_mismatch(load, name, record);
-		}
-		load->err = zone_collect_record(&load->collect, name, record->type, record->ttl, record->rdata);
-	} else {
-		load->err = KNOT_ENOMEM;
+	load->err = zone_collect_owner(&load->collect, record->owner);
+	if (load->err == KNOT_OK) {
+		check_ttl(load, record);
+		load->err = zone_collect_record(&load->collect, record->type, record->ttl, record->rdata);
 	}
 	return load->err == KNOT_OK;
 }

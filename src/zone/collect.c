@@ -1,190 +1,318 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/collect.h"
 
+#include "src/zone/collect_blocks.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum {
-	BLOCK_FIRST = 8 * 1024,          /* bytes */
-	BLOCK_MAX = 4 * 1024 * 1024,
-	BLOCK_MAP_MIN = 256 * 1024,      /* from here on mapped, so that the memory goes back to the system at once */
-	PREFIX_POSITIONS = 10,           /* of 6 bits */
+enum { RECORD_HEAD = 8 };                /* bytes: TTL, type, length of RDATA */
+
+struct packed_head {
+	uint32_t ttl;
+	uint16_t type, rdata_len;
 };
 
-struct zone_block {
-	struct zone_block *next;
-	size_t size;                     /* bytes with this header */
-};
+/* ---- Blocks ---- */
 
-uint64_t zone_name_prefix(knot_name_t origin, knot_name_t name)
+static void free_block(zone_block_mem_t *block)
 {
-	uint8_t key[KNOT_NAME_KEY_MAX];
+	if (block->size >= ZONE_BLOCK_SIZE) {
+		munmap(block, block->size);
+	} else {
+		free(block);
+	}
+}
+
+static void free_blocks(zone_block_mem_t *first)
+{
+	for (zone_block_mem_t *block = first, *next; block != NULL; block = next) {
+		next = block->next;
+		free_block(block);
+	}
+}
+
+static zone_block_mem_t *new_block(zone_collect_t *collect, size_t size)
+{
+	zone_block_mem_t *block = collect->spare;
+	if (size == ZONE_BLOCK_SIZE && block != NULL) {
+		collect->spare = block->next;
+	} else if (size >= ZONE_BLOCK_SIZE) {
+		/* Common blocks get filled: one call for all their pages is cheaper than a fault for each. */
+		int populate = size == ZONE_BLOCK_SIZE ? MAP_POPULATE : 0;
+		void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
+		block = p != MAP_FAILED ? p : NULL;
+	} else {
+		block = malloc(size);
+	}
+	if (block != NULL) {
+		*block = (zone_block_mem_t){ .size = size, .used = sizeof(*block) };
+	}
+	return block;
+}
+
+void zone_blocks_end(zone_blocks_t *blocks)
+{
+	if (blocks->last != NULL) {
+		blocks->last->used = (size_t)(blocks->next - (uint8_t *)blocks->last);
+	}
+}
+
+static bool add_block(zone_collect_t *collect, zone_blocks_t *blocks, size_t len)
+{
+	size_t size = blocks->last != NULL ? 2 * blocks->last->size : ZONE_BLOCK_FIRST;
+	size = size > ZONE_BLOCK_SIZE ? ZONE_BLOCK_SIZE : size;
+	if (len > size - sizeof(zone_block_mem_t)) {
+		if (len > SIZE_MAX / 4) {
+			return false;
+		}
+		/* Large groups get room to grow, so that they are moved seldom. */
+		size = (2 * len + sizeof(zone_block_mem_t) + 4095) & ~(size_t)4095;
+	}
+	zone_block_mem_t *block = new_block(collect, size);
+	if (block == NULL) {
+		return false;
+	}
+	zone_blocks_end(blocks);
+	if (blocks->last != NULL) {
+		blocks->last->next = block;
+	} else {
+		blocks->first = block;
+	}
+	blocks->last = block;
+	blocks->next = (uint8_t *)(block + 1);
+	blocks->end = (uint8_t *)block + size;
+	return true;
+}
+
+void *zone_blocks_room(zone_collect_t *collect, zone_blocks_t *blocks, size_t len)
+{
+	size_t pad = -(uintptr_t)blocks->next & 7;
+	if (pad + len <= (size_t)(blocks->end - blocks->next)) {
+		blocks->next += pad;
+	} else if (!add_block(collect, blocks, len)) {
+		return NULL;
+	}
+	void *p = blocks->next;
+	blocks->next += len;
+	return p;
+}
+
+void zone_blocks_recycle(zone_collect_t *collect, zone_block_mem_t *block)
+{
+	if (block->size == ZONE_BLOCK_SIZE) {
+		block->next = collect->spare;
+		collect->spare = block;
+	} else {
+		free_block(block);
+	}
+}
+
+void zone_blocks_drop_spare(zone_collect_t *collect)
+{
+	free_blocks(collect->spare);
+	collect->spare = NULL;
+}
+
+/* ---- Names ---- */
+
+uint64_t zone_name_prefix(const zone_collect_t *collect, knot_name_t name)
+{
+	uint8_t key[KNOT_NAME_KEY_MAX + ZONE_PREFIX_POSITIONS];
 	size_t len = knot_name_key(name, key);
-	uint8_t origin_key[KNOT_NAME_KEY_MAX];
-	size_t skip = knot_name_key(origin, origin_key);
+	memset(key + len, KNOT_KEY_END, ZONE_PREFIX_POSITIONS);
 	uint64_t prefix = 0;
-	for (size_t i = skip; i < skip + PREFIX_POSITIONS; i++) {
-		prefix = prefix << 6 | (i < len ? key[i] : KNOT_KEY_END);
+	for (unsigned i = 0; i < ZONE_PREFIX_POSITIONS; i++) {
+		prefix = prefix << ZONE_PREFIX_BITS | key[collect->origin_key_len + i];
 	}
 	return prefix;
 }
 
-int zone_name_order(const zone_name_t *a, const zone_name_t *b)
+int zone_group_order(const zone_group_t *a, const zone_group_t *b)
 {
 	if (a->prefix != b->prefix) {
 		return a->prefix < b->prefix ? -1 : 1;
 	}
-	return knot_name_cmp(zone_name_of(a), zone_name_of(b));
+	return knot_name_cmp(zone_group_name(a), zone_group_name(b));
 }
+
+/* ---- Collecting ---- */
 
 void zone_collect_init(zone_collect_t *collect, knot_name_t origin)
 {
 	*collect = (zone_collect_t){ 0 };
 	knot_name_lower(origin, collect->origin_wire);
 	collect->origin = (knot_name_t){ collect->origin_wire, origin.len, origin.label_count };
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	collect->origin_key_len = (unsigned)knot_name_key(origin, key);
 }
 
 void zone_collect_done(zone_collect_t *collect)
 {
-	for (zone_block_mem_t *block = collect->blocks, *next; block != NULL; block = next) {
-		next = block->next;
-		if (block->size >= BLOCK_MAP_MIN) {
-			munmap(block, block->size);
-		} else {
-			free(block);
-		}
-	}
-	free(collect->names.names);
+	free_blocks(collect->groups.first);
+	free_blocks(collect->scratch.first);
+	free_blocks(collect->spare);
 	*collect = (zone_collect_t){ 0 };
-}
-
-static bool add_block(zone_collect_t *collect, size_t len)
-{
-	size_t size = collect->blocks != NULL ? 2 * collect->blocks->size : BLOCK_FIRST;
-	size = size > BLOCK_MAX ? BLOCK_MAX : size;
-	size = size < len + sizeof(zone_block_mem_t) ? len + sizeof(zone_block_mem_t) : size;
-	zone_block_mem_t *block;
-	if (size >= BLOCK_MAP_MIN) {
-		void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		block = p != MAP_FAILED ? p : NULL;
-	} else {
-		block = malloc(size);
-	}
-	if (block == NULL) {
-		return false;
-	}
-	*block = (zone_block_mem_t){ collect->blocks, size };
-	collect->blocks = block;
-	collect->next = (uint8_t *)(block + 1);
-	collect->end = (uint8_t *)block + size;
-	return true;
 }
 
 void *zone_collect_alloc(zone_collect_t *collect, size_t len)
 {
-	len = (len + 7) & ~(size_t)7;
-	if (len > (size_t)(collect->end - collect->next) && !add_block(collect, len)) {
-		return NULL;
-	}
-	void *p = collect->next;
-	collect->next += len;
-	return p;
+	return zone_blocks_room(collect, &collect->scratch, len);
 }
 
-zone_name_t *zone_names_add(zone_names_t *names)
+static void set_group(zone_group_t *group, const zone_collect_t *collect, knot_name_t owner, const uint8_t *lower)
 {
-	if (names->count == names->max) {
-		size_t max = names->max == 0 ? 8 : names->max + names->max / 2;
-		zone_name_t *grown = realloc(names->names, max * sizeof(*grown));
-		if (grown == NULL) {
-			return NULL;
-		}
-		names->names = grown;
-		names->max = max;
-	}
-	zone_name_t *name = &names->names[names->count++];
-	*name = (zone_name_t){ 0 };
-	return name;
+	*group = (zone_group_t){ .size = (uint32_t)sizeof(*group) + owner.len, .owner_len = owner.len,
+	                         .label_count = owner.label_count };
+	memcpy(group->owner, lower, owner.len);
+	group->prefix = zone_name_prefix(collect, zone_group_name(group));
 }
 
-zone_name_t *zone_collect_name(zone_collect_t *collect, knot_name_t owner)
+knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner)
 {
 	uint8_t lower[KNOT_NAME_MAX];
 	knot_name_lower(owner, lower);
-	if (collect->names.count > 0) {
-		zone_name_t *last = &collect->names.names[collect->names.count - 1];
-		if (last->len == owner.len && memcmp(last->wire, lower, owner.len) == 0) {
-			return last;
-		}
-	}
-	uint8_t *wire = zone_collect_alloc(collect, owner.len);
-	zone_name_t *name = wire != NULL ? zone_names_add(&collect->names) : NULL;
-	if (name == NULL) {
-		return NULL;
-	}
-	memcpy(wire, lower, owner.len);
-	name->wire = wire;
-	name->len = owner.len;
-	name->label_count = owner.label_count;
-	name->seq = (uint32_t)collect->names.count;
-	name->prefix = zone_name_prefix(collect->origin, zone_name_of(name));
-	return name;
-}
-
-knot_err_t zone_collect_record(zone_collect_t *collect, zone_name_t *name, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
-{
-	zone_record_t *record = zone_collect_alloc(collect, sizeof(*record) + rdata.len);
-	if (record == NULL) {
-		return KNOT_ENOMEM;
-	}
-	*record = (zone_record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
-	if (rdata.len > 0) {
-		memcpy(record->rdata, rdata.data, rdata.len);
-		knot_rdata_canonical(type, (knot_mut_bytes_t){ record->rdata, rdata.len });
-	}
-	if (name->last != NULL) {
-		name->last->next = record;
-	} else {
-		name->first = record;
-	}
-	name->last = record;
-	return KNOT_OK;
-}
-
-static int cmp_entries(const void *va, const void *vb)
-{
-	const zone_name_t *a = va, *b = vb;
-	int order = zone_name_order(a, b);
-	return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
-}
-
-knot_err_t zone_collect_sort(zone_collect_t *collect)
-{
-	zone_name_t *names = collect->names.names;
-	size_t count = collect->names.count;
-	bool is_sorted = true;
-	for (size_t i = 1; i < count && is_sorted; i++) {
-		is_sorted = zone_name_order(&names[i - 1], &names[i]) < 0;
-	}
-	if (is_sorted) {
+	zone_group_t *last = collect->last;
+	if (last != NULL && last->owner_len == owner.len && memcmp(last->owner, lower, owner.len) == 0) {
 		return KNOT_OK;
 	}
-	qsort(names, count, sizeof(*names), cmp_entries);
-	size_t kept = 1;
-	for (size_t i = 1; i < count; i++) {
-		zone_name_t *last = &names[kept - 1];
-		if (zone_name_order(last, &names[i]) != 0) {
-			names[kept++] = names[i];
-			continue;
-		}
-		if (names[i].first != NULL && last->last != NULL) {
-			last->last->next = names[i].first;
-		} else if (names[i].first != NULL) {
-			last->first = names[i].first;
-		}
-		last->last = names[i].last != NULL ? names[i].last : last->last;
-		last->old_ref = last->old_ref != 0 ? last->old_ref : names[i].old_ref;
+	zone_group_t *group = zone_blocks_room(collect, &collect->groups, sizeof(*group) + owner.len);
+	if (group == NULL) {
+		return KNOT_ENOMEM;
 	}
-	collect->names.count = kept;
+	set_group(group, collect, owner, lower);
+	collect->is_unsorted = collect->is_unsorted || (last != NULL && zone_group_order(last, group) >= 0);
+	collect->last = group;
+	collect->group_count++;
 	return KNOT_OK;
+}
+
+zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner)
+{
+	zone_group_t *group = zone_collect_alloc(collect, sizeof(*group) + owner.len);
+	if (group != NULL) {
+		set_group(group, collect, owner, owner.wire);
+	}
+	return group;
+}
+
+bool zone_is_nsec3_record(uint16_t type, knot_bytes_t rdata)
+{
+	return type == KNOT_TYPE_NSEC3 ||
+	       (type == KNOT_TYPE_RRSIG && rdata.len >= 2 && load_be16(rdata.data) == KNOT_TYPE_NSEC3);
+}
+
+static uint16_t kinds_of(uint16_t type, knot_bytes_t rdata)
+{
+	switch (type) {
+	case KNOT_TYPE_A:
+	case KNOT_TYPE_AAAA:
+		return ZONE_GROUP_REST | ZONE_GROUP_ADDRESS;
+	case KNOT_TYPE_NS:
+		return ZONE_GROUP_REST | ZONE_GROUP_NS;
+	case KNOT_TYPE_SOA:
+		return ZONE_GROUP_REST | ZONE_GROUP_SOA;
+	case KNOT_TYPE_SVCB:
+	case KNOT_TYPE_HTTPS:
+		return ZONE_GROUP_REST | ZONE_GROUP_SERVICE;
+	default:
+		return zone_is_nsec3_record(type, rdata) ? ZONE_GROUP_NSEC3 : ZONE_GROUP_REST;
+	}
+}
+
+knot_err_t zone_group_grow(zone_collect_t *collect, zone_blocks_t *blocks, zone_group_t **group, size_t len)
+{
+	size_t size = (*group)->size;
+	if (len > UINT32_MAX - size) {
+		return KNOT_EZONESIZE;
+	}
+	if (len > (size_t)(blocks->end - blocks->next)) {    /* the group is the last of its block: move it to a new one */
+		const zone_group_t *from = *group;
+		blocks->next = (uint8_t *)*group;
+		zone_block_mem_t *old = blocks->last;
+		if (!add_block(collect, blocks, size + len)) {
+			blocks->next = (uint8_t *)*group + size;
+			return KNOT_ENOMEM;
+		}
+		assert(old->next == blocks->last);
+		*group = (zone_group_t *)blocks->next;
+		memcpy(*group, from, size);
+		blocks->next += size;
+	}
+	(*group)->size = (uint32_t)(size + len);
+	blocks->next += len;
+	return KNOT_OK;
+}
+
+knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+{
+	size_t len = RECORD_HEAD + rdata.len;
+	knot_err_t err = zone_group_grow(collect, &collect->groups, &collect->last, len);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	zone_group_t *group = collect->last;
+	uint8_t *p = (uint8_t *)group + group->size - len;
+	struct packed_head head = { .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
+	memcpy(p, &head, RECORD_HEAD);
+	if (rdata.len > 0) {
+		memcpy(p + RECORD_HEAD, rdata.data, rdata.len);
+		knot_rdata_canonical(type, (knot_mut_bytes_t){ p + RECORD_HEAD, rdata.len });
+	}
+	uint16_t kinds = kinds_of(type, rdata);
+	group->kinds |= kinds;
+	collect->kinds |= kinds;
+	return KNOT_OK;
+}
+
+/* ---- Reading ---- */
+
+bool zone_group_next(const zone_group_t *group, size_t *pos, zone_packed_t *ret_record)
+{
+	if (*pos == 0) {
+		*pos = sizeof(*group) + group->owner_len;
+	}
+	if (*pos >= group->size) {
+		return false;
+	}
+	const uint8_t *p = (const uint8_t *)group + *pos;
+	struct packed_head head;
+	memcpy(&head, p, RECORD_HEAD);
+	*ret_record = (zone_packed_t){ head.ttl, head.type, { p + RECORD_HEAD, head.rdata_len } };
+	*pos += RECORD_HEAD + head.rdata_len;
+	return true;
+}
+
+zone_group_t *zone_block_next(const zone_block_mem_t *block, const zone_group_t *group)
+{
+	size_t pos = group == NULL ? sizeof(*block) : (size_t)((const uint8_t *)group - (const uint8_t *)block) + group->size;
+	pos = (pos + 7) & ~(size_t)7;
+	return pos < block->used ? (zone_group_t *)((uint8_t *)(uintptr_t)block + pos) : NULL;
+}
+
+zone_group_t *zone_collect_next(const zone_collect_t *collect, zone_block_mem_t **block, const zone_group_t *group)
+{
+	if (group == NULL) {
+		*block = collect->groups.first;
+	}
+	for (; *block != NULL; *block = (*block)->next, group = NULL) {
+		zone_group_t *next = zone_block_next(*block, group);
+		if (next != NULL) {
+			return next;
+		}
+	}
+	return NULL;
+}
+
+void zone_collect_release(zone_collect_t *collect, const zone_group_t *group)
+{
+	zone_block_mem_t *block = collect->groups.first;
+	const uint8_t *p = (const uint8_t *)group;
+	while (p < (const uint8_t *)block || p >= (const uint8_t *)block + block->used) {
+		collect->groups.first = block->next;
+		free_block(block);
+		block = collect->groups.first;
+		assert(block != NULL);
+	}
 }

@@ -2,70 +2,103 @@
 /**
  * Internal: records of a whole zone in temporary memory, from any source and in any order, then sorted by owner.
  *
- * Owners and records live in blocks that are given back to the system together. Records of one owner that come one after the
- * other are chained at once; the rest is done by one sort over owners, whose first key positions are packed into a
- * number so that most comparisons touch nothing else.
+ * A group is an owner name with records of it, packed behind each other: 16 bytes and the name, and 8 bytes for each record beside its
+ * RDATA. Records of one owner that come one after the other are one group; sorting joins the rest. Groups lie in blocks that go back
+ * to the system one by one while the sorted groups are used up in order.
  */
 #pragma once
 
 #include "src/zone/node_build.h"
 
-/** One owner name with its records. */
+/** What records a group has: bits of zone_group_t.kinds. */
+enum {
+	ZONE_GROUP_REST = 1 << 0,    /* any but NSEC3 and its signatures */
+	ZONE_GROUP_NSEC3 = 1 << 1,   /* NSEC3 or its signatures */
+	ZONE_GROUP_NS = 1 << 2,
+	ZONE_GROUP_SOA = 1 << 3,
+	ZONE_GROUP_ADDRESS = 1 << 4, /* A or AAAA */
+	ZONE_GROUP_SERVICE = 1 << 5, /* SVCB or HTTPS */
+};
+
+/** One owner name with records. */
 typedef struct {
 	uint64_t prefix;             /* key positions behind the apex, see zone_name_prefix() */
-	const uint8_t *wire;         /* lower case */
-	zone_record_t *first, *last; /* first NULL: an empty non-terminal */
-	uint32_t seq;                /* order of appearance */
-	uint16_t flags;              /* ZONE_NODE_* */
-	uint8_t len, label_count;
-	bool has_mixed_ttl;          /* build.c: its records' TTLs differ */
-	zone_ref_t ref;              /* compiled node */
-	zone_ref_t old_ref;          /* node of the version that a transaction began with; 0: none */
-	zone_link_t self;
-} zone_name_t;
+	uint32_t size;               /* bytes of all this; the next group begins at the next multiple of 8 */
+	uint16_t kinds;
+	uint8_t owner_len, label_count;
+	uint8_t owner[];             /* wire form, lower case; then records */
+} zone_group_t;
 
+/** A record of a group, RDATA borrowed from there. */
 typedef struct {
-	zone_name_t *names;
-	size_t count, max;
-} zone_names_t;
+	uint32_t ttl;
+	uint16_t type;
+	knot_bytes_t rdata;          /* uncompressed, canonical (RFC 4034 6.2), checked */
+} zone_packed_t;
 
 typedef struct zone_block zone_block_mem_t;
+
+/** Blocks in order of use. */
+typedef struct {
+	zone_block_mem_t *first, *last;
+	uint8_t *next, *end;         /* room left in the last one */
+} zone_blocks_t;
 
 typedef struct {
 	knot_name_t origin;          /* of origin_wire */
 	uint8_t origin_wire[KNOT_NAME_MAX];
-	zone_names_t names;
-	zone_block_mem_t *blocks;
-	uint8_t *next, *end;         /* room left in the first block */
+	unsigned origin_key_len;
+	uint16_t kinds;              /* of all groups */
+	bool is_unsorted;            /* the groups are not in strictly ascending order */
+	zone_group_t *last;          /* group that records are appended to; NULL: none */
+	size_t group_count;
+	zone_blocks_t groups, scratch;
+	zone_block_mem_t *spare;     /* blocks of the common size for reuse */
 } zone_collect_t;
 
-static inline knot_name_t zone_name_of(const zone_name_t *name)
+static inline knot_name_t zone_group_name(const zone_group_t *group)
 {
-	return (knot_name_t){ name->wire, name->len, name->label_count };
+	return (knot_name_t){ group->owner, group->owner_len, group->label_count };
 }
 
-/** The first ten key positions of `name` behind those of the apex, big end first: orders like the names as far as they go. */
-uint64_t zone_name_prefix(knot_name_t origin, knot_name_t name);
+/** Steps through the records of a group: begin with *pos 0. False at the end. */
+bool zone_group_next(const zone_group_t *group, size_t *pos, zone_packed_t *ret_record);
 
-/** Canonical order of two names of one zone. */
-int zone_name_order(const zone_name_t *a, const zone_name_t *b);
+/** NSEC3, or a signature of NSEC3. */
+bool zone_is_nsec3_record(uint16_t type, knot_bytes_t rdata);
+
+enum { ZONE_PREFIX_POSITIONS = 10, ZONE_PREFIX_BITS = 6 };
+
+/**
+ * The first ten key positions of `name` behind those of the apex, of 6 bits each, big end first: orders like the names as far as they
+ * go. Positions that the name doesn't have are KNOT_KEY_END.
+ */
+uint64_t zone_name_prefix(const zone_collect_t *collect, knot_name_t name);
+
+/** Canonical order of two groups' names. */
+int zone_group_order(const zone_group_t *a, const zone_group_t *b);
 
 /** origin: copied in lower case. */
 void zone_collect_init(zone_collect_t *collect, knot_name_t origin);
 void zone_collect_done(zone_collect_t *collect);
 
-/** Temporary memory, 8-byte aligned; NULL: out of memory. */
+/** Temporary memory, 8-byte aligned, until zone_collect_done(); NULL: out of memory. */
 void *zone_collect_alloc(zone_collect_t *collect, size_t len);
 
-/** Room for one more name at the end of `names`, zeroed; NULL: out of memory. */
-zone_name_t *zone_names_add(zone_names_t *names);
+/** Following records are of this name: the last group is, or becomes, one of it. owner: in the zone, any case. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner);
 
-/** A name of the zone as a new entry, or the last entry if that has this name. NULL: out of memory. owner: any case. */
-zone_name_t *zone_collect_name(zone_collect_t *collect, knot_name_t owner);
+/** Append a record to the last group. rdata is copied and brought into canonical form. KNOT_ENOMEM. KNOT_EZONESIZE: 4 GiB at one name. */
+KNOT_MUST_USE knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
 
-/** Append a record to a name. rdata is copied and brought into canonical form. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t zone_collect_record(zone_collect_t *collect, zone_name_t *name, uint16_t type, uint32_t ttl,
-                                             knot_bytes_t rdata);
-
-/** Sort by owner in canonical order and join entries of the same owner, records in order of appearance. KNOT_ENOMEM. */
+/** Sort by owner in canonical order and join groups of the same owner, records in order of appearance. KNOT_ENOMEM, KNOT_EZONESIZE. */
 KNOT_MUST_USE knot_err_t zone_collect_sort(zone_collect_t *collect);
+
+/** Steps through the groups in order: begin with NULL. NULL at the end. */
+zone_group_t *zone_collect_next(const zone_collect_t *collect, zone_block_mem_t **block, const zone_group_t *group);
+
+/** Give back the blocks before the one that `group` lies in. */
+void zone_collect_release(zone_collect_t *collect, const zone_group_t *group);
+
+/** Internal to collecting: a group of a name without records in temporary memory, for an empty non-terminal. NULL: out of memory. */
+zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner);

@@ -1,203 +1,129 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/compile.h"
 
+#include "src/zone/names.h"
 #include "src/zone/nsec3_hash.h"
 
 #include <assert.h>
 #include <malloc.h>
+#include <stdalign.h>
 #include <stdlib.h>
 
-enum { TREE_AUTH, TREE_GLUE, TREE_NSEC3, TREE_COUNT };
 enum { BIG_ZONE = 100000 };              /* records from which on it pays to give heap memory back */
+
+/* Memory for unpacked records, reused from name to name. */
+typedef struct {
+	uint8_t *data;
+	size_t max;
+} unpacked_t;
+
+/* A name below the current cut. */
+typedef struct {
+	const zone_group_t *group;
+	const zone_record_t *records;
+} glue_t;
 
 typedef struct {
 	zone_collect_t *collect;
 	const zone_contents_t *base;         /* NULL: built anew */
 	zone_contents_t *zone;               /* in the making */
 	zone_node_builder_t *builder;
-	zone_names_t names[TREE_COUNT];      /* in canonical order */
+	zone_names_t names;
 	zone_link_t *free_links;             /* numbers of nodes that are gone */
 	size_t free_link_count, free_link_max;
 	uint32_t link_count;                 /* numbers given out so far */
-	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN];  /* of the NSEC3 owners, ascending; beside names[TREE_NSEC3] */
-	const zone_name_t *current;          /* the name being compiled */
-	size_t glue_cursor;                  /* first glue name that is not before `current` */
+	uint8_t salt[UINT8_MAX];             /* of the chain that is answered from */
+	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN];  /* of the NSEC3 owners, ascending */
+	uint32_t *hash_names;                /* beside hashes: their entries */
+	zone_name_t *current;                /* the name being compiled */
+	const zone_record_t *records;        /* its records */
+	unpacked_t own, below;               /* memory of its records, and of those of names below a cut */
+	glue_t *glue;                        /* names below the current cut, in canonical order */
+	size_t glue_count, glue_max;
+	bool has_glue;                       /* glue[] is that of the current name */
+	knot_err_t target_err;               /* what find_target() could not return */
 	zone_node_sums_t sums;
 } compile_t;
 
-/* ---- Classification ---- */
-
-static bool has_type(const zone_name_t *name, uint16_t type)
+static knot_name_t current_name(const compile_t *c)
 {
-	for (const zone_record_t *r = name->first; r != NULL; r = r->next) {
-		if (r->type == type) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_nsec3_record(const zone_record_t *record)
-{
-	return record->type == KNOT_TYPE_NSEC3 ||
-	       (record->type == KNOT_TYPE_RRSIG && record->rdata_len >= 2 && load_be16(record->rdata) == KNOT_TYPE_NSEC3);
-}
-
-static void append(zone_name_t *name, zone_record_t *record)
-{
-	record->next = NULL;
-	if (name->last != NULL) {
-		name->last->next = record;
-	} else {
-		name->first = record;
-	}
-	name->last = record;
+	return zone_group_name(c->current->group);
 }
 
 /* The parameters of the chain that is answered from: the apex's first usable NSEC3PARAM. */
-static void take_nsec3_params(compile_t *c, const zone_name_t *apex)
+static void take_nsec3_params(compile_t *c, const zone_group_t *apex)
 {
 	zone_nsec3_params_t *params = &c->zone->nsec3_params;
 	*params = (zone_nsec3_params_t){ 0 };
-	for (const zone_record_t *r = apex->first; r != NULL; r = r->next) {
+	zone_packed_t r;
+	for (size_t pos = 0; zone_group_next(apex, &pos, &r);) {
+		const uint8_t *rdata = r.rdata.data;
 		/* RFC 5155 4.1.2: records with flags other than zero are ignored. */
-		if (r->type == KNOT_TYPE_NSEC3PARAM && r->rdata[0] == 1 && r->rdata[1] == 0) {
+		if (r.type == KNOT_TYPE_NSEC3PARAM && rdata[0] == 1 && rdata[1] == 0) {
 			params->algorithm = 1;
-			params->iterations = load_be16(r->rdata + 2);
-			params->salt_len = r->rdata[4];
-			params->salt = r->rdata + 5;     /* note_facts() moves it to the apex node */
+			params->iterations = load_be16(rdata + 2);
+			params->salt_len = rdata[4];
+			memcpy(c->salt, rdata + 5, params->salt_len);
+			params->salt = c->salt;      /* note_facts() lets it point into the apex node */
 			return;
 		}
 	}
 }
 
-/*
- * While a zone changes its salt, it has two chains (RFC 5155 10.4). One must not stand between the records of the other,
- * or a walk to the preceding hash would end at a record that proves nothing: records of another chain are only zone data.
- */
-static bool is_other_chain(const compile_t *c, const zone_name_t *nsec3)
+static knot_err_t classify(compile_t *c)
 {
-	const zone_nsec3_params_t *params = &c->zone->nsec3_params;
-	if (params->algorithm == 0 || nsec3->label_count != c->collect->origin.label_count + 1) {
-		return false;
+	zone_block_mem_t *block;
+	const zone_group_t *apex = zone_collect_next(c->collect, &block, NULL);
+	if (apex == NULL || apex->label_count != c->collect->origin.label_count || !(apex->kinds & ZONE_GROUP_SOA)) {
+		return KNOT_ENOSOA;
 	}
-	for (const zone_record_t *r = nsec3->first; r != NULL; r = r->next) {
-		if (r->type == KNOT_TYPE_NSEC3 && r->rdata[0] == params->algorithm &&
-		    load_be16(r->rdata + 2) == params->iterations && r->rdata[4] == params->salt_len &&
-		    memcmp(r->rdata + 5, params->salt, params->salt_len) == 0) {
+	take_nsec3_params(c, apex);
+	return zone_names_classify(&c->names, c->collect, &c->zone->nsec3_params);
+}
+
+/* ---- Records ---- */
+
+static bool unpacked_room(unpacked_t *memory, size_t len)
+{
+	if (len > memory->max) {
+		uint8_t *grown = realloc(memory->data, 2 * len);
+		if (grown == NULL) {
 			return false;
 		}
+		memory->data = grown;
+		memory->max = 2 * len;
 	}
 	return true;
 }
 
-/* Divide a name's records between the NSEC3 tree and the rest. */
-static void split(const zone_name_t *from, zone_name_t *ret_rest, zone_name_t *ret_nsec3)
+/* Upper bound of what a group's records take unpacked. */
+static size_t unpacked_len(const zone_group_t *group)
 {
-	*ret_rest = *ret_nsec3 = *from;
-	ret_rest->first = ret_rest->last = ret_nsec3->first = ret_nsec3->last = NULL;
-	for (zone_record_t *r = from->first, *next; r != NULL; r = next) {
-		next = r->next;
-		append(is_nsec3_record(r) ? ret_nsec3 : ret_rest, r);
-	}
+	enum { PACKED_MIN = 8 };             /* bytes of a record without RDATA */
+	size_t len = group->size - sizeof(*group) - group->owner_len;
+	return len + len / PACKED_MIN * (sizeof(zone_record_t) - PACKED_MIN + alignof(zone_record_t));
 }
 
-static knot_err_t add(zone_names_t *names, const zone_name_t *name)
+/* The records of a group's NSEC3 part or of the rest as the builder of nodes wants them. Returns the end of what is used of `to`. */
+static uint8_t *unpack(const zone_group_t *group, bool is_nsec3_part, uint8_t *to, const zone_record_t **ret_first)
 {
-	zone_name_t *to = zone_names_add(names);
-	if (to == NULL) {
-		return KNOT_ENOMEM;
-	}
-	*to = *name;
-	return KNOT_OK;
-}
-
-typedef struct {
-	size_t path[KNOT_LABEL_COUNT_MAX + 1];  /* of the last authoritative name: its ancestors below and at the apex */
-	unsigned depth;                         /* labels of that name below the apex; path[0..depth] is set */
-	size_t cut;                             /* index of the last cut in TREE_AUTH */
-	bool has_cut;
-} classify_t;
-
-/* Add an authoritative name, before it the empty non-terminals above it that aren't there yet. */
-static knot_err_t add_auth(compile_t *c, classify_t *state, const zone_name_t *name)
-{
-	zone_names_t *auth = &c->names[TREE_AUTH];
-	unsigned apex_labels = c->collect->origin.label_count;
-	unsigned depth = name->label_count - apex_labels;
-	unsigned known = 0;
-	if (auth->count > 0) {
-		known = knot_name_shared_labels(zone_name_of(name), zone_name_of(&auth->names[state->path[state->depth]])) -
-		        apex_labels;
-	}
-	for (unsigned d = auth->count > 0 ? known + 1 : 0; d <= depth; d++) {
-		zone_name_t entry = *name;
-		if (d < depth) {
-			knot_name_t owner = knot_name_strip(zone_name_of(name), depth - d);
-			entry = (zone_name_t){ .wire = owner.wire, .len = owner.len, .label_count = owner.label_count,
-			                       .prefix = zone_name_prefix(c->collect->origin, owner) };
+	bool is_mixed = (group->kinds & ZONE_GROUP_NSEC3) && (group->kinds & ZONE_GROUP_REST);
+	const zone_record_t **link = ret_first;
+	zone_packed_t r;
+	for (size_t pos = 0; zone_group_next(group, &pos, &r);) {
+		if (is_mixed && zone_is_nsec3_record(r.type, r.rdata) != is_nsec3_part) {
+			continue;
 		}
-		entry.flags |= d == 0 ? ZONE_NODE_APEX : 0;
-		if (d > 0) {
-			bool is_wildcard = knot_name_is_wildcard(zone_name_of(&entry));
-			auth->names[state->path[d - 1]].flags |= ZONE_NODE_CHILDREN | (is_wildcard ? ZONE_NODE_WILDCARD_CHILD : 0);
-		}
-		if (add(auth, &entry) != KNOT_OK) {
-			return KNOT_ENOMEM;
-		}
-		state->path[d] = auth->count - 1;
+		zone_record_t *record = (zone_record_t *)to;
+		*record = (zone_record_t){ .ttl = r.ttl, .type = r.type, .rdata_len = (uint16_t)r.rdata.len };
+		memcpy(record->rdata, r.rdata.data, r.rdata.len);
+		*link = record;
+		link = (const zone_record_t **)&record->next;
+		size_t len = sizeof(*record) + r.rdata.len;
+		to += (len + alignof(zone_record_t) - 1) & ~(alignof(zone_record_t) - 1);
 	}
-	state->depth = depth;
-	return KNOT_OK;
-}
-
-static knot_err_t classify_name(compile_t *c, classify_t *state, const zone_name_t *from)
-{
-	zone_name_t rest, nsec3;
-	split(from, &rest, &nsec3);
-	if (nsec3.first != NULL) {
-		bool is_other = is_other_chain(c, &nsec3);
-		nsec3.flags = is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3;
-		if (add(&c->names[is_other ? TREE_GLUE : TREE_NSEC3], &nsec3) != KNOT_OK) {
-			return KNOT_ENOMEM;
-		}
-	}
-	if (rest.first == NULL) {
-		return KNOT_OK;
-	}
-	zone_names_t *auth = &c->names[TREE_AUTH];
-	if (state->has_cut && knot_name_in(zone_name_of(&rest), zone_name_of(&auth->names[state->cut]))) {
-		rest.flags = ZONE_NODE_GLUE;
-		return add(&c->names[TREE_GLUE], &rest);
-	}
-	bool is_cut = rest.label_count > c->collect->origin.label_count && has_type(&rest, KNOT_TYPE_NS);
-	rest.flags = is_cut ? ZONE_NODE_CUT : 0;
-	knot_err_t err = add_auth(c, state, &rest);
-	if (err == KNOT_OK && is_cut) {
-		state->has_cut = true;
-		state->cut = auth->count - 1;
-	}
-	return err;
-}
-
-static knot_err_t classify(compile_t *c)
-{
-	const zone_names_t *from = &c->collect->names;
-	if (from->count == 0 || from->names[0].label_count != c->collect->origin.label_count ||
-	    !has_type(&from->names[0], KNOT_TYPE_SOA)) {
-		return KNOT_ENOSOA;
-	}
-	take_nsec3_params(c, &from->names[0]);
-	classify_t state = { 0 };
-	for (size_t i = 0; i < from->count; i++) {
-		knot_err_t err = classify_name(c, &state, &from->names[i]);
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	free(c->collect->names.names);
-	c->collect->names = (zone_names_t){ 0 };
-	return KNOT_OK;
+	*link = NULL;
+	return to;
 }
 
 /* ---- Links ---- */
@@ -239,6 +165,15 @@ static zone_tree_t *tree_of(zone_contents_t *zone, unsigned which)
 	return which == TREE_AUTH ? &zone->auth : which == TREE_GLUE ? &zone->glue : &zone->nsec3;
 }
 
+/* The first entry from `i` on that is in the tree. */
+static size_t next_in_tree(const zone_names_t *names, size_t i, unsigned which)
+{
+	while (i < names->count && names->list[i].tree != which) {
+		i++;
+	}
+	return i;
+}
+
 /*
  * Find each name's node of the base version in the same tree; take nodes whose names are gone out of the tree and free
  * their numbers. Both sides are in canonical order.
@@ -246,25 +181,26 @@ static zone_tree_t *tree_of(zone_contents_t *zone, unsigned which)
 static knot_err_t match_base(compile_t *c, unsigned which)
 {
 	zone_contents_t *zone = c->zone;
-	zone_names_t *names = &c->names[which];
+	zone_names_t *names = &c->names;
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	if (iter == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = KNOT_OK;
-	size_t i = 0;
+	size_t i = next_in_tree(names, 0, which);
 	const zone_tree_t *old_tree = tree_of((zone_contents_t *)(uintptr_t)c->base, which);
 	zone_tree_begin(&c->base->arena, old_tree, iter);
 	for (zone_ref_t ref; err == KNOT_OK && (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&c->base->arena, ref);
 		int order = -1;
-		while (i < names->count && (order = knot_name_cmp(zone_name_of(&names->names[i]), zone_node_owner(node))) < 0) {
-			i++;
+		while (i < names->count &&
+		       (order = knot_name_cmp(zone_group_name(names->list[i].group), zone_node_owner(node))) < 0) {
+			i = next_in_tree(names, i + 1, which);
 		}
 		if (i < names->count && order == 0) {
-			names->names[i].old_ref = ref;
-			names->names[i].self = zone_node_self(node);
-			i++;
+			names->list[i].old_ref = ref;
+			names->list[i].self = zone_node_self(node);
+			i = next_in_tree(names, i + 1, which);
 			continue;
 		}
 		err = zone_tree_remove(zone->store, tree_of(zone, which), zone_node_owner(node));
@@ -276,19 +212,45 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 
 /* ---- Additional data ---- */
 
-static bool has_address(const zone_name_t *name)
+/* Unpack the names below the current cut, which stand behind it. */
+static knot_err_t unpack_glue(compile_t *c)
 {
-	return has_type(name, KNOT_TYPE_A) || has_type(name, KNOT_TYPE_AAAA);
+	const zone_names_t *names = &c->names;
+	size_t first = (size_t)(c->current - names->list) + 1, end = first, len = 0;
+	while (end < names->count && names->list[end].tree == TREE_GLUE && !names->list[end].is_nsec3_part &&
+	       knot_name_in(zone_group_name(names->list[end].group), current_name(c))) {
+		len += unpacked_len(names->list[end++].group);
+	}
+	c->has_glue = true;
+	c->glue_count = 0;
+	if (end - first > c->glue_max) {
+		glue_t *grown = realloc(c->glue, 2 * (end - first) * sizeof(*grown));
+		if (grown == NULL) {
+			return KNOT_ENOMEM;
+		}
+		c->glue = grown;
+		c->glue_max = 2 * (end - first);
+	}
+	if (!unpacked_room(&c->below, len)) {
+		return KNOT_ENOMEM;
+	}
+	uint8_t *to = c->below.data;
+	for (size_t i = first; i < end; i++) {
+		glue_t *glue = &c->glue[c->glue_count++];
+		glue->group = names->list[i].group;
+		to = unpack(glue->group, false, to, &glue->records);
+	}
+	return KNOT_OK;
 }
 
-static zone_name_t *find_name(const zone_names_t *names, size_t from, const zone_name_t *wanted)
+static const glue_t *find_glue(const compile_t *c, knot_name_t target)
 {
-	size_t low = from, high = names->count;
+	size_t low = 0, high = c->glue_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = zone_name_order(&names->names[middle], wanted);
+		int order = knot_name_cmp(zone_group_name(c->glue[middle].group), target);
 		if (order == 0) {
-			return &names->names[middle];
+			return &c->glue[middle];
 		}
 		if (order < 0) {
 			low = middle + 1;
@@ -299,72 +261,80 @@ static zone_name_t *find_name(const zone_names_t *names, size_t from, const zone
 	return NULL;
 }
 
-/* Glue of the current cut stands right at the cursor: look there before searching. */
-static zone_name_t *find_glue(const compile_t *c, const zone_name_t *wanted)
+/* What the cut being compiled says of a name server at or below itself. */
+static knot_err_t find_own(compile_t *c, knot_name_t target, zone_target_t *ret)
 {
-	enum { NEAR = 8 };
-	const zone_names_t *glue = &c->names[TREE_GLUE];
-	for (size_t i = c->glue_cursor; i < glue->count && i < c->glue_cursor + NEAR; i++) {
-		zone_name_t *name = &glue->names[i];
-		if (name->len == wanted->len && memcmp(name->wire, wanted->wire, wanted->len) == 0) {
-			return name;
+	if (target.len == current_name(c).len) {
+		if (c->current->has_address) {
+			*ret = (zone_target_t){ .glue = c->records, .glue_id = c->current->group };
 		}
+		return KNOT_OK;
 	}
-	return find_name(glue, 0, wanted);
+	knot_err_t err = c->has_glue ? KNOT_OK : unpack_glue(c);
+	const glue_t *glue = err == KNOT_OK ? find_glue(c, target) : NULL;
+	if (glue != NULL && (glue->group->kinds & ZONE_GROUP_ADDRESS)) {
+		*ret = (zone_target_t){ .glue = glue->records, .glue_id = glue->group };
+	}
+	return err;
+}
+
+static knot_err_t find_name(compile_t *c, knot_name_t name, unsigned tree, zone_name_t **ret_name)
+{
+	return zone_names_find(&c->names, zone_arena_view(c->zone->store), name, tree, ret_name);
 }
 
 /* "*.<closest encloser>" of a name that doesn't exist, or NULL. */
-static zone_name_t *find_wildcard(const compile_t *c, knot_name_t target)
+static knot_err_t find_wildcard(compile_t *c, knot_name_t target, zone_name_t **ret_name)
 {
 	unsigned depth = target.label_count - c->collect->origin.label_count;
-	for (unsigned i = 1; i <= depth; i++) {
+	*ret_name = NULL;
+	for (unsigned i = 1; i <= depth && c->names.has_wildcards; i++) {
 		knot_name_t above = knot_name_strip(target, i);
-		zone_name_t wanted = { .wire = above.wire, .len = above.len, .label_count = above.label_count,
-		                       .prefix = zone_name_prefix(c->collect->origin, above) };
-		const zone_name_t *encloser = find_name(&c->names[TREE_AUTH], 0, &wanted);
-		if (encloser == NULL) {
+		zone_name_t *encloser;
+		knot_err_t err = find_name(c, above, TREE_AUTH, &encloser);
+		if (err == KNOT_OK && encloser == NULL) {
 			continue;
 		}
-		if (!(encloser->flags & ZONE_NODE_WILDCARD_CHILD) || (encloser->flags & ZONE_NODE_CUT)) {
-			return NULL;
+		if (err != KNOT_OK || !(encloser->flags & ZONE_NODE_WILDCARD_CHILD) || (encloser->flags & ZONE_NODE_CUT)) {
+			return err;
 		}
 		uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
 		memcpy(wire + 2, above.wire, above.len);
-		wanted = (zone_name_t){ .wire = wire, .len = (uint8_t)(above.len + 2), .label_count = (uint8_t)(above.label_count + 1) };
-		wanted.prefix = zone_name_prefix(c->collect->origin, zone_name_of(&wanted));
-		return find_name(&c->names[TREE_AUTH], 0, &wanted);
+		return find_name(c, (knot_name_t){ wire, (uint8_t)(above.len + 2), (uint8_t)(above.label_count + 1) }, TREE_AUTH,
+		                 ret_name);
 	}
-	return NULL;
+	return KNOT_OK;
+}
+
+static knot_err_t find_elsewhere(compile_t *c, knot_name_t target, uint16_t type, zone_target_t *ret)
+{
+	zone_name_t *name;
+	knot_err_t err = find_name(c, target, TREE_AUTH, &name);
+	if (err == KNOT_OK && name == NULL) {
+		err = find_name(c, target, TREE_GLUE, &name);
+	}
+	if (err == KNOT_OK && name == NULL) {
+		err = find_wildcard(c, target, &name);
+	}
+	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks (answer/encode.c). */
+	bool is_service = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS;
+	if (err == KNOT_OK && name != NULL && (name->has_address || is_service)) {
+		ret->link = link_of(c, name);
+	}
+	return err;
 }
 
 static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 {
 	compile_t *c = ctx;
-	zone_target_t none = { 0 };
+	zone_target_t found = { 0 };
 	if (!knot_name_in(target, c->collect->origin)) {
-		return none;
+		return found;
 	}
-	zone_name_t wanted = { .wire = target.wire, .len = target.len, .label_count = target.label_count,
-	                       .prefix = zone_name_prefix(c->collect->origin, target) };
-	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) &&
-	              knot_name_in(target, zone_name_of(c->current));
-	zone_name_t *name = is_own ? find_glue(c, &wanted) : NULL;
-	if (name == NULL) {
-		name = find_name(&c->names[TREE_AUTH], 0, &wanted);
-	}
-	if (name == NULL && !is_own) {
-		name = find_name(&c->names[TREE_GLUE], 0, &wanted);
-		name = name != NULL ? name : find_wildcard(c, target);
-	}
-	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks (answer/encode.c). */
-	bool is_service = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS;
-	if (name == NULL || (!has_address(name) && !is_service)) {
-		return none;
-	}
-	if (is_own) {
-		return (zone_target_t){ .glue = name->first, .glue_id = name->wire };
-	}
-	return (zone_target_t){ .link = link_of(c, name) };
+	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) && knot_name_in(target, current_name(c));
+	knot_err_t err = is_own ? find_own(c, target, &found) : find_elsewhere(c, target, type, &found);
+	c->target_err = err != KNOT_OK ? err : c->target_err;
+	return found;
 }
 
 /* ---- NSEC3 ---- */
@@ -375,15 +345,15 @@ static int digit_of(uint8_t c)
 }
 
 /* The hash that an NSEC3's owner names. False: the first label isn't one. */
-static bool owner_hash(const zone_name_t *name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN])
+static bool owner_hash(knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN])
 {
-	if (name->wire[0] != ZONE_NSEC3_LABEL_LEN) {
+	if (name.wire[0] != ZONE_NSEC3_LABEL_LEN) {
 		return false;
 	}
 	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i += 8) {      /* eight digits are five bytes */
 		uint64_t bits = 0;
 		for (unsigned j = 0; j < 8; j++) {
-			int digit = digit_of(name->wire[1 + i + j]);
+			int digit = digit_of(name.wire[1 + i + j]);
 			if (digit < 0) {
 				return false;
 			}
@@ -400,24 +370,28 @@ static bool owner_hash(const zone_name_t *name, uint8_t ret_hash[static ZONE_NSE
 static knot_err_t prepare_nsec3(compile_t *c)
 {
 	zone_nsec3_params_t *params = &c->zone->nsec3_params;
-	const zone_name_t *apex = &c->names[TREE_AUTH].names[0];
-	zone_names_t *nsec3 = &c->names[TREE_NSEC3];
-	if (params->algorithm == 0 || nsec3->count == 0) {
+	zone_names_t *names = &c->names;
+	size_t count = names->tree_counts[TREE_NSEC3];
+	if (params->algorithm == 0 || count == 0) {
 		params->algorithm = 0;
 		return KNOT_OK;
 	}
-	c->hashes = malloc(nsec3->count * sizeof(*c->hashes));
-	if (c->hashes == NULL) {
+	c->hashes = malloc(count * sizeof(*c->hashes));
+	c->hash_names = malloc(count * sizeof(*c->hash_names));
+	if (c->hashes == NULL || c->hash_names == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = 0; i < nsec3->count; i++) {
-		bool is_below_apex = nsec3->names[i].label_count == apex->label_count + 1;
-		if (!is_below_apex || !owner_hash(&nsec3->names[i], c->hashes[i])) {
+	size_t at = 0;
+	for (size_t i = next_in_tree(names, 0, TREE_NSEC3); i < names->count; i = next_in_tree(names, i + 1, TREE_NSEC3)) {
+		knot_name_t owner = zone_group_name(names->list[i].group);
+		bool is_below_apex = owner.label_count == c->collect->origin.label_count + 1;
+		if (!is_below_apex || !owner_hash(owner, c->hashes[at])) {
 			/* Not a chain that hashes can be looked up in: the zone is served without prepared denials. */
 			params->algorithm = 0;
 			return KNOT_OK;
 		}
-		link_of(c, &nsec3->names[i]);
+		c->hash_names[at++] = (uint32_t)i;
+		link_of(c, &names->list[i]);
 	}
 	return KNOT_OK;
 }
@@ -425,7 +399,7 @@ static knot_err_t prepare_nsec3(compile_t *c)
 /* The last NSEC3 owner whose hash is not after `hash`; the ring's last when all are. Hashes are uniform: begin where it should be. */
 static size_t find_hash(const compile_t *c, const uint8_t *hash)
 {
-	size_t count = c->names[TREE_NSEC3].count;
+	size_t count = c->names.tree_counts[TREE_NSEC3];
 	size_t guess = (size_t)((uint64_t)load_be32(hash) * count >> 32);
 	size_t low = guess, high = guess, step = 16;     /* invariant sought: hashes[low] <= hash < hashes[high] */
 	while (low > 0 && memcmp(c->hashes[low], hash, ZONE_NSEC3_HASH_LEN) > 0) {
@@ -462,56 +436,68 @@ static zone_link_t find_nsec3(const compile_t *c, knot_name_t name, bool *ret_is
 	}
 	size_t i = find_hash(c, hash);
 	*ret_is_match = memcmp(c->hashes[i], hash, sizeof(hash)) == 0;
-	return c->names[TREE_NSEC3].names[i].self;
+	return c->names.list[c->hash_names[i]].self;
 }
 
-static void link_nsec3(const compile_t *c, const zone_name_t *name, zone_node_params_t *params)
+static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 {
-	params->nsec3 = find_nsec3(c, zone_name_of(name), &params->nsec3_is_match);
-	if ((name->flags & ZONE_NODE_CUT) || name->len + 2u > KNOT_NAME_MAX) {
+	knot_name_t owner = params->owner;
+	params->nsec3 = find_nsec3(c, owner, &params->nsec3_is_match);
+	if ((params->flags & ZONE_NODE_CUT) || owner.len + 2u > KNOT_NAME_MAX) {
 		return;                  /* nothing is synthesized below a cut */
 	}
 	uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
-	memcpy(wire + 2, name->wire, name->len);
-	knot_name_t wildcard = { wire, (uint8_t)(name->len + 2), (uint8_t)(name->label_count + 1) };
+	memcpy(wire + 2, owner.wire, owner.len);
+	knot_name_t wildcard = { wire, (uint8_t)(owner.len + 2), (uint8_t)(owner.label_count + 1) };
 	params->nsec3_wildcard = find_nsec3(c, wildcard, &params->nsec3_wildcard_is_match);
 }
 
 /* ---- Compiling ---- */
 
-static knot_err_t compile_names(compile_t *c, unsigned which)
+static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 {
-	zone_names_t *names = &c->names[which];
-	const zone_names_t *glue = &c->names[TREE_GLUE];
-	c->glue_cursor = 0;
-	for (size_t i = 0; i < names->count; i++) {
-		zone_name_t *name = &names->names[i];
-		c->current = name;
-		while (which == TREE_AUTH && c->glue_cursor < glue->count &&
-		       zone_name_order(&glue->names[c->glue_cursor], name) < 0) {
-			c->glue_cursor++;
-		}
-		zone_node_params_t params = {
-			.owner = zone_name_of(name), .records = name->first, .flags = name->flags, .self = name->self,
-			.on_target = which == TREE_AUTH ? find_target : NULL, .ctx = c, .old_ref = name->old_ref,
-		};
-		if (which == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
-			link_nsec3(c, name, &params);
-		}
-		knot_err_t err = zone_node_build(c->builder, c->zone->store, &params, &name->ref, &c->sums);
-		if (err != KNOT_OK) {
-			return err;
-		}
+	const zone_group_t *group = name->group;
+	c->current = name;
+	c->has_glue = false;
+	if (!unpacked_room(&c->own, unpacked_len(group))) {
+		return KNOT_ENOMEM;
 	}
-	return KNOT_OK;
+	unpack(group, name->is_nsec3_part, c->own.data, &c->records);
+	zone_node_params_t params = {
+		.owner = zone_group_name(group), .records = c->records, .flags = name->flags, .self = name->self,
+		.on_target = name->tree == TREE_AUTH ? find_target : NULL, .ctx = c, .old_ref = name->old_ref,
+	};
+	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
+		link_nsec3(c, &params);
+	}
+	zone_ref_t ref;
+	knot_err_t err = zone_node_build(c->builder, c->zone->store, &params, &ref, &c->sums);
+	if (err == KNOT_OK && c->target_err == KNOT_OK) {
+		name->ref = ref;
+		c->names.compiled++;
+	}
+	return err != KNOT_OK ? err : c->target_err;
+}
+
+static knot_err_t compile_names(compile_t *c)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < c->names.count && err == KNOT_OK; i++) {
+		zone_name_t *name = &c->names.list[i];
+		if (name->group->kinds != 0) {               /* not an empty non-terminal */
+			zone_collect_release(c->collect, name->group);
+		}
+		err = compile_name(c, name);
+	}
+	return err;
 }
 
 /* Write numbers given out since a node was compiled into it, and collect the table's entries. */
-static knot_err_t number_nodes(compile_t *c, zone_names_t *names, zone_ref_t *table)
+static knot_err_t number_nodes(compile_t *c, zone_ref_t *table)
 {
 	zone_arena_t *store = c->zone->store;
-	for (size_t i = 0; i < names->count; i++) {
-		zone_name_t *name = &names->names[i];
+	for (size_t i = 0; i < c->names.count; i++) {
+		zone_name_t *name = &c->names.list[i];
 		if (name->self == 0) {
 			continue;
 		}
@@ -589,37 +575,38 @@ static knot_err_t make_links(compile_t *c)
 	if (table == NULL) {
 		return KNOT_ENOMEM;
 	}
-	knot_err_t err = KNOT_OK;
-	for (unsigned i = 0; i < TREE_COUNT && err == KNOT_OK; i++) {
-		err = number_nodes(c, &c->names[i], table);
-	}
+	knot_err_t err = number_nodes(c, table);
 	err = err == KNOT_OK ? write_table(c, table) : err;
 	free(table);
 	return err;
 }
 
+/* Put the nodes that aren't the base's into its tree. */
+static knot_err_t graft(compile_t *c, unsigned which)
+{
+	const zone_names_t *names = &c->names;
+	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
+		zone_ref_t old;
+		if (names->list[i].ref != names->list[i].old_ref &&
+		    zone_tree_put(c->zone->store, tree_of(c->zone, which), names->list[i].ref, &old) != KNOT_OK) {
+			return KNOT_ENOMEM;
+		}
+	}
+	return KNOT_OK;
+}
+
 static knot_err_t plant(compile_t *c, unsigned which)
 {
-	zone_tree_t *tree = tree_of(c->zone, which);
-	const zone_names_t *names = &c->names[which];
-	if (c->base != NULL) {
-		for (size_t i = 0; i < names->count; i++) {
-			zone_ref_t old;
-			if (names->names[i].ref != names->names[i].old_ref &&
-			    zone_tree_put(c->zone->store, tree, names->names[i].ref, &old) != KNOT_OK) {
-				return KNOT_ENOMEM;
-			}
-		}
-		return KNOT_OK;
-	}
-	zone_ref_t *leaves = malloc((names->count + 1) * sizeof(*leaves));
+	const zone_names_t *names = &c->names;
+	size_t count = names->tree_counts[which], at = 0;
+	zone_tree_leaf_t *leaves = malloc((count + 1) * sizeof(*leaves));
 	if (leaves == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = 0; i < names->count; i++) {
-		leaves[i] = names->names[i].ref;
+	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
+		leaves[at++] = (zone_tree_leaf_t){ names->list[i].ref, names->list[i].step };
 	}
-	knot_err_t err = zone_tree_build(c->zone->store, leaves, names->count, tree);
+	knot_err_t err = zone_tree_build(c->zone->store, leaves, count, tree_of(c->zone, which));
 	free(leaves);
 	return err;
 }
@@ -653,7 +640,7 @@ static knot_err_t note_facts(compile_t *c)
 	zone_arena_seal(zone->store, c->base == NULL);
 	zone->packed_size = c->base == NULL ? zone_arena_size(zone->store) : c->base->packed_size;
 	zone->arena = *zone_arena_view(zone->store);
-	zone->apex = zone_at(&zone->arena, c->names[TREE_AUTH].names[0].ref);
+	zone->apex = zone_at(&zone->arena, c->names.list[c->names.apex].ref);
 	move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
@@ -706,15 +693,13 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 		err = match_base(c, i);
 	}
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
-	for (unsigned i = 0; i < TREE_COUNT && err == KNOT_OK; i++) {
-		err = compile_names(c, i);
-	}
+	err = err == KNOT_OK ? compile_names(c) : err;
 	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
 		err = KNOT_EZONESIZE;
 	}
 	err = err == KNOT_OK ? make_links(c) : err;
 	for (unsigned i = 0; i < TREE_COUNT && err == KNOT_OK; i++) {
-		err = plant(c, i);
+		err = c->base != NULL ? graft(c, i) : plant(c, i);
 	}
 	return err == KNOT_OK ? note_facts(c) : err;
 }
@@ -724,11 +709,13 @@ knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, ui
 	compile_t c = { .collect = collect, .base = base };
 	knot_err_t err = compile(&c, size_max);
 	zone_node_builder_free(c.builder);
-	for (unsigned i = 0; i < TREE_COUNT; i++) {
-		free(c.names[i].names);
-	}
+	zone_names_done(&c.names);
 	free(c.free_links);
 	free(c.hashes);
+	free(c.hash_names);
+	free(c.own.data);
+	free(c.below.data);
+	free(c.glue);
 	if (c.sums.record_count > BIG_ZONE) {
 		malloc_trim(0);          /* glibc keeps tens of megabytes for reuse */
 	}

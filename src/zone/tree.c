@@ -525,36 +525,19 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 
 /* ---- Building from sorted records ---- */
 
-/* How a record's key differs from that of the one before it. */
-typedef struct {
-	uint16_t offset;      /* first differing position */
-	uint8_t before, here; /* the positions there */
-} step_t;
-
 typedef struct {
 	zone_arena_t *arena;
-	const zone_ref_t *leaves;
-	const step_t *steps;  /* beside leaves; the first is unused */
+	const zone_tree_leaf_t *leaves;
 } build_t;
 
-static bool make_steps(const zone_arena_view_t *view, const zone_ref_t *leaves, size_t count, step_t *steps)
+zone_tree_step_t zone_tree_step(knot_name_t before, knot_name_t here)
 {
 	uint8_t keys[2][KNOT_NAME_KEY_MAX];
-	size_t lens[2];
-	for (size_t i = 0; i < count; i++) {
-		const uint8_t *key = keys[i & 1], *before = keys[!(i & 1)];
-		lens[i & 1] = knot_name_key(zone_leaf_owner(view, leaves[i]), keys[i & 1]);
-		if (i == 0) {
-			continue;
-		}
-		int differ = first_difference(before, lens[!(i & 1)], key, lens[i & 1]);
-		if (differ < 0) {
-			return false;
-		}
-		steps[i] = (step_t){ (uint16_t)differ, (uint8_t)position_at(before, lens[!(i & 1)], (unsigned)differ),
-		                     (uint8_t)position_at(key, lens[i & 1], (unsigned)differ) };
-	}
-	return true;
+	size_t lens[2] = { knot_name_key(before, keys[0]), knot_name_key(here, keys[1]) };
+	int differ = first_difference(keys[0], lens[0], keys[1], lens[1]);
+	assert(differ >= 0);
+	return (zone_tree_step_t){ (uint16_t)differ, (uint8_t)position_at(keys[0], lens[0], (unsigned)differ),
+	                           (uint8_t)position_at(keys[1], lens[1], (unsigned)differ) };
 }
 
 /*
@@ -564,19 +547,19 @@ static bool make_steps(const zone_arena_view_t *view, const zone_ref_t *leaves, 
 static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t *ret_twig)
 {
 	if (end - first == 1) {
-		*ret_twig = make_leaf(b->leaves[first]);
+		*ret_twig = make_leaf(b->leaves[first].ref);
 		return true;
 	}
 	unsigned offset = UINT_MAX;
 	for (size_t i = first + 1; i < end; i++) {
-		offset = b->steps[i].offset < offset ? b->steps[i].offset : offset;
+		offset = b->leaves[i].step.offset < offset ? b->leaves[i].step.offset : offset;
 	}
 	size_t begins[KNOT_KEY_POSITIONS + 1] = { first };
 	uint64_t positions = 0;
 	unsigned count = 1;
 	for (size_t i = first + 1; i < end; i++) {
-		if (b->steps[i].offset == offset) {
-			positions |= position_bit(b->steps[i].before) | position_bit(b->steps[i].here);
+		if (b->leaves[i].step.offset == offset) {
+			positions |= position_bit(b->leaves[i].step.before) | position_bit(b->leaves[i].step.here);
 			begins[count++] = i;
 		}
 	}
@@ -596,22 +579,12 @@ static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t 
 	return true;
 }
 
-knot_err_t zone_tree_build(zone_arena_t *arena, const zone_ref_t *leaves, size_t count, zone_tree_t *ret_tree)
+knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, size_t count, zone_tree_t *ret_tree)
 {
 	zone_tree_t tree = { .count = (uint32_t)count };
-	if (count > 0) {
-		step_t *steps = malloc(count * sizeof(*steps));
-		if (steps == NULL) {
-			return KNOT_ENOMEM;
-		}
-		bool ascending = make_steps(zone_arena_view(arena), leaves, count, steps);
-		assert(ascending);
-		build_t b = { arena, leaves, steps };
-		bool whole = build_range(&b, 0, count, &tree.root);
-		free(steps);
-		if (!whole) {
-			return KNOT_ENOMEM;
-		}
+	build_t b = { arena, leaves };
+	if (count > 0 && !build_range(&b, 0, count, &tree.root)) {
+		return KNOT_ENOMEM;
 	}
 	*ret_tree = tree;
 	return KNOT_OK;

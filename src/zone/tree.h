@@ -99,9 +99,24 @@ KNOT_MUST_USE knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, z
 /** Remove the record of this name. KNOT_ENOENT: there is none. KNOT_ENOMEM: the tree is as before. */
 KNOT_MUST_USE knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t name);
 
+/** How a record's key differs from that of the record before it. */
+typedef struct {
+	uint16_t offset;      /* first differing position of the keys */
+	uint8_t before, here; /* the positions there; KNOT_KEY_END behind the end of a key */
+} zone_tree_step_t;
+
+/** The step from a name to one behind it in canonical order. */
+zone_tree_step_t zone_tree_step(knot_name_t before, knot_name_t here);
+
+/** A record for a new tree. */
+typedef struct {
+	zone_ref_t ref;
+	zone_tree_step_t step; /* from the record before; the first one's is not used */
+} zone_tree_leaf_t;
+
 /**
  * Make a tree of `count` records whose owners are in strictly ascending canonical order, in linear time; twig arrays of a
  * path lie near each other. KNOT_ENOMEM: what was allocated is lost, free the arena.
  */
-KNOT_MUST_USE knot_err_t zone_tree_build(zone_arena_t *arena, const zone_ref_t *leaves, size_t count,
+KNOT_MUST_USE knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, size_t count,
                                          zone_tree_t *ret_tree);

@@ -177,14 +177,19 @@ static void check_order(const version_t *v)
 /* A tree built at once from the version's records equals the one that grew. */
 static void check_build(const version_t *v)
 {
-	zone_ref_t leaves[UNIVERSE];
-	size_t count = 0;
+	zone_tree_leaf_t leaves[UNIVERSE];
+	size_t count = 0, before = 0;
 	version_t built = *v;
 	built.arena = zone_arena_new(0);
 	for (size_t i = 0; i < UNIVERSE; i++) {
 		built.refs[i] = v->refs[i] != 0 ? make_leaf(built.arena, universe[i].name) : 0;
 		if (built.refs[i] != 0) {
-			leaves[count++] = built.refs[i];
+			leaves[count].ref = built.refs[i];
+			if (count > 0) {
+				leaves[count].step = zone_tree_step(universe[before].name, universe[i].name);
+			}
+			before = i;
+			count++;
 		}
 	}
 	assert_int_equal(zone_tree_build(built.arena, leaves, count, &built.tree), KNOT_OK);

@@ -217,9 +217,10 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 
 /* ---- Commit ---- */
 
-static knot_err_t take_into_name(zone_txn_t *txn, void *to, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+static knot_err_t take_into_group(zone_txn_t *txn, void *to, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
-	return zone_collect_record(&txn->collect, to, type, ttl, rdata);
+	(void)to;
+	return zone_collect_record(&txn->collect, type, ttl, rdata);
 }
 
 static knot_err_t collect_base(zone_txn_t *txn)
@@ -235,8 +236,8 @@ static knot_err_t collect_base(zone_txn_t *txn)
 		if (zone_node_rrset_count(node) == 0 || tfind(&wanted, &txn->edits, cmp_edits) != NULL) {
 			continue;
 		}
-		zone_name_t *name = zone_collect_name(&txn->collect, zone_node_owner(node));
-		err = name != NULL ? take_node(txn, node, take_into_name, name) : KNOT_ENOMEM;
+		err = zone_collect_owner(&txn->collect, zone_node_owner(node));
+		err = err == KNOT_OK ? take_node(txn, node, take_into_group, NULL) : err;
 	}
 	free(iter);
 	return err;
@@ -254,14 +255,10 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 	if ((visit != postorder && visit != leaf) || edit->first == NULL || state->err != KNOT_OK) {
 		return;
 	}
-	zone_name_t *name = zone_collect_name(&state->txn->collect, edit->owner);
-	if (name == NULL) {
-		state->err = KNOT_ENOMEM;
-		return;
-	}
-	name->first = edit->first;
-	for (name->last = name->first; name->last->next != NULL;) {
-		name->last = name->last->next;
+	zone_collect_t *collect = &state->txn->collect;
+	state->err = zone_collect_owner(collect, edit->owner);
+	for (const zone_record_t *r = edit->first; r != NULL && state->err == KNOT_OK; r = r->next) {
+		state->err = zone_collect_record(collect, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len });
 	}
 }
 
