@@ -14,7 +14,6 @@ import pathlib
 import random
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -129,14 +128,8 @@ def reload_unchanged(server, args):
     """Seconds that a reload of the zone takes, which is waited for."""
     if isinstance(server, servers.NsdServer):
         return None             # returns before the work is done
-    knotc = ["knotc", "-s", str(server.daemon.socket), "-b", "zone-reload", args.origin]
-    if server.name == "knot":
-        knotc[0] = "/usr/sbin/knotc"
-        begin = time.monotonic()
-        subprocess.run(knotc, check=True, capture_output=True, timeout=120)
-    else:
-        begin = time.monotonic()
-        server.daemon.knotc("-b", "zone-reload", args.origin, timeout=120)
+    begin = time.monotonic()
+    server.control("-b", "zone-reload", args.origin)
     return time.monotonic() - begin
 
 

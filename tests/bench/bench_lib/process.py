@@ -119,3 +119,15 @@ def idle_rate(pid, seconds=1.0):
     time.sleep(seconds)
     after = cpu(pid)
     return Cpu(*((b - a) / seconds for a, b in zip(before, after)))
+
+
+def busy_until(pid, quiet=1.0, timeout=300):
+    """Wait until the process has hardly used the processor for `quiet` seconds; the monotonic clock when that began."""
+    last, before, end = time.monotonic(), sum(cpu(pid)), time.monotonic() + timeout
+    while time.monotonic() - last < quiet and time.monotonic() < end:
+        time.sleep(0.05)
+        now = sum(cpu(pid))
+        if now - before > 0.015:
+            last = time.monotonic()
+        before = now
+    return last

@@ -26,7 +26,7 @@ def said(*command, pattern=r"(.+)"):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20, check=False, cwd=TOP)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    match = re.search(pattern, done.stdout)
+    match = re.search(pattern, done.stdout) if done.returncode in (0, 1) else None
     return match.group(1).strip() if match else ""
 
 

@@ -135,6 +135,10 @@ class KnotServer(Server):
     def log(self):
         return self.daemon.log()
 
+    def control(self, *arguments):
+        """The server's own knotc."""
+        return self.daemon.knotc(*arguments, timeout=300, program="/usr/sbin/knotc" if self.program == KNOTD else None).stdout
+
     def check_transport(self):
         if self.setup.xdp and "initialized XDP interface" not in self.log():
             raise RuntimeError(f"{self.name} is not on AF_XDP: {self.log()[-2000:]}")
