@@ -18,7 +18,7 @@ struct store {
 	uint32_t format;             /* the caller's; 0: any */
 	bool read_only;
 	bool has_leftovers;          /* pieces of a save that failed could not be removed; only saving threads look */
-	_Atomic uint64_t file_len;   /* bytes that the data file had at least; only grows */
+	_Atomic uint64_t file_len;   /* bytes of the data file after the last commit */
 };
 
 enum {
@@ -64,6 +64,19 @@ knot_err_t store_fail(const store_t *store, int code, const char *what, store_re
 
 /** Set the text. */
 __attribute__((format(printf, 2, 3))) void store_say(store_reason_t *ret_reason, const char *format, ...);
+
+/**
+ * Pages of trees are read in LMDB's map, where a file that somebody has cut short is a SIGBUS: so its length is noted after each
+ * commit, and looked at before each transaction. (One that is cut in between, or a disk that fails there, ends the process.)
+ */
+void store_note_length(store_t *store);
+bool store_is_whole(const store_t *store);
+
+/** mdb_txn_begin() of a file that has all its bytes; MDB_CORRUPTED if not. */
+int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn);
+
+/** mdb_txn_commit() of a transaction that has written. */
+int store_commit(store_t *store, MDB_txn *take_txn);
 
 /** Remove pieces that no record names: of saves that did not end. */
 KNOT_MUST_USE knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason);

@@ -94,7 +94,7 @@ static bool index_parts(store_reader_t *reader)
 static knot_err_t read_begin(store_reader_t *reader, knot_name_t zone, store_reason_t *ret_reason)
 {
 	const store_t *store = reader->store;
-	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &reader->txn);
+	int code = store_begin(store, MDB_RDONLY, &reader->txn);
 	if (code != 0) {
 		reader->txn = NULL;
 		return store_fail(store, code, "reading the database", ret_reason);
@@ -263,7 +263,7 @@ knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx)
 	MDB_txn *txn;
 	MDB_cursor *cursor;
 	store_reason_t ignored;
-	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+	int code = store_begin(store, MDB_RDONLY, &txn);
 	if (code != 0) {
 		return store_fail(store, code, "reading the database", &ignored);
 	}

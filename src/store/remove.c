@@ -163,7 +163,7 @@ static int sweep(MDB_txn *txn, MDB_dbi dbi)
 knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 {
 	MDB_txn *txn;
-	int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+	int code = store_begin(store, 0, &txn);
 	if (code != 0) {
 		return store_fail(store, code, "removing what an interrupted save left", ret_reason);
 	}
@@ -172,7 +172,7 @@ knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 		code = sweep(txn, store->dbi);
 	}
 	if (code == 0) {
-		code = mdb_txn_commit(txn);
+		code = store_commit(store, txn);
 	} else {
 		mdb_txn_abort(txn);
 	}
@@ -218,7 +218,7 @@ static int remove_one(store_t *store, MDB_txn *txn, knot_name_t zone, size_t *re
 static int remove_group(store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed)
 {
 	MDB_txn *txn;
-	int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+	int code = store_begin(store, 0, &txn);
 	if (code != 0) {
 		return code;
 	}
@@ -230,7 +230,7 @@ static int remove_group(store_t *store, const knot_name_t *zones, size_t count, 
 		mdb_txn_abort(txn);
 		return code;
 	}
-	return mdb_txn_commit(txn);
+	return store_commit(store, txn);
 }
 
 knot_err_t store_remove(store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed, store_reason_t *ret_reason)

@@ -158,7 +158,7 @@ static int put_step(const store_t *store, MDB_txn *txn, store_plan_t *plan, uint
 }
 
 /* Ends `take_txn`. The first transaction notes the work, the last one ends it. */
-static int save_steps(const store_t *store, MDB_txn *take_txn, store_plan_t *plan, bool *ret_began)
+static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, bool *ret_began)
 {
 	uint32_t part = 0, first_number = plan->pieces[plan->parts[0].index].number;
 	*ret_began = false;
@@ -178,12 +178,12 @@ static int save_steps(const store_t *store, MDB_txn *take_txn, store_plan_t *pla
 			mdb_txn_abort(txn);
 			return code;
 		}
-		code = mdb_txn_commit(txn);
+		code = store_commit(store, txn);
 		if (code != 0 || is_last) {
 			return code;
 		}
 		*ret_began = true;
-		code = mdb_txn_begin(store->env, NULL, 0, &txn);
+		code = store_begin(store, 0, &txn);
 		if (code != 0) {
 			return code;
 		}
@@ -215,7 +215,7 @@ static bool settle(saver_t *saver)
 	for (int i = 0; i < 2; i++) {
 		MDB_txn *txn;
 		uint8_t kind = STORE_KEY_SWEEP;
-		if (mdb_txn_begin(saver->store->env, NULL, 0, &txn) != 0) {
+		if (store_begin(saver->store, 0, &txn) != 0) {
 			return false;
 		}
 		/* A transaction that changes nothing writes nothing; this one adds and removes a key, unless a sweep is due anyway. */
@@ -230,7 +230,7 @@ static bool settle(saver_t *saver)
 			mdb_txn_abort(txn);
 			return false;
 		}
-		if (mdb_txn_commit(txn) != 0) {
+		if (store_commit(saver->store, txn) != 0) {
 			return false;
 		}
 	}
@@ -314,7 +314,7 @@ static group_t save_group(saver_t *saver, size_t from, size_t count)
 	group_t group = { .err = KNOT_OK };
 	MDB_txn *txn;
 	uint64_t bytes = 0;
-	group.code = mdb_txn_begin(saver->store->env, NULL, 0, &txn);
+	group.code = store_begin(saver->store, 0, &txn);
 	if (group.code != 0) {
 		return group;
 	}
@@ -326,7 +326,7 @@ static group_t save_group(saver_t *saver, size_t from, size_t count)
 	if (group.code != 0 || group.err != KNOT_OK) {
 		mdb_txn_abort(txn);
 	} else {
-		group.code = mdb_txn_commit(txn);
+		group.code = store_commit(saver->store, txn);
 	}
 	return group;
 }

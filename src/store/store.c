@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
+#include "src/store/check.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The value of STORE_KEY_FORMAT. */
@@ -25,6 +28,8 @@ enum {
 	READERS_MAX = 256,           /* read transactions at once, of all processes */
 	DIR_MODE = 0770,
 	FILE_MODE = 0660,
+	LOCK_TRIES = 20,
+	LOCK_WAIT_MS = 25,
 };
 
 void store_say(store_reason_t *ret_reason, const char *format, ...)
@@ -109,6 +114,22 @@ bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_numb
 
 /* ---- Opening ---- */
 
+/* Somebody who only reads holds the lock while it checks the file, so it is waited for, for a moment. */
+static knot_err_t lock_folder(const store_t *store, store_reason_t *ret_reason)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(store->dir_fd, LOCK_EX | LOCK_NB) == 0) {
+			return KNOT_OK;
+		}
+		if (errno != EWOULDBLOCK) {
+			return store_fail(store, errno, "locking the folder", ret_reason);
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = LOCK_WAIT_MS * 1000000L }, NULL);
+	}
+	store_say(ret_reason, "another process writes to it; does a server run with the same 'database.image-db'?");
+	return KNOT_EBUSY;
+}
+
 static knot_err_t open_folder(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
 {
 	if (!options->read_only && mkdir(options->path, DIR_MODE) != 0 && errno != EEXIST) {
@@ -120,14 +141,31 @@ static knot_err_t open_folder(store_t *store, const store_options_t *options, st
 		knot_err_t other = store_fail(store, errno, "opening the folder", ret_reason);
 		return err != KNOT_OK ? err : other;
 	}
-	if (!options->read_only && flock(store->dir_fd, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK) {
-			return store_fail(store, errno, "locking the folder", ret_reason);
-		}
-		store_say(ret_reason, "another process writes to it; does a server run with the same 'database.image-db'?");
-		return KNOT_EBUSY;
+	return options->read_only ? KNOT_OK : lock_folder(store, ret_reason);
+}
+
+/* LMDB trusts its pages, so they are checked before it sees them. While another process writes, they change; it has checked them. */
+static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
+{
+	if (store->read_only && flock(store->dir_fd, LOCK_SH | LOCK_NB) != 0) {
+		return errno == EWOULDBLOCK ? KNOT_OK : store_fail(store, errno, "locking the folder", ret_reason);
 	}
-	return KNOT_OK;
+	knot_err_t err = KNOT_OK;
+	int fd = openat(store->dir_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		store_check_t check;
+		const char *what = "";
+		err = store_check_file(fd, &check, &what);
+		store_say(ret_reason, "%s", what);
+		close(fd);
+	} else if (errno != ENOENT) {
+		err = store_fail(store, errno, "opening the database", ret_reason);
+	}
+	if (store->read_only) {
+		(void)flock(store->dir_fd, LOCK_UN);
+	}
+	/* LMDB makes a file of nothing into a database. */
+	return err == KNOT_ENOENT && !store->read_only ? KNOT_OK : err;
 }
 
 static knot_err_t open_env(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
@@ -156,6 +194,7 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 	if (code != 0) {
 		return store_fail(store, code, "opening the database", ret_reason);
 	}
+	store_note_length(store);
 	store->map_len = info.me_mapsize;
 	store->page_len = stat.ms_psize;
 	return KNOT_OK;
@@ -176,7 +215,7 @@ static void find_map(store_t *store, const void *value)
 static int put_format(store_t *store)
 {
 	MDB_txn *txn;
-	int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+	int code = store_begin(store, 0, &txn);
 	if (code != 0) {
 		return code;
 	}
@@ -190,7 +229,7 @@ static int put_format(store_t *store)
 		mdb_txn_abort(txn);
 		return code;
 	}
-	return mdb_txn_commit(txn);
+	return store_commit(store, txn);
 }
 
 static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reason)
@@ -211,7 +250,7 @@ static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reaso
 static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
 {
 	MDB_txn *txn;
-	int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+	int code = store_begin(store, MDB_RDONLY, &txn);
 	if (code != 0) {
 		return store_fail(store, code, "opening the database", ret_reason);
 	}
@@ -245,7 +284,10 @@ static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
 
 static knot_err_t open_checked(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
 {
-	knot_err_t err = open_env(store, options, ret_reason);
+	knot_err_t err = check_data(store, ret_reason);
+	if (err == KNOT_OK) {
+		err = open_env(store, options, ret_reason);
+	}
 	if (err == KNOT_OK) {
 		err = read_format(store, ret_reason);
 	}
@@ -335,6 +377,36 @@ void store_close(store_t *take_store)
 	free(take_store);
 }
 
+/* ---- The file's length ---- */
+
+void store_note_length(store_t *store)
+{
+	struct stat info;
+	if (fstat(store->fd, &info) == 0) {
+		atomic_store_explicit(&store->file_len, (uint64_t)info.st_size, memory_order_release);
+	}
+}
+
+bool store_is_whole(const store_t *store)
+{
+	/* What was noted before: meanwhile the file may have grown. */
+	uint64_t noted = atomic_load_explicit(&store->file_len, memory_order_acquire);
+	struct stat info;
+	return fstat(store->fd, &info) == 0 && (uint64_t)info.st_size >= noted;
+}
+
+int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn)
+{
+	return store_is_whole(store) ? mdb_txn_begin(store->env, NULL, flags, ret_txn) : MDB_CORRUPTED;
+}
+
+int store_commit(store_t *store, MDB_txn *take_txn)
+{
+	int code = mdb_txn_commit(take_txn);
+	store_note_length(store);
+	return code;
+}
+
 /* ---- Room ---- */
 
 /* Pages that LMDB may use again: the values of its first database are lists of them, each begins with its length. */
@@ -358,7 +430,7 @@ store_room_t store_room(const store_t *store)
 {
 	store_room_t room = { .max = store->map_len };
 	MDB_txn *txn;
-	if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn) != 0) {
+	if (store_begin(store, MDB_RDONLY, &txn) != 0) {
 		return room;
 	}
 	MDB_envinfo info;

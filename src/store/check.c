@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/store/check.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * LMDB's pages, in host byte order:
+ *
+ *   page   0 u64 number | 8 u16 - | 10 u16 kind | 12 u16 lower, 14 u16 upper, or for large values u32 count of pages | 16 content
+ *   meta   16 u32 magic, u32 version, u64 address, u64 map size, tree of free pages, main tree, u64 last page, u64 transaction
+ *   tree   0 u32 page size (of the first) | 4 u16 flags | 6 u16 depth | 8 u64 branch, leaf, large-value pages, entries, root page
+ *   branch and leaf: from 16 to `lower` a u16 for each node, where it is in the page; from `upper` to the page's end the nodes
+ *   node   0 u16, u16 | 4 u16 flags | 6 u16 length of the key | 8 key, then in a leaf the value or the u64 number of its first page
+ *          branch: the child page's number is in the first three; leaf: the value's length is in the first two
+ *
+ * A free page's number stands in a value of the first tree: u64 count, then that many u64, descending.
+ */
+enum {
+	KIND_BRANCH = 1, KIND_LEAF = 2, KIND_LARGE = 4, KIND_META = 8,
+	NODE_LARGE = 1,              /* flag of a leaf's node */
+	PAGE_HEADER = 16, NODE_HEADER = 8,
+	PAGE_LEN_MIN = 512, PAGE_LEN_MAX = 0x8000,
+	KEY_MAX = 511,
+	DEPTH_MAX = 32,
+	TREE_FREE_FLAGS = 8,         /* keys are integers */
+	META_COUNT = 2,
+	BEYOND_FILE_MAX = 1 << 18,   /* pages that were allocated, became free in the same transaction and so were never written */
+};
+
+static const uint32_t meta_magic = 0xbeefc0de;
+static const uint64_t no_page = UINT64_MAX;
+
+typedef struct {
+	uint64_t number;
+	uint16_t unused, kind, lower, upper;
+} page_head_t;
+
+typedef struct {
+	uint32_t page_len;
+	uint16_t flags, depth;
+	uint64_t branch_pages, leaf_pages, large_pages, entries, root;
+} tree_t;
+
+typedef struct {
+	uint32_t magic, version;
+	uint64_t address, map_len;
+	tree_t free, main;
+	uint64_t last_page, txn;
+} meta_t;
+
+static_assert(sizeof(page_head_t) == PAGE_HEADER && sizeof(tree_t) == 48 && sizeof(meta_t) == 136, "LMDB's layout");
+
+typedef struct {
+	int fd;
+	uint64_t file_len;
+	uint32_t page_len;
+	uint64_t page_count;         /* last page + 1 */
+	uint64_t *seen;              /* owned; a bit for each page */
+	uint64_t seen_count;
+	uint8_t *levels[DEPTH_MAX];  /* owned; the page on each level of the walk */
+	uint8_t *list;               /* owned; a list of free pages that is being read */
+	const char *what;            /* first fault */
+	bool has_io_error;
+	/* The walk of one tree. */
+	bool is_free_tree;
+	tree_t counted;
+	uint8_t key[KEY_MAX];        /* the last one */
+	size_t key_len;
+	bool has_key;
+	bool key_is_bound;           /* it is a branch's: the next one may be equal */
+} checker_t;
+
+/* False, with a reason; the first one stays. */
+static bool fault(checker_t *c, const char *what)
+{
+	if (c->what == NULL) {
+		c->what = what;
+	}
+	return false;
+}
+
+static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		ssize_t got = pread(c->fd, (uint8_t *)to + done, len - done, (off_t)(off + done));
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got <= 0) {
+			c->has_io_error = got < 0;
+			return fault(c, got < 0 ? "it can't be read" : "its file is too short");
+		}
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* Each page has one use. */
+static bool mark(checker_t *c, uint64_t page, uint64_t count)
+{
+	if (page < META_COUNT || page >= c->page_count || count > c->page_count - page) {
+		return fault(c, "a page number is out of range");
+	}
+	for (uint64_t i = page; i < page + count; i++) {
+		uint64_t bit = (uint64_t)1 << i % 64;
+		if (c->seen[i / 64] & bit) {
+			return fault(c, "a page is used twice");
+		}
+		c->seen[i / 64] |= bit;
+	}
+	c->seen_count += count;
+	return true;
+}
+
+/* ---- Keys ---- */
+
+static int compare_keys(const checker_t *c, const uint8_t *key, size_t len)
+{
+	if (c->is_free_tree) {
+		uint64_t a, b;
+		memcpy(&a, key, sizeof(a));
+		memcpy(&b, c->key, sizeof(b));
+		return a < b ? -1 : a > b;
+	}
+	int order = memcmp(key, c->key, len < c->key_len ? len : c->key_len);
+	return order != 0 ? order : (len > c->key_len) - (len < c->key_len);
+}
+
+/* Keys ascend through the leaves; one of a branch is greater than all before it and at most the first behind it. */
+static bool next_key(checker_t *c, const uint8_t *key, size_t len, bool is_bound)
+{
+	if (len == 0 || len > KEY_MAX || (c->is_free_tree && len != sizeof(uint64_t))) {
+		return fault(c, "a key has a wrong length");
+	}
+	if (c->has_key) {
+		int order = compare_keys(c, key, len);
+		if (order < 0 || (order == 0 && !c->key_is_bound)) {
+			return fault(c, "keys are out of order");
+		}
+	}
+	memcpy(c->key, key, len);
+	c->key_len = len;
+	c->has_key = true;
+	c->key_is_bound = is_bound;
+	return true;
+}
+
+/* ---- Values ---- */
+
+static bool mark_free_pages(checker_t *c, const uint8_t *value, uint64_t len)
+{
+	uint64_t count, before = no_page;
+	if (len < sizeof(count)) {
+		return fault(c, "a list of free pages is too short");
+	}
+	memcpy(&count, value, sizeof(count));
+	if (count > len / sizeof(count) - 1) {
+		return fault(c, "a list of free pages is too short");
+	}
+	for (uint64_t i = 1; i <= count; i++) {
+		uint64_t page;
+		memcpy(&page, value + i * sizeof(page), sizeof(page));
+		if (page >= before) {
+			return fault(c, "a list of free pages is out of order");
+		}
+		if (!mark(c, page, 1)) {
+			return false;
+		}
+		before = page;
+	}
+	return true;
+}
+
+static bool check_large(checker_t *c, uint64_t first, uint64_t len)
+{
+	uint64_t pages = (len + PAGE_HEADER + c->page_len - 1) / c->page_len;
+	uint64_t off = first * c->page_len;
+	page_head_t head;
+	if (first >= c->page_count || pages > c->page_count - first) {
+		return fault(c, "a page number is out of range");
+	}
+	if (off + PAGE_HEADER + len > c->file_len) {
+		return fault(c, "its file is too short");
+	}
+	if (!read_at(c, off, &head, sizeof(head))) {
+		return false;
+	}
+	uint32_t count;
+	memcpy(&count, (const uint8_t *)&head + offsetof(page_head_t, lower), sizeof(count));
+	if (head.number != first || head.kind != KIND_LARGE || count < pages) {
+		return fault(c, "a page has a wrong head");
+	}
+	c->counted.large_pages += count;
+	if (!mark(c, first, count)) {
+		return false;
+	}
+	if (!c->is_free_tree) {
+		return true;
+	}
+	uint8_t *list = realloc(c->list, len);
+	if (list == NULL) {
+		return fault(c, "out of memory");
+	}
+	c->list = list;
+	return read_at(c, off + PAGE_HEADER, list, len) && mark_free_pages(c, list, len);
+}
+
+/* ---- Pages ---- */
+
+typedef struct {
+	uint16_t words[3];
+	uint16_t key_len;
+} node_t;
+
+static uint64_t node_value_len(const node_t *node)
+{
+	return node->words[0] | (uint64_t)node->words[1] << 16;
+}
+
+static uint64_t node_child(const node_t *node)
+{
+	return node_value_len(node) | (uint64_t)node->words[2] << 32;
+}
+
+/* Bytes of a node within its page; nodes begin at even places. */
+static uint64_t node_len(const node_t *node, bool is_leaf)
+{
+	uint64_t value = 0;
+	if (is_leaf) {
+		value = node->words[2] & NODE_LARGE ? sizeof(uint64_t) : node_value_len(node);
+	}
+	return (NODE_HEADER + (uint64_t)node->key_len + value + 1) & ~(uint64_t)1;
+}
+
+static bool check_nodes(checker_t *c, const uint8_t *page, const page_head_t *head)
+{
+	bool is_leaf = head->kind == KIND_LEAF;
+	uint64_t sum = 0;
+	for (uint32_t at = PAGE_HEADER; at < head->lower; at += 2) {
+		uint16_t off;
+		node_t node;
+		memcpy(&off, page + at, sizeof(off));
+		if (off < head->upper || off % 2 != 0 || off > c->page_len - NODE_HEADER) {
+			return fault(c, "a node is out of its page");
+		}
+		memcpy(&node, page + off, sizeof(node));
+		if (is_leaf && node.words[2] & ~NODE_LARGE) {
+			return fault(c, "a node has unknown flags");
+		}
+		uint64_t len = node_len(&node, is_leaf);
+		if (len > c->page_len - off) {
+			return fault(c, "a node is out of its page");
+		}
+		sum += len;
+	}
+	return sum == c->page_len - head->upper || fault(c, "nodes do not fill their page");
+}
+
+static bool check_page(checker_t *c, uint64_t number, unsigned depth);
+
+static bool check_leaf_node(checker_t *c, const node_t *node, const uint8_t *key)
+{
+	c->counted.entries++;
+	if (!next_key(c, key, node->key_len, false)) {
+		return false;
+	}
+	const uint8_t *value = key + node->key_len;
+	if (node->words[2] & NODE_LARGE) {
+		uint64_t first;
+		memcpy(&first, value, sizeof(first));
+		return check_large(c, first, node_value_len(node));
+	}
+	return !c->is_free_tree || mark_free_pages(c, value, node_value_len(node));
+}
+
+/* The nodes of the page on level `depth`, whose bounds have been checked. */
+static bool follow_nodes(checker_t *c, const page_head_t *head, unsigned depth)
+{
+	const uint8_t *page = c->levels[depth];
+	for (uint32_t at = PAGE_HEADER; at < head->lower; at += 2) {
+		uint16_t off;
+		node_t node;
+		memcpy(&off, page + at, sizeof(off));
+		memcpy(&node, page + off, sizeof(node));
+		const uint8_t *key = page + off + NODE_HEADER;
+		if (head->kind == KIND_LEAF) {
+			if (!check_leaf_node(c, &node, key)) {
+				return false;
+			}
+			continue;
+		}
+		/* The first key of a branch has no meaning. */
+		if ((at > PAGE_HEADER && !next_key(c, key, node.key_len, true)) || !check_page(c, node_child(&node), depth + 1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_page(checker_t *c, uint64_t number, unsigned depth)
+{
+	if (!mark(c, number, 1)) {
+		return false;
+	}
+	if (c->levels[depth] == NULL && (c->levels[depth] = malloc(c->page_len)) == NULL) {
+		return fault(c, "out of memory");
+	}
+	page_head_t head;
+	if (!read_at(c, number * c->page_len, c->levels[depth], c->page_len)) {
+		return false;
+	}
+	memcpy(&head, c->levels[depth], sizeof(head));
+	bool is_last = depth + 1 == c->counted.depth;
+	if (head.number != number || head.kind != (is_last ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER || head.lower % 2 != 0 ||
+	    head.upper < head.lower || head.upper > c->page_len) {
+		return fault(c, "a page has a wrong head");
+	}
+	/* LMDB asserts that a branch has two. */
+	unsigned nodes = (head.lower - PAGE_HEADER) / 2u;
+	if (nodes < (is_last || c->is_free_tree ? 1 : 2)) {
+		return fault(c, "a page has too few nodes");
+	}
+	if (is_last) {
+		c->counted.leaf_pages++;
+	} else {
+		c->counted.branch_pages++;
+	}
+	return check_nodes(c, c->levels[depth], &head) && follow_nodes(c, &head, depth);
+}
+
+static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
+{
+	if (tree->flags != (is_free_tree ? TREE_FREE_FLAGS : 0) || tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
+		return fault(c, "a tree's description is wrong");
+	}
+	c->is_free_tree = is_free_tree;
+	c->has_key = false;
+	c->counted = (tree_t){ .page_len = is_free_tree ? c->page_len : 0, .flags = tree->flags, .depth = tree->depth, .root = tree->root };
+	if (tree->depth > 0 && !check_page(c, tree->root, 0)) {
+		return false;
+	}
+	return memcmp(&c->counted, tree, sizeof(*tree)) == 0 || fault(c, "a tree's description does not match the tree");
+}
+
+/* ---- Meta pages ---- */
+
+static knot_err_t read_meta(checker_t *c, uint64_t off, unsigned index, meta_t *ret_meta)
+{
+	page_head_t head;
+	if (!read_at(c, off, &head, sizeof(head)) || !read_at(c, off + sizeof(head), ret_meta, sizeof(*ret_meta))) {
+		return c->has_io_error ? KNOT_EFILE : KNOT_EMALF;
+	}
+	if (ret_meta->magic == __builtin_bswap32(meta_magic)) {
+		(void)fault(c, "it was written by a machine of another byte order");
+		return KNOT_ENOTSUP;
+	}
+	if (ret_meta->magic == meta_magic && ret_meta->version != 1) {
+		(void)fault(c, "it was written by another version of LMDB");
+		return KNOT_ENOTSUP;
+	}
+	if (ret_meta->magic != meta_magic || head.number != index || head.kind != KIND_META) {
+		(void)fault(c, "it does not begin like a file of LMDB");
+		return KNOT_EMALF;
+	}
+	return KNOT_OK;
+}
+
+/* The page of a transaction is its number's parity, and the two are consecutive but in a new file. */
+static bool metas_fit(const meta_t *metas)
+{
+	if (metas[0].txn == 0 && metas[1].txn == 0) {
+		return true;
+	}
+	uint64_t a = metas[0].txn, b = metas[1].txn;
+	return a % 2 == 0 && b % 2 == 1 && (a + 1 == b || b + 1 == a);
+}
+
+static knot_err_t read_metas(checker_t *c, meta_t *ret_meta)
+{
+	meta_t metas[META_COUNT];
+	knot_err_t err = read_meta(c, 0, 0, &metas[0]);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	uint32_t page_len = metas[0].free.page_len;
+	if (page_len < PAGE_LEN_MIN || page_len > PAGE_LEN_MAX || (page_len & (page_len - 1)) != 0) {
+		(void)fault(c, "its page size is wrong");
+		return KNOT_EMALF;
+	}
+	if (page_len > (unsigned long)sysconf(_SC_PAGESIZE)) {
+		(void)fault(c, "it was written by a machine with larger pages");
+		return KNOT_ENOTSUP;
+	}
+	err = read_meta(c, page_len, 1, &metas[1]);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	const meta_t *meta = &metas[metas[0].txn < metas[1].txn];
+	if (!metas_fit(metas) || metas[1].free.page_len != page_len || meta->last_page >= meta->map_len / page_len ||
+	    meta->last_page < META_COUNT - 1 || meta->last_page > c->file_len / page_len + BEYOND_FILE_MAX) {
+		(void)fault(c, "its meta pages contradict each other");
+		return KNOT_EMALF;
+	}
+	c->page_len = page_len;
+	*ret_meta = *meta;
+	return KNOT_OK;
+}
+
+static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
+{
+	meta_t meta;
+	knot_err_t err = read_metas(c, &meta);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	c->page_count = meta.last_page + 1;
+	c->seen = calloc(c->page_count / 64 + 1, sizeof(*c->seen));
+	if (c->seen == NULL) {
+		(void)fault(c, "out of memory");
+		return KNOT_ENOMEM;
+	}
+	*ret_check = (store_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };
+	bool ok = check_tree(c, &meta.main, false);
+	ret_check->used = META_COUNT + c->seen_count;
+	ok = ok && check_tree(c, &meta.free, true);
+	uint64_t free_tree = c->counted.branch_pages + c->counted.leaf_pages + c->counted.large_pages;
+	ret_check->used += free_tree;
+	ret_check->free = META_COUNT + c->seen_count - ret_check->used;
+	return ok ? KNOT_OK : c->has_io_error ? KNOT_EFILE : KNOT_EMALF;
+}
+
+knot_err_t store_check_file(int fd, store_check_t *ret_check, const char **ret_what)
+{
+	checker_t checker = { .fd = fd };
+	struct stat info;
+	*ret_check = (store_check_t){ 0 };
+	if (fstat(fd, &info) != 0) {
+		*ret_what = "it can't be read";
+		return KNOT_EFILE;
+	}
+	checker.file_len = (uint64_t)info.st_size;
+	if (checker.file_len == 0) {
+		*ret_what = "it is empty";
+		return KNOT_ENOENT;
+	}
+	knot_err_t err = check_all(&checker, ret_check);
+	if (err != KNOT_OK) {
+		*ret_what = checker.what;
+	}
+	free(checker.seen);
+	free(checker.list);
+	for (unsigned i = 0; i < DEPTH_MAX; i++) {
+		free(checker.levels[i]);
+	}
+	return err;
+}
