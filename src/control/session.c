@@ -21,6 +21,8 @@ static const command_t commands[] = {
 	{ .name = "stats", .run = command_stats },
 	{ .name = "zone-status", .run = command_zone_status },
 	{ .name = "zone-reload", .run = command_zone_reload },
+	{ .name = "zone-image", .run = command_zone_image },
+	{ .name = "zone-purge", .run = command_zone_purge, .alone = true },
 	{ .name = "zone-read", .run = command_zone_read },
 	{ .name = "zone-stats", .run = command_zone_stats },
 	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
@@ -51,7 +53,6 @@ static const command_t commands[] = {
 	{ .name = "zone-get" },
 	{ .name = "zone-set" },
 	{ .name = "zone-unset" },
-	{ .name = "zone-purge", .alone = true },
 	{ .name = "zone-serial-set" },
 	{ .name = "conf-read" },
 	{ .name = "conf-begin", .alone = true },
@@ -236,8 +237,8 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, sessio
 }
 
 /* The name of the zone that the unit is for, in lower case. */
-static knot_err_t scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char text[static KNOT_NAME_TEXT_MAX],
-                            session_zone_t *ret_zone)
+knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text,
+                             session_zone_t *ret_zone)
 {
 	knot_name_t name;
 	const char *given = session->args[KNOT_CTL_IDX_ZONE];
@@ -269,7 +270,7 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run, ses
 		uint8_t wire[KNOT_NAME_MAX];
 		char text[KNOT_NAME_TEXT_MAX];
 		session_zone_t zone = { .name = { 0 } };
-		knot_err_t err = scan_zone(session, wire, text, &zone);
+		knot_err_t err = session_scan_zone(session, wire, text, &zone);
 		if (err == KNOT_OK) {
 			err = has_zone(session, zone.name) ? run(session, &zone) : KNOT_ENOZONE;
 		}

@@ -49,14 +49,23 @@ bool session_filter(const session_t *session, char letter);
 /** True if the request has no FILTERS or they have this letter. */
 bool session_filter_or_all(const session_t *session, char letter);
 
-/** A command: an error is sent to the client as its text. */
-typedef knot_err_t (*session_command_t)(session_t *session);
-
-/** A command for one zone. name: lower case, text with final dot; the zone was configured a moment ago. */
+/** A zone. name: lower case, text with final dot; it was configured a moment ago. */
 typedef struct {
 	knot_name_t name;
 	const char *text;
 } session_zone_t;
+
+/** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the filter "u". */
+void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max);
+
+/** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name. */
+KNOT_MUST_USE knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text,
+                                           session_zone_t *ret_zone);
+
+/** A command: an error is sent to the client as its text. */
+typedef knot_err_t (*session_command_t)(session_t *session);
+
+/** A command for one zone. */
 typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_zone_t *zone);
 
 /**
@@ -77,6 +86,8 @@ knot_err_t command_reload(session_t *session);
 knot_err_t command_stats(session_t *session);
 knot_err_t command_conf_list(session_t *session);
 knot_err_t command_zone_status(session_t *session);
+knot_err_t command_zone_image(session_t *session);
+knot_err_t command_zone_purge(session_t *session);
 knot_err_t command_zone_reload(session_t *session);
 knot_err_t command_zone_read(session_t *session);
 knot_err_t command_zone_stats(session_t *session);

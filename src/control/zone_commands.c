@@ -67,6 +67,24 @@ static void print_interval(int64_t seconds, char *text, size_t max)
 	}
 }
 
+void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max)
+{
+	if (session_filter(session, 'u')) {
+		snprintf(text, max, "%" PRIu64, when_s);
+	} else {
+		print_interval((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);
+	}
+}
+
+static void print_contents(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+{
+	(void)event;
+	static const char *const origins[] = {
+		[SERVER_ORIGIN_NONE] = "-", [SERVER_ORIGIN_FILE] = "file", [SERVER_ORIGIN_IMAGE] = "image",
+	};
+	snprintf(text, FIELD_TEXT_MAX, "%s", origins[server_zone_origin(facts->session->server, facts->zone->name)]);
+}
+
 static void print_event(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	server_event_status_t status = server_zone_event(facts->session->server, facts->zone->name,
@@ -76,11 +94,7 @@ static void print_event(const zone_facts_t *facts, int event, char text[static F
 		return;
 	}
 	char when[FIELD_TEXT_MAX - 16];
-	if (session_filter(facts->session, 'u')) {
-		snprintf(when, sizeof(when), "%" PRIu64, status.since_s);
-	} else {
-		print_interval((int64_t)status.since_s - (int64_t)sys_clock_wall(), when, sizeof(when));
-	}
+	session_print_time(facts->session, status.since_s, when, sizeof(when));
 	snprintf(text, FIELD_TEXT_MAX, "%s(%s)", status.state == SERVER_EVENT_RUNNING ? "running" : "pending", when);
 }
 
@@ -110,6 +124,7 @@ static const struct {
 	{ "DS-check", 'e', 0, print_none },
 	{ "DS-push", 'e', 0, print_none },
 	{ "DNSKEY-sync", 'e', 0, print_none },
+	{ "contents", 'o', 0, print_contents },     /* ours */
 };
 
 /* True if FILTERS name no field at all: then all are meant ("u" only says how times are printed). */

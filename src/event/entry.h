@@ -28,6 +28,7 @@ typedef struct entry {
 	uint8_t job;            /* JOB_… */
 	uint8_t save;           /* SAVE_…: of the newest version */
 	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
+	bool has_contents;
 	bool from_image;        /* that's where the contents came from */
 	bool again;             /* asked for while it was running */
 	bool gone;              /* not configured any more: freed by its running job */

@@ -92,6 +92,13 @@ void jobs_free_entry(jobs_t *jobs, entry_t *take_entry)
 
 /* ---- The pool ---- */
 
+static void begin_job(jobs_t *jobs, entry_t *entry)
+{
+	entry->job = JOB_RUNNING;
+	entry->since_s = sys_clock_wall();
+	jobs->running++;
+}
+
 static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_err_t result)
 {
 	entry->job = JOB_NONE;
@@ -114,6 +121,22 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 	pthread_cond_broadcast(&jobs->ended);
 }
 
+void jobs_begin(jobs_t *jobs, entry_t *entry)
+{
+	entry->asked = ++jobs->last_ticket;
+	begin_job(jobs, entry);
+}
+
+void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result)
+{
+	end_job(jobs, entry, entry->asked, result);
+	if (entry->gone) {
+		pthread_mutex_unlock(&jobs->lock);
+		entry_free(entry);
+		pthread_mutex_lock(&jobs->lock);
+	}
+}
+
 static void run_jobs(void *arg)
 {
 	jobs_t *jobs = arg;
@@ -124,19 +147,11 @@ static void run_jobs(void *arg)
 			pthread_cond_wait(&jobs->work, &jobs->lock);
 			continue;
 		}
-		server_ticket_t ticket = entry->asked;
-		entry->job = JOB_RUNNING;
-		entry->since_s = sys_clock_wall();
-		jobs->running++;
+		begin_job(jobs, entry);
 		pthread_mutex_unlock(&jobs->lock);
 		knot_err_t result = jobs->run(entry, jobs->ctx);
 		pthread_mutex_lock(&jobs->lock);
-		end_job(jobs, entry, ticket, result);
-		if (entry->gone) {
-			pthread_mutex_unlock(&jobs->lock);
-			entry_free(entry);
-			pthread_mutex_lock(&jobs->lock);
-		}
+		jobs_end(jobs, entry, result);
 	}
 	pthread_mutex_unlock(&jobs->lock);
 }

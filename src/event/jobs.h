@@ -47,6 +47,12 @@ void jobs_stop(jobs_t *jobs);
 /** Ask for a job of the zone and get the ticket to wait for. */
 server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry);
 
+/** Work on the zone in the calling thread as if it were a job; entry->job is JOB_NONE. To be ended with jobs_end(). */
+void jobs_begin(jobs_t *jobs, entry_t *entry);
+
+/** The work ended. The entry may be gone afterwards. */
+void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result);
+
 /**
  * The entry isn't configured any more and no reader has it: its job is dropped, and it is freed now or by its running job.
  */

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -191,4 +192,29 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	*source = found;
 	*ret_outcome = LOAD_FROM_FILE;
 	return KNOT_OK;
+}
+
+void load_drop(zone_t *zone, load_source_t *source)
+{
+	zone_contents_t *old = zone_publish(zone, NULL);
+	source_clear(source);
+	log_zone(LOG_INFO, zone_name(zone), "zone expired");
+	if (old != NULL) {
+		sys_rcu_wait();
+		zone_contents_free(old);
+	}
+}
+
+knot_err_t load_remove_file(const state_root_t *root, knot_name_t name)
+{
+	settings_t settings;
+	load_source_t none = { 0 };
+	knot_err_t err = read_settings(root, name, &none, &settings);
+	if (err == KNOT_OK && unlink(settings.path) != 0 && errno != ENOENT) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err != KNOT_OK) {
+		log_zone(LOG_ERR, name, "failed to remove zone file (%s)", knot_strerror(err));
+	}
+	return err;
 }

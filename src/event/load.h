@@ -12,6 +12,7 @@ typedef enum {
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
 	LOAD_FROM_IMAGE,
+	LOAD_DROPPED,   /* by load_drop() */
 } load_outcome_t;
 
 /**
@@ -21,3 +22,9 @@ typedef enum {
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 				   load_outcome_t *ret_outcome);
+
+/** Publish that the zone has no contents any more. Not within a read section; one caller per zone at a time. */
+void load_drop(zone_t *zone, load_source_t *source);
+
+/** Remove the zone's file as configured. Logs a failure. KNOT_OK also when there is none. */
+KNOT_MUST_USE knot_err_t load_remove_file(const state_root_t *root, knot_name_t name);

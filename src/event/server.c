@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/server.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,10 @@ static void after_job(entry_t *entry, void *ctx)
 {
 	server_t *server = ctx;
 	if (entry->outcome == LOAD_FROM_FILE || entry->outcome == LOAD_FROM_IMAGE) {
+		entry->has_contents = true;
 		entry->from_image = entry->outcome == LOAD_FROM_IMAGE;
+	} else if (entry->outcome == LOAD_DROPPED) {
+		entry->has_contents = false;
 	}
 	saves_after_job(&server->saves, entry);
 }
@@ -338,6 +342,160 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 	}
 	pthread_mutex_unlock(&server->jobs.lock);
 	return result;
+}
+
+/* Take the zone out of the hands of the workers. Under lock, which is given up while waiting. */
+static knot_err_t begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
+{
+	for (;;) {
+		entry_t *entry = find_entry(server, name);
+		if (entry == NULL) {
+			return KNOT_ENOZONE;
+		}
+		if (entry->job == JOB_NONE) {
+			jobs_begin(&server->jobs, entry);
+			*ret_entry = entry;
+			return KNOT_OK;
+		}
+		if (server->jobs.stopping) {
+			return KNOT_ECTLBUSY;
+		}
+		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
+	}
+}
+
+knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
+{
+	entry_t *entry;
+	pthread_mutex_lock(&server->jobs.lock);
+	knot_err_t err = begin_work(server, name, &entry);
+	if (err != KNOT_OK) {
+		pthread_mutex_unlock(&server->jobs.lock);
+		return err;
+	}
+	if ((what & (SERVER_PURGE_CONTENTS | SERVER_PURGE_IMAGE)) != 0) {
+		entry->save = SAVE_NONE;
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	if ((what & SERVER_PURGE_CONTENTS) != 0) {
+		load_drop(entry->zone, &entry->source);
+	}
+	if ((what & SERVER_PURGE_FILE) != 0) {
+		err = load_remove_file(&server->root, name);
+	}
+	if ((what & SERVER_PURGE_IMAGE) != 0) {
+		size_t removed;
+		knot_err_t image_err = images_remove(server->saves.images, &name, 1, &removed);
+		err = err == KNOT_OK ? image_err : err;
+	}
+	pthread_mutex_lock(&server->jobs.lock);
+	entry->outcome = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED;
+	jobs_end(&server->jobs, entry, err);
+	pthread_mutex_unlock(&server->jobs.lock);
+	return err;
+}
+
+/** Names of images, one after the other in wire form. */
+typedef struct {
+	const server_t *server;
+	uint8_t *wires; /* owned */
+	size_t len, max;
+	size_t count;
+	bool failed;
+} orphans_t;
+
+static bool add_orphan(knot_name_t name, void *ctx)
+{
+	orphans_t *orphans = ctx;
+	{
+		RCU_READ_SECTION(guard);
+		if (zonedb_find(state_load(&orphans->server->root, guard)->zones, name) != NULL) {
+			return true;
+		}
+	}
+	if (orphans->max - orphans->len < KNOT_NAME_MAX) {
+		size_t max = 2 * orphans->max + KNOT_NAME_MAX;
+		uint8_t *grown = realloc(orphans->wires, max);
+		if (grown == NULL) {
+			orphans->failed = true;
+			return false;
+		}
+		orphans->wires = grown;
+		orphans->max = max;
+	}
+	memcpy(orphans->wires + orphans->len, name.wire, name.len);
+	orphans->len += name.len;
+	orphans->count++;
+	return true;
+}
+
+static knot_err_t remove_orphans(server_t *server, const orphans_t *orphans)
+{
+	enum { BATCH = 1024 };
+	knot_name_t names[BATCH];
+	knot_err_t err = KNOT_OK;
+	size_t pos = 0;
+	for (size_t done = 0; done < orphans->count && err == KNOT_OK;) {
+		size_t count = 0, removed;
+		while (count < BATCH && done < orphans->count) {
+			names[count] = knot_name_of(orphans->wires + pos);
+			pos += names[count++].len;
+			done++;
+		}
+		err = images_remove(server->saves.images, names, count, &removed);
+	}
+	return err;
+}
+
+knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
+{
+	orphans_t orphans = { .server = server };
+	knot_err_t err = KNOT_OK;
+	if (name.wire != NULL) {
+		(void)add_orphan(name, &orphans);
+	} else {
+		err = images_each(server->saves.images, add_orphan, &orphans);
+	}
+	err = orphans.failed ? KNOT_ENOMEM : err;
+	err = err == KNOT_OK ? remove_orphans(server, &orphans) : err;
+	free(orphans.wires);
+	return err;
+}
+
+server_origin_t server_zone_origin(const server_t *server, knot_name_t name)
+{
+	server_origin_t origin = SERVER_ORIGIN_NONE;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
+	pthread_mutex_lock(lock);
+	const entry_t *entry = find_entry(server, name);
+	if (entry != NULL && entry->has_contents) {
+		origin = entry->from_image ? SERVER_ORIGIN_IMAGE : SERVER_ORIGIN_FILE;
+	}
+	pthread_mutex_unlock(lock);
+	return origin;
+}
+
+knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info)
+{
+	images_query_t query = { .name = name };
+	char path[PATH_MAX];
+	knot_err_t err;
+	{
+		RCU_READ_SECTION(guard);
+		const conf_t *conf = state_load(&server->root, guard)->conf;
+		size_t index;
+		if (!conf_zone_find(conf, name, &index)) {
+			return KNOT_ENOZONE;
+		}
+		conf_zone_t zone = conf_zone(conf, index);
+		query.settings = settings_number(&zone);
+		err = conf_zone_file(&zone, path, sizeof(path));
+	}
+	if (err == KNOT_OK) {
+		query.path = path;
+		images_info(server->saves.images, &query, ret_info);
+	}
+	return err;
 }
 
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "src/event/images.h"
 #include "src/state/state.h"
 
 typedef struct server server_t;
@@ -55,13 +56,37 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 typedef uint64_t server_ticket_t;
 
 /**
- * Schedule the loading of one zone, whether or not its file changed. name: any case.
+ * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.
  * KNOT_ENOZONE: not configured.  ret_ticket may be NULL.
  */
 KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 
 /** Wait for the job and return its result. KNOT_OK at once if the zone is gone. No time limit but server_stop(). */
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
+
+/** What server_zone_purge() removes. */
+enum {
+	SERVER_PURGE_CONTENTS = 1, /* what is served */
+	SERVER_PURGE_FILE = 2,     /* the zone file */
+	SERVER_PURGE_IMAGE = 4,
+};
+
+/**
+ * Remove of a zone what `what` says; waits for its running job and for its image being saved. Logs what was removed.
+ * KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops. Otherwise the first failure; the rest was tried.
+ */
+KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what);
+
+/** Remove images of zones that aren't configured: of `name`, or of all (wire NULL). */
+KNOT_MUST_USE knot_err_t server_purge_orphans(server_t *server, knot_name_t name);
+
+typedef enum { SERVER_ORIGIN_NONE, SERVER_ORIGIN_FILE, SERVER_ORIGIN_IMAGE } server_origin_t;
+
+/** Where the contents that are served were taken from; NONE: there are none. */
+server_origin_t server_zone_origin(const server_t *server, knot_name_t name);
+
+/** What is stored of a configured zone. KNOT_ENOZONE: not configured. */
+KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 
 typedef enum {
 	SERVER_EVENT_LOAD, /* the only one there is so far; control prints "-" for the others */

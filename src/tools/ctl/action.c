@@ -13,7 +13,8 @@
 static const filter_t status_filters[] = {
 	{ .word = "+role", .letters = "r" }, { .word = "+serial", .letters = "s" },
 	{ .word = "+transaction", .letters = "t" }, { .word = "+freeze", .letters = "f" },
-	{ .word = "+catalog", .letters = "c" }, { .word = "+events", .letters = "e" }, { 0 },
+	{ .word = "+catalog", .letters = "c" }, { .word = "+events", .letters = "e" },
+	{ .word = "+contents", .letters = "o" }, { 0 },
 };
 
 static const filter_t flush_filters[] = {
@@ -35,7 +36,8 @@ static const filter_t purge_filters[] = {
 	{ .word = "+expire", .letters = "e" }, { .word = "+zonefile", .letters = "f" },
 	{ .word = "+journal", .letters = "j" }, { .word = "+timers", .letters = "t" },
 	{ .word = "+keys", .letters = "y" }, { .word = "+kaspdb", .letters = "k" },
-	{ .word = "+catalog", .letters = "c" }, { .word = "+orphan", .letters = "o" }, { 0 },
+	{ .word = "+catalog", .letters = "c" }, { .word = "+image", .letters = "i" },
+	{ .word = "+orphan", .letters = "o" }, { 0 },
 };
 
 static const filter_t begin_filters[] = { { .word = "+benevolent", .letters = "b" }, { 0 } };
@@ -90,6 +92,7 @@ const action_t actions[] = {
 	{ "zone-stats", ARGS_ZONE_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "<zone> [<module>[.<counter>]]", "Show zone statistics counter(s).", false },
 	{ "zone-serial-set", ARGS_SERIAL, LAYOUT_RECORDS, LOCAL_NONE, NULL, "OK", false, "<zone> [[+]<serial>]", "Set or increase the zone serial.", false },
 	{ .name = NULL },
+	{ "zone-image", ARGS_ZONES, LAYOUT_ZONE_STATUS, LOCAL_NONE, NULL, NULL, false, "[<zone>...]", "Show the image that a zone would be started from.", true },
 	{ "xdp-status", ARGS_INTERFACE, LAYOUT_XDP_STATUS, LOCAL_NONE, NULL, "No XDP interface", false, "[<interface>]", "Show where the packets of XDP interfaces ended, per queue.", true },
 	{ "xdp-capture", ARGS_FILE_NEEDED, LAYOUT_STATS, LOCAL_XDP_CAPTURE, capture_filters, NULL, false, "<filename>|- [+filter <expression>] [+count <n>] [+snaplen <n>] [+interface <name>]", "Write the traffic of XDP interfaces as pcapng.", true },
 	{ "xdp-block", ARGS_BLOCK, LAYOUT_XDP_BLOCK, LOCAL_NONE, block_filters, "OK", false, "add|remove|list [<prefix>] [+rate <n>]", "Drop or limit queries in the XDP program by source prefix.", true },

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Commands for what is stored of zones: zone-image, zone-purge.
+ */
+#include "src/control/session.h"
+
+#include "src/sys/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- zone-image ---- */
+
+enum { VALUE_MAX = PATH_MAX + IMAGES_REASON_MAX };
+
+typedef struct {
+	const session_t *session;
+	const images_info_t *info;
+} image_facts_t;
+
+static void print_state(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	static const char *const states[] = {
+		[IMAGES_READ] = "current", [IMAGES_NONE] = "none", [IMAGES_STALE] = "stale", [IMAGES_DAMAGED] = "damaged",
+	};
+	const images_info_t *info = facts->info;
+	bool has_reason = info->verdict == IMAGES_STALE || info->verdict == IMAGES_DAMAGED;
+	snprintf(text, VALUE_MAX, "%s%s%s%s", states[info->verdict], has_reason ? " (" : "", has_reason ? info->reason : "",
+	         has_reason ? ")" : "");
+}
+
+static void print_serial(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	snprintf(text, VALUE_MAX, "%" PRIu32, facts->info->serial);
+}
+
+static void print_size(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	snprintf(text, VALUE_MAX, "%" PRIu64, facts->info->size);
+}
+
+static void print_pieces(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	snprintf(text, VALUE_MAX, "%" PRIu32, facts->info->pieces);
+}
+
+static void print_saved(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	session_print_time(facts->session, facts->info->saved_s, text, VALUE_MAX);
+}
+
+static void print_source(const image_facts_t *facts, char text[static VALUE_MAX])
+{
+	snprintf(text, VALUE_MAX, "%s", facts->info->path);
+}
+
+/* In the order of the reply. */
+static const struct {
+	const char *name;
+	void (*print)(const image_facts_t *facts, char text[static VALUE_MAX]);
+} image_fields[] = {
+	{ "image", print_state },
+	{ "serial", print_serial },
+	{ "size", print_size },
+	{ "pieces", print_pieces },
+	{ "saved", print_saved },
+	{ "source", print_source },
+};
+
+static knot_err_t zone_image(session_t *session, const session_zone_t *zone)
+{
+	images_info_t info;
+	knot_err_t err = server_zone_image(session->server, zone->name, &info);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	image_facts_t facts = { .session = session, .info = &info };
+	bool is_known = info.verdict == IMAGES_READ || info.saved_s != 0;
+	for (size_t i = 0; i < KNOT_LEN(image_fields); i++) {
+		char text[VALUE_MAX] = "-";
+		if (i == 0 || is_known) {
+			image_fields[i].print(&facts, text);
+		}
+		knot_ctl_data_t unit = {
+			[KNOT_CTL_IDX_ZONE] = zone->text, [KNOT_CTL_IDX_TYPE] = image_fields[i].name, [KNOT_CTL_IDX_DATA] = text,
+		};
+		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
+	}
+	return KNOT_OK;
+}
+
+knot_err_t command_zone_image(session_t *session)
+{
+	return session_each_zone(session, zone_image, NULL);
+}
+
+/* ---- zone-purge ---- */
+
+/* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept contents, as a
+ * journal is, and goes where scripts ask for that to go. */
+static unsigned purge_mask(const session_t *session)
+{
+	static const struct {
+		char filter;
+		unsigned what;
+	} filters[] = {
+		{ 'e', SERVER_PURGE_CONTENTS }, { 'f', SERVER_PURGE_FILE }, { 'j', SERVER_PURGE_IMAGE }, { 'i', SERVER_PURGE_IMAGE },
+	};
+	unsigned mask = 0;
+	for (size_t i = 0; i < KNOT_LEN(filters); i++) {
+		mask |= session_filter(session, filters[i].filter) ? filters[i].what : 0;
+	}
+	return mask;
+}
+
+static bool purges_all(const session_t *session)
+{
+	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
+	return filters == NULL || *filters == '\0';
+}
+
+static knot_err_t zone_purge(session_t *session, const session_zone_t *zone)
+{
+	bool is_all = purges_all(session);
+	unsigned mask = is_all ? SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE : purge_mask(session);
+	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;
+	if (is_all && err == KNOT_OK) {
+		log_zone(LOG_NOTICE, zone->name, "zone purged");
+	}
+	return err;
+}
+
+/* Zones that are not configured have images only. */
+static knot_err_t purge_orphans(session_t *session)
+{
+	do {
+		uint8_t wire[KNOT_NAME_MAX];
+		char text[KNOT_NAME_TEXT_MAX];
+		session_zone_t zone = { .name = { 0 } };
+		knot_err_t err = KNOT_OK;
+		if (session->args[KNOT_CTL_IDX_ZONE] != NULL) {
+			err = session_scan_zone(session, wire, text, &zone);
+		}
+		err = err == KNOT_OK ? server_purge_orphans(session->server, zone.name) : err;
+		if (err != KNOT_OK) {
+			session_send_error(session, knot_strerror(err));
+		}
+	} while (session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL);
+	return KNOT_OK;
+}
+
+knot_err_t command_zone_purge(session_t *session)
+{
+	return session_filter(session, 'o') ? purge_orphans(session) : session_each_zone(session, zone_purge, NULL);
+}
