@@ -99,7 +99,7 @@ def start(server, client, probes, result, key, timeout):
     server.start(process.processors()[0])
     result[f"{key}_s"] = client.wait(server, probes, timeout)
     result[f"{key}_cpu_s"] = sum(process.cpu(server.pid))
-    process.settle(server.pid, timeout=120)
+    process.settle(server.pid)
 
 
 def reload_all(server, result):

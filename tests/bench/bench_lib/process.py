@@ -103,14 +103,37 @@ def on_processor(processor):
         os.sched_setaffinity(0, before)
 
 
-def settle(pid, timeout=30):
-    """Wait until the process hardly uses the processor any more: loading, saving and cleaning up are over."""
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        before = sum(cpu(pid))
-        time.sleep(0.5)
-        if sum(cpu(pid)) - before <= 0.02:
-            return
+def written(pid):
+    """Bytes that a process has written so far, and whether a thread of it waits for a disk."""
+    total, waits = 0, False
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            text = pathlib.Path(f"/proc/{one}/io").read_text(encoding="ascii")
+            total += int(re.search(r"^wchar: (\d+)", text, re.M).group(1)) + int(re.search(r"^write_bytes: (\d+)", text, re.M).group(1))
+            for task in pathlib.Path(f"/proc/{one}/task").glob("*/stat"):
+                waits |= task.read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()[0] == "D"
+    return total, waits
+
+
+def busy_until(pid, quiet=1.0, timeout=120):
+    """Wait until loading, saving and cleaning up are over: hardly any processor time, nothing written, for `quiet` seconds.
+
+    Returns the monotonic clock when that began.
+    """
+    last = time.monotonic()
+    end, before = last + timeout, (sum(cpu(pid)), written(pid)[0])
+    while time.monotonic() - last < quiet and time.monotonic() < end:
+        time.sleep(0.05)
+        bytes_written, waits = written(pid)
+        now = (sum(cpu(pid)), bytes_written)
+        if now[0] - before[0] > 0.015 or now[1] != before[1] or waits:
+            last = time.monotonic()
+        before = now
+    return last
+
+
+def settle(pid, timeout=120):
+    busy_until(pid, 1.0, timeout)
 
 
 def idle_rate(pid, seconds=1.0):
@@ -119,15 +142,3 @@ def idle_rate(pid, seconds=1.0):
     time.sleep(seconds)
     after = cpu(pid)
     return Cpu(*((b - a) / seconds for a, b in zip(before, after)))
-
-
-def busy_until(pid, quiet=1.0, timeout=300):
-    """Wait until the process has hardly used the processor for `quiet` seconds; the monotonic clock when that began."""
-    last, before, end = time.monotonic(), sum(cpu(pid)), time.monotonic() + timeout
-    while time.monotonic() - last < quiet and time.monotonic() < end:
-        time.sleep(0.05)
-        now = sum(cpu(pid))
-        if now - before > 0.015:
-            last = time.monotonic()
-        before = now
-    return last
