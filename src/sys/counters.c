@@ -75,6 +75,11 @@ sys_counters_t *sys_counters_new(unsigned count)
 	return counters;
 }
 
+void sys_counters_add_shared(sys_counters_t *counters, unsigned index, uint64_t n)
+{
+	atomic_fetch_add_explicit(&counters->cells[index], n, memory_order_relaxed);
+}
+
 void sys_counters_free(sys_counters_t *counters)
 {
 	if (counters != NULL) {

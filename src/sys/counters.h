@@ -62,12 +62,15 @@ sys_counters_t *sys_counters_new(unsigned count);
 /** Free a set that no thread uses any more. NULL is allowed. */
 void sys_counters_free(sys_counters_t *counters);
 
+/** What sys_counters_add() does for a thread without a row of its own: an atomic addition to the shared row. */
+void sys_counters_add_shared(sys_counters_t *counters, unsigned index, uint64_t n);
+
 /** Add `n` to counter `index` (below `count`). Any thread; a load and a store in the thread's own line. */
 static inline void sys_counters_add(sys_counters_t *counters, unsigned index, uint64_t n)
 {
 	unsigned slot = sys_thread_slot();
-	if (slot == 0 || slot >= counters->slot_count) {
-		atomic_fetch_add_explicit(&counters->cells[index], n, memory_order_relaxed);
+	if (__builtin_expect(slot == 0 || slot >= counters->slot_count, 0)) {
+		sys_counters_add_shared(counters, index, n);
 		return;
 	}
 	_Atomic uint64_t *cell = &counters->cells[slot * (size_t)counters->stride + index];
