@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-_Static_assert((int)ANSWER_BATCH_MAX <= (int)ZONE_TREE_WALKS_MAX, "one call");
+_Static_assert((int)ANSWER_BATCH_MAX <= (int)ZONE_TREE_WALKS_MAX && (int)ANSWER_BATCH_MAX <= (int)ZONEDB_BATCH_MAX, "one call");
 _Static_assert(sizeof(answer_hint_t) / 64 % 2 == 1 && sizeof(answer_hint_t) % 64 == 0, "as answer.h says");
 
 enum {

@@ -122,6 +122,12 @@ static const conf_block_t *zone_block(const conf_t *conf, size_t index)
 	return &conf->store->tables[CONF_S_ZONE].blocks[index];
 }
 
+/** Packed items of the zone's own block. */
+static knot_bytes_t zone_items(const conf_t *conf, size_t index)
+{
+	return conf_block_items(zone_block(conf, index));
+}
+
 /** Index of the template that the zone names, else of template default, else of the one without any. */
 static size_t template_of(const conf_t *conf, knot_bytes_t items)
 {
@@ -144,9 +150,19 @@ knot_name_t conf_zone_name(const conf_t *conf, size_t index)
 	return knot_name_of(zone_block(conf, index)->id);
 }
 
+bool conf_has_zone_modules(const conf_t *conf)
+{
+	const conf_store_t *store = conf->store;
+	bool has = store->has_zone_modules;
+	for (size_t i = 0; !has && i <= store->tables[CONF_S_TEMPLATE].count; i++) {
+		has = store->templates[i].modules.count > 0;
+	}
+	return has;
+}
+
 conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
-	knot_bytes_t items = conf_block_items(zone_block(conf, index));
+	knot_bytes_t items = zone_items(conf, index);
 	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
 	conf_apply_zone_items(items, &zone);
 	zone.name = conf_zone_name(conf, index);

@@ -273,6 +273,9 @@ const char *conf_default_path(void);
 /** Settings of the zone at `index` < zone_count; zones are in canonical order of their names. Some 100 ns. */
 conf_zone_t conf_zone(const conf_t *conf, size_t index);
 
+/** True if some zone may have modules of its own: else there is no need to look at all of them. */
+bool conf_has_zone_modules(const conf_t *conf);
+
 /** Name of the zone at `index` without the rest. */
 knot_name_t conf_zone_name(const conf_t *conf, size_t index);
 

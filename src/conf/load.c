@@ -218,6 +218,7 @@ static knot_err_t append_typed_lists(loader_t *loader)
 		if (err == KNOT_OK) {
 			err = append_item(loader, i, true, member);
 		}
+		loader->store->has_zone_modules |= row->type == CONF_MODREF && loader->section == CONF_S_ZONE;
 		if (err != KNOT_OK) {
 			return err;
 		}

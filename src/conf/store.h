@@ -38,6 +38,7 @@ struct conf_store {
 	conf_zone_t *templates;     /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;    /* index of the one that zones without a template have */
 	uint16_t zone_template_row; /* index of row `template` */
+	bool has_zone_modules;      /* some zone has modules in its own block */
 };
 
 enum { CONF_ITEM_TYPED = 1 };

@@ -169,10 +169,11 @@ static knot_err_t zone_stats(session_t *session, const session_zone_t *zone)
 	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
 	{
 		RCU_READ_SECTION(guard);
-		const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+		const state_t *state = state_load(server_state(session->server), guard);
+		const zone_t *found = zonedb_find(state->zones, zone->name);
 		is_there = found != NULL;
 		if (is_there) {
-			(void)counters_zone(found, true, send_counter, &listing);
+			(void)counters_zone(state, found, true, send_counter, &listing);
 		}
 	}
 	knot_ctl_set_buffer(session->ctl, 0);

@@ -167,7 +167,7 @@ bool counters_server(const state_t *state, const server_t *server, const net_t *
 	       module_chain_counters(state->modules, relay, &to);
 }
 
-bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx)
+bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx)
 {
 	const zone_contents_t *contents = zone_contents(zone);
 	if (facts && (!one(cb, ctx, "zone", "size", NULL, contents != NULL ? contents->wire_size : 0) ||
@@ -175,5 +175,5 @@ bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx)
 		return false;
 	}
 	relay_t to = { cb, ctx };
-	return module_chain_counters(zone_modules(zone), relay, &to);
+	return module_chain_counters(state_zone_modules(state, zone), relay, &to);
 }

@@ -32,5 +32,5 @@ void counters_xdp_free(counters_xdp_t *take_xdp);
 bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp, counter_cb cb,
                      void *ctx);
 
-/** A zone's counters: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
-bool counters_zone(const zone_t *zone, bool facts, counter_cb cb, void *ctx);
+/** Counters of a zone of `state`: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
+bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx);

@@ -25,6 +25,7 @@ struct statistics_dump {
 
 typedef struct {
 	FILE *out;
+	const state_t *state;
 	unsigned indent;            /* spaces before a section */
 	const char *zone;           /* to be printed before its first section; NULL: done, or none */
 	bool zones_started;
@@ -82,14 +83,14 @@ static void quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX
 static bool print_zone(zone_t *zone, void *ctx)
 {
 	printer_t *printer = ctx;
-	if (zone_modules(zone) == NULL) {
+	if (state_zone_modules(printer->state, zone) == NULL) {
 		return true;
 	}
 	char name[2 * KNOT_NAME_TEXT_MAX];
 	quote_name(zone_name(zone), name);
 	printer->zone = name;
 	printer->section[0] = printer->item[0] = '\0';
-	bool go_on = counters_zone(zone, false, print_counter, printer);
+	bool go_on = counters_zone(printer->state, zone, false, print_counter, printer);
 	printer->zone = NULL;
 	return go_on;
 }
@@ -106,7 +107,7 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 	if (state->conf->server.identity != NULL && *state->conf->server.identity != '\0') {
 		fprintf(out, "identity: %s\n", state->conf->server.identity);
 	}
-	printer_t printer = { .out = out };
+	printer_t printer = { .out = out, .state = state };
 	if (counters_server(state, server, net, xdp, print_counter, &printer)) {
 		printer.indent = 2;
 		zonedb_each(state->zones, print_zone, &printer);

@@ -2,7 +2,8 @@
 /**
  * One configured zone as the server sees it: the zone and where its work stands. Within src/event only.
  *
- * There may be a million: a byte here is a megabyte there.
+ * There may be a million: a byte here is a megabyte there. So an entry is the head of its zone (zone_new_with_head()), one
+ * allocation with the zone and its name, and a queue is not linked through it (queue.h).
  */
 #pragma once
 
@@ -23,31 +24,37 @@ enum {
  * kind of job, loading, and asking for it twice before it starts is asking once. Under the lock of the jobs.
  */
 typedef struct entry {
-	zone_t *zone;           /* owned */
-	struct entry *next_job; /* in the queue of the pool */
-	uint8_t job;            /* JOB_… */
-	uint8_t save;           /* SAVE_…: of the newest version */
-	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
-	bool has_contents;
-	bool from_image;        /* that's where the contents came from */
-	bool again;             /* asked for while it was running */
-	bool gone;              /* not configured any more: freed by its running job */
-	bool tried;             /* loaded or failed at least once */
-	knot_err_t result;      /* of the last job that ended */
-	uint64_t since_s;       /* wall clock: when it came into its state */
+	load_source_t source;   /* what the contents were made from; used by the job and, while none runs, under lock */
 	server_ticket_t asked;  /* last job asked for */
 	server_ticket_t done;   /* last job that ended */
-	load_source_t source;   /* what the contents were made from; used by the job and, while none runs, under lock */
+	uint32_t since_s;       /* wall clock: when it came into its state; until 2106 */
+	int16_t result;         /* knot_err_t of the last job that ended */
+	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
+	uint8_t job : 2;        /* JOB_… */
+	uint8_t save : 2;       /* SAVE_…: of the newest version */
+	bool from_image : 1;    /* that's where the contents came from */
+	bool again : 1;         /* asked for while it was running */
+	bool gone : 1;          /* not configured any more: freed by whoever takes it out of the queue, or its running job */
+	bool tried : 1;         /* loaded or failed at least once */
 } entry_t;
 
 /** NULL: out of memory. */
 entry_t *entry_new(knot_name_t name);
 
-/** With its zone and that one's modules; no reader has it and it has no job. */
+/** With its zone; no reader has it and it has no job. */
 void entry_free(entry_t *entry);
 
-/** The apex, lower case. */
-knot_name_t entry_name(const entry_t *entry);
+/** Its zone. */
+static inline zone_t *entry_zone(entry_t *entry)
+{
+	return zone_of_head(entry, sizeof(*entry));
+}
 
-/** The entry of a zone (name in any case) in a list in canonical order, or NULL. */
-entry_t *entry_find(entry_t *const *entries, size_t count, knot_name_t name);
+/** The entry of a zone that entry_new() made. */
+static inline entry_t *entry_of(zone_t *zone)
+{
+	return zone_head(zone);
+}
+
+/** The apex, lower case. */
+knot_name_t entry_name(entry_t *entry);

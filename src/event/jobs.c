@@ -21,6 +21,12 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *e
 
 void jobs_deinit(jobs_t *jobs)
 {
+	for (entry_t *entry; (entry = queue_take(&jobs->queue)) != NULL;) {
+		if (entry->gone) {
+			entry_free(entry);
+		}
+	}
+	queue_deinit(&jobs->queue);
 	free(jobs->workers);
 	pthread_mutex_destroy(&jobs->lock);
 	pthread_cond_destroy(&jobs->work);
@@ -29,46 +35,35 @@ void jobs_deinit(jobs_t *jobs)
 
 /* ---- The queue. Under lock. ---- */
 
+static void number_job(jobs_t *jobs, entry_t *entry)
+{
+	entry->asked = ++jobs->last_ticket;
+	/* Tickets wrap: what ended two thousand million jobs ago must not look newer than this one. */
+	if (!entry->tried || entry->asked - entry->done > INT32_MAX / 2) {
+		entry->done = entry->asked - 1;
+	}
+}
+
 static void push_job(jobs_t *jobs, entry_t *entry)
 {
 	entry->job = JOB_PENDING;
-	entry->since_s = sys_clock_wall();
-	entry->next_job = NULL;
-	*(jobs->last != NULL ? &jobs->last->next_job : &jobs->first) = entry;
-	jobs->last = entry;
-	jobs->pending++;
-	pthread_cond_signal(&jobs->work);
+	entry->since_s = (uint32_t)sys_clock_wall();
+	number_job(jobs, entry);
+	queue_put(&jobs->queue, entry);
+	if (jobs->idle > 0) {
+		pthread_cond_signal(&jobs->work);
+	}
 }
 
-static entry_t *pop_job(jobs_t *jobs)
+knot_err_t jobs_reserve(jobs_t *jobs, size_t count)
 {
-	entry_t *entry = jobs->first;
-	if (entry != NULL) {
-		jobs->first = entry->next_job;
-		jobs->last = jobs->first == NULL ? NULL : jobs->last;
-		entry->next_job = NULL;
-		jobs->pending--;
-	}
-	return entry;
-}
-
-static void drop_job(jobs_t *jobs, entry_t *entry)
-{
-	entry_t *before = NULL;
-	for (entry_t *at = jobs->first; at != entry; at = at->next_job) {
-		before = at;
-	}
-	*(before != NULL ? &before->next_job : &jobs->first) = entry->next_job;
-	jobs->last = jobs->last == entry ? before : jobs->last;
-	jobs->pending--;
-	entry->job = JOB_NONE;
+	return queue_reserve(&jobs->queue, jobs->queue.count + count);
 }
 
 server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
 {
 	switch (entry->job) {
 	case JOB_NONE:
-		entry->asked = ++jobs->last_ticket;
 		push_job(jobs, entry);
 		break;
 	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
@@ -78,14 +73,11 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
 	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
 }
 
-void jobs_free_entry(jobs_t *jobs, entry_t *take_entry)
+void jobs_free_entry(entry_t *take_entry)
 {
-	if (take_entry->job == JOB_RUNNING) {
+	if (take_entry->job != JOB_NONE) {
 		take_entry->gone = true;
 		return;
-	}
-	if (take_entry->job == JOB_PENDING) {
-		drop_job(jobs, take_entry);
 	}
 	entry_free(take_entry);
 }
@@ -95,7 +87,7 @@ void jobs_free_entry(jobs_t *jobs, entry_t *take_entry)
 static void begin_job(jobs_t *jobs, entry_t *entry)
 {
 	entry->job = JOB_RUNNING;
-	entry->since_s = sys_clock_wall();
+	entry->since_s = (uint32_t)sys_clock_wall();
 	jobs->running++;
 }
 
@@ -103,7 +95,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 {
 	entry->job = JOB_NONE;
 	entry->done = ticket;
-	entry->result = result;
+	entry->result = (int16_t)result;
 	jobs->errors += result != KNOT_OK;
 	if (!entry->tried && !entry->gone) {
 		jobs->untried--;
@@ -115,15 +107,36 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 	}
 	if (entry->again && !entry->gone) {
 		entry->again = false;
-		entry->asked = ++jobs->last_ticket;
 		push_job(jobs, entry);
 	}
-	pthread_cond_broadcast(&jobs->ended);
+	/* Not for each of a million zones at start. */
+	bool is_idle = jobs->queue.count == 0 && jobs->running == 0;
+	if (jobs->awaited > 0 || is_idle || jobs->untried == 0) {
+		pthread_cond_broadcast(&jobs->ended);
+	}
+}
+
+/* A job of a zone that isn't configured any more. */
+static void drop_gone(jobs_t *jobs, entry_t *entry)
+{
+	if (jobs->queue.count == 0 && jobs->running == 0) {
+		pthread_cond_broadcast(&jobs->ended);
+	}
+	pthread_mutex_unlock(&jobs->lock);
+	entry_free(entry);
+	pthread_mutex_lock(&jobs->lock);
+}
+
+void jobs_wait(jobs_t *jobs)
+{
+	jobs->awaited++;
+	pthread_cond_wait(&jobs->ended, &jobs->lock);
+	jobs->awaited--;
 }
 
 void jobs_begin(jobs_t *jobs, entry_t *entry)
 {
-	entry->asked = ++jobs->last_ticket;
+	number_job(jobs, entry);
 	begin_job(jobs, entry);
 }
 
@@ -142,9 +155,15 @@ static void run_jobs(void *arg)
 	jobs_t *jobs = arg;
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
-		entry_t *entry = pop_job(jobs);
+		entry_t *entry = queue_take(&jobs->queue);
 		if (entry == NULL) {
+			jobs->idle++;
 			pthread_cond_wait(&jobs->work, &jobs->lock);
+			jobs->idle--;
+			continue;
+		}
+		if (entry->gone) {
+			drop_gone(jobs, entry);
 			continue;
 		}
 		begin_job(jobs, entry);

@@ -7,15 +7,16 @@
  */
 #pragma once
 
-#include "src/event/entry.h"
+#include "src/event/queue.h"
 #include "src/sys/thread.h"
 
 typedef struct {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work;  /* a job is waiting, or stopping */
-	pthread_cond_t ended; /* a job ended, or stopping; clock: monotonic */
-	entry_t *first, *last;
-	size_t pending;
+	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, nothing is to be done, or stopping; clock: monotonic */
+	queue_t queue;        /* jobs that wait */
+	unsigned idle;        /* workers that wait for a job */
+	unsigned awaited;     /* threads that wait for the job of a zone to end */
 	size_t untried; /* entries never tried */
 	unsigned running;
 	server_ticket_t last_ticket;
@@ -33,7 +34,7 @@ typedef struct {
 void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
 	       void (*after)(entry_t *entry, void *ctx), void *ctx);
 
-/** After jobs_stop(). */
+/** After jobs_stop(), before entries are freed. */
 void jobs_deinit(jobs_t *jobs);
 
 /** Start the workers. */
@@ -44,6 +45,9 @@ void jobs_stop(jobs_t *jobs);
 
 /* ---- With the lock held ---- */
 
+/** Make room for jobs of `count` entries beside those that wait already: before they are asked for. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count);
+
 /** Ask for a job of the zone and get the ticket to wait for. */
 server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry);
 
@@ -53,7 +57,16 @@ void jobs_begin(jobs_t *jobs, entry_t *entry);
 /** The work ended. The entry may be gone afterwards. */
 void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result);
 
+/** Wait until some job ended, or the pool stops. */
+void jobs_wait(jobs_t *jobs);
+
+/** True if the job of a ticket has ended. Tickets wrap. */
+static inline bool jobs_has_ended(const entry_t *entry, server_ticket_t ticket)
+{
+	return (int32_t)(entry->done - ticket) >= 0;
+}
+
 /**
- * The entry isn't configured any more and no reader has it: its job is dropped, and it is freed now or by its running job.
+ * The entry isn't configured any more and no reader has it: it is freed now, or by the worker that has its job or comes to it.
  */
-void jobs_free_entry(jobs_t *jobs, entry_t *take_entry);
+void jobs_free_entry(entry_t *take_entry);

@@ -46,7 +46,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks)
 /* While no job of the zone runs. False: no memory. */
 static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
-	const zone_contents_t *contents = zone_contents(entry->zone);
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	const sources_t *files = entry->source.files;
 	item->contents = zone_image_hold(contents);
 	item->sources = sources_copy(files->data, files->count, files->settings);

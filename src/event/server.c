@@ -17,14 +17,17 @@ struct server {
 	jobs_t jobs;
 	saves_t saves;
 	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
-	entry_t **entries;           /* owned, in the order of conf_zone(); replaced by a reload; under the lock of the jobs */
-	size_t entry_count;
+	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
 };
+
+/* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
+enum { CHUNK = 256 };
 
 /* Under lock. */
 static entry_t *find_entry(const server_t *server, knot_name_t name)
 {
-	return entry_find(server->entries, server->entry_count, name);
+	zone_t *zone = zonedb_find(server->zones, name);
+	return zone != NULL ? entry_of(zone) : NULL;
 }
 
 /* ---- Start and stop ---- */
@@ -33,7 +36,7 @@ static knot_err_t run_job(entry_t *entry, void *ctx)
 {
 	server_t *server = ctx;
 	load_outcome_t outcome;
-	knot_err_t err = load_zone(&server->root, server->saves.images, entry->zone, &entry->source, &outcome);
+	knot_err_t err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, &outcome);
 	entry->outcome = (uint8_t)outcome;
 	return err;
 }
@@ -43,10 +46,7 @@ static void after_job(entry_t *entry, void *ctx)
 {
 	server_t *server = ctx;
 	if (entry->outcome == LOAD_FROM_FILE || entry->outcome == LOAD_FROM_IMAGE) {
-		entry->has_contents = true;
 		entry->from_image = entry->outcome == LOAD_FROM_IMAGE;
-	} else if (entry->outcome == LOAD_DROPPED) {
-		entry->has_contents = false;
 	}
 	saves_after_job(&server->saves, entry);
 }
@@ -73,13 +73,13 @@ static entry_t *saves_find(knot_name_t name, void *ctx)
 static entry_t *saves_at(size_t index, void *ctx)
 {
 	const server_t *server = ctx;
-	return server->entries[index];
+	return entry_of(zonedb_zones(server->zones)[index]);
 }
 
 static size_t saves_count(void *ctx)
 {
 	const server_t *server = ctx;
-	return server->entry_count;
+	return zonedb_count(server->zones);
 }
 
 static knot_err_t open_images(server_t *server, const conf_database_t *conf)
@@ -92,126 +92,118 @@ static knot_err_t open_images(server_t *server, const conf_database_t *conf)
 
 /* ---- Building the state ---- */
 
-/* Entries of a configuration: those that stay are taken from `old`, new ones made. Both are in canonical order. */
-static knot_err_t merge_entries(const conf_t *conf, entry_t *const *old, size_t old_count, entry_t **ret_entries)
+/** Zones of a configuration in canonical order: those that stay are those of the old set. */
+typedef struct {
+	zone_t **zones; /* owned; NULL: exactly those of the old set */
+	size_t count;
+	size_t fresh; /* made, not in the old set */
+} merged_t;
+
+/* Names of both are in lower case. */
+static bool is_same_name(knot_name_t a, knot_name_t b)
+{
+	return a.len == b.len && memcmp(a.wire, b.wire, a.len) == 0;
+}
+
+/* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
+static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
+			 void (*visit)(entry_t *entry, void *ctx), void *ctx)
 {
 	size_t at = 0;
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		knot_name_t name = conf_zone_name(conf, i);
-		while (at < old_count && knot_name_cmp(entry_name(old[at]), name) < 0) {
+	for (size_t i = 0; i < a_count; i++) {
+		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
 			at++;
 		}
-		bool stays = at < old_count && knot_name_eq(entry_name(old[at]), name);
-		ret_entries[i] = stays ? old[at] : entry_new(name);
-		if (ret_entries[i] == NULL) {
-			return KNOT_ENOMEM;
-		}
-	}
-	return KNOT_OK;
-}
-
-/* True if `entry` is in the sorted list. */
-static bool has_entry(entry_t *const *entries, size_t count, const entry_t *entry)
-{
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (entries[middle] == entry) {
-			return true;
-		}
-		if (knot_name_cmp(entry_name(entry), entry_name(entries[middle])) < 0) {
-			high = middle;
+		if (at < b_count && b[at] == a[i]) {
+			at++;
 		} else {
-			low = middle + 1;
+			visit(entry_of(a[i]), ctx);
 		}
 	}
-	return false;
 }
 
-static void free_new_entries(entry_t **entries, size_t count, entry_t *const *old, size_t old_count)
+static void free_fresh(entry_t *entry, void *ctx)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (entries[i] != NULL && !has_entry(old, old_count, entries[i])) {
-			entry_free(entries[i]);
-		}
+	(void)ctx;
+	entry_free(entry);
+}
+
+static void discard_merged(const merged_t *merged, const zonedb_t *old)
+{
+	if (merged->zones != NULL) {
+		each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
+		free(merged->zones);
 	}
-	free(entries);
 }
 
-static knot_err_t make_zonedb(entry_t *const *entries, size_t count, zonedb_t **ret_db)
+static bool has_same_zones(const conf_t *conf, const zonedb_t *old)
 {
-	zone_t **zones = malloc((count > 0 ? count : 1) * sizeof(*zones));
-	if (zones == NULL) {
+	bool is_same = conf->zone_count == zonedb_count(old);
+	for (size_t i = 0; is_same && i < conf->zone_count; i++) {
+		is_same = is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
+	}
+	return is_same;
+}
+
+static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
+{
+	merged_t merged = { .count = 0 };
+	zone_t *const *old_zones = zonedb_zones(old);
+	size_t at = 0, old_count = zonedb_count(old);
+	if (has_same_zones(conf, old)) {
+		*ret_merged = (merged_t){ .count = old_count };
+		return KNOT_OK;
+	}
+	merged.zones = malloc((conf->zone_count + 1) * sizeof(zone_t *));
+	if (merged.zones == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) {
-		zones[i] = entries[i]->zone;
-	}
-	*ret_db = zonedb_new(zones, count);
-	free(zones);
-	return *ret_db != NULL ? KNOT_OK : KNOT_ENOMEM;
-}
-
-/* Chains of all zones that have modules, parallel to the zones; NULL where there are none. */
-static knot_err_t make_chains(const conf_t *conf, module_chain_t ***ret_chains)
-{
-	module_chain_t **chains = calloc(conf->zone_count > 0 ? conf->zone_count : 1, sizeof(*chains));
-	knot_err_t err = chains != NULL ? KNOT_OK : KNOT_ENOMEM;
-	for (size_t i = 0; i < conf->zone_count && err == KNOT_OK; i++) {
-		conf_zone_t zone = conf_zone(conf, i);
-		if (zone.modules.count > 0) {
-			err = module_chain_new(conf, zone.modules, &chains[i]);
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		knot_name_t name = conf_zone_name(conf, i);
+		bool stays = false;
+		while (at < old_count && !(stays = is_same_name(zone_name(old_zones[at]), name)) &&
+		       knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
+			at++;
 		}
+		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
+		if (entry == NULL) {
+			discard_merged(&merged, old);
+			return KNOT_ENOMEM;
+		}
+		merged.zones[merged.count++] = entry_zone(entry);
+		merged.fresh += stays ? 0 : 1;
 	}
-	*ret_chains = chains;
-	return err;
-}
-
-static void free_chains(module_chain_t **chains, size_t count)
-{
-	for (size_t i = 0; chains != NULL && i < count; i++) {
-		module_chain_free(chains[i]);
-	}
-	free(chains);
+	*ret_merged = merged;
+	return KNOT_OK;
 }
 
 /** Everything that a configuration needs before it can be published. */
 typedef struct {
-	entry_t **entries;
-	size_t count;
-	module_chain_t **chains;
 	state_t *state;
+	size_t fresh;    /* zones that are new */
+	bool same_zones; /* the set of zones is the old one */
 } build_t;
 
 /* On failure nothing is left and conf is still the caller's. */
-static knot_err_t build(conf_t *conf, entry_t *const *old, size_t old_count, build_t *ret_build)
+static knot_err_t build(conf_t *conf, const zonedb_t *old, build_t *ret_build)
 {
-	build_t made = { .count = conf->zone_count };
-	zonedb_t *db = NULL;
-	made.entries = calloc(made.count > 0 ? made.count : 1, sizeof(entry_t *));
-	if (made.entries == NULL) {
-		return KNOT_ENOMEM;
-	}
-	knot_err_t err = merge_entries(conf, old, old_count, made.entries);
-	err = err == KNOT_OK ? make_zonedb(made.entries, made.count, &db) : err;
-	err = err == KNOT_OK ? make_chains(conf, &made.chains) : err;
-	err = err == KNOT_OK ? state_new(conf, db, &made.state) : err;
+	merged_t merged;
+	knot_err_t err = merge_zones(conf, old, &merged);
 	if (err != KNOT_OK) {
-		free_chains(made.chains, made.count);
-		zonedb_free(db);
-		free_new_entries(made.entries, made.count, old, old_count);
 		return err;
 	}
-	*ret_build = made;
-	return KNOT_OK;
-}
-
-/* Swap the zones' chains: afterwards `chains` holds the old ones, to be freed after a grace period. */
-static void swap_chains(const build_t *made)
-{
-	for (size_t i = 0; i < made->count; i++) {
-		made->chains[i] = zone_set_modules(made->entries[i]->zone, made->chains[i]);
+	bool same_zones = merged.zones == NULL;
+	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_new(merged.zones, merged.count);
+	state_t *state;
+	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		zonedb_free(db);
+		discard_merged(&merged, old);
+		return err;
 	}
+	free(merged.zones);
+	*ret_build = (build_t){ .state = state, .fresh = merged.fresh, .same_zones = same_zones };
+	return KNOT_OK;
 }
 
 knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server)
@@ -220,22 +212,23 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (server == NULL) {
 		return KNOT_ENOMEM;
 	}
+	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, after_job, server);
+	zonedb_t *none = zonedb_new(NULL, 0);
 	build_t made;
-	knot_err_t err = open_images(server, &take_conf->database);
-	err = err == KNOT_OK ? build(take_conf, NULL, 0, &made) : err;
+	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
+	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
+	err = err == KNOT_OK ? build(take_conf, none, &made) : err;
+	zonedb_free(none);
 	if (err != KNOT_OK) {
+		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
 		free(server);
 		return err;
 	}
-	swap_chains(&made);
-	free_chains(made.chains, made.count);
 	server->params = *params;
 	pthread_mutex_init(&server->reload_lock, NULL);
-	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, after_job, server);
-	server->entries = made.entries;
-	server->entry_count = made.count;
-	server->jobs.untried = made.count;
+	server->zones = made.state->zones;
+	server->jobs.untried = made.fresh;
 	(void)state_publish(&server->root, made.state);
 	*ret_server = server;
 	return KNOT_OK;
@@ -246,13 +239,12 @@ void server_free(server_t *server)
 	if (server == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < server->entry_count; i++) {
-		entry_free(server->entries[i]);
+	jobs_deinit(&server->jobs);
+	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
+		entry_free(entry_of(zonedb_zones(server->zones)[i]));
 	}
-	free(server->entries);
 	state_free(server->root.state_rcu);
 	pthread_mutex_destroy(&server->reload_lock);
-	jobs_deinit(&server->jobs);
 	saves_close(&server->saves);
 	free(server);
 }
@@ -266,17 +258,25 @@ const state_root_t *server_state(const server_t *server)
 
 void server_load_zones(server_t *server)
 {
-	pthread_mutex_lock(&server->jobs.lock);
-	if (server->entry_count == 0) {
+	/* The set changes only in a reload, and this comes before. */
+	zone_t *const *zones = zonedb_zones(server->zones);
+	size_t count = zonedb_count(server->zones);
+	if (count == 0) {
 		log_server(LOG_WARNING, "no zones loaded");
 	} else {
-		log_server(LOG_INFO, "loading %zu zones", server->entry_count);
+		log_server(LOG_INFO, "loading %zu zones", count);
 	}
-	for (size_t i = 0; i < server->entry_count; i++) {
-		log_zone(LOG_INFO, entry_name(server->entries[i]), "zone will be loaded");
-		(void)jobs_ask(&server->jobs, server->entries[i]);
+	for (size_t first = 0; first < count; first += CHUNK) {
+		size_t end = first + CHUNK < count ? first + CHUNK : count;
+		for (size_t i = first; i < end; i++) {
+			log_zone(LOG_INFO, zone_name(zones[i]), "zone will be loaded");
+		}
+		pthread_mutex_lock(&server->jobs.lock);
+		for (size_t i = first; i < end; i++) {
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]));
+		}
+		pthread_mutex_unlock(&server->jobs.lock);
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
 }
 
 bool server_is_loading(const server_t *server)
@@ -326,11 +326,11 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 	knot_err_t result = KNOT_OK;
 	pthread_mutex_lock(&server->jobs.lock);
 	for (;;) {
-		const entry_t *entry = find_entry(server, name);
+		entry_t *entry = find_entry(server, name);
 		if (entry == NULL) {
 			break;
 		}
-		if (entry->done >= ticket) {
+		if (jobs_has_ended(entry, ticket)) {
 			result = entry->result;
 			break;
 		}
@@ -338,7 +338,7 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 			result = KNOT_ECTLBUSY;
 			break;
 		}
-		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
+		jobs_wait(&server->jobs);
 	}
 	pthread_mutex_unlock(&server->jobs.lock);
 	return result;
@@ -360,7 +360,7 @@ static knot_err_t begin_work(server_t *server, knot_name_t name, entry_t **ret_e
 		if (server->jobs.stopping) {
 			return KNOT_ECTLBUSY;
 		}
-		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
+		jobs_wait(&server->jobs);
 	}
 }
 
@@ -378,7 +378,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	}
 	pthread_mutex_unlock(&server->jobs.lock);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {
-		load_drop(entry->zone, &entry->source);
+		load_drop(entry_zone(entry), &entry->source);
 	}
 	if ((what & SERVER_PURGE_FILE) != 0) {
 		err = load_remove_file(&server->root, name);
@@ -467,8 +467,8 @@ server_origin_t server_zone_origin(const server_t *server, knot_name_t name)
 	server_origin_t origin = SERVER_ORIGIN_NONE;
 	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
-	const entry_t *entry = find_entry(server, name);
-	if (entry != NULL && entry->has_contents) {
+	entry_t *entry = find_entry(server, name);
+	if (entry != NULL && zone_contents(entry_zone(entry)) != NULL) {
 		origin = entry->from_image ? SERVER_ORIGIN_IMAGE : SERVER_ORIGIN_FILE;
 	}
 	pthread_mutex_unlock(lock);
@@ -515,7 +515,7 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 void server_wait_idle(server_t *server)
 {
 	pthread_mutex_lock(&server->jobs.lock);
-	while ((server->jobs.pending > 0 || server->jobs.running > 0) && !server->jobs.stopping) {
+	while ((server->jobs.queue.count > 0 || server->jobs.running > 0) && !server->jobs.stopping) {
 		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
 	}
 	pthread_mutex_unlock(&server->jobs.lock);
@@ -528,7 +528,7 @@ server_workers_t server_workers(const server_t *server)
 	server_workers_t workers = {
 		.workers = server->jobs.worker_count,
 		.running = server->jobs.running,
-		.pending = server->jobs.pending,
+		.pending = server->jobs.queue.count,
 	};
 	pthread_mutex_unlock(lock);
 	return workers;
@@ -580,55 +580,92 @@ knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid)
 	return err;
 }
 
-/* Ask for loading where there is a reason. old: configuration before, NULL when it stays. */
-static void ask_changed(server_t *server, const conf_t *conf, const conf_t *old)
+/** Why a zone is to be loaded. */
+typedef struct {
+	load_source_t source; /* of its contents, without files */
+	bool is_new;
+	bool is_needed;
+} reason_t;
+
+/* Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. */
+static void look_at_entries(const conf_t *conf, zone_t *const *zones, size_t first, size_t count, reason_t *ret_reasons)
 {
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		conf_zone_t zone = conf_zone(conf, i);
-		size_t old_index;
-		bool settings_differ = false;
-		if (old != NULL && conf_zone_find(old, zone.name, &old_index)) {
-			conf_zone_t before = conf_zone(old, old_index);
-			settings_differ = !conf_zone_same(&before, &zone);
+	for (size_t i = 0; i < count; i++) {
+		const entry_t *entry = entry_of(zones[first + i]);
+		reason_t *reason = &ret_reasons[i];
+		reason->is_new = !entry->tried && entry->job == JOB_NONE;
+		/* A running job owns `source`; what changed meanwhile is seen only by another one. */
+		reason->is_needed = reason->is_new || entry->job == JOB_RUNNING;
+		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
+		if (!reason->is_needed && entry->source.files != NULL) {
+			conf_zone_t zone = conf_zone(conf, first + i);
+			reason->is_needed = !source_is_current(&entry->source, &zone);
+		}
+	}
+}
+
+/* Without the lock. False: none is to be loaded. */
+static bool look_at_files(const conf_t *conf, size_t first, size_t count, reason_t *reasons)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < count; i++) {
+		conf_zone_t zone = conf_zone(conf, first + i);
+		if (reasons[i].is_new) {
+			log_zone(LOG_INFO, zone.name, "zone will be loaded");
+		}
+		reasons[i].is_needed = reasons[i].is_needed || !source_is_current(&reasons[i].source, &zone);
+		is_any = is_any || reasons[i].is_needed;
+	}
+	return is_any;
+}
+
+/*
+ * Ask for loading where there is a reason. The zones are those of `conf`: only this thread, under the reload lock, changes
+ * what is configured. What a zone is made with is part of its source.
+ */
+static void ask_changed(server_t *server, const conf_t *conf)
+{
+	zone_t *const *zones = zonedb_zones(server->zones);
+	reason_t reasons[CHUNK];
+	for (size_t first = 0; first < conf->zone_count; first += CHUNK) {
+		size_t count = conf->zone_count - first < CHUNK ? conf->zone_count - first : CHUNK;
+		pthread_mutex_lock(&server->jobs.lock);
+		look_at_entries(conf, zones, first, count, reasons);
+		pthread_mutex_unlock(&server->jobs.lock);
+		if (!look_at_files(conf, first, count, reasons)) {
+			continue;
 		}
 		pthread_mutex_lock(&server->jobs.lock);
-		entry_t *entry = find_entry(server, zone.name);
-		if (entry != NULL) {
-			bool is_new = !entry->tried && entry->job == JOB_NONE;
-			if (is_new) {
-				log_zone(LOG_INFO, zone.name, "zone will be loaded");
-			}
-			/* While a job runs it owns `source`; what changed meanwhile is seen only by another one. */
-			if (is_new || settings_differ || entry->job == JOB_RUNNING ||
-			    !source_is_current(&entry->source, &zone)) {
-				(void)jobs_ask(&server->jobs, entry);
+		for (size_t i = 0; i < count; i++) {
+			if (reasons[i].is_needed) {
+				(void)jobs_ask(&server->jobs, entry_of(zones[first + i]));
 			}
 		}
 		pthread_mutex_unlock(&server->jobs.lock);
 	}
 }
 
-/* Put the new entries in place and let those that went go. After the readers of the old zone database have gone. */
-static void adopt_entries(server_t *server, const build_t *made)
+static void remove_entry(entry_t *entry, void *ctx)
 {
+	server_t *server = ctx;
+	server->jobs.untried -= entry->tried ? 0 : 1;
+	jobs_free_entry(entry);
+}
+
+/* Put the new zones in place and let those that went go. After the readers of the old set have gone. */
+static void adopt_zones(server_t *server, const build_t *made)
+{
+	if (made->same_zones) {
+		return;
+	}
 	pthread_mutex_lock(&server->jobs.lock);
-	entry_t **old = server->entries;
-	size_t old_count = server->entry_count;
-	server->entries = made->entries;
-	server->entry_count = made->count;
-	server->jobs.untried = 0;
-	for (size_t i = 0; i < made->count; i++) {
-		server->jobs.untried += made->entries[i]->tried ? 0 : 1;
-	}
-	for (size_t i = 0; i < old_count; i++) {
-		if (!has_entry(made->entries, made->count, old[i])) {
-			jobs_free_entry(&server->jobs, old[i]);
-		}
-	}
+	const zonedb_t *old = server->zones, *zones = made->state->zones;
+	server->zones = zones;
+	server->jobs.untried += made->fresh;
+	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, server);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
 	pthread_mutex_unlock(&server->jobs.lock);
-	free(old);
 }
 
 static knot_err_t reload_locked(server_t *server)
@@ -642,9 +679,12 @@ static knot_err_t reload_locked(server_t *server)
 		return err;
 	}
 	state_expect_threads(conf);
+	pthread_mutex_lock(&server->jobs.lock);
+	err = jobs_reserve(&server->jobs, conf->zone_count);
+	pthread_mutex_unlock(&server->jobs.lock);
 	build_t made;
-	/* Entries change only here, under the reload lock. */
-	err = build(conf, server->entries, server->entry_count, &made);
+	/* The set changes only here, under the reload lock. */
+	err = err == KNOT_OK ? build(conf, server->zones, &made) : err;
 	if (err != KNOT_OK) {
 		conf_free(conf);
 		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
@@ -655,11 +695,9 @@ static knot_err_t reload_locked(server_t *server)
 	for (size_t i = 0; i < diff.restart_count; i++) {
 		log_server(LOG_WARNING, "changes of %s require restart to take effect", diff.restart[i]);
 	}
-	swap_chains(&made);
 	state_t *old = state_publish(&server->root, made.state);
-	free_chains(made.chains, made.count);
-	adopt_entries(server, &made);
-	ask_changed(server, conf, old->conf);
+	adopt_zones(server, &made);
+	ask_changed(server, conf);
 	state_free(old);
 	images_retry(server->saves.images);
 	log_server(LOG_INFO, "configuration reloaded");
@@ -680,6 +718,6 @@ void server_reload_zones(server_t *server)
 {
 	pthread_mutex_lock(&server->reload_lock);
 	log_server(LOG_INFO, "reloading zones");
-	ask_changed(server, server->root.state_rcu->conf, NULL);
+	ask_changed(server, server->root.state_rcu->conf);
 	pthread_mutex_unlock(&server->reload_lock);
 }

@@ -53,7 +53,7 @@ bool server_is_loading(const server_t *server);
 bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 
 /** Identifies a scheduled job to wait for. */
-typedef uint64_t server_ticket_t;
+typedef uint32_t server_ticket_t;
 
 /**
  * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.

@@ -7,7 +7,7 @@ size_t request_answer(const state_t *state, const answer_source_t *source, const
 	knot_query_t query;
 	answer_report_t report;
 	size_t reply_len = answer_message(&state->env, state->zones, source, hint, request, out, &query, &report);
-	const module_chain_t *chain = report.zone != NULL ? zone_modules(report.zone) : NULL;
+	const module_chain_t *chain = report.zone != NULL ? state_zone_modules(state, report.zone) : NULL;
 	if (state->modules == NULL && chain == NULL) {
 		return reply_len;
 	}

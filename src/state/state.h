@@ -15,11 +15,19 @@
 #include "src/sys/rcu.h"
 #include "src/zone/zonedb.h"
 
+/** The modules of one zone. */
+typedef struct {
+	const zone_t *zone;
+	module_chain_t *chain; /* owned */
+} state_zone_modules_t;
+
 typedef struct state {
 	conf_t *conf;            /* owned */
 	zonedb_t *zones;         /* owned: the set; zones that stay are shared with the next state */
 	answer_env_t env;        /* its bytes are borrowed from conf */
 	module_chain_t *modules; /* owned: of template `default`, for every request; NULL: none */
+	state_zone_modules_t *zone_modules; /* owned: of zones that have modules of their own, by address of the zone */
+	size_t zone_modules_count;
 } state_t;
 
 /** The process has one; owned by the server. */
@@ -33,8 +41,11 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
 	return RCU_LOAD(guard, root->state_rcu);
 }
 
+/** The chain of a zone's own modules, or NULL. O(log of the zones that have modules): nothing where none has. */
+const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zone);
+
 /**
- * Make a snapshot with its global modules. take_conf and take_zones are owned by it on success, by the caller
+ * Make a snapshot with its modules, global ones and those of zones. take_conf and take_zones are owned by it on success, by the caller
  * otherwise. KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
@@ -42,7 +53,7 @@ KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, stat
 /** Publish `next`, wait until no reader has the old one, and give the old one back (NULL at first). Blocks. */
 state_t *state_publish(state_root_t *root, state_t *next);
 
-/** Free a snapshot that no reader has, with its configuration and its set of zones, not the zones. NULL is allowed. */
+/** Free a snapshot that no reader has, with its configuration, modules and set of zones, not the zones. NULL is allowed. */
 void state_free(state_t *state);
 
 /** Have a row of the counters for each thread that the configuration may lead to. Before its state is made. */

@@ -1,39 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Why a hash table: a query's zone is found by whole labels from the root, never by order, so a trie's ability to say what
+ * lies near isn't used, and its walk over a million apexes is four to six dependent misses. A slot holds the zone's
+ * address and 16 bits of the hash, so that of the suffixes that aren't apexes (www.example.com before example.com) only one
+ * in 65536 costs a look at a zone. Suffixes are only tried with as many labels as some apex has.
+ *
+ * The hash runs over the lookup key, whose prefixes are the keys of the name's suffixes: one pass gives the hashes of all.
+ * It is seeded with random bits, as names of zones may be chosen by others than the operator.
+ */
 #include "src/zone/zonedb.h"
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 
 #include "src/sys/rcu.h"
 
 struct zone {
 	zone_contents_t *contents_rcu;          /* owned */
-	struct module_chain *modules_rcu;       /* owned by whoever sets it */
-	knot_name_t name;                       /* of wire[] */
+	uint8_t head_len;                       /* bytes of the allocation before this struct */
+	uint8_t name_len, label_count;          /* of wire[] */
 	uint8_t wire[];
 };
 
 zone_t *zone_new(knot_name_t name)
 {
-	zone_t *zone = calloc(1, sizeof(*zone) + name.len);
-	if (zone == NULL) {
+	return zone_new_with_head(name, 0);
+}
+
+zone_t *zone_new_with_head(knot_name_t name, size_t head_len)
+{
+	assert(head_len <= ZONE_HEAD_MAX && head_len % 8 == 0);
+	uint8_t *head = calloc(1, head_len + offsetof(zone_t, wire) + name.len);
+	if (head == NULL) {
 		return NULL;
 	}
+	zone_t *zone = (zone_t *)(head + head_len);
+	zone->head_len = (uint8_t)head_len;
+	zone->name_len = name.len;
+	zone->label_count = name.label_count;
 	knot_name_lower(name, zone->wire);
-	zone->name = (knot_name_t){ zone->wire, name.len, name.label_count };
 	return zone;
+}
+
+void *zone_head(zone_t *zone)
+{
+	return (uint8_t *)zone - zone->head_len;
 }
 
 void zone_free(zone_t *take_zone)
 {
 	if (take_zone != NULL) {
 		zone_contents_free(take_zone->contents_rcu);
-		free(take_zone);
+		free(zone_head(take_zone));
 	}
 }
 
 knot_name_t zone_name(const zone_t *zone)
 {
-	return zone->name;
+	return (knot_name_t){ zone->wire, zone->name_len, zone->label_count };
 }
 
 const zone_contents_t *zone_contents(const zone_t *zone)
@@ -48,87 +75,122 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 	return old;
 }
 
-const struct module_chain *zone_modules(const zone_t *zone)
-{
-	return SYS_RCU_DEREFERENCE(zone->modules_rcu);
-}
+/* ---- The set ---- */
 
-struct module_chain *zone_set_modules(zone_t *zone, struct module_chain *take_chain)
-{
-	struct module_chain *old = zone->modules_rcu;
-	RCU_PUBLISH(zone->modules_rcu, take_chain);
-	return old;
-}
+enum {
+	TAG_SHIFT = 48,                         /* a slot: tag above, address below; 0: free */
+	HUGE_MIN = 1 << 21,                     /* bytes of slots from which huge pages pay */
+	DEPTHS_FAST = 4,                        /* numbers of labels that a batch handles side by side */
+};
+#define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
 
-/*
- * The set is a zone tree in an arena of its own, the same trie that holds the names of a zone. A leaf is the head of a
- * zone_node_t with the apex as its owner, then the pointer to the zone.
- */
 struct zonedb {
-	zone_arena_t *arena;                    /* owned */
-	zone_tree_t tree;
+	atomic_uint owners;
+	uint64_t seed;
+	uint64_t *slots;                        /* owned: open addressing, two thirds full at most */
+	size_t slots_len;                       /* bytes */
+	uint32_t slot_count;
+	uint32_t count;
+	zone_t **zones;                         /* owned, in canonical order */
+	uint8_t depth_max;                      /* most labels of an apex */
+	uint64_t depths[2];                     /* bit n: some apex has n labels */
 };
 
-static size_t leaf_zone_off(const zone_node_t *leaf)
+static bool has_depth(const zonedb_t *db, unsigned depth)
 {
-	return (offsetof(zone_node_t, owner) + leaf->owner_len + 7) & ~(size_t)7;
+	return db->depths[depth >> 6] >> (depth & 63) & 1;
 }
 
-static zone_t *leaf_zone(const zonedb_t *db, zone_ref_t ref)
+/* One step of the hash over up to ten positions of a key (6 bits each). */
+static inline uint64_t mix(uint64_t hash, uint64_t positions)
 {
-	if (ref == 0) {
-		return NULL;
-	}
-	const zone_node_t *leaf = zone_at(zone_arena_view(db->arena), ref);
-	return *(zone_t *const *)((const uint8_t *)leaf + leaf_zone_off(leaf));
+	hash = (hash ^ positions) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
 }
 
-static knot_err_t put_zone(zonedb_t *db, zone_t *zone)
+/* The last step, so that every bit of what went in reaches the upper half. */
+static inline uint64_t finish(uint64_t hash)
 {
-	zone_node_t head = { .owner_len = zone->name.len, .owner_label_count = zone->name.label_count };
-	size_t size = leaf_zone_off(&head) + sizeof(zone_t *);
-	zone_ref_t ref = zone_arena_alloc(db->arena, size);
-	if (ref == 0) {
-		return KNOT_ENOMEM;
-	}
-	zone_node_t *leaf = zone_at(zone_arena_view(db->arena), ref);
-	*leaf = head;
-	leaf->size = (uint32_t)size;
-	memcpy(leaf->owner, zone->name.wire, zone->name.len);
-	*(zone_t **)((uint8_t *)leaf + leaf_zone_off(leaf)) = zone;
-	zone_ref_t old;
-	return zone_tree_put(db->arena, &db->tree, ref, &old);
+	hash *= UINT64_C(0xBF58476D1CE4E5B9);
+	return hash ^ hash >> 32;
 }
 
-zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
+typedef struct {
+	uint64_t hash;
+	unsigned depth;                         /* labels */
+} suffix_t;
+
+/*
+ * Hashes of the suffixes that may be apexes, the shortest first; returns how many. The key must be of whole labels.
+ * ret_suffixes: room for `max`; longer ones are left out.
+ */
+static inline size_t hash_suffixes(const zonedb_t *db, const uint8_t *key, size_t key_len, suffix_t *ret_suffixes, size_t max)
 {
-	zonedb_t *db = calloc(1, sizeof(*db));
-	if (db == NULL) {
-		return NULL;
+	uint64_t hash = db->seed, positions = 1;
+	unsigned depth = 0, bits = 0;
+	size_t count = 0;
+	if (has_depth(db, 0) && count < max) {
+		ret_suffixes[count++] = (suffix_t){ finish(hash), 0 };
 	}
-	db->arena = zone_arena_new(512);
-	bool whole = db->arena != NULL;
-	for (size_t i = 0; i < count && whole; i++) {
-		whole = put_zone(db, zones[i]) == KNOT_OK;
+	for (size_t i = 0; i < key_len && depth < db->depth_max; i++) {
+		positions = positions << 6 | key[i];
+		bits += 6;
+		if (key[i] != KNOT_KEY_END && bits < 60) {
+			continue;
+		}
+		hash = mix(hash, positions);
+		positions = 1;
+		bits = 0;
+		if (key[i] == KNOT_KEY_END && has_depth(db, ++depth) && count < max) {
+			ret_suffixes[count++] = (suffix_t){ finish(hash), depth };
+		}
 	}
-	if (!whole) {
-		zonedb_free(db);
-		return NULL;
-	}
-	return db;
+	return count;
 }
 
-void zonedb_free(zonedb_t *take_db)
+static inline uint32_t first_slot(const zonedb_t *db, uint64_t hash)
 {
-	if (take_db != NULL) {
-		zone_arena_free(take_db->arena);
-		free(take_db);
-	}
+	return (uint32_t)((hash >> 32) * db->slot_count >> 32);
 }
 
-size_t zonedb_count(const zonedb_t *db)
+static inline uint64_t tag_of(uint64_t hash)
 {
-	return db->tree.count;
+	return (hash & 0xFFFF) << TAG_SHIFT;
+}
+
+/* The next zone with the hash's tag from slot *at on, which moves behind it; NULL: there is none. */
+static inline zone_t *next_tagged(const zonedb_t *db, uint64_t hash, uint32_t *at)
+{
+	for (uint64_t slot; (slot = db->slots[*at]) != 0;) {
+		*at = *at + 1 < db->slot_count ? *at + 1 : 0;
+		if ((slot & ~ADDRESS_MASK) == tag_of(hash)) {
+			return (zone_t *)(uintptr_t)(slot & ADDRESS_MASK);
+		}
+	}
+	return NULL;
+}
+
+/* The zone of exactly this suffix of `name`, or NULL. */
+static zone_t *find_hashed(const zonedb_t *db, knot_name_t name, suffix_t suffix)
+{
+	uint32_t at = first_slot(db, suffix.hash);
+	zone_t *zone;
+	while ((zone = next_tagged(db, suffix.hash, &at)) != NULL &&
+	       (zone->label_count != suffix.depth || !knot_name_in(name, zone_name(zone)))) {
+	}
+	return zone;
+}
+
+zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len)
+{
+	suffix_t suffixes[KNOT_LABEL_COUNT_MAX + 1];
+	for (size_t i = hash_suffixes(db, key, key_len, suffixes, KNOT_LEN(suffixes)); i > 0; i--) {
+		zone_t *zone = find_hashed(db, name, suffixes[i - 1]);
+		if (zone != NULL) {
+			return zone;
+		}
+	}
+	return NULL;
 }
 
 zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name)
@@ -138,41 +200,198 @@ zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name)
 	return zonedb_find_suffix_key(db, name, key, key_len);
 }
 
-zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len)
+zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex)
 {
-	return leaf_zone(db, zone_tree_match(zone_arena_view(db->arena), &db->tree, name, key, key_len).encloser);
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	suffix_t suffixes[KNOT_LABEL_COUNT_MAX + 1];
+	if (apex.label_count > db->depth_max || !has_depth(db, apex.label_count)) {
+		return NULL;
+	}
+	size_t key_len = knot_name_key(apex, key);
+	size_t count = hash_suffixes(db, key, key_len, suffixes, KNOT_LEN(suffixes));
+	return find_hashed(db, apex, suffixes[count - 1]);
+}
+
+/* ---- Many at once ---- */
+
+/* A search between its stages. */
+typedef struct {
+	suffix_t suffixes[DEPTHS_FAST];
+	unsigned count;                         /* of them; 0: nothing to do side by side */
+	zone_t *likely;                         /* zone of the longest suffix whose tag is there, not compared */
+	unsigned depth;                         /* of that suffix */
+} stage_t;
+
+static void begin_search(const zonedb_t *db, const zonedb_search_t *search, stage_t *stage)
+{
+	stage->likely = NULL;
+	stage->count = (unsigned)hash_suffixes(db, search->key, search->key_len, stage->suffixes, DEPTHS_FAST);
+	for (unsigned i = 0; i < stage->count; i++) {
+		__builtin_prefetch(&db->slots[first_slot(db, stage->suffixes[i].hash)]);
+	}
+}
+
+static void find_likely(const zonedb_t *db, stage_t *stage)
+{
+	for (unsigned i = stage->count; i > 0 && stage->likely == NULL; i--) {
+		uint32_t at = first_slot(db, stage->suffixes[i - 1].hash);
+		stage->likely = next_tagged(db, stage->suffixes[i - 1].hash, &at);
+		stage->depth = stage->suffixes[i - 1].depth;
+	}
+	if (stage->likely != NULL) {
+		__builtin_prefetch(stage->likely);
+		__builtin_prefetch((const uint8_t *)stage->likely + offsetof(zone_t, wire) + 32);
+	}
+}
+
+static void end_search(const zonedb_t *db, zonedb_search_t *search, const stage_t *stage)
+{
+	/* More suffixes than were looked at, or a tag that only looked right: search again, all by itself. */
+	bool is_found = stage->likely != NULL && stage->count < DEPTHS_FAST && stage->likely->label_count == stage->depth &&
+	                knot_name_in(search->name, zone_name(stage->likely));
+	bool is_none = stage->likely == NULL && stage->count < DEPTHS_FAST;
+	search->zone = is_found ? stage->likely
+	               : is_none ? NULL
+	                         : zonedb_find_suffix_key(db, search->name, search->key, search->key_len);
 }
 
 void zonedb_find_suffixes(const zonedb_t *db, zonedb_search_t *searches, size_t count)
 {
-	const zone_arena_view_t *view = zone_arena_view(db->arena);
-	zone_tree_walk_t walks[ZONE_TREE_WALKS_MAX];
+	assert(count <= ZONEDB_BATCH_MAX);
+	stage_t stages[ZONEDB_BATCH_MAX];
 	for (size_t i = 0; i < count; i++) {
-		walks[i] = (zone_tree_walk_t){
-			.view = view, .tree = &db->tree, .key = searches[i].key, .key_len = searches[i].key_len
-		};
+		begin_search(db, &searches[i], &stages[i]);
 	}
-	zone_tree_warm(walks, count);
 	for (size_t i = 0; i < count; i++) {
-		const zonedb_search_t *s = &searches[i];
-		zone_ref_t leaf = zone_tree_match_walked(view, &db->tree, s->name, s->key, s->key_len, walks[i].deepest).encloser;
-		searches[i].zone = leaf_zone(db, leaf);
-		__builtin_prefetch(searches[i].zone);
+		find_likely(db, &stages[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		end_search(db, &searches[i], &stages[i]);
 	}
 }
 
-zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex)
+/* ---- Making and walking ---- */
+
+static int compare_zones(const void *a, const void *b)
 {
-	return leaf_zone(db, zone_tree_find(zone_arena_view(db->arena), &db->tree, apex));
+	return knot_name_cmp(zone_name(*(zone_t *const *)a), zone_name(*(zone_t *const *)b));
+}
+
+/* Copy the zones in canonical order, and note how many labels they have. */
+static void set_zones(zonedb_t *db, zone_t *const *zones)
+{
+	bool is_sorted = true;
+	for (size_t i = 0; i < db->count; i++) {
+		unsigned depth = zones[i]->label_count;
+		db->zones[i] = zones[i];
+		db->depths[depth >> 6] |= UINT64_C(1) << (depth & 63);
+		db->depth_max = depth > db->depth_max ? (uint8_t)depth : db->depth_max;
+		is_sorted = is_sorted && (i == 0 || compare_zones(&zones[i - 1], &zones[i]) < 0);
+	}
+	if (!is_sorted) {
+		qsort(db->zones, db->count, sizeof(*db->zones), compare_zones);
+	}
+}
+
+static uint64_t hash_zone(const zonedb_t *db, const zone_t *zone)
+{
+	uint8_t key[KNOT_NAME_KEY_MAX];
+	suffix_t suffixes[KNOT_LABEL_COUNT_MAX + 1];
+	size_t key_len = knot_name_key(zone_name(zone), key);
+	return suffixes[hash_suffixes(db, key, key_len, suffixes, KNOT_LEN(suffixes)) - 1].hash;
+}
+
+static void put_slot(zonedb_t *db, zone_t *zone, uint64_t hash)
+{
+	assert((uintptr_t)zone >> TAG_SHIFT == 0);
+	uint32_t at = first_slot(db, hash);
+	while (db->slots[at] != 0) {
+		at = at + 1 < db->slot_count ? at + 1 : 0;
+	}
+	db->slots[at] = (uintptr_t)zone | tag_of(hash);
+}
+
+/* Hashes ahead of the slots, which lie anywhere: their misses overlap. */
+static void fill_slots(zonedb_t *db)
+{
+	enum { AHEAD = 32 };
+	uint64_t hashes[AHEAD];
+	for (size_t i = 0; i < db->count + AHEAD; i++) {
+		if (i >= AHEAD) {
+			put_slot(db, db->zones[i - AHEAD], hashes[i % AHEAD]);
+		}
+		if (i < db->count) {
+			hashes[i % AHEAD] = hash_zone(db, db->zones[i]);
+			__builtin_prefetch(&db->slots[first_slot(db, hashes[i % AHEAD])], 1);
+		}
+	}
+}
+
+/* Pages of its own, so that they can be huge ones and go back to the system. */
+static uint64_t *map_slots(size_t len)
+{
+	uint64_t *slots = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (slots == MAP_FAILED) {
+		return NULL;
+	}
+	if (len >= HUGE_MIN) {
+		(void)madvise(slots, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
+	}
+	return slots;
+}
+
+zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
+{
+	zonedb_t *db = calloc(1, sizeof(*db));
+	if (db == NULL) {
+		return NULL;
+	}
+	assert(count <= UINT32_MAX / 2);
+	atomic_init(&db->owners, 1);
+	db->count = (uint32_t)count;
+	db->slot_count = (uint32_t)(count + count / 2 + 2);
+	db->slots_len = db->slot_count * sizeof(*db->slots);
+	db->slots = map_slots(db->slots_len);
+	db->zones = malloc((count + 1) * sizeof(zone_t *));
+	if (db->slots == NULL || db->zones == NULL || getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
+		zonedb_free(db);
+		return NULL;
+	}
+	set_zones(db, zones);
+	fill_slots(db);
+	return db;
+}
+
+zonedb_t *zonedb_ref(const zonedb_t *db)
+{
+	zonedb_t *shared = (zonedb_t *)(uintptr_t)db;
+	atomic_fetch_add_explicit(&shared->owners, 1, memory_order_relaxed);
+	return shared;
+}
+
+void zonedb_free(zonedb_t *take_db)
+{
+	if (take_db != NULL && atomic_fetch_sub_explicit(&take_db->owners, 1, memory_order_acq_rel) == 1) {
+		if (take_db->slots != NULL) {
+			munmap(take_db->slots, take_db->slots_len);
+		}
+		free(take_db->zones);
+		free(take_db);
+	}
+}
+
+size_t zonedb_count(const zonedb_t *db)
+{
+	return db->count;
+}
+
+zone_t *const *zonedb_zones(const zonedb_t *db)
+{
+	return db->zones;
 }
 
 void zonedb_each(const zonedb_t *db, bool (*visit)(zone_t *zone, void *ctx), void *ctx)
 {
-	zone_tree_iter_t iter;
-	zone_tree_begin(zone_arena_view(db->arena), &db->tree, &iter);
-	for (zone_ref_t ref; (ref = zone_tree_next(&iter)) != 0;) {
-		if (!visit(leaf_zone(db, ref), ctx)) {
-			return;
-		}
+	for (size_t i = 0; i < db->count && visit(db->zones[i], ctx); i++) {
 	}
 }
