@@ -8,6 +8,7 @@ import argparse
 import json
 import pathlib
 import re
+import statistics
 import sys
 
 from bench_lib import TOP, results, svg
@@ -39,6 +40,83 @@ Each section below is made by one command, named there, and by `./dev bench repo
 """
 
 
+GOALS = """\
+What was set out to be reached, against what the sections below have measured. The peer is Debian's Knot DNS; a million delegations unless said.
+"""
+
+
+def median(results_of, name, key, server, metric):
+    """Of a result's turns; None if it was not measured."""
+    turns = results_of.get(name, {}).get("turns", {}).get(key, {}).get(server)
+    values = [turn[metric] for turn in turns or () if metric in turn]
+    return statistics.median(values) if values else None
+
+
+def against(name, key, metric):
+    """Bowline's share of Knot's."""
+    def value(found):
+        mine, other = (median(found, name, key, server, metric) for server in ("bowline", "knot"))
+        return mine / other if mine is not None and other else None
+    return value
+
+
+def own(name, key, metric, unit=1):
+    def value(found):
+        mine = median(found, name, key, "bowline", metric)
+        return mine / unit if mine is not None else None
+    return value
+
+
+def of_sizes(name, metric, one, other):
+    """Bowline's figure at the first key as a share of that at the second."""
+    def value(found):
+        values = [median(found, name, key, "bowline", metric) for key in (one, other)]
+        return values[0] / values[1] if None not in values else None
+    return value
+
+
+def ten_millions(found):
+    by_size = found.get("answer", {}).get("turns", {}).get("ns", {})
+    values = [by_size.get(size, {}).get("uniform batch") for size in ("10000000", "1000000")]
+    return values[0] / values[1] if None not in values else None
+
+
+M = "1000000"
+# What, how to find it, goal, True if more is better, format.
+GOAL_ROWS = (
+    ("UDP over AF_XDP: replies/s against Knot's", against("xdp", M, "most_per_s"), 2.0, True, ".2f"),
+    ("UDP over AF_XDP: user CPU per reply against Knot's", against("xdp", M, "most_user_ns"), 0.25, False, ".2f"),
+    ("UDP over sockets: replies/s against Knot's", against("udp", M, "most_per_s"), 1.3, True, ".2f"),
+    ("memory, settled, MB", own("memory", M, "memory_bytes", 1e6), 200, False, ".1f"),
+    ("memory, settled, with AF_XDP, MB", own("xdp", M, "memory_bytes", 1e6), 200, False, ".1f"),
+    ("file to first answer against Knot's, owners shuffled", against("load", f"{M} shuffled", "start_s"), 0.3, False, ".2f"),
+    ("file to first answer against Knot's, owners sorted", against("load", f"{M} sorted", "start_s"), 0.3, False, ".2f"),
+    ("file to first answer, owners shuffled, s on one core", own("load", f"{M} shuffled", "start_s"), 1.5, False, ".2f"),
+    ("file to first answer, owners sorted, s on one core", own("load", f"{M} sorted", "start_s"), 1.5, False, ".2f"),
+    ("highest memory while loading / settled", own("load", f"{M} shuffled", "peak_share"), 1.3, False, ".2f"),
+    ("image to first answer, s", own("restart", M, "again_s"), 0.3, False, ".3f"),
+    ("image to first answer after kill -9, s", own("restart", M, "killed_s"), 0.3, False, ".3f"),
+    ("user CPU per answer, 10M names against 1M (in process)", ten_millions, 1.3, False, ".2f"),
+    ("100,000 zones: start against Knot's", against("many-zones", "100000", "start_s"), 0.25, False, ".2f"),
+    ("100,000 zones: memory against Knot's", against("many-zones", "100000", "memory_bytes"), 0.25, False, ".2f"),
+    ("100,000 zones: reload of the configuration against Knot's", against("many-zones", "100000", "reload_s"), 0.25, False, ".2f"),
+    ("100,000 zones: reload of one zone against Knot's", against("many-zones", "100000", "zone_reload_s"), 0.25, False, ".2f"),
+    ("1,000,000 zones: memory per zone, bytes", own("many-zones", M, "per_zone_bytes"), 1500, False, ",.0f"),
+    ("1,000,000 zones: replies/s over all against a server of one", of_sizes("many-zones", "all_per_s", M, "1"), 0.75, True, ".2f"),
+)
+
+
+def goals(found, before):
+    rows = []
+    for what, find, goal, more, form in GOAL_ROWS:
+        value, old = find(found), find(before)
+        if value is not None:
+            rows.append([what, f"{'≥' if more else '≤'} {goal:g}"] + ([format(old, form) if old is not None else ""] if before else []) +
+                        [format(value, form), "yes" if (value >= goal if more else value <= goal) else "no"])
+    table = {"title": "Goals", "head": ["", "goal", *(["before"] if before else []), "now", "reached"], "rows": rows}
+    return "## Goals\n\n" + GOALS + "\n" + results.markdown(table) + "\n" if rows else ""
+
+
 def about(result):
     machine, versions = result["machine"], result["versions"]
     text = ", ".join(f"{'Bowline' if key == 'bowline' else key} {value}" for key, value in versions.items() if key not in ("system", "compiler"))
@@ -66,22 +144,25 @@ def kept_sections(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=pathlib.Path, default=TOP / "doc", help="[%(default)s]")
+    parser.add_argument("--before", type=pathlib.Path, metavar="DIR", help="results of an older build, NAME-before.json: a column among the goals")
     parser.add_argument("names", nargs="*", metavar="NAME", help="sections to renew [all that have results]")
     args = parser.parse_args()
     document, plots = args.output / "benchmarks.md", args.output / "bench"
     plots.mkdir(parents=True, exist_ok=True)
     sections = kept_sections(document)
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.FOLDER.glob("*.json")}
+    before = {path.stem.removesuffix("-before"): json.loads(path.read_text(encoding="utf-8"))
+              for path in (args.before.glob("*-before.json") if args.before else ())}
     renewed = []
     for name in args.names or ORDER:
-        path = results.FOLDER / f"{name}.json"
-        if path.exists():
-            sections[name] = section(json.loads(path.read_text(encoding="utf-8")), plots)
+        if name in found:
+            sections[name] = section(found[name], plots)
             renewed.append(name)
         elif args.names:
             parser.error(f"no result of {name}: run ./dev bench {name} first")
     if not renewed:
         parser.error(f"no results in {results.FOLDER}: run ./dev bench NAME first")
-    document.write_text(INTRO + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
+    document.write_text(INTRO + "\n" + goals(found, before) + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
     print(f"{document}: renewed {', '.join(renewed)}")
     return 0
 

@@ -12,6 +12,7 @@
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import sys
@@ -154,6 +155,7 @@ def restart_turn(name, args, zone, names):
         server.stop()
         if drop_caches():
             start_once(server, args, names, result, "cold")
+        result["image_starts"] = len(re.findall("from image", server.log()))
     return {key: value for key, value in result.items() if value is not None}
 
 
@@ -163,7 +165,7 @@ def bench_restart(args):
         for end, what in (("_s", ": first answer, s"), ("_1000_s", ": 1000 answers, s"), ("_cpu_s", ": CPU, s"))]
     metrics += [("reload_s", "zone-reload, file unchanged, s", 1, ",.3f"), ("stop_s", "stop, s", 1, ",.2f"),
                 ("file_memory", "memory after the first start, MB", 1e6, ",.1f"), ("again_memory", "memory after the second, MB", 1e6, ",.1f"),
-                ("stored", "database, MB", 1e6, ",.1f")]
+                ("stored", "database, MB", 1e6, ",.1f"), ("image_starts", "starts from an image, of 4", 1, ".0f")]
     turns, tables, by_size = {}, [], {}
     for size in args.sizes:
         zone = zones.tld(size, args.origin)
