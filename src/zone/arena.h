@@ -12,25 +12,7 @@
 
 #include "libknot/base/bytes.h"
 #include "libknot/base/err.h"
-#include "src/zone/node.h"
-
-enum {
-	ZONE_CHUNK_OFFSET_BITS = 18,                         /* in units of 8 bytes */
-	ZONE_CHUNK_MAX = 8 << ZONE_CHUNK_OFFSET_BITS,        /* 2 MiB */
-	ZONE_CHUNK_COUNT_MAX = 1 << (32 - ZONE_CHUNK_OFFSET_BITS),  /* 32 GiB in all */
-};
-
-typedef struct zone_arena_view {
-	uint8_t *const *chunks;      /* base addresses */
-	uint32_t chunk_count;
-} zone_arena_view_t;
-
-/** Address of a reference (not 0). */
-static inline void *zone_at(const zone_arena_view_t *view, zone_ref_t ref)
-{
-	uint8_t *chunk = view->chunks[ref >> ZONE_CHUNK_OFFSET_BITS];
-	return chunk + 8 * (size_t)(ref & ((1u << ZONE_CHUNK_OFFSET_BITS) - 1));
-}
+#include "src/zone/ref.h"
 
 /**
  * The writer's side and owner of chunks. One per version of a zone: a fork shares all chunks of its parent and

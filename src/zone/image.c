@@ -134,9 +134,10 @@ static size_t room_at(const zone_arena_t *store, zone_ref_t ref)
 
 static bool is_node(const zone_arena_t *store, zone_ref_t ref)
 {
+	enum { OWNER_OFF = offsetof(zone_node_t, owner) };
 	size_t room = room_at(store, ref);
-	const zone_node_t *node = room >= sizeof(*node) ? zone_at(zone_arena_view(store), ref) : NULL;
-	return node != NULL && node->owner_len > 0 && room - sizeof(*node) >= node->owner_len;
+	const zone_node_t *node = room >= OWNER_OFF ? zone_at(zone_arena_view(store), ref) : NULL;
+	return node != NULL && node->owner_len > 0 && room - OWNER_OFF >= node->owner_len;
 }
 
 static bool is_tree(const zone_arena_t *store, const zone_tree_t *tree)

@@ -7,6 +7,42 @@
 
 enum { RR_RDATA_OFF = 12 };      /* owner pointer, type, class, TTL, RDLENGTH */
 
+/* ---- Wide nodes and RRsets ---- */
+
+const zone_rrset_t *zone_wide_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
+{
+	const uint8_t *table = zone_node_table(node);
+	uint32_t place = zone_load_u32(table + ZONE_WIDE_TABLE_HEAD + (size_t)i * ZONE_WIDE_ENTRY_LEN + 2);
+	const uint8_t *p = table + (place & ~ZONE_WIDE_ENTRY_SHARED);
+	return place & ZONE_WIDE_ENTRY_SHARED ? zone_at(arena, zone_load_u32(p)) : (const zone_rrset_t *)p;
+}
+
+const zone_rrset_t *zone_wide_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type)
+{
+	const uint8_t *entry = zone_node_table(node) + ZONE_WIDE_TABLE_HEAD;
+	unsigned count = zone_node_rrset_count(node);
+	for (unsigned i = 0; i < count; i++, entry += ZONE_WIDE_ENTRY_LEN) {
+		if (zone_load_u16(entry) == type) {
+			return zone_wide_rrset_at(arena, node, i);
+		}
+	}
+	return NULL;
+}
+
+zone_block_t zone_wide_body(const zone_rrset_t *set)
+{
+	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_WIDE_BODY_OFF, .rr_count = zone_load_u16(set->bytes),
+	                       .len = zone_load_u32(set->bytes + 2) };
+	if (set->flags & ZONE_RRSET_HAS_POINTERS) {
+		block.pointers = block.bytes + block.len + 2;
+		block.pointer_count = zone_load_u16(block.pointers - 2);
+		block.wide_pointers = set->flags & ZONE_RRSET_WIDE_POINTERS;
+	}
+	return block;
+}
+
+/* ---- Records ---- */
+
 zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, bool sigs)
 {
 	return (zone_rr_iter_t){ .node = node, .set = set, .sigs = sigs };
@@ -53,4 +89,53 @@ bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_
 	*ret_rdata = (knot_bytes_t){ w.data, w.len };
 	iter->pos = end;
 	return true;
+}
+
+size_t zone_rrset_size(const zone_rrset_t *set)
+{
+	const uint8_t *end = zone_rrset_behind_pointers(set);
+	if (set->flags & ZONE_RRSET_HAS_SIGS) {
+		zone_block_t sigs = zone_rrset_sigs(set);
+		end = sigs.bytes + sigs.len;
+	}
+	if (set->flags & ZONE_RRSET_HAS_LINKS) {
+		bool is_wide = set->flags & ZONE_RRSET_WIDE;
+		size_t count = is_wide ? zone_load_u16(end) : *end;
+		end += 1 + is_wide + count * ZONE_LINK_ENTRY_LEN;
+	}
+	return (size_t)(end - (const uint8_t *)set);
+}
+
+zone_ref_t zone_node_shared_ref(const zone_node_t *node, uint16_t type)
+{
+	bool is_wide = node->flags & ZONE_NODE_WIDE;
+	const uint8_t *table = zone_node_table(node), *entry = table + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
+	for (unsigned i = zone_node_rrset_count(node); i > 0; i--, entry += is_wide ? ZONE_WIDE_ENTRY_LEN : ZONE_ENTRY_LEN) {
+		uint32_t place = is_wide ? zone_load_u32(entry + 2) : zone_load_u16(entry + 2);
+		uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
+		if (zone_load_u16(entry) == type) {
+			return place & shared ? zone_load_u32(table + (place & ~shared)) : 0;
+		}
+	}
+	return 0;
+}
+
+/* RRsets stand in the order of the table, so the last one ends the node; without one the links do. */
+size_t zone_node_size(const zone_node_t *node)
+{
+	bool is_wide = node->flags & ZONE_NODE_WIDE;
+	const uint8_t *table = zone_node_table(node), *entries = table + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
+	size_t count = zone_node_rrset_count(node);
+	const uint8_t *end = zone_node_links(node);
+	end += node->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0;
+	end += node->flags & ZONE_NODE_HAS_NSEC3 ? sizeof(zone_link_t) : 0;
+	end += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? sizeof(zone_link_t) : 0;
+	if (count > 0) {
+		uint32_t place = is_wide ? zone_load_u32(entries + (count - 1) * ZONE_WIDE_ENTRY_LEN + 2)
+		                         : zone_load_u16(entries + (count - 1) * ZONE_ENTRY_LEN + 2);
+		uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
+		end = table + (place & ~shared);
+		end += place & shared ? sizeof(zone_ref_t) : zone_rrset_size((const zone_rrset_t *)end);
+	}
+	return (size_t)(end - (const uint8_t *)node);
 }

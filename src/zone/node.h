@@ -23,9 +23,7 @@
 #pragma once
 
 #include "libknot/name/name.h"
-
-/** Arena reference in units of 8 bytes; 0 is none. See arena.h. */
-typedef uint32_t zone_ref_t;
+#include "src/zone/ref.h"
 
 /** Stable number of a node that others refer to (see links in contents.h); 0 is none. */
 typedef uint32_t zone_link_t;
@@ -46,124 +44,222 @@ enum {
 	ZONE_NODE_GLUE = 1 << 6,         /* below a cut: never authoritative; lives in the glue tree */
 	ZONE_NODE_NSEC3 = 1 << 7,        /* in the NSEC3 tree: only NSEC3 and its RRSIGs */
 	ZONE_NODE_CHILDREN = 1 << 8,     /* some authoritative name lies below */
+	ZONE_NODE_FACTS = (1 << 9) - 1,  /* of the name; the flags from here on are about the layout of the node */
+	ZONE_NODE_HAS_SELF = 1 << 9,
+	ZONE_NODE_HAS_NSEC3 = 1 << 10,
+	ZONE_NODE_HAS_NSEC3_WILDCARD = 1 << 11,
+	ZONE_NODE_NSEC3_IS_MATCH = 1 << 12,
+	ZONE_NODE_NSEC3_WILDCARD_IS_MATCH = 1 << 13,
+	ZONE_NODE_HAS_GLUE = 1 << 14,    /* copied addresses of the targets of its NS */
+	ZONE_NODE_WIDE = 1 << 15,        /* large numbers in the table of RRsets */
 };
 
-enum {
-	ZONE_RRSET_HUGE = 1 << 0,        /* body over 65535 bytes: fits no message; no fix-ups at all; list its RRs with zone_rr_next() */
-};
-
-/** One RRset of a node, read through the functions below. `*_off` are bytes from this struct; pointer positions are uint16_t. */
-typedef struct {
-	uint16_t type;
-	uint16_t flags;              /* ZONE_RRSET_* */
-	uint16_t rr_count;           /* RRs in the body; saturates at 65535 for huge sets */
-	uint16_t sig_count;          /* RRSIGs in the signature block */
-	uint32_t ttl;                /* seconds, of the set (RFC 2181 5.2) */
-	uint32_t body_off;
-	uint32_t body_len;           /* bytes */
-	uint32_t sigs_len;           /* bytes; the signature block follows the body */
-	uint16_t pointer_count;      /* placeholders in RDATA of the body */
-	uint16_t reserved2;
-	uint32_t pointer_off;
-	uint16_t extra_count;        /* additional data, zone_extra_t[] at extra_off */
-	uint16_t reserved;
-	uint32_t extra_off;
-} zone_rrset_t;
-
-/** Additional data for one target name of an RRset's body as it is stored: either a copied block or a link. */
-typedef struct {
-	uint16_t type;
-	uint16_t name_off;
-	uint16_t rr_count;
-	uint16_t len;                /* bytes of the copied block */
-	uint32_t off;                /* copied block: bytes from the node's start */
-	zone_link_t link;            /* when type == 0 */
-} zone_extra_data_t;
-
+/* Layout: doc/formats/zone-node.md. Behind the owner nothing is aligned. */
 typedef struct {
 	uint16_t flags;              /* ZONE_NODE_* */
-	uint16_t rrset_count;        /* 0: empty non-terminal */
-	zone_link_t self;            /* own number when something links here, else 0 */
-	zone_link_t nsec3;           /* NSEC3 zones: node whose NSEC3 matches the owner's hash, or covers it (opt-out) */
-	zone_link_t nsec3_wildcard;  /* NSEC3 zones: node whose NSEC3 covers (or matches) the hash of "*.<owner>" */
-	uint32_t size;               /* bytes of the whole node */
-	bool nsec3_is_match;         /* `nsec3` matches, otherwise it covers */
-	bool nsec3_wildcard_is_match;
 	uint8_t owner_len;           /* 1–255 */
 	uint8_t owner_label_count;
-	uint8_t owner[];             /* wire form, lower case; then padding to 4, then zone_rrset_t[rrset_count] */
+	uint8_t rrset_count;         /* read by zone_node_rrset_count() */
+	uint8_t owner[];             /* wire form, lower case */
 } zone_node_t;
+
+enum {
+	ZONE_RRSET_WIDE = 1 << 0,          /* lengths of 32 bits, counts of 16 */
+	ZONE_RRSET_HUGE = 1 << 1,
+	ZONE_RRSET_HAS_POINTERS = 1 << 2,
+	ZONE_RRSET_WIDE_POINTERS = 1 << 3, /* positions of 16 bits */
+	ZONE_RRSET_HAS_SIGS = 1 << 4,
+	ZONE_RRSET_HAS_LINKS = 1 << 5,
+};
+
+/** One RRset of a node, perhaps shared by several nodes: read through the functions below. */
+typedef struct {
+	uint8_t flags;               /* ZONE_RRSET_* */
+	uint8_t bytes[];
+} zone_rrset_t;
+
+static inline uint16_t zone_load_u16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t zone_load_u32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* ---- The node ---- */
 
 static inline knot_name_t zone_node_owner(const zone_node_t *node)
 {
 	return (knot_name_t){ node->owner, node->owner_len, node->owner_label_count };
 }
 
-struct zone_arena_view;
+/* ---- Its RRsets ---- */
 
-/** Own number when something links to the node, else 0. */
-static inline zone_link_t zone_node_self(const zone_node_t *node)
+enum {
+	ZONE_ENTRY_LEN = 4,              /* type and place, 16 bits each */
+	ZONE_ENTRY_SHARED = 0x8000,      /* the place holds a reference to the RRset */
+	ZONE_WIDE_ENTRY_LEN = 6,         /* place of 32 bits; the table begins with a count of 16 bits */
+	ZONE_WIDE_TABLE_HEAD = 2,
+};
+#define ZONE_WIDE_ENTRY_SHARED 0x80000000u
+
+/* The table of RRsets; places count from here. */
+static inline const uint8_t *zone_node_table(const zone_node_t *node)
 {
-	return node->self;
+	return node->owner + node->owner_len;
 }
 
-/** NSEC3 zones: the node whose NSEC3 matches the owner's hash, or covers it (opt-out). */
-static inline zone_link_t zone_node_nsec3(const zone_node_t *node)
+static inline bool zone_node_is_wide(const zone_node_t *node)
 {
-	return node->nsec3;
-}
-
-static inline bool zone_node_nsec3_is_match(const zone_node_t *node)
-{
-	return node->nsec3_is_match;
-}
-
-/** The same for the hash of "*.<owner>"; 0 at cuts, where nothing is synthesized. */
-static inline zone_link_t zone_node_nsec3_wildcard(const zone_node_t *node)
-{
-	return node->nsec3_wildcard;
-}
-
-static inline bool zone_node_nsec3_wildcard_is_match(const zone_node_t *node)
-{
-	return node->nsec3_wildcard_is_match;
+	return __builtin_expect((node->flags & ZONE_NODE_WIDE) != 0, false);
 }
 
 /** RRsets of a node; 0: an empty non-terminal. */
 static inline unsigned zone_node_rrset_count(const zone_node_t *node)
 {
-	return node->rrset_count;
+	return zone_node_is_wide(node) ? zone_load_u16(zone_node_table(node)) : node->rrset_count;
+}
+
+/* The same as the next two for nodes with wide tables. */
+const zone_rrset_t *zone_wide_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i);
+const zone_rrset_t *zone_wide_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type);
+
+static inline const zone_rrset_t *zone_entry_rrset(const zone_arena_view_t *arena, const uint8_t *table, unsigned place)
+{
+	const uint8_t *p = table + (place & ~(unsigned)ZONE_ENTRY_SHARED);
+	return place & ZONE_ENTRY_SHARED ? zone_at(arena, zone_load_u32(p)) : (const zone_rrset_t *)p;
 }
 
 /** The node's RRset number `i`; types are in ascending order. */
-static inline const zone_rrset_t *zone_node_rrset_at(const struct zone_arena_view *arena, const zone_node_t *node, unsigned i)
+static inline const zone_rrset_t *zone_node_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
 {
-	(void)arena;
-	size_t off = (offsetof(zone_node_t, owner) + node->owner_len + 3) & ~(size_t)3;
-	return (const zone_rrset_t *)((const uint8_t *)node + off) + i;
+	if (zone_node_is_wide(node)) {
+		return zone_wide_rrset_at(arena, node, i);
+	}
+	const uint8_t *table = zone_node_table(node);
+	return zone_entry_rrset(arena, table, zone_load_u16(table + (size_t)i * ZONE_ENTRY_LEN + 2));
+}
+
+/** The node's RRset of `type`, or NULL. Linear: nodes have few. */
+static inline const zone_rrset_t *zone_node_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type)
+{
+	if (zone_node_is_wide(node)) {
+		return zone_wide_rrset(arena, node, type);
+	}
+	const uint8_t *table = zone_node_table(node);
+	const uint8_t *end = table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
+	for (const uint8_t *entry = table; entry < end; entry += ZONE_ENTRY_LEN) {
+		if (zone_load_u16(entry) == type) {
+			return zone_entry_rrset(arena, table, zone_load_u16(entry + 2));
+		}
+	}
+	return NULL;
+}
+
+/* ---- Its links ---- */
+
+/* Behind the table, in the order of their flags. */
+static inline const uint8_t *zone_node_links(const zone_node_t *node)
+{
+	const uint8_t *table = zone_node_table(node);
+	return zone_node_is_wide(node) ? table + ZONE_WIDE_TABLE_HEAD + (size_t)zone_load_u16(table) * ZONE_WIDE_ENTRY_LEN
+	                               : table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
+}
+
+static inline zone_link_t zone_node_link(const zone_node_t *node, unsigned flag)
+{
+	unsigned before = node->flags & (flag - 1);
+	const uint8_t *p = zone_node_links(node);
+	p += before & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0;
+	p += before & ZONE_NODE_HAS_NSEC3 ? sizeof(zone_link_t) : 0;
+	return node->flags & flag ? zone_load_u32(p) : 0;
+}
+
+/** Own number when something links to the node, else 0. */
+static inline zone_link_t zone_node_self(const zone_node_t *node)
+{
+	return zone_node_link(node, ZONE_NODE_HAS_SELF);
+}
+
+/** NSEC3 zones: the node whose NSEC3 matches the owner's hash, or covers it (opt-out). */
+static inline zone_link_t zone_node_nsec3(const zone_node_t *node)
+{
+	return zone_node_link(node, ZONE_NODE_HAS_NSEC3);
+}
+
+static inline bool zone_node_nsec3_is_match(const zone_node_t *node)
+{
+	return node->flags & ZONE_NODE_NSEC3_IS_MATCH;
+}
+
+/** The same for the hash of "*.<owner>"; 0 at cuts, where nothing is synthesized. */
+static inline zone_link_t zone_node_nsec3_wildcard(const zone_node_t *node)
+{
+	return zone_node_link(node, ZONE_NODE_HAS_NSEC3_WILDCARD);
+}
+
+static inline bool zone_node_nsec3_wildcard_is_match(const zone_node_t *node)
+{
+	return node->flags & ZONE_NODE_NSEC3_WILDCARD_IS_MATCH;
+}
+
+/* ---- Blocks ---- */
+
+/**
+ * A run of whole RRs. The owner of each is a placeholder (OWNER 0) that is not listed: an RR ends where its RDLENGTH says.
+ * The placeholders in RDATA are listed, ascending: zone_block_pointer().
+ */
+typedef struct {
+	const uint8_t *bytes;
+	const uint8_t *pointers;     /* positions as they are stored */
+	uint32_t len;
+	uint16_t rr_count;
+	uint16_t pointer_count;
+	bool wide_pointers;
+} zone_block_t;
+
+/** Where placeholder `i` in RDATA stands: bytes from the block's start. */
+static inline uint32_t zone_block_pointer(const zone_block_t *block, unsigned i)
+{
+	return block->wide_pointers ? zone_load_u16(block->pointers + 2 * (size_t)i) : block->pointers[i];
+}
+
+enum {
+	ZONE_RR_TYPE_OFF = 2, ZONE_RR_TTL_OFF = 6,   /* in the records of a block */
+	ZONE_RRSET_BODY_OFF = 3, ZONE_RRSET_WIDE_BODY_OFF = 6,   /* in bytes[] */
+};
+
+static inline bool zone_rrset_is_wide(const zone_rrset_t *set)
+{
+	return __builtin_expect((set->flags & ZONE_RRSET_WIDE) != 0, false);
+}
+
+static inline const uint8_t *zone_rrset_first_rr(const zone_rrset_t *set)
+{
+	return set->bytes + (zone_rrset_is_wide(set) ? ZONE_RRSET_WIDE_BODY_OFF : ZONE_RRSET_BODY_OFF);
 }
 
 static inline uint16_t zone_rrset_type(const zone_rrset_t *set)
 {
-	return set->type;
+	return load_be16(zone_rrset_first_rr(set) + ZONE_RR_TYPE_OFF);
 }
 
 /** Seconds, of the whole set: RFC 2181 5.2. */
 static inline uint32_t zone_rrset_ttl(const zone_rrset_t *set)
 {
-	return set->ttl;
+	return load_be32(zone_rrset_first_rr(set) + ZONE_RR_TTL_OFF);
 }
 
 /** Records of the set; saturates at 65535 for huge sets. */
 static inline uint16_t zone_rrset_rr_count(const zone_rrset_t *set)
 {
-	return set->rr_count;
-}
-
-/** Signatures that cover the set. */
-static inline uint16_t zone_rrset_sig_count(const zone_rrset_t *set)
-{
-	return set->sig_count;
+	return zone_rrset_is_wide(set) ? zone_load_u16(set->bytes) : set->bytes[0];
 }
 
 /** Body over 65535 bytes: fits no message; all RDATA names are spelled out. List its records with zone_rr_next(). */
@@ -174,53 +270,49 @@ static inline bool zone_rrset_is_huge(const zone_rrset_t *set)
 
 static inline bool zone_rrset_has_sigs(const zone_rrset_t *set)
 {
-	return set->sig_count > 0;
+	return set->flags & ZONE_RRSET_HAS_SIGS;
 }
 
-/** The node's RRset of `type`, or NULL. Linear: nodes have few. */
-static inline const zone_rrset_t *zone_node_rrset(const struct zone_arena_view *arena, const zone_node_t *node, uint16_t type)
-{
-	for (unsigned i = 0; i < node->rrset_count; i++) {
-		const zone_rrset_t *set = zone_node_rrset_at(arena, node, i);
-		if (set->type == type) {
-			return set;
-		}
-	}
-	return NULL;
-}
-
-/**
- * A run of whole RRs. The owner of each is a placeholder (OWNER 0) that is not listed: an RR ends where its RDLENGTH says.
- * The placeholders in RDATA are listed, ascending: zone_block_pointer().
- */
-typedef struct {
-	const uint8_t *bytes;
-	const uint8_t *pointers;     /* positions as they are stored; not aligned */
-	uint32_t len;
-	uint16_t rr_count;
-	uint16_t pointer_count;
-} zone_block_t;
-
-/** Where placeholder `i` in RDATA stands: bytes from the block's start. */
-static inline uint32_t zone_block_pointer(const zone_block_t *block, unsigned i)
-{
-	uint16_t pos;
-	memcpy(&pos, block->pointers + 2 * (size_t)i, sizeof(pos));
-	return pos;
-}
+/* zone_rrset_body() of a wide set. */
+zone_block_t zone_wide_body(const zone_rrset_t *set);
 
 static inline zone_block_t zone_rrset_body(const zone_rrset_t *set)
 {
-	const uint8_t *base = (const uint8_t *)set;
-	return (zone_block_t){ base + set->body_off, base + set->pointer_off, set->body_len, set->rr_count, set->pointer_count };
+	if (zone_rrset_is_wide(set)) {
+		return zone_wide_body(set);
+	}
+	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_BODY_OFF, .rr_count = set->bytes[0],
+	                       .len = zone_load_u16(set->bytes + 1) };
+	if (set->flags & ZONE_RRSET_HAS_POINTERS) {
+		block.pointers = block.bytes + block.len + 1;
+		block.pointer_count = block.pointers[-1];
+		block.wide_pointers = set->flags & ZONE_RRSET_WIDE_POINTERS;
+	}
+	return block;
 }
 
-/** The signatures as a block: their RDATA holds no pointers (RFC 4034 3.1.7). */
+/* What follows the body's pointers: signatures or links. */
+static inline const uint8_t *zone_rrset_behind_pointers(const zone_rrset_t *set)
+{
+	zone_block_t body = zone_rrset_body(set);
+	return set->flags & ZONE_RRSET_HAS_POINTERS ? body.pointers + ((size_t)body.pointer_count << body.wide_pointers)
+	                                            : body.bytes + body.len;
+}
+
+/** The signatures that cover the set as a block: their RDATA holds no pointers (RFC 4034 3.1.7). */
 static inline zone_block_t zone_rrset_sigs(const zone_rrset_t *set)
 {
-	const uint8_t *base = (const uint8_t *)set;
-	return (zone_block_t){ base + set->body_off + set->body_len, NULL, set->sigs_len, set->sig_count, 0 };
+	if (!(set->flags & ZONE_RRSET_HAS_SIGS)) {
+		return (zone_block_t){ .bytes = set->bytes };
+	}
+	const uint8_t *p = zone_rrset_behind_pointers(set);
+	if (set->flags & ZONE_RRSET_WIDE) {
+		return (zone_block_t){ .bytes = p + 6, .len = zone_load_u32(p + 2), .rr_count = zone_load_u16(p) };
+	}
+	return (zone_block_t){ .bytes = p + 3, .len = zone_load_u16(p + 1), .rr_count = *p };
 }
+
+/* ---- Additional data ---- */
 
 /**
  * Additional data for one target name of an RRset's body: either copied addresses, which are in-domain glue of a referral
@@ -233,36 +325,96 @@ typedef struct {
 	zone_block_t block;          /* when type != 0; the owners are the name at name_off */
 } zone_extra_t;
 
+enum {
+	ZONE_GLUE_ENTRY_LEN = 4,     /* u16 name_off, u8 number of A, u8 number of AAAA; the records follow */
+	ZONE_LINK_ENTRY_LEN = 6,     /* u16 name_off, u32 link */
+	ZONE_A_RR_LEN = 12 + 4, ZONE_AAAA_RR_LEN = 12 + 16,
+};
+
 /** Steps through the additional data of an RRset: copied blocks first. */
 typedef struct {
-	const zone_node_t *node;
-	const zone_extra_data_t *next;
-	unsigned left;
+	const uint8_t *glue, *links; /* the next of each */
+	uint16_t glue_left, links_left;
+	uint16_t name_off;           /* of the target whose AAAA come next */
+	uint8_t aaaa_count;
 } zone_extra_iter_t;
+
+/* Of the node, for its NS: how many targets, and where they begin. */
+static inline const uint8_t *zone_node_glue(const zone_node_t *node, uint16_t *ret_count)
+{
+	const uint8_t *p = zone_node_links(node);
+	p += node->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0;
+	p += node->flags & ZONE_NODE_HAS_NSEC3 ? sizeof(zone_link_t) : 0;
+	p += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? sizeof(zone_link_t) : 0;
+	*ret_count = zone_load_u16(p);
+	return p + 2;
+}
+
+/* Type NS is 2 (RFC 1035 3.2.2). */
+static inline bool zone_node_glue_is_of(const zone_node_t *node, const zone_rrset_t *set)
+{
+	return (node->flags & ZONE_NODE_HAS_GLUE) && zone_rrset_type(set) == 2;
+}
 
 static inline bool zone_rrset_has_extras(const zone_node_t *node, const zone_rrset_t *set)
 {
-	(void)node;
-	return set->extra_count > 0;
+	return (set->flags & ZONE_RRSET_HAS_LINKS) || zone_node_glue_is_of(node, set);
 }
 
 static inline zone_extra_iter_t zone_extras_begin(const zone_node_t *node, const zone_rrset_t *set)
 {
-	return (zone_extra_iter_t){ node, (const zone_extra_data_t *)((const uint8_t *)set + set->extra_off), set->extra_count };
+	zone_extra_iter_t iter = { .glue = NULL };
+	if (zone_node_glue_is_of(node, set)) {
+		iter.glue = zone_node_glue(node, &iter.glue_left);
+	}
+	if (set->flags & ZONE_RRSET_HAS_LINKS) {
+		zone_block_t sigs = zone_rrset_sigs(set);
+		const uint8_t *p = set->flags & ZONE_RRSET_HAS_SIGS ? sigs.bytes + sigs.len : zone_rrset_behind_pointers(set);
+		bool is_wide = set->flags & ZONE_RRSET_WIDE;
+		iter.links_left = is_wide ? zone_load_u16(p) : *p;
+		iter.links = p + 1 + is_wide;
+	}
+	return iter;
+}
+
+static inline void zone_extra_take(zone_extra_iter_t *iter, uint16_t type, uint32_t rr_len, uint16_t count,
+                                   zone_extra_t *ret_extra)
+{
+	*ret_extra = (zone_extra_t){ .type = type, .name_off = iter->name_off,
+	                             .block = { .bytes = iter->glue, .len = rr_len * count, .rr_count = count } };
+	iter->glue += ret_extra->block.len;
 }
 
 /** The next one; false at the end. */
 static inline bool zone_extras_next(zone_extra_iter_t *iter, zone_extra_t *ret_extra)
 {
-	if (iter->left == 0) {
+	enum { TYPE_A = 1, TYPE_AAAA = 28 };
+	if (iter->aaaa_count == 0 && iter->glue_left > 0) {
+		uint8_t a_count = iter->glue[2];
+		iter->glue_left--;
+		iter->name_off = zone_load_u16(iter->glue);
+		iter->aaaa_count = iter->glue[3];
+		iter->glue += ZONE_GLUE_ENTRY_LEN;
+		if (a_count > 0) {
+			zone_extra_take(iter, TYPE_A, ZONE_A_RR_LEN, a_count, ret_extra);
+			return true;
+		}
+	}
+	if (iter->aaaa_count > 0) {
+		zone_extra_take(iter, TYPE_AAAA, ZONE_AAAA_RR_LEN, iter->aaaa_count, ret_extra);
+		iter->aaaa_count = 0;
+		return true;
+	}
+	if (iter->links_left == 0) {
 		return false;
 	}
-	const zone_extra_data_t *data = iter->next++;
-	iter->left--;
-	*ret_extra = (zone_extra_t){ .type = data->type, .name_off = data->name_off, .link = data->link,
-	                             .block = { (const uint8_t *)iter->node + data->off, NULL, data->len, data->rr_count, 0 } };
+	*ret_extra = (zone_extra_t){ .name_off = zone_load_u16(iter->links), .link = zone_load_u32(iter->links + 2) };
+	iter->links += ZONE_LINK_ENTRY_LEN;
+	iter->links_left--;
 	return true;
 }
+
+/* ---- Listing ---- */
 
 /** Steps through the records of an RRset (or of its signatures) in expanded form. */
 typedef struct {
@@ -281,3 +433,10 @@ zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, b
  * scratch.len >= KNOT_RDATA_MAX. ret_rdata borrows from scratch.
  */
 bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_ttl, knot_bytes_t *ret_rdata);
+
+/** The reference that the node has instead of an RRset of its own, or 0. */
+zone_ref_t zone_node_shared_ref(const zone_node_t *node, uint16_t type);
+
+/** Bytes of a node and of an RRset as they are stored. Cost: steps over the parts. */
+size_t zone_node_size(const zone_node_t *node);
+size_t zone_rrset_size(const zone_rrset_t *set);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers (blocks, fix-ups, extras), then
- * header, owner, RRset table, extras and blocks are put behind each other in one arena allocation whose size is known by then.
+ * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner, table, glue
+ * and RRsets are put behind each other in one arena allocation whose size is known by then.
+ *
+ * Sharing. Most delegations of a TLD go to few operators of name servers, so that thousands of names have RRsets of the same
+ * bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the first of
+ * a kind is part of its node, from the second on there is one copy in the arena that all later nodes refer to.
  *
  * Compression. A name in RDATA of a type that may be compressed ends, if possible, with a pointer to a suffix of the owner or
  * to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is bounded: for
@@ -29,16 +33,34 @@ typedef struct {
 	uint16_t off;                /* of the body */
 } dict_entry_t;
 
+/* An RRset of the node being made. */
+typedef struct {
+	uint16_t type;
+	uint32_t ttl;
+	size_t off, len;             /* in `sets` */
+	zone_ref_t shared;           /* 0: part of the node */
+} made_set_t;
+
+/* What is known of RRsets with this hash. */
+typedef struct {
+	uint32_t hash;               /* 0: the slot is free */
+	zone_ref_t ref;              /* the shared copy; 0: seen once */
+} seen_t;
+
 struct zone_node_builder {
 	const zone_record_t **records;
 	size_t record_max;
-	buffer_t sets;               /* zone_rrset_t[]; offsets are into `blocks` until the node is put together */
-	buffer_t extras;             /* zone_extra_data_t[]; `off` likewise */
-	const void **extra_ids;      /* beside extras: what a copied block was copied from */
-	size_t extra_id_max;
-	buffer_t blocks;
-	buffer_t fixups;             /* uint16_t[] of the block being made */
+	buffer_t made;               /* made_set_t[] */
+	buffer_t sets;               /* the RRsets as they are stored */
+	buffer_t glue;               /* copied addresses as they are stored, without their number */
+	uint16_t glue_count;
+	buffer_t glue_ids;           /* const void *[]: what they were copied from */
+	buffer_t links;              /* of the RRset being made, as they are stored */
+	buffer_t blocks;             /* its body and signatures */
+	buffer_t pointers;           /* uint16_t[] */
 	buffer_t node;               /* the whole node */
+	seen_t *seen;                /* open hash table */
+	size_t seen_count, seen_max; /* seen_max is a power of two, or 0 */
 	bool failed;                 /* out of memory, sticky until the next node */
 };
 
@@ -51,12 +73,12 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 {
 	if (builder != NULL) {
 		free(builder->records);
-		free(builder->sets.data);
-		free(builder->extras.data);
-		free(builder->extra_ids);
-		free(builder->blocks.data);
-		free(builder->fixups.data);
-		free(builder->node.data);
+		buffer_t *buffers[] = { &builder->made, &builder->sets, &builder->glue, &builder->glue_ids, &builder->links,
+		                        &builder->blocks, &builder->pointers, &builder->node };
+		for (size_t i = 0; i < KNOT_LEN(buffers); i++) {
+			free(buffers[i]->data);
+		}
+		free(builder->seen);
 		free(builder);
 	}
 }
@@ -87,30 +109,18 @@ static void put(zone_node_builder_t *b, buffer_t *buffer, const void *bytes, siz
 	}
 }
 
-static void put_u16(zone_node_builder_t *b, uint16_t v)
+static void put_u16(zone_node_builder_t *b, buffer_t *buffer, uint16_t v)
 {
 	uint8_t bytes[2];
 	store_be16(bytes, v);
-	put(b, &b->blocks, bytes, 2);
+	put(b, buffer, bytes, 2);
 }
 
-static void put_u32(zone_node_builder_t *b, uint32_t v)
+static void put_pointer(zone_node_builder_t *b, uint16_t placeholder)
 {
-	uint8_t bytes[4];
-	store_be32(bytes, v);
-	put(b, &b->blocks, bytes, 4);
-}
-
-static void put_fixup(zone_node_builder_t *b, size_t block_off)
-{
-	uint16_t pos = (uint16_t)(b->blocks.len - block_off);
-	put(b, &b->fixups, &pos, 2);
-}
-
-static void put_pointer(zone_node_builder_t *b, size_t block_off, uint16_t placeholder)
-{
-	put_fixup(b, block_off);
-	put_u16(b, placeholder);
+	uint16_t pos = (uint16_t)b->blocks.len;
+	put(b, &b->pointers, &pos, 2);
+	put_u16(b, &b->blocks, placeholder);
 }
 
 /* ---- Order ---- */
@@ -194,7 +204,6 @@ static uint32_t ttl_of(const zone_record_t *list, uint16_t type)
 
 typedef struct {
 	knot_name_t owner;
-	size_t off;                  /* of the block in `blocks` */
 	dict_entry_t dict[DICT_MAX];
 	unsigned dict_count;
 } body_t;
@@ -227,10 +236,10 @@ static void put_compressed(zone_node_builder_t *b, body_t *body, const uint8_t *
 	while (wire[at] != 0) {
 		uint16_t pointer = find_suffix(body, wire + at, len - at);
 		if (pointer != 0) {
-			put_pointer(b, body->off, pointer);
+			put_pointer(b, pointer);
 			return;
 		}
-		size_t off = b->blocks.len - body->off;
+		size_t off = b->blocks.len;
 		if (body->dict_count < DICT_MAX && off <= ZONE_PTR_BODY_MAX) {
 			body->dict[body->dict_count++] = (dict_entry_t){ wire + at, (uint8_t)(len - at), (uint16_t)off };
 		}
@@ -240,20 +249,22 @@ static void put_compressed(zone_node_builder_t *b, body_t *body, const uint8_t *
 	put(b, &b->blocks, wire + at, 1);
 }
 
-static void put_rr_head(zone_node_builder_t *b, uint16_t type, uint32_t ttl)
+static void put_rr_head(zone_node_builder_t *b, buffer_t *buffer, uint16_t type, uint32_t ttl)
 {
-	put_u16(b, PTR);
-	put_u16(b, type);
-	put_u16(b, KNOT_CLASS_IN);
-	put_u32(b, ttl);
+	uint8_t head[RR_FIXED - 2];
+	store_be16(head, PTR);
+	store_be16(head + ZONE_RR_TYPE_OFF, type);
+	store_be16(head + ZONE_RR_TYPE_OFF + 2, KNOT_CLASS_IN);
+	store_be32(head + ZONE_RR_TTL_OFF, ttl);
+	put(b, buffer, head, sizeof(head));
 }
 
 /* One RR of a body; returns where its first name that wants additional data begins, or -1. */
 static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed)
 {
-	put_rr_head(b, record->type, ttl);
+	put_rr_head(b, &b->blocks, record->type, ttl);
 	size_t len_at = b->blocks.len;
-	put_u16(b, record->rdata_len);
+	put_u16(b, &b->blocks, record->rdata_len);
 
 	knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
 	unsigned count = knot_rdata_names(record->type, rdata_of(record), names);
@@ -262,7 +273,7 @@ static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 	for (unsigned i = 0; i < count; i++) {
 		put(b, &b->blocks, record->rdata + from, names[i].off - from);
 		if (names[i].flags & KNOT_RDATA_ADDITIONAL) {
-			target_off = (long)(b->blocks.len - body->off);
+			target_off = (long)b->blocks.len;
 		}
 		const uint8_t *wire = record->rdata + names[i].off;
 		if (packed && (names[i].flags & KNOT_RDATA_COMPRESS)) {
@@ -279,43 +290,29 @@ static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 	return target_off;
 }
 
-/* Append the positions of the placeholders in the body just made. */
-static void flush_pointers(zone_node_builder_t *b)
-{
-	put(b, &b->blocks, b->fixups.data, b->fixups.len);
-	b->fixups.len = 0;
-}
-
 /* ---- Additional data ---- */
 
 enum { TARGETS_MAX = 1024 };     /* names of an RRset that additional data is looked for: what fits a message, and then some */
 
-static bool has_extra(const zone_node_builder_t *b, size_t first, zone_link_t link, const void *id)
+static bool has_link(const zone_node_builder_t *b, zone_link_t link)
 {
-	const zone_extra_data_t *extras = (const zone_extra_data_t *)b->extras.data;
-	for (size_t i = first; i < b->extras.len / sizeof(*extras); i++) {
-		if (link != 0 ? extras[i].link == link : b->extra_ids[i] == id) {
+	for (size_t at = 0; at < b->links.len; at += ZONE_LINK_ENTRY_LEN) {
+		if (zone_load_u32(b->links.data + at + 2) == link) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void add_extra(zone_node_builder_t *b, zone_extra_data_t extra, const void *id)
+static bool has_glue(const zone_node_builder_t *b, const void *id)
 {
-	size_t count = b->extras.len / sizeof(extra);
-	if (count == b->extra_id_max) {
-		size_t max = 2 * count + 16;
-		const void **ids = realloc(b->extra_ids, max * sizeof(*ids));
-		if (ids == NULL) {
-			b->failed = true;
-			return;
+	const void *const *ids = (const void *const *)b->glue_ids.data;
+	for (size_t i = 0; i < b->glue_count; i++) {
+		if (ids[i] == id) {
+			return true;
 		}
-		b->extra_ids = ids;
-		b->extra_id_max = max;
 	}
-	b->extra_ids[count] = id;
-	put(b, &b->extras, &extra, sizeof(extra));
+	return false;
 }
 
 typedef struct {
@@ -323,10 +320,10 @@ typedef struct {
 	zone_target_t target;
 } wanted_t;
 
-/* The glue records of one type as a copied block: sorted, without duplicates. */
-static void copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t type)
+/* The glue records of one type: sorted, without duplicates. Returns how many. */
+static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t type)
 {
-	enum { GLUE_MAX = 256 };     /* addresses of one name server and type that are sent: more fit no referral */
+	enum { GLUE_MAX = 255 };     /* addresses of one name server and type that are sent: more fit no referral */
 	const zone_record_t *addresses[GLUE_MAX];
 	size_t count = 0;
 	for (const zone_record_t *r = wanted->target.glue; r != NULL; r = r->next) {
@@ -344,52 +341,42 @@ static void copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t t
 		addresses[at] = r;
 		count++;
 	}
-	if (count == 0) {
-		return;
-	}
-	uint32_t ttl = ttl_of(wanted->target.glue, type);
-	size_t off = b->blocks.len;
+	uint32_t ttl = count > 0 ? ttl_of(wanted->target.glue, type) : 0;
 	for (size_t i = 0; i < count; i++) {
-		put_rr_head(b, type, ttl);
-		put_u16(b, addresses[i]->rdata_len);
-		put(b, &b->blocks, addresses[i]->rdata, addresses[i]->rdata_len);
+		put_rr_head(b, &b->glue, type, ttl);
+		put_u16(b, &b->glue, addresses[i]->rdata_len);
+		put(b, &b->glue, addresses[i]->rdata, addresses[i]->rdata_len);
 	}
-	size_t len = b->blocks.len - off;
-	zone_extra_data_t extra = { .type = type, .name_off = wanted->off, .rr_count = (uint16_t)count, .len = (uint16_t)len,
-	                            .off = (uint32_t)off };
-	add_extra(b, extra, wanted->target.glue_id);
+	return (uint8_t)count;
 }
 
-static void align_blocks(zone_node_builder_t *b)
+static void add_glue(zone_node_builder_t *b, const wanted_t *wanted)
 {
-	if (b->blocks.len & 1) {
-		put(b, &b->blocks, "", 1);
-	}
-}
-
-static void add_target(zone_node_builder_t *b, size_t first_extra, const wanted_t *wanted)
-{
-	const zone_target_t *target = &wanted->target;
-	if (target->glue != NULL) {
-		if (!has_extra(b, first_extra, 0, target->glue_id)) {
-			align_blocks(b);
-			copy_glue(b, wanted, KNOT_TYPE_A);
-			align_blocks(b);
-			copy_glue(b, wanted, KNOT_TYPE_AAAA);
-		}
-	} else if (target->link != 0 && !has_extra(b, first_extra, target->link, NULL)) {
-		add_extra(b, (zone_extra_data_t){ .name_off = wanted->off, .link = target->link }, target);
+	size_t head = b->glue.len;
+	put(b, &b->glue, &wanted->off, sizeof(wanted->off));
+	put(b, &b->glue, "\0", 2);
+	uint8_t counts[2];
+	counts[0] = copy_glue(b, wanted, KNOT_TYPE_A);
+	counts[1] = copy_glue(b, wanted, KNOT_TYPE_AAAA);
+	put(b, &b->glue_ids, &wanted->target.glue_id, sizeof(wanted->target.glue_id));
+	if (!b->failed) {
+		memcpy(b->glue.data + head + 2, counts, sizeof(counts));
+		b->glue_count++;
 	}
 }
 
-/* Additional data of the body just made: RRs [first..first + count) whose names begin at offs[]. */
-static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count,
-                       const long *offs, zone_rrset_t *set)
+static void add_link(zone_node_builder_t *b, const wanted_t *wanted)
 {
-	size_t first_extra = b->extras.len / sizeof(zone_extra_data_t);
-	wanted_t links[TARGETS_MAX];
-	size_t link_count = 0;
-	set->extra_off = (uint32_t)first_extra;
+	put(b, &b->links, &wanted->off, sizeof(wanted->off));
+	put(b, &b->links, &wanted->target.link, sizeof(wanted->target.link));
+}
+
+/*
+ * Additional data of the body just stored: RRs [first..first + count) whose names begin at offs[]. Glue sets TC if it doesn't fit and
+ * goes before what may be left out (RFC 9471 2): readers take it first.
+ */
+static void find_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, const long *offs)
+{
 	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
 		const zone_record_t *record = b->records[first + i];
 		knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
@@ -403,52 +390,103 @@ static void put_extras(zone_node_builder_t *b, const zone_node_params_t *params,
 		knot_name_lower(target, lower);
 		target.wire = lower;
 		wanted.target = params->on_target(target, record->type, params->ctx);
-		if (wanted.target.glue == NULL) {
-			links[link_count++] = wanted;
-		} else {
-			add_target(b, first_extra, &wanted);
+		if (wanted.target.glue != NULL) {
+			if (!has_glue(b, wanted.target.glue_id)) {
+				add_glue(b, &wanted);
+			}
+		} else if (wanted.target.link != 0 && !has_link(b, wanted.target.link)) {
+			add_link(b, &wanted);
 		}
 	}
-	/* What sets TC if it doesn't fit comes first, then what may be left out (RFC 9471 2). */
-	for (size_t i = 0; i < link_count; i++) {
-		add_target(b, first_extra, &links[i]);
-	}
-	set->extra_count = (uint16_t)(b->extras.len / sizeof(zone_extra_data_t) - first_extra);
 }
 
 /* ---- RRsets ---- */
 
-static uint16_t saturate(size_t count)
-{
-	return (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
-}
+/* Blocks of an RRset, one behind the other in `blocks`. */
+typedef struct {
+	knot_name_t owner;
+	size_t first, count, sig_count;      /* records: first the RRs, then their signatures */
+	uint32_t ttl;
+	size_t body_len, sigs_len;
+	bool is_huge;
+} compiled_t;
 
-/* The blocks of an RRset; false: with fix-ups they exceed what 16 bits can address. */
-static bool put_blocks(zone_node_builder_t *b, body_t *body, zone_rrset_t *set, size_t first, size_t count, size_t sig_count,
-                       bool packed, long *ret_offs, size_t offs_max)
+/* False: one of the blocks exceeds what 16 bits can address, and names were to be compressed. */
+static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, long *ret_offs, size_t offs_max)
 {
-	b->fixups.len = 0;
-	for (size_t i = 0; i < count; i++) {
-		long off = put_rr(b, body, b->records[first + i], set->ttl, packed);
+	body_t body = { .owner = set->owner };
+	b->blocks.len = b->pointers.len = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		long off = put_rr(b, &body, b->records[set->first + i], set->ttl, packed);
 		if (i < offs_max) {
 			ret_offs[i] = off;
 		}
-		if (packed && b->blocks.len - body->off > UINT16_MAX) {
+		if (packed && b->blocks.len > UINT16_MAX) {
 			return false;
 		}
 	}
-	set->body_len = (uint32_t)(b->blocks.len - body->off);
-	set->pointer_count = (uint16_t)(b->fixups.len / 2);
-	body_t sigs = { .owner = body->owner, .off = b->blocks.len };
-	for (size_t i = 0; i < sig_count; i++) {
-		const zone_record_t *sig = b->records[first + count + i];
-		put_rr(b, &sigs, sig, sig->ttl, packed);
-		if (packed && b->blocks.len - sigs.off > UINT16_MAX) {
+	set->body_len = b->blocks.len;
+	for (size_t i = 0; i < set->sig_count; i++) {
+		const zone_record_t *sig = b->records[set->first + set->count + i];
+		put_rr(b, &body, sig, sig->ttl, packed);
+		if (packed && b->blocks.len - set->body_len > UINT16_MAX) {
 			return false;
 		}
 	}
-	set->sigs_len = (uint32_t)(b->blocks.len - sigs.off);
+	set->sigs_len = b->blocks.len - set->body_len;
 	return true;
+}
+
+/* A count or length: `narrow` bytes of it, or twice as many. */
+static void put_number(zone_node_builder_t *b, bool is_wide, size_t narrow, size_t value)
+{
+	uint8_t v8 = (uint8_t)value;
+	uint16_t v16 = (uint16_t)value;
+	uint32_t v32 = (uint32_t)value;
+	size_t len = is_wide ? 2 * narrow : narrow;
+	put(b, &b->sets, len == 1 ? (const void *)&v8 : len == 2 ? (const void *)&v16 : &v32, len);
+}
+
+static uint8_t rrset_flags(const zone_node_builder_t *b, const compiled_t *set)
+{
+	size_t pointers = b->pointers.len / 2, links = b->links.len / ZONE_LINK_ENTRY_LEN;
+	bool is_wide = set->is_huge || set->count > UINT8_MAX || set->sig_count > UINT8_MAX || pointers > UINT8_MAX ||
+	               links > UINT8_MAX;
+	return (uint8_t)((is_wide ? ZONE_RRSET_WIDE : 0) | (set->is_huge ? ZONE_RRSET_HUGE : 0) |
+	                 (pointers > 0 ? ZONE_RRSET_HAS_POINTERS : 0) |
+	                 (pointers > 0 && set->body_len > UINT8_MAX ? ZONE_RRSET_WIDE_POINTERS : 0) |
+	                 (set->sig_count > 0 ? ZONE_RRSET_HAS_SIGS : 0) | (links > 0 ? ZONE_RRSET_HAS_LINKS : 0));
+}
+
+static size_t saturate(size_t count)
+{
+	return count < UINT16_MAX ? count : UINT16_MAX;
+}
+
+/* The RRset as it is stored, from its blocks, pointers and links. */
+static void put_stored(zone_node_builder_t *b, const compiled_t *set)
+{
+	uint8_t flags = rrset_flags(b, set);
+	bool is_wide = flags & ZONE_RRSET_WIDE;
+	put(b, &b->sets, &flags, 1);
+	put_number(b, is_wide, 1, saturate(set->count));
+	put_number(b, is_wide, 2, set->body_len);
+	put(b, &b->sets, b->blocks.data, set->body_len);
+	if (flags & ZONE_RRSET_HAS_POINTERS) {
+		put_number(b, is_wide, 1, b->pointers.len / 2);
+		for (size_t i = 0; i < b->pointers.len; i += 2) {
+			put_number(b, flags & ZONE_RRSET_WIDE_POINTERS, 1, zone_load_u16(b->pointers.data + i));
+		}
+	}
+	if (flags & ZONE_RRSET_HAS_SIGS) {
+		put_number(b, is_wide, 1, saturate(set->sig_count));
+		put_number(b, is_wide, 2, set->sigs_len);
+		put(b, &b->sets, b->blocks.data + set->body_len, set->sigs_len);
+	}
+	if (flags & ZONE_RRSET_HAS_LINKS) {
+		put_number(b, is_wide, 1, b->links.len / ZONE_LINK_ENTRY_LEN);
+		put(b, &b->sets, b->links.data, b->links.len);
+	}
 }
 
 /* RRs [first..first + count), their signatures behind them. */
@@ -456,22 +494,20 @@ static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, 
 {
 	long offs[TARGETS_MAX];
 	uint16_t type = b->records[first]->type;
-	zone_rrset_t set = { .type = type, .rr_count = saturate(count), .sig_count = saturate(sig_count),
-	                     .ttl = ttl_of(params->records, type) };
-	align_blocks(b);
-	body_t body = { .owner = params->owner, .off = b->blocks.len };
-	set.body_off = (uint32_t)body.off;
-	if (!put_blocks(b, &body, &set, first, count, sig_count, true, offs, TARGETS_MAX)) {
-		b->blocks.len = body.off;
-		set.flags |= ZONE_RRSET_HUGE;
-		put_blocks(b, &body, &set, first, count, sig_count, false, offs, TARGETS_MAX);
+	compiled_t set = { .owner = params->owner, .first = first, .count = count, .sig_count = sig_count,
+	                   .ttl = ttl_of(params->records, type) };
+	if (!put_blocks(b, &set, true, offs, TARGETS_MAX)) {
+		set.is_huge = true;
+		put_blocks(b, &set, false, offs, TARGETS_MAX);
 	}
-	set.pointer_off = (uint32_t)b->blocks.len;
-	flush_pointers(b);
-	if (params->on_target != NULL && !b->failed && !(set.flags & ZONE_RRSET_HUGE)) {
-		put_extras(b, params, first, count, offs, &set);
+	b->links.len = 0;
+	made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
+	if (params->on_target != NULL && !b->failed && !set.is_huge) {
+		find_extras(b, params, first, count, offs);
 	}
-	put(b, &b->sets, &set, sizeof(set));
+	put_stored(b, &set);
+	made.len = b->sets.len - made.off;
+	put(b, &b->made, &made, sizeof(made));
 }
 
 /* Signatures that cover nothing at this name: an RRset of their own. They come in runs by covered type, so collect them all. */
@@ -498,7 +534,7 @@ static void put_orphans(zone_node_builder_t *b, const zone_node_params_t *params
 
 static int cmp_sets(const void *va, const void *vb)
 {
-	return ((const zone_rrset_t *)va)->type - ((const zone_rrset_t *)vb)->type;
+	return ((const made_set_t *)va)->type - ((const made_set_t *)vb)->type;
 }
 
 static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params, size_t count)
@@ -524,21 +560,135 @@ static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params,
 	}
 	if (has_orphans && !b->failed) {
 		put_orphans(b, params, count);
-		qsort(b->sets.data, b->sets.len / sizeof(zone_rrset_t), sizeof(zone_rrset_t), cmp_sets);
+		qsort(b->made.data, b->made.len / sizeof(made_set_t), sizeof(made_set_t), cmp_sets);
 	}
+}
+
+/* ---- Sharing ---- */
+
+enum {
+	SHARED_LEN_MIN = 32,         /* bytes: less is not worth a reference and a cache miss */
+	SHARED_LEN_MAX = 4096,
+	SEEN_FIRST = 64, SEEN_MAX = 1 << 20,   /* slots of the table; what comes when it is full is not shared */
+};
+
+static uint32_t hash_of(const uint8_t *bytes, size_t len)
+{
+	uint64_t h = len;
+	for (; len >= 8; bytes += 8, len -= 8) {
+		uint64_t word;
+		memcpy(&word, bytes, sizeof(word));
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 32;
+	}
+	uint64_t rest = 0;
+	memcpy(&rest, bytes, len);
+	h = (h ^ rest) * 0x9E3779B97F4A7C15u;
+	return (uint32_t)(h >> 32) | 1;
+}
+
+static seen_t *find_seen(const zone_node_builder_t *b, uint32_t hash)
+{
+	size_t i = (size_t)hash * 2654435761u & (b->seen_max - 1);
+	while (b->seen[i].hash != 0 && b->seen[i].hash != hash) {
+		i = (i + 1) & (b->seen_max - 1);
+	}
+	return &b->seen[i];
+}
+
+/* Room for one more. False: there is none, or no memory. */
+static bool grow_seen(zone_node_builder_t *b)
+{
+	if (b->seen_count < b->seen_max / 4 * 3) {
+		return true;
+	}
+	size_t max = b->seen_max == 0 ? SEEN_FIRST : 2 * b->seen_max, old_max = b->seen_max;
+	seen_t *old = b->seen, *grown = max <= SEEN_MAX ? calloc(max, sizeof(*grown)) : NULL;
+	if (grown == NULL) {
+		return false;
+	}
+	b->seen = grown;
+	b->seen_max = max;
+	for (size_t i = 0; i < old_max; i++) {
+		if (old[i].hash != 0) {
+			*find_seen(b, old[i].hash) = old[i];
+		}
+	}
+	free(old);
+	return true;
+}
+
+static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint8_t *bytes, size_t len)
+{
+	const zone_rrset_t *stored = zone_at(arena, ref);
+	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
+}
+
+/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has its own. */
+static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const made_set_t *made, const uint8_t *bytes,
+                             bool *ret_is_own)
+{
+	const zone_rrset_t *set = old != NULL ? zone_node_rrset(arena, old, made->type) : NULL;
+	*ret_is_own = false;
+	if (set == NULL || zone_rrset_size(set) != made->len || memcmp(set, bytes, made->len) != 0) {
+		return 0;
+	}
+	zone_ref_t ref = zone_node_shared_ref(old, made->type);
+	*ret_is_own = ref == 0;
+	return ref;
+}
+
+/* Decide whether an RRset is shared. 0 in made->shared: it becomes part of the node. */
+static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made)
+{
+	const uint8_t *bytes = b->sets.data + made->off;
+	const uint8_t unshared = ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS;
+	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || (bytes[0] & unshared)) {
+		return;
+	}
+	const zone_arena_view_t *view = zone_arena_view(arena);
+	bool is_own;
+	uint32_t hash = hash_of(bytes, made->len);
+	zone_ref_t ref = old_shared(view, old, made, bytes, &is_own);
+	seen_t *seen = b->seen_max > 0 ? find_seen(b, hash) : NULL;
+	if (seen == NULL || seen->hash == 0) {
+		if (grow_seen(b)) {
+			*find_seen(b, hash) = (seen_t){ hash, ref };
+			b->seen_count++;
+		}
+	} else if (ref != 0) {
+		seen->ref = seen->ref == 0 ? ref : seen->ref;
+	} else if (!is_own) {
+		if (seen->ref == 0) {
+			seen->ref = zone_arena_alloc(arena, made->len);
+			if (seen->ref != 0) {
+				memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
+			}
+		}
+		/* Two RRsets of one hash are possible: the second then is not shared. */
+		ref = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len) ? seen->ref : 0;
+	}
+	made->shared = ref;
 }
 
 /* ---- The node ---- */
 
 static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
-	uint16_t flags = params->flags;
-	const zone_rrset_t *sets = (const zone_rrset_t *)b->sets.data;
-	for (size_t i = 0; i < b->sets.len / sizeof(*sets); i++) {
-		flags |= sets[i].type == KNOT_TYPE_CNAME ? ZONE_NODE_CNAME : 0;
-		flags |= sets[i].type == KNOT_TYPE_DNAME ? ZONE_NODE_DNAME : 0;
+	unsigned flags = params->flags & ZONE_NODE_FACTS;
+	const made_set_t *made = (const made_set_t *)b->made.data;
+	for (size_t i = 0; i < b->made.len / sizeof(*made); i++) {
+		flags |= made[i].type == KNOT_TYPE_CNAME ? ZONE_NODE_CNAME : 0;
+		flags |= made[i].type == KNOT_TYPE_DNAME ? ZONE_NODE_DNAME : 0;
 	}
-	return flags | (knot_name_is_wildcard(params->owner) ? ZONE_NODE_WILDCARD : 0);
+	flags |= knot_name_is_wildcard(params->owner) ? ZONE_NODE_WILDCARD : 0;
+	flags |= params->self != 0 ? ZONE_NODE_HAS_SELF : 0;
+	flags |= params->nsec3 != 0 ? ZONE_NODE_HAS_NSEC3 : 0;
+	flags |= params->nsec3_wildcard != 0 ? ZONE_NODE_HAS_NSEC3_WILDCARD : 0;
+	flags |= params->nsec3_is_match ? ZONE_NODE_NSEC3_IS_MATCH : 0;
+	flags |= params->nsec3_wildcard_is_match ? ZONE_NODE_NSEC3_WILDCARD_IS_MATCH : 0;
+	flags |= b->glue_count > 0 ? ZONE_NODE_HAS_GLUE : 0;
+	return (uint16_t)flags;
 }
 
 static void add_record_sums(const zone_node_builder_t *b, const zone_node_params_t *params, size_t count,
@@ -550,105 +700,151 @@ static void add_record_sums(const zone_node_builder_t *b, const zone_node_params
 	sums->record_count += count;
 }
 
-/* Header, owner, table, extras and blocks behind each other, offsets from the node's start. NULL: out of memory. */
-static zone_node_t *assemble(zone_node_builder_t *b, const zone_node_params_t *params, size_t size)
+static void put_link(zone_node_builder_t *b, zone_link_t link)
 {
-	size_t head = (offsetof(zone_node_t, owner) + params->owner.len + 3) & ~(size_t)3;
-	uint32_t extras_off = (uint32_t)(head + b->sets.len);
-	uint32_t blocks_off = (uint32_t)(extras_off + b->extras.len);
-	size_t set_count = b->sets.len / sizeof(zone_rrset_t);
-	uint8_t *base = room(b, &b->node, size);
-	if (base == NULL) {
-		return NULL;
+	if (link != 0) {
+		put(b, &b->node, &link, sizeof(link));
 	}
-	memset(base, 0, head);
-	zone_node_t *node = (zone_node_t *)base;
-	node->flags = flags_of(b, params);
-	node->rrset_count = (uint16_t)set_count;
-	node->self = params->self;
-	node->nsec3 = params->nsec3;
-	node->nsec3_wildcard = params->nsec3_wildcard;
-	node->size = (uint32_t)size;
-	node->nsec3_is_match = params->nsec3_is_match;
-	node->nsec3_wildcard_is_match = params->nsec3_wildcard_is_match;
-	node->owner_len = params->owner.len;
-	node->owner_label_count = params->owner.label_count;
-	memcpy(node->owner, params->owner.wire, params->owner.len);
+}
 
-	zone_rrset_t *sets = (zone_rrset_t *)b->sets.data;
-	for (size_t i = 0; i < set_count; i++) {
-		uint32_t own_off = (uint32_t)(head + i * sizeof(zone_rrset_t));
-		sets[i].body_off += blocks_off - own_off;
-		sets[i].pointer_off += blocks_off - own_off;
-		sets[i].extra_off = extras_off + sets[i].extra_off * (uint32_t)sizeof(zone_extra_data_t) - own_off;
+/* The table, with places from its start: RRsets stand behind it and the glue. */
+static void put_table(zone_node_builder_t *b, bool is_wide, size_t first_place)
+{
+	const made_set_t *made = (const made_set_t *)b->made.data;
+	uint16_t count = (uint16_t)(b->made.len / sizeof(*made));
+	size_t place = first_place;
+	if (is_wide) {
+		put(b, &b->node, &count, sizeof(count));
 	}
-	zone_extra_data_t *extras = (zone_extra_data_t *)b->extras.data;
-	for (size_t i = 0; i < b->extras.len / sizeof(*extras); i++) {
-		extras[i].off += extras[i].type != 0 ? blocks_off : 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t wide = (uint32_t)place | (made[i].shared != 0 ? ZONE_WIDE_ENTRY_SHARED : 0);
+		uint16_t narrow = (uint16_t)(place | (made[i].shared != 0 ? ZONE_ENTRY_SHARED : 0));
+		put(b, &b->node, &made[i].type, sizeof(made[i].type));
+		put(b, &b->node, is_wide ? (const void *)&wide : &narrow, is_wide ? sizeof(wide) : sizeof(narrow));
+		place += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
-	const buffer_t *parts[] = { &b->sets, &b->extras, &b->blocks };
-	uint8_t *to = base + head;
-	for (size_t i = 0; i < KNOT_LEN(parts); i++) {
-		if (parts[i]->len > 0) {
-			memcpy(to, parts[i]->data, parts[i]->len);
-			to += parts[i]->len;
+}
+
+/* Header, owner, table, links, glue and RRsets behind each other, in `node`. False: out of memory or too large. */
+static bool assemble(zone_node_builder_t *b, const zone_node_params_t *params)
+{
+	const made_set_t *made = (const made_set_t *)b->made.data;
+	size_t count = b->made.len / sizeof(*made), bodies = 0;
+	size_t glue_len = b->glue_count > 0 ? sizeof(b->glue_count) + b->glue.len : 0;
+	for (size_t i = 0; i < count; i++) {
+		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
+	}
+	size_t links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) * sizeof(zone_link_t);
+	/* zone_node_number() may insert a link later. */
+	bool is_wide = count >= UINT8_MAX ||
+	               count * ZONE_ENTRY_LEN + links_len + sizeof(zone_link_t) + glue_len + bodies >= ZONE_ENTRY_SHARED;
+	size_t table_len = is_wide ? ZONE_WIDE_TABLE_HEAD + count * ZONE_WIDE_ENTRY_LEN : count * ZONE_ENTRY_LEN;
+	zone_node_t head = { .flags = (uint16_t)(flags_of(b, params) | (is_wide ? ZONE_NODE_WIDE : 0)),
+	                     .owner_len = params->owner.len, .owner_label_count = params->owner.label_count,
+	                     .rrset_count = is_wide ? 0 : (uint8_t)count };
+	put(b, &b->node, &head, offsetof(zone_node_t, owner));
+	put(b, &b->node, params->owner.wire, params->owner.len);
+	put_table(b, is_wide, table_len + links_len + glue_len);
+	put_link(b, params->self);
+	put_link(b, params->nsec3);
+	put_link(b, params->nsec3_wildcard);
+	if (b->glue_count > 0) {
+		put(b, &b->node, &b->glue_count, sizeof(b->glue_count));
+		put(b, &b->node, b->glue.data, b->glue.len);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (made[i].shared != 0) {
+			put(b, &b->node, &made[i].shared, sizeof(made[i].shared));
+		} else {
+			put(b, &b->node, b->sets.data + made[i].off, made[i].len);
 		}
 	}
-	return node;
+	return !b->failed;
+}
+
+/* The node just assembled in the arena, or the old one if it is the same. 0: out of memory. */
+static zone_ref_t store(zone_node_builder_t *b, zone_arena_t *arena, zone_ref_t old_ref)
+{
+	const zone_node_t *old = old_ref != 0 ? zone_at(zone_arena_view(arena), old_ref) : NULL;
+	if (old != NULL && zone_node_size(old) == b->node.len && memcmp(old, b->node.data, b->node.len) == 0) {
+		return old_ref;
+	}
+	zone_ref_t ref = zone_arena_alloc(arena, b->node.len);
+	if (ref != 0) {
+		memcpy(zone_at(zone_arena_view(arena), ref), b->node.data, b->node.len);
+	}
+	return ref;
 }
 
 knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, zone_ref_t *ret_ref,
                            zone_node_sums_t *sums)
 {
-	b->sets.len = b->extras.len = b->blocks.len = b->fixups.len = b->node.len = 0;
+	b->made.len = b->sets.len = b->glue.len = b->glue_ids.len = b->node.len = 0;
+	b->glue_count = 0;
 	b->failed = false;
 	size_t count = sort_records(b, params->records);
 	zone_node_sums_t added = *sums;
 	add_record_sums(b, params, count, &added);      /* before orphans are collected, which moves records */
 	put_rrsets(b, params, count);
-	size_t head = (offsetof(zone_node_t, owner) + params->owner.len + 3) & ~(size_t)3;
-	size_t size = head + b->sets.len + b->extras.len + b->blocks.len;
-	if (size > UINT32_MAX || b->sets.len / sizeof(zone_rrset_t) > UINT16_MAX) {
-		return KNOT_EZONESIZE;
-	}
-	const zone_node_t *node = !b->failed ? assemble(b, params, size) : NULL;
-	if (node == NULL) {
+	made_set_t *made = (made_set_t *)b->made.data;
+	size_t set_count = b->made.len / sizeof(*made);
+	if (b->failed) {
 		return KNOT_ENOMEM;
 	}
-	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
-	zone_ref_t ref = params->old_ref;
-	if (old == NULL || old->size != size || memcmp(old, node, size) != 0) {
-		ref = zone_arena_alloc(arena, size);
-		if (ref == 0) {
-			return KNOT_ENOMEM;
-		}
-		memcpy(zone_at(zone_arena_view(arena), ref), node, size);
+	if (b->sets.len + b->glue.len > INT32_MAX / 2 || set_count > UINT16_MAX) {
+		return KNOT_EZONESIZE;
 	}
-	const zone_rrset_t *sets = (const zone_rrset_t *)b->sets.data;
-	for (size_t i = 0; i < b->sets.len / sizeof(*sets); i++) {
-		added.max_ttl = sets[i].ttl > added.max_ttl ? sets[i].ttl : added.max_ttl;
+	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
+	for (size_t i = 0; i < set_count; i++) {
+		share(b, arena, old, &made[i]);
+		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
+	}
+	zone_ref_t ref = assemble(b, params) ? store(b, arena, params->old_ref) : 0;
+	if (ref == 0) {
+		return KNOT_ENOMEM;
 	}
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;
 }
 
+/* Everything behind the table has moved by `by` bytes. */
+static void move_places(zone_node_t *node, uint32_t by)
+{
+	bool is_wide = node->flags & ZONE_NODE_WIDE;
+	uint8_t *entry = node->owner + node->owner_len + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
+	for (unsigned i = zone_node_rrset_count(node); i > 0; i--, entry += is_wide ? ZONE_WIDE_ENTRY_LEN : ZONE_ENTRY_LEN) {
+		if (is_wide) {
+			uint32_t place = zone_load_u32(entry + 2) + by;
+			memcpy(entry + 2, &place, sizeof(place));
+		} else {
+			uint16_t place = (uint16_t)(zone_load_u16(entry + 2) + by);
+			memcpy(entry + 2, &place, sizeof(place));
+		}
+	}
+}
+
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self)
 {
-	zone_node_t *node = zone_at(zone_arena_view(arena), ref);
-	if (node->self == self) {
+	const zone_node_t *node = zone_at(zone_arena_view(arena), ref);
+	if (zone_node_self(node) == self) {
 		return ref;
 	}
-	if (!zone_arena_is_mine(arena, ref)) {
-		uint32_t size = node->size;
-		zone_ref_t copy = zone_arena_alloc(arena, size);
-		if (copy == 0) {
-			return 0;
-		}
-		memcpy(zone_at(zone_arena_view(arena), copy), zone_at(zone_arena_view(arena), ref), size);
-		ref = copy;
-		node = zone_at(zone_arena_view(arena), ref);
+	bool had_self = node->flags & ZONE_NODE_HAS_SELF;
+	size_t size = zone_node_size(node), links_off = (size_t)(zone_node_links(node) - (const uint8_t *)node);
+	size_t behind_off = links_off + (had_self ? sizeof(self) : 0);
+	zone_ref_t copy_ref = zone_arena_alloc(arena, links_off + sizeof(self) + size - behind_off);
+	if (copy_ref == 0) {
+		return 0;
 	}
-	node->self = self;
-	return ref;
+	uint8_t *copy = zone_at(zone_arena_view(arena), copy_ref);
+	memcpy(copy, node, links_off);
+	memcpy(copy + links_off, &self, sizeof(self));
+	memcpy(copy + links_off + sizeof(self), (const uint8_t *)node + behind_off, size - behind_off);
+	if (!had_self) {
+		((zone_node_t *)(void *)copy)->flags |= ZONE_NODE_HAS_SELF;
+		move_places((zone_node_t *)(void *)copy, sizeof(self));
+	}
+	zone_arena_recycle(arena, ref, size);
+	return copy_ref;
 }

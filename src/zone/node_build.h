@@ -56,10 +56,10 @@ typedef struct {
 
 /**
  * Compile. Duplicate records are dropped, RRs are in canonical order, an RRset's TTL is that of its last record.
- * ret_sums is added to. KNOT_ENOMEM. KNOT_EZONESIZE: over 4 GiB or 65535 RRsets at one name.
+ * ret_sums is added to. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
  */
 KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
                                          const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);
 
-/** Give the node at `ref` the number `self` (not 0) unless it has it: in place or in a copy, whose reference this is. 0: out of memory. */
+/** Give the node at `ref` the number `self` (not 0) unless it has it: the reference of the copy that has it, or `ref`. 0: out of memory. */
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self);

@@ -42,13 +42,13 @@ static void dump_block(FILE *to, const char *what, zone_block_t block)
 static void dump_node(FILE *to, const zone_contents_t *zone, const zone_node_t *node)
 {
 	dump_name(to, "\n", zone_node_owner(node));
-	fprintf(to, " flags %x", node->flags);
+	fprintf(to, " flags %x", node->flags & ZONE_NODE_FACTS);
 	dump_link(to, zone_node_nsec3_is_match(node) ? " nsec3= " : " nsec3~ ", zone, zone_node_nsec3(node));
 	dump_link(to, zone_node_nsec3_wildcard_is_match(node) ? " wildcard= " : " wildcard~ ", zone, zone_node_nsec3_wildcard(node));
 	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&zone->arena, node, i);
 		fprintf(to, "\n  type %u huge %d count %u+%u ttl %u", zone_rrset_type(set), zone_rrset_is_huge(set),
-		        zone_rrset_rr_count(set), zone_rrset_sig_count(set), (unsigned)zone_rrset_ttl(set));
+		        zone_rrset_rr_count(set), zone_rrset_sigs(set).rr_count, (unsigned)zone_rrset_ttl(set));
 		dump_block(to, " body ", zone_rrset_body(set));
 		dump_block(to, " sigs ", zone_rrset_sigs(set));
 		zone_extra_iter_t iter = zone_extras_begin(node, set);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "src/zone/arena.h"
+#include "src/zone/node.h"
 
 /** One trie node: a branch or a leaf. Twigs of a branch are contiguous, in order of their positions. */
 typedef struct {
