@@ -7,6 +7,8 @@ WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 76, 20, 44, 78
 LIGHT = ("#0b6bcb", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#0e7490")
 DARK = ("#60a5fa", "#fb923c", "#4ade80", "#c084fc", "#facc15", "#22d3ee")
+LIGHTER = ' opacity="0.55"'
+DASHES = ("", "6 4", "2 3")
 STYLE = """<style>
 svg { font: 12px system-ui, sans-serif; } .page { fill: #ffffff; } text { fill: #1f2937; } .title { font-size: 14px; font-weight: 600; }
 .axis { stroke: #6b7280; fill: none; } .grid { stroke: #e5e7eb; } .line { fill: none; stroke-width: 2; }
@@ -75,15 +77,26 @@ def frame(title, y_label, y_scale):
     return out
 
 
-def legend(names, first_shade=None):
-    """Below the plot, in one row."""
+def legend(entries, note=None):
+    """Below the plot, in one row. entries: [(name, mark)], a mark is SVG around the origin."""
     out, x = [], LEFT
-    for index, name in enumerate(names):
-        out += [f'<rect class="f{index % len(LIGHT)}" x="{x}" y="{HEIGHT - 24}" width="12" height="12"/>', label(name, x + 17, HEIGHT - 14, "start")]
-        x += 32 + 7 * len(name)
-    if first_shade:
-        out.append(label(first_shade, WIDTH - RIGHT, HEIGHT - 14, "end"))
+    for name, mark in entries:
+        out += [f'<g transform="translate({x} {HEIGHT - 18})">{mark}</g>', label(name, x + 22, HEIGHT - 14, "start")]
+        x += 36 + 6.6 * len(name)
+    if note:
+        out.append(label(note, WIDTH - RIGHT, HEIGHT - 14, "end"))
     return out
+
+
+def styles(names):
+    """{name: (colour's number, dashes)}: what is before ", " in a name chooses its colour, what follows its dashes."""
+    bases, variants = [], []
+    for name in names:
+        base, _, variant = name.partition(", ")
+        bases += [base] if base not in bases else []
+        variants += [variant] if variant not in variants else []
+    return {name: (bases.index(name.partition(", ")[0]) % len(LIGHT), DASHES[variants.index(name.partition(", ")[2]) % len(DASHES)])
+            for name in names}
 
 
 def lines(title, x_label, y_label, series, log_y=False):
@@ -92,18 +105,21 @@ def lines(title, x_label, y_label, series, log_y=False):
     xs = [x for points in series.values() for x, _ in points]
     x_scale = Scale(xs, LEFT + 14, WIDTH - RIGHT - 14, True)
     y_scale = Scale([y for points in series.values() for _, y in points], HEIGHT - BOTTOM, TOP, log_y)
-    out = frame(title, y_label, y_scale)
+    out = frame(title, y_label + (" (logarithmic)" if log_y else ""), y_scale)
     for x in sorted(set(xs)):
         at = x_scale.at(x)
         out += [f'<path class="axis" d="M{at:.1f} {HEIGHT - BOTTOM}v5"/>', label(short(x), at, HEIGHT - BOTTOM + 18)]
     out.append(label(x_label, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 36))
-    for index, points in enumerate(series.values()):
-        style = index % len(LIGHT)
+    style = styles(series)
+    for name, points in series.items():
+        colour, dashes = style[name]
         spots = [(x_scale.at(x), y_scale.at(y)) for x, y in sorted(points)]
         if len(spots) > 1:
-            out.append(f'<polyline class="line s{style}" points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in spots) + '"/>')
-        out += [f'<circle class="f{style}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
-    return "\n".join(out + legend(series) + ["</svg>", ""])
+            out.append(f'<polyline class="line s{colour}" stroke-dasharray="{dashes}" points="' +
+                       " ".join(f"{x:.1f},{y:.1f}" for x, y in spots) + '"/>')
+        out += [f'<circle class="f{colour}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
+    marks = [(name, f'<path class="line s{colour}" stroke-dasharray="{dashes}" d="M0 0H18"/>') for name, (colour, dashes) in style.items()]
+    return "\n".join(out + legend(marks) + ["</svg>", ""])
 
 
 def bars(title, y_label, groups, series, log_y=False, below=None):
@@ -123,14 +139,15 @@ def bars(title, y_label, groups, series, log_y=False, below=None):
             if values[number] is None:
                 continue
             x, top = middle + (index - len(series) / 2) * width, y_scale.at(values[number])
-            out.append(f'<rect class="f{index % len(LIGHT)}"{" opacity=%s0.55%s" % (chr(34), chr(34)) if name in below else ""} x="{x + 2:.1f}" '
+            out.append(f'<rect class="f{index % len(LIGHT)}"{LIGHTER if name in below else ""} x="{x + 2:.1f}" '
                        f'y="{top:.1f}" width="{width - 4:.1f}" height="{HEIGHT - BOTTOM - top:.1f}"/>')
             if name in below:
                 part = y_scale.at(below[name][number])
                 out.append(f'<rect class="f{index % len(LIGHT)}" x="{x + 2:.1f}" y="{part:.1f}" width="{width - 4:.1f}" '
                            f'height="{HEIGHT - BOTTOM - part:.1f}"/>')
             out.append(label(short(values[number]), x + width / 2, top - 4))
-    return "\n".join(out + legend(series, note) + ["</svg>", ""])
+    marks = [(name, f'<rect class="f{index % len(LIGHT)}" y="-6" width="12" height="12"/>') for index, name in enumerate(series)]
+    return "\n".join(out + legend(marks, note) + ["</svg>", ""])
 
 
 def draw(plot):
