@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "src/event/saves.h"
 #include "src/sys/clock.h"
@@ -18,6 +20,7 @@ struct server {
 	saves_t saves;
 	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
 	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
+	int loaded_fd;               /* owned: eventfd */
 };
 
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
@@ -49,6 +52,9 @@ static void after_job(entry_t *entry, void *ctx)
 		entry->from_image = entry->outcome == LOAD_FROM_IMAGE;
 	}
 	saves_after_job(&server->saves, entry);
+	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
+		(void)eventfd_write(server->loaded_fd, 1);
+	}
 }
 
 knot_err_t server_start(server_t *server)
@@ -226,6 +232,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		return err;
 	}
 	server->params = *params;
+	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&server->reload_lock, NULL);
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
@@ -246,6 +253,9 @@ void server_free(server_t *server)
 	state_free(server->root.state_rcu);
 	pthread_mutex_destroy(&server->reload_lock);
 	saves_close(&server->saves);
+	if (server->loaded_fd >= 0) {
+		close(server->loaded_fd);
+	}
 	free(server);
 }
 
@@ -286,6 +296,11 @@ bool server_is_loading(const server_t *server)
 	bool loading = server->jobs.untried > 0;
 	pthread_mutex_unlock(lock);
 	return loading;
+}
+
+int server_loaded_fd(const server_t *server)
+{
+	return server->loaded_fd;
 }
 
 static struct timespec deadline_after(unsigned timeout_ms)

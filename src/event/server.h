@@ -49,6 +49,9 @@ void server_load_zones(server_t *server);
 /** True until every zone was loaded or tried once: `status` then says that it is loading. */
 bool server_is_loading(const server_t *server);
 
+/** A descriptor that poll(2) finds readable once server_is_loading() was false after a job ended; -1: there is none. */
+int server_loaded_fd(const server_t *server);
+
 /** Wait until server_is_loading() is false or `timeout_ms` have passed. */
 bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 

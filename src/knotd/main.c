@@ -352,13 +352,16 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 /* Returns the exit status. */
 static int run(knotd_t *knotd)
 {
-	enum { LOADING_POLL_MS = 20 };
+	enum { LOADING_POLL_MS = 20 }; /* a reload may end the loading, too */
 	for (;;) {
 		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
 			return EXIT_FAILURE;
 		}
-		struct pollfd ready = { .fd = knotd->signal_fd, .events = POLLIN };
-		if (poll(&ready, 1, knotd->answering ? -1 : LOADING_POLL_MS) <= 0) {
+		struct pollfd ready[] = {
+			{ .fd = knotd->signal_fd, .events = POLLIN },
+			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
+		};
+		if (poll(ready, 2, knotd->answering ? -1 : LOADING_POLL_MS) <= 0 || ready[0].revents == 0) {
 			continue;
 		}
 		struct signalfd_siginfo info;

@@ -208,7 +208,9 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 		return NULL;
 	}
 	for (uint32_t i = 0; i < chunk_count; i++) {
-		if (!add_chunk(arena, (size_t)chunk_lens[i])) {
+		/* A chunk that was cut for lack of room for one more node was a huge page, and is to be one again. */
+		size_t len = (size_t)chunk_lens[i];
+		if (!add_chunk(arena, len > ZONE_CHUNK_MAX / 4 * 3 && len < ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : len)) {
 			zone_arena_free(arena);
 			return NULL;
 		}
