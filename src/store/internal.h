@@ -24,9 +24,12 @@ struct store {
 enum {
 	STORE_FORMAT = 1,            /* of keys and of the environment as a whole; records have their own */
 
-	STORE_PIECE_MAX = 256 * 4096 - 16,   /* bytes; with LMDB's page header it fills whole pages. doc/adr/0013-zone-images.md has the measurements */
+	/* Bytes: half a MiB and what its last page has left. doc/adr/0013-zone-images.md has the measurements. */
+	STORE_PIECE_MAX = (512 << 10) + 4096 - 16,
 	STORE_INLINE_MAX = 4 * 4096 - 16,    /* bytes of a record with its chunks in it */
-	STORE_STEP_BYTES = 16 << 20,         /* of changed pages per transaction: LMDB keeps them in memory until the commit */
+	/* Bytes of changed pages per transaction: LMDB keeps them in memory until the commit … */
+	STORE_STEP_BYTES = 16 << 20,
+	STORE_GROUP_BYTES = 8 << 20,         /* … and single pages for the next one: small images change such */
 
 	STORE_PAGE_HEADER = 16,              /* bytes that LMDB puts in front of a value with pages of its own */
 };
@@ -34,12 +37,12 @@ enum {
 /*
  * Keys. The first byte says of what:
  *   FORMAT                       the environment's format_t, one
- *   HEAD, knot_name_key()        record of a zone: in canonical order of names
- *   PIECE, u64 id, u32 number    bytes of a chunk (big endian, so that an image's pieces are neighbours in order)
- *   WORK, u64 id                 u32, native: pieces of this id from this number on belong to a save that has not ended
  *   SWEEP                        some pieces belong to no record
+ *   WORK, u64 id                 u32, native: pieces of this id from this number on belong to a save that has not ended
+ *   PIECE, u64 id, u32 number    bytes of a chunk (big endian, so that an image's pieces are neighbours in order)
+ *   HEAD, knot_name_key()        record of a zone: in canonical order of names. Last, so that zones saved in order fill their pages
  */
-typedef enum { STORE_KEY_FORMAT, STORE_KEY_HEAD, STORE_KEY_PIECE, STORE_KEY_WORK, STORE_KEY_SWEEP } store_key_kind_t;
+typedef enum { STORE_KEY_FORMAT, STORE_KEY_SWEEP, STORE_KEY_WORK, STORE_KEY_PIECE, STORE_KEY_HEAD } store_key_kind_t;
 
 enum { STORE_KEY_MAX = 1 + KNOT_NAME_KEY_MAX, STORE_PIECE_KEY_LEN = 13, STORE_WORK_KEY_LEN = 9 };
 
@@ -78,11 +81,17 @@ int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn);
 /** mdb_txn_commit() of a transaction that has written. */
 int store_commit(store_t *store, MDB_txn *take_txn);
 
+/**
+ * Forget the pages of the map that this process has touched: with large folios in the page cache, looking at the head of each piece maps all of
+ * them, which counts as memory of the process.
+ */
+void store_unmap(const store_t *store);
+
 /** Remove pieces that no record names: of saves that did not end. */
 KNOT_MUST_USE knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason);
 
 /** Delete the pieces of an image, from `number` on. Codes of LMDB. */
-int store_delete_pieces(MDB_txn *txn, MDB_dbi dbi, uint64_t id, uint32_t number);
+int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number);
 
 /** Copy and read the record of a zone. ret_copy: to be freed. MDB_NOTFOUND and other codes of LMDB in *ret_code with KNOT_ENOENT. */
 KNOT_MUST_USE knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy,

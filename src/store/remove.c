@@ -4,16 +4,18 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int store_delete_pieces(MDB_txn *txn, MDB_dbi dbi, uint64_t id, uint32_t number)
+enum { UNMAP_EVERY = 32 };
+
+int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number)
 {
 	MDB_cursor *cursor;
-	int code = mdb_cursor_open(txn, dbi, &cursor);
+	int code = mdb_cursor_open(txn, store->dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}
 	store_key_t from;
 	store_key_piece(id, number, &from);
-	for (;;) {
+	for (unsigned deleted = 1;; deleted++) {
 		/* Looked for each time: where a cursor stands after a deletion depends on what became of its page. */
 		MDB_val key = store_key_val(&from), value;
 		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
@@ -26,6 +28,9 @@ int store_delete_pieces(MDB_txn *txn, MDB_dbi dbi, uint64_t id, uint32_t number)
 		if (code != 0) {
 			break;
 		}
+		if (deleted % UNMAP_EVERY == 0) {
+			store_unmap(store);
+		}
 	}
 	mdb_cursor_close(cursor);
 	return code == MDB_NOTFOUND ? 0 : code;
@@ -34,10 +39,10 @@ int store_delete_pieces(MDB_txn *txn, MDB_dbi dbi, uint64_t id, uint32_t number)
 /* ---- Leftovers ---- */
 
 /* Saves that did not end: the first key of kind WORK, again and again. */
-static int remove_unended(MDB_txn *txn, MDB_dbi dbi)
+static int remove_unended(const store_t *store, MDB_txn *txn)
 {
 	MDB_cursor *cursor = NULL;
-	int code = mdb_cursor_open(txn, dbi, &cursor);
+	int code = mdb_cursor_open(txn, store->dbi, &cursor);
 	while (code == 0) {
 		uint8_t kind = STORE_KEY_WORK;
 		MDB_val key = { 1, &kind }, value;
@@ -51,7 +56,7 @@ static int remove_unended(MDB_txn *txn, MDB_dbi dbi)
 		memcpy(&number, value.mv_data, sizeof(number));
 		code = mdb_cursor_del(cursor, 0);
 		if (code == 0) {
-			code = store_delete_pieces(txn, dbi, id, number);
+			code = store_delete_pieces(store, txn, id, number);
 		}
 	}
 	if (cursor != NULL) {
@@ -113,7 +118,7 @@ static int collect_ids(MDB_cursor *cursor, ids_t *ids)
 }
 
 /* Delete pieces whose id is none of these. */
-static int sweep_pieces(MDB_txn *txn, MDB_dbi dbi, MDB_cursor *cursor, const ids_t *ids)
+static int sweep_pieces(const store_t *store, MDB_txn *txn, MDB_cursor *cursor, const ids_t *ids)
 {
 	uint64_t id = 0;
 	for (;;) {
@@ -126,7 +131,7 @@ static int sweep_pieces(MDB_txn *txn, MDB_dbi dbi, MDB_cursor *cursor, const ids
 			return code == MDB_NOTFOUND ? 0 : code;
 		}
 		if (ids->count == 0 || bsearch(&id, ids->ids, ids->count, sizeof(*ids->ids), compare_ids) == NULL) {
-			code = store_delete_pieces(txn, dbi, id, 0);
+			code = store_delete_pieces(store, txn, id, 0);
 			if (code != 0) {
 				return code;
 			}
@@ -137,23 +142,23 @@ static int sweep_pieces(MDB_txn *txn, MDB_dbi dbi, MDB_cursor *cursor, const ids
 	}
 }
 
-static int sweep(MDB_txn *txn, MDB_dbi dbi)
+static int sweep(const store_t *store, MDB_txn *txn)
 {
 	uint8_t kind = STORE_KEY_SWEEP;
 	MDB_val key = { 1, &kind };
-	int code = mdb_del(txn, dbi, &key, NULL);
+	int code = mdb_del(txn, store->dbi, &key, NULL);
 	if (code != 0) {
 		return code == MDB_NOTFOUND ? 0 : code;
 	}
 	MDB_cursor *cursor;
-	code = mdb_cursor_open(txn, dbi, &cursor);
+	code = mdb_cursor_open(txn, store->dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}
 	ids_t ids = { 0 };
 	code = collect_ids(cursor, &ids);
 	if (code == 0) {
-		code = sweep_pieces(txn, dbi, cursor, &ids);
+		code = sweep_pieces(store, txn, cursor, &ids);
 	}
 	free(ids.ids);
 	mdb_cursor_close(cursor);
@@ -167,9 +172,9 @@ knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 	if (code != 0) {
 		return store_fail(store, code, "removing what an interrupted save left", ret_reason);
 	}
-	code = remove_unended(txn, store->dbi);
+	code = remove_unended(store, txn);
 	if (code == 0) {
-		code = sweep(txn, store->dbi);
+		code = sweep(store, txn);
 	}
 	if (code == 0) {
 		code = store_commit(store, txn);
@@ -198,7 +203,7 @@ static int remove_one(store_t *store, MDB_txn *txn, knot_name_t zone, size_t *re
 		return ENOMEM;
 	}
 	if (err == KNOT_OK) {
-		code = record.piece_count > 0 ? store_delete_pieces(txn, store->dbi, record.id, 0) : 0;
+		code = record.piece_count > 0 ? store_delete_pieces(store, txn, record.id, 0) : 0;
 		free(copy);
 	} else {
 		uint8_t kind = STORE_KEY_SWEEP;

@@ -3,6 +3,7 @@
 #include "src/store/plan.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -74,7 +75,11 @@ static int put_record(const store_t *store, MDB_txn *txn, const store_plan_t *pl
 	store_key_t head_key;
 	store_key_head(plan->image->zone, &head_key);
 	MDB_val key = store_key_val(&head_key), value = { plan->record_len, NULL };
-	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+	/* Appended, a page is left full; otherwise LMDB leaves half of it for keys in between. */
+	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE | MDB_APPEND);
+	if (code == MDB_KEYEXIST) {
+		code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+	}
 	if (code == 0) {
 		store_record_write(&plan->record, plan->image->sources, plan->image->chunks, value.mv_data);
 	}
@@ -84,7 +89,7 @@ static int put_record(const store_t *store, MDB_txn *txn, const store_plan_t *pl
 /* The last transaction of an image: with it the new record is there, and what only the old one needs is not. */
 static int put_end(const store_t *store, MDB_txn *txn, const store_plan_t *plan)
 {
-	int code = plan->replaces ? store_delete_pieces(txn, store->dbi, plan->replaced_id, 0) : 0;
+	int code = plan->replaces ? store_delete_pieces(store, txn, plan->replaced_id, 0) : 0;
 	for (uint32_t i = 0; code == 0 && i < plan->dropped_count; i++) {
 		store_key_t piece_key;
 		store_key_piece(plan->record.id, plan->dropped[i], &piece_key);
@@ -251,6 +256,8 @@ static void save_large(saver_t *saver, MDB_txn *take_txn, store_plan_t *plan, gr
 {
 	bool began;
 	group->code = save_steps(saver->store, take_txn, plan, &began);
+	/* Steps are many times the size of what is allocated otherwise; the heap would keep the last one. */
+	(void)malloc_trim(0);
 	if (group->code == 0) {
 		group->done++;
 		group->written += plan->part_bytes;
@@ -292,12 +299,12 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 			group->done++;
 			goes_on = true;
 		}
-	} else if (plan.part_bytes > STORE_STEP_BYTES) {
+	} else if (plan.part_bytes > STORE_GROUP_BYTES) {
 		if (*bytes == 0) {
 			save_large(saver, *txn, &plan, group);
 			*txn = NULL;
 		}
-	} else if (*bytes == 0 || *bytes + cost <= STORE_STEP_BYTES) {
+	} else if (*bytes == 0 || *bytes + cost <= STORE_GROUP_BYTES) {
 		group->code = put_image(saver->store, *txn, &plan);
 		*bytes += cost;
 		group->written += plan.part_bytes;

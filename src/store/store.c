@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -375,6 +376,12 @@ void store_close(store_t *take_store)
 		close(take_store->dir_fd);
 	}
 	free(take_store);
+}
+
+void store_unmap(const store_t *store)
+{
+	/* In vain if it fails: that changes nothing but what is counted. */
+	(void)madvise((void *)store->map, store->map_len, MADV_DONTNEED);
 }
 
 /* ---- The file's length ---- */
