@@ -550,7 +550,7 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 		err = build_templates(conf, bases);
 	}
 	store->zone_template_row = (uint16_t)conf_row_find(&conf_section_zone, KNOT_STR("template"));
-	conf->zone_count = store->tables[CONF_S_ZONE].count;
+	conf->zone_count = store->zones.count;
 	return err;
 }
 

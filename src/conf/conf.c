@@ -117,17 +117,6 @@ void conf_free(conf_t *conf)
 
 /* ---- Using ---- */
 
-static const conf_block_t *zone_block(const conf_t *conf, size_t index)
-{
-	return &conf->store->tables[CONF_S_ZONE].blocks[index];
-}
-
-/** Packed items of the zone's own block. */
-static knot_bytes_t zone_items(const conf_t *conf, size_t index)
-{
-	return conf_block_items(zone_block(conf, index));
-}
-
 /** Index of the template that the zone names, else of template default, else of the one without any. */
 static size_t template_of(const conf_t *conf, knot_bytes_t items)
 {
@@ -147,7 +136,7 @@ static size_t template_of(const conf_t *conf, knot_bytes_t items)
 
 knot_name_t conf_zone_name(const conf_t *conf, size_t index)
 {
-	return knot_name_of(zone_block(conf, index)->id);
+	return conf_zones_name(&conf->store->zones, index);
 }
 
 bool conf_has_zone_modules(const conf_t *conf)
@@ -162,7 +151,7 @@ bool conf_has_zone_modules(const conf_t *conf)
 
 conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
-	knot_bytes_t items = zone_items(conf, index);
+	knot_bytes_t items = conf_zones_items(&conf->store->zones, index);
 	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
 	conf_apply_zone_items(items, &zone);
 	zone.name = conf_zone_name(conf, index);
@@ -171,12 +160,7 @@ conf_zone_t conf_zone(const conf_t *conf, size_t index)
 
 bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index)
 {
-	const conf_block_t *block = conf_store_find(conf->store, CONF_S_ZONE, (knot_bytes_t){ name.wire, name.len });
-	if (block == NULL) {
-		return false;
-	}
-	*ret_index = (size_t)(block - conf->store->tables[CONF_S_ZONE].blocks);
-	return true;
+	return conf_zones_find(&conf->store->zones, name, ret_index);
 }
 
 const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id)

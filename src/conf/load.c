@@ -240,7 +240,7 @@ static knot_err_t close_block(loader_t *loader)
 	knot_err_t err = reason != NULL ? fail_block(loader, reason) : append_typed_lists(loader);
 	if (err == KNOT_OK) {
 		conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
-		block->items = conf_store_bytes(loader->store, loader->items, loader->items_len);
+		block->items = conf_store_bytes(loader->store, loader->section, loader->items, loader->items_len);
 		block->items_len = (uint32_t)loader->items_len;
 		err = block->items != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}

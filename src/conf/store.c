@@ -16,6 +16,16 @@ conf_store_t *conf_store_new(void)
 	return calloc(1, sizeof(conf_store_t));
 }
 
+static void free_arena(conf_arena_t *arena)
+{
+	while (arena->chunks != NULL) {
+		conf_chunk_t *next = arena->chunks->next;
+		free(arena->chunks);
+		arena->chunks = next;
+	}
+	arena->left = 0;
+}
+
 void conf_store_free(conf_store_t *store)
 {
 	if (store == NULL) {
@@ -25,59 +35,63 @@ void conf_store_free(conf_store_t *store)
 		free(store->tables[i].blocks);
 		free(store->tables[i].slots);
 	}
-	while (store->chunks != NULL) {
-		conf_chunk_t *next = store->chunks->next;
-		free(store->chunks);
-		store->chunks = next;
-	}
+	free(store->zones.bytes);
+	free(store->zones.starts);
+	free_arena(&store->arena);
+	free_arena(&store->zone_arena);
 	free(store);
 }
 
 /** Space is taken from the end of a chunk downwards, so that alignment is one mask. */
-static uint8_t *take(conf_store_t *store, size_t size, size_t align)
+static uint8_t *take(conf_arena_t *arena, size_t size, size_t align)
 {
-	size_t left = store->chunk_left;
-	if (store->chunks == NULL || size > left) {
+	size_t left = arena->left;
+	if (arena->chunks == NULL || size > left) {
 		size_t chunk_size = size > CHUNK_SIZE / 4 ? size + align : CHUNK_SIZE;
 		conf_chunk_t *chunk = malloc(sizeof(*chunk) + chunk_size);
 		if (chunk == NULL) {
 			return NULL;
 		}
 		/* A big object gets a chunk of its own behind the open one. */
-		if (chunk_size != CHUNK_SIZE && store->chunks != NULL) {
-			chunk->next = store->chunks->next;
-			store->chunks->next = chunk;
+		if (chunk_size != CHUNK_SIZE && arena->chunks != NULL) {
+			chunk->next = arena->chunks->next;
+			arena->chunks->next = chunk;
 			return (uint8_t *)chunk->data;
 		}
-		chunk->next = store->chunks;
-		store->chunks = chunk;
-		store->chunk_left = left = chunk_size;
+		chunk->next = arena->chunks;
+		arena->chunks = chunk;
+		arena->left = left = chunk_size;
 	}
-	store->chunk_left = (left - size) & ~(align - 1);
-	return (uint8_t *)store->chunks->data + store->chunk_left;
+	arena->left = (left - size) & ~(align - 1);
+	return (uint8_t *)arena->chunks->data + arena->left;
 }
 
 void *conf_store_alloc(conf_store_t *store, size_t size)
 {
-	void *room = take(store, size, _Alignof(max_align_t));
+	void *room = take(&store->arena, size, _Alignof(max_align_t));
 	if (room != NULL) {
 		memset(room, 0, size);
 	}
 	return room;
 }
 
-const uint8_t *conf_store_bytes(conf_store_t *store, const uint8_t *data, size_t len)
+static const uint8_t *copy_bytes(conf_arena_t *arena, const uint8_t *data, size_t len)
 {
-	uint8_t *copy = take(store, len, 1);
+	uint8_t *copy = take(arena, len, 1);
 	if (copy != NULL && len > 0) {
 		memcpy(copy, data, len);
 	}
 	return copy;
 }
 
+const uint8_t *conf_store_bytes(conf_store_t *store, size_t section, const uint8_t *data, size_t len)
+{
+	return copy_bytes(section == CONF_S_ZONE ? &store->zone_arena : &store->arena, data, len);
+}
+
 const char *conf_store_str(conf_store_t *store, const char *text)
 {
-	return (const char *)conf_store_bytes(store, (const uint8_t *)text, strlen(text) + 1);
+	return (const char *)copy_bytes(&store->arena, (const uint8_t *)text, strlen(text) + 1);
 }
 
 /* ---- Blocks ---- */
@@ -120,12 +134,6 @@ static int compare_bytes(const void *a, const void *b)
 	return order != 0 ? order : (x->id_len > y->id_len) - (x->id_len < y->id_len);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	const conf_block_t *x = a, *y = b;
-	return knot_name_cmp(knot_name_of(x->id), knot_name_of(y->id));
-}
-
 conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_bytes_t id)
 {
 	const conf_table_t *table = &store->tables[section];
@@ -137,8 +145,26 @@ conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_by
 		return slot != 0 ? &table->blocks[slot - 1] : NULL;
 	}
 	conf_block_t key = { .id = id.data, .id_len = (uint32_t)id.len };
-	return bsearch(&key, table->blocks, table->count, sizeof(key),
-		       section == CONF_S_ZONE ? compare_names : compare_bytes);
+	return bsearch(&key, table->blocks, table->count, sizeof(key), compare_bytes);
+}
+
+bool conf_zones_find(const conf_zones_t *zones, knot_name_t name, size_t *ret_index)
+{
+	size_t low = 0, high = zones->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = knot_name_cmp(name, conf_zones_name(zones, middle));
+		if (order == 0) {
+			*ret_index = middle;
+			return true;
+		}
+		if (order < 0) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return false;
 }
 
 static knot_err_t grow(conf_table_t *table)
@@ -172,7 +198,7 @@ static knot_err_t grow(conf_table_t *table)
 knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, conf_block_t **ret_block)
 {
 	conf_table_t *table = &store->tables[section];
-	const uint8_t *copy = conf_store_bytes(store, id.data, id.len);
+	const uint8_t *copy = conf_store_bytes(store, section, id.data, id.len);
 	knot_err_t err = copy != NULL ? grow(table) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
 		return err;
@@ -214,10 +240,10 @@ static int compare_entries(const void *a, const void *b)
 	return order != 0 ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
 }
 
-static bool is_sorted(const conf_table_t *table, int (*compare)(const void *, const void *))
+static bool are_sorted_names(const conf_table_t *table)
 {
 	for (size_t i = 1; i < table->count; i++) {
-		if (compare(&table->blocks[i - 1], &table->blocks[i]) > 0) {
+		if (knot_name_cmp(knot_name_of(table->blocks[i - 1].id), knot_name_of(table->blocks[i].id)) > 0) {
 			return false;
 		}
 	}
@@ -288,6 +314,50 @@ static knot_err_t sort_names(conf_table_t *table)
 	return KNOT_OK;
 }
 
+/** Put name and items of each zone, in the order of the blocks, behind each other, and forget the blocks. */
+static knot_err_t pack_zones(conf_store_t *store)
+{
+	conf_table_t *table = &store->tables[CONF_S_ZONE];
+	size_t len = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		len += (size_t)table->blocks[i].id_len + table->blocks[i].items_len;
+	}
+	if (len > UINT32_MAX) {
+		return KNOT_ENOMEM;
+	}
+	conf_zones_t zones = { .bytes = malloc(len + 1),
+			       .starts = malloc((table->count + 1) * sizeof(*zones.starts)),
+			       .count = table->count };
+	if (zones.bytes == NULL || zones.starts == NULL) {
+		free(zones.bytes);
+		free(zones.starts);
+		return KNOT_ENOMEM;
+	}
+	size_t at = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		const conf_block_t *block = &table->blocks[i];
+		zones.starts[i] = (uint32_t)at;
+		memcpy(zones.bytes + at, block->id, block->id_len);
+		at += block->id_len;
+		if (block->items_len > 0) {
+			memcpy(zones.bytes + at, block->items, block->items_len);
+			at += block->items_len;
+		}
+	}
+	zones.starts[table->count] = (uint32_t)at;
+	store->zones = zones;
+	conf_store_clear(store, CONF_S_ZONE);
+	free_arena(&store->zone_arena);
+	return KNOT_OK;
+}
+
+static knot_err_t seal_zones(conf_store_t *store)
+{
+	conf_table_t *table = &store->tables[CONF_S_ZONE];
+	knot_err_t err = are_sorted_names(table) ? KNOT_OK : sort_names(table);
+	return err == KNOT_OK ? pack_zones(store) : err;
+}
+
 knot_err_t conf_store_seal(conf_store_t *store)
 {
 	for (size_t i = 0; i < CONF_S_COUNT; i++) {
@@ -295,19 +365,11 @@ knot_err_t conf_store_seal(conf_store_t *store)
 		free(table->slots);
 		table->slots = NULL;
 		table->slot_count = 0;
-		if (table->count == 0) {
-			continue;
-		}
-		if (i != CONF_S_ZONE) {
+		if (table->count > 0 && i != CONF_S_ZONE) {
 			qsort(table->blocks, table->count, sizeof(*table->blocks), compare_bytes);
-		} else if (!is_sorted(table, compare_names)) {
-			knot_err_t err = sort_names(table);
-			if (err != KNOT_OK) {
-				return err;
-			}
 		}
 	}
-	return KNOT_OK;
+	return seal_zones(store);
 }
 
 /* ---- Items ---- */

@@ -6,7 +6,8 @@
  * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print()
  * prints a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
  *
- * Memory: one bump arena, 24 bytes per block, 4 bytes and the value per item. Freed as a whole.
+ * Memory: bump arenas, 24 bytes per block, 4 bytes and the value per item. Freed as a whole. Zones of a sealed store are packed:
+ * 4 bytes, the name and the items each, one after the other in canonical order (conf_zones_t).
  * Packed items: row (1 byte), flags (1), length (2, host order), value. A multi row has one item for each value, and,
  * when a member of the typed struct takes them, one more with CONF_ITEM_TYPED: the member's bytes.
  */
@@ -28,12 +29,26 @@ typedef struct {
 	size_t slot_count; /* power of two or 0 */
 } conf_table_t;
 
+/** The zones of a sealed store: for each its name in wire form, then its items. */
+typedef struct {
+	uint8_t *bytes;   /* owned */
+	uint32_t *starts; /* owned; count + 1 offsets in `bytes` */
+	size_t count;
+} conf_zones_t;
+
 typedef struct conf_chunk conf_chunk_t;
 
-struct conf_store {
-	conf_table_t tables[CONF_S_COUNT]; /* by index of the section */
+/** Grows at its end only. */
+typedef struct {
 	conf_chunk_t *chunks;
-	size_t chunk_left;
+	size_t left; /* bytes of the first chunk */
+} conf_arena_t;
+
+struct conf_store {
+	conf_table_t tables[CONF_S_COUNT]; /* by index of the section; zones: only until it is sealed */
+	conf_zones_t zones;
+	conf_arena_t arena;
+	conf_arena_t zone_arena;           /* identifiers and items of zones until they are packed */
 	/* Typed values made when the snapshot is built: */
 	conf_zone_t *templates;     /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;    /* index of the one that zones without a template have */
@@ -57,10 +72,10 @@ void conf_store_free(conf_store_t *store);
 void *conf_store_alloc(conf_store_t *store, size_t size);
 /** Copy of a string; NULL: no memory. */
 const char *conf_store_str(conf_store_t *store, const char *text);
-/** Copy of bytes without alignment; NULL: no memory. */
-const uint8_t *conf_store_bytes(conf_store_t *store, const uint8_t *data, size_t len);
+/** Copy of an identifier or of items of a block of the section; for zones valid until the store is sealed. NULL: no memory. */
+const uint8_t *conf_store_bytes(conf_store_t *store, size_t section, const uint8_t *data, size_t len);
 
-/** The block with this identifier (len 0: the only block of a group), or NULL. */
+/** The block with this identifier (len 0: the only block of a group), or NULL. Not for zones of a sealed store. */
 conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_bytes_t id);
 
 /** Add a block without items. The identifier is copied. KNOT_ENOMEM. Invalidates pointers to the section's blocks. */
@@ -69,8 +84,28 @@ KNOT_MUST_USE knot_err_t conf_store_add(conf_store_t *store, size_t section, kno
 /** Forget the section's blocks. */
 void conf_store_clear(conf_store_t *store, size_t section);
 
-/** Sort all sections and drop the hash tables; conf_store_find() then searches by bisection. KNOT_ENOMEM. */
+/**
+ * Sort all sections, pack the zones and drop the hash tables; conf_store_find() then searches by bisection. KNOT_ENOMEM: also when
+ * the zones take more than 4 GiB.
+ */
 KNOT_MUST_USE knot_err_t conf_store_seal(conf_store_t *store);
+
+/** Name of the zone at `index` of a sealed store. */
+static inline knot_name_t conf_zones_name(const conf_zones_t *zones, size_t index)
+{
+	return knot_name_of(zones->bytes + zones->starts[index]);
+}
+
+/** Packed items of the zone at `index`. */
+static inline knot_bytes_t conf_zones_items(const conf_zones_t *zones, size_t index)
+{
+	const uint8_t *start = zones->bytes + zones->starts[index];
+	size_t name_len = knot_name_of(start).len;
+	return (knot_bytes_t){ start + name_len, zones->starts[index + 1] - zones->starts[index] - name_len };
+}
+
+/** Index of the zone of this name in any case; false: there is none. */
+bool conf_zones_find(const conf_zones_t *zones, knot_name_t name, size_t *ret_index);
 
 /** The next item of packed items; *pos starts at 0. False: there are no more. */
 bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item);
