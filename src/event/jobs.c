@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/sys/clock.h"
+#include "src/sys/process.h"
 
 void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
 	       void (*after)(entry_t *entry, void *ctx), void *ctx)
@@ -150,12 +151,25 @@ void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result)
 	}
 }
 
+/* After many jobs: what they needed meanwhile lies in pieces between what they made. */
+static void give_memory_back(jobs_t *jobs)
+{
+	jobs->queue.was_long = false;
+	pthread_mutex_unlock(&jobs->lock);
+	sys_memory_trim();
+	pthread_mutex_lock(&jobs->lock);
+}
+
 static void run_jobs(void *arg)
 {
 	jobs_t *jobs = arg;
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
 		entry_t *entry = queue_take(&jobs->queue);
+		if (entry == NULL && jobs->queue.was_long) {
+			give_memory_back(jobs);
+			continue;
+		}
 		if (entry == NULL) {
 			jobs->idle++;
 			pthread_cond_wait(&jobs->work, &jobs->lock);

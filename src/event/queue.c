@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <sys/mman.h>
 
-enum { GIVE_BACK_MIN = 64 * 1024 };     /* entries: half a megabyte */
+enum { GIVE_BACK_MIN = 16 * 1024 };     /* entries */
 
 static size_t bytes_of(size_t room)
 {
@@ -60,6 +60,7 @@ entry_t *queue_take(queue_t *queue)
 		queue->first = 0;
 		if (queue->longest >= GIVE_BACK_MIN) {
 			(void)madvise(queue->ring, bytes_of(queue->room), MADV_DONTNEED);
+			queue->was_long = true;
 		}
 		queue->longest = 0;
 	}

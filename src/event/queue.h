@@ -14,6 +14,7 @@ typedef struct {
 	size_t room;            /* entries that fit */
 	size_t first, count;
 	size_t longest;         /* since it was empty */
+	bool was_long;          /* it got empty after it was long; for the caller to clear */
 } queue_t;
 
 /** Free what it holds, not the entries. An all-zero queue is empty. */

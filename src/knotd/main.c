@@ -456,6 +456,7 @@ static int serve(const options_t *options)
 int main(int argc, char **argv)
 {
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
+	sys_memory_init();
 	options_t options;
 	switch (read_options(argc, argv, &options)) {
 	case OPTIONS_RUN: break;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -190,6 +191,17 @@ knot_err_t sys_drop_privileges(uid_t uid, gid_t gid)
 	}
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	return KNOT_OK;
+}
+
+void sys_memory_init(void)
+{
+	enum { LARGE = 128 * 1024 }; /* glibc's own limit before it moves */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
+}
+
+void sys_memory_trim(void)
+{
+	(void)malloc_trim(0);
 }
 
 void sys_notify_ready(void)

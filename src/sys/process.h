@@ -44,6 +44,15 @@ void sys_pidfile_remove(sys_pidfile_t *file);
  */
 KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid);
 
+/**
+ * Set up malloc() for a process whose memory is looked at: large blocks always get pages of their own, which go back when they
+ * are freed. (glibc else moves them into the heap once one was freed, and every reload leaves a hole there.) Before threads.
+ */
+void sys_memory_init(void);
+
+/** Give back what is free in the heap: after much work, as it looks at all of it. Any thread. */
+void sys_memory_trim(void);
+
 /** sd_notify(3): READY=1, RELOADING=1, STOPPING=1, each with an empty STATUS. Nothing without a service manager. */
 void sys_notify_ready(void);
 void sys_notify_reloading(void);
