@@ -213,6 +213,14 @@ unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t r
 
 void knot_rdata_canonical(uint16_t type, knot_mut_bytes_t rdata)
 {
+	const knot_field_t *fields = knot_rrdesc(type)->fields;
+	if (fields[1].kind == FIELD_END && rdata.len > 0 && rdata.len <= KNOT_NAME_MAX) {   /* an address or a name, most of all */
+		if (fields[0].kind == FIELD_NAME && (fields[0].flags & KNOT_RDATA_LOWER)) {
+			/* The lengths of labels are no letters. */
+			knot_name_lower((knot_name_t){ rdata.data, (uint8_t)rdata.len, 0 }, rdata.data);
+		}
+		return;
+	}
 	knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
 	unsigned count = knot_rdata_names(type, (knot_bytes_t){ rdata.data, rdata.len }, names);
 	for (unsigned i = 0; i < count; i++) {

@@ -10,6 +10,10 @@
 
 #include "libknot/base/bytes.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 typedef enum {
 	TOKEN_WORD,      /* raw text, escapes not resolved */
 	TOKEN_QUOTED,    /* raw text between the quotes */
@@ -57,6 +61,30 @@ static inline char_kind_t lexer_kind_at(const lexer_t *lex, const char *p)
 	return p < lex->end ? (char_kind_t)lexer_char_kinds[(uint8_t)*p] : CHAR_END;
 }
 
+/** The first byte from `p` on that is no CHAR_WORD, or `end`. */
+static inline const char *lexer_word_end(const char *p, const char *end)
+{
+#ifdef __SSE2__
+	while (end - p >= 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(' ')), v);
+		__m128i parenthesis = _mm_cmpeq_epi8(_mm_and_si128(v, _mm_set1_epi8((char)0xFE)), _mm_set1_epi8('('));
+		__m128i comment = _mm_cmpeq_epi8(v, _mm_set1_epi8(';')), quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+		__m128i escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+		__m128i ends = _mm_or_si128(_mm_or_si128(_mm_or_si128(control, parenthesis), _mm_or_si128(comment, quote)), escape);
+		unsigned mask = (unsigned)_mm_movemask_epi8(ends);
+		if (mask != 0) {
+			return p + __builtin_ctz(mask);
+		}
+		p += 16;
+	}
+#endif
+	while (p < end && lexer_char_kinds[(uint8_t)*p] == CHAR_WORD) {
+		p++;
+	}
+	return p;
+}
+
 /** The parts of lexer_next() that are not on the fast path. */
 void lexer_next_slow(lexer_t *lex, token_t *ret);
 
@@ -69,10 +97,8 @@ static inline void lexer_next(lexer_t *lex, token_t *ret)
 	}
 	lex->pos = p;
 	const char *start = p;
+	p = lexer_word_end(p, lex->end);
 	char_kind_t kind = lexer_kind_at(lex, p);
-	while (kind == CHAR_WORD) {
-		kind = lexer_kind_at(lex, ++p);
-	}
 	if (p > start && kind >= CHAR_BLANK && kind < CHAR_QUOTE) {   /* the plain word */
 		*ret = (token_t){ .data = start, .len = (size_t)(p - start), .kind = TOKEN_WORD };
 		lex->pos = p;

@@ -27,6 +27,23 @@ static const char *name_fault(knot_err_t err)
 	}
 }
 
+/* The first dot in [p, end), or `end`. */
+static inline const uint8_t *find_dot(const uint8_t *p, const uint8_t *end)
+{
+	const uint64_t ones = 0x0101010101010101u;
+	for (; end - p >= 8; p += 8) {
+		uint64_t bytes = load_le64(p) ^ '.' * ones;
+		uint64_t found = (bytes - ones) & ~bytes & ones << 7;     /* exact up to its lowest bit */
+		if (found != 0) {
+			return p + __builtin_ctzll(found) / 8;
+		}
+	}
+	while (p < end && *p != '.') {
+		p++;
+	}
+	return p;
+}
+
 const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
 {
 	if (tok->kind != TOKEN_WORD || tok->has_quote) {
@@ -38,19 +55,18 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 		return name_fault(knot_name_scan((knot_str_t){ text, len }, origin, wire, ret_name));
 	}
 	/* The text moves by one byte: dots become the lengths of the labels behind them. */
+	memcpy(wire + 1, text, len);
 	size_t label = 0;      /* where the current label's length byte goes */
 	unsigned labels = 0;
-	for (size_t i = 0; i < len; i++) {
-		wire[i + 1] = (uint8_t)text[i];
-		if (text[i] == '.') {
-			size_t label_len = i - label;
-			if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
-				return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
-			}
-			wire[label] = (uint8_t)label_len;
-			label = i + 1;
-			labels++;
+	const uint8_t *end = wire + 1 + len;
+	for (const uint8_t *dot = wire + 1; (dot = find_dot(dot, end)) != end; dot++) {
+		size_t i = (size_t)(dot - wire) - 1, label_len = i - label;
+		if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
+			return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
 		}
+		wire[label] = (uint8_t)label_len;
+		label = i + 1;
+		labels++;
 	}
 	if (label == len) {    /* the final dot */
 		wire[len] = 0;

@@ -27,10 +27,28 @@ typedef struct file_name {
 	char text[];
 } file_name_t;
 
+/*
+ * TTL, class and type as they were spelt between an owner and the RDATA, a blank behind them: the few spellings of a file come again and
+ * again, and the same bytes say the same.
+ */
+typedef struct {
+	uint64_t text[2], mask[2];   /* HEADER_MAX bytes; mask: all ones where there is text */
+	const knot_rrdesc_t *row;
+	uint32_t ttl;
+	uint16_t type;
+	uint8_t len;                 /* 0: empty */
+	bool has_ttl;
+} header_t;
+
+enum { HEADERS = 8, HEADER_MAX = 16 };
+
 /* What all files of a scan share. */
 typedef struct {
 	const knot_zonefile_params_t *params;
 	rdata_scanner_t rdata;
+	header_t headers[HEADERS];
+	unsigned next_header;        /* that is forgotten next */
+	uint64_t owner_count;        /* owners that had a number */
 	file_name_t *file_names;
 	unsigned depth;
 	bool is_stopped;             /* by a callback */
@@ -53,6 +71,7 @@ typedef struct {
 	uint64_t record_line;
 	knot_name_t origin, owner;
 	uint8_t origin_wire[KNOT_NAME_MAX], owner_wire[KNOT_NAME_MAX];
+	uint64_t owner_id;
 	size_t owner_text_len;       /* 0: none remembered */
 	char owner_text[KNOT_NAME_MAX]; /* spelling of `owner`: the same again needs no second look */
 } input_t;
@@ -350,6 +369,7 @@ static scan_status_t scan_owner(input_t *in, const token_t *tok)
 		return report_here(in, reason);
 	}
 	in->is_owner_known = true;
+	in->owner_id = ++in->scan->owner_count;
 	if (tok->len <= sizeof(in->owner_text)) {
 		memcpy(in->owner_text, tok->data, tok->len);
 		in->owner_text_len = tok->len;
@@ -357,8 +377,56 @@ static scan_status_t scan_owner(input_t *in, const token_t *tok)
 	return SCAN_OK;
 }
 
+/* The owner before this line's, spelt the same: no second look. */
+static inline bool skip_same_owner(input_t *in)
+{
+	const char *p = in->lex.pos;
+	size_t len = in->owner_text_len;
+	if (len == 0 || (size_t)(in->lex.end - p) <= len || (p[len] != ' ' && p[len] != '\t') ||
+	    memcmp(p, in->owner_text, len) != 0) {
+		return false;
+	}
+	in->lex.pos = p + len;
+	return true;
+}
+
+/* What stands between owner and RDATA, if it was spelt like this before. */
+static inline const header_t *known_header(const input_t *in)
+{
+	if (in->lex.end - in->lex.pos < HEADER_MAX) {
+		return NULL;
+	}
+	uint64_t text[2];
+	memcpy(text, in->lex.pos, HEADER_MAX);
+	const header_t *headers = in->scan->headers;
+	for (unsigned i = 0; i < HEADERS; i++) {
+		const header_t *h = &headers[i];
+		if ((((text[0] ^ h->text[0]) & h->mask[0]) | ((text[1] ^ h->text[1]) & h->mask[1])) == 0) {
+			return h->len > 0 ? h : NULL;
+		}
+	}
+	return NULL;
+}
+
+/* Remembers a header that was spelt from `start` (NULL: unknown) to where the lexer stands, on one line. */
+static void remember_header(input_t *in, const char *start, const knot_zone_record_t *record, bool has_ttl)
+{
+	size_t len = start != NULL ? (size_t)(in->lex.pos - start) + 1 : SIZE_MAX;
+	char_kind_t behind = lexer_kind_at(&in->lex, in->lex.pos);
+	if (len > HEADER_MAX || behind != CHAR_BLANK || in->lex.is_open || in->lex.line != in->record_line) {
+		return;
+	}
+	scan_t *scan = in->scan;
+	header_t *h = &scan->headers[scan->next_header];
+	scan->next_header = (scan->next_header + 1) % HEADERS;
+	*h = (header_t){ .row = knot_rrdesc(record->type), .ttl = record->ttl, .type = record->type, .len = (uint8_t)len,
+	                 .has_ttl = has_ttl };
+	memcpy(h->text, start, len);
+	memset(h->mask, 0xFF, len);
+}
+
 /* [TTL] [class] type in any order of the first two (RFC 1035 5.1); the current token is the first of them. */
-static scan_status_t scan_header(input_t *in, knot_zone_record_t *record)
+static scan_status_t scan_header(input_t *in, const char *start, knot_zone_record_t *record)
 {
 	token_t *tok = &in->scan->rdata.tok;
 	bool has_ttl = false, has_class = false;
@@ -387,6 +455,7 @@ static scan_status_t scan_header(input_t *in, knot_zone_record_t *record)
 			continue;
 		}
 		if (rdata_scan_type(&in->scan->rdata, tok, &record->type)) {
+			remember_header(in, start, record, has_ttl);
 			return SCAN_OK;
 		}
 		uint16_t rrclass;
@@ -405,6 +474,7 @@ static void emit(input_t *in, knot_zone_record_t *record)
 {
 	const rdata_scanner_t *rdata = &in->scan->rdata;
 	record->owner = in->owner;
+	record->owner_id = in->owner_id;
 	record->rrclass = KNOT_CLASS_IN;
 	record->rdata = (knot_bytes_t){ rdata->out, rdata->len };
 	record->file = in->path;
@@ -417,13 +487,21 @@ static void emit(input_t *in, knot_zone_record_t *record)
 	}
 }
 
-static scan_status_t scan_record(input_t *in)
+typedef enum {
+	START_DONE,          /* a directive or a blank line, or the status isn't SCAN_OK */
+	START_HEADER,        /* the lexer stands before what follows the owner, as spelt or missing */
+	START_TOKEN,         /* the current token is the first of what follows a missing owner */
+} start_t;
+
+/* What begins a line: the owner, or all of a directive. */
+static scan_status_t scan_start(input_t *in, start_t *ret_start)
 {
-	rdata_scanner_t *rdata = &in->scan->rdata;
-	token_t *tok = &rdata->tok;
+	token_t *tok = &in->scan->rdata.tok;
 	char_kind_t first = lexer_kind_at(&in->lex, in->lex.pos);
 	bool has_owner = first == CHAR_WORD || first == CHAR_ESCAPE || first == CHAR_QUOTE;
+	const char *start = in->lex.pos;
 	lexer_next(&in->lex, tok);
+	*ret_start = START_DONE;
 	if (tok->kind == TOKEN_EOL) {
 		return SCAN_OK;
 	}
@@ -433,24 +511,62 @@ static scan_status_t scan_record(input_t *in)
 	if (tok->kind == TOKEN_FAULT) {
 		return report_here(in, in->lex.reason);
 	}
-	if (has_owner) {
-		if (tok->kind == TOKEN_WORD && tok->data[0] == '$') {
-			return scan_directive(in);
-		}
-		if (scan_owner(in, tok) != SCAN_OK) {
-			return SCAN_FAULT;
-		}
-		lexer_next(&in->lex, tok);
-	} else if (!in->is_owner_known) {
+	if (has_owner && tok->kind == TOKEN_WORD && tok->data[0] == '$') {
+		return scan_directive(in);
+	}
+	if (has_owner && scan_owner(in, tok) != SCAN_OK) {
+		return SCAN_FAULT;
+	}
+	if (!has_owner && !in->is_owner_known) {
 		return report_here(in, "previous owner is invalid");
 	}
-	knot_zone_record_t record = { .ttl = in->ttl };
-	scan_status_t status = scan_header(in, &record);
+	*ret_start = START_HEADER;
+	if (!has_owner && !in->lex.is_open && in->lex.line == in->record_line) {
+		in->lex.pos = start;     /* nothing is lost by reading it again, as part of a known header */
+	} else if (!has_owner) {
+		*ret_start = START_TOKEN;
+	}
+	return SCAN_OK;
+}
+
+/* TTL, class and type; `start` says what was read so far. */
+static scan_status_t scan_middle(input_t *in, start_t start, knot_zone_record_t *record, const knot_rrdesc_t **ret_row)
+{
+	const header_t *header = start == START_HEADER ? known_header(in) : NULL;
+	if (header != NULL) {
+		in->lex.pos += header->len;
+		record->ttl = header->has_ttl ? header->ttl : in->ttl;
+		record->type = header->type;
+		*ret_row = header->row;
+		return SCAN_OK;
+	}
+	const char *begin = start == START_HEADER ? in->lex.pos : NULL;
+	record->ttl = in->ttl;
+	if (start == START_HEADER) {
+		lexer_next(&in->lex, &in->scan->rdata.tok);
+	}
+	scan_status_t status = scan_header(in, begin, record);
+	*ret_row = knot_rrdesc(record->type);
+	return status;
+}
+
+static scan_status_t scan_record(input_t *in)
+{
+	rdata_scanner_t *rdata = &in->scan->rdata;
+	token_t *tok = &rdata->tok;
+	start_t start = START_HEADER;
+	scan_status_t status = skip_same_owner(in) ? SCAN_OK : scan_start(in, &start);
+	if (status != SCAN_OK || start == START_DONE) {
+		return status;
+	}
+	knot_zone_record_t record = { 0 };
+	const knot_rrdesc_t *row;
+	status = scan_middle(in, start, &record, &row);
 	if (status != SCAN_OK) {
 		return status;
 	}
 	rdata->origin = in->origin;
-	status = rdata_scan_record(rdata, knot_rrdesc(record.type), record.type);
+	status = rdata_scan_record(rdata, row, record.type);
 	if (status == SCAN_FAULT) {
 		uint64_t line = tok->kind == TOKEN_EOL ? in->record_line : in->lex.line;
 		report(in, line, KNOT_EPARSEFAIL, rdata->reason, rdata->what, tok);
@@ -498,7 +614,8 @@ static void scan_input(input_t *in)
 
 static void input_init(input_t *in, scan_t *scan, const char *path, knot_name_t origin, uint32_t ttl)
 {
-	*in = (input_t){ .scan = scan, .path = path, .fd = -1, .ttl = ttl, .is_owner_known = true, .lex = { .line = 1 } };
+	*in = (input_t){ .scan = scan, .path = path, .fd = -1, .ttl = ttl, .is_owner_known = true, .lex = { .line = 1 },
+	                  .owner_id = ++scan->owner_count };
 	memcpy(in->origin_wire, origin.wire, origin.len);
 	memcpy(in->owner_wire, origin.wire, origin.len);
 	in->origin = (knot_name_t){ in->origin_wire, origin.len, origin.label_count };
@@ -576,6 +693,9 @@ static scan_t *scan_new(const knot_zonefile_params_t *params)
 	scan_t *scan = malloc(sizeof(*scan));
 	if (scan != NULL) {
 		rdata_scanner_init(&scan->rdata, NULL, scan->rdata_bytes, sizeof(scan->rdata_bytes));
+		memset(scan->headers, 0, sizeof(scan->headers));
+		scan->next_header = 0;
+		scan->owner_count = 0;
 		scan->params = params;
 		scan->file_names = NULL;
 		scan->depth = 0;

@@ -22,6 +22,7 @@ typedef struct {
 	uint16_t rrclass;        /* KNOT_CLASS_IN: other classes are faults */
 	uint32_t ttl;            /* seconds; of an RRSIG its original TTL field, whatever the file says (RFC 4034 3) */
 	knot_bytes_t rdata;      /* uncompressed, checked with knot_rdata_check() */
+	uint64_t owner_id;       /* not 0; of records of a scan that have the same number, the owner is the same, byte by byte */
 	const char *file;        /* path of the file it stands in; lives as long as the scan */
 	uint64_t line;           /* first line of the record, from 1 */
 } knot_zone_record_t;

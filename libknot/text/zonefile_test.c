@@ -167,6 +167,90 @@ static void test_rows(void **state)
 	}
 }
 
+/* ---- What was seen before, or is looked at sixteen bytes at a time, says the same as alone ---- */
+
+static unsigned random_state;
+
+static unsigned draw(unsigned limit)
+{
+	random_state = random_state * 1103515245u + 12345u;
+	return (random_state >> 8) % limit;
+}
+
+/* One line that is a record or nearly one; no parentheses, so that each line stands for itself. */
+static size_t make_line(char *line)
+{
+	static const char *const owners[] = { "a", "b.c", "@", "www.a-long-label-of-many-bytes.example.", "x\\.y", "\\097", "A", "*", "a",
+	                                      "a..b", "." };
+	static const char *const heads[] = { " 3600 IN", " IN 3600", "\t7", " in", "", "  IN", " 1h30m\tIN", " CLASS1 5", " 3600 IN",
+	                                     " 99999999999 IN", " CH" };
+	static const char *const rdata[] = {
+		"A 192.0.2.1", "A\t192.0.2.1", "A 192.0.2.1 ; comment", "AAAA 2001:db8::1", "NS ns1.h5.net.", "NS ns", "NS ns\\.1",
+		"NS a-label-of-more-than-sixteen-bytes.and-another-one.x", "DS 1 13 2 00FFab", "MX 10 mail", "TXT \"a b;c\" d\\\"e",
+		"type1 1.2.3.4", "CAA 0 issue \"x\"", "A \\# 4 01020304", "SOA a b 1 2h 3 4 5", "NSEC3PARAM 1 0 0 -", "A  1.2.3.4  ",
+		"A 1.2.3.4\r", "TXT x\"y\"", "RRSIG A 13 2 60 20300101000000 20200101000000 1 z. AAAA",
+	};
+	size_t len = (size_t)sprintf(line, "%s%s %s", owners[draw(KNOT_LEN(owners))], heads[draw(KNOT_LEN(heads))],
+	                             rdata[draw(KNOT_LEN(rdata))]);
+	for (unsigned changes = draw(4) == 0 ? 1 + draw(3) : 0; changes > 0; changes--) {
+		static const char bytes[] = "a.\\\"; \t\r$@19\x01\xff#-";
+		size_t at = draw((unsigned)len);
+		char byte = bytes[draw(sizeof(bytes) - 1)];
+		switch (draw(3)) {
+		case 0:
+			line[at] = byte;
+			break;
+		case 1:
+			memmove(line + at + 1, line + at, len - at);
+			line[at] = byte;
+			len++;
+			break;
+		case 2:
+			memmove(line + at, line + at + 1, len - at - 1);
+			len -= len > 1;
+			break;
+		}
+	}
+	if (strchr(" \t\r;$", line[0]) != NULL) {
+		line[0] = 'a';           /* its owner is its own, and nothing it says lasts */
+	}
+	if (line[len - 1] == '\\') {
+		line[len - 1] = 'x';     /* an escaped newline within quotes would be data */
+	}
+	return len;
+}
+
+static void test_alone_or_not(void **state)
+{
+	(void)state;
+	enum { ROUNDS = 3000, LINES = 12, LINE_MAX_LEN = 256 };
+	static char all[LINES * LINE_MAX_LEN], alone[LINES + LINE_MAX_LEN], want[1 << 16];
+	const char *seed = getenv("KNOT_SEED");
+	random_state = seed != NULL ? (unsigned)strtoul(seed, NULL, 10) : 1;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned start = random_state;
+		size_t len = 0, want_len = 0;
+		want[0] = '\0';
+		for (unsigned i = 0; i < LINES; i++) {
+			size_t line_len = make_line(all + len);
+			memset(alone, '\n', i);
+			all[len + line_len] = '\n';
+			memcpy(alone + i, all + len, line_len + 1);
+			reset();
+			(void)!scan_text(alone, i + line_len + 1);
+			memcpy(want + want_len, said.text, said.len + 1);
+			want_len += said.len;
+			len += line_len + 1;
+		}
+		reset();
+		(void)!scan_text(all, len);
+		if (strcmp(said.text, want) != 0) {
+			fail_msg("KNOT_SEED=%u round %u, of\n%.*s\ncame\n%s\nand line by line\n%s", start, round, (int)len, all, said.text,
+			         want);
+		}
+	}
+}
+
 static void test_nul_bytes(void **state)
 {
 	(void)state;
@@ -312,6 +396,47 @@ static void test_on_file(void **state)
 	reset();
 	assert_int_equal(knot_zonefile_scan(path_of(files, "nosuch"), &with_files), KNOT_ENOENT);
 	assert_string_equal(said.text, "");
+}
+
+/* Records with the same number have the same owner, and those that follow each other with the same spelling have the same number. */
+typedef struct {
+	uint64_t ids[16];
+	uint8_t owners[16][KNOT_NAME_MAX];
+	unsigned count;
+} owner_ids_t;
+
+static bool note_owner(const knot_zone_record_t *record, void *ctx)
+{
+	owner_ids_t *seen = ctx;
+	assert_true(seen->count < KNOT_LEN(seen->ids));
+	assert_int_not_equal(record->owner_id, 0);
+	memcpy(seen->owners[seen->count], record->owner.wire, record->owner.len);
+	seen->ids[seen->count++] = record->owner_id;
+	return true;
+}
+
+static void test_owner_ids(void **state)
+{
+	files_t *files = *state;
+	static owner_ids_t seen;
+	seen.count = 0;
+	write_text(files, "one", " A 1.2.3.4\na A 1.2.3.4\n");
+	knot_zonefile_params_t with_ids = params;
+	with_ids.on_record = note_owner;
+	with_ids.on_fault = NULL;
+	with_ids.ctx = &seen;
+	write_text(files, "main", " A 1.2.3.4\na A 1.2.3.4\na A 1.2.3.5\n A 1.2.3.6\n$INCLUDE one\n A 1.2.3.7\n"
+	           "$INCLUDE one b\n$ORIGIN b\na A 1.2.3.8\nA A 1.2.3.9\n");
+	assert_int_equal(knot_zonefile_scan(path_of(files, "main"), &with_ids), KNOT_OK);
+	assert_int_equal(seen.count, 11);
+	for (unsigned i = 0; i < seen.count; i++) {
+		for (unsigned k = 0; k < i; k++) {
+			bool is_same = knot_name_of(seen.owners[i]).len == knot_name_of(seen.owners[k]).len &&
+			               memcmp(seen.owners[i], seen.owners[k], knot_name_of(seen.owners[i]).len) == 0;
+			assert_true(is_same || seen.ids[i] != seen.ids[k]);
+		}
+	}
+	assert_true(seen.ids[1] == seen.ids[2] && seen.ids[2] == seen.ids[3] && seen.ids[3] == seen.ids[6]);
 }
 
 static void test_unreadable(void **state)
@@ -491,6 +616,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_nul_bytes),
+		cmocka_unit_test(test_alone_or_not),
+		cmocka_unit_test_setup_teardown(test_owner_ids, files_setup, files_teardown),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test_setup_teardown(test_rows_from_file, files_setup, files_teardown),
 		cmocka_unit_test_setup_teardown(test_include, files_setup, files_teardown),

@@ -13,7 +13,8 @@ typedef struct {
 	zone_collect_t collect;
 	uint64_t fault_count;
 	knot_err_t err;                  /* why the scan was ended: KNOT_ENOMEM, KNOT_EZONESIZE */
-	size_t group_count;              /* groups when the last record came */
+	uint64_t owner_id;               /* of the last record that was collected; 0: none */
+	size_t group_count;              /* groups when it came */
 	uint32_t group_ttl;              /* TTL of the group's records so far */
 	bool has_mixed_ttl;              /* they differ */
 } load_t;
@@ -73,13 +74,16 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 	if (load->fault_count > 0) {
 		return true;             /* only further faults are of interest */
 	}
-	if (!knot_name_in(record->owner, load->collect.origin)) {
-		char owner[KNOT_NAME_TEXT_MAX];
-		knot_name_print(record->owner, owner);
-		tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s", owner);
-		return true;
+	if (record->owner_id != load->owner_id) {
+		if (!knot_name_in(record->owner, load->collect.origin)) {
+			char owner[KNOT_NAME_TEXT_MAX];
+			knot_name_print(record->owner, owner);
+			tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s", owner);
+			return true;
+		}
+		load->err = zone_collect_owner(&load->collect, record->owner);
+		load->owner_id = record->owner_id;
 	}
-	load->err = zone_collect_owner(&load->collect, record->owner);
 	if (load->err == KNOT_OK) {
 		check_ttl(load, record);
 		load->err = zone_collect_record(&load->collect, record->type, record->ttl, record->rdata);
