@@ -150,6 +150,7 @@ static knot_err_t build(const char *path, const knot_str_t *text, const zone_bui
 		err = finish(&load, path, ret_zone);
 	}
 	zone_collect_done(&load.collect);
+	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
 	return err;
 }
 

@@ -9,7 +9,6 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-enum { BIG_ZONE = 100000 };              /* records from which on it pays to give heap memory back */
 
 /* Memory for unpacked records, reused from name to name. */
 typedef struct {
@@ -704,6 +703,14 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 	return err == KNOT_OK ? note_facts(c) : err;
 }
 
+void zone_compile_trim(uint64_t record_count)
+{
+	enum { BIG_ZONE = 100000 };      /* records from which on it pays */
+	if (record_count > BIG_ZONE) {
+		malloc_trim(0);
+	}
+}
+
 knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
 	compile_t c = { .collect = collect, .base = base };
@@ -716,9 +723,6 @@ knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, ui
 	free(c.own.data);
 	free(c.below.data);
 	free(c.glue);
-	if (c.sums.record_count > BIG_ZONE) {
-		malloc_trim(0);          /* glibc keeps tens of megabytes for reuse */
-	}
 	if (err != KNOT_OK) {
 		zone_contents_free(c.zone);
 		return err;

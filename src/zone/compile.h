@@ -20,3 +20,6 @@
  */
 KNOT_MUST_USE knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max,
                                       zone_contents_t **ret_zone);
+
+/** When all that a build needed is freed: give the heap's free pages back, of which glibc keeps tens of megabytes after a large zone. */
+void zone_compile_trim(uint64_t record_count);

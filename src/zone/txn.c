@@ -297,5 +297,6 @@ knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone)
 {
 	knot_err_t err = commit(take_txn, ret_zone);
 	zone_txn_discard(take_txn);
+	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
 	return err;
 }
