@@ -265,6 +265,14 @@ static void test_nothing_changed(void **state)
 	assert_int_equal(try(), 0);
 }
 
+/* Not taken for a database that is to be made: what was in it would be gone without a word. */
+static void test_empty_file(void **state)
+{
+	(void)state;
+	write_file(good, 0);
+	assert_int_equal(try(), 2);
+}
+
 static void test_damage(void **state)
 {
 	(void)state;
@@ -297,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_changed),
+		cmocka_unit_test(test_empty_file),
 		cmocka_unit_test(test_damage),
 	};
 	return cmocka_run_group_tests(tests, make_good, free_good);

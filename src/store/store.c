@@ -165,8 +165,8 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 	if (store->read_only) {
 		(void)flock(store->dir_fd, LOCK_UN);
 	}
-	/* LMDB makes a file of nothing into a database. */
-	return err == KNOT_ENOENT && !store->read_only ? KNOT_OK : err;
+	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so it is said. */
+	return err == KNOT_ENOENT && !store->read_only ? KNOT_EMALF : err;
 }
 
 static knot_err_t open_env(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
