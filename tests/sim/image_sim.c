@@ -336,14 +336,14 @@ static bool part_full(run_t *run, uint64_t seed, uint64_t rounds)
 typedef struct {
 	const char *name, *what;
 	bool (*scenario)(run_t *run, uint64_t seed, uint64_t rounds);
-	unsigned share;                  /* of 1000 of the rounds; 0: runs with -p only */
+	unsigned share;                  /* of 1000 of the rounds */
 } part_t;
 
 static const part_t parts[] = {
 	{ "writes", "killed at every write", part_writes, 450 },
 	{ "moments", "killed at any moment", part_moments, 100 },
 	{ "power", "power failed at any write", part_power, 150 },
-	{ "damage", "damaged files", part_damage, 0 },
+	{ "damage", "damaged files", part_damage, 245 },
 	{ "full", "killed at every write, map full", part_full, 50 },
 	{ "large", "killed at writes of a large zone", part_large, 3 },
 };
@@ -355,10 +355,10 @@ static void print_totals(const run_t *run)
 	static const char *const kinds[DISK_KIND_COUNT] = { "write", "sync", "truncation", "renaming" };
 	const sim_world_t *world = run->world;
 	printf("  saves %" PRIu64 " (transactions %" PRIu64 ", skipped %" PRIu64 "), removals %" PRIu64 ", bytes of chunks %" PRIu64
-	       "\n  images verified %" PRIu64 ", none %" PRIu64 ", recognised as damaged %" PRIu64
+	       "\n  images verified %" PRIu64 ", none %" PRIu64 ", recognised as damaged %" PRIu64 ", hidden by damage %" PRIu64
 	       "; environments recognised as damaged %" PRIu64 "\n",
 	       world->saves, world->steps, world->skipped, world->removals, world->bytes, world->verified, world->empty,
-	       world->refused, world->set_aside);
+	       world->refused, world->hidden, world->set_aside);
 	printf("  kills: before a call %" PRIu64 ", in its middle %" PRIu64 ", after it %" PRIu64 ", any moment %" PRIu64 "; at",
 	       run->killed[DISK_BEFORE], run->killed[DISK_HALF], run->killed[DISK_AFTER], run->moments);
 	for (unsigned i = 0; i < DISK_KIND_COUNT; i++) {

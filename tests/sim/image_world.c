@@ -161,7 +161,7 @@ static bool is_version(sim_world_t *world, unsigned zone, const image_t *image)
 	return true;
 }
 
-static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image, sim_strictness_t strictness)
+static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image, sim_strictness_t strictness, bool is_new)
 {
 	const char *name = sim_zone_rows[zone].name;
 	const sim_promise_t *promise = &world->promises[zone];
@@ -171,6 +171,8 @@ static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image
 	}
 	if (image->found == IMAGE_NONE) {
 		world->empty++;
+		/* Damage of a key hides an image: as if the zone had never been saved. Nobody is told, and it is built from its source. */
+		world->hidden += strictness != SIM_AS_PROMISED && !is_new && !is_allowed(world, zone, 0, SIM_OR_REFUSED);
 		return strictness != SIM_AS_PROMISED || is_allowed(world, zone, 0, strictness) ||
 		       sim_fault(world, "%s: no image, but serial %u was saved", name, promise->saved);
 	}
@@ -258,13 +260,15 @@ static bool open_store(sim_world_t *world, sim_strictness_t strictness, store_t 
 bool sim_verify(sim_world_t *world, sim_strictness_t strictness)
 {
 	store_t *store;
+	uint64_t set_aside = world->set_aside;
 	if (!open_store(world, strictness, &store)) {
 		return false;
 	}
+	bool is_new = world->set_aside != set_aside;
 	bool is_right = true, has[SIM_ZONES] = { false };
 	for (unsigned zone = 0; zone < SIM_ZONES && is_right; zone++) {
 		image_t image;
-		is_right = read_image(world, store, zone, &image) && verify_image(world, zone, &image, strictness);
+		is_right = read_image(world, store, zone, &image) && verify_image(world, zone, &image, strictness, is_new);
 		has[zone] = image.found != IMAGE_NONE;
 		zone_contents_free(image.contents);
 		world->promises[zone] = (sim_promise_t){ .saved = image.serial };
