@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,8 +42,18 @@ void store_say(store_reason_t *ret_reason, const char *format, ...)
 	va_end(args);
 }
 
+/* LMDB says EIO for a write that was cut short, which is how a full disk begins. */
+static bool is_disk_full(const store_t *store)
+{
+	struct statvfs info;
+	return fstatvfs(store->dir_fd, &info) == 0 && (uint64_t)info.f_bavail * info.f_frsize < 2 * (uint64_t)STORE_STEP_BYTES;
+}
+
 knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason)
 {
+	if (code == EIO && is_disk_full(store)) {
+		code = ENOSPC;
+	}
 	switch (code) {
 	case MDB_MAP_FULL:
 		store_say(ret_reason, "%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'", what,
@@ -53,6 +64,9 @@ knot_err_t store_fail(const store_t *store, int code, const char *what, store_re
 	case EFBIG:
 		store_say(ret_reason, "%s: %s, free some space or move 'database.image-db'", what, strerror(code));
 		return KNOT_ESPACE;
+	case EIO:
+		store_say(ret_reason, "%s: %s; look for a quota, and for faults of the disk in the kernel's log", what, strerror(code));
+		return KNOT_EFILE;
 	case ENOMEM:
 		store_say(ret_reason, "%s: out of memory", what);
 		return KNOT_ENOMEM;
@@ -138,9 +152,9 @@ static knot_err_t open_folder(store_t *store, const store_options_t *options, st
 	}
 	store->dir_fd = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->dir_fd < 0) {
-		knot_err_t err = errno == ENOENT ? KNOT_ENOENT : KNOT_OK;
-		knot_err_t other = store_fail(store, errno, "opening the folder", ret_reason);
-		return err != KNOT_OK ? err : other;
+		bool is_missing = errno == ENOENT;
+		knot_err_t err = store_fail(store, errno, "opening the folder", ret_reason);
+		return is_missing ? KNOT_ENOENT : err;
 	}
 	return options->read_only ? KNOT_OK : lock_folder(store, ret_reason);
 }
@@ -159,8 +173,11 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 		err = store_check_file(fd, &check, &what);
 		store_say(ret_reason, "%s", what);
 		close(fd);
-	} else if (errno != ENOENT) {
+	} else {
+		/* Opened to write, LMDB makes one. */
+		bool is_missing = errno == ENOENT;
 		err = store_fail(store, errno, "opening the database", ret_reason);
+		err = !is_missing ? err : store->read_only ? KNOT_ENOENT : KNOT_OK;
 	}
 	if (store->read_only) {
 		(void)flock(store->dir_fd, LOCK_UN);

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening: whose the folder is, what was made by others or is of another format, and what interrupted saves have left. */
+#include "src/store/internal.h"
+#include "src/store/store_test.h"
+
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { MIB = 1 << 20, ROUNDS = 40 };
+
+static knot_err_t open_as(uint32_t format, bool read_only, store_t **ret_store, store_reason_t *ret_reason)
+{
+	return store_open(&(store_options_t){ .path = test_path, .size_max = 64 * MIB, .format = format, .read_only = read_only }, ret_store,
+	                  ret_reason);
+}
+
+static void expect_text(const store_reason_t *reason, const char *part)
+{
+	if (strstr(reason->text, part) == NULL) {
+		fail_msg("\"%s\" lacks \"%s\"", reason->text, part);
+	}
+}
+
+static const test_image_t small = { "small.", 1, 1, 1, { 300 } }, medium = { "medium.", 2, 1, 2, { 200000, 7 } };
+
+static void make(void)
+{
+	store_t *store = test_open(64 * MIB);
+	assert_int_equal(test_save(store, &small, 1, NULL, NULL), KNOT_OK);
+	assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
+	store_close(store);
+}
+
+static void test_one_process_writes(void **state)
+{
+	(void)state;
+	make();
+	struct stat info;
+	assert_int_equal(stat(test_path, &info), 0);
+	assert_int_equal(info.st_mode & 0007, 0);
+	int ready[2];
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		store_t *store = test_open(64 * MIB);
+		assert_int_equal(write(ready[1], "x", 1), 1);
+		pause();
+		store_close(store);
+		_exit(0);
+	}
+	char byte;
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	store_t *store = NULL;
+	store_reason_t reason;
+	assert_int_equal(open_as(TEST_FORMAT, false, &store, &reason), KNOT_EBUSY);
+	expect_text(&reason, "another process");
+	assert_int_equal(open_as(TEST_FORMAT, true, &store, &reason), KNOT_OK);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
+	store_close(store);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	store = test_open(64 * MIB);
+	assert_int_equal(test_compare(store, &small, NULL), KNOT_OK);
+	store_close(store);
+	test_remove_files();
+}
+
+static void test_looking_makes_nothing(void **state)
+{
+	(void)state;
+	store_t *store = NULL;
+	store_reason_t reason;
+	char path[128];
+	(void)rmdir(test_path);
+	assert_int_equal(open_as(0, true, &store, &reason), KNOT_ENOENT);
+	assert_int_equal(access(test_path, F_OK), -1);
+	assert_int_equal(mkdir(test_path, 0700), 0);
+	assert_int_equal(open_as(0, true, &store, &reason), KNOT_ENOENT);
+	snprintf(path, sizeof(path), "%s/lock.mdb", test_path);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/nothing/here", test_path);
+	assert_int_equal(store_open(&(store_options_t){ .path = path, .size_max = MIB }, &store, &reason), KNOT_EFILE);
+	expect_text(&reason, "No such file");
+}
+
+static void test_another_format_of_images(void **state)
+{
+	(void)state;
+	make();
+	store_t *store;
+	store_reason_t reason;
+	assert_int_equal(open_as(TEST_FORMAT + 1, false, &store, &reason), KNOT_OK);
+	uint8_t wire[KNOT_NAME_MAX];
+	store_reader_t *reader;
+	store_view_t view;
+	assert_int_equal(store_read_begin(store, test_name("medium.", wire), &reader, &view, &reason), KNOT_ENOTSUP);
+	assert_string_equal(reason.text, "it has format 7, not 8");
+	/* Saved again, it is of the new one, and nothing of the old one is left. */
+	uint64_t used = store_room(store).used;
+	assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
+	assert_int_equal(store_read_begin(store, test_name("medium.", wire), &reader, &view, &reason), KNOT_OK);
+	assert_int_equal(view.format, 8);
+	store_read_end(reader);
+	assert_true(store_room(store).used < used + 65536);
+	store_close(store);
+	test_remove_files();
+}
+
+/* Change bytes of the closed file. */
+static void change_file(void (*change)(uint8_t *file, size_t len))
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/data.mdb", test_path);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat info;
+	assert_true(fd >= 0 && fstat(fd, &info) == 0);
+	uint8_t *file = malloc((size_t)info.st_size);
+	assert_non_null(file);
+	assert_int_equal(pread(fd, file, (size_t)info.st_size, 0), info.st_size);
+	change(file, (size_t)info.st_size);
+	assert_int_equal(pwrite(fd, file, (size_t)info.st_size, 0), info.st_size);
+	free(file);
+	close(fd);
+}
+
+static void swap_magic(uint8_t *file, size_t len)
+{
+	(void)len;
+	for (int i = 0; i < 2; i++) {
+		uint32_t magic;
+		memcpy(&magic, file + 4096 * i + 16, sizeof(magic));
+		magic = __builtin_bswap32(magic);
+		memcpy(file + 4096 * i + 16, &magic, sizeof(magic));
+	}
+}
+
+static void change_version(uint8_t *file, size_t len)
+{
+	(void)len;
+	file[20] = file[4096 + 20] = 2;
+}
+
+static void change_all(uint8_t *file, size_t len, const void *from, const void *to, size_t part_len)
+{
+	unsigned found = 0;
+	for (size_t i = 0; i + part_len <= len; i++) {
+		if (memcmp(file + i, from, part_len) == 0) {
+			memcpy(file + i, to, part_len);
+			found++;
+		}
+	}
+	assert_true(found > 0);
+}
+
+static void change_store_format(uint8_t *file, size_t len)
+{
+	change_all(file, len, "bowline\0\4\3\2\1\1\0", "bowline\0\4\3\2\1\2\0", 14);
+}
+
+static void change_byte_order_mark(uint8_t *file, size_t len)
+{
+	change_all(file, len, "bowline\0\4\3\2\1\1\0", "bowline\0\1\2\3\4\0\1", 14);
+}
+
+static void write_text(uint8_t *file, size_t len)
+{
+	memset(file, 'x', len);
+}
+
+static void test_not_ours(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*change)(uint8_t *file, size_t len);
+		const char *text;
+		knot_err_t err;
+	} rows[] = {
+		{ swap_magic, "another byte order", KNOT_ENOTSUP },
+		{ change_version, "another version of LMDB", KNOT_ENOTSUP },
+		{ change_store_format, "another format", KNOT_ENOTSUP },
+		{ change_byte_order_mark, "another format or byte order", KNOT_ENOTSUP },
+		{ write_text, "does not begin like", KNOT_EMALF },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		make();
+		change_file(rows[i].change);
+		store_t *store;
+		store_reason_t reason;
+		assert_int_equal(open_as(0, true, &store, &reason), rows[i].err);
+		expect_text(&reason, rows[i].text);
+		assert_int_equal(open_as(TEST_FORMAT, false, &store, &reason), KNOT_OK);
+		expect_text(&reason, rows[i].text);
+		expect_text(&reason, "renamed to data.mdb.damaged");
+		assert_int_equal(test_compare(store, &small, NULL), KNOT_ENOENT);
+		assert_int_equal(test_save(store, &small, 1, NULL, NULL), KNOT_OK);
+		store_close(store);
+		store = test_open(64 * MIB);
+		assert_int_equal(test_compare(store, &small, NULL), KNOT_OK);
+		store_close(store);
+		test_remove_files();
+	}
+}
+
+/* ---- Records ---- */
+
+/* Change the record of a zone in the open database. */
+static void change_record(store_t *store, const char *zone, size_t at, uint8_t bits)
+{
+	uint8_t wire[KNOT_NAME_MAX], bytes[4096];
+	store_key_t head_key;
+	store_key_head(test_name(zone, wire), &head_key);
+	MDB_txn *txn;
+	MDB_val key = store_key_val(&head_key), value;
+	assert_int_equal(mdb_txn_begin(store->env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_get(txn, store->dbi, &key, &value), 0);
+	assert_true(value.mv_size <= sizeof(bytes));
+	memcpy(bytes, value.mv_data, value.mv_size);
+	bytes[at] ^= bits;
+	value.mv_data = bytes;
+	assert_int_equal(mdb_put(txn, store->dbi, &key, &value, 0), 0);
+	assert_int_equal(mdb_txn_commit(txn), 0);
+}
+
+static uint64_t count_keys(store_t *store)
+{
+	MDB_txn *txn;
+	MDB_stat stat;
+	assert_int_equal(mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn), 0);
+	assert_int_equal(mdb_stat(txn, store->dbi, &stat), 0);
+	mdb_txn_abort(txn);
+	return stat.ms_entries;
+}
+
+static void test_damaged_records(void **state)
+{
+	(void)state;
+	make();
+	store_t *store = test_open(64 * MIB);
+	uint64_t keys = count_keys(store);
+	/* Pieces of a record that can't be read belong to nobody; they go with a later save, or with the next opening. */
+	change_record(store, "medium.", 100, 1);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_EMALF);
+	assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
+	assert_true(count_keys(store) > keys);
+	assert_int_equal(test_save(store, &small, 1, NULL, NULL), KNOT_OK);
+	assert_int_equal(count_keys(store), keys);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
+	change_record(store, "medium.", 0, 1);
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = test_name("medium.", wire);
+	size_t removed;
+	store_reason_t reason;
+	assert_int_equal(store_remove(store, &name, 1, &removed, &reason), KNOT_OK);
+	assert_int_equal(removed, 1);
+	store_close(store);
+	store = test_open(64 * MIB);
+	assert_int_equal(count_keys(store), 2);
+	store_close(store);
+	test_remove_files();
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* A save is killed at some moment; what it wrote is there as a whole or is removed. */
+static void test_interrupted_saves(void **state)
+{
+	(void)state;
+	make();
+	test_image_t image = { "medium.", 3, 1, 30, { 0 } };
+	for (uint32_t i = 0; i < image.chunk_count; i++) {
+		image.lens[i] = MIB;
+	}
+	/* The first child is left alone: how long it takes says when to kill the others. */
+	uint64_t whole_us = 0;
+	unsigned as_before = 0, work = 0;
+	for (unsigned round = 0; round <= ROUNDS; round++) {
+		fflush(NULL);
+		uint64_t from_us = now_us();
+		pid_t pid = fork();
+		if (pid == 0) {
+			store_t *store = test_open(64 * MIB);
+			(void)!test_save(store, &image, 1, NULL, NULL);
+			_exit(0);
+		}
+		if (round > 0) {
+			usleep((useconds_t)(whole_us * (ROUNDS + 3 * round) / (4 * ROUNDS)));
+			kill(pid, SIGKILL);
+		}
+		waitpid(pid, NULL, 0);
+		whole_us = round == 0 ? now_us() - from_us : whole_us;
+		store_t *store;
+		store_reason_t reason;
+		assert_int_equal(open_as(0, true, &store, &reason), KNOT_OK);
+		uint64_t keys = count_keys(store);
+		store_close(store);
+		store = test_open(64 * MIB);
+		bool is_old = test_compare(store, &medium, NULL) == KNOT_OK;
+		assert_int_equal(is_old ? KNOT_OK : test_compare(store, &image, NULL), KNOT_OK);
+		uint64_t left = count_keys(store);
+		assert_int_equal(left, is_old ? 5 : 3 + 60);
+		as_before += is_old;
+		work += keys != left;
+		assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
+		store_close(store);
+	}
+	print_message("%u of %d saves were interrupted, %u of them between two transactions\n", as_before, ROUNDS, work);
+	test_remove_files();
+}
+
+/* The file is cut while it is in use. */
+static void test_cut_while_open(void **state)
+{
+	(void)state;
+	make();
+	store_t *store = test_open(64 * MIB);
+	char path[128];
+	snprintf(path, sizeof(path), "%s/data.mdb", test_path);
+	assert_int_equal(truncate(path, 8192), 0);
+	assert_int_equal(test_compare(store, &small, NULL), KNOT_EMALF);
+	store_reason_t reason;
+	assert_int_equal(test_save(store, &medium, 1, NULL, &reason), KNOT_EMALF);
+	store_close(store);
+	test_remove_files();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_process_writes),
+		cmocka_unit_test(test_looking_makes_nothing),
+		cmocka_unit_test(test_another_format_of_images),
+		cmocka_unit_test(test_not_ours),
+		cmocka_unit_test(test_damaged_records),
+		cmocka_unit_test(test_interrupted_saves),
+		cmocka_unit_test(test_cut_while_open),
+	};
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
