@@ -348,9 +348,12 @@ static void find_zone(job_t *job, const zonedb_t *zones)
 		job->key = job->own_key;
 		job->key_len = knot_name_key(name, job->own_key);
 		zone = zonedb_find_suffix_key(zones, name, job->key, job->key_len);
-		job->zone = zone != NULL ? zone_contents(zone) : NULL;
+		job->zone = zone != NULL ? zone_ask(zone) : NULL;
 	}
 	job->report->zone = zone;
+	if (job->zone == NULL && zone != NULL) {
+		zonedb_want(zones, zone);
+	}
 	if (q->qtype == KNOT_TYPE_DS && zone != NULL) {
 		zone_t *above = find_parent(zones, zone, name);
 		if (above != zone) {

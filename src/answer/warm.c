@@ -66,8 +66,8 @@ static void find_contents(answer_hint_t **hints, size_t count)
 {
 	const zone_t *before = NULL;
 	for (size_t i = 0; i < count; i++) {
-		const zone_t *zone = hints[i]->zone;
-		hints[i]->contents = zone != NULL ? zone_contents(zone) : NULL;
+		zone_t *zone = hints[i]->zone;
+		hints[i]->contents = zone != NULL ? zone_ask(zone) : NULL;
 		if (zone != before && hints[i]->contents != NULL) {
 			prefetch_bytes(hints[i]->contents, sizeof(*hints[i]->contents));
 		}

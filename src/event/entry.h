@@ -29,12 +29,12 @@ typedef struct entry {
 	server_ticket_t done;   /* last job that ended */
 	uint32_t since_s;       /* wall clock: when it came into its state; until 2106 */
 	int16_t result;         /* knot_err_t of the last job that ended */
-	uint8_t outcome;        /* load_outcome_t of the last job; written by it */
 	uint8_t job : 2;        /* JOB_… */
 	uint8_t save : 2;       /* SAVE_…: of the newest version */
 	bool from_image : 1;    /* that's where the contents came from */
 	bool again : 1;         /* asked for while it was running */
 	bool gone : 1;          /* not configured any more: freed by whoever takes it out of the queue, or its running job */
+	bool queued : 1;        /* in the queue, whatever became of its job */
 	bool tried : 1;         /* loaded or failed at least once */
 } entry_t;
 

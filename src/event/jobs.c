@@ -7,10 +7,18 @@
 #include "src/sys/clock.h"
 #include "src/sys/process.h"
 
-void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
-	       void (*after)(entry_t *entry, void *ctx), void *ctx)
+static entry_t *take_queued(jobs_t *jobs)
 {
-	*jobs = (jobs_t){ .worker_count = worker_count, .run = run, .after = after, .ctx = ctx };
+	entry_t *entry = queue_take(&jobs->queue);
+	if (entry != NULL) {
+		entry->queued = false;
+	}
+	return entry;
+}
+
+void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
+{
+	*jobs = (jobs_t){ .worker_count = worker_count, .calls = *params };
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_condattr_t monotonic;
@@ -22,7 +30,7 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *e
 
 void jobs_deinit(jobs_t *jobs)
 {
-	for (entry_t *entry; (entry = queue_take(&jobs->queue)) != NULL;) {
+	for (entry_t *entry; (entry = take_queued(jobs)) != NULL;) {
 		if (entry->gone) {
 			entry_free(entry);
 		}
@@ -50,7 +58,11 @@ static void push_job(jobs_t *jobs, entry_t *entry)
 	entry->job = JOB_PENDING;
 	entry->since_s = (uint32_t)sys_clock_wall();
 	number_job(jobs, entry);
-	queue_put(&jobs->queue, entry);
+	/* An urgent one that was worked on out of turn still has its place. */
+	if (!entry->queued) {
+		entry->queued = true;
+		queue_put(&jobs->queue, entry);
+	}
 	if (jobs->idle > 0) {
 		pthread_cond_signal(&jobs->work);
 	}
@@ -76,7 +88,7 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
 
 void jobs_free_entry(entry_t *take_entry)
 {
-	if (take_entry->job != JOB_NONE) {
+	if (take_entry->job != JOB_NONE || take_entry->queued) {
 		take_entry->gone = true;
 		return;
 	}
@@ -92,10 +104,10 @@ static void begin_job(jobs_t *jobs, entry_t *entry)
 	jobs->running++;
 }
 
-static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_err_t result)
+static void end_job(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result)
 {
 	entry->job = JOB_NONE;
-	entry->done = ticket;
+	entry->done = entry->asked;
 	entry->result = (int16_t)result;
 	jobs->errors += result != KNOT_OK;
 	if (!entry->tried && !entry->gone) {
@@ -104,7 +116,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 	entry->tried = true;
 	jobs->running--;
 	if (!entry->gone) {
-		jobs->after(entry, jobs->ctx);
+		jobs->calls.after(entry, outcome, jobs->calls.ctx);
 	}
 	if (entry->again && !entry->gone) {
 		entry->again = false;
@@ -117,12 +129,17 @@ static void end_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket, knot_e
 	}
 }
 
-/* A job of a zone that isn't configured any more. */
-static void drop_gone(jobs_t *jobs, entry_t *entry)
+static void tell_if_idle(jobs_t *jobs)
 {
 	if (jobs->queue.count == 0 && jobs->running == 0) {
 		pthread_cond_broadcast(&jobs->ended);
 	}
+}
+
+/* A job of a zone that isn't configured any more. */
+static void drop_gone(jobs_t *jobs, entry_t *entry)
+{
+	tell_if_idle(jobs);
 	pthread_mutex_unlock(&jobs->lock);
 	entry_free(entry);
 	pthread_mutex_lock(&jobs->lock);
@@ -141,10 +158,10 @@ void jobs_begin(jobs_t *jobs, entry_t *entry)
 	begin_job(jobs, entry);
 }
 
-void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result)
+void jobs_end(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result)
 {
-	end_job(jobs, entry, entry->asked, result);
-	if (entry->gone) {
+	end_job(jobs, entry, outcome, result);
+	if (entry->gone && !entry->queued) {
 		pthread_mutex_unlock(&jobs->lock);
 		entry_free(entry);
 		pthread_mutex_lock(&jobs->lock);
@@ -160,12 +177,18 @@ static void give_memory_back(jobs_t *jobs)
 	pthread_mutex_lock(&jobs->lock);
 }
 
+static entry_t *next_job(jobs_t *jobs)
+{
+	entry_t *urgent = jobs->queue.count > 0 ? jobs->calls.urgent(jobs->calls.ctx) : NULL;
+	return urgent != NULL && urgent->job == JOB_PENDING ? urgent : take_queued(jobs);
+}
+
 static void run_jobs(void *arg)
 {
 	jobs_t *jobs = arg;
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
-		entry_t *entry = queue_take(&jobs->queue);
+		entry_t *entry = next_job(jobs);
 		if (entry == NULL && jobs->queue.was_long) {
 			give_memory_back(jobs);
 			continue;
@@ -176,15 +199,20 @@ static void run_jobs(void *arg)
 			jobs->idle--;
 			continue;
 		}
-		if (entry->gone) {
+		if (entry->gone && entry->job != JOB_RUNNING) {
 			drop_gone(jobs, entry);
+			continue;
+		}
+		if (entry->job != JOB_PENDING) {
+			tell_if_idle(jobs); /* it was done out of turn, or is being done so */
 			continue;
 		}
 		begin_job(jobs, entry);
 		pthread_mutex_unlock(&jobs->lock);
-		knot_err_t result = jobs->run(entry, jobs->ctx);
+		load_outcome_t outcome;
+		knot_err_t result = jobs->calls.run(entry, &outcome, jobs->calls.ctx);
 		pthread_mutex_lock(&jobs->lock);
-		jobs_end(jobs, entry, result);
+		jobs_end(jobs, entry, outcome, result);
 	}
 	pthread_mutex_unlock(&jobs->lock);
 }

@@ -10,6 +10,15 @@
 #include "src/event/queue.h"
 #include "src/sys/thread.h"
 
+/** What the pool calls. */
+typedef struct {
+	/* Does a job, without the lock. ret_outcome: for `after`. */
+	knot_err_t (*run)(entry_t *entry, load_outcome_t *ret_outcome, void *ctx);
+	entry_t *(*urgent)(void *ctx); /* an entry to be worked on before others, or NULL; with the lock */
+	void (*after)(entry_t *entry, load_outcome_t outcome, void *ctx); /* a job was done, and the zone is still configured; with the lock */
+	void *ctx;
+} jobs_params_t;
+
 typedef struct {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work;  /* a job is waiting, or stopping */
@@ -23,16 +32,13 @@ typedef struct {
 	uint64_t errors; /* jobs that failed */
 	bool stopping;
 
-	knot_err_t (*run)(entry_t *entry, void *ctx); /* does a job; called without the lock */
-	void (*after)(entry_t *entry, void *ctx);     /* it was done, and the zone is still configured; called with the lock */
-	void *ctx;
+	jobs_params_t calls;
 	sys_thread_t *workers; /* owned */
 	unsigned worker_count;
 } jobs_t;
 
-/** Without workers; run is called with ctx by each of `worker_count` later. */
-void jobs_init(jobs_t *jobs, unsigned worker_count, knot_err_t (*run)(entry_t *entry, void *ctx),
-	       void (*after)(entry_t *entry, void *ctx), void *ctx);
+/** Without workers; each of `worker_count` will call params->run. */
+void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params);
 
 /** After jobs_stop(), before entries are freed. */
 void jobs_deinit(jobs_t *jobs);
@@ -55,7 +61,7 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry);
 void jobs_begin(jobs_t *jobs, entry_t *entry);
 
 /** The work ended. The entry may be gone afterwards. */
-void jobs_end(jobs_t *jobs, entry_t *entry, knot_err_t result);
+void jobs_end(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result);
 
 /** Wait until some job ended, or the pool stops. */
 void jobs_wait(jobs_t *jobs);

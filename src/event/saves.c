@@ -130,15 +130,15 @@ static bool is_loading(void *ctx)
 	return loading;
 }
 
-void saves_after_job(saves_t *saves, entry_t *entry)
+void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome)
 {
-	bool is_new = entry->outcome != LOAD_FAILED && entry->outcome != LOAD_UNCHANGED;
+	bool is_new = outcome != LOAD_FAILED && outcome != LOAD_UNCHANGED;
 	bool can_save = entry->source.print != 0 && images_exist(saves->images);
 	if (is_new) {
 		entry->save = SAVE_NONE;
 	}
 	/* One that waits may have been passed over while the job ran. */
-	if (entry->save == SAVE_WAITING || (entry->outcome == LOAD_FROM_FILE && can_save)) {
+	if (entry->save == SAVE_WAITING || (outcome == LOAD_FROM_FILE && can_save)) {
 		mark(saves, entry);
 		images_wake(saves->images);
 	} else if (entry->save == SAVE_NONE) {

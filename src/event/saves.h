@@ -33,8 +33,8 @@ void saves_close(saves_t *saves);
 
 /* ---- With the lock held ---- */
 
-/** A job of the zone ended as entry->outcome says. */
-void saves_after_job(saves_t *saves, entry_t *entry);
+/** A job of the zone ended. */
+void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome);
 
 /** The list of entries was replaced; some may be gone. */
 void saves_entries_changed(saves_t *saves);

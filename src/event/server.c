@@ -35,23 +35,29 @@ static entry_t *find_entry(const server_t *server, knot_name_t name)
 
 /* ---- Start and stop ---- */
 
-static knot_err_t run_job(entry_t *entry, void *ctx)
+static knot_err_t run_job(entry_t *entry, load_outcome_t *ret_outcome, void *ctx)
 {
 	server_t *server = ctx;
-	load_outcome_t outcome;
-	knot_err_t err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, &outcome);
-	entry->outcome = (uint8_t)outcome;
-	return err;
+	return load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, ret_outcome);
+}
+
+/* Under lock: zones that are asked for and have no answers yet go first. */
+static entry_t *urgent_job(void *ctx)
+{
+	const server_t *server = ctx;
+	zone_t *zone = zonedb_take_wanted(server->zones);
+	return zone != NULL ? entry_of(zone) : NULL;
 }
 
 /* Under lock. */
-static void after_job(entry_t *entry, void *ctx)
+static void after_job(entry_t *entry, load_outcome_t outcome, void *ctx)
 {
 	server_t *server = ctx;
-	if (entry->outcome == LOAD_FROM_FILE || entry->outcome == LOAD_FROM_IMAGE) {
-		entry->from_image = entry->outcome == LOAD_FROM_IMAGE;
+	zone_unwant(entry_zone(entry));
+	if (outcome == LOAD_FROM_FILE || outcome == LOAD_FROM_IMAGE) {
+		entry->from_image = outcome == LOAD_FROM_IMAGE;
 	}
-	saves_after_job(&server->saves, entry);
+	saves_after_job(&server->saves, entry, outcome);
 	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
 		(void)eventfd_write(server->loaded_fd, 1);
 	}
@@ -218,7 +224,8 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (server == NULL) {
 		return KNOT_ENOMEM;
 	}
-	jobs_init(&server->jobs, take_conf->server.background_workers, run_job, after_job, server);
+	jobs_params_t calls = { .run = run_job, .urgent = urgent_job, .after = after_job, .ctx = server };
+	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
 	build_t made;
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
@@ -404,8 +411,8 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		err = err == KNOT_OK ? image_err : err;
 	}
 	pthread_mutex_lock(&server->jobs.lock);
-	entry->outcome = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED;
-	jobs_end(&server->jobs, entry, err);
+	load_outcome_t outcome = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED;
+	jobs_end(&server->jobs, entry, outcome, err);
 	pthread_mutex_unlock(&server->jobs.lock);
 	return err;
 }

@@ -22,7 +22,13 @@ struct zone {
 	zone_contents_t *contents_rcu;          /* owned */
 	uint8_t head_len;                       /* bytes of the allocation before this struct */
 	uint8_t name_len, label_count;          /* of wire[] */
+	_Atomic uint8_t noted;                  /* NOTED_… */
 	uint8_t wire[];
+};
+
+enum {
+	NOTED_ASKED = 1,  /* there was a question */
+	NOTED_WANTED = 2, /* ... while there were no contents, and the zone was put on the list */
 };
 
 zone_t *zone_new(knot_name_t name)
@@ -68,6 +74,27 @@ const zone_contents_t *zone_contents(const zone_t *zone)
 	return SYS_RCU_DEREFERENCE(zone->contents_rcu);
 }
 
+const zone_contents_t *zone_ask(zone_t *zone)
+{
+	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) == 0) {
+		atomic_fetch_or_explicit(&zone->noted, NOTED_ASKED, memory_order_relaxed);
+	}
+	return zone_contents(zone);
+}
+
+bool zone_take_asked(zone_t *zone)
+{
+	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) != 0 &&
+	       (atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_ASKED, memory_order_relaxed) & NOTED_ASKED) != 0;
+}
+
+void zone_unwant(zone_t *zone)
+{
+	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_WANTED) != 0) {
+		atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_WANTED, memory_order_relaxed);
+	}
+}
+
 zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 {
 	zone_contents_t *old = zone->contents_rcu;
@@ -78,13 +105,22 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 /* ---- The set ---- */
 
 enum {
+	WANTED_MAX = 64,
 	TAG_SHIFT = 48,                         /* a slot: tag above, address below; 0: free */
 	HUGE_MIN = 1 << 21,                     /* bytes of slots from which huge pages pay */
 	DEPTHS_FAST = 4,                        /* numbers of labels that a batch handles side by side */
 };
 #define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
 
+/** Zones that were asked for while they had no contents: a ring that forgets the oldest. */
+typedef struct {
+	_Atomic(zone_t *) zones[WANTED_MAX];
+	atomic_uint put;        /* zones put in since the start */
+	unsigned taken;         /* `put` when it was found empty last */
+} wanted_t;
+
 struct zonedb {
+	wanted_t *wanted;                       /* owned */
 	atomic_uint owners;
 	uint64_t seed;
 	uint64_t *slots;                        /* owned: open addressing, two thirds full at most */
@@ -348,12 +384,14 @@ zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
 	}
 	assert(count <= UINT32_MAX / 2);
 	atomic_init(&db->owners, 1);
+	db->wanted = calloc(1, sizeof(*db->wanted));
 	db->count = (uint32_t)count;
 	db->slot_count = (uint32_t)(count + count / 2 + 2);
 	db->slots_len = db->slot_count * sizeof(*db->slots);
 	db->slots = map_slots(db->slots_len);
 	db->zones = malloc((count + 1) * sizeof(zone_t *));
-	if (db->slots == NULL || db->zones == NULL || getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
+	if (db->slots == NULL || db->zones == NULL || db->wanted == NULL ||
+	    getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
 		zonedb_free(db);
 		return NULL;
 	}
@@ -376,8 +414,36 @@ void zonedb_free(zonedb_t *take_db)
 			munmap(take_db->slots, take_db->slots_len);
 		}
 		free(take_db->zones);
+		free(take_db->wanted);
 		free(take_db);
 	}
+}
+
+void zonedb_want(const zonedb_t *db, zone_t *zone)
+{
+	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_WANTED) != 0 ||
+	    (atomic_fetch_or_explicit(&zone->noted, NOTED_WANTED, memory_order_relaxed) & NOTED_WANTED) != 0) {
+		return;
+	}
+	unsigned number = atomic_fetch_add_explicit(&db->wanted->put, 1, memory_order_relaxed);
+	atomic_store_explicit(&db->wanted->zones[number % WANTED_MAX], zone, memory_order_release);
+}
+
+zone_t *zonedb_take_wanted(const zonedb_t *db)
+{
+	wanted_t *wanted = db->wanted;
+	unsigned put = atomic_load_explicit(&wanted->put, memory_order_relaxed);
+	if (put == wanted->taken) {
+		return NULL;
+	}
+	for (unsigned i = 0; i < WANTED_MAX; i++) {
+		zone_t *zone = atomic_exchange_explicit(&wanted->zones[i], NULL, memory_order_acquire);
+		if (zone != NULL) {
+			return zone;
+		}
+	}
+	wanted->taken = put;
+	return NULL;
 }
 
 size_t zonedb_count(const zonedb_t *db)

@@ -50,6 +50,12 @@ knot_name_t zone_name(const zone_t *zone);
 /** Contents to answer from, or NULL (not loaded yet, failed, expired). Within a read section, or from the zone's own job. */
 const zone_contents_t *zone_contents(const zone_t *zone);
 
+/** zone_contents() for a question, which is noted: a test, and a write only for the first since zone_take_asked(). */
+const zone_contents_t *zone_ask(zone_t *zone);
+
+/** True if there was a question since the last call. Any thread. */
+bool zone_take_asked(zone_t *zone);
+
 /**
  * Publish contents (NULL: none any more) and give the old ones back: free them with zone_contents_free() after
  * sys_rcu_wait(). One writer at a time.
@@ -84,6 +90,18 @@ zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8
 
 /** The zone of exactly this apex (any case), or NULL. */
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex);
+
+/**
+ * A question came for a zone without contents: whoever orders the loading should take it first. A write only for the first of a zone until
+ * zone_unwant(). Within a read section.
+ */
+void zonedb_want(const zonedb_t *db, zone_t *zone);
+
+/** A zone that was wanted, or NULL; one may be missed when many are wanted at once. One thread at a time, while the set's zones live. */
+zone_t *zonedb_take_wanted(const zonedb_t *db);
+
+/** It was loaded, or can't be. Any thread. */
+void zone_unwant(zone_t *zone);
 
 /** Calls `visit` with each zone in canonical order of names until it returns false. */
 void zonedb_each(const zonedb_t *db, bool (*visit)(zone_t *zone, void *ctx), void *ctx);

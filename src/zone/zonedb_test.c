@@ -320,9 +320,53 @@ static void test_publish_while_saving(void **state)
 	zone_free(zone);
 }
 
+/* What questions leave behind for whoever orders the loading. */
+static void test_noted_questions(void **state)
+{
+	(void)state;
+	zone_t *zones[100];
+	for (unsigned i = 0; i < KNOT_LEN(zones); i++) {
+		const uint8_t wire[] = { 3, 'z', (uint8_t)('0' + i / 10), (uint8_t)('0' + i % 10), 0 };
+		zones[i] = zone_new(knot_name_of(wire));
+	}
+	zonedb_t *db = zonedb_new(zones, KNOT_LEN(zones));
+	assert_false(zone_take_asked(zones[5]));
+	assert_null(zone_ask(zones[5]));
+	assert_null(zone_ask(zones[5]));
+	assert_true(zone_take_asked(zones[5]));
+	assert_false(zone_take_asked(zones[5]));
+
+	assert_null(zonedb_take_wanted(db));
+	zonedb_want(db, zones[7]);
+	zonedb_want(db, zones[7]);
+	assert_ptr_equal(zonedb_take_wanted(db), zones[7]);
+	assert_null(zonedb_take_wanted(db));
+	zonedb_want(db, zones[7]);   /* still to be loaded, and known */
+	assert_null(zonedb_take_wanted(db));
+	zone_unwant(zones[7]);
+	/* More than there is room for: some are forgotten, none comes twice. */
+	for (unsigned i = 0; i < KNOT_LEN(zones); i++) {
+		zonedb_want(db, zones[i]);
+	}
+	bool seen[KNOT_LEN(zones)] = { 0 };
+	unsigned count = 0;
+	for (const zone_t *zone; (zone = zonedb_take_wanted(db)) != NULL; count++) {
+		unsigned i = (unsigned)(zone_name(zone).wire[2] - '0') * 10 + (unsigned)(zone_name(zone).wire[3] - '0');
+		assert_false(seen[i]);
+		seen[i] = true;
+	}
+	assert_true(count >= 32 && count <= KNOT_LEN(zones));
+	assert_true(seen[99]);
+	zonedb_free(db);
+	for (unsigned i = 0; i < KNOT_LEN(zones); i++) {
+		zone_free(zones[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_publish),
-	                                    cmocka_unit_test(test_publish_while_saving) };
+	                                    cmocka_unit_test(test_publish_while_saving),
+	                                    cmocka_unit_test(test_noted_questions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
