@@ -4,15 +4,19 @@
  * from the address asked).
  *
  * Replies are built where their requests lie. A socket that gave a full batch is asked again without poll(), so under
- * load there are two system calls per batch and none of them waits.
+ * load there are two system calls per batch and none of them waits. Who would wake up for each request naps instead
+ * (xdp_pace.h).
  */
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "src/net/request.h"
 #include "src/net/worker.h"
+#include "src/net/xdp_pace.h"
+#include "src/sys/clock.h"
 #include "src/sys/limits.h"
 
 enum {
@@ -39,6 +43,7 @@ typedef struct {
 	struct sockaddr_storage peers[NET_UDP_BATCH];
 	control_t controls[NET_UDP_BATCH];
 	uint8_t *buffers; /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
+	xdp_pace_t pace;
 } udp_t;
 
 knot_err_t udp_worker_init(worker_t *worker)
@@ -143,8 +148,8 @@ static void send_batch(udp_t *udp, const worker_socket_t *sock, unsigned count)
 	}
 }
 
-/* One batch from one socket. Returns true if there may be more. */
-static bool serve_socket(const worker_t *worker, const worker_socket_t *sock)
+/* One batch from one socket. Returns true if there may be more. *io_count: the requests are added. */
+static bool serve_socket(const worker_t *worker, const worker_socket_t *sock, size_t *io_count)
 {
 	udp_t *udp = worker->memory;
 	for (size_t i = 0; i < NET_UDP_BATCH; i++) {
@@ -155,6 +160,7 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock)
 	if (count <= 0) {
 		return false; /* empty, or an error that belongs to an earlier reply */
 	}
+	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);
 	return count == NET_UDP_BATCH;
@@ -164,7 +170,8 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock)
 static void serve_rest(const worker_t *worker)
 {
 	for (size_t i = 0; i < worker->socket_count; i++) {
-		for (unsigned turn = 0; turn < TURNS_MAX && serve_socket(worker, &worker->sockets[i]); turn++) {
+		size_t count = 0;
+		for (unsigned turn = 0; turn < TURNS_MAX && serve_socket(worker, &worker->sockets[i], &count); turn++) {
 		}
 	}
 }
@@ -186,14 +193,19 @@ void udp_worker_run(void *arg)
 			return;
 		}
 		more = false;
+		size_t requests = 0;
 		for (size_t i = 0; i < count && ready > 0; i++) {
 			if (polls[i].revents != 0) {
 				bool busy = true;
 				for (unsigned turn = 0; busy && turn < TURNS_MAX; turn++) {
-					busy = serve_socket(worker, &worker->sockets[i]);
+					busy = serve_socket(worker, &worker->sockets[i], &requests);
 				}
 				more |= busy;
 			}
+		}
+		uint32_t nap_us = xdp_pace(&udp->pace, sys_clock_ns() / 1000, requests);
+		if (nap_us > 0 && !more) { /* the word to end waits as long */
+			(void)nanosleep(&(struct timespec){ .tv_nsec = (long)nap_us * 1000 }, NULL);
 		}
 	}
 }

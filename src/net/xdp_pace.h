@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
+ * Naps of workers, over AF_XDP and over UDP sockets.
+ *
  * When packets come in quick succession, a worker that sleeps until the next one wakes up for each or two of them, and
  * that costs as much as answering them. Then it sleeps for a fixed short time instead, as network cards moderate
  * interrupts, and has a batch. Clients that wait for answers before they ask on are slowed down by that: fewer packets
