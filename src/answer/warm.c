@@ -105,6 +105,9 @@ static void walk(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 	zone_tree_warm(walks, walk_count);
 	for (size_t i = 0; i < walk_count; i++) {
 		walkers[i]->deepest = walks[i].deepest;
+		if (walks[i].deepest != 0) {
+			zone_node_prefetch_shared(walks[i].view, zone_at(walks[i].view, walks[i].deepest));
+		}
 	}
 }
 

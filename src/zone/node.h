@@ -162,6 +162,20 @@ static inline const zone_rrset_t *zone_node_rrset(const zone_arena_view_t *arena
 	return NULL;
 }
 
+/** Ask for the RRsets that the node shares with others, of a node that is in the cache: they lie elsewhere. */
+static inline void zone_node_prefetch_shared(const zone_arena_view_t *arena, const zone_node_t *node)
+{
+	const uint8_t *table = zone_node_table(node);
+	for (unsigned i = 0; !zone_node_is_wide(node) && i < node->rrset_count; i++) {
+		unsigned place = zone_load_u16(table + (size_t)i * ZONE_ENTRY_LEN + 2);
+		if (place & ZONE_ENTRY_SHARED) {
+			const uint8_t *set = (const uint8_t *)zone_entry_rrset(arena, table, place);
+			__builtin_prefetch(set);
+			__builtin_prefetch(set + 64);
+		}
+	}
+}
+
 /* ---- Its links ---- */
 
 /* Behind the table, in the order of their flags. */
