@@ -242,8 +242,13 @@ static void test_damaged_records(void **state)
 	store_t *store = test_open(64 * MIB);
 	uint64_t keys = count_keys(store);
 	/* Pieces of a record that can't be read belong to nobody; they go with a later save, or with the next opening. */
+	size_t damaged;
+	assert_int_equal(store_count_damaged(store, &damaged), KNOT_OK);
+	assert_int_equal(damaged, 0);
 	change_record(store, "medium.", 100, 1);
 	assert_int_equal(test_compare(store, &medium, NULL), KNOT_EMALF);
+	assert_int_equal(store_count_damaged(store, &damaged), KNOT_OK);
+	assert_int_equal(damaged, 1);
 	assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
 	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
 	assert_true(count_keys(store) > keys);

@@ -239,26 +239,32 @@ void store_read_end(store_reader_t *take_reader)
 
 /* ---- All ---- */
 
+typedef struct {
+	bool (*visit)(knot_name_t name, void *ctx);  /* NULL: only count */
+	void *ctx;
+	size_t damaged;
+	knot_err_t err;
+} walk_t;
+
 /* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name to tell. */
-static bool visit_record(const MDB_val *value, bool (*visit)(knot_name_t name, void *ctx), void *ctx, knot_err_t *ret_err)
+static bool visit_record(const MDB_val *value, walk_t *walk)
 {
 	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);
 	if (copy == NULL) {
-		*ret_err = KNOT_ENOMEM;
+		walk->err = KNOT_ENOMEM;
 		return false;
 	}
 	memcpy(copy, value->mv_data, value->mv_size);
 	store_record_t record;
 	const char *what;
-	bool goes_on = true;
-	if (store_record_read((knot_bytes_t){ copy, value->mv_size }, &record, &what) == KNOT_OK) {
-		goes_on = visit(record.zone, ctx);
-	}
+	bool is_whole = store_record_read((knot_bytes_t){ copy, value->mv_size }, &record, &what) == KNOT_OK;
+	bool goes_on = !is_whole || walk->visit == NULL || walk->visit(record.zone, walk->ctx);
+	walk->damaged += !is_whole;
 	free(copy);
 	return goes_on;
 }
 
-knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)
+static knot_err_t walk_records(store_t *store, walk_t *walk)
 {
 	MDB_txn *txn;
 	MDB_cursor *cursor;
@@ -268,12 +274,11 @@ knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx)
 		return store_fail(store, code, "reading the database", &ignored);
 	}
 	code = mdb_cursor_open(txn, store->dbi, &cursor);
-	knot_err_t err = KNOT_OK;
 	if (code == 0) {
 		uint8_t kind = STORE_KEY_HEAD;
 		MDB_val key = { 1, &kind }, value;
 		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-		while (code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD && visit_record(&value, visit, ctx, &err)) {
+		while (code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD && visit_record(&value, walk)) {
 			code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
 		}
 		mdb_cursor_close(cursor);
@@ -281,6 +286,21 @@ knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx)
 	mdb_txn_abort(txn);
 	if (code != 0 && code != MDB_NOTFOUND) {
 		return store_fail(store, code, "reading the database", &ignored);
+	}
+	return walk->err;
+}
+
+knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)
+{
+	return walk_records(store, &(walk_t){ .visit = visit, .ctx = ctx });
+}
+
+knot_err_t store_count_damaged(store_t *store, size_t *ret_count)
+{
+	walk_t walk = { .err = KNOT_OK };
+	knot_err_t err = walk_records(store, &walk);
+	if (err == KNOT_OK) {
+		*ret_count = walk.damaged;
 	}
 	return err;
 }
