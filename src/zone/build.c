@@ -39,7 +39,7 @@ static void tell_ttl_mismatch(const load_t *load, const zone_group_t *group, con
 	bool has_previous = false;
 	uint32_t ttl = 0;
 	zone_packed_t r;
-	for (size_t pos = 0; zone_group_next(group, &pos, &r);) {
+	for (size_t pos = 0; zone_group_next(&load->collect, group, &pos, &r);) {
 		has_previous = has_previous || r.type == record->type;
 		ttl = r.type == record->type ? r.ttl : ttl;
 	}

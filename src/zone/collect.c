@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { RECORD_HEAD = 8 };                /* bytes: TTL, type, length of RDATA */
-
-struct packed_head {
-	uint32_t ttl;
-	uint16_t type, rdata_len;
-};
+/*
+ * A record: number of its head (1 byte; 0: TTL and type follow, 4 and 2 bytes), length of its RDATA (1 byte; LONG: 2 more follow),
+ * RDATA.
+ */
+enum { RECORD_HEAD_MAX = 1 + 6 + 3, LONG = 255 };
 
 /* ---- Blocks ---- */
 
-static void free_block(zone_block_mem_t *block)
+static void free_block(zone_collect_t *collect, zone_block_mem_t *block)
 {
+	collect->table[block->number] = NULL;
 	if (block->size >= ZONE_BLOCK_SIZE) {
 		munmap(block, block->size);
 	} else {
@@ -25,12 +25,39 @@ static void free_block(zone_block_mem_t *block)
 	}
 }
 
-static void free_blocks(zone_block_mem_t *first)
+static void free_blocks(zone_collect_t *collect, zone_block_mem_t *first)
 {
 	for (zone_block_mem_t *block = first, *next; block != NULL; block = next) {
 		next = block->next;
-		free_block(block);
+		free_block(collect, block);
 	}
+}
+
+/* Room for one more block in the table. */
+static bool grow_table(zone_collect_t *collect)
+{
+	if (collect->block_count < collect->table_max) {
+		return true;
+	}
+	uint32_t max = 2 * collect->table_max + 4;
+	zone_block_mem_t **grown = max <= ZONE_BLOCKS_MAX ? realloc(collect->table, max * sizeof(zone_block_mem_t *)) : NULL;
+	if (grown == NULL) {
+		return false;
+	}
+	collect->table = grown;
+	collect->table_max = max;
+	return true;
+}
+
+static void *map_block(size_t size)
+{
+	if (size < ZONE_BLOCK_SIZE) {
+		return malloc(size);
+	}
+	/* Common blocks get filled: one call for all their pages is cheaper than a fault for each. */
+	int populate = size == ZONE_BLOCK_SIZE ? MAP_POPULATE : 0;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
+	return p != MAP_FAILED ? p : NULL;
 }
 
 static zone_block_mem_t *new_block(zone_collect_t *collect, size_t size)
@@ -38,16 +65,13 @@ static zone_block_mem_t *new_block(zone_collect_t *collect, size_t size)
 	zone_block_mem_t *block = collect->spare;
 	if (size == ZONE_BLOCK_SIZE && block != NULL) {
 		collect->spare = block->next;
-	} else if (size >= ZONE_BLOCK_SIZE) {
-		/* Common blocks get filled: one call for all their pages is cheaper than a fault for each. */
-		int populate = size == ZONE_BLOCK_SIZE ? MAP_POPULATE : 0;
-		void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
-		block = p != MAP_FAILED ? p : NULL;
-	} else {
-		block = malloc(size);
+		*block = (zone_block_mem_t){ .size = size, .number = block->number, .used = sizeof(*block) };
+		return block;
 	}
+	block = grow_table(collect) ? map_block(size) : NULL;
 	if (block != NULL) {
-		*block = (zone_block_mem_t){ .size = size, .used = sizeof(*block) };
+		*block = (zone_block_mem_t){ .size = size, .number = collect->block_count++, .used = sizeof(*block) };
+		collect->table[block->number] = block;
 	}
 	return block;
 }
@@ -89,7 +113,8 @@ static bool add_block(zone_collect_t *collect, zone_blocks_t *blocks, size_t len
 void *zone_blocks_room(zone_collect_t *collect, zone_blocks_t *blocks, size_t len)
 {
 	size_t pad = -(uintptr_t)blocks->next & 7;
-	if (pad + len <= (size_t)(blocks->end - blocks->next)) {
+	bool is_in_reach = blocks->last != NULL && (size_t)(blocks->next - (uint8_t *)blocks->last) + pad < ZONE_BLOCK_SIZE;
+	if (is_in_reach && pad + len <= (size_t)(blocks->end - blocks->next)) {
 		blocks->next += pad;
 	} else if (!add_block(collect, blocks, len)) {
 		return NULL;
@@ -105,13 +130,13 @@ void zone_blocks_recycle(zone_collect_t *collect, zone_block_mem_t *block)
 		block->next = collect->spare;
 		collect->spare = block;
 	} else {
-		free_block(block);
+		free_block(collect, block);
 	}
 }
 
 void zone_blocks_drop_spare(zone_collect_t *collect)
 {
-	free_blocks(collect->spare);
+	free_blocks(collect, collect->spare);
 	collect->spare = NULL;
 }
 
@@ -150,9 +175,11 @@ void zone_collect_init(zone_collect_t *collect, knot_name_t origin)
 
 void zone_collect_done(zone_collect_t *collect)
 {
-	free_blocks(collect->groups.first);
-	free_blocks(collect->scratch.first);
-	free_blocks(collect->spare);
+	free_blocks(collect, collect->groups.first);
+	free_blocks(collect, collect->scratch.first);
+	free_blocks(collect, collect->spare);
+	free(collect->table);
+	free(collect->heads);
 	*collect = (zone_collect_t){ 0 };
 }
 
@@ -188,11 +215,12 @@ knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner)
 	return KNOT_OK;
 }
 
-zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner)
+zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner, zone_group_ref_t *ret_ref)
 {
 	zone_group_t *group = zone_collect_alloc(collect, sizeof(*group) + owner.len);
 	if (group != NULL) {
 		set_group(group, collect, owner, owner.wire);
+		*ret_ref = zone_group_ref(collect->scratch.last, group);
 	}
 	return group;
 }
@@ -245,20 +273,68 @@ knot_err_t zone_group_grow(zone_collect_t *collect, zone_blocks_t *blocks, zone_
 	return KNOT_OK;
 }
 
+/* The number of a head, given out if there is one left; 0: none. */
+static unsigned head_of(zone_collect_t *collect, uint16_t type, uint32_t ttl)
+{
+	const zone_record_head_t *heads = collect->heads;
+	unsigned last = collect->last_head;
+	if (last != 0 && heads[last].type == type && heads[last].ttl == ttl) {
+		return last;
+	}
+	for (unsigned i = 1; i <= collect->head_count; i++) {
+		if (heads[i].type == type && heads[i].ttl == ttl) {
+			collect->last_head = i;
+			return i;
+		}
+	}
+	if (collect->head_count + 1 == ZONE_HEADS_MAX) {
+		return 0;
+	}
+	if (collect->head_count + 1 >= collect->head_max) {
+		uint32_t max = collect->head_max == 0 ? 8 : 2 * collect->head_max;
+		zone_record_head_t *grown = realloc(collect->heads, max * sizeof(*grown));
+		if (grown == NULL) {
+			return 0;            /* nothing is lost: the record carries its own */
+		}
+		collect->heads = grown;
+		collect->head_max = max;
+	}
+	collect->last_head = ++collect->head_count;
+	collect->heads[collect->head_count] = (zone_record_head_t){ ttl, type };
+	return collect->head_count;
+}
+
+static size_t pack_head(zone_collect_t *collect, uint8_t to[static RECORD_HEAD_MAX], uint16_t type, uint32_t ttl, size_t rdata_len)
+{
+	size_t len = 1;
+	to[0] = (uint8_t)head_of(collect, type, ttl);
+	if (to[0] == 0) {
+		store_be32(to + 1, ttl);
+		store_be16(to + 5, type);
+		len += 6;
+	}
+	to[len++] = rdata_len < LONG ? (uint8_t)rdata_len : LONG;
+	if (rdata_len >= LONG) {
+		store_be16(to + len, (uint16_t)rdata_len);
+		len += 2;
+	}
+	return len;
+}
+
 knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
-	size_t len = RECORD_HEAD + rdata.len;
+	uint8_t head[RECORD_HEAD_MAX];
+	size_t head_len = pack_head(collect, head, type, ttl, rdata.len), len = head_len + rdata.len;
 	knot_err_t err = zone_group_grow(collect, &collect->groups, &collect->last, len);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	zone_group_t *group = collect->last;
 	uint8_t *p = (uint8_t *)group + group->size - len;
-	struct packed_head head = { .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
-	memcpy(p, &head, RECORD_HEAD);
+	memcpy(p, head, head_len);
 	if (rdata.len > 0) {
-		memcpy(p + RECORD_HEAD, rdata.data, rdata.len);
-		knot_rdata_canonical(type, (knot_mut_bytes_t){ p + RECORD_HEAD, rdata.len });
+		memcpy(p + head_len, rdata.data, rdata.len);
+		knot_rdata_canonical(type, (knot_mut_bytes_t){ p + head_len, rdata.len });
 	}
 	uint16_t kinds = kinds_of(type, rdata);
 	group->kinds |= kinds;
@@ -268,7 +344,7 @@ knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t 
 
 /* ---- Reading ---- */
 
-bool zone_group_next(const zone_group_t *group, size_t *pos, zone_packed_t *ret_record)
+bool zone_group_next(const zone_collect_t *collect, const zone_group_t *group, size_t *pos, zone_packed_t *ret_record)
 {
 	if (*pos == 0) {
 		*pos = sizeof(*group) + group->owner_len;
@@ -277,11 +353,28 @@ bool zone_group_next(const zone_group_t *group, size_t *pos, zone_packed_t *ret_
 		return false;
 	}
 	const uint8_t *p = (const uint8_t *)group + *pos;
-	struct packed_head head;
-	memcpy(&head, p, RECORD_HEAD);
-	*ret_record = (zone_packed_t){ head.ttl, head.type, { p + RECORD_HEAD, head.rdata_len } };
-	*pos += RECORD_HEAD + head.rdata_len;
+	zone_record_head_t head;
+	if (*p != 0) {
+		head = collect->heads[*p++];
+	} else {
+		head = (zone_record_head_t){ load_be32(p + 1), load_be16(p + 5) };
+		p += 7;
+	}
+	size_t len = *p++;
+	if (len == LONG) {
+		len = load_be16(p);
+		p += 2;
+	}
+	*ret_record = (zone_packed_t){ head.ttl, head.type, { p, len } };
+	*pos = (size_t)(p + len - (const uint8_t *)group);
 	return true;
+}
+
+zone_group_ref_t zone_group_ref(const zone_block_mem_t *block, const zone_group_t *group)
+{
+	size_t offset = (size_t)((const uint8_t *)group - (const uint8_t *)block);
+	assert(offset < ZONE_BLOCK_SIZE && offset % 8 == 0);
+	return block->number << ZONE_GROUP_OFFSET_BITS | (uint32_t)(offset / 8);
 }
 
 zone_group_t *zone_block_next(const zone_block_mem_t *block, const zone_group_t *group)
@@ -311,7 +404,7 @@ void zone_collect_release(zone_collect_t *collect, const zone_group_t *group)
 	const uint8_t *p = (const uint8_t *)group;
 	while (p < (const uint8_t *)block || p >= (const uint8_t *)block + block->used) {
 		collect->groups.first = block->next;
-		free_block(block);
+		free_block(collect, block);
 		block = collect->groups.first;
 		assert(block != NULL);
 	}

@@ -2,8 +2,8 @@
 /**
  * Internal: records of a whole zone in temporary memory, from any source and in any order, then sorted by owner.
  *
- * A group is an owner name with records of it, packed behind each other: 16 bytes and the name, and 8 bytes for each record beside its
- * RDATA. Records of one owner that come one after the other are one group; sorting joins the rest. Groups lie in blocks that go back
+ * A group is an owner name with records of it, packed behind each other: 16 bytes and the name, and mostly 2 bytes for each record
+ * beside its RDATA: which of the few pairs of type and TTL it has, and its length. Records of one owner that come one after the other are one group; sorting joins the rest. Groups lie in blocks that go back
  * to the system one by one while the sorted groups are used up in order.
  */
 #pragma once
@@ -38,6 +38,21 @@ typedef struct {
 
 typedef struct zone_block zone_block_mem_t;
 
+/** A group in 32 bits: number of its block and offset there in units of 8 bytes. */
+typedef uint32_t zone_group_ref_t;
+
+enum {
+	ZONE_BLOCK_SIZE = 128 * 1024,    /* bytes; groups begin within the first so many of a block */
+	ZONE_GROUP_OFFSET_BITS = 14,
+	ZONE_BLOCKS_MAX = 1 << (32 - ZONE_GROUP_OFFSET_BITS),
+	ZONE_HEADS_MAX = 256,            /* pairs of type and TTL that are kept once; records with others carry their own */
+};
+
+typedef struct {
+	uint32_t ttl;
+	uint16_t type;
+} zone_record_head_t;
+
 /** Blocks in order of use. */
 typedef struct {
 	zone_block_mem_t *first, *last;
@@ -54,7 +69,17 @@ typedef struct {
 	size_t group_count;
 	zone_blocks_t groups, scratch;
 	zone_block_mem_t *spare;     /* blocks of the common size for reuse */
+	zone_block_mem_t **table;    /* blocks by number; NULL: given back */
+	uint32_t block_count, table_max;
+	zone_record_head_t *heads;   /* [1..head_count]; 0 says that the record carries its own */
+	uint32_t head_count, last_head, head_max;
 } zone_collect_t;
+
+static inline zone_group_t *zone_group_at(const zone_collect_t *collect, zone_group_ref_t ref)
+{
+	uint8_t *block = (uint8_t *)collect->table[ref >> ZONE_GROUP_OFFSET_BITS];
+	return (zone_group_t *)(void *)(block + 8 * (size_t)(ref & ((1u << ZONE_GROUP_OFFSET_BITS) - 1)));
+}
 
 static inline knot_name_t zone_group_name(const zone_group_t *group)
 {
@@ -62,7 +87,7 @@ static inline knot_name_t zone_group_name(const zone_group_t *group)
 }
 
 /** Steps through the records of a group: begin with *pos 0. False at the end. */
-bool zone_group_next(const zone_group_t *group, size_t *pos, zone_packed_t *ret_record);
+bool zone_group_next(const zone_collect_t *collect, const zone_group_t *group, size_t *pos, zone_packed_t *ret_record);
 
 /** NSEC3, or a signature of NSEC3. */
 bool zone_is_nsec3_record(uint16_t type, knot_bytes_t rdata);
@@ -94,11 +119,14 @@ KNOT_MUST_USE knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t t
 /** Sort by owner in canonical order and join groups of the same owner, records in order of appearance. KNOT_ENOMEM, KNOT_EZONESIZE. */
 KNOT_MUST_USE knot_err_t zone_collect_sort(zone_collect_t *collect);
 
-/** Steps through the groups in order: begin with NULL. NULL at the end. */
+/** Steps through the groups in order: begin with NULL. NULL at the end. *block: where the group lies. */
 zone_group_t *zone_collect_next(const zone_collect_t *collect, zone_block_mem_t **block, const zone_group_t *group);
+
+/** The reference of a group that lies in `block`. */
+zone_group_ref_t zone_group_ref(const zone_block_mem_t *block, const zone_group_t *group);
 
 /** Give back the blocks before the one that `group` lies in. */
 void zone_collect_release(zone_collect_t *collect, const zone_group_t *group);
 
-/** Internal to collecting: a group of a name without records in temporary memory, for an empty non-terminal. NULL: out of memory. */
-zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner);
+/** A group of a name without records, for an empty non-terminal; lives until zone_collect_done(). NULL: out of memory. */
+zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner, zone_group_ref_t *ret_ref);

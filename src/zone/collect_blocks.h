@@ -4,14 +4,13 @@
 
 #include "src/zone/collect.h"
 
-enum {
-	ZONE_BLOCK_FIRST = 4 * 1024,         /* bytes; blocks double from here */
-	ZONE_BLOCK_SIZE = 128 * 1024,        /* the common size; mapped, as larger ones are, smaller ones come from the heap */
-};
+/* Blocks of ZONE_BLOCK_SIZE, the common size, and larger ones are mapped, smaller ones come from the heap. */
+enum { ZONE_BLOCK_FIRST = 4 * 1024 };        /* bytes; blocks double from here */
 
 struct zone_block {
 	struct zone_block *next;
 	size_t size;                         /* bytes with this header */
+	uint32_t number;                     /* in zone_collect_t.table */
 	size_t used;                         /* bytes with this header that hold groups; of a list's last block after zone_blocks_end() */
 };
 

@@ -35,6 +35,7 @@ typedef struct {
 	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN];  /* of the NSEC3 owners, ascending */
 	uint32_t *hash_names;                /* beside hashes: their entries */
 	zone_name_t *current;                /* the name being compiled */
+	const zone_group_t *group;           /* its group */
 	const zone_record_t *records;        /* its records */
 	unpacked_t own, below;               /* memory of its records, and of those of names below a cut */
 	glue_t *glue;                        /* names below the current cut, in canonical order */
@@ -46,7 +47,7 @@ typedef struct {
 
 static knot_name_t current_name(const compile_t *c)
 {
-	return zone_group_name(c->current->group);
+	return zone_group_name(c->group);
 }
 
 /* The parameters of the chain that is answered from: the apex's first usable NSEC3PARAM. */
@@ -55,7 +56,7 @@ static void take_nsec3_params(compile_t *c, const zone_group_t *apex)
 	zone_nsec3_params_t *params = &c->zone->nsec3_params;
 	*params = (zone_nsec3_params_t){ 0 };
 	zone_packed_t r;
-	for (size_t pos = 0; zone_group_next(apex, &pos, &r);) {
+	for (size_t pos = 0; zone_group_next(c->collect, apex, &pos, &r);) {
 		const uint8_t *rdata = r.rdata.data;
 		/* RFC 5155 4.1.2: records with flags other than zero are ignored. */
 		if (r.type == KNOT_TYPE_NSEC3PARAM && rdata[0] == 1 && rdata[1] == 0) {
@@ -95,21 +96,29 @@ static bool unpacked_room(unpacked_t *memory, size_t len)
 	return true;
 }
 
-/* Upper bound of what a group's records take unpacked. */
-static size_t unpacked_len(const zone_group_t *group)
+static size_t record_room(size_t rdata_len)
 {
-	enum { PACKED_MIN = 8 };             /* bytes of a record without RDATA */
-	size_t len = group->size - sizeof(*group) - group->owner_len;
-	return len + len / PACKED_MIN * (sizeof(zone_record_t) - PACKED_MIN + alignof(zone_record_t));
+	return (sizeof(zone_record_t) + rdata_len + alignof(zone_record_t) - 1) & ~(alignof(zone_record_t) - 1);
+}
+
+/* What a group's records take unpacked. */
+static size_t unpacked_len(const zone_collect_t *collect, const zone_group_t *group)
+{
+	size_t len = 0;
+	zone_packed_t r;
+	for (size_t pos = 0; zone_group_next(collect, group, &pos, &r);) {
+		len += record_room(r.rdata.len);
+	}
+	return len;
 }
 
 /* The records of a group's NSEC3 part or of the rest as the builder of nodes wants them. Returns the end of what is used of `to`. */
-static uint8_t *unpack(const zone_group_t *group, bool is_nsec3_part, uint8_t *to, const zone_record_t **ret_first)
+static uint8_t *unpack(const zone_collect_t *collect, const zone_group_t *group, bool is_nsec3_part, uint8_t *to, const zone_record_t **ret_first)
 {
 	bool is_mixed = (group->kinds & ZONE_GROUP_NSEC3) && (group->kinds & ZONE_GROUP_REST);
 	const zone_record_t **link = ret_first;
 	zone_packed_t r;
-	for (size_t pos = 0; zone_group_next(group, &pos, &r);) {
+	for (size_t pos = 0; zone_group_next(collect, group, &pos, &r);) {
 		if (is_mixed && zone_is_nsec3_record(r.type, r.rdata) != is_nsec3_part) {
 			continue;
 		}
@@ -118,8 +127,7 @@ static uint8_t *unpack(const zone_group_t *group, bool is_nsec3_part, uint8_t *t
 		memcpy(record->rdata, r.rdata.data, r.rdata.len);
 		*link = record;
 		link = (const zone_record_t **)&record->next;
-		size_t len = sizeof(*record) + r.rdata.len;
-		to += (len + alignof(zone_record_t) - 1) & ~(alignof(zone_record_t) - 1);
+		to += record_room(r.rdata.len);
 	}
 	*link = NULL;
 	return to;
@@ -193,11 +201,11 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 		const zone_node_t *node = zone_at(&c->base->arena, ref);
 		int order = -1;
 		while (i < names->count &&
-		       (order = knot_name_cmp(zone_group_name(names->list[i].group), zone_node_owner(node))) < 0) {
+		       (order = knot_name_cmp(zone_group_name(zone_names_group(names, &names->list[i])), zone_node_owner(node))) < 0) {
 			i = next_in_tree(names, i + 1, which);
 		}
 		if (i < names->count && order == 0) {
-			names->list[i].old_ref = ref;
+			names->old_refs[i] = ref;
 			names->list[i].self = zone_node_self(node);
 			i = next_in_tree(names, i + 1, which);
 			continue;
@@ -216,9 +224,12 @@ static knot_err_t unpack_glue(compile_t *c)
 {
 	const zone_names_t *names = &c->names;
 	size_t first = (size_t)(c->current - names->list) + 1, end = first, len = 0;
-	while (end < names->count && names->list[end].tree == TREE_GLUE && !names->list[end].is_nsec3_part &&
-	       knot_name_in(zone_group_name(names->list[end].group), current_name(c))) {
-		len += unpacked_len(names->list[end++].group);
+	for (; end < names->count && names->list[end].tree == TREE_GLUE && !names->list[end].is_nsec3_part; end++) {
+		const zone_group_t *group = zone_names_group(names, &names->list[end]);
+		if (!knot_name_in(zone_group_name(group), current_name(c))) {
+			break;
+		}
+		len += unpacked_len(c->collect, group);
 	}
 	c->has_glue = true;
 	c->glue_count = 0;
@@ -236,8 +247,8 @@ static knot_err_t unpack_glue(compile_t *c)
 	uint8_t *to = c->below.data;
 	for (size_t i = first; i < end; i++) {
 		glue_t *glue = &c->glue[c->glue_count++];
-		glue->group = names->list[i].group;
-		to = unpack(glue->group, false, to, &glue->records);
+		glue->group = zone_names_group(names, &names->list[i]);
+		to = unpack(c->collect, glue->group, false, to, &glue->records);
 	}
 	return KNOT_OK;
 }
@@ -265,7 +276,7 @@ static knot_err_t find_own(compile_t *c, knot_name_t target, zone_target_t *ret)
 {
 	if (target.len == current_name(c).len) {
 		if (c->current->has_address) {
-			*ret = (zone_target_t){ .glue = c->records, .glue_id = c->current->group };
+			*ret = (zone_target_t){ .glue = c->records, .glue_id = c->group };
 		}
 		return KNOT_OK;
 	}
@@ -382,7 +393,7 @@ static knot_err_t prepare_nsec3(compile_t *c)
 	}
 	size_t at = 0;
 	for (size_t i = next_in_tree(names, 0, TREE_NSEC3); i < names->count; i = next_in_tree(names, i + 1, TREE_NSEC3)) {
-		knot_name_t owner = zone_group_name(names->list[i].group);
+		knot_name_t owner = zone_group_name(zone_names_group(names, &names->list[i]));
 		bool is_below_apex = owner.label_count == c->collect->origin.label_count + 1;
 		if (!is_below_apex || !owner_hash(owner, c->hashes[at])) {
 			/* Not a chain that hashes can be looked up in: the zone is served without prepared denials. */
@@ -455,16 +466,19 @@ static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 
 static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 {
-	const zone_group_t *group = name->group;
+	const zone_group_t *group = zone_names_group(&c->names, name);
 	c->current = name;
+	c->group = group;
 	c->has_glue = false;
-	if (!unpacked_room(&c->own, unpacked_len(group))) {
+	if (!unpacked_room(&c->own, unpacked_len(c->collect, group))) {
 		return KNOT_ENOMEM;
 	}
-	unpack(group, name->is_nsec3_part, c->own.data, &c->records);
+	unpack(c->collect, group, name->is_nsec3_part, c->own.data, &c->records);
+	const zone_ref_t *old_refs = c->names.old_refs;
 	zone_node_params_t params = {
 		.owner = zone_group_name(group), .records = c->records, .flags = name->flags, .self = name->self,
-		.on_target = name->tree == TREE_AUTH ? find_target : NULL, .ctx = c, .old_ref = name->old_ref,
+		.on_target = name->tree == TREE_AUTH ? find_target : NULL, .ctx = c,
+		.old_ref = old_refs != NULL ? old_refs[name - c->names.list] : 0,
 	};
 	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
 		link_nsec3(c, &params);
@@ -483,8 +497,9 @@ static knot_err_t compile_names(compile_t *c)
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < c->names.count && err == KNOT_OK; i++) {
 		zone_name_t *name = &c->names.list[i];
-		if (name->group->kinds != 0) {               /* not an empty non-terminal */
-			zone_collect_release(c->collect, name->group);
+		const zone_group_t *group = zone_names_group(&c->names, name);
+		if (group->kinds != 0) {                     /* not an empty non-terminal */
+			zone_collect_release(c->collect, group);
 		}
 		err = compile_name(c, name);
 	}
@@ -586,7 +601,7 @@ static knot_err_t graft(compile_t *c, unsigned which)
 	const zone_names_t *names = &c->names;
 	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
 		zone_ref_t old;
-		if (names->list[i].ref != names->list[i].old_ref &&
+		if (names->list[i].ref != names->old_refs[i] &&
 		    zone_tree_put(c->zone->store, tree_of(c->zone, which), names->list[i].ref, &old) != KNOT_OK) {
 			return KNOT_ENOMEM;
 		}
@@ -594,19 +609,25 @@ static knot_err_t graft(compile_t *c, unsigned which)
 	return KNOT_OK;
 }
 
+/* Make a tree anew. The one of authoritative names is the last and largest: its leaves take the place of the entries. */
 static knot_err_t plant(compile_t *c, unsigned which)
 {
+	static_assert(sizeof(zone_tree_leaf_t) <= sizeof(zone_name_t), "leaves overtake no entries");
 	const zone_names_t *names = &c->names;
 	size_t count = names->tree_counts[which], at = 0;
-	zone_tree_leaf_t *leaves = malloc((count + 1) * sizeof(*leaves));
+	zone_tree_leaf_t *leaves = which == TREE_AUTH ? (void *)names->list : malloc((count + 1) * sizeof(*leaves));
 	if (leaves == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
-		leaves[at++] = (zone_tree_leaf_t){ names->list[i].ref, names->list[i].step };
+	for (size_t i = next_in_tree(names, 0, which), next; i < names->count; i = next) {
+		next = next_in_tree(names, i + 1, which);
+		zone_tree_leaf_t leaf = { names->list[i].ref, names->list[i].step };
+		memcpy(&leaves[at++], &leaf, sizeof(leaf));
 	}
 	knot_err_t err = zone_tree_build(c->zone->store, leaves, count, tree_of(c->zone, which));
-	free(leaves);
+	if (which != TREE_AUTH) {
+		free(leaves);
+	}
 	return err;
 }
 
@@ -633,13 +654,13 @@ static void move_salt(zone_contents_t *zone)
 	assert(false);                           /* the record was compiled into the apex */
 }
 
-static knot_err_t note_facts(compile_t *c)
+static knot_err_t note_facts(compile_t *c, zone_ref_t apex)
 {
 	zone_contents_t *zone = c->zone;
 	zone_arena_seal(zone->store, c->base == NULL);
 	zone->packed_size = c->base == NULL ? zone_arena_size(zone->store) : c->base->packed_size;
 	zone->arena = *zone_arena_view(zone->store);
-	zone->apex = zone_at(&zone->arena, c->names.list[c->names.apex].ref);
+	zone->apex = zone_at(&zone->arena, apex);
 	move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
@@ -688,6 +709,10 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 	knot_err_t err = begin(c);
 	err = err == KNOT_OK ? zone_collect_sort(c->collect) : err;
 	err = err == KNOT_OK ? classify(c) : err;
+	if (err == KNOT_OK && c->base != NULL) {
+		c->names.old_refs = calloc(c->names.count, sizeof(*c->names.old_refs));
+		err = c->names.old_refs != NULL ? KNOT_OK : KNOT_ENOMEM;
+	}
 	for (unsigned i = 0; c->base != NULL && i < TREE_COUNT && err == KNOT_OK; i++) {
 		err = match_base(c, i);
 	}
@@ -697,10 +722,11 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 		err = KNOT_EZONESIZE;
 	}
 	err = err == KNOT_OK ? make_links(c) : err;
-	for (unsigned i = 0; i < TREE_COUNT && err == KNOT_OK; i++) {
+	zone_ref_t apex = err == KNOT_OK ? c->names.list[c->names.apex].ref : 0;
+	for (unsigned i = TREE_COUNT; i-- > 0 && err == KNOT_OK;) {
 		err = c->base != NULL ? graft(c, i) : plant(c, i);
 	}
-	return err == KNOT_OK ? note_facts(c) : err;
+	return err == KNOT_OK ? note_facts(c, apex) : err;
 }
 
 void zone_compile_trim(uint64_t record_count)

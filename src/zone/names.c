@@ -16,6 +16,7 @@ typedef struct {
 void zone_names_done(zone_names_t *names)
 {
 	free(names->list);
+	free(names->old_refs);
 	free(names->index);
 	*names = (zone_names_t){ 0 };
 }
@@ -23,7 +24,7 @@ void zone_names_done(zone_names_t *names)
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i)
 {
 	const zone_name_t *name = &names->list[i];
-	return i < names->compiled ? zone_node_owner(zone_at(view, name->ref)) : zone_group_name(name->group);
+	return i < names->compiled ? zone_node_owner(zone_at(view, name->ref)) : zone_group_name(zone_names_group(names, name));
 }
 
 /* ---- Classification ---- */
@@ -43,7 +44,7 @@ static zone_tree_step_t step_of(const classify_t *c, const zone_group_t *before,
 	                           (uint8_t)(here->prefix >> shift & mask) };
 }
 
-static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group, uint16_t flags)
+static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
 	zone_names_t *names = c->names;
 	if (names->count == names->max) {
@@ -56,7 +57,7 @@ static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group,
 		names->max = max;
 	}
 	zone_name_t *name = &names->list[names->count++];
-	*name = (zone_name_t){ .group = group, .flags = flags, .tree = (uint8_t)tree };
+	*name = (zone_name_t){ .group = ref, .flags = flags, .tree = (uint8_t)tree };
 	if (c->last[tree] != NULL) {
 		name->step = step_of(c, c->last[tree], group);
 	}
@@ -76,7 +77,7 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 		return false;
 	}
 	zone_packed_t r;
-	for (size_t pos = 0; zone_group_next(nsec3, &pos, &r);) {
+	for (size_t pos = 0; zone_group_next(c->collect, nsec3, &pos, &r);) {
 		const uint8_t *rdata = r.rdata.data;
 		if (r.type == KNOT_TYPE_NSEC3 && rdata[0] == params->algorithm && load_be16(rdata + 2) == params->iterations &&
 		    rdata[4] == params->salt_len && memcmp(rdata + 5, params->salt, params->salt_len) == 0) {
@@ -87,7 +88,7 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 }
 
 /* Add an authoritative name, before it the empty non-terminals above it that aren't there yet. */
-static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, uint16_t flags)
+static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
 	zone_names_t *names = c->names;
 	unsigned depth = group->label_count - c->collect->origin.label_count, known = 0;
@@ -99,8 +100,9 @@ static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, uint16_t 
 	}
 	for (unsigned d = is_first ? 0 : known + 1; d <= depth; d++) {
 		const zone_group_t *here = group;
+		zone_group_ref_t here_ref = ref;
 		if (d < depth) {
-			here = zone_collect_empty(c->collect, knot_name_strip(zone_group_name(group), depth - d));
+			here = zone_collect_empty(c->collect, knot_name_strip(zone_group_name(group), depth - d), &here_ref);
 			if (here == NULL) {
 				return NULL;
 			}
@@ -110,7 +112,7 @@ static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, uint16_t 
 			names->list[c->path[d - 1]].flags |= ZONE_NODE_CHILDREN | (is_wildcard ? ZONE_NODE_WILDCARD_CHILD : 0);
 			names->has_wildcards = names->has_wildcards || is_wildcard;
 		}
-		name = add(c, TREE_AUTH, here, (uint16_t)((d == depth ? flags : 0) | (d == 0 ? ZONE_NODE_APEX : 0)));
+		name = add(c, TREE_AUTH, here, here_ref, (uint16_t)((d == depth ? flags : 0) | (d == 0 ? ZONE_NODE_APEX : 0)));
 		if (name == NULL) {
 			return NULL;
 		}
@@ -120,14 +122,14 @@ static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, uint16_t 
 	return name;
 }
 
-static bool classify_rest(classify_t *c, const zone_group_t *group)
+static bool classify_rest(classify_t *c, const zone_group_t *group, zone_group_ref_t ref)
 {
 	zone_name_t *name;
 	if (c->cut != NULL && knot_name_in(zone_group_name(group), zone_group_name(c->cut))) {
-		name = add(c, TREE_GLUE, group, ZONE_NODE_GLUE);
+		name = add(c, TREE_GLUE, group, ref, ZONE_NODE_GLUE);
 	} else {
 		bool is_cut = group->label_count > c->collect->origin.label_count && (group->kinds & ZONE_GROUP_NS);
-		name = add_auth(c, group, is_cut ? ZONE_NODE_CUT : 0);
+		name = add_auth(c, group, ref, is_cut ? ZONE_NODE_CUT : 0);
 		c->cut = is_cut ? group : c->cut;
 	}
 	if (name == NULL) {
@@ -137,10 +139,10 @@ static bool classify_rest(classify_t *c, const zone_group_t *group)
 	return true;
 }
 
-static bool classify_nsec3(classify_t *c, const zone_group_t *group)
+static bool classify_nsec3(classify_t *c, const zone_group_t *group, zone_group_ref_t ref)
 {
 	bool is_other = is_other_chain(c, group);
-	zone_name_t *name = add(c, is_other ? TREE_GLUE : TREE_NSEC3, group, is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3);
+	zone_name_t *name = add(c, is_other ? TREE_GLUE : TREE_NSEC3, group, ref, is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3);
 	if (name == NULL) {
 		return false;
 	}
@@ -159,8 +161,9 @@ knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, con
 	classify_t c = { .names = names, .collect = collect, .params = params };
 	zone_block_mem_t *block;
 	for (const zone_group_t *group = NULL; (group = zone_collect_next(collect, &block, group)) != NULL;) {
-		if (((group->kinds & ZONE_GROUP_NSEC3) && !classify_nsec3(&c, group)) ||
-		    ((group->kinds & ZONE_GROUP_REST) && !classify_rest(&c, group))) {
+		zone_group_ref_t ref = zone_group_ref(block, group);
+		if (((group->kinds & ZONE_GROUP_NSEC3) && !classify_nsec3(&c, group, ref)) ||
+		    ((group->kinds & ZONE_GROUP_REST) && !classify_rest(&c, group, ref))) {
 			return KNOT_ENOMEM;
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: the names of a zone in the making, one entry of 24 bytes each, all trees together in canonical order.
+ * Internal: the names of a zone in the making, one entry of 16 bytes each, all trees together in canonical order.
  *
  * An entry stands for a group of collected records until it is compiled, then for the node. A name that has NSEC3 and other
  * records has two entries, the one of NSEC3 first. Empty non-terminals have entries of their own.
@@ -14,10 +14,9 @@ enum { TREE_AUTH, TREE_GLUE, TREE_NSEC3, TREE_COUNT };
 
 typedef struct {
 	union {
-		const zone_group_t *group;   /* of entries that are not compiled yet */
+		zone_group_ref_t group;      /* of entries that are not compiled yet */
 		zone_ref_t ref;              /* of those that are */
 	};
-	zone_ref_t old_ref;          /* node of the version that a transaction began with; 0: none */
 	zone_link_t self;            /* number by which others refer to it; 0: none yet */
 	zone_tree_step_t step;       /* from the entry before it in its tree */
 	uint16_t flags;              /* ZONE_NODE_* */
@@ -30,6 +29,7 @@ typedef struct {
 	const zone_collect_t *collect;
 	zone_name_t *list;
 	size_t count, max;
+	zone_ref_t *old_refs;        /* beside `list`: nodes of the version that a transaction began with, 0: none; NULL: there is no such version */
 	size_t compiled;             /* the first so many are */
 	size_t apex;                 /* entry of the apex in TREE_AUTH */
 	size_t tree_counts[TREE_COUNT];
@@ -44,6 +44,12 @@ typedef struct {
  */
 KNOT_MUST_USE knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, const zone_nsec3_params_t *params);
 void zone_names_done(zone_names_t *names);
+
+/** The group of an entry that isn't compiled yet. */
+static inline const zone_group_t *zone_names_group(const zone_names_t *names, const zone_name_t *name)
+{
+	return zone_group_at(names->collect, name->group);
+}
 
 /** An entry's name, which lies in its group or node. */
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i);
