@@ -2,6 +2,7 @@
 /* Zones from text: what lookups say of names, what nodes hold, and who denies a name. */
 #include "src/zone/build.h"
 #include "src/zone/lookup.h"
+#include "src/zone/test_dump.h"
 
 #include "libknot/rr/rrtype.h"
 
@@ -353,6 +354,65 @@ static void test_size_limit(void **state)
 	assert_int_not_equal(zone_build_file("/nonexistent/zone", &params, &zone), KNOT_OK);
 }
 
+enum { SHUFFLED_NAMES = 14000, SHUFFLED_LINES = 72000, SHUFFLED_LINE_MAX = 240 };
+
+/*
+ * Delegations with glue, prefixes that don't tell names apart, more TTLs than are kept once, empty non-terminals, a name whose records exceed
+ * a block, and one with records of each owner in several places once they are shuffled.
+ */
+static size_t write_lines(char (*lines)[SHUFFLED_LINE_MAX])
+{
+	size_t count = 0;
+	for (unsigned i = 0; i < SHUFFLED_NAMES; i++) {
+		unsigned ttl = 60 + i % 700;
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "d%u %u NS ns1.d%u\n", i * 7919 % SHUFFLED_NAMES, ttl, i * 7919 % SHUFFLED_NAMES);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "ns1.d%u %u A 192.0.2.%u\n", i, ttl, i % 250);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "ns1.d%u %u AAAA 2001:db8::%x\n", i, ttl, i);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 TXT %u\n", i, i % 3, i);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 MX 1 ns1.d%u\n", i, i % 3, i / 2);
+	}
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "big 60 TXT \"%u %0200u\"\n", i, i);
+	}
+	return count;
+}
+
+static char *build_lines(char (*lines)[SHUFFLED_LINE_MAX], size_t count)
+{
+	static char text[SHUFFLED_LINES * SHUFFLED_LINE_MAX];
+	size_t len = (size_t)sprintf(text, HEAD);
+	for (size_t i = 0; i < count; i++) {
+		len += (size_t)sprintf(text + len, "%s", lines[i]);
+	}
+	zone_contents_t *zone = build(text);
+	char *dump = dump_zone(zone);
+	assert_non_null(dump);
+	zone_contents_free(zone);
+	return dump;
+}
+
+/* The order of records in the source makes no difference. */
+static void test_shuffled(void **state)
+{
+	(void)state;
+	static char lines[SHUFFLED_LINES][SHUFFLED_LINE_MAX], spare[SHUFFLED_LINE_MAX];
+	size_t count = write_lines(lines);
+	assert_true(count <= SHUFFLED_LINES);
+	char *want = build_lines(lines, count);
+	unsigned random = 1;
+	for (size_t i = count - 1; i > 0; i--) {
+		random = random * 1103515245u + 12345u;
+		size_t k = (random >> 8) % (i + 1);
+		memcpy(spare, lines[i], sizeof(spare));
+		memcpy(lines[i], lines[k], sizeof(spare));
+		memcpy(lines[k], spare, sizeof(spare));
+	}
+	char *got = build_lines(lines, count);
+	assert_true(strcmp(got, want) == 0);
+	free(got);
+	free(want);
+}
+
 typedef struct {
 	unsigned count;
 	struct stat info;
@@ -398,7 +458,7 @@ int main(void)
 		cmocka_unit_test(test_lookup), cmocka_unit_test(test_flags), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_nsec_cover),
 		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_nsec3_other_chain), cmocka_unit_test(test_size_limit),
-		cmocka_unit_test(test_on_file),
+		cmocka_unit_test(test_on_file), cmocka_unit_test(test_shuffled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
