@@ -19,6 +19,7 @@ enum {
 	LOADING_MS = 3000,           /* loading goes first, but not for ever */
 	LOADING_POLL_MS = 100,
 	RETRY_MS = 5 * 60 * 1000,    /* a full disk is seldom emptied within seconds, and trying costs writes */
+	NOW_AND_THEN_MS = 5 * 60 * 1000,
 	STOP_MS = 1000,              /* of saving when the server stops; the next start reads the files of what is left */
 	HELPERS_MAX = 3,             /* threads that read an image besides the one that asked */
 	HELPED_BYTES = 16 << 20,     /* smaller images are read before a thread has started */
@@ -34,6 +35,7 @@ struct images {
 	pthread_cond_t wake;
 	bool wanted;       /* something is to be saved */
 	bool failing;      /* the last attempt failed, and that was said */
+	uint64_t then_ms;  /* when to call now_and_then() */
 	uint64_t retry_ms; /* while failing: when to try again */
 	bool stopping;
 	uint64_t stop_ms;
@@ -105,6 +107,11 @@ void images_free(images_t *images)
 bool images_exist(const images_t *images)
 {
 	return images->store != NULL;
+}
+
+const char *images_path(const images_t *images)
+{
+	return images->store != NULL ? images->path : NULL;
 }
 
 /* ---- Saving ---- */
@@ -255,20 +262,36 @@ static void nap(images_t *images, uint64_t ms, bool deaf)
 	}
 }
 
-/* Under lock: wait until there is something to save and it is time. */
-static void wait_for_work(images_t *images)
+/* Under lock. */
+static void call_now_and_then(images_t *images)
+{
+	uint64_t now_ms = sys_clock_ms();
+	if (now_ms < images->then_ms) {
+		return;
+	}
+	images->then_ms = now_ms + NOW_AND_THEN_MS;
+	pthread_mutex_unlock(&images->lock);
+	images->params.now_and_then(images->path, images->params.ctx);
+	pthread_mutex_lock(&images->lock);
+}
+
+/* Under lock: wait until there is something to save. */
+static void wait_for_news(images_t *images)
 {
 	while (!images->stopping && (!images->wanted || images->failing)) {
+		call_now_and_then(images);
 		uint64_t now_ms = sys_clock_ms();
 		if (images->failing && now_ms >= images->retry_ms) {
-			break;
+			return;
 		}
-		if (images->failing) {
-			nap(images, images->retry_ms - now_ms, false);
-		} else {
-			pthread_cond_wait(&images->wake, &images->lock);
-		}
+		uint64_t until_ms = images->failing && images->retry_ms < images->then_ms ? images->retry_ms : images->then_ms;
+		nap(images, until_ms > now_ms ? until_ms - now_ms : 0, false);
 	}
+}
+
+/* Under lock: wait until it is time to save. */
+static void wait_for_calm(images_t *images)
+{
 	nap(images, GATHER_MS, true);
 	for (unsigned waited_ms = 0; !images->stopping && waited_ms < LOADING_MS; waited_ms += LOADING_POLL_MS) {
 		pthread_mutex_unlock(&images->lock);
@@ -290,8 +313,10 @@ static void run_writer(void *arg)
 		return;
 	}
 	pthread_mutex_lock(&images->lock);
+	images->then_ms = sys_clock_ms() + NOW_AND_THEN_MS;
 	for (bool last = false; !last;) {
-		wait_for_work(images);
+		wait_for_news(images);
+		wait_for_calm(images);
 		last = images->stopping;
 		images->wanted = false;
 		bool retries = images->failing;

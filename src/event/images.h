@@ -36,6 +36,8 @@ typedef struct {
 	void (*saved)(const images_item_t *items, size_t count, bool success, void *ctx);
 	/** What could not be saved is to be taken again. */
 	void (*retry)(void *ctx);
+	/** Called every few minutes, with the folder of the images. */
+	void (*now_and_then)(const char *path, void *ctx);
 	/** True while zones are being loaded, which comes first. */
 	bool (*is_busy)(void *ctx);
 	void *ctx;
@@ -49,6 +51,9 @@ KNOT_MUST_USE knot_err_t images_start(images_t *images);
 
 /** True if versions can be saved. */
 bool images_exist(const images_t *images);
+
+/** Folder of the images; NULL: there is none. */
+const char *images_path(const images_t *images);
 
 /** There is something to save. Any thread; cheap. */
 void images_wake(images_t *images);

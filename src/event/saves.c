@@ -121,6 +121,12 @@ static void retry_saving(void *ctx)
 	pthread_mutex_unlock(&saves->jobs->lock);
 }
 
+static void now_and_then(const char *path, void *ctx)
+{
+	saves_t *saves = ctx;
+	saves->now_and_then(path, saves->ctx);
+}
+
 static bool is_loading(void *ctx)
 {
 	saves_t *saves = ctx;
@@ -154,6 +160,7 @@ knot_err_t saves_open(saves_t *saves, const conf_database_t *conf)
 		.take = take_for_saving,
 		.saved = after_saving,
 		.retry = retry_saving,
+		.now_and_then = now_and_then,
 		.is_busy = is_loading,
 		.ctx = saves,
 	};

@@ -19,6 +19,7 @@ typedef struct {
 	entry_t *(*find)(knot_name_t name, void *ctx);     /* the zone's entry or NULL; called with the lock */
 	entry_t *(*at)(size_t index, void *ctx);           /* an entry of the list */
 	size_t (*count)(void *ctx);                        /* its length */
+	void (*now_and_then)(const char *path, void *ctx); /* as images_params_t says */
 	void *ctx;
 	entry_t *recent[SAVES_RECENT_MAX];
 	unsigned recent_count;

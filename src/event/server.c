@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "src/event/asked.h"
 #include "src/event/saves.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -69,12 +70,6 @@ knot_err_t server_start(server_t *server)
 	return err == KNOT_OK ? jobs_start(&server->jobs) : err;
 }
 
-void server_stop(server_t *server)
-{
-	jobs_stop(&server->jobs);
-	images_stop(server->saves.images);
-}
-
 /* ---- What is saved; under lock ---- */
 
 static entry_t *saves_find(knot_name_t name, void *ctx)
@@ -94,12 +89,39 @@ static size_t saves_count(void *ctx)
 	return zonedb_count(server->zones);
 }
 
+/* False: there is no folder. */
+static bool asked_path(const char *folder, char path[static PATH_MAX])
+{
+	return folder != NULL && snprintf(path, PATH_MAX, "%s/asked", folder) < PATH_MAX;
+}
+
+/* Not under lock. */
+static void note_asked(const char *folder, void *ctx)
+{
+	const server_t *server = ctx;
+	char path[PATH_MAX];
+	if (asked_path(folder, path)) {
+		asked_write(path, &server->root, false);
+	}
+}
+
 static knot_err_t open_images(server_t *server, const conf_database_t *conf)
 {
 	server->saves = (saves_t){
-		.jobs = &server->jobs, .find = saves_find, .at = saves_at, .count = saves_count, .ctx = server
+		.jobs = &server->jobs, .find = saves_find, .at = saves_at, .count = saves_count,
+		.now_and_then = note_asked, .ctx = server
 	};
 	return saves_open(&server->saves, conf);
+}
+
+void server_stop(server_t *server)
+{
+	jobs_stop(&server->jobs);
+	images_stop(server->saves.images);
+	char path[PATH_MAX];
+	if (asked_path(images_path(server->saves.images), path)) {
+		asked_write(path, &server->root, true);
+	}
 }
 
 /* ---- Building the state ---- */
@@ -273,6 +295,22 @@ const state_root_t *server_state(const server_t *server)
 
 /* ---- Zones ---- */
 
+/* Zones that were asked for before the restart go first. */
+static void ask_lately_asked(server_t *server)
+{
+	char path[PATH_MAX];
+	asked_t *asked = asked_path(images_path(server->saves.images), path) ? asked_read(path) : NULL;
+	zone_t *const *zones = zonedb_zones(server->zones);
+	for (size_t i = 0, count = asked != NULL ? zonedb_count(server->zones) : 0; i < count; i++) {
+		if (asked_has(asked, zone_name(zones[i]))) {
+			pthread_mutex_lock(&server->jobs.lock);
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]));
+			pthread_mutex_unlock(&server->jobs.lock);
+		}
+	}
+	asked_free(asked);
+}
+
 void server_load_zones(server_t *server)
 {
 	/* The set changes only in a reload, and this comes before. */
@@ -283,6 +321,7 @@ void server_load_zones(server_t *server)
 	} else {
 		log_server(LOG_INFO, "loading %zu zones", count);
 	}
+	ask_lately_asked(server);
 	for (size_t first = 0; first < count; first += CHUNK) {
 		size_t end = first + CHUNK < count ? first + CHUNK : count;
 		for (size_t i = first; i < end; i++) {

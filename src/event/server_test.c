@@ -129,7 +129,8 @@ static int teardown(void **state)
 	(void)state;
 	sys_rcu_unregister();
 	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone",
-					    "part", "images/data.mdb", "images/lock.mdb", "images" };
+					    "part", "images/data.mdb", "images/lock.mdb",
+					    "images/asked", "images" };
 	for (size_t i = 0; i < KNOT_LEN(files); i++) {
 		char path[128];
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
@@ -296,6 +297,32 @@ static void test_asked_zone_goes_first(void **state)
 	assert_true(place < place_in_log("[q08.] zone not found"));
 }
 
+/* What was asked for before a restart is loaded first, and so is what was asked for before the restart before that. */
+static void test_lately_asked_zones_go_first(void **state)
+{
+	(void)state;
+	const char *names = "q00 q01 q02 q03 q04 q05 q06 q07 q08 q09";
+	static const char *const asked[] = { "q09", "q08" };
+	uint8_t wire[KNOT_NAME_MAX];
+	for (int round = 0; round < 3; round++) {
+		char path[128];
+		snprintf(path, sizeof(path), "%s/log", dir);
+		unlink(path);
+		server_t *server = make(names);
+		server_load_zones(server);
+		assert_int_equal(server_start(server), KNOT_OK);
+		assert_true(server_wait_loaded(server, WAIT_MS));
+		if (round < 2) {
+			RCU_READ_SECTION(guard);
+			assert_null(zone_ask(zonedb_find(state_load(server_state(server), guard)->zones, name_of(asked[round], wire))));
+		}
+		end(server);
+	}
+	assert_true(place_in_log("[q09.] zone not found") < place_in_log("[q02.] zone not found"));
+	assert_true(place_in_log("[q08.] zone not found") < place_in_log("[q02.] zone not found"));
+	assert_true(place_in_log("[q08.] zone not found") < place_in_log("[q07.] zone not found"));
+}
+
 /* Readers, loads, reloads that add and remove the zones being loaded: worth a run under ThreadSanitizer. */
 typedef struct {
 	server_t *server;
@@ -361,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_unchanged_zone_is_not_loaded),
 		cmocka_unit_test(test_stop_ends_waiting),
 		cmocka_unit_test(test_asked_zone_goes_first),
+		cmocka_unit_test(test_lately_asked_zones_go_first),
 		cmocka_unit_test(test_storm),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
