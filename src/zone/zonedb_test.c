@@ -65,6 +65,136 @@ static void test_find(void **state)
 	}
 }
 
+/* ---- Against an oracle ---- */
+
+enum { MANY = 3000, QUESTIONS = 6000 };
+
+static uint64_t random_state = 88172645463325252u;
+
+static unsigned pick(unsigned below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned)(random_state >> 32) % below;
+}
+
+/* A name of up to `labels_max` labels out of a small world, so that names are often above, below and next to each other. */
+static knot_name_t random_name(unsigned labels_max, owned_name_t *ret)
+{
+	static const char letters[] = "aAbBcC-\x01\xffzZ09_";
+	unsigned label_count = pick(labels_max + 1);
+	size_t len = 0;
+	for (unsigned i = 0; i < label_count; i++) {
+		/* Now and then a label that doesn't fit one step of the hash. */
+		unsigned label_len = pick(8) == 0 ? 9 + pick(20) : 1 + pick(2);
+		ret->wire[len++] = (uint8_t)label_len;
+		for (unsigned j = 0; j < label_len; j++) {
+			bool is_last = j == label_len - 1;
+			ret->wire[len++] = (uint8_t)letters[label_len > 2 && !is_last ? 0 : pick(sizeof(letters) - 1)];
+		}
+	}
+	ret->wire[len] = 0;
+	ret->name = knot_name_of(ret->wire);
+	return ret->name;
+}
+
+/* The longest suffix by looking at all of them. */
+static zone_t *find_slowly(zone_t *const *zones, size_t count, knot_name_t name)
+{
+	zone_t *best = NULL;
+	for (size_t i = 0; i < count; i++) {
+		knot_name_t apex = zone_name(zones[i]);
+		if (knot_name_in(name, apex) && (best == NULL || apex.label_count > zone_name(best).label_count)) {
+			best = zones[i];
+		}
+	}
+	return best;
+}
+
+static size_t make_zones(unsigned labels_max, zone_t **ret_zones)
+{
+	size_t count = 0;
+	for (unsigned i = 0; i < MANY; i++) {
+		owned_name_t name;
+		random_name(labels_max, &name);
+		bool is_there = false;
+		for (size_t j = 0; j < count && !is_there; j++) {
+			is_there = knot_name_eq(zone_name(ret_zones[j]), name.name);
+		}
+		if (!is_there) {
+			ret_zones[count++] = zone_new_with_head(name.name, 8 * pick(5));
+		}
+	}
+	return count;
+}
+
+static void check_batches(const zonedb_t *db, zone_t *const *zones, size_t count, unsigned labels_max)
+{
+	static owned_name_t names[ZONEDB_BATCH_MAX];
+	static uint8_t keys[ZONEDB_BATCH_MAX][KNOT_NAME_KEY_MAX];
+	zonedb_search_t searches[ZONEDB_BATCH_MAX];
+	for (unsigned asked = 0; asked < QUESTIONS;) {
+		size_t batch = 1 + pick(ZONEDB_BATCH_MAX);
+		for (size_t i = 0; i < batch; i++) {
+			/* An apex, or anything: near one, far from all. */
+			knot_name_t name = pick(3) == 0 ? zone_name(zones[pick((unsigned)count)])
+			                                : random_name(labels_max + 1, &names[i]);
+			searches[i] = (zonedb_search_t){ .name = name, .key = keys[i], .key_len = knot_name_key(name, keys[i]) };
+		}
+		zonedb_find_suffixes(db, searches, batch);
+		for (size_t i = 0; i < batch; i++) {
+			zone_t *want = find_slowly(zones, count, searches[i].name);
+			zone_t *exact = want != NULL && knot_name_eq(zone_name(want), searches[i].name) ? want : NULL;
+			assert_ptr_equal(searches[i].zone, want);
+			assert_ptr_equal(zonedb_find_suffix(db, searches[i].name), want);
+			assert_ptr_equal(zonedb_find(db, searches[i].name), exact);
+		}
+		asked += (unsigned)batch;
+	}
+}
+
+/* With six labels there are more numbers of labels than a batch handles side by side. */
+static void test_oracle(void **state)
+{
+	(void)state;
+	static zone_t *zones[MANY];
+	static const unsigned depths[] = { 1, 2, 6 };
+	for (size_t d = 0; d < KNOT_LEN(depths); d++) {
+		size_t count = make_zones(depths[d], zones);
+		zonedb_t *db = zonedb_new(zones, count);
+		assert_non_null(db);
+		assert_int_equal(zonedb_count(db), count);
+		check_batches(db, zones, count, depths[d]);
+		for (size_t i = 1; i < count; i++) {
+			assert_true(knot_name_cmp(zone_name(zonedb_zones(db)[i - 1]), zone_name(zonedb_zones(db)[i])) < 0);
+		}
+		/* Made again from the sorted list, and shared. */
+		zonedb_t *again = zonedb_new(zonedb_zones(db), count), *shared = zonedb_ref(again);
+		zonedb_free(again);
+		check_batches(shared, zones, count, depths[d]);
+		zonedb_free(shared);
+		zonedb_free(db);
+		for (size_t i = 0; i < count; i++) {
+			zone_free(zones[i]);
+		}
+	}
+}
+
+static void test_head(void **state)
+{
+	(void)state;
+	owned_name_t name;
+	zone_t *zone = zone_new_with_head(scan("Example.", &name), 24);
+	uint8_t *head = zone_head(zone), zeros[24] = { 0 };
+	assert_memory_equal(head, zeros, sizeof(zeros));
+	memset(head, 0xff, sizeof(zeros));
+	assert_ptr_equal(zone_of_head(head, 24), zone);
+	assert_true(knot_name_eq(zone_name(zone), scan("example.", &name)));
+	assert_null(zone_contents(zone));
+	zone_free(zone);
+}
+
 enum { READERS = 3, VERSIONS = 200 };
 
 typedef struct {
@@ -365,7 +495,8 @@ static void test_noted_questions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_publish),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_oracle), cmocka_unit_test(test_head),
+	                                    cmocka_unit_test(test_publish),
 	                                    cmocka_unit_test(test_publish_while_saving),
 	                                    cmocka_unit_test(test_noted_questions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
