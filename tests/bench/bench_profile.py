@@ -8,6 +8,7 @@ The load is that of `./dev bench xdp` (or udp) without measure. For each of --se
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -39,7 +40,7 @@ def busiest(pid):
 
 
 def record(pid, seconds, path):
-    """[(share, object, symbol)], the largest first; share of the thread's time."""
+    """[(share, object, symbol, is it the kernel's)], the largest first; share of the thread's time, in percent."""
     subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "3999", "-t", str(busiest(pid)), "-o", path, "--", "sleep", str(seconds)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds + 60)
     text = subprocess.run(["perf", "report", "--stdio", "--no-children", "-i", path, "-F", "overhead,dso,symbol", "-w", "8,40,80"],
@@ -73,6 +74,8 @@ def main():
     parser.add_argument("--top", type=int, default=25, help="symbols [%(default)s]")
     args = parser.parse_args()
     options.need_root(parser)
+    if shutil.which("perf") is None:
+        parser.error("perf is not installed: apt-get install linux-perf (Debian) or linux-tools-generic (Ubuntu)")
     load_before = f"{os.getloadavg()[0]:.1f}"
     zone = zones.tld(args.names, args.origin)
     queries = zones.questions(zone, args.origin)
