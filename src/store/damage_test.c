@@ -21,7 +21,7 @@ enum {
 
 /* Two versions of each zone have been saved. */
 static test_image_t versions[ALL_COUNT][2];
-static char names[ALL_COUNT][16];
+static char names[ALL_COUNT][24];
 
 static uint8_t *good;                /* the file */
 static size_t good_len;
