@@ -15,7 +15,10 @@ static void fault(rdata_scanner_t *s, const char *reason)
 
 void rdata_scanner_init(rdata_scanner_t *s, lexer_t *lex, uint8_t *out, size_t max)
 {
-	*s = (rdata_scanner_t){ .lex = lex, .out = out, .max = max < KNOT_RDATA_MAX ? max : KNOT_RDATA_MAX };
+	memset(s, 0, offsetof(rdata_scanner_t, bitmap));
+	s->lex = lex;
+	s->out = out;
+	s->max = max < KNOT_RDATA_MAX ? max : KNOT_RDATA_MAX;
 }
 
 /* Reads the next token. The lexer's own trouble becomes the scanner's status. */
@@ -630,6 +633,10 @@ static void scan_tag(rdata_scanner_t *s)
 
 static void scan_bitmap(rdata_scanner_t *s)
 {
+	if (!s->has_bitmap) {
+		memset(s->bitmap, 0, sizeof(s->bitmap));
+		s->has_bitmap = true;
+	}
 	unsigned window_max = 0;
 	bool has_types = false;
 	while (!at_end(s)) {

@@ -34,10 +34,11 @@ typedef struct {
 	const char *reason;      /* static text of the fault */
 	const char *what;        /* name of the field at fault, or NULL */
 	type_cache_t types[64];  /* what mnemonics were found to be */
+	bool has_bitmap;         /* the scratch was zeroed; seldom needed, so not from the start */
 	uint8_t bitmap[256][32]; /* scratch of type bitmaps: all zero between records */
 } rdata_scanner_t;
 
-/** Everything but the scratch, which is zeroed. */
+/** Begin; `lex` and `origin` may be set later. out[0..max) is borrowed. */
 void rdata_scanner_init(rdata_scanner_t *s, lexer_t *lex, uint8_t *out, size_t max);
 
 /**

@@ -18,6 +18,7 @@ enum {
 	BLOCK_SIZE = 256 * 1024,         /* half a second-level cache: what is read is still there when it is scanned */
 	RECORD_MAX = 16 * 1024 * 1024,   /* bytes of text; 65535 bytes of RDATA need 262 KiB as \DDD, the rest is room for comments */
 	INCLUDE_DEPTH_MAX = 16,          /* files within files; bounds loops, and memory to as many blocks */
+	RDATA_SIZE = 2048,               /* bytes of RDATA that a scan starts with: most zones are small, and nearly all records */
 	NEAR_MAX = 48,                   /* bytes of an offending token that are shown */
 };
 
@@ -53,7 +54,8 @@ typedef struct {
 	unsigned depth;
 	bool is_stopped;             /* by a callback */
 	bool has_faults;
-	uint8_t rdata_bytes[KNOT_RDATA_MAX];
+	uint8_t *large_rdata;        /* KNOT_RDATA_MAX bytes, once a record needs more than `rdata_bytes`; else NULL */
+	uint8_t rdata_bytes[RDATA_SIZE];
 } scan_t;
 
 /* One file, or one text in memory. */
@@ -62,6 +64,7 @@ typedef struct {
 	const char *path;
 	lexer_t lex;
 	int fd;                      /* -1: text in memory */
+	uint64_t size, read_size;    /* of a regular file when it was opened (0: unknown), and what was read of it */
 	char *block;                 /* owned; NULL for text in memory */
 	size_t block_size;
 	knot_err_t read_error;
@@ -127,7 +130,7 @@ static scan_status_t report_here(input_t *in, const char *reason)
 /* Reads until the block is full or the input ends. */
 static void fill(input_t *in, size_t len)
 {
-	while (len < in->block_size) {
+	while (len < in->block_size && !in->lex.is_final) {
 		ssize_t count = read(in->fd, in->block + len, in->block_size - len);
 		if (count < 0 && errno == EINTR) {
 			continue;
@@ -139,7 +142,10 @@ static void fill(input_t *in, size_t len)
 			in->lex.is_final = true;
 			break;
 		}
+		in->read_size += (size_t)count;
 		len += (size_t)count;
+		/* All there was and less than asked for: no need to ask once more for the end. */
+		in->lex.is_final = in->size > 0 && in->read_size >= in->size && len < in->block_size;
 	}
 	in->lex.end = in->block + len;
 }
@@ -550,6 +556,28 @@ static scan_status_t scan_middle(input_t *in, start_t start, knot_zone_record_t 
 	return status;
 }
 
+/* A record has more RDATA than there is room for: make all that one can have. False: there is, or no memory. */
+static bool enlarge_rdata(scan_t *scan)
+{
+	if (scan->large_rdata != NULL) {
+		return false;
+	}
+	scan->large_rdata = malloc(KNOT_RDATA_MAX);
+	if (scan->large_rdata != NULL) {
+		scan->rdata.out = scan->large_rdata;
+		scan->rdata.max = KNOT_RDATA_MAX;
+	}
+	return scan->large_rdata != NULL;
+}
+
+static void rewind_record(input_t *in)
+{
+	in->lex.pos = in->record_pos;
+	in->lex.line = in->record_line;
+	in->lex.is_open = false;
+}
+
+/* The record at the lexer, or a directive or blank line. After SCAN_OK the lexer stands where the next is, or the same again. */
 static scan_status_t scan_record(input_t *in)
 {
 	rdata_scanner_t *rdata = &in->scan->rdata;
@@ -567,6 +595,10 @@ static scan_status_t scan_record(input_t *in)
 	}
 	rdata->origin = in->origin;
 	status = rdata_scan_record(rdata, row, record.type);
+	if (status == SCAN_FAULT && rdata->is_full && enlarge_rdata(in->scan)) {
+		rewind_record(in);
+		return SCAN_OK;
+	}
 	if (status == SCAN_FAULT) {
 		uint64_t line = tok->kind == TOKEN_EOL ? in->record_line : in->lex.line;
 		report(in, line, KNOT_EPARSEFAIL, rdata->reason, rdata->what, tok);
@@ -581,9 +613,8 @@ static void restart_record(input_t *in)
 {
 	knot_err_t err = refill(in, in->record_pos);
 	if (err == KNOT_OK) {
-		in->lex.pos = in->block;
-		in->lex.line = in->record_line;
-		in->lex.is_open = false;
+		in->record_pos = in->block;
+		rewind_record(in);
 		return;
 	}
 	report(in, in->record_line, err, err == KNOT_ESPACE ? "record is too long" : knot_strerror(err), NULL, NULL);
@@ -666,6 +697,7 @@ static scan_status_t scan_file(scan_t *scan, const char *path, knot_name_t origi
 	if (scan->params->on_file != NULL) {
 		scan->params->on_file(path, &info, scan->params->ctx);
 	}
+	in->size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 	in->block_size = block_size_of(&info);
 	in->block = malloc(in->block_size);
 	if (in->block != NULL) {
@@ -693,6 +725,7 @@ static scan_t *scan_new(const knot_zonefile_params_t *params)
 	scan_t *scan = malloc(sizeof(*scan));
 	if (scan != NULL) {
 		rdata_scanner_init(&scan->rdata, NULL, scan->rdata_bytes, sizeof(scan->rdata_bytes));
+		scan->large_rdata = NULL;
 		memset(scan->headers, 0, sizeof(scan->headers));
 		scan->next_header = 0;
 		scan->owner_count = 0;
@@ -714,6 +747,7 @@ static knot_err_t scan_finish(scan_t *scan, knot_err_t err)
 		next = file->next;
 		free(file);
 	}
+	free(scan->large_rdata);
 	free(scan);
 	return err;
 }

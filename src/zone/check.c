@@ -55,7 +55,7 @@ typedef struct {
 	uint64_t now_s;
 	zone_message_cb on_message;
 	void *ctx;
-	uint8_t *scratch, *scratch2;     /* KNOT_RDATA_MAX bytes each */
+	uint8_t *scratch, *scratch2;     /* KNOT_RDATA_MAX bytes each; NULL without optional checks */
 	bool has_failed;
 	const zone_node_t *nsec_before;  /* last node that should have an NSEC */
 } check_t;
@@ -559,11 +559,14 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 
 knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_t now_s, zone_message_cb on_message, void *ctx)
 {
-	check_t c = { .zone = zone, .checks = checks, .now_s = now_s, .on_message = on_message, .ctx = ctx,
-	              .scratch = malloc(KNOT_RDATA_MAX), .scratch2 = malloc(KNOT_RDATA_MAX) };
+	check_t c = { .zone = zone, .checks = checks, .now_s = now_s, .on_message = on_message, .ctx = ctx };
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	knot_err_t err = KNOT_ENOMEM;
-	if (c.scratch != NULL && c.scratch2 != NULL && iter != NULL) {
+	if (checks != ZONE_CHECKS_OFF) {         /* only optional checks look into records */
+		c.scratch = malloc(KNOT_RDATA_MAX);
+		c.scratch2 = malloc(KNOT_RDATA_MAX);
+	}
+	if (((c.scratch != NULL && c.scratch2 != NULL) || checks == ZONE_CHECKS_OFF) && iter != NULL) {
 		check_nodes(&c, iter);
 		err = c.has_failed ? KNOT_ESEMCHECK : KNOT_OK;
 	}

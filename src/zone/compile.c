@@ -633,6 +633,8 @@ static knot_err_t plant(compile_t *c, unsigned which)
 
 /* ---- Facts of the whole ---- */
 
+enum { TTL_OFF = 6, RDATA_LEN_OFF = 10, RDATA_OFF = 12 };    /* in an RR of a block, behind the pointer to its owner */
+
 /* Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is. */
 static void move_salt(zone_contents_t *zone)
 {
@@ -641,7 +643,7 @@ static void move_salt(zone_contents_t *zone)
 		params->salt = NULL;
 		return;
 	}
-	enum { RDATA_LEN_OFF = 10, RDATA_OFF = 12, SALT_OFF = 5 };
+	enum { SALT_OFF = 5 };
 	zone_block_t block = zone_rrset_body(zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM));
 	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len; rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
 		const uint8_t *rdata = rr + RDATA_OFF;
@@ -654,7 +656,7 @@ static void move_salt(zone_contents_t *zone)
 	assert(false);                           /* the record was compiled into the apex */
 }
 
-static knot_err_t note_facts(compile_t *c, zone_ref_t apex)
+static void note_facts(compile_t *c, zone_ref_t apex)
 {
 	zone_contents_t *zone = c->zone;
 	zone_arena_seal(zone->store, c->base == NULL);
@@ -663,19 +665,12 @@ static knot_err_t note_facts(compile_t *c, zone_ref_t apex)
 	zone->apex = zone_at(&zone->arena, apex);
 	move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
-	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-	if (scratch == NULL) {
-		return KNOT_ENOMEM;
-	}
-	zone_rr_iter_t iter = zone_rr_begin(zone->apex, soa, false);
-	uint32_t ttl;
-	knot_bytes_t rdata;
-	if (zone_rr_next(&iter, (knot_mut_bytes_t){ scratch, KNOT_RDATA_MAX }, &ttl, &rdata)) {
-		zone->serial = load_be32(rdata.data + rdata.len - 20);       /* five numbers end the RDATA */
-		uint32_t minimum = load_be32(rdata.data + rdata.len - 4);
-		zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
-	}
-	free(scratch);
+	/* Five numbers end the RDATA of the SOA, the first RR there is. */
+	const uint8_t *rr = zone_rrset_body(soa).bytes;
+	const uint8_t *end = rr + RDATA_OFF + load_be16(rr + RDATA_LEN_OFF);
+	uint32_t ttl = load_be32(rr + TTL_OFF), minimum = load_be32(end - 4);
+	zone->serial = load_be32(end - 20);
+	zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
 	zone->is_signed = false;
 	for (unsigned i = 0; i < zone_node_rrset_count(zone->apex); i++) {
 		zone->is_signed = zone->is_signed || zone_rrset_has_sigs(zone_node_rrset_at(&zone->arena, zone->apex, i));
@@ -684,7 +679,6 @@ static knot_err_t note_facts(compile_t *c, zone_ref_t apex)
 	zone->wire_size = c->sums.wire_size;
 	zone->record_count = c->sums.record_count;
 	zone->max_ttl = c->sums.max_ttl;
-	return KNOT_OK;
 }
 
 static knot_err_t begin(compile_t *c)
@@ -726,7 +720,10 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 	for (unsigned i = TREE_COUNT; i-- > 0 && err == KNOT_OK;) {
 		err = c->base != NULL ? graft(c, i) : plant(c, i);
 	}
-	return err == KNOT_OK ? note_facts(c, apex) : err;
+	if (err == KNOT_OK) {
+		note_facts(c, apex);
+	}
+	return err;
 }
 
 void zone_compile_trim(uint64_t record_count)
