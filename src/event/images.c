@@ -9,6 +9,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/sys/process.h"
 #include "src/sys/thread.h"
 #include "src/zone/image.h"
 
@@ -235,12 +236,15 @@ static bool is_past_stop(images_t *images)
 static void save_all(images_t *images, images_item_t *items)
 {
 	bool failed = false;
-	bool saved_some = false;
+	unsigned batches = 0;
 	while (!is_past_stop(images) && save_batch(images, items, &failed)) {
-		saved_some = true;
+		batches++;
+	}
+	if (batches > 2) {
+		sys_memory_trim(); /* what was kept of many zones until now */
 	}
 	pthread_mutex_lock(&images->lock);
-	bool works_again = images->failing && saved_some && !failed;
+	bool works_again = images->failing && batches > 0 && !failed;
 	images->failing = images->failing && failed;
 	pthread_mutex_unlock(&images->lock);
 	if (works_again) {
