@@ -11,16 +11,22 @@
 
 enum {
 	UNIT = 8,
-	FIRST_CHUNK_MIN = 256,                    /* bytes: a zone of a few records fits */
+	FIRST_CHUNK_LEN = 4096,                   /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
+	FORK_CHUNK_MIN = 256,
+	FORK_CHUNK_PART = 16,                     /* a transaction's chunk is at least this part of what there is */
+	PAGE = 4096,
 	HEAP_CHUNK_MAX = 64 * 1024,               /* smaller chunks come from the heap, larger ones from mmap() */
 	RECYCLE_LEN_MAX = 49 * 12 + UNIT,         /* largest twig array, rounded up */
 	RECYCLE_CLASSES = RECYCLE_LEN_MAX / UNIT + 1,
 };
 
+typedef enum { CHUNK_HEAP, CHUNK_MAPPED, CHUNK_HUGE, CHUNK_PACKED } chunk_kind_t;
+
 typedef struct {
-	uint8_t *base;
-	size_t len;          /* bytes */
 	atomic_uint users;   /* arenas that share it */
+	uint32_t kind;       /* chunk_kind_t; HUGE: reserved huge pages; PACKED: part of packed_t */
+	size_t len;          /* bytes */
+	uint8_t *base;
 } chunk_t;
 
 /* A chunk as one arena sees it. */
@@ -29,41 +35,87 @@ typedef struct {
 	size_t used;         /* bytes in use; those of the last chunk may still grow */
 } slot_t;
 
-struct zone_arena {
-	zone_arena_view_t view;
+/* What an arena needs that is not packed. */
+typedef struct {
 	slot_t *slots;
 	uint8_t **bases;
-	uint32_t count, room;
-	uint64_t lineage;
+	uint32_t room;       /* of both */
 	zone_ref_t mark;     /* references from here on are this transaction's */
 	zone_ref_t *recycled;  /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when needed */
+	bool is_fork;
+} growth_t;
+
+struct zone_arena {
+	zone_arena_view_t view;
+	uint64_t lineage;
+	growth_t *growth;    /* owned; NULL: packed */
 };
 
-static void *map_chunk(size_t len)
+/* An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation: the chunk's. */
+typedef struct {
+	chunk_t chunk;
+	zone_arena_t arena;  /* its view's table is the chunk's `base` */
+	uint64_t data[];
+} packed_t;
+
+/* Reserved huge pages, where the administrator has set some aside: they can't be taken apart or refused later. */
+static void *map_reserved(size_t len)
 {
-	if (len <= HEAP_CHUNK_MAX) {
-		return calloc(1, len);
+	static atomic_bool none_left;
+	if (len != ZONE_CHUNK_MAX || atomic_load_explicit(&none_left, memory_order_relaxed)) {
+		return NULL;
 	}
-	if (len < ZONE_CHUNK_MAX) {
-		void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		return base != MAP_FAILED ? base : NULL;
+	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
+	if (base == MAP_FAILED) {
+		atomic_store_explicit(&none_left, true, memory_order_relaxed);
+		return NULL;
 	}
-	/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+	return base;
+}
+
+/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+static void *map_aligned(size_t len)
+{
 	size_t around = len + ZONE_CHUNK_MAX;
 	uint8_t *mapped = mmap(NULL, around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mapped == MAP_FAILED) {
 		return NULL;
 	}
 	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + ZONE_CHUNK_MAX - 1) & ~(uintptr_t)(ZONE_CHUNK_MAX - 1));
-	size_t page_end = (len + 4095) & ~(size_t)4095;
 	if (base > mapped) {
 		munmap(mapped, (size_t)(base - mapped));
 	}
-	if (base + page_end < mapped + around) {
-		munmap(base + page_end, (size_t)(mapped + around - (base + page_end)));
+	if (base + len < mapped + around) {
+		munmap(base + len, (size_t)(mapped + around - (base + len)));
 	}
 	madvise(base, len, MADV_HUGEPAGE);    /* advice: without huge pages it is slower, not wrong */
 	return base;
+}
+
+/* Zeroed memory for a chunk of at least chunk->len bytes; its kind and length are set. False: out of memory. */
+static bool map_chunk(chunk_t *chunk)
+{
+	if (chunk->len <= HEAP_CHUNK_MAX) {
+		chunk->kind = CHUNK_HEAP;
+		chunk->base = calloc(1, chunk->len);
+		return chunk->base != NULL;
+	}
+	chunk->base = map_reserved(chunk->len);
+	chunk->kind = chunk->base != NULL ? CHUNK_HUGE : CHUNK_MAPPED;
+	if (chunk->base != NULL) {
+		return true;
+	}
+	if (chunk->len > SIZE_MAX / 2) {
+		return false;
+	}
+	chunk->len = (chunk->len + PAGE - 1) & ~(size_t)(PAGE - 1);
+	if (chunk->len >= ZONE_CHUNK_MAX) {
+		chunk->base = map_aligned(chunk->len);
+		return chunk->base != NULL;
+	}
+	void *base = mmap(NULL, chunk->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	chunk->base = base != MAP_FAILED ? base : NULL;
+	return chunk->base != NULL;
 }
 
 static void drop_chunk(chunk_t *chunk)
@@ -71,57 +123,82 @@ static void drop_chunk(chunk_t *chunk)
 	if (atomic_fetch_sub_explicit(&chunk->users, 1, memory_order_acq_rel) != 1) {
 		return;
 	}
-	if (chunk->len <= HEAP_CHUNK_MAX) {
-		free(chunk->base);
-	} else {
-		munmap(chunk->base, chunk->len);
+	switch ((chunk_kind_t)chunk->kind) {
+	case CHUNK_HEAP: free(chunk->base); break;
+	case CHUNK_MAPPED:
+	case CHUNK_HUGE: munmap(chunk->base, chunk->len); break;
+	case CHUNK_PACKED: break;
 	}
-	free(chunk);
+	free(chunk);                 /* packed: with all that is around it */
 }
+
+static chunk_t *packed_chunk(const zone_arena_t *arena)
+{
+	return &((packed_t *)((uintptr_t)arena - offsetof(packed_t, arena)))->chunk;
+}
+
+static slot_t slot_of(const zone_arena_t *arena, uint32_t i)
+{
+	if (arena->growth != NULL) {
+		return arena->growth->slots[i];
+	}
+	chunk_t *chunk = packed_chunk(arena);
+	return (slot_t){ chunk, chunk->len };
+}
+
+/* ---- Growing ---- */
 
 static bool make_room(zone_arena_t *arena, uint32_t room)
 {
-	if (room <= arena->room) {
+	growth_t *growth = arena->growth;
+	if (room <= growth->room) {
 		return true;
 	}
-	slot_t *slots = realloc(arena->slots, room * sizeof(*slots));
+	slot_t *slots = realloc(growth->slots, room * sizeof(*slots));
 	if (slots == NULL) {
 		return false;
 	}
-	arena->slots = slots;
-	uint8_t **bases = realloc(arena->bases, room * sizeof(*bases));
+	growth->slots = slots;
+	uint8_t **bases = realloc(growth->bases, room * sizeof(*bases));
 	if (bases == NULL) {
 		return false;
 	}
-	arena->bases = bases;
+	growth->bases = bases;
 	arena->view.chunks = bases;
-	arena->room = room;
+	growth->room = room;
 	return true;
+}
+
+static void append_slot(zone_arena_t *arena, slot_t slot)
+{
+	arena->growth->slots[arena->view.chunk_count] = slot;
+	arena->growth->bases[arena->view.chunk_count] = slot.chunk->base;
+	arena->view.chunk_count++;
 }
 
 static bool add_chunk(zone_arena_t *arena, size_t len)
 {
-	if (arena->count == ZONE_CHUNK_COUNT_MAX ||
-	    (arena->count == arena->room && !make_room(arena, arena->room == 0 ? 4 : 2 * arena->room))) {
+	uint32_t count = arena->view.chunk_count, room = arena->growth->room;
+	if (count == ZONE_CHUNK_COUNT_MAX || (count == room && !make_room(arena, room == 0 ? 4 : 2 * room))) {
 		return false;
 	}
 	chunk_t *chunk = malloc(sizeof(*chunk));
-	uint8_t *base = chunk != NULL ? map_chunk(len) : NULL;
-	if (base == NULL) {
+	if (chunk == NULL) {
+		return false;
+	}
+	*chunk = (chunk_t){ .len = len };
+	if (!map_chunk(chunk)) {
 		free(chunk);
 		return false;
 	}
-	*chunk = (chunk_t){ .base = base, .len = len };
 	atomic_init(&chunk->users, 1);
-	arena->slots[arena->count] = (slot_t){ .chunk = chunk };
-	arena->bases[arena->count] = base;
-	arena->view.chunk_count = ++arena->count;
+	append_slot(arena, (slot_t){ .chunk = chunk });
 	return true;
 }
 
 static slot_t *last_of(const zone_arena_t *arena)
 {
-	return &arena->slots[arena->count - 1];
+	return &arena->growth->slots[arena->view.chunk_count - 1];
 }
 
 /* ---- Lineage ---- */
@@ -157,20 +234,38 @@ uint64_t zone_arena_lineage(const zone_arena_t *arena)
 
 /* ---- Arenas ---- */
 
-zone_arena_t *zone_arena_new(size_t first_len)
+/* Without chunks. NULL: out of memory. */
+static zone_arena_t *new_arena(uint64_t lineage, uint32_t room)
 {
 	zone_arena_t *arena = calloc(1, sizeof(*arena));
+	growth_t *growth = calloc(1, sizeof(*growth));
+	if (arena == NULL || growth == NULL) {
+		free(arena);
+		free(growth);
+		return NULL;
+	}
+	arena->growth = growth;
+	arena->lineage = lineage;
+	if (!make_room(arena, room)) {
+		zone_arena_free(arena);
+		return NULL;
+	}
+	return arena;
+}
+
+zone_arena_t *zone_arena_new(size_t first_len)
+{
+	zone_arena_t *arena = new_arena(new_lineage(), 4);
 	if (arena == NULL) {
 		return NULL;
 	}
-	size_t len = first_len < FIRST_CHUNK_MIN ? FIRST_CHUNK_MIN : first_len;
+	size_t len = first_len < FIRST_CHUNK_LEN ? FIRST_CHUNK_LEN : first_len;
 	if (!add_chunk(arena, (len + UNIT) & ~(size_t)(UNIT - 1))) {
 		zone_arena_free(arena);
 		return NULL;
 	}
 	last_of(arena)->used = UNIT;     /* reference 0 is none */
-	arena->mark = 1;
-	arena->lineage = new_lineage();
+	arena->growth->mark = 1;
 	return arena;
 }
 
@@ -178,33 +273,31 @@ zone_arena_t *zone_arena_new(size_t first_len)
 static zone_ref_t end_of(const zone_arena_t *arena)
 {
 	size_t used = last_of(arena)->used;
-	return ((arena->count - 1) << ZONE_CHUNK_OFFSET_BITS) + (zone_ref_t)((used < ZONE_CHUNK_MAX ? used : ZONE_CHUNK_MAX) / UNIT);
+	return ((arena->view.chunk_count - 1) << ZONE_CHUNK_OFFSET_BITS) +
+	       (zone_ref_t)((used < ZONE_CHUNK_MAX ? used : ZONE_CHUNK_MAX) / UNIT);
 }
 
 zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 {
-	zone_arena_t *arena = calloc(1, sizeof(*arena));
-	if (arena == NULL || !make_room(arena, parent->count + 1)) {
-		zone_arena_free(arena);
+	zone_arena_t *arena = new_arena(parent->lineage, parent->view.chunk_count + 1);
+	if (arena == NULL) {
 		return NULL;
 	}
-	for (uint32_t i = 0; i < parent->count; i++) {
-		atomic_fetch_add_explicit(&parent->slots[i].chunk->users, 1, memory_order_relaxed);
-		arena->slots[i] = parent->slots[i];
-		arena->bases[i] = parent->bases[i];
+	for (uint32_t i = 0; i < parent->view.chunk_count; i++) {
+		slot_t slot = slot_of(parent, i);
+		atomic_fetch_add_explicit(&slot.chunk->users, 1, memory_order_relaxed);
+		append_slot(arena, slot);
 	}
-	arena->view.chunk_count = arena->count = parent->count;
-	arena->lineage = parent->lineage;
 	/* A full chunk's end is the next chunk's start: nothing with that reference exists yet. */
-	arena->mark = end_of(arena);
+	arena->growth->mark = end_of(arena);
+	arena->growth->is_fork = true;
 	return arena;
 }
 
 zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count)
 {
-	zone_arena_t *arena = calloc(1, sizeof(*arena));
-	if (arena == NULL || !make_room(arena, chunk_count)) {
-		zone_arena_free(arena);
+	zone_arena_t *arena = new_arena(lineage, chunk_count);
+	if (arena == NULL) {
 		return NULL;
 	}
 	for (uint32_t i = 0; i < chunk_count; i++) {
@@ -214,16 +307,15 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 			zone_arena_free(arena);
 			return NULL;
 		}
-		last_of(arena)->used = (size_t)chunk_lens[i];
+		last_of(arena)->used = len;
 	}
-	arena->lineage = lineage;
-	arena->mark = end_of(arena);
+	arena->growth->mark = end_of(arena);
 	return arena;
 }
 
 knot_bytes_t zone_arena_chunk(const zone_arena_t *arena, uint32_t chunk)
 {
-	return (knot_bytes_t){ arena->bases[chunk], arena->slots[chunk].used };
+	return (knot_bytes_t){ arena->view.chunks[chunk], slot_of(arena, chunk).used };
 }
 
 void zone_arena_free(zone_arena_t *take_arena)
@@ -231,20 +323,32 @@ void zone_arena_free(zone_arena_t *take_arena)
 	if (take_arena == NULL) {
 		return;
 	}
-	for (uint32_t i = 0; i < take_arena->count; i++) {
-		drop_chunk(take_arena->slots[i].chunk);
+	growth_t *growth = take_arena->growth;
+	if (growth == NULL) {
+		drop_chunk(packed_chunk(take_arena));
+		return;
 	}
-	free(take_arena->slots);
-	free(take_arena->bases);
-	free(take_arena->recycled);
+	for (uint32_t i = 0; i < take_arena->view.chunk_count; i++) {
+		drop_chunk(growth->slots[i].chunk);
+	}
+	free(growth->slots);
+	free(growth->bases);
+	free(growth->recycled);
+	free(growth);
 	free(take_arena);
 }
 
-/* Chunks double from the first one's size, so that neither small nor big zones waste much. */
+/*
+ * Chunks of a new arena double, so that neither small nor big zones waste much. A fork's are in proportion to what there
+ * is, so that a few changes don't make a zone fat.
+ */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
-	size_t last = last_of(arena)->chunk->len;
-	size_t next = last < FIRST_CHUNK_MIN ? FIRST_CHUNK_MIN : 2 * last;
+	size_t next = 2 * last_of(arena)->chunk->len;
+	if (arena->growth->is_fork) {
+		next = zone_arena_size(arena) / FORK_CHUNK_PART & ~(size_t)(UNIT - 1);
+		next = next < FORK_CHUNK_MIN ? FORK_CHUNK_MIN : next;
+	}
 	next = next > ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : next;
 	return next < len ? len : next;
 }
@@ -253,10 +357,10 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 {
 	assert(len > 0);
 	size_t units = (len + UNIT - 1) / UNIT;
-	if (units < RECYCLE_CLASSES && arena->recycled != NULL && arena->recycled[units] != 0) {
-		zone_ref_t ref = arena->recycled[units];
+	if (units < RECYCLE_CLASSES && arena->growth->recycled != NULL && arena->growth->recycled[units] != 0) {
+		zone_ref_t ref = arena->growth->recycled[units];
 		uint8_t *p = zone_at(&arena->view, ref);
-		memcpy(&arena->recycled[units], p, sizeof(zone_ref_t));
+		memcpy(&arena->growth->recycled[units], p, sizeof(zone_ref_t));
 		memset(p, 0, units * UNIT);
 		return ref;
 	}
@@ -275,7 +379,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 
 bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 {
-	return ref >= arena->mark;
+	return ref >= arena->growth->mark;
 }
 
 void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
@@ -284,31 +388,71 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	if (units == 0 || units >= RECYCLE_CLASSES || !zone_arena_is_mine(arena, ref)) {
 		return;
 	}
-	if (arena->recycled == NULL) {
-		arena->recycled = calloc(RECYCLE_CLASSES, sizeof(*arena->recycled));
-		if (arena->recycled == NULL) {
+	if (arena->growth->recycled == NULL) {
+		arena->growth->recycled = calloc(RECYCLE_CLASSES, sizeof(*arena->growth->recycled));
+		if (arena->growth->recycled == NULL) {
 			return;          /* the memory is lost to this version, nothing else */
 		}
 	}
-	memcpy(zone_at(&arena->view, ref), &arena->recycled[units], sizeof(zone_ref_t));
-	arena->recycled[units] = ref;
+	memcpy(zone_at(&arena->view, ref), &arena->growth->recycled[units], sizeof(zone_ref_t));
+	arena->growth->recycled[units] = ref;
+}
+
+/* Give back what the last chunk has not used. */
+static void trim(zone_arena_t *arena)
+{
+	slot_t *last = last_of(arena);
+	chunk_t *chunk = last->chunk;
+	if (atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
+		return;
+	}
+	size_t pages_len = (last->used + PAGE - 1) & ~(size_t)(PAGE - 1);
+	if (chunk->kind == CHUNK_HEAP && last->used < chunk->len) {
+		uint8_t *base = realloc(chunk->base, last->used);
+		if (base != NULL) {
+			chunk->base = arena->growth->bases[arena->view.chunk_count - 1] = base;
+			chunk->len = last->used;
+		}
+	} else if (chunk->kind == CHUNK_MAPPED && pages_len < chunk->len - chunk->len / 8) {
+		/* A huge page that is nearly full stays one. */
+		munmap(chunk->base + pages_len, chunk->len - pages_len);
+		chunk->len = pages_len;
+	}
 }
 
 void zone_arena_seal(zone_arena_t *arena, bool pack)
 {
-	free(arena->recycled);
-	arena->recycled = NULL;
-	chunk_t *chunk = last_of(arena)->chunk;
-	size_t len = last_of(arena)->used;
-	if (!pack || chunk->len > HEAP_CHUNK_MAX || len >= chunk->len || len < UNIT ||
-	    atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
-		return;
+	free(arena->growth->recycled);
+	arena->growth->recycled = NULL;
+	if (pack) {
+		trim(arena);
 	}
-	uint8_t *base = realloc(chunk->base, len);
-	if (base != NULL) {
-		chunk->base = arena->bases[arena->count - 1] = base;
-		chunk->len = len;
+}
+
+void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
+{
+	enum { PACKED_MAX = 16 * 1024 };  /* bytes: what is large doesn't profit and would be copied */
+	if (take_arena->growth == NULL || take_arena->view.chunk_count != 1 || last_of(take_arena)->used > PACKED_MAX ||
+	    atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
+		return NULL;
 	}
+	size_t used = last_of(take_arena)->used, room = (data_len + UNIT - 1) & ~(size_t)(UNIT - 1);
+	packed_t *packed = malloc(sizeof(*packed) + room + used);
+	if (packed == NULL) {
+		return NULL;
+	}
+	packed->chunk = (chunk_t){ .kind = CHUNK_PACKED, .len = used, .base = (uint8_t *)packed->data + room };
+	atomic_init(&packed->chunk.users, 1);
+	packed->arena = (zone_arena_t){ .view = { &packed->chunk.base, 1 }, .lineage = take_arena->lineage };
+	memcpy(packed->chunk.base, take_arena->view.chunks[0], used);
+	zone_arena_free(take_arena);
+	*ret_arena = &packed->arena;
+	return packed->data;
+}
+
+bool zone_arena_is_packed(const zone_arena_t *arena)
+{
+	return arena->growth == NULL;
 }
 
 const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena)
@@ -319,8 +463,8 @@ const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena)
 size_t zone_arena_size(const zone_arena_t *arena)
 {
 	size_t size = 0;
-	for (uint32_t i = 0; i < arena->count; i++) {
-		size += arena->slots[i].chunk->len;
+	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
+		size += slot_of(arena, i).chunk->len;
 	}
 	return size;
 }

@@ -656,12 +656,21 @@ static void move_salt(zone_contents_t *zone)
 	assert(false);                           /* the record was compiled into the apex */
 }
 
+/* Bytes of the arena that the version uses. */
+static uint64_t live_size(const compile_t *c)
+{
+	const zone_contents_t *zone = c->zone;
+	uint64_t links = zone->link_count > 0 ? (zone->link_count + zone->link_count / ZONE_LINK_PAGE + 1) * sizeof(zone_ref_t) : 0;
+	return c->sums.stored_size + links + zone_tree_size(&zone->arena, &zone->auth) + zone_tree_size(&zone->arena, &zone->nsec3) +
+	       zone_tree_size(&zone->arena, &zone->glue);
+}
+
 static void note_facts(compile_t *c, zone_ref_t apex)
 {
 	zone_contents_t *zone = c->zone;
 	zone_arena_seal(zone->store, c->base == NULL);
-	zone->packed_size = c->base == NULL ? zone_arena_size(zone->store) : c->base->packed_size;
 	zone->arena = *zone_arena_view(zone->store);
+	zone->live_size = live_size(c);
 	zone->apex = zone_at(&zone->arena, apex);
 	move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
@@ -750,6 +759,6 @@ knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, ui
 		zone_contents_free(c.zone);
 		return err;
 	}
-	*ret_zone = c.zone;
+	*ret_zone = base == NULL ? zone_contents_pack(c.zone) : c.zone;
 	return KNOT_OK;
 }

@@ -5,10 +5,37 @@
 
 void zone_contents_free(zone_contents_t *take_zone)
 {
-	if (take_zone != NULL) {
-		zone_arena_free(take_zone->store);
+	if (take_zone == NULL) {
+		return;
+	}
+	bool is_packed = take_zone->store != NULL && zone_arena_is_packed(take_zone->store);
+	zone_arena_free(take_zone->store);
+	if (!is_packed) {
 		free(take_zone);
 	}
+}
+
+zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
+{
+	if (take_zone->arena.chunk_count != 1) {
+		return take_zone;
+	}
+	const uint8_t *apex = (const uint8_t *)take_zone->apex;
+	size_t apex_off = (size_t)(apex - take_zone->arena.chunks[0]);
+	bool has_salt = take_zone->nsec3_params.salt != NULL;
+	size_t salt_off = has_salt ? (size_t)(take_zone->nsec3_params.salt - apex) : 0;
+	zone_arena_t *store;
+	zone_contents_t *zone = zone_arena_pack(take_zone->store, sizeof(*zone), &store);
+	if (zone == NULL) {
+		return take_zone;
+	}
+	*zone = *take_zone;
+	zone->store = store;
+	zone->arena = *zone_arena_view(store);
+	zone->apex = (const zone_node_t *)(zone->arena.chunks[0] + apex_off);
+	zone->nsec3_params.salt = has_salt ? (const uint8_t *)zone->apex + salt_off : NULL;
+	free(take_zone);
+	return zone;
 }
 
 const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link)

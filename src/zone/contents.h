@@ -34,17 +34,23 @@ typedef struct zone_contents {
 	const zone_node_t *apex;
 	uint32_t serial;
 	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
+	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
 	bool is_signed;                  /* the apex has RRSIGs */
 	bool has_nsec;                   /* denial by NSEC (the apex has one) */
 	zone_nsec3_params_t nsec3_params;
-	uint64_t packed_size;            /* bytes of the arena when the zone was last built anew: what exceeds it is partly dead */
+	uint64_t live_size;              /* bytes of the arena that this version would take if it were built anew */
 	uint64_t wire_size;              /* bytes of all records uncompressed; `zone.size` in zone-stats */
 	uint64_t record_count;           /* with signatures */
-	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
 } zone_contents_t;
 
 /** Free a version that no reader has any more. NULL is allowed. */
 void zone_contents_free(zone_contents_t *take_zone);
+
+/**
+ * Put a version that was made anew and is small into one allocation; not published yet, nothing else uses its arena. Returns the
+ * version: another address, or the same when it is not small or there is no memory.
+ */
+zone_contents_t *zone_contents_pack(zone_contents_t *take_zone);
 
 /** The node that a link names. Three dependent loads. 0 gives NULL. */
 const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link);

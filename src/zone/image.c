@@ -6,7 +6,7 @@
 /* Numbers of the version that are not in its chunks. Largest fields first: no padding, every byte is data. */
 struct zone_image_head {
 	uint64_t lineage;
-	uint64_t packed_size, wire_size, record_count;
+	uint64_t live_size, wire_size, record_count;
 	zone_tree_t trees[3];        /* auth, nsec3, glue */
 	zone_ref_t apex;
 	zone_ref_t link_root;
@@ -31,7 +31,7 @@ void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head)
 	const zone_nsec3_params_t *nsec3 = &zone->nsec3_params;
 	zone_image_head_t head = {
 		.lineage = zone_arena_lineage(zone->store),
-		.packed_size = zone->packed_size, .wire_size = zone->wire_size, .record_count = zone->record_count,
+		.live_size = zone->live_size, .wire_size = zone->wire_size, .record_count = zone->record_count,
 		.trees = { zone->auth, zone->nsec3, zone->glue },
 		.apex = zone_tree_find(&zone->arena, &zone->auth, zone_node_owner(zone->apex)),
 		.link_root = zone->link_root, .link_count = zone->link_count,
@@ -208,7 +208,7 @@ static void fill(zone_contents_t *zone, zone_arena_t *take_store, const zone_ima
 		.apex = zone_at(zone_arena_view(take_store), head->apex),
 		.serial = head->serial, .soa_minimum_ttl = head->soa_minimum_ttl, .max_ttl = head->max_ttl,
 		.is_signed = head->is_signed, .has_nsec = head->has_nsec,
-		.packed_size = head->packed_size, .wire_size = head->wire_size, .record_count = head->record_count,
+		.live_size = head->live_size, .wire_size = head->wire_size, .record_count = head->record_count,
 	};
 	if (head->nsec3_algorithm != 0) {
 		zone->nsec3_params = (zone_nsec3_params_t){
@@ -231,6 +231,6 @@ knot_err_t zone_image_read_end(zone_image_reader_t *take_reader, knot_name_t ori
 	}
 	fill(zone, take_reader->store, &take_reader->head);
 	free(take_reader);
-	*ret_zone = zone;
+	*ret_zone = zone_contents_pack(zone);
 	return KNOT_OK;
 }

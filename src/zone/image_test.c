@@ -247,7 +247,7 @@ static void test_refusals(void **state)
 	part.lens = lens;
 	for (uint64_t wrong = 0; wrong < 3; wrong++) {
 		memcpy(lens, image.lens, image.count * sizeof(*lens));
-		lens[image.count - 1] = wrong == 2 ? 8 : wrong;
+		lens[0] = wrong == 2 ? 8 : wrong;     /* the apex is in this one */
 		assert_int_equal(restore(&part, origin, &read), KNOT_EMALF);
 	}
 	free(lens);

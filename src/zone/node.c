@@ -106,18 +106,26 @@ size_t zone_rrset_size(const zone_rrset_t *set)
 	return (size_t)(end - (const uint8_t *)set);
 }
 
-zone_ref_t zone_node_shared_ref(const zone_node_t *node, uint16_t type)
+/* Where the reference is, bytes from the table; 0: the RRset is the node's own. */
+static size_t shared_place(const zone_node_t *node, unsigned i)
 {
 	bool is_wide = node->flags & ZONE_NODE_WIDE;
-	const uint8_t *table = zone_node_table(node), *entry = table + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
-	for (unsigned i = zone_node_rrset_count(node); i > 0; i--, entry += is_wide ? ZONE_WIDE_ENTRY_LEN : ZONE_ENTRY_LEN) {
-		uint32_t place = is_wide ? zone_load_u32(entry + 2) : zone_load_u16(entry + 2);
-		uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
-		if (zone_load_u16(entry) == type) {
-			return place & shared ? zone_load_u32(table + (place & ~shared)) : 0;
-		}
-	}
-	return 0;
+	const uint8_t *entries = zone_node_table(node) + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
+	uint32_t place = is_wide ? zone_load_u32(entries + (size_t)i * ZONE_WIDE_ENTRY_LEN + 2)
+	                         : zone_load_u16(entries + (size_t)i * ZONE_ENTRY_LEN + 2);
+	uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
+	return place & shared ? place & ~shared : 0;
+}
+
+zone_ref_t zone_node_shared_ref(const zone_node_t *node, unsigned i)
+{
+	size_t place = shared_place(node, i);
+	return place != 0 ? zone_load_u32(zone_node_table(node) + place) : 0;
+}
+
+void zone_node_set_shared_ref(zone_node_t *node, unsigned i, zone_ref_t ref)
+{
+	memcpy(node->owner + node->owner_len + shared_place(node, i), &ref, sizeof(ref));
 }
 
 /* RRsets stand in the order of the table, so the last one ends the node; without one the links do. */

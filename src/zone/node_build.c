@@ -44,7 +44,8 @@ typedef struct {
 /* What is known of RRsets with this hash. */
 typedef struct {
 	uint32_t hash;               /* 0: the slot is free */
-	zone_ref_t ref;              /* the shared copy; 0: seen once */
+	zone_ref_t ref;              /* the shared copy; 0: none yet */
+	uint32_t count;              /* how often */
 } seen_t;
 
 struct zone_node_builder {
@@ -628,37 +629,71 @@ static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint
 static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const made_set_t *made, const uint8_t *bytes,
                              bool *ret_is_own)
 {
-	const zone_rrset_t *set = old != NULL ? zone_node_rrset(arena, old, made->type) : NULL;
 	*ret_is_own = false;
-	if (set == NULL || zone_rrset_size(set) != made->len || memcmp(set, bytes, made->len) != 0) {
-		return 0;
+	for (unsigned i = 0; old != NULL && i < zone_node_rrset_count(old); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(arena, old, i);
+		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len && memcmp(set, bytes, made->len) == 0) {
+			zone_ref_t ref = zone_node_shared_ref(old, i);
+			*ret_is_own = ref == 0;
+			return ref;
+		}
 	}
-	zone_ref_t ref = zone_node_shared_ref(old, made->type);
-	*ret_is_own = ref == 0;
-	return ref;
+	return 0;
+}
+
+/* Bytes that an allocation takes. */
+static size_t in_units(size_t len)
+{
+	return (len + 7) & ~(size_t)7;
+}
+
+/*
+ * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first one's place is in its
+ * node, the second needs the shared copy, and whatever nodes of the base have instead, this is what a new zone would take.
+ */
+static seen_t *note_seen(zone_node_builder_t *b, uint32_t hash)
+{
+	seen_t *seen = b->seen_max > 0 ? find_seen(b, hash) : NULL;
+	if (seen == NULL || seen->hash == 0) {
+		if (!grow_seen(b)) {
+			return NULL;
+		}
+		seen = find_seen(b, hash);
+		*seen = (seen_t){ .hash = hash };
+		b->seen_count++;
+	}
+	seen->count++;
+	return seen;
+}
+
+static void add_stored(const seen_t *seen, const made_set_t *made, zone_node_sums_t *sums)
+{
+	bool should_share = seen->count > 1;
+	sums->stored_size += seen->count == 2 ? in_units(made->len) : 0;
+	if (should_share && made->shared == 0) {
+		sums->stored_size -= made->len - sizeof(zone_ref_t);
+	} else if (!should_share && made->shared != 0) {
+		sums->stored_size += made->len - sizeof(zone_ref_t);
+	}
 }
 
 /* Decide whether an RRset is shared. 0 in made->shared: it becomes part of the node. */
-static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made)
+static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made, zone_node_sums_t *sums)
 {
 	const uint8_t *bytes = b->sets.data + made->off;
 	const uint8_t unshared = ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS;
 	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || (bytes[0] & unshared)) {
 		return;
 	}
-	const zone_arena_view_t *view = zone_arena_view(arena);
 	bool is_own;
-	uint32_t hash = hash_of(bytes, made->len);
-	zone_ref_t ref = old_shared(view, old, made, bytes, &is_own);
-	seen_t *seen = b->seen_max > 0 ? find_seen(b, hash) : NULL;
-	if (seen == NULL || seen->hash == 0) {
-		if (grow_seen(b)) {
-			*find_seen(b, hash) = (seen_t){ hash, ref };
-			b->seen_count++;
-		}
-	} else if (ref != 0) {
-		seen->ref = seen->ref == 0 ? ref : seen->ref;
-	} else if (!is_own) {
+	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
+	seen_t *seen = note_seen(b, hash_of(bytes, made->len));
+	if (seen == NULL) {
+		return;
+	}
+	if (made->shared != 0) {
+		seen->ref = seen->ref == 0 ? made->shared : seen->ref;
+	} else if (!is_own && seen->count > 1) {
 		if (seen->ref == 0) {
 			seen->ref = zone_arena_alloc(arena, made->len);
 			if (seen->ref != 0) {
@@ -666,9 +701,10 @@ static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t
 			}
 		}
 		/* Two RRsets of one hash are possible: the second then is not shared. */
-		ref = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len) ? seen->ref : 0;
+		bool is_same = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len);
+		made->shared = is_same ? seen->ref : 0;
 	}
-	made->shared = ref;
+	add_stored(seen, made, sums);
 }
 
 /* ---- The node ---- */
@@ -796,13 +832,14 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	}
 	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	for (size_t i = 0; i < set_count; i++) {
-		share(b, arena, old, &made[i]);
+		share(b, arena, old, &made[i], &added);
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
 	}
 	zone_ref_t ref = assemble(b, params) ? store(b, arena, params->old_ref) : 0;
 	if (ref == 0) {
 		return KNOT_ENOMEM;
 	}
+	added.stored_size += in_units(b->node.len);
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;

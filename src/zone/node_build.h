@@ -52,6 +52,7 @@ typedef struct {
 	uint64_t wire_size;          /* bytes of its records, uncompressed */
 	uint64_t record_count;
 	uint32_t max_ttl;
+	uint64_t stored_size;        /* bytes that nodes, and RRsets that they share, take in the arena of a zone that is built anew */
 } zone_node_sums_t;
 
 /**

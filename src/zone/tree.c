@@ -589,3 +589,22 @@ knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, 
 	*ret_tree = tree;
 	return KNOT_OK;
 }
+
+static uint64_t size_below(const zone_arena_view_t *view, const zone_twig_t *twig)
+{
+	if (!is_branch(twig)) {
+		return 0;
+	}
+	unsigned count = twig_count(word_of(twig));
+	const zone_twig_t *twigs = zone_at(view, twig->ref);
+	uint64_t size = (count * sizeof(*twigs) + 7) & ~(uint64_t)7;
+	for (unsigned i = 0; i < count; i++) {
+		size += size_below(view, &twigs[i]);
+	}
+	return size;
+}
+
+uint64_t zone_tree_size(const zone_arena_view_t *view, const zone_tree_t *tree)
+{
+	return tree->count > 0 ? size_below(view, &tree->root) : 0;
+}

@@ -97,6 +97,9 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter);
  */
 KNOT_MUST_USE knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf, zone_ref_t *ret_old);
 
+/** Bytes of its twig arrays. Cost: a step per array. */
+uint64_t zone_tree_size(const zone_arena_view_t *view, const zone_tree_t *tree);
+
 /** Remove the record of this name. KNOT_ENOENT: there is none. KNOT_ENOMEM: the tree is as before. */
 KNOT_MUST_USE knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t name);
 

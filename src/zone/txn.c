@@ -4,6 +4,7 @@
  * other names of the base and compiles them on top of the base (compile.h), which shares what comes out the same.
  */
 #include "src/zone/build.h"
+#include "src/zone/compact.h"
 #include "src/zone/compile.h"
 
 #include <search.h>
@@ -262,11 +263,15 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 	}
 }
 
-/* Half of the arena may be dead: then nothing is shared and the new version is built anew. */
-static bool is_worn(const zone_contents_t *base)
+/* A version of which a third is dead or not used yet gets memory of its own. If there is none it stays as it is. */
+static zone_contents_t *freshen(zone_contents_t *take_zone)
 {
-	enum { SLACK = 64 * 1024 };
-	return zone_arena_size(base->store) > 2 * base->packed_size + SLACK;
+	zone_contents_t *copy = zone_wear(take_zone) == ZONE_WORN ? zone_compact(take_zone) : NULL;
+	if (copy == NULL) {
+		return take_zone;
+	}
+	zone_contents_free(take_zone);
+	return copy;
 }
 
 static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
@@ -277,7 +282,7 @@ static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
 	}
 	collect_edits_t state = { txn, KNOT_OK };
 	twalk_r(txn->edits, collect_edit, &state);
-	const zone_contents_t *base = txn->base != NULL && !is_worn(txn->base) ? txn->base : NULL;
+	const zone_contents_t *base = txn->base != NULL && zone_wear(txn->base) == ZONE_FRESH ? txn->base : NULL;
 	zone_contents_t *zone;
 	err = state.err == KNOT_OK ? zone_compile(&txn->collect, base, txn->params.size_max, &zone) : state.err;
 	if (err != KNOT_OK) {
@@ -289,7 +294,7 @@ static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
 		zone_contents_free(zone);
 		return err;
 	}
-	*ret_zone = zone;
+	*ret_zone = freshen(zone);
 	return KNOT_OK;
 }
 
