@@ -175,6 +175,7 @@ static bool show_named(listing_t *listing, char **names, int count)
 			fprintf(stderr, "error: [%s] invalid zone name (%s)\n", names[i], knot_strerror(err));
 			return false;
 		}
+		knot_name_lower(zone, wire);
 		show(zone, listing);
 	}
 	return true;
