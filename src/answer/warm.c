@@ -54,7 +54,8 @@ static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t coun
 	}
 }
 
-static inline void prefetch_bytes(const void *p, size_t len)
+/* Always inlined, see zone_node_prefetch_shared(). */
+static inline __attribute__((always_inline)) void prefetch_bytes(const void *p, size_t len)
 {
 	for (size_t at = 0; at < len; at += 64) {
 		__builtin_prefetch((const char *)p + at);

@@ -199,7 +199,7 @@ zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree
 }
 
 /* The record's head and the blocks that follow it: what an answer copies. */
-static inline void prefetch_record(const void *record)
+static inline __attribute__((always_inline)) void prefetch_record(const void *record)
 {
 	enum { LINE = 64, LINES = 2 };
 	for (size_t i = 0; i < LINES; i++) {
