@@ -36,12 +36,26 @@ static inline knot_name_t name_of(const answer_hint_t *hint)
 	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
 }
 
+/* Mostly it is the zone of the request before: certainly, if none is deeper. */
+static void find_few(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+{
+	zone_t *zone = NULL;
+	for (size_t i = 0; i < count; i++) {
+		knot_name_t name = name_of(hints[i]);
+		if (zone == NULL || !knot_name_in(name, zone_name(zone))) {
+			zone = zonedb_find_suffix_key(zones, name, hints[i]->key, hints[i]->key_len);
+		}
+		hints[i]->zone = zone;
+		if (zone != NULL && zone_name(zone).label_count < zonedb_depth_max(zones)) {
+			zone = NULL;
+		}
+	}
+}
+
 static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 {
 	if (count < OVERLAP_MIN || zonedb_count(zones) < ZONES_MIN) {
-		for (size_t i = 0; i < count; i++) {
-			hints[i]->zone = zonedb_find_suffix_key(zones, name_of(hints[i]), hints[i]->key, hints[i]->key_len);
-		}
+		find_few(zones, hints, count);
 		return;
 	}
 	zonedb_search_t searches[ANSWER_BATCH_MAX];

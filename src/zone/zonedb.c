@@ -451,6 +451,11 @@ size_t zonedb_count(const zonedb_t *db)
 	return db->count;
 }
 
+unsigned zonedb_depth_max(const zonedb_t *db)
+{
+	return db->depth_max;
+}
+
 zone_t *const *zonedb_zones(const zonedb_t *db)
 {
 	return db->zones;

@@ -79,6 +79,9 @@ void zonedb_free(zonedb_t *take_db);
 /** Zones in the set. */
 size_t zonedb_count(const zonedb_t *db);
 
+/** The most labels that an apex has. */
+unsigned zonedb_depth_max(const zonedb_t *db);
+
 /** All of them, in canonical order of names; lives as long as the set. */
 zone_t *const *zonedb_zones(const zonedb_t *db);
 
