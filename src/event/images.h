@@ -22,6 +22,7 @@ typedef struct {
 	knot_name_t name;          /* of wire[] */
 	zone_contents_t *contents; /* owned: zone_image_hold() */
 	sources_t *sources;        /* owned */
+	uint64_t print;            /* of the sources when they were read */
 } images_item_t;
 
 typedef struct {

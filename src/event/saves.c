@@ -3,41 +3,62 @@
 
 #include "src/zone/image.h"
 
-enum { SCAN_SLICE = 16384 }; /* entries looked at before others may have the lock */
-
 /* ---- What waits. Under lock. ---- */
+
+knot_err_t saves_reserve(saves_t *saves, size_t count)
+{
+	return queue_reserve(&saves->queue, count);
+}
+
+static void put(saves_t *saves, entry_t *entry)
+{
+	/* A purged zone's place stays until it is come to, so that there may be more places than zones. */
+	if (saves->queue.count < saves->queue.room) {
+		queue_put(&saves->queue, entry);
+	} else {
+		saves->is_incomplete = true;
+	}
+}
+
+/* Queue what waits according to the entries. */
+static void requeue(saves_t *saves)
+{
+	while (queue_take(&saves->queue) != NULL) {
+	}
+	saves->is_incomplete = false;
+	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
+		entry_t *entry = saves->at(i, saves->ctx);
+		if (entry->save == SAVE_WAITING) {
+			put(saves, entry);
+		}
+	}
+}
 
 void saves_entries_changed(saves_t *saves)
 {
-	saves->recent_count = 0;
-	saves->scan_at = 0;
-	saves->scan_left = saves->count(saves->ctx);
+	if (saves->queue.count > 0 || saves->is_incomplete) {
+		requeue(saves);
+	}
 }
 
 static void mark(saves_t *saves, entry_t *entry)
 {
-	entry->save = SAVE_WAITING;
-	if (saves->recent_count < SAVES_RECENT_MAX) {
-		saves->recent[saves->recent_count++] = entry;
-	} else {
-		saves->scan_left = saves->count(saves->ctx);
+	if (entry->save != SAVE_WAITING) {
+		entry->save = SAVE_WAITING;
+		put(saves, entry);
 	}
 }
 
+/* The next one that waits and isn't worked on; looks at no more than *looks. */
 static entry_t *next_waiting(saves_t *saves, size_t *looks)
 {
-	while (saves->recent_count > 0) {
-		entry_t *entry = saves->recent[--saves->recent_count];
-		if (entry->save == SAVE_WAITING) {
+	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
+		--*looks;
+		if (entry->save == SAVE_WAITING && entry->job != JOB_RUNNING) {
 			return entry;
 		}
-	}
-	while (saves->scan_left > 0 && *looks > 0) {
-		entry_t *entry = saves->at(saves->scan_at++ % saves->count(saves->ctx), saves->ctx);
-		saves->scan_left--;
-		--*looks;
 		if (entry->save == SAVE_WAITING) {
-			return entry;
+			put(saves, entry);
 		}
 	}
 	return NULL;
@@ -46,11 +67,11 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks)
 /* While no job of the zone runs. False: no memory. */
 static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
-	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	const sources_t *files = entry->source.files;
-	item->contents = zone_image_hold(contents);
-	item->sources = sources_copy(files->data, files->count, files->settings);
-	if (item->contents == NULL || item->sources == NULL) {
+	item->contents = zone_image_hold(zone_contents(entry_zone(entry)));
+	item->sources = files != NULL ? sources_copy(files->data, files->count, files->settings) : NULL;
+	item->print = entry->source.print;
+	if (item->contents == NULL || (files != NULL && item->sources == NULL)) {
 		zone_contents_free(item->contents);
 		sources_free(item->sources);
 		return false;
@@ -64,32 +85,6 @@ static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 	return true;
 }
 
-static size_t take_for_saving(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx)
-{
-	saves_t *saves = ctx;
-	size_t count = 0;
-	uint64_t bytes = 0;
-	bool more = true;
-	while (more && count < max && bytes < bytes_max) {
-		size_t looks = SCAN_SLICE;
-		pthread_mutex_lock(&saves->jobs->lock);
-		entry_t *entry;
-		while (count < max && bytes < bytes_max && (entry = next_waiting(saves, &looks)) != NULL) {
-			if (entry->job == JOB_RUNNING) {
-				continue; /* marked again when it ends */
-			}
-			if (take_entry(entry, &items[count], &bytes)) {
-				count++;
-			} else {
-				entry->save = SAVE_FAILED;
-			}
-		}
-		more = saves->scan_left > 0;
-		pthread_mutex_unlock(&saves->jobs->lock);
-	}
-	return count;
-}
-
 static void after_saving(const images_item_t *items, size_t count, bool success, void *ctx)
 {
 	saves_t *saves = ctx;
@@ -100,11 +95,65 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
 			continue; /* gone, or there is a newer version */
 		}
 		entry->save = success ? SAVE_NONE : SAVE_FAILED;
-		if (success && entry->job != JOB_RUNNING) {
-			source_trim(&entry->source);
+	}
+	pthread_mutex_unlock(&saves->jobs->lock);
+}
+
+/*
+ * Without lock: of zones that are made from one file, only its print is kept. If the file is what it was, so is what there is to
+ * say about it; if it isn't, the image would be of no use.
+ */
+static size_t describe(saves_t *saves, images_item_t *items, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		images_item_t *item = &items[i];
+		if (item->sources == NULL) {
+			item->sources = saves->describe(item->name, saves->ctx);
+		}
+		if (item->sources == NULL || sources_print(item->sources) != item->print) {
+			after_saving(item, 1, true, saves);
+			zone_contents_free(item->contents);
+			sources_free(item->sources);
+			continue;
+		}
+		if (kept != i) {
+			items[kept] = *item;
+			items[kept].name = knot_name_of(items[kept].wire);
+		}
+		kept++;
+	}
+	return kept;
+}
+
+static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uint64_t bytes_max)
+{
+	size_t count = 0;
+	uint64_t bytes = 0;
+	pthread_mutex_lock(&saves->jobs->lock);
+	if (saves->queue.count == 0 && saves->is_incomplete) {
+		requeue(saves);
+	}
+	size_t looks = saves->queue.count;
+	for (entry_t *entry; count < max && bytes < bytes_max && (entry = next_waiting(saves, &looks)) != NULL;) {
+		if (take_entry(entry, &items[count], &bytes)) {
+			count++;
+		} else {
+			entry->save = SAVE_FAILED;
 		}
 	}
 	pthread_mutex_unlock(&saves->jobs->lock);
+	return count;
+}
+
+static size_t take_for_saving(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx)
+{
+	/* 0 means that there is nothing more. */
+	size_t count, kept = 0;
+	while (kept == 0 && (count = take_waiting(ctx, items, max, bytes_max)) > 0) {
+		kept = describe(ctx, items, count);
+	}
+	return kept;
 }
 
 static void retry_saving(void *ctx)
@@ -114,10 +163,9 @@ static void retry_saving(void *ctx)
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		entry_t *entry = saves->at(i, saves->ctx);
 		if (entry->save == SAVE_FAILED) {
-			entry->save = SAVE_WAITING;
+			mark(saves, entry);
 		}
 	}
-	saves_entries_changed(saves);
 	pthread_mutex_unlock(&saves->jobs->lock);
 }
 
@@ -143,13 +191,14 @@ void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome)
 	if (is_new) {
 		entry->save = SAVE_NONE;
 	}
-	/* One that waits may have been passed over while the job ran. */
-	if (entry->save == SAVE_WAITING || (outcome == LOAD_FROM_FILE && can_save)) {
+	if (outcome == LOAD_FROM_FILE && can_save) {
 		mark(saves, entry);
-		images_wake(saves->images);
-	} else if (entry->save == SAVE_NONE) {
-		source_trim(&entry->source);
 	}
+	/* One that waits may have been passed over while the job ran. */
+	if (entry->save == SAVE_WAITING) {
+		images_wake(saves->images);
+	}
+	source_trim(&entry->source);
 }
 
 knot_err_t saves_open(saves_t *saves, const conf_database_t *conf)
@@ -170,4 +219,5 @@ knot_err_t saves_open(saves_t *saves, const conf_database_t *conf)
 void saves_close(saves_t *saves)
 {
 	images_free(saves->images);
+	queue_deinit(&saves->queue);
 }

@@ -105,11 +105,32 @@ static void note_asked(const char *folder, void *ctx)
 	}
 }
 
+/* Path and settings_number() of a zone's file. KNOT_ENOZONE: not configured. Not under lock. */
+static knot_err_t file_of_zone(const server_t *server, knot_name_t name, char ret_path[static PATH_MAX], uint64_t *ret_settings)
+{
+	RCU_READ_SECTION(guard);
+	const conf_t *conf = state_load(&server->root, guard)->conf;
+	size_t index;
+	if (!conf_zone_find(conf, name, &index)) {
+		return KNOT_ENOZONE;
+	}
+	conf_zone_t zone = conf_zone(conf, index);
+	*ret_settings = settings_number(&zone);
+	return conf_zone_file(&zone, ret_path, PATH_MAX);
+}
+
+static sources_t *describe_file(knot_name_t name, void *ctx)
+{
+	char path[PATH_MAX];
+	uint64_t settings;
+	return file_of_zone(ctx, name, path, &settings) == KNOT_OK ? sources_of_file(path, settings) : NULL;
+}
+
 static knot_err_t open_images(server_t *server, const conf_database_t *conf)
 {
 	server->saves = (saves_t){
 		.jobs = &server->jobs, .find = saves_find, .at = saves_at, .count = saves_count,
-		.now_and_then = note_asked, .ctx = server
+		.now_and_then = note_asked, .describe = describe_file, .ctx = server
 	};
 	return saves_open(&server->saves, conf);
 }
@@ -252,6 +273,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	build_t made;
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
+	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	err = err == KNOT_OK ? build(take_conf, none, &made) : err;
 	zonedb_free(none);
 	if (err != KNOT_OK) {
@@ -540,18 +562,7 @@ knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_in
 {
 	images_query_t query = { .name = name };
 	char path[PATH_MAX];
-	knot_err_t err;
-	{
-		RCU_READ_SECTION(guard);
-		const conf_t *conf = state_load(&server->root, guard)->conf;
-		size_t index;
-		if (!conf_zone_find(conf, name, &index)) {
-			return KNOT_ENOZONE;
-		}
-		conf_zone_t zone = conf_zone(conf, index);
-		query.settings = settings_number(&zone);
-		err = conf_zone_file(&zone, path, sizeof(path));
-	}
+	knot_err_t err = file_of_zone(server, name, path, &query.settings);
 	if (err == KNOT_OK) {
 		query.path = path;
 		images_info(server->saves.images, &query, ret_info);
@@ -742,6 +753,7 @@ static knot_err_t reload_locked(server_t *server)
 	state_expect_threads(conf);
 	pthread_mutex_lock(&server->jobs.lock);
 	err = jobs_reserve(&server->jobs, conf->zone_count);
+	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
 	pthread_mutex_unlock(&server->jobs.lock);
 	build_t made;
 	/* The set changes only here, under the reload lock. */

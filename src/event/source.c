@@ -108,6 +108,16 @@ sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t set
 	return copy;
 }
 
+sources_t *sources_of_file(const char *path, uint64_t settings)
+{
+	struct stat info;
+	if (source_stat(path, &info) != KNOT_OK) {
+		return NULL;
+	}
+	store_source_t source = source_of(path, &info);
+	return sources_copy(&source, 1, settings);
+}
+
 bool source_is_same(const store_source_t *source)
 {
 	char path[PATH_MAX];

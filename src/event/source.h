@@ -28,6 +28,9 @@ typedef struct {
  */
 void sources_add(sources_t *sources, const char *path, const struct stat *info);
 
+/** The file at a path as it is now, to be freed with sources_free(). NULL: out of memory, or stat(2) failed. */
+sources_t *sources_of_file(const char *path, uint64_t settings);
+
 /** A copy, to be freed with sources_free(). NULL: out of memory. */
 sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings);
 
@@ -46,7 +49,7 @@ uint64_t settings_number(const conf_zone_t *zone);
 /** What an entry remembers of its contents' origin; a million of them: small. All zero: no contents, or of unknown origin. */
 typedef struct {
 	uint64_t print;     /* hash of settings, files and what they were */
-	sources_t *files;   /* owned; kept while there are included files or no image is saved; else NULL */
+	sources_t *files;   /* owned; kept if there are included files; else NULL */
 } load_source_t;
 
 /** The hash of a version's origin; 0 if unsettled. */
