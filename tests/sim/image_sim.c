@@ -30,6 +30,7 @@ enum {
 	HANG_S = 120,                    /* after which a process is taken for hanging */
 	MAP_SIZE = 64 << 20,
 	MAP_SIZE_LARGE = 256 << 20,
+	MAP_RESERVE = 256 << 10,         /* what the store keeps free, about */
 };
 
 typedef struct {
@@ -187,7 +188,6 @@ static bool kill_at_each(run_t *run, const sim_work_t *work, uint32_t stride, ui
 	if (is_right && calls > DISK_CALLS_MAX) {
 		is_right = sim_fault(world, "%u calls to the disk", calls);
 	}
-	run->rounds += calls == 0;       /* all was skipped as there was no room */
 	for (uint32_t at = 1; at <= calls && is_right && run->rounds < rounds; at += stride) {
 		for (unsigned when = 0; when < DISK_WHEN_COUNT && is_right; when++) {
 			if (when == DISK_HALF && kinds[at - 1] != DISK_WRITE) {
@@ -338,11 +338,11 @@ static bool part_full(run_t *run, uint64_t seed, uint64_t rounds)
 	uint64_t skipped = run->world->skipped;
 	sim_work_t work = { .script = sim_random(&random), .batches = 6, .rebuilds = true };
 	uint64_t room = room_for(run, &work, seed);
-	begin_world(run, seed, room / 2);
+	begin_world(run, seed, MAP_RESERVE + room / 2);
 	bool is_right = room > 0 && publish(run->world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
 	                verify(run->world, SIM_AS_PROMISED);
 	if (is_right && run->world->skipped == skipped) {
-		is_right = sim_fault(run->world, "half a map is large enough");
+		is_right = sim_fault(run->world, "half of the room is large enough");
 	}
 	work.script++;
 	return is_right && kill_at_each(run, &work, 1, rounds);
@@ -391,6 +391,9 @@ static bool run_part(run_t *run, const part_t *part, uint64_t first_seed, uint64
 	run->rounds = 0;
 	for (; run->rounds < rounds && is_right; seed++) {
 		is_right = part->scenario(run, seed, rounds);
+		if (is_right && run->rounds == 0 && seed - first_seed > rounds) {
+			is_right = sim_fault(world, "no scenario has a round");
+		}
 		if (!is_right) {
 			printf("  %s\n  repeat: tests/sim/image_sim -p %s -s %" PRIu64 "\n", world->fault, part->name, seed);
 		}
