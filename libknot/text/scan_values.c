@@ -27,21 +27,25 @@ static const char *name_fault(knot_err_t err)
 	}
 }
 
-/* The first dot in [p, end), or `end`. */
-static inline const uint8_t *find_dot(const uint8_t *p, const uint8_t *end)
+enum { CHUNK = 64 };
+
+/* Where dots are among the first `len` (at most CHUNK) of the `room` bytes at `p`: bit 0 is the first byte. */
+static inline uint64_t find_dots(const uint8_t *p, size_t len, size_t room)
 {
-	const uint64_t ones = 0x0101010101010101u;
-	for (; end - p >= 8; p += 8) {
-		uint64_t bytes = load_le64(p) ^ '.' * ones;
-		uint64_t found = (bytes - ones) & ~bytes & ones << 7;     /* exact up to its lowest bit */
-		if (found != 0) {
-			return p + __builtin_ctzll(found) / 8;
-		}
+	uint64_t dots = 0;
+	size_t i = 0;
+#ifdef __SSE2__
+	for (; i < len && i + 16 <= room; i += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+		dots |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.'))) << i;
 	}
-	while (p < end && *p != '.') {
-		p++;
+#else
+	(void)room;
+#endif
+	for (; i < len; i++) {
+		dots |= (uint64_t)(p[i] == '.') << i;
 	}
-	return p;
+	return len < CHUNK ? dots & ((1ull << len) - 1) : dots;
 }
 
 const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
@@ -58,15 +62,18 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 	memcpy(wire + 1, text, len);
 	size_t label = 0;      /* where the current label's length byte goes */
 	unsigned labels = 0;
-	const uint8_t *end = wire + 1 + len;
-	for (const uint8_t *dot = wire + 1; (dot = find_dot(dot, end)) != end; dot++) {
-		size_t i = (size_t)(dot - wire) - 1, label_len = i - label;
-		if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
-			return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
+	for (size_t from = 0; from < len; from += CHUNK) {
+		size_t count = len - from < CHUNK ? len - from : CHUNK;
+		uint64_t dots = find_dots(wire + 1 + from, count, KNOT_NAME_MAX - 1 - from);
+		for (; dots != 0; dots &= dots - 1) {
+			size_t i = from + (size_t)__builtin_ctzll(dots), label_len = i - label;
+			if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
+				return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
+			}
+			wire[label] = (uint8_t)label_len;
+			label = i + 1;
+			labels++;
 		}
-		wire[label] = (uint8_t)label_len;
-		label = i + 1;
-		labels++;
 	}
 	if (label == len) {    /* the final dot */
 		wire[len] = 0;
