@@ -84,25 +84,32 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 	}
 }
 
-/* Room for `len` more bytes, or NULL and the builder has failed. */
-static uint8_t *room(zone_node_builder_t *b, buffer_t *buffer, size_t len)
+static __attribute__((noinline)) bool grow(zone_node_builder_t *b, buffer_t *buffer, size_t len)
 {
-	if (len > buffer->max - buffer->len) {
-		size_t max = 2 * (buffer->max + len) + 512;
-		uint8_t *data = realloc(buffer->data, max);
-		if (data == NULL) {
-			b->failed = true;
-			return NULL;
-		}
-		buffer->data = data;
-		buffer->max = max;
+	size_t max = 2 * (buffer->max + len) + 512;
+	uint8_t *data = realloc(buffer->data, max);
+	if (data == NULL) {
+		b->failed = true;
+		return false;
+	}
+	buffer->data = data;
+	buffer->max = max;
+	return true;
+}
+
+/* Room for `len` more bytes, or NULL and the builder has failed. */
+static inline uint8_t *room(zone_node_builder_t *b, buffer_t *buffer, size_t len)
+{
+	if (len > buffer->max - buffer->len && !grow(b, buffer, len)) {
+		return NULL;
 	}
 	uint8_t *p = buffer->data + buffer->len;
 	buffer->len += len;
 	return p;
 }
 
-static void put(zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
+/* Inline, because most lengths are known when it is compiled: then there is no call to copy a few bytes. */
+static inline __attribute__((always_inline)) void put(zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
 {
 	uint8_t *p = room(b, buffer, len);
 	if (p != NULL && len > 0) {
