@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,10 @@ struct store_reader {
 	store_source_t *sources;     /* owned */
 };
 
-enum { READ_AT_ONCE = 256 * 1024 };  /* bytes; what is read is still in a near cache when it is summed up */
+enum {
+	READ_AT_ONCE = 256 * 1024,   /* bytes; what is read is still in a near cache when it is summed up */
+	READ_AHEAD = 16,             /* pieces: a disk that answers late is kept busy, whatever the kernel's own read-ahead is */
+};
 
 knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy, store_record_t *ret_record,
                              const char **ret_what, int *ret_code)
@@ -171,11 +175,21 @@ static knot_err_t read_bytes(int fd, uint64_t off, uint8_t *to, size_t len)
 	return KNOT_OK;
 }
 
+/* Ask for a piece that will be wanted soon; with the first one for all up to it. In vain if it fails. */
+static void ask_ahead(const store_reader_t *reader, uint32_t number)
+{
+	uint32_t first = number == 0 ? 0 : number + READ_AHEAD;
+	for (uint32_t i = first; i <= number + READ_AHEAD && i < reader->record.piece_count; i++) {
+		(void)posix_fadvise(reader->store->fd, (off_t)reader->piece_offs[i], reader->record.pieces[i].len, POSIX_FADV_WILLNEED);
+	}
+}
+
 static knot_err_t read_piece(const store_reader_t *reader, uint32_t number, uint8_t *to, store_reason_t *ret_reason)
 {
 	const store_piece_t *piece = &reader->record.pieces[number];
 	XXH3_state_t sum;
 	XXH3_64bits_reset(&sum);
+	ask_ahead(reader, number);
 	for (uint32_t done = 0; done < piece->len;) {
 		uint32_t len = piece->len - done < READ_AT_ONCE ? piece->len - done : READ_AT_ONCE;
 		knot_err_t err = read_bytes(reader->store->fd, reader->piece_offs[number] + done, to + done, len);

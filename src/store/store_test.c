@@ -2,6 +2,8 @@
 /* The store's contract: what is saved is read, of a lineage only what is new is written, what doesn't fit is refused and nothing else lost. */
 #include "src/store/store_test.h"
 
+#include <pthread.h>
+
 enum { MIB = 1 << 20 };
 
 static void expect_same(store_t *store, const test_image_t *image, const char *what)
@@ -143,12 +145,87 @@ static void test_a_lineage_grows(void **state)
 	test_remove_files();
 }
 
+/* ---- Threads ---- */
+
+enum { READERS = 3, VERSIONS = 60 };
+
+typedef struct {
+	store_t *store;
+	_Atomic bool stop;
+	_Atomic unsigned reads, faults;
+} world_t;
+
+/* One of two kinds of images, alternately: small within its record, and in pieces. */
+static test_image_t version_of(uint32_t number)
+{
+	test_image_t image = { "changes.", number, number, 1 + number % 3, { 100 } };
+	for (uint32_t i = 0; number % 2 == 0 && i < image.chunk_count; i++) {
+		image.lens[i] = 600000 + number;
+	}
+	return image;
+}
+
+/* Whatever version is found, it is whole. */
+static void *read_again_and_again(void *arg)
+{
+	world_t *world = arg;
+	static const uint8_t wire[] = "\7changes";
+	while (!world->stop) {
+		store_reader_t *reader;
+		store_view_t view;
+		store_reason_t reason;
+		if (store_read_begin(world->store, knot_name_of(wire), &reader, &view, &reason) != KNOT_OK) {
+			world->faults++;
+			continue;
+		}
+		test_image_t want = version_of(view.serial);
+		bool same = view.chunk_count == want.chunk_count && view.lineage == want.lineage;
+		for (uint32_t i = 0; same && i < view.chunk_count; i++) {
+			static __thread uint8_t got[700000], bytes[700000];
+			same = view.chunk_lens[i] == want.lens[i] && store_read_chunk(reader, i, got, &reason) == KNOT_OK;
+			test_bytes(want.lineage, i, same ? want.lens[i] : 0, bytes);
+			same = same && memcmp(got, bytes, want.lens[i]) == 0;
+		}
+		store_read_end(reader);
+		world->faults += !same;
+		world->reads++;
+	}
+	return NULL;
+}
+
+static void test_reading_while_saving(void **state)
+{
+	(void)state;
+	world_t world = { .store = test_open(64 * MIB) };
+	test_image_t image = version_of(0);
+	assert_int_equal(test_save(world.store, &image, 1, NULL, NULL), KNOT_OK);
+	pthread_t threads[READERS];
+	for (int i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, read_again_and_again, &world), 0);
+	}
+	knot_err_t err = KNOT_OK;
+	for (uint32_t i = 1; i <= VERSIONS && err == KNOT_OK; i++) {
+		image = version_of(i);
+		err = test_save(world.store, &image, 1, NULL, NULL);
+	}
+	world.stop = true;
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+	}
+	assert_int_equal(err, KNOT_OK);
+	assert_int_equal(world.faults, 0);
+	assert_true(world.reads > 0);
+	store_close(world.store);
+	test_remove_files();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_saved_is_read),
 		cmocka_unit_test(test_each_and_remove),
 		cmocka_unit_test(test_a_lineage_grows),
+		cmocka_unit_test(test_reading_while_saving),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
