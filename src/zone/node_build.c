@@ -689,8 +689,9 @@ static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t
 {
 	const uint8_t *bytes = b->sets.data + made->off;
 	const uint8_t unshared = ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS;
-	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || (bytes[0] & unshared)) {
-		return;
+	bool is_unique = made->type == KNOT_TYPE_DS || made->type == KNOT_TYPE_A || made->type == KNOT_TYPE_AAAA;
+	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || is_unique || (bytes[0] & unshared)) {
+		return;          /* not worth it, or to be counted: digests and addresses of many names would only fill the table */
 	}
 	bool is_own;
 	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
