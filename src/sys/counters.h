@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,17 +66,30 @@ void sys_counters_free(sys_counters_t *counters);
 /** What sys_counters_add() does for a thread without a row of its own: an atomic addition to the shared row. */
 void sys_counters_add_shared(sys_counters_t *counters, unsigned index, uint64_t n);
 
+/** The calling thread's row of a set, for several additions in a row (sys_counters_add_own()); NULL: it has none. */
+static inline _Atomic uint64_t *sys_counters_own_row(const sys_counters_t *counters)
+{
+	unsigned slot = sys_thread_slot();
+	bool is_own = slot != 0 && slot < counters->slot_count;
+	return is_own ? &counters->cells[slot * (size_t)counters->stride] : NULL;
+}
+
+/** Add `n` to counter `index` of the calling thread's own row: a load and a store. */
+static inline void sys_counters_add_own(_Atomic uint64_t *row, unsigned index, uint64_t n)
+{
+	atomic_store_explicit(&row[index], atomic_load_explicit(&row[index], memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
 /** Add `n` to counter `index` (below `count`). Any thread; a load and a store in the thread's own line. */
 static inline void sys_counters_add(sys_counters_t *counters, unsigned index, uint64_t n)
 {
-	unsigned slot = sys_thread_slot();
-	if (__builtin_expect(slot == 0 || slot >= counters->slot_count, 0)) {
+	_Atomic uint64_t *row = sys_counters_own_row(counters);
+	if (__builtin_expect(row == NULL, 0)) {
 		sys_counters_add_shared(counters, index, n);
 		return;
 	}
-	_Atomic uint64_t *cell = &counters->cells[slot * (size_t)counters->stride + index];
-	uint64_t old = atomic_load_explicit(cell, memory_order_relaxed);
-	atomic_store_explicit(cell, old + n, memory_order_relaxed);
+	sys_counters_add_own(row, index, n);
 }
 
 /** Sum of counter `index` over all rows. Any thread. Cost: one load per row. */

@@ -23,8 +23,11 @@ typedef struct {
 	unsigned use_count;
 } stats_t;
 
+typedef struct stats_tally tally_t;
+
 /** Where an item that is on has its counters. */
 typedef struct stats_use {
+	void (*add)(const tally_t *t, unsigned first);   /* the item's */
 	const struct stats_item *item;
 	unsigned first;
 } stats_use_t;
@@ -36,13 +39,30 @@ typedef struct stats_item {
 	unsigned count;             /* sub-keys */
 	/** The sub-key of counter `index`, written to `scratch` if it is no constant; NULL: this counter is never shown. */
 	const char *(*id)(unsigned index, char scratch[static ID_TEXT_MAX]);
-	void (*add)(sys_counters_t *counters, unsigned first, const module_answered_t *what);
+	void (*add)(const tally_t *t, unsigned first);
 } stats_item_t;
 
 /* What is asked for, as Knot distinguishes it. */
 typedef enum {
 	OPERATION_QUERY, OPERATION_UPDATE, OPERATION_NOTIFY, OPERATION_AXFR, OPERATION_IXFR, OPERATION_INVALID,
 } operation_t;
+
+/** An answer being counted: what all items want to know of it is found out once. */
+struct stats_tally {
+	const module_answered_t *what;
+	sys_counters_t *counters;
+	_Atomic uint64_t *row;      /* the thread's own; NULL: it has none */
+	operation_t operation;
+};
+
+static inline void add(const tally_t *t, unsigned index, uint64_t n)
+{
+	if (__builtin_expect(t->row == NULL, 0)) {
+		sys_counters_add_shared(t->counters, index, n);
+		return;
+	}
+	sys_counters_add_own(t->row, index, n);
+}
 
 static operation_t operation_of(const knot_query_t *query)
 {
@@ -64,15 +84,15 @@ static operation_t operation_of(const knot_query_t *query)
 	}
 }
 
-static bool is_sent(const module_answered_t *what)
+static bool is_sent(const tally_t *t)
 {
-	return what->response_len > 0;
+	return t->what->response_len > 0;
 }
 
 /* Types and sizes are counted of ordinary queries only. */
-static bool is_query(const module_answered_t *what)
+static bool is_query(const tally_t *t)
 {
-	return operation_of(what->query) == OPERATION_QUERY;
+	return t->operation == OPERATION_QUERY;
 }
 
 /* ---- request-protocol ---- */
@@ -89,9 +109,9 @@ static const char *protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return ids[index];
 }
 
-static void add_protocol(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_protocol(const tally_t *t, unsigned first)
 {
-	sys_counters_add(counters, first + what->protocol, 1);
+	add(t, first + t->what->protocol, 1);
 }
 
 /* ---- server-operation ---- */
@@ -103,9 +123,9 @@ static const char *operation_id(unsigned index, char scratch[static ID_TEXT_MAX]
 	return ids[index];
 }
 
-static void add_operation(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_operation(const tally_t *t, unsigned first)
 {
-	sys_counters_add(counters, first + operation_of(what->query), 1);
+	add(t, first + t->operation, 1);
 }
 
 /* ---- request-bytes, response-bytes ---- */
@@ -117,11 +137,11 @@ static const char *request_bytes_id(unsigned index, char scratch[static ID_TEXT_
 	return ids[index];
 }
 
-static void add_request_bytes(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_request_bytes(const tally_t *t, unsigned first)
 {
-	operation_t operation = operation_of(what->query);
+	operation_t operation = t->operation;
 	unsigned index = operation == OPERATION_QUERY ? 0 : operation == OPERATION_UPDATE ? 1 : 2;
-	sys_counters_add(counters, first + index, what->request_len);
+	add(t, first + index, t->what->request_len);
 }
 
 static const char *response_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
@@ -131,15 +151,15 @@ static const char *response_bytes_id(unsigned index, char scratch[static ID_TEXT
 	return ids[index];
 }
 
-static void add_response_bytes(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_response_bytes(const tally_t *t, unsigned first)
 {
-	if (!is_sent(what)) {
+	if (!is_sent(t)) {
 		return;
 	}
-	operation_t operation = operation_of(what->query);
+	operation_t operation = t->operation;
 	bool is_transfer = operation == OPERATION_AXFR || operation == OPERATION_IXFR;
 	unsigned index = operation == OPERATION_QUERY ? 0 : is_transfer ? 1 : 2;
-	sys_counters_add(counters, first + index, what->response_len);
+	add(t, first + index, t->what->response_len);
 }
 
 /* ---- edns-presence, flag-presence ---- */
@@ -150,13 +170,13 @@ static const char *edns_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return index == 0 ? "request" : "response";
 }
 
-static void add_edns(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_edns(const tally_t *t, unsigned first)
 {
-	if (what->query->edns.present) {
-		sys_counters_add(counters, first, 1);
+	if (t->what->query->edns.present) {
+		add(t, first, 1);
 	}
-	if (is_sent(what) && what->report->has_opt) {
-		sys_counters_add(counters, first + 1, 1);
+	if (is_sent(t) && t->what->report->has_opt) {
+		add(t, first + 1, 1);
 	}
 }
 
@@ -166,13 +186,13 @@ static const char *flag_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return index == 0 ? "DO" : "TC";
 }
 
-static void add_flags(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_flags(const tally_t *t, unsigned first)
 {
-	if (what->query->edns.present && what->query->edns.dnssec_ok) {
-		sys_counters_add(counters, first, 1);
+	if (t->what->query->edns.present && t->what->query->edns.dnssec_ok) {
+		add(t, first, 1);
 	}
-	if (is_sent(what) && what->report->truncated) {
-		sys_counters_add(counters, first + 1, 1);
+	if (is_sent(t) && t->what->report->truncated) {
+		add(t, first + 1, 1);
 	}
 }
 
@@ -189,15 +209,15 @@ static const char *rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return ids[index];
 }
 
-static void add_rcode(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_rcode(const tally_t *t, unsigned first)
 {
-	if (!is_sent(what)) {
+	if (!is_sent(t)) {
 		return;
 	}
-	uint16_t rcode = what->report->rcode;
+	uint16_t rcode = t->what->report->rcode;
 	/* 11–14 are unassigned and have no counter of their own. */
 	bool is_named = rcode < RCODE_OTHER && (rcode < 11 || rcode > 14);
-	sys_counters_add(counters, first + (is_named ? rcode : RCODE_OTHER), 1);
+	add(t, first + (is_named ? rcode : RCODE_OTHER), 1);
 }
 
 /* ---- request-edns-option, response-edns-option ---- */
@@ -213,24 +233,24 @@ static const char *option_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return ids[index];
 }
 
-static void add_option_bits(sys_counters_t *counters, unsigned first, uint32_t bits)
+static void add_option_bits(const tally_t *t, unsigned first, uint32_t bits)
 {
 	while (bits != 0) {
 		unsigned code = (unsigned)__builtin_ctz(bits);
-		sys_counters_add(counters, first + (code < OPTION_OTHER ? code : OPTION_OTHER), 1);
+		add(t, first + (code < OPTION_OTHER ? code : OPTION_OTHER), 1);
 		bits &= bits - 1;
 	}
 }
 
-static void add_request_options(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_request_options(const tally_t *t, unsigned first)
 {
-	add_option_bits(counters, first, what->query->edns.option_bits);
+	add_option_bits(t, first, t->what->query->edns.option_bits);
 }
 
-static void add_response_options(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_response_options(const tally_t *t, unsigned first)
 {
-	if (is_sent(what)) {
-		add_option_bits(counters, first, what->report->reply_options);
+	if (is_sent(t)) {
+		add_option_bits(t, first, t->what->report->reply_options);
 	}
 }
 
@@ -243,13 +263,13 @@ static const char *nodata_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return ids[index];
 }
 
-static void add_nodata(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_nodata(const tally_t *t, unsigned first)
 {
-	if (!is_query(what) || !is_sent(what) || !what->report->is_nodata) {
+	if (!is_query(t) || !is_sent(t) || !t->what->report->is_nodata) {
 		return;
 	}
-	uint16_t type = what->query->qtype;
-	sys_counters_add(counters, first + (type == KNOT_TYPE_A ? 0u : type == KNOT_TYPE_AAAA ? 1u : 2u), 1);
+	uint16_t type = t->what->query->qtype;
+	add(t, first + (type == KNOT_TYPE_A ? 0u : type == KNOT_TYPE_AAAA ? 1u : 2u), 1);
 }
 
 /* ---- query-type ---- */
@@ -291,10 +311,10 @@ static const char *type_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return NULL;
 }
 
-static void add_type(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_type(const tally_t *t, unsigned first)
 {
-	if (is_query(what)) {
-		sys_counters_add(counters, first + type_index(what->query->qtype), 1);
+	if (is_query(t)) {
+		add(t, first + type_index(t->what->query->qtype), 1);
 	}
 }
 
@@ -317,10 +337,10 @@ static const char *query_size_id(unsigned index, char scratch[static ID_TEXT_MAX
 	return bucket_id(index, QUERY_SIZE_END, scratch);
 }
 
-static void add_query_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_query_size(const tally_t *t, unsigned first)
 {
-	if (is_query(what)) {
-		sys_counters_add(counters, first + bucket_of(what->request_len, QUERY_SIZE_END), 1);
+	if (is_query(t)) {
+		add(t, first + bucket_of(t->what->request_len, QUERY_SIZE_END), 1);
 	}
 }
 
@@ -329,10 +349,10 @@ static const char *reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX
 	return bucket_id(index, REPLY_SIZE_END, scratch);
 }
 
-static void add_reply_size(sys_counters_t *counters, unsigned first, const module_answered_t *what)
+static void add_reply_size(const tally_t *t, unsigned first)
 {
-	if (is_query(what) && is_sent(what)) {
-		sys_counters_add(counters, first + bucket_of(what->response_len, REPLY_SIZE_END), 1);
+	if (is_query(t) && is_sent(t)) {
+		add(t, first + bucket_of(t->what->response_len, REPLY_SIZE_END), 1);
 	}
 }
 
@@ -376,7 +396,7 @@ static knot_err_t stats_make(const conf_t *conf, const conf_modref_t *ref, modul
 	unsigned count = 0;
 	for (size_t i = 0; stats->uses != NULL && i < KNOT_LEN(items); i++) {
 		if (*(const bool *)((const char *)settings + items[i].flag_off)) {
-			stats->uses[stats->use_count++] = (stats_use_t){ &items[i], count };
+			stats->uses[stats->use_count++] = (stats_use_t){ items[i].add, &items[i], count };
 			count += items[i].count;
 		}
 	}
@@ -392,8 +412,17 @@ static knot_err_t stats_make(const conf_t *conf, const conf_modref_t *ref, modul
 static void stats_answered(module_instance_t *instance, const module_answered_t *what)
 {
 	const stats_t *stats = (const stats_t *)instance;
+	if (stats->use_count == 0) {
+		return;
+	}
+	const tally_t tally = {
+		.what = what,
+		.counters = stats->counters,
+		.row = sys_counters_own_row(stats->counters),
+		.operation = operation_of(what->query),
+	};
 	for (unsigned i = 0; i < stats->use_count; i++) {
-		stats->uses[i].item->add(stats->counters, stats->uses[i].first, what);
+		stats->uses[i].add(&tally, stats->uses[i].first);
 	}
 }
 
