@@ -96,6 +96,12 @@ knot_err_t command_zone_image(session_t *session)
 
 /* ---- zone-purge ---- */
 
+static bool purges_all(const session_t *session)
+{
+	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
+	return filters == NULL || *filters == '\0';
+}
+
 /* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept contents, as a
  * journal is, and goes where scripts ask for that to go. */
 static unsigned purge_mask(const session_t *session)
@@ -106,6 +112,9 @@ static unsigned purge_mask(const session_t *session)
 	} filters[] = {
 		{ 'e', SERVER_PURGE_CONTENTS }, { 'f', SERVER_PURGE_FILE }, { 'j', SERVER_PURGE_IMAGE }, { 'i', SERVER_PURGE_IMAGE },
 	};
+	if (purges_all(session)) {
+		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE;
+	}
 	unsigned mask = 0;
 	for (size_t i = 0; i < KNOT_LEN(filters); i++) {
 		mask |= session_filter(session, filters[i].filter) ? filters[i].what : 0;
@@ -113,16 +122,16 @@ static unsigned purge_mask(const session_t *session)
 	return mask;
 }
 
-static bool purges_all(const session_t *session)
+/* The unit names a zone; else it is for all, and their images go together. */
+static bool has_zone(const session_t *session)
 {
-	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
-	return filters == NULL || *filters == '\0';
+	return session->args[KNOT_CTL_IDX_ZONE] != NULL;
 }
 
 static knot_err_t zone_purge(session_t *session, const session_zone_t *zone)
 {
 	bool is_all = purges_all(session);
-	unsigned mask = is_all ? SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE : purge_mask(session);
+	unsigned mask = purge_mask(session) & ~(has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
 	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;
 	if (is_all && err == KNOT_OK) {
 		log_zone(LOG_NOTICE, zone->name, "zone purged");
@@ -151,5 +160,12 @@ static knot_err_t purge_orphans(session_t *session)
 
 knot_err_t command_zone_purge(session_t *session)
 {
-	return session_filter(session, 'o') ? purge_orphans(session) : session_each_zone(session, zone_purge, NULL);
+	if (session_filter(session, 'o')) {
+		return purge_orphans(session);
+	}
+	bool of_all = !has_zone(session) && (purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
+	knot_err_t err = session_each_zone(session, zone_purge, NULL);
+	/* Last: a zone without contents isn't saved again. */
+	knot_err_t images_err = of_all ? server_purge_images(session->server) : KNOT_OK;
+	return err == KNOT_OK ? images_err : err;
 }

@@ -106,5 +106,5 @@ void images_info(images_t *images, const images_query_t *query, images_info_t *r
 /** Remove the images of zones. ret_removed: how many there were. Waits for a save that runs. An error was logged. */
 KNOT_MUST_USE knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t count, size_t *ret_removed);
 
-/** Calls `visit` with the name of each zone that has an image, in canonical order. */
-KNOT_MUST_USE knot_err_t images_each(images_t *images, bool (*visit)(knot_name_t name, void *ctx), void *ctx);
+/** Remove all images whose zone is `wanted`. Errors of images_remove(), and KNOT_ENOMEM: some or all are still there. */
+KNOT_MUST_USE knot_err_t images_remove_if(images_t *images, bool (*wanted)(knot_name_t name, void *ctx), void *ctx);

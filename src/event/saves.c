@@ -41,6 +41,13 @@ void saves_entries_changed(saves_t *saves)
 	}
 }
 
+void saves_forget(saves_t *saves)
+{
+	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
+		saves->at(i, saves->ctx)->save = SAVE_NONE;
+	}
+}
+
 static void mark(saves_t *saves, entry_t *entry)
 {
 	if (entry->save != SAVE_WAITING) {

@@ -37,5 +37,8 @@ void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome);
 /** Make room for `count` entries. Before their first job. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t saves_reserve(saves_t *saves, size_t count);
 
+/** What waits, or was taken and not saved yet, is not to be saved. */
+void saves_forget(saves_t *saves);
+
 /** The list of entries was replaced; some may be gone. */
 void saves_entries_changed(saves_t *saves);

@@ -478,71 +478,33 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	return err;
 }
 
-/** Names of images, one after the other in wire form. */
-typedef struct {
-	const server_t *server;
-	uint8_t *wires; /* owned */
-	size_t len, max;
-	size_t count;
-	bool failed;
-} orphans_t;
-
-static bool add_orphan(knot_name_t name, void *ctx)
+static bool is_configured(knot_name_t name, void *ctx)
 {
-	orphans_t *orphans = ctx;
-	{
-		RCU_READ_SECTION(guard);
-		if (zonedb_find(state_load(&orphans->server->root, guard)->zones, name) != NULL) {
-			return true;
-		}
-	}
-	if (orphans->max - orphans->len < KNOT_NAME_MAX) {
-		size_t max = 2 * orphans->max + KNOT_NAME_MAX;
-		uint8_t *grown = realloc(orphans->wires, max);
-		if (grown == NULL) {
-			orphans->failed = true;
-			return false;
-		}
-		orphans->wires = grown;
-		orphans->max = max;
-	}
-	memcpy(orphans->wires + orphans->len, name.wire, name.len);
-	orphans->len += name.len;
-	orphans->count++;
-	return true;
+	const server_t *server = ctx;
+	RCU_READ_SECTION(guard);
+	return zonedb_find(state_load(&server->root, guard)->zones, name) != NULL;
 }
 
-static knot_err_t remove_orphans(server_t *server, const orphans_t *orphans)
+static bool is_orphan(knot_name_t name, void *ctx)
 {
-	enum { BATCH = 1024 };
-	knot_name_t names[BATCH];
-	knot_err_t err = KNOT_OK;
-	size_t pos = 0;
-	for (size_t done = 0; done < orphans->count && err == KNOT_OK;) {
-		size_t count = 0, removed;
-		while (count < BATCH && done < orphans->count) {
-			names[count] = knot_name_of(orphans->wires + pos);
-			pos += names[count++].len;
-			done++;
-		}
-		err = images_remove(server->saves.images, names, count, &removed);
-	}
-	return err;
+	return !is_configured(name, ctx);
 }
 
 knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
 {
-	orphans_t orphans = { .server = server };
-	knot_err_t err = KNOT_OK;
-	if (name.wire != NULL) {
-		(void)add_orphan(name, &orphans);
-	} else {
-		err = images_each(server->saves.images, add_orphan, &orphans);
+	if (name.wire == NULL) {
+		return images_remove_if(server->saves.images, is_orphan, server);
 	}
-	err = orphans.failed ? KNOT_ENOMEM : err;
-	err = err == KNOT_OK ? remove_orphans(server, &orphans) : err;
-	free(orphans.wires);
-	return err;
+	size_t removed;
+	return is_orphan(name, server) ? images_remove(server->saves.images, &name, 1, &removed) : KNOT_OK;
+}
+
+knot_err_t server_purge_images(server_t *server)
+{
+	pthread_mutex_lock(&server->jobs.lock);
+	saves_forget(&server->saves);
+	pthread_mutex_unlock(&server->jobs.lock);
+	return images_remove_if(server->saves.images, is_configured, server);
 }
 
 server_origin_t server_zone_origin(const server_t *server, knot_name_t name)

@@ -83,6 +83,9 @@ KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, u
 /** Remove images of zones that aren't configured: of `name`, or of all (wire NULL). */
 KNOT_MUST_USE knot_err_t server_purge_orphans(server_t *server, knot_name_t name);
 
+/** Remove the images of all zones that are configured: what a million server_zone_purge() would, in few transactions. */
+KNOT_MUST_USE knot_err_t server_purge_images(server_t *server);
+
 typedef enum { SERVER_ORIGIN_NONE, SERVER_ORIGIN_FILE, SERVER_ORIGIN_IMAGE } server_origin_t;
 
 /** Where the contents that are served were taken from; NONE: there are none. */

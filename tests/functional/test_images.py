@@ -328,6 +328,26 @@ def test_purge_everything(saved):
     assert saved.ask("example", "SOA").rcode() == 2
 
 
+def test_purge_images_of_all_zones(knotd):
+    names = [f"z{i}" for i in range(20)]
+    for name in names:
+        knotd.write(f"{name}.zone", many(f"{name}.", 3))
+    configure(knotd, zones=names)
+    knotd.start()
+    for name in names:
+        wait_saved(knotd, name)
+    knotd.knotc("-f", "zone-purge", "--", "+image")
+    assert knotd.knotc("zone-image").stdout.count("image: none") == 20
+    assert [version(knotd, name) for name in names] == ["1"] * 20
+    restart(knotd)
+    for name in names:
+        wait_saved(knotd, name)
+    knotd.knotc("-f", "zone-purge", "--")
+    assert knotd.knotc("zone-image").stdout.count("image: none") == 20
+    assert all(knotd.ask(name, "SOA").rcode() == 2 for name in names)
+    assert not list(knotd.dir.glob("z*.zone"))
+
+
 def test_removed_zone_keeps_its_image_until_it_is_purged(saved):
     saved.write("other.zone", many("other.", 3))
     configure(saved, zones=("other",))
