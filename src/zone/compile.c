@@ -728,6 +728,8 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 	}
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
 	err = err == KNOT_OK ? compile_names(c) : err;
+	zone_node_builder_free(c->builder);          /* its memory is of the size of a tree */
+	c->builder = NULL;
 	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
 		err = KNOT_EZONESIZE;
 	}
