@@ -186,11 +186,21 @@ static bool is_rest(uint8_t kind)
 	       kind == FIELD_OPAQUE || kind == FIELD_BITMAP || kind == FIELD_APL || kind == FIELD_SVCPARAMS;
 }
 
+static uint8_t names_flags(const knot_field_t *field)
+{
+	return field->flags & (KNOT_RDATA_COMPRESS | KNOT_RDATA_LOWER | KNOT_RDATA_ADDITIONAL);
+}
+
 unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t ret_names[static KNOT_RDATA_NAMES_MAX])
 {
 	unsigned count = 0;
 	size_t pos = 0;
-	for (const knot_field_t *field = knot_rrdesc(type)->fields; field->kind != FIELD_END; field++) {
+	const knot_field_t *fields = knot_rrdesc(type)->fields;
+	if (fields[1].kind == FIELD_END && rdata.len > 0 && rdata.len <= KNOT_NAME_MAX) {   /* NS, A, AAAA, most of all */
+		ret_names[0] = (knot_rdata_name_t){ .len = (uint8_t)rdata.len, .flags = names_flags(&fields[0]) };
+		return fields[0].kind == FIELD_NAME;
+	}
+	for (const knot_field_t *field = fields; field->kind != FIELD_END; field++) {
 		if (is_rest(field->kind)) {
 			break;
 		}
@@ -203,7 +213,7 @@ unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t r
 			ret_names[count++] = (knot_rdata_name_t){
 				.off = (uint16_t)pos,
 				.len = (uint8_t)len,
-				.flags = field->flags & (KNOT_RDATA_COMPRESS | KNOT_RDATA_LOWER | KNOT_RDATA_ADDITIONAL),
+				.flags = names_flags(field),
 			};
 		}
 		pos += (size_t)len;
