@@ -322,6 +322,47 @@ static void test_interrupted_saves(void **state)
 	test_remove_files();
 }
 
+/* What a reader sees stays as it is; one that was killed must not keep it so. */
+static void test_a_reader_is_killed(void **state)
+{
+	(void)state;
+	make();
+	store_t *store = test_open(64 * MIB);
+	int ready[2];
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		store_t *mine = NULL;
+		store_reason_t reason;
+		store_reader_t *reader;
+		store_view_t view;
+		uint8_t wire[KNOT_NAME_MAX];
+		bool ok = open_as(0, true, &mine, &reason) == KNOT_OK &&
+		          store_read_begin(mine, test_name("medium.", wire), &reader, &view, &reason) == KNOT_OK;
+		_exit(write(ready[1], ok ? "y" : "n", 1) == 1 ? pause() : 1);
+	}
+	char byte;
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	unsigned skipped[2] = { 0, 0 };
+	for (unsigned i = 0; i < 20; i++) {
+		if (i == 10) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+		}
+		test_image_t image = { "medium.", 10 + i, 1, 2, { 6 * MIB, 6 * MIB } };
+		store_saved_t saved;
+		assert_int_equal(test_save(store, &image, 1, &saved, NULL), KNOT_OK);
+		skipped[i / 10] += saved.skipped;
+	}
+	assert_true(skipped[0] > 0);
+	assert_int_equal(skipped[1], 0);
+	store_close(store);
+	close(ready[0]);
+	close(ready[1]);
+	test_remove_files();
+}
+
 /* The file is cut while it is in use. */
 static void test_cut_while_open(void **state)
 {
@@ -347,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_interrupted_saves),
+		cmocka_unit_test(test_a_reader_is_killed),
 		cmocka_unit_test(test_cut_while_open),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

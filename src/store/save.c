@@ -388,6 +388,9 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	if (count == 0) {
 		return KNOT_OK;
 	}
+	/* A reader that was killed would keep pages from being used again. */
+	int dead;
+	(void)mdb_reader_check(store->env, &dead);
 	if (store->has_leftovers) {
 		store_reason_t ignored;
 		store->has_leftovers = store_remove_leftovers(store, &ignored) != KNOT_OK;

@@ -30,6 +30,7 @@ enum {
 	READERS_MAX = 256,           /* read transactions at once, of all processes */
 	DIR_MODE = 0770,
 	FILE_MODE = 0660,
+	MAP_UNIT = 64 * 1024,        /* a multiple of any machine's pages */
 	LOCK_TRIES = 20,
 	LOCK_WAIT_MS = 25,
 };
@@ -193,7 +194,7 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 		code = mdb_env_set_maxreaders(store->env, READERS_MAX);
 	}
 	if (code == 0 && !store->read_only) {
-		code = mdb_env_set_mapsize(store->env, options->size_max);
+		code = mdb_env_set_mapsize(store->env, options->size_max / MAP_UNIT * MAP_UNIT);
 	}
 	if (code == 0) {
 		code = mdb_env_open(store->env, options->path, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0), FILE_MODE);

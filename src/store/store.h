@@ -23,7 +23,7 @@ typedef struct {
 /** How to open an environment. */
 typedef struct {
 	const char *path;    /* folder; its parent must exist. Borrowed for the call */
-	uint64_t size_max;   /* bytes, LMDB's map size; rounded up to what is there already */
+	uint64_t size_max;   /* bytes, LMDB's map size, at least 1 MiB; what is there already fits anyway */
 	uint32_t format;     /* number of the caller's layout of heads and chunks: written into each image; images of another one are KNOT_ENOTSUP. 0: any */
 	bool read_only;      /* look at it, also while another process writes: nothing is made, removed or set aside */
 } store_options_t;
