@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -956,9 +957,104 @@ static void users(void **state)
 	}
 }
 
+/* ---- Many zones ---- */
+
+/* `count` zones in an order that is none, every tenth with items of its own. Free it. */
+static char *many_zones_text(size_t count)
+{
+	char *text = malloc(count * 128 + 256);
+	assert_non_null(text);
+	size_t len = (size_t)sprintf(text, "template:\n  - id: default\n    storage: /a\n  - id: other\n    storage: /b\nzone:\n");
+	for (size_t i = 0; i < count; i++) {
+		size_t number = i * 7919 % count; /* a prime: each number once */
+		len += (size_t)sprintf(text + len, "  - domain: z%zu.%s\n", number, number % 3 ? "example" : "co.Example");
+		if (number % 10 == 0) {
+			len += (size_t)sprintf(text + len, "    template: other\n    file: f%zu\n    default-ttl: %zu\n", number,
+					       number + 1);
+		}
+	}
+	return text;
+}
+
+static void test_many_zones(void **state)
+{
+	(void)state;
+	enum { COUNT = 20000 };
+	char *text = many_zones_text(COUNT);
+	conf_t *conf = load_ok(text);
+	assert_int_equal(conf->zone_count, COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		char name_text[64], file[64];
+		knot_name_t name;
+		size_t index;
+		(void)snprintf(name_text, sizeof(name_text), "Z%zu.%s", i, i % 3 ? "example" : "co.example");
+		assert_int_equal(knot_name_scan(knot_str_of(name_text), knot_name_root, wire, &name), KNOT_OK);
+		assert_true(conf_zone_find(conf, name, &index));
+		conf_zone_t zone = conf_zone(conf, index);
+		assert_true(knot_name_eq(zone.name, name));
+		assert_true(index == 0 || knot_name_cmp(conf_zone_name(conf, index - 1), name) < 0);
+		(void)snprintf(file, sizeof(file), "f%zu", i);
+		assert_string_equal(zone.file, i % 10 ? "%s.zone" : file);
+		assert_string_equal(zone.storage, i % 10 ? "/a" : "/b");
+		assert_int_equal(zone.default_ttl, i % 10 ? 3600 : i + 1);
+		wire[1] = 'y';
+		assert_false(conf_zone_find(conf, name, &index));
+	}
+	assert_false(conf_has_zone_modules(conf));
+	conf_free(conf);
+	free(text);
+}
+
+static double cpu_seconds_of_load(size_t count)
+{
+	char *text = many_zones_text(count);
+	double best = 1e9;
+	for (unsigned i = 0; i < 3; i++) {
+		clock_t start = clock();
+		conf_free(load_ok(text));
+		double taken = (double)(clock() - start) / CLOCKS_PER_SEC;
+		best = taken < best ? taken : best;
+	}
+	free(text);
+	return best;
+}
+
+/* Ten times as many zones take about ten times as long; with anything quadratic it would be a hundred. */
+static void test_many_zones_are_linear(void **state)
+{
+	(void)state;
+	double few = cpu_seconds_of_load(5000), many = cpu_seconds_of_load(50000);
+	if (many > 40 * few) {
+		fail_msg("5,000 zones: %.4f s, 50,000 zones: %.4f s", few, many);
+	}
+}
+
+static void test_has_zone_modules(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+		{ "zone:\n  - domain: a\n", false },
+		{ "zone:\n  - domain: a\n    module: mod-stats\n", true },
+		{ "template:\n  - id: x\n    module: mod-stats\nzone:\n  - domain: a\n    template: x\n", true },
+		{ "template:\n  - id: default\n    global-module: mod-stats\nzone:\n  - domain: a\n", false },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		conf_t *conf = load_ok(rows[i].text);
+		assert_int_equal(conf_has_zone_modules(conf), rows[i].want);
+		conf_free(conf);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_zones),
+		cmocka_unit_test(test_many_zones_are_linear),
+		cmocka_unit_test(test_has_zone_modules),
 		cmocka_unit_test(faults_have_knots_words),
 		cmocka_unit_test(values_are_cut_in_messages),
 		cmocka_unit_test(harmless_items_are_accepted),
