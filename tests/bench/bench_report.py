@@ -36,7 +36,8 @@ Each section below is made by one command, named there, and by `./dev bench repo
 - The zone is tests/bench/gen_tld.py's: delegations of a TLD, 2.65 records each; of ten questions eight ask below a delegation, one for a DS, one for
   a name that is not there.
 - In-process figures (lookup, answer) are of one thread without a network. Instructions come from callgrind and are the same on a loaded machine.
-- Benchmarks never pass or fail. What they find is compared with the goals in the release notes and in doc/perf.md.
+- "Load before" is the system's load average before the run: above 1, something else was running, and figures of seconds and replies/s are worth little.
+- Benchmarks never pass or fail.
 """
 
 
