@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/arena.h"
 
+#include "src/zone/slab.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -127,9 +129,11 @@ static void drop_chunk(chunk_t *chunk)
 	case CHUNK_HEAP: free(chunk->base); break;
 	case CHUNK_MAPPED:
 	case CHUNK_HUGE: munmap(chunk->base, chunk->len); break;
-	case CHUNK_PACKED: break;
+	case CHUNK_PACKED:               /* with all that is around it */
+		zone_slab_free(chunk, (size_t)(chunk->base - (uint8_t *)chunk) + chunk->len);
+		return;
 	}
-	free(chunk);                 /* packed: with all that is around it */
+	free(chunk);
 }
 
 static chunk_t *packed_chunk(const zone_arena_t *arena)
@@ -437,7 +441,7 @@ void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **
 		return NULL;
 	}
 	size_t used = last_of(take_arena)->used, room = (data_len + UNIT - 1) & ~(size_t)(UNIT - 1);
-	packed_t *packed = malloc(sizeof(*packed) + room + used);
+	packed_t *packed = zone_slab_alloc(sizeof(*packed) + room + used);
 	if (packed == NULL) {
 		return NULL;
 	}

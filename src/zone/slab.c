@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A slab is 64 KiB at a multiple of its size, so a block's address tells which slab it is in. Slabs with free blocks are in a list per
+ * size; one without used blocks is unmapped. Its never used blocks are not touched, so they take no memory.
+ */
+#include "src/zone/slab.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+	SLAB_LEN = 64 * 1024,
+	GRAIN = 16,                  /* bytes: sizes are multiples of it */
+	BLOCK_MAX = 2048,            /* larger blocks come from the heap */
+	SIZES = BLOCK_MAX / GRAIN + 1,
+};
+
+typedef struct free_block {
+	struct free_block *next;
+} free_block_t;
+
+typedef struct slab {
+	struct slab *before, *after; /* slabs of this size that have free blocks */
+	free_block_t *free;          /* blocks that were used before */
+	uint32_t fresh_off;          /* bytes: where the blocks begin that never were */
+	uint32_t used;               /* blocks */
+} slab_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static slab_t *with_room[SIZES];
+
+/* Sanitizers see only what the heap gives. */
+#if defined(__SANITIZE_ADDRESS__)
+static bool is_small(size_t len)
+{
+	(void)len;
+	return false;
+}
+#else
+static bool is_small(size_t len)
+{
+	return len <= BLOCK_MAX;
+}
+#endif
+
+static size_t size_of(size_t len)
+{
+	return (len + GRAIN - 1) / GRAIN;
+}
+
+static void link_slab(slab_t *slab, size_t size)
+{
+	slab->before = NULL;
+	slab->after = with_room[size];
+	if (slab->after != NULL) {
+		slab->after->before = slab;
+	}
+	with_room[size] = slab;
+}
+
+static void unlink_slab(slab_t *slab, size_t size)
+{
+	if (slab->before != NULL) {
+		slab->before->after = slab->after;
+	} else {
+		with_room[size] = slab->after;
+	}
+	if (slab->after != NULL) {
+		slab->after->before = slab->before;
+	}
+}
+
+static bool has_room(const slab_t *slab, size_t size)
+{
+	return slab->free != NULL || slab->fresh_off + size * GRAIN <= SLAB_LEN;
+}
+
+static slab_t *new_slab(size_t size)
+{
+	uint8_t *mapped = mmap(NULL, 2 * SLAB_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED) {
+		return NULL;
+	}
+	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + SLAB_LEN - 1) & ~(uintptr_t)(SLAB_LEN - 1));
+	if (base > mapped) {
+		munmap(mapped, (size_t)(base - mapped));
+	}
+	munmap(base + SLAB_LEN, (size_t)(mapped + SLAB_LEN - base));
+	slab_t *slab = (slab_t *)(void *)base;
+	*slab = (slab_t){ .fresh_off = (sizeof(*slab) + GRAIN - 1) / GRAIN * GRAIN };
+	link_slab(slab, size);
+	return slab;
+}
+
+static void *take_block(slab_t *slab, size_t size)
+{
+	void *block = slab->free;
+	if (block != NULL) {
+		slab->free = slab->free->next;
+	} else {
+		block = (uint8_t *)slab + slab->fresh_off;
+		slab->fresh_off += (uint32_t)(size * GRAIN);
+	}
+	slab->used++;
+	if (!has_room(slab, size)) {
+		unlink_slab(slab, size);
+	}
+	return block;
+}
+
+void *zone_slab_alloc(size_t len)
+{
+	if (!is_small(len)) {
+		return malloc(len);
+	}
+	size_t size = size_of(len);
+	pthread_mutex_lock(&lock);
+	slab_t *slab = with_room[size] != NULL ? with_room[size] : new_slab(size);
+	void *block = slab != NULL ? take_block(slab, size) : NULL;
+	pthread_mutex_unlock(&lock);
+	return block;
+}
+
+void zone_slab_free(void *take_block, size_t len)
+{
+	if (!is_small(len)) {
+		free(take_block);
+		return;
+	}
+	size_t size = size_of(len);
+	slab_t *slab = (slab_t *)((uintptr_t)take_block & ~(uintptr_t)(SLAB_LEN - 1));
+	pthread_mutex_lock(&lock);
+	bool had_room = has_room(slab, size);
+	free_block_t *block = take_block;
+	block->next = slab->free;
+	slab->free = block;
+	slab->used--;
+	if (!had_room) {
+		link_slab(slab, size);
+	}
+	bool is_empty = slab->used == 0;
+	if (is_empty) {
+		unlink_slab(slab, size);
+	}
+	pthread_mutex_unlock(&lock);
+	if (is_empty) {
+		munmap(slab, SLAB_LEN);
+	}
+}

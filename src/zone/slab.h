@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Internal: memory of small zones. Blocks of one size lie side by side in slabs, so that a million of them take what they need: between the
+ * temporary memory of loading, the general heap left holes of 280 bytes per zone of 470. Any thread; one lock, held for some
+ * instructions, and a system call per slab.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/** Memory for `len` bytes, aligned to 16. NULL: out of memory. */
+void *zone_slab_alloc(size_t len);
+
+/** Free what zone_slab_alloc(len) gave. */
+void zone_slab_free(void *take_block, size_t len);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Blocks of many sizes come and go: none overlaps another, each keeps its bytes. KNOT_SEED=n replays. */
+#include "src/zone/slab.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+enum { BLOCKS = 3000, STEPS = 300000, LEN_MAX = 2600 };
+
+typedef struct {
+	uint8_t *bytes;
+	size_t len;
+	uint8_t value;
+} block_t;
+
+static void check(const block_t *block)
+{
+	for (size_t i = 0; i < block->len; i++) {
+		if (block->bytes[i] != block->value) {
+			fail_msg("byte %zu of a block of %zu was overwritten", i, block->len);
+		}
+	}
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	const char *text = getenv("KNOT_SEED");
+	uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+	print_message("KNOT_SEED=%llu\n", (unsigned long long)seed);
+	static block_t blocks[BLOCKS];
+	for (unsigned step = 0; step < STEPS; step++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		block_t *block = &blocks[(seed >> 33) % BLOCKS];
+		if (block->bytes != NULL) {
+			check(block);
+			zone_slab_free(block->bytes, block->len);
+			*block = (block_t){ 0 };
+			continue;
+		}
+		block->len = 1 + (seed >> 20) % (step % 2 ? LEN_MAX : 64);
+		block->value = (uint8_t)step;
+		block->bytes = zone_slab_alloc(block->len);
+		assert_non_null(block->bytes);
+		assert_int_equal((uintptr_t)block->bytes % 16, 0);
+		memset(block->bytes, block->value, block->len);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (blocks[i].bytes != NULL) {
+			check(&blocks[i]);
+			zone_slab_free(blocks[i].bytes, blocks[i].len);
+		}
+	}
+}
+
+static size_t mapped_pages(void)
+{
+	size_t pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%zu", &pages), 1);
+	fclose(f);
+	return pages;
+}
+
+/* Many blocks take little more than their bytes, and nothing when they are freed. */
+static void test_memory(void **state)
+{
+	(void)state;
+	enum { COUNT = 100000, LEN = 470, TAKEN = 480 };
+	void **blocks = calloc(COUNT, sizeof(*blocks));
+	assert_non_null(blocks);
+	size_t before = mapped_pages();
+	for (unsigned i = 0; i < COUNT; i++) {
+		blocks[i] = zone_slab_alloc(LEN);
+		assert_non_null(blocks[i]);
+	}
+	size_t during = mapped_pages();
+	for (unsigned i = 0; i < COUNT; i++) {
+		zone_slab_free(blocks[(i * UINT64_C(7919)) % COUNT], LEN);
+	}
+	size_t after = mapped_pages();
+	free(blocks);
+#if !defined(__SANITIZE_ADDRESS__)
+	assert_in_range((during - before) * 4096, (size_t)COUNT * TAKEN, (size_t)COUNT * TAKEN * 102 / 100);
+	assert_true(after <= before + 16);
+#else
+	(void)during;
+	(void)after;
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_memory) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
