@@ -22,6 +22,7 @@ typedef struct {
 	uint32_t dropped_count;
 	bool replaces;               /* all pieces of `replaced_id` go */
 	uint64_t replaced_id;
+	bool is_appended;            /* set by who writes: the record became the last one of all */
 	uint64_t part_bytes;         /* bytes of all parts, or of an inline record's chunks */
 	size_t record_len;           /* bytes of the new record with inline chunks */
 } store_plan_t;

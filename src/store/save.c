@@ -70,13 +70,14 @@ static int put_part(const store_t *store, MDB_txn *txn, store_plan_t *plan, cons
 	return code;
 }
 
-static int put_record(const store_t *store, MDB_txn *txn, const store_plan_t *plan)
+static int put_record(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 {
 	store_key_t head_key;
 	store_key_head(plan->image->zone, &head_key);
 	MDB_val key = store_key_val(&head_key), value = { plan->record_len, NULL };
 	/* Appended, a page is left full; otherwise LMDB leaves half of it for keys in between. */
 	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE | MDB_APPEND);
+	plan->is_appended = code == 0;
 	if (code == MDB_KEYEXIST) {
 		code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
 	}
@@ -87,7 +88,7 @@ static int put_record(const store_t *store, MDB_txn *txn, const store_plan_t *pl
 }
 
 /* The last transaction of an image: with it the new record is there, and what only the old one needs is not. */
-static int put_end(const store_t *store, MDB_txn *txn, const store_plan_t *plan)
+static int put_end(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 {
 	int code = plan->replaces ? store_delete_pieces(store, txn, plan->replaced_id, 0) : 0;
 	for (uint32_t i = 0; code == 0 && i < plan->dropped_count; i++) {
@@ -245,6 +246,7 @@ static bool settle(saver_t *saver)
 /* What a group's transaction has come to. */
 typedef struct {
 	size_t done;                 /* images that are saved or skipped, of those from its start on */
+	uint64_t changed;            /* bytes of pages that are changed, about: records that are appended share theirs */
 	uint32_t skipped;            /* of these */
 	uint64_t written;
 	int code;                    /* of LMDB */
@@ -304,9 +306,10 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 			save_large(saver, *txn, &plan, group);
 			*txn = NULL;
 		}
-	} else if (*bytes == 0 || *bytes + cost <= STORE_GROUP_BYTES) {
+	} else if (*bytes == 0 || group->changed + cost <= STORE_GROUP_BYTES) {
 		group->code = put_image(saver->store, *txn, &plan);
 		*bytes += cost;
+		group->changed += plan.is_appended && plan.part_count == 0 ? plan.record_len + NODE_COST : cost;
 		group->written += plan.part_bytes;
 		group->done++;
 		goes_on = group->code == 0;
