@@ -51,7 +51,7 @@ def parse_args():
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--sizes", type=options.sizes, default=options.sizes("1k,100k,1M,10M"), metavar="N,...",
                         help="delegations [1k,100k,1M,10M; the file of the largest takes two minutes and 1.1 GB, once]")
-    parser.add_argument("--count-max", type=lambda text: options.sizes(text)[0], default=100_000, metavar="N",
+    parser.add_argument("--count-max", type=options.size, default=100_000, metavar="N",
                         help="count instructions up to this size; 0: not at all [100k]")
     parser.add_argument("--origin", default="example.", help="[%(default)s]")
     parser.add_argument("--program", default=str(BUILD / "tests" / "bench" / "bench_scale"), help="another build's [%(default)s]")

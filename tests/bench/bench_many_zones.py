@@ -188,7 +188,7 @@ def plots(by_size):
 def main():
     parser = options.parser(__doc__, "bowline,knot", 1)
     parser.add_argument("--sizes", type=options.sizes, default=options.sizes("1,1k,100k,1M"), metavar="N,...", help="zones [1,1k,100k,1M]")
-    parser.add_argument("--peer-max", type=lambda text: options.sizes(text)[0], default=100_000, metavar="N",
+    parser.add_argument("--peer-max", type=options.size, default=100_000, metavar="N",
                         help="the largest number for servers but the first [100k]")
     parser.add_argument("--include", type=int, default=0, metavar="N", help="zones in included files of N; 0: all in one file [%(default)s]")
     parser.add_argument("-s", "--seconds", type=int, default=3, help="of each load [%(default)s]")

@@ -123,7 +123,7 @@ def parse_args():
     parser = options.parser(__doc__, transport.peers if transport else "", transport.turns if transport else 3)
     parser.add_argument("transport", choices=TRANSPORTS)
     if transport:
-        parser.add_argument("-n", "--names", type=int, default=transport.names, help="delegations [%(default)s]")
+        parser.add_argument("-n", "--names", type=options.size, default=transport.names, help="delegations [%(default)s]")
         parser.add_argument("-g", "--grow", type=options.sizes, default=options.sizes(transport.grow), metavar="N,...",
                             help=f"other sizes, measured in one turn: how it grows; 0: none [{transport.grow}]")
         parser.add_argument("-r", "--rate", type=int, default=transport.rate, help="queries/s of the fixed load [%(default)s]")

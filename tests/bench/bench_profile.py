@@ -69,7 +69,7 @@ def profile(name, args, zone, queries):
 def main():
     parser = options.parser(__doc__, "bowline", 1)
     parser.add_argument("--transport", choices=("xdp", "udp"), default="xdp", help="[%(default)s]")
-    parser.add_argument("-n", "--names", type=int, default=1_000_000, help="delegations [%(default)s]")
+    parser.add_argument("-n", "--names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
     parser.add_argument("-s", "--seconds", type=int, default=5, help="[%(default)s]")
     parser.add_argument("--top", type=int, default=25, help="symbols [%(default)s]")
     args = parser.parse_args()

@@ -11,6 +11,11 @@ def sizes(text):
     return [int(float(part[:-1]) * units[part[-1]]) if part[-1] in units else int(part) for part in text.split(",") if part]
 
 
+def size(text):
+    """1M → 1000000"""
+    return sizes(text)[0]
+
+
 def parser(description, servers, turns=3):
     """A parser with what all are asked for."""
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
