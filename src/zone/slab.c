@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A slab is 64 KiB at a multiple of its size, so a block's address tells which slab it is in. Slabs with free blocks are in a list per
- * size; one without used blocks is unmapped. Its never used blocks are not touched, so they take no memory.
+ * size; the pages of one without used blocks go back to the system. Its never used blocks are not touched, so they take no memory.
  */
 #include "src/zone/slab.h"
 
@@ -13,6 +13,9 @@
 
 enum {
 	SLAB_LEN = 64 * 1024,
+	PAGE_LEN = 64 * 1024 / 16,   /* the smallest page; of larger ones more stay */
+	REGION_LEN = 2 * 1024 * 1024,
+	HUGE_FROM = 32,              /* slabs from which on huge pages pay */
 	GRAIN = 16,                  /* bytes: sizes are multiples of it */
 	BLOCK_MAX = 2048,            /* larger blocks come from the heap */
 	SIZES = BLOCK_MAX / GRAIN + 1,
@@ -31,6 +34,10 @@ typedef struct slab {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slab_t *with_room[SIZES];
+static slab_t *unused;               /* slabs without blocks, linked by `after` */
+static uint8_t *region;              /* where slabs come from that never were */
+static size_t region_left;           /* bytes */
+static size_t slab_count;
 
 /* Sanitizers see only what the heap gives. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -78,18 +85,62 @@ static bool has_room(const slab_t *slab, size_t size)
 	return slab->free != NULL || slab->fresh_off + size * GRAIN <= SLAB_LEN;
 }
 
-static slab_t *new_slab(size_t size)
+/* Pages for `len` bytes at a multiple of `len`; NULL: out of memory. */
+static uint8_t *map_aligned(size_t len)
 {
-	uint8_t *mapped = mmap(NULL, 2 * SLAB_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mapped = mmap(NULL, 2 * len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mapped == MAP_FAILED) {
 		return NULL;
 	}
-	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + SLAB_LEN - 1) & ~(uintptr_t)(SLAB_LEN - 1));
+	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + len - 1) & ~(uintptr_t)(len - 1));
 	if (base > mapped) {
 		munmap(mapped, (size_t)(base - mapped));
 	}
-	munmap(base + SLAB_LEN, (size_t)(mapped + SLAB_LEN - base));
-	slab_t *slab = (slab_t *)(void *)base;
+	munmap(base + len, (size_t)(mapped + len - base));
+	return base;
+}
+
+/* Memory of a slab: one that was given back, or of a region. With many, regions are huge pages, and not a mapping for each slab. */
+static slab_t *map_slab(void)
+{
+	if (unused != NULL) {
+		slab_t *slab = unused;
+		unused = slab->after;
+		return slab;
+	}
+	if (region_left == 0) {
+		size_t len = slab_count < HUGE_FROM ? SLAB_LEN : REGION_LEN;
+		uint8_t *base = map_aligned(len);
+		if (base == NULL) {
+			return NULL;
+		}
+		if (len == REGION_LEN) {
+			(void)madvise(base, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
+		}
+		region = base;
+		region_left = len;
+	}
+	slab_t *slab = (slab_t *)(void *)region;
+	region += SLAB_LEN;
+	region_left -= SLAB_LEN;
+	slab_count++;
+	return slab;
+}
+
+/* Its pages go back but for the first, which has the link. */
+static void unmap_slab(slab_t *slab)
+{
+	(void)madvise((uint8_t *)slab + PAGE_LEN, SLAB_LEN - PAGE_LEN, MADV_DONTNEED);
+	slab->after = unused;
+	unused = slab;
+}
+
+static slab_t *new_slab(size_t size)
+{
+	slab_t *slab = map_slab();
+	if (slab == NULL) {
+		return NULL;
+	}
 	*slab = (slab_t){ .fresh_off = (sizeof(*slab) + GRAIN - 1) / GRAIN * GRAIN };
 	link_slab(slab, size);
 	return slab;
@@ -144,9 +195,7 @@ void zone_slab_free(void *take_block, size_t len)
 	bool is_empty = slab->used == 0;
 	if (is_empty) {
 		unlink_slab(slab, size);
+		unmap_slab(slab);
 	}
 	pthread_mutex_unlock(&lock);
-	if (is_empty) {
-		munmap(slab, SLAB_LEN);
-	}
 }

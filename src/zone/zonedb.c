@@ -17,6 +17,7 @@
 #include <sys/random.h>
 
 #include "src/sys/rcu.h"
+#include "src/zone/slab.h"
 
 struct zone {
 	zone_contents_t *contents_rcu;          /* owned */
@@ -39,10 +40,12 @@ zone_t *zone_new(knot_name_t name)
 zone_t *zone_new_with_head(knot_name_t name, size_t head_len)
 {
 	assert(head_len <= ZONE_HEAD_MAX && head_len % 8 == 0);
-	uint8_t *head = calloc(1, head_len + offsetof(zone_t, wire) + name.len);
+	size_t len = head_len + offsetof(zone_t, wire) + name.len;
+	uint8_t *head = zone_slab_alloc(len);
 	if (head == NULL) {
 		return NULL;
 	}
+	memset(head, 0, len);
 	zone_t *zone = (zone_t *)(head + head_len);
 	zone->head_len = (uint8_t)head_len;
 	zone->name_len = name.len;
@@ -60,7 +63,7 @@ void zone_free(zone_t *take_zone)
 {
 	if (take_zone != NULL) {
 		zone_contents_free(take_zone->contents_rcu);
-		free(zone_head(take_zone));
+		zone_slab_free(zone_head(take_zone), take_zone->head_len + offsetof(zone_t, wire) + take_zone->name_len);
 	}
 }
 
@@ -107,7 +110,8 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 enum {
 	WANTED_MAX = 64,
 	TAG_SHIFT = 48,                         /* a slot: tag above, address below; 0: free */
-	HUGE_MIN = 1 << 21,                     /* bytes of slots from which huge pages pay */
+	HUGE_PAGE = 1 << 21,                    /* bytes */
+	HUGE_MIN = HUGE_PAGE / 4,               /* bytes of slots from which huge pages pay */
 	DEPTHS_FAST = 4,                        /* numbers of labels that a batch handles side by side */
 };
 #define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
@@ -363,17 +367,33 @@ static void fill_slots(zonedb_t *db)
 	}
 }
 
-/* Pages of its own, so that they can be huge ones and go back to the system. */
-static uint64_t *map_slots(size_t len)
+/* Bytes that are mapped for the slots: many of them fill huge pages. */
+static size_t slots_room(size_t len)
 {
-	uint64_t *slots = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (slots == MAP_FAILED) {
+	return len < HUGE_MIN ? len : (len + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* Pages of its own, so that they can be huge ones and go back to the system. */
+static uint64_t *map_slots(size_t room)
+{
+	size_t around = room < HUGE_PAGE ? room : room + HUGE_PAGE;
+	uint8_t *mapped = mmap(NULL, around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED) {
 		return NULL;
 	}
-	if (len >= HUGE_MIN) {
-		(void)madvise(slots, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
+	if (room < HUGE_PAGE) {
+		return (uint64_t *)(void *)mapped;
 	}
-	return slots;
+	/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+	if (base > mapped) {
+		munmap(mapped, (size_t)(base - mapped));
+	}
+	if (base + room < mapped + around) {
+		munmap(base + room, (size_t)(mapped + around - (base + room)));
+	}
+	(void)madvise(base, room, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
+	return (uint64_t *)(void *)base;
 }
 
 zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
@@ -387,7 +407,7 @@ zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
 	db->wanted = calloc(1, sizeof(*db->wanted));
 	db->count = (uint32_t)count;
 	db->slot_count = (uint32_t)(count + count / 2 + 2);
-	db->slots_len = db->slot_count * sizeof(*db->slots);
+	db->slots_len = slots_room(db->slot_count * sizeof(*db->slots));
 	db->slots = map_slots(db->slots_len);
 	db->zones = malloc((count + 1) * sizeof(zone_t *));
 	if (db->slots == NULL || db->zones == NULL || db->wanted == NULL ||
