@@ -5,6 +5,7 @@
  */
 #include "tests/sim/disk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -55,20 +56,28 @@ static void end_process(void)
 	}
 }
 
-/* Counts a call. Returns true if it is the one: DISK_BEFORE doesn't return. */
-static bool is_last(disk_kind_t kind)
+/* What becomes of a call. */
+typedef enum { CALL_GOES_ON, CALL_ENDS, CALL_FAILS } fate_t;
+
+/* Counts a call. CALL_ENDS: the process ends in the middle of it or after it; before it, this doesn't return. CALL_FAILS: errno is set. */
+static fate_t fate_of(disk_kind_t kind)
 {
 	uint32_t number = atomic_fetch_add(&disk_control->calls, 1) + 1;
 	if (number <= DISK_CALLS_MAX) {
 		disk_control->kinds[number - 1] = (uint8_t)kind;
 	}
+	if (disk_control->fail_at != 0 && number >= disk_control->fail_at &&
+	    number - disk_control->fail_at < disk_control->fail_count) {
+		errno = disk_control->fail_errno;
+		return CALL_FAILS;
+	}
 	if (number != disk_control->kill_at) {
-		return false;
+		return CALL_GOES_ON;
 	}
 	if (disk_control->when == DISK_BEFORE) {
 		end_process();
 	}
-	return true;
+	return CALL_ENDS;
 }
 
 static void log_entry(disk_entry_t *entry, const char *file, const uint8_t *data)
@@ -94,7 +103,11 @@ static ssize_t watched_write(int fd, const void *data, size_t len, off_t off)
 	if (!is_watched(fd, file)) {
 		return write_at(fd, data, len, off);
 	}
-	bool ends = is_last(DISK_WRITE);
+	fate_t fate = fate_of(DISK_WRITE);
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
+	bool ends = fate == CALL_ENDS;
 	disk_entry_t entry = { .kind = DISK_WRITE, .off = (uint64_t)(off < 0 ? lseek(fd, 0, SEEK_CUR) : off) };
 	size_t count = ends && disk_control->when == DISK_HALF ? len / 2 : len;
 	ssize_t done = write_at(fd, data, count, off);
@@ -137,13 +150,17 @@ static ssize_t watched_writev(int fd, const struct iovec *parts, int count, off_
 static int watched_sync(int fd, long number)
 {
 	char file[32] = "";
-	bool is_ours = is_watched(fd, file), ends = is_ours && is_last(DISK_SYNC);
+	bool is_ours = is_watched(fd, file);
+	fate_t fate = is_ours ? fate_of(DISK_SYNC) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(number, fd);
 	if (is_ours && done == 0) {
 		disk_entry_t entry = { .kind = DISK_SYNC };
 		log_entry(&entry, file, NULL);
 	}
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -184,9 +201,12 @@ SHOWN int fsync(int fd)
 /* Whose pages these are is not known: all count while a folder is watched. */
 SHOWN int msync(void *start, size_t len, int flags)
 {
-	bool ends = disk_control != NULL && is_last(DISK_SYNC);
+	fate_t fate = disk_control != NULL ? fate_of(DISK_SYNC) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_msync, start, len, flags);
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -195,13 +215,17 @@ SHOWN int msync(void *start, size_t len, int flags)
 SHOWN int ftruncate(int fd, off_t len)
 {
 	char file[32] = "";
-	bool is_ours = is_watched(fd, file), ends = is_ours && is_last(DISK_TRUNCATE);
+	bool is_ours = is_watched(fd, file);
+	fate_t fate = is_ours ? fate_of(DISK_TRUNCATE) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_ftruncate, fd, len);
 	if (is_ours && done == 0) {
 		disk_entry_t entry = { .kind = DISK_TRUNCATE, .len = (uint64_t)len };
 		log_entry(&entry, file, NULL);
 	}
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -220,9 +244,12 @@ static bool is_named(const char *path)
 
 SHOWN int rename(const char *from, const char *to)
 {
-	bool ends = is_named(from) && is_last(DISK_NAME);
+	fate_t fate = is_named(from) ? fate_of(DISK_NAME) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -243,9 +270,12 @@ static bool is_named_at(int folder_fd, const char *path)
 
 SHOWN int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
-	bool ends = is_named_at(from_fd, from) && is_last(DISK_NAME);
+	fate_t fate = is_named_at(from_fd, from) ? fate_of(DISK_NAME) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -253,9 +283,12 @@ SHOWN int renameat(int from_fd, const char *from, int to_fd, const char *to)
 
 SHOWN int unlink(const char *path)
 {
-	bool ends = is_named(path) && is_last(DISK_NAME);
+	fate_t fate = is_named(path) ? fate_of(DISK_NAME) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;
@@ -263,9 +296,12 @@ SHOWN int unlink(const char *path)
 
 SHOWN int unlinkat(int folder_fd, const char *path, int flags)
 {
-	bool ends = is_named_at(folder_fd, path) && is_last(DISK_NAME);
+	fate_t fate = is_named_at(folder_fd, path) ? fate_of(DISK_NAME) : CALL_GOES_ON;
+	if (fate == CALL_FAILS) {
+		return -1;
+	}
 	int done = (int)syscall(SYS_unlinkat, folder_fd, path, flags);
-	if (ends) {
+	if (fate == CALL_ENDS) {
 		end_process();
 	}
 	return done;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Stands between a process and the files of one folder: counts the calls that change them, ends the process at one of
- * them, and keeps a log of what was written and synced, from which the disk after a power failure can be made.
+ * them or lets it fail, and keeps a log of what was written and synced, from which the disk after a power failure can be made.
  *
  * Linked into a program (image_sim) its definitions of pwrite(), fdatasync() … are found before the C library's, by shared libraries
  * such as LMDB too. As a shared library (disk_shim, LD_PRELOAD) it does so for a program as it is, set by environment variables:
@@ -38,6 +38,9 @@ typedef struct {
 	_Atomic uint32_t calls;         /* that change files of the folder, so far */
 	uint32_t kill_at;               /* 0: never */
 	uint32_t when;                  /* disk_when_t */
+	uint32_t fail_at;               /* from this call on, `fail_count` calls fail with `fail_errno`; 0: none */
+	uint32_t fail_count;
+	int fail_errno;
 	uint8_t kinds[DISK_CALLS_MAX];  /* disk_kind_t of the first calls */
 	char folder[512];
 } disk_control_t;

@@ -7,13 +7,14 @@
  *
  * A round is: begin or go on with an environment, publish and save until the kill (or damage the file), then open it in
  * another process and compare every image, record by record, with the version that its serial names. Without -p each part gets
- * its share of the rounds. Parts: writes, large, full, moments, power, damage. The directory is one in memory if there is such.
+ * its share of the rounds. Parts: writes, moments, power, damage, errors, full, large. The directory is one in memory if there is such.
  *
  * One line per part starts with `ok` or `not ok`. Exit status 1: something failed; how to repeat it is printed.
  */
 #include "tests/sim/image_disk.h"
 #include "tests/sim/image_world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -317,6 +318,36 @@ static bool part_damage(run_t *run, uint64_t seed, uint64_t rounds)
 	return is_right;
 }
 
+/* The disk is full or fails, once or for good, at each call of one script: what was promised stays. */
+static bool part_errors(run_t *run, uint64_t seed, uint64_t rounds)
+{
+	sim_world_t *world = run->world;
+	sim_random_t random = { .state = seed };
+	kept_t kept;
+	begin_world(run, seed, MAP_SIZE);
+	bool is_right = grow(run, sim_random(&random), (unsigned)sim_below(&random, 4) * 2);
+	keep(world, &kept);
+	sim_work_t work = { .script = sim_random(&random), .batches = 5 };
+	is_right = is_right && publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL && verify(world, SIM_AS_PROMISED);
+	uint32_t calls = atomic_load(&world->disk.calls);
+	for (uint32_t at = 1; at <= calls && is_right && run->rounds < rounds; at++) {
+		put_back(world, &kept);
+		world->disk.fail_at = at;
+		world->disk.fail_count = sim_below(&random, 2) == 0 ? 1 : UINT32_MAX;
+		world->disk.fail_errno = sim_below(&random, 2) == 0 ? ENOSPC : EIO;
+		is_right = publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL;
+		world->disk.fail_at = 0;
+		run->rounds++;
+		is_right = is_right && verify(world, SIM_AS_PROMISED);
+		if (!is_right) {
+			printf("  error %d at call %u of %u, %s\n", world->disk.fail_errno, at, calls,
+			       world->disk.fail_count == 1 ? "once" : "for good");
+		}
+	}
+	disk_image_free(&kept.disk);
+	return is_right;
+}
+
 /* What one script needs of a map, in bytes. */
 static uint64_t room_for(run_t *run, const sim_work_t *work, uint64_t seed)
 {
@@ -355,10 +386,11 @@ typedef struct {
 } part_t;
 
 static const part_t parts[] = {
-	{ "writes", "killed at every write", part_writes, 450 },
+	{ "writes", "killed at every write", part_writes, 400 },
 	{ "moments", "killed at any moment", part_moments, 100 },
 	{ "power", "power failed at any write", part_power, 150 },
 	{ "damage", "damaged files", part_damage, 245 },
+	{ "errors", "disk full or failing at every write", part_errors, 50 },
 	{ "full", "killed at every write, map full", part_full, 50 },
 	{ "large", "killed at writes of a large zone", part_large, 3 },
 };
@@ -369,10 +401,10 @@ static void print_totals(const run_t *run)
 {
 	static const char *const kinds[DISK_KIND_COUNT] = { "write", "sync", "truncation", "renaming" };
 	const sim_world_t *world = run->world;
-	printf("  saves %" PRIu64 " (transactions %" PRIu64 ", skipped %" PRIu64 "), removals %" PRIu64 ", bytes of chunks %" PRIu64
+	printf("  saves %" PRIu64 " (transactions %" PRIu64 ", skipped %" PRIu64 ", failed %" PRIu64 "), removals %" PRIu64 ", bytes of chunks %" PRIu64
 	       "\n  images verified %" PRIu64 ", none %" PRIu64 ", recognised as damaged %" PRIu64 ", hidden by damage %" PRIu64
 	       "; environments recognised as damaged %" PRIu64 "\n",
-	       world->saves, world->steps, world->skipped, world->removals, world->bytes, world->verified, world->empty,
+	       world->saves, world->steps, world->skipped, world->errors, world->removals, world->bytes, world->verified, world->empty,
 	       world->refused, world->hidden, world->set_aside);
 	printf("  kills: before a call %" PRIu64 ", in its middle %" PRIu64 ", after it %" PRIu64 ", any moment %" PRIu64 "; at",
 	       run->killed[DISK_BEFORE], run->killed[DISK_HALF], run->killed[DISK_AFTER], run->moments);

@@ -238,13 +238,22 @@ static bool has_promised(const sim_world_t *world)
 	return false;
 }
 
+/* The disk gives errors in this process. */
+static bool has_errors(const sim_world_t *world)
+{
+	return disk_control != NULL && world->disk.fail_at != 0;
+}
+
+/* ret_store: NULL if errors of the disk were to be expected. */
 static bool open_store(sim_world_t *world, sim_strictness_t strictness, store_t **ret_store)
 {
+	*ret_store = NULL;
 	store_reason_t reason = { "" };
 	store_options_t options = options_of(world);
 	knot_err_t err = store_open(&options, ret_store, &reason);
 	if (err != KNOT_OK) {
-		return sim_fault(world, "the store can't be opened: %d: %s", err, reason.text);
+		return (has_errors(world) && reason.text[0] != '\0') ||
+		       sim_fault(world, "the store can't be opened: %d: %s", err, reason.text);
 	}
 	if (reason.text[0] == '\0') {
 		return true;
@@ -395,7 +404,8 @@ static bool save(publisher_t *publisher, const saving_t *savings, const store_im
 	world->saves += count;
 	world->bytes += saved.written;
 	world->skipped += saved.skipped;
-	if (err != KNOT_OK && err != KNOT_ESPACE) {
+	world->errors += err != KNOT_OK;
+	if (err != KNOT_OK && err != KNOT_ESPACE && !(has_errors(world) && err == KNOT_EFILE)) {
 		return sim_fault(world, "saving gives error %d: %s", err, reason.text);
 	}
 	if ((err != KNOT_OK || saved.skipped > 0) != (reason.text[0] != '\0')) {
@@ -470,7 +480,8 @@ static bool remove_some(publisher_t *publisher)
 	size_t removed = 0;
 	store_reason_t reason = { "" };
 	knot_err_t err = store_remove(publisher->store, zones, count, &removed, &reason);
-	if (err == KNOT_ESPACE) {
+	world->errors += err != KNOT_OK;
+	if (err == KNOT_ESPACE || (has_errors(world) && err == KNOT_EFILE)) {
 		return true;
 	}
 	if (err != KNOT_OK || removed != want) {
@@ -491,6 +502,10 @@ bool sim_publish(sim_world_t *world, const sim_work_t *work)
 	disk_control = &world->disk;
 	if (!open_store(world, SIM_AS_PROMISED, &publisher.store)) {
 		return false;
+	}
+	if (publisher.store == NULL) {
+		disk_control = NULL;
+		return true;
 	}
 	bool is_right = take_up(&publisher) && (!work->rebuilds || rebuild(&publisher));
 	for (unsigned i = 0; i < work->batches && is_right; i++) {

@@ -30,6 +30,7 @@ typedef struct {
 	/* Of the whole run. */
 	uint64_t saves, removals, skipped, steps, verified, empty, bytes;
 	uint64_t refused;                        /* damaged images that were recognised */
+	uint64_t errors;                         /* saves and removals that failed */
 	uint64_t hidden;                         /* images that were lost and nothing said so */
 	uint64_t set_aside;                      /* environments that were recognised as damaged when opened */
 	char fault[SIM_FAULT_MAX];               /* the first one */
