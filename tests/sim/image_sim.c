@@ -488,7 +488,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < KNOT_LEN(parts); i++) {
 		if (only == NULL || strcmp(only, parts[i].name) == 0) {
 			is_known = true;
-			is_right &= run_part(&run, &parts[i], seed, only != NULL ? rounds : rounds * parts[i].share / 1000);
+			is_right &= run_part(&run, &parts[i], seed, only != NULL ? rounds : rounds * parts[i].share / 1000 + 1);
 			done += run.rounds;
 		}
 	}
