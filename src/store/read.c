@@ -253,55 +253,99 @@ void store_read_end(store_reader_t *take_reader)
 
 /* ---- All ---- */
 
+enum {
+	SLICE = 256,                 /* records that are looked at in one read transaction, which is none of the visitor's */
+	KEY_MAX = 511,               /* bytes; LMDB's */
+};
+
 typedef struct {
 	bool (*visit)(knot_name_t name, void *ctx);  /* NULL: only count */
 	void *ctx;
+	uint8_t last[KEY_MAX];       /* key of the record that was looked at last */
+	size_t last_len;             /* 0: none was */
+	uint8_t (*names)[KNOT_NAME_MAX];  /* owned: of a slice */
+	size_t count;                /* of these */
 	size_t damaged;
-	knot_err_t err;
 } walk_t;
 
 /* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name to tell. */
-static bool visit_record(const MDB_val *value, walk_t *walk)
+static bool note_record(const MDB_val *value, walk_t *walk)
 {
 	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);
 	if (copy == NULL) {
-		walk->err = KNOT_ENOMEM;
 		return false;
 	}
 	memcpy(copy, value->mv_data, value->mv_size);
 	store_record_t record;
 	const char *what;
-	bool is_whole = store_record_read((knot_bytes_t){ copy, value->mv_size }, &record, &what) == KNOT_OK;
-	bool goes_on = !is_whole || walk->visit == NULL || walk->visit(record.zone, walk->ctx);
-	walk->damaged += !is_whole;
+	if (store_record_read((knot_bytes_t){ copy, value->mv_size }, &record, &what) == KNOT_OK) {
+		memcpy(walk->names[walk->count++], record.zone.wire, record.zone.len);
+	} else {
+		walk->damaged++;
+	}
 	free(copy);
-	return goes_on;
+	return true;
+}
+
+/* The records behind the last one, at most SLICE. MDB_NOTFOUND: these are the last ones. */
+static int look_at_slice(MDB_cursor *cursor, walk_t *walk)
+{
+	uint8_t kind = STORE_KEY_HEAD;
+	MDB_val first = { 1, &kind }, last = { walk->last_len, walk->last };
+	MDB_val key = walk->last_len == 0 ? first : last, value;
+	int code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+	if (code == 0 && key.mv_size == walk->last_len && memcmp(key.mv_data, walk->last, walk->last_len) == 0) {
+		code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+	}
+	for (unsigned i = 0; code == 0; i++) {
+		if (*(const uint8_t *)key.mv_data != STORE_KEY_HEAD) {
+			return MDB_NOTFOUND;
+		}
+		if (i == SLICE) {
+			return 0;
+		}
+		walk->last_len = key.mv_size < sizeof(walk->last) ? key.mv_size : sizeof(walk->last);
+		memcpy(walk->last, key.mv_data, walk->last_len);
+		code = note_record(&value, walk) ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : ENOMEM;
+	}
+	return code;
+}
+
+static int read_slice(store_t *store, walk_t *walk)
+{
+	MDB_txn *txn;
+	MDB_cursor *cursor;
+	walk->count = 0;
+	int code = store_begin(store, MDB_RDONLY, &txn);
+	if (code != 0) {
+		return code;
+	}
+	code = mdb_cursor_open(txn, store->dbi, &cursor);
+	if (code == 0) {
+		code = look_at_slice(cursor, walk);
+		mdb_cursor_close(cursor);
+	}
+	mdb_txn_abort(txn);
+	return code;
 }
 
 static knot_err_t walk_records(store_t *store, walk_t *walk)
 {
-	MDB_txn *txn;
-	MDB_cursor *cursor;
 	store_reason_t ignored;
-	int code = store_begin(store, MDB_RDONLY, &txn);
-	if (code != 0) {
-		return store_fail(store, code, "reading the database", &ignored);
+	walk->names = malloc(SLICE * sizeof(*walk->names));
+	if (walk->names == NULL) {
+		return KNOT_ENOMEM;
 	}
-	code = mdb_cursor_open(txn, store->dbi, &cursor);
-	if (code == 0) {
-		uint8_t kind = STORE_KEY_HEAD;
-		MDB_val key = { 1, &kind }, value;
-		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-		while (code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD && visit_record(&value, walk)) {
-			code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+	int code = 0;
+	for (bool goes_on = true; goes_on && code == 0;) {
+		code = read_slice(store, walk);
+		bool is_read = code == 0 || code == MDB_NOTFOUND;
+		for (size_t i = 0; is_read && goes_on && walk->visit != NULL && i < walk->count; i++) {
+			goes_on = walk->visit(knot_name_of(walk->names[i]), walk->ctx);
 		}
-		mdb_cursor_close(cursor);
 	}
-	mdb_txn_abort(txn);
-	if (code != 0 && code != MDB_NOTFOUND) {
-		return store_fail(store, code, "reading the database", &ignored);
-	}
-	return walk->err;
+	free(walk->names);
+	return code == 0 || code == MDB_NOTFOUND ? KNOT_OK : store_fail(store, code, "reading the database", &ignored);
 }
 
 knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)
@@ -311,7 +355,7 @@ knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx)
 
 knot_err_t store_count_damaged(store_t *store, size_t *ret_count)
 {
-	walk_t walk = { .err = KNOT_OK };
+	walk_t walk = { .visit = NULL };
 	knot_err_t err = walk_records(store, &walk);
 	if (err == KNOT_OK) {
 		*ret_count = walk.damaged;

@@ -129,7 +129,8 @@ KNOT_MUST_USE knot_err_t store_read_chunk(store_reader_t *reader, uint32_t chunk
 void store_read_end(store_reader_t *take_reader);
 
 /**
- * Calls `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid during the call.
+ * Calls `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid during the call, in which
+ * no transaction is open: it may take its time, and save and remove. What changes meanwhile is seen or not.
  * Records that are damaged are left out: even their zones' names are not known.
  */
 KNOT_MUST_USE knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx);

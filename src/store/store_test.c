@@ -219,6 +219,55 @@ static void test_reading_while_saving(void **state)
 	test_remove_files();
 }
 
+/* ---- A visitor that takes its time ---- */
+
+enum { MANY = 700 };
+
+typedef struct {
+	store_t *store;
+	unsigned visited;
+} visitor_t;
+
+static bool save_and_remove(knot_name_t name, void *ctx)
+{
+	visitor_t *visitor = ctx;
+	if (visitor->visited++ % 35 == 0) {
+		test_image_t image = { "large.", visitor->visited, 1, 1, { 2 * MIB } };
+		assert_int_equal(test_save(visitor->store, &image, 1, NULL, NULL), KNOT_OK);
+	}
+	size_t removed;
+	store_reason_t reason;
+	assert_int_equal(store_remove(visitor->store, &name, 1, &removed, &reason), KNOT_OK);
+	assert_int_equal(removed, 1);
+	return true;
+}
+
+/* Somebody who looks at all images for long, as `kzoneimage | less` does, doesn't make the database grow. */
+static void test_visiting_keeps_no_pages(void **state)
+{
+	(void)state;
+	static char names[MANY][8];
+	test_image_t *images = calloc(MANY, sizeof(*images));
+	assert_non_null(images);
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s%03u", i == 0 ? "." : "a", i);
+		names[i][1] = i == 0 ? '\0' : names[i][1];
+		images[i] = (test_image_t){ names[i], i, 1, 1, { 200 } };
+	}
+	visitor_t visitor = { .store = test_open(64 * MIB) };
+	assert_int_equal(test_save(visitor.store, images, MANY, NULL, NULL), KNOT_OK);
+	assert_int_equal(store_each(visitor.store, save_and_remove, &visitor), KNOT_OK);
+	assert_true(visitor.visited >= MANY);
+	char path[128];
+	struct stat info;
+	snprintf(path, sizeof(path), "%s/data.mdb", test_path);
+	assert_int_equal(stat(path, &info), 0);
+	assert_true(info.st_size < 12 * MIB);
+	free(images);
+	store_close(visitor.store);
+	test_remove_files();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_each_and_remove),
 		cmocka_unit_test(test_a_lineage_grows),
 		cmocka_unit_test(test_reading_while_saving),
+		cmocka_unit_test(test_visiting_keeps_no_pages),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

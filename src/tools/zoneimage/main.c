@@ -25,6 +25,7 @@ typedef struct {
 	time_t now;
 	uint64_t shown, size;
 	uint64_t bad;                /* damaged ones, or asked for and not there */
+	bool is_asked;               /* zones are named; else one that isn't there was removed just now */
 } listing_t;
 
 static void print_help(FILE *out)
@@ -118,25 +119,48 @@ static knot_err_t verify(store_reader_t *reader, const store_view_t *view, store
 	return KNOT_OK;
 }
 
-static void print_image(const listing_t *listing, const char *name, const store_view_t *view)
+static void print_image(FILE *out, const listing_t *listing, const char *name, const store_view_t *view)
 {
 	char size[24], age[24], saved[32];
 	struct tm tm;
 	time_t saved_s = (time_t)view->saved_s;
 	strftime(saved, sizeof(saved), "%Y-%m-%dT%H:%M:%S", gmtime_r(&saved_s, &tm));
-	printf("%-32s %10" PRIu32 " %10s %6" PRIu32 " %6" PRIu32 "  %s %6s  %-7s", name, view->serial, size_text(view->size, size),
-	       view->piece_count, view->format, saved, age_text((int64_t)listing->now - (int64_t)saved_s, age), state_of_all(view));
+	fprintf(out, "%-32s %10" PRIu32 " %10s %6" PRIu32 " %6" PRIu32 "  %s %6s  %-7s", name, view->serial, size_text(view->size, size),
+	        view->piece_count, view->format, saved, age_text((int64_t)listing->now - (int64_t)saved_s, age), state_of_all(view));
 	if (view->source_count == 0) {
-		printf(" -");
+		fprintf(out, " -");
 	}
 	uint32_t shown = listing->params->list_sources || view->source_count == 0 ? view->source_count : 1;
 	for (uint32_t i = 0; i < shown; i++) {
-		printf(" %.*s", (int)view->sources[i].path.len, view->sources[i].path.data);
+		fprintf(out, " %.*s", (int)view->sources[i].path.len, view->sources[i].path.data);
 	}
 	if (view->source_count > shown) {
-		printf(" (and %" PRIu32 " more)", view->source_count - shown);
+		fprintf(out, " (and %" PRIu32 " more)", view->source_count - shown);
 	}
-	putchar('\n');
+	putc('\n', out);
+}
+
+/* The line of an image, to be freed. Standard output may be a pager that takes its time: nothing is printed before reading has ended. */
+static knot_err_t look_at(listing_t *listing, knot_name_t zone, const char *name, char **ret_line, store_reason_t *ret_reason)
+{
+	store_reader_t *reader;
+	store_view_t view;
+	size_t len;
+	FILE *out = open_memstream(ret_line, &len);
+	if (out == NULL) {
+		snprintf(ret_reason->text, sizeof(ret_reason->text), "out of memory");
+		return KNOT_ENOMEM;
+	}
+	knot_err_t err = store_read_begin(listing->store, zone, &reader, &view, ret_reason);
+	if (err == KNOT_OK) {
+		print_image(out, listing, name, &view);
+		listing->shown++;
+		listing->size += view.size;
+		err = listing->params->verify ? verify(reader, &view, ret_reason) : KNOT_OK;
+		store_read_end(reader);
+	}
+	fclose(out);
+	return err;
 }
 
 static bool show(knot_name_t zone, void *ctx)
@@ -144,18 +168,14 @@ static bool show(knot_name_t zone, void *ctx)
 	listing_t *listing = ctx;
 	char name[KNOT_NAME_TEXT_MAX];
 	knot_name_print(zone, name);
-	store_reader_t *reader;
-	store_view_t view;
+	char *line = NULL;
 	store_reason_t reason;
-	knot_err_t err = store_read_begin(listing->store, zone, &reader, &view, &reason);
-	if (err == KNOT_OK) {
-		print_image(listing, name, &view);
-		listing->shown++;
-		listing->size += view.size;
-		err = listing->params->verify ? verify(reader, &view, &reason) : KNOT_OK;
-		store_read_end(reader);
+	knot_err_t err = look_at(listing, zone, name, &line, &reason);
+	if (line != NULL) {
+		fputs(line, stdout);
 	}
-	if (err != KNOT_OK) {
+	free(line);
+	if (err != KNOT_OK && (err != KNOT_ENOENT || listing->is_asked)) {
 		fflush(stdout);
 		fprintf(stderr, "error: [%s] zone image, %s\n", name, reason.text);
 		listing->bad++;
@@ -202,7 +222,7 @@ static bool show_all(listing_t *listing)
 
 static bool list(const params_t *params, const char *dir, char **names, int count)
 {
-	listing_t listing = { .params = params, .now = time(NULL) };
+	listing_t listing = { .params = params, .now = time(NULL), .is_asked = count > 0 };
 	store_reason_t reason;
 	knot_err_t err = store_open(&(store_options_t){ .path = dir, .read_only = true }, &listing.store, &reason);
 	if (err != KNOT_OK) {
