@@ -184,7 +184,12 @@ static bool save_items(images_t *images, const images_item_t *items, size_t coun
 	if (err != KNOT_OK && ret_reason->text[0] == '\0') {
 		snprintf(ret_reason->text, sizeof(ret_reason->text), "%s", knot_strerror(err));
 	}
-	return err == KNOT_OK && saved.skipped == 0;
+	bool success = err == KNOT_OK && saved.skipped == 0;
+	if (success && saved.refused > 0) {
+		log_server(LOG_WARNING, "images, %u not saved (%s), to be read from files at the next start", (unsigned)saved.refused,
+			   ret_reason->text);
+	}
+	return success;
 }
 
 static void free_items(images_item_t *items, size_t count)

@@ -66,7 +66,7 @@ typedef struct {
 	uint8_t *levels[DEPTH_MAX];  /* owned; the page on each level of the walk */
 	uint8_t *list;               /* owned; a list of free pages that is being read */
 	const char *what;            /* first fault */
-	bool has_io_error;
+	knot_err_t err;              /* of that fault */
 	/* The walk of one tree. */
 	bool is_free_tree;
 	tree_t counted;
@@ -77,12 +77,18 @@ typedef struct {
 } checker_t;
 
 /* False, with a reason; the first one stays. */
-static bool fault(checker_t *c, const char *what)
+static bool fail(checker_t *c, knot_err_t err, const char *what)
 {
 	if (c->what == NULL) {
 		c->what = what;
+		c->err = err;
 	}
 	return false;
+}
+
+static bool fault(checker_t *c, const char *what)
+{
+	return fail(c, KNOT_EMALF, what);
 }
 
 static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
@@ -93,8 +99,7 @@ static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
 			continue;
 		}
 		if (got <= 0) {
-			c->has_io_error = got < 0;
-			return fault(c, got < 0 ? "it can't be read" : "its file is too short");
+			return got < 0 ? fail(c, KNOT_EFILE, "it can't be read") : fault(c, "its file is too short");
 		}
 		done += (size_t)got;
 	}
@@ -205,7 +210,7 @@ static bool check_large(checker_t *c, uint64_t first, uint64_t len)
 	}
 	uint8_t *list = realloc(c->list, len);
 	if (list == NULL) {
-		return fault(c, "out of memory");
+		return fail(c, KNOT_ENOMEM, "out of memory");
 	}
 	c->list = list;
 	return read_at(c, off + PAGE_HEADER, list, len) && mark_free_pages(c, list, len);
@@ -309,7 +314,7 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 		return false;
 	}
 	if (c->levels[depth] == NULL && (c->levels[depth] = malloc(c->page_len)) == NULL) {
-		return fault(c, "out of memory");
+		return fail(c, KNOT_ENOMEM, "out of memory");
 	}
 	page_head_t head;
 	if (!read_at(c, number * c->page_len, c->levels[depth], c->page_len)) {
@@ -354,7 +359,7 @@ static knot_err_t read_meta(checker_t *c, uint64_t off, unsigned index, meta_t *
 {
 	page_head_t head;
 	if (!read_at(c, off, &head, sizeof(head)) || !read_at(c, off + sizeof(head), ret_meta, sizeof(*ret_meta))) {
-		return c->has_io_error ? KNOT_EFILE : KNOT_EMALF;
+		return c->err;
 	}
 	if (ret_meta->magic == __builtin_bswap32(meta_magic)) {
 		(void)fault(c, "it was written by a machine of another byte order");
@@ -422,8 +427,8 @@ static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
 	c->page_count = meta.last_page + 1;
 	c->seen = calloc(c->page_count / 64 + 1, sizeof(*c->seen));
 	if (c->seen == NULL) {
-		(void)fault(c, "out of memory");
-		return KNOT_ENOMEM;
+		(void)fail(c, KNOT_ENOMEM, "out of memory");
+		return c->err;
 	}
 	*ret_check = (store_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };
 	bool ok = check_tree(c, &meta.main, false);
@@ -432,7 +437,7 @@ static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
 	uint64_t free_tree = c->counted.branch_pages + c->counted.leaf_pages + c->counted.large_pages;
 	ret_check->used += free_tree;
 	ret_check->free = META_COUNT + c->seen_count - ret_check->used;
-	return ok ? KNOT_OK : c->has_io_error ? KNOT_EFILE : KNOT_EMALF;
+	return ok ? KNOT_OK : c->err;
 }
 
 knot_err_t store_check_file(int fd, store_check_t *ret_check, const char **ret_what)

@@ -30,6 +30,7 @@ static void test_a_large_one_does_not_fit(void **state)
 	assert_int_equal(saved.written, 100400);
 	assert_non_null(strstr(reason.text, "image-db-max-size"));
 	assert_non_null(strstr(reason.text, "16 MiB"));
+	assert_non_null(strstr(reason.text, "zone z0.: "));
 	assert_int_equal(test_compare(store, &before[0], NULL), KNOT_OK);
 	assert_int_equal(test_compare(store, &images[1], NULL), KNOT_OK);
 	assert_int_equal(test_compare(store, &images[2], NULL), KNOT_OK);
@@ -101,6 +102,40 @@ static void test_a_full_map_in_use(void **state)
 	test_remove_files();
 }
 
+/* One that no room is enough for is named, and stands in nobody's way. */
+static void test_more_sources_than_can_be_stored(void **state)
+{
+	(void)state;
+	store_t *store = test_open(16 * MIB);
+	store_source_t *sources = calloc(STORE_SOURCE_MAX + 1, sizeof(*sources));
+	assert_non_null(sources);
+	uint8_t wires[3][KNOT_NAME_MAX];
+	knot_bytes_t chunk = { (const uint8_t *)"chunk", 5 };
+	store_image_t images[3];
+	for (uint32_t i = 0; i < 3; i++) {
+		images[i] = (store_image_t){ .zone = test_name(image_of((int)i, 0, 0).zone, wires[i]), .sources = sources,
+		                             .source_count = STORE_SOURCE_MAX + (i == 1), .chunks = &chunk, .chunk_count = 1 };
+	}
+	store_saved_t saved;
+	store_reason_t reason;
+	assert_int_equal(store_save(store, images, 3, &saved, &reason), KNOT_OK);
+	assert_int_equal(saved.refused, 1);
+	assert_int_equal(saved.skipped, 0);
+	assert_non_null(strstr(reason.text, "zone z1. "));
+	for (uint32_t i = 0; i < 3; i++) {
+		store_reader_t *reader;
+		store_view_t view;
+		knot_err_t err = store_read_begin(store, images[i].zone, &reader, &view, &reason);
+		assert_int_equal(err, i == 1 ? KNOT_ENOENT : KNOT_OK);
+		if (err == KNOT_OK) {
+			store_read_end(reader);
+		}
+	}
+	free(sources);
+	store_close(store);
+	test_remove_files();
+}
+
 /* ---- The disk ---- */
 
 static void expect_after_full_disk(store_t *store, const test_image_t *before, size_t count)
@@ -159,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_large_one_does_not_fit),
 		cmocka_unit_test(test_a_full_map_in_use),
+		cmocka_unit_test(test_more_sources_than_can_be_stored),
 		cmocka_unit_test(test_a_full_disk),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

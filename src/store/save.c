@@ -198,17 +198,26 @@ static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, boo
 
 /* ---- A group of images ---- */
 
-static void skip(saver_t *saver, const char *why)
+enum { NAME_SHOWN_MAX = 80 };      /* bytes of a zone's name in a reason */
+
+static void refuse(saver_t *saver, knot_name_t zone)
 {
-	saver->saved.skipped++;
-	store_say(saver->reason, "%s", why);
+	char name[KNOT_NAME_TEXT_MAX];
+	knot_name_print(zone, name);
+	saver->saved.refused++;
+	if (saver->reason->text[0] == '\0') {
+		store_say(saver->reason, "zone %.*s has more chunks or included files than can be stored, which is %u files", NAME_SHOWN_MAX, name,
+		          (unsigned)STORE_SOURCE_MAX);
+	}
 }
 
-static void skip_for_room(saver_t *saver, uint64_t cost)
+static void skip_for_room(saver_t *saver, knot_name_t zone, uint64_t cost)
 {
+	char name[KNOT_NAME_TEXT_MAX];
+	knot_name_print(zone, name);
 	saver->saved.skipped++;
-	store_say(saver->reason, "no room for %llu KiB: the database has at most %llu MiB, increase 'database.image-db-max-size'",
-	          (unsigned long long)(cost >> 10), (unsigned long long)(saver->store->map_len >> 20));
+	store_say(saver->reason, "no room for %llu KiB of zone %.*s: the database has at most %llu MiB, increase 'database.image-db-max-size'",
+	          (unsigned long long)(cost >> 10), NAME_SHOWN_MAX, name, (unsigned long long)(saver->store->map_len >> 20));
 }
 
 /* Pages become reusable when two transactions have passed that no reader sees beyond. True if it may help. */
@@ -245,7 +254,7 @@ static bool settle(saver_t *saver)
 
 /* What a group's transaction has come to. */
 typedef struct {
-	size_t done;                 /* images that are saved or skipped, of those from its start on */
+	size_t done;                 /* images that are saved, skipped or refused, of those from its start on */
 	uint64_t changed;            /* bytes of pages that are changed, about: records that are appended share theirs */
 	uint32_t skipped;            /* of these */
 	uint64_t written;
@@ -284,7 +293,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 	store_plan_t plan;
 	knot_err_t err = make_plan(saver, *txn, image, (uint32_t)group->done, &plan);
 	if (err == KNOT_ERANGE) {
-		skip(saver, "it has more chunks, sources or bytes in its head than can be stored");
+		refuse(saver, image->zone);
 		group->done++;
 		return true;
 	}
@@ -297,7 +306,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 	if (cost > saver->room - (*bytes < saver->room ? *bytes : saver->room)) {
 		/* The costs of a group are estimated; when it has ended, what there is is known. */
 		if (*bytes == 0) {
-			skip_for_room(saver, cost);
+			skip_for_room(saver, image->zone, cost);
 			group->done++;
 			goes_on = true;
 		}
@@ -346,7 +355,7 @@ static knot_err_t save_all(saver_t *saver)
 	size_t from = 0, count = IDS_PER_TXN;
 	while (from < saver->count) {
 		look_for_room(saver);
-		uint32_t skipped = saver->saved.skipped;
+		store_saved_t before = saver->saved;
 		size_t left = saver->count - from;
 		group_t group = save_group(saver, from, left < count ? left : count);
 		if (group.err != KNOT_OK) {
@@ -359,7 +368,7 @@ static knot_err_t save_all(saver_t *saver)
 			count = IDS_PER_TXN;
 			continue;
 		}
-		saver->saved.skipped = skipped;
+		saver->saved = before;
 		if (group.code != MDB_MAP_FULL) {
 			return store_fail(saver->store, group.code, "saving zone images", saver->reason);
 		}
@@ -395,8 +404,12 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	int dead;
 	(void)mdb_reader_check(store->env, &dead);
 	if (store->has_leftovers) {
-		store_reason_t ignored;
-		store->has_leftovers = store_remove_leftovers(store, &ignored) != KNOT_OK;
+		/* Numbers of pieces are used again when an image goes on growing: what is left would go with them later. */
+		knot_err_t err = store_remove_leftovers(store, ret_reason);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		store->has_leftovers = false;
 	}
 	const store_image_t **sorted = malloc(count * sizeof(*sorted));
 	if (sorted == NULL) {

@@ -75,13 +75,14 @@ typedef struct {
 typedef struct {
 	uint64_t written;            /* bytes of chunks; less than the images' size when parts had been stored before */
 	uint32_t skipped;            /* images that are not stored because there was no room for them: ret_reason says which room */
+	uint32_t refused;            /* images that exceed a limit, whatever room there is: ret_reason names one, unless it is about skipped ones */
 } store_saved_t;
 
 /**
  * Save images, of different zones, durably: afterwards each is there as given, and after a crash each is as before or as given.
  * Only what is not yet stored of a lineage is written. Small images share a transaction, so many per call are much cheaper than one; one that
  * is larger than a transaction should be is written in several, and becomes visible with the last.
- * KNOT_OK also when some were skipped because the map is too small for them: what was stored of these zones before is still there.
+ * KNOT_OK also when some were skipped because the map is too small for them, or refused: what was stored of these zones before is still there.
  * KNOT_ESPACE: the disk is full, KNOT_EFILE: another error of the disk; each image is as before or as given.
  * ret_saved is set whatever is returned; ret_reason: empty if all were saved.
  */
