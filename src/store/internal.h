@@ -17,6 +17,7 @@ struct store {
 	uint32_t page_len;           /* bytes of an LMDB page */
 	uint32_t format;             /* the caller's; 0: any */
 	bool read_only;
+	bool is_alone;               /* read_only: nobody has it open, as there is no table of readers; the folder is locked instead */
 	bool has_leftovers;          /* pieces of a save that failed could not be removed; only saving threads look */
 	_Atomic uint64_t file_len;   /* bytes of the data file after the last commit */
 };

@@ -87,6 +87,63 @@ static void test_looking_makes_nothing(void **state)
 	expect_text(&reason, "No such file");
 }
 
+/* Without a table of readers, one who looks makes none, which might be one that the server can't write to; meanwhile nobody writes. */
+static void test_looking_without_a_table_of_readers(void **state)
+{
+	(void)state;
+	make();
+	char path[128];
+	snprintf(path, sizeof(path), "%s/lock.mdb", test_path);
+	assert_int_equal(unlink(path), 0);
+	store_t *store = NULL, *other;
+	store_reason_t reason;
+	assert_int_equal(open_as(TEST_FORMAT, true, &store, &reason), KNOT_OK);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(open_as(TEST_FORMAT, false, &other, &reason), KNOT_EBUSY);
+	store_close(store);
+	store = test_open(64 * MIB);
+	store_close(store);
+	test_remove_files();
+}
+
+/* Who looks as root at somebody else's folder must not write where links in it lead. */
+static void test_looking_follows_no_link_as_root(void **state)
+{
+	(void)state;
+	if (geteuid() != 0) {
+		skip();
+	}
+	enum { SOMEBODY = 65534 };
+	static const char *const names[] = { "data.mdb", "lock.mdb" };
+	char path[128], precious[128];
+	make();
+	assert_int_equal(chmod(test_dir, 0711), 0);
+	assert_int_equal(chown(test_path, SOMEBODY, SOMEBODY), 0);
+	for (size_t i = 0; i < KNOT_LEN(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", test_path, names[i]);
+		assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
+	}
+	store_t *store = NULL;
+	store_reason_t reason;
+	assert_int_equal(open_as(TEST_FORMAT, true, &store, &reason), KNOT_OK);
+	assert_int_equal(test_compare(store, &medium, NULL), KNOT_OK);
+	store_close(store);
+	snprintf(precious, sizeof(precious), "%s/precious", test_dir);
+	FILE *file = fopen(precious, "w");
+	assert_true(file != NULL && fputs("precious", file) >= 0 && fclose(file) == 0);
+	assert_int_equal(chmod(precious, 0600), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink(precious, path), 0);
+	assert_int_equal(open_as(TEST_FORMAT, true, &store, &reason), KNOT_EACCES);
+	struct stat info;
+	assert_int_equal(stat(precious, &info), 0);
+	assert_int_equal(info.st_size, 8);
+	assert_int_equal(unlink(precious), 0);
+	test_remove_files();
+	assert_int_equal(rmdir(test_path), 0);
+}
+
 static void test_another_format_of_images(void **state)
 {
 	(void)state;
@@ -384,6 +441,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_process_writes),
 		cmocka_unit_test(test_looking_makes_nothing),
+		cmocka_unit_test(test_looking_without_a_table_of_readers),
+		cmocka_unit_test(test_looking_follows_no_link_as_root),
 		cmocka_unit_test(test_another_format_of_images),
 		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_damaged_records),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -181,10 +182,30 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 		err = !is_missing ? err : store->read_only ? KNOT_ENOENT : KNOT_OK;
 	}
 	if (store->read_only) {
-		(void)flock(store->dir_fd, LOCK_UN);
+		/* LMDB would make a table of readers, which the server's user might not be allowed to write to then. */
+		store->is_alone = faccessat(store->dir_fd, "lock.mdb", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+		(void)(store->is_alone || flock(store->dir_fd, LOCK_UN));
 	}
 	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so it is said. */
 	return err == KNOT_ENOENT && !store->read_only ? KNOT_EMALF : err;
+}
+
+/*
+ * The folder is its owner's, who could have put a symbolic link there: who looks at it as root does so with the owner's rights.
+ * LMDB writes to lock.mdb also for one who only reads.
+ */
+static int open_as_owner(const store_t *store, const char *path, unsigned flags)
+{
+	struct stat folder;
+	if (!store->read_only || geteuid() != 0 || fstat(store->dir_fd, &folder) != 0 || folder.st_uid == 0) {
+		return mdb_env_open(store->env, path, flags, FILE_MODE);
+	}
+	(void)setfsgid(folder.st_gid);
+	(void)setfsuid(folder.st_uid);
+	int code = mdb_env_open(store->env, path, flags, FILE_MODE);
+	(void)setfsuid(0);
+	(void)setfsgid(getegid());
+	return code;
 }
 
 static knot_err_t open_env(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
@@ -197,7 +218,7 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 		code = mdb_env_set_mapsize(store->env, options->size_max / MAP_UNIT * MAP_UNIT);
 	}
 	if (code == 0) {
-		code = mdb_env_open(store->env, options->path, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0), FILE_MODE);
+		code = open_as_owner(store, options->path, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) | (store->is_alone ? MDB_NOLOCK : 0));
 	}
 	MDB_envinfo info;
 	MDB_stat stat;
