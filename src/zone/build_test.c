@@ -183,6 +183,8 @@ static void test_extras(void **state)
 		{ "in-domain glue is copied", HEAD "a 60 NS ns.a\nns.a 60 A 192.0.2.1\nns.a 60 AAAA ::1\n", "a", KNOT_TYPE_NS,
 		  "1+1 28+1 " },
 		{ "glue at the cut", HEAD "a 60 NS a\na 60 A 192.0.2.1\na 60 A 192.0.2.2\n", "a", KNOT_TYPE_NS, "1+2 " },
+		{ "glue beside NSEC3 records that belong to no chain", HEAD "a 60 NS ns.a\na.a 60 NSEC3 1 0 0 - 0123456789abcdefghijklmnopqrstuv A\nns.a 60 A 192.0.2.1\n", "a",
+		  KNOT_TYPE_NS, "1+1 " },
 		{ "sibling glue is linked", HEAD "a 60 NS ns.b\nb 60 NS ns.b\nns.b 60 A 192.0.2.1\n", "a", KNOT_TYPE_NS, "ns.b.zone. " },
 		{ "a name of the zone is linked", HEAD "a 60 NS ns\n", "a", KNOT_TYPE_NS, "ns.zone. " },
 		{ "once per target", HEAD "a 60 SRV 1 1 1 ns\na 60 SRV 1 1 2 ns\n", "a", KNOT_TYPE_SRV, "ns.zone. " },

@@ -225,17 +225,22 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 
 /* ---- Additional data ---- */
 
-/* Unpack the names below the current cut, which stand behind it. */
+static bool is_glue(const zone_name_t *name)
+{
+	return name->tree == TREE_GLUE && !name->is_nsec3_part;
+}
+
+/* Unpack the names below the current cut, which stand behind it; NSEC3 records between them belong to no chain, but may be there. */
 static knot_err_t unpack_glue(compile_t *c)
 {
 	const zone_names_t *names = &c->names;
 	size_t first = (size_t)(c->current - names->list) + 1, end = first, len = 0;
-	for (; end < names->count && names->list[end].tree == TREE_GLUE && !names->list[end].is_nsec3_part; end++) {
+	for (; end < names->count; end++) {
 		const zone_group_t *group = zone_names_group(names, &names->list[end]);
 		if (!knot_name_in(zone_group_name(group), current_name(c))) {
 			break;
 		}
-		len += unpacked_len(c->collect, group);
+		len += is_glue(&names->list[end]) ? unpacked_len(c->collect, group) : 0;
 	}
 	c->has_glue = true;
 	c->glue_count = 0;
@@ -252,9 +257,11 @@ static knot_err_t unpack_glue(compile_t *c)
 	}
 	uint8_t *to = c->below.data;
 	for (size_t i = first; i < end; i++) {
-		glue_t *glue = &c->glue[c->glue_count++];
-		glue->group = zone_names_group(names, &names->list[i]);
-		to = unpack(c->collect, glue->group, false, to, &glue->records);
+		if (is_glue(&names->list[i])) {
+			glue_t *glue = &c->glue[c->glue_count++];
+			glue->group = zone_names_group(names, &names->list[i]);
+			to = unpack(c->collect, glue->group, false, to, &glue->records);
+		}
 	}
 	return KNOT_OK;
 }
