@@ -19,7 +19,6 @@ typedef struct {
 	zone_checks_t checks;
 	uint64_t size_max;
 	uint64_t number; /* settings_number() */
-	bool is_current; /* the contents are what a load would give */
 } settings_t;
 
 static zone_checks_t checks_of(conf_semchecks_t conf)
@@ -33,8 +32,7 @@ static zone_checks_t checks_of(conf_semchecks_t conf)
 }
 
 /* KNOT_ENOZONE: the zone isn't configured any more. */
-static knot_err_t read_settings(const state_root_t *root, knot_name_t name, const load_source_t *source,
-				settings_t *ret_settings)
+static knot_err_t read_settings(const state_root_t *root, knot_name_t name, settings_t *ret_settings)
 {
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(root, guard)->conf;
@@ -47,7 +45,6 @@ static knot_err_t read_settings(const state_root_t *root, knot_name_t name, cons
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;
 	ret_settings->number = settings_number(&zone);
-	ret_settings->is_current = source_is_current(source, &zone);
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
 }
 
@@ -164,12 +161,12 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	settings_t settings;
 	knot_name_t name = zone_name(zone);
 	*ret_outcome = LOAD_FAILED;
-	knot_err_t err = read_settings(root, name, source, &settings);
+	knot_err_t err = read_settings(root, name, &settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
 	}
 	const zone_contents_t *contents = zone_contents(zone);
-	if (err == KNOT_OK && contents != NULL && settings.is_current) {
+	if (err == KNOT_OK && contents != NULL && source_is_current(source, settings.path, settings.number)) {
 		log_zone(LOG_INFO, name, "zone file not changed, serial %u", contents->serial);
 		*ret_outcome = LOAD_UNCHANGED;
 		return KNOT_OK;
@@ -208,8 +205,7 @@ void load_drop(zone_t *zone, load_source_t *source)
 knot_err_t load_remove_file(const state_root_t *root, knot_name_t name)
 {
 	settings_t settings;
-	load_source_t none = { 0 };
-	knot_err_t err = read_settings(root, name, &none, &settings);
+	knot_err_t err = read_settings(root, name, &settings);
 	if (err == KNOT_OK && unlink(settings.path) != 0 && errno != ENOENT) {
 		err = knot_err_of_errno(errno);
 	}

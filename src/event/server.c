@@ -621,6 +621,14 @@ typedef struct {
 	bool is_needed;
 } reason_t;
 
+/* True if the contents are what a load would give. */
+static bool is_current(const load_source_t *source, const conf_zone_t *zone)
+{
+	char path[PATH_MAX];
+	return source->print != 0 && conf_zone_file(zone, path, sizeof(path)) == KNOT_OK &&
+	       source_is_current(source, path, settings_number(zone));
+}
+
 /* Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. */
 static void look_at_entries(const conf_t *conf, zone_t *const *zones, size_t first, size_t count, reason_t *ret_reasons)
 {
@@ -633,7 +641,7 @@ static void look_at_entries(const conf_t *conf, zone_t *const *zones, size_t fir
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
 		if (!reason->is_needed && entry->source.files != NULL) {
 			conf_zone_t zone = conf_zone(conf, first + i);
-			reason->is_needed = !source_is_current(&entry->source, &zone);
+			reason->is_needed = !is_current(&entry->source, &zone);
 		}
 	}
 }
@@ -647,7 +655,7 @@ static bool look_at_files(const conf_t *conf, size_t first, size_t count, reason
 		if (reasons[i].is_new) {
 			log_zone(LOG_INFO, zone.name, "zone will be loaded");
 		}
-		reasons[i].is_needed = reasons[i].is_needed || !source_is_current(&reasons[i].source, &zone);
+		reasons[i].is_needed = reasons[i].is_needed || !is_current(&reasons[i].source, &zone);
 		is_any = is_any || reasons[i].is_needed;
 	}
 	return is_any;
@@ -714,7 +722,8 @@ static knot_err_t reload_locked(server_t *server)
 	}
 	state_expect_threads(conf);
 	pthread_mutex_lock(&server->jobs.lock);
-	err = jobs_reserve(&server->jobs, conf->zone_count);
+	/* Zones that are about to go may be asked for until they are gone. */
+	err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
 	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
 	pthread_mutex_unlock(&server->jobs.lock);
 	build_t made;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/source.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "src/sys/clock.h"
+#include "src/sys/rcu.h"
 #include "src/zone/image.h"
 
 /* The longest tick of kernels that people run is 10 ms (CONFIG_HZ=100). */
@@ -17,6 +19,7 @@ enum { COARSE_NS = 2 * 1000000000LL };
 
 knot_err_t source_stat(const char *path, struct stat *ret_info)
 {
+	assert(!sys_rcu_is_reading());
 	if (stat(path, ret_info) != 0) {
 		return knot_err_of_errno(errno);
 	}
@@ -27,6 +30,9 @@ knot_err_t source_stat(const char *path, struct stat *ret_info)
 /* True if a later change of the file is seen by its time of change. Waits for that if it doesn't take long. */
 static bool settle(const struct stat *info)
 {
+	if (!S_ISREG(info->st_mode)) {
+		return false;
+	}
 	struct timespec now = sys_clock_real();
 	if (now.tv_sec - info->st_mtim.tv_sec > 2 || info->st_mtim.tv_sec - now.tv_sec > 2) {
 		return true;
@@ -160,16 +166,14 @@ uint64_t sources_print(const sources_t *sources)
 	return print == 0 ? 1 : print;
 }
 
-bool source_is_current(const load_source_t *source, const conf_zone_t *zone)
+bool source_is_current(const load_source_t *source, const char *path, uint64_t settings)
 {
-	char path[PATH_MAX];
 	struct stat info;
-	if (source->print == 0 || conf_zone_file(zone, path, sizeof(path)) != KNOT_OK ||
-	    source_stat(path, &info) != KNOT_OK) {
+	if (source->print == 0 || source_stat(path, &info) != KNOT_OK) {
 		return false;
 	}
 	store_source_t file = source_of(path, &info);
-	uint64_t print = print_one(settings_number(zone), &file);
+	uint64_t print = print_one(settings, &file);
 	for (uint32_t i = 1; source->files != NULL && i < source->files->count; i++) {
 		if (!source_is_same(&source->files->data[i])) {
 			return false;

@@ -4,7 +4,8 @@
  *
  * A file is taken to be the same while path, size, time of its last change (to the nanosecond) and inode are. The kernel's time of change
  * moves in ticks of some milliseconds, so a file that is written twice within a tick looks the same after both. Whoever reads a file
- * that changed just now therefore waits until the tick is over (sources_add()): any later change is then seen.
+ * that changed just now therefore waits until the tick is over (sources_add()): any later change is then seen. What comes out of a FIFO is never the
+ * same.
  */
 #pragma once
 
@@ -37,7 +38,7 @@ sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t set
 /** NULL is allowed. */
 void sources_free(sources_t *take_sources);
 
-/** What a source is now. KNOT_EFILE: neither a regular file nor a FIFO. Negated errno of stat(2). */
+/** What a source is now; may block, so not in a read section. KNOT_EFILE: neither a regular file nor a FIFO. Negated errno of stat(2). */
 KNOT_MUST_USE knot_err_t source_stat(const char *path, struct stat *ret_info);
 
 /** True if the file at the source's path is the one that it was. One stat(2). */
@@ -55,8 +56,8 @@ typedef struct {
 /** The hash of a version's origin; 0 if unsettled. */
 uint64_t sources_print(const sources_t *sources);
 
-/** True if contents of this origin are what the zone's file and settings would give now. One stat(2) per file. */
-bool source_is_current(const load_source_t *source, const conf_zone_t *zone);
+/** True if contents of this origin are what the file at `path` and these settings_number() would give now. One stat(2) per file. */
+bool source_is_current(const load_source_t *source, const char *path, uint64_t settings);
 
 /** Forget the files if the zone file alone is enough to compare. */
 void source_trim(load_source_t *source);

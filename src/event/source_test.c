@@ -177,7 +177,7 @@ static void test_fresh_files(void **state)
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		int64_t at_ns = (int64_t)sys_clock_real_ns() - rows[i].age_ns;
-		struct stat info = { .st_mtim = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 } };
+		struct stat info = { .st_mode = S_IFREG, .st_mtim = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 } };
 		info.st_mtim.tv_nsec = rows[i].whole_second ? 0 : info.st_mtim.tv_nsec | 1;
 		sources_t *sources = calloc(1, sizeof(*sources));
 		sources->settings = 1;
@@ -190,6 +190,23 @@ static void test_fresh_files(void **state)
 		}
 		sources_free(sources);
 	}
+}
+
+/* A FIFO's time of change may be the one from before its writer began. */
+static void test_fifo(void **state)
+{
+	(void)state;
+	char path[128];
+	struct stat info;
+	assert_int_equal(mkfifo(path_of("other", path), 0600), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[2]){ { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } }, 0), 0);
+	assert_int_equal(source_stat(path, &info), KNOT_OK);
+	sources_t *sources = calloc(1, sizeof(*sources));
+	assert_non_null(sources);
+	sources->settings = 1;
+	sources_add(sources, path, &info);
+	assert_int_equal(sources_print(sources), 0);
+	sources_free(sources);
 }
 
 static int setup(void **state)
@@ -217,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_changes_of_settings),
 		cmocka_unit_test(test_single_source),
 		cmocka_unit_test(test_fresh_files),
+		cmocka_unit_test(test_fifo),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

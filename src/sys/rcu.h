@@ -26,6 +26,7 @@
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
 #endif
+#include <stdbool.h>
 #include <urcu-qsbr.h>
 
 typedef struct {
@@ -70,6 +71,12 @@ static inline void sys_rcu_leave(rcu_guard_t *guard)
 	__tsan_release(&sys_rcu_tsan_tag);
 #endif
 	rcu_thread_offline();
+}
+
+/** True within a read section of the calling thread: for assertions in what may block. */
+static inline bool sys_rcu_is_reading(void)
+{
+	return rcu_read_ongoing() != 0;
 }
 
 /** Declares `guard`; the section lasts until the end of the enclosing block, on every exit path. */
