@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner, table, glue
- * and RRsets are put behind each other in one arena allocation whose size is known by then.
+ * and RRsets are written behind each other to one arena allocation, whose size is known by then.
  *
  * Sharing. Most delegations of a TLD go to few operators of name servers, so that thousands of names have RRsets of the same
  * bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the first of
@@ -59,7 +59,7 @@ struct zone_node_builder {
 	buffer_t links;              /* of the RRset being made, as they are stored */
 	buffer_t blocks;             /* its body and signatures */
 	buffer_t pointers;           /* uint16_t[] */
-	buffer_t node;               /* the whole node */
+	buffer_t node;               /* a node that may be the same as the one before */
 	seen_t *seen;                /* open hash table */
 	size_t seen_count, seen_max; /* seen_max is a power of two, or 0 */
 	bool failed;                 /* out of memory, sticky until the next node */
@@ -117,18 +117,16 @@ static inline __attribute__((always_inline)) void put(zone_node_builder_t *b, bu
 	}
 }
 
-static void put_u16(zone_node_builder_t *b, buffer_t *buffer, uint16_t v)
+/* What was reserved by room() and is not used. */
+static inline void cut_to(buffer_t *buffer, const uint8_t *end)
 {
-	uint8_t bytes[2];
-	store_be16(bytes, v);
-	put(b, buffer, bytes, 2);
+	buffer->len = (size_t)(end - buffer->data);
 }
 
-static void put_pointer(zone_node_builder_t *b, uint16_t placeholder)
+static inline uint8_t *write_bytes(uint8_t *to, const void *bytes, size_t len)
 {
-	uint16_t pos = (uint16_t)b->blocks.len;
-	put(b, &b->pointers, &pos, 2);
-	put_u16(b, &b->blocks, placeholder);
+	memcpy(to, bytes, len);
+	return to + len;
 }
 
 /* ---- Order ---- */
@@ -144,9 +142,8 @@ static knot_bytes_t rdata_of(const zone_record_t *record)
 }
 
 /* Signatures sort as what they cover, behind it. */
-static int cmp_records(const void *va, const void *vb)
+static inline int order_of(const zone_record_t *a, const zone_record_t *b)
 {
-	const zone_record_t *a = *(const zone_record_t *const *)va, *b = *(const zone_record_t *const *)vb;
 	bool a_sig = a->type == KNOT_TYPE_RRSIG, b_sig = b->type == KNOT_TYPE_RRSIG;
 	uint16_t a_type = a_sig ? covered_type(a) : a->type, b_type = b_sig ? covered_type(b) : b->type;
 	if (a_type != b_type) {
@@ -155,47 +152,66 @@ static int cmp_records(const void *va, const void *vb)
 	return a_sig != b_sig ? a_sig - b_sig : knot_rdata_cmp(rdata_of(a), rdata_of(b));
 }
 
-/* The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). */
-static size_t sort_records(zone_node_builder_t *b, const zone_record_t *list)
+static int cmp_records(const void *va, const void *vb)
 {
-	size_t count = 0;
-	bool sorted = true;
-	for (const zone_record_t *r = list; r != NULL; r = r->next) {
-		if (count == b->record_max) {
-			size_t max = 2 * b->record_max + 64;
-			const zone_record_t **grown = realloc(b->records, max * sizeof(*grown));
-			if (grown == NULL) {
-				b->failed = true;
-				return 0;
-			}
-			b->records = grown;
-			b->record_max = max;
-		}
-		b->records[count++] = r;
-		sorted = sorted && (count < 2 || cmp_records(&b->records[count - 2], &b->records[count - 1]) < 0);
+	return order_of(*(const zone_record_t *const *)va, *(const zone_record_t *const *)vb);
+}
+
+static bool grow_records(zone_node_builder_t *b)
+{
+	size_t max = 2 * b->record_max + 64;
+	const zone_record_t **grown = realloc(b->records, max * sizeof(*grown));
+	if (grown == NULL) {
+		b->failed = true;
+		return false;
 	}
-	if (sorted) {
-		return count;
-	}
-	if (count <= 16) {
-		for (size_t i = 1; i < count; i++) {
-			const zone_record_t *r = b->records[i];
-			size_t j = i;
-			for (; j > 0 && cmp_records(&b->records[j - 1], &r) > 0; j--) {
-				b->records[j] = b->records[j - 1];
-			}
-			b->records[j] = r;
-		}
-	} else {
-		qsort(b->records, count, sizeof(*b->records), cmp_records);
-	}
+	b->records = grown;
+	b->record_max = max;
+	return true;
+}
+
+/* Sort all and drop duplicates, the first of which stays. Returns how many are left. */
+static size_t sort_many(zone_node_builder_t *b, size_t count)
+{
+	qsort(b->records, count, sizeof(*b->records), cmp_records);
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (kept == 0 || cmp_records(&b->records[kept - 1], &b->records[i]) != 0) {
+		if (kept == 0 || order_of(b->records[kept - 1], b->records[i]) != 0) {
 			b->records[kept++] = b->records[i];
 		}
 	}
 	return kept;
+}
+
+/*
+ * The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). Mostly they are few or sorted: each is
+ * put in its place when it comes, until one would have to move far.
+ */
+static size_t sort_records(zone_node_builder_t *b, const zone_record_t *list)
+{
+	enum { FAR = 16 };
+	size_t count = 0;
+	bool is_sorted = true;
+	for (const zone_record_t *r = list; r != NULL; r = r->next) {
+		if (count == b->record_max && !grow_records(b)) {
+			return 0;
+		}
+		size_t at = count;
+		int order = -1;
+		while (is_sorted && at > 0 && (order = order_of(b->records[at - 1], r)) > 0) {
+			is_sorted = count - at < FAR;
+			at--;
+		}
+		if (!is_sorted) {
+			b->records[count++] = r;
+		} else if (order != 0) {
+			for (size_t i = count++; i > at; i--) {
+				b->records[i] = b->records[i - 1];
+			}
+			b->records[at] = r;
+		}
+	}
+	return is_sorted ? count : sort_many(b, count);
 }
 
 /* As Knot: the last record of the source sets the TTL of its RRset. */
@@ -220,7 +236,8 @@ typedef struct {
 static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 {
 	knot_name_t owner = body->owner;
-	if (len <= owner.len && memcmp(owner.wire + owner.len - len, wire, len) == 0) {
+	const uint8_t last = wire[len - 2];              /* before the root, of a name that isn't it: mostly tells */
+	if (len <= owner.len && owner.wire[owner.len - 2] == last && memcmp(owner.wire + owner.len - len, wire, len) == 0) {
 		size_t r = owner.len - len;
 		size_t at = 0;
 		while (at < r) {
@@ -231,71 +248,84 @@ static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 		}
 	}
 	for (unsigned i = 0; i < body->dict_count; i++) {
-		if (body->dict[i].len == len && memcmp(body->dict[i].wire, wire, len) == 0) {
+		if (body->dict[i].len == len && body->dict[i].wire[1] == wire[1] && memcmp(body->dict[i].wire, wire, len) == 0) {
 			return (uint16_t)(PTR | ZONE_PTR_BODY | body->dict[i].off);
 		}
 	}
 	return 0;
 }
 
-static void put_compressed(zone_node_builder_t *b, body_t *body, const uint8_t *wire, size_t len)
+/* A name that may be compressed: never longer than it is. Returns the end of what is written. */
+static uint8_t *write_compressed(zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len)
 {
 	size_t at = 0;
 	while (wire[at] != 0) {
+		size_t off = (size_t)(to - b->blocks.data);
 		uint16_t pointer = find_suffix(body, wire + at, len - at);
 		if (pointer != 0) {
-			put_pointer(b, pointer);
-			return;
+			uint16_t pos = (uint16_t)off;
+			put(b, &b->pointers, &pos, sizeof(pos));
+			store_be16(to, pointer);
+			return to + 2;
 		}
-		size_t off = b->blocks.len;
 		if (body->dict_count < DICT_MAX && off <= ZONE_PTR_BODY_MAX) {
 			body->dict[body->dict_count++] = (dict_entry_t){ wire + at, (uint8_t)(len - at), (uint16_t)off };
 		}
-		put(b, &b->blocks, wire + at, 1u + wire[at]);
+		to = write_bytes(to, wire + at, 1u + wire[at]);
 		at += 1u + wire[at];
 	}
-	put(b, &b->blocks, wire + at, 1);
+	*to = 0;
+	return to + 1;
 }
 
-static void put_rr_head(zone_node_builder_t *b, buffer_t *buffer, uint16_t type, uint32_t ttl)
+static inline uint8_t *write_rr_head(uint8_t *to, uint16_t type, uint32_t ttl, size_t rdata_len)
 {
-	uint8_t head[RR_FIXED - 2];
-	store_be16(head, PTR);
-	store_be16(head + ZONE_RR_TYPE_OFF, type);
-	store_be16(head + ZONE_RR_TYPE_OFF + 2, KNOT_CLASS_IN);
-	store_be32(head + ZONE_RR_TTL_OFF, ttl);
-	put(b, buffer, head, sizeof(head));
+	store_be16(to, PTR);
+	store_be16(to + ZONE_RR_TYPE_OFF, type);
+	store_be16(to + ZONE_RR_TYPE_OFF + 2, KNOT_CLASS_IN);
+	store_be32(to + ZONE_RR_TTL_OFF, ttl);
+	store_be16(to + RR_FIXED - 2, (uint16_t)rdata_len);
+	return to + RR_FIXED;
 }
 
-/* One RR of a body; returns where its first name that wants additional data begins, or -1. */
-static long put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed)
-{
-	put_rr_head(b, &b->blocks, record->type, ttl);
-	size_t len_at = b->blocks.len;
-	put_u16(b, &b->blocks, record->rdata_len);
+/* Where a name that wants additional data begins. */
+typedef struct {
+	uint32_t body_off;
+	uint16_t rdata_off;
+	bool is_wanted, is_lower;    /* is_lower: it is spelt in lower case */
+} target_place_t;
 
+/* One RR of a body. *ret_place: of its last name that wants additional data. */
+static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed,
+                   target_place_t *ret_place)
+{
+	ret_place->is_wanted = false;
+	size_t start = b->blocks.len;
+	uint8_t *to = room(b, &b->blocks, RR_FIXED + (size_t)record->rdata_len);
+	if (to == NULL) {
+		return;
+	}
+	to = write_rr_head(to, record->type, ttl, record->rdata_len);
 	knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
 	unsigned count = knot_rdata_names(record->type, rdata_of(record), names);
 	size_t from = 0;
-	long target_off = -1;
 	for (unsigned i = 0; i < count; i++) {
-		put(b, &b->blocks, record->rdata + from, names[i].off - from);
+		to = write_bytes(to, record->rdata + from, names[i].off - from);
 		if (names[i].flags & KNOT_RDATA_ADDITIONAL) {
-			target_off = (long)b->blocks.len;
+			*ret_place = (target_place_t){ (uint32_t)(to - b->blocks.data), names[i].off, true,
+			                               names[i].flags & KNOT_RDATA_LOWER };
 		}
 		const uint8_t *wire = record->rdata + names[i].off;
 		if (packed && (names[i].flags & KNOT_RDATA_COMPRESS)) {
-			put_compressed(b, body, wire, names[i].len);
+			to = write_compressed(b, body, to, wire, names[i].len);
 		} else {
-			put(b, &b->blocks, wire, names[i].len);
+			to = write_bytes(to, wire, names[i].len);
 		}
 		from = (size_t)names[i].off + names[i].len;
 	}
-	put(b, &b->blocks, record->rdata + from, record->rdata_len - from);
-	if (!b->failed) {
-		store_be16(b->blocks.data + len_at, (uint16_t)(b->blocks.len - len_at - 2));
-	}
-	return target_off;
+	to = write_bytes(to, record->rdata + from, record->rdata_len - from);
+	cut_to(&b->blocks, to);
+	store_be16(b->blocks.data + start + RR_FIXED - 2, (uint16_t)(b->blocks.len - start - RR_FIXED));
 }
 
 /* ---- Additional data ---- */
@@ -339,10 +369,10 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 		if (r->type != type || count == GLUE_MAX) {
 			continue;
 		}
-		while (at > 0 && cmp_records(&addresses[at - 1], &r) > 0) {
+		while (at > 0 && order_of(addresses[at - 1], r) > 0) {
 			at--;
 		}
-		if (at > 0 && cmp_records(&addresses[at - 1], &r) == 0) {
+		if (at > 0 && order_of(addresses[at - 1], r) == 0) {
 			continue;
 		}
 		memmove(addresses + at + 1, addresses + at, (count - at) * sizeof(*addresses));
@@ -351,9 +381,11 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 	}
 	uint32_t ttl = count > 0 ? ttl_of(wanted->target.glue, type) : 0;
 	for (size_t i = 0; i < count; i++) {
-		put_rr_head(b, &b->glue, type, ttl);
-		put_u16(b, &b->glue, addresses[i]->rdata_len);
-		put(b, &b->glue, addresses[i]->rdata, addresses[i]->rdata_len);
+		uint8_t *to = room(b, &b->glue, RR_FIXED + (size_t)addresses[i]->rdata_len);
+		if (to != NULL) {
+			to = write_rr_head(to, type, ttl, addresses[i]->rdata_len);
+			memcpy(to, addresses[i]->rdata, addresses[i]->rdata_len);
+		}
 	}
 	return (uint8_t)count;
 }
@@ -379,31 +411,34 @@ static void add_link(zone_node_builder_t *b, const wanted_t *wanted)
 	put(b, &b->links, &wanted->target.link, sizeof(wanted->target.link));
 }
 
-/*
- * Additional data of the body just stored: RRs [first..first + count) whose names begin at offs[]. Glue sets TC if it doesn't fit and
- * goes before what may be left out (RFC 9471 2): readers take it first.
- */
-static void find_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, const long *offs)
+/* Additional data of an RR of the body just stored. Glue sets TC if it doesn't fit and goes before what may be left out (RFC 9471 2). */
+static void find_extra(zone_node_builder_t *b, const zone_node_params_t *params, const zone_record_t *record,
+                       const target_place_t *place)
 {
-	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
-		const zone_record_t *record = b->records[first + i];
-		knot_rdata_name_t names[KNOT_RDATA_NAMES_MAX];
-		unsigned name_count = knot_rdata_names(record->type, rdata_of(record), names);
-		wanted_t wanted = { .off = (uint16_t)offs[i] };
-		if (offs[i] < 0 || offs[i] > UINT16_MAX) {
-			continue;
-		}
-		uint8_t lower[KNOT_NAME_MAX];
-		knot_name_t target = knot_name_of(record->rdata + names[name_count - 1].off);
+	uint8_t lower[KNOT_NAME_MAX];
+	knot_name_t target = knot_name_of(record->rdata + place->rdata_off);
+	if (!place->is_lower) {
 		knot_name_lower(target, lower);
 		target.wire = lower;
-		wanted.target = params->on_target(target, record->type, params->ctx);
-		if (wanted.target.glue != NULL) {
-			if (!has_glue(b, wanted.target.glue_id)) {
-				add_glue(b, &wanted);
-			}
-		} else if (wanted.target.link != 0 && !has_link(b, wanted.target.link)) {
-			add_link(b, &wanted);
+	}
+	wanted_t wanted = { .off = (uint16_t)place->body_off };
+	wanted.target = params->on_target(target, record->type, params->ctx);
+	if (wanted.target.glue != NULL) {
+		if (!has_glue(b, wanted.target.glue_id)) {
+			add_glue(b, &wanted);
+		}
+	} else if (wanted.target.link != 0 && !has_link(b, wanted.target.link)) {
+		add_link(b, &wanted);
+	}
+}
+
+/* Additional data of the body just stored: RRs [first..first + count) whose targets are at places[]. */
+static void find_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count,
+                        const target_place_t *places)
+{
+	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
+		if (places[i].is_wanted && places[i].body_off <= UINT16_MAX) {
+			find_extra(b, params, b->records[first + i], &places[i]);
 		}
 	}
 }
@@ -420,15 +455,15 @@ typedef struct {
 } compiled_t;
 
 /* False: one of the blocks exceeds what 16 bits can address, and names were to be compressed. */
-static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, long *ret_offs, size_t offs_max)
+static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, target_place_t places[static TARGETS_MAX])
 {
-	body_t body = { .owner = set->owner };
+	body_t body;                             /* the dictionary is filled as it grows */
+	body.owner = set->owner;
+	body.dict_count = 0;
 	b->blocks.len = b->pointers.len = 0;
+	target_place_t none;
 	for (size_t i = 0; i < set->count; i++) {
-		long off = put_rr(b, &body, b->records[set->first + i], set->ttl, packed);
-		if (i < offs_max) {
-			ret_offs[i] = off;
-		}
+		put_rr(b, &body, b->records[set->first + i], set->ttl, packed, i < TARGETS_MAX ? &places[i] : &none);
 		if (packed && b->blocks.len > UINT16_MAX) {
 			return false;
 		}
@@ -436,7 +471,7 @@ static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, lon
 	set->body_len = b->blocks.len;
 	for (size_t i = 0; i < set->sig_count; i++) {
 		const zone_record_t *sig = b->records[set->first + set->count + i];
-		put_rr(b, &body, sig, sig->ttl, packed);
+		put_rr(b, &body, sig, sig->ttl, packed, &none);
 		if (packed && b->blocks.len - set->body_len > UINT16_MAX) {
 			return false;
 		}
@@ -446,13 +481,19 @@ static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, lon
 }
 
 /* A count or length: `narrow` bytes of it, or twice as many. */
-static void put_number(zone_node_builder_t *b, bool is_wide, size_t narrow, size_t value)
+static inline uint8_t *write_number(uint8_t *to, bool is_wide, size_t narrow, size_t value)
 {
-	uint8_t v8 = (uint8_t)value;
 	uint16_t v16 = (uint16_t)value;
 	uint32_t v32 = (uint32_t)value;
-	size_t len = is_wide ? 2 * narrow : narrow;
-	put(b, &b->sets, len == 1 ? (const void *)&v8 : len == 2 ? (const void *)&v16 : &v32, len);
+	switch (is_wide ? 2 * narrow : narrow) {
+	case 1:
+		*to = (uint8_t)value;
+		return to + 1;
+	case 2:
+		return write_bytes(to, &v16, sizeof(v16));
+	default:
+		return write_bytes(to, &v32, sizeof(v32));
+	}
 }
 
 static uint8_t rrset_flags(const zone_node_builder_t *b, const compiled_t *set)
@@ -474,44 +515,50 @@ static size_t saturate(size_t count)
 /* The RRset as it is stored, from its blocks, pointers and links. */
 static void put_stored(zone_node_builder_t *b, const compiled_t *set)
 {
+	enum { NUMBERS_LEN_MAX = 1 + 2 + 4 + 2 + 2 + 4 + 2 };    /* flags, counts, lengths */
 	uint8_t flags = rrset_flags(b, set);
 	bool is_wide = flags & ZONE_RRSET_WIDE;
-	put(b, &b->sets, &flags, 1);
-	put_number(b, is_wide, 1, saturate(set->count));
-	put_number(b, is_wide, 2, set->body_len);
-	put(b, &b->sets, b->blocks.data, set->body_len);
+	uint8_t *to = room(b, &b->sets, NUMBERS_LEN_MAX + b->blocks.len + b->pointers.len + b->links.len);
+	if (to == NULL) {
+		return;
+	}
+	*to++ = flags;
+	to = write_number(to, is_wide, 1, saturate(set->count));
+	to = write_number(to, is_wide, 2, set->body_len);
+	to = write_bytes(to, b->blocks.data, set->body_len);
 	if (flags & ZONE_RRSET_HAS_POINTERS) {
-		put_number(b, is_wide, 1, b->pointers.len / 2);
+		to = write_number(to, is_wide, 1, b->pointers.len / 2);
 		for (size_t i = 0; i < b->pointers.len; i += 2) {
-			put_number(b, flags & ZONE_RRSET_WIDE_POINTERS, 1, zone_load_u16(b->pointers.data + i));
+			to = write_number(to, flags & ZONE_RRSET_WIDE_POINTERS, 1, zone_load_u16(b->pointers.data + i));
 		}
 	}
 	if (flags & ZONE_RRSET_HAS_SIGS) {
-		put_number(b, is_wide, 1, saturate(set->sig_count));
-		put_number(b, is_wide, 2, set->sigs_len);
-		put(b, &b->sets, b->blocks.data + set->body_len, set->sigs_len);
+		to = write_number(to, is_wide, 1, saturate(set->sig_count));
+		to = write_number(to, is_wide, 2, set->sigs_len);
+		to = write_bytes(to, b->blocks.data + set->body_len, set->sigs_len);
 	}
 	if (flags & ZONE_RRSET_HAS_LINKS) {
-		put_number(b, is_wide, 1, b->links.len / ZONE_LINK_ENTRY_LEN);
-		put(b, &b->sets, b->links.data, b->links.len);
+		to = write_number(to, is_wide, 1, b->links.len / ZONE_LINK_ENTRY_LEN);
+		to = write_bytes(to, b->links.data, b->links.len);
 	}
+	cut_to(&b->sets, to);
 }
 
 /* RRs [first..first + count), their signatures behind them. */
 static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, size_t sig_count)
 {
-	long offs[TARGETS_MAX];
+	target_place_t places[TARGETS_MAX];
 	uint16_t type = b->records[first]->type;
 	compiled_t set = { .owner = params->owner, .first = first, .count = count, .sig_count = sig_count,
 	                   .ttl = ttl_of(params->records, type) };
-	if (!put_blocks(b, &set, true, offs, TARGETS_MAX)) {
+	if (!put_blocks(b, &set, true, places)) {
 		set.is_huge = true;
-		put_blocks(b, &set, false, offs, TARGETS_MAX);
+		put_blocks(b, &set, false, places);
 	}
 	b->links.len = 0;
 	made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
 	if (params->on_target != NULL && !b->failed && !set.is_huge) {
-		find_extras(b, params, first, count, offs);
+		find_extras(b, params, first, count, places);
 	}
 	put_stored(b, &set);
 	made.len = b->sets.len - made.off;
@@ -744,78 +791,100 @@ static void add_record_sums(const zone_node_builder_t *b, const zone_node_params
 	sums->record_count += count;
 }
 
-static void put_link(zone_node_builder_t *b, zone_link_t link)
+/* What a node consists of, in bytes. */
+typedef struct {
+	size_t set_count, table_len, links_len, glue_len, size;
+	bool is_wide;
+} layout_t;
+
+static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
-	if (link != 0) {
-		put(b, &b->node, &link, sizeof(link));
+	const made_set_t *made = (const made_set_t *)b->made.data;
+	layout_t l = { .set_count = b->made.len / sizeof(*made) };
+	l.glue_len = b->glue_count > 0 ? sizeof(b->glue_count) + b->glue.len : 0;
+	size_t bodies = 0;
+	for (size_t i = 0; i < l.set_count; i++) {
+		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
+	l.links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) * sizeof(zone_link_t);
+	/* zone_node_number() may insert a link later. */
+	l.is_wide = l.set_count >= UINT8_MAX ||
+	            l.set_count * ZONE_ENTRY_LEN + l.links_len + sizeof(zone_link_t) + l.glue_len + bodies >= ZONE_ENTRY_SHARED;
+	l.table_len = l.is_wide ? ZONE_WIDE_TABLE_HEAD + l.set_count * ZONE_WIDE_ENTRY_LEN : l.set_count * ZONE_ENTRY_LEN;
+	l.size = offsetof(zone_node_t, owner) + params->owner.len + l.table_len + l.links_len + l.glue_len + bodies;
+	return l;
+}
+
+static uint8_t *write_link(uint8_t *to, zone_link_t link)
+{
+	return link != 0 ? write_bytes(to, &link, sizeof(link)) : to;
 }
 
 /* The table, with places from its start: RRsets stand behind it and the glue. */
-static void put_table(zone_node_builder_t *b, bool is_wide, size_t first_place)
+static uint8_t *write_table(const zone_node_builder_t *b, const layout_t *l, uint8_t *to)
 {
 	const made_set_t *made = (const made_set_t *)b->made.data;
-	uint16_t count = (uint16_t)(b->made.len / sizeof(*made));
-	size_t place = first_place;
-	if (is_wide) {
-		put(b, &b->node, &count, sizeof(count));
+	uint16_t count = (uint16_t)l->set_count;
+	size_t place = l->table_len + l->links_len + l->glue_len;
+	if (l->is_wide) {
+		to = write_bytes(to, &count, sizeof(count));
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t wide = (uint32_t)place | (made[i].shared != 0 ? ZONE_WIDE_ENTRY_SHARED : 0);
 		uint16_t narrow = (uint16_t)(place | (made[i].shared != 0 ? ZONE_ENTRY_SHARED : 0));
-		put(b, &b->node, &made[i].type, sizeof(made[i].type));
-		put(b, &b->node, is_wide ? (const void *)&wide : &narrow, is_wide ? sizeof(wide) : sizeof(narrow));
+		to = write_bytes(to, &made[i].type, sizeof(made[i].type));
+		to = l->is_wide ? write_bytes(to, &wide, sizeof(wide)) : write_bytes(to, &narrow, sizeof(narrow));
 		place += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
+	return to;
 }
 
-/* Header, owner, table, links, glue and RRsets behind each other, in `node`. False: out of memory or too large. */
-static bool assemble(zone_node_builder_t *b, const zone_node_params_t *params)
+/* Header, owner, table, links, glue and RRsets behind each other: l->size bytes. */
+static void write_node(const zone_node_builder_t *b, const zone_node_params_t *params, const layout_t *l, uint8_t *to)
 {
 	const made_set_t *made = (const made_set_t *)b->made.data;
-	size_t count = b->made.len / sizeof(*made), bodies = 0;
-	size_t glue_len = b->glue_count > 0 ? sizeof(b->glue_count) + b->glue.len : 0;
-	for (size_t i = 0; i < count; i++) {
-		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
-	}
-	size_t links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) * sizeof(zone_link_t);
-	/* zone_node_number() may insert a link later. */
-	bool is_wide = count >= UINT8_MAX ||
-	               count * ZONE_ENTRY_LEN + links_len + sizeof(zone_link_t) + glue_len + bodies >= ZONE_ENTRY_SHARED;
-	size_t table_len = is_wide ? ZONE_WIDE_TABLE_HEAD + count * ZONE_WIDE_ENTRY_LEN : count * ZONE_ENTRY_LEN;
-	zone_node_t head = { .flags = (uint16_t)(flags_of(b, params) | (is_wide ? ZONE_NODE_WIDE : 0)),
+	const uint8_t *start = to;
+	zone_node_t head = { .flags = (uint16_t)(flags_of(b, params) | (l->is_wide ? ZONE_NODE_WIDE : 0)),
 	                     .owner_len = params->owner.len, .owner_label_count = params->owner.label_count,
-	                     .rrset_count = is_wide ? 0 : (uint8_t)count };
-	put(b, &b->node, &head, offsetof(zone_node_t, owner));
-	put(b, &b->node, params->owner.wire, params->owner.len);
-	put_table(b, is_wide, table_len + links_len + glue_len);
-	put_link(b, params->self);
-	put_link(b, params->nsec3);
-	put_link(b, params->nsec3_wildcard);
+	                     .rrset_count = l->is_wide ? 0 : (uint8_t)l->set_count };
+	to = write_bytes(to, &head, offsetof(zone_node_t, owner));
+	to = write_bytes(to, params->owner.wire, params->owner.len);
+	to = write_table(b, l, to);
+	to = write_link(to, params->self);
+	to = write_link(to, params->nsec3);
+	to = write_link(to, params->nsec3_wildcard);
 	if (b->glue_count > 0) {
-		put(b, &b->node, &b->glue_count, sizeof(b->glue_count));
-		put(b, &b->node, b->glue.data, b->glue.len);
+		to = write_bytes(to, &b->glue_count, sizeof(b->glue_count));
+		to = write_bytes(to, b->glue.data, b->glue.len);
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < l->set_count; i++) {
 		if (made[i].shared != 0) {
-			put(b, &b->node, &made[i].shared, sizeof(made[i].shared));
+			to = write_bytes(to, &made[i].shared, sizeof(made[i].shared));
 		} else {
-			put(b, &b->node, b->sets.data + made[i].off, made[i].len);
+			to = write_bytes(to, b->sets.data + made[i].off, made[i].len);
 		}
 	}
-	return !b->failed;
+	assert((size_t)(to - start) == l->size);
+	(void)start;
 }
 
-/* The node just assembled in the arena, or the old one if it is the same. 0: out of memory. */
-static zone_ref_t store(zone_node_builder_t *b, zone_arena_t *arena, zone_ref_t old_ref)
+/* The node in the arena, or the old one if it is the same. 0: out of memory. */
+static zone_ref_t store(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, const layout_t *l)
 {
-	const zone_node_t *old = old_ref != 0 ? zone_at(zone_arena_view(arena), old_ref) : NULL;
-	if (old != NULL && zone_node_size(old) == b->node.len && memcmp(old, b->node.data, b->node.len) == 0) {
-		return old_ref;
+	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
+	if (old != NULL && zone_node_size(old) == l->size) {
+		uint8_t *node = room(b, &b->node, l->size);
+		if (node == NULL) {
+			return 0;
+		}
+		write_node(b, params, l, node);
+		if (memcmp(old, node, l->size) == 0) {
+			return params->old_ref;
+		}
 	}
-	zone_ref_t ref = zone_arena_alloc(arena, b->node.len);
+	zone_ref_t ref = zone_arena_alloc(arena, l->size);
 	if (ref != 0) {
-		memcpy(zone_at(zone_arena_view(arena), ref), b->node.data, b->node.len);
+		write_node(b, params, l, zone_at(zone_arena_view(arena), ref));
 	}
 	return ref;
 }
@@ -843,11 +912,12 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 		share(b, arena, old, &made[i], &added);
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
 	}
-	zone_ref_t ref = assemble(b, params) ? store(b, arena, params->old_ref) : 0;
+	layout_t layout = layout_of(b, params);
+	zone_ref_t ref = store(b, arena, params, &layout);
 	if (ref == 0) {
 		return KNOT_ENOMEM;
 	}
-	added.stored_size += in_units(b->node.len);
+	added.stored_size += in_units(layout.size);
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;
