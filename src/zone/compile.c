@@ -358,7 +358,11 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 {
 	compile_t *c = ctx;
 	zone_target_t found = { 0 };
-	if (!knot_name_in(target, c->collect->origin)) {
+	/* Most name servers are elsewhere: the letter before the root mostly tells, and both are in lower case. */
+	knot_name_t origin = c->collect->origin;
+	bool is_elsewhere = origin.len > 1 && (target.len < origin.len || target.wire[target.len - 2] != origin.wire[origin.len - 2]);
+	if (is_elsewhere || !knot_name_in(target, origin)) {
+		found.is_outside = true;
 		return found;
 	}
 	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) && knot_name_in(target, current_name(c));

@@ -7,6 +7,10 @@
  * bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the first of
  * a kind is part of its node, from the second on there is one copy in the arena that all later nodes refer to.
  *
+ * Remembering. Most of the shared RRsets are also made again and again from the same records. Where no target is in the zone, what comes
+ * out doesn't depend on the owner: a suffix that such a target has in common with one owner it has in common with all owners of the
+ * zone, and then there would be a pointer to it. So a cache says which shared copy it is, and nothing is compiled.
+ *
  * Compression. A name in RDATA of a type that may be compressed ends, if possible, with a pointer to a suffix of the owner or
  * to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is bounded: for
  * an RRset of thousands of names the search would be quadratic and what a pointer saves is small by then.
@@ -37,7 +41,7 @@ typedef struct {
 typedef struct {
 	uint16_t type;
 	uint32_t ttl;
-	size_t off, len;             /* in `sets` */
+	size_t off, len;             /* in `sets`; nothing if it was known to be shared */
 	zone_ref_t shared;           /* 0: part of the node */
 } made_set_t;
 
@@ -47,6 +51,21 @@ typedef struct {
 	zone_ref_t ref;              /* the shared copy; 0: none yet */
 	uint32_t count;              /* how often */
 } seen_t;
+
+enum {
+	KNOWN_COUNT = 8192,          /* slots of the cache, in pairs; a power of two */
+	KNOWN_RDATA_MAX = 80,        /* bytes of RDATA that can be remembered */
+	KNOWN_FROM = 64,             /* RRsets that could be remembered, from which on it is done: not in small zones */
+};
+
+/* A shared RRset of name servers outside of the zone, and the records that it was made from. */
+typedef struct {
+	uint32_t hash;               /* of RDATA and TTL */
+	uint32_t ttl;
+	zone_ref_t ref;              /* 0: the slot is free */
+	uint8_t rdata_len;
+	uint8_t rdata[KNOWN_RDATA_MAX];  /* of the RRs in order: names, which show where they end */
+} known_t;
 
 struct zone_node_builder {
 	const zone_record_t **records;
@@ -62,6 +81,11 @@ struct zone_node_builder {
 	buffer_t node;               /* a node that may be the same as the one before */
 	seen_t *seen;                /* open hash table */
 	size_t seen_count, seen_max; /* seen_max is a power of two, or 0 */
+	known_t *known;              /* cache of KNOWN_COUNT; NULL: none yet */
+	uint32_t known_asked;        /* how often it would have been asked, up to KNOWN_FROM */
+	bool is_portable;            /* the RRset being made would be the same at each name of the zone */
+	bool has_key;                /* the name servers of the node being made can be remembered as `key` */
+	known_t key;
 	bool failed;                 /* out of memory, sticky until the next node */
 };
 
@@ -80,6 +104,7 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 			free(buffers[i]->data);
 		}
 		free(builder->seen);
+		free(builder->known);
 		free(builder);
 	}
 }
@@ -127,6 +152,22 @@ static inline uint8_t *write_bytes(uint8_t *to, const void *bytes, size_t len)
 {
 	memcpy(to, bytes, len);
 	return to + len;
+}
+
+/* Never 0. */
+static uint32_t hash_of(const uint8_t *bytes, size_t len)
+{
+	uint64_t h = len;
+	for (; len >= 8; bytes += 8, len -= 8) {
+		uint64_t word;
+		memcpy(&word, bytes, sizeof(word));
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 32;
+	}
+	uint64_t rest = 0;
+	memcpy(&rest, bytes, len);
+	h = (h ^ rest) * 0x9E3779B97F4A7C15u;
+	return (uint32_t)(h >> 32) | 1;
 }
 
 /* ---- Order ---- */
@@ -230,6 +271,7 @@ typedef struct {
 	knot_name_t owner;
 	dict_entry_t dict[DICT_MAX];
 	unsigned dict_count;
+	bool is_last;                /* no record comes that could point to names of this one */
 } body_t;
 
 /* The pointer for the suffix `wire[0..len)`, or 0. */
@@ -255,27 +297,26 @@ static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 	return 0;
 }
 
-/* A name that may be compressed: never longer than it is. Returns the end of what is written. */
-static uint8_t *write_compressed(zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len)
+/* A name that may be compressed: never longer than it is. is_looked_up: names may come that point to it. Returns the end of what is written. */
+static uint8_t *write_compressed(zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len, bool is_looked_up)
 {
-	size_t at = 0;
-	while (wire[at] != 0) {
-		size_t off = (size_t)(to - b->blocks.data);
+	const size_t start = (size_t)(to - b->blocks.data);
+	memcpy(to, wire, len);
+	for (size_t at = 0; wire[at] != 0; at += 1u + wire[at]) {
+		size_t off = start + at;
 		uint16_t pointer = find_suffix(body, wire + at, len - at);
 		if (pointer != 0) {
+			b->is_portable = b->is_portable && (pointer & ZONE_PTR_BODY);
 			uint16_t pos = (uint16_t)off;
 			put(b, &b->pointers, &pos, sizeof(pos));
-			store_be16(to, pointer);
-			return to + 2;
+			store_be16(to + at, pointer);
+			return to + at + 2;
 		}
-		if (body->dict_count < DICT_MAX && off <= ZONE_PTR_BODY_MAX) {
+		if (is_looked_up && body->dict_count < DICT_MAX && off <= ZONE_PTR_BODY_MAX) {
 			body->dict[body->dict_count++] = (dict_entry_t){ wire + at, (uint8_t)(len - at), (uint16_t)off };
 		}
-		to = write_bytes(to, wire + at, 1u + wire[at]);
-		at += 1u + wire[at];
 	}
-	*to = 0;
-	return to + 1;
+	return to + len;
 }
 
 static inline uint8_t *write_rr_head(uint8_t *to, uint16_t type, uint32_t ttl, size_t rdata_len)
@@ -317,7 +358,7 @@ static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 		}
 		const uint8_t *wire = record->rdata + names[i].off;
 		if (packed && (names[i].flags & KNOT_RDATA_COMPRESS)) {
-			to = write_compressed(b, body, to, wire, names[i].len);
+			to = write_compressed(b, body, to, wire, names[i].len, !body->is_last || i + 1 < count);
 		} else {
 			to = write_bytes(to, wire, names[i].len);
 		}
@@ -423,6 +464,7 @@ static void find_extra(zone_node_builder_t *b, const zone_node_params_t *params,
 	}
 	wanted_t wanted = { .off = (uint16_t)place->body_off };
 	wanted.target = params->on_target(target, record->type, params->ctx);
+	b->is_portable = b->is_portable && wanted.target.is_outside;
 	if (wanted.target.glue != NULL) {
 		if (!has_glue(b, wanted.target.glue_id)) {
 			add_glue(b, &wanted);
@@ -460,9 +502,11 @@ static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, tar
 	body_t body;                             /* the dictionary is filled as it grows */
 	body.owner = set->owner;
 	body.dict_count = 0;
+	body.is_last = false;
 	b->blocks.len = b->pointers.len = 0;
 	target_place_t none;
 	for (size_t i = 0; i < set->count; i++) {
+		body.is_last = i + 1 == set->count && set->sig_count == 0;
 		put_rr(b, &body, b->records[set->first + i], set->ttl, packed, i < TARGETS_MAX ? &places[i] : &none);
 		if (packed && b->blocks.len > UINT16_MAX) {
 			return false;
@@ -471,6 +515,7 @@ static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, tar
 	set->body_len = b->blocks.len;
 	for (size_t i = 0; i < set->sig_count; i++) {
 		const zone_record_t *sig = b->records[set->first + set->count + i];
+		body.is_last = i + 1 == set->sig_count;
 		put_rr(b, &body, sig, sig->ttl, packed, &none);
 		if (packed && b->blocks.len - set->body_len > UINT16_MAX) {
 			return false;
@@ -544,23 +589,93 @@ static void put_stored(zone_node_builder_t *b, const compiled_t *set)
 	cut_to(&b->sets, to);
 }
 
+/* ---- Remembering ---- */
+
+/* The cache is in use and b->key is that of the RRset. */
+static bool make_key(zone_node_builder_t *b, const compiled_t *set)
+{
+	if (b->known_asked < KNOWN_FROM) {
+		b->known_asked++;
+		return false;
+	}
+	if (b->known == NULL && (b->known = calloc(KNOWN_COUNT, sizeof(*b->known))) == NULL) {
+		return false;                    /* it goes without */
+	}
+	size_t len = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		const zone_record_t *record = b->records[set->first + i];
+		if (record->rdata_len > KNOWN_RDATA_MAX - len) {
+			return false;
+		}
+		memcpy(b->key.rdata + len, record->rdata, record->rdata_len);
+		len += record->rdata_len;
+	}
+	b->key.rdata_len = (uint8_t)len;
+	b->key.ttl = set->ttl;
+	b->key.hash = hash_of(b->key.rdata, len) ^ set->ttl;
+	return true;
+}
+
+/* The first of the two slots that may hold the key. */
+static known_t *known_slots(const zone_node_builder_t *b)
+{
+	return &b->known[b->key.hash & (KNOWN_COUNT - 2)];
+}
+
+/* The shared copy of the RRset with the key; 0: not known. */
+static zone_ref_t find_known(const zone_node_builder_t *b)
+{
+	const known_t *slot = known_slots(b), *key = &b->key;
+	for (unsigned i = 0; i < 2; i++, slot++) {
+		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl && slot->rdata_len == key->rdata_len &&
+		    memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
+			return slot->ref;
+		}
+	}
+	return 0;
+}
+
+static void remember(zone_node_builder_t *b, zone_ref_t ref)
+{
+	known_t *slot = known_slots(b);
+	slot += slot->ref != 0;
+	*slot = b->key;
+	slot->ref = ref;
+}
+
+/* ---- One RRset after the other ---- */
+
+/* Compile an RRset into `sets`. */
+static void compile_rrset(zone_node_builder_t *b, const zone_node_params_t *params, compiled_t *set)
+{
+	target_place_t places[TARGETS_MAX];
+	b->is_portable = true;
+	if (!put_blocks(b, set, true, places)) {
+		set->is_huge = true;
+		put_blocks(b, set, false, places);
+	}
+	b->links.len = 0;
+	if (params->on_target != NULL && !b->failed && !set->is_huge) {
+		find_extras(b, params, set->first, set->count, places);
+	}
+	put_stored(b, set);
+}
+
 /* RRs [first..first + count), their signatures behind them. */
 static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, size_t sig_count)
 {
-	target_place_t places[TARGETS_MAX];
 	uint16_t type = b->records[first]->type;
 	compiled_t set = { .owner = params->owner, .first = first, .count = count, .sig_count = sig_count,
 	                   .ttl = ttl_of(params->records, type) };
-	if (!put_blocks(b, &set, true, places)) {
-		set.is_huge = true;
-		put_blocks(b, &set, false, places);
-	}
-	b->links.len = 0;
 	made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
-	if (params->on_target != NULL && !b->failed && !set.is_huge) {
-		find_extras(b, params, first, count, places);
+	/* What nodes of the version before have instead of the shared copy is not remembered. */
+	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->old_ref == 0;
+	bool has_key = may_know && make_key(b, &set);
+	made.shared = has_key ? find_known(b) : 0;
+	if (made.shared == 0) {
+		compile_rrset(b, params, &set);
+		b->has_key = b->has_key || (has_key && b->is_portable);
 	}
-	put_stored(b, &set);
 	made.len = b->sets.len - made.off;
 	put(b, &b->made, &made, sizeof(made));
 }
@@ -626,21 +741,6 @@ enum {
 	SHARED_LEN_MAX = 4096,
 	SEEN_FIRST = 64, SEEN_MAX = 1 << 20,   /* slots of the table; what comes when it is full is not shared */
 };
-
-static uint32_t hash_of(const uint8_t *bytes, size_t len)
-{
-	uint64_t h = len;
-	for (; len >= 8; bytes += 8, len -= 8) {
-		uint64_t word;
-		memcpy(&word, bytes, sizeof(word));
-		h = (h ^ word) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 32;
-	}
-	uint64_t rest = 0;
-	memcpy(&rest, bytes, len);
-	h = (h ^ rest) * 0x9E3779B97F4A7C15u;
-	return (uint32_t)(h >> 32) | 1;
-}
 
 static seen_t *find_seen(const zone_node_builder_t *b, uint32_t hash)
 {
@@ -894,7 +994,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 {
 	b->made.len = b->sets.len = b->glue.len = b->glue_ids.len = b->node.len = 0;
 	b->glue_count = 0;
-	b->failed = false;
+	b->failed = b->has_key = false;
 	size_t count = sort_records(b, params->records);
 	zone_node_sums_t added = *sums;
 	add_record_sums(b, params, count, &added);      /* before orphans are collected, which moves records */
@@ -909,7 +1009,12 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	}
 	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	for (size_t i = 0; i < set_count; i++) {
-		share(b, arena, old, &made[i], &added);
+		if (made[i].shared == 0) {
+			share(b, arena, old, &made[i], &added);
+			if (made[i].shared != 0 && made[i].type == KNOT_TYPE_NS && b->has_key) {
+				remember(b, made[i].shared);
+			}
+		}
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
 	}
 	layout_t layout = layout_of(b, params);

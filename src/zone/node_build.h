@@ -25,6 +25,7 @@ typedef struct {
 	const zone_record_t *glue;   /* records of a name at or below the own cut: A and AAAA are copied; NULL: none */
 	const void *glue_id;         /* same for the same name */
 	zone_link_t link;            /* node with addresses elsewhere in the zone; 0: none */
+	bool is_outside;             /* the target is not in the zone: there is nothing, whoever asks */
 } zone_target_t;
 
 /** Find the addresses of `target` for an RRset of `type` of the name being compiled. */
