@@ -262,6 +262,62 @@ static void test_not_ours(void **state)
 	}
 }
 
+static void write_key(const char *key_text, const char *value_text)
+{
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi dbi;
+	MDB_val key = { strlen(key_text), (void *)key_text }, value = { strlen(value_text), (void *)value_text };
+	(void)mkdir(test_path, 0700);
+	assert_int_equal(mdb_env_create(&env), 0);
+	assert_int_equal(mdb_env_open(env, test_path, 0, 0600), 0);
+	assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_dbi_open(txn, NULL, 0, &dbi), 0);
+	assert_int_equal(mdb_put(txn, dbi, &key, &value, 0), 0);
+	assert_int_equal(mdb_txn_commit(txn), 0);
+	mdb_env_close(env);
+}
+
+/* Nothing of another program's database is lost by naming its folder. */
+static void test_something_elses(void **state)
+{
+	(void)state;
+	static const char *const keys[] = { "key", "\4key" };
+	for (size_t i = 0; i < KNOT_LEN(keys); i++) {
+		write_key(keys[i], "value");
+		for (int read_only = 0; read_only < 2; read_only++) {
+			store_t *store;
+			store_reason_t reason;
+			assert_int_equal(open_as(TEST_FORMAT, read_only, &store, &reason), KNOT_EEXIST);
+			expect_text(&reason, "something else");
+		}
+		char path[128];
+		snprintf(path, sizeof(path), "%s/data.mdb.damaged", test_path);
+		assert_int_equal(access(path, F_OK), -1);
+		test_remove_files();
+	}
+}
+
+static void test_lost_format(void **state)
+{
+	(void)state;
+	make();
+	store_t *store = test_open(64 * MIB);
+	uint8_t kind = STORE_KEY_FORMAT;
+	MDB_txn *txn;
+	assert_int_equal(mdb_txn_begin(store->env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_del(txn, store->dbi, &(MDB_val){ 1, &kind }, NULL), 0);
+	assert_int_equal(mdb_txn_commit(txn), 0);
+	store_close(store);
+	store_reason_t reason;
+	assert_int_equal(open_as(TEST_FORMAT, true, &store, &reason), KNOT_EMALF);
+	assert_int_equal(open_as(TEST_FORMAT, false, &store, &reason), KNOT_OK);
+	expect_text(&reason, "no record of its format");
+	expect_text(&reason, "renamed");
+	store_close(store);
+	test_remove_files();
+}
+
 /* ---- Records ---- */
 
 /* Change the record of a zone in the open database. */
@@ -445,6 +501,8 @@ int main(void)
 		cmocka_unit_test(test_looking_follows_no_link_as_root),
 		cmocka_unit_test(test_another_format_of_images),
 		cmocka_unit_test(test_not_ours),
+		cmocka_unit_test(test_something_elses),
+		cmocka_unit_test(test_lost_format),
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_interrupted_saves),
 		cmocka_unit_test(test_a_reader_is_killed),

@@ -246,6 +246,15 @@ knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, con
 	return KNOT_OK;
 }
 
+bool store_record_is_one(knot_bytes_t bytes)
+{
+	uint32_t magic = 0;
+	if (bytes.len >= sizeof(fixed_t)) {
+		memcpy(&magic, bytes.data, sizeof(magic));
+	}
+	return magic == RECORD_MAGIC || magic == __builtin_bswap32(RECORD_MAGIC);
+}
+
 void store_record_sources(const store_record_t *record, store_source_t *ret_sources)
 {
 	const uint8_t *path = record->packed_paths;

@@ -56,5 +56,8 @@ void store_record_write(const store_record_t *record, const store_source_t *sour
  */
 KNOT_MUST_USE knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, const char **ret_what);
 
+/** True if these bytes begin like a record, of either byte order; whether it is whole isn't looked at. */
+bool store_record_is_one(knot_bytes_t bytes);
+
 /** The sources of a record that was read: source_count of them. */
 void store_record_sources(const store_record_t *record, store_source_t *ret_sources);

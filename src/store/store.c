@@ -272,18 +272,37 @@ static int put_format(store_t *store)
 	return store_commit(store, txn);
 }
 
+/* value: sizeof(format_t) bytes. */
 static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reason)
 {
 	format_t format;
-	if (value->mv_size == sizeof(format)) {
-		memcpy(&format, value->mv_data, sizeof(format));
-		if (memcmp(&format, &our_format, sizeof(format)) == 0) {
-			return KNOT_OK;
-		}
+	memcpy(&format, value->mv_data, sizeof(format));
+	if (memcmp(&format, &our_format, sizeof(format)) == 0) {
+		return KNOT_OK;
 	}
-	bool is_ours = value->mv_size == sizeof(format) && memcmp(format.magic, our_format.magic, sizeof(format.magic)) == 0;
-	store_say(ret_reason, is_ours ? "it has another format or byte order" : "it is not a database of zone images");
+	store_say(ret_reason, "it has another format or byte order");
 	return KNOT_ENOTSUP;
+}
+
+/* The format's record is lost. One of our databases has damage then; whatever else somebody keeps there is not ours to set aside. */
+static knot_err_t judge_without_format(const store_t *store, MDB_txn *txn, store_reason_t *ret_reason)
+{
+	MDB_cursor *cursor;
+	MDB_val key, value;
+	int code = mdb_cursor_open(txn, store->dbi, &cursor);
+	if (code == 0) {
+		code = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
+		mdb_cursor_close(cursor);
+	}
+	if (code != 0) {
+		return store_fail(store, code, "opening the database", ret_reason);
+	}
+	if (*(const uint8_t *)key.mv_data == STORE_KEY_HEAD && store_record_is_one((knot_bytes_t){ value.mv_data, value.mv_size })) {
+		store_say(ret_reason, "it has no record of its format");
+		return KNOT_EMALF;
+	}
+	store_say(ret_reason, "it is the database of something else, set 'database.image-db' to a folder of its own");
+	return KNOT_EEXIST;
 }
 
 /* Look at the format's record. KNOT_ENOENT: the environment is empty. */
@@ -306,14 +325,13 @@ static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
 	}
 	knot_err_t err;
 	if (code == 0) {
-		err = compare_format(&value, ret_reason);
+		err = value.mv_size == sizeof(our_format) ? compare_format(&value, ret_reason) : judge_without_format(store, txn, ret_reason);
 		find_map(store, value.mv_data);
 	} else if (code == MDB_NOTFOUND && stat.ms_entries == 0) {
 		store_say(ret_reason, "it is empty");
 		err = KNOT_ENOENT;
 	} else if (code == MDB_NOTFOUND) {
-		store_say(ret_reason, "it is not a database of zone images");
-		err = KNOT_ENOTSUP;
+		err = judge_without_format(store, txn, ret_reason);
 	} else {
 		err = store_fail(store, code, "opening the database", ret_reason);
 	}

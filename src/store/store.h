@@ -33,7 +33,8 @@ typedef struct {
  * What an interrupted save left behind is removed. An environment of another format or byte order, or a damaged one (its pages are
  * checked first, as LMDB itself trusts them), is set aside (renamed to data.mdb.damaged, an earlier one goes) and a new one made; ret_reason then says so
  * with KNOT_OK, else its text is empty.
- * KNOT_EACCES, KNOT_ENOMEM, KNOT_EBUSY (another process writes to it), KNOT_ENOENT (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP
+ * KNOT_EACCES, KNOT_ENOMEM, KNOT_EBUSY (another process writes to it), KNOT_EEXIST (something else's database: left as it is),
+ * KNOT_ENOENT (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP
  * (read_only: damaged, another format), KNOT_EFILE …: ret_reason says more.
  */
 KNOT_MUST_USE knot_err_t store_open(const store_options_t *options, store_t **ret_store, store_reason_t *ret_reason);
