@@ -254,6 +254,38 @@ static void test_huge(void **state)
 	zone_contents_free(zone);
 }
 
+/* A name server with more addresses than an entry counts has several entries; each address once, in order. */
+static void test_many_addresses(void **state)
+{
+	(void)state;
+	static const unsigned counts[] = { 255, 256, 510, 700 };
+	for (size_t i = 0; i < KNOT_LEN(counts); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *to = open_memstream(&text, &len);
+		fprintf(to, HEAD "a 60 NS ns.a\nns.a 60 AAAA ::1\n");
+		for (unsigned k = counts[i]; k-- > 0;) {
+			fprintf(to, "ns.a 60 A 10.0.%u.%u\nns.a 60 A 10.0.%u.%u\n", k / 256, k % 256, k / 256, k % 256);
+		}
+		fclose(to);
+		zone_contents_t *zone = build(text);
+		free(text);
+		owned_name_t name;
+		const zone_node_t *node = zone_find_node(zone, scan("a", &name));
+		zone_extra_iter_t iter = zone_extras_begin(node, zone_node_rrset(&zone->arena, node, KNOT_TYPE_NS));
+		unsigned a_count = 0, aaaa_count = 0;
+		for (zone_extra_t extra; zone_extras_next(&iter, &extra);) {
+			aaaa_count += extra.type == KNOT_TYPE_AAAA ? extra.block.rr_count : 0;
+			for (unsigned k = 0; extra.type == KNOT_TYPE_A && k < extra.block.rr_count; k++) {
+				assert_int_equal(load_be32(extra.block.bytes + 16 * k + 12), 10u << 24 | a_count++);
+			}
+		}
+		assert_int_equal(a_count, counts[i]);
+		assert_int_equal(aaaa_count, 1);
+		zone_contents_free(zone);
+	}
+}
+
 static void test_nsec_cover(void **state)
 {
 	(void)state;
@@ -458,7 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup), cmocka_unit_test(test_flags), cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_nsec_cover),
+		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_many_addresses), cmocka_unit_test(test_nsec_cover),
 		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_nsec3_other_chain), cmocka_unit_test(test_size_limit),
 		cmocka_unit_test(test_on_file), cmocka_unit_test(test_shuffled),
 	};

@@ -399,23 +399,28 @@ typedef struct {
 	zone_target_t target;
 } wanted_t;
 
-/* The glue records of one type: sorted, without duplicates. Returns how many. */
-static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t type)
+enum { GLUE_MAX = 255 };         /* addresses of one type in an entry; a server with more has several entries */
+
+/*
+ * The next glue records of one type, behind *after (NULL: the first): sorted, without duplicates. Returns how many, at most GLUE_MAX, and the
+ * last of them in *after.
+ */
+static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t type, const zone_record_t **after)
 {
-	enum { GLUE_MAX = 255 };     /* addresses of one name server and type that are sent: more fit no referral */
 	const zone_record_t *addresses[GLUE_MAX];
 	size_t count = 0;
 	for (const zone_record_t *r = wanted->target.glue; r != NULL; r = r->next) {
 		size_t at = count;
-		if (r->type != type || count == GLUE_MAX) {
+		if (r->type != type || (*after != NULL && order_of(r, *after) <= 0)) {
 			continue;
 		}
 		while (at > 0 && order_of(addresses[at - 1], r) > 0) {
 			at--;
 		}
-		if (at > 0 && order_of(addresses[at - 1], r) == 0) {
+		if (at == GLUE_MAX || (at > 0 && order_of(addresses[at - 1], r) == 0)) {
 			continue;
 		}
+		count -= count == GLUE_MAX;      /* the last one is for the next entry */
 		memmove(addresses + at + 1, addresses + at, (count - at) * sizeof(*addresses));
 		addresses[at] = r;
 		count++;
@@ -427,23 +432,32 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 			to = write_rr_head(to, type, ttl, addresses[i]->rdata_len);
 			memcpy(to, addresses[i]->rdata, addresses[i]->rdata_len);
 		}
+		*after = addresses[i];
 	}
 	return (uint8_t)count;
 }
 
+/* Entries of one server: one, or as many as it takes until no message has room for more. */
 static void add_glue(zone_node_builder_t *b, const wanted_t *wanted)
 {
-	size_t head = b->glue.len;
-	put(b, &b->glue, &wanted->off, sizeof(wanted->off));
-	put(b, &b->glue, "\0", 2);
+	const zone_record_t *last[2] = { NULL, NULL };
 	uint8_t counts[2];
-	counts[0] = copy_glue(b, wanted, KNOT_TYPE_A);
-	counts[1] = copy_glue(b, wanted, KNOT_TYPE_AAAA);
-	put(b, &b->glue_ids, &wanted->target.glue_id, sizeof(wanted->target.glue_id));
-	if (!b->failed) {
-		memcpy(b->glue.data + head + 2, counts, sizeof(counts));
-		b->glue_count++;
-	}
+	do {
+		size_t head = b->glue.len;
+		put(b, &b->glue, &wanted->off, sizeof(wanted->off));
+		put(b, &b->glue, "\0", 2);
+		counts[0] = copy_glue(b, wanted, KNOT_TYPE_A, &last[0]);
+		counts[1] = counts[0] < GLUE_MAX ? copy_glue(b, wanted, KNOT_TYPE_AAAA, &last[1]) : 0;
+		if (counts[0] + counts[1] == 0) {
+			b->glue.len = head;
+			return;
+		}
+		put(b, &b->glue_ids, &wanted->target.glue_id, sizeof(wanted->target.glue_id));
+		if (!b->failed) {
+			memcpy(b->glue.data + head + 2, counts, sizeof(counts));
+			b->glue_count++;
+		}
+	} while ((counts[0] == GLUE_MAX || counts[1] == GLUE_MAX) && b->glue.len <= UINT16_MAX && !b->failed);
 }
 
 static void add_link(zone_node_builder_t *b, const wanted_t *wanted)
