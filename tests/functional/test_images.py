@@ -2,6 +2,7 @@
 """Images of zones: a start takes them when nothing changed, and only then; losing them never loses a zone."""
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -294,6 +295,29 @@ def test_full_disk(knotd):
     finally:
         knotd.stop()
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_limit_of_file_sizes(saved):
+    """ulimit -f is no reason to end: it stops saving, not serving."""
+    size = os.stat(f"{saved.dir}/db/images/data.mdb").st_size
+    resource.prlimit(saved.process.pid, resource.RLIMIT_FSIZE, (size, size))
+    saved.write("example.zone", many("example.", 20000, 2))
+    saved.knotc("zone-reload", "example")
+    saved.wait_log(r"images, failed to save")
+    assert version(saved) == "2"
+
+
+def test_limit_of_file_sizes_from_the_start(knotd):
+    knotd.write("example.zone", example(1))
+    configure(knotd)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))  # an empty database has 8192
+    try:
+        knotd.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "images, failed to open" in knotd.log()
+    assert version(knotd) == "1"
 
 
 def test_storage_that_can_not_be_opened(knotd):
