@@ -76,7 +76,7 @@ static bool wants_proof(const answer_plan_t *plan)
 
 static bool has_nsec3(const zone_contents_t *zone)
 {
-	return zone->nsec3_params.algorithm != 0;
+	return zone_nsec3_params(zone)->algorithm != 0;
 }
 
 /* A denial record of `node`, unless the plan has it already. */

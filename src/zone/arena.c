@@ -26,10 +26,23 @@ typedef enum { CHUNK_HEAP, CHUNK_MAPPED, CHUNK_HUGE, CHUNK_PACKED } chunk_kind_t
 
 typedef struct {
 	atomic_uint users;   /* arenas that share it */
-	uint32_t kind;       /* chunk_kind_t; HUGE: reserved huge pages; PACKED: part of packed_t */
-	size_t len;          /* bytes */
+	uint32_t kind : 2;   /* chunk_kind_t; HUGE: reserved huge pages; PACKED: part of packed_t */
+	uint32_t units : 30; /* its length */
 	uint8_t *base;
 } chunk_t;
+
+#define CHUNK_LEN_MAX ((size_t)UNIT * ((1u << 30) - 1))
+
+static size_t len_of(const chunk_t *chunk)
+{
+	return (size_t)chunk->units * UNIT;
+}
+
+/* `len` is a multiple of UNIT, at most CHUNK_LEN_MAX. */
+static void set_len(chunk_t *chunk, size_t len)
+{
+	chunk->units = (len / UNIT) & ((1u << 30) - 1);
+}
 
 /* A chunk as one arena sees it. */
 typedef struct {
@@ -48,17 +61,21 @@ typedef struct {
 } growth_t;
 
 struct zone_arena {
-	zone_arena_view_t view;
 	uint64_t lineage;
 	growth_t *growth;    /* owned; NULL: packed */
+	zone_arena_view_t view;
 };
 
-/* An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation: the chunk's. */
+/*
+ * An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation: the chunk's.
+ * The user's data begin with the arena's view: it is there once.
+ */
 typedef struct {
 	chunk_t chunk;
 	zone_arena_t arena;  /* its view's table is the chunk's `base` */
-	uint64_t data[];
 } packed_t;
+
+_Static_assert(offsetof(packed_t, arena.view) + sizeof(zone_arena_view_t) == sizeof(packed_t), "the view is last");
 
 /* Reserved huge pages, where the administrator has set some aside: they can't be taken apart or refused later. */
 static void *map_reserved(size_t len)
@@ -94,28 +111,30 @@ static void *map_aligned(size_t len)
 	return base;
 }
 
-/* Zeroed memory for a chunk of at least chunk->len bytes; its kind and length are set. False: out of memory. */
-static bool map_chunk(chunk_t *chunk)
+/* Zeroed memory for a chunk of at least `len` bytes; its kind and length are set. False: out of memory, or too long for a chunk. */
+static bool map_chunk(chunk_t *chunk, size_t len)
 {
-	if (chunk->len <= HEAP_CHUNK_MAX) {
+	if (len > CHUNK_LEN_MAX - PAGE) {
+		return false;
+	}
+	set_len(chunk, len);
+	if (len <= HEAP_CHUNK_MAX) {
 		chunk->kind = CHUNK_HEAP;
-		chunk->base = calloc(1, chunk->len);
+		chunk->base = calloc(1, len);
 		return chunk->base != NULL;
 	}
-	chunk->base = map_reserved(chunk->len);
+	chunk->base = map_reserved(len);
 	chunk->kind = chunk->base != NULL ? CHUNK_HUGE : CHUNK_MAPPED;
 	if (chunk->base != NULL) {
 		return true;
 	}
-	if (chunk->len > SIZE_MAX / 2) {
-		return false;
-	}
-	chunk->len = (chunk->len + PAGE - 1) & ~(size_t)(PAGE - 1);
-	if (chunk->len >= ZONE_CHUNK_MAX) {
-		chunk->base = map_aligned(chunk->len);
+	len = (len + PAGE - 1) & ~(size_t)(PAGE - 1);
+	set_len(chunk, len);
+	if (len >= ZONE_CHUNK_MAX) {
+		chunk->base = map_aligned(len);
 		return chunk->base != NULL;
 	}
-	void *base = mmap(NULL, chunk->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	chunk->base = base != MAP_FAILED ? base : NULL;
 	return chunk->base != NULL;
 }
@@ -128,9 +147,9 @@ static void drop_chunk(chunk_t *chunk)
 	switch ((chunk_kind_t)chunk->kind) {
 	case CHUNK_HEAP: free(chunk->base); break;
 	case CHUNK_MAPPED:
-	case CHUNK_HUGE: munmap(chunk->base, chunk->len); break;
+	case CHUNK_HUGE: munmap(chunk->base, len_of(chunk)); break;
 	case CHUNK_PACKED:               /* with all that is around it */
-		zone_slab_free(chunk, (size_t)(chunk->base - (uint8_t *)chunk) + chunk->len);
+		zone_slab_free(chunk, (size_t)(chunk->base - (uint8_t *)chunk) + len_of(chunk));
 		return;
 	}
 	free(chunk);
@@ -147,7 +166,7 @@ static slot_t slot_of(const zone_arena_t *arena, uint32_t i)
 		return arena->growth->slots[i];
 	}
 	chunk_t *chunk = packed_chunk(arena);
-	return (slot_t){ chunk, chunk->len };
+	return (slot_t){ chunk, len_of(chunk) };
 }
 
 /* ---- Growing ---- */
@@ -190,8 +209,8 @@ static bool add_chunk(zone_arena_t *arena, size_t len)
 	if (chunk == NULL) {
 		return false;
 	}
-	*chunk = (chunk_t){ .len = len };
-	if (!map_chunk(chunk)) {
+	*chunk = (chunk_t){ .base = NULL };
+	if (!map_chunk(chunk, len)) {
 		free(chunk);
 		return false;
 	}
@@ -348,7 +367,7 @@ void zone_arena_free(zone_arena_t *take_arena)
  */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
-	size_t next = 2 * last_of(arena)->chunk->len;
+	size_t next = 2 * len_of(last_of(arena)->chunk);
 	if (arena->growth->is_fork) {
 		next = zone_arena_size(arena) / FORK_CHUNK_PART & ~(size_t)(UNIT - 1);
 		next = next < FORK_CHUNK_MIN ? FORK_CHUNK_MIN : next;
@@ -369,7 +388,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 		return ref;
 	}
 	const slot_t *last = last_of(arena);
-	if (last->used >= ZONE_CHUNK_MAX || units * UNIT > last->chunk->len - last->used) {
+	if (last->used >= ZONE_CHUNK_MAX || units * UNIT > len_of(last->chunk) - last->used) {
 		if (!add_chunk(arena, next_chunk_len(arena, units * UNIT))) {
 			return 0;
 		}
@@ -411,16 +430,16 @@ static void trim(zone_arena_t *arena)
 		return;
 	}
 	size_t pages_len = (last->used + PAGE - 1) & ~(size_t)(PAGE - 1);
-	if (chunk->kind == CHUNK_HEAP && last->used < chunk->len) {
+	if (chunk->kind == CHUNK_HEAP && last->used < len_of(chunk)) {
 		uint8_t *base = realloc(chunk->base, last->used);
 		if (base != NULL) {
 			chunk->base = arena->growth->bases[arena->view.chunk_count - 1] = base;
-			chunk->len = last->used;
+			set_len(chunk, last->used);
 		}
-	} else if (chunk->kind == CHUNK_MAPPED && pages_len < chunk->len - chunk->len / 8) {
+	} else if (chunk->kind == CHUNK_MAPPED && pages_len < len_of(chunk) - len_of(chunk) / 8) {
 		/* A huge page that is nearly full stays one. */
-		munmap(chunk->base + pages_len, chunk->len - pages_len);
-		chunk->len = pages_len;
+		munmap(chunk->base + pages_len, len_of(chunk) - pages_len);
+		set_len(chunk, pages_len);
 	}
 }
 
@@ -440,18 +459,20 @@ void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **
 	    atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
 		return NULL;
 	}
+	assert(data_len >= sizeof(zone_arena_view_t));
 	size_t used = last_of(take_arena)->used, room = (data_len + UNIT - 1) & ~(size_t)(UNIT - 1);
-	packed_t *packed = zone_slab_alloc(sizeof(*packed) + room + used);
+	packed_t *packed = zone_slab_alloc(offsetof(packed_t, arena.view) + room + used);
 	if (packed == NULL) {
 		return NULL;
 	}
-	packed->chunk = (chunk_t){ .kind = CHUNK_PACKED, .len = used, .base = (uint8_t *)packed->data + room };
+	packed->chunk = (chunk_t){ .kind = CHUNK_PACKED, .base = (uint8_t *)&packed->arena.view + room };
+	set_len(&packed->chunk, used);
 	atomic_init(&packed->chunk.users, 1);
 	packed->arena = (zone_arena_t){ .view = { &packed->chunk.base, 1 }, .lineage = take_arena->lineage };
 	memcpy(packed->chunk.base, take_arena->view.chunks[0], used);
 	zone_arena_free(take_arena);
 	*ret_arena = &packed->arena;
-	return packed->data;
+	return &packed->arena.view;
 }
 
 bool zone_arena_is_packed(const zone_arena_t *arena)
@@ -468,7 +489,7 @@ size_t zone_arena_size(const zone_arena_t *arena)
 {
 	size_t size = 0;
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		size += slot_of(arena, i).chunk->len;
+		size += len_of(slot_of(arena, i).chunk);
 	}
 	return size;
 }

@@ -58,8 +58,8 @@ const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena);
 void zone_arena_seal(zone_arena_t *arena, bool pack);
 
 /**
- * Make a sealed arena one allocation together with `data_len` bytes of its user, whose address is returned; the arena is another then,
- * it can be read, forked and freed, and with it goes the user's data (for forks it stays until they are gone).
+ * Make a sealed arena one allocation together with `data_len` bytes of its user, whose address is returned. The user's data begin with
+ * a zone_arena_view_t, which is filled in and must stay: it is the arena's own. The arena is another then, it can be read, forked and freed, and with it goes the user's data (for forks it stays until they are gone).
  * References stay, addresses change. NULL: it is too large or shared, or there is no memory; nothing has changed.
  */
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena);

@@ -172,7 +172,7 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 		if (found.node != node) {
 			return true;
 		}
-		zone_ref_t ref = zone_tree_find(&zone->arena, &zone->glue, server);
+		zone_ref_t ref = zone_tree_find(&zone->arena, zone_glue_tree(zone), server);
 		return ref != 0 && has_address(c, zone_at(&zone->arena, ref));
 	case ZONE_DNAME:
 	case ZONE_NXDOMAIN:
@@ -488,7 +488,7 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 {
 	const zone_contents_t *zone = c->zone;
 	const zone_node_t *first = NULL, *before = NULL;
-	zone_tree_begin(&zone->arena, &zone->nsec3, iter);
+	zone_tree_begin(&zone->arena, zone_nsec3_tree(zone), iter);
 	for (;;) {
 		zone_ref_t ref = zone_tree_next(iter);
 		const zone_node_t *node = ref != 0 ? zone_at(&zone->arena, ref) : first;
@@ -508,13 +508,13 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 /* A chain of NSEC3 without usable NSEC3PARAM is one that is being made or removed (RFC 5155 10.4): nothing to check. */
 static bool denies_by_nsec(const zone_contents_t *zone)
 {
-	return zone->nsec3_params.algorithm == 0 && (zone->has_nsec || zone->nsec3.count == 0);
+	return zone_nsec3_params(zone)->algorithm == 0 && (zone->has_nsec || zone_nsec3_tree(zone)->count == 0);
 }
 
 static void check_dnssec(check_t *c, const zone_node_t *node)
 {
 	check_signatures(c, node);
-	if (c->zone->nsec3_params.algorithm != 0) {
+	if (zone_nsec3_params(c->zone)->algorithm != 0) {
 		check_nsec3(c, node);
 	} else if (denies_by_nsec(c->zone)) {
 		check_nsec(c, node);
@@ -552,7 +552,7 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 	if (is_dnssec && denies_by_nsec(zone)) {
 		check_nsec_next(c, NULL);
 	}
-	if (is_dnssec && zone->nsec3_params.algorithm != 0) {
+	if (is_dnssec && zone_nsec3_params(zone)->algorithm != 0) {
 		check_nsec3_chain(c, iter);
 	}
 }

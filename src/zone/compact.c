@@ -163,22 +163,22 @@ static void note_places(const zone_contents_t *zone, zone_contents_t *copy)
 	zone_arena_seal(copy->store, true);
 	copy->arena = *zone_arena_view(copy->store);
 	copy->apex = zone_at(&copy->arena, zone_tree_find(&copy->arena, &copy->auth, zone_node_owner(zone->apex)));
-	if (zone->nsec3_params.salt != NULL) {
-		copy->nsec3_params.salt = (const uint8_t *)copy->apex + (zone->nsec3_params.salt - (const uint8_t *)zone->apex);
+	if (copy->nsec3_params.salt != NULL) {
+		copy->nsec3_params.salt = (const uint8_t *)copy->apex + (copy->nsec3_params.salt - (const uint8_t *)zone->apex);
 	}
 }
 
 static knot_err_t compact(compact_t *c)
 {
-	*c->copy = *c->zone;
+	zone_contents_copy(c->zone, c->copy);
 	c->copy->store = zone_arena_new(0);
 	c->links = calloc(c->zone->link_count + (size_t)1, sizeof(*c->links));
 	if (c->copy->store == NULL || c->links == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = copy_tree(c, &c->zone->auth, &c->copy->auth);
-	err = err == KNOT_OK ? copy_tree(c, &c->zone->glue, &c->copy->glue) : err;
-	err = err == KNOT_OK ? copy_tree(c, &c->zone->nsec3, &c->copy->nsec3) : err;
+	err = err == KNOT_OK ? copy_tree(c, zone_glue_tree(c->zone), &c->copy->glue) : err;
+	err = err == KNOT_OK ? copy_tree(c, zone_nsec3_tree(c->zone), &c->copy->nsec3) : err;
 	return err == KNOT_OK ? copy_links(c) : err;
 }
 

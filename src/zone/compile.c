@@ -178,6 +178,12 @@ static zone_tree_t *tree_of(zone_contents_t *zone, unsigned which)
 	return which == TREE_AUTH ? &zone->auth : which == TREE_GLUE ? &zone->glue : &zone->nsec3;
 }
 
+/* The base version may be short. */
+static const zone_tree_t *old_tree_of(const zone_contents_t *base, unsigned which)
+{
+	return which == TREE_AUTH ? &base->auth : which == TREE_GLUE ? zone_glue_tree(base) : zone_nsec3_tree(base);
+}
+
 /* The first entry from `i` on that is in the tree. */
 static size_t next_in_tree(const zone_names_t *names, size_t i, unsigned which)
 {
@@ -201,8 +207,7 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 	}
 	knot_err_t err = KNOT_OK;
 	size_t i = next_in_tree(names, 0, which);
-	const zone_tree_t *old_tree = tree_of((zone_contents_t *)(uintptr_t)c->base, which);
-	zone_tree_begin(&c->base->arena, old_tree, iter);
+	zone_tree_begin(&c->base->arena, old_tree_of(c->base, which), iter);
 	for (zone_ref_t ref; err == KNOT_OK && (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&c->base->arena, ref);
 		int order = -1;
@@ -722,7 +727,7 @@ static knot_err_t begin(compile_t *c)
 		return KNOT_ENOMEM;
 	}
 	if (c->base != NULL) {
-		*c->zone = *c->base;
+		zone_contents_copy(c->base, c->zone);
 		c->zone->store = zone_arena_fork(c->base->store);
 		c->link_count = c->base->link_count;
 	} else {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/contents.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 void zone_contents_free(zone_contents_t *take_zone)
 {
@@ -15,6 +17,15 @@ void zone_contents_free(zone_contents_t *take_zone)
 	}
 }
 
+enum { SHORT_LEN = offsetof(zone_contents_t, nsec3) };
+
+void zone_contents_copy(const zone_contents_t *zone, zone_contents_t *ret_copy)
+{
+	*ret_copy = (zone_contents_t){ .serial = 0 };
+	memcpy(ret_copy, zone, zone->is_short ? SHORT_LEN : sizeof(*zone));
+	ret_copy->is_short = false;
+}
+
 zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
 {
 	if (take_zone->arena.chunk_count != 1) {
@@ -24,16 +35,21 @@ zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
 	size_t apex_off = (size_t)(apex - take_zone->arena.chunks[0]);
 	bool has_salt = take_zone->nsec3_params.salt != NULL;
 	size_t salt_off = has_salt ? (size_t)(take_zone->nsec3_params.salt - apex) : 0;
+	bool is_short = take_zone->nsec3.count == 0 && take_zone->glue.count == 0 && take_zone->nsec3_params.algorithm == 0;
+	size_t len = is_short ? SHORT_LEN : sizeof(*take_zone);
 	zone_arena_t *store;
-	zone_contents_t *zone = zone_arena_pack(take_zone->store, sizeof(*zone), &store);
+	zone_contents_t *zone = zone_arena_pack(take_zone->store, len, &store);
 	if (zone == NULL) {
 		return take_zone;
 	}
-	*zone = *take_zone;
+	take_zone->arena = *zone_arena_view(store);
+	memcpy(zone, take_zone, len);
 	zone->store = store;
-	zone->arena = *zone_arena_view(store);
+	zone->is_short = is_short;
 	zone->apex = (const zone_node_t *)(zone->arena.chunks[0] + apex_off);
-	zone->nsec3_params.salt = has_salt ? (const uint8_t *)zone->apex + salt_off : NULL;
+	if (has_salt && !is_short) {
+		zone->nsec3_params.salt = (const uint8_t *)zone->apex + salt_off;
+	}
 	free(take_zone);
 	return zone;
 }
@@ -58,8 +74,8 @@ static const zone_node_t *next_node(const zone_contents_t *zone, zone_tree_iter_
 void zone_nodes_begin(const zone_contents_t *zone, zone_node_iter_t *ret_iter)
 {
 	zone_tree_begin(&zone->arena, &zone->auth, &ret_iter->auth);
-	zone_tree_begin(&zone->arena, &zone->glue, &ret_iter->glue);
-	zone_tree_begin(&zone->arena, &zone->nsec3, &ret_iter->nsec3);
+	zone_tree_begin(&zone->arena, zone_glue_tree(zone), &ret_iter->glue);
+	zone_tree_begin(&zone->arena, zone_nsec3_tree(zone), &ret_iter->nsec3);
 	ret_iter->next_auth = next_node(zone, &ret_iter->auth);
 	ret_iter->next_glue = next_node(zone, &ret_iter->glue);
 }
@@ -80,7 +96,7 @@ const zone_node_t *zone_nodes_next(const zone_contents_t *zone, zone_node_iter_t
 
 const zone_node_t *zone_find_node(const zone_contents_t *zone, knot_name_t owner)
 {
-	const zone_tree_t *const trees[] = { &zone->auth, &zone->glue, &zone->nsec3 };
+	const zone_tree_t *const trees[] = { &zone->auth, zone_glue_tree(zone), zone_nsec3_tree(zone) };
 	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
 		zone_ref_t ref = zone_tree_find(&zone->arena, trees[i], owner);
 		if (ref != 0) {

@@ -25,23 +25,54 @@ typedef struct {
 
 enum { ZONE_LINK_PAGE = 256 };     /* links per page of the link table */
 
+/**
+ * What a packed version of a zone without NSEC3 and glue has none of comes last: then `is_short` is set and the version ends before
+ * `nsec3`. So that is read with zone_nsec3_tree(), zone_glue_tree() and zone_nsec3_params(), and a version copied with
+ * zone_contents_copy(). There may be a million of them.
+ */
 typedef struct zone_contents {
-	zone_arena_t *store;             /* owned: what `arena` views */
-	zone_arena_view_t arena;         /* chunks of this version */
-	zone_tree_t auth, nsec3, glue;
+	zone_arena_view_t arena;         /* chunks of this version; first, see zone_arena_pack() */
+	zone_tree_t auth;
+	const zone_node_t *apex;
 	zone_ref_t link_root;            /* link table, see zone_link_get() */
 	uint32_t link_count;
-	const zone_node_t *apex;
 	uint32_t serial;
 	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
 	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
 	bool is_signed;                  /* the apex has RRSIGs */
 	bool has_nsec;                   /* denial by NSEC (the apex has one) */
-	zone_nsec3_params_t nsec3_params;
+	bool is_short;
+	zone_arena_t *store;             /* owned: what `arena` views */
 	uint64_t live_size;              /* bytes of the arena that this version would take if it were built anew */
 	uint64_t wire_size;              /* bytes of all records uncompressed; `zone.size` in zone-stats */
 	uint64_t record_count;           /* with signatures */
+	zone_tree_t nsec3, glue;         /* not if is_short; so the next */
+	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
+
+/** Owners of NSEC3 records. */
+static inline const zone_tree_t *zone_nsec3_tree(const zone_contents_t *zone)
+{
+	static const zone_tree_t none = { .count = 0 };
+	return zone->is_short ? &none : &zone->nsec3;
+}
+
+/** Names below cuts. */
+static inline const zone_tree_t *zone_glue_tree(const zone_contents_t *zone)
+{
+	static const zone_tree_t none = { .count = 0 };
+	return zone->is_short ? &none : &zone->glue;
+}
+
+/** Of the chain of NSEC3 that answers come from; its algorithm is 0 if there is none. */
+static inline const zone_nsec3_params_t *zone_nsec3_params(const zone_contents_t *zone)
+{
+	static const zone_nsec3_params_t none = { .algorithm = 0 };
+	return zone->is_short ? &none : &zone->nsec3_params;
+}
+
+/** All that a version is, in full length; its arena stays that of `zone`. */
+void zone_contents_copy(const zone_contents_t *zone, zone_contents_t *ret_copy);
 
 /** Free a version that no reader has any more. NULL is allowed. */
 void zone_contents_free(zone_contents_t *take_zone);

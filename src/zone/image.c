@@ -28,11 +28,11 @@ enum { UNIT = 8 };
 
 void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head)
 {
-	const zone_nsec3_params_t *nsec3 = &zone->nsec3_params;
+	const zone_nsec3_params_t *nsec3 = zone_nsec3_params(zone);
 	zone_image_head_t head = {
 		.lineage = zone_arena_lineage(zone->store),
 		.live_size = zone->live_size, .wire_size = zone->wire_size, .record_count = zone->record_count,
-		.trees = { zone->auth, zone->nsec3, zone->glue },
+		.trees = { zone->auth, *zone_nsec3_tree(zone), *zone_glue_tree(zone) },
 		.apex = zone_tree_find(&zone->arena, &zone->auth, zone_node_owner(zone->apex)),
 		.link_root = zone->link_root, .link_count = zone->link_count,
 		.serial = zone->serial, .soa_minimum_ttl = zone->soa_minimum_ttl, .max_ttl = zone->max_ttl,
@@ -70,7 +70,7 @@ zone_contents_t *zone_image_hold(const zone_contents_t *zone)
 		free(held);
 		return NULL;
 	}
-	*held = *zone;
+	zone_contents_copy(zone, held);
 	held->store = store;
 	held->arena = *zone_arena_view(store);
 	return held;

@@ -90,14 +90,14 @@ zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t hashed;
-	if (zone->nsec3.count == 0 ||
-	    !zone_nsec3_owner(&zone->nsec3_params, name, zone_node_owner(zone->apex), wire, &hashed)) {
+	if (zone_nsec3_tree(zone)->count == 0 ||
+	    !zone_nsec3_owner(zone_nsec3_params(zone), name, zone_node_owner(zone->apex), wire, &hashed)) {
 		return (zone_nsec3_t){ NULL, false };
 	}
-	zone_ref_t ref = zone_tree_floor(&zone->arena, &zone->nsec3, hashed);
+	zone_ref_t ref = zone_tree_floor(&zone->arena, zone_nsec3_tree(zone), hashed);
 	bool is_match = ref != 0 && knot_name_eq(zone_leaf_owner(&zone->arena, ref), hashed);
 	if (ref == 0) {
-		ref = zone_tree_last(&zone->arena, &zone->nsec3);    /* the chain is a ring */
+		ref = zone_tree_last(&zone->arena, zone_nsec3_tree(zone));    /* the chain is a ring */
 	}
 	return (zone_nsec3_t){ zone_at(&zone->arena, ref), is_match };
 }

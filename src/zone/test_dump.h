@@ -73,10 +73,10 @@ static char *dump_zone(const zone_contents_t *zone)
 		return NULL;
 	}
 	fprintf(to, "serial %u minimum %u signed %d nsec %d nsec3 %u/%u size %llu records %llu ttl %u", (unsigned)zone->serial,
-	        (unsigned)zone->soa_minimum_ttl, zone->is_signed, zone->has_nsec, zone->nsec3_params.algorithm,
-	        zone->nsec3_params.iterations, (unsigned long long)zone->wire_size, (unsigned long long)zone->record_count,
+	        (unsigned)zone->soa_minimum_ttl, zone->is_signed, zone->has_nsec, zone_nsec3_params(zone)->algorithm,
+	        zone_nsec3_params(zone)->iterations, (unsigned long long)zone->wire_size, (unsigned long long)zone->record_count,
 	        (unsigned)zone->max_ttl);
-	const zone_tree_t *const trees[] = { &zone->auth, &zone->glue, &zone->nsec3 };
+	const zone_tree_t *const trees[] = { &zone->auth, zone_glue_tree(zone), zone_nsec3_tree(zone) };
 	static const char *const names[] = { "auth", "glue", "nsec3" };
 	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
 		fprintf(to, "\n== %s %u", names[i], trees[i]->count);

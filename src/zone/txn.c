@@ -116,7 +116,7 @@ static knot_err_t load_edit(zone_txn_t *txn, edit_t *edit)
 	if (txn->base == NULL) {
 		return KNOT_OK;
 	}
-	const zone_tree_t *const trees[] = { &txn->base->auth, &txn->base->glue, &txn->base->nsec3 };
+	const zone_tree_t *const trees[] = { &txn->base->auth, zone_glue_tree(txn->base), zone_nsec3_tree(txn->base) };
 	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
 		zone_ref_t ref = zone_tree_find(&txn->base->arena, trees[i], edit->owner);
 		knot_err_t err = ref != 0 ? take_node(txn, zone_at(&txn->base->arena, ref), take_into_edit, edit) : KNOT_OK;
