@@ -238,13 +238,19 @@ static bool is_past_stop(images_t *images)
 }
 
 /* Everything that waits. */
-static void save_all(images_t *images, images_item_t *items)
+static void save_all(images_t *images)
 {
 	bool failed = false;
 	unsigned batches = 0;
+	images_item_t *items = calloc(BATCH_ZONES, sizeof(*items));
+	if (items == NULL) {
+		log_server(LOG_WARNING, "images, failed to save (%s)", knot_strerror(KNOT_ENOMEM));
+		return;
+	}
 	while (!is_past_stop(images) && save_batch(images, items, &failed)) {
 		batches++;
 	}
+	free(items);
 	if (batches > 2) {
 		sys_memory_trim(); /* what was kept of many zones until now */
 	}
@@ -316,11 +322,6 @@ static void wait_for_calm(images_t *images)
 static void run_writer(void *arg)
 {
 	images_t *images = arg;
-	images_item_t *items = calloc(BATCH_ZONES, sizeof(*items));
-	if (items == NULL) {
-		log_server(LOG_WARNING, "images, failed to save (%s)", knot_strerror(KNOT_ENOMEM));
-		return;
-	}
 	pthread_mutex_lock(&images->lock);
 	images->then_ms = sys_clock_ms() + NOW_AND_THEN_MS;
 	for (bool last = false; !last;) {
@@ -334,12 +335,11 @@ static void run_writer(void *arg)
 			images->params.retry(images->params.ctx);
 		}
 		if (!(last && retries)) {
-			save_all(images, items);
+			save_all(images);
 		}
 		pthread_mutex_lock(&images->lock);
 	}
 	pthread_mutex_unlock(&images->lock);
-	free(items);
 }
 
 knot_err_t images_start(images_t *images)

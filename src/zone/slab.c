@@ -16,7 +16,7 @@ enum {
 	PAGE_LEN = 64 * 1024 / 16,   /* the smallest page; of larger ones more stay */
 	REGION_LEN = 2 * 1024 * 1024,
 	HUGE_FROM = 32,              /* slabs from which on huge pages pay */
-	GRAIN = 16,                  /* bytes: sizes are multiples of it */
+	GRAIN = 8,                   /* bytes: sizes are multiples of it */
 	BLOCK_MAX = 2048,            /* larger blocks come from the heap */
 	SIZES = BLOCK_MAX / GRAIN + 1,
 };

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/** Memory for `len` bytes, aligned to 16. NULL: out of memory. */
+/** Memory for `len` bytes, aligned to 8. NULL: out of memory. */
 void *zone_slab_alloc(size_t len);
 
 /** Free what zone_slab_alloc(len) gave. */

@@ -48,7 +48,7 @@ static void test_random(void **state)
 		block->value = (uint8_t)step;
 		block->bytes = zone_slab_alloc(block->len);
 		assert_non_null(block->bytes);
-		assert_int_equal((uintptr_t)block->bytes % 16, 0);
+		assert_int_equal((uintptr_t)block->bytes % 8, 0);
 		memset(block->bytes, block->value, block->len);
 	}
 	for (unsigned i = 0; i < BLOCKS; i++) {
@@ -73,7 +73,7 @@ static size_t resident_pages(void)
 static void test_memory(void **state)
 {
 	(void)state;
-	enum { COUNT = 100000, LEN = 470, TAKEN = 480 };
+	enum { COUNT = 100000, LEN = 470, TAKEN = 472 };
 #if defined(__SANITIZE_ADDRESS__)
 	skip();                      /* all blocks come from the heap */
 #endif
