@@ -89,8 +89,9 @@ static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 	log_zone(LOG_ERR, name, "zone event 'load' failed (%s)", knot_strerror(err));
 }
 
-static void publish(zone_t *zone, zone_contents_t *contents, const char *origin)
+static void publish(zone_t *zone, zone_contents_t *contents, bool from_file)
 {
+	sys_log_gathered_t lines;
 	uint32_t serial = contents->serial;
 	uint64_t size = contents->wire_size;
 	zone_contents_t *old = zone_publish(zone, contents);
@@ -98,8 +99,13 @@ static void publish(zone_t *zone, zone_contents_t *contents, const char *origin)
 	if (old != NULL) {
 		snprintf(before, sizeof(before), "%u", old->serial);
 	}
+	sys_log_gather(&lines);
+	if (from_file) {
+		log_zone(LOG_INFO, zone_name(zone), "zone file parsed, serial %u", serial);
+	}
 	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes%s", before, serial,
-		 (unsigned long long)size, origin);
+		 (unsigned long long)size, from_file ? "" : ", from image");
+	sys_log_write_gathered();
 	if (old != NULL) {
 		sys_rcu_wait();
 		zone_contents_free(old);
@@ -115,7 +121,7 @@ static bool take_image(images_t *images, zone_t *zone, const settings_t *setting
 	load_source_t found = { 0 };
 	switch (images_read(images, &query, &contents, &found, reason)) {
 	case IMAGES_READ:
-		publish(zone, contents, ", from image");
+		publish(zone, contents, false);
 		source_clear(source);
 		*source = found;
 		return true;
@@ -183,8 +189,7 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 		log_failure(name, settings.path, err);
 		return err;
 	}
-	log_zone(LOG_INFO, name, "zone file parsed, serial %u", built->serial);
-	publish(zone, built, "");
+	publish(zone, built, true);
 	source_clear(source);
 	*source = found;
 	*ret_outcome = LOAD_FROM_FILE;

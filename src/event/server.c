@@ -344,11 +344,14 @@ void server_load_zones(server_t *server)
 		log_server(LOG_INFO, "loading %zu zones", count);
 	}
 	ask_lately_asked(server);
+	sys_log_gathered_t lines;
 	for (size_t first = 0; first < count; first += CHUNK) {
 		size_t end = first + CHUNK < count ? first + CHUNK : count;
+		sys_log_gather(&lines);
 		for (size_t i = first; i < end; i++) {
 			log_zone(LOG_INFO, zone_name(zones[i]), "zone will be loaded");
 		}
+		sys_log_write_gathered();
 		pthread_mutex_lock(&server->jobs.lock);
 		for (size_t i = first; i < end; i++) {
 			(void)jobs_ask(&server->jobs, entry_of(zones[i]));

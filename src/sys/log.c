@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
@@ -132,6 +133,67 @@ static void write_system(const log_t *log, int level, knot_name_t zone, const ch
 	}
 }
 
+/* ---- Gathered lines: of this thread. Under log_lock ---- */
+
+static _Thread_local sys_log_gathered_t *gathered; /* NULL: lines are written at once */
+
+/* The targets may be others than when the lines were made: they get what they want now. */
+static void write_gathered(const log_t *log)
+{
+	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
+		const target_t *target = &log->targets[i];
+		if (target->kind != SYS_LOG_TO_SYSLOG && (target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
+			write_fully(target->fd, gathered->text, gathered->len);
+		}
+	}
+	gathered->len = 0;
+}
+
+static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		if (log->targets[i].kind == SYS_LOG_TO_SYSLOG && (log->targets[i].levels[source] & LOG_MASK(level)) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* False: the line is to be written at once. */
+static bool gather(const log_t *log, sys_log_source_t source, int level, const char *line, size_t len)
+{
+	if (gathered == NULL) {
+		return false;
+	}
+	if (gathered->source != source || gathered->level != level || len > sizeof(gathered->text) - gathered->len) {
+		write_gathered(log);
+	}
+	if (level < LOG_NOTICE || len > sizeof(gathered->text) || wants_syslog(log, source, level)) {
+		return false;
+	}
+	gathered->source = source;
+	gathered->level = level;
+	memcpy(gathered->text + gathered->len, line, len);
+	gathered->len += len;
+	return true;
+}
+
+void sys_log_gather(sys_log_gathered_t *lines)
+{
+	lines->len = 0;
+	lines->source = SYS_LOG_SERVER;
+	lines->level = LOG_INFO;
+	gathered = lines;
+}
+
+void sys_log_write_gathered(void)
+{
+	pthread_rwlock_rdlock(&log_lock);
+	write_gathered(&current);
+	pthread_rwlock_unlock(&log_lock);
+	gathered = NULL;
+}
+
 static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
 		       va_list args)
 {
@@ -144,6 +206,9 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 	va_copy(again, args);
 	size_t len = sys_log_format(line, log->timestamp ? &now : NULL, log->prefix_info, level, zone, format, again);
 	va_end(again);
+	if (gather(log, source, level, line, len)) {
+		return;
+	}
 	for (size_t i = 0; i < log->count; i++) {
 		const target_t *target = &log->targets[i];
 		if ((target->levels[source] & LOG_MASK(level)) == 0) {

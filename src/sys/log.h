@@ -59,6 +59,24 @@ bool sys_log_wants(sys_log_source_t source, int level);
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/** Lines that wait to be written with those that follow, see sys_log_gather(). */
+typedef struct {
+	size_t len;
+	sys_log_source_t source; /* of all that wait; so the level */
+	int level;
+	char text[8192];
+} sys_log_gathered_t;
+
+/**
+ * From here to sys_log_write_gathered() lines of this thread for files and streams, up to level LOG_NOTICE, are written several at a
+ * time: for those who write many at once. Lines that are worse, for syslog, or of another source or level first write what waits, so
+ * the order stays. A crash loses what waits: nothing long or dangerous in between. `lines` is the caller's until then; not nested.
+ */
+void sys_log_gather(sys_log_gathered_t *lines);
+
+/** Write what waits; lines are written at once again. */
+void sys_log_write_gathered(void);
+
 #define log_server(level, ...)     sys_log(SYS_LOG_SERVER, (level), (knot_name_t){ 0 }, __VA_ARGS__)
 #define log_control(level, ...)    sys_log(SYS_LOG_CONTROL, (level), (knot_name_t){ 0 }, __VA_ARGS__)
 #define log_zone(level, zone, ...) sys_log(SYS_LOG_ZONE, (level), (zone), __VA_ARGS__)

@@ -166,6 +166,49 @@ static void test_link_target(void **state)
 	rmdir(dir);
 }
 
+/* Gathered lines come in order, none is lost or held back behind a worse one. */
+static void test_gathered_lines(void **state)
+{
+	(void)state;
+	enum { MANY = 500, TEXT_MAX = 64 * 1024 };
+	static char text[TEXT_MAX];
+	char dir[] = "/tmp/bowline-log-XXXXXX", path[64], want[32];
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/log", dir);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_SERVER] = target.levels[SYS_LOG_ZONE] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	static sys_log_gathered_t lines;
+	sys_log_gather(&lines);
+	log_zone(LOG_INFO, knot_name_of(example_wire), "line a");
+	log_zone(LOG_INFO, knot_name_of(example_wire), "line b");
+	log_zone(LOG_DEBUG, knot_name_of(example_wire), "hidden");
+	assert_int_equal(slurp(path, text, sizeof(text)), 0);
+	log_zone(LOG_ERR, knot_name_of(example_wire), "worse");
+	slurp(path, text, sizeof(text));
+	char *a = strstr(text, " info: [example.com.] line a\n"), *b = strstr(text, " info: [example.com.] line b\n");
+	char *worse = strstr(text, " error: [example.com.] worse\n");
+	assert_true(a != NULL && b > a && worse > b);
+	for (unsigned i = 0; i < MANY; i++) {
+		log_server(LOG_INFO, "many %u.", i);
+	}
+	sys_log_write_gathered();
+	log_server(LOG_INFO, "at once");
+	slurp(path, text, sizeof(text));
+	char *at = text;
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(want, sizeof(want), " info: many %u.\n", i);
+		char *found = strstr(at, want);
+		assert_true(found != NULL && found > at);
+		at = found;
+	}
+	assert_non_null(strstr(at, " info: at once\n"));
+	assert_null(strstr(text, "hidden"));
+	sys_log_close();
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_long_line_is_cut),
 		cmocka_unit_test(test_file_targets),
 		cmocka_unit_test(test_link_target),
+		cmocka_unit_test(test_gathered_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
