@@ -134,9 +134,9 @@ int main(int argc, char **argv)
 	printf("load     %6.2f s of processor time, %.1f MB resident, %.1f MB peak\n", now_s() - begin, resident_mb() - before_mb,
 	       (double)usage.ru_maxrss / 1e3);
 	printf("names    %u auth, %u glue, %u nsec3; %llu records, %.1f MB in chunks, %.1f bytes per name\n", zone->auth.count,
-	       zone->glue.count, zone->nsec3.count, (unsigned long long)zone->record_count,
+	       zone_glue_tree(zone)->count, zone_nsec3_tree(zone)->count, (unsigned long long)zone->record_count,
 	       (double)zone_arena_size(zone->store) / 1e6,
-	       (double)zone_arena_size(zone->store) / (zone->auth.count + zone->glue.count + zone->nsec3.count));
+	       (double)zone_arena_size(zone->store) / (zone->auth.count + zone_glue_tree(zone)->count + zone_nsec3_tree(zone)->count));
 	size_t lookups = argc > 3 ? strtoul(argv[3], NULL, 10) : 1000000;
 	if (lookups > 0) {
 		bench_lookups(zone, lookups);
