@@ -175,6 +175,10 @@ void zone_collect_init(zone_collect_t *collect, knot_name_t origin)
 
 void zone_collect_done(zone_collect_t *collect)
 {
+	for (unsigned i = 0; i < ZONE_RUNS_MAX; i++) {
+		free_blocks(collect, collect->runs[i].first);
+	}
+	free_blocks(collect, collect->rest.first);
 	free_blocks(collect, collect->groups.first);
 	free_blocks(collect, collect->scratch.first);
 	free_blocks(collect, collect->spare);
@@ -188,12 +192,33 @@ void *zone_collect_alloc(zone_collect_t *collect, size_t len)
 	return zone_blocks_room(collect, &collect->scratch, len);
 }
 
-static void set_group(zone_group_t *group, const zone_collect_t *collect, knot_name_t owner, const uint8_t *lower)
+static void set_group(zone_group_t *group, knot_name_t lower, uint64_t prefix)
 {
-	*group = (zone_group_t){ .size = (uint32_t)sizeof(*group) + owner.len, .owner_len = owner.len,
-	                         .label_count = owner.label_count };
-	memcpy(group->owner, lower, owner.len);
-	group->prefix = zone_name_prefix(collect, zone_group_name(group));
+	*group = (zone_group_t){ .prefix = prefix, .size = (uint32_t)sizeof(*group) + lower.len, .owner_len = lower.len,
+	                         .label_count = lower.label_count };
+	memcpy(group->owner, lower.wire, lower.len);
+}
+
+/* Canonical order of a group and a name whose prefix is known. */
+static inline bool is_before(const zone_group_t *group, uint64_t prefix, knot_name_t name)
+{
+	return group->prefix != prefix ? group->prefix < prefix : knot_name_cmp(zone_group_name(group), name) < 0;
+}
+
+/*
+ * The list that a group of this name is appended to. Files that are sorted but for a few kinds of records (glue behind its cut, say) are a
+ * few sorted runs. Ends of runs only move up, so of groups of one owner the later one is in a later list.
+ */
+static zone_blocks_t *choose_run(zone_collect_t *collect, uint64_t prefix, knot_name_t name, unsigned *ret_run)
+{
+	for (unsigned i = 0; i < ZONE_RUNS_MAX; i++) {
+		if (collect->run_ends[i] == NULL || is_before(collect->run_ends[i], prefix, name)) {
+			*ret_run = i;
+			return &collect->runs[i];
+		}
+	}
+	*ret_run = ZONE_RUNS_MAX;
+	return &collect->rest;
 }
 
 knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner)
@@ -204,12 +229,20 @@ knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner)
 	if (last != NULL && last->owner_len == owner.len && memcmp(last->owner, lower, owner.len) == 0) {
 		return KNOT_OK;
 	}
-	zone_group_t *group = zone_blocks_room(collect, &collect->groups, sizeof(*group) + owner.len);
+	knot_name_t name = { lower, owner.len, owner.label_count };
+	uint64_t prefix = zone_name_prefix(collect, name);
+	unsigned run;
+	zone_blocks_t *blocks = choose_run(collect, prefix, name, &run);
+	zone_group_t *group = zone_blocks_room(collect, blocks, sizeof(*group) + owner.len);
 	if (group == NULL) {
 		return KNOT_ENOMEM;
 	}
-	set_group(group, collect, owner, lower);
-	collect->is_unsorted = collect->is_unsorted || (last != NULL && zone_group_order(last, group) >= 0);
+	set_group(group, name, prefix);
+	if (run < ZONE_RUNS_MAX) {
+		collect->run_ends[run] = group;
+	}
+	collect->run_number = run;
+	collect->run = blocks;
 	collect->last = group;
 	collect->group_count++;
 	return KNOT_OK;
@@ -219,7 +252,7 @@ zone_group_t *zone_collect_empty(zone_collect_t *collect, knot_name_t owner, zon
 {
 	zone_group_t *group = zone_collect_alloc(collect, sizeof(*group) + owner.len);
 	if (group != NULL) {
-		set_group(group, collect, owner, owner.wire);
+		set_group(group, owner, zone_name_prefix(collect, owner));
 		*ret_ref = zone_group_ref(collect->scratch.last, group);
 	}
 	return group;
@@ -325,11 +358,14 @@ knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t 
 {
 	uint8_t head[RECORD_HEAD_MAX];
 	size_t head_len = pack_head(collect, head, type, ttl, rdata.len), len = head_len + rdata.len;
-	knot_err_t err = zone_group_grow(collect, &collect->groups, &collect->last, len);
+	knot_err_t err = zone_group_grow(collect, collect->run, &collect->last, len);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	zone_group_t *group = collect->last;
+	if (collect->run_number < ZONE_RUNS_MAX) {
+		collect->run_ends[collect->run_number] = group;      /* it may have moved */
+	}
 	uint8_t *p = (uint8_t *)group + group->size - len;
 	memcpy(p, head, head_len);
 	if (rdata.len > 0) {

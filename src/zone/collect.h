@@ -38,6 +38,8 @@ typedef struct {
 
 typedef struct zone_block zone_block_mem_t;
 
+enum { ZONE_RUNS_MAX = 4 };
+
 /** A group in 32 bits: number of its block and offset there in units of 8 bytes. */
 typedef uint32_t zone_group_ref_t;
 
@@ -64,10 +66,15 @@ typedef struct {
 	uint8_t origin_wire[KNOT_NAME_MAX];
 	unsigned origin_key_len;
 	uint16_t kinds;              /* of all groups */
-	bool is_unsorted;            /* the groups are not in strictly ascending order */
 	zone_group_t *last;          /* group that records are appended to; NULL: none */
 	size_t group_count;
-	zone_blocks_t groups, scratch;
+	zone_blocks_t *run;          /* where `last` is: one of the following */
+	unsigned run_number;         /* in runs[]; ZONE_RUNS_MAX: it is `rest` */
+	zone_blocks_t runs[ZONE_RUNS_MAX];  /* groups in strictly ascending order; a group is in the first run that it fits behind */
+	zone_group_t *run_ends[ZONE_RUNS_MAX];  /* the last group of each */
+	zone_blocks_t rest;          /* what fits behind none, in order of appearance */
+	zone_blocks_t groups;        /* all of them, sorted, after zone_collect_sort() */
+	zone_blocks_t scratch;
 	zone_block_mem_t *spare;     /* blocks of the common size for reuse */
 	zone_block_mem_t **table;    /* blocks by number; NULL: given back */
 	uint32_t block_count, table_max;
@@ -113,7 +120,7 @@ void *zone_collect_alloc(zone_collect_t *collect, size_t len);
 /** Following records are of this name: the last group is, or becomes, one of it. owner: in the zone, any case. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner);
 
-/** Append a record to the last group. rdata is copied and brought into canonical form. KNOT_ENOMEM. KNOT_EZONESIZE: 4 GiB at one name. */
+/** Append a record to the last group, which there is. Not after zone_collect_sort(). rdata is copied and brought into canonical form. KNOT_ENOMEM. KNOT_EZONESIZE: 4 GiB at one name. */
 KNOT_MUST_USE knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
 
 /** Sort by owner in canonical order and join groups of the same owner, records in order of appearance. KNOT_ENOMEM, KNOT_EZONESIZE. */

@@ -7,7 +7,7 @@
  *   sort        One bucket after the other, small enough for the cache: a radix sort of (prefix, address), names compared where ten
  *               positions don't tell, then the groups are copied in order, those of one owner joined. Its blocks are reused, too.
  *
- * What is in order already is left as it is.
+ * What is in order already is left as it is, and what comes as a few runs that are, is merged: each group is copied once.
  */
 #include "src/zone/collect_blocks.h"
 
@@ -250,9 +250,89 @@ static void give_back(sort_t *s)
 	}
 }
 
+/* ---- Runs ---- */
+
+/* A place in a run that holds something. */
+typedef struct {
+	zone_blocks_t *run;
+	const zone_group_t *next;            /* in the run's first block; NULL: before its beginning or at its end */
+} reader_t;
+
+/* Step on; blocks that have been read are reused. */
+static void read_next(zone_collect_t *collect, reader_t *reader)
+{
+	zone_block_mem_t *block = reader->run->first;
+	reader->next = zone_block_next(block, reader->next);
+	while (reader->next == NULL && block != NULL) {
+		reader->run->first = block->next;
+		zone_blocks_recycle(collect, block);
+		block = reader->run->first;
+		reader->next = block != NULL ? zone_block_next(block, NULL) : NULL;
+	}
+}
+
+/* Of one owner, the group in the first run came first. */
+static knot_err_t merge_runs(sort_t *s, unsigned count)
+{
+	reader_t readers[ZONE_RUNS_MAX];
+	for (unsigned i = 0; i < count; i++) {
+		readers[i] = (reader_t){ &s->collect->runs[i], NULL };
+		read_next(s->collect, &readers[i]);
+	}
+	for (;;) {
+		reader_t *least = NULL;
+		for (unsigned i = 0; i < count; i++) {
+			bool is_less = readers[i].next != NULL && (least == NULL || zone_group_order(readers[i].next, least->next) < 0);
+			least = is_less ? &readers[i] : least;
+		}
+		if (least == NULL) {
+			return KNOT_OK;
+		}
+		knot_err_t err = put_group(s, least->next);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		read_next(s->collect, least);
+	}
+}
+
+/* Runs and what fits none as one list: groups of one owner in order of appearance. */
+static void join_lists(zone_collect_t *collect)
+{
+	zone_blocks_t *lists[ZONE_RUNS_MAX + 1];
+	for (unsigned i = 0; i < ZONE_RUNS_MAX; i++) {
+		lists[i] = &collect->runs[i];
+	}
+	lists[ZONE_RUNS_MAX] = &collect->rest;
+	for (unsigned i = 0; i <= ZONE_RUNS_MAX; i++) {
+		if (lists[i]->first != NULL) {
+			if (collect->groups.last != NULL) {
+				collect->groups.last->next = lists[i]->first;
+			} else {
+				collect->groups.first = lists[i]->first;
+			}
+			collect->groups.last = lists[i]->last;
+			*lists[i] = (zone_blocks_t){ 0 };
+		}
+	}
+}
+
+static unsigned count_runs(const zone_collect_t *collect)
+{
+	unsigned count = 0;
+	while (count < ZONE_RUNS_MAX && collect->runs[count].first != NULL) {
+		count++;
+	}
+	return count;
+}
+
 static knot_err_t sort_groups(sort_t *s)
 {
 	zone_collect_t *collect = s->collect;
+	if (collect->rest.first == NULL) {
+		return merge_runs(s, count_runs(collect));
+	}
+	join_lists(collect);
 	knot_err_t err = choose_bounds(s);
 	if (err == KNOT_OK && s->bucket_count > 1) {
 		err = partition(s);
@@ -263,22 +343,26 @@ static knot_err_t sort_groups(sort_t *s)
 	for (unsigned i = 0; i < s->bucket_count && err == KNOT_OK; i++) {
 		err = sort_bucket(s, &s->buckets[i]);
 	}
-	if (err != KNOT_OK) {
-		give_back(s);
-		return err;
-	}
+	return err;
+}
+
+static void take_result(sort_t *s)
+{
+	zone_collect_t *collect = s->collect;
 	zone_blocks_end(&s->out);
 	collect->groups = s->out;
 	collect->last = s->last;
 	collect->group_count = s->out_count;
-	collect->is_unsorted = false;
-	return KNOT_OK;
 }
 
 knot_err_t zone_collect_sort(zone_collect_t *collect)
 {
-	zone_blocks_end(&collect->groups);
-	if (!collect->is_unsorted) {
+	for (unsigned i = 0; i < ZONE_RUNS_MAX; i++) {
+		zone_blocks_end(&collect->runs[i]);
+	}
+	zone_blocks_end(&collect->rest);
+	if (count_runs(collect) < 2) {
+		join_lists(collect);
 		return KNOT_OK;
 	}
 	sort_t *s = calloc(1, sizeof(*s));
@@ -287,6 +371,11 @@ knot_err_t zone_collect_sort(zone_collect_t *collect)
 	}
 	s->collect = collect;
 	knot_err_t err = sort_groups(s);
+	if (err == KNOT_OK) {
+		take_result(s);
+	} else {
+		give_back(s);
+	}
 	zone_blocks_drop_spare(collect);
 	free(s->entries);
 	free(s->spare);
