@@ -86,13 +86,10 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
 	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
 }
 
-void jobs_free_entry(entry_t *take_entry)
+bool jobs_let_go(entry_t *entry)
 {
-	if (take_entry->job != JOB_NONE || take_entry->queued) {
-		take_entry->gone = true;
-		return;
-	}
-	entry_free(take_entry);
+	entry->gone = entry->job != JOB_NONE || entry->queued;
+	return !entry->gone;
 }
 
 /* ---- The pool ---- */

@@ -73,6 +73,7 @@ static inline bool jobs_has_ended(const entry_t *entry, server_ticket_t ticket)
 }
 
 /**
- * The entry isn't configured any more and no reader has it: it is freed now, or by the worker that has its job or comes to it.
+ * The entry isn't configured any more and no reader has it. True: it is the caller's to free, which needs no lock any more; false: the
+ * worker that has its job or comes to it frees it.
  */
-void jobs_free_entry(entry_t *take_entry);
+bool jobs_let_go(entry_t *entry);

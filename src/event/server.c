@@ -690,11 +690,25 @@ static void ask_changed(server_t *server, const conf_t *conf)
 	}
 }
 
+/** Zones that went. */
+typedef struct {
+	server_t *server;
+	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
+	size_t count;
+} removed_t;
+
 static void remove_entry(entry_t *entry, void *ctx)
 {
-	server_t *server = ctx;
-	server->jobs.untried -= entry->tried ? 0 : 1;
-	jobs_free_entry(entry);
+	removed_t *removed = ctx;
+	removed->server->jobs.untried -= entry->tried ? 0 : 1;
+	if (!jobs_let_go(entry)) {
+		return;
+	}
+	if (removed->entries != NULL) {
+		removed->entries[removed->count++] = entry;
+	} else {
+		entry_free(entry);
+	}
 }
 
 /* Put the new zones in place and let those that went go. After the readers of the old set have gone. */
@@ -703,14 +717,20 @@ static void adopt_zones(server_t *server, const build_t *made)
 	if (made->same_zones) {
 		return;
 	}
-	pthread_mutex_lock(&server->jobs.lock);
 	const zonedb_t *old = server->zones, *zones = made->state->zones;
+	size_t gone_count = zonedb_count(old) - (zonedb_count(zones) - made->fresh);
+	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
+	pthread_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
 	server->jobs.untried += made->fresh;
-	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, server);
+	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, &removed);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
 	pthread_mutex_unlock(&server->jobs.lock);
+	for (size_t i = 0; i < removed.count; i++) {
+		entry_free(removed.entries[i]);
+	}
+	free(removed.entries);
 }
 
 static knot_err_t reload_locked(server_t *server)
