@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -361,7 +362,12 @@ static int run(knotd_t *knotd)
 			{ .fd = knotd->signal_fd, .events = POLLIN },
 			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
 		};
-		if (poll(ready, 2, knotd->answering ? -1 : LOADING_POLL_MS) <= 0 || ready[0].revents == 0) {
+		int count = poll(ready, 2, knotd->answering ? -1 : LOADING_POLL_MS);
+		if (count > 0 && ready[1].revents != 0) {
+			eventfd_t jobs;
+			(void)eventfd_read(ready[1].fd, &jobs);     /* or poll() comes back at once when a reload added zones meanwhile */
+		}
+		if (count <= 0 || ready[0].revents == 0) {
 			continue;
 		}
 		struct signalfd_siginfo info;
