@@ -11,7 +11,7 @@ import pytest
 
 from zones import example, many
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.ours, pytest.mark.threads]
 
 FROM_IMAGE = r"\[example\.\] loaded, serial none -> \d+, \d+ bytes, from image"
 FROM_FILE = r"\[example\.\] loaded, serial none -> \d+, \d+ bytes$"

@@ -239,23 +239,25 @@ def test_killed_at_each_write(farm, has_images):
     farm.daemon.stop()
     calls = calls_of(count)
     assert calls >= 6
-    killed, missed = 0, 0
-    for at in range(1, calls + 1):
+    killed, missed, at = 0, 0, 0
+    is_reached = True
+    while is_reached:                        # what is saved together, so the number of calls, differs from start to start
+        at, is_reached = at + 1, False
         for when in ("before", "half", "after"):
             begin(at, when)
             if drive(farm):
-                missed += 1              # what is saved together differs a little from start to start
+                missed += 1
                 farm.kill()
             else:
-                killed += 1
+                killed, is_reached = killed + 1, True
                 assert farm.daemon.process.wait(5) == -signal.SIGKILL, farm.said()
             farm.start()
             farm.check()
             # The making of a new environment may be torn; there was nothing in it.
             assert not [line for line in complaints(farm.said()) if has_images or "made anew" not in line], farm.said()
             farm.daemon.stop()
-    print(f"{calls} calls to the disk; {killed} killed there, {missed} not reached; {farm.checked} zones checked")
-    assert missed <= killed // 4
+    print(f"{calls} calls to the disk at first; {killed} killed there, {missed} not reached; {farm.checked} zones checked")
+    assert killed >= 3 * 6, "all three at each call that any start makes"
 
 
 # ---- Damage ----

@@ -34,6 +34,10 @@ def is_ours():
     return "KNOTD" not in os.environ or str(BUILD) in os.environ["KNOTD"]
 
 
+# How much longer than on a quiet machine things may take: only a test that fails anyway waits so long.
+PATIENCE = 6 if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ) else 3
+
+
 class Knotd:
     """One daemon in its own directory. Write files, start, ask, stop; everything that it says is in `log()`.
 
@@ -104,6 +108,7 @@ class Knotd:
                   "the control socket answers")
 
     def wait(self, condition, timeout=10, what="condition"):
+        timeout *= PATIENCE
         end = time.monotonic() + timeout
         while not condition():
             if self.process.poll() is not None:
