@@ -39,8 +39,7 @@ static uint8_t *region;              /* where slabs come from that never were */
 static size_t region_left;           /* bytes */
 static size_t slab_count;
 
-/* Sanitizers see only what the heap gives. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef ZONE_SLAB_OFF
 static bool is_small(size_t len)
 {
 	(void)len;

@@ -8,6 +8,15 @@
 
 #include <stddef.h>
 
+/* Sanitizers see only what the heap gives, so there all blocks come from it. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ZONE_SLAB_OFF 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ZONE_SLAB_OFF 1
+#endif
+#endif
+
 /** Memory for `len` bytes, aligned to 8. NULL: out of memory. */
 void *zone_slab_alloc(size_t len);
 

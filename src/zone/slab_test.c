@@ -74,7 +74,7 @@ static void test_memory(void **state)
 {
 	(void)state;
 	enum { COUNT = 100000, LEN = 470, TAKEN = 472 };
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef ZONE_SLAB_OFF
 	skip();                      /* all blocks come from the heap */
 #endif
 	void **blocks = malloc(COUNT * sizeof(*blocks));
