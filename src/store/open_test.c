@@ -398,7 +398,8 @@ static void test_interrupted_saves(void **state)
 	for (uint32_t i = 0; i < image.chunk_count; i++) {
 		image.lens[i] = MIB;
 	}
-	/* The first child is left alone: how long it takes says when to kill the others. */
+	/* The first child is left alone: how long it takes says when to kill the others. On a busy machine others may be quicker. */
+	enum { WHOLE_US_MAX = 300000 };
 	uint64_t whole_us = 0;
 	unsigned as_before = 0, work = 0;
 	for (unsigned round = 0; round <= ROUNDS; round++) {
@@ -415,7 +416,10 @@ static void test_interrupted_saves(void **state)
 			kill(pid, SIGKILL);
 		}
 		waitpid(pid, NULL, 0);
-		whole_us = round == 0 ? now_us() - from_us : whole_us;
+		if (round == 0) {
+			whole_us = now_us() - from_us;
+			whole_us = whole_us < WHOLE_US_MAX ? whole_us : WHOLE_US_MAX;
+		}
 		store_t *store;
 		store_reason_t reason;
 		assert_int_equal(open_as(0, true, &store, &reason), KNOT_OK);
