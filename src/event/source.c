@@ -133,9 +133,7 @@ bool source_is_same(const store_source_t *source)
 	}
 	memcpy(path, source->path.data, source->path.len);
 	path[source->path.len] = '\0';
-	return source_stat(path, &now) == KNOT_OK && (uint64_t)now.st_size == source->size &&
-	       now.st_ino == source->inode && now.st_mtim.tv_sec == source->mtime_s &&
-	       now.st_mtim.tv_nsec == source->mtime_ns;
+	return source_stat(path, &now) == KNOT_OK && store_source_is(source, &now);
 }
 
 uint64_t settings_number(const conf_zone_t *zone)

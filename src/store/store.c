@@ -51,42 +51,47 @@ static bool is_disk_full(const store_t *store)
 	return fstatvfs(store->dir_fd, &info) == 0 && (uint64_t)info.f_bavail * info.f_frsize < 2 * (uint64_t)STORE_STEP_BYTES;
 }
 
+/** What an error of LMDB or the system means, and what to do about it. */
+typedef struct {
+	int code;
+	knot_err_t err;
+	const char *advice;          /* behind the error's own text; NULL: nothing */
+} failure_t;
+
+static const failure_t failures[] = {
+	{ ENOSPC, KNOT_ESPACE, "free some space or move 'database.image-db'" },
+	{ EDQUOT, KNOT_ESPACE, "free some space or move 'database.image-db'" },
+	{ EFBIG, KNOT_ESPACE, "free some space or move 'database.image-db'" },
+	{ EIO, KNOT_EFILE, "look for a quota, and for faults of the disk in the kernel's log" },
+	{ ENOMEM, KNOT_ENOMEM, NULL },
+	{ EACCES, KNOT_EACCES, "check owner and mode of the folder and its files" },
+	{ EPERM, KNOT_EACCES, "check owner and mode of the folder and its files" },
+	{ EROFS, KNOT_EACCES, "check owner and mode of the folder and its files" },
+	{ MDB_READERS_FULL, KNOT_EBUSY, NULL },
+	{ MDB_PANIC, KNOT_EFILE, "writing has failed before, restart after checking the disk" },
+};
+
+static failure_t failure_of(int code)
+{
+	for (size_t i = 0; i < KNOT_LEN(failures); i++) {
+		if (failures[i].code == code) {
+			return failures[i];
+		}
+	}
+	return (failure_t){ code, code > 0 ? KNOT_EFILE : KNOT_EMALF, NULL };
+}
+
 knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason)
 {
-	if (code == EIO && is_disk_full(store)) {
-		code = ENOSPC;
-	}
-	switch (code) {
-	case MDB_MAP_FULL:
+	if (code == MDB_MAP_FULL) {
 		store_say(ret_reason, "%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'", what,
 		          (unsigned long long)(store->map_len >> 20));
 		return KNOT_ESPACE;
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG:
-		store_say(ret_reason, "%s: %s, free some space or move 'database.image-db'", what, strerror(code));
-		return KNOT_ESPACE;
-	case EIO:
-		store_say(ret_reason, "%s: %s; look for a quota, and for faults of the disk in the kernel's log", what, strerror(code));
-		return KNOT_EFILE;
-	case ENOMEM:
-		store_say(ret_reason, "%s: out of memory", what);
-		return KNOT_ENOMEM;
-	case EACCES:
-	case EPERM:
-	case EROFS:
-		store_say(ret_reason, "%s: %s, check owner and mode of the folder and its files", what, strerror(code));
-		return KNOT_EACCES;
-	case MDB_READERS_FULL:
-		store_say(ret_reason, "%s: too many readers", what);
-		return KNOT_EBUSY;
-	case MDB_PANIC:
-		store_say(ret_reason, "%s: writing has failed before, restart after checking the disk", what);
-		return KNOT_EFILE;
-	default:
-		store_say(ret_reason, "%s: %s", what, mdb_strerror(code));
-		return code > 0 ? KNOT_EFILE : KNOT_EMALF;
 	}
+	failure_t failure = failure_of(code == EIO && is_disk_full(store) ? ENOSPC : code);
+	bool is_advised = failure.advice != NULL;
+	store_say(ret_reason, "%s: %s%s%s", what, mdb_strerror(failure.code), is_advised ? ", " : "", is_advised ? failure.advice : "");
+	return failure.err;
 }
 
 /* ---- Keys ---- */
@@ -503,4 +508,10 @@ store_room_t store_room(const store_t *store)
 	}
 	mdb_txn_abort(txn);
 	return room;
+}
+
+bool store_source_is(const store_source_t *source, const struct stat *now)
+{
+	return (uint64_t)now->st_size == source->size && (uint64_t)now->st_ino == source->inode &&
+	       now->st_mtim.tv_sec == source->mtime_s && (uint32_t)now->st_mtim.tv_nsec == source->mtime_ns;
 }

@@ -11,6 +11,8 @@
 
 #include "libknot/name/name.h"
 
+#include <sys/stat.h>
+
 typedef struct store store_t;
 
 enum { STORE_REASON_MAX = 256 };
@@ -58,6 +60,9 @@ typedef struct {
 	int64_t mtime_s;             /* seconds since 1970 */
 	uint32_t mtime_ns;           /* [0..999999999] */
 } store_source_t;
+
+/** True if a file that stat(2) saw as `now` is the source as it was. The path is not looked at. */
+bool store_source_is(const store_source_t *source, const struct stat *now);
 
 /** One version of a zone, borrowed for the call. */
 typedef struct {

@@ -85,9 +85,7 @@ static const char *state_of(const store_source_t *source)
 	if (stat(path, &info) != 0) {
 		return errno == ENOENT ? "missing" : "unknown";
 	}
-	bool same = (uint64_t)info.st_size == source->size && (uint64_t)info.st_ino == source->inode &&
-	            info.st_mtim.tv_sec == source->mtime_s && (uint32_t)info.st_mtim.tv_nsec == source->mtime_ns;
-	return same ? "same" : "changed";
+	return store_source_is(source, &info) ? "same" : "changed";
 }
 
 static const char *state_of_all(const store_view_t *view)
