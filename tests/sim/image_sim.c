@@ -419,12 +419,17 @@ static bool run_part(run_t *run, const part_t *part, uint64_t first_seed, uint64
 	sim_world_t *world = run->world;
 	double begin = seconds();
 	uint64_t seed = first_seed;
+	uint64_t hidden = world->hidden;
 	bool is_right = true;
 	run->rounds = 0;
 	for (; run->rounds < rounds && is_right; seed++) {
 		is_right = part->scenario(run, seed, rounds);
 		if (is_right && run->rounds == 0 && seed - first_seed > rounds) {
 			is_right = sim_fault(world, "no scenario has a round");
+		}
+		/* A bit of a key among all bits: 0.1 % of rounds. */
+		if (is_right && world->hidden - hidden > 3 + run->rounds / 100) {
+			is_right = sim_fault(world, "damage hid images in more than a hundredth of the rounds");
 		}
 		if (!is_right) {
 			printf("  %s\n  repeat: tests/sim/image_sim -p %s -s %" PRIu64 "\n", world->fault, part->name, seed);
