@@ -12,7 +12,7 @@
 #include "src/modules/module.h"
 #include "src/net/request.h"
 #include "src/zone/nsec3_hash.h"
-#include "xdp/frame.h"
+#include "tests/bench/client_frame.h"
 
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -25,9 +25,7 @@ enum {
 	BATCH = 64,
 	RUNS = 5,
 	ROUNDS = 200, /* over the questions, per run */
-	FRAME_SIZE = 2048,
 	TEXT_MAX = 8 << 20,
-	FRAME_HEADERS = 14 + 20 + 8,
 };
 
 typedef struct {
@@ -206,20 +204,8 @@ static size_t make_message(const row_t *row, unsigned number, uint8_t *out)
 static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 {
 	uint8_t *frame = ret_frame->bytes;
-	memset(frame, 0, FRAME_SIZE);
-	frame[0] = frame[6] = 2;
-	store_be16(frame + 12, 0x0800);
-	kxdp_packet_t packet = {
-		.payload = frame + FRAME_HEADERS,
-		.payload_max = 1400,
-		.frame = frame,
-		.frame_room = FRAME_SIZE,
-		.ip_off = 14,
-	};
-	packet.remote.in.sin_port = htons(53);
-	packet.local.in.sin_port = htons(40000);
-	packet.remote.in.sin_addr.s_addr = htonl(0xC0000201);
-	packet.local.in.sin_addr.s_addr = htonl(0xC0000202);
+	memset(frame + FRAME_HEADERS, 0, FRAME_SIZE - FRAME_HEADERS);
+	kxdp_packet_t packet = client_packet(frame);
 	size_t len = make_message(row, number, packet.payload);
 	uint8_t *start;
 	ret_frame->len = kxdp_frame_reply(&packet, len, &start);

@@ -14,7 +14,7 @@
 #include "src/answer/answer_test_zones.h"
 #include "src/net/request.h"
 #include "src/zone/lookup.h"
-#include "xdp/frame.h"
+#include "tests/bench/client_frame.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -42,8 +42,6 @@ enum {
 	PASSES = 5,
 	QNAME_MAX = 62, /* bytes of wire form; owners of gen_tld.py are shorter */
 	FRAME_MAX = 128,
-	FRAME_SIZE = 2048,
-	FRAME_HEADERS = 14 + 20 + 8,
 };
 
 typedef struct {
@@ -149,20 +147,8 @@ static size_t choose(bench_t *b, bool is_zipf)
 static void make_frame(const qname_t *name, uint16_t type, uint16_t id, stored_frame_t *ret_frame)
 {
 	static uint8_t frame[FRAME_SIZE];
-	memset(frame, 0, FRAME_HEADERS + KNOT_MSG_HEADER_LEN);
-	frame[0] = frame[6] = 2;
-	store_be16(frame + 12, 0x0800);
-	kxdp_packet_t packet = {
-		.payload = frame + FRAME_HEADERS,
-		.payload_max = 1400,
-		.frame = frame,
-		.frame_room = FRAME_SIZE,
-		.ip_off = 14,
-	};
-	packet.remote.in.sin_port = htons(53);
-	packet.local.in.sin_port = htons(40000);
-	packet.remote.in.sin_addr.s_addr = htonl(0xC0000201);
-	packet.local.in.sin_addr.s_addr = htonl(0xC0000202);
+	memset(frame + FRAME_HEADERS, 0, KNOT_MSG_HEADER_LEN);
+	kxdp_packet_t packet = client_packet(frame);
 	uint8_t *p = packet.payload;
 	store_be16(p, id);
 	store_be16(p + 4, 1);
