@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Changes to a configuration that nobody follows yet, and one way to read a configuration with or without them.
+ *
+ * A transaction holds the blocks that it changed, over a sealed store that stays as it is; committing makes a new store. Memory and time of
+ * a change don't depend on the size of the configuration. Pure: no file, no lock; one thread at a time.
+ */
+#pragma once
+
+#include "src/conf/store.h"
+
+typedef struct conf_txn conf_txn_t;
+
+/** Where a configuration is read: what is published, or a transaction on top of it. */
+typedef struct {
+	const conf_store_t *store; /* sealed, borrowed */
+	const conf_txn_t *txn;     /* borrowed; NULL: without changes */
+} conf_view_t;
+
+/** The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction changes. */
+bool conf_view_find(conf_view_t view, size_t section, knot_bytes_t id, conf_block_view_t *ret_block);
+
+/** A walk over the blocks of a section, in the order of a sealed store. Start: `{ .view = …, .section = … }`. */
+typedef struct {
+	conf_view_t view;
+	size_t section;
+	size_t store_pos, change_pos;
+} conf_cursor_t;
+
+/** The next block. False: there are no more. */
+bool conf_view_next(conf_cursor_t *cursor, conf_block_view_t *ret_block);
+
+/** Begin; base: sealed, must stay until the end. NULL: no memory. */
+conf_txn_t *conf_txn_begin(const conf_store_t *base);
+
+/** Forget everything. NULL is allowed. */
+void conf_txn_free(conf_txn_t *take_txn);
+
+/** What is to be set or removed, as text; NULL: not given. */
+typedef struct {
+	const char *section, *id, *item;
+	const char *data;
+} conf_edit_t;
+
+/**
+ * Nested steps: what was set since the last conf_txn_push() is kept by conf_txn_pop(), undone by conf_txn_undo(). KNOT_ENOMEM: nothing
+ * was pushed.
+ */
+KNOT_MUST_USE knot_err_t conf_txn_push(conf_txn_t *txn);
+void conf_txn_pop(conf_txn_t *txn);
+void conf_txn_undo(conf_txn_t *txn);
+
+/**
+ * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. `include` reads a file, `clear`
+ * empties sections. The value's own checks are made now, those of blocks and references when the transaction is committed.
+ * sink: told about faults of included files. Errors as control-protocol.md §3 names them, none of them changes anything:
+ * KNOT_CONF_EITEM, KNOT_CONF_EID, KNOT_CONF_ENODATA, KNOT_CONF_EDUPID, KNOT_CONF_ERANGE, KNOT_CONF_ENOTSUP, …
+ */
+KNOT_MUST_USE knot_err_t conf_txn_set(conf_txn_t *txn, const conf_edit_t *edit, conf_sink_t sink);
+
+/** Remove a value, an item, a block, a section (id and item NULL) or everything (section NULL). */
+KNOT_MUST_USE knot_err_t conf_txn_unset(conf_txn_t *txn, const conf_edit_t *edit);
+
+/** True if nothing differs from the base. */
+bool conf_txn_is_empty(const conf_txn_t *txn);
+
+/** A walk over the blocks that were changed, added or removed (not has_new), by section, in the order of a sealed store. */
+typedef struct {
+	size_t section;
+	knot_bytes_t id;
+	bool has_old, has_new;
+	knot_bytes_t old_items, new_items;
+} conf_change_t;
+bool conf_txn_next_change(const conf_txn_t *txn, size_t *pos, conf_change_t *ret_change);
+
+/** The whole with the changes as a sealed store of its own. Free with conf_store_free(). KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t conf_txn_merge(const conf_txn_t *txn, conf_store_t **ret_store);
