@@ -20,6 +20,7 @@ size_t conf_field_size(conf_field_t field)
 		[CONF_FIELD_U16] = sizeof(uint16_t),
 		[CONF_FIELD_U32] = sizeof(uint32_t),
 		[CONF_FIELD_U64] = sizeof(uint64_t),
+		[CONF_FIELD_I64] = sizeof(int64_t),
 		[CONF_FIELD_STR] = sizeof(const char *),
 		[CONF_FIELD_BYTES] = sizeof(knot_bytes_t),
 		[CONF_FIELD_STRS] = sizeof(conf_strs_t),
@@ -46,6 +47,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_U16: *(uint16_t *)member = (uint16_t)number_of(row, value); return true;
 	case CONF_FIELD_U32: *(uint32_t *)member = (uint32_t)number_of(row, value); return true;
 	case CONF_FIELD_U64: *(uint64_t *)member = (uint64_t)number_of(row, value); return true;
+	case CONF_FIELD_I64: *(int64_t *)member = number_of(row, value); return true;
 	case CONF_FIELD_STR: *(const char **)member = (const char *)value.data; return true;
 	case CONF_FIELD_BYTES: *(knot_bytes_t *)member = value; return true;
 	case CONF_FIELD_NONE:
@@ -165,6 +167,7 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_U16:
 	case CONF_FIELD_U32:
 	case CONF_FIELD_U64:
+	case CONF_FIELD_I64:
 	case CONF_FIELD_STR:
 	case CONF_FIELD_BYTES: break;
 	}

@@ -200,12 +200,12 @@ static bool is_on(const conf_block_view_t *block, const char *name, bool dflt)
 	return value.data != NULL ? value.data[0] != 0 : dflt;
 }
 
-/** Paths of sockets that bind() could not take; rundir counts where it goes before them. */
-const char *conf_check_server(const conf_block_view_t *block)
+/** True if bind() could not take one of the item's paths; rundir counts where it goes before them. */
+static bool has_long_path(const conf_block_view_t *block, const char *name)
 {
 	knot_bytes_t rundir = conf_block_find(block, "rundir");
 	size_t rundir_len = rundir.data != NULL ? rundir.len : sizeof(KNOT_RUN_DIR); /* each with its NUL: the slash */
-	size_t row = conf_row_find(block->section, KNOT_STR("listen")), pos = 0;
+	size_t row = conf_row_find(block->section, knot_str_of(name)), pos = 0;
 	conf_item_t item;
 	while (conf_item_next(block->items, &pos, &item)) {
 		if (item.row != row || conf_value_addr(item.value).kind != CONF_ADDR_UNIX) {
@@ -213,10 +213,18 @@ const char *conf_check_server(const conf_block_view_t *block)
 		}
 		const char *path = conf_value_addr(item.value).path;
 		if (strlen(path) + (path[0] == '/' ? 0 : rundir_len) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
-			return "path in 'listen' is too long for a socket";
+			return true;
 		}
 	}
-	return NULL;
+	return false;
+}
+
+const char *conf_check_server(const conf_block_view_t *block)
+{
+	if (has_long_path(block, "listen")) {
+		return "path in 'listen' is too long for a socket";
+	}
+	return has_long_path(block, "metrics-listen") ? "path in 'metrics-listen' is too long for a socket" : NULL;
 }
 
 const char *conf_check_xdp(const conf_block_view_t *block)

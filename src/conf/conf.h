@@ -89,6 +89,7 @@ typedef struct {
 	uint16_t udp_payload_max; /* the value for both families; use the two above */
 	bool edns_client_subnet;
 	bool answer_rotation;
+	conf_addrs_t metrics_listen; /* HTTP; UNIX paths joined with rundir; port 9433 where none was given */
 	conf_addrs_t listen; /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
 } conf_server_t;
 
@@ -184,6 +185,8 @@ typedef enum {
 	CONF_ZONEFILE_WHOLE,
 } conf_zonefile_load_t;
 
+typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
+
 /** A zone's settings: own items over its template over the defaults. A value: conf_zone() makes it, nothing to free. */
 typedef struct {
 	knot_name_t name;        /* lower case */
@@ -193,6 +196,8 @@ typedef struct {
 	conf_semchecks_t semantic_checks;
 	conf_zonefile_load_t zonefile_load; /* always WHOLE until the journal is there */
 	uint32_t default_ttl;               /* seconds */
+	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
+	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
 	uint64_t zone_max_size;             /* bytes of wire format */
 	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
 	const char *comment;                /* NULL: none */

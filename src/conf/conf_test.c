@@ -272,6 +272,7 @@ static void defaults(void **state)
 	assert_int_equal(server->udp_payload_max_ipv6, 1232);
 	assert_false(server->async_start || server->answer_rotation || server->tcp_reuseport);
 	assert_int_equal(server->listen.count, 0);
+	assert_int_equal(server->metrics_listen.count, 0);
 	assert_int_equal(conf->xdp.listen.count, 0);
 	assert_true(conf->xdp.udp && conf->xdp.zero_copy && !conf->xdp.tcp && !conf->xdp.route_check);
 	assert_int_equal(conf->xdp.ring_size, 2048);
@@ -339,6 +340,14 @@ static void addresses(void **state)
 	conf_t *none = load_ok("server:\n  listen: []\n  listen:\n");
 	assert_int_equal(none->server.listen.count, 0);
 	conf_free(none);
+	conf_t *metrics = load_ok("server:\n  rundir: /r\n  metrics-listen: [ 127.0.0.1, ::1@80, m.sock ]\n");
+	static const char *const metrics_want[] = { "127.0.0.1@9433", "::1@80", "/r/m.sock" };
+	assert_int_equal(metrics->server.metrics_listen.count, KNOT_LEN(metrics_want));
+	for (size_t i = 0; i < KNOT_LEN(metrics_want); i++) {
+		char text[CONF_ADDR_TEXT_MAX];
+		assert_string_equal(conf_addr_print(&metrics->server.metrics_listen.data[i], text), metrics_want[i]);
+	}
+	conf_free(metrics);
 	conf_t *conf = load_ok("server:\n  rundir: /r\n  listen: [ 192.0.2.1, ::%lo@54, fe80::1%lo, x.sock, /y.sock, "
 			       "0.0.0.0%eth9 ]\n");
 	static const struct {
@@ -494,11 +503,12 @@ static void zones_inherit(void **state)
 		"template:\n"
 		"  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
 		"    global-module: [ mod-stats, mod-stats/z ]\n"
-		"  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n"
+		"  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n    zonefile-sync: -1\n"
 		"zone:\n"
 		"  - domain: plain\n"
 		"  - domain: with.t\n    template: t\n"
 		"  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
+		"    zonefile-sync: 4294967295\n    serial-policy: dateserial\n"
 		"  - domain: void\n    module: []\n");
 	conf_zone_t plain = zone_of(conf, "PLAIN"), with_t = zone_of(conf, "with.t"), own = zone_of(conf, "own"),
 		    no_module = zone_of(conf, "void");
@@ -517,6 +527,9 @@ static void zones_inherit(void **state)
 	assert_string_equal(own.storage, "/o");
 	assert_int_equal(own.default_ttl, 60);
 	assert_int_equal(own.zone_max_size, 1 << 20);
+	assert_true(plain.zonefile_sync_s == 0 && with_t.zonefile_sync_s == -1 && own.zonefile_sync_s == UINT32_MAX);
+	assert_int_equal(plain.serial_policy, CONF_SERIAL_INCREMENT);
+	assert_int_equal(own.serial_policy, CONF_SERIAL_DATESERIAL);
 	assert_int_equal(own.modules.count, 2);
 	assert_string_equal(own.modules.data[0].name, "mod-stats");
 	assert_string_equal(own.modules.data[0].id, "z");

@@ -54,6 +54,7 @@ typedef enum {
 	CONF_FIELD_U16,
 	CONF_FIELD_U32,
 	CONF_FIELD_U64,
+	CONF_FIELD_I64,
 	CONF_FIELD_STR,
 	CONF_FIELD_BYTES,
 	CONF_FIELD_STRS,
@@ -66,7 +67,7 @@ typedef enum {
 /* clang-format off */
 #define CONF_FIELD_OF(member) _Generic((member), \
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
-	uint64_t: CONF_FIELD_U64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
+	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
 	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS)
 /* clang-format on */

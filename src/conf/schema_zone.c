@@ -228,7 +228,10 @@ static const conf_option_t zonefile_loads[] = {
 };
 static const conf_option_t journal_contents[] = { { "none", 0 }, { "changes", 1 }, { "all", 2 }, { NULL, 0 } };
 static const conf_option_t metadata_dbs[] = { { "kasp", 0 }, { "timer", 1 }, { NULL, 0 } };
-static const conf_option_t serial_policies[] = { { "increment", 1 }, { "unixtime", 2 }, { "dateserial", 3 }, { NULL, 0 } };
+static const conf_option_t serial_policies[] = {
+	{ "increment", CONF_SERIAL_INCREMENT }, { "unixtime", CONF_SERIAL_UNIXTIME },
+	{ "dateserial", CONF_SERIAL_DATESERIAL }, { NULL, 0 },
+};
 static const conf_option_t zonemd_generate[] = {
 	{ "none", 0 }, { "zonemd-sha384", 1 }, { "zonemd-sha512", 2 }, { "remove", 255 }, { NULL, 0 },
 };
@@ -276,8 +279,8 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Check the zone when it is loaded: soft only warns of what on refuses." },
 	{ .name = "default-ttl", TIME(1, MAX31), CONF_AT(conf_zone_t, default_ttl), .dflt = "3600", ZONE_RELOAD,
 	  .doc = "TTL of records in the zone file that have none." },
-	{ .name = "zonefile-sync", TIME(-1, MAX32), .dflt = "0", TUNING,
-	  .doc = "When the zone file is written; -1: never." },
+	{ .name = "zonefile-sync", TIME(-1, MAX32), CONF_AT(conf_zone_t, zonefile_sync_s), .dflt = "0",
+	  .doc = "How long after a change the zone file is written; 0: at once, -1: never, unless one asks for it." },
 	{ .name = "zonefile-load", OPT(zonefile_loads), CONF_AT(conf_zone_t, zonefile_load), .dflt = "whole",
 	  REFUSED_BUT("whole"), .doc = "How the zone file is used when a zone is loaded." },
 	{ .name = "zonefile-skip", STR, MULTI, REFUSED, .doc = "Types that are not read from the zone file." },
@@ -308,8 +311,9 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "reverse-generate", .type = CONF_DNAME, MULTI, REFUSED, ZONE_RELOAD,
 	  .doc = "Make PTR records of these zones." },
 	{ .name = "include-from", .type = CONF_DNAME, MULTI, REFUSED, ZONE_RELOAD, .doc = "Merge these zones." },
-	{ .name = "serial-policy", OPT(serial_policies), .dflt = "increment", TUNING,
-	  .doc = "How serials are chosen." },
+	{ .name = "serial-policy", OPT(serial_policies), CONF_AT(conf_zone_t, serial_policy), .dflt = "increment",
+	  .doc = "The serial that a zone gets when a change doesn't say which: one more than the old one, the time in seconds, or "
+	         "the date as YYYYMMDDnn, in UTC; one more than the old one if that would not be higher (RFC 1982)." },
 	{ .name = "serial-modulo", STR, .dflt = "0/1", .check = conf_check_serial_modulo, TUNING,
 	  .doc = "Which serials may be chosen." },
 	{ .name = "zonemd-generate", OPT(zonemd_generate), .dflt = "none", REFUSED_BUT("none"), ZONE_RELOAD,
