@@ -4,6 +4,7 @@
 #include "src/conf/value.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -11,7 +12,10 @@
 #include <sys/un.h>
 #include <syslog.h>
 
-size_t conf_field_size(conf_field_t field)
+enum { ZONE_LISTS_MAX = 16 /* rows of a zone that have lists as members */ };
+
+/** Bytes of a member of this type. */
+static size_t field_size(conf_field_t field)
 {
 	static const size_t sizes[] = {
 		[CONF_FIELD_NONE] = 0,
@@ -195,10 +199,9 @@ static bool set_element(conf_store_t *store, const conf_row_t *row, const char *
 		return block->text != NULL;
 	}
 	conf_modref_t *ref = element;
-	/* The names are kept in the block's items, which for zones are copied only when the block ends. */
-	ref->name = conf_store_str(store, (const char *)value.data);
-	ref->id = conf_store_str(store, (const char *)value.data + strlen((const char *)value.data) + 1);
-	return ref->name != NULL && ref->id != NULL;
+	ref->name = (const char *)value.data;
+	ref->id = ref->name + strlen(ref->name) + 1;
+	return true;
 }
 
 /** An empty value in a list stands for nothing: `listen: []` is no address. */
@@ -223,7 +226,7 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 	conf_item_t item;
 	size_t count = 0, size = element_size(row->field), pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		count += item.row == row_index && !item.is_typed && !is_void(row, item.value);
+		count += item.row == row_index && !is_void(row, item.value);
 	}
 	uint8_t *elements = conf_store_alloc(store, count * size + 1);
 	if (elements == NULL) {
@@ -232,7 +235,7 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 	uint8_t *next = elements;
 	pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		if (item.row != row_index || item.is_typed || is_void(row, item.value)) {
+		if (item.row != row_index || is_void(row, item.value)) {
 			continue;
 		}
 		if (!set_element(store, row, base_dir, item.value, next)) {
@@ -264,7 +267,7 @@ knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t 
 	conf_item_t item;
 	size_t pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		if (item.row != row_index || item.is_typed) {
+		if (item.row != row_index) {
 			continue;
 		}
 		if (is_list(row)) {
@@ -297,7 +300,7 @@ static knot_err_t default_items(conf_store_t *store, const conf_row_t *row, size
 	if (items == NULL) {
 		return KNOT_ENOMEM;
 	}
-	*ret_items = (knot_bytes_t){ items, conf_item_put(items, row_index, false, (knot_bytes_t){ value, len }) };
+	*ret_items = (knot_bytes_t){ items, conf_item_put(items, row_index, (knot_bytes_t){ value, len }) };
 	return KNOT_OK;
 }
 
@@ -517,6 +520,62 @@ static knot_err_t build_templates(conf_t *conf, bases_t bases)
 	return build_global_modules(conf, conf_block_items(default_block));
 }
 
+/** Rows that have a list in the zone's own block, each once, in the order of the rows. Returns their count. */
+static size_t list_rows(knot_bytes_t items, uint32_t ret_rows[static ZONE_LISTS_MAX])
+{
+	conf_item_t item;
+	size_t pos = 0, count = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		size_t at = 0;
+		if (!is_list(&conf_section_zone.rows[item.row])) {
+			continue;
+		}
+		while (at < count && ret_rows[at] < item.row) {
+			at++;
+		}
+		if (at < count && ret_rows[at] == item.row) {
+			continue;
+		}
+		assert(count < ZONE_LISTS_MAX);
+		memmove(ret_rows + at + 1, ret_rows + at, (count - at) * sizeof(*ret_rows));
+		ret_rows[at] = (uint32_t)item.row;
+		count++;
+	}
+	return count;
+}
+
+/** Lists in zones' own blocks, so that conf_zone() need not make them. */
+static knot_err_t build_zone_lists(conf_store_t *store)
+{
+	uint32_t rows[ZONE_LISTS_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < store->zones.count; i++) {
+		count += list_rows(conf_zones_items(&store->zones, i), rows);
+	}
+	store->zone_list_count = 0;
+	store->zone_lists = conf_store_alloc(store, count * sizeof(*store->zone_lists) + 1);
+	if (store->zone_lists == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < store->zones.count && store->zone_list_count < count; i++) {
+		knot_bytes_t items = conf_zones_items(&store->zones, i);
+		size_t row_count = list_rows(items, rows);
+		for (size_t j = 0; j < row_count; j++) {
+			const conf_row_t *row = &conf_section_zone.rows[rows[j]];
+			list_t list = { NULL, 0 };
+			knot_err_t err = set_list(store, row, rows[j], items, NULL, &list);
+			if (err != KNOT_OK) {
+				return err;
+			}
+			store->has_zone_modules |= row->type == CONF_MODREF && list.count > 0;
+			store->zone_lists[store->zone_list_count++] = (conf_zone_list_t){
+				.zone = (uint32_t)i, .row = rows[j], .data = list.data, .count = list.count
+			};
+		}
+	}
+	return KNOT_OK;
+}
+
 knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 {
 	static const conf_host_t no_host = { .cpu_count = 1,
@@ -552,23 +611,46 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 	if (err == KNOT_OK) {
 		err = build_templates(conf, bases);
 	}
+	if (err == KNOT_OK) {
+		err = build_zone_lists(store);
+	}
 	store->zone_template_row = (uint16_t)conf_row_find(&conf_section_zone, KNOT_STR("template"));
 	conf->zone_count = store->zones.count;
 	return err;
 }
 
-void conf_apply_zone_items(knot_bytes_t items, conf_zone_t *zone)
+/** The list that a row of the zone has; NULL: none. */
+static const conf_zone_list_t *find_zone_list(const conf_store_t *store, size_t zone, size_t row)
+{
+	size_t low = 0, high = store->zone_list_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const conf_zone_list_t *list = &store->zone_lists[middle];
+		if (list->zone == zone && list->row == row) {
+			return list;
+		}
+		if (list->zone < zone || (list->zone == zone && list->row < row)) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return NULL;
+}
+
+void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t *zone)
 {
 	conf_item_t item;
 	size_t pos = 0;
-	while (conf_item_next(items, &pos, &item)) {
+	while (conf_item_next(conf_zones_items(&store->zones, index), &pos, &item)) {
 		const conf_row_t *row = &conf_section_zone.rows[item.row];
-		void *member = (uint8_t *)zone + row->field_off;
-		if (item.is_typed) {
-			memcpy(member, item.value.data, item.value.len);
-		} else {
-			(void)set_scalar(row, item.value, member);
+		if (!is_list(row)) {
+			(void)set_scalar(row, item.value, (uint8_t *)zone + row->field_off);
+			continue;
 		}
+		const conf_zone_list_t *found = find_zone_list(store, index, item.row);
+		const list_t list = { found->data, found->count };
+		memcpy((uint8_t *)zone + row->field_off, &list, sizeof(list));
 	}
 }
 
@@ -606,7 +688,7 @@ bool conf_member_same(const conf_row_t *row, const void *a, const void *b)
 		return p->len == q->len && (p->len == 0 || memcmp(p->data, q->data, p->len) == 0);
 	}
 	if (!is_list(row)) {
-		return memcmp(x, y, conf_field_size(row->field)) == 0;
+		return memcmp(x, y, field_size(row->field)) == 0;
 	}
 	const list_t *p = (const list_t *)x, *q = (const list_t *)y;
 	bool is_same = p->count == q->count;

@@ -153,7 +153,7 @@ conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
 	knot_bytes_t items = conf_zones_items(&conf->store->zones, index);
 	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
-	conf_apply_zone_items(items, &zone);
+	conf_apply_zone_items(conf->store, index, &zone);
 	zone.name = conf_zone_name(conf, index);
 	return zone;
 }

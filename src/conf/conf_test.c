@@ -1052,6 +1052,7 @@ static void test_has_zone_modules(void **state)
 	} rows[] = {
 		{ "zone:\n  - domain: a\n", false },
 		{ "zone:\n  - domain: a\n    module: mod-stats\n", true },
+		{ "zone:\n  - domain: a\n    module: []\n", false },
 		{ "template:\n  - id: x\n    module: mod-stats\nzone:\n  - domain: a\n    template: x\n", true },
 		{ "template:\n  - id: default\n    global-module: mod-stats\nzone:\n  - domain: a\n", false },
 	};

@@ -140,11 +140,11 @@ static knot_err_t reserve_items(loader_t *loader, size_t len)
 	return KNOT_OK;
 }
 
-static knot_err_t append_item(loader_t *loader, size_t row, bool is_typed, knot_bytes_t value)
+static knot_err_t append_item(loader_t *loader, size_t row, knot_bytes_t value)
 {
 	knot_err_t err = reserve_items(loader, value.len + 4);
 	if (err == KNOT_OK) {
-		loader->items_len += conf_item_put(loader->items + loader->items_len, row, is_typed, value);
+		loader->items_len += conf_item_put(loader->items + loader->items_len, row, value);
 	}
 	return err;
 }
@@ -199,33 +199,6 @@ static knot_err_t fail_block(loader_t *loader, const char *reason)
 		      reason);
 }
 
-/** For zones, which are kept packed: lists in the form that the zone's struct has. */
-static knot_err_t append_typed_lists(loader_t *loader)
-{
-	if (loader->section != CONF_S_ZONE && loader->section != CONF_S_TEMPLATE) {
-		return KNOT_OK;
-	}
-	const conf_section_t *section = section_of(loader);
-	for (size_t i = 0; i < section->row_count; i++) {
-		const conf_row_t *row = &section->rows[i];
-		conf_block_view_t view = view_of(loader);
-		if (!row->multi || row->field == CONF_FIELD_NONE || conf_block_find(&view, row->name).data == NULL) {
-			continue;
-		}
-		conf_zone_t typed = { 0 };
-		knot_bytes_t member = { (const uint8_t *)&typed + row->field_off, conf_field_size(row->field) };
-		knot_err_t err = conf_build_member(loader->store, row, i, view.items, NULL, &typed);
-		if (err == KNOT_OK) {
-			err = append_item(loader, i, true, member);
-		}
-		loader->store->has_zone_modules |= row->type == CONF_MODREF && loader->section == CONF_S_ZONE;
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	return KNOT_OK;
-}
-
 /** The block ends: checks that need all of it, then its items are kept. Faults name the line before. */
 static knot_err_t close_block(loader_t *loader)
 {
@@ -237,7 +210,7 @@ static knot_err_t close_block(loader_t *loader)
 	loader->place.line--;
 	loader->place.key.len = loader->place.value.len = 0;
 	const char *reason = check_block(loader);
-	knot_err_t err = reason != NULL ? fail_block(loader, reason) : append_typed_lists(loader);
+	knot_err_t err = reason != NULL ? fail_block(loader, reason) : KNOT_OK;
 	if (err == KNOT_OK) {
 		conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
 		block->items = conf_store_bytes(loader->store, loader->section, loader->items, loader->items_len);
@@ -424,7 +397,7 @@ static knot_err_t set_item(loader_t *loader, size_t row_index)
 			return fail_item(loader, KNOT_EINVAL, "too many values");
 		}
 	}
-	err = append_item(loader, row_index, false, value);
+	err = append_item(loader, row_index, value);
 	return err == KNOT_OK ? KNOT_OK : fail_code(loader, err);
 }
 

@@ -16,9 +16,6 @@ KNOT_MUST_USE knot_err_t conf_read(conf_store_t *store, const char *path, const 
 /** Build the typed structs of a sealed store into `conf`, whose `store` it becomes. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t conf_build(conf_t *conf, const conf_host_t *host);
 
-/** Bytes of a member of this type. */
-size_t conf_field_size(conf_field_t field);
-
 /**
  * Fill the member of one row from packed items; nothing happens if the row is not among them.
  * base_dir: what relative paths of the row are joined with, NULL: nothing.  ret_struct: the struct that the row names.
@@ -26,8 +23,8 @@ size_t conf_field_size(conf_field_t field);
 KNOT_MUST_USE knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index,
 					   knot_bytes_t items, const char *base_dir, void *ret_struct);
 
-/** Put a block's items over what `zone` has. No allocation: lists were made when the block was read. */
-void conf_apply_zone_items(knot_bytes_t items, conf_zone_t *zone);
+/** Put the items of the zone at `index` over what `zone` has. No allocation: lists were made with the snapshot. */
+void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t *zone);
 
 /** True if the member of the row is the same in both structs. */
 bool conf_member_same(const conf_row_t *row, const void *a, const void *b);

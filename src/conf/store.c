@@ -380,22 +380,20 @@ bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item)
 		return false;
 	}
 	const uint8_t *head = items.data + *pos;
-	uint16_t len;
-	memcpy(&len, head + 2, sizeof(len));
-	*ret_item = (conf_item_t){ .row = head[0],
-				   .is_typed = (head[1] & CONF_ITEM_TYPED) != 0,
-				   .value = { head + ITEM_HEAD, len } };
+	uint16_t row, len;
+	memcpy(&row, head, sizeof(row));
+	memcpy(&len, head + sizeof(row), sizeof(len));
+	*ret_item = (conf_item_t){ .row = row, .value = { head + ITEM_HEAD, len } };
 	*pos += ITEM_HEAD + len;
 	return true;
 }
 
-size_t conf_item_put(uint8_t *ret_items, size_t row, bool is_typed, knot_bytes_t value)
+size_t conf_item_put(uint8_t *ret_items, size_t row, knot_bytes_t value)
 {
-	uint16_t len = (uint16_t)value.len;
-	assert(row <= UINT8_MAX && value.len <= UINT16_MAX);
-	ret_items[0] = (uint8_t)row;
-	ret_items[1] = is_typed ? CONF_ITEM_TYPED : 0;
-	memcpy(ret_items + 2, &len, sizeof(len));
+	uint16_t row16 = (uint16_t)row, len = (uint16_t)value.len;
+	assert(row <= UINT16_MAX && value.len <= UINT16_MAX);
+	memcpy(ret_items, &row16, sizeof(row16));
+	memcpy(ret_items + sizeof(row16), &len, sizeof(len));
 	if (value.len > 0) {
 		memcpy(ret_items + ITEM_HEAD, value.data, value.len);
 	}
@@ -407,7 +405,7 @@ knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name)
 	conf_item_t item;
 	size_t pos = 0;
 	while (conf_item_next(block->items, &pos, &item)) {
-		if (!item.is_typed && strcmp(block->section->rows[item.row].name, name) == 0) {
+		if (strcmp(block->section->rows[item.row].name, name) == 0) {
 			return item.value;
 		}
 	}

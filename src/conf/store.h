@@ -8,8 +8,8 @@
  *
  * Memory: bump arenas, 24 bytes per block, 4 bytes and the value per item. Freed as a whole. Zones of a sealed store are packed:
  * 4 bytes, the name and the items each, one after the other in canonical order (conf_zones_t).
- * Packed items: row (1 byte), flags (1), length (2, host order), value. A multi row has one item for each value, and,
- * when a member of the typed struct takes them, one more with CONF_ITEM_TYPED: the member's bytes.
+ * Packed items: row (2 bytes, host order), length (2, host order), value. A multi row has one item for each value. They hold no
+ * pointers, so that items may be copied from store to store.
  */
 #pragma once
 
@@ -36,6 +36,13 @@ typedef struct {
 	size_t count;
 } conf_zones_t;
 
+/** A list in a zone's own block, in the form that the zone's struct has. */
+typedef struct {
+	uint32_t zone, row; /* indexes */
+	const void *data;
+	size_t count;
+} conf_zone_list_t;
+
 typedef struct conf_chunk conf_chunk_t;
 
 /** Grows at its end only. */
@@ -53,14 +60,13 @@ struct conf_store {
 	conf_zone_t *templates;     /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;    /* index of the one that zones without a template have */
 	uint16_t zone_template_row; /* index of row `template` */
-	bool has_zone_modules;      /* some zone has modules in its own block */
+	conf_zone_list_t *zone_lists; /* by zone and row */
+	size_t zone_list_count;
+	bool has_zone_modules; /* some zone has modules in its own block */
 };
-
-enum { CONF_ITEM_TYPED = 1 };
 
 typedef struct {
 	size_t row;
-	bool is_typed;
 	knot_bytes_t value;
 } conf_item_t;
 
@@ -111,7 +117,7 @@ bool conf_zones_find(const conf_zones_t *zones, knot_name_t name, size_t *ret_in
 bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item);
 
 /** Write one packed item. ret_items: room for 4 + value.len bytes. Returns the bytes written. */
-size_t conf_item_put(uint8_t *ret_items, size_t row, bool is_typed, knot_bytes_t value);
+size_t conf_item_put(uint8_t *ret_items, size_t row, knot_bytes_t value);
 
 /** First value of the named row that was set in a block; len 0 and data NULL: none. `name` must be one of its rows. */
 knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name);
