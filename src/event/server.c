@@ -9,26 +9,15 @@
 #include <unistd.h>
 
 #include "src/event/asked.h"
-#include "src/event/saves.h"
+#include "src/event/internal.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
 
-struct server {
-	state_root_t root;
-	server_params_t params;
-	jobs_t jobs;
-	saves_t saves;
-	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
-	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
-	int loaded_fd;               /* owned: eventfd */
-};
-
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
 enum { CHUNK = 256 };
 
-/* Under lock. */
-static entry_t *find_entry(const server_t *server, knot_name_t name)
+entry_t *server_find_entry(const server_t *server, knot_name_t name)
 {
 	zone_t *zone = zonedb_find(server->zones, name);
 	return zone != NULL ? entry_of(zone) : NULL;
@@ -74,7 +63,7 @@ knot_err_t server_start(server_t *server)
 
 static entry_t *saves_find(knot_name_t name, void *ctx)
 {
-	return find_entry(ctx, name);
+	return server_find_entry(ctx, name);
 }
 
 static entry_t *saves_at(size_t index, void *ctx)
@@ -396,7 +385,7 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
 {
 	pthread_mutex_lock(&server->jobs.lock);
-	entry_t *entry = find_entry(server, name);
+	entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL) {
 		server_ticket_t ticket = jobs_ask(&server->jobs, entry);
 		if (ret_ticket != NULL) {
@@ -412,7 +401,7 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 	knot_err_t result = KNOT_OK;
 	pthread_mutex_lock(&server->jobs.lock);
 	for (;;) {
-		entry_t *entry = find_entry(server, name);
+		entry_t *entry = server_find_entry(server, name);
 		if (entry == NULL) {
 			break;
 		}
@@ -430,11 +419,10 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 	return result;
 }
 
-/* Take the zone out of the hands of the workers. Under lock, which is given up while waiting. */
-static knot_err_t begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
+knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
 {
 	for (;;) {
-		entry_t *entry = find_entry(server, name);
+		entry_t *entry = server_find_entry(server, name);
 		if (entry == NULL) {
 			return KNOT_ENOZONE;
 		}
@@ -454,7 +442,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 {
 	entry_t *entry;
 	pthread_mutex_lock(&server->jobs.lock);
-	knot_err_t err = begin_work(server, name, &entry);
+	knot_err_t err = server_begin_work(server, name, &entry);
 	if (err != KNOT_OK) {
 		pthread_mutex_unlock(&server->jobs.lock);
 		return err;
@@ -515,7 +503,7 @@ server_origin_t server_zone_origin(const server_t *server, knot_name_t name)
 	server_origin_t origin = SERVER_ORIGIN_NONE;
 	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
-	entry_t *entry = find_entry(server, name);
+	entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL && zone_contents(entry_zone(entry)) != NULL) {
 		origin = entry->from_image ? SERVER_ORIGIN_IMAGE : SERVER_ORIGIN_FILE;
 	}
@@ -540,7 +528,7 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
 	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
-	const entry_t *entry = event == SERVER_EVENT_LOAD ? find_entry(server, name) : NULL;
+	const entry_t *entry = event == SERVER_EVENT_LOAD ? server_find_entry(server, name) : NULL;
 	if (entry != NULL && entry->job != JOB_NONE) {
 		status.state = entry->job == JOB_RUNNING ? SERVER_EVENT_RUNNING : SERVER_EVENT_PENDING;
 		status.since_s = entry->since_s;
