@@ -219,22 +219,25 @@ static bool has_long_path(const conf_block_view_t *block, const char *name)
 	return false;
 }
 
-const char *conf_check_server(const conf_block_view_t *block)
+const char *conf_check_server(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	if (has_long_path(block, "listen")) {
 		return "path in 'listen' is too long for a socket";
 	}
 	return has_long_path(block, "metrics-listen") ? "path in 'metrics-listen' is too long for a socket" : NULL;
 }
 
-const char *conf_check_xdp(const conf_block_view_t *block)
+const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	bool is_any = is_on(block, "udp", true) || is_on(block, "tcp", false) || is_on(block, "quic", false);
 	return is_set(block, "listen") && !is_any ? "XDP processing requires UDP, TCP, or QUIC enabled" : NULL;
 }
 
-const char *conf_check_acl(const conf_block_view_t *block)
+const char *conf_check_acl(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	static const char *const excluded[] = { "address", "key", "protocol", "cert-key", "cert-hostname" };
 	for (size_t i = 0; i < KNOT_LEN(excluded); i++) {
 		if (is_set(block, "remote") && is_set(block, excluded[i])) {
@@ -244,15 +247,17 @@ const char *conf_check_acl(const conf_block_view_t *block)
 	return NULL;
 }
 
-const char *conf_check_keystore(const conf_block_view_t *block)
+const char *conf_check_keystore(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	return is_on(block, "key-label", false) && !is_on(block, "backend", false)
 		       ? "key labels not supported with the specified keystore"
 		       : NULL;
 }
 
-const char *conf_check_remote(const conf_block_view_t *block)
+const char *conf_check_remote(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	return is_on(block, "quic", false) && is_on(block, "tls", false) ? "'quic' and 'tls' cannot be enabled together"
 									 : NULL;
 }
@@ -282,8 +287,9 @@ static const char *check_intervals(const conf_block_view_t *block)
 	return NULL;
 }
 
-const char *conf_check_template(const conf_block_view_t *block)
+const char *conf_check_template(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	bool is_default = strcmp((const char *)block->id.data, "default") == 0;
 	if (!is_default && is_set(block, "global-module")) {
 		return "global module in non-default template";
@@ -291,20 +297,23 @@ const char *conf_check_template(const conf_block_view_t *block)
 	return check_intervals(block);
 }
 
-const char *conf_check_zone(const conf_block_view_t *block)
+const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	return check_intervals(block);
 }
 
-const char *conf_check_noudp(const conf_block_view_t *block)
+const char *conf_check_noudp(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	return is_set(block, "udp-allow-rate") && is_set(block, "udp-truncate-rate")
 		       ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
 		       : NULL;
 }
 
-const char *conf_check_rrl(const conf_block_view_t *block)
+const char *conf_check_rrl(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	enum { INSTANT_DEFAULT = 125, RATE_PER_INSTANT_MAX = 1000 };
 	knot_bytes_t rate = conf_block_find(block, "rate-limit"), instant = conf_block_find(block, "instant-limit");
 	int64_t instant_limit = instant.data != NULL ? conf_value_int(instant) : INSTANT_DEFAULT;
@@ -313,8 +322,9 @@ const char *conf_check_rrl(const conf_block_view_t *block)
 		       : NULL;
 }
 
-const char *conf_check_synthrecord(const conf_block_view_t *block)
+const char *conf_check_synthrecord(const conf_block_view_t *block, conf_view_t all)
 {
+	(void)all;
 	enum { REVERSE = 2 };
 	bool is_reverse = conf_block_find(block, "type").data[0] == REVERSE;
 	if (is_reverse && !is_set(block, "origin")) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/conf.h"
+#include "src/conf/fault.h"
 #include "src/conf/load.h"
 #include "src/conf/value.h"
 
@@ -48,7 +49,8 @@ conf_host_t conf_host(void)
 
 static void tell_no_memory(conf_sink_t sink, const char *path)
 {
-	conf_tell(sink, CONF_ERROR, KNOT_ENOMEM, path, "config, not enough memory");
+	const conf_place_t place = { .file = path };
+	(void)conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &place, NULL, "config, not enough memory");
 }
 
 /** Answers that a frame of AF_XDP can't hold would be lost there. */
@@ -58,42 +60,65 @@ static void check_xdp_payload(const conf_t *conf, conf_sink_t sink)
 	bool fits = conf->server.udp_payload_max_ipv4 + ETHERNET + IPV4 + UDP <= XDP_MTU &&
 		    conf->server.udp_payload_max_ipv6 + ETHERNET + IPV6 + UDP <= XDP_MTU;
 	if (conf->xdp.listen.count > 0 && !fits) {
-		conf_tell(sink, CONF_WARNING, KNOT_OK, conf->path,
-			  "config, maximum UDP payload not compatible with XDP MTU (1790)");
+		const conf_place_t place = { .file = conf->path };
+		(void)conf_tell_text(sink, CONF_WARNING, KNOT_OK, &place, NULL,
+				     "config, maximum UDP payload not compatible with XDP MTU (1790)");
 	}
 }
 
-static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink,
+/** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
+static knot_err_t make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		       conf_t **ret_conf)
 {
 	conf_t *conf = calloc(1, sizeof(*conf));
-	conf_store_t *store = conf_store_new();
-	if (conf == NULL || store == NULL) {
-		free(conf);
-		conf_store_free(store);
+	if (conf == NULL) {
+		conf_store_free(take_store);
 		tell_no_memory(sink, path);
 		return KNOT_ENOMEM;
 	}
-	conf->store = store;
-	knot_err_t err = conf_read(store, path, text, sink);
-	bool is_read = err == KNOT_OK;
-	if (err == KNOT_OK) {
-		err = conf_store_seal(store);
-	}
-	if (err == KNOT_OK) {
-		conf->path = conf_store_str(store, path);
-		err = conf->path != NULL ? conf_build(conf, host) : KNOT_ENOMEM;
-	}
+	conf->store = take_store;
+	conf->path = conf_store_str(take_store, path);
+	knot_err_t err = conf->path != NULL ? conf_build(conf, host) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
-		if (is_read) {
-			tell_no_memory(sink, path);
-		}
+		tell_no_memory(sink, path);
 		conf_free(conf);
 		return err;
 	}
 	check_xdp_payload(conf, sink);
 	*ret_conf = conf;
 	return KNOT_OK;
+}
+
+static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink,
+		       conf_t **ret_conf)
+{
+	conf_store_t *store = conf_store_new();
+	if (store == NULL) {
+		tell_no_memory(sink, path);
+		return KNOT_ENOMEM;
+	}
+	knot_err_t err = conf_read(store, path, text, sink);
+	if (err == KNOT_OK) {
+		err = conf_store_seal(store);
+		if (err != KNOT_OK) {
+			tell_no_memory(sink, path);
+		}
+	}
+	if (err != KNOT_OK) {
+		conf_store_free(store);
+		return err;
+	}
+	return make(store, path, host, sink, ret_conf);
+}
+
+knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	knot_err_t err = conf_check_store(take_store, sink);
+	if (err != KNOT_OK) {
+		conf_store_free(take_store);
+		return err;
+	}
+	return make(take_store, path, host, sink, ret_conf);
 }
 
 knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)

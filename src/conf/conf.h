@@ -205,7 +205,7 @@ typedef struct {
 
 typedef struct conf_store conf_store_t;
 
-/** The snapshot. Read any field; only conf_load() makes one, conf_free() frees it. */
+/** The snapshot. Read any field; conf_load() and conf_make() make one, conf_free() frees it. */
 typedef struct conf {
 	const char *path; /* of the main file, as given */
 	conf_server_t server;
@@ -238,13 +238,21 @@ conf_host_t conf_host(void);
 
 typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
 
-/** Something wrong in a configuration. Strings are valid during the callback only. */
+/**
+ * Something wrong in a configuration. Strings are valid during the callback only.
+ *
+ * The message names the place as Knot does: "config, file 'F', line N, item 'K', value 'V' (reason)" and "config, file 'F', line N,
+ * section 'S[id]' (reason)"; of what does not come from a file: "config, item 'S[id].K', value 'V' (reason)" and "config, section
+ * 'S[id]' (reason)".
+ */
 typedef struct {
 	conf_severity_t severity;
-	knot_err_t err; /* KNOT_OK in warnings and notices */
-	const char *file;
-	size_t line;      /* from 1; 0: the whole file */
-	const char *text; /* the whole message: "config, file 'F', line N, item 'K', value 'V' (reason)" */
+	knot_err_t err;     /* KNOT_OK in warnings and notices */
+	const char *file;   /* NULL: not from a file */
+	size_t line;        /* from 1; 0: the whole file */
+	const char *text;   /* the whole message */
+	const char *reason; /* what stands in parentheses; NULL: the message has none */
+	const char *section, *id, *item, *value; /* as text; NULL: not about one */
 } conf_fault_t;
 
 /** Receives faults in file order. */
@@ -266,6 +274,16 @@ KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, co
 /** Same for text in memory; `name` stands for the file in messages, includes are relative to the working directory. */
 KNOT_MUST_USE knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink,
 					conf_t **ret_conf);
+
+/**
+ * Check a sealed store (store.h) that no file was read into, and build a snapshot of it: of a transaction that is committed, of the
+ * configuration database.
+ *
+ * take_store: belongs to the snapshot afterwards; freed on failure.  path: what the snapshot's `path` is; copied.
+ * Errors as conf_load(); faults have no file and line, but section, id, item and value.
+ */
+KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
+				   conf_t **ret_conf);
 
 /** conf may be NULL. */
 void conf_free(conf_t *conf);

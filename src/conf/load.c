@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text → store: items of the grammar are looked up in the schema, converted, checked and kept. */
 #include "src/conf/load.h"
+#include "src/conf/fault.h"
 #include "libknot/text/conf_grammar.h"
 #include "src/conf/value.h"
 
@@ -15,8 +16,6 @@
 
 enum {
 	INCLUDE_DEPTH_MAX = 6,   /* the main file has depth 0 */
-	SHOWN_VALUE_MAX = 300,   /* bytes of a value in a message: a log line has 511 */
-	TEXT_MAX = 2 * PATH_MAX, /* of a message */
 	NO_SECTION = CONF_S_COUNT,
 };
 
@@ -46,47 +45,66 @@ typedef struct {
 
 /* ---- Faults ---- */
 
-void conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const char *file, const char *text)
+/** Room for the strings of a place. */
+typedef struct {
+	char id[CONF_VALUE_MAX];
+	char item[KNOT_CONF_KEY_MAX + 1];
+	char value[KNOT_CONF_VALUE_MAX + 1];
+} strings_t;
+
+/** The block that the loader is in, if it is in one. */
+static void place_block(const loader_t *loader, strings_t *strings, conf_place_t *place)
 {
-	conf_fault_t fault = { .severity = severity, .err = err, .file = file, .text = text };
-	if (sink.fault != NULL) {
-		sink.fault(sink.ctx, &fault);
+	const conf_section_t *section = conf_sections[loader->section];
+	place->section = section->name;
+	if (loader->in_block && section->kind == CONF_MULTI) {
+		const conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
+		(void)conf_value_print(conf_id_row(section), (knot_bytes_t){ block->id, block->id_len }, strings->id,
+				       sizeof(strings->id));
+		place->id = strings->id;
 	}
 }
 
-__attribute__((format(printf, 4, 5))) static knot_err_t report(const loader_t *loader, conf_severity_t severity,
-							       knot_err_t err, const char *format, ...)
+/** The current line, with item and value as far as they are known. */
+static conf_place_t place_of(const loader_t *loader, strings_t *strings)
 {
-	char text[TEXT_MAX];
+	const place_t *at = &loader->place;
+	conf_place_t place = { .file = at->file, .line = at->line };
+	if (at->key.len == 0) {
+		return place;
+	}
+	if (loader->section < conf_section_count) {
+		place_block(loader, strings, &place);
+	}
+	memcpy(strings->item, at->key.data, at->key.len);
+	strings->item[at->key.len] = '\0';
+	place.item = strings->item;
+	if (at->value.len > 0) {
+		memcpy(strings->value, at->value.data, at->value.len);
+		strings->value[at->value.len] = '\0';
+		place.value = strings->value;
+	}
+	return place;
+}
+
+static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *reason)
+{
+	strings_t strings;
+	conf_place_t place = place_of(loader, &strings);
+	return conf_tell(loader->sink, severity, err, &place, reason);
+}
+
+/** Words of their own, for what is not about an item. */
+__attribute__((format(printf, 4, 5))) static knot_err_t tell_text(const loader_t *loader, conf_severity_t severity,
+								  knot_err_t err, const char *format, ...)
+{
+	char text[2 * PATH_MAX];
+	const conf_place_t place = { .file = loader->place.file, .line = loader->place.line };
 	va_list args;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	conf_fault_t fault = {
-		.severity = severity, .err = err, .file = loader->place.file, .line = loader->place.line, .text = text
-	};
-	if (loader->sink.fault != NULL) {
-		loader->sink.fault(loader->sink.ctx, &fault);
-	}
-	return err;
-}
-
-/** Something about the current line: with item and value as far as they are known. */
-static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *reason)
-{
-	const place_t *place = &loader->place;
-	char item[KNOT_CONF_KEY_MAX + 16] = "", value[SHOWN_VALUE_MAX + 32] = "";
-	if (place->key.len > 0) {
-		(void)snprintf(item, sizeof(item), ", item '%.*s'", (int)place->key.len, place->key.data);
-	}
-	if (place->value.len > 0) {
-		bool is_cut = place->value.len > SHOWN_VALUE_MAX;
-		(void)snprintf(value, sizeof(value), ", value '%.*s%s'",
-			       is_cut ? SHOWN_VALUE_MAX : (int)place->value.len, place->value.data,
-			       is_cut ? "..." : "");
-	}
-	return report(loader, severity, err, "config, file '%s', line %zu%s%s (%s)", place->file, place->line, item,
-		      value, reason);
+	return conf_tell_text(loader->sink, severity, err, &place, NULL, "%s", text);
 }
 
 static knot_err_t fail_item(const loader_t *loader, knot_err_t err, const char *reason)
@@ -103,10 +121,11 @@ static knot_err_t fail_code(const loader_t *loader, knot_err_t err)
 /** The item asks for what we can't do: all such items are reported, in one run. */
 static void refuse_item(loader_t *loader)
 {
-	const place_t *place = &loader->place;
+	strings_t strings;
+	conf_place_t place = place_of(loader, &strings);
+	place.value = NULL;
 	loader->is_refused = true;
-	(void)report(loader, CONF_ERROR, KNOT_CONF_ENOTSUP, "config, file '%s', line %zu, item '%.*s' (%s)",
-		     place->file, place->line, (int)place->key.len, place->key.data, knot_strerror(KNOT_CONF_ENOTSUP));
+	(void)conf_tell(loader->sink, CONF_ERROR, KNOT_CONF_ENOTSUP, &place, knot_strerror(KNOT_CONF_ENOTSUP));
 }
 
 /* ---- Blocks ---- */
@@ -172,136 +191,61 @@ static knot_err_t open_block(loader_t *loader, knot_bytes_t id)
 	return KNOT_OK;
 }
 
-/** What the block lacks or what in it doesn't go together; NULL: nothing. */
-static const char *check_block(const loader_t *loader)
+static knot_err_t tell_block(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *reason)
 {
-	const conf_section_t *section = section_of(loader);
-	conf_block_view_t view = view_of(loader);
-	for (size_t i = 0; i < section->row_count; i++) {
-		if (section->rows[i].required && conf_block_find(&view, section->rows[i].name).data == NULL) {
-			return section->rows[i].missing;
-		}
-	}
-	return section->check != NULL ? section->check(&view) : NULL;
+	strings_t strings;
+	conf_place_t place = { .file = loader->place.file, .line = loader->place.line };
+	place_block(loader, &strings, &place);
+	return conf_tell(loader->sink, severity, err, &place, reason);
 }
 
-static knot_err_t fail_block(loader_t *loader, const char *reason)
+/** Checks that need all of a block. */
+static knot_err_t check_block(const loader_t *loader)
 {
 	const conf_section_t *section = section_of(loader);
-	conf_block_view_t view = view_of(loader);
-	char id[SHOWN_VALUE_MAX] = "";
-	if (section->kind == CONF_MULTI) {
-		(void)conf_value_print(conf_id_row(section), view.id, id, sizeof(id));
+	const conf_block_view_t view = view_of(loader);
+	const conf_view_t all = { .store = loader->store };
+	const char *reason = conf_check_block(&view, all);
+	if (reason != NULL) {
+		return tell_block(loader, CONF_ERROR, KNOT_EINVAL, reason);
 	}
-	bool has_id = id[0] != '\0';
-	return report(loader, CONF_ERROR, KNOT_EINVAL, "config, file '%s', line %zu, section '%s%s%s%s' (%s)",
-		      loader->place.file, loader->place.line, section->name, has_id ? "[" : "", id, has_id ? "]" : "",
-		      reason);
+	reason = section->notice != NULL ? section->notice(&view, all) : NULL;
+	if (reason != NULL) {
+		(void)tell_block(loader, CONF_NOTICE, KNOT_OK, reason);
+	}
+	return KNOT_OK;
 }
 
-/** The block ends: checks that need all of it, then its items are kept. Faults name the line before. */
+/** The block ends: it is checked, then its items are kept. Faults name the line before. */
 static knot_err_t close_block(loader_t *loader)
 {
 	if (!loader->in_block) {
 		return KNOT_OK;
 	}
-	loader->in_block = false;
 	place_t place = loader->place;
 	loader->place.line--;
 	loader->place.key.len = loader->place.value.len = 0;
-	const char *reason = check_block(loader);
-	knot_err_t err = reason != NULL ? fail_block(loader, reason) : KNOT_OK;
+	knot_err_t err = check_block(loader);
 	if (err == KNOT_OK) {
 		conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
 		block->items = conf_store_bytes(loader->store, loader->section, loader->items, loader->items_len);
 		block->items_len = (uint32_t)loader->items_len;
-		err = block->items != NULL ? KNOT_OK : KNOT_ENOMEM;
+		err = block->items != NULL ? KNOT_OK : fail_code(loader, KNOT_ENOMEM);
 	}
-	if (err == KNOT_ENOMEM) {
-		(void)fail_code(loader, err);
-	}
+	loader->in_block = false;
 	loader->place = place;
 	return err;
 }
 
 /* ---- Values ---- */
 
-static knot_err_t check_reference(const loader_t *loader, const conf_row_t *row, knot_bytes_t value)
+static void tell_obsolete(const loader_t *loader, const conf_row_t *row)
 {
-	if (loader->place.value.len == 0 && row->or_empty) {
-		return KNOT_OK;
-	}
-	if (row->or_default && knot_str_eq(loader->place.value, KNOT_STR("default"))) {
-		return KNOT_OK;
-	}
-	size_t found = 0;
-	for (size_t i = 0; i < KNOT_LEN(row->ref) && row->ref[i] != NULL; i++) {
-		found += conf_store_find(loader->store, conf_section_find(knot_str_of(row->ref[i])), value) != NULL;
-	}
-	if (found == 1) {
-		return KNOT_OK;
-	}
-	return fail_item(loader, KNOT_ENOENT, knot_strerror(found == 0 ? KNOT_CONF_EREF : KNOT_CONF_EAMBREF));
-}
-
-/** ret_supported: false if the module is known but can't be used yet. */
-static knot_err_t check_module(const loader_t *loader, knot_bytes_t value, bool *ret_supported)
-{
-	const char *name = (const char *)value.data, *id = name + strlen(name) + 1;
-	*ret_supported = true;
-	if (loader->place.value.len == 0) {
-		return KNOT_OK;
-	}
-	size_t section = conf_section_find(knot_str_of(name));
-	if (section == conf_section_count || !conf_sections[section]->is_module) {
-		return fail_item(loader, KNOT_EINVAL, "unknown module");
-	}
-	if (id[0] == '\0' && conf_sections[section]->module_needs_id) {
-		return fail_item(loader, KNOT_CONF_ENOID, "missing module configuration");
-	}
-	knot_bytes_t id_value = { (const uint8_t *)id, strlen(id) + 1 };
-	if (id[0] != '\0' && conf_store_find(loader->store, section, id_value) == NULL) {
-		return fail_item(loader, KNOT_ENOENT, "invalid module reference");
-	}
-	*ret_supported = conf_sections[section]->support == CONF_WORKS;
-	return KNOT_OK;
-}
-
-/** True if the value is one of those that ask for nothing. */
-static bool is_harmless(const conf_row_t *row, knot_bytes_t value)
-{
-	const char *word = row->harmless;
-	while (word != NULL && *word != '\0') {
-		size_t len = strcspn(word, " ");
-		knot_str_t text = { word, len };
-		uint8_t harmless[64];
-		size_t harmless_len;
-		if (knot_str_eq(text, KNOT_STR("\"\""))) {
-			text.len = 0;
-		}
-		if (conf_value_scan(row, text, harmless, &harmless_len) == KNOT_OK && harmless_len == value.len &&
-		    memcmp(harmless, value.data, value.len) == 0) {
-			return true;
-		}
-		word += len;
-		word += *word == ' ';
-	}
-	return false;
-}
-
-static bool is_supported(loader_t *loader, const conf_row_t *row, knot_bytes_t value)
-{
-	switch (row->support) {
-	case CONF_WORKS:
-	case CONF_TUNING: return true;
-	case CONF_OBSOLETE:
-		(void)report(loader, CONF_NOTICE, KNOT_OK,
-			     "config, line %zu, option '%s.%s' is obsolete and has no effect", loader->place.line,
+	strings_t strings;
+	conf_place_t place = place_of(loader, &strings);
+	(void)conf_tell_text(loader->sink, CONF_NOTICE, KNOT_OK, &place, NULL,
+			     "config, line %zu, option '%s.%s' is obsolete and has no effect", place.line,
 			     section_of(loader)->name, row->name);
-		return true;
-	case CONF_REFUSED: return is_harmless(row, value);
-	}
-	return false;
 }
 
 /** Convert and check the value at the current place. ret_value borrows the loader's buffer. */
@@ -315,32 +259,26 @@ static knot_err_t scan_value(loader_t *loader, const conf_row_t *row, knot_bytes
 		return is_xdp_listen ? fail_item(loader, err, "invalid XDP interface specification")
 				     : fail_code(loader, err);
 	}
-	knot_bytes_t value = { loader->value, len };
-	bool is_module_supported = true;
-	if (row->type == CONF_REF) {
-		err = check_reference(loader, row, value);
-	} else if (row->type == CONF_MODREF) {
-		err = check_module(loader, value, &is_module_supported);
-	}
-	if (err != KNOT_OK) {
-		return err;
-	}
-	conf_check_value_t check = { .row = row, .value = value };
+	conf_check_value_t check = { .row = row, .value = { loader->value, len } };
 	if (loader->in_block) {
 		check.block = view_of(loader);
 	}
-	const char *reason = row->check != NULL ? row->check(&check) : NULL;
-	if (reason != NULL) {
-		return fail_item(loader, KNOT_EINVAL, reason);
+	const char *reason = NULL;
+	err = conf_check_value(&check, (conf_view_t){ .store = loader->store }, &reason);
+	if (err != KNOT_OK && err != KNOT_CONF_ENOTSUP) {
+		return fail_item(loader, err, reason);
 	}
 	reason = row->warn != NULL ? row->warn(&check) : NULL;
 	if (reason != NULL) {
 		(void)tell_item(loader, CONF_WARNING, KNOT_OK, reason);
 	}
-	if (!is_module_supported || !is_supported(loader, row, value)) {
+	if (row->support == CONF_OBSOLETE) {
+		tell_obsolete(loader, row);
+	}
+	if (err == KNOT_CONF_ENOTSUP) {
 		refuse_item(loader);
 	}
-	*ret_value = value;
+	*ret_value = check.value;
 	return KNOT_OK;
 }
 
@@ -405,6 +343,12 @@ static knot_err_t set_item(loader_t *loader, size_t row_index)
 
 static knot_err_t include(loader_t *loader);
 
+bool conf_is_cleared(size_t section, const char *pattern)
+{
+	return conf_sections[section]->kind != CONF_DIRECTIVE &&
+	       fnmatch(pattern, conf_sections[section]->name, FNM_NOESCAPE | FNM_EXTMATCH) == 0;
+}
+
 /** Forget the sections whose names match. */
 static void clear(loader_t *loader)
 {
@@ -412,8 +356,7 @@ static void clear(loader_t *loader)
 	memcpy(pattern, loader->place.value.data, loader->place.value.len);
 	pattern[loader->place.value.len] = '\0';
 	for (size_t i = 0; i < conf_section_count; i++) {
-		if (conf_sections[i]->kind != CONF_DIRECTIVE &&
-		    fnmatch(pattern, conf_sections[i]->name, FNM_NOESCAPE | FNM_EXTMATCH) == 0) {
+		if (conf_is_cleared(i, pattern)) {
 			conf_store_clear(loader->store, i);
 		}
 	}
@@ -442,9 +385,9 @@ static knot_err_t on_key0(loader_t *loader)
 		if (loader->place.key.len < 4 || memcmp(loader->place.key.data, "mod-", 4) != 0) {
 			return fail_code(loader, KNOT_CONF_EITEM);
 		}
-		return report(loader, CONF_ERROR, KNOT_CONF_EITEM, "config, file '%s', line %zu, unknown module '%.*s'",
-			      loader->place.file, loader->place.line, (int)loader->place.key.len,
-			      loader->place.key.data);
+		return tell_text(loader, CONF_ERROR, KNOT_CONF_EITEM, "config, file '%s', line %zu, unknown module '%.*s'",
+				 loader->place.file, loader->place.line, (int)loader->place.key.len,
+				 loader->place.key.data);
 	}
 	if (section_of(loader)->kind == CONF_DIRECTIVE) {
 		return do_directive(loader);
@@ -601,7 +544,7 @@ static knot_err_t load_file(loader_t *loader, const char *path)
 	loader->place.file = path;
 	if (err != KNOT_OK) {
 		loader->place.line = 0;
-		return report(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path,
+		return tell_text(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path,
 			      knot_strerror(err));
 	}
 	err = load_text(loader, (knot_str_t){ text, len });
@@ -614,7 +557,7 @@ static _Thread_local const loader_t *glob_loader;
 
 static int warn_of_access(const char *path, int errnum)
 {
-	(void)report(glob_loader, CONF_WARNING, KNOT_OK, "config, failed to access '%s' (%s)", path,
+	(void)tell_text(glob_loader, CONF_WARNING, KNOT_OK, "config, failed to access '%s' (%s)", path,
 		     knot_strerror(knot_err_of_errno(errnum)));
 	return 0;
 }
@@ -646,7 +589,7 @@ static knot_err_t include_match(loader_t *loader, const char *path)
 		return KNOT_OK;
 	}
 	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-		(void)report(loader, CONF_WARNING, KNOT_OK, "config, invalid include file '%s'", path);
+		(void)tell_text(loader, CONF_WARNING, KNOT_OK, "config, invalid include file '%s'", path);
 		return KNOT_OK;
 	}
 	place_t place = loader->place;
@@ -661,7 +604,7 @@ static knot_err_t include(loader_t *loader)
 {
 	char pattern[2 * PATH_MAX];
 	if (loader->place.depth >= INCLUDE_DEPTH_MAX) {
-		(void)report(loader, CONF_ERROR, KNOT_EPARSEFAIL, "config, %s", knot_strerror(KNOT_ELOOP));
+		(void)tell_text(loader, CONF_ERROR, KNOT_EPARSEFAIL, "config, %s", knot_strerror(KNOT_ELOOP));
 		return fail_code(loader, KNOT_EPARSEFAIL);
 	}
 	knot_err_t err = include_pattern(loader, pattern);
@@ -685,21 +628,47 @@ static knot_err_t include(loader_t *loader)
 	return err == KNOT_OK ? KNOT_OK : fail_code(loader, err);
 }
 
-knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink)
+/** A loader for one reading. NULL: no memory, which the sink was told. */
+static loader_t *new_loader(conf_store_t *store, const char *path, conf_sink_t sink)
 {
 	loader_t *loader = calloc(1, sizeof(*loader));
 	if (loader == NULL) {
-		conf_tell(sink, CONF_ERROR, KNOT_ENOMEM, path, "config, not enough memory");
-		return KNOT_ENOMEM;
+		const conf_place_t place = { .file = path };
+		(void)conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &place, NULL, "config, not enough memory");
+		return NULL;
 	}
 	loader->store = store;
 	loader->sink = sink;
 	loader->place.file = path;
-	knot_err_t err = text != NULL ? load_text(loader, *text) : load_file(loader, path);
+	return loader;
+}
+
+static knot_err_t end_loader(loader_t *loader, knot_err_t err)
+{
 	if (err == KNOT_OK && loader->is_refused) {
 		err = KNOT_CONF_ENOTSUP;
 	}
 	free(loader->items);
 	free(loader);
 	return err;
+}
+
+knot_err_t conf_include(conf_store_t *store, const char *pattern, conf_sink_t sink)
+{
+	loader_t *loader = new_loader(store, "include", sink);
+	if (loader == NULL) {
+		return KNOT_ENOMEM;
+	}
+	loader->section = CONF_S_INCLUDE;
+	loader->place.value = knot_str_of(pattern);
+	return end_loader(loader, include(loader));
+}
+
+knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink)
+{
+	loader_t *loader = new_loader(store, path, sink);
+	if (loader == NULL) {
+		return KNOT_ENOMEM;
+	}
+	return end_loader(loader, text != NULL ? load_text(loader, *text) : load_file(loader, path));
 }

@@ -2,16 +2,47 @@
 /** The two halves of conf_load(): text → store (load.c), store → snapshot (build.c). */
 #pragma once
 
-#include "src/conf/store.h"
-
-/** Tell the sink of something that has no line. */
-void conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const char *file, const char *text);
+#include "src/conf/txn.h"
 
 /**
  * Read a file with its includes, or, when `text` is not NULL, that text under the name `path`, into an empty store.
  * On any failure the sink was told.
  */
 KNOT_MUST_USE knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink);
+
+/**
+ * Read the files that match a pattern into a store that may have blocks already; a relative one is below the working directory.
+ * On any failure the sink was told, and the store has a part of them.
+ */
+KNOT_MUST_USE knot_err_t conf_include(conf_store_t *store, const char *pattern, conf_sink_t sink);
+
+/** True if `clear: pattern` empties the section. */
+bool conf_is_cleared(size_t section, const char *pattern);
+
+/**
+ * Check what a value refers to, a block or a module, among the blocks of `view`. KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID: wrong,
+ * *ret_reason is a static text. KNOT_CONF_ENOTSUP: a module that can't be used yet.
+ */
+KNOT_MUST_USE knot_err_t conf_check_target(const conf_check_value_t *check, conf_view_t view, const char **ret_reason);
+
+/** Whether the row's value is supported: KNOT_OK or KNOT_CONF_ENOTSUP. */
+KNOT_MUST_USE knot_err_t conf_check_support(const conf_check_value_t *check);
+
+/**
+ * Check a value that was scanned: its reference or module among the blocks of `view`, its row's own check, and whether it is
+ * supported. KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID: wrong, *ret_reason is a static text. KNOT_CONF_ENOTSUP: right, but we
+ * can't do what it asks for.
+ */
+KNOT_MUST_USE knot_err_t conf_check_value(const conf_check_value_t *check, conf_view_t view, const char **ret_reason);
+
+/** What the block lacks, or what in it or in what it inherits doesn't go together: a static text; NULL: nothing. */
+const char *conf_check_block(const conf_block_view_t *block, conf_view_t all);
+
+/**
+ * Check each value and block of a sealed store, as reading a file does. All that is not supported yet is told, any other error is the
+ * last. KNOT_CONF_ENOTSUP, KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID.
+ */
+KNOT_MUST_USE knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink);
 
 /** Build the typed structs of a sealed store into `conf`, whose `store` it becomes. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t conf_build(conf_t *conf, const conf_host_t *host);

@@ -91,6 +91,14 @@ typedef struct conf_block_view {
 	knot_bytes_t items; /* packed, see store.h */
 } conf_block_view_t;
 
+typedef struct conf_txn conf_txn_t;
+
+/** Where a configuration is read: what is published, or a transaction on top of it. See txn.h. */
+typedef struct {
+	const conf_store_t *store; /* sealed, borrowed */
+	const conf_txn_t *txn;     /* borrowed; NULL: without changes */
+} conf_view_t;
+
 /** What a check of one value may look at. */
 typedef struct {
 	const conf_row_t *row;
@@ -100,7 +108,8 @@ typedef struct {
 
 /** Why it is wrong, a static string; NULL when it is all right. */
 typedef const char *(*conf_check_t)(const conf_check_value_t *value);
-typedef const char *(*conf_block_check_t)(const conf_block_view_t *block);
+/** all: the configuration that the block belongs to, for what it inherits. While a file is read, as far as it was read. */
+typedef const char *(*conf_block_check_t)(const conf_block_view_t *block, conf_view_t all);
 
 struct conf_row {
 	const char *name;
@@ -148,6 +157,7 @@ struct conf_section {
 	conf_support_t support;          /* of a module: whether it may be referenced */
 	size_t struct_size;              /* of the typed struct; 0: none */
 	conf_block_check_t check;
+	conf_block_check_t notice; /* as check, but the block is taken */
 	const char *doc;
 };
 

@@ -9,15 +9,10 @@
 
 #include "src/conf/store.h"
 
-typedef struct conf_txn conf_txn_t;
-
-/** Where a configuration is read: what is published, or a transaction on top of it. */
-typedef struct {
-	const conf_store_t *store; /* sealed, borrowed */
-	const conf_txn_t *txn;     /* borrowed; NULL: without changes */
-} conf_view_t;
-
-/** The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction changes. */
+/**
+ * The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction changes.
+ * Without a transaction the store need not be sealed, except for zones.
+ */
 bool conf_view_find(conf_view_t view, size_t section, knot_bytes_t id, conf_block_view_t *ret_block);
 
 /** A walk over the blocks of a section, in the order of a sealed store. Start: `{ .view = …, .section = … }`. */

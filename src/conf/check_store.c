@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Everything in a store that was not read from a file: its values and blocks, with messages that name no line. */
+#include "src/conf/fault.h"
+#include "src/conf/load.h"
+#include "src/conf/value.h"
+
+#include <stdlib.h>
+
+typedef struct {
+	conf_view_t all;
+	conf_sink_t sink;
+	bool is_refused; /* something is not supported yet: go on, but fail in the end */
+	char id[CONF_VALUE_MAX], value[4 * CONF_VALUE_MAX];
+} checker_t;
+
+/** The block, and the value if there is one, in the checker's strings. */
+static conf_place_t place_of(checker_t *checker, const conf_block_view_t *block, const conf_item_t *item)
+{
+	const conf_section_t *section = block->section;
+	conf_place_t place = { .section = section->name };
+	if (section->kind == CONF_MULTI) {
+		(void)conf_value_print(conf_id_row(section), block->id, checker->id, sizeof(checker->id));
+		place.id = checker->id;
+	}
+	if (item != NULL) {
+		const conf_row_t *row = &section->rows[item->row];
+		place.item = row->name;
+		(void)conf_value_print(row, item->value, checker->value, sizeof(checker->value));
+		place.value = checker->value;
+	}
+	return place;
+}
+
+/** What is said of a value that is taken. */
+static void tell_more(checker_t *checker, const conf_block_view_t *block, const conf_item_t *item,
+		      const conf_check_value_t *check)
+{
+	const char *warning = check->row->warn != NULL ? check->row->warn(check) : NULL;
+	if (warning != NULL) {
+		conf_place_t place = place_of(checker, block, item);
+		(void)conf_tell(checker->sink, CONF_WARNING, KNOT_OK, &place, warning);
+	}
+	if (check->row->support == CONF_OBSOLETE) {
+		conf_place_t place = place_of(checker, block, item);
+		(void)conf_tell_text(checker->sink, CONF_NOTICE, KNOT_OK, &place, NULL,
+				     "config, option '%s.%s' is obsolete and has no effect", block->section->name,
+				     check->row->name);
+	}
+}
+
+/** before: the items of the block that stand before it, which is what a check sees when a file is read. */
+static knot_err_t check_item(checker_t *checker, const conf_block_view_t *block, size_t before, const conf_item_t *item)
+{
+	conf_check_value_t check = { .row = &block->section->rows[item->row], .value = item->value, .block = *block };
+	check.block.items.len = before;
+	const char *reason = NULL;
+	knot_err_t err = conf_check_value(&check, checker->all, &reason);
+	if (err != KNOT_OK && err != KNOT_CONF_ENOTSUP) {
+		conf_place_t place = place_of(checker, block, item);
+		return conf_tell(checker->sink, CONF_ERROR, err, &place, reason);
+	}
+	tell_more(checker, block, item, &check);
+	if (err == KNOT_CONF_ENOTSUP) {
+		conf_place_t place = place_of(checker, block, item);
+		(void)conf_tell(checker->sink, CONF_ERROR, err, &place, knot_strerror(err));
+		checker->is_refused = true;
+	}
+	return KNOT_OK;
+}
+
+/** The identifier is a value, too, but not among the items. */
+static knot_err_t check_id(checker_t *checker, const conf_block_view_t *block)
+{
+	if (block->section->kind != CONF_MULTI) {
+		return KNOT_OK;
+	}
+	const conf_row_t *row = conf_id_row(block->section);
+	if (row->check == NULL && row->support == CONF_WORKS) {
+		return KNOT_OK;
+	}
+	const conf_item_t item = { .row = (size_t)(row - block->section->rows), .value = block->id };
+	return check_item(checker, block, 0, &item);
+}
+
+static knot_err_t check_block(checker_t *checker, const conf_block_view_t *block)
+{
+	conf_item_t item;
+	size_t pos = 0, before = 0;
+	knot_err_t err = check_id(checker, block);
+	while (err == KNOT_OK && conf_item_next(block->items, &pos, &item)) {
+		err = check_item(checker, block, before, &item);
+		before = pos;
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
+	const char *reason = conf_check_block(block, checker->all);
+	if (reason != NULL) {
+		conf_place_t place = place_of(checker, block, NULL);
+		return conf_tell(checker->sink, CONF_ERROR, KNOT_EINVAL, &place, reason);
+	}
+	reason = block->section->notice != NULL ? block->section->notice(block, checker->all) : NULL;
+	if (reason != NULL) {
+		conf_place_t place = place_of(checker, block, NULL);
+		(void)conf_tell(checker->sink, CONF_NOTICE, KNOT_OK, &place, reason);
+	}
+	return KNOT_OK;
+}
+
+knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink)
+{
+	checker_t *checker = malloc(sizeof(*checker));
+	if (checker == NULL) {
+		const conf_place_t nowhere = { 0 };
+		return conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &nowhere, NULL, "config, not enough memory");
+	}
+	checker->all = (conf_view_t){ .store = store };
+	checker->sink = sink;
+	checker->is_refused = false;
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < conf_section_count && err == KNOT_OK; i++) {
+		conf_cursor_t cursor = { .view = checker->all, .section = i };
+		conf_block_view_t block;
+		while (err == KNOT_OK && conf_view_next(&cursor, &block)) {
+			err = check_block(checker, &block);
+		}
+	}
+	if (err == KNOT_OK && checker->is_refused) {
+		err = KNOT_CONF_ENOTSUP;
+	}
+	free(checker);
+	return err;
+}

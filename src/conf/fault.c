@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages about a place in a configuration, in the words that Knot has for it. */
+#include "src/conf/fault.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SHOWN_MAX = 300,         /* bytes of a value or an identifier in a message: a log line has 511 */
+	TEXT_MAX = 2 * PATH_MAX, /* of a message */
+};
+
+typedef struct {
+	char text[TEXT_MAX];
+	size_t len;
+} out_t;
+
+__attribute__((format(printf, 2, 3))) static void put(out_t *out, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(out->text + out->len, sizeof(out->text) - out->len, format, args);
+	va_end(args);
+	size_t left = sizeof(out->text) - 1 - out->len;
+	out->len += len < 0 ? 0 : (size_t)len < left ? (size_t)len : left;
+}
+
+/** As much of a text as a message shows. */
+static void put_shown(out_t *out, const char *text)
+{
+	size_t len = strlen(text);
+	put(out, "%.*s%s", len > SHOWN_MAX ? SHOWN_MAX : (int)len, text, len > SHOWN_MAX ? "..." : "");
+}
+
+/** Section, identifier in brackets if there is one. */
+static void put_block(out_t *out, const conf_place_t *place)
+{
+	put(out, "%s", place->section);
+	if (place->id != NULL && place->id[0] != '\0') {
+		put(out, "[");
+		put_shown(out, place->id);
+		put(out, "]");
+	}
+}
+
+static void put_item(out_t *out, const conf_place_t *place)
+{
+	put(out, ", item '");
+	if (place->file == NULL && place->section != NULL) {
+		put_block(out, place);
+		put(out, ".");
+	}
+	put(out, "%s'", place->item);
+	if (place->value != NULL && place->value[0] != '\0') {
+		put(out, ", value '");
+		put_shown(out, place->value);
+		put(out, "'");
+	}
+}
+
+knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place, const char *reason)
+{
+	out_t out = { .len = 0 };
+	put(&out, "config");
+	if (place->file != NULL) {
+		put(&out, ", file '%s', line %zu", place->file, place->line);
+	}
+	if (place->item != NULL) {
+		put_item(&out, place);
+	} else if (place->section != NULL) {
+		put(&out, ", section '");
+		put_block(&out, place);
+		put(&out, "'");
+	}
+	put(&out, " (%s)", reason);
+	return conf_tell_text(sink, severity, err, place, reason, "%s", out.text);
+}
+
+knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
+			  const char *reason, const char *format, ...)
+{
+	char text[TEXT_MAX];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	conf_fault_t fault = { .severity = severity,
+			       .err = err,
+			       .file = place->file,
+			       .line = place->line,
+			       .text = text,
+			       .reason = reason,
+			       .section = place->section,
+			       .id = place->id,
+			       .item = place->item,
+			       .value = place->value };
+	if (sink.fault != NULL) {
+		sink.fault(sink.ctx, &fault);
+	}
+	return err;
+}
