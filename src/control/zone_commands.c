@@ -288,7 +288,9 @@ static knot_err_t zone_read(session_t *session, const session_zone_t *zone)
 			RCU_READ_SECTION(guard);
 			const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
 			const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
-			err = found == NULL ? KNOT_ENOZONE : contents == NULL ? KNOT_OK : read_contents(&reading, contents, owner);
+			err = found == NULL ? KNOT_ENOZONE
+			    : contents != NULL ? read_contents(&reading, contents, owner)
+			    : owner_text != NULL ? KNOT_ENONODE : KNOT_OK;
 		}
 		knot_ctl_set_buffer(session->ctl, 0);
 	}
