@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * From records to a compiled zone version: loading a zone file, and transactions on a version.
+ * From records to a compiled zone version: loading a zone file. Changing a version: txn.h.
  *
  * Records are collected in temporary memory, sorted, classified (cuts, glue, empty non-terminals, wildcards, NSEC3),
  * linked and compiled; the result is checked (check.h) before anybody sees it. Nothing here publishes or logs: messages go to
- * a callback, the caller publishes. Any thread; one build or transaction per zone at a time. Reads the zone file and
+ * a callback, the caller publishes. Any thread; one build per zone at a time. Reads the zone file and
  * nothing else; the time of day comes in as a value.
  */
 #pragma once
@@ -35,34 +35,3 @@ KNOT_MUST_USE knot_err_t zone_build_file(const char *path, const zone_build_para
 /** As above from text in memory; `path` is used in messages and as the base of $INCLUDE. */
 KNOT_MUST_USE knot_err_t zone_build_text(knot_str_t text, const char *path, const zone_build_params_t *params,
                                          zone_contents_t **ret_zone);
-
-/* ---- Transactions ---- */
-
-/**
- * Changes to a version, record by record. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links,
- * additional data) are recomputed at commit by one pass over the zone; names that come out as they were are shared with
- * the old version, so that memory is proportional to the change and time to the zone. Each new version begins with the one
- * published last; when half of the shared memory may be dead, a commit builds the zone anew.
- */
-typedef struct zone_txn zone_txn_t;
-
-/** Begin on top of `base`, which must stay until the end; NULL: an empty zone at params->origin. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t *params, zone_txn_t **ret_txn);
-
-/**
- * Add a record. owner: any case, in the zone; rdata: uncompressed and checked; ttl becomes that of the whole RRset.
- * KNOT_EISRECORD: it is there already (its TTL is changed). KNOT_EOUTOFZONE. KNOT_ENOMEM: discard.
- */
-KNOT_MUST_USE knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
-
-/** Remove a record. KNOT_ENORECORD: there is none like it. KNOT_EOUTOFZONE. KNOT_ENOMEM: discard. */
-KNOT_MUST_USE knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, knot_bytes_t rdata);
-
-/**
- * Make the new version. The transaction is gone afterwards, also on failure.
- * KNOT_ENOSOA, KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_ENOMEM. The old version is as it was and must be freed by its owner as ever.
- */
-KNOT_MUST_USE knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone);
-
-/** Forget the changes. NULL is allowed. */
-void zone_txn_discard(zone_txn_t *txn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Versions as images and back: the same to readers, a base for transactions, chunks that only grow; damaged heads are refused. */
-#include "src/zone/build.h"
+#include "src/zone/txn.h"
 #include "src/zone/image.h"
 
 #include "src/zone/test_dump.h"

@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transaction keeps the records of the names that it touches, expanded; commit collects these and the records of all
+ * A transaction keeps the records of the names that it touches, expanded; building collects these and the records of all
  * other names of the base and compiles them on top of the base (compile.h), which shares what comes out the same.
+ * Memory is allocated piece by piece: there may be a transaction for each of 100,000 zones.
  */
-#include "src/zone/build.h"
+#include "src/zone/txn.h"
+
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
 
 #include <search.h>
 #include <stdlib.h>
 
-/* A touched name. Lives in the collection's temporary memory. */
+typedef struct record {
+	struct record *next;
+	uint32_t ttl;
+	uint16_t type, rdata_len;
+	uint8_t rdata[];             /* canonical */
+} record_t;
+
+/* A touched name and all of its records. */
 typedef struct {
-	knot_name_t owner;           /* lower case */
-	zone_record_t *first;
+	knot_name_t owner;           /* of wire[] */
+	record_t *first;             /* owned */
+	uint8_t wire[];              /* lower case */
 } edit_t;
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
-	zone_collect_t collect;      /* memory of edits, and of everything at commit */
-	void *edits;                 /* tsearch() tree of edit_t by owner */
-	uint8_t *scratch;            /* KNOT_RDATA_MAX bytes */
+	void *edits;                 /* owned: tsearch() tree of edit_t by owner */
+	knot_name_t origin;          /* of wire[] */
+	uint8_t wire[];
 };
 
 static int cmp_edits(const void *va, const void *vb)
@@ -30,45 +40,49 @@ static int cmp_edits(const void *va, const void *vb)
 	return knot_name_cmp(a->owner, b->owner);
 }
 
-static void keep_edit(void *edit)
+static void free_records(record_t *first)
 {
-	(void)edit;
+	for (record_t *next; first != NULL; first = next) {
+		next = first->next;
+		free(first);
+	}
+}
+
+static void free_edit(void *at)
+{
+	edit_t *edit = at;
+	free_records(edit->first);
+	free(edit);
 }
 
 void zone_txn_discard(zone_txn_t *txn)
 {
 	if (txn != NULL) {
-		tdestroy(txn->edits, keep_edit);
-		zone_collect_done(&txn->collect);
-		free(txn->scratch);
+		tdestroy(txn->edits, free_edit);
 		free(txn);
 	}
 }
 
 knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t *params, zone_txn_t **ret_txn)
 {
-	zone_txn_t *txn = calloc(1, sizeof(*txn));
+	zone_txn_t *txn = calloc(1, sizeof(*txn) + params->origin.len);
 	if (txn == NULL) {
 		return KNOT_ENOMEM;
 	}
 	txn->base = base;
 	txn->params = *params;
-	zone_collect_init(&txn->collect, params->origin);
-	txn->params.origin = txn->collect.origin;
-	txn->scratch = malloc(KNOT_RDATA_MAX);
-	if (txn->scratch == NULL) {
-		zone_txn_discard(txn);
-		return KNOT_ENOMEM;
-	}
+	knot_name_lower(params->origin, txn->wire);
+	txn->origin = (knot_name_t){ txn->wire, params->origin.len, params->origin.label_count };
+	txn->params.origin = txn->origin;
 	*ret_txn = txn;
 	return KNOT_OK;
 }
 
-static zone_record_t *new_record(zone_txn_t *txn, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+static record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
-	zone_record_t *record = zone_collect_alloc(&txn->collect, sizeof(*record) + rdata.len);
+	record_t *record = malloc(sizeof(*record) + rdata.len);
 	if (record != NULL) {
-		*record = (zone_record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
+		*record = (record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
 		if (rdata.len > 0) {
 			memcpy(record->rdata, rdata.data, rdata.len);
 			knot_rdata_canonical(type, (knot_mut_bytes_t){ record->rdata, rdata.len });
@@ -77,97 +91,98 @@ static zone_record_t *new_record(zone_txn_t *txn, uint16_t type, uint32_t ttl, k
 	return record;
 }
 
-/* Calls `take` with each record of a compiled node. */
-typedef knot_err_t (*take_cb)(zone_txn_t *txn, void *to, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
+/* ---- Touched names ---- */
 
-static knot_err_t take_node(zone_txn_t *txn, const zone_node_t *node, take_cb take, void *to)
+typedef struct {
+	record_t *first;             /* owned */
+	bool failed;
+} taken_t;
+
+static bool take_record(const zone_rr_t *rr, void *ctx)
 {
-	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
-		const zone_rrset_t *set = zone_node_rrset_at(&txn->base->arena, node, i);
-		for (unsigned sigs = 0; sigs < 2; sigs++) {
-			zone_rr_iter_t iter = zone_rr_begin(node, set, sigs);
-			uint32_t ttl;
-			knot_bytes_t rdata;
-			while (zone_rr_next(&iter, (knot_mut_bytes_t){ txn->scratch, KNOT_RDATA_MAX }, &ttl, &rdata)) {
-				knot_err_t err = take(txn, to, sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(set), ttl, rdata);
-				if (err != KNOT_OK) {
-					return err;
-				}
-			}
-		}
+	taken_t *taken = ctx;
+	record_t *record = new_record(rr->type, rr->ttl, rr->rdata);
+	if (record == NULL) {
+		taken->failed = true;
+		return false;
 	}
-	return KNOT_OK;
+	record->next = taken->first;
+	taken->first = record;
+	return true;
 }
 
-static knot_err_t take_into_edit(zone_txn_t *txn, void *to, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+/* What the base has at a name. */
+static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, record_t **ret_first)
 {
-	edit_t *edit = to;
-	zone_record_t *record = new_record(txn, type, ttl, rdata);
-	if (record == NULL) {
+	taken_t taken = { 0 };
+	if (txn->base != NULL) {
+		uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+		taken.failed = scratch == NULL;
+		if (scratch != NULL) {
+			(void)zone_each_of_name(txn->base, owner, scratch, take_record, &taken);
+		}
+		free(scratch);
+	}
+	if (taken.failed) {
+		free_records(taken.first);
 		return KNOT_ENOMEM;
 	}
-	record->next = edit->first;
-	edit->first = record;
+	*ret_first = taken.first;
 	return KNOT_OK;
 }
 
-static knot_err_t load_edit(zone_txn_t *txn, edit_t *edit)
+/* A name in lower case with the bytes of an edit_t around it, to search with. */
+typedef struct {
+	edit_t edit;
+	uint8_t wire[KNOT_NAME_MAX];
+} wanted_t;
+
+static edit_t *find_edit(const zone_txn_t *txn, knot_name_t owner, wanted_t *wanted)
 {
-	if (txn->base == NULL) {
-		return KNOT_OK;
-	}
-	const zone_tree_t *const trees[] = { &txn->base->auth, zone_glue_tree(txn->base), zone_nsec3_tree(txn->base) };
-	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
-		zone_ref_t ref = zone_tree_find(&txn->base->arena, trees[i], edit->owner);
-		knot_err_t err = ref != 0 ? take_node(txn, zone_at(&txn->base->arena, ref), take_into_edit, edit) : KNOT_OK;
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	return KNOT_OK;
+	knot_name_lower(owner, wanted->wire);
+	wanted->edit = (edit_t){ .owner = { wanted->wire, owner.len, owner.label_count } };
+	edit_t **found = tfind(&wanted->edit, &txn->edits, cmp_edits);
+	return found != NULL ? *found : NULL;
 }
 
 /* The edit of a name, made from the base's records at first. */
 static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 {
-	uint8_t lower[KNOT_NAME_MAX];
-	if (!knot_name_in(owner, txn->collect.origin)) {
+	wanted_t wanted;
+	if (!knot_name_in(owner, txn->origin)) {
 		return KNOT_EOUTOFZONE;
 	}
-	knot_name_lower(owner, lower);
-	edit_t wanted = { .owner = { lower, owner.len, owner.label_count } };
-	edit_t **found = tfind(&wanted, &txn->edits, cmp_edits);
-	if (found != NULL) {
-		*ret_edit = *found;
+	*ret_edit = find_edit(txn, owner, &wanted);
+	if (*ret_edit != NULL) {
 		return KNOT_OK;
 	}
-	edit_t *edit = zone_collect_alloc(&txn->collect, sizeof(*edit) + owner.len);
+	edit_t *edit = calloc(1, sizeof(*edit) + owner.len);
 	if (edit == NULL) {
 		return KNOT_ENOMEM;
 	}
-	uint8_t *wire = (uint8_t *)(edit + 1);
-	memcpy(wire, lower, owner.len);
-	*edit = (edit_t){ .owner = { wire, owner.len, owner.label_count } };
-	knot_err_t err = load_edit(txn, edit);
-	if (err != KNOT_OK) {
-		return err;
+	memcpy(edit->wire, wanted.wire, owner.len);
+	edit->owner = (knot_name_t){ edit->wire, owner.len, owner.label_count };
+	knot_err_t err = load_records(txn, edit->owner, &edit->first);
+	if (err == KNOT_OK && tsearch(edit, &txn->edits, cmp_edits) == NULL) {
+		err = KNOT_ENOMEM;
 	}
-	if (tsearch(edit, &txn->edits, cmp_edits) == NULL) {
-		return KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		free_edit(edit);
+		return err;
 	}
 	*ret_edit = edit;
 	return KNOT_OK;
 }
 
-static bool is_same(const zone_record_t *a, const zone_record_t *b)
+static bool is_same(const record_t *a, const record_t *b)
 {
 	return a->type == b->type && a->rdata_len == b->rdata_len && memcmp(a->rdata, b->rdata, a->rdata_len) == 0;
 }
 
 /* Signatures at one name are of different RRsets: they don't share a TTL. */
-static void set_ttl(edit_t *edit, const zone_record_t *record)
+static void set_ttl(edit_t *edit, const record_t *record)
 {
-	for (zone_record_t *r = edit->first; r != NULL; r = r->next) {
+	for (record_t *r = edit->first; r != NULL; r = r->next) {
 		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record))) {
 			r->ttl = record->ttl;
 		}
@@ -181,13 +196,14 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	if (err != KNOT_OK) {
 		return err;
 	}
-	zone_record_t *record = new_record(txn, type, ttl, rdata);
+	record_t *record = new_record(type, ttl, rdata);
 	if (record == NULL) {
 		return KNOT_ENOMEM;
 	}
 	set_ttl(edit, record);
-	for (const zone_record_t *r = edit->first; r != NULL; r = r->next) {
+	for (const record_t *r = edit->first; r != NULL; r = r->next) {
 		if (is_same(r, record)) {
+			free(record);
 			return KNOT_EISRECORD;
 		}
 	}
@@ -203,63 +219,389 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 	if (err != KNOT_OK) {
 		return err;
 	}
-	const zone_record_t *wanted = new_record(txn, type, 0, rdata);
+	record_t *wanted = new_record(type, 0, rdata);
 	if (wanted == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (zone_record_t **at = &edit->first; *at != NULL; at = &(*at)->next) {
-		if (is_same(*at, wanted)) {
-			*at = (*at)->next;
-			return KNOT_OK;
+	record_t **at = &edit->first;
+	while (*at != NULL && !is_same(*at, wanted)) {
+		at = &(*at)->next;
+	}
+	free(wanted);
+	record_t *found = *at;
+	if (found == NULL) {
+		return KNOT_ENORECORD;
+	}
+	*at = found->next;
+	free(found);
+	return KNOT_OK;
+}
+
+knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type)
+{
+	edit_t *edit;
+	knot_err_t err = edit_of(txn, owner, &edit);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (edit->first == NULL) {
+		return KNOT_ENONODE;
+	}
+	bool found = type == 0;
+	for (record_t **at = &edit->first; *at != NULL;) {
+		record_t *record = *at;
+		if (type == 0 ? record->type != KNOT_TYPE_SOA : record->type == type) {
+			found = true;
+			*at = record->next;
+			free(record);
+		} else {
+			at = &record->next;
 		}
 	}
-	return KNOT_ENORECORD;
+	return found ? KNOT_OK : KNOT_ENOENT;
 }
 
-/* ---- Commit ---- */
+/* ---- Reading ---- */
 
-static knot_err_t take_into_group(zone_txn_t *txn, void *to, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
-{
-	(void)to;
-	return zone_collect_record(&txn->collect, type, ttl, rdata);
-}
+/* Edits in canonical order. */
+typedef struct {
+	const edit_t **edits;        /* owned */
+	size_t count, max;
+	bool failed;
+} edits_t;
 
-static knot_err_t collect_base(zone_txn_t *txn)
+static void list_edit(const void *at, VISIT visit, void *ctx)
 {
-	zone_node_iter_t *iter = txn->base != NULL ? malloc(sizeof(*iter)) : NULL;
-	if (txn->base == NULL || iter == NULL) {
-		return txn->base == NULL ? KNOT_OK : KNOT_ENOMEM;
+	edits_t *list = ctx;
+	if ((visit != postorder && visit != leaf) || list->failed) {
+		return;
 	}
+	if (list->count == list->max) {
+		size_t max = 2 * list->max + 16;
+		const edit_t **grown = realloc(list->edits, max * sizeof(*grown));
+		if (grown == NULL) {
+			list->failed = true;
+			return;
+		}
+		list->edits = grown;
+		list->max = max;
+	}
+	list->edits[list->count++] = *(const edit_t *const *)at;
+}
+
+static knot_err_t list_edits(const zone_txn_t *txn, edits_t *ret_list)
+{
+	edits_t list = { 0 };
+	twalk_r(txn->edits, list_edit, &list);
+	if (list.failed) {
+		free(list.edits);
+		return KNOT_ENOMEM;
+	}
+	*ret_list = list;
+	return KNOT_OK;
+}
+
+/* By type, signatures last as in a node, then by RDATA. */
+static int cmp_records(const void *va, const void *vb)
+{
+	const record_t *a = *(const record_t *const *)va, *b = *(const record_t *const *)vb;
+	bool a_is_sig = a->type == KNOT_TYPE_RRSIG, b_is_sig = b->type == KNOT_TYPE_RRSIG;
+	if (a_is_sig != b_is_sig) {
+		return a_is_sig - b_is_sig;
+	}
+	if (a->type != b->type) {
+		return a->type < b->type ? -1 : 1;
+	}
+	size_t min = a->rdata_len < b->rdata_len ? a->rdata_len : b->rdata_len;
+	int order = memcmp(a->rdata, b->rdata, min);
+	return order != 0 ? order : (int)a->rdata_len - (int)b->rdata_len;
+}
+
+/* Records of a name as a sorted array, to be freed; NULL: none, or no memory (*ret_err). */
+static const record_t **sort_records(const record_t *first, size_t *ret_count, knot_err_t *ret_err)
+{
+	size_t count = 0;
+	for (const record_t *r = first; r != NULL; r = r->next) {
+		count++;
+	}
+	const record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
+	if (sorted == NULL) {
+		*ret_err = count > 0 ? KNOT_ENOMEM : *ret_err;
+		*ret_count = 0;
+		return NULL;
+	}
+	size_t i = 0;
+	for (const record_t *r = first; r != NULL; r = r->next) {
+		sorted[i++] = r;
+	}
+	qsort(sorted, count, sizeof(*sorted), cmp_records);
+	*ret_count = count;
+	return sorted;
+}
+
+static zone_rr_t rr_of(const edit_t *edit, const record_t *r)
+{
+	return (zone_rr_t){ .owner = edit->owner, .type = r->type, .ttl = r->ttl, .rdata = { r->rdata, r->rdata_len } };
+}
+
+/* True: go on. */
+static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx, knot_err_t *ret_err)
+{
+	size_t count;
+	const record_t **sorted = sort_records(edit->first, &count, ret_err);
+	bool goes_on = *ret_err == KNOT_OK;
+	for (size_t i = 0; goes_on && i < count; i++) {
+		zone_rr_t rr = rr_of(edit, sorted[i]);
+		goes_on = visit(&rr, ctx);
+	}
+	free(sorted);
+	return goes_on;
+}
+
+/* A walk through the base's names and the touched ones in one canonical order. */
+typedef struct {
+	const zone_txn_t *txn;
+	edits_t list;
+	size_t at;                   /* of the next edit to show */
+	uint8_t *scratch;
+	zone_rr_cb visit;
+	void *ctx;
+	knot_err_t err;
+} walk_t;
+
+/* Show edits in front of `owner`, all for wire NULL. True: go on. */
+static bool each_edit_before(walk_t *walk, knot_name_t owner)
+{
+	bool goes_on = true;
+	while (goes_on && walk->at < walk->list.count) {
+		const edit_t *edit = walk->list.edits[walk->at];
+		if (owner.wire != NULL && knot_name_cmp(edit->owner, owner) >= 0) {
+			break;
+		}
+		walk->at++;
+		goes_on = each_of_edit(edit, walk->visit, walk->ctx, &walk->err);
+	}
+	return goes_on;
+}
+
+static void walk_all(walk_t *walk, zone_node_iter_t *iter)
+{
+	const zone_contents_t *base = walk->txn->base;
+	bool goes_on = true, is_chain = false;
+	if (base != NULL) {
+		zone_nodes_begin(base, iter);
+		for (const zone_node_t *node; goes_on && (node = zone_nodes_next(base, iter)) != NULL;) {
+			knot_name_t owner = zone_node_owner(node);
+			/* The NSEC3 chain comes behind, in an order of its own: then all edits have been shown. */
+			is_chain = is_chain || zone_tree_find(&base->arena, zone_nsec3_tree(base), owner) != 0;
+			goes_on = each_edit_before(walk, is_chain ? (knot_name_t){ 0 } : owner);
+			wanted_t wanted;
+			if (goes_on && find_edit(walk->txn, owner, &wanted) == NULL) {
+				goes_on = zone_each_of_node(base, node, walk->scratch, walk->visit, walk->ctx);
+			}
+		}
+	}
+	if (goes_on) {
+		(void)each_edit_before(walk, (knot_name_t){ 0 });
+	}
+}
+
+knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx)
+{
+	walk_t walk = { .txn = txn, .visit = visit, .ctx = ctx, .err = KNOT_OK };
+	knot_err_t err = list_edits(txn, &walk.list);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	zone_node_iter_t *iter = malloc(sizeof(*iter));
+	walk.scratch = malloc(KNOT_RDATA_MAX);
+	if (iter != NULL && walk.scratch != NULL) {
+		walk_all(&walk, iter);
+	} else {
+		walk.err = KNOT_ENOMEM;
+	}
+	free(iter);
+	free(walk.scratch);
+	free(walk.list.edits);
+	return walk.err;
+}
+
+knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx)
+{
+	wanted_t wanted;
 	knot_err_t err = KNOT_OK;
+	const edit_t *edit = find_edit(txn, owner, &wanted);
+	if (edit != NULL) {
+		if (edit->first == NULL) {
+			return KNOT_ENONODE;
+		}
+		(void)each_of_edit(edit, visit, ctx, &err);
+		return err;
+	}
+	if (txn->base == NULL || zone_find_node(txn->base, wanted.edit.owner) == NULL) {
+		return KNOT_ENONODE;
+	}
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	if (scratch == NULL) {
+		return KNOT_ENOMEM;
+	}
+	(void)zone_each_of_name(txn->base, wanted.edit.owner, scratch, visit, ctx);
+	free(scratch);
+	return KNOT_OK;
+}
+
+/* ---- Differences ---- */
+
+typedef struct {
+	const zone_txn_t *txn;
+	bool added;
+	bool has_soa_first;          /* the SOA was shown already */
+	bool only_soa;
+	zone_rr_cb visit;
+	void *ctx;
+} diff_t;
+
+static bool is_apex_soa(const zone_txn_t *txn, const edit_t *edit, const record_t *r)
+{
+	return r->type == KNOT_TYPE_SOA && edit->owner.len == txn->origin.len;
+}
+
+/* Records of `ours` that are not in `theirs`; both are sorted. True: go on. */
+static bool diff_sorted(const diff_t *diff, const edit_t *edit, const record_t **ours, size_t our_count,
+                        const record_t **theirs, size_t their_count)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < our_count; i++) {
+		int order = 1;
+		while (at < their_count && (order = cmp_records(&theirs[at], &ours[i])) < 0) {
+			at++;
+		}
+		bool is_kept = at < their_count && order == 0 && theirs[at]->ttl == ours[i]->ttl;
+		bool is_soa = is_apex_soa(diff->txn, edit, ours[i]);
+		if (is_kept || (diff->only_soa && !is_soa) || (!diff->only_soa && is_soa && diff->has_soa_first)) {
+			continue;
+		}
+		zone_rr_t rr = rr_of(edit, ours[i]);
+		if (!diff->visit(&rr, diff->ctx)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* True: go on. */
+static bool diff_edit(const diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
+{
+	record_t *before;
+	*ret_err = load_records(diff->txn, edit->owner, &before);
+	if (*ret_err != KNOT_OK) {
+		return false;
+	}
+	size_t old_count, new_count;
+	const record_t **old = sort_records(before, &old_count, ret_err), **new = sort_records(edit->first, &new_count, ret_err);
+	bool goes_on = *ret_err == KNOT_OK && (diff->added ? diff_sorted(diff, edit, new, new_count, old, old_count)
+	                                                   : diff_sorted(diff, edit, old, old_count, new, new_count));
+	free(old);
+	free(new);
+	free_records(before);
+	return goes_on;
+}
+
+knot_err_t zone_txn_diff(const zone_txn_t *txn, bool added, zone_rr_cb visit, void *ctx)
+{
+	edits_t list;
+	knot_err_t err = list_edits(txn, &list);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	diff_t diff = { .txn = txn, .added = added, .visit = visit, .ctx = ctx, .has_soa_first = txn->base != NULL };
+	wanted_t wanted;
+	const edit_t *apex = find_edit(txn, txn->origin, &wanted);
+	bool goes_on = true;
+	if (diff.has_soa_first && apex != NULL) {
+		diff.only_soa = true;
+		goes_on = diff_edit(&diff, apex, &err);
+		diff.only_soa = false;
+	}
+	for (size_t i = 0; goes_on && i < list.count; i++) {
+		goes_on = diff_edit(&diff, list.edits[i], &err);
+	}
+	free(list.edits);
+	return err;
+}
+
+static bool note_change(const zone_rr_t *rr, void *ctx)
+{
+	(void)rr;
+	bool *changed = ctx;
+	*changed = true;
+	return false;
+}
+
+bool zone_txn_is_changed(const zone_txn_t *txn, knot_err_t *ret_err)
+{
+	bool changed = false;
+	*ret_err = zone_txn_diff(txn, false, note_change, &changed);
+	if (*ret_err == KNOT_OK && !changed) {
+		*ret_err = zone_txn_diff(txn, true, note_change, &changed);
+	}
+	return *ret_err == KNOT_OK && changed;
+}
+
+/* ---- Building ---- */
+
+typedef struct {
+	zone_collect_t *collect;
+	knot_err_t err;
+} collecting_t;
+
+static bool collect_rr(const zone_rr_t *rr, void *ctx)
+{
+	collecting_t *to = ctx;
+	to->err = zone_collect_record(to->collect, rr->type, rr->ttl, rr->rdata);
+	return to->err == KNOT_OK;
+}
+
+static knot_err_t collect_nodes(const zone_txn_t *txn, zone_node_iter_t *iter, uint8_t *scratch, zone_collect_t *collect)
+{
+	collecting_t to = { collect, KNOT_OK };
 	zone_nodes_begin(txn->base, iter);
-	for (const zone_node_t *node; err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
+	for (const zone_node_t *node; to.err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
 		edit_t wanted = { .owner = zone_node_owner(node) };
 		if (zone_node_rrset_count(node) == 0 || tfind(&wanted, &txn->edits, cmp_edits) != NULL) {
 			continue;
 		}
-		err = zone_collect_owner(&txn->collect, zone_node_owner(node));
-		err = err == KNOT_OK ? take_node(txn, node, take_into_group, NULL) : err;
+		to.err = zone_collect_owner(collect, zone_node_owner(node));
+		if (to.err == KNOT_OK) {
+			(void)zone_each_of_node(txn->base, node, scratch, collect_rr, &to);
+		}
 	}
+	return to.err;
+}
+
+static knot_err_t collect_base(const zone_txn_t *txn, zone_collect_t *collect)
+{
+	if (txn->base == NULL) {
+		return KNOT_OK;
+	}
+	zone_node_iter_t *iter = malloc(sizeof(*iter));
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	knot_err_t err = iter != NULL && scratch != NULL ? collect_nodes(txn, iter, scratch, collect) : KNOT_ENOMEM;
+	free(scratch);
 	free(iter);
 	return err;
 }
 
-typedef struct {
-	zone_txn_t *txn;
-	knot_err_t err;
-} collect_edits_t;
-
 static void collect_edit(const void *at, VISIT visit, void *ctx)
 {
-	collect_edits_t *state = ctx;
+	collecting_t *to = ctx;
 	const edit_t *edit = *(const edit_t *const *)at;
-	if ((visit != postorder && visit != leaf) || edit->first == NULL || state->err != KNOT_OK) {
+	if ((visit != postorder && visit != leaf) || edit->first == NULL || to->err != KNOT_OK) {
 		return;
 	}
-	zone_collect_t *collect = &state->txn->collect;
-	state->err = zone_collect_owner(collect, edit->owner);
-	for (const zone_record_t *r = edit->first; r != NULL && state->err == KNOT_OK; r = r->next) {
-		state->err = zone_collect_record(collect, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len });
+	to->err = zone_collect_owner(to->collect, edit->owner);
+	for (const record_t *r = edit->first; r != NULL && to->err == KNOT_OK; r = r->next) {
+		to->err = zone_collect_record(to->collect, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len });
 	}
 }
 
@@ -274,34 +616,46 @@ static zone_contents_t *freshen(zone_contents_t *take_zone)
 	return copy;
 }
 
-static knot_err_t commit(zone_txn_t *txn, zone_contents_t **ret_zone)
+static knot_err_t compile(const zone_txn_t *txn, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
-	knot_err_t err = collect_base(txn);
-	if (err != KNOT_OK) {
-		return err;
+	zone_collect_t *collect = malloc(sizeof(*collect));
+	if (collect == NULL) {
+		return KNOT_ENOMEM;
 	}
-	collect_edits_t state = { txn, KNOT_OK };
-	twalk_r(txn->edits, collect_edit, &state);
-	const zone_contents_t *base = txn->base != NULL && zone_wear(txn->base) == ZONE_FRESH ? txn->base : NULL;
+	zone_collect_init(collect, txn->origin);
+	collecting_t edits = { collect, KNOT_OK };
+	knot_err_t err = collect_base(txn, collect);
+	if (err == KNOT_OK) {
+		twalk_r(txn->edits, collect_edit, &edits);
+		err = edits.err;
+	}
+	bool shares = base != NULL && zone_wear(base) == ZONE_FRESH;
+	err = err == KNOT_OK ? zone_compile(collect, shares ? base : NULL, size_max, ret_zone) : err;
+	zone_collect_done(collect);
+	free(collect);
+	return err;
+}
+
+knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, const zone_build_params_t *params,
+                          zone_contents_t **ret_zone)
+{
 	zone_contents_t *zone;
-	err = state.err == KNOT_OK ? zone_compile(&txn->collect, base, txn->params.size_max, &zone) : state.err;
-	if (err != KNOT_OK) {
-		return err;
+	knot_err_t err = compile(txn, base, params->size_max, &zone);
+	if (err == KNOT_OK) {
+		err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
+		if (err == KNOT_OK) {
+			*ret_zone = freshen(zone);
+		} else {
+			zone_contents_free(zone);
+		}
 	}
-	const zone_build_params_t *params = &txn->params;
-	err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
-	if (err != KNOT_OK) {
-		zone_contents_free(zone);
-		return err;
-	}
-	*ret_zone = freshen(zone);
-	return KNOT_OK;
+	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
+	return err;
 }
 
 knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone)
 {
-	knot_err_t err = commit(take_txn, ret_zone);
+	knot_err_t err = zone_txn_build(take_txn, take_txn->base, &take_txn->params, ret_zone);
 	zone_txn_discard(take_txn);
-	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
 	return err;
 }

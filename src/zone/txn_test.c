@@ -4,7 +4,7 @@
  * additional data and NSEC3; after each commit the version must equal one that is built from the same records
  * alone, and versions before it must not have changed. KNOT_SEED=n replays.
  */
-#include "src/zone/build.h"
+#include "src/zone/txn.h"
 
 #include "src/zone/test_dump.h"
 
@@ -136,6 +136,102 @@ static void change(zone_txn_t *txn, bool *is_in)
 	}
 }
 
+/* ---- What a transaction shows of itself ---- */
+
+/* Lines of records, sorted: the order of an NSEC3 chain among the others is of no importance. */
+typedef struct {
+	char *lines[400];            /* owned */
+	size_t count;
+} listing_t;
+
+static bool list_rr(const zone_rr_t *rr, void *ctx)
+{
+	listing_t *list = ctx;
+	char owner[KNOT_NAME_TEXT_MAX];
+	knot_name_print(rr->owner, owner);
+	size_t max = strlen(owner) + 40 + 2 * rr->rdata.len;
+	char *line = malloc(max);
+	assert_non_null(line);
+	size_t len = (size_t)snprintf(line, max, "%s %u %u ", owner, (unsigned)rr->ttl, rr->type);
+	for (size_t i = 0; i < rr->rdata.len; i++) {
+		len += (size_t)snprintf(line + len, max - len, "%02x", rr->rdata.data[i]);
+	}
+	assert_true(list->count < KNOT_LEN(list->lines));
+	list->lines[list->count++] = line;
+	return true;
+}
+
+static int cmp_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_listing(listing_t *list)
+{
+	qsort(list->lines, list->count, sizeof(char *), cmp_lines);
+}
+
+static listing_t list_zone(const zone_contents_t *zone)
+{
+	static uint8_t scratch[KNOT_RDATA_MAX];
+	listing_t list = { .count = 0 };
+	assert_true(zone_each_record(zone, scratch, list_rr, &list));
+	sort_listing(&list);
+	return list;
+}
+
+static void free_listing(listing_t *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->lines[i]);
+	}
+	list->count = 0;
+}
+
+static void assert_same_listing(const listing_t *a, const listing_t *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		assert_string_equal(a->lines[i], b->lines[i]);
+	}
+}
+
+/* Take the lines of `part`, each of which must be there, out of `from`. */
+static void subtract(listing_t *from, listing_t *part)
+{
+	for (size_t i = 0; i < part->count; i++) {
+		char **found = bsearch(&part->lines[i], from->lines, from->count, sizeof(char *), cmp_lines);
+		assert_non_null(found);
+		free(*found);
+		size_t at = (size_t)(found - from->lines);
+		memmove(found, found + 1, (from->count - at - 1) * sizeof(char *));
+		from->count--;
+	}
+}
+
+/* What it lists is what it builds, and its differences lead from the base to that. */
+static void check_listing(const zone_txn_t *txn, const zone_contents_t *base, const zone_contents_t *built)
+{
+	listing_t now = { .count = 0 }, removed = { .count = 0 }, added = { .count = 0 };
+	listing_t want = list_zone(built), changed = list_zone(base);
+	assert_int_equal(zone_txn_each(txn, list_rr, &now), KNOT_OK);
+	sort_listing(&now);
+	assert_same_listing(&now, &want);
+
+	assert_int_equal(zone_txn_diff(txn, false, list_rr, &removed), KNOT_OK);
+	assert_int_equal(zone_txn_diff(txn, true, list_rr, &added), KNOT_OK);
+	assert_true(strncmp(added.lines[0], "zone. 60 6 ", 11) == 0 && strncmp(removed.lines[0], "zone. 60 6 ", 11) == 0);
+	subtract(&changed, &removed);
+	memcpy(changed.lines + changed.count, added.lines, added.count * sizeof(char *));
+	changed.count += added.count;
+	sort_listing(&changed);
+	assert_same_listing(&changed, &want);
+	free_listing(&now);
+	free_listing(&want);
+	free_listing(&changed);
+	free_listing(&removed);
+}
+
 typedef struct {
 	zone_contents_t *zone;
 	char *dump;
@@ -182,7 +278,11 @@ static void test_against_fresh_build(void **state)
 		assert_int_equal(zone_txn_remove(txn, origin, KNOT_TYPE_SOA, soa_of((uint8_t)(i - 1))), KNOT_OK);
 		assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of((uint8_t)i)), KNOT_OK);
 		change(txn, is_in);
-		assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+		knot_err_t err;
+		assert_true(zone_txn_is_changed(txn, &err));
+		assert_int_equal(zone_txn_build(txn, base, &params, &zone), KNOT_OK);
+		check_listing(txn, base, zone);
+		zone_txn_discard(txn);
 
 		zone_contents_t *fresh = build_fresh(is_in, (uint8_t)i);
 		char *want = dump_zone(fresh);
@@ -212,6 +312,56 @@ static void test_errors(void **state)
 	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_ENOSOA);
 	assert_null(zone);
 	zone_txn_discard(NULL);
+}
+
+static bool count_rr(const zone_rr_t *rr, void *ctx)
+{
+	(void)rr;
+	++*(unsigned *)ctx;
+	return true;
+}
+
+static unsigned count_at(const zone_txn_t *txn, knot_name_t owner, knot_err_t want)
+{
+	unsigned count = 0;
+	assert_int_equal(zone_txn_each_of(txn, owner, count_rr, &count), want);
+	return count;
+}
+
+/* Removing by name and type, and a transaction that outlives a failed build. */
+static void test_remove_all(void **state)
+{
+	(void)state;
+	const bool none[KNOT_LEN(lines)] = { false };
+	uint8_t ns_wire[] = "\2ns\4zone", upper_wire[] = "\2NS\4ZONE", x_wire[] = "\1x\4zone";
+	knot_name_t ns = knot_name_of(ns_wire), upper = knot_name_of(upper_wire), x = knot_name_of(x_wire);
+	zone_contents_t *base = build_fresh(none, 1), *zone;
+	zone_txn_t *txn;
+	knot_err_t err;
+	assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+	assert_false(zone_txn_is_changed(txn, &err));
+	assert_int_equal(err, KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, upper, KNOT_TYPE_A, 60, (knot_bytes_t){ ns_wire, 4 }), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, ns, KNOT_TYPE_A, 61, (knot_bytes_t){ x_wire, 4 }), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, ns, KNOT_TYPE_AAAA, 60, (knot_bytes_t){ soa_of(0).data, 16 }), KNOT_OK);
+	assert_int_equal(count_at(txn, ns, KNOT_OK), 3);
+	assert_int_equal(zone_txn_remove_all(txn, x, 0), KNOT_ENONODE);
+	assert_int_equal(zone_txn_remove_all(txn, ns, KNOT_TYPE_TXT), KNOT_ENOENT);
+	assert_int_equal(zone_txn_remove_all(txn, ns, KNOT_TYPE_A), KNOT_OK);
+	assert_int_equal(count_at(txn, ns, KNOT_OK), 1);
+	assert_int_equal(zone_txn_remove_all(txn, upper, 0), KNOT_OK);
+	assert_int_equal(count_at(txn, ns, KNOT_ENONODE), 0);
+	assert_false(zone_txn_is_changed(txn, &err));
+	assert_int_equal(zone_txn_remove_all(txn, origin, 0), KNOT_OK); /* the SOA stays */
+	assert_int_equal(count_at(txn, origin, KNOT_OK), 1);
+	assert_int_equal(zone_txn_remove_all(txn, origin, KNOT_TYPE_SOA), KNOT_OK);
+	assert_int_equal(zone_txn_build(txn, base, &params, &zone), KNOT_ENOSOA);
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of(2)), KNOT_OK);
+	assert_int_equal(zone_txn_build(txn, base, &params, &zone), KNOT_OK);
+	assert_int_equal(zone->serial, 2);
+	zone_contents_free(zone);
+	zone_txn_discard(txn);
+	zone_contents_free(base);
 }
 
 /* ---- Memory ---- */
@@ -321,6 +471,6 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_memory_is_bounded),
-	                                    cmocka_unit_test(test_errors) };
+	                                    cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The set of zones, and publishing contents under readers (run it under TSan too). */
-#include "src/zone/build.h"
+#include "src/zone/txn.h"
 #include "src/zone/image.h"
 #include "src/zone/lookup.h"
 #include "src/zone/zonedb.h"

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "src/zone/build.h"
+#include "src/zone/txn.h"
 
 enum { SIM_ZONES = 11 };
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/zone/dump.h"
+
+#include "libknot/text/rdata_text.h"
+#include "src/zone/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	OWNER_WIDTH = 20,            /* columns, as Knot has them; longer names go beyond */
+	LINE_MAX_BYTES = KNOT_NAME_TEXT_MAX + OWNER_WIDTH + 32 + KNOT_RDATA_TEXT_MAX,
+	BUFFER_BYTES = 2 * LINE_MAX_BYTES,
+};
+
+typedef struct {
+	int fd;
+	knot_err_t err;              /* sticky */
+	char *text;                  /* owned, BUFFER_BYTES */
+	size_t len;
+	uint64_t count;              /* records */
+	bool wants_soa;              /* show the SOA only; else all but it */
+	const uint8_t *owner_wire;   /* whose text follows; of one node at a time */
+	size_t owner_len;
+	char owner[KNOT_NAME_TEXT_MAX + OWNER_WIDTH];
+	uint16_t type;
+	size_t type_len;
+	char type_text[KNOT_TYPE_TEXT_MAX];
+} dump_t;
+
+static void flush(dump_t *dump)
+{
+	for (size_t done = 0; done < dump->len && dump->err == KNOT_OK;) {
+		ssize_t ret = write(dump->fd, dump->text + done, dump->len - done);
+		if (ret > 0) {
+			done += (size_t)ret;
+		} else if (ret == 0 || errno != EINTR) {
+			dump->err = ret == 0 ? KNOT_EIO : knot_err_of_errno(errno);
+		}
+	}
+	dump->len = 0;
+}
+
+static void put(dump_t *dump, const char *text, size_t len)
+{
+	memcpy(dump->text + dump->len, text, len);
+	dump->len += len;
+}
+
+static void put_number(dump_t *dump, uint32_t number)
+{
+	char digits[10];
+	size_t len = 0;
+	do {
+		digits[sizeof(digits) - ++len] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	put(dump, digits + sizeof(digits) - len, len);
+}
+
+static void take_owner(dump_t *dump, knot_name_t owner)
+{
+	if (dump->owner_wire == owner.wire) {
+		return;
+	}
+	dump->owner_wire = owner.wire;
+	dump->owner_len = knot_name_print(owner, dump->owner);
+	while (dump->owner_len < OWNER_WIDTH) {
+		dump->owner[dump->owner_len++] = ' ';
+	}
+}
+
+static bool put_record(const zone_rr_t *rr, void *ctx)
+{
+	dump_t *dump = ctx;
+	if (dump->wants_soa != (rr->type == KNOT_TYPE_SOA)) {
+		return true;
+	}
+	if (dump->len > BUFFER_BYTES - LINE_MAX_BYTES) {
+		flush(dump);
+	}
+	take_owner(dump, rr->owner);
+	if (dump->type != rr->type) {
+		dump->type = rr->type;
+		dump->type_len = knot_rrtype_print(rr->type, dump->type_text);
+	}
+	put(dump, dump->owner, dump->owner_len);
+	put(dump, "\t", 1);
+	put_number(dump, rr->ttl);
+	put(dump, "\t", 1);
+	put(dump, dump->type_text, dump->type_len);
+	put(dump, "\t", 1);
+	dump->len += knot_rdata_print(rr->type, rr->rdata, dump->text + dump->len, KNOT_RDATA_TEXT_MAX);
+	put(dump, "\n", 1);
+	dump->count++;
+	return dump->err == KNOT_OK;
+}
+
+static void put_head(dump_t *dump, const char *program)
+{
+	dump->len += (size_t)snprintf(dump->text, LINE_MAX_BYTES, ";; Zone dump (%.200s)\n", program);
+}
+
+static void put_end(dump_t *dump, uint64_t now_s)
+{
+	time_t now = (time_t)now_s;
+	struct tm utc;
+	char when[32] = "?";
+	if (gmtime_r(&now, &utc) != NULL) {
+		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc);
+	}
+	flush(dump);
+	dump->len = (size_t)snprintf(dump->text, LINE_MAX_BYTES, ";; Written %llu records\n;; Time %s UTC\n",
+	                             (unsigned long long)dump->count, when);
+	flush(dump);
+}
+
+knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params_t *params)
+{
+	dump_t dump = { .fd = fd, .err = KNOT_OK, .text = malloc(BUFFER_BYTES), .wants_soa = true };
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	if (dump.text == NULL || scratch == NULL) {
+		free(dump.text);
+		free(scratch);
+		return KNOT_ENOMEM;
+	}
+	put_head(&dump, params->program);
+	(void)zone_each_of_node(zone, zone->apex, scratch, put_record, &dump);
+	dump.wants_soa = false;
+	(void)zone_each_record(zone, scratch, put_record, &dump);
+	put_end(&dump, params->now_s);
+	free(scratch);
+	free(dump.text);
+	return dump.err;
+}
