@@ -212,6 +212,18 @@ knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, 
 	return KNOT_OK;
 }
 
+knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items)
+{
+	conf_block_t *block;
+	const uint8_t *copy = conf_store_bytes(store, section, items.data, items.len);
+	knot_err_t err = copy != NULL ? conf_store_add(store, section, id, &block) : KNOT_ENOMEM;
+	if (err == KNOT_OK) {
+		block->items = copy;
+		block->items_len = (uint32_t)items.len;
+	}
+	return err;
+}
+
 void conf_store_clear(conf_store_t *store, size_t section)
 {
 	conf_table_t *table = &store->tables[section];

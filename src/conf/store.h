@@ -87,6 +87,9 @@ conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_by
 /** Add a block without items. The identifier is copied. KNOT_ENOMEM. Invalidates pointers to the section's blocks. */
 KNOT_MUST_USE knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, conf_block_t **ret_block);
 
+/** Add a block with its items, which are copied. There must be none with this identifier. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
+
 /** Forget the section's blocks. */
 void conf_store_clear(conf_store_t *store, size_t section);
 

@@ -9,6 +9,11 @@
 
 #include "src/conf/store.h"
 
+enum {
+	CONF_TXN_DEPTH_MAX = 5, /* nested steps, as in Knot */
+	CONF_ID_MAX = 480,      /* bytes of an identifier in a transaction: it is part of a key of the database */
+};
+
 /**
  * The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction changes.
  * Without a transaction the store need not be sealed, except for zones.
@@ -28,6 +33,9 @@ bool conf_view_next(conf_cursor_t *cursor, conf_block_view_t *ret_block);
 /** Begin; base: sealed, must stay until the end. NULL: no memory. */
 conf_txn_t *conf_txn_begin(const conf_store_t *base);
 
+/** What it began with. */
+const conf_store_t *conf_txn_base(const conf_txn_t *txn);
+
 /** Forget everything. NULL is allowed. */
 void conf_txn_free(conf_txn_t *take_txn);
 
@@ -38,22 +46,29 @@ typedef struct {
 } conf_edit_t;
 
 /**
- * Nested steps: what was set since the last conf_txn_push() is kept by conf_txn_pop(), undone by conf_txn_undo(). KNOT_ENOMEM: nothing
- * was pushed.
+ * Nested steps: what was set since the last conf_txn_push() is kept by conf_txn_pop(), undone by conf_txn_undo().
+ * KNOT_ETXNMANY: there are CONF_TXN_DEPTH_MAX already.
  */
 KNOT_MUST_USE knot_err_t conf_txn_push(conf_txn_t *txn);
 void conf_txn_pop(conf_txn_t *txn);
 void conf_txn_undo(conf_txn_t *txn);
 
 /**
- * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. `include` reads a file, `clear`
- * empties sections. The value's own checks are made now, those of blocks and references when the transaction is committed.
- * sink: told about faults of included files. Errors as control-protocol.md §3 names them, none of them changes anything:
- * KNOT_CONF_EITEM, KNOT_CONF_EID, KNOT_CONF_ENODATA, KNOT_CONF_EDUPID, KNOT_CONF_ERANGE, KNOT_CONF_ENOTSUP, …
+ * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. Without an identifier
+ * the item of all blocks of the section. `include` reads files, `clear` empties sections. Types, ranges and references are checked
+ * now; what a block lacks, and what doesn't go together, when the transaction is committed. Changes nothing when it fails.
+ * sink: told about faults of included files.
+ * KNOT_CONF_EITEM: no such section or item. KNOT_CONF_EID, KNOT_CONF_ENOID, KNOT_CONF_EIDUNSUP, KNOT_CONF_EDUPID: of the
+ * identifier. KNOT_CONF_ENODATA, KNOT_CONF_EVALUE: a value is missing, or not wanted. KNOT_EINVAL, KNOT_CONF_ERANGE: a wrong
+ * value. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items can be set. KNOT_CONF_ENOTSUP: not
+ * supported yet. KNOT_EFILE and others: of included files. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t conf_txn_set(conf_txn_t *txn, const conf_edit_t *edit, conf_sink_t sink);
 
-/** Remove a value, an item, a block, a section (id and item NULL) or everything (section NULL). */
+/**
+ * Remove a value, an item, a block, a section (id and item NULL) or everything (section NULL). Without an identifier the item of
+ * all blocks. Changes nothing when it fails. Errors as of conf_txn_set(); KNOT_ENOENT: it was not set.
+ */
 KNOT_MUST_USE knot_err_t conf_txn_unset(conf_txn_t *txn, const conf_edit_t *edit);
 
 /** True if nothing differs from the base. */
