@@ -26,6 +26,7 @@ static const command_t commands[] = {
 	{ .name = "zone-read", .run = command_zone_read },
 	{ .name = "zone-stats", .run = command_zone_stats },
 	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
+	{ .name = "top", .run = command_top, .silent = true, .free = true },
 	{ .name = "xdp-status", .run = command_xdp_status },
 	{ .name = "xdp-block", .run = command_xdp_block },
 	{ .name = "xdp-capture", .run = command_xdp_capture, .free = true },
@@ -382,4 +383,5 @@ void session_serve(session_t *session)
 {
 	serve_blocks(session);
 	xdp_capture_end(session);
+	top_end(session);
 }

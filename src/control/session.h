@@ -25,6 +25,7 @@ typedef struct session {
 	bool is_locked;                 /* this thread holds `lock` */
 	server_ticket_t ticket;         /* of the job that a zone command started */
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
+	look_t *look;                   /* owned: of this connection, NULL: none; see top.c */
 	bool broken;                    /* the connection is of no use any more */
 	bool reloaded;                  /* a configuration was published */
 	bool stop;                      /* `stop` was asked for: end the process after the reply */
@@ -96,6 +97,11 @@ knot_err_t command_xdp_block(session_t *session);
 knot_err_t command_xdp_capture(session_t *session);
 knot_err_t command_xdp_capture_read(session_t *session);
 knot_err_t command_xdp_capture_stop(session_t *session);
+
+knot_err_t command_top(session_t *session);
+
+/** End what the connection's `top` counts, if it does. */
+void top_end(session_t *session);
 
 /** End the connection's capture, if there is one. */
 void xdp_capture_end(session_t *session);

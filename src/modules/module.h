@@ -26,6 +26,24 @@ typedef enum {
 	MODULE_PROTOCOL_END,
 } module_protocol_t;
 
+/** Text of a protocol as statistics show it: "udp4-xdp". Static. */
+const char *module_protocol_name(module_protocol_t protocol);
+
+enum {
+	MODULE_RCODE_OTHER = 24,        /* codes 0–23 have a counter of their own, but for 11–14 (unassigned) */
+	MODULE_RCODE_END,
+};
+
+/** Counter of an extended rcode: below MODULE_RCODE_END. */
+static inline unsigned module_rcode_index(uint16_t rcode)
+{
+	bool is_named = rcode < MODULE_RCODE_OTHER && (rcode < 11 || rcode > 14);
+	return is_named ? rcode : MODULE_RCODE_OTHER;
+}
+
+/** Text of such a counter as statistics show it: "NOTIMPL", "other". Static; NULL: no code has this index. */
+const char *module_rcode_name(unsigned index);
+
 /** Protocol of a request; a UNIX socket counts as IPv6, as in Knot. */
 static inline module_protocol_t module_protocol(sa_family_t remote_family, answer_transport_t transport, bool is_xdp)
 {

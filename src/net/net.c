@@ -60,7 +60,12 @@ static knot_err_t make_counters(net_t *net, const conf_t *conf)
 {
 	state_expect_threads(conf);
 	net->shared.counters = sys_counters_new(NET_COUNT_END);
-	return net->shared.counters != NULL ? KNOT_OK : KNOT_ENOMEM;
+	net->shared.traffic = traffic_counters_new();
+	if (net->shared.counters == NULL || net->shared.traffic == NULL) {
+		return KNOT_ENOMEM;
+	}
+	looks_init(&net->shared.looks, net->shared.traffic->slot_count);
+	return KNOT_OK;
 }
 
 knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net)
@@ -150,6 +155,10 @@ void net_free(net_t *net)
 	interfaces_done(&net->interfaces);
 	sockets_free(net->main);
 	monitor_done(&net->monitor);
+	if (net->shared.traffic != NULL && net->shared.counters != NULL) {
+		looks_done(&net->shared.looks);
+	}
+	sys_counters_free(net->shared.traffic);
 	sys_counters_free(net->shared.counters);
 	free(net);
 }
@@ -167,6 +176,21 @@ net_workers_t net_workers(net_t *net)
 const sys_counters_t *net_counters(const net_t *net)
 {
 	return net->shared.counters;
+}
+
+const sys_counters_t *net_traffic(const net_t *net)
+{
+	return net->shared.traffic;
+}
+
+looks_t *net_looks(net_t *net)
+{
+	return &net->shared.looks;
+}
+
+unsigned net_tcp_clients(const net_t *net)
+{
+	return atomic_load_explicit(&net->shared.tcp_clients, memory_order_relaxed);
 }
 
 size_t net_xdp_count(net_t *net)

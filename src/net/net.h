@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/net/traffic.h"
 #include "src/state/state.h"
 #include "src/sys/counters.h"
 #include "xdp/queue.h"
@@ -50,6 +51,15 @@ net_workers_t net_workers(net_t *net);
 
 /** NET_COUNT_*; read with sys_counters_sum(). Never NULL. */
 const sys_counters_t *net_counters(const net_t *net);
+
+/** TRAFFIC_…; read with sys_counters_sum(). Never NULL. Counts since the start, also over reloads. */
+const sys_counters_t *net_traffic(const net_t *net);
+
+/** Who looks at the workers' traffic: for look_start(). */
+looks_t *net_looks(net_t *net);
+
+/** TCP connections that are open now over sockets. */
+unsigned net_tcp_clients(const net_t *net);
 
 /* ---- Changes while running ---- */
 

@@ -61,6 +61,7 @@ typedef struct {
 	uint32_t clients_max;
 	size_t clients;
 	conn_list_t idle, io;
+	traffic_batch_t traffic;
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
 } tcp_t;
@@ -192,10 +193,11 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 	module_protocol_t protocol = module_protocol(conn->remote.ss_family, ANSWER_TCP, false);
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
+	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t request;
 	while (OUT_MAX - out_len >= FRAME_MAX && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
-		size_t len = request_answer(state, &source, NULL, protocol, request,
+		size_t len = request_answer(&tcp->traffic, state, &source, NULL, protocol, request,
 					    (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);
@@ -206,7 +208,7 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 }
 
 /* Answer and send everything whole in `bytes`, as far as the peer takes it; keep the rest. False: broken. */
-static bool answer_bytes(worker_t *worker, conn_t *conn, knot_bytes_t bytes, bool *progressed)
+static bool answer_run(worker_t *worker, conn_t *conn, knot_bytes_t bytes, bool *progressed)
 {
 	tcp_t *tcp = worker->memory;
 	size_t pos = 0, before;
@@ -219,6 +221,18 @@ static bool answer_bytes(worker_t *worker, conn_t *conn, knot_bytes_t bytes, boo
 	} while (pos > before && conn->out.len == 0);
 	*progressed |= pos > 0;
 	return tcp_rest_append(&conn->in, (knot_bytes_t){ bytes.data + pos, bytes.len - pos }) == KNOT_OK;
+}
+
+/* The same, counted: the run is a batch. */
+static bool answer_bytes(worker_t *worker, conn_t *conn, knot_bytes_t bytes, bool *progressed)
+{
+	tcp_t *tcp = worker->memory;
+	uint64_t start_ns = sys_clock_ns();
+	bool is_alive = answer_run(worker, conn, bytes, progressed);
+	if (!traffic_is_empty(&tcp->traffic)) {
+		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);
+	}
+	return is_alive;
 }
 
 /* Requests kept while the peer was slow: they, and what is read now, are answered as one run of bytes. */

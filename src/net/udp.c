@@ -44,6 +44,7 @@ typedef struct {
 	control_t controls[NET_UDP_BATCH];
 	uint8_t *buffers; /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
 	xdp_pace_t pace;
+	traffic_batch_t traffic;
 } udp_t;
 
 knot_err_t udp_worker_init(worker_t *worker)
@@ -98,6 +99,7 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 	unsigned replies = 0;
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
+	traffic_begin(&udp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t requests[NET_UDP_BATCH];
 	for (unsigned i = 0; i < count; i++) {
 		requests[i] = (knot_bytes_t){ udp->in_iov[i].iov_base, udp->in[i].msg_len };
@@ -107,7 +109,8 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 	for (unsigned i = 0; i < count; i++) {
 		struct msghdr *msg = &udp->in[i].msg_hdr;
 		if (msg->msg_namelen <= sizeof(sa_family_t)) {
-			continue; /* a UNIX client without an address: can't be replied to */
+			traffic_drop(&udp->traffic, TRAFFIC_DROP_NO_ADDRESS);
+			continue;
 		}
 		struct sockaddr_storage local;
 		if (sock->wildcard) {
@@ -120,7 +123,7 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
 		size_t len = request_answer(
-			state, &source, &hints[i], module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
+			&udp->traffic, state, &source, &hints[i], module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
 			(knot_bytes_t){ buffer, udp->in[i].msg_len }, (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
 			continue;
@@ -144,6 +147,9 @@ static void send_batch(udp_t *udp, const worker_socket_t *sock, unsigned count)
 	for (unsigned at = 0; at < count;) {
 		int sent = sendmmsg(sock->fd, udp->out + at, count - at, flags);
 		/* The first one can't be sent (peer's port 0, unreachable, ...): lost, as datagrams may be. */
+		if (sent <= 0) {
+			traffic_drop(&udp->traffic, TRAFFIC_DROP_NOT_SENT);
+		}
 		at += sent > 0 ? (unsigned)sent : 1;
 	}
 }
@@ -160,9 +166,11 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock, si
 	if (count <= 0) {
 		return false; /* empty, or an error that belongs to an earlier reply */
 	}
+	uint64_t start_ns = sys_clock_ns();
 	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);
+	traffic_end(worker->shared->traffic, &udp->traffic, sys_clock_ns() - start_ns);
 	return count == NET_UDP_BATCH;
 }
 

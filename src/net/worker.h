@@ -6,6 +6,7 @@
 
 #include "src/conf/conf.h"
 #include "src/net/net.h"
+#include "src/net/traffic.h"
 #include "src/net/vlan.h"
 #include "src/sys/thread.h"
 #include "xdp/queue.h"
@@ -31,6 +32,8 @@ typedef struct {
 typedef struct {
 	const state_root_t *state;
 	sys_counters_t *counters;   /* NET_COUNT_* */
+	sys_counters_t *traffic;    /* TRAFFIC_… */
+	looks_t looks;              /* looks.list_rcu: RCU_LOAD() */
 	kxdp_priv_t *priv;          /* borrowed; may be NULL */
 	worker_set_t *xdp_rcu;      /* RCU_LOAD(); never NULL while workers run */
 	vlan_table_t *vlans_rcu;    /* VLAN devices of the host, for routes that name them; NULL: none */

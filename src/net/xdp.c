@@ -35,6 +35,7 @@ enum {
 
 typedef struct {
 	xdp_out_t out;
+	traffic_batch_t traffic; /* of a turn */
 	xdp_tcp_t *tcp; /* owned */
 	/* What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time.
 	 */
@@ -64,7 +65,7 @@ knot_err_t xdp_worker_init(worker_t *worker)
 	char ifname[IF_NAMESIZE] = "";
 	(void)if_indextoname(worker->ifindex, ifname);
 	knot_err_t err = xdp_out_init(&xdp->out, worker, xdp->now_us);
-	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->tcp) : err;
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->tcp) : err;
 	if (err != KNOT_OK) {
 		xdp_worker_done(worker);
 	}
@@ -102,8 +103,9 @@ relay_t *xdp_worker_inbox(const worker_t *worker)
 
 /* ---- UDP ---- */
 
-static void answer_packet(const state_t *state, xdp_out_t *out, const kxdp_packet_t *packet, const answer_hint_t *hint)
+static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t *packet, const answer_hint_t *hint)
 {
+	xdp_out_t *out = &xdp->out;
 	size_t len = 0;
 	if (packet->payload_max >= REPLY_ROOM_MIN) {
 		answer_source_t source = {
@@ -111,9 +113,11 @@ static void answer_packet(const state_t *state, xdp_out_t *out, const kxdp_packe
 			.remote = &packet->remote.sa,
 			.local = &packet->local.sa,
 		};
-		len = request_answer(state, &source, hint, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
+		len = request_answer(&xdp->traffic, state, &source, hint, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
 				     (knot_bytes_t){ packet->payload, packet->payload_len },
 				     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
+	} else {
+		traffic_drop(&xdp->traffic, TRAFFIC_DROP_NO_ROOM);
 	}
 	if (len > 0) {
 		xdp_out_reply(out, packet, len);
@@ -122,7 +126,7 @@ static void answer_packet(const state_t *state, xdp_out_t *out, const kxdp_packe
 	}
 }
 
-static void answer_udp(const state_t *state, xdp_out_t *out, const kxdp_packet_t *packets, const uint8_t *numbers,
+static void answer_udp(const state_t *state, xdp_t *xdp, const kxdp_packet_t *packets, const uint8_t *numbers,
 		       size_t count)
 {
 	knot_bytes_t requests[NET_XDP_BATCH];
@@ -133,7 +137,7 @@ static void answer_udp(const state_t *state, xdp_out_t *out, const kxdp_packet_t
 	answer_hint_t hints[NET_XDP_BATCH];
 	answer_warm(state->zones, requests, count, hints);
 	for (size_t i = 0; i < count; i++) {
-		answer_packet(state, out, &packets[numbers[i]], &hints[i]);
+		answer_packet(state, xdp, &packets[numbers[i]], &hints[i]);
 	}
 }
 
@@ -179,7 +183,7 @@ static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *pack
 		}
 	}
 	if (udp_count > 0) {
-		answer_udp(state, &xdp->out, packets, udp, udp_count);
+		answer_udp(state, xdp, packets, udp, udp_count);
 	}
 	if (tcp_count > 0) {
 		xdp_tcp_receive(xdp->tcp, state, packets, tcp, tcp_count, xdp->now_us);
@@ -208,7 +212,9 @@ static size_t take_turn(const worker_t *worker)
 	xdp_t *xdp = worker->memory;
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
-	xdp->now_us = xdp->out.now_us = clock_us();
+	traffic_begin(&xdp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
+	uint64_t start_ns = sys_clock_ns();
+	xdp->now_us = xdp->out.now_us = start_ns / 1000;
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
 	configure(xdp, state);
@@ -226,6 +232,9 @@ static size_t take_turn(const worker_t *worker)
 		emit(xdp, state);
 	}
 	kxdp_flush(worker->queue);
+	if (!traffic_is_empty(&xdp->traffic)) {
+		traffic_end(worker->shared->traffic, &xdp->traffic, sys_clock_ns() - start_ns);
+	}
 	if (tap != NULL) {
 		kxdp_queue_tap(worker->queue, NULL, 0);
 	}

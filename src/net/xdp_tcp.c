@@ -19,6 +19,7 @@ struct xdp_tcp {
 	bool is_on;
 	bool failed; /* no memory for a stack: said once */
 	uint16_t mtu;
+	traffic_batch_t *traffic;   /* borrowed: the worker's */
 	kxdp_tcp_limits_t limits;   /* in force */
 	_Atomic uint64_t malformed; /* segments whose header makes no sense */
 	uint8_t key[KXDP_TCP_KEY_LEN];
@@ -34,13 +35,14 @@ static kxdp_tcp_t *stack_of(const xdp_tcp_t *tcp)
 	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
 }
 
-knot_err_t xdp_tcp_new(uint16_t mtu, xdp_tcp_t **ret_tcp)
+knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, xdp_tcp_t **ret_tcp)
 {
 	xdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
 		return KNOT_ENOMEM;
 	}
 	tcp->mtu = mtu;
+	tcp->traffic = batch;
 	if (getrandom(tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key)) {
 		knot_err_t err = knot_err_of_errno(errno);
 		free(tcp);
@@ -190,11 +192,12 @@ static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state
 	bool is_whole;
 	while ((is_whole = tcp_frame_next(bytes, &next, &request) == TCP_FRAME_WHOLE) &&
 	       kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
-		size_t len = request_answer(state, &source, hint_for(foreseen, request), protocol, request,
+		size_t len = request_answer(tcp->traffic, state, &source, hint_for(foreseen, request), protocol, request,
 					    (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
 		store_be16(tcp->reply, (uint16_t)len);
 		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len)) {
 			/* There was room, so there is no memory: better no connection than one with an answer missing. */
+			traffic_drop(tcp->traffic, TRAFFIC_DROP_NO_MEMORY);
 			kxdp_tcp_abort(stack, input->conn);
 			return;
 		}

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/net/traffic.h"
 #include "src/state/state.h"
 #include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
@@ -15,8 +16,11 @@
 
 typedef struct xdp_tcp xdp_tcp_t;
 
-/** KNOT_ENOMEM, or no randomness. mtu: of the interface. Answers nothing until xdp_tcp_configure(). */
-KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, xdp_tcp_t **ret_tcp);
+/**
+ * KNOT_ENOMEM, or no randomness. mtu: of the interface. batch: the worker's, which requests are noted in; borrowed.
+ * Answers nothing until xdp_tcp_configure().
+ */
+KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, xdp_tcp_t **ret_tcp);
 
 /** NULL is fine. */
 void xdp_tcp_free(xdp_tcp_t *take_tcp);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/state/state.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "src/sys/counters.h"
@@ -103,6 +104,8 @@ knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_stat
 	if (state == NULL) {
 		return KNOT_ENOMEM;
 	}
+	static atomic_uint_fast64_t made;
+	state->number = 1 + atomic_fetch_add(&made, 1);
 	state->conf = take_conf;
 	state->zones = take_zones;
 	state->env = state_env(take_conf);

@@ -22,6 +22,7 @@ typedef struct {
 } state_zone_modules_t;
 
 typedef struct state {
+	uint64_t number;         /* of this snapshot: 1, 2, …; no other of the process has the same */
 	conf_t *conf;            /* owned */
 	zonedb_t *zones;         /* owned: the set; zones that stay are shared with the next state */
 	answer_env_t env;        /* its bytes are borrowed from conf */

@@ -213,10 +213,13 @@ static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 
 /* ---- What is measured ---- */
 
+static traffic_batch_t traffic;
+static sys_counters_t *traffic_counters;
+
 /* In place, as a worker does it. Returns the reply's length. */
 __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
 {
-	return request_answer(&state, &source, NULL, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
+	return request_answer(&traffic, &state, &source, NULL, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
 			      (knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
 }
 
@@ -237,11 +240,12 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
 		answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
-		size_t len = request_answer(&state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
+		size_t len = request_answer(&traffic, &state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
 					    (knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;
 		replies += len > 0 && kxdp_frame_reply(p, len, &start) > 0;
 	}
+	traffic_end(traffic_counters, &traffic, 5000);
 	return replies;
 }
 
@@ -332,6 +336,8 @@ int main(int argc, char **argv)
 	module_chain_t *chain;
 	test_zones_check(module_chain_new(conf, (conf_modrefs_t){ &ref, 1 }, &chain) == KNOT_OK, "mod-stats");
 	(void)sys_slot_take();
+	traffic_counters = traffic_counters_new();
+	test_zones_check(traffic_counters != NULL, "memory");
 	test_zones_enter(&zones);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		state.modules = rows[i].stats ? chain : NULL;

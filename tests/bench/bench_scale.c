@@ -70,6 +70,7 @@ typedef struct {
 typedef struct {
 	const zone_contents_t *contents;
 	state_t state;
+	traffic_batch_t traffic;
 	knot_name_t origin;
 	owners_t owners;
 	question_t *questions;
@@ -244,7 +245,7 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
 			answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
-			size_t len = request_answer(&b->state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
+			size_t len = request_answer(&b->traffic, &b->state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
 						    (knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;
 			good += len > 0 && kxdp_frame_reply(p, len, &start) > 0;

@@ -38,3 +38,50 @@ def command(path, name, zone=None, flags=""):
                     break
             if is_whole:
                 return "; ".join(errors)
+
+
+TYPES = {"section": 0x13, "item": 0x14, "id": 0x15, "zone": 0x16, "owner": 0x17, "ttl": 0x18, "type": 0x19, "data": 0x1a,
+         "filters": 0x1b, "error": ERROR}
+ITEM_FIRST = 0x10
+
+
+class Connection:
+    """A connection that gives several commands and reads their replies whole: lists of units, {name of the item: text}."""
+
+    def __init__(self, path, timeout=10):
+        self.stream = socket.socket(socket.AF_UNIX)
+        self.stream.settimeout(timeout)
+        self.stream.connect(str(path))
+        self.rest = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+
+    def _byte_count(self, count):
+        while len(self.rest) < count:
+            block = self.stream.recv(65536)
+            if not block:
+                raise ConnectionError("the server closed the connection")
+            self.rest += block
+        taken, self.rest = self.rest[:count], self.rest[count:]
+        return taken
+
+    def command(self, name, **items):
+        request = DATA + item(COMMAND, name)
+        for key, value in items.items():
+            request += item(TYPES[key], value)
+        self.stream.sendall(request + BLOCK)
+        names = {code: key for key, code in TYPES.items()}
+        units = []
+        while True:
+            code = self._byte_count(1)[0]
+            if code < ITEM_FIRST:
+                if code in (0, BLOCK[0]):
+                    return units
+                units.append({})
+                continue
+            length = int.from_bytes(self._byte_count(2), "big")
+            units[-1][names.get(code, code)] = self._byte_count(length).decode(errors="replace")

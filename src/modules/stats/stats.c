@@ -10,7 +10,6 @@
 enum {
 	ID_TEXT_MAX = 40,
 	OPTION_OTHER = 20,          /* codes 0–19 have a counter each */
-	RCODE_OTHER = 24,           /* codes 0–23 */
 	QUERY_SIZE_END = 288,       /* bytes from which on there is one last bucket */
 	REPLY_SIZE_END = 4096,
 	BUCKET = 16,                /* bytes */
@@ -99,14 +98,8 @@ static bool is_query(const tally_t *t)
 
 static const char *protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
-	static const char *const ids[MODULE_PROTOCOL_END] = {
-		[MODULE_UDP4] = "udp4", [MODULE_TCP4] = "tcp4", [MODULE_QUIC4] = "quic4", [MODULE_TLS4] = "tls4",
-		[MODULE_UDP6] = "udp6", [MODULE_TCP6] = "tcp6", [MODULE_QUIC6] = "quic6", [MODULE_TLS6] = "tls6",
-		[MODULE_UDP4_XDP] = "udp4-xdp", [MODULE_TCP4_XDP] = "tcp4-xdp", [MODULE_QUIC4_XDP] = "quic4-xdp",
-		[MODULE_UDP6_XDP] = "udp6-xdp", [MODULE_TCP6_XDP] = "tcp6-xdp", [MODULE_QUIC6_XDP] = "quic6-xdp",
-	};
 	(void)scratch;
-	return ids[index];
+	return module_protocol_name((module_protocol_t)index);
 }
 
 static void add_protocol(const tally_t *t, unsigned first)
@@ -200,24 +193,15 @@ static void add_flags(const tally_t *t, unsigned first)
 
 static const char *rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
-	static const char *const ids[RCODE_OTHER + 1] = {
-		[0] = "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMPL", "REFUSED", "YXDOMAIN", "YXRRSET",
-		[8] = "NXRRSET", "NOTAUTH", "NOTZONE", [15] = "BADSIG", "BADVERS", "BADKEY", "BADTIME", "BADMODE",
-		[20] = "BADNAME", "BADALG", "BADTRUNC", "BADCOOKIE", [RCODE_OTHER] = "other",
-	};
 	(void)scratch;
-	return ids[index];
+	return module_rcode_name(index);
 }
 
 static void add_rcode(const tally_t *t, unsigned first)
 {
-	if (!is_sent(t)) {
-		return;
+	if (is_sent(t)) {
+		add(t, first + module_rcode_index(t->what->report->rcode), 1);
 	}
-	uint16_t rcode = t->what->report->rcode;
-	/* 11–14 are unassigned and have no counter of their own. */
-	bool is_named = rcode < RCODE_OTHER && (rcode < 11 || rcode > 14);
-	add(t, first + (is_named ? rcode : RCODE_OTHER), 1);
 }
 
 /* ---- request-edns-option, response-edns-option ---- */
@@ -367,7 +351,7 @@ static const stats_item_t items[] = {
 	{ "response-bytes", FLAG(response_bytes), 3, response_bytes_id, add_response_bytes },
 	{ "edns-presence", FLAG(edns_presence), 2, edns_id, add_edns },
 	{ "flag-presence", FLAG(flag_presence), 2, flag_id, add_flags },
-	{ "response-code", FLAG(response_code), RCODE_OTHER + 1, rcode_id, add_rcode },
+	{ "response-code", FLAG(response_code), MODULE_RCODE_END, rcode_id, add_rcode },
 	{ "request-edns-option", FLAG(request_edns_option), OPTION_OTHER + 1, option_id, add_request_options },
 	{ "response-edns-option", FLAG(response_edns_option), OPTION_OTHER + 1, option_id, add_response_options },
 	{ "reply-nodata", FLAG(reply_nodata), 3, nodata_id, add_nodata },
