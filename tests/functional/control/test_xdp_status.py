@@ -193,10 +193,10 @@ def test_the_client_of_knot_dns(make_knotd, pair):
 
 
 def test_the_manual_knows_every_row(make_knotd, pair):
-    """doc/xdp.md explains each row by name; those of the TCP stack and of batches as a group."""
-    manual = (TOP / "doc" / "xdp.md").read_text()
+    """doc/manual/xdp.rst explains each row by name; those of the TCP stack and of batches as a group."""
+    manual = (TOP / "doc" / "manual" / "xdp.rst").read_text()
     server = start(make_knotd, pair)
     rows = [item for item, values in status(server)[pair.server_if].items()
             if "0" in values and not re.match(r"batch-|tcp-|difference", item)]
     assert len(rows) > 40
-    assert [item for item in rows if f"`{item}`" not in manual] == []
+    assert [item for item in rows if f"``{item}``" not in manual] == []

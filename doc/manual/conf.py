@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sphinx's configuration. `make html` (./dev doc) copies this folder and what the build generates to doc/source of the build tree and
+runs Sphinx there; the version comes from configure by `-D release=`."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+project = "Bowline"
+author = "The Bowline authors"
+copyright = "the Bowline authors; BSD 2-Clause"  # pylint: disable=redefined-builtin
+extensions = ["examples"]
+master_doc = "index"
+exclude_patterns = ["generated"]
+highlight_language = "text"
+nitpicky = True
+smartquotes = False
+
+# alabaster comes with Sphinx on Debian 12 and Ubuntu 24.04; nothing of the pages is fetched from a network.
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "authoritative DNS server with AF_XDP",
+    "fixed_sidebar": True,
+    "page_width": "1100px",
+    "font_family": "sans-serif",
+    "head_font_family": "sans-serif",
+    "show_powered_by": False,
+}
+html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_show_sourcelink = False
+html_copy_source = False

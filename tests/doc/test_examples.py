@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every example of the manual is run: one small machine per chapter. `scripts/record-examples CHAPTER` puts in what commands print now."""
+import os
+
+import pytest
+
+from harness.manual import MANUAL, TOP, UNCHECKED, examples_of, run_example
+from harness.messages import Messages
+from harness.scene import Scene
+
+CHAPTERS = sorted(path for path in MANUAL.glob("*.rst") if examples_of(path))
+EXAMPLES = [(path.stem, example) for path in sorted(MANUAL.glob("*.rst")) for example in examples_of(path)]
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_examples(path):
+    examples = [example for example in examples_of(path) if example.kind != "log"]
+    if all("not-run" in example.options for example in examples):
+        return
+    if os.geteuid() != 0:
+        pytest.skip("namespaces need root")
+    with Scene() as scene:
+        for example in examples:
+            run_example(scene, example)
+
+
+def test_log_lines_are_real():
+    """Each log line of the manual could have been written by some message in the sources."""
+    messages = Messages(TOP)
+    wrong, count = [], 0
+    for _, example in EXAMPLES:
+        if example.kind != "log":
+            continue
+        for line in example.content:
+            count += 1
+            if line.strip() and not messages.has(line):
+                wrong.append(f"{example}: no message in the sources gives: {line}")
+    assert count > 0
+    assert not wrong, "\n".join(wrong)
+
+
+def test_reasons():
+    """What isn't run says why."""
+    assert [str(e) for _, e in EXAMPLES if "not-run" in e.options and len(e.options["not-run"]) < 10] == []
+
+
+def test_nothing_escapes():
+    """A configuration or a command that a reader might copy is in a directive that is run."""
+    faults = []
+    for path in sorted(MANUAL.glob("*.rst")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if UNCHECKED.search(line):
+                faults.append(f"{path.name}:{number}: {line.strip()}: use knot-conf, file, session or log")
+    assert not faults, "\n".join(faults)
