@@ -26,7 +26,7 @@ typedef enum {
 	CONF_RRTYPE,
 } conf_type_t;
 
-typedef enum { CONF_UNIT_NONE, CONF_UNIT_TIME, CONF_UNIT_SIZE } conf_unit_t;
+typedef enum { CONF_UNIT_NONE, CONF_UNIT_TIME, CONF_UNIT_SIZE } conf_measure_t;
 
 /** Whether we do what an item asks for. */
 typedef enum {
@@ -120,7 +120,7 @@ struct conf_row {
 	bool or_empty;   /* a reference may be "", which means none */
 	bool or_default; /* a reference to "default" needs no block */
 	uint8_t only_in; /* 0: everywhere; CONF_ONLY_TEMPLATE, CONF_ONLY_ZONE */
-	conf_unit_t unit;
+	conf_measure_t unit;
 	int64_t min, max; /* of CONF_INT and CONF_OPTINT, in base units */
 	size_t count_max; /* of a multi row, 0: no limit */
 	const conf_option_t *options;

@@ -36,7 +36,7 @@ static bool copy_word(knot_str_t text, char ret_word[static WORD_MAX + 1])
 	return true;
 }
 
-static int64_t unit_factor(conf_unit_t unit, char letter)
+static int64_t unit_factor(conf_measure_t unit, char letter)
 {
 	for (size_t i = 0; units[unit][i].letter != 0; i++) {
 		if (units[unit][i].letter == letter) {
@@ -148,6 +148,28 @@ static knot_err_t scan_hex(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 	return KNOT_OK;
 }
 
+/**
+ * True if a file could have the text as a value: no control characters, and behind each backslash printable ASCII but no quote,
+ * since `\\"` in a file is a quote. Anything else, from a control connection, could be kept but not be exported.
+ */
+static bool is_writable(knot_str_t text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+		if (c < ' ' || c == 0x7f) {
+			return false;
+		}
+		if (c != '\\') {
+			continue;
+		}
+		i++;
+		if (i == text.len || text.data[i] < ' ' || text.data[i] > '~' || text.data[i] == '"') {
+			return false;
+		}
+	}
+	return true;
+}
+
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** RFC 4648 4, with padding, nothing in between. */
@@ -236,9 +258,12 @@ static knot_err_t scan_addr(knot_str_t text, uint8_t *ret_value, size_t *ret_len
 {
 	conf_addr_kind_t kind = guess_addr(text);
 	ret_value[0] = (uint8_t)kind;
+	if (!is_writable(text)) {
+		return KNOT_EINVAL;
+	}
 	if (kind == CONF_ADDR_UNIX) {
 		/* One byte for the kind: the path has one less than other texts. */
-		if (text.len > CONF_VALUE_MAX - 2 || memchr(text.data, '\0', text.len) != NULL) {
+		if (text.len > CONF_VALUE_MAX - 2) {
 			return KNOT_EINVAL;
 		}
 		memcpy(ret_value + 1, text.data, text.len);
@@ -327,7 +352,7 @@ static knot_err_t scan_net(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 /** Binary form: two strings. The empty text is allowed and refers to nothing. */
 static knot_err_t scan_modref(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 {
-	if (text.len > CONF_VALUE_MAX - 2 || memchr(text.data, '\0', text.len) != NULL) {
+	if (text.len > CONF_VALUE_MAX - 2 || !is_writable(text)) {
 		return KNOT_EINVAL;
 	}
 	const char *slash = memchr(text.data, '/', text.len);
@@ -359,6 +384,9 @@ static knot_err_t scan_str(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 {
 	if (text.len > CONF_VALUE_MAX - 1) {
 		return KNOT_ESPACE;
+	}
+	if (!is_writable(text)) {
+		return KNOT_EINVAL;
 	}
 	memcpy(ret_value, text.data, text.len);
 	ret_value[text.len] = '\0';
@@ -501,7 +529,8 @@ static void print_option(out_t *out, const conf_option_t *options, int64_t id)
 
 static void print_hex(out_t *out, knot_bytes_t value)
 {
-	bool is_text = true;
+	/* Text that looks like digits would be read as such. */
+	bool is_text = value.len < 2 || value.data[0] != '0' || value.data[1] != 'x';
 	for (size_t i = 0; i < value.len; i++) {
 		is_text = is_text && value.data[i] >= ' ' && value.data[i] <= '~';
 	}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A configuration as a file: the inverse of reading one. */
+#include "src/conf/io_walk.h"
+
+#include <stdlib.h>
+
+typedef struct {
+	FILE *out;
+	char text[IO_TEXT_MAX];
+} exporter_t;
+
+/**
+ * A value in double quotes. A quote gets a backslash, unless it has one already, as in names; what follows another backslash is
+ * taken together with it by whoever reads it, so it is written as it is.
+ */
+static void put_quoted(FILE *out, const char *text)
+{
+	(void)fputc('"', out);
+	for (; *text != '\0'; text++) {
+		if (*text == '\\' && text[1] != '\0') {
+			(void)fputc(*text++, out);
+		} else if (*text == '"') {
+			(void)fputc('\\', out);
+		}
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+/** Bytes that are text are printed as such, but a file could not have a backslash in front of a quote in them. */
+static bool needs_digits(const conf_row_t *row, knot_bytes_t value)
+{
+	return row->type == CONF_HEX && value.len > 0 && memchr(value.data, '\\', value.len) != NULL;
+}
+
+static void put_value(exporter_t *exporter, const conf_row_t *row, knot_bytes_t value)
+{
+	if (!needs_digits(row, value)) {
+		(void)conf_value_print(row, value, exporter->text, sizeof(exporter->text));
+		put_quoted(exporter->out, exporter->text);
+		return;
+	}
+	(void)fputs("\"0x", exporter->out);
+	for (size_t i = 0; i < value.len; i++) {
+		(void)fprintf(exporter->out, "%02X", value.data[i]);
+	}
+	(void)fputc('"', exporter->out);
+}
+
+/** One item with all of its values. */
+static void put_row(exporter_t *exporter, const conf_block_view_t *block, size_t row_index)
+{
+	const conf_row_t *row = &block->section->rows[row_index];
+	conf_item_t item;
+	size_t pos = 0, count = 0;
+	while (conf_item_next(block->items, &pos, &item)) {
+		count += item.row == row_index;
+	}
+	if (count == 0) {
+		return;
+	}
+	(void)fprintf(exporter->out, "    %s: %s", row->name, count > 1 ? "[ " : "");
+	bool is_first = true;
+	pos = 0;
+	while (conf_item_next(block->items, &pos, &item)) {
+		if (item.row == row_index) {
+			(void)fputs(is_first ? "" : ", ", exporter->out);
+			put_value(exporter, row, item.value);
+			is_first = false;
+		}
+	}
+	(void)fputs(count > 1 ? " ]\n" : "\n", exporter->out);
+}
+
+static bool put_block(const conf_block_view_t *block, void *ctx)
+{
+	exporter_t *exporter = ctx;
+	const conf_section_t *section = block->section;
+	if (section->kind == CONF_MULTI) {
+		const conf_row_t *id_row = conf_id_row(section);
+		(void)fprintf(exporter->out, "  - %s: ", id_row->name);
+		put_value(exporter, id_row, block->id);
+		(void)fputc('\n', exporter->out);
+	}
+	for (size_t i = 0; i < section->row_count && block->items.len > 0; i++) {
+		put_row(exporter, block, i);
+	}
+	(void)fputc('\n', exporter->out);
+	return !ferror(exporter->out);
+}
+
+static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t index)
+{
+	const conf_section_t *section = conf_sections[index];
+	conf_cursor_t cursor = { .view = view, .section = index };
+	conf_block_view_t block;
+	bool is_there = section->kind != CONF_DIRECTIVE && conf_view_next(&cursor, &block);
+	if (!is_there || (section->kind == CONF_GROUP && block.items.len == 0)) {
+		return KNOT_OK;
+	}
+	(void)fprintf(exporter->out, "%s:\n", section->name);
+	return io_each_block(view, index, put_block, exporter);
+}
+
+bool conf_io_export(conf_view_t view, FILE *out)
+{
+	exporter_t *exporter = malloc(sizeof(*exporter));
+	if (exporter == NULL) {
+		return false;
+	}
+	exporter->out = out;
+	(void)fputs("# Configuration export (" PACKAGE_STRING ")\n\n", out);
+	knot_err_t err = KNOT_OK;
+	/* Templates and zones refer to modules, whose sections come last in the schema: they come last here. */
+	static const size_t last[] = { CONF_S_TEMPLATE, CONF_S_ZONE };
+	for (size_t i = 0; i < conf_section_count && err == KNOT_OK; i++) {
+		if (i != CONF_S_TEMPLATE && i != CONF_S_ZONE) {
+			err = put_section(exporter, view, i);
+		}
+	}
+	for (size_t i = 0; i < KNOT_LEN(last) && err == KNOT_OK; i++) {
+		err = put_section(exporter, view, last[i]);
+	}
+	free(exporter);
+	return err == KNOT_OK && fflush(out) == 0 && !ferror(out);
+}
