@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Print what the schema's rows say: `conf_doc man` the manual page knot.conf(5), `conf_doc dict` the fuzzer's words.
+ * Print what the schema's rows say: `conf_doc man` the manual page knot.conf(5), `conf_doc rst` the reference of the manual (conf_doc_rst.c),
+ * `conf_doc dict` the fuzzer's words.
  *
- * Runs while the tree is built, so that neither is kept by hand.
+ * Runs while the tree is built, so that none of them is kept by hand.
  */
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "src/conf/schema.h"
+#include "src/conf/conf_doc.h"
 
 /* ---- roff ---- */
 
@@ -95,7 +92,7 @@ static const char preface[] =
 
 /* ---- Rows ---- */
 
-static const char *type_name(const conf_row_t *row)
+const char *conf_doc_type(const conf_row_t *row)
 {
 	switch (row->type) {
 	case CONF_INT: return row->unit == CONF_UNIT_TIME ? "time" : row->unit == CONF_UNIT_SIZE ? "size" : "integer";
@@ -132,7 +129,7 @@ static void put_synopsis(const conf_row_t *row)
 	put_bold(row->name);
 	fputs("\\fB:\\fP ", stdout);
 	put_options(row);
-	const char *type = type_name(row);
+	const char *type = conf_doc_type(row);
 	if (type != NULL) {
 		printf("%s\\fI%s\\fP", row->options != NULL ? " | " : "", type);
 	}
@@ -146,36 +143,36 @@ static void put_synopsis(const conf_row_t *row)
 	fputs(row->multi ? " ...\n" : "\n", stdout);
 }
 
-/** A number in the largest unit that divides it. */
-static void put_number(const conf_row_t *row, int64_t number)
+const char *conf_doc_number(const conf_row_t *row, int64_t number, char ret_text[static CONF_DOC_NUMBER_MAX])
 {
 	static const struct {
+		conf_measure_t unit;
 		int64_t factor;
-		const char *unit;
-	} sizes[] = { { 1 << 30, "G" }, { 1 << 20, "M" }, { 1 << 10, "K" } },
-	  times[] = { { 86400, "d" }, { 3600, "h" } };
-	if (number > 0 && row->unit == CONF_UNIT_SIZE) {
-		for (size_t i = 0; i < KNOT_LEN(sizes); i++) {
-			if (number % sizes[i].factor == 0) {
-				printf("%lld%s", (long long)(number / sizes[i].factor), sizes[i].unit);
-				return;
-			}
+		const char *name;
+	} units[] = {
+		{ CONF_UNIT_SIZE, 1 << 30, "G" }, { CONF_UNIT_SIZE, 1 << 20, "M" }, { CONF_UNIT_SIZE, 1 << 10, "K" },
+		{ CONF_UNIT_TIME, 86400, "d" },   { CONF_UNIT_TIME, 3600, "h" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(units) && number > 0; i++) {
+		if (units[i].unit == row->unit && number % units[i].factor == 0) {
+			(void)snprintf(ret_text, CONF_DOC_NUMBER_MAX, "%lld%s", (long long)(number / units[i].factor),
+				       units[i].name);
+			return ret_text;
 		}
 	}
-	if (number > 0 && row->unit == CONF_UNIT_TIME) {
-		for (size_t i = 0; i < KNOT_LEN(times); i++) {
-			if (number % times[i].factor == 0) {
-				printf("%lld%s", (long long)(number / times[i].factor), times[i].unit);
-				return;
-			}
-		}
-	}
-	printf("%s%lld", number < 0 ? "\\" : "", (long long)number);
+	(void)snprintf(ret_text, CONF_DOC_NUMBER_MAX, "%lld", (long long)number);
+	return ret_text;
 }
 
-static bool is_open_range(int64_t max)
+bool conf_doc_is_open(const conf_row_t *row)
 {
-	return max == INT32_MAX || max == UINT32_MAX || max >= (INT64_C(1) << 48) - 1;
+	return row->max == INT32_MAX || row->max == UINT32_MAX || row->max >= (INT64_C(1) << 48) - 1;
+}
+
+static void put_number(const conf_row_t *row, int64_t number)
+{
+	char text[CONF_DOC_NUMBER_MAX];
+	put_text(conf_doc_number(row, number, text));
 }
 
 static void put_range(const conf_row_t *row)
@@ -183,7 +180,7 @@ static void put_range(const conf_row_t *row)
 	if (row->type != CONF_INT && row->type != CONF_OPTINT) {
 		return;
 	}
-	if (is_open_range(row->max)) {
+	if (conf_doc_is_open(row)) {
 		fputs(" At least ", stdout);
 		put_number(row, row->min);
 	} else {
@@ -317,10 +314,12 @@ int main(int argc, char **argv)
 	const char *what = argc == 2 ? argv[1] : "";
 	if (strcmp(what, "man") == 0) {
 		put_man();
+	} else if (strcmp(what, "rst") == 0) {
+		conf_doc_rst();
 	} else if (strcmp(what, "dict") == 0) {
 		put_dict();
 	} else {
-		fprintf(stderr, "usage: conf_doc man|dict\n");
+		fprintf(stderr, "usage: conf_doc man|rst|dict\n");
 		return 1;
 	}
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
