@@ -105,7 +105,7 @@ def test_sample(scene, name):
         assert int(succeed(scene, "knotc -f stats xdp.answered-udp4").splitlines()[0].split(" = ")[1]) >= 1
     if name == "anycast/knot.conf":
         assert "ams2" in succeed(scene, "kdig @192.0.2.1 example.com SOA +nsid", "client")
-        assert succeed(scene, "grep -c 'loaded, serial' /var/lib/knot/knot.log") == "4\n"
+        assert succeed(scene, "grep -c 'loaded, serial' /var/log/knot/knot.log") == "4\n"
     if name == "hosting.conf":
         assert succeed(scene, "knotc -s /run/knot/web.sock status") == "Running\n"
         assert "request-bytes" in succeed(scene, "knotc zone-stats example.com")

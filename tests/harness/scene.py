@@ -2,7 +2,7 @@
 """A small machine for a chapter's examples: the files and programs are where the manual says, and nothing of it is left afterwards.
 
 Two network namespaces are joined by a veth pair: `eth0` of the server has 192.0.2.1 and 2001:db8::1, the client 192.0.2.2 and 2001:db8::2. A
-mount namespace has empty /etc/knot, /var/lib/knot, /run and the built programs before all others in PATH; a PID namespace ends what was
+mount namespace has empty /etc/knot, /var/lib/knot, /var/log, /run and the built programs before all others in PATH; a PID namespace ends what was
 started. There is no systemd in it: `systemctl` does what the unit file of the packages says for knot.service, `journalctl` prints what
 that service wrote.
 """
@@ -30,12 +30,14 @@ mount -t tmpfs none /run
 mkdir -p /run/knot /run/lock
 mount -t tmpfs none /etc/knot
 mount -t tmpfs none /var/lib/knot
+mount -t tmpfs none /var/log
+mkdir /var/log/knot
 mount -t tmpfs none /usr/local
 mkdir -p /usr/local/bin /usr/local/sbin /usr/local/etc /usr/local/var/run /usr/local/var/lib
 ln -s /etc/knot /usr/local/etc/knot
 ln -s /run/knot /usr/local/var/run/knot
 ln -s /var/lib/knot /usr/local/var/lib/knot
-chown knot:knot /run/knot /var/lib/knot /etc/knot
+chown knot:knot /run/knot /var/lib/knot /var/log/knot /etc/knot
 chmod 755 /run/knot /var/lib/knot /etc/knot
 cp {bin}/* /usr/local/sbin
 mount -t proc proc /proc

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The manual knows what the programs know: counters, commands, and has no names that they don't."""
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness.manual import MANUAL
+from harness.scene import Scene
+from harness.server import built
+
+CONFIGURATION = """\
+server:
+    listen: 192.0.2.1
+xdp:
+    listen: eth0
+mod-stats:
+  - id: all
+    edns-presence: on
+    flag-presence: on
+    request-edns-option: on
+    response-edns-option: on
+    reply-nodata: on
+    query-type: on
+    query-size: on
+    reply-size: on
+template:
+  - id: default
+    storage: /var/lib/knot
+    global-module: mod-stats/all
+zone:
+  - domain: example.com
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_counters():
+    """Each counter is explained, those of AF_XDP in its chapter; and each that is explained exists."""
+    text = (MANUAL / "statistics.rst").read_text()
+    rows = (MANUAL / "xdp.rst").read_text()
+    with Scene() as scene:
+        scene.write("/etc/knot/knot.conf", CONFIGURATION)
+        scene.write("/var/lib/knot/example.com.zone", "@ 3600 SOA a b 1 2 3 4 5\n@ 3600 NS a\n")
+        assert scene.run("systemctl start knot")[0] == 0, scene.run("cat /run/knot.journal")[1]
+        said = scene.run("knotc -f stats; knotc -f zone-stats example.com")[1]
+    counters = set(re.findall(r"^(?:\[\S+\] )?([\w-]+\.[\w-]+)(?:\[\S+\])? =", said, re.M))
+    assert len(counters) > 60, said
+    known = set(re.findall(r"``([\w-]+)``", text))
+    known_rows = set(re.findall(r"``([\w-]+)``", rows))
+    grouped = re.compile(r"(batch|tcp)-|difference")
+    assert [name for name in sorted(counters) if name.split(".")[1] not in known
+            and not (name.startswith("xdp.") and (name.split(".")[1] in known_rows or grouped.match(name.split(".")[1])))] == []
+    # The first column of tables that follow a section's name.
+    explained = re.split(r"^``([\w-]+)``\n", text.split("Reading them")[0], flags=re.M)
+    for section, part in zip(explained[1::2], explained[2::2]):
+        for cell in re.findall(r"^ +\* - (``.*)$", part, re.M):
+            for name in re.findall(r"``([\w-]+)``", cell):
+                assert f"{section}.{name}" in counters, f"statistics.rst explains {section}.{name}, which is none"
+
+
+def test_commands():
+    """What the manual types exists."""
+    usage = subprocess.run([built("knotc", "tools"), "-h"], stdout=subprocess.PIPE, text=True, check=True, timeout=20).stdout
+    commands = set(re.findall(r"^ ((?:zone|conf|xdp)-[a-z-]+|status|stop|reload|stats|top)\b", usage, re.M))
+    assert len(commands) > 40, usage
+    typed = set()
+    for path in MANUAL.glob("*.rst"):
+        typed |= set(re.findall(r"knotc (?:-\S+ )*((?:zone|conf|xdp)-[a-z-]+)", path.read_text()))
+    assert typed - commands == set()
