@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/action.h"
 
-#include "libknot/rr/rrtype.h"
-
-#include <ctype.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +16,11 @@ static const filter_t status_filters[] = {
 };
 
 static const filter_t flush_filters[] = {
-	{ .word = "+outdir", .letters = "d", .has_value = true }, { 0 },
+	{ .word = "+outdir", .letters = "d", .has_value = true, .kind = VALUE_DIRECTORY }, { 0 },
 };
 
 static const filter_t backup_filters[] = {
-	{ .word = "+backupdir", .letters = "d", .has_value = true, .needed = true },
+	{ .word = "+backupdir", .letters = "d", .has_value = true, .needed = true, .kind = VALUE_DIRECTORY },
 	{ .word = "+zonefile", .letters = "z" }, { .word = "+nozonefile", .letters = "Z" },
 	{ .word = "+journal", .letters = "j" }, { .word = "+nojournal", .letters = "J" },
 	{ .word = "+timers", .letters = "t" }, { .word = "+notimers", .letters = "T" },
@@ -48,7 +46,12 @@ static const filter_t capture_filters[] = {
 	{ .word = "+filter", .letters = "f", .has_value = true },
 	{ .word = "+count", .letters = "c", .has_value = true, .value = KNOT_CTL_IDX_TTL },
 	{ .word = "+snaplen", .letters = "s", .has_value = true, .value = KNOT_CTL_IDX_ITEM },
-	{ .word = "+interface", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_SECTION }, { 0 },
+	{ .word = "+interface", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_SECTION, .kind = VALUE_INTERFACE },
+	{ 0 },
+};
+static const filter_t top_filters[] = {
+	{ .word = "+count", .letters = "c", .has_value = true, .value = KNOT_CTL_IDX_TTL },
+	{ .word = "+interval", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_ITEM }, { 0 },
 };
 static const filter_t block_filters[] = { { .word = "+rate", .letters = "r", .has_value = true }, { 0 } };
 
@@ -60,6 +63,7 @@ const action_t actions[] = {
 	{ "stop", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Stopped", false, "", "Stop the server if running.", false },
 	{ "reload", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Reloaded", false, "", "Reload the server configuration and modified zones. (#)", false },
 	{ "stats", ARGS_COUNTER, LAYOUT_STATS, LOCAL_NONE, NULL, NULL, false, "[<module>[.<counter>]]", "Show global statistics counter(s).", false },
+	{ "top", ARGS_FILTERS, LAYOUT_STATS, LOCAL_TOP, top_filters, NULL, false, "[+count <n>] [+interval <seconds>]", "Watch queries, latency and drops live.", true },
 	{ .name = NULL },
 	{ "zone-check", ARGS_ZONES, LAYOUT_TRIGGER, LOCAL_ZONE_CHECK, NULL, NULL, false, "[<zone>...]", "Check if the zone can be loaded. (*)", false },
 	{ "zone-status", ARGS_ZONES, LAYOUT_ZONE_STATUS, LOCAL_NONE, status_filters, NULL, false, "[<zone>...] [<filter>...]", "Show the zone status.", false },
@@ -98,10 +102,10 @@ const action_t actions[] = {
 	{ "xdp-block", ARGS_BLOCK, LAYOUT_XDP_BLOCK, LOCAL_NONE, block_filters, "OK", false, "add|remove|list [<prefix>] [+rate <n>]", "Drop or limit queries in the XDP program by source prefix.", true },
 	{ "xdp-check", ARGS_INTERFACE, LAYOUT_TRIGGER, LOCAL_XDP_CHECK, NULL, NULL, false, "[<interface>]", "Check if XDP can work, and how well; needs no server.", true },
 	{ .name = NULL },
-	{ "conf-init", ARGS_NONE, LAYOUT_CONF, LOCAL_CONFDB, NULL, NULL, false, "", "Initialize the confdb. (*)", false },
+	{ "conf-init", ARGS_NONE, LAYOUT_CONF, LOCAL_CONF_INIT, NULL, NULL, false, "", "Initialize the confdb. (*)", false },
 	{ "conf-check", ARGS_NONE, LAYOUT_CONF, LOCAL_CONF_CHECK, NULL, NULL, false, "", "Check the server configuration. (*)", false },
-	{ "conf-import", ARGS_FILE_NEEDED, LAYOUT_CONF, LOCAL_CONFDB, import_filters, NULL, false, "<filename> [+nopurge]", "Import a config file into the confdb. (*)", false },
-	{ "conf-export", ARGS_FILE, LAYOUT_CONF, LOCAL_CONFDB, export_filters, NULL, false, "[<filename>] [+schema]", "Export the confdb into a config file or stdout. (*)", false },
+	{ "conf-import", ARGS_FILE_NEEDED, LAYOUT_CONF, LOCAL_CONF_IMPORT, import_filters, NULL, false, "<filename> [+nopurge]", "Import a config file into the confdb. (*)", false },
+	{ "conf-export", ARGS_FILE, LAYOUT_CONF, LOCAL_CONF_EXPORT, export_filters, NULL, false, "[<filename>] [+schema]", "Export the confdb into a config file or stdout. (*)", false },
 	{ "conf-list", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "List the confdb sections or section items.", false },
 	{ "conf-read", ARGS_ITEMS, LAYOUT_CONF, LOCAL_NONE, NULL, NULL, false, "[<item>...]", "Get the item from the active confdb.", false },
 	{ "conf-begin", ARGS_NONE, LAYOUT_CONF, LOCAL_NONE, NULL, "OK", false, "", "Begin a writing confdb transaction.", false },
@@ -303,36 +307,19 @@ static const char *join(builder_t *b, size_t first)
 	return kept;
 }
 
-/* A number that isn't the name of a type ("TYPE123" is no number) is a TTL. */
+/* Digits only: a TTL. Types are mnemonics or "TYPE123". */
 static bool is_ttl(const char *text)
 {
-	return text[0] != '\0' && isdigit((unsigned char)text[0]);
+	return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-static bool build_add(builder_t *b)
+/*
+ * zone owner [ttl] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the server says: it knows more types
+ * than this program when it is newer.
+ */
+static bool build_record(builder_t *b, size_t min)
 {
-	if (!check_count(b, 3, SIZE_MAX)) {
-		return false;
-	}
-	knot_ctl_data_t *unit = add_unit(b->request, &b->base);
-	put_zone(b, unit, b->args[0]);
-	(*unit)[KNOT_CTL_IDX_OWNER] = keep_all(b->request, b->args[1]);
-	size_t next = 2;
-	if (is_ttl(b->args[next])) {
-		(*unit)[KNOT_CTL_IDX_TTL] = keep_all(b->request, b->args[next++]);
-	}
-	uint16_t type;
-	if (next == b->count || knot_rrtype_scan(knot_str_of(b->args[next]), &type) != KNOT_OK) {
-		return bad(b, "missing or invalid record type");
-	}
-	(*unit)[KNOT_CTL_IDX_TYPE] = keep_all(b->request, b->args[next++]);
-	(*unit)[KNOT_CTL_IDX_DATA] = join(b, next);
-	return true;
-}
-
-static bool build_remove(builder_t *b)
-{
-	if (!check_count(b, 2, SIZE_MAX)) {
+	if (!check_count(b, min, SIZE_MAX)) {
 		return false;
 	}
 	knot_ctl_data_t *unit = add_unit(b->request, &b->base);
@@ -545,9 +532,9 @@ static bool build(builder_t *b)
 		put_zone(b, add_unit(b->request, &b->base), b->args[0]);
 		return true;
 	case ARGS_ADD:
-		return build_add(b);
+		return build_record(b, 3);
 	case ARGS_REMOVE:
-		return build_remove(b);
+		return build_record(b, 2);
 	case ARGS_ROLLOVER:
 		if (!check_count(b, 2, 2)) {
 			return false;
@@ -572,6 +559,12 @@ static bool build(builder_t *b)
 		return build_interface(b);
 	case ARGS_BLOCK:
 		return build_block(b);
+	case ARGS_FILTERS:
+		if (!take_filters(b)) {
+			return false;
+		}
+		add_unit(b->request, &b->base);
+		return check_count(b, 0, 0);
 	}
 	return false;
 }

@@ -30,6 +30,7 @@ typedef enum {
 	ARGS_FILE_NEEDED,   /* file [filter...] */
 	ARGS_INTERFACE,     /* [interface] */
 	ARGS_BLOCK,         /* add|remove prefix, or list [prefix]; [filter...] */
+	ARGS_FILTERS,       /* [filter...] */
 } args_kind_t;
 
 /** How units of a reply are laid out. */
@@ -44,12 +45,16 @@ typedef enum {
 	LAYOUT_XDP_BLOCK,   /* a table: rows ID, columns ITEM */
 } layout_t;
 
+/** What a filter's value is, for completion. */
+typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_INTERFACE } value_kind_t;
+
 typedef struct {
 	const char *word;       /* as typed, with '+'; NULL ends a list */
 	const char *letters;    /* for FILTERS */
 	bool has_value;         /* the next word is its value ... */
 	bool needed;
 	knot_ctl_idx_t value;   /* ... in this item; 0: DATA */
+	value_kind_t kind;
 } filter_t;
 
 typedef enum {
@@ -57,9 +62,12 @@ typedef enum {
 	LOCAL_EXIT,
 	LOCAL_CONF_CHECK,
 	LOCAL_ZONE_CHECK,
-	LOCAL_CONFDB,           /* needs a configuration database, which there is none of yet */
+	LOCAL_CONF_INIT,
+	LOCAL_CONF_IMPORT,
+	LOCAL_CONF_EXPORT,
 	LOCAL_XDP_CAPTURE,      /* several requests on one connection */
 	LOCAL_XDP_CHECK,
+	LOCAL_TOP,              /* several requests on one connection */
 } local_t;
 
 typedef struct {

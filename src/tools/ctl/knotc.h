@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "src/conf/conf.h"
 #include "src/tools/ctl/output.h"
 
 typedef struct {
@@ -47,9 +48,14 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 /** `xdp-check` of the interface that the request names, or of those of the configuration. */
 bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request);
 
-/** Load the configuration for a local action; errors are told. Free it with conf_free(). */
-struct conf;
-bool knotc_load_conf(const params_t *params, struct conf **ret_conf);
+/** The configuration of a local action, faults go to `sink`. False: there is none. Free it with conf_free(). */
+bool knotc_conf(const params_t *params, conf_sink_t sink, conf_t **ret_conf);
+
+/** The same; errors are told, and that it failed. */
+bool knotc_load_conf(const params_t *params, conf_t **ret_conf);
+
+/** `top`: a screen of rates, or samples as text, until told to end. */
+bool knotc_top(const params_t *params, const action_t *action, const request_t *request);
 
 /** The socket to use: -s, or of the configuration. False: said why. */
 enum { KNOTC_PATH_MAX = 4096 };
@@ -59,3 +65,6 @@ bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], 
 int knotc_interactive(const params_t *params);
 
 void knotc_print_help(FILE *out);
+
+/** The part of it about actions. */
+void knotc_print_actions(FILE *out);

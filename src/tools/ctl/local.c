@@ -27,6 +27,14 @@ static void tell_errors(void *ctx, const conf_fault_t *fault)
 	}
 }
 
+bool knotc_conf(const params_t *params, conf_sink_t sink, conf_t **ret_conf)
+{
+	const char *path = params->config != NULL ? params->config : conf_default_path();
+	conf_host_t host = conf_host();
+	host.version = PACKAGE_STRING;
+	return conf_load(path, &host, sink, ret_conf) == KNOT_OK;
+}
+
 static bool load(const params_t *params, void (*fault)(void *, const conf_fault_t *), conf_t **ret_conf)
 {
 	const char *path = params->config != NULL ? params->config : conf_default_path();

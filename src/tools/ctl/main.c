@@ -4,14 +4,15 @@
  */
 #include "src/tools/ctl/knotc.h"
 
-#include "src/conf/conf.h"
+#include "src/conf/db.h"
 
 #include <getopt.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MAX_S = 86400, CONF_SIZE_MAX_MIB = 10000 };
+enum { TIMEOUT_MAX_S = 86400 };
 
 void knotc_print_help(FILE *out)
 {
@@ -21,8 +22,10 @@ void knotc_print_help(FILE *out)
 	        "Parameters:\n"
 	        " -c, --config <file>        Use a textual configuration file.\n"
 	        "                             (default %s)\n"
-	        " -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
+	        " -C, --confdb <dir>         Use a binary configuration database directory.\n"
+	        "                             (not supported yet)\n"
 	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
+	        "                             (default %d MiB)\n"
 	        " -s, --socket <path>        Use a control UNIX socket path.\n"
 	        "                             (default %s)\n"
 	        " -t, --timeout <sec>        Use a control socket timeout (max %d seconds, 0 for none).\n"
@@ -38,9 +41,14 @@ void knotc_print_help(FILE *out)
 	        " -v, --verbose              Enable debug output.\n"
 	        " -h, --help                 Print the program help.\n"
 	        " -V, --version              Print the program version.\n"
-	        "\n"
-	        "Actions:\n",
-	        conf_default_path(), CONF_SIZE_MAX_MIB, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
+	        "\n",
+	        conf_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
+	knotc_print_actions(out);
+}
+
+void knotc_print_actions(FILE *out)
+{
+	fputs("Actions:\n", out);
 	for (size_t i = 0; i < action_count; i++) {
 		if (actions[i].name == NULL) {
 			fputc('\n', out);
@@ -128,7 +136,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			has_confdb = true;
 			break;
 		case 'm':
-			if (!scan_number(optarg, 1, CONF_SIZE_MAX_MIB, &number)) {
+			if (!scan_number(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
 				return refuse("invalid size of the configuration database");
 			}
 			break;
@@ -189,6 +197,8 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 
 int main(int argc, char **argv)
 {
+	/* Which bytes make a character, for the prompt and for what is drawn. */
+	(void)setlocale(LC_CTYPE, "");
 	params_t params;
 	options_verdict_t verdict = read_options(argc, argv, &params);
 	if (verdict != OPTIONS_RUN) {

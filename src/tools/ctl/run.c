@@ -157,10 +157,14 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 		return knotc_conf_check(params);
 	case LOCAL_ZONE_CHECK:
 		return knotc_zone_check(params, request);
-	case LOCAL_CONFDB:
+	case LOCAL_CONF_INIT:
+	case LOCAL_CONF_IMPORT:
+	case LOCAL_CONF_EXPORT:
 		return say("the configuration database is not supported yet, use a configuration file");
 	case LOCAL_XDP_CAPTURE:
 		return knotc_xdp_capture(params, action, request);
+	case LOCAL_TOP:
+		return knotc_top(params, action, request);
 	case LOCAL_XDP_CHECK:
 		return knotc_xdp_check(params, action, request);
 	case LOCAL_EXIT:

@@ -77,7 +77,7 @@ def test_completion(prompt, directory):
     prompt.type("status w\t\n")
     prompt.read_until(r"UDP workers: 2")
     prompt.type("\t")
-    prompt.read_until(r"Usage: knotc")
+    prompt.read_until(r"Actions:(?s:.*)placed right after the command name")
     prompt.type("nonsense\n")
     prompt.read_until(r"error: invalid command 'nonsense'")
     prompt.type("zone-read example '@' SOA\n")

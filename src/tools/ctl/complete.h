@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What can stand at the cursor of a command line: words of the action table, and names that a server or a configuration is asked for.
+ *
+ * Not here: the terminal. Names come from a callback, so tests need neither server nor configuration.
+ */
+#pragma once
+
+#include "src/tools/ctl/action.h"
+
+/** Gets the units of a reply. */
+typedef void (*complete_unit_t)(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit);
+
+/** Where names come from. */
+typedef struct {
+	/**
+	 * Give the units of the reply to `request` (CMD is set) to on_unit; none if nobody answers. is_local: for an action that works on the
+	 * configuration without a server.
+	 */
+	void (*ask)(void *ctx, bool is_local, const knot_ctl_data_t *request, complete_unit_t on_unit, void *unit_ctx);
+	void *ctx;
+} complete_source_t;
+
+/** A line that was cut into words, and where the cursor is. */
+typedef struct {
+	const char *const *words;
+	size_t count;
+	size_t at;      /* word of the cursor; `count`: a new one */
+	size_t offset;  /* bytes of that word before the cursor */
+} complete_line_t;
+
+enum { COMPLETE_MAX = 10000 };
+
+/** Sorted, no two are the same. */
+typedef struct {
+	char **words;       /* owned; what replaces `stem` */
+	size_t count, max;
+	char *stem;         /* owned; the part of the word before the cursor that all `words` begin with */
+	const char *end;    /* what follows a word that is the only one: " ", "]", ... */
+} candidates_t;
+
+/** Find what fits. ret_found: free with candidates_free(). */
+void complete(const complete_line_t *line, const complete_source_t *source, candidates_t *ret_found);
+
+void candidates_free(candidates_t *found);
+
+/** Bytes that all candidates share, at least those of the stem. 0: there are none. */
+size_t candidates_shared(const candidates_t *found);

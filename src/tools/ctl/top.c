@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * top: asks the server for counts again and again, shows the rates between them.
+ *
+ * On a terminal a screen, which goes on when the server goes away and comes back; else samples as text or JSON. Requests and units:
+ * doc/formats/top.md.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/sys/clock.h"
+#include "src/tools/ctl/terminal.h"
+#include "src/tools/ctl/top_screen.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HISTORY_MAX = 512, TIMEOUT_MS = 5000 };
+#define NS_PER_S 1e9
+
+#define INTERVAL_MIN 0.1
+#define INTERVAL_MAX 3600.0
+
+typedef struct {
+	params_t params;
+	request_t request;
+	knot_ctl_t *ctl;        /* owned; NULL: not connected */
+	top_sample_t samples[2]; /* before, and the last */
+	unsigned sample_count;  /* of this connection, at most 2 */
+	top_rates_t rates;      /* between them */
+	double history[HISTORY_MAX];
+	top_view_t view;
+	bool paused;
+	uint64_t count_max;     /* 0: no limit */
+	uint64_t count;         /* of rates shown */
+	char error[KNOTC_ERROR_MAX]; /* why there is no sample; "": there is */
+	char refusal[KNOTC_ERROR_MAX];
+} top_t;
+
+static bool say(const char *what, const char *text)
+{
+	fprintf(stderr, "error: %s%s%s%s\n", what, text[0] != '\0' ? " '" : "", text, text[0] != '\0' ? "'" : "");
+	return false;
+}
+
+static bool read_arguments(const knot_ctl_data_t *unit, top_t *top)
+{
+	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *interval = (*unit)[KNOT_CTL_IDX_ITEM];
+	char *end;
+	if (count != NULL) {
+		errno = 0;
+		top->count_max = strtoull(count, &end, 10);
+		if (strspn(count, "0123456789") != strlen(count) || count[0] == '\0' || errno != 0) {
+			return say("invalid count", count);
+		}
+	}
+	if (interval != NULL) {
+		top->view.interval_s = strtod(interval, &end);
+		/* Also refuses what is no number at all. */
+		if (*end != '\0' || !(top->view.interval_s >= INTERVAL_MIN && top->view.interval_s <= INTERVAL_MAX)) {
+			return say("invalid interval, use 0.1 to 3600 seconds instead of", interval);
+		}
+	}
+	return true;
+}
+
+/* ---- Samples ---- */
+
+static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+{
+	(void)type;
+	top_t *top = ctx;
+	if ((*unit)[KNOT_CTL_IDX_ERROR] != NULL) {
+		snprintf(top->refusal, sizeof(top->refusal), "(%s)", (*unit)[KNOT_CTL_IDX_ERROR]);
+	} else {
+		top_sample_add(&top->samples[1], unit);
+	}
+}
+
+static void disconnect(top_t *top)
+{
+	if (top->ctl != NULL) {
+		(void)!knot_ctl_send(top->ctl, KNOT_CTL_TYPE_END, NULL);
+		knot_ctl_free(top->ctl);
+		top->ctl = NULL;
+	}
+	top->sample_count = 0;
+}
+
+/* Ask once. False: top->error says why there is no answer. */
+static bool look(top_t *top)
+{
+	top->error[0] = top->refusal[0] = '\0';
+	if (top->ctl == NULL) {
+		top->ctl = knotc_connect(&top->params, top->error);
+		if (top->ctl == NULL) {
+			return false;
+		}
+	}
+	top_rates_free(&top->rates);
+	top_sample_free(&top->samples[0]);
+	top->samples[0] = top->samples[1];
+	top->samples[1] = (top_sample_t){ 0 };
+	knot_err_t err = knotc_block(top->ctl, &top->request, take_unit, top, top->error);
+	if (err == KNOT_OK && top->refusal[0] != '\0') {
+		snprintf(top->error, sizeof(top->error), "%s", top->refusal);
+		err = KNOT_ENOTSUP;
+	}
+	if (err != KNOT_OK) {
+		disconnect(top);
+		return false;
+	}
+	/* The first one of a connection has nothing to compare with. */
+	const top_sample_t *before = top->sample_count > 0 ? &top->samples[0] : &top->samples[1];
+	top_rates(before, &top->samples[1], &top->rates);
+	top->sample_count = top->sample_count == 0 ? 1 : 2;
+	return true;
+}
+
+static void remember(top_t *top)
+{
+	if (top->view.history_count == HISTORY_MAX) {
+		memmove(top->history, top->history + 1, (HISTORY_MAX - 1) * sizeof(double));
+		top->view.history_count--;
+	}
+	top->history[top->view.history_count++] = top->rates.queries;
+}
+
+/* ---- Output ---- */
+
+static void draw(top_t *top)
+{
+	char clock[16] = "", *text = NULL;
+	time_t now = time(NULL);
+	struct tm local;
+	if (localtime_r(&now, &local) != NULL) {
+		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+	}
+	top->view.clock = clock;
+	top->view.state = top->error[0] != '\0' ? top->error : top->paused ? "PAUSED" : NULL;
+	top_terminal_t terminal = { .color = top->params.color, .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 };
+	terminal_size(&terminal.width, &terminal.height);
+	/* All at once, so that nothing flickers. */
+	size_t len;
+	FILE *screen = open_memstream(&text, &len);
+	if (screen == NULL) {
+		return;
+	}
+	fputs("\x1B[H", screen);
+	top_screen(&top->view, &top->rates, &terminal, screen);
+	if (fclose(screen) == 0) {
+		(void)fwrite(text, 1, len, stdout);
+		(void)fflush(stdout);
+	}
+	free(text);
+}
+
+static void print(const top_t *top)
+{
+	if (top->params.format == FORMAT_JSON) {
+		top_json(&top->rates, stdout);
+	} else {
+		fputs(top->count > 1 ? "\n" : "", stdout);
+		top_text(&top->rates, stdout);
+	}
+	(void)fflush(stdout);
+}
+
+/* ---- Keys ---- */
+
+static void change_interval(top_t *top, double factor)
+{
+	double interval = top->view.interval_s * factor;
+	if (interval >= INTERVAL_MIN && interval <= INTERVAL_MAX) {
+		top->view.interval_s = interval;
+	}
+}
+
+/* False: quit. */
+static bool obey(top_t *top, int key)
+{
+	switch (key) {
+	case 'q':
+	case 'Q':
+	case 4: /* Ctrl-D */
+		return false;
+	case 'p':
+	case ' ':
+		top->paused = !top->paused;
+		break;
+	case 's':
+		top->view.order = (top->view.order + 1) % TOP_ORDERS;
+		top_sort(&top->rates, top->view.order);
+		break;
+	case '+':
+		change_interval(top, 2);
+		break;
+	case '-':
+		change_interval(top, 0.5);
+		break;
+	case 'r':
+		top->view.history_count = 0;
+		break;
+	case 'h':
+	case '?':
+		top->view.help = !top->view.help;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* ---- Run ---- */
+
+static uint64_t interval_ns(const top_t *top)
+{
+	return (uint64_t)(top->view.interval_s * NS_PER_S);
+}
+
+/* Wait for the next look; on a screen keys are obeyed meanwhile. False: end. */
+static bool wait_until(top_t *top, uint64_t start_ns, bool screen)
+{
+	while (true) {
+		uint64_t now = sys_clock_ns(), due = start_ns + interval_ns(top);
+		int ms = now >= due ? 0 : (int)((due - now + 999999) / 1000000);
+		terminal_event_t event = terminal_wait(ms);
+		if (event == TERMINAL_END || (event == TERMINAL_KEY && !obey(top, terminal_key()))) {
+			return false;
+		}
+		if (event == TERMINAL_TIMEOUT && sys_clock_ns() >= due && !top->paused) {
+			return true;
+		}
+		if (event == TERMINAL_TIMEOUT && top->paused) {
+			start_ns = sys_clock_ns();
+		} else if (screen && event != TERMINAL_TIMEOUT) {
+			draw(top);
+		}
+	}
+}
+
+/* True: there are new rates. */
+static bool step(top_t *top)
+{
+	if (!look(top)) {
+		return false;
+	}
+	top_sort(&top->rates, top->view.order);
+	if (top->sample_count < 2) {
+		return false;
+	}
+	top->count++;
+	remember(top);
+	return true;
+}
+
+/* Until somebody ends it. False: no answer, top->error says why. */
+static bool run(top_t *top, bool screen)
+{
+	uint64_t start_ns = sys_clock_ns();
+	if (screen) {
+		draw(top);
+	}
+	while (wait_until(top, start_ns, screen)) {
+		start_ns = sys_clock_ns();
+		bool is_new = step(top);
+		if (top->error[0] != '\0' && !screen) {
+			return false;
+		}
+		if (screen) {
+			draw(top);
+		} else if (is_new) {
+			print(top);
+		}
+		if (ferror(stdout) || (is_new && top->count_max > 0 && top->count >= top->count_max)) {
+			break;
+		}
+	}
+	return !ferror(stdout);
+}
+
+bool knotc_top(const params_t *params, const action_t *action, const request_t *request)
+{
+	char path[KNOTC_PATH_MAX];
+	knot_ctl_data_t unit = { [KNOT_CTL_IDX_CMD] = action->name };
+	top_t top = {
+		.params = *params, .request = { .units = &unit, .count = 1 },
+		.view = { .program = "knotc top " PACKAGE_VERSION, .socket = path, .interval_s = 1 },
+	};
+	top.view.history = top.history;
+	bool screen = params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	top.count_max = screen ? 0 : 1;
+	if (!read_arguments((const knot_ctl_data_t *)&request->units[0], &top)) {
+		return false;
+	}
+	if (!params->timeout_given) {
+		/* A server that doesn't know the command (Knot DNS) doesn't answer at all. */
+		top.params.timeout_given = true;
+		top.params.timeout_ms = TIMEOUT_MS;
+	}
+	/* The configuration is read once. Whether there is a server is seen before the screen is taken. */
+	if (!knotc_socket(params, path, top.error)) {
+		return say(top.error, "");
+	}
+	top.params.socket = path;
+	bool is_good = look(&top);
+	if (is_good) {
+		terminal_enter(screen);
+		is_good = run(&top, screen);
+		terminal_leave();
+	}
+	if (!is_good && top.error[0] != '\0') {
+		(void)say(top.error, "");
+	}
+	disconnect(&top);
+	top_rates_free(&top.rates);
+	top_sample_free(&top.samples[0]);
+	top_sample_free(&top.samples[1]);
+	return is_good;
+}
