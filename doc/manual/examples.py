@@ -109,11 +109,9 @@ def resolve_item(app, env, node, contnode):
     if node.get("reftype") != "item":
         return None
     from sphinx.util.nodes import make_refnode
-    labels = env.get_domain("std").anonlabels
-    document, label = labels.get(node["reftarget"], ("", ""))
+    document, label = env.get_domain("std").anonlabels.get(node["reftarget"], ("", ""))
     if not document:
-        # Without the generated reference no item has a label.
-        return None if any(name.startswith("conf-") for name in labels) else contnode
+        return None
     return make_refnode(app.builder, node["refdoc"], document, label, contnode)
 
 
