@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Print what the schema's rows say: `conf_doc man` the manual page knot.conf(5), `conf_doc rst` the reference of the manual (conf_doc_rst.c),
- * `conf_doc dict` the fuzzer's words.
+ * `conf_doc schema` the JSON Schema of conf-export +schema, `conf_doc dict` the fuzzer's words.
  *
  * Runs while the tree is built, so that none of them is kept by hand.
  */
 #include "src/conf/conf_doc.h"
+#include "src/conf/io.h"
 
 /* ---- roff ---- */
 
@@ -316,10 +317,12 @@ int main(int argc, char **argv)
 		put_man();
 	} else if (strcmp(what, "rst") == 0) {
 		conf_doc_rst();
+	} else if (strcmp(what, "schema") == 0) {
+		(void)conf_io_export_schema(stdout); /* a failure shows below */
 	} else if (strcmp(what, "dict") == 0) {
 		put_dict();
 	} else {
-		fprintf(stderr, "usage: conf_doc man|rst|dict\n");
+		fprintf(stderr, "usage: conf_doc man|rst|schema|dict\n");
 		return 1;
 	}
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

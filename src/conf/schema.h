@@ -137,6 +137,7 @@ struct conf_row {
 	conf_check_t check;
 	conf_check_t warn; /* as check, but the value is taken */
 	const char *missing;
+	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); a check decides, this is for others to know */
 	const char *rfc;
 	const char *doc;
 };
