@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whole database files: what the check of its pages lets pass, LMDB and the store must be able to read and to write. */
-#include "src/store/check.h"
+#include "src/sys/lmdb_check.h"
 #include "src/store/store.h"
 
 #include <fcntl.h>
@@ -49,9 +49,9 @@ static void write_file(const uint8_t *data, size_t len)
 static bool is_let_pass(void)
 {
 	int fd = open(data_path, O_RDONLY | O_CLOEXEC);
-	store_check_t check;
+	sys_lmdb_check_t check;
 	const char *what;
-	knot_err_t err = store_check_file(fd, &check, &what);
+	knot_err_t err = sys_lmdb_check(fd, &check, &what);
 	close(fd);
 	return err == KNOT_OK;
 }

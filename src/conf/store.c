@@ -407,7 +407,7 @@ size_t conf_item_put(uint8_t *ret_items, size_t row, knot_bytes_t value)
 	memcpy(ret_items, &row16, sizeof(row16));
 	memcpy(ret_items + sizeof(row16), &len, sizeof(len));
 	if (value.len > 0) {
-		memcpy(ret_items + ITEM_HEAD, value.data, value.len);
+		memmove(ret_items + ITEM_HEAD, value.data, value.len); /* it may be there already */
 	}
 	return ITEM_HEAD + value.len;
 }

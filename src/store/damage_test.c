@@ -5,7 +5,7 @@
  * Each round changes a good file at random and uses it in a child process: opens it, reads all, saves, removes, reads again. An image
  * is then one of those that were saved for its zone, or missing, or refused as damaged. KNOT_SEED=n repeats a run, ROUNDS=n makes it longer.
  */
-#include "src/store/check.h"
+#include "src/sys/lmdb_check.h"
 #include "src/store/store_test.h"
 
 #include <signal.h>
@@ -83,9 +83,9 @@ static int make_good(void **state)
 	good = malloc(good_len);
 	assert_non_null(good);
 	assert_int_equal(read(fd, good, good_len), good_len);
-	store_check_t check;
+	sys_lmdb_check_t check;
 	const char *what;
-	assert_int_equal(store_check_file(fd, &check, &what), KNOT_OK);
+	assert_int_equal(sys_lmdb_check(fd, &check, &what), KNOT_OK);
 	assert_int_equal(check.entries, 1 + ALL_COUNT + LARGE_COUNT * 3 / 2);
 	assert_int_equal(check.used + check.free, check.pages);
 	close(fd);

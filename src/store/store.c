@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
-#include "src/store/check.h"
+#include "src/sys/lmdb_check.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -175,9 +175,9 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 	knot_err_t err = KNOT_OK;
 	int fd = openat(store->dir_fd, "data.mdb", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		store_check_t check;
+		sys_lmdb_check_t check;
 		const char *what = "";
-		err = store_check_file(fd, &check, &what);
+		err = sys_lmdb_check(fd, &check, &what);
 		store_say(ret_reason, "%s", what);
 		close(fd);
 	} else {

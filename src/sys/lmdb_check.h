@@ -19,10 +19,10 @@ typedef struct {
 	uint64_t pages;              /* of the file as far as LMDB has used it */
 	uint64_t used, free;         /* of these; the two meta pages are used */
 	uint64_t entries;            /* keys of the main database */
-} store_check_t;
+} sys_lmdb_check_t;
 
 /**
  * Check a data file that nobody writes to. KNOT_ENOENT: it is empty. KNOT_EMALF: damaged, KNOT_ENOTSUP: of another version or
  * byte order, KNOT_EFILE: reading failed, KNOT_ENOMEM; *ret_what is then a static text, and ret_check as far as it is known.
  */
-KNOT_MUST_USE knot_err_t store_check_file(int fd, store_check_t *ret_check, const char **ret_what);
+KNOT_MUST_USE knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what);

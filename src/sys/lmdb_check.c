@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/store/check.h"
+#include "src/sys/lmdb_check.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -29,6 +29,7 @@ enum {
 	KEY_MAX = 511,
 	DEPTH_MAX = 32,
 	TREE_FREE_FLAGS = 8,         /* keys are integers */
+	FILE_FLAGS = 0x4000,         /* kept with these: made with MDB_NOSUBDIR */
 	META_COUNT = 2,
 	BEYOND_FILE_MAX = 1 << 18,   /* pages that were allocated, became free in the same transaction and so were never written */
 };
@@ -341,7 +342,7 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 
 static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
 {
-	if (tree->flags != (is_free_tree ? TREE_FREE_FLAGS : 0) || tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
+	if ((is_free_tree ? (tree->flags & ~FILE_FLAGS) != TREE_FREE_FLAGS : tree->flags != 0) || tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
 		return fault(c, "a tree's description is wrong");
 	}
 	c->is_free_tree = is_free_tree;
@@ -417,7 +418,7 @@ static knot_err_t read_metas(checker_t *c, meta_t *ret_meta)
 	return KNOT_OK;
 }
 
-static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
+static knot_err_t check_all(checker_t *c, sys_lmdb_check_t *ret_check)
 {
 	meta_t meta;
 	knot_err_t err = read_metas(c, &meta);
@@ -430,7 +431,7 @@ static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
 		(void)fail(c, KNOT_ENOMEM, "out of memory");
 		return c->err;
 	}
-	*ret_check = (store_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };
+	*ret_check = (sys_lmdb_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };
 	bool ok = check_tree(c, &meta.main, false);
 	ret_check->used = META_COUNT + c->seen_count;
 	ok = ok && check_tree(c, &meta.free, true);
@@ -440,11 +441,11 @@ static knot_err_t check_all(checker_t *c, store_check_t *ret_check)
 	return ok ? KNOT_OK : c->err;
 }
 
-knot_err_t store_check_file(int fd, store_check_t *ret_check, const char **ret_what)
+knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what)
 {
 	checker_t checker = { .fd = fd };
 	struct stat info;
-	*ret_check = (store_check_t){ 0 };
+	*ret_check = (sys_lmdb_check_t){ 0 };
 	if (fstat(fd, &info) != 0) {
 		*ret_what = "it can't be read";
 		return KNOT_EFILE;

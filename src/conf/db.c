@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/conf/db.h"
+
+#include "src/conf/db_record.h"
+#include "src/conf/fault.h"
+#include "src/sys/lmdb_check.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DIR_MODE = 0770,
+	FILE_MODE = 0660,
+	LOCK_WAIT_MS = 10,
+	LOCK_TRIES = 500,       /* of readers and commits: 5 s, many times what one of a million zones takes */
+	HOLD_TRIES = 20,        /* of a transaction: what holds it may hold it for days */
+	PUT_BATCH = 100 * 1000, /* blocks per LMDB transaction of a new file, which nobody sees before it is whole */
+};
+
+static const char data_name[] = "data.mdb", new_name[] = "data.mdb.new", format_key[] = "!format";
+
+struct conf_db {
+	char *path;
+	unsigned size_mib;
+	int dir_fd;
+	bool is_held;
+	struct stat checked; /* the file when it was checked last; st_ino 0: never */
+};
+
+/** The file while it is open: descriptor, lock, LMDB. */
+typedef struct {
+	conf_db_t *db;
+	conf_sink_t sink;
+	int fd;       /* -1: none */
+	MDB_env *env; /* NULL: none */
+	MDB_txn *txn;
+	MDB_dbi dbi;
+} file_t;
+
+/* ---- Faults ---- */
+
+/** What an error of LMDB or the system means, and what to do about it. */
+typedef struct {
+	int code;
+	knot_err_t err;
+	const char *advice; /* NULL: nothing */
+} failure_t;
+
+static const failure_t failures[] = {
+	{ ENOENT, KNOT_ENOENT, "make one with 'knotc conf-init' or 'knotc conf-import'" },
+	{ ENOSPC, KNOT_ESPACE, "free some space" },
+	{ EDQUOT, KNOT_ESPACE, "free some space" },
+	{ EFBIG, KNOT_ESPACE, "free some space" },
+	{ EIO, KNOT_EFILE, "look for a full disk, a quota, and faults of the disk in the kernel's log" },
+	{ ENOMEM, KNOT_ENOMEM, NULL },
+	{ EACCES, KNOT_EACCES, "check owner and mode of the folder and its files" },
+	{ EPERM, KNOT_EACCES, "check owner and mode of the folder and its files" },
+	{ EROFS, KNOT_EACCES, "check owner and mode of the folder and its files" },
+};
+
+static knot_err_t tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, const char *what, const char *reason, const char *advice)
+{
+	const conf_place_t place = { 0 };
+	return conf_tell_text(sink, CONF_ERROR, err, &place, reason, "configuration database '%s', %s (%s)%s%s", db->path, what, reason,
+			      advice != NULL ? ", " : "", advice != NULL ? advice : "");
+}
+
+/** code: of LMDB or errno. */
+static knot_err_t fail(const conf_db_t *db, conf_sink_t sink, int code, const char *what)
+{
+	if (code == MDB_MAP_FULL) {
+		char advice[96];
+		(void)snprintf(advice, sizeof(advice), "its size is limited to %u MiB, increase it with --max-conf-size",
+			       db->size_mib);
+		return tell(db, sink, KNOT_ESPACE, what, "it is full", advice);
+	}
+	for (size_t i = 0; i < KNOT_LEN(failures); i++) {
+		if (failures[i].code == code) {
+			return tell(db, sink, failures[i].err, what, mdb_strerror(code), failures[i].advice);
+		}
+	}
+	return tell(db, sink, code > 0 ? KNOT_EFILE : KNOT_EMALF, what, mdb_strerror(code), NULL);
+}
+
+static knot_err_t damaged(const conf_db_t *db, conf_sink_t sink, const char *reason)
+{
+	return tell(db, sink, KNOT_EMALF, "it is damaged", reason,
+		    "move the folder away, and import a file or put a copy in its place");
+}
+
+/* ---- Locks ---- */
+
+/** The folder is its owner's, who could have put symbolic links there: root opens files with the owner's rights. */
+static void act_as_owner(const conf_db_t *db)
+{
+	struct stat folder;
+	if (geteuid() == 0 && fstat(db->dir_fd, &folder) == 0 && folder.st_uid != 0) {
+		(void)setfsgid(folder.st_gid);
+		(void)setfsuid(folder.st_uid);
+	}
+}
+
+static void act_as_self(void)
+{
+	if (geteuid() == 0) {
+		(void)setfsuid(0);
+		(void)setfsgid(getegid());
+	}
+}
+
+static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, conf_sink_t sink)
+{
+	for (unsigned i = 0; i < tries; i++) {
+		if (flock(fd, kind | LOCK_NB) == 0) {
+			return KNOT_OK;
+		}
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			return fail(db, sink, errno, "failed to lock it");
+		}
+		(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_WAIT_MS * 1000000L }, NULL);
+	}
+	return tell(db, sink, KNOT_EBUSY, "another process changes it", knot_strerror(KNOT_EBUSY),
+		    "end the transaction that is open there");
+}
+
+/** The folder may have been moved away, and another be in its place: the next use is of that. */
+static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
+{
+	struct stat info, held;
+	if (db->is_held || (db->dir_fd >= 0 && stat(db->path, &info) == 0 && fstat(db->dir_fd, &held) == 0 &&
+			    info.st_ino == held.st_ino && info.st_dev == held.st_dev)) {
+		return KNOT_OK;
+	}
+	int fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		return fail(db, sink, errno, "failed to open it");
+	}
+	if (db->dir_fd >= 0) {
+		(void)close(db->dir_fd);
+	}
+	db->dir_fd = fd;
+	return KNOT_OK;
+}
+
+knot_err_t conf_db_hold(conf_db_t *db, conf_sink_t sink)
+{
+	assert(!db->is_held);
+	knot_err_t err = find_folder(db, sink);
+	err = err == KNOT_OK ? lock(db, db->dir_fd, LOCK_EX, HOLD_TRIES, sink) : err;
+	db->is_held = err == KNOT_OK;
+	return err;
+}
+
+void conf_db_release(conf_db_t *db)
+{
+	if (db->is_held) {
+		db->is_held = false;
+		(void)flock(db->dir_fd, LOCK_UN);
+	}
+}
+
+/* ---- The file ---- */
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino != 0 && a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/** Check the pages, unless this is what was checked before. Under the file's lock. */
+static knot_err_t check_pages(file_t *file)
+{
+	conf_db_t *db = file->db;
+	struct stat info;
+	if (fstat(file->fd, &info) != 0) {
+		return fail(db, file->sink, errno, "failed to look at it");
+	}
+	if (is_same_file(&db->checked, &info)) {
+		return KNOT_OK;
+	}
+	sys_lmdb_check_t check;
+	const char *what = "";
+	knot_err_t err = sys_lmdb_check(file->fd, &check, &what);
+	if (err == KNOT_OK) {
+		db->checked = info;
+		return KNOT_OK;
+	}
+	db->checked.st_ino = 0;
+	if (err == KNOT_EMALF || err == KNOT_ENOENT) {
+		return damaged(db, file->sink, what);
+	}
+	return tell(db, file->sink, err, "failed to read it", what, NULL);
+}
+
+static void close_file(file_t *file)
+{
+	if (file->txn != NULL) {
+		mdb_txn_abort(file->txn);
+	}
+	if (file->env != NULL) {
+		mdb_env_close(file->env);
+	}
+	if (file->fd >= 0) {
+		(void)close(file->fd); /* and with it the lock */
+	}
+}
+
+static int open_env(file_t *file, const char *name, unsigned flags)
+{
+	const conf_db_t *db = file->db;
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/%s", db->path, name) >= (int)sizeof(path)) {
+		return ENAMETOOLONG;
+	}
+	int code = mdb_env_create(&file->env);
+	if (code == 0) {
+		code = mdb_env_set_mapsize(file->env, (size_t)db->size_mib << 20);
+	}
+	if (code == 0) {
+		act_as_owner(db);
+		code = mdb_env_open(file->env, path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | flags, FILE_MODE);
+		act_as_self();
+	}
+	return code;
+}
+
+static int begin(file_t *file, unsigned flags)
+{
+	int code = mdb_txn_begin(file->env, NULL, flags, &file->txn);
+	if (code == 0) {
+		code = mdb_dbi_open(file->txn, NULL, 0, &file->dbi);
+	}
+	return code;
+}
+
+/** Ends the transaction whatever comes of it. */
+static int commit(file_t *file)
+{
+	MDB_txn *txn = file->txn;
+	file->txn = NULL;
+	return mdb_txn_commit(txn);
+}
+
+/** Who made it, when the record of our format isn't there. */
+static knot_err_t judge_foreign(file_t *file)
+{
+	static const uint8_t knot_key[] = { 0x00, 0xff }; /* of Knot's version, one byte */
+	MDB_val key = { sizeof(knot_key), (void *)knot_key }, value;
+	const conf_db_t *db = file->db;
+	MDB_stat stat;
+	if (mdb_get(file->txn, file->dbi, &key, &value) == 0 && value.mv_size == 1) {
+		return tell(db, file->sink, KNOT_ENOTSUP, "it was made by Knot DNS", knot_strerror(KNOT_ENOTSUP),
+			    "export it with the knotc of that ('knotc -C DIR conf-export FILE'), move the folder away, and "
+			    "import the file with this knotc ('knotc -C DIR conf-import FILE')");
+	}
+	if (mdb_stat(file->txn, file->dbi, &stat) == 0 && stat.ms_entries == 0) {
+		return damaged(db, file->sink, "it has no entry");
+	}
+	return tell(db, file->sink, KNOT_ENOTSUP, "it was made by another program", knot_strerror(KNOT_ENOTSUP), "use another folder");
+}
+
+static knot_err_t read_format(file_t *file, uint64_t *ret_version)
+{
+	MDB_val key = { sizeof(format_key) - 1, (void *)format_key }, value;
+	int code = mdb_get(file->txn, file->dbi, &key, &value);
+	if (code == MDB_NOTFOUND) {
+		return judge_foreign(file);
+	}
+	if (code != 0) {
+		return fail(file->db, file->sink, code, "failed to read it");
+	}
+	knot_err_t err = conf_db_format_get((knot_bytes_t){ value.mv_data, value.mv_size }, ret_version);
+	if (err == KNOT_ENOTSUP) {
+		return tell(file->db, file->sink, err, "a later release made it", knot_strerror(err),
+			    "use that release, or export it there and import it here");
+	}
+	return err == KNOT_OK ? err : damaged(file->db, file->sink, "its format can't be read");
+}
+
+/** Open, lock, check, begin. On failure everything is closed. */
+static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version)
+{
+	file_t file = { .db = db, .sink = sink };
+	knot_err_t err = find_folder(db, sink);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	act_as_owner(db);
+	file.fd = openat(db->dir_fd, data_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	act_as_self();
+	if (file.fd < 0) {
+		return fail(db, sink, errno, "failed to open it");
+	}
+	err = lock(db, file.fd, is_writing ? LOCK_EX : LOCK_SH, LOCK_TRIES, sink);
+	err = err == KNOT_OK ? check_pages(&file) : err;
+	if (err == KNOT_OK) {
+		unsigned flags = is_writing ? 0 : MDB_RDONLY;
+		int code = open_env(&file, data_name, flags);
+		code = code == 0 ? begin(&file, flags) : code;
+		err = code == 0 ? read_format(&file, ret_version) : fail(db, sink, code, "failed to open it");
+	}
+	if (err != KNOT_OK) {
+		close_file(&file);
+		return err;
+	}
+	*ret_file = file;
+	return KNOT_OK;
+}
+
+/* ---- Reading ---- */
+
+static knot_err_t read_blocks(file_t *file, conf_store_t *store)
+{
+	MDB_cursor *cursor;
+	MDB_val key, value;
+	conf_db_buffer_t scratch = { 0 };
+	int code = mdb_cursor_open(file->txn, file->dbi, &cursor);
+	if (code != 0) {
+		return fail(file->db, file->sink, code, "failed to read it");
+	}
+	knot_err_t err = KNOT_OK;
+	while (err == KNOT_OK && (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+		if (key.mv_size == sizeof(format_key) - 1 && memcmp(key.mv_data, format_key, key.mv_size) == 0) {
+			continue;
+		}
+		err = conf_db_block_get((knot_bytes_t){ key.mv_data, key.mv_size }, (knot_bytes_t){ value.mv_data, value.mv_size },
+					file->sink, store, &scratch);
+		if (err == KNOT_EMALF) {
+			(void)damaged(file->db, file->sink, "the checksum of a block is wrong");
+		}
+	}
+	mdb_cursor_close(cursor);
+	free(scratch.data);
+	if (err == KNOT_OK && code != MDB_NOTFOUND) {
+		err = fail(file->db, file->sink, code, "failed to read it");
+	}
+	return err;
+}
+
+knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version)
+{
+	file_t file;
+	uint64_t version;
+	knot_err_t err = open_file(db, false, sink, &file, &version);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	conf_store_t *store = conf_store_new();
+	err = store != NULL ? read_blocks(&file, store) : KNOT_ENOMEM;
+	close_file(&file);
+	err = err == KNOT_OK ? conf_store_seal(store) : err;
+	if (err == KNOT_ENOMEM) {
+		(void)fail(db, sink, ENOMEM, "failed to read it");
+	}
+	if (err != KNOT_OK) {
+		conf_store_free(store);
+		return err;
+	}
+	*ret_store = store;
+	*ret_version = version;
+	return KNOT_OK;
+}
+
+knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version)
+{
+	file_t file;
+	knot_err_t err = open_file(db, false, sink, &file, ret_version);
+	if (err == KNOT_OK) {
+		close_file(&file);
+	}
+	return err;
+}
+
+/* ---- Writing ---- */
+
+static int put_format(file_t *file, uint64_t version)
+{
+	uint8_t record[CONF_DB_FORMAT_LEN];
+	conf_db_format_put(version, record);
+	MDB_val key = { sizeof(format_key) - 1, (void *)format_key }, value = { sizeof(record), record };
+	return mdb_put(file->txn, file->dbi, &key, &value, 0);
+}
+
+/** items NULL: remove the block. */
+static int put_block(file_t *file, size_t section, knot_bytes_t id, const knot_bytes_t *items, conf_db_buffer_t *buffer)
+{
+	uint8_t key_bytes[CONF_DB_KEY_MAX];
+	size_t key_len = conf_db_key_put(section, id, key_bytes);
+	if (key_len == 0) {
+		return MDB_BAD_VALSIZE;
+	}
+	MDB_val key = { key_len, key_bytes };
+	if (items == NULL) {
+		int code = mdb_del(file->txn, file->dbi, &key, NULL);
+		return code == MDB_NOTFOUND ? 0 : code;
+	}
+	if (conf_db_block_put((knot_bytes_t){ key_bytes, key_len }, section, id, *items, buffer) != KNOT_OK) {
+		return ENOMEM;
+	}
+	MDB_val value = { buffer->len, buffer->data };
+	return mdb_put(file->txn, file->dbi, &key, &value, 0);
+}
+
+static int put_changes(file_t *file, const conf_txn_t *txn)
+{
+	conf_db_buffer_t buffer = { 0 };
+	conf_change_t change;
+	size_t pos = 0;
+	int code = 0;
+	while (code == 0 && conf_txn_next_change(txn, &pos, &change)) {
+		code = put_block(file, change.section, change.id, change.has_new ? &change.new_items : NULL, &buffer);
+	}
+	free(buffer.data);
+	return code;
+}
+
+knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink, uint64_t *ret_version)
+{
+	assert(db->is_held);
+	file_t file;
+	uint64_t version;
+	knot_err_t err = open_file(db, true, sink, &file, &version);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	int code = put_changes(&file, txn);
+	code = code == 0 ? put_format(&file, version + 1) : code;
+	code = code == 0 ? commit(&file) : code;
+	/* What LMDB wrote itself needs no check by the next one to open it. */
+	if (code != 0 || fstat(file.fd, &db->checked) != 0) {
+		db->checked.st_ino = 0;
+	}
+	close_file(&file);
+	if (code != 0) {
+		return fail(db, sink, code, "failed to write to it");
+	}
+	if (ret_version != NULL) {
+		*ret_version = version + 1;
+	}
+	return KNOT_OK;
+}
+
+/* ---- A new file ---- */
+
+static int put_store(file_t *file, const conf_store_t *store)
+{
+	conf_db_buffer_t buffer = { 0 };
+	size_t count = 0;
+	int code = 0;
+	for (size_t section = 0; section < CONF_S_COUNT && code == 0; section++) {
+		conf_cursor_t cursor = { .view = { .store = store }, .section = section };
+		conf_block_view_t block;
+		while (code == 0 && conf_view_next(&cursor, &block)) {
+			code = put_block(file, section, block.id, &block.items, &buffer);
+			if (code == 0 && ++count % PUT_BATCH == 0) {
+				code = commit(file);
+				code = code == 0 ? begin(file, 0) : code;
+			}
+		}
+	}
+	free(buffer.data);
+	return code;
+}
+
+/** Flush and give it its name. */
+static int finish_new(file_t *file)
+{
+	int dir_fd = file->db->dir_fd;
+	int code = mdb_env_sync(file->env, 1);
+	close_file(file);
+	act_as_owner(file->db);
+	if (code == 0 && (renameat(dir_fd, new_name, dir_fd, data_name) != 0 || fsync(dir_fd) != 0)) {
+		code = errno;
+	}
+	act_as_self();
+	return code;
+}
+
+/** store NULL: nothing in it. Under the folder's lock. */
+static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t version, conf_sink_t sink)
+{
+	file_t file = { .db = db, .sink = sink, .fd = -1 };
+	act_as_owner(db);
+	(void)unlinkat(db->dir_fd, new_name, 0); /* of one that was killed */
+	act_as_self();
+	/* It is flushed once, before it is renamed. */
+	int code = open_env(&file, new_name, MDB_NOSYNC);
+	code = code == 0 ? begin(&file, 0) : code;
+	code = code == 0 && store != NULL ? put_store(&file, store) : code;
+	code = code == 0 ? put_format(&file, version) : code;
+	code = code == 0 ? commit(&file) : code;
+	if (code == 0) {
+		code = finish_new(&file);
+	} else {
+		close_file(&file);
+	}
+	if (code != 0) {
+		act_as_owner(db);
+		(void)unlinkat(db->dir_fd, new_name, 0);
+		act_as_self();
+		return fail(db, sink, code, "failed to write it");
+	}
+	return KNOT_OK;
+}
+
+knot_err_t conf_db_replace(conf_db_t *db, const conf_store_t *store, conf_sink_t sink)
+{
+	assert(db->is_held);
+	uint64_t version;
+	knot_err_t err = conf_db_version(db, sink, &version);
+	return err == KNOT_OK ? make_new(db, store, version + 1, sink) : err;
+}
+
+/* ---- Life ---- */
+
+const char *conf_db_default_path(void)
+{
+	return KNOT_STORAGE_DIR "/confdb";
+}
+
+bool conf_db_exists(const char *path)
+{
+	char name[PATH_MAX];
+	struct stat info;
+	return snprintf(name, sizeof(name), "%s/%s", path, data_name) < (int)sizeof(name) && stat(name, &info) == 0;
+}
+
+const char *conf_db_path(const conf_db_t *db)
+{
+	return db->path;
+}
+
+unsigned conf_db_size(const conf_db_t *db)
+{
+	return db->size_mib;
+}
+
+static knot_err_t open_folder(conf_db_t *db, bool create, conf_sink_t sink)
+{
+	if (create && mkdir(db->path, DIR_MODE) != 0 && errno != EEXIST) {
+		return fail(db, sink, errno, "failed to make the folder");
+	}
+	return find_folder(db, sink);
+}
+
+/** Make an empty one if there is none; two processes may want to at once. */
+static knot_err_t make_if_missing(conf_db_t *db, conf_sink_t sink)
+{
+	if (faccessat(db->dir_fd, data_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		return KNOT_OK;
+	}
+	knot_err_t err = conf_db_hold(db, sink);
+	if (err == KNOT_OK && faccessat(db->dir_fd, data_name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+		err = make_new(db, NULL, 0, sink);
+	}
+	conf_db_release(db);
+	return err;
+}
+
+knot_err_t conf_db_open(const char *path, unsigned size_mib, bool create, conf_sink_t sink, conf_db_t **ret_db)
+{
+	conf_db_t *db = calloc(1, sizeof(*db));
+	char *copy = strdup(path);
+	if (db == NULL || copy == NULL) {
+		const conf_db_t nameless = { .path = (char *)path };
+		free(db);
+		free(copy);
+		return fail(&nameless, sink, ENOMEM, "failed to open it");
+	}
+	*db = (conf_db_t){ .path = copy, .size_mib = size_mib, .dir_fd = -1 };
+	uint64_t version;
+	knot_err_t err = open_folder(db, create, sink);
+	err = err == KNOT_OK && create ? make_if_missing(db, sink) : err;
+	err = err == KNOT_OK ? conf_db_version(db, sink, &version) : err;
+	if (err != KNOT_OK) {
+		conf_db_close(db);
+		return err;
+	}
+	*ret_db = db;
+	return KNOT_OK;
+}
+
+void conf_db_close(conf_db_t *take_db)
+{
+	if (take_db != NULL) {
+		conf_db_release(take_db);
+		if (take_db->dir_fd >= 0) {
+			(void)close(take_db->dir_fd);
+		}
+		free(take_db->path);
+		free(take_db);
+	}
+}
