@@ -63,8 +63,42 @@ static void check_round_trip(const knot_ctl_unit_t *unit)
 	free(bytes);
 }
 
+static bool same_unit(const knot_ctl_unit_t *a, const knot_ctl_unit_t *b)
+{
+	bool same = a->type == b->type;
+	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
+		same = same && a->items[i].data == b->items[i].data && a->items[i].len == b->items[i].len;
+	}
+	return same;
+}
+
+/* Coming in pieces of the length that the last byte says, the units are the same. */
+static void check_pieces(const uint8_t *data, size_t size)
+{
+	size_t piece = size > 0 ? data[size - 1] % 7 + 1 : 1, pos = 0, there = 0;
+	knot_ctl_scanner_t scanner = { 0 };
+	while (there < size) {
+		there = size - there > piece ? there + piece : size;
+		knot_ctl_scan_t scan = KNOT_CTL_SCAN_UNIT;
+		while (scan == KNOT_CTL_SCAN_UNIT) {
+			knot_ctl_unit_t unit, whole;
+			size_t used, whole_used;
+			scan = knot_ctl_scan_on(&scanner, (knot_bytes_t){ data + pos, there - pos }, &unit, &used);
+			check(scan == knot_ctl_scan((knot_bytes_t){ data + pos, there - pos }, &whole, &whole_used));
+			if (scan == KNOT_CTL_SCAN_UNIT) {
+				check(used == whole_used && same_unit(&unit, &whole));
+				pos += used;
+			}
+		}
+		if (scan == KNOT_CTL_SCAN_BAD) {
+			return;
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	check_pieces(data, size);
 	size_t pos = 0;
 	knot_ctl_scan_t scan = KNOT_CTL_SCAN_UNIT;
 	while (scan == KNOT_CTL_SCAN_UNIT) {

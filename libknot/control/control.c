@@ -30,6 +30,7 @@ struct knot_ctl {
 	int timeout_ms;     /* -1: none */
 	size_t flush_len;   /* bytes of output from which on it is sent */
 	buffer_t in;        /* [0..pos) was handed over with the last unit, [pos..len) was received after it */
+	knot_ctl_scanner_t scanner; /* of the unit at in.pos */
 	buffer_t out;       /* [0..len) waits to be sent */
 };
 
@@ -120,6 +121,7 @@ void knot_ctl_close(knot_ctl_t *ctx)
 	}
 	buffer_reset(&ctx->in);
 	buffer_reset(&ctx->out);
+	ctx->scanner = (knot_ctl_scanner_t){ 0 };
 }
 
 static uint64_t now_ms(void)
@@ -290,7 +292,7 @@ int knot_ctl_receive(knot_ctl_t *ctx, knot_ctl_type_t *type, knot_ctl_data_t *da
 	while (true) {
 		buffer_t *in = &ctx->in;
 		knot_bytes_t bytes = { in->data + in->pos, in->len - in->pos };
-		knot_ctl_scan_t scan = in->len > in->pos ? knot_ctl_scan(bytes, &unit, &used) : KNOT_CTL_SCAN_MORE;
+		knot_ctl_scan_t scan = in->len > in->pos ? knot_ctl_scan_on(&ctx->scanner, bytes, &unit, &used) : KNOT_CTL_SCAN_MORE;
 		if (scan == KNOT_CTL_SCAN_UNIT) {
 			break;
 		}

@@ -8,43 +8,54 @@ static bool has_items(knot_ctl_type_t type)
 	return type == KNOT_CTL_TYPE_DATA || type == KNOT_CTL_TYPE_EXTRA;
 }
 
-knot_ctl_scan_t knot_ctl_scan(knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
+static knot_ctl_scan_t end_unit(knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
 {
-	knot_ctl_unit_t unit = { 0 };
-	bool has_type = false;
-	size_t pos = 0;
-	while (pos < bytes.len) {
-		uint8_t code = bytes.data[pos];
+	*ret_unit = (knot_ctl_unit_t){ .type = scanner->type };
+	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
+		if (scanner->items[i].off != 0) {
+			ret_unit->items[i] = (knot_bytes_t){ bytes.data + scanner->items[i].off, scanner->items[i].len };
+		}
+	}
+	*ret_used = scanner->pos;
+	*scanner = (knot_ctl_scanner_t){ 0 };
+	return KNOT_CTL_SCAN_UNIT;
+}
+
+knot_ctl_scan_t knot_ctl_scan_on(knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
+{
+	while (scanner->pos < bytes.len) {
+		uint8_t code = bytes.data[scanner->pos];
 		if (code <= KNOT_CTL_TYPE_BLOCK) {
-			if (has_type) {
-				*ret_unit = unit;
-				*ret_used = pos;
-				return KNOT_CTL_SCAN_UNIT;
+			if (scanner->has_type) {
+				return end_unit(scanner, bytes, ret_unit, ret_used);
 			}
-			unit.type = (knot_ctl_type_t)code;
-			has_type = true;
-			pos++;
-			if (!has_items(unit.type)) {
-				*ret_unit = unit;
-				*ret_used = pos;
-				return KNOT_CTL_SCAN_UNIT;
+			scanner->type = (knot_ctl_type_t)code;
+			scanner->has_type = true;
+			scanner->pos++;
+			if (!has_items(scanner->type)) {
+				return end_unit(scanner, bytes, ret_unit, ret_used);
 			}
 			continue;
 		}
 		if (code < ITEM_CODE || code >= ITEM_CODE + KNOT_CTL_IDX__COUNT) {
 			return KNOT_CTL_SCAN_BAD;
 		}
-		if (bytes.len - pos < 3) {
+		size_t left = bytes.len - scanner->pos;
+		if (left < 3 || left - 3 < load_be16(bytes.data + scanner->pos + 1)) {
 			return KNOT_CTL_SCAN_MORE;
 		}
-		size_t len = load_be16(bytes.data + pos + 1);
-		if (bytes.len - pos - 3 < len) {
-			return KNOT_CTL_SCAN_MORE;
-		}
-		unit.items[code - ITEM_CODE] = (knot_bytes_t){ bytes.data + pos + 3, len };
-		pos += 3 + len;
+		size_t len = load_be16(bytes.data + scanner->pos + 1);
+		scanner->items[code - ITEM_CODE].off = scanner->pos + 3;
+		scanner->items[code - ITEM_CODE].len = len;
+		scanner->pos += 3 + len;
 	}
 	return KNOT_CTL_SCAN_MORE;
+}
+
+knot_ctl_scan_t knot_ctl_scan(knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
+{
+	knot_ctl_scanner_t scanner = { 0 };
+	return knot_ctl_scan_on(&scanner, bytes, ret_unit, ret_used);
 }
 
 knot_err_t knot_ctl_unit_len(knot_ctl_type_t type, const knot_ctl_data_t *data, size_t *ret_len)

@@ -48,6 +48,31 @@ static void check_item(const scan_row_t *row, knot_bytes_t item, const char *wan
 	}
 }
 
+/* A unit that comes byte by byte is the same, and no byte is looked at twice. */
+static void scan_pieces(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < KNOT_LEN(scan_rows); i++) {
+		const scan_row_t *row = &scan_rows[i];
+		knot_ctl_scanner_t scanner = { 0 };
+		knot_ctl_unit_t unit;
+		knot_ctl_scan_t got = KNOT_CTL_SCAN_MORE;
+		size_t used = 0;
+		for (size_t len = 0; len <= row->len && got == KNOT_CTL_SCAN_MORE; len++) {
+			size_t before = scanner.pos;
+			got = knot_ctl_scan_on(&scanner, (knot_bytes_t){ (const uint8_t *)row->bytes, len }, &unit, &used);
+			assert_true(got != KNOT_CTL_SCAN_MORE || (scanner.pos >= before && scanner.pos <= len));
+		}
+		assert_int_equal(got, row->want);
+		if (got == KNOT_CTL_SCAN_UNIT) {
+			assert_int_equal(used, row->used);
+			check_item(row, unit.items[KNOT_CTL_IDX_CMD], row->cmd);
+			check_item(row, unit.items[KNOT_CTL_IDX_DATA], row->data);
+			assert_int_equal(scanner.pos, 0);
+		}
+	}
+}
+
 static void scan(void **state)
 {
 	(void)state;
@@ -109,7 +134,7 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scan),
+		cmocka_unit_test(scan), cmocka_unit_test(scan_pieces),
 		cmocka_unit_test(write_is_ordered_and_sparse),
 		cmocka_unit_test(limits),
 	};

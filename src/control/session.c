@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/session.h"
 
+#include "src/sys/clock.h"
 #include "src/sys/log.h"
 
 #include <stdlib.h>
@@ -79,7 +80,11 @@ static const command_t *find_command(const char *name)
 
 static bool receive(session_t *session)
 {
+	peer_wait_begin(session->wait, session->skip_since_ms != 0 ? session->skip_since_ms : sys_clock_ms());
 	knot_err_t err = knot_ctl_receive(session->ctl, &session->type, &session->args);
+	if (!peer_wait_end(session->wait)) {
+		err = KNOT_ECONNCLOSED;
+	}
 	if (err != KNOT_OK) {
 		if (err != KNOT_ECONNCLOSED) {
 			log_control(LOG_DEBUG, "control, failed to receive (%s)", knot_strerror(err));
@@ -100,7 +105,11 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 	if (session->broken) {
 		return;
 	}
+	peer_wait_begin(session->wait, sys_clock_ms());
 	knot_err_t err = knot_ctl_send(session->ctl, type, data);
+	if (!peer_wait_end(session->wait)) {
+		err = KNOT_ECONNCLOSED;
+	}
 	if (err != KNOT_OK) {
 		log_control(LOG_DEBUG, "control, failed to send (%s)", knot_strerror(err));
 		session->broken = true;
@@ -336,9 +345,15 @@ static void run_command(session_t *session, const command_t *command)
 		log_received(session, command);
 	}
 	knot_err_t err = command->run == NULL ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, command->alone);
-	if (err == KNOT_OK) {
+	bool ran = err == KNOT_OK;
+	if (ran) {
 		err = command->run(session);
 		session_unlock(session);
+	}
+	if (err == KNOT_ECTLBUSY && !ran) {
+		/* As Knot: the reply is an empty block. */
+		log_control(LOG_WARNING, "control, command '%s' gave up (%s)", command->name, knot_strerror(err));
+		return;
 	}
 	if (err == KNOT_ECTLZONES) {
 		/* One line for all of them: what went wrong in a zone is logged with it. */
@@ -349,6 +364,16 @@ static void run_command(session_t *session, const command_t *command)
 	if (err != KNOT_OK) {
 		session_send_error(session, knot_strerror(err));
 	}
+}
+
+/* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of them. */
+static void skip_rest(session_t *session)
+{
+	session->skip_since_ms = sys_clock_ms();
+	while (!session->broken && session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
+		(void)session_next(session);
+	}
+	session->skip_since_ms = 0;
 }
 
 static void serve_blocks(session_t *session)
@@ -364,9 +389,7 @@ static void serve_blocks(session_t *session)
 			/* As Knot: no reply, so that the client's time runs out. */
 			log_control(LOG_DEBUG, "control, unknown command");
 		}
-		while (!session->broken && session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
-			(void)session_next(session);
-		}
+		skip_rest(session);
 		if (command != NULL && session->type == KNOT_CTL_TYPE_BLOCK) {
 			session_send(session, KNOT_CTL_TYPE_BLOCK, NULL);
 		}

@@ -8,6 +8,7 @@
 
 #include "libknot/control/control.h"
 #include "src/control/control.h"
+#include "src/control/peer_wait.h"
 
 enum {
 	/* Reply bytes gathered within a read section before the client is waited for there: only listings of the largest zones
@@ -19,6 +20,9 @@ typedef struct session {
 	server_t *server;
 	net_t *net;
 	knot_ctl_t *ctl;
+	unsigned socket;                /* index of the listening socket that the connection came to */
+	peer_wait_t *wait;              /* kept up to date while the connection waits for its peer */
+	uint64_t skip_since_ms;         /* units of a block are being skipped since then; 0: they are not */
 	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */

@@ -1,14 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands over the control socket without a process per command."""
+"""Commands over the control socket without a process per command; the bytes of the protocol, good and bad ones."""
 import socket
+import time
 
-DATA, BLOCK = b"\x01", b"\x03"
+END, DATA, EXTRA, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
+ITEMS = ("cmd", "flags", "error", "section", "item", "id", "zone", "owner", "ttl", "type", "data", "filters")
+CODES = {name: 16 + index for index, name in enumerate(ITEMS)}
 COMMAND, FLAGS, ERROR, ZONE = 0x10, 0x11, 0x12, 0x16
 
 
 def item(code, text):
-    value = text.encode()
+    value = text if isinstance(text, bytes) else text.encode()
     return bytes([code]) + len(value).to_bytes(2, "big") + value
+
+
+def unit(kind=DATA, **items):
+    """A unit: unit(cmd="zone-read", zone="example", type="SOA")."""
+    return kind + b"".join(item(CODES[name], value) for name, value in sorted(items.items(), key=lambda pair: CODES[pair[0]]))
+
+
+class Client:
+    """A connection that speaks the protocol's bytes."""
+
+    def __init__(self, path, timeout=30):
+        self.stream = socket.socket(socket.AF_UNIX)
+        self.stream.settimeout(timeout)
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                self.stream.connect(str(path))
+                break
+            except BlockingIOError:     # the backlog is full, and Python's connect doesn't wait
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        self.left = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+
+    def send(self, *parts):
+        self.stream.sendall(b"".join(parts))
+
+    def read(self, count):
+        while len(self.left) < count:
+            more = self.stream.recv(65536)
+            if not more:
+                raise ConnectionError("the server closed the connection")
+            self.left += more
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken
+
+    def block(self):
+        """Units up to a BLOCK (which is not among them) or an END (which is, as ("end", {}))."""
+        units = []
+        while (kind := self.read(1)) != BLOCK:
+            if kind == END:
+                return [*units, ("end", {})]
+            if kind in (DATA, EXTRA):
+                units.append(("data" if kind == DATA else "extra", {}))
+                continue
+            length = int.from_bytes(self.read(2), "big")
+            units[-1][1][ITEMS[kind[0] - 16]] = self.read(length).decode(errors="replace")
+        return units
+
+    def ask(self, **items):
+        """The reply to a command of one unit."""
+        self.send(unit(**items), BLOCK)
+        return self.block()
+
+    def is_closed(self, timeout):
+        """True if the server closes the connection within the time; what it sends before is thrown away."""
+        self.stream.settimeout(timeout)
+        try:
+            while self.stream.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            pass
+        return True
+
+    def is_silent(self, timeout):
+        """True if the server neither replies nor closes."""
+        self.stream.settimeout(timeout)
+        try:
+            self.left += self.stream.recv(65536)
+        except TimeoutError:
+            return True
+        return False
 
 
 def command(path, name, zone=None, flags=""):

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/slots.h"
+
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/sys/thread.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	RETRY_MS = 50,          /* how soon to look again for a connection to close, where all are busy */
+	FAILURE_MS = 1000,      /* no descriptors, no memory: don't spin */
+};
+
+typedef struct {
+	slots_t *slots;
+	unsigned socket;
+	sys_thread_t thread;
+	pthread_cond_t ready;   /* there is a connection, or the end has come; under slots->lock */
+	int fd;                 /* connection that is served or is to be, -1: none; under slots->lock */
+	peer_wait_t wait;
+} slot_t;
+
+typedef struct {
+	int fd;                 /* borrowed */
+	uint64_t pause_end_ms;  /* not looked at before: all slots are taken, or accepting failed */
+} socket_t;
+
+struct slots {
+	socket_t sockets[SLOTS_SOCKETS_MAX];
+	size_t socket_count;
+	slot_t slots[SLOTS_MAX];
+	size_t count;           /* of those whose thread runs */
+	sys_thread_t acceptor;
+	int wake_fd;            /* eventfd: a slot became free, or the end has come */
+	pthread_mutex_t lock;
+	bool stopping;          /* under lock */
+	slots_serve_t serve;
+	void *ctx;
+};
+
+static void wake(slots_t *slots)
+{
+	uint64_t one = 1;
+	(void)!write(slots->wake_fd, &one, sizeof(one));
+}
+
+/* ---- The thread of a slot ---- */
+
+/* The next connection; -1: the end. */
+static int next_connection(slot_t *self)
+{
+	slots_t *slots = self->slots;
+	pthread_mutex_lock(&slots->lock);
+	while (self->fd < 0 && !slots->stopping) {
+		pthread_cond_wait(&self->ready, &slots->lock);
+	}
+	int fd = self->fd;
+	pthread_mutex_unlock(&slots->lock);
+	return fd;
+}
+
+static void run_slot(void *arg)
+{
+	slot_t *self = arg;
+	slots_t *slots = self->slots;
+	for (int fd; (fd = next_connection(self)) >= 0;) {
+		/* A descriptor of our own, so that `fd` stays this connection for who shuts it down. */
+		int own_fd = dup(fd);
+		if (own_fd >= 0) {
+			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
+		}
+		pthread_mutex_lock(&slots->lock);
+		self->fd = -1;
+		atomic_store(&self->wait.since_ms, 0);
+		pthread_mutex_unlock(&slots->lock);
+		close(fd);
+		wake(slots);
+	}
+}
+
+/* ---- The thread that accepts ---- */
+
+static slot_t *find_free(slots_t *slots, unsigned socket)
+{
+	for (size_t i = 0; i < slots->count; i++) {
+		if (slots->slots[i].socket == socket && slots->slots[i].fd < 0) {
+			return &slots->slots[i];
+		}
+	}
+	return NULL;
+}
+
+/* Close the connection of a socket that has waited longest, if one has for long enough. Under slots->lock. */
+static void make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
+{
+	slot_t *longest = NULL;
+	uint64_t longest_ms = now_ms > SLOTS_GRACE_MS ? now_ms - SLOTS_GRACE_MS : 0;
+	for (size_t i = 0; i < slots->count; i++) {
+		slot_t *slot = &slots->slots[i];
+		uint64_t since_ms = atomic_load(&slot->wait.since_ms);
+		if (slot->socket == socket && slot->fd >= 0 && since_ms != 0 && since_ms <= longest_ms) {
+			longest = slot;
+			longest_ms = since_ms;
+		}
+	}
+	if (longest != NULL && peer_wait_take(&longest->wait, longest_ms)) {
+		(void)shutdown(longest->fd, SHUT_RDWR);
+		log_control(LOG_DEBUG, "control, closed a connection that was idle for %u ms to make room for another one",
+		            (unsigned)(now_ms - longest_ms));
+	}
+}
+
+static void hand_over(slots_t *slots, slot_t *slot, int take_fd)
+{
+	pthread_mutex_lock(&slots->lock);
+	bool stopping = slots->stopping;
+	if (!stopping) {
+		slot->fd = take_fd;
+		pthread_cond_signal(&slot->ready);
+	}
+	pthread_mutex_unlock(&slots->lock);
+	if (stopping) {
+		close(take_fd);
+	}
+}
+
+/* Somebody waits at the socket. Only this thread takes slots, so one that is free stays free. */
+static void accept_at(slots_t *slots, unsigned index)
+{
+	socket_t *socket = &slots->sockets[index];
+	uint64_t now_ms = sys_clock_ms();
+	pthread_mutex_lock(&slots->lock);
+	slot_t *slot = find_free(slots, index);
+	if (slot == NULL) {
+		make_room(slots, index, now_ms);
+	}
+	pthread_mutex_unlock(&slots->lock);
+	if (slot == NULL) {
+		socket->pause_end_ms = now_ms + RETRY_MS;
+		return;
+	}
+	int fd = accept4(socket->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		hand_over(slots, slot, fd);
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+		log_control(LOG_ERR, "control, failed to accept (%s)", knot_strerror(knot_err_of_errno(errno)));
+		socket->pause_end_ms = now_ms + FAILURE_MS;
+	}
+}
+
+static bool is_stopping(slots_t *slots)
+{
+	pthread_mutex_lock(&slots->lock);
+	bool stopping = slots->stopping;
+	pthread_mutex_unlock(&slots->lock);
+	return stopping;
+}
+
+/* Wait for connections, but not at sockets that pause; -1 in their place. */
+static void wait_connections(slots_t *slots, struct pollfd fds[SLOTS_SOCKETS_MAX + 1])
+{
+	uint64_t now_ms = sys_clock_ms();
+	int timeout_ms = -1;
+	for (size_t i = 0; i < slots->socket_count; i++) {
+		bool pauses = slots->sockets[i].pause_end_ms > now_ms;
+		fds[i] = (struct pollfd){ .fd = pauses ? -1 : slots->sockets[i].fd, .events = POLLIN };
+		int left_ms = pauses ? (int)(slots->sockets[i].pause_end_ms - now_ms) : -1;
+		timeout_ms = left_ms >= 0 && (timeout_ms < 0 || left_ms < timeout_ms) ? left_ms : timeout_ms;
+	}
+	struct pollfd *woken = &fds[slots->socket_count];
+	*woken = (struct pollfd){ .fd = slots->wake_fd, .events = POLLIN };
+	if (poll(fds, (nfds_t)slots->socket_count + 1, timeout_ms) < 0) {
+		for (size_t i = 0; i <= slots->socket_count; i++) {
+			fds[i].revents = 0;
+		}
+	}
+	uint64_t count;
+	if (woken->revents != 0 && read(slots->wake_fd, &count, sizeof(count)) > 0) {
+		for (size_t i = 0; i < slots->socket_count; i++) {
+			slots->sockets[i].pause_end_ms = 0;
+		}
+	}
+}
+
+static void run_acceptor(void *arg)
+{
+	slots_t *slots = arg;
+	struct pollfd fds[SLOTS_SOCKETS_MAX + 1];
+	while (!is_stopping(slots)) {
+		wait_connections(slots, fds);
+		for (unsigned i = 0; i < slots->socket_count; i++) {
+			if (fds[i].revents != 0) {
+				accept_at(slots, i);
+			}
+		}
+	}
+}
+
+/* ---- Life ---- */
+
+slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx)
+{
+	slots_t *slots = calloc(1, sizeof(*slots));
+	if (slots == NULL) {
+		return NULL;
+	}
+	slots->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (slots->wake_fd < 0) {
+		free(slots);
+		return NULL;
+	}
+	pthread_mutex_init(&slots->lock, NULL);
+	slots->serve = serve;
+	slots->ctx = ctx;
+	slots->socket_count = count < SLOTS_SOCKETS_MAX ? count : SLOTS_SOCKETS_MAX;
+	for (size_t i = 0; i < slots->socket_count; i++) {
+		slots->sockets[i].fd = fds[i];
+	}
+	return slots;
+}
+
+static knot_err_t start(sys_thread_t *thread)
+{
+	knot_err_t err = sys_thread_start(thread);
+	if (err != KNOT_OK) {
+		log_control(LOG_CRIT, "control, failed to start a thread (%s)", knot_strerror(err));
+	}
+	return err;
+}
+
+knot_err_t slots_start(slots_t *slots)
+{
+	size_t each = slots->socket_count > 0 ? SLOTS_MAX / slots->socket_count : 0;
+	for (size_t i = 0; i < each * slots->socket_count; i++) {
+		slot_t *slot = &slots->slots[i];
+		*slot = (slot_t){
+			.slots = slots, .socket = (unsigned)(i / each), .fd = -1,
+			.thread = { .cpu = -1, .run = run_slot, .arg = slot },
+		};
+		pthread_cond_init(&slot->ready, NULL);
+		snprintf(slot->thread.name, sizeof(slot->thread.name), "control-%u", (unsigned)(i % SLOTS_MAX));
+		knot_err_t err = start(&slot->thread);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		slots->count++;
+	}
+	slots->acceptor = (sys_thread_t){ .name = "control", .cpu = -1, .run = run_acceptor, .arg = slots };
+	return start(&slots->acceptor);
+}
+
+void slots_stop(slots_t *slots)
+{
+	pthread_mutex_lock(&slots->lock);
+	slots->stopping = true;
+	for (size_t i = 0; i < slots->count; i++) {
+		pthread_cond_signal(&slots->slots[i].ready);
+		if (slots->slots[i].fd >= 0) {
+			(void)shutdown(slots->slots[i].fd, SHUT_RDWR);
+		}
+	}
+	pthread_mutex_unlock(&slots->lock);
+	wake(slots);
+	sys_thread_join(&slots->acceptor);
+	for (size_t i = 0; i < slots->count; i++) {
+		sys_thread_join(&slots->slots[i].thread);
+	}
+	slots->count = 0;
+}
+
+void slots_free(slots_t *slots)
+{
+	if (slots != NULL) {
+		close(slots->wake_fd);
+		pthread_mutex_destroy(&slots->lock);
+		free(slots);
+	}
+}

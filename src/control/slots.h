@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Connections of the control sockets: one thread accepts, a fixed number of slots serve one connection each.
+ *
+ * The slots are shared out evenly among the sockets, so that who fills one socket doesn't close the others. Where all slots of a socket are
+ * taken and somebody else connects, the connection that has waited longest for its peer (for a request, the rest of one, or for its reply to be read) is closed
+ * to make room; a connection whose command runs never is. While no connection can be closed, the next one waits in the kernel's queue.
+ * doc/adr/0022-control-connections.md. Not here: what a connection says (session.h), how sockets are made (control.h).
+ */
+#pragma once
+
+#include "src/control/peer_wait.h"
+
+#include "libknot/base/err.h"
+
+#include <stddef.h>
+
+enum {
+	SLOTS_MAX = 8,              /* Knot has as many threads */
+	SLOTS_SOCKETS_MAX = 4,      /* as the configuration's schema */
+	/* A connection may wait so long before it can be closed for another one: who connects and then asks needs less. */
+	SLOTS_GRACE_MS = 250,
+};
+
+typedef struct slots slots_t;
+
+/** Serve a connection until its end. socket: index of the listening socket. wait: to be kept up to date. The file descriptor is closed by it. */
+typedef void (*slots_serve_t)(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait);
+
+/** fds: listening sockets, not blocking; 1–4, borrowed for the life of the slots. NULL: no memory, no descriptor. */
+slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx);
+
+/** Start the threads. */
+KNOT_MUST_USE knot_err_t slots_start(slots_t *slots);
+
+/** End open connections and all threads. */
+void slots_stop(slots_t *slots);
+
+/** Free. After slots_stop(). NULL is allowed. */
+void slots_free(slots_t *slots);

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards the control protocol byte by byte: units, blocks, odd requests and their replies. Each test but those marked holds for Knot DNS too."""
+import os
+import random
+import socket
+import stat
+import time
+
+import pytest
+
+from harness.control import BLOCK, COMMAND, DATA, END, EXTRA, ZONE, Client, item, unit
+from harness.server import PATIENCE, is_ours
+from zones import example
+
+# Knot DNS 3.2 sends an empty block, 3.5 the request.
+RUNNING = [("data", {"cmd": "status"})] if is_ours() else []
+
+
+def start(knotd, timeout=2, listen="knot.sock"):
+    knotd.write("example.zone", example(7))
+    knotd.configure(zones=["example", "missing.test"])
+    knotd.conf(knotd.path.read_text().replace("control:\n    listen: knot.sock", f"control:\n    timeout: {timeout}\n    listen: {listen}"))
+    return knotd.start()
+
+
+@pytest.fixture
+def server(knotd):
+    return start(knotd)
+
+
+@pytest.fixture
+def client(server):
+    with Client(server.socket) as made:
+        yield made
+
+
+def fields(units, name):
+    return [items.get(name) for _, items in units]
+
+
+# ---- Units and blocks ----
+
+def test_socket_mode(server):
+    """Owner and group may write, nobody may read."""
+    mode = server.socket.stat().st_mode
+    assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o220
+
+
+def test_several_blocks_on_one_connection(client):
+    for _ in range(3):
+        assert client.ask(cmd="status") == RUNNING
+    assert fields(client.ask(cmd="zone-read", zone="example", owner="www", type="A"), "data") == ["192.0.2.80"]
+    client.send(END)
+    assert client.is_closed(2)
+
+
+def test_blocks_sent_at_once(client):
+    """Requests don't wait for replies."""
+    client.send((unit(cmd="status") + BLOCK) * 50)
+    for _ in range(50):
+        assert client.block() == RUNNING
+
+
+def test_bytes_one_by_one(client):
+    for byte in unit(cmd="zone-read", zone="example", owner="www", type="A") + BLOCK:
+        client.send(bytes([byte]))
+    assert fields(client.block(), "data") == ["192.0.2.80"]
+
+
+def test_nothing_happens_before_the_block_ends(client):
+    """A unit ends where the next type byte is; a client has to send BLOCK."""
+    client.send(unit(cmd="status"))
+    assert client.is_silent(0.5)
+    client.send(BLOCK)
+    assert client.block() == RUNNING
+
+
+def test_order_of_items_does_not_matter(client):
+    client.send(DATA, item(0x19, "A"), item(0x17, "www"), item(ZONE, "example"), item(COMMAND, "zone-read"), BLOCK)
+    assert fields(client.block(), "data") == ["192.0.2.80"]
+
+
+def test_last_of_doubled_items_wins(client):
+    client.send(DATA, item(COMMAND, "stop"), item(COMMAND, "status"), BLOCK)
+    assert client.block() == RUNNING
+
+
+def test_items_before_the_type(client):
+    """They belong to the unit that comes."""
+    client.send(item(COMMAND, "status"), DATA, BLOCK)
+    assert client.block() == RUNNING
+
+
+def test_empty_items(client):
+    """As knot-exporter sends FLAGS; they count as there, and say nothing."""
+    assert client.ask(cmd="status", flags="") == ([("data", {"cmd": "status", "flags": ""})] if is_ours() else [])
+    assert client.ask(cmd="zone-read", zone="example", owner="www", type="A", flags="")[0][1]["data"] == "192.0.2.80"
+
+
+def test_leading_extra_is_ignored(client):
+    client.send(unit(EXTRA, cmd="stop"), unit(cmd="status"), BLOCK)
+    assert client.block() == RUNNING
+
+
+@pytest.mark.ours     # Knot DNS 3.2 closes the connection
+def test_rest_of_the_block_is_skipped(client):
+    client.send(unit(cmd="status"), unit(cmd="stop"), unit(EXTRA, data="x"), unit(cmd="nonsense"), BLOCK)
+    assert client.block() == RUNNING
+    assert client.ask(cmd="status") == RUNNING
+
+
+def test_units_do_not_inherit(client):
+    """What a unit doesn't say is not taken from the one before."""
+    client.send(unit(cmd="zone-read", zone="example", owner="www", type="A"), BLOCK)
+    assert fields(client.block(), "data") == ["192.0.2.80"]
+    assert len(client.ask(cmd="zone-read", zone="example", owner="www")) == 2
+
+
+def test_longest_item(client):
+    """65535 bytes come back with the error, as they were sent."""
+    name = "a" * 65535
+    reply = client.ask(cmd="stats", section=name)
+    assert reply[0][1]["section"] == name and "error" in reply[0][1]
+
+
+@pytest.mark.parametrize("code", [*range(4, 16), 28, 64, 128, 255])
+def test_unknown_code(server, code):
+    """Closes this connection, and nothing else."""
+    for data in (bytes([code]), DATA + bytes([code]), unit(cmd="status") + bytes([code]) + b"\0\0"):
+        with Client(server.socket) as client:
+            client.send(data + BLOCK)
+            assert client.is_closed(1.5), data
+    with Client(server.socket) as client:
+        assert client.ask(cmd="status") == RUNNING
+
+
+# ---- Commands ----
+
+@pytest.mark.parametrize("request_items", [{"cmd": "nonsense"}, {"cmd": "STATUS"}, {"cmd": ""}, {"zone": "example"}, {}])
+def test_no_reply_to_an_unknown_command(client, request_items):
+    """Not even a BLOCK; the next command on the connection is answered."""
+    client.send(unit(**request_items), BLOCK)
+    assert client.is_silent(0.5)
+    assert client.ask(cmd="status") == RUNNING
+
+
+def test_error_has_the_request(client):
+    reply = client.ask(cmd="zone-read", zone="nowhere.test", owner="www", type="A", flags="F")
+    assert reply == [("data", {"cmd": "zone-read", "zone": "nowhere.test", "owner": "www", "type": "A", "flags": "F",
+                               "error": "no such zone found"})]
+    assert client.ask(cmd="status") == RUNNING
+
+
+def test_error_per_zone(client):
+    client.send(unit(cmd="zone-status", zone="nowhere.test"), unit(cmd="zone-status", zone="example", filters="s"),
+                unit(cmd="zone-status", zone="a..b"), BLOCK)
+    reply = client.block()
+    assert fields(reply, "zone") == ["nowhere.test", "example.", "a..b"]
+    assert fields(reply, "error") == ["no such zone found", None, reply[2][1]["error"]]
+
+
+def test_zone_names(client):
+    """Lower case, with or without the final dot."""
+    for name in ("example", "EXAMPLE", "example.", "eXample."):
+        reply = client.ask(cmd="zone-status", zone=name, filters="s")
+        assert [(items["zone"], items["data"]) for _, items in reply] == [("example.", "7")], name
+
+
+@pytest.mark.ours     # and Knot DNS 3.5's
+def test_a_unit_without_zone_ends_the_zones(client):
+    client.send(unit(cmd="zone-status", zone="example", filters="s"), unit(cmd="zone-status", filters="s"),
+                unit(cmd="zone-status", zone="missing.test", filters="s"), BLOCK)
+    assert fields(client.block(), "zone") == ["example."]
+
+
+def test_one_error_for_all_zones(client):
+    """Of the zones where a name is not."""
+    reply = client.ask(cmd="zone-read", owner="www", type="A")
+    assert fields(reply, "data")[:1] == ["192.0.2.80"]
+    assert [error for error in fields(reply, "error") if error] == ["operation failed for some zones"]
+
+
+def test_flags_are_letters_anywhere(client):
+    """`F` and `B` are looked for, whatever is around them."""
+    few = client.ask(cmd="stats", section="server")
+    many = client.ask(cmd="stats", section="server", flags="xFy")
+    assert len(many) >= len(few)
+    assert client.ask(cmd="zone-reload", zone="example", flags="FB") == []
+
+
+def test_stop(server, client):
+    """BLOCK, END, and the server goes."""
+    client.send(unit(cmd="stop"), BLOCK)
+    assert client.block() == []
+    assert client.block() == [("end", {})]
+    assert server.wait_end() == 0
+
+
+# ---- Clients that are slow, silent or hostile ----
+
+def is_fine(server):
+    with Client(server.socket, timeout=5 * PATIENCE) as client:
+        return client.ask(cmd="status") == RUNNING
+
+
+def test_silent_client_is_closed(server):
+    """After control.timeout, here 2 s."""
+    with Client(server.socket) as client:
+        begin = time.monotonic()
+        assert client.is_closed(5 * PATIENCE)
+        assert time.monotonic() - begin > 1.5
+
+
+def test_half_a_unit_is_closed(server):
+    for data in (DATA, unit(cmd="status"), DATA + b"\x10", DATA + b"\x10\xff\xff", DATA + b"\x10\x00\x06sta"):
+        with Client(server.socket) as client:
+            client.send(data)
+            client.stream.shutdown(socket.SHUT_WR)
+            assert client.is_closed(1.5), data
+    assert is_fine(server)
+
+
+@pytest.mark.ours
+def test_idle_connections_do_not_lock_out(knotd):
+    """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for long."""
+    server = start(knotd, timeout=60)
+    idle = [Client(server.socket) for _ in range(7)]
+    time.sleep(0.1)
+    busy = Client(server.socket)
+    assert busy.ask(cmd="status") == RUNNING
+    begin = time.monotonic()
+    for _ in range(5):
+        assert busy.ask(cmd="status") == RUNNING
+        assert is_fine(server)
+    assert time.monotonic() - begin < 1.5 * PATIENCE
+    assert busy.ask(cmd="status") == RUNNING
+    assert 1 <= sum(client.is_closed(0.05) for client in idle) < 7
+    for client in (*idle, busy):
+        client.stream.close()
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("how", ["silent", "half", "drip", "unread", "endless"])
+def test_no_client_keeps_its_slot(knotd, how):
+    """control.timeout 0 is no limit: such clients would stay for ever."""
+    start(knotd, timeout=0)
+    clients = [Client(knotd.socket) for _ in range(20)]
+    try:
+        for client in clients:
+            client.stream.setblocking(False)
+            try:
+                if how == "half":
+                    client.stream.send(unit(cmd="status"))
+                elif how == "unread":
+                    client.stream.send((unit(cmd="zone-read", zone="example") + BLOCK) * 500)
+                elif how == "endless":
+                    client.stream.send(unit(cmd="status"))
+            except (BlockingIOError, ConnectionError):
+                pass
+        end = time.monotonic() + 2
+        asked = 0
+        while time.monotonic() < end:
+            for client in clients:
+                try:
+                    if how == "drip":
+                        client.stream.send(item(COMMAND, "s"))
+                    elif how == "endless":
+                        client.stream.send(unit(cmd="status") * 100)
+                except (BlockingIOError, ConnectionError):
+                    pass
+            begin = time.monotonic()
+            assert is_fine(knotd)
+            assert time.monotonic() - begin < 1.5 * PATIENCE
+            asked += 1
+        assert asked >= 2
+    finally:
+        for client in clients:
+            client.stream.close()
+    begin = time.monotonic()
+    knotd.stop(timeout=5 * PATIENCE)
+    assert time.monotonic() - begin < 3 * PATIENCE
+
+
+@pytest.mark.ours
+def test_sockets_do_not_share_slots(knotd):
+    """Who fills one socket doesn't close the other."""
+    start(knotd, timeout=0, listen="[knot.sock, two.sock, three.sock, four.sock]")
+    two = knotd.socket.with_name("two.sock")
+    with Client(two) as kept:
+        assert kept.ask(cmd="status") == RUNNING
+        others = [Client(knotd.socket) for _ in range(30)]
+        for _ in range(5):
+            assert is_fine(knotd)
+        assert kept.ask(cmd="status") == RUNNING
+        for name in ("three.sock", "four.sock"):
+            with Client(knotd.socket.with_name(name)) as client:
+                assert client.ask(cmd="status") == RUNNING
+        for client in others:
+            client.stream.close()
+
+
+@pytest.mark.ours
+def test_a_command_that_runs_is_not_closed(knotd):
+    """Its connection stays, however many others come."""
+    start(knotd)
+    with Client(knotd.socket) as reader:
+        reader.send((unit(cmd="zone-read", zone="example") + BLOCK) * 200)
+        others = [Client(knotd.socket) for _ in range(12)]
+        for _ in range(200):
+            assert len(reader.block()) > 40
+        for client in others:
+            client.stream.close()
+
+
+def test_connect_storm(server):
+    for _ in range(300):
+        Client(server.socket).stream.close()
+    for _ in range(100):
+        with Client(server.socket) as client:
+            client.send(unit(cmd="status") + BLOCK)
+    assert is_fine(server)
+
+
+@pytest.mark.ours
+def test_endless_unit(server):
+    """A unit that never ends is bounded in memory, its connection closed; so is one without a type byte, or of doubled items."""
+    def resident():
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+    before = resident()
+    piece = item(COMMAND, "a" * 65535)
+    for begin in (DATA, b""):
+        with Client(server.socket) as client:
+            sent = 0
+            try:
+                client.send(begin)
+                while sent < 100 << 20:
+                    client.send(piece)
+                    sent += len(piece)
+            except (ConnectionError, TimeoutError):
+                pass
+            assert sent < 8 << 20
+            assert client.is_closed(2)
+    assert is_fine(server)
+    if "ASAN_OPTIONS" not in os.environ:
+        assert resident() - before < 8 << 10    # KiB
+
+
+def test_garbage(server):
+    rng = random.Random(1)
+    for _ in range(200):
+        with Client(server.socket) as client:
+            data = bytearray((unit(cmd="zone-status", zone="example", filters="rs") + BLOCK) * 3)
+            for _ in range(rng.randrange(1, 6)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            try:
+                client.send(bytes(data))
+                client.stream.shutdown(socket.SHUT_WR)
+                assert client.is_closed(10)
+            except ConnectionError:
+                pass
+    assert is_fine(server)
