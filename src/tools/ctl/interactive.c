@@ -32,7 +32,7 @@ static void ignore_fault(void *ctx, const conf_fault_t *fault)
 static void ask_configuration(const params_t *params, complete_unit_t on_unit, void *unit_ctx)
 {
 	conf_t *conf;
-	if (!knotc_conf(params, (conf_sink_t){ ignore_fault, NULL }, &conf)) {
+	if (knotc_conf(params, NULL, (conf_sink_t){ ignore_fault, NULL }, &conf) != KNOT_OK) {
 		return;
 	}
 	for (size_t i = 0; i < conf->zone_count; i++) {
@@ -49,13 +49,13 @@ static void ask(void *ctx, bool is_local, const knot_ctl_data_t *unit, complete_
 {
 	const shell_t *shell = ctx;
 	params_t params = *shell->params;
+	params.verbose = false;
 	if (is_local) {
 		ask_configuration(&params, on_unit, unit_ctx);
 		return;
 	}
 	params.timeout_given = true;
 	params.timeout_ms = ASK_TIMEOUT_MS;
-	params.verbose = false;
 	knot_ctl_data_t copy;
 	memcpy(copy, *unit, sizeof(copy));
 	request_t request = { .units = &copy, .count = 1 };

@@ -9,6 +9,8 @@
 
 typedef struct {
 	const char *config;         /* -c, or NULL */
+	const char *confdb;         /* -C, or NULL */
+	unsigned confdb_size_mib;
 	const char *socket;         /* -s, or NULL: the first of the configuration */
 	int timeout_ms;             /* 0: none */
 	bool timeout_given;
@@ -39,6 +41,11 @@ KNOT_MUST_USE knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, 
 /** `conf-check`: load the configuration, say what is wrong with it. */
 bool knotc_conf_check(const params_t *params);
 
+/** `conf-init`, `conf-import`, `conf-export`. */
+bool knotc_conf_init(const params_t *params);
+bool knotc_conf_import(const params_t *params, const request_t *request);
+bool knotc_conf_export(const params_t *params, const request_t *request);
+
 /** `zone-check` of the zones that a request names, or of all. */
 bool knotc_zone_check(const params_t *params, const request_t *request);
 
@@ -48,10 +55,28 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 /** `xdp-check` of the interface that the request names, or of those of the configuration. */
 bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request);
 
-/** The configuration of a local action, faults go to `sink`. False: there is none. Free it with conf_free(). */
-bool knotc_conf(const params_t *params, conf_sink_t sink, conf_t **ret_conf);
+/** Where the configuration is. */
+typedef struct {
+	bool is_db;
+	const char *path;
+} conf_source_t;
 
-/** The same; errors are told, and that it failed. */
+/** -C, else -c, else the default database if there is one, else the default file. */
+conf_source_t knotc_conf_source(const params_t *params);
+
+/** Load it; faults go to `sink`. Free it with conf_free(). host: see conf_load(). */
+knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
+
+/** What to say when that failed. */
+void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_error[static KNOTC_ERROR_MAX]);
+
+/** A sink: errors and warnings to stderr, notices to stdout, as the log does without targets. */
+void knotc_tell(void *ctx, const conf_fault_t *fault);
+
+/** End a local action: it has no reply of a server; in JSON it ends with the same members. text: on success; NULL: nothing. Returns is_good. */
+bool knotc_finish(const params_t *params, const char *command, const char *text, bool is_good);
+
+/** Load it for a local action; errors are told, and that it failed. */
 bool knotc_load_conf(const params_t *params, conf_t **ret_conf);
 
 /** `top`: a screen of rates, or samples as text, until told to end. */

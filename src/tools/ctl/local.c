@@ -10,8 +10,7 @@
 #include <limits.h>
 #include <time.h>
 
-/* Errors and warnings go to stderr, notices to stdout, as the log does without targets. */
-static void tell(void *ctx, const conf_fault_t *fault)
+void knotc_tell(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
 	static const char *const severities[] = {
@@ -23,32 +22,25 @@ static void tell(void *ctx, const conf_fault_t *fault)
 static void tell_errors(void *ctx, const conf_fault_t *fault)
 {
 	if (fault->severity == CONF_ERROR) {
-		tell(ctx, fault);
+		knotc_tell(ctx, fault);
 	}
-}
-
-bool knotc_conf(const params_t *params, conf_sink_t sink, conf_t **ret_conf)
-{
-	const char *path = params->config != NULL ? params->config : conf_default_path();
-	conf_host_t host = conf_host();
-	host.version = PACKAGE_STRING;
-	return conf_load(path, &host, sink, ret_conf) == KNOT_OK;
 }
 
 static bool load(const params_t *params, void (*fault)(void *, const conf_fault_t *), conf_t **ret_conf)
 {
-	const char *path = params->config != NULL ? params->config : conf_default_path();
+	conf_source_t source = knotc_conf_source(params);
 	conf_host_t host = conf_host();
 	host.version = PACKAGE_STRING;
-	knot_err_t err = conf_load(path, &host, (conf_sink_t){ fault, NULL }, ret_conf);
+	knot_err_t err = knotc_conf(params, &host, (conf_sink_t){ fault, NULL }, ret_conf);
 	if (err != KNOT_OK) {
-		fprintf(stderr, "error: failed to load configuration file '%s' (%s)\n", path, knot_strerror(err));
+		char error[KNOTC_ERROR_MAX];
+		knotc_conf_failure(&source, err, error);
+		fprintf(stderr, "error: %s\n", error);
 	}
 	return err == KNOT_OK;
 }
 
-/* Local actions have no reply from a server; in JSON they end with the same members. */
-static bool finish(const params_t *params, const char *command, const char *text, bool is_good)
+bool knotc_finish(const params_t *params, const char *command, const char *text, bool is_good)
 {
 	if (params->format == FORMAT_JSON) {
 		printf("{\"command\": \"%s\", \"reply\": [], \"ok\": %s}\n", command, is_good ? "true" : "false");
@@ -66,11 +58,11 @@ bool knotc_load_conf(const params_t *params, conf_t **ret_conf)
 bool knotc_conf_check(const params_t *params)
 {
 	conf_t *conf;
-	bool is_good = load(params, tell, &conf);
+	bool is_good = load(params, knotc_tell, &conf);
 	if (is_good) {
 		conf_free(conf);
 	}
-	return finish(params, "conf-check", "Configuration is valid", is_good);
+	return knotc_finish(params, "conf-check", "Configuration is valid", is_good);
 }
 
 /* ---- zone-check ---- */
@@ -151,7 +143,7 @@ bool knotc_zone_check(const params_t *params, const request_t *request)
 {
 	conf_t *conf;
 	if (!load(params, tell_errors, &conf)) {
-		return finish(params, "zone-check", NULL, false);
+		return knotc_finish(params, "zone-check", NULL, false);
 	}
 	bool is_good = true;
 	if (request->units[0][KNOT_CTL_IDX_ZONE] == NULL) {
@@ -165,5 +157,5 @@ bool knotc_zone_check(const params_t *params, const request_t *request)
 		}
 	}
 	conf_free(conf);
-	return finish(params, "zone-check", NULL, is_good);
+	return knotc_finish(params, "zone-check", NULL, is_good);
 }

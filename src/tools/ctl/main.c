@@ -23,7 +23,7 @@ void knotc_print_help(FILE *out)
 	        " -c, --config <file>        Use a textual configuration file.\n"
 	        "                             (default %s)\n"
 	        " -C, --confdb <dir>         Use a binary configuration database directory.\n"
-	        "                             (not supported yet)\n"
+	        "                             (default %s)\n"
 	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
 	        "                             (default %d MiB)\n"
 	        " -s, --socket <path>        Use a control UNIX socket path.\n"
@@ -42,7 +42,7 @@ void knotc_print_help(FILE *out)
 	        " -h, --help                 Print the program help.\n"
 	        " -V, --version              Print the program version.\n"
 	        "\n",
-	        conf_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
+	        conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
 	knotc_print_actions(out);
 }
 
@@ -122,8 +122,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		{ "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' }, { 0 },
 	};
-	params_t params = { .color = isatty(STDOUT_FILENO) };
-	bool has_confdb = false;
+	params_t params = { .color = isatty(STDOUT_FILENO), .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
 	long number;
 	int c;
 	/* The leading '+': options end at the action. */
@@ -133,19 +132,20 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			params.config = optarg;
 			break;
 		case 'C':
-			has_confdb = true;
+			params.confdb = optarg;
 			break;
 		case 'm':
 			if (!scan_number(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
-				return refuse("invalid size of the configuration database");
+				return refuse("invalid size of the configuration database, use 1 to 10000 MiB");
 			}
+			params.confdb_size_mib = (unsigned)number;
 			break;
 		case 's':
 			params.socket = optarg;
 			break;
 		case 't':
 			if (!scan_number(optarg, 0, TIMEOUT_MAX_S, &number)) {
-				return refuse("invalid timeout");
+				return refuse("invalid timeout, use 0 to 86400 seconds");
 			}
 			params.timeout_ms = (int)number * 1000;
 			params.timeout_given = true;
@@ -187,9 +187,8 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			return OPTIONS_BAD;
 		}
 	}
-	if (has_confdb) {
-		return refuse(params.config != NULL ? "ambiguous configuration source"
-		                                    : "the configuration database is not supported yet, use --config or --socket");
+	if (params.confdb != NULL && params.config != NULL) {
+		return refuse("ambiguous configuration source");
 	}
 	*ret_params = params;
 	return OPTIONS_RUN;

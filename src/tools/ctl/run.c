@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/knotc.h"
 
-#include "src/conf/conf.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 enum { TIMEOUT_DEFAULT_MS = 60000 };
-
-/* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
-static void tell_error(void *ctx, const conf_fault_t *fault)
-{
-	(void)ctx;
-	if (fault->severity == CONF_ERROR) {
-		fprintf(stderr, "error: %s\n", fault->text);
-	}
-}
-
-bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
-{
-	if (params->socket != NULL) {
-		snprintf(ret_path, KNOTC_PATH_MAX, "%s", params->socket);
-		return true;
-	}
-	const char *path = params->config != NULL ? params->config : conf_default_path();
-	conf_t *conf;
-	knot_err_t err = conf_load(path, NULL, (conf_sink_t){ tell_error, NULL }, &conf);
-	if (err != KNOT_OK) {
-		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to load configuration file '%s' (%s)", path, knot_strerror(err));
-		return false;
-	}
-	bool has_socket = conf->control.listen.count > 0;
-	if (has_socket) {
-		snprintf(ret_path, KNOTC_PATH_MAX, "%s", conf->control.listen.data[0]);
-	} else {
-		snprintf(ret_error, KNOTC_ERROR_MAX, "no control socket is configured in '%s'", path);
-	}
-	conf_free(conf);
-	return has_socket;
-}
 
 static bool fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
 {
@@ -158,9 +124,11 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 	case LOCAL_ZONE_CHECK:
 		return knotc_zone_check(params, request);
 	case LOCAL_CONF_INIT:
+		return knotc_conf_init(params);
 	case LOCAL_CONF_IMPORT:
+		return knotc_conf_import(params, request);
 	case LOCAL_CONF_EXPORT:
-		return say("the configuration database is not supported yet, use a configuration file");
+		return knotc_conf_export(params, request);
 	case LOCAL_XDP_CAPTURE:
 		return knotc_xdp_capture(params, action, request);
 	case LOCAL_TOP:

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Which configuration: a file or a database, and reading it.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/db.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+conf_source_t knotc_conf_source(const params_t *params)
+{
+	if (params->confdb != NULL) {
+		return (conf_source_t){ .is_db = true, .path = params->confdb };
+	}
+	if (params->config == NULL && conf_db_exists(conf_db_default_path())) {
+		return (conf_source_t){ .is_db = true, .path = conf_db_default_path() };
+	}
+	return (conf_source_t){ .is_db = false, .path = params->config != NULL ? params->config : conf_default_path() };
+}
+
+static knot_err_t load_db(const params_t *params, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	conf_db_t *db;
+	conf_store_t *store;
+	uint64_t version;
+	knot_err_t err = conf_db_open(path, params->confdb_size_mib, false, sink, &db);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = conf_db_read(db, sink, &store, &version);
+	conf_db_close(db);
+	return err == KNOT_OK ? conf_make(store, path, host, sink, ret_conf) : err;
+}
+
+knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+{
+	conf_source_t source = knotc_conf_source(params);
+	if (params->verbose) {
+		printf("debug: %s '%s'\n", source.is_db ? "confdb" : "config", source.path);
+	}
+	return source.is_db ? load_db(params, source.path, host, sink, ret_conf) : conf_load(source.path, host, sink, ret_conf);
+}
+
+void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_error[static KNOTC_ERROR_MAX])
+{
+	snprintf(ret_error, KNOTC_ERROR_MAX, source->is_db ? "failed to open configuration database '%.400s' (%s)"
+	                                                   : "failed to load configuration file '%.400s' (%s)",
+	         source->path, knot_strerror(err));
+}
+
+/* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
+static void tell_error(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	if (fault->severity == CONF_ERROR) {
+		fprintf(stderr, "error: %s\n", fault->text);
+	}
+}
+
+bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
+{
+	if (params->socket != NULL) {
+		snprintf(ret_path, KNOTC_PATH_MAX, "%s", params->socket);
+		return true;
+	}
+	conf_source_t source = knotc_conf_source(params);
+	conf_t *conf;
+	knot_err_t err = knotc_conf(params, NULL, (conf_sink_t){ tell_error, NULL }, &conf);
+	if (err != KNOT_OK) {
+		knotc_conf_failure(&source, err, ret_error);
+		return false;
+	}
+	bool has_socket = conf->control.listen.count > 0;
+	if (has_socket) {
+		snprintf(ret_path, KNOTC_PATH_MAX, "%s", conf->control.listen.data[0]);
+	} else {
+		snprintf(ret_error, KNOTC_ERROR_MAX, "no control socket is configured in '%.400s'", source.path);
+	}
+	conf_free(conf);
+	return has_socket;
+}

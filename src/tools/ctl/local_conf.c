@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * conf-init, conf-import, conf-export: the configuration database without a server.
+ */
+#include "src/tools/ctl/knotc.h"
+
+#include "src/conf/db.h"
+#include "src/conf/io.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail(const params_t *params, const char *action, const char *what, knot_err_t err)
+{
+	fprintf(stderr, "error: %s (%s)\n", what, knot_strerror(err));
+	return knotc_finish(params, action, NULL, false);
+}
+
+/* ---- Database ---- */
+
+static bool is_empty(const conf_store_t *store)
+{
+	size_t count = store->zones.count;
+	for (size_t i = 0; i < CONF_S_COUNT; i++) {
+		count += store->tables[i].count;
+	}
+	return count == 0;
+}
+
+static const char *db_path(const params_t *params)
+{
+	return params->confdb != NULL ? params->confdb : conf_db_default_path();
+}
+
+/*
+ * Open the database to write to and hold it. ret_old: what is in it; NULL if it can't be read, which only force gets over.
+ * False: said why.
+ */
+static bool open_db(const params_t *params, const char *action, conf_db_t **ret_db, conf_store_t **ret_old)
+{
+	conf_sink_t sink = { knotc_tell, NULL };
+	conf_db_t *db;
+	knot_err_t err = conf_db_open(db_path(params), params->confdb_size_mib, true, sink, &db);
+	if (err == KNOT_OK) {
+		err = conf_db_hold(db, sink);
+		if (err != KNOT_OK) {
+			conf_db_close(db);
+		}
+	}
+	if (err != KNOT_OK) {
+		char error[KNOTC_ERROR_MAX];
+		knotc_conf_failure(&(conf_source_t){ .is_db = true, .path = db_path(params) }, err, error);
+		fprintf(stderr, "error: %s\n", error);
+		return knotc_finish(params, action, NULL, false);
+	}
+	uint64_t version;
+	conf_store_t *old = NULL;
+	err = conf_db_read(db, sink, &old, &version);
+	*ret_old = err == KNOT_OK ? old : NULL;
+	*ret_db = db;
+	return true;
+}
+
+/* Something is there that would be lost: only with -f. */
+static bool may_overwrite(const params_t *params, const conf_store_t *old)
+{
+	return params->flags.force || (old != NULL && is_empty(old));
+}
+
+static bool refuse_overwrite(const params_t *params, const char *action)
+{
+	fputs("error: use force option to overwrite the existing destination and ensure the server is not running!\n", stderr);
+	return knotc_finish(params, action, NULL, false);
+}
+
+bool knotc_conf_init(const params_t *params)
+{
+	static const char action[] = "conf-init";
+	conf_db_t *db;
+	conf_store_t *old;
+	if (!open_db(params, action, &db, &old)) {
+		return false;
+	}
+	bool may = may_overwrite(params, old);
+	knot_err_t err = KNOT_OK;
+	if (may) {
+		conf_store_t *empty = conf_store_new();
+		err = empty != NULL ? conf_store_seal(empty) : KNOT_ENOMEM;
+		if (err == KNOT_OK) {
+			err = conf_db_replace(db, empty, (conf_sink_t){ knotc_tell, NULL });
+		}
+		conf_store_free(empty);
+	}
+	conf_store_free(old);
+	conf_db_close(db);
+	if (!may) {
+		return refuse_overwrite(params, action);
+	}
+	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, "initialization", err);
+}
+
+/* ---- Import ---- */
+
+/* A path as the directive `include` takes it: its special characters stand for themselves. */
+static void escape_pattern(const char *path, char *ret_pattern)
+{
+	for (; *path != '\0'; path++) {
+		if (strchr("*?[]\\", *path) != NULL) {
+			*ret_pattern++ = '\\';
+		}
+		*ret_pattern++ = *path;
+	}
+	*ret_pattern = '\0';
+}
+
+/* Add a file to what is there. All of it is checked together before anything is written. */
+static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *path, conf_sink_t sink)
+{
+	char real[PATH_MAX], pattern[2 * PATH_MAX];
+	if (realpath(path, real) == NULL) {
+		return knot_err_of_errno(errno);
+	}
+	escape_pattern(real, pattern);
+	conf_txn_t *txn = conf_txn_begin(old);
+	if (txn == NULL) {
+		return KNOT_ENOMEM;
+	}
+	conf_store_t *all;
+	conf_t *conf;
+	knot_err_t err = conf_txn_set(txn, &(conf_edit_t){ .section = "include", .data = pattern }, sink);
+	if (err == KNOT_OK) {
+		err = conf_txn_merge(txn, &all);
+	}
+	if (err == KNOT_OK) {
+		err = conf_make(all, conf_db_path(db), NULL, sink, &conf);
+	}
+	if (err == KNOT_OK) {
+		conf_free(conf);
+		err = conf_db_write(db, txn, sink, NULL);
+	}
+	conf_txn_free(txn);
+	return err;
+}
+
+static knot_err_t replace_by_file(conf_db_t *db, const char *path, conf_sink_t sink)
+{
+	conf_t *conf;
+	knot_err_t err = conf_load(path, NULL, sink, &conf);
+	if (err == KNOT_OK) {
+		err = conf_db_replace(db, conf->store, sink);
+		conf_free(conf);
+	}
+	return err;
+}
+
+bool knotc_conf_import(const params_t *params, const request_t *request)
+{
+	static const char action[] = "conf-import";
+	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
+	bool keep = filters != NULL && strchr(filters, 'p') != NULL;
+	conf_sink_t sink = { knotc_tell, NULL };
+	conf_db_t *db;
+	conf_store_t *old;
+	if (!open_db(params, action, &db, &old)) {
+		return false;
+	}
+	bool may = may_overwrite(params, old);
+	knot_err_t err = KNOT_OK;
+	if (may && keep) {
+		/* What can't be read can't be kept. */
+		err = old != NULL ? add_file(db, old, path, sink) : KNOT_EMALF;
+	} else if (may) {
+		err = replace_by_file(db, path, sink);
+	}
+	conf_store_free(old);
+	conf_db_close(db);
+	if (!may) {
+		return refuse_overwrite(params, action);
+	}
+	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, "import", err);
+}
+
+/* ---- Export ---- */
+
+static bool write_export(const conf_t *conf, FILE *out)
+{
+	bool is_good = conf != NULL ? conf_io_export((conf_view_t){ .store = conf->store }, out) : conf_io_export_schema(out);
+	return fflush(out) == 0 && is_good;
+}
+
+/*
+ * Write beside the file, then take its place: an export that fails half-way costs nothing. What exists keeps its mode and owner. A new file
+ * gets the mode that the umask leaves, as with the peer: the server's user often isn't ours.
+ */
+static knot_err_t export_to_file(const conf_t *conf, const char *path)
+{
+	struct stat old;
+	bool exists = stat(path, &old) == 0;
+	if (exists && !S_ISREG(old.st_mode)) {
+		FILE *out = fopen(path, "we");
+		bool is_good = out != NULL && write_export(conf, out);
+		int saved = errno;
+		is_good = (out == NULL || fclose(out) == 0) && is_good;
+		return is_good ? KNOT_OK : knot_err_of_errno(saved);
+	}
+	char real[PATH_MAX], temporary[PATH_MAX + 16];
+	/* Of a symbolic link the file that it leads to is replaced. */
+	if (!exists || realpath(path, real) == NULL) {
+		snprintf(real, sizeof(real), "%s", path);
+	}
+	snprintf(temporary, sizeof(temporary), "%s.%ld", real, (long)getpid());
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out == NULL) {
+		return knot_err_of_errno(errno);
+	}
+	bool is_good = write_export(conf, out);
+	is_good = is_good && (!exists || (fchown(fd, old.st_uid, old.st_gid) == 0 && fchmod(fd, old.st_mode & 07777) == 0));
+	is_good = is_good && fsync(fd) == 0;
+	int saved = errno;
+	if (fclose(out) != 0 && is_good) {
+		saved = errno;
+		is_good = false;
+	}
+	if (is_good && rename(temporary, real) != 0) {
+		saved = errno;
+		is_good = false;
+	}
+	if (!is_good) {
+		(void)unlink(temporary);
+	}
+	return is_good ? KNOT_OK : knot_err_of_errno(saved);
+}
+
+bool knotc_conf_export(const params_t *params, const request_t *request)
+{
+	static const char action[] = "conf-export";
+	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
+	bool schema = filters != NULL && strchr(filters, 's') != NULL;
+	/* What goes to standard output is a file that nothing else may get into. */
+	params_t quiet = *params;
+	quiet.verbose = params->verbose && path != NULL;
+	conf_t *conf = NULL;
+	if (!schema && !knotc_load_conf(&quiet, &conf)) {
+		return knotc_finish(params, action, NULL, false);
+	}
+	knot_err_t err = KNOT_OK;
+	if (path != NULL) {
+		err = export_to_file(conf, path);
+	} else if (!write_export(conf, stdout)) {
+		err = KNOT_EFILE;
+	}
+	conf_free(conf);
+	if (err != KNOT_OK) {
+		char what[KNOTC_ERROR_MAX];
+		snprintf(what, sizeof(what), "failed to export to %s%.400s%s", path != NULL ? "file '" : "standard output", path != NULL ? path : "",
+		         path != NULL ? "'" : "");
+		return fail(params, action, what, err);
+	}
+	return path != NULL ? knotc_finish(params, action, "OK", true) : true;
+}
