@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packages for each distribution, built there by `./dev deb`, and machines to install them in."""
+import glob
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import machine
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+# What the tests ask with and install beside our packages.
+PEERS = "knot knot-dnsutils ethtool"
+
+
+def pytest_configure():
+    missing = [tool for tool in ("debootstrap", "systemd-nspawn") if shutil.which(tool) is None]
+    if os.getuid() != 0 or missing:
+        pytest.exit(f"root and {' and '.join(missing) or 'all tools'} are needed; run: sudo ./dev test deb", returncode=2)
+
+
+def build_packages(suite, root):
+    """As on a fresh machine: the tree, and `./dev deb`, which installs what it needs."""
+    out = os.path.join(machine.CACHE, "packages", suite)
+    if os.environ.get("PACKAGES"):
+        return os.path.join(os.environ["PACKAGES"], suite)
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    tree = os.path.join(machine.CACHE, "tree")
+    shutil.rmtree(tree, ignore_errors=True)
+    files = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, capture_output=True).stdout
+    os.makedirs(tree)
+    subprocess.run(["tar", "-C", TOP, "--null", "-T", "-", "-cf", f"{tree}.tar"], input=files, check=True)
+    subprocess.run(["tar", "-C", tree, "-xf", f"{tree}.tar"], check=True)
+    builder = machine.builder(suite, root)
+    print(machine.in_tree(builder, "cd /tree && ./dev deb", f"{tree}:/tree", timeout=3600))
+    for path in glob.glob(f"{tree}/deb/*.deb"):
+        if "-dbgsym_" not in path:
+            shutil.copy(path, out)
+    return out
+
+
+@pytest.fixture(scope="session", params=sorted(machine.MIRRORS))
+def suite(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def packages(suite):
+    root = machine.base(suite)
+    folder = build_packages(suite, root)
+    machine.fetch(root, folder, PEERS)
+    machine.fetch(root, folder, "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libknot17*.deb")
+    return folder
+
+
+@pytest.fixture
+def box(suite, packages):
+    """A started machine of the distribution, without any DNS server."""
+    with machine.machine(machine.base(suite), packages) as one:
+        yield one

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""guards: what an operator sees who installs, upgrades to, removes and purges the packages, on started machines.
+
+The service that runs is the hardened one of distro/knot.service.
+"""
+import re
+
+import pytest
+
+import machine
+
+CONF = """\
+# Kept by hand.
+server:
+    listen: 127.0.0.1@53
+    user: knot:knot
+
+log:
+  - target: syslog
+    any: info
+  - target: {log}
+    any: info
+
+zone:
+  - domain: example.com
+    storage: {storage}
+"""
+ZONE = """\
+@ 3600 SOA ns hostmaster 1 2 3 4 5
+@ 3600 NS ns
+ns 3600 A 192.0.2.1
+"""
+OURS = "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libknot17_*.deb"
+INSTALL = "apt-get install -q -y --no-install-recommends --no-download "
+
+
+def ask(box, name="example.com SOA", server="127.0.0.1"):
+    return box.run(f"kdig +short +timeout=2 +retry=2 @{server} {name}", check=False).strip()
+
+
+def version(box):
+    return ask(box, "version.server CH TXT").strip('"').split(" ")[0]
+
+
+def configure(box, storage="/var/lib/knot", log="/var/log/knot/knot.log"):
+    """A configuration and a zone as an administrator would leave them, whichever server is installed."""
+    box.run(f"mkdir -p {storage} {log.rsplit('/', 1)[0]}; chown knot:knot {storage} {log.rsplit('/', 1)[0]}")
+    box.write("/etc/knot/knot.conf", CONF.format(storage=storage, log=log))
+    box.write(f"{storage}/example.com.zone", ZONE)
+    box.run("systemctl restart knot")
+
+
+def install_knot(box, **places):
+    box.run(INSTALL + "knot knot-dnsutils")
+    configure(box, **places)
+    assert version(box) == "Knot"
+    assert ask(box).startswith("ns.example.com. hostmaster.example.com. 1 ")
+
+
+def kept(box, *paths):
+    return box.run("md5sum " + " ".join(paths) + "; stat -c '%n %a %U %G' " + " ".join(paths))
+
+
+def test_fresh(box):
+    """On a machine without any: the service runs at once, serving nothing; a zone is added; the sandbox lets the server do its work."""
+    box.run(INSTALL + OURS + " knot-dnsutils")
+    assert box.run("systemctl is-active knot; systemctl is-enabled knot") == "active\nenabled\n"
+    assert box.run("runuser -u knot -- knotc status").strip() == "Running"
+    assert box.run("stat -c '%n %a %U %G' /etc/knot /etc/knot/knot.conf /var/lib/knot") == (
+        "/etc/knot 750 root knot\n/etc/knot/knot.conf 640 root knot\n/var/lib/knot 770 knot knot\n")
+    configure(box)
+    assert ask(box).startswith("ns.example.com. ")
+    assert "server started" in box.run("cat /var/log/knot/knot.log")
+    # An address that is added while it runs takes the privilege that only the helper has.
+    box.run("sed -i 's/listen: .*/listen: [ 127.0.0.1@53, 127.0.0.2@53 ]/' /etc/knot/knot.conf; systemctl reload knot")
+    assert ask(box, server="127.0.0.2").startswith("ns.example.com. ")
+    box.run("for i in $(seq 50); do kzoneimage list /var/lib/knot/images 2>/dev/null | grep -q example.com && exit 0; sleep 0.1; done; exit 1")
+    box.restart()
+    assert ask(box).startswith("ns.example.com. ")
+    assert "contents: image" in box.run("runuser -u knot -- knotc zone-status")
+    assert "denied" not in box.run("journalctl --no-pager -u knot -p warning")
+
+
+def test_unit(box):
+    """What systemd thinks of the unit, and what the processes have."""
+    box.run(INSTALL + OURS)
+    faults = [line for line in box.run("systemd-analyze verify knot.service").splitlines() if "'man " not in line]
+    assert faults == []
+    score = re.search(r"exposure level for knot.service: ([0-9.]+)", box.run("systemd-analyze security --no-pager knot.service"))
+    assert float(score[1]) <= 2.0
+    status = box.run("cat /proc/$(systemctl show -P MainPID knot)/status")
+    assert re.search(r"^CapEff:\t0+$", status, re.M) and re.search(r"^NoNewPrivs:\t1$", status, re.M)
+    assert re.search(r"^Seccomp:\t2$", status, re.M)
+
+
+def test_upgrade(box):
+    """From the distribution's knot: configuration, zones, user and service stay; nothing is asked; knot's remains may be purged."""
+    install_knot(box, storage="/srv/zones", log="/srv/logs/knot.log")
+    box.run("echo 'KNOTD_ARGS=\"-v\"' >/etc/default/knot")
+    files = "/etc/knot/knot.conf", "/etc/default/knot", "/srv/zones/example.com.zone"
+    before = kept(box, *files) + box.run("id knot")
+    log = box.run(INSTALL + OURS)
+    assert kept(box, *files) + box.run("id knot") == before
+    assert "/srv/zones" in log and "/srv/logs" in log, "the sandbox lets the server write where the configuration says"
+    assert version(box) == "Bowline"
+    assert ask(box).startswith("ns.example.com. hostmaster.example.com. 1 ")
+    assert "knotd -m 512 -v" in box.run("ps -o args= -C knotd")
+    assert "Bowline" in box.run("cat /srv/logs/knot.log")
+    assert box.run("runuser -u knot -- knotc status").strip() == "Running"
+    assert "ii  knot-dnsutils" in box.run("dpkg -l knot-dnsutils | cat")
+    assert box.run("dpkg --audit; apt-get -q check").count("\n") <= 4
+    box.run("dpkg --purge knot")
+    assert kept(box, *files) + box.run("id knot") == before
+    assert box.run("systemctl is-active knot; systemctl is-enabled knot") == "active\nenabled\n"
+    box.restart()
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
+
+
+def test_upgrade_of_defaults(box):
+    """Files that nobody has changed become ours without a question."""
+    box.run(INSTALL + "knot knot-dnsutils")
+    box.run(INSTALL + OURS)
+    assert "Bowline" not in box.run("cat /etc/knot/knot.conf") and "as the package installs it" in box.run("cat /etc/knot/knot.conf")
+    assert box.run("ls -A /etc/knot /etc/default | grep -E 'dpkg|kept' || true") == ""
+    assert box.run("runuser -u knot -- knotc status").strip() == "Running"
+    assert box.run("dpkg --verify bowline") == ""
+
+
+def test_user_is_gone(box):
+    """Purging knot while the server doesn't run deletes its user; the files' owner is made again with its number."""
+    install_knot(box)
+    box.run(INSTALL + OURS)
+    before = box.run("id -u knot; id -g knot")
+    box.run("systemctl stop knot; dpkg --purge knot")
+    assert box.run("id -u knot; id -g knot") == before
+    box.run("systemctl start knot")
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
+
+
+def test_back_to_knot(box):
+    """And back: the distribution's server goes on with the same files; purging our remains touches neither."""
+    install_knot(box)
+    box.run(INSTALL + OURS)
+    before = kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone")
+    box.run(INSTALL + "-o DPkg::Options::=--force-confold knot")
+    assert version(box) == "Knot" and ask(box).startswith("ns.example.com. ")
+    box.run("dpkg --purge bowline")
+    assert kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone") == before
+    assert box.run("systemctl is-active knot; systemctl is-enabled knot; id -un knot") == "active\nenabled\nknot\n"
+
+
+def test_remove_and_purge(box):
+    """Removing leaves configuration and data; purging leaves zones, which no package made."""
+    box.run(INSTALL + OURS + " knot-dnsutils")
+    configure(box)
+    box.run("apt-get remove -q -y bowline")
+    assert box.run("pgrep knotd || true") == ""
+    box.run("test -e /etc/knot/knot.conf -a -e /var/lib/knot/images")
+    out = box.run("dpkg --purge bowline")
+    assert "data in /var/lib/knot" in out
+    assert box.run("ls /etc/knot /var/log/knot /etc/apparmor.d/usr.sbin.knotd /etc/default/knot 2>/dev/null || true") == ""
+    assert box.run("ls /var/lib/knot").split() == ["example.com.zone"] + (["timers"] if box.run("ls -d /var/lib/knot/timers", False)[0] == "/" else [])
+    box.run(INSTALL + OURS)
+    assert box.run("runuser -u knot -- knotc status").strip() == "Running"
+
+
+def test_same_version_again(box):
+    """Installing over itself keeps what was changed, and restarts the service once."""
+    box.run(INSTALL + OURS + " knot-dnsutils")
+    configure(box)
+    before = kept(box, "/etc/knot/knot.conf")
+    box.run(INSTALL + "--reinstall " + OURS)
+    assert kept(box, "/etc/knot/knot.conf") == before
+    assert ask(box).startswith("ns.example.com. ")
+
+
+XDP = """\
+ip netns add client
+ip link add srv0 type veth peer name cli0 netns client
+ip addr add 192.0.2.1/24 dev srv0; ip link set srv0 up
+ip -n client addr add 192.0.2.2/24 dev cli0; ip -n client link set cli0 up
+ip netns exec client ethtool -K cli0 tx off >/dev/null 2>&1 || true
+mkdir -p /etc/systemd/system/knot.service.d; cp /usr/share/bowline/xdp.conf /etc/systemd/system/knot.service.d/
+sed -i 's/^log:/xdp:\\n    listen: srv0\\n\\nlog:/' /etc/knot/knot.conf
+systemctl daemon-reload; systemctl restart knot
+"""
+
+
+def test_xdp(suite, packages):
+    """The drop-in gives what AF_XDP needs inside the sandbox; the process that answers still has nothing."""
+    with machine.machine(machine.base(suite), packages, "--capability=all") as box:
+        box.run(INSTALL + OURS + " knot-dnsutils ethtool")
+        configure(box)
+        box.run(XDP)
+        box.run("ip netns exec client ping -c1 -W2 192.0.2.1 >/dev/null 2>&1 || true")
+        answer = box.run("ip netns exec client kdig +short +timeout=2 +retry=2 @192.0.2.1 example.com SOA", check=False)
+        journal = box.run("journalctl --no-pager -u knot -n 40")
+        assert answer.startswith("ns.example.com. "), journal
+        assert "udp4-xdp" in box.run("knotc xdp-status") + box.run("knotc -f stats 2>/dev/null", check=False) or "srv0" in box.run("knotc xdp-status")
+        status = box.run("cat /proc/$(systemctl show -P MainPID knot)/status")
+        assert re.search(r"^CapEff:\t0+$", status, re.M)
