@@ -31,7 +31,7 @@ ZONE = """\
 ns 3600 A 192.0.2.1
 """
 OURS = "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libknot17_*.deb"
-INSTALL = "apt-get install -q -y --no-install-recommends --no-download "
+INSTALL = "apt-get install -q -y --no-install-recommends "
 
 
 def ask(box, name="example.com SOA", server="127.0.0.1"):
@@ -71,9 +71,6 @@ def test_fresh(box):
     configure(box)
     assert ask(box).startswith("ns.example.com. ")
     assert "server started" in box.run("cat /var/log/knot/knot.log")
-    # An address that is added while it runs takes the privilege that only the helper has.
-    box.run("sed -i 's/listen: .*/listen: [ 127.0.0.1@53, 127.0.0.2@53 ]/' /etc/knot/knot.conf; systemctl reload knot")
-    assert ask(box, server="127.0.0.2").startswith("ns.example.com. ")
     box.run("for i in $(seq 50); do kzoneimage list /var/lib/knot/images 2>/dev/null | grep -q example.com && exit 0; sleep 0.1; done; exit 1")
     box.restart()
     assert ask(box).startswith("ns.example.com. ")
@@ -84,7 +81,7 @@ def test_fresh(box):
 def test_unit(box):
     """What systemd thinks of the unit, and what the processes have."""
     box.run(INSTALL + OURS)
-    faults = [line for line in box.run("systemd-analyze verify knot.service").splitlines() if "'man " not in line]
+    faults = [line for line in box.run("systemd-analyze verify knot.service || true").splitlines() if "'man " not in line]
     assert faults == []
     score = re.search(r"exposure level for knot.service: ([0-9.]+)", box.run("systemd-analyze security --no-pager knot.service"))
     assert float(score[1]) <= 2.0
@@ -181,13 +178,15 @@ ip addr add 192.0.2.1/24 dev srv0; ip link set srv0 up
 ip -n client addr add 192.0.2.2/24 dev cli0; ip -n client link set cli0 up
 ip netns exec client ethtool -K cli0 tx off >/dev/null 2>&1 || true
 mkdir -p /etc/systemd/system/knot.service.d; cp /usr/share/bowline/xdp.conf /etc/systemd/system/knot.service.d/
-sed -i 's/^log:/xdp:\\n    listen: srv0\\n\\nlog:/' /etc/knot/knot.conf
 systemctl daemon-reload; systemctl restart knot
+sed -i 's/^log:/xdp:\\n    listen: srv0\\n\\nlog:/' /etc/knot/knot.conf
+systemctl reload knot
 """
 
 
 def test_xdp(suite, packages):
-    """The drop-in gives what AF_XDP needs inside the sandbox; the process that answers still has nothing."""
+    """The drop-in gives the helper what AF_XDP needs inside the sandbox, also for a change while the server runs; the process
+    that answers still has nothing."""
     with machine.machine(machine.base(suite), packages, "--capability=all") as box:
         box.run(INSTALL + OURS + " knot-dnsutils ethtool")
         configure(box)
@@ -196,6 +195,6 @@ def test_xdp(suite, packages):
         answer = box.run("ip netns exec client kdig +short +timeout=2 +retry=2 @192.0.2.1 example.com SOA", check=False)
         journal = box.run("journalctl --no-pager -u knot -n 40")
         assert answer.startswith("ns.example.com. "), journal
-        assert "udp4-xdp" in box.run("knotc xdp-status") + box.run("knotc -f stats 2>/dev/null", check=False) or "srv0" in box.run("knotc xdp-status")
+        assert "srv0" in box.run("knotc xdp-status"), journal
         status = box.run("cat /proc/$(systemctl show -P MainPID knot)/status")
         assert re.search(r"^CapEff:\t0+$", status, re.M)
