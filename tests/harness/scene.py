@@ -72,7 +72,7 @@ start() {{
 	setsid bash -c "exec $(line ExecStart)" >>$log 2>&1 </dev/null &
 	echo $! >/run/knot.main
 	for _ in $(seq 200); do
-		knotc status >/dev/null 2>&1 && return 0
+		[ "$(knotc status 2>/dev/null)" = Running ] && sleep 0.1 && return 0
 		running || {{ echo "Job for knot.service failed because the control process exited with error code." >&2; return 1; }}
 		sleep 0.05
 	done
