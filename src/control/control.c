@@ -2,6 +2,7 @@
 #include "src/control/control.h"
 
 #include "libknot/control/control.h"
+#include "src/control/metrics.h"
 #include "src/control/session.h"
 #include "src/control/slots.h"
 #include "src/control/statistics_dump.h"
@@ -23,6 +24,7 @@ struct control {
 	slots_t *slots;             /* owned */
 	pthread_rwlock_t commands;
 	statistics_dump_t *dump;    /* owned */
+	metrics_t *metrics;         /* owned */
 };
 
 /* ---- Sockets ---- */
@@ -156,7 +158,8 @@ knot_err_t control_new(const control_params_t *params, control_t **ret_control)
 	pthread_rwlock_init(&control->commands, &attr);
 	pthread_rwlockattr_destroy(&attr);
 	control->dump = statistics_dump_new(params->server, params->net);
-	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM : open_sockets(control);
+	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM : metrics_new(params->server, params->net, &control->metrics);
+	err = err == KNOT_OK ? open_sockets(control) : err;
 	if (err == KNOT_OK) {
 		control->slots = slots_new(control->fds, control->socket_count, serve, control);
 		err = control->slots != NULL ? KNOT_OK : KNOT_ENOMEM;
@@ -172,21 +175,21 @@ knot_err_t control_new(const control_params_t *params, control_t **ret_control)
 knot_err_t control_start(control_t *control)
 {
 	knot_err_t err = slots_start(control->slots);
-	if (err != KNOT_OK) {
-		return err;
-	}
-	return statistics_dump_start(control->dump);
+	err = err == KNOT_OK ? statistics_dump_start(control->dump) : err;
+	return err == KNOT_OK ? metrics_start(control->metrics) : err;
 }
 
 void control_conf_changed(control_t *control)
 {
 	statistics_dump_reconfigure(control->dump);
+	metrics_reconfigure(control->metrics);
 }
 
 void control_stop(control_t *control)
 {
 	slots_stop(control->slots);
 	statistics_dump_stop(control->dump);
+	metrics_stop(control->metrics);
 }
 
 void control_free(control_t *control)
@@ -200,6 +203,7 @@ void control_free(control_t *control)
 	}
 	slots_free(control->slots);
 	statistics_dump_free(control->dump);
+	metrics_free(control->metrics);
 	pthread_rwlock_destroy(&control->commands);
 	free(control);
 }

@@ -85,6 +85,12 @@ void counters_xdp_free(counters_xdp_t *take_xdp)
 	free(take_xdp);
 }
 
+const xdp_sheet_t *counters_xdp_sheets(const counters_xdp_t *xdp, size_t *ret_count)
+{
+	*ret_count = xdp->status->count;
+	return xdp->sheets;
+}
+
 /* Those that Knot has, too, and next to them ours of the same sort. */
 static bool xdp_items_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx)
 {

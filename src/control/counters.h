@@ -28,6 +28,9 @@ typedef struct counters_xdp counters_xdp_t;
 counters_xdp_t *counters_xdp_read(net_t *net);
 void counters_xdp_free(counters_xdp_t *take_xdp);
 
+/** What is counted per queue, a sheet per interface of the configuration; valid as long as `xdp`. */
+const struct xdp_sheet *counters_xdp_sheets(const counters_xdp_t *xdp, size_t *ret_count);
+
 /** The server's counters, zeros as well. xdp: NULL: without. False: the callback ended it. */
 bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp, counter_cb cb,
                      void *ctx);

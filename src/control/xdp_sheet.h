@@ -23,7 +23,7 @@ typedef struct {
 	uint64_t *values;               /* owned: one per queue */
 } xdp_row_t;
 
-typedef struct {
+typedef struct xdp_sheet {
 	const net_xdp_iface_status_t *iface;    /* borrowed */
 	xdp_row_t *rows;                        /* owned */
 	size_t row_count, row_max;

@@ -91,6 +91,18 @@ typedef enum { SERVER_ORIGIN_NONE, SERVER_ORIGIN_FILE, SERVER_ORIGIN_IMAGE } ser
 /** Where the contents that are served were taken from; NONE: there are none. */
 server_origin_t server_zone_origin(const server_t *server, knot_name_t name);
 
+/** Zones by what is the matter with them. */
+typedef struct {
+	size_t origins[SERVER_ORIGIN_IMAGE + 1]; /* by where what is served came from; NONE: nothing is served */
+	size_t pending, running;                 /* with a job that waits, or runs */
+	size_t failed;                           /* whose last job failed, whatever is served */
+	size_t unsaved;                          /* whose newest version waits to be saved as an image */
+	size_t save_failed;                      /* … could not be saved */
+} server_counts_t;
+
+/** Counted now; a reload meanwhile may have some counted twice or not. O(zones). */
+server_counts_t server_counts(const server_t *server);
+
 /** What is stored of a configured zone. KNOT_ENOZONE: not configured. */
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/net/interfaces.h"
+#include "src/net/listen.h"
 #include "src/net/monitor.h"
 #include "src/net/sockets.h"
 #include "src/sys/log.h"
@@ -186,6 +187,11 @@ const sys_counters_t *net_traffic(const net_t *net)
 looks_t *net_looks(net_t *net)
 {
 	return &net->shared.looks;
+}
+
+knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd)
+{
+	return listen_tcp(addr, (listen_options_t){ .priv = net->shared.priv }, false, ret_fd);
 }
 
 unsigned net_tcp_clients(const net_t *net)

@@ -55,6 +55,12 @@ const sys_counters_t *net_counters(const net_t *net);
 /** TRAFFIC_…; read with sys_counters_sum(). Never NULL. Counts since the start, also over reloads. */
 const sys_counters_t *net_traffic(const net_t *net);
 
+/**
+ * A listening, non-blocking stream socket for something else than DNS; bound by the helper where this process may not. A failure is
+ * logged with the address. UNIX: listen_unlink() when it is closed. addr: borrowed.
+ */
+KNOT_MUST_USE knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd);
+
 /** Who looks at the workers' traffic: for look_start(). */
 looks_t *net_looks(net_t *net);
 

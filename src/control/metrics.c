@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/metrics.h"
+
+#include "src/control/dashboard.h"
+#include "src/control/metrics_render.h"
+#include "src/net/listen.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/sys/thread.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	LISTENERS_MAX = 16,
+	CONNECTIONS_MAX = 16,       /* per address; more wait in the kernel's queue */
+	SILENCE_S = 5,              /* a connection without progress is closed */
+	LIFE_MS = 60000,            /* and any connection after so long, so that trickling bytes hold no place for ever */
+	REQUEST_MEMORY = 32 << 10,  /* bytes per connection: request line, headers, reply's head */
+	BLOCK = 32 << 10,           /* bytes of the body made at once */
+	LOOK_MS = 1000,             /* how often the age of connections is looked at */
+};
+
+typedef struct {
+	int fd;          /* -1: none */
+	uint64_t since_ms;
+} visitor_t;
+
+typedef struct {
+	conf_addr_t addr;
+	struct MHD_Daemon *daemon; /* owned, with its socket */
+	int epoll_fd;              /* borrowed from daemon */
+	visitor_t visitors[CONNECTIONS_MAX];
+	metrics_t *metrics;
+} listener_t;
+
+struct metrics {
+	metrics_source_t source;
+	sys_thread_t thread;
+	int wake_fd;               /* owned: eventfd */
+	atomic_bool stopping;
+	atomic_bool changed;       /* the configuration: look at the addresses */
+	listener_t *listeners[LISTENERS_MAX]; /* owned; the thread's */
+	size_t count;
+};
+
+/* ---- Replies ---- */
+
+static ssize_t read_body(void *ctx, uint64_t position, char *buffer, size_t max)
+{
+	(void)position;
+	long len = metrics_render_read(ctx, buffer, max);
+	return len > 0 ? (ssize_t)len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void free_body(void *ctx)
+{
+	metrics_render_free(ctx);
+}
+
+/* Send and forget. Connections are closed after a reply: a scrape every few seconds needs no more, and none stays for long. */
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+                             const char *content_type)
+{
+	if (response == NULL) {
+		return MHD_NO;
+	}
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	enum MHD_Result result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static struct MHD_Response *constant(const char *text, size_t len)
+{
+	return MHD_create_response_from_buffer(len, (void *)text, MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+	struct MHD_Response *response = constant(text, strlen(text));
+	if (response != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	}
+	return reply(connection, status, response, "text/plain; charset=utf-8");
+}
+
+static enum MHD_Result reply_page(struct MHD_Connection *connection)
+{
+	size_t len;
+	const char *page = dashboard_page(&len);
+	struct MHD_Response *response = constant(page, len);
+	if (response != NULL) {
+		(void)MHD_add_response_header(response, "Content-Security-Policy",
+		                              "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+		                              "connect-src 'self'; frame-ancestors 'none'");
+	}
+	return reply(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
+}
+
+static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connection *connection)
+{
+	const char *zones = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "zones");
+	unsigned parts = METRICS_SERVER | METRICS_ZONES;
+	if (zones != NULL && strcmp(zones, "off") == 0) {
+		parts = METRICS_SERVER;
+	} else if (zones != NULL && strcmp(zones, "only") == 0) {
+		parts = METRICS_ZONES;
+	} else if (zones != NULL && strcmp(zones, "on") != 0) {
+		return reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is on, off or only\n");
+	}
+	metrics_format_t format = metrics_negotiate(
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	metrics_render_t *render = metrics_render_new(&metrics->source, format, parts);
+	if (render == NULL) {
+		return MHD_NO;
+	}
+	struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_body, render, free_body);
+	if (response == NULL) {
+		metrics_render_free(render);
+		return MHD_NO;
+	}
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
+	return reply(connection, MHD_HTTP_OK, response, metrics_content_type(format));
+}
+
+static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, const char *upload, size_t *upload_len, void **io_request)
+{
+	static char seen;
+	const metrics_t *metrics = ctx;
+	(void)version;
+	(void)upload;
+	(void)upload_len;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+	}
+	if (*io_request == NULL) { /* the head only: libmicrohttpd calls again when the request is whole */
+		*io_request = &seen;
+		return MHD_YES;
+	}
+	if (strcmp(url, "/metrics") == 0) {
+		return reply_metrics(metrics, connection);
+	}
+	return strcmp(url, "/") == 0 ? reply_page(connection) : reply_text(connection, MHD_HTTP_NOT_FOUND, "not found; see /metrics\n");
+}
+
+/* ---- Connections ---- */
+
+static void note_visitor(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
+                         enum MHD_ConnectionNotificationCode what)
+{
+	listener_t *listener = ctx;
+	(void)socket_ctx;
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info == NULL) {
+		return;
+	}
+	int from = what == MHD_CONNECTION_NOTIFY_STARTED ? -1 : info->connect_fd;
+	int to = what == MHD_CONNECTION_NOTIFY_STARTED ? info->connect_fd : -1;
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		if (listener->visitors[i].fd == from) {
+			listener->visitors[i] = (visitor_t){ to, sys_clock_ms() };
+			return;
+		}
+	}
+}
+
+static bool end_late_visitors(listener_t *listener)
+{
+	bool any = false;
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		visitor_t *visitor = &listener->visitors[i];
+		any |= visitor->fd >= 0;
+		if (visitor->fd >= 0 && sys_clock_ms() - visitor->since_ms >= LIFE_MS) {
+			(void)shutdown(visitor->fd, SHUT_RDWR);
+		}
+	}
+	return any;
+}
+
+/* ---- Listeners ---- */
+
+static void log_http(void *ctx, const char *format, va_list arguments)
+{
+	char text[256];
+	(void)ctx;
+	vsnprintf(text, sizeof(text), format, arguments);
+	text[strcspn(text, "\n")] = '\0';
+	log_server(LOG_DEBUG, "metrics, %s", text);
+}
+
+static knot_err_t start_daemon(listener_t *listener, int fd)
+{
+	listener->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve, listener->metrics,
+		MHD_OPTION_EXTERNAL_LOGGER, log_http, NULL,
+		MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MEMORY,
+		MHD_OPTION_NOTIFY_CONNECTION, note_visitor, listener,
+		MHD_OPTION_END);
+	if (listener->daemon == NULL) {
+		return KNOT_ENOMEM;
+	}
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	listener->epoll_fd = info->epoll_fd;
+	return KNOT_OK;
+}
+
+static void close_listener(listener_t *listener)
+{
+	MHD_stop_daemon(listener->daemon); /* closes the socket, too */
+	listen_unlink(&listener->addr);
+	free(listener);
+}
+
+static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
+{
+	char text[CONF_ADDR_TEXT_MAX];
+	(void)conf_addr_print(addr, text);
+	listener_t *listener = calloc(1, sizeof(*listener));
+	int fd = -1;
+	knot_err_t err = listener != NULL ? net_listen(metrics->source.net, addr, &fd) : KNOT_ENOMEM; /* logs */
+	if (err == KNOT_OK) {
+		listener->addr = *addr;
+		listener->metrics = metrics;
+		for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+			listener->visitors[i].fd = -1;
+		}
+		err = start_daemon(listener, fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
+	}
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "metrics, failed to serve on %s (%s)", text, knot_strerror(err));
+		free(listener);
+		return;
+	}
+	log_server(LOG_INFO, "metrics, binding to %s", text);
+	metrics->listeners[metrics->count++] = listener;
+}
+
+static bool same_addr(const conf_addr_t *a, const conf_addr_t *b)
+{
+	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0 && strcmp(a->device, b->device) == 0;
+}
+
+static bool has_addr(const conf_addr_t *addrs, size_t count, const conf_addr_t *addr)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (same_addr(&addrs[i], addr)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[static LISTENERS_MAX])
+{
+	RCU_READ_SECTION(guard);
+	const conf_addrs_t *conf = &state_load(server_state(metrics->source.server), guard)->conf->server.metrics_listen;
+	size_t count = 0;
+	for (size_t i = 0; i < conf->count && count < LISTENERS_MAX; i++) {
+		if (!has_addr(ret_addrs, count, &conf->data[i])) {
+			ret_addrs[count++] = conf->data[i];
+		}
+	}
+	return count;
+}
+
+/* Close what is not wanted any more, open what is not open: also what failed before. */
+static void follow(metrics_t *metrics)
+{
+	conf_addr_t wanted[LISTENERS_MAX];
+	size_t count = wanted_addrs(metrics, wanted);
+	for (size_t i = metrics->count; i-- > 0;) {
+		if (!has_addr(wanted, count, &metrics->listeners[i]->addr)) {
+			close_listener(metrics->listeners[i]);
+			metrics->listeners[i] = metrics->listeners[--metrics->count];
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		bool is_open = false;
+		for (size_t j = 0; j < metrics->count; j++) {
+			is_open |= same_addr(&wanted[i], &metrics->listeners[j]->addr);
+		}
+		if (!is_open) {
+			open_listener(metrics, &wanted[i]);
+		}
+	}
+}
+
+/* ---- The thread ---- */
+
+/* Milliseconds until something has to be done though nothing happens; -1: nothing. */
+static int time_left(const metrics_t *metrics, bool has_visitors)
+{
+	int left = has_visitors ? LOOK_MS : -1;
+	for (size_t i = 0; i < metrics->count; i++) {
+		MHD_UNSIGNED_LONG_LONG ms;
+		if (MHD_get_timeout(metrics->listeners[i]->daemon, &ms) == MHD_YES && (left < 0 || ms < (unsigned)left)) {
+			left = ms < LOOK_MS ? (int)ms : LOOK_MS;
+		}
+	}
+	return left;
+}
+
+static void run(void *arg)
+{
+	metrics_t *metrics = arg;
+	bool has_visitors = false;
+	while (!atomic_load(&metrics->stopping)) {
+		if (atomic_exchange(&metrics->changed, false)) {
+			follow(metrics);
+		}
+		struct pollfd fds[1 + LISTENERS_MAX] = { { .fd = metrics->wake_fd, .events = POLLIN } };
+		for (size_t i = 0; i < metrics->count; i++) {
+			fds[1 + i] = (struct pollfd){ .fd = metrics->listeners[i]->epoll_fd, .events = POLLIN };
+		}
+		(void)poll(fds, 1 + metrics->count, time_left(metrics, has_visitors));
+		if (fds[0].revents != 0) {
+			uint64_t count;
+			(void)!read(metrics->wake_fd, &count, sizeof(count));
+		}
+		has_visitors = false;
+		for (size_t i = 0; i < metrics->count; i++) {
+			(void)MHD_run(metrics->listeners[i]->daemon);
+			has_visitors |= end_late_visitors(metrics->listeners[i]);
+		}
+	}
+	while (metrics->count > 0) {
+		close_listener(metrics->listeners[--metrics->count]);
+	}
+}
+
+/* ---- Life ---- */
+
+knot_err_t metrics_new(server_t *server, net_t *net, metrics_t **ret_metrics)
+{
+	metrics_t *metrics = calloc(1, sizeof(*metrics));
+	if (metrics == NULL) {
+		return KNOT_ENOMEM;
+	}
+	struct timespec now = sys_clock_real();
+	metrics->source = (metrics_source_t){ server, net, (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000 };
+	metrics->changed = true;
+	metrics->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (metrics->wake_fd < 0) {
+		knot_err_t err = knot_err_of_errno(errno);
+		free(metrics);
+		return err;
+	}
+	*ret_metrics = metrics;
+	return KNOT_OK;
+}
+
+knot_err_t metrics_start(metrics_t *metrics)
+{
+	metrics->thread = (sys_thread_t){ .name = "metrics", .cpu = -1, .run = run, .arg = metrics };
+	return sys_thread_start(&metrics->thread);
+}
+
+static void wake(const metrics_t *metrics)
+{
+	uint64_t one = 1;
+	(void)!write(metrics->wake_fd, &one, sizeof(one));
+}
+
+void metrics_reconfigure(metrics_t *metrics)
+{
+	atomic_store(&metrics->changed, true);
+	wake(metrics);
+}
+
+void metrics_stop(metrics_t *metrics)
+{
+	atomic_store(&metrics->stopping, true);
+	wake(metrics);
+	sys_thread_join(&metrics->thread);
+}
+
+void metrics_free(metrics_t *take_metrics)
+{
+	if (take_metrics != NULL) {
+		close(take_metrics->wake_fd);
+		free(take_metrics);
+	}
+}

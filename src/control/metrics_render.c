@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/control/metrics_render.h"
+
+#include <stdlib.h>
+
+enum {
+	/* Zones between two looks at the published state: some 100 µs. */
+	ZONES_PER_STEP = 1000,
+	ITEMS_MAX = 64,     /* items that modules of zones count */
+	ITEM_NAME_MAX = 64,
+	SAMPLES_MAX = 512,  /* sub-keys of an item: the most are the 257 of reply-size */
+	ID_MAX = 48,
+};
+
+typedef struct {
+	char id[ID_MAX], section[32];
+	uint64_t value;
+} sample_t;
+
+struct metrics_render {
+	metrics_source_t source;
+	metrics_text_t text; /* made and not given yet, from `given` on */
+	size_t given;
+	unsigned parts;
+	unsigned family;     /* of zones: the next, then items */
+	bool is_begun;       /* its head was written */
+	bool is_over;
+	/* The zone written last: zones come and go meanwhile. */
+	bool has_last;
+	uint8_t last[KNOT_NAME_MAX];
+	size_t position;     /* where the one after it was */
+	/* What modules of zones count. */
+	bool has_items;
+	unsigned item_count;
+	char items[ITEMS_MAX][ITEM_NAME_MAX];
+	char family_name[METRICS_NAME_MAX];
+	metrics_family_t item_family;
+	/* Counters of a zone. */
+	sample_t samples[SAMPLES_MAX];
+	unsigned sample_count;
+};
+
+/* ---- Families of single zones ---- */
+
+typedef struct {
+	metrics_family_t family;
+	bool has_module;   /* labels module="zone" and type="", as knot-exporter gives them */
+	bool (*value)(const zone_contents_t *contents, uint64_t *ret_value);
+} zone_family_t;
+
+static bool serial_of(const zone_contents_t *contents, uint64_t *ret_value)
+{
+	*ret_value = contents != NULL ? contents->serial : 0;
+	return contents != NULL;
+}
+
+static bool size_of(const zone_contents_t *contents, uint64_t *ret_value)
+{
+	*ret_value = contents != NULL ? contents->wire_size : 0;
+	return true;
+}
+
+static bool max_ttl_of(const zone_contents_t *contents, uint64_t *ret_value)
+{
+	*ret_value = contents != NULL ? contents->max_ttl : 0;
+	return true;
+}
+
+static const zone_family_t zone_families[] = {
+	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, false, serial_of },
+	{ { "knot_zone_stats_size", METRICS_GAUGE, NULL, "Bytes of all records in wire format; 0: nothing is served" }, true, size_of },
+	{ { "knot_zone_stats_max_ttl", METRICS_GAUGE, NULL, "The largest TTL of the zone" }, true, max_ttl_of },
+};
+
+static void write_zone(metrics_render_t *render, const zone_family_t *family, const zone_t *zone)
+{
+	uint64_t value;
+	if (!family->value(zone_contents(zone), &value)) {
+		return;
+	}
+	char name[KNOT_NAME_TEXT_MAX];
+	(void)knot_name_print(zone_name(zone), name);
+	const metrics_label_t labels[METRICS_LABELS_MAX] = {
+		{ "zone", name }, { family->has_module ? "module" : NULL, "zone" }, { "type", "" },
+	};
+	metrics_sample(&render->text, labels, value);
+}
+
+/* ---- What modules of zones count ---- */
+
+static bool note_item(const counter_t *counter, void *ctx)
+{
+	metrics_render_t *render = ctx;
+	for (unsigned i = 0; i < render->item_count; i++) {
+		if (strcmp(render->items[i], counter->item) == 0) {
+			return true;
+		}
+	}
+	if (render->item_count < ITEMS_MAX) {
+		snprintf(render->items[render->item_count++], ITEM_NAME_MAX, "%s", counter->item);
+	}
+	return true;
+}
+
+static void note_items(metrics_render_t *render, const state_t *state)
+{
+	render->has_items = true;
+	for (size_t i = 0; i < state->zone_modules_count; i++) {
+		(void)counters_zone(state, state->zone_modules[i].zone, false, note_item, render);
+	}
+}
+
+/* Instances of a module that count the same are added up. */
+static bool take_sample(const counter_t *counter, void *ctx)
+{
+	metrics_render_t *render = ctx;
+	const char *id = counter->id != NULL ? counter->id : "";
+	if (counter->value == 0 || strcmp(counter->item, render->items[render->family - KNOT_LEN(zone_families)]) != 0) {
+		return true;
+	}
+	for (unsigned i = 0; i < render->sample_count; i++) {
+		sample_t *sample = &render->samples[i];
+		if (strcmp(sample->id, id) == 0 && strcmp(sample->section, counter->section) == 0) {
+			sample->value += counter->value;
+			return true;
+		}
+	}
+	if (render->sample_count < SAMPLES_MAX) {
+		sample_t *sample = &render->samples[render->sample_count++];
+		snprintf(sample->id, sizeof(sample->id), "%s", id);
+		snprintf(sample->section, sizeof(sample->section), "%s", counter->section);
+		sample->value = counter->value;
+	}
+	return true;
+}
+
+static void write_zone_item(metrics_render_t *render, const state_t *state, const zone_t *zone)
+{
+	if (state_zone_modules(state, zone) == NULL) {
+		return;
+	}
+	render->sample_count = 0;
+	(void)counters_zone(state, zone, false, take_sample, render);
+	char name[KNOT_NAME_TEXT_MAX];
+	(void)knot_name_print(zone_name(zone), name);
+	for (unsigned i = 0; i < render->sample_count; i++) {
+		const metrics_label_t labels[METRICS_LABELS_MAX] = {
+			{ "zone", name }, { "module", render->samples[i].section }, { "type", render->samples[i].id },
+		};
+		metrics_sample(&render->text, labels, render->samples[i].value);
+	}
+}
+
+/* ---- Zone after zone ---- */
+
+/* The first zone after the one written last. */
+static size_t next_zone(const metrics_render_t *render, const zonedb_t *zones)
+{
+	zone_t *const *all = zonedb_zones(zones);
+	size_t low = 0, high = zonedb_count(zones);
+	if (!render->has_last) {
+		return 0;
+	}
+	knot_name_t last = knot_name_of(render->last);
+	if (render->position > 0 && render->position <= high &&
+	    knot_name_cmp(zone_name(all[render->position - 1]), last) == 0) {
+		return render->position;
+	}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (knot_name_cmp(zone_name(all[middle]), last) <= 0) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* Some zones of the family. False: there are no more. */
+static bool write_some(metrics_render_t *render, const state_t *state)
+{
+	zone_t *const *all = zonedb_zones(state->zones);
+	size_t count = zonedb_count(state->zones), at = next_zone(render, state->zones);
+	size_t end = count - at < ZONES_PER_STEP ? count : at + ZONES_PER_STEP;
+	for (; at < end; at++) {
+		if (render->family < KNOT_LEN(zone_families)) {
+			write_zone(render, &zone_families[render->family], all[at]);
+		} else {
+			write_zone_item(render, state, all[at]);
+		}
+	}
+	if (at == count) {
+		return false;
+	}
+	knot_name_t last = zone_name(all[at - 1]);
+	memcpy(render->last, last.wire, last.len);
+	render->has_last = true;
+	render->position = at;
+	return true;
+}
+
+static void begin_family(metrics_render_t *render)
+{
+	render->is_begun = true;
+	render->has_last = false;
+	if (render->family < KNOT_LEN(zone_families)) {
+		metrics_family(&render->text, &zone_families[render->family].family);
+		return;
+	}
+	render->item_family = metrics_item_family("knot_zone_stats_", render->items[render->family - KNOT_LEN(zone_families)],
+	                                          render->family_name);
+	metrics_family(&render->text, &render->item_family);
+}
+
+/* One step of the zones. False: all was written. */
+static bool step_zones(metrics_render_t *render)
+{
+	RCU_READ_SECTION(guard);
+	const state_t *state = state_load(server_state(render->source.server), guard);
+	if (!render->has_items) {
+		note_items(render, state);
+	}
+	if (render->family == KNOT_LEN(zone_families) + render->item_count) {
+		return false;
+	}
+	if (!render->is_begun) {
+		begin_family(render);
+	}
+	if (!write_some(render, state)) {
+		render->family++;
+		render->is_begun = false;
+	}
+	return true;
+}
+
+static void step(metrics_render_t *render)
+{
+	if ((render->parts & METRICS_SERVER) != 0) {
+		metrics_server(&render->text, &render->source);
+		render->parts &= ~(unsigned)METRICS_SERVER;
+	} else if ((render->parts & METRICS_ZONES) == 0 || !step_zones(render)) {
+		metrics_end(&render->text);
+		render->is_over = true;
+	}
+}
+
+/* ---- The whole ---- */
+
+metrics_render_t *metrics_render_new(const metrics_source_t *source, metrics_format_t format, unsigned parts)
+{
+	metrics_render_t *render = calloc(1, sizeof(*render));
+	if (render != NULL) {
+		render->source = *source;
+		render->text.format = format;
+		render->parts = parts;
+	}
+	return render;
+}
+
+void metrics_render_free(metrics_render_t *take_render)
+{
+	if (take_render != NULL) {
+		metrics_text_done(&take_render->text);
+		free(take_render);
+	}
+}
+
+long metrics_render_read(metrics_render_t *render, char *buffer, size_t max)
+{
+	metrics_text_t *text = &render->text;
+	while (render->given == text->len && !render->is_over && !text->failed) {
+		render->given = text->len = 0;
+		step(render);
+	}
+	if (text->failed) {
+		return -1;
+	}
+	size_t rest = text->len - render->given, len = rest < max ? rest : max;
+	if (len > 0) {
+		memcpy(buffer, text->data + render->given, len);
+		render->given += len;
+	}
+	return (long)len;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The metrics of the server as a whole: build, process, traffic, zones by state, XDP queues, and everything that `stats` shows.
+ * Those of single zones are in metrics_render.c. Names and meanings: doc/metrics.md.
+ */
+#pragma once
+
+#include "src/control/counters.h"
+#include "src/control/metrics_text.h"
+
+/** What there is to tell about. */
+typedef struct {
+	server_t *server; /* borrowed */
+	net_t *net;       /* borrowed */
+	double started;   /* when the process was started, in seconds since 1970 */
+} metrics_source_t;
+
+/**
+ * Write all of them. Reads files of /proc and asks the kernel about XDP, so not within a read section. No memory: text->failed.
+ */
+void metrics_server(metrics_text_t *text, const metrics_source_t *source);
+
+/** True for an item of `stats` or `zone-stats` that is a level and not a count. */
+bool metrics_is_level(const char *item);
+
+/** A family for an item of `stats` ("knot_stats_") or `zone-stats` ("knot_zone_stats_"). ret_name: its memory. */
+enum { METRICS_NAME_MAX = 96 };
+metrics_family_t metrics_item_family(const char *prefix, const char *item, char ret_name[static METRICS_NAME_MAX]);

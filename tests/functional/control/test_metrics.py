@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards the metrics endpoint (`server: metrics-listen:`): OpenMetrics 1.0 and the text format, values, HTTP, limits, changes while running."""
+import math
+import os
+import socket
+import time
+
+import pytest
+
+from harness.metrics import families, lint, request, value
+from harness.net import free_port
+from zones import example
+
+pytestmark = pytest.mark.ours
+
+MODULES = ("mod-stats:\n  - id: all\n    query-type: on\n    reply-size: on\ntemplate:\n  - id: default\n"
+           "    global-module: mod-stats/all\n    module: mod-stats\n")
+
+
+@pytest.fixture
+def server(knotd):
+    knotd.metrics = free_port()
+    knotd.write("example.zone", example(7))
+    configure(knotd, [f"127.0.0.1@{knotd.metrics}"])
+    knotd.start()
+    wait_open(knotd.metrics)
+    return knotd
+
+
+def configure(knotd, addresses, text=MODULES, zones=("example", "missing.test")):
+    listen = f"metrics-listen: [{', '.join(addresses)}]" if addresses else ""
+    knotd.configure(zones=zones, server=listen, text=text)
+
+
+def is_open(where):
+    try:
+        return request(where, "/nothing", timeout=2)[0] == 404
+    except OSError:
+        return False
+
+
+def wait_open(where, wanted=True, timeout=10):
+    end = time.monotonic() + timeout
+    while is_open(where) != wanted:
+        assert time.monotonic() < end, f"{where} is {'not open' if wanted else 'still open'}"
+        time.sleep(0.05)
+
+
+def scrape(server, path="/metrics"):
+    status, headers, text = request(server.metrics, path)
+    assert status == 200
+    assert headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert text.endswith("# EOF\n")
+    return families(text)
+
+
+# ---- What is in it ----
+
+def test_values(server):
+    for _ in range(3):
+        server.ask("www.example.", "A")
+    server.ask("nothing.example.", "AAAA", tcp=True)
+    server.ask("www.nowhere.", "A")
+    server.send_raw(b"\0" * 4, timeout=0.2)
+    found = scrape(server)
+    for (name, labels), want in {
+        ("knot_requests_total", (("protocol", "udp4"),)): 4,
+        ("knot_requests_total", (("protocol", "tcp4"),)): 1,
+        ("knot_replies_total", (("rcode", "NOERROR"),)): 3,
+        ("knot_replies_total", (("rcode", "NXDOMAIN"),)): 1,
+        ("knot_replies_total", (("rcode", "REFUSED"),)): 1,
+        ("knot_dropped_requests_total", (("reason", "no-request"),)): 1,
+        ("knot_request_duration_seconds_count", (("protocol", "udp4"),)): 4,
+        ("knot_request_duration_seconds_bucket", (("protocol", "udp4"), ("le", "+Inf"))): 4,
+        ("knot_request_duration_seconds_bucket", (("protocol", "tcp4"), ("le", "4.294967296"))): 1,
+        ("knot_zones", (("contents", "file"),)): 1,
+        ("knot_zones", (("contents", "none"),)): 1,
+        ("knot_zones_failed", ()): 1,
+        ("knot_workers", (("kind", "udp"),)): 2,
+        ("knot_stats_zone_count", (("module", "server"), ("type", ""))): 2,
+        ("knot_stats_request_protocol_total", (("module", "mod-stats"), ("type", "udp4"))): 4,
+        ("knot_stats_query_type_total", (("module", "mod-stats"), ("type", "AAAA"))): 1,
+        ("knot_zone_serial", (("zone", "example."),)): 7,
+        ("knot_zone_stats_size", (("zone", "missing.test."), ("module", "zone"), ("type", ""))): 0,
+        ("knot_zone_stats_request_protocol_total", (("zone", "example."), ("module", "mod-stats"), ("type", "udp4"))): 3,
+        ("process_max_fds", ()): None,
+    }.items():
+        got = value(found, name, **dict(labels))
+        assert want is None or got == want, (name, labels, got)
+    with pytest.raises(KeyError):
+        value(found, "knot_zone_serial", zone="missing.test.")    # nothing is served
+    assert abs(value(found, "process_start_time_seconds") - time.time()) < 60
+    rss = value(found, "process_resident_memory_bytes")
+    assert rss == value(found, "knot_memory_usage_bytes", pid=str(server.process.pid)) > 1 << 20
+    assert 0 < value(found, "knot_request_duration_seconds_sum", protocol="udp4") < 4 * 4
+
+
+def test_types_and_units(server):
+    server.ask("www.example.", "A")
+    found = scrape(server)
+    assert found["knot_build"].type == "info"
+    duration = found["knot_request_duration_seconds"]
+    assert (duration.type, duration.unit) == ("histogram", "seconds")
+    bounds = [float(sample.labels["le"]) for sample in duration.samples
+              if sample.name.endswith("_bucket") and sample.labels["protocol"] == "udp4"]
+    assert bounds == sorted(bounds) and bounds[0] == 1.024e-6 and bounds[-1] == math.inf
+    assert all(high / low <= 1.5001 for low, high in zip(bounds[:-1], bounds[1:-1]))
+    assert (found["knot_stats_request_bytes"].type, found["knot_stats_request_bytes"].unit) == ("counter", "bytes")
+    assert found["knot_zone_serial"].type == "gauge"
+
+
+def test_promtool_finds_no_fault(server):
+    server.ask("www.example.", "A")
+    status, headers, text = request(server.metrics, accept="text/plain;version=0.0.4")
+    assert status == 200 and headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "# EOF" not in text and "# UNIT" not in text
+    assert not lint(text)
+    assert lint("# TYPE x_total gauge\nx_total 1\n"), "promtool finds fault with what is wrong"
+
+
+def test_names_of_zones_are_escaped(knotd):
+    knotd.metrics = free_port()
+    zones = ['"a\\"b\\\\c.test"', "x.test"]    # a\"b\\c.test as the presentation form of a name
+    knotd.conf(f"server:\n    rundir: {{dir}}/run\n    listen: 127.0.0.1@{{port}}\n    metrics-listen: 127.0.0.1@{knotd.metrics}\n"
+               "control:\n    listen: knot.sock\ndatabase:\n    storage: {dir}/db\nlog:\n  - target: stdout\n    any: debug\nzone:\n"
+               + "".join(f"  - domain: {zone}\n" for zone in zones))
+    knotd.start()
+    wait_open(knotd.metrics)
+    names = {sample.labels["zone"] for sample in scrape(knotd)["knot_zone_stats_size"].samples}
+    assert names == {'a\\"b\\\\c.test.', "x.test."}
+
+
+def test_zones_off_and_only(server):
+    server.ask("www.example.", "A")
+    everything, without, only = scrape(server), scrape(server, "/metrics?zones=off"), scrape(server, "/metrics?zones=only")
+    assert set(without) | set(only) == set(everything) and not set(without) & set(only)
+    assert {name for name in everything if name.startswith("knot_zone_")} - set(only) == {"knot_zone_jobs"}
+    assert set(scrape(server, "/metrics?zones=on")) == set(everything)
+    assert request(server.metrics, "/metrics?zones=maybe")[0] == 400
+
+
+def test_queues_of_xdp(make_knotd, pair):
+    server = make_knotd(pair.server)
+    server.port = 53
+    server.write("example.zone", example(7))
+    path = server.dir / "metrics.sock"
+    server.configure(listen=(), zones=["example"], server=f"metrics-listen: {path}",
+                     text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n")
+    server.start()
+    for _ in range(5):
+        server.ask("www.example.", "A", pair.server4, client=pair.client)
+    server.ask("www.example.", "A", pair.server4, client=pair.client, tcp=True)
+    status, _, text = request(path)
+    assert status == 200
+    found = families(text)
+    assert value(found, "knot_requests_total", protocol="udp4-xdp") == 5
+    assert value(found, "knot_requests_total", protocol="tcp4-xdp") == 1
+    queue = {"interface": pair.server_if, "queue": "0"}
+    assert value(found, "knot_xdp_queue_sent_packets_total", protocol="udp4", **queue) == 5
+    assert value(found, "knot_xdp_queue_received_packets_total", **queue) >= 6
+    assert value(found, "knot_xdp_queue_dropped_packets_total", reason="ring-full", **queue) == 0
+    assert value(found, "knot_xdp_queue_ring_descriptors", level="size", **queue) > 0
+    assert value(found, "knot_stats_rx_dropped_total", module="xdp", type=pair.server_if) == 0
+    assert [sample.labels["state"] for sample in found["knot_xdp_interface"].samples] == ["up"]
+    assert not lint(request(path, accept=None)[2])
+
+
+def test_many_zones_are_streamed(knotd):
+    """Pieces of a bounded size, whole and valid, also while zones come and go; memory doesn't grow with the zones."""
+    count = 20000
+    knotd.metrics = free_port()
+    knotd.write("any.zone", "@ 3600 SOA ns host 5 1800 900 604800 900\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n")
+
+    def write(number):
+        configure(knotd, [f"127.0.0.1@{knotd.metrics}"], zones=[f"z{i}.test" for i in range(number)],
+                  text="template:\n  - id: default\n    file: {dir}/any.zone\n    semantic-checks: off\n")
+
+    write(count)
+    knotd.start(ready=False)
+    knotd.wait_ready(60)
+    wait_open(knotd.metrics)
+    found = scrape(knotd)
+    assert value(found, "knot_zones", contents="file") + value(found, "knot_zones", contents="image") == count
+    assert len(found["knot_zone_serial"].samples) == count
+    assert {sample.value for sample in found["knot_zone_serial"].samples} == {5}
+    with socket.create_connection(("127.0.0.1", knotd.metrics), timeout=20) as stream:
+        stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n")
+        first = stream.recv(1000)
+        write(count // 2)
+        knotd.knotc("reload")
+        body = first + b"".join(iter(lambda: stream.recv(1 << 20), b""))
+    assert body.endswith(b"# EOF\n\r\n0\r\n\r\n")
+    payload, rest = b"", body.split(b"\r\n\r\n", 1)[1]
+    while rest:
+        length, rest = rest.split(b"\r\n", 1)
+        assert int(length, 16) <= 1 << 16
+        payload, rest = payload + rest[:int(length, 16)], rest[int(length, 16) + 2:]
+    assert count // 2 <= len(families(payload.decode())["knot_zone_stats_size"].samples) <= count
+
+
+# ---- HTTP ----
+
+def test_paths_and_methods(server):
+    status, headers, text = request(server.metrics, "/")
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and "metrics" in text
+    assert "http://" not in text.replace("http://www.w3.org/", "") and "https://" not in text, "a page without foreign resources"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert request(server.metrics, "/metrics/")[0] == request(server.metrics, "/x")[0] == 404
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        status, headers, _ = request(server.metrics, method=method, body="x" * 100 if method in ("POST", "PUT") else None)
+        assert (status, headers["Allow"]) == (405, "GET, HEAD")
+    status, headers, text = request(server.metrics, method="HEAD")
+    assert status == 200 and not text and "openmetrics" in headers["Content-Type"]
+    assert request(server.metrics, accept=None)[1]["Content-Type"].startswith("text/plain")
+
+
+NO_REQUESTS = {
+    "zeros": b"\0" * 64,
+    "no path": b"GET\r\n\r\n",
+    "no version that there is": b"GET /metrics HTTP/9.9\r\n\r\n",
+    "a long path": b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\n\r\n",
+    "many headers": b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("data", NO_REQUESTS.values(), ids=NO_REQUESTS)
+def test_what_is_no_request(server, data):
+    with socket.create_connection(("127.0.0.1", server.metrics), timeout=10) as stream:
+        try:
+            stream.sendall(data)
+            stream.shutdown(socket.SHUT_WR)
+            while stream.recv(65536):
+                pass
+        except OSError:
+            pass
+    assert scrape(server)
+
+
+def test_silent_clients(server):
+    """They wait for nothing in the way of others, and are closed."""
+    silent = [socket.create_connection(("127.0.0.1", server.metrics), timeout=20) for _ in range(10)]
+    for stream in silent[5:]:
+        stream.sendall(b"GET /metrics HT")
+    begin = time.monotonic()
+    scrape(server)
+    assert time.monotonic() - begin < 4
+    for stream in silent:
+        try:
+            while stream.recv(65536):    # 408 at most
+                pass
+        except ConnectionResetError:
+            pass
+        stream.close()
+    assert time.monotonic() - begin < 15
+
+
+def test_a_client_that_does_not_read(server):
+    """Its reply waits; others get theirs."""
+    with socket.create_connection(("127.0.0.1", server.metrics), timeout=20) as stream:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        begin = time.monotonic()
+        scrape(server)
+        assert time.monotonic() - begin < 4
+
+
+# ---- Changes ----
+
+def test_addresses_follow_the_configuration(server):
+    second, path = free_port(), server.dir / "metrics.sock"
+    configure(server, [f"127.0.0.1@{second}", f"::1@{second}", str(path)])
+    server.knotc("reload")
+    for where in (second, ("::1", second), path):
+        wait_open(where)
+    wait_open(server.metrics, False)
+    # What stays stays open: a request that has begun is answered after a reload.
+    with socket.create_connection(("127.0.0.1", second), timeout=5) as stream:
+        stream.sendall(b"GET /metrics?zones=off HT")
+        configure(server, [f"127.0.0.1@{second}"])
+        server.knotc("reload")
+        wait_open(path, False)
+        assert not path.exists()
+        stream.sendall(b"TP/1.1\r\nHost: x\r\n\r\n")
+        assert stream.recv(15) == b"HTTP/1.1 200 OK"
+    configure(server, [])
+    server.knotc("reload")
+    wait_open(second, False)
+
+
+def test_an_address_that_is_taken(server):
+    """It is logged, the others serve, and a reload tries again."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port, other = taken.getsockname()[1], free_port()
+        configure(server, [f"127.0.0.1@{port}", f"127.0.0.1@{other}"])
+        server.knotc("reload")
+        wait_open(other)
+        server.wait_log(rf"cannot bind address 127\.0\.0\.1@{port} TCP \(address already in use\)|metrics, failed to serve on "
+                        rf"127\.0\.0\.1@{port}")
+    server.knotc("reload")
+    wait_open(port)
+
+
+def test_descriptors_do_not_leak(server):
+    def count():
+        return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+    for _ in range(5):
+        scrape(server)
+    before = count()
+    for turn in range(20):
+        scrape(server)
+        configure(server, [f"127.0.0.1@{server.metrics}"] + ([str(server.dir / "m.sock")] if turn % 2 == 0 else []))
+        server.knotc("reload")
+    wait_open(server.dir / "m.sock", False)
+    server.wait(lambda: count() <= before, what="descriptors to be closed")
