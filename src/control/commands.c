@@ -184,25 +184,3 @@ knot_err_t command_zone_stats(session_t *session)
 {
 	return session_each_zone(session, zone_stats, NULL);
 }
-
-/* ---- conf-list ---- */
-
-static knot_err_t list_zone(session_t *session, const session_zone_t *zone)
-{
-	knot_ctl_data_t unit = { [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_ID] = zone->text };
-	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
-	return KNOT_OK;
-}
-
-knot_err_t command_conf_list(session_t *session)
-{
-	/* Served zones: asked for by a filter, by clients of Knot 3.2 as the ids of the section. */
-	const char *section = session->args[KNOT_CTL_IDX_SECTION];
-	bool is_zone = section != NULL && strcasecmp(section, "zone") == 0;
-	bool is_schema = session_filter(session, 's') || session_flag(session, 's');
-	if (!is_zone || (is_schema && !session_filter(session, 'z'))) {
-		return KNOT_ENOTSUP;
-	}
-	session->args[KNOT_CTL_IDX_ZONE] = NULL;
-	return session_each_zone(session, list_zone, NULL);
-}

@@ -10,6 +10,7 @@ typedef struct {
 	const char *name;
 	session_command_t run;          /* NULL: known, not supported yet */
 	bool alone;                     /* no other command runs meanwhile */
+	char alone_if;                  /* ... with this filter; 0: none */
 	bool quiet;                     /* received: a debug line, not an info line */
 	bool silent;                    /* ... no line: comes several times a second */
 	bool free;                      /* takes no lock: neither waits for other commands nor holds them up */
@@ -26,7 +27,7 @@ static const command_t commands[] = {
 	{ .name = "zone-purge", .run = command_zone_purge, .alone = true },
 	{ .name = "zone-read", .run = command_zone_read },
 	{ .name = "zone-stats", .run = command_zone_stats },
-	{ .name = "conf-list", .run = command_conf_list, .quiet = true },
+	{ .name = "conf-list", .run = command_conf_list, .alone_if = 't', .quiet = true },
 	{ .name = "top", .run = command_top, .silent = true, .free = true },
 	{ .name = "xdp-status", .run = command_xdp_status },
 	{ .name = "xdp-block", .run = command_xdp_block },
@@ -56,14 +57,14 @@ static const command_t commands[] = {
 	{ .name = "zone-set" },
 	{ .name = "zone-unset" },
 	{ .name = "zone-serial-set" },
-	{ .name = "conf-read" },
-	{ .name = "conf-begin", .alone = true },
-	{ .name = "conf-commit", .alone = true },
-	{ .name = "conf-abort", .alone = true },
-	{ .name = "conf-diff", .alone = true },
-	{ .name = "conf-get", .alone = true },
-	{ .name = "conf-set", .alone = true },
-	{ .name = "conf-unset", .alone = true },
+	{ .name = "conf-read", .run = command_conf_read },
+	{ .name = "conf-begin", .run = command_conf_begin, .alone = true },
+	{ .name = "conf-commit", .run = command_conf_commit, .alone = true },
+	{ .name = "conf-abort", .run = command_conf_abort, .alone = true },
+	{ .name = "conf-diff", .run = command_conf_diff, .alone = true },
+	{ .name = "conf-get", .run = command_conf_get, .alone = true },
+	{ .name = "conf-set", .run = command_conf_set, .alone = true },
+	{ .name = "conf-unset", .run = command_conf_unset, .alone = true },
 };
 
 static const command_t *find_command(const char *name)
@@ -339,12 +340,17 @@ void session_unlock(session_t *session)
 	}
 }
 
+static bool must_be_alone(const session_t *session, const command_t *command)
+{
+	return command->alone || (command->alone_if != 0 && session_filter(session, command->alone_if));
+}
+
 static void run_command(session_t *session, const command_t *command)
 {
 	if (!command->silent) {
 		log_received(session, command);
 	}
-	knot_err_t err = command->run == NULL ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, command->alone);
+	knot_err_t err = command->run == NULL ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, must_be_alone(session, command));
 	bool ran = err == KNOT_OK;
 	if (ran) {
 		err = command->run(session);

@@ -14,9 +14,6 @@
 #include "src/sys/log.h"
 #include "src/sys/process.h"
 
-/* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
-enum { CHUNK = 256 };
-
 entry_t *server_find_entry(const server_t *server, knot_name_t name)
 {
 	zone_t *zone = zonedb_find(server->zones, name);
@@ -134,122 +131,6 @@ void server_stop(server_t *server)
 	}
 }
 
-/* ---- Building the state ---- */
-
-/** Zones of a configuration in canonical order: those that stay are those of the old set. */
-typedef struct {
-	zone_t **zones; /* owned; NULL: exactly those of the old set */
-	size_t count;
-	size_t fresh; /* made, not in the old set */
-} merged_t;
-
-/* Names of both are in lower case. */
-static bool is_same_name(knot_name_t a, knot_name_t b)
-{
-	return a.len == b.len && memcmp(a.wire, b.wire, a.len) == 0;
-}
-
-/* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
-static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
-			 void (*visit)(entry_t *entry, void *ctx), void *ctx)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < a_count; i++) {
-		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
-			at++;
-		}
-		if (at < b_count && b[at] == a[i]) {
-			at++;
-		} else {
-			visit(entry_of(a[i]), ctx);
-		}
-	}
-}
-
-static void free_fresh(entry_t *entry, void *ctx)
-{
-	(void)ctx;
-	entry_free(entry);
-}
-
-static void discard_merged(const merged_t *merged, const zonedb_t *old)
-{
-	if (merged->zones != NULL) {
-		each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
-		free(merged->zones);
-	}
-}
-
-static bool has_same_zones(const conf_t *conf, const zonedb_t *old)
-{
-	bool is_same = conf->zone_count == zonedb_count(old);
-	for (size_t i = 0; is_same && i < conf->zone_count; i++) {
-		is_same = is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
-	}
-	return is_same;
-}
-
-static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
-{
-	merged_t merged = { .count = 0 };
-	zone_t *const *old_zones = zonedb_zones(old);
-	size_t at = 0, old_count = zonedb_count(old);
-	if (has_same_zones(conf, old)) {
-		*ret_merged = (merged_t){ .count = old_count };
-		return KNOT_OK;
-	}
-	merged.zones = malloc((conf->zone_count + 1) * sizeof(zone_t *));
-	if (merged.zones == NULL) {
-		return KNOT_ENOMEM;
-	}
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		knot_name_t name = conf_zone_name(conf, i);
-		bool stays = false;
-		while (at < old_count && !(stays = is_same_name(zone_name(old_zones[at]), name)) &&
-		       knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
-			at++;
-		}
-		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
-		if (entry == NULL) {
-			discard_merged(&merged, old);
-			return KNOT_ENOMEM;
-		}
-		merged.zones[merged.count++] = entry_zone(entry);
-		merged.fresh += stays ? 0 : 1;
-	}
-	*ret_merged = merged;
-	return KNOT_OK;
-}
-
-/** Everything that a configuration needs before it can be published. */
-typedef struct {
-	state_t *state;
-	size_t fresh;    /* zones that are new */
-	bool same_zones; /* the set of zones is the old one */
-} build_t;
-
-/* On failure nothing is left and conf is still the caller's. */
-static knot_err_t build(conf_t *conf, const zonedb_t *old, build_t *ret_build)
-{
-	merged_t merged;
-	knot_err_t err = merge_zones(conf, old, &merged);
-	if (err != KNOT_OK) {
-		return err;
-	}
-	bool same_zones = merged.zones == NULL;
-	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_new(merged.zones, merged.count);
-	state_t *state;
-	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
-	if (err != KNOT_OK) {
-		zonedb_free(db);
-		discard_merged(&merged, old);
-		return err;
-	}
-	free(merged.zones);
-	*ret_build = (build_t){ .state = state, .fresh = merged.fresh, .same_zones = same_zones };
-	return KNOT_OK;
-}
-
 knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server)
 {
 	server_t *server = calloc(1, sizeof(*server));
@@ -259,11 +140,11 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	jobs_params_t calls = { .run = run_job, .urgent = urgent_job, .after = after_job, .ctx = server };
 	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
-	build_t made;
+	server_build_t made;
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
-	err = err == KNOT_OK ? build(take_conf, none, &made) : err;
+	err = err == KNOT_OK ? server_build(take_conf, none, &made) : err;
 	zonedb_free(none);
 	if (err != KNOT_OK) {
 		jobs_deinit(&server->jobs);
@@ -274,6 +155,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->params = *params;
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&server->reload_lock, NULL);
+	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
 	(void)state_publish(&server->root, made.state);
@@ -286,6 +168,7 @@ void server_free(server_t *server)
 	if (server == NULL) {
 		return;
 	}
+	conf_edit_close(server);
 	jobs_deinit(&server->jobs);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
@@ -334,8 +217,8 @@ void server_load_zones(server_t *server)
 	}
 	ask_lately_asked(server);
 	sys_log_gathered_t lines;
-	for (size_t first = 0; first < count; first += CHUNK) {
-		size_t end = first + CHUNK < count ? first + CHUNK : count;
+	for (size_t first = 0; first < count; first += SERVER_CHUNK) {
+		size_t end = first + SERVER_CHUNK < count ? first + SERVER_CHUNK : count;
 		sys_log_gather(&lines);
 		for (size_t i = first; i < end; i++) {
 			log_zone(LOG_INFO, zone_name(zones[i]), "zone will be loaded");
@@ -567,7 +450,7 @@ uint64_t server_update_errors(const server_t *server)
 	return count;
 }
 
-/* ---- Reload ---- */
+/* ---- What a configuration says of logs ---- */
 
 static void log_fault(void *ctx, const conf_fault_t *fault)
 {
@@ -581,6 +464,18 @@ static void log_fault(void *ctx, const conf_fault_t *fault)
 conf_sink_t server_conf_sink(void)
 {
 	return (conf_sink_t){ .fault = log_fault };
+}
+
+knot_err_t server_read_conf_db(conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf)
+{
+	conf_store_t *store;
+	uint64_t version;
+	knot_err_t err = conf_db_read(db, server_conf_sink(), &store, &version);
+	err = err == KNOT_OK ? conf_make(store, conf_db_path(db), host, server_conf_sink(), ret_conf) : err;
+	if (err == KNOT_OK) {
+		*ret_version = version;
+	}
+	return err;
 }
 
 knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid)
@@ -603,176 +498,4 @@ knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid)
 	knot_err_t err = sys_log_open(targets, conf->log_count, uid, gid);
 	free(targets);
 	return err;
-}
-
-/** Why a zone is to be loaded. */
-typedef struct {
-	load_source_t source; /* of its contents, without files */
-	bool is_new;
-	bool is_needed;
-} reason_t;
-
-/* True if the contents are what a load would give. */
-static bool is_current(const load_source_t *source, const conf_zone_t *zone)
-{
-	char path[PATH_MAX];
-	return source->print != 0 && conf_zone_file(zone, path, sizeof(path)) == KNOT_OK &&
-	       source_is_current(source, path, settings_number(zone));
-}
-
-/* Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. */
-static void look_at_entries(const conf_t *conf, zone_t *const *zones, size_t first, size_t count, reason_t *ret_reasons)
-{
-	for (size_t i = 0; i < count; i++) {
-		const entry_t *entry = entry_of(zones[first + i]);
-		reason_t *reason = &ret_reasons[i];
-		reason->is_new = !entry->tried && entry->job == JOB_NONE;
-		/* A running job owns `source`; what changed meanwhile is seen only by another one. */
-		reason->is_needed = reason->is_new || entry->job == JOB_RUNNING;
-		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
-		if (!reason->is_needed && entry->source.files != NULL) {
-			conf_zone_t zone = conf_zone(conf, first + i);
-			reason->is_needed = !is_current(&entry->source, &zone);
-		}
-	}
-}
-
-/* Without the lock. False: none is to be loaded. */
-static bool look_at_files(const conf_t *conf, size_t first, size_t count, reason_t *reasons)
-{
-	bool is_any = false;
-	for (size_t i = 0; i < count; i++) {
-		conf_zone_t zone = conf_zone(conf, first + i);
-		if (reasons[i].is_new) {
-			log_zone(LOG_INFO, zone.name, "zone will be loaded");
-		}
-		reasons[i].is_needed = reasons[i].is_needed || !is_current(&reasons[i].source, &zone);
-		is_any = is_any || reasons[i].is_needed;
-	}
-	return is_any;
-}
-
-/*
- * Ask for loading where there is a reason. The zones are those of `conf`: only this thread, under the reload lock, changes
- * what is configured. What a zone is made with is part of its source.
- */
-static void ask_changed(server_t *server, const conf_t *conf)
-{
-	zone_t *const *zones = zonedb_zones(server->zones);
-	reason_t reasons[CHUNK];
-	for (size_t first = 0; first < conf->zone_count; first += CHUNK) {
-		size_t count = conf->zone_count - first < CHUNK ? conf->zone_count - first : CHUNK;
-		pthread_mutex_lock(&server->jobs.lock);
-		look_at_entries(conf, zones, first, count, reasons);
-		pthread_mutex_unlock(&server->jobs.lock);
-		if (!look_at_files(conf, first, count, reasons)) {
-			continue;
-		}
-		pthread_mutex_lock(&server->jobs.lock);
-		for (size_t i = 0; i < count; i++) {
-			if (reasons[i].is_needed) {
-				(void)jobs_ask(&server->jobs, entry_of(zones[first + i]));
-			}
-		}
-		pthread_mutex_unlock(&server->jobs.lock);
-	}
-}
-
-/** Zones that went. */
-typedef struct {
-	server_t *server;
-	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
-	size_t count;
-} removed_t;
-
-static void remove_entry(entry_t *entry, void *ctx)
-{
-	removed_t *removed = ctx;
-	removed->server->jobs.untried -= entry->tried ? 0 : 1;
-	if (!jobs_let_go(entry)) {
-		return;
-	}
-	if (removed->entries != NULL) {
-		removed->entries[removed->count++] = entry;
-	} else {
-		entry_free(entry);
-	}
-}
-
-/* Put the new zones in place and let those that went go. After the readers of the old set have gone. */
-static void adopt_zones(server_t *server, const build_t *made)
-{
-	if (made->same_zones) {
-		return;
-	}
-	const zonedb_t *old = server->zones, *zones = made->state->zones;
-	size_t gone_count = zonedb_count(old) - (zonedb_count(zones) - made->fresh);
-	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
-	pthread_mutex_lock(&server->jobs.lock);
-	server->zones = zones;
-	server->jobs.untried += made->fresh;
-	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, &removed);
-	saves_entries_changed(&server->saves);
-	pthread_cond_broadcast(&server->jobs.ended);
-	pthread_mutex_unlock(&server->jobs.lock);
-	for (size_t i = 0; i < removed.count; i++) {
-		entry_free(removed.entries[i]);
-	}
-	free(removed.entries);
-}
-
-static knot_err_t reload_locked(server_t *server)
-{
-	log_server(LOG_INFO, "reloading configuration file '%s'", server->params.conf_path);
-	conf_t *conf;
-	knot_err_t err = conf_load(server->params.conf_path, server->params.host, server_conf_sink(), &conf);
-	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "failed to load configuration file '%s' (%s)", server->params.conf_path,
-			   knot_strerror(err));
-		return err;
-	}
-	state_expect_threads(conf);
-	pthread_mutex_lock(&server->jobs.lock);
-	/* Zones that are about to go may be asked for until they are gone. */
-	err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
-	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
-	pthread_mutex_unlock(&server->jobs.lock);
-	build_t made;
-	/* The set changes only here, under the reload lock. */
-	err = err == KNOT_OK ? build(conf, server->zones, &made) : err;
-	if (err != KNOT_OK) {
-		conf_free(conf);
-		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
-		return err;
-	}
-	conf_diff_t diff = conf_diff(server->root.state_rcu->conf, conf);
-	(void)server_open_logs(conf, server->params.uid, server->params.gid);
-	for (size_t i = 0; i < diff.restart_count; i++) {
-		log_server(LOG_WARNING, "changes of %s require restart to take effect", diff.restart[i]);
-	}
-	state_t *old = state_publish(&server->root, made.state);
-	adopt_zones(server, &made);
-	ask_changed(server, conf);
-	state_free(old);
-	images_retry(server->saves.images);
-	log_server(LOG_INFO, "configuration reloaded");
-	return KNOT_OK;
-}
-
-knot_err_t server_reload(server_t *server)
-{
-	pthread_mutex_lock(&server->reload_lock);
-	sys_notify_reloading();
-	knot_err_t err = reload_locked(server);
-	sys_notify_ready();
-	pthread_mutex_unlock(&server->reload_lock);
-	return err;
-}
-
-void server_reload_zones(server_t *server)
-{
-	pthread_mutex_lock(&server->reload_lock);
-	log_server(LOG_INFO, "reloading zones");
-	ask_changed(server, server->root.state_rcu->conf);
-	pthread_mutex_unlock(&server->reload_lock);
 }

@@ -8,13 +8,16 @@
  */
 #pragma once
 
+#include "src/conf/db.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
 
 typedef struct server server_t;
 
 typedef struct {
-	const char *conf_path;   /* borrowed for the server's life: what a reload reads */
+	const char *conf_path;   /* borrowed for the server's life: the file that a reload reads, or the folder of `db` */
+	conf_db_t *db;           /* borrowed for the server's life: the configuration's database; NULL: it is a file */
+	uint64_t db_version;     /* of the database when the configuration was read */
 	const conf_host_t *host; /* borrowed for the server's life */
 	uid_t uid;               /* owner of log files that a reload opens */
 	gid_t gid;
@@ -118,11 +121,15 @@ typedef struct {
 /** State of a zone's event, for zone-status. Idle if the zone isn't configured. */
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event);
 
+/** Read a configuration from its database and check it. Faults are logged. */
+KNOT_MUST_USE knot_err_t server_read_conf_db(conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf);
+
 /* ---- Reload ---- */
 
 /**
  * Read the configuration again, publish it, load zones that are new or whose file or settings changed. Logs as Knot
  * does. On a fault nothing changes and its code is returned. One at a time; others wait.
+ * KNOT_ETXNMANY: a transaction of the configuration is open (conf_edit.h).
  * Zones are loading in the background when this returns; KNOT_EBUSY is never returned.
  */
 KNOT_MUST_USE knot_err_t server_reload(server_t *server);

@@ -27,7 +27,10 @@
 #include "xdp/priv.h"
 
 typedef struct {
-	const char *conf_path;  /* absolute once options were read */
+	const char *conf_path;  /* file, or folder of the database; absolute once options were read */
+	bool has_conf;          /* a file was given */
+	bool is_db;             /* it is a database */
+	unsigned db_size_mib;
 	const char *socket;     /* NULL: as configured */
 	const char *daemon_dir; /* NULL: foreground */
 	bool verbose;
@@ -41,6 +44,8 @@ typedef struct {
 	const options_t *options;
 	conf_host_t host;
 	conf_t *conf; /* until the server owns it */
+	conf_db_t *db; /* NULL: the configuration is a file */
+	uint64_t db_version;
 	uid_t uid;
 	gid_t gid;
 	sys_pidfile_t pidfile;
@@ -64,14 +69,16 @@ static void print_help(FILE *out)
 		"Parameters:\n"
 		" -c, --config <file>        Use a textual configuration file.\n"
 		"                             (default %s)\n"
-		" -C, --confdb <dir>         Use a binary configuration database directory (not supported yet).\n"
-		" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max 10000 MiB).\n"
+		" -C, --confdb <dir>         Use a binary configuration database directory.\n"
+		"                             (default %s)\n"
+		" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
+		"                             (default %d MiB)\n"
 		" -s, --socket <path>        Use a remote control UNIX socket path.\n"
 		" -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
 		" -v, --verbose              Enable debug output.\n"
 		" -h, --help                 Print the program help.\n"
 		" -V, --version              Print the program version.\n",
-		conf_default_path());
+		conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT);
 }
 
 static void print_version(bool with_build)
@@ -83,18 +90,28 @@ static void print_version(bool with_build)
 	}
 }
 
-static bool is_conf_size(const char *text)
+/* 0: not a size. */
+static unsigned scan_conf_size(const char *text)
 {
 	char *end;
 	errno = 0;
 	long size = strtol(text, &end, 10);
-	return errno == 0 && end != text && *end == '\0' && size >= 1 && size <= 10000;
+	return errno == 0 && end != text && *end == '\0' && size >= 1 && size <= CONF_DB_SIZE_MAX ? (unsigned)size : 0;
 }
 
 static bool fail(const char *text, const char *what)
 {
 	fprintf(stderr, "error: %s%s%s\n", text, what != NULL ? " " : "", what != NULL ? what : "");
 	return false;
+}
+
+/* Without an option: the default database if there is one, else the default file. */
+static void choose_conf(options_t *options)
+{
+	if (options->conf_path == NULL) {
+		options->is_db = conf_db_exists(conf_db_default_path());
+		options->conf_path = options->is_db ? conf_db_default_path() : conf_default_path();
+	}
 }
 
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
@@ -112,16 +129,21 @@ static options_verdict_t read_options(int argc, char **argv, options_t *ret_opti
 		{ "version",                 optional_argument, NULL, 'V' },
 		{ 0             },
 	};
-	options_t options = { .conf_path = conf_default_path() };
+	options_t options = { .db_size_mib = CONF_DB_SIZE_DEFAULT };
 	int c;
 	while ((c = getopt_long(argc, argv, "c:C:m:s:dvhV::", known, NULL)) != -1) {
 		switch (c) {
-		case 'c': options.conf_path = optarg; break;
+		case 'c':
+			options.conf_path = optarg;
+			options.has_conf = true;
+			break;
 		case 'C':
-			fail("the configuration database is not supported yet, use --config", NULL);
-			return OPTIONS_BAD;
+			options.conf_path = optarg;
+			options.is_db = true;
+			break;
 		case 'm':
-			if (!is_conf_size(optarg)) {
+			options.db_size_mib = scan_conf_size(optarg);
+			if (options.db_size_mib == 0) {
 				fail("invalid configuration database size", optarg);
 				return OPTIONS_BAD;
 			}
@@ -139,20 +161,37 @@ static options_verdict_t read_options(int argc, char **argv, options_t *ret_opti
 		print_help(stderr);
 		return OPTIONS_BAD;
 	}
+	if (options.has_conf && options.is_db) {
+		fail("a configuration is either a file or a database, give one of --config and --confdb", NULL);
+		return OPTIONS_BAD;
+	}
+	choose_conf(&options);
 	*ret_options = options;
 	return OPTIONS_RUN;
 }
 
 /* ---- Start ---- */
 
+static knot_err_t read_conf(knotd_t *knotd)
+{
+	const options_t *options = knotd->options;
+	if (!options->is_db) {
+		return conf_load(options->conf_path, &knotd->host, server_conf_sink(), &knotd->conf);
+	}
+	knot_err_t err = conf_db_open(options->conf_path, options->db_size_mib, false, server_conf_sink(), &knotd->db);
+	return err == KNOT_OK ? server_read_conf_db(knotd->db, &knotd->host, &knotd->db_version, &knotd->conf) : err;
+}
+
 static bool load_conf(knotd_t *knotd)
 {
-	const char *path = knotd->options->conf_path;
+	const options_t *options = knotd->options;
+	const char *path = options->conf_path;
 	knotd->host = conf_host();
 	knotd->host.version = PACKAGE_STRING;
-	knot_err_t err = conf_load(path, &knotd->host, server_conf_sink(), &knotd->conf);
+	knot_err_t err = read_conf(knotd);
 	if (err != KNOT_OK) {
-		log_server(LOG_CRIT, "failed to load configuration file '%s' (%s)", path, knot_strerror(err));
+		log_server(LOG_CRIT, "failed to load configuration %s '%s' (%s)", options->is_db ? "database" : "file", path,
+			   knot_strerror(err));
 		return false;
 	}
 	if (conf_user(knotd->conf, &knotd->uid, &knotd->gid) != KNOT_OK) {
@@ -161,7 +200,11 @@ static bool load_conf(knotd_t *knotd)
 	}
 	(void)server_open_logs(knotd->conf, knotd->uid, knotd->gid);
 	log_server(LOG_INFO, "%s starting", PACKAGE_STRING);
-	log_server(LOG_INFO, "loaded configuration file '%s'", path);
+	if (options->is_db) {
+		log_server(LOG_INFO, "loaded configuration database '%s', mapsize %u MiB", path, options->db_size_mib);
+	} else {
+		log_server(LOG_INFO, "loaded configuration file '%s'", path);
+	}
 	return true;
 }
 
@@ -243,6 +286,8 @@ static bool make_server(knotd_t *knotd)
 {
 	server_params_t params = {
 		.conf_path = knotd->options->conf_path,
+		.db = knotd->db,
+		.db_version = knotd->db_version,
 		.host = &knotd->host,
 		.uid = knotd->uid,
 		.gid = knotd->gid,
@@ -419,6 +464,7 @@ static void stop(knotd_t *knotd)
 	kxdp_priv_stop(knotd->priv);
 	server_free(knotd->server);
 	conf_free(knotd->conf);
+	conf_db_close(knotd->db);
 	sys_pidfile_remove(&knotd->pidfile);
 }
 

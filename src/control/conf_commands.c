@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Commands for the configuration: what is followed, and the transaction that changes it.
+ */
+#include "src/conf/io.h"
+#include "src/control/session.h"
+#include "src/event/conf_edit.h"
+#include "src/sys/log.h"
+
+#include <stdio.h>
+
+/* ---- Units ---- */
+
+static conf_where_t where_of(const session_t *session)
+{
+	return (conf_where_t){
+		.section = session->args[KNOT_CTL_IDX_SECTION],
+		.id = session->args[KNOT_CTL_IDX_ID],
+		.item = session->args[KNOT_CTL_IDX_ITEM],
+	};
+}
+
+static void log_item(const session_t *session)
+{
+	conf_where_t where = where_of(session);
+	if (where.section == NULL || !sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG)) {
+		return;
+	}
+	bool has_id = where.id != NULL && *where.id != '\0', has_item = where.item != NULL && *where.item != '\0';
+	log_control(LOG_DEBUG, "control, config item '%s%s%s%s%s%s'", where.section, has_id ? "[" : "", has_id ? where.id : "",
+	            has_id ? "]" : "", has_item ? "." : "", has_item ? where.item : "");
+}
+
+static bool send_unit(const conf_unit_t *unit, void *ctx)
+{
+	session_t *session = ctx;
+	const char sign[2] = { unit->sign };
+	const char *marker = unit->sign != 0 ? sign : NULL;
+	/* The sign is a flag to clients of Knot 3.2, a filter to later ones. */
+	knot_ctl_data_t data = {
+		[KNOT_CTL_IDX_FLAGS] = marker, [KNOT_CTL_IDX_SECTION] = unit->section, [KNOT_CTL_IDX_ITEM] = unit->item,
+		[KNOT_CTL_IDX_ID] = unit->id, [KNOT_CTL_IDX_DATA] = unit->data, [KNOT_CTL_IDX_FILTERS] = marker,
+	};
+	session_send(session, unit->is_next ? KNOT_CTL_TYPE_EXTRA : KNOT_CTL_TYPE_DATA, &data);
+	return !session->broken;
+}
+
+/** Something done with a unit of the block. txn: NULL if the command needs none. */
+typedef knot_err_t (*unit_command_t)(session_t *session, conf_txn_t *txn);
+
+/** Each unit of the block until one fails, which is the one that the error is about. */
+static knot_err_t each_unit(session_t *session, conf_txn_t *txn, unit_command_t run)
+{
+	knot_err_t err;
+	do {
+		log_item(session);
+		err = run(session, txn);
+	} while (err == KNOT_OK && session_next(session));
+	return err;
+}
+
+/* ---- Reading ---- */
+
+/** A reader of the published configuration. Replies wait in the session's buffer: a read section must not wait for a peer. */
+static knot_err_t with_published(session_t *session, knot_err_t (*read)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx))
+{
+	conf_where_t where = where_of(session);
+	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	knot_err_t err;
+	{
+		RCU_READ_SECTION(guard);
+		conf_view_t view = { .store = state_load(server_state(session->server), guard)->conf->store };
+		err = read(view, &where, send_unit, session);
+	}
+	knot_ctl_set_buffer(session->ctl, 0);
+	return err;
+}
+
+static conf_view_t view_of(const conf_txn_t *txn)
+{
+	return (conf_view_t){ .store = conf_txn_base(txn), .txn = txn };
+}
+
+static knot_err_t read_unit(session_t *session, conf_txn_t *txn)
+{
+	(void)txn;
+	return with_published(session, conf_io_read);
+}
+
+knot_err_t command_conf_read(session_t *session)
+{
+	return each_unit(session, NULL, read_unit);
+}
+
+static knot_err_t list_zone(session_t *session, const session_zone_t *zone)
+{
+	knot_ctl_data_t unit = { [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_ID] = zone->text };
+	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
+	return KNOT_OK;
+}
+
+static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
+{
+	(void)txn;
+	if (session_filter(session, 'z')) {
+		session->args[KNOT_CTL_IDX_ZONE] = NULL;
+		return session_each_zone(session, list_zone, NULL);
+	}
+	conf_where_t where = where_of(session);
+	if (session_filter(session, 's') || session_flag(session, 's')) {
+		return conf_io_list_schema(&where, send_unit, session);
+	}
+	if (!session_filter(session, 't')) {
+		return with_published(session, conf_io_list);
+	}
+	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
+	return err == KNOT_OK ? conf_io_list(view_of(txn), &where, send_unit, session) : err;
+}
+
+knot_err_t command_conf_list(session_t *session)
+{
+	return each_unit(session, NULL, list_unit);
+}
+
+static knot_err_t get_unit(session_t *session, conf_txn_t *txn)
+{
+	conf_where_t where = where_of(session);
+	return conf_io_read(view_of(txn), &where, send_unit, session);
+}
+
+static knot_err_t diff_unit(session_t *session, conf_txn_t *txn)
+{
+	conf_where_t where = where_of(session);
+	return conf_io_diff(view_of(txn), &where, send_unit, session);
+}
+
+static knot_err_t in_txn(session_t *session, unit_command_t run)
+{
+	conf_txn_t *txn;
+	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
+	return err == KNOT_OK ? each_unit(session, txn, run) : err;
+}
+
+knot_err_t command_conf_get(session_t *session)
+{
+	return in_txn(session, get_unit);
+}
+
+knot_err_t command_conf_diff(session_t *session)
+{
+	return in_txn(session, diff_unit);
+}
+
+/* ---- Changing ---- */
+
+static conf_edit_t edit_of(const session_t *session)
+{
+	conf_where_t where = where_of(session);
+	return (conf_edit_t){ where.section, where.id, where.item, session->args[KNOT_CTL_IDX_DATA] };
+}
+
+static knot_err_t set_unit(session_t *session, conf_txn_t *txn)
+{
+	conf_edit_t edit = edit_of(session);
+	return conf_txn_set(txn, &edit, server_conf_sink());
+}
+
+static knot_err_t unset_unit(session_t *session, conf_txn_t *txn)
+{
+	conf_edit_t edit = edit_of(session);
+	return conf_txn_unset(txn, &edit);
+}
+
+/** A block is done as a whole or not at all; one whose peer went before its end is not. */
+static knot_err_t change(session_t *session, unit_command_t run)
+{
+	conf_txn_t *txn;
+	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
+	err = err == KNOT_OK ? conf_txn_push(txn) : err;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = each_unit(session, txn, run);
+	if (err == KNOT_OK && !session->broken) {
+		conf_txn_pop(txn);
+	} else {
+		conf_txn_undo(txn);
+	}
+	return err;
+}
+
+knot_err_t command_conf_set(session_t *session)
+{
+	return change(session, set_unit);
+}
+
+knot_err_t command_conf_unset(session_t *session)
+{
+	return change(session, unset_unit);
+}
+
+/* ---- The transaction ---- */
+
+knot_err_t command_conf_begin(session_t *session)
+{
+	return server_conf_begin(session->server, session->socket, server_conf_sink());
+}
+
+knot_err_t command_conf_abort(session_t *session)
+{
+	return server_conf_abort(session->server, session->socket);
+}
+
+/** The error reply of a commit: the first error with its place. */
+typedef struct {
+	session_t *session;
+	bool is_sent;
+} commit_faults_t;
+
+static void send_fault(void *ctx, const conf_fault_t *fault)
+{
+	commit_faults_t *faults = ctx;
+	conf_sink_t log = server_conf_sink();
+	log.fault(log.ctx, fault);
+	if (fault->severity != CONF_ERROR || faults->is_sent) {
+		return;
+	}
+	faults->is_sent = true;
+	knot_ctl_data_t reply;
+	memcpy(reply, faults->session->args, sizeof(reply));
+	reply[KNOT_CTL_IDX_ERROR] = fault->reason != NULL ? fault->reason : fault->text;
+	reply[KNOT_CTL_IDX_SECTION] = fault->section;
+	reply[KNOT_CTL_IDX_ID] = fault->id;
+	reply[KNOT_CTL_IDX_ITEM] = fault->item;
+	reply[KNOT_CTL_IDX_DATA] = fault->value;
+	session_send(faults->session, KNOT_CTL_TYPE_DATA, &reply);
+}
+
+knot_err_t command_conf_commit(session_t *session)
+{
+	commit_faults_t faults = { .session = session };
+	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &faults });
+	if (err == KNOT_OK) {
+		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
+		session->reloaded = true;
+	} else if (faults.is_sent) {
+		log_control(LOG_DEBUG, "control, command 'conf-commit' (%s)", knot_strerror(err));
+		return KNOT_OK;
+	}
+	return err;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/conf_edit.h"
+
+#include "src/event/internal.h"
+#include "src/sys/log.h"
+
+bool server_conf_is_open(const server_t *server)
+{
+	return atomic_load(&server->edit.is_open);
+}
+
+/** Forget the transaction and let others change the database. */
+static void close_edit(server_t *server)
+{
+	conf_open_t *edit = &server->edit;
+	conf_txn_free(edit->txn);
+	conf_store_free(edit->base);
+	edit->txn = NULL;
+	edit->base = NULL;
+	atomic_store(&edit->is_open, false);
+	if (server->params.db != NULL) {
+		conf_db_release(server->params.db);
+	}
+}
+
+void conf_edit_close(server_t *server)
+{
+	if (server->edit.txn != NULL) {
+		close_edit(server);
+	}
+}
+
+/* ---- Beginning ---- */
+
+/** Read what the database has, if it isn't what is published: somebody changed it and didn't reload. */
+static knot_err_t read_base(server_t *server, conf_sink_t sink)
+{
+	conf_open_t *edit = &server->edit;
+	uint64_t version;
+	knot_err_t err = conf_db_version(server->params.db, sink, &version);
+	if (err == KNOT_OK && version != edit->version) {
+		err = conf_db_read(server->params.db, sink, &edit->base, &version);
+	}
+	return err;
+}
+
+static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
+{
+	conf_open_t *edit = &server->edit;
+	conf_db_t *db = server->params.db;
+	if (edit->txn != NULL) {
+		return KNOT_ETXNMANY;
+	}
+	if (db == NULL) {
+		log_control(LOG_NOTICE, "control, persistent configuration database not available");
+	}
+	knot_err_t err = db != NULL ? conf_db_hold(db, sink) : KNOT_OK;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = db != NULL ? read_base(server, sink) : KNOT_OK;
+	if (err == KNOT_OK) {
+		edit->txn = conf_txn_begin(edit->base != NULL ? edit->base : server->root.state_rcu->conf->store);
+		err = edit->txn != NULL ? KNOT_OK : KNOT_ENOMEM;
+	}
+	if (err != KNOT_OK) {
+		close_edit(server);
+		return err;
+	}
+	edit->owner = owner;
+	atomic_store(&edit->is_open, true);
+	return KNOT_OK;
+}
+
+knot_err_t server_conf_begin(server_t *server, unsigned owner, conf_sink_t sink)
+{
+	pthread_mutex_lock(&server->reload_lock);
+	knot_err_t err = begin(server, owner, sink);
+	pthread_mutex_unlock(&server->reload_lock);
+	return err;
+}
+
+knot_err_t server_conf_txn(server_t *server, unsigned owner, conf_txn_t **ret_txn)
+{
+	conf_txn_t *txn = server->edit.txn;
+	if (txn == NULL) {
+		return KNOT_ETXNNONE;
+	}
+	if (server->edit.owner != owner) {
+		return KNOT_ETXNTHREAD;
+	}
+	*ret_txn = txn;
+	return KNOT_OK;
+}
+
+/* ---- Ending ---- */
+
+typedef struct {
+	server_t *server;
+	conf_sink_t sink;
+} keeping_t;
+
+static knot_err_t keep(void *ctx)
+{
+	keeping_t *keeping = ctx;
+	server_t *server = keeping->server;
+	return conf_db_write(server->params.db, server->edit.txn, keeping->sink, &server->edit.version);
+}
+
+static knot_err_t commit(server_t *server, conf_sink_t sink)
+{
+	conf_open_t *edit = &server->edit;
+	conf_store_t *merged;
+	conf_t *conf;
+	/* What another process wrote is followed with it, even if there is nothing else. */
+	if (edit->base == NULL && conf_txn_is_empty(edit->txn)) {
+		return KNOT_OK;
+	}
+	knot_err_t err = conf_txn_merge(edit->txn, &merged);
+	if (err == KNOT_OK) {
+		const char *path = server->root.state_rcu->conf->path;
+		err = conf_make(merged, path, server->params.host, sink, &conf);
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
+	keeping_t keeping = { server, sink };
+	server_change_t change = {
+		.txn = edit->base == NULL ? edit->txn : NULL,
+		.keep = server->params.db != NULL ? keep : NULL,
+		.ctx = &keeping,
+	};
+	/* The transaction's base goes with the old configuration: the last look at it is within. */
+	return server_apply(server, conf, &change);
+}
+
+knot_err_t server_conf_commit(server_t *server, unsigned owner, conf_sink_t sink)
+{
+	conf_txn_t *txn;
+	pthread_mutex_lock(&server->reload_lock);
+	knot_err_t err = server_conf_txn(server, owner, &txn);
+	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? commit(server, sink) : err;
+	if (err == KNOT_OK) {
+		close_edit(server);
+	}
+	pthread_mutex_unlock(&server->reload_lock);
+	return err;
+}
+
+knot_err_t server_conf_abort(server_t *server, unsigned owner)
+{
+	conf_txn_t *txn;
+	pthread_mutex_lock(&server->reload_lock);
+	knot_err_t err = server_conf_txn(server, owner, &txn);
+	if (err == KNOT_OK) {
+		close_edit(server);
+	}
+	pthread_mutex_unlock(&server->reload_lock);
+	return err == KNOT_ETXNNONE ? KNOT_OK : err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err;
+}

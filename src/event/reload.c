@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A configuration becomes the one that is followed: its zones are merged with those that are there, and what changed is loaded. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/event/internal.h"
+#include "src/sys/log.h"
+#include "src/sys/process.h"
+
+/* ---- Building the state ---- */
+
+/** Zones of a configuration in canonical order: those that stay are those of the old set. */
+typedef struct {
+	zone_t **zones; /* owned; NULL: exactly those of the old set */
+	size_t count;
+	size_t fresh; /* made, not in the old set */
+} merged_t;
+
+/* Names of both are in lower case. */
+static bool is_same_name(knot_name_t a, knot_name_t b)
+{
+	return a.len == b.len && memcmp(a.wire, b.wire, a.len) == 0;
+}
+
+/* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
+static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
+			 void (*visit)(entry_t *entry, void *ctx), void *ctx)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < a_count; i++) {
+		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
+			at++;
+		}
+		if (at < b_count && b[at] == a[i]) {
+			at++;
+		} else {
+			visit(entry_of(a[i]), ctx);
+		}
+	}
+}
+
+static void free_fresh(entry_t *entry, void *ctx)
+{
+	(void)ctx;
+	entry_free(entry);
+}
+
+static void discard_merged(const merged_t *merged, const zonedb_t *old)
+{
+	if (merged->zones != NULL) {
+		each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
+		free(merged->zones);
+	}
+}
+
+static bool has_same_zones(const conf_t *conf, const zonedb_t *old)
+{
+	bool is_same = conf->zone_count == zonedb_count(old);
+	for (size_t i = 0; is_same && i < conf->zone_count; i++) {
+		is_same = is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
+	}
+	return is_same;
+}
+
+static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
+{
+	merged_t merged = { .count = 0 };
+	zone_t *const *old_zones = zonedb_zones(old);
+	size_t at = 0, old_count = zonedb_count(old);
+	if (has_same_zones(conf, old)) {
+		*ret_merged = (merged_t){ .count = old_count };
+		return KNOT_OK;
+	}
+	merged.zones = malloc((conf->zone_count + 1) * sizeof(zone_t *));
+	if (merged.zones == NULL) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		knot_name_t name = conf_zone_name(conf, i);
+		bool stays = false;
+		while (at < old_count && !(stays = is_same_name(zone_name(old_zones[at]), name)) &&
+		       knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
+			at++;
+		}
+		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
+		if (entry == NULL) {
+			discard_merged(&merged, old);
+			return KNOT_ENOMEM;
+		}
+		merged.zones[merged.count++] = entry_zone(entry);
+		merged.fresh += stays ? 0 : 1;
+	}
+	*ret_merged = merged;
+	return KNOT_OK;
+}
+
+knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build)
+{
+	merged_t merged;
+	knot_err_t err = merge_zones(conf, old, &merged);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	bool same_zones = merged.zones == NULL;
+	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_new(merged.zones, merged.count);
+	state_t *state;
+	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		zonedb_free(db);
+		discard_merged(&merged, old);
+		return err;
+	}
+	free(merged.zones);
+	*ret_build = (server_build_t){ .state = state, .fresh = merged.fresh, .same_zones = same_zones };
+	return KNOT_OK;
+}
+
+/** Forget what server_build() made, with its configuration. */
+static void discard_build(const server_build_t *made, const zonedb_t *old)
+{
+	const zonedb_t *zones = made->state->zones;
+	if (!made->same_zones) {
+		each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
+	}
+	state_free(made->state);
+}
+
+/* ---- What is to be loaded ---- */
+
+/** Why a zone is to be loaded. */
+typedef struct {
+	load_source_t source; /* of its contents, without files */
+	bool is_new;
+	bool is_needed;
+} reason_t;
+
+/* True if the contents are what a load would give. */
+static bool is_current(const load_source_t *source, const conf_zone_t *zone)
+{
+	char path[PATH_MAX];
+	return source->print != 0 && conf_zone_file(zone, path, sizeof(path)) == KNOT_OK &&
+	       source_is_current(source, path, settings_number(zone));
+}
+
+/** Zones of a configuration by their indexes, gathered to be asked for with few changes of the lock. */
+typedef struct {
+	server_t *server;
+	const conf_t *conf;
+	uint32_t indexes[SERVER_CHUNK];
+	size_t count;
+} asking_t;
+
+/* Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. */
+static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
+{
+	for (size_t i = 0; i < asking->count; i++) {
+		const entry_t *entry = entry_of(zones[asking->indexes[i]]);
+		reason_t *reason = &ret_reasons[i];
+		reason->is_new = !entry->tried && entry->job == JOB_NONE;
+		/* A running job owns `source`; what changed meanwhile is seen only by another one. */
+		reason->is_needed = reason->is_new || entry->job == JOB_RUNNING;
+		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
+		if (!reason->is_needed && entry->source.files != NULL) {
+			conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
+			reason->is_needed = !is_current(&entry->source, &zone);
+		}
+	}
+}
+
+/* Without the lock. False: none is to be loaded. */
+static bool look_at_files(const asking_t *asking, reason_t *reasons)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < asking->count; i++) {
+		conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
+		if (reasons[i].is_new) {
+			log_zone(LOG_INFO, zone.name, "zone will be loaded");
+		}
+		reasons[i].is_needed = reasons[i].is_needed || !is_current(&reasons[i].source, &zone);
+		is_any = is_any || reasons[i].is_needed;
+	}
+	return is_any;
+}
+
+/*
+ * Ask for loading where there is a reason. The zones are those of the configuration: only this thread, under the reload lock, changes
+ * what is configured. What a zone is made with is part of its source.
+ */
+static void ask_gathered(asking_t *asking)
+{
+	zone_t *const *zones = zonedb_zones(asking->server->zones);
+	jobs_t *jobs = &asking->server->jobs;
+	reason_t reasons[SERVER_CHUNK];
+	pthread_mutex_lock(&jobs->lock);
+	look_at_entries(asking, zones, reasons);
+	pthread_mutex_unlock(&jobs->lock);
+	if (look_at_files(asking, reasons)) {
+		pthread_mutex_lock(&jobs->lock);
+		for (size_t i = 0; i < asking->count; i++) {
+			if (reasons[i].is_needed) {
+				(void)jobs_ask(jobs, entry_of(zones[asking->indexes[i]]));
+			}
+		}
+		pthread_mutex_unlock(&jobs->lock);
+	}
+	asking->count = 0;
+}
+
+static void ask_index(asking_t *asking, size_t index)
+{
+	asking->indexes[asking->count++] = (uint32_t)index;
+	if (asking->count == SERVER_CHUNK) {
+		ask_gathered(asking);
+	}
+}
+
+/** Look at all zones and their files. */
+static void ask_all(server_t *server, const conf_t *conf)
+{
+	asking_t asking = { .server = server, .conf = conf };
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		ask_index(&asking, i);
+	}
+	ask_gathered(&asking);
+}
+
+/** Look at zones whose settings are not what they were. */
+static void ask_different(server_t *server, const conf_t *old, const conf_t *conf)
+{
+	asking_t asking = { .server = server, .conf = conf };
+	size_t at = 0;
+	for (size_t i = 0; i < conf->zone_count; i++) {
+		knot_name_t name = conf_zone_name(conf, i);
+		int order = 1;
+		while (at < old->zone_count && (order = knot_name_cmp(conf_zone_name(old, at), name)) < 0) {
+			at++;
+		}
+		bool is_same = false;
+		if (at < old->zone_count && order == 0) {
+			conf_zone_t before = conf_zone(old, at), after = conf_zone(conf, i);
+			is_same = conf_zone_same(&before, &after);
+		}
+		if (!is_same) {
+			ask_index(&asking, i);
+		}
+	}
+	ask_gathered(&asking);
+}
+
+/** Look at zones that the transaction names; nothing else in it is about zones. */
+static void ask_named(server_t *server, const conf_t *conf, const conf_txn_t *txn)
+{
+	asking_t asking = { .server = server, .conf = conf };
+	conf_change_t change;
+	size_t pos = 0, index;
+	while (conf_txn_next_change(txn, &pos, &change)) {
+		if (change.section == CONF_S_ZONE && conf_zone_find(conf, knot_name_of(change.id.data), &index)) {
+			ask_index(&asking, index);
+		}
+	}
+	ask_gathered(&asking);
+}
+
+/** True if zones that the transaction doesn't name may have other settings. */
+static bool changes_templates(const conf_txn_t *txn)
+{
+	conf_change_t change;
+	size_t pos = 0;
+	bool has = false;
+	while (!has && conf_txn_next_change(txn, &pos, &change)) {
+		has = change.section == CONF_S_TEMPLATE || change.section == CONF_S_DATABASE;
+	}
+	return has;
+}
+
+static void ask(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
+{
+	if (txn == NULL) {
+		ask_all(server, conf);
+	} else if (changes_templates(txn)) {
+		ask_different(server, old, conf);
+	} else {
+		ask_named(server, conf, txn);
+	}
+}
+
+/** Zones that went. */
+typedef struct {
+	server_t *server;
+	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
+	size_t count;
+} removed_t;
+
+static void remove_entry(entry_t *entry, void *ctx)
+{
+	removed_t *removed = ctx;
+	removed->server->jobs.untried -= entry->tried ? 0 : 1;
+	if (!jobs_let_go(entry)) {
+		return;
+	}
+	if (removed->entries != NULL) {
+		removed->entries[removed->count++] = entry;
+	} else {
+		entry_free(entry);
+	}
+}
+
+/* Put the new zones in place and let those that went go. After the readers of the old set have gone. */
+static void adopt_zones(server_t *server, const server_build_t *made)
+{
+	if (made->same_zones) {
+		return;
+	}
+	const zonedb_t *old = server->zones, *zones = made->state->zones;
+	size_t gone_count = zonedb_count(old) - (zonedb_count(zones) - made->fresh);
+	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
+	pthread_mutex_lock(&server->jobs.lock);
+	server->zones = zones;
+	server->jobs.untried += made->fresh;
+	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, &removed);
+	saves_entries_changed(&server->saves);
+	pthread_cond_broadcast(&server->jobs.ended);
+	pthread_mutex_unlock(&server->jobs.lock);
+	for (size_t i = 0; i < removed.count; i++) {
+		entry_free(removed.entries[i]);
+	}
+	free(removed.entries);
+}
+
+/* ---- From one configuration to the next ---- */
+
+knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change)
+{
+	conf_t *conf = take_conf;
+	state_expect_threads(conf);
+	pthread_mutex_lock(&server->jobs.lock);
+	/* Zones that are about to go may be asked for until they are gone. */
+	knot_err_t err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
+	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
+	pthread_mutex_unlock(&server->jobs.lock);
+	server_build_t made;
+	/* The set changes only here, under the reload lock. */
+	err = err == KNOT_OK ? server_build(conf, server->zones, &made) : err;
+	if (err != KNOT_OK) {
+		conf_free(conf);
+		return err;
+	}
+	err = change->keep != NULL ? change->keep(change->ctx) : KNOT_OK;
+	if (err != KNOT_OK) {
+		discard_build(&made, server->zones);
+		return err;
+	}
+	/* Nothing fails from here on. */
+	conf_diff_t diff = conf_diff(server->root.state_rcu->conf, conf);
+	(void)server_open_logs(conf, server->params.uid, server->params.gid);
+	for (size_t i = 0; i < diff.restart_count; i++) {
+		log_server(LOG_WARNING, "changes of %s require restart to take effect", diff.restart[i]);
+	}
+	state_t *old = state_publish(&server->root, made.state);
+	adopt_zones(server, &made);
+	ask(server, old->conf, conf, change->txn);
+	state_free(old);
+	images_retry(server->saves.images);
+	return KNOT_OK;
+}
+
+/** What is configured, from where the server was told to take it. */
+static knot_err_t read_conf(server_t *server, conf_t **ret_conf)
+{
+	conf_db_t *db = server->params.db;
+	bool is_db = db != NULL;
+	const char *what = is_db ? "database" : "file", *path = is_db ? conf_db_path(db) : server->params.conf_path;
+	log_server(LOG_INFO, "reloading configuration %s '%s'", what, path);
+	knot_err_t err = is_db ? server_read_conf_db(db, server->params.host, &server->edit.version, ret_conf)
+			       : conf_load(path, server->params.host, server_conf_sink(), ret_conf);
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "failed to load configuration %s '%s' (%s)", what, path, knot_strerror(err));
+	}
+	return err;
+}
+
+static knot_err_t reload_locked(server_t *server)
+{
+	conf_t *conf;
+	knot_err_t err = server_conf_is_open(server) ? KNOT_ETXNMANY : KNOT_OK;
+	if (err == KNOT_OK) {
+		err = read_conf(server, &conf);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		err = server_apply(server, conf, &(server_change_t){ 0 });
+	}
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
+		return err;
+	}
+	log_server(LOG_INFO, "configuration reloaded");
+	return KNOT_OK;
+}
+
+knot_err_t server_reload(server_t *server)
+{
+	pthread_mutex_lock(&server->reload_lock);
+	sys_notify_reloading();
+	knot_err_t err = reload_locked(server);
+	sys_notify_ready();
+	pthread_mutex_unlock(&server->reload_lock);
+	return err;
+}
+
+void server_reload_zones(server_t *server)
+{
+	pthread_mutex_lock(&server->reload_lock);
+	log_server(LOG_INFO, "reloading zones");
+	ask_all(server, server->root.state_rcu->conf);
+	pthread_mutex_unlock(&server->reload_lock);
+}
