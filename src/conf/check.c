@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks that a type and a range can't express: of one value, and of a whole block. */
+/* Checks of one value that a type and a range can't express. */
+#include "libknot/rr/rrtype.h"
 #include "src/conf/schema_rows.h"
 #include "src/conf/store.h"
 #include "src/conf/value.h"
 #include "src/conf/zonefile_name.h"
 
 #include <stdlib.h>
-#include <sys/un.h>
+#include <strings.h>
 
 const char *conf_check_port(const conf_check_value_t *value)
 {
@@ -130,11 +131,18 @@ const char *conf_check_group(const conf_check_value_t *value)
 	return value->value.len - 1 > GROUP_MAX ? "group name is too long" : NULL;
 }
 
-const char *conf_check_cookie_secret(const conf_check_value_t *value)
+/** A record type or the word that stands for those of DNSSEC. */
+const char *conf_check_skipped_type(const conf_check_value_t *value)
 {
-	enum { SECRET_LEN = 16 }; /* RFC 9018 4.4 */
-	return value->value.len != SECRET_LEN ? "the length of the cookie secret MUST BE 16 bytes (32 HEX characters)"
-					      : NULL;
+	bool is_dnssec = strcasecmp((const char *)value->value.data, "dnssec") == 0;
+	return is_dnssec || value->value.data[0] == '\0' ? NULL : conf_check_rrtype(value);
+}
+
+const char *conf_check_rrtype(const conf_check_value_t *value)
+{
+	uint16_t type;
+	const char *text = (const char *)value->value.data;
+	return text[0] != '\0' && knot_rrtype_scan(knot_str_of(text), &type) != KNOT_OK ? "invalid RR type" : NULL;
 }
 
 /** `R/M` with R < M <= 256. ret_end: behind it. */
@@ -185,150 +193,4 @@ const char *conf_check_zonefile(const conf_check_value_t *value)
 	case CONF_ZONEFILE_INVALID: return "invalid index of zonefile formatter";
 	}
 	return NULL;
-}
-
-/* ---- Blocks ---- */
-
-static bool is_set(const conf_block_view_t *block, const char *name)
-{
-	return conf_block_find(block, name).data != NULL;
-}
-
-static bool is_on(const conf_block_view_t *block, const char *name, bool dflt)
-{
-	knot_bytes_t value = conf_block_find(block, name);
-	return value.data != NULL ? value.data[0] != 0 : dflt;
-}
-
-/** True if bind() could not take one of the item's paths; rundir counts where it goes before them. */
-static bool has_long_path(const conf_block_view_t *block, const char *name)
-{
-	knot_bytes_t rundir = conf_block_find(block, "rundir");
-	size_t rundir_len = rundir.data != NULL ? rundir.len : sizeof(KNOT_RUN_DIR); /* each with its NUL: the slash */
-	size_t row = conf_row_find(block->section, knot_str_of(name)), pos = 0;
-	conf_item_t item;
-	while (conf_item_next(block->items, &pos, &item)) {
-		if (item.row != row || conf_value_addr(item.value).kind != CONF_ADDR_UNIX) {
-			continue;
-		}
-		const char *path = conf_value_addr(item.value).path;
-		if (strlen(path) + (path[0] == '/' ? 0 : rundir_len) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-const char *conf_check_server(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	if (has_long_path(block, "listen")) {
-		return "path in 'listen' is too long for a socket";
-	}
-	return has_long_path(block, "metrics-listen") ? "path in 'metrics-listen' is too long for a socket" : NULL;
-}
-
-const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	bool is_any = is_on(block, "udp", true) || is_on(block, "tcp", false) || is_on(block, "quic", false);
-	return is_set(block, "listen") && !is_any ? "XDP processing requires UDP, TCP, or QUIC enabled" : NULL;
-}
-
-const char *conf_check_acl(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	static const char *const excluded[] = { "address", "key", "protocol", "cert-key", "cert-hostname" };
-	for (size_t i = 0; i < KNOT_LEN(excluded); i++) {
-		if (is_set(block, "remote") && is_set(block, excluded[i])) {
-			return "specified ACL/remote together with address or key";
-		}
-	}
-	return NULL;
-}
-
-const char *conf_check_keystore(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	return is_on(block, "key-label", false) && !is_on(block, "backend", false)
-		       ? "key labels not supported with the specified keystore"
-		       : NULL;
-}
-
-const char *conf_check_remote(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	return is_on(block, "quic", false) && is_on(block, "tls", false) ? "'quic' and 'tls' cannot be enabled together"
-									 : NULL;
-}
-
-typedef struct {
-	const char *min, *max, *reason;
-} interval_t;
-
-/** Items of zones that must go together, in templates too. */
-static const char *check_intervals(const conf_block_view_t *block)
-{
-	static const interval_t intervals[] = {
-		{ "refresh-min-interval", "refresh-max-interval",
-		  "'refresh-min-interval' is higher than 'refresh-max-interval'" },
-		{ "retry-min-interval", "retry-max-interval",
-		  "'retry-min-interval' is higher than 'retry-max-interval'" },
-		{ "expire-min-interval", "expire-max-interval",
-		  "'expire-min-interval' is higher than 'expire-max-interval'" },
-	};
-	for (size_t i = 0; i < KNOT_LEN(intervals); i++) {
-		knot_bytes_t min = conf_block_find(block, intervals[i].min),
-			     max = conf_block_find(block, intervals[i].max);
-		if (min.data != NULL && max.data != NULL && conf_value_int(min) > conf_value_int(max)) {
-			return intervals[i].reason;
-		}
-	}
-	return NULL;
-}
-
-const char *conf_check_template(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	bool is_default = strcmp((const char *)block->id.data, "default") == 0;
-	if (!is_default && is_set(block, "global-module")) {
-		return "global module in non-default template";
-	}
-	return check_intervals(block);
-}
-
-const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	return check_intervals(block);
-}
-
-const char *conf_check_noudp(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	return is_set(block, "udp-allow-rate") && is_set(block, "udp-truncate-rate")
-		       ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
-		       : NULL;
-}
-
-const char *conf_check_rrl(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	enum { INSTANT_DEFAULT = 125, RATE_PER_INSTANT_MAX = 1000 };
-	knot_bytes_t rate = conf_block_find(block, "rate-limit"), instant = conf_block_find(block, "instant-limit");
-	int64_t instant_limit = instant.data != NULL ? conf_value_int(instant) : INSTANT_DEFAULT;
-	return rate.data != NULL && conf_value_int(rate) > RATE_PER_INSTANT_MAX * instant_limit
-		       ? "rate limit is higher than 1000 times instant limit"
-		       : NULL;
-}
-
-const char *conf_check_synthrecord(const conf_block_view_t *block, conf_view_t all)
-{
-	(void)all;
-	enum { REVERSE = 2 };
-	bool is_reverse = conf_block_find(block, "type").data[0] == REVERSE;
-	if (is_reverse && !is_set(block, "origin")) {
-		return "no origin specified";
-	}
-	return !is_reverse && is_set(block, "origin") ? "origin not allowed with forward type" : NULL;
 }

@@ -82,6 +82,18 @@ static knot_err_t check_id(checker_t *checker, const conf_block_view_t *block)
 	return check_item(checker, block, 0, &item);
 }
 
+static void tell_notices(checker_t *checker, const conf_block_view_t *block)
+{
+	const conf_section_t *section = block->section;
+	for (size_t i = 0; i < KNOT_LEN(section->notices) && section->notices[i] != NULL; i++) {
+		char notice[CONF_NOTICE_MAX];
+		if (section->notices[i](block, checker->all, notice)) {
+			conf_place_t place = place_of(checker, block, NULL);
+			(void)conf_tell_text(checker->sink, CONF_NOTICE, KNOT_OK, &place, NULL, "config, %s", notice);
+		}
+	}
+}
+
 static knot_err_t check_block(checker_t *checker, const conf_block_view_t *block)
 {
 	conf_item_t item;
@@ -94,17 +106,13 @@ static knot_err_t check_block(checker_t *checker, const conf_block_view_t *block
 	if (err != KNOT_OK) {
 		return err;
 	}
+	tell_notices(checker, block);
 	const char *reason = conf_check_block(block, checker->all);
-	if (reason != NULL) {
-		conf_place_t place = place_of(checker, block, NULL);
-		return conf_tell(checker->sink, CONF_ERROR, KNOT_EINVAL, &place, reason);
+	if (reason == NULL) {
+		return KNOT_OK;
 	}
-	reason = block->section->notice != NULL ? block->section->notice(block, checker->all) : NULL;
-	if (reason != NULL) {
-		conf_place_t place = place_of(checker, block, NULL);
-		(void)conf_tell(checker->sink, CONF_NOTICE, KNOT_OK, &place, reason);
-	}
-	return KNOT_OK;
+	conf_place_t place = place_of(checker, block, NULL);
+	return conf_tell(checker->sink, CONF_ERROR, KNOT_EINVAL, &place, reason);
 }
 
 knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink)

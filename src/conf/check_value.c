@@ -113,10 +113,11 @@ knot_err_t conf_check_value(const conf_check_value_t *check, conf_view_t view, c
 const char *conf_check_block(const conf_block_view_t *block, conf_view_t all)
 {
 	const conf_section_t *section = block->section;
-	for (size_t i = 0; i < section->row_count; i++) {
+	const char *reason = section->check != NULL ? section->check(block, all) : NULL;
+	for (size_t i = 0; i < section->row_count && reason == NULL; i++) {
 		if (section->rows[i].required && conf_block_find(block, section->rows[i].name).data == NULL) {
-			return section->rows[i].missing;
+			reason = section->rows[i].missing;
 		}
 	}
-	return section->check != NULL ? section->check(block, all) : NULL;
+	return reason;
 }

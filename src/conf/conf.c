@@ -249,6 +249,18 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
 
 /* ---- Comparing ---- */
 
+/** Note that a change has to wait; two items of the same name are said once. */
+static void add_restart(conf_diff_t *diff, const char *name)
+{
+	size_t i = 0;
+	while (i < diff->restart_count && strcmp(diff->restart[i], name) != 0) {
+		i++;
+	}
+	if (i == diff->restart_count && i < KNOT_LEN(diff->restart)) {
+		diff->restart[diff->restart_count++] = name;
+	}
+}
+
 /** Compare one group by its rows: what applies at once, what has to wait. */
 static bool diff_group(conf_diff_t *diff, const conf_section_t *section, const void *old, const void *new)
 {
@@ -260,8 +272,8 @@ static bool diff_group(conf_diff_t *diff, const conf_section_t *section, const v
 		}
 		if (row->effect != CONF_ON_RESTART) {
 			is_changed = true;
-		} else if (diff->restart_count < KNOT_LEN(diff->restart)) {
-			diff->restart[diff->restart_count++] = row->name;
+		} else {
+			add_restart(diff, row->name);
 		}
 	}
 	return is_changed;
@@ -304,6 +316,7 @@ conf_diff_t conf_diff(const conf_t *old, const conf_t *new)
 	diff.server = diff_group(&diff, &conf_section_server, &old->server, &new->server);
 	diff.server |= diff_group(&diff, &conf_section_xdp, &old->xdp, &new->xdp);
 	(void)diff_group(&diff, &conf_section_control, &old->control, &new->control);
+	(void)diff_group(&diff, &conf_section_database, &old->database, &new->database);
 	diff.statistics = diff_group(&diff, &conf_section_statistics, &old->statistics, &new->statistics);
 	diff.modules = !modrefs_same(old->global_modules, new->global_modules) || !mod_stats_same(old, new);
 	return diff;

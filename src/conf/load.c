@@ -191,12 +191,12 @@ static knot_err_t open_block(loader_t *loader, knot_bytes_t id)
 	return KNOT_OK;
 }
 
-static knot_err_t tell_block(const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *reason)
+static knot_err_t fail_block(const loader_t *loader, const char *reason)
 {
 	strings_t strings;
 	conf_place_t place = { .file = loader->place.file, .line = loader->place.line };
 	place_block(loader, &strings, &place);
-	return conf_tell(loader->sink, severity, err, &place, reason);
+	return conf_tell(loader->sink, CONF_ERROR, KNOT_EINVAL, &place, reason);
 }
 
 /** Checks that need all of a block. */
@@ -205,15 +205,14 @@ static knot_err_t check_block(const loader_t *loader)
 	const conf_section_t *section = section_of(loader);
 	const conf_block_view_t view = view_of(loader);
 	const conf_view_t all = { .store = loader->store };
+	for (size_t i = 0; i < KNOT_LEN(section->notices) && section->notices[i] != NULL; i++) {
+		char notice[CONF_NOTICE_MAX];
+		if (section->notices[i](&view, all, notice)) {
+			(void)tell_text(loader, CONF_NOTICE, KNOT_OK, "config, %s", notice);
+		}
+	}
 	const char *reason = conf_check_block(&view, all);
-	if (reason != NULL) {
-		return tell_block(loader, CONF_ERROR, KNOT_EINVAL, reason);
-	}
-	reason = section->notice != NULL ? section->notice(&view, all) : NULL;
-	if (reason != NULL) {
-		(void)tell_block(loader, CONF_NOTICE, KNOT_OK, reason);
-	}
-	return KNOT_OK;
+	return reason != NULL ? fail_block(loader, reason) : KNOT_OK;
 }
 
 /** The block ends: it is checked, then its items are kept. Faults name the line before. */

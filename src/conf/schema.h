@@ -111,11 +111,18 @@ typedef const char *(*conf_check_t)(const conf_check_value_t *value);
 /** all: the configuration that the block belongs to, for what it inherits. While a file is read, as far as it was read. */
 typedef const char *(*conf_block_check_t)(const conf_block_view_t *block, conf_view_t all);
 
+/**
+ * Something to tell of a block that is taken all the same: the message behind "config, ", in `room`, and true; false: nothing to tell.
+ */
+enum { CONF_NOTICE_MAX = 512 };
+typedef bool (*conf_block_notice_t)(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
+
 struct conf_row {
 	const char *name;
 	conf_type_t type;
 	bool multi;      /* may have several values */
 	bool required;   /* the block must have it; `.missing` is the reason when it doesn't */
+	bool together;   /* takes part in a check of the block: zones without such rows need no check */
 	bool percent;    /* an integer may have the unit % */
 	bool or_empty;   /* a reference may be "", which means none */
 	bool or_default; /* a reference to "default" needs no block */
@@ -158,7 +165,7 @@ struct conf_section {
 	conf_support_t support;          /* of a module: whether it may be referenced */
 	size_t struct_size;              /* of the typed struct; 0: none */
 	conf_block_check_t check;
-	conf_block_check_t notice; /* as check, but the block is taken */
+	conf_block_notice_t notices[2]; /* told before the checks */
 	const char *doc;
 };
 

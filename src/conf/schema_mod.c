@@ -4,13 +4,13 @@
 
 /* clang-format off: tables */
 
-#define MOD_ID { .name = "id", STR, .doc = "Name to refer to, as mod-name/id." }
+#define MOD_ID { .name = "id", STR, .doc = "Name to refer to, as mod-name/id." }, COMMENT
 #define MODULE(title) .name = (title), .kind = CONF_MULTI, .is_module = true
 #define SCOPE_BOTH .module_global = true, .module_zone = true
 #define SCOPE_ZONE .module_zone = true
 #define NEEDS_ID .module_needs_id = true
 
-static const conf_row_t plain_rows[] = { MOD_ID, COMMENT };
+static const conf_row_t plain_rows[] = { MOD_ID };
 
 const conf_section_t conf_section_mod_alias = {
 	MODULE("mod-alias"), SCOPE_ZONE, REFUSED, ROWS(plain_rows),
@@ -28,12 +28,11 @@ static const conf_row_t cookies_rows[] = {
 	MOD_ID,
 	{ .name = "secret-lifetime", TIME(1, 36 * DAY), .dflt = "26h", TUNING, .doc = "How long a secret is used." },
 	{ .name = "badcookie-slip", INT(1, MAX31), .dflt = "1", TUNING, .doc = "Answer one in so many bad cookies." },
-	{ .name = "secret", .type = CONF_HEX, MULTI, .count_max = 2, TUNING, .check = conf_check_cookie_secret,
+	{ .name = "secret", .type = CONF_HEX, MULTI, .count_max = 2, TUNING,
 	  .dflt_doc = "random", .doc = "16 bytes as 0x and hexadecimal digits." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_cookies = {
-	MODULE("mod-cookies"), SCOPE_BOTH, REFUSED, ROWS(cookies_rows), .doc = "DNS cookies (RFC 7873, RFC 9018).",
+	MODULE("mod-cookies"), SCOPE_BOTH, REFUSED, ROWS(cookies_rows), .check = conf_check_cookies, .doc = "DNS cookies (RFC 7873, RFC 9018).",
 };
 
 static const conf_row_t dnserr_rows[] = {
@@ -42,10 +41,9 @@ static const conf_row_t dnserr_rows[] = {
 	{ .name = "agent", BOOL, .dflt = "off", TUNING, .doc = "Be the agent." },
 	{ .name = "cache-size", INT(1, MAX31), .dflt = "1000", TUNING, .doc = "Reports remembered." },
 	{ .name = "cache-lifetime", TIME(1, 36 * DAY), .dflt = "10", TUNING, .doc = "How long." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_dnserr = {
-	MODULE("mod-dnserr"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(dnserr_rows),
+	MODULE("mod-dnserr"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(dnserr_rows), .check = conf_check_dnserr,
 	  .doc = "DNS error reporting (RFC 9567).",
 };
 
@@ -58,7 +56,6 @@ static const conf_row_t dnsproxy_rows[] = {
 	{ .name = "fallback", BOOL, .dflt = "on", TUNING, .doc = "Only if there is no zone for them." },
 	{ .name = "tcp-fastopen", BOOL, .dflt = "off", .support = CONF_OBSOLETE, .doc = "Has no effect." },
 	{ .name = "catch-nxdomain", BOOL, .dflt = "off", TUNING, .doc = "Also if the name does not exist." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_dnsproxy = {
 	MODULE("mod-dnsproxy"), SCOPE_BOTH, NEEDS_ID, REFUSED, ROWS(dnsproxy_rows),
@@ -74,7 +71,6 @@ static const conf_row_t dnstap_rows[] = {
 	{ .name = "log-queries", BOOL, .dflt = "on", TUNING, .doc = "Write queries." },
 	{ .name = "log-responses", BOOL, .dflt = "on", TUNING, .doc = "Write responses." },
 	{ .name = "responses-with-queries", BOOL, .dflt = "off", TUNING, .doc = "Write both together." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_dnstap = {
 	MODULE("mod-dnstap"), SCOPE_BOTH, NEEDS_ID, REFUSED, ROWS(dnstap_rows), .doc = "Traffic log in dnstap format.",
@@ -91,10 +87,9 @@ static const conf_row_t geoip_rows[] = {
 	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How." },
 	{ .name = "geodb-file", STR, TUNING, .doc = "Geographic database." },
 	{ .name = "geodb-key", STR, MULTI, .count_max = 8, .dflt = "country/iso_code", TUNING, .doc = "Keys in it." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_geoip = {
-	MODULE("mod-geoip"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(geoip_rows),
+	MODULE("mod-geoip"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(geoip_rows), .check = conf_check_geoip,
 	  .doc = "Answers by place, network or weight.",
 };
 
@@ -102,7 +97,6 @@ static const conf_row_t noudp_rows[] = {
 	MOD_ID,
 	{ .name = "udp-allow-rate", INT(0, MAX31), .dflt = "0", TUNING, .doc = "Answer one in so many over UDP." },
 	{ .name = "udp-truncate-rate", INT(1, MAX31), .dflt = "1", TUNING, .doc = "Truncate one in so many." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_noudp = {
 	MODULE("mod-noudp"), SCOPE_BOTH, REFUSED, ROWS(noudp_rows), .check = conf_check_noudp,
@@ -112,9 +106,8 @@ const conf_section_t conf_section_mod_noudp = {
 static const conf_row_t onlinesign_rows[] = {
 	MOD_ID,
 	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How to sign." },
-	{ .name = "nsec-bitmap", .type = CONF_RRTYPE, MULTI, .dflt_doc = "A, AAAA", TUNING,
+	{ .name = "nsec-bitmap", STR, MULTI, .dflt_doc = "A, AAAA", .check = conf_check_rrtype, TUNING,
 	  .doc = "Types in NSEC records." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_onlinesign = {
 	MODULE("mod-onlinesign"), SCOPE_ZONE, REFUSED, ROWS(onlinesign_rows), .doc = "Signing while answering.",
@@ -125,7 +118,6 @@ static const conf_row_t probe_rows[] = {
 	{ .name = "path", STR, .dflt_doc = "server.rundir", TUNING, .doc = "Directory of the sockets." },
 	{ .name = "channels", INT(1, 65535), .dflt = "1", TUNING, .doc = "Number of sockets." },
 	{ .name = "max-rate", INT(0, MAX31), .dflt = "100000", TUNING, .doc = "Queries per second." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_probe = {
 	MODULE("mod-probe"), SCOPE_BOTH, REFUSED, ROWS(probe_rows), .doc = "Traffic data for other programs.",
@@ -135,7 +127,6 @@ static const conf_row_t queryacl_rows[] = {
 	MOD_ID,
 	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Sources that may ask." },
 	{ .name = "interface", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses where they may." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_queryacl = {
 	MODULE("mod-queryacl"), SCOPE_BOTH, NEEDS_ID, REFUSED, ROWS(queryacl_rows), .doc = "Who may ask.",
@@ -156,7 +147,6 @@ static const conf_row_t rrl_rows[] = {
 	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses without limit." },
 	{ .name = "log-period", INT(0, MAX31), .dflt = "30000", TUNING, .doc = "Milliseconds between log lines." },
 	{ .name = "dry-run", BOOL, .dflt = "off", TUNING, .doc = "Count only." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_rrl = {
 	MODULE("mod-rrl"), SCOPE_BOTH, REFUSED, ROWS(rrl_rows), .check = conf_check_rrl,
@@ -166,7 +156,7 @@ const conf_section_t conf_section_mod_rrl = {
 #define STATS_ROW(item, member, on, what) \
 	{ .name = item, BOOL, CONF_AT(conf_mod_stats_t, member), .dflt = on, .doc = "Count " what "." }
 static const conf_row_t stats_rows[] = {
-	{ .name = "id", STR, CONF_AT(conf_mod_stats_t, id), .doc = "Name to refer to, as mod-stats/id." },
+	{ .name = "id", STR, CONF_AT(conf_mod_stats_t, id), .doc = "Name to refer to, as mod-stats/id." }, COMMENT,
 	STATS_ROW("request-protocol", request_protocol, "on", "requests by transport protocol"),
 	STATS_ROW("server-operation", server_operation, "on", "requests by kind"),
 	STATS_ROW("request-bytes", request_bytes, "on", "bytes of requests"),
@@ -180,7 +170,6 @@ static const conf_row_t stats_rows[] = {
 	STATS_ROW("query-type", query_type, "off", "queries by type"),
 	STATS_ROW("query-size", query_size, "off", "queries by size"),
 	STATS_ROW("reply-size", reply_size, "off", "responses by size"),
-	COMMENT,
 };
 const conf_section_t conf_section_mod_stats = {
 	MODULE("mod-stats"), SCOPE_BOTH, ROWS(stats_rows), .struct_size = sizeof(conf_mod_stats_t),
@@ -192,13 +181,12 @@ static const conf_row_t synthrecord_rows[] = {
 	MOD_ID,
 	{ .name = "type", OPT(synth_types), .required = true, .missing = "no synthesis type specified", TUNING,
 	  .doc = "Names to addresses, or addresses to names." },
-	{ .name = "prefix", STR, .check = conf_check_no_dot, TUNING, .doc = "What names begin with." },
+	{ .name = "prefix", STR, .check = conf_check_no_dot, .pattern = "^[^.]*$", TUNING, .doc = "What names begin with." },
 	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "What names end with." },
 	{ .name = "ttl", TIME(0, MAX31), .dflt = "3600", TUNING, .doc = "TTL of the records." },
 	{ .name = "network", .type = CONF_NET, MULTI, .required = true, .missing = "no network subnet specified", TUNING,
 	  .doc = "Addresses that have names." },
 	{ .name = "reverse-short", BOOL, .dflt = "on", TUNING, .doc = "Short form of IPv6 addresses." },
-	COMMENT,
 };
 const conf_section_t conf_section_mod_synthrecord = {
 	MODULE("mod-synthrecord"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(synthrecord_rows),

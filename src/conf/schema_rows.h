@@ -2,7 +2,8 @@
 /** Short spellings for the tables in schema_*.c, and the checks they name. Not for other files. */
 #pragma once
 
-#include "src/conf/schema.h"
+#include "src/conf/store.h"
+#include "src/conf/value.h"
 
 /* clang-format off */
 #define INT(from, to)   .type = CONF_INT, .min = (from), .max = (to)
@@ -14,6 +15,7 @@
 #define REF1(section)   .type = CONF_REF, .ref = { (section) }
 #define REF_REMOTE      .type = CONF_REF, .ref = { "remote", "remotes" }
 #define MULTI           .multi = true
+#define TOGETHER        .together = true
 
 #define RESTART         .effect = CONF_ON_RESTART
 #define ZONE_RELOAD     .effect = CONF_ON_ZONE_RELOAD
@@ -48,15 +50,44 @@ const char *conf_check_no_dot(const conf_check_value_t *value);
 const char *conf_check_pin(const conf_check_value_t *value);
 const char *conf_check_group(const conf_check_value_t *value);
 const char *conf_check_keystore_id(const conf_check_value_t *value);
-const char *conf_check_cookie_secret(const conf_check_value_t *value);
+const char *conf_check_rrtype(const conf_check_value_t *value);
+const char *conf_check_skipped_type(const conf_check_value_t *value);
 
 const char *conf_check_server(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_acl(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_keystore(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_remote(const conf_block_view_t *block, conf_view_t all);
+const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_template(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all);
+const char *conf_check_cookies(const conf_block_view_t *block, conf_view_t all);
+const char *conf_check_dnserr(const conf_block_view_t *block, conf_view_t all);
+const char *conf_check_geoip(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_noudp(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_rrl(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_synthrecord(const conf_block_view_t *block, conf_view_t all);
+
+bool conf_notice_algorithm(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
+bool conf_notice_iterations(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
+bool conf_notice_journal(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
+
+/* ---- What checks of blocks look at ---- */
+
+static inline bool conf_block_has(const conf_block_view_t *block, const char *name)
+{
+	return conf_block_find(block, name).data != NULL;
+}
+
+/** A boolean or an option. */
+static inline unsigned conf_block_option(const conf_block_view_t *block, const char *name, unsigned dflt)
+{
+	knot_bytes_t value = conf_block_find(block, name);
+	return value.data != NULL ? value.data[0] : dflt;
+}
+
+static inline int64_t conf_block_number(const conf_block_view_t *block, const char *name, int64_t dflt)
+{
+	knot_bytes_t value = conf_block_find(block, name);
+	return value.data != NULL ? conf_value_int(value) : dflt;
+}

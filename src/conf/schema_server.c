@@ -20,7 +20,7 @@ static const conf_option_t severities[] = {
 };
 
 static const conf_row_t module_rows[] = {
-	{ .name = "id", STR, .check = conf_check_module_prefix, REFUSED,
+	{ .name = "id", STR, .check = conf_check_module_prefix, .pattern = "^mod-", REFUSED,
 	  .doc = "Name of the module, with the prefix mod-." },
 	{ .name = "file", STR, TUNING, .doc = "Path of the shared library with the module." },
 	COMMENT,
@@ -87,8 +87,8 @@ static const conf_row_t server_rows[] = {
 	  .dflt_doc = "udp-max-payload", .doc = "Largest answer over UDP on IPv4." },
 	{ .name = "udp-max-payload-ipv6", SIZE(1220, 4096), CONF_AT(conf_server_t, udp_payload_max_ipv6),
 	  .dflt_doc = "udp-max-payload", .doc = "Largest answer over UDP on IPv6." },
-	{ .name = "key-file", STR, REFUSED_BUT("\"\""), .doc = "Private key for TLS and QUIC." },
-	{ .name = "cert-file", STR, REFUSED_BUT("\"\""), .doc = "Certificate for TLS and QUIC." },
+	{ .name = "cert-file", STR, REFUSED_BUT("\"\""), .doc = "Certificate for TLS and QUIC; key-file must be set, too." },
+	{ .name = "key-file", STR, REFUSED_BUT("\"\""), .doc = "Private key for TLS and QUIC; cert-file must be set, too." },
 	{ .name = "ca-file", STR, MULTI, REFUSED, .doc = "Certificates of authorities that sign those of remotes." },
 	{ .name = "edns-client-subnet", BOOL, CONF_AT(conf_server_t, edns_client_subnet), .dflt = "off", .rfc = "RFC 7871",
 	  .doc = "Process the EDNS option Client Subnet." },
@@ -160,6 +160,7 @@ static const conf_row_t xdp_rows[] = {
 	{ .name = "busypoll-timeout", INT(1, 65535), CONF_AT(conf_xdp_t, busypoll_timeout_us), .dflt = "20",
 	  .doc = "Microseconds of a preferred busy poll." },
 	{ .name = "block", STR, MULTI, CONF_AT(conf_xdp_t, block), .check = conf_check_xdp_block,
+	  .pattern = "^([0-9A-Fa-f:.]+(/[0-9]{1,3})?(@[0-9]{1,7})?)?$",
 	  .doc = "Sources whose queries don't reach the server: an address or a prefix, optionally with @ and a number of "
 	         "queries per second, 1 to 1000000, to let through. The longest prefix that matches decides. It is done in the "
 	         "network driver, on every interface of listen. ::/0 is IPv6 only, 0.0.0.0/0 IPv4." },
@@ -218,11 +219,13 @@ const conf_section_t conf_section_statistics = {
 	.doc = "Periodic dump of the counters.",
 };
 
-/* A map of 20 GiB is address space, which 64 bits have plenty of. */
+/* A map is address space, which 64 bits have plenty of. */
 #if UINTPTR_MAX > UINT32_MAX
-#define IMAGE_DB_MAX "20G"
+#define MAP_MAX(max)   (max)
+#define MAP_DFLT(dflt) (dflt)
 #else
-#define IMAGE_DB_MAX "500M"
+#define MAP_MAX(max)   (500 * MEGA)
+#define MAP_DFLT(dflt) "500M"
 #endif
 
 static const conf_row_t database_rows[] = {
@@ -231,15 +234,15 @@ static const conf_row_t database_rows[] = {
 	{ .name = "journal-db", STR, CONF_AT(conf_database_t, journal_db), .dflt = "journal", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the journal." },
 	{ .name = "journal-db-mode", OPT(journal_modes), .dflt = "robust", TUNING, .doc = "Safe or fast journal." },
-	{ .name = "journal-db-max-size", SIZE(MEGA, 100 * TERA), .dflt = "20G", TUNING,
+	{ .name = "journal-db-max-size", SIZE(MEGA, MAP_MAX(100 * TERA)), .dflt = MAP_DFLT("20G"), TUNING,
 	  .doc = "Largest size of the journal." },
 	{ .name = "kasp-db", STR, CONF_AT(conf_database_t, kasp_db), .dflt = "keys", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the key database." },
-	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, 100 * GIGA), .dflt = "10G", TUNING,
+	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("10G"), TUNING,
 	  .doc = "Largest size of the key database." },
 	{ .name = "timer-db", STR, CONF_AT(conf_database_t, timer_db), .dflt = "timers", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the zones' timers." },
-	{ .name = "timer-db-max-size", SIZE(MEGA, 100 * GIGA), .dflt = "5G", TUNING,
+	{ .name = "timer-db-max-size", SIZE(MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("5G"), TUNING,
 	  .doc = "Largest size of the timer database." },
 	{ .name = "timer-db-sync", .type = CONF_OPTINT, .options = timer_syncs, .min = 1, .max = MAX32,
 	  .unit = CONF_UNIT_TIME,
@@ -247,13 +250,13 @@ static const conf_row_t database_rows[] = {
 	  .doc = "When timers are written: immediate, never, shutdown, or at this interval." },
 	{ .name = "catalog-db", STR, CONF_AT(conf_database_t, catalog_db), .dflt = "catalog", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the catalog database." },
-	{ .name = "catalog-db-max-size", SIZE(5 * MEGA, 100 * GIGA), .dflt = "20G", TUNING,
+	{ .name = "catalog-db-max-size", SIZE(5 * MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("20G"), TUNING,
 	  .doc = "Largest size of the catalog database." },
 	{ .name = "image-db", STR, CONF_AT(conf_database_t, image_db), .dflt = "images", .path = CONF_PATH_STORAGE,
 	  RESTART,
 	  .doc = "Directory of the images of compiled zones, from which a start and a reload take zones whose files did not "
 		 "change. Made if its parent is there." },
-	{ .name = "image-db-max-size", SIZE(MEGA, 100 * TERA), .dflt = IMAGE_DB_MAX, RESTART,
+	{ .name = "image-db-max-size", SIZE(MEGA, MAP_MAX(100 * TERA)), .dflt = MAP_DFLT("20G"), RESTART,
 	  CONF_AT(conf_database_t, image_db_max_size),
 	  .doc = "Largest size of the images on disk; zones that no longer fit are served, and read from their files at the "
 		 "next start." },
