@@ -40,9 +40,10 @@ typedef struct {
 	char refusal[KNOTC_ERROR_MAX];
 } top_t;
 
+/* text: what is wrong; NULL: that is said already. */
 static bool say(const char *what, const char *text)
 {
-	fprintf(stderr, "error: %s%s%s%s\n", what, text[0] != '\0' ? " '" : "", text, text[0] != '\0' ? "'" : "");
+	fprintf(stderr, text != NULL ? "error: %s '%s'\n" : "error: %s\n", what, text);
 	return false;
 }
 
@@ -303,7 +304,7 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 	}
 	/* The configuration is read once. Whether there is a server is seen before the screen is taken. */
 	if (!knotc_socket(params, path, top.error)) {
-		return say(top.error, "");
+		return say(top.error, NULL);
 	}
 	top.params.socket = path;
 	bool is_good = look(&top);
@@ -313,7 +314,7 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 		terminal_leave();
 	}
 	if (!is_good && top.error[0] != '\0') {
-		(void)say(top.error, "");
+		(void)say(top.error, NULL);
 	}
 	disconnect(&top);
 	top_rates_free(&top.rates);

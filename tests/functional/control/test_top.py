@@ -1,149 +1,251 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards the command `top` (doc/formats/top.md): what workers always count, and zones and types while somebody looks."""
-import collections
-import socket
-import time
+"""Guards `knotc top`: numbers of a server that is made up, of a real one, the screen, its keys, and how it ends. The drawing itself: top_test.c."""
+import json
+import os
+import signal
+import subprocess
+import threading
 
-import dns.message
-import dns.query
 import pytest
 
-from harness.control import Connection
+from harness.server import built, is_ours
+from harness.terminal import Terminal
+from harness.top import TopServer, refusal, unit
 from zones import example
 
-pytestmark = pytest.mark.ours
+pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
+
+
+def counts(number, seconds=1):
+    """The reply to the number-th request: 1000 queries per second."""
+    return (unit("time", "", number * seconds * 10**9) + unit("server", "zone-count", 12345) +
+            unit("protocol", "udp4", 750 * number) + unit("protocol", "tcp6-xdp", 250 * number) +
+            unit("rcode", "NOERROR", 900 * number) + unit("rcode", "NXDOMAIN", 100 * number) +
+            unit("type", "A", 600 if number else 0) + unit("type", "AAAA", 400 if number else 0) +
+            unit("zone", "example.", 1000 if number else 0) +
+            unit("queue", "0", 250 * number, "eth0") + unit("drops", "no-room", 3 * number) +
+            unit("latency", "2048", 1000 * number, "udp4"))
 
 
 @pytest.fixture
-def server(knotd):
-    """Without mod-stats: nothing of this needs any."""
+def fake(directory):
+    made = []
+
+    def make(replies=counts):
+        made.append(TopServer(directory / "s.sock", replies))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+def knotc(path, *arguments, status=0, timeout=30):
+    done = subprocess.run([built("knotc", "tools"), "-s", str(path), *arguments], capture_output=True, text=True, check=False,
+                          timeout=timeout, stdin=subprocess.DEVNULL)
+    assert done.returncode == status, done
+    return done.stdout, done.stderr
+
+
+def test_lines(fake):
+    server = fake()
+    output, errors = knotc(server.path, "top", "+interval", "0.1")
+    assert errors == "" and server.asked == 2
+    assert output.splitlines() == [
+        "queries 1000.0 1000", "server zone-count 12345", "protocol udp4 750.0 750", "protocol tcp6-xdp 250.0 250",
+        "rcode NOERROR 900.0 900", "rcode NXDOMAIN 100.0 100", "type A 600.0 600", "type AAAA 400.0 400", "zone example. 1000.0 1000",
+        "queue eth0/0 250.0 250", "drops no-room 3.0 3", "latency udp4 p50=1792 p90=1997 p99=2043 p99.9=2047",
+    ]
+
+
+def test_json(fake):
+    output, _ = knotc(fake().path, "-j", "top", "+interval", "0.1", "+count", "3")
+    samples = [json.loads(line) for line in output.splitlines()]
+    assert [sample["queries"] for sample in samples] == [{"rate": 1000, "total": 1000 * n} for n in (1, 2, 3)]
+    assert samples[0]["seconds"] == 1 and samples[0]["queue"] == [{"item": "eth0", "id": "0", "rate": 250, "total": 250}]
+    assert samples[2]["latency"][0]["p99"] == 2043
+
+
+@pytest.mark.parametrize("arguments,wanted", [
+    (["+interval", "0"], "error: invalid interval, use 0.1 to 3600 seconds instead of '0'\n"),
+    (["+interval", "nan"], "error: invalid interval, use 0.1 to 3600 seconds instead of 'nan'\n"),
+    (["+interval", "1x"], "error: invalid interval, use 0.1 to 3600 seconds instead of '1x'\n"),
+    (["+count", "-1"], "error: invalid count '-1'\n"),
+    (["+count", ""], "error: invalid count ''\n"),
+    (["+count"], "error: missing value of filter: +count\nUsage: knotc top [+count <n>] [+interval <seconds>]\n"),
+    (["x"], "error: command doesn't take arguments\nUsage: knotc top [+count <n>] [+interval <seconds>]\n"),
+])
+def test_bad_arguments(directory, arguments, wanted):
+    assert knotc(directory / "nothing", "top", *arguments, status=1) == ("", wanted)
+
+
+def test_no_server(directory):
+    assert knotc(directory / "nothing", "top", status=1) == ("", f"error: failed to connect to socket '{directory}/nothing' (not exists)\n")
+
+
+def test_refused(fake):
+    assert knotc(fake(lambda number: refusal("operation not supported")).path, "top", status=1) == ("", "error: (operation not supported)\n")
+
+
+def test_server_goes(fake):
+    output, errors = knotc(fake(lambda number: counts(number) if number < 2 else None).path, "top", "+interval", "0.1", "+count", "5", status=1)
+    assert output.startswith("queries 1000.0 1000\n") and "error: failed to control (" in errors
+
+
+def test_no_answer(fake):
+    """A server that doesn't know the command says nothing (Knot DNS): that must not take a minute."""
+    silence = threading.Event()
+    server = fake(lambda number: silence.wait(20) and None)
+    try:
+        output, errors = knotc(server.path, "-t", "1", "top", status=1)
+        assert output == "" and "error: failed to control (" in errors
+    finally:
+        silence.set()
+
+
+def test_closed_output(fake):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", "+count", "50"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=20)
+    assert done.returncode == 1 and "error: failed to write to standard output" in done.stderr
+
+
+# ---- The screen ----
+
+@pytest.fixture
+def screen(fake, directory):
+    with Terminal(directory, built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.2", width=100, height=40) as terminal:
+        terminal.wait(r"^queries/s +1,000")
+        yield terminal
+
+
+def test_screen(screen):
+    text = screen.wait(r"█\s*$")
+    for pattern in (r"^ knotc top \S+ +\S+s\.sock +every 0\.2 s +\d\d:\d\d:\d\d$", "^PROTOCOL ─+ queries/s", "^udp4 +█+.* 75% +750",
+                    r"tcp6-xdp +█+.* 25% +250", "LATENCY ─+ +p50 +p90 +p99 +p99.9$", r"udp4 +1\.79 µs +2\.00 µs +2\.04 µs +2\.05 µs",
+                    "NXDOMAIN", "AAAA", r"example\.", "eth0 0", "no-room", "zone-count +12,345", "^ q quit"):
+        screen.wait(pattern)
+    assert len(text.split("\n")) == 40
+
+
+def test_keys(screen):
+    screen.press("h")
+    screen.wait(r"^  Keys$")
+    screen.press("h")
+    screen.wait(r"^PROTOCOL ")
+    screen.press("s")
+    screen.wait("sort: total")
+    screen.press("s")
+    screen.wait("sort: name")
+    screen.press("+")
+    screen.wait(r"every 0\.4 s")
+    screen.press("-", "-")
+    screen.wait(r"every 0\.1 s")
+    screen.press("-")                                             # no less than that
+    screen.press("p")
+    screen.wait(r"PAUSED $|PAUSED$")
+    screen.press("Space")
+    screen.wait(r"h help\Z|h help *$")
+    screen.press("q")
+    assert screen.ended() == 0
+    assert screen.screen() == ""                                  # what was there before is there again
+
+
+def test_pause_asks_nothing(fake, directory):
+    server = fake()
+    with Terminal(directory, built("knotc", "tools"), "-s", server.path, "top", "+interval", "0.1") as terminal:
+        terminal.wait(r"^queries/s +1,000")
+        terminal.press("p")
+        terminal.wait("PAUSED")
+        asked = server.asked
+        terminal.press("s")
+        terminal.wait("sort: total")
+        assert server.asked - asked <= 1                          # one may have been under way
+        terminal.press("p")
+        end = asked + 5
+        terminal.wait(r"^all queries +(\d,)?\d+")
+        for _ in range(200):
+            if server.asked >= end:
+                break
+            terminal.wait("queries/s")
+        assert server.asked >= end
+
+
+@pytest.mark.parametrize("size", [(160, 50), (80, 24), (40, 12), (10, 3), (200, 10)])
+def test_resize(screen, size):
+    screen.resize(*size)
+    screen.wait(r"^ knotc top" if size[0] > 10 else r"^\S* *every|^ *\S")
+    text = screen.wait(r"^ q quit", timeout=10)
+    lines = text.split("\n")
+    assert len(lines) == size[1] and all(len(line) <= size[0] for line in lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_signals_put_the_terminal_back(screen, number):
+    os.kill(screen.pid(), number)
+    assert screen.ended() == 0
+    assert screen.screen() == ""
+    assert screen.tmux("display-message", "-p", "-t", "x", "#{cursor_flag} #{alternate_on}").split() == ["1", "0"]
+
+
+def test_count_on_a_screen(fake, directory):
+    with Terminal(directory, built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", "+count", "3") as terminal:
+        assert terminal.ended() == 0
+
+
+def test_the_server_comes_back(fake, directory):
+    """The screen stays when the server is started again."""
+    gone = threading.Event()
+    server = fake(lambda number: None if gone.is_set() else counts(number))
+    with Terminal(directory, built("knotc", "tools"), "-s", server.path, "top", "+interval", "0.1") as terminal:
+        terminal.wait(r"^queries/s +1,000")
+        gone.set()
+        terminal.wait(r"failed to control \(")
+        gone.clear()
+        terminal.wait(r"h help *$")
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False)], ids=["default", "mono"])
+def test_colors(fake, directory, options, has_colors):
+    with Terminal(directory, built("knotc", "tools"), "-s", fake().path, *options, "top", "+interval", "0.1") as terminal:
+        terminal.wait("PROTOCOL")
+        assert ("\x1b[" in terminal.screen(colors=True)) == has_colors
+
+
+def test_ascii(fake, directory):
+    """In a locale without Unicode nothing but ASCII is drawn."""
+    with Terminal(directory, built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", environment={"LC_ALL": "C"}) as terminal:
+        text = terminal.wait(r"^PROTOCOL -+ queries/s")
+        assert text.isascii() and terminal.wait("us +").isascii()
+
+
+# ---- A real server ----
+
+def test_real_server(knotd, directory):
     knotd.write("example.zone", example(7))
-    knotd.write("other.zone", example(8).replace("example.", "other."))
-    knotd.configure(zones=["example", "other"])
-    return knotd.start()
+    knotd.configure(zones=["example"])
+    knotd.start()
+    with Terminal(directory, built("knotc", "tools"), "-s", str(knotd.socket), "top", "+interval", "0.3", width=120) as terminal:
+        terminal.wait("PROTOCOL")
+        stop = threading.Event()
 
+        def load():
+            while not stop.is_set():
+                knotd.ask("www.example", "AAAA")
+                knotd.ask("nope.example", "A", tcp=True)
 
-def panels(units):
-    """{panel: {(item, id): number}}"""
-    result = collections.defaultdict(dict)
-    for unit in units:
-        key = (unit.get("item"), unit.get("id"))
-        assert key not in result[unit["section"]], f"two values of {unit}"
-        result[unit["section"]][key] = int(unit["data"])
-    return result
-
-
-def test_counts_always(server):
-    with Connection(server.socket) as looker:
-        before = panels(looker.command("top"))
-        for _ in range(3):
-            server.ask("www.example.", "A")
-        server.ask("nothing.example.", "A")
-        server.ask("www.nowhere.", "A")
-        server.ask("www.example.", "A", tcp=True)
-        server.send_raw(b"\0" * 5, timeout=0.2)
-        after = panels(looker.command("top"))
-
-    def difference(panel):
-        return {key: count - before[panel].get(key, 0) for key, count in after[panel].items()
-                if count != before[panel].get(key, 0)}
-
-    assert difference("protocol") == {(None, "udp4"): 5, (None, "tcp4"): 1}
-    assert difference("rcode") == {(None, "NOERROR"): 4, (None, "NXDOMAIN"): 1, (None, "REFUSED"): 1}
-    assert difference("drops") == {(None, "no-request"): 1}
-    assert {(None, "requests"): 6, (None, "replies"): 6}.items() <= difference("server").items()
-    assert after["server"][None, "zone-count"] == 2
-    assert set(key[1] for key in after["protocol"]) == {"udp4", "tcp4", "udp6", "tcp6", "udp4-xdp", "tcp4-xdp", "udp6-xdp",
-                                                         "tcp6-xdp"}
-    assert after["time"][None, None] > before["time"][None, None]
-    latency = difference("latency")
-    assert sum(count for (protocol, _), count in latency.items() if protocol == "udp4") == 5
-    assert sum(count for (protocol, _), count in latency.items() if protocol == "tcp4") == 1
-    bounds = [int(bound) for _, bound in latency if bound != "inf"]
-    assert bounds and all(1024 <= bound <= 1 << 32 for bound in bounds)
-
-
-def test_zones_and_types_while_somebody_looks(server):
-    server.ask("www.example.", "A")
-    with Connection(server.socket) as looker:
-        first = panels(looker.command("top"))
-        assert "zone" not in first and "type" not in first
-        for _ in range(4):
-            server.ask("www.example.", "AAAA")
-        server.ask("www.other.", "A")
-        server.ask("www.other.", "TYPE65280", tcp=True)
-        server.ask("www.nowhere.", "MX")
-        looked = panels(looker.command("top"))
-        assert looked["zone"] == {(None, "example."): 4, (None, "other."): 2}
-        assert looked["type"] == {(None, "AAAA"): 4, (None, "A"): 1, (None, "TYPE65280"): 1, (None, "MX"): 1}
-        assert list(looked["zone"].values()) == sorted(looked["zone"].values(), reverse=True)
-        assert "zone" not in panels(looker.command("top"))
-        with Connection(server.socket) as second:
-            second.command("top")
-            server.ask("www.example.", "A")
-            for connection in (looker, second):
-                assert panels(connection.command("top"))["zone"] == {(None, "example."): 1}
-        server.ask("www.other.", "A")
-        assert panels(looker.command("top"))["zone"] == {(None, "other."): 1}
-
-
-def test_a_reload_removes_a_zone_that_is_looked_at(server):
-    with Connection(server.socket) as looker:
-        looker.command("top")
-        server.ask("www.other.", "A")
-        server.configure(zones=["example"])
-        server.knotc("reload")
-        assert "zone" not in panels(looker.command("top"))
-        server.ask("www.example.", "A")
-        assert panels(looker.command("top"))["zone"] == {(None, "example."): 1}
-
-
-def test_more_lookers_than_may_look(server):
-    """The fifth gets everything but zones and types."""
-    connections = [Connection(server.socket) for _ in range(5)]
-    for connection in connections:
-        assert not [unit for unit in connection.command("top") if "error" in unit]
-    server.ask("www.example.", "A")
-    seen = ["zone" in panels(connection.command("top")) for connection in connections]
-    assert seen == [True] * 4 + [False]
-    connections[0].__exit__()
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and not seen[4]:
-        server.ask("www.example.", "A")
-        seen[4] = "zone" in panels(connections[4].command("top"))
-    assert seen[4]
-    for connection in connections[1:]:
-        connection.__exit__()
-
-
-def test_many_messages_over_one_connection(server):
-    """Each message of a TCP turn is a request."""
-    query = dns.message.make_query("www.example.", "A").to_wire()
-    with Connection(server.socket) as looker, socket.create_connection(("127.0.0.1", server.port), timeout=5) as stream:
-        before = panels(looker.command("top"))
-        stream.sendall((len(query).to_bytes(2, "big") + query) * 30)
-        for _ in range(30):
-            dns.query.receive_tcp(stream, expiration=time.time() + 5)
-        after = panels(looker.command("top"))
-    assert after["protocol"][None, "tcp4"] - before["protocol"][None, "tcp4"] == 30
-    assert sum(count for (protocol, _), count in after["latency"].items() if protocol == "tcp4") == 30
-
-
-def test_over_xdp(make_knotd, pair):
-    server = make_knotd(pair.server)
-    server.port = 53
-    server.write("example.zone", example(7))
-    server.configure(listen=(), zones=["example"], text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n")
-    server.start()
-    with Connection(server.socket) as looker:
-        looker.command("top")
-        for _ in range(5):
-            server.ask("www.example.", "A", pair.server4, client=pair.client)
-        server.ask("www.example.", "A", pair.server4, client=pair.client, tcp=True)
-        after = panels(looker.command("top"))
-    assert after["protocol"][None, "udp4-xdp"] == 5 and after["protocol"][None, "tcp4-xdp"] == 1
-    assert sum(count for (protocol, _), count in after["latency"].items() if protocol == "udp4-xdp") == 5
-    assert after["zone"] == {(None, "example."): 6}
-    queues = {panel: sum(after[panel].values()) for panel in ("queue", "queue-sent", "queue-dropped")}
-    assert all(key[0] == pair.server_if for key in after["queue"])
-    assert queues["queue"] >= 6 and queues["queue-sent"] >= 6 and queues["queue-dropped"] == 0
+        thread = threading.Thread(target=load)
+        thread.start()
+        try:
+            for pattern in (r"^udp4 .* [\d,.]+", r"tcp4 ", "NOERROR", "NXDOMAIN", r"AAAA .* 50%|AAAA .* \d+%", r"example\. .* 100%",
+                            r"udp4 +[\d.]+ [µnm]s"):
+                terminal.wait(pattern)
+        finally:
+            stop.set()
+            thread.join()
+        terminal.press("q")
+        assert terminal.ended() == 0
+    sample = json.loads(knotd.knotc("-j", "top", "+interval", "0.1").stdout)
+    assert sample["queries"]["total"] > 0 and [row for row in sample["server"] if row["id"] == "zone-count"][0]["data"] == "1"

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards knotc's prompt as somebody sees it who sits before it: completion of everything, history, keys, help, colours."""
+import pytest
+
+from harness.server import built, is_ours
+from harness.terminal import Terminal
+from zones import example
+
+pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
+
+
+@pytest.fixture
+def server(knotd):
+    knotd.write("example.zone", example(7))
+    knotd.write("example2.zone", "@ 60 SOA ns admin 1 60 60 60 60\n@ NS ns\nns A 192.0.2.1\n")
+    knotd.configure(zones=["example", "example2"], text="template:\n  - id: default\n    global-module: mod-stats\n")
+    return knotd.start()
+
+
+@pytest.fixture
+def prompt(server, directory):
+    with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket), width=110) as terminal:
+        terminal.wait(r"^knotc>$")
+        yield terminal
+
+
+def clear(prompt):
+    prompt.press("C-u", "C-l")
+    prompt.wait(r"\Aknotc>\Z")
+
+
+def completed(prompt, text, pattern):
+    """Type, press TAB, see the line; then start again."""
+    clear(prompt)
+    prompt.type(text)
+    prompt.press("Tab")
+    prompt.wait(r"^knotc> " + pattern)
+
+
+@pytest.mark.parametrize("typed,line", [
+    ("zone-rel", "zone-reload"),
+    ("zone-stat", "zone-stat"),                                   # two, nothing more that they share
+    ("status w", "status workers"),
+    ("zone-status exa", r"zone-status example"),                  # zones that the server has
+    ("zone-status example2", r"zone-status example2\."),
+    ("zone-status example. +ser", r"zone-status example\. \+serial"),
+    ("zone-reload -b example2", r"zone-reload -b example2\."),
+    ("zone-key-rollover example. k", r"zone-key-rollover example\. ksk"),
+    ("zone-read example. @ AAA", r"zone-read example\. @ AAAA"),
+    ("zone-stats example. zone.s", r"zone-stats example\. zone\.size"),
+    ("stats server.zone-c", r"stats server\.zone-count"),
+    ("conf-import /etc/host", r"conf-import /etc/host"),
+    ("zone-flush example. +outdir /et", r"zone-flush example\. \+outdir /etc/"),
+    ("xdp-b", "xdp-block"),
+    ("top +int", r"top \+interval"),
+])
+def test_completion(prompt, typed, line):
+    completed(prompt, typed, line + r" ?$")
+
+
+def test_candidates_are_listed(prompt):
+    clear(prompt)
+    prompt.type("zone-stat")
+    prompt.press("Tab")
+    assert prompt.wait(r"^knotc> zone-stat\nzone-stats\nzone-status\nknotc> zone-stat$")
+    clear(prompt)
+    prompt.type("zone-status ")
+    prompt.press("Tab")
+    assert prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
+
+
+def test_nothing_fits(prompt):
+    completed(prompt, "nonsense", "nonsense$")
+    completed(prompt, "stop ", "stop$")
+    prompt.press("C-u")
+    prompt.type("status")
+    prompt.press("Enter")
+    prompt.wait(r"^Running$")
+
+
+def test_help(prompt):
+    prompt.press("Tab")
+    text = prompt.wait(r"right after the command name\.\nknotc>$", history=True)
+    assert "\nActions:\n" in text and "Usage:" not in text
+
+
+def test_history(server, directory, prompt):
+    for line in ("status version", "status", "status"):
+        prompt.type(line)
+        prompt.press("Enter")
+        prompt.wait(r"^knotc>\Z")
+    prompt.press("Up", "Up")
+    prompt.wait(r"^knotc> status version\Z")                      # the same line twice in a row is kept once
+    prompt.press("C-u")
+    prompt.type("exit")
+    prompt.press("Enter")
+    assert prompt.ended() == 0
+    lines = (directory / ".knotc_history").read_text().splitlines()
+    assert [line.replace("\\040", " ").removesuffix("\\012") for line in lines[1:]] == ["status version", "status", "exit"]
+    with Terminal(directory / "d0", built("knotc", "tools"), "-s", str(server.socket), environment={"HOME": str(directory)}) as again:
+        again.wait(r"^knotc>$")
+        again.press("Up", "Up", "Up")                             # kept for the next time
+        again.wait(r"^knotc> status version\Z")
+
+
+def test_editrc(server, directory):
+    (directory / ".editrc").write_text('knotc:bind -s "^T" "status version"\n')
+    with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket)) as prompt:
+        prompt.wait(r"^knotc>$")
+        prompt.press("C-t")
+        prompt.wait(r"^knotc> status version\Z")
+
+
+def test_quotes(prompt):
+    prompt.type("zone-read 'example.' \"@\" SOA")
+    prompt.press("Enter")
+    prompt.wait(r"^\[example\.\] example\. \d+ SOA ")
+
+
+def test_errors_leave_the_prompt(server, prompt):
+    prompt.type("zone-purge example.")
+    prompt.press("Enter")
+    prompt.wait(r"^error: force option required!\nknotc>\Z")
+    server.stop()
+    prompt.type("status")
+    prompt.press("Enter")
+    prompt.wait(r"^error: failed to connect to socket '[^']+' \([^)]+\)\nknotc>\Z")
+    completed(prompt, "zone-status exa", "zone-status exa$")      # nobody answers: nothing is completed
+    prompt.press("C-u", "C-d")
+    assert prompt.ended() == 0
+
+
+@pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False), (["-X"], True)], ids=["default", "mono", "color"])
+def test_colors(server, directory, options, has_colors):
+    with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket), *options, "zone-status", "example") as terminal:
+        screen = terminal.wait(r"role", colors=True)
+        assert terminal.ended() == 0
+    assert ("\x1b[32m" in screen or "\x1b[1;32m" in screen or "\x1b[1m\x1b[32m" in screen) == has_colors, screen.encode()
+    assert "master" in screen
+
+
+def test_top_from_the_prompt(prompt):
+    """A command that takes the whole screen, and the prompt afterwards."""
+    prompt.type("top")
+    prompt.press("Enter")
+    prompt.wait(r"^PROTOCOL ")
+    prompt.press("q")
+    prompt.wait(r"^knotc>\Z")
+    prompt.type("status")
+    prompt.press("Enter")
+    prompt.wait(r"^Running\nknotc>\Z")

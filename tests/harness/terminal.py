@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A program in a terminal: keys go in, the screen is looked at. tmux is the terminal, each one a server of its own."""
+import re
+import shlex
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from .server import PATIENCE
+
+
+class Terminal:
+    """Runs a command in a terminal of width × height; the screen stays when it ends, with its status (`ended`). Close it, or use `with`."""
+
+    def __init__(self, directory, *command, width=100, height=40, environment=None):
+        if shutil.which("tmux") is None:
+            pytest.skip("no tmux")
+        self.socket = directory / "tmux.sock"
+        self.end = directory / "tmux.status"
+        self.end.unlink(missing_ok=True)
+        variables = {"HOME": str(directory), "LC_ALL": "C.UTF-8", **(environment or {})}
+        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
+        line = f"{shlex.join(words)}; echo $? > {shlex.quote(str(self.end))}; sleep 60"
+        self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-s", "x", line)
+
+    def tmux(self, *arguments):
+        done = subprocess.run(["tmux", "-u", "-S", str(self.socket), "-f", "/dev/null", *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False, timeout=20)
+        assert done.returncode == 0, (arguments, done.stdout)
+        return done.stdout
+
+    def type(self, text):
+        """Characters as they are."""
+        self.tmux("send-keys", "-t", "x", "-l", "--", text)
+
+    def press(self, *keys):
+        """Keys by name: Tab, Enter, C-u, Up ..."""
+        self.tmux("send-keys", "-t", "x", *keys)
+
+    def screen(self, colors=False, history=False):
+        """Lines without the blanks at their ends."""
+        text = self.tmux("capture-pane", "-p", "-t", "x", *(["-e"] if colors else []), *(["-S", "-"] if history else []))
+        return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
+
+    def wait(self, pattern, timeout=10, **options):
+        """The screen once it matches (re.MULTILINE)."""
+        end = time.monotonic() + timeout * PATIENCE
+        while not re.search(pattern, screen := self.screen(**options), re.MULTILINE):
+            assert time.monotonic() < end, f"no /{pattern}/ in\n{screen}"
+            time.sleep(0.03)
+        return screen
+
+    def resize(self, width, height):
+        self.tmux("resize-window", "-t", "x", "-x", str(width), "-y", str(height))
+
+    def ended(self, timeout=10):
+        """Exit status of the command."""
+        end = time.monotonic() + timeout * PATIENCE
+        while not self.end.exists() or not self.end.read_text().endswith("\n"):
+            assert time.monotonic() < end, f"it goes on:\n{self.screen()}"
+            time.sleep(0.03)
+        return int(self.end.read_text())
+
+    def pid(self):
+        """Of the command itself."""
+        shell = self.tmux("list-panes", "-t", "x", "-F", "#{pane_pid}").strip()
+        return int(subprocess.run(["pgrep", "-P", shell], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[0])
+
+    def close(self):
+        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                       timeout=20)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
