@@ -111,8 +111,9 @@ static void make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 	}
 	if (longest != NULL && peer_wait_take(&longest->wait, longest_ms)) {
 		(void)shutdown(longest->fd, SHUT_RDWR);
-		log_control(LOG_DEBUG, "control, closed a connection that was idle for %u ms to make room for another one",
-		            (unsigned)(now_ms - longest_ms));
+		static sys_log_repeats_t repeats;
+		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_NOTICE, "control, closed a connection that was idle for %u ms to make room for another one",
+		                 (unsigned)(now_ms - longest_ms));
 	}
 }
 
@@ -149,7 +150,8 @@ static void accept_at(slots_t *slots, unsigned index)
 	if (fd >= 0) {
 		hand_over(slots, slot, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		log_control(LOG_ERR, "control, failed to accept (%s)", knot_strerror(knot_err_of_errno(errno)));
+		static sys_log_repeats_t repeats;
+		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to accept (%s)", knot_strerror(knot_err_of_errno(errno)));
 		socket->pause_end_ms = now_ms + FAILURE_MS;
 	}
 }

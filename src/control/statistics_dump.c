@@ -210,7 +210,8 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 	               : append ? append_file(path, text, len) : replace_file(path, text, len);
 	free(text);
 	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "stats, failed to dump into file '%s' (%s)", path, knot_strerror(err));
+		static sys_log_repeats_t repeats;
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "stats, failed to dump into file '%s' (%s)", path, knot_strerror(err));
 	} else {
 		log_server(LOG_DEBUG, "stats, dumped into file '%s'", path);
 	}

@@ -398,8 +398,9 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 /* Returns the exit status. */
 static int run(knotd_t *knotd)
 {
-	enum { LOADING_POLL_MS = 20 }; /* a reload may end the loading, too */
+	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
 	for (;;) {
+		sys_log_tell_repeats(false);
 		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
 			return EXIT_FAILURE;
 		}
@@ -407,7 +408,7 @@ static int run(knotd_t *knotd)
 			{ .fd = knotd->signal_fd, .events = POLLIN },
 			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
 		};
-		int count = poll(ready, 2, knotd->answering ? -1 : LOADING_POLL_MS);
+		int count = poll(ready, 2, knotd->answering ? REPEATS_POLL_MS : LOADING_POLL_MS);
 		if (count > 0 && ready[1].revents != 0) {
 			eventfd_t jobs;
 			(void)eventfd_read(ready[1].fd, &jobs);     /* or poll() comes back at once when a reload added zones meanwhile */
@@ -498,6 +499,7 @@ static int serve(const options_t *options)
 	}
 	bool started = knotd.server != NULL;
 	stop(&knotd);
+	sys_log_tell_repeats(true);
 	if (started) {
 		log_server(LOG_INFO, "shutting down");
 	}

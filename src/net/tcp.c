@@ -54,7 +54,6 @@ typedef struct {
 	int epoll_fd;
 	bool accepts;             /* the listening sockets are in the epoll set */
 	uint64_t accept_after_ms; /* look again then, when they aren't */
-	uint64_t warned_ms;       /* last line about accept() failures */
 	uint64_t now_ms;
 	uint64_t idle_max_ms; /* from the configuration; io_max_ms 0: no limit */
 	uint64_t io_max_ms;
@@ -330,17 +329,15 @@ static bool resume_accepting(worker_t *worker)
 
 static void accept_failed(worker_t *worker)
 {
-	enum { RETRY_MS = 200, WARN_MS = 60000 };
-	tcp_t *tcp = worker->memory;
+	enum { RETRY_MS = 200 };
+	static sys_log_repeats_t repeats;
 	int err = errno;
 	if (err == EAGAIN || err == EINTR || err == ECONNABORTED || err == EPROTO || err == EPERM) {
 		return; /* taken by another worker, or the peer is gone */
 	}
 	pause_accepting(worker, RETRY_MS);
-	if (tcp->warned_ms == 0 || tcp->now_ms - tcp->warned_ms >= WARN_MS) {
-		tcp->warned_ms = tcp->now_ms;
-		log_server(LOG_WARNING, "TCP, failed to accept connection (%s)", knot_strerror(knot_err_of_errno(err)));
-	}
+	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING, "TCP, failed to accept connection (%s)",
+			 knot_strerror(knot_err_of_errno(err)));
 }
 
 /* Take part in the common limit. False: it is reached. */

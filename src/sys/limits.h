@@ -10,6 +10,9 @@
 enum {
 	/* Knot's line limit: scripts that read its log cut there. */
 	SYS_LOG_MESSAGE_MAX = 511,
+	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run at most). */
+	SYS_LOG_REPEAT_MAX = 5,
+	SYS_LOG_REPEAT_MS = 10000,
 
 	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
 	NET_UDP_BATCH = 32,

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+/* The journal's fields of file and line would be those of this file, always. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <stdatomic.h>
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
@@ -18,6 +21,9 @@ typedef struct {
 	sys_log_kind_t kind;
 	int fd; /* -1: syslog */
 	uint8_t levels[SYS_LOG_SOURCE_COUNT];
+	_Atomic unsigned lost;      /* lines that could not be written since the last that could */
+	_Atomic int lost_errno;
+	atomic_bool torn;           /* the last thing written was part of a line */
 } target_t;
 
 typedef struct {
@@ -104,18 +110,52 @@ size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct times
 	return start + len;
 }
 
-static void write_fully(int fd, const char *line, size_t len)
+/* False: not written, or not all of it. */
+static bool write_fully(target_t *target, const char *text, size_t len)
 {
 	while (len > 0) {
-		ssize_t done = write(fd, line, len);
+		ssize_t done = write(target->fd, text, len);
 		if (done < 0 && errno == EINTR) {
 			continue;
 		}
 		if (done <= 0) {
-			return; /* nowhere to complain: the log itself is gone */
+			atomic_store(&target->lost_errno, done < 0 ? errno : EIO);
+			return false;
 		}
-		line += done;
+		text += done;
 		len -= (size_t)done;
+		atomic_store(&target->torn, len > 0);
+	}
+	return true;
+}
+
+__attribute__((format(printf, 3, 4))) static size_t format_own(const log_t *log, char line[static SYS_LOG_LINE_MAX], const char *format, ...)
+{
+	struct timespec now = sys_clock_real();
+	va_list args;
+	va_start(args, format);
+	size_t len = sys_log_format(line, log->timestamp ? &now : NULL, log->prefix_info, LOG_WARNING, (knot_name_t){ 0 }, format, args);
+	va_end(args);
+	return len;
+}
+
+/* There is nowhere to complain while a file's disk is full; how much is missing is said where it is missing. */
+static void write_target(const log_t *log, target_t *target, const char *text, size_t len, unsigned line_count)
+{
+	unsigned lost = atomic_load(&target->lost);
+	if (lost > 0) {
+		char note[1 + SYS_LOG_LINE_MAX] = "\n";
+		size_t note_len = format_own(log, note + 1, "log, %u lines lost (%s)", lost,
+		                             knot_strerror(knot_err_of_errno(atomic_load(&target->lost_errno))));
+		bool torn = atomic_load(&target->torn);
+		if (!write_fully(target, torn ? note : note + 1, torn ? note_len + 1 : note_len)) {
+			atomic_fetch_add(&target->lost, line_count);
+			return;
+		}
+		atomic_fetch_sub(&target->lost, lost);
+	}
+	if (!write_fully(target, text, len)) {
+		atomic_fetch_add(&target->lost, line_count);
 	}
 }
 
@@ -141,12 +181,13 @@ static _Thread_local sys_log_gathered_t *gathered; /* NULL: lines are written at
 static void write_gathered(const log_t *log)
 {
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
-		const target_t *target = &log->targets[i];
+		target_t *target = &log->targets[i];
 		if (target->kind != SYS_LOG_TO_SYSLOG && (target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
-			write_fully(target->fd, gathered->text, gathered->len);
+			write_target(log, target, gathered->text, gathered->len, gathered->line_count);
 		}
 	}
 	gathered->len = 0;
+	gathered->line_count = 0;
 }
 
 static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
@@ -175,12 +216,14 @@ static bool gather(const log_t *log, sys_log_source_t source, int level, const c
 	gathered->level = level;
 	memcpy(gathered->text + gathered->len, line, len);
 	gathered->len += len;
+	gathered->line_count++;
 	return true;
 }
 
 void sys_log_gather(sys_log_gathered_t *lines)
 {
 	lines->len = 0;
+	lines->line_count = 0;
 	lines->source = SYS_LOG_SERVER;
 	lines->level = LOG_INFO;
 	gathered = lines;
@@ -210,12 +253,12 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 		return;
 	}
 	for (size_t i = 0; i < log->count; i++) {
-		const target_t *target = &log->targets[i];
+		target_t *target = &log->targets[i];
 		if ((target->levels[source] & LOG_MASK(level)) == 0) {
 			continue;
 		}
 		if (target->kind != SYS_LOG_TO_SYSLOG) {
-			write_fully(target->fd, line, len);
+			write_target(log, target, line, len, 1);
 			continue;
 		}
 		char bare[SYS_LOG_LINE_MAX];
@@ -235,6 +278,79 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
 	write_line(&current, source, level, zone, format, args);
 	pthread_rwlock_unlock(&log_lock);
 	va_end(args);
+}
+
+/* ---- Repeated messages ---- */
+
+static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
+static sys_log_repeats_t *repeats_held;     /* those with messages held back; under repeats_lock */
+
+/* What was held back, as one line. Under repeats_lock. */
+static void tell(sys_log_repeats_t *repeats)
+{
+	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text, repeats->held);
+	repeats->held = 0;
+	repeats->count = 0;
+	repeats->begin_ms = 0;
+}
+
+/* True: to be written; else it was counted. Under repeats_lock. */
+static bool admit(sys_log_repeats_t *repeats, sys_log_source_t source, int level, uint64_t now_ms)
+{
+	if (repeats->begin_ms == 0 || (repeats->held == 0 && now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS)) {
+		repeats->begin_ms = now_ms;
+		repeats->count = 0;
+	}
+	if (repeats->count < SYS_LOG_REPEAT_MAX) {
+		repeats->count++;
+		return true;
+	}
+	if (repeats->held++ == 0) {
+		repeats->next = repeats_held;
+		repeats_held = repeats;
+	}
+	repeats->source = source;
+	repeats->level = level;
+	return false;
+}
+
+void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int level, const char *format, ...)
+{
+	if (!sys_log_wants(source, level)) {
+		return;
+	}
+	char text[SYS_LOG_MESSAGE_MAX];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	sys_log_tell_repeats(false);
+	pthread_mutex_lock(&repeats_lock);
+	bool written = admit(repeats, source, level, sys_clock_ms());
+	if (!written) {
+		/* Room for what follows it. */
+		snprintf(repeats->text, sizeof(repeats->text), "%.*s", (int)sizeof(repeats->text) - 1, text);
+	}
+	pthread_mutex_unlock(&repeats_lock);
+	if (written) {
+		sys_log(source, level, (knot_name_t){ 0 }, "%s", text);
+	}
+}
+
+void sys_log_tell_repeats(bool all)
+{
+	uint64_t now_ms = sys_clock_ms();
+	pthread_mutex_lock(&repeats_lock);
+	for (sys_log_repeats_t **at = &repeats_held; *at != NULL;) {
+		sys_log_repeats_t *repeats = *at;
+		if (all || now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS) {
+			*at = repeats->next;
+			tell(repeats);
+		} else {
+			at = &repeats->next;
+		}
+	}
+	pthread_mutex_unlock(&repeats_lock);
 }
 
 bool sys_log_wants(sys_log_source_t source, int level)

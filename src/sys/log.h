@@ -8,6 +8,10 @@
  *
  * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without timestamp in syslog and in the tools.
  * At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
+ *
+ * Lines that a file doesn't take (a full disk) are counted, and the first line that it takes again comes after one that says how many are missing.
+ * What can be triggered without end by traffic or by a failure that lasts goes through sys_log_repeated(); what happens once per zone or per command doesn't,
+ * however many those are: which zone failed is what the operator needs.
  */
 #pragma once
 
@@ -59,9 +63,33 @@ bool sys_log_wants(sys_log_source_t source, int level);
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/**
+ * Repeats of one message that traffic or a lasting failure can trigger as often as they like; static, one per message, all zero at first.
+ */
+typedef struct sys_log_repeats {
+	uint64_t begin_ms;              /* of the time in which they are counted; 0: none yet */
+	unsigned count;                 /* lines written in it */
+	unsigned held;                  /* messages held back in it */
+	sys_log_source_t source;        /* of the last of those; so level and text */
+	int level;
+	char text[SYS_LOG_MESSAGE_MAX - 64];
+	struct sys_log_repeats *next;   /* of those that hold messages back */
+} sys_log_repeats_t;
+
+/**
+ * Write a line, up to SYS_LOG_REPEAT_MAX times in SYS_LOG_REPEAT_MS. What is more in that time becomes one line at its end:
+ * `… , message repeated N times`, with the text of the last one. Any thread.
+ */
+void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int level, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/** Write what was held back and whose time is over, or all of it (before the end). To be called every few seconds. */
+void sys_log_tell_repeats(bool all);
+
 /** Lines that wait to be written with those that follow, see sys_log_gather(). */
 typedef struct {
 	size_t len;
+	unsigned line_count;
 	sys_log_source_t source; /* of all that wait; so the level */
 	int level;
 	char text[8192];

@@ -2,10 +2,12 @@
 #include "src/sys/log.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -209,6 +211,101 @@ static void test_gathered_lines(void **state)
 	rmdir(dir);
 }
 
+/* Room for `more` bytes in the file, as on a disk that is nearly full; 0 bytes more: full; -1: as much as one likes. */
+static void limit_file(const char *path, int more)
+{
+	struct stat info;
+	assert_int_equal(stat(path, &info), 0);
+	struct rlimit limit;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = more >= 0 ? (rlim_t)info.st_size + (rlim_t)more : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* What a full disk doesn't take is counted, and said where it is missing; half a line stays a line of its own. */
+static void test_full_disk(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/bowline-log-XXXXXX", path[64], text[2048];
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/log", dir);
+	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_SERVER] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	log_server(LOG_INFO, "one");
+	limit_file(path, 0);
+	log_server(LOG_INFO, "two");
+	log_server(LOG_INFO, "three");
+	limit_file(path, -1);
+	log_server(LOG_INFO, "four");
+	limit_file(path, 40);           /* timestamp and some */
+	log_server(LOG_INFO, "torn apart");
+	limit_file(path, -1);
+	log_server(LOG_INFO, "five");
+	log_server(LOG_INFO, "six");
+	slurp(path, text, sizeof(text));
+	static const char *const order[] = {
+		" info: one\n", " warning: log, 2 lines lost (", ")\n", " info: four\n", " info: torn\n",
+		" warning: log, 1 lines lost (", ")\n", " info: five\n", " info: six\n",
+	};
+	const char *at = text;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		const char *found = strstr(at, order[i]);
+		if (found == NULL) {
+			fail_msg("no '%s' in: %s", order[i], text);
+		}
+		at = found;
+	}
+	sys_log_close();
+	unlink(path);
+	rmdir(dir);
+}
+
+static unsigned occurrences(const char *text, const char *what)
+{
+	unsigned count = 0;
+	for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+		count++;
+	}
+	return count;
+}
+
+/* Five lines, then one that says how many more there were; another message is not held back with it. */
+static void test_repeats(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/bowline-log-XXXXXX", path[64], text[4096];
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/log", dir);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_SERVER] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	static sys_log_repeats_t first, second, hidden;
+	for (unsigned i = 0; i < 100; i++) {
+		sys_log_repeated(&first, SYS_LOG_SERVER, LOG_WARNING, "many (%u)", i);
+		sys_log_repeated(&hidden, SYS_LOG_SERVER, LOG_DEBUG, "hidden");
+	}
+	sys_log_repeated(&second, SYS_LOG_SERVER, LOG_INFO, "few");
+	sys_log_tell_repeats(false);
+	slurp(path, text, sizeof(text));
+	assert_int_equal(occurrences(text, " warning: many ("), SYS_LOG_REPEAT_MAX);
+	assert_int_equal(occurrences(text, "repeated"), 0);
+	sys_log_tell_repeats(true);
+	sys_log_tell_repeats(true);
+	slurp(path, text, sizeof(text));
+	assert_int_equal(occurrences(text, " warning: many (99), message repeated 95 times\n"), 1);
+	assert_int_equal(occurrences(text, "repeated"), 1);
+	assert_int_equal(occurrences(text, " info: few\n"), 1);
+	assert_null(strstr(text, "hidden"));
+	sys_log_repeated(&first, SYS_LOG_SERVER, LOG_WARNING, "again");
+	slurp(path, text, sizeof(text));
+	assert_non_null(strstr(text, " warning: again\n"));
+	sys_log_close();
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +314,8 @@ int main(void)
 		cmocka_unit_test(test_file_targets),
 		cmocka_unit_test(test_link_target),
 		cmocka_unit_test(test_gathered_lines),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_repeats),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
