@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/update/edit.h"
+
+#include "libknot/rr/rrdesc.h"
+#include "libknot/rr/rrtype.h"
+#include "libknot/text/rdata_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Words ---- */
+
+static knot_err_t scan_owner(const update_t *update, const char *text, update_note_t *note)
+{
+	if (text == NULL) {
+		return KNOT_EPARAM;
+	}
+	knot_name_t owner;
+	if (*text == '\0' || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
+		note->reason = "invalid owner";
+		return KNOT_EPARSEFAIL;
+	}
+	knot_name_lower(owner, note->wire);
+	note->owner = (knot_name_t){ note->wire, owner.len, owner.label_count };
+	return KNOT_OK;
+}
+
+static knot_err_t scan_ttl(const char *text, uint32_t *ret_ttl)
+{
+	uint64_t ttl = 0;
+	for (const char *p = text; *p != '\0'; p++) {
+		if (*p < '0' || *p > '9' || p - text > 10) {
+			return KNOT_EPARAM;
+		}
+		ttl = 10 * ttl + (uint64_t)(*p - '0');
+	}
+	if (*text == '\0' || ttl > UINT32_MAX) {
+		return KNOT_EPARAM;
+	}
+	*ret_ttl = (uint32_t)ttl;
+	return KNOT_OK;
+}
+
+/* ret: KNOT_RDATA_MAX bytes. */
+static knot_err_t scan_data(const update_t *update, update_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
+{
+	uint16_t len;
+	knot_mut_bytes_t room = { ret, KNOT_RDATA_MAX };
+	knot_err_t err = knot_rdata_scan(note->type, knot_str_of(text), update->origin, room, &len, &note->reason);
+	if (err != KNOT_OK) {
+		return KNOT_EPARSEFAIL;
+	}
+	*ret_rdata = (knot_bytes_t){ ret, len };
+	return KNOT_OK;
+}
+
+static bool is_apex(const update_t *update, const update_note_t *note)
+{
+	return note->owner.len == update->origin.len && knot_name_in(note->owner, update->origin);
+}
+
+/* ---- What is there ---- */
+
+typedef struct {
+	uint16_t type;
+	bool found;
+	uint32_t ttl;
+} seek_t;
+
+static bool see_type(const zone_rr_t *rr, void *ctx)
+{
+	seek_t *seek = ctx;
+	if (rr->type == seek->type) {
+		seek->found = true;
+		seek->ttl = rr->ttl;
+	}
+	return !seek->found;
+}
+
+/* The RRset of note->type at the owner, or not found. */
+static knot_err_t seek_rrset(const update_t *update, const update_note_t *note, seek_t *ret_seek)
+{
+	*ret_seek = (seek_t){ .type = note->type };
+	knot_err_t err = zone_txn_each_of(update->txn, note->owner, see_type, ret_seek);
+	return err == KNOT_ENONODE ? KNOT_OK : err;
+}
+
+/* ---- Adding ---- */
+
+static knot_err_t choose_ttl(const update_t *update, const update_words_t *words, knot_bytes_t rdata, update_note_t *note)
+{
+	seek_t there;
+	knot_err_t err = seek_rrset(update, note, &there);
+	if (err == KNOT_OK && words->ttl != NULL) {
+		err = scan_ttl(words->ttl, &note->ttl);
+	} else {
+		note->ttl = there.found ? there.ttl : update->default_ttl;
+	}
+	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
+		note->ttl = load_be32(rdata.data + 4);   /* RFC 4034 3: that of what it signs */
+	} else if (err == KNOT_OK) {
+		note->has_new_ttl = there.found && there.ttl != note->ttl && note->type != KNOT_TYPE_SOA;
+	}
+	return err;
+}
+
+static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_note_t *note)
+{
+	if (note->type == KNOT_TYPE_SOA) {
+		knot_err_t err = zone_txn_remove_all(update->txn, note->owner, KNOT_TYPE_SOA);
+		if (err != KNOT_OK && err != KNOT_ENONODE && err != KNOT_ENOENT) {
+			return err;
+		}
+	}
+	knot_err_t err = zone_txn_put(update->txn, note->owner, note->type, note->ttl, rdata);
+	return err == KNOT_EISRECORD && update->is_benevolent ? KNOT_OK : err;
+}
+
+static knot_err_t scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
+                           knot_bytes_t *ret_rdata)
+{
+	knot_err_t err = words->type != NULL && words->data != NULL ? scan_owner(update, words->owner, note) : KNOT_EPARAM;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
+		note->reason = "unknown record type";
+		return KNOT_EPARSEFAIL;
+	}
+	if (knot_rrdesc(note->type)->flags & ROW_META) {
+		note->reason = "record type is not zone data";
+		return KNOT_EPARSEFAIL;
+	}
+	err = scan_data(update, note, words->data, room, ret_rdata);
+	if (err == KNOT_OK && !knot_name_in(note->owner, update->origin)) {
+		err = KNOT_EOUTOFZONE;
+	}
+	return err == KNOT_OK && note->type == KNOT_TYPE_SOA && !is_apex(update, note) ? KNOT_EDENIED : err;
+}
+
+knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note)
+{
+	*ret_note = (update_note_t){ 0 };
+	uint8_t *room = malloc(KNOT_RDATA_MAX);
+	if (room == NULL) {
+		return KNOT_ENOMEM;
+	}
+	knot_bytes_t rdata;
+	knot_err_t err = scan_set(update, words, ret_note, room, &rdata);
+	err = err == KNOT_OK ? choose_ttl(update, words, rdata, ret_note) : err;
+	err = err == KNOT_OK ? put(update, rdata, ret_note) : err;
+	free(room);
+	return err;
+}
+
+/* ---- Removing ---- */
+
+static knot_err_t remove_record(const update_t *update, const update_words_t *words, update_note_t *note)
+{
+	uint8_t *room = malloc(KNOT_RDATA_MAX);
+	if (room == NULL) {
+		return KNOT_ENOMEM;
+	}
+	knot_bytes_t rdata;
+	knot_err_t err = scan_data(update, note, words->data, room, &rdata);
+	seek_t there = { .found = false };
+	bool has_node = true;
+	if (err == KNOT_OK) {
+		there.type = note->type;
+		err = zone_txn_each_of(update->txn, note->owner, see_type, &there);
+		has_node = err == KNOT_OK;
+	}
+	if (has_node && err == KNOT_OK) {
+		err = !there.found ? KNOT_ENOENT : zone_txn_remove(update->txn, note->owner, note->type, rdata);
+	}
+	free(room);
+	return err;
+}
+
+static knot_err_t unset(const update_t *update, const update_words_t *words, update_note_t *note)
+{
+	knot_err_t err = scan_owner(update, words->owner, note);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (words->type != NULL && knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
+		return KNOT_EPARAM;
+	}
+	if (!knot_name_in(note->owner, update->origin)) {
+		return KNOT_ENONODE;
+	}
+	seek_t there;
+	if (note->type == KNOT_TYPE_SOA && is_apex(update, note)) {
+		err = seek_rrset(update, note, &there);
+		return err == KNOT_OK && !there.found ? KNOT_ENOENT : err;   /* a zone always has its SOA; another one replaces it */
+	}
+	return words->type != NULL && words->data != NULL ? remove_record(update, words, note)
+	                                                  : zone_txn_remove_all(update->txn, note->owner, note->type);
+}
+
+knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note)
+{
+	*ret_note = (update_note_t){ 0 };
+	knot_err_t err = unset(update, words, ret_note);
+	bool is_missing = err == KNOT_ENONODE || err == KNOT_ENOENT || err == KNOT_ENORECORD;
+	return is_missing && update->is_benevolent ? KNOT_OK : err;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Changes to a zone as an operator words them: `owner [TTL] type data` as text, applied to a transaction (zone/txn.h).
+ *
+ * What is allowed and what the text means is decided here; who may edit, publishing and logging are event's. Pure: text and a
+ * transaction in, a changed transaction out. A failure changes nothing, but the TTL when a record is there already.
+ */
+#pragma once
+
+#include "src/zone/txn.h"
+
+/** The words of one change; NULL: not given. Any bytes, borrowed. */
+typedef struct {
+	const char *owner; /* relative to the zone, or absolute with a final dot; "@": the apex */
+	const char *ttl;   /* decimal seconds */
+	const char *type;  /* mnemonic or TYPEn */
+	const char *data;  /* presentation form of the RDATA */
+} update_words_t;
+
+typedef struct {
+	zone_txn_t *txn;
+	knot_name_t origin;   /* apex, lower case */
+	uint32_t default_ttl; /* of RRsets that have none yet; seconds */
+	bool is_benevolent;   /* adding what is there and removing what isn't is no error */
+} update_t;
+
+/** What there is to say about a change beside its error. */
+typedef struct {
+	const char *reason;   /* of KNOT_EPARSEFAIL: static text, or NULL */
+	bool has_new_ttl;     /* other records of the RRset got the TTL of the added one */
+	uint32_t ttl;
+	uint16_t type;
+	knot_name_t owner;    /* of wire[]; wire NULL: not known */
+	uint8_t wire[KNOT_NAME_MAX];
+} update_note_t;
+
+/**
+ * Add a record. A SOA replaces the one there is.
+ * KNOT_EPARSEFAIL: owner, type or data can't be read, or the type is no zone data. KNOT_EPARAM: bad TTL, or a word is missing.
+ * KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL is changed all the same. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);
+
+/**
+ * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, which is no error.
+ * KNOT_EPARSEFAIL: owner or data can't be read. KNOT_EPARAM: unknown type, or no owner. KNOT_ENONODE: no such name. KNOT_ENOENT: no such
+ * RRset. KNOT_ENORECORD. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note);
