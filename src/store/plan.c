@@ -96,7 +96,7 @@ static void plan_anew(store_plan_t *plan, const store_record_t *old, uint64_t ne
 	plan->replaced_id = old != NULL ? old->id : 0;
 	size_t bare = store_record_len(&plan->record, plan->image->sources);
 	if (plan->record.size <= STORE_INLINE_MAX && bare + plan->record.size <= STORE_INLINE_MAX) {
-		plan->record.flags = STORE_RECORD_INLINE;
+		plan->record.flags |= STORE_RECORD_INLINE;
 		plan->part_bytes = plan->record.size;
 		return;
 	}
@@ -130,7 +130,7 @@ knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uin
 		.image = image,
 		.record = { .zone = image->zone, .lineage = image->lineage, .saved_s = saved_s, .settings = image->settings, .format = format,
 		            .serial = image->serial, .head = image->head, .chunk_count = image->chunk_count,
-		            .source_count = image->source_count },
+		            .source_count = image->source_count, .flags = image->is_ahead ? STORE_RECORD_AHEAD : 0 },
 	};
 	if (allocate(&plan, old) != KNOT_OK) {
 		store_plan_done(&plan);

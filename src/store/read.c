@@ -150,7 +150,7 @@ knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **r
 		.head = record->head, .sources = reader->sources, .source_count = record->source_count, .serial = record->serial,
 		.settings = record->settings, .format = record->format, .lineage = record->lineage, .saved_s = record->saved_s,
 		.size = record->size, .chunk_lens = record->chunk_lens, .chunk_count = record->chunk_count,
-		.piece_count = record->piece_count,
+		.piece_count = record->piece_count, .is_ahead = record->flags & STORE_RECORD_AHEAD,
 	};
 	ret_reason->text[0] = '\0';
 	*ret_reader = reader;

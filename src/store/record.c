@@ -237,7 +237,7 @@ knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, con
 		.piece_next = fixed.piece_next, .format = fixed.image_format, .serial = fixed.serial, .flags = fixed.flags,
 		.chunk_count = fixed.chunk_count, .piece_count = fixed.piece_count, .source_count = fixed.source_count,
 	};
-	if (fixed.flags & ~STORE_RECORD_INLINE || fixed.chunk_count > STORE_CHUNKS_MAX || fixed.piece_count > STORE_PIECES_MAX ||
+	if (fixed.flags & ~(STORE_RECORD_INLINE | STORE_RECORD_AHEAD) || fixed.chunk_count > STORE_CHUNKS_MAX || fixed.piece_count > STORE_PIECES_MAX ||
 	    fixed.source_count > STORE_SOURCE_MAX || fixed.head_len > STORE_HEAD_MAX || !read_parts(bytes, &fixed, &record)) {
 		*ret_what = "the parts of its record do not fit together";
 		return KNOT_EMALF;

@@ -12,6 +12,7 @@
 enum {
 	STORE_RECORD_FORMAT = 1,
 	STORE_RECORD_INLINE = 1,             /* flag: the bytes of the chunks follow, there are no pieces */
+	STORE_RECORD_AHEAD = 2,              /* flag: store_image_t.is_ahead */
 	STORE_CHUNKS_MAX = 1 << 20,
 	STORE_PIECES_MAX = 1 << 22,
 };

@@ -69,6 +69,7 @@ typedef struct {
 	knot_name_t zone;
 	const store_source_t *sources;  /* the zone file first, then what it includes; none: the version has another origin */
 	uint32_t source_count;
+	bool is_ahead;               /* the version has changes that the sources don't have */
 	uint32_t serial;             /* of the SOA, for lists */
 	uint64_t settings;           /* hash of whatever else the version was made with; compared by the caller */
 	uint64_t lineage;            /* chunks of one lineage only grow at their end: what is stored of them stays as it is */
@@ -109,6 +110,7 @@ typedef struct {
 	knot_bytes_t head;
 	const store_source_t *sources;
 	uint32_t source_count;
+	bool is_ahead;
 	uint32_t serial;
 	uint64_t settings;
 	uint32_t format;             /* the caller's, see store_options_t */
