@@ -48,7 +48,7 @@ static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	conf_open_t *edit = &server->edit;
 	conf_db_t *db = server->params.db;
-	if (edit->txn != NULL) {
+	if (edit->txn != NULL || server_edits_are_open(server)) {
 		return KNOT_ETXNMANY;
 	}
 	if (db == NULL) {

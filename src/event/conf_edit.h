@@ -18,7 +18,7 @@
 bool server_conf_is_open(const server_t *server);
 
 /**
- * Begin. sink: faults of the database. KNOT_ETXNMANY: one is open. KNOT_EBUSY: another process changes the database. Others:
+ * Begin. sink: faults of the database. KNOT_ETXNMANY: one is open, or one on a zone. KNOT_EBUSY: another process changes the database. Others:
  * of the database, if another process changed it meanwhile and it must be read again.
  */
 KNOT_MUST_USE knot_err_t server_conf_begin(server_t *server, unsigned owner, conf_sink_t sink);

@@ -12,6 +12,13 @@
 
 enum { JOB_NONE, JOB_PENDING, JOB_RUNNING };
 
+/** What a job is to do: bits. */
+enum {
+	WORK_LOAD = 1,  /* the zone file or the image, if it is needed */
+	WORK_FLUSH = 2, /* write the zone file */
+	WORK_FORCE = 4, /* with WORK_FLUSH: whatever is there */
+};
+
 enum {
 	SAVE_NONE,    /* the newest version is on disk, or can't be there */
 	SAVE_WAITING, /* to be taken by the writer of images */
@@ -20,10 +27,10 @@ enum {
 };
 
 /**
- * Owned by the server's list, freed with entry_free(). The queue of jobs of a zone is a state and a flag, as there is one
- * kind of job, loading, and asking for it twice before it starts is asking once. Under the lock of the jobs.
+ * Owned by the server's list, freed with entry_free(). The queue of jobs of a zone is a state and a few flags, as asking twice for the same
+ * before it starts is asking once. Under the lock of the jobs.
  */
-typedef struct entry {
+typedef struct zone_entry {
 	load_source_t source;   /* what the contents were made from; used by the job and, while none runs, under lock */
 	server_ticket_t asked;  /* last job asked for */
 	server_ticket_t done;   /* last job that ended */
@@ -32,11 +39,17 @@ typedef struct entry {
 	uint8_t job : 2;        /* JOB_… */
 	uint8_t save : 2;       /* SAVE_…: of the newest version */
 	bool from_image : 1;    /* that's where the contents came from */
-	bool again : 1;         /* asked for while it was running */
 	bool gone : 1;          /* not configured any more: freed by whoever takes it out of the queue, or its running job */
 	bool queued : 1;        /* in the queue, whatever became of its job */
 	bool tried : 1;         /* loaded or failed at least once */
+	uint8_t work : 3;       /* WORK_…: asked for and not begun */
+	uint8_t doing : 2;      /* WORK_…: what the running job does; 0 with JOB_RUNNING: something else */
+	bool frozen : 1;        /* no load or flush but those that were asked for by name */
+	bool edited : 1;        /* a transaction is open (zone_edit.h) */
+	bool held : 1;          /* a load to be asked for when it is neither frozen nor edited any more */
 } entry_t;
+
+_Static_assert(sizeof(entry_t) == 32, "a million of them");
 
 /** NULL: out of memory. */
 entry_t *entry_new(knot_name_t name);

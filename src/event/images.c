@@ -157,6 +157,7 @@ static knot_err_t batch_of(const images_item_t *items, size_t count, batch_t *re
 			.source_count = items[i].sources->count,
 			.serial = contents->serial,
 			.settings = items[i].sources->settings,
+			.is_ahead = items[i].sources->is_ahead,
 			.lineage = zone_image_lineage(contents),
 			.head = { head, zone_image_head_len },
 			.chunks = chunk,
@@ -539,7 +540,8 @@ static const char *difference(const store_view_t *view, const images_query_t *qu
 	if (view->source_count == 0 || !knot_str_eq(view->sources[0].path, knot_str_of(query->path))) {
 		return "made from another zone file";
 	}
-	if (view->settings != query->settings) {
+	/* What the files don't have is worth more than another way of reading them. */
+	if (view->settings != query->settings && !view->is_ahead) {
 		return "settings of the zone or the version of the program changed";
 	}
 	if (!source_is_same(&view->sources[0])) {
@@ -562,9 +564,12 @@ static load_source_t source_of_view(const store_view_t *view)
 			       .count = view->source_count,
 			       .settings = view->settings };
 	load_source_t source = { .print = sources_print(&borrowed) };
-	if (view->source_count > 1) {
+	if (view->source_count > 1 || view->is_ahead) {
 		source.files = sources_copy(view->sources, view->source_count, view->settings);
 		source.print = source.files != NULL ? source.print : 0;
+	}
+	if (source.files != NULL) {
+		source.files->is_ahead = view->is_ahead;
 	}
 	return source;
 }

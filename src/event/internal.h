@@ -6,6 +6,8 @@
 
 #include "src/event/conf_edit.h"
 #include "src/event/saves.h"
+#include "src/event/timers.h"
+#include "src/event/zone_edit.h"
 
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
 enum { SERVER_CHUNK = 256 };
@@ -28,6 +30,9 @@ struct server {
 	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
 	int loaded_fd;               /* owned: eventfd */
 	conf_open_t edit;
+	void *edits;                 /* owned: open transactions (zone_edit.c); so the next two; under the lock of the jobs */
+	size_t edit_count;
+	timers_t timers;             /* when zone files are to be written */
 };
 
 /** The entry of a zone, or NULL: not configured. Under the lock of the jobs. */
@@ -58,3 +63,40 @@ typedef struct {
 
 /** Follow a configuration, which is the server's afterwards; freed on failure, when nothing changed. Under the reload lock. */
 KNOT_MUST_USE knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change);
+
+/** Wait until the zone has no job, nor waits for one. Under the lock of the jobs, as above. */
+KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **ret_entry);
+
+/* ---- zone_edit.c ---- */
+
+/** Free open transactions when nothing uses them any more. */
+void server_edits_free(server_t *server);
+
+/** Abort the zone's transaction, if there is one. Under the lock of the jobs. What is returned is to be freed without it; may be NULL. */
+server_edit_t *server_edit_drop(server_t *server, knot_name_t name);
+void server_edit_free(server_edit_t *take_edit);
+
+/* ---- zone_flush.c ---- */
+
+/** The job: write the zone's file. outcome: to be completed. Errors were logged. Without the lock. */
+knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome);
+
+/** Write the files of all zones that are ahead of them, before the end: no job runs any more. */
+void server_flush_all(server_t *server);
+
+/* Under the lock of the jobs: */
+
+/** Have the zone file written `sync_s` after now, if the contents are ahead of it. The ticket of the job, 0: not at once. */
+server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s);
+
+/** What follows from a job that ended: the zone file may have to be written, again or for the first time. */
+void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome);
+
+/** jobs_params_t.due */
+uint64_t server_flush_due(server_t *server);
+
+/** Ask for loading, not by name: it is held back while the zone is frozen or edited. */
+void server_ask_load(server_t *server, entry_t *entry);
+
+/** Ask for loading if it was held back and the zone is neither frozen nor edited any more. */
+void server_release_held(server_t *server, entry_t *entry);

@@ -20,10 +20,10 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 {
 	*jobs = (jobs_t){ .worker_count = worker_count, .calls = *params };
 	pthread_mutex_init(&jobs->lock, NULL);
-	pthread_cond_init(&jobs->work, NULL);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&jobs->work, &monotonic);
 	pthread_cond_init(&jobs->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 }
@@ -73,17 +73,23 @@ knot_err_t jobs_reserve(jobs_t *jobs, size_t count)
 	return queue_reserve(&jobs->queue, jobs->queue.count + count);
 }
 
-server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry)
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work)
 {
+	entry->work |= work & (WORK_LOAD | WORK_FLUSH | WORK_FORCE);
 	switch (entry->job) {
 	case JOB_NONE:
 		push_job(jobs, entry);
 		break;
 	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
-	case JOB_RUNNING: entry->again = true; break;
+	case JOB_RUNNING: break; /* it is queued again when that ends */
 	}
 	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
 	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
+}
+
+void jobs_wake(jobs_t *jobs)
+{
+	pthread_cond_signal(&jobs->work);
 }
 
 bool jobs_let_go(entry_t *entry)
@@ -101,9 +107,10 @@ static void begin_job(jobs_t *jobs, entry_t *entry)
 	jobs->running++;
 }
 
-static void end_job(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result)
+static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
 {
 	entry->job = JOB_NONE;
+	entry->doing = 0;
 	entry->done = entry->asked;
 	entry->result = (int16_t)result;
 	jobs->errors += result != KNOT_OK;
@@ -115,8 +122,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_e
 	if (!entry->gone) {
 		jobs->calls.after(entry, outcome, jobs->calls.ctx);
 	}
-	if (entry->again && !entry->gone) {
-		entry->again = false;
+	if (entry->work != 0 && entry->job == JOB_NONE && !entry->gone) {
 		push_job(jobs, entry);
 	}
 	/* Not for each of a million zones at start. */
@@ -155,7 +161,7 @@ void jobs_begin(jobs_t *jobs, entry_t *entry)
 	begin_job(jobs, entry);
 }
 
-void jobs_end(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result)
+void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
 {
 	end_job(jobs, entry, outcome, result);
 	if (entry->gone && !entry->queued) {
@@ -180,20 +186,47 @@ static entry_t *next_job(jobs_t *jobs)
 	return urgent != NULL && urgent->job == JOB_PENDING ? urgent : take_queued(jobs);
 }
 
+/* Wait for work, or until something is due. */
+static void wait_for_work(jobs_t *jobs, uint64_t due_ms)
+{
+	jobs->idle++;
+	if (due_ms == 0) {
+		pthread_cond_wait(&jobs->work, &jobs->lock);
+	} else {
+		uint64_t end_ns = sys_clock_ns() + due_ms * 1000000;
+		struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
+		(void)pthread_cond_timedwait(&jobs->work, &jobs->lock, &end);
+	}
+	jobs->idle--;
+}
+
+/* Under lock, which is given up meanwhile. */
+static void run_job(jobs_t *jobs, entry_t *entry)
+{
+	unsigned work = entry->work;
+	entry->work = 0;
+	begin_job(jobs, entry);
+	entry->doing = work & (WORK_LOAD | WORK_FLUSH);
+	pthread_mutex_unlock(&jobs->lock);
+	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
+	knot_err_t result = jobs->calls.run(entry, work, &outcome, jobs->calls.ctx);
+	pthread_mutex_lock(&jobs->lock);
+	jobs_end(jobs, entry, outcome, result);
+}
+
 static void run_jobs(void *arg)
 {
 	jobs_t *jobs = arg;
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
+		uint64_t due_ms = jobs->calls.due(jobs->calls.ctx);
 		entry_t *entry = next_job(jobs);
 		if (entry == NULL && jobs->queue.was_long) {
 			give_memory_back(jobs);
 			continue;
 		}
 		if (entry == NULL) {
-			jobs->idle++;
-			pthread_cond_wait(&jobs->work, &jobs->lock);
-			jobs->idle--;
+			wait_for_work(jobs, due_ms);
 			continue;
 		}
 		if (entry->gone && entry->job != JOB_RUNNING) {
@@ -204,12 +237,7 @@ static void run_jobs(void *arg)
 			tell_if_idle(jobs); /* it was done out of turn, or is being done so */
 			continue;
 		}
-		begin_job(jobs, entry);
-		pthread_mutex_unlock(&jobs->lock);
-		load_outcome_t outcome;
-		knot_err_t result = jobs->calls.run(entry, &outcome, jobs->calls.ctx);
-		pthread_mutex_lock(&jobs->lock);
-		jobs_end(jobs, entry, outcome, result);
+		run_job(jobs, entry);
 	}
 	pthread_mutex_unlock(&jobs->lock);
 }

@@ -10,18 +10,27 @@
 #include "src/event/queue.h"
 #include "src/sys/thread.h"
 
+/** What a job has done. */
+typedef struct {
+	load_outcome_t load; /* LOAD_UNCHANGED: also when nothing was to be loaded */
+	bool is_flushed;     /* the zone file was written */
+	bool is_to_be_flushed_later; /* it could not be written */
+} job_outcome_t;
+
 /** What the pool calls. */
 typedef struct {
-	/* Does a job, without the lock. ret_outcome: for `after`. */
-	knot_err_t (*run)(entry_t *entry, load_outcome_t *ret_outcome, void *ctx);
+	/* Does the work (WORK_…) of a job, without the lock. ret_outcome: for `after`. */
+	knot_err_t (*run)(entry_t *entry, unsigned work, job_outcome_t *ret_outcome, void *ctx);
 	entry_t *(*urgent)(void *ctx); /* an entry to be worked on before others, or NULL; with the lock */
-	void (*after)(entry_t *entry, load_outcome_t outcome, void *ctx); /* a job was done, and the zone is still configured; with the lock */
+	void (*after)(entry_t *entry, job_outcome_t outcome, void *ctx); /* a job was done, and the zone is still configured; with the lock */
+	/* Asks for jobs whose time has come. Returns milliseconds until the next, 0: there is none. With the lock. */
+	uint64_t (*due)(void *ctx);
 	void *ctx;
 } jobs_params_t;
 
 typedef struct {
 	pthread_mutex_t lock; /* all below */
-	pthread_cond_t work;  /* a job is waiting, or stopping */
+	pthread_cond_t work;  /* a job is waiting, something else is due, or stopping; clock: monotonic */
 	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, nothing is to be done, or stopping; clock: monotonic */
 	queue_t queue;        /* jobs that wait */
 	unsigned idle;        /* workers that wait for a job */
@@ -54,14 +63,17 @@ void jobs_stop(jobs_t *jobs);
 /** Make room for jobs of `count` entries beside those that wait already: before they are asked for. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count);
 
-/** Ask for a job of the zone and get the ticket to wait for. */
-server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry);
+/** Ask for work (WORK_…) on the zone and get the ticket to wait for. */
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work);
+
+/** Have workers look at what is due. */
+void jobs_wake(jobs_t *jobs);
 
 /** Work on the zone in the calling thread as if it were a job; entry->job is JOB_NONE. To be ended with jobs_end(). */
 void jobs_begin(jobs_t *jobs, entry_t *entry);
 
 /** The work ended. The entry may be gone afterwards. */
-void jobs_end(jobs_t *jobs, entry_t *entry, load_outcome_t outcome, knot_err_t result);
+void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result);
 
 /** Wait until some job ended, or the pool stops. */
 void jobs_wait(jobs_t *jobs);

@@ -12,15 +12,6 @@
 
 enum { FAULT_LINES_MAX = 20 }; /* lines per file: a file of rubbish must not fill the disk with log */
 
-/** Settings of a load, copied: a reload may free the configuration meanwhile. */
-typedef struct {
-	char path[PATH_MAX];
-	uint32_t default_ttl;
-	zone_checks_t checks;
-	uint64_t size_max;
-	uint64_t number; /* settings_number() */
-} settings_t;
-
 static zone_checks_t checks_of(conf_semchecks_t conf)
 {
 	switch (conf) {
@@ -31,9 +22,9 @@ static zone_checks_t checks_of(conf_semchecks_t conf)
 	return ZONE_CHECKS_OFF;
 }
 
-/* KNOT_ENOZONE: the zone isn't configured any more. */
-static knot_err_t read_settings(const state_root_t *root, knot_name_t name, settings_t *ret_settings)
+knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settings_t *ret_settings)
 {
+	ret_settings->path[0] = '\0';
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(root, guard)->conf;
 	size_t index;
@@ -45,25 +36,20 @@ static knot_err_t read_settings(const state_root_t *root, knot_name_t name, sett
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;
 	ret_settings->number = settings_number(&zone);
+	ret_settings->sync_s = zone.zonefile_sync_s;
+	ret_settings->serial_policy = zone.serial_policy;
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
 }
 
-typedef struct {
-	knot_name_t name;
-	const char *path;
-	unsigned lines;
-	sources_t *sources;
-} report_t;
-
 static void on_file(const char *path, const struct stat *info, void *ctx)
 {
-	const report_t *report = ctx;
+	const load_report_t *report = ctx;
 	sources_add(report->sources, path, info);
 }
 
-static void on_message(zone_message_level_t level, const char *text, void *ctx)
+void load_on_message(zone_message_level_t level, const char *text, void *ctx)
 {
-	report_t *report = ctx;
+	load_report_t *report = ctx;
 	report->lines++;
 	if (report->lines > FAULT_LINES_MAX) {
 		return;
@@ -74,7 +60,9 @@ static void on_message(zone_message_level_t level, const char *text, void *ctx)
 		[ZONE_MESSAGE_ERROR] = LOG_ERR,
 	};
 	log_zone(levels[level], report->name, "%s", text);
-	if (report->lines == FAULT_LINES_MAX) {
+	if (report->lines == FAULT_LINES_MAX && report->path == NULL) {
+		log_zone(LOG_WARNING, report->name, "further messages about the transaction suppressed");
+	} else if (report->lines == FAULT_LINES_MAX) {
 		log_zone(LOG_WARNING, report->name, "further messages about zone file '%s' suppressed", report->path);
 	}
 }
@@ -113,7 +101,7 @@ static void publish(zone_t *zone, zone_contents_t *contents, bool from_file)
 }
 
 /* False: there is no image that may be used, and the log says why if there is one. */
-static bool take_image(images_t *images, zone_t *zone, const settings_t *settings, load_source_t *source)
+static bool take_image(images_t *images, zone_t *zone, const load_settings_t *settings, load_source_t *source)
 {
 	images_query_t query = { .name = zone_name(zone), .path = settings->path, .settings = settings->number };
 	char reason[IMAGES_REASON_MAX];
@@ -135,7 +123,7 @@ static bool take_image(images_t *images, zone_t *zone, const settings_t *setting
 }
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
-static knot_err_t build(knot_name_t name, const settings_t *settings, zone_contents_t **ret_contents,
+static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
 			load_source_t *ret_source)
 {
 	struct stat info;
@@ -145,14 +133,14 @@ static knot_err_t build(knot_name_t name, const settings_t *settings, zone_conte
 		return err != KNOT_OK ? err : KNOT_ENOMEM;
 	}
 	sources->settings = settings->number;
-	report_t report = { .name = name, .path = settings->path, .sources = sources };
+	load_report_t report = { .name = name, .path = settings->path, .sources = sources };
 	zone_build_params_t params = {
 		.origin = name,
 		.default_ttl = settings->default_ttl,
 		.checks = settings->checks,
 		.size_max = settings->size_max,
 		.now_s = sys_clock_wall(),
-		.on_message = on_message,
+		.on_message = load_on_message,
 		.on_file = on_file,
 		.ctx = &report,
 	};
@@ -164,10 +152,10 @@ static knot_err_t build(knot_name_t name, const settings_t *settings, zone_conte
 knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 		     load_outcome_t *ret_outcome)
 {
-	settings_t settings;
+	load_settings_t settings;
 	knot_name_t name = zone_name(zone);
 	*ret_outcome = LOAD_FAILED;
-	knot_err_t err = read_settings(root, name, &settings);
+	knot_err_t err = load_settings(root, name, &settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
 	}
@@ -189,11 +177,23 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 		log_failure(name, settings.path, err);
 		return err;
 	}
+	if (source_is_ahead(source)) {
+		log_zone(LOG_NOTICE, name, "zone file changed, it replaces changes that were not written to it");
+	}
 	publish(zone, built, true);
 	source_clear(source);
 	*source = found;
 	*ret_outcome = LOAD_FROM_FILE;
 	return KNOT_OK;
+}
+
+void load_replace(zone_t *zone, zone_contents_t *take_contents)
+{
+	zone_contents_t *old = zone_publish(zone, take_contents);
+	if (old != NULL) {
+		sys_rcu_wait();
+		zone_contents_free(old);
+	}
 }
 
 void load_drop(zone_t *zone, load_source_t *source)
@@ -209,8 +209,8 @@ void load_drop(zone_t *zone, load_source_t *source)
 
 knot_err_t load_remove_file(const state_root_t *root, knot_name_t name)
 {
-	settings_t settings;
-	knot_err_t err = read_settings(root, name, &settings);
+	load_settings_t settings;
+	knot_err_t err = load_settings(root, name, &settings);
 	if (err == KNOT_OK && unlink(settings.path) != 0 && errno != ENOENT) {
 		err = knot_err_of_errno(errno);
 	}

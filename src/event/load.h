@@ -4,14 +4,18 @@
  */
 #pragma once
 
+#include <limits.h>
+
 #include "src/event/images.h"
 #include "src/state/state.h"
+#include "src/zone/check.h"
 
 typedef enum {
 	LOAD_FAILED,    /* nothing changed */
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
 	LOAD_FROM_IMAGE,
+	LOAD_EDITED,    /* by load_replace() */
 	LOAD_DROPPED,   /* by load_drop() */
 } load_outcome_t;
 
@@ -23,8 +27,36 @@ typedef enum {
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 				   load_outcome_t *ret_outcome);
 
+/** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a time. */
+void load_replace(zone_t *zone, zone_contents_t *take_contents);
+
 /** Publish that the zone has no contents any more. Not within a read section; one caller per zone at a time. */
 void load_drop(zone_t *zone, load_source_t *source);
+
+/** Settings of a zone that its edits and its file need; a copy, as a reload may free the configuration meanwhile. */
+typedef struct {
+	char path[PATH_MAX];  /* of the zone file; "": it can't be named */
+	uint64_t number;      /* settings_number() */
+	uint32_t default_ttl; /* seconds */
+	zone_checks_t checks;
+	uint64_t size_max;    /* bytes of wire form; 0: no limit */
+	int64_t sync_s;       /* zonefile-sync */
+	conf_serial_policy_t serial_policy;
+} load_settings_t;
+
+/** KNOT_ENOZONE: the zone isn't configured. Else the error of conf_zone_file(), with all but the path set. */
+knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settings_t *ret_settings);
+
+/** Messages of checks as lines of the zone's log, as many as are of use. */
+typedef struct {
+	knot_name_t name;
+	const char *path; /* of the zone file, for the line that says that there are more; NULL: a transaction's */
+	unsigned lines;
+	sources_t *sources; /* files that are read are noted here; NULL: not */
+} load_report_t;
+
+/** zone_message_cb with a load_report_t. */
+void load_on_message(zone_message_level_t level, const char *text, void *report);
 
 /** Remove the zone's file as configured. Logs a failure. KNOT_OK also when there is none. */
 KNOT_MUST_USE knot_err_t load_remove_file(const state_root_t *root, knot_name_t name);

@@ -199,7 +199,7 @@ static void ask_gathered(asking_t *asking)
 		pthread_mutex_lock(&jobs->lock);
 		for (size_t i = 0; i < asking->count; i++) {
 			if (reasons[i].is_needed) {
-				(void)jobs_ask(jobs, entry_of(zones[asking->indexes[i]]));
+				server_ask_load(asking->server, entry_of(zones[asking->indexes[i]]));
 			}
 		}
 		pthread_mutex_unlock(&jobs->lock);
@@ -383,7 +383,8 @@ static knot_err_t read_conf(server_t *server, conf_t **ret_conf)
 static knot_err_t reload_locked(server_t *server)
 {
 	conf_t *conf;
-	knot_err_t err = server_conf_is_open(server) ? KNOT_ETXNMANY : KNOT_OK;
+	bool is_open = server_conf_is_open(server) || server_edits_are_open(server);
+	knot_err_t err = is_open ? KNOT_ETXNMANY : KNOT_OK;
 	if (err == KNOT_OK) {
 		err = read_conf(server, &conf);
 		if (err != KNOT_OK) {

@@ -76,7 +76,7 @@ static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
 	const sources_t *files = entry->source.files;
 	item->contents = zone_image_hold(zone_contents(entry_zone(entry)));
-	item->sources = files != NULL ? sources_copy(files->data, files->count, files->settings) : NULL;
+	item->sources = files != NULL ? sources_copy_all(files) : NULL;
 	item->print = entry->source.print;
 	if (item->contents == NULL || (files != NULL && item->sources == NULL)) {
 		zone_contents_free(item->contents);
@@ -191,14 +191,15 @@ static bool is_loading(void *ctx)
 	return loading;
 }
 
-void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome)
+void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 {
-	bool is_new = outcome != LOAD_FAILED && outcome != LOAD_UNCHANGED;
+	/* A file that was written is another source of the same contents. */
+	bool is_new = (outcome.load != LOAD_FAILED && outcome.load != LOAD_UNCHANGED) || outcome.is_flushed;
 	bool can_save = entry->source.print != 0 && images_exist(saves->images);
 	if (is_new) {
 		entry->save = SAVE_NONE;
 	}
-	if (outcome == LOAD_FROM_FILE && can_save) {
+	if ((outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_EDITED || outcome.is_flushed) && can_save) {
 		mark(saves, entry);
 	}
 	/* One that waits may have been passed over while the job ran. */

@@ -32,7 +32,7 @@ void saves_close(saves_t *saves);
 /* ---- With the lock held ---- */
 
 /** A job of the zone ended. */
-void saves_after_job(saves_t *saves, entry_t *entry, load_outcome_t outcome);
+void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome);
 
 /** Make room for `count` entries. Before their first job. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t saves_reserve(saves_t *saves, size_t count);

@@ -22,10 +22,23 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 
 /* ---- Start and stop ---- */
 
-static knot_err_t run_job(entry_t *entry, load_outcome_t *ret_outcome, void *ctx)
+static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outcome, void *ctx)
 {
 	server_t *server = ctx;
-	return load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, ret_outcome);
+	knot_err_t err = KNOT_OK, flush_err = KNOT_OK;
+	if ((work & WORK_LOAD) != 0) {
+		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, &ret_outcome->load);
+	}
+	if ((work & WORK_FLUSH) != 0) {
+		flush_err = server_run_flush(server, entry, (work & WORK_FORCE) != 0, ret_outcome);
+	}
+	return err != KNOT_OK ? err : flush_err;
+}
+
+/* Under lock. */
+static uint64_t due_jobs(void *ctx)
+{
+	return server_flush_due(ctx);
 }
 
 /* Under lock: zones that are asked for and have no answers yet go first. */
@@ -37,14 +50,15 @@ static entry_t *urgent_job(void *ctx)
 }
 
 /* Under lock. */
-static void after_job(entry_t *entry, load_outcome_t outcome, void *ctx)
+static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 {
 	server_t *server = ctx;
 	zone_unwant(entry_zone(entry));
-	if (outcome == LOAD_FROM_FILE || outcome == LOAD_FROM_IMAGE) {
-		entry->from_image = outcome == LOAD_FROM_IMAGE;
+	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
+		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
 	}
 	saves_after_job(&server->saves, entry, outcome);
+	server_after_work(server, entry, outcome);
 	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
 		(void)eventfd_write(server->loaded_fd, 1);
 	}
@@ -124,6 +138,7 @@ static knot_err_t open_images(server_t *server, const conf_database_t *conf)
 void server_stop(server_t *server)
 {
 	jobs_stop(&server->jobs);
+	server_flush_all(server);
 	images_stop(server->saves.images);
 	char path[PATH_MAX];
 	if (asked_path(images_path(server->saves.images), path)) {
@@ -137,7 +152,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (server == NULL) {
 		return KNOT_ENOMEM;
 	}
-	jobs_params_t calls = { .run = run_job, .urgent = urgent_job, .after = after_job, .ctx = server };
+	jobs_params_t calls = { .run = run_job, .urgent = urgent_job, .after = after_job, .due = due_jobs, .ctx = server };
 	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
 	server_build_t made;
@@ -170,6 +185,8 @@ void server_free(server_t *server)
 	}
 	conf_edit_close(server);
 	jobs_deinit(&server->jobs);
+	server_edits_free(server);
+	timers_deinit(&server->timers);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
 	}
@@ -198,7 +215,7 @@ static void ask_lately_asked(server_t *server)
 	for (size_t i = 0, count = asked != NULL ? zonedb_count(server->zones) : 0; i < count; i++) {
 		if (asked_has(asked, zone_name(zones[i]))) {
 			pthread_mutex_lock(&server->jobs.lock);
-			(void)jobs_ask(&server->jobs, entry_of(zones[i]));
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
 			pthread_mutex_unlock(&server->jobs.lock);
 		}
 	}
@@ -226,7 +243,7 @@ void server_load_zones(server_t *server)
 		sys_log_write_gathered();
 		pthread_mutex_lock(&server->jobs.lock);
 		for (size_t i = first; i < end; i++) {
-			(void)jobs_ask(&server->jobs, entry_of(zones[i]));
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
 		}
 		pthread_mutex_unlock(&server->jobs.lock);
 	}
@@ -269,14 +286,15 @@ knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_
 {
 	pthread_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
-	if (entry != NULL) {
-		server_ticket_t ticket = jobs_ask(&server->jobs, entry);
+	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited ? KNOT_ETXNMANY : KNOT_OK;
+	if (err == KNOT_OK) {
+		server_ticket_t ticket = jobs_ask(&server->jobs, entry, WORK_LOAD);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}
 	}
 	pthread_mutex_unlock(&server->jobs.lock);
-	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
+	return err;
 }
 
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket)
@@ -302,7 +320,7 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 	return result;
 }
 
-knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
+knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **ret_entry)
 {
 	for (;;) {
 		entry_t *entry = server_find_entry(server, name);
@@ -310,7 +328,6 @@ knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_e
 			return KNOT_ENOZONE;
 		}
 		if (entry->job == JOB_NONE) {
-			jobs_begin(&server->jobs, entry);
 			*ret_entry = entry;
 			return KNOT_OK;
 		}
@@ -319,6 +336,15 @@ knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_e
 		}
 		jobs_wait(&server->jobs);
 	}
+}
+
+knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
+{
+	knot_err_t err = server_wait_for_rest(server, name, ret_entry);
+	if (err == KNOT_OK) {
+		jobs_begin(&server->jobs, *ret_entry);
+	}
+	return err;
 }
 
 knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
@@ -333,7 +359,9 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	if ((what & (SERVER_PURGE_CONTENTS | SERVER_PURGE_IMAGE)) != 0) {
 		entry->save = SAVE_NONE;
 	}
+	server_edit_t *edit = (what & SERVER_PURGE_CONTENTS) != 0 ? server_edit_drop(server, name) : NULL;
 	pthread_mutex_unlock(&server->jobs.lock);
+	server_edit_free(edit);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {
 		load_drop(entry_zone(entry), &entry->source);
 	}
@@ -346,7 +374,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		err = err == KNOT_OK ? image_err : err;
 	}
 	pthread_mutex_lock(&server->jobs.lock);
-	load_outcome_t outcome = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED;
+	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
 	jobs_end(&server->jobs, entry, outcome, err);
 	pthread_mutex_unlock(&server->jobs.lock);
 	return err;
@@ -406,15 +434,35 @@ knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_in
 	return err;
 }
 
+/* Under lock. */
+static server_event_status_t event_of(const entry_t *entry, server_event_t event)
+{
+	static const unsigned works[] = { [SERVER_EVENT_LOAD] = WORK_LOAD, [SERVER_EVENT_FLUSH] = WORK_FLUSH };
+	bool is_ahead = event == SERVER_EVENT_FLUSH && entry->job != JOB_RUNNING && source_is_ahead(&entry->source);
+	if (entry->job == JOB_RUNNING && (entry->doing & works[event]) != 0) {
+		return (server_event_status_t){ SERVER_EVENT_RUNNING, entry->since_s };
+	}
+	if ((entry->work & works[event]) != 0) {
+		return (server_event_status_t){ SERVER_EVENT_PENDING, entry->since_s };
+	}
+	if ((event == SERVER_EVENT_LOAD && entry->held) || (is_ahead && entry->frozen)) {
+		return (server_event_status_t){ SERVER_EVENT_FROZEN, sys_clock_wall() };
+	}
+	if (is_ahead && entry->source.files->flush_due_ms != 0) {
+		uint64_t now_ms = sys_clock_ms(), due_ms = entry->source.files->flush_due_ms;
+		return (server_event_status_t){ SERVER_EVENT_PLANNED, sys_clock_wall() + (due_ms > now_ms ? (due_ms - now_ms + 999) / 1000 : 0) };
+	}
+	return (server_event_status_t){ .state = SERVER_EVENT_IDLE };
+}
+
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)
 {
 	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
 	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	pthread_mutex_lock(lock);
-	const entry_t *entry = event == SERVER_EVENT_LOAD ? server_find_entry(server, name) : NULL;
-	if (entry != NULL && entry->job != JOB_NONE) {
-		status.state = entry->job == JOB_RUNNING ? SERVER_EVENT_RUNNING : SERVER_EVENT_PENDING;
-		status.since_s = entry->since_s;
+	const entry_t *entry = server_find_entry(server, name);
+	if (entry != NULL) {
+		status = event_of(entry, event);
 	}
 	pthread_mutex_unlock(lock);
 	return status;

@@ -63,7 +63,7 @@ typedef uint32_t server_ticket_t;
 
 /**
  * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.
- * KNOT_ENOZONE: not configured.  ret_ticket may be NULL.
+ * KNOT_ENOZONE: not configured. KNOT_ETXNMANY: a transaction on it is open. ret_ticket may be NULL.
  */
 KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 
@@ -78,7 +78,7 @@ enum {
 };
 
 /**
- * Remove of a zone what `what` says; waits for its running job and for its image being saved. Logs what was removed.
+ * Remove of a zone what `what` says, and with its contents an open transaction; waits for its running job and for its image being saved. Logs what was removed.
  * KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops. Otherwise the first failure; the rest was tried.
  */
 KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what);
@@ -110,12 +110,19 @@ server_counts_t server_counts(const server_t *server);
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 
 typedef enum {
-	SERVER_EVENT_LOAD, /* the only one there is so far; control prints "-" for the others */
+	SERVER_EVENT_LOAD, /* control prints "-" for what is not here */
+	SERVER_EVENT_FLUSH,
 } server_event_t;
 
 typedef struct {
-	enum { SERVER_EVENT_IDLE, SERVER_EVENT_PENDING, SERVER_EVENT_RUNNING } state;
-	uint64_t since_s; /* wall clock: when it was scheduled or started */
+	enum {
+		SERVER_EVENT_IDLE,
+		SERVER_EVENT_PLANNED,
+		SERVER_EVENT_PENDING,
+		SERVER_EVENT_RUNNING,
+		SERVER_EVENT_FROZEN, /* waits until the zone is thawed, or its transaction ends */
+	} state;
+	uint64_t since_s; /* wall clock: when it was scheduled or started, or will be */
 } server_event_status_t;
 
 /** State of a zone's event, for zone-status. Idle if the zone isn't configured. */
@@ -129,8 +136,7 @@ KNOT_MUST_USE knot_err_t server_read_conf_db(conf_db_t *db, const conf_host_t *h
 /**
  * Read the configuration again, publish it, load zones that are new or whose file or settings changed. Logs as Knot
  * does. On a fault nothing changes and its code is returned. One at a time; others wait.
- * KNOT_ETXNMANY: a transaction of the configuration is open (conf_edit.h).
- * Zones are loading in the background when this returns; KNOT_EBUSY is never returned.
+ * Zones are loading in the background when this returns. KNOT_ETXNMANY: a transaction is open, on the configuration or on a zone.
  */
 KNOT_MUST_USE knot_err_t server_reload(server_t *server);
 

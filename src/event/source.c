@@ -114,14 +114,37 @@ sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t set
 	return copy;
 }
 
-sources_t *sources_of_file(const char *path, uint64_t settings)
+sources_t *sources_copy_all(const sources_t *sources)
+{
+	sources_t *copy = sources_copy(sources->data, sources->count, sources->settings);
+	if (copy != NULL) {
+		copy->unsettled = sources->unsettled;
+		copy->failed = sources->failed;
+		copy->is_ahead = sources->is_ahead;
+		copy->has_serial = sources->has_serial;
+		copy->serial = sources->serial;
+		copy->flush_due_ms = sources->flush_due_ms;
+	}
+	return copy;
+}
+
+/* The file as it is now; all zero if there is none. False: neither can be said. */
+static bool look(const char *path, store_source_t *ret_source)
 {
 	struct stat info;
-	if (source_stat(path, &info) != KNOT_OK) {
-		return NULL;
+	knot_err_t err = source_stat(path, &info);
+	if (err == KNOT_OK) {
+		*ret_source = source_of(path, &info);
+	} else if (err == KNOT_ENOENT) {
+		*ret_source = (store_source_t){ .path = knot_str_of(path) };
 	}
-	store_source_t source = source_of(path, &info);
-	return sources_copy(&source, 1, settings);
+	return err == KNOT_OK || err == KNOT_ENOENT;
+}
+
+sources_t *sources_of_file(const char *path, uint64_t settings)
+{
+	store_source_t source;
+	return look(path, &source) ? sources_copy(&source, 1, settings) : NULL;
 }
 
 bool source_is_same(const store_source_t *source)
@@ -133,7 +156,11 @@ bool source_is_same(const store_source_t *source)
 	}
 	memcpy(path, source->path.data, source->path.len);
 	path[source->path.len] = '\0';
-	return source_stat(path, &now) == KNOT_OK && store_source_is(source, &now);
+	knot_err_t err = source_stat(path, &now);
+	if (err == KNOT_ENOENT) {
+		now = (struct stat){ 0 };
+	}
+	return (err == KNOT_OK || err == KNOT_ENOENT) && store_source_is(source, &now);
 }
 
 uint64_t settings_number(const conf_zone_t *zone)
@@ -166,12 +193,11 @@ uint64_t sources_print(const sources_t *sources)
 
 bool source_is_current(const load_source_t *source, const char *path, uint64_t settings)
 {
-	struct stat info;
-	if (source->print == 0 || source_stat(path, &info) != KNOT_OK) {
+	store_source_t file;
+	if (source->print == 0 || !look(path, &file)) {
 		return false;
 	}
-	store_source_t file = source_of(path, &info);
-	uint64_t print = print_one(settings, &file);
+	uint64_t print = print_one(source_is_ahead(source) ? source->files->settings : settings, &file);
 	for (uint32_t i = 1; source->files != NULL && i < source->files->count; i++) {
 		if (!source_is_same(&source->files->data[i])) {
 			return false;
@@ -181,9 +207,55 @@ bool source_is_current(const load_source_t *source, const char *path, uint64_t s
 	return (print == 0 ? 1 : print) == source->print;
 }
 
+knot_err_t source_go_ahead(load_source_t *source, const char *path, uint64_t settings, const uint32_t *serial)
+{
+	if (source_is_ahead(source)) {
+		return KNOT_OK;
+	}
+	if (source->files == NULL) {
+		sources_t *files = sources_of_file(path, settings);
+		files = files != NULL ? files : calloc(1, sizeof(*files));
+		if (files == NULL) {
+			return KNOT_ENOMEM;
+		}
+		files->unsettled = source->print == 0 && serial != NULL;
+		if (source->print != 0 && sources_print(files) != source->print) {
+			/* It changed since it was read: no file is what the contents were made from. */
+			sources_free(files);
+			files = calloc(1, sizeof(*files));
+			if (files == NULL) {
+				return KNOT_ENOMEM;
+			}
+		}
+		files->settings = settings;
+		source->files = files;
+		source->print = sources_print(files);
+	}
+	source->files->is_ahead = true;
+	source->files->has_serial = serial != NULL;
+	source->files->serial = serial != NULL ? *serial : 0;
+	return KNOT_OK;
+}
+
+bool source_may_be_replaced(const load_source_t *source, const char *path, uint64_t settings)
+{
+	struct stat info;
+	if (source_stat(path, &info) == KNOT_ENOENT) {
+		return true;
+	}
+	if (!source_is_ahead(source)) {
+		return source->print == 0 || source_is_current(source, path, settings);
+	}
+	bool is_same = source->files->count > 0;
+	for (uint32_t i = 0; is_same && i < source->files->count; i++) {
+		is_same = source_is_same(&source->files->data[i]);
+	}
+	return is_same;
+}
+
 void source_trim(load_source_t *source)
 {
-	if (source->files != NULL && source->files->count <= 1) {
+	if (source->files != NULL && source->files->count <= 1 && !source->files->is_ahead) {
 		sources_free(source->files);
 		source->files = NULL;
 	}

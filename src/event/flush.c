@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/flush.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/sys/clock.h"
+#include "src/zone/dump.h"
+
+/* Make the folders that a path leads through. */
+static knot_err_t make_folders(const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof(folder), "%s", path);
+	for (char *at = strchr(folder + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		if (mkdir(folder, 0770) != 0 && errno != EEXIST) {
+			return knot_err_of_errno(errno);
+		}
+		*at = '/';
+	}
+	return KNOT_OK;
+}
+
+/* Flush the folder of a path, so that its names are on the disk. */
+static knot_err_t sync_folder(const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof(folder), "%s", path);
+	char *end = strrchr(folder, '/');
+	if (end == NULL) {
+		snprintf(folder, sizeof(folder), ".");
+	} else {
+		end[end == folder ? 1 : 0] = '\0';
+	}
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	/* Some file systems can't; the rename is as durable there as they make it. */
+	knot_err_t err = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? KNOT_OK : knot_err_of_errno(errno);
+	close(fd);
+	return err;
+}
+
+/* Owner and mode of the file that is replaced. What may not be set stays as the process makes files. */
+static void take_over(int fd, const struct stat *old)
+{
+	struct stat new;
+	if (fstat(fd, &new) != 0) {
+		return;
+	}
+	if (new.st_uid != old->st_uid && fchown(fd, old->st_uid, (gid_t)-1) != 0) {
+		errno = 0;
+	}
+	if (new.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0) {
+		errno = 0;
+	}
+	(void)fchmod(fd, old->st_mode & 0777);
+}
+
+/* The umask can't be read without setting it, which other threads would notice; /proc tells it. */
+static mode_t new_mode(void)
+{
+	unsigned mask = 0;
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[256];
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL && sscanf(line, "Umask: %o", &mask) != 1) {
+	}
+	if (status != NULL) {
+		fclose(status);
+	}
+	return 0660 & ~(mode_t)mask;
+}
+
+static knot_err_t write_file(const zone_contents_t *contents, int fd, const struct stat *old)
+{
+	zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = sys_clock_wall() };
+	knot_err_t err = zone_dump(contents, fd, &params);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (old != NULL) {
+		take_over(fd, old);
+	} else {
+		(void)fchmod(fd, new_mode());
+	}
+	return fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+}
+
+/* Note what was written while nobody else can change it: then any later change is seen. */
+static knot_err_t describe(int fd, const char *path, uint64_t settings, sources_t **ret_sources)
+{
+	struct stat info;
+	sources_t *sources = fstat(fd, &info) == 0 ? calloc(1, sizeof(*sources)) : NULL;
+	if (sources == NULL) {
+		return KNOT_ENOMEM;
+	}
+	sources->settings = settings;
+	sources_add(sources, path, &info);
+	knot_err_t err = sources->failed;
+	if (err != KNOT_OK) {
+		sources_free(sources);
+		return err;
+	}
+	*ret_sources = sources;
+	return KNOT_OK;
+}
+
+/* old: NULL: there is none. target: where the file is, path: what it is called. */
+static knot_err_t replace(const zone_contents_t *contents, const char *target, const char *path, const struct stat *old,
+			  uint64_t settings, sources_t **ret_sources)
+{
+	char beside[PATH_MAX + 8];
+	snprintf(beside, sizeof(beside), "%s.XXXXXX", target);
+	int fd = mkostemp(beside, O_CLOEXEC);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	sources_t *sources = NULL;
+	knot_err_t err = write_file(contents, fd, old);
+	if (err == KNOT_OK && ret_sources != NULL) {
+		err = describe(fd, path, settings, &sources);
+	}
+	if (close(fd) != 0 && err == KNOT_OK) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err == KNOT_OK && rename(beside, target) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err != KNOT_OK) {
+		(void)unlink(beside);
+	} else {
+		err = sync_folder(target);
+	}
+	if (err != KNOT_OK) {
+		sources_free(sources);
+	} else if (ret_sources != NULL) {
+		*ret_sources = sources;
+	}
+	return err;
+}
+
+knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, sources_t **ret_sources)
+{
+	struct stat old;
+	char target[PATH_MAX];
+	bool is_there = stat(path, &old) == 0;
+	if (is_there && !S_ISREG(old.st_mode)) {
+		return KNOT_EFILE;
+	}
+	if (!is_there || realpath(path, target) == NULL) {
+		if (is_there || errno != ENOENT) {
+			return knot_err_of_errno(errno);
+		}
+		snprintf(target, sizeof(target), "%s", path);
+		knot_err_t err = make_folders(target);
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	return replace(contents, target, path, is_there ? &old : NULL, settings, ret_sources);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/zone_edit.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/event/internal.h"
+#include "src/event/zone_flush.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/update/serial.h"
+#include "src/zone/image.h"
+
+/* In the map while it is open; freed with the last reference. The lock of an edit is taken before that of the jobs. */
+struct server_edit {
+	pthread_mutex_t lock;    /* whoever works with it */
+	unsigned refs;           /* the map and those who have it or wait for it; under the lock of the jobs */
+	bool is_open;            /* in the map; under the lock of the jobs */
+	zone_contents_t *base;   /* owned: a hold on what it began on; NULL: there were no contents */
+	update_t update;         /* its transaction is owned */
+	knot_name_t name;        /* of wire[] */
+	uint8_t wire[];          /* lower case */
+};
+
+static int cmp_edits(const void *va, const void *vb)
+{
+	const server_edit_t *a = va, *b = vb;
+	return knot_name_cmp(a->name, b->name);
+}
+
+/* ---- The map. Under the lock of the jobs. ---- */
+
+static server_edit_t *find_edit(const server_t *server, knot_name_t name)
+{
+	const server_edit_t wanted = { .name = name };
+	server_edit_t **found = tfind(&wanted, &server->edits, cmp_edits);
+	return found != NULL ? *found : NULL;
+}
+
+/* True: the caller frees it, without the lock. */
+static bool drop_ref(server_edit_t *edit)
+{
+	return --edit->refs == 0;
+}
+
+static void free_edit(server_edit_t *edit)
+{
+	zone_txn_discard(edit->update.txn);
+	zone_contents_free(edit->base);
+	pthread_mutex_destroy(&edit->lock);
+	free(edit);
+}
+
+static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry)
+{
+	if (tsearch(edit, &server->edits, cmp_edits) == NULL) {
+		return KNOT_ENOMEM;
+	}
+	edit->is_open = true;
+	edit->refs = 1;
+	entry->edited = true;
+	server->edit_count++;
+	return KNOT_OK;
+}
+
+/* It is over; what waited for that goes on. The map's reference is the caller's to drop. */
+static void remove_edit(server_t *server, server_edit_t *edit)
+{
+	(void)tdelete(edit, &server->edits, cmp_edits);
+	edit->is_open = false;
+	server->edit_count--;
+	entry_t *entry = server_find_entry(server, edit->name);
+	if (entry != NULL) {
+		entry->edited = false;
+		server_release_held(server, entry);
+	}
+}
+
+bool server_edits_are_open(const server_t *server)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
+	pthread_mutex_lock(lock);
+	bool are_open = server->edit_count > 0;
+	pthread_mutex_unlock(lock);
+	return are_open;
+}
+
+bool server_edit_is_open(const server_t *server, knot_name_t name)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
+	pthread_mutex_lock(lock);
+	const entry_t *entry = server_find_entry(server, name);
+	bool is_open = entry != NULL && entry->edited;
+	pthread_mutex_unlock(lock);
+	return is_open;
+}
+
+void server_edits_free(server_t *server)
+{
+	while (server->edits != NULL) {
+		server_edit_t *edit = *(server_edit_t **)server->edits;
+		(void)tdelete(edit, &server->edits, cmp_edits);
+		free_edit(edit);
+	}
+}
+
+/* ---- Beginning and ending ---- */
+
+static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
+{
+	server_edit_t *edit = calloc(1, sizeof(*edit) + name.len);
+	if (edit != NULL) {
+		knot_name_lower(name, edit->wire);
+		edit->name = (knot_name_t){ edit->wire, name.len, name.label_count };
+		edit->update = (update_t){ .origin = edit->name, .is_benevolent = is_benevolent };
+		pthread_mutex_init(&edit->lock, NULL);
+	}
+	return edit;
+}
+
+/* Under the lock of the jobs: while the zone has no job, so that its contents stay meanwhile. */
+static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry)
+{
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	if (entry->edited) {
+		return KNOT_ETXNMANY;
+	}
+	if (contents != NULL) {
+		edit->base = zone_image_hold(contents);
+		if (edit->base == NULL) {
+			return KNOT_ENOMEM;
+		}
+	}
+	zone_build_params_t params = { .origin = edit->name };
+	knot_err_t err = zone_txn_begin(edit->base, &params, &edit->update.txn);
+	return err == KNOT_OK ? add_edit(server, edit, entry) : err;
+}
+
+knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevolent)
+{
+	if (server_conf_is_open(server)) {
+		return KNOT_ETXNMANY;
+	}
+	server_edit_t *edit = new_edit(name, is_benevolent);
+	if (edit == NULL) {
+		return KNOT_ENOMEM;
+	}
+	entry_t *entry;
+	pthread_mutex_lock(&server->jobs.lock);
+	knot_err_t err = server_wait_for_rest(server, name, &entry);
+	err = err == KNOT_OK ? begin_on(server, edit, entry) : err;
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (err != KNOT_OK) {
+		free_edit(edit);
+	}
+	return err;
+}
+
+/* The open edit of a zone with its lock. */
+static knot_err_t enter(server_t *server, knot_name_t name, server_edit_t **ret_edit)
+{
+	pthread_mutex_lock(&server->jobs.lock);
+	bool is_configured = server_find_entry(server, name) != NULL;
+	server_edit_t *edit = find_edit(server, name);
+	if (edit != NULL) {
+		edit->refs++;
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (edit == NULL) {
+		return is_configured ? KNOT_ETXNNONE : KNOT_ENOZONE;
+	}
+	pthread_mutex_lock(&edit->lock);
+	pthread_mutex_lock(&server->jobs.lock);
+	bool is_open = edit->is_open; /* it may have ended while this waited */
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (!is_open) {
+		server_edit_leave(server, edit);
+		return KNOT_ETXNNONE;
+	}
+	*ret_edit = edit;
+	return KNOT_OK;
+}
+
+void server_edit_leave(server_t *server, server_edit_t *take_edit)
+{
+	pthread_mutex_unlock(&take_edit->lock);
+	pthread_mutex_lock(&server->jobs.lock);
+	bool is_last = drop_ref(take_edit);
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (is_last) {
+		free_edit(take_edit);
+	}
+}
+
+knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update)
+{
+	load_settings_t settings = { .default_ttl = 0 };
+	knot_err_t err = enter(server, name, ret_edit);
+	if (err == KNOT_OK) {
+		(void)load_settings(&server->root, name, &settings); /* of its errors none is about the TTL */
+		*ret_update = (*ret_edit)->update;
+		ret_update->default_ttl = settings.default_ttl;
+	}
+	return err;
+}
+
+/* End an edit that was entered. */
+static void end(server_t *server, server_edit_t *edit)
+{
+	pthread_mutex_lock(&server->jobs.lock);
+	if (edit->is_open) {
+		remove_edit(server, edit);
+		(void)drop_ref(edit); /* the caller still has one */
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+}
+
+server_edit_t *server_edit_drop(server_t *server, knot_name_t name)
+{
+	server_edit_t *edit = find_edit(server, name);
+	if (edit == NULL) {
+		return NULL;
+	}
+	remove_edit(server, edit);
+	log_zone(LOG_WARNING, edit->name, "control transaction aborted");
+	return drop_ref(edit) ? edit : NULL;
+}
+
+void server_edit_free(server_edit_t *take_edit)
+{
+	if (take_edit != NULL) {
+		free_edit(take_edit);
+	}
+}
+
+knot_err_t server_edit_abort(server_t *server, knot_name_t name)
+{
+	server_edit_t *edit;
+	knot_err_t err = enter(server, name, &edit);
+	if (err == KNOT_OK) {
+		end(server, edit);
+		server_edit_leave(server, edit);
+	}
+	return err;
+}
+
+/* ---- Publishing ---- */
+
+/** What becomes of a transaction. */
+typedef struct {
+	server_t *server;
+	entry_t *entry;           /* in the caller's hands: server_begin_work() */
+	const zone_contents_t *current;
+	load_settings_t settings;
+	zone_txn_t *txn;
+	knot_name_t name;
+} publish_t;
+
+/* Build, check, publish, and note that the contents are ahead of the file. */
+static knot_err_t build_and_publish(const publish_t *publish)
+{
+	load_report_t report = { .name = publish->name };
+	zone_build_params_t params = {
+		.origin = publish->name,
+		.default_ttl = publish->settings.default_ttl,
+		.checks = publish->settings.checks,
+		.size_max = publish->settings.size_max,
+		.now_s = sys_clock_wall(),
+		.on_message = load_on_message,
+		.ctx = &report,
+	};
+	zone_contents_t *zone;
+	knot_err_t err = zone_txn_build(publish->txn, publish->current, &params, &zone);
+	if (err == KNOT_ENOSOA) {
+		load_on_message(ZONE_MESSAGE_ERROR, "check, error (missing SOA at the zone apex)", &report);
+		return KNOT_ESEMCHECK;
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
+	uint32_t serial = publish->current != NULL ? publish->current->serial : 0;
+	err = source_go_ahead(&publish->entry->source, publish->settings.path, publish->settings.number,
+			      publish->current != NULL ? &serial : NULL);
+	if (err != KNOT_OK) {
+		zone_contents_free(zone);
+		return err;
+	}
+	load_replace(entry_zone(publish->entry), zone);
+	return KNOT_OK;
+}
+
+/* With a new serial, unless the transaction has one; a failure takes it back. */
+static knot_err_t publish_changes(const publish_t *publish)
+{
+	uint32_t serial = 0;
+	bool bumps = publish->current != NULL && update_serial(publish->txn, publish->name, &serial) &&
+		     serial == publish->current->serial;
+	if (bumps) {
+		uint32_t next = update_serial_next(serial, publish->settings.serial_policy, sys_clock_wall());
+		knot_err_t err = update_set_serial(publish->txn, publish->name, next);
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	knot_err_t err = build_and_publish(publish);
+	if (err != KNOT_OK && bumps) {
+		knot_err_t undo_err = update_set_serial(publish->txn, publish->name, serial);
+		err = undo_err != KNOT_OK ? undo_err : err;
+	}
+	return err;
+}
+
+/* True if the version that is served is the one that was held. Both have the same chunks then. */
+static bool is_same_version(const zone_contents_t *held, const zone_contents_t *current)
+{
+	return held == NULL || current == NULL ? held == current
+					       : held->apex == current->apex && held->serial == current->serial &&
+							 zone_image_lineage(held) == zone_image_lineage(current);
+}
+
+/* What a commit does while the zone is in its hands. */
+static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base)
+{
+	if (!is_same_version(base, publish->current)) {
+		return KNOT_ETRYAGAIN;
+	}
+	knot_err_t err = KNOT_OK;
+	bool is_changed = base == NULL || zone_txn_is_changed(publish->txn, &err);
+	return err == KNOT_OK && is_changed ? publish_changes(publish) : err;
+}
+
+/*
+ * Have the zone for oneself, do something that may publish a version, and let the zone file be written. Returns the error of the work.
+ * is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
+ */
+static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit, knot_err_t (*work)(publish_t *publish, void *ctx),
+			       void *ctx, server_ticket_t *ret_ticket)
+{
+	publish_t publish = { .server = server, .name = name };
+	*ret_ticket = 0;
+	knot_err_t err = load_settings(&server->root, name, &publish.settings);
+	if (err == KNOT_ENOZONE) {
+		return err;
+	}
+	pthread_mutex_lock(&server->jobs.lock);
+	err = server_begin_work(server, name, &publish.entry);
+	if (err == KNOT_OK && publish.entry->edited && !is_edit) {
+		jobs_end(&server->jobs, publish.entry, (job_outcome_t){ .load = LOAD_UNCHANGED }, KNOT_OK);
+		err = KNOT_ETXNMANY;
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	publish.current = zone_contents(entry_zone(publish.entry));
+	err = work(&publish, ctx);
+	bool is_new = zone_contents(entry_zone(publish.entry)) != publish.current;
+	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED };
+	pthread_mutex_lock(&server->jobs.lock);
+	/* What is refused is the operator's to know, not a failed update. */
+	jobs_end(&server->jobs, publish.entry, outcome, KNOT_OK);
+	publish.entry = server_find_entry(server, name);
+	if (is_new && publish.entry != NULL) {
+		*ret_ticket = server_schedule_flush(server, publish.entry, publish.settings.sync_s);
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	return err;
+}
+
+static knot_err_t work_commit(publish_t *publish, void *ctx)
+{
+	server_edit_t *edit = ctx;
+	publish->txn = edit->update.txn;
+	return commit_changes(publish, edit->base);
+}
+
+knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
+{
+	server_edit_t *edit;
+	knot_err_t err = enter(server, name, &edit);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_ticket);
+	if (err == KNOT_OK) {
+		end(server, edit);
+	}
+	server_edit_leave(server, edit);
+	return err;
+}
+
+/* ---- The serial alone ---- */
+
+static knot_err_t set_serial(publish_t *publish, const server_serial_t *serial)
+{
+	uint32_t before = publish->current->serial;
+	uint32_t wanted = serial->is_increment ? before + serial->number : serial->number;
+	if (wanted == before) {
+		return KNOT_OK;
+	}
+	if (!update_serial_is_newer(wanted, before) && !serial->may_decrease) {
+		return KNOT_ERANGE;
+	}
+	zone_build_params_t params = { .origin = publish->name };
+	knot_err_t err = zone_txn_begin(publish->current, &params, &publish->txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = update_set_serial(publish->txn, publish->name, wanted);
+	err = err == KNOT_OK ? build_and_publish(publish) : err;
+	zone_txn_discard(publish->txn);
+	return err;
+}
+
+static knot_err_t work_set_serial(publish_t *publish, void *ctx)
+{
+	return publish->current != NULL ? set_serial(publish, ctx) : KNOT_EEMPTYZONE;
+}
+
+knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
+{
+	server_serial_t copy = *serial;
+	return work_on_zone(server, name, false, work_set_serial, &copy, ret_ticket);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/zone_flush.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/event/flush.h"
+#include "src/event/internal.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/zone/image.h"
+
+enum {
+	RETRY_MS = 60 * 1000,      /* after a failure: a full disk is seldom emptied within seconds */
+	STOP_MS = 60 * 1000,       /* of writing when the server stops; systemd's patience is 90 s unless told otherwise */
+};
+
+/* ---- The job ---- */
+
+static void log_written(knot_name_t name, const load_source_t *source, uint32_t serial)
+{
+	const sources_t *files = source->files;
+	if (source_is_ahead(source) && !files->has_serial) {
+		log_zone(LOG_INFO, name, "zone file updated, serial %u", serial);
+	} else {
+		log_zone(LOG_INFO, name, "zone file updated, serial %u -> %u", source_is_ahead(source) ? files->serial : serial, serial);
+	}
+}
+
+static void log_failed(knot_name_t name, const char *path, knot_err_t err)
+{
+	log_zone(LOG_ERR, name, "failed to update zone file '%s' (%s)", path, knot_strerror(err));
+	log_zone(LOG_ERR, name, "zone event 'flush' failed (%s)", knot_strerror(err));
+}
+
+knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome)
+{
+	knot_name_t name = entry_name(entry);
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	load_settings_t settings;
+	knot_err_t err = load_settings(&server->root, name, &settings);
+	if (err == KNOT_ENOZONE || contents == NULL) {
+		return KNOT_OK;
+	}
+	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
+		log_zone(LOG_WARNING, name, "zone file '%s' changed since it was read, not overwritten, reload it or use force command to override it",
+			 settings.path);
+		return KNOT_EFILE;
+	}
+	sources_t *written;
+	err = err == KNOT_OK ? flush_to_file(contents, settings.path, settings.number, &written) : err;
+	if (err != KNOT_OK) {
+		outcome->is_to_be_flushed_later = true;
+		log_failed(name, settings.path, err);
+		return err;
+	}
+	log_written(name, &entry->source, contents->serial);
+	source_clear(&entry->source);
+	entry->source = (load_source_t){ .print = sources_print(written), .files = written };
+	outcome->is_flushed = true;
+	return KNOT_OK;
+}
+
+/* ---- Times. Under the lock of the jobs. ---- */
+
+static void set_time(server_t *server, entry_t *entry, uint64_t after_ms)
+{
+	sources_t *files = entry->source.files;
+	files->flush_due_ms = sys_clock_ms() + after_ms;
+	if (timers_put(&server->timers, files->flush_due_ms, entry_name(entry)) == KNOT_OK) {
+		jobs_wake(&server->jobs);
+	} else {
+		files->flush_due_ms = 0;
+		(void)jobs_ask(&server->jobs, entry, WORK_FLUSH); /* early is better than never */
+	}
+}
+
+server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s)
+{
+	if (sync_s < 0 || entry->frozen || entry->job == JOB_RUNNING || !source_is_ahead(&entry->source)) {
+		return 0;
+	}
+	if (sync_s == 0) {
+		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
+	}
+	uint64_t *due_ms = &entry->source.files->flush_due_ms;
+	if (*due_ms != 0 && *due_ms <= sys_clock_ms()) {
+		/* Its time came while a job ran. */
+		*due_ms = 0;
+		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
+	}
+	if (*due_ms == 0) {
+		set_time(server, entry, (uint64_t)sync_s * 1000);
+	}
+	return 0;
+}
+
+static int64_t sync_of(const server_t *server, knot_name_t name)
+{
+	load_settings_t settings = { .sync_s = -1 };
+	(void)load_settings(&server->root, name, &settings);
+	return settings.sync_s;
+}
+
+void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
+{
+	if (!source_is_ahead(&entry->source)) {
+		return;
+	}
+	if (outcome.is_to_be_flushed_later) {
+		set_time(server, entry, RETRY_MS);
+	} else if (outcome.load == LOAD_EDITED || outcome.load == LOAD_FROM_IMAGE) {
+		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
+	}
+}
+
+uint64_t server_flush_due(server_t *server)
+{
+	for (uint64_t due_ms; (due_ms = timers_next(&server->timers)) != 0;) {
+		uint64_t now_ms = sys_clock_ms();
+		if (due_ms > now_ms) {
+			return due_ms - now_ms;
+		}
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t name = timers_take(&server->timers, wire);
+		entry_t *entry = server_find_entry(server, name);
+		/* A running job may own `source`; it is looked at again when that ends. */
+		if (entry == NULL || entry->job == JOB_RUNNING || !source_is_ahead(&entry->source) ||
+		    entry->source.files->flush_due_ms != due_ms) {
+			continue;
+		}
+		entry->source.files->flush_due_ms = 0;
+		if (!entry->frozen && sync_of(server, name) >= 0) {
+			(void)jobs_ask(&server->jobs, entry, WORK_FLUSH);
+		}
+	}
+	return 0;
+}
+
+/* ---- On request ---- */
+
+knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket)
+{
+	load_settings_t settings;
+	*ret_ticket = 0;
+	if (load_settings(&server->root, name, &settings) == KNOT_ENOZONE) {
+		return KNOT_ENOZONE;
+	}
+	if (settings.sync_s < 0 && !is_forced) {
+		log_zone(LOG_WARNING, name, "zonefile synchronization disabled, use force command to override it");
+		return KNOT_OK;
+	}
+	pthread_mutex_lock(&server->jobs.lock);
+	entry_t *entry = server_find_entry(server, name);
+	if (entry != NULL) {
+		*ret_ticket = jobs_ask(&server->jobs, entry, WORK_FLUSH | (is_forced ? WORK_FORCE : 0));
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
+}
+
+/* Path of the zone's file in another folder, by the default name. */
+static knot_err_t path_in_folder(const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
+{
+	RCU_READ_SECTION(guard);
+	const conf_t *conf = state_load(&server->root, guard)->conf;
+	size_t index;
+	if (!conf_zone_find(conf, name, &index)) {
+		return KNOT_ENOZONE;
+	}
+	conf_zone_t zone = conf_zone(conf, index);
+	zone.storage = folder;
+	zone.file = "%s.zone";
+	return conf_zone_file(&zone, ret_path, PATH_MAX);
+}
+
+knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *folder)
+{
+	char path[PATH_MAX];
+	zone_contents_t *held = NULL;
+	knot_err_t err = path_in_folder(server, name, folder, path);
+	if (err == KNOT_OK) {
+		RCU_READ_SECTION(guard);
+		const zone_t *zone = zonedb_find(state_load(&server->root, guard)->zones, name);
+		const zone_contents_t *contents = zone != NULL ? zone_contents(zone) : NULL;
+		held = contents != NULL ? zone_image_hold(contents) : NULL;
+		err = zone == NULL ? KNOT_ENOZONE : contents == NULL ? KNOT_EEMPTYZONE : held == NULL ? KNOT_ENOMEM : KNOT_OK;
+	}
+	err = err == KNOT_OK ? flush_to_file(held, path, 0, NULL) : err;
+	zone_contents_free(held);
+	return err;
+}
+
+/* ---- Freezing ---- */
+
+void server_release_held(server_t *server, entry_t *entry)
+{
+	if (entry->held && !entry->frozen && !entry->edited) {
+		entry->held = false;
+		(void)jobs_ask(&server->jobs, entry, WORK_LOAD);
+	}
+}
+
+void server_ask_load(server_t *server, entry_t *entry)
+{
+	if (entry->frozen || entry->edited) {
+		entry->held = true;
+	} else {
+		(void)jobs_ask(&server->jobs, entry, WORK_LOAD);
+	}
+}
+
+knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen, server_ticket_t *ret_ticket)
+{
+	pthread_mutex_lock(&server->jobs.lock);
+	entry_t *entry = server_find_entry(server, name);
+	if (entry == NULL) {
+		pthread_mutex_unlock(&server->jobs.lock);
+		return KNOT_ENOZONE;
+	}
+	bool was_frozen = entry->frozen;
+	entry->frozen = is_frozen;
+	*ret_ticket = entry->job == JOB_RUNNING ? entry->asked : 0;
+	if (!is_frozen) {
+		server_release_held(server, entry);
+		(void)server_schedule_flush(server, entry, sync_of(server, name));
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (is_frozen || was_frozen) {
+		log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
+	}
+	return KNOT_OK;
+}
+
+bool server_zone_is_frozen(const server_t *server, knot_name_t name)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
+	pthread_mutex_lock(lock);
+	const entry_t *entry = server_find_entry(server, name);
+	bool is_frozen = entry != NULL && entry->frozen;
+	pthread_mutex_unlock(lock);
+	return is_frozen;
+}
+
+/* ---- The end ---- */
+
+void server_flush_all(server_t *server)
+{
+	uint64_t end_ms = sys_clock_ms() + STOP_MS;
+	zone_t *const *zones = zonedb_zones(server->zones);
+	for (size_t i = 0, count = zonedb_count(server->zones); i < count && sys_clock_ms() < end_ms; i++) {
+		entry_t *entry = entry_of(zones[i]);
+		/* No job runs any more and none will. */
+		if (source_is_ahead(&entry->source) && !entry->frozen && sync_of(server, entry_name(entry)) >= 0) {
+			job_outcome_t outcome = { .load = LOAD_UNCHANGED };
+			(void)server_run_flush(server, entry, false, &outcome); /* a failure was logged */
+			saves_after_job(&server->saves, entry, outcome);
+		}
+	}
+}
