@@ -4,6 +4,7 @@
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -37,7 +38,7 @@ static const command_t commands[] = {
 	{ .name = "zone-refresh" },
 	{ .name = "zone-retransfer" },
 	{ .name = "zone-notify" },
-	{ .name = "zone-flush" },
+	{ .name = "zone-flush", .run = command_zone_flush },
 	{ .name = "zone-backup", .alone = true },
 	{ .name = "zone-restore", .alone = true },
 	{ .name = "zone-sign" },
@@ -45,18 +46,18 @@ static const command_t commands[] = {
 	{ .name = "zone-keys-load" },
 	{ .name = "zone-key-rollover" },
 	{ .name = "zone-ksk-submitted" },
-	{ .name = "zone-freeze" },
-	{ .name = "zone-thaw" },
+	{ .name = "zone-freeze", .run = command_zone_freeze },
+	{ .name = "zone-thaw", .run = command_zone_thaw },
 	{ .name = "zone-xfr-freeze" },
 	{ .name = "zone-xfr-thaw" },
-	{ .name = "zone-begin" },
-	{ .name = "zone-commit" },
-	{ .name = "zone-abort" },
-	{ .name = "zone-diff" },
-	{ .name = "zone-get" },
-	{ .name = "zone-set" },
-	{ .name = "zone-unset" },
-	{ .name = "zone-serial-set" },
+	{ .name = "zone-begin", .run = command_zone_begin },
+	{ .name = "zone-commit", .run = command_zone_commit },
+	{ .name = "zone-abort", .run = command_zone_abort },
+	{ .name = "zone-diff", .run = command_zone_diff },
+	{ .name = "zone-get", .run = command_zone_get },
+	{ .name = "zone-set", .run = command_zone_set },
+	{ .name = "zone-unset", .run = command_zone_unset },
+	{ .name = "zone-serial-set", .run = command_zone_serial_set },
 	{ .name = "conf-read", .run = command_conf_read },
 	{ .name = "conf-begin", .run = command_conf_begin, .alone = true },
 	{ .name = "conf-commit", .run = command_conf_commit, .alone = true },
@@ -192,9 +193,13 @@ static knot_err_t collect_names(session_t *session, names_t *ret_names)
 	return KNOT_OK;
 }
 
-static void log_zone_error(knot_name_t name, knot_err_t err)
+static void report_zone_error(session_t *session, knot_name_t name, knot_err_t err)
 {
-	log_control_zone(LOG_ERR, name, "control, error (%s)", knot_strerror(err));
+	char text[256];
+	bool has_reason = session->reason != NULL;
+	snprintf(text, sizeof(text), "%s%s%s", knot_strerror(err), has_reason ? ", " : "", has_reason ? session->reason : "");
+	log_control_zone(LOG_ERR, name, "control, error (%s)", text);
+	session_send_error(session, text);
 }
 
 /* One command on one name of the list; adds to *result. */
@@ -206,8 +211,8 @@ static void run_named(session_t *session, const char *text, session_zone_command
 	if (err == KNOT_OK) {
 		err = run(session, &zone);
 	}
-	/* A zone that a reload removed meanwhile isn't one of all zones any more. */
-	if (err != KNOT_OK && err != KNOT_ENOZONE) {
+	/* A zone that a reload removed meanwhile isn't one of all zones any more; of all transactions, those that are open are meant. */
+	if (err != KNOT_OK && err != KNOT_ENOZONE && err != KNOT_ETXNNONE) {
 		*result = KNOT_ECTLZONES;
 	}
 }
@@ -281,6 +286,7 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run, ses
 		uint8_t wire[KNOT_NAME_MAX];
 		char text[KNOT_NAME_TEXT_MAX];
 		session_zone_t zone = { .name = { 0 } };
+		session->reason = NULL;
 		knot_err_t err = session_scan_zone(session, wire, text, &zone);
 		if (err == KNOT_OK) {
 			err = has_zone(session, zone.name) ? run(session, &zone) : KNOT_ENOZONE;
@@ -290,8 +296,7 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run, ses
 			err = wait(session, &zone);
 		}
 		if (err != KNOT_OK) {
-			log_zone_error(zone.name, err);
-			session_send_error(session, knot_strerror(err));
+			report_zone_error(session, zone.name, err);
 		}
 	} while (session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL);
 	return KNOT_OK;

@@ -27,7 +27,8 @@ typedef struct session {
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
 	bool is_locked;                 /* this thread holds `lock` */
-	server_ticket_t ticket;         /* of the job that a zone command started */
+	server_ticket_t ticket;         /* of the job that a zone command started; 0: of none */
+	const char *reason;             /* of the error that a zone command returns: static text to add to it, or NULL */
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
 	look_t *look;                   /* owned: of this connection, NULL: none; see top.c */
 	bool broken;                    /* the connection is of no use any more */
@@ -81,6 +82,9 @@ typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_z
  */
 KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait);
 
+/** Wait for the job of session->ticket; a `wait` of session_each_zone(). */
+KNOT_MUST_USE knot_err_t session_wait_for_job(session_t *session, const session_zone_t *zone);
+
 /** Let other commands run: before waiting for something that may take long. */
 void session_unlock(session_t *session);
 
@@ -103,6 +107,17 @@ knot_err_t command_zone_image(session_t *session);
 knot_err_t command_zone_purge(session_t *session);
 knot_err_t command_zone_reload(session_t *session);
 knot_err_t command_zone_read(session_t *session);
+knot_err_t command_zone_get(session_t *session);
+knot_err_t command_zone_diff(session_t *session);
+knot_err_t command_zone_begin(session_t *session);
+knot_err_t command_zone_set(session_t *session);
+knot_err_t command_zone_unset(session_t *session);
+knot_err_t command_zone_commit(session_t *session);
+knot_err_t command_zone_abort(session_t *session);
+knot_err_t command_zone_serial_set(session_t *session);
+knot_err_t command_zone_flush(session_t *session);
+knot_err_t command_zone_freeze(session_t *session);
+knot_err_t command_zone_thaw(session_t *session);
 knot_err_t command_zone_stats(session_t *session);
 knot_err_t command_xdp_status(session_t *session);
 knot_err_t command_xdp_block(session_t *session);

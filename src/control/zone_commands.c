@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Commands for zones: status, reload, read.
+ * Commands for zones: status, reload, flush, freeze, thaw.
  */
 #include "src/control/session.h"
 
-#include "libknot/rr/rrtype.h"
-#include "libknot/text/rdata_text.h"
+#include "src/event/zone_edit.h"
+#include "src/event/zone_flush.h"
 #include "src/sys/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- zone-status ---- */
 
@@ -39,11 +38,26 @@ static void print_serial(const zone_facts_t *facts, int event, char text[static 
 	}
 }
 
-/* Of what the server can't be asked to do (transactions, freezing, catalogs, most events) nothing is ever under way. */
+/* Of what the server can't be asked to do (catalogs, most events) nothing is ever under way. */
 static void print_none(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)facts, (void)event;
 	snprintf(text, FIELD_TEXT_MAX, "-");
+}
+
+static void print_transaction(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+{
+	(void)event;
+	bool is_open = server_edit_is_open(facts->session->server, facts->zone->name);
+	snprintf(text, FIELD_TEXT_MAX, "%s", is_open ? "open" : "-");
+}
+
+/* It takes effect at once: there is no "freezing" or "thawing". */
+static void print_freeze(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+{
+	(void)event;
+	bool is_frozen = server_zone_is_frozen(facts->session->server, facts->zone->name);
+	snprintf(text, FIELD_TEXT_MAX, "%s", is_frozen ? "yes" : "-");
 }
 
 /* "+23h58m1s": sign, then the units that aren't 0. */
@@ -93,9 +107,13 @@ static void print_event(const zone_facts_t *facts, int event, char text[static F
 		snprintf(text, FIELD_TEXT_MAX, "-");
 		return;
 	}
+	static const char *const formats[] = {
+		[SERVER_EVENT_PLANNED] = "%s", [SERVER_EVENT_PENDING] = "pending(%s)", [SERVER_EVENT_RUNNING] = "running(%s)",
+		[SERVER_EVENT_FROZEN] = "frozen(%s)",
+	};
 	char when[FIELD_TEXT_MAX - 16];
 	session_print_time(facts->session, status.since_s, when, sizeof(when));
-	snprintf(text, FIELD_TEXT_MAX, "%s(%s)", status.state == SERVER_EVENT_RUNNING ? "running" : "pending", when);
+	snprintf(text, FIELD_TEXT_MAX, formats[status.state], when);
 }
 
 /* In the order of the reply. */
@@ -107,8 +125,8 @@ static const struct {
 } status_fields[] = {
 	{ "role", 'r', 0, print_role },
 	{ "serial", 's', 0, print_serial },
-	{ "transaction", 't', 0, print_none },
-	{ "freeze", 'f', 0, print_none },
+	{ "transaction", 't', 0, print_transaction },
+	{ "freeze", 'f', 0, print_freeze },
 	{ "XFR-freeze", 'f', 0, print_none },
 	{ "catalog", 'c', 0, print_none },
 	{ "load", 'e', SERVER_EVENT_LOAD, print_event },
@@ -116,7 +134,7 @@ static const struct {
 	{ "update", 'e', 0, print_none },
 	{ "expiration", 'e', 0, print_none },
 	{ "purge", 'e', 0, print_none },
-	{ "flush", 'e', 0, print_none },
+	{ "flush", 'e', SERVER_EVENT_FLUSH, print_event },
 	{ "backup/restore", 'e', 0, print_none },
 	{ "notify", 'e', 0, print_none },
 	{ "re-sign", 'e', 0, print_none },
@@ -179,127 +197,51 @@ static knot_err_t zone_reload(session_t *session, const session_zone_t *zone)
 	return server_zone_reload(session->server, zone->name, &session->ticket);
 }
 
-static knot_err_t zone_reload_wait(session_t *session, const session_zone_t *zone)
+knot_err_t session_wait_for_job(session_t *session, const session_zone_t *zone)
 {
-	return server_zone_wait(session->server, zone->name, session->ticket);
+	return session->ticket != 0 ? server_zone_wait(session->server, zone->name, session->ticket) : KNOT_OK;
 }
 
 knot_err_t command_zone_reload(session_t *session)
 {
-	return session_each_zone(session, zone_reload, zone_reload_wait);
+	return session_each_zone(session, zone_reload, session_wait_for_job);
 }
 
-/* ---- zone-read ---- */
+/* ---- zone-flush ---- */
 
-typedef struct {
-	session_t *session;
-	const session_zone_t *zone;
-	bool has_type;
-	uint16_t type;
-	uint8_t *rdata;         /* owned, KNOT_RDATA_MAX bytes */
-	char *text;             /* owned, KNOT_RDATA_TEXT_MAX bytes */
-} reading_t;
-
-static void send_records(reading_t *reading, const char *owner, const zone_node_t *node, const zone_rrset_t *set,
-                         bool sigs)
+static knot_err_t zone_flush(session_t *session, const session_zone_t *zone)
 {
-	uint16_t type = sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(set);
-	if (reading->has_type && reading->type != type) {
-		return;
+	session->ticket = 0;
+	if (session_filter(session, 'd')) {
+		const char *folder = session->args[KNOT_CTL_IDX_DATA];
+		return folder != NULL ? server_zone_dump(session->server, zone->name, folder) : KNOT_EPARAMMISSING;
 	}
-	char type_text[KNOT_TYPE_TEXT_MAX], ttl_text[16];
-	(void)knot_rrtype_print(type, type_text);
-	zone_rr_iter_t iter = zone_rr_begin(node, set, sigs);
-	uint32_t ttl;
-	knot_bytes_t rdata;
-	while (!reading->session->broken &&
-	       zone_rr_next(&iter, (knot_mut_bytes_t){ reading->rdata, KNOT_RDATA_MAX }, &ttl, &rdata)) {
-		(void)knot_rdata_print(type, rdata, reading->text, KNOT_RDATA_TEXT_MAX);
-		snprintf(ttl_text, sizeof(ttl_text), "%" PRIu32, ttl);
-		knot_ctl_data_t unit = {
-			[KNOT_CTL_IDX_ZONE] = reading->zone->text, [KNOT_CTL_IDX_OWNER] = owner,
-			[KNOT_CTL_IDX_TTL] = ttl_text, [KNOT_CTL_IDX_TYPE] = type_text, [KNOT_CTL_IDX_DATA] = reading->text,
-		};
-		/* A text longer than a control item can carry: the record is there, its data can't be shown. */
-		if (strlen(reading->text) > UINT16_MAX) {
-			unit[KNOT_CTL_IDX_DATA] = NULL;
-		}
-		session_send(reading->session, KNOT_CTL_TYPE_DATA, &unit);
-	}
+	return server_zone_flush(session->server, zone->name, session_flag(session, 'F'), &session->ticket);
 }
 
-static void send_node(reading_t *reading, const zone_arena_view_t *arena, const zone_node_t *node)
+knot_err_t command_zone_flush(session_t *session)
 {
-	char owner[KNOT_NAME_TEXT_MAX];
-	(void)knot_name_print(zone_node_owner(node), owner);
-	unsigned count = zone_node_rrset_count(node);
-	for (unsigned i = 0; i < count; i++) {
-		send_records(reading, owner, node, zone_node_rrset_at(arena, node, i), false);
-	}
-	for (unsigned i = 0; i < count; i++) {
-		send_records(reading, owner, node, zone_node_rrset_at(arena, node, i), true);
-	}
+	return session_each_zone(session, zone_flush, session_wait_for_job);
 }
 
-/* owner: wire NULL: the whole zone. */
-static knot_err_t read_contents(reading_t *reading, const zone_contents_t *contents, knot_name_t owner)
+/* ---- zone-freeze, zone-thaw ---- */
+
+static knot_err_t zone_freeze(session_t *session, const session_zone_t *zone)
 {
-	if (owner.wire != NULL) {
-		const zone_node_t *node = zone_find_node(contents, owner);
-		if (node == NULL) {
-			return KNOT_ENONODE;
-		}
-		send_node(reading, &contents->arena, node);
-		return KNOT_OK;
-	}
-	zone_node_iter_t iter;
-	zone_nodes_begin(contents, &iter);
-	for (const zone_node_t *node; (node = zone_nodes_next(contents, &iter)) != NULL && !reading->session->broken;) {
-		send_node(reading, &contents->arena, node);
-	}
-	return KNOT_OK;
+	return server_zone_freeze(session->server, zone->name, true, &session->ticket);
 }
 
-static knot_err_t zone_read(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_freeze(session_t *session)
 {
-	reading_t reading = { .session = session, .zone = zone };
-	const char *owner_text = session->args[KNOT_CTL_IDX_OWNER], *type_text = session->args[KNOT_CTL_IDX_TYPE];
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t owner = { 0 };
-	if (owner_text != NULL) {
-		if (knot_name_scan(knot_str_of(owner_text), zone->name, wire, &owner) != KNOT_OK) {
-			return KNOT_EPARAM;
-		}
-		knot_name_lower(owner, wire);
-		owner = knot_name_of(wire);
-	}
-	if (type_text != NULL) {
-		reading.has_type = true;
-		if (knot_rrtype_scan(knot_str_of(type_text), &reading.type) != KNOT_OK) {
-			return KNOT_EPARAM;
-		}
-	}
-	reading.rdata = malloc(KNOT_RDATA_MAX);
-	reading.text = malloc(KNOT_RDATA_TEXT_MAX);
-	knot_err_t err = KNOT_ENOMEM;
-	if (reading.rdata != NULL && reading.text != NULL) {
-		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
-		{
-			RCU_READ_SECTION(guard);
-			const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
-			const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
-			err = found == NULL ? KNOT_ENOZONE
-			    : contents != NULL ? read_contents(&reading, contents, owner)
-			    : owner_text != NULL ? KNOT_ENONODE : KNOT_OK;
-		}
-		knot_ctl_set_buffer(session->ctl, 0);
-	}
-	free(reading.rdata);
-	free(reading.text);
-	return err;
+	return session_each_zone(session, zone_freeze, session_wait_for_job);
 }
 
-knot_err_t command_zone_read(session_t *session)
+static knot_err_t zone_thaw(session_t *session, const session_zone_t *zone)
 {
-	return session_each_zone(session, zone_read, NULL);
+	return server_zone_freeze(session->server, zone->name, false, &session->ticket);
+}
+
+knot_err_t command_zone_thaw(session_t *session)
+{
+	return session_each_zone(session, zone_thaw, session_wait_for_job);
 }

@@ -10,13 +10,26 @@
 
 /* ---- Words ---- */
 
+/* One word of a zone file: what would end it, or begin something else, must be escaped. */
+static bool is_word(const char *text)
+{
+	for (const char *p = text; *p != '\0'; p++) {
+		if (*p == '\\' && p[1] != '\0') {
+			p++;
+		} else if ((unsigned char)*p <= ' ' || strchr(";()\"", *p) != NULL) {
+			return false;
+		}
+	}
+	return *text != '\0';
+}
+
 static knot_err_t scan_owner(const update_t *update, const char *text, update_note_t *note)
 {
 	if (text == NULL) {
 		return KNOT_EPARAM;
 	}
 	knot_name_t owner;
-	if (*text == '\0' || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
+	if (!is_word(text) || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
 		note->reason = "invalid owner";
 		return KNOT_EPARSEFAIL;
 	}

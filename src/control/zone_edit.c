@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Commands that change zones: zone-begin, -set, -unset, -commit, -abort, -serial-set.
+ */
+#include "src/control/session.h"
+
+#include "libknot/rr/rrtype.h"
+#include "src/event/zone_edit.h"
+#include "src/sys/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- Transactions ---- */
+
+static knot_err_t zone_begin(session_t *session, const session_zone_t *zone)
+{
+	return server_edit_begin(session->server, zone->name, session_filter(session, 'b'));
+}
+
+knot_err_t command_zone_begin(session_t *session)
+{
+	return session_each_zone(session, zone_begin, NULL);
+}
+
+static knot_err_t zone_commit(session_t *session, const session_zone_t *zone)
+{
+	return server_edit_commit(session->server, zone->name, &session->ticket);
+}
+
+knot_err_t command_zone_commit(session_t *session)
+{
+	return session_each_zone(session, zone_commit, session_wait_for_job);
+}
+
+static knot_err_t zone_abort(session_t *session, const session_zone_t *zone)
+{
+	return server_edit_abort(session->server, zone->name);
+}
+
+knot_err_t command_zone_abort(session_t *session)
+{
+	return session_each_zone(session, zone_abort, NULL);
+}
+
+/* ---- Changes ---- */
+
+static void log_note(const session_zone_t *zone, const update_words_t *words, knot_err_t err, const update_note_t *note)
+{
+	bool is_there = err == KNOT_EISRECORD;
+	if (note->owner.wire == NULL || !(note->has_new_ttl || is_there || err == KNOT_ENORECORD)) {
+		return;
+	}
+	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+	(void)knot_name_print(note->owner, owner);
+	(void)knot_rrtype_print(note->type, type);
+	if (note->has_new_ttl) {
+		log_zone(LOG_NOTICE, zone->name, "TTL mismatch, owner %s, type %s, TTL set to %" PRIu32, owner, type, note->ttl);
+	}
+	if (err != KNOT_OK) {
+		log_zone(LOG_DEBUG, zone->name, "node %s, type %s, data '%s', cannot %s RR", owner, type, words->data,
+		         is_there ? "add existing" : "remove nonexisting");
+	}
+}
+
+static knot_err_t change(session_t *session, const session_zone_t *zone,
+                         knot_err_t (*update_by)(const update_t *update, const update_words_t *words, update_note_t *ret_note))
+{
+	server_edit_t *edit;
+	update_t update;
+	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	const update_words_t words = {
+		.owner = session->args[KNOT_CTL_IDX_OWNER], .ttl = session->args[KNOT_CTL_IDX_TTL],
+		.type = session->args[KNOT_CTL_IDX_TYPE], .data = session->args[KNOT_CTL_IDX_DATA],
+	};
+	update_note_t note;
+	err = update_by(&update, &words, &note);
+	server_edit_leave(session->server, edit);
+	session->reason = err == KNOT_EPARSEFAIL ? note.reason : NULL;
+	log_note(zone, &words, err, &note);
+	return err;
+}
+
+static knot_err_t zone_set(session_t *session, const session_zone_t *zone)
+{
+	return change(session, zone, update_set);
+}
+
+knot_err_t command_zone_set(session_t *session)
+{
+	return session_each_zone(session, zone_set, NULL);
+}
+
+static knot_err_t zone_unset(session_t *session, const session_zone_t *zone)
+{
+	return change(session, zone, update_unset);
+}
+
+knot_err_t command_zone_unset(session_t *session)
+{
+	return session_each_zone(session, zone_unset, NULL);
+}
+
+/* ---- zone-serial-set ---- */
+
+enum { INCREMENT_MAX = INT32_MAX };  /* RFC 1982 3.1: the most that may be added */
+
+static bool scan_serial(const char *text, uint32_t max, uint32_t *ret_number)
+{
+	uint64_t number = 0;
+	const char *p = text;
+	for (; *p >= '0' && *p <= '9' && p - text < 10; p++) {
+		number = 10 * number + (uint64_t)(*p - '0');
+	}
+	*ret_number = (uint32_t)number;
+	return p != text && *p == '\0' && number <= max;
+}
+
+static knot_err_t send_serial(session_t *session, const session_zone_t *zone)
+{
+	char serial[16];
+	{
+		RCU_READ_SECTION(guard);
+		const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+		const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
+		if (contents == NULL) {
+			return found != NULL ? KNOT_EEMPTYZONE : KNOT_ENOZONE;
+		}
+		snprintf(serial, sizeof(serial), "%" PRIu32, contents->serial);
+	}
+	knot_ctl_data_t unit = { [KNOT_CTL_IDX_ZONE] = zone->text, [KNOT_CTL_IDX_DATA] = serial };
+	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
+	return KNOT_OK;
+}
+
+static knot_err_t zone_serial_set(session_t *session, const session_zone_t *zone)
+{
+	session->ticket = 0;
+	const char *number = session->args[KNOT_CTL_IDX_DATA], *mode = session->args[KNOT_CTL_IDX_TYPE];
+	if (number == NULL) {
+		return send_serial(session, zone);
+	}
+	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+', .may_decrease = session_flag(session, 'F') };
+	bool is_mode = mode == NULL || strcmp(mode, "=") == 0 || strcmp(mode, "+") == 0;
+	if (!is_mode || !scan_serial(number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
+		return KNOT_EPARAM;
+	}
+	return server_set_serial(session->server, zone->name, &serial, &session->ticket);
+}
+
+knot_err_t command_zone_serial_set(session_t *session)
+{
+	return session_each_zone(session, zone_serial_set, session_wait_for_job);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Commands that list records: zone-read of what is served, zone-get and zone-diff of an open transaction.
+ */
+#include "src/control/session.h"
+
+#include "libknot/rr/rrtype.h"
+#include "libknot/text/rdata_text.h"
+#include "src/event/zone_edit.h"
+#include "src/zone/records.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+	session_t *session;
+	const session_zone_t *zone;
+	const char *marker;     /* FILTERS of the reply: "+", "-" or NULL */
+	bool has_type;
+	uint16_t type;
+	knot_name_t owner;      /* of owner_wire[], lower case; wire NULL: all */
+	uint8_t owner_wire[KNOT_NAME_MAX];
+	char *text;             /* owned, KNOT_RDATA_TEXT_MAX bytes */
+} reading_t;
+
+static bool send_record(const zone_rr_t *rr, void *ctx)
+{
+	reading_t *reading = ctx;
+	if (reading->has_type && reading->type != rr->type) {
+		return true;
+	}
+	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX], ttl[16];
+	(void)knot_name_print(rr->owner, owner);
+	(void)knot_rrtype_print(rr->type, type);
+	size_t len = knot_rdata_print(rr->type, rr->rdata, reading->text, KNOT_RDATA_TEXT_MAX);
+	snprintf(ttl, sizeof(ttl), "%" PRIu32, rr->ttl);
+	knot_ctl_data_t unit = {
+		[KNOT_CTL_IDX_ZONE] = reading->zone->text, [KNOT_CTL_IDX_OWNER] = owner, [KNOT_CTL_IDX_TTL] = ttl,
+		[KNOT_CTL_IDX_TYPE] = type, [KNOT_CTL_IDX_DATA] = reading->text,
+		/* Read from FLAGS by clients of Knot 3.2, from FILTERS by later ones. */
+		[KNOT_CTL_IDX_FLAGS] = reading->marker, [KNOT_CTL_IDX_FILTERS] = reading->marker,
+	};
+	/* A text longer than a control item can carry: the record is there, its data can't be shown. */
+	if (len > UINT16_MAX) {
+		unit[KNOT_CTL_IDX_DATA] = NULL;
+	}
+	session_send(reading->session, KNOT_CTL_TYPE_DATA, &unit);
+	return !reading->session->broken;
+}
+
+/* What the unit asks for. The text is to be freed. */
+static knot_err_t begin_reading(session_t *session, const session_zone_t *zone, reading_t *ret_reading)
+{
+	const char *owner = session->args[KNOT_CTL_IDX_OWNER], *type = session->args[KNOT_CTL_IDX_TYPE];
+	*ret_reading = (reading_t){ .session = session, .zone = zone, .has_type = type != NULL };
+	if (owner != NULL) {
+		knot_name_t name;
+		/* As Knot: no owner is all names, an empty one the apex. */
+		owner = *owner != '\0' ? owner : "@";
+		if (knot_name_scan(knot_str_of(owner), zone->name, ret_reading->owner_wire, &name) != KNOT_OK) {
+			return KNOT_EPARAM;
+		}
+		knot_name_lower(name, ret_reading->owner_wire);
+		ret_reading->owner = knot_name_of(ret_reading->owner_wire);
+	}
+	if (type != NULL && knot_rrtype_scan(knot_str_of(type), &ret_reading->type) != KNOT_OK) {
+		return KNOT_EPARAM;
+	}
+	ret_reading->text = malloc(KNOT_RDATA_TEXT_MAX);
+	return ret_reading->text != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+/* ---- zone-read ---- */
+
+static knot_err_t read_contents(reading_t *reading, const zone_contents_t *contents, uint8_t *scratch)
+{
+	if (reading->owner.wire == NULL) {
+		(void)zone_each_record(contents, scratch, send_record, reading);
+		return KNOT_OK;
+	}
+	if (zone_find_node(contents, reading->owner) == NULL) {
+		return KNOT_ENONODE;
+	}
+	(void)zone_each_of_name(contents, reading->owner, scratch, send_record, reading);
+	return KNOT_OK;
+}
+
+static knot_err_t zone_read(session_t *session, const session_zone_t *zone)
+{
+	reading_t reading;
+	knot_err_t err = begin_reading(session, zone, &reading);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	err = KNOT_ENOMEM;
+	if (scratch != NULL) {
+		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+		{
+			RCU_READ_SECTION(guard);
+			const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+			const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
+			err = found == NULL ? KNOT_ENOZONE
+			    : contents != NULL ? read_contents(&reading, contents, scratch)
+			    : reading.owner.wire != NULL ? KNOT_ENONODE : KNOT_OK;
+		}
+		knot_ctl_set_buffer(session->ctl, 0);
+	}
+	free(scratch);
+	free(reading.text);
+	return err;
+}
+
+knot_err_t command_zone_read(session_t *session)
+{
+	return session_each_zone(session, zone_read, NULL);
+}
+
+/* ---- zone-get, zone-diff ---- */
+
+static knot_err_t get_records(reading_t *reading, const zone_txn_t *txn)
+{
+	return reading->owner.wire == NULL ? zone_txn_each(txn, send_record, reading)
+	                                   : zone_txn_each_of(txn, reading->owner, send_record, reading);
+}
+
+static knot_err_t diff_records(reading_t *reading, const zone_txn_t *txn)
+{
+	reading->marker = "-";
+	knot_err_t err = zone_txn_diff(txn, false, send_record, reading);
+	reading->marker = "+";
+	return err == KNOT_OK ? zone_txn_diff(txn, true, send_record, reading) : err;
+}
+
+static knot_err_t read_transaction(session_t *session, const session_zone_t *zone,
+                                   knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
+{
+	server_edit_t *edit;
+	update_t update;
+	reading_t reading;
+	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = begin_reading(session, zone, &reading);
+	if (err == KNOT_OK) {
+		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+		err = read(&reading, update.txn);
+	}
+	/* Its time limit bounds how long a slow client keeps others from the transaction. */
+	server_edit_leave(session->server, edit);
+	knot_ctl_set_buffer(session->ctl, 0);
+	free(reading.text);
+	return err;
+}
+
+static knot_err_t zone_get(session_t *session, const session_zone_t *zone)
+{
+	return read_transaction(session, zone, get_records);
+}
+
+knot_err_t command_zone_get(session_t *session)
+{
+	return session_each_zone(session, zone_get, NULL);
+}
+
+static knot_err_t zone_diff(session_t *session, const session_zone_t *zone)
+{
+	return read_transaction(session, zone, diff_records);
+}
+
+knot_err_t command_zone_diff(session_t *session)
+{
+	return session_each_zone(session, zone_diff, NULL);
+}
