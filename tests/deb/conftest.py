@@ -11,7 +11,7 @@ import machine
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # What the tests ask with and install beside our packages.
-PEERS = "knot knot-dnsutils ethtool"
+PEERS = "knot knot-dnsutils ethtool apt-utils"
 
 
 def pytest_configure():

@@ -71,7 +71,7 @@ def test_fresh(box):
     configure(box)
     assert ask(box).startswith("ns.example.com. ")
     assert "server started" in box.run("cat /var/log/knot/knot.log")
-    box.run("for i in $(seq 50); do kzoneimage list /var/lib/knot/images 2>/dev/null | grep -q example.com && exit 0; sleep 0.1; done; exit 1")
+    box.run("for i in $(seq 50); do runuser -u knot -- knotc zone-image | grep -q 'image: current' && exit 0; sleep 0.1; done; exit 1")
     box.restart()
     assert ask(box).startswith("ns.example.com. ")
     assert "contents: image" in box.run("runuser -u knot -- knotc zone-status")
@@ -169,6 +169,43 @@ def test_same_version_again(box):
     box.run(INSTALL + "--reinstall " + OURS)
     assert kept(box, "/etc/knot/knot.conf") == before
     assert ask(box).startswith("ns.example.com. ")
+
+
+def install_knot_with_database(box):
+    """The server of the distribution with its configuration in a database, which it makes of the file."""
+    install_knot(box)
+    box.run("systemctl stop knot; cd /var/lib/knot; runuser -u knot -- knotc -C confdb conf-import -f /etc/knot/knot.conf 2>&1 ||"
+            " runuser -u knot -- knotc -f -C confdb conf-import /etc/knot/knot.conf")
+    box.run("printf 'server:\\n' >/etc/knot/knot.conf; systemctl start knot")
+    assert version(box) == "Knot" and ask(box).startswith("ns.example.com. ")
+
+
+@pytest.mark.parametrize("command", ["apt-get install -q -y --no-install-recommends ", "dpkg -i "])
+def test_database(box, command):
+    """A configuration database of knot is converted: by its own knotc's text, made before apt, or dpkg, removes that."""
+    box.run(INSTALL + "apt-utils libpcap0.8")
+    install_knot_with_database(box)
+    log = box.run(command + OURS)
+    assert "configuration database converted" in log
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. "), box.run("journalctl --no-pager -u knot -n 20")
+    assert "example.com" in box.run("runuser -u knot -- knotc conf-read zone")
+    assert box.run("stat -c '%a %U %G' /var/lib/knot/confdb-export.conf") == "600 knot knot\n"
+    box.run("test -e /var/lib/knot/confdb.knot/data.mdb; dpkg --purge knot")
+    box.restart()
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
+
+
+def test_database_without_text(box):
+    """On a machine without apt-utils nobody can export the database before knot's knotc is gone: nothing is lost, and the way out works."""
+    install_knot_with_database(box)
+    box.run("cp /usr/sbin/knotc /root/old-knotc")
+    log = box.run(INSTALL + OURS)
+    assert "is in the format of Knot DNS" in log
+    assert box.run("systemctl is-active knot", check=False) == "failed\n", "serving another configuration would be worse"
+    db = "/var/lib/knot/confdb"
+    box.run(f"runuser -u knot -- sh -c 'cp -r {db} /tmp/db'; cp /root/old-knotc /tmp; runuser -u knot -- /tmp/old-knotc -C {db} conf-export {db}-export.conf")
+    box.run(f"mv {db} {db}.knot; runuser -u knot -- knotc -C {db} conf-import {db}-export.conf; service knot start")
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
 
 
 XDP = """\
