@@ -33,16 +33,16 @@ typedef struct {
 	size_t units, max;
 } units_t;
 
-/** "section[id].item=data", "+" before further values, blank-separated; ":" stands before what is not there. */
+/** "section[id].item=data", one per line; "+" before further values, before that the sign of a difference. */
 static bool collect(const conf_unit_t *unit, void *ctx)
 {
 	units_t *units = ctx;
 	size_t len = strlen(units->text);
+	const char sign[] = { unit->sign, '\0' };
 	(void)snprintf(units->text + len, sizeof(units->text) - len, "%s%s%s%s%s%s%s%s%s%s%s", len > 0 ? "\n" : "",
-		       unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "", unit->id != NULL ? unit->id : "",
+		       sign, unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "", unit->id != NULL ? unit->id : "",
 		       unit->id != NULL ? "]" : "", unit->item != NULL ? "." : "", unit->item != NULL ? unit->item : "",
-		       unit->data != NULL ? "=" : "", unit->data != NULL ? unit->data : "", "");
-	assert_int_equal(unit->sign, 0);
+		       unit->data != NULL ? "=" : "", unit->data != NULL ? unit->data : "");
 	return ++units->units < units->max;
 }
 
@@ -186,6 +186,67 @@ static void callback_ends_it(void **state)
 			assert_true(units.units <= max);
 		}
 	}
+	conf_store_free(store);
+}
+
+/* ---- Differences ---- */
+
+#define ZONE_DIFFERENCES \
+	"-zone[a.].module=mod-stats\n-+zone[a.].module=mod-stats/s1\n+zone[a.].module=mod-stats\n-zone.domain=zz.\n" \
+	"-zone[zz.].comment=a [x], b\n+zone.domain=new."
+
+static void differences_are_knots(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_set;
+		conf_edit_t edit;
+	} edits[] = {
+		{ true, { "zone", "new", NULL, NULL } },
+		{ true, { "server", NULL, "tcp-idle-timeout", "5" } },
+		{ true, { "remote", "r1", "address", "1.2.3.4" } },
+		{ false, { "zone", "a", "module", "mod-stats/s1" } },
+		{ false, { "zone", "zz", NULL, NULL } },
+		{ false, { "log", "stderr", "any", NULL } },
+		{ true, { "zone", "b", "comment", "x" } }, /* and back again: no difference */
+		{ false, { "zone", "b", "comment", NULL } },
+	};
+	static const struct {
+		conf_where_t where;
+		knot_err_t err;
+		const char *want;
+	} wanted[] = {
+		{ { NULL, NULL, NULL }, KNOT_OK,
+		  "-server.tcp-idle-timeout=60\n+server.tcp-idle-timeout=5\n-log[stderr].any=debug\n-remote[r1].address=/x\n"
+		  "+remote[r1].address=/x\n++remote[r1].address=1.2.3.4\n" ZONE_DIFFERENCES },
+		{ { "zone", NULL, NULL }, KNOT_OK, ZONE_DIFFERENCES },
+		{ { "zone", "new", NULL }, KNOT_OK, "+zone.domain=new." },
+		{ { "zone", "zz", "comment" }, KNOT_OK, "-zone[zz.].comment=a [x], b" },
+		{ { "zone", NULL, "domain" }, KNOT_OK, "-zone.domain=zz.\n+zone.domain=new." },
+		{ { "zone", "b", NULL }, KNOT_OK, "" },
+		{ { "zone", "nosuch", NULL }, KNOT_CONF_EID, "" },
+		{ { "zone", "a..b", NULL }, KNOT_EINVAL, "" },
+		{ { "server", NULL, "listen" }, KNOT_OK, "" },
+		{ { "server", "x", NULL }, KNOT_CONF_EIDUNSUP, "" },
+		{ { "include", NULL, NULL }, KNOT_ENOTSUP, "" },
+		{ { "foo", NULL, NULL }, KNOT_CONF_EITEM, "" },
+	};
+	conf_store_t *store = read_store(sample);
+	conf_txn_t *txn = conf_txn_begin(store);
+	assert_non_null(txn);
+	for (size_t i = 0; i < KNOT_LEN(edits); i++) {
+		assert_int_equal(edits[i].is_set ? conf_txn_set(txn, &edits[i].edit, (conf_sink_t){ 0 })
+						 : conf_txn_unset(txn, &edits[i].edit),
+				 KNOT_OK);
+	}
+	for (size_t i = 0; i < KNOT_LEN(wanted); i++) {
+		units_t units = { .max = SIZE_MAX };
+		knot_err_t err = conf_io_diff((conf_view_t){ store, txn }, &wanted[i].where, collect, &units);
+		if (err != wanted[i].err || strcmp(units.text, wanted[i].want) != 0) {
+			fail_msg("row %zu: %s\n%s", i, knot_strerror(err), units.text);
+		}
+	}
+	conf_txn_free(txn);
 	conf_store_free(store);
 }
 
@@ -440,6 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_are_knots),
 		cmocka_unit_test(callback_ends_it),
+		cmocka_unit_test(differences_are_knots),
 		cmocka_unit_test(export_has_knots_form),
 		cmocka_unit_test(failed_write_is_told),
 		cmocka_unit_test(exported_is_read_as_the_same),
