@@ -200,13 +200,13 @@ int main(int argc, char **argv)
 	(void)setlocale(LC_CTYPE, "");
 	params_t params;
 	options_verdict_t verdict = read_options(argc, argv, &params);
-	if (verdict != OPTIONS_RUN) {
-		return verdict == OPTIONS_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
-	}
-	if (optind == argc) {
+	bool is_good = verdict == OPTIONS_DONE;
+	if (verdict == OPTIONS_RUN && optind == argc) {
 		return knotc_interactive(&params);
 	}
-	bool is_good = knotc_run(&params, argc - optind, argv + optind);
+	if (verdict == OPTIONS_RUN) {
+		is_good = knotc_run(&params, argc - optind, argv + optind);
+	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fputs("error: failed to write to standard output\n", stderr);
 		is_good = false;

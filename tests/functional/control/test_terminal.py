@@ -49,6 +49,18 @@ def completed(prompt, text, pattern):
     ("zone-read example. @ AAA", r"zone-read example\. @ AAAA"),
     ("zone-stats example. zone.s", r"zone-stats example\. zone\.size"),
     ("stats server.zone-c", r"stats server\.zone-count"),
+    ("conf-read serv", "conf-read server"),                       # sections,
+    ("conf-read server", r"conf-read server\."),                  # one of which has no identifiers,
+    ("conf-read zone", "conf-read zone"),                         # ... one has: "." or "["
+    ("conf-read server.ident", r"conf-read server\.identity"),
+    ("conf-read server.identity zone[example2", r"conf-read server\.identity zone\[example2\.\]"),
+    ("conf-get zone[example.]", r"conf-get zone\[example\.\]\."),
+    ("conf-list zone[example.].semantic", r"conf-list zone\[example\.\]\.semantic-checks"),
+    ("conf-set zone[example.].semantic-checks s", r"conf-set zone\[example\.\]\.semantic-checks soft"),
+    ("conf-set zone[example.].template d", r"conf-set zone\[example\.\]\.template default"),
+    ("conf-set server.async-start of", r"conf-set server\.async-start off"),
+    ("conf-unset server.udp-w", r"conf-unset server\.udp-workers"),
+    ("conf-unset server.udp-workers ", r"conf-unset server\.udp-workers 2"),
     ("conf-import /etc/host", r"conf-import /etc/host"),
     ("zone-flush example. +outdir /et", r"zone-flush example\. \+outdir /etc/"),
     ("xdp-b", "xdp-block"),
@@ -67,6 +79,18 @@ def test_candidates_are_listed(prompt):
     prompt.type("zone-status ")
     prompt.press("Tab")
     assert prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
+
+
+def test_completion_within_a_transaction(prompt):
+    """What was set since conf-begin is known, too."""
+    for line in ("conf-begin", "conf-set zone[fresh.test]", "conf-set server.listen 192.0.2.53@53"):
+        prompt.type(line)
+        prompt.press("Enter")
+        prompt.wait(r"^OK\nknotc>\Z")
+        prompt.press("C-l")
+        prompt.wait(r"\Aknotc>\Z")
+    completed(prompt, "conf-get zone[fre", r"conf-get zone\[fresh\.test\.\]$")
+    completed(prompt, "conf-unset server.listen 192", r"conf-unset server\.listen 192\.0\.2\.53@53$")
 
 
 def test_nothing_fits(prompt):
