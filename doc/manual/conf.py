@@ -21,7 +21,7 @@ html_theme = "alabaster"
 html_theme_options = {
     "description": "authoritative DNS server with AF_XDP",
     "fixed_sidebar": True,
-    "page_width": "1100px",
+    "page_width": "1250px",
     "font_family": "sans-serif",
     "head_font_family": "sans-serif",
     "show_powered_by": False,

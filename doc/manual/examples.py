@@ -43,7 +43,7 @@ class SessionLexer(RegexLexer):
     name = "session"
     tokens = {"root": [
         (r"^((?:\w+)?[#$] )([^\n]*\n)", bygroups(Generic.Prompt, Name.Builtin)),
-        (r"[^\n]*\n", Generic.Output),
+        (r"[^\n]*\n", Text),
     ]}
 
 
