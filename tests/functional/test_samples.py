@@ -106,6 +106,9 @@ def test_sample(scene, name):
     if name == "anycast/knot.conf":
         assert "ams2" in succeed(scene, "kdig @192.0.2.1 example.com SOA +nsid", "client")
         assert succeed(scene, "grep -c 'loaded, serial' /var/log/knot/knot.log") == "4\n"
+    if name == "monitoring.conf":
+        metrics = succeed(scene, "curl -s --max-time 5 http://127.0.0.1:9433/metrics")
+        assert 'knot_zone_serial{zone="example.net."} 1\n' in metrics
     if name == "hosting.conf":
         assert succeed(scene, "knotc -s /run/knot/web.sock status") == "Running\n"
         assert "request-bytes" in succeed(scene, "knotc zone-stats example.com")
