@@ -8,7 +8,7 @@ Directives, each with an example as its content:
     .. file:: PATH            Any other file, written to PATH.
         :language: NAME       Highlighting.
     .. session::              Commands and what they print. A line that begins with a prompt ("# ", "$ ", "client$ ") is a command.
-        :status: N            Exit status of the last command, if not 0.
+        :status: N            Exit status of the last command, if it isn't 0, or 1 of a knotc or kdig that shows an error.
         :numbers: vary        Any number may be in place of a number shown.
         :meanwhile: COMMAND   The client runs it again and again meanwhile.
     .. prepare::              A shell script that the test needs, and readers don't.

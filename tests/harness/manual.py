@@ -23,6 +23,11 @@ class Command:
     line: int                   # number of its line in the file
     output: list = dataclasses.field(default_factory=list)
 
+    def status(self):
+        """What it ends with: a client that shows an error fails."""
+        is_client = re.match(r"(knotc|kdig) ", self.text) and "|" not in self.text
+        return 1 if is_client and any(re.match(r"error: |;; ERROR", line) for line in self.output) else 0
+
 
 @dataclasses.dataclass
 class Example:
@@ -151,7 +156,7 @@ def run_session(scene, example, on_output=None):
             side = "client" if command.prompt.startswith("client") else "server"
             status, printed = scene.run(command.text, side)
             printed = scene.readable(printed)
-            expected = int(example.options.get("status", 0)) if command is commands[-1] else 0
+            expected = int(example.options["status"]) if command is commands[-1] and "status" in example.options else command.status()
             where = f"{example.path.name}:{command.line}: {command.text}"
             if status != expected:
                 raise Wrong(f"{where}\nends with {status}, not {expected}, and prints:\n{printed}\nThe service wrote:\n"
