@@ -178,7 +178,7 @@ static knot_err_t read_conf(knotd_t *knotd)
 	if (!options->is_db) {
 		return conf_load(options->conf_path, &knotd->host, server_conf_sink(), &knotd->conf);
 	}
-	knot_err_t err = conf_db_open(options->conf_path, options->db_size_mib, false, server_conf_sink(), &knotd->db);
+	knot_err_t err = conf_db_open(options->conf_path, options->db_size_mib, true, server_conf_sink(), &knotd->db);
 	return err == KNOT_OK ? server_read_conf_db(knotd->db, &knotd->host, &knotd->db_version, &knotd->conf) : err;
 }
 

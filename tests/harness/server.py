@@ -56,6 +56,7 @@ class Knotd:
         self.output = self.dir / "output.log"
         (self.dir / "run").mkdir(parents=True, exist_ok=True)
         self.socket = self.dir / "run" / "knot.sock"
+        self.source = ("-c", str(self.path))    # where it takes its configuration from
 
     # ---- files ----
 
@@ -91,7 +92,7 @@ class Knotd:
 
     def start(self, *arguments, ready=True, environment=None):
         """Start in the foreground. ready: wait until it answers, else return at once."""
-        command = [self.program or built("knotd", "knotd"), "-c", str(self.path), *arguments]
+        command = [self.program or built("knotd", "knotd"), *self.source, *arguments]
         if self.namespace is not None:
             command = ["nsenter", f"--net=/run/netns/{self.namespace}", *command]
         with open(self.output, "ab") as output:
