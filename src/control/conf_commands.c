@@ -226,13 +226,11 @@ static void send_fault(void *ctx, const conf_fault_t *fault)
 		return;
 	}
 	faults->is_sent = true;
-	knot_ctl_data_t reply;
-	memcpy(reply, faults->session->args, sizeof(reply));
-	reply[KNOT_CTL_IDX_ERROR] = fault->reason != NULL ? fault->reason : fault->text;
-	reply[KNOT_CTL_IDX_SECTION] = fault->section;
-	reply[KNOT_CTL_IDX_ID] = fault->id;
-	reply[KNOT_CTL_IDX_ITEM] = fault->item;
-	reply[KNOT_CTL_IDX_DATA] = fault->value;
+	knot_ctl_data_t reply = {
+		[KNOT_CTL_IDX_ERROR] = fault->reason != NULL ? fault->reason : fault->text,
+		[KNOT_CTL_IDX_SECTION] = fault->section, [KNOT_CTL_IDX_ID] = fault->id,
+		[KNOT_CTL_IDX_ITEM] = fault->item, [KNOT_CTL_IDX_DATA] = fault->value,
+	};
 	session_send(faults->session, KNOT_CTL_TYPE_DATA, &reply);
 }
 
