@@ -61,7 +61,7 @@ typedef struct {
 	const char *text;
 } session_zone_t;
 
-/** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the filter "u". */
+/** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the flag (or filter) "u". */
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max);
 
 /** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name. */

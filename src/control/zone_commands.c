@@ -83,7 +83,7 @@ static void print_interval(int64_t seconds, char *text, size_t max)
 
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max)
 {
-	if (session_filter(session, 'u')) {
+	if (session_flag(session, 'u') || session_filter(session, 'u')) {
 		snprintf(text, max, "%" PRIu64, when_s);
 	} else {
 		print_interval((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);

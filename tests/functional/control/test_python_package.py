@@ -28,6 +28,7 @@ def library():
 @pytest.fixture
 def server(knotd):
     knotd.write("example.zone", example(7))
+    (knotd.dir / "db").mkdir()
     knotd.configure(zones=["example", "missing.test"], text="template:\n  - id: default\n    global-module: mod-stats\n")
     return knotd.start()
 
@@ -38,7 +39,8 @@ def control(server):
     made.set_timeout(5)
     made.connect(str(server.socket))
     yield made
-    made.send(libknot.control.KnotCtlType.END)
+    if server.process.poll() is None:
+        made.send(libknot.control.KnotCtlType.END)
     made.close()
 
 
@@ -86,6 +88,131 @@ def test_errors(control):
     other = libknot.control.KnotCtl()
     with pytest.raises(libknot.control.KnotCtlErrorConnect, match="not exists"):
         other.connect("/nonexistent/socket")
+
+
+def test_raw_units(control):
+    """Units by hand: several of one command, replies unit by unit, data that one sets item by item."""
+    index, kind = libknot.control.KnotCtlDataIdx, libknot.control.KnotCtlType
+    for zone in ("example", "missing.test"):
+        query = libknot.control.KnotCtlData()
+        query[index.COMMAND], query[index.ZONE], query[index.FILTERS] = "zone-status", zone, "s"
+        control.send(kind.DATA, query)
+    control.send(kind.BLOCK)
+    replies = []
+    while True:
+        reply = libknot.control.KnotCtlData()
+        if control.receive(reply) == kind.BLOCK:
+            break
+        replies.append((reply[index.ZONE], reply[index.TYPE], reply[index.DATA], reply[index.OWNER]))
+    assert replies == [("example.", "serial", "7", ""), ("missing.test.", "serial", "-", "")]
+
+
+def test_zone_status_filters(control):
+    control.send_block("zone-status", zone="example", filters="rs")
+    assert control.receive_block() == {"example.": {"role": "master", "serial": "7"}}
+    control.send_block("zone-status", zone="EXAMPLE", filters="z")
+    assert control.receive_block() == {}      # a letter of no field
+
+
+def test_triggers(server, control):
+    """With and without waiting."""
+    server.write("example.zone", example(8))
+    control.send_block("zone-reload", zone="example", flags="B")
+    assert control.receive_block() == {}
+    control.send_block("zone-status", zone="example", filters="s")
+    assert control.receive_block()["example."]["serial"] == "8"
+    control.send_block("zone-reload")
+    assert control.receive_block() == {}
+    control.send_block("reload")
+    assert control.receive_block() == {}
+    control.send_block("zone-purge", zone="example", flags="FB", filters="e")
+    assert control.receive_block() == {}
+    control.send_block("zone-status", zone="example", filters="s")
+    assert control.receive_block()["example."]["serial"] == "-"
+
+
+def test_remote_error_has_the_request(control):
+    control.send_block("zone-read", zone="example", owner="nothing", rtype="A")
+    with pytest.raises(libknot.control.KnotCtlErrorRemote) as caught:
+        control.receive_block()
+    data = caught.value.data
+    assert (data[libknot.control.KnotCtlDataIdx.ZONE], data[libknot.control.KnotCtlDataIdx.OWNER]) == ("example", "nothing")
+    assert "no such node in zone found" in str(caught.value)
+
+
+def test_connection_is_refused_or_ends(server, control):
+    """After `stop` the connection ends, and nobody is there any more."""
+    control.send_block("stop")
+    assert control.receive_block() == {}
+    assert control.receive() == libknot.control.KnotCtlType.END
+    server.wait_end()
+    other = libknot.control.KnotCtl()
+    with pytest.raises(libknot.control.KnotCtlErrorConnect):
+        other.connect(str(server.socket))
+
+
+def test_silence_of_the_server(control):
+    """An unknown command gets no reply; the client's own limit ends the wait."""
+    control.set_timeout(1)
+    control.send_block("nonsense")
+    with pytest.raises(libknot.control.KnotCtlErrorReceive):
+        control.receive_block()
+
+
+def test_zone_edits(server, control):
+    def ask(command, **items):
+        control.send_block(command, zone="example", **items)
+        return control.receive_block()
+
+    ask("zone-begin")
+    ask("zone-set", owner="new", ttl="60", rtype="TXT", data='"a b" c')
+    ask("zone-set", owner="new", ttl="60", rtype="A", data="192.0.2.1")
+    ask("zone-unset", owner="www", rtype="AAAA")
+    assert ask("zone-get", owner="new", rtype="TXT") == {"example.": {"new.example.": {"TXT": {"ttl": "60", "data": ['"a b" "c"']}}}}
+    assert set(ask("zone-diff")["example."]) == {"new.example.", "www.example."}
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="too many transactions"):
+        ask("zone-begin")
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="parser failed"):
+        ask("zone-set", owner="bad", ttl="60", rtype="A", data="nonsense")
+    ask("zone-commit")
+    assert ask("zone-read", owner="new", rtype="A")["example."]["new.example."]["A"]["data"] == ["192.0.2.1"]
+    assert server.ask("new.example", "A").answer
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="no active transaction"):
+        ask("zone-abort")
+    ask("zone-freeze", flags="B")
+    assert ask("zone-status", filters="f")["example."]["freeze"] == "yes"
+    ask("zone-thaw", flags="B")
+    ask("zone-flush", flags="FB")
+    assert "192.0.2.1" in (server.dir / "example.zone").read_text()
+
+
+@pytest.mark.ours     # and Knot DNS 3.5's: 3.2 has other letters
+def test_configuration(server, control):
+    """Schema, values, a transaction with several units, its errors; with the letters that knotc sends, and without."""
+    def ask(command, **items):
+        control.send_block(command, **items)
+        return control.receive_block()
+
+    assert {"server", "zone", "template", "log"} <= set(ask("conf-list", filters="s"))
+    assert "storage" in ask("conf-list", section="zone", filters="s")["zone"]
+    assert ask("conf-read", section="zone", item="domain") == {"zone": {"example.": {}, "missing.test.": {}}}
+    assert ask("conf-read", section="server", item="udp-workers") == {"server": {"udp-workers": ["2"]}}
+    assert ask("conf-read", section="zone", identifier="example", item="storage") == {"zone": {"example.": {"storage": [str(server.dir)]}}}
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="no active transaction"):
+        ask("conf-set", section="server", item="version", data="x")
+    ask("conf-begin")
+    ask("conf-set", section="server", item="version", data="by python")
+    ask("conf-set", section="zone", identifier="new.test")
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="invalid item"):
+        ask("conf-set", section="server", item="nonsense", data="x")
+    assert ask("conf-diff", section="server") == {"server": {"version": ["by python"]}}
+    assert set(ask("conf-get", section="zone", item="domain")["zone"]) == {"example.", "missing.test.", "new.test."}
+    ask("conf-unset", section="zone", identifier="new.test")
+    ask("conf-commit")
+    assert ask("conf-read", section="server", item="version") == {"server": {"version": ["by python"]}}
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="no active transaction"):
+        ask("conf-commit")
+    ask("conf-abort")
 
 
 @pytest.mark.ours
