@@ -99,11 +99,6 @@ const char *conf_check_power_of_two(const conf_check_value_t *value)
 	return (number & (number - 1)) != 0 ? "value is not a power of two" : NULL;
 }
 
-const char *conf_check_not_zero(const conf_check_value_t *value)
-{
-	return conf_value_int(value->value) == 0 ? "value is out of range" : NULL;
-}
-
 const char *conf_check_module_prefix(const conf_check_value_t *value)
 {
 	return strncmp((const char *)value->value.data, "mod-", 4) != 0 ? "required 'mod-' prefix" : NULL;

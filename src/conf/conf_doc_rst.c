@@ -102,9 +102,9 @@ static void put_range(const conf_row_t *row)
 	(void)conf_doc_number(row, row->min, min);
 	(void)conf_doc_number(row, row->max, max);
 	if (conf_doc_is_open(row)) {
-		printf(":Range: at least %s\n", min);
+		printf(":Range: at least %s%s\n", min, row->not_zero ? ", not 0" : "");
 	} else {
-		printf(":Range: %s to %s\n", min, max);
+		printf(":Range: %s to %s%s\n", min, max, row->not_zero ? ", not 0" : "");
 	}
 }
 

@@ -112,6 +112,11 @@ static void put_integer(json_t *json, const conf_row_t *row)
 	put_text(json, "type", "integer");
 	put_number(json, "minimum", row->min);
 	put_number(json, "maximum", row->max);
+	if (row->not_zero) {
+		open_with(json, "not", '{');
+		put_number(json, "const", 0);
+		close_with(json, '}');
+	}
 	close_with(json, '}');
 	open_with(json, NULL, '{');
 	put_text(json, "type", "string");

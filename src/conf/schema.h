@@ -123,6 +123,7 @@ struct conf_row {
 	bool multi;      /* may have several values */
 	bool required;   /* the block must have it; `.missing` is the reason when it doesn't */
 	bool together;   /* takes part in a check of the block: zones without such rows need no check */
+	bool not_zero;   /* an integer may be anything in its range but 0 */
 	bool percent;    /* an integer may have the unit % */
 	bool or_empty;   /* a reference may be "", which means none */
 	bool or_default; /* a reference to "default" needs no block */

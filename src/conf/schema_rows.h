@@ -43,7 +43,6 @@ const char *conf_check_xdp_listen(const conf_check_value_t *value);
 const char *conf_check_xdp_block(const conf_check_value_t *value);
 const char *conf_check_power_of_two(const conf_check_value_t *value);
 const char *conf_check_module_prefix(const conf_check_value_t *value);
-const char *conf_check_not_zero(const conf_check_value_t *value);
 const char *conf_check_modulo(const conf_check_value_t *value);
 const char *conf_check_serial_modulo(const conf_check_value_t *value);
 const char *conf_check_no_dot(const conf_check_value_t *value);

@@ -255,10 +255,10 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "file", STR, CONF_AT(conf_zone_t, file), .dflt = "%s.zone", .warn = conf_check_zonefile, ZONE_RELOAD,
 	  .doc = "Path of the zone file, relative to storage. %s stands for the name of the zone, %c[N] and %c[N-M] for "
 	         "characters of it, %l[N] for a label counted from the right, %% for a percent sign." },
-	{ .name = "zone-db-input", INT(-1, 8), .dflt = "-1", .check = conf_check_not_zero, REFUSED_BUT("-1"),
+	{ .name = "zone-db-input", INT(-1, 8), .dflt = "-1", .not_zero = true, REFUSED_BUT("-1"),
 	  ZONE_RELOAD,
 	  .doc = "Redis instance to read the zone from." },
-	{ .name = "zone-db-output", INT(-1, 8), .dflt = "-1", .check = conf_check_not_zero, REFUSED_BUT("-1"),
+	{ .name = "zone-db-output", INT(-1, 8), .dflt = "-1", .not_zero = true, REFUSED_BUT("-1"),
 	  ZONE_RELOAD,
 	  .doc = "Redis instance to write the zone to." },
 	{ .name = "master", REF_REMOTE, MULTI, .or_empty = true, REFUSED_BUT("\"\""),

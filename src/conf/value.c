@@ -79,7 +79,7 @@ static knot_err_t scan_int(const conf_row_t *row, knot_str_t text, int64_t *ret_
 			return KNOT_CONF_ERANGE;
 		}
 	}
-	if (result < row->min || result > row->max) {
+	if (result < row->min || result > row->max || (row->not_zero && result == 0)) {
 		return KNOT_CONF_ERANGE;
 	}
 	*ret_int = result;

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""guards: `knotc conf-export +schema` is a JSON Schema (draft 2020-12) that agrees with the server about each item: it refuses no value that
+the server takes, and takes no number, option or boolean that the server refuses; the configurations of samples/ are valid by it."""
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from harness.server import TOP, built
+
+jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+pytestmark = pytest.mark.ours
+
+# Items whose values must lead somewhere, which a schema can't know.
+REFERENCES = re.compile(r"\((invalid reference|invalid module reference|missing module configuration|unknown module)\)")
+# What is said of a value that is not among those of its item.
+WRONG = re.compile(r"\((invalid parameter|value is out of range|invalid port|missing value|invalid modulo)\)")
+VALUES = [-2, -1, 0, 1, 2, 255, 65536, 2**31, 2**32, 2**47, True, False, "on", "off", "nonsense", "none", "10%", "1h", "1K", "1M", "5x", "1h30m", "all", "any"]
+KINDS = ("integer", "boolean", "enum")
+
+
+@pytest.fixture(scope="module")
+def schema():
+    done = subprocess.run([built("knotc", "tools"), "conf-export", "+schema"], capture_output=True, text=True, timeout=10, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def validator(schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def scalar(text):
+    """A value as YAML has it."""
+    if text.startswith('"'):
+        return text[1:-1].replace('\\"', '"')
+    if text.lower() in ("on", "true", "off", "false"):
+        return text.lower() in ("on", "true")
+    return int(text) if re.fullmatch(r"-?[0-9]+", text) else text
+
+
+def value_of(text):
+    if not text.startswith("["):
+        return scalar(text)
+    return [scalar(word) for word in re.findall(r'"(?:[^"\\]|\\.)*"|[^\s,]+', text[1:-1])]
+
+
+def translate(text):
+    """A configuration as what a YAML reader would make of it."""
+    whole, section, block = {}, None, None
+    for line in text.splitlines():
+        line = re.sub(r'(^|\s)#(?=([^"]*"[^"]*")*[^"]*$).*', "", line).rstrip()
+        if not line:
+            continue
+        dash, key, value = re.fullmatch(r"\s*(- )?\s*([^\s:]+)\s*:\s*(.*)", line).groups()
+        if not line[0].isspace() and not dash:
+            section, block = key, None
+            if value:
+                whole.setdefault(key, []).append(value_of(value))
+            else:
+                whole.setdefault(key, None)
+        elif dash:
+            block = {key: value_of(value)}
+            whole[section] = (whole[section] or []) + [block]
+        else:
+            if block is None:
+                block = whole[section] = whole[section] or {}
+            block[key] = value_of(value)
+    return whole
+
+
+@pytest.mark.parametrize("name", sorted(str(path.relative_to(TOP / "samples")) for path in (TOP / "samples").glob("**/*.conf")))
+def test_samples_are_valid(validator, name):
+    configuration = translate((TOP / "samples" / name).read_text())
+    assert configuration
+    faults = [f"{list(fault.absolute_path)}: {fault.message}" for fault in validator.iter_errors(configuration)]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("configuration", [
+    {"serve": {}},
+    {"server": {"udp-worker": 1}},
+    {"server": {"udp-workers": 0}},
+    {"server": []},
+    {"zone": {}},
+    {"zone": [{"file": "x"}]},
+    {"zone": [{"domain": "a..b", "semantic-checks": "maybe"}]},
+    {"key": [{"id": "k"}]},
+    {"key": [{"id": "k", "secret": "Y"}]},
+    {"control": {"listen": ["a", "b", "c", "d", "e"]}},
+    {"template": [{"id": "x", "domain": "a"}]},
+    {"policy": [{"id": "x", "keytag-modulo": "1"}]},
+])
+def test_faults_are_found(validator, configuration):
+    assert not validator.is_valid(configuration)
+
+
+def items(schema):
+    """(section, item, its schema, whether the section has blocks)."""
+    for section, description in schema["properties"].items():
+        block = description["items"] if description["type"][0] == "array" else description
+        for item, row in block.get("properties", {}).items():
+            yield section, item, row, block.get("required")
+
+
+def is_listed(row):
+    """True if the schema says which numbers or names an item has: those must agree in both directions."""
+    texts = json.dumps(row)
+    return '"enum"' in texts or '"minimum"' in texts
+
+
+def spelled(value):
+    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else f'"{value}"'
+
+
+SAMPLE = {"address": "::1", "remote": "r", "secret": "YQ==", "type": "forward", "network": "::/0", "sink": "x", "config-file": "x"}
+
+
+def verdict(knotc, path, section, item, value, required):
+    """What the server says of one item, None if nothing is wrong with the value."""
+    lines = ["remote:", "  - id: r", "    address: ::1", f"{section}:"]
+    if required:
+        lines += [f"  - {required[0]}: {'mod-x' if section == 'module' else 'x.'}"]
+        lines += [f"    {name}: {SAMPLE[name]}" for name in required[1:] if name != item]
+    lines += [f"    {item}: {spelled(value)}"]
+    path.write_text("\n".join(lines) + "\n")
+    done = subprocess.run([knotc, "-c", path, "conf-check"], capture_output=True, text=True, timeout=10, check=False)
+    said = [line for line in done.stderr.splitlines() if f"item '{item}'" in line and WRONG.search(line) and not REFERENCES.search(line)]
+    return said[0] if said else None
+
+
+def test_schema_agrees_with_the_server(schema, validator, tmp_path):
+    knotc = built("knotc", "tools")
+    faults, count = [], 0
+    for section, item, row, required in items(schema):
+        if required and item == required[0] or not is_listed(row):
+            continue
+        for value in VALUES[count % 5 :: 5]:
+            block = {item: value}
+            if required:
+                block = {required[0]: "mod-x", **{name: SAMPLE[name] for name in required[1:]}, item: value}
+            is_valid = validator.is_valid({section: [block] if required else block})
+            said = verdict(knotc, tmp_path / "c", section, item, value, required)
+            # Text with a unit may be out of range: the schema has no ranges for text.
+            is_text_number = isinstance(value, str) and value[:1].isdigit()
+            count += 1
+            if is_valid != (said is None) and not (is_text_number and is_valid):
+                faults.append(f"{section}.{item}: {value!r}: schema {'takes' if is_valid else 'refuses'} it; server: {said}")
+    assert count > 400
+    assert not faults, f"{len(faults)} of {count}\n" + "\n".join(faults[:40])
