@@ -199,7 +199,8 @@ static void print_conf(output_t *output, knot_ctl_type_t type, const knot_ctl_da
 	const style_t *style = &styles[output->format];
 	const char *value = item(unit, KNOT_CTL_IDX_DATA);
 	if (type == KNOT_CTL_TYPE_EXTRA) {
-		fprintf(output->out, "%s%s", style->values_on_own_line ? "" : " ", value != NULL ? value : "");
+		fputs(style->values_on_own_line ? "" : " ", output->out);
+		print_value(output, value != NULL ? value : "");
 		return;
 	}
 	fputs(sign_of(unit), output->out);

@@ -106,6 +106,41 @@ static const struct {
 	             { D, { SECTION = "server" } } },
 	  .want35 = "zone.domain = a.\nzone[a.].acl = x y\nserver\n",
 	  .want36 = "zone.domain a.\nzone[a.].acl x\ny\nserver\n" },
+	{ .what = "values are bold, each on its own", .action = "conf-get", .color = true, .count = 2,
+	  .units = { { D, { SECTION = "server", ITEM = "listen", DATA = "a" } }, { X, { SECTION = "server", ITEM = "listen", DATA = "b" } } },
+	  .want35 = "server.listen = \x1B[1ma\x1B[0m \x1B[1mb\x1B[0m\n", .want36 = "server.listen \x1B[1ma\x1B[0m\n\x1B[1mb\x1B[0m\n" },
+	{ .what = "differences of the configuration", .action = "conf-diff", .count = 4,
+	  .units = { { D, { SECTION = "server", ITEM = "listen", DATA = "a", FILTERS = "-" } },
+	             { D, { SECTION = "server", ITEM = "listen", DATA = "a", FILTERS = "+" } },
+	             { X, { SECTION = "server", ITEM = "listen", DATA = "b", FILTERS = "+" } },
+	             { D, { SECTION = "zone", ITEM = "domain", DATA = "a.", FLAGS = "+" } } },
+	  .want35 = "-server.listen = a\n+server.listen = a b\n+zone.domain = a.\n",
+	  .want36 = "-server.listen a\n+server.listen a\nb\n+zone.domain a.\n" },
+	{ .what = "names of the schema", .action = "conf-list", .count = 3,
+	  .units = { { D, { SECTION = "server" } }, { D, { SECTION = "server", ITEM = "listen" } },
+	             { D, { SECTION = "zone", ITEM = "semantic-checks", DATA = "soft" } } },
+	  .want35 = "server\nserver.listen\nzone.semantic-checks = soft\n",
+	  .want36 = "server\nserver.listen\nzone.semantic-checks soft\n" },
+	{ .what = "identifiers", .action = "conf-list", .count = 1, .units = { { D, { SECTION = "zone", ID = "a." } } },
+	  .want35 = "zone[a.]\n", .want36 = "zone[a.]\n" },
+	{ .what = "a fault of a commit", .action = "conf-commit", .fails = true, .count = 1,
+	  .units = { { D, { SECTION = "remote", ID = "x", ITEM = "address", ERR = "no remote address defined" } } },
+	  .want35 = "error: (no remote address defined) remote[x].address\n",
+	  .want36 = "error: (no remote address defined) remote[x].address\n" },
+	{ .what = "an error of a whole transaction", .action = "conf-get", .fails = true, .count = 1,
+	  .units = { { D, { ERR = "no active transaction" } } },
+	  .want35 = "error: (no active transaction)\n", .want36 = "error: (no active transaction)\n" },
+	{ .what = "records of all zones", .action = "zone-read", .all_zones = true, .count = 2,
+	  .units = { { D, { ZONE = "a.", OWNER = "a.", TTL = "5", TYPE = "NS", DATA = "b." } },
+	             { D, { ZONE = "b.", OWNER = "b.", TTL = "5", TYPE = "NS", DATA = "b." } } },
+	  .want35 = "[a.] a. 5 NS b.\n[b.] b. 5 NS b.\n", .want36 = "[a.] a. 5 NS b.\n[b.] b. 5 NS b.\n" },
+	{ .what = "a serial", .action = "zone-serial-set", .count = 1, .units = { { D, { ZONE = "a.", DATA = "5" } } },
+	  .want35 = "[a.] 5\n", .want36 = "5\n" },
+	{ .what = "a counter without a value", .action = "stats", .count = 1, .units = { { D, { SECTION = "server", ITEM = "x" } } },
+	  .want35 = "server.x = \n", .want36 = "server.x: \n" },
+	{ .what = "error of a detail", .action = "status", .fails = true, .count = 1,
+	  .units = { { D, { TYPE = "x", ERR = "invalid parameter" } } },
+	  .want35 = "error: (invalid parameter) x\n", .want36 = "error: (invalid parameter) x\n" },
 	{ .what = "error of an item", .action = "conf-set", .fails = true, .count = 1,
 	  .units = { { D, { SECTION = "server", ITEM = "version", DATA = "a", ERR = "bad" } } },
 	  .want35 = "error: (bad) server.version = a\n", .want36 = "error: (bad) server.version a\n" },
@@ -220,10 +255,68 @@ static void json_replies(void **state)
 	free(text);
 }
 
+/* What each action that a server does prints for an empty reply. */
+static void words_of_success(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *done, *actions;
+	} words[] = {
+		{ "Running", " status " }, { "Stopped", " stop " }, { "Reloaded", " reload " }, { "No XDP interface", " xdp-status " },
+		{ NULL, " stats zone-status zone-read zone-diff zone-get zone-stats zone-image conf-list conf-read conf-diff conf-get " },
+		{ "OK", " zone-reload zone-refresh zone-notify zone-retransfer zone-flush zone-backup zone-restore zone-sign zone-validate "
+		        "zone-keys-load zone-key-rollover zone-ksk-submitted zone-freeze zone-thaw zone-xfr-freeze zone-xfr-thaw zone-begin "
+		        "zone-commit zone-abort zone-set zone-unset zone-purge zone-serial-set xdp-block conf-begin conf-commit conf-abort "
+		        "conf-set conf-unset " },
+	};
+	for (size_t i = 0; i < action_count; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), " %s ", actions[i].name != NULL ? actions[i].name : "");
+		size_t found = 0;
+		for (size_t j = 0; j < KNOT_LEN(words) && actions[i].local == LOCAL_NONE; j++) {
+			if (strstr(words[j].actions, name) != NULL) {
+				found++;
+				assert_true(actions[i].done == words[j].done || strcmp(actions[i].done, words[j].done) == 0);
+			}
+		}
+		if (found != 1 && actions[i].name != NULL && actions[i].local == LOCAL_NONE) {
+			fail_msg("%s has no row", actions[i].name);
+		}
+	}
+}
+
+/* An ERROR unit fails any action and its text is printed once, in each format. */
+static void errors_of_any_action(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < action_count; i++) {
+		for (format_t format = FORMAT_35; actions[i].name != NULL && format <= FORMAT_JSON; format++) {
+			char *text = NULL;
+			size_t len;
+			FILE *out = open_memstream(&text, &len);
+			assert_non_null(out);
+			output_t output = { .out = out, .action = &actions[i], .format = format };
+			knot_ctl_data_t unit = { ERR = "it is bad", ZONE = "a.", SECTION = "s", ITEM = "i", ID = "d", DATA = "x" };
+			output_begin(&output);
+			output_unit(&output, D, (const knot_ctl_data_t *)&unit);
+			assert_false(output_end(&output, NULL));
+			fclose(out);
+			const char *found = strstr(text, "it is bad");
+			assert_non_null(found);
+			assert_null(strstr(found + 1, "it is bad"));
+			assert_int_equal(text[len - 1], '\n');
+			assert_non_null(strstr(text, format == FORMAT_JSON ? "\"ok\": false" : "error: "));
+			free(text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(formats),
+		cmocka_unit_test(words_of_success),
+		cmocka_unit_test(errors_of_any_action),
 		cmocka_unit_test(json_strings),
 		cmocka_unit_test(json_replies),
 	};
