@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness.manual import MANUAL
+from harness.manual import MANUAL, TOP
 from harness.scene import Scene
 from harness.server import built
 
@@ -60,7 +60,7 @@ def test_counters():
 
 
 def test_commands():
-    """What the manual types exists."""
+    """What the manual types exists, and knotc(8) explains all that there is."""
     usage = subprocess.run([built("knotc", "tools"), "-h"], stdout=subprocess.PIPE, text=True, check=True, timeout=20).stdout
     commands = set(re.findall(r"^ ((?:zone|conf|xdp)-[a-z-]+|status|stop|reload|stats|top)\b", usage, re.M))
     assert len(commands) > 40, usage
@@ -68,3 +68,5 @@ def test_commands():
     for path in MANUAL.glob("*.rst"):
         typed |= set(re.findall(r"knotc (?:-\S+ )*((?:zone|conf|xdp)-[a-z-]+)", path.read_text()))
     assert typed - commands == set()
+    page = (TOP / "doc/man/knotc.8").read_text().replace("\\-", "-")
+    assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
