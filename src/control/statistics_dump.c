@@ -66,6 +66,28 @@ static bool print_counter(const counter_t *counter, void *ctx)
 	return ferror(out) == 0;
 }
 
+/* A word as it is, as Knot writes it; anything that might mean something in YAML as a quoted scalar. */
+static void print_word(FILE *out, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/ ";
+	size_t len = strlen(word);
+	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ';
+	if (is_plain) {
+		fputs(word, out);
+		return;
+	}
+	fputc('"', out);
+	for (const char *c = word; *c != '\0'; c++) {
+		unsigned char byte = (unsigned char)*c;
+		if (byte < ' ' || byte == 0x7f) {
+			fprintf(out, "\\x%02x", byte);
+		} else {
+			fprintf(out, "%s%c", byte == '\\' || byte == '"' ? "\\" : "", byte);
+		}
+	}
+	fputc('"', out);
+}
+
 /* A double-quoted YAML scalar keeps a name's backslashes only if they are doubled. */
 static void quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX])
 {
@@ -105,7 +127,9 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 	}
 	fprintf(out, "---\ntime: %s\n", stamp);
 	if (state->conf->server.identity != NULL && *state->conf->server.identity != '\0') {
-		fprintf(out, "identity: %s\n", state->conf->server.identity);
+		fputs("identity: ", out);
+		print_word(out, state->conf->server.identity);
+		fputc('\n', out);
 	}
 	printer_t printer = { .out = out, .state = state };
 	if (counters_server(state, server, net, xdp, print_counter, &printer)) {
@@ -156,8 +180,10 @@ static knot_err_t write_all(int fd, const char *text, size_t len)
 	return KNOT_OK;
 }
 
-static knot_err_t append_file(const char *path, const char *text, size_t len)
+/* ret_what: what failed, for the log: in Knot's words. */
+static knot_err_t append_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
+	*ret_what = "append";
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
@@ -167,8 +193,9 @@ static knot_err_t append_file(const char *path, const char *text, size_t len)
 	return err;
 }
 
-static knot_err_t replace_file(const char *path, const char *text, size_t len)
+static knot_err_t replace_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
+	*ret_what = "open";
 	char beside[PATH_MAX];
 	int path_len = snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
 	if (path_len < 0 || (size_t)path_len >= sizeof(beside)) {
@@ -178,6 +205,7 @@ static knot_err_t replace_file(const char *path, const char *text, size_t len)
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
+	*ret_what = "access";
 	knot_err_t err = fchmod(fd, 0640) == 0 ? write_all(fd, text, len) : knot_err_of_errno(errno);
 	if (close(fd) != 0 && err == KNOT_OK) {
 		err = knot_err_of_errno(errno);
@@ -206,12 +234,14 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 {
 	size_t len;
 	char *text = document(dump, &len);
+	const char *what = "access";
 	knot_err_t err = text == NULL ? KNOT_ENOMEM
-	               : append ? append_file(path, text, len) : replace_file(path, text, len);
+	               : append ? append_file(path, text, len, &what) : replace_file(path, text, len, &what);
 	free(text);
 	if (err != KNOT_OK) {
 		static sys_log_repeats_t repeats;
-		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "stats, failed to dump into file '%s' (%s)", path, knot_strerror(err));
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "stats, failed to %s file '%s' (%s)", what, path,
+		                 knot_strerror(err));
 	} else {
 		log_server(LOG_DEBUG, "stats, dumped into file '%s'", path);
 	}

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the periodic dump of counters: layout, appending, following a reload."""
+import pathlib
 import re
 import stat
 import time
+
+import pytest
 
 from zones import example
 
@@ -59,3 +62,78 @@ def test_dump(knotd):
     configure(knotd, "statistics:\n    timer: 1\n    append: on\n    file: more.yaml\n")
     knotd.knotc("reload")
     wait_for(knotd.dir / "run" / "more.yaml", lambda text: text.count("---\n") >= 2)
+    assert stat.S_IMODE((knotd.dir / "run" / "more.yaml").stat().st_mode) == 0o640
+    # Off again: nothing is written any more.
+    configure(knotd, "")
+    knotd.knotc("reload")
+    size = (knotd.dir / "run" / "more.yaml").stat().st_size
+    time.sleep(1.2)
+    assert (knotd.dir / "run" / "more.yaml").stat().st_size == size
+
+
+FAILURES = {    # append, file: what is said, in Knot's words
+    ("on", "gone/stats.yaml"): "stats, failed to append file '{file}'",
+    ("off", "gone/stats.yaml"): "stats, failed to open file '{file}'",
+    ("on", "folder"): "stats, failed to append file '{file}'",
+    ("off", "folder"): "stats, failed to access file '{file}'",
+}
+
+
+@pytest.mark.parametrize("append, file", FAILURES)
+def test_a_file_that_cannot_be_written(knotd, append, file):
+    """It is said, nothing is left beside it, and the next one is written when it can be."""
+    path = knotd.dir / file
+    (knotd.dir / "folder").mkdir()
+    knotd.configure(text=f"statistics:\n    timer: 1\n    file: {path}\n    append: {append}\n")
+    knotd.start()
+    knotd.wait_log("error: " + re.escape(FAILURES[append, file].format(file=path)))
+    assert not [entry.name for entry in knotd.dir.iterdir() if entry.name.startswith("folder.")]
+    if file == "folder":
+        path.rmdir()
+    else:
+        path.parent.mkdir()
+    wait_for(path, lambda text: "zone-count" in text or text.startswith("---"))
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("identity, want", [("host.example", "host.example"), ("a: b", '"a: b"'), ("- x", '"- x"'),
+                                            ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"')])
+def test_any_identity_is_yaml(knotd, identity, want):
+    knotd.configure(server=f'identity: "{identity}"', text="statistics:\n    timer: 1\n")
+    knotd.start()
+    text = wait_for(knotd.dir / "run" / "stats.yaml", lambda text: "identity" in text)
+    assert f"\nidentity: {want}\n" in text
+
+
+def normal(text):
+    """{path of keys: value} of the dump without what is of the moment. 3.2 left a blank behind keys and wrote sections without values."""
+    values, path = {}, []
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(": ") if not line.strip().startswith('"') else (line.strip().rstrip(":"), "", "")
+        depth = len(line) - len(line.lstrip(" "))
+        path[depth:] = [key.rstrip(":")]
+        if value.strip() and key not in ("time", "zone-update-error"):
+            values["/".join(path)] = value.strip()
+    return values
+
+
+def test_same_as_knot(make_knotd):
+    """The same questions give the same document, of Debian's knotd and of ours."""
+    if not pathlib.Path("/usr/sbin/knotd").exists():
+        pytest.skip("Debian's knotd is not installed")
+    documents = []
+    for number, program in enumerate(("/usr/sbin/knotd", None)):
+        knotd = make_knotd(name=f"peer{number}")
+        knotd.program = program or knotd.program
+        knotd.write("example.zone", example(7))
+        knotd.write("quiet.test.zone", example(1).replace("example.", "quiet.test."))
+        configure(knotd, "statistics:\n    timer: 1\n")
+        knotd.start()
+        for name, rdtype, options in (("www.example", "A", {}), ("www.example", "AAAA", {"want_dnssec": True}),
+                                      ("nothing.example", "MX", {"tcp": True}), ("www.nowhere", "A", {})):
+            knotd.ask(name, rdtype, **options)
+        documents.append(normal(wait_for(knotd.dir / "run" / "stats.yaml", lambda text: "tcp4: 1" in text and "udp4: 3" in text)))
+    differences = {key: (documents[0].get(key), documents[1].get(key)) for key in documents[0].keys() | documents[1].keys()
+                   if documents[0].get(key) != documents[1].get(key)}
+    assert not differences
+    assert len(documents[1]) > 12
