@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guards samples/grafana-dashboard.json and samples/prometheus.yml: each query is asked of a Prometheus that scrapes our server."""
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from harness.metrics import families, request
+from harness.net import free_port, inside
+from harness.server import TOP
+from zones import example
+
+pytestmark = pytest.mark.ours
+
+DASHBOARD = json.loads((TOP / "samples" / "grafana-dashboard.json").read_text(encoding="utf-8"))
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+WORDS = {"sum", "by", "rate", "histogram_quantile", "topk", "min", "max", "time", "changes", "le", "instance"}
+
+
+def queries():
+    """{expression: panels} of all panels and annotations, with Grafana's variables filled in."""
+    found = {}
+    for panel in PANELS:
+        for target in panel["targets"]:
+            found.setdefault(target["expr"], []).append(panel["title"])
+    for annotation in DASHBOARD["annotations"]["list"]:
+        found.setdefault(annotation["expr"], []).append("annotation")
+    return {expr.replace("$__rate_interval", "10s").replace("$__interval", "10s").replace("$instance", ".*"): titles
+            for expr, titles in found.items()}
+
+
+def names_of(expr):
+    """Names of metrics in an expression: words in front of a selector."""
+    return set(re.findall(r"([a-z_][a-z0-9_]*)\{", expr))
+
+
+def test_form():
+    """What Grafana 9 wants of a dashboard."""
+    assert DASHBOARD["schemaVersion"] >= 36 and DASHBOARD["uid"] and DASHBOARD["title"] and DASHBOARD["id"] is None
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids)
+    cells = set()
+    for panel in DASHBOARD["panels"]:
+        place = panel["gridPos"]
+        assert 0 <= place["x"] and place["x"] + place["w"] <= 24
+        mine = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+        assert not mine & cells, f"{panel['title']} lies on another panel"
+        cells |= mine
+    for panel in PANELS:
+        assert panel["targets"] and panel["type"] in {entry["id"] for entry in DASHBOARD["__requires"]}
+        for target in panel["targets"]:
+            assert target["datasource"]["uid"] == "${datasource}" and target["refId"]
+            for label in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
+                grouped = re.search(r"by \(([^)]*)\)", target["expr"])
+                assert not grouped or label in re.split(r", *", grouped.group(1)), (panel["title"], label)
+    assert {"datasource", "instance"} == {variable["name"] for variable in DASHBOARD["templating"]["list"]}
+    for expr in queries():
+        assert "$" not in expr and names_of(expr)
+
+
+def test_sample_of_prometheus():
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed (package prometheus)")
+    done = subprocess.run(["promtool", "check", "config", TOP / "samples" / "prometheus.yml"], capture_output=True, text=True,
+                          timeout=30, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Prometheus:
+    def __init__(self, directory, namespace, target):
+        self.namespace, self.port = namespace, free_port()
+        text = (TOP / "samples" / "prometheus.yml").read_text(encoding="utf-8")
+        text = re.sub(r"scrape_interval: \d+s", "scrape_interval: 1s", text).replace("127.0.0.1:9433", target)
+        assert text.count(target) == 2
+        (directory / "prometheus.yml").write_text(text)
+        self.log = open(directory / "prometheus.log", "w", encoding="utf-8")
+        self.process = subprocess.Popen(["nsenter", f"--net=/run/netns/{namespace}", "prometheus",
+                                         f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/tsdb",
+                                         f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=self.log)
+
+    def ask(self, path, **items):
+        with inside(self.namespace):
+            url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(items)}"
+            try:
+                with urllib.request.urlopen(url, timeout=10) as response:
+                    return json.load(response)
+            except urllib.error.HTTPError as error:
+                return json.load(error)
+
+    def wait_scraped(self, job, times):
+        end = time.monotonic() + 30
+        while True:
+            try:
+                found = self.ask("query", query=f'count_over_time(up{{job="{job}"}}[1m]) >= {times}')["data"]["result"]
+            except OSError:
+                found = []
+            if found:
+                return
+            assert time.monotonic() < end, "Prometheus doesn't scrape"
+            time.sleep(0.2)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(timeout=20)
+        self.log.close()
+
+
+@pytest.fixture
+def scene(make_knotd, pair, directory):
+    """A server with XDP and mod-stats, and Prometheus beside it."""
+    if shutil.which("prometheus") is None:
+        pytest.skip("prometheus is not installed")
+    server = make_knotd(pair.server)
+    server.port = 53
+    server.write("example.zone", example(7))
+    server.configure(listen=(), zones=["example"], server="listen: 127.0.0.1@53\nmetrics-listen: 127.0.0.1@9433",
+                     text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\nmod-stats:\n  - id: all\n    query-type: on\n"
+                          "template:\n  - id: default\n    global-module: mod-stats/all\n")
+    server.start()
+    prometheus = Prometheus(directory, pair.server, "127.0.0.1:9433")
+    yield server, pair, prometheus
+    prometheus.close()
+
+
+def test_queries_have_answers(scene):
+    """Each names metrics that the endpoint has, is understood, and gives numbers, but where there is none of the kind."""
+    server, pair, prometheus = scene
+    server.ask("www.example.", "A", pair.server4, client=pair.client)   # counters that modules show once they count
+    prometheus.wait_scraped("bowline", 3)
+    for number in range(20):
+        server.ask("www.example.", "A", pair.server4, client=pair.client, tcp=number % 4 == 0)
+    prometheus.wait_scraped("bowline", 6)
+    prometheus.wait_scraped("bowline-zones", 3)
+    with inside(pair.server):
+        status, _, text = request(9433)
+    assert status == 200
+    exposed = {sample.name for family in families(text).values() for sample in family.samples}
+    quiet = {"Packets dropped by reason", "Packets passed to the kernel"}    # `> 0`, and none were
+    for expr, titles in queries().items():
+        assert not names_of(expr) - exposed, (titles, names_of(expr) - exposed)
+        reply = prometheus.ask("query", query=expr)
+        assert reply["status"] == "success", (titles, expr, reply)
+        if not quiet & set(titles) and "annotation" not in titles:
+            numbers = [row["value"][1] for row in reply["data"]["result"]]
+            assert numbers and not all(number == "NaN" for number in numbers), (titles, expr)
+    assert prometheus.ask("query", query="sum by (").get("status") == "error"
+    protocols = prometheus.ask("query", query="sum by (protocol) (increase(knot_requests_total[1m])) > 0")["data"]["result"]
+    assert {row["metric"]["protocol"] for row in protocols} == {"udp4-xdp", "tcp4-xdp"}
