@@ -89,6 +89,68 @@ static bool put_block(const conf_block_view_t *block, void *ctx)
 	return !ferror(exporter->out);
 }
 
+/* ---- Templates ---- */
+
+/** Templates that are still to be written. */
+typedef struct {
+	conf_block_view_t *blocks; /* owned */
+	size_t count;
+} templates_t;
+
+/** True if the template refers to another one that is not written yet. */
+static bool refers_to_later(const templates_t *templates, size_t index)
+{
+	const conf_block_view_t *block = &templates->blocks[index];
+	size_t row = conf_row_find(block->section, KNOT_STR("catalog-template")), pos = 0;
+	conf_item_t item;
+	while (conf_item_next(block->items, &pos, &item)) {
+		for (size_t i = 0; i < templates->count && item.row == row; i++) {
+			if (i != index && io_compare_ids(templates->blocks[i].id, item.value) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool add_template(const conf_block_view_t *block, void *ctx)
+{
+	templates_t *templates = ctx;
+	templates->blocks[templates->count++] = *block;
+	return true;
+}
+
+/**
+ * In binary order, except that a template comes after those that it refers to: nothing may refer to what comes later in a file. Templates that
+ * refer to each other in a circle, which only a control connection can make, have no such order.
+ */
+static knot_err_t put_templates(exporter_t *exporter, conf_view_t view)
+{
+	conf_cursor_t cursor = { .view = view, .section = CONF_S_TEMPLATE };
+	conf_block_view_t block;
+	size_t count = 0;
+	while (conf_view_next(&cursor, &block)) {
+		count++;
+	}
+	templates_t templates = { .blocks = malloc(count * sizeof(block) + 1) };
+	if (templates.blocks == NULL) {
+		return KNOT_ENOMEM;
+	}
+	knot_err_t err = io_each_block(view, CONF_S_TEMPLATE, add_template, &templates);
+	while (err == KNOT_OK && templates.count > 0) {
+		size_t next = 0;
+		while (next < templates.count && refers_to_later(&templates, next)) {
+			next++;
+		}
+		next = next < templates.count ? next : 0;
+		(void)put_block(&templates.blocks[next], exporter);
+		templates.count--;
+		memmove(templates.blocks + next, templates.blocks + next + 1, (templates.count - next) * sizeof(block));
+	}
+	free(templates.blocks);
+	return err;
+}
+
 static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t index)
 {
 	const conf_section_t *section = conf_sections[index];
@@ -99,7 +161,7 @@ static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t ind
 		return KNOT_OK;
 	}
 	(void)fprintf(exporter->out, "%s:\n", section->name);
-	return io_each_block(view, index, put_block, exporter);
+	return index == CONF_S_TEMPLATE ? put_templates(exporter, view) : io_each_block(view, index, put_block, exporter);
 }
 
 bool conf_io_export(conf_view_t view, FILE *out)

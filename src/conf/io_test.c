@@ -291,6 +291,22 @@ static void export_has_knots_form(void **state)
 	conf_store_free(store);
 }
 
+/* Binary order, but for a template that refers to another one. */
+static void templates_come_before_who_refers_to_them(void **state)
+{
+	(void)state;
+	conf_store_t *store = read_store("template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    catalog-template: [ d, c ]\n"
+					 "  - id: a\n    catalog-template: a\n");
+	char *text = export_text(store);
+	const char *want = "# Configuration export (" PACKAGE_STRING ")\n\ntemplate:\n  - id: \"a\"\n    catalog-template: \"a\"\n\n"
+			   "  - id: \"d\"\n\n  - id: \"c\"\n    catalog-template: \"d\"\n\n"
+			   "  - id: \"b\"\n    catalog-template: [ \"d\", \"c\" ]\n\n";
+	assert_string_equal(text, want);
+	conf_store_free(read_store(text));
+	conf_store_free(store);
+	free(text);
+}
+
 static void failed_write_is_told(void **state)
 {
 	(void)state;
@@ -503,6 +519,7 @@ int main(void)
 		cmocka_unit_test(callback_ends_it),
 		cmocka_unit_test(differences_are_knots),
 		cmocka_unit_test(export_has_knots_form),
+		cmocka_unit_test(templates_come_before_who_refers_to_them),
 		cmocka_unit_test(failed_write_is_told),
 		cmocka_unit_test(exported_is_read_as_the_same),
 	};
