@@ -247,9 +247,22 @@ static void draw_bar(const area_t *area, unsigned x, unsigned y, unsigned width,
 
 enum { RATE_WIDTH = 12, SHARE_WIDTH = 5, NAME_MIN = 10, BAR_MIN = 4 };
 
+/* Without what the panel's heading says already. */
 static void print_name(char text[static TEXT_MAX], const top_row_t *row)
 {
-	snprintf(text, TEXT_MAX, "%s%s%s", row->sub, row->sub[0] != '\0' && row->key[0] != '\0' ? " " : "", row->key);
+	static const char said[] = "dropped-";
+	bool is_said = strncmp(row->key, said, sizeof(said) - 1) == 0;
+	snprintf(text, TEXT_MAX, "%s%s%s", row->sub, row->sub[0] != '\0' && row->key[0] != '\0' ? " " : "",
+	         row->key + (is_said ? sizeof(said) - 1 : 0));
+}
+
+static double share_max(const screen_t *screen, top_panel_t panel)
+{
+	double max = 0;
+	for (size_t i = 0; i < screen->rates->panels[panel].count; i++) {
+		max = screen->rates->panels[panel].rows[i].share > max ? screen->rates->panels[panel].rows[i].share : max;
+	}
+	return max;
 }
 
 /* A quarter of the panel, less if that leaves room for the longest name. */
@@ -283,7 +296,8 @@ static void draw_row(const area_t *area, unsigned y, const top_row_t *row, top_p
 	unsigned bar_width = bar_width_of(area, panel), numbers = RATE_WIDTH + SHARE_WIDTH + bar_width + 1;
 	unsigned name_width = area->width > numbers + NAME_MIN ? area->width - numbers : NAME_MIN;
 	(void)put(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
-	draw_bar(area, area->x + name_width + 1, y, bar_width, row->share);
+	/* The largest fills the bar. */
+	draw_bar(area, area->x + name_width + 1, y, bar_width, row->rate > 0 ? row->share / share_max(screen, panel) : 0);
 	if (row->rate > 0) {
 		snprintf(number, sizeof(number), "%.0f%%", 100 * row->share);
 		put_right(screen, area->x + area->width - RATE_WIDTH, y, DIM, number);
