@@ -132,19 +132,20 @@ static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_n
 static knot_err_t scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
                            knot_bytes_t *ret_rdata)
 {
-	knot_err_t err = words->type != NULL && words->data != NULL ? scan_owner(update, words->owner, note) : KNOT_EPARAM;
+	knot_err_t err = words->type != NULL ? scan_owner(update, words->owner, note) : KNOT_EPARAM;
 	if (err != KNOT_OK) {
 		return err;
 	}
 	if (knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
+		/* As Knot, whose clients send a TTL that is none as the type. */
 		note->reason = "unknown record type";
-		return KNOT_EPARSEFAIL;
+		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
 	if (knot_rrdesc(note->type)->flags & ROW_META) {
 		note->reason = "record type is not zone data";
 		return KNOT_EPARSEFAIL;
 	}
-	err = scan_data(update, note, words->data, room, ret_rdata);
+	err = scan_data(update, note, words->data != NULL ? words->data : "", room, ret_rdata);
 	if (err == KNOT_OK && !knot_name_in(note->owner, update->origin)) {
 		err = KNOT_EOUTOFZONE;
 	}

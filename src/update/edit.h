@@ -36,7 +36,8 @@ typedef struct {
 
 /**
  * Add a record. A SOA replaces the one there is.
- * KNOT_EPARSEFAIL: owner, type or data can't be read, or the type is no zone data. KNOT_EPARAM: bad TTL, or a word is missing.
+ * KNOT_EPARSEFAIL: owner, type or data can't be read, or the type is no zone data. KNOT_EPARAM: bad TTL, no owner, or a bad type
+ * without a TTL.
  * KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL is changed all the same. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);

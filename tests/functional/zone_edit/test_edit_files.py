@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What becomes of the zone file: when it is written, how, and that nothing that was committed gets lost between."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from edited import ZONE, addresses, edit, records, serial, start
+from harness.server import is_ours
+
+NEVER = "zonefile-sync: -1"
+
+
+def file(daemon, zone="example"):
+    return (daemon.dir / f"{zone}.zone").read_text()
+
+
+def status(daemon, zone="example"):
+    text = daemon.knotc("zone-status", zone).stdout
+    return dict(re.findall(r"([\w/-]+): ([^|\n]+?)(?= \||\n|$)", text))
+
+
+def image(daemon, zone="example"):
+    text = daemon.knotc("zone-image", zone).stdout
+    return dict(re.findall(r"([\w/-]+): ([^|\n]+?)(?= \||\n|$)", text))
+
+
+def restart(daemon, number=signal.SIGTERM):
+    """Stop, and what the log says from the next start on."""
+    daemon.stop(number)
+    before = len(daemon.log())
+    daemon.start()
+    return daemon.log()[before:]
+
+
+def wait_flushed(daemon, old, new):
+    daemon.wait_log(rf"\[example\.\] zone file updated, serial {old} -> {new}\n")
+
+
+def test_written_at_once(knotd):
+    start(knotd)
+    edit(knotd, "a 60 A 192.0.2.2", "- mail")
+    wait_flushed(knotd, 5, 6)
+    lines = file(knotd).splitlines()
+    assert re.match(r";; Zone dump \((Bowline|Knot DNS) [\d.]+\)", lines[0])
+    assert lines[1:] [:-1] == [
+        "example.            \t3600\tSOA\tns1.example. admin.example. 6 3600 600 86400 60",
+        "example.            \t3600\tNS\tns1.example.", "a.example.          \t60\tA\t192.0.2.2",
+        "alias.example.      \t3600\tCNAME\twww.example.", "ns1.example.        \t3600\tA\t192.0.2.1",
+        "sub.example.        \t3600\tNS\tns.sub.example.", "ns.sub.example.     \t3600\tA\t192.0.2.9",
+        "www.example.        \t300\tA\t192.0.2.80", "www.example.        \t3600\tAAAA\t2001:db8::1", ";; Written 9 records"]
+    assert not list(knotd.dir.glob("example.zone.*"))
+    if is_ours():       # what was written is what is served: nothing to read
+        knotd.knotc("-b", "zone-reload", "example")
+        assert "zone file not changed, serial 6" in knotd.log()
+
+
+@pytest.mark.ours
+def test_blocking_commit_waits_for_the_file(knotd):
+    """The one way to know that what was committed is in the file."""
+    start(knotd)
+    for number in range(5):
+        edit(knotd, f"a{number} 60 A 192.0.2.2", commit=("-b",))
+        assert f"a{number}.example." in file(knotd)
+
+
+def test_other_programs_read_it(knotd):
+    start(knotd)
+    edit(knotd, 'a 60 TXT "b;c" d', "* 60 A 192.0.2.2", r"x\032y 60 TYPE65280 \# 2 ABCD")
+    wait_flushed(knotd, 5, 6)
+    found = False
+    for program, *arguments in (("/usr/bin/kzonecheck", "-o", "example"), ("/usr/bin/named-checkzone", "example"),
+                                ("/usr/sbin/nsd-checkzone", "example"), ("/usr/sbin/named-checkzone", "example")):
+        if os.path.exists(program):
+            done = subprocess.run([program, *arguments, knotd.dir / "example.zone"], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
+            found = True
+    assert found, "no program that checks zone files is installed"
+
+
+@pytest.mark.ours
+def test_owner_mode_and_link_stay(knotd):
+    knotd.write("real.zone", ZONE).chmod(0o604)
+    if os.geteuid() == 0:
+        os.chown(knotd.dir / "real.zone", 1234, 4321)
+    (knotd.dir / "example.zone").symlink_to("real.zone")
+    start(knotd)
+    edit(knotd, "a 60 A 192.0.2.2", commit=("-b",))
+    assert (knotd.dir / "example.zone").is_symlink() and "a.example." in (knotd.dir / "real.zone").read_text()
+    info = (knotd.dir / "real.zone").stat()
+    assert info.st_mode & 0o777 == 0o604
+    if os.geteuid() == 0:
+        assert (info.st_uid, info.st_gid) == (1234, 4321)
+
+
+def test_written_later(knotd):
+    start(knotd, items="zonefile-sync: 2")
+    before = file(knotd)
+    edit(knotd, "a 60 A 192.0.2.2")
+    assert status(knotd)["flush"] in ("+2s", "+1s") and file(knotd) == before
+    edit(knotd, "b 60 A 192.0.2.2")
+    knotd.wait(lambda: "b.example." in file(knotd), 10, "the file")
+    if is_ours():
+        wait_flushed(knotd, 5, 7)
+        assert "flush" not in status(knotd)
+
+
+@pytest.mark.ours
+def test_written_before_the_end(knotd):
+    start(knotd, items="zonefile-sync: 1h")
+    edit(knotd, "a 60 A 192.0.2.2")
+    assert status(knotd)["flush"] == "+1h"
+    said = restart(knotd)
+    assert "a.example." in file(knotd) and addresses(knotd, "a") == ["192.0.2.2"]
+    assert "serial none -> 6" in said
+
+
+def test_never_written_but_by_force(knotd):
+    start(knotd, items=NEVER)
+    before = file(knotd)
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.knotc("-b", "zone-flush", "example")
+    knotd.wait_log("zonefile synchronization disabled, use force command to override it")
+    assert file(knotd) == before
+    knotd.knotc("-b", "-f", "zone-flush", "example")
+    assert "a.example." in file(knotd)
+    wait_flushed(knotd, 5, 6)
+
+
+def test_to_a_folder(knotd):
+    start(knotd, ("example", "second"))
+    before = file(knotd)
+    out = knotd.dir / "deep" / "out"
+    knotd.knotc("zone-flush", "--", "+outdir", str(out.parent))
+    knotd.knotc("zone-flush", "example", "+outdir", str(out))
+    assert sorted(path.name for path in out.parent.glob("*.zone")) == ["example.zone", "second.zone"]
+    assert "www.example." in (out / "example.zone").read_text() and file(knotd) == before
+    blocked = knotd.write("blocked", "")
+    assert knotd.knotc("zone-flush", "example", "+outdir", str(blocked), check=False).returncode == 1
+
+
+def test_frozen(knotd):
+    start(knotd)
+    before = file(knotd)
+    knotd.knotc("-b", "zone-freeze", "example")
+    knotd.wait(lambda: status(knotd)["freeze"] == "yes", 5, "the freeze")
+    knotd.wait_log(r"\[example\.\] zone updates frozen")
+    edit(knotd, "a 60 A 192.0.2.2")
+    assert addresses(knotd, "a") == ["192.0.2.2"]
+    assert status(knotd)["flush"].startswith("frozen") and file(knotd) == before
+    knotd.knotc("-b", "zone-thaw", "example")
+    knotd.wait(lambda: "a.example." in file(knotd), 10, "the file")
+    knotd.wait_log(r"\[example\.\] zone updates unfrozen")
+    assert "freeze" not in status(knotd)
+
+
+def test_frozen_but_flushed_by_name(knotd):
+    start(knotd)
+    knotd.knotc("-b", "zone-freeze", "example")
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.knotc("-b", "zone-flush", "example")
+    assert "a.example." in file(knotd)
+
+
+@pytest.mark.ours
+def test_changed_file_is_not_overwritten(knotd):
+    """Who edits the file by hand while changes come another way must not lose his work silently."""
+    start(knotd)
+    knotd.knotc("zone-begin", "example")
+    knotd.knotc("zone-set", "example", "a", "60", "A", "192.0.2.2")
+    by_hand = ZONE.replace("admin 5 ", "admin 50 ") + "hand A 192.0.2.5\n"
+    knotd.write("example.zone", by_hand)
+    knotd.knotc("zone-commit", "example")
+    knotd.wait_log(r"warning: \[example\.\] zone file '.*' changed since it was read, not overwritten")
+    assert addresses(knotd, "a") == ["192.0.2.2"] and file(knotd) == by_hand
+    done = knotd.knotc("-b", "zone-flush", "example", check=False)
+    assert done.returncode == 1 and file(knotd) == by_hand
+    knotd.knotc("-b", "zone-reload", "example")
+    assert "it replaces changes that were not written to it" in knotd.log()
+    assert addresses(knotd, "a") == [] and addresses(knotd, "hand") == ["192.0.2.5"]
+    edit(knotd, "b 60 A 192.0.2.3", commit=("-b",))
+    assert "hand.example." in file(knotd) and "b.example." in file(knotd)
+
+
+@pytest.fixture
+def small_disk(knotd):
+    """A folder that 64 KiB fit into."""
+    folder = knotd.dir / "small"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("may not mount")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.ours
+def test_full_disk(knotd, small_disk):
+    """Served all the same, said, kept, and tried again."""
+    (small_disk / "example.zone").write_text(ZONE)
+    (knotd.dir / "example.zone").symlink_to(small_disk / "example.zone")
+    start(knotd)
+    with open(small_disk / "filler", "wb", buffering=0) as filler, pytest.raises(OSError):
+        for _ in range(32):
+            filler.write(bytes(4096))
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.wait_log(r"error: \[example\.\] failed to update zone file '.*' \(No space left on device\)")
+    assert addresses(knotd, "a") == ["192.0.2.2"] and file(knotd) == ZONE
+    assert status(knotd)["flush"].startswith("+") and sorted(os.listdir(small_disk)) == ["example.zone", "filler"]
+    assert knotd.knotc("-b", "zone-flush", "example", check=False).returncode == 1
+    (small_disk / "filler").unlink()
+    knotd.knotc("-b", "zone-flush", "example")
+    assert "a.example." in file(knotd)
+
+
+# ---- Restarts ----
+
+@pytest.mark.ours
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["stop", "kill -9"])
+def test_image_keeps_what_no_file_has(knotd, number):
+    start(knotd, items=NEVER)
+    before = file(knotd)
+    edit(knotd, "a 60 A 192.0.2.2", "- mail")
+    knotd.wait(lambda: image(knotd) .get("image") == "current" and image(knotd)["serial"] == "6", 10, "the image")
+    said = restart(knotd, number)
+    assert "from image" in said and file(knotd) == before
+    assert addresses(knotd, "a") == ["192.0.2.2"] and serial(knotd) == 6
+    edit(knotd, "b 60 A 192.0.2.3")     # goes on from there
+    knotd.knotc("-b", "-f", "zone-flush", "example")
+    assert "a.example." in file(knotd) and "b.example." in file(knotd) and "mail" not in file(knotd)
+    knotd.wait(lambda: image(knotd)["serial"] == "7" and image(knotd)["image"] == "current", 10, "the image")
+    assert "from image" in restart(knotd) and serial(knotd) == 7
+
+
+@pytest.mark.ours
+def test_image_outlives_other_settings(knotd):
+    """Reading the file anew would lose the changes."""
+    start(knotd, items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    text = knotd.path.read_text()
+    knotd.conf(text.replace(NEVER, NEVER + "\n    default-ttl: 77"))
+    knotd.knotc("-b", "reload")
+    assert addresses(knotd, "a") == ["192.0.2.2"]
+    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    knotd.conf(text.replace(NEVER, NEVER + "\n    default-ttl: 78"))
+    restart(knotd)
+    assert addresses(knotd, "a") == ["192.0.2.2"]
+
+
+@pytest.mark.ours
+def test_image_of_a_zone_without_file(knotd):
+    start(knotd, items=NEVER)
+    knotd.knotc("-f", "zone-purge", "example")
+    edit(knotd, "@ 60 SOA ns1 admin 1 1 1 1 1", "@ 60 NS ns1", "ns1 60 A 192.0.2.1")
+    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    restart(knotd, signal.SIGKILL)
+    assert addresses(knotd, "ns1") == ["192.0.2.1"] and not (knotd.dir / "example.zone").exists()
+
+
+@pytest.mark.ours
+def test_changed_file_wins_over_the_image(knotd):
+    start(knotd, items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    knotd.stop()
+    knotd.write("example.zone", ZONE.replace("admin 5 ", "admin 50 "))
+    knotd.start()
+    assert "image not used (zone file changed)" in knotd.log()
+    assert serial(knotd) == 50 and addresses(knotd, "a") == []
+
+
+@pytest.mark.ours
+def test_unwritten_changes_are_written_after_a_restart(knotd):
+    start(knotd, items="zonefile-sync: 1h")
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    knotd.stop(signal.SIGKILL)
+    knotd.conf(knotd.path.read_text().replace("zonefile-sync: 1h", "zonefile-sync: 0"))
+    knotd.start()
+    knotd.wait(lambda: "a.example." in file(knotd), 10, "the file")
+
+
+@pytest.mark.ours
+def test_killed_while_writing(knotd):
+    """The file is the old one or a new one, whole; what a blocking commit said is written is there."""
+    start(knotd)
+    for number in range(12):
+        edit(knotd, f"a{number} 60 A 192.0.2.{number}", commit=("-b",))
+        knotd.knotc("zone-begin", "example")
+        for more in range(5):
+            knotd.knotc("zone-set", "example", f"b{number}-{more}", "60", "TXT", "x" * 200)
+        knotd.knotc("zone-commit", "example")
+        restart(knotd, signal.SIGKILL)
+        assert file(knotd).splitlines()[-2].startswith(";; Written ")
+        assert addresses(knotd, f"a{number}") == [f"192.0.2.{number}"]
+        assert serial(knotd) >= 6 + number
+    for leftover in knotd.dir.glob("example.zone.*"):
+        assert len(leftover.name) == len("example.zone.XXXXXX")
+
+
+@pytest.mark.ours
+def test_random_edits_survive_everything(knotd):
+    """A model of the zone through edits, flushes, kills and restarts."""
+    import random
+    chosen = random.Random(5)
+    start(knotd, items="zonefile-sync: 0")
+    model = set()
+    for _ in range(25):
+        changes = []
+        for _ in range(chosen.randrange(1, 4)):
+            name = f"n{chosen.randrange(12)}"
+            if name in model:
+                model.discard(name)
+                changes.append(f"- {name} A")
+            else:
+                model.add(name)
+                changes.append(f"{name} 60 A 192.0.2.1")
+        edit(knotd, *changes, commit=("-b",))
+        step = chosen.randrange(6)
+        if step == 0:
+            restart(knotd, signal.SIGKILL)
+        elif step == 1:
+            restart(knotd)
+        elif step == 2:
+            knotd.knotc("-b", "zone-reload", "example")
+        shown = {line.split(".")[0] for line in records(knotd) if line.startswith("n") and line.split(".")[0] != "ns1"
+                 and not line.startswith("ns.")}
+        assert shown == model
+        written = {line.split(".")[0] for line in file(knotd).splitlines() if re.match(r"n\d+\.", line)}
+        assert written == model
+    assert pathlib.Path(knotd.dir / "example.zone").exists()
