@@ -407,14 +407,12 @@ SCENARIOS = [
         -e zone-status second.test +transaction
         zone-diff example
         zone-set example new 60 A 192.0.2.1
-        zone-set example new 60 A 192.0.2.1
         zone-set example new A 192.0.2.2
         zone-set example new 60 AAAA 2001:db8::1
         zone-set example NEW 60 A 192.0.2.3
         zone-set example absolute.example. 60 TXT absolute
-        zone-set example text2 TXT "a b" c
+        zone-set example text2 60 TXT "a b" c
         zone-set example text3 300 TXT '"a b"' '"c;d"'
-        zone-set example default TXT x
         zone-set example @ 3600 MX 20 mail2
         zone-set example mail2 3600 A 192.0.2.26
         zone-set example odd 60 TYPE65281 '\\# 2 0102'
@@ -443,11 +441,8 @@ SCENARIOS = [
         zone-get example www
         zone-get example a.b.c
         zone-diff example
-        reload
-        zone-reload example
-        -b zone-reload example
         zone-commit example
-        zone-status example
+        zone-status example +serial +transaction
         = zone example
         = ask new.example A
         = ask www.example A
@@ -509,6 +504,71 @@ SCENARIOS = [
         = zone missing.test
         = file example.zone
         = file second.test.zone
+        """),
+    Scenario("zone-edit-twice", """
+        zone-begin example
+        zone-set example new 60 A 192.0.2.1
+        zone-set example new 60 A 192.0.2.1
+        zone-diff example
+        zone-set example www 3600 A 192.0.2.80
+        zone-get example www A
+        zone-set example www 60 A 192.0.2.82
+        zone-get example www A
+        zone-set example www2 TXT x
+        zone-get example www2
+        zone-set example www A 192.0.2.83
+        zone-unset example www A 192.0.2.80
+        zone-unset example www A 192.0.2.80
+        zone-abort example
+        zone-begin example +benevolent
+        zone-set example new 60 A 192.0.2.1
+        zone-set example new 60 A 192.0.2.1
+        zone-unset example nothing
+        zone-unset example www MX
+        zone-diff example
+        zone-commit example
+        zone-read example new
+        """),
+    Scenario("zone-edit-reload", """
+        zone-begin example
+        zone-set example new 60 A 192.0.2.1
+        reload
+        zone-reload example
+        -b zone-reload example
+        -b zone-flush example
+        zone-freeze example
+        zone-thaw example
+        -f -b zone-purge example +zonefile
+        zone-status example
+        zone-abort example
+        zone-status example
+        zone-begin example
+        zone-set example new 60 A 192.0.2.1
+        stop
+        """),
+    Scenario("zone-serial", """
+        zone-read example @ SOA
+        zone-begin example
+        zone-set example a 60 A 192.0.2.1
+        zone-commit example
+        zone-read example @ SOA
+        -b zone-flush example
+        = write example.zone example-9
+        -b zone-reload example
+        zone-read example @ SOA
+        = zone example
+        = write example.zone example-8
+        -b zone-reload example
+        zone-read example @ SOA
+        = zone example
+        zone-begin example
+        zone-set example a 60 A 192.0.2.1
+        zone-commit example
+        = zone example
+        -b zone-flush example
+        = file example.zone
+        = restart example second.test
+        = zone example
         """),
     Scenario("zone-files", """
         zone-flush
@@ -722,6 +782,7 @@ SCENARIOS = [
         -X conf-read server.version
         """, database=True),
     Scenario("conf-edit", """
+        = write third.test.zone third-5
         conf-set server.version x
         conf-unset server.version
         conf-get server
@@ -775,8 +836,6 @@ SCENARIOS = [
         conf-unset zone[third.test].template
         conf-get zone[third.test]
         reload
-        zone-begin example
-        = write third.test.zone third-5
         conf-commit
         conf-read server.version
         conf-read zone.domain
@@ -822,9 +881,6 @@ SCENARIOS = [
         conf-get
         conf-abort
         conf-read zone.domain
-        zone-begin example
-        conf-begin
-        zone-abort example
         conf-begin
         conf-set remote[a]
         conf-set remote[a].address 192.0.2.1
@@ -864,6 +920,21 @@ SCENARIOS = [
     Scenario("crash", """
         zone-backup +backupdir
         """),
+    Scenario("conf-and-zone", """
+        conf-begin
+        zone-begin example
+        zone-abort example
+        conf-abort
+        zone-begin example
+        conf-begin
+        conf-abort
+        zone-abort example
+        conf-begin
+        reload
+        = hup
+        conf-commit
+        conf-abort
+        """, database=True),
     Scenario("stop", """
         stop
         """),
