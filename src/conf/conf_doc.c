@@ -184,11 +184,13 @@ static void put_range(const conf_row_t *row)
 	if (conf_doc_is_open(row)) {
 		fputs(" At least ", stdout);
 		put_number(row, row->min);
+		fputs(row->not_zero ? ", not 0" : "", stdout);
 	} else {
 		fputs(" From ", stdout);
 		put_number(row, row->min);
 		fputs(" to ", stdout);
 		put_number(row, row->max);
+		fputs(row->not_zero ? ", not 0" : "", stdout);
 	}
 	fputs(".", stdout);
 }

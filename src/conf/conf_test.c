@@ -508,7 +508,7 @@ static void zones_inherit(void **state)
 		"  - domain: plain\n"
 		"  - domain: with.t\n    template: t\n"
 		"  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
-		"    zonefile-sync: 4294967295\n    serial-policy: dateserial\n"
+		"    zonefile-sync: 2147483647\n    serial-policy: dateserial\n"
 		"  - domain: void\n    module: []\n");
 	conf_zone_t plain = zone_of(conf, "PLAIN"), with_t = zone_of(conf, "with.t"), own = zone_of(conf, "own"),
 		    no_module = zone_of(conf, "void");
@@ -527,7 +527,7 @@ static void zones_inherit(void **state)
 	assert_string_equal(own.storage, "/o");
 	assert_int_equal(own.default_ttl, 60);
 	assert_int_equal(own.zone_max_size, 1 << 20);
-	assert_true(plain.zonefile_sync_s == 0 && with_t.zonefile_sync_s == -1 && own.zonefile_sync_s == UINT32_MAX);
+	assert_true(plain.zonefile_sync_s == 0 && with_t.zonefile_sync_s == -1 && own.zonefile_sync_s == INT32_MAX);
 	assert_int_equal(plain.serial_policy, CONF_SERIAL_INCREMENT);
 	assert_int_equal(own.serial_policy, CONF_SERIAL_DATESERIAL);
 	assert_int_equal(own.modules.count, 2);

@@ -81,7 +81,7 @@ static const conf_row_t geoip_rows[] = {
 	MOD_ID,
 	{ .name = "config-file", STR, .required = true, .missing = "no configuration file specified", TUNING,
 	  .doc = "File with the records." },
-	{ .name = "ttl", TIME(0, MAX31), .dflt = "60", TUNING, .doc = "Their TTL." },
+	{ .name = "ttl", TIME(0, MAX32), .dflt = "60", TUNING, .doc = "Their TTL." },
 	{ .name = "mode", OPT(geoip_modes), .dflt = "subnet", TUNING, .doc = "How a record is chosen." },
 	{ .name = "dnssec", BOOL, .dflt_doc = "as the zone", TUNING, .doc = "Sign the records." },
 	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How." },
@@ -95,8 +95,8 @@ const conf_section_t conf_section_mod_geoip = {
 
 static const conf_row_t noudp_rows[] = {
 	MOD_ID,
-	{ .name = "udp-allow-rate", INT(0, MAX31), .dflt = "0", TUNING, .doc = "Answer one in so many over UDP." },
-	{ .name = "udp-truncate-rate", INT(1, MAX31), .dflt = "1", TUNING, .doc = "Truncate one in so many." },
+	{ .name = "udp-allow-rate", INT(0, MAX32), .dflt = "0", TUNING, .doc = "Answer one in so many over UDP." },
+	{ .name = "udp-truncate-rate", INT(1, MAX32), .dflt = "1", TUNING, .doc = "Truncate one in so many." },
 };
 const conf_section_t conf_section_mod_noudp = {
 	MODULE("mod-noudp"), SCOPE_BOTH, REFUSED, ROWS(noudp_rows), .check = conf_check_noudp,
@@ -117,7 +117,7 @@ static const conf_row_t probe_rows[] = {
 	MOD_ID,
 	{ .name = "path", STR, .dflt_doc = "server.rundir", TUNING, .doc = "Directory of the sockets." },
 	{ .name = "channels", INT(1, 65535), .dflt = "1", TUNING, .doc = "Number of sockets." },
-	{ .name = "max-rate", INT(0, MAX31), .dflt = "100000", TUNING, .doc = "Queries per second." },
+	{ .name = "max-rate", INT(0, MAX32), .dflt = "100000", TUNING, .doc = "Queries per second." },
 };
 const conf_section_t conf_section_mod_probe = {
 	MODULE("mod-probe"), SCOPE_BOTH, REFUSED, ROWS(probe_rows), .doc = "Traffic data for other programs.",
@@ -143,7 +143,7 @@ static const conf_row_t rrl_rows[] = {
 	{ .name = "time-rate-limit", INT(0, 1000000000), .dflt = "5000", TUNING,
 	  .doc = "Microseconds of work per second for an address." },
 	{ .name = "time-instant-limit", INT(1, 1000000), .dflt = "5000", TUNING, .doc = "Microseconds at once." },
-	{ .name = "table-size", INT(1, MAX32), .dflt = "524288", TUNING, .doc = "Entries of the table." },
+	{ .name = "table-size", INT(1, MAX31), .dflt = "524288", TUNING, .doc = "Entries of the table." },
 	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses without limit." },
 	{ .name = "log-period", INT(0, MAX31), .dflt = "30000", TUNING, .doc = "Milliseconds between log lines." },
 	{ .name = "dry-run", BOOL, .dflt = "off", TUNING, .doc = "Count only." },
@@ -183,7 +183,7 @@ static const conf_row_t synthrecord_rows[] = {
 	  .doc = "Names to addresses, or addresses to names." },
 	{ .name = "prefix", STR, .check = conf_check_no_dot, .pattern = "^[^.]*$", TUNING, .doc = "What names begin with." },
 	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "What names end with." },
-	{ .name = "ttl", TIME(0, MAX31), .dflt = "3600", TUNING, .doc = "TTL of the records." },
+	{ .name = "ttl", TIME(0, MAX32), .dflt = "3600", TUNING, .doc = "TTL of the records." },
 	{ .name = "network", .type = CONF_NET, MULTI, .required = true, .missing = "no network subnet specified", TUNING,
 	  .doc = "Addresses that have names." },
 	{ .name = "reverse-short", BOOL, .dflt = "on", TUNING, .doc = "Short form of IPv6 addresses." },
