@@ -110,6 +110,9 @@ static bool look(top_t *top)
 		snprintf(top->error, sizeof(top->error), "%s", top->refusal);
 		err = KNOT_ENOTSUP;
 	}
+	if (err == KNOT_ETIMEOUT && top->sample_count == 0) {
+		snprintf(top->error, sizeof(top->error), "the server doesn't answer, or doesn't know the command '%s'", top->request.units[0][KNOT_CTL_IDX_CMD]);
+	}
 	if (err != KNOT_OK) {
 		disconnect(top);
 		return false;

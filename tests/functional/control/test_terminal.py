@@ -81,6 +81,17 @@ def test_candidates_are_listed(prompt):
     assert prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
 
 
+def test_zones_of_the_configuration(server, directory):
+    """Actions that need no server complete what the configuration has, also when no server runs."""
+    server.stop()
+    with Terminal(directory, built("knotc", "tools"), "-c", str(server.path)) as prompt:
+        prompt.wait(r"^knotc>$")
+        completed(prompt, "zone-check example2", r"zone-check example2\.$")
+        prompt.press("Enter")
+        prompt.wait(r"^knotc>\Z")
+        completed(prompt, "zone-status example2", r"zone-status example2$")
+
+
 def test_completion_within_a_transaction(prompt):
     """What was set since conf-begin is known, too."""
     for line in ("conf-begin", "conf-set zone[fresh.test]", "conf-set server.listen 192.0.2.53@53"):
