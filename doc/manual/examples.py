@@ -7,6 +7,8 @@ Directives, each with an example as its content:
         :refused: TEXT        It must not: TEXT is in what conf-check says.
     .. file:: PATH            Any other file, written to PATH.
         :language: NAME       Highlighting.
+    .. sample:: NAME          The file NAME of samples/, written to the folder in which the commands run.
+        :language: NAME       Highlighting.
     .. session::              Commands and what they print. A line that begins with a prompt ("# ", "$ ", "client$ ") is a command.
         :status: N            Exit status of the last command, if it isn't 0, or 1 of a knotc or kdig that shows an error.
         :numbers: vary        Any number may be in place of a number shown.
@@ -17,6 +19,8 @@ Directives, each with an example as its content:
 Every directive takes `:not-run: REASON`: the test leaves it out, and says why. In what a command prints, an ellipsis (U+2026) stands for any
 text within the line, or on a line of its own for any lines; blanks may differ in number, time stamps in their time.
 """
+import pathlib
+
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from pygments.lexer import RegexLexer, bygroups
@@ -84,6 +88,18 @@ class File(Example):
     option_spec = {**Example.option_spec, "language": directives.unchanged_required}
 
 
+class Sample(File):
+    """A file that is kept elsewhere: the build puts samples/ beside the sources."""
+    has_content = False
+
+    def run(self):
+        path = pathlib.Path(self.state.document.settings.env.srcdir) / "samples" / self.arguments[0]
+        self.state.document.settings.record_dependencies.add(str(path))
+        self.content = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+        self.arguments[0] = f"samples/{self.arguments[0]}"
+        return super().run()
+
+
 class Session(Example):
     language = "session"
     option_spec = {**Example.option_spec, "status": directives.nonnegative_int, "numbers": lambda a: directives.choice(a, ("vary",)),
@@ -120,6 +136,7 @@ def setup(app):
     app.add_lexer("session", SessionLexer)
     app.add_directive("knot-conf", KnotConf)
     app.add_directive("file", File)
+    app.add_directive("sample", Sample)
     app.add_directive("session", Session)
     app.add_directive("prepare", Prepare)
     app.add_directive("log", Example)

@@ -13,6 +13,7 @@ from harness.server import built
 CONFIGURATION = """\
 server:
     listen: 192.0.2.1
+    metrics-listen: 127.0.0.1@9433
 xdp:
     listen: eth0
 mod-stats:
@@ -36,7 +37,7 @@ zone:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 def test_counters():
-    """Each counter is explained, those of AF_XDP in its chapter; and each that is explained exists."""
+    """Each counter and metric is explained, those of AF_XDP in its chapter; and each that is explained exists."""
     text = (MANUAL / "statistics.rst").read_text()
     rows = (MANUAL / "xdp.rst").read_text()
     with Scene() as scene:
@@ -44,6 +45,11 @@ def test_counters():
         scene.write("/var/lib/knot/example.com.zone", "@ 3600 SOA a b 1 2 3 4 5\n@ 3600 NS a\n")
         assert scene.run("systemctl start knot")[0] == 0, scene.run("cat /run/knot.journal")[1]
         said = scene.run("knotc -f stats; knotc -f zone-stats example.com")[1]
+        metrics = set(re.findall(r"^# HELP (\S+)", scene.run("curl -s --max-time 10 http://127.0.0.1:9433/metrics")[1], re.M))
+    assert len(metrics) > 20
+    starts = re.findall(r"``((?:knot|process)_\w*?)(\u2026?)``", text)
+    assert [name for name in sorted(metrics) if not any(name == start or (is_open and name.startswith(start)) for start, is_open in starts)] == []
+    assert [start for start, _ in starts if not any(name.startswith(start) for name in metrics)] == []
     counters = set(re.findall(r"^(?:\[\S+\] )?([\w-]+\.[\w-]+)(?:\[\S+\])? =", said, re.M))
     assert len(counters) > 60, said
     known = set(re.findall(r"``([\w-]+)``", text))

@@ -8,7 +8,7 @@ import signal
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MANUAL = TOP / "doc" / "manual"
-DIRECTIVES = ("knot-conf", "file", "session", "prepare", "log")
+DIRECTIVES = ("knot-conf", "file", "sample", "session", "prepare", "log")
 # Directives that show text which nothing checks; a command or a configuration must not hide in them.
 UNCHECKED = re.compile(r"^ *\.\. (?:code-block|code|literalinclude|parsed-literal|highlight)::|^(?! *\.\. ).*::$")
 PROMPT = re.compile(r"^((?:\w+)?[#$]) (.*)$")
@@ -88,6 +88,10 @@ def examples_of(path):
             at += 1
         first = None
         content = []
+        if match.group(2) == "sample":
+            text = (TOP / "samples" / match.group(3).strip()).read_text(encoding="utf-8").rstrip("\n")
+            found.append(Example(path, start + 1, "sample", match.group(3).strip(), options, 0, start + 1, text.split("\n")))
+            continue
         while at < len(lines) and (not lines[at].strip() or indentation(lines[at]) > outer):
             if first is None and lines[at].strip():
                 first = at
@@ -179,7 +183,7 @@ def run_example(scene, example, on_output=None):
         return
     if example.kind == "knot-conf":
         check_configuration(scene, example)
-    elif example.kind == "file":
+    elif example.kind in ("file", "sample"):
         scene.write(example.argument, example.text())
     elif example.kind == "session":
         run_session(scene, example, on_output)
