@@ -11,7 +11,7 @@ author = "The Bowline authors"
 copyright = "the Bowline authors; BSD 2-Clause"  # pylint: disable=redefined-builtin
 extensions = ["examples"]
 master_doc = "index"
-exclude_patterns = ["generated", "samples"]
+exclude_patterns = ["generated", "samples", "img"]
 highlight_language = "text"
 nitpicky = True
 smartquotes = False
