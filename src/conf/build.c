@@ -249,8 +249,8 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 }
 
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
-		       sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
-		       sizeof(list_t) == sizeof(conf_xdp_blocks_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+		       sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_xdp_blocks_t) &&
+		       sizeof(list_t) == sizeof(conf_modrefs_t),
 	       "set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */

@@ -207,8 +207,9 @@ const char *conf_check_geoip(const conf_block_view_t *block, conf_view_t all)
 {
 	enum { GEODB = 1 };
 	(void)all;
-	return conf_block_option(block, "mode", 0) == GEODB && !conf_block_has(block, "geodb-file") ? "no geodb file specified"
-												     : NULL;
+	return conf_block_option(block, "mode", 0) == GEODB && !conf_block_has(block, "geodb-file")
+		       ? "no geodb file specified"
+		       : NULL;
 }
 
 const char *conf_check_noudp(const conf_block_view_t *block, conf_view_t all)

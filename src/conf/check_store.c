@@ -48,6 +48,17 @@ static void tell_more(checker_t *checker, const conf_block_view_t *block, const 
 	}
 }
 
+/** True if the values of the row that stand before are as many as it may have. */
+static bool is_full(const conf_row_t *row, knot_bytes_t before, size_t index)
+{
+	conf_item_t item;
+	size_t pos = 0, count = 0;
+	while (row->count_max > 0 && conf_item_next(before, &pos, &item)) {
+		count += item.row == index;
+	}
+	return row->count_max > 0 && count >= row->count_max;
+}
+
 /** before: the items of the block that stand before it, which is what a check sees when a file is read. */
 static knot_err_t check_item(checker_t *checker, const conf_block_view_t *block, size_t before, const conf_item_t *item)
 {
@@ -55,6 +66,10 @@ static knot_err_t check_item(checker_t *checker, const conf_block_view_t *block,
 	check.block.items.len = before;
 	const char *reason = NULL;
 	knot_err_t err = conf_check_value(&check, checker->all, &reason);
+	if (err == KNOT_OK && is_full(check.row, check.block.items, item->row)) {
+		err = KNOT_EINVAL;
+		reason = "too many values";
+	}
 	if (err != KNOT_OK && err != KNOT_CONF_ENOTSUP) {
 		conf_place_t place = place_of(checker, block, item);
 		return conf_tell(checker->sink, CONF_ERROR, err, &place, reason);

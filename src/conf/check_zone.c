@@ -188,7 +188,8 @@ bool conf_notice_journal(const conf_block_view_t *block, conf_view_t all, char r
 		return false;
 	}
 	(void)knot_name_print(knot_name_of(block->id.data), name);
-	(void)snprintf(room, CONF_NOTICE_MAX, "zone[%.256s], 'zonefile-load: whole' makes 'journal-content: all' of no use", name);
+	(void)snprintf(room, CONF_NOTICE_MAX,
+		       "zone[%.256s], 'zonefile-load: whole' makes 'journal-content: all' of no use", name);
 	return true;
 }
 
@@ -207,13 +208,10 @@ static const struct {
 	int64_t min, max, dflt;
 	bool is_deprecated; /* RFC 8624 3.1 */
 } algorithms[] = {
-	{ 5, 1024, 4096, 2048, true },   /* RSA with SHA-1 */
-	{ 7, 1024, 4096, 2048, true },
-	{ 8, 1024, 4096, 2048, false },  /* RSA with SHA-2 */
-	{ 10, 1024, 4096, 2048, false },
-	{ 13, 256, 256, 256, false },    /* ECDSA */
-	{ 14, 384, 384, 384, false },
-	{ 15, 256, 256, 256, false },    /* EdDSA */
+	{ 5, 1024, 4096, 2048, true },                                   /* RSA with SHA-1 */
+	{ 7, 1024, 4096, 2048, true },   { 8, 1024, 4096, 2048, false }, /* RSA with SHA-2 */
+	{ 10, 1024, 4096, 2048, false }, { 13, 256, 256, 256, false },   /* ECDSA */
+	{ 14, 384, 384, 384, false },    { 15, 256, 256, 256, false },   /* EdDSA */
 	{ 16, 456, 456, 456, false },
 };
 
@@ -241,7 +239,8 @@ bool conf_notice_iterations(const conf_block_view_t *block, conf_view_t all, cha
 {
 	(void)all;
 	int64_t iterations = conf_block_number(block, "nsec3-iterations", 0); /* RFC 9276 3.1: 0 */
-	(void)snprintf(room, CONF_NOTICE_MAX, "policy[%.256s].nsec3-iterations=%lld is too high, the recommended value is 0",
+	(void)snprintf(room, CONF_NOTICE_MAX,
+		       "policy[%.256s].nsec3-iterations=%lld is too high, the recommended value is 0",
 		       (const char *)block->id.data, (long long)iterations);
 	return conf_block_option(block, "nsec3", false) && iterations > 0;
 }
@@ -254,7 +253,8 @@ static const char *check_sizes(const conf_block_view_t *block)
 	if (ksk < algorithms[i].min || ksk > algorithms[i].max) {
 		return "KSK key size not compatible with the algorithm";
 	}
-	return zsk < algorithms[i].min || zsk > algorithms[i].max ? "ZSK key size not compatible with the algorithm" : NULL;
+	return zsk < algorithms[i].min || zsk > algorithms[i].max ? "ZSK key size not compatible with the algorithm"
+								  : NULL;
 }
 
 /** The jitter is a time, or a percentage of what it moves. */
@@ -276,11 +276,13 @@ static const char *check_refresh(const conf_block_view_t *block)
 		       : NULL;
 }
 
-/** A key must outlive what a rollover waits for: everybody has the new keys, and no signature of the old one is cached. */
+/** A key must outlive what a rollover waits for: everybody has the new keys, and no signature of the old one is cached.
+ */
 static const char *check_lifetimes(const conf_block_view_t *block)
 {
 	enum { PROPAGATION_DEFAULT = 3600, ZSK_DEFAULT = 30 * 86400 };
-	int64_t ksk = conf_block_number(block, "ksk-lifetime", 0), zsk = conf_block_number(block, "zsk-lifetime", ZSK_DEFAULT);
+	int64_t ksk = conf_block_number(block, "ksk-lifetime", 0),
+		zsk = conf_block_number(block, "zsk-lifetime", ZSK_DEFAULT);
 	int64_t propagation = 2 * conf_block_number(block, "propagation-delay", PROPAGATION_DEFAULT);
 	int64_t dnskey_ttl = conf_block_number(block, "dnskey-ttl", 0);
 	int64_t zone_ttl = conf_block_number(block, "zone-max-ttl", dnskey_ttl);
@@ -320,6 +322,7 @@ const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all)
 	if (conf_block_option(block, "offline-ksk", false)) {
 		return "incremental DNSKEY management can't be used with offline-ksk";
 	}
-	return conf_block_number(block, "delete-delay", 0) == 0 ? "incremental DNSKEY management requires configured delete-delay"
-								 : NULL;
+	return conf_block_number(block, "delete-delay", 0) == 0
+		       ? "incremental DNSKEY management requires configured delete-delay"
+		       : NULL;
 }

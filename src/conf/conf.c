@@ -111,7 +111,8 @@ static knot_err_t load(const char *path, const knot_str_t *text, const conf_host
 	return make(store, path, host, sink, ret_conf);
 }
 
-knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
+		     conf_t **ret_conf)
 {
 	knot_err_t err = conf_check_store(take_store, sink);
 	if (err != KNOT_OK) {

@@ -44,7 +44,8 @@ static const char values[] =
 	"Types of values\n"
 	"---------------\n\n"
 	"integer\n   Decimal number.\n"
-	"time\n   Number of seconds, or with one of the units ``s``, ``m``, ``h``, ``d``, ``w``, ``M`` (30 days), ``y`` (365 days).\n"
+	"time\n   Number of seconds, or with one of the units ``s``, ``m``, ``h``, ``d``, ``w``, ``M`` (30 days), "
+	"``y`` (365 days).\n"
 	"size\n   Number of bytes, or with one of the units ``B``, ``K``, ``M``, ``G``, which are powers of 1024.\n"
 	"boolean\n   ``on`` or ``true``, ``off`` or ``false``.\n"
 	"option\n   One of the names listed.\n"
@@ -52,7 +53,8 @@ static const char values[] =
 	"hexstring\n   Text, or bytes as ``0x`` and pairs of hexadecimal digits.\n"
 	"base64\n   Bytes in base64.\n"
 	"dname\n   Domain name; the final dot may be missing.\n"
-	"address\n   IPv4 or IPv6 address, optionally with ``@port``. Of a wildcard or link-local address ``%interface`` may follow. Anything "
+	"address\n   IPv4 or IPv6 address, optionally with ``@port``. Of a wildcard or link-local address "
+	"``%interface`` may follow. Anything "
 	"that does not look like an address is the path of a UNIX socket.\n"
 	"network\n   Address, address/prefix length, address-address, or the path of a UNIX socket.\n"
 	"reference\n   Identifier of a block in the section named, which comes before.\n"
@@ -146,10 +148,9 @@ static void put_support(const conf_section_t *section, const conf_row_t *row)
 	if (section->kind == CONF_MULTI && row == conf_id_row(section)) {
 		return;
 	}
-	fputs(row->effect == CONF_ON_RESTART ? ":Change: after a restart\n"
-	      : row->effect == CONF_ON_ZONE_RELOAD && section->is != 0
-		      ? ":Change: at once; the zone is loaded again\n"
-		      : ":Change: at once\n",
+	fputs(row->effect == CONF_ON_RESTART                           ? ":Change: after a restart\n"
+	      : row->effect == CONF_ON_ZONE_RELOAD && section->is != 0 ? ":Change: at once; the zone is loaded again\n"
+								       : ":Change: at once\n",
 	      stdout);
 }
 
@@ -198,7 +199,9 @@ static void put_section(const conf_section_t *section)
 		printf("A block for each identifier: ``- %s:``.\n", conf_id_row(section)->name);
 	}
 	if (section == &conf_section_template) {
-		fputs("\nA template has the items of the section :ref:`conf-zone` but ``domain`` and ``template``, and these:\n", stdout);
+		fputs("\nA template has the items of the section :ref:`conf-zone` but ``domain`` and ``template``, and "
+		      "these:\n",
+		      stdout);
 	}
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
@@ -213,7 +216,8 @@ static void put_section(const conf_section_t *section)
 static void put_refused(void)
 {
 	fputs("\n.. _conf-refused:\n\nNot supported yet\n-----------------\n\n"
-	      "These are known and checked, and refused when they ask for something: a server that ignores what it was told would be worse than "
+	      "These are known and checked, and refused when they ask for something: a server that ignores what it was "
+	      "told would be worse than "
 	      "one that does not start. Values that ask for nothing are accepted.\n\n",
 	      stdout);
 	for (size_t i = 0; i < conf_section_count; i++) {

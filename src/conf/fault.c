@@ -59,7 +59,8 @@ static void put_item(out_t *out, const conf_place_t *place)
 	}
 }
 
-knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place, const char *reason)
+knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
+		     const char *reason)
 {
 	out_t out = { .len = 0 };
 	put(&out, "config");

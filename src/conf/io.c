@@ -94,8 +94,7 @@ knot_err_t io_each_block(conf_view_t view, size_t section, io_block_cb cb, void 
 	conf_cursor_t cursor = { .view = view, .section = section };
 	conf_block_view_t block;
 	if (section != CONF_S_ZONE) {
-		while (conf_view_next(&cursor, &block) && cb(&block, ctx)) {
-		}
+		while (conf_view_next(&cursor, &block) && cb(&block, ctx)) {}
 		return KNOT_OK;
 	}
 	conf_block_view_t *blocks;
@@ -104,8 +103,7 @@ knot_err_t io_each_block(conf_view_t view, size_t section, io_block_cb cb, void 
 	if (err != KNOT_OK) {
 		return err;
 	}
-	for (size_t i = 0; i < count && cb(&blocks[i], ctx); i++) {
-	}
+	for (size_t i = 0; i < count && cb(&blocks[i], ctx); i++) {}
 	free(blocks);
 	return KNOT_OK;
 }
@@ -155,7 +153,9 @@ void io_put_block(io_writer_t *writer, const io_target_t *target, const conf_blo
 	if (section->kind == CONF_MULTI) {
 		const conf_row_t *id_row = conf_id_row(section);
 		if (io_wants(target, (size_t)(id_row - section->rows))) {
-			io_put(writer, &(conf_unit_t){ .section = section->name, .item = id_row->name, .data = writer->id,
+			io_put(writer, &(conf_unit_t){ .section = section->name,
+						       .item = id_row->name,
+						       .data = writer->id,
 						       .sign = sign });
 		}
 	}
@@ -321,7 +321,8 @@ static void list_schema(walk_t *walk)
 	}
 	for (size_t i = 0; i < section->row_count && section->kind != CONF_DIRECTIVE; i++) {
 		if (conf_row_in(section, &section->rows[i])) {
-			io_put(&walk->writer, &(conf_unit_t){ .section = section->name, .item = section->rows[i].name });
+			io_put(&walk->writer,
+			       &(conf_unit_t){ .section = section->name, .item = section->rows[i].name });
 		}
 	}
 }

@@ -14,8 +14,7 @@ typedef struct {
 static bool is_meant(const io_target_t *target, const conf_change_t *change)
 {
 	return target->section == conf_section_count ||
-	       (target->section == change->section &&
-		(!target->has_id || io_compare_ids(target->id, change->id) == 0));
+	       (target->section == change->section && (!target->has_id || io_compare_ids(target->id, change->id) == 0));
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -105,7 +104,8 @@ static knot_err_t diff_target(conf_view_t view, diff_t *diff)
 	}
 	knot_err_t err = collect(diff, view.txn);
 	conf_block_view_t block;
-	if (err == KNOT_OK && diff->count == 0 && target->has_id && !conf_view_find(view, target->section, target->id, &block)) {
+	if (err == KNOT_OK && diff->count == 0 && target->has_id &&
+	    !conf_view_find(view, target->section, target->id, &block)) {
 		err = KNOT_CONF_EID;
 	}
 	for (size_t i = 0; i < diff->count && err == KNOT_OK && !diff->writer.is_ended; i++) {

@@ -10,8 +10,8 @@ typedef struct {
 } exporter_t;
 
 /**
- * A value in double quotes. A quote gets a backslash, unless it has one already, as in names; what follows another backslash is
- * taken together with it by whoever reads it, so it is written as it is.
+ * A value in double quotes. A quote gets a backslash, unless it has one already, as in names; what follows another
+ * backslash is taken together with it by whoever reads it, so it is written as it is.
  */
 static void put_quoted(FILE *out, const char *text)
 {
@@ -121,8 +121,8 @@ static bool add_template(const conf_block_view_t *block, void *ctx)
 }
 
 /**
- * In binary order, except that a template comes after those that it refers to: nothing may refer to what comes later in a file. Templates that
- * refer to each other in a circle, which only a control connection can make, have no such order.
+ * In binary order, except that a template comes after those that it refers to: nothing may refer to what comes later in
+ * a file. Templates that refer to each other in a circle, which only a control connection can make, have no such order.
  */
 static knot_err_t put_templates(exporter_t *exporter, conf_view_t view)
 {
@@ -161,7 +161,8 @@ static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t ind
 		return KNOT_OK;
 	}
 	(void)fprintf(exporter->out, "%s:\n", section->name);
-	return index == CONF_S_TEMPLATE ? put_templates(exporter, view) : io_each_block(view, index, put_block, exporter);
+	return index == CONF_S_TEMPLATE ? put_templates(exporter, view)
+					: io_each_block(view, index, put_block, exporter);
 }
 
 bool conf_io_export(conf_view_t view, FILE *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The schema's rows as JSON Schema, for editors and for programs that make configurations: it describes a configuration as YAML or JSON
- * has it, sections as members, blocks as a list of objects. What depends on other items is not in it.
+ * The schema's rows as JSON Schema, for editors and for programs that make configurations: it describes a configuration
+ * as YAML or JSON has it, sections as members, blocks as a list of objects. What depends on other items is not in it.
  */
 #include "src/conf/io.h"
 #include "src/conf/value.h"
@@ -120,7 +120,8 @@ static void put_integer(json_t *json, const conf_row_t *row)
 	close_with(json, '}');
 	open_with(json, NULL, '{');
 	put_text(json, "type", "string");
-	(void)snprintf(pattern, sizeof(pattern), "^ *[+-]?[0-9]+%s$%s", units[row->unit], row->percent ? "|^[0-9]+%$" : "");
+	(void)snprintf(pattern, sizeof(pattern), "^ *[+-]?[0-9]+%s$%s", units[row->unit],
+		       row->percent ? "|^[0-9]+%$" : "");
 	put_text(json, "pattern", pattern);
 	close_with(json, '}');
 }
@@ -202,7 +203,8 @@ static void put_default(json_t *json, const conf_row_t *row)
 	if (row->dflt == NULL || strlen(row->dflt) >= sizeof(value) / 2) {
 		return;
 	}
-	bool is_number = row->type == CONF_INT || (row->type == CONF_OPTINT && row->dflt[0] >= '0' && row->dflt[0] <= '9');
+	bool is_number =
+		row->type == CONF_INT || (row->type == CONF_OPTINT && row->dflt[0] >= '0' && row->dflt[0] <= '9');
 	bool is_scanned = conf_value_scan(row, knot_str_of(row->dflt), value, &len) == KNOT_OK;
 	if (is_scanned && is_number) {
 		put_number(json, "default", conf_value_int((knot_bytes_t){ value, len }));
@@ -215,13 +217,13 @@ static void put_default(json_t *json, const conf_row_t *row)
 
 static void put_description(json_t *json, const conf_row_t *row)
 {
-	static const char *const states[] = {
-		[CONF_WORKS] = "", [CONF_REFUSED] = " Not supported yet.", [CONF_TUNING] = " No effect yet.",
-		[CONF_OBSOLETE] = ""
-	};
+	static const char *const states[] = { [CONF_WORKS] = "",
+					      [CONF_REFUSED] = " Not supported yet.",
+					      [CONF_TUNING] = " No effect yet.",
+					      [CONF_OBSOLETE] = "" };
 	char text[2048];
-	(void)snprintf(text, sizeof(text), "%s%s%s%s%s", row->doc, row->rfc != NULL ? " (" : "", row->rfc != NULL ? row->rfc : "",
-		       row->rfc != NULL ? ")" : "", states[row->support]);
+	(void)snprintf(text, sizeof(text), "%s%s%s%s%s", row->doc, row->rfc != NULL ? " (" : "",
+		       row->rfc != NULL ? row->rfc : "", row->rfc != NULL ? ")" : "", states[row->support]);
 	put_text(json, "description", text);
 	if (row->support == CONF_OBSOLETE) {
 		put_bool(json, "deprecated", true);

@@ -40,14 +40,16 @@ static bool collect(const conf_unit_t *unit, void *ctx)
 	size_t len = strlen(units->text);
 	const char sign[] = { unit->sign, '\0' };
 	(void)snprintf(units->text + len, sizeof(units->text) - len, "%s%s%s%s%s%s%s%s%s%s%s", len > 0 ? "\n" : "",
-		       sign, unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "", unit->id != NULL ? unit->id : "",
-		       unit->id != NULL ? "]" : "", unit->item != NULL ? "." : "", unit->item != NULL ? unit->item : "",
-		       unit->data != NULL ? "=" : "", unit->data != NULL ? unit->data : "");
+		       sign, unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "",
+		       unit->id != NULL ? unit->id : "", unit->id != NULL ? "]" : "", unit->item != NULL ? "." : "",
+		       unit->item != NULL ? unit->item : "", unit->data != NULL ? "=" : "",
+		       unit->data != NULL ? unit->data : "");
 	return ++units->units < units->max;
 }
 
 static const char sample[] =
-	"server:\n    identity: \"a b\"\n    nsid: 0x01ab\n    listen: [ 127.0.0.1@5353, ::1 ]\n    tcp-idle-timeout: 1m\n"
+	"server:\n    identity: \"a b\"\n    nsid: 0x01ab\n    listen: [ 127.0.0.1@5353, ::1 ]\n    tcp-idle-timeout: "
+	"1m\n"
 	"    rundir: /r\n"
 	"log:\n  - target: stderr\n    any: debug\n  - target: /l\n    zone: info\n    server: info\n"
 	"key:\n  - id: K1\n    secret: Zm9vYmFy\n"
@@ -56,7 +58,8 @@ static const char sample[] =
 	"acl:\n  - id: \"a]b\"\n    action: [ transfer, notify ]\n    address: [ 10.0.0.0/8, 10.0.0.1-10.0.0.9 ]\n"
 	"template:\n  - id: t\n    file: \"x\\\"y\"\n  - id: default\n    semantic-checks: true\n"
 	"    global-module: [ mod-stats, mod-stats/s1 ]\n    storage: /st\n"
-	"zone:\n  - domain: example.com\n    template: t\n  - domain: a.b.c\n  - domain: zz\n    comment: \"a [x], b\"\n"
+	"zone:\n  - domain: example.com\n    template: t\n  - domain: a.b.c\n  - domain: zz\n    comment: \"a [x], "
+	"b\"\n"
 	"  - domain: b\n    zonefile-sync: -1\n    dnssec-policy: default\n  - domain: a\n    module: mod-stats\n"
 	"    module: mod-stats/s1\n  - domain: .\n  - domain: example\\.x.org\n    comment: a\\032b\\\"\\\\\n";
 
@@ -69,13 +72,16 @@ static knot_err_t list_schema(conf_view_t view, const conf_where_t *where, conf_
 }
 
 #define LOG_UNITS "log.target=/l\nlog[/l].server=info\nlog[/l].zone=info\nlog.target=stderr\nlog[stderr].any=debug"
-#define REMOTE_UNITS \
-	"remote.id=r 2\nremote[r 2].address=10.0.0.1\n+remote[r 2].address=10.0.0.2@54\nremote[r 2].key=k1.\nremote.id=r1\n" \
+#define REMOTE_UNITS                                                                                                   \
+	"remote.id=r 2\nremote[r 2].address=10.0.0.1\n+remote[r 2].address=10.0.0.2@54\nremote[r "                     \
+	"2].key=k1.\nremote.id=r1\n"                                                                                   \
 	"remote[r1].address=/x"
-#define ZONE_UNITS \
-	"zone.domain=.\nzone.domain=a.\nzone[a.].module=mod-stats\n+zone[a.].module=mod-stats/s1\nzone.domain=a.b.c.\n" \
-	"zone.domain=b.\nzone[b.].zonefile-sync=-1\nzone[b.].dnssec-policy=default\nzone.domain=zz.\n" \
-	"zone[zz.].comment=a [x], b\nzone.domain=example.com.\nzone[example.com.].template=t\nzone.domain=example\\.x.org.\n" \
+#define ZONE_UNITS                                                                                                     \
+	"zone.domain=.\nzone.domain=a.\nzone[a.].module=mod-stats\n+zone[a.].module=mod-stats/"                        \
+	"s1\nzone.domain=a.b.c.\n"                                                                                     \
+	"zone.domain=b.\nzone[b.].zonefile-sync=-1\nzone[b.].dnssec-policy=default\nzone.domain=zz.\n"                 \
+	"zone[zz.].comment=a [x], "                                                                                    \
+	"b\nzone.domain=example.com.\nzone[example.com.].template=t\nzone.domain=example\\.x.org.\n"                   \
 	"zone[example\\.x.org.].comment=a\\032b\"\\\\"
 #define ZONE_IDS "zone=.\nzone=a.\nzone=a.b.c.\nzone=b.\nzone=zz.\nzone=example.com.\nzone=example\\.x.org."
 
@@ -91,7 +97,9 @@ static const struct {
 	{ conf_io_read, { "remote", "", NULL }, KNOT_OK, REMOTE_UNITS },
 	{ conf_io_read, { "remote", NULL, "" }, KNOT_OK, REMOTE_UNITS },
 	{ conf_io_read, { "zone", NULL, NULL }, KNOT_OK, ZONE_UNITS },
-	{ conf_io_read, { "server", NULL, NULL }, KNOT_OK,
+	{ conf_io_read,
+	  { "server", NULL, NULL },
+	  KNOT_OK,
 	  "server.identity=a b\nserver.nsid=0x01AB\nserver.rundir=/r\nserver.tcp-idle-timeout=60\n"
 	  "server.listen=127.0.0.1@5353\n+server.listen=::1" },
 	{ conf_io_read, { NULL, NULL, NULL }, KNOT_OK, "server.identity=a b\nserver.nsid=0x01AB\n..." },
@@ -99,13 +107,21 @@ static const struct {
 	{ conf_io_read, { "server", NULL, "version" }, KNOT_OK, "" },
 	{ conf_io_read, { "server", NULL, "listen" }, KNOT_OK, "server.listen=127.0.0.1@5353\n+server.listen=::1" },
 	{ conf_io_read, { "server", "x", "listen" }, KNOT_CONF_EIDUNSUP, "" },
-	{ conf_io_read, { "template", NULL, NULL }, KNOT_OK,
-	  "template.id=default\ntemplate[default].global-module=mod-stats\n+template[default].global-module=mod-stats/s1\n"
+	{ conf_io_read,
+	  { "template", NULL, NULL },
+	  KNOT_OK,
+	  "template.id=default\ntemplate[default].global-module=mod-stats\n+template[default].global-module=mod-stats/"
+	  "s1\n"
 	  "template[default].storage=/st\ntemplate[default].semantic-checks=on\ntemplate.id=t\ntemplate[t].file=x\"y" },
-	{ conf_io_read, { "acl", NULL, NULL }, KNOT_OK,
+	{ conf_io_read,
+	  { "acl", NULL, NULL },
+	  KNOT_OK,
 	  "acl.id=a]b\nacl[a]b].address=10.0.0.0/8\n+acl[a]b].address=10.0.0.1-10.0.0.9\nacl[a]b].action=transfer\n"
 	  "+acl[a]b].action=notify" },
-	{ conf_io_read, { "zone", "Example.com", NULL }, KNOT_OK, "zone.domain=example.com.\nzone[example.com.].template=t" },
+	{ conf_io_read,
+	  { "zone", "Example.com", NULL },
+	  KNOT_OK,
+	  "zone.domain=example.com.\nzone[example.com.].template=t" },
 	{ conf_io_read, { "zone", "example.com", "template" }, KNOT_OK, "zone[example.com.].template=t" },
 	{ conf_io_read, { "zone", "a.", "domain" }, KNOT_OK, "zone.domain=a." },
 	{ conf_io_read, { "zone", "a.", "id" }, KNOT_CONF_EITEM, "" },
@@ -123,12 +139,17 @@ static const struct {
 	{ conf_io_read, { "clear", NULL, NULL }, KNOT_ENOTSUP, "" },
 	{ conf_io_read, { "include", NULL, "file" }, KNOT_CONF_EITEM, "" },
 
-	{ conf_io_list, { NULL, NULL, NULL }, KNOT_OK, "module\nserver\nxdp\ncontrol\nlog\nstatistics\ndatabase\nkeystore\nkey\nremote\n..." },
+	{ conf_io_list,
+	  { NULL, NULL, NULL },
+	  KNOT_OK,
+	  "module\nserver\nxdp\ncontrol\nlog\nstatistics\ndatabase\nkeystore\nkey\nremote\n..." },
 	{ conf_io_list, { NULL, "x", "y" }, KNOT_OK, "module\nserver\n..." },
 	{ conf_io_list, { "server", NULL, NULL }, KNOT_ENOTSUP, "" },
 	{ conf_io_list, { "server", "x", NULL }, KNOT_CONF_EIDUNSUP, "" },
 	{ conf_io_list, { "server", NULL, "listen" }, KNOT_OK, "server.listen=127.0.0.1@5353\n+server.listen=::1" },
-	{ conf_io_list, { "zone", "q", NULL }, KNOT_OK,
+	{ conf_io_list,
+	  { "zone", "q", NULL },
+	  KNOT_OK,
 	  "zone[.]\nzone[a.]\nzone[a.b.c.]\nzone[b.]\nzone[zz.]\nzone[example.com.]\nzone[example\\.x.org.]" },
 	{ conf_io_list, { "zone", "a..b", NULL }, KNOT_EINVAL, "" },
 	{ conf_io_list, { "zone", NULL, "domain" }, KNOT_OK, ZONE_IDS },
@@ -143,11 +164,16 @@ static const struct {
 	{ list_schema, { NULL, NULL, NULL }, KNOT_OK, "module\nserver\nxdp\n..." },
 	{ list_schema, { "zone", NULL, NULL }, KNOT_OK, "zone.domain\nzone.template\nzone.storage\nzone.file\n..." },
 	{ list_schema, { "zone", "nn", NULL }, KNOT_OK, "zone.domain\nzone.template\n..." },
-	{ list_schema, { "template", NULL, NULL }, KNOT_OK, "template.id\ntemplate.global-module\ntemplate.storage\n..." },
+	{ list_schema,
+	  { "template", NULL, NULL },
+	  KNOT_OK,
+	  "template.id\ntemplate.global-module\ntemplate.storage\n..." },
 	{ list_schema, { "zone", "a..b", NULL }, KNOT_EINVAL, "" },
 	{ list_schema, { "server", "x", NULL }, KNOT_CONF_EIDUNSUP, "" },
 	{ list_schema, { "server", NULL, "listen" }, KNOT_OK, "" },
-	{ list_schema, { "zone", NULL, "semantic-checks" }, KNOT_OK,
+	{ list_schema,
+	  { "zone", NULL, "semantic-checks" },
+	  KNOT_OK,
 	  "zone.semantic-checks=off\nzone.semantic-checks=off\nzone.semantic-checks=on\nzone.semantic-checks=on\n"
 	  "zone.semantic-checks=soft" },
 	{ list_schema, { "zone", "NN", "semantic-checks" }, KNOT_OK, "zone[nn.].semantic-checks=off\n..." },
@@ -168,8 +194,8 @@ static void units_are_knots(void **state)
 		bool is_same = is_prefix ? strncmp(units.text, rows[i].want, len - 3) == 0 && strlen(units.text) > len
 					 : strcmp(units.text, rows[i].want) == 0;
 		if (err != rows[i].err || !is_same) {
-			fail_msg("row %zu, %s[%s].%s: %s\n%s", i, rows[i].where.section, rows[i].where.id, rows[i].where.item,
-				 knot_strerror(err), units.text);
+			fail_msg("row %zu, %s[%s].%s: %s\n%s", i, rows[i].where.section, rows[i].where.id,
+				 rows[i].where.item, knot_strerror(err), units.text);
 		}
 	}
 	conf_store_free(store);
@@ -191,8 +217,8 @@ static void callback_ends_it(void **state)
 
 /* ---- Differences ---- */
 
-#define ZONE_DIFFERENCES \
-	"-zone[a.].module=mod-stats\n-+zone[a.].module=mod-stats/s1\n+zone[a.].module=mod-stats\n-zone.domain=zz.\n" \
+#define ZONE_DIFFERENCES                                                                                               \
+	"-zone[a.].module=mod-stats\n-+zone[a.].module=mod-stats/s1\n+zone[a.].module=mod-stats\n-zone.domain=zz.\n"   \
 	"-zone[zz.].comment=a [x], b\n+zone.domain=new."
 
 static void differences_are_knots(void **state)
@@ -216,8 +242,10 @@ static void differences_are_knots(void **state)
 		knot_err_t err;
 		const char *want;
 	} wanted[] = {
-		{ { NULL, NULL, NULL }, KNOT_OK,
-		  "-server.tcp-idle-timeout=60\n+server.tcp-idle-timeout=5\n-log[stderr].any=debug\n-remote[r1].address=/x\n"
+		{ { NULL, NULL, NULL },
+		  KNOT_OK,
+		  "-server.tcp-idle-timeout=60\n+server.tcp-idle-timeout=5\n-log[stderr].any=debug\n-remote[r1]."
+		  "address=/x\n"
 		  "+remote[r1].address=/x\n++remote[r1].address=1.2.3.4\n" ZONE_DIFFERENCES },
 		{ { "zone", NULL, NULL }, KNOT_OK, ZONE_DIFFERENCES },
 		{ { "zone", "new", NULL }, KNOT_OK, "+zone.domain=new." },
@@ -269,20 +297,25 @@ static void export_has_knots_form(void **state)
 	(void)state;
 	static const char want[] =
 		"# Configuration export (" PACKAGE_STRING ")\n\n"
-		"server:\n    identity: \"a b\"\n    nsid: \"0x01AB\"\n    rundir: \"/r\"\n    tcp-idle-timeout: \"60\"\n"
+		"server:\n    identity: \"a b\"\n    nsid: \"0x01AB\"\n    rundir: \"/r\"\n    tcp-idle-timeout: "
+		"\"60\"\n"
 		"    listen: [ \"127.0.0.1@5353\", \"::1\" ]\n\n"
-		"log:\n  - target: \"/l\"\n    server: \"info\"\n    zone: \"info\"\n\n  - target: \"stderr\"\n    any: \"debug\"\n\n"
+		"log:\n  - target: \"/l\"\n    server: \"info\"\n    zone: \"info\"\n\n  - target: \"stderr\"\n    "
+		"any: \"debug\"\n\n"
 		"key:\n  - id: \"k1.\"\n    secret: \"Zm9vYmFy\"\n\n"
 		"remote:\n  - id: \"r 2\"\n    address: [ \"10.0.0.1\", \"10.0.0.2@54\" ]\n    key: \"k1.\"\n\n"
 		"  - id: \"r1\"\n    address: \"/x\"\n\n"
 		"acl:\n  - id: \"a]b\"\n    address: [ \"10.0.0.0/8\", \"10.0.0.1-10.0.0.9\" ]\n"
 		"    action: [ \"transfer\", \"notify\" ]\n\n"
 		"mod-stats:\n  - id: \"s1\"\n    query-type: \"on\"\n\n"
-		"template:\n  - id: \"default\"\n    global-module: [ \"mod-stats\", \"mod-stats/s1\" ]\n    storage: \"/st\"\n"
+		"template:\n  - id: \"default\"\n    global-module: [ \"mod-stats\", \"mod-stats/s1\" ]\n    storage: "
+		"\"/st\"\n"
 		"    semantic-checks: \"on\"\n\n  - id: \"t\"\n    file: \"x\\\"y\"\n\n"
 		"zone:\n  - domain: \".\"\n\n  - domain: \"a.\"\n    module: [ \"mod-stats\", \"mod-stats/s1\" ]\n\n"
-		"  - domain: \"a.b.c.\"\n\n  - domain: \"b.\"\n    zonefile-sync: \"-1\"\n    dnssec-policy: \"default\"\n\n"
-		"  - domain: \"zz.\"\n    comment: \"a [x], b\"\n\n  - domain: \"example.com.\"\n    template: \"t\"\n\n"
+		"  - domain: \"a.b.c.\"\n\n  - domain: \"b.\"\n    zonefile-sync: \"-1\"\n    dnssec-policy: "
+		"\"default\"\n\n"
+		"  - domain: \"zz.\"\n    comment: \"a [x], b\"\n\n  - domain: \"example.com.\"\n    template: "
+		"\"t\"\n\n"
 		"  - domain: \"example\\.x.org.\"\n    comment: \"a\\032b\\\"\\\\\"\n\n";
 	conf_store_t *store = read_store(sample);
 	char *text = export_text(store);
@@ -295,10 +328,12 @@ static void export_has_knots_form(void **state)
 static void templates_come_before_who_refers_to_them(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_store("template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    catalog-template: [ d, c ]\n"
-					 "  - id: a\n    catalog-template: a\n");
+	conf_store_t *store = read_store(
+		"template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    catalog-template: [ d, c ]\n"
+		"  - id: a\n    catalog-template: a\n");
 	char *text = export_text(store);
-	const char *want = "# Configuration export (" PACKAGE_STRING ")\n\ntemplate:\n  - id: \"a\"\n    catalog-template: \"a\"\n\n"
+	const char *want = "# Configuration export (" PACKAGE_STRING
+			   ")\n\ntemplate:\n  - id: \"a\"\n    catalog-template: \"a\"\n\n"
 			   "  - id: \"d\"\n\n  - id: \"c\"\n    catalog-template: \"d\"\n\n"
 			   "  - id: \"b\"\n    catalog-template: [ \"d\", \"c\" ]\n\n";
 	assert_string_equal(text, want);
@@ -331,9 +366,32 @@ static uint32_t random_below(uint32_t end)
 /** A text for a value of the row's type; often one that it refuses. */
 static void random_text(const conf_row_t *row, char ret_text[static 64])
 {
-	static const char *const words[] = { "1", "-1", "0", "1h", "10%", "65535", "on", "off", "::1", "10.0.0.1@53", "/a b",
-					     "10.0.0.0/8", "eth0", "YQ==", "0x5c2200", "0x30783132", "mod-stats", "1/2",
-					     "default", "example.", "a\\.b.", "A", "TYPE65280", "@", "\"x\" y", "16-byte secret..",
+	static const char *const words[] = { "1",
+					     "-1",
+					     "0",
+					     "1h",
+					     "10%",
+					     "65535",
+					     "on",
+					     "off",
+					     "::1",
+					     "10.0.0.1@53",
+					     "/a b",
+					     "10.0.0.0/8",
+					     "eth0",
+					     "YQ==",
+					     "0x5c2200",
+					     "0x30783132",
+					     "mod-stats",
+					     "1/2",
+					     "default",
+					     "example.",
+					     "a\\.b.",
+					     "A",
+					     "TYPE65280",
+					     "@",
+					     "\"x\" y",
+					     "16-byte secret..",
 					     "0x000102030405060708090a0b0c0d0e0f" };
 	static const char letters[] = "ab \"#,[]:\\\\.@%/-0x\xc3\xa9";
 	uint32_t kind = random_below(3);
@@ -364,7 +422,8 @@ static void add_random_items(conf_store_t *store, size_t index, conf_block_t *bl
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
 		bool is_id = section->kind == CONF_MULTI && row == conf_id_row(section);
-		bool is_usable = conf_row_in(section, row) && !is_id && row->type != CONF_REF && row->type != CONF_MODREF;
+		bool is_usable =
+			conf_row_in(section, row) && !is_id && row->type != CONF_REF && row->type != CONF_MODREF;
 		for (unsigned tries = is_usable ? 4 : 0; tries > 0; tries--) {
 			char text[64];
 			size_t value_len;
@@ -387,13 +446,17 @@ static conf_store_t *random_store(void)
 	assert_non_null(store);
 	for (size_t i = 0; i < conf_section_count; i++) {
 		conf_block_t *block;
-		uint32_t count = conf_sections[i]->kind == CONF_DIRECTIVE ? 0 : conf_sections[i]->kind == CONF_GROUP ? 1 : 3;
+		uint32_t count = conf_sections[i]->kind == CONF_DIRECTIVE ? 0
+				 : conf_sections[i]->kind == CONF_GROUP   ? 1
+									  : 3;
 		for (uint32_t j = 0; j < count; j++) {
 			size_t len = 0;
 			char text[64];
 			if (conf_sections[i]->kind == CONF_MULTI) {
 				random_text(conf_id_row(conf_sections[i]), text);
-				if (text[0] == '\0' || conf_value_scan(conf_id_row(conf_sections[i]), knot_str_of(text), id, &len) != KNOT_OK ||
+				if (text[0] == '\0' ||
+				    conf_value_scan(conf_id_row(conf_sections[i]), knot_str_of(text), id, &len) !=
+					    KNOT_OK ||
 				    conf_store_find(store, i, (knot_bytes_t){ id, len }) != NULL) {
 					continue;
 				}
@@ -413,7 +476,8 @@ static void expect_same_blocks(const conf_store_t *a, const conf_store_t *b, con
 		conf_block_view_t p, q;
 		bool has_p, has_q;
 		while ((has_p = conf_view_next(&x, &p)), (has_q = conf_view_next(&y, &q)), has_p && has_q) {
-			bool is_same = p.id.len == q.id.len && (p.id.len == 0 || memcmp(p.id.data, q.id.data, p.id.len) == 0) &&
+			bool is_same = p.id.len == q.id.len &&
+				       (p.id.len == 0 || memcmp(p.id.data, q.id.data, p.id.len) == 0) &&
 				       p.items.len == q.items.len &&
 				       (p.items.len == 0 || memcmp(p.items.data, q.items.data, p.items.len) == 0);
 			if (!is_same) {
@@ -466,7 +530,8 @@ static void take_item(reader_t *reader, const knot_conf_item_t *item)
 	assert_true(row < section->row_count);
 	knot_err_t err = conf_value_scan(&section->rows[row], item->value, reader->value, &len);
 	if (err != KNOT_OK) {
-		fail_msg("%s: '%.*s' %s", section->rows[row].name, (int)item->value.len, item->value.data, knot_strerror(err));
+		fail_msg("%s: '%.*s' %s", section->rows[row].name, (int)item->value.len, item->value.data,
+			 knot_strerror(err));
 	}
 	if (item->kind == KNOT_CONF_ID) {
 		begin_block(reader, (knot_bytes_t){ reader->value, len });

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	INCLUDE_DEPTH_MAX = 6,   /* the main file has depth 0 */
+	INCLUDE_DEPTH_MAX = 6, /* the main file has depth 0 */
 	NO_SECTION = CONF_S_COUNT,
 };
 
@@ -384,9 +384,9 @@ static knot_err_t on_key0(loader_t *loader)
 		if (loader->place.key.len < 4 || memcmp(loader->place.key.data, "mod-", 4) != 0) {
 			return fail_code(loader, KNOT_CONF_EITEM);
 		}
-		return tell_text(loader, CONF_ERROR, KNOT_CONF_EITEM, "config, file '%s', line %zu, unknown module '%.*s'",
-				 loader->place.file, loader->place.line, (int)loader->place.key.len,
-				 loader->place.key.data);
+		return tell_text(loader, CONF_ERROR, KNOT_CONF_EITEM,
+				 "config, file '%s', line %zu, unknown module '%.*s'", loader->place.file,
+				 loader->place.line, (int)loader->place.key.len, loader->place.key.data);
 	}
 	if (section_of(loader)->kind == CONF_DIRECTIVE) {
 		return do_directive(loader);
@@ -544,7 +544,7 @@ static knot_err_t load_file(loader_t *loader, const char *path)
 	if (err != KNOT_OK) {
 		loader->place.line = 0;
 		return tell_text(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path,
-			      knot_strerror(err));
+				 knot_strerror(err));
 	}
 	err = load_text(loader, (knot_str_t){ text, len });
 	free(text);
@@ -557,7 +557,7 @@ static _Thread_local const loader_t *glob_loader;
 static int warn_of_access(const char *path, int errnum)
 {
 	(void)tell_text(glob_loader, CONF_WARNING, KNOT_OK, "config, failed to access '%s' (%s)", path,
-		     knot_strerror(knot_err_of_errno(errnum)));
+			knot_strerror(knot_err_of_errno(errnum)));
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every row of the schema, each in a configuration of its own: what it takes, what it refuses, what is said of it, how it is printed. */
+/* Every row of the schema, each in a configuration of its own: what it takes, what it refuses, what is said of it, how
+ * it is printed. */
 #include "src/conf/conf.h"
 #include "src/conf/value.h"
 
@@ -11,17 +12,16 @@
 /* ---- Texts ---- */
 
 /* Blocks for references to lead to, and blocks that items may stand in need of. */
-static const char before[] =
-	"key:\n  - id: k\n    secret: YQ==\n"
-	"remote:\n  - id: r\n    address: ::1\n"
-	"remotes:\n  - id: rs\n    remote: r\n"
-	"acl:\n  - id: a\n"
-	"keystore:\n  - id: ks\n"
-	"submission:\n  - id: s\n"
-	"dnskey-sync:\n  - id: d\n    remote: r\n"
-	"policy:\n  - id: p\n"
-	"external:\n  - id: e\n"
-	"template:\n  - id: t\n";
+static const char before[] = "key:\n  - id: k\n    secret: YQ==\n"
+			     "remote:\n  - id: r\n    address: ::1\n"
+			     "remotes:\n  - id: rs\n    remote: r\n"
+			     "acl:\n  - id: a\n"
+			     "keystore:\n  - id: ks\n"
+			     "submission:\n  - id: s\n"
+			     "dnskey-sync:\n  - id: d\n    remote: r\n"
+			     "policy:\n  - id: p\n"
+			     "external:\n  - id: e\n"
+			     "template:\n  - id: t\n";
 
 /** What a row needs besides itself, or a sample where the type's is not good enough. NULL: the type's; nothing. */
 static const struct {
@@ -80,7 +80,8 @@ static const char *special_of(const conf_section_t *section, const conf_row_t *r
 {
 	for (size_t i = 0; i < KNOT_LEN(special); i++) {
 		bool is_section = strcmp(special[i].section, section->name) == 0;
-		bool is_shared = section == &conf_section_template && strcmp(special[i].section, "zone") == 0; /* the same rows */
+		bool is_shared = section == &conf_section_template &&
+				 strcmp(special[i].section, "zone") == 0; /* the same rows */
 		if ((is_section || is_shared) && strcmp(special[i].item, row->name) == 0) {
 			return is_sample ? special[i].sample : special[i].more;
 		}
@@ -92,14 +93,20 @@ static const char *special_of(const conf_section_t *section, const conf_row_t *r
 static void sample_of(const conf_section_t *section, const conf_row_t *row, char ret_text[static 64])
 {
 	static const char *const by_type[] = {
-		[CONF_STR] = "x",           [CONF_HEX] = "0x0102ff", [CONF_DNAME] = "example.",
-		[CONF_ADDR] = "192.0.2.1@5353", [CONF_NET] = "192.0.2.0/24", [CONF_MODREF] = "mod-stats",
-		[CONF_RRTYPE] = "TYPE65280", [CONF_B64] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		[CONF_STR] = "x",
+		[CONF_HEX] = "0x0102ff",
+		[CONF_DNAME] = "example.",
+		[CONF_ADDR] = "192.0.2.1@5353",
+		[CONF_NET] = "192.0.2.0/24",
+		[CONF_MODREF] = "mod-stats",
+		[CONF_RRTYPE] = "TYPE65280",
+		[CONF_B64] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	};
 	static const struct {
 		const char *section, *id;
-	} ids[] = { { "key", "k" },     { "remote", "r" },      { "remotes", "rs" }, { "acl", "a" },      { "keystore", "ks" },
-		    { "submission", "s" }, { "dnskey-sync", "d" }, { "policy", "p" },   { "external", "e" }, { "template", "t" } };
+	} ids[] = { { "key", "k" },       { "remote", "r" },     { "remotes", "rs" },    { "acl", "a" },
+		    { "keystore", "ks" }, { "submission", "s" }, { "dnskey-sync", "d" }, { "policy", "p" },
+		    { "external", "e" },  { "template", "t" } };
 	const char *text = special_of(section, row, true);
 	if (text == NULL && row->options != NULL) {
 		text = row->options[row->options[1].name != NULL ? 1 : 0].name;
@@ -129,8 +136,13 @@ static char *configuration(const conf_section_t *section, const conf_row_t *row,
 	(void)fprintf(out, "%s%s:\n", before, section->name);
 	if (section->kind == CONF_MULTI) {
 		bool is_default = section == &conf_section_template && row->only_in == CONF_ONLY_TEMPLATE && !is_id;
-		const char *id = section == &conf_section_zone ? "a." : section->name[0] == 'm' && section->name[3] == 'u' ? "mod-x" : "x";
-		(void)fprintf(out, "  - %s: \"%s\"\n", conf_id_row(section)->name, is_id && value != NULL ? value : is_default ? "default" : id);
+		const char *id = section == &conf_section_zone                        ? "a."
+				 : section->name[0] == 'm' && section->name[3] == 'u' ? "mod-x"
+										      : "x";
+		(void)fprintf(out, "  - %s: \"%s\"\n", conf_id_row(section)->name,
+			      is_id && value != NULL ? value
+			      : is_default           ? "default"
+						     : id);
 	}
 	if (!is_id) {
 		(void)fprintf(out, "    %s: \"%s\"\n", row->name, value != NULL ? value : "");
@@ -166,7 +178,8 @@ static void collect(void *ctx, const conf_fault_t *fault)
 }
 
 /** Load a configuration with one item; the snapshot is only tried. */
-static knot_err_t load(const conf_section_t *section, const conf_row_t *row, const char *value, told_t *ret_told, size_t *ret_line)
+static knot_err_t load(const conf_section_t *section, const conf_row_t *row, const char *value, told_t *ret_told,
+		       size_t *ret_line)
 {
 	conf_t *conf = NULL;
 	char *text = configuration(section, row, value, ret_line);
@@ -200,17 +213,19 @@ static void expect_sample(const conf_section_t *section, const conf_row_t *row)
 	sample_of(section, row, sample);
 	knot_err_t err = load(section, row, sample, &told, &line);
 	if (row->support == CONF_OBSOLETE) {
-		(void)snprintf(want, sizeof(want), "config, line %zu, option '%s.%s' is obsolete and has no effect", line,
-			       section->name, row->name);
+		(void)snprintf(want, sizeof(want), "config, line %zu, option '%s.%s' is obsolete and has no effect",
+			       line, section->name, row->name);
 	} else if (row->support == CONF_REFUSED) {
-		(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s' (not supported yet)", line, row->name);
+		(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s' (not supported yet)", line,
+			       row->name);
 	}
 	/* What stands beside the item may be refused, too. */
 	bool is_first = strncmp(told.text, want, strlen(want)) == 0;
 	bool is_refused_beside = special_of(section, row, false) != NULL && err == KNOT_CONF_ENOTSUP;
 	bool is_right = is_refused_beside ? is_first : strcmp(told.text, want) == 0;
 	bool want_refused = row->support == CONF_REFUSED;
-	if (!is_right || (want_refused && err != KNOT_CONF_ENOTSUP) || (!want_refused && err != KNOT_OK && !is_refused_beside)) {
+	if (!is_right || (want_refused && err != KNOT_CONF_ENOTSUP) ||
+	    (!want_refused && err != KNOT_OK && !is_refused_beside)) {
 		fail_msg("%s.%s: %s (%s): %s", section->name, row->name, sample, knot_strerror(err), told.text);
 	}
 }
@@ -252,7 +267,8 @@ static void expect_fault(const conf_section_t *section, const conf_row_t *row, c
 	told_t told;
 	size_t line;
 	knot_err_t err = load(section, row, value, &told, &line);
-	(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s', value '%s' (%s)", line, row->name, value, reason);
+	(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s', value '%s' (%s)", line, row->name,
+		       value, reason);
 	if (err == KNOT_OK || strcmp(told.text, want) != 0) {
 		fail_msg("%s.%s: want %s\ngot %s", section->name, row->name, want, told.text);
 	}
@@ -335,7 +351,8 @@ static void expect_identity(const conf_section_t *section, const conf_row_t *row
 	assert_true(len < sizeof(printed) && len == strlen(printed));
 	if (conf_value_scan(row, knot_str_of(printed), second, &second_len) != KNOT_OK || first_len != second_len ||
 	    memcmp(first, second, first_len) != 0) {
-		fail_msg("%s.%s: '%s' is printed as '%s', which is another value", section->name, row->name, text, printed);
+		fail_msg("%s.%s: '%s' is printed as '%s', which is another value", section->name, row->name, text,
+			 printed);
 	}
 }
 
@@ -377,7 +394,10 @@ static void expect_count(const conf_section_t *section, const conf_row_t *row)
 	/* Different values of the type: the limit counts no repetitions. */
 	for (size_t i = 0; i <= row->count_max; i++) {
 		size_t len = strlen(value);
-		(void)snprintf(value + len, sizeof(value) - len, row->type == CONF_B64 ? "%s%cAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" : row->type == CONF_HEX ? "%s0x%02x0102030405060708090a0b0c0d0e0f" : "%sv%c",
+		(void)snprintf(value + len, sizeof(value) - len,
+			       row->type == CONF_B64   ? "%s%cAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+			       : row->type == CONF_HEX ? "%s0x%02x0102030405060708090a0b0c0d0e0f"
+						       : "%sv%c",
 			       i > 0 ? "\", \"" : "[ \"", row->type == CONF_HEX ? (int)i : 'A' + (int)i);
 	}
 	char *text = configuration(section, row, "@@", &line), *at = strstr(text, "\"@@\"");
@@ -387,7 +407,8 @@ static void expect_count(const conf_section_t *section, const conf_row_t *row)
 	(void)sprintf(whole, "%.*s%s\" ]%s", (int)(at - text), text, value, at + 4);
 	conf_t *conf = NULL;
 	told = (told_t){ 0 };
-	assert_int_not_equal(conf_load_text("F", knot_str_of(whole), NULL, (conf_sink_t){ collect, &told }, &conf), KNOT_OK);
+	assert_int_not_equal(conf_load_text("F", knot_str_of(whole), NULL, (conf_sink_t){ collect, &told }, &conf),
+			     KNOT_OK);
 	if (strstr(told.text, "(too many values)") == NULL) {
 		fail_msg("%s.%s: %s: %s", section->name, row->name, value, told.text);
 	}
@@ -404,8 +425,8 @@ static void lists_have_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_taken_or_refused), cmocka_unit_test(harmless_values_are_taken),
-		cmocka_unit_test(ranges_are_those_of_the_rows), cmocka_unit_test(invalid_values_have_a_reason),
+		cmocka_unit_test(samples_are_taken_or_refused),        cmocka_unit_test(harmless_values_are_taken),
+		cmocka_unit_test(ranges_are_those_of_the_rows),        cmocka_unit_test(invalid_values_have_a_reason),
 		cmocka_unit_test(printed_values_are_read_as_the_same), cmocka_unit_test(lists_have_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,12 +32,14 @@ static const conf_row_t cookies_rows[] = {
 	  .dflt_doc = "random", .doc = "16 bytes as 0x and hexadecimal digits." },
 };
 const conf_section_t conf_section_mod_cookies = {
-	MODULE("mod-cookies"), SCOPE_BOTH, REFUSED, ROWS(cookies_rows), .check = conf_check_cookies, .doc = "DNS cookies (RFC 7873, RFC 9018).",
+	MODULE("mod-cookies"), SCOPE_BOTH, REFUSED, ROWS(cookies_rows), .check = conf_check_cookies,
+	  .doc = "DNS cookies (RFC 7873, RFC 9018).",
 };
 
 static const conf_row_t dnserr_rows[] = {
 	MOD_ID,
-	{ .name = "report-channel", .type = CONF_DNAME, TUNING, .doc = "Agent domain." },
+	{ .name = "report-channel", .type = CONF_DNAME, TUNING,
+	  .doc = "Agent domain that resolvers are told of; it or agent must be set." },
 	{ .name = "agent", BOOL, .dflt = "off", TUNING, .doc = "Be the agent." },
 	{ .name = "cache-size", INT(1, MAX31), .dflt = "1000", TUNING, .doc = "Reports remembered." },
 	{ .name = "cache-lifetime", TIME(1, 36 * DAY), .dflt = "10", TUNING, .doc = "How long." },
@@ -53,7 +55,7 @@ static const conf_row_t dnsproxy_rows[] = {
 	  .doc = "Server that queries are sent on to." },
 	{ .name = "timeout", INT(0, MAX31), .dflt = "500", TUNING, .doc = "Milliseconds to wait for its answer." },
 	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Sources of such queries." },
-	{ .name = "fallback", BOOL, .dflt = "on", TUNING, .doc = "Only if there is no zone for them." },
+	{ .name = "fallback", BOOL, .dflt = "on", TUNING, .doc = "Only if no zone here has the name." },
 	{ .name = "tcp-fastopen", BOOL, .dflt = "off", .support = CONF_OBSOLETE, .doc = "Has no effect." },
 	{ .name = "catch-nxdomain", BOOL, .dflt = "off", TUNING, .doc = "Also if the name does not exist." },
 };
@@ -85,7 +87,7 @@ static const conf_row_t geoip_rows[] = {
 	{ .name = "mode", OPT(geoip_modes), .dflt = "subnet", TUNING, .doc = "How a record is chosen." },
 	{ .name = "dnssec", BOOL, .dflt_doc = "as the zone", TUNING, .doc = "Sign the records." },
 	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How." },
-	{ .name = "geodb-file", STR, TUNING, .doc = "Geographic database." },
+	{ .name = "geodb-file", STR, TUNING, .doc = "Geographic database; with mode geodb it must be there." },
 	{ .name = "geodb-key", STR, MULTI, .count_max = 8, .dflt = "country/iso_code", TUNING, .doc = "Keys in it." },
 };
 const conf_section_t conf_section_mod_geoip = {
@@ -95,8 +97,10 @@ const conf_section_t conf_section_mod_geoip = {
 
 static const conf_row_t noudp_rows[] = {
 	MOD_ID,
-	{ .name = "udp-allow-rate", INT(0, MAX32), .dflt = "0", TUNING, .doc = "Answer one in so many over UDP." },
-	{ .name = "udp-truncate-rate", INT(1, MAX32), .dflt = "1", TUNING, .doc = "Truncate one in so many." },
+	{ .name = "udp-allow-rate", INT(0, MAX32), .dflt = "0", TUNING,
+	  .doc = "Answer one in so many over UDP; not together with udp-truncate-rate." },
+	{ .name = "udp-truncate-rate", INT(1, MAX32), .dflt = "1", TUNING,
+	  .doc = "Truncate one in so many; not together with udp-allow-rate." },
 };
 const conf_section_t conf_section_mod_noudp = {
 	MODULE("mod-noudp"), SCOPE_BOTH, REFUSED, ROWS(noudp_rows), .check = conf_check_noudp,
@@ -136,7 +140,7 @@ const conf_section_t conf_section_mod_queryacl = {
 static const conf_row_t rrl_rows[] = {
 	MOD_ID,
 	{ .name = "rate-limit", INT(0, RRL_MAX * 1000), .dflt = "50", TUNING,
-	  .doc = "Answers per second to an address." },
+	  .doc = "Answers per second to an address; at most 1000 times instant-limit." },
 	{ .name = "instant-limit", INT(1, RRL_MAX), .dflt = "125", TUNING, .doc = "Answers at once." },
 	{ .name = "slip", INT(0, 100), .dflt = "1", TUNING,
 	  .doc = "Truncate one in so many of what exceeds it; 0: drop all." },
@@ -144,7 +148,7 @@ static const conf_row_t rrl_rows[] = {
 	  .doc = "Microseconds of work per second for an address." },
 	{ .name = "time-instant-limit", INT(1, 1000000), .dflt = "5000", TUNING, .doc = "Microseconds at once." },
 	{ .name = "table-size", INT(1, MAX31), .dflt = "524288", TUNING, .doc = "Entries of the table." },
-	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses without limit." },
+	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses and networks without limit." },
 	{ .name = "log-period", INT(0, MAX31), .dflt = "30000", TUNING, .doc = "Milliseconds between log lines." },
 	{ .name = "dry-run", BOOL, .dflt = "off", TUNING, .doc = "Count only." },
 };
@@ -181,12 +185,14 @@ static const conf_row_t synthrecord_rows[] = {
 	MOD_ID,
 	{ .name = "type", OPT(synth_types), .required = true, .missing = "no synthesis type specified", TUNING,
 	  .doc = "Names to addresses, or addresses to names." },
-	{ .name = "prefix", STR, .check = conf_check_no_dot, .pattern = "^[^.]*$", TUNING, .doc = "What names begin with." },
-	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "What names end with." },
+	{ .name = "prefix", STR, .check = conf_check_no_dot, .pattern = "^[^.]*$", TUNING,
+	  .doc = "What names begin with; without a dot." },
+	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "What names end with: only of addresses to names." },
 	{ .name = "ttl", TIME(0, MAX32), .dflt = "3600", TUNING, .doc = "TTL of the records." },
 	{ .name = "network", .type = CONF_NET, MULTI, .required = true, .missing = "no network subnet specified", TUNING,
 	  .doc = "Addresses that have names." },
-	{ .name = "reverse-short", BOOL, .dflt = "on", TUNING, .doc = "Short form of IPv6 addresses." },
+	{ .name = "reverse-short", BOOL, .dflt = "on", TUNING,
+	  .doc = "Short form of IPv6 addresses in names: only of addresses to names." },
 };
 const conf_section_t conf_section_mod_synthrecord = {
 	MODULE("mod-synthrecord"), SCOPE_ZONE, NEEDS_ID, REFUSED, ROWS(synthrecord_rows),
