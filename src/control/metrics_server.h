@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * The metrics of the server as a whole: build, process, traffic, zones by state, XDP queues, and everything that `stats` shows.
- * Those of single zones are in metrics_render.c. Names and meanings: doc/metrics.md.
+ * Those of single zones are in metrics_render.c. Names and meanings: doc/manual/statistics.rst.
  */
 #pragma once
 

@@ -221,7 +221,7 @@ def test_the_counters_count(make_busy, transport):
 
 # ---- The compiled program ----
 
-ROOTS = ("answer_warm", "request_answer", "kxdp_frame_parse", "kxdp_frame_reply")
+ROOTS = ("answer_warm", "request_answer", "traffic_end", "look_rows", "kxdp_frame_parse", "kxdp_frame_reply")
 # Functions of other libraries that copy, compare or hash, and nothing else.
 HARMLESS = {"memcpy", "memmove", "memcmp", "memset", "__memcpy_chk", "__memmove_chk", "__memset_chk", "gnutls_hash_fast",
             "__assert_fail", "__stack_chk_fail"}

@@ -9,6 +9,7 @@ import pytest
 
 from harness.metrics import families, lint, request, value
 from harness.net import free_port
+from harness.server import TOP
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -315,3 +316,18 @@ def test_descriptors_do_not_leak(server):
         server.knotc("reload")
     wait_open(server.dir / "m.sock", False)
     server.wait(lambda: count() <= before, what="descriptors to be closed")
+
+
+def test_the_manual_names_each_metric(make_knotd, pair):
+    """But for those that are made of the names of `stats`, and of the process."""
+    server = make_knotd(pair.server)
+    server.port = 53
+    path = server.dir / "metrics.sock"
+    server.write("example.zone", example(7))
+    server.configure(listen=(), zones=["example"], server=f"metrics-listen: {path}", text=f"xdp:\n    listen: {pair.server_if}@53\n")
+    server.start()
+    manual = (TOP / "doc/manual/statistics.rst").read_text(encoding="utf-8")
+    endings = {"counter": "_total", "info": "_info"}
+    names = [name + endings.get(family.type, "") for name, family in families(request(path)[2]).items()
+             if not name.startswith(("knot_stats_", "knot_zone_stats_", "process_"))]
+    assert len(names) > 12 and not [name for name in names if f"``{name}``" not in manual]
