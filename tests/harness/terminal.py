@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program in a terminal: keys go in, the screen is looked at. tmux is the terminal, each one a server of its own."""
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -17,9 +18,9 @@ class Terminal:
     def __init__(self, directory, *command, width=100, height=40, environment=None):
         if shutil.which("tmux") is None:
             pytest.skip("no tmux")
-        self.socket = directory / "tmux.sock"
-        self.end = directory / "tmux.status"
-        self.end.unlink(missing_ok=True)
+        name = secrets.token_hex(3)
+        self.socket = directory / f"tmux-{name}.sock"
+        self.end = directory / f"tmux-{name}.status"
         variables = {"HOME": str(directory), "LC_ALL": "C.UTF-8", **(environment or {})}
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
         line = f"{shlex.join(words)}; echo $? > {shlex.quote(str(self.end))}; sleep 60"

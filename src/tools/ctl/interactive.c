@@ -178,6 +178,8 @@ int knotc_interactive(const params_t *params)
 	el_set(shell.el, EL_PROMPT, prompt);
 	el_set(shell.el, EL_EDITOR, "emacs");
 	el_set(shell.el, EL_HIST, history, lines);
+	/* Ctrl-C leaves the terminal as it was; Ctrl-Z too, and the line is there again afterwards; a new size is seen. */
+	el_set(shell.el, EL_SIGNAL, 1);
 	el_set(shell.el, EL_CLIENTDATA, &shell);
 	el_set(shell.el, EL_ADDFN, "knotc-complete", "complete the word", complete_line);
 	el_set(shell.el, EL_BIND, "^I", "knotc-complete", NULL);

@@ -264,7 +264,7 @@ static void print_error(const output_t *output, const knot_ctl_data_t *unit)
 	if (layout == LAYOUT_XDP_BLOCK) {
 		fprintf(output->out, "%s%s", item(unit, KNOT_CTL_IDX_ID) != NULL ? " " : "",
 		        item(unit, KNOT_CTL_IDX_ID) != NULL ? item(unit, KNOT_CTL_IDX_ID) : "");
-	} else if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS) {
+	} else if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS || (is_trigger && !zone_first)) {
 		print_record_items(output, unit, " ");
 	} else if (item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
 		fputc(' ', output->out);

@@ -165,6 +165,27 @@ def test_errors_leave_the_prompt(server, prompt):
     assert prompt.ended() == 0
 
 
+def test_signals(server, directory):
+    """Ctrl-Z and fg: the line is there again. Ctrl-C ends the prompt, and the shell has its terminal back."""
+    with Terminal(directory, "bash", "--norc", "--noprofile", "-i", environment={"PS1": "shell> "}) as terminal:
+        terminal.wait(r"^shell>")
+        terminal.type(f"{built('knotc', 'tools')} -s {server.socket}\n")
+        terminal.wait(r"^knotc>$")
+        terminal.type("stat")
+        terminal.wait(r"^knotc> stat$")
+        terminal.press("C-z")
+        terminal.wait(r"Stopped")
+        terminal.type("fg\n")
+        terminal.wait(r"^knotc> stat\Z")
+        terminal.type("us\n")
+        terminal.wait(r"^Running\nknotc>\Z")
+        terminal.press("C-c")
+        terminal.wait(r"^shell>\Z")
+        terminal.type("stty -a | grep -o ' icanon'; exit\n")
+        terminal.wait(r"^ icanon$")
+        assert terminal.ended() == 0
+
+
 @pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False), (["-X"], True)], ids=["default", "mono", "color"])
 def test_colors(server, directory, options, has_colors):
     with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket), *options, "zone-status", "example") as terminal:
