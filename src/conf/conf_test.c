@@ -171,6 +171,65 @@ static const struct {
 	  "line 2, item 'block', value '::/0@+1' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
 	{ "block of one prefix twice", "xdp:\n  block: [ 192.0.2.1, 2001:db8::/32, 192.0.2.1/32@5 ]\n",
 	  "line 2, item 'block', value '192.0.2.1/32@5' (duplicate prefix)", KNOT_EINVAL },
+	{ "size of a key",
+	  "policy:\n - id: p\n   ksk-size: 255\n",
+	  "line 4, section 'policy[p]' (KSK key size not compatible with the algorithm)", KNOT_EINVAL },
+	{ "size of a key of RSA",
+	  "policy:\n - id: p\n   algorithm: rsasha256\n   zsk-size: 4097\n",
+	  "line 5, section 'policy[p]' (ZSK key size not compatible with the algorithm)", KNOT_EINVAL },
+	{ "refresh beyond the lifetime",
+	  "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 995\n",
+	  "line 5, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)", KNOT_EINVAL },
+	{ "refresh beyond the lifetime by the jitter",
+	  "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 900\n   dnssec-jitter: 11%\n",
+	  "line 6, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)", KNOT_EINVAL },
+	{ "short life of a KSK",
+	  "policy:\n - id: p\n   ksk-lifetime: 14399\n   dnskey-ttl: 1h\n",
+	  "line 5, section 'policy[p]' (KSK lifetime too low according to propagation delay and DNSKEY TTL)", KNOT_EINVAL },
+	{ "short life of a ZSK",
+	  "policy:\n - id: p\n   zsk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n",
+	  "line 6, section 'policy[p]' (ZSK lifetime too low according to propagation delay, DNSKEY TTL, and "
+	  "maximum zone TTL)", KNOT_EINVAL },
+	{ "short life of a CSK",
+	  "policy:\n - id: p\n   ksk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   single-type-signing: on\n",
+	  "line 7, section 'policy[p]' (CSK lifetime too low according to propagation delay, DNSKEY TTL, and "
+	  "maximum zone TTL)", KNOT_EINVAL },
+	{ "jitter longer than a life",
+	  "policy:\n - id: p\n   zsk-lifetime: 1d\n   dnssec-jitter: 1d\n",
+	  "line 5, section 'policy[p]' ('dnssec-jitter' is not lower than ZSK lifetime)", KNOT_EINVAL },
+	{ "keys of others with an offline KSK",
+	  "policy:\n - id: p\n   dnskey-management: incremental\n   offline-ksk: on\n",
+	  "line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)", KNOT_EINVAL },
+	{ "keys of others that are removed at once",
+	  "policy:\n - id: p\n   dnskey-management: incremental\n",
+	  "line 4, section 'policy[p]' (incremental DNSKEY management requires configured delete-delay)", KNOT_EINVAL },
+	{ "intervals of a template and a zone",
+	  "template:\n - id: t\n   expire-min-interval: 5\nzone:\n - domain: a\n   template: t\n   expire-max-interval: 4\n",
+	  "line 8, section 'zone[a.]' ('expire-min-interval' is higher than 'expire-max-interval')", KNOT_EINVAL },
+	{ "catalog of a zone that is no member",
+	  "zone:\n - domain: a\n   catalog-zone: b\n",
+	  "line 4, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-zone')", KNOT_EINVAL },
+	{ "catalog template of a zone that is no catalog",
+	  "template:\n - id: t\nzone:\n - domain: a\n   catalog-template: t\n",
+	  "line 6, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-template')", KNOT_EINVAL },
+	{ "serials of an unsigned zone",
+	  "zone:\n - domain: a\n   serial-modulo: 1/2\n",
+	  "line 4, section 'zone[a.]' ('serial-modulo' requires 'dnssec-signing')", KNOT_EINVAL },
+	{ "secret of a cookie",
+	  "mod-cookies:\n - id: x\n   secret: 0x01\n",
+	  "line 4, section 'mod-cookies[x]' (the length of the cookie secret MUST BE 16 bytes (32 HEX characters))", KNOT_EINVAL },
+	{ "names of networks with reverse-short",
+	  "mod-synthrecord:\n - id: x\n   type: forward\n   reverse-short: on\n",
+	  "line 5, section 'mod-synthrecord[x]' (reverse-short not allowed with forward type)", KNOT_EINVAL },
+	{ "no database of places",
+	  "mod-geoip:\n - id: x\n   config-file: f\n   mode: geodb\n",
+	  "line 5, section 'mod-geoip[x]' (no geodb file specified)", KNOT_EINVAL },
+	{ "more answers than at once",
+	  "mod-rrl:\n - id: x\n   instant-limit: 5\n   rate-limit: 5001\n",
+	  "line 5, section 'mod-rrl[x]' (rate limit is higher than 1000 times instant limit)", KNOT_EINVAL },
+	{ "metrics where queries are answered",
+	  "server:\n  listen: ::1@80\n  metrics-listen: ::1@80\n",
+	  "line 4, section 'server' (address of 'listen' in 'metrics-listen')", KNOT_EINVAL },
 	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
 	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
 	{ "include of nothing", "include: /dev/null/x\n", "line 1, item 'include', value '/dev/null/x' (file error)",
@@ -232,6 +291,50 @@ static void harmless_items_are_accepted(void **state)
 	};
 	for (size_t i = 0; i < KNOT_LEN(texts); i++) {
 		conf_free(load_ok(texts[i]));
+	}
+}
+
+/* Rules that a policy just keeps, or that a template alone need not keep. */
+static void rules_end_where_they_say(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 994\n",
+		"policy:\n - id: p\n   rrsig-lifetime: 10\n",
+		"policy:\n - id: p\n   ksk-lifetime: 14400\n   dnskey-ttl: 1h\n",
+		"policy:\n - id: p\n   zsk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n",
+		"policy:\n - id: p\n   ksk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   single-type-signing: on\n",
+		"policy:\n - id: p\n   zsk-lifetime: 0\n   algorithm: ed448\n   ksk-size: 456\n",
+		"template:\n - id: t\n   retry-min-interval: 5\n   retry-max-interval: 4\nzone:\n - domain: a\n",
+		"template:\n - id: default\n   retry-min-interval: 5\n - id: t\nzone:\n - domain: a\n   template: t\n"
+		"   retry-max-interval: 4\n",
+		"server:\n  listen: ::1@80\n  metrics-listen: [ ::1@81, 127.0.0.1@80 ]\n",
+		"mod-rrl:\n - id: x\n   instant-limit: 5\n   rate-limit: 5000\n",
+	};
+	for (size_t i = 0; i < KNOT_LEN(texts); i++) {
+		conf_free(load_ok(texts[i]));
+	}
+}
+
+static void blocks_are_noticed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "policy:\n - id: p\n   algorithm: rsasha1\n",
+		  "N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing" },
+		{ "policy:\n - id: p\n   nsec3: on\n   nsec3-iterations: 5\n",
+		  "N:config, policy[p].nsec3-iterations=5 is too high, the recommended value is 0" },
+		{ "policy:\n - id: p\n   nsec3-iterations: 5\n", "" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		messages_t messages;
+		knot_err_t err;
+		conf_t *conf = load(rows[i].text, &messages, &err);
+		assert_int_equal(err, KNOT_OK);
+		assert_string_equal(messages.text, rows[i].want);
+		conf_free(conf);
 	}
 }
 
@@ -1079,6 +1182,8 @@ int main(void)
 		cmocka_unit_test(faults_have_knots_words),
 		cmocka_unit_test(values_are_cut_in_messages),
 		cmocka_unit_test(harmless_items_are_accepted),
+		cmocka_unit_test(rules_end_where_they_say),
+		cmocka_unit_test(blocks_are_noticed),
 		cmocka_unit_test(obsolete_items_are_noticed),
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(counts_follow_the_machine),
