@@ -16,7 +16,7 @@ Directives, each with an example as its content:
     .. prepare::              A shell script that the test needs, and readers don't.
     .. log::                  Log lines. The server's sources must contain their message.
 
-Every directive takes `:not-run: REASON`: the test leaves it out, and says why. In what a command prints, an ellipsis (U+2026) stands for any
+Every directive takes `:not-run: REASON`, and the test leaves it out; and `:needs-module: NAME`: left out where Python has no such module. In what a command prints, an ellipsis (U+2026) stands for any
 text within the line, or on a line of its own for any lines; blanks may differ in number, time stamps in their time.
 """
 import pathlib
@@ -55,7 +55,7 @@ class Example(Directive):
     """A literal block; its options are for the test, but `not-run`'s reason is a comment in the page's source only."""
     has_content = True
     language = "text"
-    option_spec = {"not-run": directives.unchanged_required}
+    option_spec = {"not-run": directives.unchanged_required, "needs-module": directives.unchanged_required}
 
     def run(self):
         self.assert_has_content()

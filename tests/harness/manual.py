@@ -181,6 +181,9 @@ def run_example(scene, example, on_output=None):
         if len(example.options["not-run"]) < 10:
             raise Wrong(f"{example}: :not-run: doesn't say why")
         return
+    needed = example.options.get("needs-module")
+    if needed is not None and scene.run(f"/usr/bin/python3 -c 'import {needed}'")[0] != 0:
+        return
     if example.kind == "knot-conf":
         check_configuration(scene, example)
     elif example.kind in ("file", "sample"):

@@ -33,13 +33,14 @@ mount -t tmpfs none /var/lib/knot
 mount -t tmpfs none /var/log
 mkdir /var/log/knot
 mount -t tmpfs none /usr/local
-mkdir -p /usr/local/bin /usr/local/sbin /usr/local/etc /usr/local/var/run /usr/local/var/lib
+mkdir -p /usr/local/bin /usr/local/lib /usr/local/sbin /usr/local/etc /usr/local/var/run /usr/local/var/lib
 ln -s /etc/knot /usr/local/etc/knot
 ln -s /run/knot /usr/local/var/run/knot
 ln -s /var/lib/knot /usr/local/var/lib/knot
 chown knot:knot /run/knot /var/lib/knot /var/log/knot /etc/knot
 chmod 755 /run/knot /var/lib/knot /etc/knot
 cp {bin}/* /usr/local/sbin
+cp {libknot} /usr/local/lib/ 2>/dev/null || true
 mount -t proc proc /proc
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true
 hostname ns1.example.net
@@ -122,7 +123,7 @@ class Scene:
         self._program(bin_dir / "journalctl", JOURNALCTL)
         ready = self.work / "ready"
         script = self.work / "setup"
-        script.write_text(SETUP.format(bin=bin_dir, ready=ready))
+        script.write_text(SETUP.format(bin=bin_dir, ready=ready, libknot=BUILD / ".libs" / "libknot.so.17"))
         # unshare's child is process 1 of the new PID namespace and goes with unshare.
         self.holder = subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.link.server}", "unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child",
@@ -155,7 +156,8 @@ class Scene:
         return subprocess.Popen(
             ["nsenter", f"--target={self.root}", "--mount", "--uts", "--pid", f"--net=/run/netns/{namespace}",
              "bash", "-c", f"cd /run/work\n{command}"],
-            env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/run/work", "TERM": "dumb"},
+            env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/run/work", "TERM": "dumb",
+                 "LD_LIBRARY_PATH": "/usr/local/lib", "PYTHONPATH": str(BUILD / "python")},
             text=True, errors="replace", stdin=subprocess.DEVNULL, start_new_session=True, **options)
 
     def run(self, command, side="server", timeout=60):
