@@ -19,11 +19,10 @@ typedef struct record {
 	uint8_t rdata[];             /* canonical */
 } record_t;
 
-/* A touched name and all of its records. */
+/* A touched name and all of its records. Its bytes, in lower case, lie behind. */
 typedef struct {
-	knot_name_t owner;           /* of wire[] */
+	knot_name_t owner;
 	record_t *first;             /* owned */
-	uint8_t wire[];              /* lower case */
 } edit_t;
 
 struct zone_txn {
@@ -131,7 +130,7 @@ static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, record_
 	return KNOT_OK;
 }
 
-/* A name in lower case with the bytes of an edit_t around it, to search with. */
+/* A name in lower case, to search with. */
 typedef struct {
 	edit_t edit;
 	uint8_t wire[KNOT_NAME_MAX];
@@ -160,8 +159,9 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 	if (edit == NULL) {
 		return KNOT_ENOMEM;
 	}
-	memcpy(edit->wire, wanted.wire, owner.len);
-	edit->owner = (knot_name_t){ edit->wire, owner.len, owner.label_count };
+	uint8_t *wire = (uint8_t *)(edit + 1);
+	memcpy(wire, wanted.wire, owner.len);
+	edit->owner = (knot_name_t){ wire, owner.len, owner.label_count };
 	knot_err_t err = load_records(txn, edit->owner, &edit->first);
 	if (err == KNOT_OK && tsearch(edit, &txn->edits, cmp_edits) == NULL) {
 		err = KNOT_ENOMEM;

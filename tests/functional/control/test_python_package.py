@@ -76,6 +76,27 @@ def test_blocks_on_one_connection(control):
     assert control.receive_block() == {"status": "Running"}
 
 
+def test_zone_transaction(control, server):
+    """Several records in one block, and what they become."""
+    control.send_block("zone-begin", zone="example.")
+    assert control.receive_block() == {}
+    control.send_block("zone-set", zone="example.", owner="new", ttl="60", rtype="A", data="192.0.2.77")
+    assert control.receive_block() == {}
+    control.send_block("zone-unset", zone="example.", owner="www", rtype="AAAA")
+    assert control.receive_block() == {}
+    control.send_block("zone-get", zone="example.", owner="new")
+    assert control.receive_block()["example."]["new.example."]["A"] == {"ttl": "60", "data": ["192.0.2.77"]}
+    control.send_block("zone-set", zone="example.", owner="new", ttl="60", rtype="A", data="192.0.2")
+    with pytest.raises(libknot.control.KnotCtlErrorRemote, match="parser failed"):
+        control.receive_block()
+    control.send_block("zone-commit", zone="example.", flags="B")
+    assert control.receive_block() == {}
+    control.send_block("zone-status", zone="example.")
+    assert control.receive_block()["example."]["serial"] == "8"
+    assert server.ask("new.example", "A").answer[0][0].address == "192.0.2.77"
+    assert "new.example." in (server.dir / "example.zone").read_text()
+
+
 def test_errors(control):
     control.send_block("zone-read", zone="nowhere")
     with pytest.raises(libknot.control.KnotCtlErrorRemote, match="no such zone found"):
