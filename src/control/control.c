@@ -128,14 +128,11 @@ static void serve(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
 	knot_ctl_set_timeout(ctl, timeout_ms(control));
 	knot_ctl_adopt(ctl, take_fd);
 	session_t session = {
-		.server = control->params.server, .net = control->params.net, .ctl = ctl, .lock = &control->commands,
+		.control = control, .server = control->params.server, .net = control->params.net, .ctl = ctl, .lock = &control->commands,
 		.socket = socket, .wait = wait,
 	};
 	session_serve(&session);
 	knot_ctl_free(ctl);
-	if (session.reloaded) {
-		control_conf_changed(control);
-	}
 	if (session.stop) {
 		/* The way that a service manager takes. */
 		(void)kill(getpid(), SIGTERM);

@@ -361,6 +361,10 @@ static void run_command(session_t *session, const command_t *command)
 		err = command->run(session);
 		session_unlock(session);
 	}
+	if (session->reloaded) {
+		session->reloaded = false;
+		control_conf_changed(session->control);
+	}
 	if (err == KNOT_ECTLBUSY && !ran) {
 		/* As Knot: the reply is an empty block. */
 		log_control(LOG_WARNING, "control, command '%s' gave up (%s)", command->name, knot_strerror(err));

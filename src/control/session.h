@@ -17,6 +17,7 @@ enum {
 };
 
 typedef struct session {
+	control_t *control;             /* is told of a new configuration */
 	server_t *server;
 	net_t *net;
 	knot_ctl_t *ctl;
@@ -32,7 +33,7 @@ typedef struct session {
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
 	look_t *look;                   /* owned: of this connection, NULL: none; see top.c */
 	bool broken;                    /* the connection is of no use any more */
-	bool reloaded;                  /* a configuration was published */
+	bool reloaded;                  /* the command published a configuration */
 	bool stop;                      /* `stop` was asked for: end the process after the reply */
 } session_t;
 

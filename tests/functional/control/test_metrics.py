@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from harness.control import Connection
 from harness.metrics import families, lint, request, value
 from harness.net import free_port
 from harness.server import TOP
@@ -286,6 +287,21 @@ def test_addresses_follow_the_configuration(server):
     configure(server, [])
     server.knotc("reload")
     wait_open(second, False)
+
+
+def test_addresses_follow_a_commit_at_once(server):
+    """Not only when the connection that committed ends."""
+    second = free_port()
+    with Connection(server.socket) as control:
+        for command, items in (("conf-begin", {}), ("conf-set", {"section": "server", "item": "metrics-listen", "data": f"127.0.0.1@{second}"}),
+                               ("conf-unset", {"section": "server", "item": "metrics-listen", "data": f"127.0.0.1@{server.metrics}"}),
+                               ("conf-commit", {})):
+            assert not [unit for unit in control.command(command, **items) if "error" in unit], command
+        wait_open(second)
+        wait_open(server.metrics, False)
+        control.command("reload")       # back to what the file says
+        wait_open(server.metrics)
+        wait_open(second, False)
 
 
 def test_an_address_that_is_taken(server):
