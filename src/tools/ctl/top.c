@@ -286,6 +286,13 @@ static bool run(top_t *top, bool screen)
 	return !ferror(stdout);
 }
 
+/* Keys come in, and what goes out is a terminal that can be drawn on. */
+static bool has_screen(const params_t *params)
+{
+	const char *kind = getenv("TERM");
+	return params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL && strcmp(kind, "dumb") != 0;
+}
+
 bool knotc_top(const params_t *params, const action_t *action, const request_t *request)
 {
 	char path[KNOTC_PATH_MAX];
@@ -295,7 +302,7 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 		.view = { .program = "knotc top " PACKAGE_VERSION, .socket = path, .interval_s = 1 },
 	};
 	top.view.history = top.history;
-	bool screen = params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	bool screen = has_screen(params);
 	top.count_max = screen ? 0 : 1;
 	if (!read_arguments((const knot_ctl_data_t *)&request->units[0], &top)) {
 		return false;

@@ -239,6 +239,13 @@ def test_ascii(fake, directory):
         assert text.isascii() and terminal.wait("us +").isascii()
 
 
+def test_a_terminal_that_can_do_nothing(fake, directory):
+    """TERM=dumb, as an editor's shell: lines instead of a screen."""
+    with Terminal(directory, built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", environment={"TERM": "dumb"}) as terminal:
+        terminal.wait(r"^queries 1000\.0 1000$")
+        assert terminal.ended() == 0
+
+
 # ---- A real server ----
 
 def test_real_server(knotd, directory):
