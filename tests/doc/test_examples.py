@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every example of the manual is run: one small machine per chapter. `scripts/record-examples CHAPTER` puts in what commands print now."""
 import os
+import re
 
 import pytest
 
@@ -22,6 +23,20 @@ def test_examples(path):
     with Scene() as scene:
         for example in examples:
             run_example(scene, example)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_readme():
+    """The first configuration that people see is valid, and the server that runs with it answers over AF_XDP."""
+    text = re.search(r"^```yaml\n(.*?)^```$", (TOP / "README.md").read_text(), re.M | re.S).group(1)
+    with Scene() as scene:
+        scene.write("/etc/knot/knot.conf", text)
+        scene.write("/var/lib/knot/example.com.zone", (TOP / "samples/example.com.zone").read_text())
+        for command in ("knotc conf-check", "systemctl start knot", "knotc status; knotc zone-status", "knotc xdp-check eth0", "knotc reload"):
+            status, said = scene.run(command)
+            assert status == 0, f"{command}: {said}"
+        assert scene.run("kdig @192.0.2.1 www.example.com A +short", "client") == (0, "example.com.\n192.0.2.80\n")
+        assert "mod-stats.request-protocol[udp4-xdp] = 1" in scene.run("knotc stats")[1]
 
 
 def test_log_lines_are_real():
