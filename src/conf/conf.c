@@ -53,19 +53,6 @@ static void tell_no_memory(conf_sink_t sink, const char *path)
 	(void)conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &place, NULL, "config, not enough memory");
 }
 
-/** Answers that a frame of AF_XDP can't hold would be lost there. */
-static void check_xdp_payload(const conf_t *conf, conf_sink_t sink)
-{
-	enum { XDP_MTU = 1790, ETHERNET = 14, IPV4 = 20, IPV6 = 40, UDP = 8 };
-	bool fits = conf->server.udp_payload_max_ipv4 + ETHERNET + IPV4 + UDP <= XDP_MTU &&
-		    conf->server.udp_payload_max_ipv6 + ETHERNET + IPV6 + UDP <= XDP_MTU;
-	if (conf->xdp.listen.count > 0 && !fits) {
-		const conf_place_t place = { .file = conf->path };
-		(void)conf_tell_text(sink, CONF_WARNING, KNOT_OK, &place, NULL,
-				     "config, maximum UDP payload not compatible with XDP MTU (1790)");
-	}
-}
-
 /** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
 static knot_err_t make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		       conf_t **ret_conf)
@@ -84,7 +71,7 @@ static knot_err_t make(conf_store_t *take_store, const char *path, const conf_ho
 		conf_free(conf);
 		return err;
 	}
-	check_xdp_payload(conf, sink);
+	conf_check_xdp_payload(conf, sink);
 	*ret_conf = conf;
 	return KNOT_OK;
 }

@@ -794,10 +794,10 @@ static void payload_must_fit_a_frame(void **state)
 		const char *text;
 		bool warns;
 	} rows[] = {
-		{ "server:\n  udp-max-payload: 1728\nxdp:\n  listen: eth0\n", false },
-		{ "server:\n  udp-max-payload: 1729\nxdp:\n  listen: eth0\n", true },
-		{ "server:\n  udp-max-payload-ipv4: 1748\nxdp:\n  listen: eth0\n", false },
-		{ "server:\n  udp-max-payload-ipv4: 1749\nxdp:\n  listen: eth0\n", true },
+		{ "server:\n  udp-max-payload: 1724\nxdp:\n  listen: nosuch0\n", false },
+		{ "server:\n  udp-max-payload: 1725\nxdp:\n  listen: nosuch0\n", true },
+		{ "server:\n  udp-max-payload-ipv4: 1744\nxdp:\n  listen: nosuch0\n", false },
+		{ "server:\n  udp-max-payload-ipv4: 1745\nxdp:\n  listen: nosuch0\n", true },
 		{ "server:\n  udp-max-payload: 4096\n", false },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {

@@ -44,6 +44,9 @@ const char *conf_check_block(const conf_block_view_t *block, conf_view_t all);
  */
 KNOT_MUST_USE knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink);
 
+/** Warn of answers that don't fit a frame of AF_XDP, or the MTU of an interface that is there. */
+void conf_check_xdp_payload(const conf_t *conf, conf_sink_t sink);
+
 /** Build the typed structs of a sealed store into `conf`, whose `store` it becomes. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t conf_build(conf_t *conf, const conf_host_t *host);
 

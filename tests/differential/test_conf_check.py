@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """guards: what `knotc conf-check` says of a configuration is what Knot's knotc says, except for the listed differences."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -74,3 +75,28 @@ def test_different_words(knot, tmp_path):
         if without_frame(got[1]) != sorted(want.splitlines()) or got == peer:
             faults.append(f"{text!r} ({why})\n  Knot: {peer}\n  ours: {got}")
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+@pytest.mark.parametrize("mtu, payload, listen, count", [
+    (1280, "udp-max-payload: 1232", "d0", 0),
+    (1279, "udp-max-payload: 1232", "d0", 1),
+    (1279, "udp-max-payload: 1232", "192.0.2.1@54", 1),
+    (1299, "udp-max-payload-ipv6: 1252", "[ d0@54, lo ]", 1),
+    (1300, "udp-max-payload-ipv6: 1252", "[ d0@54, lo ]", 0),
+    (1280, "udp-max-payload-ipv4: 1253", "d0", 1),
+    (9000, "udp-max-payload: 1724", "d0", 0),
+    (9000, "udp-max-payload: 1725", "d0", 1),
+    (9000, "udp-max-payload-ipv4: 1744", "d0", 0),
+    (9000, "udp-max-payload-ipv4: 1745", "d0", 1),
+])
+def test_payload_and_mtu(knot, tmp_path, mtu, payload, listen, count):
+    """Answers that AF_XDP could not send: warned of at the same sizes, by the interface's MTU and by what a frame holds."""
+    path = tmp_path / "c"
+    path.write_text(f"server:\n  {payload}\nxdp:\n  listen: {listen}\n")
+    script = (f"ip link add d0 type veth peer name d1 && ip link set d0 mtu {mtu} up && ip addr add 192.0.2.1/24 dev d0 && "
+              f"{knot} -c {path} conf-check; echo ----; {built('knotc', 'tools')} -c {path} conf-check")
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True, timeout=30, check=True)
+    said = [line for line in done.stderr.splitlines() if "maximum UDP payload" in line]
+    assert len(said) == 2 * count and said[:count] == said[count:], done.stderr
+    assert done.stdout.count("Configuration is valid") == 2
