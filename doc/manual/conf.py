@@ -22,6 +22,7 @@ html_theme_options = {
     "description": "authoritative DNS server with AF_XDP",
     "fixed_sidebar": True,
     "page_width": "1250px",
+    "body_max_width": "980px",
     "font_family": "sans-serif",
     "head_font_family": "sans-serif",
     "show_powered_by": False,
