@@ -125,11 +125,12 @@ static void serve(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
 		close(take_fd);
 		return;
 	}
-	knot_ctl_set_timeout(ctl, timeout_ms(control));
+	const int limit_ms = timeout_ms(control);
+	knot_ctl_set_timeout(ctl, limit_ms);
 	knot_ctl_adopt(ctl, take_fd);
 	session_t session = {
 		.control = control, .server = control->params.server, .net = control->params.net, .ctl = ctl, .lock = &control->commands,
-		.socket = socket, .wait = wait,
+		.socket = socket, .wait = wait, .timeout_ms = limit_ms,
 	};
 	session_serve(&session);
 	knot_ctl_free(ctl);

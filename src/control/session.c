@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { LOCKED_WAIT_MS = 5000 };     /* where control.timeout is 0: its default */
+
 typedef struct {
 	const char *name;
 	session_command_t run;          /* NULL: known, not supported yet */
@@ -80,12 +82,31 @@ static const command_t *find_command(const char *name)
 
 /* ---- Units ---- */
 
+/*
+ * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says little and
+ * seldom would keep the lock otherwise.
+ */
+static void limit_wait(session_t *session)
+{
+	int limit_ms = session->timeout_ms > 0 ? session->timeout_ms : LOCKED_WAIT_MS;
+	int64_t left_ms = limit_ms - (int64_t)session->locked_wait_ms;
+	knot_ctl_set_timeout(session->ctl, left_ms > 1 ? (int)left_ms : 1);
+}
+
 static bool receive(session_t *session)
 {
-	peer_wait_begin(session->wait, session->skip_since_ms != 0 ? session->skip_since_ms : sys_clock_ms());
+	uint64_t begin_ms = sys_clock_ms();
+	if (session->is_locked) {
+		limit_wait(session);
+	}
+	peer_wait_begin(session->wait, session->skip_since_ms != 0 ? session->skip_since_ms : begin_ms);
 	knot_err_t err = knot_ctl_receive(session->ctl, &session->type, &session->args);
 	if (!peer_wait_end(session->wait)) {
 		err = KNOT_ECONNCLOSED;
+	}
+	if (session->is_locked) {
+		session->locked_wait_ms += sys_clock_ms() - begin_ms;
+		knot_ctl_set_timeout(session->ctl, session->timeout_ms);
 	}
 	if (err != KNOT_OK) {
 		if (err != KNOT_ECONNCLOSED) {
@@ -334,6 +355,7 @@ static knot_err_t take_lock(session_t *session, bool alone)
 	int ret = alone ? pthread_rwlock_clockwrlock(session->lock, CLOCK_MONOTONIC, &end)
 	                : pthread_rwlock_clockrdlock(session->lock, CLOCK_MONOTONIC, &end);
 	session->is_locked = ret == 0;
+	session->locked_wait_ms = 0;
 	return ret == 0 ? KNOT_OK : KNOT_ECTLBUSY;
 }
 

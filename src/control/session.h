@@ -28,6 +28,8 @@ typedef struct session {
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
 	bool is_locked;                 /* this thread holds `lock` */
+	int timeout_ms;                 /* of ctl; 0: none */
+	uint64_t locked_wait_ms;        /* waited for the peer since the lock was taken */
 	server_ticket_t ticket;         /* of the job that a zone command started; 0: of none */
 	const char *reason;             /* of the error that a zone command returns: static text to add to it, or NULL */
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */

@@ -312,6 +312,43 @@ def test_a_command_that_runs_is_not_closed(knotd):
             client.stream.close()
 
 
+@pytest.mark.ours
+def test_busy(knotd):
+    """While another one holds the lock: an empty block after control.timeout, at once where that is 0. Who holds the lock for want of units loses it."""
+    server = start(knotd, timeout=0)
+    with Client(server.socket) as writer, Client(server.socket) as other:
+        assert writer.ask(cmd="conf-begin") == []
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
+        end = time.monotonic() + 2 * PATIENCE
+        while (reply := other.ask(cmd="status")) == RUNNING and time.monotonic() < end:
+            time.sleep(0.01)
+        assert reply == []
+        assert "command 'status' gave up (requested resource is busy)" in server.log()
+        begin = time.monotonic()
+        while other.ask(cmd="status") != RUNNING:
+            assert time.monotonic() - begin < 7 * PATIENCE
+            time.sleep(0.05)
+        assert time.monotonic() - begin > 3
+        assert writer.is_closed(1)
+        # Half a block is none: nothing was set.
+        assert fields(other.ask(cmd="conf-get", section="server", item="version"), "data") != ["x"]
+        assert other.ask(cmd="conf-abort") == []
+
+
+@pytest.mark.ours
+def test_drip_under_the_lock(knotd):
+    """A client that sends a unit now and then has one control.timeout for all of its block."""
+    server = start(knotd, timeout=1)
+    with Client(server.socket) as writer:
+        assert writer.ask(cmd="conf-begin") == []
+        begin = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() - begin < 5 * PATIENCE:
+                writer.send(unit(cmd="conf-set", section="server", item="version", data="x"))
+                time.sleep(0.25)
+        assert is_fine(server)
+
+
 def test_connect_storm(server):
     for _ in range(300):
         Client(server.socket).stream.close()
