@@ -42,17 +42,14 @@ typedef struct {
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
 	} to;
-	union {
-		struct cmsghdr align;
-		uint8_t bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	} control;
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 	struct iovec iov;
 	struct msghdr msg;
 } message_t;
 
 static void put_control(message_t *m, int level, int type, const void *info, size_t info_len)
 {
-	m->msg.msg_control = &m->control;
+	m->msg.msg_control = m->control;
 	m->msg.msg_controllen = CMSG_SPACE(info_len);
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&m->msg);
 	cmsg->cmsg_level = level;
