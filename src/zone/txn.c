@@ -132,8 +132,8 @@ static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, record_
 
 /* A name in lower case, to search with. */
 typedef struct {
-	edit_t edit;
 	uint8_t wire[KNOT_NAME_MAX];
+	edit_t edit;
 } wanted_t;
 
 static edit_t *find_edit(const zone_txn_t *txn, knot_name_t owner, wanted_t *wanted)
