@@ -290,9 +290,12 @@ int knot_ctl_receive(knot_ctl_t *ctx, knot_ctl_type_t *type, knot_ctl_data_t *da
 	knot_ctl_unit_t unit;
 	size_t used;
 	while (true) {
-		buffer_t *in = &ctx->in;
-		knot_bytes_t bytes = { in->data + in->pos, in->len - in->pos };
-		knot_ctl_scan_t scan = in->len > in->pos ? knot_ctl_scan_on(&ctx->scanner, bytes, &unit, &used) : KNOT_CTL_SCAN_MORE;
+		const buffer_t *in = &ctx->in;
+		knot_ctl_scan_t scan = KNOT_CTL_SCAN_MORE;
+		if (in->len > in->pos) {
+			knot_bytes_t bytes = { in->data + in->pos, in->len - in->pos };
+			scan = knot_ctl_scan_on(&ctx->scanner, bytes, &unit, &used);
+		}
 		if (scan == KNOT_CTL_SCAN_UNIT) {
 			break;
 		}
