@@ -587,12 +587,12 @@ SCENARIOS = [
         zone-status example
         zone-status example +freeze
         zone-freeze example
-        zone-thaw example
+        -b zone-thaw example
         zone-status example +freeze
         zone-thaw example
         zone-freeze
         zone-status +freeze
-        zone-thaw
+        -b zone-thaw
         zone-status +freeze
         zone-freeze nowhere.test
         zone-thaw nowhere.test

@@ -28,6 +28,11 @@ def image(daemon, zone="example"):
     return dict(re.findall(r"([\w/-]+): ([^|\n]+?)(?= \||\n|$)", text))
 
 
+def wait_saved(daemon, number):
+    """Wait until the version of this serial is on disk: that of the version before is current, too, by its file."""
+    daemon.wait(lambda: image(daemon).get("serial") == str(number) and image(daemon)["image"] == "current", 10, "the image")
+
+
 def restart(daemon, number=signal.SIGTERM):
     """Stop, and what the log says from the next start on."""
     daemon.stop(number)
@@ -224,14 +229,14 @@ def test_image_keeps_what_no_file_has(knotd, number):
     start(knotd, items=NEVER)
     before = file(knotd)
     edit(knotd, "a 60 A 192.0.2.2", "- mail")
-    knotd.wait(lambda: image(knotd) .get("image") == "current" and image(knotd)["serial"] == "6", 10, "the image")
+    wait_saved(knotd, 6)
     said = restart(knotd, number)
     assert "from image" in said and file(knotd) == before
     assert addresses(knotd, "a") == ["192.0.2.2"] and serial(knotd) == 6
     edit(knotd, "b 60 A 192.0.2.3")     # goes on from there
     knotd.knotc("-b", "-f", "zone-flush", "example")
     assert "a.example." in file(knotd) and "b.example." in file(knotd) and "mail" not in file(knotd)
-    knotd.wait(lambda: image(knotd)["serial"] == "7" and image(knotd)["image"] == "current", 10, "the image")
+    wait_saved(knotd, 7)
     assert "from image" in restart(knotd) and serial(knotd) == 7
 
 
@@ -244,7 +249,7 @@ def test_image_outlives_other_settings(knotd):
     knotd.conf(text.replace(NEVER, NEVER + "\n    default-ttl: 77"))
     knotd.knotc("-b", "reload")
     assert addresses(knotd, "a") == ["192.0.2.2"]
-    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    wait_saved(knotd, 6)
     knotd.conf(text.replace(NEVER, NEVER + "\n    default-ttl: 78"))
     restart(knotd)
     assert addresses(knotd, "a") == ["192.0.2.2"]
@@ -255,7 +260,7 @@ def test_image_of_a_zone_without_file(knotd):
     start(knotd, items=NEVER)
     knotd.knotc("-f", "zone-purge", "example")
     edit(knotd, "@ 60 SOA ns1 admin 1 1 1 1 1", "@ 60 NS ns1", "ns1 60 A 192.0.2.1")
-    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    wait_saved(knotd, 1)
     restart(knotd, signal.SIGKILL)
     assert addresses(knotd, "ns1") == ["192.0.2.1"] and not (knotd.dir / "example.zone").exists()
 
@@ -264,7 +269,7 @@ def test_image_of_a_zone_without_file(knotd):
 def test_changed_file_wins_over_the_image(knotd):
     start(knotd, items=NEVER)
     edit(knotd, "a 60 A 192.0.2.2")
-    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    wait_saved(knotd, 6)
     knotd.stop()
     knotd.write("example.zone", ZONE.replace("admin 5 ", "admin 50 "))
     knotd.start()
@@ -276,7 +281,7 @@ def test_changed_file_wins_over_the_image(knotd):
 def test_unwritten_changes_are_written_after_a_restart(knotd):
     start(knotd, items="zonefile-sync: 1h")
     edit(knotd, "a 60 A 192.0.2.2")
-    knotd.wait(lambda: image(knotd).get("image") == "current", 10, "the image")
+    wait_saved(knotd, 6)
     knotd.stop(signal.SIGKILL)
     knotd.conf(knotd.path.read_text().replace("zonefile-sync: 1h", "zonefile-sync: 0"))
     knotd.start()
