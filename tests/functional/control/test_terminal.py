@@ -37,9 +37,9 @@ def completed(prompt, text, pattern):
     prompt.wait(r"^knotc> " + pattern)
 
 
-@pytest.mark.parametrize("typed,line", [
+# What is typed before TAB, and the line then.
+COMPLETIONS = [
     ("zone-rel", "zone-reload"),
-    ("zone-stat", "zone-stat"),                                   # two, nothing more that they share
     ("status w", "status workers"),
     ("zone-status exa", r"zone-status example"),                  # zones that the server has
     ("zone-status example2", r"zone-status example2\."),
@@ -50,8 +50,7 @@ def completed(prompt, text, pattern):
     ("zone-stats example. zone.s", r"zone-stats example\. zone\.size"),
     ("stats server.zone-c", r"stats server\.zone-count"),
     ("conf-read serv", "conf-read server"),                       # sections,
-    ("conf-read server", r"conf-read server\."),                  # one of which has no identifiers,
-    ("conf-read zone", "conf-read zone"),                         # ... one has: "." or "["
+    ("conf-read server", r"conf-read server\."),                  # ... one that has no identifiers,
     ("conf-read server.ident", r"conf-read server\.identity"),
     ("conf-read server.identity zone[example2", r"conf-read server\.identity zone\[example2\.\]"),
     ("conf-get zone[example.]", r"conf-get zone\[example\.\]\."),
@@ -61,24 +60,31 @@ def completed(prompt, text, pattern):
     ("conf-set server.async-start of", r"conf-set server\.async-start off"),
     ("conf-unset server.udp-w", r"conf-unset server\.udp-workers"),
     ("conf-unset server.udp-workers ", r"conf-unset server\.udp-workers 2"),
-    ("conf-import /etc/host", r"conf-import /etc/host"),
+    ("conf-import /etc/hostn", r"conf-import /etc/hostname"),
     ("zone-flush example. +outdir /et", r"zone-flush example\. \+outdir /etc/"),
     ("xdp-b", "xdp-block"),
     ("top +int", r"top \+interval"),
-])
-def test_completion(prompt, typed, line):
-    completed(prompt, typed, line + r" ?$")
+]
+
+
+def test_completion(prompt):
+    for typed, line in COMPLETIONS:
+        completed(prompt, typed, line + r" ?$")
 
 
 def test_candidates_are_listed(prompt):
     clear(prompt)
     prompt.type("zone-stat")
     prompt.press("Tab")
-    assert prompt.wait(r"^knotc> zone-stat\nzone-stats\nzone-status\nknotc> zone-stat$")
+    prompt.wait(r"^knotc> zone-stat\nzone-stats\nzone-status\nknotc> zone-stat$")
+    clear(prompt)
+    prompt.type("conf-read zone")
+    prompt.press("Tab")
+    prompt.wait(r"^knotc> conf-read zone\nzone\.\nzone\[\nknotc> conf-read zone$")
     clear(prompt)
     prompt.type("zone-status ")
     prompt.press("Tab")
-    assert prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
+    prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
 
 
 def test_zones_of_the_configuration(server, directory):
