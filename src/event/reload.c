@@ -382,16 +382,17 @@ static knot_err_t read_conf(server_t *server, conf_t **ret_conf)
 
 static knot_err_t reload_locked(server_t *server)
 {
-	conf_t *conf;
-	bool is_open = server_conf_is_open(server) || server_edits_are_open(server);
-	knot_err_t err = is_open ? KNOT_ETXNMANY : KNOT_OK;
-	if (err == KNOT_OK) {
-		err = read_conf(server, &conf);
-		if (err != KNOT_OK) {
-			return err;
-		}
-		err = server_apply(server, conf, &(server_change_t){ 0 });
+	bool conf_is_open = server_conf_is_open(server);
+	if (conf_is_open || server_edits_are_open(server)) {
+		log_server(LOG_WARNING, "reload aborted due to active %s transaction", conf_is_open ? "configuration" : "zone");
+		return KNOT_ETXNMANY;
 	}
+	conf_t *conf;
+	knot_err_t err = read_conf(server, &conf);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = server_apply(server, conf, &(server_change_t){ 0 });
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
 		return err;

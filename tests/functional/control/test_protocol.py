@@ -4,6 +4,7 @@ import os
 import random
 import socket
 import stat
+import subprocess
 import time
 
 import pytest
@@ -44,6 +45,43 @@ def test_socket_mode(server):
     """Owner and group may write, nobody may read."""
     mode = server.socket.stat().st_mode
     assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o220
+
+
+@pytest.mark.ours
+def test_backlog(knotd):
+    """As many connections as control.backlog says wait in the kernel."""
+    knotd.configure()
+    knotd.conf(knotd.path.read_text().replace("control:\n", "control:\n    backlog: 7\n"))
+    knotd.start()
+    lines = subprocess.run(["ss", "-xlH"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    assert [line.split()[3] for line in lines if str(knotd.socket) in line] == ["7"]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("make", ["file", "folder", "alive", "dead"])
+def test_socket_file_that_is_there(knotd, directory, make):
+    """What is no socket stays, and so does a server's; what a dead one left behind is replaced."""
+    knotd.write("example.zone", example(7))
+    knotd.configure(zones=["example"])
+    listener = socket.socket(socket.AF_UNIX)
+    if make == "file":
+        knotd.socket.write_text("precious")
+    elif make == "folder":
+        knotd.socket.mkdir()
+    else:
+        listener.bind(str(knotd.socket))
+        if make == "alive":
+            listener.listen()
+        else:
+            listener.close()
+    if make == "dead":
+        assert knotd.start().knotc("status").stdout == "Running\n"
+    else:
+        knotd.start(ready=False)
+        assert knotd.wait_end() == 1
+        assert f"critical: control, failed to bind socket '{knotd.socket}' (" in knotd.log()
+        assert knotd.socket.exists()
+    listener.close()
 
 
 def test_several_blocks_on_one_connection(client):

@@ -54,6 +54,12 @@ MESSAGES = [
     ("reload", "error", None, r"config, file '{dir}/knot\.conf', line \d+, item 'nonsense', value 'on' \(invalid item\)"),
     ("reload", "error", None, r"failed to load configuration file '{dir}/knot\.conf' \(.+\)"),
     ("reload", "info", None, r"reloading zones"),
+    ("control", "notice", None, r"control, persistent configuration database not available"),
+    ("reload", "warning", None, r"reload aborted due to active configuration transaction"),
+    ("reload", "warning", None, r"reload aborted due to active zone transaction"),
+    ("zone", "info", "good.", r"zone updates frozen"),
+    ("zone", "info", "good.", r"zone updates unfrozen"),
+    ("zone", "info", "good.", r"zone file updated, serial 2 -> 3"),
     ("stop", "info", None, r"stopping server"),
     ("stop", "info", None, r"shutting down"),
 ]
@@ -89,6 +95,9 @@ def provoked(knotd):
         knotd.knotc("reload", check=False)
     knotd.process.send_signal(signal.SIGUSR1)
     knotd.wait_log("reloading zones")
+    for command in ("conf-begin", "reload", "conf-abort", "-b zone-reload good", "zone-begin good", "reload", "zone-set good more 60 A 192.0.2.2",
+                    "zone-commit good", "-b -f zone-flush good", "-b zone-freeze good", "-b zone-thaw good"):
+        knotd.knotc(*command.split(), check=False)
     knotd.stop()
     return knotd
 
@@ -156,6 +165,24 @@ def test_levels_change_live(knotd):
     knotd.wait(lambda: "zone-reload" in path.read_text(), what="a line")
     assert knotd.log()[mark:] == ""
     assert all(message.startswith("control, ") for _, _, message in lines_of(path.read_text())), path.read_text()
+
+
+def test_levels_change_by_commit(knotd):
+    """A transaction of the configuration changes the log as a reload does."""
+    knotd.write("a.zone", ZONE.format(1))
+    knotd.configure(zones=["a"])
+    knotd.start()
+    path = knotd.dir / "zones.log"
+    for command in ("conf-begin", "conf-unset log[stdout].any", "conf-set log[stdout].any error", f"conf-set log[{path}]",
+                    f"conf-set log[{path}].zone info", "conf-commit"):
+        knotd.knotc(*command.split())
+    assert path.exists()
+    mark = len(knotd.log())
+    knotd.knotc("-b", "zone-reload", "a")
+    assert knotd.log()[mark:] == ""
+    assert "[a.] zone file not changed" in path.read_text()
+    knotd.knotc("zone-status", "nowhere", check=False)
+    assert "no such zone found" in knotd.log()[mark:]
 
 
 def test_folder_that_is_not_there(knotd):
