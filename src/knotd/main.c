@@ -508,6 +508,17 @@ static int serve(const options_t *options)
 	return status;
 }
 
+/* A database that isn't there yet has no real path. False: leave it as it is. */
+static bool make_absolute(const char *path, char ret_path[static PATH_MAX])
+{
+	char folder[PATH_MAX];
+	if (realpath(path, ret_path) != NULL) {
+		return true;
+	}
+	return path[0] != '/' && getcwd(folder, sizeof(folder)) != NULL &&
+	       snprintf(ret_path, PATH_MAX, "%s/%s", folder, path) < PATH_MAX;
+}
+
 int main(int argc, char **argv)
 {
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
@@ -522,7 +533,7 @@ int main(int argc, char **argv)
 	sys_log_init(options.verbose);
 	/* Reloads read the same file whatever the working directory is by then. */
 	char path[PATH_MAX];
-	if (options.daemon_dir != NULL && realpath(options.conf_path, path) != NULL) {
+	if (options.daemon_dir != NULL && make_absolute(options.conf_path, path)) {
 		options.conf_path = path;
 	}
 	if (options.daemon_dir != NULL) {

@@ -27,7 +27,6 @@ def run(*arguments):
     (["-V"], 0, "knotd (Bowline), version "),
     (["-VV"], 0, "Configdir"),
     (["surplus"], 1, "surplus"),
-    (["-C", "/tmp"], 1, "not supported yet"),
     (["-m", "0"], 1, "invalid configuration database size"),
     (["--nonsense"], 1, "Usage: knotd"),
 ], ids=lambda v: " ".join(v) if isinstance(v, list) else None)
