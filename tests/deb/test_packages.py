@@ -123,6 +123,13 @@ def test_upgrade_of_defaults(box):
     assert box.run("dpkg --verify bowline") == ""
 
 
+def test_disabled(box):
+    """A service that was disabled is neither started nor enabled by the upgrade."""
+    box.run(INSTALL + "knot; systemctl disable -q --now knot")
+    box.run(INSTALL + OURS)
+    assert box.run("systemctl is-active knot; systemctl is-enabled knot", check=False) == "inactive\ndisabled\n"
+
+
 def test_purge_of_knot(box):
     """Purging what is left of knot, even while the server doesn't run, takes nothing from it: its own script would delete keys and user."""
     install_knot(box)
