@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program in a terminal: keys go in, the screen is looked at. tmux is the terminal, each one a server of its own."""
+import os
 import re
 import secrets
 import shlex
 import shutil
 import subprocess
+import termios
 import time
 
 import pytest
@@ -32,12 +34,26 @@ class Terminal:
         assert done.returncode == 0, (arguments, done.stdout)
         return done.stdout
 
+    def _wait_for_keys(self, timeout=10):
+        """Until the program takes single keys: a prompt is shown a moment before that, and what comes in between is echoed by the system."""
+        tty = self.tmux("display-message", "-p", "-t", "x", "#{pane_tty}").strip()
+        end = time.monotonic() + timeout * PATIENCE
+        fd = os.open(tty, os.O_RDWR | os.O_NOCTTY)
+        try:
+            while termios.tcgetattr(fd)[3] & termios.ICANON:
+                assert time.monotonic() < end, f"nobody takes keys:\n{self.screen()}"
+                time.sleep(0.01)
+        finally:
+            os.close(fd)
+
     def type(self, text):
-        """Characters as they are."""
+        """Characters as they are, to a program that takes single keys."""
+        self._wait_for_keys()
         self.tmux("send-keys", "-t", "x", "-l", "--", text)
 
     def press(self, *keys):
         """Keys by name: Tab, Enter, C-u, Up ..."""
+        self._wait_for_keys()
         self.tmux("send-keys", "-t", "x", *keys)
 
     def screen(self, colors=False, history=False):
