@@ -258,6 +258,7 @@ def test_half_a_unit_is_closed(server):
     assert is_fine(server)
 
 
+@pytest.mark.threads
 @pytest.mark.ours
 def test_idle_connections_do_not_lock_out(knotd):
     """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for long."""
@@ -277,6 +278,7 @@ def test_idle_connections_do_not_lock_out(knotd):
         client.stream.close()
 
 
+@pytest.mark.threads
 @pytest.mark.ours
 @pytest.mark.parametrize("how", ["silent", "half", "drip", "unread", "endless"])
 def test_no_client_keeps_its_slot(knotd, how):
@@ -319,6 +321,7 @@ def test_no_client_keeps_its_slot(knotd, how):
     assert time.monotonic() - begin < 3 * PATIENCE
 
 
+@pytest.mark.threads
 @pytest.mark.ours
 def test_sockets_do_not_share_slots(knotd):
     """Who fills one socket doesn't close the other."""
@@ -350,6 +353,7 @@ def test_a_command_that_runs_is_not_closed(knotd):
             client.stream.close()
 
 
+@pytest.mark.threads
 @pytest.mark.ours
 def test_busy(knotd):
     """While another one holds the lock: an empty block after control.timeout, at once where that is 0. Who holds the lock for want of units loses it."""
@@ -387,6 +391,7 @@ def test_drip_under_the_lock(knotd):
         assert is_fine(server)
 
 
+@pytest.mark.threads
 def test_connect_storm(server):
     for _ in range(300):
         Client(server.socket).stream.close()
@@ -422,6 +427,7 @@ def test_endless_unit(server):
         assert resident() - before < 8 << 10    # KiB
 
 
+@pytest.mark.threads
 def test_garbage(server):
     rng = random.Random(1)
     for _ in range(200):
