@@ -104,7 +104,8 @@ static void watch(void *arg)
 
 knot_err_t net_reconfigure(net_t *net)
 {
-	const state_root_t *root = net->shared.state;
+	/* A command may come before the start. */
+	const state_root_t *root = __atomic_load_n(&net->shared.state, __ATOMIC_ACQUIRE);
 	if (root == NULL) {
 		return KNOT_OK;
 	}
@@ -130,7 +131,7 @@ static knot_err_t start_all(net_t *net)
 
 knot_err_t net_start(net_t *net, const state_root_t *state)
 {
-	net->shared.state = state;
+	__atomic_store_n(&net->shared.state, state, __ATOMIC_RELEASE);
 	knot_err_t err = start_all(net);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "failed to start workers (%s)", knot_strerror(err));
