@@ -76,3 +76,12 @@ def test_commands():
     assert typed - commands == set()
     page = (TOP / "doc/man/knotc.8").read_text().replace("\\-", "-")
     assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
+
+
+def test_dependencies():
+    """The page of dependencies names every package that ./dev installs."""
+    page = set(re.findall(r"[a-z0-9][a-z0-9.+-]+", (MANUAL / "dependencies.rst").read_text()))
+    groups = re.findall(r"^deps_(\w+)='([^']*)'", (TOP / "dev").read_text(), re.M)
+    assert len(groups) > 4
+    assert {name: [package for package in packages.split() if package not in page] for name, packages in groups} == {
+        name: [] for name, _ in groups}
