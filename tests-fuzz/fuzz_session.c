@@ -73,7 +73,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	write_file("a.zone", zone);
 	write_file("b.zone", zone);
 	snprintf(text, sizeof(text),
-	         "server:\n  background-workers: 1\n  rundir: %s\nlog:\n  - target: stderr\n    any: critical\ndatabase:\n  storage: %s\nmod-stats:\n  - id: s\n"
+	         "server:\n  background-workers: 1\n  rundir: %s\nlog:\n  - target: stderr\n    any: critical\n"
+	         "database:\n  storage: %s\nmod-stats:\n  - id: s\n"
 	         "template:\n  - id: default\n    storage: %s\n    global-module: mod-stats/s\n    module: mod-stats/s\n    zonefile-sync: -1\n"
 	         "zone:\n  - domain: a\n  - domain: b\n  - domain: c\n", dir, dir, dir);
 	write_file("conf", text);

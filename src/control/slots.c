@@ -112,7 +112,8 @@ static void make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 	if (longest != NULL && peer_wait_take(&longest->wait, longest_ms)) {
 		(void)shutdown(longest->fd, SHUT_RDWR);
 		static sys_log_repeats_t repeats;
-		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_NOTICE, "control, closed a connection that was idle for %u ms to make room for another one",
+		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_NOTICE,
+		                 "control, closed a connection that was idle for %u ms to make room for another one",
 		                 (unsigned)(now_ms - longest_ms));
 	}
 }

@@ -920,6 +920,121 @@ SCENARIOS = [
     Scenario("crash", """
         zone-backup +backupdir
         """),
+    Scenario("conf-modules", """
+        conf-begin
+        conf-set mod-stats[s]
+        conf-set mod-stats[s].query-type on
+        conf-set mod-stats[s].query-type maybe
+        conf-set mod-stats[s].nonsense on
+        conf-set template[default].global-module mod-stats/s
+        conf-set template[default].global-module mod-stats/nowhere
+        conf-set template[default].module mod-stats
+        conf-set zone[example].module mod-nonsense
+        conf-get mod-stats
+        conf-get template[default].global-module
+        conf-diff
+        conf-commit
+        = ask www.example A
+        stats mod-stats.query-type
+        zone-stats example mod-stats.request-protocol
+        conf-read mod-stats
+        conf-begin
+        conf-unset mod-stats[s]
+        conf-commit
+        conf-unset template[default].global-module mod-stats/s
+        conf-diff
+        conf-commit
+        stats mod-stats
+        conf-read mod-stats
+        conf-begin
+        conf-set log[stdout]
+        conf-set log[stdout].any nonsense
+        conf-set log[stdout].any warning
+        conf-set log[stdout].zone debug
+        conf-get log[stdout]
+        conf-set log[STDOUT]
+        conf-unset log[stdout].any
+        conf-commit
+        conf-read log[stdout]
+        conf-begin
+        conf-unset log[stdout]
+        conf-unset statistics
+        conf-set statistics.timer 0
+        conf-set statistics.timer 1m
+        conf-get statistics
+        conf-unset statistics.timer
+        conf-set xdp.tcp on
+        conf-get xdp
+        conf-unset xdp
+        conf-set database.journal-db-max-size 100M
+        conf-set database.journal-db-max-size 1
+        conf-get database
+        conf-set control.timeout 5
+        conf-set control.listen a.sock b.sock c.sock
+        conf-get control
+        conf-abort
+        conf-list template.semantic-checks
+        conf-list server.async-start
+        conf-list server.version
+        conf-list zone.domain
+        """, database=True),
+    Scenario("conf-zones", """
+        = write third.test.zone third-5
+        conf-begin
+        conf-set zone third.test fourth.test fifth.test
+        conf-set zone.domain third.test fourth.test
+        conf-set zone[fifth.test].comment "five"
+        conf-set zone[fifth.test]
+        conf-set zone[fifth.test].comment "five"
+        conf-set zone[fifth.test].comment "5"
+        conf-set zone[fifth.test].zonefile-sync 10m
+        conf-set zone[fifth.test].zonefile-sync -1
+        conf-set zone[fifth.test].zonefile-sync -2
+        conf-set zone[fifth.test].semantic-checks soft
+        conf-set zone[fifth.test].semantic-checks hard
+        conf-set zone[fifth.test].zone-max-size 1G
+        conf-set zone[fifth.test].serial-policy unixtime
+        conf-set zone[fifth.test].master nowhere
+        conf-set zone[fifth.test].acl nowhere
+        conf-get zone[fifth.test]
+        conf-get zone[fifth.test].zonefile-sync
+        conf-commit
+        conf-unset zone[fifth.test].acl nowhere
+        conf-unset zone[fifth.test].acl
+        conf-unset zone[fifth.test].master
+        conf-commit
+        = wait third.test 5
+        zone-status
+        conf-read zone
+        = ask ns1.third.test A
+        conf-begin
+        conf-unset zone third.test
+        conf-unset zone.domain third.test
+        conf-unset zone[fourth.test]
+        conf-unset zone[fifth.test].comment
+        conf-unset zone[fifth.test].comment 5
+        conf-diff
+        conf-commit
+        zone-status
+        conf-read zone
+        = ask ns1.third.test A
+        zone-begin fifth.test
+        zone-set fifth.test @ 60 SOA ns1 admin 5 3600 600 86400 300
+        zone-set fifth.test @ 60 NS ns1
+        zone-set fifth.test ns1 60 A 192.0.2.5
+        zone-commit fifth.test
+        = ask ns1.fifth.test A
+        conf-begin
+        conf-set zone[fifth.test].file other.zone
+        conf-commit
+        = ask ns1.fifth.test A
+        conf-begin
+        conf-unset zone[fifth.test]
+        conf-set zone[fifth.test]
+        conf-diff
+        conf-commit
+        = ask ns1.fifth.test A
+        """, database=True),
     Scenario("conf-and-zone", """
         conf-begin
         zone-begin example

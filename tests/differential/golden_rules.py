@@ -159,6 +159,7 @@ ROWS = {
     ("zone-edit-reload", "-b zone-reload example", ""): (zone_error("too many transactions"), OPEN_ZONE),
     ("zone-edit-reload", "zone-status example", ""): ((0, "[example.] role: master | serial: 7 | transaction: open | contents: SOURCE", ""), OPEN_ZONE),
     ("zone-edit-reload", "zone-abort example", ""): (OK, OPEN_ZONE),
+    ("conf-modules", "conf-get control", ""): ((0, "control.listen = knot.sock a.sock b.sock c.sock\ncontrol.timeout = 5", ""), "3.5: several control sockets"),
     ("conf-and-zone", "zone-begin example", ""): (zone_error("too many transactions"), OPEN_BOTH),
     ("conf-and-zone", "zone-abort example", ""): (zone_error("no active transaction"), OPEN_BOTH),
     ("conf-and-zone", "conf-begin", ""): (error("too many transactions"), OPEN_BOTH),
