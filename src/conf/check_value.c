@@ -24,8 +24,11 @@ static knot_err_t check_reference(const conf_check_value_t *check, conf_view_t v
 		conf_block_view_t block;
 		found += conf_view_find(view, conf_section_find(knot_str_of(row->ref[i])), check->value, &block);
 	}
+	if (found == 1) {
+		return KNOT_OK;
+	}
 	*ret_reason = knot_strerror(found == 0 ? KNOT_CONF_EREF : KNOT_CONF_EAMBREF);
-	return found == 1 ? KNOT_OK : KNOT_ENOENT;
+	return KNOT_ENOENT;
 }
 
 /** KNOT_CONF_ENOTSUP: the module is known but can't be used yet. */

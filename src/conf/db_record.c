@@ -266,5 +266,5 @@ knot_err_t conf_db_block_get(knot_bytes_t key, knot_bytes_t value, conf_sink_t s
 	bool is_same = conf_db_key_put(section, id, same_key) == key.len && memcmp(same_key, key.data, key.len) == 0;
 	knot_err_t err = is_same ? get_items(rest, schema, text, sink, scratch) : KNOT_EMALF;
 	free(text);
-	return err == KNOT_OK ? conf_store_put(store, section, id, (knot_bytes_t){ scratch->data, scratch->len }) : err;
+	return err == KNOT_OK ? conf_store_append(store, section, id, (knot_bytes_t){ scratch->data, scratch->len }) : err;
 }

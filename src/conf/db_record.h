@@ -26,7 +26,7 @@ KNOT_MUST_USE knot_err_t conf_db_block_put(knot_bytes_t key, size_t section, kno
 					   conf_db_buffer_t *buffer);
 
 /**
- * Add a block to an unsealed store. scratch: is written to. Faults are told. KNOT_EMALF: damaged. KNOT_CONF_EITEM: this release
+ * Append a block to a store that is sealed next; keys are different. scratch: is written to. Faults are told. KNOT_EMALF: damaged. KNOT_CONF_EITEM: this release
  * doesn't know a name. KNOT_EINVAL, KNOT_CONF_ERANGE …: or a value. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t conf_db_block_get(knot_bytes_t key, knot_bytes_t value, conf_sink_t sink, conf_store_t *store,

@@ -167,7 +167,7 @@ bool conf_zones_find(const conf_zones_t *zones, knot_name_t name, size_t *ret_in
 	return false;
 }
 
-static knot_err_t grow(conf_table_t *table)
+static knot_err_t grow_blocks(conf_table_t *table)
 {
 	if (table->count == table->max) {
 		size_t max = table->max > 0 ? table->max * 2 : BLOCKS_MIN;
@@ -177,6 +177,15 @@ static knot_err_t grow(conf_table_t *table)
 		}
 		table->blocks = blocks;
 		table->max = max;
+	}
+	return KNOT_OK;
+}
+
+static knot_err_t grow(conf_table_t *table)
+{
+	knot_err_t err = grow_blocks(table);
+	if (err != KNOT_OK) {
+		return err;
 	}
 	if (table->count * 2 < table->slot_count) {
 		return KNOT_OK;
@@ -220,6 +229,20 @@ knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, 
 	if (err == KNOT_OK) {
 		block->items = copy;
 		block->items_len = (uint32_t)items.len;
+	}
+	return err;
+}
+
+knot_err_t conf_store_append(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items)
+{
+	conf_table_t *table = &store->tables[section];
+	assert(table->slots == NULL);
+	conf_block_t block = { .id_len = (uint32_t)id.len, .items_len = (uint32_t)items.len };
+	block.id = conf_store_bytes(store, section, id.data, id.len);
+	block.items = block.id != NULL ? conf_store_bytes(store, section, items.data, items.len) : NULL;
+	knot_err_t err = block.items != NULL ? grow_blocks(table) : KNOT_ENOMEM;
+	if (err == KNOT_OK) {
+		table->blocks[table->count++] = block;
 	}
 	return err;
 }

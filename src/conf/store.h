@@ -90,6 +90,12 @@ KNOT_MUST_USE knot_err_t conf_store_add(conf_store_t *store, size_t section, kno
 /** Add a block with its items, which are copied. There must be none with this identifier. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
 
+/**
+ * As conf_store_put(), of a store whose blocks are known to be different and which is sealed next: nothing is found in it before.
+ * Not for a section that conf_store_add() or conf_store_put() has added to.
+ */
+KNOT_MUST_USE knot_err_t conf_store_append(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
+
 /** Forget the section's blocks. */
 void conf_store_clear(conf_store_t *store, size_t section);
 

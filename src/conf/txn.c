@@ -443,7 +443,9 @@ bool conf_txn_is_empty(const conf_txn_t *txn)
 	return !conf_txn_next_change(txn, &pos, &change);
 }
 
-knot_err_t conf_view_copy(conf_view_t view, conf_store_t **ret_store)
+typedef knot_err_t (*put_block_t)(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
+
+static knot_err_t copy_view(conf_view_t view, put_block_t put, conf_store_t **ret_store)
 {
 	conf_store_t *store = conf_store_new();
 	knot_err_t err = store != NULL ? KNOT_OK : KNOT_ENOMEM;
@@ -451,7 +453,7 @@ knot_err_t conf_view_copy(conf_view_t view, conf_store_t **ret_store)
 		conf_cursor_t cursor = { .view = view, .section = section };
 		conf_block_view_t block;
 		while (err == KNOT_OK && conf_view_next(&cursor, &block)) {
-			err = conf_store_put(store, section, block.id, block.items);
+			err = put(store, section, block.id, block.items);
 		}
 	}
 	if (err != KNOT_OK) {
@@ -462,10 +464,15 @@ knot_err_t conf_view_copy(conf_view_t view, conf_store_t **ret_store)
 	return KNOT_OK;
 }
 
+knot_err_t conf_view_copy(conf_view_t view, conf_store_t **ret_store)
+{
+	return copy_view(view, conf_store_put, ret_store);
+}
+
 knot_err_t conf_txn_merge(const conf_txn_t *txn, conf_store_t **ret_store)
 {
 	conf_store_t *store;
-	knot_err_t err = conf_view_copy((conf_view_t){ .store = txn->base, .txn = txn }, &store);
+	knot_err_t err = copy_view((conf_view_t){ .store = txn->base, .txn = txn }, conf_store_append, &store);
 	if (err != KNOT_OK) {
 		return err;
 	}
