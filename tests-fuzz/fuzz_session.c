@@ -27,6 +27,7 @@ enum { INPUT_MAX = 65536, SOCKET_BYTES = 4 << 20, TIMEOUT_MS = 20 };
 
 static server_t *server;
 static net_t *net;
+static control_t *control;      /* without sockets */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void check(bool holds)
@@ -87,6 +88,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	static server_params_t params;
 	params = (server_params_t){ .conf_path = path, .host = &host, .uid = getuid(), .gid = getgid() };
 	check(server_new(conf, &params, &server) == KNOT_OK && server_start(server) == KNOT_OK);
+	const control_params_t control_params = { .server = server, .net = net };
+	check(control_new(&control_params, &control) == KNOT_OK);
 	server_load_zones(server);
 	while (server_is_loading(server)) {
 		sys_clock_sleep_ns(1000000);
@@ -160,7 +163,7 @@ static void serve(input_t input)
 	knot_ctl_set_timeout(ctl, TIMEOUT_MS);
 	knot_ctl_adopt(ctl, pair[1]);
 	peer_wait_t wait = { 0 };
-	session_t session = { .server = server, .net = net, .ctl = ctl, .lock = &lock, .wait = &wait };
+	session_t session = { .control = control, .server = server, .net = net, .ctl = ctl, .lock = &lock, .wait = &wait };
 	session_serve(&session);
 	check(!session.is_locked && session.skip_since_ms == 0 && atomic_load(&wait.since_ms) == 0);
 	check_reply(pair[0], input.blocks);
