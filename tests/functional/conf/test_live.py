@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What conf-commit changes while the server answers: zones, templates, modules, logs, limits; what has to wait is said."""
+import dns.exception
 import dns.flags
 import dns.rcode
 import pytest
@@ -112,6 +113,44 @@ def test_limits(server, conf):
     conf.change("server.identity=me", "server.udp-max-payload=4096")
     conf.change("server.udp-max-payload=1220")
     assert server.ask("id.server", "TXT", rdclass="CH").answer[0][0].strings[0] == b"me"
+
+
+def test_statistics(server):
+    path = server.dir / "run" / "dump.yaml"
+    with Conf(server) as conf:
+        conf.change("statistics.file=dump.yaml", "statistics.timer=1")
+    server.wait(lambda: path.exists() and "server:" in path.read_text(), what="a dump")
+    with Conf(server) as conf:
+        conf.change("-statistics")
+
+
+@pytest.mark.ours
+def test_xdp_items(make_knotd, pair):
+    """Items of a running interface: a prefix to drop comes and goes."""
+    daemon = make_knotd(pair.server)
+    daemon.port = 53
+    daemon.write("a.test.zone", zone_text("a.test", 1))
+    start(daemon, zones=["a.test"], listen=(), server=f"listen: [{pair.server4}@53]", text=f"xdp:\n    listen: {pair.server_if}@53\n")
+
+    def is_answered():
+        try:
+            return bool(daemon.ask("www.a.test", "A", pair.server4, client=pair.client, timeout=0.5).answer)
+        except dns.exception.Timeout:
+            return False
+
+    daemon.wait(is_answered, what="an answer")
+    for _ in range(2):
+        with Conf(daemon) as conf:
+            conf.change(f"xdp.block={pair.client4}/32")
+        assert not is_answered()
+        with Conf(daemon) as conf:
+            conf.change("-xdp.block")
+        assert is_answered()
+    with Conf(daemon) as conf:
+        conf.do("conf-begin")
+        conf.do("conf-set", f"xdp.block={pair.client4}/24")
+        (_, reply), = conf.block("conf-commit")     # bits behind the prefix
+        assert reply["error"] and (reply["section"], reply["item"], reply["data"]) == ("xdp", "block", f"{pair.client4}/24")
 
 
 def test_what_needs_a_restart_is_said(server, conf):
