@@ -277,11 +277,18 @@ bool interfaces_lost_helper(const interfaces_t *set)
 }
 
 /* Sockets anew, because of settings that they are made with. On failure as it was before. */
+/* A change that fails is tried again with every look, once a second. */
+static void log_unchanged(const xdp_want_t *want, const char *why)
+{
+	static sys_log_repeats_t repeats;
+	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "failed to change XDP interface %s (%s), it goes on as before", want->ifname,
+			 why);
+}
+
 static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level)
 {
 	if (interfaces_lost_helper(set)) { /* what is closed now could not be opened again */
-		log_server(LOG_ERR, "failed to change XDP interface %s (the privileged helper has ended), it goes on as before",
-			   want->ifname);
+		log_unchanged(want, "the privileged helper has ended");
 		return KNOT_ECONNCLOSED;
 	}
 	const xdp_want_t before = item->want;
@@ -296,8 +303,7 @@ static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_wan
 	}
 	if (open_best(set, item, &before, level_before, &level, &ignored) == KNOT_OK) {
 		set_state(set, item, NET_XDP_UP, level, &ignored);
-		log_server(LOG_ERR, "failed to change XDP interface %s (%s), it goes on as before", want->ifname,
-			   fault.text);
+		log_unchanged(want, fault.text);
 		return err;
 	}
 	set_state(set, item, NET_XDP_SOCKETS, XDP_LEVEL_BEST, &fault);
@@ -313,8 +319,7 @@ static knot_err_t configure(interfaces_t *set, xdp_interface_t *item, const xdp_
 	kxdp_config_t config = xdp_want_config(want);
 	knot_err_t err = kxdp_iface_configure(item->iface, &config, &fault);
 	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "failed to change XDP interface %s (%s), it goes on as before", want->ifname,
-			   fault.text);
+		log_unchanged(want, fault.text);
 		return err;
 	}
 	pthread_mutex_lock(&set->look);
@@ -519,11 +524,12 @@ static knot_err_t add_item(interfaces_t *set, const xdp_want_t *want, xdp_interf
 
 static void log_bad_plan(const xdp_plan_t *plan, knot_err_t err)
 {
+	static sys_log_repeats_t repeats;
 	if (err == KNOT_ESPACE) {
-		log_server(LOG_ERR, "too many XDP listen addresses on interface %s, at most %d",
-			   plan->wants[plan->count - 1].ifname, KXDP_LISTEN_MAX);
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "too many XDP listen addresses on interface %s, at most %d",
+				 plan->wants[plan->count - 1].ifname, KXDP_LISTEN_MAX);
 	} else {
-		log_server(LOG_ERR, "failed to change XDP interfaces (%s)", knot_strerror(err));
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "failed to change XDP interfaces (%s)", knot_strerror(err));
 	}
 }
 

@@ -224,6 +224,7 @@ def test_owner(knotd):
     knotd.start()
     path = knotd.dir / "log" / "knot.log"
     assert path.stat().st_uid == nobody.pw_uid and path.stat().st_mode & 0o007 == 0
+    assert knotd.socket.stat().st_uid == nobody.pw_uid and knotd.socket.stat().st_mode & 0o777 == 0o220
     path.rename(path.with_suffix(".1"))
     knotd.knotc("reload")
     knotd.wait(path.exists, what="the new file")
