@@ -276,7 +276,6 @@ bool interfaces_lost_helper(const interfaces_t *set)
 	return set->shared->priv != NULL && !kxdp_priv_alive(set->shared->priv);
 }
 
-/* Sockets anew, because of settings that they are made with. On failure as it was before. */
 /* A change that fails is tried again with every look, once a second. */
 static void log_unchanged(const xdp_want_t *want, const char *why)
 {
@@ -285,6 +284,7 @@ static void log_unchanged(const xdp_want_t *want, const char *why)
 			 why);
 }
 
+/* Sockets anew, because of settings that they are made with. On failure as it was before. */
 static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level)
 {
 	if (interfaces_lost_helper(set)) { /* what is closed now could not be opened again */

@@ -55,18 +55,34 @@ static knot_err_t fault_of(knot_err_t err, kxdp_fault_t *ret_fault)
 	return err;
 }
 
+static void add_line(const char *format, va_list args)
+{
+	size_t len = strlen(fake.log);
+	vsnprintf(fake.log + len, sizeof(fake.log) - len, format, args);
+	len = strlen(fake.log);
+	snprintf(fake.log + len, sizeof(fake.log) - len, "\n");
+}
+
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 {
 	(void)source;
 	(void)level;
 	(void)zone;
-	size_t len = strlen(fake.log);
 	va_list args;
 	va_start(args, format);
-	vsnprintf(fake.log + len, sizeof(fake.log) - len, format, args);
+	add_line(format, args);
 	va_end(args);
-	len = strlen(fake.log);
-	snprintf(fake.log + len, sizeof(fake.log) - len, "\n");
+}
+
+void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int level, const char *format, ...)
+{
+	(void)repeats;
+	(void)source;
+	(void)level;
+	va_list args;
+	va_start(args, format);
+	add_line(format, args);
+	va_end(args);
 }
 
 kxdp_device_t kxdp_device_query(const char *ifname)
