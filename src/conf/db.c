@@ -22,6 +22,7 @@ enum {
 	FILE_MODE = 0660,
 	LOCK_WAIT_MS = 10,
 	LOCK_TRIES = 500,       /* of readers and commits: 5 s, many times what one of a million zones takes */
+	REPLACED_TRIES = 3,     /* who replaces it needs longer for that than who opens it */
 	HOLD_TRIES = 20,        /* of a transaction: what holds it may hold it for days */
 	PUT_BATCH = 100 * 1000, /* blocks per LMDB transaction of a new file, which nobody sees before it is whole */
 };
@@ -132,13 +133,25 @@ static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, co
 		    "end the transaction that is open there");
 }
 
-/** The folder may have been moved away, and another be in its place: the next use is of that. */
+static bool is_same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/**
+ * The folder may have been moved away, and another be in its place: the next use is of that, unless it is held: what is to be written is
+ * about what the first one has.
+ */
 static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
 {
-	struct stat info, held;
-	if (db->is_held || (db->dir_fd >= 0 && stat(db->path, &info) == 0 && fstat(db->dir_fd, &held) == 0 &&
-			    info.st_ino == held.st_ino && info.st_dev == held.st_dev)) {
+	struct stat info, known;
+	bool is_there = stat(db->path, &info) == 0;
+	if (is_there && db->dir_fd >= 0 && fstat(db->dir_fd, &known) == 0 && is_same_inode(&info, &known)) {
 		return KNOT_OK;
+	}
+	if (is_there && db->is_held) {
+		return tell(db, sink, KNOT_EBUSY, "another folder is in its place", knot_strerror(KNOT_EBUSY),
+			    "put the first one back, or abort the transaction and begin it again");
 	}
 	int fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
@@ -172,7 +185,7 @@ void conf_db_release(conf_db_t *db)
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_ino != 0 && a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	return a->st_ino != 0 && is_same_inode(a, b) && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
@@ -233,6 +246,15 @@ static int open_env(file_t *file, const char *name, unsigned flags)
 	return code;
 }
 
+/** True if LMDB, which opens by name, has the file that is locked and was checked: a new one may have taken its place meanwhile. */
+static bool is_locked_one(const file_t *file)
+{
+	struct stat locked, opened;
+	int fd;
+	return mdb_env_get_fd(file->env, &fd) == 0 && fstat(fd, &opened) == 0 && fstat(file->fd, &locked) == 0 &&
+	       is_same_inode(&opened, &locked);
+}
+
 static int begin(file_t *file, unsigned flags)
 {
 	int code = mdb_txn_begin(file->env, NULL, flags, &file->txn);
@@ -286,8 +308,9 @@ static knot_err_t read_format(file_t *file, uint64_t *ret_version)
 	return err == KNOT_OK ? err : damaged(file->db, file->sink, "its format can't be read");
 }
 
-/** Open, lock, check, begin. On failure everything is closed. */
-static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version)
+/** Open, lock, check, begin. On failure everything is closed; ret_is_replaced: because a new file took its place, which wasn't told. */
+static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version,
+			    bool *ret_is_replaced)
 {
 	file_t file = { .db = db, .sink = sink };
 	knot_err_t err = find_folder(db, sink);
@@ -305,8 +328,13 @@ static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 	if (err == KNOT_OK) {
 		unsigned flags = is_writing ? 0 : MDB_RDONLY;
 		int code = open_env(&file, data_name, flags);
-		code = code == 0 ? begin(&file, flags) : code;
-		err = code == 0 ? read_format(&file, ret_version) : fail(db, sink, code, "failed to open it");
+		*ret_is_replaced = code == 0 && !is_locked_one(&file);
+		if (*ret_is_replaced) {
+			err = KNOT_EBUSY;
+		} else {
+			code = code == 0 ? begin(&file, flags) : code;
+			err = code == 0 ? read_format(&file, ret_version) : fail(db, sink, code, "failed to open it");
+		}
 	}
 	if (err != KNOT_OK) {
 		close_file(&file);
@@ -314,6 +342,18 @@ static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 	}
 	*ret_file = file;
 	return KNOT_OK;
+}
+
+static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version)
+{
+	for (unsigned i = 0; i < REPLACED_TRIES; i++) {
+		bool is_replaced = false;
+		knot_err_t err = open_once(db, is_writing, sink, ret_file, ret_version, &is_replaced);
+		if (!is_replaced) {
+			return err;
+		}
+	}
+	return tell(db, sink, KNOT_EBUSY, "other processes replace it all the time", knot_strerror(KNOT_EBUSY), "try again");
 }
 
 /* ---- Reading ---- */

@@ -241,6 +241,55 @@ static void test_moved_folder(void **state)
 	conf_db_close(db);
 }
 
+static void expect_files(const world_t *world, const char *want)
+{
+	char command[160], line[64] = "";
+	(void)snprintf(command, sizeof(command), "ls %s | tr '\\n' ' '", world->db);
+	FILE *list = popen(command, "r");
+	assert_non_null(list);
+	assert_non_null(fgets(line, sizeof(line), list));
+	assert_int_equal(pclose(list), 0);
+	assert_string_equal(line, want);
+}
+
+/* Another folder took the place of the one that is held: changes of the one are none of the other's. */
+static void test_exchanged_folder(void **state)
+{
+	world_t *world = *state;
+	char away[300];
+	uint64_t version;
+	fill(world, "zone:\n  - domain: one.test\n");
+	conf_db_t *db = open_db(world, false);
+	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	conf_store_t *base = read_db(world, db, &version), *want = read_text("zone:\n  - domain: other.test\n"), *have;
+	conf_txn_t *txn = conf_txn_begin(base);
+	set(txn, "zone", "new.test", NULL, NULL);
+	(void)snprintf(away, sizeof(away), "%s.away", world->db);
+	assert_int_equal(rename(world->db, away), 0);
+	fill(world, "zone:\n  - domain: other.test\n");
+
+	assert_int_equal(conf_db_write(db, txn, sink_of(world), &version), KNOT_EBUSY);
+	assert_non_null(strstr(world->faults, "another folder is in its place"));
+	assert_int_equal(conf_db_replace(db, base, sink_of(world)), KNOT_EBUSY);
+	assert_int_equal(conf_db_read(db, sink_of(world), &have, &version), KNOT_EBUSY);
+	expect_files(world, "data.mdb ");
+
+	/* Released, it is the other one; and when the first is back, that is as it was. */
+	conf_db_release(db);
+	have = read_db(world, db, &version);
+	assert_true(same_stores(have, want));
+	conf_store_free(have);
+	(void)snprintf(away, sizeof(away), "rm -rf %s && mv %s.away %s", world->db, world->db, world->db);
+	assert_int_equal(system(away), 0);
+	have = read_db(world, db, &version);
+	assert_true(same_stores(have, base));
+	conf_store_free(have);
+	conf_db_close(db);
+	conf_txn_free(txn);
+	conf_store_free(base);
+	conf_store_free(want);
+}
+
 /* ---- What isn't ours ---- */
 
 /** An LMDB file with one entry. */
@@ -641,7 +690,7 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_foreign), TEST(test_unknown_names), TEST(test_damage),
+		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_exchanged_folder), TEST(test_foreign), TEST(test_unknown_names), TEST(test_damage),
 		TEST(test_full), TEST(test_read_only), TEST(test_one_writer), TEST(test_kill), TEST(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
