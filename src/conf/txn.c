@@ -180,7 +180,7 @@ static conf_changed_t *add_changed(conf_txn_t *txn, size_t section, knot_bytes_t
 /** Keep the block's state for the innermost step. */
 static bool save(conf_txn_t *txn, conf_changed_t *block)
 {
-	if (txn->depth == 0 || block->saved_in == txn->step) {
+	if (txn->depth == 0 || block->saved_in == txn->steps[txn->depth - 1].number) {
 		return true;
 	}
 	if (txn->undo_count == txn->undo_max) {
@@ -192,7 +192,7 @@ static bool save(conf_txn_t *txn, conf_changed_t *block)
 		txn->undo = undo;
 		txn->undo_max = max;
 	}
-	conf_undo_t state = { .block = block, .items_len = block->items_len, .has_new = block->has_new };
+	conf_undo_t state = { .block = block, .items_len = block->items_len, .has_new = block->has_new, .saved_in = block->saved_in };
 	if (block->items_len > 0) {
 		state.items = malloc(block->items_len);
 		if (state.items == NULL) {
@@ -201,7 +201,7 @@ static bool save(conf_txn_t *txn, conf_changed_t *block)
 		memcpy(state.items, block->items, block->items_len);
 	}
 	txn->undo[txn->undo_count++] = state;
-	block->saved_in = txn->step;
+	block->saved_in = txn->steps[txn->depth - 1].number;
 	return true;
 }
 
@@ -219,8 +219,7 @@ conf_changed_t *conf_txn_touch(conf_txn_t *txn, size_t section, knot_bytes_t id)
 void conf_txn_step(conf_txn_t *txn)
 {
 	assert(txn->depth < KNOT_LEN(txn->steps));
-	txn->steps[txn->depth++] = txn->undo_count;
-	txn->step++;
+	txn->steps[txn->depth++] = (conf_step_t){ txn->undo_count, ++txn->step_count };
 }
 
 knot_err_t conf_txn_push(conf_txn_t *txn)
@@ -239,28 +238,45 @@ static void forget_states(conf_txn_t *txn, size_t from)
 	}
 }
 
+/** What an inner step kept is for the outer one now, which needs it only of blocks that it has no state of itself. */
+static void hand_states_over(conf_txn_t *txn, size_t from, uint64_t outer)
+{
+	size_t kept = from;
+	for (size_t i = from; i < txn->undo_count; i++) {
+		conf_undo_t *state = &txn->undo[i];
+		state->block->saved_in = outer;
+		if (state->saved_in == outer) {
+			free(state->items);
+		} else {
+			txn->undo[kept++] = *state;
+		}
+	}
+	txn->undo_count = kept;
+}
+
 void conf_txn_pop(conf_txn_t *txn)
 {
 	assert(txn->depth > 0);
-	/* What the inner step kept is for the outer one now, and comes behind what that kept itself. */
-	txn->depth--;
-	txn->step++;
+	const conf_step_t *inner = &txn->steps[--txn->depth];
 	if (txn->depth == 0) {
 		forget_states(txn, 0);
+	} else {
+		hand_states_over(txn, inner->undo_start, txn->steps[txn->depth - 1].number);
 	}
 }
 
 void conf_txn_undo(conf_txn_t *txn)
 {
 	assert(txn->depth > 0);
-	size_t from = txn->steps[--txn->depth];
-	txn->step++;
-	while (txn->undo_count > from) {
+	const conf_step_t *step = &txn->steps[--txn->depth];
+	while (txn->undo_count > step->undo_start) {
 		const conf_undo_t *state = &txn->undo[--txn->undo_count];
-		free(state->block->items);
-		state->block->items = state->items;
-		state->block->items_len = state->block->items_max = state->items_len;
-		state->block->has_new = state->has_new;
+		conf_changed_t *block = state->block;
+		free(block->items);
+		block->items = state->items;
+		block->items_len = block->items_max = state->items_len;
+		block->has_new = state->has_new;
+		block->saved_in = state->saved_in;
 	}
 }
 

@@ -11,7 +11,7 @@ typedef struct {
 	uint32_t items_len, items_max;
 	bool has_old;      /* the base has the block */
 	bool has_new;      /* it is there */
-	uint64_t saved_in; /* the step in which its state before was last kept */
+	uint64_t saved_in; /* the innermost open step that has a state of it; of one that ended: none has */
 	uint32_t id_len;
 	uint8_t id[];
 } conf_changed_t;
@@ -31,16 +31,23 @@ typedef struct {
 	uint8_t *items; /* owned */
 	uint32_t items_len;
 	bool has_new;
+	uint64_t saved_in; /* of the block, before */
 } conf_undo_t;
+
+/** A step that is open. */
+typedef struct {
+	size_t undo_start; /* where its states begin */
+	uint64_t number;   /* never used again */
+} conf_step_t;
 
 struct conf_txn {
 	const conf_store_t *base; /* borrowed */
 	conf_changes_t changes[CONF_S_COUNT];
 	conf_undo_t *undo; /* owned: states before the steps that are open, oldest first */
 	size_t undo_count, undo_max;
-	size_t steps[CONF_TXN_DEPTH_MAX + 1]; /* for each open step, where its states begin; the last is for one edit */
+	conf_step_t steps[CONF_TXN_DEPTH_MAX + 1]; /* the last is for one edit */
 	unsigned depth;
-	uint64_t step; /* number of the innermost; never used again */
+	uint64_t step_count; /* ever begun */
 	uint8_t id[CONF_VALUE_MAX], value[CONF_VALUE_MAX]; /* of the edit */
 };
 

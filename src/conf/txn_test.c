@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/load.h"
+#include "src/conf/txn_internal.h"
 #include "src/conf/value.h"
 
 #include <setjmp.h>
@@ -359,6 +360,35 @@ static void test_steps(void **state)
 	conf_store_free(store);
 }
 
+/* A step keeps one state of a block, however many inner ones change it: 3,000 values of one item are no 3,000 copies. */
+static void test_steps_keep_one(void **state)
+{
+	(void)state;
+	enum { VALUES = 3000 };
+	conf_store_t *store = read_text(base_text);
+	conf_txn_t *txn = conf_txn_begin(store);
+	assert_int_equal(conf_txn_push(txn), KNOT_OK);
+	assert_int_equal(apply(txn, "acl[many]"), KNOT_OK);
+	assert_int_equal(conf_txn_push(txn), KNOT_OK);
+	for (unsigned i = 0; i < VALUES; i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "acl[many].address=10.1.%u.%u", i / 256, i % 256);
+		assert_int_equal(apply(txn, text), KNOT_OK);
+		assert_true(txn->undo_count <= 2);
+	}
+	conf_txn_undo(txn);
+	expect_changes("back to the outer step", txn, "+acl[many]\n");
+	assert_int_equal(apply(txn, "acl[many].address=10.1.0.1"), KNOT_OK);
+	assert_int_equal(conf_txn_push(txn), KNOT_OK);
+	assert_int_equal(apply(txn, "acl[many].address=10.1.0.2"), KNOT_OK);
+	conf_txn_pop(txn);
+	assert_int_equal(txn->undo_count, 1);
+	conf_txn_undo(txn);
+	expect_changes("back to the beginning", txn, "");
+	conf_txn_free(txn);
+	conf_store_free(store);
+}
+
 /* ---- Against a configuration that is read from text ---- */
 
 enum { MODEL_ZONES = 40, MODEL_FILES = 3, MODEL_STEPS = 4 };
@@ -536,7 +566,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_items), cmocka_unit_test(test_blocks), cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_steps), cmocka_unit_test(test_model), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_steps), cmocka_unit_test(test_steps_keep_one), cmocka_unit_test(test_model), cmocka_unit_test(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
