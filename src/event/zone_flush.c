@@ -245,17 +245,30 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 
 /* ---- The end ---- */
 
+/* The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. */
+static void flush_last(server_t *server, entry_t *entry)
+{
+	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
+	pthread_mutex_lock(&server->jobs.lock);
+	bool is_due = entry->job != JOB_RUNNING && source_is_ahead(&entry->source) && !entry->frozen &&
+		      sync_of(server, entry_name(entry)) >= 0;
+	if (is_due) {
+		jobs_begin(&server->jobs, entry);
+	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	if (is_due) {
+		knot_err_t err = server_run_flush(server, entry, false, &outcome); /* a failure was logged */
+		pthread_mutex_lock(&server->jobs.lock);
+		jobs_end(&server->jobs, entry, outcome, err);
+		pthread_mutex_unlock(&server->jobs.lock);
+	}
+}
+
 void server_flush_all(server_t *server)
 {
 	uint64_t end_ms = sys_clock_ms() + STOP_MS;
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = zonedb_count(server->zones); i < count && sys_clock_ms() < end_ms; i++) {
-		entry_t *entry = entry_of(zones[i]);
-		/* No job runs any more and none will. */
-		if (source_is_ahead(&entry->source) && !entry->frozen && sync_of(server, entry_name(entry)) >= 0) {
-			job_outcome_t outcome = { .load = LOAD_UNCHANGED };
-			(void)server_run_flush(server, entry, false, &outcome); /* a failure was logged */
-			saves_after_job(&server->saves, entry, outcome);
-		}
+		flush_last(server, entry_of(zones[i]));
 	}
 }
