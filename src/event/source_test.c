@@ -209,6 +209,85 @@ static void test_fifo(void **state)
 	sources_free(sources);
 }
 
+/* ---- Contents ahead of their file ---- */
+
+enum { SETTINGS = 7, OTHER_SETTINGS = 8 };
+
+/* As a load leaves it: one file, known by its print. */
+static load_source_t source_of_zone(const char *path)
+{
+	sources_t *sources = sources_of_file(path, SETTINGS);
+	assert_non_null(sources);
+	load_source_t source = { .print = sources_print(sources), .files = sources };
+	source_trim(&source);
+	return source;
+}
+
+static void test_ahead(void **state)
+{
+	(void)state;
+	char path[128];
+	uint32_t serial = 5;
+	path_of("zone", path);
+	reset_files();
+	load_source_t source = source_of_zone(path);
+	assert_null(source.files);
+	assert_false(source_is_ahead(&source));
+	assert_false(source_is_current(&source, path, OTHER_SETTINGS));
+	assert_true(source_may_be_replaced(&source, path, SETTINGS));
+
+	assert_int_equal(source_go_ahead(&source, path, SETTINGS, &serial), KNOT_OK);
+	source_trim(&source);
+	assert_true(source_is_ahead(&source) && source.files->has_serial && source.files->serial == 5);
+	assert_true(source_is_current(&source, path, SETTINGS) && source_is_current(&source, path, OTHER_SETTINGS));
+	assert_true(source_may_be_replaced(&source, path, OTHER_SETTINGS));
+	serial = 6;      /* what the file has doesn't change with the next transaction */
+	assert_int_equal(source_go_ahead(&source, path, SETTINGS, &serial), KNOT_OK);
+	assert_int_equal(source.files->serial, 5);
+
+	sources_t *copy = sources_copy_all(source.files);
+	assert_true(copy->is_ahead && copy->serial == 5 && sources_print(copy) == source.print);
+	sources_free(copy);
+
+	replace_zone();
+	assert_false(source_is_current(&source, path, SETTINGS));
+	assert_false(source_may_be_replaced(&source, path, SETTINGS));
+	source_clear(&source);
+}
+
+static void test_ahead_of_a_changed_file(void **state)
+{
+	(void)state;
+	char path[128];
+	uint32_t serial = 5;
+	path_of("zone", path);
+	reset_files();
+	load_source_t source = source_of_zone(path);
+	replace_zone();
+	assert_int_equal(source_go_ahead(&source, path, SETTINGS, &serial), KNOT_OK);
+	assert_true(source_is_ahead(&source) && source.print == 0);
+	assert_false(source_is_current(&source, path, SETTINGS));
+	assert_false(source_may_be_replaced(&source, path, SETTINGS));
+	source_clear(&source);
+}
+
+static void test_ahead_of_no_file(void **state)
+{
+	(void)state;
+	char path[128];
+	path_of("zone", path);
+	unlink(path);
+	load_source_t source = { 0 };
+	assert_false(source_is_current(&source, path, SETTINGS));
+	assert_int_equal(source_go_ahead(&source, path, SETTINGS, NULL), KNOT_OK);
+	assert_true(source_is_ahead(&source) && !source.files->has_serial && source.print != 0);
+	assert_true(source_is_current(&source, path, SETTINGS) && source_may_be_replaced(&source, path, SETTINGS));
+	reset_files();
+	assert_false(source_is_current(&source, path, SETTINGS));
+	assert_false(source_may_be_replaced(&source, path, SETTINGS));
+	source_clear(&source);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -232,6 +311,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes_of_files),
 		cmocka_unit_test(test_changes_of_settings),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_ahead_of_a_changed_file),
+		cmocka_unit_test(test_ahead_of_no_file),
 		cmocka_unit_test(test_single_source),
 		cmocka_unit_test(test_fresh_files),
 		cmocka_unit_test(test_fifo),
