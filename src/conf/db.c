@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -430,6 +431,12 @@ static int put_format(file_t *file, uint64_t version)
 	return mdb_put(file->txn, file->dbi, &key, &value, 0);
 }
 
+/** After one more change of the same file. */
+static uint64_t next_version(uint64_t version)
+{
+	return (version & ~(uint64_t)UINT32_MAX) | (uint32_t)(version + 1);
+}
+
 /** items NULL: remove the block. */
 static int put_block(file_t *file, size_t section, knot_bytes_t id, const knot_bytes_t *items, conf_db_buffer_t *buffer)
 {
@@ -473,7 +480,7 @@ knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink,
 		return err;
 	}
 	int code = put_changes(&file, txn);
-	code = code == 0 ? put_format(&file, version + 1) : code;
+	code = code == 0 ? put_format(&file, next_version(version)) : code;
 	code = code == 0 ? commit(&file) : code;
 	/* What LMDB wrote itself needs no check by the next one to open it. */
 	if (code != 0 || fstat(file.fd, &db->checked) != 0) {
@@ -484,7 +491,7 @@ knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink,
 		return fail(db, sink, code, "failed to write to it");
 	}
 	if (ret_version != NULL) {
-		*ret_version = version + 1;
+		*ret_version = next_version(version);
 	}
 	return KNOT_OK;
 }
@@ -525,7 +532,18 @@ static int finish_new(file_t *file)
 	return code;
 }
 
-/** store NULL: nothing in it. Under the folder's lock. */
+/** Changes like those of `version`, but with a mark of its own. Returns errno. */
+static int mark_version(uint64_t version, uint64_t *ret_version)
+{
+	uint32_t mark;
+	if (getrandom(&mark, sizeof(mark), 0) != (ssize_t)sizeof(mark)) {
+		return errno;
+	}
+	*ret_version = (uint64_t)mark << 32 | (uint32_t)version;
+	return 0;
+}
+
+/** store NULL: nothing in it. version: its count of changes. Under the folder's lock. */
 static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t version, conf_sink_t sink)
 {
 	file_t file = { .db = db, .sink = sink, .fd = -1 };
@@ -533,7 +551,8 @@ static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t ve
 	(void)unlinkat(db->dir_fd, new_name, 0); /* of one that was killed */
 	act_as_self();
 	/* It is flushed once, before it is renamed. */
-	int code = open_env(&file, new_name, MDB_NOSYNC);
+	int code = mark_version(version, &version);
+	code = code == 0 ? open_env(&file, new_name, MDB_NOSYNC) : code;
 	code = code == 0 ? begin(&file, 0) : code;
 	code = code == 0 && store != NULL ? put_store(&file, store) : code;
 	code = code == 0 ? put_format(&file, version) : code;
@@ -557,7 +576,7 @@ knot_err_t conf_db_replace(conf_db_t *db, const conf_store_t *store, conf_sink_t
 	assert(db->is_held);
 	uint64_t version;
 	knot_err_t err = conf_db_version(db, sink, &version);
-	return err == KNOT_OK ? make_new(db, store, version + 1, sink) : err;
+	return err == KNOT_OK ? make_new(db, store, next_version(version), sink) : err;
 }
 
 /* ---- Life ---- */

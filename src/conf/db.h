@@ -46,12 +46,12 @@ unsigned conf_db_size(const conf_db_t *db);
 
 /**
  * Read everything into a new sealed store, of which values and types were checked but not what conf_make() checks.
- * ret_version: count of commits since it was made; tells whether it has changed. Errors as conf_db_open();
+ * ret_version: the same number only for the same contents, see conf_db_version(). Errors as conf_db_open();
  * KNOT_CONF_EITEM, KNOT_EINVAL, KNOT_CONF_ERANGE: another release wrote what this one doesn't know.
  */
 KNOT_MUST_USE knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version);
 
-/** The count of commits alone. */
+/** The version alone: in the lower 32 bits the count of changes, in the upper a random mark of the file, so that another one with as many has another. */
 KNOT_MUST_USE knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version);
 
 /** Become the one who may change it; KNOT_EBUSY: another is. Released by conf_db_release() or the end of the process. */

@@ -41,16 +41,16 @@ static uint64_t fnv(uint64_t sum, const uint8_t *data, size_t len)
 
 /* ---- The format ---- */
 
-void conf_db_format_put(uint64_t commits, uint8_t ret_value[static CONF_DB_FORMAT_LEN])
+void conf_db_format_put(uint64_t version, uint8_t ret_value[static CONF_DB_FORMAT_LEN])
 {
 	memcpy(ret_value, magic, MAGIC_LEN);
 	put_be(ret_value + 16, FORMAT, 4);
-	put_be(ret_value + 20, 0, 4);
-	put_be(ret_value + 24, commits, 8);
+	put_be(ret_value + 20, version >> 32, 4);
+	put_be(ret_value + 24, version & UINT32_MAX, 8);
 	put_be(ret_value + 32, fnv(fnv_start, ret_value, 32), 8);
 }
 
-knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_commits)
+knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_version)
 {
 	if (value.len < MAGIC_LEN + 4 || memcmp(value.data, magic, MAGIC_LEN) != 0) {
 		return KNOT_EMALF;
@@ -61,7 +61,7 @@ knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_commits)
 	if (value.len != CONF_DB_FORMAT_LEN || get_be(value.data + 32, 8) != fnv(fnv_start, value.data, 32)) {
 		return KNOT_EMALF;
 	}
-	*ret_commits = get_be(value.data + 24, 8);
+	*ret_version = get_be(value.data + 20, 4) << 32 | get_be(value.data + 28, 4);
 	return KNOT_OK;
 }
 

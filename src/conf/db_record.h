@@ -6,11 +6,11 @@
 
 enum { CONF_DB_FORMAT_LEN = 40, CONF_DB_KEY_MAX = 511 };
 
-/** The record of the format. */
-void conf_db_format_put(uint64_t commits, uint8_t ret_value[static CONF_DB_FORMAT_LEN]);
+/** The record of the format. version: as of conf_db_version(). */
+void conf_db_format_put(uint64_t version, uint8_t ret_value[static CONF_DB_FORMAT_LEN]);
 
 /** KNOT_EMALF: not one of ours. KNOT_ENOTSUP: of a later format. */
-KNOT_MUST_USE knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_commits);
+KNOT_MUST_USE knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_version);
 
 /** A buffer that grows; free() its data. */
 typedef struct {

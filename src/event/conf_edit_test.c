@@ -301,6 +301,23 @@ static void test_changed_by_others(void **state)
 	end(&world);
 }
 
+/* Another database in the place of the one that is served, with as many changes as that. */
+static void test_another_database(void **state)
+{
+	(void)state;
+	world_t world = { 0 };
+	char command[200];
+	start(&world, "zone:\n  - domain: a\n", true);
+	(void)snprintf(command, sizeof(command), "mv %s %s.away", db_path, db_path);
+	assert_int_equal(system(command), 0);
+	import("zone:\n  - domain: b\n", 16);
+	begin(&world);
+	set(&world, "zone", "c", NULL, NULL);
+	assert_int_equal(commit(&world), KNOT_OK);
+	assert_true(!is_served(world.server, "a") && is_served(world.server, "b") && is_served(world.server, "c"));
+	end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +325,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_commits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_by_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_database, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

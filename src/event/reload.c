@@ -366,13 +366,13 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 }
 
 /** What is configured, from where the server was told to take it. */
-static knot_err_t read_conf(server_t *server, conf_t **ret_conf)
+static knot_err_t read_conf(server_t *server, uint64_t *ret_version, conf_t **ret_conf)
 {
 	conf_db_t *db = server->params.db;
 	bool is_db = db != NULL;
 	const char *what = is_db ? "database" : "file", *path = is_db ? conf_db_path(db) : server->params.conf_path;
 	log_server(LOG_INFO, "reloading configuration %s '%s'", what, path);
-	knot_err_t err = is_db ? server_read_conf_db(db, server->params.host, &server->edit.version, ret_conf)
+	knot_err_t err = is_db ? server_read_conf_db(db, server->params.host, ret_version, ret_conf)
 			       : conf_load(path, server->params.host, server_conf_sink(), ret_conf);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "failed to load configuration %s '%s' (%s)", what, path, knot_strerror(err));
@@ -388,7 +388,8 @@ static knot_err_t reload_locked(server_t *server)
 		return KNOT_ETXNMANY;
 	}
 	conf_t *conf;
-	knot_err_t err = read_conf(server, &conf);
+	uint64_t version = server->edit.version;
+	knot_err_t err = read_conf(server, &version, &conf);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -397,6 +398,7 @@ static knot_err_t reload_locked(server_t *server)
 		log_server(LOG_ERR, "failed to reload configuration (%s)", knot_strerror(err));
 		return err;
 	}
+	server->edit.version = version;
 	log_server(LOG_INFO, "configuration reloaded");
 	return KNOT_OK;
 }
