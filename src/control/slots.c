@@ -50,6 +50,13 @@ static void wake(slots_t *slots)
 	(void)!write(slots->wake_fd, &one, sizeof(one));
 }
 
+/* What goes on for as long as descriptors or memory are short. */
+static void log_failure(const char *what, int errnum)
+{
+	static sys_log_repeats_t repeats;
+	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what, knot_strerror(knot_err_of_errno(errnum)));
+}
+
 /* ---- The thread of a slot ---- */
 
 /* The next connection; -1: the end. */
@@ -74,6 +81,8 @@ static void run_slot(void *arg)
 		int own_fd = dup(fd);
 		if (own_fd >= 0) {
 			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
+		} else {
+			log_failure("serve a connection", errno);
 		}
 		pthread_mutex_lock(&slots->lock);
 		self->fd = -1;
@@ -151,8 +160,7 @@ static void accept_at(slots_t *slots, unsigned index)
 	if (fd >= 0) {
 		hand_over(slots, slot, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		static sys_log_repeats_t repeats;
-		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to accept (%s)", knot_strerror(knot_err_of_errno(errno)));
+		log_failure("accept", errno);
 		socket->pause_end_ms = now_ms + FAILURE_MS;
 	}
 }

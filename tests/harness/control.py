@@ -6,7 +6,7 @@ import time
 END, DATA, EXTRA, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
 ITEMS = ("cmd", "flags", "error", "section", "item", "id", "zone", "owner", "ttl", "type", "data", "filters")
 CODES = {name: 16 + index for index, name in enumerate(ITEMS)}
-COMMAND, FLAGS, ERROR, ZONE = 0x10, 0x11, 0x12, 0x16
+COMMAND, FLAGS, ERROR, ZONE = (CODES[name] for name in ("cmd", "flags", "error", "zone"))
 
 
 def item(code, text):
@@ -96,75 +96,6 @@ class Client:
 
 def command(path, name, zone=None, flags=""):
     """Give a command and wait for its end; the text of its error, "" if there is none."""
-    request = DATA + item(COMMAND, name) + (item(FLAGS, flags) if flags else b"") + (item(ZONE, zone) if zone else b"") + BLOCK
-    reply = b""
-    with socket.socket(socket.AF_UNIX) as stream:
-        stream.settimeout(30)
-        stream.connect(str(path))
-        stream.sendall(request)
-        while True:
-            block = stream.recv(65536)
-            if not block:
-                raise ConnectionError(f"{name}: the server closed the connection")
-            reply += block
-            at, errors, is_whole = 0, [], False
-            while at < len(reply) and not is_whole:
-                if reply[at] < 0x10:
-                    is_whole = reply[at:at + 1] in (BLOCK, b"\x00")
-                    at += 1
-                elif at + 3 <= len(reply):
-                    end = at + 3 + int.from_bytes(reply[at + 1:at + 3], "big")
-                    if reply[at] == ERROR:
-                        errors.append(reply[at + 3:end].decode(errors="replace"))
-                    at = end
-                else:
-                    break
-            if is_whole:
-                return "; ".join(errors)
-
-
-TYPES = {"section": 0x13, "item": 0x14, "id": 0x15, "zone": 0x16, "owner": 0x17, "ttl": 0x18, "type": 0x19, "data": 0x1a,
-         "filters": 0x1b, "error": ERROR}
-ITEM_FIRST = 0x10
-
-
-class Connection:
-    """A connection that gives several commands and reads their replies whole: lists of units, {name of the item: text}."""
-
-    def __init__(self, path, timeout=10):
-        self.stream = socket.socket(socket.AF_UNIX)
-        self.stream.settimeout(timeout)
-        self.stream.connect(str(path))
-        self.rest = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stream.close()
-
-    def _byte_count(self, count):
-        while len(self.rest) < count:
-            block = self.stream.recv(65536)
-            if not block:
-                raise ConnectionError("the server closed the connection")
-            self.rest += block
-        taken, self.rest = self.rest[:count], self.rest[count:]
-        return taken
-
-    def command(self, name, **items):
-        request = DATA + item(COMMAND, name)
-        for key, value in items.items():
-            request += item(TYPES[key], value)
-        self.stream.sendall(request + BLOCK)
-        names = {code: key for key, code in TYPES.items()}
-        units = []
-        while True:
-            code = self._byte_count(1)[0]
-            if code < ITEM_FIRST:
-                if code in (0, BLOCK[0]):
-                    return units
-                units.append({})
-                continue
-            length = int.from_bytes(self._byte_count(2), "big")
-            units[-1][names.get(code, code)] = self._byte_count(length).decode(errors="replace")
+    items = {"cmd": name} | ({"zone": zone} if zone else {}) | ({"flags": flags} if flags else {})
+    with Client(path) as client:
+        return "; ".join(unit["error"] for _, unit in client.ask(**items) if "error" in unit)
