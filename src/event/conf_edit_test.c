@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "src/conf/load.h"
-#include "src/event/zone_edit.h"
+#include "src/event/internal.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
@@ -318,6 +318,32 @@ static void test_another_database(void **state)
 	end(&world);
 }
 
+/*
+ * A reload by a signal, which takes no lock of the control's commands, may have looked for open transactions just before one began on a
+ * zone that it removes: nobody could end that one.
+ */
+static void test_zone_goes_under_edit(void **state)
+{
+	(void)state;
+	world_t world = { 0 };
+	uint8_t wire_a[KNOT_NAME_MAX], wire_b[KNOT_NAME_MAX];
+	start(&world, "zone:\n  - domain: a\n  - domain: b\n", false);
+	server_t *server = world.server;
+	assert_int_equal(server_edit_begin(server, name_of("a", wire_a), false), KNOT_OK);
+	assert_int_equal(server_edit_begin(server, name_of("b", wire_b), false), KNOT_OK);
+	conf_t *conf;
+	conf_store_free(read_conf("zone:\n  - domain: b\n"));
+	assert_int_equal(conf_load(conf_path, &host, server_conf_sink(), &conf), KNOT_OK);
+	pthread_mutex_lock(&server->reload_lock);
+	assert_int_equal(server_apply(server, conf, &(server_change_t){ 0 }), KNOT_OK);
+	pthread_mutex_unlock(&server->reload_lock);
+	assert_true(server_edits_are_open(server));
+	assert_int_equal(server_edit_abort(server, name_of("b", wire_b)), KNOT_OK);
+	assert_false(server_edits_are_open(server));
+	assert_int_equal(server_reload(server), KNOT_OK);
+	end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +352,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_by_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_database, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_zone_goes_under_edit, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,11 +290,28 @@ typedef struct {
 	server_t *server;
 	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
 	size_t count;
+	server_edit_t *edits[SERVER_CHUNK]; /* so, too: open transactions on them, which began when the reload had looked for some */
+	size_t edit_count;
 } removed_t;
+
+/** Abort the transaction on a zone that goes: nobody else could. */
+static void drop_edit(removed_t *removed, entry_t *entry)
+{
+	if (!entry->edited) {
+		return;
+	}
+	server_edit_t *edit = server_edit_drop(removed->server, zone_name(entry_zone(entry)));
+	if (removed->edit_count < KNOT_LEN(removed->edits)) {
+		removed->edits[removed->edit_count++] = edit;
+	} else {
+		server_edit_free(edit);
+	}
+}
 
 static void remove_entry(entry_t *entry, void *ctx)
 {
 	removed_t *removed = ctx;
+	drop_edit(removed, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
 	if (!jobs_let_go(entry)) {
 		return;
@@ -324,6 +341,9 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 	pthread_mutex_unlock(&server->jobs.lock);
 	for (size_t i = 0; i < removed.count; i++) {
 		entry_free(removed.entries[i]);
+	}
+	for (size_t i = 0; i < removed.edit_count; i++) {
+		server_edit_free(removed.edits[i]);
 	}
 	free(removed.entries);
 }
