@@ -15,6 +15,7 @@ typedef struct {
 	load_outcome_t load; /* LOAD_UNCHANGED: also when nothing was to be loaded */
 	bool is_flushed;     /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
+	bool is_flush_refused; /* others changed it: not to be written until somebody asks again */
 } job_outcome_t;
 
 /** What the pool calls. */

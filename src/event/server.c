@@ -29,7 +29,9 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 	if ((work & WORK_LOAD) != 0) {
 		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, &ret_outcome->load);
 	}
-	if ((work & WORK_FLUSH) != 0) {
+	/* A file that was just read has what would be written, and comments besides. */
+	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;
+	if ((work & WORK_FLUSH) != 0 && is_needed) {
 		flush_err = server_run_flush(server, entry, (work & WORK_FORCE) != 0, ret_outcome);
 	}
 	return err != KNOT_OK ? err : flush_err;

@@ -46,6 +46,7 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
 		log_zone(LOG_WARNING, name, "zone file '%s' changed since it was read, not overwritten, reload it or use force command to override it",
 			 settings.path);
+		outcome->is_flush_refused = true;
 		return KNOT_EFILE;
 	}
 	sources_t *written;
@@ -110,7 +111,8 @@ void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
 	}
 	if (outcome.is_to_be_flushed_later) {
 		set_time(server, entry, RETRY_MS);
-	} else if (outcome.load == LOAD_EDITED || outcome.load == LOAD_FROM_IMAGE) {
+	} else if (!outcome.is_flush_refused) {
+		/* Also after a job that brought nothing: its time may have come, or the zone may have been thawed, while that ran. */
 		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
 	}
 }
@@ -166,6 +168,9 @@ static knot_err_t path_in_folder(const server_t *server, knot_name_t name, const
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(&server->root, guard)->conf;
 	size_t index;
+	if (folder[0] == '\0') {
+		return KNOT_EPARAM;
+	}
 	if (!conf_zone_find(conf, name, &index)) {
 		return KNOT_ENOZONE;
 	}

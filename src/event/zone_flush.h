@@ -15,7 +15,7 @@
  */
 KNOT_MUST_USE knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket);
 
-/** Write the zone to <name>.zone in `folder`, now; nothing else changes. KNOT_ENOZONE, KNOT_EEMPTYZONE, errors of flush_to_file(). */
+/** Write the zone to <name>.zone in `folder`, now; nothing else changes. KNOT_EPARAM: folder is "". KNOT_ENOZONE, KNOT_EEMPTYZONE, errors of flush_to_file(). */
 KNOT_MUST_USE knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *folder);
 
 /**

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -145,6 +146,7 @@ def test_to_a_folder(knotd):
     assert "www.example." in (out / "example.zone").read_text() and file(knotd) == before
     blocked = knotd.write("blocked", "")
     assert knotd.knotc("zone-flush", "example", "+outdir", str(blocked), check=False).returncode == 1
+    assert "(invalid parameter)" in knotd.knotc("zone-flush", "example", "+outdir", "", check=False).stdout
 
 
 def test_frozen(knotd):
@@ -188,6 +190,46 @@ def test_changed_file_is_not_overwritten(knotd):
     assert addresses(knotd, "a") == [] and addresses(knotd, "hand") == ["192.0.2.5"]
     edit(knotd, "b 60 A 192.0.2.3", commit=("-b",))
     assert "hand.example." in file(knotd) and "b.example." in file(knotd)
+
+
+@pytest.mark.ours
+def test_file_that_was_just_read_is_not_rewritten(knotd):
+    """A load and a write that come due together: who edited the file keeps comments and order."""
+    start(knotd)
+    knotd.knotc("-b", "zone-freeze", "example")
+    edit(knotd, "a 60 A 192.0.2.2")
+    by_hand = "; by hand\n" + ZONE.replace("admin 5 ", "admin 50 ")
+    knotd.write("example.zone", by_hand)
+    os.kill(knotd.process.pid, signal.SIGUSR1)
+    knotd.wait(lambda: status(knotd)["load"].startswith("frozen"), 5, "the load that waits")
+    knotd.knotc("-b", "zone-thaw", "example")
+    knotd.wait(lambda: serial(knotd) == 50, 5, "the file")
+    knotd.knotc("-b", "zone-reload", "example")     # what was asked for with the load has ended
+    assert file(knotd) == by_hand
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("sync, thaw", [("2", False), ("0", True)], ids=["came due", "thawed"])
+def test_written_after_a_job_that_was_in_the_way(knotd, sync, thaw):
+    """The time to write comes while a load runs: the file is written when that ends, though it brought nothing."""
+    start(knotd, items=f"zonefile-sync: {sync}")
+    if thaw:
+        knotd.knotc("-b", "zone-freeze", "example")
+    edit(knotd, "a 60 A 192.0.2.2")
+    kept = knotd.dir / "kept.zone"
+    (knotd.dir / "example.zone").rename(kept)
+    os.mkfifo(knotd.dir / "example.zone")
+    knotd.knotc("zone-reload", "example")
+    knotd.wait(lambda: status(knotd)["load"].startswith("running"), 5, "the load")
+    (knotd.dir / "example.zone").rename(knotd.dir / "fifo")
+    kept.rename(knotd.dir / "example.zone")
+    if thaw:
+        knotd.knotc("zone-thaw", "example")
+    else:
+        time.sleep(2.1)     # the write comes due
+    (knotd.dir / "fifo").write_text("not a record\n")
+    wait_flushed(knotd, 5, 6)
+    assert "a.example." in file(knotd)
 
 
 @pytest.fixture
