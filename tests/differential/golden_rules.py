@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Differences between knotc of Knot DNS 3.2.6 and ours that we accept, each with its reason: rules for what many lines have in
-common, rows for single lines. What neither explains fails the test, and so does a row that explains nothing any more.
+common, rows for single lines. What neither explains fails the test, and so does a rule or row that explains nothing any more.
 
 Results are (exit, stdout, stderr) in the test's normal form. A reason that begins with "3.5" is what Knot DNS 3.5 and 3.6 do and Debian's
 version does not do yet, one with "not supported yet" a feature to come, one with "Bowline" something that we do on purpose."""
@@ -174,6 +174,7 @@ def explain(scenario, line, world, theirs, ours, used):
     """The reason of a difference; None if there is none."""
     for reason, function in RULES:
         if function(line, world, theirs, ours):
+            used.add(reason)
             return reason
     for key in ((scenario, line, world), (scenario, line, "")):
         if key in ROWS and ROWS[key][0] == ours:
@@ -183,4 +184,4 @@ def explain(scenario, line, world, theirs, ours, used):
 
 
 def unused(used):
-    return [key for key in ROWS if key not in used]
+    return [key for key in (*ROWS, *(reason for reason, _ in RULES)) if key not in used]
