@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #define LEAVE "\x1B[0m\x1B[?25h\x1B[?1049l"
 
 static volatile sig_atomic_t got_end, got_resize, got_stop;
-static bool on_screen;
+static bool is_entered, on_screen;
 static struct termios before;
 static sigset_t mask_before;
 static int pressed;
@@ -57,8 +58,12 @@ static void set_screen(bool on)
 
 void terminal_enter(bool screen)
 {
+	static bool is_registered;
 	got_end = got_resize = got_stop = 0;
 	pressed = 0;
+	if (!is_registered) {
+		is_registered = atexit(terminal_leave) == 0; /* who ends the program for want of memory doesn't know the terminal */
+	}
 	/* Signals come only while waiting, so none is missed between looking and waiting. */
 	sigset_t mask;
 	sigemptyset(&mask);
@@ -69,14 +74,18 @@ void terminal_enter(bool screen)
 		sigaddset(&mask, caught[i]);
 	}
 	(void)sigprocmask(SIG_BLOCK, &mask, &mask_before);
+	is_entered = true;
 	on_screen = screen && tcgetattr(STDIN_FILENO, &before) == 0;
 	set_screen(true);
 }
 
 void terminal_leave(void)
 {
+	if (!is_entered) {
+		return;
+	}
 	set_screen(false);
-	on_screen = false;
+	is_entered = on_screen = false;
 	for (size_t i = 0; i < CAUGHT; i++) {
 		(void)sigaction(caught[i], &actions_before[i], NULL);
 	}

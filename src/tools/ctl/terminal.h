@@ -3,7 +3,7 @@
  * A terminal that a program draws on: the alternate screen, single keys, its size, signals. Escape sequences that every terminal of today has;
  * no terminal database.
  *
- * One per process: signals have no context. The terminal is put back by terminal_leave(), also before the process stops by Ctrl-Z.
+ * One per process: signals have no context. The terminal is put back by terminal_leave(), before the process stops by Ctrl-Z, and by exit().
  */
 #pragma once
 
@@ -19,6 +19,8 @@ typedef enum {
 
 /** True if `screen`: standard input and output are terminals. Signals are caught from now on either way. */
 void terminal_enter(bool screen);
+
+/** Put the terminal and signals back. Without terminal_enter() nothing happens. */
 void terminal_leave(void);
 
 /** Wait at most `ms` (0: look only). */

@@ -307,8 +307,11 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 	if (!read_arguments((const knot_ctl_data_t *)&request->units[0], &top)) {
 		return false;
 	}
-	if (!params->timeout_given) {
-		/* A server that doesn't know the command (Knot DNS) doesn't answer at all. */
+	/*
+	 * A server that doesn't know the command (Knot DNS) doesn't answer at all; and while an answer is waited for neither keys nor signals
+	 * are looked at, so that no limit, or a long one, would be a program that can't be ended.
+	 */
+	if (!params->timeout_given || params->timeout_ms == 0 || params->timeout_ms > TIMEOUT_MS) {
 		top.params.timeout_given = true;
 		top.params.timeout_ms = TIMEOUT_MS;
 	}

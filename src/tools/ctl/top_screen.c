@@ -77,6 +77,12 @@ static size_t glyph_len(const char *p)
 	return len;
 }
 
+/* U+0080 to U+009F: control characters, as some terminals see it. */
+static bool is_control(const char *glyph)
+{
+	return (unsigned char)glyph[0] == 0xC2 && (unsigned char)glyph[1] < 0xA0;
+}
+
 /* Text within `width` cells from x. Returns the cells used. What a terminal would obey becomes '?'. */
 static unsigned put(screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
 {
@@ -84,7 +90,7 @@ static unsigned put(screen_t *screen, unsigned x, unsigned y, unsigned width, st
 	for (; *text != '\0' && used < width; used++) {
 		size_t len = glyph_len(text);
 		char glyph[GLYPH_MAX] = "?";
-		bool is_shown = len > 1 ? screen->terminal->unicode : isprint((unsigned char)*text) != 0;
+		bool is_shown = len > 1 ? screen->terminal->unicode && !is_control(text) : isprint((unsigned char)*text) != 0;
 		if (is_shown) {
 			memcpy(glyph, text, len);
 			glyph[len] = '\0';

@@ -264,11 +264,11 @@ static void hostile_names(void **state)
 	(void)state;
 	made_t made;
 	make(&made);
-	add(&made.after, "zone - \x1B]0;x\x07\xFF 100");
+	add(&made.after, "zone - \x1B]0;x\x07\xFF\xC2\x9By 100");
 	top_rates_free(&made.rates);
 	top_rates(&made.before, &made.after, &made.rates);
 	char *text = screen(&made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ 0 });
-	assert_non_null(strstr(text, "?]0;x??"));
+	assert_non_null(strstr(text, "?]0;x???y"));
 	free(text);
 	done(&made);
 }

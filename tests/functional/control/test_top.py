@@ -102,6 +102,17 @@ def test_no_answer(fake):
         silence.set()
 
 
+def test_server_that_stops_answering(fake):
+    """Neither keys nor signals are looked at while an answer is waited for: that must end, whatever time limit was given."""
+    silence = threading.Event()
+    server = fake(lambda number: counts(number) if number < 2 else silence.wait(30) and None)
+    try:
+        output, errors = knotc(server.path, "-t", "0", "top", "+interval", "0.1", "+count", "5", status=1, timeout=25)
+    finally:
+        silence.set()
+    assert output.startswith("queries 1000.0 1000\n") and "error: failed to control (" in errors
+
+
 def test_closed_output(fake):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", "+count", "50"], stdout=full,
