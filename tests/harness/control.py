@@ -72,6 +72,10 @@ class Client:
         self.send(unit(**items), BLOCK)
         return self.block()
 
+    def command(self, name, **items):
+        """The same, without the units' types."""
+        return [reply for _, reply in self.ask(cmd=name, **items)]
+
     def is_closed(self, timeout):
         """True if the server closes the connection within the time; what it sends before is thrown away."""
         self.stream.settimeout(timeout)

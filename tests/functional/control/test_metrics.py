@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.control import Connection
+from harness.control import Client
 from harness.metrics import families, lint, request, value
 from harness.net import free_port
 from harness.server import TOP
@@ -303,7 +303,7 @@ def test_addresses_follow_the_configuration(server):
 def test_addresses_follow_a_commit_at_once(server):
     """Not only when the connection that committed ends."""
     second = free_port()
-    with Connection(server.socket) as control:
+    with Client(server.socket) as control:
         for command, items in (("conf-begin", {}), ("conf-set", {"section": "server", "item": "metrics-listen", "data": f"127.0.0.1@{second}"}),
                                ("conf-unset", {"section": "server", "item": "metrics-listen", "data": f"127.0.0.1@{server.metrics}"}),
                                ("conf-commit", {})):

@@ -8,7 +8,7 @@ import dns.message
 import dns.query
 import pytest
 
-from harness.control import Connection
+from harness.control import Client
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -45,7 +45,7 @@ def wait_counted(looker, requests, drops=0):
 
 
 def test_counts_always(server):
-    with Connection(server.socket) as looker:
+    with Client(server.socket) as looker:
         before = panels(looker.command("top"))
         for _ in range(3):
             server.ask("www.example.", "A")
@@ -76,7 +76,7 @@ def test_counts_always(server):
 
 def test_zones_and_types_while_somebody_looks(server):
     server.ask("www.example.", "A")
-    with Connection(server.socket) as looker:
+    with Client(server.socket) as looker:
         first = panels(looker.command("top"))
         assert "zone" not in first and "type" not in first
         for _ in range(4):
@@ -89,7 +89,7 @@ def test_zones_and_types_while_somebody_looks(server):
         assert looked["type"] == {(None, "AAAA"): 4, (None, "A"): 1, (None, "TYPE65280"): 1, (None, "MX"): 1}
         assert list(looked["zone"].values()) == sorted(looked["zone"].values(), reverse=True)
         assert "zone" not in panels(looker.command("top"))
-        with Connection(server.socket) as second:
+        with Client(server.socket) as second:
             second.command("top")
             server.ask("www.example.", "A")
             for connection in (looker, second):
@@ -99,7 +99,7 @@ def test_zones_and_types_while_somebody_looks(server):
 
 
 def test_a_reload_removes_a_zone_that_is_looked_at(server):
-    with Connection(server.socket) as looker:
+    with Client(server.socket) as looker:
         looker.command("top")
         server.ask("www.other.", "A")
         server.configure(zones=["example"])
@@ -111,7 +111,7 @@ def test_a_reload_removes_a_zone_that_is_looked_at(server):
 
 def test_more_lookers_than_may_look(server):
     """The fifth gets everything but zones and types."""
-    connections = [Connection(server.socket) for _ in range(5)]
+    connections = [Client(server.socket) for _ in range(5)]
     for connection in connections:
         assert not [unit for unit in connection.command("top") if "error" in unit]
     server.ask("www.example.", "A")
@@ -130,7 +130,7 @@ def test_more_lookers_than_may_look(server):
 def test_many_messages_over_one_connection(server):
     """Each message of a TCP turn is a request."""
     query = dns.message.make_query("www.example.", "A").to_wire()
-    with Connection(server.socket) as looker, socket.create_connection(("127.0.0.1", server.port), timeout=5) as stream:
+    with Client(server.socket) as looker, socket.create_connection(("127.0.0.1", server.port), timeout=5) as stream:
         before = panels(looker.command("top"))
         stream.sendall((len(query).to_bytes(2, "big") + query) * 30)
         for _ in range(30):
@@ -146,7 +146,7 @@ def test_over_xdp(make_knotd, pair):
     server.write("example.zone", example(7))
     server.configure(listen=(), zones=["example"], text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n")
     server.start()
-    with Connection(server.socket) as looker:
+    with Client(server.socket) as looker:
         looker.command("top")
         for _ in range(5):
             server.ask("www.example.", "A", pair.server4, client=pair.client)
