@@ -93,6 +93,13 @@ static void limit_wait(session_t *session)
 	knot_ctl_set_timeout(session->ctl, left_ms > 1 ? (int)left_ms : 1);
 }
 
+/* After what began at begin_ms, under limit_wait(). */
+static void end_limit(session_t *session, uint64_t begin_ms)
+{
+	session->locked_wait_ms += sys_clock_ms() - begin_ms;
+	knot_ctl_set_timeout(session->ctl, session->timeout_ms);
+}
+
 static bool receive(session_t *session)
 {
 	uint64_t begin_ms = sys_clock_ms();
@@ -105,8 +112,7 @@ static bool receive(session_t *session)
 		err = KNOT_ECONNCLOSED;
 	}
 	if (session->is_locked) {
-		session->locked_wait_ms += sys_clock_ms() - begin_ms;
-		knot_ctl_set_timeout(session->ctl, session->timeout_ms);
+		end_limit(session, begin_ms);
 	}
 	if (err != KNOT_OK) {
 		if (err != KNOT_ECONNCLOSED) {
@@ -128,10 +134,17 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 	if (session->broken) {
 		return;
 	}
-	peer_wait_begin(session->wait, sys_clock_ms());
+	uint64_t begin_ms = sys_clock_ms();
+	if (session->is_alone) {
+		limit_wait(session);
+	}
+	peer_wait_begin(session->wait, begin_ms);
 	knot_err_t err = knot_ctl_send(session->ctl, type, data);
 	if (!peer_wait_end(session->wait)) {
 		err = KNOT_ECONNCLOSED;
+	}
+	if (session->is_alone) {
+		end_limit(session, begin_ms);
 	}
 	if (err != KNOT_OK) {
 		log_control(LOG_DEBUG, "control, failed to send (%s)", knot_strerror(err));
@@ -365,15 +378,20 @@ static knot_err_t take_lock(session_t *session, bool alone)
 	end.tv_sec += timeout_s;
 	int ret = alone ? LOCK_ALONE(session->lock, &end) : LOCK_SHARED(session->lock, &end);
 	session->is_locked = ret == 0;
+	session->is_alone = session->is_locked && alone;
 	session->locked_wait_ms = 0;
+	if (session->is_alone) {
+		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	}
 	return ret == 0 ? KNOT_OK : KNOT_ECTLBUSY;
 }
 
 void session_unlock(session_t *session)
 {
 	if (session->is_locked) {
-		session->is_locked = false;
+		session->is_locked = session->is_alone = false;
 		pthread_rwlock_unlock(session->lock);
+		knot_ctl_set_buffer(session->ctl, 0);
 	}
 }
 

@@ -11,8 +11,8 @@
 #include "src/control/peer_wait.h"
 
 enum {
-	/* Reply bytes gathered within a read section before the client is waited for there: only listings of the largest zones
-	 * are longer, and the socket's time limit bounds that wait. */
+	/* Reply bytes gathered within a read section, or while no other command can run, before the client is waited for there:
+	 * only listings of the largest zones and configurations are longer, and the socket's time limit bounds that wait. */
 	SESSION_BUFFER_MAX = 64 << 20,
 };
 
@@ -28,8 +28,9 @@ typedef struct session {
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
 	bool is_locked;                 /* this thread holds `lock` */
+	bool is_alone;                  /* … and nobody else does: replies wait until it is given up */
 	int timeout_ms;                 /* of ctl; 0: none */
-	uint64_t locked_wait_ms;        /* waited for the peer since the lock was taken */
+	uint64_t locked_wait_ms;        /* waited for the peer since the lock was taken; of sending, only while alone */
 	server_ticket_t ticket;         /* of the job that a zone command started; 0: of none */
 	const char *reason;             /* of the error that a zone command returns: static text to add to it, or NULL */
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */

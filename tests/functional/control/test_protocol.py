@@ -391,6 +391,23 @@ def test_drip_under_the_lock(knotd):
         assert is_fine(server)
 
 
+@pytest.mark.ours
+@pytest.mark.parametrize("command", [{"cmd": "conf-get"}, {"cmd": "conf-diff"}, {"cmd": "conf-list", "section": "zone", "filters": "t"}])
+def test_unread_reply_holds_no_lock(knotd, command):
+    """Who asks for a large reply and doesn't read it makes nobody wait, whatever control.timeout allows."""
+    server = start(knotd, timeout=60)
+    with Client(server.socket) as writer, Client(server.socket) as other:
+        assert writer.ask(cmd="conf-begin") == []
+        zones = [unit(cmd="conf-set", section="zone", item="domain", data=f"a-rather-long-name-{n}.test") for n in range(20000)]
+        writer.send(*zones, BLOCK)
+        assert writer.block() == []
+        other.stream.settimeout(5 * PATIENCE)
+        writer.send(unit(**command), BLOCK)
+        assert writer.stream.recv(1, socket.MSG_PEEK) == DATA       # the command runs, or has run
+        assert other.ask(cmd="status") == RUNNING
+        assert len(writer.block()) >= 20000
+
+
 @pytest.mark.threads
 def test_connect_storm(server):
     for _ in range(300):
