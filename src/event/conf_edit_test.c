@@ -344,6 +344,59 @@ static void test_zone_goes_under_edit(void **state)
 	end(&world);
 }
 
+static uint32_t serial_in_file(void)
+{
+	char path[128], text[256] = "";
+	(void)snprintf(path, sizeof(path), "%s/a.zone", dir);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	(void)!fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	const char *soa = strstr(text, "SOA");
+	unsigned serial = 0;
+	assert_true(soa != NULL && sscanf(soa, "SOA %*s %*s %u", &serial) == 1);
+	return serial;
+}
+
+static void *stop(void *server)
+{
+	sys_rcu_register();
+	server_stop(server);
+	sys_rcu_unregister();
+	return NULL;
+}
+
+/* The end writes zone files after a command that works on the zone, and no other command begins on one. */
+static void test_end_waits_for_commands(void **state)
+{
+	(void)state;
+	world_t world = { 0 };
+	start(&world, "    zonefile-sync: 3600\nzone:\n  - domain: a\n", false);
+	server_t *server = world.server;
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of("a", wire);
+	const server_serial_t next = { .is_increment = true, .number = 4 };
+	server_ticket_t ticket;
+	assert_int_equal(server_set_serial(server, name, &next, &ticket), KNOT_OK);
+	assert_int_equal(serial_in_file(), 1);
+	entry_t *entry;
+	pthread_mutex_lock(&server->jobs.lock);
+	assert_int_equal(server_begin_work(server, name, &entry), KNOT_OK);
+	pthread_mutex_unlock(&server->jobs.lock);
+	pthread_t thread;
+	assert_int_equal(pthread_create(&thread, NULL, stop, server), 0);
+	usleep(50000);
+	assert_int_equal(serial_in_file(), 1);
+	pthread_mutex_lock(&server->jobs.lock);
+	jobs_end(&server->jobs, entry, (job_outcome_t){ .load = LOAD_UNCHANGED }, KNOT_OK);
+	pthread_mutex_unlock(&server->jobs.lock);
+	pthread_join(thread, NULL);
+	assert_int_equal(serial_in_file(), 5);
+	assert_int_equal(server_set_serial(server, name, &next, &ticket), KNOT_ECTLBUSY);
+	assert_int_equal(server_edit_begin(server, name, false), KNOT_ECTLBUSY);
+	server_free(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changed_by_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_database, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_zone_goes_under_edit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_waits_for_commands, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ void server_edit_free(server_edit_t *take_edit);
 /** The job: write the zone's file. outcome: to be completed. Errors were logged. Without the lock. */
 knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome);
 
-/** Write the files of all zones that are ahead of them, before the end: no job runs any more. */
+/** Write the files of all zones that are ahead of them, before the end: after jobs_stop(). Waits for commands that have a zone in their hands. */
 void server_flush_all(server_t *server);
 
 /* Under the lock of the jobs: */

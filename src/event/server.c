@@ -329,12 +329,12 @@ knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **re
 		if (entry == NULL) {
 			return KNOT_ENOZONE;
 		}
+		if (server->jobs.stopping) {
+			return KNOT_ECTLBUSY; /* what has work now is waited for by server_flush_all() */
+		}
 		if (entry->job == JOB_NONE) {
 			*ret_entry = entry;
 			return KNOT_OK;
-		}
-		if (server->jobs.stopping) {
-			return KNOT_ECTLBUSY;
 		}
 		jobs_wait(&server->jobs);
 	}

@@ -250,30 +250,36 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 
 /* ---- The end ---- */
 
-/* The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. */
-static void flush_last(server_t *server, entry_t *entry)
+/*
+ * The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. Under the lock of the
+ * jobs, which is given up meanwhile.
+ */
+static void flush_at_end(server_t *server, entry_t *entry)
 {
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
-	pthread_mutex_lock(&server->jobs.lock);
-	bool is_due = entry->job != JOB_RUNNING && source_is_ahead(&entry->source) && !entry->frozen &&
-		      sync_of(server, entry_name(entry)) >= 0;
-	if (is_due) {
-		jobs_begin(&server->jobs, entry);
-	}
+	jobs_begin(&server->jobs, entry);
 	pthread_mutex_unlock(&server->jobs.lock);
-	if (is_due) {
-		knot_err_t err = server_run_flush(server, entry, false, &outcome); /* a failure was logged */
-		pthread_mutex_lock(&server->jobs.lock);
-		jobs_end(&server->jobs, entry, outcome, err);
-		pthread_mutex_unlock(&server->jobs.lock);
-	}
+	knot_err_t err = server_run_flush(server, entry, false, &outcome); /* logs */
+	pthread_mutex_lock(&server->jobs.lock);
+	jobs_end(&server->jobs, entry, outcome, err);
 }
 
 void server_flush_all(server_t *server)
 {
 	uint64_t end_ms = sys_clock_ms() + STOP_MS;
+	/* Commands still run: neither the set of zones changes meanwhile, nor does one of them get a zone into its hands any more. */
+	pthread_mutex_lock(&server->reload_lock);
+	pthread_mutex_lock(&server->jobs.lock);
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = zonedb_count(server->zones); i < count && sys_clock_ms() < end_ms; i++) {
-		flush_last(server, entry_of(zones[i]));
+		entry_t *entry = entry_of(zones[i]);
+		while (entry->job == JOB_RUNNING) {
+			jobs_wait(&server->jobs);
+		}
+		if (source_is_ahead(&entry->source) && !entry->frozen && sync_of(server, entry_name(entry)) >= 0) {
+			flush_at_end(server, entry);
+		}
 	}
+	pthread_mutex_unlock(&server->jobs.lock);
+	pthread_mutex_unlock(&server->reload_lock);
 }
