@@ -76,8 +76,10 @@ static knot_err_t open_socket(const control_params_t *params, const char *path, 
 		return knot_err_of_errno(errno);
 	}
 	knot_err_t err = bind_at(fd, &addr);
-	if (err == KNOT_OK && ((geteuid() == 0 && chown(path, params->uid, params->gid) != 0) ||
-	                       chmod(path, S_IWUSR | S_IWGRP) != 0 || listen(fd, (int)params->backlog) != 0)) {
+	/* By name, and the folder is not root's: no link in the socket's place is followed. */
+	if (err == KNOT_OK && ((geteuid() == 0 && lchown(path, params->uid, params->gid) != 0) ||
+	                       fchmodat(AT_FDCWD, path, S_IWUSR | S_IWGRP, AT_SYMLINK_NOFOLLOW) != 0 ||
+	                       listen(fd, (int)params->backlog) != 0)) {
 		err = knot_err_of_errno(errno);
 		(void)unlink(path);
 	}
