@@ -16,6 +16,7 @@
 
 enum {
 	INCLUDE_DEPTH_MAX = 6, /* the main file has depth 0 */
+	FILE_MIB_MAX = 1024,   /* some million zones; what is larger is another file that a pattern has met */
 	NO_SECTION = CONF_S_COUNT,
 };
 
@@ -516,22 +517,28 @@ static knot_err_t read_whole(int fd, size_t size, char **ret_text, size_t *ret_l
 	return KNOT_OK;
 }
 
-static knot_err_t read_file(const char *path, char **ret_text, size_t *ret_len)
+/** ret_reason: in words, on failure. */
+static knot_err_t read_file(const char *path, char **ret_text, size_t *ret_len, const char **ret_reason)
 {
 	/* Not blocking: a pipe in place of the file must not stop us. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
 	struct stat info;
-	knot_err_t err = fstat(fd, &info) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+	knot_err_t err = fd >= 0 && fstat(fd, &info) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 	if (err == KNOT_OK && !S_ISREG(info.st_mode)) {
 		err = KNOT_EFILE;
+	}
+	bool is_large = err == KNOT_OK && info.st_size > (off_t)FILE_MIB_MAX << 20;
+	if (is_large) {
+		err = KNOT_ESPACE;
 	}
 	if (err == KNOT_OK) {
 		err = read_whole(fd, (size_t)info.st_size, ret_text, ret_len);
 	}
-	(void)close(fd);
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+	_Static_assert(FILE_MIB_MAX == 1024, "as the reason says");
+	*ret_reason = is_large ? "larger than 1024 MiB" : knot_strerror(err);
 	return err;
 }
 
@@ -539,12 +546,12 @@ static knot_err_t load_file(loader_t *loader, const char *path)
 {
 	char *text;
 	size_t len;
-	knot_err_t err = read_file(path, &text, &len);
+	const char *reason;
+	knot_err_t err = read_file(path, &text, &len, &reason);
 	loader->place.file = path;
 	if (err != KNOT_OK) {
 		loader->place.line = 0;
-		return tell_text(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path,
-				 knot_strerror(err));
+		return tell_text(loader, CONF_ERROR, err, "config, failed to load file '%s' (%s)", path, reason);
 	}
 	err = load_text(loader, (knot_str_t){ text, len });
 	free(text);
@@ -571,7 +578,7 @@ static knot_err_t include_pattern(const loader_t *loader, char ret_pattern[stati
 	}
 	if (value.data[0] != '/') {
 		char *slash;
-		if (realpath(loader->place.file, dir) == NULL || (slash = strrchr(dir, '/')) == NULL) {
+		if (loader->place.file == NULL || realpath(loader->place.file, dir) == NULL || (slash = strrchr(dir, '/')) == NULL) {
 			(void)snprintf(dir, sizeof(dir), "./"); /* text that is not from a file */
 		} else {
 			slash[1] = '\0';
@@ -592,10 +599,11 @@ static knot_err_t include_match(loader_t *loader, const char *path)
 		return KNOT_OK;
 	}
 	place_t place = loader->place;
+	size_t section = loader->section;
 	loader->place = (place_t){ .depth = place.depth + 1 };
 	knot_err_t err = load_file(loader, path);
 	loader->place = place;
-	loader->section = CONF_S_INCLUDE;
+	loader->section = section;
 	return err;
 }
 
@@ -654,11 +662,12 @@ static knot_err_t end_loader(loader_t *loader, knot_err_t err)
 
 knot_err_t conf_include(conf_store_t *store, const char *pattern, conf_sink_t sink)
 {
-	loader_t *loader = new_loader(store, "include", sink);
+	loader_t *loader = new_loader(store, NULL, sink);
 	if (loader == NULL) {
 		return KNOT_ENOMEM;
 	}
-	loader->section = CONF_S_INCLUDE;
+	loader->section = NO_SECTION;
+	loader->place.key = KNOT_STR("include");
 	loader->place.value = knot_str_of(pattern);
 	return end_loader(loader, include(loader));
 }

@@ -307,6 +307,45 @@ static void test_whole(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void collect_text(void *ctx, const conf_fault_t *fault)
+{
+	char *all = ctx;
+	(void)snprintf(all + strlen(all), 1024 - strlen(all), "%s\n", fault->text);
+}
+
+/* Faults of a directive name it, not a file that there isn't; what can't be a configuration isn't read. */
+static void test_include_faults(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/conf_txn_test.XXXXXX", faults[1024] = "", want[512];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	conf_store_t *store = read_text(base_text);
+	conf_txn_t *txn = conf_txn_begin(store);
+	const conf_sink_t sink = { collect_text, faults };
+	conf_edit_t edit = { .section = "include", .data = "/nonexistent" };
+	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_EFILE);
+	assert_string_equal(faults, "config, item 'include', value '/nonexistent' (file error)\n");
+
+	faults[0] = '\0';
+	edit.data = path;
+	assert_int_equal(write(fd, "nosuch:\n", 8), 8);
+	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_CONF_EITEM);
+	(void)snprintf(want, sizeof(want), "config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' (invalid item)\n", path, path);
+	assert_string_equal(faults, want);
+
+	faults[0] = '\0';
+	assert_int_equal(ftruncate(fd, ((off_t)1024 << 20) + 1), 0);
+	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_ESPACE);
+	(void)snprintf(want, sizeof(want), "config, failed to load file '%s' (larger than 1024 MiB)\n", path);
+	assert_memory_equal(faults, want, strlen(want));
+	assert_true(conf_txn_is_empty(txn));
+	conf_txn_free(txn);
+	conf_store_free(store);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+}
+
 /* ---- Steps ---- */
 
 static void test_steps(void **state)
@@ -565,7 +604,7 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_items), cmocka_unit_test(test_blocks), cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_items), cmocka_unit_test(test_blocks), cmocka_unit_test(test_whole), cmocka_unit_test(test_include_faults),
 		cmocka_unit_test(test_steps), cmocka_unit_test(test_steps_keep_one), cmocka_unit_test(test_model), cmocka_unit_test(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
