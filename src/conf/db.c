@@ -590,7 +590,11 @@ bool conf_db_exists(const char *path)
 {
 	char name[PATH_MAX];
 	struct stat info;
-	return snprintf(name, sizeof(name), "%s/%s", path, data_name) < (int)sizeof(name) && stat(name, &info) == 0;
+	if (snprintf(name, sizeof(name), "%s/%s", path, data_name) >= (int)sizeof(name)) {
+		return false;
+	}
+	/* A folder that isn't ours to look into is not taken for an empty one: opening it says what is wrong. */
+	return stat(name, &info) == 0 || (errno == EACCES && stat(path, &info) == 0);
 }
 
 const char *conf_db_path(const conf_db_t *db)

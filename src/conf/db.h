@@ -24,7 +24,7 @@ enum { CONF_DB_SIZE_DEFAULT = 500, CONF_DB_SIZE_MAX = 10000 }; /* MiB */
 /** Where it is without -C: KNOT_STORAGE_DIR "/confdb". */
 const char *conf_db_default_path(void);
 
-/** True if there is a database in the folder, ours or not. */
+/** True if there is a database in the folder, ours or not, or the folder may not be looked into. */
 bool conf_db_exists(const char *path);
 
 /**

@@ -535,6 +535,26 @@ static void test_read_only(void **state)
 	assert_int_equal(chmod(world->db, 0755), 0);
 }
 
+static int find_closed(world_t *world)
+{
+	conf_db_t *db;
+	if (!conf_db_exists(world->db)) {
+		return 1;
+	}
+	return conf_db_open(world->db, 16, false, sink_of(world), &db) == KNOT_EACCES && world->faults[0] != '\0' ? 0 : 2;
+}
+
+/* Whoever may not look into the folder is not to go on with the file in its stead. */
+static void test_closed_folder(void **state)
+{
+	world_t *world = *state;
+	fill(world, "zone:\n  - domain: first.test\n");
+	assert_int_equal(chmod(world->folder, 0755), 0);
+	assert_int_equal(chmod(world->db, 0000), 0);
+	assert_int_equal(in_child(world, find_closed), 0);
+	assert_int_equal(chmod(world->db, 0755), 0);
+}
+
 /* ---- Other processes ---- */
 
 static int hold_elsewhere(world_t *world)
@@ -695,7 +715,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_exchanged_folder), TEST(test_foreign), TEST(test_unknown_names), TEST(test_damage),
-		TEST(test_full), TEST(test_read_only), TEST(test_one_writer), TEST(test_kill), TEST(test_many),
+		TEST(test_full), TEST(test_read_only), TEST(test_closed_folder), TEST(test_one_writer), TEST(test_kill), TEST(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
