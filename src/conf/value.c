@@ -408,6 +408,9 @@ knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_
 	if (text.len == 0) {
 		text.data = ""; /* may be NULL, which memcpy() must not get */
 	}
+	if (text.len >= CONF_VALUE_MAX) {
+		return KNOT_CONF_ERANGE;
+	}
 	switch (row->type) {
 	case CONF_OPTINT:
 		option = find_option(row->options, text);

@@ -212,10 +212,10 @@ static void longest_values_fit(void **state)
 {
 	(void)state;
 	uint8_t *value = malloc(CONF_VALUE_MAX);
-	enum { LONGEST = 32767 };
-	char *text = malloc(LONGEST);
+	enum { LONGEST = 32767, UNIT_MAX = 65535 /* of the control protocol */ };
+	char *text = malloc(UNIT_MAX);
 	size_t len;
-	memset(text, 'a', LONGEST);
+	memset(text, 'a', UNIT_MAX);
 	const conf_row_t *const all[] = { &r_str, &r_hex, &r_b64, &r_name, &r_addr, &r_net,
 					  &r_opt, &r_ref, &r_mod, &r_int,  &r_type };
 	for (size_t i = 0; i < KNOT_LEN(all); i++) {
@@ -224,6 +224,8 @@ static void longest_values_fit(void **state)
 				assert_true(len <= CONF_VALUE_MAX);
 			}
 		}
+		assert_int_equal(conf_value_scan(all[i], (knot_str_t){ text, LONGEST + 1 }, value, &len), KNOT_CONF_ERANGE);
+		assert_int_equal(conf_value_scan(all[i], (knot_str_t){ text, UNIT_MAX }, value, &len), KNOT_CONF_ERANGE);
 	}
 	memset(text, '/', LONGEST);
 	assert_int_equal(conf_value_scan(&r_addr, (knot_str_t){ text, LONGEST }, value, &len), KNOT_EINVAL);
