@@ -379,13 +379,17 @@ static void log_done(log_t *log)
 
 static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
 {
-	const int flags = O_WRONLY | O_APPEND;
+	/* Not blocking: a pipe that nobody reads must not stop a commit. */
+	const int flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	knot_err_t err = sys_file_open(target->path, flags | O_CREAT, 0660, uid, gid, ret_fd);
 	if (err == knot_err_of_errno(ELOOP)) {
 		/* A link to /dev/stdout, say. Followed, but nothing is made or given away at its other end. */
 		int fd = open(target->path, flags | O_CLOEXEC | O_NOCTTY);
 		err = fd >= 0 ? KNOT_OK : knot_err_of_errno(errno);
 		*ret_fd = fd;
+	}
+	if (err == KNOT_OK) {
+		(void)fcntl(*ret_fd, F_SETFL, flags & ~O_NONBLOCK);
 	}
 	return err;
 }

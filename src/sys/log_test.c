@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/log.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -168,6 +169,34 @@ static void test_link_target(void **state)
 	rmdir(dir);
 }
 
+/* A pipe that nobody reads is an error at once; one that somebody reads is a target. */
+static void test_pipe_target(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/log_test_pipe.XXXXXX", line[SYS_LOG_LINE_MAX + 1];
+	assert_non_null(mkdtemp(path));
+	char pipe_path[64];
+	(void)snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", path);
+	assert_int_equal(mkfifo(pipe_path, 0600), 0);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = pipe_path };
+	memset(target.levels, 0xff, sizeof(target.levels));
+	(void)alarm(20);
+	assert_int_not_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	int fd = open(pipe_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	log_server(LOG_INFO, "through the pipe");
+	ssize_t len = read(fd, line, sizeof(line) - 1);
+	assert_true(len > 0);
+	line[len] = '\0';
+	assert_non_null(strstr(line, "through the pipe"));
+	(void)alarm(0);
+	sys_log_close();
+	close(fd);
+	assert_int_equal(unlink(pipe_path), 0);
+	assert_int_equal(rmdir(path), 0);
+}
+
 /* Gathered lines come in order, none is lost or held back behind a worse one. */
 static void test_gathered_lines(void **state)
 {
@@ -313,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_long_line_is_cut),
 		cmocka_unit_test(test_file_targets),
 		cmocka_unit_test(test_link_target),
+		cmocka_unit_test(test_pipe_target),
 		cmocka_unit_test(test_gathered_lines),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_repeats),
