@@ -116,6 +116,9 @@ static void print_event(const zone_facts_t *facts, int event, char text[static F
 	snprintf(text, FIELD_TEXT_MAX, formats[status.state], when);
 }
 
+/* Ours, and no field of Knot's: not sent to who asks for all fields, so that zone-status looks as scripts know it. */
+#define FILTER_CONTENTS 'o'
+
 /* In the order of the reply. */
 static const struct {
 	const char *name;
@@ -142,7 +145,7 @@ static const struct {
 	{ "DS-check", 'e', 0, print_none },
 	{ "DS-push", 'e', 0, print_none },
 	{ "DNSKEY-sync", 'e', 0, print_none },
-	{ "contents", 'o', 0, print_contents },     /* ours */
+	{ "contents", FILTER_CONTENTS, 0, print_contents },
 };
 
 /* True if FILTERS name no field at all: then all are meant ("u" only says how times are printed). */
@@ -150,6 +153,11 @@ static bool wants_all(const session_t *session)
 {
 	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
 	return filters == NULL || strspn(filters, "u") == strlen(filters);
+}
+
+static bool wants_field(const session_t *session, char filter)
+{
+	return session_filter(session, filter) || (wants_all(session) && filter != FILTER_CONTENTS);
 }
 
 static knot_err_t zone_status(session_t *session, const session_zone_t *zone)
@@ -169,7 +177,7 @@ static knot_err_t zone_status(session_t *session, const session_zone_t *zone)
 	const char *markers = facts.has_contents ? "" : "e";
 	knot_ctl_type_t type = KNOT_CTL_TYPE_DATA;
 	for (size_t i = 0; i < KNOT_LEN(status_fields); i++) {
-		if (!wants_all(session) && !session_filter(session, status_fields[i].filter)) {
+		if (!wants_field(session, status_fields[i].filter)) {
 			continue;
 		}
 		char text[FIELD_TEXT_MAX];

@@ -74,7 +74,7 @@ def test_fresh(box):
     box.run("for i in $(seq 50); do runuser -u knot -- knotc zone-image | grep -q 'image: current' && exit 0; sleep 0.1; done; exit 1")
     box.restart()
     assert ask(box).startswith("ns.example.com. ")
-    assert "contents: image" in box.run("runuser -u knot -- knotc zone-status")
+    assert "contents: image" in box.run("runuser -u knot -- knotc zone-status +contents")
     assert "denied" not in box.run("journalctl --no-pager -u knot -p warning")
 
 

@@ -44,6 +44,16 @@ def test_zone_status(server, knotc):
     assert "[example.]" in text and re.search(r"role: master", text) and re.search(r"serial: 7\b", text)
 
 
+def test_zone_status_contents_only_when_asked(server):
+    """The field isn't Knot's: scripts that read zone-status don't see it."""
+    assert server.knotc("zone-status", "example").stdout == "[example.] role: master | serial: 7\n"
+    assert server.knotc("zone-status", "example", "+contents").stdout == "[example.] contents: file\n"
+    assert server.knotc("zone-status", "example", "+serial", "+contents").stdout == "[example.] serial: 7 | contents: file\n"
+    for options in (["-e"], ["-j"]):
+        assert "contents" not in server.knotc(*options, "zone-status", "example").stdout
+    assert '"type": "contents", "data": "file"' in server.knotc("-j", "zone-status", "example", "+contents").stdout
+
+
 def test_zone_read(server, knotc):
     text = server.knotc("zone-read", "example", "www", "A", program=knotc).stdout
     assert re.search(r"\[example\.\] www\.example\. 3600 A 192\.0\.2\.80", text)

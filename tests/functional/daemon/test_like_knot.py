@@ -30,8 +30,7 @@ OURS_ALONE = re.compile(r"loaded configuration file|starting server|Bowline|serv
 # Knot 3.2 knows one error for all that is wrong with a zone file; details of the parser are each their own.
 TRANSLATED = [(r"\((parser failed|semantic check|missing SOA record)\)$", "(failed)"), (r", line (\d+) \(.*\)$", r", line \1"),
               (r", flags '\w+'", ""), (r"^(error: )?fatal error in zone", r"\1error in zone"),
-              (r"failed to load configuration file '[^']*'", "failed to load configuration file"),
-              (r" \| contents: \w+$", "")]
+              (r"failed to load configuration file '[^']*'", "failed to load configuration file")]
 
 
 class Run:
