@@ -184,7 +184,8 @@ static knot_err_t write_all(int fd, const char *text, size_t len)
 static knot_err_t append_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
 	*ret_what = "append";
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+	/* Not blocking: a pipe that nobody reads must not keep the server from ending. */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0640);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}

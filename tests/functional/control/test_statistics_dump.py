@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the periodic dump of counters: layout, appending, following a reload."""
+import os
 import pathlib
 import re
 import stat
@@ -96,6 +97,17 @@ def test_a_file_that_cannot_be_written(knotd, append, file):
 
 
 @pytest.mark.ours
+@pytest.mark.ours
+def test_a_pipe_that_nobody_reads(knotd):
+    """It is a file that can't be opened, not one to wait for: the server ends as ever."""
+    path = knotd.dir / "pipe"
+    os.mkfifo(path)
+    knotd.configure(text=f"statistics:\n    timer: 1\n    file: {path}\n    append: on\n")
+    knotd.start()
+    knotd.wait_log("error: " + re.escape(f"stats, failed to append file '{path}'"))
+    assert knotd.stop() == 0
+
+
 @pytest.mark.parametrize("identity, want", [("host.example", "host.example"), ("a: b", '"a: b"'), ("- x", '"- x"'),
                                             ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"')])
 def test_any_identity_is_yaml(knotd, identity, want):
