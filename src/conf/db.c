@@ -63,6 +63,7 @@ static const failure_t failures[] = {
 	{ EDQUOT, KNOT_ESPACE, "free some space" },
 	{ EFBIG, KNOT_ESPACE, "free some space" },
 	{ EIO, KNOT_EFILE, "look for a full disk, a quota, and faults of the disk in the kernel's log" },
+	{ MDB_BAD_VALSIZE, KNOT_CONF_ERANGE, "shorten the identifiers of more than 480 bytes: they are keys of the database" },
 	{ ENOMEM, KNOT_ENOMEM, NULL },
 	{ EACCES, KNOT_EACCES, "check owner and mode of the folder and its files" },
 	{ EPERM, KNOT_EACCES, "check owner and mode of the folder and its files" },

@@ -292,6 +292,27 @@ static void test_exchanged_folder(void **state)
 	conf_store_free(want);
 }
 
+/* A file may have an identifier that is no key of LMDB: it is said what to do, and what was there stays. */
+static void test_long_identifier(void **state)
+{
+	world_t *world = *state;
+	char text[700];
+	uint64_t version;
+	fill(world, "zone:\n  - domain: one.test\n");
+	(void)snprintf(text, sizeof(text), "remote:\n  - id: %0600d\n    address: 192.0.2.1\n", 0);
+	conf_store_t *store = read_text(text);
+	conf_db_t *db = open_db(world, false);
+	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	assert_int_equal(conf_db_replace(db, store, sink_of(world)), KNOT_CONF_ERANGE);
+	assert_non_null(strstr(world->faults, "shorten the identifiers"));
+	conf_store_free(store);
+	store = read_db(world, db, &version);
+	assert_int_equal(store->zones.count, 1);
+	expect_files(world, "data.mdb ");
+	conf_store_free(store);
+	conf_db_close(db);
+}
+
 /* ---- What isn't ours ---- */
 
 /** An LMDB file with one entry. */
@@ -714,7 +735,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_exchanged_folder), TEST(test_foreign), TEST(test_unknown_names), TEST(test_damage),
+		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_exchanged_folder), TEST(test_long_identifier), TEST(test_foreign),
+		TEST(test_unknown_names), TEST(test_damage),
 		TEST(test_full), TEST(test_read_only), TEST(test_closed_folder), TEST(test_one_writer), TEST(test_kill), TEST(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
