@@ -71,6 +71,8 @@ static void check_again(const conf_store_t *store)
 }
 
 /* data: length of the key, the key, the record without its checksum. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	if (len < 1 || len < 1 + (size_t)data[0]) {
