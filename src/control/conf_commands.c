@@ -113,7 +113,8 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 	if (!session_filter(session, 't')) {
 		return with_published(session, conf_io_list);
 	}
-	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
+	knot_err_t err = session_be_alone(session);
+	err = err == KNOT_OK ? server_conf_txn(session->server, session->socket, &txn) : err;
 	return err == KNOT_OK ? conf_io_list(view_of(txn), &where, send_unit, session) : err;
 }
 

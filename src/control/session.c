@@ -395,6 +395,15 @@ void session_unlock(session_t *session)
 	}
 }
 
+knot_err_t session_be_alone(session_t *session)
+{
+	if (session->is_alone) {
+		return KNOT_OK;
+	}
+	session_unlock(session);
+	return take_lock(session, true);
+}
+
 static bool must_be_alone(const session_t *session, const command_t *command)
 {
 	return command->alone || (command->alone_if != 0 && session_filter(session, command->alone_if));

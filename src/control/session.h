@@ -92,6 +92,12 @@ KNOT_MUST_USE knot_err_t session_wait_for_job(session_t *session, const session_
 /** Let other commands run: before waiting for something that may take long. */
 void session_unlock(session_t *session);
 
+/**
+ * Have no other command run until the end of this one: for a unit that needs that though the first of its block didn't. Others may run in
+ * between. KNOT_ECTLBUSY: they don't end within control.timeout.
+ */
+KNOT_MUST_USE knot_err_t session_be_alone(session_t *session);
+
 /* The commands, one function per row of session.c's table. */
 knot_err_t command_status(session_t *session);
 knot_err_t command_stop(session_t *session);

@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from conf_server import Conf, import_conf, start
-from harness.control import command
-from harness.server import BUILD, built
+from harness.control import BLOCK, Client, command, unit
+from harness.server import BUILD, PATIENCE, built
 from zones import example
 
 BASE = {"zones": ["a.test", "b.test"], "text": "template:\n  - id: default\n  - id: t\nmod-stats:\n  - id: s1\n"}
@@ -257,6 +257,27 @@ def test_reload_by_signal_is_refused(server, conf):
     server.wait_log("warning: reload aborted due to active configuration transaction")
     conf.do("conf-commit")
     assert "zone.domain c.test." in conf.lines("conf-read", "zone")
+
+
+@pytest.mark.ours
+@pytest.mark.threads
+def test_a_later_unit_reads_the_transaction_alone(server, conf):
+    """Reading a transaction sorts it, so nobody else may: also where only the second unit of a block asks for it."""
+    conf.do("conf-begin")
+    conf.do("conf-set", "zone[c.test]")
+    with Client(server.socket) as other, Client(server.socket, timeout=1) as reader:
+        other.send(unit(cmd="conf-list", section="zone") * 2)     # goes on, with what commands share, until its block ends
+        server.wait_log(r"config item 'zone'")
+        reader.send(unit(cmd="conf-list", section="zone"), unit(cmd="conf-list", section="zone", filters="t"), BLOCK)
+        reply = b""
+        with pytest.raises(TimeoutError):
+            while b"c.test" not in reply:
+                reply += reader.read(1)
+        other.send(BLOCK)
+        reader.stream.settimeout(10 * PATIENCE)
+        while not reply.endswith(BLOCK):
+            reply += reader.read(1)
+        assert b"c.test." in reply
 
 
 @pytest.mark.ours
