@@ -119,15 +119,15 @@ typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 static options_verdict_t read_options(int argc, char **argv, options_t *ret_options)
 {
 	static const struct option known[] = {
-		{"config",           required_argument, NULL, 'c' },
-		{ "confdb",              required_argument, NULL, 'C' },
-		{ "max-conf-size",                 required_argument, NULL, 'm' },
-		{ "socket",required_argument, NULL, 's' },
-		{ "daemonize",               optional_argument, NULL, 'd' },
-		{ "verbose",   no_argument, NULL, 'v' },
-		{ "help",              no_argument, NULL, 'h' },
-		{ "version",                 optional_argument, NULL, 'V' },
-		{ 0             },
+		{ "config", required_argument, NULL, 'c' },
+		{ "confdb", required_argument, NULL, 'C' },
+		{ "max-conf-size", required_argument, NULL, 'm' },
+		{ "socket", required_argument, NULL, 's' },
+		{ "daemonize", optional_argument, NULL, 'd' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", optional_argument, NULL, 'V' },
+		{ 0 },
 	};
 	options_t options = { .db_size_mib = CONF_DB_SIZE_DEFAULT };
 	int c;
