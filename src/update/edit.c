@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/update/edit.h"
 
-#include "libknot/rr/rrdesc.h"
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/rdata_text.h"
 
@@ -129,6 +128,12 @@ static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_n
 	return err == KNOT_EISRECORD && update->is_benevolent ? KNOT_OK : err;
 }
 
+/* 0 marks that a SIG covers a transaction, and is no type of a record (RFC 6895 3.1); to zone_txn_remove_all() it means all types. */
+static bool is_no_zone_data(uint16_t type)
+{
+	return type == 0 || knot_rrtype_is_meta(type);
+}
+
 static knot_err_t scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
                            knot_bytes_t *ret_rdata)
 {
@@ -141,7 +146,7 @@ static knot_err_t scan_set(const update_t *update, const update_words_t *words, 
 		note->reason = "unknown record type";
 		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
-	if (knot_rrdesc(note->type)->flags & ROW_META) {
+	if (is_no_zone_data(note->type)) {
 		note->reason = "record type is not zone data";
 		return KNOT_EPARSEFAIL;
 	}
@@ -204,6 +209,10 @@ static knot_err_t unset(const update_t *update, const update_words_t *words, upd
 		return KNOT_ENONODE;
 	}
 	seek_t there;
+	if (words->type != NULL && is_no_zone_data(note->type)) {
+		err = zone_txn_each_of(update->txn, note->owner, see_type, &(seek_t){ .found = true });
+		return err == KNOT_OK ? KNOT_ENOENT : err;
+	}
 	if (note->type == KNOT_TYPE_SOA && is_apex(update, note)) {
 		err = seek_rrset(update, note, &there);
 		return err == KNOT_OK && !there.found ? KNOT_ENOENT : err;   /* a zone always has its SOA; another one replaces it */
