@@ -306,8 +306,8 @@ static void rules_end_where_they_say(void **state)
 		"policy:\n - id: p\n   ksk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   single-type-signing: on\n",
 		"policy:\n - id: p\n   zsk-lifetime: 0\n   algorithm: ed448\n   ksk-size: 456\n",
 		"template:\n - id: t\n   retry-min-interval: 5\n   retry-max-interval: 4\nzone:\n - domain: a\n",
-		"template:\n - id: default\n   retry-min-interval: 5\n - id: t\nzone:\n - domain: a\n   template: t\n"
-		"   retry-max-interval: 4\n",
+		("template:\n - id: default\n   retry-min-interval: 5\n - id: t\nzone:\n - domain: a\n   template: t\n"
+		 "   retry-max-interval: 4\n"),
 		"server:\n  listen: ::1@80\n  metrics-listen: [ ::1@81, 127.0.0.1@80 ]\n",
 		"mod-rrl:\n - id: x\n   instant-limit: 5\n   rate-limit: 5000\n",
 	};
