@@ -20,30 +20,36 @@ const char *conf_default_path(void)
 
 /* ---- Loading ---- */
 
-/** The host's name as the resolver completes it. */
-static void find_hostname(char *ret_name, size_t max)
+/** The host's name as the resolver completes it; it stays as it is if the resolver knows none. */
+static void complete_hostname(char *name, size_t max)
 {
-	char name[256] = "";
 	struct addrinfo *info = NULL;
 	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM };
-	if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') {
-		(void)snprintf(name, sizeof(name), "localhost");
+	if (getaddrinfo(name, NULL, &hints, &info) == 0 && info->ai_canonname != NULL) {
+		(void)snprintf(name, max, "%s", info->ai_canonname);
 	}
-	bool is_found = getaddrinfo(name, NULL, &hints, &info) == 0 && info->ai_canonname != NULL;
-	(void)snprintf(ret_name, max, "%s", is_found ? info->ai_canonname : name);
 	if (info != NULL) {
 		freeaddrinfo(info);
 	}
 }
 
-conf_host_t conf_host(void)
+conf_host_t conf_host_offline(void)
 {
 	conf_host_t host = { .version = PACKAGE_NAME " " PACKAGE_VERSION };
 	struct rlimit limit;
 	long cpu_count = sysconf(_SC_NPROCESSORS_ONLN);
 	host.cpu_count = cpu_count > 0 ? (unsigned)cpu_count : 1;
 	host.nofile_max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
-	find_hostname(host.hostname, sizeof(host.hostname));
+	if (gethostname(host.hostname, sizeof(host.hostname) - 1) != 0 || host.hostname[0] == '\0') {
+		(void)snprintf(host.hostname, sizeof(host.hostname), "localhost");
+	}
+	return host;
+}
+
+conf_host_t conf_host(void)
+{
+	conf_host_t host = conf_host_offline();
+	complete_hostname(host.hostname, sizeof(host.hostname));
 	return host;
 }
 

@@ -228,13 +228,16 @@ typedef struct conf {
 typedef struct {
 	unsigned cpu_count;  /* online */
 	uint64_t nofile_max; /* soft RLIMIT_NOFILE */
-	char hostname[256];  /* FQDN if the resolver knows one */
+	char hostname[256];  /* FQDN if the resolver was asked and knows one */
 	const char *version; /* static, e.g. PACKAGE_STRING */
 } conf_host_t;
 
-/** Ask the system. May wait for the resolver, as hostname(1) --fqdn does; tools that don't need the name pass NULL
- * below. */
+/** Ask the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds where none answers. */
 conf_host_t conf_host(void);
+
+/** The same without the resolver, `hostname` as gethostname(2) knows it: for tools, which check and show configurations
+ * but answer no queries for the name. */
+conf_host_t conf_host_offline(void);
 
 typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
 

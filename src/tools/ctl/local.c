@@ -29,7 +29,7 @@ static void tell_errors(void *ctx, const conf_fault_t *fault)
 static bool load(const params_t *params, void (*fault)(void *, const conf_fault_t *), conf_t **ret_conf)
 {
 	conf_source_t source = knotc_conf_source(params);
-	conf_host_t host = conf_host();
+	conf_host_t host = conf_host_offline();
 	host.version = PACKAGE_STRING;
 	knot_err_t err = knotc_conf(params, &host, (conf_sink_t){ fault, NULL }, ret_conf);
 	if (err != KNOT_OK) {

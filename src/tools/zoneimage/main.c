@@ -252,7 +252,7 @@ static bool run(const params_t *params, char **names, int count)
 		return list(params, params->dir, names, count);
 	}
 	const char *path = params->config != NULL ? params->config : conf_default_path();
-	conf_host_t host = conf_host();
+	conf_host_t host = conf_host_offline();
 	host.version = PACKAGE_STRING;
 	conf_t *conf;
 	knot_err_t err = conf_load(path, &host, (conf_sink_t){ tell, NULL }, &conf);
