@@ -66,6 +66,9 @@ typedef struct {
 	size_t count;
 } conf_xdp_blocks_t;
 
+/** Values of metrics-listen: each address has a server of its own. */
+enum { CONF_METRICS_LISTEN_MAX = 16 };
+
 /** Section `server`. */
 typedef struct {
 	const char *identity; /* CH TXT id.server; "": don't answer. Default: FQDN of the host */

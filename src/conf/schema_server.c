@@ -107,6 +107,7 @@ static const conf_row_t server_rows[] = {
 	  RESTART, .check = conf_check_port,
 	  .doc = "Addresses to answer on over UDP and TCP: an IP address, optionally with @port, or the path of a UNIX socket." },
 	{ .name = "metrics-listen", .type = CONF_ADDR, MULTI, CONF_AT(conf_server_t, metrics_listen), .port = 9433,
+	  .count_max = CONF_METRICS_LISTEN_MAX,
 	  .path = CONF_PATH_RUNDIR, .check = conf_check_port,
 	  .doc = "Addresses of an HTTP server that answers GET /metrics with the counters in OpenMetrics text, or the path of a "
 	         "UNIX socket. An item of this server only. Whoever reaches the address can read the names of all zones." },

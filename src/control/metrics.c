@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-	LISTENERS_MAX = 16,
+	LISTENERS_MAX = CONF_METRICS_LISTEN_MAX,
 	CONNECTIONS_MAX = 16,       /* per address; more wait in the kernel's queue */
 	SILENCE_S = 5,              /* a connection without progress is closed */
 	LIFE_MS = 60000,            /* and any connection after so long, so that trickling bytes hold no place for ever */
@@ -268,7 +268,7 @@ static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[stati
 	RCU_READ_SECTION(guard);
 	const conf_addrs_t *conf = &state_load(server_state(metrics->source.server), guard)->conf->server.metrics_listen;
 	size_t count = 0;
-	for (size_t i = 0; i < conf->count && count < LISTENERS_MAX; i++) {
+	for (size_t i = 0; i < conf->count && count < LISTENERS_MAX; i++) { /* the schema allows no more */
 		if (!has_addr(ret_addrs, count, &conf->data[i])) {
 			ret_addrs[count++] = conf->data[i];
 		}
