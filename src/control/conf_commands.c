@@ -202,9 +202,45 @@ knot_err_t command_conf_unset(session_t *session)
 
 /* ---- The transaction ---- */
 
+/** The error reply of a begin or a commit: the first error with its place. */
+typedef struct {
+	session_t *session;
+	bool is_sent;
+} faults_t;
+
+static void send_fault(void *ctx, const conf_fault_t *fault)
+{
+	faults_t *faults = ctx;
+	conf_sink_t log = server_conf_sink();
+	log.fault(log.ctx, fault);
+	if (fault->severity != CONF_ERROR || faults->is_sent) {
+		return;
+	}
+	faults->is_sent = true;
+	/* What is not about an item, of the database say, is understood only as a whole. */
+	bool has_place = fault->section != NULL && fault->reason != NULL;
+	knot_ctl_data_t reply = {
+		[KNOT_CTL_IDX_ERROR] = has_place ? fault->reason : fault->text,
+		[KNOT_CTL_IDX_SECTION] = fault->section, [KNOT_CTL_IDX_ID] = fault->id,
+		[KNOT_CTL_IDX_ITEM] = fault->item, [KNOT_CTL_IDX_DATA] = fault->value,
+	};
+	session_send(faults->session, KNOT_CTL_TYPE_DATA, &reply);
+}
+
+/** What the command returns: an error that was sent as a fault is not sent again as its code. */
+static knot_err_t without_sent(const faults_t *faults, knot_err_t err)
+{
+	if (err == KNOT_OK || !faults->is_sent) {
+		return err;
+	}
+	log_control(LOG_DEBUG, "control, command '%s' (%s)", faults->session->args[KNOT_CTL_IDX_CMD], knot_strerror(err));
+	return KNOT_OK;
+}
+
 knot_err_t command_conf_begin(session_t *session)
 {
-	return server_conf_begin(session->server, session->socket, server_conf_sink());
+	faults_t faults = { .session = session };
+	return without_sent(&faults, server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults }));
 }
 
 knot_err_t command_conf_abort(session_t *session)
@@ -212,39 +248,13 @@ knot_err_t command_conf_abort(session_t *session)
 	return server_conf_abort(session->server, session->socket);
 }
 
-/** The error reply of a commit: the first error with its place. */
-typedef struct {
-	session_t *session;
-	bool is_sent;
-} commit_faults_t;
-
-static void send_fault(void *ctx, const conf_fault_t *fault)
-{
-	commit_faults_t *faults = ctx;
-	conf_sink_t log = server_conf_sink();
-	log.fault(log.ctx, fault);
-	if (fault->severity != CONF_ERROR || faults->is_sent) {
-		return;
-	}
-	faults->is_sent = true;
-	knot_ctl_data_t reply = {
-		[KNOT_CTL_IDX_ERROR] = fault->reason != NULL ? fault->reason : fault->text,
-		[KNOT_CTL_IDX_SECTION] = fault->section, [KNOT_CTL_IDX_ID] = fault->id,
-		[KNOT_CTL_IDX_ITEM] = fault->item, [KNOT_CTL_IDX_DATA] = fault->value,
-	};
-	session_send(faults->session, KNOT_CTL_TYPE_DATA, &reply);
-}
-
 knot_err_t command_conf_commit(session_t *session)
 {
-	commit_faults_t faults = { .session = session };
+	faults_t faults = { .session = session };
 	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &faults });
 	if (err == KNOT_OK) {
 		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
 		session->reloaded = true;
-	} else if (faults.is_sent) {
-		log_control(LOG_DEBUG, "control, command 'conf-commit' (%s)", knot_strerror(err));
-		return KNOT_OK;
 	}
-	return err;
+	return without_sent(&faults, err);
 }

@@ -2,6 +2,7 @@
 """Where the configuration comes from: -C, -m, a database of Knot DNS or with damage, one that others change, and none at all."""
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 
@@ -102,7 +103,7 @@ def test_one_writer(knotd):
     folder = os.open(knotd.dir / "confdb", os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     with Conf(knotd) as conf:
-        assert conf.error("conf-begin") != ""
+        assert "another process changes it" in conf.error("conf-begin")
         assert "another process changes it" in knotd.log()
         os.close(folder)
         conf.do("conf-begin")
@@ -167,8 +168,8 @@ def test_full_and_read_only(knotd):
     with Conf(knotd) as conf:
         conf.do("conf-begin")
         conf.do("conf-set", *(f"zone[a-rather-long-name-of-a-zone-{n}.test]" for n in range(20000)))
-        assert "increase it with --max-conf-size" in conf.error("conf-commit") or \
-            "increase it with --max-conf-size" in knotd.log()
+        assert re.search(r"^configuration database '.*', failed to write to it \(it is full\), .*increase it with --max-conf-size$",
+                         conf.error("conf-commit"))
         assert len(conf.lines("conf-read", "zone.domain")) == 1
         assert len(conf.lines("conf-get", "zone.domain")) == 20001
         assert knotd.ask("www.a.test").answer
@@ -195,8 +196,7 @@ def test_file_without_rights(knotd):
     with Conf(knotd) as conf:
         conf.do("conf-begin")
         conf.do("conf-set", "server.identity=x")
-        assert conf.error("conf-commit") != ""
-        assert "check owner and mode" in knotd.log()
+        assert "check owner and mode" in conf.error("conf-commit")
         assert conf.lines("conf-read", "server.identity") == []
         conf.do("conf-abort")
     assert knotd.ask("www.a.test").answer
