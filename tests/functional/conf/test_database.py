@@ -97,6 +97,39 @@ def test_begin_after_others_wrote(knotd):
     assert not knotd.ask("www.a.test").answer
 
 
+CHANGED = "notice: control, configuration database '{}' was changed by another process, the transaction begins with its contents"
+
+
+def test_import_under_a_running_server(knotd):
+    """What another process imports is followed with the next commit or reload, and by nothing else; the log says so once per begin."""
+    for zone in ("a.test", "b.test"):
+        zone_file(knotd, zone)
+    start(knotd, zones=["a.test"])
+    said = CHANGED.format(knotd.dir / "confdb")
+    with Conf(knotd) as conf:
+        conf.do("conf-begin")
+        conf.do("conf-abort")
+        assert "another process" not in knotd.log()
+        knotd.configure(zones=["b.test"])
+        import_conf(knotd)
+        assert conf.lines("conf-read", "zone.domain") == ["zone.domain a.test."]
+        conf.do("conf-begin")
+        assert knotd.log().count(said) == 1
+        assert conf.lines("conf-get", "zone.domain") == ["zone.domain b.test."]
+        assert conf.lines("conf-diff") == []        # against what the transaction began with
+        conf.do("conf-abort")
+        assert conf.lines("conf-read", "zone.domain") == ["zone.domain a.test."] and knotd.ask("www.a.test").answer
+        conf.do("conf-begin")
+        assert knotd.log().count(said) == 2
+        conf.do("conf-commit")                      # nothing of its own
+        assert conf.lines("conf-read", "zone.domain") == ["zone.domain b.test."]
+        conf.do("conf-begin")
+        conf.do("conf-abort")
+        assert knotd.log().count(said) == 2
+    knotd.wait(lambda: knotd.ask("www.b.test").answer, what="the imported zone")
+    assert not knotd.ask("www.a.test").answer
+
+
 def test_one_writer(knotd):
     zone_file(knotd, "a.test")
     start(knotd, zones=["a.test"])
