@@ -4,6 +4,7 @@
  */
 #include "src/control/session.h"
 
+#include "src/event/zone_edit.h"
 #include "src/sys/log.h"
 
 #include <inttypes.h>
@@ -132,6 +133,10 @@ static knot_err_t zone_purge(session_t *session, const session_zone_t *zone)
 {
 	bool is_all = purges_all(session);
 	unsigned mask = purge_mask(session) & ~(has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
+	/* Who waits for an event doesn't lose the zone's transaction by it, Knot DNS 3.5. */
+	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') && server_edit_is_open(session->server, zone->name)) {
+		return KNOT_ETXNMANY;
+	}
 	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;
 	if (is_all && err == KNOT_OK) {
 		log_zone(LOG_NOTICE, zone->name, "zone purged");

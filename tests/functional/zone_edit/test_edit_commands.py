@@ -229,6 +229,12 @@ def test_purge_ends_it(knotd):
     edit(knotd, "a 60 A 192.0.2.2")
     knotd.knotc("zone-begin", "example")
     knotd.knotc("zone-set", "example", "b", "60", "A", "192.0.2.3")
+    # Who waits for it is told, as with other blocking commands; what isn't the contents may go.
+    for filters in ((), ("+expire",)):
+        done = knotd.knotc("-f", "-b", "zone-purge", "example", *filters, check=False)
+        assert (done.returncode, done.stdout) == (1, "error: [example] (too many transactions)\n")
+    knotd.knotc("-f", "-b", "zone-purge", "example", "+journal")
+    assert "+b.example." in knotd.knotc("zone-diff", "example").stdout
     knotd.knotc("-f", "zone-purge", "example")
     done = knotd.knotc("zone-commit", "example", check=False)
     assert "no active transaction" in done.stdout
