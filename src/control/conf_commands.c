@@ -107,15 +107,20 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 		return session_each_zone(session, list_zone, NULL);
 	}
 	conf_where_t where = where_of(session);
-	if (session_filter(session, 's') || session_flag(session, 's')) {
+	/* Filters, to clients of Knot 3.2 flags. */
+	bool of_schema = session_filter(session, 's') || session_flag(session, 's');
+	bool in_txn = session_filter(session, 't') || session_flag(session, 't');
+	if (in_txn) {
+		knot_err_t err = session_be_alone(session);
+		err = err == KNOT_OK ? server_conf_txn(session->server, session->socket, &txn) : err;
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	if (of_schema) {
 		return conf_io_list_schema(&where, send_unit, session);
 	}
-	if (!session_filter(session, 't')) {
-		return with_published(session, conf_io_list);
-	}
-	knot_err_t err = session_be_alone(session);
-	err = err == KNOT_OK ? server_conf_txn(session->server, session->socket, &txn) : err;
-	return err == KNOT_OK ? conf_io_list(view_of(txn), &where, send_unit, session) : err;
+	return in_txn ? conf_io_list(view_of(txn), &where, send_unit, session) : with_published(session, conf_io_list);
 }
 
 knot_err_t command_conf_list(session_t *session)

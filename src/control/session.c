@@ -406,7 +406,7 @@ knot_err_t session_be_alone(session_t *session)
 
 static bool must_be_alone(const session_t *session, const command_t *command)
 {
-	return command->alone || (command->alone_if != 0 && session_filter(session, command->alone_if));
+	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) || session_flag(session, command->alone_if)));
 }
 
 static void run_command(session_t *session, const command_t *command)
