@@ -222,7 +222,7 @@ static knot_err_t zone_flush(session_t *session, const session_zone_t *zone)
 	session->ticket = 0;
 	if (session_filter(session, 'd')) {
 		const char *folder = session->args[KNOT_CTL_IDX_DATA];
-		return folder != NULL ? server_zone_dump(session->server, zone->name, folder) : KNOT_EPARAMMISSING;
+		return folder != NULL ? server_zone_dump(session->server, zone->name, folder) : KNOT_EINVAL;
 	}
 	return server_zone_flush(session->server, zone->name, session_flag(session, 'F'), &session->ticket);
 }

@@ -193,7 +193,11 @@ SCENARIOS = [
         zone-set example www NONSENSE 1
         zone-unset
         zone-unset example
+        exit
+        exit now
         zone-purge
+        -f zone-purge
+        -f zone-purge +expire
         zone-purge example
         zone-purge example +journal
         zone-key-rollover example
@@ -203,7 +207,10 @@ SCENARIOS = [
         zone-backup example
         zone-restore
         zone-flush +outdir
+        zone-flush example +outdir
+        zone-flush example +outdir ""
         conf-set
+        conf-unset now now
         conf-import
         zone-read example a A b
         zone-diff example second.test
@@ -211,6 +218,12 @@ SCENARIOS = [
         zone-stats example a b
         zone-status +nonsense
         zone-flush +nonsense
+        zone-reload +nonsense
+        zone-freeze example +nonsense
+        zone-read example +nonsense
+        reload +nonsense
+        conf-list +nonsense
+        conf-read +nonsense
         zone-purge -f example +nonsense
         zone-begin example +nonsense
         zone-key-rollover example ksk now
@@ -232,6 +245,7 @@ SCENARIOS = [
         zone-status example nowhere.test missing.test
         zone-status a..b
         zone-status .
+        zone-status example --
         zone-status +role
         zone-status +serial
         zone-status +transaction
@@ -776,6 +790,17 @@ SCENARIOS = [
         conf-read zone[]
         conf-read zone[a..b]
         conf-read .
+        conf-read ""
+        conf-read server.
+        conf-read server[x
+        conf-read server..version
+        conf-read .version
+        conf-read [
+        conf-read []
+        conf-read [x]
+        conf-read zone[example].
+        conf-read zone[example]x
+        conf-read zone[example]x.file
         conf-read server[x]
         conf-read zone[nowhere.test]
         conf-read nonsense server.version

@@ -210,6 +210,7 @@ class World:
             text = re.sub(r"Usage: knotc .*The '-b' and '-f' options can be placed right after the command name\.", "USAGE", text, flags=re.S)
             text = re.sub(r"\A\s*(Version: )?VERSION\n.*", "BUILD", text, flags=re.S)     # status configure: what it was built with
             text = re.sub(r"(?<=\AVersion: )[\d.]+\Z", "VERSION", text)
+            text = re.sub(r"^\S*/knotc: ", "knotc: ", text)     # getopt names the program as it was called
             texts[i] = "\n".join(line.rstrip() for line in text.splitlines())
         return (code, *texts)
 

@@ -20,7 +20,7 @@ static const filter_t flush_filters[] = {
 };
 
 static const filter_t backup_filters[] = {
-	{ .word = "+backupdir", .letters = "d", .has_value = true, .needed = true, .kind = VALUE_DIRECTORY },
+	{ .word = "+backupdir", .letters = "d", .has_value = true, .kind = VALUE_DIRECTORY },
 	{ .word = "+zonefile", .letters = "z" }, { .word = "+nozonefile", .letters = "Z" },
 	{ .word = "+journal", .letters = "j" }, { .word = "+nojournal", .letters = "J" },
 	{ .word = "+timers", .letters = "t" }, { .word = "+notimers", .letters = "T" },
@@ -197,6 +197,9 @@ static bool check_count(builder_t *b, size_t min, size_t max)
 	if (b->count >= min && b->count <= max) {
 		return true;
 	}
+	if (b->action->layout == LAYOUT_CONF && b->action->local == LOCAL_NONE) {
+		return bad(b, "invalid number of arguments");
+	}
 	if (max == 0) {
 		return bad(b, "command doesn't take arguments");
 	}
@@ -207,10 +210,16 @@ static bool check_count(builder_t *b, size_t min, size_t max)
 	                      : bad(b, "command takes at most %zu arguments", max);
 }
 
-/* Take the filter words, which begin with '+' and stand anywhere, out of the arguments. */
+/*
+ * Take the filter words, which begin with '+' and stand anywhere, out of the arguments. Where there are no filters, such a word is one like
+ * any other. Which filters are needed, and which value of one is, the server says.
+ */
 static bool take_filters(builder_t *b)
 {
 	const filter_t *filters = b->action->filters;
+	if (filters == NULL) {
+		return true;
+	}
 	const char **rest = must(calloc(b->count + 1, sizeof(*rest)));
 	free(b->request->rest);
 	b->request->rest = rest;
@@ -222,26 +231,21 @@ static bool take_filters(builder_t *b)
 			continue;
 		}
 		const filter_t *filter = filters;
-		while (filter != NULL && filter->word != NULL && strcmp(filter->word, b->args[i]) != 0) {
+		while (filter->word != NULL && strcmp(filter->word, b->args[i]) != 0) {
 			filter++;
 		}
-		if (filter == NULL || filter->word == NULL) {
+		if (filter->word == NULL) {
 			return bad(b, "unknown filter: %s", b->args[i]);
 		}
 		if (strchr(letters, filter->letters[0]) == NULL && strlen(letters) + 1 < sizeof(letters)) {
 			strncat(letters, filter->letters, 1);
 		}
-		if (filter->has_value) {
-			if (i + 1 == b->count) {
-				return bad(b, "missing value of filter: %s", b->args[i]);
-			}
+		if (filter->has_value && i + 1 == b->count && b->action->is_ours) {
+			return bad(b, "missing value of filter: %s", b->args[i]);
+		}
+		if (filter->has_value && i + 1 < b->count) {
 			knot_ctl_idx_t value = filter->value != 0 ? filter->value : KNOT_CTL_IDX_DATA;
 			b->base[value] = keep_all(b->request, b->args[++i]);
-		}
-	}
-	for (const filter_t *filter = filters; filter != NULL && filter->word != NULL; filter++) {
-		if (filter->needed && strchr(letters, filter->letters[0]) == NULL) {
-			return bad(b, "missing filter: %s", filter->word);
 		}
 	}
 	b->args = rest;
@@ -264,7 +268,13 @@ static void put_zone(builder_t *b, knot_ctl_data_t *unit, const char *zone)
 
 static bool build_zones(builder_t *b, size_t min)
 {
-	if (!take_filters(b) || !check_count(b, min, SIZE_MAX)) {
+	if (!take_filters(b)) {
+		return false;
+	}
+	if (b->count < min && b->action->force_needed) {
+		return bad(b, "zone must be specified (or -- for all zones)");
+	}
+	if (!check_count(b, min, SIZE_MAX)) {
 		return false;
 	}
 	if (b->count == 0 || (b->count == 1 && strcmp(b->args[0], "--") == 0)) {
@@ -397,17 +407,17 @@ static bool put_item(builder_t *b, knot_ctl_data_t *unit, const char *text)
 		}
 		free(id);
 		if (!is_closed) {
-			return bad(b, "missing ']' in item '%s'", text);
+			return bad(b, "(missing bracket after identifier) %s", text + len + 1);
 		}
 	}
 	if (*rest == '.') {
 		if (rest[1] == '\0') {
-			return bad(b, "missing name in item '%s'", text);
+			return bad(b, "(missing item specification)");
 		}
 		(*unit)[KNOT_CTL_IDX_ITEM] = keep_all(b->request, rest + 1);
 		return true;
 	}
-	return *rest == '\0' && len > 0 ? true : bad(b, "invalid item '%s'", text);
+	return *rest == '\0' ? true : bad(b, "(unexpected token) %s", rest);
 }
 
 static bool build_items(builder_t *b)
@@ -589,10 +599,7 @@ bool action_request(const action_t *action, request_flags_t flags, char *const a
 			b.base[KNOT_CTL_IDX_FLAGS] = b.base[KNOT_CTL_IDX_FILTERS] = keep_all(&request, all);
 		}
 	}
-	bool is_good = build(&b);
-	if (is_good && action->force_needed && !flags.force) {
-		is_good = bad(&b, "force option required!");
-	}
+	bool is_good = action->force_needed && !flags.force ? bad(&b, "force option required!") : build(&b);
 	if (!is_good) {
 		request_free(&request);
 		return false;

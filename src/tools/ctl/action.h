@@ -52,7 +52,6 @@ typedef struct {
 	const char *word;       /* as typed, with '+'; NULL ends a list */
 	const char *letters;    /* for FILTERS */
 	bool has_value;         /* the next word is its value ... */
-	bool needed;
 	knot_ctl_idx_t value;   /* ... in this item; 0: DATA */
 	value_kind_t kind;
 } filter_t;

@@ -95,6 +95,14 @@ static options_verdict_t refuse(const char *text)
 	return OPTIONS_BAD;
 }
 
+/* As with an unknown option: the help. Then what is wrong, where it is seen. */
+static options_verdict_t refuse_value(const char *text)
+{
+	knotc_print_help(stdout);
+	(void)fflush(stdout);
+	return refuse(text);
+}
+
 static bool scan_format(const char *text, format_t *ret_format)
 {
 	static const struct {
@@ -136,7 +144,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			break;
 		case 'm':
 			if (!scan_number(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
-				return refuse("invalid size of the configuration database, use 1 to 10000 MiB");
+				return refuse_value("invalid size of the configuration database, use 1 to 10000 MiB");
 			}
 			params.confdb_size_mib = (unsigned)number;
 			break;
@@ -145,7 +153,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			break;
 		case 't':
 			if (!scan_number(optarg, 0, TIMEOUT_MAX_S, &number)) {
-				return refuse("invalid timeout, use 0 to 86400 seconds");
+				return refuse_value("invalid timeout, use 0 to 86400 seconds");
 			}
 			params.timeout_ms = (int)number * 1000;
 			params.timeout_given = true;
@@ -164,7 +172,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			break;
 		case 'F':
 			if (!scan_format(optarg, &params.format)) {
-				return refuse("invalid format, use 3.5, 3.6 or json");
+				return refuse_value("invalid format, use 3.5, 3.6 or json");
 			}
 			break;
 		case 'x':
@@ -183,7 +191,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			print_version(optarg != NULL);
 			return OPTIONS_DONE;
 		default:
-			knotc_print_help(stderr);
+			knotc_print_help(stdout);
 			return OPTIONS_BAD;
 		}
 	}

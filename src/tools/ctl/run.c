@@ -137,7 +137,7 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 		return knotc_xdp_check(params, action, request);
 	case LOCAL_EXIT:
 	case LOCAL_NONE:
-		return true;
+		return false;
 	}
 	return false;
 }
@@ -165,6 +165,9 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 	if (action == NULL) {
 		fprintf(stderr, "error: invalid command '%s'\n", argv[0]);
 		return false;
+	}
+	if (action->local == LOCAL_EXIT) {
+		return false; /* there is no prompt to leave */
 	}
 	int first = take_flags(&params.flags, argc, argv);
 	request_t request;

@@ -115,15 +115,31 @@ def test_an_error_unit_is_status_1(directory, listener, reply, output):
 
 
 @pytest.mark.parametrize("arguments,wanted", [
-    (["-Q"], "invalid option"), (["--nonsense"], "unrecognized option"), (["-s"], "requires an argument"), (["-t", "x", "status"], "invalid timeout"),
-    (["-t", "-1", "status"], "invalid timeout"), (["status", "a", "b"], "command takes at most 1 arguments"), (["stop", "x"], "command doesn't take arguments"),
+    (["-Q"], "invalid option"), (["--nonsense"], "unrecognized option"), (["-s"], "requires an argument"),
+    (["-t", "x", "status"], "^error: invalid timeout, use 0 to 86400 seconds$"), (["-t", "-1", "status"], "invalid timeout"),
+    (["-t", "86401", "status"], "invalid timeout"), (["-F", "4", "status"], "^error: invalid format, use 3.5, 3.6 or json$"),
+    (["-m", "0", "conf-check"], "^error: invalid size of the configuration database, use 1 to 10000 MiB$"),
+    (["-m", "10001", "conf-check"], "invalid size"), (["-m", "x", "conf-check"], "invalid size"),
+], ids=lambda value: "-".join(value) if isinstance(value, list) else None)
+def test_wrong_options_get_the_usage(arguments, wanted):
+    """On standard output, as with the peer; what is wrong on standard error."""
+    fails(wanted, *arguments, output=knotc("-h").stdout)
+
+
+def test_exit_is_for_the_prompt():
+    done = knotc("exit")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.parametrize("arguments,wanted", [
+    (["status", "a", "b"], "command takes at most 1 arguments"), (["stop", "x"], "command doesn't take arguments"),
     (["zone-begin"], "command requires at least 1 arguments"), (["zone-purge", "a"], "force option required!"),
     (["zone-status", "+nonsense"], r"unknown filter: \+nonsense"), (["nonsense"], "invalid command 'nonsense'"),
-    (["conf-set", "zone[a"], r"missing '\]' in item"),
+    (["conf-set", "zone[a"], r"\(missing bracket after identifier\) a"),
 ], ids=lambda value: "-".join(value) if isinstance(value, list) else None)
 def test_wrong_words_reach_no_server(directory, arguments, wanted):
     """A socket that isn't there shows that nothing was sent: the words are what is complained of."""
-    fails(wanted, *(arguments if arguments[0].startswith("-") else ["-s", directory / "nope", *arguments]))
+    fails(wanted, "-s", directory / "nope", *arguments)
 
 
 @pytest.mark.parametrize("arguments", [["-h"], ["-V"], ["-VV"], ["--help"], ["--version"]], ids="".join)
