@@ -109,8 +109,8 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 	conf_where_t where = where_of(session);
 	/* Filters, to clients of Knot 3.2 flags. */
 	bool of_schema = session_filter(session, 's') || session_flag(session, 's');
-	bool in_txn = session_filter(session, 't') || session_flag(session, 't');
-	if (in_txn) {
+	bool of_txn = session_filter(session, 't') || session_flag(session, 't');
+	if (of_txn) {
 		knot_err_t err = session_be_alone(session);
 		err = err == KNOT_OK ? server_conf_txn(session->server, session->socket, &txn) : err;
 		if (err != KNOT_OK) {
@@ -120,7 +120,7 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 	if (of_schema) {
 		return conf_io_list_schema(&where, send_unit, session);
 	}
-	return in_txn ? conf_io_list(view_of(txn), &where, send_unit, session) : with_published(session, conf_io_list);
+	return of_txn ? conf_io_list(view_of(txn), &where, send_unit, session) : with_published(session, conf_io_list);
 }
 
 knot_err_t command_conf_list(session_t *session)

@@ -13,7 +13,7 @@ typedef struct {
 	const char *name;
 	session_command_t run;          /* NULL: known, not supported yet */
 	bool alone;                     /* no other command runs meanwhile */
-	char alone_if;                  /* ... with this filter; 0: none */
+	char alone_if;                  /* ... with this filter or flag; 0: none */
 	bool quiet;                     /* received: a debug line, not an info line */
 	bool silent;                    /* ... no line: comes several times a second */
 	bool free;                      /* takes no lock: neither waits for other commands nor holds them up */
