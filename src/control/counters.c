@@ -170,7 +170,7 @@ bool counters_server(const state_t *state, const server_t *server, const net_t *
 	       one(cb, ctx, "server", "tcp-idle-timeout", NULL,
 	           sys_counters_sum(net_sums, NET_COUNT_TCP_IDLE_TIMEOUT)) &&
 	       (xdp == NULL || (xdp_items_counters(xdp, cb, ctx) && xdp_row_counters(xdp, cb, ctx))) &&
-	       module_chain_counters(state->modules, relay, &to);
+	       module_chain_counters(state->modules, NULL, relay, &to);
 }
 
 bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx)
@@ -181,5 +181,5 @@ bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter
 		return false;
 	}
 	relay_t to = { cb, ctx };
-	return module_chain_counters(state_zone_modules(state, zone), relay, &to);
+	return module_chain_counters(state_zone_modules(state, zone), NULL, relay, &to);
 }

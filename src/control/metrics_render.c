@@ -30,7 +30,8 @@ struct metrics_render {
 	uint8_t last[KNOT_NAME_MAX];
 	size_t position;     /* where the one after it was */
 	/* What modules of zones count. */
-	bool has_items;
+	bool has_items;      /* all of them are noted */
+	size_t items_at;     /* zones with modules that were looked at */
 	unsigned item_count;
 	char items[ITEMS_MAX][ITEM_NAME_MAX];
 	char family_name[METRICS_NAME_MAX];
@@ -88,59 +89,63 @@ static void write_zone(metrics_render_t *render, const zone_family_t *family, co
 
 /* ---- What modules of zones count ---- */
 
-static bool note_item(const counter_t *counter, void *ctx)
+static void note_item(const char *item, void *ctx)
 {
 	metrics_render_t *render = ctx;
 	for (unsigned i = 0; i < render->item_count; i++) {
-		if (strcmp(render->items[i], counter->item) == 0) {
-			return true;
+		if (strcmp(render->items[i], item) == 0) {
+			return;
 		}
 	}
 	if (render->item_count < ITEMS_MAX) {
-		snprintf(render->items[render->item_count++], ITEM_NAME_MAX, "%s", counter->item);
+		snprintf(render->items[render->item_count++], ITEM_NAME_MAX, "%s", item);
 	}
-	return true;
 }
 
+/* Of some zones. Those that come to lie elsewhere meanwhile may be missed, and their items with them if no other zone has these. */
 static void note_items(metrics_render_t *render, const state_t *state)
 {
-	render->has_items = true;
-	for (size_t i = 0; i < state->zone_modules_count; i++) {
-		(void)counters_zone(state, state->zone_modules[i].zone, false, note_item, render);
+	size_t end = render->items_at + ZONES_PER_STEP;
+	for (; render->items_at < end && render->items_at < state->zone_modules_count; render->items_at++) {
+		module_chain_items(state_zone_modules(state, state->zone_modules[render->items_at].zone), note_item, render);
 	}
+	render->has_items = render->items_at >= state->zone_modules_count;
 }
 
 /* Instances of a module that count the same are added up. */
-static bool take_sample(const counter_t *counter, void *ctx)
+static bool take_sample(const char *module, const char *item, const char *id, uint64_t value, void *ctx)
 {
 	metrics_render_t *render = ctx;
-	const char *id = counter->id != NULL ? counter->id : "";
-	if (counter->value == 0 || strcmp(counter->item, render->items[render->family - KNOT_LEN(zone_families)]) != 0) {
+	(void)item;
+	id = id != NULL ? id : "";
+	if (value == 0) {
 		return true;
 	}
 	for (unsigned i = 0; i < render->sample_count; i++) {
 		sample_t *sample = &render->samples[i];
-		if (strcmp(sample->id, id) == 0 && strcmp(sample->section, counter->section) == 0) {
-			sample->value += counter->value;
+		if (strcmp(sample->id, id) == 0 && strcmp(sample->section, module) == 0) {
+			sample->value += value;
 			return true;
 		}
 	}
 	if (render->sample_count < SAMPLES_MAX) {
 		sample_t *sample = &render->samples[render->sample_count++];
 		snprintf(sample->id, sizeof(sample->id), "%s", id);
-		snprintf(sample->section, sizeof(sample->section), "%s", counter->section);
-		sample->value = counter->value;
+		snprintf(sample->section, sizeof(sample->section), "%s", module);
+		sample->value = value;
 	}
 	return true;
 }
 
 static void write_zone_item(metrics_render_t *render, const state_t *state, const zone_t *zone)
 {
-	if (state_zone_modules(state, zone) == NULL) {
+	const module_chain_t *chain = state_zone_modules(state, zone);
+	if (chain == NULL) {
 		return;
 	}
+	/* This item's counters only: summing up all of them for each item would cost ten times as much. */
 	render->sample_count = 0;
-	(void)counters_zone(state, zone, false, take_sample, render);
+	(void)module_chain_counters(chain, render->items[render->family - KNOT_LEN(zone_families)], take_sample, render);
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	for (unsigned i = 0; i < render->sample_count; i++) {
@@ -220,6 +225,7 @@ static bool step_zones(metrics_render_t *render)
 	const state_t *state = state_load(server_state(render->source.server), guard);
 	if (!render->has_items) {
 		note_items(render, state);
+		return true;
 	}
 	if (render->family == KNOT_LEN(zone_families) + render->item_count) {
 		return false;

@@ -74,13 +74,24 @@ void module_chain_free(module_chain_t *take_chain)
 	free(take_chain);
 }
 
-bool module_chain_counters(const module_chain_t *chain, module_counter_cb cb, void *ctx)
+bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx)
 {
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		const module_instance_t *instance = chain->instances[i];
-		if (instance->api->counters != NULL && !instance->api->counters(instance, cb, ctx)) {
+		if (instance->api->counters != NULL && !instance->api->counters(instance, only, cb, ctx)) {
 			return false;
 		}
 	}
 	return true;
+}
+
+void module_chain_items(const module_chain_t *chain, void (*cb)(const char *item, void *ctx), void *ctx)
+{
+	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
+		const module_instance_t *instance = chain->instances[i];
+		const char *item;
+		for (unsigned j = 0; instance->api->counters != NULL && (item = instance->api->item(instance, j)) != NULL; j++) {
+			cb(item, ctx);
+		}
+	}
 }

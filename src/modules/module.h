@@ -76,8 +76,13 @@ typedef struct {
 	knot_err_t (*make)(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance);
 	void (*free)(module_instance_t *instance);
 	void (*answered)(module_instance_t *instance, const module_answered_t *what);   /* NULL: not at this stage */
-	/** Report all counters, also zeros, in the order of documentation. False: the callback ended it. NULL: has none. */
-	bool (*counters)(const module_instance_t *instance, module_counter_cb cb, void *ctx);
+	/** The index-th item that the instance counts, static; NULL: there are no more. Of a module that has counters. */
+	const char *(*item)(const module_instance_t *instance, unsigned index);
+	/**
+	 * Report the counters of an item (only NULL: of all), also zeros, in the order of documentation. False: the callback ended it.
+	 * NULL: has none.
+	 */
+	bool (*counters)(const module_instance_t *instance, const char *only, module_counter_cb cb, void *ctx);
 } module_api_t;
 
 struct module_instance {
@@ -113,8 +118,11 @@ static inline void module_chain_answered(const module_chain_t *chain, const modu
 	}
 }
 
-/** Report the counters of all instances; false when the callback ended it. NULL: none. */
-bool module_chain_counters(const module_chain_t *chain, module_counter_cb cb, void *ctx);
+/** Report the counters of all instances, of an item or (only NULL) of all; false when the callback ended it. NULL: none. */
+bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx);
+
+/** Name the items that instances count, without summing anything up. An item may be named several times. NULL: none. */
+void module_chain_items(const module_chain_t *chain, void (*cb)(const char *item, void *ctx), void *ctx);
 
 /** The module of this name, or NULL. */
 const module_api_t *module_find(const char *name);

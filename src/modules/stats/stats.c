@@ -410,12 +410,19 @@ static void stats_answered(module_instance_t *instance, const module_answered_t 
 	}
 }
 
-static bool stats_counters(const module_instance_t *instance, module_counter_cb cb, void *ctx)
+static const char *stats_item(const module_instance_t *instance, unsigned index)
+{
+	const stats_t *stats = (const stats_t *)instance;
+	return index < stats->use_count ? stats->uses[index].item->name : NULL;
+}
+
+static bool stats_counters(const module_instance_t *instance, const char *only, module_counter_cb cb, void *ctx)
 {
 	const stats_t *stats = (const stats_t *)instance;
 	for (unsigned i = 0; i < stats->use_count; i++) {
 		const stats_use_t *use = &stats->uses[i];
-		for (unsigned j = 0; j < use->item->count; j++) {
+		bool is_wanted = only == NULL || strcmp(only, use->item->name) == 0;
+		for (unsigned j = 0; is_wanted && j < use->item->count; j++) {
 			char scratch[ID_TEXT_MAX];
 			const char *id = use->item->id(j, scratch);
 			if (id != NULL && !cb(module_stats_api.name, use->item->name, id,
@@ -432,5 +439,6 @@ const module_api_t module_stats_api = {
 	.make = stats_make,
 	.free = stats_free,
 	.answered = stats_answered,
+	.item = stats_item,
 	.counters = stats_counters,
 };

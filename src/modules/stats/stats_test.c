@@ -130,7 +130,7 @@ static void counting_rules(void **state)
 		what.report = &rows[i].report;
 		module_chain_answered(chain, &what);
 		listing_t listing = { 0 };
-		assert_true(module_chain_counters(chain, list, &listing));
+		assert_true(module_chain_counters(chain, NULL, list, &listing));
 		if (strcmp(listing.text, rows[i].want) != 0) {
 			fail_msg("%s:\n%s\n%s", rows[i].what, listing.text, rows[i].want);
 		}
@@ -160,7 +160,7 @@ static void defaults(void **state)
 	conf_t *conf = load();
 	module_chain_t *chain = chain_of(conf, "");
 	listing_t listing = { .zeros = true };
-	assert_true(module_chain_counters(chain, list, &listing));
+	assert_true(module_chain_counters(chain, NULL, list, &listing));
 	assert_string_equal(listing.text, want);
 	module_chain_free(chain);
 	conf_free(conf);
@@ -171,6 +171,33 @@ static bool stop_at_once(const char *module, const char *item, const char *id, u
 	(void)module, (void)item, (void)id, (void)value;
 	++*(unsigned *)ctx;
 	return false;
+}
+
+static void list_item(const char *item, void *ctx)
+{
+	char *text = ctx;
+	size_t len = strlen(text);
+	(void)snprintf(text + len, 1024 - len, "%s ", item);
+}
+
+/* For who wants one item of many zones: names without sums, and that item's counters only. */
+static void single_items(void **state)
+{
+	(void)state;
+	conf_t *conf = load();
+	module_chain_t *chain = chain_of(conf, "");
+	char items[1024] = "";
+	module_chain_items(chain, list_item, items);
+	assert_string_equal(items, "request-protocol server-operation request-bytes response-bytes response-code ");
+	listing_t listing = { .zeros = true };
+	assert_true(module_chain_counters(chain, "request-bytes", list, &listing));
+	assert_string_equal(listing.text, "request-bytes[query]=0 request-bytes[update]=0 request-bytes[other]=0 ");
+	listing = (listing_t){ .zeros = true };
+	assert_true(module_chain_counters(chain, "no-such-item", list, &listing));
+	assert_string_equal(listing.text, "");
+	module_chain_items(NULL, list_item, items);
+	module_chain_free(chain);
+	conf_free(conf);
 }
 
 static void chain_of_several(void **state)
@@ -185,19 +212,19 @@ static void chain_of_several(void **state)
 	what.report = &rows[0].report;
 	module_chain_answered(chain, &what);
 	listing_t listing = { 0 };
-	assert_true(module_chain_counters(chain, list, &listing));
+	assert_true(module_chain_counters(chain, NULL, list, &listing));
 	const char *first = strstr(listing.text, "request-protocol[udp4]=1");
 	assert_non_null(first);
 	assert_non_null(strstr(first + 1, "request-protocol[udp4]=1"));    /* the third instance counts by itself */
 	unsigned calls = 0;
-	assert_false(module_chain_counters(chain, stop_at_once, &calls));
+	assert_false(module_chain_counters(chain, NULL, stop_at_once, &calls));
 	assert_int_equal(calls, 1);
 	module_chain_free(chain);
 
 	assert_int_equal(module_chain_new(conf, (conf_modrefs_t){ NULL, 0 }, &chain), KNOT_OK);
 	assert_null(chain);
 	module_chain_answered(chain, &what);
-	assert_true(module_chain_counters(chain, list, &listing));
+	assert_true(module_chain_counters(chain, NULL, list, &listing));
 	conf_modref_t unknown = { "mod-nothing", "" };
 	assert_int_equal(module_chain_new(conf, (conf_modrefs_t){ &unknown, 1 }, &chain), KNOT_ENOTSUP);
 	conf_free(conf);
@@ -208,7 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counting_rules),
 		cmocka_unit_test(defaults),
-		cmocka_unit_test(chain_of_several),
+		cmocka_unit_test(single_items), cmocka_unit_test(chain_of_several),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
