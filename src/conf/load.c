@@ -544,8 +544,8 @@ static knot_err_t read_file(const char *path, char **ret_text, size_t *ret_len, 
 
 static knot_err_t load_file(loader_t *loader, const char *path)
 {
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	const char *reason;
 	knot_err_t err = read_file(path, &text, &len, &reason);
 	loader->place.file = path;
