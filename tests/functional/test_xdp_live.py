@@ -17,6 +17,7 @@ import dns.query
 import dns.rcode
 import pytest
 
+from harness.control import Client
 from harness.net import Pair, inside, run
 from harness.server import built
 
@@ -521,7 +522,8 @@ def test_everything_at_once(server, pair):
     link = Link(pair)    # one queue: channels can't be set while the server takes the interface
     both = f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]"
     turns = [[both], [f"listen: {pair.server_if}@53"], [both, "block: 203.0.113.0/24", "tcp: on"]]
-    server.write_conf(*turns[0])
+    metrics = f"metrics-listen: {server.dir}/metrics"
+    server.write_conf(*turns[0], server=metrics)
     server.start()
     server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
     before = len(os.listdir(f"/proc/{server.process.pid}/fd"))
@@ -539,7 +541,7 @@ def test_everything_at_once(server, pair):
         return threading.Thread(target=run_steps)
 
     def change(count):
-        server.write_conf(*turns[count % len(turns)])
+        server.write_conf(*turns[count % len(turns)], server=metrics)
         server.knotc("reload")
 
     def reload(_):
@@ -570,15 +572,30 @@ def test_everything_at_once(server, pair):
         server.knotc("xdp-status")
         server.knotc("stats")
 
+    def top(count):
+        with Client(server.socket) as client:
+            for _ in range(1 + count % 5):
+                assert not any("error" in items for _, items in client.ask(cmd="top"))
+
+    def scrape(_):
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(30)
+            stream.connect(f"{server.dir}/metrics")
+            stream.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            reply = b""
+            while part := stream.recv(65536):
+                reply += part
+        assert b"knot_xdp" in reply
+
     with Load(pair.client, pair.server4, rate=500) as load:
-        threads = [repeat(step) for step in (change, reload, hang_up, flap, capture, block, look)]
+        threads = [repeat(step) for step in (change, reload, hang_up, flap, capture, block, look, top, scrape)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert not faults
+    assert not faults, faults
     assert load.sent - len(load.answered) == 0
-    server.write_conf(both)
+    server.write_conf(both, server=metrics)
     server.knotc("reload")
     server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
     assert answers(server, pair, link.server4)
