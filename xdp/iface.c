@@ -325,7 +325,7 @@ unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface)
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 {
 	if (iface->native) {
-		return iface->copies ? "native/copy" : "native";
+		return __atomic_load_n(&iface->copies, __ATOMIC_RELAXED) ? "native/copy" : "native";
 	}
 	return iface->zero_copy ? "emulated" : "emulated/copy";
 }

@@ -24,7 +24,7 @@ struct kxdp_iface {
 	bool shared;        /* in libxdp's dispatcher */
 	bool zero_copy;     /* may be tried */
 	bool allow_partial; /* a partial checksum is good enough on this link */
-	bool copies;        /* a queue was opened without zero copy */
+	bool copies;        /* a queue was opened without zero copy: atomic, as others may look meanwhile */
 	bool route_check;   /* atomic: read by queues; frames may have a struct filter_meta in front */
 	uint32_t ring_size;
 	uint16_t busypoll_budget;

@@ -165,7 +165,9 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 		kxdp_queue_close(q);
 		return err;
 	}
-	iface->copies |= !q->socket.zero_copy;
+	if (!q->socket.zero_copy) {
+		__atomic_store_n(&iface->copies, true, __ATOMIC_RELAXED);
+	}
 	*ret_queue = q;
 	return KNOT_OK;
 }

@@ -576,6 +576,7 @@ def test_everything_at_once(server, pair):
         with Client(server.socket) as client:
             for _ in range(1 + count % 5):
                 assert not any("error" in items for _, items in client.ask(cmd="top"))
+                time.sleep(0.02)
 
     def scrape(_):
         with socket.socket(socket.AF_UNIX) as stream:
@@ -586,6 +587,7 @@ def test_everything_at_once(server, pair):
             while part := stream.recv(65536):
                 reply += part
         assert b"knot_xdp" in reply
+        time.sleep(0.1)
 
     with Load(pair.client, pair.server4, rate=500) as load:
         threads = [repeat(step) for step in (change, reload, hang_up, flap, capture, block, look, top, scrape)]
