@@ -60,8 +60,8 @@ void conf_txn_undo(conf_txn_t *txn);
  * sink: told about faults of included files.
  * KNOT_CONF_EITEM: no such section or item. KNOT_CONF_EID, KNOT_CONF_ENOID, KNOT_CONF_EIDUNSUP, KNOT_CONF_EDUPID: of the
  * identifier. KNOT_CONF_ENODATA, KNOT_CONF_EVALUE: a value is missing, or not wanted. KNOT_EINVAL, KNOT_CONF_ERANGE: a wrong
- * value. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items can be set. KNOT_CONF_ENOTSUP: not
- * supported yet. KNOT_EFILE and others: of included files. KNOT_ENOMEM.
+ * value. KNOT_CONF_EMANY: the item has as many as it takes. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items
+ * can be set. KNOT_CONF_ENOTSUP: not supported yet. KNOT_EFILE and others: of included files. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t conf_txn_set(conf_txn_t *txn, const conf_edit_t *edit, conf_sink_t sink);
 

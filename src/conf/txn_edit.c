@@ -297,7 +297,7 @@ static knot_err_t set_value(const edit_t *edit, knot_bytes_t id)
 		return KNOT_OK;
 	}
 	if (edit->row->multi && edit->row->count_max > 0 && found.count >= edit->row->count_max) {
-		return KNOT_CONF_ERANGE;
+		return KNOT_CONF_EMANY;
 	}
 	if (!edit->row->multi && found.count > 0) {
 		cut(block, found.start, found.end);

@@ -130,6 +130,19 @@ def test_errors_of_reading(conf):
 
 
 @pytest.mark.ours
+def test_too_many_values(conf):
+    """The words of a file that has too many."""
+    conf.do("conf-begin")
+    conf.block("conf-unset", "control.listen")     # perhaps it isn't set
+    for number in range(4):
+        conf.do("conf-set", f"control.listen={number}.sock")
+    assert conf.error("conf-set", "control.listen=4.sock") == "too many values"
+    conf.do("conf-set", "control.listen=3.sock")        # is there already
+    assert [items["data"] for _, items in conf.block("conf-get", "control.listen")] == [f"{number}.sock" for number in range(4)]
+    conf.do("conf-abort")
+
+
+@pytest.mark.ours
 def test_what_is_not_supported_yet(conf):
     conf.do("conf-begin")
     assert conf.error("conf-set", "zone[a.test].dnssec-signing=on") == "not supported yet"
