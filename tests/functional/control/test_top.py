@@ -113,6 +113,15 @@ def test_server_that_stops_answering(fake):
     assert output.startswith("queries 1000.0 1000\n") and "error: failed to control (" in errors
 
 
+def test_no_output(fake):
+    """The connection must not get the number of the descriptor that is missing."""
+    server = fake()
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", built("knotc", "tools"), "-s", server.path, "top", "+interval", "0.1"],
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False, timeout=20)
+    assert done.returncode == 1 and "error: failed to write to standard output" in done.stderr
+    assert server.asked == 2
+
+
 def test_closed_output(fake):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([built("knotc", "tools"), "-s", fake().path, "top", "+interval", "0.1", "+count", "50"], stdout=full,
