@@ -90,6 +90,8 @@ class Prometheus:
                 with urllib.request.urlopen(url, timeout=10) as response:
                     return json.load(response)
             except urllib.error.HTTPError as error:
+                if error.code == 503:   # it is still starting, and says so in plain text
+                    raise
                 return json.load(error)
 
     def wait_scraped(self, job, times):
