@@ -132,17 +132,17 @@ def test_xdp_items(make_knotd, pair):
     daemon.write("a.test.zone", zone_text("a.test", 1))
     start(daemon, zones=["a.test"], listen=(), server=f"listen: [{pair.server4}@53]", text=f"xdp:\n    listen: {pair.server_if}@53\n")
 
-    def is_answered():
+    def is_answered(timeout=5):  # one query: the change was made when conf-commit was answered
         try:
-            return bool(daemon.ask("www.a.test", "A", pair.server4, client=pair.client, timeout=0.5).answer)
+            return bool(daemon.ask("www.a.test", "A", pair.server4, client=pair.client, timeout=timeout).answer)
         except dns.exception.Timeout:
             return False
 
-    daemon.wait(is_answered, what="an answer")
+    daemon.wait(lambda: is_answered(0.5), what="an answer")
     for _ in range(2):
         with Conf(daemon) as conf:
             conf.change(f"xdp.block={pair.client4}/32")
-        assert not is_answered()
+        assert not is_answered(0.5)
         with Conf(daemon) as conf:
             conf.change("-xdp.block")
         assert is_answered()
