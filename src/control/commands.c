@@ -162,7 +162,7 @@ knot_err_t command_stats(session_t *session)
 	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
 }
 
-static knot_err_t zone_stats(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone)
 {
 	listing_t listing = listing_of(session, zone->text);
 	bool is_there;
@@ -178,9 +178,4 @@ static knot_err_t zone_stats(session_t *session, const session_zone_t *zone)
 	}
 	knot_ctl_set_buffer(session->ctl, 0);
 	return !is_there ? KNOT_ENOZONE : listing.is_known ? KNOT_OK : KNOT_EPARAM;
-}
-
-knot_err_t command_zone_stats(session_t *session)
-{
-	return session_each_zone(session, zone_stats, NULL);
 }

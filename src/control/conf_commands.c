@@ -104,7 +104,7 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 	(void)txn;
 	if (session_filter(session, 'z')) {
 		session->args[KNOT_CTL_IDX_ZONE] = NULL;
-		return session_each_zone(session, list_zone, NULL);
+		return session_each_zone(session, list_zone);
 	}
 	conf_where_t where = where_of(session);
 	/* Filters, to clients of Knot 3.2 flags. */

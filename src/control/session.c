@@ -11,7 +11,9 @@ enum { LOCKED_WAIT_MS = 5000 };     /* where control.timeout is 0: its default *
 
 typedef struct {
 	const char *name;
-	session_command_t run;          /* NULL: known, not supported yet */
+	session_command_t run;          /* this and `zone` NULL: known, not supported yet */
+	session_zone_command_t zone;    /* runs for each zone of the block */
+	bool wait;                      /* ... and starts a job that the flag "B" waits for */
 	bool alone;                     /* no other command runs meanwhile */
 	char alone_if;                  /* ... with this filter or flag; 0: none */
 	bool quiet;                     /* received: a debug line, not an info line */
@@ -24,12 +26,12 @@ static const command_t commands[] = {
 	{ .name = "stop", .run = command_stop },
 	{ .name = "reload", .run = command_reload, .alone = true },
 	{ .name = "stats", .run = command_stats },
-	{ .name = "zone-status", .run = command_zone_status },
-	{ .name = "zone-reload", .run = command_zone_reload },
-	{ .name = "zone-image", .run = command_zone_image },
+	{ .name = "zone-status", .zone = command_zone_status },
+	{ .name = "zone-reload", .zone = command_zone_reload, .wait = true },
+	{ .name = "zone-image", .zone = command_zone_image },
 	{ .name = "zone-purge", .run = command_zone_purge, .alone = true },
-	{ .name = "zone-read", .run = command_zone_read },
-	{ .name = "zone-stats", .run = command_zone_stats },
+	{ .name = "zone-read", .zone = command_zone_read },
+	{ .name = "zone-stats", .zone = command_zone_stats },
 	{ .name = "conf-list", .run = command_conf_list, .alone_if = 't', .quiet = true },
 	{ .name = "top", .run = command_top, .silent = true, .free = true },
 	{ .name = "xdp-status", .run = command_xdp_status },
@@ -40,7 +42,7 @@ static const command_t commands[] = {
 	{ .name = "zone-refresh" },
 	{ .name = "zone-retransfer" },
 	{ .name = "zone-notify" },
-	{ .name = "zone-flush", .run = command_zone_flush },
+	{ .name = "zone-flush", .zone = command_zone_flush, .wait = true },
 	{ .name = "zone-backup", .alone = true },
 	{ .name = "zone-restore", .alone = true },
 	{ .name = "zone-sign" },
@@ -48,18 +50,18 @@ static const command_t commands[] = {
 	{ .name = "zone-keys-load" },
 	{ .name = "zone-key-rollover" },
 	{ .name = "zone-ksk-submitted" },
-	{ .name = "zone-freeze", .run = command_zone_freeze },
-	{ .name = "zone-thaw", .run = command_zone_thaw },
+	{ .name = "zone-freeze", .zone = command_zone_freeze, .wait = true },
+	{ .name = "zone-thaw", .zone = command_zone_thaw, .wait = true },
 	{ .name = "zone-xfr-freeze" },
 	{ .name = "zone-xfr-thaw" },
-	{ .name = "zone-begin", .run = command_zone_begin },
-	{ .name = "zone-commit", .run = command_zone_commit },
-	{ .name = "zone-abort", .run = command_zone_abort },
-	{ .name = "zone-diff", .run = command_zone_diff },
-	{ .name = "zone-get", .run = command_zone_get },
-	{ .name = "zone-set", .run = command_zone_set },
-	{ .name = "zone-unset", .run = command_zone_unset },
-	{ .name = "zone-serial-set", .run = command_zone_serial_set },
+	{ .name = "zone-begin", .zone = command_zone_begin },
+	{ .name = "zone-commit", .zone = command_zone_commit, .wait = true },
+	{ .name = "zone-abort", .zone = command_zone_abort },
+	{ .name = "zone-diff", .zone = command_zone_diff },
+	{ .name = "zone-get", .zone = command_zone_get },
+	{ .name = "zone-set", .zone = command_zone_set },
+	{ .name = "zone-unset", .zone = command_zone_unset },
+	{ .name = "zone-serial-set", .zone = command_zone_serial_set, .wait = true },
 	{ .name = "conf-read", .run = command_conf_read },
 	{ .name = "conf-begin", .run = command_conf_begin, .alone = true },
 	{ .name = "conf-commit", .run = command_conf_commit, .alone = true },
@@ -251,15 +253,22 @@ static void run_named(session_t *session, const char *text, session_zone_command
 	}
 }
 
-static knot_err_t run_all(session_t *session, session_zone_command_t run, session_zone_command_t wait)
+/* What a command started: it left a ticket, or 0. */
+static knot_err_t wait_for_job(session_t *session, const session_zone_t *zone)
+{
+	return session->ticket != 0 ? server_zone_wait(session->server, zone->name, session->ticket) : KNOT_OK;
+}
+
+/* All zones are started before the first is waited for. */
+static knot_err_t run_all(session_t *session, session_zone_command_t run, bool wait)
 {
 	names_t names;
 	knot_err_t result = collect_names(session, &names);
 	if (result != KNOT_OK) {
 		return result;
 	}
-	server_ticket_t *tickets = wait != NULL ? calloc(names.count + 1, sizeof(*tickets)) : NULL;
-	if (wait != NULL && tickets == NULL) {
+	server_ticket_t *tickets = wait ? calloc(names.count + 1, sizeof(*tickets)) : NULL;
+	if (wait && tickets == NULL) {
 		free(names.text);
 		return KNOT_ENOMEM;
 	}
@@ -267,18 +276,18 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, sessio
 	for (size_t i = 0; i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
 		session->ticket = 0;    /* of a command that fails: nothing to wait for */
 		run_named(session, names.text + pos, run, &result);
-		if (wait != NULL) {
+		if (wait) {
 			tickets[i] = session->ticket;
 		}
 	}
-	if (wait != NULL) {
+	if (wait) {
 		session_unlock(session);
 	}
 	pos = 0;
-	for (size_t i = 0; wait != NULL && i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
+	for (size_t i = 0; wait && i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
 		session->ticket = tickets[i];
 		if (tickets[i] != 0) {
-			run_named(session, names.text + pos, wait, &result);
+			run_named(session, names.text + pos, wait_for_job, &result);
 		}
 	}
 	free(tickets);
@@ -308,11 +317,9 @@ static bool has_zone(const session_t *session, knot_name_t name)
 	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
-knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait)
+/* wait: for the jobs that `run` starts. */
+static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool wait)
 {
-	if (!session_flag(session, 'B')) {
-		wait = NULL;
-	}
 	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return run_all(session, run, wait);
 	}
@@ -325,15 +332,20 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run, ses
 		if (err == KNOT_OK) {
 			err = has_zone(session, zone.name) ? run(session, &zone) : KNOT_ENOZONE;
 		}
-		if (err == KNOT_OK && wait != NULL) {
+		if (err == KNOT_OK && wait) {
 			session_unlock(session);
-			err = wait(session, &zone);
+			err = wait_for_job(session, &zone);
 		}
 		if (err != KNOT_OK) {
 			report_zone_error(session, zone.name, err);
 		}
 	} while (session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL);
 	return KNOT_OK;
+}
+
+knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
+{
+	return each_zone(session, run, false);
 }
 
 /* ---- Blocks ---- */
@@ -409,15 +421,21 @@ static bool must_be_alone(const session_t *session, const command_t *command)
 	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) || session_flag(session, command->alone_if)));
 }
 
+static knot_err_t call_command(session_t *session, const command_t *command)
+{
+	return command->run != NULL ? command->run(session) : each_zone(session, command->zone, command->wait && session_flag(session, 'B'));
+}
+
 static void run_command(session_t *session, const command_t *command)
 {
 	if (!command->silent) {
 		log_received(session, command);
 	}
-	knot_err_t err = command->run == NULL ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, must_be_alone(session, command));
+	bool is_known = command->run != NULL || command->zone != NULL;
+	knot_err_t err = !is_known ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, must_be_alone(session, command));
 	bool ran = err == KNOT_OK;
 	if (ran) {
-		err = command->run(session);
+		err = call_command(session, command);
 		session_unlock(session);
 	}
 	if (session->reloaded) {

@@ -81,13 +81,8 @@ typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_z
 /**
  * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent per
  * zone, or for all zones as one KNOT_ECTLZONES, which is returned.
- * wait: NULL, or how to wait for what `run` started with the flag "B" (it leaves a ticket in session->ticket). All
- * zones are started before the first is waited for.
  */
-KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run, session_zone_command_t wait);
-
-/** Wait for the job of session->ticket; a `wait` of session_each_zone(). */
-KNOT_MUST_USE knot_err_t session_wait_for_job(session_t *session, const session_zone_t *zone);
+KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run);
 
 /** Let other commands run: before waiting for something that may take long. */
 void session_unlock(session_t *session);
@@ -112,23 +107,23 @@ knot_err_t command_conf_diff(session_t *session);
 knot_err_t command_conf_get(session_t *session);
 knot_err_t command_conf_set(session_t *session);
 knot_err_t command_conf_unset(session_t *session);
-knot_err_t command_zone_status(session_t *session);
-knot_err_t command_zone_image(session_t *session);
+knot_err_t command_zone_status(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_image(session_t *session, const session_zone_t *zone);
 knot_err_t command_zone_purge(session_t *session);
-knot_err_t command_zone_reload(session_t *session);
-knot_err_t command_zone_read(session_t *session);
-knot_err_t command_zone_get(session_t *session);
-knot_err_t command_zone_diff(session_t *session);
-knot_err_t command_zone_begin(session_t *session);
-knot_err_t command_zone_set(session_t *session);
-knot_err_t command_zone_unset(session_t *session);
-knot_err_t command_zone_commit(session_t *session);
-knot_err_t command_zone_abort(session_t *session);
-knot_err_t command_zone_serial_set(session_t *session);
-knot_err_t command_zone_flush(session_t *session);
-knot_err_t command_zone_freeze(session_t *session);
-knot_err_t command_zone_thaw(session_t *session);
-knot_err_t command_zone_stats(session_t *session);
+knot_err_t command_zone_reload(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_read(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_get(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_diff(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_begin(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_set(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_unset(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_commit(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_abort(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_serial_set(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_flush(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_freeze(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_thaw(session_t *session, const session_zone_t *zone);
+knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone);
 knot_err_t command_xdp_status(session_t *session);
 knot_err_t command_xdp_block(session_t *session);
 knot_err_t command_xdp_capture(session_t *session);

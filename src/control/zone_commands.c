@@ -160,7 +160,7 @@ static bool wants_field(const session_t *session, char filter)
 	return session_filter(session, filter) || (wants_all(session) && filter != FILTER_CONTENTS);
 }
 
-static knot_err_t zone_status(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_status(session_t *session, const session_zone_t *zone)
 {
 	zone_facts_t facts = { .session = session, .zone = zone };
 	{
@@ -193,31 +193,16 @@ static knot_err_t zone_status(session_t *session, const session_zone_t *zone)
 	return KNOT_OK;
 }
 
-knot_err_t command_zone_status(session_t *session)
-{
-	return session_each_zone(session, zone_status, NULL);
-}
-
 /* ---- zone-reload ---- */
 
-static knot_err_t zone_reload(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_reload(session_t *session, const session_zone_t *zone)
 {
 	return server_zone_reload(session->server, zone->name, &session->ticket);
 }
 
-knot_err_t session_wait_for_job(session_t *session, const session_zone_t *zone)
-{
-	return session->ticket != 0 ? server_zone_wait(session->server, zone->name, session->ticket) : KNOT_OK;
-}
-
-knot_err_t command_zone_reload(session_t *session)
-{
-	return session_each_zone(session, zone_reload, session_wait_for_job);
-}
-
 /* ---- zone-flush ---- */
 
-static knot_err_t zone_flush(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_flush(session_t *session, const session_zone_t *zone)
 {
 	session->ticket = 0;
 	if (session_filter(session, 'd')) {
@@ -227,29 +212,14 @@ static knot_err_t zone_flush(session_t *session, const session_zone_t *zone)
 	return server_zone_flush(session->server, zone->name, session_flag(session, 'F'), &session->ticket);
 }
 
-knot_err_t command_zone_flush(session_t *session)
-{
-	return session_each_zone(session, zone_flush, session_wait_for_job);
-}
-
 /* ---- zone-freeze, zone-thaw ---- */
 
-static knot_err_t zone_freeze(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_freeze(session_t *session, const session_zone_t *zone)
 {
 	return server_zone_freeze(session->server, zone->name, true, &session->ticket);
 }
 
-knot_err_t command_zone_freeze(session_t *session)
-{
-	return session_each_zone(session, zone_freeze, session_wait_for_job);
-}
-
-static knot_err_t zone_thaw(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_thaw(session_t *session, const session_zone_t *zone)
 {
 	return server_zone_freeze(session->server, zone->name, false, &session->ticket);
-}
-
-knot_err_t command_zone_thaw(session_t *session)
-{
-	return session_each_zone(session, zone_thaw, session_wait_for_job);
 }

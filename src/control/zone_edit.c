@@ -13,34 +13,19 @@
 
 /* ---- Transactions ---- */
 
-static knot_err_t zone_begin(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_begin(session_t *session, const session_zone_t *zone)
 {
 	return server_edit_begin(session->server, zone->name, session_filter(session, 'b'));
 }
 
-knot_err_t command_zone_begin(session_t *session)
-{
-	return session_each_zone(session, zone_begin, NULL);
-}
-
-static knot_err_t zone_commit(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_commit(session_t *session, const session_zone_t *zone)
 {
 	return server_edit_commit(session->server, zone->name, &session->ticket);
 }
 
-knot_err_t command_zone_commit(session_t *session)
-{
-	return session_each_zone(session, zone_commit, session_wait_for_job);
-}
-
-static knot_err_t zone_abort(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_abort(session_t *session, const session_zone_t *zone)
 {
 	return server_edit_abort(session->server, zone->name);
-}
-
-knot_err_t command_zone_abort(session_t *session)
-{
-	return session_each_zone(session, zone_abort, NULL);
 }
 
 /* ---- Changes ---- */
@@ -84,24 +69,14 @@ static knot_err_t change(session_t *session, const session_zone_t *zone,
 	return err;
 }
 
-static knot_err_t zone_set(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_set(session_t *session, const session_zone_t *zone)
 {
 	return change(session, zone, update_set);
 }
 
-knot_err_t command_zone_set(session_t *session)
-{
-	return session_each_zone(session, zone_set, NULL);
-}
-
-static knot_err_t zone_unset(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_unset(session_t *session, const session_zone_t *zone)
 {
 	return change(session, zone, update_unset);
-}
-
-knot_err_t command_zone_unset(session_t *session)
-{
-	return session_each_zone(session, zone_unset, NULL);
 }
 
 /* ---- zone-serial-set ---- */
@@ -136,7 +111,7 @@ static knot_err_t send_serial(session_t *session, const session_zone_t *zone)
 	return KNOT_OK;
 }
 
-static knot_err_t zone_serial_set(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_serial_set(session_t *session, const session_zone_t *zone)
 {
 	session->ticket = 0;
 	const char *number = session->args[KNOT_CTL_IDX_DATA], *mode = session->args[KNOT_CTL_IDX_TYPE];
@@ -149,9 +124,4 @@ static knot_err_t zone_serial_set(session_t *session, const session_zone_t *zone
 		return KNOT_EPARAM;
 	}
 	return server_set_serial(session->server, zone->name, &serial, &session->ticket);
-}
-
-knot_err_t command_zone_serial_set(session_t *session)
-{
-	return session_each_zone(session, zone_serial_set, session_wait_for_job);
 }

@@ -68,7 +68,7 @@ static const struct {
 	{ "source", print_source },
 };
 
-static knot_err_t zone_image(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_image(session_t *session, const session_zone_t *zone)
 {
 	images_info_t info;
 	knot_err_t err = server_zone_image(session->server, zone->name, &info);
@@ -88,11 +88,6 @@ static knot_err_t zone_image(session_t *session, const session_zone_t *zone)
 		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
 	}
 	return KNOT_OK;
-}
-
-knot_err_t command_zone_image(session_t *session)
-{
-	return session_each_zone(session, zone_image, NULL);
 }
 
 /* ---- zone-purge ---- */
@@ -169,7 +164,7 @@ knot_err_t command_zone_purge(session_t *session)
 		return purge_orphans(session);
 	}
 	bool of_all = !has_zone(session) && (purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
-	knot_err_t err = session_each_zone(session, zone_purge, NULL);
+	knot_err_t err = session_each_zone(session, zone_purge);
 	/* Last: a zone without contents isn't saved again. */
 	knot_err_t images_err = of_all ? server_purge_images(session->server) : KNOT_OK;
 	return err == KNOT_OK ? images_err : err;

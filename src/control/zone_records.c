@@ -86,7 +86,7 @@ static knot_err_t read_contents(reading_t *reading, const zone_contents_t *conte
 	return KNOT_OK;
 }
 
-static knot_err_t zone_read(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 {
 	reading_t reading;
 	knot_err_t err = begin_reading(session, zone, &reading);
@@ -110,11 +110,6 @@ static knot_err_t zone_read(session_t *session, const session_zone_t *zone)
 	free(scratch);
 	free(reading.text);
 	return err;
-}
-
-knot_err_t command_zone_read(session_t *session)
-{
-	return session_each_zone(session, zone_read, NULL);
 }
 
 /* ---- zone-get, zone-diff ---- */
@@ -155,22 +150,12 @@ static knot_err_t read_transaction(session_t *session, const session_zone_t *zon
 	return err;
 }
 
-static knot_err_t zone_get(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_get(session_t *session, const session_zone_t *zone)
 {
 	return read_transaction(session, zone, get_records);
 }
 
-knot_err_t command_zone_get(session_t *session)
-{
-	return session_each_zone(session, zone_get, NULL);
-}
-
-static knot_err_t zone_diff(session_t *session, const session_zone_t *zone)
+knot_err_t command_zone_diff(session_t *session, const session_zone_t *zone)
 {
 	return read_transaction(session, zone, diff_records);
-}
-
-knot_err_t command_zone_diff(session_t *session)
-{
-	return session_each_zone(session, zone_diff, NULL);
 }
