@@ -77,30 +77,43 @@ static bool refuse_overwrite(const params_t *params, const char *action)
 	return knotc_finish(params, action, NULL, false);
 }
 
-bool knotc_conf_init(const params_t *params)
+/** Changes the database, whose contents are `old`; NULL: they can't be read. */
+typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const char *path);
+
+/* Open the database, change it if that may be, tell how it went. what: names the change in the error. */
+static bool change_db(const params_t *params, const char *action, const char *what, change_t change, const char *path)
 {
-	static const char action[] = "conf-init";
 	conf_db_t *db;
 	conf_store_t *old;
 	if (!open_db(params, action, &db, &old)) {
 		return false;
 	}
 	bool may = may_overwrite(params, old);
-	knot_err_t err = KNOT_OK;
-	if (may) {
-		conf_store_t *empty = conf_store_new();
-		err = empty != NULL ? conf_store_seal(empty) : KNOT_ENOMEM;
-		if (err == KNOT_OK) {
-			err = conf_db_replace(db, empty, (conf_sink_t){ knotc_tell, NULL });
-		}
-		conf_store_free(empty);
-	}
+	knot_err_t err = may ? change(db, old, path) : KNOT_OK;
 	conf_store_free(old);
 	conf_db_close(db);
 	if (!may) {
 		return refuse_overwrite(params, action);
 	}
-	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, "initialization", err);
+	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, what, err);
+}
+
+static knot_err_t make_empty(conf_db_t *db, const conf_store_t *old, const char *path)
+{
+	(void)old;
+	(void)path;
+	conf_store_t *empty = conf_store_new();
+	knot_err_t err = empty != NULL ? conf_store_seal(empty) : KNOT_ENOMEM;
+	if (err == KNOT_OK) {
+		err = conf_db_replace(db, empty, (conf_sink_t){ knotc_tell, NULL });
+	}
+	conf_store_free(empty);
+	return err;
+}
+
+bool knotc_conf_init(const params_t *params)
+{
+	return change_db(params, "conf-init", "initialization", make_empty, NULL);
 }
 
 /* ---- Import ---- */
@@ -118,9 +131,13 @@ static void escape_pattern(const char *path, char *ret_pattern)
 }
 
 /* Add a file to what is there. All of it is checked together before anything is written. */
-static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *path, conf_sink_t sink)
+static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *path)
 {
+	conf_sink_t sink = { knotc_tell, NULL };
 	char real[PATH_MAX], pattern[2 * PATH_MAX];
+	if (old == NULL) {
+		return KNOT_EMALF;      /* what can't be read can't be kept */
+	}
 	if (realpath(path, real) == NULL) {
 		return knot_err_of_errno(errno);
 	}
@@ -146,8 +163,10 @@ static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *p
 	return err;
 }
 
-static knot_err_t replace_by_file(conf_db_t *db, const char *path, conf_sink_t sink)
+static knot_err_t replace_by_file(conf_db_t *db, const conf_store_t *old, const char *path)
 {
+	(void)old;
+	conf_sink_t sink = { knotc_tell, NULL };
 	conf_t *conf;
 	knot_err_t err = conf_load(path, NULL, sink, &conf);
 	if (err == KNOT_OK) {
@@ -159,29 +178,9 @@ static knot_err_t replace_by_file(conf_db_t *db, const char *path, conf_sink_t s
 
 bool knotc_conf_import(const params_t *params, const request_t *request)
 {
-	static const char action[] = "conf-import";
 	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
 	bool keep = filters != NULL && strchr(filters, 'p') != NULL;
-	conf_sink_t sink = { knotc_tell, NULL };
-	conf_db_t *db;
-	conf_store_t *old;
-	if (!open_db(params, action, &db, &old)) {
-		return false;
-	}
-	bool may = may_overwrite(params, old);
-	knot_err_t err = KNOT_OK;
-	if (may && keep) {
-		/* What can't be read can't be kept. */
-		err = old != NULL ? add_file(db, old, path, sink) : KNOT_EMALF;
-	} else if (may) {
-		err = replace_by_file(db, path, sink);
-	}
-	conf_store_free(old);
-	conf_db_close(db);
-	if (!may) {
-		return refuse_overwrite(params, action);
-	}
-	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, "import", err);
+	return change_db(params, "conf-import", "import", keep ? add_file : replace_by_file, path);
 }
 
 /* ---- Export ---- */
