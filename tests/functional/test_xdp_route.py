@@ -16,7 +16,7 @@ import dns.message
 import dns.query
 import pytest
 
-from harness.net import inside, run
+from harness.net import inside, make_or_close, run
 from zones import example
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -34,11 +34,7 @@ class Uplinks:
     def __init__(self):
         tag = secrets.token_hex(3)
         self.server, self.client = f"bwl-{tag}-s", f"bwl-{tag}-c"
-        try:
-            self._make()
-        except BaseException:
-            self.close()
-            raise
+        make_or_close(self)
 
     def _make(self):
         for namespace in (self.server, self.client):

@@ -54,6 +54,15 @@ def inside(namespace):
                 os.abort()  # a test in the wrong namespace must not go on
 
 
+def make_or_close(thing, *args):
+    """Let it make itself by its _make(); where that fails, nothing of it stays."""
+    try:
+        thing._make(*args)
+    except BaseException:
+        thing.close()
+        raise
+
+
 class Pair:
     """Two namespaces and a link: `server` with interface `srv0`, `client` with `cli0`; IPv4 and IPv6 on both.
 
@@ -69,11 +78,7 @@ class Pair:
         tag = secrets.token_hex(3)
         self.server, self.client = f"bwl-{tag}-s", f"bwl-{tag}-c"
         self.queues = queues
-        try:
-            self._make(mtu)
-        except BaseException:
-            self.close()
-            raise
+        make_or_close(self, mtu)
 
     def _make(self, mtu):
         for namespace in (self.server, self.client):

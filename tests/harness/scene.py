@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from .net import Pair
+from .net import Pair, make_or_close
 from .server import BUILD, TOP, built
 
 PROGRAMS = (("knotd", "knotd"), ("knotc", "tools"), ("kzoneimage", "tools"))
@@ -107,11 +107,7 @@ class Scene:
     def __init__(self):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="bowline-scene-"))
         self.link, self.holder, self.root = None, None, None
-        try:
-            self._make()
-        except BaseException:
-            self.close()
-            raise
+        make_or_close(self)
 
     def _make(self):
         self.link = Link()

@@ -94,3 +94,10 @@ class Terminal:
 
     def __exit__(self, *_):
         self.close()
+
+
+def shell(directory):
+    """A shell of its own with the prompt `shell>`, to run, stop and continue a program in."""
+    terminal = Terminal(directory, "bash", "--norc", "--noprofile", "-i", environment={"PS1": "shell> "})
+    terminal.wait(r"^shell>")
+    return terminal

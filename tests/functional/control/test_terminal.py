@@ -3,7 +3,7 @@
 import pytest
 
 from harness.server import built, is_ours
-from harness.terminal import Terminal
+from harness.terminal import Terminal, shell
 from zones import example
 
 pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
@@ -173,8 +173,7 @@ def test_errors_leave_the_prompt(server, prompt):
 
 def test_signals(server, directory):
     """Ctrl-Z and fg: the line is there again. Ctrl-C ends the prompt, and the shell has its terminal back."""
-    with Terminal(directory, "bash", "--norc", "--noprofile", "-i", environment={"PS1": "shell> "}) as terminal:
-        terminal.wait(r"^shell>")
+    with shell(directory) as terminal:
         terminal.type(f"{built('knotc', 'tools')} -s {server.socket}\n")
         terminal.wait(r"^knotc>$")
         terminal.type("stat")

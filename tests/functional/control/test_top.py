@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from harness.server import built, is_ours
-from harness.terminal import Terminal
+from harness.terminal import Terminal, shell
 from harness.top import TopServer, refusal, unit
 from zones import example
 
@@ -209,8 +209,7 @@ def test_signals_put_the_terminal_back(screen, number):
 
 def test_stop_and_go_on(fake, directory):
     """Ctrl-Z in a shell: its terminal is as it was; fg draws the screen again."""
-    with Terminal(directory, "bash", "--norc", "--noprofile", "-i", environment={"PS1": "shell> "}) as terminal:
-        terminal.wait(r"^shell>")
+    with shell(directory) as terminal:
         terminal.type(f"{built('knotc', 'tools')} -s {fake().path} top +interval 0.1\n")
         terminal.wait(r"^queries/s +1,000")
         terminal.press("C-z")
