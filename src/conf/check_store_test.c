@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/conf/load.h"
+#include "src/conf/test_conf.h"
 #include "src/conf/value.h"
 
 #include <setjmp.h>
@@ -52,20 +52,18 @@ static conf_store_t *make_store(const entry_t *entries)
 }
 
 typedef struct {
-	char text[2048];       /* of all faults */
-	char place[256];       /* of the last: section|id|item|value|reason */
-	conf_severity_t worst; /* the smaller the worse */
+	messages_t all;
+	char place[256]; /* of the last: section|id|item|value|reason */
 } told_t;
 
 static void collect(void *ctx, const conf_fault_t *fault)
 {
 	told_t *told = ctx;
-	size_t len = strlen(told->text);
-	(void)snprintf(told->text + len, sizeof(told->text) - len, "%s%s", len > 0 ? "\n" : "", fault->text);
+	collect_message(&told->all, fault);
 	const char *parts[] = { fault->section, fault->id, fault->item, fault->value, fault->reason };
 	told->place[0] = '\0';
 	for (size_t i = 0; i < KNOT_LEN(parts); i++) {
-		len = strlen(told->place);
+		size_t len = strlen(told->place);
 		(void)snprintf(told->place + len, sizeof(told->place) - len, "%s%s", i > 0 ? "|" : "",
 			       parts[i] != NULL ? parts[i] : "-");
 	}
@@ -144,7 +142,7 @@ static void faults_name_their_place(void **state)
 		  KNOT_EINVAL },
 		{ "notice of a block",
 		  { { "policy", "p", "algorithm", "rsasha1" } },
-		  "config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing",
+		  "N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing",
 		  "policy|p|-|-|-",
 		  KNOT_OK },
 		{ "all that is not supported yet",
@@ -155,12 +153,12 @@ static void faults_name_their_place(void **state)
 		  KNOT_CONF_ENOTSUP },
 		{ "warning",
 		  { { "zone", "a", "file", "x%y" } },
-		  "config, item 'zone[a.].file', value 'x%y' (ignoring unknown zonefile formatter)",
+		  "W:config, item 'zone[a.].file', value 'x%y' (ignoring unknown zonefile formatter)",
 		  "zone|a.|file|x%y|ignoring unknown zonefile formatter",
 		  KNOT_OK },
 		{ "notice",
 		  { { "server", NULL, "tcp-fastopen", "on" } },
-		  "config, option 'server.tcp-fastopen' is obsolete and has no effect",
+		  "N:config, option 'server.tcp-fastopen' is obsolete and has no effect",
 		  "server|-|tcp-fastopen|on|-",
 		  KNOT_OK },
 		{ "nothing", { { "zone", "a", "file", "x" } }, "", "", KNOT_OK },
@@ -170,9 +168,9 @@ static void faults_name_their_place(void **state)
 		conf_t *conf = NULL;
 		knot_err_t err =
 			conf_make(make_store(rows[i].entries), "P", NULL, (conf_sink_t){ collect, &told }, &conf);
-		if (err != rows[i].err || strcmp(told.text, rows[i].text) != 0 ||
+		if (err != rows[i].err || strcmp(told.all.text, rows[i].text) != 0 ||
 		    strcmp(told.place, rows[i].place) != 0) {
-			fail_msg("%s: %s: %s (%s)", rows[i].what, knot_strerror(err), told.text, told.place);
+			fail_msg("%s: %s: %s (%s)", rows[i].what, knot_strerror(err), told.all.text, told.place);
 		}
 		assert_true((conf != NULL) == (err == KNOT_OK));
 		conf_free(conf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/conf/conf.h"
+#include "src/conf/test_conf.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -15,32 +15,12 @@
 
 /* ---- Faults ---- */
 
-typedef struct {
-	char text[4096]; /* all messages, one per line, with "W:" or "N:" before warnings and notices */
-} messages_t;
-
-static void collect(void *ctx, const conf_fault_t *fault)
-{
-	messages_t *all = ctx;
-	size_t len = strlen(all->text);
-	const char *prefix = fault->severity == CONF_ERROR ? "" : fault->severity == CONF_WARNING ? "W:" : "N:";
-	snprintf(all->text + len, sizeof(all->text) - len, "%s%s%s", len > 0 ? "\n" : "", prefix, fault->text);
-}
-
-static conf_t *load(const char *text, messages_t *ret_messages, knot_err_t *ret_err)
-{
-	conf_t *conf = NULL;
-	*ret_messages = (messages_t){ 0 };
-	*ret_err = conf_load_text("F", knot_str_of(text), NULL, (conf_sink_t){ collect, ret_messages }, &conf);
-	return conf;
-}
-
 /** Load what must be right. */
 static conf_t *load_ok(const char *text)
 {
 	messages_t messages;
 	knot_err_t err;
-	conf_t *conf = load(text, &messages, &err);
+	conf_t *conf = load_text(text, &messages, &err);
 	if (err != KNOT_OK || messages.text[0] != '\0') {
 		fail_msg("%s\n%s", text, messages.text);
 	}
@@ -244,7 +224,7 @@ static void faults_have_knots_words(void **state)
 	for (size_t i = 0; i < KNOT_LEN(faults); i++) {
 		messages_t messages;
 		knot_err_t err;
-		conf_t *conf = load(faults[i].text, &messages, &err);
+		conf_t *conf = load_text(faults[i].text, &messages, &err);
 		const char *prefix = "config, file 'F', ";
 		bool has_prefix = strncmp(messages.text, prefix, strlen(prefix)) == 0;
 		if (conf != NULL || err != faults[i].err || !has_prefix ||
@@ -261,7 +241,7 @@ static void values_are_cut_in_messages(void **state)
 	memset(text + strlen(text), 'x', 800);
 	messages_t messages;
 	knot_err_t err;
-	assert_null(load(text, &messages, &err));
+	assert_null(load_text(text, &messages, &err));
 	assert_non_null(strstr(messages.text, "xxx...' (invalid parameter)"));
 	assert_true(strlen(messages.text) < 450);
 }
@@ -331,7 +311,7 @@ static void blocks_are_noticed(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		messages_t messages;
 		knot_err_t err;
-		conf_t *conf = load(rows[i].text, &messages, &err);
+		conf_t *conf = load_text(rows[i].text, &messages, &err);
 		assert_int_equal(err, KNOT_OK);
 		assert_string_equal(messages.text, rows[i].want);
 		conf_free(conf);
@@ -343,7 +323,7 @@ static void obsolete_items_are_noticed(void **state)
 	(void)state;
 	messages_t messages;
 	knot_err_t err;
-	conf_t *conf = load("server:\n  tcp-fastopen: on\n", &messages, &err);
+	conf_t *conf = load_text("server:\n  tcp-fastopen: on\n", &messages, &err);
 	assert_int_equal(err, KNOT_OK);
 	assert_string_equal(messages.text,
 			    "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
@@ -774,7 +754,7 @@ static void zone_files_with_mistakes(void **state)
 		snprintf(text, sizeof(text), "zone:\n  - domain: a\n    storage: /s\n    file: \"%s\"\n", rows[i].file);
 		snprintf(want, sizeof(want), "W:config, file 'F', line 4, item 'file', value '%s' (%s)", rows[i].file,
 			 rows[i].warning);
-		conf_t *conf = load(text, &messages, &err);
+		conf_t *conf = load_text(text, &messages, &err);
 		assert_int_equal(err, KNOT_OK);
 		assert_string_equal(messages.text, want);
 		conf_zone_t zone = conf_zone(conf, 0);
@@ -803,7 +783,7 @@ static void payload_must_fit_a_frame(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		messages_t messages;
 		knot_err_t err;
-		conf_free(load(rows[i].text, &messages, &err));
+		conf_free(load_text(rows[i].text, &messages, &err));
 		assert_int_equal(err, KNOT_OK);
 		assert_string_equal(messages.text, rows[i].warns ? "W:config, maximum UDP payload not compatible with "
 								   "XDP MTU (1790)"
@@ -853,9 +833,8 @@ static knot_err_t load_main(const char *dir, messages_t *messages, conf_t **ret_
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/main", dir);
-	*messages = (messages_t){ 0 };
 	*ret_conf = NULL;
-	knot_err_t err = conf_load(path, NULL, (conf_sink_t){ collect, messages }, ret_conf);
+	knot_err_t err = conf_load(path, NULL, messages_sink(messages), ret_conf);
 	replace_dir(messages->text, dir);
 	return err;
 }
@@ -938,10 +917,9 @@ static void files_that_cannot_be_read(void **state)
 		{ "/dev/null", KNOT_EFILE, "config, failed to load file '/dev/null' (file error)" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		messages_t messages = { 0 };
+		messages_t messages;
 		conf_t *conf = NULL;
-		assert_int_equal(conf_load(rows[i].path, NULL, (conf_sink_t){ collect, &messages }, &conf),
-				 rows[i].err);
+		assert_int_equal(conf_load(rows[i].path, NULL, messages_sink(&messages), &conf), rows[i].err);
 		assert_string_equal(messages.text, rows[i].want);
 		assert_null(conf);
 	}
@@ -1134,9 +1112,9 @@ static double cpu_seconds_of_load(size_t count)
 	char *text = many_zones_text(count);
 	double best = 1e9;
 	for (unsigned i = 0; i < 3; i++) {
-		clock_t start = clock();
+		double start = cpu_s();
 		conf_free(load_ok(text));
-		double taken = (double)(clock() - start) / CLOCKS_PER_SEC;
+		double taken = cpu_s() - start;
 		best = taken < best ? taken : best;
 	}
 	free(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/db.h"
-#include "src/conf/load.h"
+#include "src/conf/test_conf.h"
 #include "src/conf/value.h"
 
 #include <fcntl.h>
@@ -21,20 +21,12 @@
 
 typedef struct {
 	char folder[64], db[80], data[96];
-	char faults[2048];
+	messages_t faults;
 } world_t;
-
-static void collect(void *ctx, const conf_fault_t *fault)
-{
-	world_t *world = ctx;
-	size_t len = strlen(world->faults);
-	(void)snprintf(world->faults + len, sizeof(world->faults) - len, "%s\n", fault->text);
-}
 
 static conf_sink_t sink_of(world_t *world)
 {
-	world->faults[0] = '\0';
-	return (conf_sink_t){ collect, world };
+	return messages_sink(&world->faults);
 }
 
 static int make_world(void **state)
@@ -58,22 +50,6 @@ static int end_world(void **state)
 	int status = system(command);
 	free(world);
 	return status;
-}
-
-static void print_fault(void *ctx, const conf_fault_t *fault)
-{
-	(void)ctx;
-	printf("%s\n", fault->text);
-}
-
-static conf_store_t *read_text(const char *text)
-{
-	conf_store_t *store = conf_store_new();
-	knot_str_t str = knot_str_of(text);
-	assert_non_null(store);
-	assert_int_equal(conf_read(store, "text", &str, (conf_sink_t){ .fault = print_fault }), KNOT_OK);
-	assert_int_equal(conf_store_seal(store), KNOT_OK);
-	return store;
 }
 
 /** Blocks in binary form: nothing is lost by printing and scanning. */
@@ -104,7 +80,7 @@ static conf_db_t *open_db(world_t *world, bool create)
 	conf_db_t *db = NULL;
 	knot_err_t err = conf_db_open(world->db, 16, create, sink_of(world), &db);
 	if (err != KNOT_OK) {
-		fail_msg("%s: %s", knot_strerror(err), world->faults);
+		fail_msg("%s: %s", knot_strerror(err), world->faults.text);
 	}
 	return db;
 }
@@ -114,23 +90,33 @@ static conf_store_t *read_db(world_t *world, conf_db_t *db, uint64_t *ret_versio
 	conf_store_t *store = NULL;
 	knot_err_t err = conf_db_read(db, sink_of(world), &store, ret_version);
 	if (err != KNOT_OK) {
-		fail_msg("%s: %s", knot_strerror(err), world->faults);
+		fail_msg("%s: %s", knot_strerror(err), world->faults.text);
 	}
 	return store;
 }
 
-static void set(conf_txn_t *txn, const char *section, const char *id, const char *item, const char *data)
+static conf_db_t *open_held(world_t *world, bool create)
 {
-	conf_edit_t edit = { section, id, item, data };
-	assert_int_equal(conf_txn_set(txn, &edit, (conf_sink_t){ 0 }), KNOT_OK);
+	conf_db_t *db = open_db(world, create);
+	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	return db;
+}
+
+/** Read it whole. Returns the version. */
+static uint64_t expect_stored(world_t *world, conf_db_t *db, const conf_store_t *want)
+{
+	uint64_t version;
+	conf_store_t *have = read_db(world, db, &version);
+	assert_true(same_stores(have, want));
+	conf_store_free(have);
+	return version;
 }
 
 /** Put one configuration in. */
 static void fill(world_t *world, const char *text)
 {
-	conf_db_t *db = open_db(world, true);
+	conf_db_t *db = open_held(world, true);
 	conf_store_t *store = read_text(text);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
 	assert_int_equal(conf_db_replace(db, store, sink_of(world)), KNOT_OK);
 	conf_store_free(store);
 	conf_db_close(db);
@@ -198,42 +184,43 @@ static void test_round_trip(void **state)
 
 	/* Changes of a transaction, read by another handle. */
 	conf_txn_t *txn = conf_txn_begin(have);
-	set(txn, "zone", "new.test", NULL, NULL);
-	set(txn, "zone", "new.test", "template", "t");
-	set(txn, "server", NULL, "listen", "192.0.2.9@53");
+	set_in(txn, "zone", "new.test", NULL, NULL);
+	set_in(txn, "zone", "new.test", "template", "t");
+	set_in(txn, "server", NULL, "listen", "192.0.2.9@53");
 	conf_edit_t gone = { .section = "zone", .id = "b.test" }, gone_group = { .section = "statistics" };
 	assert_int_equal(conf_txn_unset(txn, &gone), KNOT_OK);
 	assert_int_equal(conf_txn_unset(txn, &gone_group), KNOT_OK);
-	db = open_db(world, false);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	db = open_held(world, false);
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), &version), KNOT_OK);
 	assert_int_equal(version, before + 1);
 	conf_db_close(db);
 	conf_store_t *merged;
 	assert_int_equal(conf_txn_merge(txn, &merged), KNOT_OK);
 	db = open_db(world, false);
-	conf_store_t *again = read_db(world, db, &version);
-	assert_int_equal(version, before + 1);
-	assert_true(same_stores(again, merged));
-	assert_false(same_stores(again, want));
+	assert_int_equal(expect_stored(world, db, merged), before + 1);
+	assert_false(same_stores(merged, want));
 	conf_db_close(db);
 	conf_txn_free(txn);
 	conf_store_free(merged);
-	conf_store_free(again);
 	conf_store_free(have);
 	conf_store_free(want);
+}
+
+static void move_away(const world_t *world)
+{
+	char away[100];
+	(void)snprintf(away, sizeof(away), "%s.away", world->db);
+	assert_int_equal(rename(world->db, away), 0);
 }
 
 /* A folder that was moved away is not what is read on. */
 static void test_moved_folder(void **state)
 {
 	world_t *world = *state;
-	char away[100];
 	uint64_t version;
 	fill(world, "zone:\n  - domain: one.test\n");
 	conf_db_t *db = open_db(world, false);
-	(void)snprintf(away, sizeof(away), "%s.away", world->db);
-	assert_int_equal(rename(world->db, away), 0);
+	move_away(world);
 	conf_store_t *store;
 	assert_int_equal(conf_db_read(db, sink_of(world), &store, &version), KNOT_ENOENT);
 	fill(world, "zone:\n  - domain: one.test\n  - domain: two.test\n");
@@ -258,34 +245,28 @@ static void expect_files(const world_t *world, const char *want)
 static void test_exchanged_folder(void **state)
 {
 	world_t *world = *state;
-	char away[300];
+	char command[300];
 	uint64_t version;
 	fill(world, "zone:\n  - domain: one.test\n");
-	conf_db_t *db = open_db(world, false);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	conf_db_t *db = open_held(world, false);
 	conf_store_t *base = read_db(world, db, &version), *want = read_text("zone:\n  - domain: other.test\n"), *have;
 	conf_txn_t *txn = conf_txn_begin(base);
-	set(txn, "zone", "new.test", NULL, NULL);
-	(void)snprintf(away, sizeof(away), "%s.away", world->db);
-	assert_int_equal(rename(world->db, away), 0);
+	set_in(txn, "zone", "new.test", NULL, NULL);
+	move_away(world);
 	fill(world, "zone:\n  - domain: other.test\n");
 
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), &version), KNOT_EBUSY);
-	assert_non_null(strstr(world->faults, "another folder is in its place"));
+	assert_non_null(strstr(world->faults.text, "another folder is in its place"));
 	assert_int_equal(conf_db_replace(db, base, sink_of(world)), KNOT_EBUSY);
 	assert_int_equal(conf_db_read(db, sink_of(world), &have, &version), KNOT_EBUSY);
 	expect_files(world, "data.mdb ");
 
 	/* Released, it is the other one; and when the first is back, that is as it was. */
 	conf_db_release(db);
-	have = read_db(world, db, &version);
-	assert_true(same_stores(have, want));
-	conf_store_free(have);
-	(void)snprintf(away, sizeof(away), "rm -rf %s && mv %s.away %s", world->db, world->db, world->db);
-	assert_int_equal(system(away), 0);
-	have = read_db(world, db, &version);
-	assert_true(same_stores(have, base));
-	conf_store_free(have);
+	(void)expect_stored(world, db, want);
+	(void)snprintf(command, sizeof(command), "rm -rf %s && mv %s.away %s", world->db, world->db, world->db);
+	assert_int_equal(system(command), 0);
+	(void)expect_stored(world, db, base);
 	conf_db_close(db);
 	conf_txn_free(txn);
 	conf_store_free(base);
@@ -301,10 +282,9 @@ static void test_long_identifier(void **state)
 	fill(world, "zone:\n  - domain: one.test\n");
 	(void)snprintf(text, sizeof(text), "remote:\n  - id: %0600d\n    address: 192.0.2.1\n", 0);
 	conf_store_t *store = read_text(text);
-	conf_db_t *db = open_db(world, false);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	conf_db_t *db = open_held(world, false);
 	assert_int_equal(conf_db_replace(db, store, sink_of(world)), KNOT_CONF_ERANGE);
-	assert_non_null(strstr(world->faults, "shorten the identifiers"));
+	assert_non_null(strstr(world->faults.text, "shorten the identifiers"));
 	conf_store_free(store);
 	store = read_db(world, db, &version);
 	assert_int_equal(store->zones.count, 1);
@@ -356,8 +336,8 @@ static void test_foreign(void **state)
 		for (int create = 0; create < 2; create++) {
 			conf_db_t *db;
 			assert_int_equal(conf_db_open(world->db, 16, create != 0, sink_of(world), &db), rows[i].err);
-			if (strstr(world->faults, rows[i].text) == NULL) {
-				fail_msg("%s: %s", rows[i].what, world->faults);
+			if (strstr(world->faults.text, rows[i].text) == NULL) {
+				fail_msg("%s: %s", rows[i].what, world->faults.text);
 			}
 		}
 		assert_int_equal(read_whole(world->data, &after), len);
@@ -369,7 +349,7 @@ static void test_foreign(void **state)
 	}
 	conf_db_t *db;
 	assert_int_equal(conf_db_open(world->db, 16, false, sink_of(world), &db), KNOT_ENOENT);
-	assert_non_null(strstr(world->faults, "conf-init"));
+	assert_non_null(strstr(world->faults.text, "conf-init"));
 }
 
 static uint64_t fnv(uint64_t sum, const uint8_t *data, size_t len)
@@ -417,7 +397,7 @@ static void test_unknown_names(void **state)
 		conf_store_t *store = NULL;
 		uint64_t version;
 		assert_int_equal(conf_db_read(db, sink_of(world), &store, &version), rows[i].err);
-		assert_non_null(strstr(world->faults, rows[i].text));
+		assert_non_null(strstr(world->faults.text, rows[i].text));
 		conf_store_free(store);
 		conf_db_close(db);
 	}
@@ -453,7 +433,7 @@ static void test_damage(void **state)
 			conf_store_free(store);
 			harmless++;
 		} else {
-			assert_true(strstr(world->faults, "configuration database") != NULL);
+			assert_true(strstr(world->faults.text, "configuration database") != NULL);
 			found++;
 		}
 	}
@@ -463,7 +443,7 @@ static void test_damage(void **state)
 		write_whole(world->data, data, cut);
 		conf_db_t *db;
 		assert_int_not_equal(conf_db_open(world->db, 16, false, sink_of(world), &db), KNOT_OK);
-		assert_true(world->faults[0] != '\0');
+		assert_true(world->faults.text[0] != '\0');
 	}
 	free(data);
 	conf_store_free(want);
@@ -480,31 +460,21 @@ static void test_full(void **state)
 	uint64_t version;
 	conf_store_t *store = read_db(world, db, &version);
 	conf_txn_t *txn = conf_txn_begin(store);
-	for (unsigned i = 0; i < 20000; i++) {
-		char id[64];
-		(void)snprintf(id, sizeof(id), "zone-with-a-rather-long-name-%u.test", i);
-		set(txn, "zone", id, NULL, NULL);
-	}
+	set_zones_in(txn, 20000, "zone-with-a-rather-long-name-", NULL);
 	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), NULL), KNOT_ESPACE);
-	assert_non_null(strstr(world->faults, "1 MiB, increase it with --max-conf-size"));
+	assert_non_null(strstr(world->faults.text, "1 MiB, increase it with --max-conf-size"));
 	conf_store_t *merged;
 	assert_int_equal(conf_txn_merge(txn, &merged), KNOT_OK);
 	assert_int_equal(conf_db_replace(db, merged, sink_of(world)), KNOT_ESPACE);
-	conf_store_t *again = read_db(world, db, &version);
-	assert_int_equal((uint32_t)version, 1);
-	assert_true(same_stores(again, store));
+	assert_int_equal((uint32_t)expect_stored(world, db, store), 1);
 	conf_db_close(db);
 	/* With room it goes on. */
-	db = open_db(world, false);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	db = open_held(world, false);
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), &version), KNOT_OK);
-	conf_store_free(again);
-	again = read_db(world, db, &version);
-	assert_true(same_stores(again, merged));
+	(void)expect_stored(world, db, merged);
 	conf_db_close(db);
 	conf_txn_free(txn);
-	conf_store_free(again);
 	conf_store_free(merged);
 	conf_store_free(store);
 }
@@ -539,7 +509,7 @@ static int use_read_only(world_t *world)
 	if (conf_txn_set(txn, &edit, (conf_sink_t){ 0 }) != KNOT_OK || conf_db_hold(db, sink_of(world)) != KNOT_OK) {
 		return 2;
 	}
-	if (conf_db_write(db, txn, sink_of(world), NULL) != KNOT_EACCES || strstr(world->faults, "check owner and mode") == NULL) {
+	if (conf_db_write(db, txn, sink_of(world), NULL) != KNOT_EACCES || strstr(world->faults.text, "check owner and mode") == NULL) {
 		return 3;
 	}
 	return conf_db_replace(db, store, sink_of(world)) == KNOT_EACCES ? 0 : 4;
@@ -562,7 +532,7 @@ static int find_closed(world_t *world)
 	if (!conf_db_exists(world->db)) {
 		return 1;
 	}
-	return conf_db_open(world->db, 16, false, sink_of(world), &db) == KNOT_EACCES && world->faults[0] != '\0' ? 0 : 2;
+	return conf_db_open(world->db, 16, false, sink_of(world), &db) == KNOT_EACCES && world->faults.text[0] != '\0' ? 0 : 2;
 }
 
 /* Whoever may not look into the folder is not to go on with the file in its stead. */
@@ -586,7 +556,7 @@ static int hold_elsewhere(world_t *world)
 	if (conf_db_open(world->db, 16, false, sink_of(world), &db) != KNOT_OK || conf_db_hold(db, sink_of(world)) != KNOT_EBUSY) {
 		return 1;
 	}
-	if (strstr(world->faults, "another process changes it") == NULL) {
+	if (strstr(world->faults.text, "another process changes it") == NULL) {
 		return 2;
 	}
 	/* Reading goes on. */
@@ -600,8 +570,7 @@ static void test_one_writer(void **state)
 	assert_int_equal(chmod(world->folder, 0755), 0);
 	assert_int_equal(chmod(world->db, 0755), 0);
 	assert_int_equal(chmod(world->data, 0644), 0);
-	conf_db_t *db = open_db(world, false);
-	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
+	conf_db_t *db = open_held(world, false);
 	assert_int_equal(in_child(world, hold_elsewhere), 0);
 	conf_db_release(db);
 	assert_int_equal(in_child(world, hold_elsewhere), 1); /* it can be held now, which the child doesn't expect */
@@ -685,13 +654,6 @@ static void test_kill(void **state)
 	}
 }
 
-static double cpu_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void test_many(void **state)
 {
 	world_t *world = *state;
@@ -701,11 +663,7 @@ static void test_many(void **state)
 	uint64_t version;
 	conf_store_t *store = read_db(world, db, &version), *merged;
 	conf_txn_t *txn = conf_txn_begin(store);
-	for (unsigned i = 0; i < COUNT; i++) {
-		char id[32];
-		(void)snprintf(id, sizeof(id), "zone%u.example", i);
-		set(txn, "zone", id, NULL, NULL);
-	}
+	set_zones_in(txn, COUNT, "zone", NULL);
 	assert_int_equal(conf_db_hold(db, sink_of(world)), KNOT_OK);
 	double start = cpu_s();
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), NULL), KNOT_OK);
@@ -716,7 +674,7 @@ static void test_many(void **state)
 	double was_read = cpu_s();
 	assert_int_equal(store->zones.count, COUNT);
 	txn = conf_txn_begin(store);
-	set(txn, "zone", "one.more", NULL, NULL);
+	set_in(txn, "zone", "one.more", NULL, NULL);
 	assert_int_equal(conf_db_write(db, txn, sink_of(world), NULL), KNOT_OK);
 	double one = cpu_s();
 	assert_int_equal(conf_txn_merge(txn, &merged), KNOT_OK);

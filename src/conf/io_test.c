@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/io.h"
 #include "libknot/text/conf_grammar.h"
-#include "src/conf/load.h"
+#include "src/conf/test_conf.h"
 #include "src/conf/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
-
-static void fail_on_fault(void *ctx, const conf_fault_t *fault)
-{
-	fail_msg("%s: %s", (const char *)ctx, fault->text);
-}
-
-/** A sealed store of what must be right. */
-static conf_store_t *read_store(const char *text)
-{
-	conf_store_t *store = conf_store_new();
-	const knot_str_t str = knot_str_of(text);
-	assert_non_null(store);
-	conf_sink_t sink = { fail_on_fault, (void *)(uintptr_t)text };
-	assert_int_equal(conf_read(store, "F", &str, sink), KNOT_OK);
-	assert_int_equal(conf_store_seal(store), KNOT_OK);
-	return store;
-}
 
 /* ---- Reading and listing ---- */
 
@@ -185,7 +168,7 @@ static const struct {
 static void units_are_knots(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_store(sample);
+	conf_store_t *store = read_text(sample);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		units_t units = { .max = SIZE_MAX };
 		knot_err_t err = rows[i].function((conf_view_t){ .store = store }, &rows[i].where, collect, &units);
@@ -204,7 +187,7 @@ static void units_are_knots(void **state)
 static void callback_ends_it(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_store(sample);
+	conf_store_t *store = read_text(sample);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		for (size_t max = 1; max < 4; max++) {
 			units_t units = { .max = max };
@@ -259,7 +242,7 @@ static void differences_are_knots(void **state)
 		{ { "include", NULL, NULL }, KNOT_ENOTSUP, "" },
 		{ { "foo", NULL, NULL }, KNOT_CONF_EITEM, "" },
 	};
-	conf_store_t *store = read_store(sample);
+	conf_store_t *store = read_text(sample);
 	conf_txn_t *txn = conf_txn_begin(store);
 	assert_non_null(txn);
 	for (size_t i = 0; i < KNOT_LEN(edits); i++) {
@@ -317,7 +300,7 @@ static void export_has_knots_form(void **state)
 		"  - domain: \"zz.\"\n    comment: \"a [x], b\"\n\n  - domain: \"example.com.\"\n    template: "
 		"\"t\"\n\n"
 		"  - domain: \"example\\.x.org.\"\n    comment: \"a\\032b\\\"\\\\\"\n\n";
-	conf_store_t *store = read_store(sample);
+	conf_store_t *store = read_text(sample);
 	char *text = export_text(store);
 	assert_string_equal(text, want);
 	free(text);
@@ -328,7 +311,7 @@ static void export_has_knots_form(void **state)
 static void templates_come_before_who_refers_to_them(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_store(
+	conf_store_t *store = read_text(
 		"template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    catalog-template: [ d, c ]\n"
 		"  - id: a\n    catalog-template: a\n");
 	char *text = export_text(store);
@@ -337,7 +320,7 @@ static void templates_come_before_who_refers_to_them(void **state)
 			   "  - id: \"d\"\n\n  - id: \"c\"\n    catalog-template: \"d\"\n\n"
 			   "  - id: \"b\"\n    catalog-template: [ \"d\", \"c\" ]\n\n";
 	assert_string_equal(text, want);
-	conf_store_free(read_store(text));
+	conf_store_free(read_text(text));
 	conf_store_free(store);
 	free(text);
 }
@@ -345,7 +328,7 @@ static void templates_come_before_who_refers_to_them(void **state)
 static void failed_write_is_told(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_store(sample);
+	conf_store_t *store = read_text(sample);
 	FILE *full = fopen("/dev/full", "w");
 	assert_non_null(full);
 	assert_false(conf_io_export((conf_view_t){ .store = store }, full));

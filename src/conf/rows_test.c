@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every row of the schema, each in a configuration of its own: what it takes, what it refuses, what is said of it, how
  * it is printed. */
-#include "src/conf/conf.h"
+#include "src/conf/test_conf.h"
 #include "src/conf/value.h"
 
 #include <setjmp.h>
@@ -23,7 +23,10 @@ static const char before[] = "key:\n  - id: k\n    secret: YQ==\n"
 			     "external:\n  - id: e\n"
 			     "template:\n  - id: t\n";
 
-/** What a row needs besides itself, or a sample where the type's is not good enough. NULL: the type's; nothing. */
+/**
+ * What a row needs besides itself, or a sample where the type's is not good enough. Item NULL: all of the section that have no line before
+ * it; sample NULL: the type's; more NULL: nothing.
+ */
 static const struct {
 	const char *section, *item, *sample, *more;
 } special[] = {
@@ -60,19 +63,13 @@ static const struct {
 	{ "mod-geoip", "mode", "geodb", "    geodb-file: x\n" },
 	{ "mod-onlinesign", "nsec-bitmap", "TYPE65", NULL },
 	{ "mod-rrl", "instant-limit", "1", "    rate-limit: 1000\n" },
-	{ "mod-synthrecord", "id", "x", "    type: forward\n    network: ::/0\n" },
 	{ "mod-synthrecord", "type", "forward", "    network: ::/0\n" },
 	{ "mod-synthrecord", "network", "::/0", "    type: forward\n" },
 	{ "mod-synthrecord", "origin", "o.", "    type: reverse\n    network: ::/0\n" },
 	{ "mod-synthrecord", "reverse-short", "off", "    type: reverse\n    network: ::/0\n    origin: o.\n" },
-	{ "mod-synthrecord", "prefix", "x", "    type: forward\n    network: ::/0\n" },
-	{ "mod-synthrecord", "ttl", "5", "    type: forward\n    network: ::/0\n" },
-	{ "mod-synthrecord", "comment", "x", "    type: forward\n    network: ::/0\n" },
-	{ "mod-dnserr", "id", "x", "    agent: on\n" },
-	{ "mod-dnserr", "cache-size", "5", "    agent: on\n" },
-	{ "mod-dnserr", "cache-lifetime", "5", "    agent: on\n" },
-	{ "mod-dnserr", "comment", "x", "    agent: on\n" },
+	{ "mod-synthrecord", NULL, NULL, "    type: forward\n    network: ::/0\n" },
 	{ "mod-dnserr", "agent", "on", NULL },
+	{ "mod-dnserr", NULL, NULL, "    agent: on\n" },
 	{ "template", "id", "x", NULL },
 };
 
@@ -82,7 +79,8 @@ static const char *special_of(const conf_section_t *section, const conf_row_t *r
 		bool is_section = strcmp(special[i].section, section->name) == 0;
 		bool is_shared = section == &conf_section_template &&
 				 strcmp(special[i].section, "zone") == 0; /* the same rows */
-		if ((is_section || is_shared) && strcmp(special[i].item, row->name) == 0) {
+		bool is_item = special[i].item == NULL || strcmp(special[i].item, row->name) == 0;
+		if ((is_section || is_shared) && is_item) {
 			return is_sample ? special[i].sample : special[i].more;
 		}
 	}
@@ -166,26 +164,13 @@ static char *configuration(const conf_section_t *section, const conf_row_t *row,
 	return text;
 }
 
-typedef struct {
-	char text[2048];
-} told_t;
-
-static void collect(void *ctx, const conf_fault_t *fault)
-{
-	told_t *told = ctx;
-	size_t len = strlen(told->text);
-	(void)snprintf(told->text + len, sizeof(told->text) - len, "%s%s", len > 0 ? "\n" : "", fault->text);
-}
-
 /** Load a configuration with one item; the snapshot is only tried. */
-static knot_err_t load(const conf_section_t *section, const conf_row_t *row, const char *value, told_t *ret_told,
+static knot_err_t load(const conf_section_t *section, const conf_row_t *row, const char *value, messages_t *ret_told,
 		       size_t *ret_line)
 {
-	conf_t *conf = NULL;
 	char *text = configuration(section, row, value, ret_line);
-	*ret_told = (told_t){ 0 };
-	knot_err_t err = conf_load_text("F", knot_str_of(text), NULL, (conf_sink_t){ collect, ret_told }, &conf);
-	conf_free(conf);
+	knot_err_t err;
+	conf_free(load_text(text, ret_told, &err));
 	free(text);
 	return err;
 }
@@ -208,12 +193,12 @@ static void each_row(row_test_t test)
 static void expect_sample(const conf_section_t *section, const conf_row_t *row)
 {
 	char sample[64], want[512] = "";
-	told_t told;
+	messages_t told;
 	size_t line;
 	sample_of(section, row, sample);
 	knot_err_t err = load(section, row, sample, &told, &line);
 	if (row->support == CONF_OBSOLETE) {
-		(void)snprintf(want, sizeof(want), "config, line %zu, option '%s.%s' is obsolete and has no effect",
+		(void)snprintf(want, sizeof(want), "N:config, line %zu, option '%s.%s' is obsolete and has no effect",
 			       line, section->name, row->name);
 	} else if (row->support == CONF_REFUSED) {
 		(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s' (not supported yet)", line,
@@ -242,7 +227,7 @@ static void expect_harmless(const conf_section_t *section, const conf_row_t *row
 	const char *word = row->harmless;
 	while (word != NULL && *word != '\0') {
 		char value[64];
-		told_t told;
+		messages_t told;
 		size_t len = strcspn(word, " "), line;
 		(void)snprintf(value, sizeof(value), "%.*s", (int)len, strncmp(word, "\"\"", 2) == 0 ? "" : word);
 		bool stands_alone = special_of(section, row, false) == NULL;
@@ -264,7 +249,7 @@ static void harmless_values_are_taken(void **state)
 static void expect_fault(const conf_section_t *section, const conf_row_t *row, const char *value, const char *reason)
 {
 	char want[512];
-	told_t told;
+	messages_t told;
 	size_t line;
 	knot_err_t err = load(section, row, value, &told, &line);
 	(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s', value '%s' (%s)", line, row->name,
@@ -386,7 +371,7 @@ static void printed_values_are_read_as_the_same(void **state)
 static void expect_count(const conf_section_t *section, const conf_row_t *row)
 {
 	char value[256] = "";
-	told_t told;
+	messages_t told;
 	size_t line;
 	if (row->count_max == 0) {
 		return;
@@ -405,10 +390,9 @@ static void expect_count(const conf_section_t *section, const conf_row_t *row)
 	char *whole = malloc(strlen(text) + sizeof(value) + 8);
 	assert_non_null(whole);
 	(void)sprintf(whole, "%.*s%s\" ]%s", (int)(at - text), text, value, at + 4);
-	conf_t *conf = NULL;
-	told = (told_t){ 0 };
-	assert_int_not_equal(conf_load_text("F", knot_str_of(whole), NULL, (conf_sink_t){ collect, &told }, &conf),
-			     KNOT_OK);
+	knot_err_t err;
+	assert_null(load_text(whole, &told, &err));
+	assert_int_not_equal(err, KNOT_OK);
 	if (strstr(told.text, "(too many values)") == NULL) {
 		fail_msg("%s.%s: %s: %s", section->name, row->name, value, told.text);
 	}

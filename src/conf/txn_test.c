@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/conf/load.h"
+#include "src/conf/test_conf.h"
 #include "src/conf/txn_internal.h"
 #include "src/conf/value.h"
 
@@ -18,16 +18,6 @@ static const char base_text[] =
 	"template:\n  - id: default\n    storage: /a\n  - id: t\n"
 	"mod-stats:\n  - id: s1\n"
 	"zone:\n  - domain: b.test\n    file: b.zone\n  - domain: a.test\n    template: t\n    module: mod-stats/s1\n  - domain: test\n";
-
-static conf_store_t *read_text(const char *text)
-{
-	conf_store_t *store = conf_store_new();
-	knot_str_t str = knot_str_of(text);
-	assert_non_null(store);
-	assert_int_equal(conf_read(store, "text", &str, (conf_sink_t){ 0 }), KNOT_OK);
-	assert_int_equal(conf_store_seal(store), KNOT_OK);
-	return store;
-}
 
 typedef struct {
 	char *text;
@@ -307,38 +297,30 @@ static void test_whole(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void collect_text(void *ctx, const conf_fault_t *fault)
-{
-	char *all = ctx;
-	(void)snprintf(all + strlen(all), 1024 - strlen(all), "%s\n", fault->text);
-}
-
 /* Faults of a directive name it, not a file that there isn't; what can't be a configuration isn't read. */
 static void test_include_faults(void **state)
 {
 	(void)state;
-	char path[] = "/tmp/conf_txn_test.XXXXXX", faults[1024] = "", want[512];
+	char path[] = "/tmp/conf_txn_test.XXXXXX", want[512];
+	messages_t faults;
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	conf_store_t *store = read_text(base_text);
 	conf_txn_t *txn = conf_txn_begin(store);
-	const conf_sink_t sink = { collect_text, faults };
 	conf_edit_t edit = { .section = "include", .data = "/nonexistent" };
-	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_EFILE);
-	assert_string_equal(faults, "config, item 'include', value '/nonexistent' (file error)\n");
+	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_EFILE);
+	assert_string_equal(faults.text, "config, item 'include', value '/nonexistent' (file error)");
 
-	faults[0] = '\0';
 	edit.data = path;
 	assert_int_equal(write(fd, "nosuch:\n", 8), 8);
-	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_CONF_EITEM);
-	(void)snprintf(want, sizeof(want), "config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' (invalid item)\n", path, path);
-	assert_string_equal(faults, want);
+	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_CONF_EITEM);
+	(void)snprintf(want, sizeof(want), "config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' (invalid item)", path, path);
+	assert_string_equal(faults.text, want);
 
-	faults[0] = '\0';
 	assert_int_equal(ftruncate(fd, ((off_t)1024 << 20) + 1), 0);
-	assert_int_equal(conf_txn_set(txn, &edit, sink), KNOT_ESPACE);
+	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_ESPACE);
 	(void)snprintf(want, sizeof(want), "config, failed to load file '%s' (larger than 1024 MiB)\n", path);
-	assert_memory_equal(faults, want, strlen(want));
+	assert_memory_equal(faults.text, want, strlen(want));
 	assert_true(conf_txn_is_empty(txn));
 	conf_txn_free(txn);
 	conf_store_free(store);
@@ -556,13 +538,6 @@ static void test_model(void **state)
 
 /* ---- Many ---- */
 
-static double cpu_s(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* A change must not depend on the size of the whole: 100,000 of them are done in what a copy each would take for a few. */
 static void test_many(void **state)
 {
@@ -571,13 +546,7 @@ static void test_many(void **state)
 	conf_store_t *base = read_text("template:\n  - id: default\n"), *merged;
 	conf_txn_t *txn = conf_txn_begin(base);
 	double start = cpu_s();
-	for (unsigned i = 0; i < COUNT; i++) {
-		char id[32];
-		snprintf(id, sizeof(id), "zone%u.example", i);
-		assert_int_equal(conf_txn_set(txn, &(conf_edit_t){ .section = "zone", .id = id }, (conf_sink_t){ 0 }), KNOT_OK);
-		conf_edit_t file = { .section = "zone", .id = id, .item = "file", .data = "x" };
-		assert_int_equal(conf_txn_set(txn, &file, (conf_sink_t){ 0 }), KNOT_OK);
-	}
+	set_zones_in(txn, COUNT, "zone", "x");
 	double set = cpu_s();
 	assert_int_equal(conf_txn_merge(txn, &merged), KNOT_OK);
 	double merge = cpu_s();
