@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/action.h"
 
+#include "src/tools/ctl/must.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -130,15 +132,6 @@ const action_t *action_find(const char *name)
 }
 
 /* ---- Building requests; memory failures end the tool ---- */
-
-static void *must(void *memory)
-{
-	if (memory == NULL) {
-		fputs("error: not enough memory\n", stderr);
-		exit(EXIT_FAILURE);
-	}
-	return memory;
-}
 
 /* A copy that lives as long as the request. */
 static const char *keep(request_t *request, const char *text, size_t len)

@@ -3,6 +3,7 @@
 
 #include "libknot/rr/rrtype.h"
 #include "src/conf/schema.h"
+#include "src/tools/ctl/must.h"
 
 #include <dirent.h>
 #include <net/if.h>
@@ -22,15 +23,6 @@ typedef struct {
 	bool is_txn;        /* the action works on a configuration transaction */
 	knot_ctl_idx_t item; /* of the units that are being read: what is taken */
 } completer_t;
-
-static void *must(void *memory)
-{
-	if (memory == NULL) {
-		fputs("error: not enough memory\n", stderr);
-		exit(EXIT_FAILURE);
-	}
-	return memory;
-}
 
 /* ---- Candidates ---- */
 
@@ -548,27 +540,17 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 	}
 }
 
-static bool is_option(const char *word)
+/* words: NULL ends the list. */
+static bool is_one_of(const char *word, const char *const *words)
 {
-	static const char *const options[] = { "-b", "-f", "--blocking", "--force" };
-	for (size_t i = 0; i < KNOT_LEN(options); i++) {
-		if (strcmp(word, options[i]) == 0) {
-			return true;
-		}
+	while (*words != NULL && strcmp(*words, word) != 0) {
+		words++;
 	}
-	return false;
+	return *words != NULL;
 }
 
-static bool is_txn_action(const char *name)
-{
-	static const char *const names[] = { "conf-diff", "conf-get", "conf-set", "conf-unset" };
-	for (size_t i = 0; i < KNOT_LEN(names); i++) {
-		if (strcmp(name, names[i]) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
+static const char *const options[] = { "-b", "-f", "--blocking", "--force", NULL };
+static const char *const txn_actions[] = { "conf-diff", "conf-get", "conf-set", "conf-unset", NULL };
 
 /* Filters stand anywhere, so they and their values are no positions. */
 static size_t position_of(const completer_t *c, const complete_line_t *line, size_t start, const char **ret_first)
@@ -591,7 +573,7 @@ static size_t position_of(const completer_t *c, const complete_line_t *line, siz
 static void complete_behind_action(completer_t *c, const complete_line_t *line, const char *typed)
 {
 	size_t start = 1;
-	while (start < line->at && is_option(line->words[start])) {
+	while (start < line->at && is_one_of(line->words[start], options)) {
 		start++;
 	}
 	if (complete_filter_value(c, line, typed)) {
@@ -621,7 +603,7 @@ void complete(const complete_line_t *line, const complete_source_t *source, cand
 	} else {
 		c.action = action_find(line->words[0]);
 		if (c.action != NULL) {
-			c.is_txn = is_txn_action(c.action->name);
+			c.is_txn = is_one_of(c.action->name, txn_actions);
 			complete_behind_action(&c, line, typed);
 		}
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/table.h"
 
+#include "src/tools/ctl/must.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +21,6 @@ struct table {
 	char **columns; /* owned names */
 	size_t column_count;
 };
-
-static void *must(void *memory)
-{
-	if (memory == NULL) {
-		fputs("error: not enough memory\n", stderr);
-		exit(EXIT_FAILURE);
-	}
-	return memory;
-}
 
 table_t *table_new(const char *corner)
 {

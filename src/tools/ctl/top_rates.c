@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/top_rates.h"
 
+#include "src/tools/ctl/must.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +16,6 @@ const char *const top_panel_names[TOP_PANELS] = {
 
 const double top_quantiles[TOP_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 const char *const top_quantile_names[TOP_QUANTILES] = { "p50", "p90", "p99", "p99.9" };
-
-static void *must(void *memory)
-{
-	if (memory == NULL) {
-		fputs("error: not enough memory\n", stderr);
-		exit(EXIT_FAILURE);
-	}
-	return memory;
-}
 
 /* ---- Samples ---- */
 

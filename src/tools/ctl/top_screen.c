@@ -5,6 +5,8 @@
  */
 #include "src/tools/ctl/top_screen.h"
 
+#include "src/tools/ctl/must.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -43,15 +45,6 @@ typedef struct {
 	screen_t *screen;
 	unsigned x, y, width;
 } area_t;
-
-static void *must(void *memory)
-{
-	if (memory == NULL) {
-		fputs("error: not enough memory\n", stderr);
-		exit(EXIT_FAILURE);
-	}
-	return memory;
-}
 
 /* ---- Cells ---- */
 
