@@ -207,9 +207,9 @@ class Knotd:
             except TimeoutError:
                 return None
 
-    def is_answering(self, where="127.0.0.1"):
+    def is_answering(self, where="127.0.0.1", timeout=0.3):
         try:
-            self.ask(".", "SOA", where, timeout=0.3)
+            self.ask(".", "SOA", where, timeout=timeout)
         except (dns.exception.DNSException, OSError):
             return False
         return True
