@@ -11,54 +11,33 @@
 
 #include <cmocka.h>
 
-#include "src/conf/load.h"
+#include "src/conf/test_conf.h"
 #include "src/event/internal.h"
+#include "src/event/test_server.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
 enum { MINE = 0, OTHER = 1 };
 
-static char dir[64], conf_path[80], db_path[80];
-static const conf_host_t host = { .cpu_count = 2, .nofile_max = 1024, .hostname = "ns.example", .version = "Test" };
+static char db_path[80];
+static const char *const zone_names[] = { "a", "b", "c" };
+static const char no_images[] = "  image-db: \"\"\n";
 
 /** A server and, if it has one, its database. */
 typedef struct {
 	server_t *server;
 	conf_db_t *db;
-	char faults[1024];
+	messages_t faults;
 } world_t;
-
-static void collect(void *ctx, const conf_fault_t *fault)
-{
-	world_t *world = ctx;
-	size_t len = strlen(world->faults);
-	(void)snprintf(world->faults + len, sizeof(world->faults) - len, "%s\n", fault->text);
-}
 
 static conf_sink_t sink_of(world_t *world)
 {
-	world->faults[0] = '\0';
-	return (conf_sink_t){ collect, world };
-}
-
-static void write_file(const char *name, const char *text)
-{
-	char path[128];
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	return messages_sink(&world->faults);
 }
 
 static conf_store_t *read_conf(const char *zones)
 {
-	char text[1024];
-	(void)snprintf(text, sizeof(text),
-		       "log:\n  - target: %s/log\n    any: debug\ndatabase:\n  storage: %s\n  image-db: \"\"\n"
-		       "template:\n  - id: default\n    storage: %s\n%s",
-		       dir, dir, dir, zones);
-	write_file("knot.conf", text);
+	write_conf_file(no_images, zones);
 	conf_store_t *store = conf_store_new();
 	assert_non_null(store);
 	assert_int_equal(conf_read(store, conf_path, NULL, server_conf_sink()), KNOT_OK);
@@ -80,19 +59,17 @@ static void import(const char *zones, unsigned size_mib)
 
 static void start(world_t *world, const char *zones, bool has_db)
 {
-	server_params_t params = { .conf_path = conf_path, .host = &host, .uid = getuid(), .gid = getgid() };
 	conf_t *conf;
+	uint64_t db_version = 0;
 	if (has_db) {
 		import(zones, 16);
 		assert_int_equal(conf_db_open(db_path, 1, false, server_conf_sink(), &world->db), KNOT_OK);
-		assert_int_equal(server_read_conf_db(world->db, &host, &params.db_version, &conf), KNOT_OK);
-		params.db = world->db;
+		assert_int_equal(server_read_conf_db(world->db, &host, &db_version, &conf), KNOT_OK);
 	} else {
-		conf_store_free(read_conf(zones));
-		assert_int_equal(conf_load(conf_path, &host, server_conf_sink(), &conf), KNOT_OK);
+		write_conf_file(no_images, zones);
+		conf = load_conf_file();
 	}
-	(void)server_open_logs(conf, getuid(), getgid());
-	assert_int_equal(server_new(conf, &params, &world->server), KNOT_OK);
+	world->server = make_server(conf, world->db, db_version);
 	assert_int_equal(server_start(world->server), KNOT_OK);
 	server_load_zones(world->server);
 	server_wait_idle(world->server);
@@ -110,15 +87,12 @@ static int setup(void **state)
 {
 	(void)state;
 	sys_rcu_register();
-	(void)snprintf(dir, sizeof(dir), "/tmp/conf_edit_test.XXXXXX");
-	if (mkdtemp(dir) == NULL) {
+	if (!make_dir("conf_edit_test")) {
 		return 1;
 	}
-	(void)snprintf(conf_path, sizeof(conf_path), "%s/knot.conf", dir);
 	(void)snprintf(db_path, sizeof(db_path), "%s/confdb", dir);
-	static const char zone[] = "@ 3600 SOA ns admin 1 3600 600 86400 300\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n";
-	for (const char *const *name = (const char *const[]){ "a.zone", "b.zone", "c.zone", NULL }; *name != NULL; name++) {
-		write_file(*name, zone);
+	for (size_t i = 0; i < KNOT_LEN(zone_names); i++) {
+		write_zone(zone_names[i], 1);
 	}
 	return 0;
 }
@@ -133,37 +107,33 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static knot_name_t name_of(const char *text, uint8_t wire[KNOT_NAME_MAX])
+/** Of the zones that there are files of, readers see these with contents. names: a letter each. */
+static void expect_served(const world_t *world, const char *names)
 {
-	knot_name_t name;
-	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name), KNOT_OK);
-	return name;
+	for (size_t i = 0; i < KNOT_LEN(zone_names); i++) {
+		bool is_served = serial_of(world->server, zone_names[i]) > 0;
+		if (is_served != (strstr(names, zone_names[i]) != NULL)) {
+			fail_msg("%s is %sserved", zone_names[i], is_served ? "" : "not ");
+		}
+	}
 }
 
-/* True if readers see the zone with contents. */
-static bool is_served(const server_t *server, const char *text)
-{
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name = name_of(text, wire);
-	RCU_READ_SECTION(guard);
-	const zone_t *zone = zonedb_find(state_load(server_state(server), guard)->zones, name);
-	return zone != NULL && zone_contents(zone) != NULL;
-}
-
-static void set(world_t *world, const char *section, const char *id, const char *item, const char *data)
+static conf_txn_t *txn_of(const world_t *world)
 {
 	conf_txn_t *txn;
-	conf_edit_t edit = { section, id, item, data };
 	assert_int_equal(server_conf_txn(world->server, MINE, &txn), KNOT_OK);
-	assert_int_equal(conf_txn_set(txn, &edit, sink_of(world)), KNOT_OK);
+	return txn;
 }
 
-static void unset(world_t *world, const char *section, const char *id)
+static void set(const world_t *world, const char *section, const char *id)
 {
-	conf_txn_t *txn;
+	set_in(txn_of(world), section, id, NULL, NULL);
+}
+
+static void unset(const world_t *world, const char *section, const char *id)
+{
 	conf_edit_t edit = { .section = section, .id = id };
-	assert_int_equal(server_conf_txn(world->server, MINE, &txn), KNOT_OK);
-	assert_int_equal(conf_txn_unset(txn, &edit), KNOT_OK);
+	assert_int_equal(conf_txn_unset(txn_of(world), &edit), KNOT_OK);
 }
 
 static void begin(world_t *world)
@@ -176,6 +146,14 @@ static knot_err_t commit(world_t *world)
 	knot_err_t err = server_conf_commit(world->server, MINE, sink_of(world));
 	server_wait_idle(world->server);
 	return err;
+}
+
+/** In a transaction of its own. */
+static void add_zone(world_t *world, const char *name)
+{
+	begin(world);
+	set(world, "zone", name);
+	assert_int_equal(commit(world), KNOT_OK);
 }
 
 static void test_owners(void **state)
@@ -216,23 +194,23 @@ static void test_commits(void **state)
 		world_t world = { 0 };
 		start(&world, "zone:\n  - domain: a\n  - domain: b\n", has_db != 0);
 		begin(&world);
-		set(&world, "zone", "c", NULL, NULL);
+		set(&world, "zone", "c");
 		unset(&world, "zone", "b");
-		assert_false(is_served(world.server, "c"));
+		expect_served(&world, "ab");
 		assert_int_equal(commit(&world), KNOT_OK);
-		assert_true(is_served(world.server, "a") && !is_served(world.server, "b") && is_served(world.server, "c"));
+		expect_served(&world, "ac");
 		assert_false(server_conf_is_open(world.server));
 		begin(&world);
 		assert_int_equal(commit(&world), KNOT_OK);      /* of nothing */
 		begin(&world);
-		set(&world, "zone", "b", NULL, NULL);
-		set(&world, "zone", "b", "file", "a.zone");
+		set(&world, "zone", "b");
+		set_in(txn_of(&world), "zone", "b", "file", "a.zone");
 		assert_int_equal(commit(&world), KNOT_OK);
-		assert_true(is_served(world.server, "b"));
+		expect_served(&world, "abc");
 		/* What a reload finds: the file, which knows nothing of it, or the database. */
 		assert_int_equal(server_reload(world.server), KNOT_OK);
 		server_wait_idle(world.server);
-		assert_int_equal(is_served(world.server, "c"), has_db != 0);
+		expect_served(&world, has_db != 0 ? "abc" : "ab");
 		end(&world);
 	}
 }
@@ -244,27 +222,22 @@ static void test_failures(void **state)
 	world_t world = { 0 };
 	start(&world, "zone:\n  - domain: a\n", true);
 	begin(&world);
-	set(&world, "zone", "c", NULL, NULL);
-	set(&world, "key", "k", NULL, NULL);
+	set(&world, "zone", "c");
+	set(&world, "key", "k");
 	assert_int_not_equal(commit(&world), KNOT_OK);
-	assert_non_null(strstr(world.faults, "section 'key[k.]'"));
-	assert_false(is_served(world.server, "c"));
+	assert_non_null(strstr(world.faults.text, "section 'key[k.]'"));
+	expect_served(&world, "a");
 	assert_true(server_conf_is_open(world.server));
 	unset(&world, "key", NULL);
 	/* The database is full at 1 MiB: when everything else has been made. */
-	for (unsigned i = 0; i < 20000; i++) {
-		char id[64];
-		(void)snprintf(id, sizeof(id), "zone-with-a-rather-long-name-%u", i);
-		set(&world, "zone", id, NULL, NULL);
-	}
+	set_zones_in(txn_of(&world), 20000, "zone-with-a-rather-long-name-", NULL);
 	assert_int_equal(commit(&world), KNOT_ESPACE);
-	assert_non_null(strstr(world.faults, "--max-conf-size"));
-	assert_false(is_served(world.server, "c"));
-	assert_true(is_served(world.server, "a"));
+	assert_non_null(strstr(world.faults.text, "--max-conf-size"));
+	expect_served(&world, "a");
 	unset(&world, "zone", NULL);
-	set(&world, "zone", "c", NULL, NULL);
+	set(&world, "zone", "c");
 	assert_int_equal(commit(&world), KNOT_OK);
-	assert_true(is_served(world.server, "c") && !is_served(world.server, "a"));
+	expect_served(&world, "c");
 	end(&world);
 }
 
@@ -275,18 +248,16 @@ static void test_changed_by_others(void **state)
 	world_t world = { 0 };
 	start(&world, "zone:\n  - domain: a\n", true);
 	import("zone:\n  - domain: b\n", 16);
-	begin(&world);
-	set(&world, "zone", "c", NULL, NULL);
-	assert_int_equal(commit(&world), KNOT_OK);
-	assert_true(!is_served(world.server, "a") && is_served(world.server, "b") && is_served(world.server, "c"));
+	add_zone(&world, "c");
+	expect_served(&world, "bc");
 	import("zone:\n  - domain: a\n", 16);
 	begin(&world);
 	assert_int_equal(commit(&world), KNOT_OK);      /* of nothing but that */
-	assert_true(is_served(world.server, "a") && !is_served(world.server, "b"));
+	expect_served(&world, "a");
 	import("zone:\n  - domain: b\n", 16);
 	begin(&world);
 	assert_int_equal(server_conf_abort(world.server, MINE), KNOT_OK);
-	assert_true(is_served(world.server, "a"));
+	expect_served(&world, "a");
 	/* Held by the transaction. */
 	conf_db_t *db;
 	begin(&world);
@@ -311,10 +282,8 @@ static void test_another_database(void **state)
 	(void)snprintf(command, sizeof(command), "mv %s %s.away", db_path, db_path);
 	assert_int_equal(system(command), 0);
 	import("zone:\n  - domain: b\n", 16);
-	begin(&world);
-	set(&world, "zone", "c", NULL, NULL);
-	assert_int_equal(commit(&world), KNOT_OK);
-	assert_true(!is_served(world.server, "a") && is_served(world.server, "b") && is_served(world.server, "c"));
+	add_zone(&world, "c");
+	expect_served(&world, "bc");
 	end(&world);
 }
 
@@ -331,9 +300,8 @@ static void test_zone_goes_under_edit(void **state)
 	server_t *server = world.server;
 	assert_int_equal(server_edit_begin(server, name_of("a", wire_a), false), KNOT_OK);
 	assert_int_equal(server_edit_begin(server, name_of("b", wire_b), false), KNOT_OK);
-	conf_t *conf;
-	conf_store_free(read_conf("zone:\n  - domain: b\n"));
-	assert_int_equal(conf_load(conf_path, &host, server_conf_sink(), &conf), KNOT_OK);
+	write_conf_file(no_images, "zone:\n  - domain: b\n");
+	conf_t *conf = load_conf_file();
 	pthread_mutex_lock(&server->reload_lock);
 	assert_int_equal(server_apply(server, conf, &(server_change_t){ 0 }), KNOT_OK);
 	pthread_mutex_unlock(&server->reload_lock);
@@ -346,12 +314,8 @@ static void test_zone_goes_under_edit(void **state)
 
 static uint32_t serial_in_file(void)
 {
-	char path[128], text[256] = "";
-	(void)snprintf(path, sizeof(path), "%s/a.zone", dir);
-	FILE *file = fopen(path, "r");
-	assert_non_null(file);
-	(void)!fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
+	char text[256];
+	read_file("a.zone", text, sizeof(text));
 	const char *soa = strstr(text, "SOA");
 	unsigned serial = 0;
 	assert_true(soa != NULL && sscanf(soa, "SOA %*s %*s %u", &serial) == 1);

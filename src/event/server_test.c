@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/event/server.h"
+#include "src/event/test_server.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,66 +17,19 @@
 
 enum { WAIT_MS = 10000 };
 
-static char dir[64];
-static char conf_path[80];
-static const conf_host_t host = { .cpu_count = 2, .nofile_max = 1024, .hostname = "ns.example", .version = "Test" };
-
-static void write_file(const char *name, const char *text)
-{
-	char path[128];
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void write_zone(const char *name, unsigned serial)
-{
-	char text[256], file[64];
-	snprintf(text, sizeof(text), "@ 3600 SOA ns admin %u 3600 600 86400 300\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n",
-		 serial);
-	snprintf(file, sizeof(file), "%s.zone", name);
-	write_file(file, text);
-}
-
 static unsigned worker_count = 2;
 
 /* names: separated by spaces. */
 static void write_conf(const char *names)
 {
-	char text[4096], copy[512];
-	int len = snprintf(text, sizeof(text),
-			   "server:\n  background-workers: %u\nlog:\n  - target: %s/log\n    any: debug\n"
-			   "database:\n  storage: %s\ntemplate:\n  - id: default\n    storage: %s\nzone:\n",
-			   worker_count, dir, dir, dir);
+	char text[1024], copy[512];
+	int len = snprintf(text, sizeof(text), "server:\n  background-workers: %u\nzone:\n", worker_count);
 	snprintf(copy, sizeof(copy), "%s", names);
 	char *save = NULL;
 	for (char *name = strtok_r(copy, " ", &save); name != NULL; name = strtok_r(NULL, " ", &save)) {
 		len += snprintf(text + len, sizeof(text) - (size_t)len, "  - domain: %s\n", name);
 	}
-	write_file("knot.conf", text);
-}
-
-static knot_name_t name_of(const char *text, uint8_t wire[KNOT_NAME_MAX])
-{
-	knot_name_t name;
-	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name), KNOT_OK);
-	return name;
-}
-
-/* Serial of a zone as a reader sees it; 0: no contents; -1: not configured. */
-static long serial_of(const server_t *server, const char *text)
-{
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name = name_of(text, wire);
-	RCU_READ_SECTION(guard);
-	const zone_t *zone = zonedb_find(state_load(server_state(server), guard)->zones, name);
-	if (zone == NULL) {
-		return -1;
-	}
-	const zone_contents_t *contents = zone_contents(zone);
-	return contents != NULL ? (long)contents->serial : 0;
+	write_conf_file("", text);
 }
 
 static knot_err_t load_now(server_t *server, const char *text)
@@ -92,13 +45,7 @@ static knot_err_t load_now(server_t *server, const char *text)
 static server_t *make(const char *names)
 {
 	write_conf(names);
-	conf_t *conf;
-	assert_int_equal(conf_load(conf_path, &host, server_conf_sink(), &conf), KNOT_OK);
-	(void)server_open_logs(conf, getuid(), getgid());
-	server_params_t params = { .conf_path = conf_path, .host = &host, .uid = getuid(), .gid = getgid() };
-	server_t *server;
-	assert_int_equal(server_new(conf, &params, &server), KNOT_OK);
-	return server;
+	return make_server(load_conf_file(), NULL, 0);
 }
 
 static server_t *start(const char *names)
@@ -117,13 +64,8 @@ static void end(server_t *server)
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/bowline-server-XXXXXX");
-	if (mkdtemp(dir) == NULL) {
-		return -1;
-	}
-	snprintf(conf_path, sizeof(conf_path), "%s/knot.conf", dir);
 	sys_rcu_register();
-	return 0;
+	return make_dir("server_test") ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -260,12 +202,8 @@ static void test_stop_ends_waiting(void **state)
 
 static size_t place_in_log(const char *text)
 {
-	char path[128], log[65536];
-	snprintf(path, sizeof(path), "%s/log", dir);
-	FILE *file = fopen(path, "r");
-	assert_non_null(file);
-	log[fread(log, 1, sizeof(log) - 1, file)] = '\0';
-	fclose(file);
+	char log[65536];
+	read_file("log", log, sizeof(log));
 	const char *found = strstr(log, text);
 	assert_non_null(found);
 	return (size_t)(found - log);

@@ -213,9 +213,11 @@ static void test_fifo(void **state)
 
 enum { SETTINGS = 7, OTHER_SETTINGS = 8 };
 
-/* As a load leaves it: one file, known by its print. */
-static load_source_t source_of_zone(const char *path)
+/* As a load of the zone file leaves it: one file, known by its print. */
+static load_source_t source_of_zone(char ret_path[static 128])
 {
+	const char *path = path_of("zone", ret_path);
+	reset_files();
 	sources_t *sources = sources_of_file(path, SETTINGS);
 	assert_non_null(sources);
 	load_source_t source = { .print = sources_print(sources), .files = sources };
@@ -223,13 +225,19 @@ static load_source_t source_of_zone(const char *path)
 	return source;
 }
 
+/* Neither are the contents what a load would make nor may they be: the end of a source. */
+static void expect_outdated(load_source_t *source, const char *path)
+{
+	assert_false(source_is_current(source, path, SETTINGS));
+	assert_false(source_may_be_replaced(source, path, SETTINGS));
+	source_clear(source);
+}
+
 static void test_ahead(void **state)
 {
 	(void)state;
 	char path[128];
 	uint32_t serial = 5;
-	path_of("zone", path);
-	reset_files();
 	load_source_t source = source_of_zone(path);
 	assert_null(source.files);
 	assert_false(source_is_ahead(&source));
@@ -250,9 +258,7 @@ static void test_ahead(void **state)
 	sources_free(copy);
 
 	replace_zone();
-	assert_false(source_is_current(&source, path, SETTINGS));
-	assert_false(source_may_be_replaced(&source, path, SETTINGS));
-	source_clear(&source);
+	expect_outdated(&source, path);
 }
 
 static void test_ahead_of_a_changed_file(void **state)
@@ -260,15 +266,11 @@ static void test_ahead_of_a_changed_file(void **state)
 	(void)state;
 	char path[128];
 	uint32_t serial = 5;
-	path_of("zone", path);
-	reset_files();
 	load_source_t source = source_of_zone(path);
 	replace_zone();
 	assert_int_equal(source_go_ahead(&source, path, SETTINGS, &serial), KNOT_OK);
 	assert_true(source_is_ahead(&source) && source.print == 0);
-	assert_false(source_is_current(&source, path, SETTINGS));
-	assert_false(source_may_be_replaced(&source, path, SETTINGS));
-	source_clear(&source);
+	expect_outdated(&source, path);
 }
 
 static void test_ahead_of_no_file(void **state)
@@ -283,9 +285,7 @@ static void test_ahead_of_no_file(void **state)
 	assert_true(source_is_ahead(&source) && !source.files->has_serial && source.print != 0);
 	assert_true(source_is_current(&source, path, SETTINGS) && source_may_be_replaced(&source, path, SETTINGS));
 	reset_files();
-	assert_false(source_is_current(&source, path, SETTINGS));
-	assert_false(source_may_be_replaced(&source, path, SETTINGS));
-	source_clear(&source);
+	expect_outdated(&source, path);
 }
 
 static int setup(void **state)
