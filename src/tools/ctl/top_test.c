@@ -38,9 +38,10 @@ typedef struct {
 	top_rates_t rates;
 } made_t;
 
-static void make(made_t *made)
+static int make(void **state)
 {
-	*made = (made_t){ 0 };
+	made_t *made = calloc(1, sizeof(*made));
+	assert_non_null(made);
 	for (size_t i = 0; i < KNOT_LEN(first); i++) {
 		add(&made->before, first[i]);
 	}
@@ -48,13 +49,18 @@ static void make(made_t *made)
 		add(&made->after, second[i]);
 	}
 	top_rates(&made->before, &made->after, &made->rates);
+	*state = made;
+	return 0;
 }
 
-static void done(made_t *made)
+static int done(void **state)
 {
+	made_t *made = *state;
 	top_rates_free(&made->rates);
 	top_sample_free(&made->before);
 	top_sample_free(&made->after);
+	free(made);
+	return 0;
 }
 
 static const top_row_t *row(const made_t *made, top_panel_t panel, const char *sub, const char *key)
@@ -71,9 +77,7 @@ static const top_row_t *row(const made_t *made, top_panel_t panel, const char *s
 
 static void rates_between_samples(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
+	made_t *made = *state;
 	static const struct {
 		top_panel_t panel;
 		const char *sub, *key;
@@ -90,26 +94,23 @@ static void rates_between_samples(void **state)
 		{ TOP_DROPS, "", "malformed", 2, 4 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
-		const top_row_t *got = row(&made, want[i].panel, want[i].sub, want[i].key);
+		const top_row_t *got = row(made, want[i].panel, want[i].sub, want[i].key);
 		assert_true(got->rate == want[i].rate);
 		assert_int_equal(got->total, want[i].total);
 	}
-	assert_true(made.rates.seconds == 2);
-	assert_true(made.rates.queries == 110);
-	assert_int_equal(made.rates.total, 320);
-	assert_true(row(&made, TOP_TYPE, "", "AAAA")->share == 0.6);
-	assert_string_equal(row(&made, TOP_SERVER, "", "version")->text, "1.0");
-	done(&made);
+	assert_true(made->rates.seconds == 2);
+	assert_true(made->rates.queries == 110);
+	assert_int_equal(made->rates.total, 320);
+	assert_true(row(made, TOP_TYPE, "", "AAAA")->share == 0.6);
+	assert_string_equal(row(made, TOP_SERVER, "", "version")->text, "1.0");
 }
 
 /* 10 up to 1024 ns, none up to 1536, 90 up to 2048, one beyond: 101 together */
 static void quantiles(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
-	assert_int_equal(made.rates.latency_count, 1);
-	const top_latency_t *latency = &made.rates.latencies[0];
+	made_t *made = *state;
+	assert_int_equal(made->rates.latency_count, 1);
+	const top_latency_t *latency = &made->rates.latencies[0];
 	assert_string_equal(latency->protocol, "udp4");
 	assert_int_equal(latency->total, 106);
 	assert_true(latency->rate == 50.5);
@@ -117,39 +118,32 @@ static void quantiles(void **state)
 	assert_int_equal((int)latency->ns[1], (int)(1536 + 512 * (90.9 - 10) / 90));
 	assert_int_equal((int)latency->ns[2], (int)(1536 + 512 * (99.99 - 10) / 90));
 	assert_true(latency->ns[3] == -4294967296.0); /* in the bucket without an end */
-	done(&made);
 }
 
 static void no_time_no_rates(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
-	top_rates_free(&made.rates);
-	top_rates(&made.after, &made.after, &made.rates);
-	assert_true(made.rates.seconds == 0 && made.rates.queries == 0);
-	assert_int_equal(made.rates.latency_count, 0);
-	assert_true(row(&made, TOP_ZONE, "", "a.")->rate == 0);
-	done(&made);
+	made_t *made = *state;
+	top_rates_free(&made->rates);
+	top_rates(&made->after, &made->after, &made->rates);
+	assert_true(made->rates.seconds == 0 && made->rates.queries == 0);
+	assert_int_equal(made->rates.latency_count, 0);
+	assert_true(row(made, TOP_ZONE, "", "a.")->rate == 0);
 }
 
 static void orders(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
+	made_t *made = *state;
 	static const struct {
 		top_order_t order;
 		const char *type, *zone;
 	} want[] = { { TOP_BY_RATE, "AAAA", "a." }, { TOP_BY_TOTAL, "AAAA", "a." }, { TOP_BY_NAME, "A", "a." } };
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
-		top_sort(&made.rates, want[i].order);
-		assert_string_equal(made.rates.panels[TOP_TYPE].rows[0].key, want[i].type);
-		assert_string_equal(made.rates.panels[TOP_ZONE].rows[0].key, want[i].zone);
-		assert_string_equal(made.rates.panels[TOP_PROTOCOL].rows[0].key, "udp4");
-		assert_string_equal(made.rates.panels[TOP_QUEUE].rows[0].sub, "eth0");
+		top_sort(&made->rates, want[i].order);
+		assert_string_equal(made->rates.panels[TOP_TYPE].rows[0].key, want[i].type);
+		assert_string_equal(made->rates.panels[TOP_ZONE].rows[0].key, want[i].zone);
+		assert_string_equal(made->rates.panels[TOP_PROTOCOL].rows[0].key, "udp4");
+		assert_string_equal(made->rates.panels[TOP_QUEUE].rows[0].sub, "eth0");
 	}
-	done(&made);
 }
 
 /* ---- What is printed ---- */
@@ -174,11 +168,9 @@ static char *screen(const made_t *made, top_terminal_t terminal, top_view_t view
 
 static void screen_without_colours(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
-	top_sort(&made.rates, TOP_BY_RATE);
-	char *text = screen(&made, (top_terminal_t){ .width = 60, .height = 24 }, (top_view_t){ .state = "PAUSED" });
+	made_t *made = *state;
+	top_sort(&made->rates, TOP_BY_RATE);
+	char *text = screen(made, (top_terminal_t){ .width = 60, .height = 24 }, (top_view_t){ .state = "PAUSED" });
 	static const char *const want[] = {
 		" knotc top 1   /s                      every 2 s   12:00:00 ",
 		"",
@@ -200,20 +192,17 @@ static void screen_without_colours(void **state)
 		}
 	}
 	free(text);
-	done(&made);
 }
 
 /* Every size is filled exactly, nothing is written beyond it: as many lines as wanted, none wider. */
 static void screen_sizes(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
+	made_t *made = *state;
 	for (unsigned width = 1; width < 200; width += 7) {
 		for (unsigned height = 1; height < 60; height += 3) {
 			for (unsigned kind = 0; kind < 4; kind++) {
 				top_terminal_t terminal = { .width = width, .height = height, .unicode = (kind & 1) != 0 };
-				char *text = screen(&made, terminal, (top_view_t){ .help = (kind & 2) != 0, .state = "a long state" });
+				char *text = screen(made, terminal, (top_view_t){ .help = (kind & 2) != 0, .state = "a long state" });
 				unsigned lines = 1, cells = 0;
 				for (const char *p = text; *p != '\0'; p++) {
 					if (strncmp(p, "\x1B[K", 3) == 0) {
@@ -232,15 +221,12 @@ static void screen_sizes(void **state)
 			}
 		}
 	}
-	done(&made);
 }
 
 static void screen_shows(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
-	char *text = screen(&made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ .order = TOP_BY_NAME });
+	made_t *made = *state;
+	char *text = screen(made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ .order = TOP_BY_NAME });
 	static const char *const wanted[] = {
 		"udp4", "XDP QUEUE", "eth1 0", "LATENCY", "1.77 µs", ">4.29 s", "NXDOMAIN", "malformed", "AAAA", "60%", "█", "sort: name",
 		"version", "1.0",
@@ -252,39 +238,33 @@ static void screen_shows(void **state)
 	}
 	assert_null(strstr(text, "\x1B[0"));
 	free(text);
-	text = screen(&made, (top_terminal_t){ .width = 100, .height = 50, .color = true }, (top_view_t){ 0 });
+	text = screen(made, (top_terminal_t){ .width = 100, .height = 50, .color = true }, (top_view_t){ 0 });
 	assert_non_null(strstr(text, "\x1B[0;1"));
 	free(text);
-	done(&made);
 }
 
 /* A name with an escape sequence must not reach the terminal. */
 static void hostile_names(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
-	add(&made.after, "zone - \x1B]0;x\x07\xFF\xC2\x9By 100");
-	top_rates_free(&made.rates);
-	top_rates(&made.before, &made.after, &made.rates);
-	char *text = screen(&made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ 0 });
+	made_t *made = *state;
+	add(&made->after, "zone - \x1B]0;x\x07\xFF\xC2\x9By 100");
+	top_rates_free(&made->rates);
+	top_rates(&made->before, &made->after, &made->rates);
+	char *text = screen(made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ 0 });
 	assert_non_null(strstr(text, "?]0;x???y"));
 	free(text);
-	done(&made);
 }
 
 static void text_and_json(void **state)
 {
-	(void)state;
-	made_t made;
-	make(&made);
+	made_t *made = *state;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 	assert_non_null(out);
-	top_text(&made.rates, out);
+	top_text(&made->rates, out);
 	fputs("--\n", out);
-	top_json(&made.rates, out);
+	top_json(&made->rates, out);
 	fclose(out);
 	assert_string_equal(text,
 	                    "queries 110.0 320\nserver version 1.0\nprotocol tcp4 10.0 20\nprotocol udp4 100.0 300\nrcode NOERROR 100.0 300\n"
@@ -304,15 +284,16 @@ static void text_and_json(void **state)
 	                    "\"latency\": [{\"id\": \"udp4\", \"rate\": 50.500, \"p50\": 1766, \"p90\": 1996, \"p99\": 2048, "
 	                    "\"p99.9\": 4294967296, \"p99.9-exceeded\": true}]}\n");
 	free(text);
-	done(&made);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make, done)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_between_samples), cmocka_unit_test(quantiles), cmocka_unit_test(no_time_no_rates),
-		cmocka_unit_test(orders), cmocka_unit_test(screen_without_colours), cmocka_unit_test(screen_sizes),
-		cmocka_unit_test(screen_shows), cmocka_unit_test(hostile_names), cmocka_unit_test(text_and_json),
+		TEST(rates_between_samples), TEST(quantiles), TEST(no_time_no_rates),
+		TEST(orders), TEST(screen_without_colours), TEST(screen_sizes),
+		TEST(screen_shows), TEST(hostile_names), TEST(text_and_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
