@@ -121,12 +121,22 @@ static void expect_changes(const char *what, const conf_txn_t *txn, const char *
 
 /* ---- One edit after the other ---- */
 
-/* want: NULL means the same as in the row before. */
-static const struct {
+/** An edit and the changes of the transaction after it; want: NULL means the same as in the row before. */
+typedef struct {
 	const char *edit;
 	knot_err_t err;
 	const char *want;
-} edits[] = {
+} edit_row_t;
+
+/* Blocks of the base as they are printed. */
+#define SERVER      "server identity=old" LISTEN "\n"
+#define LISTEN      " listen=127.0.0.1@5301 listen=::1@5301"
+#define ZONE_TEST   "zone[test.]\n"
+#define ZONE_A_TEST "zone[a.test.] template=t module=mod-stats/s1\n"
+#define ZONE_B_TEST "zone[b.test.] file=b.zone\n"
+#define TEMPLATES   "-template[default] storage=/a\n-template[t]\n"
+
+static const edit_row_t edits[] = {
 	{ "", KNOT_EINVAL, "" },
 	{ "nosuch", KNOT_CONF_EITEM, "" },
 	{ "SERVER.identity=x", KNOT_CONF_EITEM, "" },
@@ -142,20 +152,20 @@ static const struct {
 	{ "server.identity=old", KNOT_OK, "" },
 	{ "server.listen=::1@5301", KNOT_OK, "" },
 	{ "server.identity=new", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n"
-	  "+server listen=127.0.0.1@5301 listen=::1@5301 identity=new\n" },
+	  "-" SERVER
+	  "+server" LISTEN " identity=new\n" },
 	{ "-server.identity=old", KNOT_ENOENT, NULL },
 	{ "-server.nosuch", KNOT_CONF_EITEM, NULL },
 	{ "-server.identity=new", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n+server listen=127.0.0.1@5301 listen=::1@5301\n" },
+	  "-" SERVER "+server" LISTEN "\n" },
 	{ "-server.identity", KNOT_ENOENT, NULL },
 	{ "-server.listen=127.0.0.1@5301", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n+server listen=::1@5301\n" },
-	{ "-server.listen", KNOT_OK, "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n" },
-	{ "server.identity=old", KNOT_OK, "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n+server identity=old\n" },
+	  "-" SERVER "+server listen=::1@5301\n" },
+	{ "-server.listen", KNOT_OK, "-" SERVER },
+	{ "server.identity=old", KNOT_OK, "-" SERVER "+server identity=old\n" },
 	{ "server.listen=127.0.0.1@5301", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n+server identity=old listen=127.0.0.1@5301\n" },
-	{ "-server", KNOT_OK, "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n" },
+	  "-" SERVER "+server identity=old listen=127.0.0.1@5301\n" },
+	{ "-server", KNOT_OK, "-" SERVER },
 	{ "-server", KNOT_OK, NULL },
 	{ "-xdp", KNOT_OK, NULL },
 	{ "-include", KNOT_ENOTSUP, NULL },
@@ -163,11 +173,7 @@ static const struct {
 };
 
 /* The same for sections of blocks. */
-static const struct {
-	const char *edit;
-	knot_err_t err;
-	const char *want;
-} block_edits[] = {
+static const edit_row_t block_edits[] = {
 	{ "zone", KNOT_CONF_ENOID, "" },
 	{ "zone[bad..name]", KNOT_EINVAL, "" },
 	{ "zone[a.test]", KNOT_CONF_EDUPID, "" },
@@ -196,81 +202,77 @@ static const struct {
 	{ "-zone[new.test].domain", KNOT_OK, "+zone[aa.test.]\n" },
 	{ "-zone.domain=aa.test", KNOT_OK, "" },
 	{ "zone.file=x", KNOT_OK,
-	  "-zone[test.]\n+zone[test.] file=x\n"
-	  "-zone[a.test.] template=t module=mod-stats/s1\n+zone[a.test.] template=t module=mod-stats/s1 file=x\n"
-	  "-zone[b.test.] file=b.zone\n+zone[b.test.] file=x\n" },
-	{ "-zone.file", KNOT_OK, "-zone[b.test.] file=b.zone\n+zone[b.test.]\n" },
-	{ "-zone.domain", KNOT_OK, "-zone[test.]\n-zone[a.test.] template=t module=mod-stats/s1\n-zone[b.test.] file=b.zone\n" },
+	  "-" ZONE_TEST "+zone[test.] file=x\n"
+	  "-" ZONE_A_TEST "+zone[a.test.] template=t module=mod-stats/s1 file=x\n"
+	  "-" ZONE_B_TEST "+zone[b.test.] file=x\n" },
+	{ "-zone.file", KNOT_OK, "-" ZONE_B_TEST "+zone[b.test.]\n" },
+	{ "-zone.domain", KNOT_OK, "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST },
 	{ "zone[b.test]", KNOT_OK,
-	  "-zone[test.]\n-zone[a.test.] template=t module=mod-stats/s1\n-zone[b.test.] file=b.zone\n+zone[b.test.]\n" },
-	{ "zone[b.test].file=b.zone", KNOT_OK, "-zone[test.]\n-zone[a.test.] template=t module=mod-stats/s1\n" },
+	  "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "+zone[b.test.]\n" },
+	{ "zone[b.test].file=b.zone", KNOT_OK, "-" ZONE_TEST "-" ZONE_A_TEST },
 	{ "zone[b.test].file=", KNOT_OK,
-	  "-zone[test.]\n-zone[a.test.] template=t module=mod-stats/s1\n-zone[b.test.] file=b.zone\n+zone[b.test.] file=\n" },
+	  "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "+zone[b.test.] file=\n" },
 	{ "-zone[b.test].file=x", KNOT_ENOENT, NULL },
 };
 
 /* What removes a lot, and what is read from files. */
-static const struct {
-	const char *edit;
-	knot_err_t err;
-	const char *want;
-} whole_edits[] = {
+static const edit_row_t whole_edits[] = {
 	{ "include", KNOT_CONF_ENODATA, "" },
 	{ "include[id]=x", KNOT_CONF_EIDUNSUP, "" },
 	{ "include.item=x", KNOT_CONF_EITEM, "" },
 	{ "include=", KNOT_OK, "" },
 	{ "include=/nonexistent", KNOT_EFILE, "" },
 	{ "include=conf_txn_test_good.conf", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n"
-	  "+server identity=old listen=127.0.0.1@5301 listen=::1@5301 version=v\n"
+	  "-" SERVER
+	  "+server identity=old" LISTEN " version=v\n"
 	  "+zone[inc.test.] template=t\n" },
 	{ "include=conf_txn_test_good.conf", KNOT_CONF_EDUPID, NULL },
 	{ "include=conf_txn_test_bad.conf", KNOT_CONF_EITEM, NULL },
 	{ "include=conf_txn_test_*d.conf", KNOT_CONF_EITEM, NULL },
 	{ "-zone[inc.test]", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n"
-	  "+server identity=old listen=127.0.0.1@5301 listen=::1@5301 version=v\n" },
+	  "-" SERVER
+	  "+server identity=old" LISTEN " version=v\n" },
 	{ "clear", KNOT_CONF_ENODATA, NULL },
 	{ "clear=nosuch", KNOT_OK, NULL },
 	{ "-server.version", KNOT_OK, "" },
-	{ "clear=t*", KNOT_OK, "-template[default] storage=/a\n-template[t]\n" },
-	{ "clear=mod-*", KNOT_OK, "-template[default] storage=/a\n-template[t]\n-mod-stats[s1]\n" },
+	{ "clear=t*", KNOT_OK, TEMPLATES },
+	{ "clear=mod-*", KNOT_OK, TEMPLATES "-mod-stats[s1]\n" },
 	{ "-", KNOT_OK,
-	  "-server identity=old listen=127.0.0.1@5301 listen=::1@5301\n-template[default] storage=/a\n-template[t]\n"
-	  "-zone[test.]\n-zone[a.test.] template=t module=mod-stats/s1\n-zone[b.test.] file=b.zone\n-mod-stats[s1]\n" },
+	  "-" SERVER TEMPLATES
+	  "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "-mod-stats[s1]\n" },
 	{ "-", KNOT_OK, NULL },
 };
 
-#define RUN_ROWS(rows) \
-	do { \
-		conf_store_t *store = read_text(base_text); \
-		conf_txn_t *txn = conf_txn_begin(store); \
-		const char *want = ""; \
-		for (size_t i = 0; i < KNOT_LEN(rows); i++) { \
-			knot_err_t err = apply(txn, rows[i].edit); \
-			if (err != rows[i].err) { \
-				fail_msg("%s: %s, want %s", rows[i].edit, knot_strerror(err), knot_strerror(rows[i].err)); \
-			} \
-			bool is_told = rows[i].want != NULL; \
-			want = is_told ? rows[i].want : want; \
-			if (is_told || rows[i].err != KNOT_OK) { \
-				expect_changes(rows[i].edit, txn, want); \
-			} \
-		} \
-		conf_txn_free(txn); \
-		conf_store_free(store); \
-	} while (0)
+static void run_rows(const edit_row_t *rows, size_t count)
+{
+	conf_store_t *store = read_text(base_text);
+	conf_txn_t *txn = conf_txn_begin(store);
+	const char *want = "";
+	for (size_t i = 0; i < count; i++) {
+		knot_err_t err = apply(txn, rows[i].edit);
+		if (err != rows[i].err) {
+			fail_msg("%s: %s, want %s", rows[i].edit, knot_strerror(err), knot_strerror(rows[i].err));
+		}
+		bool is_told = rows[i].want != NULL;
+		want = is_told ? rows[i].want : want;
+		if (is_told || rows[i].err != KNOT_OK) {
+			expect_changes(rows[i].edit, txn, want);
+		}
+	}
+	conf_txn_free(txn);
+	conf_store_free(store);
+}
 
 static void test_items(void **state)
 {
 	(void)state;
-	RUN_ROWS(edits);
+	run_rows(edits, KNOT_LEN(edits));
 }
 
 static void test_blocks(void **state)
 {
 	(void)state;
-	RUN_ROWS(block_edits);
+	run_rows(block_edits, KNOT_LEN(block_edits));
 }
 
 static void write_file(const char *path, const char *text)
@@ -290,7 +292,7 @@ static void test_whole(void **state)
 	assert_int_equal(chdir(folder), 0);
 	write_file("conf_txn_test_good.conf", "server:\n    version: v\nzone:\n  - domain: inc.test\n    template: t\n");
 	write_file("conf_txn_test_bad.conf", "zone:\n  - domain: inc2.test\n  - domain: inc3.test\n    fil: x\n");
-	RUN_ROWS(whole_edits);
+	run_rows(whole_edits, KNOT_LEN(whole_edits));
 	assert_int_equal(unlink("conf_txn_test_good.conf"), 0);
 	assert_int_equal(unlink("conf_txn_test_bad.conf"), 0);
 	assert_int_equal(chdir(before), 0);
