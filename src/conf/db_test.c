@@ -495,6 +495,23 @@ static int in_child(world_t *world, int (*run)(world_t *world))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/** What another user finds: the database's folder and its file, in a folder that is open to all. */
+static void set_modes(const world_t *world, mode_t db, mode_t data)
+{
+	assert_int_equal(chmod(world->folder, 0755), 0);
+	assert_int_equal(chmod(world->data, data), 0);
+	assert_int_equal(chmod(world->db, db), 0);
+}
+
+/** Another user finds one zone stored, and what it runs returns 0. */
+static void expect_use(world_t *world, int (*run)(world_t *world), mode_t db, mode_t data)
+{
+	fill(world, "zone:\n  - domain: first.test\n");
+	set_modes(world, db, data);
+	assert_int_equal(in_child(world, run), 0);
+	assert_int_equal(chmod(world->db, 0755), 0);
+}
+
 static int use_read_only(world_t *world)
 {
 	conf_db_t *db;
@@ -517,13 +534,7 @@ static int use_read_only(world_t *world)
 
 static void test_read_only(void **state)
 {
-	world_t *world = *state;
-	fill(world, "zone:\n  - domain: first.test\n");
-	assert_int_equal(chmod(world->folder, 0755), 0);
-	assert_int_equal(chmod(world->data, 0444), 0);
-	assert_int_equal(chmod(world->db, 0555), 0);
-	assert_int_equal(in_child(world, use_read_only), 0);
-	assert_int_equal(chmod(world->db, 0755), 0);
+	expect_use(*state, use_read_only, 0555, 0444);
 }
 
 static int find_closed(world_t *world)
@@ -538,12 +549,7 @@ static int find_closed(world_t *world)
 /* Whoever may not look into the folder is not to go on with the file in its stead. */
 static void test_closed_folder(void **state)
 {
-	world_t *world = *state;
-	fill(world, "zone:\n  - domain: first.test\n");
-	assert_int_equal(chmod(world->folder, 0755), 0);
-	assert_int_equal(chmod(world->db, 0000), 0);
-	assert_int_equal(in_child(world, find_closed), 0);
-	assert_int_equal(chmod(world->db, 0755), 0);
+	expect_use(*state, find_closed, 0000, 0644);
 }
 
 /* ---- Other processes ---- */
@@ -567,9 +573,7 @@ static void test_one_writer(void **state)
 {
 	world_t *world = *state;
 	fill(world, "zone:\n  - domain: first.test\n");
-	assert_int_equal(chmod(world->folder, 0755), 0);
-	assert_int_equal(chmod(world->db, 0755), 0);
-	assert_int_equal(chmod(world->data, 0644), 0);
+	set_modes(world, 0755, 0644);
 	conf_db_t *db = open_held(world, false);
 	assert_int_equal(in_child(world, hold_elsewhere), 0);
 	conf_db_release(db);
