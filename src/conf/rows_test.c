@@ -69,6 +69,7 @@ static const struct {
 	{ "mod-synthrecord", "reverse-short", "off", "    type: reverse\n    network: ::/0\n    origin: o.\n" },
 	{ "mod-synthrecord", NULL, NULL, "    type: forward\n    network: ::/0\n" },
 	{ "mod-dnserr", "agent", "on", NULL },
+	{ "mod-dnserr", "report-channel", NULL, NULL },
 	{ "mod-dnserr", NULL, NULL, "    agent: on\n" },
 	{ "template", "id", "x", NULL },
 };
