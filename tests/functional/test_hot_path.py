@@ -162,7 +162,7 @@ def watch_memory(busy):
 def watch_calls(busy):
     """{number: calls} of all workers, and the replies."""
     busy.load(1)
-    tracers = [subprocess.Popen([busy.tracer, str(thread), str(SECONDS + 2)], stdout=subprocess.PIPE, text=True)
+    tracers = [subprocess.Popen([busy.tracer, str(thread), str(SECONDS + 20)], stdout=subprocess.PIPE, text=True)
                for thread in busy.workers()]
     calls = collections.Counter()
     try:
@@ -170,6 +170,7 @@ def watch_calls(busy):
             assert tracer.stdout.readline() == "ready\n"
         replies = busy.load(SECONDS)
         for tracer in tracers:
+            tracer.terminate()
             for line in tracer.communicate(timeout=30)[0].splitlines():
                 number, count = line.split()
                 calls[int(number)] += int(count)
@@ -216,7 +217,7 @@ def test_the_counters_count(make_busy, transport):
     done, _ = watch_memory(busy)
     assert all(done[kind] > 0 for kind in KINDS)
     calls, replies = watch_calls(busy)
-    assert any("system call 110" in fault for fault in call_faults(calls, replies, transport))
+    assert any("system call 110" in fault for fault in call_faults(calls, replies, transport)), (calls, replies)
 
 
 # ---- The compiled program ----

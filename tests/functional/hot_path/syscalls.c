@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts the system calls of one thread for some seconds, by number: syscalls THREAD SECONDS. Prints lines "number count". */
+/* Counts the system calls of one thread by number until SIGTERM comes, at most some seconds: syscalls THREAD SECONDS. Prints lines "number count". */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { NUMBERS = 1024 };
 
 static volatile sig_atomic_t is_over;
 
-static void on_alarm(int number)
+static void on_end(int number)
 {
 	(void)number;
 	is_over = 1;
@@ -33,7 +33,8 @@ int main(int argc, char **argv)
 	}
 	static unsigned long counts[NUMBERS];
 	pid_t thread = (pid_t)strtol(argv[1], NULL, 10);
-	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_alarm }, NULL);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_end }, NULL);
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_end }, NULL);
 	if (ptrace(PTRACE_SEIZE, thread, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) {
 		fail("PTRACE_SEIZE");
 	}
