@@ -205,8 +205,7 @@ static void put_section(const conf_section_t *section)
 	}
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
-		bool is_own = section != &conf_section_template || row->only_in == CONF_ONLY_TEMPLATE;
-		if (conf_row_in(section, row) && is_own) {
+		if (conf_row_told_in(section, row)) {
 			put_row(section, row);
 		}
 	}

@@ -235,6 +235,12 @@ static inline bool conf_row_in(const conf_section_t *section, const conf_row_t *
 	return row->only_in == 0 || row->only_in == section->is;
 }
 
+/** True if the section's part of the manual tells about the row: a template has what a zone has, and tells only of what it has alone. */
+static inline bool conf_row_told_in(const conf_section_t *section, const conf_row_t *row)
+{
+	return conf_row_in(section, row) && (section != &conf_section_template || row->only_in == CONF_ONLY_TEMPLATE);
+}
+
 /** The identifier of a multi section: the first of its rows. */
 static inline const conf_row_t *conf_id_row(const conf_section_t *section)
 {
