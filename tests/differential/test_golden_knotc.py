@@ -35,7 +35,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden_rules  # noqa: E402
 from golden_lines import SCENARIOS, TEXTS  # noqa: E402
-from harness.server import BUILD, PATIENCE, Knotd, built  # noqa: E402
+from harness.server import BUILD, Knotd, built  # noqa: E402
+from harness.waiting import PATIENCE  # noqa: E402
 
 PEER_KNOTD, PEER_KNOTC = "/usr/sbin/knotd", "/usr/sbin/knotc"
 WORLDS = ("knot", "ours", "crossed")

@@ -6,13 +6,13 @@ import re
 import signal
 import socket
 import subprocess
-import time
 
 import dns.exception
 import dns.message
 import dns.query
 
 from .net import free_port, inside
+from .waiting import wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
@@ -32,10 +32,6 @@ def built(name, folder):
 def is_ours():
     """False when the tests run another daemon to check the tests themselves."""
     return "KNOTD" not in os.environ or str(BUILD) in os.environ["KNOTD"]
-
-
-# How much longer than on a quiet machine things may take: only a test that fails anyway waits so long.
-PATIENCE = 6 if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ) else 3
 
 
 class Knotd:
@@ -109,14 +105,11 @@ class Knotd:
                   "the control socket answers")
 
     def wait(self, condition, timeout=10, what="condition"):
-        timeout *= PATIENCE
-        end = time.monotonic() + timeout
-        while not condition():
-            if self.process.poll() is not None:
-                raise AssertionError(f"knotd ended with {self.process.returncode} while waiting for {what}:\n{self.log()}")
-            if time.monotonic() > end:
-                raise AssertionError(f"no {what} within {timeout} s:\n{self.log()[-4000:]}")
-            time.sleep(0.02)
+        def met_or_dead():
+            met = condition()
+            assert met or self.process.poll() is None, f"knotd ended with {self.process.returncode} while waiting for {what}:\n{self.log()}"
+            return met
+        return wait_until(met_or_dead, lambda: f"{what}\n{self.log()[-4000:]}", timeout)
 
     def wait_log(self, pattern, timeout=10, count=1):
         """Wait until the log has `count` lines that match."""

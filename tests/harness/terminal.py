@@ -7,11 +7,10 @@ import shlex
 import shutil
 import subprocess
 import termios
-import time
 
 import pytest
 
-from .server import PATIENCE
+from .waiting import wait_until
 
 
 class Terminal:
@@ -37,12 +36,9 @@ class Terminal:
     def _wait_for_keys(self, timeout=10):
         """Until the program takes single keys: a prompt is shown a moment before that, and what comes in between is echoed by the system."""
         tty = self.tmux("display-message", "-p", "-t", "x", "#{pane_tty}").strip()
-        end = time.monotonic() + timeout * PATIENCE
         fd = os.open(tty, os.O_RDWR | os.O_NOCTTY)
         try:
-            while termios.tcgetattr(fd)[3] & termios.ICANON:
-                assert time.monotonic() < end, f"nobody takes keys:\n{self.screen()}"
-                time.sleep(0.01)
+            wait_until(lambda: not termios.tcgetattr(fd)[3] & termios.ICANON, lambda: f"somebody takes keys\n{self.screen()}", timeout, 0.01)
         finally:
             os.close(fd)
 
@@ -63,22 +59,16 @@ class Terminal:
 
     def wait(self, pattern, timeout=10, **options):
         """The screen once it matches (re.MULTILINE)."""
-        end = time.monotonic() + timeout * PATIENCE
-        while not re.search(pattern, screen := self.screen(**options), re.MULTILINE):
-            assert time.monotonic() < end, f"no /{pattern}/ in\n{screen}"
-            time.sleep(0.03)
-        return screen
+        found = wait_until(lambda: re.search(pattern, self.screen(**options), re.MULTILINE), lambda: f"/{pattern}/ in\n{self.screen()}", timeout)
+        return found.string
 
     def resize(self, width, height):
         self.tmux("resize-window", "-t", "x", "-x", str(width), "-y", str(height))
 
     def ended(self, timeout=10):
         """Exit status of the command."""
-        end = time.monotonic() + timeout * PATIENCE
-        while not self.end.exists() or not self.end.read_text().endswith("\n"):
-            assert time.monotonic() < end, f"it goes on:\n{self.screen()}"
-            time.sleep(0.03)
-        return int(self.end.read_text())
+        text = wait_until(lambda: self.end.exists() and self.end.read_text(), lambda: f"the command's end\n{self.screen()}", timeout)
+        return int(text)
 
     def pid(self):
         """Of the command itself."""

@@ -9,7 +9,8 @@ import pytest
 
 from conf_server import Conf, import_conf, start
 from harness.control import BLOCK, Client, command, unit
-from harness.server import BUILD, PATIENCE, built
+from harness.server import BUILD, built
+from harness.waiting import PATIENCE
 from zones import example
 
 BASE = {"zones": ["a.test", "b.test"], "text": "template:\n  - id: default\n  - id: t\nmod-stats:\n  - id: s1\n"}

@@ -12,7 +12,7 @@ import pytest
 
 from conf_server import Conf, import_conf, start
 from harness.net import inside
-from harness.server import PATIENCE
+from harness.waiting import PATIENCE
 from zones import example
 
 ZONES = ("stay.test", "flip.test", "come0.test", "come1.test", "come2.test", "come3.test")

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from harness.control import BLOCK, COMMAND, DATA, END, EXTRA, ZONE, Client, item, unit
-from harness.server import PATIENCE, is_ours
+from harness.server import is_ours
+from harness.waiting import PATIENCE
 from zones import example
 
 # Knot DNS 3.2 sends an empty block, 3.5 the request.
