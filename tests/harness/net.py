@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Free ports, and two network namespaces joined by a veth pair."""
+import collections
 import contextlib
 import ctypes
 import json
 import os
+import random
 import secrets
 import socket
 import subprocess
@@ -12,21 +14,53 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
 
 
+# Below what the kernel gives to sockets that ask for any port (ip_local_port_range): else a client's socket may take the port of a daemon
+# that is about to start, or to start again.
+PORTS = range(10000, 32768)
+# Tests that run at the same time don't take the same port: a name in the network namespace says whose it is, for as long as this process
+# lives or until it has taken many others.
+TAKEN = collections.deque(maxlen=100)
+LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
+
+
+def has_ipv6():
+    """True if there is a loopback address of IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+            sock.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+def is_free(port):
+    """Nobody uses it for UDP or TCP on 127.0.0.1 and ::1 at the moment."""
+    with contextlib.ExitStack() as stack:
+        try:
+            for family, host in LOOPBACK if has_ipv6() else LOOPBACK[:1]:
+                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                    stack.enter_context(socket.socket(family, kind)).bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
 def free_port():
-    """A port that nobody uses for UDP and TCP on 127.0.0.1 and ::1 at the moment."""
-    while True:
-        with contextlib.ExitStack() as stack:
-            first = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
-                    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-                        if (family, kind) != (socket.AF_INET, socket.SOCK_STREAM):
-                            stack.enter_context(socket.socket(family, kind)).bind((host, port))
-            except OSError:
-                continue
+    """A port that nobody uses for UDP and TCP on 127.0.0.1 and ::1, and that no other test is given."""
+    dice = random.SystemRandom()
+    for _ in range(10000):
+        port = dice.choice(PORTS)
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0bowline-test-port-{port}")
+        except OSError:
+            name.close()
+            continue
+        if is_free(port):
+            TAKEN.append(name)
             return port
+        name.close()
+    raise RuntimeError(f"no port of {PORTS} is free")
 
 
 def run(*command, check=True, **options):

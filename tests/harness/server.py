@@ -12,7 +12,7 @@ import dns.message
 import dns.query
 
 from .net import free_port, inside
-from .waiting import wait_until
+from .waiting import PATIENCE, wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
@@ -118,7 +118,7 @@ class Knotd:
     def wait_end(self, timeout=10):
         """Exit status of a daemon that is expected to end by itself."""
         try:
-            return self.process.wait(timeout)
+            return self.process.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"knotd goes on running:\n{self.log()[-4000:]}") from None
 
@@ -129,11 +129,11 @@ class Knotd:
         if self.process.poll() is None:
             self.process.send_signal(number)
             try:
-                self.process.wait(timeout)
+                self.process.wait(timeout * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-                raise AssertionError(f"knotd did not stop within {timeout} s:\n{self.log()[-4000:]}") from None
+                raise AssertionError(f"knotd did not stop within {timeout * PATIENCE} s:\n{self.log()[-4000:]}") from None
         return self.process.returncode
 
     def log(self):
@@ -160,7 +160,7 @@ class Knotd:
         except FileNotFoundError:
             program = "/usr/sbin/knotc"
         done = subprocess.run([program, "-s", str(self.socket), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=timeout, check=False)
+                              stderr=subprocess.STDOUT, text=True, timeout=timeout * PATIENCE, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"knotc {' '.join(arguments)}: exit {done.returncode}: {done.stdout}\n{self.log()[-3000:]}")
         return done
@@ -176,17 +176,20 @@ class Knotd:
 
     # ---- questions ----
 
-    def ask(self, name, rdtype="A", where="127.0.0.1", tcp=False, timeout=3, client=None, **options):
+    # Long enough for any machine: who expects silence says how long it has to last.
+    ANSWER_S = 5 * PATIENCE
+
+    def ask(self, name, rdtype="A", where="127.0.0.1", tcp=False, timeout=ANSWER_S, client=None, **options):
         """One question by UDP or TCP; a dns.message.Message. client: namespace to ask from."""
         query = dns.message.make_query(name, rdtype, **options)
         return self.exchange(query, where, tcp, timeout, client)
 
-    def exchange(self, query, where="127.0.0.1", tcp=False, timeout=3, client=None, port=None, source_port=0):
+    def exchange(self, query, where="127.0.0.1", tcp=False, timeout=ANSWER_S, client=None, port=None, source_port=0):
         function = dns.query.tcp if tcp else dns.query.udp
         with inside(client if client is not None else self.namespace):
             return function(query, where, port=port or self.port, timeout=timeout, source_port=source_port)
 
-    def send_raw(self, data, where="127.0.0.1", timeout=3, client=None, port=None):
+    def send_raw(self, data, where="127.0.0.1", timeout=ANSWER_S, client=None, port=None):
         """Answer to one datagram of any bytes, None if there is none in time."""
         family = socket.AF_INET6 if ":" in where else socket.AF_INET
         with inside(client if client is not None else self.namespace):
