@@ -77,11 +77,18 @@ static bool refuse_overwrite(const params_t *params, const char *action)
 	return knotc_finish(params, action, NULL, false);
 }
 
-/** Changes the database, whose contents are `old`; NULL: they can't be read. */
-typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const char *path);
+/** The file that is imported. */
+typedef struct {
+	const char *path;
+	bool keep;              /**< Add it to what is there (+nopurge). */
+	const conf_t *conf;     /**< What is in it, for a database that is only made now; else NULL. */
+} import_t;
+
+/** Changes the database, whose contents are `old`; NULL: they can't be read. import: NULL if nothing is imported. */
+typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const import_t *import);
 
 /* Open the database, change it if that may be, tell how it went. what: names the change in the error. */
-static bool change_db(const params_t *params, const char *action, const char *what, change_t change, const char *path)
+static bool change_db(const params_t *params, const char *action, const char *what, change_t change, const import_t *import)
 {
 	conf_db_t *db;
 	conf_store_t *old;
@@ -89,7 +96,7 @@ static bool change_db(const params_t *params, const char *action, const char *wh
 		return false;
 	}
 	bool may = may_overwrite(params, old);
-	knot_err_t err = may ? change(db, old, path) : KNOT_OK;
+	knot_err_t err = may ? change(db, old, import) : KNOT_OK;
 	conf_store_free(old);
 	conf_db_close(db);
 	if (!may) {
@@ -98,10 +105,10 @@ static bool change_db(const params_t *params, const char *action, const char *wh
 	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, what, err);
 }
 
-static knot_err_t make_empty(conf_db_t *db, const conf_store_t *old, const char *path)
+static knot_err_t make_empty(conf_db_t *db, const conf_store_t *old, const import_t *import)
 {
 	(void)old;
-	(void)path;
+	(void)import;
 	conf_store_t *empty = conf_store_new();
 	knot_err_t err = empty != NULL ? conf_store_seal(empty) : KNOT_ENOMEM;
 	if (err == KNOT_OK) {
@@ -163,9 +170,8 @@ static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *p
 	return err;
 }
 
-static knot_err_t replace_by_file(conf_db_t *db, const conf_store_t *old, const char *path)
+static knot_err_t replace_by_file(conf_db_t *db, const char *path)
 {
-	(void)old;
 	conf_sink_t sink = { knotc_tell, NULL };
 	conf_t *conf;
 	knot_err_t err = conf_load(path, NULL, sink, &conf);
@@ -176,11 +182,30 @@ static knot_err_t replace_by_file(conf_db_t *db, const conf_store_t *old, const 
 	return err;
 }
 
+static knot_err_t import_file(conf_db_t *db, const conf_store_t *old, const import_t *import)
+{
+	if (import->conf != NULL && old != NULL && is_empty(old)) {
+		return conf_db_replace(db, import->conf->store, (conf_sink_t){ knotc_tell, NULL });
+	}
+	return import->keep ? add_file(db, old, import->path) : replace_by_file(db, import->path);
+}
+
 bool knotc_conf_import(const params_t *params, const request_t *request)
 {
+	static const char action[] = "conf-import", what[] = "import";
 	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
-	bool keep = filters != NULL && strchr(filters, 'p') != NULL;
-	return change_db(params, "conf-import", "import", keep ? add_file : replace_by_file, path);
+	conf_t *conf = NULL;
+	/* A server takes the database once there is one: a file that can't be imported must not leave an empty one behind. */
+	if (!conf_db_exists(db_path(params))) {
+		knot_err_t err = conf_load(path, NULL, (conf_sink_t){ knotc_tell, NULL }, &conf);
+		if (err != KNOT_OK) {
+			return fail(params, action, what, err);
+		}
+	}
+	import_t import = { .path = path, .keep = filters != NULL && strchr(filters, 'p') != NULL, .conf = conf };
+	bool is_done = change_db(params, action, what, import_file, &import);
+	conf_free(conf);
+	return is_done;
 }
 
 /* ---- Export ---- */

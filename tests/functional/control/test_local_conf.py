@@ -93,6 +93,17 @@ def test_a_faulty_file_changes_nothing(knotc, text, wanted, filters):
 def test_import_of_a_missing_file(knotc):
     output, errors = knotc("-C", "db", "conf-import", "nofile", status=1)
     assert output == "" and errors == "error: config, failed to load file 'nofile' (not exists)\nerror: import (not exists)\n"
+    assert not (knotc.dir / "db").exists()
+
+
+@pytest.mark.parametrize("filters", [[], ["+nopurge"]], ids=["purge", "nopurge"])
+def test_a_failed_import_makes_no_database(knotc, filters):
+    """A server would take the empty database instead of its file at the next start."""
+    output, errors = knotc("-C", "db", "conf-import", knotc.write("bad.conf", "server:\n    nonsense: 1\n"), *filters, status=1)
+    assert output == "" and errors.endswith("error: import (invalid item)\n") and errors.count("invalid item") == 2
+    assert not (knotc.dir / "db").exists()
+    assert knotc("-C", "db", "conf-import", "a.conf", *filters) == ("OK\n", "")
+    assert 'identity: "a"' in knotc.export()
 
 
 def test_import_while_another_holds_the_database(knotc):
