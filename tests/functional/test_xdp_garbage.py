@@ -8,7 +8,7 @@ import pytest
 from scapy.all import IP, UDP, Dot1Q, Ether, Raw
 from scapy.layers.inet6 import IPv6
 
-from harness.net import inside
+from harness.net import inside, send_frame
 from zones import example
 
 QUERY = bytes.fromhex("1234 0100 0001 0000 0000 0001 03777777 076578616d706c65 00 0001 0001 00 0029 04d0 0000 8000 0000")
@@ -62,13 +62,13 @@ def frames(pair, rng):
 
 
 def test_garbage(server, pair, wire):
-    seed = int(os.environ.get("KNOT_SEED", random.randrange(1 << 32)))
+    seed = int(os.environ.get("KNOT_SEED", 1))
     print(f"KNOT_SEED={seed}")
     made = frames(pair, random.Random(seed))
     for _ in range(4000):
         frame = next(made)
         if 14 <= len(frame) <= 1514:
-            wire.send(frame)
+            send_frame(wire, frame)
     for where in (pair.server4, pair.server6):
         assert server.ask("www.example", "A", where, client=pair.client).answer
     stats = server.stats()

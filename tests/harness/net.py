@@ -3,12 +3,15 @@
 import collections
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import random
 import secrets
 import socket
 import subprocess
+
+from .waiting import wait_until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -86,6 +89,19 @@ def inside(namespace):
         finally:
             if LIBC.setns(home.fileno(), CLONE_NEWNET) != 0:
                 os.abort()  # a test in the wrong namespace must not go on
+
+
+def send_frame(sock, frame):
+    """Send on a packet socket; where the other end of a veth pair has no room for a frame, that is said, and it gets it a moment later."""
+    def is_sent():
+        try:
+            sock.send(frame)
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise
+            return False
+        return True
+    wait_until(is_sent, "room for a frame on the link", pause=0.001)
 
 
 def make_or_close(thing, *args):

@@ -6,10 +6,10 @@ import signal
 import socket
 import struct
 import subprocess
-import time
 
-from .net import inside
+from .net import inside, send_frame
 from .server import BUILD
+from .waiting import PATIENCE, wait_until
 
 PORT = 5300
 SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING = 263, 8, 4
@@ -24,12 +24,28 @@ class Echo:
             ["nsenter", f"--net=/run/netns/{pair.server}", *command, str(BUILD / "tests/xdp/kxdp_echo"), "-p", str(PORT),
              *arguments, interface or pair.server_if],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.first_line = self.process.stdout.readline().strip()
+        self.first_line = self._line().strip()
+
+    def _line(self):
+        """What it says next; empty when it has ended."""
+        assert select.select([self.process.stdout], [], [], 20 * PATIENCE)[0], "kxdp_echo says nothing"
+        return self.process.stdout.readline()
 
     def counters(self):
         """All counters; those of queues also as a sum over the queues, under the name without the queue."""
         self.process.send_signal(signal.SIGUSR1)
-        return self._parse(self.process.stdout.readline())
+        return self._parse(self._line())
+
+    def wait(self, condition, what="counters", timeout=10):
+        """The counters once condition(counters) is true: a frame is counted some time after it was sent."""
+        last = collections.Counter()
+
+        def is_met():
+            nonlocal last
+            last = self.counters()
+            return condition(last)
+        wait_until(is_met, lambda: f"{what}: { {name: value for name, value in last.items() if value} }", timeout)
+        return last
 
     @staticmethod
     def _parse(line):
@@ -44,7 +60,7 @@ class Echo:
     def stop(self, sig=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(sig)
-        out, err = self.process.communicate(timeout=10)
+        out, err = self.process.communicate(timeout=10 * PATIENCE)
         return self.process.returncode, out, err
 
 
@@ -58,9 +74,9 @@ class Wire:
         self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
 
     def send(self, frame):
-        self.socket.send(bytes(frame))
+        send_frame(self.socket, bytes(frame))
 
-    def receive(self, seconds=1.0):
+    def receive(self, seconds):
         """Frames from the server's port until `seconds` have passed without one; tags are back in their place."""
         while select.select([self.socket], [], [], seconds)[0]:
             data, extra, _, address = self.socket.recvmsg(4096, 256)
@@ -75,8 +91,8 @@ class Wire:
             if struct.pack("!H", PORT) in data[14:80] and not is_icmp(data):
                 yield data
 
-    def ask(self, frame, seconds=1.0):
-        """The first frame that comes back, or None."""
+    def ask(self, frame, seconds=10.0 * PATIENCE):
+        """The first frame that comes back; None if there is none in time, so give a short one where none shall come."""
         self.send(frame)
         return next(self.receive(seconds), None)
 
@@ -92,9 +108,6 @@ def is_icmp(data):
     return (kind == b"\x08\x00" and header[9] == 1) or (kind == b"\x86\xdd" and header[6] in (0, 58))
 
 
-def wait_detached(pair, seconds=5):
+def wait_detached(pair, timeout=5):
     """The kernel lets go of a killed process's program a moment later."""
-    end = time.monotonic() + seconds
-    while "xdp" in pair.link():
-        assert time.monotonic() < end, "the program is still attached"
-        time.sleep(0.02)
+    wait_until(lambda: "xdp" not in pair.link(), "the program's end on the interface", timeout)

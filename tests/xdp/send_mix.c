@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	const char *seed_text = getenv("KNOT_SEED");
-	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 10) : (uint64_t)time(NULL);
+	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 10) : 1;
 	fprintf(stderr, "KNOT_SEED=%llu\n", (unsigned long long)seed);
 	int fd = open_socket(argv[1], ends.client_mac);
 	send_mix(fd, &ends, strtoul(argv[6], NULL, 10), strtod(argv[7], NULL), seed * 0x9E3779B97F4A7C15 | 1);

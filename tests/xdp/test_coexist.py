@@ -4,12 +4,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness.net import run
-from harness.wire import Echo
+from harness.wire import Echo, wait_detached
 from test_priv import answers, helper_of, wait_gone
 
 OTHER = next(iter(pathlib.Path("/usr/lib").glob("*/bpf/xdpfilt_alw_tcp.o")), None)
@@ -135,5 +134,5 @@ def test_without_dispatcher(files, start, pair):
         assert pair.link()["xdp"]["prog"]["name"] == "xdpfilt_alw_tcp"
     finally:
         pair.exec(pair.server, "ip", "link", "set", "dev", pair.server_if, "xdp", "off")
-    time.sleep(0.05)
+    wait_detached(pair)
     assert start().first_line.startswith("initialized XDP interface")

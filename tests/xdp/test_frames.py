@@ -2,7 +2,6 @@
 """Frames of every shape on a real interface: answered, refused and counted, or left to the kernel."""
 import random
 import socket
-import time
 
 import pytest
 from scapy.all import (ARP, ICMP, IP, UDP, Dot1AD, Dot1Q, Ether, IPOption_LSRR, IPOption_NOP, IPOption_RR,
@@ -11,6 +10,7 @@ from scapy.layers.inet6 import (HBHOptUnknown, IPv6, IPv6ExtHdrDestOpt, IPv6ExtH
                                 RouterAlert)
 
 from harness.net import inside
+from harness.waiting import PATIENCE, wait_until
 from harness.wire import PORT
 
 PAYLOAD = bytes(range(40))
@@ -137,8 +137,8 @@ def test_refused(echo, wire, pair):
     for verdict, makers in REFUSED.items():
         for make in makers:
             wire.send(make(b))
-    assert list(wire.receive(0.5)) == []
-    counters = echo.counters()
+    counters = echo.wait(lambda c: sum(c[name] for name in REFUSED) >= sum(map(len, REFUSED.values())), "frames that are refused")
+    assert list(wire.receive(0.1)) == []
     assert {name: counters[name] for name in REFUSED} == {name: len(makers) for name, makers in REFUSED.items()}
     assert counters["replied"] == 0
 
@@ -147,7 +147,7 @@ def server_socket(pair, family, port):
     with inside(pair.server):
         sock = socket.socket(family, socket.SOCK_DGRAM)
         sock.bind(("::" if family == socket.AF_INET6 else "0.0.0.0", port))
-    sock.settimeout(2)
+    sock.settimeout(10 * PATIENCE)
     return sock
 
 
@@ -171,11 +171,13 @@ def test_left_to_the_kernel(echo, wire, pair):
         wire.send(b.ether / b.v6 / IPv6ExtHdrFragment(id=9, m=1, offset=0, nh=17) / Raw(whole[:1200]))
         wire.send(b.ether / b.v6 / IPv6ExtHdrFragment(id=9, m=0, offset=150, nh=17) / Raw(whole[1200:]))
         assert six.recv(4096) == long, "IPv6 fragments"
-    after = echo.counters()
+    want = {"passed-fragment": 4, "passed-other-port": 1, "passed-group": 1, "passed-not-ip": 1, "passed-malformed": 1, "passed-other-protocol": 1}
+    after = echo.wait(lambda c: all(c[name] - before[name] >= count for name, count in want.items()), "frames for the kernel")
     delta = {name: after[name] - before[name] for name in after}
     assert delta["passed-fragment"] == 4
     assert delta["passed-other-port"] >= 1
-    assert delta["passed-group"] == delta["passed-not-ip"] == delta["passed-malformed"] == 1
+    assert delta["passed-group"] >= 1       # the client's kernel has routers and groups to ask for, too
+    assert delta["passed-not-ip"] == delta["passed-malformed"] == 1
     assert delta["passed-other-protocol"] >= 1
     assert delta["redirected-udp4"] == delta["redirected-udp6"] == delta["replied"] == 0
     fates = [name for name in delta if name.startswith(("redirected-", "passed-", "dropped-"))]
@@ -188,8 +190,8 @@ def test_ping_works(echo, pair):
         four = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
         six = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
     with four, six:
-        four.settimeout(2)
-        six.settimeout(2)
+        four.settimeout(10 * PATIENCE)
+        six.settimeout(10 * PATIENCE)
         four.sendto(bytes(ICMP(id=77)), (pair.server4, 0))
         assert ICMP(four.recv(100)[20:]).id == 77
         six.sendto(bytes.fromhex("80000000004d0001"), (pair.server6, 0))
@@ -219,14 +221,14 @@ def test_unfinished_checksums(start, pair, mode, strict):
         echo = start("-n" if mode == "native" else "-e", *(["-s"] if strict else []))
         for family, address in ((socket.AF_INET, pair.server4), (socket.AF_INET6, pair.server6)):
             with inside(pair.client), socket.socket(family, socket.SOCK_DGRAM) as sock:
-                sock.settimeout(0.5 if strict else 2)
+                sock.settimeout(0.3 if strict else 10 * PATIENCE)
                 sock.sendto(PAYLOAD, (address, PORT))
                 if strict:
                     with pytest.raises(TimeoutError):
                         sock.recv(100)
                 else:
                     assert sock.recv(100) == PAYLOAD
-        assert echo.counters()["partial-checksum"] == 2
+        assert echo.wait(lambda c: c["partial-checksum"] >= 2)["partial-checksum"] == 2
     finally:
         pair.exec(pair.client, "ethtool", "-K", pair.client_if, "tx", "off")
 
@@ -237,20 +239,22 @@ def test_no_frame_is_lost(start, wire, pair, mode):
     b = Build(pair)
     good = bytes(b.ether / b.v4 / b.udp)
     bad = bytes(spoilt(b.ether / b.v4 / b.udp, UDP, sport=40001))
-    for _ in range(100):
+    bursts = 0
+
+    def burst():
+        nonlocal bursts
+        bursts += 1
         for _ in range(40):
             wire.send(good)
             wire.send(bad)
         for _ in wire.receive(0.001):
             pass
+        return bursts >= 100 and (c := echo.counters())["ok"] + c["bad-udp-checksum"] >= 2000
+    wait_until(burst, "2000 frames through rings of 64", 20, 0)
     for _ in wire.receive(0.3):
         pass
     assert wire.ask(good) is not None
     # The last reply's frame comes back when its receiver has let go of it, and is collected with the next batch or wait.
-    end = time.monotonic() + 3
-    while (counters := echo.counters())["tx_busy"] > 0 and time.monotonic() < end:
-        time.sleep(0.05)
-    assert counters["ok"] + counters["bad-udp-checksum"] >= 2000
+    counters = echo.wait(lambda c: c["tx_busy"] == c["rx_fill"] == 0 and c["fq_fill"] == 64, "all frames")
     assert counters["ok"] == counters["replied"] + counters["tx_full"]
-    assert counters["tx_busy"] == 0
-    assert counters["fq_fill"] == 64
+    assert counters["tx_busy"] == 0 and counters["fq_fill"] == 64

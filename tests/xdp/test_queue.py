@@ -13,6 +13,7 @@ from scapy.packet import Raw
 from scapy.utils import rdpcap
 
 from harness.net import Pair, inside, run
+from harness.waiting import wait_until
 from harness.wire import PORT, Echo, Wire
 
 PAYLOAD = bytes(range(40))
@@ -35,19 +36,13 @@ def frame(pair, family=4, source=None, tags=(), transport=None):
     return ether / network / (transport or UDP(sport=40000, dport=PORT)) / Raw(PAYLOAD)
 
 
-def wait_for(condition, seconds=5):
-    end = time.monotonic() + seconds
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return value
+def redirected(counters):
+    return sum(counters[f"redirected-{kind}"] for kind in ("udp4", "udp6", "tcp4", "tcp6"))
 
 
-def is_settled(echo):
-    """Everything that came is taken out of the ring; a stalled echo server takes it batch by batch."""
-    first = echo.counters()
-    time.sleep(0.1)
-    second = echo.counters()
-    return second if second["rx_fill"] == 0 and first["ok"] == second["ok"] else None
+def taken(counters):
+    """What has become of redirected packets: each has a verdict, or was lost on its way to the queue."""
+    return sum(counters[name] for name in ("ok", "bad-tcp-checksum", "partial-checksum", "rx_full", "rx_dropped"))
 
 
 def test_segments(start, wire, pair, mode):
@@ -87,7 +82,7 @@ def test_kinds_and_batches(start, wire, pair, mode):
                           (spoilt, 5)):
         for _ in range(count):
             wire.send(packet)
-    counters = wait_for(lambda: is_settled(echo))
+    counters = echo.wait(lambda c: taken(c) >= 14, "14 packets")
     assert counters["ok-udp4"] == counters["replied-udp4"] == 3
     assert counters["ok-udp6"] == counters["replied-udp6"] == 2
     assert (counters["ok-tcp4"], counters["ok-tcp6"], counters["bad-tcp-checksum-tcp6"]) == (4, 0, 5)
@@ -112,15 +107,13 @@ def test_losses_are_counted(what, mode):
             segment = bytes(frame(pair, 6, transport=TCP(sport=1, dport=PORT)))
             for i in range(frames):
                 wire.send((small, segment)[i % 2] if what == "overload" else large)
-            counters = wait_for(lambda: is_settled(echo), 20)
-            assert counters is not None
+            counters = echo.wait(lambda c: redirected(c) >= frames and taken(c) >= redirected(c), "all frames' ends", 20)
         finally:
             code, _, err = echo.stop()
             wire.close()
         assert (code, err) == (0, "")
-    redirected = sum(counters[f"redirected-{kind}"] for kind in ("udp4", "udp6", "tcp4", "tcp6"))
-    assert redirected >= frames
-    assert redirected == counters["ok"] + counters["rx_full"] + counters["rx_dropped"], dict(counters)
+    assert redirected(counters) == frames
+    assert frames == counters["ok"] + counters["rx_full"] + counters["rx_dropped"], dict(counters)
     if what == "overload":
         assert counters["rx_dropped"] == counters["fq_empty"] > 0
         assert counters["rx_full"] > 0
@@ -140,9 +133,9 @@ def test_interface_goes(mode):
             time.sleep(0.3)
             assert echo.counters()["gone"] == 0
             run("ip", "-n", pair.server, "link", "set", pair.server_if, "up")
-            assert wait_for(lambda: wire.ask(frame(pair), 0.2)) is not None
+            wait_until(lambda: wire.ask(frame(pair), 0.2), "an answer on the interface that is up again")
             run("ip", "-n", pair.server, "link", "delete", pair.server_if)
-            assert wait_for(lambda: echo.counters()["gone"] == 1, 2)
+            echo.wait(lambda c: c["gone"] == 1, "the interface's end")
         finally:
             code, _, err = echo.stop()
             wire.close()
@@ -158,10 +151,14 @@ def test_tap(start, wire, pair, mode, tmp_path):
     sent, replies = [], []
     for packet in (frame(pair), frame(pair, 6, tags=(7,)), frame(pair, transport=TCP(sport=9, dport=PORT)), bad):
         sent.append(bytes(packet))
-        reply = wire.ask(packet, 0.3)
-        replies += [reply] if reply is not None else []
-    assert len(replies) == 3
-    counters = echo.counters()
+        if packet is bad:
+            wire.send(packet)
+        else:
+            replies.append(wire.ask(packet))
+            assert replies[-1] is not None
+    echo.wait(lambda c: c["tap.seen"] >= 7, "7 frames in the tap")
+    assert list(wire.receive(0.1)) == []
+    counters = echo.counters()      # what it had seen last is in the file now
     assert (counters["tap.seen"], counters["tap.dropped"]) == (7, 0)
     packets = rdpcap(str(path))
     assert [bytes(p) for p in packets if int(p.time * 1000000) % 2 == 0] == sent
@@ -186,7 +183,7 @@ def test_routes(start, wire, pair, mode):
         assert tagged.dst == "02:00:00:00:00:77" and Dot1Q not in tagged, "the route has no VLAN, whatever the query had"
         assert wire.ask(frame(pair, source="198.51.100.200", transport=transport), 0.3) is None
         assert wire.ask(frame(pair, source="203.0.113.1", transport=transport), 0.3) is None
-    counters = echo.counters()
+    counters = echo.wait(lambda c: c["by_kernel-udp4"] + c["by_kernel-tcp4"] >= 2 and c["dropped-unroutable"] >= 2, "queries without reply")
     assert counters["replied-udp4"] == counters["sent-tcp4"] == 3
     assert counters["by_kernel-udp4"] == counters["by_kernel-tcp4"] == 1
     assert counters["dropped-unroutable"] == 2
@@ -202,7 +199,7 @@ def test_unfinished_tcp_checksums(start, pair, mode, strict):
             with inside(pair.client), socket.socket(family, socket.SOCK_STREAM) as sock:
                 sock.setblocking(False)
                 sock.connect_ex((address, PORT))
-        counters = wait_for(lambda: (c := echo.counters())["partial-checksum"] >= 2 and c)
+        counters = echo.wait(lambda c: c["partial-checksum"] >= 2, "two SYNs")
         assert counters["partial-checksum-tcp4"] == counters["partial-checksum-tcp6"] == 1
         assert counters["bad-tcp-checksum"] == counters["ok"] == 0
     finally:
@@ -231,7 +228,7 @@ def test_segmentation_offload(start, pair, mode, offload):
         echo = start(mode, "-t")
         send_large_segment(pair, 4000)
         fits = mode == "-n" or offload == "off"
-        counters = wait_for(lambda: (c := echo.counters())["redirected-tcp4"] >= (3 if fits else 1) and is_settled(echo))
+        counters = echo.wait(lambda c: taken(c) >= (3 if fits else 1), "the segment's parts")
         assert counters["redirected-tcp4"] == (3 if fits else 1)
         assert counters["partial-checksum-tcp4"] == (3 if fits else 0)
         assert counters["rx_dropped"] == (0 if fits else 1)
