@@ -272,6 +272,12 @@ static const struct {
 	{ "tx_fill", "Fill level of send rings, average of the queues", true },
 	{ "cq_fill", "Fill level of completion rings, average of the queues", true },
 	{ "waiting", "Packets that wait in receive rings", true },
+	{ "tcp-clients", "Connections over XDP, without those in TIME-WAIT", true },
+	{ "tcp-half-open", "Connections over XDP that are being opened", true },
+	{ "tcp-time-wait", "Connections over XDP in TIME-WAIT", true },
+	{ "tcp-inbuf", "Bytes of queries over XDP that wait for their rest", true },
+	{ "tcp-outbuf", "Bytes of replies over XDP that wait to be acknowledged", true },
+	{ "tcp-memory", "Bytes that the TCP stack for XDP holds in all", true },
 	{ "size", "Bytes of all records in wire format", true },
 	{ "max-ttl", "The largest TTL of the zone", true },
 };

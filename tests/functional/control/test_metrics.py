@@ -174,6 +174,9 @@ def test_queues_of_xdp(make_knotd, pair):
     assert value(found, "knot_xdp_queue_dropped_packets_total", reason="ring-full", **queue) == 0
     assert value(found, "knot_xdp_queue_ring_descriptors", level="size", **queue) > 0
     assert value(found, "knot_stats_rx_dropped_total", module="xdp", type=pair.server_if) == 0
+    for level in ("clients", "half_open", "time_wait", "inbuf", "outbuf", "memory"):    # a rate of them would be nonsense
+        assert found[f"knot_stats_tcp_{level}"].type == "gauge"
+        assert value(found, f"knot_stats_tcp_{level}", module="xdp", type=pair.server_if) >= 0
     assert [sample.labels["state"] for sample in found["knot_xdp_interface"].samples] == ["up"]
     assert not lint(request(path, accept=None)[2])
 
