@@ -53,6 +53,9 @@ def test_form():
         cells |= mine
     for panel in PANELS:
         assert panel["targets"] and panel["type"] in {entry["id"] for entry in DASHBOARD["__requires"]}
+        defaults, legend = panel["fieldConfig"]["defaults"], panel["options"].get("legend", {})
+        assert defaults.get("unit") != "pps", f"{panel['title']}: a packet in ten seconds would be shown as 100 mp/s"
+        assert panel["gridPos"]["w"] > 8 or legend.get("placement", "bottom") == "bottom", f"{panel['title']}: the legend takes most of it"
         for target in panel["targets"]:
             assert target["datasource"]["uid"] == "${datasource}" and target["refId"]
             for label in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
@@ -150,6 +153,11 @@ def test_queries_have_answers(scene):
         if not quiet & set(titles) and "annotation" not in titles:
             numbers = [row["value"][1] for row in reply["data"]["result"]]
             assert numbers and not all(number == "NaN" for number in numbers), (titles, expr)
+    started = [sample.value for family in families(text).values() for sample in family.samples
+               if sample.name == "process_start_time_seconds"]
+    for annotation in DASHBOARD["annotations"]["list"]:    # the value is the moment, in milliseconds
+        marks = prometheus.ask("query", query=annotation["expr"].replace("$instance", ".*"))["data"]["result"]
+        assert annotation["useValueForTime"] and [float(row["value"][1]) / 1000 for row in marks] == pytest.approx(started)
     assert prometheus.ask("query", query="sum by (").get("status") == "error"
     protocols = prometheus.ask("query", query="sum by (protocol) (increase(knot_requests_total[1m])) > 0")["data"]["result"]
     assert {row["metric"]["protocol"] for row in protocols} == {"udp4-xdp", "tcp4-xdp"}
