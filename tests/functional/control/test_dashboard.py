@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards samples/grafana-dashboard.json and samples/prometheus.yml: each query is asked of a Prometheus that scrapes our server."""
+"""Guards samples/grafana-dashboard.json, prometheus.yml and prometheus-rules.yml: each query is asked of a Prometheus that scrapes our server."""
 import json
 import re
 import shutil
@@ -13,6 +13,7 @@ import pytest
 from harness.metrics import families, request
 from harness.net import free_port, inside
 from harness.server import TOP
+from harness.waiting import wait_until
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -66,7 +67,7 @@ def test_form():
         assert "$" not in expr and names_of(expr)
 
 
-def test_sample_of_prometheus():
+def test_samples_of_prometheus():
     if shutil.which("promtool") is None:
         pytest.skip("promtool is not installed (package prometheus)")
     done = subprocess.run(["promtool", "check", "config", TOP / "samples" / "prometheus.yml"], capture_output=True, text=True,
@@ -78,9 +79,10 @@ class Prometheus:
     def __init__(self, directory, namespace, target):
         self.namespace, self.port = namespace, free_port()
         text = (TOP / "samples" / "prometheus.yml").read_text(encoding="utf-8")
-        text = re.sub(r"scrape_interval: \d+s", "scrape_interval: 1s", text).replace("127.0.0.1:9433", target)
+        text = re.sub(r"(scrape|evaluation)_interval: \d+s", r"\1_interval: 1s", text).replace("127.0.0.1:9433", target)
         assert text.count(target) == 2
         (directory / "prometheus.yml").write_text(text)
+        shutil.copy(TOP / "samples" / "prometheus-rules.yml", directory)
         self.log = open(directory / "prometheus.log", "w", encoding="utf-8")
         self.process = subprocess.Popen(["nsenter", f"--net=/run/netns/{namespace}", "prometheus",
                                          f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/tsdb",
@@ -161,3 +163,26 @@ def test_queries_have_answers(scene):
     assert prometheus.ask("query", query="sum by (").get("status") == "error"
     protocols = prometheus.ask("query", query="sum by (protocol) (increase(knot_requests_total[1m])) > 0")["data"]["result"]
     assert {row["metric"]["protocol"] for row in protocols} == {"udp4-xdp", "tcp4-xdp"}
+
+
+def test_rules_are_evaluated(scene):
+    """Each rule of the sample names metrics that the endpoint has, and is understood; a zone whose file has a fault raises its alert."""
+    server, pair, prometheus = scene
+    text = (TOP / "samples" / "prometheus-rules.yml").read_text(encoding="utf-8")
+    used = set(re.findall(r"\bknot_\w+|\bprocess_\w+", "\n".join(re.findall(r"^ +expr: (.*)$", text, re.M))))
+    prometheus.wait_scraped("bowline", 1)
+    server.write("example.zone", "this is no zone\n")
+    assert server.knotc("-b", "zone-reload", "example", check=False).returncode == 1
+    with inside(pair.server):
+        exposed = {sample.name for family in families(request(9433)[2]).values() for sample in family.samples}
+    assert len(used) > 7 and used - exposed == set()
+
+    def rules():
+        return [rule for group in prometheus.ask("rules")["data"]["groups"] for rule in group["rules"]]
+
+    def raised():
+        return {rule["name"] for rule in rules() if rule["alerts"]}
+
+    wait_until(lambda: "BowlineZoneFault" in raised() and all(rule["health"] != "unknown" for rule in rules()), rules, timeout=30, pause=0.2)
+    assert {rule["name"]: rule["lastError"] for rule in rules() if rule["health"] == "err"} == {}
+    assert "BowlineZoneNotServed" not in raised()      # the version before is served
