@@ -2,6 +2,7 @@
 """The manual knows what the programs know: counters, commands, and has no names that they don't."""
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -76,6 +77,18 @@ def test_commands():
     assert typed - commands == set()
     page = (TOP / "doc/man/knotc.8").read_text().replace("\\-", "-")
     assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
+
+
+@pytest.mark.skipif(shutil.which("dpkg") is None, reason="not a system of Debian's kind")
+def test_files_of_knot():
+    """The chapter about migration says of each file of Knot's packages where it is now."""
+    done = subprocess.run(["dpkg", "-L", "knot", "knot-dnsutils"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False, timeout=20)
+    if done.returncode != 0:
+        pytest.skip("knot and knot-dnsutils are not installed")
+    files = {line for line in done.stdout.split("\n") if os.path.isfile(line)}
+    assert len(files) > 20
+    named = re.findall(r"``(/[\w./-]+)``", (MANUAL / "migration.rst").read_text())
+    assert sorted(path for path in files if not any(path == name or path.startswith(name + "/") for name in named)) == []
 
 
 def test_dependencies():
