@@ -3,13 +3,11 @@
 import glob
 import os
 import shutil
-import subprocess
 
 import pytest
 
 import machine
 
-TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # What the tests ask with and install beside our packages.
 PEERS = "knot knot-dnsutils ethtool apt-utils"
 
@@ -21,21 +19,12 @@ def pytest_configure():
 
 
 def build_packages(suite, root):
-    """As on a fresh machine: the tree, and `./dev deb`, which installs what it needs."""
     out = os.path.join(machine.CACHE, "packages", suite)
     if os.environ.get("PACKAGES"):
         return os.path.join(os.environ["PACKAGES"], suite)
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
-    tree = os.path.join(machine.CACHE, "tree")
-    shutil.rmtree(tree, ignore_errors=True)
-    files = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, capture_output=True).stdout
-    os.makedirs(tree)
-    subprocess.run(["tar", "-C", TOP, "--null", "-T", "-", "-cf", f"{tree}.tar"], input=files, check=True)
-    subprocess.run(["tar", "-C", tree, "-xf", f"{tree}.tar"], check=True)
-    builder = machine.builder(suite, root)
-    print(machine.in_tree(builder, "cd /tree && ./dev deb", f"{tree}:/tree", timeout=3600))
-    for path in glob.glob(f"{tree}/deb/*.deb"):
+    for path in glob.glob(machine.build(suite, root, "/tree") + "/*.deb"):
         if "-dbgsym_" not in path:
             shutil.copy(path, out)
     return out

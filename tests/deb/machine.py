@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CACHE = os.environ.get("MACHINES", "/var/cache/bowline-machines")
 MIRRORS = {
     "bookworm": ("http://deb.debian.org/debian", ["bookworm main"]),
@@ -71,6 +72,18 @@ def builder(suite, root):
         call("cp", "-a", root, tree + ".partial", timeout=120)
         os.rename(tree + ".partial", tree)
     return tree
+
+
+def build(suite, root, place, settings=""):
+    """As on a fresh machine: the tree at `place`, and `./dev deb`, which installs what it needs. The folder that the packages are in."""
+    tree = os.path.join(CACHE, "tree")
+    shutil.rmtree(tree, ignore_errors=True)
+    files = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, capture_output=True).stdout
+    os.makedirs(tree)
+    subprocess.run(["tar", "-C", TOP, "--null", "-T", "-", "-cf", f"{tree}.tar"], input=files, check=True)
+    subprocess.run(["tar", "-C", tree, "-xf", f"{tree}.tar"], check=True)
+    print(in_tree(builder(suite, root), f"{settings}cd {place} && ./dev deb", f"{tree}:{place}", timeout=3600))
+    return os.path.join(tree, "deb")
 
 
 def fetch(root, packages, *wanted):

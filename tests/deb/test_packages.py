@@ -3,6 +3,8 @@
 
 The service that runs is the hardened one of distro/knot.service.
 """
+import filecmp
+import os
 import re
 
 import pytest
@@ -244,3 +246,13 @@ def test_xdp(suite, packages):
         assert "srv0" in box.run("knotc xdp-status"), journal
         status = box.run("cat /proc/$(systemctl show -P MainPID knot)/status")
         assert re.search(r"^CapEff:\t0+$", status, re.M)
+
+
+def test_same_bytes_again(suite, packages):
+    """The same source makes the same packages: in another folder, at another time, by somebody with another time zone, umask and number of
+    processors."""
+    if "PACKAGES" in os.environ:
+        pytest.skip("the packages were built elsewhere, of another source perhaps")
+    again = machine.build(suite, machine.base(suite), "/another/folder", "export TZ=Asia/Tokyo JOBS=1; umask 027; ")
+    names = sorted(os.listdir(packages))
+    assert names and filecmp.cmpfiles(packages, again, names, shallow=False) == (names, [], [])

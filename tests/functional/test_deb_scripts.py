@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards the conversion of a configuration database of Knot DNS by the package's script, without a machine (those are in tests/deb)."""
+"""Guards what can be said of the packages without building them on a machine (tests/deb): the conversion of a configuration database of
+Knot DNS by the package's script, and that programs don't depend on the folder they were built in."""
 import os
 import pathlib
 import re
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness.server import built
+from harness.server import BUILD, TOP, built
 
 POSTINST = pathlib.Path(__file__).parents[2] / "distro/deb/bowline.postinst"
 TEXT = "zone:\n  - domain: example.com\n"
@@ -82,3 +83,11 @@ def test_interrupted(box):
     box.confdb.rename(box.folder / "confdb.bowline")
     assert box.convert() == ""
     assert 'domain: "example.com."' in box.read()
+
+
+def test_kernel_program_names_no_folder():
+    """It is embedded with its debug information, so that packages built in other folders would have other bytes."""
+    program = (BUILD / "xdp/bpf/filter.bpf.o").read_bytes()
+    assert b"xdp/bpf/filter.bpf.c\0" in program, "lines of the source are known"
+    for folder in (TOP, BUILD.resolve()):
+        assert os.fsencode(folder) not in program
