@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Commands over the control socket without a process per command; the bytes of the protocol, good and bad ones."""
 import socket
-import time
+
+from .waiting import PATIENCE, wait_until
 
 END, DATA, EXTRA, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
 ITEMS = ("cmd", "flags", "error", "section", "item", "id", "zone", "owner", "ttl", "type", "data", "filters")
@@ -20,21 +21,21 @@ def unit(kind=DATA, **items):
 
 
 class Client:
-    """A connection that speaks the protocol's bytes."""
+    """A connection that speaks the protocol's bytes. timeout: seconds that connecting, and each part of a reply, may take (times PATIENCE)."""
 
     def __init__(self, path, timeout=30):
         self.stream = socket.socket(socket.AF_UNIX)
-        self.stream.settimeout(timeout)
-        end = time.monotonic() + timeout
-        while True:
+        self.stream.settimeout(timeout * PATIENCE)
+        self.left = b""
+
+        def is_connected():
             try:
                 self.stream.connect(str(path))
-                break
             except BlockingIOError:     # the backlog is full, and Python's connect doesn't wait
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
-        self.left = b""
+                return False
+            return True
+
+        wait_until(is_connected, f"a place among the connections that wait at {path}", timeout, 0.01)
 
     def __enter__(self):
         return self
@@ -76,8 +77,8 @@ class Client:
         """The same, without the units' types."""
         return [reply for _, reply in self.ask(cmd=name, **items)]
 
-    def is_closed(self, timeout):
-        """True if the server closes the connection within the time; what it sends before is thrown away."""
+    def is_closed(self, timeout=10 * PATIENCE):
+        """True if the server closes the connection within the time (seconds, as they are); what it sends before is thrown away."""
         self.stream.settimeout(timeout)
         try:
             while self.stream.recv(65536):

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from .waiting import wait_until
+
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 # promtool finds fault with a name that knot-exporter gave, and that dashboards use.
 LINT_KNOWN = {'knot_stats_zone_count non-histogram and non-summary metrics should not have "_count" suffix'}
@@ -35,6 +37,21 @@ def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20
         return response.status, dict(response.getheaders()), response.read().decode()
     finally:
         connection.close()
+
+
+def is_open(where):
+    """Whether a server answers there: True, False if nobody listens, None where that is not certain."""
+    try:
+        return request(where, "/nothing")[0] == 404
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except (OSError, http.client.HTTPException):    # it is about to close
+        return None
+
+
+def wait_open(where, wanted=True):
+    """The thread that serves an address opens and closes it a moment after the configuration is in force."""
+    wait_until(lambda: is_open(where) is wanted, f"{where} to be {'open' if wanted else 'closed'}")
 
 
 def families(text):

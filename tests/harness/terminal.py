@@ -10,7 +10,7 @@ import termios
 
 import pytest
 
-from .waiting import wait_until
+from .waiting import PATIENCE, wait_until
 
 
 class Terminal:
@@ -24,12 +24,12 @@ class Terminal:
         self.end = directory / f"tmux-{name}.status"
         variables = {"HOME": str(directory), "LC_ALL": "C.UTF-8", **(environment or {})}
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
-        line = f"{shlex.join(words)}; echo $? > {shlex.quote(str(self.end))}; sleep 60"
+        line = f"{shlex.join(words)}; echo $? > {shlex.quote(str(self.end))}; sleep {60 * PATIENCE}"
         self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-s", "x", line)
 
     def tmux(self, *arguments):
         done = subprocess.run(["tmux", "-u", "-S", str(self.socket), "-f", "/dev/null", *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False, timeout=20)
+                              stderr=subprocess.STDOUT, text=True, check=False, timeout=20 * PATIENCE)
         assert done.returncode == 0, (arguments, done.stdout)
         return done.stdout
 
@@ -67,17 +67,19 @@ class Terminal:
 
     def ended(self, timeout=10):
         """Exit status of the command."""
-        text = wait_until(lambda: self.end.exists() and self.end.read_text(), lambda: f"the command's end\n{self.screen()}", timeout)
+        text = wait_until(lambda: self.end.exists() and self.end.read_text().strip(), lambda: f"the command's end\n{self.screen()}", timeout)
         return int(text)
 
     def pid(self):
-        """Of the command itself."""
+        """Of the command itself, once it runs."""
         shell = self.tmux("list-panes", "-t", "x", "-F", "#{pane_pid}").strip()
-        return int(subprocess.run(["pgrep", "-P", shell], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[0])
+        found = wait_until(lambda: subprocess.run(["pgrep", "-P", shell], stdout=subprocess.PIPE, text=True, check=False).stdout.split(),
+                           "the command")
+        return int(found[0])
 
     def close(self):
         subprocess.run(["tmux", "-S", str(self.socket), "kill-server"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-                       timeout=20)
+                       timeout=20 * PATIENCE)
 
     def __enter__(self):
         return self
@@ -89,5 +91,9 @@ class Terminal:
 def shell(directory):
     """A shell of its own with the prompt `shell>`, to run, stop and continue a program in."""
     terminal = Terminal(directory, "bash", "--norc", "--noprofile", "-i", environment={"PS1": "shell> "})
-    terminal.wait(r"^shell>")
+    try:
+        terminal.wait(r"^shell>")
+    except BaseException:
+        terminal.close()
+        raise
     return terminal

@@ -6,11 +6,11 @@ import re
 import select
 import signal
 import termios
-import time
 
 import pytest
 
 from harness.server import built, is_ours
+from harness.waiting import wait_until
 from zones import example
 
 pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
@@ -24,35 +24,40 @@ class Prompt:
             os.execv(arguments[0], arguments)
         self.text = ""
 
-    def read_until(self, pattern, timeout=10):
+    def read_until(self, pattern):
         """What was printed up to the pattern, without it being seen again."""
-        end = time.monotonic() + timeout
-        while not (match := re.search(pattern, self.text)):
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            assert ready, f"no /{pattern}/ in {self.text!r}"
-            text = self.text + os.read(self.fd, 65536).decode(errors="replace")
+        def printed():
             # The editor moves the cursor instead of printing again what is there.
-            self.text = re.sub(r"\r?\x1b\[\d*[CK]|\x00", "", text)
+            self.text = re.sub(r"\r?\x1b\[\d*[CK]|\x00", "", self.text)
+            match = re.search(pattern, self.text)
+            if match is None and select.select([self.fd], [], [], 0.1)[0]:
+                self.text += os.read(self.fd, 65536).decode(errors="replace")
+            return match
+
+        match = wait_until(printed, lambda: f"/{pattern}/ in {self.text!r}", pause=0)
         seen, self.text = self.text[:match.end()], self.text[match.end():]
         return seen
 
-    def type(self, text, timeout=10):
+    def type(self, text):
         # The editor shows its prompt before it takes single characters: an end of input in between would be lost.
-        end = time.monotonic() + timeout
-        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
-            assert time.monotonic() < end, "the editor doesn't read"
-            time.sleep(0.01)
+        wait_until(lambda: not termios.tcgetattr(self.fd)[3] & termios.ICANON, "the editor to read", pause=0.01)
         os.write(self.fd, text.encode())
 
-    def wait(self, timeout=10):
-        end = time.monotonic() + timeout
-        while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
-            if time.monotonic() > end:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                pytest.fail("knotc doesn't end")
-            time.sleep(0.01)
-        return os.waitstatus_to_exitcode(ended[1])
+    def wait(self):
+        """Exit status."""
+        def has_ended():
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            return (status,) if pid != 0 else None
+
+        (status,) = wait_until(has_ended, "knotc to end", pause=0.01)
+        self.pid = None
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self):
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
 
 
 @pytest.fixture
@@ -61,8 +66,11 @@ def prompt(knotd, directory):
     knotd.configure(zones=["example"])
     knotd.start()
     made = Prompt(built("knotc", "tools"), "-x", "-s", str(knotd.socket), home=directory)
-    made.read_until("knotc> ")
-    return made
+    try:
+        made.read_until("knotc> ")
+        yield made
+    finally:
+        made.close()
 
 
 def test_completion(prompt, directory):

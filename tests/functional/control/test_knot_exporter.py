@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards that PyPI's knot-exporter works unchanged, and that our endpoint and it agree on names and values."""
+import fcntl
 import os
 import pathlib
 import subprocess
 import sys
-import time
+import urllib.error
 import urllib.request
 
 import pytest
 
-from harness.metrics import families, request, value
+from harness.metrics import families, request, value, wait_open
 from harness.net import free_port
 from harness.server import BUILD
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 VENV = BUILD / "venv-knot-exporter"
@@ -22,15 +24,18 @@ MODULES = ("mod-stats:\n  - id: all\n    query-type: on\ntemplate:\n  - id: defa
 @pytest.fixture(scope="module")
 def exporter():
     """The program, installed from PyPI once per build tree."""
-    program = VENV / "bin" / "knot-exporter"
-    if not program.exists():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", VENV], check=True, capture_output=True, timeout=60)
-            subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "knot-exporter==3.6.2"], check=True,
-                           capture_output=True, timeout=90)
-        except (subprocess.SubprocessError, OSError) as error:
-            pytest.skip(f"knot-exporter can't be installed from PyPI: {error}")
-    return program
+    is_whole = VENV / "installed"       # what was interrupted is made anew
+    with open(f"{VENV}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_whole.exists():
+            try:
+                subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True, capture_output=True, timeout=60 * PATIENCE)
+                subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "knot-exporter==3.6.2"], check=True,
+                               capture_output=True, timeout=60 * PATIENCE)
+            except (subprocess.SubprocessError, OSError) as error:
+                pytest.skip(f"knot-exporter can't be installed from PyPI: {error}")
+            is_whole.touch()
+    return VENV / "bin" / "knot-exporter"
 
 
 def library(ours):
@@ -51,6 +56,7 @@ def start(knotd, program=None, server=""):
     knotd.start()
     for name, rdtype, tcp in (("www.example", "A", False), ("www.example", "A", False), ("nothing.example", "MX", True)):
         knotd.ask(name, rdtype, tcp=tcp)
+    knotd.wait(lambda: knotd.stats().get("mod-stats.server-operation[query]") == 3, what="the questions to be counted")
     return knotd
 
 
@@ -59,18 +65,20 @@ def scrape(exporter, knotd, ours):
     port = free_port()
     process = subprocess.Popen([exporter, "--web-listen-port", str(port), "--knot-library-path", library(ours), "--zone-timers",
                                 "--knot-socket-path", knotd.socket], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def answer():
+        assert process.poll() is None, process.communicate()[0]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10 * PATIENCE) as response:
+                return response.read().decode()
+        except urllib.error.URLError:
+            return None
+
     try:
-        text, end = "", time.monotonic() + 15
-        while not text and time.monotonic() < end and process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
-                    text = response.read().decode()
-            except OSError:
-                time.sleep(0.1)
-        assert text, process.communicate()[0] if process.poll() is not None else "the exporter doesn't answer"
+        text = wait_until(answer, "the exporter's answer", pause=0.1)
     finally:
-        process.terminate()
-        process.wait(timeout=10)
+        process.kill()
+        process.communicate()
     found = {}
     parser = pytest.importorskip("prometheus_client.parser", reason="python3-prometheus-client is not installed")
     for family in parser.text_string_to_metric_families(text):
@@ -100,6 +108,7 @@ def test_our_endpoint_agrees_with_it(exporter, knotd):
     port = free_port()
     start(knotd, server=f"metrics-listen: 127.0.0.1@{port}")
     theirs = scrape(exporter, knotd, ours=True)
+    wait_open(port)
     status, _, text = request(port)
     assert status == 200
     found = families(text)

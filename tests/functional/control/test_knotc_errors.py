@@ -2,6 +2,7 @@
 """Guards how knotc fails: no server, one that doesn't answer or goes away, words that are wrong, an output that is closed. Status 1, said why."""
 import os
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -10,13 +11,14 @@ import time
 import pytest
 
 from harness.server import TOP, built, is_ours
+from harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
 
 
 def knotc(*arguments, **options):
-    return subprocess.run([built("knotc", "tools"), *map(str, arguments)], stderr=subprocess.PIPE, text=True, check=False, timeout=20,
-                          stdin=subprocess.DEVNULL, **{"stdout": subprocess.PIPE, **options})
+    return subprocess.run([built("knotc", "tools"), *map(str, arguments)], stderr=subprocess.PIPE, text=True, check=False,
+                          stdin=subprocess.DEVNULL, **{"stdout": subprocess.PIPE, "timeout": 20 * PATIENCE, **options})
 
 
 def fails(wanted, *arguments, output="", **options):
@@ -31,7 +33,7 @@ def listener(directory):
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(directory / "s.sock"))
         made.listen(5)
-        made.settimeout(20)
+        made.settimeout(20 * PATIENCE)
         yield made
 
 
@@ -40,7 +42,7 @@ def serve(listener, reply, close=True):
     def run():
         stream, _ = listener.accept()
         with stream:
-            stream.settimeout(20)
+            stream.settimeout(20 * PATIENCE)
             stream.recv(65536)
             if reply:
                 stream.sendall(reply)
@@ -63,12 +65,13 @@ def test_nobody_listens(directory):
     fails(r"^error: failed to connect to socket '[^']+' \(connection refused\)$", "-s", directory / "s.sock", "status")
 
 
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, who becomes nobody by setpriv")
 def test_not_allowed(directory, listener):
     os.chmod(directory / "s.sock", 0)
     os.chmod(directory, 0o755)
     command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", built("knotc", "tools"), "-s", str(directory / "s.sock"), "status"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20 * PATIENCE)
     except PermissionError:
         pytest.skip("nobody may not run the program where it was built")
     if "failed to execute" in done.stderr:
@@ -81,9 +84,10 @@ def test_path_too_long():
 
 
 def test_timeout(directory, listener):
-    start = time.monotonic()
-    fails(r"^error: failed to control \(connection timeout\)$", "-t", "1", "-s", directory / "s.sock", "status")
-    assert 0.9 < time.monotonic() - start < 8
+    """After -t: not sooner, and not only when the usual minute is over."""
+    sooner = time.monotonic()
+    fails(r"^error: failed to control \(connection timeout\)$", "-t", "1", "-s", directory / "s.sock", "status", timeout=45)
+    assert time.monotonic() - sooner > 0.9
 
 
 @pytest.mark.parametrize("reply,wanted", [
@@ -94,7 +98,7 @@ def test_timeout(directory, listener):
 def test_broken_replies(directory, listener, reply, wanted):
     thread = serve(listener, reply)
     fails(rf"^error: failed to control \({wanted}\)$", "-s", directory / "s.sock", "zone-status")
-    thread.join(5)
+    thread.join(5 * PATIENCE)
 
 
 def test_json_says_why(directory):
@@ -111,7 +115,7 @@ def test_an_error_unit_is_status_1(directory, listener, reply, output):
     thread = serve(listener, reply, close=False)
     done = knotc("-s", directory / "s.sock", "zone-reload")
     assert (done.returncode, done.stdout, done.stderr) == (1, output, "")
-    thread.join(5)
+    thread.join(5 * PATIENCE)
 
 
 @pytest.mark.parametrize("arguments,wanted", [
@@ -154,14 +158,14 @@ def test_closed_output_of_a_reply(directory, listener):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = knotc("-s", directory / "s.sock", "zone-reload", stdout=full)
     assert done.returncode == 1 and "error: failed to write to standard output" in done.stderr
-    thread.join(5)
+    thread.join(5 * PATIENCE)
 
 
 def test_options_end_at_the_action(directory, listener):
     """Behind the action -b and -f are options, anything else is an argument (getopt's "+")."""
     thread = serve(listener, b"\x03", close=False)
     assert knotc("-s", directory / "s.sock", "zone-reload", "-b", "--force", "-v").stdout == "OK\n"
-    thread.join(5)
+    thread.join(5 * PATIENCE)
     with_status = knotc("-s", directory / "nope", "status", "-h")
     assert "Usage" not in with_status.stdout and with_status.returncode == 1
 

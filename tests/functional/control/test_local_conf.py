@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness.server import built, is_ours
+from harness.waiting import PATIENCE
 from zones import example
 
 pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
@@ -26,7 +27,7 @@ class Knotc:
 
     def __call__(self, *arguments, status=0, **options):
         """(stdout, stderr) of a run in the directory, checked for its status."""
-        done = subprocess.run([built("knotc", "tools"), *arguments], capture_output=True, text=True, check=False, timeout=20,
+        done = subprocess.run([built("knotc", "tools"), *arguments], capture_output=True, text=True, check=False, timeout=20 * PATIENCE,
                               cwd=self.dir, **options)
         assert done.returncode == status, (arguments, done)
         return done.stdout, done.stderr

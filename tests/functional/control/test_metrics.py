@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the metrics endpoint (`server: metrics-listen:`): OpenMetrics 1.0 and the text format, values, HTTP, limits, changes while running."""
+import contextlib
 import math
 import os
+import select
 import socket
 import time
 
 import pytest
 
 from harness.control import Client
-from harness.metrics import families, lint, request, value
+from harness.metrics import families, lint, request, value, wait_open
 from harness.net import free_port
 from harness.server import TOP
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -36,29 +39,19 @@ def configure(knotd, addresses, text=MODULES, zones=("example", "missing.test"))
 
 def wait_counted(where, requests, drops=0):
     """A batch is counted once its replies were handed over, so clients may have them earlier. The exposition."""
-    end = time.monotonic() + 10
-    while True:
-        found = families(request(where)[2])
-        counted = sum(sample.value for sample in found["knot_requests"].samples)
-        dropped = sum(sample.value for sample in found["knot_dropped_requests"].samples)
-        if counted >= requests and dropped >= drops:
-            return found
-        assert time.monotonic() < end, f"{counted} requests, {dropped} dropped"
-        time.sleep(0.01)
+    found = {}
 
+    def total(family, name):
+        return sum(sample.value for sample in found[family].samples if sample.name == name)
 
-def is_open(where):
-    try:
-        return request(where, "/nothing", timeout=2)[0] == 404
-    except OSError:
-        return False
+    def is_counted():
+        found.update(families(request(where)[2]))
+        counted = [total("knot_requests", "knot_requests_total"), total("knot_replies", "knot_replies_total"),
+                   total("knot_request_duration_seconds", "knot_request_duration_seconds_count")]
+        return min(counted) >= requests and total("knot_dropped_requests", "knot_dropped_requests_total") >= drops
 
-
-def wait_open(where, wanted=True, timeout=10):
-    end = time.monotonic() + timeout
-    while is_open(where) != wanted:
-        assert time.monotonic() < end, f"{where} is {'not open' if wanted else 'still open'}"
-        time.sleep(0.05)
+    wait_until(is_counted, lambda: f"{requests} requests, {drops} drops in {found}", pause=0.01)
+    return found
 
 
 def scrape(server, path="/metrics"):
@@ -87,7 +80,6 @@ def test_values(server):
         ("knot_dropped_requests_total", (("reason", "no-request"),)): 1,
         ("knot_request_duration_seconds_count", (("protocol", "udp4"),)): 4,
         ("knot_request_duration_seconds_bucket", (("protocol", "udp4"), ("le", "+Inf"))): 4,
-        ("knot_request_duration_seconds_bucket", (("protocol", "tcp4"), ("le", "4.294967296"))): 1,
         ("knot_zones", (("contents", "file"),)): 1,
         ("knot_zones", (("contents", "none"),)): 1,
         ("knot_zones_failed", ()): 1,
@@ -104,10 +96,15 @@ def test_values(server):
         assert want is None or got == want, (name, labels, got)
     with pytest.raises(KeyError):
         value(found, "knot_zone_serial", zone="missing.test.")    # nothing is served
-    assert abs(value(found, "process_start_time_seconds") - time.time()) < 60
+    assert abs(value(found, "process_start_time_seconds") - time.time()) < 600
     rss = value(found, "process_resident_memory_bytes")
     assert rss == value(found, "knot_memory_usage_bytes", pid=str(server.process.pid)) > 1 << 20
-    assert 0 < value(found, "knot_request_duration_seconds_sum", protocol="udp4") < 4 * 4
+    # One request: its time is the sum, and the buckets from there on have it.
+    duration = value(found, "knot_request_duration_seconds_sum", protocol="tcp4")
+    assert 1e-7 < duration < 1000
+    buckets = {float(sample.labels["le"]): sample.value for sample in found["knot_request_duration_seconds"].samples
+               if sample.name.endswith("_bucket") and sample.labels["protocol"] == "tcp4"}
+    assert len(buckets) > 40 and buckets == {bound: float(bound >= duration) for bound in buckets}
 
 
 def test_types_and_units(server):
@@ -199,7 +196,7 @@ def test_many_zones_are_streamed(knotd):
     assert value(found, "knot_zones", contents="file") + value(found, "knot_zones", contents="image") == count
     assert len(found["knot_zone_serial"].samples) == count
     assert {sample.value for sample in found["knot_zone_serial"].samples} == {5}
-    with socket.create_connection(("127.0.0.1", knotd.metrics), timeout=20) as stream:
+    with socket.create_connection(("127.0.0.1", knotd.metrics), timeout=20 * PATIENCE) as stream:
         stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n")
         first = stream.recv(1000)
         write(count // 2)
@@ -241,7 +238,7 @@ NO_REQUESTS = {
 
 @pytest.mark.parametrize("data", NO_REQUESTS.values(), ids=NO_REQUESTS)
 def test_what_is_no_request(server, data):
-    with socket.create_connection(("127.0.0.1", server.metrics), timeout=10) as stream:
+    with socket.create_connection(("127.0.0.1", server.metrics), timeout=10 * PATIENCE) as stream:
         try:
             stream.sendall(data)
             stream.shutdown(socket.SHUT_WR)
@@ -252,32 +249,52 @@ def test_what_is_no_request(server, data):
     assert scrape(server)
 
 
+def is_held(stream):
+    """Whether a connection on which the server has nothing to say is still there."""
+    return not select.select([stream], [], [], 0)[0]
+
+
 def test_silent_clients(server):
     """They wait for nothing in the way of others, and are closed."""
-    silent = [socket.create_connection(("127.0.0.1", server.metrics), timeout=20) for _ in range(10)]
-    for stream in silent[5:]:
-        stream.sendall(b"GET /metrics HT")
-    begin = time.monotonic()
-    scrape(server)
-    assert time.monotonic() - begin < 4
-    for stream in silent:
-        try:
-            while stream.recv(65536):    # 408 at most
-                pass
-        except ConnectionResetError:
-            pass
-        stream.close()
-    assert time.monotonic() - begin < 15
+    with contextlib.ExitStack() as stack:
+        def others_are_served():
+            stack.close()
+            silent = [stack.enter_context(socket.create_connection(("127.0.0.1", server.metrics), timeout=20 * PATIENCE)) for _ in range(10)]
+            for stream in silent[5:]:
+                stream.sendall(b"GET /metrics HT")
+            scrape(server)
+            # Who is served only when the silent ones have been closed never finds them all here. A slow machine may need another try.
+            return silent if all(map(is_held, silent)) else None
+
+        for stream in wait_until(others_are_served, "a reply while silent clients are there"):
+            with contextlib.suppress(ConnectionResetError):
+                while stream.recv(65536):    # 408 at most
+                    pass
 
 
-def test_a_client_that_does_not_read(server):
+def test_a_client_that_does_not_read(knotd):
     """Its reply waits; others get theirs."""
-    with socket.create_connection(("127.0.0.1", server.metrics), timeout=20) as stream:
-        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        begin = time.monotonic()
-        scrape(server)
-        assert time.monotonic() - begin < 4
+    knotd.metrics = free_port()
+    # Much more than sockets hold.
+    configure(knotd, [f"127.0.0.1@{knotd.metrics}"], zones=[f"z{i}.test" for i in range(5000)])
+    knotd.start()
+    wait_open(knotd.metrics)
+    with contextlib.ExitStack() as stack:
+        def others_are_served():
+            stack.close()
+            stream = stack.enter_context(socket.socket())
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            stream.settimeout(20 * PATIENCE)
+            stream.connect(("127.0.0.1", knotd.metrics))
+            stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            first = stream.recv(100)
+            assert first.startswith(b"HTTP/1.1 200 OK\r\n")
+            scrape(knotd)
+            # A client is closed after some silence: a slow machine may need another try.
+            with contextlib.suppress(ConnectionResetError):
+                return b"".join([first, *iter(lambda: stream.recv(1 << 20), b"")]).endswith(b"0\r\n\r\n")
+
+        assert wait_until(others_are_served, "a whole reply that was not read at once")
 
 
 # ---- Changes ----
@@ -290,14 +307,22 @@ def test_addresses_follow_the_configuration(server):
         wait_open(where)
     wait_open(server.metrics, False)
     # What stays stays open: a request that has begun is answered after a reload.
-    with socket.create_connection(("127.0.0.1", second), timeout=5) as stream:
-        stream.sendall(b"GET /metrics?zones=off HT")
-        configure(server, [f"127.0.0.1@{second}"])
+    # Server's patience with a half request may end on a slow machine: then once more.
+    def is_answered_after_a_reload():
+        configure(server, [f"127.0.0.1@{second}", str(path)])
         server.knotc("reload")
-        wait_open(path, False)
-        assert not path.exists()
-        stream.sendall(b"TP/1.1\r\nHost: x\r\n\r\n")
-        assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        wait_open(path)
+        with socket.create_connection(("127.0.0.1", second), timeout=20 * PATIENCE) as stream:
+            stream.sendall(b"GET /metrics?zones=off HT")
+            configure(server, [f"127.0.0.1@{second}"])
+            server.knotc("reload")
+            wait_open(path, False)
+            assert not path.exists()
+            with contextlib.suppress(ConnectionError):
+                stream.sendall(b"TP/1.1\r\nHost: x\r\n\r\n")
+                return stream.recv(15) == b"HTTP/1.1 200 OK"
+
+    wait_until(is_answered_after_a_reload, "the answer to a request that began before a reload")
     configure(server, [])
     server.knotc("reload")
     wait_open(second, False)
@@ -321,9 +346,9 @@ def test_addresses_follow_a_commit_at_once(server):
 def test_an_address_that_is_taken(server):
     """It is logged, the others serve, and a reload tries again."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        port, other = free_port(), free_port()
+        taken.bind(("127.0.0.1", port))
         taken.listen()
-        port, other = taken.getsockname()[1], free_port()
         configure(server, [f"127.0.0.1@{port}", f"127.0.0.1@{other}"])
         server.knotc("reload")
         wait_open(other)
@@ -356,6 +381,7 @@ def test_the_manual_names_each_metric(make_knotd, pair):
     server.write("example.zone", example(7))
     server.configure(listen=(), zones=["example"], server=f"metrics-listen: {path}", text=f"xdp:\n    listen: {pair.server_if}@53\n")
     server.start()
+    wait_open(path)
     manual = (TOP / "doc/manual/statistics.rst").read_text(encoding="utf-8")
     endings = {"counter": "_total", "info": "_info"}
     names = [name + endings.get(family.type, "") for name, family in families(request(path)[2]).items()

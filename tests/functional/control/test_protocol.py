@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the control protocol byte by byte: units, blocks, odd requests and their replies. Each test but those marked holds for Knot DNS too."""
+import contextlib
 import os
 import random
 import socket
@@ -11,14 +12,15 @@ import pytest
 
 from harness.control import BLOCK, COMMAND, DATA, END, EXTRA, ZONE, Client, item, unit
 from harness.server import is_ours
-from harness.waiting import PATIENCE
+from harness.waiting import wait_until
 from zones import example
 
 # Knot DNS 3.2 sends an empty block, 3.5 the request.
 RUNNING = [("data", {"cmd": "status"})] if is_ours() else []
 
 
-def start(knotd, timeout=2, listen="knot.sock"):
+def start(knotd, timeout=3600, listen="knot.sock"):
+    """timeout: control.timeout, which is longer than any test where it isn't what is tested."""
     knotd.write("example.zone", example(7))
     knotd.configure(zones=["example", "missing.test"])
     knotd.conf(knotd.path.read_text().replace("control:\n    listen: knot.sock", f"control:\n    timeout: {timeout}\n    listen: {listen}"))
@@ -90,7 +92,7 @@ def test_several_blocks_on_one_connection(client):
         assert client.ask(cmd="status") == RUNNING
     assert fields(client.ask(cmd="zone-read", zone="example", owner="www", type="A"), "data") == ["192.0.2.80"]
     client.send(END)
-    assert client.is_closed(2)
+    assert client.is_closed()
 
 
 def test_blocks_sent_at_once(client):
@@ -168,7 +170,7 @@ def test_unknown_code(server, code):
     for data in (bytes([code]), DATA + bytes([code]), unit(cmd="status") + bytes([code]) + b"\0\0"):
         with Client(server.socket) as client:
             client.send(data + BLOCK)
-            assert client.is_closed(1.5), data
+            assert client.is_closed(), data
     with Client(server.socket) as client:
         assert client.ask(cmd="status") == RUNNING
 
@@ -238,16 +240,17 @@ def test_stop(server, client):
 # ---- Clients that are slow, silent or hostile ----
 
 def is_fine(server):
-    with Client(server.socket, timeout=5 * PATIENCE) as client:
+    with Client(server.socket) as client:
         return client.ask(cmd="status") == RUNNING
 
 
-def test_silent_client_is_closed(server):
+def test_silent_client_is_closed(knotd):
     """After control.timeout, here 2 s."""
+    server = start(knotd, timeout=2)
+    begin = time.monotonic()
     with Client(server.socket) as client:
-        begin = time.monotonic()
-        assert client.is_closed(5 * PATIENCE)
-        assert time.monotonic() - begin > 1.5
+        assert client.is_closed()
+        assert time.monotonic() - begin > 1.9
 
 
 def test_half_a_unit_is_closed(server):
@@ -255,24 +258,22 @@ def test_half_a_unit_is_closed(server):
         with Client(server.socket) as client:
             client.send(data)
             client.stream.shutdown(socket.SHUT_WR)
-            assert client.is_closed(1.5), data
+            assert client.is_closed(), data
     assert is_fine(server)
 
 
 @pytest.mark.threads
 @pytest.mark.ours
 def test_idle_connections_do_not_lock_out(knotd):
-    """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for long."""
-    server = start(knotd, timeout=60)
+    """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for control.timeout."""
+    server = start(knotd)
     idle = [Client(server.socket) for _ in range(7)]
     time.sleep(0.1)
     busy = Client(server.socket)
     assert busy.ask(cmd="status") == RUNNING
-    begin = time.monotonic()
     for _ in range(5):
         assert busy.ask(cmd="status") == RUNNING
         assert is_fine(server)
-    assert time.monotonic() - begin < 1.5 * PATIENCE
     assert busy.ask(cmd="status") == RUNNING
     assert 1 <= sum(client.is_closed(0.05) for client in idle) < 7
     for client in (*idle, busy):
@@ -298,9 +299,7 @@ def test_no_client_keeps_its_slot(knotd, how):
                     client.stream.send(unit(cmd="status"))
             except (BlockingIOError, ConnectionError):
                 pass
-        end = time.monotonic() + 2
-        asked = 0
-        while time.monotonic() < end:
+        for _ in range(4):
             for client in clients:
                 try:
                     if how == "drip":
@@ -309,17 +308,11 @@ def test_no_client_keeps_its_slot(knotd, how):
                         client.stream.send(unit(cmd="status") * 100)
                 except (BlockingIOError, ConnectionError):
                     pass
-            begin = time.monotonic()
             assert is_fine(knotd)
-            assert time.monotonic() - begin < 1.5 * PATIENCE
-            asked += 1
-        assert asked >= 2
     finally:
         for client in clients:
             client.stream.close()
-    begin = time.monotonic()
-    knotd.stop(timeout=5 * PATIENCE)
-    assert time.monotonic() - begin < 3 * PATIENCE
+    assert knotd.stop() == 0
 
 
 @pytest.mark.threads
@@ -343,15 +336,44 @@ def test_sockets_do_not_share_slots(knotd):
 
 @pytest.mark.ours
 def test_a_command_that_runs_is_not_closed(knotd):
-    """Its connection stays, however many others come."""
+    """Its connection stays, however many others come: here it waits for the lock, which somebody on the other socket holds."""
+    server = start(knotd, listen="[knot.sock, two.sock]")
+    with contextlib.ExitStack() as stack:
+        def connect(path):
+            return stack.enter_context(Client(path))
+
+        writer, prober, reader = connect(knotd.socket.with_name("two.sock")), connect(knotd.socket), connect(knotd.socket)
+        assert writer.ask(cmd="conf-begin") == []
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
+        server.wait_log("config item 'server.version'")     # it keeps the lock until its block ends
+        prober.send(unit(cmd="status"), BLOCK)
+        assert prober.is_silent(0.5)
+        reader.send((unit(cmd="zone-read", zone="example") + BLOCK) * 20)
+        # Four slots: two and all that come, who make room for each other.
+        others = [connect(knotd.socket) for _ in range(8)]
+        wait_until(lambda: sum(client.is_closed(0.01) for client in others) >= 5, "others to be closed")
+        writer.send(END)
+        assert prober.block() == RUNNING
+        for _ in range(20):
+            assert len(reader.block()) > 40
+
+
+@pytest.mark.ours
+def test_a_long_reply_that_is_read_is_not_closed(knotd):
+    """While there are some who have waited longer."""
     start(knotd)
-    with Client(knotd.socket) as reader:
+    with contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(Client(knotd.socket)) for _ in range(7)]
+        for client in idle:
+            assert client.ask(cmd="status") == RUNNING
+        time.sleep(0.1)
+        reader = stack.enter_context(Client(knotd.socket))
         reader.send((unit(cmd="zone-read", zone="example") + BLOCK) * 200)
-        others = [Client(knotd.socket) for _ in range(12)]
+        for _ in range(5):
+            stack.enter_context(Client(knotd.socket))
+        wait_until(lambda: sum(client.is_closed(0.01) for client in idle) >= 5, "others to be closed")
         for _ in range(200):
             assert len(reader.block()) > 40
-        for client in others:
-            client.stream.close()
 
 
 @pytest.mark.threads
@@ -361,18 +383,13 @@ def test_busy(knotd):
     server = start(knotd, timeout=0)
     with Client(server.socket) as writer, Client(server.socket) as other:
         assert writer.ask(cmd="conf-begin") == []
-        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
-        end = time.monotonic() + 2 * PATIENCE
-        while (reply := other.ask(cmd="status")) == RUNNING and time.monotonic() < end:
-            time.sleep(0.01)
-        assert reply == []
-        assert "command 'status' gave up (requested resource is busy)" in server.log()
         begin = time.monotonic()
-        while other.ask(cmd="status") != RUNNING:
-            assert time.monotonic() - begin < 7 * PATIENCE
-            time.sleep(0.05)
-        assert time.monotonic() - begin > 3
-        assert writer.is_closed(1)
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
+        wait_until(lambda: other.ask(cmd="status") == [], "an empty block", pause=0.01)
+        server.wait_log(r"command 'status' gave up \(requested resource is busy\)")
+        wait_until(lambda: other.ask(cmd="status") == RUNNING, "the end of the writer's time", pause=0.05)
+        assert time.monotonic() - begin > 4.5
+        assert writer.is_closed()
         # Half a block is none: nothing was set.
         assert fields(other.ask(cmd="conf-get", section="server", item="version"), "data") != ["x"]
         assert other.ask(cmd="conf-abort") == []
@@ -384,11 +401,8 @@ def test_drip_under_the_lock(knotd):
     server = start(knotd, timeout=1)
     with Client(server.socket) as writer:
         assert writer.ask(cmd="conf-begin") == []
-        begin = time.monotonic()
         with pytest.raises(ConnectionError):
-            while time.monotonic() - begin < 5 * PATIENCE:
-                writer.send(unit(cmd="conf-set", section="server", item="version", data="x"))
-                time.sleep(0.25)
+            wait_until(lambda: writer.send(unit(cmd="conf-set", section="server", item="version", data="x")), "the connection's end", pause=0.25)
         assert is_fine(server)
 
 
@@ -396,13 +410,12 @@ def test_drip_under_the_lock(knotd):
 @pytest.mark.parametrize("command", [{"cmd": "conf-get"}, {"cmd": "conf-diff"}, {"cmd": "conf-list", "section": "zone", "filters": "t"}])
 def test_unread_reply_holds_no_lock(knotd, command):
     """Who asks for a large reply and doesn't read it makes nobody wait, whatever control.timeout allows."""
-    server = start(knotd, timeout=60)
+    server = start(knotd)
     with Client(server.socket) as writer, Client(server.socket) as other:
         assert writer.ask(cmd="conf-begin") == []
         zones = [unit(cmd="conf-set", section="zone", item="domain", data=f"a-rather-long-name-{n}.test") for n in range(20000)]
         writer.send(*zones, BLOCK)
         assert writer.block() == []
-        other.stream.settimeout(5 * PATIENCE)
         writer.send(unit(**command), BLOCK)
         assert writer.stream.recv(1, socket.MSG_PEEK) == DATA       # the command runs, or has run
         assert other.ask(cmd="status") == RUNNING
@@ -439,7 +452,7 @@ def test_endless_unit(server):
             except (ConnectionError, TimeoutError):
                 pass
             assert sent < 8 << 20
-            assert client.is_closed(2)
+            assert client.is_closed()
     assert is_fine(server)
     if "ASAN_OPTIONS" not in os.environ:
         assert resident() - before < 8 << 10    # KiB
@@ -456,7 +469,7 @@ def test_garbage(server):
             try:
                 client.send(bytes(data))
                 client.stream.shutdown(socket.SHUT_WR)
-                assert client.is_closed(10)
+                assert client.is_closed()
             except ConnectionError:
                 pass
     assert is_fine(server)

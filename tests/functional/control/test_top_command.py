@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the command `top` (doc/formats/top.md): what workers always count, and zones and types while somebody looks."""
 import collections
+import contextlib
 import socket
 import time
 
@@ -9,6 +10,7 @@ import dns.query
 import pytest
 
 from harness.control import Client
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -35,13 +37,15 @@ def panels(units):
 
 def wait_counted(looker, requests, drops=0):
     """A batch is counted once its replies were handed over, so clients may have them earlier. Takes what `looker` has looked at."""
-    end = time.monotonic() + 10
-    while True:
-        found = panels(looker.command("top"))
-        if found["server"][None, "requests"] >= requests and found["drops"][None, "no-request"] >= drops:
-            return found
-        assert time.monotonic() < end, f"{found['server']} {found['drops']}"
-        time.sleep(0.01)
+    found = {}
+
+    def is_counted():
+        found.update(panels(looker.command("top")))
+        counts = [found["server"][None, "requests"], sum(found["latency"].values()), sum(found["rcode"].values())]
+        return min(counts) >= requests and found["drops"][None, "no-request"] >= drops
+
+    wait_until(is_counted, lambda: f"{requests} requests, {drops} drops in {found}", pause=0.01)
+    return found
 
 
 def test_counts_always(server):
@@ -111,30 +115,29 @@ def test_a_reload_removes_a_zone_that_is_looked_at(server):
 
 def test_more_lookers_than_may_look(server):
     """The fifth gets everything but zones and types."""
-    connections = [Client(server.socket) for _ in range(5)]
-    for connection in connections:
-        assert not [unit for unit in connection.command("top") if "error" in unit]
-    server.ask("www.example.", "A")
-    seen = ["zone" in panels(connection.command("top")) for connection in connections]
-    assert seen == [True] * 4 + [False]
-    connections[0].__exit__()
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and not seen[4]:
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(Client(server.socket)) for _ in range(5)]
+        for connection in connections:
+            assert not [unit for unit in connection.command("top") if "error" in unit]
         server.ask("www.example.", "A")
-        seen[4] = "zone" in panels(connections[4].command("top"))
-    assert seen[4]
-    for connection in connections[1:]:
-        connection.__exit__()
+        assert ["zone" in panels(connection.command("top")) for connection in connections] == [True] * 4 + [False]
+        connections[0].stream.close()
+
+        def fifth_sees():
+            server.ask("www.example.", "A")
+            return "zone" in panels(connections[4].command("top"))
+
+        wait_until(fifth_sees, "the place of who has gone")
 
 
 def test_many_messages_over_one_connection(server):
     """Each message of a TCP turn is a request."""
     query = dns.message.make_query("www.example.", "A").to_wire()
-    with Client(server.socket) as looker, socket.create_connection(("127.0.0.1", server.port), timeout=5) as stream:
+    with Client(server.socket) as looker, socket.create_connection(("127.0.0.1", server.port), timeout=5 * PATIENCE) as stream:
         before = panels(looker.command("top"))
         stream.sendall((len(query).to_bytes(2, "big") + query) * 30)
         for _ in range(30):
-            dns.query.receive_tcp(stream, expiration=time.time() + 5)
+            dns.query.receive_tcp(stream, expiration=time.time() + 5 * PATIENCE)
         after = wait_counted(looker, 30)
     assert after["protocol"][None, "tcp4"] - before["protocol"][None, "tcp4"] == 30
     assert sum(count for (protocol, _), count in after["latency"].items() if protocol == "tcp4") == 30
