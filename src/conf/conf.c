@@ -59,6 +59,12 @@ static void tell_no_memory(conf_sink_t sink, const char *path)
 	(void)conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &place, NULL, "config, not enough memory");
 }
 
+static void ignore_fault(void *ctx, const conf_fault_t *fault)
+{
+	(void)ctx;
+	(void)fault;
+}
+
 /** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
 static knot_err_t make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		       conf_t **ret_conf)
@@ -113,6 +119,27 @@ knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host
 		return err;
 	}
 	return make(take_store, path, host, sink, ret_conf);
+}
+
+conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host)
+{
+	static const conf_sink_t nobody = { .fault = ignore_fault }; /* what there is to say was said of the original */
+	conf_store_t *store = conf_store_new();
+	knot_err_t err = store != NULL ? KNOT_OK : KNOT_ENOMEM;
+	for (size_t i = 0; err == KNOT_OK && i < conf_section_count; i++) {
+		const conf_table_t *table = &conf->store->tables[i];
+		if (conf_sections[i]->kind == CONF_GROUP && table->count > 0) {
+			const knot_bytes_t items = { table->blocks[0].items, table->blocks[0].items_len };
+			err = conf_store_put(store, i, (knot_bytes_t){ 0 }, items);
+		}
+	}
+	err = err == KNOT_OK ? conf_store_seal(store) : err;
+	if (err != KNOT_OK) {
+		conf_store_free(store);
+		return NULL;
+	}
+	conf_t *copy;
+	return make(store, conf->path, host, nobody, &copy) == KNOT_OK ? copy : NULL;
 }
 
 knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)

@@ -291,6 +291,12 @@ KNOT_MUST_USE knot_err_t conf_load_text(const char *name, knot_str_t text, const
 KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 				   conf_t **ret_conf);
 
+/**
+ * A small copy of the sections server, xdp, control, statistics and database, without zones or anything else: what a server was started
+ * with, to compare with later.  host: as when `conf` was made.  NULL: no memory; else free with conf_free().
+ */
+conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host);
+
 /** conf may be NULL. */
 void conf_free(conf_t *conf);
 

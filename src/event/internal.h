@@ -29,6 +29,7 @@ struct server {
 	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
 	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
 	int loaded_fd;               /* owned: eventfd */
+	conf_t *started;             /* owned: what the server was started with, see conf_copy_groups() */
 	conf_open_t edit;
 	void *edits;                 /* owned: open transactions (zone_edit.c); so the next two; under the lock of the jobs */
 	size_t edit_count;

@@ -350,6 +350,27 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 
 /* ---- From one configuration to the next ---- */
 
+static bool is_among(const conf_diff_t *diff, const char *name)
+{
+	size_t i = 0;
+	while (i < diff->restart_count && strcmp(diff->restart[i], name) != 0) {
+		i++;
+	}
+	return i < diff->restart_count;
+}
+
+/** Items that only a restart applies, once when they change. Nothing waits for one where the change goes back to what runs. */
+static void tell_what_waits(const server_t *server, const conf_t *conf)
+{
+	conf_diff_t changed = conf_diff(server->root.state_rcu->conf, conf);
+	conf_diff_t waiting = conf_diff(server->started, conf);
+	for (size_t i = 0; i < changed.restart_count; i++) {
+		if (is_among(&waiting, changed.restart[i])) {
+			log_server(LOG_WARNING, "changes of %s require restart to take effect", changed.restart[i]);
+		}
+	}
+}
+
 knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change)
 {
 	conf_t *conf = take_conf;
@@ -372,11 +393,8 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 		return err;
 	}
 	/* Nothing fails from here on. */
-	conf_diff_t diff = conf_diff(server->root.state_rcu->conf, conf);
 	(void)server_open_logs(conf, server->params.uid, server->params.gid);
-	for (size_t i = 0; i < diff.restart_count; i++) {
-		log_server(LOG_WARNING, "changes of %s require restart to take effect", diff.restart[i]);
-	}
+	tell_what_waits(server, conf);
 	state_t *old = state_publish(&server->root, made.state);
 	adopt_zones(server, &made);
 	ask(server, old->conf, conf, change->txn);

@@ -161,15 +161,19 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
+	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
+	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
 	err = err == KNOT_OK ? server_build(take_conf, none, &made) : err;
 	zonedb_free(none);
 	if (err != KNOT_OK) {
+		conf_free(started);
 		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
 		free(server);
 		return err;
 	}
 	server->params = *params;
+	server->started = started;
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&server->reload_lock, NULL);
 	server->edit.version = params->db_version;
@@ -193,6 +197,7 @@ void server_free(server_t *server)
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
 	}
 	state_free(server->root.state_rcu);
+	conf_free(server->started);
 	pthread_mutex_destroy(&server->reload_lock);
 	saves_close(&server->saves);
 	if (server->loaded_fd >= 0) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reload: new versions appear at once and whole, broken ones never; the old keep serving."""
+import re
 import signal
 import threading
 
@@ -89,6 +90,14 @@ def test_settings_that_need_a_restart_are_named(server):
     server.configure(zones=["example"], server="socket-affinity: on")
     server.knotc("reload")
     server.wait_log(r"warning: changes of .* require restart to take effect", 10)
+
+
+def test_a_setting_that_goes_back_needs_no_restart(server):
+    """What is told once isn't told again by the next reload, and not when it is what runs again."""
+    for workers in (3, 3, 2):
+        server.conf(re.sub(r"udp-workers: \d", f"udp-workers: {workers}", server.path.read_text()))
+        server.knotc("reload")
+    assert re.findall("changes of .* require", server.log()) == ["changes of udp-workers require"]
 
 
 def test_settings_that_apply_at_once(server):
