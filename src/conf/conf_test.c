@@ -853,6 +853,8 @@ static void includes(void **state)
 		{ "directories are skipped", "include: sub\n", KNOT_OK, "" },
 		{ "list", "include: [ sub/1.conf, sub/2.conf ]\n", KNOT_OK, "" },
 		{ "what is no file", "include: /dev/null\n", KNOT_OK, "W:config, invalid include file '/dev/null'" },
+		{ "a link that leads nowhere", "include: sub/*.lnk\n", KNOT_OK,
+		  "W:config, failed to get file status for 'D/sub/dangling.lnk'" },
 		{ "no such file", "include: sub/nosuch\n", KNOT_EFILE,
 		  "config, file 'D/main', line 1, item 'include', value 'sub/nosuch' (file error)" },
 		{ "error inside", "\ninclude: sub/bad\n", KNOT_CONF_EITEM,
@@ -875,6 +877,9 @@ static void includes(void **state)
 	write_file(sub, "worse", "server:\n  foo: y\n");
 	write_file(sub, "open", "server:\n");
 	write_file(sub, "empty", "");
+	char link[PATH_MAX + 16];
+	snprintf(link, sizeof(link), "%s/dangling.lnk", sub);
+	assert_int_equal(symlink("nowhere", link), 0);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		messages_t messages;
 		conf_t *conf;

@@ -591,10 +591,15 @@ static knot_err_t include_pattern(const loader_t *loader, char ret_pattern[stati
 static knot_err_t include_match(loader_t *loader, const char *path)
 {
 	struct stat info;
-	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+	if (stat(path, &info) != 0) {
+		/* A link that leads nowhere, or a file that went since the pattern met it. */
+		(void)tell_text(loader, CONF_WARNING, KNOT_OK, "config, failed to get file status for '%s'", path);
 		return KNOT_OK;
 	}
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+	if (S_ISDIR(info.st_mode)) {
+		return KNOT_OK;
+	}
+	if (!S_ISREG(info.st_mode)) {
 		(void)tell_text(loader, CONF_WARNING, KNOT_OK, "config, invalid include file '%s'", path);
 		return KNOT_OK;
 	}
