@@ -219,23 +219,31 @@ const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id)
 	return &conf->mod_stats[conf->mod_stats_count];
 }
 
-knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid)
+/** `length` characters, or as many as there is room for. */
+static const char *copy_word(char *ret_word, size_t max, const char *text, size_t length)
 {
-	char name[256];
+	(void)snprintf(ret_word, max, "%.*s", length < max ? (int)length : (int)max - 1, text);
+	return ret_word;
+}
+
+knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid, char ret_fault[static CONF_USER_FAULT_MAX])
+{
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 	if (conf->server.user != NULL) {
+		char name[256];
 		size_t len = strcspn(conf->server.user, ":");
 		const char *group = conf->server.user + len;
-		(void)snprintf(name, sizeof(name), "%.*s", len < sizeof(name) ? (int)len : (int)sizeof(name) - 1,
-			       conf->server.user);
-		const struct passwd *user = getpwnam(name);
+		const struct passwd *user = getpwnam(copy_word(name, sizeof(name), conf->server.user, len));
 		if (user == NULL) {
+			(void)snprintf(ret_fault, CONF_USER_FAULT_MAX, "config, invalid user name '%s'", name);
 			return KNOT_ENOENT;
 		}
 		uid = user->pw_uid;
 		const struct group *entry = *group == ':' ? getgrnam(group + 1) : NULL;
 		if (*group == ':' && entry == NULL) {
+			(void)snprintf(ret_fault, CONF_USER_FAULT_MAX, "config, invalid group name '%s'",
+			               copy_word(name, sizeof(name), group + 1, strlen(group + 1)));
 			return KNOT_ENOENT;
 		}
 		gid = entry != NULL ? entry->gr_gid : gid;

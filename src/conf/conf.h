@@ -333,9 +333,10 @@ const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id);
 
 /**
  * Ids of `server.user`, group defaulting to the current one; the current ids if it isn't set.
- * KNOT_ENOENT: no such user or group. Say so and don't start.
+ * KNOT_ENOENT: no such user or group; ret_fault says which, as a line of the log. Don't start.
  */
-KNOT_MUST_USE knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid);
+enum { CONF_USER_FAULT_MAX = 320 };
+KNOT_MUST_USE knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid, char ret_fault[static CONF_USER_FAULT_MAX]);
 
 /** "192.0.2.1@53", "::1@53", "fe80::1%eth0@53", "/run/x.sock": as log lines have it. Returns ret_text. */
 enum { CONF_ADDR_TEXT_MAX = 192 };

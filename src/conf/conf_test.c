@@ -1045,11 +1045,13 @@ static void users(void **state)
 	static const struct {
 		const char *user;
 		knot_err_t err;
+		const char *fault;
 	} rows[] = {
-		{ "root", KNOT_OK },
-		{ "root:root", KNOT_OK },
-		{ "nosuchuser_", KNOT_ENOENT },
-		{ "root:nosuchgroup_", KNOT_ENOENT },
+		{ "root", KNOT_OK, "" },
+		{ "root:root", KNOT_OK, "" },
+		{ "nosuchuser_", KNOT_ENOENT, "config, invalid user name 'nosuchuser_'" },
+		{ "nosuchuser_:root", KNOT_ENOENT, "config, invalid user name 'nosuchuser_'" },
+		{ "root:nosuchgroup_", KNOT_ENOENT, "config, invalid group name 'nosuchgroup_'" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		char text[128];
@@ -1057,7 +1059,9 @@ static void users(void **state)
 		gid_t gid = 12345;
 		snprintf(text, sizeof(text), "server:\n  user: %s\n", rows[i].user);
 		conf_t *conf = load_ok(text);
-		assert_int_equal(conf_user(conf, &uid, &gid), rows[i].err);
+		char fault[CONF_USER_FAULT_MAX] = "";
+		assert_int_equal(conf_user(conf, &uid, &gid, fault), rows[i].err);
+		assert_string_equal(fault, rows[i].fault);
 		assert_int_equal(uid, rows[i].err == KNOT_OK ? 0 : 12345);
 		conf_free(conf);
 	}

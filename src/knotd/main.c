@@ -74,11 +74,12 @@ static void print_help(FILE *out)
 		" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
 		"                             (default %d MiB)\n"
 		" -s, --socket <path>        Use a remote control UNIX socket path.\n"
+		"                             (default %s)\n"
 		" -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
 		" -v, --verbose              Enable debug output.\n"
 		" -h, --help                 Print the program help.\n"
 		" -V, --version              Print the program version.\n",
-		conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT);
+		conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock");
 }
 
 static void print_version(bool with_build)
@@ -194,17 +195,16 @@ static bool load_conf(knotd_t *knotd)
 			   knot_strerror(err));
 		return false;
 	}
-	if (conf_user(knotd->conf, &knotd->uid, &knotd->gid) != KNOT_OK) {
-		log_server(LOG_CRIT, "config, invalid user name '%s'", knotd->conf->server.user);
+	char fault[CONF_USER_FAULT_MAX];
+	if (conf_user(knotd->conf, &knotd->uid, &knotd->gid, fault) != KNOT_OK) {
+		log_server(LOG_CRIT, "%s", fault);
 		return false;
 	}
 	(void)server_open_logs(knotd->conf, knotd->uid, knotd->gid);
 	log_server(LOG_INFO, "%s starting", PACKAGE_STRING);
-	if (options->is_db) {
-		log_server(LOG_INFO, "loaded configuration database '%s', mapsize %u MiB", path, options->db_size_mib);
-	} else {
-		log_server(LOG_INFO, "loaded configuration file '%s'", path);
-	}
+	/* The size is that of a database, whose place a file takes; Knot writes it of both. */
+	log_server(LOG_INFO, "loaded configuration %s '%s', mapsize %u MiB", options->is_db ? "database" : "file", path,
+	           options->db_size_mib);
 	return true;
 }
 

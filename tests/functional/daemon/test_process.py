@@ -25,6 +25,7 @@ def run(*arguments):
 
 @pytest.mark.parametrize("arguments, status, text", [
     (["-h"], 0, "Usage: knotd"),
+    (["-h"], 0, "/knot.sock)"),
     (["-V"], 0, "knotd (Bowline), version "),
     (["-VV"], 0, "Configdir"),
     (["surplus"], 1, "surplus"),
@@ -77,11 +78,15 @@ def test_failure_is_one_line(knotd):
     assert len(problems) == 1 and "nowhere" in problems[0]
 
 
-def test_unknown_user(knotd):
-    knotd.configure(server="user: nobody-of-that-name")
+@pytest.mark.parametrize("user, fault", [
+    ("nobody-of-that-name", "invalid user name 'nobody-of-that-name'"),
+    ("root:no-such-group", "invalid group name 'no-such-group'"),
+])
+def test_unknown_user(knotd, user, fault):
+    knotd.configure(server=f"user: {user}")
     knotd.start(ready=False)
     assert knotd.wait_end() == 1
-    assert "nobody-of-that-name" in knotd.log()
+    assert f"config, {fault}" in knotd.log()
 
 
 def test_second_instance_is_told_whom(knotd):
