@@ -234,10 +234,9 @@ void server_load_zones(server_t *server)
 	/* The set changes only in a reload, and this comes before. */
 	zone_t *const *zones = zonedb_zones(server->zones);
 	size_t count = zonedb_count(server->zones);
+	log_server(LOG_INFO, "loading %zu zones", count);
 	if (count == 0) {
 		log_server(LOG_WARNING, "no zones loaded");
-	} else {
-		log_server(LOG_INFO, "loading %zu zones", count);
 	}
 	ask_lately_asked(server);
 	sys_log_gathered_t lines;

@@ -162,6 +162,8 @@ def test_no_zone_and_no_listener(knotd):
     knotd.configure(listen=())
     knotd.start()
     assert knotd.stop() == 0
+    for line in ("warning: no network interface configured", "info: loading 0 zones", "warning: no zones loaded"):
+        assert line in knotd.log()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="switching the user needs root")
