@@ -3,6 +3,15 @@
 
 #include "libknot/text/rdata_scan.h"
 
+knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_reason)
+{
+	const char *reason = scan_period(text.data, text.len, ret_ttl);
+	if (reason != NULL) {
+		*ret_reason = reason;
+	}
+	return reason == NULL ? KNOT_OK : KNOT_EPARSEFAIL;
+}
+
 knot_err_t knot_rdata_scan(uint16_t type, knot_str_t text, knot_name_t origin, knot_mut_bytes_t ret, uint16_t *ret_len,
                            const char **ret_reason)
 {

@@ -16,6 +16,9 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_scan(uint16_t type, knot_str_t t
                                                      knot_mut_bytes_t ret, uint16_t *ret_len,
                                                      const char **ret_reason);
 
+/** Scan a TTL as zone files have it: seconds, plain or with units w d h m s (1h30m). KNOT_EPARSEFAIL: `*ret_reason` is a static text. */
+KNOT_MUST_USE knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_reason);
+
 /**
  * Print one checked RDATA, NUL-terminated. Returns the length without NUL, or 0 when `max` bytes do not suffice
  * (KNOT_RDATA_TEXT_MAX always does). Empty RDATA is "\# 0"; what has no typed form, or one longer than

@@ -57,7 +57,7 @@ knot_err_t command_status(session_t *session)
 	knot_ctl_data_t reply;
 	memcpy(reply, session->args, sizeof(reply));
 	const char *detail = session->args[KNOT_CTL_IDX_TYPE];
-	if (detail == NULL) {
+	if (detail == NULL || *detail == '\0') {
 		if (server_is_loading(session->server)) {
 			reply[KNOT_CTL_IDX_FILTERS] = "l";
 		}

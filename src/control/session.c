@@ -301,7 +301,10 @@ knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_
 {
 	knot_name_t name;
 	const char *given = session->args[KNOT_CTL_IDX_ZONE];
-	if (strcmp(given, "@") == 0 || knot_name_scan(knot_str_of(given), knot_name_root, wire, &name) != KNOT_OK) {
+	if (strcmp(given, "@") == 0) {
+		return KNOT_ENOZONE;
+	}
+	if (knot_name_scan(knot_str_of(given), knot_name_root, wire, &name) != KNOT_OK) {
 		return KNOT_EPARAM;
 	}
 	knot_name_lower(name, wire);
@@ -356,7 +359,9 @@ static void log_received(const session_t *session, const command_t *command)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = { 0 };
 	const char *zone = session->args[KNOT_CTL_IDX_ZONE];
-	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) != KNOT_OK) {
+	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) == KNOT_OK) {
+		knot_name_lower(name, wire);
+	} else {
 		name = (knot_name_t){ 0 };
 	}
 	const char *flags = session->args[KNOT_CTL_IDX_FLAGS], *filters = session->args[KNOT_CTL_IDX_FILTERS];

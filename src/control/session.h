@@ -68,7 +68,7 @@ typedef struct {
 /** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the flag (or filter) "u". */
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max);
 
-/** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name. */
+/** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name. KNOT_ENOZONE: "@". */
 KNOT_MUST_USE knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text,
                                            session_zone_t *ret_zone);
 

@@ -116,8 +116,11 @@ knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 
 static knot_err_t get_records(reading_t *reading, const zone_txn_t *txn)
 {
-	return reading->owner.wire == NULL ? zone_txn_each(txn, send_record, reading)
-	                                   : zone_txn_each_of(txn, reading->owner, send_record, reading);
+	if (reading->owner.wire == NULL) {
+		return zone_txn_each(txn, send_record, reading);
+	}
+	knot_err_t err = zone_txn_each_of(txn, reading->owner, send_record, reading);
+	return err == KNOT_ENONODE ? zone_txn_find(txn, reading->owner) : err;
 }
 
 static knot_err_t diff_records(reading_t *reading, const zone_txn_t *txn)

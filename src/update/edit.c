@@ -6,8 +6,25 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+static const char bad_type[] = "unknown record type";
 
 /* ---- Words ---- */
+
+/* The class may stand before the type, as in a zone file (RFC 1035 5.1): then the first word of the data is the type. */
+static update_words_t without_class(const update_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
+{
+	update_words_t plain = *words;
+	size_t len = words->data != NULL ? strcspn(words->data, " \t") : 0;
+	if (len > 0 && len < KNOT_TYPE_TEXT_MAX && words->type != NULL && strcasecmp(words->type, "IN") == 0) {
+		memcpy(type, words->data, len);
+		type[len] = '\0';
+		plain.type = type;
+		plain.data = words->data + len + strspn(words->data + len, " \t");
+	}
+	return plain;
+}
 
 /* One word of a zone file: what would end it, or begin something else, must be escaped. */
 static bool is_word(const char *text)
@@ -34,22 +51,6 @@ static knot_err_t scan_owner(const update_t *update, const char *text, update_no
 	}
 	knot_name_lower(owner, note->wire);
 	note->owner = (knot_name_t){ note->wire, owner.len, owner.label_count };
-	return KNOT_OK;
-}
-
-static knot_err_t scan_ttl(const char *text, uint32_t *ret_ttl)
-{
-	uint64_t ttl = 0;
-	for (const char *p = text; *p != '\0'; p++) {
-		if (*p < '0' || *p > '9' || p - text > 10) {
-			return KNOT_EPARAM;
-		}
-		ttl = 10 * ttl + (uint64_t)(*p - '0');
-	}
-	if (*text == '\0' || ttl > UINT32_MAX) {
-		return KNOT_EPARAM;
-	}
-	*ret_ttl = (uint32_t)ttl;
 	return KNOT_OK;
 }
 
@@ -103,8 +104,8 @@ static knot_err_t choose_ttl(const update_t *update, const update_words_t *words
 {
 	seek_t there;
 	knot_err_t err = seek_rrset(update, note, &there);
-	if (err == KNOT_OK && words->ttl != NULL) {
-		err = scan_ttl(words->ttl, &note->ttl);
+	if (err == KNOT_OK && words->ttl != NULL && *words->ttl != '\0') {
+		err = knot_ttl_scan(knot_str_of(words->ttl), &note->ttl, &note->reason);
 	} else {
 		note->ttl = there.found ? there.ttl : update->default_ttl;
 	}
@@ -143,7 +144,7 @@ static knot_err_t scan_set(const update_t *update, const update_words_t *words, 
 	}
 	if (knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
 		/* As Knot, whose clients send a TTL that is none as the type. */
-		note->reason = "unknown record type";
+		note->reason = bad_type;
 		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
 	if (is_no_zone_data(note->type)) {
@@ -160,13 +161,15 @@ static knot_err_t scan_set(const update_t *update, const update_words_t *words, 
 knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
 	*ret_note = (update_note_t){ 0 };
+	char type[KNOT_TYPE_TEXT_MAX];
+	const update_words_t plain = without_class(words, type);
 	uint8_t *room = malloc(KNOT_RDATA_MAX);
 	if (room == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t rdata;
-	knot_err_t err = scan_set(update, words, ret_note, room, &rdata);
-	err = err == KNOT_OK ? choose_ttl(update, words, rdata, ret_note) : err;
+	knot_err_t err = scan_set(update, &plain, ret_note, room, &rdata);
+	err = err == KNOT_OK ? choose_ttl(update, &plain, rdata, ret_note) : err;
 	err = err == KNOT_OK ? put(update, rdata, ret_note) : err;
 	free(room);
 	return err;
@@ -182,49 +185,55 @@ static knot_err_t remove_record(const update_t *update, const update_words_t *wo
 	}
 	knot_bytes_t rdata;
 	knot_err_t err = scan_data(update, note, words->data, room, &rdata);
-	seek_t there = { .found = false };
-	bool has_node = true;
-	if (err == KNOT_OK) {
-		there.type = note->type;
-		err = zone_txn_each_of(update->txn, note->owner, see_type, &there);
-		has_node = err == KNOT_OK;
-	}
-	if (has_node && err == KNOT_OK) {
-		err = !there.found ? KNOT_ENOENT : zone_txn_remove(update->txn, note->owner, note->type, rdata);
-	}
+	err = err == KNOT_OK ? zone_txn_remove(update->txn, note->owner, note->type, rdata) : err;
 	free(room);
+	return err;
+}
+
+/* All of the type, or of all types. Where the name is empty but for names below it, it is there all the same (RFC 8499 7). */
+static knot_err_t remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
+{
+	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);
+	if (err == KNOT_ENONODE) {
+		err = zone_txn_find(update->txn, note->owner);
+		err = err == KNOT_OK && words->type != NULL ? KNOT_ENOENT : err;
+	}
 	return err;
 }
 
 static knot_err_t unset(const update_t *update, const update_words_t *words, update_note_t *note)
 {
-	knot_err_t err = scan_owner(update, words->owner, note);
+	/* As Knot: an empty owner is the apex. */
+	bool is_empty = words->owner != NULL && *words->owner == '\0';
+	knot_err_t err = words->data != NULL && words->type == NULL ? KNOT_EPARAM : scan_owner(update, is_empty ? "@" : words->owner, note);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	if (words->type != NULL && knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
-		return KNOT_EPARAM;
+		note->reason = bad_type;
+		return words->data != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
 	if (!knot_name_in(note->owner, update->origin)) {
 		return KNOT_ENONODE;
 	}
 	seek_t there;
 	if (words->type != NULL && is_no_zone_data(note->type)) {
-		err = zone_txn_each_of(update->txn, note->owner, see_type, &(seek_t){ .found = true });
+		err = zone_txn_find(update->txn, note->owner);
 		return err == KNOT_OK ? KNOT_ENOENT : err;
 	}
 	if (note->type == KNOT_TYPE_SOA && is_apex(update, note)) {
 		err = seek_rrset(update, note, &there);
 		return err == KNOT_OK && !there.found ? KNOT_ENOENT : err;   /* a zone always has its SOA; another one replaces it */
 	}
-	return words->type != NULL && words->data != NULL ? remove_record(update, words, note)
-	                                                  : zone_txn_remove_all(update->txn, note->owner, note->type);
+	return words->data != NULL ? remove_record(update, words, note) : remove_all(update, words, note);
 }
 
 knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
 	*ret_note = (update_note_t){ 0 };
-	knot_err_t err = unset(update, words, ret_note);
+	char type[KNOT_TYPE_TEXT_MAX];
+	const update_words_t plain = without_class(words, type);
+	knot_err_t err = unset(update, &plain, ret_note);
 	bool is_missing = err == KNOT_ENONODE || err == KNOT_ENOENT || err == KNOT_ENORECORD;
 	return is_missing && update->is_benevolent ? KNOT_OK : err;
 }

@@ -12,8 +12,8 @@
 /** The words of one change; NULL: not given. Any bytes, borrowed. */
 typedef struct {
 	const char *owner; /* relative to the zone, or absolute with a final dot; "@": the apex */
-	const char *ttl;   /* decimal seconds */
-	const char *type;  /* mnemonic or TYPEn */
+	const char *ttl;   /* seconds, plain or with units (1h30m); empty: not given */
+	const char *type;  /* mnemonic or TYPEn; "IN": the type is the first word of the data */
 	const char *data;  /* presentation form of the RDATA */
 } update_words_t;
 
@@ -36,15 +36,15 @@ typedef struct {
 
 /**
  * Add a record. A SOA replaces the one there is.
- * KNOT_EPARSEFAIL: owner, type or data can't be read, or the type is no zone data. KNOT_EPARAM: bad TTL, no owner, or a bad type
- * without a TTL.
+ * KNOT_EPARSEFAIL: owner, TTL, type or data can't be read, or the type is no zone data. KNOT_EPARAM: no owner, or a bad type without a TTL.
  * KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL is changed all the same. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);
 
 /**
  * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, which is no error.
- * KNOT_EPARSEFAIL: owner or data can't be read. KNOT_EPARAM: unknown type, or no owner. KNOT_ENONODE: no such name. KNOT_ENOENT: no such
- * RRset. KNOT_ENORECORD. KNOT_ENOMEM.
+ * An empty owner is the apex. KNOT_EPARSEFAIL: owner or data can't be read, or the type of the data is unknown. KNOT_EPARAM: unknown type,
+ * no owner, or data without a type. KNOT_ENORECORD: no such record. KNOT_ENONODE, without data: no such name. KNOT_ENOENT: no such RRset.
+ * KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note);

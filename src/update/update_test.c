@@ -22,7 +22,7 @@ static int build_base(void **state)
 {
 	(void)state;
 	return zone_build_text(knot_str_of("@ 60 SOA ns admin 5 1 2 3 4\n@ 60 NS ns\nns 60 A 192.0.2.1\nmail 300 MX 10 ns\n"
-	                                   "mail 300 MX 20 ns\n"), "test", &params, &base) == KNOT_OK ? 0 : -1;
+	                                   "mail 300 MX 20 ns\na.ent 60 A 192.0.2.3\n"), "test", &params, &base) == KNOT_OK ? 0 : -1;
 }
 
 static int free_base(void **state)
@@ -89,11 +89,12 @@ static const row_t rows[] = {
 	  "- + zone. 55 RRSIG A 8 1 55 20300101000000 20200101000000 1 zone. AAAA; " },
 	{ '+', { "a", "30", "TYPE1", "\\# 4 C0000207" }, SAME(KNOT_OK), "- + a.zone. 30 A 192.0.2.7; " },
 	{ '+', { "a", "4294967295", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 4294967295 A 192.0.2.7; " },
-	{ '+', { "a", "4294967296", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
-	{ '+', { "a", "99999999999999999999", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
-	{ '+', { "a", "1h", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
-	{ '+', { "a", "-1", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
-	{ '+', { "a", "", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
+	{ '+', { "a", "4294967296", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "99999999999999999999", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "1h30m", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 5400 A 192.0.2.7; " },
+	{ '+', { "a", "1x", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "-1", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 77 A 192.0.2.7; " },
 	{ '+', { "a", "30", "A", NULL }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '+', { "a", "30", NULL, "x" }, SAME(KNOT_EPARAM), NULL },
 	{ '+', { NULL, "30", "A", "192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
@@ -105,6 +106,16 @@ static const row_t rows[] = {
 	{ '+', { "a\\", "30", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '+', { "a\\ b\\;", "30", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a\\032b\\;.zone. 30 A 192.0.2.7; " },
 	{ '+', { "a", "30", "BAR", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", "A 192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 30 A 192.0.2.7; " },
+	{ '+', { "a", NULL, "in", "TXT  x y" }, SAME(KNOT_OK), "- + a.zone. 77 TXT \"x\" \"y\"; " },
+	{ '+', { "a", "30", "IN", "A" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", "IN A 192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", "" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", " A" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", NULL }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "IN", "AVeryLongWordThatIsNoTypeOfARecordAtAll x" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "a", "30", "CH", "A 192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '-', { "mail", NULL, "IN", "MX 20 ns" }, SAME(KNOT_OK), "- mail.zone. 300 MX 20 ns.zone.; + " },
 	{ '+', { "a", NULL, "1h", "A 192.0.2.7" }, SAME(KNOT_EPARAM), NULL },
 	{ '+', { "a", "30", "ANY", "\\# 0" }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '+', { "a", "30", "TYPE0", "\\# 1 00" }, SAME(KNOT_EPARSEFAIL), NULL },
@@ -128,9 +139,16 @@ static const row_t rows[] = {
 	{ '-', { "@", NULL, "SOA", "anything" }, SAME(KNOT_OK), "- + " },
 	{ '-', { "mail", NULL, "MX", "30 ns" }, KNOT_ENORECORD, KNOT_OK, NULL },
 	{ '-', { "mail", NULL, "A", NULL }, KNOT_ENOENT, KNOT_OK, NULL },
-	{ '-', { "mail", NULL, "A", "192.0.2.1" }, KNOT_ENOENT, KNOT_OK, NULL },
+	{ '-', { "mail", NULL, "A", "192.0.2.1" }, KNOT_ENORECORD, KNOT_OK, NULL },
 	{ '-', { "b", NULL, NULL, NULL }, KNOT_ENONODE, KNOT_OK, NULL },
-	{ '-', { "b", NULL, "A", "192.0.2.1" }, KNOT_ENONODE, KNOT_OK, NULL },
+	{ '-', { "b", NULL, "A", "192.0.2.1" }, KNOT_ENORECORD, KNOT_OK, NULL },
+	{ '-', { "ent", NULL, NULL, NULL }, SAME(KNOT_OK), "- + " },
+	{ '-', { "ent", NULL, "A", NULL }, KNOT_ENOENT, KNOT_OK, NULL },
+	{ '-', { "ent", NULL, "A", "192.0.2.1" }, KNOT_ENORECORD, KNOT_OK, NULL },
+	{ '-', { "", NULL, NULL, NULL }, SAME(KNOT_OK), "- zone. 60 NS ns.zone.; + " },
+	{ '-', { "", NULL, "NS", NULL }, SAME(KNOT_OK), "- zone. 60 NS ns.zone.; + " },
+	{ '-', { "mail", NULL, NULL, "10 ns" }, SAME(KNOT_EPARAM), NULL },
+	{ '-', { "mail", NULL, "BAR", "10 ns" }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '-', { "a.other.", NULL, "A", NULL }, KNOT_ENONODE, KNOT_OK, NULL },
 	{ '-', { "mail", NULL, "BAR", NULL }, SAME(KNOT_EPARAM), NULL },
 	{ '-', { NULL, NULL, "MX", NULL }, SAME(KNOT_EPARAM), NULL },

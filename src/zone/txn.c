@@ -438,7 +438,8 @@ knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb
 		(void)each_of_edit(edit, visit, ctx, &err);
 		return err;
 	}
-	if (txn->base == NULL || zone_find_node(txn->base, wanted.edit.owner) == NULL) {
+	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, wanted.edit.owner) : NULL;
+	if (node == NULL || zone_node_rrset_count(node) == 0) {
 		return KNOT_ENONODE;
 	}
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
@@ -448,6 +449,59 @@ knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb
 	(void)zone_each_of_name(txn->base, wanted.edit.owner, scratch, visit, ctx);
 	free(scratch);
 	return KNOT_OK;
+}
+
+/* ---- Names ---- */
+
+typedef struct {
+	knot_name_t owner;           /* lower case */
+	bool found;                  /* it or a name below it has records */
+} presence_t;
+
+static void see_edit(const void *at, VISIT visit, void *ctx)
+{
+	presence_t *presence = ctx;
+	const edit_t *edit = *(const edit_t *const *)at;
+	if (visit == postorder || visit == leaf) {
+		presence->found = presence->found || (edit->first != NULL && knot_name_in(edit->owner, presence->owner));
+	}
+}
+
+/* Names that were not touched. */
+static void see_base(const zone_txn_t *txn, zone_node_iter_t *iter, presence_t *presence)
+{
+	zone_nodes_begin(txn->base, iter);
+	for (const zone_node_t *node; !presence->found && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
+		knot_name_t owner = zone_node_owner(node);
+		wanted_t wanted;
+		presence->found = knot_name_in(owner, presence->owner) && zone_node_rrset_count(node) > 0 &&
+		                  find_edit(txn, owner, &wanted) == NULL;
+	}
+}
+
+knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
+{
+	wanted_t wanted;
+	if (!knot_name_in(owner, txn->origin)) {
+		return KNOT_ENONODE;
+	}
+	const edit_t *edit = find_edit(txn, owner, &wanted);
+	presence_t presence = { .owner = wanted.edit.owner };
+	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, presence.owner) : NULL;
+	presence.found = owner.len == txn->origin.len ||
+	                 (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
+	if (!presence.found) {
+		twalk_r(txn->edits, see_edit, &presence);
+	}
+	if (!presence.found && node != NULL) {
+		zone_node_iter_t *iter = malloc(sizeof(*iter));
+		if (iter == NULL) {
+			return KNOT_ENOMEM;
+		}
+		see_base(txn, iter, &presence);
+		free(iter);
+	}
+	return presence.found ? KNOT_OK : KNOT_ENONODE;
 }
 
 /* ---- Differences ---- */

@@ -36,8 +36,14 @@ KNOT_MUST_USE knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner,
 /** Visit all records as they are now: as zone_each_record(). KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx);
 
-/** Visit the records of a name as they are now, by type. KNOT_ENONODE: there is no such name. KNOT_ENOMEM. */
+/** Visit the records of a name as they are now, by type. KNOT_ENONODE: the name has none. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx);
+
+/**
+ * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE. KNOT_ENOMEM.
+ * Cost, of a name without records: a pass over the names that were touched, and over the zone if the version has the name.
+ */
+KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner);
 
 /**
  * Visit what the version had and has no more (`added` false), or what is new. In canonical order, but a SOA that was replaced comes

@@ -351,6 +351,7 @@ static void test_remove_all(void **state)
 	assert_int_equal(count_at(txn, ns, KNOT_OK), 1);
 	assert_int_equal(zone_txn_remove_all(txn, upper, 0), KNOT_OK);
 	assert_int_equal(count_at(txn, ns, KNOT_ENONODE), 0);
+	assert_int_equal(zone_txn_find(txn, upper), KNOT_ENONODE);
 	assert_false(zone_txn_is_changed(txn, &err));
 	assert_int_equal(zone_txn_remove_all(txn, origin, 0), KNOT_OK); /* the SOA stays */
 	assert_int_equal(count_at(txn, origin, KNOT_OK), 1);
@@ -362,6 +363,57 @@ static void test_remove_all(void **state)
 	zone_contents_free(zone);
 	zone_txn_discard(txn);
 	zone_contents_free(base);
+}
+
+/* Names that are there, with records or only above others that have some, through what is put and removed. */
+static void test_names(void **state)
+{
+	(void)state;
+	enum { X, C_X, B_C_X, OUT, APEX };
+	uint8_t wires[][16] = { "\1x\4zone", "\1c\1x\4zone", "\1B\1c\1x\4zone", "\4else", "\4zone" };
+	static const struct {
+		char what;           /* '+' put, '-' remove the A record, 'b' begin on what there is then */
+		unsigned name;
+		bool there[3];       /* x, c.x and b.c.x afterwards */
+	} steps[] = {
+		{ '+', B_C_X, { true, true, true } },
+		{ 'b', 0, { true, true, true } },
+		{ '-', B_C_X, { false, false, false } },
+		{ '+', C_X, { true, true, false } },
+		{ '-', C_X, { false, false, false } },
+		{ '+', X, { true, false, false } },
+		{ '+', B_C_X, { true, true, true } },
+		{ '-', X, { true, true, true } },
+	};
+	const bool none[KNOT_LEN(lines)] = { false };
+	zone_contents_t *base = build_fresh(none, 1), *next;
+	zone_txn_t *txn;
+	assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+	for (size_t i = 0; i < KNOT_LEN(steps); i++) {
+		knot_name_t name = knot_name_of(wires[steps[i].name]);
+		if (steps[i].what == '+') {
+			assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_A, 60, (knot_bytes_t){ wires[X], 4 }), KNOT_OK);
+		} else if (steps[i].what == '-') {
+			assert_int_equal(zone_txn_remove_all(txn, name, KNOT_TYPE_A), KNOT_OK);
+		} else {
+			assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+			zone_contents_free(base);
+			base = next;
+			assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+			(void)count_at(txn, knot_name_of(wires[C_X]), KNOT_ENONODE);
+		}
+		for (unsigned j = 0; j < 3; j++) {
+			assert_int_equal(zone_txn_find(txn, knot_name_of(wires[j])), steps[i].there[j] ? KNOT_OK : KNOT_ENONODE);
+		}
+	}
+	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[OUT])), KNOT_ENONODE);
+	assert_int_equal(zone_txn_find(txn, knot_name_root), KNOT_ENONODE);
+	zone_txn_discard(txn);
+	zone_contents_free(base);
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[APEX])), KNOT_OK);
+	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[X])), KNOT_ENONODE);
+	zone_txn_discard(txn);
 }
 
 /* ---- Memory ---- */
@@ -471,6 +523,6 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_memory_is_bounded),
-	                                    cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all) };
+	                                    cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }

@@ -131,6 +131,7 @@ SCENARIOS = [
         status workers
         status configure
         status nonsense
+        status ''
         status a b
         status Workers
         -b status
@@ -244,6 +245,13 @@ SCENARIOS = [
         zone-status nowhere.test
         zone-status example nowhere.test missing.test
         zone-status a..b
+        zone-status @
+        zone-status example example
+        zone-status ''
+        zone-status +ser
+        zone-status +
+        zone-status -b -f example
+        zone-status example -f
         zone-status .
         zone-status example --
         zone-status +role
@@ -542,6 +550,155 @@ SCENARIOS = [
         zone-diff example
         zone-commit example
         zone-read example new
+        """),
+    Scenario("zone-set-words", r"""
+        zone-begin example
+        zone-set example A 60 A 192.0.2.1
+        zone-set example 60 60 A 192.0.2.1
+        zone-set example 60 A 192.0.2.2
+        zone-set example x 60 TYPE1 192.0.2.7
+        zone-set example x 60 TYPE1 '\# 4 c0000208'
+        zone-set example x 60 A '\# 4 c0000209'
+        zone-set example x 60 IN A 192.0.2.10
+        zone-set example x 60 CH A 192.0.2.10
+        zone-set example x -1 A 192.0.2.1
+        zone-set example x 0 A 192.0.2.1
+        zone-set example x 4294967295 TXT a
+        zone-set example x 000060 TXT b
+        zone-set example x 60x TXT b
+        zone-set example '' 60 TXT empty
+        zone-set example 'a\.b' 60 TXT dot
+        zone-set example 'a\046b' 60 TXT number
+        zone-set example 'sp\032ace' 60 TXT space
+        zone-set example 'sp ace' 60 TXT space
+        zone-set example 'b\\c' 60 TXT backslash
+        zone-set example 'q\"uote' 60 TXT quote
+        zone-set example 'd\$ollar' 60 TXT x
+        zone-set example '(par)' 60 TXT x
+        zone-set example 'se;mi' 60 TXT x
+        zone-set example 'se\;mi' 60 TXT x
+        zone-set example '\@' 60 TXT at
+        zone-set example '*' 60 TXT wild
+        zone-set example 'a.*.b' 60 TXT inner
+        zone-set example MiXeD 60 TXT relative
+        zone-set example MiXeD.ExAmPlE. 60 TXT absolute
+        zone-set example x.. 60 TXT x
+        zone-set example .x 60 TXT x
+        zone-set example . 60 TXT x
+        zone-set example x.example 60 TXT relative
+        zone-set example. y 60 TXT x
+        zone-set EXAMPLE z 60 TXT x
+        zone-set example rel 60 CNAME @
+        zone-set example t 60 TXT
+        zone-set example t 60 TXT ''
+        zone-set example t 60 TXT '""'
+        zone-set example t 60 TXT '"unfinished'
+        zone-set example t 60 TXT 'a;comment'
+        zone-set example t 60 TXT '( a'
+        zone-set example t 60 TXT 'x\'
+        zone-set example t 60 A '192.0.2.1 ; comment'
+        zone-set example t 60 A 192.0.2.1 192.0.2.2
+        zone-set example t 60 OPT x
+        zone-set example t 60 ANY x
+        zone-set example t 60 TYPE65536 '\# 0'
+        zone-set example t 60 TYPE65535 '\# 0'
+        zone-set example t 60 type1 192.0.2.4
+        zone-get example 'a\.b'
+        zone-get example 'a\046b'
+        zone-get example MIXED
+        zone-get example ''
+        zone-get example '' TXT
+        zone-get example x type1
+        zone-get example x ANY
+        zone-get example x 1
+        zone-diff example
+        zone-commit example
+        = zone example
+        """),
+    Scenario("zone-unset", """
+        zone-begin example
+        zone-unset example ''
+        zone-diff example
+        zone-abort example
+        zone-begin example
+        zone-unset example @
+        zone-get example @
+        zone-unset example @
+        zone-unset example @ MX
+        zone-abort example
+        zone-begin example
+        zone-unset example www MX 10 mail
+        zone-unset example nothing A 192.0.2.1
+        zone-unset example b.c A 192.0.2.1
+        zone-unset example www AAAA 2001:db8::80
+        zone-unset example www AAAA 2001:db8::80
+        zone-unset example www NONSENSE
+        zone-unset example www NONSENSE x
+        zone-unset example www A nonsense
+        zone-unset example www 60
+        zone-unset example www ''
+        zone-unset example www.elsewhere. A
+        zone-abort example
+        zone-begin example
+        zone-unset example mail A 192.0.2.25
+        zone-unset example mail A 192.0.2.25
+        zone-unset example mail A
+        zone-unset example mail
+        zone-unset example mail MX
+        zone-get example mail
+        zone-abort example
+        zone-begin example
+        zone-unset example b.c
+        zone-unset example b.c A
+        zone-get example b.c
+        zone-unset example a.b.c
+        zone-unset example a.b.c
+        zone-unset example b.c
+        zone-get example b.c
+        zone-set example x.y.z 60 A 192.0.2.1
+        zone-get example y.z
+        zone-unset example y.z
+        zone-unset example x.y.z A 192.0.2.1
+        zone-unset example x.y.z A 192.0.2.1
+        zone-unset example x.y.z A
+        zone-unset example x.y.z
+        zone-get example y.z
+        zone-abort example
+        zone-begin example
+        zone-unset example @ SOA
+        zone-unset example @ SOA ns1 admin 7 3600 600 86400 300
+        zone-get example @ SOA
+        zone-commit example
+        zone-status example +serial
+        zone-begin example
+        zone-set example www 3600 SOA ns1 admin 3 3600 600 86400 300
+        zone-set example @ 3600 SOA ns1 admin 3 3600 600 86400 300
+        zone-diff example
+        zone-commit example
+        zone-read example @ SOA
+        zone-begin missing.test
+        zone-unset missing.test @
+        zone-unset missing.test x
+        zone-commit missing.test
+        zone-abort missing.test
+        """),
+    Scenario("freeze", """
+        zone-freeze example
+        zone-begin example
+        zone-set example a 60 A 192.0.2.1
+        zone-commit example
+        zone-status example +serial +freeze +events
+        = file example.zone
+        -b zone-flush example
+        = file example.zone
+        zone-status example +serial +freeze
+        = write example.zone example-9
+        reload
+        zone-status example +serial +freeze +events
+        -b zone-reload example
+        zone-status example +serial +freeze
+        -b zone-thaw example
+        zone-status example +serial
         """),
     Scenario("zone-edit-reload", """
         zone-begin example
