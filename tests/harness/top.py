@@ -5,6 +5,7 @@ import socket
 import threading
 
 from .control import item
+from .waiting import PATIENCE
 
 ZONE_ITEMS = {"section": 0x13, "item": 0x14, "id": 0x15, "data": 0x1A, "error": 0x12}
 
@@ -39,7 +40,7 @@ class TopServer:
                     self._talk(stream)
 
     def _talk(self, stream):
-        stream.settimeout(60)
+        stream.settimeout(60 * PATIENCE)
         while data := stream.recv(65536):
             if data[:1] == b"\x00":
                 return
@@ -54,4 +55,4 @@ class TopServer:
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
-        self.thread.join(5)
+        self.thread.join(5 * PATIENCE)

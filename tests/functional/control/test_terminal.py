@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards knotc's prompt as somebody sees it who sits before it: completion of everything, history, keys, help, colours."""
+import re
+
 import pytest
 
 from harness.server import built, is_ours
@@ -60,16 +62,16 @@ COMPLETIONS = [
     ("conf-set server.async-start of", r"conf-set server\.async-start off"),
     ("conf-unset server.udp-w", r"conf-unset server\.udp-workers"),
     ("conf-unset server.udp-workers ", r"conf-unset server\.udp-workers 2"),
-    ("conf-import /etc/hostn", r"conf-import /etc/hostname"),
-    ("zone-flush example. +outdir /et", r"zone-flush example\. \+outdir /etc/"),
+    ("conf-import {dir}/knot.co", r"conf-import {dir}/knot\.conf"),
+    ("zone-flush example. +outdir {dir}/ru", r"zone-flush example\. \+outdir {dir}/run/"),
     ("xdp-b", "xdp-block"),
     ("top +int", r"top \+interval"),
 ]
 
 
-def test_completion(prompt):
+def test_completion(server, prompt):
     for typed, line in COMPLETIONS:
-        completed(prompt, typed, line + r" ?$")
+        completed(prompt, typed.replace("{dir}", str(server.dir)), line.replace("{dir}", re.escape(str(server.dir))) + r" ?$")
 
 
 def test_candidates_are_listed(prompt):
@@ -194,10 +196,9 @@ def test_signals(server, directory):
 @pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False), (["-X"], True)], ids=["default", "mono", "color"])
 def test_colors(server, directory, options, has_colors):
     with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket), *options, "zone-status", "example") as terminal:
-        screen = terminal.wait(r"role", colors=True)
+        screen = terminal.wait(r"role.*master.*serial", colors=True)
         assert terminal.ended() == 0
     assert ("\x1b[32m" in screen or "\x1b[1;32m" in screen or "\x1b[1m\x1b[32m" in screen) == has_colors, screen.encode()
-    assert "master" in screen
 
 
 def test_top_from_the_prompt(prompt):
