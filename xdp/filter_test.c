@@ -566,7 +566,8 @@ static void test_limits(void **state)
 }
 
 /* Queries that come evenly at the rate all pass; of twice as many the rate does. None comes earlier because the one
- * before was late. Where the machine lets this process wait, no more than a burst is due for that time. */
+ * before was late. Where the machine lets this process wait, what the rule saves up for it is bounded by the burst: a
+ * bucket that is empty at first says how many queries are due at least. */
 static void test_limit_is_fair(void **state)
 {
 	(void)state;
@@ -582,25 +583,28 @@ static void test_limit_is_fair(void **state)
 	for (unsigned times = 1; times <= 2; times++) {
 		filter_set_rule(&filter, &prefix, 0, RATE);
 		const uint64_t start = now_ns(), step = 1000000000 / RATE / times;
-		const uint64_t longest = filter_burst(RATE) * 1000000000 / RATE;
-		uint64_t passed = 0, last = start, due_ns = 0;
+		uint64_t passed = 0, due = 0, last = start;
+		double bucket = 0;
 		for (unsigned i = 0; i < SENT * times; i++) {
 			uint64_t now = now_ns();
 			while (now < last + step) {
 				now = now_ns();
 			}
-			due_ns += now - last < longest ? now - last : longest;
+			bucket += (double)(now - last) * RATE / 1e9;
+			bucket = bucket < (double)filter_burst(RATE) ? bucket : (double)filter_burst(RATE);
+			due += bucket >= 1;
+			bucket -= bucket >= 1;
 			last = now;
 			filter_result_t result;
 			filter_run(&filter, f.bytes, f.len, 0, 0, &result);
 			passed += result.action == XDP_REDIRECT;
 		}
-		uint64_t due = due_ns * RATE / 1000000000;
 		uint64_t most = (last - start) * RATE / 1000000000 + filter_burst(RATE) + 2;
-		print_message("evenly at %u times the rate: %lu of %u passed, at most %lu\n", times,
-			      (unsigned long)passed, SENT * times, (unsigned long)most);
+		print_message("evenly at %u times the rate: %lu of %u passed, at least %lu, at most %lu\n", times,
+			      (unsigned long)passed, SENT * times, (unsigned long)due, (unsigned long)most);
 		assert_true(passed <= most);
-		assert_true(passed == SENT * times || (times == 2 && passed >= due));
+		/* A query may come later than its time was taken: one of twenty. */
+		assert_true(passed == SENT * times || (times == 2 && passed + SENT / 20 >= due));
 	}
 	filter_unload(&filter);
 }
@@ -645,6 +649,9 @@ static void make_uplinks(void)
 		    "ip rule add iif lo from 192.0.2.2 table 101; ip route add default via 203.0.113.9 table 101; "
 		    "ip rule add iif u0 from 192.0.2.3 table 101; "
 		    "ip rule add ipproto udp sport 53 from 192.0.2.4 table 101");
+	/* The kernel makes IPv6 addresses its own a while later, in the background. */
+	run_command("for a in 2001:db8:a::1 2001:db8:b::1; do "
+		    "timeout 60 sh -c \"until ip -6 route show table local | grep -q 'local $a '; do sleep 0.01; done\" || exit; done");
 	set_forwarding("all", false);
 	set_forwarding("default", false);
 	set_forwarding("u0", false);
