@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards what can be said of the packages without building them on a machine (tests/deb): the conversion of a configuration database of
-Knot DNS by the package's script, and that programs don't depend on the folder they were built in."""
+Knot DNS by the package's script, which folders the service may write to, and that programs don't depend on the folder they were built in."""
 import os
 import pathlib
+import pwd
 import re
 import subprocess
 
@@ -12,6 +13,10 @@ from harness.server import BUILD, TOP, built
 
 POSTINST = pathlib.Path(__file__).parents[2] / "distro/deb/bowline.postinst"
 TEXT = "zone:\n  - domain: example.com\n"
+
+
+def function(name):
+    return re.search(rf"^{name}\(\) \{{\n.*?^\}}\n", POSTINST.read_text(), re.M | re.S).group()
 
 
 class Box:
@@ -30,8 +35,7 @@ class Box:
         return self
 
     def convert(self):
-        function = re.search(r"^import_confdb\(\) \{\n.*?^\}\n", POSTINST.read_text(), re.M | re.S).group()
-        script = f"set -e\nrunuser() {{ shift 3; \"$@\"; }}\nconfdb='{self.confdb}' export='{self.export}'\n{function}import_confdb\n"
+        script = f"set -e\nrunuser() {{ shift 3; \"$@\"; }}\nconfdb='{self.confdb}' export='{self.export}'\n{function('import_confdb')}import_confdb\n"
         path = f"{os.path.dirname(built('knotc', 'tools'))}:{os.environ['PATH']}"
         done = subprocess.run(["sh", "-c", script], env=os.environ | {"PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=30, check=True)
@@ -91,3 +95,33 @@ def test_kernel_program_names_no_folder():
     assert b"xdp/bpf/filter.bpf.c\0" in program, "lines of the source are known"
     for folder in (TOP, BUILD.resolve()):
         assert os.fsencode(folder) not in program
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's rights need root")
+def test_writable_paths(directory):
+    """Folders that are the server's, and those of files that are: a log in /var/log that somebody has made for it."""
+    nobody = pwd.getpwnam("nobody")
+    conf = directory / "etc"
+    for name, is_its in (("etc", False), ("zones", True), ("logs", False), ("rotated", False), ("sealed", False)):
+        (directory / name).mkdir()
+        if is_its:
+            os.chown(directory / name, nobody.pw_uid, nobody.pw_gid)
+    for name, is_its in (("logs/knot.log", True), ("sealed/knot.log", False), ("rotated/read-only.zone", False)):
+        (directory / name).write_text("")
+        if is_its:
+            os.chown(directory / name, nobody.pw_uid, nobody.pw_gid)
+    (conf / "knot.conf").write_text(f"""log:
+  - target: {directory}/logs/knot.log       # its own file in a folder of root's
+  - target: "{directory}/sealed/knot.log"
+  - target: {directory}/nowhere/knot.log
+template:
+  - id: default
+    storage: {directory}/zones
+    file: "{directory}/rotated/read-only.zone"
+database:
+    storage: /dev/null
+""")
+    text = function("writable_paths").replace("find /etc/knot", f"find {conf}")
+    script = f"set -e\nrunuser() {{ shift 3; command runuser -u nobody -- \"$@\"; }}\nexport=/nonexistent\n{text}writable_paths\n"
+    done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, check=True)
+    assert done.stdout.split("\n") == [f"{directory}/logs", f"{directory}/zones", ""]
