@@ -60,6 +60,7 @@ static const filter_t block_filters[] = { { .word = "+rate", .letters = "r", .ha
 /* clang-format off */
 const action_t actions[] = {
 	{ "exit", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_EXIT, NULL, NULL, false, "", "Exit interactive mode.", false },
+	{ "help", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_HELP, NULL, NULL, false, "", "List the actions.", true },
 	{ .name = NULL },
 	{ "status", ARGS_DETAIL, LAYOUT_STATUS, LOCAL_NONE, NULL, "Running", false, "[<detail>]", "Check if the server is running.", false },
 	{ "stop", ARGS_NONE, LAYOUT_TRIGGER, LOCAL_NONE, NULL, "Stopped", false, "", "Stop the server if running.", false },

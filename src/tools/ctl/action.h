@@ -59,6 +59,7 @@ typedef struct {
 typedef enum {
 	LOCAL_NONE,             /* sent to the server */
 	LOCAL_EXIT,
+	LOCAL_HELP,
 	LOCAL_CONF_CHECK,
 	LOCAL_ZONE_CHECK,
 	LOCAL_CONF_INIT,

@@ -135,16 +135,21 @@ static unsigned char complete_line(EditLine *el, int key)
 /* Run one line. False: it was `exit`. */
 static bool run_line(const shell_t *shell, const char *line)
 {
+	/* What tok_str() returns of a line that would go on behind its end. */
+	static const char *const unfinished[] = {
+		[1] = "a single quote is not closed", [2] = "a double quote is not closed", [3] = "nothing follows the last backslash",
+	};
 	Tokenizer *tok = tok_init(NULL);
 	int argc = 0;
 	const char **argv;
 	bool go_on = true;
-	if (tok != NULL && tok_str(tok, line, &argc, &argv) == 0 && argc > 0) {
-		if (strcmp(argv[0], "exit") == 0) {
-			go_on = false;
-		} else {
-			(void)knotc_run(shell->params, argc, (char *const *)argv);
-		}
+	int state = tok != NULL ? tok_str(tok, line, &argc, &argv) : -1;
+	if (state == 0 && argc > 0 && strcmp(argv[0], "exit") == 0) {
+		go_on = false;
+	} else if (state == 0 && argc > 0) {
+		(void)knotc_run(shell->params, argc, (char *const *)argv);
+	} else if (state != 0) {
+		fprintf(stderr, "error: %s\n", state > 0 && state < (int)KNOT_LEN(unfinished) ? unfinished[state] : knot_strerror(KNOT_ENOMEM));
 	}
 	tok_end(tok);
 	return go_on;

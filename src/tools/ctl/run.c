@@ -135,6 +135,9 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 		return knotc_top(params, action, request);
 	case LOCAL_XDP_CHECK:
 		return knotc_xdp_check(params, action, request);
+	case LOCAL_HELP:
+		knotc_print_actions(stdout);
+		return true;
 	case LOCAL_EXIT:
 	case LOCAL_NONE:
 		return false;

@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import signal
+import subprocess
 import termios
 
 import pytest
@@ -86,6 +87,8 @@ def test_completion(prompt, directory):
     prompt.read_until(r"UDP workers: 2")
     prompt.type("\t")
     prompt.read_until(r"Actions:(?s:.*)placed right after the command name")
+    prompt.type("help\n")
+    prompt.read_until(r"Actions:(?s:.*)placed right after the command name")
     prompt.type("nonsense\n")
     prompt.read_until(r"error: invalid command 'nonsense'")
     prompt.type("zone-read example '@' SOA\n")
@@ -113,3 +116,16 @@ def test_completion_of_xdp_commands(prompt):
 def test_end_of_input(prompt):
     prompt.type("\x04")
     assert prompt.wait() == 0
+
+
+@pytest.mark.parametrize("line,said", [("zone-set example a 60 TXT 'x", "a single quote"), ('zone-set example a 60 TXT "x', "a double quote"),
+                                       ("status \\", "nothing follows the last backslash")])
+def test_a_line_that_is_not_finished(knotd, line, said):
+    """It is not dropped in silence: in a script, what stands behind it would be done without it."""
+    knotd.write("example.zone", example(7))
+    knotd.configure(zones=["example"])
+    knotd.start()
+    done = subprocess.run([built("knotc", "tools"), "-s", str(knotd.socket)], input=f"{line}\nstatus\n", capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.stderr.startswith(f"error: {said}") and done.stderr.count("\n") == 1
+    assert done.stdout == "Running\n"
