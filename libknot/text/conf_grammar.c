@@ -248,7 +248,7 @@ static bool check_indent(knot_conf_parser_t *p, size_t dash)
 	return true;
 }
 
-/** `key [spaces] :` at the cursor; the key is known to the item only once the colon is there. */
+/** `key [spaces] :` at the cursor; the key is known to the item once it has ended, so that a missing colon is told of it. */
 static bool read_key(knot_conf_parser_t *p)
 {
 	size_t start = p->pos;
@@ -259,12 +259,14 @@ static bool read_key(knot_conf_parser_t *p)
 		}
 	}
 	size_t len = p->pos - start;
+	if (len > 0 && (peek(p) == ' ' || peek(p) == ':')) {
+		p->item.key = (knot_str_t){ p->text.data + start, len };
+	}
 	skip_spaces(p);
 	if (len == 0 || peek(p) != ':') {
 		return fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
-	p->item.key = (knot_str_t){ p->text.data + start, len };
 	return true;
 }
 

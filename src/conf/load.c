@@ -398,6 +398,14 @@ static knot_err_t on_key0(loader_t *loader)
 	return section_of(loader)->kind == CONF_GROUP ? open_block(loader, (knot_bytes_t){ 0 }) : KNOT_OK;
 }
 
+/** An item where only an identifier may be, or the other way round. A value that is wrong by itself is told before, as Knot does. */
+static knot_err_t fail_out_of_place(loader_t *loader, const conf_row_t *row, knot_err_t err)
+{
+	size_t len;
+	knot_err_t value_err = conf_value_scan(row, loader->place.value, loader->value, &len);
+	return fail_code(loader, value_err != KNOT_OK ? value_err : err);
+}
+
 static knot_err_t on_key1(loader_t *loader)
 {
 	if (loader->section == NO_SECTION) {
@@ -409,7 +417,7 @@ static knot_err_t on_key1(loader_t *loader)
 		return fail_code(loader, KNOT_CONF_EITEM);
 	}
 	if (section->kind == CONF_MULTI && &section->rows[row] == conf_id_row(section)) {
-		return fail_code(loader, KNOT_CONF_EIDUNSUP);
+		return fail_out_of_place(loader, &section->rows[row], KNOT_CONF_EIDUNSUP);
 	}
 	return loader->in_block ? set_item(loader, row) : fail_code(loader, KNOT_CONF_ENOID);
 }
@@ -419,18 +427,19 @@ static knot_err_t on_id(loader_t *loader)
 	if (loader->section == NO_SECTION) {
 		return fail_code(loader, KNOT_CONF_EINDENT);
 	}
+	/* Whatever the line has, the block before it has ended. */
+	bool is_first = section_of(loader)->kind == CONF_MULTI && !loader->in_block;
+	knot_err_t err = close_block(loader);
+	if (err != KNOT_OK) {
+		return err;
+	}
 	const conf_section_t *section = section_of(loader);
 	size_t row = conf_row_find(section, loader->place.key);
 	if (row == section->row_count) {
 		return fail_code(loader, KNOT_CONF_EITEM);
 	}
 	if (section->kind != CONF_MULTI || &section->rows[row] != conf_id_row(section)) {
-		bool is_first = section->kind == CONF_MULTI && !loader->in_block;
-		return fail_code(loader, is_first ? KNOT_CONF_ENOID : KNOT_CONF_EID);
-	}
-	knot_err_t err = close_block(loader);
-	if (err != KNOT_OK) {
-		return err;
+		return is_first ? fail_code(loader, KNOT_CONF_ENOID) : fail_out_of_place(loader, &section->rows[row], KNOT_CONF_EID);
 	}
 	if (loader->place.value.len == 0) {
 		return fail_code(loader, KNOT_CONF_ENODATA);
