@@ -87,7 +87,7 @@ def provoked(knotd):
     knotd.start()
     text = knotd.path.read_text()
     knotd.write("good.zone", ZONE.format(2))
-    for command in ("-b zone-reload good", "zone-status good +role", "conf-list", "zone-status nowhere", "-b zone-reload --",
+    for command in ("-b zone-reload good", "zone-status GOOD +role", "conf-list", "zone-status nowhere", "-b zone-reload --",
                     "-b -f zone-purge good +expire"):
         knotd.knotc(*command.split(), check=False)
     for changed in (text.replace("udp-workers: 2", "udp-workers: 1"), text.replace("server:\n", "server:\n    nonsense: on\n"), text):
