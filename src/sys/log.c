@@ -406,12 +406,6 @@ static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LO
 	}
 }
 
-/* What could not be opened, said once the new targets are in place. */
-typedef struct {
-	const char *path;
-	knot_err_t err;
-} open_failure_t;
-
 static void swap_in(log_t *next)
 {
 	pthread_rwlock_wrlock(&log_lock);
@@ -428,43 +422,58 @@ static void swap_in(log_t *next)
 	}
 }
 
+static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
+{
+	switch (target->kind) {
+	case SYS_LOG_TO_STDOUT: *ret_fd = STDOUT_FILENO; break;
+	case SYS_LOG_TO_STDERR: *ret_fd = STDERR_FILENO; break;
+	case SYS_LOG_TO_SYSLOG: *ret_fd = -1; break;
+	case SYS_LOG_TO_FILE: return open_file(target, uid, gid, ret_fd);
+	}
+	return KNOT_OK;
+}
+
+/* What could not be opened: said once the new targets are in place. Returns the first error. */
+static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_t *errs, size_t count)
+{
+	knot_err_t first = KNOT_OK;
+	for (size_t i = 0; i < count; i++) {
+		if (errs[i] != KNOT_OK) {
+			log_server(LOG_ERR, "failed to open log, file '%s' (%s)", targets[i].path, knot_strerror(errs[i]));
+			first = first == KNOT_OK ? errs[i] : first;
+		}
+	}
+	return first;
+}
+
 knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid)
 {
 	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose, .journal = sd_booted() > 0 };
-	next.targets = calloc(count > 0 ? count : 1, sizeof(*next.targets));
-	if (next.targets == NULL) {
+	knot_err_t *errs = calloc(count + 1, sizeof(*errs));
+	next.targets = calloc(count + 1, sizeof(*next.targets));
+	if (next.targets == NULL || errs == NULL) {
+		free(next.targets);
+		free(errs);
 		return KNOT_ENOMEM;
 	}
-	open_failure_t failure = { NULL, KNOT_OK };
 	for (size_t i = 0; i < count; i++) {
 		target_t *target = &next.targets[next.count];
 		*target = (target_t){ .kind = targets[i].kind, .fd = -1 };
-		switch (targets[i].kind) {
-		case SYS_LOG_TO_STDOUT: target->fd = STDOUT_FILENO; break;
-		case SYS_LOG_TO_STDERR: target->fd = STDERR_FILENO; break;
-		case SYS_LOG_TO_SYSLOG: break;
-		case SYS_LOG_TO_FILE: {
-			knot_err_t err = open_file(&targets[i], uid, gid, &target->fd);
-			if (err != KNOT_OK) {
-				failure = failure.path == NULL ? (open_failure_t){ targets[i].path, err } : failure;
-				continue;
-			}
-			break;
+		errs[i] = open_target(&targets[i], uid, gid, &target->fd);
+		if (errs[i] == KNOT_OK) {
+			next.count++;
+			add_levels(&next, target, targets[i].levels);
 		}
-		}
-		next.count++;
-		add_levels(&next, target, targets[i].levels);
 	}
-	if (failure.path != NULL && next.count == 0) {
+	if (count > 0 && next.count == 0) {
 		/* Nothing would be left to say it to: keep what there was. */
 		log_done(&next);
 	} else {
 		swap_in(&next);
 	}
-	if (failure.path != NULL) {
-		log_server(LOG_ERR, "failed to open log, file '%s' (%s)", failure.path, knot_strerror(failure.err));
-	}
-	return failure.err;
+	knot_err_t err = tell_failures(targets, errs, count);
+	free(errs);
+	return err;
 }
 
 static void init_streams(bool tool, bool info, bool verbose)

@@ -189,8 +189,10 @@ def test_folder_that_is_not_there(knotd):
     """Said with the path and the reason in the targets that there are; a reload says it again, and leaves the others as they are."""
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
-    with_log(knotd, "log:\n  - target: {dir}/nowhere/log\n    any: info\n  - target: stdout\n    any: info\n")
+    with_log(knotd, "log:\n  - target: {dir}/nowhere/log\n    any: info\n  - target: {dir}/run\n    any: info\n"
+                    "  - target: stdout\n    any: info\n")
     knotd.start()
+    assert f"error: failed to open log, file '{knotd.dir}/run' (" in knotd.log()
     pattern = rf"error: failed to open log, file '{knotd.dir}/nowhere/log' \(not exists\)"
     assert re.search(pattern, knotd.log())
     knotd.knotc("reload")
