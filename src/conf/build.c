@@ -112,28 +112,31 @@ static void set_device(conf_addr_t *addr, const char *device)
 	(void)snprintf(addr->device, sizeof(addr->device), "%s", device);
 }
 
-static bool set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
-		     conf_addr_t *addr)
+static knot_err_t set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
+			   conf_addr_t *addr)
 {
 	conf_addr_view_t view = conf_value_addr(value);
 	if (view.kind == CONF_ADDR_UNIX) {
 		struct sockaddr_un *un = (struct sockaddr_un *)&addr->ss;
 		const char *path = join_path(store, base_dir, view.path);
 		if (path == NULL) {
-			return false;
+			return KNOT_ENOMEM;
 		}
-		/* A path that does not fit was refused by the section's check. */
+		/* Of what was written the section's check has seen to it; joined with the start's directory it may be too long. */
+		if (strlen(path) >= sizeof(un->sun_path)) {
+			return KNOT_ESPACE;
+		}
 		un->sun_family = AF_UNIX;
-		(void)snprintf(un->sun_path, sizeof(un->sun_path), "%.*s", (int)sizeof(un->sun_path) - 1, path);
+		memcpy(un->sun_path, path, strlen(path) + 1);
 		addr->len = sizeof(*un);
-		return true;
+		return KNOT_OK;
 	}
 	set_ip(view.kind, view.ip, view.port == CONF_NO_PORT ? row->port : (uint16_t)view.port, &addr->ss);
 	addr->len = view.kind == CONF_ADDR_IPV4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	if (view.device[0] != '\0') {
 		set_device(addr, view.device);
 	}
-	return true;
+	return KNOT_OK;
 }
 
 /** `ifname[@port]` has the form of a UNIX path; the row's check has seen to it that it is that. */
@@ -178,30 +181,30 @@ static size_t element_size(conf_field_t field)
 	return 0;
 }
 
-static bool set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
-			void *element)
+static knot_err_t set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
+			      void *element)
 {
 	if (row->field == CONF_FIELD_STRS) {
 		*(const char **)element = join_path(store, base_dir, (const char *)value.data);
-		return *(const char **)element != NULL;
+		return *(const char **)element != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
 	if (row->field == CONF_FIELD_ADDRS) {
 		return set_addr(store, row, base_dir, value, element);
 	}
 	if (row->field == CONF_FIELD_XDP_LISTENS) {
-		return set_xdp_listen(store, row, value, element);
+		return set_xdp_listen(store, row, value, element) ? KNOT_OK : KNOT_ENOMEM;
 	}
 	if (row->field == CONF_FIELD_XDP_BLOCKS) {
 		conf_xdp_block_t *block = element;
 		const char *text = (const char *)value.data;
 		(void)conf_xdp_block_scan(knot_str_of(text), block); /* the row's check has seen to it */
 		block->text = conf_store_str(store, text);
-		return block->text != NULL;
+		return block->text != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
 	conf_modref_t *ref = element;
 	ref->name = (const char *)value.data;
 	ref->id = ref->name + strlen(ref->name) + 1;
-	return true;
+	return KNOT_OK;
 }
 
 /** An empty value in a list stands for nothing: `listen: []` is no address. */
@@ -238,8 +241,9 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 		if (item.row != row_index || is_void(row, item.value)) {
 			continue;
 		}
-		if (!set_element(store, row, base_dir, item.value, next)) {
-			return KNOT_ENOMEM;
+		knot_err_t err = set_element(store, row, base_dir, item.value, next);
+		if (err != KNOT_OK) {
+			return err;
 		}
 		next += size;
 	}
@@ -306,6 +310,7 @@ static knot_err_t default_items(conf_store_t *store, const conf_row_t *row, size
 
 /** Directories that paths of rows are relative to; they are set by rows that stand before those. */
 typedef struct {
+	const char *start;
 	const char *const *rundir;
 	const char *const *storage;
 } bases_t;
@@ -314,6 +319,7 @@ static const char *base_of(const conf_row_t *row, bases_t bases)
 {
 	switch (row->path) {
 	case CONF_PATH_AS_IS: return NULL;
+	case CONF_PATH_START: return bases.start;
 	case CONF_PATH_RUNDIR: return *bases.rundir;
 	case CONF_PATH_STORAGE: return *bases.storage;
 	}
@@ -456,6 +462,12 @@ static knot_err_t build_logs(conf_t *conf, bases_t bases)
 		}
 		logs[i].target = (const char *)table->blocks[i].id;
 		compute_log(&logs[i]);
+		if (logs[i].kind == CONF_LOG_FILE) {
+			logs[i].target = join_path(conf->store, bases.start, logs[i].target);
+		}
+		if (logs[i].target == NULL) {
+			return KNOT_ENOMEM;
+		}
 	}
 	conf->logs = logs;
 	conf->log_count = table->count;
@@ -509,6 +521,7 @@ static knot_err_t build_templates(conf_t *conf, bases_t bases)
 			return err;
 		}
 		templates[i].template_id = block != NULL ? (const char *)block->id : NULL;
+		templates[i].directory = bases.start;
 	}
 	const knot_bytes_t default_id = { (const uint8_t *)"default", sizeof("default") };
 	const conf_block_t *default_block = conf_store_find(store, CONF_S_TEMPLATE, default_id);
@@ -583,7 +596,10 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 					     .version = PACKAGE_NAME " " PACKAGE_VERSION };
 	conf_store_t *store = conf->store;
 	host = host != NULL ? host : &no_host;
-	bases_t bases = { &conf->server.rundir, &conf->database.storage };
+	bases_t bases = { NULL, &conf->server.rundir, &conf->database.storage };
+	if (host->directory != NULL && (bases.start = conf_store_str(store, host->directory)) == NULL) {
+		return KNOT_ENOMEM;
+	}
 	const struct {
 		size_t section;
 		void *group;

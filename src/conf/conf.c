@@ -59,6 +59,19 @@ static void tell_no_memory(conf_sink_t sink, const char *path)
 	(void)conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &place, NULL, "config, not enough memory");
 }
 
+/** What failed when a snapshot was built of values that are right by themselves. */
+static void tell_not_built(conf_sink_t sink, const char *path, knot_err_t err)
+{
+	const conf_place_t place = { .file = path };
+	if (err != KNOT_ESPACE) {
+		tell_no_memory(sink, path);
+		return;
+	}
+	(void)conf_tell_text(sink, CONF_ERROR, err, &place, NULL,
+	                     "config, the path of a socket is too long with the directory that it is relative to, give 'rundir' as an "
+	                     "absolute path");
+}
+
 static void ignore_fault(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
@@ -79,7 +92,7 @@ static knot_err_t make(conf_store_t *take_store, const char *path, const conf_ho
 	conf->path = conf_store_str(take_store, path);
 	knot_err_t err = conf->path != NULL ? conf_build(conf, host) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
-		tell_no_memory(sink, path);
+		tell_not_built(sink, path, err);
 		conf_free(conf);
 		return err;
 	}

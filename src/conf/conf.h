@@ -194,6 +194,7 @@ typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATE
 typedef struct {
 	knot_name_t name;        /* lower case */
 	const char *template_id; /* template that was applied; NULL: none */
+	const char *directory;   /* what a relative path of the file is joined with; NULL: nothing */
 	const char *storage;
 	const char *file; /* with formatters, as configured; use conf_zone_file() */
 	conf_semchecks_t semantic_checks;
@@ -233,6 +234,7 @@ typedef struct {
 	uint64_t nofile_max; /* soft RLIMIT_NOFILE */
 	char hostname[256];  /* FQDN if the resolver was asked and knows one */
 	const char *version; /* static, e.g. PACKAGE_STRING */
+	const char *directory; /* what relative paths are joined with, borrowed while a configuration is made; NULL: they stay relative */
 } conf_host_t;
 
 /** Ask the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds where none answers. */

@@ -1039,6 +1039,63 @@ static void zone_differences(void **state)
 	}
 }
 
+/* With the directory of a start, and without: nothing else may differ. */
+static void start_directory(void **state)
+{
+	(void)state;
+	static const char text[] = "server:\n  rundir: run\n  listen: [ s, /t ]\nlog:\n  - target: l\n    any: info\n"
+				   "  - target: STDOUT\n    any: info\n  - target: /m\n    any: info\ndatabase:\n  storage: db\n"
+				   "template:\n  - id: t\n    storage: z\nzone:\n  - domain: a\n    template: t\n"
+				   "  - domain: b\n    storage: y\n  - domain: c\n    storage: \"\"\n  - domain: d\n    storage: /x\n"
+				   "  - domain: e\n    storage: y\n    file: /e\n";
+	static const struct {
+		const char *directory, *rundir, *pidfile, *listen, *control, *images, *logs[3], *zones[5];
+	} rows[] = {
+		{ NULL, "run", "run/knot.pid", "run/s", "run/knot.sock", "db/images", { "/m", "STDOUT", "l" },
+		  { "z/a.zone", "y/b.zone", "c.zone", "/x/d.zone", "/e" } },
+		{ "/start", "/start/run", "/start/run/knot.pid", "/start/run/s", "/start/run/knot.sock", "/start/db/images",
+		  { "/m", "STDOUT", "/start/l" }, { "/start/z/a.zone", "/start/y/b.zone", "/start/c.zone", "/x/d.zone", "/e" } },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		const conf_host_t host = { .cpu_count = 1, .hostname = "h", .version = "v", .directory = rows[i].directory };
+		messages_t messages = { 0 };
+		conf_t *conf = NULL;
+		assert_int_equal(conf_load_text("F", knot_str_of(text), &host, messages_sink(&messages), &conf), KNOT_OK);
+		assert_string_equal(conf->server.rundir, rows[i].rundir);
+		assert_string_equal(conf->server.pidfile, rows[i].pidfile);
+		assert_string_equal(((const struct sockaddr_un *)&conf->server.listen.data[0].ss)->sun_path, rows[i].listen);
+		assert_string_equal(((const struct sockaddr_un *)&conf->server.listen.data[1].ss)->sun_path, "/t");
+		assert_string_equal(conf->control.listen.data[0], rows[i].control);
+		assert_string_equal(conf->database.image_db, rows[i].images);
+		for (size_t j = 0; j < KNOT_LEN(rows[i].logs); j++) {
+			assert_string_equal(conf->logs[j].target, rows[i].logs[j]);
+		}
+		for (size_t j = 0; j < KNOT_LEN(rows[i].zones); j++) {
+			char path[PATH_MAX];
+			conf_zone_t zone = conf_zone(conf, j);
+			assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
+			assert_string_equal(path, rows[i].zones[j]);
+		}
+		conf_free(conf);
+	}
+}
+
+/* A socket's path has an end that the path as it is written doesn't reach. */
+static void start_directory_is_long(void **state)
+{
+	(void)state;
+	char directory[128] = "/";
+	memset(directory + 1, 'd', sizeof(directory) - 2);
+	const conf_host_t host = { .cpu_count = 1, .hostname = "h", .version = "v", .directory = directory };
+	messages_t messages = { 0 };
+	conf_t *conf = NULL;
+	assert_int_equal(conf_load_text("F", KNOT_STR("server:\n  rundir: run\n  listen: s\n"), &host, messages_sink(&messages), &conf),
+			 KNOT_ESPACE);
+	assert_string_equal(messages.text, "config, the path of a socket is too long with the directory that it is relative to, give "
+					   "'rundir' as an absolute path");
+	assert_null(conf);
+}
+
 static void users(void **state)
 {
 	(void)state;
@@ -1192,6 +1249,8 @@ int main(void)
 		cmocka_unit_test(clear_forgets),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(zone_differences),
+		cmocka_unit_test(start_directory),
+		cmocka_unit_test(start_directory_is_long),
 		cmocka_unit_test(users),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

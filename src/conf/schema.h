@@ -44,7 +44,12 @@ typedef enum {
 } conf_effect_t;
 
 /** What a relative path is joined with. */
-typedef enum { CONF_PATH_AS_IS, CONF_PATH_RUNDIR, CONF_PATH_STORAGE } conf_path_base_t;
+typedef enum {
+	CONF_PATH_AS_IS,
+	CONF_PATH_START, /* the directory in which the server was started */
+	CONF_PATH_RUNDIR,
+	CONF_PATH_STORAGE,
+} conf_path_base_t;
 
 /** Type of the struct member that a row fills; follows from the member by CONF_AT(). */
 typedef enum {

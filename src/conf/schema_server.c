@@ -40,7 +40,7 @@ static const conf_row_t server_rows[] = {
 	{ .name = "nsid", .type = CONF_HEX, CONF_AT(conf_server_t, nsid), .dflt_doc = "FQDN of the host", .rfc = "RFC 5001",
 	  .doc = "Identifier sent in the EDNS option NSID: text, or bytes as 0x and hexadecimal digits. An empty value disables "
 	         "it." },
-	{ .name = "rundir", STR, CONF_AT(conf_server_t, rundir), .dflt = KNOT_RUN_DIR, RESTART,
+	{ .name = "rundir", STR, CONF_AT(conf_server_t, rundir), .dflt = KNOT_RUN_DIR, .path = CONF_PATH_START, RESTART,
 	  .doc = "Directory for the pid file, the sockets and what other relative run-time paths mean." },
 	{ .name = "user", STR, CONF_AT(conf_server_t, user), .dflt_doc = "the user that starts the server", RESTART,
 	  .doc = "user[:group] to become once sockets are open." },
@@ -230,7 +230,7 @@ const conf_section_t conf_section_statistics = {
 #endif
 
 static const conf_row_t database_rows[] = {
-	{ .name = "storage", STR, CONF_AT(conf_database_t, storage), .dflt = KNOT_STORAGE_DIR,
+	{ .name = "storage", STR, CONF_AT(conf_database_t, storage), .dflt = KNOT_STORAGE_DIR, .path = CONF_PATH_START,
 	  .doc = "Directory that the other paths are relative to." },
 	{ .name = "journal-db", STR, CONF_AT(conf_database_t, journal_db), .dflt = "journal", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the journal." },

@@ -33,6 +33,7 @@ typedef struct {
 	unsigned db_size_mib;
 	const char *socket;     /* NULL: as configured */
 	const char *daemon_dir; /* NULL: foreground */
+	const char *start_dir;  /* where a daemon was started, to which paths are relative; NULL: where it stays */
 	bool verbose;
 	char **argv;
 } options_t;
@@ -189,6 +190,7 @@ static bool load_conf(knotd_t *knotd)
 	const char *path = options->conf_path;
 	knotd->host = conf_host();
 	knotd->host.version = PACKAGE_STRING;
+	knotd->host.directory = options->start_dir;
 	knot_err_t err = read_conf(knotd);
 	if (err != KNOT_OK) {
 		log_server(LOG_CRIT, "failed to load configuration %s '%s' (%s)", options->is_db ? "database" : "file", path,
@@ -531,10 +533,14 @@ int main(int argc, char **argv)
 	}
 	options.argv = argv;
 	sys_log_init(options.verbose);
-	/* Reloads read the same file whatever the working directory is by then. */
-	char path[PATH_MAX];
-	if (options.daemon_dir != NULL && make_absolute(options.conf_path, path)) {
-		options.conf_path = path;
+	/* A daemon reads and writes the same files whatever its working directory is by then. */
+	char path[PATH_MAX], socket[PATH_MAX], folder[PATH_MAX];
+	if (options.daemon_dir != NULL) {
+		options.conf_path = make_absolute(options.conf_path, path) ? path : options.conf_path;
+		options.start_dir = getcwd(folder, sizeof(folder));
+	}
+	if (options.daemon_dir != NULL && options.socket != NULL && make_absolute(options.socket, socket)) {
+		options.socket = socket;
 	}
 	if (options.daemon_dir != NULL) {
 		knot_err_t err = sys_daemonize(options.daemon_dir);

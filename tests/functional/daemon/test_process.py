@@ -122,6 +122,29 @@ def test_daemon(knotd):
     assert not os.path.exists(knotd.dir / "run" / "knot.pid")
 
 
+def test_paths_of_a_daemon_are_relative_to_its_start(knotd):
+    """Wherever it goes then: files of zones, logs and sockets are those that the same command has in the foreground."""
+    knotd.write("a.zone", ZONE.format(serial=1))
+    knotd.configure(text="log:\n  - target: knot.log\n    any: info\nzone:\n  - domain: a\n    storage: .\n", logging=False,
+                    listen=["127.0.0.1"])
+    knotd.conf(knotd.path.read_text().replace(f"{knotd.dir}/", ""))
+    done = subprocess.run([built("knotd", "knotd"), "-c", "knot.conf", "-d"], cwd=knotd.dir, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout
+    pid = int((knotd.dir / "run" / "knot.pid").read_text())
+    log = knotd.dir / "knot.log"
+    try:
+        assert os.readlink(f"/proc/{pid}/cwd") == "/"
+        wait_until(lambda: "[a.] loaded, serial none -> 1" in log.read_text(), "the first load")
+        knotd.write("a.zone", ZONE.format(serial=2))
+        log.rename(knotd.dir / "old.log")
+        knotd.knotc("reload")
+        wait_until(lambda: "[a.] loaded, serial 1 -> 2" in log.read_text(), "the zone in the new log file")
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: has_ended(pid), "the daemon's end")
+
+
 def test_daemon_that_fails(knotd):
     knotd.configure(server="user: nobody-of-that-name")
     assert run("-c", str(knotd.path), "-d").returncode == 1
