@@ -829,6 +829,7 @@ SCENARIOS = [
         % -c {conf} zone-check example second.test
         % -c {conf} zone-check missing.test
         % -c {conf} zone-check nowhere.test
+        % -c {conf} zone-check EXAMPLE a..b ''
         % -c {conf} -f zone-check example
         = write broken.test.zone broken
         = write checks.conf conf-checks
@@ -1216,6 +1217,113 @@ SCENARIOS = [
         conf-diff
         conf-commit
         = ask ns1.fifth.test A
+        """, database=True),
+    Scenario("conf-names", r"""
+        conf-begin
+        conf-set 'key[a\]b]'
+        conf-set 'remote[r]x]'
+        conf-set 'remote[r\]x]'
+        conf-set 'remote[r\]x].address' 192.0.2.1 192.0.2.2
+        conf-get 'remote[r\]x].address'
+        conf-unset 'remote[r\]x].address' 192.0.2.1
+        conf-set 'remote[r\]x].address' nonsense
+        conf-unset 'remote[r\]x]'
+        conf-diff remote
+        conf-set 'log[a\b]'
+        conf-set 'log[a[b]'
+        conf-set 'log[a.b]'
+        conf-set 'log[a b].any' info
+        conf-get log
+        conf-set remote[r1] r2
+        conf-set remote.id r1 r2 r3
+        conf-set remote.id r1
+        conf-get remote
+        conf-get remote.id
+        conf-set remote[r1].address 192.0.2.1 192.0.2.2 192.0.2.1
+        conf-get remote[r1].address
+        conf-set remote[r1].address 192.0.2.1 192.0.2.2
+        conf-set remote[r1].address 192.0.2.3@53 2001:db8::1@5353
+        conf-get remote[r1].address
+        conf-diff remote[r1]
+        conf-unset remote[r1].address 192.0.2.2 192.0.2.9
+        conf-get remote[r1].address
+        conf-unset remote[r1].address 192.0.2.2 192.0.2.1
+        conf-diff
+        conf-unset remote
+        conf-unset remote
+        conf-get remote
+        conf-abort
+        conf-begin
+        conf-set zone[xn--bhj]
+        conf-set zone[MiXeD.Test]
+        conf-set zone[mixed.test.]
+        conf-get zone.domain
+        conf-unset zone[MIXED.TEST]
+        conf-set zone[.]
+        conf-set 'zone[a\.b]'
+        conf-set 'zone[a\046b]'
+        conf-set 'zone[a b]'
+        conf-set 'zone[*.w]'
+        conf-get zone
+        conf-set zone.file x
+        conf-set zone[example].file x y
+        conf-set zone[example].file y
+        conf-get zone.file
+        conf-unset zone[example].file x
+        conf-unset zone[example].file
+        conf-set template.id other
+        conf-set template[other].template x
+        conf-diff template
+        conf-unset template
+        conf-get template
+        conf-abort
+        conf-begin
+        conf-set server.identity
+        conf-set server.identity ''
+        conf-get server.identity
+        conf-set server.identity 'with "quotes" and \\ backslash'
+        conf-get server.identity
+        conf-diff server
+        conf-set server.listen ::1 ::1@54
+        conf-set server.listen /tmp/x.sock
+        conf-diff server.listen
+        conf-unset server.listen ::1@53
+        conf-get server.listen
+        conf-unset server
+        conf-diff server
+        conf-unset
+        conf-get
+        conf-diff
+        conf-abort
+        conf-begin
+        conf-set zone[example].zonefile-sync 1h
+        conf-set zone[example].zonefile-sync 1.5h
+        conf-get zone[example].zonefile-sync
+        conf-set zone[example].zonefile-sync 90
+        conf-get zone[example].zonefile-sync
+        conf-set zone[example].zonefile-sync 3600
+        conf-get zone[example].zonefile-sync
+        conf-set zone[example].zone-max-size 1048576
+        conf-get zone[example].zone-max-size
+        conf-set zone[example].zone-max-size 1.5M
+        conf-set zone[example].semantic-checks ON
+        conf-get zone[example].semantic-checks
+        conf-set server.udp-workers 0
+        conf-set server.udp-workers -1
+        conf-set server.user 1:2:3
+        conf-diff zone[example]
+        conf-abort
+        conf-list zone.semantic-checks
+        conf-list acl.action
+        conf-list keystore.backend
+        conf-list key.algorithm
+        conf-list zone.zonefile-load
+        conf-list include
+        conf-read server nonsense zone
+        conf-read zone[example] zone[second.test]
+        conf-read zone.domain template.id
+        conf-read server.identity server.identity
+        conf-diff server zone
         """, database=True),
     Scenario("conf-and-zone", """
         conf-begin

@@ -8,6 +8,7 @@
 #include "src/zone/build.h"
 
 #include <limits.h>
+#include <string.h>
 #include <time.h>
 
 void knotc_tell(void *ctx, const conf_fault_t *fault)
@@ -126,7 +127,8 @@ static bool check_named(const conf_t *conf, const char *text, bool force)
 	knot_name_t name;
 	size_t index;
 	if (knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) != KNOT_OK) {
-		fprintf(stderr, "error: [%s] %s\n", text, knot_strerror(KNOT_EPARAM));
+		size_t len = strlen(text);
+		fprintf(stderr, "error: [%s%s] invalid name\n", text, len > 0 && text[len - 1] == '.' ? "" : ".");
 		return false;
 	}
 	if (!conf_zone_find(conf, name, &index)) {

@@ -175,6 +175,17 @@ static void print_status_field(output_t *output, knot_ctl_type_t type, const kno
 	print_value(output, value);
 }
 
+/* An identifier as knotc takes it: a bracket in it has a backslash. Names of zones come with theirs. */
+static void print_id(const output_t *output, const char *id)
+{
+	for (const char *p = id; *p != '\0'; p++) {
+		if (*p == ']' && (p == id || p[-1] != '\\')) {
+			fputc('\\', output->out);
+		}
+		fputc(*p, output->out);
+	}
+}
+
 /* "section[id].item" as far as there is one. */
 static void print_item(const output_t *output, const knot_ctl_data_t *unit)
 {
@@ -184,7 +195,9 @@ static void print_item(const output_t *output, const knot_ctl_data_t *unit)
 		fputs(section, output->out);
 	}
 	if (id != NULL && output->action->layout == LAYOUT_CONF) {
-		fprintf(output->out, "[%s]", id);
+		fputc('[', output->out);
+		print_id(output, id);
+		fputc(']', output->out);
 	}
 	if (name != NULL) {
 		fprintf(output->out, ".%s", name);
