@@ -107,9 +107,12 @@ class Knotd:
     def wait(self, condition, timeout=10, what="condition"):
         def met_or_dead():
             met = condition()
-            assert met or self.process.poll() is None, f"knotd ended with {self.process.returncode} while waiting for {what}:\n{self.log()}"
+            assert met or self.process.poll() is None, f"knotd ended with {self.process.returncode} while waiting for {missing()}:\n{self.log()}"
             return met
-        return wait_until(met_or_dead, lambda: f"{what}\n{self.log()[-4000:]}", timeout)
+
+        def missing():
+            return what() if callable(what) else what
+        return wait_until(met_or_dead, lambda: f"{missing()}\n{self.log()[-4000:]}", timeout)
 
     def wait_log(self, pattern, timeout=10, count=1):
         """Wait until the log has `count` lines that match."""

@@ -4,6 +4,7 @@ import os
 
 from harness.control import BLOCK, Client, unit
 from harness.server import built, is_ours
+from harness.waiting import PATIENCE
 
 import subprocess
 
@@ -17,7 +18,7 @@ def import_conf(daemon, path=None):
     """Put the configuration file into the database, which the server takes from now on."""
     database = daemon.dir / "confdb"
     done = subprocess.run([knotc_for(daemon), "-C", str(database), "-f", "conf-import", str(path or daemon.path)],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60 * PATIENCE, check=False)
     assert done.returncode == 0, done.stdout
     daemon.source = ("-C", str(database))
     return database
@@ -33,7 +34,7 @@ def start(daemon, *arguments, **options):
 class Conf:
     """Commands for the configuration over one connection."""
 
-    def __init__(self, daemon, socket=None, timeout=60):
+    def __init__(self, daemon, socket=None, timeout=60 * PATIENCE):
         self.client = Client(socket or daemon.socket, timeout)
 
     def __enter__(self):

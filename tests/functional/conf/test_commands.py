@@ -195,7 +195,6 @@ def test_a_block_is_done_as_a_whole(conf):
 
 
 def test_a_block_that_is_cut_off_is_not_done(server, conf):
-    from harness.control import unit
     conf.do("conf-begin")
     with Conf(server) as other:
         other.client.send(unit(cmd="conf-set", section="zone", id="n1.test"), unit(cmd="conf-set", section="zone", id="n2.test"))
@@ -379,7 +378,7 @@ def test_python_package(server):
         warnings.simplefilter("ignore")
         libknot.Knot(str(path))
     control = libknot.control.KnotCtl()
-    control.set_timeout(5)
+    control.set_timeout(10 * PATIENCE)
     control.connect(str(server.socket))
 
     def run(name, **items):

@@ -57,7 +57,7 @@ def committed(daemon):
 
 def kill(daemon):
     daemon.process.kill()
-    daemon.process.wait(10)
+    daemon.wait_end()
 
 
 def drive(daemon):
@@ -71,7 +71,7 @@ def drive(daemon):
             conf.do("conf-begin")
             conf.do("conf-set", "zone[z3.test]")
     except (ConnectionError, OSError):
-        daemon.process.wait(10)
+        daemon.wait_end()
     return done
 
 
@@ -147,7 +147,7 @@ def test_killed_while_many_are_committed(server):
             except (ConnectionError, OSError):
                 acknowledged = False
         killer.wait()
-        server.process.wait(10)
+        server.wait_end()
         server.start()
         with Conf(server) as conf:
             count = len(conf.lines("conf-read", "zone.domain"))

@@ -132,7 +132,7 @@ def test_xdp_items(make_knotd, pair):
     daemon.write("a.test.zone", zone_text("a.test", 1))
     start(daemon, zones=["a.test"], listen=(), server=f"listen: [{pair.server4}@53]", text=f"xdp:\n    listen: {pair.server_if}@53\n")
 
-    def is_answered(timeout=5):  # one query: the change was made when conf-commit was answered
+    def is_answered(timeout=daemon.ANSWER_S):  # one query: the change was made when conf-commit was answered
         try:
             return bool(daemon.ask("www.a.test", "A", pair.server4, client=pair.client, timeout=timeout).answer)
         except dns.exception.Timeout:

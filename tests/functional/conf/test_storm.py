@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hundreds of commits that change zones, templates and modules while questions are asked: no wrong answer, none lost. And 100,000 zones
-by one commit."""
+by one commit. Variable: SEED (of what is changed and asked, default 1)."""
+import os
 import random
+import re
 import socket
 import threading
 import time
@@ -12,13 +14,16 @@ import pytest
 
 from conf_server import Conf, import_conf, start
 from harness.net import inside
-from harness.waiting import PATIENCE
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
-ZONES = ("stay.test", "flip.test", "come0.test", "come1.test", "come2.test", "come3.test")
+COME = ("come0.test", "come1.test", "come2.test", "come3.test")
+ZONES = ("stay.test", "flip.test", *COME)
 CONFIG = "template:\n  - id: default\n  - id: t\n    storage: {dir}/1\nmod-stats:\n  - id: s\n    query-type: on\n"
 
 pytestmark = pytest.mark.ours
+
+SEED = os.environ.get("SEED", "1")
 
 
 def prepare(daemon):
@@ -50,7 +55,7 @@ class Asker(threading.Thread):
         with inside(self.namespace):
             sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with sock:
-            sock.settimeout(2 * PATIENCE)
+            sock.settimeout(10 * PATIENCE)
             sock.connect((self.where, self.port))
             while not self.ends.is_set():
                 self.ask(sock, self.dice.choice(ZONES))
@@ -72,9 +77,16 @@ class Asker(threading.Thread):
         self.seen.add((zone, answer))
 
 
+def wait_seen(askers, wanted):
+    """Until somebody has been given each of these answers, or a wrong one."""
+    def missing():
+        return wanted - {pair for asker in askers for pair in set(asker.seen)}
+    wait_until(lambda: not missing() or any(asker.wrong or asker.lost for asker in askers), lambda: f"answers {sorted(missing())}", 20)
+
+
 def storm(daemon, where, namespace, commits, seed):
-    dice = random.Random(seed)
-    askers = [Asker(where, daemon.port, namespace, seed + number) for number in range(3)]
+    dice = random.Random(f"{seed} commits")
+    askers = [Asker(where, daemon.port, namespace, f"{seed} {number}") for number in range(3)]
     for asker in askers:
         asker.start()
     there, took = set(), []
@@ -82,7 +94,7 @@ def storm(daemon, where, namespace, commits, seed):
         with Conf(daemon) as conf:
             for number in range(commits):
                 edits = [f"template[t].storage={daemon.dir}/{1 + number // 7 % 2}", f"server.identity={number}"]
-                for zone in dice.sample(ZONES[2:], 2):
+                for zone in dice.sample(COME, 2):
                     if zone in there:
                         edits.append(f"-zone[{zone}]")
                         there.discard(zone)
@@ -99,18 +111,21 @@ def storm(daemon, where, namespace, commits, seed):
                 begin = time.monotonic()
                 conf.do("conf-commit")
                 took.append(time.monotonic() - begin)
+            # However few answers there were between commits on a busy machine: each state is seen in the end.
+            conf.change("template[t].storage=" + f"{daemon.dir}/1", *(edit for zone in COME if zone not in there
+                                                                     for edit in (f"zone[{zone}]", f"zone[{zone}].template=t")))
+            wait_seen(askers, {("flip.test", "1"), *((zone, "1") for zone in COME)})
+            conf.change(f"template[t].storage={daemon.dir}/2")
+            wait_seen(askers, {("stay.test", "1"), ("flip.test", "2"), *((zone, "2") for zone in COME)})
     finally:
         for asker in askers:
             asker.ends.set()
         for asker in askers:
             asker.join()
     asked, lost = sum(a.asked for a in askers), sum(a.lost for a in askers)
-    seen = set().union(*(a.seen for a in askers))
     print(f"{commits} commits, the longest {max(took) * 1e3:.0f} ms; {asked} questions, {lost} lost; seed {seed}")
     assert not any(a.wrong for a in askers), [a.wrong[:5] for a in askers]
     assert lost == 0
-    assert {("stay.test", "1"), ("flip.test", "1"), ("flip.test", "2")} <= seen
-    assert any(zone.startswith("come") and answer in "12" for zone, answer in seen)
 
 
 @pytest.mark.threads
@@ -120,7 +135,7 @@ def test_storm(knotd):
     with Conf(knotd) as conf:
         conf.change("zone[flip.test]", "zone[flip.test].template=t")
     knotd.wait(lambda: knotd.ask("version.flip.test", "TXT").answer, what="flip.test")
-    storm(knotd, "127.0.0.1", None, 300, random.randrange(1 << 30))
+    storm(knotd, "127.0.0.1", None, 300, SEED)
 
 
 def test_storm_over_xdp(make_knotd, pair):
@@ -134,11 +149,15 @@ def test_storm_over_xdp(make_knotd, pair):
     with Conf(daemon) as conf:
         conf.change("zone[flip.test]", "zone[flip.test].template=t")
     daemon.wait(lambda: daemon.ask("version.flip.test", "TXT", pair.server4, client=pair.client).answer, what="flip.test")
-    storm(daemon, pair.server4, pair.client, 60, random.randrange(1 << 30))
+    storm(daemon, pair.server4, pair.client, 60, SEED)
+
+
+def wait_loaded(daemon):
+    daemon.wait(lambda: not re.search("load: (running|pending)", daemon.knotc("zone-status", "+events").stdout), 120, "the end of all loads")
 
 
 def test_hundred_thousand_zones(knotd):
-    """One commit; a following one of a single zone takes a fraction of it."""
+    """One commit; a following one of a single zone touches no other zone."""
     count = 100000
     prepare(knotd)
     start(knotd, "-m", "500", zones=["stay.test"], logging=False,
@@ -153,19 +172,24 @@ def test_hundred_thousand_zones(knotd):
             names = [f"n{number}.test" for number in range(first, first + 5000)]
             conf.do("conf-set", *(edit for name in names for edit in (f"zone[{name}]", f"zone[{name}].template=t")))
         asker.start()
-        begin = time.monotonic()
-        conf.do("conf-commit")
-        all_of_them = time.monotonic() - begin
-        knotd.wait(lambda: knotd.ask(f"n{count - 1}.test", "TXT").answer, 60, "the last zone")
-        begin = time.monotonic()
-        conf.change("zone[one-more.test]", "zone[one-more.test].template=t")
-        one = time.monotonic() - begin
-        asker.ends.set()
-        asker.join()
-        knotd.wait(lambda: knotd.ask("one-more.test", "TXT").answer, 60, "one more zone")
-        print(f"{count} zones: {all_of_them:.2f} s; one more: {one * 1e3:.0f} ms; {asker.asked} questions meanwhile")
-        assert not asker.wrong and asker.lost == 0 and asker.asked > 10
-        assert all_of_them < 10 * PATIENCE and one < 5 * PATIENCE
+        try:
+            begin = time.monotonic()
+            conf.do("conf-commit")
+            all_of_them = time.monotonic() - begin
+            knotd.wait(lambda: knotd.ask(f"n{count - 1}.test", "TXT").answer, 60, "the last zone")
+            wait_loaded(knotd)
+            mark, begin = len(knotd.log()), time.monotonic()
+            conf.change("zone[one-more.test]", "zone[one-more.test].template=t", "log[stdout].zone=info")
+            one = time.monotonic() - begin
+            knotd.wait(lambda: knotd.ask("one-more.test", "TXT").answer, 60, "one more zone")
+            wait_loaded(knotd)
+            wait_until(lambda: asker.asked > 10 or asker.lost, "questions that were asked")
+        finally:
+            asker.ends.set()
+            asker.join()
+    print(f"{count} zones: {all_of_them:.2f} s; one more: {one * 1e3:.0f} ms; {asker.asked} questions meanwhile")
+    assert not asker.wrong and asker.lost == 0
+    assert set(re.findall(r"\[(\S+)\]", knotd.log()[mark:])) == {"one-more.test."}
     knotd.stop(timeout=60)
     begin = time.monotonic()
     knotd.start()

@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Everything that changes or looks at a running server at the same time: commits of the configuration, edits of zones, reloads by signal
 and by command, `top`, metrics, statistics files, clients that go. What they are told may be that another one has a transaction; nothing else goes
-wrong, nothing stays behind, and the server ends in the middle of it. For longer: STORM_SECONDS=60."""
+wrong, nothing stays behind, and the server ends in the middle of it. For longer: STORM_SECONDS=60; with other dice: SEED=2."""
 import http.client
 import os
 import random
 import signal
+import socket
 import threading
 import time
 import urllib.request
 
 import dns.exception
+import dns.message
 import pytest
 
 from conf_server import Conf, start
 from harness.control import BLOCK, Client, unit
 from harness.net import free_port
+from harness.waiting import PATIENCE
 from zones import example
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads]
 
 SECONDS = float(os.environ.get("STORM_SECONDS", "4"))
+SEED = os.environ.get("SEED", "1")
+PATIENT_S = 30 * PATIENCE
 STAY, COME = ("stay0.test", "stay1.test"), ("come0.test", "come1.test", "come2.test")
 
 
@@ -49,7 +54,7 @@ class Storm:
     def end(self):
         self.ends.set()
         for thread in self.threads:
-            thread.join(60)
+            thread.join(4 * PATIENT_S)     # what it waits for has a bound of its own
             assert not thread.is_alive()
 
 
@@ -58,7 +63,7 @@ def error_of(units):
 
 
 def change_conf(storm, dice):
-    with Conf(storm.daemon) as conf:
+    with Conf(storm.daemon, timeout=PATIENT_S) as conf:
         if conf.error("conf-begin") != "":
             return
         for zone in dice.sample(COME, 2):
@@ -75,7 +80,7 @@ def change_conf(storm, dice):
 
 def change_zone(storm, dice):
     zone = dice.choice(STAY + COME)
-    with Client(storm.daemon.socket) as client:
+    with Client(storm.daemon.socket, PATIENT_S) as client:
         error = error_of(client.ask(cmd="zone-begin", zone=zone))
         if error != "":
             return
@@ -90,7 +95,7 @@ def change_zone(storm, dice):
 
 
 def change_serial(storm, dice):
-    with Client(storm.daemon.socket) as client:
+    with Client(storm.daemon.socket, PATIENT_S) as client:
         zone = dice.choice(STAY)
         client.ask(cmd=dice.choice(("zone-freeze", "zone-thaw", "zone-flush", "zone-reload")), zone=zone)
         client.ask(cmd="zone-serial-set", zone=zone, type="+", data="1")
@@ -101,13 +106,13 @@ def reload(storm, dice):
     if dice.random() < 0.5:
         storm.daemon.process.send_signal(dice.choice((signal.SIGHUP, signal.SIGHUP, signal.SIGUSR1)))
     else:
-        with Client(storm.daemon.socket) as client:
+        with Client(storm.daemon.socket, PATIENT_S) as client:
             client.ask(cmd="reload")
     time.sleep(dice.random() / 20)
 
 
 def look(storm, dice):
-    with Client(storm.daemon.socket) as client:
+    with Client(storm.daemon.socket, PATIENT_S) as client:
         for _ in range(dice.randrange(1, 4)):
             assert error_of(client.ask(cmd="top")) == ""
             time.sleep(dice.random() / 50)
@@ -115,24 +120,39 @@ def look(storm, dice):
 
 def scrape(storm, dice):
     where = f"http://127.0.0.1:{storm.metrics_port}/metrics?zones={dice.choice(('on', 'off', 'only'))}"
-    with urllib.request.urlopen(where, timeout=30) as reply:
+    with urllib.request.urlopen(where, timeout=PATIENT_S) as reply:
         assert b"knot_" in reply.read()
 
 
 def ask(storm, dice):
-    zone = dice.choice(STAY + COME)
-    storm.daemon.ask(f"n{dice.randrange(60)}.{zone}", "A", tcp=dice.random() < 0.3, timeout=30)
+    name = f"n{dice.randrange(60)}.{dice.choice(STAY + COME)}"
+    if dice.random() < 0.3:
+        storm.daemon.ask(name, "A", tcp=True, timeout=PATIENT_S)
+        return
+    query, end = dns.message.make_query(name, "A").to_wire(), time.monotonic() + PATIENT_S
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(0.5)
+        sock.connect(("127.0.0.1", storm.daemon.port))
+        sock.send(query)
+        while True:
+            try:
+                assert sock.recv(65535)[:2] == query[:2]
+                return
+            except TimeoutError:
+                # Nobody says that the server has ended meanwhile.
+                if storm.is_stopping or time.monotonic() > end:
+                    raise
 
 
 def read(storm, dice):
-    with Client(storm.daemon.socket) as client:
+    with Client(storm.daemon.socket, PATIENT_S) as client:
         client.ask(cmd=dice.choice(("stats", "zone-status", "zone-stats", "conf-read", "conf-list", "zone-read", "status", "zone-image")),
                    **({"filters": "t"} if dice.random() < 0.1 else {}))
 
 
 def go_away(storm, dice):
     """Half a block, or no look at the reply."""
-    with Client(storm.daemon.socket) as client:
+    with Client(storm.daemon.socket, PATIENT_S) as client:
         request = unit(cmd=dice.choice(("conf-set", "zone-set", "zone-read", "conf-read", "top", "zone-status", "conf-begin", "conf-abort")),
                        zone=STAY[0], section="server", item="identity", data="x", owner="n1", type="A") + BLOCK
         client.send(request[:dice.randrange(1, len(request) + 1)])
@@ -159,7 +179,7 @@ mod-stats:
 
 
 def run(daemon, seconds, with_stop):
-    storm = Storm(daemon, prepare(daemon), random.randrange(1 << 30))
+    storm = Storm(daemon, prepare(daemon), SEED)
     for work in (change_conf, change_conf, change_zone, change_zone, change_serial, reload, look, look, scrape, ask, read, go_away):
         storm.add(work, len(storm.threads))
     try:
@@ -176,8 +196,16 @@ def run(daemon, seconds, with_stop):
     return storm
 
 
+def connections(path):
+    """How many connections to a UNIX socket are open at the listener's side, those not accepted yet among them."""
+    with open("/proc/net/unix", encoding="utf-8") as table:
+        return sum(line.split()[7:] == [str(path)] for line in table) - 1
+
+
 def test_everything_together(knotd):
     run(knotd, SECONDS, False)
+    # What those who went away had sent may still be done, a begin among it.
+    knotd.wait(lambda: connections(knotd.socket) == 0, 60, lambda: f"the end of {connections(knotd.socket)} connections")
     with Client(knotd.socket) as client, Conf(knotd) as conf:
         client.ask(cmd="zone-abort")
         conf.error("conf-abort")
