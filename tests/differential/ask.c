@@ -7,6 +7,7 @@
  * QUESTIONS: records of one byte flags (1: by TCP, 2: maybe nobody answers), two bytes length (big-endian), message. The first server is the
  * reference. /u, /t: this server gets only the questions for UDP, TCP. Each server has a thread with its own sockets
  * and a window of outstanding questions; an answer is recognised by its message id, which is the question's number.
+ * That a server is silent is judged by what it has answered since, not by the clock alone: a busy machine is no dropped answer.
  *
  * Normal form: header without id; question; per section the sorted list of records with lower-case, uncompressed names;
  * the OPT record apart: version, flags, size, options sorted. When both set TC only header and OPT are compared:
@@ -38,9 +39,10 @@ enum {
 	WINDOW_UDP = 128,       /* outstanding questions; all replies must fit into a default socket buffer */
 	WINDOW_TCP = 64,
 	TRY_MAX = 5,
-	TRY_MS = 400,           /* grows with each try: a loaded machine is not a dropped answer */
+	TRY_MS = 400,           /* grows with each try */
 	DOUBTFUL_MAX = 2,       /* tries where no answer may be the answer */
 	TCP_MS = 2000,
+	STALL_MS = 120000,      /* nothing at all is answered any more */
 	RECORD_MAX = 4096,      /* records of one message */
 	SERVER_MAX = 8,
 };
@@ -95,9 +97,19 @@ static unsigned be16(const uint8_t *p)
 typedef struct {
 	size_t number;
 	uint64_t due_ms;
+	uint64_t turn;          /* when it was sent, among all that was */
 	int tries;              /* 0: slot is free */
 	bool sent;              /* TCP: on the present connection */
 } slot_t;
+
+/* How far a server has come: it answers in the order of the questions. Where nothing later than a question has been answered, one that
+ * was answered before is asked again as a probe. */
+typedef struct {
+	uint64_t sent, answered;        /* turns: the last one; the latest known to be answered */
+	bool has_probe, is_probing;     /* there is a question for it; it is under way */
+	size_t probe;                   /* number of the question */
+	uint64_t probe_turn, probe_due_ms;
+} pace_t;
 
 static bool wanted(const server_t *s, size_t number)
 {
@@ -177,35 +189,85 @@ static bool echoes(const question_t *q, const uint8_t *reply, size_t len)
 	return end > q->len || (end <= len && memcmp(q->data + 12, reply + 12, end - 12) == 0);
 }
 
+/* A question whose time is up, and the server has gone on to later ones. */
+static bool is_passed_over(const pace_t *pace, const slot_t *slot, uint64_t now)
+{
+	return pace->answered > slot->turn || slot->due_ms + STALL_MS <= now;
+}
+
+static void note_answer(pace_t *pace, const slot_t *slot)
+{
+	/* Of a question that was sent twice it isn't known which one was answered. */
+	if (slot->tries == 1 && slot->turn > pace->answered) {
+		pace->answered = slot->turn;
+	}
+	if (!pace->is_probing && !questions[slot->number].doubtful) {
+		pace->has_probe = true;
+		pace->probe = slot->number;
+	}
+}
+
+/* True if the answer is the probe's. */
+static bool note_probe(pace_t *pace, const uint8_t *reply, size_t len)
+{
+	if (!pace->is_probing || len < 2 || be16(reply) != (pace->probe & 0xffff) || !echoes(&questions[pace->probe], reply, len)) {
+		return false;
+	}
+	pace->is_probing = false;
+	pace->answered = pace->probe_turn > pace->answered ? pace->probe_turn : pace->answered;
+	return true;
+}
+
+/* True: the probe is to be sent. It keeps its turn when it is sent again. */
+static bool wants_probe(pace_t *pace, slot_t *slots, size_t count, uint64_t now, uint64_t again_ms)
+{
+	if (!pace->has_probe || slot_of(slots, count, pace->probe & 0xffff) != NULL ||
+	    (pace->is_probing && pace->probe_due_ms > now)) {
+		return false;
+	}
+	pace->probe_turn = pace->is_probing ? pace->probe_turn : ++pace->sent;
+	pace->probe_due_ms = now + again_ms;
+	pace->is_probing = true;
+	return true;
+}
+
 static void ask_udp(server_t *s)
 {
 	slot_t slots[WINDOW_UDP] = { 0 };
+	pace_t pace = { 0 };
 	uint8_t wire[65535];
 	int fd = connected(s, SOCK_DGRAM);
 	for (size_t next = 0, busy = 0; next < question_count || busy > 0;) {
 		uint64_t now = now_ms();
+		bool is_in_doubt = false;
 		for (size_t i = 0; i < WINDOW_UDP; i++) {
 			slot_t *slot = &slots[i];
 			if (slot->tries > 0 && slot->due_ms <= now) {
-				if (slot->tries == (questions[slot->number].doubtful ? DOUBTFUL_MAX : TRY_MAX)) {
+				if (!is_passed_over(&pace, slot, now)) {
+					is_in_doubt = true;
+				} else if (slot->tries == (questions[slot->number].doubtful ? DOUBTFUL_MAX : TRY_MAX)) {
 					slot->tries = 0;        /* stays without an answer */
 					busy--;
 				} else {
 					send_udp(s, fd, slot->number);
 					s->retries++;
 					slot->tries++;
+					slot->turn = ++pace.sent;
 					slot->due_ms = now + (uint64_t)(TRY_MS * slot->tries);
 				}
 			}
 			while (slot->tries == 0 && next < question_count && slot_of(slots, WINDOW_UDP, next & 0xffff) == NULL) {
 				if (!questions[next].tcp && wanted(s, next)) {
-					*slot = (slot_t){ .number = next, .due_ms = now + TRY_MS, .tries = 1 };
+					*slot = (slot_t){ .number = next, .due_ms = now + TRY_MS, .turn = ++pace.sent, .tries = 1 };
 					send_udp(s, fd, next);
 					s->asked++;
 					busy++;
 				}
 				next++;
 			}
+		}
+		if (is_in_doubt && wants_probe(&pace, slots, WINDOW_UDP, now, TRY_MS)) {
+			send_udp(s, fd, pace.probe);
 		}
 		struct pollfd pfd = { .fd = fd, .events = POLLIN };
 		if (busy == 0 || poll(&pfd, 1, 50) <= 0) {
@@ -215,8 +277,9 @@ static void ask_udp(server_t *s)
 		while ((len = recv(fd, wire, sizeof(wire), MSG_DONTWAIT)) >= 0) {
 			slot_t *slot = len >= 2 ? slot_of(slots, WINDOW_UDP, be16(wire)) : NULL;
 			if (slot == NULL || !echoes(&questions[slot->number], wire, (size_t)len)) {
-				s->strays++;            /* to a question that was asked twice */
+				s->strays += !note_probe(&pace, wire, (size_t)len);     /* to a question that was asked twice */
 			} else {
+				note_answer(&pace, slot);
 				keep(s, slot->number, wire, (size_t)len);
 				slot->tries = 0;
 				busy--;
@@ -240,10 +303,11 @@ static bool send_tcp(int fd, size_t number)
 
 /* One connection at a time. Where the server closes it, what is outstanding is asked again on the next, one by one
  * at first: a question that makes the server close twice when it is alone has no answer, its neighbours have. A
- * question that gets no answer in time is given up; TCP loses nothing, so it isn't asked again. */
+ * question that gets no answer in time, and others after it do, is given up; TCP loses nothing, so it isn't asked again. */
 static void ask_tcp(server_t *s)
 {
 	slot_t slots[WINDOW_TCP] = { 0 };
+	pace_t pace = { 0 };
 	static __thread uint8_t buffer[1 << 18];
 	size_t filled = 0, window = WINDOW_TCP, next = 0, busy = 0;
 	int fd = -1;
@@ -251,16 +315,18 @@ static void ask_tcp(server_t *s)
 		if (fd < 0) {
 			fd = connected(s, SOCK_STREAM);
 			filled = 0;
+			pace.is_probing = false;
 		}
-		bool broken = false;
+		bool broken = false, is_in_doubt = false;
 		uint64_t now = now_ms();
 		size_t flying = 0;
 		for (size_t i = 0; i < WINDOW_TCP; i++) {
 			slot_t *slot = &slots[i];
-			if (slot->sent && slot->due_ms <= now) {
+			if (slot->sent && slot->due_ms <= now && is_passed_over(&pace, slot, now)) {
 				*slot = (slot_t){ 0 };
 				busy--;
 			}
+			is_in_doubt = is_in_doubt || (slot->sent && slot->due_ms <= now);
 			flying += slot->sent;
 		}
 		for (size_t i = 0; i < WINDOW_TCP && flying < window && !broken; i++) {
@@ -276,9 +342,13 @@ static void ask_tcp(server_t *s)
 			if (slot->tries > 0 && !slot->sent) {
 				slot->sent = true;
 				slot->due_ms = now + TCP_MS;
+				slot->turn = ++pace.sent;
 				flying++;
 				broken = !send_tcp(fd, slot->number);
 			}
+		}
+		if (is_in_doubt && !broken && wants_probe(&pace, slots, WINDOW_TCP, now, STALL_MS)) {
+			broken = !send_tcp(fd, pace.probe);
 		}
 		struct pollfd pfd = { .fd = fd, .events = POLLIN };
 		if (!broken && flying > 0 && poll(&pfd, 1, 50) > 0) {
@@ -290,7 +360,10 @@ static void ask_tcp(server_t *s)
 		while (filled - done >= 2 && filled - done - 2 >= be16(buffer + done)) {
 			size_t len = be16(buffer + done);
 			slot_t *slot = len >= 2 ? slot_of(slots, WINDOW_TCP, be16(buffer + done + 2)) : NULL;
-			if (slot != NULL) {
+			if (slot == NULL) {
+				note_probe(&pace, buffer + done + 2, len);
+			} else {
+				note_answer(&pace, slot);
 				keep(s, slot->number, buffer + done + 2, len);
 				*slot = (slot_t){ 0 };
 				busy--;

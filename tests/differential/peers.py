@@ -4,10 +4,10 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import time
 
 from harness.net import free_port
 from harness.server import Knotd
+from harness.waiting import PATIENCE, wait_until
 
 IDENTITY, VERSION, NSID = "differential", "some version", "instance-1"
 
@@ -16,22 +16,19 @@ def wait_answer(port, name, process, log, timeout=60):
     """Until SOA of `name` is answered."""
     import questions
     query = questions.message(name, 6)
-    end = time.monotonic() + timeout
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.settimeout(0.3)
         sock.connect(("127.0.0.1", port))
-        while time.monotonic() < end:
-            if process.poll() is not None:
-                raise RuntimeError(f"ended with {process.returncode}: {log.read_text()[-3000:]}")
+
+        def is_answered():
+            assert process.poll() is None, f"ended with {process.returncode}: {log.read_text()[-3000:]}"
             try:
                 sock.send(query)
                 reply = sock.recv(65535)
-                if reply[3] & 15 == 0 and reply[7] > 0:
-                    return
             except OSError:
-                pass
-            time.sleep(0.1)
-    raise RuntimeError(f"no answer for {name}: {log.read_text()[-3000:]}")
+                return False
+            return reply[3] & 15 == 0 and reply[7] > 0
+        wait_until(is_answered, lambda: f"an answer for {name}: {log.read_text()[-3000:]}", timeout, 0.1)
 
 
 class Peer:
@@ -58,7 +55,7 @@ class Peer:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(10 * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

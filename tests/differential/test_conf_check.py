@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """guards: what `knotc conf-check` says of a configuration is what Knot's knotc says, except for the listed differences."""
-import os
 import pathlib
 import subprocess
 import sys
@@ -11,7 +10,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from conf_texts import DIFFERENT, NOT_YET, SAME  # noqa: E402
+from harness.net import may_make_namespaces  # noqa: E402
 from harness.server import built  # noqa: E402
+from harness.waiting import PATIENCE  # noqa: E402
 
 KNOT = "/usr/sbin/knotc"
 LEVELS = ("error: ", "warning: ", "notice: ")
@@ -21,7 +22,7 @@ SCHEMA = "Knot DNS), version 3.2"    # the peer that the texts were sorted with
 def said(program, path, text):
     """(exit code, lines without the level, in no order: the two streams are not ordered against each other)."""
     path.write_bytes(text.encode())
-    done = subprocess.run([program, "-c", path, "conf-check"], capture_output=True, timeout=30, check=False)
+    done = subprocess.run([program, "-c", path, "conf-check"], capture_output=True, timeout=30 * PATIENCE, check=False)
     lines = (done.stdout + done.stderr).decode(errors="replace").replace(str(path), "F").splitlines()
     return done.returncode, sorted(lines)
 
@@ -77,7 +78,7 @@ def test_different_words(knot, tmp_path):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+@pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")
 @pytest.mark.parametrize("mtu, payload, listen, count", [
     (1280, "udp-max-payload: 1232", "d0", 0),
     (1279, "udp-max-payload: 1232", "d0", 1),
@@ -96,7 +97,7 @@ def test_payload_and_mtu(knot, tmp_path, mtu, payload, listen, count):
     path.write_text(f"server:\n  {payload}\nxdp:\n  listen: {listen}\n")
     script = (f"ip link add d0 type veth peer name d1 && ip link set d0 mtu {mtu} up && ip addr add 192.0.2.1/24 dev d0 && "
               f"{knot} -c {path} conf-check; echo ----; {built('knotc', 'tools')} -c {path} conf-check")
-    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True, timeout=30 * PATIENCE, check=True)
     said = [line for line in done.stderr.splitlines() if "maximum UDP payload" in line]
     assert len(said) == 2 * count and said[:count] == said[count:], done.stderr
     assert done.stdout.count("Configuration is valid") == 2

@@ -5,6 +5,7 @@ A zone is a list of (owner, type, rdata) with owners relative to nothing ("www.e
 from it and the questions are asked from it. Signed zones are kept between runs in a cache that is named after this
 file's contents and the seed.
 """
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -396,6 +397,9 @@ def cached(base, seed, scale=1.0):
     own = hashlib.sha256(pathlib.Path(__file__).read_bytes() + f"{seed} {scale}".encode()).hexdigest()[:16]
     directory = pathlib.Path(base) / f"zones-{own}"
     main, top = generate(seed, scale)
-    write(main, directory / "main")
-    write(top, directory / "top")
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "w", encoding="ascii") as lock:      # another run may be making them
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write(main, directory / "main")
+        write(top, directory / "top")
     return main, top, directory / "main", directory / "top"

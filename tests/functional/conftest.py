@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from harness.net import Pair  # noqa: E402
+from harness.net import Pair, may_make_namespaces  # noqa: E402
 from harness.server import Knotd, is_ours  # noqa: E402
 
 
@@ -73,7 +73,7 @@ def knotd(make_knotd):
 
 @pytest.fixture
 def pair():
-    if os.geteuid() != 0:
+    if not may_make_namespaces():
         pytest.skip("network namespaces need root")
     with Pair() as made:
         yield made

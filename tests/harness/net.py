@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import ctypes
+import functools
 import errno
 import json
 import os
@@ -102,6 +103,13 @@ def send_frame(sock, frame):
             return False
         return True
     wait_until(is_sent, "room for a frame on the link", pause=0.001)
+
+
+@functools.cache
+def may_make_namespaces():
+    """True if this process may make network namespaces and mount in namespaces of its own: root in a container may not always."""
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--net", "--mount", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                                check=False).returncode == 0
 
 
 def make_or_close(thing, *args):
