@@ -67,7 +67,7 @@ SERVER = """server:
     listen: 127.0.0.1@{port}
 control:
     listen: knot.sock
-    timeout: 10
+    timeout: 60
 database:
     storage: {dir}/state
 log:
@@ -140,10 +140,10 @@ SCENARIOS = [
         -x status
         -X status
         -v status
-        -t 5 status
+        -t 60 status
         -t 0 status
-        --timeout 5 status
-        --timeout=5 --mono status
+        --timeout 60 status
+        --timeout=60 --mono status
         status -b
         status -f
         % -c {conf} status

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import pytest
 
@@ -19,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.net import free_port  # noqa: E402
 from harness.server import built  # noqa: E402
+from harness.waiting import PATIENCE, wait_until  # noqa: E402
 
 PEER = "/usr/sbin/knotd"
 NAMES = "CMD FLAGS ERROR SECTION ITEM ID ZONE OWNER TTL TYPE DATA FILTERS".split()
@@ -259,25 +259,23 @@ class Daemon:
         self.port = free_port()
         (self.dir / "conf").write_text(CONFIGURATION.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
         for action in (["conf-init"], ["-f", "conf-import", str(self.dir / "conf")]):
-            subprocess.run([knotc, "-C", self.dir / "db", *action], check=True, capture_output=True, timeout=20)
+            subprocess.run([knotc, "-C", self.dir / "db", *action], check=True, capture_output=True, timeout=20 * PATIENCE)
         with open(self.dir / "out", "wb") as out:
             self.process = subprocess.Popen([knotd, "-C", self.dir / "db"], stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
 
     def wait(self):
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
+        def is_answering():
             try:
-                self.call(b"\x01\x10\x00\x06status")
-                return
+                return self.call(b"\x01\x10\x00\x06status") != b""
             except OSError:
                 assert self.process.poll() is None, (self.dir / "out").read_text()
-                time.sleep(0.05)
-        raise TimeoutError((self.dir / "out").read_text())
+                return False
+        wait_until(is_answering, lambda: (self.dir / "out").read_text(), 20)
 
     def call(self, request):
         reply = b""
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(10)
+            sock.settimeout(20 * PATIENCE)
             sock.connect(str(self.dir / "knot.sock"))
             sock.sendall(request + b"\x03")
             while not reply.endswith(b"\x03"):
@@ -308,7 +306,7 @@ class Daemon:
     def stop(self):
         self.process.terminate()
         try:
-            self.process.wait(20)
+            self.process.wait(20 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -353,12 +351,12 @@ def test_same_export(daemons):
     """conf-export writes the same lines, but for the program's name and for quotes in values, which get the backslash that the peer's lack."""
     texts = []
     for daemon, knotc in zip(daemons, ("/usr/sbin/knotc", built("knotc", "tools"))):
-        done = subprocess.run([knotc, "-C", daemon.dir / "db", "conf-export"], check=True, capture_output=True, text=True, timeout=20)
+        done = subprocess.run([knotc, "-C", daemon.dir / "db", "conf-export"], check=True, capture_output=True, text=True, timeout=20 * PATIENCE)
         texts.append(done.stdout.replace(str(daemon.dir), "DIR").replace(str(daemon.port), "PORT"))
         (daemon.dir / "exported").write_text(done.stdout)
     peer, ours = (text.splitlines()[1:] for text in texts)
     assert [line.replace('\\"', '"') for line in ours] == [line.replace('\\"', '"') for line in peer]
-    subprocess.run([built("knotc", "tools"), "-c", daemons[1].dir / "exported", "conf-check"], check=True, capture_output=True, timeout=20)
+    subprocess.run([built("knotc", "tools"), "-c", daemons[1].dir / "exported", "conf-check"], check=True, capture_output=True, timeout=20 * PATIENCE)
 
 
 @pytest.mark.skipif(os.environ.get("KNOTD") is not None, reason="compares two servers")

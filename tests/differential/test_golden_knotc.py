@@ -36,11 +36,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import golden_rules  # noqa: E402
 from golden_lines import SCENARIOS, TEXTS  # noqa: E402
 from harness.server import BUILD, Knotd, built  # noqa: E402
-from harness.waiting import PATIENCE  # noqa: E402
+from harness.waiting import PATIENCE, wait_until  # noqa: E402
 
 PEER_KNOTD, PEER_KNOTC = "/usr/sbin/knotd", "/usr/sbin/knotc"
 WORLDS = ("knot", "ours", "crossed")
 LINES_MIN = 300
+LEAVES_WORK = re.compile(r"reload|hup|restart|commit|(?<!-b )zone-(flush|purge|freeze|thaw)")
 LOCAL = ("conf-init", "conf-check", "conf-import", "conf-export", "zone-check")
 
 pytestmark = pytest.mark.skipif(not (os.path.exists(PEER_KNOTD) and os.path.exists(PEER_KNOTC)),
@@ -104,9 +105,9 @@ class World:
         return match.group(1) if match else ""
 
     def finish(self):
-        if re.search(r"\bstop$", lines_of(self.scenario)[-1]):
-            self.daemon.wait_end(10 * PATIENCE)     # a second request would be less polite
         try:
+            if re.search(r"\bstop$", lines_of(self.scenario)[-1]):
+                self.daemon.wait_end()      # a second request would be less polite
             self.daemon.finish()
         except AssertionError:
             if self.name != "knot":     # how the other one ends is not our concern
@@ -143,18 +144,13 @@ class World:
         (self.dir / name).unlink()
 
     def effect_wait(self, zone, serial):
-        end = time.monotonic() + 5 * PATIENCE
-        while (found := self.serial(zone)) != serial and time.monotonic() < end:
-            time.sleep(0.02)
-        return 0, found, ""
+        self.daemon.wait(lambda: self.serial(zone) == serial, what=f"serial {serial} of {zone}")
+        return 0, serial, ""
 
     def effect_restart(self, *zones):
         self.finish()
-        self.start_daemon(())
-        for zone in zones:
-            end = time.monotonic() + 3 * PATIENCE
-            while self.serial(zone) in ("-", "") and time.monotonic() < end:
-                time.sleep(0.02)
+        self.kill()
+        self.start_daemon(zones)
 
     def effect_hup(self):
         """Knot says when it has followed, and so do we."""
@@ -163,13 +159,13 @@ class World:
             return len(re.findall("configuration reloaded|failed to reload|reload aborted", path.read_text() if path.exists() else self.daemon.log()))
         before = count()
         self.daemon.process.send_signal(signal.SIGHUP)
-        self.daemon.wait(lambda: count() > before, 10, "reload")
+        self.daemon.wait(lambda: count() > before, what="reload")
 
     def effect_ask(self, name, rdtype):
         rdclass, _, rdtype = rdtype.rpartition("/")
         query = dns.message.make_query(name, rdtype, rdclass or "IN")
         try:
-            reply = dns.query.udp(query, "127.0.0.1", port=self.daemon.port, timeout=2 * PATIENCE)
+            reply = dns.query.udp(query, "127.0.0.1", port=self.daemon.port, timeout=10 * PATIENCE)
         except (dns.exception.DNSException, OSError) as error:
             return 1, type(error).__name__, ""
         lines = [dns.rcode.to_text(reply.rcode()), "AA" if reply.flags & dns.flags.AA else ""]
@@ -200,6 +196,11 @@ class World:
         text = "".join(f"{line.strip()}\n" for line in " ".join(words).split(";"))
         return self.run([self.knotc, "-s", self.names["sock"]], input=text.encode())
 
+    def settle(self, what):
+        """Until no zone has work to do: what a line says depends on it."""
+        wait_until(lambda: self.daemon.process.poll() is not None or not re.search(": (running|pending)", self.control("zone-status")[1]),
+                   lambda: f"the end of all work {what}: {self.control('zone-status')}", 20)
+
     def normal(self, result):
         """Without what differs between two runs of one server."""
         code, *texts = result
@@ -219,11 +220,15 @@ class World:
         """Result of each line; None where there is nothing to compare."""
         results = []
         for line in lines_of(self.scenario):
+            if "zone-status" in line:
+                self.settle(f"before {line}")
             start = time.monotonic()
             result = self.effect(line) if line.startswith("= ") else self.command(line)
             if time.monotonic() - start > 1:
                 self.slow.append(f"{time.monotonic() - start:.1f} s: {self.scenario.name} ({self.name}): {line}")
             results.append(None if result is None else self.normal(result))
+            if LEAVES_WORK.search(line):
+                self.settle(f"after {line}")
         return results
 
 

@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.server import built  # noqa: E402
+from harness.waiting import PATIENCE  # noqa: E402
 
 PEER = "/usr/sbin/knotc"
 pytestmark = pytest.mark.skipif(not pathlib.Path(PEER).exists(), reason="no knotc of Knot DNS")
@@ -215,7 +216,7 @@ def run(program, line, directory):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen(1)
-        listener.settimeout(20)
+        listener.settimeout(20 * PATIENCE)
 
         def serve():
             try:
@@ -223,17 +224,17 @@ def run(program, line, directory):
             except OSError:
                 return
             with stream:
-                stream.settimeout(20)
+                stream.settimeout(20 * PATIENCE)
                 got.extend(read_units(stream))
 
         thread = threading.Thread(target=serve)
         thread.start()
-        done = subprocess.run([program, "-s", str(path), *options, *words], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([program, "-s", str(path), *options, *words], capture_output=True, text=True, timeout=20 * PATIENCE, check=False)
         # Who sent nothing didn't connect: the thread still waits.
         if thread.is_alive():
             with socket.socket(socket.AF_UNIX) as other:
                 other.connect(str(path))
-        thread.join(20)
+        thread.join()
     return got, done.stdout, done.returncode
 
 
