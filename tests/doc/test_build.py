@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The manual is built without a warning, with working links, and the manual pages pass mandoc's lint."""
+import fcntl
 import html.parser
 import pathlib
 import re
@@ -11,14 +12,17 @@ import pytest
 
 from harness.manual import TOP
 from harness.server import BUILD
+from harness.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
 def pages():
     if shutil.which("sphinx-build") is None:
         pytest.skip("python3-sphinx is not installed")
-    done = subprocess.run(["make", "-C", str(BUILD), "--no-print-directory", "html"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=300, check=False)
+    with open(BUILD / "html.lock", "w", encoding="ascii") as lock:     # another run may be building it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(["make", "-C", str(BUILD), "--no-print-directory", "html"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=300 * PATIENCE, check=False)
     assert done.returncode == 0, done.stdout
     return BUILD / "doc" / "html"
 
@@ -69,13 +73,13 @@ def test_manual_page(path):
     assert path.exists()
     if shutil.which("mandoc"):
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False, timeout=30)
+                              check=False, timeout=30 * PATIENCE)
         # The page that the build generates has no date: it would differ from build to build.
         said = [line for line in done.stdout.splitlines() if "missing date" not in line]
         assert not said, "\n".join(said)
     elif shutil.which("groff"):
         done = subprocess.run(["groff", "-mandoc", "-wall", "-Tutf8", "-z", str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False, timeout=30)
+                              check=False, timeout=30 * PATIENCE)
         assert not done.stdout, done.stdout
     else:
         pytest.skip("neither mandoc nor groff is installed")

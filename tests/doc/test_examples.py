@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every example of the manual is run: one small machine per chapter. `scripts/record-examples CHAPTER` puts in what commands print now."""
-import os
 import re
 
 import pytest
 
 from harness.manual import MANUAL, TOP, UNCHECKED, examples_of, run_example
 from harness.messages import Messages
+from harness.net import may_make_namespaces
 from harness.scene import Scene
 
 CHAPTERS = sorted(path for path in MANUAL.glob("*.rst") if examples_of(path))
@@ -18,14 +18,14 @@ def test_examples(path):
     examples = [example for example in examples_of(path) if example.kind != "log"]
     if all("not-run" in example.options for example in examples):
         return
-    if os.geteuid() != 0:
+    if not may_make_namespaces():
         pytest.skip("namespaces need root")
     with Scene() as scene:
         for example in examples:
             run_example(scene, example)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+@pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")
 def test_readme():
     """The first configuration that people see is valid, and the server that runs with it answers over AF_XDP."""
     text = re.search(r"^```yaml\n(.*?)^```$", (TOP / "README.md").read_text(), re.M | re.S).group(1)

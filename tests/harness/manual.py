@@ -5,6 +5,9 @@ import os
 import pathlib
 import re
 import signal
+import time
+
+from .waiting import PATIENCE
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MANUAL = TOP / "doc" / "manual"
@@ -150,6 +153,16 @@ def check_configuration(scene, example):
         raise Wrong(f"{example}: conf-check should say: {refused}\nbut says (status {status}):\n{said}")
 
 
+def run_command(scene, command, side, any_number, again_s):
+    """(status, what it prints). again_s: what it looks at goes on meanwhile, so it may be run again for so long until it has seen enough of it."""
+    end = time.monotonic() + again_s
+    while True:
+        status, printed = scene.run(command.text, side)
+        printed = scene.readable(printed)
+        if matches(command.output, printed, any_number) or time.monotonic() >= end:
+            return status, printed
+
+
 def run_session(scene, example, on_output=None):
     """Each command prints what is shown and ends as said. on_output(command, printed): for a command whose output differs, instead of failing."""
     commands = example.commands()
@@ -158,14 +171,14 @@ def run_session(scene, example, on_output=None):
     try:
         for command in commands:
             side = "client" if command.prompt.startswith("client") else "server"
-            status, printed = scene.run(command.text, side)
-            printed = scene.readable(printed)
             expected = int(example.options["status"]) if command is commands[-1] and "status" in example.options else command.status()
+            any_number = example.options.get("numbers") == "vary"
+            status, printed = run_command(scene, command, side, any_number, again_s=10 * PATIENCE if meanwhile else 0)
             where = f"{example.path.name}:{command.line}: {command.text}"
             if status != expected:
                 raise Wrong(f"{where}\nends with {status}, not {expected}, and prints:\n{printed}\nThe service wrote:\n"
                             f"{scene.run('tail -n 20 /run/knot.journal')[1]}")
-            if not matches(command.output, printed, example.options.get("numbers") == "vary"):
+            if not matches(command.output, printed, any_number):
                 if on_output is None:
                     raise Wrong(f"{where}\nshown:\n" + "\n".join(command.output) + f"\nprinted:\n{printed}")
                 on_output(command, printed)

@@ -12,10 +12,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 from .net import Pair, make_or_close
 from .server import BUILD, TOP, built
+from .waiting import PATIENCE, wait_until
 
 PROGRAMS = (("knotd", "knotd"), ("knotc", "tools"), ("kzoneimage", "tools"))
 UNIT = TOP / "distro" / "knot.service"
@@ -45,46 +45,88 @@ mount -t proc proc /proc
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true
 hostname ns1.example.net
 mkdir /run/work
+/usr/local/sbin/notified &
+until [ -S /run/knot.notify ]; do sleep 0.01; done
 touch {ready}
 # As process 1 it takes in what is left of others.
 while :; do sleep 3600 & wait $!; done
 """
 
+# Keeps what the server tells systemd, a line for each message.
+NOTIFIED = """\
+#!/usr/bin/python3
+import os
+import socket
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock, open("/run/knot.notified", "ab", buffering=0) as file:
+    sock.bind("/run/knot.new")
+    os.chmod("/run/knot.new", 0o777)
+    os.rename("/run/knot.new", "/run/knot.notify")
+    while True:
+        file.write(sock.recv(4096).replace(b"\\n", b" ") + b"\\n")
+"""
+
+# For what comes a moment later: `wait-for COMMAND`, until it succeeds.
+WAIT_FOR = """\
+#!/bin/bash
+end=$((SECONDS + {patience}))
+until bash -c "$*" >/dev/null 2>&1; do
+	[ $SECONDS -lt $end ] || {{ echo "wait-for: not within {patience} s: $*" >&2; exit 1; }}
+	sleep 0.02
+done
+"""
+
 SYSTEMCTL = """\
 #!/bin/bash
-# systemctl VERB knot: runs what the unit file says.
+# systemctl VERB knot: runs what the unit file says, and waits as systemd does for Type=notify. Then for the loads, which systemd doesn't: what is
+# printed next is the same each time.
 unit={unit}
 log=/run/knot.journal
 line() {{ sed -n "s,^$1=,,p" "$unit" | sed 's,/usr/sbin/,/usr/local/sbin/,; s,\\$KNOT_CONF_MAX_SIZE,512,'; }}
 running() {{ [ -e /run/knot.main ] && kill -0 "$(cat /run/knot.main)" 2>/dev/null; }}
+wait_for() {{
+	local end=$((SECONDS + {patience}))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.02
+	done
+}}
+ended() {{ ! running; }}
+count() {{ grep -c READY=1 /run/knot.notified; }}
+since() {{ tail -n "+$((from + 1))" $log 2>/dev/null; }}
+ready() {{ ended || [ "$(count)" -gt "$before" ]; }}
+loaded() {{ ended || ! knotc zone-status 2>/dev/null | grep -qE 'load: (running|pending)'; }}
+# Said by the last job of a start, where the log is the journal.
+answering() {{ ended || ! since | grep -q 'info: starting server' || since | grep -q 'info: server started answering'; }}
+failed() {{
+	echo "Job for knot.service failed because the control process exited with error code." >&2
+	return 1
+}}
 stop() {{
 	running || return 0
 	kill "$(cat /run/knot.main)"
-	for _ in $(seq 200); do running || return 0; sleep 0.05; done
-	return 1
+	wait_for ended
 }}
 start() {{
 	running && return 0
-	if ! bash -c "$(line ExecStartPre)" >>$log 2>&1; then
-		echo "Job for knot.service failed because the control process exited with error code." >&2
-		return 1
-	fi
+	before=$(count)
+	from=$(cat $log 2>/dev/null | wc -l)
+	bash -c "$(line ExecStartPre)" >>$log 2>&1 || failed || return
 	cd /
-	setsid bash -c "exec $(line ExecStart)" >>$log 2>&1 </dev/null &
+	NOTIFY_SOCKET=/run/knot.notify setsid bash -c "exec $(line ExecStart)" >>$log 2>&1 </dev/null &
 	echo $! >/run/knot.main
-	for _ in $(seq 200); do
-		[ "$(knotc status 2>/dev/null)" = Running ] && sleep 0.1 && return 0
-		running || {{ echo "Job for knot.service failed because the control process exited with error code." >&2; return 1; }}
-		sleep 0.05
-	done
-	return 1
+	wait_for ready && wait_for loaded && wait_for answering && {{ running || failed; }}
+}}
+reload() {{
+	running || return
+	before=$(count)
+	MAINPID=$(cat /run/knot.main) bash -c "$(line ExecReload)" && wait_for ready && wait_for loaded
 }}
 [ "${{2%.service}}" = knot ] || {{ echo "Unit $2 not found." >&2; exit 5; }}
 case $1 in
 start) start ;;
 stop) stop ;;
 restart) stop && start ;;
-reload) running && MAINPID=$(cat /run/knot.main) bash -c "$(line ExecReload)" && sleep 0.5 ;;
+reload) reload ;;
 is-active) if running; then echo active; else echo inactive; exit 3; fi ;;
 *) echo "Unknown command verb $1." >&2; exit 1 ;;
 esac
@@ -115,7 +157,9 @@ class Scene:
         bin_dir.mkdir()
         for name, folder in PROGRAMS:
             self._program(bin_dir / name, f'#!/bin/sh\nexec "{built(name, folder)}" "$@"\n')
-        self._program(bin_dir / "systemctl", SYSTEMCTL.format(unit=UNIT))
+        self._program(bin_dir / "systemctl", SYSTEMCTL.format(unit=UNIT, patience=20 * PATIENCE))
+        self._program(bin_dir / "notified", NOTIFIED)
+        self._program(bin_dir / "wait-for", WAIT_FOR.format(patience=20 * PATIENCE))
         self._program(bin_dir / "journalctl", JOURNALCTL)
         ready = self.work / "ready"
         script = self.work / "setup"
@@ -124,13 +168,11 @@ class Scene:
         self.holder = subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.link.server}", "unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child",
              "bash", str(script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        end = time.monotonic() + 20
-        while not ready.exists():
-            if self.holder.poll() is not None:
-                raise RuntimeError(f"no scene: {self.holder.stdout.read()}")
-            if time.monotonic() > end:
-                raise RuntimeError("the scene is not ready after 20 s")
-            time.sleep(0.02)
+
+        def is_ready():
+            assert self.holder.poll() is None, f"no scene: {self.holder.stdout.read()}"
+            return ready.exists()
+        wait_until(is_ready, "the scene", 20)
         self.root = pathlib.Path(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children").read_text().split()[0]
         self._check_directories()
 
@@ -161,7 +203,7 @@ class Scene:
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             process = self.popen(command, side, stdout=output, stderr=subprocess.STDOUT)
             try:
-                process.wait(timeout)
+                process.wait(timeout * PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
