@@ -81,11 +81,12 @@ void sys_daemon_ready(void)
 	daemon_ready_fd = -1;
 }
 
-/* The PID that a pid file holds, 0 if it holds none. */
-static pid_t read_pid(int fd)
+/* The PID that a pid file holds, 0 if it holds none. An empty file is what a server leaves that must not remove it. */
+static pid_t read_pid(int fd, bool *ret_is_empty)
 {
 	char text[24] = { 0 };
 	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+	*ret_is_empty = got <= 0;
 	if (got <= 0) {
 		return 0;
 	}
@@ -130,7 +131,8 @@ knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfil
 	if (err != KNOT_OK) {
 		return err;
 	}
-	pid_t pid = read_pid(fd);
+	bool is_empty;
+	pid_t pid = read_pid(fd, &is_empty);
 	/* The lock knows a living instance of ours for sure; the PID knows any other server that writes this file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_living_server(pid)) {
 		*ret_other = pid;
@@ -147,7 +149,7 @@ knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfil
 		close(fd);
 		return err;
 	}
-	*ret_stale = pid > 0 && pid != getpid();
+	*ret_stale = !is_empty && pid != getpid();
 	*ret_file = (sys_pidfile_t){ .fd = fd, .path = copy };
 	return KNOT_OK;
 }

@@ -29,7 +29,7 @@ typedef struct {
 /**
  * Create the pid file (mode 0640) with our PID, a decimal number without newline.
  * KNOT_EBUSY: *ret_other is the PID of a living process that wrote it: another instance, don't start.
- * A file left by a dead process is replaced; *ret_stale says so. Others: errno codes, say them with the path.
+ * A file left by a dead process, or with anything else in it, is replaced; *ret_stale says so unless it was empty. Others: errno codes, say them with the path.
  */
 KNOT_MUST_USE knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file,
 					    pid_t *ret_other, bool *ret_stale);

@@ -93,7 +93,7 @@ static void test_pidfile_of_the_dead_is_replaced(void **state)
 		pid_t other;
 		bool stale;
 		assert_int_equal(create(&file, &other, &stale), KNOT_OK);
-		assert_int_equal(stale, i == 0);
+		assert_int_equal(stale, rows[i][0] != '\0');
 		sys_pidfile_remove(&file);
 	}
 }

@@ -87,10 +87,12 @@ def test_pid_file(knotd):
     assert not path.exists()
 
 
-def test_stale_pid_file_is_no_obstacle(knotd):
+@pytest.mark.parametrize("text", ["4194303", "-5", "rubbish"])
+def test_stale_pid_file_is_no_obstacle(knotd, text):
     knotd.configure()
-    (knotd.dir / "run" / "knot.pid").write_text("4194303")
+    (knotd.dir / "run" / "knot.pid").write_text(text)
     knotd.start()
+    assert f"warning: removing stale PID file '{knotd.dir}/run/knot.pid'" in knotd.log()
     assert int((knotd.dir / "run" / "knot.pid").read_text()) == knotd.process.pid
 
 
