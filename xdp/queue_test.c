@@ -528,10 +528,10 @@ static void test_wait(void **state)
 	kxdp_flush(k.queue);
 	follow();
 	transmit(FRAMES);
-	assert_true(wait_ms(5000, wake_fd) < 2500);
+	assert_true(wait_ms(60000, wake_fd) < 30000);
 	assert_true(wait_ms(100, wake_fd) >= 99); /* nobody asked for a frame since */
 	assert_false(kxdp_frame_take(k.queue, &frame));
-	assert_true(wait_ms(5000, wake_fd) < 2500);
+	assert_true(wait_ms(60000, wake_fd) < 30000);
 	close(wake_fd);
 	kxdp_queue_close(k.queue);
 }

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -651,7 +650,7 @@ static void many_zones(void **state)
 {
 	(void)state;
 	const char *seed_text = getenv("KNOT_SEED");
-	unsigned seed = seed_text != NULL ? (unsigned)strtoul(seed_text, NULL, 10) : (unsigned)getpid();
+	unsigned seed = seed_text != NULL ? (unsigned)strtoul(seed_text, NULL, 10) : 1;
 	enum { COUNT = 20000, LINE_MAX_LEN = 64 };
 	print_message("KNOT_SEED=%u\n", seed);
 	const size_t max = COUNT * LINE_MAX_LEN + 16;

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -490,7 +489,7 @@ static void test_model(void **state)
 {
 	(void)state;
 	const char *given = getenv("KNOT_SEED");
-	unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+	unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : 1;
 	printf("KNOT_SEED=%u\n", seed);
 	srandom(seed);
 	for (unsigned round = 0; round < 30; round++) {

@@ -123,7 +123,7 @@ static void test_senders(void **state)
 		if (len == 0) {
 			if (relay_sleep(relay)) {
 				struct pollfd pfd = { .fd = relay_fd(relay), .events = POLLIN };
-				assert_int_equal(poll(&pfd, 1, 10000), 1); /* else a wake was lost */
+				assert_int_equal(poll(&pfd, 1, 60000), 1); /* else a wake was lost */
 			}
 			relay_awake(relay, is_woken(relay));
 			continue;

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -64,7 +63,7 @@ static void test_any_cut(void **state)
 {
 	(void)state;
 	const char *from_env = getenv("KNOT_SEED");
-	unsigned seed = from_env != NULL ? (unsigned)strtoul(from_env, NULL, 10) : (unsigned)time(NULL);
+	unsigned seed = from_env != NULL ? (unsigned)strtoul(from_env, NULL, 10) : 1;
 	printf("KNOT_SEED=%u\n", seed);
 	srand(seed);
 	enum { MESSAGES = 200, ROUNDS = 20 };

@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 
 enum { UNIVERSE = 600, VERSIONS = 12, ROUNDS = 60, OPS = 40 };
@@ -38,7 +37,7 @@ static unsigned draw(unsigned below)
 static void seed_random(void)
 {
 	const char *text = getenv("KNOT_SEED");
-	random_state = text != NULL ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+	random_state = text != NULL ? strtoull(text, NULL, 10) : 1;
 	print_message("KNOT_SEED=%llu\n", (unsigned long long)random_state);
 	draw(1);
 }

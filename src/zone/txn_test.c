@@ -13,7 +13,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 #include <cmocka.h>
 
 enum { COMMITS = 150, KEPT = 4 };
@@ -257,7 +256,7 @@ static void test_against_fresh_build(void **state)
 {
 	(void)state;
 	const char *seed = getenv("KNOT_SEED");
-	random_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+	random_state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
 	print_message("KNOT_SEED=%llu\n", (unsigned long long)random_state);
 
 	bool is_in[KNOT_LEN(lines)] = { false };
