@@ -144,8 +144,9 @@ def test_every_packet_is_found(wide_pair, mode):
     verdicts = verdicts_of(delta)
     lost = delta["rx_full"] + delta["rx_dropped"]
     assert sum(verdicts.values()) + lost == redirected, (verdicts, lost)
-    assert delta["rx_dropped"] == sent["jumbo"]
-    if lost == delta["rx_dropped"]:
+    # On a machine that is too busy some found no frame to be received into.
+    assert delta["rx_dropped"] - delta["fq_empty"] == sent["jumbo"]
+    if lost == sent["jumbo"]:
         assert verdicts == {name: want[name] for name in verdicts}
     tcp = sent["tcp4-syn"] + sent["tcp6-ack"]
     assert delta["replied"] + delta["tx_full"] == verdicts["ok"] - tcp
