@@ -6,8 +6,9 @@
  *     idle_clients [-6] [-n connections] [-r rate] [-p port] [-w wait-seconds] interface server-address server-mac
  *
  * - connections: 1 to 16,000,000, each from an address of its own, 10.0.0.0/8 or fd00:N::/64
- * - rate: SYNs per second
- * - wait: how long the last SYN-ACKs may take; SYNs that nothing answered are sent again twice
+ * - rate: SYNs per second, at most; a server that takes long for its answers gets fewer, as no more than WINDOW are waited for
+ * - wait: how long nothing may come before SYNs that nothing answered are sent again; that is done until all are open, or at
+ *   least ROUNDS times, and as long as it opens any
  *
  * Writes `opened=… again=… resets=… seconds=…` when all are open or the time is over. Then it answers nothing any more,
  * and waits for the end of its standard input. Exit status 1: wrong arguments or no permission.
@@ -39,6 +40,8 @@ enum {
 	ACK = 16,
 	CLIENT_PORT = 4000,
 	ROUNDS = 3,
+	WINDOW = 1024, /* half of a ring of the default size */
+	ANSWER_MS_MAX = 200, /* without any answer: those that are waited for are taken as lost */
 	CONNECTIONS_MAX = 16000000,
 	BUFFER_BYTES = 32 << 20,
 };
@@ -50,7 +53,7 @@ typedef struct {
 	uint8_t server[16], server_mac[6], own_mac[6];
 	int fd;
 	uint8_t *is_open; /* owned; a bit per connection, only so that none is counted twice */
-	uint32_t opened, again, resets;
+	uint32_t opened, again, resets, waiting; /* waiting: SYNs without an answer */
 	uint8_t frames[BATCH][FRAME_MAX];
 	size_t lens[BATCH];
 	unsigned queued;
@@ -190,11 +193,15 @@ static void answer(run_t *run, const uint8_t *frame, size_t len)
 	}
 	send_segment(run, number, ACK, isn_of(number) + 1, load_be32(tcp + 4) + 1);
 	uint8_t bit = (uint8_t)(1u << number % 8);
-	run->opened += !(run->is_open[number / 8] & bit);
+	if (!(run->is_open[number / 8] & bit)) {
+		run->opened++;
+		run->waiting -= run->waiting > 0;
+	}
 	run->is_open[number / 8] |= bit;
 }
 
-static void receive(run_t *run, int wait_ms)
+/* False: nothing came in this time. */
+static bool receive(run_t *run, int wait_ms)
 {
 	static uint8_t bytes[BATCH][FRAME_MAX];
 	struct mmsghdr messages[BATCH] = { 0 };
@@ -212,13 +219,15 @@ static void receive(run_t *run, int wait_ms)
 		answer(run, bytes[i], messages[i].msg_len);
 	}
 	flush(run);
+	return count > 0;
 }
 
-/* One SYN to each connection that isn't open, not faster than asked for, and what comes back in between. */
+/* One SYN to each connection that isn't open, not faster than asked for or answered, and what comes back in between. */
 static void open_all(run_t *run, unsigned round)
 {
 	double start = seconds();
 	uint32_t sent = 0;
+	run->waiting = 0;
 	for (uint32_t number = 0; number < run->count; number++) {
 		if (run->is_open[number / 8] >> number % 8 & 1) {
 			continue;
@@ -226,6 +235,11 @@ static void open_all(run_t *run, unsigned round)
 		while (sent > (seconds() - start) * run->rate) {
 			receive(run, 1);
 		}
+		while (run->waiting >= WINDOW) {
+			flush(run);
+			run->waiting = receive(run, ANSWER_MS_MAX) ? run->waiting : 0;
+		}
+		run->waiting++;
 		send_segment(run, number, SYN, isn_of(number), 0);
 		run->again += round > 0;
 		if (++sent % BATCH == 0) {
@@ -235,7 +249,7 @@ static void open_all(run_t *run, unsigned round)
 	flush(run);
 	double end = seconds() + run->wait_s;
 	while (run->opened < run->count && seconds() < end) {
-		receive(run, 10);
+		end = receive(run, 10) ? seconds() + run->wait_s : end;
 	}
 }
 
@@ -300,7 +314,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	double start = seconds();
-	for (unsigned round = 0; round < ROUNDS && run.opened < run.count; round++) {
+	uint32_t before = 0;
+	for (unsigned round = 0; run.opened < run.count && (round < ROUNDS || run.opened > before); round++) {
+		before = run.opened;
 		open_all(&run, round);
 	}
 	printf("opened=%u again=%u resets=%u seconds=%.2f\n", run.opened, run.again, run.resets, seconds() - start);
