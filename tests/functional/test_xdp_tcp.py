@@ -2,11 +2,14 @@
 """TCP over AF_XDP with the kernel's own clients on the other end of the link: RFC 7766 as over sockets (test_tcp.py),
 odd segmentation, limits and times, floods, and loss both ways beside the kernel's own server."""
 import contextlib
+import errno
+import itertools
 import json
 import random
 import re
 import resource
 import selectors
+import shutil
 import socket
 import struct
 import subprocess
@@ -19,6 +22,7 @@ import dns.rcode
 import pytest
 
 from harness.net import inside
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads]
@@ -56,7 +60,7 @@ def framed(name, rdtype="A", number=0):
     return struct.pack("!H", len(wire)) + wire
 
 
-def connect(pair, where=None, timeout=10, **options):
+def connect(pair, where=None, timeout=10 * PATIENCE, **options):
     """A connection from the client's namespace. rcvbuf, nodelay, source: as the names say."""
     where = where or pair.server4
     with inside(pair.client):
@@ -89,7 +93,7 @@ def read_ids(sock, count):
     return [struct.unpack("!H", read_wire(sock)[:2])[0] for _ in range(count)]
 
 
-def ending(sock, within):
+def ending(sock, within=10 * PATIENCE):
     """How the other end ends the connection: "closed", "reset", or None when it doesn't in time."""
     sock.settimeout(within)
     try:
@@ -139,6 +143,11 @@ def test_udp_beside_tcp(server, pair):
     assert stats["mod-stats.request-protocol[tcp4-xdp]"] == stats["mod-stats.request-protocol[udp4-xdp]"] == 50
 
 
+def require(program):
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program}")
+
+
 @pytest.mark.parametrize("command", [
     ["dig", "+tcp", "+short", "+tries=1", "@192.0.2.1", "www.example"],
     ["dig", "+tcp", "+short", "+tries=1", "@2001:db8::1", "www.example"],
@@ -146,20 +155,23 @@ def test_udp_beside_tcp(server, pair):
     ["kdig", "+tcp", "+short", "+retry=0", "+keepopen", "@192.0.2.1", "www.example", "A", "www.example", "A"],
 ], ids=["dig", "dig6", "kdig", "kdig-keepopen"])
 def test_tools(server, pair, command):
-    lines = set(pair.exec(pair.client, *command).stdout.split())
+    require(command[0])
+    lines = set(pair.exec(pair.client, *command, timeout=100).stdout.split())
     assert lines == {"192.0.2.80"}, lines
     assert server.stats()["mod-stats.request-protocol[tcp4-xdp]"] + \
         server.stats().get("mod-stats.request-protocol[tcp6-xdp]", 0) > 0
 
 
 def test_dnsperf(server, pair):
-    """Some seconds of 20 busy connections, several queries under way on each: none lost, none wrong."""
-    queries = server.write("queries", "www.example A\nmail.example A\nbig.example TXT\nnothing.example A\nalias.example A\n")
-    text = pair.exec(pair.client, "dnsperf", "-m", "tcp", "-s", pair.server4, "-d", str(queries), "-c", "20", "-l", "2",
-                     "-q", "200", timeout=60).stdout
+    """20 busy connections, several queries under way on each: none lost, none wrong."""
+    require("dnsperf")
+    questions = "www.example A\nmail.example A\nbig.example TXT\nnothing.example A\nalias.example A\n"
+    queries = server.write("queries", questions * 4000)
+    text = pair.exec(pair.client, "dnsperf", "-m", "tcp", "-s", pair.server4, "-d", str(queries), "-c", "20", "-n", "1", "-t", "20",
+                     "-q", "200", timeout=100).stdout
     sent = int(re.search(r"Queries sent:\s+(\d+)", text).group(1))
     completed = int(re.search(r"Queries completed:\s+(\d+)", text).group(1))
-    assert completed == sent > 1000, text
+    assert completed == sent == 20000, text
     assert server.stats()["mod-stats.request-protocol[tcp4-xdp]"] >= completed
 
 
@@ -205,7 +217,7 @@ def test_half_close(server, pair):
         sock.sendall(b"".join(framed("big.example", "TXT", n) for n in range(20)))
         sock.shutdown(socket.SHUT_WR)
         assert read_ids(sock, 20) == list(range(20))
-        assert ending(sock, 3) == "closed"
+        assert ending(sock) == "closed"
 
 
 def test_half_close_with_part_of_a_query(server, pair):
@@ -213,7 +225,7 @@ def test_half_close_with_part_of_a_query(server, pair):
         sock.sendall(framed("www.example", number=1) + framed("www.example", number=2)[:9])
         sock.shutdown(socket.SHUT_WR)
         assert read_ids(sock, 1) == [1]
-        assert ending(sock, 3) == "closed"
+        assert ending(sock) == "closed"
 
 
 def test_resets(server, pair):
@@ -238,9 +250,8 @@ def test_slow_readers(server, pair):
         for sock in slow:
             sock.sendall(b"".join(framed("huge.example", "TXT", n) for n in range(count)))
         time.sleep(0.5)
-        started = time.monotonic()
-        assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
-        assert time.monotonic() - started < 1
+        # Nobody reads before this one is served.
+        assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=4 * PATIENCE).answer
         for sock in slow:
             for number in range(count):
                 wire = read_wire(sock)
@@ -271,28 +282,36 @@ def test_idle_connections_end(make_knotd, pair):
     """First a FIN, then, for who keeps the other half open, a RST."""
     start(make_knotd, pair, "tcp-idle-close-timeout: 1\ntcp-idle-reset-timeout: 2")
     with connect(pair) as sock, connect(pair) as silent:
+        started = time.monotonic()
         sock.sendall(framed("www.example", number=3))
         assert read_ids(sock, 1) == [3]
-        started = time.monotonic()
-        assert ending(sock, 5) == "closed"
-        assert 0.5 < time.monotonic() - started < 3
-        assert ending(silent, 5) == "closed"
-        deadline = time.monotonic() + 5
-        while time.monotonic() < deadline:
-            error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if error:
-                break
-            time.sleep(0.1)
-        assert error in (104, 32), "no RST"
+        assert ending(sock) == "closed"
+        assert 0.5 < time.monotonic() - started < 9     # 10 by default
+        assert ending(silent) == "closed"
+        error = wait_until(lambda: sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "a RST", 5)
+        assert error in (errno.ECONNRESET, errno.EPIPE)
 
 
 def test_active_connection_stays(make_knotd, pair):
-    start(make_knotd, pair, "tcp-idle-close-timeout: 1\ntcp-idle-reset-timeout: 2")
-    with connect(pair) as sock:
-        for number in range(8):
-            sock.sendall(framed("www.example", number=number))
-            assert read_ids(sock, 1) == [number]
-            time.sleep(0.4)
+    idle = 2
+    start(make_knotd, pair, f"tcp-idle-close-timeout: {idle}\ntcp-idle-reset-timeout: {2 * idle}")
+
+    def talk():
+        """For longer than a connection may be idle. False: this machine let nothing happen for so long that it was idle."""
+        with connect(pair) as sock:
+            begin = last = time.monotonic()
+            for number in itertools.count():
+                try:
+                    sock.sendall(framed("www.example", number=number))
+                    assert read_ids(sock, 1) == [number]
+                except (EOFError, ConnectionError):
+                    assert time.monotonic() - last > 0.8 * idle
+                    return False
+                last = time.monotonic()
+                if last - begin > 1.6 * idle:
+                    return True
+                time.sleep(0.2 * idle)
+    wait_until(talk, "a connection that is never idle", 20)
 
 
 @contextlib.contextmanager
@@ -309,7 +328,7 @@ def many_sockets(count):
 def test_slow_loris_and_full_table(make_knotd, pair):
     """More connections than there is room for, of several sources, each giving a byte now and then: real clients are served
     all the while."""
-    server = start(make_knotd, pair, "tcp-max-clients: 1024")
+    server = start(make_knotd, pair, "tcp-max-clients: 1024\ntcp-idle-close-timeout: 120\ntcp-idle-reset-timeout: 150")
     query = framed("www.example")
     sources = ["192.0.2.11", "192.0.2.12", "192.0.2.13"]
     for source in sources:
@@ -329,7 +348,7 @@ def test_slow_loris_and_full_table(make_knotd, pair):
             for sock in loris:
                 with contextlib.suppress(OSError):
                     sock.send(query[turn:turn + 1])
-            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=5)
+            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client)
             assert answer.answer, f"turn {turn}"
         status = tcp_status(server, pair)
         assert status["tcp-clients"] > 900 and status["tcp-accepted"] > 1024
@@ -346,7 +365,8 @@ def test_one_source_takes_a_part_of_the_table(make_knotd, pair):
             sock.setblocking(False)
             sock.bind(("192.0.2.11", 0))
             sock.connect_ex((pair.server4, 53))
-        time.sleep(0.2)
+        server.wait(lambda: (s := tcp_status(server, pair))["tcp-accepted"] >= 500 and s["tcp-dropped-limit"] > 0, what="connections in the table")
+        time.sleep(0.2)     # no more come in
         status = tcp_status(server, pair)
         assert 500 <= status["tcp-accepted"] <= 512 and status["tcp-dropped-limit"] > 0
         assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
@@ -360,7 +380,7 @@ def test_restart_while_connections_are_open(make_knotd, pair):
             sock.sendall(framed("www.example"))
             read_wire(sock)
         server.stop()
-        assert {ending(sock, 3) for sock in socks} == {"reset"}
+        assert {ending(sock) for sock in socks} == {"reset"}
         server.start()
         assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client).answer
 
@@ -376,7 +396,7 @@ def test_crash_while_connections_are_open(make_knotd, pair):
         server.start()
         with contextlib.suppress(ConnectionError):
             sock.sendall(framed("www.example", number=2))
-        assert ending(sock, 5) == "reset"
+        assert ending(sock) == "reset"
 
 
 def test_off_and_on_by_reload(make_knotd, pair):
@@ -387,7 +407,7 @@ def test_off_and_on_by_reload(make_knotd, pair):
         assert read_ids(sock, 1) == [1]
         server.conf(text.replace("    tcp: on", "    tcp: off"))
         server.knotc("reload")
-        assert ending(sock, 5) == "reset"
+        assert ending(sock) == "reset"
     with pytest.raises(OSError):
         connect(pair, timeout=1)
     assert server.ask("www.example", "A", pair.server4, client=pair.client).answer
@@ -445,8 +465,8 @@ def test_syn_flood(make_knotd, pair):
     try:
         started = time.monotonic()
         answered = 0
-        while time.monotonic() - started < (4 if answered > 50 and sent > 5000 else 60):
-            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=10)
+        while time.monotonic() - started < (4 if answered > 50 and sent > 5000 else 60 * PATIENCE):
+            answer = server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client)
             assert answer.answer
             answered += 1
     finally:
@@ -454,6 +474,7 @@ def test_syn_flood(make_knotd, pair):
         sender.join()
         flood.close()
     assert sent > 5000 and answered > 50, (sent, answered)
+    server.wait(lambda: tcp_status(server, pair)["difference"] == 0, what="a fate of each packet")
     status = tcp_status(server, pair)
     assert status["tcp-cookies-sent"] > 1000 and status["tcp-cookies-good"] > 0 and status["difference"] == 0
 
@@ -462,15 +483,18 @@ def test_syn_flood(make_knotd, pair):
 
 LOSSES = (0, 1, 5, 20)  # percent each way
 CONNECTIONS, QUESTIONS = 50, 3
-PATIENCE = 90  # seconds
+SECONDS = 60 * PATIENCE
 
 
 def lose(pair):
-    """Client addresses 192.0.2.(100 + percent) lose packets both ways, by the client's own netfilter."""
+    """Client addresses 192.0.2.(100 + percent) lose packets both ways, by the client's own netfilter: each hundredth, twentieth or fifth of all
+    that their connections exchange. What hits a connection among many is as good as random; but none loses everything again and again by bad
+    luck, which at 20 % of random losses happens to one in some hundred connections within any patience."""
+    require("nft")
     rules = ["table inet loss {", " chain input { type filter hook input priority 0"]
-    rules += [f"  ip daddr 192.0.2.{100 + p} tcp sport 53 numgen random mod 100 < {p} drop" for p in LOSSES if p]
+    rules += [f"  ip daddr 192.0.2.{100 + p} tcp sport 53 numgen inc mod {100 // p} 0 counter drop" for p in LOSSES if p]
     rules += [" }", " chain output { type filter hook output priority 0"]
-    rules += [f"  ip saddr 192.0.2.{100 + p} tcp dport 53 numgen random mod 100 < {p} drop" for p in LOSSES if p]
+    rules += [f"  ip saddr 192.0.2.{100 + p} tcp dport 53 numgen inc mod {100 // p} 0 counter drop" for p in LOSSES if p]
     rules += [" }", "}", ""]
     done = subprocess.run(["nsenter", f"--net=/run/netns/{pair.client}", "nft", "-f", "-"], input="\n".join(rules), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -557,7 +581,7 @@ def test_loss(make_knotd, pair):
     lose(pair)
     clients = [Client(pair, where, percent) for _ in range(CONNECTIONS) for percent in LOSSES
                for where in (pair.server4, SOCKETS4)]
-    run_clients(clients, PATIENCE)
+    run_clients(clients, SECONDS)
     lines, ours = [], 0
     for percent in LOSSES:
         row = {}
@@ -570,10 +594,9 @@ def test_loss(make_knotd, pair):
             f"{'AF_XDP' if where == pair.server4 else 'kernel'} {answers} of {CONNECTIONS * QUESTIONS} answered, median {median:.2f} s, "
             f"last {last:.1f} s {failures or ''}" for where, (answers, last, median, failures) in row.items()))
         ours += row[pair.server4][0]
-        # With 20 % each way seven losses in a row happen now and then, on either end: a minute of doubled timeouts.
-        unlucky = QUESTIONS if percent == 20 else 0
-        assert row[pair.server4][0] >= row[SOCKETS4][0] - unlucky, "\n".join(lines)
-        assert row[pair.server4][0] >= CONNECTIONS * QUESTIONS - unlucky, "\n".join(lines)
+        assert row[pair.server4][0] == row[SOCKETS4][0] == CONNECTIONS * QUESTIONS, "\n".join(lines)
     print("\n".join(lines))
+    drops = re.findall(r"counter packets (\d+)", pair.exec(pair.client, "nft", "list", "table", "inet", "loss").stdout)
+    assert len(drops) == 6 and all(int(count) > 0 for count in drops), drops
     stats = server.stats()
     assert stats["mod-stats.request-protocol[tcp4-xdp]"] >= ours
