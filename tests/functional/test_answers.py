@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Answers of a running daemon over sockets: transports, EDNS, CHAOS, what malformed requests get."""
-import secrets
+import contextlib
+import os
+import random
 import socket
 import struct
 
@@ -70,11 +72,11 @@ def test_unix_socket(knotd):
     knotd.start()
     query = dns.message.make_query("www.example", "A").to_wire()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.settimeout(3)
+        sock.settimeout(knotd.ANSWER_S)
         sock.connect(f"{knotd.dir}/dns.sock")
         sock.sendall(struct.pack("!H", len(query)) + query)
-        length = struct.unpack("!H", sock.recv(2))[0]
-        assert texts(dns.message.from_wire(sock.recv(length))) == ["192.0.2.80"]
+        length = struct.unpack("!H", sock.recv(2, socket.MSG_WAITALL))[0]
+        assert texts(dns.message.from_wire(sock.recv(length, socket.MSG_WAITALL))) == ["192.0.2.80"]
 
 
 def test_edns_echo_and_nsid(server):
@@ -162,29 +164,43 @@ def test_malformed(server, what):
     data, rcode = MALFORMED[what]
     if rcode is not None and not is_ours():
         pytest.skip("Knot DNS 3.2 drops these")
-    reply = server.send_raw(data, timeout=0.5)
     if rcode is None:
-        assert reply is None
+        assert server.send_raw(data, timeout=0.5) is None
     else:
+        reply = server.send_raw(data)
         assert reply[:2] == data[:2] and reply[2] & 0x80 and reply[3] & 0x0f == rcode
-    assert server.is_answering()
+    assert texts(server.ask("www.example", "A")) == ["192.0.2.80"]
 
 
 @pytest.mark.threads
 def test_noise_does_no_harm(server):
     """Random bytes and bitwise damaged queries; afterwards the server answers as before."""
     good = dns.message.make_query("www.example", "A", use_edns=0, want_dnssec=True).to_wire()
+    rng = random.Random(int(os.environ.get("KNOT_SEED", 1)))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect(("127.0.0.1", server.port))
         for number in range(4000):
             if number % 2:
                 data = bytearray(good)
                 for _ in range(1 + number % 4):
-                    data[secrets.randbelow(len(data))] ^= 1 << secrets.randbelow(8)
+                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             else:
-                data = secrets.token_bytes(secrets.randbelow(200))
+                data = rng.randbytes(rng.randrange(200))
             sock.send(bytes(data))
-    assert texts(server.ask("www.example", "A")) == ["192.0.2.80"]
+        # Until the worker has taken all that, the kernel may have no room for another question to it.
+        last = dns.message.make_query("mail.example", "A").to_wire()
+        sock.settimeout(0.3)
+
+        def is_answered():
+            sock.send(last)
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    if sock.recv(65535).startswith(last[:2] + b"\x85\x00"):
+                        return True
+            return False
+        server.wait(is_answered, what="an answer to a question behind the noise")
+    for _ in range(20):
+        assert texts(server.ask("www.example", "A")) == ["192.0.2.80"]
 
 
 def test_answer_comes_from_the_address_asked(knotd):

@@ -79,7 +79,7 @@ def ask_all(server, names):
     """Ask for the SOA of each; what answered with anything but a SOA and AA."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.connect(("127.0.0.1", server.port))
-    sock.settimeout(5)
+    sock.settimeout(server.ANSWER_S)
     wrong = []
     for first in range(0, len(names), IN_FLIGHT):
         waiting = {}

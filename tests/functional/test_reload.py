@@ -119,7 +119,7 @@ def test_reload_under_load(knotd):
         last = 0
         while not stop.is_set():
             try:
-                serial = knotd.ask("version.example", "TXT", timeout=3).answer[0][0].strings[0]
+                serial = knotd.ask("version.example", "TXT").answer[0][0].strings[0]
             except Exception as error:  # pylint: disable=broad-except
                 faults.append(repr(error))
                 return
@@ -131,7 +131,9 @@ def test_reload_under_load(knotd):
     threads = [threading.Thread(target=client) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for serial in range(2, 9):
+    serial = 1
+    while serial < 8 or (asked[0] <= 100 and not faults):
+        serial += 1
         knotd.write("new", many("example.", count, serial)).rename(knotd.dir / "example.zone")
         knotd.knotc("-b", "zone-reload", "example")
         knotd.wait(lambda s=serial: version(knotd) == str(s), 10, f"version {serial}")

@@ -4,6 +4,7 @@
 Each runs unchanged in a scene: files where it says, `eth0` with the addresses it listens on."""
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -85,8 +86,8 @@ def serve(scene, zones):
     succeed(scene, "systemctl start knot")
     for zone in zones:
         assert succeed(scene, f"knotc -b zone-status {zone} +serial").strip() == f"[{zone}.] serial: 1"
-        assert succeed(scene, f"kdig @192.0.2.1 www.{zone} A +short +retry=0 +timeout=5", "client") == "192.0.2.80\n"
-        assert succeed(scene, f"kdig @192.0.2.1 www.{zone} A +short +tcp +timeout=5", "client") == "192.0.2.80\n"
+        assert succeed(scene, f"kdig @192.0.2.1 www.{zone} A +short +retry=0 +timeout=20", "client") == "192.0.2.80\n"
+        assert succeed(scene, f"kdig @192.0.2.1 www.{zone} A +short +tcp +timeout=20", "client") == "192.0.2.80\n"
     assert " error: " not in scene.run("cat /run/knot.journal")[1]
 
 
@@ -107,7 +108,7 @@ def test_sample(scene, name):
         assert "ams2" in succeed(scene, "kdig @192.0.2.1 example.com SOA +nsid", "client")
         assert succeed(scene, "grep -c 'loaded, serial' /var/log/knot/knot.log") == "4\n"
     if name == "monitoring.conf":
-        metrics = succeed(scene, "curl -s --max-time 5 http://127.0.0.1:9433/metrics")
+        metrics = succeed(scene, "curl -s --max-time 20 http://127.0.0.1:9433/metrics")
         assert 'knot_zone_serial{zone="example.net."} 1\n' in metrics
     if name == "hosting.conf":
         assert succeed(scene, "knotc -s /run/knot/web.sock status") == "Running\n"
@@ -124,6 +125,8 @@ def test_no_sample_is_left_out():
 def installed():
     """The configuration that the distribution's package has installed on this machine, None if somebody changed it or it isn't there."""
     path = pathlib.Path("/etc/knot/knot.conf")
+    if shutil.which("dpkg") is None:
+        return None
     done = subprocess.run(["dpkg", "--verify", "knot"], capture_output=True, text=True, check=False)
     is_original = done.returncode == 0 and str(path) not in done.stdout
     return path.read_text() if is_original and path.exists() else None

@@ -5,21 +5,33 @@ import socket
 import struct
 import time
 
+import dns.exception
 import dns.message
 import dns.rcode
 import pytest
 
+from harness.waiting import PATIENCE
 from zones import example
+
+
+def start(knotd, items):
+    knotd.write("example.zone", example())
+    knotd.configure(zones=["example"], server=items)
+    return knotd.start()
 
 
 @pytest.fixture
 def server(knotd):
-    knotd.write("example.zone", example())
-    knotd.configure(zones=["example"], server="tcp-idle-timeout: 2\ntcp-io-timeout: 800\ntcp-max-clients: 20")
-    return knotd.start()
+    """Its times are no test's business: a client that a busy machine keeps waiting isn't a slow one."""
+    return start(knotd, "tcp-idle-timeout: 120\ntcp-io-timeout: 60000\ntcp-max-clients: 20")
 
 
-def connect(server, timeout=5):
+@pytest.fixture
+def impatient(knotd):
+    return start(knotd, "tcp-idle-timeout: 2\ntcp-io-timeout: 800")
+
+
+def connect(server, timeout=10 * PATIENCE):
     sock = socket.create_connection(("127.0.0.1", server.port), timeout)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
@@ -70,7 +82,7 @@ def test_query_byte_by_byte(server):
     with connect(server) as sock:
         for byte in framed("www.example", number=7):
             sock.send(bytes([byte]))
-            time.sleep(0.005)
+            time.sleep(0.002)
         assert read_message(sock).id == 7
 
 
@@ -89,7 +101,7 @@ def test_slow_reader_gets_all(server):
     count = 120
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-        sock.settimeout(5)
+        sock.settimeout(10 * PATIENCE)
         sock.connect(("127.0.0.1", server.port))
         sock.sendall(b"".join(framed("big.example", "TXT", n) for n in range(count)))
         seen = []
@@ -108,21 +120,21 @@ def test_half_closed_connection_is_answered(server):
         assert read_message(sock).id == 3
 
 
-def test_idle_connection_is_closed(server):
-    with connect(server) as sock:
+def test_idle_connection_is_closed(impatient):
+    with connect(impatient) as sock:
+        started = time.monotonic()
         sock.sendall(framed("www.example", number=3))
         read_message(sock)
-        started = time.monotonic()
-        assert is_closed(sock, 8)
+        assert is_closed(sock, 8)    # by default after 10 s
         assert time.monotonic() - started > 1
 
 
-def test_stuck_query_is_closed(server):
+def test_stuck_query_is_closed(impatient):
     """Half a message and then nothing: the I/O timeout ends it."""
-    with connect(server) as sock:
+    with connect(impatient) as sock:
         sock.sendall(framed("www.example")[:9])
         assert is_closed(sock, 8)
-    assert server.ask("www.example", "A", tcp=True).rcode() == dns.rcode.NOERROR
+    assert impatient.ask("www.example", "A", tcp=True).rcode() == dns.rcode.NOERROR
 
 
 def test_reader_that_never_reads_does_not_block_others(server):
@@ -134,9 +146,7 @@ def test_reader_that_never_reads_does_not_block_others(server):
             with contextlib.suppress(BlockingIOError):
                 for n in range(2000):
                     sock.send(framed("big.example", "TXT", n & 0xffff))
-        started = time.monotonic()
-        assert server.ask("www.example", "A", tcp=True, timeout=8).rcode() == dns.rcode.NOERROR
-        assert time.monotonic() - started < 6
+        assert server.ask("www.example", "A", tcp=True).rcode() == dns.rcode.NOERROR
 
 
 @pytest.mark.parametrize("data", [b"\x00\x00", b"\x00\x01\xff", b"\x00\x0b" + b"x" * 11], ids=["0", "1", "11"])
@@ -155,13 +165,13 @@ def test_client_limit(server):
             with contextlib.suppress(OSError):
                 stack.enter_context(connect(server, timeout=1))
         time.sleep(0.3)
-    end = time.monotonic() + 8
-    while True:
+
+    def is_usable():
         try:
-            assert server.ask("www.example", "A", tcp=True, timeout=2).rcode() == dns.rcode.NOERROR
-            break
+            return server.ask("www.example", "A", tcp=True, timeout=2).rcode() == dns.rcode.NOERROR
         except (OSError, EOFError, dns.exception.DNSException):
-            assert time.monotonic() < end
+            return False
+    server.wait(is_usable, 8, "an answer by TCP")
 
 
 @pytest.mark.threads

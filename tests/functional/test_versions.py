@@ -20,12 +20,14 @@ import pytest
 
 from harness.control import command
 from harness.net import inside
+from harness.waiting import PATIENCE, wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads]
 
 VERSIONS = 600              # to be published, 100 per second if the machine is free
 PERIOD = 0.008              # seconds from one to the next, at least
-SECONDS_MAX = 60
+SECONDS_MAX = 60 * PATIENCE
+STEP = 8                    # versions; after so many each client has had three answers more, however busy the machine is
 FORK = multiprocessing.get_context("fork")
 
 
@@ -132,13 +134,13 @@ def tcp_exchange(sock, wire):
     return read(struct.unpack("!H", read(2))[0])
 
 
-def client(kind, where, port, namespace, stop, pipe):
-    """Ask until told to stop; send (observations, faults, lost) through the pipe."""
+def client(kind, where, port, namespace, stop, asked, pipe):
+    """Ask until told to stop; `asked` counts; send (observations, faults, lost) through the pipe."""
     observations, faults, lost, number = [], [], 0, 0
     try:
         with inside(namespace):
             sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
-        sock.settimeout(3)
+        sock.settimeout(10 * PATIENCE)
         sock.connect((where, port))
         exchange = tcp_exchange if kind == "tcp" else udp_exchange
         while not stop.is_set() and not faults:
@@ -157,6 +159,7 @@ def client(kind, where, port, namespace, stop, pipe):
                 faults.append(fault)
             else:
                 observations.append((begin, end, serial))
+                asked.value = len(observations)
             time.sleep(0.0005)      # who asks leaves time to who publishes
     except Exception as error:  # pylint: disable=broad-except
         faults.append(repr(error))
@@ -167,8 +170,8 @@ def client(kind, where, port, namespace, stop, pipe):
 
 # ---- Publishing ----
 
-def publish(daemon, first):
-    """New versions from `first` on; (when each was written, when each was known to be served), by serial."""
+def publish(daemon, first, clients):
+    """New versions from `first` on; (when each was written, when each was known to be served), by serial. clients: (process, answers)."""
     written, served = {}, {}
     begin = time.monotonic()
     for serial in range(first, first + VERSIONS):
@@ -182,6 +185,10 @@ def publish(daemon, first):
         assert error == "", error
         served[serial] = time.monotonic()
         assert served[serial] < begin + SECONDS_MAX, f"{serial} versions in {SECONDS_MAX} s"
+        if serial % STEP == 0:
+            before = [asked.value for _, asked in clients]
+            wait_until(lambda: all(asked.value >= count + 3 or not process.is_alive() for (process, asked), count in zip(clients, before)),
+                       "answers to each client", 20, 0.001)
         time.sleep(max(0, begin + (serial - first) * PERIOD - served[serial]))
     return written, served
 
@@ -202,19 +209,20 @@ def run(daemon, kinds, where, port, namespace):
     stop, running = FORK.Event(), []
     for kind in kinds:
         ours, theirs = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=client, args=(kind, where, port, namespace, stop, theirs))
+        asked = FORK.Value("Q", 0, lock=False)
+        process = FORK.Process(target=client, args=(kind, where, port, namespace, stop, asked, theirs))
         process.start()
         theirs.close()
-        running.append((kind, process, ours))
+        running.append((kind, process, asked, ours))
     begin = time.monotonic()
     try:
-        written, served = publish(daemon, 2)
+        written, served = publish(daemon, 2, [(process, asked) for _, process, asked, _ in running])
     finally:
         seconds = time.monotonic() - begin
         stop.set()
-        results = [(kind, *pipe.recv()) for kind, _, pipe in running]
-        for _, process, _ in running:
-            process.join(10)
+        results = [(kind, *pipe.recv()) for kind, *_, pipe in running]
+        for _, process, *_ in running:
+            process.join(10 * PATIENCE)
     seen = collections.Counter()
     for kind, observations, faults, lost in results:
         assert not faults, f"{kind}: {faults[0]}"

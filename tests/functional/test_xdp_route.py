@@ -9,7 +9,6 @@ import secrets
 import select
 import socket
 import struct
-import time
 
 import dns.exception
 import dns.message
@@ -17,6 +16,7 @@ import dns.query
 import pytest
 
 from harness.net import inside, make_or_close, run
+from harness.waiting import PATIENCE
 from zones import example
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -115,6 +115,12 @@ def counters(server):
     return found
 
 
+def wait_counters(server, condition):
+    """counters() once the condition holds: some are added after the packet was handed over."""
+    server.wait(lambda: condition(counters(server)), what="counters of xdp-status")
+    return counters(server)
+
+
 @contextlib.contextmanager
 def watching(uplinks, device):
     """A socket that sees what arrives at a client's device."""
@@ -140,7 +146,7 @@ def replies_seen(sock, wait=0.3):
     return frames
 
 
-def ask(uplinks, family=4, tcp=False, timeout=3):
+def ask(uplinks, family=4, tcp=False, timeout=10 * PATIENCE):
     """A question from the address behind both links; the answer."""
     where, source = (uplinks.server4, uplinks.client4) if family == 4 else (uplinks.server6, uplinks.client6)
     query = dns.message.make_query("www.example", "A")
@@ -176,7 +182,7 @@ def test_policy_rule_chooses_the_other_uplink(make_knotd, uplinks, family, tcp):
         assert len(frames) >= 3 and not replies_seen(first, 0.05)
     macs = bytes.fromhex((uplinks.mac(uplinks.client, "cli1") + uplinks.mac(uplinks.server, "srv1")).replace(":", ""))
     assert {frame[:12] for frame in frames} == {macs}
-    counts = counters(server)
+    counts = wait_counters(server, lambda c: c["srv0"]["sent-relayed"] >= 3 and c["srv1"][f"sent-{'tcp' if tcp else 'udp'}{family}"] >= 3)
     assert counts["srv0"]["sent-relayed"] >= 3 and counts["srv0"]["sent-by-kernel"] == 0
     assert counts["srv1"][f"sent-{'tcp' if tcp else 'udp'}{family}"] >= 3
     for name in ("all", "srv0", "srv1"):
@@ -194,7 +200,7 @@ def test_other_uplink_without_xdp(make_knotd, uplinks, tcp):
     with watching(uplinks, "cli1") as second:
         assert ask(uplinks, 4, tcp).answer and ask(uplinks, 6, tcp).answer
         assert len(replies_seen(second)) >= 2
-    counts = counters(server)["srv0"]
+    counts = wait_counters(server, lambda c: c["srv0"]["sent-by-kernel"] >= 2)["srv0"]
     assert counts["sent-by-kernel"] >= 2 and counts["sent-relayed"] == 0 and counts["unsent-kernel"] == 0
 
 
@@ -206,12 +212,9 @@ def test_unknown_neighbour(make_knotd, uplinks, family):
     for namespace in (uplinks.server, uplinks.client):
         uplinks.ip(namespace, "neighbour", "flush", "all", "nud", "all", check=False)
     assert ask(uplinks, family).answer
-    first = counters(server)["srv0"]
+    first = wait_counters(server, lambda c: c["srv0"]["sent-by-kernel"] >= 1)["srv0"]
     assert first["sent-by-kernel"] >= 1 and first["unsent-kernel"] == 0
-    end = time.monotonic() + 5
-    while counters(server)["srv0"]["sent-relayed"] == 0:
-        assert time.monotonic() < end
-        assert ask(uplinks, family).answer
+    server.wait(lambda: ask(uplinks, family).answer and counters(server)["srv0"]["sent-relayed"] > 0, what="a reply over the other uplink's queue")
     assert ask(uplinks, family, tcp=True).answer
 
 
@@ -223,7 +226,7 @@ def test_blackhole(make_knotd, uplinks):
     before = counters(server)["srv0"]
     with pytest.raises(dns.exception.Timeout):
         ask(uplinks, 4, timeout=0.5)
-    after = counters(server)["srv0"]
+    after = wait_counters(server, lambda c: c["srv0"]["dropped-unroutable"] > before["dropped-unroutable"])["srv0"]
     assert after["dropped-unroutable"] == before["dropped-unroutable"] + 1
     assert ask(uplinks, 6).answer
     uplinks.ip(uplinks.server, "route", "del", "blackhole", f"{uplinks.client4}/32")
@@ -240,7 +243,7 @@ def test_route_changes_under_a_connection(make_knotd, uplinks):
     with inside(uplinks.client):
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     with sock:
-        sock.settimeout(5)
+        sock.settimeout(10 * PATIENCE)
         sock.bind((uplinks.client4, 0))
         sock.connect((uplinks.server4, 53))
         for turn in range(4):
