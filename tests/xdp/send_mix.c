@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES PER-SECOND: a known mix of frames on a packet
- * socket.
+ * send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES WINDOW: a known mix of frames on a packet socket,
+ * as fast as they go.
+ *
+ * After each WINDOW frames it says how many were sent ("sent 128") and waits for a line: no receiver is too slow for it.
  *
  * Prints "kind=frames" for each kind of the table below; which kind comes when is random (KNOT_SEED), how many of each
  * is what was printed. Their sources (192.0.2.200, 2001:db8::200; 203.0.113.5 to be blocked, 203.0.113.130 to be
@@ -257,18 +259,20 @@ static void send_all(int fd, struct mmsghdr *messages, unsigned count)
 	}
 }
 
-static void wait_until(const struct timespec *start, double seconds)
+/* Until somebody says that the frames have arrived. */
+static void wait_received(unsigned long sent)
 {
-	struct timespec until = *start;
-	long ns = until.tv_nsec + (long)((seconds - (double)(long)seconds) * 1e9);
-	until.tv_sec += (time_t)seconds + ns / 1000000000;
-	until.tv_nsec = ns % 1000000000;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	printf("sent %lu\n", sent);
+	fflush(stdout);
+	char line[16];
+	if (fgets(line, sizeof(line), stdin) == NULL) {
+		exit(1);
+	}
 }
 
 enum { PORTS = 16 }; /* source ports of each kind, for the queues' sake */
 
-static void send_mix(int fd, const ends_t *ends, unsigned long frames, double per_second, uint64_t random)
+static void send_mix(int fd, const ends_t *ends, unsigned long frames, unsigned long window, uint64_t random)
 {
 	static frame_t built[KNOT_LEN(kinds)][PORTS];
 	unsigned long counts[KNOT_LEN(kinds)] = { 0 };
@@ -277,8 +281,7 @@ static void send_mix(int fd, const ends_t *ends, unsigned long frames, double pe
 			build(&built[k][p], &kinds[k], ends, (uint16_t)(40000 + p * 7));
 		}
 	}
-	struct timespec start;
-	clock_gettime(CLOCK_MONOTONIC, &start);
+	unsigned long waited = 0;
 	for (unsigned long sent = 0; sent < frames;) {
 		struct mmsghdr messages[BATCH] = { 0 };
 		struct iovec parts[BATCH];
@@ -295,7 +298,10 @@ static void send_mix(int fd, const ends_t *ends, unsigned long frames, double pe
 		}
 		send_all(fd, messages, count);
 		sent += count;
-		wait_until(&start, (double)sent / per_second);
+		if (sent - waited >= window) {
+			wait_received(sent);
+			waited = sent;
+		}
 	}
 	for (size_t k = 0; k < KNOT_LEN(kinds); k++) {
 		printf("%s=%lu\n", kinds[k].name, counts[k]);
@@ -306,7 +312,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 8) {
 		fprintf(stderr,
-			"usage: send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES PER-SECOND\n");
+			"usage: send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES WINDOW\n");
 		return 2;
 	}
 	ends_t ends = { .server4 = argv[3], .server6 = argv[4], .port = (uint16_t)strtoul(argv[5], NULL, 10) };
@@ -319,7 +325,7 @@ int main(int argc, char **argv)
 	uint64_t seed = seed_text != NULL ? strtoull(seed_text, NULL, 10) : 1;
 	fprintf(stderr, "KNOT_SEED=%llu\n", (unsigned long long)seed);
 	int fd = open_socket(argv[1], ends.client_mac);
-	send_mix(fd, &ends, strtoul(argv[6], NULL, 10), strtod(argv[7], NULL), seed * 0x9E3779B97F4A7C15 | 1);
+	send_mix(fd, &ends, strtoul(argv[6], NULL, 10), strtoul(argv[7], NULL, 10), seed * 0x9E3779B97F4A7C15 | 1);
 	close(fd);
 	return 0;
 }

@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from harness.waiting import PATIENCE
 from xdp_server import ask, start
 
 pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
@@ -44,7 +45,7 @@ def test_odd_requests(make_knotd, pair, seed):
     dice = random.Random(seed)
     for _ in range(60):
         with socket.socket(socket.AF_UNIX) as stream:
-            stream.settimeout(10)
+            stream.settimeout(10 * PATIENCE)
             stream.connect(str(server.socket))
             for _ in range(dice.randrange(1, 6)):
                 items = b"".join(item(index, dice.choice(VALUES)) for index in NAMES if dice.random() < 0.3)
