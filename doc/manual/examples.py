@@ -12,8 +12,8 @@ Directives, each with an example as its content:
     .. session::              Commands and what they print. A line that begins with a prompt ("# ", "$ ", "client$ ") is a command.
         :status: N            Exit status of the last command, if it isn't 0, or 1 of a knotc or kdig that shows an error.
         :numbers: vary        Any number may be in place of a number shown.
-        :meanwhile: COMMAND   The client runs it again and again meanwhile.
-    .. prepare::              A shell script that the test needs, and readers don't.
+        :meanwhile: COMMAND   The client runs it again and again meanwhile; a command that hasn't seen enough of it is run again.
+    .. prepare::              A shell script that the test needs, and readers don't. `wait-for COMMAND` in it waits until the command succeeds.
     .. log::                  Log lines. The server's sources must contain their message.
 
 Every directive takes `:not-run: REASON`, and the test leaves it out; and `:needs-module: NAME`: left out where Python has no such module. In what a command prints, an ellipsis (U+2026) stands for any
