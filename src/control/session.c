@@ -102,6 +102,21 @@ static void end_limit(session_t *session, uint64_t begin_ms)
 	knot_ctl_set_timeout(session->ctl, session->timeout_ms);
 }
 
+/* Replies and errors name the zone as Knot does, in lower case. */
+static void lower_zone(session_t *session)
+{
+	const char *given = session->args[KNOT_CTL_IDX_ZONE];
+	size_t len = given != NULL ? strlen(given) : 0;
+	if (given == NULL || len >= sizeof(session->zone)) {
+		return;
+	}
+	for (size_t i = 0; i <= len; i++) {
+		bool is_upper = given[i] >= 'A' && given[i] <= 'Z';
+		session->zone[i] = (char)(is_upper ? given[i] - 'A' + 'a' : given[i]);
+	}
+	session->args[KNOT_CTL_IDX_ZONE] = session->zone;
+}
+
 static bool receive(session_t *session)
 {
 	uint64_t begin_ms = sys_clock_ms();
@@ -122,6 +137,8 @@ static bool receive(session_t *session)
 		}
 		session->broken = true;
 		session->type = KNOT_CTL_TYPE_END;
+	} else {
+		lower_zone(session);
 	}
 	return err == KNOT_OK;
 }

@@ -27,6 +27,7 @@ typedef struct session {
 	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
+	char zone[KNOT_NAME_TEXT_MAX];  /* its ZONE in lower case; what is longer is no name and stays as it is */
 	bool is_locked;                 /* this thread holds `lock` */
 	bool is_alone;                  /* … and nobody else does: replies wait until it is given up */
 	int timeout_ms;                 /* of ctl; 0: none */

@@ -243,6 +243,7 @@ SCENARIOS = [
         zone-status second.test example
         zone-status missing.test
         zone-status nowhere.test
+        zone-status NoWhere.Test
         zone-status example nowhere.test missing.test
         zone-status a..b
         zone-status @
@@ -311,6 +312,8 @@ SCENARIOS = [
         zone-read example a..b
         zone-read missing.test
         zone-read nowhere.test
+        zone-read NOWHERE.test WWW A
+        zone-read EXAMPLE NoThing a
         zone-read --
         zone-read -- @ SOA
         zone-read -- www

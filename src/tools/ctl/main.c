@@ -131,7 +131,8 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		{ "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' }, { 0 },
 	};
-	params_t params = { .color = isatty(STDOUT_FILENO), .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
+	params_t params = { .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
+	bool is_color_chosen = false;
 	long number;
 	int c;
 	/* The leading '+': options end at the action. */
@@ -177,10 +178,9 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			}
 			break;
 		case 'x':
-			params.color = false;
-			break;
 		case 'X':
-			params.color = true;
+			params.color = c == 'X';
+			is_color_chosen = true;
 			break;
 		case 'v':
 			params.verbose = true;
@@ -198,6 +198,10 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 	}
 	if (params.confdb != NULL && params.config != NULL) {
 		return refuse("ambiguous configuration source");
+	}
+	if (!is_color_chosen) {
+		/* As Knot: not in extended output. */
+		params.color = isatty(STDOUT_FILENO) && !params.extended;
 	}
 	*ret_params = params;
 	return OPTIONS_RUN;

@@ -186,9 +186,13 @@ def test_no_reply_to_an_unknown_command(client, request_items):
 
 
 def test_error_has_the_request(client):
-    reply = client.ask(cmd="zone-read", zone="nowhere.test", owner="www", type="A", flags="F")
-    assert reply == [("data", {"cmd": "zone-read", "zone": "nowhere.test", "owner": "www", "type": "A", "flags": "F",
-                               "error": "no such zone found"})]
+    """As it came, but for the zone's name in lower case."""
+    for name in ("nowhere.test", "NoWhere.Test"):
+        reply = client.ask(cmd="zone-read", zone=name, owner="Www", type="A", flags="F")
+        assert reply == [("data", {"cmd": "zone-read", "zone": "nowhere.test", "owner": "Www", "type": "A", "flags": "F",
+                                   "error": "no such zone found"})]
+    reply = client.ask(cmd="zone-read", zone="A" * 2000)
+    assert fields(reply, "error") == ["invalid parameter"]
     assert client.ask(cmd="status") == RUNNING
 
 

@@ -193,7 +193,8 @@ def test_signals(server, directory):
         assert terminal.ended() == 0
 
 
-@pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False), (["-X"], True)], ids=["default", "mono", "color"])
+@pytest.mark.parametrize("options,has_colors", [([], True), (["-x"], False), (["-X"], True), (["-e"], False), (["-e", "-X"], True)],
+                         ids=["default", "mono", "color", "extended", "extended-color"])
 def test_colors(server, directory, options, has_colors):
     with Terminal(directory, built("knotc", "tools"), "-s", str(server.socket), *options, "zone-status", "example") as terminal:
         screen = terminal.wait(r"role.*master.*serial", colors=True)
