@@ -170,6 +170,14 @@ def client(kind, where, port, namespace, stop, asked, pipe):
 
 # ---- Publishing ----
 
+def keep_pace(serial, clients):
+    """After some versions, until each client has had answers more."""
+    if serial % STEP == 0:
+        before = [asked.value for _, asked in clients]
+        wait_until(lambda: all(asked.value >= count + 3 or not process.is_alive() for (process, asked), count in zip(clients, before)),
+                   "answers to each client", 20, 0.001)
+
+
 def publish(daemon, first, clients):
     """New versions from `first` on; (when each was written, when each was known to be served), by serial. clients: (process, answers)."""
     written, served = {}, {}
@@ -185,10 +193,7 @@ def publish(daemon, first, clients):
         assert error == "", error
         served[serial] = time.monotonic()
         assert served[serial] < begin + SECONDS_MAX, f"{serial} versions in {SECONDS_MAX} s"
-        if serial % STEP == 0:
-            before = [asked.value for _, asked in clients]
-            wait_until(lambda: all(asked.value >= count + 3 or not process.is_alive() for (process, asked), count in zip(clients, before)),
-                       "answers to each client", 20, 0.001)
+        keep_pace(serial, clients)
         time.sleep(max(0, begin + (serial - first) * PERIOD - served[serial]))
     return written, served
 

@@ -58,7 +58,7 @@ def changes(serial):
     return units(serial - 1), units(serial)
 
 
-def publish(daemon, first, _clients=()):
+def publish(daemon, first, clients):
     written, served = {}, {}
     control = Control(daemon.socket)
     begin = time.monotonic()
@@ -71,6 +71,7 @@ def publish(daemon, first, _clients=()):
         error = control.run("zone-commit")
         assert error == "", error
         served[serial] = time.monotonic()
+        versions.keep_pace(serial, clients)
         time.sleep(max(0, begin + (serial - first) * versions.PERIOD - served[serial]))
     control.close()
     return written, served
