@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from .waiting import wait_until
+from .waiting import PATIENCE, wait_until
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 # promtool finds fault with a name that knot-exporter gave, and that dashboards use.
@@ -26,7 +26,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20, body=None):
+def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20 * PATIENCE, body=None):
     """(status, headers, body as text). where: a port on 127.0.0.1, (address, port), or the path of a UNIX socket."""
     if isinstance(where, int):
         where = ("127.0.0.1", where)
@@ -78,6 +78,6 @@ def lint(text):
     """What promtool says of the text format."""
     if shutil.which("promtool") is None:
         pytest.skip("promtool is not installed (package prometheus)")
-    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30 * PATIENCE, check=False)
     lines = {re.sub(r"\s+", " ", line).strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()}
     return lines - LINT_KNOWN

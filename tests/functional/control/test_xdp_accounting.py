@@ -6,12 +6,12 @@ import subprocess
 
 import pytest
 
-from harness.net import Pair, run
+from harness.net import Pair, may_make_namespaces, run
 from harness.server import BUILD
 from harness.waiting import PATIENCE
 from xdp_server import counters, moved, start, wait_counters
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
 PACKETS = int(os.environ.get("PACKETS", "50000"))
 WINDOW = 128    # frames on their way: what the link's queues and the rings hold

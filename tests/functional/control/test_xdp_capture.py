@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards `knotc xdp-capture`: files that tcpdump reads, both directions, filters, limits, and what ends it."""
 import json
-import os
 import re
 import shutil
 import signal
@@ -12,13 +11,13 @@ import time
 import dns.message
 import pytest
 
-from harness.net import run
+from harness.net import may_make_namespaces, run
 from harness.pcapng import Capture
 from harness.server import built
 from harness.waiting import PATIENCE, wait_until
 from xdp_server import ask, configure, start
 
-pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
 TCPDUMP = shutil.which("tcpdump")
 

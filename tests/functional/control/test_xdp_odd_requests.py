@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the xdp-* commands against requests that knotc never makes: items missing, empty, not UTF-8, as long as can be."""
-import os
 import random
 import socket
 
 import pytest
 
+from harness.net import may_make_namespaces
 from harness.waiting import PATIENCE
 from xdp_server import ask, start
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
 COMMANDS = ("xdp-status", "xdp-block", "xdp-capture", "xdp-capture-read", "xdp-capture-stop")
 VALUES = (b"", b"\xff\xfe\x80", b"x" * 65535, b"0", b"-1", b"18446744073709551616", b"add", b"remove", b"list", b"%s%n",

@@ -10,13 +10,13 @@ import pytest
 from scapy.all import ARP, ICMP, IP, UDP, Dot1AD, Dot1Q, Ether, IPOption_LSRR, IPOption_Router_Alert, Raw
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, RouterAlert
 
-from harness.net import Pair, inside
+from harness.net import Pair, inside, may_make_namespaces
 from harness.server import TOP
 from harness.waiting import wait_until
 from harness.wire import Wire
 from xdp_server import ask, counters, moved, start, wait_counters
 
-pytestmark = [pytest.mark.ours, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = [pytest.mark.ours, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
 
 def status(server, *words):
