@@ -27,7 +27,8 @@ typedef struct {
 
 struct knot_ctl {
 	int fd;             /* -1: not connected */
-	int timeout_ms;     /* -1: none */
+	int timeout_ms;     /* of each wait; -1: none */
+	int call_timeout_ms; /* of all waits of a call; -1: none */
 	size_t flush_len;   /* bytes of output from which on it is sent */
 	buffer_t in;        /* [0..pos) was handed over with the last unit, [pos..len) was received after it */
 	knot_ctl_scanner_t scanner; /* of the unit at in.pos */
@@ -78,6 +79,7 @@ knot_ctl_t *knot_ctl_alloc(void)
 	if (ctx != NULL) {
 		ctx->fd = -1;
 		ctx->timeout_ms = TIMEOUT_DEFAULT_MS;
+		ctx->call_timeout_ms = -1;
 		ctx->flush_len = OUTPUT_FLUSH;
 	}
 	return ctx;
@@ -96,6 +98,11 @@ void knot_ctl_free(knot_ctl_t *ctx)
 void knot_ctl_set_timeout(knot_ctl_t *ctx, int timeout_ms)
 {
 	ctx->timeout_ms = timeout_ms > 0 ? timeout_ms : -1;
+}
+
+void knot_ctl_set_call_timeout(knot_ctl_t *ctx, int timeout_ms)
+{
+	ctx->call_timeout_ms = timeout_ms > 0 ? timeout_ms : -1;
 }
 
 void knot_ctl_set_buffer(knot_ctl_t *ctx, size_t bytes)
@@ -155,6 +162,23 @@ static knot_err_t wait_ready(int fd, short events, int timeout_ms)
 	}
 }
 
+/* The same within a call that is to end at end_ms; 0: it may take any time. */
+static knot_err_t wait_in_call(const knot_ctl_t *ctx, short events, uint64_t end_ms)
+{
+	int timeout_ms = ctx->timeout_ms;
+	if (end_ms != 0) {
+		uint64_t now = now_ms();
+		int left_ms = now < end_ms ? (int)(end_ms - now) : 0;
+		timeout_ms = timeout_ms < 0 || left_ms < timeout_ms ? left_ms : timeout_ms;
+	}
+	return wait_ready(ctx->fd, events, timeout_ms);
+}
+
+static uint64_t end_of_call(const knot_ctl_t *ctx)
+{
+	return ctx->call_timeout_ms >= 0 ? now_ms() + (uint64_t)ctx->call_timeout_ms : 0;
+}
+
 static knot_err_t connect_ready(int fd, const struct sockaddr_un *addr, int timeout_ms)
 {
 	uint64_t end_ms = timeout_ms >= 0 ? now_ms() + (uint64_t)timeout_ms : 0;
@@ -199,6 +223,7 @@ int knot_ctl_connect(knot_ctl_t *ctx, const char *path)
 static knot_err_t flush(knot_ctl_t *ctx)
 {
 	buffer_t *out = &ctx->out;
+	const uint64_t end_ms = end_of_call(ctx);
 	while (out->pos < out->len) {
 		ssize_t sent = send(ctx->fd, out->data + out->pos, out->len - out->pos, MSG_NOSIGNAL);
 		if (sent >= 0) {
@@ -211,7 +236,7 @@ static knot_err_t flush(knot_ctl_t *ctx)
 		if (errno != EAGAIN && errno != EINTR) {
 			return knot_err_of_errno(errno);
 		}
-		knot_err_t err = wait_ready(ctx->fd, POLLOUT, ctx->timeout_ms);
+		knot_err_t err = wait_in_call(ctx, POLLOUT, end_ms);
 		if (err != KNOT_OK) {
 			return err;
 		}
@@ -249,7 +274,7 @@ int knot_ctl_send(knot_ctl_t *ctx, knot_ctl_type_t type, knot_ctl_data_t *data)
 }
 
 /* Read what is there, at least one byte. */
-static knot_err_t receive_some(knot_ctl_t *ctx)
+static knot_err_t receive_some(knot_ctl_t *ctx, uint64_t end_ms)
 {
 	buffer_t *in = &ctx->in;
 	knot_err_t err = buffer_room(in, 1, INPUT_MAX);
@@ -265,7 +290,7 @@ static knot_err_t receive_some(knot_ctl_t *ctx)
 		if (errno != EAGAIN && errno != EINTR) {
 			return knot_err_of_errno(errno);
 		}
-		err = wait_ready(ctx->fd, POLLIN, ctx->timeout_ms);
+		err = wait_in_call(ctx, POLLIN, end_ms);
 	}
 	return err;
 }
@@ -289,6 +314,7 @@ int knot_ctl_receive(knot_ctl_t *ctx, knot_ctl_type_t *type, knot_ctl_data_t *da
 	}
 	knot_ctl_unit_t unit;
 	size_t used;
+	const uint64_t end_ms = end_of_call(ctx);
 	while (true) {
 		const buffer_t *in = &ctx->in;
 		knot_ctl_scan_t scan = KNOT_CTL_SCAN_MORE;
@@ -302,7 +328,7 @@ int knot_ctl_receive(knot_ctl_t *ctx, knot_ctl_type_t *type, knot_ctl_data_t *da
 		if (scan == KNOT_CTL_SCAN_BAD) {
 			return KNOT_EINVAL;
 		}
-		knot_err_t err = receive_some(ctx);
+		knot_err_t err = receive_some(ctx, end_ms);
 		if (err != KNOT_OK) {
 			return err;
 		}

@@ -49,6 +49,9 @@ KNOT_EXPORT void knot_ctl_free(knot_ctl_t *ctx);
 /** Time limit of each later operation on the socket, in milliseconds; 0 or less: none. */
 KNOT_EXPORT void knot_ctl_set_timeout(knot_ctl_t *ctx, int timeout_ms);
 
+/** The same for each later call as a whole, however often it waits for a peer that sends or takes little at a time. 0 or less: none. */
+KNOT_EXPORT void knot_ctl_set_call_timeout(knot_ctl_t *ctx, int timeout_ms);
+
 /**
  * Keep up to `bytes` of DATA and EXTRA units in memory before any is sent without BLOCK or END; at least 64 KiB, the default.
  * For callers that must not wait for the socket for a while. Not more memory is used than units need.

@@ -166,9 +166,17 @@ knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *
 	return load(name, &text, host, sink, ret_conf);
 }
 
+conf_t *conf_hold(const conf_t *conf)
+{
+	conf_t *held = (conf_t *)conf;
+	(void)__atomic_fetch_add(&held->holds, 1, __ATOMIC_RELAXED);
+	return held;
+}
+
 void conf_free(conf_t *conf)
 {
-	if (conf != NULL) {
+	/* At 0 nobody else has it, so that the count may wrap. */
+	if (conf != NULL && __atomic_fetch_sub(&conf->holds, 1, __ATOMIC_ACQ_REL) == 0) {
 		conf_store_free(conf->store);
 		free(conf);
 	}

@@ -209,7 +209,7 @@ typedef struct {
 
 typedef struct conf_store conf_store_t;
 
-/** The snapshot. Read any field; conf_load() and conf_make() make one, conf_free() frees it. */
+/** The snapshot. Read any field but the last; conf_load() and conf_make() make one, conf_free() frees it. */
 typedef struct conf {
 	const char *path; /* of the main file, as given */
 	conf_server_t server;
@@ -224,6 +224,7 @@ typedef struct conf {
 	conf_modrefs_t global_modules; /* of template `default` */
 	size_t zone_count;
 	conf_store_t *store; /* owned; zones, and every block as it was set (store.h) */
+	unsigned holds;      /* owners besides the one that made it: conf_hold() */
 } conf_t;
 
 /* ---- Loading ---- */
@@ -299,7 +300,13 @@ KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, c
  */
 conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host);
 
-/** conf may be NULL. */
+/**
+ * One more owner of a snapshot that is published, to be given back with conf_free(): for who reads it for long, outside of the read section that
+ * it was found in. Any thread that may read it.
+ */
+conf_t *conf_hold(const conf_t *conf);
+
+/** Give up a snapshot; the last owner frees it. conf may be NULL. */
 void conf_free(conf_t *conf);
 
 /** Where the configuration is looked for without -c: KNOT_CONFIG_DIR "/knot.conf". */

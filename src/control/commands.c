@@ -151,13 +151,13 @@ knot_err_t command_stats(session_t *session)
 	if (xdp == NULL) {
 		return KNOT_ENOMEM;
 	}
-	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	session_hold(session);
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
 		(void)counters_server(state, session->server, session->net, xdp, send_counter, &listing);
 	}
-	knot_ctl_set_buffer(session->ctl, 0);
+	session_release(session);
 	counters_xdp_free(xdp);
 	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
 }
@@ -166,7 +166,7 @@ knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone)
 {
 	listing_t listing = listing_of(session, zone->text);
 	bool is_there;
-	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	session_hold(session);
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
@@ -176,6 +176,6 @@ knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone)
 			(void)counters_zone(state, found, true, send_counter, &listing);
 		}
 	}
-	knot_ctl_set_buffer(session->ctl, 0);
+	session_release(session);
 	return !is_there ? KNOT_ENOZONE : listing.is_known ? KNOT_OK : KNOT_EPARAM;
 }

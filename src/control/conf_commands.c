@@ -61,18 +61,17 @@ static knot_err_t each_unit(session_t *session, conf_txn_t *txn, unit_command_t 
 
 /* ---- Reading ---- */
 
-/** A reader of the published configuration. Replies wait in the session's buffer: a read section must not wait for a peer. */
+/** A reader of the published configuration. It is held: a read section must not wait for a peer. */
 static knot_err_t with_published(session_t *session, knot_err_t (*read)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx))
 {
 	conf_where_t where = where_of(session);
-	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
-	knot_err_t err;
+	conf_t *conf;
 	{
 		RCU_READ_SECTION(guard);
-		conf_view_t view = { .store = state_load(server_state(session->server), guard)->conf->store };
-		err = read(view, &where, send_unit, session);
+		conf = conf_hold(state_load(server_state(session->server), guard)->conf);
 	}
-	knot_ctl_set_buffer(session->ctl, 0);
+	knot_err_t err = read((conf_view_t){ .store = conf->store }, &where, send_unit, session);
+	conf_free(conf);
 	return err;
 }
 

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOCKED_WAIT_MS = 5000 };     /* where control.timeout is 0: its default */
+enum {
+	LOCKED_WAIT_MS = 5000,      /* where control.timeout is 0: its default */
+	LOCKED_LIMITS = 4,          /* times that limit: how long a block may keep the lock, with all that its units take */
+};
 
 typedef struct {
 	const char *name;
@@ -18,21 +21,23 @@ typedef struct {
 	char alone_if;                  /* ... with this filter or flag; 0: none */
 	bool quiet;                     /* received: a debug line, not an info line */
 	bool silent;                    /* ... no line: comes several times a second */
-	bool free;                      /* takes no lock: neither waits for other commands nor holds them up */
+	/* Takes no lock: neither waits for other commands nor holds them up. What lists (and is as long as there are zones) is free, so that nobody
+	 * waits for its reader; the server's own locks and read sections are enough for it. */
+	bool free;
 } command_t;
 
 static const command_t commands[] = {
 	{ .name = "status", .run = command_status },
 	{ .name = "stop", .run = command_stop },
 	{ .name = "reload", .run = command_reload, .alone = true },
-	{ .name = "stats", .run = command_stats },
-	{ .name = "zone-status", .zone = command_zone_status },
+	{ .name = "stats", .run = command_stats, .free = true },
+	{ .name = "zone-status", .zone = command_zone_status, .free = true },
 	{ .name = "zone-reload", .zone = command_zone_reload, .wait = true },
-	{ .name = "zone-image", .zone = command_zone_image },
+	{ .name = "zone-image", .zone = command_zone_image, .free = true },
 	{ .name = "zone-purge", .run = command_zone_purge, .alone = true },
-	{ .name = "zone-read", .zone = command_zone_read },
-	{ .name = "zone-stats", .zone = command_zone_stats },
-	{ .name = "conf-list", .run = command_conf_list, .alone_if = 't', .quiet = true },
+	{ .name = "zone-read", .zone = command_zone_read, .free = true },
+	{ .name = "zone-stats", .zone = command_zone_stats, .free = true },
+	{ .name = "conf-list", .run = command_conf_list, .free = true, .alone_if = 't', .quiet = true },
 	{ .name = "top", .run = command_top, .silent = true, .free = true },
 	{ .name = "xdp-status", .run = command_xdp_status },
 	{ .name = "xdp-block", .run = command_xdp_block },
@@ -57,12 +62,12 @@ static const command_t commands[] = {
 	{ .name = "zone-begin", .zone = command_zone_begin },
 	{ .name = "zone-commit", .zone = command_zone_commit, .wait = true },
 	{ .name = "zone-abort", .zone = command_zone_abort },
-	{ .name = "zone-diff", .zone = command_zone_diff },
-	{ .name = "zone-get", .zone = command_zone_get },
+	{ .name = "zone-diff", .zone = command_zone_diff, .free = true },
+	{ .name = "zone-get", .zone = command_zone_get, .free = true },
 	{ .name = "zone-set", .zone = command_zone_set },
 	{ .name = "zone-unset", .zone = command_zone_unset },
 	{ .name = "zone-serial-set", .zone = command_zone_serial_set, .wait = true },
-	{ .name = "conf-read", .run = command_conf_read },
+	{ .name = "conf-read", .run = command_conf_read, .free = true },
 	{ .name = "conf-begin", .run = command_conf_begin, .alone = true },
 	{ .name = "conf-commit", .run = command_conf_commit, .alone = true },
 	{ .name = "conf-abort", .run = command_conf_abort, .alone = true },
@@ -88,18 +93,53 @@ static const command_t *find_command(const char *name)
  * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says little and
  * seldom would keep the lock otherwise.
  */
+static int locked_wait_max_ms(const session_t *session)
+{
+	return session->timeout_ms > 0 ? session->timeout_ms : LOCKED_WAIT_MS;
+}
+
 static void limit_wait(session_t *session)
 {
-	int limit_ms = session->timeout_ms > 0 ? session->timeout_ms : LOCKED_WAIT_MS;
-	int64_t left_ms = limit_ms - (int64_t)session->locked_wait_ms;
-	knot_ctl_set_timeout(session->ctl, left_ms > 1 ? (int)left_ms : 1);
+	int64_t left_ms = locked_wait_max_ms(session) - (int64_t)session->locked_wait_ms;
+	knot_ctl_set_call_timeout(session->ctl, left_ms > 1 ? (int)left_ms : 1);
 }
 
 /* After what began at begin_ms, under limit_wait(). */
 static void end_limit(session_t *session, uint64_t begin_ms)
 {
 	session->locked_wait_ms += sys_clock_ms() - begin_ms;
-	knot_ctl_set_timeout(session->ctl, session->timeout_ms);
+	knot_ctl_set_call_timeout(session->ctl, 0);
+}
+
+static void end_connection(session_t *session)
+{
+	session->broken = true;
+	session->type = KNOT_CTL_TYPE_END;
+}
+
+/* Whether the block may go on: one without end must keep neither the lock nor what it fills. Logs. */
+static bool may_go_on(const session_t *session, uint64_t now_ms)
+{
+	static sys_log_repeats_t repeats;
+	const char *what = NULL;
+	if (session->is_locked && now_ms - session->locked_since_ms > LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
+		what = "kept other commands waiting for too long";
+	} else if (session->block_bytes > SESSION_BLOCK_MAX) {
+		what = "was too large";
+	}
+	if (what != NULL) {
+		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_WARNING, "control, closed a connection whose block of units %s", what);
+	}
+	return what == NULL;
+}
+
+static size_t unit_cost(const session_t *session)
+{
+	size_t cost = SESSION_UNIT_COST;
+	for (size_t i = 0; i < KNOT_LEN(session->args); i++) {
+		cost += session->args[i] != NULL ? strlen(session->args[i]) : 0;
+	}
+	return cost;
 }
 
 /* Replies and errors name the zone as Knot does, in lower case. */
@@ -120,6 +160,10 @@ static void lower_zone(session_t *session)
 static bool receive(session_t *session)
 {
 	uint64_t begin_ms = sys_clock_ms();
+	if (!may_go_on(session, begin_ms)) {
+		end_connection(session);
+		return false;
+	}
 	if (session->is_locked) {
 		limit_wait(session);
 	}
@@ -135,12 +179,12 @@ static bool receive(session_t *session)
 		if (err != KNOT_ECONNCLOSED) {
 			log_control(LOG_DEBUG, "control, failed to receive (%s)", knot_strerror(err));
 		}
-		session->broken = true;
-		session->type = KNOT_CTL_TYPE_END;
-	} else {
-		lower_zone(session);
+		end_connection(session);
+		return false;
 	}
-	return err == KNOT_OK;
+	lower_zone(session);
+	session->block_bytes += unit_cost(session);
+	return true;
 }
 
 bool session_next(session_t *session)
@@ -154,7 +198,8 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 		return;
 	}
 	uint64_t begin_ms = sys_clock_ms();
-	if (session->is_alone) {
+	bool is_waited_for = session->is_locked || session->is_holding;
+	if (is_waited_for) {
 		limit_wait(session);
 	}
 	peer_wait_begin(session->wait, begin_ms);
@@ -162,7 +207,7 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 	if (!peer_wait_end(session->wait)) {
 		err = KNOT_ECONNCLOSED;
 	}
-	if (session->is_alone) {
+	if (is_waited_for) {
 		end_limit(session, begin_ms);
 	}
 	if (err != KNOT_OK) {
@@ -413,6 +458,7 @@ static knot_err_t take_lock(session_t *session, bool alone)
 	int ret = alone ? LOCK_ALONE(session->lock, &end) : LOCK_SHARED(session->lock, &end);
 	session->is_locked = ret == 0;
 	session->is_alone = session->is_locked && alone;
+	session->locked_since_ms = sys_clock_ms();
 	session->locked_wait_ms = 0;
 	if (session->is_alone) {
 		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
@@ -427,6 +473,21 @@ void session_unlock(session_t *session)
 		pthread_rwlock_unlock(session->lock);
 		knot_ctl_set_buffer(session->ctl, 0);
 	}
+}
+
+void session_hold(session_t *session)
+{
+	session->is_holding = true;
+	if (!session->is_locked) {
+		session->locked_wait_ms = 0;
+	}
+	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+}
+
+void session_release(session_t *session)
+{
+	session->is_holding = false;
+	knot_ctl_set_buffer(session->ctl, session->is_alone ? SESSION_BUFFER_MAX : 0);
 }
 
 knot_err_t session_be_alone(session_t *session)
@@ -454,7 +515,8 @@ static void run_command(session_t *session, const command_t *command)
 		log_received(session, command);
 	}
 	bool is_known = command->run != NULL || command->zone != NULL;
-	knot_err_t err = !is_known ? KNOT_ENOTSUP : command->free ? KNOT_OK : take_lock(session, must_be_alone(session, command));
+	bool is_alone = must_be_alone(session, command);
+	knot_err_t err = !is_known ? KNOT_ENOTSUP : command->free && !is_alone ? KNOT_OK : take_lock(session, is_alone);
 	bool ran = err == KNOT_OK;
 	if (ran) {
 		err = call_command(session, command);
@@ -493,6 +555,9 @@ static void skip_rest(session_t *session)
 static void serve_blocks(session_t *session)
 {
 	while (!session->broken && !session->stop && receive(session) && session->type != KNOT_CTL_TYPE_END) {
+		if (session->type == KNOT_CTL_TYPE_BLOCK) {
+			session->block_bytes = 0;
+		}
 		if (session->type != KNOT_CTL_TYPE_DATA) {
 			continue;
 		}
@@ -504,6 +569,7 @@ static void serve_blocks(session_t *session)
 			log_control(LOG_DEBUG, "control, unknown command");
 		}
 		skip_rest(session);
+		session->block_bytes = 0;
 		if (command != NULL && session->type == KNOT_CTL_TYPE_BLOCK) {
 			session_send(session, KNOT_CTL_TYPE_BLOCK, NULL);
 		}

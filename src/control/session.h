@@ -11,9 +11,12 @@
 #include "src/control/peer_wait.h"
 
 enum {
-	/* Reply bytes gathered within a read section, or while no other command can run, before the client is waited for there:
-	 * only listings of the largest zones and configurations are longer, and the socket's time limit bounds that wait. */
+	/* Reply bytes gathered while others wait for what the session has (session_hold(), a command that runs alone), before the client is waited for:
+	 * only listings of the largest transactions are longer, and that wait has one time limit in all. */
 	SESSION_BUFFER_MAX = 64 << 20,
+	/* Bytes of one block, each unit counted with SESSION_UNIT_COST more: a million zones with some items each. Who sends more has no end in mind. */
+	SESSION_BLOCK_MAX = 256 << 20,
+	SESSION_UNIT_COST = 64,
 };
 
 typedef struct session {
@@ -30,8 +33,11 @@ typedef struct session {
 	char zone[KNOT_NAME_TEXT_MAX];  /* its ZONE in lower case; what is longer is no name and stays as it is */
 	bool is_locked;                 /* this thread holds `lock` */
 	bool is_alone;                  /* … and nobody else does: replies wait until it is given up */
+	bool is_holding;                /* between session_hold() and session_release() */
 	int timeout_ms;                 /* of ctl; 0: none */
-	uint64_t locked_wait_ms;        /* waited for the peer since the lock was taken; of sending, only while alone */
+	uint64_t locked_since_ms;       /* when the lock was taken */
+	uint64_t locked_wait_ms;        /* waited for the peer since then, or since session_hold() */
+	size_t block_bytes;             /* received in this block, see SESSION_BLOCK_MAX */
 	server_ticket_t ticket;         /* of the job that a zone command started; 0: of none */
 	const char *reason;             /* of the error that a zone command returns: static text to add to it, or NULL */
 	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
@@ -87,6 +93,13 @@ KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_comm
 
 /** Let other commands run: before waiting for something that may take long. */
 void session_unlock(session_t *session);
+
+/**
+ * From here to session_release() others wait for what this thread has, a read section say: replies are gathered in memory, up to
+ * SESSION_BUFFER_MAX. What is longer is sent meanwhile, within one control.timeout in all (5 s where that is 0). Not nested.
+ */
+void session_hold(session_t *session);
+void session_release(session_t *session);
 
 /**
  * Have no other command run until the end of this one: for a unit that needs that though the first of its block didn't. Others may run in

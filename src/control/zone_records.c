@@ -7,6 +7,7 @@
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/rdata_text.h"
 #include "src/event/zone_edit.h"
+#include "src/zone/image.h"
 #include "src/zone/records.h"
 
 #include <inttypes.h>
@@ -86,6 +87,20 @@ static knot_err_t read_contents(reading_t *reading, const zone_contents_t *conte
 	return KNOT_OK;
 }
 
+/* The zone's version: held, since a read section must not wait for a peer. ret_held: NULL: no contents; else free it with zone_contents_free(). */
+static knot_err_t hold_contents(session_t *session, const session_zone_t *zone, zone_contents_t **ret_held)
+{
+	RCU_READ_SECTION(guard);
+	const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+	const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
+	zone_contents_t *held = contents != NULL ? zone_image_hold(contents) : NULL;
+	if (found == NULL || (contents != NULL && held == NULL)) {
+		return found == NULL ? KNOT_ENOZONE : KNOT_ENOMEM;
+	}
+	*ret_held = held;
+	return KNOT_OK;
+}
+
 knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 {
 	reading_t reading;
@@ -93,20 +108,13 @@ knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 	if (err != KNOT_OK) {
 		return err;
 	}
+	zone_contents_t *held = NULL;
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-	err = KNOT_ENOMEM;
-	if (scratch != NULL) {
-		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
-		{
-			RCU_READ_SECTION(guard);
-			const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
-			const zone_contents_t *contents = found != NULL ? zone_contents(found) : NULL;
-			err = found == NULL ? KNOT_ENOZONE
-			    : contents != NULL ? read_contents(&reading, contents, scratch)
-			    : reading.owner.wire != NULL ? KNOT_ENONODE : KNOT_OK;
-		}
-		knot_ctl_set_buffer(session->ctl, 0);
+	err = scratch != NULL ? hold_contents(session, zone, &held) : KNOT_ENOMEM;
+	if (err == KNOT_OK) {
+		err = held != NULL ? read_contents(&reading, held, scratch) : reading.owner.wire != NULL ? KNOT_ENONODE : KNOT_OK;
 	}
+	zone_contents_free(held);
 	free(scratch);
 	free(reading.text);
 	return err;
@@ -143,12 +151,11 @@ static knot_err_t read_transaction(session_t *session, const session_zone_t *zon
 	}
 	err = begin_reading(session, zone, &reading);
 	if (err == KNOT_OK) {
-		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+		session_hold(session);
 		err = read(&reading, update.txn);
 	}
-	/* Its time limit bounds how long a slow client keeps others from the transaction. */
 	server_edit_leave(session->server, edit);
-	knot_ctl_set_buffer(session->ctl, 0);
+	session_release(session);
 	free(reading.text);
 	return err;
 }

@@ -426,6 +426,104 @@ def test_unread_reply_holds_no_lock(knotd, command):
         assert len(writer.block()) >= 20000
 
 
+@pytest.mark.ours
+def test_drip_of_bytes_under_the_lock(knotd):
+    """The same for one that sends its unit byte by byte."""
+    server = start(knotd, timeout=1)
+    with Client(server.socket) as writer:
+        assert writer.ask(cmd="conf-begin") == []
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), DATA)
+        begin = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() - begin < 5 * PATIENCE:
+                writer.send(item(COMMAND, ""))
+                time.sleep(0.25)
+        assert is_fine(server)
+
+
+@pytest.fixture
+def large(knotd):
+    """A zone whose listing is larger than what is gathered in memory, and many small ones; control.timeout allows long waits."""
+    text = " ".join(f'"{"x" * 255}"' for _ in range(230))
+    knotd.write("large.zone", "$TTL 60\n@ SOA ns a 1 1 1 1 1\n@ NS ns\nns A 192.0.2.1\n"
+                + "".join(f"t{number} TXT {text}\n" for number in range(1250)))
+    return knotd
+
+
+def start_large(knotd, timeout, zones=()):
+    knotd.configure(zones=["large", *zones])
+    knotd.conf(knotd.path.read_text().replace("control:\n", f"control:\n    timeout: {timeout}\n"))
+    knotd.start()
+    knotd.wait(lambda: "serial: 1" in knotd.knotc("zone-status", "large").stdout, what="the zone")
+    return knotd
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("command", [{"cmd": "zone-read", "zone": "large"}, {"cmd": "zone-status"}, {"cmd": "zone-image"}, {"cmd": "conf-read"}],
+                         ids=lambda command: command["cmd"])
+def test_unread_listing_holds_nothing(large, command):
+    """Who asks for a long listing and doesn't read it makes no reload, commit or change of the zone wait, whatever control.timeout allows."""
+    server = start_large(large, 600, [f"a-zone-with-a-name-that-is-not-too-short-{number}.test" for number in range(1000)])
+    with Client(server.socket) as reader, Client(server.socket) as other:
+        reader.send(unit(**command), BLOCK)
+        assert reader.stream.recv(1, socket.MSG_PEEK) == DATA       # the command runs, or has run
+        assert other.ask(cmd="reload") == []
+        server.wait_log("configuration reloaded")
+        assert [other.ask(cmd=name) for name in ("conf-begin", "conf-set", "conf-abort")][::2] == [[], []]
+        assert other.ask(cmd="zone-reload", zone="large", flags="B") == []
+        assert len(reader.block()) >= 1250      # whole, all the same
+
+
+@pytest.mark.ours
+def test_slow_reader_of_a_transaction(large):
+    """What others must wait for is held within one control.timeout in all, however steadily the client reads."""
+    server = start_large(large, 1)
+    server.knotc("zone-begin", "large")
+    with Client(server.socket) as reader:
+        reader.send(unit(cmd="zone-get", zone="large"), BLOCK)
+        size = 0
+        with pytest.raises(ConnectionError):
+            while size < 66 << 20:      # of some 74 MB
+                more = reader.stream.recv(100000)
+                if not more:
+                    raise ConnectionError
+                size += len(more)
+                time.sleep(0.2)
+        server.knotc("zone-abort", "large")
+
+
+@pytest.mark.ours
+def test_flood_under_the_lock(knotd):
+    """A client that sends units without end, as fast as it can, doesn't keep the lock for ever."""
+    server = start(knotd, timeout=1)
+    with Client(server.socket) as writer:
+        assert writer.ask(cmd="conf-begin") == []
+        units = unit(cmd="conf-set", section="server", item="version", data="x") * 1000
+        end = time.monotonic() + 10 * PATIENCE
+        with pytest.raises(ConnectionError):
+            while time.monotonic() < end:
+                writer.send(units)
+    with Client(server.socket) as other:
+        server.wait_log("closed a connection whose block of units kept other commands waiting for too long")
+        assert other.ask(cmd="status") == RUNNING
+        assert fields(other.ask(cmd="conf-get", section="server", item="version"), "data") != ["x"]
+        assert other.ask(cmd="conf-abort") == []
+
+
+@pytest.mark.ours
+def test_endless_block(server):
+    """A block is bounded, whether its units are of use or skipped, and however small they are."""
+    for units in (unit(cmd="status", filters="x" * 60000) * 16, unit(cmd="status") + unit() * 1000000):
+        with Client(server.socket) as client:
+            sent, limit = 0, (300 << 20) if len(units) < 1000000 else 20 * len(units)
+            with pytest.raises(ConnectionError):
+                while sent < limit:
+                    client.send(units)
+                    sent += len(units)
+    server.wait_log("closed a connection whose block of units was too large")
+    assert is_fine(server)
+
+
 @pytest.mark.threads
 def test_connect_storm(server):
     for _ in range(300):
