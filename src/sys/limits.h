@@ -13,6 +13,8 @@ enum {
 	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run at most). */
 	SYS_LOG_REPEAT_MAX = 5,
 	SYS_LOG_REPEAT_MS = 10000,
+	/* Whoever reads the log reads on within that time, or is waited for no more: a thread that logs must go on. */
+	SYS_LOG_WAIT_MS = 100,
 
 	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
 	NET_UDP_BATCH = 32,

@@ -8,22 +8,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
-/* The journal's fields of file and line would be those of this file, always. */
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <stdatomic.h>
-#include <systemd/sd-journal.h>
 #include <unistd.h>
 
 #include "src/sys/clock.h"
 #include "src/sys/file.h"
+#include "src/sys/log_output.h"
 
 typedef struct {
 	sys_log_kind_t kind;
-	int fd; /* -1: syslog */
+	log_output_t output;
 	uint8_t levels[SYS_LOG_SOURCE_COUNT];
 	_Atomic unsigned lost;      /* lines that could not be written since the last that could */
-	_Atomic int lost_errno;
-	atomic_bool torn;           /* the last thing written was part of a line */
 } target_t;
 
 typedef struct {
@@ -33,7 +28,6 @@ typedef struct {
 	bool timestamp;
 	bool prefix_info;
 	bool verbose;
-	bool journal; /* systemd runs: its journal in the place of syslog */
 } log_t;
 
 static pthread_rwlock_t log_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -110,66 +104,61 @@ size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct times
 	return start + len;
 }
 
-/* False: not written, or not all of it. */
-static bool write_fully(target_t *target, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t done = write(target->fd, text, len);
-		if (done < 0 && errno == EINTR) {
-			continue;
-		}
-		if (done <= 0) {
-			atomic_store(&target->lost_errno, done < 0 ? errno : EIO);
-			return false;
-		}
-		text += done;
-		len -= (size_t)done;
-		atomic_store(&target->torn, len > 0);
-	}
-	return true;
-}
-
-__attribute__((format(printf, 3, 4))) static size_t format_own(const log_t *log, char line[static SYS_LOG_LINE_MAX], const char *format, ...)
+__attribute__((format(printf, 4, 5))) static size_t format_own(char line[static SYS_LOG_LINE_MAX], bool timestamp, bool prefix_info,
+                                                                const char *format, ...)
 {
 	struct timespec now = sys_clock_real();
 	va_list args;
 	va_start(args, format);
-	size_t len = sys_log_format(line, log->timestamp ? &now : NULL, log->prefix_info, LOG_WARNING, (knot_name_t){ 0 }, format, args);
+	size_t len = sys_log_format(line, timestamp ? &now : NULL, prefix_info, LOG_WARNING, (knot_name_t){ 0 }, format, args);
 	va_end(args);
 	return len;
 }
 
-/* There is nowhere to complain while a file's disk is full; how much is missing is said where it is missing. */
+/*
+ * There is nowhere to complain while a file's disk is full, or a pipe; how much is missing is said where it is missing. False: that can't be
+ * said yet.
+ */
+static bool tell_lost(const log_t *log, target_t *target)
+{
+	unsigned lost = atomic_exchange(&target->lost, 0);
+	if (lost == 0) {
+		return true;
+	}
+	log_output_t *output = &target->output;
+	char note[1 + SYS_LOG_LINE_MAX] = "\n";
+	bool is_system = target->kind == SYS_LOG_TO_SYSLOG;
+	size_t len = format_own(note + 1, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)", lost,
+	                        knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
+	bool is_torn = atomic_load(&output->is_torn), is_told;
+	if (is_system) {
+		note[len] = '\0'; /* the newline */
+		is_told = log_output_send(output, LOG_WARNING, NULL, note + 1);
+	} else {
+		is_told = log_output_write(output, is_torn ? note : note + 1, is_torn ? len + 1 : len);
+	}
+	if (!is_told) {
+		atomic_fetch_add(&target->lost, lost);
+	}
+	return is_told;
+}
+
 static void write_target(const log_t *log, target_t *target, const char *text, size_t len, unsigned line_count)
 {
-	unsigned lost = atomic_load(&target->lost);
-	if (lost > 0) {
-		char note[1 + SYS_LOG_LINE_MAX] = "\n";
-		size_t note_len = format_own(log, note + 1, "log, %u lines lost (%s)", lost,
-		                             knot_strerror(knot_err_of_errno(atomic_load(&target->lost_errno))));
-		bool torn = atomic_load(&target->torn);
-		if (!write_fully(target, torn ? note : note + 1, torn ? note_len + 1 : note_len)) {
-			atomic_fetch_add(&target->lost, line_count);
-			return;
-		}
-		atomic_fetch_sub(&target->lost, lost);
-	}
-	if (!write_fully(target, text, len)) {
+	if (!tell_lost(log, target) || !log_output_write(&target->output, text, len)) {
 		atomic_fetch_add(&target->lost, line_count);
 	}
 }
 
-/* The journal gets the zone as a field of its own, which syslog(3) can't carry. */
-static void write_system(const log_t *log, int level, knot_name_t zone, const char *message)
+/* The journal gets the zone as a field of its own, which syslog can't carry. */
+static void write_system(const log_t *log, target_t *target, int level, knot_name_t zone, const char *message)
 {
-	if (!log->journal) {
-		syslog(LOG_DAEMON | level, "%s", message);
-	} else if (zone.wire == NULL) {
-		(void)sd_journal_send("PRIORITY=%d", level, "MESSAGE=%s", message, NULL);
-	} else {
-		char name[KNOT_NAME_TEXT_MAX];
+	char name[KNOT_NAME_TEXT_MAX];
+	if (zone.wire != NULL) {
 		knot_name_print(zone, name);
-		(void)sd_journal_send("PRIORITY=%d", level, "MESSAGE=%s", message, "ZONE=%s", name, NULL);
+	}
+	if (!tell_lost(log, target) || !log_output_send(&target->output, level, zone.wire != NULL ? name : NULL, message)) {
+		atomic_fetch_add(&target->lost, 1);
 	}
 }
 
@@ -266,7 +255,7 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 		size_t bare_len = sys_log_format(bare, NULL, true, level, zone, format, again);
 		va_end(again);
 		bare[bare_len - 1] = '\0';
-		write_system(log, level, zone, bare);
+		write_system(log, target, level, zone, bare);
 	}
 }
 
@@ -363,15 +352,12 @@ bool sys_log_wants(sys_log_source_t source, int level)
 
 static void log_done(log_t *log)
 {
-	bool has_syslog = false;
 	for (size_t i = 0; i < log->count; i++) {
 		if (log->targets[i].kind == SYS_LOG_TO_FILE) {
-			close(log->targets[i].fd);
+			close(log->targets[i].output.fd);
+		} else {
+			log_output_close(&log->targets[i].output);
 		}
-		has_syslog |= log->targets[i].kind == SYS_LOG_TO_SYSLOG;
-	}
-	if (has_syslog) {
-		closelog();
 	}
 	free(log->targets);
 	*log = (log_t){ 0 };
@@ -379,7 +365,7 @@ static void log_done(log_t *log)
 
 static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
 {
-	/* Not blocking: a pipe that nobody reads must not stop a commit. */
+	/* Not blocking: neither a pipe that nobody opens to read must stop a commit, nor one that nobody reads. */
 	const int flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	knot_err_t err = sys_file_open(target->path, flags | O_CREAT, 0660, uid, gid, ret_fd);
 	if (err == knot_err_of_errno(ELOOP)) {
@@ -387,9 +373,6 @@ static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid
 		int fd = open(target->path, flags | O_CLOEXEC | O_NOCTTY);
 		err = fd >= 0 ? KNOT_OK : knot_err_of_errno(errno);
 		*ret_fd = fd;
-	}
-	if (err == KNOT_OK) {
-		(void)fcntl(*ret_fd, F_SETFL, flags & ~O_NONBLOCK);
 	}
 	return err;
 }
@@ -406,31 +389,59 @@ static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LO
 	}
 }
 
+static bool is_same_target(const target_t *a, const target_t *b)
+{
+	struct stat a_info, b_info;
+	return a->kind == b->kind && (a->kind != SYS_LOG_TO_FILE || (fstat(a->output.fd, &a_info) == 0 && fstat(b->output.fd, &b_info) == 0 &&
+	                                                             a_info.st_ino == b_info.st_ino && a_info.st_dev == b_info.st_dev));
+}
+
+/* What is to be said of lines that a target didn't take, and that it isn't to be waited for, stays so with the next configuration. */
+static void inherit_losses(log_t *next, const log_t *old)
+{
+	for (size_t i = 0; i < next->count; i++) {
+		for (size_t j = 0; j < old->count; j++) {
+			target_t *to = &next->targets[i];
+			const target_t *from = &old->targets[j];
+			if (atomic_load(&from->lost) > 0 && is_same_target(to, from)) {
+				atomic_store(&to->lost, atomic_load(&from->lost));
+				atomic_store(&to->output.errnum, atomic_load(&from->output.errnum));
+				atomic_store(&to->output.is_torn, atomic_load(&from->output.is_torn));
+				atomic_store(&to->output.is_stalled, atomic_load(&from->output.is_stalled));
+			}
+		}
+	}
+}
+
 static void swap_in(log_t *next)
 {
 	pthread_rwlock_wrlock(&log_lock);
 	log_t old = current;
+	inherit_losses(next, &old);
 	current = *next;
 	pthread_rwlock_unlock(&log_lock);
-	bool syslog_stays = false;
-	for (size_t i = 0; i < next->count; i++) {
-		syslog_stays |= next->targets[i].kind == SYS_LOG_TO_SYSLOG;
-	}
 	log_done(&old);
-	if (syslog_stays) {
-		openlog("knot", LOG_PID, LOG_DAEMON);
-	}
 }
 
-static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
+static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t gid, log_output_t *ret_output)
 {
+	int fd;
+	knot_err_t err = KNOT_OK;
 	switch (target->kind) {
-	case SYS_LOG_TO_STDOUT: *ret_fd = STDOUT_FILENO; break;
-	case SYS_LOG_TO_STDERR: *ret_fd = STDERR_FILENO; break;
-	case SYS_LOG_TO_SYSLOG: *ret_fd = -1; break;
-	case SYS_LOG_TO_FILE: return open_file(target, uid, gid, ret_fd);
+	case SYS_LOG_TO_STDOUT: *ret_output = log_output_of(STDOUT_FILENO, false); break;
+	case SYS_LOG_TO_STDERR: *ret_output = log_output_of(STDERR_FILENO, false); break;
+	case SYS_LOG_TO_SYSLOG:
+		/* Where systemd runs, its journal in the place of syslog. */
+		*ret_output = (log_output_t){ .kind = sd_booted() > 0 ? LOG_OUTPUT_JOURNAL : LOG_OUTPUT_SYSLOG, .fd = -1 };
+		break;
+	case SYS_LOG_TO_FILE:
+		err = open_file(target, uid, gid, &fd);
+		if (err == KNOT_OK) {
+			*ret_output = log_output_of(fd, true);
+		}
+		break;
 	}
-	return KNOT_OK;
+	return err;
 }
 
 /* What could not be opened: said once the new targets are in place. Returns the first error. */
@@ -448,7 +459,7 @@ static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_
 
 knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid)
 {
-	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose, .journal = sd_booted() > 0 };
+	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose };
 	knot_err_t *errs = calloc(count + 1, sizeof(*errs));
 	next.targets = calloc(count + 1, sizeof(*next.targets));
 	if (next.targets == NULL || errs == NULL) {
@@ -458,8 +469,8 @@ knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid
 	}
 	for (size_t i = 0; i < count; i++) {
 		target_t *target = &next.targets[next.count];
-		*target = (target_t){ .kind = targets[i].kind, .fd = -1 };
-		errs[i] = open_target(&targets[i], uid, gid, &target->fd);
+		*target = (target_t){ .kind = targets[i].kind };
+		errs[i] = open_target(&targets[i], uid, gid, &target->output);
 		if (errs[i] == KNOT_OK) {
 			next.count++;
 			add_levels(&next, target, targets[i].levels);
@@ -489,8 +500,11 @@ static void init_streams(bool tool, bool info, bool verbose)
 		return;
 	}
 	next.count = 2;
-	next.targets[0] = (target_t){ .kind = SYS_LOG_TO_STDERR, .fd = STDERR_FILENO };
-	next.targets[1] = (target_t){ .kind = SYS_LOG_TO_STDOUT, .fd = STDOUT_FILENO };
+	next.targets[0] = (target_t){ .kind = SYS_LOG_TO_STDERR, .output = log_output_of(STDERR_FILENO, false) };
+	next.targets[1] = (target_t){ .kind = SYS_LOG_TO_STDOUT, .output = log_output_of(STDOUT_FILENO, false) };
+	for (size_t i = 0; tool && i < next.count; i++) {
+		next.targets[i].output.kind = LOG_OUTPUT_BLOCKING; /* what it says is its result */
+	}
 	uint8_t problems[SYS_LOG_SOURCE_COUNT], normals[SYS_LOG_SOURCE_COUNT];
 	memset(problems, PROBLEMS, sizeof(problems));
 	memset(normals, normal, sizeof(normals));

@@ -9,8 +9,8 @@
  * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without timestamp in syslog and in the tools.
  * At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
  *
- * Lines that a file doesn't take (a full disk) are counted, and the first line that it takes again comes after one that says how many
- * are missing. What can be triggered without end by traffic or by a failure that lasts goes through sys_log_repeated(); what happens once
+ * Lines that a target doesn't take (a full disk, a pipe or a journal that nobody reads) are counted, and the first line that it takes again comes
+ * after one that says how many are missing. A thread that logs is held up by a target that hangs for SYS_LOG_WAIT_MS, once; tools wait. What can be triggered without end by traffic or by a failure that lasts goes through sys_log_repeated(); what happens once
  * per zone or per command doesn't, however many those are: which zone failed is what the operator needs.
  */
 #pragma once

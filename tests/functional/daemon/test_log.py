@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+from harness.control import Client
 from harness.net import may_make_namespaces
 from harness.server import built
 
@@ -299,27 +300,50 @@ class SystemSocket:
         self.stream.close()
 
 
-def run_with(knotd, mounts):
-    """Start with some folders mounted over others, for this process only."""
-    if not may_make_namespaces():
+def start_with(knotd, mounts=(), output=""):
+    """Start with some folders mounted over others, for this process only; output: the shell's redirections."""
+    if mounts and not may_make_namespaces():
         pytest.skip("may not mount")
-    script = " && ".join(f"mount --bind {source} {target}" for source, target in mounts)
-    program = knotd.write("start", f"#!/bin/sh\nexec unshare -m --propagation private sh -c '{script} && exec {built('knotd', 'knotd')} \"$@\"' knotd \"$@\"\n")
+    script = " && ".join([*(f"mount --bind {source} {target}" for source, target in mounts), f'exec {built("knotd", "knotd")} "$@" {output}'])
+    space = "unshare -m --propagation private " if mounts else ""
+    program = knotd.write("start", f"#!/bin/sh\nexec {space}sh -c '{script}' knotd \"$@\"\n")
     program.chmod(0o755)
     knotd.program = str(program)
     knotd.start(ready=False)
     knotd.wait(lambda: knotd.socket.exists() and knotd.knotc("status", check=False).returncode == 0, what="control socket")
+
+
+def run_with(knotd, mounts):
+    start_with(knotd, mounts)
     knotd.knotc("-b", "zone-reload", "a")
     knotd.knotc("zone-status", "nowhere", check=False)
     knotd.stop()
 
 
-def test_journal_fields(knotd):
-    """PRIORITY, MESSAGE with the level before it, ZONE where there is one."""
-    system = knotd.dir / "systemd"
-    (system / "system").mkdir(parents=True)     # sd_booted()
+def system_folder(knotd):
+    """What is mounted over /run/systemd so that the journal's socket is ours."""
     if not pathlib.Path("/run/systemd").is_dir():
         pytest.skip("no /run/systemd to mount over")
+    system = knotd.dir / "systemd"
+    (system / "system").mkdir(parents=True)     # sd_booted()
+    return system
+
+
+def device_folder(knotd):
+    """What is mounted over /dev, so that syslog's socket is ours."""
+    devices = knotd.dir / "dev"
+    devices.mkdir()
+    for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
+        try:
+            os.mknod(devices / name, 0o20666, os.makedev(1, minor))
+        except PermissionError:
+            pytest.skip("may not make devices")
+    return devices
+
+
+def test_journal_fields(knotd):
+    """PRIORITY, MESSAGE with the level before it, ZONE where there is one."""
+    system = system_folder(knotd)
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
     with_log(knotd, "log:\n  - target: syslog\n    any: info\n")
@@ -338,13 +362,7 @@ def test_journal_fields(knotd):
 
 def test_syslog(knotd):
     """Facility daemon, name knot, PID, level before the message, no timestamp of ours."""
-    devices = knotd.dir / "dev"
-    devices.mkdir()
-    for name, minor in (("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)):
-        try:
-            os.mknod(devices / name, 0o20666, os.makedev(1, minor))
-        except PermissionError:
-            pytest.skip("may not make devices")
+    devices = device_folder(knotd)
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
     with_log(knotd, "log:\n  - target: syslog\n    any: info\n")
@@ -353,3 +371,76 @@ def test_syslog(knotd):
     lines = syslog.entries
     assert any(re.fullmatch(r"<30>.{15} knot\[\d+\]: info: \[a\.\] loaded, serial none -> 1, \d+ bytes\0?", line) for line in lines), lines
     assert any(re.fullmatch(r"<27>.{15} knot\[\d+\]: error: \[nowhere\.\] control, error \(no such zone found\)\0?", line) for line in lines)
+
+
+# ---- Receivers that hang ----
+
+class Unread:
+    """Something that the log goes to and that nobody reads for now: makes the configuration's section, mounts and redirections."""
+
+    def __init__(self, knotd, how):
+        self.how, self.mounts, self.output, self.left = how, (), "", b""
+        self.target = {"stdout": "stdout", "stderr": "stderr", "stream": "stdout", "file": "{dir}/pipe"}.get(how, "syslog")
+        pipe = knotd.dir / "pipe"
+        if how in ("stdout", "stderr", "file"):
+            os.mkfifo(pipe)
+            self.fd = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.output = {"stdout": f">{pipe}", "stderr": f"2>{pipe}"}.get(how, "")
+            return
+        folder = {"journal": system_folder, "syslog": device_folder}[how](knotd) if how != "stream" else None
+        path = {"journal": folder / "journal" / "socket", "syslog": folder / "log"}[how] if folder else None
+        if how == "stream":
+            mine, theirs = socket.socketpair()
+            os.set_inheritable(theirs.fileno(), True)
+            self.theirs = theirs    # as systemd's standard output
+        else:
+            path.parent.mkdir(exist_ok=True)
+            mine = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            mine.bind(str(path))
+            os.chmod(path, 0o777)
+            self.mounts = [(folder, "/run/systemd" if how == "journal" else "/dev")]
+        mine.setblocking(False)
+        self.fd = mine.detach()
+
+    def read(self):
+        """All that has come so far."""
+        try:
+            while more := os.read(self.fd, 65536):
+                self.left += more + (b"\n" if self.target == "syslog" else b"")
+        except BlockingIOError:
+            pass
+        return self.left.decode()
+
+
+@pytest.mark.parametrize("how", ["stdout", "stderr", "stream", "file", "journal", "syslog"])
+def test_receiver_that_hangs(knotd, how):
+    """Whoever logs goes on answering; what is missing is said once the log is read again."""
+    unread = Unread(knotd, how)
+    knotd.write("a.zone", ZONE.format(1))
+    knotd.configure(zones=["a"])
+    with_log(knotd, f"log:\n  - target: {unread.target}\n    any: info\n")
+    if how == "stream":
+        program = knotd.write("with-stream", f"#!/bin/sh\nexec {built('knotd', 'knotd')} \"$@\"\n")
+        program.chmod(0o755)
+        knotd.process = subprocess.Popen([program, *knotd.source], stdout=unread.theirs, stdin=subprocess.DEVNULL, cwd=knotd.dir)
+        unread.theirs.close()
+        knotd.wait(lambda: knotd.socket.exists() and knotd.knotc("status", check=False).returncode == 0, what="control socket")
+    else:
+        start_with(knotd, unread.mounts, unread.output)
+    with Client(knotd.socket) as client:
+        for _ in range(6000):   # of some 70 bytes each: more than any of them takes
+            client.command("status")
+        assert client.command("zone-reload", zone="a", flags="B") == []
+        assert client.command("reload", flags="B") == []
+    assert knotd.ask("a", "SOA").answer
+    unread.read()
+    for _ in range(2):
+        knotd.knotc("zone-status", "a")
+    knotd.wait(lambda: unread.read().count("'zone-status'") == 2, what="lines that are read again")
+    text = unread.read()
+    lost = [int(count) for count in re.findall(r"warning: log, (\d+) lines lost \(.+\)", text)]
+    assert lost and sum(lost) + text.count("'status'") >= 6000 and "starting" in text
+    if how not in ("journal", "syslog"):
+        lines_of(text)
+    knotd.stop()
+    os.close(unread.fd)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sys/log_output.h"
+
+#include "src/sys/limits.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOURNAL_PATH "/run/systemd/journal/socket"
+#define SYSLOG_PATH  "/dev/log"
+
+enum { MESSAGE_MAX = 2048 };    /* bytes: head, fields, name of a zone, message */
+
+log_output_t log_output_of(int fd, bool is_own)
+{
+	struct stat info;
+	mode_t mode = fstat(fd, &info) == 0 ? info.st_mode : S_IFREG;
+	log_output_kind_t kind = S_ISREG(mode) ? LOG_OUTPUT_BLOCKING : S_ISSOCK(mode) ? LOG_OUTPUT_SOCKET
+	                       : is_own ? LOG_OUTPUT_NONBLOCKING : LOG_OUTPUT_STREAM;
+	return (log_output_t){ .kind = kind, .fd = fd };
+}
+
+/* True: it takes something, or has an error to tell. False: not in time. */
+static bool wait_writable(log_output_t *output)
+{
+	struct pollfd pfd = { .fd = output->fd, .events = POLLOUT };
+	int ret;
+	do {
+		ret = poll(&pfd, 1, atomic_load(&output->is_stalled) ? 0 : SYS_LOG_WAIT_MS);
+	} while (ret < 0 && errno == EINTR);
+	atomic_store(&output->is_stalled, ret == 0);
+	if (ret == 0) {
+		atomic_store(&output->errnum, EAGAIN);
+	}
+	return ret != 0;
+}
+
+/* ---- Descriptors ---- */
+
+/* A pipe that is ready takes PIPE_BUF bytes without blocking, if nobody else writes to it meanwhile. */
+static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static ssize_t write_some(log_output_t *output, const char *text, size_t len)
+{
+	if (output->kind == LOG_OUTPUT_SOCKET) {
+		return send(output->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+	if (output->kind != LOG_OUTPUT_STREAM) {
+		return write(output->fd, text, len);
+	}
+	if (!wait_writable(output)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(output->fd, text, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+static bool write_all(log_output_t *output, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t done = write_some(output, text, len);
+		if (done > 0) {
+			text += done;
+			len -= (size_t)done;
+			atomic_store(&output->is_torn, len > 0);
+			continue;
+		}
+		int errnum = done < 0 ? errno : EIO;
+		bool is_full = errnum == EAGAIN && (output->kind == LOG_OUTPUT_SOCKET || output->kind == LOG_OUTPUT_NONBLOCKING);
+		if (errnum == EINTR || (is_full && wait_writable(output))) {
+			continue;
+		}
+		atomic_store(&output->errnum, errnum);
+		return false;
+	}
+	return true;
+}
+
+bool log_output_write(log_output_t *output, const char *text, size_t len)
+{
+	bool is_shared = output->kind == LOG_OUTPUT_STREAM;
+	if (is_shared) {
+		pthread_mutex_lock(&stream_lock);
+	}
+	bool is_written = write_all(output, text, len);
+	if (is_shared) {
+		pthread_mutex_unlock(&stream_lock);
+	}
+	return is_written;
+}
+
+/* ---- The journal and syslog ---- */
+
+static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER;     /* connections and what is sent on them */
+
+static bool connect_to(log_output_t *output, const char *path, int type)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		return false;
+	}
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0) {
+		int errnum = errno;
+		close(fd);
+		errno = errnum;
+		return false;
+	}
+	output->fd = fd;
+	output->is_stream = type == SOCK_STREAM;
+	return true;
+}
+
+static bool connect_system(log_output_t *output)
+{
+	if (output->kind == LOG_OUTPUT_JOURNAL) {
+		return connect_to(output, JOURNAL_PATH, SOCK_DGRAM);
+	}
+	return connect_to(output, SYSLOG_PATH, SOCK_DGRAM) || (errno == EPROTOTYPE && connect_to(output, SYSLOG_PATH, SOCK_STREAM));
+}
+
+static void disconnect(log_output_t *output)
+{
+	if (output->fd >= 0) {
+		close(output->fd);
+		output->fd = -1;
+	}
+}
+
+/* "KEY=value\n" each: no value has a newline. */
+static size_t put_journal(char *out, int level, const char *zone, const char *message)
+{
+	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s", level, program_invocation_short_name, message,
+	                   zone != NULL ? "ZONE=" : "", zone != NULL ? zone : "", zone != NULL ? "\n" : "");
+	return len < MESSAGE_MAX ? (size_t)len : MESSAGE_MAX - 1;
+}
+
+/* "<30>Jan 31 12:00:00 knot[123]: message"; where it is a stream, a NUL ends it. */
+static size_t put_syslog(char *out, int level, const char *message, bool is_stream)
+{
+	char stamp[32] = "";
+	struct tm local;
+	time_t now = time(NULL);
+	if (localtime_r(&now, &local) != NULL) {
+		(void)strftime(stamp, sizeof(stamp), "%b %e %T", &local);
+	}
+	int len = snprintf(out, MESSAGE_MAX, "<%d>%s knot[%d]: %s", LOG_DAEMON | level, stamp, (int)getpid(), message);
+	size_t used = len < MESSAGE_MAX ? (size_t)len : MESSAGE_MAX - 1;
+	return used + (is_stream ? 1 : 0);
+}
+
+static size_t put_message(const log_output_t *output, char *out, int level, const char *zone, const char *message)
+{
+	return output->kind == LOG_OUTPUT_JOURNAL ? put_journal(out, level, zone, message) : put_syslog(out, level, message, output->is_stream);
+}
+
+/* On the connection that there is. What was sent of a stream's message only in part ends with the connection. */
+static bool send_now(log_output_t *output, const char *text, size_t len)
+{
+	do {
+		ssize_t sent = send(output->fd, text, len, MSG_NOSIGNAL);
+		if (sent == (ssize_t)len) {
+			return true;
+		}
+		if (sent >= 0) {
+			disconnect(output);
+			errno = EAGAIN;
+			return false;
+		}
+	} while (errno == EINTR || (errno == EAGAIN && wait_writable(output)));
+	return false;
+}
+
+bool log_output_send(log_output_t *output, int level, const char *zone, const char *message)
+{
+	char text[MESSAGE_MAX + 1];
+	pthread_mutex_lock(&system_lock);
+	bool is_old = output->fd >= 0;
+	bool is_sent = (is_old || connect_system(output)) && send_now(output, text, put_message(output, text, level, zone, message));
+	if (!is_sent && is_old && errno != EAGAIN) {
+		/* Who listened went; maybe somebody else listens there now. */
+		disconnect(output);
+		is_sent = connect_system(output) && send_now(output, text, put_message(output, text, level, zone, message));
+	}
+	if (!is_sent) {
+		atomic_store(&output->errnum, errno);
+	}
+	pthread_mutex_unlock(&system_lock);
+	return is_sent;
+}
+
+void log_output_close(log_output_t *output)
+{
+	if (output->kind == LOG_OUTPUT_JOURNAL || output->kind == LOG_OUTPUT_SYSLOG) {
+		disconnect(output);
+	}
+}
