@@ -87,7 +87,10 @@ void server_flush_all(server_t *server);
 
 /* Under the lock of the jobs: */
 
-/** Have the zone file written `sync_s` after now, if the contents are ahead of it. The ticket of the job, 0: not at once. */
+/**
+ * Have the zone file written `sync_s` after the first change that it doesn't have, by `zonefile-sync`; a negative one: never. The ticket of the
+ * job, 0: not at once.
+ */
 server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s);
 
 /** What follows from a job that ended: the zone file may have to be written, again or for the first time. */

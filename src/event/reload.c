@@ -151,11 +151,14 @@ typedef struct {
 	size_t count;
 } asking_t;
 
-/* Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. */
+/*
+ * Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. When files are written
+ * may have changed, too.
+ */
 static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
 {
 	for (size_t i = 0; i < asking->count; i++) {
-		const entry_t *entry = entry_of(zones[asking->indexes[i]]);
+		entry_t *entry = entry_of(zones[asking->indexes[i]]);
 		reason_t *reason = &ret_reasons[i];
 		reason->is_new = !entry->tried && entry->job == JOB_NONE;
 		/* A running job owns `source`; what changed meanwhile is seen only by another one. */
@@ -164,6 +167,7 @@ static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason
 		if (!reason->is_needed && entry->source.files != NULL) {
 			conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
 			reason->is_needed = !is_current(&entry->source, &zone);
+			(void)server_schedule_flush(asking->server, entry, zone.zonefile_sync_s);
 		}
 	}
 }
@@ -239,7 +243,7 @@ static void ask_different(server_t *server, const conf_t *old, const conf_t *con
 		bool is_same = false;
 		if (at < old->zone_count && order == 0) {
 			conf_zone_t before = conf_zone(old, at), after = conf_zone(conf, i);
-			is_same = conf_zone_same(&before, &after);
+			is_same = conf_zone_same(&before, &after) && before.zonefile_sync_s == after.zonefile_sync_s;
 		}
 		if (!is_same) {
 			ask_index(&asking, i);

@@ -28,7 +28,9 @@ typedef struct {
 	bool is_ahead;         /* the contents have changes that the files don't have */
 	bool has_serial;       /* the next is known */
 	uint32_t serial;       /* if ahead: that of the zone file */
+	uint64_t ahead_ms;     /* if ahead: since when, as far as this process knows, by sys_clock_ms(); 0: not noted yet */
 	uint64_t flush_due_ms; /* if ahead: when the zone file is to be written, by sys_clock_ms(); 0: no time was set */
+	bool is_retry;         /* … because writing failed */
 } sources_t;
 
 /**

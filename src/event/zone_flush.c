@@ -65,10 +65,10 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 
 /* ---- Times. Under the lock of the jobs. ---- */
 
-static void set_time(server_t *server, entry_t *entry, uint64_t after_ms)
+static void set_time(server_t *server, entry_t *entry, uint64_t due_ms)
 {
 	sources_t *files = entry->source.files;
-	files->flush_due_ms = sys_clock_ms() + after_ms;
+	files->flush_due_ms = due_ms;
 	if (timers_put(&server->timers, files->flush_due_ms, entry_name(entry)) == KNOT_OK) {
 		jobs_wake(&server->jobs);
 	} else {
@@ -79,20 +79,29 @@ static void set_time(server_t *server, entry_t *entry, uint64_t after_ms)
 
 server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s)
 {
-	if (sync_s < 0 || entry->frozen || entry->job == JOB_RUNNING || !source_is_ahead(&entry->source)) {
+	if (entry->job == JOB_RUNNING || !source_is_ahead(&entry->source)) {
+		return 0;
+	}
+	sources_t *files = entry->source.files;
+	files->ahead_ms = files->ahead_ms != 0 ? files->ahead_ms : sys_clock_ms();
+	if (sync_s < 0) {
+		files->flush_due_ms = 0;
+		return 0;
+	}
+	if (entry->frozen) {
 		return 0;
 	}
 	if (sync_s == 0) {
 		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
 	}
-	uint64_t *due_ms = &entry->source.files->flush_due_ms;
-	if (*due_ms != 0 && *due_ms <= sys_clock_ms()) {
-		/* Its time came while a job ran. */
-		*due_ms = 0;
+	uint64_t due_ms = files->is_retry ? files->flush_due_ms : files->ahead_ms + (uint64_t)sync_s * 1000;
+	if (due_ms <= sys_clock_ms()) {
+		/* Its time came while a job ran, or before it was to be written at all. */
+		files->flush_due_ms = 0;
 		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
 	}
-	if (*due_ms == 0) {
-		set_time(server, entry, (uint64_t)sync_s * 1000);
+	if (files->flush_due_ms != due_ms) {
+		set_time(server, entry, due_ms);
 	}
 	return 0;
 }
@@ -109,9 +118,13 @@ void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
 	if (!source_is_ahead(&entry->source)) {
 		return;
 	}
+	sources_t *files = entry->source.files;
 	if (outcome.is_to_be_flushed_later) {
-		set_time(server, entry, RETRY_MS);
-	} else if (!outcome.is_flush_refused) {
+		files->is_retry = true;
+		set_time(server, entry, sys_clock_ms() + RETRY_MS);
+	} else if (outcome.is_flush_refused) {
+		files->ahead_ms = sys_clock_ms(); /* the next change has it tried again, in its time */
+	} else {
 		/* Also after a job that brought nothing: its time may have come, or the zone may have been thawed, while that ran. */
 		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
 	}
@@ -133,6 +146,7 @@ uint64_t server_flush_due(server_t *server)
 			continue;
 		}
 		entry->source.files->flush_due_ms = 0;
+		entry->source.files->is_retry = false;
 		if (!entry->frozen && sync_of(server, name) >= 0) {
 			(void)jobs_ask(&server->jobs, entry, WORK_FLUSH);
 		}

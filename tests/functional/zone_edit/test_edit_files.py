@@ -132,6 +132,41 @@ def test_written_later(knotd):
     knotd.wait(lambda: "flush" not in status(knotd), what="the end of the job")
 
 
+def change_sync(daemon, items, how):
+    """Another zonefile-sync: for all zones, in the file and by reload, or for the one zone by a commit."""
+    if how == "commit":
+        daemon.knotc("conf-begin")
+        daemon.knotc("conf-set", "zone[example].zonefile-sync", items.rpartition(" ")[2])
+        daemon.knotc("conf-commit")
+        return
+    text = re.sub(r"zonefile-sync: \S+", items, daemon.path.read_text())
+    daemon.conf(text)
+    daemon.knotc("reload")
+
+
+@pytest.mark.parametrize("how", ["reload", "commit"])
+@pytest.mark.parametrize("before, after", [("-1", "1"), ("1h", "1"), pytest.param("-1", "0", marks=pytest.mark.ours), ("1h", "0")])
+def test_sync_that_changes(knotd, before, after, how):
+    """What was not written is due by what is configured now, from the change on; Knot DNS waits for the next change where it is 0 after -1."""
+    start(knotd, items=f"zonefile-sync: {before}")
+    edit(knotd, "a 60 A 192.0.2.2")
+    assert "a.example." not in file(knotd)
+    change_sync(knotd, f"zonefile-sync: {after}", how)
+    knotd.wait(lambda: "a.example." in file(knotd), 10, "the file")
+    wait_flushed(knotd, 5, 6)
+
+
+@pytest.mark.ours
+def test_sync_that_changes_for_another_time(knotd):
+    """Planned anew: later, earlier, and never."""
+    start(knotd, items="zonefile-sync: 1h")
+    edit(knotd, "a 60 A 192.0.2.2")
+    for items, planned in (("3h", ("+3h", "+2h")), ("1d", ("+1D", "+23h")), ("2h", ("+2h", "+1h")), ("-1", ("-",))):
+        change_sync(knotd, f"zonefile-sync: {items}", "reload")
+        assert status(knotd).get("flush", "-").startswith(planned), items
+    assert "a.example." not in file(knotd)
+
+
 @pytest.mark.ours
 def test_written_before_the_end(knotd):
     start(knotd, items="zonefile-sync: 1h")
