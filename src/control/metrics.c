@@ -23,7 +23,7 @@ enum {
 	LIFE_MS = 60000,            /* and any connection after so long, so that trickling bytes hold no place for ever */
 	REQUEST_MEMORY = 32 << 10,  /* bytes per connection: request line, headers, reply's head */
 	BLOCK = 32 << 10,           /* bytes of the body made at once */
-	LOOK_MS = 1000,             /* how often the age of connections is looked at */
+	LOOK_MS = 1000,             /* how often the age of connections is looked at, and whether an address can be served on now */
 };
 
 typedef struct {
@@ -39,6 +39,12 @@ typedef struct {
 	metrics_t *metrics;
 } listener_t;
 
+/** An address that can't be served on, as somebody else has it, or its device isn't there yet. */
+typedef struct {
+	conf_addr_t addr;
+	knot_err_t err;            /* that was logged since the last reload */
+} failure_t;
+
 struct metrics {
 	metrics_source_t source;
 	sys_thread_t thread;
@@ -47,6 +53,9 @@ struct metrics {
 	atomic_bool changed;       /* the configuration: look at the addresses */
 	listener_t *listeners[LISTENERS_MAX]; /* owned; the thread's */
 	size_t count;
+	failure_t failures[LISTENERS_MAX]; /* the thread's: tried again and again */
+	size_t failure_count;
+	uint64_t retry_ms;
 };
 
 /* ---- Replies ---- */
@@ -224,13 +233,51 @@ static void close_listener(listener_t *listener)
 	free(listener);
 }
 
+static bool same_addr(const conf_addr_t *a, const conf_addr_t *b)
+{
+	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0 && strcmp(a->device, b->device) == 0;
+}
+
+static failure_t *find_failure(metrics_t *metrics, const conf_addr_t *addr)
+{
+	for (size_t i = 0; i < metrics->failure_count; i++) {
+		if (same_addr(&metrics->failures[i].addr, addr)) {
+			return &metrics->failures[i];
+		}
+	}
+	return NULL;
+}
+
+/* To be tried again; logged when it is new. */
+static void note_failure(metrics_t *metrics, const conf_addr_t *addr, knot_err_t err)
+{
+	failure_t *failure = find_failure(metrics, addr);
+	if (failure == NULL) {
+		failure = &metrics->failures[metrics->failure_count++];
+		*failure = (failure_t){ .addr = *addr, .err = KNOT_OK };
+	}
+	if (failure->err != err) {
+		char text[CONF_ADDR_TEXT_MAX];
+		failure->err = err;
+		log_server(LOG_ERR, "metrics, failed to serve on %s (%s)", conf_addr_print(addr, text), knot_strerror(err));
+	}
+}
+
+static void forget_failure(metrics_t *metrics, const conf_addr_t *addr)
+{
+	failure_t *failure = find_failure(metrics, addr);
+	if (failure != NULL) {
+		*failure = metrics->failures[--metrics->failure_count];
+	}
+}
+
 static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
 {
 	char text[CONF_ADDR_TEXT_MAX];
 	(void)conf_addr_print(addr, text);
 	listener_t *listener = calloc(1, sizeof(*listener));
 	int fd = -1;
-	knot_err_t err = listener != NULL ? net_listen(metrics->source.net, addr, &fd) : KNOT_ENOMEM; /* logs */
+	knot_err_t err = listener != NULL ? net_listen(metrics->source.net, addr, &fd) : KNOT_ENOMEM;
 	if (err == KNOT_OK) {
 		listener->addr = *addr;
 		listener->metrics = metrics;
@@ -240,17 +287,13 @@ static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
 		err = start_daemon(listener, fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
 	}
 	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "metrics, failed to serve on %s (%s)", text, knot_strerror(err));
+		note_failure(metrics, addr, err);
 		free(listener);
 		return;
 	}
+	forget_failure(metrics, addr);
 	log_server(LOG_INFO, "metrics, binding to %s", text);
 	metrics->listeners[metrics->count++] = listener;
-}
-
-static bool same_addr(const conf_addr_t *a, const conf_addr_t *b)
-{
-	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0 && strcmp(a->device, b->device) == 0;
 }
 
 static bool has_addr(const conf_addr_t *addrs, size_t count, const conf_addr_t *addr)
@@ -276,7 +319,7 @@ static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[stati
 	return count;
 }
 
-/* Close what is not wanted any more, open what is not open: also what failed before. */
+/* Close what is not wanted any more, open what is not open. */
 static void follow(metrics_t *metrics)
 {
 	conf_addr_t wanted[LISTENERS_MAX];
@@ -285,6 +328,11 @@ static void follow(metrics_t *metrics)
 		if (!has_addr(wanted, count, &metrics->listeners[i]->addr)) {
 			close_listener(metrics->listeners[i]);
 			metrics->listeners[i] = metrics->listeners[--metrics->count];
+		}
+	}
+	for (size_t i = metrics->failure_count; i-- > 0;) {
+		if (!has_addr(wanted, count, &metrics->failures[i].addr)) {
+			metrics->failures[i] = metrics->failures[--metrics->failure_count];
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -303,7 +351,7 @@ static void follow(metrics_t *metrics)
 /* Milliseconds until something has to be done though nothing happens; -1: nothing. */
 static int time_left(const metrics_t *metrics, bool has_visitors)
 {
-	int left = has_visitors ? LOOK_MS : -1;
+	int left = has_visitors || metrics->failure_count > 0 ? LOOK_MS : -1;
 	for (size_t i = 0; i < metrics->count; i++) {
 		MHD_UNSIGNED_LONG_LONG ms;
 		if (MHD_get_timeout(metrics->listeners[i]->daemon, &ms) == MHD_YES && (left < 0 || ms < (unsigned)left)) {
@@ -318,8 +366,13 @@ static void run(void *arg)
 	metrics_t *metrics = arg;
 	bool has_visitors = false;
 	while (!atomic_load(&metrics->stopping)) {
-		if (atomic_exchange(&metrics->changed, false)) {
+		bool is_changed = atomic_exchange(&metrics->changed, false);
+		for (size_t i = 0; is_changed && i < metrics->failure_count; i++) {
+			metrics->failures[i].err = KNOT_OK; /* who reloads wants to know */
+		}
+		if (is_changed || (metrics->failure_count > 0 && sys_clock_ms() >= metrics->retry_ms)) {
 			follow(metrics);
+			metrics->retry_ms = sys_clock_ms() + LOOK_MS;
 		}
 		struct pollfd fds[1 + LISTENERS_MAX] = { { .fd = metrics->wake_fd, .events = POLLIN } };
 		for (size_t i = 0; i < metrics->count; i++) {

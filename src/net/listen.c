@@ -178,7 +178,9 @@ static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_
 	char text[CONF_ADDR_TEXT_MAX];
 	conf_addr_print(addr, text);
 	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "cannot bind address %s %s (%s)", text, proto, knot_strerror(err));
+		if (!options.silent) {
+			log_server(LOG_ERR, "cannot bind address %s %s (%s)", text, proto, knot_strerror(err));
+		}
 		if (fd >= 0) {
 			close(fd);
 		}

@@ -10,6 +10,7 @@
 typedef struct {
 	bool reuseport;    /* SO_REUSEPORT: several sockets share the address */
 	kxdp_priv_t *priv; /* binds where the process may not (any more); may be NULL */
+	bool silent;       /* a failure is the caller's to log */
 } listen_options_t;
 
 /**

@@ -192,7 +192,7 @@ looks_t *net_looks(net_t *net)
 
 knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd)
 {
-	return listen_tcp(addr, (listen_options_t){ .priv = net->shared.priv }, false, ret_fd);
+	return listen_tcp(addr, (listen_options_t){ .priv = net->shared.priv, .silent = true }, false, ret_fd);
 }
 
 unsigned net_tcp_clients(const net_t *net)

@@ -57,7 +57,7 @@ const sys_counters_t *net_traffic(const net_t *net);
 
 /**
  * A listening, non-blocking stream socket for something else than DNS; bound by the helper where this process may not. A failure is
- * logged with the address. UNIX: listen_unlink() when it is closed. addr: borrowed.
+ * the caller's to log. UNIX: listen_unlink() when it is closed. addr: borrowed.
  */
 KNOT_MUST_USE knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd);
 

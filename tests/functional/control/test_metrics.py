@@ -358,6 +358,26 @@ def test_an_address_that_is_taken(server):
     wait_open(port)
 
 
+def test_an_address_that_becomes_free(server):
+    """It is served on as soon as it can be, without a reload; what is wrong is said once per reload."""
+    def said():
+        return server.log().count(f"metrics, failed to serve on 127.0.0.1@{port} (address already in use)")
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        configure(server, [f"127.0.0.1@{port}"])
+        server.knotc("reload")
+        server.wait(lambda: said() == 1, what="the error")
+        time.sleep(2.5)     # it is tried again meanwhile
+        assert said() == 1
+        server.knotc("reload")
+        server.wait(lambda: said() == 2, what="the error")
+    wait_open(port)
+    assert said() == 2
+
+
 def test_descriptors_do_not_leak(server):
     def count():
         return len(os.listdir(f"/proc/{server.process.pid}/fd"))
