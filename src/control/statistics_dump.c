@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,57 @@ typedef struct {
 	bool zones_started;
 	char section[64], item[64]; /* printed last */
 } printer_t;
+
+/* True if YAML takes a plain word for something else than text: null, a truth value, a number, a date (1.2 core schema, and 1.1 beyond it). */
+static bool means_something(const char *word)
+{
+	static const char *const words[] = { "", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", ".nan" };
+	for (size_t i = 0; i < KNOT_LEN(words); i++) {
+		if (strcasecmp(words[i], word) == 0) {
+			return true;
+		}
+	}
+	size_t len = strlen(word);
+	char number[64];
+	size_t used = 0;
+	for (size_t i = 0; i < len && used < sizeof(number) - 1; i++) {
+		if (word[i] != '_') {
+			number[used++] = word[i];
+		}
+	}
+	number[used] = '\0';
+	if (used >= sizeof(number) - 1 || used == 0) {
+		return strspn(word, "0123456789_.") == len;
+	}
+	char *end;
+	(void)strtod(number, &end);
+	bool is_based = number[0] == '0' && ((number[1] == 'o' && strspn(number + 2, "01234567") == used - 2) ||
+	                                     (number[1] == 'b' && strspn(number + 2, "01") == used - 2));
+	bool is_date = len >= 8 && strspn(word, "0123456789") == 4 && word[4] == '-' && strspn(word, "0123456789-") == len;
+	return *end == '\0' || is_based || is_date;
+}
+
+/* A word as it is, as Knot writes it; what might mean something in YAML as a quoted scalar. */
+static void print_word(FILE *out, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/ ";
+	size_t len = strlen(word);
+	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ' && !means_something(word);
+	if (is_plain) {
+		fputs(word, out);
+		return;
+	}
+	fputc('"', out);
+	for (const char *c = word; *c != '\0'; c++) {
+		unsigned char byte = (unsigned char)*c;
+		if (byte < ' ' || byte == 0x7f) {
+			fprintf(out, "\\x%02x", byte);
+		} else {
+			fprintf(out, "%s%c", byte == '\\' || byte == '"' ? "\\" : "", byte);
+		}
+	}
+	fputc('"', out);
+}
 
 /* A counter that isn't 0, with the headings that are new since the one before. */
 static bool print_counter(const counter_t *counter, void *ctx)
@@ -62,30 +114,10 @@ static bool print_counter(const counter_t *counter, void *ctx)
 		snprintf(printer->item, sizeof(printer->item), "%s", counter->item);
 		fprintf(out, "%*s%s:\n", indent + 1, "", counter->item);
 	}
-	fprintf(out, "%*s%s: %" PRIu64 "\n", indent + 2, "", counter->id, counter->value);
+	fprintf(out, "%*s", indent + 2, "");
+	print_word(out, counter->id);
+	fprintf(out, ": %" PRIu64 "\n", counter->value);
 	return ferror(out) == 0;
-}
-
-/* A word as it is, as Knot writes it; anything that might mean something in YAML as a quoted scalar. */
-static void print_word(FILE *out, const char *word)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/ ";
-	size_t len = strlen(word);
-	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ';
-	if (is_plain) {
-		fputs(word, out);
-		return;
-	}
-	fputc('"', out);
-	for (const char *c = word; *c != '\0'; c++) {
-		unsigned char byte = (unsigned char)*c;
-		if (byte < ' ' || byte == 0x7f) {
-			fprintf(out, "\\x%02x", byte);
-		} else {
-			fprintf(out, "%s%c", byte == '\\' || byte == '"' ? "\\" : "", byte);
-		}
-	}
-	fputc('"', out);
 }
 
 /* A double-quoted YAML scalar keeps a name's backslashes only if they are doubled. */
@@ -189,7 +221,12 @@ static knot_err_t append_file(const char *path, const char *text, size_t len, co
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
+	struct stat info;
+	bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 	knot_err_t err = write_all(fd, text, len);
+	if (err != KNOT_OK && is_file) {
+		(void)!ftruncate(fd, info.st_size); /* half a document would spoil those behind it */
+	}
 	close(fd);
 	return err;
 }

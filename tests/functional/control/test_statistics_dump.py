@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import stat
+import subprocess
 import time
 
 import pytest
@@ -112,6 +113,26 @@ def test_a_file_that_cannot_be_written(knotd, append, file):
 
 
 @pytest.mark.ours
+def test_a_full_disk_leaves_no_half_document(knotd):
+    """What can't be appended as a whole isn't, so that the documents behind it can be read."""
+    small = knotd.dir / "small"
+    small.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", small], check=False).returncode != 0:
+        pytest.skip("mounting needs root")
+    try:
+        path = small / "stats.yaml"
+        before = "---\nfiller: " + "x" * 4060 + "\n"
+        path.write_text(before)
+        knotd.configure(text=f"statistics:\n    timer: 1\n    file: {path}\n    append: on\n")
+        knotd.start()
+        knotd.wait_log("error: " + re.escape(f"stats, failed to append file '{path}' (No space left on device)"))
+        knotd.stop()
+        assert path.read_text() == before
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+@pytest.mark.ours
 def test_a_pipe_that_nobody_reads(knotd):
     """It is a file that can't be opened, not one to wait for: the server ends as ever."""
     path = knotd.dir / "pipe"
@@ -123,7 +144,11 @@ def test_a_pipe_that_nobody_reads(knotd):
 
 
 @pytest.mark.parametrize("identity, want", [("host.example", "host.example"), ("a: b", '"a: b"'), ("- x", '"- x"'),
-                                            ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"')])
+                                            ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"'),
+                                            # What YAML, 1.1 or 1.2, would take for something else than text, and what only looks like it.
+                                            *((word, f'"{word}"') for word in ("null", "Null", "true", "off", "Y", "7", "1_000", "0x1f", "0o17", "0b1",
+                                                                               "1.5", ".5", "1e3", ".inf", ".NaN", "2026-01-31", "1_2.5e+3")),
+                                            *((word, word) for word in ("nullify", "7.example", "1.2.3.4", "0-15", "n1", "1e", "0b12", "2026-01-31b"))])
 def test_any_identity_is_yaml(knotd, identity, want):
     knotd.configure(server=f'identity: "{identity}"', text="statistics:\n    timer: 1\n")
     knotd.start()
