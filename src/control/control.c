@@ -8,7 +8,6 @@
 #include "src/control/statistics_dump.h"
 #include "src/sys/log.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -20,6 +19,7 @@ struct control {
 	control_params_t params;
 	int fds[SLOTS_SOCKETS_MAX];                 /* listening */
 	const char *paths[SLOTS_SOCKETS_MAX];       /* borrowed */
+	struct stat files[SLOTS_SOCKETS_MAX];       /* what was made there */
 	size_t socket_count;
 	slots_t *slots;             /* owned */
 	pthread_rwlock_t commands;
@@ -55,12 +55,11 @@ static knot_err_t bind_at(int fd, const struct sockaddr_un *addr)
 			return knot_err_of_errno(errno);
 		}
 	}
-	/* Nobody may write before the mode is set. */
-	mode_t mask = umask(0777);
-	int ret = bind(fd, (const struct sockaddr *)addr, sizeof(*addr));
-	int errnum = errno;
-	umask(mask);
-	return ret == 0 ? KNOT_OK : knot_err_of_errno(errnum);
+	/* Linux gives the file the socket's mode, unix(7): nobody else may ever write, and other threads, which make files, see no other umask. */
+	if (fchmod(fd, S_IWUSR | S_IWGRP) != 0 || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) != 0) {
+		return knot_err_of_errno(errno);
+	}
+	return KNOT_OK;
 }
 
 static knot_err_t open_socket(const control_params_t *params, const char *path, int *ret_fd)
@@ -78,7 +77,6 @@ static knot_err_t open_socket(const control_params_t *params, const char *path, 
 	knot_err_t err = bind_at(fd, &addr);
 	/* By name, and the folder is not root's: no link in the socket's place is followed. */
 	if (err == KNOT_OK && ((geteuid() == 0 && lchown(path, params->uid, params->gid) != 0) ||
-	                       fchmodat(AT_FDCWD, path, S_IWUSR | S_IWGRP, AT_SYMLINK_NOFOLLOW) != 0 ||
 	                       listen(fd, (int)params->backlog) != 0)) {
 		err = knot_err_of_errno(errno);
 		(void)unlink(path);
@@ -103,6 +101,9 @@ static knot_err_t open_sockets(control_t *control)
 			return err;
 		}
 		control->paths[control->socket_count] = path;
+		if (lstat(path, &control->files[control->socket_count]) != 0) {
+			control->files[control->socket_count] = (struct stat){ .st_ino = 0 };
+		}
 		control->fds[control->socket_count++] = fd;
 	}
 	return KNOT_OK;
@@ -199,7 +200,11 @@ void control_free(control_t *control)
 	}
 	for (size_t i = 0; i < control->socket_count; i++) {
 		close(control->fds[i]);
-		(void)unlink(control->paths[i]);
+		/* Unless somebody else has put his there, after the folder went, say. */
+		struct stat info;
+		if (lstat(control->paths[i], &info) == 0 && info.st_ino == control->files[i].st_ino && info.st_dev == control->files[i].st_dev) {
+			(void)unlink(control->paths[i]);
+		}
 	}
 	slots_free(control->slots);
 	statistics_dump_free(control->dump);

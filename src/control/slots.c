@@ -5,6 +5,7 @@
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static void run_slot(void *arg)
 	slots_t *slots = self->slots;
 	for (int fd; (fd = next_connection(self)) >= 0;) {
 		/* A descriptor of our own, so that `fd` stays this connection for who shuts it down. */
-		int own_fd = dup(fd);
+		int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own_fd >= 0) {
 			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
 		} else {

@@ -215,6 +215,39 @@ def test_full_and_read_only(knotd):
         assert conf.lines("conf-read", "server.identity") == ["server.identity fits"]
 
 
+def test_full_disk(knotd):
+    """As with a full database; what was committed before stays, also over a restart, and room lets the commit through."""
+    folder = knotd.dir / "confdb"
+    folder.mkdir()
+    if not is_root() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", folder], check=False).returncode != 0:
+        pytest.skip("mounting needs root")
+    try:
+        zone_file(knotd, "a.test")
+        start(knotd, zones=["a.test"])
+        with Conf(knotd) as conf:
+            conf.change("server.identity=before")
+            with pytest.raises(OSError), open(folder / "filler", "wb", buffering=0) as filler:
+                while True:
+                    filler.write(b"x" * 4096)
+            conf.do("conf-begin")
+            conf.do("conf-set", "server.identity=after", *(f"zone[a-rather-long-name-of-a-zone-{n}.test]" for n in range(1000)))
+            assert "No space left on device" in conf.error("conf-commit")
+            assert conf.lines("conf-read", "server.identity") == ["server.identity before"]
+            assert knotd.ask("www.a.test").answer
+            assert len(conf.lines("conf-get", "zone.domain")) == 1001
+            conf.do("conf-abort")
+        knotd.stop()
+        knotd.start()
+        with Conf(knotd) as conf:
+            assert conf.lines("conf-read", "server.identity") == ["server.identity before"]
+            (folder / "filler").unlink()
+            conf.change("server.identity=after")
+            assert conf.lines("conf-read", "server.identity") == ["server.identity after"]
+        knotd.stop()
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
 def test_file_without_rights(knotd):
     if is_root() and shutil.which("setpriv") is None:
         pytest.skip("setpriv is needed")

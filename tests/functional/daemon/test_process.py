@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -104,6 +105,22 @@ def has_ended(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+@pytest.mark.ours
+def test_folder_that_goes(knotd):
+    """The server goes on without its rundir, and takes nothing away from another one that uses it since."""
+    knotd.write("a.zone", ZONE.format(serial=1))
+    knotd.configure(zones=["a"])
+    knotd.start()
+    shutil.rmtree(knotd.dir / "run")
+    assert knotd.ask("a", "SOA").answer
+    (knotd.dir / "run").mkdir()
+    taken = [knotd.dir / "run" / name for name in ("knot.pid", "knot.sock")]
+    for path in taken:
+        path.write_text("somebody else's")
+    assert knotd.stop() == 0
+    assert [path.read_text() for path in taken] == ["somebody else's"] * 2
 
 
 def test_daemon(knotd):
