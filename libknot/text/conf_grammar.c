@@ -232,9 +232,6 @@ static bool check_indent(knot_conf_parser_t *p, size_t dash)
 		p->dash = 0;
 		return true;
 	case KNOT_CONF_ID:
-		if (p->dash > 0 && dash > 0 && dash != p->dash) {
-			return fail(p, KNOT_CONF_EINDENT);
-		}
 		p->dash = dash;
 		p->indent = column;
 		return true;
@@ -277,6 +274,9 @@ static bool read_item(knot_conf_parser_t *p)
 	p->item.kind = dash == 0 ? KNOT_CONF_KEY0 : KNOT_CONF_KEY1;
 	if (peek(p) == '-') {
 		p->item.kind = KNOT_CONF_ID;
+		if (p->dash > 0 && dash > 0 && dash != p->dash) {
+			return fail(p, KNOT_CONF_EINDENT);
+		}
 		p->pos++;
 		if (peek(p) != ' ') {
 			return fail(p, KNOT_EPARSEFAIL);
