@@ -324,6 +324,9 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 	if (knotd->options->socket != NULL) {
 		listen = (conf_strs_t){ &knotd->options->socket, 1 };
 	}
+	if (listen.count == 0) {
+		log_server(LOG_WARNING, "no control socket configured");
+	}
 	if (!copy_sockets(knotd, listen)) {
 		return false;
 	}

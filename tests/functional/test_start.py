@@ -168,6 +168,17 @@ def test_no_zone_and_no_listener(knotd):
         assert line in knotd.log()
 
 
+@pytest.mark.ours
+def test_no_control_socket(knotd):
+    """Said, as without it only signals reach the server."""
+    knotd.configure()
+    knotd.conf(knotd.path.read_text().replace("listen: knot.sock", "listen: []"))
+    knotd.start(ready=False)
+    knotd.wait_log("server started answering")
+    assert "warning: no control socket configured" in knotd.log()
+    assert not knotd.socket.exists()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="switching the user needs root")
 def test_user_switch(knotd):
     import pwd
