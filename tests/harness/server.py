@@ -61,14 +61,17 @@ class Knotd:
         path.write_text(text)
         return path
 
-    def configure(self, text="", zones=(), listen=("127.0.0.1",), server="", logging=True):
-        """A whole configuration: `server` holds more items of that section, `text` more sections after it."""
+    # For tests that keep a connection while they wait: the server closes one that is silent, and gives up a command that waits for others.
+    PATIENT = "timeout: 3600"
+
+    def configure(self, text="", zones=(), listen=("127.0.0.1",), server="", logging=True, control=""):
+        """A whole configuration: `server` and `control` hold more items of these sections, `text` more sections after them."""
         lines = ["server:", f"    rundir: {self.dir}/run", "    udp-workers: 2", "    tcp-workers: 2",
                  "    background-workers: 2"]
         if listen:
             lines.append("    listen: [" + ", ".join(a if a.startswith("/") else f"{a}@{self.port}" for a in listen) + "]")
         lines += [f"    {line}" for line in server.strip().splitlines()]
-        lines += ["control:", "    listen: knot.sock", "database:", f"    storage: {self.dir}/db"]
+        lines += ["control:", "    listen: knot.sock", *(f"    {line}" for line in control.splitlines()), "database:", f"    storage: {self.dir}/db"]
         if logging:
             lines.append(self.LOGGING.rstrip())
         if text:

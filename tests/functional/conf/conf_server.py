@@ -26,7 +26,7 @@ def import_conf(daemon, path=None):
 
 def start(daemon, *arguments, **options):
     """Configure as Knotd.configure() does, import, start."""
-    daemon.configure(**options)
+    daemon.configure(**{"control": daemon.PATIENT, **options})
     import_conf(daemon)
     return daemon.start(*arguments)
 

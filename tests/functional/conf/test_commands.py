@@ -297,7 +297,7 @@ def test_a_later_unit_reads_the_transaction_alone(server, conf):
 @pytest.mark.ours
 def test_other_sockets(knotd):
     """A transaction belongs to the socket at which it was begun."""
-    knotd.configure(**BASE)
+    knotd.configure(control=knotd.PATIENT, **BASE)
     knotd.path.write_text(knotd.path.read_text().replace("listen: knot.sock", "listen: [knot.sock, other.sock]"))
     import_conf(knotd)
     knotd.start()

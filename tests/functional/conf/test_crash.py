@@ -20,7 +20,7 @@ SHIM = BUILD / "tests" / "sim" / ".libs" / "libdisk_shim.so"
 def server(knotd):
     for number in range(4):
         knotd.write(f"z{number}.test.zone", example(number).replace("$ORIGIN example.", f"$ORIGIN z{number}.test."))
-    knotd.configure(zones=["z0.test"], server="identity: 0")
+    knotd.configure(control=knotd.PATIENT, zones=["z0.test"], server="identity: 0")
     import_conf(knotd)
     return knotd
 

@@ -74,7 +74,7 @@ def test_reload_reads_what_others_wrote(knotd):
     for zone in ("a.test", "b.test"):
         zone_file(knotd, zone)
     start(knotd, zones=["a.test"])
-    knotd.configure(zones=["b.test"])
+    knotd.configure(control=knotd.PATIENT, zones=["b.test"])
     import_conf(knotd)
     assert knotd.ask("www.a.test").answer and not knotd.ask("www.b.test").answer
     assert command(knotd.socket, "reload") == ""
@@ -88,7 +88,7 @@ def test_begin_after_others_wrote(knotd):
     for zone in ("a.test", "b.test", "c.test"):
         zone_file(knotd, zone)
     start(knotd, zones=["a.test"])
-    knotd.configure(zones=["b.test"])
+    knotd.configure(control=knotd.PATIENT, zones=["b.test"])
     import_conf(knotd)
     with Conf(knotd) as conf:
         conf.do("conf-begin")
@@ -114,7 +114,7 @@ def test_import_under_a_running_server(knotd):
         conf.do("conf-begin")
         conf.do("conf-abort")
         assert "another process" not in knotd.log()
-        knotd.configure(zones=["b.test"])
+        knotd.configure(control=knotd.PATIENT, zones=["b.test"])
         import_conf(knotd)
         assert conf.lines("conf-read", "zone.domain") == ["zone.domain a.test."]
         conf.do("conf-begin")
@@ -154,7 +154,7 @@ def test_one_writer(knotd):
 def test_databases_that_are_not_ours(knotd):
     if shutil.which("/usr/sbin/knotc") is None:
         pytest.skip("Knot DNS is not installed")
-    knotd.configure(zones=["a.test"])
+    knotd.configure(control=knotd.PATIENT, zones=["a.test"])
     database = knotd.dir / "confdb"
     subprocess.run(["/usr/sbin/knotc", "-C", str(database), "conf-import", str(knotd.path)], check=True, timeout=20 * PATIENCE,
                    stdout=subprocess.DEVNULL)
@@ -252,7 +252,7 @@ def test_file_without_rights(knotd):
     if is_root() and shutil.which("setpriv") is None:
         pytest.skip("setpriv is needed")
     zone_file(knotd, "a.test")
-    knotd.configure(zones=["a.test"])
+    knotd.configure(control=knotd.PATIENT, zones=["a.test"])
     database = import_conf(knotd)
     database.chmod(0o555)
     (database / "data.mdb").chmod(0o444)
@@ -277,7 +277,7 @@ def test_with_a_file(knotd):
     """Transactions work with a configuration file, too, until the next reload."""
     for zone in ("a.test", "b.test"):
         zone_file(knotd, zone)
-    knotd.configure(zones=["a.test"])
+    knotd.configure(control=knotd.PATIENT, zones=["a.test"])
     knotd.start()
     with Conf(knotd) as conf:
         conf.change("zone[b.test]", f"zone[b.test].storage={knotd.dir}")

@@ -142,7 +142,7 @@ def test_storm_over_xdp(make_knotd, pair):
     daemon = make_knotd(pair.server)
     daemon.port = 53
     prepare(daemon)
-    daemon.configure(zones=["stay.test"], listen=(), server=f"listen: [{pair.server4}@53]",
+    daemon.configure(control=daemon.PATIENT, zones=["stay.test"], listen=(), server=f"listen: [{pair.server4}@53]",
                      text=f"xdp:\n    listen: {pair.server_if}@53\n" + CONFIG)
     import_conf(daemon)
     daemon.start()

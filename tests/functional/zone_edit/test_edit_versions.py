@@ -84,7 +84,7 @@ def transactions(monkeypatch):
 
 def test_over_sockets(knotd):
     knotd.write("example.zone", versions.zone_text(1))
-    knotd.configure(zones=["example"])
+    knotd.configure(control=knotd.PATIENT, zones=["example"])
     knotd.start()
     versions.run(knotd, ["udp", "udp", "tcp", "tcp"], "127.0.0.1", knotd.port, None)
     knotd.knotc("-b", "zone-flush", "example")
@@ -95,7 +95,7 @@ def test_over_xdp(make_knotd, pair):
     daemon = make_knotd(pair.server)
     daemon.port = 53
     daemon.write("example.zone", versions.zone_text(1))
-    daemon.configure(zones=["example"], listen=(), server=f"listen: {pair.server4}@53",
+    daemon.configure(control=daemon.PATIENT, zones=["example"], listen=(), server=f"listen: {pair.server4}@53",
                      text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n"
                           "template:\n  - id: default\n    global-module: mod-stats\n    zonefile-sync: -1\n")
     daemon.start()
@@ -109,7 +109,7 @@ def test_many_sessions(knotd):
     """Eight who change the same zone at once, each a name of its own, with begin, set, get, diff, commit and abort as they come. Who has a
     transaction or shares one doesn't matter: each commit that was OK is served from then on, and nothing else ever is."""
     knotd.write("example.zone", versions.zone_text(1))
-    knotd.configure(zones=["example"])
+    knotd.configure(control=knotd.PATIENT, zones=["example"])
     knotd.start()
     enough, faults, commits = threading.Event(), [], []
     allowed = {"", "too many transactions", "no active transaction", "such record already exists in zone", "no such node in zone found",
