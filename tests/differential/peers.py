@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 
-from harness.net import free_port
+from harness.net import free_port, has_ipv6
 from harness.server import Knotd
 from harness.waiting import PATIENCE, wait_until
 
@@ -102,7 +102,7 @@ def knot(directory, zones, zone_directory, program, listen=None, namespace=None,
     daemon = Knotd(directory, namespace, program)
     if xdp:
         daemon.port = 53
-    addresses = listen or ["127.0.0.1", "::1"]
+    addresses = listen or ["127.0.0.1", *(["::1"] if has_ipv6() else [])]
     lines = [f"xdp:\n    listen: {xdp}@53"] if xdp else []
     lines += ["mod-stats:", "  - id: all", "    request-protocol: on", "template:", "  - id: default",
               f"    storage: {zone_directory}", "    semantic-checks: off", "    global-module: mod-stats/all", "zone:"]

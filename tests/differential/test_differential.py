@@ -26,7 +26,7 @@ import peers  # noqa: E402
 import questions  # noqa: E402
 import rules  # noqa: E402
 import zones  # noqa: E402
-from harness.net import Pair, may_make_namespaces  # noqa: E402
+from harness.net import Pair, has_ipv6, may_make_namespaces  # noqa: E402
 from harness.server import BUILD, built  # noqa: E402
 from harness.waiting import PATIENCE  # noqa: E402
 
@@ -104,7 +104,7 @@ class Run:
             ours = peers.knot(work / "bowline", self.zones, self.directory, program)
             started.append(ours.start(ready=False))
             stack.append(ours.finish)
-            arguments += [f"bowline=127.0.0.1@{ours.port}", f"bowline-udp6=::1@{ours.port}/u"]
+            arguments += [f"bowline=127.0.0.1@{ours.port}", *([f"bowline-udp6=::1@{ours.port}/u"] if has_ipv6() else [])]
             if may_make_namespaces():
                 pair = Pair()
                 stack.append(pair.close)
