@@ -28,9 +28,14 @@ static void log_written(knot_name_t name, const load_source_t *source, uint32_t 
 	}
 }
 
-static void log_failed(knot_name_t name, const char *path, knot_err_t err)
+static void log_not_written(knot_name_t name, const char *path, knot_err_t err)
 {
 	log_zone(LOG_ERR, name, "failed to update zone file '%s' (%s)", path, knot_strerror(err));
+}
+
+static void log_failed(knot_name_t name, const char *path, knot_err_t err)
+{
+	log_not_written(name, path, err);
 	log_zone(LOG_ERR, name, "zone event 'flush' failed (%s)", knot_strerror(err));
 }
 
@@ -194,20 +199,41 @@ static knot_err_t path_in_folder(const server_t *server, knot_name_t name, const
 	return conf_zone_file(&zone, ret_path, PATH_MAX);
 }
 
+/* What is served of the zone, as somebody holds it who takes his time. */
+static knot_err_t hold_contents(const server_t *server, knot_name_t name, zone_contents_t **ret_held)
+{
+	RCU_READ_SECTION(guard);
+	const zone_t *zone = zonedb_find(state_load(&server->root, guard)->zones, name);
+	if (zone == NULL) {
+		return KNOT_ENOZONE;
+	}
+	const zone_contents_t *contents = zone_contents(zone);
+	if (contents == NULL) {
+		return KNOT_EEMPTYZONE;
+	}
+	zone_contents_t *held = zone_image_hold(contents);
+	if (held == NULL) {
+		return KNOT_ENOMEM;
+	}
+	*ret_held = held;
+	return KNOT_OK;
+}
+
 knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *folder)
 {
 	char path[PATH_MAX];
 	zone_contents_t *held = NULL;
 	knot_err_t err = path_in_folder(server, name, folder, path);
-	if (err == KNOT_OK) {
-		RCU_READ_SECTION(guard);
-		const zone_t *zone = zonedb_find(state_load(&server->root, guard)->zones, name);
-		const zone_contents_t *contents = zone != NULL ? zone_contents(zone) : NULL;
-		held = contents != NULL ? zone_image_hold(contents) : NULL;
-		err = zone == NULL ? KNOT_ENOZONE : contents == NULL ? KNOT_EEMPTYZONE : held == NULL ? KNOT_ENOMEM : KNOT_OK;
+	if (err != KNOT_OK) {
+		return err;
 	}
+	err = hold_contents(server, name, &held);
 	err = err == KNOT_OK ? flush_to_file(held, path, 0, NULL) : err;
 	zone_contents_free(held);
+	if (err != KNOT_OK) {
+		/* Of several zones the reply says only that some failed. */
+		log_not_written(name, path, err);
+	}
 	return err;
 }
 

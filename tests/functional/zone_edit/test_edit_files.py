@@ -199,6 +199,9 @@ def test_to_a_folder(knotd):
     assert "www.example." in (out / "example.zone").read_text() and file(knotd) == before
     blocked = knotd.write("blocked", "")
     assert knotd.knotc("zone-flush", "example", "+outdir", str(blocked), check=False).returncode == 1
+    assert knotd.knotc("zone-flush", "--", "+outdir", str(blocked), check=False).stdout == "error: (operation failed for some zones)\n"
+    for zone in ("example", "second"):       # which, and why, is in the log
+        knotd.wait_log(rf"error: \[{zone}\.\] failed to update zone file '{blocked}/{zone}.zone' \(")
     assert "(invalid parameter)" in knotd.knotc("zone-flush", "example", "+outdir", "", check=False).stdout
 
 
