@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <lmdb.h>
 #include <stdio.h>
@@ -102,13 +103,20 @@ static knot_err_t damaged(const conf_db_t *db, conf_sink_t sink, const char *rea
 
 /* ---- Locks ---- */
 
+static void act_as_owner_of(const struct stat *folder)
+{
+	if (geteuid() == 0 && folder->st_uid != 0) {
+		(void)setfsgid(folder->st_gid);
+		(void)setfsuid(folder->st_uid);
+	}
+}
+
 /** The folder is its owner's, who could have put symbolic links there: root opens files with the owner's rights. */
 static void act_as_owner(const conf_db_t *db)
 {
 	struct stat folder;
-	if (geteuid() == 0 && fstat(db->dir_fd, &folder) == 0 && folder.st_uid != 0) {
-		(void)setfsgid(folder.st_gid);
-		(void)setfsuid(folder.st_uid);
+	if (fstat(db->dir_fd, &folder) == 0) {
+		act_as_owner_of(&folder);
 	}
 }
 
@@ -608,10 +616,36 @@ unsigned conf_db_size(const conf_db_t *db)
 	return db->size_mib;
 }
 
+static int make_folder(const char *path)
+{
+	return mkdir(path, DIR_MODE) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+/**
+ * In a folder that isn't root's, root makes it for the owner of that: in the server's folder it is the server's, which could not start
+ * with a database of root's. Returns errno.
+ */
+static int make_folder_for_owner(const char *path)
+{
+	char above[PATH_MAX];
+	struct stat folder;
+	if (snprintf(above, sizeof(above), "%s", path) >= (int)sizeof(above)) {
+		return ENAMETOOLONG;
+	}
+	if (stat(dirname(above), &folder) == 0) {
+		act_as_owner_of(&folder);
+	}
+	int code = make_folder(path);
+	act_as_self();
+	/* He may not come so far, or not write there. */
+	return code == EACCES ? make_folder(path) : code;
+}
+
 static knot_err_t open_folder(conf_db_t *db, bool create, conf_sink_t sink)
 {
-	if (create && mkdir(db->path, DIR_MODE) != 0 && errno != EEXIST) {
-		return fail(db, sink, errno, "failed to make the folder");
+	int code = create ? make_folder_for_owner(db->path) : 0;
+	if (code != 0) {
+		return fail(db, sink, code, "failed to make the folder");
 	}
 	return find_folder(db, sink);
 }

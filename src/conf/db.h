@@ -29,7 +29,7 @@ bool conf_db_exists(const char *path);
 
 /**
  * Look at the database in a folder, whole: format and every page. size_mib: what it may grow to.
- * create: make folder and an empty database if there is none; nothing else is changed.
+ * create: make folder and an empty database if there is none; nothing else is changed. Made by root they belong to the owner of the folder above.
  * KNOT_ENOENT: there is none. KNOT_EMALF: damaged. KNOT_ENOTSUP: made by Knot DNS, by another program or a later release, never changed.
  * KNOT_EACCES, KNOT_ESPACE, KNOT_EBUSY (another process writes for longer than some seconds), KNOT_EFILE, KNOT_ENOMEM. Close with conf_db_close().
  */

@@ -107,6 +107,19 @@ def test_a_failed_import_makes_no_database(knotc, filters):
     assert 'identity: "a"' in knotc.export()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="files of others need root")
+def test_root_makes_it_for_the_server(knotc):
+    """In the server's folder: with a database that is root's the server could not start again."""
+    (knotc.dir / "lib").mkdir()
+    os.chown(knotc.dir / "lib", 65534, 65534)
+    for action in (["conf-import", "a.conf"], ["conf-init", "-f"], ["conf-import", "a.conf"]):
+        assert knotc("-C", "lib/db/", *action) == ("OK\n", "")
+        for path in ("lib/db", "lib/db/data.mdb"):
+            info = os.stat(knotc.dir / path)
+            assert (info.st_uid, info.st_gid) == (65534, 65534), path
+    assert stat.S_IMODE(os.stat(knotc.dir / "lib/db").st_mode) == 0o750
+
+
 def test_import_while_another_holds_the_database(knotc):
     knotc("-C", "db", "conf-import", "a.conf")
     fd = os.open(knotc.dir / "db", os.O_RDONLY | os.O_DIRECTORY)
