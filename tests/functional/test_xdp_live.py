@@ -345,11 +345,12 @@ def test_channels_are_followed(server, pair, link):
     assert workers(server)[2] == 1
     turns = 0
 
-    def lost_share():
-        """More channels twice; the share of queries that were lost: what was in the old queues' rings, and what veth drops while it rebuilds
-        its own."""
+    def loses_few():
+        """More channels twice. What was in the old queues' rings is lost, and what veth drops while it rebuilds its own: few of all, or, where
+        a change lasts for seconds because the machine is busy, less than half of those that came meanwhile."""
         nonlocal turns
         turns += 1
+        meanwhile = 0
         if turns > 1:
             server.change("listen: srv0@53", server=sockets)
             server.wait(lambda: link.channels(1, check=False).returncode == 0, what="sockets that the kernel has let go")
@@ -358,14 +359,16 @@ def test_channels_are_followed(server, pair, link):
             wait_workers(server, 1)
         with Load(pair.client, link.server4, silence=1) as load:
             for count in (2, 4):
+                before = load.sent
                 link.channels(count)
                 server.wait_log(f"initialized XDP interface srv1, UDP port 53, queues {count},", timeout=5, count=turns)
+                meanwhile += load.sent - before
                 wait_workers(server, count)
                 link.channels(count, pair.client, link.client_if)
                 load.wait_answers(300)
-        return len(load.lost) / load.sent
-    # Both take longer on a busy machine, so it may need more than one try.
-    server.wait(lambda: lost_share() < 0.05, what="a change that loses few queries", timeout=20)
+        print(f"{meanwhile} queries came while channels were changed")
+        return len(load.lost) < max(load.sent / 20, meanwhile / 2)
+    server.wait(loses_few, what="a change that loses few queries", timeout=20)
     for _ in range(40):    # from many ports, so every queue gets some
         assert answers(server, pair, link.server4)
     # The kernel doesn't take a queue away while a socket is bound to it (see doc/adr/0011).
