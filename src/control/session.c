@@ -14,7 +14,7 @@ enum {
 
 typedef struct {
 	const char *name;
-	session_command_t run;          /* this and `zone` NULL: known, not supported yet */
+	session_command_t run;          /* this and `zone` NULL: for zones, known, not supported yet */
 	session_zone_command_t zone;    /* runs for each zone of the block */
 	bool wait;                      /* ... and starts a job that the flag "B" waits for */
 	bool alone;                     /* no other command runs meanwhile */
@@ -382,12 +382,31 @@ static bool has_zone(const session_t *session, knot_name_t name)
 	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
+static void log_received(const session_t *session, const char *command, int level)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = { 0 };
+	const char *zone = session->args[KNOT_CTL_IDX_ZONE];
+	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) == KNOT_OK) {
+		knot_name_lower(name, wire);
+	} else {
+		name = (knot_name_t){ 0 };
+	}
+	const char *flags = session->args[KNOT_CTL_IDX_FLAGS], *filters = session->args[KNOT_CTL_IDX_FILTERS];
+	bool more = sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG);
+	bool has_flags = more && flags != NULL && *flags != '\0', has_filters = more && filters != NULL;
+	log_control_zone(level, name, "control, received command '%s'%s%s%s%s%s%s", command,
+	                 has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
+	                 has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
+}
+
 /* wait: for the jobs that `run` starts. */
 static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool wait)
 {
 	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return run_all(session, run, wait);
 	}
+	bool is_more;
 	do {
 		uint8_t wire[KNOT_NAME_MAX];
 		char text[KNOT_NAME_TEXT_MAX];
@@ -404,7 +423,11 @@ static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool
 		if (err != KNOT_OK) {
 			report_zone_error(session, zone.name, err);
 		}
-	} while (session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL);
+		is_more = session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL;
+		if (is_more) {
+			log_received(session, session->command, LOG_INFO);
+		}
+	} while (is_more);
 	return KNOT_OK;
 }
 
@@ -414,25 +437,6 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 }
 
 /* ---- Blocks ---- */
-
-static void log_received(const session_t *session, const command_t *command)
-{
-	int level = command->quiet ? LOG_DEBUG : LOG_INFO;
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name = { 0 };
-	const char *zone = session->args[KNOT_CTL_IDX_ZONE];
-	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) == KNOT_OK) {
-		knot_name_lower(name, wire);
-	} else {
-		name = (knot_name_t){ 0 };
-	}
-	const char *flags = session->args[KNOT_CTL_IDX_FLAGS], *filters = session->args[KNOT_CTL_IDX_FILTERS];
-	bool more = sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG);
-	bool has_flags = more && flags != NULL && *flags != '\0', has_filters = more && filters != NULL;
-	log_control_zone(level, name, "control, received command '%s'%s%s%s%s%s%s", command->name,
-	                 has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
-	                 has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
-}
 
 /* ThreadSanitizer doesn't know waiting for a lock by a clock of one's choice, and takes what the lock guards for races. */
 #ifdef __SANITIZE_THREAD__
@@ -504,19 +508,31 @@ static bool must_be_alone(const session_t *session, const command_t *command)
 	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) || session_flag(session, command->alone_if)));
 }
 
+static knot_err_t refuse(session_t *session, const session_zone_t *zone)
+{
+	(void)session, (void)zone;
+	return KNOT_ENOTSUP;
+}
+
 static knot_err_t call_command(session_t *session, const command_t *command)
 {
-	return command->run != NULL ? command->run(session) : each_zone(session, command->zone, command->wait && session_flag(session, 'B'));
+	if (command->run != NULL) {
+		return command->run(session);
+	}
+	if (command->zone == NULL && session->args[KNOT_CTL_IDX_ZONE] == NULL) {
+		return KNOT_ENOTSUP;
+	}
+	return each_zone(session, command->zone != NULL ? command->zone : refuse, command->wait && session_flag(session, 'B'));
 }
 
 static void run_command(session_t *session, const command_t *command)
 {
 	if (!command->silent) {
-		log_received(session, command);
+		log_received(session, command->name, command->quiet ? LOG_DEBUG : LOG_INFO);
 	}
-	bool is_known = command->run != NULL || command->zone != NULL;
+	session->command = command->name;
 	bool is_alone = must_be_alone(session, command);
-	knot_err_t err = !is_known ? KNOT_ENOTSUP : command->free && !is_alone ? KNOT_OK : take_lock(session, is_alone);
+	knot_err_t err = command->free && !is_alone ? KNOT_OK : take_lock(session, is_alone);
 	bool ran = err == KNOT_OK;
 	if (ran) {
 		err = call_command(session, command);

@@ -28,6 +28,7 @@ typedef struct session {
 	peer_wait_t *wait;              /* kept up to date while the connection waits for its peer */
 	uint64_t skip_since_ms;         /* units of a block are being skipped since then; 0: they are not */
 	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
+	const char *command;            /* name of the command that runs; static */
 	knot_ctl_type_t type;           /* of the unit received last */
 	knot_ctl_data_t args;           /* its items, valid until the next is received */
 	char zone[KNOT_NAME_TEXT_MAX];  /* its ZONE in lower case; what is longer is no name and stays as it is */

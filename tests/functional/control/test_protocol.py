@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import socket
 import stat
 import subprocess
@@ -202,6 +203,19 @@ def test_error_per_zone(client):
     reply = client.block()
     assert fields(reply, "zone") == ["nowhere.test", "example.", "a..b"]
     assert fields(reply, "error") == ["no such zone found", None, reply[2][1]["error"]]
+
+
+def test_log_has_each_zone(server, client):
+    """A line for each zone of a block, and one for what cannot be done with it."""
+    client.send(unit(cmd="zone-status", zone="example", filters="s"), unit(cmd="zone-status", zone="Missing.Test", filters="s"),
+                unit(cmd="zone-status", zone="nowhere.test", filters="s"), BLOCK)
+    assert len(client.block()) == 3
+    assert fields(client.ask(cmd="zone-sign", zone="example"), "error") == ["operation not supported"]
+    assert fields(client.ask(cmd="zone-sign", zone="nowhere.test"), "error") == ["no such zone found"]
+    for line in ("info: [example.] control, received command 'zone-status'", "info: [missing.test.] control, received command 'zone-status'",
+                 "info: [nowhere.test.] control, received command 'zone-status'", "error: [nowhere.test.] control, error (no such zone found)",
+                 "error: [example.] control, error (operation not supported)"):
+        server.wait_log(re.escape(line))
 
 
 def test_zone_names(client):
