@@ -115,6 +115,18 @@ def test_upgrade(box):
     assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
 
 
+def test_log_in_a_folder_of_root(box):
+    """A log that somebody made for the server where it may make none is written on, also after it was rotated."""
+    install_knot(box)
+    make = "touch /var/log/own.log && chown knot:knot /var/log/own.log"
+    box.run(f"{make} && sed -i s,/var/log/knot/knot.log,/var/log/own.log, /etc/knot/knot.conf && systemctl restart knot")
+    assert "Knot DNS" in box.run("cat /var/log/own.log")
+    box.run(INSTALL + OURS)
+    assert "Bowline" in box.run("cat /var/log/own.log")
+    box.run(f"mv /var/log/own.log /var/log/own.log.1 && {make} && knotc reload")
+    assert "configuration reloaded" in box.run("cat /var/log/own.log")
+
+
 def test_upgrade_of_defaults(box):
     """Files that nobody has changed become ours without a question."""
     box.run(INSTALL + "knot knot-dnsutils")
