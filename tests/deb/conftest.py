@@ -24,6 +24,7 @@ def build_packages(suite, root):
         return os.path.join(os.environ["PACKAGES"], suite)
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
+    machine.pack()
     for path in glob.glob(machine.build(suite, root, "/tree") + "/*.deb"):
         if "-dbgsym_" not in path:
             shutil.copy(path, out)

@@ -74,13 +74,18 @@ def builder(suite, root):
     return tree
 
 
+def pack():
+    """The files of the source as they are now, for build()."""
+    files = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, capture_output=True).stdout
+    os.makedirs(CACHE, exist_ok=True)
+    subprocess.run(["tar", "-C", TOP, "--null", "-T", "-", "-cf", f"{CACHE}/tree.tar"], input=files, check=True)
+
+
 def build(suite, root, place, settings=""):
-    """As on a fresh machine: the tree at `place`, and `./dev deb`, which installs what it needs. The folder that the packages are in."""
+    """As on a fresh machine: what was packed, at `place`, and `./dev deb`, which installs what it needs. The folder that the packages are in."""
     tree = os.path.join(CACHE, "tree")
     shutil.rmtree(tree, ignore_errors=True)
-    files = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, capture_output=True).stdout
     os.makedirs(tree)
-    subprocess.run(["tar", "-C", TOP, "--null", "-T", "-", "-cf", f"{tree}.tar"], input=files, check=True)
     subprocess.run(["tar", "-C", tree, "-xf", f"{tree}.tar"], check=True)
     print(in_tree(builder(suite, root), f"{settings}cd {place} && ./dev deb", f"{tree}:{place}", timeout=3600))
     return os.path.join(tree, "deb")
