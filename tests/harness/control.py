@@ -37,6 +37,13 @@ class Client:
 
         wait_until(is_connected, f"a place among the connections that wait at {path}", timeout, 0.01)
 
+    @classmethod
+    def of(cls, stream):
+        """The same on a connection that is there: the other side of it, say."""
+        made = cls.__new__(cls)
+        made.stream, made.left = stream, b""
+        return made
+
     def __enter__(self):
         return self
 

@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 
-from .control import item
+from .control import BLOCK, Client, item
 from .waiting import PATIENCE
 
 ZONE_ITEMS = {"section": 0x13, "item": 0x14, "id": 0x15, "data": 0x1A, "error": 0x12}
@@ -41,15 +41,13 @@ class TopServer:
 
     def _talk(self, stream):
         stream.settimeout(60 * PATIENCE)
-        while data := stream.recv(65536):
-            if data[:1] == b"\x00":
+        peer = Client.of(stream)
+        while ("end", {}) not in peer.block():
+            reply = self.replies(self.asked)
+            self.asked += 1
+            if reply is None:
                 return
-            if b"\x03" in data:
-                reply = self.replies(self.asked)
-                self.asked += 1
-                if reply is None:
-                    return
-                stream.sendall(reply + b"\x03")
+            peer.send(reply, BLOCK)
 
     def close(self):
         with contextlib.suppress(OSError):

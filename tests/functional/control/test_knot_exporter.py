@@ -30,7 +30,8 @@ def exporter():
         if not is_whole.exists():
             try:
                 subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True, capture_output=True, timeout=60 * PATIENCE)
-                subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "knot-exporter==3.6.2"], check=True,
+                subprocess.run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", "--timeout", "10",
+                                "knot-exporter==3.6.2"], check=True,
                                capture_output=True, timeout=60 * PATIENCE)
             except (subprocess.SubprocessError, OSError) as error:
                 pytest.skip(f"knot-exporter can't be installed from PyPI: {error}")

@@ -15,7 +15,7 @@ from scapy.all import IP, UDP, Ether, Raw
 from harness.net import inside, may_make_namespaces
 from harness.waiting import wait_until
 from harness.wire import Wire
-from xdp_server import ask, configure, counters, start, wait_counters
+from xdp_server import configure, counters, start, wait_counters
 
 pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
