@@ -280,8 +280,8 @@ def test_a_later_unit_reads_the_transaction_alone(server, conf):
     conf.do("conf-begin")
     conf.do("conf-set", "zone[c.test]")
     with Client(server.socket) as other, Client(server.socket, timeout=1) as reader:
-        other.send(unit(cmd="conf-list", section="zone") * 2)     # goes on, with what commands share, until its block ends
-        server.wait_log(r"config item 'zone'")
+        other.send(unit(cmd="zone-abort", zone="a.test") * 2)     # goes on, with what commands share, until its block ends
+        server.wait_log(r"control, error \(no active transaction\)")
         reader.send(unit(cmd="conf-list", section="zone"), unit(cmd="conf-list", section="zone", filters="t"), BLOCK)
         reply = b""
         with pytest.raises(TimeoutError):
