@@ -361,7 +361,7 @@ def test_channels_are_followed(server, pair, link):
             for count in (2, 4):
                 before = load.sent
                 link.channels(count)
-                server.wait_log(f"initialized XDP interface srv1, UDP port 53, queues {count},", timeout=5, count=turns)
+                server.wait_log(f"initialized XDP interface srv1, UDP port 53, queues {count},", timeout=20, count=turns)
                 meanwhile += load.sent - before
                 wait_workers(server, count)
                 link.channels(count, pair.client, link.client_if)
