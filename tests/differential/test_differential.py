@@ -232,9 +232,10 @@ def test_enough_was_asked(runs):
     if SCALE >= 1:
         assert sum(r[0] for r in reference) >= 200000
     for run in runs:
+        # Knot is silent on malformed questions, and NSD on those beyond a number of errors in a second.
+        malformed = run.kinds.count("protocol")
         for server, (asked, answered, *_) in run.answered.items():
-            # Knot is silent on malformed questions, whose share grows as the zones shrink.
-            assert answered > asked * 0.95, f"{run.name}: {server} answered {answered} of {asked}"
+            assert answered > (asked - malformed) * 0.95, f"{run.name}: {server} answered {answered} of {asked}"
 
 
 def test_xdp_was_used(runs):
