@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import struct
+import subprocess
 import threading
 import time
 
@@ -12,6 +13,7 @@ import dns.message
 import pytest
 
 from .net import inside
+from .server import BUILD
 from .waiting import PATIENCE, wait_until
 
 SO_RCVBUFFORCE, IP_RECVERR = 33, 11
@@ -32,6 +34,27 @@ def kxdpgun(pair, queries, seconds, rate, *arguments):
     replies = re.search(r"total replies:\s+(\d+)", text)
     assert replies, text
     return int(replies.group(1))
+
+
+def send_mix(pair, port, frames, window, wait_taken):
+    """{kind: frames} of tests/xdp/send_mix.c; after `window` frames wait_taken(sent) waits until all so far were taken in, so that none is lost."""
+    program = [str(BUILD / "tests/xdp/send_mix"), pair.client_if, pair.server_mac, pair.server4, pair.server6, str(port), str(frames), str(window)]
+    with subprocess.Popen(["nsenter", f"--net=/run/netns/{pair.client}", *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            sent = {}
+            for line in process.stdout:
+                if line.startswith("sent "):
+                    wait_taken(int(line.split()[1]))
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+                else:
+                    name, count = line.split("=")
+                    sent[name] = int(count)
+            assert process.wait(10 * PATIENCE) == 0
+        finally:
+            process.kill()
+    return sent
 
 
 class Load:

@@ -2,13 +2,11 @@
 """A known mix of frames, faster than Python sends, and `knotc xdp-status`: every frame in its row. PACKETS=1000000 prints the tables."""
 import collections
 import os
-import subprocess
 
 import pytest
 
+from harness.load import send_mix
 from harness.net import Pair, may_make_namespaces, run
-from harness.server import BUILD
-from harness.waiting import PATIENCE
 from xdp_server import counters, moved, start, wait_counters
 
 pytestmark = [pytest.mark.ours, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
@@ -45,28 +43,6 @@ TCP_ROWS = {
 }
 
 
-def send_mix(server, pair, before):
-    """{kind: frames}; the next ones go when those before were taken in, so that none is lost."""
-    program = [str(BUILD / "tests/xdp/send_mix"), pair.client_if, pair.server_mac, pair.server4, pair.server6, "53", str(PACKETS), str(WINDOW)]
-    with subprocess.Popen(["nsenter", f"--net=/run/netns/{pair.client}", *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as process:
-        try:
-            sent = {}
-            for line in process.stdout:
-                if line.startswith("sent "):
-                    wanted = before["received"] + int(line.split()[1])
-                    wait_counters(server, pair, lambda now, wanted=wanted: now["received"] >= wanted and now["waiting"] == 0)
-                    process.stdin.write("\n")
-                    process.stdin.flush()
-                else:
-                    name, count = line.split("=")
-                    sent[name] = int(count)
-            assert process.wait(10 * PATIENCE) == 0
-        finally:
-            process.kill()
-    return sent
-
-
 @pytest.mark.parametrize("tcp", TCP_ROWS)
 def test_every_packet_is_in_its_row(make_knotd, tcp):
     with Pair(queues=2, mtu=3000) as pair:
@@ -80,7 +56,8 @@ def test_every_packet_is_in_its_row(make_knotd, tcp):
         before = counters(server, pair)
         if "PACKETS" in os.environ:
             print(server.knotc("xdp-status").stdout)
-        sent = send_mix(server, pair, before)
+        sent = send_mix(pair, 53, PACKETS, WINDOW, lambda count: wait_counters(
+            server, pair, lambda now: now["received"] >= before["received"] + count and now["waiting"] == 0))
         print(sent)
         rows = ROWS | TCP_ROWS[tcp]
         assert set(sent) == set(rows) and sum(sent.values()) == PACKETS
