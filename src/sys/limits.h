@@ -14,7 +14,7 @@ enum {
 	SYS_LOG_REPEAT_MAX = 5,
 	SYS_LOG_REPEAT_MS = 10000,
 	/* Whoever reads the log reads on within that time, or is waited for no more: a thread that logs must go on. */
-	SYS_LOG_WAIT_MS = 100,
+	SYS_LOG_WAIT_MS = 1000,
 
 	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
 	NET_UDP_BATCH = 32,
