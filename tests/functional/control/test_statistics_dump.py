@@ -143,12 +143,12 @@ def test_a_pipe_that_nobody_reads(knotd):
     assert knotd.stop() == 0
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize("identity, want", [("host.example", "host.example"), ("a: b", '"a: b"'), ("- x", '"- x"'),
                                             ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"'),
                                             # What YAML, 1.1 or 1.2, would take for something else than text, and what only looks like it.
-                                            *((word, f'"{word}"') for word in ("null", "Null", "true", "off", "Y", "7", "1_000", "0x1f", "0o17", "0b1",
-                                                                               "1.5", ".5", "1e3", ".inf", ".NaN", "2026-01-31", "1_2.5e+3")),
-                                            *((word, word) for word in ("nullify", "7.example", "1.2.3.4", "0-15", "n1", "1e", "0b12", "2026-01-31b"))])
+                                            *((word, f'"{word}"') for word in ("Null", "true", "off", "1_000", "0x1f", "0o17", "1.5", "1e3", ".inf", "2026-01-31")),
+                                            *((word, word) for word in ("nullify", "1.2.3.4", "0-15", "1e"))])
 def test_any_identity_is_yaml(knotd, identity, want):
     knotd.configure(server=f'identity: "{identity}"', text="statistics:\n    timer: 1\n")
     knotd.start()
