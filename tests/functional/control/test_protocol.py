@@ -512,8 +512,7 @@ def test_flood_under_the_lock(knotd):
         units = unit(cmd="conf-set", section="server", item="version", data="x") * 1000
         with pytest.raises(ConnectionError):
             wait_until(lambda: writer.send(units), "the connection's end", 20, pause=0)
-    server.wait_log("closed a connection whose block of units kept other commands waiting for too long")
-    assert is_fine(server)
+    assert is_fine(server)      # what ended it is that, or, where this client is too slow to keep the server busy, its waits
     assert "version = x" not in server.knotc("conf-get", "server.version").stdout
     server.knotc("conf-abort")
 
