@@ -49,6 +49,7 @@ def next_dump(path):
     return path.read_text()
 
 
+@pytest.mark.ours     # and Knot DNS 3.5's: 3.2 leaves a blank behind keys, and quotes nothing
 def test_dump(knotd):
     knotd.write("example.zone", example(7))
     knotd.write("quiet.test.zone", example(1).replace("example.", "quiet.test."))
