@@ -42,7 +42,7 @@ enum {
 	TRY_MS = 400,           /* grows with each try */
 	DOUBTFUL_MAX = 2,       /* tries where no answer may be the answer */
 	TCP_MS = 2000,
-	STALL_MS = 120000,      /* nothing at all is answered any more */
+	STALL_MS = 120000,      /* who answers nothing for so long has ended */
 	RECORD_MAX = 4096,      /* records of one message */
 	SERVER_MAX = 8,
 };
@@ -190,9 +190,13 @@ static bool echoes(const question_t *q, const uint8_t *reply, size_t len)
 }
 
 /* A question whose time is up, and the server has gone on to later ones. */
-static bool is_passed_over(const pace_t *pace, const slot_t *slot, uint64_t now)
+static bool is_passed_over(const server_t *s, const pace_t *pace, const slot_t *slot, uint64_t now)
 {
-	return pace->answered > slot->turn || slot->due_ms + STALL_MS <= now;
+	if (pace->answered <= slot->turn && slot->due_ms + STALL_MS <= now) {
+		fprintf(stderr, "ask: %s: nothing is answered any more, question %zu\n", s->name, slot->number);
+		exit(2);
+	}
+	return pace->answered > slot->turn;
 }
 
 static void note_answer(pace_t *pace, const slot_t *slot)
@@ -243,7 +247,7 @@ static void ask_udp(server_t *s)
 		for (size_t i = 0; i < WINDOW_UDP; i++) {
 			slot_t *slot = &slots[i];
 			if (slot->tries > 0 && slot->due_ms <= now) {
-				if (!is_passed_over(&pace, slot, now)) {
+				if (!is_passed_over(s, &pace, slot, now)) {
 					is_in_doubt = true;
 				} else if (slot->tries == (questions[slot->number].doubtful ? DOUBTFUL_MAX : TRY_MAX)) {
 					slot->tries = 0;        /* stays without an answer */
@@ -322,7 +326,7 @@ static void ask_tcp(server_t *s)
 		size_t flying = 0;
 		for (size_t i = 0; i < WINDOW_TCP; i++) {
 			slot_t *slot = &slots[i];
-			if (slot->sent && slot->due_ms <= now && is_passed_over(&pace, slot, now)) {
+			if (slot->sent && slot->due_ms <= now && is_passed_over(s, &pace, slot, now)) {
 				*slot = (slot_t){ 0 };
 				busy--;
 			}
