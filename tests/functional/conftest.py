@@ -4,6 +4,7 @@ the tests themselves: those marked `ours` say what only Bowline promises."""
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -16,6 +17,7 @@ from harness.server import Knotd, is_ours  # noqa: E402
 
 
 def pytest_configure(config):
+    signal.signal(signal.SIGTERM, signal.default_int_handler)     # who is told to end takes away his namespaces, too
     config.addinivalue_line("markers", "ours: promised by Bowline, not by Knot DNS")
     config.addinivalue_line("markers", "threads: worth a run under ThreadSanitizer")
 
