@@ -197,7 +197,7 @@ knot_err_t command_zone_status(session_t *session, const session_zone_t *zone)
 
 knot_err_t command_zone_reload(session_t *session, const session_zone_t *zone)
 {
-	return server_zone_reload(session->server, zone->name, &session->ticket);
+	return server_zone_reload(session->server, zone->name, session_flag(session, 'B') ? &session->ticket : NULL);
 }
 
 /* ---- zone-flush ---- */

@@ -292,8 +292,10 @@ knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_
 {
 	pthread_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
-	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited ? KNOT_ETXNMANY : KNOT_OK;
-	if (err == KNOT_OK) {
+	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited && ret_ticket != NULL ? KNOT_ETXNMANY : KNOT_OK;
+	if (err == KNOT_OK && entry->edited) {
+		entry->held = true;
+	} else if (err == KNOT_OK) {
 		server_ticket_t ticket = jobs_ask(&server->jobs, entry, WORK_LOAD);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;

@@ -63,7 +63,8 @@ typedef uint32_t server_ticket_t;
 
 /**
  * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.
- * KNOT_ENOZONE: not configured. KNOT_ETXNMANY: a transaction on it is open. ret_ticket may be NULL.
+ * While a transaction on it is open, it isn't loaded: who would wait for it (ret_ticket) gets KNOT_ETXNMANY; for others (NULL) it is
+ * loaded when the transaction has ended. KNOT_ENOZONE: not configured.
  */
 KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 

@@ -2,6 +2,7 @@
 """Commands of zone transactions word by word: replies, exit codes, log lines, with our knotc and the distribution's."""
 import os
 import re
+import signal
 
 import pytest
 
@@ -196,18 +197,27 @@ def test_serial_set(knotd):
     assert knotd.ask("example", "SOA").answer[0][0].serial == 56 + 2147483647
 
 
+def ask_by_command(knotd):
+    assert knotd.knotc("zone-reload", "example").stdout == "OK\n"
+
+
+def ask_by_signal(knotd):
+    knotd.process.send_signal(signal.SIGUSR1)
+    knotd.wait_log("reloading zones")
+
+
 @pytest.mark.ours
-def test_loading_is_kept_off(knotd):
-    """A transaction stands on one version: what would change it is refused, and made up for afterwards if nobody asked for it by name."""
+@pytest.mark.parametrize("ask", [ask_by_command, ask_by_signal])
+def test_loading_is_kept_off(knotd, ask):
+    """A transaction stands on one version: what would change it is made up for afterwards; who would wait for it is refused."""
     start(knotd)
     knotd.knotc("zone-begin", "example")
-    for words in (("zone-reload", "example"), ("-b", "zone-reload", "example"), ("reload",), ("conf-begin",)):
+    for words in (("-b", "zone-reload", "example"), ("reload",), ("conf-begin",)):
         done = knotd.knotc(*words, check=False)
         assert done.returncode == 1 and "(too many transactions)" in done.stdout, words
     new = (knotd.dir / "example.zone").read_text().replace("admin 5 ", "admin 50 ")
     knotd.write("new", new).rename(knotd.dir / "example.zone")
-    knotd.process.send_signal(10)      # SIGUSR1: reload zones
-    knotd.wait_log("reloading zones")
+    ask(knotd)
     knotd.wait(lambda: "load: frozen(" in knotd.knotc("zone-status", "example").stdout, 5, "the load to be held")
     assert serial(knotd) == 5
     knotd.knotc("zone-abort", "example")
