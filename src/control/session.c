@@ -117,12 +117,12 @@ static void end_connection(session_t *session)
 	session->type = KNOT_CTL_TYPE_END;
 }
 
-/* Whether the block may go on: one without end must keep neither the lock nor what it fills. Logs. */
-static bool may_go_on(const session_t *session, uint64_t now_ms)
+/* Whether the block may go on with a unit: one without end must keep neither the lock nor what it fills. Logs. */
+static bool may_go_on(const session_t *session)
 {
 	static sys_log_repeats_t repeats;
 	const char *what = NULL;
-	if (session->is_locked && now_ms - session->locked_since_ms > LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
+	if (session->is_locked && sys_clock_ms() - session->locked_since_ms > LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
 		what = "kept other commands waiting for too long";
 	} else if (session->block_bytes > SESSION_BLOCK_MAX) {
 		what = "was too large";
@@ -160,10 +160,6 @@ static void lower_zone(session_t *session)
 static bool receive(session_t *session)
 {
 	uint64_t begin_ms = sys_clock_ms();
-	if (!may_go_on(session, begin_ms)) {
-		end_connection(session);
-		return false;
-	}
 	if (session->is_locked) {
 		limit_wait(session);
 	}
@@ -179,6 +175,11 @@ static bool receive(session_t *session)
 		if (err != KNOT_ECONNCLOSED) {
 			log_control(LOG_DEBUG, "control, failed to receive (%s)", knot_strerror(err));
 		}
+		end_connection(session);
+		return false;
+	}
+	bool is_end = session->type == KNOT_CTL_TYPE_BLOCK || session->type == KNOT_CTL_TYPE_END;
+	if (!is_end && !may_go_on(session)) {
 		end_connection(session);
 		return false;
 	}

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from edited import ZONE, addresses, edit, records, serial, start
-from harness.control import Client
+from harness.control import BLOCK, Client, unit
 from harness.server import is_ours
 
 NEVER = "zonefile-sync: -1"
@@ -290,6 +290,28 @@ def test_written_after_a_job_that_was_in_the_way(knotd, sync, thaw):
     fifo.write_text("not a record\n")
     wait_flushed(knotd, 5, 6)
     assert "a.example." in file(knotd)
+
+
+@pytest.mark.ours
+def test_begin_waits_for_a_load(knotd):
+    """However long that takes, who waits for it gets his reply: his block has ended, it keeps nobody waiting."""
+    start(knotd)
+    knotd.conf(knotd.path.read_text().replace("control:\n", "control:\n    timeout: 1\n"))
+    knotd.knotc("reload")
+    zone, kept, fifo = (knotd.dir / name for name in ("example.zone", "kept.zone", "fifo"))
+    os.mkfifo(fifo)
+    zone.rename(kept)
+    fifo.rename(zone)
+    knotd.knotc("zone-reload", "example")
+    knotd.wait(lambda: status(knotd)["load"].startswith("running"), 5, "the load")
+    with Client(knotd.socket) as client:
+        client.send(unit(cmd="zone-begin", zone="example"), BLOCK)
+        time.sleep(4.5)     # longer than a block with more to come would be waited for: four times control.timeout
+        zone.rename(fifo)
+        kept.rename(zone)
+        fifo.write_text("not a record\n")
+        assert client.block() == []
+    assert status(knotd)["transaction"] == "open"
 
 
 @pytest.fixture
