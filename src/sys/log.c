@@ -126,16 +126,15 @@ static bool tell_lost(const log_t *log, target_t *target)
 		return true;
 	}
 	log_output_t *output = &target->output;
-	char note[1 + SYS_LOG_LINE_MAX] = "\n";
-	bool is_system = target->kind == SYS_LOG_TO_SYSLOG;
-	size_t len = format_own(note + 1, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)", lost,
+	char note[SYS_LOG_LINE_MAX];
+	bool is_system = target->kind == SYS_LOG_TO_SYSLOG, is_told;
+	size_t len = format_own(note, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)", lost,
 	                        knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
-	bool is_torn = atomic_load(&output->is_torn), is_told;
 	if (is_system) {
-		note[len] = '\0'; /* the newline */
-		is_told = log_output_send(output, LOG_WARNING, NULL, note + 1);
+		note[len - 1] = '\0'; /* the newline */
+		is_told = log_output_send(output, LOG_WARNING, NULL, note);
 	} else {
-		is_told = log_output_write(output, is_torn ? note : note + 1, is_torn ? len + 1 : len);
+		is_told = log_output_write(output, note, len) == len;
 	}
 	if (!is_told) {
 		atomic_fetch_add(&target->lost, lost);
@@ -143,10 +142,16 @@ static bool tell_lost(const log_t *log, target_t *target)
 	return is_told;
 }
 
-static void write_target(const log_t *log, target_t *target, const char *text, size_t len, unsigned line_count)
+/* Of the lines of the text, those that are not written to their end are lost. */
+static void write_target(const log_t *log, target_t *target, const char *text, size_t len)
 {
-	if (!tell_lost(log, target) || !log_output_write(&target->output, text, len)) {
-		atomic_fetch_add(&target->lost, line_count);
+	size_t used = tell_lost(log, target) ? log_output_write(&target->output, text, len) : 0;
+	unsigned lost = 0;
+	for (size_t i = used; i < len; i++) {
+		lost += text[i] == '\n';
+	}
+	if (lost > 0) {
+		atomic_fetch_add(&target->lost, lost);
 	}
 }
 
@@ -172,11 +177,10 @@ static void write_gathered(const log_t *log)
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
 		target_t *target = &log->targets[i];
 		if (target->kind != SYS_LOG_TO_SYSLOG && (target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
-			write_target(log, target, gathered->text, gathered->len, gathered->line_count);
+			write_target(log, target, gathered->text, gathered->len);
 		}
 	}
 	gathered->len = 0;
-	gathered->line_count = 0;
 }
 
 static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
@@ -205,14 +209,12 @@ static bool gather(const log_t *log, sys_log_source_t source, int level, const c
 	gathered->level = level;
 	memcpy(gathered->text + gathered->len, line, len);
 	gathered->len += len;
-	gathered->line_count++;
 	return true;
 }
 
 void sys_log_gather(sys_log_gathered_t *lines)
 {
 	lines->len = 0;
-	lines->line_count = 0;
 	lines->source = SYS_LOG_SERVER;
 	lines->level = LOG_INFO;
 	gathered = lines;
@@ -247,7 +249,7 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 			continue;
 		}
 		if (target->kind != SYS_LOG_TO_SYSLOG) {
-			write_target(log, target, line, len, 1);
+			write_target(log, target, line, len);
 			continue;
 		}
 		char bare[SYS_LOG_LINE_MAX];

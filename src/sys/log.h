@@ -89,7 +89,6 @@ void sys_log_tell_repeats(bool all);
 /** Lines that wait to be written with those that follow, see sys_log_gather(). */
 typedef struct {
 	size_t len;
-	unsigned line_count;
 	sys_log_source_t source; /* of all that wait; so the level */
 	int level;
 	char text[8192];

@@ -39,14 +39,25 @@ static bool wait_writable(log_output_t *output)
 	} while (ret < 0 && errno == EINTR);
 	atomic_store(&output->is_stalled, ret == 0);
 	if (ret == 0) {
-		atomic_store(&output->errnum, EAGAIN);
+		errno = EAGAIN;
 	}
 	return ret != 0;
 }
 
+/* Something was taken. Whether there is room for more, too, so that its reader is waited for again. */
+static void note_taken(log_output_t *output)
+{
+	if (atomic_load(&output->is_stalled)) {
+		(void)wait_writable(output);
+	}
+}
+
 /* ---- Descriptors ---- */
 
-/* A pipe that is ready takes PIPE_BUF bytes without blocking, if nobody else writes to it meanwhile. */
+/*
+ * What isn't a file may take part of the text now and the rest later, with nobody else's lines between. And a pipe that is ready takes PIPE_BUF
+ * bytes without blocking, if nobody else writes to it meanwhile.
+ */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static ssize_t write_some(log_output_t *output, const char *text, size_t len)
@@ -58,20 +69,21 @@ static ssize_t write_some(log_output_t *output, const char *text, size_t len)
 		return write(output->fd, text, len);
 	}
 	if (!wait_writable(output)) {
-		errno = EAGAIN;
 		return -1;
 	}
 	return write(output->fd, text, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-static bool write_all(log_output_t *output, const char *text, size_t len)
+/* How many bytes were written. */
+static size_t write_all(log_output_t *output, const char *text, size_t len)
 {
-	while (len > 0) {
-		ssize_t done = write_some(output, text, len);
+	size_t used = 0;
+	while (used < len) {
+		ssize_t done = write_some(output, text + used, len - used);
 		if (done > 0) {
-			text += done;
-			len -= (size_t)done;
-			atomic_store(&output->is_torn, len > 0);
+			used += (size_t)done;
+			atomic_store(&output->is_torn, text[used - 1] != '\n');
+			note_taken(output);
 			continue;
 		}
 		int errnum = done < 0 ? errno : EIO;
@@ -80,22 +92,23 @@ static bool write_all(log_output_t *output, const char *text, size_t len)
 			continue;
 		}
 		atomic_store(&output->errnum, errnum);
-		return false;
+		break;
 	}
-	return true;
+	return used;
 }
 
-bool log_output_write(log_output_t *output, const char *text, size_t len)
+size_t log_output_write(log_output_t *output, const char *text, size_t len)
 {
-	bool is_shared = output->kind == LOG_OUTPUT_STREAM;
+	bool is_shared = output->kind != LOG_OUTPUT_BLOCKING;
 	if (is_shared) {
 		pthread_mutex_lock(&stream_lock);
 	}
-	bool is_written = write_all(output, text, len);
+	bool is_whole = !atomic_load(&output->is_torn) || write_all(output, "\n", 1) == 1;
+	size_t used = is_whole ? write_all(output, text, len) : 0;
 	if (is_shared) {
 		pthread_mutex_unlock(&stream_lock);
 	}
-	return is_written;
+	return used;
 }
 
 /* ---- The journal and syslog ---- */
@@ -170,6 +183,7 @@ static bool send_now(log_output_t *output, const char *text, size_t len)
 	do {
 		ssize_t sent = send(output->fd, text, len, MSG_NOSIGNAL);
 		if (sent == (ssize_t)len) {
+			note_taken(output);
 			return true;
 		}
 		if (sent >= 0) {

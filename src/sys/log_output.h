@@ -28,15 +28,15 @@ typedef struct {
 	int fd;                 /* of a journal or syslog: owned, -1 while not connected, under a lock; else borrowed */
 	bool is_stream;         /* syslog listens at a stream socket */
 	atomic_bool is_stalled; /* it didn't take the last thing in time */
-	atomic_bool is_torn;    /* the last thing written was part of a line */
+	atomic_bool is_torn;    /* the last thing written was part of a line: what comes next begins a new one */
 	_Atomic int errnum;     /* why the last thing was not written */
 } log_output_t;
 
 /** An output for an open descriptor; the kind follows from what it is. is_own: this process opened it with O_NONBLOCK. */
 log_output_t log_output_of(int fd, bool is_own);
 
-/** Write text of one or more lines to a descriptor. False: not, or not all of it (is_torn); errnum says why. */
-bool log_output_write(log_output_t *output, const char *text, size_t len);
+/** Write text of one or more whole lines to a descriptor. Returns how many bytes were written; if not all, errnum says why. */
+size_t log_output_write(log_output_t *output, const char *text, size_t len);
 
 /**
  * Send one message to the journal or syslog. level: of <syslog.h>. zone: text for the journal's field ZONE, or NULL. message: without newline.

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/log.h"
 
+#include "src/sys/clock.h"
+
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -197,6 +200,136 @@ static void test_pipe_target(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
+typedef struct {
+	char dir[32], path[64];
+	int fd; /* reading end */
+} pipe_t;
+
+/* A target of `size` bytes that nobody reads yet. */
+static void open_small_pipe(pipe_t *small, int size)
+{
+	*small = (pipe_t){ .dir = "/tmp/log_test_pipe.XXXXXX" };
+	assert_non_null(mkdtemp(small->dir));
+	(void)snprintf(small->path, sizeof(small->path), "%s/pipe", small->dir);
+	assert_int_equal(mkfifo(small->path, 0600), 0);
+	small->fd = open(small->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(small->fd >= 0 && fcntl(small->fd, F_SETPIPE_SZ, size) >= size);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = small->path };
+	target.levels[SYS_LOG_SERVER] = LOG_UPTO(LOG_INFO);
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+}
+
+static void close_small_pipe(pipe_t *small)
+{
+	sys_log_close();
+	close(small->fd);
+	assert_int_equal(unlink(small->path), 0);
+	assert_int_equal(rmdir(small->dir), 0);
+}
+
+/* What is in the pipe, NUL-terminated behind the `len` bytes that are there. */
+static size_t read_pipe(const pipe_t *small, char *text, size_t len, size_t max)
+{
+	for (ssize_t more; (more = read(small->fd, text + len, max - 1 - len)) > 0;) {
+		len += (size_t)more;
+	}
+	text[len] = '\0';
+	return len;
+}
+
+/* Whoever stops reading is waited for, once; whoever has read since then, and stops again, is waited for again. */
+static void test_reader_that_pauses(void **state)
+{
+	(void)state;
+	char text[65536];
+	pipe_t small;
+	open_small_pipe(&small, 16384);
+	for (unsigned pause = 0; pause < 3; pause++) {
+		uint64_t begin_ms = sys_clock_ms();
+		for (unsigned i = 0; i < 500; i++) {
+			log_server(LOG_INFO, "line %u of those that are more than the pipe takes", i);
+		}
+		assert_true(sys_clock_ms() - begin_ms >= SYS_LOG_WAIT_MS);
+		(void)read_pipe(&small, text, 0, sizeof(text));
+		log_server(LOG_INFO, "taken at once");
+	}
+	close_small_pipe(&small);
+}
+
+/* Of lines that are written together, those that were not written are lost, no more. */
+static void test_lost_of_gathered_lines(void **state)
+{
+	(void)state;
+	enum { MANY = 120 };
+	static char text[65536];
+	sys_log_gathered_t lines;
+	pipe_t small;
+	open_small_pipe(&small, 4096);
+	sys_log_gather(&lines);
+	for (unsigned i = 0; i < MANY; i++) {
+		log_server(LOG_INFO, "gathered.");
+	}
+	sys_log_write_gathered();
+	size_t len = read_pipe(&small, text, 0, sizeof(text));
+	log_server(LOG_INFO, "after.");
+	(void)read_pipe(&small, text, len, sizeof(text));
+	const char *note = strstr(text, " warning: log, ");
+	assert_non_null(note);
+	unsigned lost = 0, written = 0;
+	assert_int_equal(sscanf(note, " warning: log, %u lines lost", &lost), 1);
+	for (const char *at = text; (at = strstr(at, "gathered.\n")) != NULL; at++) {
+		written++;
+	}
+	assert_true(written > 0);
+	assert_int_equal(lost + written, MANY);
+	assert_null(strstr(text, "\n\n"));
+	assert_non_null(strstr(note, " info: after.\n"));
+	close_small_pipe(&small);
+}
+
+static void *log_storm(void *arg)
+{
+	for (unsigned round = 0; round < 100; round++) {
+		sys_log_gathered_t lines;
+		sys_log_gather(&lines);
+		for (unsigned i = 0; i < 100; i++) {
+			log_server(LOG_INFO, "begin of a line of thread %s, and its end", (const char *)arg);
+		}
+		sys_log_write_gathered();
+	}
+	return NULL;
+}
+
+/* Lines of several threads don't end up within one another, however little the pipe takes at a time. */
+static void test_threads_share_a_pipe(void **state)
+{
+	(void)state;
+	static char names[3][2] = { "a", "b", "c" }, text[4 << 20];
+	pthread_t threads[KNOT_LEN(names)];
+	pipe_t small;
+	size_t len = 0;
+	open_small_pipe(&small, 4096);
+	for (size_t i = 0; i < KNOT_LEN(names); i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, log_storm, names[i]), 0);
+	}
+	for (size_t i = 0; i < KNOT_LEN(names);) {
+		len = read_pipe(&small, text, len, sizeof(text));
+		i += pthread_tryjoin_np(threads[i], NULL) == 0;
+	}
+	(void)read_pipe(&small, text, len, sizeof(text));
+	unsigned torn = 0, notes = 0;
+	for (char *rest, *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		size_t line_len = strlen(line);
+		bool is_note = strstr(line, " warning: log, ") != NULL;
+		bool is_whole = line_len > 60 && strstr(line, " info: begin") == line + 29 && strcmp(line + line_len - 8, " its end") == 0 &&
+		                strstr(line + 30, " info: ") == NULL;
+		notes += is_note;
+		torn += !is_note && !is_whole;
+	}
+	assert_true(torn <= notes);     /* where this thread waits for longer than it is waited for */
+	close_small_pipe(&small);
+}
+
 /* Gathered lines come in order, none is lost or held back behind a worse one. */
 static void test_gathered_lines(void **state)
 {
@@ -343,6 +476,9 @@ int main(void)
 		cmocka_unit_test(test_file_targets),
 		cmocka_unit_test(test_link_target),
 		cmocka_unit_test(test_pipe_target),
+		cmocka_unit_test(test_reader_that_pauses),
+		cmocka_unit_test(test_lost_of_gathered_lines),
+		cmocka_unit_test(test_threads_share_a_pipe),
 		cmocka_unit_test(test_gathered_lines),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_repeats),
