@@ -32,9 +32,9 @@ def start(daemon, *arguments, **options):
 
 
 class Conf:
-    """Commands for the configuration over one connection."""
+    """Commands for the configuration over one connection. timeout: as of Client."""
 
-    def __init__(self, daemon, socket=None, timeout=60 * PATIENCE):
+    def __init__(self, daemon, socket=None, timeout=60):
         self.client = Client(socket or daemon.socket, timeout)
 
     def __enter__(self):

@@ -165,7 +165,7 @@ def test_hundred_thousand_zones(knotd):
     knotd.write("many.zone", "@ 60 SOA a. b. 1 2 3 4 5\n@ 60 NS a.\n@ 60 TXT \"1\"\n")
     asker = Asker("127.0.0.1", knotd.port, None, 1)
     asker.dice.choice = lambda _: "stay.test"
-    with Conf(knotd, timeout=60 * PATIENCE) as conf:
+    with Conf(knotd) as conf:
         conf.do("conf-begin")
         conf.do("conf-set", f"template[t].file={knotd.dir}/many.zone")
         for first in range(0, count, 5000):

@@ -61,7 +61,7 @@ def error_of(units):
 
 
 def change_conf(storm, dice):
-    with Conf(storm.daemon, timeout=PATIENT_S) as conf:
+    with Conf(storm.daemon) as conf:
         if conf.error("conf-begin") != "":
             return
         for zone in dice.sample(COME, 2):
@@ -78,7 +78,7 @@ def change_conf(storm, dice):
 
 def change_zone(storm, dice):
     zone = dice.choice(STAY + COME)
-    with Client(storm.daemon.socket, PATIENT_S) as client:
+    with Client(storm.daemon.socket) as client:
         error = error_of(client.ask(cmd="zone-begin", zone=zone))
         if error != "":
             return
@@ -93,7 +93,7 @@ def change_zone(storm, dice):
 
 
 def change_serial(storm, dice):
-    with Client(storm.daemon.socket, PATIENT_S) as client:
+    with Client(storm.daemon.socket) as client:
         zone = dice.choice(STAY)
         client.ask(cmd=dice.choice(("zone-freeze", "zone-thaw", "zone-flush", "zone-reload")), zone=zone)
         client.ask(cmd="zone-serial-set", zone=zone, type="+", data="1")
@@ -104,13 +104,13 @@ def reload(storm, dice):
     if dice.random() < 0.5:
         storm.daemon.process.send_signal(dice.choice((signal.SIGHUP, signal.SIGHUP, signal.SIGUSR1)))
     else:
-        with Client(storm.daemon.socket, PATIENT_S) as client:
+        with Client(storm.daemon.socket) as client:
             client.ask(cmd="reload")
     time.sleep(dice.random() / 20)
 
 
 def look(storm, dice):
-    with Client(storm.daemon.socket, PATIENT_S) as client:
+    with Client(storm.daemon.socket) as client:
         for _ in range(dice.randrange(1, 4)):
             assert error_of(client.ask(cmd="top")) == ""
             time.sleep(dice.random() / 50)
@@ -143,14 +143,14 @@ def ask(storm, dice):
 
 
 def read(storm, dice):
-    with Client(storm.daemon.socket, PATIENT_S) as client:
+    with Client(storm.daemon.socket) as client:
         client.ask(cmd=dice.choice(("stats", "zone-status", "zone-stats", "conf-read", "conf-list", "zone-read", "status", "zone-image")),
                    **({"filters": "t"} if dice.random() < 0.1 else {}))
 
 
 def go_away(storm, dice):
     """Half a block, or no look at the reply."""
-    with Client(storm.daemon.socket, PATIENT_S) as client:
+    with Client(storm.daemon.socket) as client:
         request = unit(cmd=dice.choice(("conf-set", "zone-set", "zone-read", "conf-read", "top", "zone-status", "conf-begin", "conf-abort")),
                        zone=STAY[0], section="server", item="identity", data="x", owner="n1", type="A") + BLOCK
         client.send(request[:dice.randrange(1, len(request) + 1)])
