@@ -94,12 +94,20 @@ def test_reload_under_load(make_knotd, pair):
             reloads[0] += 1
             serial += 1
 
-    threads = [threading.Thread(target=client), threading.Thread(target=reloader)]
+    def noting(work):
+        try:
+            work()
+        except Exception as error:  # pylint: disable=broad-except
+            faults.append(f"{work.__name__}: {error!r}")
+
+    threads = [threading.Thread(target=noting, args=(work,)) for work in (client, reloader)]
     for thread in threads:
         thread.start()
     try:
         daemon.wait(lambda: reloads[0] >= 1 and asked[0] > 100 or faults, timeout=20, what="a reload and answers")
         came, lost = load(daemon, pair, queries)
+        # One that was under way with the load, however long it lasts.
+        daemon.wait(lambda: reloads[0] >= 2 or faults, timeout=20, what="a second reload")
     finally:
         stop.set()
         for thread in threads:

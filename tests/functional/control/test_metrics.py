@@ -201,12 +201,14 @@ def test_many_zones_are_streamed(knotd):
         stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n")
         parts = [stream.recv(1000)]
         write(count // 2)
-        reload = threading.Thread(target=knotd.knotc, args=("reload",))
+        said = []
+        reload = threading.Thread(target=lambda: said.append(knotd.knotc("reload").stdout))
         reload.start()
         while reload.is_alive():        # a client that reads nothing for some seconds is closed
             parts.append(stream.recv(1 << 14))
             time.sleep(0.01)
         body = b"".join([*parts, *iter(lambda: stream.recv(1 << 20), b"")])
+    assert said == ["Reloaded\n"]
     assert body.endswith(b"# EOF\n\r\n0\r\n\r\n")
     payload, rest = b"", body.split(b"\r\n\r\n", 1)[1]
     while rest:
