@@ -8,6 +8,7 @@ import socket
 import pytest
 
 from harness.server import built, is_ours
+from harness.waiting import PATIENCE
 from zones import example
 
 DISTRIBUTION = "/usr/sbin/knotc"
@@ -141,7 +142,7 @@ def test_garbage_on_the_socket(server):
     """Bytes that are no request close the connection and nothing else."""
     for data in (b"\xff" * 100, b"\x01\x10\xff\xff", b"\x01\x10\x00\x06status", b"\x03" * 5000, b""):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-            sock.settimeout(3)
+            sock.settimeout(10 * PATIENCE)
             sock.connect(str(server.socket))
             try:
                 sock.sendall(data)

@@ -8,6 +8,7 @@ import socket
 import dns.rcode
 import pytest
 
+from harness.waiting import PATIENCE
 from zones import example
 
 BAD_CONFIGURATIONS = {
@@ -201,7 +202,7 @@ def test_notify_socket(knotd):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         path = str(knotd.dir / "notify")
         sock.bind(path)
-        sock.settimeout(5)
+        sock.settimeout(10 * PATIENCE)
         knotd.start(environment={"NOTIFY_SOCKET": path})
         while "READY=1" not in sock.recv(4096).decode():
             pass
