@@ -4,11 +4,11 @@ import os
 import pathlib
 import re
 import stat
-import subprocess
 import time
 
 import pytest
 
+from harness.disk import small_disk
 from harness.waiting import wait_until
 from zones import example
 
@@ -117,11 +117,7 @@ def test_a_file_that_cannot_be_written(knotd, append, file):
 @pytest.mark.ours
 def test_a_full_disk_leaves_no_half_document(knotd):
     """What can't be appended as a whole isn't, so that the documents behind it can be read."""
-    small = knotd.dir / "small"
-    small.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", small], check=False).returncode != 0:
-        pytest.skip("mounting needs root")
-    try:
+    with small_disk(knotd.dir / "small", "4k") as small:
         path = small / "stats.yaml"
         before = "---\nfiller: " + "x" * 4060 + "\n"
         path.write_text(before)
@@ -130,8 +126,6 @@ def test_a_full_disk_leaves_no_half_document(knotd):
         knotd.wait_log("error: " + re.escape(f"stats, failed to append file '{path}' (No space left on device)"))
         knotd.stop()
         assert path.read_text() == before
-    finally:
-        subprocess.run(["umount", "-l", small], check=True)
 
 
 @pytest.mark.ours

@@ -12,6 +12,7 @@ import pytest
 
 from edited import ZONE, addresses, edit, records, serial, start
 from harness.control import BLOCK, Client, unit
+from harness.disk import fill, small_disk
 from harness.server import is_ours
 
 NEVER = "zonefile-sync: -1"
@@ -314,33 +315,25 @@ def test_begin_waits_for_a_load(knotd):
 
 
 @pytest.fixture
-def small_disk(knotd):
-    """A folder that 64 KiB fit into."""
-    folder = knotd.dir / "small"
-    folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, check=False)
-    if done.returncode != 0:
-        pytest.skip("may not mount")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+def small(knotd):
+    with small_disk(knotd.dir / "small", "64k") as folder:
+        yield folder
 
 
 @pytest.mark.ours
-def test_full_disk(knotd, small_disk):
+def test_full_disk(knotd, small):
     """Served all the same, said, kept, and tried again."""
-    (small_disk / "example.zone").write_text(ZONE)
-    (knotd.dir / "example.zone").symlink_to(small_disk / "example.zone")
+    (small / "example.zone").write_text(ZONE)
+    (knotd.dir / "example.zone").symlink_to(small / "example.zone")
     start(knotd)
-    with open(small_disk / "filler", "wb", buffering=0) as filler, pytest.raises(OSError):
-        for _ in range(32):
-            filler.write(bytes(4096))
+    fill(small / "filler")
     edit(knotd, "a 60 A 192.0.2.2")
     knotd.wait_log(r"error: \[example\.\] failed to update zone file '.*' \(No space left on device\)")
     assert addresses(knotd, "a") == ["192.0.2.2"] and file(knotd) == ZONE
     knotd.wait(lambda: status(knotd)["flush"].startswith("+"), what="the next try")
-    assert sorted(os.listdir(small_disk)) == ["example.zone", "filler"]
+    assert sorted(os.listdir(small)) == ["example.zone", "filler"]
     assert knotd.knotc("-b", "zone-flush", "example", check=False).returncode == 1
-    (small_disk / "filler").unlink()
+    (small / "filler").unlink()
     knotd.knotc("-b", "zone-flush", "example")
     assert "a.example." in file(knotd)
 
