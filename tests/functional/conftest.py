@@ -4,7 +4,6 @@ the tests themselves: those marked `ours` say what only Bowline promises."""
 import os
 import pathlib
 import shutil
-import signal
 import sys
 import tempfile
 
@@ -12,12 +11,12 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from harness.net import Pair, may_make_namespaces  # noqa: E402
+from harness.net import Pair, end_by_sigterm_as_by_sigint, may_make_namespaces  # noqa: E402
 from harness.server import Knotd, is_ours  # noqa: E402
 
 
 def pytest_configure(config):
-    signal.signal(signal.SIGTERM, signal.default_int_handler)     # who is told to end takes away his namespaces, too
+    end_by_sigterm_as_by_sigint()
     config.addinivalue_line("markers", "ours: promised by Bowline, not by Knot DNS")
     config.addinivalue_line("markers", "threads: worth a run under ThreadSanitizer")
 

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import secrets
+import signal
 import socket
 import subprocess
 
@@ -110,6 +111,11 @@ def may_make_namespaces():
     """True if this process may make network namespaces and mount in namespaces of its own: root in a container may not always."""
     return os.geteuid() == 0 and subprocess.run(["unshare", "--net", "--mount", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                                 check=False).returncode == 0
+
+
+def end_by_sigterm_as_by_sigint():
+    """SIGTERM, which timeout sends, would end pytest without its fixtures: namespaces and daemons would stay."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def make_or_close(thing, *args):

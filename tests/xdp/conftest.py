@@ -8,8 +8,12 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from harness.net import Pair  # noqa: E402
+from harness.net import Pair, end_by_sigterm_as_by_sigint  # noqa: E402
 from harness.wire import Echo, Wire, wait_detached  # noqa: E402
+
+
+def pytest_configure():
+    end_by_sigterm_as_by_sigint()
 
 
 @pytest.fixture(scope="module")
