@@ -16,7 +16,9 @@
 
 typedef enum {
 	LOG_OUTPUT_BLOCKING,    /* written at once, however long that takes: a regular file, or streams of a tool */
-	LOG_OUTPUT_STREAM,      /* standard output or error: others write there, too, so it can't be made non-blocking */
+	/* Standard output or error: others write there, too, so it can't be made non-blocking. A terminal that is nearly full isn't told from one
+	 * with room for a line, and is waited for however long that takes. */
+	LOG_OUTPUT_STREAM,
 	LOG_OUTPUT_NONBLOCKING, /* a pipe or terminal of our own, O_NONBLOCK */
 	LOG_OUTPUT_SOCKET,      /* a stream socket */
 	LOG_OUTPUT_JOURNAL,     /* the journal's native protocol; connected when first written to */
