@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness.server import TOP, built
+from harness.waiting import PATIENCE
 
 jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
 pytestmark = pytest.mark.ours
@@ -23,7 +24,7 @@ KINDS = ("integer", "boolean", "enum")
 
 @pytest.fixture(scope="module")
 def schema():
-    done = subprocess.run([built("knotc", "tools"), "conf-export", "+schema"], capture_output=True, text=True, timeout=10, check=True)
+    done = subprocess.run([built("knotc", "tools"), "conf-export", "+schema"], capture_output=True, text=True, timeout=10 * PATIENCE, check=True)
     return json.loads(done.stdout)
 
 
@@ -127,7 +128,7 @@ def verdict(knotc, path, section, item, value, required):
         lines += [f"    {name}: {SAMPLE[name]}" for name in required[1:] if name != item]
     lines += [f"    {item}: {spelled(value)}"]
     path.write_text("\n".join(lines) + "\n")
-    done = subprocess.run([knotc, "-c", path, "conf-check"], capture_output=True, text=True, timeout=10, check=False)
+    done = subprocess.run([knotc, "-c", path, "conf-check"], capture_output=True, text=True, timeout=10 * PATIENCE, check=False)
     said = [line for line in done.stderr.splitlines() if f"item '{item}'" in line and WRONG.search(line) and not REFERENCES.search(line)]
     return said[0] if said else None
 
