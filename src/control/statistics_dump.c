@@ -58,7 +58,9 @@ static bool means_something(const char *word)
 	(void)strtod(number, &end);
 	bool is_based = number[0] == '0' && ((number[1] == 'o' && strspn(number + 2, "01234567") == used - 2) ||
 	                                     (number[1] == 'b' && strspn(number + 2, "01") == used - 2));
-	bool is_date = len >= 8 && strspn(word, "0123456789") == 4 && word[4] == '-' && strspn(word, "0123456789-") == len;
+	/* Not the sizes 1024-1039 of a counter. */
+	bool is_date = len >= 8 && strspn(word, "0123456789") == 4 && word[4] == '-' && strchr(word + 5, '-') != NULL &&
+	               strspn(word, "0123456789-") == len;
 	return *end == '\0' || is_based || is_date;
 }
 

@@ -144,7 +144,7 @@ def test_a_pipe_that_nobody_reads(knotd):
                                             ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"'),
                                             # What YAML, 1.1 or 1.2, would take for something else than text, and what only looks like it.
                                             *((word, f'"{word}"') for word in ("Null", "true", "off", "1_000", "0x1f", "0o17", "1.5", "1e3", ".inf", "2026-01-31")),
-                                            *((word, word) for word in ("nullify", "1.2.3.4", "0-15", "1e"))])
+                                            *((word, word) for word in ("nullify", "1.2.3.4", "0-15", "1024-1039", "1e"))])
 def test_any_identity_is_yaml(knotd, identity, want):
     knotd.configure(server=f'identity: "{identity}"', text="statistics:\n    timer: 1\n")
     knotd.start()
