@@ -89,15 +89,16 @@ static const command_t *find_command(const char *name)
 
 /* ---- Units ---- */
 
-/*
- * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says little and
- * seldom would keep the lock otherwise.
- */
+/* How long all of a block may be waited for while it keeps others waiting. */
 static int locked_wait_max_ms(const session_t *session)
 {
 	return session->timeout_ms > 0 ? session->timeout_ms : LOCKED_WAIT_MS;
 }
 
+/*
+ * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says little and
+ * seldom would keep the lock otherwise.
+ */
 static void limit_wait(session_t *session)
 {
 	int64_t left_ms = locked_wait_max_ms(session) - (int64_t)session->locked_wait_ms;
