@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	memcpy(accept, data, size);
 	accept[size] = '\0';
-	if (metrics_negotiate(accept) == METRICS_OPENMETRICS && strcasestr(accept, "application/openmetrics-text") == NULL) {
+	if (metrics_negotiate(accept) == METRICS_OPENMETRICS &&
+			strcasestr(accept, "application/openmetrics-text") == NULL) {
 		abort();
 	}
 	free(accept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Filter programs of captures, as clients send them. What is accepted is run on a few frames: it must end, and read nothing
- * but the frame.
+ * Filter programs of captures, as clients send them. What is accepted is run on a few frames: it must end, and read
+ * nothing but the frame.
  */
 #include "src/control/capture_filter.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of the configuration database: with a right checksum and whatever in it, one is refused, or written again it reads the same. */
+/* Records of the configuration database: with a right checksum and whatever in it, one is refused, or written again it
+ * reads the same. */
 #include "src/conf/db_record.h"
 #include "src/conf/txn.h"
 
@@ -19,7 +20,8 @@ static uint64_t fnv(uint64_t sum, const uint8_t *data, size_t len)
 /* doc/formats/conf-db.md */
 static void put_checksum(knot_bytes_t key, uint8_t *record, size_t len)
 {
-	uint64_t sum = fnv(fnv(UINT64_C(14695981039346656037), key.data, key.len), record + CHECKSUM_LEN, len - CHECKSUM_LEN);
+	uint64_t sum = fnv(fnv(UINT64_C(14695981039346656037), key.data, key.len), record + CHECKSUM_LEN,
+			len - CHECKSUM_LEN);
 	for (size_t i = 0; i < CHECKSUM_LEN; i++) {
 		record[i] = (uint8_t)(sum >> 8 * (CHECKSUM_LEN - 1 - i));
 	}
@@ -57,12 +59,13 @@ static void check_again(const conf_store_t *store)
 	knot_bytes_t key_bytes = { key, conf_db_key_put(section, block.id, key) };
 	conf_store_t *again = new_store();
 	if (key_bytes.len == 0 || conf_db_block_put(key_bytes, section, block.id, block.items, &record) != KNOT_OK ||
-	    conf_db_block_get(key_bytes, (knot_bytes_t){ record.data, record.len }, (conf_sink_t){ 0 }, again, &scratch) != KNOT_OK) {
+			conf_db_block_get(key_bytes, (knot_bytes_t){ record.data, record.len }, (conf_sink_t){ 0 },
+					again, &scratch) != KNOT_OK) {
 		abort();
 	}
 	conf_block_view_t other = only_block(again, &again_section);
 	if (section != again_section || block.id.len != other.id.len || block.items.len != other.items.len ||
-	    memcmp(block.items.data, other.items.data, block.items.len) != 0) {
+			memcmp(block.items.data, other.items.data, block.items.len) != 0) {
 		abort();
 	}
 	conf_store_free(again);
@@ -88,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	put_checksum(key, record, record_len);
 	conf_store_t *store = new_store();
 	conf_db_buffer_t scratch = { 0 };
-	if (conf_db_block_get(key, (knot_bytes_t){ record, record_len }, (conf_sink_t){ 0 }, store, &scratch) == KNOT_OK) {
+	if (conf_db_block_get(key, (knot_bytes_t){ record, record_len }, (conf_sink_t){ 0 }, store, &scratch) ==
+			KNOT_OK) {
 		check_again(store);
 	}
 	conf_store_free(store);

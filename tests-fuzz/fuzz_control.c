@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Bytes of a control socket of any shape: every unit lies within the input, its items lie within the unit, what has been
- * scanned can be written and scanned again to the same unit, and a unit is whole or not wherever the input is cut.
+ * Bytes of a control socket of any shape: every unit lies within the input, its items lie within the unit, what has
+ * been scanned can be written and scanned again to the same unit, and a unit is whole or not wherever the input is cut.
  */
 #include "libknot/control/unit.h"
 
@@ -20,7 +20,8 @@ static void check_views(const knot_ctl_unit_t *unit, const uint8_t *start, size_
 {
 	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
 		if (unit->items[i].data != NULL) {
-			check(unit->items[i].data >= start + 3 && unit->items[i].data + unit->items[i].len <= start + used);
+			check(unit->items[i].data >= start + 3 &&
+					unit->items[i].data + unit->items[i].len <= start + used);
 		}
 	}
 }
@@ -28,7 +29,7 @@ static void check_views(const knot_ctl_unit_t *unit, const uint8_t *start, size_
 static bool same_text(knot_bytes_t item, const char *text)
 {
 	return item.data == NULL ? text == NULL
-	                         : text != NULL && item.len == strlen(text) && memcmp(item.data, text, item.len) == 0;
+				 : text != NULL && item.len == strlen(text) && memcmp(item.data, text, item.len) == 0;
 }
 
 /* Items as strings (cut at a NUL), written, followed by an END, scanned. */
@@ -45,7 +46,8 @@ static void check_round_trip(const knot_ctl_unit_t *unit)
 		}
 	}
 	size_t len;
-	check(knot_ctl_unit_len(unit->type, (const knot_ctl_data_t *)&texts, &len) == KNOT_OK && len <= KNOT_CTL_UNIT_MAX);
+	check(knot_ctl_unit_len(unit->type, (const knot_ctl_data_t *)&texts, &len) == KNOT_OK &&
+			len <= KNOT_CTL_UNIT_MAX);
 	uint8_t *bytes = malloc(len + 1);
 	check(bytes != NULL);
 	knot_writer_t writer = knot_writer_of((knot_mut_bytes_t){ bytes, len });
@@ -111,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_round_trip(&unit);
 			knot_ctl_unit_t cut;
 			size_t cut_used;
-			check(knot_ctl_scan((knot_bytes_t){ data + pos, used - 1 }, &cut, &cut_used) == KNOT_CTL_SCAN_MORE);
+			check(knot_ctl_scan((knot_bytes_t){ data + pos, used - 1 }, &cut, &cut_used) ==
+					KNOT_CTL_SCAN_MORE);
 			pos += used;
 		}
 	}

@@ -38,7 +38,7 @@ static void check_reply(knot_bytes_t request, knot_bytes_t reply)
 		uint16_t len;
 		if (rr.section != KNOT_SECTION_QUESTION && rr.type != KNOT_TYPE_OPT) {
 			check(knot_rdata_unpack(rr.type, reply, rr.rdata_off, rr.rdata_len,
-						(knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len) == KNOT_OK);
+					      (knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len) == KNOT_OK);
 			check(knot_rdata_check(rr.type, (knot_bytes_t){ rdata, len }) == KNOT_OK);
 		}
 	}
@@ -83,10 +83,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (flags & IN_PLACE) {
 		memcpy(out, bytes.data, bytes.len);
 		len = answer_message(&env, zones.db, &source, &hints[0], (knot_bytes_t){ out, bytes.len },
-				     (knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
+				(knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
 	} else {
-		len = answer_message(&env, zones.db, &source, NULL, bytes, (knot_mut_bytes_t){ out, max }, &query,
-				     &report);
+		len = answer_message(
+				&env, zones.db, &source, NULL, bytes, (knot_mut_bytes_t){ out, max }, &query, &report);
 	}
 	test_zones_leave(&zones);
 	check((len == 0) == (report.verdict == KNOT_MSG_DROP));

@@ -75,7 +75,8 @@ static void check_close(const priv_close_t *r)
 static void check_queue(const priv_queue_t *r)
 {
 	check(r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && __builtin_popcount(r->ring_size) == 1 &&
-	      r->ring_size >= KXDP_RING_MIN && r->ring_size <= KXDP_RING_MAX && r->busypoll_budget <= PRIV_BUSYPOLL_MAX);
+			r->ring_size >= KXDP_RING_MIN && r->ring_size <= KXDP_RING_MAX &&
+			r->busypoll_budget <= PRIV_BUSYPOLL_MAX);
 }
 
 static void check_start(const priv_start_t *r)
@@ -113,15 +114,15 @@ static void check_raw(const priv_raw_t *r)
 	check(r->family == AF_INET || r->family == AF_INET6);
 }
 
-#define ACT(constant, name, what)                                                                        \
-	static knot_err_t act_##name(void *state, const priv_##name##_t *request, priv_answer_t *answer, \
-				     kxdp_fault_t *ret_fault)                                            \
-	{                                                                                                \
-		(void)ret_fault;                                                                         \
-		check(state == &calls && request->kind == constant && answer->reply.fd_count == 0);      \
-		check_##name(request);                                                                   \
-		calls++;                                                                                 \
-		return KNOT_OK;                                                                          \
+#define ACT(constant, name, what)                                                                                      \
+	static knot_err_t act_##name(                                                                                  \
+			void *state, const priv_##name##_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)   \
+	{                                                                                                              \
+		(void)ret_fault;                                                                                       \
+		check(state == &calls && request->kind == constant && answer->reply.fd_count == 0);                    \
+		check_##name(request);                                                                                 \
+		calls++;                                                                                               \
+		return KNOT_OK;                                                                                        \
 	}
 PRIV_REQUESTS(ACT)
 #define ACTION(constant, name, what) .name = act_##name,

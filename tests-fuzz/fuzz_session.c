@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The server's side of a control connection: the bytes of a client, any shape, against a server with zones and a configuration in memory.
+ * The server's side of a control connection: the bytes of a client, any shape, against a server with zones and a
+ * configuration in memory.
  *
- * What it sends must be units of the protocol, with no more ends of blocks than were asked for, and whatever was begun can be aborted after it.
- * Left out are requests that would write files where the input says: those that flush or commit, and any value with a slash in it.
+ * What it sends must be units of the protocol, with no more ends of blocks than were asked for, and whatever was begun
+ * can be aborted after it. Left out are requests that would write files where the input says: those that flush or
+ * commit, and any value with a slash in it.
  */
 #include "src/control/session.h"
 #include "src/event/conf_edit.h"
@@ -27,7 +29,7 @@ enum { INPUT_MAX = 65536, SOCKET_BYTES = 4 << 20, TIMEOUT_MS = 20 };
 
 static server_t *server;
 static net_t *net;
-static control_t *control;      /* without sockets */
+static control_t *control; /* without sockets */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void check(bool holds)
@@ -74,10 +76,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	write_file("a.zone", zone);
 	write_file("b.zone", zone);
 	snprintf(text, sizeof(text),
-	         "server:\n  background-workers: 1\n  rundir: %s\nlog:\n  - target: stderr\n    any: critical\n"
-	         "database:\n  storage: %s\nmod-stats:\n  - id: s\n"
-	         "template:\n  - id: default\n    storage: %s\n    global-module: mod-stats/s\n    module: mod-stats/s\n    zonefile-sync: -1\n"
-	         "zone:\n  - domain: a\n  - domain: b\n  - domain: c\n", dir, dir, dir);
+			"server:\n  background-workers: 1\n  rundir: %s\nlog:\n  - target: stderr\n    any: critical\n"
+			"database:\n  storage: %s\nmod-stats:\n  - id: s\n"
+			"template:\n  - id: default\n    storage: %s\n    global-module: mod-stats/s\n    module: "
+			"mod-stats/s\n    zonefile-sync: -1\n"
+			"zone:\n  - domain: a\n  - domain: b\n  - domain: c\n",
+			dir, dir, dir);
 	write_file("conf", text);
 	snprintf(path, sizeof(path), "%s/conf", dir);
 	sys_rcu_register();
@@ -103,7 +107,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 typedef struct {
 	const uint8_t *data;
 	size_t size;
-	size_t blocks;      /* ends of blocks among them, more or less: bytes of this value */
+	size_t blocks; /* ends of blocks among them, more or less: bytes of this value */
 } input_t;
 
 static bool holds_text(knot_bytes_t item, const char *text)
@@ -114,7 +118,8 @@ static bool holds_text(knot_bytes_t item, const char *text)
 /* False: it would write files, or end or wait. */
 static bool is_harmless(const input_t *input)
 {
-	static const char *const left_out[] = { "conf-commit", "zone-flush", "zone-backup", "zone-restore", "xdp-capture" };
+	static const char *const left_out[] = { "conf-commit", "zone-flush", "zone-backup", "zone-restore",
+		"xdp-capture" };
 	if (memchr(input->data, '/', input->size) != NULL) {
 		return false;
 	}
@@ -131,7 +136,8 @@ static void check_reply(int fd, size_t blocks_max)
 {
 	static uint8_t reply[SOCKET_BYTES];
 	size_t len = 0;
-	for (ssize_t got; len < sizeof(reply) && (got = recv(fd, reply + len, sizeof(reply) - len, MSG_DONTWAIT)) > 0;) {
+	for (ssize_t got;
+			len < sizeof(reply) && (got = recv(fd, reply + len, sizeof(reply) - len, MSG_DONTWAIT)) > 0;) {
 		len += (size_t)got;
 	}
 	size_t pos = 0, blocks = 0;
@@ -157,13 +163,16 @@ static void serve(input_t input)
 	for (size_t i = 0; i < 2; i++) {
 		(void)setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	}
-	check(send(pair[0], input.data, input.size, MSG_DONTWAIT) == (ssize_t)input.size && shutdown(pair[0], SHUT_WR) == 0);
+	check(send(pair[0], input.data, input.size, MSG_DONTWAIT) == (ssize_t)input.size &&
+			shutdown(pair[0], SHUT_WR) == 0);
 	knot_ctl_t *ctl = knot_ctl_alloc();
 	check(ctl != NULL);
 	knot_ctl_set_timeout(ctl, TIMEOUT_MS);
 	knot_ctl_adopt(ctl, pair[1]);
 	peer_wait_t wait = { 0 };
-	session_t session = { .control = control, .server = server, .net = net, .ctl = ctl, .lock = &lock, .wait = &wait };
+	session_t session = {
+		.control = control, .server = server, .net = net, .ctl = ctl, .lock = &lock, .wait = &wait
+	};
 	session_serve(&session);
 	check(!session.is_locked && session.skip_since_ms == 0 && atomic_load(&wait.since_ms) == 0);
 	check_reply(pair[0], input.blocks);

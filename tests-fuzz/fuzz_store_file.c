@@ -87,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	store_t *store;
 	store_reason_t reason;
-	if (store_open(&(store_options_t){ .path = dir, .size_max = 4 << 20, .format = 1 }, &store, &reason) == KNOT_OK) {
+	if (store_open(&(store_options_t){ .path = dir, .size_max = 4 << 20, .format = 1 }, &store, &reason) ==
+			KNOT_OK) {
 		(void)!store_each(store, read_image, store);
 		static uint8_t bytes[30000];
 		knot_bytes_t chunk = { bytes, sizeof(bytes) };

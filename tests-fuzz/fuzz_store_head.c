@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of zone images: whatever is in one with a right checksum, it is refused or consistent, and written again it is the same. */
+/* Records of zone images: whatever is in one with a right checksum, it is refused or consistent, and written again it
+ * is the same. */
 #include "src/store/record.h"
 
 #include <stdlib.h>
@@ -77,7 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		uint64_t sum = use(&record);
 		size_t again_len, third_len;
 		uint8_t *again = write_again(&record, &again_len);
-		if (again_len != len || store_record_read((knot_bytes_t){ again, again_len }, &second, &what) != KNOT_OK || use(&second) != sum) {
+		if (again_len != len ||
+				store_record_read((knot_bytes_t){ again, again_len }, &second, &what) != KNOT_OK ||
+				use(&second) != sum) {
 			abort();
 		}
 		uint8_t *third = write_again(&second, &third_len);

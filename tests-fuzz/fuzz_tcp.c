@@ -201,7 +201,7 @@ static void check_payload(const run_t *run, peer_t *peer, const kxdp_segment_t *
 	mss = mss > KXDP_TCP_MSS_MIN ? mss : KXDP_TCP_MSS_MIN;
 	uint32_t header = peer->flow.remote[0] == 0xfd ? 60 : 40;
 	check(segment->len <= mss && segment->len + header <= peer->path.mtu &&
-	      segment->len + header <= run->limits.mtu);
+			segment->len + header <= run->limits.mtu);
 	if (peer->side_count > ISN_MAX || peer->conn_count > CONN_MAX) {
 		return;
 	}
@@ -254,7 +254,7 @@ static void check_emission(run_t *run, const kxdp_segment_t *segment, bool follo
 	kxdp_segment_write(segment, header);
 	check(len <= sizeof(header) && kxdp_segment_read(header, len, &again));
 	check(again.seq == segment->seq && again.ack == segment->ack && again.flags == flags &&
-	      again.window == segment->window && again.mss == segment->mss && again.scale == segment->scale);
+			again.window == segment->window && again.mss == segment->mss && again.scale == segment->scale);
 }
 
 static void check_levels(run_t *run)
@@ -262,8 +262,9 @@ static void check_levels(run_t *run)
 	kxdp_tcp_stats_t stats;
 	kxdp_tcp_stats(run->tcp, &stats);
 	check(run->has_lowered ||
-	      (stats.clients <= run->limits.clients_max && stats.half_open <= run->limits.half_open_max &&
-	       stats.inbuf <= run->limits.inbuf_max && stats.outbuf <= run->limits.outbuf_max));
+			(stats.clients <= run->limits.clients_max && stats.half_open <= run->limits.half_open_max &&
+					stats.inbuf <= run->limits.inbuf_max &&
+					stats.outbuf <= run->limits.outbuf_max));
 	check(stats.half_open <= stats.clients);
 }
 
@@ -299,7 +300,8 @@ static void receive(run_t *run, peer_t *peer, kxdp_segment_t *segment)
 		peer->mss = mss > peer->mss ? mss : peer->mss;
 		peer->scale = segment->scale > peer->scale ? segment->scale : peer->scale;
 	} else if (segment->flags & KXDP_TCP_ACK) {
-		/* It may be taken for the answer to a cookie, also when its sequence number follows no SYN of this run.
+		/*
+		 * It may be taken for the answer to a cookie, also when its sequence number follows no SYN of this run.
 		 */
 		bool is_new = true;
 		for (unsigned i = 0; i < ISN_MAX; i++) {
@@ -348,7 +350,7 @@ static void syn(run_t *run, peer_t *peer)
 
 /* Data, ACK, FIN or RST as they should be, but for two small distances. */
 static void segment(run_t *run, peer_t *peer, uint8_t flags, uint32_t len, int32_t seq_off, int32_t ack_off,
-		    uint16_t window)
+		uint16_t window)
 {
 	kxdp_segment_t out = {
 		.seq = peer->snd_nxt + (uint32_t)seq_off,
@@ -376,7 +378,7 @@ static void raw(run_t *run, peer_t *peer)
 		return;
 	}
 	check(in.scale >= -1 && in.scale <= 14 && (in.flags & ~0x1f) == 0 && in.len <= len &&
-	      (in.len == 0) == (in.payload == NULL));
+			(in.len == 0) == (in.payload == NULL));
 	receive(run, peer, &in);
 }
 
@@ -506,7 +508,7 @@ static void set_up(run_t *run)
 			peer->flow.remote[0] = peer->flow.local[0] = 0xfd;
 		} else {
 			peer->flow.remote[10] = peer->flow.remote[11] = peer->flow.local[10] = peer->flow.local[11] =
-				0xff;
+					0xff;
 			peer->flow.remote[12] = peer->flow.local[12] = 10;
 		}
 		peer->flow.remote[15] = 1;
@@ -542,7 +544,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	kxdp_tcp_stats(run.tcp, &stats);
 	check(stats.clients == 0 && stats.half_open == 0 && stats.time_wait == 0 && stats.inbuf == 0 &&
-	      stats.outbuf == 0);
+			stats.outbuf == 0);
 	kxdp_tcp_free(run.tcp);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Operators' words of any bytes applied to a zone: `+` sets and `-` unsets, with up to four words behind, each ending in a byte 0; a record
- * ends in a byte 1. What a transaction says is different leads from the zone to what it lists; what it builds, written as a zone file, is read as
- * the same records.
+ * Operators' words of any bytes applied to a zone: `+` sets and `-` unsets, with up to four words behind, each ending
+ * in a byte 0; a record ends in a byte 1. What a transaction says is different leads from the zone to what it lists;
+ * what it builds, written as a zone file, is read as the same records.
  */
 #include "src/update/edit.h"
 #include "src/update/serial.h"
@@ -17,7 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { WORDS = 4, CHANGES_MAX = 64 };
 
 static uint8_t origin_wire[] = "\4zone";
-static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+static const zone_build_params_t params = {
+	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+};
 static uint8_t scratch[KNOT_RDATA_MAX];
 
 static void check(bool holds)
@@ -39,7 +41,8 @@ static bool add_rr(const zone_rr_t *rr, void *ctx)
 {
 	uint64_t hash = 0xcbf29ce484222325 ^ rr->ttl ^ (uint64_t)rr->type << 32;
 	for (size_t i = 0; i < rr->owner.len + rr->rdata.len; i++) {
-		hash = (hash ^ (i < rr->owner.len ? rr->owner.wire[i] : rr->rdata.data[i - rr->owner.len])) * 0x100000001b3;
+		hash = (hash ^ (i < rr->owner.len ? rr->owner.wire[i] : rr->rdata.data[i - rr->owner.len])) *
+		       0x100000001b3;
 	}
 	*(uint64_t *)ctx += hash * 0x9e3779b97f4a7c15;
 	return true;
@@ -55,7 +58,8 @@ static uint64_t sum_of_zone(const zone_contents_t *zone)
 static void check_differences(const zone_txn_t *txn, const zone_contents_t *base)
 {
 	uint64_t removed = 0, added = 0, listed = 0;
-	check(zone_txn_diff(txn, false, add_rr, &removed) == KNOT_OK && zone_txn_diff(txn, true, add_rr, &added) == KNOT_OK);
+	check(zone_txn_diff(txn, false, add_rr, &removed) == KNOT_OK &&
+			zone_txn_diff(txn, true, add_rr, &added) == KNOT_OK);
 	check(zone_txn_each(txn, add_rr, &listed) == KNOT_OK);
 	check(sum_of_zone(base) - removed + added == listed);
 }
@@ -97,8 +101,9 @@ static size_t apply(const update_t *update, const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char zone[] = "@ 60 SOA ns admin 5 1 2 3 4\n@ NS ns\nns A 192.0.2.1\nmail 300 MX 10 ns\nsub NS ns.sub\nns.sub A 192.0.2.2\n"
-	                           "*.w TXT a\nc CNAME ns\n";
+	static const char zone[] = "@ 60 SOA ns admin 5 1 2 3 4\n@ NS ns\nns A 192.0.2.1\nmail 300 MX 10 ns\nsub NS "
+				   "ns.sub\nns.sub A 192.0.2.2\n"
+				   "*.w TXT a\nc CNAME ns\n";
 	zone_contents_t *base = build(zone, sizeof(zone) - 1);
 	update_t update = { .origin = params.origin, .default_ttl = 77, .is_benevolent = size % 2 };
 	check(zone_txn_begin(base, &params, &update.txn) == KNOT_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Zone files of any bytes: scanning ends, says each fault with a line of the file and a text, and gives only valid records.
- * Each record printed and scanned again, typed and in generic form, gives the same bytes; so does its owner.
+ * Zone files of any bytes: scanning ends, says each fault with a line of the file and a text, and gives only valid
+ * records. Each record printed and scanned again, typed and in generic form, gives the same bytes; so does its owner.
  */
 #include "libknot/text/rdata_text.h"
 #include "libknot/text/zonefile.h"
@@ -34,11 +34,11 @@ static void check_text(uint16_t type, size_t text_len, knot_bytes_t rdata)
 	const char *reason = NULL;
 	check(text_len > 0 && text[text_len] == '\0');
 	check(knot_rdata_scan(type, (knot_str_t){ text, text_len }, (knot_name_t){ 0 },
-	                      (knot_mut_bytes_t){ again, sizeof(again) }, &len, &reason) == KNOT_OK);
+			      (knot_mut_bytes_t){ again, sizeof(again) }, &len, &reason) == KNOT_OK);
 	check(len == rdata.len && (len == 0 || memcmp(again, rdata.data, len) == 0));
 	if (text_len > 1) {
 		knot_err_t err = knot_rdata_scan(type, (knot_str_t){ text, text_len / 2 }, knot_name_root,
-		                                 (knot_mut_bytes_t){ again, sizeof(again) }, &len, &reason);
+				(knot_mut_bytes_t){ again, sizeof(again) }, &len, &reason);
 		check(err == KNOT_OK || reason != NULL);
 	}
 }
@@ -77,9 +77,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		seen.line_max += data[i] == '\n';
 	}
 	knot_zonefile_params_t params = {
-		.origin = { origin, 9, 1 }, .default_ttl = 3600, .on_record = on_record, .on_fault = on_fault, .ctx = &seen,
+		.origin = { origin, 9, 1 },
+		.default_ttl = 3600,
+		.on_record = on_record,
+		.on_fault = on_fault,
+		.ctx = &seen,
 	};
-	knot_err_t err = knot_zonefile_scan_text((knot_str_t){ (const char *)data, size }, "/nonexistent/zone", &params);
+	knot_err_t err =
+			knot_zonefile_scan_text((knot_str_t){ (const char *)data, size }, "/nonexistent/zone", &params);
 	check(err == (seen.faults > 0 ? KNOT_EPARSEFAIL : KNOT_OK));
 	return 0;
 }

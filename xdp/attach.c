@@ -74,7 +74,7 @@ int kxdp_attach_write_config(kxdp_attach_t *a)
 {
 	uint32_t zero = 0, other = 1 - a->active;
 	if (bpf_map_update_elem(a->config_fd, &other, &a->config, BPF_ANY) != 0 ||
-	    bpf_map_update_elem(a->active_fd, &zero, &other, BPF_ANY) != 0) {
+			bpf_map_update_elem(a->active_fd, &zero, &other, BPF_ANY) != 0) {
 		return errno;
 	}
 	a->active = other;
@@ -85,7 +85,7 @@ knot_err_t kxdp_attach_configure(kxdp_attach_t *a, const priv_config_t *config, 
 {
 	if (a->plain && (config->flags & PRIV_CONFIG_ROUTE_CHECK) != 0) {
 		return kxdp_fault(ret_fault, KNOT_ENOTSUP,
-				  "no route check beside this libxdp's dispatcher; stop the other XDP programs");
+				"no route check beside this libxdp's dispatcher; stop the other XDP programs");
 	}
 	const struct filter_config before = a->config;
 	set_config(a, config);
@@ -124,9 +124,12 @@ static int take_maps(kxdp_attach_t *a, const priv_config_t *config)
 		const char *name;
 		int *fd;
 	} maps[] = {
-		{ "filter_sockets", &a->sockets_fd }, { "filter_config", &a->config_fd },
-		{ "filter_active", &a->active_fd },   { "filter_counts", &a->counts_fd },
-		{ "filter_rules", &a->rules_fd },     { "filter_prefixes", &a->prefixes_fd },
+		{ "filter_sockets", &a->sockets_fd },
+		{ "filter_config", &a->config_fd },
+		{ "filter_active", &a->active_fd },
+		{ "filter_counts", &a->counts_fd },
+		{ "filter_rules", &a->rules_fd },
+		{ "filter_prefixes", &a->prefixes_fd },
 	};
 	for (size_t i = 0; i < KNOT_LEN(maps); i++) {
 		*maps[i].fd = bpf_object__find_map_fd_by_name(a->object, maps[i].name);
@@ -168,9 +171,9 @@ static knot_err_t busy_fault(const kxdp_attach_t *a, kxdp_fault_t *ret_fault)
 	uint32_t id = 0;
 	(void)bpf_xdp_query_id((int)a->index, 0, &id);
 	return kxdp_fault(ret_fault, KNOT_EBUSY,
-			  "another XDP program (id %u) is attached; stop its owner, or detach it: "
-			  "ip link set dev %s xdp off",
-			  id, a->name);
+			"another XDP program (id %u) is attached; stop its owner, or detach it: "
+			"ip link set dev %s xdp off",
+			id, a->name);
 }
 
 /* A bond hands the program to its ports' drivers: packets would arrive as the ports', and the bond's socket refuses
@@ -229,7 +232,7 @@ static bool has_dispatcher(unsigned ifindex, bool *ret_native)
 	struct bpf_prog_info info = { 0 };
 	uint32_t info_len = sizeof(info);
 	bool is_dispatcher =
-		bpf_obj_get_info_by_fd(fd, &info, &info_len) == 0 && strcmp(info.name, dispatcher_name) == 0;
+			bpf_obj_get_info_by_fd(fd, &info, &info_len) == 0 && strcmp(info.name, dispatcher_name) == 0;
 	close(fd);
 	*ret_native = query.drv_prog_id != 0;
 	return is_dispatcher;
@@ -277,8 +280,9 @@ static bool hold_name(kxdp_attach_t *a)
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "bowline-xdp-%u", a->index);
 	a->name_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return a->name_fd >= 0 && bind(a->name_fd, (const struct sockaddr *)&name,
-				       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0;
+	return a->name_fd >= 0 &&
+	       bind(a->name_fd, (const struct sockaddr *)&name,
+			       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) == 0;
 }
 
 static bool is_ours(const char *name)
@@ -297,8 +301,7 @@ static void remove_dead(const kxdp_attach_t *a)
 		do {
 			program = xdp_multiprog__next_prog(program, all);
 		} while (program != NULL && !is_ours(xdp_program__name(program)));
-		bool removed = program != NULL &&
-			       xdp_program__detach(program, (int)a->index, shared_mode(a), 0) == 0;
+		bool removed = program != NULL && xdp_program__detach(program, (int)a->index, shared_mode(a), 0) == 0;
 		xdp_multiprog__close(all);
 		if (!removed) {
 			return;
@@ -311,9 +314,9 @@ static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_
 	const char *path;
 	if (!has_bpf_files(&path)) {
 		return kxdp_fault(ret_fault, KNOT_EBUSY,
-				  "libxdp's dispatcher is attached, joining it needs the BPF file system: "
-				  "mount -t bpf bpf %s",
-				  path);
+				"libxdp's dispatcher is attached, joining it needs the BPF file system: "
+				"mount -t bpf bpf %s",
+				path);
 	}
 	if (request->mode == KXDP_MODE_NATIVE && !a->native) {
 		return kxdp_fault(ret_fault, KNOT_ENOTSUP, "libxdp's dispatcher is attached in emulated mode");
@@ -422,8 +425,8 @@ static void forget_waiting(kxdp_attach_t *a)
 	}
 }
 
-knot_err_t kxdp_attach_queue(kxdp_attach_t *a, const priv_queue_t *request, kxdp_socket_t *ret_socket,
-			     kxdp_fault_t *ret_fault)
+knot_err_t kxdp_attach_queue(
+		kxdp_attach_t *a, const priv_queue_t *request, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
 {
 	if (request->queue >= a->queue_max) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%s has no queue %u", a->name, request->queue);
@@ -457,7 +460,7 @@ knot_err_t kxdp_attach_start(kxdp_attach_t *a, const priv_start_t *request, kxdp
 	if (a->waiting_fd < 0 || a->waiting_queue != request->queue) {
 		err = kxdp_fault(ret_fault, KNOT_EINVAL, "no socket waits for queue %u of %s", request->queue, a->name);
 	} else if (request->start != 0 &&
-		   bpf_map_update_elem(a->sockets_fd, &request->queue, &a->waiting_fd, BPF_ANY) != 0) {
+			bpf_map_update_elem(a->sockets_fd, &request->queue, &a->waiting_fd, BPF_ANY) != 0) {
 		err = kxdp_fault_errno(ret_fault, errno, a->name, "directing packets to the AF_XDP socket");
 	}
 	forget_waiting(a);

@@ -16,7 +16,7 @@ struct xdp_program;
 typedef struct {
 	char name[IF_NAMESIZE];
 	unsigned index;
-	uint32_t queue_max;         /* that the maps have room for */
+	uint32_t queue_max; /* that the maps have room for */
 	bool native;
 	struct bpf_object *object;  /* owned */
 	struct xdp_program *shared; /* owned; in libxdp's dispatcher; NULL: on a link of its own */
@@ -30,7 +30,7 @@ typedef struct {
 	struct filter_prefix *prefixes; /* owned: FILTER_RULE_MAX, by index in `rules` */
 	bool *rules_used;               /* owned: 〃 */
 	uint32_t rule_count;
-	int waiting_fd;          /* owned: socket between kxdp_attach_queue() and kxdp_attach_start(); -1: none */
+	int waiting_fd; /* owned: socket between kxdp_attach_queue() and kxdp_attach_start(); -1: none */
 	uint32_t waiting_queue;
 	uint32_t rule_next; /* where to look for a free one: freed ones rest, packets in flight may still count there */
 } kxdp_attach_t;
@@ -41,23 +41,27 @@ KNOT_MUST_USE knot_err_t kxdp_attach(const priv_open_t *request, kxdp_attach_t *
 /** Detach and free; programs of others stay. */
 void kxdp_detach(kxdp_attach_t *attach);
 
-KNOT_MUST_USE knot_err_t kxdp_attach_configure(kxdp_attach_t *attach, const priv_config_t *config,
-					       kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_attach_configure(
+		kxdp_attach_t *attach, const priv_config_t *config, kxdp_fault_t *ret_fault);
 
-/** Make a queue's socket. A copy of its descriptor waits for kxdp_attach_start(); one that waits already is forgotten. */
-KNOT_MUST_USE knot_err_t kxdp_attach_queue(kxdp_attach_t *attach, const priv_queue_t *request,
-					   kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault);
+/**
+ * Make a queue's socket. A copy of its descriptor waits for kxdp_attach_start(); one that waits already is forgotten.
+ */
+KNOT_MUST_USE knot_err_t kxdp_attach_queue(
+		kxdp_attach_t *attach, const priv_queue_t *request, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault);
 
 /** Send the queue's packets to the socket that waits, or forget it. */
 KNOT_MUST_USE knot_err_t kxdp_attach_start(kxdp_attach_t *attach, const priv_start_t *request, kxdp_fault_t *ret_fault);
 
 /** Rules; *ret_index is the rule's place in the map of rules. rules.c. */
-KNOT_MUST_USE knot_err_t kxdp_attach_rule_set(kxdp_attach_t *attach, const priv_rule_set_t *request,
-					      uint32_t *ret_index, kxdp_fault_t *ret_fault);
-KNOT_MUST_USE knot_err_t kxdp_attach_rule_remove(kxdp_attach_t *attach, const priv_rule_remove_t *request,
-						 uint32_t *ret_index, kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_attach_rule_set(
+		kxdp_attach_t *attach, const priv_rule_set_t *request, uint32_t *ret_index, kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_attach_rule_remove(
+		kxdp_attach_t *attach, const priv_rule_remove_t *request, uint32_t *ret_index, kxdp_fault_t *ret_fault);
 
-/** For rules.c: memory for rules, once the program is loaded; and the configuration to the kernel. 0 or errno values. */
+/**
+ * For rules.c: memory for rules, once the program is loaded; and the configuration to the kernel. 0 or errno values.
+ */
 KNOT_MUST_USE int kxdp_rules_init(kxdp_attach_t *attach);
 void kxdp_rules_done(kxdp_attach_t *attach);
 KNOT_MUST_USE int kxdp_attach_write_config(kxdp_attach_t *attach);

@@ -78,11 +78,11 @@ static void check_kernel(check_t *check)
 	}
 	unsigned version = major * 1000 + minor;
 	if (version < 5009) {
-		kxdp_find(check, "kernel", KXDP_CHECK_ERROR, "use Linux 5.15 or later", "Linux %s has no BPF links for XDP",
-			  name.release);
+		kxdp_find(check, "kernel", KXDP_CHECK_ERROR, "use Linux 5.15 or later",
+				"Linux %s has no BPF links for XDP", name.release);
 	} else if (version < 5015) {
 		kxdp_find(check, "kernel", KXDP_CHECK_WARNING, "use Linux 5.15 or later",
-			  "Linux %s is older than what Bowline is tested on", name.release);
+				"Linux %s is older than what Bowline is tested on", name.release);
 	} else {
 		kxdp_find(check, "kernel", KXDP_CHECK_OK, NULL, "Linux %s", name.release);
 	}
@@ -95,8 +95,8 @@ static void check_af_xdp(check_t *check)
 		close(fd);
 	}
 	if (fd < 0 && errno != EPERM) {
-		kxdp_find(check, "af-xdp", KXDP_CHECK_ERROR, "use a kernel with CONFIG_XDP_SOCKETS", "no AF_XDP sockets (%s)",
-			  strerrordesc_np(errno));
+		kxdp_find(check, "af-xdp", KXDP_CHECK_ERROR, "use a kernel with CONFIG_XDP_SOCKETS",
+				"no AF_XDP sockets (%s)", strerrordesc_np(errno));
 		return;
 	}
 	kxdp_find(check, "af-xdp", KXDP_CHECK_OK, NULL, "the kernel has AF_XDP sockets");
@@ -114,10 +114,10 @@ static void check_bpf(check_t *check)
 	bool known = kxdp_read_number("/proc/sys/kernel/unprivileged_bpf_disabled", &unprivileged);
 	if (jit == 0) {
 		kxdp_find(check, "bpf", KXDP_CHECK_WARNING, "sysctl -w net.core.bpf_jit_enable=1",
-			  "the program is interpreted, not compiled: slow");
+				"the program is interpreted, not compiled: slow");
 	} else if (known && unprivileged == 0) {
 		kxdp_find(check, "bpf", KXDP_CHECK_WARNING, "sysctl -w kernel.unprivileged_bpf_disabled=2",
-			  "compiled; every user may load BPF programs, which Bowline doesn't need");
+				"compiled; every user may load BPF programs, which Bowline doesn't need");
 	} else {
 		kxdp_find(check, "bpf", KXDP_CHECK_OK, NULL, "compiled, for privileged users only");
 	}
@@ -128,7 +128,7 @@ static void check_bpf_files(check_t *check)
 	struct statfs info;
 	bool mounted = statfs("/sys/fs/bpf", &info) == 0 && info.f_type == (__fsword_t)BPF_FS_MAGIC;
 	kxdp_find(check, "bpf-files", KXDP_CHECK_OK, NULL, "/sys/fs/bpf is %smounted%s", mounted ? "" : "not ",
-		  mounted ? "" : "; it is needed beside programs of libxdp's dispatcher only");
+			mounted ? "" : "; it is needed beside programs of libxdp's dispatcher only");
 }
 
 /* ---- Process ---- */
@@ -146,10 +146,8 @@ static void check_capabilities(check_t *check)
 		unsigned number;
 		const char *name;
 		bool in_admin; /* CAP_SYS_ADMIN is as good */
-	} needed[] = { { CAP_NET_ADMIN, "CAP_NET_ADMIN", false },
-		       { CAP_NET_RAW, "CAP_NET_RAW", false },
-		       { CAP_BPF, "CAP_BPF", true },
-		       { CAP_PERFMON, "CAP_PERFMON", true } };
+	} needed[] = { { CAP_NET_ADMIN, "CAP_NET_ADMIN", false }, { CAP_NET_RAW, "CAP_NET_RAW", false },
+		{ CAP_BPF, "CAP_BPF", true }, { CAP_PERFMON, "CAP_PERFMON", true } };
 	uint64_t held = effective_capabilities();
 	char missing[96] = "";
 	size_t len = 0;
@@ -162,14 +160,16 @@ static void check_capabilities(check_t *check)
 	}
 	if (len > 0) {
 		kxdp_find(check, "capabilities", KXDP_CHECK_ERROR,
-			  "start knotd as root, or with the drop-in distro/xdp.conf; run this check as the same user",
-			  "this process has no%s", missing);
+				"start knotd as root, or with the drop-in distro/xdp.conf; run this check as the same "
+				"user",
+				"this process has no%s", missing);
 		return;
 	}
 	bool admin = (held >> CAP_SYS_ADMIN & 1) != 0;
 	kxdp_find(check, "capabilities", KXDP_CHECK_OK,
-		  admin ? NULL : "add CAP_SYS_ADMIN if another program is on the interface",
-		  admin ? "all that is needed" : "all that is needed; without CAP_SYS_ADMIN other XDP programs can't be looked at");
+			admin ? NULL : "add CAP_SYS_ADMIN if another program is on the interface",
+			admin ? "all that is needed"
+			      : "all that is needed; without CAP_SYS_ADMIN other XDP programs can't be looked at");
 }
 
 static void check_memory_lock(check_t *check)
@@ -178,14 +178,15 @@ static void check_memory_lock(check_t *check)
 	struct rlimit limit;
 	if ((effective_capabilities() >> CAP_IPC_LOCK & 1) != 0) {
 		kxdp_find(check, "memory-lock", KXDP_CHECK_OK, NULL, "unlimited (CAP_IPC_LOCK); %lu KiB will be locked",
-			  (unsigned long)(need >> 10));
+				(unsigned long)(need >> 10));
 	} else if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < need) {
-		kxdp_find(check, "memory-lock", KXDP_CHECK_ERROR, "LimitMEMLOCK=infinity, or CAP_IPC_LOCK, or a lower ring-size",
-			  "%lu KiB may be locked, %lu KiB are needed", (unsigned long)(limit.rlim_cur >> 10),
-			  (unsigned long)(need >> 10));
+		kxdp_find(check, "memory-lock", KXDP_CHECK_ERROR,
+				"LimitMEMLOCK=infinity, or CAP_IPC_LOCK, or a lower ring-size",
+				"%lu KiB may be locked, %lu KiB are needed", (unsigned long)(limit.rlim_cur >> 10),
+				(unsigned long)(need >> 10));
 	} else {
 		kxdp_find(check, "memory-lock", KXDP_CHECK_OK, NULL, "enough for the %lu KiB that are needed",
-			  (unsigned long)(need >> 10));
+				(unsigned long)(need >> 10));
 	}
 }
 
@@ -196,14 +197,21 @@ static void check_huge_pages(check_t *check)
 	const uint64_t queues = check->device.queue_count > 0 ? check->device.queue_count : 1;
 	const uint64_t page = 2 << 20, need = queues * ((kxdp_check_memory(check) / queues + page - 1) / page);
 	char advice[96];
-	snprintf(advice, sizeof(advice), "for some percent more speed: sysctl -w vm.nr_hugepages=%lu", (unsigned long)need);
+	snprintf(advice, sizeof(advice), "for some percent more speed: sysctl -w vm.nr_hugepages=%lu",
+			(unsigned long)need);
 	bool enough = free_pages >= 0 && (uint64_t)free_pages >= need;
 	kxdp_find(check, "huge-pages", KXDP_CHECK_OK, enough ? NULL : advice, "%ld free, %lu would be used", free_pages,
-		  (unsigned long)need);
+			(unsigned long)need);
 }
 
 const check_fn_t kxdp_check_host[] = {
-	check_kernel, check_af_xdp, check_bpf, check_bpf_files, check_capabilities, check_memory_lock, check_huge_pages,
+	check_kernel,
+	check_af_xdp,
+	check_bpf,
+	check_bpf_files,
+	check_capabilities,
+	check_memory_lock,
+	check_huge_pages,
 };
 const size_t kxdp_check_host_count = KNOT_LEN(kxdp_check_host);
 
@@ -227,8 +235,8 @@ size_t kxdp_check(const kxdp_check_t *what, kxdp_finding_t *ret_findings, size_t
 		return check.count;
 	}
 	if (check.device.index == 0 || !kxdp_link_query(check.device.index, &check.link)) {
-		kxdp_find(&check, "interface", KXDP_CHECK_ERROR, "see what there is: ip link", "there is no interface %s",
-			  what->ifname);
+		kxdp_find(&check, "interface", KXDP_CHECK_ERROR, "see what there is: ip link",
+				"there is no interface %s", what->ifname);
 		return check.count;
 	}
 	for (size_t i = 0; i < kxdp_check_link_count; i++) {
@@ -243,7 +251,8 @@ size_t kxdp_check_interfaces(char (*ret_names)[IF_NAMESIZE], size_t max)
 	size_t count = 0;
 	for (const struct if_nameindex *i = all; i != NULL && i->if_index != 0 && count < max; i++) {
 		kxdp_link_t link;
-		if (kxdp_link_query(i->if_index, &link) && (link.flags & IFF_UP) != 0 && (link.flags & IFF_LOOPBACK) == 0) {
+		if (kxdp_link_query(i->if_index, &link) && (link.flags & IFF_UP) != 0 &&
+				(link.flags & IFF_LOOPBACK) == 0) {
 			snprintf(ret_names[count++], IF_NAMESIZE, "%s", i->if_name);
 		}
 	}

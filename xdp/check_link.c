@@ -33,12 +33,12 @@ static void check_interface(check_t *check)
 	snprintf(advice, sizeof(advice), "ip link set dev %s up", check->ifname);
 	if (check->link.type != ARPHRD_ETHER && check->link.type != ARPHRD_LOOPBACK) {
 		kxdp_find(check, "interface", KXDP_CHECK_ERROR, "listen on the Ethernet interface that carries it",
-			  "%s is not Ethernet (hardware type %u)", check->ifname, check->link.type);
+				"%s is not Ethernet (hardware type %u)", check->ifname, check->link.type);
 	} else if ((check->link.flags & IFF_UP) == 0) {
 		kxdp_find(check, "interface", KXDP_CHECK_WARNING, advice, "%s is down", check->ifname);
 	} else if ((check->link.flags & IFF_RUNNING) == 0) {
 		kxdp_find(check, "interface", KXDP_CHECK_WARNING, "look at the cable, or at the other end",
-			  "%s is up without a carrier", check->ifname);
+				"%s is up without a carrier", check->ifname);
 	} else {
 		kxdp_find(check, "interface", KXDP_CHECK_OK, NULL, "%s is up", check->ifname);
 	}
@@ -50,17 +50,18 @@ static const struct {
 	kxdp_severity_t severity;
 	const char *text, *advice;
 } kinds[] = {
-	{ "bond", KXDP_CHECK_WARNING, "a bond: emulated mode only",
-	  "listen on the bond's ports instead, all of them" },
+	{ "bond", KXDP_CHECK_WARNING, "a bond: emulated mode only", "listen on the bond's ports instead, all of them" },
 	{ "team", KXDP_CHECK_WARNING, "a team: emulated mode only", "listen on the team's ports instead, all of them" },
 	{ "bridge", KXDP_CHECK_WARNING, "a bridge: emulated mode only",
-	  "listen on the port that queries come in by, if it may keep the server's addresses" },
+			"listen on the port that queries come in by, if it may keep the server's addresses" },
 	{ "vlan", KXDP_CHECK_WARNING, "a VLAN: emulated mode only",
-	  "listen on the interface below, by address: tagged queries get tagged replies" },
+			"listen on the interface below, by address: tagged queries get tagged replies" },
 	{ "macvlan", KXDP_CHECK_WARNING, "a macvlan: emulated mode only", "listen on the interface below" },
 	{ "ipvlan", KXDP_CHECK_WARNING, "an ipvlan: emulated mode only", "listen on the interface below" },
-	{ "dummy", KXDP_CHECK_WARNING, "a dummy: no packet ever arrives", "listen on the interface that queries come in by" },
-	{ "ifb", KXDP_CHECK_WARNING, "an ifb: packets arrive behind the kernel's work", "listen on the real interface" },
+	{ "dummy", KXDP_CHECK_WARNING, "a dummy: no packet ever arrives",
+			"listen on the interface that queries come in by" },
+	{ "ifb", KXDP_CHECK_WARNING, "an ifb: packets arrive behind the kernel's work",
+			"listen on the real interface" },
 	{ "veth", KXDP_CHECK_OK, "a veth: native mode, always copies", NULL },
 	{ "tun", KXDP_CHECK_OK, "a tap: native mode, always copies", NULL },
 	{ "netkit", KXDP_CHECK_WARNING, "a netkit: emulated mode only", NULL },
@@ -79,7 +80,7 @@ static void check_kind(check_t *check)
 		kxdp_find(check, "kind", KXDP_CHECK_WARNING, "good for tests only", "loopback: emulated mode only");
 	} else if (kind[0] != '\0') {
 		kxdp_find(check, "kind", KXDP_CHECK_WARNING, "listen on the interface below, if there is one",
-			  "a device of kind %s: probably emulated mode only", kind);
+				"a device of kind %s: probably emulated mode only", kind);
 	} else {
 		kxdp_find(check, "kind", KXDP_CHECK_OK, NULL, "a network card");
 	}
@@ -93,9 +94,10 @@ static void check_upper(check_t *check)
 	}
 	bool is_bond = strcmp(check->link.upper_kind, "bond") == 0;
 	kxdp_find(check, "upper", is_bond ? KXDP_CHECK_OK : KXDP_CHECK_WARNING,
-		  is_bond ? "use every port of the bond" : "name the server's addresses in xdp.listen, not only the interface",
-		  "port of the %s %s: its addresses are there, not here",
-		  check->link.upper_kind[0] != '\0' ? check->link.upper_kind : "device", name);
+			is_bond ? "use every port of the bond"
+				: "name the server's addresses in xdp.listen, not only the interface",
+			"port of the %s %s: its addresses are there, not here",
+			check->link.upper_kind[0] != '\0' ? check->link.upper_kind : "device", name);
 }
 
 static void check_addresses(check_t *check)
@@ -114,7 +116,7 @@ static void check_addresses(check_t *check)
 	freeifaddrs(all);
 	if (v4 + v6 == 0) {
 		kxdp_find(check, "addresses", KXDP_CHECK_WARNING,
-			  "ip address add …; or name addresses in xdp.listen that are routed here", "no address");
+				"ip address add …; or name addresses in xdp.listen that are routed here", "no address");
 	} else {
 		kxdp_find(check, "addresses", KXDP_CHECK_OK, NULL, "%u IPv4, %u IPv6", v4, v6);
 	}
@@ -129,10 +131,10 @@ static void check_driver(check_t *check)
 	kxdp_features_t features;
 	if (!kxdp_features_query(check->device.index, &features)) {
 		kxdp_find(check, "mode", KXDP_CHECK_OK, "see the log when knotd starts: \"native\" or \"emulated\"",
-			  "this kernel doesn't tell what drivers can (Linux 6.3 does)");
+				"this kernel doesn't tell what drivers can (Linux 6.3 does)");
 	} else if (!features.native || !features.redirect) {
 		kxdp_find(check, "mode", KXDP_CHECK_WARNING, "use a card whose driver has XDP",
-			  "emulated: the driver has no XDP%s", features.native ? " redirection" : "");
+				"emulated: the driver has no XDP%s", features.native ? " redirection" : "");
 	} else if (!features.zero_copy) {
 		kxdp_find(check, "mode", KXDP_CHECK_OK, NULL, "native/copy: the driver has no zero copy");
 	} else {
@@ -158,14 +160,14 @@ static void check_channels(check_t *check)
 	unsigned now = check->device.queue_count, max = check->device.queue_max;
 	char advice[96];
 	snprintf(advice, sizeof(advice), "ethtool -L %s combined %u", check->ifname,
-		 max < (unsigned)cpus ? max : (unsigned)cpus);
+			max < (unsigned)cpus ? max : (unsigned)cpus);
 	bool fewer_fit = now < max && now < (unsigned)cpus;
 	if (now > (unsigned)cpus) {
 		kxdp_find(check, "channels", KXDP_CHECK_WARNING, advice,
-			  "%u receive queues for %ld CPUs: a worker each, they will share CPUs", now, cpus);
+				"%u receive queues for %ld CPUs: a worker each, they will share CPUs", now, cpus);
 	} else {
 		kxdp_find(check, "channels", KXDP_CHECK_OK, fewer_fit ? advice : NULL,
-			  "%u receive queues of at most %u, %ld CPUs", now, max, cpus);
+				"%u receive queues of at most %u, %ld CPUs", now, max, cpus);
 	}
 }
 
@@ -180,8 +182,8 @@ static void check_rings(check_t *check)
 	snprintf(advice, sizeof(advice), "against losses in bursts: ethtool -G %s rx %u", check->ifname, best);
 	bool low = rings.rx_pending < RING_LOW && rings.rx_pending < rings.rx_max_pending;
 	kxdp_find(check, "rings", low ? KXDP_CHECK_WARNING : KXDP_CHECK_OK, low ? advice : NULL,
-		  "receive ring %u of at most %u, send ring %u of at most %u", rings.rx_pending, rings.rx_max_pending,
-		  rings.tx_pending, rings.tx_max_pending);
+			"receive ring %u of at most %u, send ring %u of at most %u", rings.rx_pending,
+			rings.rx_max_pending, rings.tx_pending, rings.tx_max_pending);
 }
 
 /* ---- What is set ---- */
@@ -193,7 +195,7 @@ typedef struct {
 	union {
 		struct ethtool_gfeatures header; /* ends in an array of blocks */
 		uint8_t room[sizeof(struct ethtool_gfeatures) +
-			     FEATURES_MAX / 32 * sizeof(struct ethtool_get_features_block)];
+				FEATURES_MAX / 32 * sizeof(struct ethtool_get_features_block)];
 	} set;
 } features_t;
 
@@ -214,9 +216,7 @@ static bool get_features(const check_t *check, features_t *f)
 	if (strings == NULL) {
 		return false;
 	}
-	*strings = (struct ethtool_gstrings){
-		.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count
-	};
+	*strings = (struct ethtool_gstrings){ .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count };
 	f->set.header = (struct ethtool_gfeatures){ .cmd = ETHTOOL_GFEATURES, .size = (count + 31) / 32 };
 	f->names = calloc(count, sizeof(*f->names));
 	bool done = f->names != NULL && ethtool(check, strings) && ethtool(check, &f->set);
@@ -286,10 +286,11 @@ static void check_mtu(check_t *check)
 	snprintf(advice, sizeof(advice), "ip link set dev %s mtu 1500", check->ifname);
 	if (mtu > MTU_NATIVE_MAX && (check->link.flags & IFF_LOOPBACK) == 0) {
 		kxdp_find(check, "mtu", KXDP_CHECK_WARNING, advice, "%u: most drivers refuse native mode above %d", mtu,
-			  MTU_NATIVE_MAX);
+				MTU_NATIVE_MAX);
 	} else if (mtu > ANSWER_MTU_MAX) {
-		kxdp_find(check, "mtu", KXDP_CHECK_OK, NULL, "%u: frames above %d bytes go to ordinary sockets, answers are no larger",
-			  mtu, ANSWER_MTU_MAX);
+		kxdp_find(check, "mtu", KXDP_CHECK_OK, NULL,
+				"%u: frames above %d bytes go to ordinary sockets, answers are no larger", mtu,
+				ANSWER_MTU_MAX);
 	} else {
 		kxdp_find(check, "mtu", KXDP_CHECK_OK, NULL, "%u", mtu);
 	}
@@ -329,24 +330,34 @@ static void check_programs(check_t *check)
 	if (id == 0) {
 		kxdp_find(check, "xdp-programs", KXDP_CHECK_OK, NULL, "none attached");
 	} else if (!program_name(id, name)) {
-		kxdp_find(check, "xdp-programs", KXDP_CHECK_WARNING, advice, "a program (id %u) is attached; its name can't be seen without CAP_SYS_ADMIN", id);
+		kxdp_find(check, "xdp-programs", KXDP_CHECK_WARNING, advice,
+				"a program (id %u) is attached; its name can't be seen without CAP_SYS_ADMIN", id);
 	} else if (strcmp(name, "bowline_filter") == 0) {
 		kxdp_find(check, "xdp-programs", KXDP_CHECK_OK, NULL, "Bowline's own is attached: a server is running");
 	} else if (strcmp(name, "xdp_redirect_dn") == 0) {
-		kxdp_find(check, "xdp-programs", KXDP_CHECK_WARNING, "stop Knot DNS; what it leaves attached is removed",
-			  "that of Knot DNS is attached");
+		kxdp_find(check, "xdp-programs", KXDP_CHECK_WARNING,
+				"stop Knot DNS; what it leaves attached is removed", "that of Knot DNS is attached");
 	} else if (strcmp(name, "xdp_dispatcher") != 0) {
 		kxdp_find(check, "xdp-programs", KXDP_CHECK_ERROR, advice, "%s (id %u) is attached", name, id);
 	} else if (statfs("/sys/fs/bpf", &files) != 0 || files.f_type != (__fsword_t)BPF_FS_MAGIC) {
 		kxdp_find(check, "xdp-programs", KXDP_CHECK_ERROR, "mount -t bpf bpf /sys/fs/bpf",
-			  "libxdp's dispatcher is attached, joining it needs the BPF file system");
+				"libxdp's dispatcher is attached, joining it needs the BPF file system");
 	} else {
-		kxdp_find(check, "xdp-programs", KXDP_CHECK_OK, NULL, "libxdp's dispatcher is attached: Bowline joins it");
+		kxdp_find(check, "xdp-programs", KXDP_CHECK_OK, NULL,
+				"libxdp's dispatcher is attached: Bowline joins it");
 	}
 }
 
 const check_fn_t kxdp_check_link[] = {
-	check_interface, check_kind,     check_upper, check_addresses, check_driver,
-	check_channels,  check_rings,    check_offloads, check_mtu,    check_programs,
+	check_interface,
+	check_kind,
+	check_upper,
+	check_addresses,
+	check_driver,
+	check_channels,
+	check_rings,
+	check_offloads,
+	check_mtu,
+	check_programs,
 };
 const size_t kxdp_check_link_count = KNOT_LEN(kxdp_check_link);

@@ -17,7 +17,7 @@ typedef struct {
 
 /** Add a finding. advice: NULL: nothing to do. */
 void kxdp_find(check_t *check, const char *id, kxdp_severity_t severity, const char *advice, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+		__attribute__((format(printf, 5, 6)));
 
 /** A whole number from a file of /proc or /sys; false: there is none. */
 bool kxdp_read_number(const char *path, long *ret_value);

@@ -22,7 +22,7 @@ static void check(const char *ifname)
 	for (size_t i = 0; i < count; i++) {
 		assert_true(findings[i].text[0] != '\0' && strlen(findings[i].text) < sizeof(findings[i].text) - 1);
 		assert_true(findings[i].severity == KXDP_CHECK_OK || findings[i].severity == KXDP_CHECK_WARNING ||
-			    findings[i].severity == KXDP_CHECK_ERROR);
+				findings[i].severity == KXDP_CHECK_ERROR);
 	}
 }
 
@@ -117,11 +117,14 @@ static void test_devices(void **state)
 static void test_foreign_program(void **state)
 {
 	(void)state;
-	/* Any program of the distribution's: xdp-tools' packet filter. ip(8) mounts a BPF file system for it: not here. */
+	/*
+	 * Any program of the distribution's: xdp-tools' packet filter. ip(8) mounts a BPF file system for it: not here.
+	 */
 	if (access("/usr/lib/x86_64-linux-gnu/bpf/xdpfilt_alw_all.o", R_OK) != 0 ||
-	    !enter_namespace("ip link add one type veth peer name two && ip link set one up && "
-			     "unshare -m ip link set dev one xdp obj /usr/lib/x86_64-linux-gnu/bpf/xdpfilt_alw_all.o sec xdp "
-			     ">/dev/null 2>&1")) {
+			!enter_namespace("ip link add one type veth peer name two && ip link set one up && "
+					 "unshare -m ip link set dev one xdp obj "
+					 "/usr/lib/x86_64-linux-gnu/bpf/xdpfilt_alw_all.o sec xdp "
+					 ">/dev/null 2>&1")) {
 		skip();
 	}
 	check("one");
@@ -132,9 +135,12 @@ static void test_foreign_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_host_only),        cmocka_unit_test(test_no_such_interface),
-		cmocka_unit_test(test_room_for_few),     cmocka_unit_test(test_ring_size_counts),
-		cmocka_unit_test(test_devices),          cmocka_unit_test(test_foreign_program),
+		cmocka_unit_test(test_host_only),
+		cmocka_unit_test(test_no_such_interface),
+		cmocka_unit_test(test_room_for_few),
+		cmocka_unit_test(test_ring_size_counts),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_foreign_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

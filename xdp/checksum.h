@@ -44,7 +44,8 @@ static inline uint64_t checksum_add(uint64_t a, uint64_t b)
 /** The sum in 16 bits, in memory order; 0 only if all words summed were 0. */
 static inline uint16_t checksum_fold(uint64_t sum)
 {
-	/* Adding a number to itself rotated by half leaves in its upper half the sum of both halves, carry added back.
+	/*
+	 * Adding a number to itself rotated by half leaves in its upper half the sum of both halves, carry added back.
 	 */
 	sum += sum << 32 | sum >> 32;
 	uint32_t half = (uint32_t)(sum >> 32);
@@ -62,9 +63,9 @@ static inline uint64_t checksum_64(uint64_t sum, const uint8_t *p)
 	const checksum_word_t *w = (const checksum_word_t *)p;
 	__asm__("addq %1, %0\n\tadcq %2, %0\n\tadcq %3, %0\n\tadcq %4, %0\n\tadcq %5, %0\n\tadcq %6, %0\n\t"
 		"adcq %7, %0\n\tadcq %8, %0\n\tadcq $0, %0"
-		: "+r"(sum)
-		: "m"(w[0]), "m"(w[1]), "m"(w[2]), "m"(w[3]), "m"(w[4]), "m"(w[5]), "m"(w[6]), "m"(w[7])
-		: "cc");
+			: "+r"(sum)
+			: "m"(w[0]), "m"(w[1]), "m"(w[2]), "m"(w[3]), "m"(w[4]), "m"(w[5]), "m"(w[6]), "m"(w[7])
+			: "cc");
 	return sum;
 }
 
@@ -72,9 +73,9 @@ static inline uint64_t checksum_32(uint64_t sum, const uint8_t *p)
 {
 	const checksum_word_t *w = (const checksum_word_t *)p;
 	__asm__("addq %1, %0\n\tadcq %2, %0\n\tadcq %3, %0\n\tadcq %4, %0\n\tadcq $0, %0"
-		: "+r"(sum)
-		: "m"(w[0]), "m"(w[1]), "m"(w[2]), "m"(w[3])
-		: "cc");
+			: "+r"(sum)
+			: "m"(w[0]), "m"(w[1]), "m"(w[2]), "m"(w[3])
+			: "cc");
 	return sum;
 }
 #else

@@ -29,8 +29,8 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 	return same_scope && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof(x->sin6_addr)) == 0;
 }
 
-knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE],
-				 kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_of_address(
+		const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
 {
 	struct ifaddrs *list;
 	if (getifaddrs(&list) != 0) {
@@ -47,11 +47,11 @@ knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[stat
 	freeifaddrs(list);
 	if (name[0] == '\0') {
 		return kxdp_fault(ret_fault, KNOT_ENODEV,
-				  "no interface has this address; add it, or give the interface's name");
+				"no interface has this address; add it, or give the interface's name");
 	}
 	if (ambiguous) {
 		return kxdp_fault(ret_fault, KNOT_EPARAMCONFL,
-				  "more than one interface has this address; give the interface's name");
+				"more than one interface has this address; give the interface's name");
 	}
 	memcpy(ret_ifname, name, sizeof(name));
 	return KNOT_OK;

@@ -23,20 +23,22 @@ static const struct {
 	const char *text;
 } advice_rows[] = {
 	{ EPERM, KNOT_EPERM,
-	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
+			"no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
 	{ EACCES, KNOT_EPERM,
-	  "no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
+			"no permission; start as root, or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON" },
 	{ EBUSY, KNOT_EBUSY, "in use by another program; stop that program first" },
 	{ ENODEV, KNOT_ENODEV, "no such interface" },
 	{ ENETDOWN, KNOT_ENODEV, "the interface is down; set it up: ip link set dev %s up" },
 	{ ENOBUFS, KNOT_ENOMEM,
-	  "not enough lockable memory; raise LimitMEMLOCK (ulimit -l), give CAP_IPC_LOCK, or lower ring-size" },
+			"not enough lockable memory; raise LimitMEMLOCK (ulimit -l), give CAP_IPC_LOCK, or lower "
+			"ring-size" },
 	{ ENOMEM, KNOT_ENOMEM, "not enough memory; lower ring-size" },
 	{ EAFNOSUPPORT, KNOT_ENOTSUP, "the kernel has no AF_XDP (CONFIG_XDP_SOCKETS)" },
 	{ ENOSYS, KNOT_ENOTSUP, "the kernel has no BPF (CONFIG_BPF_SYSCALL)" },
 	{ EOPNOTSUPP, KNOT_ENOTSUP, "not supported by the driver of %s" },
 	{ EINVAL, KNOT_ENOTSUP,
-	  "refused by the kernel; Linux 5.15 or later is needed, and an MTU of %s that its driver supports with XDP" },
+			"refused by the kernel; Linux 5.15 or later is needed, and an MTU of %s that its driver "
+			"supports with XDP" },
 	{ ERANGE, KNOT_ENOTSUP, "the MTU of %s is too large for XDP; lower it" },
 };
 

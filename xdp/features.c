@@ -44,7 +44,7 @@ static bool ask(int fd, const request_t *request, uint16_t type, void *ret_value
 	ssize_t received = recv(fd, reply, sizeof(reply), 0);
 	const struct nlmsghdr *header = (const struct nlmsghdr *)reply;
 	if (received < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN) || header->nlmsg_len > (size_t)received ||
-	    header->nlmsg_type == NLMSG_ERROR) {
+			header->nlmsg_type == NLMSG_ERROR) {
 		return false;
 	}
 	for (size_t at = NLMSG_HDRLEN + GENL_HDRLEN; at + NLA_HDRLEN <= header->nlmsg_len;) {
@@ -65,7 +65,9 @@ static bool ask(int fd, const request_t *request, uint16_t type, void *ret_value
 static request_t request_of(uint16_t family, uint8_t command)
 {
 	return (request_t){
-		.header = { .nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN, .nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST },
+		.header = { .nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN,
+				.nlmsg_type = family,
+				.nlmsg_flags = NLM_F_REQUEST },
 		.generic = { .cmd = command, .version = 1 },
 	};
 }

@@ -109,17 +109,17 @@ static inline filter_t filter_load(void)
 	}
 	int full_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_filter"));
 	filter_t f = { .object = object,
-		       .prog_fd = full_fd,
-		       .full_fd = full_fd,
-		       .plain_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_plain")),
-		       .config_fd = bpf_object__find_map_fd_by_name(object, "filter_config"),
-		       .active_fd = bpf_object__find_map_fd_by_name(object, "filter_active"),
-		       .sockets_fd = bpf_object__find_map_fd_by_name(object, "filter_sockets"),
-		       .prefixes_fd = bpf_object__find_map_fd_by_name(object, "filter_prefixes"),
-		       .rules_fd = bpf_object__find_map_fd_by_name(object, "filter_rules"),
-		       .socket = -1 };
+		.prog_fd = full_fd,
+		.full_fd = full_fd,
+		.plain_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_plain")),
+		.config_fd = bpf_object__find_map_fd_by_name(object, "filter_config"),
+		.active_fd = bpf_object__find_map_fd_by_name(object, "filter_active"),
+		.sockets_fd = bpf_object__find_map_fd_by_name(object, "filter_sockets"),
+		.prefixes_fd = bpf_object__find_map_fd_by_name(object, "filter_prefixes"),
+		.rules_fd = bpf_object__find_map_fd_by_name(object, "filter_rules"),
+		.socket = -1 };
 	f.counts = filter_map_memory(bpf_object__find_map_fd_by_name(object, "filter_counts"),
-				     RUN_QUEUES * sizeof(struct filter_counts));
+			RUN_QUEUES * sizeof(struct filter_counts));
 	f.rules = filter_map_memory(f.rules_fd, FILTER_RULE_MAX * sizeof(struct filter_rule));
 	return f;
 }
@@ -144,11 +144,11 @@ static inline void filter_open_socket(filter_t *f)
 	f->socket = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 	struct xdp_umem_reg umem = { .addr = (uintptr_t)f->umem, .len = RUN_FRAME_MAX, .chunk_size = RUN_FRAME_MAX };
 	if (f->umem == MAP_FAILED || f->socket < 0 ||
-	    setsockopt(f->socket, SOL_XDP, XDP_UMEM_REG, &umem, sizeof(umem)) != 0 ||
-	    setsockopt(f->socket, SOL_XDP, XDP_UMEM_FILL_RING, &size, sizeof(size)) != 0 ||
-	    setsockopt(f->socket, SOL_XDP, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) != 0 ||
-	    setsockopt(f->socket, SOL_XDP, XDP_RX_RING, &size, sizeof(size)) != 0 ||
-	    bpf_map_update_elem(f->sockets_fd, &zero, &f->socket, BPF_ANY) != 0) {
+			setsockopt(f->socket, SOL_XDP, XDP_UMEM_REG, &umem, sizeof(umem)) != 0 ||
+			setsockopt(f->socket, SOL_XDP, XDP_UMEM_FILL_RING, &size, sizeof(size)) != 0 ||
+			setsockopt(f->socket, SOL_XDP, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) != 0 ||
+			setsockopt(f->socket, SOL_XDP, XDP_RX_RING, &size, sizeof(size)) != 0 ||
+			bpf_map_update_elem(f->sockets_fd, &zero, &f->socket, BPF_ANY) != 0) {
 		filter_die("making an AF_XDP socket");
 	}
 }
@@ -166,7 +166,7 @@ static inline void filter_configure(filter_t *f, const struct filter_config *con
 	uint32_t zero = 0;
 	f->slot = 1 - f->slot;
 	if (bpf_map_update_elem(f->config_fd, &f->slot, config, BPF_ANY) != 0 ||
-	    bpf_map_update_elem(f->active_fd, &zero, &f->slot, BPF_ANY) != 0) {
+			bpf_map_update_elem(f->active_fd, &zero, &f->slot, BPF_ANY) != 0) {
 		filter_die("configuring");
 	}
 }
@@ -182,13 +182,13 @@ static inline void filter_set_rule(filter_t *f, const struct filter_prefix *pref
 
 /** Run the program on a packet of `queue` of the interface `ifindex`; 0: of queue 0 of `lo`. */
 static inline void filter_run(const filter_t *f, const uint8_t *packet, size_t len, unsigned ifindex, unsigned queue,
-			      filter_result_t *ret_result)
+		filter_result_t *ret_result)
 {
 	uint8_t after[RUN_FRAME_MAX + sizeof(struct filter_meta)];
 	struct xdp_md in = { .data_end = (uint32_t)len, .ingress_ifindex = ifindex, .rx_queue_index = queue }, out;
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = (uint32_t)len, .data_out = after,
-		    .data_size_out = sizeof(after), .ctx_in = &in, .ctx_size_in = sizeof(in), .ctx_out = &out,
-		    .ctx_size_out = sizeof(out));
+			.data_size_out = sizeof(after), .ctx_in = &in, .ctx_size_in = sizeof(in), .ctx_out = &out,
+			.ctx_size_out = sizeof(out));
 	if (bpf_prog_test_run_opts(f->prog_fd, &opts) != 0) {
 		filter_die("running the program");
 	}
@@ -218,7 +218,7 @@ static inline enum filter_count filter_moved(const struct filter_counts *before,
 static inline uint32_t filter_action(enum filter_count fate)
 {
 	static const uint32_t actions[] = { [FILTER_GROUP_REDIRECTED] = XDP_REDIRECT,
-					    [FILTER_GROUP_PASSED] = XDP_PASS,
-					    [FILTER_GROUP_DROPPED] = XDP_DROP };
+		[FILTER_GROUP_PASSED] = XDP_PASS,
+		[FILTER_GROUP_DROPPED] = XDP_DROP };
 	return actions[filter_groups[fate]];
 }

@@ -42,8 +42,9 @@ static void run_command(const char *command)
 static frame_t packet_of(bool v6, bool tcp, uint8_t tcp_flags)
 {
 	frame_t f;
-	build(&f,
-	      &(row_t){ .v6 = v6, .payload_len = 20, .set = { AT_IP, v6 ? 6 : 9, tcp ? IPPROTO_TCP : IPPROTO_UDP } });
+	build(&f, &(row_t){ .v6 = v6,
+				  .payload_len = 20,
+				  .set = { AT_IP, v6 ? 6 : 9, tcp ? IPPROTO_TCP : IPPROTO_UDP } });
 	f.bytes[f.udp_off + TCP_FLAGS_OFF] = tcp ? tcp_flags : f.bytes[f.udp_off + TCP_FLAGS_OFF];
 	return f;
 }
@@ -73,7 +74,7 @@ static frame_t packet_between(const char *source, const char *destination, bool 
 
 /* Run a packet; its one counted fate. Checks that action and packet agree with it. */
 static enum filter_count fate_on(const filter_t *filter, const char *what, const uint8_t *packet, size_t len,
-				 unsigned ifindex, unsigned queue, filter_result_t *ret_result)
+		unsigned ifindex, unsigned queue, filter_result_t *ret_result)
 {
 	struct filter_counts before[RUN_QUEUES];
 	memcpy(before, filter->counts, sizeof(before));
@@ -174,11 +175,11 @@ static void test_protocols(void **state)
 		for (unsigned v6 = 0; v6 < 2; v6++) {
 			frame_t f = packet_of(v6, false, 0);
 			check(&filter, proto_rows[i].what, f.bytes, f.len,
-			      v6 ? proto_rows[i].want_udp6 : proto_rows[i].want_udp4);
+					v6 ? proto_rows[i].want_udp6 : proto_rows[i].want_udp4);
 			for (size_t t = 0; t < KNOT_LEN(flags); t++) {
 				f = packet_of(v6, true, flags[t]);
 				check(&filter, proto_rows[i].what, f.bytes, f.len,
-				      v6 ? proto_rows[i].want_tcp6 : proto_rows[i].want_tcp4);
+						v6 ? proto_rows[i].want_tcp6 : proto_rows[i].want_tcp4);
 			}
 			check(&filter, "TCP header cut", f.bytes, f.udp_off + 19, FILTER_PASS_MALFORMED);
 			f.bytes[0] |= 1;
@@ -230,11 +231,11 @@ static void test_destinations(void **state)
 		{ "IPv4 address, another port", "198.51.100.1", 54, FILTER_PASS_PORT, FILTER_PASS_PORT },
 		{ "another IPv4 address", "198.51.100.2", 53, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
 		{ "IPv6 address with the bytes of the IPv4 address", "2001:db8::198.51.100.1", 53, FILTER_PASS_ADDRESS,
-		  FILTER_PASS_ADDRESS },
+				FILTER_PASS_ADDRESS },
 		{ "IPv6 address", "2001:db8:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_NO_SOCKET },
 		{ "another IPv6 address", "2001:db8:0:9::1", 53, FILTER_PASS_ADDRESS, FILTER_PASS_ADDRESS },
 		{ "IPv4 address in IPv6 clothes", "::ffff:198.51.100.1", 53, FILTER_PASS_NO_SOCKET,
-		  FILTER_PASS_ADDRESS },
+				FILTER_PASS_ADDRESS },
 	};
 	filter_t filter = filter_load();
 	for (size_t i = 0; i < KNOT_LEN(listen_rows); i++) {
@@ -242,8 +243,8 @@ static void test_destinations(void **state)
 		for (uint32_t count = 1; count <= FILTER_LISTEN_MAX; count += FILTER_LISTEN_MAX - 1) {
 			struct filter_config config = { .listen_count = count };
 			for (uint32_t l = 0; l < count; l++) {
-				config.listens[l] =
-					(struct filter_listen){ .protos = FILTER_PROTO_UDP, .port_be = htons(5301) };
+				config.listens[l] = (struct filter_listen){ .protos = FILTER_PROTO_UDP,
+					.port_be = htons(5301) };
 				scan_address("2001:db8:9::1", config.listens[l].addr);
 			}
 			struct filter_listen *last = &config.listens[count - 1];
@@ -310,7 +311,7 @@ static void *repeat_thread(void *arg)
 {
 	repeat_t *r = arg;
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = r->frame->bytes, .data_size_in = (uint32_t)r->frame->len,
-		    .repeat = r->repeat);
+			.repeat = r->repeat);
 	return bpf_prog_test_run_opts(r->filter->prog_fd, &opts) == 0 ? r : NULL;
 }
 
@@ -364,7 +365,7 @@ static void test_configuration_changes_under_packets(void **state)
 	filter_t filter = filter_load();
 	filter_open_socket(&filter);
 	struct filter_config configs[2] = { { .listen_count = FILTER_LISTEN_MAX },
-					    { .listen_count = FILTER_LISTEN_MAX } };
+		{ .listen_count = FILTER_LISTEN_MAX } };
 	for (unsigned i = 0; i < FILTER_LISTEN_MAX; i++) {
 		struct filter_listen listen = { .protos = FILTER_PROTO_UDP, .port_be = htons(53) };
 		scan_address("198.51.100.1", listen.addr);
@@ -405,8 +406,12 @@ static void test_rules(void **state)
 		uint32_t len;
 		uint32_t per_second;
 	} rules[] = {
-		{ "192.0.2.0", 24, 0 },   { "192.0.2.128", 25, FILTER_RATE_MAX },  { "192.0.2.200", 32, 0 },
-		{ "2001:db8::", 32, 0 },  { "2001:db8:1::", 48, FILTER_RATE_MAX }, { "2001:db8:1::7", 128, 0 },
+		{ "192.0.2.0", 24, 0 },
+		{ "192.0.2.128", 25, FILTER_RATE_MAX },
+		{ "192.0.2.200", 32, 0 },
+		{ "2001:db8::", 32, 0 },
+		{ "2001:db8:1::", 48, FILTER_RATE_MAX },
+		{ "2001:db8:1::7", 128, 0 },
 		{ "203.0.113.0", 24, 1 },
 	};
 	static const struct {
@@ -548,9 +553,11 @@ static void check_limit(uint32_t per_second)
 	assert_int_equal(filter.rules[0].dropped, filter.counts[0].packets[FILTER_DROP_LIMITED]);
 	double most = seconds * per_second + (double)filter_burst(per_second) + 1;
 	print_message("limit %u/s: %lu passed in %.3f s, at most %.0f\n", per_second, (unsigned long)passed, seconds,
-		      most);
+			most);
 	assert_true((double)passed <= most);
-	/* All of the first burst, and some after it. How many depends on when the threads run: see test_limit_is_fair. */
+	/*
+	 * All of the first burst, and some after it. How many depends on when the threads run: see test_limit_is_fair.
+	 */
 	assert_true(passed >= filter_burst(per_second) + (seconds * per_second >= 2 ? 1 : 0));
 	filter_unload(&filter);
 }
@@ -601,7 +608,7 @@ static void test_limit_is_fair(void **state)
 		}
 		uint64_t most = (last - start) * RATE / 1000000000 + filter_burst(RATE) + 2;
 		print_message("evenly at %u times the rate: %lu of %u passed, at least %lu, at most %lu\n", times,
-			      (unsigned long)passed, SENT * times, (unsigned long)due, (unsigned long)most);
+				(unsigned long)passed, SENT * times, (unsigned long)due, (unsigned long)most);
 		assert_true(passed <= most);
 		/* A query may come later than its time was taken: one of twenty. */
 		assert_true(passed == SENT * times || (times == 2 && passed + SENT / 20 >= due));
@@ -615,7 +622,7 @@ static void set_forwarding(const char *device, bool on)
 {
 	char command[128];
 	snprintf(command, sizeof(command), "sysctl -qw net.ipv4.conf.%s.forwarding=%d net.ipv6.conf.%s.forwarding=%d",
-		 device, on, device, on);
+			device, on, device, on);
 	run_command(command);
 }
 
@@ -651,7 +658,8 @@ static void make_uplinks(void)
 		    "ip rule add ipproto udp sport 53 from 192.0.2.4 table 101");
 	/* The kernel makes IPv6 addresses its own a while later, in the background. */
 	run_command("for a in 2001:db8:a::1 2001:db8:b::1; do "
-		    "timeout 60 sh -c \"until ip -6 route show table local | grep -q 'local $a '; do sleep 0.01; done\" || exit; done");
+		    "timeout 60 sh -c \"until ip -6 route show table local | grep -q 'local $a '; do sleep 0.01; "
+		    "done\" || exit; done");
 	set_forwarding("all", false);
 	set_forwarding("default", false);
 	set_forwarding("u0", false);
@@ -692,7 +700,7 @@ static const struct {
 	{ "IPv6, route with a locked MTU", "2001:db8:c::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_ROUTE, 1, 1280 },
 	{ "IPv6, neighbour not known", "2001:db8:a::33", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
 	{ "IPv6, neighbour that didn't answer", "2001:db8:a::35", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0,
-	  0 },
+			0 },
 	{ "IPv6, gateway not known", "2001:db8:d::1", "2001:db8:a::1", FILTER_UDP6, FILTER_WAY_KERNEL, 0, 0 },
 	{ "IPv6, blackhole", "2001:db8:e3::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
 	{ "IPv6, unreachable", "2001:db8:e4::1", "2001:db8:a::1", FILTER_DROP_UNROUTABLE, 0, 0, 0 },
@@ -703,8 +711,8 @@ static const struct {
 	{ "IPv6, link-local", "fe80::9", "fe80::1", FILTER_UDP6, FILTER_WAY_BACK, 0, 0 },
 };
 
-static void check_meta(const char *what, const struct filter_meta *meta, enum filter_way way, unsigned uplink,
-		       uint16_t mtu)
+static void check_meta(
+		const char *what, const struct filter_meta *meta, enum filter_way way, unsigned uplink, uint16_t mtu)
 {
 	struct filter_meta want = { .magic = FILTER_META_MAGIC, .way = (uint8_t)way, .mtu = mtu };
 	if (way == FILTER_WAY_ROUTE) {
@@ -714,7 +722,7 @@ static void check_meta(const char *what, const struct filter_meta *meta, enum fi
 	}
 	if (memcmp(meta, &want, sizeof(want)) != 0) {
 		fail_msg("%s: way %u, interface %u, MTU %u; want %u, %u, %u", what, meta->way, meta->ifindex, meta->mtu,
-			 way, want.ifindex, mtu);
+				way, want.ifindex, mtu);
 	}
 }
 
@@ -742,12 +750,12 @@ static void test_routes(void **state)
 			enum filter_way way = unknown ? FILTER_WAY_KERNEL : route_rows[i].way;
 			if (got != want) {
 				fail_msg("%s, forwarding %u: %s, want %s", what, forwarding, filter_names[got],
-					 filter_names[want]);
+						filter_names[want]);
 			}
 			assert_int_equal(result.has_meta, filter_groups[want] == FILTER_GROUP_REDIRECTED);
 			if (result.has_meta) {
 				check_meta(what, &result.meta, way, route_rows[i].uplink,
-					   unknown ? 0 : route_rows[i].mtu);
+						unknown ? 0 : route_rows[i].mtu);
 			}
 		}
 	}
@@ -776,8 +784,8 @@ static void test_metadata_of_others(void **state)
 		uint32_t len = (uint32_t)f.len + others;
 		struct xdp_md in = { .data = others, .data_end = len }, out;
 		LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = len, .data_out = after,
-			    .data_size_out = sizeof(after), .ctx_in = &in, .ctx_size_in = sizeof(in), .ctx_out = &out,
-			    .ctx_size_out = sizeof(out));
+				.data_size_out = sizeof(after), .ctx_in = &in, .ctx_size_in = sizeof(in),
+				.ctx_out = &out, .ctx_size_out = sizeof(out));
 		assert_int_equal(bpf_prog_test_run_opts(filter.prog_fd, &opts), 0);
 		assert_int_equal(opts.retval, XDP_REDIRECT);
 		assert_int_equal(out.data, sizeof(struct filter_meta));

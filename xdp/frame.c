@@ -42,8 +42,11 @@ const char *kxdp_verdict_name(kxdp_verdict_t verdict)
 }
 
 static const char *const kind_names[KXDP_KIND_COUNT] = {
-	[KXDP_UDP4] = "udp4", [KXDP_UDP6] = "udp6",        [KXDP_TCP4] = "tcp4",
-	[KXDP_TCP6] = "tcp6", [KXDP_OTHER_KIND] = "other",
+	[KXDP_UDP4] = "udp4",
+	[KXDP_UDP6] = "udp6",
+	[KXDP_TCP4] = "tcp4",
+	[KXDP_TCP6] = "tcp6",
+	[KXDP_OTHER_KIND] = "other",
 };
 
 const char *kxdp_kind_name(kxdp_kind_t kind)
@@ -110,12 +113,12 @@ static void fill_addresses(kxdp_packet_t *p, const uint8_t *ip, const uint8_t *t
 		memcpy(&p->remote.in6.sin6_addr, ip + 8, 16);
 		memcpy(&p->local.in6.sin6_addr, ip + 24, 16);
 	} else {
-		p->remote.in = (struct sockaddr_in){ .sin_family = AF_INET,
-						     .sin_port = remote_port_be,
-						     .sin_addr.s_addr = load_raw32(ip + 12) };
-		p->local.in = (struct sockaddr_in){ .sin_family = AF_INET,
-						    .sin_port = local_port_be,
-						    .sin_addr.s_addr = load_raw32(ip + 16) };
+		p->remote.in = (struct sockaddr_in){
+			.sin_family = AF_INET, .sin_port = remote_port_be, .sin_addr.s_addr = load_raw32(ip + 12)
+		};
+		p->local.in = (struct sockaddr_in){
+			.sin_family = AF_INET, .sin_port = local_port_be, .sin_addr.s_addr = load_raw32(ip + 16)
+		};
 	}
 }
 
@@ -127,8 +130,8 @@ static uint16_t payload_room(const link_t *l, const uint8_t *payload, size_t hea
 }
 
 /* What both protocols have in common. Inlined into all callers, so that no test for the family is left. */
-static inline __attribute__((always_inline)) void fill_packet(const link_t *l, const uint8_t *transport, bool is_ipv6,
-							      uint8_t ip_proto, kxdp_packet_t *p)
+static inline __attribute__((always_inline)) void fill_packet(
+		const link_t *l, const uint8_t *transport, bool is_ipv6, uint8_t ip_proto, kxdp_packet_t *p)
 {
 	p->is_ipv6 = is_ipv6;
 	p->is_routed = false;
@@ -152,9 +155,8 @@ static inline bool is_answerable(const link_t *l, const uint8_t *transport)
 }
 
 /* The last step: udp[0..udp_room) is the whole payload of the IP packet at l->ip, whose header is in order. */
-static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(const link_t *l, uint8_t *udp, size_t udp_room,
-								       uint64_t address_sum, bool is_ipv6,
-								       kxdp_packet_t *p)
+static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(
+		const link_t *l, uint8_t *udp, size_t udp_room, uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
 	kxdp_verdict_t verdict = verify_udp(udp, udp_room, address_sum, is_ipv6);
 	if (verdict != KXDP_OK && verdict != KXDP_PARTIAL_CHECKSUM) {
@@ -170,8 +172,8 @@ static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(const lin
 	return verdict;
 }
 
-static __attribute__((noinline)) kxdp_verdict_t finish_tcp_apart(const link_t *l, uint8_t *tcp, size_t tcp_room,
-								 uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
+static __attribute__((noinline)) kxdp_verdict_t finish_tcp_apart(
+		const link_t *l, uint8_t *tcp, size_t tcp_room, uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
 	kxdp_verdict_t verdict = verify_tcp(tcp, tcp_room, address_sum);
 	if (verdict != KXDP_OK && verdict != KXDP_PARTIAL_CHECKSUM) {
@@ -191,9 +193,8 @@ static __attribute__((noinline)) kxdp_verdict_t finish_tcp_apart(const link_t *l
 }
 
 /* Out of the way of UDP's code, which keeps *l in registers: so a copy for TCP, made only here. */
-static inline __attribute__((always_inline)) kxdp_verdict_t finish_tcp(const link_t *l, uint8_t *tcp, size_t tcp_room,
-								       uint64_t address_sum, bool is_ipv6,
-								       kxdp_packet_t *p)
+static inline __attribute__((always_inline)) kxdp_verdict_t finish_tcp(
+		const link_t *l, uint8_t *tcp, size_t tcp_room, uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
 	const link_t copy = *l;
 	return finish_tcp_apart(&copy, tcp, tcp_room, address_sum, is_ipv6, p);
@@ -396,13 +397,13 @@ kxdp_verdict_t kxdp_frame_parse(uint8_t *frame, size_t len, size_t room, uint16_
 		vlan_count++;
 	}
 	const link_t l = { .frame = frame,
-			   .len = len,
-			   .room = room,
-			   .ip = frame + off,
-			   .ip_room = len - off,
-			   .vlan_count = vlan_count,
-			   .vlan_id = vlan_id,
-			   .mtu = mtu };
+		.len = len,
+		.room = room,
+		.ip = frame + off,
+		.ip_room = len - off,
+		.vlan_count = vlan_count,
+		.vlan_id = vlan_id,
+		.mtu = mtu };
 	if (ether_type == htons(TYPE_IPV4)) {
 		return parse_ipv4(&l, ret_packet);
 	}
@@ -596,7 +597,7 @@ static uint64_t build_ipv6(const kxdp_flow_t *flow, uint8_t ip_proto, uint8_t ec
 }
 
 size_t kxdp_frame_build_ip(const kxdp_flow_t *flow, uint8_t ip_proto, uint8_t ecn, uint8_t *transport, size_t len,
-			   uint8_t **ret_start)
+		uint8_t **ret_start)
 {
 	assert(ip_proto == IPPROTO_UDP || ip_proto == IPPROTO_TCP);
 	assert(len >= UDP_LEN && len <= UINT16_MAX - IPV4_LEN);
@@ -635,7 +636,7 @@ static uint8_t *build_link(const kxdp_path_t *path, uint8_t *ip)
 }
 
 size_t kxdp_frame_build(const kxdp_path_t *path, const kxdp_flow_t *flow, uint8_t ip_proto, uint8_t ecn,
-			uint8_t *transport, size_t len, uint8_t **ret_start)
+		uint8_t *transport, size_t len, uint8_t **ret_start)
 {
 	uint8_t *ip;
 	size_t ip_len = kxdp_frame_build_ip(flow, ip_proto, ecn, transport, len, &ip);
@@ -687,8 +688,8 @@ size_t kxdp_frame_reply(const kxdp_packet_t *p, size_t payload_len, uint8_t **re
 	uint16_t source_be = p->local.in.sin_port,
 		 destination_be = p->remote.in.sin_port; /* at the same place in in6 */
 	/* The UDP header is summed from its values: reading it back right after writing would wait for the stores. */
-	uint64_t header_sum = checksum_add(address_sum, pseudo_rest(IPPROTO_UDP, udp_len_be) + udp_len_be + source_be +
-								destination_be);
+	uint64_t header_sum = checksum_add(
+			address_sum, pseudo_rest(IPPROTO_UDP, udp_len_be) + udp_len_be + source_be + destination_be);
 	uint16_t checksum = (uint16_t)~checksum_fold(checksum_bytes(header_sum, p->payload, payload_len));
 	checksum = checksum != 0 ? checksum : 0xFFFF; /* 0 would say: none (RFC 768) */
 	memcpy(udp, &source_be, 2);

@@ -72,7 +72,7 @@ enum {
 	KXDP_HEADERS_MAX = 62, /* bytes in front of a UDP or TCP header: Ethernet, two tags, IPv6 */
 	KXDP_FRAME_MIN = 60,   /* IEEE 802.3 minimum without FCS */
 	KXDP_REPLY_HEADROOM =
-		16, /* bytes in front of a received frame that its reply may need: a route has more tags */
+			16, /* bytes in front of a received frame that its reply may need: a route has more tags */
 };
 
 /** A received datagram or segment, and all that its reply needs. Everything it points to lies in the frame. */
@@ -158,11 +158,11 @@ size_t kxdp_frame_reply_ip(const kxdp_packet_t *packet, size_t payload_len, uint
  * ret_start: the frame's first byte. Returns its length, padded with zeros to 60 bytes.
  */
 size_t kxdp_frame_build(const kxdp_path_t *path, const kxdp_flow_t *flow, uint8_t ip_proto, uint8_t ecn,
-			uint8_t *transport, size_t len, uint8_t **ret_start);
+		uint8_t *transport, size_t len, uint8_t **ret_start);
 
 /** The same, but only the IP packet, without padding: to be sent through the kernel. ret_start: the IP header. */
 size_t kxdp_frame_build_ip(const kxdp_flow_t *flow, uint8_t ip_proto, uint8_t ecn, uint8_t *transport, size_t len,
-			   uint8_t **ret_start);
+		uint8_t **ret_start);
 
 /** True: an IPv4 address written as an IPv6 one, ::ffff:a.b.c.d. */
 bool kxdp_flow_is_ipv4(const kxdp_flow_t *flow);

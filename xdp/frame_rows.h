@@ -25,8 +25,8 @@ typedef struct {
 
 typedef struct {
 	const char *what;
-	const char *tags;  /* hex of the VLAN tags */
-	const char *extra; /* hex of IPv4 options, or of IPv6 extension headers */
+	const char *tags;        /* hex of the VLAN tags */
+	const char *extra;       /* hex of IPv4 options, or of IPv6 extension headers */
 	const char *tcp_options; /* hex, a multiple of 4 bytes */
 	bool v6;
 	bool tcp;

@@ -205,14 +205,14 @@ static void test_built(void **state)
 		const kxdp_flow_t flow = flow_of(row);
 		const kxdp_path_t path = path_of(row);
 		size_t len = kxdp_frame_build(&path, &flow, row->tcp ? IPPROTO_TCP : IPPROTO_UDP, ECN_SENT, transport,
-					      transport_len, &start);
+				transport_len, &start);
 		if (len != want.len || start < bytes || memcmp(start, want.bytes, len) != 0) {
 			fail_msg("%s: frame differs", row->what);
 		}
 		assert_ptr_equal(start + want.udp_off, transport);
 		memset(bytes, 0xEE, KXDP_HEADERS_MAX);
 		len = kxdp_frame_build_ip(&flow, row->tcp ? IPPROTO_TCP : IPPROTO_UDP, ECN_SENT, transport,
-					  transport_len, &start);
+				transport_len, &start);
 		assert_int_equal(len, want.payload_off - want.ip_off + row->payload_len);
 		assert_memory_equal(start, want.bytes + want.ip_off, len);
 		assert_int_equal(start[-1], 0xEE);
@@ -344,8 +344,8 @@ static void test_each_bit_matters(void **state)
 {
 	(void)state;
 	check_each_bit(&(row_t){ "UDP", .payload_len = 37, .extra = "01010100" });
-	check_each_bit(
-		&(row_t){ "TCP", .payload_len = 37, .extra = "01010100", .tcp = true, .tcp_options = "01010101" });
+	check_each_bit(&(row_t){
+			"TCP", .payload_len = 37, .extra = "01010100", .tcp = true, .tcp_options = "01010101" });
 }
 
 /* A reply whose sum is 0 is sent as 0xFFFF: 0 would say that there is no checksum (RFC 768). */
@@ -395,11 +395,16 @@ static void test_checksum_against_textbook(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_replies),
-		cmocka_unit_test(test_segments), cmocka_unit_test(test_built),
-		cmocka_unit_test(test_routed),   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_room),     cmocka_unit_test(test_each_bit_matters),
-		cmocka_unit_test(test_zero_sum), cmocka_unit_test(test_checksum_against_textbook),
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_built),
+		cmocka_unit_test(test_routed),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_each_bit_matters),
+		cmocka_unit_test(test_zero_sum),
+		cmocka_unit_test(test_checksum_against_textbook),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

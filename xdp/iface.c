@@ -23,7 +23,7 @@ static knot_err_t check_config(const kxdp_config_t *c, kxdp_fault_t *ret_fault)
 {
 	if (c->listen_count < 1 || c->listen_count > KXDP_LISTEN_MAX) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%zu addresses to listen on, 1 to %d are possible",
-				  c->listen_count, KXDP_LISTEN_MAX);
+				c->listen_count, KXDP_LISTEN_MAX);
 	}
 	return KNOT_OK;
 }
@@ -32,7 +32,7 @@ static knot_err_t check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault
 {
 	if (o->ring_size < KXDP_RING_MIN || o->ring_size > KXDP_RING_MAX || (o->ring_size & (o->ring_size - 1)) != 0) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "ring-size %u is not a power of two from %d to %d",
-				  o->ring_size, KXDP_RING_MIN, KXDP_RING_MAX);
+				o->ring_size, KXDP_RING_MIN, KXDP_RING_MAX);
 	}
 	if (strlen(o->ifname) >= IF_NAMESIZE) {
 		return kxdp_fault_errno(ret_fault, ENODEV, o->ifname, "opening the interface");
@@ -109,8 +109,8 @@ static knot_err_t open_steps(kxdp_iface_t *iface, const kxdp_options_t *options,
 	return KNOT_OK;
 }
 
-knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface,
-			   kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_open(
+		kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault)
 {
 	knot_err_t err = check_options(options, ret_fault);
 	if (err != KNOT_OK) {
@@ -154,9 +154,7 @@ knot_err_t kxdp_iface_configure(kxdp_iface_t *iface, const kxdp_config_t *config
 	if (err != KNOT_OK) {
 		return err;
 	}
-	const priv_configure_t request = {
-		.kind = PRIV_CONFIGURE, .iface = iface->id, .config = wire_config(config)
-	};
+	const priv_configure_t request = { .kind = PRIV_CONFIGURE, .iface = iface->id, .config = wire_config(config) };
 	/* Queues look for metadata before the program writes any, and until it no longer does: see queue.c. */
 	const bool before = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED);
 	__atomic_store_n(&iface->route_check, before || config->route_check, __ATOMIC_RELAXED);
@@ -204,8 +202,8 @@ typedef struct {
 	kxdp_fault_t fault;
 } socket_steps_t;
 
-static knot_err_t make_socket(const kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-			      kxdp_fault_t *ret_fault)
+static knot_err_t make_socket(
+		const kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
 {
 	const priv_queue_t request = {
 		.kind = PRIV_QUEUE,
@@ -214,7 +212,7 @@ static knot_err_t make_socket(const kxdp_iface_t *iface, unsigned queue, kxdp_so
 		.ring_size = iface->ring_size,
 		/* The configuration has room for more, which no driver makes use of. */
 		.busypoll_budget =
-			iface->busypoll_budget < PRIV_BUSYPOLL_MAX ? iface->busypoll_budget : PRIV_BUSYPOLL_MAX,
+				iface->busypoll_budget < PRIV_BUSYPOLL_MAX ? iface->busypoll_budget : PRIV_BUSYPOLL_MAX,
 		.busypoll_timeout_us = iface->busypoll_timeout_us,
 	};
 	priv_answer_t answer;
@@ -274,7 +272,7 @@ static int bind_socket(socket_steps_t *s)
 }
 
 knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-				  kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
+		kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
 {
 	socket_steps_t s = { .iface = iface, .queue = queue };
 	int errnum = bind_socket(&s);
@@ -400,9 +398,7 @@ knot_err_t kxdp_rule_set(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_faul
 
 knot_err_t kxdp_rule_remove(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_fault_t *ret_fault)
 {
-	priv_rule_remove_t request = {
-		.kind = PRIV_RULE_REMOVE, .iface = iface->id, .prefix_len = rule->prefix_len
-	};
+	priv_rule_remove_t request = { .kind = PRIV_RULE_REMOVE, .iface = iface->id, .prefix_len = rule->prefix_len };
 	memcpy(request.addr, rule->addr, sizeof(request.addr));
 	pthread_mutex_lock(&iface->rules_lock);
 	priv_answer_t answer;

@@ -29,9 +29,9 @@ struct kxdp_iface {
 	uint32_t ring_size;
 	uint16_t busypoll_budget;
 	uint16_t busypoll_timeout_us;
-	kxdp_priv_t *priv; /* borrowed */
-	uint32_t id;       /* the helper's number for it */
-	int link_fd;       /* owned: the program stays when the helper is gone; -1: shared */
+	kxdp_priv_t *priv;                  /* borrowed */
+	uint32_t id;                        /* the helper's number for it */
+	int link_fd;                        /* owned: the program stays when the helper is gone; -1: shared */
 	const struct filter_counts *counts; /* mapped: queue_max */
 	const struct filter_rule *counted;  /* mapped: FILTER_RULE_MAX */
 	pthread_mutex_t rules_lock;         /* covers the two below: set by one thread, listed by others */
@@ -44,12 +44,12 @@ struct kxdp_iface {
  * sent to it. queue: below iface->queue_max. Frames 0 to ring_size - 1 are in the fill ring afterwards.
  */
 KNOT_MUST_USE knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-						kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault);
+		kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault);
 
 /** Fill in a fault: what failed and what to do, from an errno value (of a step that is named) or from a text of the
  * caller's. */
 knot_err_t kxdp_fault(kxdp_fault_t *ret_fault, knot_err_t err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+		__attribute__((format(printf, 3, 4)));
 
 /** Fault for an errno value met while `doing` something ("binding the socket"). */
 knot_err_t kxdp_fault_errno(kxdp_fault_t *ret_fault, int errnum, const char *ifname, const char *doing);

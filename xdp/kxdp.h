@@ -8,8 +8,8 @@
  * Life: kxdp_priv_start() (priv.h) makes the helper that has the privileges; kxdp_iface_open() attaches the program;
  * kxdp_queue_open() for each of its queues adds a socket; until then, and for a queue without a socket, packets go to
  * the kernel. The calling process needs no privilege for any of it, then or later; the helper needs CAP_BPF
- * and CAP_PERFMON (or CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The program is detached
- * by kxdp_iface_close() or when the process ends for whatever reason.
+ * and CAP_PERFMON (or CAP_SYS_ADMIN), CAP_NET_ADMIN, CAP_NET_RAW and, where RLIMIT_MEMLOCK is small, CAP_IPC_LOCK. The
+ * program is detached by kxdp_iface_close() or when the process ends for whatever reason.
  *
  * Threads: opening, closing, configuring and rules of one interface from one thread at a time;
  * kxdp_iface_filter_counts() and kxdp_iface_rules() from any thread while the interface is open.
@@ -64,14 +64,15 @@ typedef struct {
 	size_t listen_count;          /* 1 to KXDP_LISTEN_MAX */
 	bool udp;                     /* neither: nothing is ours */
 	bool tcp;
-	bool route_check; /* frames carry the route of their reply in their metadata (struct filter_meta in bpf/abi.h) */
+	bool route_check; /* frames carry the route of their reply in their metadata (struct filter_meta in bpf/abi.h)
+			   */
 } kxdp_config_t;
 
 typedef struct {
 	const char *ifname;
 	kxdp_config_t config;
-	bool zero_copy;          /* false: don't even try */
-	uint32_t ring_size;      /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
+	bool zero_copy;           /* false: don't even try */
+	uint32_t ring_size;       /* descriptors per ring, a power of two, KXDP_RING_MIN to KXDP_RING_MAX */
 	uint16_t busypoll_budget; /* packets per busy poll; 0: no busy polling */
 	uint16_t busypoll_timeout_us;
 	kxdp_mode_t mode;
@@ -89,14 +90,14 @@ typedef struct kxdp_iface kxdp_iface_t;
  * ret_ifname: its name. KNOT_ENODEV: no interface has it; KNOT_EPARAMCONFL: more than one has: name the interface
  * instead.
  */
-KNOT_MUST_USE knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE],
-					       kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_iface_of_address(
+		const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault);
 
 /**
  * Load the kernel program and attach it to an interface: native mode if the driver can, else emulated.
  *
- * Alone, the program hangs on a BPF link. Where libxdp's dispatcher is attached, it joins the programs there, which need
- * the BPF file system for that (doc/adr/0004-bpf-link-instead-of-dispatcher.md).
+ * Alone, the program hangs on a BPF link. Where libxdp's dispatcher is attached, it joins the programs there, which
+ * need the BPF file system for that (doc/adr/0004-bpf-link-instead-of-dispatcher.md).
  *
  * priv: borrowed until the interface is closed. NULL: KNOT_EPERM.
  * On failure nothing is left attached and *ret_fault is filled in. KNOT_EPERM: no permission. KNOT_ENOTSUP: kernel or
@@ -104,15 +105,15 @@ KNOT_MUST_USE knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char r
  * size not a power of two, …). KNOT_ECONNCLOSED: the helper has ended. In each case a server goes on with ordinary
  * sockets.
  */
-KNOT_MUST_USE knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface,
-					 kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_iface_open(
+		kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault);
 
 /**
  * Change what is ours, while packets flow; the program stays attached and every packet meets either the old or the new
  * configuration. Errors as kxdp_iface_open(), the old configuration stays.
  */
-KNOT_MUST_USE knot_err_t kxdp_iface_configure(kxdp_iface_t *iface, const kxdp_config_t *config,
-					      kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_iface_configure(
+		kxdp_iface_t *iface, const kxdp_config_t *config, kxdp_fault_t *ret_fault);
 
 /** Detach the program and free the interface; its queues must be closed before. NULL is fine. */
 void kxdp_iface_close(kxdp_iface_t *take_iface);
@@ -125,7 +126,9 @@ unsigned kxdp_iface_index(const kxdp_iface_t *iface);
 /** True: joined libxdp's dispatcher, other programs run before or after ours. */
 bool kxdp_iface_is_shared(const kxdp_iface_t *iface);
 
-/** Receive queues when it was opened (combined and receive-only channels), at least 1; 1 when the driver doesn't say. */
+/**
+ * Receive queues when it was opened (combined and receive-only channels), at least 1; 1 when the driver doesn't say.
+ */
 unsigned kxdp_iface_queue_count(const kxdp_iface_t *iface);
 
 /** Queues that may be opened without opening the interface anew, when channels are added: at least the count. */

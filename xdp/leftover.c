@@ -53,7 +53,7 @@ static bool is_leftover(int prog_fd)
 	struct bpf_prog_info info = { .nr_map_ids = MAPS_MAX, .map_ids = (uint64_t)(uintptr_t)map_ids };
 	uint32_t info_len = sizeof(info);
 	if (bpf_obj_get_info_by_fd(prog_fd, &info, &info_len) != 0 || strcmp(info.name, program_name) != 0 ||
-	    info.nr_map_ids > MAPS_MAX) {
+			info.nr_map_ids > MAPS_MAX) {
 		return false;
 	}
 	bool off = true, found = false;

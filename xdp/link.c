@@ -68,7 +68,7 @@ static bool ask(int fd, unsigned ifindex, void *reply, kxdp_link_t *ret_link)
 	ssize_t len = recv(fd, reply, REPLY_LEN_MAX, 0);
 	const struct nlmsghdr *header = reply;
 	if (len < (ssize_t)NLMSG_LENGTH(sizeof(struct ifinfomsg)) || header->nlmsg_type != RTM_NEWLINK ||
-	    header->nlmsg_len > (size_t)len) {
+			header->nlmsg_len > (size_t)len) {
 		return false;
 	}
 	read_attributes(header, ret_link);

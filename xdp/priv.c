@@ -165,7 +165,7 @@ static bool receive_answer(int fd, priv_answer_t *answer)
 		close_fds(answer, count);
 		answer->reply.err = KNOT_ESPACE;
 		snprintf(answer->reply.text, sizeof(answer->reply.text),
-			 "too many open files; raise LimitNOFILE (ulimit -n)");
+				"too many open files; raise LimitNOFILE (ulimit -n)");
 	}
 	return true;
 }
@@ -201,7 +201,7 @@ knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t 
 	pthread_mutex_unlock(&priv->lock);
 	if (!answered) {
 		return kxdp_fault(ret_fault, KNOT_ECONNCLOSED,
-				  "the privileged helper has ended; restart the server to change anything");
+				"the privileged helper has ended; restart the server to change anything");
 	}
 	if (answer.reply.err != KNOT_OK) {
 		return kxdp_fault(ret_fault, (knot_err_t)answer.reply.err, "%s", answer.reply.text);
@@ -210,8 +210,8 @@ knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t 
 	return KNOT_OK;
 }
 
-knot_err_t kxdp_priv_bind(kxdp_priv_t *priv, const kxdp_bind_t *bind, int *ret_fd, bool *ret_nonlocal,
-			  kxdp_fault_t *ret_fault)
+knot_err_t kxdp_priv_bind(
+		kxdp_priv_t *priv, const kxdp_bind_t *bind, int *ret_fd, bool *ret_nonlocal, kxdp_fault_t *ret_fault)
 {
 	priv_bind_t request = {
 		.kind = PRIV_BIND,

@@ -30,18 +30,18 @@ typedef struct {
 	const uint16_t *ports; /* host order; borrowed for the call */
 	size_t port_count;     /* up to KXDP_PRIV_PORTS_MAX */
 	char **argv;           /* of main(): overwritten in the helper, for ps; NULL: stays */
-	bool detached;              /* the process leaves its terminal: hold no standard stream open */
+	bool detached;         /* the process leaves its terminal: hold no standard stream open */
 } kxdp_priv_params_t;
 
 /**
  * Fork the helper.
  *
  * KNOT_EPERM: the process has none of the privileges that a helper would be good for (CAP_NET_ADMIN, CAP_NET_RAW,
- * CAP_NET_BIND_SERVICE): go on without one. Everything that takes a `kxdp_priv_t *` takes NULL for that and says what is
- * missing. Others: errno values of fork() and socketpair().
+ * CAP_NET_BIND_SERVICE): go on without one. Everything that takes a `kxdp_priv_t *` takes NULL for that and says what
+ * is missing. Others: errno values of fork() and socketpair().
  */
-KNOT_MUST_USE knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_priv,
-					 kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_priv_start(
+		const kxdp_priv_params_t *params, kxdp_priv_t **ret_priv, kxdp_fault_t *ret_fault);
 
 /** End the helper and wait until it has cleaned up. Interfaces and queues must be closed before. NULL is fine. */
 void kxdp_priv_stop(kxdp_priv_t *take_priv);
@@ -50,10 +50,10 @@ void kxdp_priv_stop(kxdp_priv_t *take_priv);
 bool kxdp_priv_alive(kxdp_priv_t *priv);
 
 typedef struct {
-	int type;                   /* SOCK_DGRAM or SOCK_STREAM */
+	int type;                    /* SOCK_DGRAM or SOCK_STREAM */
 	const struct sockaddr *addr; /* AF_INET or AF_INET6 with the port, below 1024 */
-	char device[IF_NAMESIZE];   /* SO_BINDTODEVICE; "": any */
-	bool reuseport;             /* SO_REUSEPORT */
+	char device[IF_NAMESIZE];    /* SO_BINDTODEVICE; "": any */
+	bool reuseport;              /* SO_REUSEPORT */
 } kxdp_bind_t;
 
 /**
@@ -63,8 +63,8 @@ typedef struct {
  *
  * KNOT_EACCES: a port that the helper doesn't bind, see kxdp_priv_params_t. KNOT_EADDRINUSE and so on: of bind().
  */
-KNOT_MUST_USE knot_err_t kxdp_priv_bind(kxdp_priv_t *priv, const kxdp_bind_t *bind, int *ret_fd, bool *ret_nonlocal,
-					kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_priv_bind(
+		kxdp_priv_t *priv, const kxdp_bind_t *bind, int *ret_fd, bool *ret_nonlocal, kxdp_fault_t *ret_fault);
 
 /**
  * A raw socket for sending whole IP packets through the kernel's routing: AF_INET with IP_HDRINCL, AF_INET6 with

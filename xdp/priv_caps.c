@@ -15,7 +15,12 @@
 #endif
 
 static const uint8_t kept[] = {
-	CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, CAP_PERFMON, CAP_IPC_LOCK, CAP_NET_BIND_SERVICE,
+	CAP_NET_ADMIN,
+	CAP_NET_RAW,
+	CAP_BPF,
+	CAP_PERFMON,
+	CAP_IPC_LOCK,
+	CAP_NET_BIND_SERVICE,
 };
 
 static uint64_t bit(unsigned cap)
@@ -68,7 +73,8 @@ void kxdp_caps_limit(void)
 	for (size_t i = 0; i < KNOT_LEN(kept); i++) {
 		keep |= bit(kept[i]);
 	}
-	/* The bounding set goes first: shrinking it needs a capability. Ends at the first number the kernel doesn't have. */
+	/* The bounding set goes first: shrinking it needs a capability. Ends at the first number the kernel doesn't
+	 * have. */
 	for (unsigned cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
 		if ((bit(cap) & (keep | bit(CAP_SYS_ADMIN))) == 0) {
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -76,7 +82,7 @@ void kxdp_caps_limit(void)
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	set_caps(effective & (keep | (needs_admin(effective) ? bit(CAP_SYS_ADMIN) : 0)),
-		 permitted & (keep | bit(CAP_SYS_ADMIN)));
+			permitted & (keep | bit(CAP_SYS_ADMIN)));
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* nobody of the same user reads its memory */
 }

@@ -8,8 +8,8 @@
 bool kxdp_caps_any(void);
 
 /**
- * Give up all but CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, CAP_PERFMON, CAP_IPC_LOCK, CAP_NET_BIND_SERVICE, and CAP_SYS_ADMIN,
- * which is switched off (unless CAP_BPF or CAP_PERFMON are missing). What isn't there stays away.
+ * Give up all but CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF, CAP_PERFMON, CAP_IPC_LOCK, CAP_NET_BIND_SERVICE, and
+ * CAP_SYS_ADMIN, which is switched off (unless CAP_BPF or CAP_PERFMON are missing). What isn't there stays away.
  */
 void kxdp_caps_limit(void);
 

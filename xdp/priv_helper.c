@@ -94,7 +94,7 @@ static knot_err_t act_open(void *state, const priv_open_t *request, priv_answer_
 	}
 	h->ifaces[iface].open = true;
 	if (!add_copy(answer, attach->counts_fd) || !add_copy(answer, attach->rules_fd) ||
-	    (attach->link_fd >= 0 && !add_copy(answer, attach->link_fd))) {
+			(attach->link_fd >= 0 && !add_copy(answer, attach->link_fd))) {
 		err = kxdp_fault_errno(ret_fault, errno, attach->name, "passing descriptors");
 		close_iface(h, iface);
 		return err;
@@ -108,8 +108,8 @@ static knot_err_t act_open(void *state, const priv_open_t *request, priv_answer_
 	return KNOT_OK;
 }
 
-static knot_err_t act_configure(void *state, const priv_configure_t *request, priv_answer_t *answer,
-				kxdp_fault_t *ret_fault)
+static knot_err_t act_configure(
+		void *state, const priv_configure_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	(void)answer;
 	helper_t *h = state;
@@ -160,16 +160,15 @@ static knot_err_t act_start(void *state, const priv_start_t *request, priv_answe
 	return attach == NULL ? KNOT_EINVAL : kxdp_attach_start(attach, request, ret_fault);
 }
 
-static knot_err_t act_rule_set(void *state, const priv_rule_set_t *request, priv_answer_t *answer,
-			       kxdp_fault_t *ret_fault)
+static knot_err_t act_rule_set(
+		void *state, const priv_rule_set_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
-	return attach == NULL ? KNOT_EINVAL
-			      : kxdp_attach_rule_set(attach, request, &answer->reply.u.rule, ret_fault);
+	return attach == NULL ? KNOT_EINVAL : kxdp_attach_rule_set(attach, request, &answer->reply.u.rule, ret_fault);
 }
 
-static knot_err_t act_rule_remove(void *state, const priv_rule_remove_t *request, priv_answer_t *answer,
-				  kxdp_fault_t *ret_fault)
+static knot_err_t act_rule_remove(
+		void *state, const priv_rule_remove_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL
@@ -207,17 +206,18 @@ static int bind_steps(int fd, const priv_bind_t *request, uint32_t *ret_nonlocal
 	bool ipv6 = request->family == AF_INET6;
 	size_t device_len = strlen(request->device);
 	if ((ipv6 && !set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
-	    (request->type == SOCK_STREAM && !set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1)) ||
-	    (request->reuseport != 0 && !set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1)) ||
-	    (device_len > 0 &&
-	     setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, request->device, (socklen_t)device_len) != 0)) {
+			(request->type == SOCK_STREAM && !set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1)) ||
+			(request->reuseport != 0 && !set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1)) ||
+			(device_len > 0 && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, request->device,
+							   (socklen_t)device_len) != 0)) {
 		return errno;
 	}
 	if (bind(fd, &addr.sa, len) == 0) {
 		return 0;
 	}
-	if (errno != EADDRNOTAVAIL || !set_int(fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_FREEBIND : IP_FREEBIND, 1) ||
-	    bind(fd, &addr.sa, len) != 0) {
+	if (errno != EADDRNOTAVAIL ||
+			!set_int(fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_FREEBIND : IP_FREEBIND, 1) ||
+			bind(fd, &addr.sa, len) != 0) {
 		return errno;
 	}
 	*ret_nonlocal = 1;
@@ -247,8 +247,8 @@ static knot_err_t act_raw(void *state, const priv_raw_t *request, priv_answer_t 
 	const struct sock_fprog filter = { .len = 1, .filter = &nothing };
 	int fd = socket((int)request->family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) == 0 &&
-	    setsockopt(fd, SOL_SOCKET, SO_LOCK_FILTER, &(int){ 1 }, sizeof(int)) == 0 &&
-	    set_int(fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_HDRINCL : IP_HDRINCL, 1)) {
+			setsockopt(fd, SOL_SOCKET, SO_LOCK_FILTER, &(int){ 1 }, sizeof(int)) == 0 &&
+			set_int(fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_HDRINCL : IP_HDRINCL, 1)) {
 		add_fd(answer, fd);
 		return KNOT_OK;
 	}
@@ -381,8 +381,7 @@ _Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv
 		/* The folder stays in use, which only keeps it from being unmounted. */
 	}
 	helper.policy = *policy;
-	while (fd >= 0 && serve_one(fd)) {
-	}
+	while (fd >= 0 && serve_one(fd)) {}
 	for (uint32_t i = 0; i < PRIV_IFACES_MAX; i++) {
 		if (helper.ifaces[i].open) {
 			close_iface(&helper, i);

@@ -5,8 +5,7 @@
 #include "xdp/priv_wire.h"
 
 /**
- * Be the helper: give up what isn't needed, serve requests from `fd` until its other end closes, clean up. detached: keep
- * no standard stream open.
- * Never returns; the process ends.
+ * Be the helper: give up what isn't needed, serve requests from `fd` until its other end closes, clean up. detached:
+ * keep no standard stream open. Never returns; the process ends.
  */
 _Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv, bool detached);

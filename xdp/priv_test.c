@@ -31,16 +31,16 @@ typedef struct {
 	priv_kind_t last;
 } recorder_t;
 
-#define RECORD(constant, name, what)                                                                        \
-	static knot_err_t record_##name(void *state, const priv_##name##_t *request, priv_answer_t *answer, \
-					kxdp_fault_t *ret_fault)                                            \
-	{                                                                                                   \
-		(void)answer;                                                                               \
-		(void)ret_fault;                                                                            \
-		recorder_t *recorder = state;                                                               \
-		recorder->calls++;                                                                          \
-		recorder->last = (priv_kind_t)request->kind;                                                \
-		return KNOT_OK;                                                                             \
+#define RECORD(constant, name, what)                                                                                   \
+	static knot_err_t record_##name(                                                                               \
+			void *state, const priv_##name##_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)   \
+	{                                                                                                              \
+		(void)answer;                                                                                          \
+		(void)ret_fault;                                                                                       \
+		recorder_t *recorder = state;                                                                          \
+		recorder->calls++;                                                                                     \
+		recorder->last = (priv_kind_t)request->kind;                                                           \
+		return KNOT_OK;                                                                                        \
 	}
 PRIV_REQUESTS(RECORD)
 #define ACTION(constant, name, what) .name = record_##name,
@@ -61,11 +61,15 @@ static knot_err_t serve(const void *message, size_t len, recorder_t *recorder)
 	return (knot_err_t)answer.reply.err;
 }
 
-#define GOOD_OPEN  .kind = PRIV_OPEN, .ifname = "eth0", .config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53 } } }
+#define GOOD_OPEN                                                                                                      \
+	.kind = PRIV_OPEN, .ifname = "eth0", .config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53 } } }
 #define GOOD_QUEUE .kind = PRIV_QUEUE, .queue = 1, .ring_size = 2048
 #define GOOD_RULE  .kind = PRIV_RULE_SET, .addr = { 0x20, 0x01, 0x0d, 0xb8 }, .prefix_len = 32
 #define GOOD_BIND  .kind = PRIV_BIND, .family = AF_INET, .type = SOCK_DGRAM, .port = 53
-#define NAME16     { 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' }
+#define NAME16                                                                                                         \
+	{                                                                                                              \
+		'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'                         \
+	}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init" /* each row is a good request but for what it names */
@@ -83,11 +87,14 @@ static const struct {
 	{ "open: dots as a name", { .open = { GOOD_OPEN, .ifname = ".." } }, KNOT_EINVAL },
 	{ "open: blank in the name", { .open = { GOOD_OPEN, .ifname = "a b" } }, KNOT_EINVAL },
 	{ "open: no listens", { .open = { GOOD_OPEN, .config.listen_count = 0 } }, KNOT_EINVAL },
-	{ "open: too many listens", { .open = { GOOD_OPEN, .config.listen_count = KXDP_LISTEN_MAX + 1 } }, KNOT_EINVAL },
+	{ "open: too many listens", { .open = { GOOD_OPEN, .config.listen_count = KXDP_LISTEN_MAX + 1 } },
+			KNOT_EINVAL },
 	{ "open: count above what is there", { .open = { GOOD_OPEN, .config.listen_count = 2 } }, KNOT_EINVAL },
 	{ "open: listens behind the count", { .open = { GOOD_OPEN, .config.listens[1].port = 1 } }, KNOT_EINVAL },
 	{ "open: unknown flag", { .open = { GOOD_OPEN, .config.flags = 8 } }, KNOT_EINVAL },
-	{ "open: address with any", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 1, .addr = { 1 } } } }, KNOT_EINVAL },
+	{ "open: address with any",
+			{ .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 1, .addr = { 1 } } } },
+			KNOT_EINVAL },
 	{ "open: any is 2", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 2 } } }, KNOT_EINVAL },
 	{ "open: reserved", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .reserved = 1 } } }, KNOT_EINVAL },
 	{ "close", { .close = { .kind = PRIV_CLOSE, .iface = PRIV_IFACES_MAX - 1 } }, KNOT_OK },
@@ -111,7 +118,8 @@ static const struct {
 	{ "rule: last byte", { .rule_set = { GOOD_RULE, .addr[15] = 1 } }, KNOT_EINVAL },
 	{ "rule: within a byte", { .rule_set = { GOOD_RULE, .prefix_len = 29 } }, KNOT_OK },
 	{ "remove", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .prefix_len = 128 } }, KNOT_OK },
-	{ "remove: bits", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .addr = { 1 }, .prefix_len = 7 } }, KNOT_EINVAL },
+	{ "remove: bits", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .addr = { 1 }, .prefix_len = 7 } },
+			KNOT_EINVAL },
 	{ "bind", { .bind = { GOOD_BIND } }, KNOT_OK },
 	{ "bind: configured port", { .bind = { GOOD_BIND, .port = 80 } }, KNOT_OK },
 	{ "bind: other low port", { .bind = { GOOD_BIND, .port = 22 } }, KNOT_EACCES },
@@ -123,7 +131,8 @@ static const struct {
 	{ "bind: type with flags", { .bind = { GOOD_BIND, .type = SOCK_DGRAM | SOCK_NONBLOCK } }, KNOT_EINVAL },
 	{ "bind: IPv4 with more than an address", { .bind = { GOOD_BIND, .addr[4] = 1 } }, KNOT_EINVAL },
 	{ "bind: IPv4 with a scope", { .bind = { GOOD_BIND, .scope = 1 } }, KNOT_EINVAL },
-	{ "bind: IPv6 with a scope", { .bind = { GOOD_BIND, .family = AF_INET6, .scope = 1, .addr[15] = 1 } }, KNOT_OK },
+	{ "bind: IPv6 with a scope", { .bind = { GOOD_BIND, .family = AF_INET6, .scope = 1, .addr[15] = 1 } },
+			KNOT_OK },
 	{ "bind: device", { .bind = { GOOD_BIND, .device = "eth0" } }, KNOT_OK },
 	{ "bind: device without end", { .bind = { GOOD_BIND, .device = NAME16 } }, KNOT_EINVAL },
 	{ "raw", { .raw = { .kind = PRIV_RAW, .family = AF_INET6 } }, KNOT_OK },
@@ -177,7 +186,8 @@ static kxdp_priv_t *start(void)
 	}
 	const uint16_t ports[] = { 80 };
 	kxdp_priv_t *priv = NULL;
-	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = ports, .port_count = 1 }, &priv, &fault), KNOT_OK);
+	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = ports, .port_count = 1 }, &priv, &fault),
+			KNOT_OK);
 	assert_true(kxdp_priv_alive(priv));
 	return priv;
 }
@@ -223,7 +233,9 @@ static void test_bind(void **state)
 {
 	(void)state;
 	kxdp_priv_t *priv = start();
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in in = {
+		.sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	kxdp_bind_t bind = { .type = SOCK_DGRAM, .addr = (const struct sockaddr *)&in };
 	int fd, second;
 	bool nonlocal = true;
@@ -258,7 +270,9 @@ static void test_bind(void **state)
 	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
 	close(fd);
 
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(853), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_in6 in6 = {
+		.sin6_family = AF_INET6, .sin6_port = htons(853), .sin6_addr = IN6ADDR_LOOPBACK_INIT
+	};
 	bind.addr = (const struct sockaddr *)&in6;
 	snprintf(bind.device, sizeof(bind.device), "lo");
 	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
@@ -273,13 +287,16 @@ static void test_raw_socket(void **state)
 	(void)state;
 	kxdp_priv_t *priv = start();
 	int raw, udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	assert_int_equal(bind(udp, (const struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(kxdp_priv_raw_socket(priv, AF_INET, &raw, &fault), KNOT_OK);
 	/* A whole IPv4 packet with a UDP datagram "hi" without checksum, from an address that we don't have. */
-	uint8_t packet[30] = { 0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 9, 127, 0, 0, 1,
-			       0x30, 0x39, 5300 >> 8, 5300 & 255, 0, 10, 0, 0, 'h', 'i' };
-	assert_int_equal(sendto(raw, packet, sizeof(packet), 0, (const struct sockaddr *)&to, sizeof(to)), sizeof(packet));
+	uint8_t packet[30] = { 0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 9, 127, 0, 0, 1, 0x30, 0x39,
+		5300 >> 8, 5300 & 255, 0, 10, 0, 0, 'h', 'i' };
+	assert_int_equal(sendto(raw, packet, sizeof(packet), 0, (const struct sockaddr *)&to, sizeof(to)),
+			sizeof(packet));
 	char got[8];
 	struct sockaddr_in from;
 	socklen_t len = sizeof(from);
@@ -367,7 +384,9 @@ static kxdp_rule_t rule_of(uint8_t last, uint8_t prefix_len, uint32_t per_second
 static void send_to_server(unsigned count)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(5300), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	for (unsigned i = 0; i < count; i++) {
 		(void)sendto(fd, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
 	}
@@ -676,12 +695,22 @@ static void test_helper_is_bare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),         cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_without_helper), cmocka_unit_test(test_bind),
-		cmocka_unit_test(test_raw_socket),   cmocka_unit_test(test_iface),
-		cmocka_unit_test(test_route_check_settings), cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_large_busypoll_budget), cmocka_unit_test(test_no_room_for_descriptors),
-		cmocka_unit_test(test_many_rules),   cmocka_unit_test(test_queue), cmocka_unit_test(test_no_descriptor_is_kept), cmocka_unit_test(test_no_room_for_descriptors),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_without_helper),
+		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_raw_socket),
+		cmocka_unit_test(test_iface),
+		cmocka_unit_test(test_route_check_settings),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_many_rules),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_large_busypoll_budget),
+		cmocka_unit_test(test_no_room_for_descriptors),
+		cmocka_unit_test(test_many_rules),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_no_descriptor_is_kept),
+		cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_is_bare),
 	};

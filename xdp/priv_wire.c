@@ -135,19 +135,19 @@ typedef struct {
 	size_t len;
 	bool (*check)(const priv_request_t *request);
 	knot_err_t (*act)(const priv_actions_t *actions, void *state, const priv_request_t *request,
-			  priv_answer_t *answer, kxdp_fault_t *ret_fault);
+			priv_answer_t *answer, kxdp_fault_t *ret_fault);
 } row_t;
 
 /* Per row: check and action of its struct, called through the union. */
-#define ROW_FUNCTIONS(constant, name, what)                                                                     \
-	static bool check_##name(const priv_request_t *request)                                                 \
-	{                                                                                                       \
-		return is_##name(&request->name);                                                               \
-	}                                                                                                       \
-	static knot_err_t act_##name(const priv_actions_t *actions, void *state, const priv_request_t *request, \
-				     priv_answer_t *answer, kxdp_fault_t *ret_fault)                            \
-	{                                                                                                       \
-		return actions->name(state, &request->name, answer, ret_fault);                                 \
+#define ROW_FUNCTIONS(constant, name, what)                                                                            \
+	static bool check_##name(const priv_request_t *request)                                                        \
+	{                                                                                                              \
+		return is_##name(&request->name);                                                                      \
+	}                                                                                                              \
+	static knot_err_t act_##name(const priv_actions_t *actions, void *state, const priv_request_t *request,        \
+			priv_answer_t *answer, kxdp_fault_t *ret_fault)                                                \
+	{                                                                                                              \
+		return actions->name(state, &request->name, answer, ret_fault);                                        \
 	}
 PRIV_REQUESTS(ROW_FUNCTIONS)
 
@@ -165,7 +165,7 @@ static bool may_bind(const priv_policy_t *policy, uint16_t port)
 }
 
 static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
-			size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+		size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	priv_request_t request = { 0 };
 	if (len < sizeof(request.kind) || len > sizeof(request)) {
@@ -177,19 +177,19 @@ static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_p
 	}
 	const row_t *row = &rows[request.kind];
 	if (!row->check(&request)) {
-		return kxdp_fault(ret_fault, KNOT_EINVAL, "request of kind %u with a value that can't be",
-				  request.kind);
+		return kxdp_fault(
+				ret_fault, KNOT_EINVAL, "request of kind %u with a value that can't be", request.kind);
 	}
 	if (request.kind == PRIV_BIND && !may_bind(policy, request.bind.port)) {
 		return kxdp_fault(ret_fault, KNOT_EACCES,
-				  "port %u was not in the configuration at start; restart the server to use it",
-				  request.bind.port);
+				"port %u was not in the configuration at start; restart the server to use it",
+				request.bind.port);
 	}
 	return row->act(actions, state, &request, answer, ret_fault);
 }
 
 void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
-		     size_t len, priv_answer_t *ret_answer)
+		size_t len, priv_answer_t *ret_answer)
 {
 	memset(ret_answer, 0, sizeof(*ret_answer));
 	kxdp_fault_t fault = { 0 };

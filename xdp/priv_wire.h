@@ -123,12 +123,12 @@ typedef struct {
 
 typedef struct {
 	uint32_t kind;
-	uint16_t family; /* AF_INET, AF_INET6 */
-	uint16_t type;   /* SOCK_DGRAM, SOCK_STREAM */
-	uint16_t port;   /* a low port of the policy */
-	uint16_t reuseport; /* 0 or 1 */
-	uint32_t scope;     /* IPv6 scope id; 0 for IPv4 */
-	uint8_t addr[16];   /* IPv4: the first 4 bytes, then zeros */
+	uint16_t family;              /* AF_INET, AF_INET6 */
+	uint16_t type;                /* SOCK_DGRAM, SOCK_STREAM */
+	uint16_t port;                /* a low port of the policy */
+	uint16_t reuseport;           /* 0 or 1 */
+	uint32_t scope;               /* IPv6 scope id; 0 for IPv4 */
+	uint8_t addr[16];             /* IPv4: the first 4 bytes, then zeros */
 	char device[PRIV_DEVICE_MAX]; /* "": any */
 } priv_bind_t;
 
@@ -173,7 +173,7 @@ typedef struct {
 } priv_socket_t;
 
 typedef struct {
-	int32_t err; /* knot_err_t */
+	int32_t err;                                  /* knot_err_t */
 	char text[sizeof(((kxdp_fault_t *)0)->text)]; /* of the fault when `err` says so */
 	uint32_t fd_count;
 	union {
@@ -198,7 +198,7 @@ typedef struct {
 
 /** One action per row: does what the checked request asks, fills in answer->reply.u and fds, or answer's fault. */
 typedef struct {
-#define PRIV_ACTION(constant, name, what) \
+#define PRIV_ACTION(constant, name, what)                                                                              \
 	knot_err_t (*name)(void *state, const priv_##name##_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault);
 	PRIV_REQUESTS(PRIV_ACTION)
 #undef PRIV_ACTION
@@ -208,11 +208,11 @@ typedef struct {
  * Check a message and do what it asks for.
  *
  * message[0..len): as received, any alignment. policy: what may be bound. state: handed to the action.
- * ret_answer: all of it is written. A message that fails the checks has KNOT_EINVAL (KNOT_EACCES: against the policy) and
- * no action is called.
+ * ret_answer: all of it is written. A message that fails the checks has KNOT_EINVAL (KNOT_EACCES: against the policy)
+ * and no action is called.
  */
 void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
-		     size_t len, priv_answer_t *ret_answer);
+		size_t len, priv_answer_t *ret_answer);
 
 /** Length of a request of this kind; 0: no such kind. */
 size_t kxdp_priv_request_len(uint32_t kind);

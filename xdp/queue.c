@@ -339,7 +339,7 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 	for (uint32_t i = 0; i < count; i++) {
 		if (i + PREFETCH_AHEAD < count) {
 			const uint8_t *ahead =
-				q->memory + xsk_ring_cons__rx_desc(&q->rx, index + i + PREFETCH_AHEAD)->addr;
+					q->memory + xsk_ring_cons__rx_desc(&q->rx, index + i + PREFETCH_AHEAD)->addr;
 			__builtin_prefetch(ahead, 1);
 			__builtin_prefetch(ahead + 64, 1); /* a query with EDNS ends there */
 		}
@@ -388,7 +388,8 @@ static void collect(kxdp_queue_t *q)
 	}
 }
 
-/* One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17).
+/*
+ * One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17).
  */
 static void kick(kxdp_queue_t *q)
 {
@@ -445,7 +446,7 @@ static inline bool reserve(kxdp_queue_t *q, uint32_t *ret_index)
 static void put(kxdp_queue_t *q, uint32_t index, const uint8_t *start, size_t len)
 {
 	*xsk_ring_prod__tx_desc(&q->tx, index) =
-		(struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
+			(struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
 	q->tx_reserved++;
 }
 
@@ -493,9 +494,9 @@ bool kxdp_frame_take(kxdp_queue_t *q, kxdp_frame_t *ret_frame)
 	if (q->free_count > 0) {
 		__builtin_prefetch(q->memory + q->free_frames[q->free_count - 1] + PAYLOAD_OFF - 64, 1);
 	}
-	*ret_frame = (kxdp_frame_t){ .bytes = bytes,
-				     .payload = bytes + PAYLOAD_OFF,
-				     .payload_max = KXDP_FRAME_SIZE - PAYLOAD_OFF };
+	*ret_frame = (kxdp_frame_t){
+		.bytes = bytes, .payload = bytes + PAYLOAD_OFF, .payload_max = KXDP_FRAME_SIZE - PAYLOAD_OFF
+	};
 	return true;
 }
 

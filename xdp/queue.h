@@ -38,8 +38,8 @@ typedef struct kxdp_queue kxdp_queue_t;
  *
  * queue: [0..kxdp_iface_queue_max()). The queue borrows `iface`. KNOT_EBUSY: another socket is bound to this queue.
  */
-KNOT_MUST_USE knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue,
-					 kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_queue_open(
+		kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue, kxdp_fault_t *ret_fault);
 
 /** The kernel gets the queue's packets again; frames not sent yet are lost. NULL is fine. */
 void kxdp_queue_close(kxdp_queue_t *take_queue);

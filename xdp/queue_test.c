@@ -52,17 +52,17 @@ static uint32_t draw(uint32_t below)
 
 /* In place of iface.c's, which asks the helper for a socket. */
 knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-				  kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
+		kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
 {
 	(void)iface, (void)queue, (void)ret_fault;
 	*ret_socket = (kxdp_socket_t){ .fd = eventfd(0, EFD_CLOEXEC), .memory_fd = -1, .frame_count = FRAMES };
 #define CONSUMER(r, array)                                                                                             \
 	{ .mask = RING - 1,                                                                                            \
-	  .size = RING,                                                                                                \
-	  .producer = &r.producer,                                                                                     \
-	  .consumer = &r.consumer,                                                                                     \
-	  .flags = &r.flags,                                                                                           \
-	  .ring = r.array }
+		.size = RING,                                                                                          \
+		.producer = &r.producer,                                                                               \
+		.consumer = &r.consumer,                                                                               \
+		.flags = &r.flags,                                                                                     \
+		.ring = r.array }
 #define PRODUCER(r, array)                                                                                             \
 	{                                                                                                              \
 		.cached_cons = RING, .mask = RING - 1, .size = RING, .producer = &r.producer, .consumer = &r.consumer, \
@@ -192,8 +192,8 @@ static void serve(unsigned max)
 			assert_int_equal(p->path.ifindex, IFINDEX);
 			memcpy(frame.payload, p->payload, p->payload_len);
 			uint8_t *start;
-			size_t len = kxdp_frame_build(&p->path, &p->flow, IPPROTO_TCP, 0, frame.payload, p->payload_len,
-						      &start);
+			size_t len = kxdp_frame_build(
+					&p->path, &p->flow, IPPROTO_TCP, 0, frame.payload, p->payload_len, &start);
 			if (draw(8) == 0) {
 				kxdp_frame_give_back(k.queue, &frame);
 			} else {
@@ -280,7 +280,7 @@ static void test_frames_have_one_owner(void **state)
 		assert_int_equal(batches, 400 + 5);
 		assert_int_equal(stats.replied + stats.sent, k.sent);
 		assert_int_equal(stats.of[KXDP_UDP4].received[KXDP_BAD_UDP_CHECKSUM],
-				 stats.received[KXDP_BAD_UDP_CHECKSUM]);
+				stats.received[KXDP_BAD_UDP_CHECKSUM]);
 		assert_int_equal(stats.of[KXDP_TCP4].sent + stats.of[KXDP_TCP6].sent, stats.sent);
 		assert_int_equal(stats.of[KXDP_UDP4].replied + stats.of[KXDP_UDP6].replied, stats.replied);
 		kxdp_queue_close(k.queue);
@@ -413,23 +413,23 @@ static void test_routes(void **state)
 	} route_rows[] = {
 		{ "no metadata", { 0 }, NULL, KXDP_VIA_KERNEL, true, IFINDEX, 0, MTU },
 		{ "back", meta_of(FILTER_WAY_BACK, 0, NO_MAC, NO_MAC), "8100 0005", KXDP_VIA_SAME, false, IFINDEX, 0,
-		  MTU },
+				MTU },
 		{ "kernel", meta_of(FILTER_WAY_KERNEL, 0, NO_MAC, NO_MAC), NULL, KXDP_VIA_KERNEL, true, IFINDEX, 0,
-		  MTU },
+				MTU },
 		{ "the way it came", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false,
-		  IFINDEX, 0, MTU },
+				IFINDEX, 0, MTU },
 		{ "another next hop", meta_of(FILTER_WAY_ROUTE, IFINDEX, "router", SERVER), NULL, KXDP_VIA_SAME, true,
-		  IFINDEX, 0, MTU },
+				IFINDEX, 0, MTU },
 		{ "without the query's tag", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), "8100 0005",
-		  KXDP_VIA_SAME, true, IFINDEX, 0, MTU },
+				KXDP_VIA_SAME, true, IFINDEX, 0, MTU },
 		{ "another interface", meta_of(FILTER_WAY_ROUTE, 9, "router", "uplink"), NULL, KXDP_VIA_OTHER, true, 9,
-		  0, MTU },
+				0, MTU },
 		{ "narrow route", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME, false,
-		  IFINDEX, 1280, 1280 },
+				IFINDEX, 1280, 1280 },
 		{ "wide route on this link", meta_of(FILTER_WAY_ROUTE, IFINDEX, CLIENT, SERVER), NULL, KXDP_VIA_SAME,
-		  false, IFINDEX, 9000, MTU },
+				false, IFINDEX, 9000, MTU },
 		{ "wide route elsewhere", meta_of(FILTER_WAY_ROUTE, 9, CLIENT, SERVER), NULL, KXDP_VIA_OTHER, true, 9,
-		  9000, 9000 },
+				9000, 9000 },
 	};
 	for (size_t i = 0; i < 4 * KNOT_LEN(route_rows); i++) {
 		start_queue();
@@ -449,9 +449,9 @@ static void test_routes(void **state)
 		deliver(&row, &meta);
 		assert_int_equal(kxdp_receive(k.queue, &p, 1), 1);
 		if (p.path.via != route_rows[i / 4].via || p.is_routed != route_rows[i / 4].is_routed ||
-		    p.path.ifindex != route_rows[i / 4].ifindex || p.path.mtu != route_rows[i / 4].mtu) {
+				p.path.ifindex != route_rows[i / 4].ifindex || p.path.mtu != route_rows[i / 4].mtu) {
 			fail_msg("%s: via %d, routed %d, ifindex %u, mtu %u", route_rows[i / 4].what, p.path.via,
-				 p.is_routed, p.path.ifindex, p.path.mtu);
+					p.is_routed, p.path.ifindex, p.path.mtu);
 		}
 		if (!row.tcp) {
 			unsigned mtu = p.path.mtu < MTU ? p.path.mtu : MTU;
@@ -459,7 +459,8 @@ static void test_routes(void **state)
 		}
 		kxdp_drop(k.queue, &p);
 		kxdp_flush(k.queue);
-		/* The next packet in the same frame comes without metadata: that of this one must not be taken for it.
+		/*
+		 * The next packet in the same frame comes without metadata: that of this one must not be taken for it.
 		 */
 		assert_int_equal(load_raw16(p.frame - sizeof(meta)), 0);
 		follow();

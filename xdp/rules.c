@@ -100,12 +100,12 @@ static int add_rule(kxdp_attach_t *a, const struct filter_prefix *prefix, struct
 	return 0;
 }
 
-knot_err_t kxdp_attach_rule_set(kxdp_attach_t *a, const priv_rule_set_t *request, uint32_t *ret_index,
-				kxdp_fault_t *ret_fault)
+knot_err_t kxdp_attach_rule_set(
+		kxdp_attach_t *a, const priv_rule_set_t *request, uint32_t *ret_index, kxdp_fault_t *ret_fault)
 {
 	if (request->per_second > FILTER_RATE_MAX) {
 		return kxdp_fault(ret_fault, KNOT_ERANGE, "rate %u is above %d per second", request->per_second,
-				  FILTER_RATE_MAX);
+				FILTER_RATE_MAX);
 	}
 	const struct filter_prefix prefix = prefix_of(request->addr, request->prefix_len);
 	const struct filter_rule rule = filter_rule_of(request->per_second);
@@ -128,8 +128,8 @@ knot_err_t kxdp_attach_rule_set(kxdp_attach_t *a, const priv_rule_set_t *request
 	return KNOT_OK;
 }
 
-knot_err_t kxdp_attach_rule_remove(kxdp_attach_t *a, const priv_rule_remove_t *request, uint32_t *ret_index,
-				   kxdp_fault_t *ret_fault)
+knot_err_t kxdp_attach_rule_remove(
+		kxdp_attach_t *a, const priv_rule_remove_t *request, uint32_t *ret_index, kxdp_fault_t *ret_fault)
 {
 	const struct filter_prefix prefix = prefix_of(request->addr, request->prefix_len);
 	uint32_t index = find(a, &prefix);

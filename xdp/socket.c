@@ -77,7 +77,9 @@ static int make_memory(size_t len, unsigned flags, void **ret_memory)
 	return fd;
 }
 
-/* Huge pages when the system has some reserved, else pages that the kernel joins (Linux 6.1), before they are pinned. */
+/*
+ * Huge pages when the system has some reserved, else pages that the kernel joins (Linux 6.1), before they are pinned.
+ */
 static int map_frames(kxdp_socket_t *s, void **ret_memory)
 {
 	size_t len = (size_t)s->frame_count * KXDP_FRAME_SIZE;
@@ -110,10 +112,12 @@ static int set_busy_poll(int fd, const kxdp_socket_params_t *params)
 {
 	int prefer = 1, timeout_us = params->busypoll_timeout_us, budget = params->busypoll_budget;
 	return setsockopt(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &prefer, sizeof(prefer)) == 0 &&
-			       setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &timeout_us, sizeof(timeout_us)) == 0 &&
-			       setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget, sizeof(budget)) == 0
-		       ? 0
-		       : errno;
+					       setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &timeout_us,
+							       sizeof(timeout_us)) == 0 &&
+					       setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget,
+							       sizeof(budget)) == 0
+			       ? 0
+			       : errno;
 }
 
 /* Returns 0 or an errno value. */
@@ -125,12 +129,12 @@ static int register_memory(const kxdp_socket_t *s, void *memory, uint32_t size)
 		.chunk_size = KXDP_FRAME_SIZE,
 	};
 	return set_option(s->fd, XDP_UMEM_REG, &umem, sizeof(umem)) &&
-			       set_option(s->fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
-			       set_option(s->fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
-			       set_option(s->fd, XDP_RX_RING, &size, sizeof(size)) &&
-			       set_option(s->fd, XDP_TX_RING, &size, sizeof(size))
-		       ? 0
-		       : errno;
+					       set_option(s->fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
+					       set_option(s->fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
+					       set_option(s->fd, XDP_RX_RING, &size, sizeof(size)) &&
+					       set_option(s->fd, XDP_TX_RING, &size, sizeof(size))
+			       ? 0
+			       : errno;
 }
 
 static knot_err_t make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *s, kxdp_fault_t *ret_fault)
@@ -174,7 +178,7 @@ typedef struct {
 } ring_t;
 
 static bool map_ring(int fd, const struct xdp_ring_offset *offset, uint64_t at, size_t entries_len,
-		     kxdp_mapping_t *mapping, size_t number, ring_t *ret_ring)
+		kxdp_mapping_t *mapping, size_t number, ring_t *ret_ring)
 {
 	size_t len = offset->desc + entries_len;
 	uint8_t *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
@@ -235,9 +239,9 @@ static bool map_all(const kxdp_socket_t *s, uint32_t size, kxdp_mapping_t *m)
 	const size_t descs_len = size * sizeof(struct xdp_desc), addrs_len = size * sizeof(uint64_t);
 	ring_t rx, tx, fq, cq;
 	if (!map_ring(s->fd, &offsets.rx, XDP_PGOFF_RX_RING, descs_len, m, 0, &rx) ||
-	    !map_ring(s->fd, &offsets.tx, XDP_PGOFF_TX_RING, descs_len, m, 1, &tx) ||
-	    !map_ring(s->fd, &offsets.fr, XDP_UMEM_PGOFF_FILL_RING, addrs_len, m, 2, &fq) ||
-	    !map_ring(s->fd, &offsets.cr, XDP_UMEM_PGOFF_COMPLETION_RING, addrs_len, m, 3, &cq)) {
+			!map_ring(s->fd, &offsets.tx, XDP_PGOFF_TX_RING, descs_len, m, 1, &tx) ||
+			!map_ring(s->fd, &offsets.fr, XDP_UMEM_PGOFF_FILL_RING, addrs_len, m, 2, &fq) ||
+			!map_ring(s->fd, &offsets.cr, XDP_UMEM_PGOFF_COMPLETION_RING, addrs_len, m, 3, &cq)) {
 		return false;
 	}
 	m->rx = consumer_of(&rx, size);

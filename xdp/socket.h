@@ -15,8 +15,8 @@
 #include <xdp/xsk.h>
 
 typedef struct {
-	const char *ifname; /* for faults */
-	uint32_t ring_size; /* a power of two */
+	const char *ifname;       /* for faults */
+	uint32_t ring_size;       /* a power of two */
 	uint16_t busypoll_budget; /* 0: no busy polling */
 	uint16_t busypoll_timeout_us;
 } kxdp_socket_params_t;
@@ -30,11 +30,11 @@ typedef struct {
 } kxdp_socket_t;
 
 /**
- * Make a socket with memory and rings, not bound. CAP_NET_RAW; CAP_IPC_LOCK where RLIMIT_MEMLOCK is small; CAP_NET_ADMIN
- * for busy polling. Nothing stays open on failure; errors as kxdp_iface_open().
+ * Make a socket with memory and rings, not bound. CAP_NET_RAW; CAP_IPC_LOCK where RLIMIT_MEMLOCK is small;
+ * CAP_NET_ADMIN for busy polling. Nothing stays open on failure; errors as kxdp_iface_open().
  */
-KNOT_MUST_USE knot_err_t kxdp_socket_make(const kxdp_socket_params_t *params, kxdp_socket_t *ret_socket,
-					  kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_socket_make(
+		const kxdp_socket_params_t *params, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault);
 
 /** A socket as this process sees it. */
 typedef struct {
@@ -58,8 +58,8 @@ KNOT_MUST_USE int kxdp_socket_map(const kxdp_socket_t *socket, uint32_t ring_siz
  *
  * Sets socket->zero_copy. Returns 0 or an errno value; EBUSY: another socket is bound to the queue.
  */
-KNOT_MUST_USE int kxdp_socket_bind(kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned ifindex, unsigned queue,
-				   bool zero_copy);
+KNOT_MUST_USE int kxdp_socket_bind(
+		kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned ifindex, unsigned queue, bool zero_copy);
 
 /** Unmap and close. The socket is gone afterwards if nobody else holds it. */
 void kxdp_socket_close(kxdp_socket_t *socket, kxdp_mapping_t *mapping);

@@ -207,8 +207,11 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_order),  cmocka_unit_test(test_full),    cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_too_large), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

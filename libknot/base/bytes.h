@@ -76,7 +76,7 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 typedef struct {
 	const uint8_t *data;
 	size_t len;
-	size_t pos;     /* next byte to read, [0..len] */
+	size_t pos; /* next byte to read, [0..len] */
 	bool failed;
 } knot_reader_t;
 
@@ -122,9 +122,9 @@ static inline uint32_t knot_read_u32(knot_reader_t *r)
 
 typedef struct {
 	uint8_t *data;
-	size_t max;     /* capacity in bytes */
-	size_t len;     /* written so far */
-	bool failed;    /* something did not fit; data[0..len) is whole units only if the caller rolls back */
+	size_t max;  /* capacity in bytes */
+	size_t len;  /* written so far */
+	bool failed; /* something did not fit; data[0..len) is whole units only if the caller rolls back */
 } knot_writer_t;
 
 static inline knot_writer_t knot_writer_of(knot_mut_bytes_t bytes)

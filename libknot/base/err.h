@@ -40,7 +40,7 @@ typedef enum {
 	KNOT_ETIMEOUT = -ETIMEDOUT,
 	KNOT_EAGAIN = -EAGAIN,
 
-	/* Our own, in the order of base/err.def. */
+/* Our own, in the order of base/err.def. */
 #define KNOT_ERR(name, text) name,
 	KNOT_ERR_BASE = -1000,
 #include "libknot/base/err.def"

@@ -12,27 +12,27 @@
 
 enum {
 	TIMEOUT_DEFAULT_MS = 30000,
-	BUFFER_MIN = 16384,                     /* bytes; grows up to what one unit needs */
-	BUFFER_KEPT = 1 << 20,                  /* bytes kept from one connection to the next */
-	INPUT_MAX = KNOT_CTL_UNIT_MAX + 1,      /* a unit and the type byte behind it */
-	OUTPUT_FLUSH = 65536,                   /* send without waiting for BLOCK from here on, unless set larger */
+	BUFFER_MIN = 16384,                /* bytes; grows up to what one unit needs */
+	BUFFER_KEPT = 1 << 20,             /* bytes kept from one connection to the next */
+	INPUT_MAX = KNOT_CTL_UNIT_MAX + 1, /* a unit and the type byte behind it */
+	OUTPUT_FLUSH = 65536,              /* send without waiting for BLOCK from here on, unless set larger */
 };
 
 typedef struct {
-	uint8_t *data;      /* owned */
-	size_t max;         /* bytes allocated */
-	size_t pos;         /* first byte in use */
-	size_t len;         /* end of the bytes in use */
+	uint8_t *data; /* owned */
+	size_t max;    /* bytes allocated */
+	size_t pos;    /* first byte in use */
+	size_t len;    /* end of the bytes in use */
 } buffer_t;
 
 struct knot_ctl {
-	int fd;             /* -1: not connected */
-	int timeout_ms;     /* of each wait; -1: none */
-	int call_timeout_ms; /* of all waits of a call; -1: none */
-	size_t flush_len;   /* bytes of output from which on it is sent */
-	buffer_t in;        /* [0..pos) was handed over with the last unit, [pos..len) was received after it */
+	int fd;                     /* -1: not connected */
+	int timeout_ms;             /* of each wait; -1: none */
+	int call_timeout_ms;        /* of all waits of a call; -1: none */
+	size_t flush_len;           /* bytes of output from which on it is sent */
+	buffer_t in;                /* [0..pos) was handed over with the last unit, [pos..len) was received after it */
 	knot_ctl_scanner_t scanner; /* of the unit at in.pos */
-	buffer_t out;       /* [0..len) waits to be sent */
+	buffer_t out;               /* [0..len) waits to be sent */
 };
 
 /* Room for `want` more bytes behind `len`; moves [pos..len) to the front first. */

@@ -7,10 +7,25 @@
 #include <stdlib.h>
 
 const knot_lookup_t knot_rcode_names[KNOT_RCODE_NAME_ROWS] = {
-	{ 0, "NOERROR" }, { 1, "FORMERR" }, { 2, "SERVFAIL" }, { 3, "NXDOMAIN" }, { 4, "NOTIMPL" }, { 5, "REFUSED" },
-	{ 6, "YXDOMAIN" }, { 7, "YXRRSET" }, { 8, "NXRRSET" }, { 9, "NOTAUTH" }, { 10, "NOTZONE" },
-	{ 16, "BADVERS" }, { 17, "BADKEY" }, { 18, "BADTIME" }, { 19, "BADMODE" }, { 20, "BADNAME" },
-	{ 21, "BADALG" }, { 22, "BADTRUNC" }, { 23, "BADCOOKIE" },
+	{ 0, "NOERROR" },
+	{ 1, "FORMERR" },
+	{ 2, "SERVFAIL" },
+	{ 3, "NXDOMAIN" },
+	{ 4, "NOTIMPL" },
+	{ 5, "REFUSED" },
+	{ 6, "YXDOMAIN" },
+	{ 7, "YXRRSET" },
+	{ 8, "NXRRSET" },
+	{ 9, "NOTAUTH" },
+	{ 10, "NOTZONE" },
+	{ 16, "BADVERS" },
+	{ 17, "BADKEY" },
+	{ 18, "BADTIME" },
+	{ 19, "BADMODE" },
+	{ 20, "BADNAME" },
+	{ 21, "BADALG" },
+	{ 22, "BADTRUNC" },
+	{ 23, "BADCOOKIE" },
 };
 
 /* Sorted by number, as the rows are. */

@@ -18,14 +18,14 @@ typedef struct {
 	const char *name;
 } knot_lookup_t;
 
-enum { KNOT_RCODE_NAME_ROWS = 32 };    /* the package maps this many rows */
+enum { KNOT_RCODE_NAME_ROWS = 32 }; /* the package maps this many rows */
 
 /** Names of the rcodes, RFC 1035, 2136, 2845, 6891, 8945; unused rows have a NULL name. */
 extern KNOT_EXPORT const knot_lookup_t knot_rcode_names[KNOT_RCODE_NAME_ROWS];
 
 typedef struct {
-	int block_types[8];     /* kept for the layout; always 0 */
-	const char *type_name;  /* mnemonic, or NULL: print TYPEn */
+	int block_types[8];    /* kept for the layout; always 0 */
+	const char *type_name; /* mnemonic, or NULL: print TYPEn */
 } knot_rdata_descriptor_t;
 
 /** Descriptor of an RR type; never NULL. */
@@ -35,12 +35,13 @@ KNOT_EXPORT const knot_rdata_descriptor_t *knot_get_rdata_descriptor(uint16_t ty
 KNOT_EXPORT size_t knot_dname_size(const uint8_t *name);
 
 /**
- * Check the wire name at `name`, not reading at or behind `endp`. pkt: start of the message that pointers are relative to;
- * NULL: none are allowed. Returns its bytes in place (with a pointer, up to it), or KNOT_EMALF.
+ * Check the wire name at `name`, not reading at or behind `endp`. pkt: start of the message that pointers are relative
+ * to; NULL: none are allowed. Returns its bytes in place (with a pointer, up to it), or KNOT_EMALF.
  */
 KNOT_EXPORT int knot_dname_wire_check(const uint8_t *name, const uint8_t *endp, const uint8_t *pkt);
 
-/** Print a valid wire name into dst[0..maxlen), or into malloc()ed memory if dst is NULL. NULL: does not fit, no memory. */
+/** Print a valid wire name into dst[0..maxlen), or into malloc()ed memory if dst is NULL. NULL: does not fit, no
+ * memory. */
 KNOT_EXPORT char *knot_dname_to_str(char *dst, const uint8_t *name, size_t maxlen);
 
 /**

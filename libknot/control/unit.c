@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/control/unit.h"
 
-enum { ITEM_CODE = 16 };    /* code of item 0; lower bytes are types */
+enum { ITEM_CODE = 16 }; /* code of item 0; lower bytes are types */
 
 static bool has_items(knot_ctl_type_t type)
 {
 	return type == KNOT_CTL_TYPE_DATA || type == KNOT_CTL_TYPE_EXTRA;
 }
 
-static knot_ctl_scan_t end_unit(knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
+static knot_ctl_scan_t end_unit(
+		knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
 {
 	*ret_unit = (knot_ctl_unit_t){ .type = scanner->type };
 	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
 		if (scanner->items[i].off != 0) {
-			ret_unit->items[i] = (knot_bytes_t){ bytes.data + scanner->items[i].off, scanner->items[i].len };
+			ret_unit->items[i] =
+					(knot_bytes_t){ bytes.data + scanner->items[i].off, scanner->items[i].len };
 		}
 	}
 	*ret_used = scanner->pos;
@@ -21,7 +23,8 @@ static knot_ctl_scan_t end_unit(knot_ctl_scanner_t *scanner, knot_bytes_t bytes,
 	return KNOT_CTL_SCAN_UNIT;
 }
 
-knot_ctl_scan_t knot_ctl_scan_on(knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
+knot_ctl_scan_t knot_ctl_scan_on(
+		knot_ctl_scanner_t *scanner, knot_bytes_t bytes, knot_ctl_unit_t *ret_unit, size_t *ret_used)
 {
 	while (scanner->pos < bytes.len) {
 		uint8_t code = bytes.data[scanner->pos];

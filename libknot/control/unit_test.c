@@ -13,7 +13,7 @@ typedef struct {
 	knot_ctl_scan_t want;
 	knot_ctl_type_t type;
 	size_t used;
-	const char *cmd, *data;     /* wanted items */
+	const char *cmd, *data; /* wanted items */
 } scan_row_t;
 
 #define BYTES(s) s, sizeof(s) - 1
@@ -28,7 +28,7 @@ static const scan_row_t scan_rows[] = {
 	{ "EXTRA, empty", BYTES("\2\3"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_EXTRA, 1, NULL, NULL },
 	{ "empty string is an item", BYTES("\1\20\0\0\3"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_DATA, 4, "", NULL },
 	{ "doubled item: last wins", BYTES("\1\20\0\1a\20\0\1b\0"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_DATA, 9, "b",
-	  NULL },
+			NULL },
 	{ "items in any order", BYTES("\1\32\0\1d\20\0\1c\3"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_DATA, 9, "c", "d" },
 	{ "item before the type", BYTES("\20\0\1a\1\32\0\1d\3"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_DATA, 9, "a", "d" },
 	{ "item before BLOCK", BYTES("\20\0\1a\3"), KNOT_CTL_SCAN_UNIT, KNOT_CTL_TYPE_BLOCK, 5, "a", NULL },
@@ -43,7 +43,7 @@ static const scan_row_t scan_rows[] = {
 static void check_item(const scan_row_t *row, knot_bytes_t item, const char *want)
 {
 	if ((item.data == NULL) != (want == NULL) ||
-	    (want != NULL && (item.len != strlen(want) || memcmp(item.data, want, item.len) != 0))) {
+			(want != NULL && (item.len != strlen(want) || memcmp(item.data, want, item.len) != 0))) {
 		fail_msg("%s: item", row->what);
 	}
 }
@@ -60,7 +60,8 @@ static void scan_pieces(void **state)
 		size_t used = 0;
 		for (size_t len = 0; len <= row->len && got == KNOT_CTL_SCAN_MORE; len++) {
 			size_t before = scanner.pos;
-			got = knot_ctl_scan_on(&scanner, (knot_bytes_t){ (const uint8_t *)row->bytes, len }, &unit, &used);
+			got = knot_ctl_scan_on(
+					&scanner, (knot_bytes_t){ (const uint8_t *)row->bytes, len }, &unit, &used);
 			assert_true(got != KNOT_CTL_SCAN_MORE || (scanner.pos >= before && scanner.pos <= len));
 		}
 		assert_int_equal(got, row->want);
@@ -78,7 +79,7 @@ static void scan(void **state)
 	(void)state;
 	for (size_t i = 0; i < KNOT_LEN(scan_rows); i++) {
 		const scan_row_t *row = &scan_rows[i];
-		uint8_t *bytes = malloc(row->len > 0 ? row->len : 1);   /* exact size: a read too far is seen */
+		uint8_t *bytes = malloc(row->len > 0 ? row->len : 1); /* exact size: a read too far is seen */
 		assert_non_null(bytes);
 		memcpy(bytes, row->bytes, row->len);
 		knot_ctl_unit_t unit;
@@ -101,7 +102,9 @@ static void scan(void **state)
 static void write_is_ordered_and_sparse(void **state)
 {
 	(void)state;
-	knot_ctl_data_t data = { [KNOT_CTL_IDX_CMD] = "zone-read", [KNOT_CTL_IDX_ZONE] = "a.", [KNOT_CTL_IDX_TYPE] = "" };
+	knot_ctl_data_t data = {
+		[KNOT_CTL_IDX_CMD] = "zone-read", [KNOT_CTL_IDX_ZONE] = "a.", [KNOT_CTL_IDX_TYPE] = ""
+	};
 	static const char want[] = "\1\20\0\11zone-read\26\0\2a.\31\0\0";
 	uint8_t bytes[64];
 	size_t len;
@@ -134,7 +137,8 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scan), cmocka_unit_test(scan_pieces),
+		cmocka_unit_test(scan),
+		cmocka_unit_test(scan_pieces),
 		cmocka_unit_test(write_is_ordered_and_sparse),
 		cmocka_unit_test(limits),
 	};

@@ -117,8 +117,8 @@ __attribute__((noinline)) static bool check_rdata(const knot_reader_t *r, const 
 		return true; /* as in the prerequisites and deletions of an UPDATE, RFC 2136 2.4 and 2.5 */
 	}
 	return knot_rdata_unpack(rr->type, (knot_bytes_t){ r->data, r->len }, (size_t)(rr->rdata.data - r->data),
-				 (uint16_t)rr->rdata.len, (knot_mut_bytes_t){ scratch, sizeof(scratch) },
-				 &len) == KNOT_OK;
+			       (uint16_t)rr->rdata.len, (knot_mut_bytes_t){ scratch, sizeof(scratch) },
+			       &len) == KNOT_OK;
 }
 
 __attribute__((noinline)) static bool read_records(knot_query_t *q)

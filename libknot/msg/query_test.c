@@ -52,33 +52,33 @@ static void test_verdict(void **state)
 		{ "OPT announced but missing", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS, KNOT_MSG_FORMERR, 5 },
 		{ "two OPT", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS OPT_1232 OPT_1232, KNOT_MSG_FORMERR, 5 },
 		{ "OPT owner not root", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "0161 00 0029 04d0 00000000 0000",
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 		{ "SOA without data in answer", "1234 0000 0001 0001 0000 0000" Q_ROOT_NS "00 0006 0001 00000000 0000",
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 		{ "deletion without data",
-		  "1234 2800 0001 0000 0001 0000"
-		  "00 0006 0001"
-		  "00 0006 00ff 00000000 0000",
-		  KNOT_MSG_OK, 5 },
+				"1234 2800 0001 0000 0001 0000"
+				"00 0006 0001"
+				"00 0006 00ff 00000000 0000",
+				KNOT_MSG_OK, 5 },
 		{ "OPT in answer", "1234 0000 0001 0001 0000 0000" Q_ROOT_NS OPT_1232, KNOT_MSG_FORMERR, 5 },
 		{ "OPT data cut", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0001",
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 		{ "option header cut", "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0003 000300",
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 		{ "option longer than OPT",
-		  "1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0004 00030001", KNOT_MSG_FORMERR,
-		  5 },
+				"1234 0000 0001 0000 0000 0001" Q_ROOT_NS "00 0029 04d0 00000000 0004 00030001",
+				KNOT_MSG_FORMERR, 5 },
 		{ "TSIG last", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS OPT_1232 "00 00fa 00ff 00000000 0000",
-		  KNOT_MSG_OK, 5 },
+				KNOT_MSG_OK, 5 },
 		{ "TSIG not last", "1234 0000 0001 0000 0000 0002" Q_ROOT_NS "00 00fa 00ff 00000000 0000" OPT_1232,
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 		{ "IXFR with SOA",
-		  "1234 0000 0001 0000 0001 0000"
-		  "0161 00 00fb 0001"
-		  "c00c 0006 0001 00000000 0016 00 00 00000001 00000002 00000003 00000004 00000005",
-		  KNOT_MSG_OK, 7 },
+				"1234 0000 0001 0000 0001 0000"
+				"0161 00 00fb 0001"
+				"c00c 0006 0001 00000000 0016 00 00 00000001 00000002 00000003 00000004 00000005",
+				KNOT_MSG_OK, 7 },
 		{ "owner pointer forward", "1234 0000 0001 0000 0001 0000" Q_ROOT_NS "c011 0006 0001 00000000 0000",
-		  KNOT_MSG_FORMERR, 5 },
+				KNOT_MSG_FORMERR, 5 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		knot_bytes_t wire = test_hex(rows[i].hex);
@@ -96,7 +96,7 @@ static void test_verdict(void **state)
 			uint8_t *cut = malloc(len > 0 ? len : 1);
 			memcpy(cut, wire.data, len);
 			assert_int_not_equal(knot_query_parse((knot_bytes_t){ cut, len }, &q),
-					     got == KNOT_MSG_OK ? KNOT_MSG_OK : 99);
+					got == KNOT_MSG_OK ? KNOT_MSG_OK : 99);
 			free(cut);
 		}
 		free((void *)wire.data);

@@ -60,7 +60,7 @@ static bool name_at(const knot_msg_writer_t *w, size_t off, knot_name_t name)
 
 /* Hashes of the suffixes of a name: ret[i] for the suffix that starts at label i. */
 static void suffix_hashes(knot_name_t name, uint8_t ret_offs[static KNOT_LABEL_COUNT_MAX],
-			  uint32_t ret_hashes[static KNOT_LABEL_COUNT_MAX])
+		uint32_t ret_hashes[static KNOT_LABEL_COUNT_MAX])
 {
 	unsigned at = 0;
 	for (unsigned i = 0; i < name.label_count; i++) {
@@ -129,8 +129,8 @@ static bool put_name(knot_msg_writer_t *w, knot_name_t name, bool compress)
 	for (; compress && spelled < name.label_count; spelled++) {
 		unsigned at = offs[spelled];
 		target = find_suffix(w, hashes[spelled],
-				     (knot_name_t){ name.wire + at, (uint8_t)(name.len - at),
-						    (uint8_t)(name.label_count - spelled) });
+				(knot_name_t){ name.wire + at, (uint8_t)(name.len - at),
+						(uint8_t)(name.label_count - spelled) });
 		if (target != 0) {
 			break;
 		}
@@ -198,7 +198,7 @@ static bool put_rdata(knot_msg_writer_t *w, uint16_t type, knot_bytes_t rdata)
 			continue;
 		}
 		if (!put_bytes(w, rdata.data + pos, names[i].off - pos) ||
-		    !put_name(w, knot_name_of(rdata.data + names[i].off), true)) {
+				!put_name(w, knot_name_of(rdata.data + names[i].off), true)) {
 			return false;
 		}
 		pos = names[i].off + (size_t)names[i].len;
@@ -207,7 +207,7 @@ static bool put_rdata(knot_msg_writer_t *w, uint16_t type, knot_bytes_t rdata)
 }
 
 knot_err_t knot_msg_put_rr(knot_msg_writer_t *w, knot_section_t section, knot_name_t owner, uint16_t type,
-			   uint16_t class, uint32_t ttl, knot_bytes_t rdata)
+		uint16_t class, uint32_t ttl, knot_bytes_t rdata)
 {
 	size_t start = w->len;
 	uint8_t fixed[RR_FIXED_LEN];

@@ -50,17 +50,17 @@ KNOT_EXPORT void knot_msg_begin(knot_msg_writer_t *w, knot_mut_bytes_t out, uint
 KNOT_EXPORT void knot_msg_continue(knot_msg_writer_t *w, knot_mut_bytes_t out, size_t len, knot_name_t question_name);
 
 /** KNOT_ESPACE: does not fit; nothing was written. */
-KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_question(knot_msg_writer_t *w, knot_name_t name, uint16_t type,
-							   uint16_t class);
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_question(
+		knot_msg_writer_t *w, knot_name_t name, uint16_t type, uint16_t class);
 
 /** One record; sections only in ascending order. rdata: uncompressed, checked. KNOT_ESPACE: nothing was written. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_rr(knot_msg_writer_t *w, knot_section_t section, knot_name_t owner,
-						     uint16_t type, uint16_t class, uint32_t ttl, knot_bytes_t rdata);
+		uint16_t type, uint16_t class, uint32_t ttl, knot_bytes_t rdata);
 
 /** Append OPT; options follow with knot_msg_put_option(). rcode: its upper 8 bits go here (RFC 6891 6.1.3). flags: DO
  * is 0x8000. */
-KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_opt(knot_msg_writer_t *w, uint16_t udp_payload, uint16_t rcode,
-						      uint8_t version, uint16_t flags);
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_opt(
+		knot_msg_writer_t *w, uint16_t udp_payload, uint16_t rcode, uint8_t version, uint16_t flags);
 
 /** One option of the OPT put last. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_option(knot_msg_writer_t *w, uint16_t code, knot_bytes_t data);

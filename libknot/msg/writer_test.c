@@ -34,20 +34,20 @@ static void test_compression(void **state)
 	memcpy(mx + 2, b.wire, b.name.len);
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, scan("www.example.", &a), KNOT_TYPE_MX, KNOT_CLASS_IN,
 					 300, (knot_bytes_t){ mx, 2u + b.name.len }),
-			 KNOT_OK);
+			KNOT_OK);
 	assert_int_equal(w.len, 29 + 2 + 10 + 2 + 5 + 2);
 	assert_memory_equal(out + 29, "\300\014\0\17\0\1\0\0\1\54\0\11\0\12\4mail\300\020", 21);
 	/* The exchange is a target for a later owner; SRV targets are not compressed, but remembered by nobody. */
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, b.name, KNOT_TYPE_A, KNOT_CLASS_IN, 300,
 					 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
-			 KNOT_OK);
+			KNOT_OK);
 	assert_memory_equal(out + 50, "\300\053", 2);
 	uint8_t srv[6 + KNOT_NAME_MAX] = { 0, 1, 0, 2, 0, 3 };
 	memcpy(srv + 6, b.wire, b.name.len);
 	size_t before = w.len;
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, scan("x.mail.example.", &c), KNOT_TYPE_SRV,
 					 KNOT_CLASS_IN, 1, (knot_bytes_t){ srv, 6u + b.name.len }),
-			 KNOT_OK);
+			KNOT_OK);
 	assert_int_equal(w.len, before + 2 + 2 + 10 + 6 + b.name.len);
 	size_t len = knot_msg_finish(&w);
 
@@ -87,17 +87,17 @@ static void test_space_and_rollback(void **state)
 	assert_int_equal(knot_msg_put_question(&w, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN), KNOT_OK);
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN, 1,
 					 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
-			 KNOT_OK);
+			KNOT_OK);
 	knot_msg_mark_t mark = knot_msg_mark(&w);
 	/* One byte too long, and it leaves no trace; one label shorter fits; undone, it fits again. */
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, scan("a.", &a), KNOT_TYPE_A, KNOT_CLASS_IN, 1,
 					 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
-			 KNOT_ESPACE);
+			KNOT_ESPACE);
 	assert_int_equal(w.len, mark.len);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, scan("a.", &a), KNOT_TYPE_A, KNOT_CLASS_IN, 1,
 						 (knot_bytes_t){ (const uint8_t *)"\1\2\3", 3 }),
-				 KNOT_OK);
+				KNOT_OK);
 		assert_int_equal(w.len, w.max);
 		knot_msg_rollback(&w, &mark);
 	}
@@ -166,22 +166,22 @@ static void test_read_malformed(void **state)
 		{ "empty sections", "\0\1\0\0\0\0\0\0\0\0\0\0", 12, 0, true },
 		{ "trailing byte", "\0\1\0\0\0\0\0\0\0\0\0\0x", 13, 0, false },
 		{ "question and answer",
-		  "\0\1\0\0\0\1\0\1\0\0\0\0"
-		  "\1a\0\0\1\0\1"
-		  "\300\14\0\1\0\1\0\0\0\5\0\2xy",
-		  33, 2, true },
+				"\0\1\0\0\0\1\0\1\0\0\0\0"
+				"\1a\0\0\1\0\1"
+				"\300\14\0\1\0\1\0\0\0\5\0\2xy",
+				33, 2, true },
 		{ "RDATA beyond the end",
-		  "\0\1\0\0\0\0\0\1\0\0\0\0"
-		  "\0\0\1\0\1\0\0\0\5\0\3xy",
-		  25, 0, false },
+				"\0\1\0\0\0\0\0\1\0\0\0\0"
+				"\0\0\1\0\1\0\0\0\5\0\3xy",
+				25, 0, false },
 		{ "owner points to itself",
-		  "\0\1\0\0\0\0\0\1\0\0\0\0"
-		  "\300\14\0\1\0\1\0\0\0\5\0\0",
-		  24, 0, false },
+				"\0\1\0\0\0\0\0\1\0\0\0\0"
+				"\300\14\0\1\0\1\0\0\0\5\0\0",
+				24, 0, false },
 		{ "fewer records than counted",
-		  "\0\1\0\0\0\1\0\1\0\0\0\0"
-		  "\1a\0\0\1\0\1",
-		  19, 1, false },
+				"\0\1\0\0\0\1\0\1\0\0\0\0"
+				"\1a\0\0\1\0\1",
+				19, 1, false },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		for (size_t len = 0; len <= rows[i].len; len++) {
@@ -198,8 +198,8 @@ static void test_read_malformed(void **state)
 			while (knot_message_next(&m, &rr)) {
 				records++;
 			}
-			if (len == rows[i].len &&
-			    (records != rows[i].want_records || knot_message_is_whole(&m) != rows[i].want_whole)) {
+			if (len == rows[i].len && (records != rows[i].want_records ||
+								  knot_message_is_whole(&m) != rows[i].want_whole)) {
 				fail_msg("%s: %u records", rows[i].what, records);
 			}
 			assert_true(len == rows[i].len || rows[i].len == 13 || !knot_message_is_whole(&m));

@@ -67,8 +67,8 @@ knot_name_t knot_name_of(const uint8_t *wire)
 	return (knot_name_t){ wire, (uint8_t)(pos + 1), (uint8_t)labels };
 }
 
-knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX],
-			    knot_name_t *ret_name)
+knot_err_t knot_name_unpack(
+		knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
 {
 	size_t at = *pos;
 	size_t bound = at; /* start of the current label sequence: pointers must point before it */
@@ -155,8 +155,8 @@ static knot_err_t append_origin(knot_name_t origin, uint8_t *wire, size_t len, u
 	return KNOT_OK;
 }
 
-knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin, uint8_t ret_wire[static KNOT_NAME_MAX],
-			  knot_name_t *ret_name)
+knot_err_t knot_name_scan(
+		knot_str_t text, knot_name_t origin, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
 {
 	if (text.len == 0) {
 		return KNOT_EEMPTYLABEL;
@@ -364,7 +364,7 @@ unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 	label_offsets(b, b_offs);
 	unsigned shared = 0;
 	while (shared < fewer && cmp_label(a.wire + a_offs[a.label_count - shared - 1],
-					   b.wire + b_offs[b.label_count - shared - 1]) == 0) {
+						 b.wire + b_offs[b.label_count - shared - 1]) == 0) {
 		shared++;
 	}
 	return shared;
@@ -399,24 +399,24 @@ void knot_name_lower(knot_name_t name, uint8_t *ret_wire)
 enum { KEY_RANGE = 45 };
 #define KEY_ESC(pos, nth) ((pos) | (((unsigned)(nth) + 1) & 0xFF) << 8) /* masked: arms not taken are out of range */
 #define KEY_OF(c)                                                                                                      \
-	((c) <= 0x2C   ? KEY_ESC(1, (c))                                                                               \
-	 : (c) == '-'  ? 2                                                                                             \
-	 : (c) <= 0x2F ? KEY_ESC(3, (c)-0x2E)                                                                          \
-	 : (c) <= '9'  ? 4 + (c) - '0'                                                                                 \
-	 : (c) <= 0x40 ? KEY_ESC(14, (c)-0x3A)                                                                         \
-	 : (c) <= 'Z'  ? 17 + (c) - 'A'                                                                                \
-	 : (c) <= 0x5E ? KEY_ESC(14, (c)-0x5B + 7)                                                                     \
-	 : (c) == '_'  ? 15                                                                                            \
-	 : (c) == 0x60 ? KEY_ESC(16, 0)                                                                                \
-	 : (c) <= 'z'  ? 17 + (c) - 'a'                                                                                \
-		       : KEY_ESC(43 + ((c)-0x7B) / KEY_RANGE, ((c)-0x7B) % KEY_RANGE))
+	((c) <= 0x2C                  ? KEY_ESC(1, (c))                                                                \
+			: (c) == '-'  ? 2                                                                              \
+			: (c) <= 0x2F ? KEY_ESC(3, (c)-0x2E)                                                           \
+			: (c) <= '9'  ? 4 + (c) - '0'                                                                  \
+			: (c) <= 0x40 ? KEY_ESC(14, (c)-0x3A)                                                          \
+			: (c) <= 'Z'  ? 17 + (c) - 'A'                                                                 \
+			: (c) <= 0x5E ? KEY_ESC(14, (c)-0x5B + 7)                                                      \
+			: (c) == '_'  ? 15                                                                             \
+			: (c) == 0x60 ? KEY_ESC(16, 0)                                                                 \
+			: (c) <= 'z'  ? 17 + (c) - 'a'                                                                 \
+				      : KEY_ESC(43 + ((c)-0x7B) / KEY_RANGE, ((c)-0x7B) % KEY_RANGE))
 #define KEY_4(c)  KEY_OF(c), KEY_OF((c) + 1), KEY_OF((c) + 2), KEY_OF((c) + 3)
 #define KEY_16(c) KEY_4(c), KEY_4((c) + 4), KEY_4((c) + 8), KEY_4((c) + 12)
 #define KEY_64(c) KEY_16(c), KEY_16((c) + 16), KEY_16((c) + 32), KEY_16((c) + 48)
 static const uint16_t key_of_byte[256] = { KEY_64(0), KEY_64(64), KEY_64(128), KEY_64(192) };
 
 _Static_assert(43 + (0xFF - 0x7B) / KEY_RANGE < KNOT_KEY_POSITIONS && KEY_RANGE < (int)KNOT_KEY_POSITIONS,
-	       "positions must fit");
+		"positions must fit");
 
 /* Sixteen bytes at once, in plain C for any processor that has vectors (gcc and clang give each a lane mask per
  * compare). */
@@ -514,9 +514,9 @@ static inline unsigned sum_lanes(lanes_t counts)
 }
 
 /*
- * The labels' bytes in their new order, taken from where the name lies sixteen at a time and never a byte beyond it (it may be the end
- * of a message); each is followed by a zero, which is its own position and else none's but of what takes two. Then
- * bytes become positions, sixteen at once; more zeros than labels: some byte takes two.
+ * The labels' bytes in their new order, taken from where the name lies sixteen at a time and never a byte beyond it (it
+ * may be the end of a message); each is followed by a zero, which is its own position and else none's but of what takes
+ * two. Then bytes become positions, sixteen at once; more zeros than labels: some byte takes two.
  */
 size_t knot_name_key(knot_name_t name, uint8_t ret_key[static KNOT_NAME_KEY_MAX])
 {

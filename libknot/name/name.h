@@ -44,8 +44,8 @@ KNOT_EXPORT knot_name_t knot_name_of(const uint8_t *wire);
  * KNOT_EMALF as knot_name_read(), a pointer forward, or more than KNOT_LABEL_COUNT_MAX pointers. ret_wire is scratch
  * on failure.
  */
-KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *pos,
-						      uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(
+		knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
 
 /**
  * Turn presentation form into wire form; a name without a final dot gets `origin` appended, case is kept.
@@ -55,8 +55,8 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(knot_bytes_t msg, size_t *
  * KNOT_EEMPTYLABEL, KNOT_ELABELLEN, KNOT_ENAMELEN, KNOT_EBADESC: report with the text's position.
  * KNOT_ENOORIGIN: relative name and origin.wire is NULL. Pass knot_name_root to take every name as absolute.
  */
-KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_scan(knot_str_t text, knot_name_t origin,
-						    uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_scan(
+		knot_str_t text, knot_name_t origin, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
 
 /**
  * Print presentation form with the final dot ("." for the root), NUL-terminated, as Knot prints it: printable

@@ -277,8 +277,8 @@ static void test_key_model(void **state)
 				uint8_t label_len = (uint8_t)(1 + random() % 3);
 				wires[n][len++] = label_len;
 				for (unsigned k = 0; k < label_len; k++) {
-					wires[n][len++] =
-						random() % 3 ? (uint8_t)("aAbz[_`-."[random() % 9]) : (uint8_t)random();
+					wires[n][len++] = random() % 3 ? (uint8_t)("aAbz[_`-."[random() % 9])
+								       : (uint8_t)random();
 				}
 			}
 			wires[n][len] = 0;
@@ -352,7 +352,7 @@ static void test_round_trip(void **state)
 		assert_int_equal(text_len, strlen(text));
 		knot_name_t name;
 		assert_int_equal(knot_name_scan((knot_str_t){ text, text_len }, (knot_name_t){ 0 }, again, &name),
-				 KNOT_OK);
+				KNOT_OK);
 		assert_int_equal(name.len, len + 1);
 		assert_memory_equal(again, wire, name.len);
 	}
@@ -361,10 +361,16 @@ static void test_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scan),      cmocka_unit_test(test_scan_limits), cmocka_unit_test(test_print),
-		cmocka_unit_test(test_read),      cmocka_unit_test(test_unpack),
-		cmocka_unit_test(test_unpack_chain),      cmocka_unit_test(test_relations),
-		cmocka_unit_test(test_key_model), cmocka_unit_test(test_lower),       cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_scan_limits),
+		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_unpack),
+		cmocka_unit_test(test_unpack_chain),
+		cmocka_unit_test(test_relations),
+		cmocka_unit_test(test_key_model),
+		cmocka_unit_test(test_lower),
+		cmocka_unit_test(test_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ bool knot_bitmap_check(knot_bytes_t bitmap)
 		}
 		uint8_t window = bitmap.data[i], len = bitmap.data[i + 1];
 		if (window <= previous || len < 1 || len > 32 || len > bitmap.len - i - 2 ||
-		    bitmap.data[i + 1 + len] == 0) {
+				bitmap.data[i + 1 + len] == 0) {
 			return false;
 		}
 		previous = window;
@@ -33,8 +33,8 @@ static bool check_apl(const uint8_t *p, size_t len)
 		uint16_t family = load_be16(p + i);
 		uint8_t prefix = p[i + 2], address_len = p[i + 3] & 0x7F;
 		if (address_len > len - i - 4 || (address_len > 0 && p[i + 3 + address_len] == 0) ||
-		    (family == 1 && (prefix > 32 || address_len > 4)) ||
-		    (family == 2 && (prefix > 128 || address_len > 16))) {
+				(family == 1 && (prefix > 32 || address_len > 4)) ||
+				(family == 2 && (prefix > 128 || address_len > 16))) {
 			return false;
 		}
 		i += 4U + address_len;
@@ -89,16 +89,11 @@ static int fixed_len(size_t left, size_t len)
 static int gateway_len(const uint8_t *rdata, size_t pos, size_t left)
 {
 	switch (rdata[pos - 2]) {
-	case 0:
-		return 0;
-	case 1:
-		return fixed_len(left, 4);
-	case 2:
-		return fixed_len(left, 16);
-	case 3:
-		return name_len(rdata + pos, left);
-	default:
-		return FIELD_BAD;
+	case 0: return 0;
+	case 1: return fixed_len(left, 4);
+	case 2: return fixed_len(left, 16);
+	case 3: return name_len(rdata + pos, left);
+	default: return FIELD_BAD;
 	}
 }
 
@@ -114,51 +109,33 @@ static int field_len(const knot_field_t *field, knot_bytes_t rdata, size_t pos)
 	size_t left = rdata.len - pos;
 	int len;
 	switch ((knot_field_kind_t)field->kind) {
-	case FIELD_U8:
-		return fixed_len(left, 1);
+	case FIELD_U8: return fixed_len(left, 1);
 	case FIELD_U16:
-	case FIELD_TYPE:
-		return fixed_len(left, 2);
+	case FIELD_TYPE: return fixed_len(left, 2);
 	case FIELD_U32:
 	case FIELD_PERIOD:
 	case FIELD_TIMESTAMP:
-	case FIELD_IPV4:
-		return fixed_len(left, 4);
-	case FIELD_IPV6:
-		return fixed_len(left, 16);
-	case FIELD_EUI48:
-		return fixed_len(left, 6);
+	case FIELD_IPV4: return fixed_len(left, 4);
+	case FIELD_IPV6: return fixed_len(left, 16);
+	case FIELD_EUI48: return fixed_len(left, 6);
 	case FIELD_EUI64:
-	case FIELD_NODE_ID:
-		return fixed_len(left, 8);
-	case FIELD_NAME:
-		return name_len(p, left);
+	case FIELD_NODE_ID: return fixed_len(left, 8);
+	case FIELD_NAME: return name_len(p, left);
 	case FIELD_STRING:
-	case FIELD_SALT:
-		return counted_len(p, left);
+	case FIELD_SALT: return counted_len(p, left);
 	case FIELD_HASH:
-	case FIELD_TAG:
-		len = counted_len(p, left);
-		return len > 1 ? len : FIELD_BAD;
-	case FIELD_STRINGS:
-		return rest_len(field, left, check_strings(p, left));
+	case FIELD_TAG: len = counted_len(p, left); return len > 1 ? len : FIELD_BAD;
+	case FIELD_STRINGS: return rest_len(field, left, check_strings(p, left));
 	case FIELD_TEXT:
 	case FIELD_HEX:
 	case FIELD_BASE64:
-	case FIELD_OPAQUE:
-		return rest_len(field, left, true);
-	case FIELD_BITMAP:
-		return rest_len(field, left, knot_bitmap_check((knot_bytes_t){ p, left }));
-	case FIELD_APL:
-		return rest_len(field, left, check_apl(p, left));
-	case FIELD_LOC:
-		return left >= 16 && check_loc(p) ? 16 : FIELD_BAD;
-	case FIELD_GATEWAY:
-		return gateway_len(rdata.data, pos, left);
-	case FIELD_SVCPARAMS:
-		return rest_len(field, left, knot_svcparams_check((knot_bytes_t){ p, left }));
-	case FIELD_END:
-		break;
+	case FIELD_OPAQUE: return rest_len(field, left, true);
+	case FIELD_BITMAP: return rest_len(field, left, knot_bitmap_check((knot_bytes_t){ p, left }));
+	case FIELD_APL: return rest_len(field, left, check_apl(p, left));
+	case FIELD_LOC: return left >= 16 && check_loc(p) ? 16 : FIELD_BAD;
+	case FIELD_GATEWAY: return gateway_len(rdata.data, pos, left);
+	case FIELD_SVCPARAMS: return rest_len(field, left, knot_svcparams_check((knot_bytes_t){ p, left }));
+	case FIELD_END: break;
 	}
 	return FIELD_BAD;
 }
@@ -196,7 +173,7 @@ unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t r
 	unsigned count = 0;
 	size_t pos = 0;
 	const knot_field_t *fields = knot_rrdesc(type)->fields;
-	if (fields[1].kind == FIELD_END && rdata.len > 0 && rdata.len <= KNOT_NAME_MAX) {   /* NS, A, AAAA, most of all */
+	if (fields[1].kind == FIELD_END && rdata.len > 0 && rdata.len <= KNOT_NAME_MAX) { /* NS, A, AAAA, most of all */
 		ret_names[0] = (knot_rdata_name_t){ .len = (uint8_t)rdata.len, .flags = names_flags(&fields[0]) };
 		return fields[0].kind == FIELD_NAME;
 	}
@@ -224,7 +201,8 @@ unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t r
 void knot_rdata_canonical(uint16_t type, knot_mut_bytes_t rdata)
 {
 	const knot_field_t *fields = knot_rrdesc(type)->fields;
-	if (fields[1].kind == FIELD_END && rdata.len > 0 && rdata.len <= KNOT_NAME_MAX) {   /* an address or a name, most of all */
+	if (fields[1].kind == FIELD_END && rdata.len > 0 &&
+			rdata.len <= KNOT_NAME_MAX) { /* an address or a name, most of all */
 		if (fields[0].kind == FIELD_NAME && (fields[0].flags & KNOT_RDATA_LOWER)) {
 			/* The lengths of labels are no letters. */
 			knot_name_lower((knot_name_t){ rdata.data, (uint8_t)rdata.len, 0 }, rdata.data);
@@ -260,15 +238,16 @@ static knot_err_t unpack_name(knot_bytes_t msg, size_t *pos, size_t end, knot_wr
 	return KNOT_OK;
 }
 
-knot_err_t knot_rdata_unpack(uint16_t type, knot_bytes_t msg, size_t pos, uint16_t len, knot_mut_bytes_t ret,
-                             uint16_t *ret_len)
+knot_err_t knot_rdata_unpack(
+		uint16_t type, knot_bytes_t msg, size_t pos, uint16_t len, knot_mut_bytes_t ret, uint16_t *ret_len)
 {
 	if (pos > msg.len || len > msg.len - pos) {
 		return KNOT_EMALF;
 	}
 	size_t end = pos + len;
-	knot_bytes_t packed = { msg.data, end };   /* pointers lead backwards only, so nothing behind `end` is needed */
-	knot_writer_t w = knot_writer_of((knot_mut_bytes_t){ ret.data, ret.len < KNOT_RDATA_MAX ? ret.len : KNOT_RDATA_MAX });
+	knot_bytes_t packed = { msg.data, end }; /* pointers lead backwards only, so nothing behind `end` is needed */
+	knot_writer_t w = knot_writer_of(
+			(knot_mut_bytes_t){ ret.data, ret.len < KNOT_RDATA_MAX ? ret.len : KNOT_RDATA_MAX });
 	for (const knot_field_t *field = knot_rrdesc(type)->fields; field->kind != FIELD_END; field++) {
 		if (field->kind == FIELD_NAME && (field->flags & FIELD_DECOMPRESS)) {
 			knot_err_t err = unpack_name(packed, &pos, end, &w);
@@ -277,7 +256,8 @@ knot_err_t knot_rdata_unpack(uint16_t type, knot_bytes_t msg, size_t pos, uint16
 			}
 			continue;
 		}
-		/* No field looks back further than the RDATA's start; FIELD_GATEWAY's type has no compressed name before it. */
+		/* No field looks back further than the RDATA's start; FIELD_GATEWAY's type has no compressed name
+		 * before it. */
 		int field_bytes = field_len(field, packed, pos);
 		if (field_bytes == FIELD_BAD) {
 			return KNOT_EMALF;

@@ -11,21 +11,21 @@
 #include "libknot/rr/rrtype.h"
 
 enum {
-	KNOT_RDATA_MAX = 65535,      /* bytes */
-	KNOT_RDATA_NAMES_MAX = 2,    /* names in one RDATA: SOA, RP, MINFO, PX have two */
+	KNOT_RDATA_MAX = 65535,   /* bytes */
+	KNOT_RDATA_NAMES_MAX = 2, /* names in one RDATA: SOA, RP, MINFO, PX have two */
 };
 
 enum {
-	KNOT_RDATA_COMPRESS = 1 << 0,     /* may be compressed when sent (RFC 1035 types, RFC 3597 4) */
-	KNOT_RDATA_LOWER = 1 << 1,        /* lower-cased in canonical form (RFC 4034 6.2) */
-	KNOT_RDATA_ADDITIONAL = 1 << 2,   /* its addresses belong into ADDITIONAL: NS, MX, SRV, SVCB, HTTPS targets */
+	KNOT_RDATA_COMPRESS = 1 << 0,   /* may be compressed when sent (RFC 1035 types, RFC 3597 4) */
+	KNOT_RDATA_LOWER = 1 << 1,      /* lower-cased in canonical form (RFC 4034 6.2) */
+	KNOT_RDATA_ADDITIONAL = 1 << 2, /* its addresses belong into ADDITIONAL: NS, MX, SRV, SVCB, HTTPS targets */
 };
 
 /** One name within RDATA: `wire[off..off+len)` of the RDATA. */
 typedef struct {
-	uint16_t off;     /* bytes from the start of the RDATA */
-	uint8_t len;      /* 1–255 bytes */
-	uint8_t flags;    /* KNOT_RDATA_* */
+	uint16_t off;  /* bytes from the start of the RDATA */
+	uint8_t len;   /* 1–255 bytes */
+	uint8_t flags; /* KNOT_RDATA_* */
 } knot_rdata_name_t;
 
 /**
@@ -35,8 +35,8 @@ typedef struct {
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_check(uint16_t type, knot_bytes_t rdata);
 
 /** The names within checked RDATA, in order; returns how many (0–KNOT_RDATA_NAMES_MAX). */
-KNOT_EXPORT unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata,
-                                      knot_rdata_name_t ret_names[static KNOT_RDATA_NAMES_MAX]);
+KNOT_EXPORT unsigned knot_rdata_names(
+		uint16_t type, knot_bytes_t rdata, knot_rdata_name_t ret_names[static KNOT_RDATA_NAMES_MAX]);
 
 /** Bring the letters of the names that canonical form lower-cases to lower case, in place. rdata: checked. */
 KNOT_EXPORT void knot_rdata_canonical(uint16_t type, knot_mut_bytes_t rdata);
@@ -49,5 +49,5 @@ KNOT_EXPORT int knot_rdata_cmp(knot_bytes_t a, knot_bytes_t b);
  * msg: whole message; pos, len: the RDATA within it. ret_len: bytes written, at most `ret.len`.
  * KNOT_EMALF: as knot_rdata_check(). KNOT_ESPACE: `ret` is too short (KNOT_RDATA_MAX always suffices).
  */
-KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_unpack(uint16_t type, knot_bytes_t msg, size_t pos, uint16_t len,
-                                                       knot_mut_bytes_t ret, uint16_t *ret_len);
+KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_unpack(
+		uint16_t type, knot_bytes_t msg, size_t pos, uint16_t len, knot_mut_bytes_t ret, uint16_t *ret_len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * For tests: random valid RDATA of any type, made by walking the row's fields. What it makes is valid by the RFCs, not by
- * our checks, which is what the tests are to find out. Needs stdlib's random().
+ * For tests: random valid RDATA of any type, made by walking the row's fields. What it makes is valid by the RFCs, not
+ * by our checks, which is what the tests are to find out. Needs stdlib's random().
  */
 #pragma once
 
@@ -85,36 +85,24 @@ static inline void random_loc(knot_writer_t *w)
 static inline void random_svc_value(knot_writer_t *w, knot_svcparam_kind_t kind)
 {
 	switch (kind) {
-	case SVCPARAM_OPAQUE:
-		random_bytes(w, random_below(20));
-		break;
+	case SVCPARAM_OPAQUE: random_bytes(w, random_below(20)); break;
 	case SVCPARAM_MANDATORY:
-	case SVCPARAM_EMPTY:
-		break;
+	case SVCPARAM_EMPTY: break;
 	case SVCPARAM_ALPN:
 		for (unsigned count = 1 + random_below(4); count > 0; count--) {
 			uint8_t len = (uint8_t)(1 + random_below(6));
 			knot_write_u8(w, len);
 			for (unsigned i = 0; i < len; i++) {
-				knot_write_u8(w, random_below(2) == 0 ? (uint8_t)random() : (uint8_t)",\\\"; ()h"[random_below(8)]);
+				knot_write_u8(w, random_below(2) == 0 ? (uint8_t)random()
+								      : (uint8_t) ",\\\"; ()h"[random_below(8)]);
 			}
 		}
 		break;
-	case SVCPARAM_PORT:
-		random_bytes(w, 2);
-		break;
-	case SVCPARAM_IPV4:
-		random_bytes(w, 4 * (1 + random_below(3)));
-		break;
-	case SVCPARAM_IPV6:
-		random_bytes(w, 16 * (1 + random_below(3)));
-		break;
-	case SVCPARAM_BASE64:
-		random_bytes(w, 1 + random_below(40));
-		break;
-	case SVCPARAM_DOHPATH:
-		knot_write(w, "/q{?dns}\xC3\xA9\"\\", 12);
-		break;
+	case SVCPARAM_PORT: random_bytes(w, 2); break;
+	case SVCPARAM_IPV4: random_bytes(w, 4 * (1 + random_below(3))); break;
+	case SVCPARAM_IPV6: random_bytes(w, 16 * (1 + random_below(3))); break;
+	case SVCPARAM_BASE64: random_bytes(w, 1 + random_below(40)); break;
+	case SVCPARAM_DOHPATH: knot_write(w, "/q{?dns}\xC3\xA9\"\\", 12); break;
 	}
 }
 
@@ -122,7 +110,7 @@ static inline void random_svcparams(knot_writer_t *w)
 {
 	bool has_mandatory = random_below(2) == 0;
 	if (has_mandatory) {
-		knot_write(w, "\0\0\0\4\0\1\0\3", 8);    /* mandatory=alpn,port: both are made below */
+		knot_write(w, "\0\0\0\4\0\1\0\3", 8); /* mandatory=alpn,port: both are made below */
 	}
 	for (uint16_t key = 1; key < 10; key++) {
 		bool is_needed = has_mandatory && (key == 1 || key == 3);
@@ -141,30 +129,20 @@ static inline void random_svcparams(knot_writer_t *w)
 static inline void random_field(knot_writer_t *w, const knot_field_t *field)
 {
 	switch ((knot_field_kind_t)field->kind) {
-	case FIELD_U8:
-		random_bytes(w, 1);
-		break;
-	case FIELD_U16: case FIELD_TYPE:
-		random_bytes(w, 2);
-		break;
-	case FIELD_U32: case FIELD_PERIOD: case FIELD_TIMESTAMP: case FIELD_IPV4:
-		random_bytes(w, 4);
-		break;
-	case FIELD_IPV6:
-		random_bytes(w, 16);
-		break;
-	case FIELD_EUI48:
-		random_bytes(w, 6);
-		break;
-	case FIELD_EUI64: case FIELD_NODE_ID:
-		random_bytes(w, 8);
-		break;
-	case FIELD_NAME:
-		random_name(w);
-		break;
-	case FIELD_STRING: case FIELD_SALT:
-		random_string(w, 255);
-		break;
+	case FIELD_U8: random_bytes(w, 1); break;
+	case FIELD_U16:
+	case FIELD_TYPE: random_bytes(w, 2); break;
+	case FIELD_U32:
+	case FIELD_PERIOD:
+	case FIELD_TIMESTAMP:
+	case FIELD_IPV4: random_bytes(w, 4); break;
+	case FIELD_IPV6: random_bytes(w, 16); break;
+	case FIELD_EUI48: random_bytes(w, 6); break;
+	case FIELD_EUI64:
+	case FIELD_NODE_ID: random_bytes(w, 8); break;
+	case FIELD_NAME: random_name(w); break;
+	case FIELD_STRING:
+	case FIELD_SALT: random_string(w, 255); break;
 	case FIELD_TAG:
 		if (random_below(2) == 0) {
 			knot_write(w, "\5Issue", 6);
@@ -178,41 +156,27 @@ static inline void random_field(knot_writer_t *w, const knot_field_t *field)
 			random_string(w, 30);
 		}
 		break;
-	case FIELD_TEXT: case FIELD_HEX: case FIELD_BASE64: case FIELD_OPAQUE:
-		random_bytes(w, field->min + random_below(80));
-		break;
+	case FIELD_TEXT:
+	case FIELD_HEX:
+	case FIELD_BASE64:
+	case FIELD_OPAQUE: random_bytes(w, field->min + random_below(80)); break;
 	case FIELD_HASH:
 		knot_write_u8(w, 20);
 		random_bytes(w, 20);
 		break;
-	case FIELD_BITMAP:
-		random_bitmap(w);
-		break;
-	case FIELD_APL:
-		random_apl(w);
-		break;
-	case FIELD_LOC:
-		random_loc(w);
-		break;
+	case FIELD_BITMAP: random_bitmap(w); break;
+	case FIELD_APL: random_apl(w); break;
+	case FIELD_LOC: random_loc(w); break;
 	case FIELD_GATEWAY:
 		w->data[w->len - 2] = (uint8_t)random_below(4);
 		switch (w->data[w->len - 2]) {
-		case 1:
-			random_bytes(w, 4);
-			break;
-		case 2:
-			random_bytes(w, 16);
-			break;
-		case 3:
-			random_name(w);
-			break;
+		case 1: random_bytes(w, 4); break;
+		case 2: random_bytes(w, 16); break;
+		case 3: random_name(w); break;
 		}
 		break;
-	case FIELD_SVCPARAMS:
-		random_svcparams(w);
-		break;
-	case FIELD_END:
-		break;
+	case FIELD_SVCPARAMS: random_svcparams(w); break;
+	case FIELD_END: break;
 	}
 }
 

@@ -11,70 +11,71 @@
 #include "libknot/rr/rrtype.h"
 
 typedef enum {
-	FIELD_END = 0,       /* closes the list; bytes left over are malformed */
+	FIELD_END = 0, /* closes the list; bytes left over are malformed */
 	FIELD_U8,
 	FIELD_U16,
 	FIELD_U32,
-	FIELD_PERIOD,        /* u32 seconds; text may use units (1h30m) */
-	FIELD_TIMESTAMP,     /* u32 seconds since 1970, RFC 4034 3.2; text YYYYMMDDHHMMSS or a number */
-	FIELD_TYPE,          /* u16 RR type */
-	FIELD_IPV4,          /* 4 bytes */
-	FIELD_IPV6,          /* 16 bytes */
-	FIELD_EUI48,         /* 6 bytes as hex pairs with dashes, RFC 7043 */
-	FIELD_EUI64,         /* 8 bytes as hex pairs with dashes, RFC 7043 */
-	FIELD_NODE_ID,       /* 8 bytes as four hex groups with colons, RFC 6742 */
-	FIELD_NAME,          /* uncompressed name, flags KNOT_RDATA_* and FIELD_DECOMPRESS */
-	FIELD_STRING,        /* length byte and that many bytes, RFC 1035 3.3 */
-	FIELD_TAG,           /* length byte and 1+ bytes, unquoted; RFC 8659 4.1 wants letters and digits, Knot serves others too */
-	FIELD_STRINGS,       /* one or more FIELD_STRING to the end */
-	FIELD_TEXT,          /* bytes to the end, one quoted text */
-	FIELD_HEX,           /* bytes to the end */
-	FIELD_BASE64,        /* bytes to the end */
-	FIELD_SALT,          /* length byte and bytes, hex or "-" when empty, RFC 5155 3.3 */
-	FIELD_HASH,          /* length byte and bytes, base32hex, RFC 5155 3.3 */
-	FIELD_BITMAP,        /* type bitmap windows to the end, RFC 4034 4.1.2 */
-	FIELD_APL,           /* address prefixes to the end, RFC 3123 4 */
-	FIELD_LOC,           /* 16 bytes, RFC 1876 2 */
-	FIELD_GATEWAY,       /* by the gateway type two bytes before it, RFC 4025 2.5 */
-	FIELD_SVCPARAMS,     /* SvcParams to the end, RFC 9460 2.2 */
-	FIELD_OPAQUE,        /* bytes to the end with no presentation form but \#, RFC 3597 5 */
+	FIELD_PERIOD,    /* u32 seconds; text may use units (1h30m) */
+	FIELD_TIMESTAMP, /* u32 seconds since 1970, RFC 4034 3.2; text YYYYMMDDHHMMSS or a number */
+	FIELD_TYPE,      /* u16 RR type */
+	FIELD_IPV4,      /* 4 bytes */
+	FIELD_IPV6,      /* 16 bytes */
+	FIELD_EUI48,     /* 6 bytes as hex pairs with dashes, RFC 7043 */
+	FIELD_EUI64,     /* 8 bytes as hex pairs with dashes, RFC 7043 */
+	FIELD_NODE_ID,   /* 8 bytes as four hex groups with colons, RFC 6742 */
+	FIELD_NAME,      /* uncompressed name, flags KNOT_RDATA_* and FIELD_DECOMPRESS */
+	FIELD_STRING,    /* length byte and that many bytes, RFC 1035 3.3 */
+	FIELD_TAG, /* length byte and 1+ bytes, unquoted; RFC 8659 4.1 wants letters and digits, Knot serves others too
+		    */
+	FIELD_STRINGS,   /* one or more FIELD_STRING to the end */
+	FIELD_TEXT,      /* bytes to the end, one quoted text */
+	FIELD_HEX,       /* bytes to the end */
+	FIELD_BASE64,    /* bytes to the end */
+	FIELD_SALT,      /* length byte and bytes, hex or "-" when empty, RFC 5155 3.3 */
+	FIELD_HASH,      /* length byte and bytes, base32hex, RFC 5155 3.3 */
+	FIELD_BITMAP,    /* type bitmap windows to the end, RFC 4034 4.1.2 */
+	FIELD_APL,       /* address prefixes to the end, RFC 3123 4 */
+	FIELD_LOC,       /* 16 bytes, RFC 1876 2 */
+	FIELD_GATEWAY,   /* by the gateway type two bytes before it, RFC 4025 2.5 */
+	FIELD_SVCPARAMS, /* SvcParams to the end, RFC 9460 2.2 */
+	FIELD_OPAQUE,    /* bytes to the end with no presentation form but \#, RFC 3597 5 */
 } knot_field_kind_t;
 
 enum {
 	/* Beside KNOT_RDATA_COMPRESS, _LOWER, _ADDITIONAL (rdata.h): */
-	FIELD_DECOMPRESS = 1 << 3,   /* name that a peer may have compressed, RFC 3597 4 */
+	FIELD_DECOMPRESS = 1 << 3, /* name that a peer may have compressed, RFC 3597 4 */
 };
 
 /** Mnemonics of a number field, accepted when scanning, printed only where `is_printed`. */
 typedef struct {
 	bool is_printed;
 	struct {
-		const char *text;    /* NULL ends the list */
+		const char *text; /* NULL ends the list */
 		uint16_t value;
 	} rows[20];
 } knot_field_enum_t;
 
 typedef struct {
-	uint8_t kind;                     /* knot_field_kind_t */
+	uint8_t kind; /* knot_field_kind_t */
 	uint8_t flags;
-	uint8_t min;                      /* least bytes of a field that runs to the end */
-	const char *what;                 /* the RFC's name of the field, for messages */
-	const knot_field_enum_t *names;   /* mnemonics of a number, or NULL */
+	uint8_t min;                    /* least bytes of a field that runs to the end */
+	const char *what;               /* the RFC's name of the field, for messages */
+	const knot_field_enum_t *names; /* mnemonics of a number, or NULL */
 } knot_field_t;
 
-enum { FIELD_COUNT_MAX = 9 };         /* RRSIG */
+enum { FIELD_COUNT_MAX = 9 }; /* RRSIG */
 
 enum {
-	ROW_META = 1 << 0,           /* never zone data */
+	ROW_META = 1 << 0, /* never zone data */
 	ROW_BESIDE_CNAME = 1 << 1,
 	/* Printed as Knot prints obsolete types: */
-	ROW_GENERIC = 1 << 2,        /* RDATA as \# */
-	ROW_NUMBERED = 1 << 3,       /* type as TYPEn */
+	ROW_GENERIC = 1 << 2,  /* RDATA as \# */
+	ROW_NUMBERED = 1 << 3, /* type as TYPEn */
 };
 
 typedef struct {
 	uint16_t type;
-	uint8_t flags;                    /* ROW_* */
+	uint8_t flags; /* ROW_* */
 	uint8_t mnemonic_len;
 	const char *mnemonic;
 	const char *rfc;
@@ -89,19 +90,21 @@ const knot_rrdesc_t *knot_rrdesc_rows(size_t *ret_count);
 
 /** How the value of a SvcParam looks, RFC 9460 14.3.2. */
 typedef enum {
-	SVCPARAM_OPAQUE,       /* any bytes, text */
-	SVCPARAM_MANDATORY,    /* keys in ascending order */
-	SVCPARAM_ALPN,         /* character strings, none empty */
+	SVCPARAM_OPAQUE,    /* any bytes, text */
+	SVCPARAM_MANDATORY, /* keys in ascending order */
+	SVCPARAM_ALPN,      /* character strings, none empty */
 	SVCPARAM_EMPTY,
-	SVCPARAM_PORT,         /* u16 */
-	SVCPARAM_IPV4,         /* one or more addresses */
+	SVCPARAM_PORT, /* u16 */
+	SVCPARAM_IPV4, /* one or more addresses */
 	SVCPARAM_IPV6,
 	SVCPARAM_BASE64,
-	SVCPARAM_DOHPATH,      /* URI template with the variable dns, RFC 9461 5 */
+	SVCPARAM_DOHPATH, /* URI template with the variable dns, RFC 9461 5 */
 } knot_svcparam_kind_t;
 
 enum {
-	SVCKEY_MANDATORY = 0, SVCKEY_ALPN = 1, SVCKEY_NO_DEFAULT_ALPN = 2,
+	SVCKEY_MANDATORY = 0,
+	SVCKEY_ALPN = 1,
+	SVCKEY_NO_DEFAULT_ALPN = 2,
 	SVCKEY_INVALID = 65535,
 };
 

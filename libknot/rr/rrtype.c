@@ -9,39 +9,76 @@
 
 /* RFC 4034 A.1 and the IANA registry of DNSSEC algorithms. */
 static const knot_field_enum_t algorithms = { .rows = {
-	{ "RSAMD5", 1 }, { "DH", 2 }, { "DSA", 3 }, { "RSASHA1", 5 }, { "DSA-NSEC3-SHA1", 6 },
-	{ "RSASHA1-NSEC3-SHA1", 7 }, { "RSASHA256", 8 }, { "RSASHA512", 10 }, { "ECC-GOST", 12 },
-	{ "ECDSAP256SHA256", 13 }, { "ECDSAP384SHA384", 14 }, { "ED25519", 15 }, { "ED448", 16 },
-	{ "INDIRECT", 252 }, { "PRIVATEDNS", 253 }, { "PRIVATEOID", 254 },
-} };
+							      { "RSAMD5", 1 },
+							      { "DH", 2 },
+							      { "DSA", 3 },
+							      { "RSASHA1", 5 },
+							      { "DSA-NSEC3-SHA1", 6 },
+							      { "RSASHA1-NSEC3-SHA1", 7 },
+							      { "RSASHA256", 8 },
+							      { "RSASHA512", 10 },
+							      { "ECC-GOST", 12 },
+							      { "ECDSAP256SHA256", 13 },
+							      { "ECDSAP384SHA384", 14 },
+							      { "ED25519", 15 },
+							      { "ED448", 16 },
+							      { "INDIRECT", 252 },
+							      { "PRIVATEDNS", 253 },
+							      { "PRIVATEOID", 254 },
+					      } };
 
 /* RFC 4398 2.1. */
 static const knot_field_enum_t cert_types = { .rows = {
-	{ "PKIX", 1 }, { "SPKI", 2 }, { "PGP", 3 }, { "IPKIX", 4 }, { "ISPKI", 5 }, { "IPGP", 6 },
-	{ "ACPKIX", 7 }, { "IACPKIX", 8 }, { "URI", 253 }, { "OID", 254 },
-} };
+							      { "PKIX", 1 },
+							      { "SPKI", 2 },
+							      { "PGP", 3 },
+							      { "IPKIX", 4 },
+							      { "ISPKI", 5 },
+							      { "IPGP", 6 },
+							      { "ACPKIX", 7 },
+							      { "IACPKIX", 8 },
+							      { "URI", 253 },
+							      { "OID", 254 },
+					      } };
 
 /* RFC 9859 2.2. */
 static const knot_field_enum_t dsync_schemes = { .is_printed = true, .rows = { { "NOTIFY", 1 } } };
 
-#define F(k, w)          { .kind = FIELD_##k, .what = (w) }
-#define ENUM(k, w, e)    { .kind = FIELD_##k, .what = (w), .names = (e) }
-#define REST(k, w, m)    { .kind = FIELD_##k, .what = (w), .min = (m) }
-#define NAME(w, f)       { .kind = FIELD_NAME, .what = (w), .flags = (f) }
-#define ALGORITHM        ENUM(U8, "algorithm", &algorithms)
-#define DS_FIELDS        F(U16, "key tag"), ALGORITHM, F(U8, "digest type"), REST(HEX, "digest", 1)
-#define DNSKEY_FIELDS    F(U16, "flags"), F(U8, "protocol"), ALGORITHM, REST(BASE64, "public key", 1)
-#define TLSA_FIELDS      F(U8, "certificate usage"), F(U8, "selector"), F(U8, "matching type"), REST(HEX, "data", 1)
-#define SIGNATURE_FIELDS F(TYPE, "type covered"), ALGORITHM, F(U8, "labels"), F(U32, "original TTL"), \
-                         F(TIMESTAMP, "signature expiration"), F(TIMESTAMP, "signature inception"), F(U16, "key tag"), \
-                         NAME("signer's name", L), REST(BASE64, "signature", 1)
+#define F(k, w)                                                                                                        \
+	{                                                                                                              \
+		.kind = FIELD_##k, .what = (w)                                                                         \
+	}
+#define ENUM(k, w, e)                                                                                                  \
+	{                                                                                                              \
+		.kind = FIELD_##k, .what = (w), .names = (e)                                                           \
+	}
+#define REST(k, w, m)                                                                                                  \
+	{                                                                                                              \
+		.kind = FIELD_##k, .what = (w), .min = (m)                                                             \
+	}
+#define NAME(w, f)                                                                                                     \
+	{                                                                                                              \
+		.kind = FIELD_NAME, .what = (w), .flags = (f)                                                          \
+	}
+#define ALGORITHM     ENUM(U8, "algorithm", &algorithms)
+#define DS_FIELDS     F(U16, "key tag"), ALGORITHM, F(U8, "digest type"), REST(HEX, "digest", 1)
+#define DNSKEY_FIELDS F(U16, "flags"), F(U8, "protocol"), ALGORITHM, REST(BASE64, "public key", 1)
+#define TLSA_FIELDS   F(U8, "certificate usage"), F(U8, "selector"), F(U8, "matching type"), REST(HEX, "data", 1)
+#define SIGNATURE_FIELDS                                                                                               \
+	F(TYPE, "type covered"), ALGORITHM, F(U8, "labels"), F(U32, "original TTL"),                                   \
+			F(TIMESTAMP, "signature expiration"), F(TIMESTAMP, "signature inception"), F(U16, "key tag"),  \
+			NAME("signer's name", L), REST(BASE64, "signature", 1)
 
 enum { OBSOLETE = ROW_GENERIC | ROW_NUMBERED };
 enum { C = KNOT_RDATA_COMPRESS, D = FIELD_DECOMPRESS, L = KNOT_RDATA_LOWER, A = KNOT_RDATA_ADDITIONAL };
 
-#define RR_TYPE(name, number, row_flags, rfc_text, ...) \
-	{ .type = (number), .flags = (row_flags), .mnemonic = #name, .mnemonic_len = sizeof(#name) - 1, \
-	  .rfc = (rfc_text), .fields = { __VA_ARGS__ } },
+#define RR_TYPE(name, number, row_flags, rfc_text, ...)                                                                \
+	{ .type = (number),                                                                                            \
+		.flags = (row_flags),                                                                                  \
+		.mnemonic = #name,                                                                                     \
+		.mnemonic_len = sizeof(#name) - 1,                                                                     \
+		.rfc = (rfc_text),                                                                                     \
+		.fields = { __VA_ARGS__ } },
 static const knot_rrdesc_t rows[] = {
 #include "libknot/rr/rrtype.def"
 };
@@ -67,7 +104,10 @@ static const struct {
 	const char *text;
 	uint16_t rrclass;
 } classes[] = {
-	{ "IN", KNOT_CLASS_IN }, { "CH", KNOT_CLASS_CH }, { "NONE", KNOT_CLASS_NONE }, { "ANY", KNOT_CLASS_ANY },
+	{ "IN", KNOT_CLASS_IN },
+	{ "CH", KNOT_CLASS_CH },
+	{ "NONE", KNOT_CLASS_NONE },
+	{ "ANY", KNOT_CLASS_ANY },
 };
 
 const knot_rrdesc_t *knot_rrdesc(uint16_t type)
@@ -101,7 +141,7 @@ static bool scan_numbered(knot_str_t text, const char *prefix, uint16_t *ret)
 {
 	size_t prefix_len = strlen(prefix);
 	if (text.len <= prefix_len || text.len > prefix_len + 5 ||
-	    !text_eq((knot_str_t){ text.data, prefix_len }, prefix, prefix_len)) {
+			!text_eq((knot_str_t){ text.data, prefix_len }, prefix, prefix_len)) {
 		return false;
 	}
 	uint32_t number = 0;

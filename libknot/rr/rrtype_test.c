@@ -40,24 +40,29 @@ static void test_every_row(void **state)
 static void test_type_text(void **state)
 {
 	(void)state;
-	static const struct { const char *text; knot_err_t want; uint16_t type; const char *printed; } rows[] = {
-		{ "A",         KNOT_OK, 1, "A" },
-		{ "nsec3",     KNOT_OK, 50, "NSEC3" },
+	static const struct {
+		const char *text;
+		knot_err_t want;
+		uint16_t type;
+		const char *printed;
+	} rows[] = {
+		{ "A", KNOT_OK, 1, "A" },
+		{ "nsec3", KNOT_OK, 50, "NSEC3" },
 		{ "NSEC3PARAM", KNOT_OK, 51, "NSEC3PARAM" },
-		{ "type1",     KNOT_OK, 1, "A" },
-		{ "TYPE0",     KNOT_OK, 0, "TYPE0" },
+		{ "type1", KNOT_OK, 1, "A" },
+		{ "TYPE0", KNOT_OK, 0, "TYPE0" },
 		{ "TYPE65535", KNOT_OK, 65535, "TYPE65535" },
 		{ "TYPE00003", KNOT_OK, 3, "TYPE3" },
-		{ "MD",        KNOT_OK, 3, "TYPE3" },           /* as Knot: obsolete types by number */
-		{ "SIG",       KNOT_OK, 24, "SIG" },
-		{ "ALIAS",     KNOT_OK, 65401, "ALIAS" },
-		{ "DELEG",     KNOT_OK, 61440, "DELEG" },
+		{ "MD", KNOT_OK, 3, "TYPE3" }, /* as Knot: obsolete types by number */
+		{ "SIG", KNOT_OK, 24, "SIG" },
+		{ "ALIAS", KNOT_OK, 65401, "ALIAS" },
+		{ "DELEG", KNOT_OK, 61440, "DELEG" },
 		{ "TYPE65536", KNOT_EPARAM, 0, NULL },
 		{ "TYPE000001", KNOT_EPARAM, 0, NULL },
-		{ "TYPE",      KNOT_EPARAM, 0, NULL },
-		{ "TYPE-1",    KNOT_EPARAM, 0, NULL },
-		{ "AA",        KNOT_EPARAM, 0, NULL },
-		{ "",          KNOT_EPARAM, 0, NULL },
+		{ "TYPE", KNOT_EPARAM, 0, NULL },
+		{ "TYPE-1", KNOT_EPARAM, 0, NULL },
+		{ "AA", KNOT_EPARAM, 0, NULL },
+		{ "", KNOT_EPARAM, 0, NULL },
 		{ "NSEC3PARAMX", KNOT_EPARAM, 0, NULL },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
@@ -77,15 +82,20 @@ static void test_type_text(void **state)
 static void test_class_text(void **state)
 {
 	(void)state;
-	static const struct { const char *text; knot_err_t want; uint16_t rrclass; const char *printed; } rows[] = {
-		{ "in",      KNOT_OK, 1, "IN" },
-		{ "CH",      KNOT_OK, 3, "CH" },
-		{ "NONE",    KNOT_OK, 254, "NONE" },
-		{ "ANY",     KNOT_OK, 255, "ANY" },
-		{ "CLASS1",  KNOT_OK, 1, "IN" },
+	static const struct {
+		const char *text;
+		knot_err_t want;
+		uint16_t rrclass;
+		const char *printed;
+	} rows[] = {
+		{ "in", KNOT_OK, 1, "IN" },
+		{ "CH", KNOT_OK, 3, "CH" },
+		{ "NONE", KNOT_OK, 254, "NONE" },
+		{ "ANY", KNOT_OK, 255, "ANY" },
+		{ "CLASS1", KNOT_OK, 1, "IN" },
 		{ "class77", KNOT_OK, 77, "CLASS77" },
 		{ "CLASS65536", KNOT_EPARAM, 0, NULL },
-		{ "I",       KNOT_EPARAM, 0, NULL },
+		{ "I", KNOT_EPARAM, 0, NULL },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		uint16_t rrclass = 0;

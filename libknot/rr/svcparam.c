@@ -3,22 +3,20 @@
 #include "libknot/rr/rrdesc.h"
 
 static const knot_svcparam_t rows[] = {
-	{ SVCKEY_MANDATORY, SVCPARAM_MANDATORY, "mandatory" },        /* RFC 9460 8 */
-	{ SVCKEY_ALPN, SVCPARAM_ALPN, "alpn" },                       /* RFC 9460 7.1 */
-	{ SVCKEY_NO_DEFAULT_ALPN, SVCPARAM_EMPTY, "no-default-alpn" },
-	{ 3, SVCPARAM_PORT, "port" },                                 /* RFC 9460 7.2 */
-	{ 4, SVCPARAM_IPV4, "ipv4hint" },                             /* RFC 9460 7.3 */
-	{ 5, SVCPARAM_BASE64, "ech" },                                /* RFC 9848 */
-	{ 6, SVCPARAM_IPV6, "ipv6hint" },
-	{ 7, SVCPARAM_DOHPATH, "dohpath" },                           /* RFC 9461 5 */
-	{ 8, SVCPARAM_EMPTY, "ohttp" },                               /* RFC 9540 4 */
+	{ SVCKEY_MANDATORY, SVCPARAM_MANDATORY, "mandatory" },                                       /* RFC 9460 8 */
+	{ SVCKEY_ALPN, SVCPARAM_ALPN, "alpn" },                                                      /* RFC 9460 7.1 */
+	{ SVCKEY_NO_DEFAULT_ALPN, SVCPARAM_EMPTY, "no-default-alpn" }, { 3, SVCPARAM_PORT, "port" }, /* RFC 9460 7.2 */
+	{ 4, SVCPARAM_IPV4, "ipv4hint" },                                                            /* RFC 9460 7.3 */
+	{ 5, SVCPARAM_BASE64, "ech" },                                                               /* RFC 9848 */
+	{ 6, SVCPARAM_IPV6, "ipv6hint" }, { 7, SVCPARAM_DOHPATH, "dohpath" },                        /* RFC 9461 5 */
+	{ 8, SVCPARAM_EMPTY, "ohttp" },                                                              /* RFC 9540 4 */
 };
 
 static const knot_svcparam_t opaque_row = { .kind = SVCPARAM_OPAQUE };
 
 const knot_svcparam_t *knot_svcparam(uint16_t key)
 {
-	return key < KNOT_LEN(rows) ? &rows[key] : &opaque_row;   /* rows[i].key == i */
+	return key < KNOT_LEN(rows) ? &rows[key] : &opaque_row; /* rows[i].key == i */
 }
 
 /* RFC 9460 2.1: "key" and a decimal number without leading zeros; key65535 is reserved as invalid (14.3.2). */
@@ -88,15 +86,14 @@ static bool is_valid_utf8(const uint8_t *p, size_t len)
 static bool check_value(knot_svcparam_kind_t kind, const uint8_t *p, size_t len)
 {
 	switch (kind) {
-	case SVCPARAM_OPAQUE:
-		return true;
+	case SVCPARAM_OPAQUE: return true;
 	case SVCPARAM_MANDATORY:
 		if (len == 0 || len % 2 != 0) {
 			return false;
 		}
 		for (size_t i = 0; i < len; i += 2) {
 			if (load_be16(p + i) == SVCKEY_MANDATORY ||
-			    (i > 0 && load_be16(p + i) <= load_be16(p + i - 2))) {
+					(i > 0 && load_be16(p + i) <= load_be16(p + i - 2))) {
 				return false;
 			}
 		}
@@ -108,18 +105,12 @@ static bool check_value(knot_svcparam_kind_t kind, const uint8_t *p, size_t len)
 			}
 		}
 		return len > 0;
-	case SVCPARAM_EMPTY:
-		return len == 0;
-	case SVCPARAM_PORT:
-		return len == 2;
-	case SVCPARAM_IPV4:
-		return len > 0 && len % 4 == 0;
-	case SVCPARAM_IPV6:
-		return len > 0 && len % 16 == 0;
-	case SVCPARAM_BASE64:
-		return len > 0;
-	case SVCPARAM_DOHPATH:
-		return len > 0 && is_valid_utf8(p, len);
+	case SVCPARAM_EMPTY: return len == 0;
+	case SVCPARAM_PORT: return len == 2;
+	case SVCPARAM_IPV4: return len > 0 && len % 4 == 0;
+	case SVCPARAM_IPV6: return len > 0 && len % 16 == 0;
+	case SVCPARAM_BASE64: return len > 0;
+	case SVCPARAM_DOHPATH: return len > 0 && is_valid_utf8(p, len);
 	}
 	return false;
 }
@@ -151,7 +142,7 @@ bool knot_svcparams_check(knot_bytes_t params)
 		uint16_t len = knot_read_u16(&r);
 		const uint8_t *value = knot_read(&r, len);
 		if (r.failed || key <= previous || key == SVCKEY_INVALID ||
-		    !check_value(knot_svcparam(key)->kind, value, len)) {
+				!check_value(knot_svcparam(key)->kind, value, len)) {
 			return false;
 		}
 		previous = key;
@@ -161,7 +152,7 @@ bool knot_svcparams_check(knot_bytes_t params)
 		has_alpn |= key == SVCKEY_ALPN;
 		has_no_default_alpn |= key == SVCKEY_NO_DEFAULT_ALPN;
 	}
-	if (has_no_default_alpn && !has_alpn) {   /* RFC 9460 7.1.1 */
+	if (has_no_default_alpn && !has_alpn) { /* RFC 9460 7.1.1 */
 		return false;
 	}
 	return has_keys(params, mandatory);

@@ -245,7 +245,8 @@ static bool check_indent(knot_conf_parser_t *p, size_t dash)
 	return true;
 }
 
-/** `key [spaces] :` at the cursor; the key is known to the item once it has ended, so that a missing colon is told of it. */
+/** `key [spaces] :` at the cursor; the key is known to the item once it has ended, so that a missing colon is told of
+ * it. */
 static bool read_key(knot_conf_parser_t *p)
 {
 	size_t start = p->pos;

@@ -73,7 +73,7 @@ static const struct {
 	{ "block", "z:\n  - d: x\n    f: y\n", "0:z=@1 i:d=x@2 1:f=y@3" },
 	{ "block with the dash in column 0", "z:\n- d: x\n  f: y\n", "0:z=@1 i:d=x@2 1:f=y@3" },
 	{ "every block has its own indentation", "z:\n - d: x\n   f: y\n -   d: w\n     f: v\n",
-	  "0:z=@1 i:d=x@2 1:f=y@3 i:d=w@4 1:f=v@5" },
+			"0:z=@1 i:d=x@2 1:f=y@3 i:d=w@4 1:f=v@5" },
 	{ "every section has its own indentation", "s:\n  a: b\nt:\n     c: d\n", "0:s=@1 1:a=b@2 0:t=@3 1:c=d@4" },
 	{ "id without a space after the dash", "z:\n  -d: x\n", "0:z=@1 !parser failed@2" },
 	{ "id without value", "z:\n  - d:\n", "0:z=@1 !parser failed:d@2" },
@@ -95,9 +95,9 @@ static const struct {
 static char *show(char *out, size_t max, const char *prefix, knot_conf_item_t item)
 {
 	snprintf(out + strlen(out), max - strlen(out), "%s%s%.*s%s%.*s@%zu", out[0] != '\0' ? " " : "", prefix,
-		 (int)item.key.len, item.key.len > 0 ? item.key.data : "",
-		 prefix[0] != '!' || item.value.len > 0 ? "=" : "", (int)item.value.len,
-		 item.value.len > 0 ? item.value.data : "", item.line);
+			(int)item.key.len, item.key.len > 0 ? item.key.data : "",
+			prefix[0] != '!' || item.value.len > 0 ? "=" : "", (int)item.value.len,
+			item.value.len > 0 ? item.value.data : "", item.line);
 	return out;
 }
 
@@ -142,8 +142,8 @@ static void nul_byte_is_an_error(void **state)
 	assert_string_equal(parse("\0", 1, out, sizeof(out)), "!parser failed@1");
 }
 
-static knot_conf_verdict_t parse_repeated(const char *head, char fill, size_t count, const char *tail,
-					  knot_err_t *ret_err, size_t *ret_value_len)
+static knot_conf_verdict_t parse_repeated(
+		const char *head, char fill, size_t count, const char *tail, knot_err_t *ret_err, size_t *ret_value_len)
 {
 	static knot_conf_parser_t parser;
 	size_t len = strlen(head) + count + strlen(tail);
@@ -186,9 +186,9 @@ static void limits(void **state)
 		knot_err_t err;
 		size_t len;
 		knot_conf_verdict_t verdict = parse_repeated(limit_rows[i].head, limit_rows[i].fill,
-							     limit_rows[i].count, limit_rows[i].tail, &err, &len);
+				limit_rows[i].count, limit_rows[i].tail, &err, &len);
 		if (err != limit_rows[i].want || len != limit_rows[i].want_len ||
-		    (verdict == KNOT_CONF_ITEM) != (err == KNOT_OK)) {
+				(verdict == KNOT_CONF_ITEM) != (err == KNOT_OK)) {
 			fail_msg("%s: %s, %zu bytes", limit_rows[i].what, knot_strerror(err), len);
 		}
 	}

@@ -2,9 +2,18 @@
 #include "libknot/text/lexer.h"
 
 const uint8_t lexer_char_kinds[256] = {
-	[0 ... 8] = CHAR_BAD, [11 ... 12] = CHAR_BAD, [14 ... 31] = CHAR_BAD,
-	[' '] = CHAR_BLANK, ['\t'] = CHAR_BLANK, ['\n'] = CHAR_NEWLINE, ['\r'] = CHAR_RETURN,
-	['('] = CHAR_OPEN, [')'] = CHAR_CLOSE, [';'] = CHAR_COMMENT, ['"'] = CHAR_QUOTE, ['\\'] = CHAR_ESCAPE,
+	[0 ... 8] = CHAR_BAD,
+	[11 ... 12] = CHAR_BAD,
+	[14 ... 31] = CHAR_BAD,
+	[' '] = CHAR_BLANK,
+	['\t'] = CHAR_BLANK,
+	['\n'] = CHAR_NEWLINE,
+	['\r'] = CHAR_RETURN,
+	['('] = CHAR_OPEN,
+	[')'] = CHAR_CLOSE,
+	[';'] = CHAR_COMMENT,
+	['"'] = CHAR_QUOTE,
+	['\\'] = CHAR_ESCAPE,
 };
 
 static void fault(lexer_t *lex, token_t *ret, const char *at, const char *reason)
@@ -26,8 +35,7 @@ static quote_end_t skip_quoted(const lexer_t *lex, const char **p, uint64_t *lin
 {
 	for (;; (*p)++) {
 		switch (lexer_kind_at(lex, *p)) {
-		case CHAR_QUOTE:
-			return QUOTE_CLOSED;
+		case CHAR_QUOTE: return QUOTE_CLOSED;
 		case CHAR_ESCAPE:
 			*has_escape = true;
 			(*p)++;
@@ -42,12 +50,14 @@ static quote_end_t skip_quoted(const lexer_t *lex, const char **p, uint64_t *lin
 			}
 			(*lines)++;
 			break;
-		case CHAR_BAD:
-			return QUOTE_FAULT;
-		case CHAR_END:
-			return lex->is_final ? QUOTE_FAULT : QUOTE_MORE;
-		case CHAR_WORD: case CHAR_BLANK: case CHAR_RETURN: case CHAR_OPEN: case CHAR_CLOSE: case CHAR_COMMENT:
-			break;
+		case CHAR_BAD: return QUOTE_FAULT;
+		case CHAR_END: return lex->is_final ? QUOTE_FAULT : QUOTE_MORE;
+		case CHAR_WORD:
+		case CHAR_BLANK:
+		case CHAR_RETURN:
+		case CHAR_OPEN:
+		case CHAR_CLOSE:
+		case CHAR_COMMENT: break;
 		}
 	}
 }
@@ -152,7 +162,7 @@ static void next_end(lexer_t *lex, token_t *ret)
 	if (!lex->is_final) {
 		want_more(ret);
 	} else if (lex->is_open) {
-		lex->line = lex->open_line;    /* nothing follows that needs the true one */
+		lex->line = lex->open_line; /* nothing follows that needs the true one */
 		fault(lex, ret, lex->pos, "unclosed parenthesis");
 	} else {
 		*ret = (token_t){ .data = lex->pos, .kind = TOKEN_EOL };
@@ -164,15 +174,9 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 	for (;;) {
 		switch (lexer_kind_at(lex, lex->pos)) {
 		case CHAR_WORD:
-		case CHAR_ESCAPE:
-			next_word(lex, ret);
-			return;
-		case CHAR_QUOTE:
-			next_quoted(lex, ret);
-			return;
-		case CHAR_BLANK:
-			lex->pos++;
-			break;
+		case CHAR_ESCAPE: next_word(lex, ret); return;
+		case CHAR_QUOTE: next_quoted(lex, ret); return;
+		case CHAR_BLANK: lex->pos++; break;
 		case CHAR_NEWLINE:
 			lex->pos++;
 			lex->line++;
@@ -181,7 +185,7 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 				return;
 			}
 			break;
-		case CHAR_RETURN:   /* blank as part of CR LF, or at the very end */
+		case CHAR_RETURN: /* blank as part of CR LF, or at the very end */
 			if (lex->pos + 1 == lex->end && !lex->is_final) {
 				want_more(ret);
 				return;
@@ -215,12 +219,8 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 				return;
 			}
 			break;
-		case CHAR_BAD:
-			fault(lex, ret, lex->pos, "invalid character");
-			return;
-		case CHAR_END:
-			next_end(lex, ret);
-			return;
+		case CHAR_BAD: fault(lex, ret, lex->pos, "invalid character"); return;
+		case CHAR_END: next_end(lex, ret); return;
 		}
 	}
 }

@@ -9,9 +9,9 @@
 /* Text is written here; `failed` stays set after the first thing that did not fit or has no presentation form. */
 typedef struct {
 	char *text;
-	size_t len, max;     /* max without the NUL */
+	size_t len, max; /* max without the NUL */
 	bool failed;
-	bool has_no_form;    /* the reason is not the room: only \# can say it */
+	bool has_no_form; /* the reason is not the room: only \# can say it */
 } printer_t;
 
 static char *room(printer_t *p, size_t len)
@@ -71,7 +71,7 @@ static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
 	for (size_t i = 0; at != NULL && i < len; i += 3) {
 		size_t left = len - i;
 		uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-		                (left > 2 ? bytes[i + 2] : 0);
+				(left > 2 ? bytes[i + 2] : 0);
 		*at++ = digits[bits >> 18];
 		*at++ = digits[bits >> 12 & 63];
 		*at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
@@ -180,7 +180,8 @@ static void put_timestamp(printer_t *p, uint32_t seconds)
 	uint32_t month = march_month < 10 ? march_month + 3 : march_month - 9;
 	uint32_t year = era * 400 + era_year + (month <= 2);
 	char text[32];
-	snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", year, month, day, clock / 3600, clock / 60 % 60, clock % 60);
+	snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", year, month, day, clock / 3600, clock / 60 % 60,
+			clock % 60);
 	put_str(p, text);
 }
 
@@ -235,7 +236,7 @@ static void put_apl(printer_t *p, const uint8_t *bytes, size_t len)
 	for (size_t i = 0; i < len && !p->failed; i += 4U + (bytes[i + 3] & 0x7F)) {
 		uint16_t family = load_be16(bytes + i);
 		uint8_t address[16] = { 0 };
-		if (family != 1 && family != 2) {   /* no presentation form, RFC 3123 5 */
+		if (family != 1 && family != 2) { /* no presentation form, RFC 3123 5 */
 			p->failed = p->has_no_form = true;
 			return;
 		}
@@ -288,7 +289,7 @@ static void put_precision(printer_t *p, uint8_t value)
 
 static void put_loc(printer_t *p, const uint8_t *loc)
 {
-	enum { SEA_LEVEL = 10000000 };   /* centimetres above the base of altitudes */
+	enum { SEA_LEVEL = 10000000 }; /* centimetres above the base of altitudes */
 	uint32_t altitude = load_be32(loc + 12);
 	put_angle(p, load_be32(loc + 4), 'N', 'S');
 	put_str(p, "  ");
@@ -311,18 +312,10 @@ static void put_loc(printer_t *p, const uint8_t *loc)
 static void put_gateway(printer_t *p, uint8_t gateway_type, const uint8_t *gateway)
 {
 	switch (gateway_type) {
-	case 1:
-		put_address(p, AF_INET, gateway);
-		break;
-	case 2:
-		put_address(p, AF_INET6, gateway);
-		break;
-	case 3:
-		put_name(p, gateway);
-		break;
-	default:
-		put_char(p, '.');
-		break;
+	case 1: put_address(p, AF_INET, gateway); break;
+	case 2: put_address(p, AF_INET6, gateway); break;
+	case 3: put_name(p, gateway); break;
+	default: put_char(p, '.'); break;
 	}
 }
 
@@ -380,25 +373,14 @@ static void put_svc_value(printer_t *p, knot_svcparam_kind_t kind, const uint8_t
 {
 	switch (kind) {
 	case SVCPARAM_OPAQUE:
-	case SVCPARAM_DOHPATH:
-		put_quoted(p, value, len);
-		break;
-	case SVCPARAM_ALPN:
-		put_alpn(p, value, len);
-		break;
-	case SVCPARAM_PORT:
-		put_number(p, load_be16(value));
-		break;
-	case SVCPARAM_BASE64:
-		put_base64(p, value, len);
-		break;
+	case SVCPARAM_DOHPATH: put_quoted(p, value, len); break;
+	case SVCPARAM_ALPN: put_alpn(p, value, len); break;
+	case SVCPARAM_PORT: put_number(p, load_be16(value)); break;
+	case SVCPARAM_BASE64: put_base64(p, value, len); break;
 	case SVCPARAM_MANDATORY:
 	case SVCPARAM_IPV4:
-	case SVCPARAM_IPV6:
-		put_list(p, kind, value, len);
-		break;
-	case SVCPARAM_EMPTY:
-		break;
+	case SVCPARAM_IPV6: put_list(p, kind, value, len); break;
+	case SVCPARAM_EMPTY: break;
 	}
 }
 
@@ -425,85 +407,40 @@ static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rd
 	const uint8_t *at = rdata.data + pos;
 	size_t left = rdata.len - pos;
 	switch ((knot_field_kind_t)field->kind) {
-	case FIELD_U8:
-		put_integer(p, field, at[0]);
-		return 1;
-	case FIELD_U16:
-		put_integer(p, field, load_be16(at));
-		return 2;
+	case FIELD_U8: put_integer(p, field, at[0]); return 1;
+	case FIELD_U16: put_integer(p, field, load_be16(at)); return 2;
 	case FIELD_U32:
-	case FIELD_PERIOD:
-		put_number(p, load_be32(at));
-		return 4;
-	case FIELD_TIMESTAMP:
-		put_timestamp(p, load_be32(at));
-		return 4;
-	case FIELD_TYPE:
-		put_type(p, load_be16(at));
-		return 2;
-	case FIELD_IPV4:
-		put_address(p, AF_INET, at);
-		return 4;
-	case FIELD_IPV6:
-		put_address(p, AF_INET6, at);
-		return 16;
-	case FIELD_EUI48:
-		put_eui(p, at, 6);
-		return 6;
-	case FIELD_EUI64:
-		put_eui(p, at, 8);
-		return 8;
-	case FIELD_NODE_ID:
-		put_node_id(p, at);
-		return 8;
-	case FIELD_NAME:
-		put_name(p, at);
-		return knot_name_of(at).len;
-	case FIELD_STRING:
-		put_quoted(p, at + 1, at[0]);
-		return 1U + at[0];
-	case FIELD_TAG:
-		put_word(p, at + 1, at[0]);
-		return 1U + at[0];
-	case FIELD_STRINGS:
-		put_strings(p, at, left);
-		return left;
-	case FIELD_TEXT:
-		put_quoted(p, at, left);
-		return left;
-	case FIELD_HEX:
-		put_hex(p, at, left);
-		return left;
-	case FIELD_BASE64:
-		put_base64(p, at, left);
-		return left;
+	case FIELD_PERIOD: put_number(p, load_be32(at)); return 4;
+	case FIELD_TIMESTAMP: put_timestamp(p, load_be32(at)); return 4;
+	case FIELD_TYPE: put_type(p, load_be16(at)); return 2;
+	case FIELD_IPV4: put_address(p, AF_INET, at); return 4;
+	case FIELD_IPV6: put_address(p, AF_INET6, at); return 16;
+	case FIELD_EUI48: put_eui(p, at, 6); return 6;
+	case FIELD_EUI64: put_eui(p, at, 8); return 8;
+	case FIELD_NODE_ID: put_node_id(p, at); return 8;
+	case FIELD_NAME: put_name(p, at); return knot_name_of(at).len;
+	case FIELD_STRING: put_quoted(p, at + 1, at[0]); return 1U + at[0];
+	case FIELD_TAG: put_word(p, at + 1, at[0]); return 1U + at[0];
+	case FIELD_STRINGS: put_strings(p, at, left); return left;
+	case FIELD_TEXT: put_quoted(p, at, left); return left;
+	case FIELD_HEX: put_hex(p, at, left); return left;
+	case FIELD_BASE64: put_base64(p, at, left); return left;
 	case FIELD_SALT:
 		if (at[0] == 0) {
 			put_char(p, '-');
 		}
 		put_hex(p, at + 1, at[0]);
 		return 1U + at[0];
-	case FIELD_HASH:
-		put_base32hex(p, at + 1, at[0]);
-		return 1U + at[0];
-	case FIELD_BITMAP:
-		put_bitmap(p, at, left);
-		return left;
-	case FIELD_APL:
-		put_apl(p, at, left);
-		return left;
-	case FIELD_LOC:
-		put_loc(p, at);
-		return left;
+	case FIELD_HASH: put_base32hex(p, at + 1, at[0]); return 1U + at[0];
+	case FIELD_BITMAP: put_bitmap(p, at, left); return left;
+	case FIELD_APL: put_apl(p, at, left); return left;
+	case FIELD_LOC: put_loc(p, at); return left;
 	case FIELD_GATEWAY:
 		put_gateway(p, at[-2], at);
 		return at[-2] == 1 ? 4 : at[-2] == 2 ? 16 : at[-2] == 3 ? knot_name_of(at).len : 0;
-	case FIELD_SVCPARAMS:
-		put_svcparams(p, at, left);
-		return left;
+	case FIELD_SVCPARAMS: put_svcparams(p, at, left); return left;
 	case FIELD_OPAQUE:
-	case FIELD_END:
-		break;
+	case FIELD_END: break;
 	}
 	p->failed = true;
 	return left;
@@ -519,7 +456,7 @@ static void put_typed(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata
 		}
 		size_t start = p->len;
 		pos += put_field(p, field, rdata, pos);
-		if (p->len == start) {    /* an empty field at the end takes no separator */
+		if (p->len == start) { /* an empty field at the end takes no separator */
 			p->len = before;
 		}
 	}
@@ -546,7 +483,8 @@ size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_
 		put_generic(&p, rdata);
 	} else {
 		put_typed(&p, row, rdata);
-		if (p.has_no_form || (p.failed && max >= KNOT_RDATA_TEXT_MAX)) {   /* a full type bitmap has 700,000 characters */
+		if (p.has_no_form || (p.failed && max >= KNOT_RDATA_TEXT_MAX)) { /* a full type bitmap has 700,000
+										    characters */
 			p.len = 0;
 			p.failed = false;
 			put_generic(&p, rdata);

@@ -95,8 +95,9 @@ static bool find_enum(const knot_field_enum_t *names, const token_t *tok, uint32
 	for (size_t i = 0; names->rows[i].text != NULL; i++) {
 		const char *name = names->rows[i].text;
 		size_t k = 0;
-		while (k < tok->len && (name[k] == tok->data[k] || (name[k] >= 'A' && (name[k] | 0x20) == tok->data[k])) &&
-		       name[k] != '\0') {
+		while (k < tok->len &&
+				(name[k] == tok->data[k] || (name[k] >= 'A' && (name[k] | 0x20) == tok->data[k])) &&
+				name[k] != '\0') {
 			k++;
 		}
 		if (k == tok->len && name[k] == '\0') {
@@ -120,8 +121,9 @@ static void scan_integer(rdata_scanner_t *s, const knot_field_t *field, uint32_t
 			return;
 		}
 	}
-	bool done = max == UINT8_MAX ? put_u8(s, (uint8_t)value) : max == UINT16_MAX ? put_u16(s, (uint16_t)value)
-	          : put_u32(s, value);
+	bool done = max == UINT8_MAX    ? put_u8(s, (uint8_t)value)
+		    : max == UINT16_MAX ? put_u16(s, (uint16_t)value)
+					: put_u32(s, value);
 	if (done) {
 		advance(s);
 	}
@@ -182,9 +184,9 @@ static void scan_timestamp(rdata_scanner_t *s)
 		return;
 	}
 	uint32_t seconds;
-	const char *reason = s->tok.len == 14 ? scan_date(s->tok.data, &seconds)
-	                   : s->tok.len > 10 ? "invalid timestamp"
-	                   : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
+	const char *reason = s->tok.len == 14  ? scan_date(s->tok.data, &seconds)
+			     : s->tok.len > 10 ? "invalid timestamp"
+					       : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
 	if (reason != NULL) {
 		fault(s, reason);
 	} else if (put_u32(s, seconds)) {
@@ -293,24 +295,154 @@ static inline uint8_t digit_of(const uint8_t table[static 256], char c)
 }
 
 static const uint8_t hex_digits[256] = {
-	['0'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-	['A'] = 11, 12, 13, 14, 15, 16,
-	['a'] = 11, 12, 13, 14, 15, 16,
+	['0'] = 1,
+	2,
+	3,
+	4,
+	5,
+	6,
+	7,
+	8,
+	9,
+	10,
+	['A'] = 11,
+	12,
+	13,
+	14,
+	15,
+	16,
+	['a'] = 11,
+	12,
+	13,
+	14,
+	15,
+	16,
 };
 
 /* RFC 4648 7. */
 static const uint8_t base32_digits[256] = {
-	['0'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-	['A'] = 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
-	['a'] = 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+	['0'] = 1,
+	2,
+	3,
+	4,
+	5,
+	6,
+	7,
+	8,
+	9,
+	10,
+	['A'] = 11,
+	12,
+	13,
+	14,
+	15,
+	16,
+	17,
+	18,
+	19,
+	20,
+	21,
+	22,
+	23,
+	24,
+	25,
+	26,
+	27,
+	28,
+	29,
+	30,
+	31,
+	32,
+	['a'] = 11,
+	12,
+	13,
+	14,
+	15,
+	16,
+	17,
+	18,
+	19,
+	20,
+	21,
+	22,
+	23,
+	24,
+	25,
+	26,
+	27,
+	28,
+	29,
+	30,
+	31,
+	32,
 };
 
 /* RFC 4648 4. */
 static const uint8_t base64_digits[256] = {
-	['A'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
-	['a'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
-	['0'] = 53, 54, 55, 56, 57, 58, 59, 60, 61, 62,
-	['+'] = 63, ['/'] = 64,
+	['A'] = 1,
+	2,
+	3,
+	4,
+	5,
+	6,
+	7,
+	8,
+	9,
+	10,
+	11,
+	12,
+	13,
+	14,
+	15,
+	16,
+	17,
+	18,
+	19,
+	20,
+	21,
+	22,
+	23,
+	24,
+	25,
+	26,
+	['a'] = 27,
+	28,
+	29,
+	30,
+	31,
+	32,
+	33,
+	34,
+	35,
+	36,
+	37,
+	38,
+	39,
+	40,
+	41,
+	42,
+	43,
+	44,
+	45,
+	46,
+	47,
+	48,
+	49,
+	50,
+	51,
+	52,
+	['0'] = 53,
+	54,
+	55,
+	56,
+	57,
+	58,
+	59,
+	60,
+	61,
+	62,
+	['+'] = 63,
+	['/'] = 64,
 };
 
 /* Hex digits in pairs of one text; `half` carries a digit over blanks (-1: none). */
@@ -322,7 +454,7 @@ static bool put_hex(rdata_scanner_t *s, const char *text, size_t len, int *half)
 	}
 	size_t count = 0, i = 0;
 	uint8_t bad = 0;
-	if (*half < 0) {   /* whole pairs at once */
+	if (*half < 0) { /* whole pairs at once */
 		for (; i + 2 <= len; i += 2) {
 			uint8_t high = digit_of(hex_digits, text[i]), low = digit_of(hex_digits, text[i + 1]);
 			bad |= (high | low) & 0xF0;
@@ -366,8 +498,8 @@ static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 
 typedef struct {
 	uint32_t bits;
-	unsigned digits;     /* of the current group of four, padding included */
-	unsigned padding;    /* '=' seen: nothing may follow but more of them */
+	unsigned digits;  /* of the current group of four, padding included */
+	unsigned padding; /* '=' seen: nothing may follow but more of them */
 } base64_state_t;
 
 /* The bytes of a finished group of four digits. */
@@ -414,7 +546,7 @@ static bool put_base64(rdata_scanner_t *s, const char *text, size_t len, base64_
 		uint8_t digit = digit_of(base64_digits, text[i]);
 		bool is_pad = text[i] == '=';
 		if ((digit == BAD_DIGIT && !is_pad) || (state->padding > 0 && (!is_pad || state->digits == 0)) ||
-		    (is_pad && state->digits < 2)) {
+				(is_pad && state->digits < 2)) {
 			fault(s, "invalid base64 character");
 			return false;
 		}
@@ -558,7 +690,7 @@ static void scan_name_field(rdata_scanner_t *s)
 		return;
 	}
 	uint8_t wire[KNOT_NAME_MAX];
-	bool is_roomy = s->max - s->len >= KNOT_NAME_MAX;    /* then it is written in place */
+	bool is_roomy = s->max - s->len >= KNOT_NAME_MAX; /* then it is written in place */
 	knot_name_t name;
 	const char *reason = scan_name(&s->tok, s->origin, is_roomy ? s->out + s->len : wire, &name);
 	if (reason != NULL) {
@@ -681,20 +813,20 @@ static const char *scan_apl_item(rdata_scanner_t *s, const char *text, size_t le
 	uint8_t address[16];
 	const char *prefix_text = slash + 1;
 	if (scan_number(text, (size_t)(colon - text), UINT16_MAX, &family) != NULL ||
-	    scan_number(prefix_text, (size_t)(text + len - prefix_text), UINT8_MAX, &prefix) != NULL) {
+			scan_number(prefix_text, (size_t)(text + len - prefix_text), UINT8_MAX, &prefix) != NULL) {
 		return "invalid address prefix";
 	}
 	size_t address_len = (size_t)(slash - colon - 1), size = family == 1 ? 4 : 16;
 	bool is_valid = family == 1 ? parse_ipv4(colon + 1, address_len, address) && prefix <= 32
-	              : family == 2 && parse_ipv6(colon + 1, address_len, address) && prefix <= 128;
+				    : family == 2 && parse_ipv6(colon + 1, address_len, address) && prefix <= 128;
 	if (!is_valid) {
 		return "invalid address prefix";
 	}
-	while (size > 0 && address[size - 1] == 0) {   /* RFC 3123 4: no trailing zeros */
+	while (size > 0 && address[size - 1] == 0) { /* RFC 3123 4: no trailing zeros */
 		size--;
 	}
 	(void)(put_u16(s, (uint16_t)family) && put_u8(s, (uint8_t)prefix) &&
-	       put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && put(s, address, size));
+			put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && put(s, address, size));
 	return NULL;
 }
 
@@ -762,7 +894,7 @@ static void scan_angle(rdata_scanner_t *s, char positive, char negative, unsigne
 		}
 		uint64_t value;
 		if (part == 3 || !parse_decimal(s->tok.data, s->tok.len, part == 2 ? 3 : 0, false, &value) ||
-		    value > limits[part]) {
+				value > limits[part]) {
 			fault(s, "invalid location");
 			return;
 		}
@@ -799,7 +931,7 @@ static bool parse_altitude(const token_t *tok, uint32_t *ret)
 	bool is_negative = tok->len > 1 && tok->data[0] == '-';
 	uint64_t cm;
 	if (!parse_decimal(tok->data + is_negative, tok->len - is_negative, 2, true, &cm) ||
-	    (is_negative ? cm > 10000000 : cm > UINT32_MAX - 10000000u)) {
+			(is_negative ? cm > 10000000 : cm > UINT32_MAX - 10000000u)) {
 		return false;
 	}
 	*ret = (uint32_t)(is_negative ? 10000000 - cm : 10000000 + cm);
@@ -808,7 +940,7 @@ static bool parse_altitude(const token_t *tok, uint32_t *ret)
 
 static void scan_loc(rdata_scanner_t *s)
 {
-	uint8_t precision[3] = { 0x12, 0x16, 0x13 };   /* 1 m, 10 km, 10 m: RFC 1876 3 */
+	uint8_t precision[3] = { 0x12, 0x16, 0x13 }; /* 1 m, 10 km, 10 m: RFC 1876 3 */
 	uint32_t latitude = 0, longitude = 0, altitude = 0;
 	scan_angle(s, 'N', 'S', 90, &latitude);
 	scan_angle(s, 'E', 'W', 180, &longitude);
@@ -828,7 +960,7 @@ static void scan_loc(rdata_scanner_t *s)
 		advance(s);
 	}
 	(void)(s->status == SCAN_OK && put_u8(s, 0) && put(s, precision, sizeof(precision)) && put_u32(s, latitude) &&
-	       put_u32(s, longitude) && put_u32(s, altitude));
+			put_u32(s, longitude) && put_u32(s, altitude));
 }
 
 /* ---- IPSECKEY gateway ---- */
@@ -846,18 +978,10 @@ static void scan_gateway(rdata_scanner_t *s)
 		}
 		advance(s);
 		break;
-	case 1:
-		scan_ipv4(s);
-		break;
-	case 2:
-		scan_ipv6(s);
-		break;
-	case 3:
-		scan_name_field(s);
-		break;
-	default:
-		fault(s, "invalid gateway type");
-		break;
+	case 1: scan_ipv4(s); break;
+	case 2: scan_ipv6(s); break;
+	case 3: scan_name_field(s); break;
+	default: fault(s, "invalid gateway type"); break;
 	}
 }
 
@@ -939,7 +1063,7 @@ static void put_list(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_str_t t
 			return;
 		}
 		put_list_item(s, kind, item, len);
-		has_more = pos < text.len;      /* at a comma, however it is spelt; one at the end leaves an empty item */
+		has_more = pos < text.len; /* at a comma, however it is spelt; one at the end leaves an empty item */
 		if (has_more) {
 			uint8_t comma;
 			(void)scan_char(text.data, text.len, &pos, &comma);
@@ -973,11 +1097,8 @@ static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_st
 	}
 	switch (kind) {
 	case SVCPARAM_OPAQUE:
-	case SVCPARAM_DOHPATH:
-		put_svc_text(s, text);
-		break;
-	case SVCPARAM_EMPTY:
-		break;
+	case SVCPARAM_DOHPATH: put_svc_text(s, text); break;
+	case SVCPARAM_EMPTY: break;
 	case SVCPARAM_PORT:
 		if (scan_number(text.data, text.len, UINT16_MAX, &port) != NULL) {
 			fault(s, "invalid SvcParam value");
@@ -993,9 +1114,7 @@ static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_st
 	case SVCPARAM_MANDATORY:
 	case SVCPARAM_ALPN:
 	case SVCPARAM_IPV4:
-	case SVCPARAM_IPV6:
-		put_list(s, kind, text);
-		break;
+	case SVCPARAM_IPV6: put_list(s, kind, text); break;
 	}
 }
 
@@ -1095,86 +1214,33 @@ static void scan_svcparams(rdata_scanner_t *s)
 static void scan_field(rdata_scanner_t *s, const knot_field_t *field)
 {
 	switch ((knot_field_kind_t)field->kind) {
-	case FIELD_U8:
-		scan_integer(s, field, UINT8_MAX);
-		break;
-	case FIELD_U16:
-		scan_integer(s, field, UINT16_MAX);
-		break;
-	case FIELD_U32:
-		scan_integer(s, field, UINT32_MAX);
-		break;
-	case FIELD_PERIOD:
-		scan_period_field(s);
-		break;
-	case FIELD_TIMESTAMP:
-		scan_timestamp(s);
-		break;
-	case FIELD_TYPE:
-		scan_type(s);
-		break;
-	case FIELD_IPV4:
-		scan_ipv4(s);
-		break;
-	case FIELD_IPV6:
-		scan_ipv6(s);
-		break;
-	case FIELD_EUI48:
-		scan_eui(s, 6);
-		break;
-	case FIELD_EUI64:
-		scan_eui(s, 8);
-		break;
-	case FIELD_NODE_ID:
-		scan_node_id(s);
-		break;
-	case FIELD_NAME:
-		scan_name_field(s);
-		break;
-	case FIELD_STRING:
-		scan_string(s);
-		break;
-	case FIELD_TAG:
-		scan_tag(s);
-		break;
-	case FIELD_STRINGS:
-		scan_strings(s);
-		break;
-	case FIELD_TEXT:
-		scan_text_field(s, field->min);
-		break;
-	case FIELD_HEX:
-		scan_hex_rest(s, field->min);
-		break;
-	case FIELD_BASE64:
-		scan_base64_rest(s, field->min);
-		break;
-	case FIELD_SALT:
-		scan_salt(s);
-		break;
-	case FIELD_HASH:
-		scan_hash(s);
-		break;
-	case FIELD_BITMAP:
-		scan_bitmap(s);
-		break;
-	case FIELD_APL:
-		scan_apl(s);
-		break;
-	case FIELD_LOC:
-		scan_loc(s);
-		break;
-	case FIELD_GATEWAY:
-		scan_gateway(s);
-		break;
-	case FIELD_SVCPARAMS:
-		scan_svcparams(s);
-		break;
-	case FIELD_OPAQUE:
-		fault(s, "unable to process text form for this type");
-		break;
-	case FIELD_END:
-		break;
+	case FIELD_U8: scan_integer(s, field, UINT8_MAX); break;
+	case FIELD_U16: scan_integer(s, field, UINT16_MAX); break;
+	case FIELD_U32: scan_integer(s, field, UINT32_MAX); break;
+	case FIELD_PERIOD: scan_period_field(s); break;
+	case FIELD_TIMESTAMP: scan_timestamp(s); break;
+	case FIELD_TYPE: scan_type(s); break;
+	case FIELD_IPV4: scan_ipv4(s); break;
+	case FIELD_IPV6: scan_ipv6(s); break;
+	case FIELD_EUI48: scan_eui(s, 6); break;
+	case FIELD_EUI64: scan_eui(s, 8); break;
+	case FIELD_NODE_ID: scan_node_id(s); break;
+	case FIELD_NAME: scan_name_field(s); break;
+	case FIELD_STRING: scan_string(s); break;
+	case FIELD_TAG: scan_tag(s); break;
+	case FIELD_STRINGS: scan_strings(s); break;
+	case FIELD_TEXT: scan_text_field(s, field->min); break;
+	case FIELD_HEX: scan_hex_rest(s, field->min); break;
+	case FIELD_BASE64: scan_base64_rest(s, field->min); break;
+	case FIELD_SALT: scan_salt(s); break;
+	case FIELD_HASH: scan_hash(s); break;
+	case FIELD_BITMAP: scan_bitmap(s); break;
+	case FIELD_APL: scan_apl(s); break;
+	case FIELD_LOC: scan_loc(s); break;
+	case FIELD_GATEWAY: scan_gateway(s); break;
+	case FIELD_SVCPARAMS: scan_svcparams(s); break;
+	case FIELD_OPAQUE: fault(s, "unable to process text form for this type"); break;
+	case FIELD_END: break;
 	}
 }
 

@@ -13,8 +13,8 @@
 
 typedef enum {
 	SCAN_OK,
-	SCAN_FAULT,      /* `reason`, `what` and `tok` say why */
-	SCAN_MORE,       /* the lexer needs more bytes: start the record again */
+	SCAN_FAULT, /* `reason`, `what` and `tok` say why */
+	SCAN_MORE,  /* the lexer needs more bytes: start the record again */
 } scan_status_t;
 
 /** A mnemonic of up to 8 bytes as it was spelt, and its type; key 0: empty. */
@@ -25,8 +25,8 @@ typedef struct {
 
 typedef struct {
 	lexer_t *lex;
-	token_t tok;             /* the token to be used next */
-	scan_status_t status;    /* sticky */
+	token_t tok;          /* the token to be used next */
+	scan_status_t status; /* sticky */
 	knot_name_t origin;
 	uint8_t *out;
 	size_t len, max;         /* bytes written to `out`, capacity (at most KNOT_RDATA_MAX) */
@@ -54,7 +54,8 @@ bool rdata_scan_type(rdata_scanner_t *s, const token_t *tok, uint16_t *ret_type)
  * Name of a token into `wire` (origin appended when relative). NULL: fine; else the reason.
  * The fast way of knot_name_scan() for names without escapes.
  */
-const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
+const char *scan_name(
+		const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
 
 /** Decimal number of at most `max`. NULL: fine; else the reason. */
 const char *scan_number(const char *text, size_t len, uint32_t max, uint32_t *ret);

@@ -13,7 +13,7 @@ knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_re
 }
 
 knot_err_t knot_rdata_scan(uint16_t type, knot_str_t text, knot_name_t origin, knot_mut_bytes_t ret, uint16_t *ret_len,
-                           const char **ret_reason)
+		const char **ret_reason)
 {
 	lexer_t lex = { .pos = text.data, .end = text.data + text.len, .line = 1, .is_final = true };
 	rdata_scanner_t s;

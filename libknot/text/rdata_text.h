@@ -13,10 +13,10 @@
  * KNOT_EPARSEFAIL: `ret_reason` (NULL allowed) is set to a static text.  KNOT_ESPACE: ret is too short.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_scan(uint16_t type, knot_str_t text, knot_name_t origin,
-                                                     knot_mut_bytes_t ret, uint16_t *ret_len,
-                                                     const char **ret_reason);
+		knot_mut_bytes_t ret, uint16_t *ret_len, const char **ret_reason);
 
-/** Scan a TTL as zone files have it: seconds, plain or with units w d h m s (1h30m). KNOT_EPARSEFAIL: `*ret_reason` is a static text. */
+/** Scan a TTL as zone files have it: seconds, plain or with units w d h m s (1h30m). KNOT_EPARSEFAIL: `*ret_reason` is
+ * a static text. */
 KNOT_MUST_USE knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_reason);
 
 /**

@@ -15,14 +15,14 @@ static const uint8_t origin_wire[] = "\7example";
 static const knot_name_t origin = { origin_wire, 9, 1 };
 
 /* Scans a heap copy of exactly the text's size, so that ASan sees a read of one byte more. */
-static knot_err_t scan(uint16_t type, const char *text, size_t len, uint8_t ret[static KNOT_RDATA_MAX], uint16_t *ret_len,
-                       const char **ret_reason)
+static knot_err_t scan(uint16_t type, const char *text, size_t len, uint8_t ret[static KNOT_RDATA_MAX],
+		uint16_t *ret_len, const char **ret_reason)
 {
 	char *copy = malloc(len + (len == 0));
 	assert_non_null(copy);
 	memcpy(copy, text, len);
-	knot_err_t err = knot_rdata_scan(type, (knot_str_t){ copy, len }, origin, (knot_mut_bytes_t){ ret, KNOT_RDATA_MAX },
-	                                 ret_len, ret_reason);
+	knot_err_t err = knot_rdata_scan(type, (knot_str_t){ copy, len }, origin,
+			(knot_mut_bytes_t){ ret, KNOT_RDATA_MAX }, ret_len, ret_reason);
 	free(copy);
 	return err;
 }
@@ -35,7 +35,9 @@ static uint16_t type_of(const char *mnemonic)
 }
 
 /* What is written, and what is printed (NULL: the same). Printed forms are those of Knot 3.2.6 for types it knows. */
-static const struct { const char *type, *text, *want; } good[] = {
+static const struct {
+	const char *type, *text, *want;
+} good[] = {
 	{ "A", "192.0.2.1", NULL },
 	{ "A", "\\# 4 C0000201", "192.0.2.1" },
 	{ "A", "( 192.0.2.1 ) ; comment", "192.0.2.1" },
@@ -52,7 +54,7 @@ static const struct { const char *type, *text, *want; } good[] = {
 	{ "MX", "10 mail.", NULL },
 	{ "TXT", "plain \"quoted\" \"with;semi\"", "\"plain\" \"quoted\" \"with;semi\"" },
 	{ "TXT", "\"quo\\\"te\" \"back\\\\slash\" \"\\000\\127\\255\\200\" \"\" \"tab\tx\" a\\ b",
-	  "\"quo\\\"te\" \"back\\\\slash\" \"\\000\\127\\255\\200\" \"\" \"tab\\009x\" \"a b\"" },
+			"\"quo\\\"te\" \"back\\\\slash\" \"\\000\\127\\255\\200\" \"\" \"tab\\009x\" \"a b\"" },
 	{ "TXT", "( \"a\nb\" c )", "\"a\\010b\" \"c\"" },
 	{ "TXT", "\"\\# 0\"", "\"# 0\"" },
 	{ "TXT", "\\\\# 0", "\"\\\\#\" \"0\"" },
@@ -68,7 +70,7 @@ static const struct { const char *type, *text, *want; } good[] = {
 	{ "LOC", "51 30 12.748 N 0 7 39.611 W 0.00m", "51 30 12.748 N  0 7 39.611 W  0m  1m 10000m 10m" },
 	{ "LOC", "42 21 54 N 71 06 18 W -24m 30m 10m 5m", "42 21 54 N  71 6 18 W  -24m  30m 10m 5m" },
 	{ "LOC", "0 0 0.001 S 180 0 0 E 42849672.95m 90000000.00m 0.01m 0.5m",
-	  "0 0 0.001 S  180 0 0 E  42849672.95m  90000000m 0.01m 0.50m" },
+			"0 0 0.001 S  180 0 0 E  42849672.95m  90000000m 0.01m 0.50m" },
 	{ "LOC", "1 n 2 e 1.5", "1 0 0 N  2 0 0 E  1.50m  1m 10000m 10m" },
 	{ "LOC", "90 S 180 W -100000 0 0 0", "90 0 0 S  180 0 0 W  -100000m  0m 0m 0m" },
 	{ "SRV", "1 2 65535 T.Example.", NULL },
@@ -85,7 +87,7 @@ static const struct { const char *type, *text, *want; } good[] = {
 	{ "IPSECKEY", "10 2 2 2001:db8::1 AQ==", NULL },
 	{ "IPSECKEY", "10 0 0 .", NULL },
 	{ "RRSIG", "A 13 2 3600 20300101000000 1577836800 12345 @ AwEA Abcd",
-	  "A 13 2 3600 20300101000000 20200101000000 12345 example. AwEAAbcd" },
+			"A 13 2 3600 20300101000000 20200101000000 12345 example. AwEAAbcd" },
 	{ "RRSIG", "TYPE3 13 2 3600 19700101000000 21060207062815 1 . AwEA", NULL },
 	{ "RRSIG", "NSEC3 13 2 3600 20000229235959 20240229000000 1 . AwEA", NULL },
 	{ "NSEC", "Next A TXT TYPE1234 TYPE65535 SPF", "Next.example. A TXT SPF TYPE1234 TYPE65535" },
@@ -93,7 +95,8 @@ static const struct { const char *type, *text, *want; } good[] = {
 	{ "NSEC", ".", NULL },
 	{ "DNSKEY", "256 3 ED25519 AwEA Abcd", "256 3 15 AwEAAbcd" },
 	{ "DHCID", "AAIBY2/AuCccgoJbsaxcQc9TUapptP69lOjxfNuVAA2kjEA=", NULL },
-	{ "NSEC3", "1 1 12 aabbCCdd 2VPTU5timamqttgl4luu9kg21e0aor3s A RRSIG", "1 1 12 AABBCCDD 2vptu5timamqttgl4luu9kg21e0aor3s A RRSIG" },
+	{ "NSEC3", "1 1 12 aabbCCdd 2VPTU5timamqttgl4luu9kg21e0aor3s A RRSIG",
+			"1 1 12 AABBCCDD 2vptu5timamqttgl4luu9kg21e0aor3s A RRSIG" },
 	{ "NSEC3", "1 1 12 - 2vptu5timamqttgl4luu9kg21e0aor3s", NULL },
 	{ "NSEC3", "1 1 12 - 04", NULL },
 	{ "NSEC3PARAM", "1 0 12 -", NULL },
@@ -105,14 +108,18 @@ static const struct { const char *type, *text, *want; } good[] = {
 	{ "CSYNC", "66 3", NULL },
 	{ "ZONEMD", "2018031500 1 1 000102030405060708090a0b", "2018031500 1 1 000102030405060708090A0B" },
 	{ "SVCB", "0 foo.", NULL },
-	{ "SVCB", "16 foo. alpn=\"h2,h3-19\" mandatory=ipv4hint,alpn ipv4hint=192.0.2.1,192.0.2.2 "
-	  "ipv6hint=2001:db8::1,2001:db8::53:1 port=53 key667=\"hello\\210qoo\" ech=AwEA key668",
-	  "16 foo. mandatory=alpn,ipv4hint alpn=h2,h3-19 port=53 ipv4hint=192.0.2.1,192.0.2.2 ech=AwEA "
-	  "ipv6hint=2001:db8::1,2001:db8::53:1 key667=\"hello\\210qoo\" key668" },
+	{ "SVCB",
+			"16 foo. alpn=\"h2,h3-19\" mandatory=ipv4hint,alpn ipv4hint=192.0.2.1,192.0.2.2 "
+			"ipv6hint=2001:db8::1,2001:db8::53:1 port=53 key667=\"hello\\210qoo\" ech=AwEA key668",
+			"16 foo. mandatory=alpn,ipv4hint alpn=h2,h3-19 port=53 ipv4hint=192.0.2.1,192.0.2.2 ech=AwEA "
+			"ipv6hint=2001:db8::1,2001:db8::53:1 key667=\"hello\\210qoo\" key668" },
 	/* RFC 9460 D.2, both spellings of its figure. */
-	{ "SVCB", "16 foo.example.org. alpn=\"f\\\\\\\\oo\\\\,bar,h2\"", "16 foo.example.org. alpn=f\\\\\\\\oo\\\\,bar,h2" },
-	{ "SVCB", "16 foo.example.org. alpn=f\\\\\\092oo\\092,bar,h2", "16 foo.example.org. alpn=f\\\\\\\\oo\\\\,bar,h2" },
-	{ "SVCB", "1 . alpn=h2 no-default-alpn dohpath=/q{?dns} ohttp", "1 . alpn=h2 no-default-alpn dohpath=\"/q{?dns}\" ohttp" },
+	{ "SVCB", "16 foo.example.org. alpn=\"f\\\\\\\\oo\\\\,bar,h2\"",
+			"16 foo.example.org. alpn=f\\\\\\\\oo\\\\,bar,h2" },
+	{ "SVCB", "16 foo.example.org. alpn=f\\\\\\092oo\\092,bar,h2",
+			"16 foo.example.org. alpn=f\\\\\\\\oo\\\\,bar,h2" },
+	{ "SVCB", "1 . alpn=h2 no-default-alpn dohpath=/q{?dns} ohttp",
+			"1 . alpn=h2 no-default-alpn dohpath=\"/q{?dns}\" ohttp" },
 	{ "HTTPS", "1 . key667=\"a b,;\\\"\\\\x\"", NULL },
 	{ "HTTPS", "1 . port=\"53\" key1=h2", "1 . alpn=h2 port=53" },
 	{ "DSYNC", "CDS NOTIFY 5300 target.", NULL },
@@ -163,7 +170,9 @@ static void test_good(void **state)
 	}
 }
 
-static const struct { const char *type, *text, *reason; } bad[] = {
+static const struct {
+	const char *type, *text, *reason;
+} bad[] = {
 	{ "A", "", "missing data" },
 	{ "A", "1.2.3", "invalid IPv4 address" },
 	{ "A", "1.2.3.256", "invalid IPv4 address" },
@@ -187,7 +196,8 @@ static const struct { const char *type, *text, *reason; } bad[] = {
 	{ "NS", ".a", "invalid domain name, empty label" },
 	{ "NS", "\"a\"", "invalid domain name" },
 	{ "NS", "a\"b\"", "invalid domain name" },
-	{ "NS", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "invalid domain name, label longer than 63 bytes" },
+	{ "NS", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+			"invalid domain name, label longer than 63 bytes" },
 	{ "NS", "a\\30", "invalid escape sequence" },
 	{ "NS", "a\\", "invalid escape sequence" },
 	{ "SOA", "a. b. 1 2 3 4", "missing data" },
@@ -264,7 +274,8 @@ static const struct { const char *type, *text, *reason; } bad[] = {
 	{ "SVCB", "1 . key01=1", "invalid SvcParam key" },
 	{ "SVCB", "1 . \"port=1\"", "invalid SvcParam key" },
 	{ "SVCB", "1 . port=1 port=2", "duplicate SvcParam key" },
-	{ "SVCB", "1 . key0=\\000\\003 port=1", "invalid SvcParam value" },   /* keyN of a known key takes that key's form */
+	{ "SVCB", "1 . key0=\\000\\003 port=1",
+			"invalid SvcParam value" }, /* keyN of a known key takes that key's form */
 	{ "SVCB", "1 . port", "missing SvcParam value" },
 	{ "SVCB", "1 . port=65536", "invalid SvcParam value" },
 	{ "SVCB", "1 . alpn=h2,", "invalid SvcParam value" },
@@ -342,7 +353,7 @@ static void test_longest(void **state)
 	assert_int_equal(again_len, w.len);
 	assert_memory_equal(again, wire, w.len);
 
-	memset(wire, 0, sizeof(wire));    /* 65535 empty strings, then 16383 addresses */
+	memset(wire, 0, sizeof(wire)); /* 65535 empty strings, then 16383 addresses */
 	text_len = knot_rdata_print(KNOT_TYPE_TXT, (knot_bytes_t){ wire, sizeof(wire) }, printed, sizeof(printed));
 	assert_int_equal(text_len, 3 * 65535 - 1);
 	assert_int_equal(scan(KNOT_TYPE_TXT, printed, text_len, again, &again_len, NULL), KNOT_OK);
@@ -364,9 +375,19 @@ static void test_longest(void **state)
 static void test_space(void **state)
 {
 	(void)state;
-	static const struct { uint16_t type; const char *text; uint16_t len; } rows[] = {
-		{ 1, "1.2.3.4", 4 }, { 2, "ab.c.", 6 }, { 16, "abc \"\\100\"", 6 }, { 48, "1 3 8 AAAA", 7 },
-		{ 43, "1 8 2 abcd", 6 }, { 50, "1 0 0 - 04 A", 10 }, { 64, "1 . port=1", 9 }, { 257, "0 issue ab", 9 },
+	static const struct {
+		uint16_t type;
+		const char *text;
+		uint16_t len;
+	} rows[] = {
+		{ 1, "1.2.3.4", 4 },
+		{ 2, "ab.c.", 6 },
+		{ 16, "abc \"\\100\"", 6 },
+		{ 48, "1 3 8 AAAA", 7 },
+		{ 43, "1 8 2 abcd", 6 },
+		{ 50, "1 0 0 - 04 A", 10 },
+		{ 64, "1 . port=1", 9 },
+		{ 257, "0 issue ab", 9 },
 		{ 65280, "\\# 2 0000", 2 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
@@ -374,7 +395,7 @@ static void test_space(void **state)
 			uint8_t *out = malloc(max + (max == 0));
 			uint16_t len;
 			knot_err_t err = knot_rdata_scan(rows[i].type, knot_str_of(rows[i].text), knot_name_root,
-			                                 (knot_mut_bytes_t){ out, max }, &len, NULL);
+					(knot_mut_bytes_t){ out, max }, &len, NULL);
 			if (err != (max < rows[i].len ? KNOT_ESPACE : KNOT_OK)) {
 				fail_msg("%s into %u bytes: %s", rows[i].text, max, knot_strerror(err));
 			}

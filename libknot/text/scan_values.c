@@ -10,20 +10,13 @@ static inline bool is_digit(char c)
 static const char *name_fault(knot_err_t err)
 {
 	switch ((int)err) {
-	case KNOT_OK:
-		return NULL;
-	case KNOT_EEMPTYLABEL:
-		return "invalid domain name, empty label";
-	case KNOT_ELABELLEN:
-		return "invalid domain name, label longer than 63 bytes";
-	case KNOT_ENAMELEN:
-		return "invalid domain name, longer than 255 bytes";
-	case KNOT_EBADESC:
-		return "invalid escape sequence";
-	case KNOT_ENOORIGIN:
-		return "relative domain name without an origin";
-	default:
-		return "invalid domain name";
+	case KNOT_OK: return NULL;
+	case KNOT_EEMPTYLABEL: return "invalid domain name, empty label";
+	case KNOT_ELABELLEN: return "invalid domain name, label longer than 63 bytes";
+	case KNOT_ENAMELEN: return "invalid domain name, longer than 255 bytes";
+	case KNOT_EBADESC: return "invalid escape sequence";
+	case KNOT_ENOORIGIN: return "relative domain name without an origin";
+	default: return "invalid domain name";
 	}
 }
 
@@ -60,14 +53,14 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 	}
 	/* The text moves by one byte: dots become the lengths of the labels behind them. */
 	memcpy(wire + 1, text, len);
-	size_t label = 0;      /* where the current label's length byte goes */
+	size_t label = 0; /* where the current label's length byte goes */
 	unsigned labels = 0;
 	for (size_t from = 0; from < len; from += CHUNK) {
 		size_t count = len - from < CHUNK ? len - from : CHUNK;
 		uint64_t dots = find_dots(wire + 1 + from, count, KNOT_NAME_MAX - 1 - from);
 		for (; dots != 0; dots &= dots - 1) {
 			size_t i = from + (size_t)__builtin_ctzll(dots), label_len = i - label;
-			if (label_len - 1 >= KNOT_LABEL_MAX) {   /* 0 wraps around */
+			if (label_len - 1 >= KNOT_LABEL_MAX) { /* 0 wraps around */
 				return name_fault(label_len == 0 ? KNOT_EEMPTYLABEL : KNOT_ELABELLEN);
 			}
 			wire[label] = (uint8_t)label_len;
@@ -75,7 +68,7 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 			labels++;
 		}
 	}
-	if (label == len) {    /* the final dot */
+	if (label == len) { /* the final dot */
 		wire[len] = 0;
 		*ret_name = (knot_name_t){ wire, (uint8_t)(len + 1), (uint8_t)labels };
 		return NULL;
@@ -97,8 +90,9 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 
 static const char *number_fault(uint32_t max)
 {
-	return max == UINT8_MAX ? "number is bigger than 8 bits" : max == UINT16_MAX ? "number is bigger than 16 bits"
-	     : "number is bigger than 32 bits";
+	return max == UINT8_MAX    ? "number is bigger than 8 bits"
+	       : max == UINT16_MAX ? "number is bigger than 16 bits"
+				   : "number is bigger than 32 bits";
 }
 
 const char *scan_number(const char *text, size_t len, uint32_t max, uint32_t *ret)
@@ -123,18 +117,12 @@ const char *scan_number(const char *text, size_t len, uint32_t max, uint32_t *re
 static uint32_t unit_seconds(char unit)
 {
 	switch (unit | 0x20) {
-	case 's':
-		return 1;
-	case 'm':
-		return 60;
-	case 'h':
-		return 3600;
-	case 'd':
-		return 86400;
-	case 'w':
-		return 604800;
-	default:
-		return 0;
+	case 's': return 1;
+	case 'm': return 60;
+	case 'h': return 3600;
+	case 'd': return 86400;
+	case 'w': return 604800;
+	default: return 0;
 	}
 }
 
@@ -163,7 +151,7 @@ const char *scan_period(const char *text, size_t len, uint32_t *ret)
 			return "number is bigger than 32 bits";
 		}
 	}
-	if (has_digit == has_unit) {   /* nothing, or digits behind the last unit */
+	if (has_digit == has_unit) { /* nothing, or digits behind the last unit */
 		return has_unit ? "invalid time unit" : "invalid number";
 	}
 	*ret = (uint32_t)(total + value);

@@ -15,11 +15,12 @@
 #include "libknot/text/rdata_scan.h"
 
 enum {
-	BLOCK_SIZE = 256 * 1024,         /* half a second-level cache: what is read is still there when it is scanned */
-	RECORD_MAX = 16 * 1024 * 1024,   /* bytes of text; 65535 bytes of RDATA need 262 KiB as \DDD, the rest is room for comments */
-	INCLUDE_DEPTH_MAX = 16,          /* files within files; bounds loops, and memory to as many blocks */
-	RDATA_SIZE = 2048,               /* bytes of RDATA that a scan starts with: most zones are small, and nearly all records */
-	NEAR_MAX = 48,                   /* bytes of an offending token that are shown */
+	BLOCK_SIZE = 256 * 1024, /* half a second-level cache: what is read is still there when it is scanned */
+	RECORD_MAX = 16 * 1024 *
+		     1024, /* bytes of text; 65535 bytes of RDATA need 262 KiB as \DDD, the rest is room for comments */
+	INCLUDE_DEPTH_MAX = 16, /* files within files; bounds loops, and memory to as many blocks */
+	RDATA_SIZE = 2048, /* bytes of RDATA that a scan starts with: most zones are small, and nearly all records */
+	NEAR_MAX = 48,     /* bytes of an offending token that are shown */
 };
 
 /* Path of a file of this scan; records and faults point to it until the scan ends. */
@@ -29,15 +30,15 @@ typedef struct file_name {
 } file_name_t;
 
 /*
- * TTL, class and type as they were spelt between an owner and the RDATA, a blank behind them: the few spellings of a file come again and
- * again, and the same bytes say the same.
+ * TTL, class and type as they were spelt between an owner and the RDATA, a blank behind them: the few spellings of a
+ * file come again and again, and the same bytes say the same.
  */
 typedef struct {
-	uint64_t text[2], mask[2];   /* HEADER_MAX bytes; mask: all ones where there is text */
+	uint64_t text[2], mask[2]; /* HEADER_MAX bytes; mask: all ones where there is text */
 	const knot_rrdesc_t *row;
 	uint32_t ttl;
 	uint16_t type;
-	uint8_t len;                 /* 0: empty */
+	uint8_t len; /* 0: empty */
 	bool has_ttl;
 } header_t;
 
@@ -48,13 +49,13 @@ typedef struct {
 	const knot_zonefile_params_t *params;
 	rdata_scanner_t rdata;
 	header_t headers[HEADERS];
-	unsigned next_header;        /* that is forgotten next */
-	uint64_t owner_count;        /* owners that had a number */
+	unsigned next_header; /* that is forgotten next */
+	uint64_t owner_count; /* owners that had a number */
 	file_name_t *file_names;
 	unsigned depth;
-	bool is_stopped;             /* by a callback */
+	bool is_stopped; /* by a callback */
 	bool has_faults;
-	uint8_t *large_rdata;        /* KNOT_RDATA_MAX bytes, once a record needs more than `rdata_bytes`; else NULL */
+	uint8_t *large_rdata; /* KNOT_RDATA_MAX bytes, once a record needs more than `rdata_bytes`; else NULL */
 	uint8_t rdata_bytes[RDATA_SIZE];
 } scan_t;
 
@@ -63,19 +64,19 @@ typedef struct {
 	scan_t *scan;
 	const char *path;
 	lexer_t lex;
-	int fd;                      /* -1: text in memory */
-	uint64_t size, read_size;    /* of a regular file when it was opened (0: unknown), and what was read of it */
-	char *block;                 /* owned; NULL for text in memory */
+	int fd;                   /* -1: text in memory */
+	uint64_t size, read_size; /* of a regular file when it was opened (0: unknown), and what was read of it */
+	char *block;              /* owned; NULL for text in memory */
 	size_t block_size;
 	knot_err_t read_error;
-	uint32_t ttl;                /* of records that name none */
-	bool is_owner_known;         /* false after an owner that was a fault */
-	const char *record_pos;      /* where the record at hand starts, and its line */
+	uint32_t ttl;           /* of records that name none */
+	bool is_owner_known;    /* false after an owner that was a fault */
+	const char *record_pos; /* where the record at hand starts, and its line */
 	uint64_t record_line;
 	knot_name_t origin, owner;
 	uint8_t origin_wire[KNOT_NAME_MAX], owner_wire[KNOT_NAME_MAX];
 	uint64_t owner_id;
-	size_t owner_text_len;       /* 0: none remembered */
+	size_t owner_text_len;          /* 0: none remembered */
 	char owner_text[KNOT_NAME_MAX]; /* spelling of `owner`: the same again needs no second look */
 } input_t;
 
@@ -108,7 +109,8 @@ static void report(input_t *in, uint64_t line, knot_err_t err, const char *reaso
 {
 	knot_zone_fault_t fault = { .err = err, .line = line };
 	put_path(fault.file, sizeof(fault.file), in->path);
-	snprintf(fault.reason, sizeof(fault.reason), "%s%s%s", reason, what != NULL ? " in " : "", what != NULL ? what : "");
+	snprintf(fault.reason, sizeof(fault.reason), "%s%s%s", reason, what != NULL ? " in " : "",
+			what != NULL ? what : "");
 	if (tok != NULL && tok->len > 0 && tok->kind != TOKEN_EOL) {
 		print_near(fault.reason, sizeof(fault.reason), tok);
 	}
@@ -150,7 +152,8 @@ static void fill(input_t *in, size_t len)
 	in->lex.end = in->block + len;
 }
 
-/* Keeps the bytes from `from` and reads more behind them. KNOT_ESPACE: they are too many. KNOT_ENOMEM. Then nothing moved. */
+/* Keeps the bytes from `from` and reads more behind them. KNOT_ESPACE: they are too many. KNOT_ENOMEM. Then nothing
+ * moved. */
 static knot_err_t refill(input_t *in, const char *from)
 {
 	size_t kept = (size_t)(in->lex.end - from);
@@ -365,7 +368,8 @@ static scan_status_t scan_directive(input_t *in)
 
 static scan_status_t scan_owner(input_t *in, const token_t *tok)
 {
-	if (tok->len == in->owner_text_len && tok->kind == TOKEN_WORD && memcmp(tok->data, in->owner_text, tok->len) == 0) {
+	if (tok->len == in->owner_text_len && tok->kind == TOKEN_WORD &&
+			memcmp(tok->data, in->owner_text, tok->len) == 0) {
 		return SCAN_OK;
 	}
 	in->owner_text_len = 0;
@@ -389,7 +393,7 @@ static inline bool skip_same_owner(input_t *in)
 	const char *p = in->lex.pos;
 	size_t len = in->owner_text_len;
 	if (len == 0 || (size_t)(in->lex.end - p) <= len || (p[len] != ' ' && p[len] != '\t') ||
-	    memcmp(p, in->owner_text, len) != 0) {
+			memcmp(p, in->owner_text, len) != 0) {
 		return false;
 	}
 	in->lex.pos = p + len;
@@ -425,8 +429,11 @@ static void remember_header(input_t *in, const char *start, const knot_zone_reco
 	scan_t *scan = in->scan;
 	header_t *h = &scan->headers[scan->next_header];
 	scan->next_header = (scan->next_header + 1) % HEADERS;
-	*h = (header_t){ .row = knot_rrdesc(record->type), .ttl = record->ttl, .type = record->type, .len = (uint8_t)len,
-	                 .has_ttl = has_ttl };
+	*h = (header_t){ .row = knot_rrdesc(record->type),
+		.ttl = record->ttl,
+		.type = record->type,
+		.len = (uint8_t)len,
+		.has_ttl = has_ttl };
 	memcpy(h->text, start, len);
 	memset(h->mask, 0xFF, len);
 }
@@ -456,7 +463,7 @@ static scan_status_t scan_header(input_t *in, const char *start, knot_zone_recor
 			continue;
 		}
 		if (tok->kind == TOKEN_WORD && !has_class && tok->len == 2 && (tok->data[0] & ~0x20) == 'I' &&
-		    (tok->data[1] & ~0x20) == 'N') {
+				(tok->data[1] & ~0x20) == 'N') {
 			has_class = true;
 			continue;
 		}
@@ -466,7 +473,7 @@ static scan_status_t scan_header(input_t *in, const char *start, knot_zone_recor
 		}
 		uint16_t rrclass;
 		if (tok->kind != TOKEN_WORD || has_class ||
-		    knot_rrclass_scan((knot_str_t){ tok->data, tok->len }, &rrclass) != KNOT_OK) {
+				knot_rrclass_scan((knot_str_t){ tok->data, tok->len }, &rrclass) != KNOT_OK) {
 			return report_here(in, "unsupported record type");
 		}
 		if (rrclass != KNOT_CLASS_IN) {
@@ -486,7 +493,7 @@ static void emit(input_t *in, knot_zone_record_t *record)
 	record->file = in->path;
 	record->line = in->record_line;
 	if (record->type == KNOT_TYPE_RRSIG) {
-		record->ttl = load_be32(rdata->out + 4);   /* RFC 4034 3: that of the covered RRset; Knot does so too */
+		record->ttl = load_be32(rdata->out + 4); /* RFC 4034 3: that of the covered RRset; Knot does so too */
 	}
 	if (!in->scan->params->on_record(record, in->scan->params->ctx)) {
 		in->scan->is_stopped = true;
@@ -494,9 +501,9 @@ static void emit(input_t *in, knot_zone_record_t *record)
 }
 
 typedef enum {
-	START_DONE,          /* a directive or a blank line, or the status isn't SCAN_OK */
-	START_HEADER,        /* the lexer stands before what follows the owner, as spelt or missing */
-	START_TOKEN,         /* the current token is the first of what follows a missing owner */
+	START_DONE,   /* a directive or a blank line, or the status isn't SCAN_OK */
+	START_HEADER, /* the lexer stands before what follows the owner, as spelt or missing */
+	START_TOKEN,  /* the current token is the first of what follows a missing owner */
 } start_t;
 
 /* What begins a line: the owner, or all of a directive. */
@@ -528,7 +535,7 @@ static scan_status_t scan_start(input_t *in, start_t *ret_start)
 	}
 	*ret_start = START_HEADER;
 	if (!has_owner && !in->lex.is_open && in->lex.line == in->record_line) {
-		in->lex.pos = start;     /* nothing is lost by reading it again, as part of a known header */
+		in->lex.pos = start; /* nothing is lost by reading it again, as part of a known header */
 	} else if (!has_owner) {
 		*ret_start = START_TOKEN;
 	}
@@ -577,7 +584,8 @@ static void rewind_record(input_t *in)
 	in->lex.is_open = false;
 }
 
-/* The record at the lexer, or a directive or blank line. After SCAN_OK the lexer stands where the next is, or the same again. */
+/* The record at the lexer, or a directive or blank line. After SCAN_OK the lexer stands where the next is, or the same
+ * again. */
 static scan_status_t scan_record(input_t *in)
 {
 	rdata_scanner_t *rdata = &in->scan->rdata;
@@ -618,7 +626,7 @@ static void restart_record(input_t *in)
 		return;
 	}
 	report(in, in->record_line, err, err == KNOT_ESPACE ? "record is too long" : knot_strerror(err), NULL, NULL);
-	skip_record(in);      /* from where the lexer stands, so that its parentheses still count */
+	skip_record(in); /* from where the lexer stands, so that its parentheses still count */
 }
 
 static void scan_input(input_t *in)
@@ -645,8 +653,13 @@ static void scan_input(input_t *in)
 
 static void input_init(input_t *in, scan_t *scan, const char *path, knot_name_t origin, uint32_t ttl)
 {
-	*in = (input_t){ .scan = scan, .path = path, .fd = -1, .ttl = ttl, .is_owner_known = true, .lex = { .line = 1 },
-	                  .owner_id = ++scan->owner_count };
+	*in = (input_t){ .scan = scan,
+		.path = path,
+		.fd = -1,
+		.ttl = ttl,
+		.is_owner_known = true,
+		.lex = { .line = 1 },
+		.owner_id = ++scan->owner_count };
 	memcpy(in->origin_wire, origin.wire, origin.len);
 	memcpy(in->owner_wire, origin.wire, origin.len);
 	in->origin = (knot_name_t){ in->origin_wire, origin.len, origin.label_count };
@@ -676,7 +689,7 @@ static knot_err_t open_file(input_t *in, struct stat *ret_info)
 static size_t block_size_of(const struct stat *info)
 {
 	bool is_small = S_ISREG(info->st_mode) && info->st_size < BLOCK_SIZE;
-	return is_small ? (size_t)info->st_size + 1 : BLOCK_SIZE;   /* +1: the end is seen without growing */
+	return is_small ? (size_t)info->st_size + 1 : BLOCK_SIZE; /* +1: the end is seen without growing */
 }
 
 /* SCAN_FAULT: the file can't be read at all, *ret_err says why; everything else was reported. */

@@ -294,8 +294,8 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	knot_name_t algorithm;
 	knot_bytes_t rdata = { q->wire.data + rr.rdata_off, rr.rdata_len };
 	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK ||
-	    rdata.len - algorithm.len < TSIG_FIXED_LEN ||
-	    rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
+			rdata.len - algorithm.len < TSIG_FIXED_LEN ||
+			rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
 		return reply_formerr(job);
 	}
 	uint8_t made[KNOT_NAME_MAX + TSIG_FIXED_LEN];
@@ -436,8 +436,8 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 	if (q->edns.present && q->edns.version != 0) {
 		return reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE); /* RFC 6891 6.1.3 */
 	}
-	bool known =
-		q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY || q->opcode == KNOT_OPCODE_UPDATE;
+	bool known = q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY ||
+		     q->opcode == KNOT_OPCODE_UPDATE;
 	if (!known) {
 		if (q->question_len > 0 && q->qclass == KNOT_CLASS_IN) {
 			job->report->zone = find_named_zone(job, zones); /* whose statistics count it */
@@ -473,8 +473,8 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 }
 
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		      const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-		      answer_report_t *ret_report)
+		const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
+		answer_report_t *ret_report)
 {
 	assert(out.len >= UDP_PAYLOAD_MIN);
 	const knot_query_t *query = hint != NULL ? &hint->query : ret_query;

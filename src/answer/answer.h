@@ -42,24 +42,24 @@ typedef struct {
 	uint16_t ede;   /* KNOT_EDE_* or KNOT_EDE_NONE */
 	knot_msg_verdict_t verdict;
 	bool truncated;
-	bool has_opt;           /* the reply carries an OPT record */
-	uint32_t reply_options; /* bit n: EDNS option code n is in the reply (0–30) */
-	bool is_nodata;         /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
+	bool has_opt;              /* the reply carries an OPT record */
+	uint32_t reply_options;    /* bit n: EDNS option code n is in the reply (0–30) */
+	bool is_nodata;            /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
 	const knot_query_t *query; /* the parsed request: of the hint if there was one, else *ret_query */
 } answer_report_t;
 
 /**
- * What answer_warm() found out about a request on its way. Valid in the same read section; 15 cache lines, of which a usual
- * name touches 5. An odd number of them, so that those of a batch don't share their sets of the cache.
+ * What answer_warm() found out about a request on its way. Valid in the same read section; 15 cache lines, of which a
+ * usual name touches 5. An odd number of them, so that those of a batch don't share their sets of the cache.
  */
 typedef struct {
 	zone_t *zone;                    /* the longest match, NULL: none */
 	const zone_contents_t *contents; /* its version that was walked; NULL: none */
 	zone_ref_t deepest;              /* where the walk ended; 0: none was made */
 	uint16_t key_len;
-	bool has_key;                    /* the lookup key was made and the zone looked for */
+	bool has_key; /* the lookup key was made and the zone looked for */
 	knot_msg_verdict_t verdict;
-	knot_query_t query; /* the request parsed, as far as the verdict says */
+	knot_query_t query;                          /* the request parsed, as far as the verdict says */
 	_Alignas(16) uint8_t key[KNOT_NAME_KEY_MAX]; /* of the question's name */
 	uint8_t unused[64];
 } answer_hint_t;
@@ -71,11 +71,12 @@ typedef struct {
  * request: the whole message. out.data may equal request.data (a reply is built in the frame of its query);
  * otherwise they must not overlap. out.len: room, at least 512 bytes; the engine itself applies the UDP limits.
  * ret_query: room for the parsed request, where there is no hint; what was parsed is ret_report->query, for the
- * caller's statistics; its views into `request` are stale if out aliases it. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
+ * caller's statistics; its views into `request` are stale if out aliases it. Returns the reply's length in bytes, or 0:
+ * send nothing (verdict MSG_DROP).
  */
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		      const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-		      answer_report_t *ret_report);
+		const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
+		answer_report_t *ret_report);
 
 enum { ANSWER_BATCH_MAX = 64 };
 

@@ -55,9 +55,9 @@ static inline test_zones_t test_zones_new(const char *const *texts, const char *
 		const char *apex = *texts + strlen("$ORIGIN ");
 		zone_t *zone = test_zones_add(&t, apex, strcspn(apex, "\n"));
 		zone_build_params_t params = { .origin = zone_name(zone),
-					       .default_ttl = 3600,
-					       .checks = ZONE_CHECKS_OFF,
-					       .on_message = test_zones_on_message };
+			.default_ttl = 3600,
+			.checks = ZONE_CHECKS_OFF,
+			.on_message = test_zones_on_message };
 		zone_contents_t *contents = NULL;
 		knot_err_t err = zone_build_text(knot_str_of(*texts), "test.zone", &params, &contents);
 		test_zones_check(err == KNOT_OK, knot_strerror(err));

@@ -37,8 +37,8 @@ typedef struct {
 } anchor_t;
 
 /* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
-__attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, const answer_name_t *name,
-							unsigned tail_len)
+__attribute__((noinline)) static uint32_t locate_suffix(
+		const encoder_t *e, const answer_name_t *name, unsigned tail_len)
 {
 	if (tail_len <= e->apex_len) {
 		return e->question_end - tail_len;
@@ -61,7 +61,7 @@ __attribute__((noinline)) static uint32_t locate_suffix(const encoder_t *e, cons
 }
 
 static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node,
-			       const anchor_t *anchor, uint16_t placeholder)
+		const anchor_t *anchor, uint16_t placeholder)
 {
 	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
 	if (r & ZONE_PTR_BODY) {
@@ -91,7 +91,7 @@ static inline void put_owners(uint8_t *rr, unsigned first, unsigned count, uint3
 
 /* Copy a block and resolve its placeholders; `first` > 0: its first owner is written already and is left out. */
 static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name,
-			     const zone_node_t *node, const anchor_t *anchor, unsigned first, knot_section_t section)
+		const zone_node_t *node, const anchor_t *anchor, unsigned first, knot_section_t section)
 {
 	size_t skip = 2 * (size_t)first;
 	uint8_t *to = e->data + e->len - skip; /* where the block's byte 0 would be */
@@ -151,8 +151,8 @@ __attribute__((noinline)) static size_t spelled_len(const encoder_t *e, const an
 }
 
 /* Write such an owner of `len` bytes. */
-__attribute__((noinline)) static void spell_owner(const encoder_t *e, const answer_name_t *name, size_t len,
-						  uint8_t *to)
+__attribute__((noinline)) static void spell_owner(
+		const encoder_t *e, const answer_name_t *name, size_t len, uint8_t *to)
 {
 	if (len == name->name.len) {
 		memcpy(to, name->name.wire, len); /* only the root is shared: shorter than a pointer to it */
@@ -165,7 +165,7 @@ __attribute__((noinline)) static void spell_owner(const encoder_t *e, const answ
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
 static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
-			     knot_section_t section, size_t *ret_base)
+		knot_section_t section, size_t *ret_base)
 {
 	bool spell = name->off == 0;
 	size_t owner_len = spell ? spelled_len(e, name) : 2;
@@ -219,7 +219,7 @@ typedef struct {
 } slow_set_t;
 
 static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t section, uint32_t from, uint32_t to,
-			 knot_mut_bytes_t scratch)
+		knot_mut_bytes_t scratch)
 {
 	zone_rr_iter_t iter = zone_rr_begin(s->node, s->set, s->sigs);
 	uint16_t type = s->sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(s->set);
@@ -227,8 +227,8 @@ static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t secti
 	knot_bytes_t rdata;
 	for (uint32_t i = 0; zone_rr_next(&iter, scratch, &ttl, &rdata); i++) {
 		if (i >= from && i < to &&
-		    knot_msg_put_rr(e->slow, section, s->owner, type, KNOT_CLASS_IN, s->override_ttl ? s->ttl : ttl,
-				    rdata) != KNOT_OK) {
+				knot_msg_put_rr(e->slow, section, s->owner, type, KNOT_CLASS_IN,
+						s->override_ttl ? s->ttl : ttl, rdata) != KNOT_OK) {
 			return false;
 		}
 	}
@@ -271,17 +271,12 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 	return true;
 }
 
-__attribute__((noinline)) static bool slow_put_rrset(encoder_t *e, const answer_item_t *item, knot_section_t section,
-						     bool sigs)
+__attribute__((noinline)) static bool slow_put_rrset(
+		encoder_t *e, const answer_item_t *item, knot_section_t section, bool sigs)
 {
 	const answer_plan_t *plan = e->plan;
-	slow_set_t s = { item->node,
-			 item->set,
-			 sigs,
-			 plan->names[item->owner].name,
-			 item->negative_ttl,
-			 plan->zone->soa_minimum_ttl,
-			 section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
+	slow_set_t s = { item->node, item->set, sigs, plan->names[item->owner].name, item->negative_ttl,
+		plan->zone->soa_minimum_ttl, section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
 	return !zone_rrset_is_huge(item->set) && slow_put_set(e, &s, section);
 }
 
@@ -318,7 +313,8 @@ static inline bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t s
 	return true;
 }
 
-/* The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2
+/*
+ * The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2
  */
 __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t *item)
 {
@@ -331,7 +327,8 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 		memcpy(wire, name->name.wire, prefix_len);
 		memcpy(wire + prefix_len, target.wire, target.len);
 		bool ok = knot_msg_put_rr(e->slow, KNOT_SECTION_ANSWER, name->name, KNOT_TYPE_CNAME, KNOT_CLASS_IN,
-					  zone_rrset_ttl(item->set), (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
+					  zone_rrset_ttl(item->set),
+					  (knot_bytes_t){ wire, prefix_len + target.len }) == KNOT_OK;
 		e->len = e->slow->len;
 		e->counts[KNOT_SECTION_ANSWER] = e->slow->counts[KNOT_SECTION_ANSWER];
 		return ok;
@@ -386,7 +383,7 @@ static void put_section(encoder_t *e, unsigned begin, unsigned end, knot_section
 
 /* One RRset of a link's target, owned by the name at `owner_off` of the message. */
 static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint32_t owner_off,
-		       knot_name_t owner)
+		knot_name_t owner)
 {
 	if (e->slow != NULL) {
 		slow_set_t s = { .node = node, .set = set, .sigs = sigs, .owner = owner };
@@ -400,9 +397,9 @@ static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t
 		return false;
 	}
 	/* What goes into ADDITIONAL has no compressed name but owners, so nothing but OWNER 0 is looked at. */
-	anchor_t anchor = { .owner_off = owner_off,
-			    .body_base = (uint32_t)e->len,
-			    .suffix_base = e->question_end - node->owner_len };
+	anchor_t anchor = {
+		.owner_off = owner_off, .body_base = (uint32_t)e->len, .suffix_base = e->question_end - node->owner_len
+	};
 	return put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 }
 
@@ -429,8 +426,8 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
  * NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS, or its signature: as Knot,
  * beyond RFC 9460. owner_off: where the owner stands, 0: nowhere yet. Returns where it stands now; 0: did not fit.
  */
-__attribute__((noinline)) static uint16_t put_target_proof(encoder_t *e, const link_target_t *t, bool sigs,
-							   uint16_t owner_off)
+__attribute__((noinline)) static uint16_t put_target_proof(
+		encoder_t *e, const link_target_t *t, bool sigs, uint16_t owner_off)
 {
 	const zone_node_t *node;
 	if (t->node->flags & ZONE_NODE_GLUE) {
@@ -462,7 +459,8 @@ typedef struct {
 	uint16_t proofs[EXTRA_TRACKED / 4]; /* where the owner of a target's denial stands; set with its bit */
 } extras_present_t;
 
-/* Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit.
+/*
+ * Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit.
  */
 static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extras_present_t *present)
 {
@@ -638,11 +636,11 @@ answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool i
 			put_all_slowly(&e, out);
 		}
 	}
-	answer_encoded_t ret = { .len = e.len,
-				 .truncated = e.truncated || (e.stop && is_udp),
-				 .too_big = e.stop && !is_udp };
+	answer_encoded_t ret = {
+		.len = e.len, .truncated = e.truncated || (e.stop && is_udp), .too_big = e.stop && !is_udp
+	};
 	memcpy(ret.counts, e.counts, sizeof(ret.counts));
 	ret.first_authority_is_soa =
-		plan->item_count > plan->authority_begin && plan->items[plan->authority_begin].negative_ttl;
+			plan->item_count > plan->authority_begin && plan->items[plan->authority_begin].negative_ttl;
 	return ret;
 }

@@ -5,8 +5,8 @@
 
 enum { RR_RDATA_OFF = 12 }; /* RDATA in a compiled RR: owner pointer, type, class, TTL, length */
 
-knot_name_t answer_body_name(const zone_node_t *node, const zone_rrset_t *set, uint32_t off,
-			     uint8_t ret_wire[static KNOT_NAME_MAX])
+knot_name_t answer_body_name(
+		const zone_node_t *node, const zone_rrset_t *set, uint32_t off, uint8_t ret_wire[static KNOT_NAME_MAX])
 {
 	const uint8_t *body = zone_rrset_body(set).bytes;
 	const uint8_t *p = body + off;
@@ -32,7 +32,7 @@ static uint8_t add_name(answer_plan_t *plan, answer_name_kind_t kind, knot_name_
 {
 	assert(plan->name_count < ANSWER_NAMES_MAX);
 	plan->names[plan->name_count] =
-		(answer_name_t){ .name = name, .off = off, .kind = (uint8_t)kind, .item = item };
+			(answer_name_t){ .name = name, .off = off, .kind = (uint8_t)kind, .item = item };
 	return plan->name_count++;
 }
 
@@ -43,7 +43,7 @@ static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
 	knot_name_t owner = zone_node_owner(node);
 	const knot_query_t *q = plan->query;
 	if (owner.len <= q->qname.len &&
-	    memcmp(q->qname_lower + q->qname.len - owner.len, owner.wire, owner.len) == 0) {
+			memcmp(q->qname_lower + q->qname.len - owner.len, owner.wire, owner.len) == 0) {
 		return add_name(plan, ANSWER_NAME_QUESTION, owner,
 				(uint16_t)(KNOT_MSG_QNAME_OFF + q->qname.len - owner.len), 0);
 	}
@@ -57,15 +57,15 @@ static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
 }
 
 static answer_item_t *add_item(answer_plan_t *plan, answer_item_kind_t kind, const zone_node_t *node,
-			       const zone_rrset_t *set, uint8_t owner)
+		const zone_rrset_t *set, uint8_t owner)
 {
 	assert(plan->item_count < ANSWER_ITEMS_MAX);
 	answer_item_t *item = &plan->items[plan->item_count++];
 	*item = (answer_item_t){ .node = node,
-				 .set = set,
-				 .kind = (uint8_t)kind,
-				 .owner = owner,
-				 .with_sigs = plan->query->edns.dnssec_ok && zone_rrset_has_sigs(set) };
+		.set = set,
+		.kind = (uint8_t)kind,
+		.owner = owner,
+		.with_sigs = plan->query->edns.dnssec_ok && zone_rrset_has_sigs(set) };
 	return item;
 }
 
@@ -184,8 +184,8 @@ static void add_wildcard_proof(answer_plan_t *plan, const zone_node_t *encloser,
 }
 
 /* RFC 4035 3.1.3.4, RFC 5155 7.2.5 */
-static void add_wildcard_nodata_proof(answer_plan_t *plan, const zone_node_t *wildcard, const zone_node_t *encloser,
-				      knot_name_t name)
+static void add_wildcard_nodata_proof(
+		answer_plan_t *plan, const zone_node_t *wildcard, const zone_node_t *encloser, knot_name_t name)
 {
 	if (has_nsec3(plan->zone)) {
 		add_nsec3(plan, zone_nsec3_of(plan->zone, wildcard));
@@ -216,8 +216,8 @@ static void add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser,
 	}
 }
 
-const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_node_t *node,
-				      const zone_node_t **ret_owner_node)
+const zone_rrset_t *answer_type_proof(
+		const zone_contents_t *zone, const zone_node_t *node, const zone_node_t **ret_owner_node)
 {
 	if (!has_nsec3(zone)) {
 		const zone_rrset_t *set = zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC);
@@ -364,7 +364,8 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	}
 	const zone_rrset_t *dname = zone_node_rrset(&plan->zone->arena, node, KNOT_TYPE_DNAME);
 	uint8_t dname_item = 0;
-	while (dname_item < plan->item_count && (plan->items[dname_item].set != dname || plan->items[dname_item].node != node)) {
+	while (dname_item < plan->item_count &&
+			(plan->items[dname_item].set != dname || plan->items[dname_item].node != node)) {
 		dname_item++;
 	}
 	if (dname_item == plan->item_count) {
@@ -380,7 +381,7 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	memcpy(joined, chain->name.wire, prefix_len);
 	knot_name_lower(to, joined + prefix_len);
 	knot_name_t target = { joined, (uint8_t)(prefix_len + to.len),
-			       (uint8_t)(chain->name.label_count - node->owner_label_count + to.label_count) };
+		(uint8_t)(chain->name.label_count - node->owner_label_count + to.label_count) };
 	answer_item_t *made = add_item(plan, ANSWER_ITEM_SYNTHESIS, node, dname, chain->place);
 	made->with_sigs = false;
 	made->dname = dname_item;

@@ -77,12 +77,12 @@ void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lo
  * The node's NSEC, or the NSEC3 that matches its name: what proves which types it has. NULL if there is none.
  * ret_owner_node: where the RRset is.
  */
-const zone_rrset_t *answer_type_proof(const zone_contents_t *zone, const zone_node_t *node,
-				      const zone_node_t **ret_owner_node);
+const zone_rrset_t *answer_type_proof(
+		const zone_contents_t *zone, const zone_node_t *node, const zone_node_t **ret_owner_node);
 
 /**
  * Expand the name that starts `off` bytes into the body of an RRset, as compiled (see node.h), letter case kept.
  * Cost: one copy of the name.
  */
-knot_name_t answer_body_name(const zone_node_t *node, const zone_rrset_t *set, uint32_t off,
-			     uint8_t ret_wire[static KNOT_NAME_MAX]);
+knot_name_t answer_body_name(
+		const zone_node_t *node, const zone_rrset_t *set, uint32_t off, uint8_t ret_wire[static KNOT_NAME_MAX]);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lookup is a chain of loads each of which needs the one before: levels of the set of zones, the zone, its version, its
- * chunks, levels of its tree, the node. One by one each is a wait for memory; here the requests of a batch take each step
- * together, and ask for what the next step reads. What is a step of its own is what another load must have brought first.
+ * A lookup is a chain of loads each of which needs the one before: levels of the set of zones, the zone, its version,
+ * its chunks, levels of its tree, the node. One by one each is a wait for memory; here the requests of a batch take
+ * each step together, and ask for what the next step reads. What is a step of its own is what another load must have
+ * brought first.
  */
 #include "src/answer/answer.h"
 
 #include <assert.h>
 
-_Static_assert((int)ANSWER_BATCH_MAX <= (int)ZONE_TREE_WALKS_MAX && (int)ANSWER_BATCH_MAX <= (int)ZONEDB_BATCH_MAX, "one call");
+_Static_assert((int)ANSWER_BATCH_MAX <= (int)ZONE_TREE_WALKS_MAX && (int)ANSWER_BATCH_MAX <= (int)ZONEDB_BATCH_MAX,
+		"one call");
 _Static_assert(sizeof(answer_hint_t) / 64 % 2 == 1 && sizeof(answer_hint_t) % 64 == 0, "as answer.h says");
 
 enum {
@@ -60,7 +62,9 @@ static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t coun
 	}
 	zonedb_search_t searches[ANSWER_BATCH_MAX];
 	for (size_t i = 0; i < count; i++) {
-		searches[i] = (zonedb_search_t){ .name = name_of(hints[i]), .key = hints[i]->key, .key_len = hints[i]->key_len };
+		searches[i] = (zonedb_search_t){
+			.name = name_of(hints[i]), .key = hints[i]->key, .key_len = hints[i]->key_len
+		};
 	}
 	zonedb_find_suffixes(zones, searches, count);
 	for (size_t i = 0; i < count; i++) {

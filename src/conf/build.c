@@ -112,8 +112,8 @@ static void set_device(conf_addr_t *addr, const char *device)
 	(void)snprintf(addr->device, sizeof(addr->device), "%s", device);
 }
 
-static knot_err_t set_addr(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
-			   conf_addr_t *addr)
+static knot_err_t set_addr(
+		conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, conf_addr_t *addr)
 {
 	conf_addr_view_t view = conf_value_addr(value);
 	if (view.kind == CONF_ADDR_UNIX) {
@@ -122,7 +122,8 @@ static knot_err_t set_addr(conf_store_t *store, const conf_row_t *row, const cha
 		if (path == NULL) {
 			return KNOT_ENOMEM;
 		}
-		/* Of what was written the section's check has seen to it; joined with the start's directory it may be too long. */
+		/* Of what was written the section's check has seen to it; joined with the start's directory it may be
+		 * too long. */
 		if (strlen(path) >= sizeof(un->sun_path)) {
 			return KNOT_ESPACE;
 		}
@@ -181,8 +182,8 @@ static size_t element_size(conf_field_t field)
 	return 0;
 }
 
-static knot_err_t set_element(conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value,
-			      void *element)
+static knot_err_t set_element(
+		conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, void *element)
 {
 	if (row->field == CONF_FIELD_STRS) {
 		*(const char **)element = join_path(store, base_dir, (const char *)value.data);
@@ -224,7 +225,7 @@ typedef struct {
 } list_t;
 
 static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
-			   const char *base_dir, void *member)
+		const char *base_dir, void *member)
 {
 	conf_item_t item;
 	size_t count = 0, size = element_size(row->field), pos = 0;
@@ -253,9 +254,9 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 }
 
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
-		       sizeof(list_t) == sizeof(conf_xdp_listens_t) && sizeof(list_t) == sizeof(conf_xdp_blocks_t) &&
-		       sizeof(list_t) == sizeof(conf_modrefs_t),
-	       "set_list() writes any of the lists as list_t");
+				sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
+				sizeof(list_t) == sizeof(conf_xdp_blocks_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+		"set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
 
@@ -265,7 +266,7 @@ static bool is_list(const conf_row_t *row)
 }
 
 knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
-			     const char *base_dir, void *ret_struct)
+		const char *base_dir, void *ret_struct)
 {
 	void *member = (uint8_t *)ret_struct + row->field_off;
 	conf_item_t item;
@@ -328,7 +329,7 @@ static const char *base_of(const conf_row_t *row, bases_t bases)
 
 /** Fill a zeroed struct: for each row the block's items, or the default. block NULL: defaults only. */
 static knot_err_t build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block,
-			       bases_t bases, void *ret_struct)
+		bases_t bases, void *ret_struct)
 {
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
@@ -341,8 +342,8 @@ static knot_err_t build_struct(conf_store_t *store, const conf_section_t *sectio
 			err = conf_build_member(store, row, i, items, base_of(row, bases), ret_struct);
 		}
 		if (err == KNOT_OK && block != NULL) {
-			err = conf_build_member(store, row, i, conf_block_items(block), base_of(row, bases),
-						ret_struct);
+			err = conf_build_member(
+					store, row, i, conf_block_items(block), base_of(row, bases), ret_struct);
 		}
 		if (err != KNOT_OK) {
 			return err;
@@ -435,15 +436,16 @@ static knot_err_t build_logs(conf_t *conf, bases_t bases)
 {
 	static const conf_log_t unset[] = {
 		{ .kind = CONF_LOG_STDERR,
-		  .target = "stderr",
-		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
+				.target = "stderr",
+				.levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
 		{ .kind = CONF_LOG_STDOUT,
-		  .target = "stdout",
-		  .levels = { LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO),
-			      LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), 0 } },
+				.target = "stdout",
+				.levels = { LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO),
+						LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO),
+						LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO), 0 } },
 		{ .kind = CONF_LOG_SYSLOG,
-		  .target = "syslog",
-		  .levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
+				.target = "syslog",
+				.levels = { LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), LOG_UPTO(LOG_WARNING), 0 } },
 	};
 	const conf_table_t *table = &conf->store->tables[CONF_S_LOG];
 	if (table->count == 0) {
@@ -591,9 +593,9 @@ static knot_err_t build_zone_lists(conf_store_t *store)
 
 knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 {
-	static const conf_host_t no_host = { .cpu_count = 1,
-					     .hostname = "localhost",
-					     .version = PACKAGE_NAME " " PACKAGE_VERSION };
+	static const conf_host_t no_host = {
+		.cpu_count = 1, .hostname = "localhost", .version = PACKAGE_NAME " " PACKAGE_VERSION
+	};
 	conf_store_t *store = conf->store;
 	host = host != NULL ? host : &no_host;
 	bases_t bases = { NULL, &conf->server.rundir, &conf->database.storage };
@@ -710,8 +712,8 @@ bool conf_member_same(const conf_row_t *row, const void *a, const void *b)
 	bool is_same = p->count == q->count;
 	size_t size = element_size(row->field);
 	for (size_t i = 0; is_same && i < p->count; i++) {
-		is_same = element_same(row->field, (const uint8_t *)p->data + i * size,
-				       (const uint8_t *)q->data + i * size);
+		is_same = element_same(
+				row->field, (const uint8_t *)p->data + i * size, (const uint8_t *)q->data + i * size);
 	}
 	return is_same;
 }

@@ -49,8 +49,8 @@ static bool same_interface(const conf_addr_view_t *a, const conf_addr_view_t *b)
 const char *conf_check_xdp_listen(const conf_check_value_t *value)
 {
 	conf_addr_view_t addr = conf_value_addr(value->value);
-	bool is_valid =
-		addr.kind == CONF_ADDR_UNIX ? ifname_len(addr.path) > 0 : addr.port != 0 && addr.device[0] == '\0';
+	bool is_valid = addr.kind == CONF_ADDR_UNIX ? ifname_len(addr.path) > 0
+						    : addr.port != 0 && addr.device[0] == '\0';
 	if (!is_valid) {
 		return "invalid XDP interface specification";
 	}
@@ -86,7 +86,8 @@ const char *conf_check_xdp_block(const conf_check_value_t *value)
 	while (conf_item_next(value->block.items, &pos, &item)) {
 		bool is_repeated = item.row != row || strcmp((const char *)item.value.data, text) == 0;
 		if (!is_repeated && conf_xdp_block_scan(knot_str_of((const char *)item.value.data), &other) == NULL &&
-		    other.prefix_len == block.prefix_len && memcmp(other.addr, block.addr, sizeof(other.addr)) == 0) {
+				other.prefix_len == block.prefix_len &&
+				memcmp(other.addr, block.addr, sizeof(other.addr)) == 0) {
 			return "duplicate prefix";
 		}
 	}

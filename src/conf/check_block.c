@@ -75,7 +75,7 @@ static bool shares_address(const conf_block_view_t *block, const char *name, con
 			}
 			size_t ip_len = addr.kind == CONF_ADDR_IPV4 ? 4 : 16;
 			if (memcmp(addr.ip, other.ip, ip_len) == 0 && strcmp(addr.device, other.device) == 0 &&
-			    port_of(block, &values, &addr) == port_of(block, &others, &other)) {
+					port_of(block, &values, &addr) == port_of(block, &others, &other)) {
 				return true;
 			}
 		}
@@ -167,16 +167,16 @@ const char *conf_check_keystore(const conf_block_view_t *block, conf_view_t all)
 	enum { PEM = 0 };
 	(void)all;
 	return conf_block_option(block, "key-label", false) && conf_block_option(block, "backend", PEM) == PEM
-		       ? "key labels not supported with the specified keystore"
-		       : NULL;
+			       ? "key labels not supported with the specified keystore"
+			       : NULL;
 }
 
 const char *conf_check_remote(const conf_block_view_t *block, conf_view_t all)
 {
 	(void)all;
 	return conf_block_option(block, "quic", false) && conf_block_option(block, "tls", false)
-		       ? "'quic' and 'tls' cannot be enabled together"
-		       : NULL;
+			       ? "'quic' and 'tls' cannot be enabled together"
+			       : NULL;
 }
 
 /* ---- Modules ---- */
@@ -208,16 +208,16 @@ const char *conf_check_geoip(const conf_block_view_t *block, conf_view_t all)
 	enum { GEODB = 1 };
 	(void)all;
 	return conf_block_option(block, "mode", 0) == GEODB && !conf_block_has(block, "geodb-file")
-		       ? "no geodb file specified"
-		       : NULL;
+			       ? "no geodb file specified"
+			       : NULL;
 }
 
 const char *conf_check_noudp(const conf_block_view_t *block, conf_view_t all)
 {
 	(void)all;
 	return conf_block_has(block, "udp-allow-rate") && conf_block_has(block, "udp-truncate-rate")
-		       ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
-		       : NULL;
+			       ? "udp-allow-rate and udp-truncate-rate cannot be specified together"
+			       : NULL;
 }
 
 const char *conf_check_rrl(const conf_block_view_t *block, conf_view_t all)

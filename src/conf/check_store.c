@@ -33,7 +33,7 @@ static conf_place_t place_of(checker_t *checker, const conf_block_view_t *block,
 
 /** What is said of a value that is taken. */
 static void tell_more(checker_t *checker, const conf_block_view_t *block, const conf_item_t *item,
-		      const conf_check_value_t *check)
+		const conf_check_value_t *check)
 {
 	const char *warning = check->row->warn != NULL ? check->row->warn(check) : NULL;
 	if (warning != NULL) {
@@ -43,8 +43,8 @@ static void tell_more(checker_t *checker, const conf_block_view_t *block, const 
 	if (check->row->support == CONF_OBSOLETE) {
 		conf_place_t place = place_of(checker, block, item);
 		(void)conf_tell_text(checker->sink, CONF_NOTICE, KNOT_OK, &place, NULL,
-				     "config, option '%s.%s' is obsolete and has no effect", block->section->name,
-				     check->row->name);
+				"config, option '%s.%s' is obsolete and has no effect", block->section->name,
+				check->row->name);
 	}
 }
 

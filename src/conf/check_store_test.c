@@ -65,7 +65,7 @@ static void collect(void *ctx, const conf_fault_t *fault)
 	for (size_t i = 0; i < KNOT_LEN(parts); i++) {
 		size_t len = strlen(told->place);
 		(void)snprintf(told->place + len, sizeof(told->place) - len, "%s%s", i > 0 ? "|" : "",
-			       parts[i] != NULL ? parts[i] : "-");
+				parts[i] != NULL ? parts[i] : "-");
 	}
 	assert_null(fault->file);
 	assert_int_equal(fault->line, 0);
@@ -80,96 +80,70 @@ static void faults_name_their_place(void **state)
 		const char *text, *place;
 		knot_err_t err;
 	} rows[] = {
-		{ "value of a group",
-		  { { "server", NULL, "listen", "::1@0" } },
-		  "config, item 'server.listen', value '::1@0' (invalid port)",
-		  "server|-|listen|::1@0|invalid port",
-		  KNOT_EINVAL },
-		{ "reference of a zone",
-		  { { "zone", "Example.com", "template", "nosuch" } },
-		  "config, item 'zone[example.com.].template', value 'nosuch' (invalid reference)",
-		  "zone|example.com.|template|nosuch|invalid reference",
-		  KNOT_ENOENT },
+		{ "value of a group", { { "server", NULL, "listen", "::1@0" } },
+				"config, item 'server.listen', value '::1@0' (invalid port)",
+				"server|-|listen|::1@0|invalid port", KNOT_EINVAL },
+		{ "reference of a zone", { { "zone", "Example.com", "template", "nosuch" } },
+				"config, item 'zone[example.com.].template', value 'nosuch' (invalid reference)",
+				"zone|example.com.|template|nosuch|invalid reference", KNOT_ENOENT },
 		{ "reference to two",
-		  { { "remote", "r", "address", "::1" },
-		    { "remotes", "r", "remote", "r" },
-		    { "acl", "a", "remote", "r" } },
-		  "config, item 'acl[a].remote', value 'r' (ambiguous reference)",
-		  "acl|a|remote|r|ambiguous reference",
-		  KNOT_ENOENT },
-		{ "module instance",
-		  { { "zone", "a", "module", "mod-stats/x" } },
-		  "config, item 'zone[a.].module', value 'mod-stats/x' (invalid module reference)",
-		  "zone|a.|module|mod-stats/x|invalid module reference",
-		  KNOT_ENOENT },
-		{ "required item",
-		  { { "key", "k", NULL, NULL } },
-		  "config, section 'key[k.]' (no key secret defined)",
-		  "key|k.|-|-|no key secret defined",
-		  KNOT_EINVAL },
-		{ "check of a block",
-		  { { "xdp", NULL, "listen", "eth0" }, { "xdp", NULL, "udp", "off" } },
-		  "config, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)",
-		  "xdp|-|-|-|XDP processing requires UDP, TCP, or QUIC enabled",
-		  KNOT_EINVAL },
+				{ { "remote", "r", "address", "::1" }, { "remotes", "r", "remote", "r" },
+						{ "acl", "a", "remote", "r" } },
+				"config, item 'acl[a].remote', value 'r' (ambiguous reference)",
+				"acl|a|remote|r|ambiguous reference", KNOT_ENOENT },
+		{ "module instance", { { "zone", "a", "module", "mod-stats/x" } },
+				"config, item 'zone[a.].module', value 'mod-stats/x' (invalid module reference)",
+				"zone|a.|module|mod-stats/x|invalid module reference", KNOT_ENOENT },
+		{ "required item", { { "key", "k", NULL, NULL } }, "config, section 'key[k.]' (no key secret defined)",
+				"key|k.|-|-|no key secret defined", KNOT_EINVAL },
+		{ "check of a block", { { "xdp", NULL, "listen", "eth0" }, { "xdp", NULL, "udp", "off" } },
+				"config, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)",
+				"xdp|-|-|-|XDP processing requires UDP, TCP, or QUIC enabled", KNOT_EINVAL },
 		{ "check of a value beside earlier ones",
-		  { { "xdp", NULL, "listen", "eth0" }, { "xdp", NULL, "listen", "eth0@5" } },
-		  "config, item 'xdp.listen', value 'eth0@5' (duplicate XDP interface specification)",
-		  "xdp|-|listen|eth0@5|duplicate XDP interface specification",
-		  KNOT_EINVAL },
-		{ "check of an identifier",
-		  { { "keystore", "-x", NULL, NULL } },
-		  "config, item 'keystore[-x].id', value '-x' (leading '-' is not allowed)",
-		  "keystore|-x|id|-x|leading '-' is not allowed",
-		  KNOT_EINVAL },
+				{ { "xdp", NULL, "listen", "eth0" }, { "xdp", NULL, "listen", "eth0@5" } },
+				"config, item 'xdp.listen', value 'eth0@5' (duplicate XDP interface specification)",
+				"xdp|-|listen|eth0@5|duplicate XDP interface specification", KNOT_EINVAL },
+		{ "check of an identifier", { { "keystore", "-x", NULL, NULL } },
+				"config, item 'keystore[-x].id', value '-x' (leading '-' is not allowed)",
+				"keystore|-x|id|-x|leading '-' is not allowed", KNOT_EINVAL },
 		{ "too many values",
-		  { { "control", NULL, "listen", "a" },
-		    { "control", NULL, "listen", "b" },
-		    { "control", NULL, "listen", "c" },
-		    { "control", NULL, "listen", "d" },
-		    { "control", NULL, "listen", "e" } },
-		  "config, item 'control.listen', value 'e' (too many values)",
-		  "control|-|listen|e|too many values",
-		  KNOT_EINVAL },
+				{ { "control", NULL, "listen", "a" }, { "control", NULL, "listen", "b" },
+						{ "control", NULL, "listen", "c" }, { "control", NULL, "listen", "d" },
+						{ "control", NULL, "listen", "e" } },
+				"config, item 'control.listen', value 'e' (too many values)",
+				"control|-|listen|e|too many values", KNOT_EINVAL },
 		{ "inherited items that don't go together",
-		  { { "template", "default", "refresh-min-interval", "5" },
-		    { "zone", "a", "refresh-max-interval", "4" },
-		    { "template", "t", "comment", "x" },
-		    { "zone", "b", "template", "t" },
-		    { "zone", "b", "refresh-max-interval", "4" } },
-		  "config, section 'zone[a.]' ('refresh-min-interval' is higher than 'refresh-max-interval')",
-		  "zone|a.|-|-|'refresh-min-interval' is higher than 'refresh-max-interval'",
-		  KNOT_EINVAL },
-		{ "notice of a block",
-		  { { "policy", "p", "algorithm", "rsasha1" } },
-		  "N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing",
-		  "policy|p|-|-|-",
-		  KNOT_OK },
+				{ { "template", "default", "refresh-min-interval", "5" },
+						{ "zone", "a", "refresh-max-interval", "4" },
+						{ "template", "t", "comment", "x" }, { "zone", "b", "template", "t" },
+						{ "zone", "b", "refresh-max-interval", "4" } },
+				"config, section 'zone[a.]' ('refresh-min-interval' is higher than "
+				"'refresh-max-interval')",
+				"zone|a.|-|-|'refresh-min-interval' is higher than 'refresh-max-interval'",
+				KNOT_EINVAL },
+		{ "notice of a block", { { "policy", "p", "algorithm", "rsasha1" } },
+				"N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing",
+				"policy|p|-|-|-", KNOT_OK },
 		{ "all that is not supported yet",
-		  { { "xdp", NULL, "quic", "on" }, { "zone", "a", "dnssec-signing", "on" } },
-		  "config, item 'xdp.quic', value 'on' (not supported yet)\n"
-		  "config, item 'zone[a.].dnssec-signing', value 'on' (not supported yet)",
-		  "zone|a.|dnssec-signing|on|not supported yet",
-		  KNOT_CONF_ENOTSUP },
-		{ "warning",
-		  { { "zone", "a", "file", "x%y" } },
-		  "W:config, item 'zone[a.].file', value 'x%y' (ignoring unknown zonefile formatter)",
-		  "zone|a.|file|x%y|ignoring unknown zonefile formatter",
-		  KNOT_OK },
-		{ "notice",
-		  { { "server", NULL, "tcp-fastopen", "on" } },
-		  "N:config, option 'server.tcp-fastopen' is obsolete and has no effect",
-		  "server|-|tcp-fastopen|on|-",
-		  KNOT_OK },
+				{ { "xdp", NULL, "quic", "on" }, { "zone", "a", "dnssec-signing", "on" } },
+				"config, item 'xdp.quic', value 'on' (not supported yet)\n"
+				"config, item 'zone[a.].dnssec-signing', value 'on' (not supported yet)",
+				"zone|a.|dnssec-signing|on|not supported yet", KNOT_CONF_ENOTSUP },
+		{ "warning", { { "zone", "a", "file", "x%y" } },
+				"W:config, item 'zone[a.].file', value 'x%y' (ignoring unknown zonefile formatter)",
+				"zone|a.|file|x%y|ignoring unknown zonefile formatter", KNOT_OK },
+		{ "notice", { { "server", NULL, "tcp-fastopen", "on" } },
+				"N:config, option 'server.tcp-fastopen' is obsolete and has no effect",
+				"server|-|tcp-fastopen|on|-", KNOT_OK },
 		{ "nothing", { { "zone", "a", "file", "x" } }, "", "", KNOT_OK },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		told_t told = { 0 };
 		conf_t *conf = NULL;
-		knot_err_t err =
-			conf_make(make_store(rows[i].entries), "P", NULL, (conf_sink_t){ collect, &told }, &conf);
+		knot_err_t err = conf_make(
+				make_store(rows[i].entries), "P", NULL, (conf_sink_t){ collect, &told }, &conf);
 		if (err != rows[i].err || strcmp(told.all.text, rows[i].text) != 0 ||
-		    strcmp(told.place, rows[i].place) != 0) {
+				strcmp(told.place, rows[i].place) != 0) {
 			fail_msg("%s: %s: %s (%s)", rows[i].what, knot_strerror(err), told.all.text, told.place);
 		}
 		assert_true((conf != NULL) == (err == KNOT_OK));
@@ -181,15 +155,19 @@ static void snapshot_is_that_of_a_file(void **state)
 {
 	(void)state;
 	static const entry_t entries[] = {
-		{ "zone", "b", "module", "mod-stats" },   { "zone", "b", "module", "mod-stats/x" },
-		{ "zone", "a", "template", "t" },         { "template", "t", "storage", "/t" },
-		{ "mod-stats", "x", "query-type", "on" }, { "server", NULL, "rundir", "/r" },
-		{ "server", NULL, "listen", "x.sock" },   { NULL, NULL, NULL, NULL },
+		{ "zone", "b", "module", "mod-stats" },
+		{ "zone", "b", "module", "mod-stats/x" },
+		{ "zone", "a", "template", "t" },
+		{ "template", "t", "storage", "/t" },
+		{ "mod-stats", "x", "query-type", "on" },
+		{ "server", NULL, "rundir", "/r" },
+		{ "server", NULL, "listen", "x.sock" },
+		{ NULL, NULL, NULL, NULL },
 	};
 	static const char text[] =
-		"server:\n  rundir: /r\n  listen: x.sock\nmod-stats:\n  - id: x\n    query-type: on\n"
-		"template:\n  - id: t\n    storage: /t\nzone:\n  - domain: a\n    template: t\n"
-		"  - domain: b\n    module: [ mod-stats, mod-stats/x ]\n";
+			"server:\n  rundir: /r\n  listen: x.sock\nmod-stats:\n  - id: x\n    query-type: on\n"
+			"template:\n  - id: t\n    storage: /t\nzone:\n  - domain: a\n    template: t\n"
+			"  - domain: b\n    module: [ mod-stats, mod-stats/x ]\n";
 	conf_t *made, *loaded;
 	assert_int_equal(conf_make(make_store(entries), "P", NULL, (conf_sink_t){ 0 }, &made), KNOT_OK);
 	assert_int_equal(conf_load_text("P", knot_str_of(text), NULL, (conf_sink_t){ 0 }, &loaded), KNOT_OK);

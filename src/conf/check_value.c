@@ -69,7 +69,7 @@ static bool is_harmless(const conf_row_t *row, knot_bytes_t value)
 			text.len = 0;
 		}
 		if (conf_value_scan(row, text, harmless, &harmless_len) == KNOT_OK && harmless_len == value.len &&
-		    memcmp(harmless, value.data, value.len) == 0) {
+				memcmp(harmless, value.data, value.len) == 0) {
 			return true;
 		}
 		word += len;

@@ -31,10 +31,11 @@ static bool same_ip(const struct sockaddr *a, const struct sockaddr_storage *b)
 		return false;
 	}
 	return a->sa_family == AF_INET
-		       ? ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-				 ((const struct sockaddr_in *)b)->sin_addr.s_addr
-		       : a->sa_family == AF_INET6 && IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
-									&((const struct sockaddr_in6 *)b)->sin6_addr);
+			       ? ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+						 ((const struct sockaddr_in *)b)->sin_addr.s_addr
+			       : a->sa_family == AF_INET6 &&
+						 IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+								 &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
 /** Name of the interface that is meant; false: none has the address. */
@@ -78,15 +79,14 @@ void conf_check_xdp_payload(const conf_t *conf, conf_sink_t sink)
 	const conf_place_t place = { .file = conf->path };
 	if (conf->xdp.listen.count > 0 && !fits(&conf->server, ETHERNET, XDP_MTU)) {
 		(void)conf_tell_text(sink, CONF_WARNING, KNOT_OK, &place, NULL,
-				     "config, maximum UDP payload not compatible with XDP MTU (%u)", XDP_MTU);
+				"config, maximum UDP payload not compatible with XDP MTU (%u)", XDP_MTU);
 	}
 	for (size_t i = 0; i < conf->xdp.listen.count; i++) {
 		char name[IF_NAMESIZE];
 		unsigned mtu = find_name(&conf->xdp.listen.data[i], name) ? mtu_of(name) : 0;
 		if (mtu > 0 && !fits(&conf->server, 0, mtu)) {
 			(void)conf_tell_text(sink, CONF_WARNING, KNOT_OK, &place, NULL,
-					     "config, maximum UDP payload not compatible with MTU of interface %s",
-					     name);
+					"config, maximum UDP payload not compatible with MTU of interface %s", name);
 		}
 	}
 }

@@ -53,11 +53,11 @@ static const char *check_intervals(const inherited_t *both)
 		const char *min, *max, *reason;
 	} intervals[] = {
 		{ "refresh-min-interval", "refresh-max-interval",
-		  "'refresh-min-interval' is higher than 'refresh-max-interval'" },
+				"'refresh-min-interval' is higher than 'refresh-max-interval'" },
 		{ "retry-min-interval", "retry-max-interval",
-		  "'retry-min-interval' is higher than 'retry-max-interval'" },
+				"'retry-min-interval' is higher than 'retry-max-interval'" },
 		{ "expire-min-interval", "expire-max-interval",
-		  "'expire-min-interval' is higher than 'expire-max-interval'" },
+				"'expire-min-interval' is higher than 'expire-max-interval'" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(intervals); i++) {
 		knot_bytes_t min = find(both, intervals[i].min), max = find(both, intervals[i].max);
@@ -78,7 +78,7 @@ static bool has_role_in_template(const inherited_t *both, conf_view_t all)
 	conf_block_view_t templ;
 	while (conf_item_next(holder->items, &pos, &item)) {
 		if (item.row == row && conf_view_find(all, CONF_S_TEMPLATE, item.value, &templ) &&
-		    conf_block_has(&templ, "catalog-role")) {
+				conf_block_has(&templ, "catalog-role")) {
 			return true;
 		}
 	}
@@ -99,8 +99,8 @@ static const char *check_catalog(const inherited_t *both, conf_view_t all)
 	}
 	unsigned policy = option(both, "serial-policy", CONF_SERIAL_UNIXTIME);
 	return role == ROLE_GENERATE && policy != CONF_SERIAL_UNIXTIME
-		       ? "'serial-policy' must be 'unixtime' for generated catalog zones"
-		       : NULL;
+			       ? "'serial-policy' must be 'unixtime' for generated catalog zones"
+			       : NULL;
 }
 
 /** Serials of a sequence are only chosen for signed zones whose file doesn't choose them. */
@@ -115,8 +115,8 @@ static const char *check_serial_modulo(const inherited_t *both)
 		return "'serial-modulo' requires 'dnssec-signing'";
 	}
 	return load != CONF_ZONEFILE_NONE && load != CONF_ZONEFILE_DIFFERENCE_NO_SERIAL
-		       ? "'serial-modulo' requires 'zonefile-load' none or difference-no-serial"
-		       : NULL;
+			       ? "'serial-modulo' requires 'zonefile-load' none or difference-no-serial"
+			       : NULL;
 }
 
 static const char *check_included_zones(const inherited_t *both)
@@ -163,7 +163,7 @@ const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all)
 		return reason;
 	}
 	if (option(&both, "zonefile-load", CONF_ZONEFILE_WHOLE) == CONF_ZONEFILE_DIFFERENCE_NO_SERIAL &&
-	    option(&both, "journal-content", 0) != JOURNAL_ALL) {
+			option(&both, "journal-content", 0) != JOURNAL_ALL) {
 		return "'zonefile-load: difference-no-serial' requires 'journal-content: all'";
 	}
 	if (option(&both, "dnssec-signing", false) && option(&both, "dnssec-validation", false)) {
@@ -184,12 +184,12 @@ bool conf_notice_journal(const conf_block_view_t *block, conf_view_t all, char r
 	}
 	inherited_t both = inherit(block, all);
 	if (option(&both, "zonefile-load", CONF_ZONEFILE_WHOLE) != CONF_ZONEFILE_WHOLE ||
-	    option(&both, "journal-content", 0) != JOURNAL_ALL) {
+			option(&both, "journal-content", 0) != JOURNAL_ALL) {
 		return false;
 	}
 	(void)knot_name_print(knot_name_of(block->id.data), name);
 	(void)snprintf(room, CONF_NOTICE_MAX,
-		       "zone[%.256s], 'zonefile-load: whole' makes 'journal-content: all' of no use", name);
+			"zone[%.256s], 'zonefile-load: whole' makes 'journal-content: all' of no use", name);
 	return true;
 }
 
@@ -208,10 +208,13 @@ static const struct {
 	int64_t min, max, dflt;
 	bool is_deprecated; /* RFC 8624 3.1 */
 } algorithms[] = {
-	{ 5, 1024, 4096, 2048, true },                                   /* RSA with SHA-1 */
-	{ 7, 1024, 4096, 2048, true },   { 8, 1024, 4096, 2048, false }, /* RSA with SHA-2 */
-	{ 10, 1024, 4096, 2048, false }, { 13, 256, 256, 256, false },   /* ECDSA */
-	{ 14, 384, 384, 384, false },    { 15, 256, 256, 256, false },   /* EdDSA */
+	{ 5, 1024, 4096, 2048, true }, /* RSA with SHA-1 */
+	{ 7, 1024, 4096, 2048, true },
+	{ 8, 1024, 4096, 2048, false }, /* RSA with SHA-2 */
+	{ 10, 1024, 4096, 2048, false },
+	{ 13, 256, 256, 256, false }, /* ECDSA */
+	{ 14, 384, 384, 384, false },
+	{ 15, 256, 256, 256, false }, /* EdDSA */
 	{ 16, 456, 456, 456, false },
 };
 
@@ -231,7 +234,7 @@ bool conf_notice_algorithm(const conf_block_view_t *block, conf_view_t all, char
 	(void)all;
 	size_t i = algorithm_of(block);
 	(void)snprintf(room, CONF_NOTICE_MAX, "algorithm %u is deprecated and shouldn't be used for DNSSEC signing",
-		       algorithms[i].algorithm);
+			algorithms[i].algorithm);
 	return algorithms[i].is_deprecated;
 }
 
@@ -240,8 +243,8 @@ bool conf_notice_iterations(const conf_block_view_t *block, conf_view_t all, cha
 	(void)all;
 	int64_t iterations = conf_block_number(block, "nsec3-iterations", 0); /* RFC 9276 3.1: 0 */
 	(void)snprintf(room, CONF_NOTICE_MAX,
-		       "policy[%.256s].nsec3-iterations=%lld is too high, the recommended value is 0",
-		       (const char *)block->id.data, (long long)iterations);
+			"policy[%.256s].nsec3-iterations=%lld is too high, the recommended value is 0",
+			(const char *)block->id.data, (long long)iterations);
 	return conf_block_option(block, "nsec3", false) && iterations > 0;
 }
 
@@ -272,11 +275,12 @@ static const char *check_refresh(const conf_block_view_t *block)
 	int64_t refresh = conf_block_number(block, "rrsig-refresh", 0);
 	int64_t pre_refresh = conf_block_number(block, "rrsig-pre-refresh", lifetime / PRE_REFRESH_PART);
 	return refresh > 0 && refresh + jitter_of(block, refresh) + pre_refresh >= lifetime
-		       ? "RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime"
-		       : NULL;
+			       ? "RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime"
+			       : NULL;
 }
 
-/** A key must outlive what a rollover waits for: everybody has the new keys, and no signature of the old one is cached.
+/**
+ * A key must outlive what a rollover waits for: everybody has the new keys, and no signature of the old one is cached.
  */
 static const char *check_lifetimes(const conf_block_view_t *block)
 {
@@ -288,8 +292,9 @@ static const char *check_lifetimes(const conf_block_view_t *block)
 	int64_t zone_ttl = conf_block_number(block, "zone-max-ttl", dnskey_ttl);
 	if (conf_block_option(block, "single-type-signing", false)) {
 		return ksk > 0 && ksk < propagation + dnskey_ttl + zone_ttl
-			       ? "CSK lifetime too low according to propagation delay, DNSKEY TTL, and maximum zone TTL"
-			       : NULL;
+				       ? "CSK lifetime too low according to propagation delay, DNSKEY TTL, and maximum "
+					 "zone TTL"
+				       : NULL;
 	}
 	if (ksk > 0 && ksk < propagation + 2 * dnskey_ttl) {
 		return "KSK lifetime too low according to propagation delay and DNSKEY TTL";
@@ -302,8 +307,8 @@ static const char *check_lifetimes(const conf_block_view_t *block)
 
 const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all)
 {
-	static const char *(*const checks[])(const conf_block_view_t *block) = { check_sizes, check_refresh,
-										 check_lifetimes };
+	static const char *(*const checks[])(
+			const conf_block_view_t *block) = { check_sizes, check_refresh, check_lifetimes };
 	(void)all;
 	for (size_t i = 0; i < KNOT_LEN(checks); i++) {
 		const char *reason = checks[i](block);
@@ -313,7 +318,7 @@ const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all)
 	}
 	knot_bytes_t ds_push = conf_block_find(block, "ds-push");
 	if (ds_push.data != NULL && ds_push.data[0] != '\0' && conf_block_has(block, "cds-cdnskey-publish") &&
-	    conf_block_option(block, "cds-cdnskey-publish", CDS_NONE) == CDS_NONE) {
+			conf_block_option(block, "cds-cdnskey-publish", CDS_NONE) == CDS_NONE) {
 		return "DS push requires enabled CDS/CDNSKEY publication";
 	}
 	if (conf_block_option(block, "dnskey-management", 0) != MANAGEMENT_INCREMENTAL) {
@@ -323,6 +328,6 @@ const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all)
 		return "incremental DNSKEY management can't be used with offline-ksk";
 	}
 	return conf_block_number(block, "delete-delay", 0) == 0
-		       ? "incremental DNSKEY management requires configured delete-delay"
-		       : NULL;
+			       ? "incremental DNSKEY management requires configured delete-delay"
+			       : NULL;
 }

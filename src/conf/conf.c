@@ -68,8 +68,9 @@ static void tell_not_built(conf_sink_t sink, const char *path, knot_err_t err)
 		return;
 	}
 	(void)conf_tell_text(sink, CONF_ERROR, err, &place, NULL,
-	                     "config, the path of a socket is too long with the directory that it is relative to, give 'rundir' as an "
-	                     "absolute path");
+			"config, the path of a socket is too long with the directory that it is relative to, give "
+			"'rundir' as an "
+			"absolute path");
 }
 
 static void ignore_fault(void *ctx, const conf_fault_t *fault)
@@ -80,7 +81,7 @@ static void ignore_fault(void *ctx, const conf_fault_t *fault)
 
 /** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
 static knot_err_t make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
-		       conf_t **ret_conf)
+		conf_t **ret_conf)
 {
 	conf_t *conf = calloc(1, sizeof(*conf));
 	if (conf == NULL) {
@@ -101,8 +102,8 @@ static knot_err_t make(conf_store_t *take_store, const char *path, const conf_ho
 	return KNOT_OK;
 }
 
-static knot_err_t load(const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink,
-		       conf_t **ret_conf)
+static knot_err_t load(
+		const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_store_t *store = conf_store_new();
 	if (store == NULL) {
@@ -124,7 +125,7 @@ static knot_err_t load(const char *path, const knot_str_t *text, const conf_host
 }
 
 knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
-		     conf_t **ret_conf)
+		conf_t **ret_conf)
 {
 	knot_err_t err = conf_check_store(take_store, sink);
 	if (err != KNOT_OK) {
@@ -160,8 +161,8 @@ knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink
 	return load(path, NULL, host, sink, ret_conf);
 }
 
-knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink,
-			  conf_t **ret_conf)
+knot_err_t conf_load_text(
+		const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	return load(name, &text, host, sink, ret_conf);
 }
@@ -264,7 +265,7 @@ knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid, char re
 		const struct group *entry = *group == ':' ? getgrnam(group + 1) : NULL;
 		if (*group == ':' && entry == NULL) {
 			(void)snprintf(ret_fault, CONF_USER_FAULT_MAX, "config, invalid group name '%s'",
-			               copy_word(name, sizeof(name), group + 1, strlen(group + 1)));
+					copy_word(name, sizeof(name), group + 1, strlen(group + 1)));
 			return KNOT_ENOENT;
 		}
 		gid = entry != NULL ? entry->gr_gid : gid;
@@ -293,7 +294,7 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
 		(void)snprintf(device, sizeof(device), "%u", sin6->sin6_scope_id);
 	}
 	(void)snprintf(ret_text, CONF_ADDR_TEXT_MAX, "%s%s%s@%u", ip, device[0] != '\0' ? "%" : "", device,
-		       ntohs(is_ipv4 ? sin->sin_port : sin6->sin6_port));
+			ntohs(is_ipv4 ? sin->sin_port : sin6->sin6_port));
 	return ret_text;
 }
 
@@ -377,8 +378,8 @@ bool conf_zone_same(const conf_zone_t *a, const conf_zone_t *b)
 	bool is_same = knot_name_eq(a->name, b->name);
 	for (size_t i = 0; is_same && i < conf_section_zone.row_count; i++) {
 		const conf_row_t *row = &conf_section_zone.rows[i];
-		bool matters =
-			row->field != CONF_FIELD_NONE && row->effect == CONF_ON_ZONE_RELOAD && row->type != CONF_MODREF;
+		bool matters = row->field != CONF_FIELD_NONE && row->effect == CONF_ON_ZONE_RELOAD &&
+			       row->type != CONF_MODREF;
 		is_same = !matters || conf_member_same(row, a, b);
 	}
 	return is_same;

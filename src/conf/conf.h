@@ -43,9 +43,9 @@ typedef struct {
 typedef struct {
 	char ifname[IF_NAMESIZE]; /* "": find the interface that has `addr` */
 	struct sockaddr_storage
-		addr;     /* AF_INET or AF_INET6: only this destination address; AF_UNSPEC when ifname is set */
-	uint16_t port;    /* host order, default 53 */
-	const char *text; /* as configured, for messages */
+			addr; /* AF_INET or AF_INET6: only this destination address; AF_UNSPEC when ifname is set */
+	uint16_t port;        /* host order, default 53 */
+	const char *text;     /* as configured, for messages */
 } conf_xdp_listen_t;
 
 typedef struct {
@@ -93,7 +93,7 @@ typedef struct {
 	bool edns_client_subnet;
 	bool answer_rotation;
 	conf_addrs_t metrics_listen; /* HTTP; UNIX paths joined with rundir; port 9433 where none was given */
-	conf_addrs_t listen; /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
+	conf_addrs_t listen;         /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
 } conf_server_t;
 
 /** Section `xdp`. */
@@ -140,7 +140,7 @@ typedef struct {
 	uint8_t levels[CONF_LOG_SOURCE_COUNT]; /* per source: LOG_MASK() bits of <syslog.h> to write; `any` is folded in
 						*/
 	uint8_t set[CONF_LOG_SOURCE_COUNT +
-		    1]; /* as configured: severity + 1 per item, the last is `any`; use `levels` */
+			1]; /* as configured: severity + 1 per item, the last is `any`; use `levels` */
 } conf_log_t;
 
 /** Section `statistics`. */
@@ -165,8 +165,8 @@ typedef struct {
 typedef struct {
 	const char *id; /* "" in the built-in instance */
 	bool request_protocol, server_operation, request_bytes, response_bytes, edns_presence, flag_presence,
-		response_code, request_edns_option, response_edns_option, reply_nodata, query_type, query_size,
-		reply_size;
+			response_code, request_edns_option, response_edns_option, reply_nodata, query_type, query_size,
+			reply_size;
 } conf_mod_stats_t;
 
 /** A reference to a module: `mod-stats` or `mod-stats/id`. */
@@ -231,11 +231,12 @@ typedef struct conf {
 
 /** Facts of this machine that computed defaults depend on. */
 typedef struct {
-	unsigned cpu_count;  /* online */
-	uint64_t nofile_max; /* soft RLIMIT_NOFILE */
-	char hostname[256];  /* FQDN if the resolver was asked and knows one */
-	const char *version; /* static, e.g. PACKAGE_STRING */
-	const char *directory; /* what relative paths are joined with, borrowed while a configuration is made; NULL: they stay relative */
+	unsigned cpu_count;    /* online */
+	uint64_t nofile_max;   /* soft RLIMIT_NOFILE */
+	char hostname[256];    /* FQDN if the resolver was asked and knows one */
+	const char *version;   /* static, e.g. PACKAGE_STRING */
+	const char *directory; /* what relative paths are joined with, borrowed while a configuration is made; NULL:
+				  they stay relative */
 } conf_host_t;
 
 /** Ask the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds where none answers. */
@@ -250,17 +251,17 @@ typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
 /**
  * Something wrong in a configuration. Strings are valid during the callback only.
  *
- * The message names the place as Knot does: "config, file 'F', line N, item 'K', value 'V' (reason)" and "config, file 'F', line N,
- * section 'S[id]' (reason)"; of what does not come from a file: "config, item 'S[id].K', value 'V' (reason)" and "config, section
- * 'S[id]' (reason)".
+ * The message names the place as Knot does: "config, file 'F', line N, item 'K', value 'V' (reason)" and "config, file
+ * 'F', line N, section 'S[id]' (reason)"; of what does not come from a file: "config, item 'S[id].K', value 'V'
+ * (reason)" and "config, section 'S[id]' (reason)".
  */
 typedef struct {
 	conf_severity_t severity;
-	knot_err_t err;     /* KNOT_OK in warnings and notices */
-	const char *file;   /* NULL: not from a file */
-	size_t line;        /* from 1; 0: the whole file */
-	const char *text;   /* the whole message */
-	const char *reason; /* what stands in parentheses; NULL: the message has none */
+	knot_err_t err;                          /* KNOT_OK in warnings and notices */
+	const char *file;                        /* NULL: not from a file */
+	size_t line;                             /* from 1; 0: the whole file */
+	const char *text;                        /* the whole message */
+	const char *reason;                      /* what stands in parentheses; NULL: the message has none */
 	const char *section, *id, *item, *value; /* as text; NULL: not about one */
 } conf_fault_t;
 
@@ -281,28 +282,29 @@ typedef struct {
 KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 
 /** Same for text in memory; `name` stands for the file in messages, includes are relative to the working directory. */
-KNOT_MUST_USE knot_err_t conf_load_text(const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink,
-					conf_t **ret_conf);
+KNOT_MUST_USE knot_err_t conf_load_text(
+		const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 
 /**
- * Check a sealed store (store.h) that no file was read into, and build a snapshot of it: of a transaction that is committed, of the
- * configuration database.
+ * Check a sealed store (store.h) that no file was read into, and build a snapshot of it: of a transaction that is
+ * committed, of the configuration database.
  *
  * take_store: belongs to the snapshot afterwards; freed on failure.  path: what the snapshot's `path` is; copied.
  * Errors as conf_load(); faults have no file and line, but section, id, item and value.
  */
-KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
-				   conf_t **ret_conf);
+KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host,
+		conf_sink_t sink, conf_t **ret_conf);
 
 /**
- * A small copy of the sections server, xdp, control, statistics and database, without zones or anything else: what a server was started
- * with, to compare with later.  host: as when `conf` was made.  NULL: no memory; else free with conf_free().
+ * A small copy of the sections server, xdp, control, statistics and database, without zones or anything else: what a
+ * server was started with, to compare with later.  host: as when `conf` was made.  NULL: no memory; else free with
+ * conf_free().
  */
 conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host);
 
 /**
- * One more owner of a snapshot that is published, to be given back with conf_free(): for who reads it for long, outside of the read section that
- * it was found in. Any thread that may read it.
+ * One more owner of a snapshot that is published, to be given back with conf_free(): for who reads it for long, outside
+ * of the read section that it was found in. Any thread that may read it.
  */
 conf_t *conf_hold(const conf_t *conf);
 
@@ -345,7 +347,8 @@ const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id);
  * KNOT_ENOENT: no such user or group; ret_fault says which, as a line of the log. Don't start.
  */
 enum { CONF_USER_FAULT_MAX = 320 };
-KNOT_MUST_USE knot_err_t conf_user(const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid, char ret_fault[static CONF_USER_FAULT_MAX]);
+KNOT_MUST_USE knot_err_t conf_user(
+		const conf_t *conf, uid_t *ret_uid, gid_t *ret_gid, char ret_fault[static CONF_USER_FAULT_MAX]);
 
 /** "192.0.2.1@53", "::1@53", "fe80::1%eth0@53", "/run/x.sock": as log lines have it. Returns ret_text. */
 enum { CONF_ADDR_TEXT_MAX = 192 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Print what the schema's rows say: `conf_doc man` the manual page knot.conf(5), `conf_doc rst` the reference of the manual (conf_doc_rst.c),
- * `conf_doc schema` the JSON Schema of conf-export +schema, `conf_doc dict` the fuzzer's words.
+ * Print what the schema's rows say: `conf_doc man` the manual page knot.conf(5), `conf_doc rst` the reference of the
+ * manual (conf_doc_rst.c), `conf_doc schema` the JSON Schema of conf-export +schema, `conf_doc dict` the fuzzer's
+ * words.
  *
  * Runs while the tree is built, so that none of them is kept by hand.
  */
@@ -39,57 +40,67 @@ static void put_heading(const char *text)
 }
 
 static const char preface[] =
-	".SH DESCRIPTION\n"
-	"The configuration of\n"
-	".BR knotd (8)\n"
-	"is a text file of sections, which are keywords in column 0, and of items indented below them with spaces. "
-	"The grammar and the items are those of Knot DNS. Sections with identifiers have a block for each of them, "
-	"which begins with a dash:\n"
-	".PP\n"
-	".EX\n"
-	"server:\n"
-	"    listen: [ 192.0.2.1@53, 2001:db8::1@53 ]   # comment\n"
-	"\n"
-	"zone:\n"
-	"  - domain: example.com\n"
-	"    file: \\(dq/etc/zones/example.com.zone\\(dq\n"
-	".EE\n"
-	".IP \\(bu 2\n"
-	"The keys of a block stand in the same column. Tabulators are not allowed.\n"
-	".IP \\(bu 2\n"
-	"After the colon comes at least one space. A value with spaces or one of the characters # [ ] , stands in "
-	"double "
-	"quotes. \\e\\(dq is a quote.\n"
-	".IP \\(bu 2\n"
-	"A list in brackets is the same as the item once for each element. Of an item that can have only one value the "
-	"last counts.\n"
-	".IP \\(bu 2\n"
-	"A comment begins with # at the start of a line or after a space.\n"
-	".IP \\(bu 2\n"
-	"Sections may come several times. An identifier comes once, before anything refers to it.\n"
-	".PP\n"
-	"An item that is known but asks for something that this version can\\(aqt do is refused when the configuration "
-	"is "
-	"loaded, with the reason \\(dqnot supported yet\\(dq. Values that ask for nothing (off, none) are accepted, "
-	"and so "
-	"are items that only tune or define what an item that is refused would switch on; the latter are marked "
-	"\\(dqno effect "
-	"yet\\(dq below.\n"
-	".SH VALUES\n"
-	".TP\n\\fIinteger\\fP\nDecimal number.\n"
-	".TP\n\\fItime\\fP\nNumber of seconds, or with one of the units s, m, h, d, w, M (30 days), y (365 days).\n"
-	".TP\n\\fIsize\\fP\nNumber of bytes, or with one of the units B, K, M, G, which are powers of 1024.\n"
-	".TP\n\\fIboolean\\fP\non or true, off or false.\n"
-	".TP\n\\fIstring\\fP\nText.\n"
-	".TP\n\\fIhexstring\\fP\nText, or bytes as 0x and pairs of hexadecimal digits.\n"
-	".TP\n\\fIbase64\\fP\nBytes in base64.\n"
-	".TP\n\\fIdname\\fP\nDomain name; the final dot may be missing.\n"
-	".TP\n\\fIaddress\\fP\nIPv4 or IPv6 address, optionally with @port. Of a wildcard or link\\-local address "
-	"%interface may follow. Anything that does not look like an address is the path of a UNIX socket.\n"
-	".TP\n\\fInetwork\\fP\naddress, address/prefix length, address\\-address, or the path of a UNIX socket.\n"
-	".TP\n\\fIreference\\fP\nIdentifier of a block in the section named.\n"
-	".TP\n\\fImodule\\fP\nmod\\-name, or mod\\-name/id with an identifier of that section.\n"
-	".TP\n\\fItype\\fP\nMnemonic of a record type, or TYPEn.\n";
+		".SH DESCRIPTION\n"
+		"The configuration of\n"
+		".BR knotd (8)\n"
+		"is a text file of sections, which are keywords in column 0, and of items indented below them with "
+		"spaces. "
+		"The grammar and the items are those of Knot DNS. Sections with identifiers have a block for each of "
+		"them, "
+		"which begins with a dash:\n"
+		".PP\n"
+		".EX\n"
+		"server:\n"
+		"    listen: [ 192.0.2.1@53, 2001:db8::1@53 ]   # comment\n"
+		"\n"
+		"zone:\n"
+		"  - domain: example.com\n"
+		"    file: \\(dq/etc/zones/example.com.zone\\(dq\n"
+		".EE\n"
+		".IP \\(bu 2\n"
+		"The keys of a block stand in the same column. Tabulators are not allowed.\n"
+		".IP \\(bu 2\n"
+		"After the colon comes at least one space. A value with spaces or one of the characters # [ ] , stands "
+		"in "
+		"double "
+		"quotes. \\e\\(dq is a quote.\n"
+		".IP \\(bu 2\n"
+		"A list in brackets is the same as the item once for each element. Of an item that can have only one "
+		"value the "
+		"last counts.\n"
+		".IP \\(bu 2\n"
+		"A comment begins with # at the start of a line or after a space.\n"
+		".IP \\(bu 2\n"
+		"Sections may come several times. An identifier comes once, before anything refers to it.\n"
+		".PP\n"
+		"An item that is known but asks for something that this version can\\(aqt do is refused when the "
+		"configuration "
+		"is "
+		"loaded, with the reason \\(dqnot supported yet\\(dq. Values that ask for nothing (off, none) are "
+		"accepted, "
+		"and so "
+		"are items that only tune or define what an item that is refused would switch on; the latter are "
+		"marked "
+		"\\(dqno effect "
+		"yet\\(dq below.\n"
+		".SH VALUES\n"
+		".TP\n\\fIinteger\\fP\nDecimal number.\n"
+		".TP\n\\fItime\\fP\nNumber of seconds, or with one of the units s, m, h, d, w, M (30 days), y (365 "
+		"days).\n"
+		".TP\n\\fIsize\\fP\nNumber of bytes, or with one of the units B, K, M, G, which are powers of 1024.\n"
+		".TP\n\\fIboolean\\fP\non or true, off or false.\n"
+		".TP\n\\fIstring\\fP\nText.\n"
+		".TP\n\\fIhexstring\\fP\nText, or bytes as 0x and pairs of hexadecimal digits.\n"
+		".TP\n\\fIbase64\\fP\nBytes in base64.\n"
+		".TP\n\\fIdname\\fP\nDomain name; the final dot may be missing.\n"
+		".TP\n\\fIaddress\\fP\nIPv4 or IPv6 address, optionally with @port. Of a wildcard or link\\-local "
+		"address "
+		"%interface may follow. Anything that does not look like an address is the path of a UNIX socket.\n"
+		".TP\n\\fInetwork\\fP\naddress, address/prefix length, address\\-address, or the path of a UNIX "
+		"socket.\n"
+		".TP\n\\fIreference\\fP\nIdentifier of a block in the section named.\n"
+		".TP\n\\fImodule\\fP\nmod\\-name, or mod\\-name/id with an identifier of that section.\n"
+		".TP\n\\fItype\\fP\nMnemonic of a record type, or TYPEn.\n";
 
 /* ---- Rows ---- */
 
@@ -151,13 +162,16 @@ const char *conf_doc_number(const conf_row_t *row, int64_t number, char ret_text
 		int64_t factor;
 		const char *name;
 	} units[] = {
-		{ CONF_UNIT_SIZE, 1 << 30, "G" }, { CONF_UNIT_SIZE, 1 << 20, "M" }, { CONF_UNIT_SIZE, 1 << 10, "K" },
-		{ CONF_UNIT_TIME, 86400, "d" },   { CONF_UNIT_TIME, 3600, "h" },
+		{ CONF_UNIT_SIZE, 1 << 30, "G" },
+		{ CONF_UNIT_SIZE, 1 << 20, "M" },
+		{ CONF_UNIT_SIZE, 1 << 10, "K" },
+		{ CONF_UNIT_TIME, 86400, "d" },
+		{ CONF_UNIT_TIME, 3600, "h" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(units) && number > 0; i++) {
 		if (units[i].unit == row->unit && number % units[i].factor == 0) {
 			(void)snprintf(ret_text, CONF_DOC_NUMBER_MAX, "%lld%s", (long long)(number / units[i].factor),
-				       units[i].name);
+					units[i].name);
 			return ret_text;
 		}
 	}
@@ -254,7 +268,7 @@ static void put_section(const conf_section_t *section)
 	putchar('\n');
 	if (section->is_module && section->support == CONF_REFUSED) {
 		fputs("This module is not supported yet: a block may be there, a reference to it is refused.\n",
-		      stdout);
+				stdout);
 	}
 	if (section->kind == CONF_DIRECTIVE) {
 		printf(".PP\n\\fB%s:\\fP \\fIstring\\fP ...\n", section->name);
@@ -276,14 +290,14 @@ static void put_man(void)
 	printf(".\\\" SPDX-License-Identifier: BSD-2-Clause\n"
 	       ".TH knot.conf 5 \"\" \"%s %s\" \"File formats\"\n"
 	       ".SH NAME\nknot.conf \\- configuration of the DNS server\n",
-	       PACKAGE_NAME, PACKAGE_VERSION);
+			PACKAGE_NAME, PACKAGE_VERSION);
 	fputs(preface, stdout);
 	for (size_t i = 0; i < conf_section_count; i++) {
 		put_section(conf_sections[i]);
 	}
 	printf(".SH FILES\n.TP\n.I %s/knot.conf\nRead when no other file is named.\n"
 	       ".SH SEE ALSO\n.BR knotd (8),\n.BR knotc (8)\n",
-	       KNOT_CONFIG_DIR);
+			KNOT_CONFIG_DIR);
 }
 
 /* ---- Words for the fuzzer ---- */
@@ -292,7 +306,7 @@ static void put_dict(void)
 {
 	fputs("\"\\x0a\"\n\"\\x0a    \"\n\"\\x0a  - \"\n\"[ \"\n\", \"\n\" "
 	      "]\"\n\"\\\"\"\n\"192.0.2.1@53\"\n\"::1\"\n\"mod-stats/a\"\n",
-	      stdout);
+			stdout);
 	for (size_t i = 0; i < conf_section_count; i++) {
 		const conf_section_t *section = conf_sections[i];
 		if (section != &conf_section_include) { /* would read files */
@@ -304,7 +318,7 @@ static void put_dict(void)
 				printf("\"%s: \"\n", row->name);
 			}
 			for (const conf_option_t *option = row->options; option != NULL && option->name != NULL;
-			     option++) {
+					option++) {
 				printf("\"%s\"\n", option->name);
 			}
 		}

@@ -40,26 +40,28 @@ static void put_heading(const char *text, char underline)
 }
 
 static const char values[] =
-	".. _conf-values:\n\n"
-	"Types of values\n"
-	"---------------\n\n"
-	"integer\n   Decimal number.\n"
-	"time\n   Number of seconds, or with one of the units ``s``, ``m``, ``h``, ``d``, ``w``, ``M`` (30 days), "
-	"``y`` (365 days).\n"
-	"size\n   Number of bytes, or with one of the units ``B``, ``K``, ``M``, ``G``, which are powers of 1024.\n"
-	"boolean\n   ``on`` or ``true``, ``off`` or ``false``.\n"
-	"option\n   One of the names listed.\n"
-	"string\n   Text.\n"
-	"hexstring\n   Text, or bytes as ``0x`` and pairs of hexadecimal digits.\n"
-	"base64\n   Bytes in base64.\n"
-	"dname\n   Domain name; the final dot may be missing.\n"
-	"address\n   IPv4 or IPv6 address, optionally with ``@port``. Of a wildcard or link-local address "
-	"``%interface`` may follow. Anything "
-	"that does not look like an address is the path of a UNIX socket.\n"
-	"network\n   Address, address/prefix length, address-address, or the path of a UNIX socket.\n"
-	"reference\n   Identifier of a block in the section named, which comes before.\n"
-	"module\n   ``mod-name``, or ``mod-name/id`` with an identifier of that section.\n"
-	"type\n   Mnemonic of a record type, or ``TYPEn``.\n";
+		".. _conf-values:\n\n"
+		"Types of values\n"
+		"---------------\n\n"
+		"integer\n   Decimal number.\n"
+		"time\n   Number of seconds, or with one of the units ``s``, ``m``, ``h``, ``d``, ``w``, ``M`` (30 "
+		"days), "
+		"``y`` (365 days).\n"
+		"size\n   Number of bytes, or with one of the units ``B``, ``K``, ``M``, ``G``, which are powers of "
+		"1024.\n"
+		"boolean\n   ``on`` or ``true``, ``off`` or ``false``.\n"
+		"option\n   One of the names listed.\n"
+		"string\n   Text.\n"
+		"hexstring\n   Text, or bytes as ``0x`` and pairs of hexadecimal digits.\n"
+		"base64\n   Bytes in base64.\n"
+		"dname\n   Domain name; the final dot may be missing.\n"
+		"address\n   IPv4 or IPv6 address, optionally with ``@port``. Of a wildcard or link-local address "
+		"``%interface`` may follow. Anything "
+		"that does not look like an address is the path of a UNIX socket.\n"
+		"network\n   Address, address/prefix length, address-address, or the path of a UNIX socket.\n"
+		"reference\n   Identifier of a block in the section named, which comes before.\n"
+		"module\n   ``mod-name``, or ``mod-name/id`` with an identifier of that section.\n"
+		"type\n   Mnemonic of a record type, or ``TYPEn``.\n";
 
 /* ---- Fields ---- */
 
@@ -148,10 +150,11 @@ static void put_support(const conf_section_t *section, const conf_row_t *row)
 	if (section->kind == CONF_MULTI && row == conf_id_row(section)) {
 		return;
 	}
-	fputs(row->effect == CONF_ON_RESTART                           ? ":Change: after a restart\n"
-	      : row->effect == CONF_ON_ZONE_RELOAD && section->is != 0 ? ":Change: at once; the zone is loaded again\n"
-								       : ":Change: at once\n",
-	      stdout);
+	fputs(row->effect == CONF_ON_RESTART ? ":Change: after a restart\n"
+			: row->effect == CONF_ON_ZONE_RELOAD && section->is != 0
+					? ":Change: at once; the zone is loaded again\n"
+					: ":Change: at once\n",
+			stdout);
 }
 
 static void put_row(const conf_section_t *section, const conf_row_t *row)
@@ -175,11 +178,11 @@ static void put_row(const conf_section_t *section, const conf_row_t *row)
 static void put_scope(const conf_section_t *section)
 {
 	printf("A module: as ``%s/id``%s in the item ``module`` of a zone or template%s.%s\n\n", section->name,
-	       section->module_needs_id ? "" : ", or without configuration as the name alone,",
-	       section->module_global ? ", or in ``global-module`` of the template ``default``" : "",
-	       section->support == CONF_REFUSED
-		       ? " **Not supported yet**: a block may be there, a reference to it is refused."
-		       : "");
+			section->module_needs_id ? "" : ", or without configuration as the name alone,",
+			section->module_global ? ", or in ``global-module`` of the template ``default``" : "",
+			section->support == CONF_REFUSED
+					? " **Not supported yet**: a block may be there, a reference to it is refused."
+					: "");
 }
 
 static void put_section(const conf_section_t *section)
@@ -201,7 +204,7 @@ static void put_section(const conf_section_t *section)
 	if (section == &conf_section_template) {
 		fputs("\nA template has the items of the section :ref:`conf-zone` but ``domain`` and ``template``, and "
 		      "these:\n",
-		      stdout);
+				stdout);
 	}
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
@@ -218,7 +221,7 @@ static void put_refused(void)
 	      "These are known and checked, and refused when they ask for something: a server that ignores what it was "
 	      "told would be worse than "
 	      "one that does not start. Values that ask for nothing are accepted.\n\n",
-	      stdout);
+			stdout);
 	for (size_t i = 0; i < conf_section_count; i++) {
 		const conf_section_t *section = conf_sections[i];
 		if (section->is_module && section->support == CONF_REFUSED) {

@@ -36,185 +36,202 @@ static const struct {
 	{ "tab", "server:\n\tlisten: ::1\n", "line 2 (tabulator character is not allowed)", KNOT_CONF_ETAB },
 	{ "indentation", "server:\n  rundir: /\n   user: x\n", "line 3 (invalid indentation)", KNOT_CONF_EINDENT },
 	{ "item before any section", "  listen: ::1\n", "line 1, item 'listen', value '::1' (invalid indentation)",
-	  KNOT_CONF_EINDENT },
+			KNOT_CONF_EINDENT },
 	{ "id before any section", "- id: x\n", "line 1, item 'id', value 'x' (invalid indentation)",
-	  KNOT_CONF_EINDENT },
+			KNOT_CONF_EINDENT },
 	{ "unknown section", "servr:\n", "line 1, item 'servr' (invalid item)", KNOT_CONF_EITEM },
 	{ "names are case-sensitive", "Server:\n", "line 1, item 'Server' (invalid item)", KNOT_CONF_EITEM },
 	{ "value of a section", "server: x\n", "line 1, item 'server', value 'x' (value not supported)",
-	  KNOT_CONF_EVALUE },
+			KNOT_CONF_EVALUE },
 	{ "unknown item", "server:\n  foo: 1\n", "line 2, item 'foo', value '1' (invalid item)", KNOT_CONF_EITEM },
 	{ "item of another section", "template:\n  - domain: b\n", "line 2, item 'domain', value 'b' (invalid item)",
-	  KNOT_CONF_EITEM },
+			KNOT_CONF_EITEM },
 	{ "id in a group", "server:\n  - listen: ::1\n", "line 2, item 'listen', value '::1' (invalid identifier)",
-	  KNOT_CONF_EID },
+			KNOT_CONF_EID },
 	{ "block that begins with another item", "template:\n  - storage: b\n",
-	  "line 2, item 'storage', value 'b' (missing identifier)", KNOT_CONF_ENOID },
+			"line 2, item 'storage', value 'b' (missing identifier)", KNOT_CONF_ENOID },
 	{ "dash before another item", "template:\n  - id: a\n  - storage: b\n",
-	  "line 3, item 'storage', value 'b' (invalid identifier)", KNOT_CONF_EID },
+			"line 3, item 'storage', value 'b' (invalid identifier)", KNOT_CONF_EID },
 	{ "item before an id", "template:\n    storage: x\n", "line 2, item 'storage', value 'x' (missing identifier)",
-	  KNOT_CONF_ENOID },
+			KNOT_CONF_ENOID },
 	{ "id as an item", "template:\n  - id: a\n    id: b\n",
-	  "line 3, item 'id', value 'b' (identifier not supported)", KNOT_CONF_EIDUNSUP },
+			"line 3, item 'id', value 'b' (identifier not supported)", KNOT_CONF_EIDUNSUP },
 	{ "empty id", "template:\n  - id: \"\"\n", "line 2, item 'id' (missing value)", KNOT_CONF_ENODATA },
 	{ "id twice", "template:\n  - id: a\n  - id: a\n", "line 3, item 'id', value 'a' (duplicate identifier)",
-	  KNOT_CONF_EDUPID },
+			KNOT_CONF_EDUPID },
 	{ "id twice in two sections", "template:\n  - id: a\ntemplate:\n  - id: a\n",
-	  "line 4, item 'id', value 'a' (duplicate identifier)", KNOT_CONF_EDUPID },
+			"line 4, item 'id', value 'a' (duplicate identifier)", KNOT_CONF_EDUPID },
 	{ "zone twice in another case", "zone:\n  - domain: a.\n  - domain: A\n",
-	  "line 3, item 'domain', value 'A' (duplicate identifier)", KNOT_CONF_EDUPID },
+			"line 3, item 'domain', value 'A' (duplicate identifier)", KNOT_CONF_EDUPID },
 	{ "value", "server:\n  udp-workers: abc\n", "line 2, item 'udp-workers', value 'abc' (invalid parameter)",
-	  KNOT_EINVAL },
+			KNOT_EINVAL },
 	{ "missing value", "server:\n  udp-workers:\n", "line 2, item 'udp-workers' (invalid parameter)", KNOT_EINVAL },
 	{ "range", "server:\n  udp-workers: 257\n", "line 2, item 'udp-workers', value '257' (value is out of range)",
-	  KNOT_CONF_ERANGE },
+			KNOT_CONF_ERANGE },
 	{ "first mistake of a line", "server:\n  udp-workers: 0 x\n",
-	  "line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
+			"line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
 	{ "second element of a list", "server:\n  udp-workers: [ 1, 0 ]\n",
-	  "line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
+			"line 2, item 'udp-workers', value '0' (value is out of range)", KNOT_CONF_ERANGE },
 	{ "port 0", "server:\n  listen: ::1@0\n", "line 2, item 'listen', value '::1@0' (invalid port)", KNOT_EINVAL },
 	{ "reference to nothing", "zone:\n  - domain: a.\n    template: x\n",
-	  "line 3, item 'template', value 'x' (invalid reference)", KNOT_ENOENT },
+			"line 3, item 'template', value 'x' (invalid reference)", KNOT_ENOENT },
 	{ "reference to what comes later", "acl:\n  - id: a\n    key: k\nkey:\n  - id: k\n    secret: YQ==\n",
-	  "line 3, item 'key', value 'k' (invalid reference)", KNOT_ENOENT },
+			"line 3, item 'key', value 'k' (invalid reference)", KNOT_ENOENT },
 	{ "reference to two",
-	  "remote:\n - id: a\n   address: ::1\nremotes:\n - id: a\n   remote: a\nacl:\n - id: x\n   remote: a\n",
-	  "line 9, item 'remote', value 'a' (ambiguous reference)", KNOT_ENOENT },
+			"remote:\n - id: a\n   address: ::1\nremotes:\n - id: a\n   remote: a\nacl:\n - id: x\n   "
+			"remote: a\n",
+			"line 9, item 'remote', value 'a' (ambiguous reference)", KNOT_ENOENT },
 	{ "required item", "remote:\n  - id: x\n  - id: y\n    address: ::1\n",
-	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
+			"line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
 	{ "required item at the end", "remote:\n  - id: x\n", "line 3, section 'remote[x]' (no remote address defined)",
-	  KNOT_EINVAL },
+			KNOT_EINVAL },
 	{ "required item at the end without a newline", "remote:\n  - id: x",
-	  "line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
+			"line 2, section 'remote[x]' (no remote address defined)", KNOT_EINVAL },
 	{ "name in a section's fault", "key:\n  - id: X\n", "line 3, section 'key[x.]' (no key secret defined)",
-	  KNOT_EINVAL },
+			KNOT_EINVAL },
 	{ "base64", "key:\n  - id: x\n    secret: a\n",
-	  "line 3, item 'secret', value 'a' (invalid base64 string length)", KNOT_EB64LEN },
+			"line 3, item 'secret', value 'a' (invalid base64 string length)", KNOT_EB64LEN },
 	{ "unknown module section", "mod-foo:\n", "line 1, unknown module 'mod-foo'", KNOT_CONF_EITEM },
 	{ "unknown module", "zone:\n  - domain: a.\n    module: foo\n",
-	  "line 3, item 'module', value 'foo' (unknown module)", KNOT_EINVAL },
+			"line 3, item 'module', value 'foo' (unknown module)", KNOT_EINVAL },
 	{ "module instance that does not exist", "zone:\n  - domain: a.\n    module: mod-stats/x\n",
-	  "line 3, item 'module', value 'mod-stats/x' (invalid module reference)", KNOT_ENOENT },
+			"line 3, item 'module', value 'mod-stats/x' (invalid module reference)", KNOT_ENOENT },
 	{ "module that needs configuration", "zone:\n  - domain: a.\n    module: mod-dnsproxy\n",
-	  "line 3, item 'module', value 'mod-dnsproxy' (missing module configuration)", KNOT_CONF_ENOID },
+			"line 3, item 'module', value 'mod-dnsproxy' (missing module configuration)", KNOT_CONF_ENOID },
 	{ "global module elsewhere", "template:\n  - id: x\n    global-module: mod-stats\n",
-	  "line 4, section 'template[x]' (global module in non-default template)", KNOT_EINVAL },
+			"line 4, section 'template[x]' (global module in non-default template)", KNOT_EINVAL },
 	{ "intervals", "zone:\n - domain: a\n   retry-min-interval: 5\n   retry-max-interval: 4\n",
-	  "line 5, section 'zone[a.]' ('retry-min-interval' is higher than 'retry-max-interval')", KNOT_EINVAL },
+			"line 5, section 'zone[a.]' ('retry-min-interval' is higher than 'retry-max-interval')",
+			KNOT_EINVAL },
 	{ "too many values", "control:\n  listen: [ a, b, c, d, e ]\n",
-	  "line 2, item 'listen', value 'e' (too many values)", KNOT_EINVAL },
+			"line 2, item 'listen', value 'e' (too many values)", KNOT_EINVAL },
 	{ "no XDP protocol", "xdp:\n  listen: eth0\n  udp: off\n",
-	  "line 4, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)", KNOT_EINVAL },
+			"line 4, section 'xdp' (XDP processing requires UDP, TCP, or QUIC enabled)", KNOT_EINVAL },
 	{ "XDP interface twice", "xdp:\n  listen: [ eth0, eth0@54 ]\n",
-	  "line 2, item 'listen', value 'eth0@54' (duplicate XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value 'eth0@54' (duplicate XDP interface specification)", KNOT_EINVAL },
 	{ "XDP address twice", "xdp:\n  listen: [ ::1, ::1@54 ]\n",
-	  "line 2, item 'listen', value '::1@54' (duplicate XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value '::1@54' (duplicate XDP interface specification)", KNOT_EINVAL },
 	{ "XDP port 0", "xdp:\n  listen: eth0@0\n",
-	  "line 2, item 'listen', value 'eth0@0' (invalid XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value 'eth0@0' (invalid XDP interface specification)", KNOT_EINVAL },
 	{ "XDP port too big", "xdp:\n  listen: eth0@65536\n",
-	  "line 2, item 'listen', value 'eth0@65536' (invalid XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value 'eth0@65536' (invalid XDP interface specification)",
+			KNOT_EINVAL },
 	{ "XDP path", "xdp:\n  listen: /eth0\n",
-	  "line 2, item 'listen', value '/eth0' (invalid XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value '/eth0' (invalid XDP interface specification)", KNOT_EINVAL },
 	{ "XDP interface name too long", "xdp:\n  listen: averyveryverylong\n",
-	  "line 2, item 'listen', value 'averyveryverylong' (invalid XDP interface specification)", KNOT_EINVAL },
+			"line 2, item 'listen', value 'averyveryverylong' (invalid XDP interface specification)",
+			KNOT_EINVAL },
 	{ "ring size", "xdp:\n  ring-size: 5\n", "line 2, item 'ring-size', value '5' (value is not a power of two)",
-	  KNOT_EINVAL },
+			KNOT_EINVAL },
 	{ "socket path too long",
-	  "server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
-	  "123456789/123456789/123456789/123456789/123456789/12345\n",
-	  "line 4, section 'server' (path in 'listen' is too long for a socket)", KNOT_EINVAL },
+			"server:\n  rundir: /r\n  listen: 123456789/123456789/123456789/123456789/123456789/"
+			"123456789/123456789/123456789/123456789/123456789/12345\n",
+			"line 4, section 'server' (path in 'listen' is too long for a socket)", KNOT_EINVAL },
 	{ "not supported yet", "xdp:\n  quic: on\n", "line 2, item 'quic' (not supported yet)", KNOT_CONF_ENOTSUP },
-	{ "not supported yet, but wrong first", "xdp:\n  quic: x\n", "line 2, item 'quic', value 'x' (invalid parameter)",
-	  KNOT_EINVAL },
+	{ "not supported yet, but wrong first", "xdp:\n  quic: x\n",
+			"line 2, item 'quic', value 'x' (invalid parameter)", KNOT_EINVAL },
 	{ "module not supported yet", "zone:\n  - domain: a.\n    module: mod-rrl\n",
-	  "line 3, item 'module' (not supported yet)", KNOT_CONF_ENOTSUP },
+			"line 3, item 'module' (not supported yet)", KNOT_CONF_ENOTSUP },
 	{ "module from a library", "module:\n  - id: foo\n", "line 2, item 'id', value 'foo' (required 'mod-' prefix)",
-	  KNOT_EINVAL },
+			KNOT_EINVAL },
 	{ "all that is not supported yet is told", "xdp:\n  quic: on\nserver:\n  listen-tls: ::1\n  listen-quic: ::1\n",
-	  "line 2, item 'quic' (not supported yet)\nconfig, file 'F', line 4, item 'listen-tls' (not supported yet)\n"
-	  "config, file 'F', line 5, item 'listen-quic' (not supported yet)",
-	  KNOT_CONF_ENOTSUP },
+			"line 2, item 'quic' (not supported yet)\nconfig, file 'F', line 4, item 'listen-tls' (not "
+			"supported yet)\n"
+			"config, file 'F', line 5, item 'listen-quic' (not supported yet)",
+			KNOT_CONF_ENOTSUP },
 	{ "block of no address", "xdp:\n  block: example\n",
-	  "line 2, item 'block', value 'example' (invalid address prefix)", KNOT_EINVAL },
+			"line 2, item 'block', value 'example' (invalid address prefix)", KNOT_EINVAL },
 	{ "block with too long a prefix", "xdp:\n  block: 192.0.2.0/33\n",
-	  "line 2, item 'block', value '192.0.2.0/33' (invalid prefix length)", KNOT_EINVAL },
+			"line 2, item 'block', value '192.0.2.0/33' (invalid prefix length)", KNOT_EINVAL },
 	{ "block without a prefix length", "xdp:\n  block: 192.0.2.0/\n",
-	  "line 2, item 'block', value '192.0.2.0/' (invalid prefix length)", KNOT_EINVAL },
+			"line 2, item 'block', value '192.0.2.0/' (invalid prefix length)", KNOT_EINVAL },
 	{ "block with bits behind the prefix", "xdp:\n  block: 192.0.2.1/24\n",
-	  "line 2, item 'block', value '192.0.2.1/24' (address has bits behind the prefix)", KNOT_EINVAL },
+			"line 2, item 'block', value '192.0.2.1/24' (address has bits behind the prefix)",
+			KNOT_EINVAL },
 	{ "block with rate 0", "xdp:\n  block: 192.0.2.0/24@0\n",
-	  "line 2, item 'block', value '192.0.2.0/24@0' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+			"line 2, item 'block', value '192.0.2.0/24@0' (the rate must be 1 to 1000000 queries per "
+			"second)",
+			KNOT_EINVAL },
 	{ "block with too high a rate", "xdp:\n  block: ::/0@1000001\n",
-	  "line 2, item 'block', value '::/0@1000001' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+			"line 2, item 'block', value '::/0@1000001' (the rate must be 1 to 1000000 queries per second)",
+			KNOT_EINVAL },
 	{ "block with a sign in the rate", "xdp:\n  block: ::/0@+1\n",
-	  "line 2, item 'block', value '::/0@+1' (the rate must be 1 to 1000000 queries per second)", KNOT_EINVAL },
+			"line 2, item 'block', value '::/0@+1' (the rate must be 1 to 1000000 queries per second)",
+			KNOT_EINVAL },
 	{ "block of one prefix twice", "xdp:\n  block: [ 192.0.2.1, 2001:db8::/32, 192.0.2.1/32@5 ]\n",
-	  "line 2, item 'block', value '192.0.2.1/32@5' (duplicate prefix)", KNOT_EINVAL },
-	{ "size of a key",
-	  "policy:\n - id: p\n   ksk-size: 255\n",
-	  "line 4, section 'policy[p]' (KSK key size not compatible with the algorithm)", KNOT_EINVAL },
-	{ "size of a key of RSA",
-	  "policy:\n - id: p\n   algorithm: rsasha256\n   zsk-size: 4097\n",
-	  "line 5, section 'policy[p]' (ZSK key size not compatible with the algorithm)", KNOT_EINVAL },
-	{ "refresh beyond the lifetime",
-	  "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 995\n",
-	  "line 5, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)", KNOT_EINVAL },
+			"line 2, item 'block', value '192.0.2.1/32@5' (duplicate prefix)", KNOT_EINVAL },
+	{ "size of a key", "policy:\n - id: p\n   ksk-size: 255\n",
+			"line 4, section 'policy[p]' (KSK key size not compatible with the algorithm)", KNOT_EINVAL },
+	{ "size of a key of RSA", "policy:\n - id: p\n   algorithm: rsasha256\n   zsk-size: 4097\n",
+			"line 5, section 'policy[p]' (ZSK key size not compatible with the algorithm)", KNOT_EINVAL },
+	{ "refresh beyond the lifetime", "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 995\n",
+			"line 5, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)",
+			KNOT_EINVAL },
 	{ "refresh beyond the lifetime by the jitter",
-	  "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 900\n   dnssec-jitter: 11%\n",
-	  "line 6, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)", KNOT_EINVAL },
-	{ "short life of a KSK",
-	  "policy:\n - id: p\n   ksk-lifetime: 14399\n   dnskey-ttl: 1h\n",
-	  "line 5, section 'policy[p]' (KSK lifetime too low according to propagation delay and DNSKEY TTL)", KNOT_EINVAL },
+			"policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 900\n   dnssec-jitter: 11%\n",
+			"line 6, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)",
+			KNOT_EINVAL },
+	{ "short life of a KSK", "policy:\n - id: p\n   ksk-lifetime: 14399\n   dnskey-ttl: 1h\n",
+			"line 5, section 'policy[p]' (KSK lifetime too low according to propagation delay and DNSKEY "
+			"TTL)",
+			KNOT_EINVAL },
 	{ "short life of a ZSK",
-	  "policy:\n - id: p\n   zsk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n",
-	  "line 6, section 'policy[p]' (ZSK lifetime too low according to propagation delay, DNSKEY TTL, and "
-	  "maximum zone TTL)", KNOT_EINVAL },
+			"policy:\n - id: p\n   zsk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n",
+			"line 6, section 'policy[p]' (ZSK lifetime too low according to propagation delay, DNSKEY TTL, "
+			"and "
+			"maximum zone TTL)",
+			KNOT_EINVAL },
 	{ "short life of a CSK",
-	  "policy:\n - id: p\n   ksk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   single-type-signing: on\n",
-	  "line 7, section 'policy[p]' (CSK lifetime too low according to propagation delay, DNSKEY TTL, and "
-	  "maximum zone TTL)", KNOT_EINVAL },
-	{ "jitter longer than a life",
-	  "policy:\n - id: p\n   zsk-lifetime: 1d\n   dnssec-jitter: 1d\n",
-	  "line 5, section 'policy[p]' ('dnssec-jitter' is not lower than ZSK lifetime)", KNOT_EINVAL },
+			"policy:\n - id: p\n   ksk-lifetime: 12599\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   "
+			"single-type-signing: on\n",
+			"line 7, section 'policy[p]' (CSK lifetime too low according to propagation delay, DNSKEY TTL, "
+			"and "
+			"maximum zone TTL)",
+			KNOT_EINVAL },
+	{ "jitter longer than a life", "policy:\n - id: p\n   zsk-lifetime: 1d\n   dnssec-jitter: 1d\n",
+			"line 5, section 'policy[p]' ('dnssec-jitter' is not lower than ZSK lifetime)", KNOT_EINVAL },
 	{ "keys of others with an offline KSK",
-	  "policy:\n - id: p\n   dnskey-management: incremental\n   offline-ksk: on\n",
-	  "line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)", KNOT_EINVAL },
-	{ "keys of others that are removed at once",
-	  "policy:\n - id: p\n   dnskey-management: incremental\n",
-	  "line 4, section 'policy[p]' (incremental DNSKEY management requires configured delete-delay)", KNOT_EINVAL },
+			"policy:\n - id: p\n   dnskey-management: incremental\n   offline-ksk: on\n",
+			"line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)",
+			KNOT_EINVAL },
+	{ "keys of others that are removed at once", "policy:\n - id: p\n   dnskey-management: incremental\n",
+			"line 4, section 'policy[p]' (incremental DNSKEY management requires configured delete-delay)",
+			KNOT_EINVAL },
 	{ "intervals of a template and a zone",
-	  "template:\n - id: t\n   expire-min-interval: 5\nzone:\n - domain: a\n   template: t\n   expire-max-interval: 4\n",
-	  "line 8, section 'zone[a.]' ('expire-min-interval' is higher than 'expire-max-interval')", KNOT_EINVAL },
-	{ "catalog of a zone that is no member",
-	  "zone:\n - domain: a\n   catalog-zone: b\n",
-	  "line 4, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-zone')", KNOT_EINVAL },
+			"template:\n - id: t\n   expire-min-interval: 5\nzone:\n - domain: a\n   template: t\n   "
+			"expire-max-interval: 4\n",
+			"line 8, section 'zone[a.]' ('expire-min-interval' is higher than 'expire-max-interval')",
+			KNOT_EINVAL },
+	{ "catalog of a zone that is no member", "zone:\n - domain: a\n   catalog-zone: b\n",
+			"line 4, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-zone')",
+			KNOT_EINVAL },
 	{ "catalog template of a zone that is no catalog",
-	  "template:\n - id: t\nzone:\n - domain: a\n   catalog-template: t\n",
-	  "line 6, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-template')", KNOT_EINVAL },
-	{ "serials of an unsigned zone",
-	  "zone:\n - domain: a\n   serial-modulo: 1/2\n",
-	  "line 4, section 'zone[a.]' ('serial-modulo' requires 'dnssec-signing')", KNOT_EINVAL },
-	{ "secret of a cookie",
-	  "mod-cookies:\n - id: x\n   secret: 0x01\n",
-	  "line 4, section 'mod-cookies[x]' (the length of the cookie secret MUST BE 16 bytes (32 HEX characters))", KNOT_EINVAL },
+			"template:\n - id: t\nzone:\n - domain: a\n   catalog-template: t\n",
+			"line 6, section 'zone[a.]' ('catalog-role' must correspond to configured 'catalog-template')",
+			KNOT_EINVAL },
+	{ "serials of an unsigned zone", "zone:\n - domain: a\n   serial-modulo: 1/2\n",
+			"line 4, section 'zone[a.]' ('serial-modulo' requires 'dnssec-signing')", KNOT_EINVAL },
+	{ "secret of a cookie", "mod-cookies:\n - id: x\n   secret: 0x01\n",
+			"line 4, section 'mod-cookies[x]' (the length of the cookie secret MUST BE 16 bytes (32 HEX "
+			"characters))",
+			KNOT_EINVAL },
 	{ "names of networks with reverse-short",
-	  "mod-synthrecord:\n - id: x\n   type: forward\n   reverse-short: on\n",
-	  "line 5, section 'mod-synthrecord[x]' (reverse-short not allowed with forward type)", KNOT_EINVAL },
-	{ "no database of places",
-	  "mod-geoip:\n - id: x\n   config-file: f\n   mode: geodb\n",
-	  "line 5, section 'mod-geoip[x]' (no geodb file specified)", KNOT_EINVAL },
-	{ "more answers than at once",
-	  "mod-rrl:\n - id: x\n   instant-limit: 5\n   rate-limit: 5001\n",
-	  "line 5, section 'mod-rrl[x]' (rate limit is higher than 1000 times instant limit)", KNOT_EINVAL },
-	{ "metrics where queries are answered",
-	  "server:\n  listen: ::1@80\n  metrics-listen: ::1@80\n",
-	  "line 4, section 'server' (address of 'listen' in 'metrics-listen')", KNOT_EINVAL },
+			"mod-synthrecord:\n - id: x\n   type: forward\n   reverse-short: on\n",
+			"line 5, section 'mod-synthrecord[x]' (reverse-short not allowed with forward type)",
+			KNOT_EINVAL },
+	{ "no database of places", "mod-geoip:\n - id: x\n   config-file: f\n   mode: geodb\n",
+			"line 5, section 'mod-geoip[x]' (no geodb file specified)", KNOT_EINVAL },
+	{ "more answers than at once", "mod-rrl:\n - id: x\n   instant-limit: 5\n   rate-limit: 5001\n",
+			"line 5, section 'mod-rrl[x]' (rate limit is higher than 1000 times instant limit)",
+			KNOT_EINVAL },
+	{ "metrics where queries are answered", "server:\n  listen: ::1@80\n  metrics-listen: ::1@80\n",
+			"line 4, section 'server' (address of 'listen' in 'metrics-listen')", KNOT_EINVAL },
 	{ "include without a value", "include:\n", "line 1, item 'include' (missing value)", KNOT_CONF_ENODATA },
 	{ "clear without a value", "clear:\n", "line 1, item 'clear' (missing value)", KNOT_CONF_ENODATA },
 	{ "include of nothing", "include: /dev/null/x\n", "line 1, item 'include', value '/dev/null/x' (file error)",
-	  KNOT_EFILE },
+			KNOT_EFILE },
 	{ "item behind a directive", "clear: x\n  foo: b\n", "line 2, item 'foo', value 'b' (invalid item)",
-	  KNOT_CONF_EITEM },
+			KNOT_CONF_EITEM },
 };
 
 static void faults_have_knots_words(void **state)
@@ -227,7 +244,7 @@ static void faults_have_knots_words(void **state)
 		const char *prefix = "config, file 'F', ";
 		bool has_prefix = strncmp(messages.text, prefix, strlen(prefix)) == 0;
 		if (conf != NULL || err != faults[i].err || !has_prefix ||
-		    strcmp(messages.text + strlen(prefix), faults[i].want) != 0) {
+				strcmp(messages.text + strlen(prefix), faults[i].want) != 0) {
 			fail_msg("%s: %s: %s", faults[i].what, knot_strerror(err), messages.text);
 		}
 	}
@@ -282,7 +299,8 @@ static void rules_end_where_they_say(void **state)
 		"policy:\n - id: p\n   rrsig-lifetime: 10\n",
 		"policy:\n - id: p\n   ksk-lifetime: 14400\n   dnskey-ttl: 1h\n",
 		"policy:\n - id: p\n   zsk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n",
-		"policy:\n - id: p\n   ksk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   single-type-signing: on\n",
+		"policy:\n - id: p\n   ksk-lifetime: 12600\n   dnskey-ttl: 1h\n   zone-max-ttl: 1800\n   "
+		"single-type-signing: on\n",
 		"policy:\n - id: p\n   zsk-lifetime: 0\n   algorithm: ed448\n   ksk-size: 456\n",
 		"template:\n - id: t\n   retry-min-interval: 5\n   retry-max-interval: 4\nzone:\n - domain: a\n",
 		("template:\n - id: default\n   retry-min-interval: 5\n - id: t\nzone:\n - domain: a\n   template: t\n"
@@ -302,9 +320,9 @@ static void blocks_are_noticed(void **state)
 		const char *text, *want;
 	} rows[] = {
 		{ "policy:\n - id: p\n   algorithm: rsasha1\n",
-		  "N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing" },
+				"N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing" },
 		{ "policy:\n - id: p\n   nsec3: on\n   nsec3-iterations: 5\n",
-		  "N:config, policy[p].nsec3-iterations=5 is too high, the recommended value is 0" },
+				"N:config, policy[p].nsec3-iterations=5 is too high, the recommended value is 0" },
 		{ "policy:\n - id: p\n   nsec3-iterations: 5\n", "" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
@@ -324,8 +342,8 @@ static void obsolete_items_are_noticed(void **state)
 	knot_err_t err;
 	conf_t *conf = load_text("server:\n  tcp-fastopen: on\n", &messages, &err);
 	assert_int_equal(err, KNOT_OK);
-	assert_string_equal(messages.text,
-			    "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
+	assert_string_equal(
+			messages.text, "N:config, line 2, option 'server.tcp-fastopen' is obsolete and has no effect");
 	conf_free(conf);
 }
 
@@ -393,8 +411,8 @@ static void counts_follow_the_machine(void **state)
 static void groups_accumulate_and_last_value_wins(void **state)
 {
 	(void)state;
-	conf_t *conf =
-		load_ok("server:\n  identity: a\n  listen: ::1\n  udp-workers: 3\n"
+	conf_t *conf = load_ok(
+			"server:\n  identity: a\n  listen: ::1\n  udp-workers: 3\n"
 			"log:\n  - target: stderr\n    any: info\n"
 			"server:\n  identity: b\n  listen: [ 127.0.0.1@54, ::1, ::1@53 ]\n  rundir: /r\n  pidfile: p\n"
 			"  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1280\n  nsid: 0x0102\n  user: \"\"\n");
@@ -437,8 +455,12 @@ static void addresses(void **state)
 		int family;
 		const char *device;
 	} want[] = {
-		{ "192.0.2.1@53", AF_INET, "" }, { "::%lo@54", AF_INET6, "lo" }, { "fe80::1%lo@53", AF_INET6, "" },
-		{ "/r/x.sock", AF_UNIX, "" },    { "/y.sock", AF_UNIX, "" },     { "0.0.0.0%eth9@53", AF_INET, "eth9" },
+		{ "192.0.2.1@53", AF_INET, "" },
+		{ "::%lo@54", AF_INET6, "lo" },
+		{ "fe80::1%lo@53", AF_INET6, "" },
+		{ "/r/x.sock", AF_UNIX, "" },
+		{ "/y.sock", AF_UNIX, "" },
+		{ "0.0.0.0%eth9@53", AF_INET, "eth9" },
 	};
 	assert_int_equal(conf->server.listen.count, KNOT_LEN(want));
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
@@ -487,8 +509,9 @@ static void xdp_listens(void **state)
 static void xdp_blocks(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok("xdp:\n  block: [ 198.51.100.0/24, 192.0.2.1, 2001:db8:bad::/48@100, ::1@1000000, ::/0 ]\n"
-			       "  block: 0.0.0.0/0@7\n");
+	conf_t *conf = load_ok(
+			"xdp:\n  block: [ 198.51.100.0/24, 192.0.2.1, 2001:db8:bad::/48@100, ::1@1000000, ::/0 ]\n"
+			"  block: 0.0.0.0/0@7\n");
 	static const struct {
 		const char *text, *printed;
 		uint8_t first, last, prefix_len;
@@ -533,9 +556,9 @@ static void xdp_blocks(void **state)
 static void log_targets(void **state)
 {
 	(void)state;
-	conf_t *conf = load_ok(
-		"log:\n  - target: stdout\n    any: warning\n    zone: info\n  - target: SYSLOG\n    quic: debug\n"
-		"  - target: /var/log/x\n    server: critical\n    any: error\n");
+	conf_t *conf = load_ok("log:\n  - target: stdout\n    any: warning\n    zone: info\n  - target: SYSLOG\n    "
+			       "quic: debug\n"
+			       "  - target: /var/log/x\n    server: critical\n    any: error\n");
 	static const struct {
 		const char *target;
 		conf_log_kind_t kind;
@@ -581,17 +604,18 @@ static void zones_inherit(void **state)
 {
 	(void)state;
 	conf_t *conf = load_ok(
-		"mod-stats:\n  - id: z\n    query-type: on\n    request-bytes: off\n"
-		"template:\n"
-		"  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
-		"    global-module: [ mod-stats, mod-stats/z ]\n"
-		"  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n    zonefile-sync: -1\n"
-		"zone:\n"
-		"  - domain: plain\n"
-		"  - domain: with.t\n    template: t\n"
-		"  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: 1M\n"
-		"    zonefile-sync: 2147483647\n    serial-policy: dateserial\n"
-		"  - domain: void\n    module: []\n");
+			"mod-stats:\n  - id: z\n    query-type: on\n    request-bytes: off\n"
+			"template:\n"
+			"  - id: default\n    storage: /d\n    default-ttl: 1m\n    module: mod-stats\n"
+			"    global-module: [ mod-stats, mod-stats/z ]\n"
+			"  - id: t\n    file: t/%s\n    semantic-checks: soft\n    comment: c\n    zonefile-sync: -1\n"
+			"zone:\n"
+			"  - domain: plain\n"
+			"  - domain: with.t\n    template: t\n"
+			"  - domain: own\n    storage: /o\n    module: [ mod-stats/z, mod-stats ]\n    zone-max-size: "
+			"1M\n"
+			"    zonefile-sync: 2147483647\n    serial-policy: dateserial\n"
+			"  - domain: void\n    module: []\n");
 	conf_zone_t plain = zone_of(conf, "PLAIN"), with_t = zone_of(conf, "with.t"), own = zone_of(conf, "own"),
 		    no_module = zone_of(conf, "void");
 	assert_string_equal(plain.storage, "/d");
@@ -626,8 +650,8 @@ static void zones_inherit(void **state)
 static void zones_are_in_canonical_order(void **state)
 {
 	(void)state;
-	conf_t *conf =
-		load_ok("zone:\n  - domain: z\n  - domain: b.a\n  - domain: .\n  - domain: a\n  - domain: \"\\001.a\"\n"
+	conf_t *conf = load_ok(
+			"zone:\n  - domain: z\n  - domain: b.a\n  - domain: .\n  - domain: a\n  - domain: \"\\001.a\"\n"
 			"  - domain: Z.a\n  - domain: a.b.a\n  - domain: aa\n");
 	static const char *const want[] = { ".", "a.", "\\001.a.", "b.a.", "a.b.a.", "z.a.", "aa.", "z." };
 	assert_int_equal(conf->zone_count, KNOT_LEN(want));
@@ -659,7 +683,7 @@ static void many_zones(void **state)
 	for (unsigned i = 0; i < COUNT; i++) {
 		seed = seed * 1103515245u + 12345u;
 		len += (size_t)snprintf(text + len, max - len, "  - domain: n%x.%c.d%u.example\n    file: f%u\n",
-					seed >> 8, 'a' + i % 26, i, i);
+				seed >> 8, 'a' + i % 26, i, i);
 	}
 	conf_t *conf = load_ok(text);
 	assert_int_equal(conf->zone_count, COUNT);
@@ -705,8 +729,8 @@ static void zone_files(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		char text[512], path[PATH_MAX];
 		snprintf(text, sizeof(text), "zone:\n  - domain: \"%s\"\n    storage: /s\n%s%s%s", rows[i].name,
-			 rows[i].file != NULL ? "    file: \"" : "", rows[i].file != NULL ? rows[i].file : "",
-			 rows[i].file != NULL ? "\"\n" : "");
+				rows[i].file != NULL ? "    file: \"" : "", rows[i].file != NULL ? rows[i].file : "",
+				rows[i].file != NULL ? "\"\n" : "");
 		conf_t *conf = load_ok(text);
 		conf_zone_t zone = conf_zone(conf, 0);
 		assert_int_equal(conf_zone_file(&zone, path, sizeof(path)), KNOT_OK);
@@ -752,14 +776,14 @@ static void zone_files_with_mistakes(void **state)
 		knot_err_t err;
 		snprintf(text, sizeof(text), "zone:\n  - domain: a\n    storage: /s\n    file: \"%s\"\n", rows[i].file);
 		snprintf(want, sizeof(want), "W:config, file 'F', line 4, item 'file', value '%s' (%s)", rows[i].file,
-			 rows[i].warning);
+				rows[i].warning);
 		conf_t *conf = load_text(text, &messages, &err);
 		assert_int_equal(err, KNOT_OK);
 		assert_string_equal(messages.text, want);
 		conf_zone_t zone = conf_zone(conf, 0);
 		err = conf_zone_file(&zone, path, sizeof(path));
 		if (err != (rows[i].want != NULL ? KNOT_OK : KNOT_EINVAL) ||
-		    (rows[i].want != NULL && strcmp(path, rows[i].want) != 0)) {
+				(rows[i].want != NULL && strcmp(path, rows[i].want) != 0)) {
 			fail_msg("%s: %s: %s", rows[i].what, knot_strerror(err), path);
 		}
 		conf_free(conf);
@@ -853,15 +877,15 @@ static void includes(void **state)
 		{ "list", "include: [ sub/1.conf, sub/2.conf ]\n", KNOT_OK, "" },
 		{ "what is no file", "include: /dev/null\n", KNOT_OK, "W:config, invalid include file '/dev/null'" },
 		{ "a link that leads nowhere", "include: sub/*.lnk\n", KNOT_OK,
-		  "W:config, failed to get file status for 'D/sub/dangling.lnk'" },
+				"W:config, failed to get file status for 'D/sub/dangling.lnk'" },
 		{ "no such file", "include: sub/nosuch\n", KNOT_EFILE,
-		  "config, file 'D/main', line 1, item 'include', value 'sub/nosuch' (file error)" },
+				"config, file 'D/main', line 1, item 'include', value 'sub/nosuch' (file error)" },
 		{ "error inside", "\ninclude: sub/bad\n", KNOT_CONF_EITEM,
-		  "config, file 'D/sub/worse', line 2, item 'foo', value 'y' (invalid item)\n"
-		  "config, file 'D/sub/bad', line 3, item 'include', value 'worse' (invalid item)\n"
-		  "config, file 'D/main', line 2, item 'include', value 'sub/bad' (invalid item)" },
+				"config, file 'D/sub/worse', line 2, item 'foo', value 'y' (invalid item)\n"
+				"config, file 'D/sub/bad', line 3, item 'include', value 'worse' (invalid item)\n"
+				"config, file 'D/main', line 2, item 'include', value 'sub/bad' (invalid item)" },
 		{ "section ends with the file", "include: sub/open\n  listen: ::1\n", KNOT_CONF_EITEM,
-		  "config, file 'D/main', line 2, item 'listen', value '::1' (invalid item)" },
+				"config, file 'D/main', line 2, item 'listen', value '::1' (invalid item)" },
 		{ "clear", "include: sub/b\nclear: serv*\ninclude: sub/empty\n", KNOT_OK, "" },
 	};
 	char dir[] = "/tmp/conf_test.XXXXXX", sub[PATH_MAX];
@@ -957,37 +981,41 @@ static void differences(void **state)
 	} rows[] = {
 		{ "nothing", "server:\n  udp-workers: 1\n", "", false, false, false, false, "" },
 		{ "default spelled out", "", "server:\n  async-start: off\nxdp:\n  udp: on\n", false, false, false,
-		  false, "" },
+				false, "" },
 		{ "at once", "", "server:\n  tcp-idle-timeout: 5\n", false, true, false, false, "" },
 		{ "with a restart", "", "server:\n  udp-workers: 5\n  listen: ::1\n", false, false, false, false,
-		  "udp-workers listen " },
+				"udp-workers listen " },
 		{ "order of addresses", "server:\n  listen: [ ::1, ::2 ]\n", "server:\n  listen: [ ::2, ::1 ]\n", false,
-		  false, false, false, "listen " },
+				false, false, false, "listen " },
 		{ "XDP", "xdp:\n  listen: eth0\n", "xdp:\n  listen: eth1\n  ring-size: 4\n", false, true, false, false,
-		  "" },
-		{ "a rule more", "xdp:\n  block: ::1\n", "xdp:\n  block: [ ::1, ::2 ]\n", false, true, false, false, "" },
+				"" },
+		{ "a rule more", "xdp:\n  block: ::1\n", "xdp:\n  block: [ ::1, ::2 ]\n", false, true, false, false,
+				"" },
 		{ "rundir moves what is relative to it", "",
-		  "server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n", false, false, false, true,
-		  "rundir pidfile listen " },
+				"server:\n  rundir: /x\ncontrol:\n  listen: /s\nstatistics:\n  file: /f\n", false,
+				false, false, true, "rundir pidfile listen " },
 		{ "images", "", "database:\n  image-db: /x\n  image-db-max-size: 1G\n", false, false, false, false,
-		  "image-db image-db-max-size " },
-		{ "storage moves what is relative to it", "", "database:\n  storage: /x\n", false, false, false, false, "image-db " },
-		{ "databases that are not there yet", "", "database:\n  journal-db: /x\n  kasp-db-max-size: 1G\n", false, false, false,
-		  false, "" },
-		{ "two of a name", "", "server:\n  listen: ::1\ncontrol:\n  listen: /s\n", false, false, false, false, "listen " },
+				"image-db image-db-max-size " },
+		{ "storage moves what is relative to it", "", "database:\n  storage: /x\n", false, false, false, false,
+				"image-db " },
+		{ "databases that are not there yet", "", "database:\n  journal-db: /x\n  kasp-db-max-size: 1G\n",
+				false, false, false, false, "" },
+		{ "two of a name", "", "server:\n  listen: ::1\ncontrol:\n  listen: /s\n", false, false, false, false,
+				"listen " },
 		{ "metrics", "", "server:\n  metrics-listen: ::1\n", false, true, false, false, "" },
 		{ "log", "", "log:\n  - target: stderr\n    any: info\n", true, false, false, false, "" },
 		{ "level", "log:\n  - target: stderr\n    any: info\n", "log:\n  - target: stderr\n    any: debug\n",
-		  true, false, false, false, "" },
+				true, false, false, false, "" },
 		{ "comment", "log:\n  - target: stderr\n    any: info\n",
-		  "log:\n  - target: stderr\n    any: info\n    comment: x\n", false, false, false, false, "" },
+				"log:\n  - target: stderr\n    any: info\n    comment: x\n", false, false, false, false,
+				"" },
 		{ "statistics", "", "statistics:\n  timer: 5\n", false, false, false, true, "" },
 		{ "module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: a\n    query-type: on\n", false,
-		  false, true, false, "" },
+				false, true, false, "" },
 		{ "another module instance", "mod-stats:\n  - id: a\n", "mod-stats:\n  - id: b\n", false, false, true,
-		  false, "" },
+				false, "" },
 		{ "global module", "", "template:\n  - id: default\n    global-module: mod-stats\n", false, false, true,
-		  false, "" },
+				false, "" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		conf_t *old = load_ok(rows[i].old), *new = load_ok(rows[i].new);
@@ -998,9 +1026,9 @@ static void differences(void **state)
 			snprintf(restart + len, sizeof(restart) - len, "%s ", diff.restart[j]);
 		}
 		if (diff.logs != rows[i].logs || diff.server != rows[i].server || diff.modules != rows[i].modules ||
-		    diff.statistics != rows[i].statistics || strcmp(restart, rows[i].restart) != 0) {
+				diff.statistics != rows[i].statistics || strcmp(restart, rows[i].restart) != 0) {
 			fail_msg("%s: %d %d %d %d %s", rows[i].what, diff.logs, diff.server, diff.modules,
-				 diff.statistics, restart);
+					diff.statistics, restart);
 		}
 		conf_free(old);
 		conf_free(new);
@@ -1042,27 +1070,34 @@ static void zone_differences(void **state)
 static void start_directory(void **state)
 {
 	(void)state;
-	static const char text[] = "server:\n  rundir: run\n  listen: [ s, /t ]\nlog:\n  - target: l\n    any: info\n"
-				   "  - target: STDOUT\n    any: info\n  - target: /m\n    any: info\ndatabase:\n  storage: db\n"
-				   "template:\n  - id: t\n    storage: z\nzone:\n  - domain: a\n    template: t\n"
-				   "  - domain: b\n    storage: y\n  - domain: c\n    storage: \"\"\n  - domain: d\n    storage: /x\n"
-				   "  - domain: e\n    storage: y\n    file: /e\n";
+	static const char text[] =
+			"server:\n  rundir: run\n  listen: [ s, /t ]\nlog:\n  - target: l\n    any: info\n"
+			"  - target: STDOUT\n    any: info\n  - target: /m\n    any: info\ndatabase:\n  storage: db\n"
+			"template:\n  - id: t\n    storage: z\nzone:\n  - domain: a\n    template: t\n"
+			"  - domain: b\n    storage: y\n  - domain: c\n    storage: \"\"\n  - domain: d\n    storage: "
+			"/x\n"
+			"  - domain: e\n    storage: y\n    file: /e\n";
 	static const struct {
 		const char *directory, *rundir, *pidfile, *listen, *control, *images, *logs[3], *zones[5];
 	} rows[] = {
 		{ NULL, "run", "run/knot.pid", "run/s", "run/knot.sock", "db/images", { "/m", "STDOUT", "l" },
-		  { "z/a.zone", "y/b.zone", "c.zone", "/x/d.zone", "/e" } },
-		{ "/start", "/start/run", "/start/run/knot.pid", "/start/run/s", "/start/run/knot.sock", "/start/db/images",
-		  { "/m", "STDOUT", "/start/l" }, { "/start/z/a.zone", "/start/y/b.zone", "/start/c.zone", "/x/d.zone", "/e" } },
+				{ "z/a.zone", "y/b.zone", "c.zone", "/x/d.zone", "/e" } },
+		{ "/start", "/start/run", "/start/run/knot.pid", "/start/run/s", "/start/run/knot.sock",
+				"/start/db/images", { "/m", "STDOUT", "/start/l" },
+				{ "/start/z/a.zone", "/start/y/b.zone", "/start/c.zone", "/x/d.zone", "/e" } },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		const conf_host_t host = { .cpu_count = 1, .hostname = "h", .version = "v", .directory = rows[i].directory };
+		const conf_host_t host = {
+			.cpu_count = 1, .hostname = "h", .version = "v", .directory = rows[i].directory
+		};
 		messages_t messages = { 0 };
 		conf_t *conf = NULL;
-		assert_int_equal(conf_load_text("F", knot_str_of(text), &host, messages_sink(&messages), &conf), KNOT_OK);
+		assert_int_equal(conf_load_text("F", knot_str_of(text), &host, messages_sink(&messages), &conf),
+				KNOT_OK);
 		assert_string_equal(conf->server.rundir, rows[i].rundir);
 		assert_string_equal(conf->server.pidfile, rows[i].pidfile);
-		assert_string_equal(((const struct sockaddr_un *)&conf->server.listen.data[0].ss)->sun_path, rows[i].listen);
+		assert_string_equal(((const struct sockaddr_un *)&conf->server.listen.data[0].ss)->sun_path,
+				rows[i].listen);
 		assert_string_equal(((const struct sockaddr_un *)&conf->server.listen.data[1].ss)->sun_path, "/t");
 		assert_string_equal(conf->control.listen.data[0], rows[i].control);
 		assert_string_equal(conf->database.image_db, rows[i].images);
@@ -1088,10 +1123,12 @@ static void start_directory_is_long(void **state)
 	const conf_host_t host = { .cpu_count = 1, .hostname = "h", .version = "v", .directory = directory };
 	messages_t messages = { 0 };
 	conf_t *conf = NULL;
-	assert_int_equal(conf_load_text("F", KNOT_STR("server:\n  rundir: run\n  listen: s\n"), &host, messages_sink(&messages), &conf),
-			 KNOT_ESPACE);
-	assert_string_equal(messages.text, "config, the path of a socket is too long with the directory that it is relative to, give "
-					   "'rundir' as an absolute path");
+	assert_int_equal(conf_load_text("F", KNOT_STR("server:\n  rundir: run\n  listen: s\n"), &host,
+					 messages_sink(&messages), &conf),
+			KNOT_ESPACE);
+	assert_string_equal(messages.text,
+			"config, the path of a socket is too long with the directory that it is relative to, give "
+			"'rundir' as an absolute path");
 	assert_null(conf);
 }
 
@@ -1130,13 +1167,16 @@ static char *many_zones_text(size_t count)
 {
 	char *text = malloc(count * 128 + 256);
 	assert_non_null(text);
-	size_t len = (size_t)sprintf(text, "template:\n  - id: default\n    storage: /a\n  - id: other\n    storage: /b\nzone:\n");
+	size_t len = (size_t)sprintf(
+			text, "template:\n  - id: default\n    storage: /a\n  - id: other\n    storage: /b\nzone:\n");
 	for (size_t i = 0; i < count; i++) {
 		size_t number = i * 7919 % count; /* a prime: each number once */
-		len += (size_t)sprintf(text + len, "  - domain: z%zu.%s\n", number, number % 3 ? "example" : "co.Example");
+		len += (size_t)sprintf(
+				text + len, "  - domain: z%zu.%s\n", number, number % 3 ? "example" : "co.Example");
 		if (number % 10 == 0) {
-			len += (size_t)sprintf(text + len, "    template: other\n    file: f%zu\n    default-ttl: %zu\n", number,
-					       number + 1);
+			len += (size_t)sprintf(text + len,
+					"    template: other\n    file: f%zu\n    default-ttl: %zu\n", number,
+					number + 1);
 		}
 	}
 	return text;

@@ -64,18 +64,20 @@ static const failure_t failures[] = {
 	{ EDQUOT, KNOT_ESPACE, "free some space" },
 	{ EFBIG, KNOT_ESPACE, "free some space" },
 	{ EIO, KNOT_EFILE, "look for a full disk, a quota, and faults of the disk in the kernel's log" },
-	{ MDB_BAD_VALSIZE, KNOT_CONF_ERANGE, "shorten the identifiers of more than 480 bytes: they are keys of the database" },
+	{ MDB_BAD_VALSIZE, KNOT_CONF_ERANGE,
+			"shorten the identifiers of more than 480 bytes: they are keys of the database" },
 	{ ENOMEM, KNOT_ENOMEM, NULL },
 	{ EACCES, KNOT_EACCES, "check owner and mode of the folder and its files" },
 	{ EPERM, KNOT_EACCES, "check owner and mode of the folder and its files" },
 	{ EROFS, KNOT_EACCES, "check owner and mode of the folder and its files" },
 };
 
-static knot_err_t tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, const char *what, const char *reason, const char *advice)
+static knot_err_t tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, const char *what, const char *reason,
+		const char *advice)
 {
 	const conf_place_t place = { 0 };
-	return conf_tell_text(sink, CONF_ERROR, err, &place, reason, "configuration database '%s', %s (%s)%s%s", db->path, what, reason,
-			      advice != NULL ? ", " : "", advice != NULL ? advice : "");
+	return conf_tell_text(sink, CONF_ERROR, err, &place, reason, "configuration database '%s', %s (%s)%s%s",
+			db->path, what, reason, advice != NULL ? ", " : "", advice != NULL ? advice : "");
 }
 
 /** code: of LMDB or errno. */
@@ -83,8 +85,8 @@ static knot_err_t fail(const conf_db_t *db, conf_sink_t sink, int code, const ch
 {
 	if (code == MDB_MAP_FULL) {
 		char advice[96];
-		(void)snprintf(advice, sizeof(advice), "its size is limited to %u MiB, increase it with --max-conf-size",
-			       db->size_mib);
+		(void)snprintf(advice, sizeof(advice),
+				"its size is limited to %u MiB, increase it with --max-conf-size", db->size_mib);
 		return tell(db, sink, KNOT_ESPACE, what, "it is full", advice);
 	}
 	for (size_t i = 0; i < KNOT_LEN(failures); i++) {
@@ -98,7 +100,7 @@ static knot_err_t fail(const conf_db_t *db, conf_sink_t sink, int code, const ch
 static knot_err_t damaged(const conf_db_t *db, conf_sink_t sink, const char *reason)
 {
 	return tell(db, sink, KNOT_EMALF, "it is damaged", reason,
-		    "move the folder away, and import a file or put a copy in its place");
+			"move the folder away, and import a file or put a copy in its place");
 }
 
 /* ---- Locks ---- */
@@ -140,7 +142,7 @@ static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, co
 		(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_WAIT_MS * 1000000L }, NULL);
 	}
 	return tell(db, sink, KNOT_EBUSY, "another process changes it", knot_strerror(KNOT_EBUSY),
-		    "end the transaction that is open there");
+			"end the transaction that is open there");
 }
 
 static bool is_same_inode(const struct stat *a, const struct stat *b)
@@ -149,8 +151,8 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
 }
 
 /**
- * The folder may have been moved away, and another be in its place: the next use is of that, unless it is held: what is to be written is
- * about what the first one has.
+ * The folder may have been moved away, and another be in its place: the next use is of that, unless it is held: what is
+ * to be written is about what the first one has.
  */
 static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
 {
@@ -161,7 +163,7 @@ static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
 	}
 	if (is_there && db->is_held) {
 		return tell(db, sink, KNOT_EBUSY, "another folder is in its place", knot_strerror(KNOT_EBUSY),
-			    "put the first one back, or abort the transaction and begin it again");
+				"put the first one back, or abort the transaction and begin it again");
 	}
 	int fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
@@ -256,7 +258,8 @@ static int open_env(file_t *file, const char *name, unsigned flags)
 	return code;
 }
 
-/** True if LMDB, which opens by name, has the file that is locked and was checked: a new one may have taken its place meanwhile. */
+/** True if LMDB, which opens by name, has the file that is locked and was checked: a new one may have taken its place
+ * meanwhile. */
 static bool is_locked_one(const file_t *file)
 {
 	struct stat locked, opened;
@@ -291,13 +294,15 @@ static knot_err_t judge_foreign(file_t *file)
 	MDB_stat stat;
 	if (mdb_get(file->txn, file->dbi, &key, &value) == 0 && value.mv_size == 1) {
 		return tell(db, file->sink, KNOT_ENOTSUP, "it was made by Knot DNS", knot_strerror(KNOT_ENOTSUP),
-			    "export it with the knotc of that ('knotc -C DIR conf-export FILE'), move the folder away, and "
-			    "import the file with this knotc ('knotc -C DIR conf-import FILE')");
+				"export it with the knotc of that ('knotc -C DIR conf-export FILE'), move the folder "
+				"away, and "
+				"import the file with this knotc ('knotc -C DIR conf-import FILE')");
 	}
 	if (mdb_stat(file->txn, file->dbi, &stat) == 0 && stat.ms_entries == 0) {
 		return damaged(db, file->sink, "it has no entry");
 	}
-	return tell(db, file->sink, KNOT_ENOTSUP, "it was made by another program", knot_strerror(KNOT_ENOTSUP), "use another folder");
+	return tell(db, file->sink, KNOT_ENOTSUP, "it was made by another program", knot_strerror(KNOT_ENOTSUP),
+			"use another folder");
 }
 
 static knot_err_t read_format(file_t *file, uint64_t *ret_version)
@@ -313,14 +318,15 @@ static knot_err_t read_format(file_t *file, uint64_t *ret_version)
 	knot_err_t err = conf_db_format_get((knot_bytes_t){ value.mv_data, value.mv_size }, ret_version);
 	if (err == KNOT_ENOTSUP) {
 		return tell(file->db, file->sink, err, "a later release made it", knot_strerror(err),
-			    "use that release, or export it there and import it here");
+				"use that release, or export it there and import it here");
 	}
 	return err == KNOT_OK ? err : damaged(file->db, file->sink, "its format can't be read");
 }
 
-/** Open, lock, check, begin. On failure everything is closed; ret_is_replaced: because a new file took its place, which wasn't told. */
+/** Open, lock, check, begin. On failure everything is closed; ret_is_replaced: because a new file took its place, which
+ * wasn't told. */
 static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version,
-			    bool *ret_is_replaced)
+		bool *ret_is_replaced)
 {
 	file_t file = { .db = db, .sink = sink };
 	knot_err_t err = find_folder(db, sink);
@@ -363,7 +369,8 @@ static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 			return err;
 		}
 	}
-	return tell(db, sink, KNOT_EBUSY, "other processes replace it all the time", knot_strerror(KNOT_EBUSY), "try again");
+	return tell(db, sink, KNOT_EBUSY, "other processes replace it all the time", knot_strerror(KNOT_EBUSY),
+			"try again");
 }
 
 /* ---- Reading ---- */
@@ -382,8 +389,8 @@ static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 		if (key.mv_size == sizeof(format_key) - 1 && memcmp(key.mv_data, format_key, key.mv_size) == 0) {
 			continue;
 		}
-		err = conf_db_block_get((knot_bytes_t){ key.mv_data, key.mv_size }, (knot_bytes_t){ value.mv_data, value.mv_size },
-					file->sink, store, &scratch);
+		err = conf_db_block_get((knot_bytes_t){ key.mv_data, key.mv_size },
+				(knot_bytes_t){ value.mv_data, value.mv_size }, file->sink, store, &scratch);
 		if (err == KNOT_EMALF) {
 			(void)damaged(file->db, file->sink, "the checksum of a block is wrong");
 		}
@@ -622,8 +629,8 @@ static int make_folder(const char *path)
 }
 
 /**
- * In a folder that isn't root's, root makes it for the owner of that: in the server's folder it is the server's, which could not start
- * with a database of root's. Returns errno.
+ * In a folder that isn't root's, root makes it for the owner of that: in the server's folder it is the server's, which
+ * could not start with a database of root's. Returns errno.
  */
 static int make_folder_for_owner(const char *path)
 {

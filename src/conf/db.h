@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The configuration database: blocks of a configuration in LMDB, so that changes outlive the process. doc/formats/conf-db.md.
+ * The configuration database: blocks of a configuration in LMDB, so that changes outlive the process.
+ * doc/formats/conf-db.md.
  *
- * Read whole at start and at a reload into a store; while the server runs nothing is read from it, a commit writes what it changed in
- * one LMDB transaction. Items are stored by their names and as text, so that releases and machines can read each other's.
- * The file is open only during a call: nothing of it stays mapped or locked between calls but what conf_db_hold() holds.
+ * Read whole at start and at a reload into a store; while the server runs nothing is read from it, a commit writes what
+ * it changed in one LMDB transaction. Items are stored by their names and as text, so that releases and machines can
+ * read each other's. The file is open only during a call: nothing of it stays mapped or locked between calls but what
+ * conf_db_hold() holds.
  *
- * One process may change it at a time: it holds the folder's lock (flock), which ends with the process. Readers and the writer
- * exclude each other for the time of one reading or commit by the file's lock. LMDB's own lock file isn't used: there is none that
- * a killed process could leave behind.
+ * One process may change it at a time: it holds the folder's lock (flock), which ends with the process. Readers and the
+ * writer exclude each other for the time of one reading or commit by the file's lock. LMDB's own lock file isn't used:
+ * there is none that a killed process could leave behind.
  *
- * One thread at a time per handle, and one handle per process that is in a call: LMDB doesn't open a file twice in one process. Faults
- * are told to a sink with their reason and what to do; texts name the folder.
+ * One thread at a time per handle, and one handle per process that is in a call: LMDB doesn't open a file twice in one
+ * process. Faults are told to a sink with their reason and what to do; texts name the folder.
  */
 #pragma once
 
@@ -29,11 +31,13 @@ bool conf_db_exists(const char *path);
 
 /**
  * Look at the database in a folder, whole: format and every page. size_mib: what it may grow to.
- * create: make folder and an empty database if there is none; nothing else is changed. Made by root they belong to the owner of the folder above.
- * KNOT_ENOENT: there is none. KNOT_EMALF: damaged. KNOT_ENOTSUP: made by Knot DNS, by another program or a later release, never changed.
- * KNOT_EACCES, KNOT_ESPACE, KNOT_EBUSY (another process writes for longer than some seconds), KNOT_EFILE, KNOT_ENOMEM. Close with conf_db_close().
+ * create: make folder and an empty database if there is none; nothing else is changed. Made by root they belong to the
+ * owner of the folder above. KNOT_ENOENT: there is none. KNOT_EMALF: damaged. KNOT_ENOTSUP: made by Knot DNS, by
+ * another program or a later release, never changed. KNOT_EACCES, KNOT_ESPACE, KNOT_EBUSY (another process writes for
+ * longer than some seconds), KNOT_EFILE, KNOT_ENOMEM. Close with conf_db_close().
  */
-KNOT_MUST_USE knot_err_t conf_db_open(const char *path, unsigned size_mib, bool create, conf_sink_t sink, conf_db_t **ret_db);
+KNOT_MUST_USE knot_err_t conf_db_open(
+		const char *path, unsigned size_mib, bool create, conf_sink_t sink, conf_db_t **ret_db);
 
 /** Release it, too. NULL is allowed. */
 void conf_db_close(conf_db_t *take_db);
@@ -51,21 +55,24 @@ unsigned conf_db_size(const conf_db_t *db);
  */
 KNOT_MUST_USE knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version);
 
-/** The version alone: in the lower 32 bits the count of changes, in the upper a random mark of the file, so that another one with as many has another. */
+/** The version alone: in the lower 32 bits the count of changes, in the upper a random mark of the file, so that
+ * another one with as many has another. */
 KNOT_MUST_USE knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version);
 
-/** Become the one who may change it; KNOT_EBUSY: another is. Released by conf_db_release() or the end of the process. */
+/**
+ * Become the one who may change it; KNOT_EBUSY: another is. Released by conf_db_release() or the end of the process.
+ */
 KNOT_MUST_USE knot_err_t conf_db_hold(conf_db_t *db, conf_sink_t sink);
 void conf_db_release(conf_db_t *db);
 
 /**
- * Write the changes of a transaction, all or nothing, and flush them to disk. The database must be held and have what the transaction
- * began with. ret_version: may be NULL. KNOT_ESPACE: disk or size_mib full, the text tells which.
+ * Write the changes of a transaction, all or nothing, and flush them to disk. The database must be held and have what
+ * the transaction began with. ret_version: may be NULL. KNOT_ESPACE: disk or size_mib full, the text tells which.
  */
 KNOT_MUST_USE knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink, uint64_t *ret_version);
 
 /**
- * Put a store in place of everything, all or nothing: a new file takes the place of the old one. The database must be held.
- * Errors as conf_db_write().
+ * Put a store in place of everything, all or nothing: a new file takes the place of the old one. The database must be
+ * held. Errors as conf_db_write().
  */
 KNOT_MUST_USE knot_err_t conf_db_replace(conf_db_t *db, const conf_store_t *store, conf_sink_t sink);

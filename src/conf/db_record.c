@@ -119,7 +119,8 @@ static bool put_value(conf_db_buffer_t *buffer, const char *name, const conf_row
 	}
 }
 
-knot_err_t conf_db_block_put(knot_bytes_t key, size_t section, knot_bytes_t id, knot_bytes_t items, conf_db_buffer_t *buffer)
+knot_err_t conf_db_block_put(
+		knot_bytes_t key, size_t section, knot_bytes_t id, knot_bytes_t items, conf_db_buffer_t *buffer)
 {
 	const conf_section_t *schema = conf_sections[section];
 	buffer->len = 0;
@@ -184,7 +185,8 @@ static knot_err_t tell(conf_sink_t sink, knot_err_t err, conf_place_t place, con
 }
 
 /** Scan a value behind what the buffer has. */
-static knot_err_t scan(const conf_row_t *row, knot_str_t text, conf_db_buffer_t *buffer, uint8_t **ret_data, size_t *ret_len)
+static knot_err_t scan(
+		const conf_row_t *row, knot_str_t text, conf_db_buffer_t *buffer, uint8_t **ret_data, size_t *ret_len)
 {
 	if (text.len >= CONF_VALUE_MAX) {
 		return KNOT_CONF_ERANGE;
@@ -196,7 +198,8 @@ static knot_err_t scan(const conf_row_t *row, knot_str_t text, conf_db_buffer_t 
 	return conf_value_scan(row, text, *ret_data, ret_len);
 }
 
-static knot_err_t get_items(knot_bytes_t rest, const conf_section_t *schema, const char *id, conf_sink_t sink, conf_db_buffer_t *buffer)
+static knot_err_t get_items(knot_bytes_t rest, const conf_section_t *schema, const char *id, conf_sink_t sink,
+		conf_db_buffer_t *buffer)
 {
 	value_text_t value;
 	buffer->len = 0;
@@ -232,12 +235,14 @@ static knot_err_t tell_section(knot_bytes_t key, conf_sink_t sink)
 	return tell(sink, KNOT_CONF_EITEM, (conf_place_t){ .section = name }, NULL);
 }
 
-knot_err_t conf_db_block_get(knot_bytes_t key, knot_bytes_t value, conf_sink_t sink, conf_store_t *store, conf_db_buffer_t *scratch)
+knot_err_t conf_db_block_get(
+		knot_bytes_t key, knot_bytes_t value, conf_sink_t sink, conf_store_t *store, conf_db_buffer_t *scratch)
 {
 	value_text_t id_text;
 	if (key.len == 0 || key.len > CONF_DB_KEY_MAX || value.len < CHECKSUM_LEN ||
-	    get_be(value.data, CHECKSUM_LEN) !=
-		    fnv(fnv(fnv_start, key.data, key.len), value.data + CHECKSUM_LEN, value.len - CHECKSUM_LEN)) {
+			get_be(value.data, CHECKSUM_LEN) != fnv(fnv(fnv_start, key.data, key.len),
+									    value.data + CHECKSUM_LEN,
+									    value.len - CHECKSUM_LEN)) {
 		return KNOT_EMALF;
 	}
 	size_t section = section_of(key);
@@ -266,5 +271,6 @@ knot_err_t conf_db_block_get(knot_bytes_t key, knot_bytes_t value, conf_sink_t s
 	bool is_same = conf_db_key_put(section, id, same_key) == key.len && memcmp(same_key, key.data, key.len) == 0;
 	knot_err_t err = is_same ? get_items(rest, schema, text, sink, scratch) : KNOT_EMALF;
 	free(text);
-	return err == KNOT_OK ? conf_store_append(store, section, id, (knot_bytes_t){ scratch->data, scratch->len }) : err;
+	return err == KNOT_OK ? conf_store_append(store, section, id, (knot_bytes_t){ scratch->data, scratch->len })
+			      : err;
 }

@@ -22,12 +22,13 @@ typedef struct {
 size_t conf_db_key_put(size_t section, knot_bytes_t id, uint8_t ret_key[static CONF_DB_KEY_MAX]);
 
 /** Value of a block, in place of what the buffer has. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t conf_db_block_put(knot_bytes_t key, size_t section, knot_bytes_t id, knot_bytes_t items,
-					   conf_db_buffer_t *buffer);
+KNOT_MUST_USE knot_err_t conf_db_block_put(
+		knot_bytes_t key, size_t section, knot_bytes_t id, knot_bytes_t items, conf_db_buffer_t *buffer);
 
 /**
- * Append a block to a store that is sealed next; keys are different. scratch: is written to. Faults are told. KNOT_EMALF: damaged. KNOT_CONF_EITEM: this release
- * doesn't know a name. KNOT_EINVAL, KNOT_CONF_ERANGE …: or a value. KNOT_ENOMEM.
+ * Append a block to a store that is sealed next; keys are different. scratch: is written to. Faults are told.
+ * KNOT_EMALF: damaged. KNOT_CONF_EITEM: this release doesn't know a name. KNOT_EINVAL, KNOT_CONF_ERANGE …: or a value.
+ * KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t conf_db_block_get(knot_bytes_t key, knot_bytes_t value, conf_sink_t sink, conf_store_t *store,
-					   conf_db_buffer_t *scratch);
+KNOT_MUST_USE knot_err_t conf_db_block_get(
+		knot_bytes_t key, knot_bytes_t value, conf_sink_t sink, conf_store_t *store, conf_db_buffer_t *scratch);

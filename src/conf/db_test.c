@@ -56,7 +56,8 @@ static int end_world(void **state)
 static bool same_stores(const conf_store_t *a, const conf_store_t *b)
 {
 	for (size_t section = 0; section < CONF_S_COUNT; section++) {
-		conf_cursor_t x = { .view = { .store = a }, .section = section }, y = { .view = { .store = b }, .section = section };
+		conf_cursor_t x = { .view = { .store = a }, .section = section },
+			      y = { .view = { .store = b }, .section = section };
 		conf_block_view_t p, q;
 		for (;;) {
 			bool has_p = conf_view_next(&x, &p), has_q = conf_view_next(&y, &q);
@@ -66,8 +67,9 @@ static bool same_stores(const conf_store_t *a, const conf_store_t *b)
 				}
 				break;
 			}
-			if (p.id.len != q.id.len || memcmp(p.id.data, q.id.data, p.id.len) != 0 || p.items.len != q.items.len ||
-			    memcmp(p.items.data, q.items.data, p.items.len) != 0) {
+			if (p.id.len != q.id.len || memcmp(p.id.data, q.id.data, p.id.len) != 0 ||
+					p.items.len != q.items.len ||
+					memcmp(p.items.data, q.items.data, p.items.len) != 0) {
 				return false;
 			}
 		}
@@ -145,18 +147,22 @@ static void write_whole(const char *path, const uint8_t *data, size_t len)
 
 /* A value of each type that knows more than one spelling, lists, empty texts, escapes. */
 static const char whole[] =
-	"server:\n    identity: \"quoted \\\"text\\\" [x], y\"\n    version: \"\"\n    nsid: 0x00ff\n    listen: [127.0.0.1@5301, ::1, fe80::1%eth0@54, /run/x.sock]\n"
-	"    udp-workers: 3\n    tcp-idle-timeout: 1h\n    edns-client-subnet: on\n"
-	"control:\n    listen: [a.sock, b.sock]\n    timeout: 7\n"
-	"log:\n  - target: stderr\n    any: debug\n  - target: \"/var/log/x y.log\"\n    server: info\n"
-	"statistics:\n    timer: 1d\n    file: s.yaml\n"
-	"database:\n    image-db-max-size: 1G\n"
-	"key:\n  - id: Key.Name\n    algorithm: hmac-sha256\n    secret: AAECAwQFBgc=\n"
-	"remote:\n  - id: r1\n    address: [192.0.2.1@54, 2001:db8::1]\n    key: key.name\n"
-	"acl:\n  - id: a1\n    address: [192.0.2.0/24, 10.0.0.1-10.0.0.9]\n    action: [transfer, notify]\n    update-type: [A, TYPE65280]\n"
-	"mod-stats:\n  - id: s1\n    edns-presence: on\n"
-	"template:\n  - id: default\n    storage: /a\n    global-module: mod-stats/s1\n  - id: t\n    file: \"%s.zone\"\n"
-	"zone:\n  - domain: .\n  - domain: b.test\n    file: \"\"\n  - domain: \"a\\\\.b\\\\000.test\"\n    template: t\n    module: [mod-stats, mod-stats/s1]\n";
+		"server:\n    identity: \"quoted \\\"text\\\" [x], y\"\n    version: \"\"\n    nsid: 0x00ff\n    "
+		"listen: [127.0.0.1@5301, ::1, fe80::1%eth0@54, /run/x.sock]\n"
+		"    udp-workers: 3\n    tcp-idle-timeout: 1h\n    edns-client-subnet: on\n"
+		"control:\n    listen: [a.sock, b.sock]\n    timeout: 7\n"
+		"log:\n  - target: stderr\n    any: debug\n  - target: \"/var/log/x y.log\"\n    server: info\n"
+		"statistics:\n    timer: 1d\n    file: s.yaml\n"
+		"database:\n    image-db-max-size: 1G\n"
+		"key:\n  - id: Key.Name\n    algorithm: hmac-sha256\n    secret: AAECAwQFBgc=\n"
+		"remote:\n  - id: r1\n    address: [192.0.2.1@54, 2001:db8::1]\n    key: key.name\n"
+		"acl:\n  - id: a1\n    address: [192.0.2.0/24, 10.0.0.1-10.0.0.9]\n    action: [transfer, notify]\n    "
+		"update-type: [A, TYPE65280]\n"
+		"mod-stats:\n  - id: s1\n    edns-presence: on\n"
+		"template:\n  - id: default\n    storage: /a\n    global-module: mod-stats/s1\n  - id: t\n    file: "
+		"\"%s.zone\"\n"
+		"zone:\n  - domain: .\n  - domain: b.test\n    file: \"\"\n  - domain: \"a\\\\.b\\\\000.test\"\n    "
+		"template: t\n    module: [mod-stats, mod-stats/s1]\n";
 
 /* ---- What is kept ---- */
 
@@ -364,7 +370,8 @@ static uint64_t fnv(uint64_t sum, const uint8_t *data, size_t len)
 static void test_unknown_names(void **state)
 {
 	world_t *world = *state;
-	/* The text that is replaced; a record of `server` with one item, before it checksum, identifier and length of the name. */
+	/* The text that is replaced; a record of `server` with one item, before it checksum, identifier and length of
+	 * the name. */
 	enum { HEAD = 8 + 1 + 4 + 1, RECORD = HEAD + 11 + 4 + 1 };
 	static const struct {
 		const char *name, *value;
@@ -375,8 +382,10 @@ static void test_unknown_names(void **state)
 		{ "udp-workers", "3", true, KNOT_OK, "" },
 		{ "udp-workers", "4", false, KNOT_EMALF, "the checksum of a block is wrong" },
 		{ "xdp-workers", "3", true, KNOT_CONF_EITEM, "config, item 'server.xdp-workers' (invalid item)" },
-		{ "udp-workers", "0", true, KNOT_CONF_ERANGE, "config, item 'server.udp-workers', value '0' (value is out of range)" },
-		{ "udp-workers", "x", true, KNOT_EINVAL, "config, item 'server.udp-workers', value 'x' (invalid parameter)" },
+		{ "udp-workers", "0", true, KNOT_CONF_ERANGE,
+				"config, item 'server.udp-workers', value '0' (value is out of range)" },
+		{ "udp-workers", "x", true, KNOT_EINVAL,
+				"config, item 'server.udp-workers', value 'x' (invalid parameter)" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		uint8_t *data;
@@ -387,7 +396,8 @@ static void test_unknown_names(void **state)
 		uint8_t *record = at - HEAD;
 		memcpy(at, rows[i].name, 11);
 		at[11 + 4] = (uint8_t)rows[i].value[0];
-		uint64_t sum = fnv(fnv(UINT64_C(14695981039346656037), (const uint8_t *)"server", 7), record + 8, RECORD - 8);
+		uint64_t sum = fnv(fnv(UINT64_C(14695981039346656037), (const uint8_t *)"server", 7), record + 8,
+				RECORD - 8);
 		for (size_t j = 0; j < 8 && rows[i].has_sum; j++) {
 			record[j] = (uint8_t)(sum >> (56 - 8 * j));
 		}
@@ -518,7 +528,7 @@ static int use_read_only(world_t *world)
 	conf_store_t *store;
 	uint64_t version;
 	if (conf_db_open(world->db, 16, false, sink_of(world), &db) != KNOT_OK ||
-	    conf_db_read(db, sink_of(world), &store, &version) != KNOT_OK || store->zones.count != 1) {
+			conf_db_read(db, sink_of(world), &store, &version) != KNOT_OK || store->zones.count != 1) {
 		return 1;
 	}
 	conf_txn_t *txn = conf_txn_begin(store);
@@ -526,7 +536,8 @@ static int use_read_only(world_t *world)
 	if (conf_txn_set(txn, &edit, (conf_sink_t){ 0 }) != KNOT_OK || conf_db_hold(db, sink_of(world)) != KNOT_OK) {
 		return 2;
 	}
-	if (conf_db_write(db, txn, sink_of(world), NULL) != KNOT_EACCES || strstr(world->faults.text, "check owner and mode") == NULL) {
+	if (conf_db_write(db, txn, sink_of(world), NULL) != KNOT_EACCES ||
+			strstr(world->faults.text, "check owner and mode") == NULL) {
 		return 3;
 	}
 	return conf_db_replace(db, store, sink_of(world)) == KNOT_EACCES ? 0 : 4;
@@ -543,7 +554,9 @@ static int find_closed(world_t *world)
 	if (!conf_db_exists(world->db)) {
 		return 1;
 	}
-	return conf_db_open(world->db, 16, false, sink_of(world), &db) == KNOT_EACCES && world->faults.text[0] != '\0' ? 0 : 2;
+	return conf_db_open(world->db, 16, false, sink_of(world), &db) == KNOT_EACCES && world->faults.text[0] != '\0'
+			       ? 0
+			       : 2;
 }
 
 /* Whoever may not look into the folder is not to go on with the file in its stead. */
@@ -559,7 +572,8 @@ static int hold_elsewhere(world_t *world)
 	conf_db_t *db;
 	conf_store_t *store;
 	uint64_t version;
-	if (conf_db_open(world->db, 16, false, sink_of(world), &db) != KNOT_OK || conf_db_hold(db, sink_of(world)) != KNOT_EBUSY) {
+	if (conf_db_open(world->db, 16, false, sink_of(world), &db) != KNOT_OK ||
+			conf_db_hold(db, sink_of(world)) != KNOT_EBUSY) {
 		return 1;
 	}
 	if (strstr(world->faults.text, "another process changes it") == NULL) {
@@ -587,7 +601,8 @@ static void commit_for_ever(world_t *world, int report_fd)
 	conf_db_t *db;
 	conf_store_t *store;
 	uint64_t version;
-	if (conf_db_open(world->db, 64, false, sink_of(world), &db) != KNOT_OK || conf_db_hold(db, sink_of(world)) != KNOT_OK) {
+	if (conf_db_open(world->db, 64, false, sink_of(world), &db) != KNOT_OK ||
+			conf_db_hold(db, sink_of(world)) != KNOT_OK) {
 		_exit(1);
 	}
 	for (;;) {
@@ -597,15 +612,17 @@ static void commit_for_ever(world_t *world, int report_fd)
 		conf_txn_t *txn = conf_txn_begin(store);
 		char number[32];
 		(void)snprintf(number, sizeof(number), "%llu", (unsigned long long)(uint32_t)version + 1);
-		conf_edit_t identity = { "server", NULL, "identity", number }, zone = { .section = "zone", .id = number };
+		conf_edit_t identity = { "server", NULL, "identity", number },
+			    zone = { .section = "zone", .id = number };
 		if (conf_txn_set(txn, &identity, (conf_sink_t){ 0 }) != KNOT_OK ||
-		    conf_txn_set(txn, &zone, (conf_sink_t){ 0 }) != KNOT_OK ||
-		    conf_db_write(db, txn, sink_of(world), &version) != KNOT_OK) {
+				conf_txn_set(txn, &zone, (conf_sink_t){ 0 }) != KNOT_OK ||
+				conf_db_write(db, txn, sink_of(world), &version) != KNOT_OK) {
 			_exit(3);
 		}
 		/* Each fourth time everything is written anew. */
 		conf_store_t *merged;
-		if (version % 4 == 0 && (conf_txn_merge(txn, &merged) != KNOT_OK || conf_db_replace(db, merged, sink_of(world)) != KNOT_OK)) {
+		if (version % 4 == 0 && (conf_txn_merge(txn, &merged) != KNOT_OK ||
+							conf_db_replace(db, merged, sink_of(world)) != KNOT_OK)) {
 			_exit(4);
 		}
 		if (write(report_fd, &version, sizeof(version)) != sizeof(version)) {
@@ -649,7 +666,8 @@ static void test_kill(void **state)
 		reported = (uint32_t)reported;
 		assert_true(version >= reported && version <= reported + 2);
 		conf_block_view_t server;
-		assert_true(conf_view_find((conf_view_t){ .store = store }, CONF_S_SERVER, (knot_bytes_t){ 0 }, &server));
+		assert_true(conf_view_find(
+				(conf_view_t){ .store = store }, CONF_S_SERVER, (knot_bytes_t){ 0 }, &server));
 		unsigned long identity = strtoul((const char *)conf_block_find(&server, "identity").data, NULL, 10);
 		/* Writing everything anew counts as a commit, too, and sets no identity. */
 		assert_true(identity == version || (identity + 1 == version && identity % 4 == 0));
@@ -685,7 +703,8 @@ static void test_many(void **state)
 	double begin_replace = cpu_s();
 	assert_int_equal(conf_db_replace(db, merged, sink_of(world)), KNOT_OK);
 	printf("%d zones: %.0f ms to write, %.0f ms to read, one more %.1f ms, %.0f ms to replace all\n", COUNT,
-	       1e3 * (written - start), 1e3 * (was_read - written), 1e3 * (one - was_read), 1e3 * (cpu_s() - begin_replace));
+			1e3 * (written - start), 1e3 * (was_read - written), 1e3 * (one - was_read),
+			1e3 * (cpu_s() - begin_replace));
 	conf_txn_free(txn);
 	conf_store_free(merged);
 	conf_store_free(store);
@@ -697,9 +716,19 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip), TEST(test_moved_folder), TEST(test_exchanged_folder), TEST(test_long_identifier), TEST(test_foreign),
-		TEST(test_unknown_names), TEST(test_damage),
-		TEST(test_full), TEST(test_read_only), TEST(test_closed_folder), TEST(test_one_writer), TEST(test_kill), TEST(test_many),
+		TEST(test_round_trip),
+		TEST(test_moved_folder),
+		TEST(test_exchanged_folder),
+		TEST(test_long_identifier),
+		TEST(test_foreign),
+		TEST(test_unknown_names),
+		TEST(test_damage),
+		TEST(test_full),
+		TEST(test_read_only),
+		TEST(test_closed_folder),
+		TEST(test_one_writer),
+		TEST(test_kill),
+		TEST(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void put_item(out_t *out, const conf_place_t *place)
 }
 
 knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
-		     const char *reason)
+		const char *reason)
 {
 	out_t out = { .len = 0 };
 	put(&out, "config");
@@ -79,7 +79,7 @@ knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err,
 }
 
 knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
-			  const char *reason, const char *format, ...)
+		const char *reason, const char *format, ...)
 {
 	char text[TEXT_MAX];
 	va_list args;
@@ -87,15 +87,15 @@ knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity, knot_err_t
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	conf_fault_t fault = { .severity = severity,
-			       .err = err,
-			       .file = place->file,
-			       .line = place->line,
-			       .text = text,
-			       .reason = reason,
-			       .section = place->section,
-			       .id = place->id,
-			       .item = place->item,
-			       .value = place->value };
+		.err = err,
+		.file = place->file,
+		.line = place->line,
+		.text = text,
+		.reason = reason,
+		.section = place->section,
+		.id = place->id,
+		.item = place->item,
+		.value = place->value };
 	if (sink.fault != NULL) {
 		sink.fault(sink.ctx, &fault);
 	}

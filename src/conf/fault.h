@@ -21,9 +21,8 @@ typedef struct {
 /** About an item, with its value if there is one; without an item about a block; without a section about the line.
  * Returns err. */
 knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
-		     const char *reason);
+		const char *reason);
 
 /** With a message in words of its own. reason: may be NULL. Returns err. */
 __attribute__((format(printf, 6, 7))) knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity,
-								knot_err_t err, const conf_place_t *place,
-								const char *reason, const char *format, ...);
+		knot_err_t err, const conf_place_t *place, const char *reason, const char *format, ...);

@@ -322,7 +322,7 @@ static void list_schema(walk_t *walk)
 	for (size_t i = 0; i < section->row_count && section->kind != CONF_DIRECTIVE; i++) {
 		if (conf_row_in(section, &section->rows[i])) {
 			io_put(&walk->writer,
-			       &(conf_unit_t){ .section = section->name, .item = section->rows[i].name });
+					&(conf_unit_t){ .section = section->name, .item = section->rows[i].name });
 		}
 	}
 }

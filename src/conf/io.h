@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A configuration and its schema as text: what conf-list, conf-read, conf-get, conf-diff, conf-export and completion show.
+ * A configuration and its schema as text: what conf-list, conf-read, conf-get, conf-diff, conf-export and completion
+ * show.
  *
- * Walks the schema's rows and a view; sends everything to a callback; keeps nothing. Used by control commands and by knotc's local
- * actions alike. Sections and items come in the order of the schema, blocks in binary order of their identifiers (zones: of their names
- * in wire form), values of an item in the order in which they were set: as Knot has them.
+ * Walks the schema's rows and a view; sends everything to a callback; keeps nothing. Used by control commands and by
+ * knotc's local actions alike. Sections and items come in the order of the schema, blocks in binary order of their
+ * identifiers (zones: of their names in wire form), values of an item in the order in which they were set: as Knot has
+ * them.
  */
 #pragma once
 
@@ -20,20 +22,21 @@ typedef struct {
 /** One value. Strings borrowed during the call; NULL: not given. */
 typedef struct {
 	const char *section;
-	const char *id;    /* of the block; an identifier itself comes as item `id`, `target` or `domain` with it in `data` */
+	const char *id; /* of the block; an identifier itself comes as item `id`, `target` or `domain` with it in `data`
+			 */
 	const char *item;
 	const char *data;
-	bool is_next;      /* a further value of the same item: EXTRA */
-	char sign;         /* conf-diff: '+' or '-'; else 0 */
+	bool is_next; /* a further value of the same item: EXTRA */
+	char sign;    /* conf-diff: '+' or '-'; else 0 */
 } conf_unit_t;
 
 /** Return false to end. */
 typedef bool (*conf_unit_cb)(const conf_unit_t *unit, void *ctx);
 
 /*
- * All of these give KNOT_CONF_EITEM (no such section or item), KNOT_CONF_EIDUNSUP (an identifier of a section without), KNOT_CONF_EID (no
- * such block), KNOT_EINVAL (can't be an identifier), KNOT_ENOTSUP (`include` and `clear` can't be read) or KNOT_ENOMEM; knot_strerror() has
- * the text of the control reply. Nothing was sent then.
+ * All of these give KNOT_CONF_EITEM (no such section or item), KNOT_CONF_EIDUNSUP (an identifier of a section without),
+ * KNOT_CONF_EID (no such block), KNOT_EINVAL (can't be an identifier), KNOT_ENOTSUP (`include` and `clear` can't be
+ * read) or KNOT_ENOMEM; knot_strerror() has the text of the control reply. Nothing was sent then.
  */
 
 /** What is set (conf-read; conf-get with a transaction in the view). */
@@ -43,15 +46,17 @@ KNOT_MUST_USE knot_err_t conf_io_read(conf_view_t view, const conf_where_t *wher
 KNOT_MUST_USE knot_err_t conf_io_diff(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
 /**
- * What one could complete with (conf-list without filter "s"): without a section all of them; with a section its identifiers, as `id`; with
- * the identifier's item the same as `data`; with an item and an identifier the item's values. KNOT_ENOTSUP: a section without identifiers.
+ * What one could complete with (conf-list without filter "s"): without a section all of them; with a section its
+ * identifiers, as `id`; with the identifier's item the same as `data`; with an item and an identifier the item's
+ * values. KNOT_ENOTSUP: a section without identifiers.
  */
 KNOT_MUST_USE knot_err_t conf_io_list(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
 /** The same of the schema (filter "s"): sections, items of a section, names of an item's options as `data`. */
 KNOT_MUST_USE knot_err_t conf_io_list_schema(const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
-/** Write all as a file that gives the same configuration when it is read (config-reference.md §1.7). False: a write failed. */
+/** Write all as a file that gives the same configuration when it is read (config-reference.md §1.7). False: a write
+ * failed. */
 bool conf_io_export(conf_view_t view, FILE *out);
 
 /** Write the schema as JSON Schema, draft 2020-12. False: a write failed. */

@@ -105,7 +105,7 @@ static knot_err_t diff_target(conf_view_t view, diff_t *diff)
 	knot_err_t err = collect(diff, view.txn);
 	conf_block_view_t block;
 	if (err == KNOT_OK && diff->count == 0 && target->has_id &&
-	    !conf_view_find(view, target->section, target->id, &block)) {
+			!conf_view_find(view, target->section, target->id, &block)) {
 		err = KNOT_CONF_EID;
 	}
 	for (size_t i = 0; i < diff->count && err == KNOT_OK && !diff->writer.is_ended; i++) {

@@ -121,7 +121,7 @@ static void put_integer(json_t *json, const conf_row_t *row)
 	open_with(json, NULL, '{');
 	put_text(json, "type", "string");
 	(void)snprintf(pattern, sizeof(pattern), "^ *[+-]?[0-9]+%s$%s", units[row->unit],
-		       row->percent ? "|^[0-9]+%$" : "");
+			row->percent ? "|^[0-9]+%$" : "");
 	put_text(json, "pattern", pattern);
 	close_with(json, '}');
 }
@@ -203,8 +203,8 @@ static void put_default(json_t *json, const conf_row_t *row)
 	if (row->dflt == NULL || strlen(row->dflt) >= sizeof(value) / 2) {
 		return;
 	}
-	bool is_number =
-		row->type == CONF_INT || (row->type == CONF_OPTINT && row->dflt[0] >= '0' && row->dflt[0] <= '9');
+	bool is_number = row->type == CONF_INT ||
+			 (row->type == CONF_OPTINT && row->dflt[0] >= '0' && row->dflt[0] <= '9');
 	bool is_scanned = conf_value_scan(row, knot_str_of(row->dflt), value, &len) == KNOT_OK;
 	if (is_scanned && is_number) {
 		put_number(json, "default", conf_value_int((knot_bytes_t){ value, len }));
@@ -218,12 +218,12 @@ static void put_default(json_t *json, const conf_row_t *row)
 static void put_description(json_t *json, const conf_row_t *row)
 {
 	static const char *const states[] = { [CONF_WORKS] = "",
-					      [CONF_REFUSED] = " Not supported yet.",
-					      [CONF_TUNING] = " No effect yet.",
-					      [CONF_OBSOLETE] = "" };
+		[CONF_REFUSED] = " Not supported yet.",
+		[CONF_TUNING] = " No effect yet.",
+		[CONF_OBSOLETE] = "" };
 	char text[2048];
 	(void)snprintf(text, sizeof(text), "%s%s%s%s%s", row->doc, row->rfc != NULL ? " (" : "",
-		       row->rfc != NULL ? row->rfc : "", row->rfc != NULL ? ")" : "", states[row->support]);
+			row->rfc != NULL ? row->rfc : "", row->rfc != NULL ? ")" : "", states[row->support]);
 	put_text(json, "description", text);
 	if (row->support == CONF_OBSOLETE) {
 		put_bool(json, "deprecated", true);

@@ -23,28 +23,33 @@ static bool collect(const conf_unit_t *unit, void *ctx)
 	size_t len = strlen(units->text);
 	const char sign[] = { unit->sign, '\0' };
 	(void)snprintf(units->text + len, sizeof(units->text) - len, "%s%s%s%s%s%s%s%s%s%s%s", len > 0 ? "\n" : "",
-		       sign, unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "",
-		       unit->id != NULL ? unit->id : "", unit->id != NULL ? "]" : "", unit->item != NULL ? "." : "",
-		       unit->item != NULL ? unit->item : "", unit->data != NULL ? "=" : "",
-		       unit->data != NULL ? unit->data : "");
+			sign, unit->is_next ? "+" : "", unit->section, unit->id != NULL ? "[" : "",
+			unit->id != NULL ? unit->id : "", unit->id != NULL ? "]" : "", unit->item != NULL ? "." : "",
+			unit->item != NULL ? unit->item : "", unit->data != NULL ? "=" : "",
+			unit->data != NULL ? unit->data : "");
 	return ++units->units < units->max;
 }
 
 static const char sample[] =
-	"server:\n    identity: \"a b\"\n    nsid: 0x01ab\n    listen: [ 127.0.0.1@5353, ::1 ]\n    tcp-idle-timeout: "
-	"1m\n"
-	"    rundir: /r\n"
-	"log:\n  - target: stderr\n    any: debug\n  - target: /l\n    zone: info\n    server: info\n"
-	"key:\n  - id: K1\n    secret: Zm9vYmFy\n"
-	"mod-stats:\n  - id: s1\n    query-type: on\n"
-	"remote:\n  - id: r1\n    address: /x\n  - id: \"r 2\"\n    key: k1\n    address: [ 10.0.0.1, 10.0.0.2@54 ]\n"
-	"acl:\n  - id: \"a]b\"\n    action: [ transfer, notify ]\n    address: [ 10.0.0.0/8, 10.0.0.1-10.0.0.9 ]\n"
-	"template:\n  - id: t\n    file: \"x\\\"y\"\n  - id: default\n    semantic-checks: true\n"
-	"    global-module: [ mod-stats, mod-stats/s1 ]\n    storage: /st\n"
-	"zone:\n  - domain: example.com\n    template: t\n  - domain: a.b.c\n  - domain: zz\n    comment: \"a [x], "
-	"b\"\n"
-	"  - domain: b\n    zonefile-sync: -1\n    dnssec-policy: default\n  - domain: a\n    module: mod-stats\n"
-	"    module: mod-stats/s1\n  - domain: .\n  - domain: example\\.x.org\n    comment: a\\032b\\\"\\\\\n";
+		"server:\n    identity: \"a b\"\n    nsid: 0x01ab\n    listen: [ 127.0.0.1@5353, ::1 ]\n    "
+		"tcp-idle-timeout: "
+		"1m\n"
+		"    rundir: /r\n"
+		"log:\n  - target: stderr\n    any: debug\n  - target: /l\n    zone: info\n    server: info\n"
+		"key:\n  - id: K1\n    secret: Zm9vYmFy\n"
+		"mod-stats:\n  - id: s1\n    query-type: on\n"
+		"remote:\n  - id: r1\n    address: /x\n  - id: \"r 2\"\n    key: k1\n    address: [ 10.0.0.1, "
+		"10.0.0.2@54 ]\n"
+		"acl:\n  - id: \"a]b\"\n    action: [ transfer, notify ]\n    address: [ 10.0.0.0/8, 10.0.0.1-10.0.0.9 "
+		"]\n"
+		"template:\n  - id: t\n    file: \"x\\\"y\"\n  - id: default\n    semantic-checks: true\n"
+		"    global-module: [ mod-stats, mod-stats/s1 ]\n    storage: /st\n"
+		"zone:\n  - domain: example.com\n    template: t\n  - domain: a.b.c\n  - domain: zz\n    comment: \"a "
+		"[x], "
+		"b\"\n"
+		"  - domain: b\n    zonefile-sync: -1\n    dnssec-policy: default\n  - domain: a\n    module: "
+		"mod-stats\n"
+		"    module: mod-stats/s1\n  - domain: .\n  - domain: example\\.x.org\n    comment: a\\032b\\\"\\\\\n";
 
 typedef knot_err_t (*view_function_t)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
@@ -80,31 +85,26 @@ static const struct {
 	{ conf_io_read, { "remote", "", NULL }, KNOT_OK, REMOTE_UNITS },
 	{ conf_io_read, { "remote", NULL, "" }, KNOT_OK, REMOTE_UNITS },
 	{ conf_io_read, { "zone", NULL, NULL }, KNOT_OK, ZONE_UNITS },
-	{ conf_io_read,
-	  { "server", NULL, NULL },
-	  KNOT_OK,
-	  "server.identity=a b\nserver.nsid=0x01AB\nserver.rundir=/r\nserver.tcp-idle-timeout=60\n"
-	  "server.listen=127.0.0.1@5353\n+server.listen=::1" },
+	{ conf_io_read, { "server", NULL, NULL }, KNOT_OK,
+			"server.identity=a b\nserver.nsid=0x01AB\nserver.rundir=/r\nserver.tcp-idle-timeout=60\n"
+			"server.listen=127.0.0.1@5353\n+server.listen=::1" },
 	{ conf_io_read, { NULL, NULL, NULL }, KNOT_OK, "server.identity=a b\nserver.nsid=0x01AB\n..." },
 	{ conf_io_read, { NULL, "x", NULL }, KNOT_OK, "server.identity=a b\n..." },
 	{ conf_io_read, { "server", NULL, "version" }, KNOT_OK, "" },
 	{ conf_io_read, { "server", NULL, "listen" }, KNOT_OK, "server.listen=127.0.0.1@5353\n+server.listen=::1" },
 	{ conf_io_read, { "server", "x", "listen" }, KNOT_CONF_EIDUNSUP, "" },
-	{ conf_io_read,
-	  { "template", NULL, NULL },
-	  KNOT_OK,
-	  "template.id=default\ntemplate[default].global-module=mod-stats\n+template[default].global-module=mod-stats/"
-	  "s1\n"
-	  "template[default].storage=/st\ntemplate[default].semantic-checks=on\ntemplate.id=t\ntemplate[t].file=x\"y" },
-	{ conf_io_read,
-	  { "acl", NULL, NULL },
-	  KNOT_OK,
-	  "acl.id=a]b\nacl[a]b].address=10.0.0.0/8\n+acl[a]b].address=10.0.0.1-10.0.0.9\nacl[a]b].action=transfer\n"
-	  "+acl[a]b].action=notify" },
-	{ conf_io_read,
-	  { "zone", "Example.com", NULL },
-	  KNOT_OK,
-	  "zone.domain=example.com.\nzone[example.com.].template=t" },
+	{ conf_io_read, { "template", NULL, NULL }, KNOT_OK,
+			"template.id=default\ntemplate[default].global-module=mod-stats\n+template[default].global-"
+			"module=mod-stats/"
+			"s1\n"
+			"template[default].storage=/"
+			"st\ntemplate[default].semantic-checks=on\ntemplate.id=t\ntemplate[t].file=x\"y" },
+	{ conf_io_read, { "acl", NULL, NULL }, KNOT_OK,
+			"acl.id=a]b\nacl[a]b].address=10.0.0.0/"
+			"8\n+acl[a]b].address=10.0.0.1-10.0.0.9\nacl[a]b].action=transfer\n"
+			"+acl[a]b].action=notify" },
+	{ conf_io_read, { "zone", "Example.com", NULL }, KNOT_OK,
+			"zone.domain=example.com.\nzone[example.com.].template=t" },
 	{ conf_io_read, { "zone", "example.com", "template" }, KNOT_OK, "zone[example.com.].template=t" },
 	{ conf_io_read, { "zone", "a.", "domain" }, KNOT_OK, "zone.domain=a." },
 	{ conf_io_read, { "zone", "a.", "id" }, KNOT_CONF_EITEM, "" },
@@ -122,18 +122,15 @@ static const struct {
 	{ conf_io_read, { "clear", NULL, NULL }, KNOT_ENOTSUP, "" },
 	{ conf_io_read, { "include", NULL, "file" }, KNOT_CONF_EITEM, "" },
 
-	{ conf_io_list,
-	  { NULL, NULL, NULL },
-	  KNOT_OK,
-	  "module\nserver\nxdp\ncontrol\nlog\nstatistics\ndatabase\nkeystore\nkey\nremote\n..." },
+	{ conf_io_list, { NULL, NULL, NULL }, KNOT_OK,
+			"module\nserver\nxdp\ncontrol\nlog\nstatistics\ndatabase\nkeystore\nkey\nremote\n..." },
 	{ conf_io_list, { NULL, "x", "y" }, KNOT_OK, "module\nserver\n..." },
 	{ conf_io_list, { "server", NULL, NULL }, KNOT_ENOTSUP, "" },
 	{ conf_io_list, { "server", "x", NULL }, KNOT_CONF_EIDUNSUP, "" },
 	{ conf_io_list, { "server", NULL, "listen" }, KNOT_OK, "server.listen=127.0.0.1@5353\n+server.listen=::1" },
-	{ conf_io_list,
-	  { "zone", "q", NULL },
-	  KNOT_OK,
-	  "zone[.]\nzone[a.]\nzone[a.b.c.]\nzone[b.]\nzone[zz.]\nzone[example.com.]\nzone[example\\.x.org.]" },
+	{ conf_io_list, { "zone", "q", NULL }, KNOT_OK,
+			"zone[.]\nzone[a.]\nzone[a.b.c.]\nzone[b.]\nzone[zz.]\nzone[example.com.]\nzone[example\\.x."
+			"org.]" },
 	{ conf_io_list, { "zone", "a..b", NULL }, KNOT_EINVAL, "" },
 	{ conf_io_list, { "zone", NULL, "domain" }, KNOT_OK, ZONE_IDS },
 	{ conf_io_list, { "zone", "a", "domain" }, KNOT_OK, ZONE_IDS },
@@ -147,18 +144,15 @@ static const struct {
 	{ list_schema, { NULL, NULL, NULL }, KNOT_OK, "module\nserver\nxdp\n..." },
 	{ list_schema, { "zone", NULL, NULL }, KNOT_OK, "zone.domain\nzone.template\nzone.storage\nzone.file\n..." },
 	{ list_schema, { "zone", "nn", NULL }, KNOT_OK, "zone.domain\nzone.template\n..." },
-	{ list_schema,
-	  { "template", NULL, NULL },
-	  KNOT_OK,
-	  "template.id\ntemplate.global-module\ntemplate.storage\n..." },
+	{ list_schema, { "template", NULL, NULL }, KNOT_OK,
+			"template.id\ntemplate.global-module\ntemplate.storage\n..." },
 	{ list_schema, { "zone", "a..b", NULL }, KNOT_EINVAL, "" },
 	{ list_schema, { "server", "x", NULL }, KNOT_CONF_EIDUNSUP, "" },
 	{ list_schema, { "server", NULL, "listen" }, KNOT_OK, "" },
-	{ list_schema,
-	  { "zone", NULL, "semantic-checks" },
-	  KNOT_OK,
-	  "zone.semantic-checks=off\nzone.semantic-checks=off\nzone.semantic-checks=on\nzone.semantic-checks=on\n"
-	  "zone.semantic-checks=soft" },
+	{ list_schema, { "zone", NULL, "semantic-checks" }, KNOT_OK,
+			"zone.semantic-checks=off\nzone.semantic-checks=off\nzone.semantic-checks=on\nzone.semantic-"
+			"checks=on\n"
+			"zone.semantic-checks=soft" },
 	{ list_schema, { "zone", "NN", "semantic-checks" }, KNOT_OK, "zone[nn.].semantic-checks=off\n..." },
 	{ list_schema, { "template", NULL, "domain" }, KNOT_CONF_EITEM, "" },
 	{ list_schema, { "include", NULL, NULL }, KNOT_OK, "" },
@@ -178,7 +172,7 @@ static void units_are_knots(void **state)
 					 : strcmp(units.text, rows[i].want) == 0;
 		if (err != rows[i].err || !is_same) {
 			fail_msg("row %zu, %s[%s].%s: %s\n%s", i, rows[i].where.section, rows[i].where.id,
-				 rows[i].where.item, knot_strerror(err), units.text);
+					rows[i].where.item, knot_strerror(err), units.text);
 		}
 	}
 	conf_store_free(store);
@@ -225,11 +219,11 @@ static void differences_are_knots(void **state)
 		knot_err_t err;
 		const char *want;
 	} wanted[] = {
-		{ { NULL, NULL, NULL },
-		  KNOT_OK,
-		  "-server.tcp-idle-timeout=60\n+server.tcp-idle-timeout=5\n-log[stderr].any=debug\n-remote[r1]."
-		  "address=/x\n"
-		  "+remote[r1].address=/x\n++remote[r1].address=1.2.3.4\n" ZONE_DIFFERENCES },
+		{ { NULL, NULL, NULL }, KNOT_OK,
+				"-server.tcp-idle-timeout=60\n+server.tcp-idle-timeout=5\n-log[stderr].any=debug\n-"
+				"remote[r1]."
+				"address=/x\n"
+				"+remote[r1].address=/x\n++remote[r1].address=1.2.3.4\n" ZONE_DIFFERENCES },
 		{ { "zone", NULL, NULL }, KNOT_OK, ZONE_DIFFERENCES },
 		{ { "zone", "new", NULL }, KNOT_OK, "+zone.domain=new." },
 		{ { "zone", "zz", "comment" }, KNOT_OK, "-zone[zz.].comment=a [x], b" },
@@ -248,7 +242,7 @@ static void differences_are_knots(void **state)
 	for (size_t i = 0; i < KNOT_LEN(edits); i++) {
 		assert_int_equal(edits[i].is_set ? conf_txn_set(txn, &edits[i].edit, (conf_sink_t){ 0 })
 						 : conf_txn_unset(txn, &edits[i].edit),
-				 KNOT_OK);
+				KNOT_OK);
 	}
 	for (size_t i = 0; i < KNOT_LEN(wanted); i++) {
 		units_t units = { .max = SIZE_MAX };
@@ -279,27 +273,31 @@ static void export_has_knots_form(void **state)
 {
 	(void)state;
 	static const char want[] =
-		"# Configuration export (" PACKAGE_STRING ")\n\n"
-		"server:\n    identity: \"a b\"\n    nsid: \"0x01AB\"\n    rundir: \"/r\"\n    tcp-idle-timeout: "
-		"\"60\"\n"
-		"    listen: [ \"127.0.0.1@5353\", \"::1\" ]\n\n"
-		"log:\n  - target: \"/l\"\n    server: \"info\"\n    zone: \"info\"\n\n  - target: \"stderr\"\n    "
-		"any: \"debug\"\n\n"
-		"key:\n  - id: \"k1.\"\n    secret: \"Zm9vYmFy\"\n\n"
-		"remote:\n  - id: \"r 2\"\n    address: [ \"10.0.0.1\", \"10.0.0.2@54\" ]\n    key: \"k1.\"\n\n"
-		"  - id: \"r1\"\n    address: \"/x\"\n\n"
-		"acl:\n  - id: \"a]b\"\n    address: [ \"10.0.0.0/8\", \"10.0.0.1-10.0.0.9\" ]\n"
-		"    action: [ \"transfer\", \"notify\" ]\n\n"
-		"mod-stats:\n  - id: \"s1\"\n    query-type: \"on\"\n\n"
-		"template:\n  - id: \"default\"\n    global-module: [ \"mod-stats\", \"mod-stats/s1\" ]\n    storage: "
-		"\"/st\"\n"
-		"    semantic-checks: \"on\"\n\n  - id: \"t\"\n    file: \"x\\\"y\"\n\n"
-		"zone:\n  - domain: \".\"\n\n  - domain: \"a.\"\n    module: [ \"mod-stats\", \"mod-stats/s1\" ]\n\n"
-		"  - domain: \"a.b.c.\"\n\n  - domain: \"b.\"\n    zonefile-sync: \"-1\"\n    dnssec-policy: "
-		"\"default\"\n\n"
-		"  - domain: \"zz.\"\n    comment: \"a [x], b\"\n\n  - domain: \"example.com.\"\n    template: "
-		"\"t\"\n\n"
-		"  - domain: \"example\\.x.org.\"\n    comment: \"a\\032b\\\"\\\\\"\n\n";
+			"# Configuration export (" PACKAGE_STRING ")\n\n"
+			"server:\n    identity: \"a b\"\n    nsid: \"0x01AB\"\n    rundir: \"/r\"\n    "
+			"tcp-idle-timeout: "
+			"\"60\"\n"
+			"    listen: [ \"127.0.0.1@5353\", \"::1\" ]\n\n"
+			"log:\n  - target: \"/l\"\n    server: \"info\"\n    zone: \"info\"\n\n  - target: "
+			"\"stderr\"\n    "
+			"any: \"debug\"\n\n"
+			"key:\n  - id: \"k1.\"\n    secret: \"Zm9vYmFy\"\n\n"
+			"remote:\n  - id: \"r 2\"\n    address: [ \"10.0.0.1\", \"10.0.0.2@54\" ]\n    key: \"k1.\"\n\n"
+			"  - id: \"r1\"\n    address: \"/x\"\n\n"
+			"acl:\n  - id: \"a]b\"\n    address: [ \"10.0.0.0/8\", \"10.0.0.1-10.0.0.9\" ]\n"
+			"    action: [ \"transfer\", \"notify\" ]\n\n"
+			"mod-stats:\n  - id: \"s1\"\n    query-type: \"on\"\n\n"
+			"template:\n  - id: \"default\"\n    global-module: [ \"mod-stats\", \"mod-stats/s1\" ]\n    "
+			"storage: "
+			"\"/st\"\n"
+			"    semantic-checks: \"on\"\n\n  - id: \"t\"\n    file: \"x\\\"y\"\n\n"
+			"zone:\n  - domain: \".\"\n\n  - domain: \"a.\"\n    module: [ \"mod-stats\", \"mod-stats/s1\" "
+			"]\n\n"
+			"  - domain: \"a.b.c.\"\n\n  - domain: \"b.\"\n    zonefile-sync: \"-1\"\n    dnssec-policy: "
+			"\"default\"\n\n"
+			"  - domain: \"zz.\"\n    comment: \"a [x], b\"\n\n  - domain: \"example.com.\"\n    template: "
+			"\"t\"\n\n"
+			"  - domain: \"example\\.x.org.\"\n    comment: \"a\\032b\\\"\\\\\"\n\n";
 	conf_store_t *store = read_text(sample);
 	char *text = export_text(store);
 	assert_string_equal(text, want);
@@ -311,9 +309,9 @@ static void export_has_knots_form(void **state)
 static void templates_come_before_who_refers_to_them(void **state)
 {
 	(void)state;
-	conf_store_t *store = read_text(
-		"template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    catalog-template: [ d, c ]\n"
-		"  - id: a\n    catalog-template: a\n");
+	conf_store_t *store = read_text("template:\n  - id: d\n  - id: c\n    catalog-template: d\n  - id: b\n    "
+					"catalog-template: [ d, c ]\n"
+					"  - id: a\n    catalog-template: a\n");
 	char *text = export_text(store);
 	const char *want = "# Configuration export (" PACKAGE_STRING
 			   ")\n\ntemplate:\n  - id: \"a\"\n    catalog-template: \"a\"\n\n"
@@ -349,33 +347,10 @@ static uint32_t random_below(uint32_t end)
 /** A text for a value of the row's type; often one that it refuses. */
 static void random_text(const conf_row_t *row, char ret_text[static 64])
 {
-	static const char *const words[] = { "1",
-					     "-1",
-					     "0",
-					     "1h",
-					     "10%",
-					     "65535",
-					     "on",
-					     "off",
-					     "::1",
-					     "10.0.0.1@53",
-					     "/a b",
-					     "10.0.0.0/8",
-					     "eth0",
-					     "YQ==",
-					     "0x5c2200",
-					     "0x30783132",
-					     "mod-stats",
-					     "1/2",
-					     "default",
-					     "example.",
-					     "a\\.b.",
-					     "A",
-					     "TYPE65280",
-					     "@",
-					     "\"x\" y",
-					     "16-byte secret..",
-					     "0x000102030405060708090a0b0c0d0e0f" };
+	static const char *const words[] = { "1", "-1", "0", "1h", "10%", "65535", "on", "off", "::1", "10.0.0.1@53",
+		"/a b", "10.0.0.0/8", "eth0", "YQ==", "0x5c2200", "0x30783132", "mod-stats", "1/2", "default",
+		"example.", "a\\.b.", "A", "TYPE65280", "@", "\"x\" y", "16-byte secret..",
+		"0x000102030405060708090a0b0c0d0e0f" };
 	static const char letters[] = "ab \"#,[]:\\\\.@%/-0x\xc3\xa9";
 	uint32_t kind = random_below(3);
 	if (kind == 0 && row->options != NULL) {
@@ -405,8 +380,8 @@ static void add_random_items(conf_store_t *store, size_t index, conf_block_t *bl
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
 		bool is_id = section->kind == CONF_MULTI && row == conf_id_row(section);
-		bool is_usable =
-			conf_row_in(section, row) && !is_id && row->type != CONF_REF && row->type != CONF_MODREF;
+		bool is_usable = conf_row_in(section, row) && !is_id && row->type != CONF_REF &&
+				 row->type != CONF_MODREF;
 		for (unsigned tries = is_usable ? 4 : 0; tries > 0; tries--) {
 			char text[64];
 			size_t value_len;
@@ -438,9 +413,9 @@ static conf_store_t *random_store(void)
 			if (conf_sections[i]->kind == CONF_MULTI) {
 				random_text(conf_id_row(conf_sections[i]), text);
 				if (text[0] == '\0' ||
-				    conf_value_scan(conf_id_row(conf_sections[i]), knot_str_of(text), id, &len) !=
-					    KNOT_OK ||
-				    conf_store_find(store, i, (knot_bytes_t){ id, len }) != NULL) {
+						conf_value_scan(conf_id_row(conf_sections[i]), knot_str_of(text), id,
+								&len) != KNOT_OK ||
+						conf_store_find(store, i, (knot_bytes_t){ id, len }) != NULL) {
 					continue;
 				}
 			}
@@ -514,7 +489,7 @@ static void take_item(reader_t *reader, const knot_conf_item_t *item)
 	knot_err_t err = conf_value_scan(&section->rows[row], item->value, reader->value, &len);
 	if (err != KNOT_OK) {
 		fail_msg("%s: '%.*s' %s", section->rows[row].name, (int)item->value.len, item->value.data,
-			 knot_strerror(err));
+				knot_strerror(err));
 	}
 	if (item->kind == KNOT_CONF_ID) {
 		begin_block(reader, (knot_bytes_t){ reader->value, len });

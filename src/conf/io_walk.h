@@ -9,8 +9,8 @@ enum { IO_TEXT_MAX = 2 * CONF_VALUE_MAX + 8 /* of any value: hexadecimal digits 
 
 /** A part of a configuration, looked up in the schema. */
 typedef struct {
-	size_t section;  /* index; conf_section_count: all */
-	size_t row;      /* of the section; row_count: all */
+	size_t section; /* index; conf_section_count: all */
+	size_t row;     /* of the section; row_count: all */
 	bool has_id;
 	knot_bytes_t id; /* binary form, in `id_value` */
 	uint8_t id_value[CONF_VALUE_MAX];
@@ -18,8 +18,8 @@ typedef struct {
 
 /**
  * Look up a part; an empty text is as if it wasn't given.
- * KNOT_CONF_EITEM: no such section or item.  KNOT_CONF_EIDUNSUP: an identifier of a section that has none.  KNOT_EINVAL and others of
- * conf_value_scan(): the text can't be an identifier of the section.
+ * KNOT_CONF_EITEM: no such section or item.  KNOT_CONF_EIDUNSUP: an identifier of a section that has none.  KNOT_EINVAL
+ * and others of conf_value_scan(): the text can't be an identifier of the section.
  */
 KNOT_MUST_USE knot_err_t io_find(const conf_where_t *where, io_target_t *ret_target);
 
@@ -49,8 +49,8 @@ void io_print_id(io_writer_t *writer, const conf_section_t *section, knot_bytes_
 typedef bool (*io_block_cb)(const conf_block_view_t *block, void *ctx);
 
 /**
- * Call for each block of a section in binary order of the identifiers, which for zones is not their canonical order: wire form, byte by byte,
- * is what Knot keeps them by. KNOT_ENOMEM.
+ * Call for each block of a section in binary order of the identifiers, which for zones is not their canonical order:
+ * wire form, byte by byte, is what Knot keeps them by. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t io_each_block(conf_view_t view, size_t section, io_block_cb cb, void *ctx);
 

@@ -61,7 +61,7 @@ static void place_block(const loader_t *loader, strings_t *strings, conf_place_t
 	if (loader->in_block && section->kind == CONF_MULTI) {
 		const conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
 		(void)conf_value_print(conf_id_row(section), (knot_bytes_t){ block->id, block->id_len }, strings->id,
-				       sizeof(strings->id));
+				sizeof(strings->id));
 		place->id = strings->id;
 	}
 }
@@ -96,8 +96,8 @@ static knot_err_t tell_item(const loader_t *loader, conf_severity_t severity, kn
 }
 
 /** Words of their own, for what is not about an item. */
-__attribute__((format(printf, 4, 5))) static knot_err_t tell_text(const loader_t *loader, conf_severity_t severity,
-								  knot_err_t err, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static knot_err_t tell_text(
+		const loader_t *loader, conf_severity_t severity, knot_err_t err, const char *format, ...)
 {
 	char text[2 * PATH_MAX];
 	const conf_place_t place = { .file = loader->place.file, .line = loader->place.line };
@@ -140,8 +140,8 @@ static conf_block_view_t view_of(const loader_t *loader)
 {
 	const conf_block_t *block = &loader->store->tables[loader->section].blocks[loader->block];
 	return (conf_block_view_t){ .section = section_of(loader),
-				    .id = { block->id, block->id_len },
-				    .items = { loader->items, loader->items_len } };
+		.id = { block->id, block->id_len },
+		.items = { loader->items, loader->items_len } };
 }
 
 static knot_err_t reserve_items(loader_t *loader, size_t len)
@@ -244,8 +244,8 @@ static void tell_obsolete(const loader_t *loader, const conf_row_t *row)
 	strings_t strings;
 	conf_place_t place = place_of(loader, &strings);
 	(void)conf_tell_text(loader->sink, CONF_NOTICE, KNOT_OK, &place, NULL,
-			     "config, line %zu, option '%s.%s' is obsolete and has no effect", place.line,
-			     section_of(loader)->name, row->name);
+			"config, line %zu, option '%s.%s' is obsolete and has no effect", place.line,
+			section_of(loader)->name, row->name);
 }
 
 /** Convert and check the value at the current place. ret_value borrows the loader's buffer. */
@@ -308,8 +308,9 @@ static size_t count_values(const loader_t *loader, size_t row, knot_bytes_t valu
 	while (conf_item_next(items, &pos, &item)) {
 		if (item.row == row) {
 			count++;
-			*ret_is_there = *ret_is_there || (item.value.len == value.len &&
-							  memcmp(item.value.data, value.data, value.len) == 0);
+			*ret_is_there = *ret_is_there ||
+					(item.value.len == value.len &&
+							memcmp(item.value.data, value.data, value.len) == 0);
 		}
 	}
 	return count;
@@ -386,8 +387,8 @@ static knot_err_t on_key0(loader_t *loader)
 			return fail_code(loader, KNOT_CONF_EITEM);
 		}
 		return tell_text(loader, CONF_ERROR, KNOT_CONF_EITEM,
-				 "config, file '%s', line %zu, unknown module '%.*s'", loader->place.file,
-				 loader->place.line, (int)loader->place.key.len, loader->place.key.data);
+				"config, file '%s', line %zu, unknown module '%.*s'", loader->place.file,
+				loader->place.line, (int)loader->place.key.len, loader->place.key.data);
 	}
 	if (section_of(loader)->kind == CONF_DIRECTIVE) {
 		return do_directive(loader);
@@ -398,7 +399,8 @@ static knot_err_t on_key0(loader_t *loader)
 	return section_of(loader)->kind == CONF_GROUP ? open_block(loader, (knot_bytes_t){ 0 }) : KNOT_OK;
 }
 
-/** An item where only an identifier may be, or the other way round. A value that is wrong by itself is told before, as Knot does. */
+/** An item where only an identifier may be, or the other way round. A value that is wrong by itself is told before, as
+ * Knot does. */
 static knot_err_t fail_out_of_place(loader_t *loader, const conf_row_t *row, knot_err_t err)
 {
 	size_t len;
@@ -439,7 +441,8 @@ static knot_err_t on_id(loader_t *loader)
 		return fail_code(loader, KNOT_CONF_EITEM);
 	}
 	if (section->kind != CONF_MULTI || &section->rows[row] != conf_id_row(section)) {
-		return is_first ? fail_code(loader, KNOT_CONF_ENOID) : fail_out_of_place(loader, &section->rows[row], KNOT_CONF_EID);
+		return is_first ? fail_code(loader, KNOT_CONF_ENOID)
+				: fail_out_of_place(loader, &section->rows[row], KNOT_CONF_EID);
 	}
 	if (loader->place.value.len == 0) {
 		return fail_code(loader, KNOT_CONF_ENODATA);
@@ -587,7 +590,8 @@ static knot_err_t include_pattern(const loader_t *loader, char ret_pattern[stati
 	}
 	if (value.data[0] != '/') {
 		char *slash;
-		if (loader->place.file == NULL || realpath(loader->place.file, dir) == NULL || (slash = strrchr(dir, '/')) == NULL) {
+		if (loader->place.file == NULL || realpath(loader->place.file, dir) == NULL ||
+				(slash = strrchr(dir, '/')) == NULL) {
 			(void)snprintf(dir, sizeof(dir), "./"); /* text that is not from a file */
 		} else {
 			slash[1] = '\0';

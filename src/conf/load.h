@@ -11,8 +11,8 @@
 KNOT_MUST_USE knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink);
 
 /**
- * Read the files that match a pattern into a store that may have blocks already; a relative one is below the working directory.
- * On any failure the sink was told, and the store has a part of them.
+ * Read the files that match a pattern into a store that may have blocks already; a relative one is below the working
+ * directory. On any failure the sink was told, and the store has a part of them.
  */
 KNOT_MUST_USE knot_err_t conf_include(conf_store_t *store, const char *pattern, conf_sink_t sink);
 
@@ -20,8 +20,8 @@ KNOT_MUST_USE knot_err_t conf_include(conf_store_t *store, const char *pattern, 
 bool conf_is_cleared(size_t section, const char *pattern);
 
 /**
- * Check what a value refers to, a block or a module, among the blocks of `view`. KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID: wrong,
- * *ret_reason is a static text. KNOT_CONF_ENOTSUP: a module that can't be used yet.
+ * Check what a value refers to, a block or a module, among the blocks of `view`. KNOT_ENOENT, KNOT_EINVAL,
+ * KNOT_CONF_ENOID: wrong, *ret_reason is a static text. KNOT_CONF_ENOTSUP: a module that can't be used yet.
  */
 KNOT_MUST_USE knot_err_t conf_check_target(const conf_check_value_t *check, conf_view_t view, const char **ret_reason);
 
@@ -29,9 +29,9 @@ KNOT_MUST_USE knot_err_t conf_check_target(const conf_check_value_t *check, conf
 KNOT_MUST_USE knot_err_t conf_check_support(const conf_check_value_t *check);
 
 /**
- * Check a value that was scanned: its reference or module among the blocks of `view`, its row's own check, and whether it is
- * supported. KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID: wrong, *ret_reason is a static text. KNOT_CONF_ENOTSUP: right, but we
- * can't do what it asks for.
+ * Check a value that was scanned: its reference or module among the blocks of `view`, its row's own check, and whether
+ * it is supported. KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID: wrong, *ret_reason is a static text. KNOT_CONF_ENOTSUP:
+ * right, but we can't do what it asks for.
  */
 KNOT_MUST_USE knot_err_t conf_check_value(const conf_check_value_t *check, conf_view_t view, const char **ret_reason);
 
@@ -39,8 +39,8 @@ KNOT_MUST_USE knot_err_t conf_check_value(const conf_check_value_t *check, conf_
 const char *conf_check_block(const conf_block_view_t *block, conf_view_t all);
 
 /**
- * Check each value and block of a sealed store, as reading a file does. All that is not supported yet is told, any other error is the
- * last. KNOT_CONF_ENOTSUP, KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID.
+ * Check each value and block of a sealed store, as reading a file does. All that is not supported yet is told, any
+ * other error is the last. KNOT_CONF_ENOTSUP, KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID.
  */
 KNOT_MUST_USE knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink);
 
@@ -55,7 +55,7 @@ KNOT_MUST_USE knot_err_t conf_build(conf_t *conf, const conf_host_t *host);
  * base_dir: what relative paths of the row are joined with, NULL: nothing.  ret_struct: the struct that the row names.
  */
 KNOT_MUST_USE knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index,
-					   knot_bytes_t items, const char *base_dir, void *ret_struct);
+		knot_bytes_t items, const char *base_dir, void *ret_struct);
 
 /** Put the items of the zone at `index` over what `zone` has. No allocation: lists were made with the snapshot. */
 void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t *zone);

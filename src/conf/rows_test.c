@@ -24,8 +24,8 @@ static const char before[] = "key:\n  - id: k\n    secret: YQ==\n"
 			     "template:\n  - id: t\n";
 
 /**
- * What a row needs besides itself, or a sample where the type's is not good enough. Item NULL: all of the section that have no line before
- * it; sample NULL: the type's; more NULL: nothing.
+ * What a row needs besides itself, or a sample where the type's is not good enough. Item NULL: all of the section that
+ * have no line before it; sample NULL: the type's; more NULL: nothing.
  */
 static const struct {
 	const char *section, *item, *sample, *more;
@@ -103,9 +103,9 @@ static void sample_of(const conf_section_t *section, const conf_row_t *row, char
 	};
 	static const struct {
 		const char *section, *id;
-	} ids[] = { { "key", "k" },       { "remote", "r" },     { "remotes", "rs" },    { "acl", "a" },
-		    { "keystore", "ks" }, { "submission", "s" }, { "dnskey-sync", "d" }, { "policy", "p" },
-		    { "external", "e" },  { "template", "t" } };
+	} ids[] = { { "key", "k" }, { "remote", "r" }, { "remotes", "rs" }, { "acl", "a" }, { "keystore", "ks" },
+		{ "submission", "s" }, { "dnskey-sync", "d" }, { "policy", "p" }, { "external", "e" },
+		{ "template", "t" } };
 	const char *text = special_of(section, row, true);
 	if (text == NULL && row->options != NULL) {
 		text = row->options[row->options[1].name != NULL ? 1 : 0].name;
@@ -139,9 +139,9 @@ static char *configuration(const conf_section_t *section, const conf_row_t *row,
 				 : section->name[0] == 'm' && section->name[3] == 'u' ? "mod-x"
 										      : "x";
 		(void)fprintf(out, "  - %s: \"%s\"\n", conf_id_row(section)->name,
-			      is_id && value != NULL ? value
-			      : is_default           ? "default"
-						     : id);
+				is_id && value != NULL ? value
+				: is_default           ? "default"
+						       : id);
 	}
 	if (!is_id) {
 		(void)fprintf(out, "    %s: \"%s\"\n", row->name, value != NULL ? value : "");
@@ -167,7 +167,7 @@ static char *configuration(const conf_section_t *section, const conf_row_t *row,
 
 /** Load a configuration with one item; the snapshot is only tried. */
 static knot_err_t load(const conf_section_t *section, const conf_row_t *row, const char *value, messages_t *ret_told,
-		       size_t *ret_line)
+		size_t *ret_line)
 {
 	char *text = configuration(section, row, value, ret_line);
 	knot_err_t err;
@@ -200,10 +200,10 @@ static void expect_sample(const conf_section_t *section, const conf_row_t *row)
 	knot_err_t err = load(section, row, sample, &told, &line);
 	if (row->support == CONF_OBSOLETE) {
 		(void)snprintf(want, sizeof(want), "N:config, line %zu, option '%s.%s' is obsolete and has no effect",
-			       line, section->name, row->name);
+				line, section->name, row->name);
 	} else if (row->support == CONF_REFUSED) {
 		(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s' (not supported yet)", line,
-			       row->name);
+				row->name);
 	}
 	/* What stands beside the item may be refused, too. */
 	bool is_first = strncmp(told.text, want, strlen(want)) == 0;
@@ -211,7 +211,7 @@ static void expect_sample(const conf_section_t *section, const conf_row_t *row)
 	bool is_right = is_refused_beside ? is_first : strcmp(told.text, want) == 0;
 	bool want_refused = row->support == CONF_REFUSED;
 	if (!is_right || (want_refused && err != KNOT_CONF_ENOTSUP) ||
-	    (!want_refused && err != KNOT_OK && !is_refused_beside)) {
+			(!want_refused && err != KNOT_OK && !is_refused_beside)) {
 		fail_msg("%s.%s: %s (%s): %s", section->name, row->name, sample, knot_strerror(err), told.text);
 	}
 }
@@ -254,7 +254,7 @@ static void expect_fault(const conf_section_t *section, const conf_row_t *row, c
 	size_t line;
 	knot_err_t err = load(section, row, value, &told, &line);
 	(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s', value '%s' (%s)", line, row->name,
-		       value, reason);
+			value, reason);
 	if (err == KNOT_OK || strcmp(told.text, want) != 0) {
 		fail_msg("%s.%s: want %s\ngot %s", section->name, row->name, want, told.text);
 	}
@@ -316,7 +316,7 @@ static void expect_invalid(const conf_section_t *section, const conf_row_t *row)
 		bool is_xdp_listen = section == &conf_section_xdp && row->type == CONF_ADDR;
 		if (invalid[i].type == row->type) {
 			expect_fault(section, row, invalid[i].text,
-				     is_xdp_listen ? "invalid XDP interface specification" : invalid[i].reason);
+					is_xdp_listen ? "invalid XDP interface specification" : invalid[i].reason);
 		}
 	}
 }
@@ -336,9 +336,9 @@ static void expect_identity(const conf_section_t *section, const conf_row_t *row
 	size_t len = conf_value_print(row, (knot_bytes_t){ first, first_len }, printed, sizeof(printed));
 	assert_true(len < sizeof(printed) && len == strlen(printed));
 	if (conf_value_scan(row, knot_str_of(printed), second, &second_len) != KNOT_OK || first_len != second_len ||
-	    memcmp(first, second, first_len) != 0) {
+			memcmp(first, second, first_len) != 0) {
 		fail_msg("%s.%s: '%s' is printed as '%s', which is another value", section->name, row->name, text,
-			 printed);
+				printed);
 	}
 }
 
@@ -381,10 +381,10 @@ static void expect_count(const conf_section_t *section, const conf_row_t *row)
 	for (size_t i = 0; i <= row->count_max; i++) {
 		size_t len = strlen(value);
 		(void)snprintf(value + len, sizeof(value) - len,
-			       row->type == CONF_B64   ? "%s%cAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-			       : row->type == CONF_HEX ? "%s0x%02x0102030405060708090a0b0c0d0e0f"
-						       : "%sv%c",
-			       i > 0 ? "\", \"" : "[ \"", row->type == CONF_HEX ? (int)i : 'A' + (int)i);
+				row->type == CONF_B64   ? "%s%cAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+				: row->type == CONF_HEX ? "%s0x%02x0102030405060708090a0b0c0d0e0f"
+							: "%sv%c",
+				i > 0 ? "\", \"" : "[ \"", row->type == CONF_HEX ? (int)i : 'A' + (int)i);
 	}
 	char *text = configuration(section, row, "@@", &line), *at = strstr(text, "\"@@\"");
 	assert_non_null(at);
@@ -410,9 +410,12 @@ static void lists_have_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_taken_or_refused),        cmocka_unit_test(harmless_values_are_taken),
-		cmocka_unit_test(ranges_are_those_of_the_rows),        cmocka_unit_test(invalid_values_have_a_reason),
-		cmocka_unit_test(printed_values_are_read_as_the_same), cmocka_unit_test(lists_have_limits),
+		cmocka_unit_test(samples_are_taken_or_refused),
+		cmocka_unit_test(harmless_values_are_taken),
+		cmocka_unit_test(ranges_are_those_of_the_rows),
+		cmocka_unit_test(invalid_values_have_a_reason),
+		cmocka_unit_test(printed_values_are_read_as_the_same),
+		cmocka_unit_test(lists_have_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

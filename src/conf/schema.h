@@ -113,11 +113,14 @@ typedef struct {
 
 /** Why it is wrong, a static string; NULL when it is all right. */
 typedef const char *(*conf_check_t)(const conf_check_value_t *value);
-/** all: the configuration that the block belongs to, for what it inherits. While a file is read, as far as it was read. */
+/**
+ * all: the configuration that the block belongs to, for what it inherits. While a file is read, as far as it was read.
+ */
 typedef const char *(*conf_block_check_t)(const conf_block_view_t *block, conf_view_t all);
 
 /**
- * Something to tell of a block that is taken all the same: the message behind "config, ", in `room`, and true; false: nothing to tell.
+ * Something to tell of a block that is taken all the same: the message behind "config, ", in `room`, and true; false:
+ * nothing to tell.
  */
 enum { CONF_NOTICE_MAX = 512 };
 typedef bool (*conf_block_notice_t)(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
@@ -150,7 +153,8 @@ struct conf_row {
 	conf_check_t check;
 	conf_check_t warn; /* as check, but the value is taken */
 	const char *missing;
-	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); a check decides, this is for others to know */
+	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); a check decides, this is
+				for others to know */
 	const char *rfc;
 	const char *doc;
 };
@@ -220,13 +224,14 @@ typedef enum {
 } conf_section_index_t;
 
 extern const conf_section_t conf_section_module, conf_section_server, conf_section_xdp, conf_section_control,
-	conf_section_log, conf_section_statistics, conf_section_database, conf_section_keystore, conf_section_key,
-	conf_section_remote, conf_section_remotes, conf_section_acl, conf_section_submission, conf_section_dnskey_sync,
-	conf_section_policy, conf_section_external, conf_section_template, conf_section_zone, conf_section_include,
-	conf_section_clear, conf_section_mod_alias, conf_section_mod_authsignal, conf_section_mod_cookies,
-	conf_section_mod_dnserr, conf_section_mod_dnsproxy, conf_section_mod_dnstap, conf_section_mod_geoip,
-	conf_section_mod_noudp, conf_section_mod_onlinesign, conf_section_mod_probe, conf_section_mod_queryacl,
-	conf_section_mod_rrl, conf_section_mod_stats, conf_section_mod_synthrecord, conf_section_mod_whoami;
+		conf_section_log, conf_section_statistics, conf_section_database, conf_section_keystore,
+		conf_section_key, conf_section_remote, conf_section_remotes, conf_section_acl, conf_section_submission,
+		conf_section_dnskey_sync, conf_section_policy, conf_section_external, conf_section_template,
+		conf_section_zone, conf_section_include, conf_section_clear, conf_section_mod_alias,
+		conf_section_mod_authsignal, conf_section_mod_cookies, conf_section_mod_dnserr,
+		conf_section_mod_dnsproxy, conf_section_mod_dnstap, conf_section_mod_geoip, conf_section_mod_noudp,
+		conf_section_mod_onlinesign, conf_section_mod_probe, conf_section_mod_queryacl, conf_section_mod_rrl,
+		conf_section_mod_stats, conf_section_mod_synthrecord, conf_section_mod_whoami;
 
 /** Section of this name; conf_section_count: there is none. */
 size_t conf_section_find(knot_str_t name);
@@ -240,7 +245,8 @@ static inline bool conf_row_in(const conf_section_t *section, const conf_row_t *
 	return row->only_in == 0 || row->only_in == section->is;
 }
 
-/** True if the section's part of the manual tells about the row: a template has what a zone has, and tells only of what it has alone. */
+/** True if the section's part of the manual tells about the row: a template has what a zone has, and tells only of what
+ * it has alone. */
 static inline bool conf_row_told_in(const conf_section_t *section, const conf_row_t *row)
 {
 	return conf_row_in(section, row) && (section != &conf_section_template || row->only_in == CONF_ONLY_TEMPLATE);

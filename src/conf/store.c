@@ -361,8 +361,8 @@ static knot_err_t pack_zones(conf_store_t *store)
 		return KNOT_ENOMEM;
 	}
 	conf_zones_t zones = { .bytes = malloc(len + 1),
-			       .starts = malloc((table->count + 1) * sizeof(*zones.starts)),
-			       .count = table->count };
+		.starts = malloc((table->count + 1) * sizeof(*zones.starts)),
+		.count = table->count };
 	if (zones.bytes == NULL || zones.starts == NULL) {
 		free(zones.bytes);
 		free(zones.starts);

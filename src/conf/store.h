@@ -6,10 +6,10 @@
  * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print()
  * prints a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
  *
- * Memory: bump arenas, 24 bytes per block, 4 bytes and the value per item. Freed as a whole. Zones of a sealed store are packed:
- * 4 bytes, the name and the items each, one after the other in canonical order (conf_zones_t).
- * Packed items: row (2 bytes, host order), length (2, host order), value. A multi row has one item for each value. They hold no
- * pointers, so that items may be copied from store to store.
+ * Memory: bump arenas, 24 bytes per block, 4 bytes and the value per item. Freed as a whole. Zones of a sealed store
+ * are packed: 4 bytes, the name and the items each, one after the other in canonical order (conf_zones_t). Packed
+ * items: row (2 bytes, host order), length (2, host order), value. A multi row has one item for each value. They hold
+ * no pointers, so that items may be copied from store to store.
  */
 #pragma once
 
@@ -55,11 +55,11 @@ struct conf_store {
 	conf_table_t tables[CONF_S_COUNT]; /* by index of the section; zones: only until it is sealed */
 	conf_zones_t zones;
 	conf_arena_t arena;
-	conf_arena_t zone_arena;           /* identifiers and items of zones until they are packed */
+	conf_arena_t zone_arena; /* identifiers and items of zones until they are packed */
 	/* Typed values made when the snapshot is built: */
-	conf_zone_t *templates;     /* one for each block of section template, plus the one without any at the end */
-	size_t default_template;    /* index of the one that zones without a template have */
-	uint16_t zone_template_row; /* index of row `template` */
+	conf_zone_t *templates;       /* one for each block of section template, plus the one without any at the end */
+	size_t default_template;      /* index of the one that zones without a template have */
+	uint16_t zone_template_row;   /* index of row `template` */
 	conf_zone_list_t *zone_lists; /* by zone and row */
 	size_t zone_list_count;
 	bool has_zone_modules; /* some zone has modules in its own block */
@@ -78,7 +78,8 @@ void conf_store_free(conf_store_t *store);
 void *conf_store_alloc(conf_store_t *store, size_t size);
 /** Copy of a string; NULL: no memory. */
 const char *conf_store_str(conf_store_t *store, const char *text);
-/** Copy of an identifier or of items of a block of the section; for zones valid until the store is sealed. NULL: no memory. */
+/** Copy of an identifier or of items of a block of the section; for zones valid until the store is sealed. NULL: no
+ * memory. */
 const uint8_t *conf_store_bytes(conf_store_t *store, size_t section, const uint8_t *data, size_t len);
 
 /** The block with this identifier (len 0: the only block of a group), or NULL. Not for zones of a sealed store. */
@@ -91,8 +92,8 @@ KNOT_MUST_USE knot_err_t conf_store_add(conf_store_t *store, size_t section, kno
 KNOT_MUST_USE knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
 
 /**
- * As conf_store_put(), of a store whose blocks are known to be different and which is sealed next: nothing is found in it before.
- * Not for a section that conf_store_add() or conf_store_put() has added to.
+ * As conf_store_put(), of a store whose blocks are known to be different and which is sealed next: nothing is found in
+ * it before. Not for a section that conf_store_add() or conf_store_put() has added to.
  */
 KNOT_MUST_USE knot_err_t conf_store_append(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items);
 
@@ -100,8 +101,8 @@ KNOT_MUST_USE knot_err_t conf_store_append(conf_store_t *store, size_t section, 
 void conf_store_clear(conf_store_t *store, size_t section);
 
 /**
- * Sort all sections, pack the zones and drop the hash tables; conf_store_find() then searches by bisection. KNOT_ENOMEM: also when
- * the zones take more than 4 GiB.
+ * Sort all sections, pack the zones and drop the hash tables; conf_store_find() then searches by bisection.
+ * KNOT_ENOMEM: also when the zones take more than 4 GiB.
  */
 KNOT_MUST_USE knot_err_t conf_store_seal(conf_store_t *store);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A changed block has a record of its own with all of its items, found by a hash of its identifier; the base is never written. What
- * a step is to undo are copies of records, made the first time that the step changes one. Records are never taken away: one that is
- * as in the base again is skipped by whoever walks the changes.
+ * A changed block has a record of its own with all of its items, found by a hash of its identifier; the base is never
+ * written. What a step is to undo are copies of records, made the first time that the step changes one. Records are
+ * never taken away: one that is as in the base again is skipped by whoever walks the changes.
  */
 #include "src/conf/txn_internal.h"
 
@@ -76,8 +76,9 @@ static uint64_t hash(knot_bytes_t id)
 static conf_changed_t **find_slot(const conf_changes_t *changes, knot_bytes_t id)
 {
 	size_t i = hash(id) & (changes->slot_count - 1);
-	while (changes->slots[i] != NULL && (changes->slots[i]->id_len != id.len ||
-					     (id.len > 0 && memcmp(changes->slots[i]->id, id.data, id.len) != 0))) {
+	while (changes->slots[i] != NULL &&
+			(changes->slots[i]->id_len != id.len ||
+					(id.len > 0 && memcmp(changes->slots[i]->id, id.data, id.len) != 0))) {
 		i = (i + 1) & (changes->slot_count - 1);
 	}
 	return &changes->slots[i];
@@ -192,7 +193,9 @@ static bool save(conf_txn_t *txn, conf_changed_t *block)
 		txn->undo = undo;
 		txn->undo_max = max;
 	}
-	conf_undo_t state = { .block = block, .items_len = block->items_len, .has_new = block->has_new, .saved_in = block->saved_in };
+	conf_undo_t state = {
+		.block = block, .items_len = block->items_len, .has_new = block->has_new, .saved_in = block->saved_in
+	};
 	if (block->items_len > 0) {
 		state.items = malloc(block->items_len);
 		if (state.items == NULL) {
@@ -299,21 +302,24 @@ static knot_bytes_t changed_id(const conf_changed_t *block)
 
 static int compare_names(const void *a, const void *b)
 {
-	return compare_ids(CONF_S_ZONE, changed_id(*(conf_changed_t *const *)a), changed_id(*(conf_changed_t *const *)b));
+	return compare_ids(
+			CONF_S_ZONE, changed_id(*(conf_changed_t *const *)a), changed_id(*(conf_changed_t *const *)b));
 }
 
 static int compare_bytes(const void *a, const void *b)
 {
-	return compare_ids(CONF_S_SERVER, changed_id(*(conf_changed_t *const *)a), changed_id(*(conf_changed_t *const *)b));
+	return compare_ids(CONF_S_SERVER, changed_id(*(conf_changed_t *const *)a),
+			changed_id(*(conf_changed_t *const *)b));
 }
 
-/** Records are sorted when somebody walks them, not when they are made: the order is no part of what the transaction says. */
+/** Records are sorted when somebody walks them, not when they are made: the order is no part of what the transaction
+ * says. */
 static const conf_changes_t *sorted(const conf_txn_t *txn, size_t section)
 {
 	conf_changes_t *changes = (conf_changes_t *)&txn->changes[section];
 	if (changes->sorted < changes->count) {
 		qsort(changes->blocks, changes->count, sizeof(*changes->blocks),
-		      section == CONF_S_ZONE ? compare_names : compare_bytes);
+				section == CONF_S_ZONE ? compare_names : compare_bytes);
 		changes->sorted = changes->count;
 	}
 	return changes;
@@ -323,9 +329,9 @@ static const conf_changes_t *sorted(const conf_txn_t *txn, size_t section)
 
 static conf_block_view_t changed_view(size_t section, const conf_changed_t *block)
 {
-	return (conf_block_view_t){ .section = conf_sections[section],
-				    .id = changed_id(block),
-				    .items = conf_changed_items(block) };
+	return (conf_block_view_t){
+		.section = conf_sections[section], .id = changed_id(block), .items = conf_changed_items(block)
+	};
 }
 
 bool conf_view_find(conf_view_t view, size_t section, knot_bytes_t id, conf_block_view_t *ret_block)
@@ -441,9 +447,12 @@ bool conf_txn_next_change(const conf_txn_t *txn, size_t *pos, conf_change_t *ret
 			if (block->has_old == block->has_new && is_same) {
 				continue;
 			}
-			*ret_change = (conf_change_t){ .section = section, .id = changed_id(block),
-						       .has_old = block->has_old, .has_new = block->has_new,
-						       .old_items = base.items, .new_items = items };
+			*ret_change = (conf_change_t){ .section = section,
+				.id = changed_id(block),
+				.has_old = block->has_old,
+				.has_new = block->has_new,
+				.old_items = base.items,
+				.new_items = items };
 			*pos = section << 32 | index;
 			return true;
 		}

@@ -2,8 +2,9 @@
 /**
  * Changes to a configuration that nobody follows yet, and one way to read a configuration with or without them.
  *
- * A transaction holds the blocks that it changed, over a sealed store that stays as it is; committing makes a new store. Memory and time of
- * a change don't depend on the size of the configuration. Pure: no file, no lock; one thread at a time.
+ * A transaction holds the blocks that it changed, over a sealed store that stays as it is; committing makes a new
+ * store. Memory and time of a change don't depend on the size of the configuration. Pure: no file, no lock; one thread
+ * at a time.
  */
 #pragma once
 
@@ -15,8 +16,8 @@ enum {
 };
 
 /**
- * The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction changes.
- * Without a transaction the store need not be sealed, except for zones.
+ * The block with this identifier in binary form (len 0: of a group). False: there is none. Valid until the transaction
+ * changes. Without a transaction the store need not be sealed, except for zones.
  */
 bool conf_view_find(conf_view_t view, size_t section, knot_bytes_t id, conf_block_view_t *ret_block);
 
@@ -54,27 +55,28 @@ void conf_txn_pop(conf_txn_t *txn);
 void conf_txn_undo(conf_txn_t *txn);
 
 /**
- * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. Without an identifier
- * the item of all blocks of the section. `include` reads files, `clear` empties sections. Types, ranges and references are checked
- * now; what a block lacks, and what doesn't go together, when the transaction is committed. Changes nothing when it fails.
- * sink: told about faults of included files.
- * KNOT_CONF_EITEM: no such section or item. KNOT_CONF_EID, KNOT_CONF_ENOID, KNOT_CONF_EIDUNSUP, KNOT_CONF_EDUPID: of the
- * identifier. KNOT_CONF_ENODATA, KNOT_CONF_EVALUE: a value is missing, or not wanted. KNOT_EINVAL, KNOT_CONF_ERANGE: a wrong
- * value. KNOT_CONF_EMANY: the item has as many as it takes. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items
- * can be set. KNOT_CONF_ENOTSUP: not supported yet. KNOT_EFILE and others: of included files. KNOT_ENOMEM.
+ * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. Without
+ * an identifier the item of all blocks of the section. `include` reads files, `clear` empties sections. Types, ranges
+ * and references are checked now; what a block lacks, and what doesn't go together, when the transaction is committed.
+ * Changes nothing when it fails. sink: told about faults of included files. KNOT_CONF_EITEM: no such section or item.
+ * KNOT_CONF_EID, KNOT_CONF_ENOID, KNOT_CONF_EIDUNSUP, KNOT_CONF_EDUPID: of the identifier. KNOT_CONF_ENODATA,
+ * KNOT_CONF_EVALUE: a value is missing, or not wanted. KNOT_EINVAL, KNOT_CONF_ERANGE: a wrong value. KNOT_CONF_EMANY:
+ * the item has as many as it takes. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items can be
+ * set. KNOT_CONF_ENOTSUP: not supported yet. KNOT_EFILE and others: of included files. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t conf_txn_set(conf_txn_t *txn, const conf_edit_t *edit, conf_sink_t sink);
 
 /**
- * Remove a value, an item, a block, a section (id and item NULL) or everything (section NULL). Without an identifier the item of
- * all blocks. Changes nothing when it fails. Errors as of conf_txn_set(); KNOT_ENOENT: it was not set.
+ * Remove a value, an item, a block, a section (id and item NULL) or everything (section NULL). Without an identifier
+ * the item of all blocks. Changes nothing when it fails. Errors as of conf_txn_set(); KNOT_ENOENT: it was not set.
  */
 KNOT_MUST_USE knot_err_t conf_txn_unset(conf_txn_t *txn, const conf_edit_t *edit);
 
 /** True if nothing differs from the base. */
 bool conf_txn_is_empty(const conf_txn_t *txn);
 
-/** A walk over the blocks that were changed, added or removed (not has_new), by section, in the order of a sealed store. */
+/** A walk over the blocks that were changed, added or removed (not has_new), by section, in the order of a sealed
+ * store. */
 typedef struct {
 	size_t section;
 	knot_bytes_t id;

@@ -167,7 +167,7 @@ static knot_err_t take_block(conf_txn_t *txn, size_t section, const conf_block_v
 	conf_block_view_t old;
 	bool is_there = conf_view_find(view_of(txn), section, new->id, &old);
 	if (is_there && old.items.len == new->items.len &&
-	    (new->items.len == 0 || memcmp(old.items.data, new->items.data, new->items.len) == 0)) {
+			(new->items.len == 0 || memcmp(old.items.data, new->items.data, new->items.len) == 0)) {
 		return KNOT_OK;
 	}
 	conf_changed_t *block = conf_txn_touch(txn, section, new->id);
@@ -202,7 +202,8 @@ static knot_err_t take_section(conf_txn_t *txn, size_t section, const conf_store
 	return err;
 }
 
-/** The files are read into a copy of the whole, so that they may use what is there, and a fault in them is no fault here. */
+/** The files are read into a copy of the whole, so that they may use what is there, and a fault in them is no fault
+ * here. */
 static knot_err_t include(conf_txn_t *txn, const char *pattern, conf_sink_t sink)
 {
 	conf_store_t *store;

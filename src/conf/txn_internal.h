@@ -47,7 +47,7 @@ struct conf_txn {
 	size_t undo_count, undo_max;
 	conf_step_t steps[CONF_TXN_DEPTH_MAX + 1]; /* the last is for one edit */
 	unsigned depth;
-	uint64_t step_count; /* ever begun */
+	uint64_t step_count;                               /* ever begun */
 	uint8_t id[CONF_VALUE_MAX], value[CONF_VALUE_MAX]; /* of the edit */
 };
 

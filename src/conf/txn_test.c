@@ -12,11 +12,11 @@
 
 /* ---- Tools ---- */
 
-static const char base_text[] =
-	"server:\n    identity: old\n    listen: [127.0.0.1@5301, ::1@5301]\n"
-	"template:\n  - id: default\n    storage: /a\n  - id: t\n"
-	"mod-stats:\n  - id: s1\n"
-	"zone:\n  - domain: b.test\n    file: b.zone\n  - domain: a.test\n    template: t\n    module: mod-stats/s1\n  - domain: test\n";
+static const char base_text[] = "server:\n    identity: old\n    listen: [127.0.0.1@5301, ::1@5301]\n"
+				"template:\n  - id: default\n    storage: /a\n  - id: t\n"
+				"mod-stats:\n  - id: s1\n"
+				"zone:\n  - domain: b.test\n    file: b.zone\n  - domain: a.test\n    template: t\n    "
+				"module: mod-stats/s1\n  - domain: test\n";
 
 typedef struct {
 	char *text;
@@ -196,9 +196,9 @@ static const edit_row_t block_edits[] = {
 	{ "-zone[new.test].domain", KNOT_OK, "+zone[aa.test.]\n" },
 	{ "-zone.domain=aa.test", KNOT_OK, "" },
 	{ "zone.file=x", KNOT_OK,
-	  "-" ZONE_TEST "+zone[test.] file=x\n"
-	  "-" ZONE_A_TEST "+zone[a.test.] template=t module=mod-stats/s1 file=x\n"
-	  "-" ZONE_B_TEST "+zone[b.test.] file=x\n" },
+			"-" ZONE_TEST "+zone[test.] file=x\n"
+			"-" ZONE_A_TEST "+zone[a.test.] template=t module=mod-stats/s1 file=x\n"
+			"-" ZONE_B_TEST "+zone[b.test.] file=x\n" },
 	{ "-zone.file", KNOT_OK, "-" ZONE_B_TEST "+zone[b.test.]\n" },
 	{ "-zone.domain", KNOT_OK, "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST },
 	{ "zone[b.test]", KNOT_OK, "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "+zone[b.test.]\n" },
@@ -215,8 +215,8 @@ static const edit_row_t whole_edits[] = {
 	{ "include=", KNOT_OK, "" },
 	{ "include=/nonexistent", KNOT_EFILE, "" },
 	{ "include=conf_txn_test_good.conf", KNOT_OK,
-	  "-" SERVER "+server identity=old" LISTEN " version=v\n"
-	  "+zone[inc.test.] template=t\n" },
+			"-" SERVER "+server identity=old" LISTEN " version=v\n"
+			"+zone[inc.test.] template=t\n" },
 	{ "include=conf_txn_test_good.conf", KNOT_CONF_EDUPID, NULL },
 	{ "include=conf_txn_test_bad.conf", KNOT_CONF_EITEM, NULL },
 	{ "include=conf_txn_test_*d.conf", KNOT_CONF_EITEM, NULL },
@@ -226,9 +226,7 @@ static const edit_row_t whole_edits[] = {
 	{ "-server.version", KNOT_OK, "" },
 	{ "clear=t*", KNOT_OK, TEMPLATES },
 	{ "clear=mod-*", KNOT_OK, TEMPLATES "-mod-stats[s1]\n" },
-	{ "-", KNOT_OK,
-	  "-" SERVER TEMPLATES
-	  "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "-mod-stats[s1]\n" },
+	{ "-", KNOT_OK, "-" SERVER TEMPLATES "-" ZONE_TEST "-" ZONE_A_TEST "-" ZONE_B_TEST "-mod-stats[s1]\n" },
 	{ "-", KNOT_OK, NULL },
 };
 
@@ -279,7 +277,8 @@ static void test_whole(void **state)
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chdir(folder), 0);
-	write_file("conf_txn_test_good.conf", "server:\n    version: v\nzone:\n  - domain: inc.test\n    template: t\n");
+	write_file("conf_txn_test_good.conf",
+			"server:\n    version: v\nzone:\n  - domain: inc.test\n    template: t\n");
 	write_file("conf_txn_test_bad.conf", "zone:\n  - domain: inc2.test\n  - domain: inc3.test\n    fil: x\n");
 	run_rows(whole_edits, KNOT_LEN(whole_edits));
 	assert_int_equal(unlink("conf_txn_test_good.conf"), 0);
@@ -305,7 +304,10 @@ static void test_include_faults(void **state)
 	edit.data = path;
 	assert_int_equal(write(fd, "nosuch:\n", 8), 8);
 	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_CONF_EITEM);
-	(void)snprintf(want, sizeof(want), "config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' (invalid item)", path, path);
+	(void)snprintf(want, sizeof(want),
+			"config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' "
+			"(invalid item)",
+			path, path);
 	assert_string_equal(faults.text, want);
 
 	assert_int_equal(ftruncate(fd, ((off_t)1024 << 20) + 1), 0);
@@ -372,7 +374,9 @@ static void test_steps(void **state)
 	conf_store_free(store);
 }
 
-/* A step keeps one state of a block, however many inner ones change it: 3,000 values of one item are no 3,000 copies. */
+/*
+ * A step keeps one state of a block, however many inner ones change it: 3,000 values of one item are no 3,000 copies.
+ */
 static void test_steps_keep_one(void **state)
 {
 	(void)state;
@@ -461,7 +465,8 @@ static void model_edit(conf_txn_t *txn, model_t *model)
 	}
 }
 
-static void expect_same(const char *what, const conf_store_t *store, const conf_txn_t *txn, const conf_store_t *want_store)
+static void expect_same(
+		const char *what, const conf_store_t *store, const conf_txn_t *txn, const conf_store_t *want_store)
 {
 	char *have = dump(store, txn), *want = dump(want_store, NULL);
 	if (strcmp(have, want) != 0) {
@@ -529,7 +534,9 @@ static void test_model(void **state)
 
 /* ---- Many ---- */
 
-/* A change must not depend on the size of the whole: 100,000 of them are done in what a copy each would take for a few. */
+/*
+ * A change must not depend on the size of the whole: 100,000 of them are done in what a copy each would take for a few.
+ */
 static void test_many(void **state)
 {
 	(void)state;
@@ -551,8 +558,8 @@ static void test_many(void **state)
 	conf_store_t *second;
 	assert_int_equal(conf_txn_merge(txn, &second), KNOT_OK);
 	double end = cpu_s();
-	printf("%d zones: %.0f ms to set, %.0f ms to merge; one more: %.3f ms, %.0f ms to merge\n", COUNT, 1e3 * (set - start),
-	       1e3 * (merge - set), 1e3 * (one - begun), 1e3 * (end - one));
+	printf("%d zones: %.0f ms to set, %.0f ms to merge; one more: %.3f ms, %.0f ms to merge\n", COUNT,
+			1e3 * (set - start), 1e3 * (merge - set), 1e3 * (one - begun), 1e3 * (end - one));
 	/* Copying the whole for each would take hours. Instrumented builds are slow. */
 	assert_true(end - start < 20);
 	conf_txn_free(txn);
@@ -564,8 +571,14 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_items), cmocka_unit_test(test_blocks), cmocka_unit_test(test_whole), cmocka_unit_test(test_include_faults),
-		cmocka_unit_test(test_steps), cmocka_unit_test(test_steps_keep_one), cmocka_unit_test(test_model), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_items),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_include_faults),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_steps_keep_one),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,14 +14,8 @@ static const struct {
 	int64_t factor;
 } units[][UNIT_COUNT + 1] = {
 	[CONF_UNIT_NONE] = { { 0, 0 } },
-	[CONF_UNIT_TIME] = { { 's', 1 },
-			     { 'm', 60 },
-			     { 'h', 3600 },
-			     { 'd', 86400 },
-			     { 'w', 7 * 86400 },
-			     { 'M', 30 * 86400 },
-			     { 'y', 365 * 86400 },
-			     { 0, 0 } },
+	[CONF_UNIT_TIME] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 },
+			{ 'M', 30 * 86400 }, { 'y', 365 * 86400 }, { 0, 0 } },
 	[CONF_UNIT_SIZE] = { { 'B', 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 }, { 0, 0 } },
 };
 
@@ -149,8 +143,9 @@ static knot_err_t scan_hex(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 }
 
 /**
- * True if a file could have the text as a value: no control characters, and behind each backslash printable ASCII but no quote,
- * since `\\"` in a file is a quote. Anything else, from a control connection, could be kept but not be exported.
+ * True if a file could have the text as a value: no control characters, and behind each backslash printable ASCII but
+ * no quote, since `\\"` in a file is a quote. Anything else, from a control connection, could be kept but not be
+ * exported.
  */
 static bool is_writable(knot_str_t text)
 {
@@ -186,9 +181,9 @@ static knot_err_t scan_base64(knot_str_t text, uint8_t *ret_value, size_t *ret_l
 	for (size_t i = 0; i < text.len; i += 4) {
 		uint32_t bits = 0;
 		for (size_t j = i; j < i + 4; j++) {
-			const char *digit = j >= text.len - padding
-						    ? base64_digits
-						    : memchr(base64_digits, text.data[j], sizeof(base64_digits) - 1);
+			const char *digit = j >= text.len - padding ? base64_digits
+								    : memchr(base64_digits, text.data[j],
+										      sizeof(base64_digits) - 1);
 			if (digit == NULL) {
 				return KNOT_EB64CHAR;
 			}
@@ -295,7 +290,7 @@ static knot_err_t scan_addr(knot_str_t text, uint8_t *ret_value, size_t *ret_len
 		return KNOT_EINVAL;
 	}
 	if (percent != NULL &&
-	    (device[0] == '\0' || strlen(device) >= IF_NAMESIZE || !may_have_device(kind, ret_value + 1))) {
+			(device[0] == '\0' || strlen(device) >= IF_NAMESIZE || !may_have_device(kind, ret_value + 1))) {
 		return KNOT_EINVAL;
 	}
 	int32_t port32 = (int32_t)port;

@@ -39,8 +39,8 @@ typedef struct {
 /**
  * Convert text by the row's type and check its range.
  * ret_value: room for CONF_VALUE_MAX bytes; scratch on failure.
- * KNOT_EINVAL: not a value of this type.  KNOT_CONF_ERANGE: out of range, or a text of CONF_VALUE_MAX bytes or more.  KNOT_EB64LEN, KNOT_EB64CHAR. References and
- * modules are not looked up here.
+ * KNOT_EINVAL: not a value of this type.  KNOT_CONF_ERANGE: out of range, or a text of CONF_VALUE_MAX bytes or more.
+ * KNOT_EB64LEN, KNOT_EB64CHAR. References and modules are not looked up here.
  */
 KNOT_MUST_USE knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_value, size_t *ret_len);
 

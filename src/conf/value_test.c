@@ -10,18 +10,18 @@ static const conf_option_t options[] = { { "off", 0 }, { "false", 0 }, { "on", 1
 static const conf_option_t syncs[] = { { "immediate", 0 }, { "never", -1 }, { NULL, 0 } };
 
 static const conf_row_t
-	r_int = { .type = CONF_INT, .min = -5, .max = 100 },
-	r_time = { .type = CONF_INT, .min = 0, .max = INT64_C(4294967295), .unit = CONF_UNIT_TIME },
-	r_big = { .type = CONF_INT, .min = INT64_MIN, .max = INT64_MAX, .unit = CONF_UNIT_TIME },
-	r_size = { .type = CONF_INT, .min = 0, .max = INT64_C(1) << 48, .unit = CONF_UNIT_SIZE },
-	r_percent = { .type = CONF_INT, .min = 0, .max = 1000, .unit = CONF_UNIT_TIME, .percent = true },
-	r_bool = { .type = CONF_BOOL }, r_str = { .type = CONF_STR }, r_hex = { .type = CONF_HEX },
-	r_b64 = { .type = CONF_B64 }, r_name = { .type = CONF_DNAME }, r_addr = { .type = CONF_ADDR },
-	r_net = { .type = CONF_NET }, r_opt = { .type = CONF_OPT, .options = options },
-	r_optint = { .type = CONF_OPTINT, .options = syncs, .min = 1, .max = 1000, .unit = CONF_UNIT_TIME },
-	r_ref = { .type = CONF_REF, .ref = { "key" }, .or_empty = true },
-	r_ref_str = { .type = CONF_REF, .ref = { "remote" } }, r_mod = { .type = CONF_MODREF },
-	r_type = { .type = CONF_RRTYPE };
+		r_int = { .type = CONF_INT, .min = -5, .max = 100 },
+		r_time = { .type = CONF_INT, .min = 0, .max = INT64_C(4294967295), .unit = CONF_UNIT_TIME },
+		r_big = { .type = CONF_INT, .min = INT64_MIN, .max = INT64_MAX, .unit = CONF_UNIT_TIME },
+		r_size = { .type = CONF_INT, .min = 0, .max = INT64_C(1) << 48, .unit = CONF_UNIT_SIZE },
+		r_percent = { .type = CONF_INT, .min = 0, .max = 1000, .unit = CONF_UNIT_TIME, .percent = true },
+		r_bool = { .type = CONF_BOOL }, r_str = { .type = CONF_STR }, r_hex = { .type = CONF_HEX },
+		r_b64 = { .type = CONF_B64 }, r_name = { .type = CONF_DNAME }, r_addr = { .type = CONF_ADDR },
+		r_net = { .type = CONF_NET }, r_opt = { .type = CONF_OPT, .options = options },
+		r_optint = { .type = CONF_OPTINT, .options = syncs, .min = 1, .max = 1000, .unit = CONF_UNIT_TIME },
+		r_ref = { .type = CONF_REF, .ref = { "key" }, .or_empty = true },
+		r_ref_str = { .type = CONF_REF, .ref = { "remote" } }, r_mod = { .type = CONF_MODREF },
+		r_type = { .type = CONF_RRTYPE };
 
 /* want: how conf-read prints the value, or NULL and the error. */
 static const struct {
@@ -174,13 +174,13 @@ static void text_to_value_to_text(void **state)
 			continue;
 		}
 		size_t printed_len =
-			conf_value_print(rows[i].row, (knot_bytes_t){ value, len }, printed, sizeof(printed));
+				conf_value_print(rows[i].row, (knot_bytes_t){ value, len }, printed, sizeof(printed));
 		if (printed_len != strlen(printed) || (rows[i].want != NULL && strcmp(printed, rows[i].want) != 0)) {
 			fail_msg("%s: printed '%s'", rows[i].what, printed);
 		}
 		/* What is printed means the same again. */
 		if (conf_value_scan(rows[i].row, knot_str_of(printed), again, &again_len) != KNOT_OK ||
-		    again_len != len || memcmp(value, again, len) != 0) {
+				again_len != len || memcmp(value, again, len) != 0) {
 			fail_msg("%s: '%s' is not the same value", rows[i].what, printed);
 		}
 	}
@@ -216,16 +216,18 @@ static void longest_values_fit(void **state)
 	char *text = malloc(UNIT_MAX);
 	size_t len;
 	memset(text, 'a', UNIT_MAX);
-	const conf_row_t *const all[] = { &r_str, &r_hex, &r_b64, &r_name, &r_addr, &r_net,
-					  &r_opt, &r_ref, &r_mod, &r_int,  &r_type };
+	const conf_row_t *const all[] = { &r_str, &r_hex, &r_b64, &r_name, &r_addr, &r_net, &r_opt, &r_ref, &r_mod,
+		&r_int, &r_type };
 	for (size_t i = 0; i < KNOT_LEN(all); i++) {
 		for (size_t text_len = LONGEST - 4; text_len <= LONGEST; text_len++) {
 			if (conf_value_scan(all[i], (knot_str_t){ text, text_len }, value, &len) == KNOT_OK) {
 				assert_true(len <= CONF_VALUE_MAX);
 			}
 		}
-		assert_int_equal(conf_value_scan(all[i], (knot_str_t){ text, LONGEST + 1 }, value, &len), KNOT_CONF_ERANGE);
-		assert_int_equal(conf_value_scan(all[i], (knot_str_t){ text, UNIT_MAX }, value, &len), KNOT_CONF_ERANGE);
+		assert_int_equal(conf_value_scan(all[i], (knot_str_t){ text, LONGEST + 1 }, value, &len),
+				KNOT_CONF_ERANGE);
+		assert_int_equal(
+				conf_value_scan(all[i], (knot_str_t){ text, UNIT_MAX }, value, &len), KNOT_CONF_ERANGE);
 	}
 	memset(text, '/', LONGEST);
 	assert_int_equal(conf_value_scan(&r_addr, (knot_str_t){ text, LONGEST }, value, &len), KNOT_EINVAL);
@@ -249,7 +251,7 @@ static void schema_is_sound(void **state)
 				continue;
 			}
 			if (conf_row_find(section, knot_str_of(row->name)) != i || row->doc == NULL ||
-			    row->doc[0] == '\0') {
+					row->doc[0] == '\0') {
 				fail_msg("%s.%s: name twice or no text", section->name, row->name);
 			}
 			if (row->dflt != NULL && conf_value_scan(row, knot_str_of(row->dflt), value, &len) != KNOT_OK) {

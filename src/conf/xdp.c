@@ -118,6 +118,7 @@ conf_xdp_t *conf_xdp_copy(const conf_xdp_t *xdp)
 	return copy;
 }
 
-_Static_assert(_Alignof(conf_xdp_listen_t) <= _Alignof(conf_xdp_t) && sizeof(conf_xdp_t) % _Alignof(conf_xdp_listen_t) == 0 &&
-		       _Alignof(conf_xdp_block_t) <= _Alignof(conf_xdp_listen_t),
-	       "conf_xdp_copy() puts them one behind the other");
+_Static_assert(_Alignof(conf_xdp_listen_t) <= _Alignof(conf_xdp_t) &&
+				sizeof(conf_xdp_t) % _Alignof(conf_xdp_listen_t) == 0 &&
+				_Alignof(conf_xdp_block_t) <= _Alignof(conf_xdp_listen_t),
+		"conf_xdp_copy() puts them one behind the other");

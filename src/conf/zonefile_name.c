@@ -148,7 +148,8 @@ knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_m
 	bool is_relative = out.len == 0 || out.text[0] != '/';
 	bool has_storage = is_relative && zone->storage[0] != '\0';
 	bool has_directory = is_relative && zone->storage[0] != '/' && zone->directory != NULL;
-	int len = snprintf(ret_path, path_max, "%s%s%s%s%.*s", has_directory ? zone->directory : "", has_directory ? "/" : "",
-	                   has_storage ? zone->storage : "", has_storage ? "/" : "", (int)out.len, out.text);
+	int len = snprintf(ret_path, path_max, "%s%s%s%s%.*s", has_directory ? zone->directory : "",
+			has_directory ? "/" : "", has_storage ? zone->storage : "", has_storage ? "/" : "",
+			(int)out.len, out.text);
 	return out.is_full || len < 0 || (size_t)len >= path_max ? KNOT_ESPACE : KNOT_OK;
 }

@@ -6,22 +6,55 @@
 
 /* What bpf_filter() knows: bpf_validate() takes a few codes besides, on which it would end the process. */
 static const uint16_t known_codes[] = {
-	BPF_RET | BPF_K, BPF_RET | BPF_A,
-	BPF_LD | BPF_W | BPF_ABS, BPF_LD | BPF_H | BPF_ABS, BPF_LD | BPF_B | BPF_ABS,
-	BPF_LD | BPF_W | BPF_IND, BPF_LD | BPF_H | BPF_IND, BPF_LD | BPF_B | BPF_IND,
-	BPF_LD | BPF_W | BPF_LEN, BPF_LD | BPF_IMM, BPF_LD | BPF_MEM,
-	BPF_LDX | BPF_W | BPF_LEN, BPF_LDX | BPF_IMM, BPF_LDX | BPF_MEM, BPF_LDX | BPF_MSH | BPF_B,
-	BPF_ST, BPF_STX,
+	BPF_RET | BPF_K,
+	BPF_RET | BPF_A,
+	BPF_LD | BPF_W | BPF_ABS,
+	BPF_LD | BPF_H | BPF_ABS,
+	BPF_LD | BPF_B | BPF_ABS,
+	BPF_LD | BPF_W | BPF_IND,
+	BPF_LD | BPF_H | BPF_IND,
+	BPF_LD | BPF_B | BPF_IND,
+	BPF_LD | BPF_W | BPF_LEN,
+	BPF_LD | BPF_IMM,
+	BPF_LD | BPF_MEM,
+	BPF_LDX | BPF_W | BPF_LEN,
+	BPF_LDX | BPF_IMM,
+	BPF_LDX | BPF_MEM,
+	BPF_LDX | BPF_MSH | BPF_B,
+	BPF_ST,
+	BPF_STX,
 	BPF_JMP | BPF_JA,
-	BPF_JMP | BPF_JGT | BPF_K, BPF_JMP | BPF_JGE | BPF_K, BPF_JMP | BPF_JEQ | BPF_K, BPF_JMP | BPF_JSET | BPF_K,
-	BPF_JMP | BPF_JGT | BPF_X, BPF_JMP | BPF_JGE | BPF_X, BPF_JMP | BPF_JEQ | BPF_X, BPF_JMP | BPF_JSET | BPF_X,
-	BPF_ALU | BPF_ADD | BPF_K, BPF_ALU | BPF_SUB | BPF_K, BPF_ALU | BPF_MUL | BPF_K, BPF_ALU | BPF_DIV | BPF_K,
-	BPF_ALU | BPF_MOD | BPF_K, BPF_ALU | BPF_AND | BPF_K, BPF_ALU | BPF_OR | BPF_K, BPF_ALU | BPF_XOR | BPF_K,
-	BPF_ALU | BPF_LSH | BPF_K, BPF_ALU | BPF_RSH | BPF_K,
-	BPF_ALU | BPF_ADD | BPF_X, BPF_ALU | BPF_SUB | BPF_X, BPF_ALU | BPF_MUL | BPF_X, BPF_ALU | BPF_DIV | BPF_X,
-	BPF_ALU | BPF_MOD | BPF_X, BPF_ALU | BPF_AND | BPF_X, BPF_ALU | BPF_OR | BPF_X, BPF_ALU | BPF_XOR | BPF_X,
-	BPF_ALU | BPF_LSH | BPF_X, BPF_ALU | BPF_RSH | BPF_X, BPF_ALU | BPF_NEG,
-	BPF_MISC | BPF_TAX, BPF_MISC | BPF_TXA,
+	BPF_JMP | BPF_JGT | BPF_K,
+	BPF_JMP | BPF_JGE | BPF_K,
+	BPF_JMP | BPF_JEQ | BPF_K,
+	BPF_JMP | BPF_JSET | BPF_K,
+	BPF_JMP | BPF_JGT | BPF_X,
+	BPF_JMP | BPF_JGE | BPF_X,
+	BPF_JMP | BPF_JEQ | BPF_X,
+	BPF_JMP | BPF_JSET | BPF_X,
+	BPF_ALU | BPF_ADD | BPF_K,
+	BPF_ALU | BPF_SUB | BPF_K,
+	BPF_ALU | BPF_MUL | BPF_K,
+	BPF_ALU | BPF_DIV | BPF_K,
+	BPF_ALU | BPF_MOD | BPF_K,
+	BPF_ALU | BPF_AND | BPF_K,
+	BPF_ALU | BPF_OR | BPF_K,
+	BPF_ALU | BPF_XOR | BPF_K,
+	BPF_ALU | BPF_LSH | BPF_K,
+	BPF_ALU | BPF_RSH | BPF_K,
+	BPF_ALU | BPF_ADD | BPF_X,
+	BPF_ALU | BPF_SUB | BPF_X,
+	BPF_ALU | BPF_MUL | BPF_X,
+	BPF_ALU | BPF_DIV | BPF_X,
+	BPF_ALU | BPF_MOD | BPF_X,
+	BPF_ALU | BPF_AND | BPF_X,
+	BPF_ALU | BPF_OR | BPF_X,
+	BPF_ALU | BPF_XOR | BPF_X,
+	BPF_ALU | BPF_LSH | BPF_X,
+	BPF_ALU | BPF_RSH | BPF_X,
+	BPF_ALU | BPF_NEG,
+	BPF_MISC | BPF_TAX,
+	BPF_MISC | BPF_TXA,
 };
 
 static bool is_known(uint16_t code)
@@ -61,8 +94,8 @@ static bool scan_insn(const char **text, struct bpf_insn *ret_insn)
 {
 	uint32_t code, jt, jf, k;
 	bool is_good = scan_char(text, ',') && scan_number(text, UINT16_MAX, &code) && scan_char(text, ' ') &&
-	               scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') && scan_number(text, UINT8_MAX, &jf) &&
-	               scan_char(text, ' ') && scan_number(text, UINT32_MAX, &k);
+		       scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') && scan_number(text, UINT8_MAX, &jf) &&
+		       scan_char(text, ' ') && scan_number(text, UINT32_MAX, &k);
 	is_good = is_good && is_known((uint16_t)code);
 	if (is_good) {
 		*ret_insn = (struct bpf_insn){ .code = (u_short)code, .jt = (u_char)jt, .jf = (u_char)jf, .k = k };

@@ -12,8 +12,8 @@
 enum { CAPTURE_FILTER_MAX = 4096 }; /* instructions, as many as the kernel allows */
 
 /**
- * Read `count,code jt jf k,code jt jf k,...` in decimal, as libpcap's compilers print it. The program is safe to run on any
- * bytes: libpcap's bpf_validate() has seen it, and it has no loops.
+ * Read `count,code jt jf k,code jt jf k,...` in decimal, as libpcap's compilers print it. The program is safe to run on
+ * any bytes: libpcap's bpf_validate() has seen it, and it has no loops.
  *
  * ret_insns[0..CAPTURE_FILTER_MAX): written also on failure. KNOT_EMALF: not so, or not a valid program.
  */

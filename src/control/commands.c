@@ -24,22 +24,23 @@ static void status_workers(session_t *session, char text[static STATUS_TEXT_MAX]
 	net_workers_t net = net_workers(session->net);
 	server_workers_t background = server_workers(session->server);
 	snprintf(text, STATUS_TEXT_MAX,
-	         "UDP workers: %u, TCP workers: %u, XDP workers: %u, background workers: %u (running: %u, pending: %zu)",
-	         net.udp, net.tcp, net.xdp, background.workers, background.running, background.pending);
+			"UDP workers: %u, TCP workers: %u, XDP workers: %u, background workers: %u (running: %u, "
+			"pending: %zu)",
+			net.udp, net.tcp, net.xdp, background.workers, background.running, background.pending);
 }
 
 static void status_configure(session_t *session, char text[static STATUS_TEXT_MAX])
 {
 	(void)session;
 	snprintf(text, STATUS_TEXT_MAX,
-	         "Version: %s\nCompiler: %s\nRun dir: %s\nStorage dir: %s\nConfig dir: %s\nXDP support: yes",
-	         PACKAGE_STRING, __VERSION__, KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+			"Version: %s\nCompiler: %s\nRun dir: %s\nStorage dir: %s\nConfig dir: %s\nXDP support: yes",
+			PACKAGE_STRING, __VERSION__, KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
 }
 
 static void status_cert_key(session_t *session, char text[static STATUS_TEXT_MAX])
 {
 	(void)session;
-	snprintf(text, STATUS_TEXT_MAX, "-");   /* no TLS or QUIC, no key */
+	snprintf(text, STATUS_TEXT_MAX, "-"); /* no TLS or QUIC, no key */
 }
 
 static const struct {
@@ -103,18 +104,18 @@ knot_err_t command_reload(session_t *session)
 
 typedef struct {
 	session_t *session;
-	const char *zone;                   /* text, or NULL */
-	const char *section, *item;         /* wanted, or NULL */
+	const char *zone;           /* text, or NULL */
+	const char *section, *item; /* wanted, or NULL */
 	bool zeros;
-	bool is_known;                      /* some counter is of the wanted section and item */
-	char last[128];                     /* section and item of the unit before */
+	bool is_known;  /* some counter is of the wanted section and item */
+	char last[128]; /* section and item of the unit before */
 } listing_t;
 
 static bool send_counter(const counter_t *counter, void *ctx)
 {
 	listing_t *listing = ctx;
 	if ((listing->section != NULL && strcasecmp(listing->section, counter->section) != 0) ||
-	    (listing->item != NULL && strcasecmp(listing->item, counter->item) != 0)) {
+			(listing->item != NULL && strcasecmp(listing->item, counter->item) != 0)) {
 		return true;
 	}
 	listing->is_known = true;
@@ -125,8 +126,11 @@ static bool send_counter(const counter_t *counter, void *ctx)
 	snprintf(key, sizeof(key), "%s.%s", counter->section, counter->item);
 	snprintf(value, sizeof(value), "%" PRIu64, counter->value);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_SECTION] = counter->section, [KNOT_CTL_IDX_ITEM] = counter->item,
-		[KNOT_CTL_IDX_ID] = counter->id, [KNOT_CTL_IDX_ZONE] = listing->zone, [KNOT_CTL_IDX_DATA] = value,
+		[KNOT_CTL_IDX_SECTION] = counter->section,
+		[KNOT_CTL_IDX_ITEM] = counter->item,
+		[KNOT_CTL_IDX_ID] = counter->id,
+		[KNOT_CTL_IDX_ZONE] = listing->zone,
+		[KNOT_CTL_IDX_DATA] = value,
 	};
 	/* The first of a group is DATA, the others are EXTRA. */
 	bool is_more = counter->id != NULL && strcmp(key, listing->last) == 0;
@@ -138,8 +142,11 @@ static bool send_counter(const counter_t *counter, void *ctx)
 static listing_t listing_of(session_t *session, const char *zone)
 {
 	return (listing_t){
-		.session = session, .zone = zone, .zeros = session_flag(session, 'F'),
-		.section = session->args[KNOT_CTL_IDX_SECTION], .item = session->args[KNOT_CTL_IDX_ITEM],
+		.session = session,
+		.zone = zone,
+		.zeros = session_flag(session, 'F'),
+		.section = session->args[KNOT_CTL_IDX_SECTION],
+		.item = session->args[KNOT_CTL_IDX_ITEM],
 		.is_known = session->args[KNOT_CTL_IDX_SECTION] == NULL,
 	};
 }

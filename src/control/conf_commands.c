@@ -27,8 +27,8 @@ static void log_item(const session_t *session)
 		return;
 	}
 	bool has_id = where.id != NULL && *where.id != '\0', has_item = where.item != NULL && *where.item != '\0';
-	log_control(LOG_DEBUG, "control, config item '%s%s%s%s%s%s'", where.section, has_id ? "[" : "", has_id ? where.id : "",
-	            has_id ? "]" : "", has_item ? "." : "", has_item ? where.item : "");
+	log_control(LOG_DEBUG, "control, config item '%s%s%s%s%s%s'", where.section, has_id ? "[" : "",
+			has_id ? where.id : "", has_id ? "]" : "", has_item ? "." : "", has_item ? where.item : "");
 }
 
 static bool send_unit(const conf_unit_t *unit, void *ctx)
@@ -38,8 +38,12 @@ static bool send_unit(const conf_unit_t *unit, void *ctx)
 	const char *marker = unit->sign != 0 ? sign : NULL;
 	/* The sign is a flag to clients of Knot 3.2, a filter to later ones. */
 	knot_ctl_data_t data = {
-		[KNOT_CTL_IDX_FLAGS] = marker, [KNOT_CTL_IDX_SECTION] = unit->section, [KNOT_CTL_IDX_ITEM] = unit->item,
-		[KNOT_CTL_IDX_ID] = unit->id, [KNOT_CTL_IDX_DATA] = unit->data, [KNOT_CTL_IDX_FILTERS] = marker,
+		[KNOT_CTL_IDX_FLAGS] = marker,
+		[KNOT_CTL_IDX_SECTION] = unit->section,
+		[KNOT_CTL_IDX_ITEM] = unit->item,
+		[KNOT_CTL_IDX_ID] = unit->id,
+		[KNOT_CTL_IDX_DATA] = unit->data,
+		[KNOT_CTL_IDX_FILTERS] = marker,
 	};
 	session_send(session, unit->is_next ? KNOT_CTL_TYPE_EXTRA : KNOT_CTL_TYPE_DATA, &data);
 	return !session->broken;
@@ -62,7 +66,8 @@ static knot_err_t each_unit(session_t *session, conf_txn_t *txn, unit_command_t 
 /* ---- Reading ---- */
 
 /** A reader of the published configuration. It is held: a read section must not wait for a peer. */
-static knot_err_t with_published(session_t *session, knot_err_t (*read)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx))
+static knot_err_t with_published(session_t *session,
+		knot_err_t (*read)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx))
 {
 	conf_where_t where = where_of(session);
 	conf_t *conf;
@@ -225,8 +230,10 @@ static void send_fault(void *ctx, const conf_fault_t *fault)
 	bool has_place = fault->section != NULL && fault->reason != NULL;
 	knot_ctl_data_t reply = {
 		[KNOT_CTL_IDX_ERROR] = has_place ? fault->reason : fault->text,
-		[KNOT_CTL_IDX_SECTION] = fault->section, [KNOT_CTL_IDX_ID] = fault->id,
-		[KNOT_CTL_IDX_ITEM] = fault->item, [KNOT_CTL_IDX_DATA] = fault->value,
+		[KNOT_CTL_IDX_SECTION] = fault->section,
+		[KNOT_CTL_IDX_ID] = fault->id,
+		[KNOT_CTL_IDX_ITEM] = fault->item,
+		[KNOT_CTL_IDX_DATA] = fault->value,
 	};
 	session_send(faults->session, KNOT_CTL_TYPE_DATA, &reply);
 }
@@ -237,14 +244,16 @@ static knot_err_t without_sent(const faults_t *faults, knot_err_t err)
 	if (err == KNOT_OK || !faults->is_sent) {
 		return err;
 	}
-	log_control(LOG_DEBUG, "control, command '%s' (%s)", faults->session->args[KNOT_CTL_IDX_CMD], knot_strerror(err));
+	log_control(LOG_DEBUG, "control, command '%s' (%s)", faults->session->args[KNOT_CTL_IDX_CMD],
+			knot_strerror(err));
 	return KNOT_OK;
 }
 
 knot_err_t command_conf_begin(session_t *session)
 {
 	faults_t faults = { .session = session };
-	return without_sent(&faults, server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults }));
+	return without_sent(&faults,
+			server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults }));
 }
 
 knot_err_t command_conf_abort(session_t *session)

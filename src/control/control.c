@@ -17,14 +17,14 @@
 
 struct control {
 	control_params_t params;
-	int fds[SLOTS_SOCKETS_MAX];                 /* listening */
-	const char *paths[SLOTS_SOCKETS_MAX];       /* borrowed */
-	struct stat files[SLOTS_SOCKETS_MAX];       /* what was made there */
+	int fds[SLOTS_SOCKETS_MAX];           /* listening */
+	const char *paths[SLOTS_SOCKETS_MAX]; /* borrowed */
+	struct stat files[SLOTS_SOCKETS_MAX]; /* what was made there */
 	size_t socket_count;
-	slots_t *slots;             /* owned */
+	slots_t *slots; /* owned */
 	pthread_rwlock_t commands;
-	statistics_dump_t *dump;    /* owned */
-	metrics_t *metrics;         /* owned */
+	statistics_dump_t *dump; /* owned */
+	metrics_t *metrics;      /* owned */
 };
 
 /* ---- Sockets ---- */
@@ -55,7 +55,8 @@ static knot_err_t bind_at(int fd, const struct sockaddr_un *addr)
 			return knot_err_of_errno(errno);
 		}
 	}
-	/* Linux gives the file the socket's mode, unix(7): nobody else may ever write, and other threads, which make files, see no other umask. */
+	/* Linux gives the file the socket's mode, unix(7): nobody else may ever write, and other threads, which make
+	 * files, see no other umask. */
 	if (fchmod(fd, S_IWUSR | S_IWGRP) != 0 || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) != 0) {
 		return knot_err_of_errno(errno);
 	}
@@ -77,7 +78,7 @@ static knot_err_t open_socket(const control_params_t *params, const char *path, 
 	knot_err_t err = bind_at(fd, &addr);
 	/* By name, and the folder is not root's: no link in the socket's place is followed. */
 	if (err == KNOT_OK && ((geteuid() == 0 && lchown(path, params->uid, params->gid) != 0) ||
-	                       listen(fd, (int)params->backlog) != 0)) {
+					      listen(fd, (int)params->backlog) != 0)) {
 		err = knot_err_of_errno(errno);
 		(void)unlink(path);
 	}
@@ -132,8 +133,14 @@ static void serve(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
 	knot_ctl_set_timeout(ctl, limit_ms);
 	knot_ctl_adopt(ctl, take_fd);
 	session_t session = {
-		.control = control, .server = control->params.server, .net = control->params.net, .ctl = ctl, .lock = &control->commands,
-		.socket = socket, .wait = wait, .timeout_ms = limit_ms,
+		.control = control,
+		.server = control->params.server,
+		.net = control->params.net,
+		.ctl = ctl,
+		.lock = &control->commands,
+		.socket = socket,
+		.wait = wait,
+		.timeout_ms = limit_ms,
 	};
 	session_serve(&session);
 	knot_ctl_free(ctl);
@@ -159,7 +166,8 @@ knot_err_t control_new(const control_params_t *params, control_t **ret_control)
 	pthread_rwlock_init(&control->commands, &attr);
 	pthread_rwlockattr_destroy(&attr);
 	control->dump = statistics_dump_new(params->server, params->net);
-	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM : metrics_new(params->server, params->net, &control->metrics);
+	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM
+					       : metrics_new(params->server, params->net, &control->metrics);
 	err = err == KNOT_OK ? open_sockets(control) : err;
 	if (err == KNOT_OK) {
 		control->slots = slots_new(control->fds, control->socket_count, serve, control);
@@ -202,7 +210,8 @@ void control_free(control_t *control)
 		close(control->fds[i]);
 		/* Unless somebody else has put his there, after the folder went, say. */
 		struct stat info;
-		if (lstat(control->paths[i], &info) == 0 && info.st_ino == control->files[i].st_ino && info.st_dev == control->files[i].st_dev) {
+		if (lstat(control->paths[i], &info) == 0 && info.st_ino == control->files[i].st_ino &&
+				info.st_dev == control->files[i].st_dev) {
 			(void)unlink(control->paths[i]);
 		}
 	}

@@ -14,31 +14,52 @@ static bool one(counter_cb cb, void *ctx, const char *section, const char *item,
 
 typedef struct {
 	const char *name;
-	size_t off;         /* in kxdp_stats_t */
-	bool is_64;         /* uint64_t, else uint32_t */
+	size_t off; /* in kxdp_stats_t */
+	bool is_64; /* uint64_t, else uint32_t */
 } xdp_item_t;
 
-#define COUNT(field) { #field, offsetof(kxdp_stats_t, field), true }
-#define REFUSED(name, verdict) { name, offsetof(kxdp_stats_t, received) + (verdict) * sizeof(uint64_t), true }
-#define LEVEL(field) { #field, offsetof(kxdp_stats_t, field), false }
+#define COUNT(field)                                                                                                   \
+	{                                                                                                              \
+#field, offsetof(kxdp_stats_t, field), true                                                            \
+	}
+#define REFUSED(name, verdict)                                                                                         \
+	{                                                                                                              \
+		name, offsetof(kxdp_stats_t, received) + (verdict) * sizeof(uint64_t), true                            \
+	}
+#define LEVEL(field)                                                                                                   \
+	{                                                                                                              \
+#field, offsetof(kxdp_stats_t, field), false                                                           \
+	}
 
 static const xdp_item_t xdp_items[] = {
-	COUNT(rx_dropped), COUNT(rx_invalid), COUNT(tx_invalid), COUNT(rx_full), COUNT(fq_empty), COUNT(tx_empty),
-	LEVEL(tx_busy), LEVEL(fq_fill), LEVEL(rx_fill), LEVEL(tx_fill), LEVEL(cq_fill),
+	COUNT(rx_dropped),
+	COUNT(rx_invalid),
+	COUNT(tx_invalid),
+	COUNT(rx_full),
+	COUNT(fq_empty),
+	COUNT(tx_empty),
+	LEVEL(tx_busy),
+	LEVEL(fq_fill),
+	LEVEL(rx_fill),
+	LEVEL(tx_fill),
+	LEVEL(cq_fill),
 	/* Ours alone, behind Knot's: frames that were not answered, by their fault. */
-	REFUSED("rx_fragment", KXDP_FRAGMENT), REFUSED("rx_bad_length", KXDP_BAD_LENGTH),
-	REFUSED("rx_bad_header", KXDP_BAD_HEADER), REFUSED("rx_bad_address", KXDP_BAD_ADDRESS),
-	REFUSED("rx_bad_ip_checksum", KXDP_BAD_IP_CHECKSUM), REFUSED("rx_bad_udp_checksum", KXDP_BAD_UDP_CHECKSUM),
+	REFUSED("rx_fragment", KXDP_FRAGMENT),
+	REFUSED("rx_bad_length", KXDP_BAD_LENGTH),
+	REFUSED("rx_bad_header", KXDP_BAD_HEADER),
+	REFUSED("rx_bad_address", KXDP_BAD_ADDRESS),
+	REFUSED("rx_bad_ip_checksum", KXDP_BAD_IP_CHECKSUM),
+	REFUSED("rx_bad_udp_checksum", KXDP_BAD_UDP_CHECKSUM),
 	REFUSED("rx_bad_tcp_checksum", KXDP_BAD_TCP_CHECKSUM),
-	REFUSED("rx_partial_checksum", KXDP_PARTIAL_CHECKSUM),   /* refused on physical devices only: doc/adr/0005 */
+	REFUSED("rx_partial_checksum", KXDP_PARTIAL_CHECKSUM), /* refused on physical devices only: doc/adr/0005 */
 	COUNT(tx_full),
 };
 
 struct counters_xdp {
-	net_xdp_stats_t *stats;     /* owned */
+	net_xdp_stats_t *stats; /* owned */
 	size_t stats_count;
-	net_xdp_status_t *status;   /* owned */
-	xdp_sheet_t *sheets;        /* owned: one per interface of `status` */
+	net_xdp_status_t *status; /* owned */
+	xdp_sheet_t *sheets;      /* owned: one per interface of `status` */
 };
 
 static bool read_xdp(net_t *net, counters_xdp_t *xdp)
@@ -98,7 +119,7 @@ static bool xdp_items_counters(const counters_xdp_t *xdp, counter_cb cb, void *c
 		for (size_t j = 0; j < xdp->stats_count; j++) {
 			const char *field = (const char *)&xdp->stats[j].stats + xdp_items[i].off;
 			uint64_t value = xdp_items[i].is_64 ? *(const uint64_t *)(const void *)field
-			                                    : *(const uint32_t *)(const void *)field;
+							    : *(const uint32_t *)(const void *)field;
 			if (!one(cb, ctx, "xdp", xdp_items[i].name, xdp->stats[j].ifname, value)) {
 				return false;
 			}
@@ -123,7 +144,8 @@ static bool row_counters(const counters_xdp_t *xdp, const char *name, counter_cb
 	for (size_t i = 0; i < xdp->status->count; i++) {
 		const xdp_row_t *row = find_row(&xdp->sheets[i], name);
 		const char *ifname = xdp->status->ifaces[i].ifname;
-		if (row != NULL && ifname[0] != '\0' && !one(cb, ctx, "xdp", name, ifname, xdp_sheet_sum(&xdp->sheets[i], row))) {
+		if (row != NULL && ifname[0] != '\0' &&
+				!one(cb, ctx, "xdp", name, ifname, xdp_sheet_sum(&xdp->sheets[i], row))) {
 			return false;
 		}
 	}
@@ -159,8 +181,8 @@ static bool relay(const char *module, const char *item, const char *id, uint64_t
 	return one(to->cb, to->ctx, module, item, id, value);
 }
 
-bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp, counter_cb cb,
-                     void *ctx)
+bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp,
+		counter_cb cb, void *ctx)
 {
 	const sys_counters_t *net_sums = net_counters(net);
 	relay_t to = { cb, ctx };
@@ -168,7 +190,7 @@ bool counters_server(const state_t *state, const server_t *server, const net_t *
 	       one(cb, ctx, "server", "zone-update-error", NULL, server_update_errors(server)) &&
 	       one(cb, ctx, "server", "tcp-io-timeout", NULL, sys_counters_sum(net_sums, NET_COUNT_TCP_IO_TIMEOUT)) &&
 	       one(cb, ctx, "server", "tcp-idle-timeout", NULL,
-	           sys_counters_sum(net_sums, NET_COUNT_TCP_IDLE_TIMEOUT)) &&
+			       sys_counters_sum(net_sums, NET_COUNT_TCP_IDLE_TIMEOUT)) &&
 	       (xdp == NULL || (xdp_items_counters(xdp, cb, ctx) && xdp_row_counters(xdp, cb, ctx))) &&
 	       module_chain_counters(state->modules, NULL, relay, &to);
 }
@@ -177,7 +199,8 @@ bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter
 {
 	const zone_contents_t *contents = zone_contents(zone);
 	if (facts && (!one(cb, ctx, "zone", "size", NULL, contents != NULL ? contents->wire_size : 0) ||
-	              !one(cb, ctx, "zone", "max-ttl", NULL, contents != NULL ? contents->max_ttl : 0))) {
+				     !one(cb, ctx, "zone", "max-ttl", NULL,
+						     contents != NULL ? contents->max_ttl : 0))) {
 		return false;
 	}
 	relay_t to = { cb, ctx };

@@ -18,16 +18,16 @@
 
 enum {
 	LISTENERS_MAX = CONF_METRICS_LISTEN_MAX,
-	CONNECTIONS_MAX = 16,       /* per address; more wait in the kernel's queue */
-	SILENCE_S = 5,              /* a connection without progress is closed */
-	LIFE_MS = 60000,            /* and any connection after so long, so that trickling bytes hold no place for ever */
-	REQUEST_MEMORY = 32 << 10,  /* bytes per connection: request line, headers, reply's head */
-	BLOCK = 32 << 10,           /* bytes of the body made at once */
-	LOOK_MS = 1000,             /* how often the age of connections is looked at, and whether an address can be served on now */
+	CONNECTIONS_MAX = 16, /* per address; more wait in the kernel's queue */
+	SILENCE_S = 5,        /* a connection without progress is closed */
+	LIFE_MS = 60000,      /* and any connection after so long, so that trickling bytes hold no place for ever */
+	REQUEST_MEMORY = 32 << 10, /* bytes per connection: request line, headers, reply's head */
+	BLOCK = 32 << 10,          /* bytes of the body made at once */
+	LOOK_MS = 1000, /* how often the age of connections is looked at, and whether an address can be served on now */
 };
 
 typedef struct {
-	int fd;          /* -1: none */
+	int fd; /* -1: none */
 	uint64_t since_ms;
 } visitor_t;
 
@@ -42,15 +42,15 @@ typedef struct {
 /** An address that can't be served on, as somebody else has it, or its device isn't there yet. */
 typedef struct {
 	conf_addr_t addr;
-	knot_err_t err;            /* that was logged since the last reload */
+	knot_err_t err; /* that was logged since the last reload */
 } failure_t;
 
 struct metrics {
 	metrics_source_t source;
 	sys_thread_t thread;
-	int wake_fd;               /* owned: eventfd */
+	int wake_fd; /* owned: eventfd */
 	atomic_bool stopping;
-	atomic_bool changed;       /* the configuration: look at the addresses */
+	atomic_bool changed;                  /* the configuration: look at the addresses */
 	listener_t *listeners[LISTENERS_MAX]; /* owned; the thread's */
 	size_t count;
 	failure_t failures[LISTENERS_MAX]; /* the thread's: tried again and again */
@@ -72,9 +72,10 @@ static void free_body(void *ctx)
 	metrics_render_free(ctx);
 }
 
-/* Send and forget. Connections are closed after a reply: a scrape every few seconds needs no more, and none stays for long. */
+/* Send and forget. Connections are closed after a reply: a scrape every few seconds needs no more, and none stays for
+ * long. */
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
-                             const char *content_type)
+		const char *content_type)
 {
 	if (response == NULL) {
 		return MHD_NO;
@@ -109,8 +110,8 @@ static enum MHD_Result reply_page(struct MHD_Connection *connection)
 	struct MHD_Response *response = constant(page, len);
 	if (response != NULL) {
 		(void)MHD_add_response_header(response, "Content-Security-Policy",
-		                              "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-		                              "connect-src 'self'; frame-ancestors 'none'");
+				"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+				"connect-src 'self'; frame-ancestors 'none'");
 	}
 	return reply(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
 }
@@ -127,12 +128,13 @@ static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connec
 		return reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is on, off or only\n");
 	}
 	metrics_format_t format = metrics_negotiate(
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	metrics_render_t *render = metrics_render_new(&metrics->source, format, parts);
 	if (render == NULL) {
 		return MHD_NO;
 	}
-	struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_body, render, free_body);
+	struct MHD_Response *response =
+			MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_body, render, free_body);
 	if (response == NULL) {
 		metrics_render_free(render);
 		return MHD_NO;
@@ -142,7 +144,7 @@ static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connec
 }
 
 static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
-                             const char *version, const char *upload, size_t *upload_len, void **io_request)
+		const char *version, const char *upload, size_t *upload_len, void **io_request)
 {
 	static char seen;
 	const metrics_t *metrics = ctx;
@@ -159,13 +161,14 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const
 	if (strcmp(url, "/metrics") == 0) {
 		return reply_metrics(metrics, connection);
 	}
-	return strcmp(url, "/") == 0 ? reply_page(connection) : reply_text(connection, MHD_HTTP_NOT_FOUND, "not found; see /metrics\n");
+	return strcmp(url, "/") == 0 ? reply_page(connection)
+				     : reply_text(connection, MHD_HTTP_NOT_FOUND, "not found; see /metrics\n");
 }
 
 /* ---- Connections ---- */
 
 static void note_visitor(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
-                         enum MHD_ConnectionNotificationCode what)
+		enum MHD_ConnectionNotificationCode what)
 {
 	listener_t *listener = ctx;
 	(void)socket_ctx;
@@ -209,15 +212,11 @@ static void log_http(void *ctx, const char *format, va_list arguments)
 
 static knot_err_t start_daemon(listener_t *listener, int fd)
 {
-	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve, listener->metrics,
-		MHD_OPTION_EXTERNAL_LOGGER, log_http, NULL,
-		MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MEMORY,
-		MHD_OPTION_NOTIFY_CONNECTION, note_visitor, listener,
-		MHD_OPTION_END);
+	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve, listener->metrics,
+			MHD_OPTION_EXTERNAL_LOGGER, log_http, NULL, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
+			MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+			(unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MEMORY,
+			MHD_OPTION_NOTIFY_CONNECTION, note_visitor, listener, MHD_OPTION_END);
 	if (listener->daemon == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -259,7 +258,8 @@ static void note_failure(metrics_t *metrics, const conf_addr_t *addr, knot_err_t
 	if (failure->err != err) {
 		char text[CONF_ADDR_TEXT_MAX];
 		failure->err = err;
-		log_server(LOG_ERR, "metrics, failed to serve on %s (%s)", conf_addr_print(addr, text), knot_strerror(err));
+		log_server(LOG_ERR, "metrics, failed to serve on %s (%s)", conf_addr_print(addr, text),
+				knot_strerror(err));
 	}
 }
 
@@ -284,7 +284,8 @@ static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
 		for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 			listener->visitors[i].fd = -1;
 		}
-		err = start_daemon(listener, fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
+		err = start_daemon(listener,
+				fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
 	}
 	if (err != KNOT_OK) {
 		note_failure(metrics, addr, err);
@@ -309,7 +310,8 @@ static bool has_addr(const conf_addr_t *addrs, size_t count, const conf_addr_t *
 static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[static LISTENERS_MAX])
 {
 	RCU_READ_SECTION(guard);
-	const conf_addrs_t *conf = &state_load(server_state(metrics->source.server), guard)->conf->server.metrics_listen;
+	const conf_addrs_t *conf =
+			&state_load(server_state(metrics->source.server), guard)->conf->server.metrics_listen;
 	size_t count = 0;
 	for (size_t i = 0; i < conf->count && count < LISTENERS_MAX; i++) { /* the schema allows no more */
 		if (!has_addr(ret_addrs, count, &conf->data[i])) {
@@ -354,7 +356,8 @@ static int time_left(const metrics_t *metrics, bool has_visitors)
 	int left = has_visitors || metrics->failure_count > 0 ? LOOK_MS : -1;
 	for (size_t i = 0; i < metrics->count; i++) {
 		MHD_UNSIGNED_LONG_LONG ms;
-		if (MHD_get_timeout(metrics->listeners[i]->daemon, &ms) == MHD_YES && (left < 0 || ms < (unsigned)left)) {
+		if (MHD_get_timeout(metrics->listeners[i]->daemon, &ms) == MHD_YES &&
+				(left < 0 || ms < (unsigned)left)) {
 			left = ms < LOOK_MS ? (int)ms : LOOK_MS;
 		}
 	}
@@ -403,7 +406,8 @@ knot_err_t metrics_new(server_t *server, net_t *net, metrics_t **ret_metrics)
 		return KNOT_ENOMEM;
 	}
 	struct timespec now = sys_clock_real();
-	metrics->source = (metrics_source_t){ server, net, (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000 };
+	metrics->source =
+			(metrics_source_t){ server, net, (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000 };
 	metrics->changed = true;
 	metrics->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (metrics->wake_fd < 0) {

@@ -6,9 +6,9 @@
 enum {
 	/* Zones between two looks at the published state: some 100 µs. */
 	ZONES_PER_STEP = 1000,
-	ITEMS_MAX = 64,     /* items that modules of zones count */
+	ITEMS_MAX = 64, /* items that modules of zones count */
 	ITEM_NAME_MAX = 64,
-	SAMPLES_MAX = 512,  /* sub-keys of an item: the most are the 257 of reply-size */
+	SAMPLES_MAX = 512, /* sub-keys of an item: the most are the 257 of reply-size */
 	ID_MAX = 48,
 };
 
@@ -22,16 +22,16 @@ struct metrics_render {
 	metrics_text_t text; /* made and not given yet, from `given` on */
 	size_t given;
 	unsigned parts;
-	unsigned family;     /* of zones: the next, then items */
-	bool is_begun;       /* its head was written */
+	unsigned family; /* of zones: the next, then items */
+	bool is_begun;   /* its head was written */
 	bool is_over;
 	/* The zone written last: zones come and go meanwhile. */
 	bool has_last;
 	uint8_t last[KNOT_NAME_MAX];
-	size_t position;     /* where the one after it was */
+	size_t position; /* where the one after it was */
 	/* What modules of zones count. */
-	bool has_items;      /* all of them are noted */
-	size_t items_at;     /* zones with modules that were looked at */
+	bool has_items;  /* all of them are noted */
+	size_t items_at; /* zones with modules that were looked at */
 	unsigned item_count;
 	char items[ITEMS_MAX][ITEM_NAME_MAX];
 	char family_name[METRICS_NAME_MAX];
@@ -45,7 +45,7 @@ struct metrics_render {
 
 typedef struct {
 	metrics_family_t family;
-	bool has_module;   /* labels module="zone" and type="", as knot-exporter gives them */
+	bool has_module; /* labels module="zone" and type="", as knot-exporter gives them */
 	bool (*value)(const zone_contents_t *contents, uint64_t *ret_value);
 } zone_family_t;
 
@@ -69,7 +69,8 @@ static bool max_ttl_of(const zone_contents_t *contents, uint64_t *ret_value)
 
 static const zone_family_t zone_families[] = {
 	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, false, serial_of },
-	{ { "knot_zone_stats_size", METRICS_GAUGE, NULL, "Bytes of all records in wire format; 0: nothing is served" }, true, size_of },
+	{ { "knot_zone_stats_size", METRICS_GAUGE, NULL, "Bytes of all records in wire format; 0: nothing is served" },
+			true, size_of },
 	{ { "knot_zone_stats_max_ttl", METRICS_GAUGE, NULL, "The largest TTL of the zone" }, true, max_ttl_of },
 };
 
@@ -82,7 +83,9 @@ static void write_zone(metrics_render_t *render, const zone_family_t *family, co
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	const metrics_label_t labels[METRICS_LABELS_MAX] = {
-		{ "zone", name }, { family->has_module ? "module" : NULL, "zone" }, { "type", "" },
+		{ "zone", name },
+		{ family->has_module ? "module" : NULL, "zone" },
+		{ "type", "" },
 	};
 	metrics_sample(&render->text, labels, value);
 }
@@ -102,12 +105,14 @@ static void note_item(const char *item, void *ctx)
 	}
 }
 
-/* Of some zones. Those that come to lie elsewhere meanwhile may be missed, and their items with them if no other zone has these. */
+/* Of some zones. Those that come to lie elsewhere meanwhile may be missed, and their items with them if no other zone
+ * has these. */
 static void note_items(metrics_render_t *render, const state_t *state)
 {
 	size_t end = render->items_at + ZONES_PER_STEP;
 	for (; render->items_at < end && render->items_at < state->zone_modules_count; render->items_at++) {
-		module_chain_items(state_zone_modules(state, state->zone_modules[render->items_at].zone), note_item, render);
+		module_chain_items(state_zone_modules(state, state->zone_modules[render->items_at].zone), note_item,
+				render);
 	}
 	render->has_items = render->items_at >= state->zone_modules_count;
 }
@@ -145,12 +150,15 @@ static void write_zone_item(metrics_render_t *render, const state_t *state, cons
 	}
 	/* This item's counters only: summing up all of them for each item would cost ten times as much. */
 	render->sample_count = 0;
-	(void)module_chain_counters(chain, render->items[render->family - KNOT_LEN(zone_families)], take_sample, render);
+	(void)module_chain_counters(
+			chain, render->items[render->family - KNOT_LEN(zone_families)], take_sample, render);
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	for (unsigned i = 0; i < render->sample_count; i++) {
 		const metrics_label_t labels[METRICS_LABELS_MAX] = {
-			{ "zone", name }, { "module", render->samples[i].section }, { "type", render->samples[i].id },
+			{ "zone", name },
+			{ "module", render->samples[i].section },
+			{ "type", render->samples[i].id },
 		};
 		metrics_sample(&render->text, labels, render->samples[i].value);
 	}
@@ -168,7 +176,7 @@ static size_t next_zone(const metrics_render_t *render, const zonedb_t *zones)
 	}
 	knot_name_t last = knot_name_of(render->last);
 	if (render->position > 0 && render->position <= high &&
-	    knot_name_cmp(zone_name(all[render->position - 1]), last) == 0) {
+			knot_name_cmp(zone_name(all[render->position - 1]), last) == 0) {
 		return render->position;
 	}
 	while (low < high) {
@@ -213,8 +221,8 @@ static void begin_family(metrics_render_t *render)
 		metrics_family(&render->text, &zone_families[render->family].family);
 		return;
 	}
-	render->item_family = metrics_item_family("knot_zone_stats_", render->items[render->family - KNOT_LEN(zone_families)],
-	                                          render->family_name);
+	render->item_family = metrics_item_family("knot_zone_stats_",
+			render->items[render->family - KNOT_LEN(zone_families)], render->family_name);
 	metrics_family(&render->text, &render->item_family);
 }
 

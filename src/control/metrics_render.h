@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A whole exposition of metrics, made piece by piece while it is sent: memory and read sections stay small, however many zones there are.
- * One thread.
+ * A whole exposition of metrics, made piece by piece while it is sent: memory and read sections stay small, however
+ * many zones there are. One thread.
  */
 #pragma once
 
@@ -20,5 +20,6 @@ metrics_render_t *metrics_render_new(const metrics_source_t *source, metrics_for
 /** NULL is allowed. */
 void metrics_render_free(metrics_render_t *take_render);
 
-/** The next bytes: buffer[0..returned), as many as there is room for. 0: that was all. -1: no memory, what was given is not whole. */
+/** The next bytes: buffer[0..returned), as many as there is room for. 0: that was all. -1: no memory, what was given is
+ * not whole. */
 long metrics_render_read(metrics_render_t *render, char *buffer, size_t max);

@@ -50,7 +50,7 @@ static uint64_t count_fds(void)
 	if (dir != NULL) {
 		closedir(dir);
 	}
-	return count >= 3 ? count - 3 : 0;   /* without ".", ".." and the folder itself */
+	return count >= 3 ? count - 3 : 0; /* without ".", ".." and the folder itself */
 }
 
 static double cpu_seconds(void)
@@ -63,14 +63,19 @@ static double cpu_seconds(void)
 
 static void write_process(metrics_text_t *text, const metrics_source_t *source)
 {
-	static const metrics_family_t
-		start = { "process_start_time_seconds", METRICS_GAUGE, "seconds", "Start of the process since 1970" },
-		cpu = { "process_cpu_seconds", METRICS_COUNTER, "seconds", "User and system time of the process" },
-		resident = { "process_resident_memory_bytes", METRICS_GAUGE, "bytes", "Memory of the process that is in RAM" },
-		all = { "process_virtual_memory_bytes", METRICS_GAUGE, "bytes", "Address space of the process" },
-		fds = { "process_open_fds", METRICS_GAUGE, NULL, "Open file descriptors" },
-		fds_max = { "process_max_fds", METRICS_GAUGE, NULL, "Limit of open file descriptors" },
-		usage = { "knot_memory_usage_bytes", METRICS_GAUGE, "bytes", "Memory of the process that is in RAM" };
+	static const metrics_family_t start = { "process_start_time_seconds", METRICS_GAUGE, "seconds",
+		"Start of the process since 1970" },
+				      cpu = { "process_cpu_seconds", METRICS_COUNTER, "seconds",
+					      "User and system time of the process" },
+				      resident = { "process_resident_memory_bytes", METRICS_GAUGE, "bytes",
+					      "Memory of the process that is in RAM" },
+				      all = { "process_virtual_memory_bytes", METRICS_GAUGE, "bytes",
+					      "Address space of the process" },
+				      fds = { "process_open_fds", METRICS_GAUGE, NULL, "Open file descriptors" },
+				      fds_max = { "process_max_fds", METRICS_GAUGE, NULL,
+					      "Limit of open file descriptors" },
+				      usage = { "knot_memory_usage_bytes", METRICS_GAUGE, "bytes",
+					      "Memory of the process that is in RAM" };
 	uint64_t virtual_bytes, resident_bytes;
 	read_memory(&virtual_bytes, &resident_bytes);
 	struct rlimit limit = { 0 };
@@ -98,7 +103,9 @@ static void write_process(metrics_text_t *text, const metrics_source_t *source)
 static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 {
 	static const metrics_family_t duration = {
-		"knot_request_duration_seconds", METRICS_HISTOGRAM, "seconds",
+		"knot_request_duration_seconds",
+		METRICS_HISTOGRAM,
+		"seconds",
 		"Time from receiving the batch that a request came in to handing over its replies",
 	};
 	metrics_family(text, &duration);
@@ -110,7 +117,8 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 		uint64_t count = 0;
 		for (unsigned i = 0; i < TRAFFIC_BUCKETS; i++) {
 			count += sys_counters_sum(traffic, TRAFFIC_LATENCY + protocol * TRAFFIC_BUCKETS + i);
-			metrics_bucket(text, labels, i < TRAFFIC_BOUNDS ? (double)traffic_bound_ns(i) / NS_PER_S : INFINITY, count);
+			metrics_bucket(text, labels,
+					i < TRAFFIC_BOUNDS ? (double)traffic_bound_ns(i) / NS_PER_S : INFINITY, count);
 		}
 		double sum = (double)sys_counters_sum(traffic, TRAFFIC_TIME + protocol) / NS_PER_S;
 		metrics_histogram_end(text, labels, count, sum);
@@ -119,30 +127,32 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 
 static void write_traffic(metrics_text_t *text, net_t *net)
 {
-	static const metrics_family_t
-		requests = { "knot_requests", METRICS_COUNTER, NULL, "Requests that were answered" },
-		replies = { "knot_replies", METRICS_COUNTER, NULL, "Replies by response code" },
-		drops = { "knot_dropped_requests", METRICS_COUNTER, NULL, "What came in and was not answered" },
-		connections = { "knot_tcp_connections", METRICS_GAUGE, NULL, "Open TCP connections over sockets" };
+	static const metrics_family_t requests = { "knot_requests", METRICS_COUNTER, NULL,
+		"Requests that were answered" },
+				      replies = { "knot_replies", METRICS_COUNTER, NULL, "Replies by response code" },
+				      drops = { "knot_dropped_requests", METRICS_COUNTER, NULL,
+					      "What came in and was not answered" },
+				      connections = { "knot_tcp_connections", METRICS_GAUGE, NULL,
+					      "Open TCP connections over sockets" };
 	const sys_counters_t *traffic = net_traffic(net);
 	metrics_family(text, &requests);
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
 		if (traffic_has_protocol((module_protocol_t)i)) {
 			metrics_sample(text, (labels_t){ { "protocol", module_protocol_name((module_protocol_t)i) } },
-			               sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
+					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}
 	metrics_family(text, &replies);
 	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
 		if (module_rcode_name(i) != NULL) {
 			metrics_sample(text, (labels_t){ { "rcode", module_rcode_name(i) } },
-			               sys_counters_sum(traffic, TRAFFIC_RCODES + i));
+					sys_counters_sum(traffic, TRAFFIC_RCODES + i));
 		}
 	}
 	metrics_family(text, &drops);
 	for (unsigned i = 0; i < TRAFFIC_DROP_END; i++) {
 		metrics_sample(text, (labels_t){ { "reason", traffic_drop_name((traffic_drop_t)i) } },
-		               sys_counters_sum(traffic, TRAFFIC_DROPS + i));
+				sys_counters_sum(traffic, TRAFFIC_DROPS + i));
 	}
 	write_latency(text, traffic);
 	metrics_family(text, &connections);
@@ -153,11 +163,13 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 
 static void write_zones(metrics_text_t *text, const server_t *server)
 {
-	static const metrics_family_t
-		zones = { "knot_zones", METRICS_GAUGE, NULL, "Zones by where their contents came from; none: not served" },
-		failed = { "knot_zones_failed", METRICS_GAUGE, NULL, "Zones whose last job failed" },
-		images = { "knot_zones_unsaved", METRICS_GAUGE, NULL, "Zones whose newest version has no image yet, or can have none" },
-		jobs = { "knot_zone_jobs", METRICS_GAUGE, NULL, "Jobs of zones" };
+	static const metrics_family_t zones = { "knot_zones", METRICS_GAUGE, NULL,
+		"Zones by where their contents came from; none: not served" },
+				      failed = { "knot_zones_failed", METRICS_GAUGE, NULL,
+					      "Zones whose last job failed" },
+				      images = { "knot_zones_unsaved", METRICS_GAUGE, NULL,
+					      "Zones whose newest version has no image yet, or can have none" },
+				      jobs = { "knot_zone_jobs", METRICS_GAUGE, NULL, "Jobs of zones" };
 	server_counts_t counts = server_counts(server);
 	metrics_family(text, &zones);
 	metrics_sample(text, (labels_t){ { "contents", "none" } }, counts.origins[SERVER_ORIGIN_NONE]);
@@ -189,16 +201,17 @@ static void write_workers(metrics_text_t *text, const metrics_source_t *source)
 static const struct {
 	metrics_family_t family;
 	xdp_row_kind_t kind;
-	const char *group, *label;   /* label: for what the row's name has behind its group; NULL: none */
+	const char *group, *label; /* label: for what the row's name has behind its group; NULL: none */
 } queue_families[] = {
 	{ { "knot_xdp_queue_received_packets", METRICS_COUNTER, NULL, "Packets that the kernel program saw" },
-	  XDP_ROW_RECEIVED, "received", NULL },
+			XDP_ROW_RECEIVED, "received", NULL },
 	{ { "knot_xdp_queue_sent_packets", METRICS_COUNTER, NULL, "Frames sent" }, XDP_ROW_COUNT, "sent", "protocol" },
-	{ { "knot_xdp_queue_passed_packets", METRICS_COUNTER, NULL, "Packets passed to the kernel" }, XDP_ROW_FATE, "passed",
-	  "reason" },
-	{ { "knot_xdp_queue_dropped_packets", METRICS_COUNTER, NULL, "Packets dropped" }, XDP_ROW_FATE, "dropped", "reason" },
-	{ { "knot_xdp_queue_ring_descriptors", METRICS_GAUGE, NULL, "Fill levels of rings, and their size" }, XDP_ROW_LEVEL,
-	  "ring", "level" },
+	{ { "knot_xdp_queue_passed_packets", METRICS_COUNTER, NULL, "Packets passed to the kernel" }, XDP_ROW_FATE,
+			"passed", "reason" },
+	{ { "knot_xdp_queue_dropped_packets", METRICS_COUNTER, NULL, "Packets dropped" }, XDP_ROW_FATE, "dropped",
+			"reason" },
+	{ { "knot_xdp_queue_ring_descriptors", METRICS_GAUGE, NULL, "Fill levels of rings, and their size" },
+			XDP_ROW_LEVEL, "ring", "level" },
 };
 
 static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_row_t *row, const char *label)
@@ -208,7 +221,7 @@ static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_
 		char queue[24];
 		snprintf(queue, sizeof(queue), "%u", sheet->iface->queues[i].index);
 		labels_t labels = { { "interface", sheet->iface->ifname }, { "queue", queue },
-		                    { label, *rest == '-' ? rest + 1 : rest } };
+			{ label, *rest == '-' ? rest + 1 : rest } };
 		metrics_sample(text, labels, row->values[i]);
 	}
 }
@@ -220,7 +233,8 @@ static void write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t
 		for (size_t i = 0; i < count; i++) {
 			for (size_t j = 0; j < sheets[i].row_count; j++) {
 				const xdp_row_t *row = &sheets[i].rows[j];
-				if (row->kind == queue_families[family].kind && strcmp(row->group, queue_families[family].group) == 0) {
+				if (row->kind == queue_families[family].kind &&
+						strcmp(row->group, queue_families[family].group) == 0) {
 					write_row(text, &sheets[i], row, queue_families[family].label);
 				}
 			}
@@ -232,13 +246,15 @@ static void write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, si
 {
 	static const metrics_family_t interfaces = { "knot_xdp_interface", METRICS_INFO, NULL, "XDP interfaces" };
 	static const char *const states[] = {
-		[NET_XDP_UP] = "up", [NET_XDP_GONE] = "gone", [NET_XDP_SOCKETS] = "sockets",
+		[NET_XDP_UP] = "up",
+		[NET_XDP_GONE] = "gone",
+		[NET_XDP_SOCKETS] = "sockets",
 	};
 	metrics_family(text, &interfaces);
 	for (size_t i = 0; i < count; i++) {
 		const net_xdp_iface_status_t *iface = sheets[i].iface;
 		labels_t labels = { { "interface", iface->ifname[0] != '\0' ? iface->ifname : iface->listen },
-		                    { "state", states[iface->state] }, { "mode", iface->mode }, { "driver", iface->driver } };
+			{ "state", states[iface->state] }, { "mode", iface->mode }, { "driver", iface->driver } };
 		metrics_sample(text, labels, 1);
 	}
 }
@@ -324,7 +340,7 @@ typedef struct {
 } kept_t;
 
 typedef struct {
-	kept_t *rows;   /* owned */
+	kept_t *rows; /* owned */
 	size_t count, max;
 	bool failed;
 } keep_t;
@@ -390,7 +406,7 @@ static void write_stats(metrics_text_t *text, const metrics_source_t *source, co
 	{
 		RCU_READ_SECTION(guard);
 		(void)counters_server(state_load(server_state(source->server), guard), source->server, source->net, xdp,
-		                      keep_counter, &keep);
+				keep_counter, &keep);
 	}
 	write_kept(text, &keep);
 	text->failed |= keep.failed;

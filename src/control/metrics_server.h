@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The metrics of the server as a whole: build, process, traffic, zones by state, XDP queues, and everything that `stats` shows.
- * Those of single zones are in metrics_render.c. Names and meanings: doc/manual/statistics.rst.
+ * The metrics of the server as a whole: build, process, traffic, zones by state, XDP queues, and everything that
+ * `stats` shows. Those of single zones are in metrics_render.c. Names and meanings: doc/manual/statistics.rst.
  */
 #pragma once
 
@@ -16,7 +16,8 @@ typedef struct {
 } metrics_source_t;
 
 /**
- * Write all of them. Reads files of /proc and asks the kernel about XDP, so not within a read section. No memory: text->failed.
+ * Write all of them. Reads files of /proc and asks the kernel about XDP, so not within a read section. No memory:
+ * text->failed.
  */
 void metrics_server(metrics_text_t *text, const metrics_source_t *source);
 

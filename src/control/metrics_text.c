@@ -85,9 +85,9 @@ void metrics_text_done(metrics_text_t *text)
 /* ---- Families ---- */
 
 static const struct {
-	const char *name;    /* in OpenMetrics */
-	const char *before;  /* in the format before */
-	const char *ending;  /* of plain samples */
+	const char *name;   /* in OpenMetrics */
+	const char *before; /* in the format before */
+	const char *ending; /* of plain samples */
 } types[] = {
 	[METRICS_COUNTER] = { "counter", "counter", "_total" },
 	[METRICS_GAUGE] = { "gauge", "gauge", "" },
@@ -133,7 +133,7 @@ static void put_label(metrics_text_t *text, bool *io_any, const char *name, cons
 
 /* le: NULL: none. */
 static void put_sample(metrics_text_t *text, const char *ending, const metrics_label_t *labels, const char *le,
-                       const char *value)
+		const char *value)
 {
 	put(text, text->family->name);
 	put(text, ending);
@@ -192,7 +192,7 @@ void metrics_end(metrics_text_t *text)
 const char *metrics_content_type(metrics_format_t format)
 {
 	return format == METRICS_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-	                                     : "text/plain; version=0.0.4; charset=utf-8";
+					     : "text/plain; version=0.0.4; charset=utf-8";
 }
 
 /* A quality of RFC 9110 12.4.2 in thousandths; 1000 where there is none. element: media range and parameters. */
@@ -213,7 +213,8 @@ static unsigned quality_of(const char *element, size_t len)
 
 metrics_format_t metrics_negotiate(const char *accept)
 {
-	/* What is asked for by name counts before what a wildcard lets through, which gets the format that anything reads. */
+	/* What is asked for by name counts before what a wildcard lets through, which gets the format that anything
+	 * reads. */
 	static const char open[] = "application/openmetrics-text", plain[] = "text/plain";
 	unsigned open_quality = 0, plain_quality = 0;
 	for (const char *at = accept; at != NULL && *at != '\0';) {

@@ -2,9 +2,9 @@
 /**
  * Metrics as text: OpenMetrics 1.0, or the format 0.0.4 of Prometheus that was before.
  *
- * Written to a buffer that grows. A family is begun with its name, type, unit and help; its samples follow. What the two formats
- * do differently (the name of a counter's family, the type info, UNIT, EOF) is decided here only. No I/O; one thread.
- * https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md
+ * Written to a buffer that grows. A family is begun with its name, type, unit and help; its samples follow. What the
+ * two formats do differently (the name of a counter's family, the type info, UNIT, EOF) is decided here only. No I/O;
+ * one thread. https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md
  */
 #pragma once
 
@@ -20,7 +20,7 @@ typedef enum {
 } metrics_format_t;
 
 typedef enum {
-	METRICS_COUNTER,   /* only grows; its samples end in _total */
+	METRICS_COUNTER, /* only grows; its samples end in _total */
 	METRICS_GAUGE,
 	METRICS_HISTOGRAM, /* its samples end in _bucket, _count, _sum */
 	METRICS_INFO,      /* a 1 with labels; its sample ends in _info */
@@ -56,13 +56,16 @@ void metrics_text_done(metrics_text_t *text);
 /** Begin a family: TYPE, UNIT, HELP. `family` is borrowed until the next one. */
 void metrics_family(metrics_text_t *text, const metrics_family_t *family);
 
-/** A sample of the family, a counter, gauge or info. labels: NULL, or ended by one without a name, or METRICS_LABELS_MAX. */
+/** A sample of the family, a counter, gauge or info. labels: NULL, or ended by one without a name, or
+ * METRICS_LABELS_MAX. */
 void metrics_sample(metrics_text_t *text, const metrics_label_t *labels, uint64_t value);
 
 /** The same with a fraction. */
 void metrics_sample_real(metrics_text_t *text, const metrics_label_t *labels, double value);
 
-/** A bucket of a histogram: values up to `bound` (infinity: all), of which there were `count` (all smaller ones, too). */
+/**
+ * A bucket of a histogram: values up to `bound` (infinity: all), of which there were `count` (all smaller ones, too).
+ */
 void metrics_bucket(metrics_text_t *text, const metrics_label_t *labels, double bound, uint64_t count);
 
 /** After the buckets: count and sum of all values. */
@@ -74,5 +77,6 @@ void metrics_end(metrics_text_t *text);
 /** Value of the HTTP header Content-Type. Static. */
 const char *metrics_content_type(metrics_format_t format);
 
-/** What a client that sends this header Accept (NULL: none) gets: OpenMetrics if it says that it takes it as gladly as text. RFC 9110 12.5.1. */
+/** What a client that sends this header Accept (NULL: none) gets: OpenMetrics if it says that it takes it as gladly as
+ * text. RFC 9110 12.5.1. */
 metrics_format_t metrics_negotiate(const char *accept);

@@ -2,8 +2,8 @@
 /**
  * Whether a connection waits for its peer, and since when: what decides which connection makes room for another one.
  *
- * Two threads: the one that serves the connection begins and ends waits; the one that accepts connections may take a connection that waits.
- * Who comes first wins, so a command is either not begun, or its connection stays.
+ * Two threads: the one that serves the connection begins and ends waits; the one that accepts connections may take a
+ * connection that waits. Who comes first wins, so a command is either not begun, or its connection stays.
  */
 #pragma once
 

@@ -8,21 +8,22 @@
 #include <stdlib.h>
 
 enum {
-	LOCKED_WAIT_MS = 5000,      /* where control.timeout is 0: its default */
-	LOCKED_LIMITS = 4,          /* times that limit: how long a block may keep the lock, with all that its units take */
+	LOCKED_WAIT_MS = 5000, /* where control.timeout is 0: its default */
+	LOCKED_LIMITS = 4,     /* times that limit: how long a block may keep the lock, with all that its units take */
 };
 
 typedef struct {
 	const char *name;
-	session_command_t run;          /* this and `zone` NULL: for zones, known, not supported yet */
-	session_zone_command_t zone;    /* runs for each zone of the block */
-	bool wait;                      /* ... and starts a job that the flag "B" waits for */
-	bool alone;                     /* no other command runs meanwhile */
-	char alone_if;                  /* ... with this filter or flag; 0: none */
-	bool quiet;                     /* received: a debug line, not an info line */
-	bool silent;                    /* ... no line: comes several times a second */
-	/* Takes no lock: neither waits for other commands nor holds them up. What lists (and is as long as there are zones) is free, so that nobody
-	 * waits for its reader; the server's own locks and read sections are enough for it. */
+	session_command_t run;       /* this and `zone` NULL: for zones, known, not supported yet */
+	session_zone_command_t zone; /* runs for each zone of the block */
+	bool wait;                   /* ... and starts a job that the flag "B" waits for */
+	bool alone;                  /* no other command runs meanwhile */
+	char alone_if;               /* ... with this filter or flag; 0: none */
+	bool quiet;                  /* received: a debug line, not an info line */
+	bool silent;                 /* ... no line: comes several times a second */
+	/* Takes no lock: neither waits for other commands nor holds them up. What lists (and is as long as there are
+	 * zones) is free, so that nobody waits for its reader; the server's own locks and read sections are enough for
+	 * it. */
 	bool free;
 } command_t;
 
@@ -96,8 +97,8 @@ static int locked_wait_max_ms(const session_t *session)
 }
 
 /*
- * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says little and
- * seldom would keep the lock otherwise.
+ * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says
+ * little and seldom would keep the lock otherwise.
  */
 static void limit_wait(session_t *session)
 {
@@ -123,13 +124,15 @@ static bool may_go_on(const session_t *session)
 {
 	static sys_log_repeats_t repeats;
 	const char *what = NULL;
-	if (session->is_locked && sys_clock_ms() - session->locked_since_ms > LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
+	if (session->is_locked && sys_clock_ms() - session->locked_since_ms >
+						  LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
 		what = "kept other commands waiting for too long";
 	} else if (session->block_bytes > SESSION_BLOCK_MAX) {
 		what = "was too large";
 	}
 	if (what != NULL) {
-		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_WARNING, "control, closed a connection whose block of units %s", what);
+		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_WARNING,
+				"control, closed a connection whose block of units %s", what);
 	}
 	return what == NULL;
 }
@@ -250,9 +253,9 @@ bool session_filter_or_all(const session_t *session, char letter)
 
 /* Texts of all zone names, one after the other, each with its NUL. */
 typedef struct {
-	char *text;         /* owned */
+	char *text; /* owned */
 	size_t len, max;
-	size_t count;       /* names */
+	size_t count; /* names */
 	bool failed;
 } names_t;
 
@@ -297,7 +300,8 @@ static void report_zone_error(session_t *session, knot_name_t name, knot_err_t e
 {
 	char text[256];
 	bool has_reason = session->reason != NULL;
-	snprintf(text, sizeof(text), "%s%s%s", knot_strerror(err), has_reason ? ", " : "", has_reason ? session->reason : "");
+	snprintf(text, sizeof(text), "%s%s%s", knot_strerror(err), has_reason ? ", " : "",
+			has_reason ? session->reason : "");
 	log_control_zone(LOG_ERR, name, "control, error (%s)", text);
 	session_send_error(session, text);
 }
@@ -311,7 +315,8 @@ static void run_named(session_t *session, const char *text, session_zone_command
 	if (err == KNOT_OK) {
 		err = run(session, &zone);
 	}
-	/* A zone that a reload removed meanwhile isn't one of all zones any more; of all transactions, those that are open are meant. */
+	/* A zone that a reload removed meanwhile isn't one of all zones any more; of all transactions, those that are
+	 * open are meant. */
 	if (err != KNOT_OK && err != KNOT_ENOZONE && err != KNOT_ETXNNONE) {
 		*result = KNOT_ECTLZONES;
 	}
@@ -338,7 +343,7 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, bool w
 	}
 	size_t pos = 0;
 	for (size_t i = 0; i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
-		session->ticket = 0;    /* of a command that fails: nothing to wait for */
+		session->ticket = 0; /* of a command that fails: nothing to wait for */
 		run_named(session, names.text + pos, run, &result);
 		if (wait) {
 			tickets[i] = session->ticket;
@@ -360,8 +365,8 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, bool w
 }
 
 /* The name of the zone that the unit is for, in lower case. */
-knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text,
-                             session_zone_t *ret_zone)
+knot_err_t session_scan_zone(
+		const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text, session_zone_t *ret_zone)
 {
 	knot_name_t name;
 	const char *given = session->args[KNOT_CTL_IDX_ZONE];
@@ -398,8 +403,8 @@ static void log_received(const session_t *session, const char *command, int leve
 	bool more = sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG);
 	bool has_flags = more && flags != NULL && *flags != '\0', has_filters = more && filters != NULL;
 	log_control_zone(level, name, "control, received command '%s'%s%s%s%s%s%s", command,
-	                 has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
-	                 has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
+			has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
+			has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
 }
 
 /* wait: for the jobs that `run` starts. */
@@ -440,13 +445,15 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 
 /* ---- Blocks ---- */
 
-/* ThreadSanitizer doesn't know waiting for a lock by a clock of one's choice, and takes what the lock guards for races. */
+/*
+ * ThreadSanitizer doesn't know waiting for a lock by a clock of one's choice, and takes what the lock guards for races.
+ */
 #ifdef __SANITIZE_THREAD__
-#define LOCK_CLOCK CLOCK_REALTIME
+#define LOCK_CLOCK             CLOCK_REALTIME
 #define LOCK_ALONE(lock, end)  pthread_rwlock_timedwrlock((lock), (end))
 #define LOCK_SHARED(lock, end) pthread_rwlock_timedrdlock((lock), (end))
 #else
-#define LOCK_CLOCK CLOCK_MONOTONIC
+#define LOCK_CLOCK             CLOCK_MONOTONIC
 #define LOCK_ALONE(lock, end)  pthread_rwlock_clockwrlock((lock), LOCK_CLOCK, (end))
 #define LOCK_SHARED(lock, end) pthread_rwlock_clockrdlock((lock), LOCK_CLOCK, (end))
 #endif
@@ -507,7 +514,8 @@ knot_err_t session_be_alone(session_t *session)
 
 static bool must_be_alone(const session_t *session, const command_t *command)
 {
-	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) || session_flag(session, command->alone_if)));
+	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) ||
+									    session_flag(session, command->alone_if)));
 }
 
 static knot_err_t refuse(session_t *session, const session_zone_t *zone)
@@ -524,7 +532,8 @@ static knot_err_t call_command(session_t *session, const command_t *command)
 	if (command->zone == NULL && session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return KNOT_ENOTSUP;
 	}
-	return each_zone(session, command->zone != NULL ? command->zone : refuse, command->wait && session_flag(session, 'B'));
+	return each_zone(session, command->zone != NULL ? command->zone : refuse,
+			command->wait && session_flag(session, 'B'));
 }
 
 static void run_command(session_t *session, const command_t *command)
@@ -560,7 +569,8 @@ static void run_command(session_t *session, const command_t *command)
 	}
 }
 
-/* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of them. */
+/* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of
+ * them. */
 static void skip_rest(session_t *session)
 {
 	session->skip_since_ms = sys_clock_ms();

@@ -11,41 +11,43 @@
 #include "src/control/peer_wait.h"
 
 enum {
-	/* Reply bytes gathered while others wait for what the session has (session_hold(), a command that runs alone), before the client is waited for:
-	 * only listings of the largest transactions are longer, and that wait has one time limit in all. */
+	/* Reply bytes gathered while others wait for what the session has (session_hold(), a command that runs alone),
+	 * before the client is waited for: only listings of the largest transactions are longer, and that wait has one
+	 * time limit in all. */
 	SESSION_BUFFER_MAX = 64 << 20,
-	/* Bytes of one block, each unit counted with SESSION_UNIT_COST more: a million zones with some items each. Who sends more has no end in mind. */
+	/* Bytes of one block, each unit counted with SESSION_UNIT_COST more: a million zones with some items each. Who
+	   sends more has no end in mind. */
 	SESSION_BLOCK_MAX = 256 << 20,
 	SESSION_UNIT_COST = 64,
 };
 
 typedef struct session {
-	control_t *control;             /* is told of a new configuration */
+	control_t *control; /* is told of a new configuration */
 	server_t *server;
 	net_t *net;
 	knot_ctl_t *ctl;
-	unsigned socket;                /* index of the listening socket that the connection came to */
-	peer_wait_t *wait;              /* kept up to date while the connection waits for its peer */
-	uint64_t skip_since_ms;         /* units of a block are being skipped since then; 0: they are not */
-	pthread_rwlock_t *lock;         /* commands that only read and trigger share it, reload has it alone */
-	const char *command;            /* name of the command that runs; static */
-	knot_ctl_type_t type;           /* of the unit received last */
-	knot_ctl_data_t args;           /* its items, valid until the next is received */
-	char zone[KNOT_NAME_TEXT_MAX];  /* its ZONE in lower case; what is longer is no name and stays as it is */
-	bool is_locked;                 /* this thread holds `lock` */
-	bool is_alone;                  /* … and nobody else does: replies wait until it is given up */
-	bool is_holding;                /* between session_hold() and session_release() */
-	int timeout_ms;                 /* of ctl; 0: none */
-	uint64_t locked_since_ms;       /* when the lock was taken */
-	uint64_t locked_wait_ms;        /* waited for the peer since then, or since session_hold() */
-	size_t block_bytes;             /* received in this block, see SESSION_BLOCK_MAX */
-	server_ticket_t ticket;         /* of the job that a zone command started; 0: of none */
-	const char *reason;             /* of the error that a zone command returns: static text to add to it, or NULL */
-	struct xdp_capture *capture;    /* owned: of this connection, NULL: none; see xdp_capture.c */
-	look_t *look;                   /* owned: of this connection, NULL: none; see top.c */
-	bool broken;                    /* the connection is of no use any more */
-	bool reloaded;                  /* the command published a configuration */
-	bool stop;                      /* `stop` was asked for: end the process after the reply */
+	unsigned socket;               /* index of the listening socket that the connection came to */
+	peer_wait_t *wait;             /* kept up to date while the connection waits for its peer */
+	uint64_t skip_since_ms;        /* units of a block are being skipped since then; 0: they are not */
+	pthread_rwlock_t *lock;        /* commands that only read and trigger share it, reload has it alone */
+	const char *command;           /* name of the command that runs; static */
+	knot_ctl_type_t type;          /* of the unit received last */
+	knot_ctl_data_t args;          /* its items, valid until the next is received */
+	char zone[KNOT_NAME_TEXT_MAX]; /* its ZONE in lower case; what is longer is no name and stays as it is */
+	bool is_locked;                /* this thread holds `lock` */
+	bool is_alone;                 /* … and nobody else does: replies wait until it is given up */
+	bool is_holding;               /* between session_hold() and session_release() */
+	int timeout_ms;                /* of ctl; 0: none */
+	uint64_t locked_since_ms;      /* when the lock was taken */
+	uint64_t locked_wait_ms;       /* waited for the peer since then, or since session_hold() */
+	size_t block_bytes;            /* received in this block, see SESSION_BLOCK_MAX */
+	server_ticket_t ticket;        /* of the job that a zone command started; 0: of none */
+	const char *reason;            /* of the error that a zone command returns: static text to add to it, or NULL */
+	struct xdp_capture *capture;   /* owned: of this connection, NULL: none; see xdp_capture.c */
+	look_t *look;                  /* owned: of this connection, NULL: none; see top.c */
+	bool broken;                   /* the connection is of no use any more */
+	bool reloaded;                 /* the command published a configuration */
+	bool stop;                     /* `stop` was asked for: end the process after the reply */
 } session_t;
 
 /** Serve blocks until the peer ends, fails, or asked to stop. */
@@ -73,12 +75,14 @@ typedef struct {
 	const char *text;
 } session_zone_t;
 
-/** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the flag (or filter) "u". */
+/** Print `when` (seconds since 1970) as the request wants times: "-5m3s" from now, or as it is with the flag (or
+ * filter) "u". */
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max);
 
-/** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name. KNOT_ENOZONE: "@". */
-KNOT_MUST_USE knot_err_t session_scan_zone(const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text,
-                                           session_zone_t *ret_zone);
+/** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name.
+ * KNOT_ENOZONE: "@". */
+KNOT_MUST_USE knot_err_t session_scan_zone(
+		const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text, session_zone_t *ret_zone);
 
 /** A command: an error is sent to the client as its text. */
 typedef knot_err_t (*session_command_t)(session_t *session);
@@ -87,8 +91,8 @@ typedef knot_err_t (*session_command_t)(session_t *session);
 typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_zone_t *zone);
 
 /**
- * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent per
- * zone, or for all zones as one KNOT_ECTLZONES, which is returned.
+ * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent
+ * per zone, or for all zones as one KNOT_ECTLZONES, which is returned.
  */
 KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run);
 
@@ -96,15 +100,16 @@ KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_comm
 void session_unlock(session_t *session);
 
 /**
- * From here to session_release() others wait for what this thread has, a read section say: replies are gathered in memory, up to
- * SESSION_BUFFER_MAX. What is longer is sent meanwhile, within one control.timeout in all (5 s where that is 0). Not nested.
+ * From here to session_release() others wait for what this thread has, a read section say: replies are gathered in
+ * memory, up to SESSION_BUFFER_MAX. What is longer is sent meanwhile, within one control.timeout in all (5 s where that
+ * is 0). Not nested.
  */
 void session_hold(session_t *session);
 void session_release(session_t *session);
 
 /**
- * Have no other command run until the end of this one: for a unit that needs that though the first of its block didn't. Others may run in
- * between. KNOT_ECTLBUSY: they don't end within control.timeout.
+ * Have no other command run until the end of this one: for a unit that needs that though the first of its block didn't.
+ * Others may run in between. KNOT_ECTLBUSY: they don't end within control.timeout.
  */
 KNOT_MUST_USE knot_err_t session_be_alone(session_t *session);
 

@@ -14,33 +14,33 @@
 #include <unistd.h>
 
 enum {
-	RETRY_MS = 50,          /* how soon to look again for a connection to close, where all are busy */
-	FAILURE_MS = 1000,      /* no descriptors, no memory: don't spin */
+	RETRY_MS = 50,     /* how soon to look again for a connection to close, where all are busy */
+	FAILURE_MS = 1000, /* no descriptors, no memory: don't spin */
 };
 
 typedef struct {
 	slots_t *slots;
 	unsigned socket;
 	sys_thread_t thread;
-	pthread_cond_t ready;   /* there is a connection, or the end has come; under slots->lock */
-	int fd;                 /* connection that is served or is to be, -1: none; under slots->lock */
+	pthread_cond_t ready; /* there is a connection, or the end has come; under slots->lock */
+	int fd;               /* connection that is served or is to be, -1: none; under slots->lock */
 	peer_wait_t wait;
 } slot_t;
 
 typedef struct {
-	int fd;                 /* borrowed */
-	uint64_t pause_end_ms;  /* not looked at before: all slots are taken, or accepting failed */
+	int fd;                /* borrowed */
+	uint64_t pause_end_ms; /* not looked at before: all slots are taken, or accepting failed */
 } socket_t;
 
 struct slots {
 	socket_t sockets[SLOTS_SOCKETS_MAX];
 	size_t socket_count;
 	slot_t slots[SLOTS_MAX];
-	size_t count;           /* of those whose thread runs */
+	size_t count; /* of those whose thread runs */
 	sys_thread_t acceptor;
-	int wake_fd;            /* eventfd: a slot became free, or the end has come */
+	int wake_fd; /* eventfd: a slot became free, or the end has come */
 	pthread_mutex_t lock;
-	bool stopping;          /* under lock */
+	bool stopping; /* under lock */
 	slots_serve_t serve;
 	void *ctx;
 };
@@ -55,7 +55,8 @@ static void wake(slots_t *slots)
 static void log_failure(const char *what, int errnum)
 {
 	static sys_log_repeats_t repeats;
-	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what, knot_strerror(knot_err_of_errno(errnum)));
+	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what,
+			knot_strerror(knot_err_of_errno(errnum)));
 }
 
 /* ---- The thread of a slot ---- */
@@ -123,8 +124,8 @@ static void make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 		(void)shutdown(longest->fd, SHUT_RDWR);
 		static sys_log_repeats_t repeats;
 		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_NOTICE,
-		                 "control, closed a connection that was idle for %u ms to make room for another one",
-		                 (unsigned)(now_ms - longest_ms));
+				"control, closed a connection that was idle for %u ms to make room for another one",
+				(unsigned)(now_ms - longest_ms));
 	}
 }
 
@@ -252,7 +253,9 @@ knot_err_t slots_start(slots_t *slots)
 	for (size_t i = 0; i < each * slots->socket_count; i++) {
 		slot_t *slot = &slots->slots[i];
 		*slot = (slot_t){
-			.slots = slots, .socket = (unsigned)(i / each), .fd = -1,
+			.slots = slots,
+			.socket = (unsigned)(i / each),
+			.fd = -1,
 			.thread = { .cpu = -1, .run = run_slot, .arg = slot },
 		};
 		pthread_cond_init(&slot->ready, NULL);

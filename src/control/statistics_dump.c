@@ -17,7 +17,7 @@ struct statistics_dump {
 	server_t *server;
 	net_t *net;
 	sys_thread_t thread;
-	pthread_mutex_t lock;       /* the two below */
+	pthread_mutex_t lock; /* the two below */
 	pthread_cond_t changed;
 	bool stopping, reconfigured;
 };
@@ -27,16 +27,18 @@ struct statistics_dump {
 typedef struct {
 	FILE *out;
 	const state_t *state;
-	unsigned indent;            /* spaces before a section */
-	const char *zone;           /* to be printed before its first section; NULL: done, or none */
+	unsigned indent;  /* spaces before a section */
+	const char *zone; /* to be printed before its first section; NULL: done, or none */
 	bool zones_started;
 	char section[64], item[64]; /* printed last */
 } printer_t;
 
-/* True if YAML takes a plain word for something else than text: null, a truth value, a number, a date (1.2 core schema, and 1.1 beyond it). */
+/* True if YAML takes a plain word for something else than text: null, a truth value, a number, a date (1.2 core schema,
+ * and 1.1 beyond it). */
 static bool means_something(const char *word)
 {
-	static const char *const words[] = { "", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", ".nan" };
+	static const char *const words[] = { "", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n",
+		".inf", ".nan" };
 	for (size_t i = 0; i < KNOT_LEN(words); i++) {
 		if (strcasecmp(words[i], word) == 0) {
 			return true;
@@ -57,10 +59,10 @@ static bool means_something(const char *word)
 	char *end;
 	(void)strtod(number, &end);
 	bool is_based = number[0] == '0' && ((number[1] == 'o' && strspn(number + 2, "01234567") == used - 2) ||
-	                                     (number[1] == 'b' && strspn(number + 2, "01") == used - 2));
+							    (number[1] == 'b' && strspn(number + 2, "01") == used - 2));
 	/* Not the sizes 1024-1039 of a counter. */
 	bool is_date = len >= 8 && strspn(word, "0123456789") == 4 && word[4] == '-' && strchr(word + 5, '-') != NULL &&
-	               strspn(word, "0123456789-") == len;
+		       strspn(word, "0123456789-") == len;
 	return *end == '\0' || is_based || is_date;
 }
 
@@ -69,7 +71,8 @@ static void print_word(FILE *out, const char *word)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/ ";
 	size_t len = strlen(word);
-	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ' && !means_something(word);
+	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ' &&
+			!means_something(word);
 	if (is_plain) {
 		fputs(word, out);
 		return;
@@ -152,7 +155,7 @@ static bool print_zone(zone_t *zone, void *ctx)
 }
 
 bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-                      const net_t *net, const counters_xdp_t *xdp)
+		const net_t *net, const counters_xdp_t *xdp)
 {
 	struct tm local;
 	char stamp[64] = "";
@@ -188,8 +191,8 @@ static char *document(const statistics_dump_t *dump, size_t *ret_len)
 	counters_xdp_t *xdp = counters_xdp_read(dump->net);
 	{
 		RCU_READ_SECTION(guard);
-		is_whole = statistics_print(out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net,
-		                            xdp);
+		is_whole = statistics_print(
+				out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net, xdp);
 	}
 	counters_xdp_free(xdp);
 	if (fclose(out) != 0 || !is_whole) {
@@ -276,12 +279,13 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 	char *text = document(dump, &len);
 	const char *what = "access";
 	knot_err_t err = text == NULL ? KNOT_ENOMEM
-	               : append ? append_file(path, text, len, &what) : replace_file(path, text, len, &what);
+			 : append     ? append_file(path, text, len, &what)
+				      : replace_file(path, text, len, &what);
 	free(text);
 	if (err != KNOT_OK) {
 		static sys_log_repeats_t repeats;
 		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "stats, failed to %s file '%s' (%s)", what, path,
-		                 knot_strerror(err));
+				knot_strerror(err));
 	} else {
 		log_server(LOG_DEBUG, "stats, dumped into file '%s'", path);
 	}

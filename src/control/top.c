@@ -2,9 +2,9 @@
 /**
  * top: numbers for a live screen, asked for again and again on one connection. doc/formats/top.md.
  *
- * Reply: DATA units with SECTION panel, ITEM part of the panel, ID key, DATA number. Numbers only grow, so that the client makes
- * rates out of two replies; zones and types are what was counted since the reply before, by tables that exist from the first
- * `top` of a connection to its end (net/look.h).
+ * Reply: DATA units with SECTION panel, ITEM part of the panel, ID key, DATA number. Numbers only grow, so that the
+ * client makes rates out of two replies; zones and types are what was counted since the reply before, by tables that
+ * exist from the first `top` of a connection to its end (net/look.h).
  */
 #include "src/control/session.h"
 #include "src/control/xdp_sheet.h"
@@ -23,7 +23,9 @@ static void send_number(session_t *session, const char *panel, const char *item,
 	char text[NUMBER_TEXT_MAX];
 	snprintf(text, sizeof(text), "%" PRIu64, number);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_SECTION] = panel, [KNOT_CTL_IDX_ITEM] = item, [KNOT_CTL_IDX_ID] = id,
+		[KNOT_CTL_IDX_SECTION] = panel,
+		[KNOT_CTL_IDX_ITEM] = item,
+		[KNOT_CTL_IDX_ID] = id,
 		[KNOT_CTL_IDX_DATA] = text,
 	};
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
@@ -67,7 +69,7 @@ static void send_traffic(session_t *session, const sys_counters_t *traffic)
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
 		if (traffic_has_protocol((module_protocol_t)i)) {
 			send_number(session, "protocol", NULL, module_protocol_name((module_protocol_t)i),
-			            sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
+					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}
 	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
@@ -78,7 +80,7 @@ static void send_traffic(session_t *session, const sys_counters_t *traffic)
 	}
 	for (unsigned i = 0; i < TRAFFIC_DROP_END; i++) {
 		send_number(session, "drops", NULL, traffic_drop_name((traffic_drop_t)i),
-		            sys_counters_sum(traffic, TRAFFIC_DROPS + i));
+				sys_counters_sum(traffic, TRAFFIC_DROPS + i));
 	}
 }
 
@@ -92,7 +94,8 @@ static void send_latency(session_t *session, const sys_counters_t *traffic, unsi
 			snprintf(bound, sizeof(bound), "%" PRIu64, traffic_bound_ns(i));
 		}
 		if (count > 0) {
-			send_number(session, "latency", module_protocol_name((module_protocol_t)protocol), bound, count);
+			send_number(session, "latency", module_protocol_name((module_protocol_t)protocol), bound,
+					count);
 		}
 	}
 }

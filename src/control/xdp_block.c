@@ -30,7 +30,8 @@ static bool scan_rule(session_t *session, conf_xdp_block_t *ret_rule)
 	}
 	char text[CONF_XDP_BLOCK_TEXT_MAX + VALUE_TEXT_MAX];
 	int len = snprintf(text, sizeof(text), "%s%s%s", prefix, rate != NULL ? "@" : "", rate != NULL ? rate : "");
-	const char *fault = len < (int)sizeof(text) ? conf_xdp_block_scan(knot_str_of(text), ret_rule) : "invalid prefix";
+	const char *fault =
+			len < (int)sizeof(text) ? conf_xdp_block_scan(knot_str_of(text), ret_rule) : "invalid prefix";
 	if (fault != NULL) {
 		(void)refuse(session, fault);
 	}
@@ -77,7 +78,7 @@ static knot_err_t remove_rule(session_t *session)
 	}
 	knot_err_t err = net_block_remove(session->net, &rule);
 	return err == KNOT_EPERM ? refuse(session, "rule is from the configuration, change 'xdp.block' and reload")
-	                         : tell(session, err);
+				 : tell(session, err);
 }
 
 static void send_rule(session_t *session, const net_block_t *block)
@@ -90,13 +91,17 @@ static void send_rule(session_t *session, const net_block_t *block)
 	const struct {
 		const char *name, *value;
 	} items[] = {
-		{ "rate", rate }, { "matched", matched }, { "dropped", dropped },
+		{ "rate", rate },
+		{ "matched", matched },
+		{ "dropped", dropped },
 		{ "source", block->is_conf ? "configuration" : "command" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(items); i++) {
 		knot_ctl_data_t unit = {
-			[KNOT_CTL_IDX_SECTION] = "xdp-block", [KNOT_CTL_IDX_ITEM] = items[i].name,
-			[KNOT_CTL_IDX_ID] = prefix, [KNOT_CTL_IDX_DATA] = items[i].value,
+			[KNOT_CTL_IDX_SECTION] = "xdp-block",
+			[KNOT_CTL_IDX_ITEM] = items[i].name,
+			[KNOT_CTL_IDX_ID] = prefix,
+			[KNOT_CTL_IDX_DATA] = items[i].value,
 		};
 		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
 	}

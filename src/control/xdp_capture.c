@@ -14,13 +14,13 @@
 #include <stdlib.h>
 
 enum {
-	SOURCES_MAX = 1024,         /* queues of all interfaces */
+	SOURCES_MAX = 1024, /* queues of all interfaces */
 	INTERFACES_MAX = 64,
-	FRAME_TEXT_MAX = UINT16_MAX / 2,    /* bytes of a frame that an item can carry, two digits each */
-	REPLY_FRAMES_MAX = 16384,   /* in one block */
-	READ_WAIT_MS = 250,         /* a reply without frames comes after so long */
+	FRAME_TEXT_MAX = UINT16_MAX / 2, /* bytes of a frame that an item can carry, two digits each */
+	REPLY_FRAMES_MAX = 16384,        /* in one block */
+	READ_WAIT_MS = 250,              /* a reply without frames comes after so long */
 	POLL_MS = 5,
-	IDLE_TIMEOUT_MS = 60000,    /* a client that doesn't ask for so long has gone */
+	IDLE_TIMEOUT_MS = 60000, /* a client that doesn't ask for so long has gone */
 };
 
 struct xdp_capture {
@@ -122,13 +122,16 @@ knot_err_t command_xdp_capture(session_t *session)
 	kxdp_tap_options_t options;
 	const char *fault = scan_request(session, capture, &options);
 	knot_err_t err = fault != NULL ? KNOT_OK
-	               : net_capture_start(session->net, session->args[KNOT_CTL_IDX_SECTION], &options, &capture->taps);
+				       : net_capture_start(session->net, session->args[KNOT_CTL_IDX_SECTION], &options,
+							 &capture->taps);
 	if (fault != NULL || err != KNOT_OK) {
 		free(capture);
-		return fault != NULL ? refuse(session, fault)
-		     : err == KNOT_EBUSY ? refuse(session, "another capture is running")
-		     : err != KNOT_ENODEV ? err
-		     : refuse(session, session->args[KNOT_CTL_IDX_SECTION] != NULL ? "no such XDP interface" : "no XDP interface");
+		return fault != NULL        ? refuse(session, fault)
+		       : err == KNOT_EBUSY  ? refuse(session, "another capture is running")
+		       : err != KNOT_ENODEV ? err
+					    : refuse(session, session->args[KNOT_CTL_IDX_SECTION] != NULL
+									      ? "no such XDP interface"
+									      : "no XDP interface");
 	}
 	session->capture = capture;
 	knot_ctl_set_timeout(session->ctl, IDLE_TIMEOUT_MS);
@@ -151,8 +154,12 @@ static void send_frame(session_t *session, const char *ifname, const kxdp_tap_re
 	snprintf(time, sizeof(time), "%" PRIu64, record->time_ns);
 	snprintf(len, sizeof(len), "%" PRIu32, record->len);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_ITEM] = record->direction == KXDP_OUTBOUND ? "out" : "in", [KNOT_CTL_IDX_ID] = ifname,
-		[KNOT_CTL_IDX_OWNER] = len, [KNOT_CTL_IDX_TTL] = time, [KNOT_CTL_IDX_TYPE] = "packet", [KNOT_CTL_IDX_DATA] = hex,
+		[KNOT_CTL_IDX_ITEM] = record->direction == KXDP_OUTBOUND ? "out" : "in",
+		[KNOT_CTL_IDX_ID] = ifname,
+		[KNOT_CTL_IDX_OWNER] = len,
+		[KNOT_CTL_IDX_TTL] = time,
+		[KNOT_CTL_IDX_TYPE] = "packet",
+		[KNOT_CTL_IDX_DATA] = hex,
 	};
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
 }
@@ -194,7 +201,9 @@ static void send_counter(session_t *session, const char *ifname, const char *ite
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, value);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_ITEM] = item, [KNOT_CTL_IDX_ID] = ifname, [KNOT_CTL_IDX_TYPE] = "statistics",
+		[KNOT_CTL_IDX_ITEM] = item,
+		[KNOT_CTL_IDX_ID] = ifname,
+		[KNOT_CTL_IDX_TYPE] = "statistics",
 		[KNOT_CTL_IDX_DATA] = text,
 	};
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
@@ -224,8 +233,7 @@ knot_err_t command_xdp_capture_stop(session_t *session)
 	/* What came before the end goes with it. */
 	net_capture_end(session->net, session->capture->taps);
 	size_t source_count = send_interfaces(session);
-	while (drain(session, source_count) > 0) {
-	}
+	while (drain(session, source_count) > 0) {}
 	for (size_t i = 0; i < session->capture->told_count; i++) {
 		send_statistics(session, session->capture->told[i], source_count);
 	}

@@ -13,16 +13,16 @@ typedef uint64_t (*value_t)(const queue_status_t *queue, kxdp_kind_t kind, bool 
 
 /* Where the values of a row are: exactly one of filter, value, off64, off32. */
 typedef struct {
-	const char *filter;     /* all counters of the kernel program with names "filter" or "filter-..." */
+	const char *filter; /* all counters of the kernel program with names "filter" or "filter-..." */
 	value_t value;
 	kxdp_kind_t kind;
-	size_t off64, off32;    /* in queue_status_t, not 0 */
+	size_t off64, off32; /* in queue_status_t, not 0 */
 } source_t;
 
 typedef struct {
 	xdp_row_kind_t kind;
 	const char *group;
-	const char *name;       /* NULL with a filter: its counters' own; '_' is printed as '-' */
+	const char *name; /* NULL with a filter: its counters' own; '_' is printed as '-' */
 	source_t from;
 } source_row_t;
 
@@ -53,11 +53,11 @@ static uint64_t answered(const queue_status_t *queue, kxdp_kind_t kind, bool tak
 }
 
 #define UDP_SUM(field) (queue->stats.of[KXDP_UDP4].field + queue->stats.of[KXDP_UDP6].field)
-#define UDP_LOST(name, field) \
-	static uint64_t name(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial) \
-	{ \
-		(void)kind, (void)takes_partial; \
-		return UDP_SUM(field); \
+#define UDP_LOST(name, field)                                                                                          \
+	static uint64_t name(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)                        \
+	{                                                                                                              \
+		(void)kind, (void)takes_partial;                                                                       \
+		return UDP_SUM(field);                                                                                 \
 	}
 UDP_LOST(lost_tx_full, tx_full)
 UDP_LOST(lost_relay, relay_failed)
@@ -68,7 +68,7 @@ UDP_LOST(lost_kernel, kernel_failed)
 static uint64_t no_reply(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	uint64_t replies = answered(queue, KXDP_UDP4, takes_partial) + answered(queue, KXDP_UDP6, takes_partial) +
-	                   UDP_SUM(tx_full) + UDP_SUM(relay_failed) + UDP_SUM(kernel_limited) + UDP_SUM(kernel_failed);
+			   UDP_SUM(tx_full) + UDP_SUM(relay_failed) + UDP_SUM(kernel_limited) + UDP_SUM(kernel_failed);
 	(void)kind;
 	return without(taken_in(queue, KXDP_UDP4, takes_partial) + taken_in(queue, KXDP_UDP6, takes_partial), replies);
 }
@@ -80,7 +80,7 @@ static uint64_t taken_tcp(const queue_status_t *queue, kxdp_kind_t kind, bool ta
 	const kxdp_tcp_stats_t *tcp = &queue->tcp;
 	uint64_t refused = tcp->dropped_unknown + tcp->dropped_invalid + tcp->dropped_limit + tcp->dropped_inbuf;
 	return without(taken_in(queue, KXDP_TCP4, takes_partial) + taken_in(queue, KXDP_TCP6, takes_partial),
-	               queue->has_tcp ? refused : 0);
+			queue->has_tcp ? refused : 0);
 }
 
 /* Frames put into the send ring. */
@@ -90,30 +90,58 @@ static uint64_t sent(const queue_status_t *queue, kxdp_kind_t kind, bool takes_p
 	return queue->stats.of[kind].replied + queue->stats.of[kind].sent;
 }
 
-#define FILTER(rows, group) { rows, group, NULL, { .filter = group } }
-#define VALUE(rows, group, name, function, packets) { rows, group, name, { .value = function, .kind = packets } }
-#define STAT(rows, group, name, field) { rows, group, name, { .off64 = offsetof(queue_status_t, stats.field) } }
-#define LEVEL(name, field) { XDP_ROW_LEVEL, "ring", name, { .off32 = offsetof(queue_status_t, field) } }
+#define FILTER(rows, group)                                                                                            \
+	{                                                                                                              \
+		rows, group, NULL,                                                                                     \
+		{                                                                                                      \
+			.filter = group                                                                                \
+		}                                                                                                      \
+	}
+#define VALUE(rows, group, name, function, packets)                                                                    \
+	{                                                                                                              \
+		rows, group, name,                                                                                     \
+		{                                                                                                      \
+			.value = function, .kind = packets                                                             \
+		}                                                                                                      \
+	}
+#define STAT(rows, group, name, field)                                                                                 \
+	{                                                                                                              \
+		rows, group, name,                                                                                     \
+		{                                                                                                      \
+			.off64 = offsetof(queue_status_t, stats.field)                                                 \
+		}                                                                                                      \
+	}
+#define LEVEL(name, field)                                                                                             \
+	{                                                                                                              \
+		XDP_ROW_LEVEL, "ring", name,                                                                           \
+		{                                                                                                      \
+			.off32 = offsetof(queue_status_t, field)                                                       \
+		}                                                                                                      \
+	}
 #define REFUSED(name, verdict) STAT(XDP_ROW_FATE, "dropped", name, received[verdict])
-#define TCP_REFUSED(name, field) { XDP_ROW_FATE, "dropped", name, { .off64 = offsetof(queue_status_t, tcp.field) } }
+#define TCP_REFUSED(name, field)                                                                                       \
+	{                                                                                                              \
+		XDP_ROW_FATE, "dropped", name,                                                                         \
+		{                                                                                                      \
+			.off64 = offsetof(queue_status_t, tcp.field)                                                   \
+		}                                                                                                      \
+	}
 #define BATCH(name, row) STAT(XDP_ROW_COUNT, "batch", name, batches[row])
-#define TCP(name) { XDP_ROW_COUNT, "tcp", "tcp-" #name, { .off64 = offsetof(queue_status_t, tcp.name) } },
+#define TCP(name)        { XDP_ROW_COUNT, "tcp", "tcp-" #name, { .off64 = offsetof(queue_status_t, tcp.name) } },
 
 /* In the order of printing. */
-static const source_row_t source_rows[] = {
-	FILTER(XDP_ROW_RECEIVED, "received"),
+static const source_row_t source_rows[] = { FILTER(XDP_ROW_RECEIVED, "received"),
 	VALUE(XDP_ROW_FATE, "answered", "answered-udp4", answered, KXDP_UDP4),
 	VALUE(XDP_ROW_FATE, "answered", "answered-udp6", answered, KXDP_UDP6),
 	VALUE(XDP_ROW_FATE, "taken", "taken-tcp", taken_tcp, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "no-reply", "no-reply", no_reply, KXDP_OTHER_KIND),
-	FILTER(XDP_ROW_FATE, "passed"),
-	FILTER(XDP_ROW_FATE, "dropped"),
-	STAT(XDP_ROW_FATE, "dropped", "dropped-ring-full", rx_full),
-	STAT(XDP_ROW_FATE, "dropped", "dropped-no-frame", rx_dropped),
-	REFUSED("dropped-foreign", KXDP_FOREIGN), REFUSED("dropped-fragment", KXDP_FRAGMENT),
-	REFUSED("dropped-bad-length", KXDP_BAD_LENGTH), REFUSED("dropped-bad-header", KXDP_BAD_HEADER),
-	REFUSED("dropped-bad-address", KXDP_BAD_ADDRESS), REFUSED("dropped-bad-ip-checksum", KXDP_BAD_IP_CHECKSUM),
-	REFUSED("dropped-bad-udp-checksum", KXDP_BAD_UDP_CHECKSUM), REFUSED("dropped-bad-tcp-checksum", KXDP_BAD_TCP_CHECKSUM),
+	VALUE(XDP_ROW_FATE, "no-reply", "no-reply", no_reply, KXDP_OTHER_KIND), FILTER(XDP_ROW_FATE, "passed"),
+	FILTER(XDP_ROW_FATE, "dropped"), STAT(XDP_ROW_FATE, "dropped", "dropped-ring-full", rx_full),
+	STAT(XDP_ROW_FATE, "dropped", "dropped-no-frame", rx_dropped), REFUSED("dropped-foreign", KXDP_FOREIGN),
+	REFUSED("dropped-fragment", KXDP_FRAGMENT), REFUSED("dropped-bad-length", KXDP_BAD_LENGTH),
+	REFUSED("dropped-bad-header", KXDP_BAD_HEADER), REFUSED("dropped-bad-address", KXDP_BAD_ADDRESS),
+	REFUSED("dropped-bad-ip-checksum", KXDP_BAD_IP_CHECKSUM),
+	REFUSED("dropped-bad-udp-checksum", KXDP_BAD_UDP_CHECKSUM),
+	REFUSED("dropped-bad-tcp-checksum", KXDP_BAD_TCP_CHECKSUM),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-partial-checksum", refused_partial, KXDP_OTHER_KIND),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-tx-full", lost_tx_full, KXDP_OTHER_KIND),
 	VALUE(XDP_ROW_FATE, "dropped", "dropped-relay", lost_relay, KXDP_OTHER_KIND),
@@ -122,22 +150,24 @@ static const source_row_t source_rows[] = {
 	TCP_REFUSED("dropped-tcp-unknown", dropped_unknown), TCP_REFUSED("dropped-tcp-invalid", dropped_invalid),
 	TCP_REFUSED("dropped-tcp-limit", dropped_limit), TCP_REFUSED("dropped-tcp-inbuf", dropped_inbuf),
 	{ XDP_ROW_FATE, "waiting", "waiting", { .off32 = offsetof(queue_status_t, stats.rx_fill) } },
-	FILTER(XDP_ROW_COUNT, "redirected"),
-	VALUE(XDP_ROW_COUNT, "sent", "sent-udp4", sent, KXDP_UDP4), VALUE(XDP_ROW_COUNT, "sent", "sent-udp6", sent, KXDP_UDP6),
-	VALUE(XDP_ROW_COUNT, "sent", "sent-tcp4", sent, KXDP_TCP4), VALUE(XDP_ROW_COUNT, "sent", "sent-tcp6", sent, KXDP_TCP6),
+	FILTER(XDP_ROW_COUNT, "redirected"), VALUE(XDP_ROW_COUNT, "sent", "sent-udp4", sent, KXDP_UDP4),
+	VALUE(XDP_ROW_COUNT, "sent", "sent-udp6", sent, KXDP_UDP6),
+	VALUE(XDP_ROW_COUNT, "sent", "sent-tcp4", sent, KXDP_TCP4),
+	VALUE(XDP_ROW_COUNT, "sent", "sent-tcp6", sent, KXDP_TCP6),
 	STAT(XDP_ROW_COUNT, "sent", "sent-relayed", relayed), STAT(XDP_ROW_COUNT, "sent", "sent-by-kernel", by_kernel),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-reply", tx_full), STAT(XDP_ROW_COUNT, "unsent", "unsent-frame", send_full),
+	STAT(XDP_ROW_COUNT, "unsent", "unsent-reply", tx_full),
+	STAT(XDP_ROW_COUNT, "unsent", "unsent-frame", send_full),
 	STAT(XDP_ROW_COUNT, "unsent", "unsent-relay", relay_failed),
 	STAT(XDP_ROW_COUNT, "unsent", "unsent-kernel-limit", kernel_limited),
 	STAT(XDP_ROW_COUNT, "unsent", "unsent-kernel", kernel_failed),
-	STAT(XDP_ROW_COUNT, "ring", "ring-rx-invalid", rx_invalid), STAT(XDP_ROW_COUNT, "ring", "ring-tx-invalid", tx_invalid),
+	STAT(XDP_ROW_COUNT, "ring", "ring-rx-invalid", rx_invalid),
+	STAT(XDP_ROW_COUNT, "ring", "ring-tx-invalid", tx_invalid),
 	STAT(XDP_ROW_COUNT, "ring", "ring-fq-empty", fq_empty), STAT(XDP_ROW_COUNT, "ring", "ring-tx-empty", tx_empty),
 	LEVEL("ring-size", ring_size), LEVEL("ring-tx-busy", stats.tx_busy), LEVEL("ring-fq-fill", stats.fq_fill),
-	LEVEL("ring-rx-fill", stats.rx_fill), LEVEL("ring-tx-fill", stats.tx_fill), LEVEL("ring-cq-fill", stats.cq_fill),
-	BATCH("batch-0", 0), BATCH("batch-1", 1), BATCH("batch-2-to-3", 2), BATCH("batch-4-to-7", 3),
-	BATCH("batch-8-to-15", 4), BATCH("batch-16-to-31", 5), BATCH("batch-32-to-63", 6), BATCH("batch-64", 7),
-	KXDP_TCP_STATS(TCP)
-};
+	LEVEL("ring-rx-fill", stats.rx_fill), LEVEL("ring-tx-fill", stats.tx_fill),
+	LEVEL("ring-cq-fill", stats.cq_fill), BATCH("batch-0", 0), BATCH("batch-1", 1), BATCH("batch-2-to-3", 2),
+	BATCH("batch-4-to-7", 3), BATCH("batch-8-to-15", 4), BATCH("batch-16-to-31", 5), BATCH("batch-32-to-63", 6),
+	BATCH("batch-64", 7), KXDP_TCP_STATS(TCP) };
 _Static_assert(KXDP_BATCH_ROWS == 8, "a row each");
 
 /* ---- Rows of one interface ---- */
@@ -182,7 +212,8 @@ static void add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source)
 	size_t count = iface->queue_count > 0 ? iface->queues[0].filter_count : 0;
 	for (size_t i = 0; i < count; i++) {
 		const char *name = iface->queues[0].filter[i].name;
-		uint64_t *values = is_of(name, source->from.filter) ? add_row(sheet, source->kind, source->group, name) : NULL;
+		uint64_t *values = is_of(name, source->from.filter) ? add_row(sheet, source->kind, source->group, name)
+								    : NULL;
 		for (size_t j = 0; values != NULL && j < iface->queue_count; j++) {
 			values[j] = i < iface->queues[j].filter_count ? iface->queues[j].filter[i].packets : 0;
 		}
@@ -196,7 +227,7 @@ static uint64_t value_of(const source_t *from, const queue_status_t *queue, bool
 	}
 	const char *base = (const char *)queue;
 	return from->off64 != 0 ? *(const uint64_t *)(const void *)(base + from->off64)
-	                        : *(const uint32_t *)(const void *)(base + from->off32);
+				: *(const uint32_t *)(const void *)(base + from->off32);
 }
 
 /* Of the TCP stack: not there where there is none. */
@@ -238,7 +269,7 @@ knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, bool is_virtual, 
 {
 	xdp_sheet_t sheet = { .iface = iface };
 	for (size_t i = 0; i < KNOT_LEN(source_rows); i++) {
-		add_source(&sheet, &source_rows[i], is_virtual);   /* as xdp/ decides it: doc/adr/0005 */
+		add_source(&sheet, &source_rows[i], is_virtual); /* as xdp/ decides it: doc/adr/0005 */
 	}
 	if (sheet.failed) {
 		xdp_sheet_free(&sheet);

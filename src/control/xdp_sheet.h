@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What is counted about an XDP interface, as rows with a value per queue: what came in, what became of each packet, and more
- * about the same packets. Within src/control only.
+ * What is counted about an XDP interface, as rows with a value per queue: what came in, what became of each packet, and
+ * more about the same packets. Within src/control only.
  */
 #pragma once
 
@@ -10,22 +10,22 @@
 enum { XDP_SHEET_NAME_MAX = 48 };
 
 typedef enum {
-	XDP_ROW_RECEIVED,   /* one row: packets that came in */
-	XDP_ROW_FATE,       /* what became of them: each is in one of these rows */
-	XDP_ROW_COUNT,      /* more about packets that are in other rows too */
-	XDP_ROW_LEVEL,      /* of now: a sum over queues means nothing */
+	XDP_ROW_RECEIVED, /* one row: packets that came in */
+	XDP_ROW_FATE,     /* what became of them: each is in one of these rows */
+	XDP_ROW_COUNT,    /* more about packets that are in other rows too */
+	XDP_ROW_LEVEL,    /* of now: a sum over queues means nothing */
 } xdp_row_kind_t;
 
 typedef struct {
 	xdp_row_kind_t kind;
-	const char *group;              /* "passed"; static */
-	char name[XDP_SHEET_NAME_MAX];  /* "passed-fragment": distinct within the sheet, begins with its group */
-	uint64_t *values;               /* owned: one per queue */
+	const char *group;             /* "passed"; static */
+	char name[XDP_SHEET_NAME_MAX]; /* "passed-fragment": distinct within the sheet, begins with its group */
+	uint64_t *values;              /* owned: one per queue */
 } xdp_row_t;
 
 typedef struct xdp_sheet {
-	const net_xdp_iface_status_t *iface;    /* borrowed */
-	xdp_row_t *rows;                        /* owned */
+	const net_xdp_iface_status_t *iface; /* borrowed */
+	xdp_row_t *rows;                     /* owned */
 	size_t row_count, row_max;
 	bool failed;
 } xdp_sheet_t;

@@ -13,7 +13,10 @@ enum { QUEUES = 2 };
 static void fill(net_xdp_queue_status_t *queue, unsigned index)
 {
 	static const kxdp_filter_count_t filter[] = {
-		{ "received", 0 }, { "redirected-udp4", 0 }, { "redirected-tcp4", 0 }, { "passed-other-port", 7 },
+		{ "received", 0 },
+		{ "redirected-udp4", 0 },
+		{ "redirected-tcp4", 0 },
+		{ "passed-other-port", 7 },
 		{ "dropped-blocked", 5 },
 	};
 	*queue = (net_xdp_queue_status_t){ .index = index, .has_tcp = true, .filter_count = KNOT_LEN(filter) };
@@ -31,7 +34,7 @@ static void fill(net_xdp_queue_status_t *queue, unsigned index)
 	stats->of[KXDP_UDP4].tx_full = 1;
 	stats->of[KXDP_UDP4].kernel_failed = 1;
 	stats->of[KXDP_TCP4].received[KXDP_OK] = 35;
-	stats->of[KXDP_UDP4].send_full = 7;  /* replies that other queues handed over */
+	stats->of[KXDP_UDP4].send_full = 7; /* replies that other queues handed over */
 	stats->of[KXDP_TCP4].sent = 99;     /* segments of ours are no fates of packets that came */
 	queue->tcp = (kxdp_tcp_stats_t){ .dropped_unknown = 4, .dropped_limit = 1, .clients = 5 };
 	queue->filter[0].packets = 100 + 10 * index;
@@ -61,7 +64,7 @@ static void every_packet_in_one_row(void **state)
 	/* Partial checksums are answered on virtual links, and refused elsewhere. */
 	for (int is_virtual = 0; is_virtual <= 1; is_virtual++) {
 		queues[0].filter[0].packets = queues[1].filter[0].packets - 10;
-		iface.tcp = is_virtual;     /* switched off, the stack is still there */
+		iface.tcp = is_virtual; /* switched off, the stack is still there */
 		xdp_sheet_t sheet;
 		assert_int_equal(xdp_sheet_make(&iface, is_virtual, &sheet), KNOT_OK);
 		assert_int_equal(xdp_sheet_difference(&sheet, 0), 0);

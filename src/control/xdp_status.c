@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * xdp-status: where the packets of each XDP interface ended, per queue and in sum. Request: SECTION an interface, or none.
+ * xdp-status: where the packets of each XDP interface ended, per queue and in sum. Request: SECTION an interface, or
+ * none.
  *
  * Reply: units with SECTION interface, TYPE group, ITEM name, ID queue (none: of the whole interface), DATA value.
  * Facts are in the group "interface", rows as in xdp_sheet.c; doc/formats/xdp-control.md.
@@ -18,14 +19,17 @@ enum { VALUE_TEXT_MAX = 24 };
 typedef struct {
 	session_t *session;
 	const char *ifname;
-	knot_ctl_type_t type;   /* of the next unit */
+	knot_ctl_type_t type; /* of the next unit */
 } reply_t;
 
 static void send_value(reply_t *reply, const char *group, const char *name, const char *id, const char *value)
 {
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_SECTION] = reply->ifname, [KNOT_CTL_IDX_ITEM] = name, [KNOT_CTL_IDX_ID] = id,
-		[KNOT_CTL_IDX_TYPE] = group, [KNOT_CTL_IDX_DATA] = value,
+		[KNOT_CTL_IDX_SECTION] = reply->ifname,
+		[KNOT_CTL_IDX_ITEM] = name,
+		[KNOT_CTL_IDX_ID] = id,
+		[KNOT_CTL_IDX_TYPE] = group,
+		[KNOT_CTL_IDX_DATA] = value,
 	};
 	session_send(reply->session, reply->type, &unit);
 	reply->type = KNOT_CTL_TYPE_EXTRA;
@@ -70,7 +74,9 @@ static const char *on_off(bool is_on)
 static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool helper_alive)
 {
 	static const char *const states[] = {
-		[NET_XDP_UP] = "up", [NET_XDP_GONE] = "gone", [NET_XDP_SOCKETS] = "sockets",
+		[NET_XDP_UP] = "up",
+		[NET_XDP_GONE] = "gone",
+		[NET_XDP_SOCKETS] = "sockets",
 	};
 	char mtu[VALUE_TEXT_MAX] = "", queues[VALUE_TEXT_MAX];
 	if (iface->mtu > 0) {
@@ -80,10 +86,18 @@ static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool
 	const struct {
 		const char *name, *value;
 	} facts[] = {
-		{ "state", states[iface->state] }, { "reason", iface->reason }, { "mode", iface->mode },
-		{ "driver", iface->driver }, { "mtu", mtu }, { "link", iface->link_up ? "up" : "down" }, { "queues", queues },
-		{ "listen", iface->listen }, { "udp", on_off(iface->udp) }, { "tcp", on_off(iface->tcp) },
-		{ "route-check", on_off(iface->route_check) }, { "helper", helper_alive ? "" : "ended" },
+		{ "state", states[iface->state] },
+		{ "reason", iface->reason },
+		{ "mode", iface->mode },
+		{ "driver", iface->driver },
+		{ "mtu", mtu },
+		{ "link", iface->link_up ? "up" : "down" },
+		{ "queues", queues },
+		{ "listen", iface->listen },
+		{ "udp", on_off(iface->udp) },
+		{ "tcp", on_off(iface->tcp) },
+		{ "route-check", on_off(iface->route_check) },
+		{ "helper", helper_alive ? "" : "ended" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(facts); i++) {
 		if (facts[i].value[0] != '\0') {

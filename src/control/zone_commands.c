@@ -67,7 +67,12 @@ static void print_interval(int64_t seconds, char *text, size_t max)
 		char letter;
 		int64_t seconds;
 	} units[] = {
-		{ 'Y', 365 * 86400 }, { 'M', 30 * 86400 }, { 'D', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 },
+		{ 'Y', 365 * 86400 },
+		{ 'M', 30 * 86400 },
+		{ 'D', 86400 },
+		{ 'h', 3600 },
+		{ 'm', 60 },
+		{ 's', 1 },
 	};
 	size_t len = (size_t)snprintf(text, max, "%c", seconds < 0 ? '-' : '+');
 	int64_t left = seconds < 0 ? -seconds : seconds;
@@ -94,21 +99,25 @@ static void print_contents(const zone_facts_t *facts, int event, char text[stati
 {
 	(void)event;
 	static const char *const origins[] = {
-		[SERVER_ORIGIN_NONE] = "-", [SERVER_ORIGIN_FILE] = "file", [SERVER_ORIGIN_IMAGE] = "image",
+		[SERVER_ORIGIN_NONE] = "-",
+		[SERVER_ORIGIN_FILE] = "file",
+		[SERVER_ORIGIN_IMAGE] = "image",
 	};
 	snprintf(text, FIELD_TEXT_MAX, "%s", origins[server_zone_origin(facts->session->server, facts->zone->name)]);
 }
 
 static void print_event(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
-	server_event_status_t status = server_zone_event(facts->session->server, facts->zone->name,
-	                                                 (server_event_t)event);
+	server_event_status_t status =
+			server_zone_event(facts->session->server, facts->zone->name, (server_event_t)event);
 	if (status.state == SERVER_EVENT_IDLE) {
 		snprintf(text, FIELD_TEXT_MAX, "-");
 		return;
 	}
 	static const char *const formats[] = {
-		[SERVER_EVENT_PLANNED] = "%s", [SERVER_EVENT_PENDING] = "pending(%s)", [SERVER_EVENT_RUNNING] = "running(%s)",
+		[SERVER_EVENT_PLANNED] = "%s",
+		[SERVER_EVENT_PENDING] = "pending(%s)",
+		[SERVER_EVENT_RUNNING] = "running(%s)",
 		[SERVER_EVENT_FROZEN] = "frozen(%s)",
 	};
 	char when[FIELD_TEXT_MAX - 16];
@@ -183,8 +192,10 @@ knot_err_t command_zone_status(session_t *session, const session_zone_t *zone)
 		char text[FIELD_TEXT_MAX];
 		status_fields[i].print(&facts, status_fields[i].event, text);
 		knot_ctl_data_t unit = {
-			[KNOT_CTL_IDX_FLAGS] = markers, [KNOT_CTL_IDX_ZONE] = zone->text,
-			[KNOT_CTL_IDX_TYPE] = status_fields[i].name, [KNOT_CTL_IDX_DATA] = text,
+			[KNOT_CTL_IDX_FLAGS] = markers,
+			[KNOT_CTL_IDX_ZONE] = zone->text,
+			[KNOT_CTL_IDX_TYPE] = status_fields[i].name,
+			[KNOT_CTL_IDX_DATA] = text,
 			[KNOT_CTL_IDX_FILTERS] = markers,
 		};
 		session_send(session, type, &unit);

@@ -40,16 +40,17 @@ static void log_note(const session_zone_t *zone, const update_words_t *words, kn
 	(void)knot_name_print(note->owner, owner);
 	(void)knot_rrtype_print(note->type, type);
 	if (note->has_new_ttl) {
-		log_zone(LOG_NOTICE, zone->name, "TTL mismatch, owner %s, type %s, TTL set to %" PRIu32, owner, type, note->ttl);
+		log_zone(LOG_NOTICE, zone->name, "TTL mismatch, owner %s, type %s, TTL set to %" PRIu32, owner, type,
+				note->ttl);
 	}
 	if (err != KNOT_OK) {
 		log_zone(LOG_DEBUG, zone->name, "node %s, type %s, data '%s', cannot %s RR", owner, type, words->data,
-		         is_there ? "add existing" : "remove nonexisting");
+				is_there ? "add existing" : "remove nonexisting");
 	}
 }
 
 static knot_err_t change(session_t *session, const session_zone_t *zone,
-                         knot_err_t (*update_by)(const update_t *update, const update_words_t *words, update_note_t *ret_note))
+		knot_err_t (*update_by)(const update_t *update, const update_words_t *words, update_note_t *ret_note))
 {
 	server_edit_t *edit;
 	update_t update;
@@ -58,8 +59,10 @@ static knot_err_t change(session_t *session, const session_zone_t *zone,
 		return err;
 	}
 	const update_words_t words = {
-		.owner = session->args[KNOT_CTL_IDX_OWNER], .ttl = session->args[KNOT_CTL_IDX_TTL],
-		.type = session->args[KNOT_CTL_IDX_TYPE], .data = session->args[KNOT_CTL_IDX_DATA],
+		.owner = session->args[KNOT_CTL_IDX_OWNER],
+		.ttl = session->args[KNOT_CTL_IDX_TTL],
+		.type = session->args[KNOT_CTL_IDX_TYPE],
+		.data = session->args[KNOT_CTL_IDX_DATA],
 	};
 	update_note_t note;
 	err = update_by(&update, &words, &note);
@@ -81,7 +84,7 @@ knot_err_t command_zone_unset(session_t *session, const session_zone_t *zone)
 
 /* ---- zone-serial-set ---- */
 
-enum { INCREMENT_MAX = INT32_MAX };  /* RFC 1982 3.1: the most that may be added */
+enum { INCREMENT_MAX = INT32_MAX }; /* RFC 1982 3.1: the most that may be added */
 
 static bool scan_serial(const char *text, uint32_t max, uint32_t *ret_number)
 {
@@ -118,7 +121,8 @@ knot_err_t command_zone_serial_set(session_t *session, const session_zone_t *zon
 	if (number == NULL) {
 		return send_serial(session, zone);
 	}
-	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+', .may_decrease = session_flag(session, 'F') };
+	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+',
+		.may_decrease = session_flag(session, 'F') };
 	bool is_mode = mode == NULL || strcmp(mode, "=") == 0 || strcmp(mode, "+") == 0;
 	if (!is_mode || !scan_serial(number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
 		return KNOT_EPARAM;

@@ -22,12 +22,15 @@ typedef struct {
 static void print_state(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	static const char *const states[] = {
-		[IMAGES_READ] = "current", [IMAGES_NONE] = "none", [IMAGES_STALE] = "stale", [IMAGES_DAMAGED] = "damaged",
+		[IMAGES_READ] = "current",
+		[IMAGES_NONE] = "none",
+		[IMAGES_STALE] = "stale",
+		[IMAGES_DAMAGED] = "damaged",
 	};
 	const images_info_t *info = facts->info;
 	bool has_reason = info->verdict == IMAGES_STALE || info->verdict == IMAGES_DAMAGED;
-	snprintf(text, VALUE_MAX, "%s%s%s%s", states[info->verdict], has_reason ? " (" : "", has_reason ? info->reason : "",
-	         has_reason ? ")" : "");
+	snprintf(text, VALUE_MAX, "%s%s%s%s", states[info->verdict], has_reason ? " (" : "",
+			has_reason ? info->reason : "", has_reason ? ")" : "");
 }
 
 static void print_serial(const image_facts_t *facts, char text[static VALUE_MAX])
@@ -83,7 +86,9 @@ knot_err_t command_zone_image(session_t *session, const session_zone_t *zone)
 			image_fields[i].print(&facts, text);
 		}
 		knot_ctl_data_t unit = {
-			[KNOT_CTL_IDX_ZONE] = zone->text, [KNOT_CTL_IDX_TYPE] = image_fields[i].name, [KNOT_CTL_IDX_DATA] = text,
+			[KNOT_CTL_IDX_ZONE] = zone->text,
+			[KNOT_CTL_IDX_TYPE] = image_fields[i].name,
+			[KNOT_CTL_IDX_DATA] = text,
 		};
 		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
 	}
@@ -98,15 +103,18 @@ static bool purges_all(const session_t *session)
 	return filters == NULL || *filters == '\0';
 }
 
-/* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept contents, as a
- * journal is, and goes where scripts ask for that to go. */
+/* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept
+ * contents, as a journal is, and goes where scripts ask for that to go. */
 static unsigned purge_mask(const session_t *session)
 {
 	static const struct {
 		char filter;
 		unsigned what;
 	} filters[] = {
-		{ 'e', SERVER_PURGE_CONTENTS }, { 'f', SERVER_PURGE_FILE }, { 'j', SERVER_PURGE_IMAGE }, { 'i', SERVER_PURGE_IMAGE },
+		{ 'e', SERVER_PURGE_CONTENTS },
+		{ 'f', SERVER_PURGE_FILE },
+		{ 'j', SERVER_PURGE_IMAGE },
+		{ 'i', SERVER_PURGE_IMAGE },
 	};
 	if (purges_all(session)) {
 		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE;
@@ -129,7 +137,8 @@ static knot_err_t zone_purge(session_t *session, const session_zone_t *zone)
 	bool is_all = purges_all(session);
 	unsigned mask = purge_mask(session) & ~(has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
 	/* Who waits for an event doesn't lose the zone's transaction by it, Knot DNS 3.5. */
-	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') && server_edit_is_open(session->server, zone->name)) {
+	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') &&
+			server_edit_is_open(session->server, zone->name)) {
 		return KNOT_ETXNMANY;
 	}
 	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;

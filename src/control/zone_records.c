@@ -17,12 +17,12 @@
 typedef struct {
 	session_t *session;
 	const session_zone_t *zone;
-	const char *marker;     /* FILTERS of the reply: "+", "-" or NULL */
+	const char *marker; /* FILTERS of the reply: "+", "-" or NULL */
 	bool has_type;
 	uint16_t type;
-	knot_name_t owner;      /* of owner_wire[], lower case; wire NULL: all */
+	knot_name_t owner; /* of owner_wire[], lower case; wire NULL: all */
 	uint8_t owner_wire[KNOT_NAME_MAX];
-	char *text;             /* owned, KNOT_RDATA_TEXT_MAX bytes */
+	char *text; /* owned, KNOT_RDATA_TEXT_MAX bytes */
 } reading_t;
 
 static bool send_record(const zone_rr_t *rr, void *ctx)
@@ -37,10 +37,14 @@ static bool send_record(const zone_rr_t *rr, void *ctx)
 	size_t len = knot_rdata_print(rr->type, rr->rdata, reading->text, KNOT_RDATA_TEXT_MAX);
 	snprintf(ttl, sizeof(ttl), "%" PRIu32, rr->ttl);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_ZONE] = reading->zone->text, [KNOT_CTL_IDX_OWNER] = owner, [KNOT_CTL_IDX_TTL] = ttl,
-		[KNOT_CTL_IDX_TYPE] = type, [KNOT_CTL_IDX_DATA] = reading->text,
+		[KNOT_CTL_IDX_ZONE] = reading->zone->text,
+		[KNOT_CTL_IDX_OWNER] = owner,
+		[KNOT_CTL_IDX_TTL] = ttl,
+		[KNOT_CTL_IDX_TYPE] = type,
+		[KNOT_CTL_IDX_DATA] = reading->text,
 		/* Read from FLAGS by clients of Knot 3.2, from FILTERS by later ones. */
-		[KNOT_CTL_IDX_FLAGS] = reading->marker, [KNOT_CTL_IDX_FILTERS] = reading->marker,
+		[KNOT_CTL_IDX_FLAGS] = reading->marker,
+		[KNOT_CTL_IDX_FILTERS] = reading->marker,
 	};
 	/* A text longer than a control item can carry: the record is there, its data can't be shown. */
 	if (len > UINT16_MAX) {
@@ -87,7 +91,8 @@ static knot_err_t read_contents(reading_t *reading, const zone_contents_t *conte
 	return KNOT_OK;
 }
 
-/* The zone's version: held, since a read section must not wait for a peer. ret_held: NULL: no contents; else free it with zone_contents_free(). */
+/* The zone's version: held, since a read section must not wait for a peer. ret_held: NULL: no contents; else free it
+ * with zone_contents_free(). */
 static knot_err_t hold_contents(session_t *session, const session_zone_t *zone, zone_contents_t **ret_held)
 {
 	RCU_READ_SECTION(guard);
@@ -112,7 +117,9 @@ knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
 	err = scratch != NULL ? hold_contents(session, zone, &held) : KNOT_ENOMEM;
 	if (err == KNOT_OK) {
-		err = held != NULL ? read_contents(&reading, held, scratch) : reading.owner.wire != NULL ? KNOT_ENONODE : KNOT_OK;
+		err = held != NULL                 ? read_contents(&reading, held, scratch)
+		      : reading.owner.wire != NULL ? KNOT_ENONODE
+						   : KNOT_OK;
 	}
 	zone_contents_free(held);
 	free(scratch);
@@ -140,7 +147,7 @@ static knot_err_t diff_records(reading_t *reading, const zone_txn_t *txn)
 }
 
 static knot_err_t read_transaction(session_t *session, const session_zone_t *zone,
-                                   knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
+		knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
 {
 	server_edit_t *edit;
 	update_t update;

@@ -60,7 +60,7 @@ static uint64_t *read_words(const char *path)
 	size_t count = words != NULL ? fread(words, sizeof(*words), ASKED_MAX + WORDS_AROUND, file) : 0;
 	fclose(file);
 	if (count < WORDS_AROUND || memcmp(words, mark, sizeof(mark)) != 0 || words[1] != count - WORDS_AROUND ||
-	    words[count - 1] != XXH3_64bits(words, (count - 1) * sizeof(*words))) {
+			words[count - 1] != XXH3_64bits(words, (count - 1) * sizeof(*words))) {
 		free(words);
 		return NULL;
 	}

@@ -2,9 +2,9 @@
 /**
  * Which zones were asked for lately: kept over a restart, so that these are loaded first. Within src/event only.
  *
- * A hint, nothing more: a small file beside the images with hashes of names, written when the server stops and every few minutes, and
- * ignored when it isn't whole. Layout: "BWLASK01", count (8 bytes), so many XXH3-64 of names in lower-case wire form, XXH3-64 of all before;
- * host byte order.
+ * A hint, nothing more: a small file beside the images with hashes of names, written when the server stops and every
+ * few minutes, and ignored when it isn't whole. Layout: "BWLASK01", count (8 bytes), so many XXH3-64 of names in
+ * lower-case wire form, XXH3-64 of all before; host byte order.
  */
 #pragma once
 
@@ -23,7 +23,8 @@ void asked_free(asked_t *asked);
 bool asked_has(const asked_t *asked, knot_name_t name);
 
 /**
- * Write which zones were asked for since the last call, and forget that they were. keep: what the file says by now stays in it as far as there
- * is room. Nothing is written if none was. Failures are of no consequence. Not within a read section.
+ * Write which zones were asked for since the last call, and forget that they were. keep: what the file says by now
+ * stays in it as far as there is room. Nothing is written if none was. Failures are of no consequence. Not within a
+ * read section.
  */
 void asked_write(const char *path, const state_root_t *root, bool keep);

@@ -41,8 +41,11 @@ static knot_err_t read_base(server_t *server, conf_sink_t sink)
 	if (err == KNOT_OK && version != edit->version) {
 		err = conf_db_read(server->params.db, sink, &edit->base, &version);
 		if (err == KNOT_OK) {
-			log_control(LOG_NOTICE, "control, configuration database '%s' was changed by another process, the transaction begins "
-			            "with its contents, conf-commit or reload follows them", conf_db_path(server->params.db));
+			log_control(LOG_NOTICE,
+					"control, configuration database '%s' was changed by another process, the "
+					"transaction begins "
+					"with its contents, conf-commit or reload follows them",
+					conf_db_path(server->params.db));
 		}
 	}
 	return err;

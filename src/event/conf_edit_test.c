@@ -184,7 +184,7 @@ static void test_owners(void **state)
 	assert_int_equal(server_edit_abort(server, name_of("a", wire)), KNOT_OK);
 	begin(&world);
 	assert_int_equal(server_edit_begin(server, name_of("a", wire), false), KNOT_ETXNMANY);
-	end(&world);        /* with the transaction open */
+	end(&world); /* with the transaction open */
 }
 
 static void test_commits(void **state)
@@ -201,7 +201,7 @@ static void test_commits(void **state)
 		expect_served(&world, "ac");
 		assert_false(server_conf_is_open(world.server));
 		begin(&world);
-		assert_int_equal(commit(&world), KNOT_OK);      /* of nothing */
+		assert_int_equal(commit(&world), KNOT_OK); /* of nothing */
 		begin(&world);
 		set(&world, "zone", "b");
 		set_in(txn_of(&world), "zone", "b", "file", "a.zone");
@@ -252,7 +252,7 @@ static void test_changed_by_others(void **state)
 	expect_served(&world, "bc");
 	import("zone:\n  - domain: a\n", 16);
 	begin(&world);
-	assert_int_equal(commit(&world), KNOT_OK);      /* of nothing but that */
+	assert_int_equal(commit(&world), KNOT_OK); /* of nothing but that */
 	expect_served(&world, "a");
 	import("zone:\n  - domain: b\n", 16);
 	begin(&world);
@@ -288,8 +288,8 @@ static void test_another_database(void **state)
 }
 
 /*
- * A reload by a signal, which takes no lock of the control's commands, may have looked for open transactions just before one began on a
- * zone that it removes: nobody could end that one.
+ * A reload by a signal, which takes no lock of the control's commands, may have looked for open transactions just
+ * before one began on a zone that it removes: nobody could end that one.
  */
 static void test_zone_goes_under_edit(void **state)
 {

@@ -8,7 +8,9 @@ enum { CHUNK = 256 };
 static void count(entry_t *entry, server_counts_t *counts)
 {
 	bool is_served = zone_contents(entry_zone(entry)) != NULL;
-	counts->origins[!is_served ? SERVER_ORIGIN_NONE : entry->from_image ? SERVER_ORIGIN_IMAGE : SERVER_ORIGIN_FILE]++;
+	counts->origins[!is_served          ? SERVER_ORIGIN_NONE
+			: entry->from_image ? SERVER_ORIGIN_IMAGE
+					    : SERVER_ORIGIN_FILE]++;
 	counts->pending += entry->job == JOB_PENDING;
 	counts->running += entry->job == JOB_RUNNING;
 	counts->failed += entry->tried && entry->result != KNOT_OK;

@@ -69,8 +69,7 @@ static mode_t new_mode(void)
 	unsigned mask = 0;
 	FILE *status = fopen("/proc/self/status", "re");
 	char line[256];
-	while (status != NULL && fgets(line, sizeof(line), status) != NULL && sscanf(line, "Umask: %o", &mask) != 1) {
-	}
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL && sscanf(line, "Umask: %o", &mask) != 1) {}
 	if (status != NULL) {
 		fclose(status);
 	}
@@ -113,7 +112,7 @@ static knot_err_t describe(int fd, const char *path, uint64_t settings, sources_
 
 /* old: NULL: there is none. target: where the file is, path: what it is called. */
 static knot_err_t replace(const zone_contents_t *contents, const char *target, const char *path, const struct stat *old,
-			  uint64_t settings, sources_t **ret_sources)
+		uint64_t settings, sources_t **ret_sources)
 {
 	char beside[PATH_MAX + 8];
 	snprintf(beside, sizeof(beside), "%s.XXXXXX", target);

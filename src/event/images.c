@@ -14,16 +14,16 @@
 #include "src/zone/image.h"
 
 enum {
-	BATCH_ZONES = 4096,          /* a transaction that the disk has to confirm costs milliseconds: share it */
+	BATCH_ZONES = 4096, /* a transaction that the disk has to confirm costs milliseconds: share it */
 	BATCH_BYTES = 8 << 20,
-	GATHER_MS = 200,             /* what is published together is saved together */
-	LOADING_MS = 3000,           /* loading goes first, but not for ever */
+	GATHER_MS = 200,   /* what is published together is saved together */
+	LOADING_MS = 3000, /* loading goes first, but not for ever */
 	LOADING_POLL_MS = 100,
-	RETRY_MS = 5 * 60 * 1000,    /* a full disk is seldom emptied within seconds, and trying costs writes */
+	RETRY_MS = 5 * 60 * 1000, /* a full disk is seldom emptied within seconds, and trying costs writes */
 	NOW_AND_THEN_MS = 5 * 60 * 1000,
-	STOP_MS = 1000,              /* of saving when the server stops; the next start reads the files of what is left */
-	HELPERS_MAX = 3,             /* threads that read an image besides the one that asked */
-	HELPED_BYTES = 16 << 20,     /* smaller images are read before a thread has started */
+	STOP_MS = 1000,          /* of saving when the server stops; the next start reads the files of what is left */
+	HELPERS_MAX = 3,         /* threads that read an image besides the one that asked */
+	HELPED_BYTES = 16 << 20, /* smaller images are read before a thread has started */
 };
 
 struct images {
@@ -62,8 +62,9 @@ static void open_store(images_t *images)
 	knot_err_t err = store_open(&options, &images->store, &reason);
 	if (err != KNOT_OK) {
 		images->store = NULL;
-		log_server(LOG_WARNING, "images, failed to open '%s' (%s), zones will be read from their files at every start",
-			   images->path, reason.text[0] != '\0' ? reason.text : knot_strerror(err));
+		log_server(LOG_WARNING,
+				"images, failed to open '%s' (%s), zones will be read from their files at every start",
+				images->path, reason.text[0] != '\0' ? reason.text : knot_strerror(err));
 	} else if (reason.text[0] != '\0') {
 		log_server(LOG_WARNING, "images, '%s' made anew (%s)", images->path, reason.text);
 	}
@@ -187,8 +188,8 @@ static bool save_items(images_t *images, const images_item_t *items, size_t coun
 	}
 	bool success = err == KNOT_OK && saved.skipped == 0;
 	if (success && saved.refused > 0) {
-		log_server(LOG_WARNING, "images, %u not saved (%s), to be read from files at the next start", (unsigned)saved.refused,
-			   ret_reason->text);
+		log_server(LOG_WARNING, "images, %u not saved (%s), to be read from files at the next start",
+				(unsigned)saved.refused, ret_reason->text);
 	}
 	return success;
 }
@@ -222,9 +223,10 @@ static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 		pthread_mutex_unlock(&images->lock);
 		if (is_first) {
 			log_server(LOG_WARNING,
-				   "images, failed to save (%s), zones are served and will be read from their files at the next "
-				   "start, next try in %d minutes or after a reload",
-				   reason.text, RETRY_MS / 60000);
+					"images, failed to save (%s), zones are served and will be read from their "
+					"files at the next "
+					"start, next try in %d minutes or after a reload",
+					reason.text, RETRY_MS / 60000);
 		}
 	}
 	return count > 0;
@@ -300,7 +302,8 @@ static void wait_for_news(images_t *images)
 		if (images->failing && now_ms >= images->retry_ms) {
 			return;
 		}
-		uint64_t until_ms = images->failing && images->retry_ms < images->then_ms ? images->retry_ms : images->then_ms;
+		uint64_t until_ms = images->failing && images->retry_ms < images->then_ms ? images->retry_ms
+											  : images->then_ms;
 		nap(images, until_ms > now_ms ? until_ms - now_ms : 0, false);
 	}
 }
@@ -349,7 +352,7 @@ knot_err_t images_start(images_t *images)
 		return KNOT_OK;
 	}
 	images->writer =
-		(sys_thread_t){ .name = "images", .cpu = -1, .yields = true, .run = run_writer, .arg = images };
+			(sys_thread_t){ .name = "images", .cpu = -1, .yields = true, .run = run_writer, .arg = images };
 	return sys_thread_start(&images->writer);
 }
 
@@ -397,7 +400,7 @@ knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t coun
 	pthread_mutex_unlock(&images->store_lock);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "images, failed to remove from '%s' (%s)", images->path,
-			   reason.text[0] != '\0' ? reason.text : knot_strerror(err));
+				reason.text[0] != '\0' ? reason.text : knot_strerror(err));
 	}
 	return err;
 }
@@ -480,8 +483,8 @@ static void copy_chunks(void *arg)
 	copying_t *copying = arg;
 	for (uint32_t chunk; (chunk = atomic_fetch_add(&copying->next, 1)) < copying->count;) {
 		store_reason_t reason = { .text = "" };
-		knot_err_t err =
-			store_read_chunk(copying->from, chunk, zone_image_read_chunk(copying->to, chunk), &reason);
+		knot_err_t err = store_read_chunk(
+				copying->from, chunk, zone_image_read_chunk(copying->to, chunk), &reason);
 		if (err != KNOT_OK) {
 			pthread_mutex_lock(&copying->lock);
 			copying->reason = reason;
@@ -511,7 +514,7 @@ static knot_err_t copy_all(copying_t *copying, uint64_t size)
 }
 
 static knot_err_t read_contents(store_reader_t *from, const store_view_t *view, knot_name_t origin,
-				zone_contents_t **ret_contents, store_reason_t *ret_reason)
+		zone_contents_t **ret_contents, store_reason_t *ret_reason)
 {
 	zone_image_reader_t *to;
 	knot_err_t err = zone_image_read_begin(view->head, view->chunk_lens, view->chunk_count, &to);
@@ -531,8 +534,8 @@ static knot_err_t read_contents(store_reader_t *from, const store_view_t *view, 
 }
 
 /* NULL: the image is of what is there now; otherwise what is different. */
-static const char *difference(const store_view_t *view, const images_query_t *query,
-			      char reason[static IMAGES_REASON_MAX])
+static const char *difference(
+		const store_view_t *view, const images_query_t *query, char reason[static IMAGES_REASON_MAX])
 {
 	if (view->format != ZONE_IMAGE_FORMAT) {
 		return "made by another version of the program";
@@ -550,8 +553,7 @@ static const char *difference(const store_view_t *view, const images_query_t *qu
 	for (uint32_t i = 1; i < view->source_count; i++) {
 		if (!source_is_same(&view->sources[i])) {
 			snprintf(reason, IMAGES_REASON_MAX, "included file '%.*s' changed",
-				 (int)view->sources[i].path.len,
-				 view->sources[i].path.data);
+					(int)view->sources[i].path.len, view->sources[i].path.data);
 			return reason;
 		}
 	}
@@ -560,9 +562,9 @@ static const char *difference(const store_view_t *view, const images_query_t *qu
 
 static load_source_t source_of_view(const store_view_t *view)
 {
-	sources_t borrowed = { .data = (store_source_t *)view->sources,
-			       .count = view->source_count,
-			       .settings = view->settings };
+	sources_t borrowed = {
+		.data = (store_source_t *)view->sources, .count = view->source_count, .settings = view->settings
+	};
 	load_source_t source = { .print = sources_print(&borrowed) };
 	if (view->source_count > 1 || view->is_ahead) {
 		source.files = sources_copy(view->sources, view->source_count, view->settings);
@@ -585,7 +587,7 @@ static images_verdict_t verdict_of(knot_err_t err, const store_reason_t *reason,
 }
 
 images_verdict_t images_read(images_t *images, const images_query_t *query, zone_contents_t **ret_contents,
-			     load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX])
+		load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX])
 {
 	store_reader_t *reader;
 	store_view_t view;
@@ -640,8 +642,8 @@ void images_info(images_t *images, const images_query_t *query, images_info_t *r
 	ret_info->pieces = view.piece_count;
 	ret_info->saved_s = view.saved_s;
 	if (view.source_count > 0) {
-		snprintf(ret_info->path, sizeof(ret_info->path), "%.*s",
-			 (int)view.sources[0].path.len, view.sources[0].path.data);
+		snprintf(ret_info->path, sizeof(ret_info->path), "%.*s", (int)view.sources[0].path.len,
+				view.sources[0].path.data);
 	}
 	store_read_end(reader);
 }

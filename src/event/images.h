@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Images of the zones on disk: which one may be served instead of reading the zone file, and the thread that saves them.
+ * Images of the zones on disk: which one may be served instead of reading the zone file, and the thread that saves
+ * them.
  *
- * An image is used when everything it was made from is as it was (source.h). Saving never stands in the way: the writer takes what is new
- * some time after it was published, at low priority, only the newest version of a zone, many small ones at once. When the disk or the
- * map is full, saving stops for some minutes and serving goes on; each change from good to bad and back is said once.
- * Not here: what is stored how (store/), what a zone's bytes mean (zone/image.h).
+ * An image is used when everything it was made from is as it was (source.h). Saving never stands in the way: the writer
+ * takes what is new some time after it was published, at low priority, only the newest version of a zone, many small
+ * ones at once. When the disk or the map is full, saving stops for some minutes and serving goes on; each change from
+ * good to bad and back is said once. Not here: what is stored how (store/), what a zone's bytes mean (zone/image.h).
  */
 #pragma once
 
@@ -29,8 +30,8 @@ typedef struct {
 	const char *path;  /* folder; its parent is made if it is missing. Copied */
 	uint64_t size_max; /* bytes */
 	/**
-	 * Fill items[0..max) with zones whose newest version isn't saved yet, up to about `bytes_max` together, but always one; returns how many.
-	 * Called by the writer's thread.
+	 * Fill items[0..max) with zones whose newest version isn't saved yet, up to about `bytes_max` together, but
+	 * always one; returns how many. Called by the writer's thread.
 	 */
 	size_t (*take)(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx);
 	/** These were saved, or were not and are to be taken again after `retry` was called. */
@@ -44,7 +45,8 @@ typedef struct {
 	void *ctx;
 } images_params_t;
 
-/** Open the images. Always succeeds but for KNOT_ENOMEM: when they can't be opened, a warning is logged and there are none. */
+/** Open the images. Always succeeds but for KNOT_ENOMEM: when they can't be opened, a warning is logged and there are
+ * none. */
 KNOT_MUST_USE knot_err_t images_new(const images_params_t *params, images_t **ret_images);
 
 /** Start the writer, if there is anything to write to. */
@@ -85,20 +87,21 @@ typedef struct {
 } images_query_t;
 
 /**
- * Read the image of a zone if its sources are now as they were. ret_source: where its contents came from, to be freed with source_clear().
+ * Read the image of a zone if its sources are now as they were. ret_source: where its contents came from, to be freed
+ * with source_clear().
  */
 images_verdict_t images_read(images_t *images, const images_query_t *query, zone_contents_t **ret_contents,
-			     load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX]);
+		load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX]);
 
 /** What is stored of a zone. */
 typedef struct {
 	images_verdict_t verdict; /* IMAGES_READ: it would be used */
 	uint32_t serial;
-	uint64_t size;    /* bytes */
-	uint32_t pieces;  /* values in the database */
-	uint64_t saved_s; /* wall clock */
-	char path[PATH_MAX];              /* zone file that it was made from */
-	char reason[IMAGES_REASON_MAX];   /* if it isn't IMAGES_READ */
+	uint64_t size;                  /* bytes */
+	uint32_t pieces;                /* values in the database */
+	uint64_t saved_s;               /* wall clock */
+	char path[PATH_MAX];            /* zone file that it was made from */
+	char reason[IMAGES_REASON_MAX]; /* if it isn't IMAGES_READ */
 } images_info_t;
 
 void images_info(images_t *images, const images_query_t *query, images_info_t *ret_info);
@@ -106,5 +109,7 @@ void images_info(images_t *images, const images_query_t *query, images_info_t *r
 /** Remove the images of zones. ret_removed: how many there were. Waits for a save that runs. An error was logged. */
 KNOT_MUST_USE knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t count, size_t *ret_removed);
 
-/** Remove all images whose zone is `wanted`. Errors of images_remove(), and KNOT_ENOMEM: some or all are still there. */
+/**
+ * Remove all images whose zone is `wanted`. Errors of images_remove(), and KNOT_ENOMEM: some or all are still there.
+ */
 KNOT_MUST_USE knot_err_t images_remove_if(images_t *images, bool (*wanted)(knot_name_t name, void *ctx), void *ctx);

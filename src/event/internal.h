@@ -14,11 +14,11 @@ enum { SERVER_CHUNK = 256 };
 
 /** The open transaction of the configuration; under the reload lock. See conf_edit.c. */
 typedef struct {
-	conf_txn_t *txn;         /* owned; NULL: none is open */
-	conf_store_t *base;      /* owned: what it began with, if that isn't what is published */
-	unsigned owner;          /* who began it */
-	uint64_t version;        /* of the database as it was published */
-	atomic_bool is_open;     /* that there is a transaction, for those without the lock */
+	conf_txn_t *txn;     /* owned; NULL: none is open */
+	conf_store_t *base;  /* owned: what it began with, if that isn't what is published */
+	unsigned owner;      /* who began it */
+	uint64_t version;    /* of the database as it was published */
+	atomic_bool is_open; /* that there is a transaction, for those without the lock */
 } conf_open_t;
 
 struct server {
@@ -27,21 +27,21 @@ struct server {
 	jobs_t jobs;
 	saves_t saves;
 	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
-	const zonedb_t *zones;       /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
-	int loaded_fd;               /* owned: eventfd */
-	conf_t *started;             /* owned: what the server was started with, see conf_copy_groups() */
+	const zonedb_t *zones; /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
+	int loaded_fd;         /* owned: eventfd */
+	conf_t *started;       /* owned: what the server was started with, see conf_copy_groups() */
 	conf_open_t edit;
-	void *edits;                 /* owned: open transactions (zone_edit.c); so the next two; under the lock of the jobs */
+	void *edits; /* owned: open transactions (zone_edit.c); so the next two; under the lock of the jobs */
 	size_t edit_count;
-	timers_t timers;             /* when zone files are to be written */
+	timers_t timers; /* when zone files are to be written */
 };
 
 /** The entry of a zone, or NULL: not configured. Under the lock of the jobs. */
 entry_t *server_find_entry(const server_t *server, knot_name_t name);
 
 /**
- * Take the zone out of the hands of the workers, to be given back with jobs_end(). Under the lock of the jobs, which is given up while
- * waiting. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
+ * Take the zone out of the hands of the workers, to be given back with jobs_end(). Under the lock of the jobs, which is
+ * given up while waiting. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
  */
 KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry);
 
@@ -52,17 +52,21 @@ typedef struct {
 	bool same_zones; /* the set of zones is the old one */
 } server_build_t;
 
-/** Build the state of a configuration, with the zones of `old` that stay. On failure nothing is left and conf is still the caller's. */
+/** Build the state of a configuration, with the zones of `old` that stay. On failure nothing is left and conf is still
+ * the caller's. */
 KNOT_MUST_USE knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build);
 
 /** How a configuration comes to be followed. */
 typedef struct {
-	const conf_txn_t *txn;         /* what differs from the published one; NULL: not known, all zones and their files are looked at */
-	knot_err_t (*keep)(void *ctx); /* make it last, when nothing else can fail; NULL: nothing to be done. On failure nothing changes */
+	const conf_txn_t *txn; /* what differs from the published one; NULL: not known, all zones and their files are
+				  looked at */
+	knot_err_t (*keep)(void *ctx); /* make it last, when nothing else can fail; NULL: nothing to be done. On failure
+					  nothing changes */
 	void *ctx;
 } server_change_t;
 
-/** Follow a configuration, which is the server's afterwards; freed on failure, when nothing changed. Under the reload lock. */
+/** Follow a configuration, which is the server's afterwards; freed on failure, when nothing changed. Under the reload
+ * lock. */
 KNOT_MUST_USE knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change);
 
 /** Wait until the zone has no job, nor waits for one. Under the lock of the jobs, as above. */
@@ -73,7 +77,8 @@ KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name
 /** Free open transactions when nothing uses them any more. */
 void server_edits_free(server_t *server);
 
-/** Abort the zone's transaction, if there is one. Under the lock of the jobs. What is returned is to be freed without it; may be NULL. */
+/** Abort the zone's transaction, if there is one. Under the lock of the jobs. What is returned is to be freed without
+ * it; may be NULL. */
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name);
 void server_edit_free(server_edit_t *take_edit);
 
@@ -82,14 +87,15 @@ void server_edit_free(server_edit_t *take_edit);
 /** The job: write the zone's file. outcome: to be completed. Errors were logged. Without the lock. */
 knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome);
 
-/** Write the files of all zones that are ahead of them, before the end: after jobs_stop(). Waits for commands that have a zone in their hands. */
+/** Write the files of all zones that are ahead of them, before the end: after jobs_stop(). Waits for commands that have
+ * a zone in their hands. */
 void server_flush_all(server_t *server);
 
 /* Under the lock of the jobs: */
 
 /**
- * Have the zone file written `sync_s` after the first change that it doesn't have, by `zonefile-sync`; a negative one: never. The ticket of the
- * job, 0: not at once.
+ * Have the zone file written `sync_s` after the first change that it doesn't have, by `zonefile-sync`; a negative one:
+ * never. The ticket of the job, 0: not at once.
  */
 server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s);
 

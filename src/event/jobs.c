@@ -77,9 +77,7 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work)
 {
 	entry->work |= work & (WORK_LOAD | WORK_FLUSH | WORK_FORCE);
 	switch (entry->job) {
-	case JOB_NONE:
-		push_job(jobs, entry);
-		break;
+	case JOB_NONE: push_job(jobs, entry); break;
 	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
 	case JOB_RUNNING: break; /* it is queued again when that ends */
 	}
@@ -194,7 +192,8 @@ static void wait_for_work(jobs_t *jobs, uint64_t due_ms)
 		pthread_cond_wait(&jobs->work, &jobs->lock);
 	} else {
 		uint64_t end_ns = sys_clock_ns() + due_ms * 1000000;
-		struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
+		struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000),
+			.tv_nsec = (long)(end_ns % 1000000000) };
 		(void)pthread_cond_timedwait(&jobs->work, &jobs->lock, &end);
 	}
 	jobs->idle--;

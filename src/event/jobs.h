@@ -2,8 +2,8 @@
 /**
  * The pool of background workers and the queue of zones that wait for one. Within src/event only.
  *
- * A zone has one job at a time, so that it has one writer without a mutex of its own. The lock of the pool guards its fields,
- * the fields of every entry that say so, and the server's list of entries.
+ * A zone has one job at a time, so that it has one writer without a mutex of its own. The lock of the pool guards its
+ * fields, the fields of every entry that say so, and the server's list of entries.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 
 /** What a job has done. */
 typedef struct {
-	load_outcome_t load; /* LOAD_UNCHANGED: also when nothing was to be loaded */
-	bool is_flushed;     /* the zone file was written */
+	load_outcome_t load;         /* LOAD_UNCHANGED: also when nothing was to be loaded */
+	bool is_flushed;             /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
-	bool is_flush_refused; /* others changed it: not to be written until somebody asks again */
+	bool is_flush_refused;       /* others changed it: not to be written until somebody asks again */
 } job_outcome_t;
 
 /** What the pool calls. */
@@ -23,7 +23,8 @@ typedef struct {
 	/* Does the work (WORK_…) of a job, without the lock. ret_outcome: for `after`. */
 	knot_err_t (*run)(entry_t *entry, unsigned work, job_outcome_t *ret_outcome, void *ctx);
 	entry_t *(*urgent)(void *ctx); /* an entry to be worked on before others, or NULL; with the lock */
-	void (*after)(entry_t *entry, job_outcome_t outcome, void *ctx); /* a job was done, and the zone is still configured; with the lock */
+	void (*after)(entry_t *entry, job_outcome_t outcome,
+			void *ctx); /* a job was done, and the zone is still configured; with the lock */
 	/* Asks for jobs whose time has come. Returns milliseconds until the next, 0: there is none. With the lock. */
 	uint64_t (*due)(void *ctx);
 	void *ctx;
@@ -32,11 +33,12 @@ typedef struct {
 typedef struct {
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work;  /* a job is waiting, something else is due, or stopping; clock: monotonic */
-	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, nothing is to be done, or stopping; clock: monotonic */
+	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, nothing is to be done, or
+				 stopping; clock: monotonic */
 	queue_t queue;        /* jobs that wait */
 	unsigned idle;        /* workers that wait for a job */
 	unsigned awaited;     /* threads that wait for the job of a zone to end */
-	size_t untried; /* entries never tried */
+	size_t untried;       /* entries never tried */
 	unsigned running;
 	server_ticket_t last_ticket;
 	uint64_t errors; /* jobs that failed */
@@ -86,7 +88,7 @@ static inline bool jobs_has_ended(const entry_t *entry, server_ticket_t ticket)
 }
 
 /**
- * The entry isn't configured any more and no reader has it. True: it is the caller's to free, which needs no lock any more; false: the
- * worker that has its job or comes to it frees it.
+ * The entry isn't configured any more and no reader has it. True: it is the caller's to free, which needs no lock any
+ * more; false: the worker that has its job or comes to it frees it.
  */
 bool jobs_let_go(entry_t *entry);

@@ -92,7 +92,7 @@ static void publish(zone_t *zone, zone_contents_t *contents, bool from_file)
 		log_zone(LOG_INFO, zone_name(zone), "zone file parsed, serial %u", serial);
 	}
 	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes%s", before, serial,
-		 (unsigned long long)size, from_file ? "" : ", from image");
+			(unsigned long long)size, from_file ? "" : ", from image");
 	sys_log_write_gathered();
 	if (old != NULL) {
 		sys_rcu_wait();
@@ -124,7 +124,7 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
 static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
-			load_source_t *ret_source)
+		load_source_t *ret_source)
 {
 	struct stat info;
 	knot_err_t err = source_stat(settings->path, &info);
@@ -150,7 +150,7 @@ static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_
 }
 
 knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		     load_outcome_t *ret_outcome)
+		load_outcome_t *ret_outcome)
 {
 	load_settings_t settings;
 	knot_name_t name = zone_name(zone);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Loading a zone: decide whether it is needed, take the image or read the file, check, compile, publish, say what happened.
+ * Loading a zone: decide whether it is needed, take the image or read the file, check, compile, publish, say what
+ * happened.
  */
 #pragma once
 
@@ -15,19 +16,20 @@ typedef enum {
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
 	LOAD_FROM_IMAGE,
-	LOAD_EDITED,    /* by load_replace() */
-	LOAD_DROPPED,   /* by load_drop() */
+	LOAD_EDITED,  /* by load_replace() */
+	LOAD_DROPPED, /* by load_drop() */
 } load_outcome_t;
 
 /**
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
- * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a time.
- * ret_outcome: set in any case. Returns why it failed.
+ * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
+ * time. ret_outcome: set in any case. Returns why it failed.
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-				   load_outcome_t *ret_outcome);
+		load_outcome_t *ret_outcome);
 
-/** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a time. */
+/** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a
+ * time. */
 void load_replace(zone_t *zone, zone_contents_t *take_contents);
 
 /** Publish that the zone has no contents any more. Not within a read section; one caller per zone at a time. */
@@ -39,8 +41,8 @@ typedef struct {
 	uint64_t number;      /* settings_number() */
 	uint32_t default_ttl; /* seconds */
 	zone_checks_t checks;
-	uint64_t size_max;    /* bytes of wire form; 0: no limit */
-	int64_t sync_s;       /* zonefile-sync */
+	uint64_t size_max; /* bytes of wire form; 0: no limit */
+	int64_t sync_s;    /* zonefile-sync */
 	conf_serial_policy_t serial_policy;
 } load_settings_t;
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <sys/mman.h>
 
-enum { GIVE_BACK_MIN = 16 * 1024 };     /* entries */
+enum { GIVE_BACK_MIN = 16 * 1024 }; /* entries */
 
 static size_t bytes_of(size_t room)
 {

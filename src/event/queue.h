@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A queue of entries: a ring of pointers with room made beforehand, so that putting one in can't fail. Within src/event only.
+ * A queue of entries: a ring of pointers with room made beforehand, so that putting one in can't fail. Within src/event
+ * only.
  *
- * Eight bytes for each entry that waits, instead of a link in each of a million that mostly don't: when the ring gets empty
- * after it was long, its memory goes back to the system, and stays reserved. Not thread-safe: under the lock of the jobs.
+ * Eight bytes for each entry that waits, instead of a link in each of a million that mostly don't: when the ring gets
+ * empty after it was long, its memory goes back to the system, and stays reserved. Not thread-safe: under the lock of
+ * the jobs.
  */
 #pragma once
 
 #include "src/event/entry.h"
 
 typedef struct {
-	entry_t **ring;         /* owned, mapped */
-	size_t room;            /* entries that fit */
+	entry_t **ring; /* owned, mapped */
+	size_t room;    /* entries that fit */
 	size_t first, count;
-	size_t longest;         /* since it was empty */
-	bool was_long;          /* it got empty after it was long; for the caller to clear */
+	size_t longest; /* since it was empty */
+	bool was_long;  /* it got empty after it was long; for the caller to clear */
 } queue_t;
 
 /** Free what it holds, not the entries. An all-zero queue is empty. */

@@ -49,7 +49,7 @@ static void test_memory_goes_back(void **state)
 	enum { MANY = 100000 };
 	queue_t queue = { 0 };
 	assert_int_equal(queue_reserve(&queue, MANY), KNOT_OK);
-	assert_int_equal(queue_reserve(&queue, 10), KNOT_OK);    /* never less */
+	assert_int_equal(queue_reserve(&queue, 10), KNOT_OK); /* never less */
 	for (unsigned round = 0; round < 2; round++) {
 		for (size_t i = 1; i <= MANY; i++) {
 			queue_put(&queue, number(i));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A configuration becomes the one that is followed: its zones are merged with those that are there, and what changed is loaded. */
+/* A configuration becomes the one that is followed: its zones are merged with those that are there, and what changed is
+ * loaded. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static bool is_same_name(knot_name_t a, knot_name_t b)
 
 /* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
 static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
-			 void (*visit)(entry_t *entry, void *ctx), void *ctx)
+		void (*visit)(entry_t *entry, void *ctx), void *ctx)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < a_count; i++) {
@@ -80,7 +81,7 @@ static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t 
 		knot_name_t name = conf_zone_name(conf, i);
 		bool stays = false;
 		while (at < old_count && !(stays = is_same_name(zone_name(old_zones[at]), name)) &&
-		       knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
+				knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
 			at++;
 		}
 		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
@@ -121,7 +122,8 @@ static void discard_build(const server_build_t *made, const zonedb_t *old)
 {
 	const zonedb_t *zones = made->state->zones;
 	if (!made->same_zones) {
-		each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
+		each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old), free_fresh,
+				NULL);
 	}
 	state_free(made->state);
 }
@@ -152,8 +154,8 @@ typedef struct {
 } asking_t;
 
 /*
- * Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it. When files are written
- * may have changed, too.
+ * Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it.
+ * When files are written may have changed, too.
  */
 static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
 {
@@ -188,8 +190,8 @@ static bool look_at_files(const asking_t *asking, reason_t *reasons)
 }
 
 /*
- * Ask for loading where there is a reason. The zones are those of the configuration: only this thread, under the reload lock, changes
- * what is configured. What a zone is made with is part of its source.
+ * Ask for loading where there is a reason. The zones are those of the configuration: only this thread, under the reload
+ * lock, changes what is configured. What a zone is made with is part of its source.
  */
 static void ask_gathered(asking_t *asking)
 {
@@ -294,7 +296,8 @@ typedef struct {
 	server_t *server;
 	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
 	size_t count;
-	server_edit_t *edits[SERVER_CHUNK]; /* so, too: open transactions on them, which began when the reload had looked for some */
+	server_edit_t *edits[SERVER_CHUNK]; /* so, too: open transactions on them, which began when the reload had
+					       looked for some */
 	size_t edit_count;
 } removed_t;
 
@@ -339,7 +342,8 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 	pthread_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
 	server->jobs.untried += made->fresh;
-	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry, &removed);
+	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry,
+			&removed);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
 	pthread_mutex_unlock(&server->jobs.lock);
@@ -363,7 +367,8 @@ static bool is_among(const conf_diff_t *diff, const char *name)
 	return i < diff->restart_count;
 }
 
-/** Items that only a restart applies, once when they change. Nothing waits for one where the change goes back to what runs. */
+/** Items that only a restart applies, once when they change. Nothing waits for one where the change goes back to what
+ * runs. */
 static void tell_what_waits(const server_t *server, const conf_t *conf)
 {
 	conf_diff_t changed = conf_diff(server->root.state_rcu->conf, conf);
@@ -426,7 +431,8 @@ static knot_err_t reload_locked(server_t *server)
 {
 	bool conf_is_open = server_conf_is_open(server);
 	if (conf_is_open || server_edits_are_open(server)) {
-		log_server(LOG_WARNING, "reload aborted due to active %s transaction", conf_is_open ? "configuration" : "zone");
+		log_server(LOG_WARNING, "reload aborted due to active %s transaction",
+				conf_is_open ? "configuration" : "zone");
 		return KNOT_ETXNMANY;
 	}
 	conf_t *conf;

@@ -23,8 +23,7 @@ static void put(saves_t *saves, entry_t *entry)
 /* Queue what waits according to the entries. */
 static void requeue(saves_t *saves)
 {
-	while (queue_take(&saves->queue) != NULL) {
-	}
+	while (queue_take(&saves->queue) != NULL) {}
 	saves->is_incomplete = false;
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		entry_t *entry = saves->at(i, saves->ctx);
@@ -107,8 +106,8 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
 }
 
 /*
- * Without lock: of zones that are made from one file, only its print is kept. If the file is what it was, so is what there is to
- * say about it; if it isn't, the image would be of no use.
+ * Without lock: of zones that are made from one file, only its print is kept. If the file is what it was, so is what
+ * there is to say about it; if it isn't, the image would be of no use.
  */
 static size_t describe(saves_t *saves, images_item_t *items, size_t count)
 {

@@ -18,9 +18,10 @@ typedef struct {
 	size_t (*count)(void *ctx);                        /* its length */
 	void (*now_and_then)(const char *path, void *ctx); /* as images_params_t says */
 	void *ctx;
-	sources_t *(*describe)(knot_name_t name, void *ctx); /* the zone file as it is now; NULL: it can't be; called without the lock */
-	queue_t queue;                                     /* those that wait; SAVE_WAITING in the entry decides */
-	bool is_incomplete;                                /* the queue was full once: there are more */
+	sources_t *(*describe)(knot_name_t name,
+			void *ctx); /* the zone file as it is now; NULL: it can't be; called without the lock */
+	queue_t queue;              /* those that wait; SAVE_WAITING in the entry decides */
+	bool is_incomplete;         /* the queue was full once: there are more */
 } saves_t;
 
 /** Open the images. saves->jobs, the functions and ctx are set by the caller; *saves must stay in place. */

@@ -27,7 +27,8 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 	server_t *server = ctx;
 	knot_err_t err = KNOT_OK, flush_err = KNOT_OK;
 	if ((work & WORK_LOAD) != 0) {
-		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source, &ret_outcome->load);
+		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
+				&ret_outcome->load);
 	}
 	/* A file that was just read has what would be written, and comments besides. */
 	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;
@@ -108,7 +109,8 @@ static void note_asked(const char *folder, void *ctx)
 }
 
 /* Path and settings_number() of a zone's file. KNOT_ENOZONE: not configured. Not under lock. */
-static knot_err_t file_of_zone(const server_t *server, knot_name_t name, char ret_path[static PATH_MAX], uint64_t *ret_settings)
+static knot_err_t file_of_zone(
+		const server_t *server, knot_name_t name, char ret_path[static PATH_MAX], uint64_t *ret_settings)
 {
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(&server->root, guard)->conf;
@@ -130,10 +132,13 @@ static sources_t *describe_file(knot_name_t name, void *ctx)
 
 static knot_err_t open_images(server_t *server, const conf_database_t *conf)
 {
-	server->saves = (saves_t){
-		.jobs = &server->jobs, .find = saves_find, .at = saves_at, .count = saves_count,
-		.now_and_then = note_asked, .describe = describe_file, .ctx = server
-	};
+	server->saves = (saves_t){ .jobs = &server->jobs,
+		.find = saves_find,
+		.at = saves_at,
+		.count = saves_count,
+		.now_and_then = note_asked,
+		.describe = describe_file,
+		.ctx = server };
 	return saves_open(&server->saves, conf);
 }
 
@@ -154,7 +159,9 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (server == NULL) {
 		return KNOT_ENOMEM;
 	}
-	jobs_params_t calls = { .run = run_job, .urgent = urgent_job, .after = after_job, .due = due_jobs, .ctx = server };
+	jobs_params_t calls = {
+		.run = run_job, .urgent = urgent_job, .after = after_job, .due = due_jobs, .ctx = server
+	};
 	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
 	server_build_t made;
@@ -458,7 +465,8 @@ static server_event_status_t event_of(const entry_t *entry, server_event_t event
 	}
 	if (is_ahead && entry->source.files->flush_due_ms != 0) {
 		uint64_t now_ms = sys_clock_ms(), due_ms = entry->source.files->flush_due_ms;
-		return (server_event_status_t){ SERVER_EVENT_PLANNED, sys_clock_wall() + (due_ms > now_ms ? (due_ms - now_ms + 999) / 1000 : 0) };
+		return (server_event_status_t){ SERVER_EVENT_PLANNED,
+			sys_clock_wall() + (due_ms > now_ms ? (due_ms - now_ms + 999) / 1000 : 0) };
 	}
 	return (server_event_status_t){ .state = SERVER_EVENT_IDLE };
 }

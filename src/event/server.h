@@ -15,9 +15,9 @@
 typedef struct server server_t;
 
 typedef struct {
-	const char *conf_path;   /* borrowed for the server's life: the file that a reload reads, or the folder of `db` */
-	conf_db_t *db;           /* borrowed for the server's life: the configuration's database; NULL: it is a file */
-	uint64_t db_version;     /* of the database when the configuration was read */
+	const char *conf_path; /* borrowed for the server's life: the file that a reload reads, or the folder of `db` */
+	conf_db_t *db;         /* borrowed for the server's life: the configuration's database; NULL: it is a file */
+	uint64_t db_version;   /* of the database when the configuration was read */
 	const conf_host_t *host; /* borrowed for the server's life */
 	uid_t uid;               /* owner of log files that a reload opens */
 	gid_t gid;
@@ -63,8 +63,8 @@ typedef uint32_t server_ticket_t;
 
 /**
  * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.
- * While a transaction on it is open, it isn't loaded: who would wait for it (ret_ticket) gets KNOT_ETXNMANY; for others (NULL) it is
- * loaded when the transaction has ended. KNOT_ENOZONE: not configured.
+ * While a transaction on it is open, it isn't loaded: who would wait for it (ret_ticket) gets KNOT_ETXNMANY; for others
+ * (NULL) it is loaded when the transaction has ended. KNOT_ENOZONE: not configured.
  */
 KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 
@@ -79,15 +79,18 @@ enum {
 };
 
 /**
- * Remove of a zone what `what` says, and with its contents an open transaction; waits for its running job and for its image being saved. Logs what was removed.
- * KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops. Otherwise the first failure; the rest was tried.
+ * Remove of a zone what `what` says, and with its contents an open transaction; waits for its running job and for its
+ * image being saved. Logs what was removed. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops. Otherwise
+ * the first failure; the rest was tried.
  */
 KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what);
 
 /** Remove images of zones that aren't configured: of `name`, or of all (wire NULL). */
 KNOT_MUST_USE knot_err_t server_purge_orphans(server_t *server, knot_name_t name);
 
-/** Remove the images of all zones that are configured: what a million server_zone_purge() would, in few transactions. */
+/**
+ * Remove the images of all zones that are configured: what a million server_zone_purge() would, in few transactions.
+ */
 KNOT_MUST_USE knot_err_t server_purge_images(server_t *server);
 
 typedef enum { SERVER_ORIGIN_NONE, SERVER_ORIGIN_FILE, SERVER_ORIGIN_IMAGE } server_origin_t;
@@ -130,14 +133,16 @@ typedef struct {
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event);
 
 /** Read a configuration from its database and check it. Faults are logged. */
-KNOT_MUST_USE knot_err_t server_read_conf_db(conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf);
+KNOT_MUST_USE knot_err_t server_read_conf_db(
+		conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf);
 
 /* ---- Reload ---- */
 
 /**
  * Read the configuration again, publish it, load zones that are new or whose file or settings changed. Logs as Knot
  * does. On a fault nothing changes and its code is returned. One at a time; others wait.
- * Zones are loading in the background when this returns. KNOT_ETXNMANY: a transaction is open, on the configuration or on a zone.
+ * Zones are loading in the background when this returns. KNOT_ETXNMANY: a transaction is open, on the configuration or
+ * on a zone.
  */
 KNOT_MUST_USE knot_err_t server_reload(server_t *server);
 

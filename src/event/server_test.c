@@ -72,9 +72,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	sys_rcu_unregister();
-	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone",
-					    "part", "images/data.mdb", "images/lock.mdb",
-					    "images/asked", "images" };
+	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone", "part",
+		"images/data.mdb", "images/lock.mdb", "images/asked", "images" };
 	for (size_t i = 0; i < KNOT_LEN(files); i++) {
 		char path[128];
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
@@ -162,8 +161,8 @@ static void test_unchanged_zone_is_not_loaded(void **state)
 	for (int round = 0; round < 2; round++) {
 		{
 			RCU_READ_SECTION(guard);
-			before[round] =
-				zone_contents(zonedb_find(state_load(server_state(server), guard)->zones, name));
+			before[round] = zone_contents(
+					zonedb_find(state_load(server_state(server), guard)->zones, name));
 		}
 		write_zone("b", (unsigned)round + 2);
 		if (round == 0) {
@@ -257,7 +256,8 @@ static void test_lately_asked_zones_go_first(void **state)
 		assert_true(server_wait_loaded(server, WAIT_MS));
 		if (round < 2) {
 			RCU_READ_SECTION(guard);
-			assert_null(zone_ask(zonedb_find(state_load(server_state(server), guard)->zones, name_of(asked[round], wire))));
+			assert_null(zone_ask(zonedb_find(
+					state_load(server_state(server), guard)->zones, name_of(asked[round], wire))));
 		}
 		end(server);
 	}

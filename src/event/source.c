@@ -14,7 +14,8 @@
 /* The longest tick of kernels that people run is 10 ms (CONFIG_HZ=100). */
 enum { TICK_NS = 20 * 1000000 };
 
-/* File systems without fractions of a second (and those with two seconds) have whole ones; a clock of another host may be off. */
+/* File systems without fractions of a second (and those with two seconds) have whole ones; a clock of another host may
+ * be off. */
 enum { COARSE_NS = 2 * 1000000000LL };
 
 knot_err_t source_stat(const char *path, struct stat *ret_info)
@@ -37,7 +38,8 @@ static bool settle(const struct stat *info)
 	if (now.tv_sec - info->st_mtim.tv_sec > 2 || info->st_mtim.tv_sec - now.tv_sec > 2) {
 		return true;
 	}
-	int64_t age_ns = (int64_t)(now.tv_sec - info->st_mtim.tv_sec) * 1000000000 + now.tv_nsec - info->st_mtim.tv_nsec;
+	int64_t age_ns =
+			(int64_t)(now.tv_sec - info->st_mtim.tv_sec) * 1000000000 + now.tv_nsec - info->st_mtim.tv_nsec;
 	if (age_ns < 0 || (info->st_mtim.tv_nsec == 0 && age_ns < COARSE_NS)) {
 		return false;
 	}
@@ -170,7 +172,7 @@ uint64_t settings_number(const conf_zone_t *zone)
 	/* Another release may check or compile differently. The layout of nodes has a number of its own. */
 	static const char program[] = PACKAGE_VERSION;
 	uint64_t values[] = { zone->default_ttl, (uint64_t)zone->semantic_checks, zone->zone_max_size,
-		              XXH3_64bits(program, sizeof(program)) };
+		XXH3_64bits(program, sizeof(program)) };
 	return XXH3_64bits(values, sizeof(values));
 }
 

@@ -177,7 +177,8 @@ static void test_fresh_files(void **state)
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		int64_t at_ns = (int64_t)sys_clock_real_ns() - rows[i].age_ns;
-		struct stat info = { .st_mode = S_IFREG, .st_mtim = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 } };
+		struct stat info = { .st_mode = S_IFREG,
+			.st_mtim = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 } };
 		info.st_mtim.tv_nsec = rows[i].whole_second ? 0 : info.st_mtim.tv_nsec | 1;
 		sources_t *sources = calloc(1, sizeof(*sources));
 		sources->settings = 1;
@@ -199,7 +200,9 @@ static void test_fifo(void **state)
 	char path[128];
 	struct stat info;
 	assert_int_equal(mkfifo(path_of("other", path), 0600), 0);
-	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[2]){ { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } }, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path,
+					 (struct timespec[2]){ { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } }, 0),
+			0);
 	assert_int_equal(source_stat(path, &info), KNOT_OK);
 	sources_t *sources = calloc(1, sizeof(*sources));
 	assert_non_null(sources);
@@ -249,7 +252,7 @@ static void test_ahead(void **state)
 	assert_true(source_is_ahead(&source) && source.files->has_serial && source.files->serial == 5);
 	assert_true(source_is_current(&source, path, SETTINGS) && source_is_current(&source, path, OTHER_SETTINGS));
 	assert_true(source_may_be_replaced(&source, path, OTHER_SETTINGS));
-	serial = 6;      /* what the file has doesn't change with the next transaction */
+	serial = 6; /* what the file has doesn't change with the next transaction */
 	assert_int_equal(source_go_ahead(&source, path, SETTINGS, &serial), KNOT_OK);
 	assert_int_equal(source.files->serial, 5);
 

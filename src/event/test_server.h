@@ -55,7 +55,8 @@ static inline void read_file(const char *name, char *ret_text, size_t size)
 static inline void write_zone(const char *name, unsigned serial)
 {
 	char text[256], file[64];
-	(void)snprintf(text, sizeof(text), "@ 3600 SOA ns admin %u 3600 600 86400 300\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n", serial);
+	(void)snprintf(text, sizeof(text),
+			"@ 3600 SOA ns admin %u 3600 600 86400 300\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n", serial);
 	(void)snprintf(file, sizeof(file), "%s.zone", name);
 	write_file(file, text);
 }
@@ -65,9 +66,9 @@ static inline void write_conf_file(const char *database, const char *rest)
 {
 	char text[4096];
 	int len = snprintf(text, sizeof(text),
-	                   "log:\n  - target: %s/log\n    any: debug\ndatabase:\n  storage: %s\n%s"
-	                   "template:\n  - id: default\n    storage: %s\n%s",
-	                   dir, dir, database, dir, rest);
+			"log:\n  - target: %s/log\n    any: debug\ndatabase:\n  storage: %s\n%s"
+			"template:\n  - id: default\n    storage: %s\n%s",
+			dir, dir, database, dir, rest);
 	assert_true(len > 0 && (size_t)len < sizeof(text));
 	write_file("knot.conf", text);
 }
@@ -80,11 +81,17 @@ static inline conf_t *load_conf_file(void)
 	return conf;
 }
 
-/** A server of a snapshot, which it takes; nothing is loaded before server_start(). db: where that was read; NULL: from the file. */
+/** A server of a snapshot, which it takes; nothing is loaded before server_start(). db: where that was read; NULL: from
+ * the file. */
 static inline server_t *make_server(conf_t *conf, conf_db_t *db, uint64_t db_version)
 {
 	const server_params_t params = {
-		.conf_path = conf_path, .host = &host, .uid = getuid(), .gid = getgid(), .db = db, .db_version = db_version,
+		.conf_path = conf_path,
+		.host = &host,
+		.uid = getuid(),
+		.gid = getgid(),
+		.db = db,
+		.db_version = db_version,
 	};
 	server_t *server;
 	(void)server_open_logs(conf, params.uid, params.gid);

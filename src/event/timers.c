@@ -44,7 +44,9 @@ knot_err_t timers_put(timers_t *timers, uint64_t due_ms, knot_name_t name)
 	}
 	memcpy(wire, name.wire, name.len);
 	size_t at = timers->count++;
-	timers->data[at] = (struct timer){ .due_ms = due_ms, .wire = wire, .len = name.len, .label_count = name.label_count };
+	timers->data[at] = (struct timer){
+		.due_ms = due_ms, .wire = wire, .len = name.len, .label_count = name.label_count
+	};
 	for (size_t up; at > 0 && timers->data[up = (at - 1) / 2].due_ms > due_ms; at = up) {
 		swap(&timers->data[at], &timers->data[up]);
 	}

@@ -2,8 +2,8 @@
 /**
  * When something is to be done with which zone: a heap of times with names. Within src/event only.
  *
- * Entries aren't pointed to, so that a zone may go while it has a time, and nothing is kept in the million that have none. The few
- * that changed and are not written yet have one each. Not thread-safe: under the lock of the jobs.
+ * Entries aren't pointed to, so that a zone may go while it has a time, and nothing is kept in the million that have
+ * none. The few that changed and are not written yet have one each. Not thread-safe: under the lock of the jobs.
  */
 #pragma once
 

@@ -42,7 +42,8 @@ static void test_order(void **state)
 		size_t in = 0, out = 0, count = (size_t)random() % 300;
 		while (in < count) {
 			uint8_t wire[KNOT_NAME_MAX];
-			uint64_t due_ms = last_ms + 1 + (uint64_t)random() % 100; /* never before what was taken already */
+			uint64_t due_ms = last_ms + 1 +
+					  (uint64_t)random() % 100; /* never before what was taken already */
 			assert_int_equal(timers_put(&timers, due_ms, name_of(due_ms, wire)), KNOT_OK);
 			in++;
 			if (random() % 3 == 0) {

@@ -14,13 +14,13 @@
 
 /* In the map while it is open; freed with the last reference. The lock of an edit is taken before that of the jobs. */
 struct server_edit {
-	pthread_mutex_t lock;    /* whoever works with it */
-	unsigned refs;           /* the map and those who have it or wait for it; under the lock of the jobs */
-	bool is_open;            /* in the map; under the lock of the jobs */
-	zone_contents_t *base;   /* owned: a hold on what it began on; NULL: there were no contents */
-	update_t update;         /* its transaction is owned */
-	knot_name_t name;        /* of wire[] */
-	uint8_t wire[];          /* lower case */
+	pthread_mutex_t lock;  /* whoever works with it */
+	unsigned refs;         /* the map and those who have it or wait for it; under the lock of the jobs */
+	bool is_open;          /* in the map; under the lock of the jobs */
+	zone_contents_t *base; /* owned: a hold on what it began on; NULL: there were no contents */
+	update_t update;       /* its transaction is owned */
+	knot_name_t name;      /* of wire[] */
+	uint8_t wire[];        /* lower case */
 };
 
 static int cmp_edits(const void *va, const void *vb)
@@ -250,7 +250,7 @@ knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 /** What becomes of a transaction. */
 typedef struct {
 	server_t *server;
-	entry_t *entry;           /* in the caller's hands: server_begin_work() */
+	entry_t *entry; /* in the caller's hands: server_begin_work() */
 	const zone_contents_t *current;
 	load_settings_t settings;
 	zone_txn_t *txn;
@@ -281,7 +281,7 @@ static knot_err_t build_and_publish(const publish_t *publish)
 	}
 	uint32_t serial = publish->current != NULL ? publish->current->serial : 0;
 	err = source_go_ahead(&publish->entry->source, publish->settings.path, publish->settings.number,
-			      publish->current != NULL ? &serial : NULL);
+			publish->current != NULL ? &serial : NULL);
 	if (err != KNOT_OK) {
 		zone_contents_free(zone);
 		return err;
@@ -314,9 +314,10 @@ static knot_err_t publish_changes(const publish_t *publish)
 /* True if the version that is served is the one that was held. Both have the same chunks then. */
 static bool is_same_version(const zone_contents_t *held, const zone_contents_t *current)
 {
-	return held == NULL || current == NULL ? held == current
-					       : held->apex == current->apex && held->serial == current->serial &&
-							 zone_image_lineage(held) == zone_image_lineage(current);
+	return held == NULL || current == NULL
+			       ? held == current
+			       : held->apex == current->apex && held->serial == current->serial &&
+						 zone_image_lineage(held) == zone_image_lineage(current);
 }
 
 /* What a commit does while the zone is in its hands. */
@@ -331,11 +332,11 @@ static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base
 }
 
 /*
- * Have the zone for oneself, do something that may publish a version, and let the zone file be written. Returns the error of the work.
- * is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
+ * Have the zone for oneself, do something that may publish a version, and let the zone file be written. Returns the
+ * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
-static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit, knot_err_t (*work)(publish_t *publish, void *ctx),
-			       void *ctx, server_ticket_t *ret_ticket)
+static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
+		knot_err_t (*work)(publish_t *publish, void *ctx), void *ctx, server_ticket_t *ret_ticket)
 {
 	publish_t publish = { .server = server, .name = name };
 	*ret_ticket = 0;
@@ -418,7 +419,8 @@ static knot_err_t work_set_serial(publish_t *publish, void *ctx)
 	return publish->current != NULL ? set_serial(publish, ctx) : KNOT_EEMPTYZONE;
 }
 
-knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
+knot_err_t server_set_serial(
+		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
 {
 	server_serial_t copy = *serial;
 	return work_on_zone(server, name, false, work_set_serial, &copy, ret_ticket);

@@ -2,17 +2,19 @@
 /**
  * Open transactions on zones: who has one, and publishing what they become.
  *
- * A zone has at most one; it lasts over any number of control connections, until it is committed or aborted, or the zone is purged. It
- * reads the version that was published when it began. Meanwhile nothing else changes the zone: what would load it waits, or is refused with
- * KNOT_ETXNMANY. What changes mean is update/'s, the work on versions zone/txn.h's. Open ones are in a map of their own: an entry has a bit.
- * Any thread registered for RCU, outside of read sections; callers at the same time take turns.
+ * A zone has at most one; it lasts over any number of control connections, until it is committed or aborted, or the
+ * zone is purged. It reads the version that was published when it began. Meanwhile nothing else changes the zone: what
+ * would load it waits, or is refused with KNOT_ETXNMANY. What changes mean is update/'s, the work on versions
+ * zone/txn.h's. Open ones are in a map of their own: an entry has a bit. Any thread registered for RCU, outside of read
+ * sections; callers at the same time take turns.
  */
 #pragma once
 
 #include "src/event/server.h"
 #include "src/update/edit.h"
 
-/** Begin. KNOT_ENOZONE. KNOT_ETXNMANY: there is one, or one of the configuration. KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM. */
+/** Begin. KNOT_ENOZONE. KNOT_ETXNMANY: there is one, or one of the configuration. KNOT_ECTLBUSY: the server stops.
+ * KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevolent);
 
 /** True if a transaction on some zone is open. */
@@ -28,16 +30,18 @@ typedef struct server_edit server_edit_t;
  * Have the transaction of a zone for oneself, to be given back soon with server_edit_leave(); waits for others.
  * ret_update: to read and change it with; valid until then. KNOT_ENOZONE. KNOT_ETXNNONE: there is none.
  */
-KNOT_MUST_USE knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update);
+KNOT_MUST_USE knot_err_t server_edit_enter(
+		server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update);
 
 /** Let others work with it. */
 void server_edit_leave(server_t *server, server_edit_t *take_edit);
 
 /**
- * Make the changes a version and publish it, with another serial by `serial-policy` if it is the old one; nothing is published if nothing
- * changed. The zone file is written as `zonefile-sync` says; ret_ticket: to wait for that if it is at once, 0: nothing to wait for.
- * KNOT_ENOZONE. KNOT_ETXNNONE. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was logged, the transaction is still open.
- * KNOT_ETRYAGAIN: the zone isn't the one that it began on any more; abort. KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
+ * Make the changes a version and publish it, with another serial by `serial-policy` if it is the old one; nothing is
+ * published if nothing changed. The zone file is written as `zonefile-sync` says; ret_ticket: to wait for that if it is
+ * at once, 0: nothing to wait for. KNOT_ENOZONE. KNOT_ETXNNONE. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was
+ * logged, the transaction is still open. KNOT_ETRYAGAIN: the zone isn't the one that it began on any more; abort.
+ * KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 
@@ -53,6 +57,8 @@ typedef struct {
 
 /**
  * Publish a version with another serial. ret_ticket: as for server_edit_commit().
- * KNOT_ENOZONE. KNOT_EEMPTYZONE. KNOT_ETXNMANY: a transaction is open. KNOT_ERANGE: not newer. KNOT_ECTLBUSY, KNOT_ENOMEM.
+ * KNOT_ENOZONE. KNOT_EEMPTYZONE. KNOT_ETXNMANY: a transaction is open. KNOT_ERANGE: not newer. KNOT_ECTLBUSY,
+ * KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket);
+KNOT_MUST_USE knot_err_t server_set_serial(
+		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket);

@@ -12,8 +12,8 @@
 #include "src/zone/image.h"
 
 enum {
-	RETRY_MS = 60 * 1000,      /* after a failure: a full disk is seldom emptied within seconds */
-	STOP_MS = 60 * 1000,       /* of writing when the server stops; systemd's patience is 90 s unless told otherwise */
+	RETRY_MS = 60 * 1000, /* after a failure: a full disk is seldom emptied within seconds */
+	STOP_MS = 60 * 1000,  /* of writing when the server stops; systemd's patience is 90 s unless told otherwise */
 };
 
 /* ---- The job ---- */
@@ -24,7 +24,8 @@ static void log_written(knot_name_t name, const load_source_t *source, uint32_t 
 	if (source_is_ahead(source) && !files->has_serial) {
 		log_zone(LOG_INFO, name, "zone file updated, serial %u", serial);
 	} else {
-		log_zone(LOG_INFO, name, "zone file updated, serial %u -> %u", source_is_ahead(source) ? files->serial : serial, serial);
+		log_zone(LOG_INFO, name, "zone file updated, serial %u -> %u",
+				source_is_ahead(source) ? files->serial : serial, serial);
 	}
 }
 
@@ -49,8 +50,10 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 		return KNOT_OK;
 	}
 	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
-		log_zone(LOG_WARNING, name, "zone file '%s' changed since it was read, not overwritten, reload it or use force command to override it",
-			 settings.path);
+		log_zone(LOG_WARNING, name,
+				"zone file '%s' changed since it was read, not overwritten, reload it or use force "
+				"command to override it",
+				settings.path);
 		outcome->is_flush_refused = true;
 		return KNOT_EFILE;
 	}
@@ -130,7 +133,8 @@ void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
 	} else if (outcome.is_flush_refused) {
 		files->ahead_ms = sys_clock_ms(); /* the next change has it tried again, in its time */
 	} else {
-		/* Also after a job that brought nothing: its time may have come, or the zone may have been thawed, while that ran. */
+		/* Also after a job that brought nothing: its time may have come, or the zone may have been thawed,
+		 * while that ran. */
 		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
 	}
 }
@@ -147,7 +151,7 @@ uint64_t server_flush_due(server_t *server)
 		entry_t *entry = server_find_entry(server, name);
 		/* A running job may own `source`; it is looked at again when that ends. */
 		if (entry == NULL || entry->job == JOB_RUNNING || !source_is_ahead(&entry->source) ||
-		    entry->source.files->flush_due_ms != due_ms) {
+				entry->source.files->flush_due_ms != due_ms) {
 			continue;
 		}
 		entry->source.files->flush_due_ms = 0;
@@ -182,7 +186,8 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 }
 
 /* Path of the zone's file in another folder, by the default name. */
-static knot_err_t path_in_folder(const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
+static knot_err_t path_in_folder(
+		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
 	const conf_t *conf = state_load(&server->root, guard)->conf;
@@ -291,8 +296,8 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 /* ---- The end ---- */
 
 /*
- * The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. Under the lock of the
- * jobs, which is given up meanwhile.
+ * The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. Under
+ * the lock of the jobs, which is given up meanwhile.
  */
 static void flush_at_end(server_t *server, entry_t *entry)
 {
@@ -307,7 +312,8 @@ static void flush_at_end(server_t *server, entry_t *entry)
 void server_flush_all(server_t *server)
 {
 	uint64_t end_ms = sys_clock_ms() + STOP_MS;
-	/* Commands still run: neither the set of zones changes meanwhile, nor does one of them get a zone into its hands any more. */
+	/* Commands still run: neither the set of zones changes meanwhile, nor does one of them get a zone into its
+	 * hands any more. */
 	pthread_mutex_lock(&server->reload_lock);
 	pthread_mutex_lock(&server->jobs.lock);
 	zone_t *const *zones = zonedb_zones(server->zones);

@@ -2,9 +2,9 @@
 /**
  * knotd: options, and the order in which the server starts and stops. Everything else is in the folders below.
  *
- * Start: configuration, log, privileged helper, pid file, sockets, user switch, zones in the background, control sockets, ready, answering
- * as soon as each zone was tried once (at once with server.async-start). Stop is the same in reverse. One thread takes
- * the signals: this one.
+ * Start: configuration, log, privileged helper, pid file, sockets, user switch, zones in the background, control
+ * sockets, ready, answering as soon as each zone was tried once (at once with server.async-start). Stop is the same in
+ * reverse. One thread takes the signals: this one.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -27,9 +27,9 @@
 #include "xdp/priv.h"
 
 typedef struct {
-	const char *conf_path;  /* file, or folder of the database; absolute once options were read */
-	bool has_conf;          /* a file was given */
-	bool is_db;             /* it is a database */
+	const char *conf_path; /* file, or folder of the database; absolute once options were read */
+	bool has_conf;         /* a file was given */
+	bool is_db;            /* it is a database */
 	unsigned db_size_mib;
 	const char *socket;     /* NULL: as configured */
 	const char *daemon_dir; /* NULL: foreground */
@@ -44,7 +44,7 @@ enum { CONTROL_SOCKETS_MAX = 4 }; /* the schema's limit of control.listen */
 typedef struct {
 	const options_t *options;
 	conf_host_t host;
-	conf_t *conf; /* until the server owns it */
+	conf_t *conf;  /* until the server owns it */
 	conf_db_t *db; /* NULL: the configuration is a file */
 	uint64_t db_version;
 	uid_t uid;
@@ -65,22 +65,23 @@ typedef struct {
 static void print_help(FILE *out)
 {
 	fprintf(out,
-		"Usage: knotd [parameters]\n"
-		"\n"
-		"Parameters:\n"
-		" -c, --config <file>        Use a textual configuration file.\n"
-		"                             (default %s)\n"
-		" -C, --confdb <dir>         Use a binary configuration database directory.\n"
-		"                             (default %s)\n"
-		" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
-		"                             (default %d MiB)\n"
-		" -s, --socket <path>        Use a remote control UNIX socket path.\n"
-		"                             (default %s)\n"
-		" -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
-		" -v, --verbose              Enable debug output.\n"
-		" -h, --help                 Print the program help.\n"
-		" -V, --version              Print the program version.\n",
-		conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock");
+			"Usage: knotd [parameters]\n"
+			"\n"
+			"Parameters:\n"
+			" -c, --config <file>        Use a textual configuration file.\n"
+			"                             (default %s)\n"
+			" -C, --confdb <dir>         Use a binary configuration database directory.\n"
+			"                             (default %s)\n"
+			" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
+			"                             (default %d MiB)\n"
+			" -s, --socket <path>        Use a remote control UNIX socket path.\n"
+			"                             (default %s)\n"
+			" -d, --daemonize=[dir]      Run the server as a daemon (with new root directory).\n"
+			" -v, --verbose              Enable debug output.\n"
+			" -h, --help                 Print the program help.\n"
+			" -V, --version              Print the program version.\n",
+			conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT,
+			KNOT_RUN_DIR "/knot.sock");
 }
 
 static void print_version(bool with_build)
@@ -88,7 +89,7 @@ static void print_version(bool with_build)
 	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
 		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR,
-		       KNOT_CONFIG_DIR);
+				KNOT_CONFIG_DIR);
 	}
 }
 
@@ -193,8 +194,8 @@ static bool load_conf(knotd_t *knotd)
 	knotd->host.directory = options->start_dir;
 	knot_err_t err = read_conf(knotd);
 	if (err != KNOT_OK) {
-		log_server(LOG_CRIT, "failed to load configuration %s '%s' (%s)", options->is_db ? "database" : "file", path,
-			   knot_strerror(err));
+		log_server(LOG_CRIT, "failed to load configuration %s '%s' (%s)", options->is_db ? "database" : "file",
+				path, knot_strerror(err));
 		return false;
 	}
 	char fault[CONF_USER_FAULT_MAX];
@@ -206,7 +207,7 @@ static bool load_conf(knotd_t *knotd)
 	log_server(LOG_INFO, "%s starting", PACKAGE_STRING);
 	/* The size is that of a database, whose place a file takes; Knot writes it of both. */
 	log_server(LOG_INFO, "loaded configuration %s '%s', mapsize %u MiB", options->is_db ? "database" : "file", path,
-	           options->db_size_mib);
+			options->db_size_mib);
 	return true;
 }
 
@@ -252,8 +253,9 @@ static void add_low_port(uint16_t ports[static KXDP_PRIV_PORTS_MAX], size_t *cou
 static void start_helper(knotd_t *knotd)
 {
 	uint16_t ports[KXDP_PRIV_PORTS_MAX];
-	kxdp_priv_params_t params = { .ports = ports, .argv = knotd->options->argv,
-	                              .detached = knotd->options->daemon_dir != NULL };
+	kxdp_priv_params_t params = {
+		.ports = ports, .argv = knotd->options->argv, .detached = knotd->options->daemon_dir != NULL
+	};
 	const conf_addrs_t *listen = &knotd->conf->server.listen;
 	for (size_t i = 0; i < listen->count; i++) {
 		add_low_port(ports, &params.port_count, port_of(&listen->data[i].ss));
@@ -336,7 +338,7 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 		.backlog = conf->backlog,
 		.uid = knotd->uid,
 		.gid = knotd->gid,
-		.listen = {(const char *const *)knotd->sockets, knotd->socket_count},
+		.listen = { (const char *const *)knotd->sockets, knotd->socket_count },
 	};
 	return control_new(&params, &knotd->control) == KNOT_OK && control_start(knotd->control) == KNOT_OK;
 }
@@ -360,7 +362,7 @@ static bool start(knotd_t *knotd)
 		return false;
 	}
 	log_server(LOG_INFO, "starting server %s, PID %d",
-		   knotd->options->daemon_dir != NULL ? "as a daemon" : "in the foreground", (int)getpid());
+			knotd->options->daemon_dir != NULL ? "as a daemon" : "in the foreground", (int)getpid());
 	sys_notify_ready();
 	sys_daemon_ready();
 	return true;
@@ -416,14 +418,15 @@ static int run(knotd_t *knotd)
 		int count = poll(ready, 2, knotd->answering ? REPEATS_POLL_MS : LOADING_POLL_MS);
 		if (count > 0 && ready[1].revents != 0) {
 			eventfd_t jobs;
-			(void)eventfd_read(ready[1].fd, &jobs);     /* or poll() comes back at once when a reload added zones meanwhile */
+			(void)eventfd_read(ready[1].fd,
+					&jobs); /* or poll() comes back at once when a reload added zones meanwhile */
 		}
 		if (count <= 0 || ready[0].revents == 0) {
 			continue;
 		}
 		struct signalfd_siginfo info;
 		if (read(knotd->signal_fd, &info, sizeof(info)) == sizeof(info) &&
-		    !handle_signal(knotd, info.ssi_signo)) {
+				!handle_signal(knotd, info.ssi_signo)) {
 			return EXIT_SUCCESS;
 		}
 	}
@@ -549,7 +552,7 @@ int main(int argc, char **argv)
 		knot_err_t err = sys_daemonize(options.daemon_dir);
 		if (err != KNOT_OK) {
 			log_server(LOG_CRIT, "failed to daemonize in '%s' (%s)", options.daemon_dir,
-				   knot_strerror(err));
+					knot_strerror(err));
 			return EXIT_FAILURE;
 		}
 	}

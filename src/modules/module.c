@@ -12,10 +12,20 @@ static const module_api_t *const modules[] = {
 const char *module_protocol_name(module_protocol_t protocol)
 {
 	static const char *const names[MODULE_PROTOCOL_END] = {
-		[MODULE_UDP4] = "udp4", [MODULE_TCP4] = "tcp4", [MODULE_QUIC4] = "quic4", [MODULE_TLS4] = "tls4",
-		[MODULE_UDP6] = "udp6", [MODULE_TCP6] = "tcp6", [MODULE_QUIC6] = "quic6", [MODULE_TLS6] = "tls6",
-		[MODULE_UDP4_XDP] = "udp4-xdp", [MODULE_TCP4_XDP] = "tcp4-xdp", [MODULE_QUIC4_XDP] = "quic4-xdp",
-		[MODULE_UDP6_XDP] = "udp6-xdp", [MODULE_TCP6_XDP] = "tcp6-xdp", [MODULE_QUIC6_XDP] = "quic6-xdp",
+		[MODULE_UDP4] = "udp4",
+		[MODULE_TCP4] = "tcp4",
+		[MODULE_QUIC4] = "quic4",
+		[MODULE_TLS4] = "tls4",
+		[MODULE_UDP6] = "udp6",
+		[MODULE_TCP6] = "tcp6",
+		[MODULE_QUIC6] = "quic6",
+		[MODULE_TLS6] = "tls6",
+		[MODULE_UDP4_XDP] = "udp4-xdp",
+		[MODULE_TCP4_XDP] = "tcp4-xdp",
+		[MODULE_QUIC4_XDP] = "quic4-xdp",
+		[MODULE_UDP6_XDP] = "udp6-xdp",
+		[MODULE_TCP6_XDP] = "tcp6-xdp",
+		[MODULE_QUIC6_XDP] = "quic6-xdp",
 	};
 	return names[protocol];
 }
@@ -23,9 +33,27 @@ const char *module_protocol_name(module_protocol_t protocol)
 const char *module_rcode_name(unsigned index)
 {
 	static const char *const names[MODULE_RCODE_END] = {
-		[0] = "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMPL", "REFUSED", "YXDOMAIN", "YXRRSET",
-		[8] = "NXRRSET", "NOTAUTH", "NOTZONE", [15] = "BADSIG", "BADVERS", "BADKEY", "BADTIME", "BADMODE",
-		[20] = "BADNAME", "BADALG", "BADTRUNC", "BADCOOKIE", [MODULE_RCODE_OTHER] = "other",
+		[0] = "NOERROR",
+		"FORMERR",
+		"SERVFAIL",
+		"NXDOMAIN",
+		"NOTIMPL",
+		"REFUSED",
+		"YXDOMAIN",
+		"YXRRSET",
+		[8] = "NXRRSET",
+		"NOTAUTH",
+		"NOTZONE",
+		[15] = "BADSIG",
+		"BADVERS",
+		"BADKEY",
+		"BADTIME",
+		"BADMODE",
+		[20] = "BADNAME",
+		"BADALG",
+		"BADTRUNC",
+		"BADCOOKIE",
+		[MODULE_RCODE_OTHER] = "other",
 	};
 	return names[index];
 }
@@ -90,7 +118,9 @@ void module_chain_items(const module_chain_t *chain, void (*cb)(const char *item
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		const module_instance_t *instance = chain->instances[i];
 		const char *item;
-		for (unsigned j = 0; instance->api->counters != NULL && (item = instance->api->item(instance, j)) != NULL; j++) {
+		for (unsigned j = 0;
+				instance->api->counters != NULL && (item = instance->api->item(instance, j)) != NULL;
+				j++) {
 			cb(item, ctx);
 		}
 	}

@@ -3,13 +3,14 @@
  * Query modules: what may look at an answer, at typed stages of its way, and count what it saw.
  *
  * A module is a row (module_api_t) with a function per stage; an instance is made from a reference in the configuration
- * (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server (template `default`),
- * one per zone that has modules. Chains are immutable but for their counters, which are rows per thread
+ * (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server (template
+ * `default`), one per zone that has modules. Chains are immutable but for their counters, which are rows per thread
  * (sys/counters.h). They are made anew with every configuration, so counters restart with a reload, as Knot's do.
  *
  * Stages. ANSWERED: the reply is complete, nothing can be changed any more. (Stages that change an answer come with the
- * modules that need them.) Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage returns nothing and may not allocate, lock, log, or keep what it is given.
- * Readers: within an RCU read section, or holding what keeps the chain alive.
+ * modules that need them.) Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage
+ * returns nothing and may not allocate, lock, log, or keep what it is given. Readers: within an RCU read section, or
+ * holding what keeps the chain alive.
  */
 #pragma once
 
@@ -19,10 +20,20 @@
 
 /** How a request came in: family and transport, in the order of mod-stats' sub-keys. */
 typedef enum {
-	MODULE_UDP4, MODULE_TCP4, MODULE_QUIC4, MODULE_TLS4,
-	MODULE_UDP6, MODULE_TCP6, MODULE_QUIC6, MODULE_TLS6,
-	MODULE_UDP4_XDP, MODULE_TCP4_XDP, MODULE_QUIC4_XDP,
-	MODULE_UDP6_XDP, MODULE_TCP6_XDP, MODULE_QUIC6_XDP,
+	MODULE_UDP4,
+	MODULE_TCP4,
+	MODULE_QUIC4,
+	MODULE_TLS4,
+	MODULE_UDP6,
+	MODULE_TCP6,
+	MODULE_QUIC6,
+	MODULE_TLS6,
+	MODULE_UDP4_XDP,
+	MODULE_TCP4_XDP,
+	MODULE_QUIC4_XDP,
+	MODULE_UDP6_XDP,
+	MODULE_TCP6_XDP,
+	MODULE_QUIC6_XDP,
 	MODULE_PROTOCOL_END,
 } module_protocol_t;
 
@@ -30,7 +41,7 @@ typedef enum {
 const char *module_protocol_name(module_protocol_t protocol);
 
 enum {
-	MODULE_RCODE_OTHER = 24,        /* codes 0–23 have a counter of their own, but for 11–14 (unassigned) */
+	MODULE_RCODE_OTHER = 24, /* codes 0–23 have a counter of their own, but for 11–14 (unassigned) */
 	MODULE_RCODE_END,
 };
 
@@ -57,11 +68,11 @@ static inline module_protocol_t module_protocol(sa_family_t remote_family, answe
 
 /** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
 typedef struct {
-	const knot_query_t *query;       /* of its views only scalar fields may be used: the request may be overwritten */
+	const knot_query_t *query; /* of its views only scalar fields may be used: the request may be overwritten */
 	const answer_report_t *report;
 	module_protocol_t protocol;
-	uint32_t request_len;            /* bytes, without TCP's length prefix */
-	uint32_t response_len;           /* as above; 0: nothing was sent */
+	uint32_t request_len;  /* bytes, without TCP's length prefix */
+	uint32_t response_len; /* as above; 0: nothing was sent */
 } module_answered_t;
 
 typedef struct module_instance module_instance_t;
@@ -71,27 +82,29 @@ typedef bool (*module_counter_cb)(const char *module, const char *item, const ch
 
 /** One module. */
 typedef struct {
-	const char *name;                /* "mod-stats" */
+	const char *name; /* "mod-stats" */
 	/** Make an instance from the block that `ref` names. KNOT_ENOMEM. */
 	knot_err_t (*make)(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance);
 	void (*free)(module_instance_t *instance);
-	void (*answered)(module_instance_t *instance, const module_answered_t *what);   /* NULL: not at this stage */
-	/** The index-th item that the instance counts, static; NULL: there are no more. Of a module that has counters. */
+	void (*answered)(module_instance_t *instance, const module_answered_t *what); /* NULL: not at this stage */
+	/**
+	 * The index-th item that the instance counts, static; NULL: there are no more. Of a module that has counters.
+	 */
 	const char *(*item)(const module_instance_t *instance, unsigned index);
 	/**
-	 * Report the counters of an item (only NULL: of all), also zeros, in the order of documentation. False: the callback ended it.
-	 * NULL: has none.
+	 * Report the counters of an item (only NULL: of all), also zeros, in the order of documentation. False: the
+	 * callback ended it. NULL: has none.
 	 */
 	bool (*counters)(const module_instance_t *instance, const char *only, module_counter_cb cb, void *ctx);
 } module_api_t;
 
 struct module_instance {
-	const module_api_t *api;         /* first member of each module's own struct */
+	const module_api_t *api; /* first member of each module's own struct */
 };
 
 typedef struct module_chain {
 	unsigned count;
-	module_instance_t *instances[];  /* owned; in order of execution */
+	module_instance_t *instances[]; /* owned; in order of execution */
 } module_chain_t;
 
 /**
@@ -118,7 +131,8 @@ static inline void module_chain_answered(const module_chain_t *chain, const modu
 	}
 }
 
-/** Report the counters of all instances, of an item or (only NULL) of all; false when the callback ended it. NULL: none. */
+/** Report the counters of all instances, of an item or (only NULL) of all; false when the callback ended it. NULL:
+ * none. */
 bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx);
 
 /** Name the items that instances count, without summing anything up. An item may be named several times. NULL: none. */

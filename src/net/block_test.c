@@ -22,7 +22,7 @@ static void expect(const block_list_t *list, const char *want)
 		char text[CONF_XDP_BLOCK_TEXT_MAX];
 		size_t len = strlen(got);
 		snprintf(got + len, sizeof(got) - len, "%s%s%s", len > 0 ? " " : "",
-			 conf_xdp_block_print(&list->rules[i].rule, text), list->rules[i].is_conf ? "*" : "");
+				conf_xdp_block_print(&list->rules[i].rule, text), list->rules[i].is_conf ? "*" : "");
 	}
 	assert_string_equal(got, want);
 }

@@ -116,8 +116,8 @@ static kxdp_options_t options_of(const xdp_want_t *want, xdp_level_t level)
 }
 
 /* Open queues [from..to) that aren't; on failure those that were stay. */
-static knot_err_t open_lanes(interfaces_t *set, xdp_interface_t *item, unsigned from, unsigned to,
-			     kxdp_fault_t *ret_fault)
+static knot_err_t open_lanes(
+		interfaces_t *set, xdp_interface_t *item, unsigned from, unsigned to, kxdp_fault_t *ret_fault)
 {
 	knot_err_t err = KNOT_OK;
 	for (unsigned q = from; q < to && err == KNOT_OK; q++) {
@@ -152,7 +152,7 @@ static knot_err_t start_lanes(interfaces_t *set, xdp_interface_t *item, kxdp_fau
 }
 
 static knot_err_t open_at(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level,
-			  kxdp_fault_t *ret_fault)
+		kxdp_fault_t *ret_fault)
 {
 	kxdp_options_t options = options_of(want, level);
 	kxdp_iface_t *iface;
@@ -198,7 +198,7 @@ static bool is_hopeless(knot_err_t err)
 
 /* Open at the level, or a lower one. ret_fault: why the last level but the one reached failed; text "": none did. */
 static knot_err_t open_best(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level,
-			    xdp_level_t *ret_level, kxdp_fault_t *ret_fault)
+		xdp_level_t *ret_level, kxdp_fault_t *ret_fault)
 {
 	*ret_fault = (kxdp_fault_t){ 0 };
 	knot_err_t err = KNOT_EINVAL;
@@ -226,16 +226,17 @@ static void log_up(const xdp_interface_t *item)
 	const xdp_want_t *want = &item->want;
 	for (size_t i = 0; i < want->listen_count; i++) {
 		log_server(LOG_INFO, "initialized XDP interface %s, %s port %u, queues %u, %s mode%s", want->ifname,
-			   xdp_want_protocols(want), want->listens[i].port, kxdp_iface_queue_count(item->iface),
-			   kxdp_iface_mode_text(item->iface), want->route_check ? ", route check" : "");
+				xdp_want_protocols(want), want->listens[i].port, kxdp_iface_queue_count(item->iface),
+				kxdp_iface_mode_text(item->iface), want->route_check ? ", route check" : "");
 	}
 	if (item->fault.text[0] != '\0') {
-		log_server(LOG_WARNING, "XDP interface %s can't have a better mode (%s)", want->ifname, item->fault.text);
+		log_server(LOG_WARNING, "XDP interface %s can't have a better mode (%s)", want->ifname,
+				item->fault.text);
 	}
 }
 
 static void set_state(interfaces_t *set, xdp_interface_t *item, net_xdp_state_t state, xdp_level_t level,
-		      const kxdp_fault_t *fault)
+		const kxdp_fault_t *fault)
 {
 	pthread_mutex_lock(&set->look);
 	item->state = state;
@@ -245,16 +246,19 @@ static void set_state(interfaces_t *set, xdp_interface_t *item, net_xdp_state_t 
 }
 
 /* quiet: the same failure as before is not told again. */
-static void open_interface(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level,
-			   bool quiet)
+static void open_interface(
+		interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level, bool quiet)
 {
 	kxdp_fault_t fault, before = item->fault;
 	if (!quiet) {
 		log_server(LOG_INFO, "binding to XDP interface %s", want->text);
 	}
 	knot_err_t err = open_best(set, item, want, level, &level, &fault);
-	set_state(set, item, err == KNOT_OK ? NET_XDP_UP : err == KNOT_ENODEV ? NET_XDP_GONE : NET_XDP_SOCKETS, level,
-		  &fault);
+	set_state(set, item,
+			err == KNOT_OK       ? NET_XDP_UP
+			: err == KNOT_ENODEV ? NET_XDP_GONE
+					     : NET_XDP_SOCKETS,
+			level, &fault);
 	if (err == KNOT_OK) {
 		log_up(item);
 		return;
@@ -265,7 +269,7 @@ static void open_interface(interfaces_t *set, xdp_interface_t *item, const xdp_w
 	item->retry_ms = is_lasting ? 0 : item->tried_ms + RETRY_MS;
 	if (!quiet || strcmp(before.text, fault.text) != 0) {
 		log_server(LOG_WARNING, "failed to initialize XDP interface %s (%s), using ordinary sockets instead",
-			   want->ifname, fault.text);
+				want->ifname, fault.text);
 	}
 }
 
@@ -280,8 +284,8 @@ bool interfaces_lost_helper(const interfaces_t *set)
 static void log_unchanged(const xdp_want_t *want, const char *why)
 {
 	static sys_log_repeats_t repeats;
-	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "failed to change XDP interface %s (%s), it goes on as before", want->ifname,
-			 why);
+	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR,
+			"failed to change XDP interface %s (%s), it goes on as before", want->ifname, why);
 }
 
 /* Sockets anew, because of settings that they are made with. On failure as it was before. */
@@ -309,7 +313,7 @@ static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_wan
 	set_state(set, item, NET_XDP_SOCKETS, XDP_LEVEL_BEST, &fault);
 	item->retry_ms = sys_clock_ms() + RETRY_MS;
 	log_server(LOG_ERR, "failed to open XDP interface %s anew (%s), using ordinary sockets instead", want->ifname,
-		   fault.text);
+			fault.text);
 	return err;
 }
 
@@ -326,7 +330,7 @@ static knot_err_t configure(interfaces_t *set, xdp_interface_t *item, const xdp_
 	item->want = *want;
 	pthread_mutex_unlock(&set->look);
 	log_server(LOG_INFO, "changed XDP interface %s, listening on %s, %s%s", want->ifname, want->text,
-		   xdp_want_protocols(want), want->route_check ? ", route check" : "");
+			xdp_want_protocols(want), want->route_check ? ", route check" : "");
 	return KNOT_OK;
 }
 
@@ -340,13 +344,13 @@ static void go_down(interfaces_t *set, xdp_interface_t *item, unsigned queue, co
 	if (open_best(set, item, &want, level, &level, &fault) == KNOT_OK) {
 		set_state(set, item, NET_XDP_UP, level, why);
 		log_server(LOG_WARNING, "XDP interface %s, queue %u failed (%s), using %s mode instead", want.ifname,
-			   queue, why->text, kxdp_iface_mode_text(item->iface));
+				queue, why->text, kxdp_iface_mode_text(item->iface));
 		return;
 	}
 	set_state(set, item, NET_XDP_SOCKETS, XDP_LEVEL_BEST, fault.text[0] != '\0' ? &fault : why);
 	item->retry_ms = sys_clock_ms() + RETRY_MS;
 	log_server(LOG_WARNING, "XDP interface %s, queue %u failed (%s), using ordinary sockets instead", want.ifname,
-		   queue, item->fault.text);
+			queue, item->fault.text);
 }
 
 /* A queue whose worker gave up: opened anew once, then the interface goes a level down. */
@@ -360,16 +364,20 @@ static void replace_failed(interfaces_t *set, xdp_interface_t *item)
 		bool is_fragile = sys_clock_ms() - lane->opened_ms < FRAGILE_MS;
 		kxdp_fault_t fault = { .err = KNOT_EIO, .text = "its socket failed twice" };
 		close_lanes(set, item, q, q + 1);
-		if (interfaces_lost_helper(set)) { /* the other queues go on; this one's packets go to ordinary sockets */
-			log_server(LOG_ERR, "XDP interface %s, queue %u failed and can't be opened without the privileged helper, "
-					    "restart the server", item->want.ifname, q);
+		if (interfaces_lost_helper(
+				    set)) { /* the other queues go on; this one's packets go to ordinary sockets */
+			log_server(LOG_ERR,
+					"XDP interface %s, queue %u failed and can't be opened without the privileged "
+					"helper, "
+					"restart the server",
+					item->want.ifname, q);
 			continue;
 		}
 		knot_err_t err = is_fragile ? KNOT_EIO : open_lanes(set, item, q, q + 1, &fault);
 		err = err == KNOT_OK ? start_lanes(set, item, &fault) : err;
 		if (err == KNOT_OK) {
 			log_server(LOG_NOTICE, "XDP interface %s, opened queue %u anew after its socket failed",
-				   item->want.ifname, q);
+					item->want.ifname, q);
 			continue;
 		}
 		go_down(set, item, q, &fault);
@@ -408,21 +416,21 @@ static void remove_item(interfaces_t *set, size_t index)
 static void lose(interfaces_t *set, xdp_interface_t *item, unsigned index)
 {
 	log_server(LOG_WARNING, "XDP interface %s %s", item->want.ifname,
-		   index == 0 ? "is gone, waiting for it" : "was replaced by another of its name");
+			index == 0 ? "is gone, waiting for it" : "was replaced by another of its name");
 	close_iface(set, item);
 	kxdp_fault_t fault = { .err = KNOT_ENODEV, .text = "no such interface" };
 	set_state(set, item, NET_XDP_GONE, XDP_LEVEL_BEST, &fault);
 }
 
 static knot_err_t follow_open(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want,
-			      const kxdp_device_t *device, bool news)
+		const kxdp_device_t *device, bool news)
 {
 	knot_err_t err = KNOT_OK;
 	/* Drivers set all rings up anew for these two; veth forgets the program on queues that are added. */
 	bool is_rebuilt = device->queue_count != item->device.queue_count || device->mtu != item->device.mtu;
 	if (is_rebuilt) {
 		log_server(LOG_INFO, "XDP interface %s changed, queues %u, MTU %u", want->ifname, device->queue_count,
-			   device->mtu);
+				device->mtu);
 	}
 	if (news && (is_rebuilt || !xdp_want_opens_alike(want, &item->want))) {
 		err = reopen(set, item, want, XDP_LEVEL_BEST);
@@ -435,8 +443,8 @@ static knot_err_t follow_open(interfaces_t *set, xdp_interface_t *item, const xd
 	return err;
 }
 
-static void follow_closed(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want,
-			  const kxdp_device_t *device, bool news)
+static void follow_closed(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, const kxdp_device_t *device,
+		bool news)
 {
 	pthread_mutex_lock(&set->look);
 	item->want = *want;
@@ -444,7 +452,7 @@ static void follow_closed(interfaces_t *set, xdp_interface_t *item, const xdp_wa
 	if (want->ifname[0] == '\0') {
 		if (news) {
 			log_server(LOG_WARNING, "no XDP interface for address %s (%s), using ordinary sockets instead",
-				   want->text, want->fault.text);
+					want->text, want->fault.text);
 		}
 		set_state(set, item, NET_XDP_GONE, XDP_LEVEL_BEST, &want->fault);
 		return;
@@ -526,10 +534,12 @@ static void log_bad_plan(const xdp_plan_t *plan, knot_err_t err)
 {
 	static sys_log_repeats_t repeats;
 	if (err == KNOT_ESPACE) {
-		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "too many XDP listen addresses on interface %s, at most %d",
-				 plan->wants[plan->count - 1].ifname, KXDP_LISTEN_MAX);
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR,
+				"too many XDP listen addresses on interface %s, at most %d",
+				plan->wants[plan->count - 1].ifname, KXDP_LISTEN_MAX);
 	} else {
-		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "failed to change XDP interfaces (%s)", knot_strerror(err));
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "failed to change XDP interfaces (%s)",
+				knot_strerror(err));
 	}
 }
 
@@ -641,8 +651,8 @@ knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *ro
 
 /* ---- Life ---- */
 
-knot_err_t interfaces_init(interfaces_t *set, worker_shared_t *shared, const sockets_t *main,
-			   const sockets_options_t *fallback)
+knot_err_t interfaces_init(
+		interfaces_t *set, worker_shared_t *shared, const sockets_t *main, const sockets_options_t *fallback)
 {
 	*set = (interfaces_t){ .shared = shared, .main = main, .fallback = *fallback };
 	shared->xdp_rcu = calloc(1, sizeof(*shared->xdp_rcu));

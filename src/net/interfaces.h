@@ -4,7 +4,8 @@
  *
  * What is wanted (a configuration, by xdp_plan.h) and what there is (interfaces, their channels and addresses) are
  * compared by interfaces_follow(), and the difference is made to go away. It doesn't matter what made the difference: a
- * reload, `ip link`, `ethtool -L`, a queue that broke. Nothing is touched that need not be. doc/adr/0011-live-changes.md.
+ * reload, `ip link`, `ethtool -L`, a queue that broke. Nothing is touched that need not be.
+ * doc/adr/0011-live-changes.md.
  *
  * Locks: `change` is held by whoever changes anything, for as long as that takes; `look` only while a pointer that
  * readers follow is changed, so that it may be taken within a read section. Order: change, look. Workers take neither.
@@ -56,28 +57,30 @@ typedef struct {
 	const sockets_t *main;   /* borrowed: addresses that need no sockets in place of XDP; may be NULL */
 	sockets_options_t fallback;
 	pthread_mutex_t change, look;
-	bool started;      /* threads run */
-	conf_xdp_t *conf;  /* owned: what is followed */
-	xdp_interface_t **items; /* owned, each of its own, in order of the configuration; array and count under `look` */
+	bool started;     /* threads run */
+	conf_xdp_t *conf; /* owned: what is followed */
+	xdp_interface_t **
+			items; /* owned, each of its own, in order of the configuration; array and count under `look` */
 	size_t count;
-	block_list_t run_time; /* rules set at run time */
-	block_list_t blocks;   /* in force */
+	block_list_t run_time;  /* rules set at run time */
+	block_list_t blocks;    /* in force */
 	net_capture_t *capture; /* the one that runs; NULL: none */
-	bool helper_lost;      /* said so */
-	knot_err_t plan_err;   /* of the last plan, said already */
+	bool helper_lost;       /* said so */
+	knot_err_t plan_err;    /* of the last plan, said already */
 	atomic_uint worker_count;
 } interfaces_t;
 
 /** An empty set. main: served already. Publishes an empty list of workers in `shared`. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t interfaces_init(interfaces_t *set, worker_shared_t *shared, const sockets_t *main,
-					 const sockets_options_t *fallback);
+KNOT_MUST_USE knot_err_t interfaces_init(
+		interfaces_t *set, worker_shared_t *shared, const sockets_t *main, const sockets_options_t *fallback);
 
 /** Stop and close everything. */
 void interfaces_done(interfaces_t *set);
 
 /**
  * Make the interfaces follow a configuration (take_conf: owned from now on, NULL: the same as before) and the system.
- * event: something happened to some interface, so another program may have gone from one. Logs. Returns the first error of something that stayed as it was, or of sockets that could not be bound.
+ * event: something happened to some interface, so another program may have gone from one. Logs. Returns the first error
+ * of something that stayed as it was, or of sockets that could not be bound.
  */
 knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool event);
 
@@ -114,10 +117,10 @@ KNOT_MUST_USE knot_err_t interfaces_publish(interfaces_t *set);
 kxdp_tap_t *interfaces_tap(interfaces_t *set, const xdp_interface_t *item, unsigned queue);
 
 /** What net.h promises under net_capture_… */
-KNOT_MUST_USE knot_err_t interfaces_capture(interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options,
-					    net_capture_t **ret_capture);
-size_t interfaces_capture_sources(interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources,
-				  size_t max);
+KNOT_MUST_USE knot_err_t interfaces_capture(
+		interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options, net_capture_t **ret_capture);
+size_t interfaces_capture_sources(
+		interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max);
 void interfaces_capture_end(interfaces_t *set, net_capture_t *capture);
 void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture);
 
@@ -133,14 +136,14 @@ KNOT_MUST_USE knot_err_t interfaces_status(interfaces_t *set, net_xdp_status_t *
  * Sockets for the addresses of `want` while the interface isn't open, none while it is. news: say that there are no
  * addresses. The first error of an address that could not be bound; logged.
  */
-KNOT_MUST_USE knot_err_t interfaces_follow_sockets(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want,
-						   bool news);
+KNOT_MUST_USE knot_err_t interfaces_follow_sockets(
+		interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool news);
 
 /* ---- Lanes (xdp_lane.c) ---- */
 
 /** Open a queue with a worker; neither is in the list of workers, or started, yet. */
 KNOT_MUST_USE knot_err_t xdp_lane_open(interfaces_t *set, const xdp_interface_t *item, kxdp_iface_t *iface,
-				       unsigned queue, xdp_lane_t *ret_lane, kxdp_fault_t *ret_fault);
+		unsigned queue, xdp_lane_t *ret_lane, kxdp_fault_t *ret_fault);
 
 /** Start the worker's thread. */
 KNOT_MUST_USE knot_err_t xdp_lane_start(xdp_lane_t *lane);

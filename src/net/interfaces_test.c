@@ -29,11 +29,11 @@ struct kxdp_queue {
 };
 
 static struct {
-	kxdp_device_t device;        /* of every name */
-	int device_errno;            /* why it can't be asked for */
-	knot_err_t open_native;      /* results of opening an interface */
+	kxdp_device_t device;   /* of every name */
+	int device_errno;       /* why it can't be asked for */
+	knot_err_t open_native; /* results of opening an interface */
 	knot_err_t open_emulated;
-	knot_err_t queue_zero_copy;  /* results of opening a queue, by the options of its interface */
+	knot_err_t queue_zero_copy; /* results of opening a queue, by the options of its interface */
 	knot_err_t queue_copy;
 	knot_err_t queue_emulated;
 	knot_err_t configure;
@@ -42,9 +42,9 @@ static struct {
 	size_t group_addresses;                         /* of the group made last */
 	kxdp_options_t options;                         /* of the interface opened last */
 	size_t rules_set, rules_removed;
-	knot_err_t rule_set;                            /* result of setting a rule */
+	knot_err_t rule_set; /* result of setting a rule */
 	bool helper_is_dead;
-	bool has_changed_user;                          /* groups can't share addresses */
+	bool has_changed_user; /* groups can't share addresses */
 	char log[16384];
 } fake;
 
@@ -92,15 +92,16 @@ kxdp_device_t kxdp_device_query(const char *ifname)
 	return fake.device_errno == 0 ? fake.device : (kxdp_device_t){ .queue_count = 1, .mtu = 1500 };
 }
 
-knot_err_t kxdp_iface_of_address(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_of_address(
+		const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
 {
 	(void)sa;
 	(void)ret_ifname;
 	return fault_of(KNOT_ENODEV, ret_fault);
 }
 
-knot_err_t kxdp_iface_open(kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface,
-			   kxdp_fault_t *ret_fault)
+knot_err_t kxdp_iface_open(
+		kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault)
 {
 	(void)priv;
 	knot_err_t err = options->mode == KXDP_MODE_EMULATED ? fake.open_emulated : fake.open_native;
@@ -160,7 +161,9 @@ unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface)
 
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 {
-	return iface->options.mode == KXDP_MODE_EMULATED ? "emulated" : iface->options.zero_copy ? "native" : "native/copy";
+	return iface->options.mode == KXDP_MODE_EMULATED ? "emulated"
+	       : iface->options.zero_copy                ? "native"
+							 : "native/copy";
 }
 
 size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max)
@@ -204,7 +207,7 @@ size_t kxdp_iface_rules(kxdp_iface_t *iface, kxdp_rule_count_t *ret_rules, size_
 knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **ret_queue, kxdp_fault_t *ret_fault)
 {
 	knot_err_t err = iface->options.mode == KXDP_MODE_EMULATED ? fake.queue_emulated
-			 : iface->options.zero_copy		   ? fake.queue_zero_copy
+			 : iface->options.zero_copy                ? fake.queue_zero_copy
 								   : fake.queue_copy;
 	if (err != KNOT_OK) {
 		return fault_of(err, ret_fault);
@@ -287,8 +290,8 @@ struct sockets {
 	size_t count;
 };
 
-knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options, const conf_addr_t *addrs, size_t count,
-		       sockets_t **ret_sockets)
+knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options, const conf_addr_t *addrs,
+		size_t count, sockets_t **ret_sockets)
 {
 	(void)shared;
 	(void)addrs;
@@ -355,7 +358,9 @@ static const conf_xdp_t conf_lo = { .listen = { &listen_lo, 1 }, .udp = true, .z
 
 static int set_up(void **state)
 {
-	static const sockets_options_t options = { .udp_workers = 2, .tcp_workers = 3, .shared = true, .lenient = true };
+	static const sockets_options_t options = {
+		.udp_workers = 2, .tcp_workers = 3, .shared = true, .lenient = true
+	};
 	memset(&fake, 0, sizeof(fake));
 	fake.device = (kxdp_device_t){ .index = 7, .queue_count = 2, .queue_max = 8, .mtu = 1500, .is_up = true };
 	fixture_t *f = calloc(1, sizeof(*f));
@@ -462,11 +467,12 @@ static void a_mode_that_cannot_be_had_leads_to_the_next(void **state)
 		const net_xdp_iface_status_t *iface = &status->ifaces[0];
 		bool is_up = rows[i].mode != NULL;
 		if (strcmp(iface->mode, is_up ? rows[i].mode : "") != 0 || strcmp(iface->reason, rows[i].reason) != 0 ||
-		    iface->state != (is_up ? NET_XDP_UP : NET_XDP_SOCKETS) ||
-		    fake.open_groups != (is_up ? 0 : 1) || lines("using ordinary sockets") != (is_up ? 0 : 1) ||
-		    lines("can't have a better mode") != (is_up && rows[i].reason[0] != '\0')) {
+				iface->state != (is_up ? NET_XDP_UP : NET_XDP_SOCKETS) ||
+				fake.open_groups != (is_up ? 0 : 1) ||
+				lines("using ordinary sockets") != (is_up ? 0 : 1) ||
+				lines("can't have a better mode") != (is_up && rows[i].reason[0] != '\0')) {
 			fail_msg("%s: mode '%s', reason '%s', state %d, groups %u, log:\n%s", rows[i].what, iface->mode,
-				 iface->reason, iface->state, fake.open_groups, fake.log);
+					iface->reason, iface->state, fake.open_groups, fake.log);
 		}
 		net_xdp_status_free(status);
 		assert_int_equal(tear_down(state), 0);
@@ -524,7 +530,7 @@ static void failures_are_told_once_and_tried_again_when_asked(void **state)
 	first(f)->retry_ms = 1;
 	tick(f);
 	assert_int_equal(lines("failed to initialize"), 2); /* another reason */
-	assert_int_equal(first(f)->retry_ms, 0);	       /* which time won't heal */
+	assert_int_equal(first(f)->retry_ms, 0);            /* which time won't heal */
 	fake.open_native = KNOT_OK;
 	tick(f);
 	assert_null(first(f)->iface);
@@ -809,7 +815,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_is_touched_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_mode_that_cannot_be_had_leads_to_the_next, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_queue_that_fails_is_opened_anew_then_lowers_the_mode, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+				a_queue_that_fails_is_opened_anew_then_lowers_the_mode, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(failures_are_told_once_and_tried_again_when_asked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_can_change_in_flight_does, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(settings_that_cannot_be_had_leave_the_old_ones, set_up, tear_down),

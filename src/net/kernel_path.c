@@ -88,8 +88,8 @@ static bool send_message(int fd, const struct msghdr *msg)
 	return sent >= 0;
 }
 
-kernel_path_result_t kernel_path_send(kernel_path_t *path, uint32_t ifindex, const uint8_t *packet, size_t len,
-				      uint64_t now_us)
+kernel_path_result_t kernel_path_send(
+		kernel_path_t *path, uint32_t ifindex, const uint8_t *packet, size_t len, uint64_t now_us)
 {
 	bool is_ipv6 = len >= IPV6_LEN && packet[0] >> 4 == 6;
 	bool is_ipv4 = len >= IPV4_LEN && packet[0] >> 4 == 4;

@@ -40,5 +40,5 @@ void kernel_path_init(kernel_path_t *path, int fd4, int fd6, uint64_t now_us);
  * Send packet[0..len): an IPv4 or IPv6 packet with all checksums, without a link header. ifindex: where to, if the
  * destination is a link-local address; unused otherwise. now_us: of a monotonic clock. Never blocks.
  */
-kernel_path_result_t kernel_path_send(kernel_path_t *path, uint32_t ifindex, const uint8_t *packet, size_t len,
-				      uint64_t now_us);
+kernel_path_result_t kernel_path_send(
+		kernel_path_t *path, uint32_t ifindex, const uint8_t *packet, size_t len, uint64_t now_us);

@@ -47,7 +47,7 @@ static void test_no_socket(void **state)
 	assert_int_equal(kernel_path_send(&path, 0, packet, sizeof(packet), 0), KERNEL_PATH_FAILED);
 	assert_int_equal(kernel_path_send(&path, 0, packet, 3, 0), KERNEL_PATH_FAILED);
 	assert_int_equal(kernel_path_send(&path, 0, (const uint8_t *)"garbage that is no IP packet", 28, 0),
-			 KERNEL_PATH_FAILED);
+			KERNEL_PATH_FAILED);
 }
 
 int main(void)

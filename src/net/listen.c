@@ -64,7 +64,8 @@ static knot_err_t set_common(int fd, const conf_addr_t *addr, listen_options_t o
 		err = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	}
 	if (err == KNOT_OK && addr->device[0] != '\0' &&
-	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, addr->device, (socklen_t)strlen(addr->device)) != 0) {
+			setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, addr->device, (socklen_t)strlen(addr->device)) !=
+					0) {
 		err = knot_err_of_errno(errno);
 	}
 	return err;
@@ -123,7 +124,7 @@ static knot_err_t bind_to(int fd, const conf_addr_t *addr, bool *ret_nonlocal)
 	int err = errno;
 	bool v6 = addr->ss.ss_family == AF_INET6;
 	if (set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_FREEBIND : IP_FREEBIND, 1) != KNOT_OK ||
-	    bind(fd, (const struct sockaddr *)&addr->ss, addr->len) != 0) {
+			bind(fd, (const struct sockaddr *)&addr->ss, addr->len) != 0) {
 		return knot_err_of_errno(errno == EACCES ? EACCES : err); /* the address was in the way of the port */
 	}
 	*ret_nonlocal = true;
@@ -136,7 +137,8 @@ static knot_err_t set_kind(int fd, const conf_addr_t *addr, int type)
 }
 
 /* A bound socket: made here, or, for a low port after privileges were dropped, by the helper. */
-static knot_err_t open_bound(const conf_addr_t *addr, int type, listen_options_t options, int *ret_fd, bool *ret_nonlocal)
+static knot_err_t open_bound(
+		const conf_addr_t *addr, int type, listen_options_t options, int *ret_fd, bool *ret_nonlocal)
 {
 	int fd = socket(addr->ss.ss_family, type | SOCK_CLOEXEC, 0);
 	if (fd < 0) {

@@ -165,8 +165,8 @@ static size_t collect(look_entry_t (*sets)[LOOK_WAYS], unsigned set_count, look_
 	for (unsigned i = 0; i < set_count * LOOK_WAYS; i++) {
 		const look_entry_t *entry = &sets[i / LOOK_WAYS][i % LOOK_WAYS];
 		if (entry->key != 0) {
-			ret_entries[count++] = (look_entry_t){ .key = entry->key,
-				                               .count = entry->count - entry->taken_over };
+			ret_entries[count++] =
+					(look_entry_t){ .key = entry->key, .count = entry->count - entry->taken_over };
 		}
 	}
 	return count;
@@ -176,7 +176,7 @@ enum { ZONE_ENTRIES = LOOK_ZONE_SETS * LOOK_WAYS, TYPE_ENTRIES = LOOK_TYPE_SETS 
 
 /* Zones of the published state live until the end of the read section. */
 static void read_rows(look_row_t *rows, unsigned slot_count, const state_root_t *root, look_entry_t *entries,
-		      look_result_t *result)
+		look_result_t *result)
 {
 	RCU_READ_SECTION(guard);
 	uint64_t state = state_load(root, guard)->number;
@@ -199,8 +199,7 @@ static void read_rows(look_row_t *rows, unsigned slot_count, const state_root_t 
 	types = merge(entries, types);
 	for (; result->type_count < types && result->type_count < LOOK_TOP; result->type_count++) {
 		const look_entry_t *entry = &entries[result->type_count];
-		result->types[result->type_count] = (look_top_t){ .count = entry->count,
-			                                          .type = (uint16_t)entry->key };
+		result->types[result->type_count] = (look_top_t){ .count = entry->count, .type = (uint16_t)entry->key };
 	}
 }
 

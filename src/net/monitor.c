@@ -56,7 +56,7 @@ static void forget_messages(int fd)
 bool monitor_wait(monitor_t *monitor, int timeout_ms)
 {
 	struct pollfd polls[] = {
-		{ .fd = monitor->wake_fd,    .events = POLLIN },
+		{ .fd = monitor->wake_fd, .events = POLLIN },
 		{ .fd = monitor->netlink_fd, .events = POLLIN },
 	};
 	if (poll(polls, KNOT_LEN(polls), timeout_ms) <= 0) {

@@ -17,7 +17,7 @@ enum {
 
 struct net {
 	worker_shared_t shared;
-	sockets_t *main; /* owned: of server.listen */
+	sockets_t *main;       /* owned: of server.listen */
 	net_workers_t workers; /* configured */
 	interfaces_t interfaces;
 	monitor_t monitor;
@@ -39,9 +39,9 @@ static knot_err_t open_everything(net_t *net, const conf_t *conf)
 {
 	sockets_options_t options = options_of(&conf->server);
 	log_server(LOG_INFO, "using UDP%s reuseport%s", options.tcp_reuseport ? "/TCP" : "",
-		   options.affinity ? ", socket affinity" : "");
-	knot_err_t err = sockets_new(&net->shared, &options, conf->server.listen.data, conf->server.listen.count,
-				     &net->main);
+			options.affinity ? ", socket affinity" : "");
+	knot_err_t err = sockets_new(
+			&net->shared, &options, conf->server.listen.data, conf->server.listen.count, &net->main);
 	options.shared = true;
 	options.lenient = true;
 	err = err == KNOT_OK ? interfaces_init(&net->interfaces, &net->shared, net->main, &options) : err;
@@ -215,8 +215,8 @@ knot_err_t net_xdp_status(net_t *net, net_xdp_status_t **ret_status)
 	return interfaces_status(&net->interfaces, ret_status);
 }
 
-knot_err_t net_capture_start(net_t *net, const char *ifname, const kxdp_tap_options_t *options,
-			     net_capture_t **ret_capture)
+knot_err_t net_capture_start(
+		net_t *net, const char *ifname, const kxdp_tap_options_t *options, net_capture_t **ret_capture)
 {
 	return interfaces_capture(&net->interfaces, ifname, options, ret_capture);
 }

@@ -56,8 +56,8 @@ const sys_counters_t *net_counters(const net_t *net);
 const sys_counters_t *net_traffic(const net_t *net);
 
 /**
- * A listening, non-blocking stream socket for something else than DNS; bound by the helper where this process may not. A failure is
- * the caller's to log. UNIX: listen_unlink() when it is closed. addr: borrowed.
+ * A listening, non-blocking stream socket for something else than DNS; bound by the helper where this process may not.
+ * A failure is the caller's to log. UNIX: listen_unlink() when it is closed. addr: borrowed.
  */
 KNOT_MUST_USE knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd);
 
@@ -75,10 +75,10 @@ unsigned net_tcp_clients(const net_t *net);
  * last one leaves what was published last, so the order of two reloads doesn't matter. Before net_start() it does
  * nothing: net_start() follows what was published meanwhile.
  *
- * What is new is opened before what is old is closed. An interface is opened anew only where `ring-size`, `zero-copy` or
- * `busypoll-*` changed; all else changes while packets flow. What can't be done is said in one line of the log, the old
- * state of that interface goes on serving, and the first such error is returned; other interfaces are not held up by it.
- * Items that need a restart (server.listen, workers) are not looked at. Doc: doc/adr/0011-live-changes.md.
+ * What is new is opened before what is old is closed. An interface is opened anew only where `ring-size`, `zero-copy`
+ * or `busypoll-*` changed; all else changes while packets flow. What can't be done is said in one line of the log, the
+ * old state of that interface goes on serving, and the first such error is returned; other interfaces are not held up
+ * by it. Items that need a restart (server.listen, workers) are not looked at. Doc: doc/adr/0011-live-changes.md.
  */
 knot_err_t net_reconfigure(net_t *net);
 
@@ -88,7 +88,7 @@ knot_err_t net_reconfigure(net_t *net);
 typedef struct {
 	char ifname[IF_NAMESIZE];
 	unsigned queue_count; /* open now */
-	kxdp_stats_t stats;   /* counters never go back, also when queues come and go; fill levels: average over queues */
+	kxdp_stats_t stats; /* counters never go back, also when queues come and go; fill levels: average over queues */
 } net_xdp_stats_t;
 
 /** Interfaces that were given to XDP since the start and still are in the configuration. */
@@ -114,8 +114,8 @@ typedef struct {
 	bool is_open;       /* else only what the kernel program counted is there */
 	kxdp_stats_t stats; /* since the queue was opened */
 	bool has_tcp;
-	kxdp_tcp_stats_t tcp; /* of the worker's stack, when has_tcp */
-	uint32_t ring_size;   /* descriptors in each ring; fill levels are in `stats` */
+	kxdp_tcp_stats_t tcp;                              /* of the worker's stack, when has_tcp */
+	uint32_t ring_size;                                /* descriptors in each ring; fill levels are in `stats` */
 	kxdp_filter_count_t filter[NET_FILTER_COUNTS_MAX]; /* by fate; the same rows for every queue */
 	size_t filter_count;
 	int cpu; /* that the worker is pinned to; -1: none */
@@ -153,15 +153,15 @@ void net_xdp_status_free(net_xdp_status_t *take_status);
 /** A rule as it is in force on every XDP interface. */
 typedef struct {
 	conf_xdp_block_t rule; /* text: NULL */
-	bool is_conf;          /* from the configuration; else set at run time, which goes before one of the same prefix */
-	uint64_t matched;      /* packets from these sources, over all interfaces since they were opened */
-	uint64_t dropped;      /* of those */
+	bool is_conf;     /* from the configuration; else set at run time, which goes before one of the same prefix */
+	uint64_t matched; /* packets from these sources, over all interfaces since they were opened */
+	uint64_t dropped; /* of those */
 } net_block_t;
 
 /**
  * Add a rule at run time, or change its rate; it stays until it is removed or the server ends, also over reloads.
- * KNOT_ESPACE: too many rules. KNOT_ECONNCLOSED: the helper has ended. Others: an interface refused it (the first error).
- * On an error no interface has it: all is as before.
+ * KNOT_ESPACE: too many rules. KNOT_ECONNCLOSED: the helper has ended. Others: an interface refused it (the first
+ * error). On an error no interface has it: all is as before.
  */
 KNOT_MUST_USE knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule);
 
@@ -189,18 +189,20 @@ typedef struct {
 } net_capture_source_t;
 
 /**
- * Put a tap on each XDP queue: of one interface, or of all when ifname is NULL. Queues that open later get one, too; the
- * tap of a queue that is closed can be drained until the end. options: copied; what its filter points to is borrowed
- * until net_capture_stop().
- * KNOT_EBUSY: another capture runs. KNOT_ENODEV: no such XDP interface. KNOT_ENOMEM.
+ * Put a tap on each XDP queue: of one interface, or of all when ifname is NULL. Queues that open later get one, too;
+ * the tap of a queue that is closed can be drained until the end. options: copied; what its filter points to is
+ * borrowed until net_capture_stop(). KNOT_EBUSY: another capture runs. KNOT_ENODEV: no such XDP interface. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t net_capture_start(net_t *net, const char *ifname, const kxdp_tap_options_t *options,
-					   net_capture_t **ret_capture);
+KNOT_MUST_USE knot_err_t net_capture_start(
+		net_t *net, const char *ifname, const kxdp_tap_options_t *options, net_capture_t **ret_capture);
 
-/** The sources now: those of earlier calls first, in the same order. ret_sources[0..max). Returns how many there are. */
+/**
+ * The sources now: those of earlier calls first, in the same order. ret_sources[0..max). Returns how many there are.
+ */
 size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max);
 
-/** Take the taps away and wait until no worker uses them: what they hold can be drained still. Not within a read section. */
+/** Take the taps away and wait until no worker uses them: what they hold can be drained still. Not within a read
+ * section. */
 void net_capture_end(net_t *net, net_capture_t *capture);
 
 /** Take the taps away, wait until no worker uses them, free them. NULL is allowed. Not within a read section. */

@@ -72,8 +72,8 @@ static bool claim(relay_t *relay, size_t *ret_position)
 	for (;;) {
 		size_t turn = atomic_load_explicit(&slot_of(relay, at)->turn, memory_order_acquire);
 		if (turn == at) {
-			if (atomic_compare_exchange_weak_explicit(&relay->send_at, &at, at + 1, memory_order_relaxed,
-								  memory_order_relaxed)) {
+			if (atomic_compare_exchange_weak_explicit(
+					    &relay->send_at, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
 				*ret_position = at;
 				return true;
 			}

@@ -2,7 +2,7 @@
 #include "src/net/request.h"
 
 size_t request_answer(traffic_batch_t *batch, const state_t *state, const answer_source_t *source,
-		      const answer_hint_t *hint, module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out)
+		const answer_hint_t *hint, module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out)
 {
 	knot_query_t query;
 	answer_report_t report;

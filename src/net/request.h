@@ -8,7 +8,8 @@
 
 /**
  * Answer a request; see answer_message(). Returns the reply's length, 0: send nothing.
- * batch: of the worker, begun with `state`. Within a read section that `state` was loaded in. No allocation, lock or system call.
+ * batch: of the worker, begun with `state`. Within a read section that `state` was loaded in. No allocation, lock or
+ * system call.
  */
 size_t request_answer(traffic_batch_t *batch, const state_t *state, const answer_source_t *source,
-		      const answer_hint_t *hint, module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out);
+		const answer_hint_t *hint, module_protocol_t protocol, knot_bytes_t request, knot_mut_bytes_t out);

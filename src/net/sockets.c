@@ -39,20 +39,20 @@ struct sockets {
 static knot_err_t attach_affinity(const endpoint_t *endpoint)
 {
 	struct sock_filter code[] = {
-		{BPF_LD | BPF_W | BPF_ABS,   0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_CPU)},
-		{ BPF_ALU | BPF_MOD | BPF_K, 0, 0, (uint32_t)endpoint->udp_count      },
-		{ BPF_RET | BPF_A,           0, 0, 0                                  },
+		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_CPU) },
+		{ BPF_ALU | BPF_MOD | BPF_K, 0, 0, (uint32_t)endpoint->udp_count },
+		{ BPF_RET | BPF_A, 0, 0, 0 },
 	};
 	struct sock_fprog program = { .len = KNOT_LEN(code), .filter = code };
 	return setsockopt(endpoint->udp_fds[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof(program)) == 0
-		       ? KNOT_OK
-		       : knot_err_of_errno(errno);
+			       ? KNOT_OK
+			       : knot_err_of_errno(errno);
 }
 
 typedef knot_err_t (*listen_fn_t)(const conf_addr_t *, listen_options_t, bool, int *);
 
 static knot_err_t open_all(const sockets_t *sockets, const conf_addr_t *addr, listen_fn_t open_one, size_t count,
-			   int **ret_fds, size_t *ret_count)
+		int **ret_fds, size_t *ret_count)
 {
 	int *fds = malloc(count * sizeof(*fds));
 	if (fds == NULL) {
@@ -61,7 +61,7 @@ static knot_err_t open_all(const sockets_t *sockets, const conf_addr_t *addr, li
 	*ret_fds = fds;
 	for (*ret_count = 0; *ret_count < count; ++*ret_count) {
 		listen_options_t options = { .reuseport = count > 1 || sockets->options.shared,
-					     .priv = sockets->shared->priv };
+			.priv = sockets->shared->priv };
 		knot_err_t err = open_one(addr, options, *ret_count > 0, &fds[*ret_count]);
 		if (err != KNOT_OK) {
 			return err;
@@ -102,11 +102,11 @@ static knot_err_t bind_endpoint(const sockets_t *sockets, const conf_addr_t *add
 	endpoint->wildcard = listen_is_wildcard(addr);
 	bool is_unix = addr->ss.ss_family == AF_UNIX;
 	knot_err_t err = open_all(sockets, &endpoint->addr, listen_udp, is_unix ? 1 : options->udp_workers,
-				  &endpoint->udp_fds, &endpoint->udp_count);
+			&endpoint->udp_fds, &endpoint->udp_count);
 	if (err == KNOT_OK) {
 		err = open_all(sockets, &endpoint->addr, listen_tcp,
-			       options->tcp_reuseport && !is_unix ? options->tcp_workers : 1, &endpoint->tcp_fds,
-			       &endpoint->tcp_count);
+				options->tcp_reuseport && !is_unix ? options->tcp_workers : 1, &endpoint->tcp_fds,
+				&endpoint->tcp_count);
 	}
 	if (err == KNOT_OK && options->affinity && endpoint->udp_count > 1) {
 		err = attach_affinity(endpoint);
@@ -180,8 +180,8 @@ static knot_err_t bind_all(sockets_t *sockets)
 {
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < sockets->addr_count; i++) {
-		knot_err_t err =
-			bind_endpoint(sockets, &sockets->addrs[i], &sockets->endpoints[sockets->endpoint_count]);
+		knot_err_t err = bind_endpoint(
+				sockets, &sockets->addrs[i], &sockets->endpoints[sockets->endpoint_count]);
 		sockets->endpoint_count += err == KNOT_OK;
 		first = first == KNOT_OK ? err : first;
 		if (err == KNOT_ENOMEM || (err != KNOT_OK && !sockets->options.lenient)) {
@@ -192,7 +192,7 @@ static knot_err_t bind_all(sockets_t *sockets)
 }
 
 knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options, const conf_addr_t *addrs,
-		       size_t count, sockets_t **ret_sockets)
+		size_t count, sockets_t **ret_sockets)
 {
 	*ret_sockets = NULL;
 	sockets_t *sockets = calloc(1, sizeof(*sockets));
@@ -234,7 +234,7 @@ knot_err_t sockets_start(sockets_t *sockets)
 		knot_err_t err = sys_thread_start(&sockets->workers[i].thread);
 		if (err != KNOT_OK) {
 			log_server(LOG_ERR, "failed to start thread %s (%s)", sockets->workers[i].thread.name,
-				   knot_strerror(err));
+					knot_strerror(err));
 			return err;
 		}
 	}
@@ -281,7 +281,7 @@ net_workers_t sockets_workers(const sockets_t *sockets)
 {
 	bool has_any = sockets->endpoint_count > 0;
 	return (net_workers_t){ .udp = has_any ? sockets->options.udp_workers : 0,
-				.tcp = has_any ? sockets->options.tcp_workers : 0 };
+		.tcp = has_any ? sockets->options.tcp_workers : 0 };
 }
 
 /* ---- Comparing ---- */
@@ -311,8 +311,8 @@ bool sockets_serves(const sockets_t *sockets, const conf_addr_t *addr)
 	for (size_t i = 0; sockets != NULL && i < sockets->endpoint_count; i++) {
 		const endpoint_t *endpoint = &sockets->endpoints[i];
 		if (endpoint->addr.ss.ss_family == addr->ss.ss_family &&
-		    port_of(&endpoint->addr.ss) == port_of(&addr->ss) &&
-		    (endpoint->wildcard || same_ip(&endpoint->addr.ss, &addr->ss))) {
+				port_of(&endpoint->addr.ss) == port_of(&addr->ss) &&
+				(endpoint->wildcard || same_ip(&endpoint->addr.ss, &addr->ss))) {
 			return true;
 		}
 	}

@@ -2,8 +2,8 @@
 /**
  * A group of listen addresses with ordinary sockets, and the UDP and TCP workers that serve all of them.
  *
- * One group serves `server.listen`; an XDP interface that can't have XDP has another one for as long as it can't. A group
- * doesn't change: other addresses are another group, opened before the old one is closed (`shared`).
+ * One group serves `server.listen`; an XDP interface that can't have XDP has another one for as long as it can't. A
+ * group doesn't change: other addresses are another group, opened before the old one is closed (`shared`).
  *
  * Threads: one at a time changes a group; sockets_serves() from any.
  */
@@ -17,18 +17,18 @@ typedef struct {
 	unsigned udp_workers, tcp_workers; /* at least 1 each */
 	bool tcp_reuseport;                /* a listening TCP socket for each TCP worker */
 	bool affinity;                     /* UDP: hand a packet to the socket of the CPU that received it */
-	bool shared; /* SO_REUSEPORT everywhere: another group may be bound to the same addresses for a while */
+	bool shared;  /* SO_REUSEPORT everywhere: another group may be bound to the same addresses for a while */
 	bool lenient; /* an address that can't be bound is left out */
 } sockets_options_t;
 
 /**
- * Bind addrs[0..count) and prepare the workers. Every failure is logged as a line that names the address. Privileges that
- * the process doesn't have any more are the helper's (shared->priv).
- * lenient: the first error is returned and the group is there all the same; else nothing stays open. KNOT_ENOMEM always
- * leaves nothing; *ret_sockets is NULL then. shared: borrowed until sockets_free(); addrs are copied.
+ * Bind addrs[0..count) and prepare the workers. Every failure is logged as a line that names the address. Privileges
+ * that the process doesn't have any more are the helper's (shared->priv). lenient: the first error is returned and the
+ * group is there all the same; else nothing stays open. KNOT_ENOMEM always leaves nothing; *ret_sockets is NULL then.
+ * shared: borrowed until sockets_free(); addrs are copied.
  */
 KNOT_MUST_USE knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options,
-				     const conf_addr_t *addrs, size_t count, sockets_t **ret_sockets);
+		const conf_addr_t *addrs, size_t count, sockets_t **ret_sockets);
 
 /** Start the workers. On failure those that run go on until sockets_free(). */
 KNOT_MUST_USE knot_err_t sockets_start(sockets_t *sockets);

@@ -197,7 +197,7 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 	while (OUT_MAX - out_len >= FRAME_MAX && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		size_t len = request_answer(&tcp->traffic, state, &source, NULL, protocol, request,
-					    (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
+				(knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);
 			out_len += 2 + len;
@@ -337,7 +337,7 @@ static void accept_failed(worker_t *worker)
 	}
 	pause_accepting(worker, RETRY_MS);
 	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING, "TCP, failed to accept connection (%s)",
-			 knot_strerror(knot_err_of_errno(err)));
+			knot_strerror(knot_err_of_errno(err)));
 }
 
 /* Take part in the common limit. False: it is reached. */

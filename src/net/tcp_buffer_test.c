@@ -17,15 +17,15 @@ static const struct {
 	size_t used;    /* bytes of them with their heads */
 	size_t missing; /* of the part after them; 0: there is none */
 } rows[] = {
-	{"nothing",             NULL,				0,  0, 0, 2    },
-	{ "half a length",      (const uint8_t *)"\0",               1,  0, 0, 1    },
-	{ "length alone",       (const uint8_t *)"\0\3",             2,  0, 0, 3    },
-	{ "part of a message",  (const uint8_t *)"\0\3ab",           4,  0, 0, 1    },
-	{ "one",                (const uint8_t *)"\0\3abc",          5,  1, 5, 0    },
-	{ "one of no bytes",    (const uint8_t *)"\0\0",             2,  1, 2, 0    },
-	{ "two in one segment", (const uint8_t *)"\0\1a\0\2bc",      7,  2, 7, 0    },
-	{ "two and a part",     (const uint8_t *)"\0\1a\0\2bc\1\0x", 10, 2, 7, 255  },
-	{ "largest length",     (const uint8_t *)"\377\377x",        3,  0, 0, 65534},
+	{ "nothing", NULL, 0, 0, 0, 2 },
+	{ "half a length", (const uint8_t *)"\0", 1, 0, 0, 1 },
+	{ "length alone", (const uint8_t *)"\0\3", 2, 0, 0, 3 },
+	{ "part of a message", (const uint8_t *)"\0\3ab", 4, 0, 0, 1 },
+	{ "one", (const uint8_t *)"\0\3abc", 5, 1, 5, 0 },
+	{ "one of no bytes", (const uint8_t *)"\0\0", 2, 1, 2, 0 },
+	{ "two in one segment", (const uint8_t *)"\0\1a\0\2bc", 7, 2, 7, 0 },
+	{ "two and a part", (const uint8_t *)"\0\1a\0\2bc\1\0x", 10, 2, 7, 255 },
+	{ "largest length", (const uint8_t *)"\377\377x", 3, 0, 0, 65534 },
 };
 
 static void test_frames(void **state)
@@ -91,7 +91,7 @@ static void test_any_cut(void **state)
 			size_t pos = 0;
 			knot_bytes_t message;
 			while (tcp_frame_next((knot_bytes_t){ rest.data, rest.len }, &pos, &message) ==
-			       TCP_FRAME_WHOLE) {
+					TCP_FRAME_WHOLE) {
 				assert_int_equal(message.len, lens[got]);
 				for (size_t k = 0; k < message.len; k++) {
 					assert_int_equal(message.data[k], (uint8_t)(got + k));

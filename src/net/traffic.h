@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What every worker counts of its traffic, always: requests by protocol, replies by rcode, drops by reason, and how long
- * requests took.
+ * What every worker counts of its traffic, always: requests by protocol, replies by rcode, drops by reason, and how
+ * long requests took.
  *
- * A worker notes each request in a batch of its own (two additions to memory that no other thread reads), and adds the batch to
- * its row of counters once its replies are handed over, with the time that this took: the one place where traffic is
- * counted. The clock is read at both ends of a batch, never per request. Latency of a request = time from when its batch was
- * received to when the batch's replies were handed to the kernel or the ring: what the server adds to a round trip, without
- * queues before and after it. A TCP batch is what one turn of a connection took in, and over XDP one turn of the worker.
+ * A worker notes each request in a batch of its own (two additions to memory that no other thread reads), and adds the
+ * batch to its row of counters once its replies are handed over, with the time that this took: the one place where
+ * traffic is counted. The clock is read at both ends of a batch, never per request. Latency of a request = time from
+ * when its batch was received to when the batch's replies were handed to the kernel or the ring: what the server adds
+ * to a round trip, without queues before and after it. A TCP batch is what one turn of a connection took in, and over
+ * XDP one turn of the worker.
  *
  * While somebody looks (look.h) zones and types are counted, too.
  * Threads: a batch is its worker's; counters are read by anybody with sys_counters_sum().
@@ -29,28 +30,28 @@ typedef enum {
 } traffic_drop_t;
 
 enum {
-	/* Upper bounds of latency: 1024, 1536, 2048, 3072, … 2^32 ns: two per power of two, so that a quantile is off by a
-	 * third at most; and one bucket for what takes longer. */
+	/* Upper bounds of latency: 1024, 1536, 2048, 3072, … 2^32 ns: two per power of two, so that a quantile is off
+	 * by a third at most; and one bucket for what takes longer. */
 	TRAFFIC_BOUNDS = 45,
 	TRAFFIC_BUCKETS = TRAFFIC_BOUNDS + 1,
 };
 
 /** Counters of the set, one after the other. The first ones are noted per request. */
 enum {
-	TRAFFIC_REQUESTS,                                                /* + module_protocol_t */
-	TRAFFIC_RCODES = TRAFFIC_REQUESTS + MODULE_PROTOCOL_END,         /* + module_rcode_index(): replies */
-	TRAFFIC_DROPS = TRAFFIC_RCODES + MODULE_RCODE_END,               /* + traffic_drop_t */
+	TRAFFIC_REQUESTS,                                        /* + module_protocol_t */
+	TRAFFIC_RCODES = TRAFFIC_REQUESTS + MODULE_PROTOCOL_END, /* + module_rcode_index(): replies */
+	TRAFFIC_DROPS = TRAFFIC_RCODES + MODULE_RCODE_END,       /* + traffic_drop_t */
 	TRAFFIC_NOTED = TRAFFIC_DROPS + TRAFFIC_DROP_END,
-	TRAFFIC_TIME = TRAFFIC_NOTED,                                    /* + module_protocol_t: ns, summed over requests */
-	TRAFFIC_LATENCY = TRAFFIC_TIME + MODULE_PROTOCOL_END,            /* + protocol * TRAFFIC_BUCKETS + bucket */
+	TRAFFIC_TIME = TRAFFIC_NOTED,                         /* + module_protocol_t: ns, summed over requests */
+	TRAFFIC_LATENCY = TRAFFIC_TIME + MODULE_PROTOCOL_END, /* + protocol * TRAFFIC_BUCKETS + bucket */
 	TRAFFIC_END = TRAFFIC_LATENCY + MODULE_PROTOCOL_END * TRAFFIC_BUCKETS,
 };
 
 /** What a worker has noted of the batch in work. All zero at first. */
 typedef struct {
-	uint64_t used;                  /* bit i: noted[i] isn't 0 */
+	uint64_t used; /* bit i: noted[i] isn't 0 */
 	uint32_t noted[TRAFFIC_NOTED];
-	unsigned row_count;             /* lookers; valid in the read section of traffic_begin() */
+	unsigned row_count; /* lookers; valid in the read section of traffic_begin() */
 	look_row_t *rows[LOOKS_MAX];
 } traffic_batch_t;
 
@@ -84,9 +85,10 @@ static inline void traffic_drop(traffic_batch_t *batch, traffic_drop_t reason)
 /** Count a request's zone and type for those who look. */
 void traffic_look(const traffic_batch_t *batch, const answer_report_t *report);
 
-/** Note a request that was answered, or dropped for what it is (reply_len 0). Between traffic_begin() and the section's end. */
-static inline void traffic_request(traffic_batch_t *batch, module_protocol_t protocol, const answer_report_t *report,
-				   size_t reply_len)
+/** Note a request that was answered, or dropped for what it is (reply_len 0). Between traffic_begin() and the section's
+ * end. */
+static inline void traffic_request(
+		traffic_batch_t *batch, module_protocol_t protocol, const answer_report_t *report, size_t reply_len)
 {
 	if (__builtin_expect(reply_len == 0, 0)) {
 		traffic_drop(batch, TRAFFIC_DROP_NO_REQUEST);
@@ -105,7 +107,8 @@ static inline bool traffic_is_empty(const traffic_batch_t *batch)
 	return batch->used == 0;
 }
 
-/** The replies were handed over `time_ns` after their requests were received: add what was noted to `counters`, empty the batch. */
+/** The replies were handed over `time_ns` after their requests were received: add what was noted to `counters`, empty
+ * the batch. */
 void traffic_end(sys_counters_t *counters, traffic_batch_t *batch, uint64_t time_ns);
 
 /** Bucket of a latency: the first whose bound isn't smaller. */
@@ -114,8 +117,8 @@ unsigned traffic_bucket(uint64_t time_ns);
 /** True for a protocol that this server speaks: the others are never counted. */
 static inline bool traffic_has_protocol(module_protocol_t protocol)
 {
-	return protocol != MODULE_QUIC4 && protocol != MODULE_TLS4 && protocol != MODULE_QUIC6 && protocol != MODULE_TLS6 &&
-	       protocol != MODULE_QUIC4_XDP && protocol != MODULE_QUIC6_XDP;
+	return protocol != MODULE_QUIC4 && protocol != MODULE_TLS4 && protocol != MODULE_QUIC6 &&
+	       protocol != MODULE_TLS6 && protocol != MODULE_QUIC4_XDP && protocol != MODULE_QUIC6_XDP;
 }
 
 /** Upper bound of a bucket in nanoseconds; of the last one UINT64_MAX. */

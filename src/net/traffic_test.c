@@ -56,19 +56,24 @@ static void test_batch(void **state)
 	assert_false(traffic_is_empty(&batch));
 	traffic_end(counters, &batch, 1500);
 	assert_true(traffic_is_empty(&batch));
-	traffic_end(counters, &batch, 1500);   /* nothing is added twice */
+	traffic_end(counters, &batch, 1500); /* nothing is added twice */
 	traffic_request(&batch, MODULE_UDP4, &good, 100);
 	traffic_end(counters, &batch, 5000);
 	const struct {
 		unsigned what;
 		uint64_t want;
 	} rows[] = {
-		{ TRAFFIC_REQUESTS + MODULE_UDP4, 4 }, { TRAFFIC_REQUESTS + MODULE_UDP6_XDP, 2 },
-		{ TRAFFIC_RCODES + 0, 4 }, { TRAFFIC_RCODES + 5, 1 }, { TRAFFIC_RCODES + MODULE_RCODE_OTHER, 1 },
-		{ TRAFFIC_DROPS + TRAFFIC_DROP_NO_REQUEST, 1 }, { TRAFFIC_DROPS + TRAFFIC_DROP_NOT_SENT, 1 },
-		{ TRAFFIC_TIME + MODULE_UDP4, 3 * 1500 + 5000 }, { TRAFFIC_TIME + MODULE_UDP6_XDP, 2 * 1500 },
+		{ TRAFFIC_REQUESTS + MODULE_UDP4, 4 },
+		{ TRAFFIC_REQUESTS + MODULE_UDP6_XDP, 2 },
+		{ TRAFFIC_RCODES + 0, 4 },
+		{ TRAFFIC_RCODES + 5, 1 },
+		{ TRAFFIC_RCODES + MODULE_RCODE_OTHER, 1 },
+		{ TRAFFIC_DROPS + TRAFFIC_DROP_NO_REQUEST, 1 },
+		{ TRAFFIC_DROPS + TRAFFIC_DROP_NOT_SENT, 1 },
+		{ TRAFFIC_TIME + MODULE_UDP4, 3 * 1500 + 5000 },
+		{ TRAFFIC_TIME + MODULE_UDP6_XDP, 2 * 1500 },
 		{ TRAFFIC_LATENCY + MODULE_UDP4 * TRAFFIC_BUCKETS + 1, 3 },
-		{ TRAFFIC_LATENCY + MODULE_UDP4 * TRAFFIC_BUCKETS + 5, 1 },   /* 4096 < 5000 <= 6144 */
+		{ TRAFFIC_LATENCY + MODULE_UDP4 * TRAFFIC_BUCKETS + 5, 1 }, /* 4096 < 5000 <= 6144 */
 		{ TRAFFIC_LATENCY + MODULE_UDP6_XDP * TRAFFIC_BUCKETS + 1, 2 },
 	};
 	uint64_t all = 0, told = 0;
@@ -79,7 +84,7 @@ static void test_batch(void **state)
 		assert_int_equal(sys_counters_sum(counters, rows[i].what), rows[i].want);
 		told += rows[i].want;
 	}
-	assert_int_equal(all, told);   /* and nothing else was counted */
+	assert_int_equal(all, told); /* and nothing else was counted */
 	sys_counters_free(counters);
 }
 
@@ -177,14 +182,14 @@ static void test_looks(void **state)
 	world_init(&world);
 	sys_rcu_register();
 	assert_int_not_equal(sys_slot_take(), 0);
-	ask(&world, 0, 1, 5);   /* nobody looks: not counted */
+	ask(&world, 0, 1, 5); /* nobody looks: not counted */
 	look_t *first, *second;
 	look_result_t result;
 	assert_int_equal(look_start(&world.looks, &first), KNOT_OK);
 	ask(&world, 0, 1, 5);
 	assert_int_equal(look_start(&world.looks, &second), KNOT_OK);
 	ask(&world, 2, 28, 7);
-	ask(&world, 3, 0, 1);   /* no zone, type 0 */
+	ask(&world, 3, 0, 1); /* no zone, type 0 */
 
 	assert_int_equal(look_take(&world.looks, first, &world.root, &result), KNOT_OK);
 	assert_int_equal(result.zone_count, 2);

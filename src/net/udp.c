@@ -122,9 +122,10 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 			.local = (const struct sockaddr *)(sock->wildcard ? &local : &sock->addr->ss),
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
-		size_t len = request_answer(
-			&udp->traffic, state, &source, &hints[i], module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
-			(knot_bytes_t){ buffer, udp->in[i].msg_len }, (knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
+		size_t len = request_answer(&udp->traffic, state, &source, &hints[i],
+				module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
+				(knot_bytes_t){ buffer, udp->in[i].msg_len },
+				(knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
 			continue;
 		}
@@ -141,7 +142,8 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 
 static void send_batch(udp_t *udp, const worker_socket_t *sock, unsigned count)
 {
-	/* A full send buffer is waited for (SO_SNDTIMEO bounds it): the link sets the pace. UNIX peers may never read.
+	/*
+	 * A full send buffer is waited for (SO_SNDTIMEO bounds it): the link sets the pace. UNIX peers may never read.
 	 */
 	int flags = MSG_NOSIGNAL | (sock->addr->ss.ss_family == AF_UNIX ? MSG_DONTWAIT : 0);
 	for (unsigned at = 0; at < count;) {

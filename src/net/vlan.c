@@ -99,7 +99,7 @@ static bool parse_link(knot_bytes_t message, vlan_device_t *ret_device)
 	memcpy(&link, message.data, sizeof(link));
 	vlan_device_t device = { .ifindex = (uint32_t)link.ifi_index };
 	attributes_t attributes =
-		attributes_of((knot_bytes_t){ message.data + sizeof(link), message.len - sizeof(link) });
+			attributes_of((knot_bytes_t){ message.data + sizeof(link), message.len - sizeof(link) });
 	attribute_t attribute;
 	bool is_vlan = false;
 	while (next_attribute(&attributes, &attribute)) {
@@ -143,9 +143,9 @@ static knot_err_t read_devices(int fd, vlan_device_t *devices, size_t max, size_
 		struct ifinfomsg link;
 	} request = {
 		.header = { .nlmsg_len = sizeof(request),
-			    .nlmsg_type = RTM_GETLINK,
-			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-			    .nlmsg_seq = 1 },
+				.nlmsg_type = RTM_GETLINK,
+				.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+				.nlmsg_seq = 1 },
 		.link = { .ifi_family = AF_UNSPEC },
 	};
 	const struct timeval limit = { .tv_sec = 2 };
@@ -208,7 +208,8 @@ knot_err_t vlan_table_new(vlan_table_t **ret_table)
 static bool is_same(const vlan_table_t *a, const vlan_table_t *b)
 {
 	size_t a_count = a != NULL ? a->count : 0, b_count = b != NULL ? b->count : 0;
-	return a_count == b_count && (a_count == 0 || memcmp(a->devices, b->devices, a_count * sizeof(*a->devices)) == 0);
+	return a_count == b_count &&
+	       (a_count == 0 || memcmp(a->devices, b->devices, a_count * sizeof(*a->devices)) == 0);
 }
 
 void vlan_follow(vlan_table_t **table_rcu, bool wanted)

@@ -25,9 +25,7 @@ static void test_resolve(void **state)
 	(void)state;
 	const vlan_device_t vlans[] = {
 		{ 12, 11, tag(0x8100, 200) }, /* on a VLAN device itself */
-		{ 11, 2, tag(0x88a8, 100) },
-		{ 10, 2, tag(0x8100, 5) },
-		{ 13, 12, tag(0x8100, 3) }, /* three tags */
+		{ 11, 2, tag(0x88a8, 100) }, { 10, 2, tag(0x8100, 5) }, { 13, 12, tag(0x8100, 3) }, /* three tags */
 	};
 	vlan_table_t *table = vlan_table_of(vlans, KNOT_LEN(vlans));
 	assert_non_null(table);
@@ -48,8 +46,8 @@ static void test_resolve(void **state)
 		kxdp_path_t path = { .ifindex = rows[i].ifindex };
 		bool ok = vlan_resolve(table, &path);
 		if (ok != rows[i].ok ||
-		    (ok && (path.ifindex != rows[i].below || path.tag_count != rows[i].tag_count ||
-			    memcmp(path.tags, rows[i].tags, sizeof(path.tags)) != 0))) {
+				(ok && (path.ifindex != rows[i].below || path.tag_count != rows[i].tag_count ||
+						       memcmp(path.tags, rows[i].tags, sizeof(path.tags)) != 0))) {
 			fail_msg("interface %u", rows[i].ifindex);
 		}
 	}
@@ -70,9 +68,8 @@ static const uint8_t dump[] = {
 	/* IFLA_LINK 2 */
 	8, 0, 5, 0, 2, 0, 0, 0,
 	/* IFLA_LINKINFO, nested: 32 bytes */
-	32, 0, 18, 0,
-	9, 0, 1, 0, 'v', 'l', 'a', 'n', 0, 0, 0, 0,
-	16, 0, 2, 0, 6, 0, 1, 0, 44, 1, 0, 0, 6, 0, 5, 0, /* id 300; the protocol's value follows */
+	32, 0, 18, 0, 9, 0, 1, 0, 'v', 'l', 'a', 'n', 0, 0, 0, 0, 16, 0, 2, 0, 6, 0, 1, 0, 44, 1, 0, 0, 6, 0, 5,
+	0, /* id 300; the protocol's value follows */
 };
 
 static void test_parse(void **state)
@@ -84,7 +81,7 @@ static void test_parse(void **state)
 	static const uint8_t protocol[] = { 0x88, 0xa8, 0, 0 };
 	memcpy(messages + sizeof(dump), protocol, sizeof(protocol));
 	messages[0] = (uint8_t)(sizeof(dump) + 4);
-	messages[48] = 36;     /* IFLA_LINKINFO */
+	messages[48] = 36;      /* IFLA_LINKINFO */
 	messages[48 + 16] = 20; /* IFLA_INFO_DATA */
 	uint8_t *done = messages + sizeof(dump) + 4;
 	memset(done, 0, 20);

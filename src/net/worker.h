@@ -24,26 +24,26 @@ typedef struct worker worker_t;
 
 /** The XDP workers that run, as a published list that never changes: each change of the set publishes another. */
 typedef struct {
-	size_t count;       /* what the limits of TCP are divided by; at least one for a worker that asks */
+	size_t count;        /* what the limits of TCP are divided by; at least one for a worker that asks */
 	worker_t *workers[]; /* valid within the section; a worker leaves the list before it is stopped */
 } worker_set_t;
 
 /** Shared by the workers of a net_t; the atomic is touched per TCP connection, never per packet. */
 typedef struct {
 	const state_root_t *state;
-	sys_counters_t *counters;   /* NET_COUNT_* */
-	sys_counters_t *traffic;    /* TRAFFIC_… */
-	looks_t looks;              /* looks.list_rcu: RCU_LOAD() */
-	kxdp_priv_t *priv;          /* borrowed; may be NULL */
-	worker_set_t *xdp_rcu;      /* RCU_LOAD(); never NULL while workers run */
-	vlan_table_t *vlans_rcu;    /* VLAN devices of the host, for routes that name them; NULL: none */
-	atomic_uint tcp_clients;    /* connections open in all workers */
+	sys_counters_t *counters; /* NET_COUNT_* */
+	sys_counters_t *traffic;  /* TRAFFIC_… */
+	looks_t looks;            /* looks.list_rcu: RCU_LOAD() */
+	kxdp_priv_t *priv;        /* borrowed; may be NULL */
+	worker_set_t *xdp_rcu;    /* RCU_LOAD(); never NULL while workers run */
+	vlan_table_t *vlans_rcu;  /* VLAN devices of the host, for routes that name them; NULL: none */
+	atomic_uint tcp_clients;  /* connections open in all workers */
 } worker_shared_t;
 
 struct worker {
 	sys_thread_t thread;
-	worker_shared_t *shared;  /* borrowed */
-	int stop_fd;              /* eventfd, borrowed: readable when the worker has to end; XDP workers look at `stop` */
+	worker_shared_t *shared; /* borrowed */
+	int stop_fd; /* eventfd, borrowed: readable when the worker has to end; XDP workers look at `stop` */
 	worker_socket_t *sockets; /* owned array; the descriptors belong to net_t */
 	size_t socket_count;
 	/* XDP workers: */
@@ -52,8 +52,8 @@ struct worker {
 	unsigned queue_index;
 	atomic_bool stop;   /* has to end; xdp_worker_stop() */
 	atomic_bool failed; /* set by the worker: its queue is of no use any more; net replaces or closes it */
-	/* RCU_LOAD() at the start of a read section that lasts from kxdp_receive() to kxdp_flush(), then kxdp_queue_tap():
-	 * outside of the section the queue must have no tap. NULL: no capture. */
+	/* RCU_LOAD() at the start of a read section that lasts from kxdp_receive() to kxdp_flush(), then
+	 * kxdp_queue_tap(): outside of the section the queue must have no tap. NULL: no capture. */
 	kxdp_tap_t *tap_rcu;
 	void *memory; /* owned: allocated before the thread starts, so that it can't fail later; of the worker's kind */
 };

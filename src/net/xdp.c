@@ -36,8 +36,9 @@ enum {
 typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
-	xdp_tcp_t *tcp; /* owned */
-	/* What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time.
+	xdp_tcp_t *tcp;          /* owned */
+	/*
+	 * What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time.
 	 */
 	const conf_t *conf;
 	size_t worker_count;
@@ -113,9 +114,10 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 			.remote = &packet->remote.sa,
 			.local = &packet->local.sa,
 		};
-		len = request_answer(&xdp->traffic, state, &source, hint, packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
-				     (knot_bytes_t){ packet->payload, packet->payload_len },
-				     (knot_mut_bytes_t){ packet->payload, packet->payload_max });
+		len = request_answer(&xdp->traffic, state, &source, hint,
+				packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
+				(knot_bytes_t){ packet->payload, packet->payload_len },
+				(knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	} else {
 		traffic_drop(&xdp->traffic, TRAFFIC_DROP_NO_ROOM);
 	}
@@ -126,8 +128,8 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 	}
 }
 
-static void answer_udp(const state_t *state, xdp_t *xdp, const kxdp_packet_t *packets, const uint8_t *numbers,
-		       size_t count)
+static void answer_udp(
+		const state_t *state, xdp_t *xdp, const kxdp_packet_t *packets, const uint8_t *numbers, size_t count)
 {
 	knot_bytes_t requests[NET_XDP_BATCH];
 	for (size_t i = 0; i < count; i++) {
@@ -197,7 +199,7 @@ static void configure(xdp_t *xdp, const state_t *state)
 {
 	size_t count = xdp->out.set->count;
 	if (state->conf != xdp->conf || count != xdp->worker_count ||
-	    xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
+			xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
 		xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
 		xdp->may_nap = state->conf->xdp.busypoll_budget == 0 && state->conf->xdp.ring_size >= NAP_RING_MIN;
 		xdp->conf = state->conf;

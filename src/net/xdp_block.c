@@ -15,12 +15,12 @@ static kxdp_rule_t rule_of(const conf_xdp_block_t *block)
 }
 
 static knot_err_t told(const char *doing, const conf_xdp_block_t *block, kxdp_iface_t *iface, knot_err_t err,
-		       const kxdp_fault_t *fault)
+		const kxdp_fault_t *fault)
 {
 	if (err != KNOT_OK) {
 		char text[CONF_XDP_BLOCK_TEXT_MAX];
 		log_server(LOG_ERR, "failed to %s block rule %s on XDP interface %s (%s)", doing,
-			   conf_xdp_block_print(block, text), kxdp_iface_name(iface), fault->text);
+				conf_xdp_block_print(block, text), kxdp_iface_name(iface), fault->text);
 	}
 	return err;
 }
@@ -47,7 +47,9 @@ void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface)
 	}
 }
 
-/* What differs is set or removed, in this order: nobody whose rule only moves to another prefix gets through between. */
+/*
+ * What differs is set or removed, in this order: nobody whose rule only moves to another prefix gets through between.
+ */
 static knot_err_t change_rules(kxdp_iface_t *iface, const block_list_t *from, const block_list_t *to)
 {
 	knot_err_t first = KNOT_OK;
@@ -135,7 +137,7 @@ knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
 /* ---- Counters ---- */
 
 static void add_counts(const block_list_t *list, net_block_t *rules, kxdp_iface_t *iface, kxdp_rule_count_t *counts,
-		       size_t max)
+		size_t max)
 {
 	size_t count = kxdp_iface_rules(iface, counts, max);
 	for (size_t i = 0; i < count && i < max; i++) {

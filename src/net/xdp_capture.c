@@ -11,7 +11,7 @@
 
 struct net_capture {
 	kxdp_tap_options_t options;
-	char ifname[IF_NAMESIZE]; /* "": all */
+	char ifname[IF_NAMESIZE];      /* "": all */
 	net_capture_source_t *sources; /* owned, with their taps; array and count under `look` */
 	size_t count;
 	bool is_over; /* no more taps; under `change` */
@@ -26,7 +26,8 @@ kxdp_tap_t *interfaces_tap(interfaces_t *set, const xdp_interface_t *item, unsig
 {
 	net_capture_t *capture = set->capture;
 	kxdp_tap_t *tap;
-	if (capture == NULL || capture->is_over || !wants(capture, item) || kxdp_tap_new(&capture->options, &tap) != KNOT_OK) {
+	if (capture == NULL || capture->is_over || !wants(capture, item) ||
+			kxdp_tap_new(&capture->options, &tap) != KNOT_OK) {
 		return NULL;
 	}
 	net_capture_source_t source = { .ifindex = kxdp_iface_index(item->iface), .queue = queue, .tap = tap };
@@ -103,8 +104,8 @@ static knot_err_t start(interfaces_t *set, net_capture_t *capture)
 	return KNOT_OK;
 }
 
-knot_err_t interfaces_capture(interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options,
-			      net_capture_t **ret_capture)
+knot_err_t interfaces_capture(
+		interfaces_t *set, const char *ifname, const kxdp_tap_options_t *options, net_capture_t **ret_capture)
 {
 	if (ifname != NULL && strlen(ifname) >= IF_NAMESIZE) {
 		return KNOT_ENODEV; /* its beginning may be the name of another */
@@ -126,8 +127,8 @@ knot_err_t interfaces_capture(interfaces_t *set, const char *ifname, const kxdp_
 	return KNOT_OK;
 }
 
-size_t interfaces_capture_sources(interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources,
-				  size_t max)
+size_t interfaces_capture_sources(
+		interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max)
 {
 	pthread_mutex_lock(&set->look);
 	size_t count = capture->count;

@@ -13,7 +13,7 @@ enum {
 };
 
 static void add_address(conf_addr_t *addrs, size_t *count, const sockets_t *main, const struct sockaddr *sa,
-			uint16_t port, const char *ifname)
+		uint16_t port, const char *ifname)
 {
 	conf_addr_t addr = { 0 };
 	if (sa->sa_family == AF_INET) {
@@ -38,8 +38,8 @@ static void add_address(conf_addr_t *addrs, size_t *count, const sockets_t *main
 }
 
 /* Addresses that sockets have to serve: those of the listens, or each address of the interface. False: can't look. */
-static bool fallback_addresses(const interfaces_t *set, const xdp_want_t *want, conf_addr_t *addrs, size_t *ret_count,
-			       bool *ret_any)
+static bool fallback_addresses(
+		const interfaces_t *set, const xdp_want_t *want, conf_addr_t *addrs, size_t *ret_count, bool *ret_any)
 {
 	size_t count = 0;
 	struct ifaddrs *all = NULL;
@@ -52,12 +52,12 @@ static bool fallback_addresses(const interfaces_t *set, const xdp_want_t *want, 
 		if (listen->addr.ss_family != AF_UNSPEC) {
 			*ret_any = true;
 			add_address(addrs, &count, set->main, (const struct sockaddr *)&listen->addr, listen->port,
-				    want->ifname);
+					want->ifname);
 			continue;
 		}
 		for (const struct ifaddrs *a = all; a != NULL; a = a->ifa_next) {
 			if (a->ifa_addr != NULL && strcmp(a->ifa_name, want->ifname) == 0 &&
-			    (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6)) {
+					(a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6)) {
 				*ret_any = true;
 				add_address(addrs, &count, set->main, a->ifa_addr, listen->port, want->ifname);
 			}
@@ -69,8 +69,8 @@ static bool fallback_addresses(const interfaces_t *set, const xdp_want_t *want, 
 }
 
 /* Only one of the two groups can have an address when they are two users': at the start that was another one. */
-static knot_err_t replace_sockets(interfaces_t *set, xdp_interface_t *item, const conf_addr_t *addrs, size_t count,
-				  sockets_t **io_made)
+static knot_err_t replace_sockets(
+		interfaces_t *set, xdp_interface_t *item, const conf_addr_t *addrs, size_t count, sockets_t **io_made)
 {
 	sockets_free(*io_made);
 	pthread_mutex_lock(&set->look);

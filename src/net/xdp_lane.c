@@ -30,8 +30,8 @@ static unsigned free_number(const interfaces_t *set)
 	return number;
 }
 
-static worker_t *new_worker(const interfaces_t *set, kxdp_iface_t *iface, kxdp_queue_t *queue, unsigned index,
-			    unsigned number)
+static worker_t *new_worker(
+		const interfaces_t *set, kxdp_iface_t *iface, kxdp_queue_t *queue, unsigned index, unsigned number)
 {
 	worker_t *worker = calloc(1, sizeof(*worker));
 	if (worker == NULL) {
@@ -53,7 +53,7 @@ static worker_t *new_worker(const interfaces_t *set, kxdp_iface_t *iface, kxdp_q
 }
 
 knot_err_t xdp_lane_open(interfaces_t *set, const xdp_interface_t *item, kxdp_iface_t *iface, unsigned queue,
-			 xdp_lane_t *ret_lane, kxdp_fault_t *ret_fault)
+		xdp_lane_t *ret_lane, kxdp_fault_t *ret_fault)
 {
 	xdp_lane_t lane = { .number = free_number(set), .opened_ms = sys_clock_ms() };
 	knot_err_t err = kxdp_queue_open(iface, queue, &lane.queue, ret_fault);

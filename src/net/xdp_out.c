@@ -36,7 +36,9 @@ void xdp_out_done(xdp_out_t *out)
 	}
 }
 
-/* A worker of the interface: always the same one for this worker, so that the segments of a connection stay in order. */
+/*
+ * A worker of the interface: always the same one for this worker, so that the segments of a connection stay in order.
+ */
 static const worker_t *worker_of(const xdp_out_t *out, uint32_t ifindex)
 {
 	size_t count = 0;
@@ -109,19 +111,19 @@ void xdp_out_segment(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_segme
 	size_t len = header_len + segment->len;
 	kxdp_segment_write(segment, transport);
 	if (segment->path.via == KXDP_VIA_SAME) {
-		size_t frame_len = kxdp_frame_build(&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn,
-						    transport, len, &start);
+		size_t frame_len = kxdp_frame_build(
+				&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
 		kxdp_send(out->queue, start, frame_len);
 		return;
 	}
 	kxdp_kind_t kind = kxdp_flow_is_ipv4(&segment->flow) ? KXDP_TCP4 : KXDP_TCP6;
 	if (segment->path.via == KXDP_VIA_OTHER) {
-		size_t frame_len = kxdp_frame_build(&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn,
-						    transport, len, &start);
+		size_t frame_len = kxdp_frame_build(
+				&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
 		hand_on(out, kind, segment->path.ifindex, start, frame_len);
 	} else {
 		size_t packet_len =
-			kxdp_frame_build_ip(&segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
+				kxdp_frame_build_ip(&segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
 		give_kernel(out, kind, out->ifindex, start, packet_len);
 	}
 	kxdp_frame_give_back(out->queue, frame);

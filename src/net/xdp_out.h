@@ -14,14 +14,14 @@
 #include "xdp/queue.h"
 
 typedef struct {
-	kxdp_queue_t *queue;        /* borrowed */
-	uint32_t ifindex;           /* of the queue */
-	unsigned queue_index;       /* workers of other interfaces are chosen by it */
-	relay_t *inbox;             /* owned; its frames leave here */
-	kernel_path_t kernel;       /* its descriptors are owned */
-	uint64_t now_us;            /* per batch */
-	const worker_set_t *set;    /* per batch */
-	const vlan_table_t *vlans;  /* per batch; NULL: none */
+	kxdp_queue_t *queue;       /* borrowed */
+	uint32_t ifindex;          /* of the queue */
+	unsigned queue_index;      /* workers of other interfaces are chosen by it */
+	relay_t *inbox;            /* owned; its frames leave here */
+	kernel_path_t kernel;      /* its descriptors are owned */
+	uint64_t now_us;           /* per batch */
+	const worker_set_t *set;   /* per batch */
+	const vlan_table_t *vlans; /* per batch; NULL: none */
 } xdp_out_t;
 
 /** Make the inbox, ask the helper for raw sockets. KNOT_ENOMEM, errors of eventfd(). No raw sockets: counted later. */

@@ -31,8 +31,15 @@ static void test_rates(void **state)
 		size_t together;
 		bool naps;
 	} rows[] = {
-		{ 100, 1, false }, { 80, 1, false }, { 100, 30, false }, { 50, 1, true },     { 5, 1, true },
-		{ 1, 1, true },    { 50, 5, true },  { 50, 20, false },  { 2000, 50, false },
+		{ 100, 1, false },
+		{ 80, 1, false },
+		{ 100, 30, false },
+		{ 50, 1, true },
+		{ 5, 1, true },
+		{ 1, 1, true },
+		{ 50, 5, true },
+		{ 50, 20, false },
+		{ 2000, 50, false },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t slept_us, naps = naps_of_a_second(rows[i].gap_us, rows[i].together, &slept_us);

@@ -86,7 +86,7 @@ static bool same_listen(const kxdp_listen_t *a, const kxdp_listen_t *b)
 		       ((const struct sockaddr_in *)&b->addr)->sin_addr.s_addr;
 	}
 	return a->addr.ss_family != AF_INET6 || IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)&a->addr)->sin6_addr,
-								     &((const struct sockaddr_in6 *)&b->addr)->sin6_addr);
+								&((const struct sockaddr_in6 *)&b->addr)->sin6_addr);
 }
 
 bool xdp_want_meets(const xdp_want_t *a, const xdp_want_t *b)

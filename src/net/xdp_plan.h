@@ -13,9 +13,9 @@
 
 /** One interface. */
 typedef struct {
-	char ifname[IF_NAMESIZE];              /* "": no interface has the address of its only listen */
-	kxdp_fault_t fault;                    /* then: why not */
-	char text[NET_XDP_LISTEN_TEXT_MAX];    /* the listens as configured, separated by blanks; cut if need be */
+	char ifname[IF_NAMESIZE];           /* "": no interface has the address of its only listen */
+	kxdp_fault_t fault;                 /* then: why not */
+	char text[NET_XDP_LISTEN_TEXT_MAX]; /* the listens as configured, separated by blanks; cut if need be */
 	kxdp_listen_t listens[KXDP_LISTEN_MAX];
 	size_t listen_count;
 	bool udp, tcp, route_check;
@@ -31,8 +31,8 @@ typedef struct {
 } xdp_plan_t;
 
 /** As kxdp_iface_of_address(). */
-typedef knot_err_t (*xdp_find_t)(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE],
-				 kxdp_fault_t *ret_fault);
+typedef knot_err_t (*xdp_find_t)(
+		const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault);
 
 /**
  * Sort the listens. KNOT_ESPACE: more than KXDP_LISTEN_MAX on the interface that ret_plan->wants[ret_plan->count - 1]

@@ -13,9 +13,9 @@
 static const struct {
 	const char *ip, *ifname;
 } system_addresses[] = {
-	{ "192.0.2.1",    "eth0" },
-        { "2001:db8::1",  "eth0" },
-        { "198.51.100.1", "eth1" },
+	{ "192.0.2.1", "eth0" },
+	{ "2001:db8::1", "eth0" },
+	{ "198.51.100.1", "eth1" },
 };
 
 static knot_err_t find_nothing(const struct sockaddr *sa, char ret_ifname[static IF_NAMESIZE], kxdp_fault_t *ret_fault)
@@ -31,9 +31,9 @@ static knot_err_t find(const struct sockaddr *sa, char ret_ifname[static IF_NAME
 	char ip[INET6_ADDRSTRLEN];
 	bool is_ipv4 = sa->sa_family == AF_INET;
 	inet_ntop(sa->sa_family,
-		  is_ipv4 ? (const void *)&((const struct sockaddr_in *)sa)->sin_addr
-			  : (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr,
-		  ip, sizeof(ip));
+			is_ipv4 ? (const void *)&((const struct sockaddr_in *)sa)->sin_addr
+				: (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr,
+			ip, sizeof(ip));
 	for (size_t i = 0; i < KNOT_LEN(system_addresses); i++) {
 		if (strcmp(ip, system_addresses[i].ip) == 0) {
 			snprintf(ret_ifname, IF_NAMESIZE, "%s", system_addresses[i].ifname);
@@ -68,7 +68,8 @@ static conf_xdp_t conf_of(const char *const *texts, const uint16_t *ports, size_
 static void listens_are_sorted_by_interface(void **state)
 {
 	(void)state;
-	static const char *const texts[] = { "192.0.2.1", "eth2", "203.0.113.9", "2001:db8::1", "198.51.100.1", "2001:db8::9" };
+	static const char *const texts[] = { "192.0.2.1", "eth2", "203.0.113.9", "2001:db8::1", "198.51.100.1",
+		"2001:db8::9" };
 	conf_xdp_listen_t listens[LISTENS_MAX];
 	conf_xdp_t conf = conf_of(texts, NULL, KNOT_LEN(texts), listens);
 	conf.tcp = true;
@@ -133,7 +134,7 @@ static void differences_have_their_effect(void **state)
 {
 	(void)state;
 	static const char *const eth0[] = { "eth0" }, *const v4[] = { "192.0.2.1" }, *const eth1[] = { "eth1" },
-				*const lost[] = { "203.0.113.9" }, *const lost2[] = { "203.0.113.10" };
+				 *const lost[] = { "203.0.113.9" }, *const lost2[] = { "203.0.113.10" };
 	static const uint16_t other_port[] = { 5353 };
 	static const struct {
 		const char *what;
@@ -164,8 +165,8 @@ static void differences_have_their_effect(void **state)
 		conf.busypoll_budget = rows[i].busy ? 16 : 0;
 		const xdp_want_t other = only_want(&conf);
 		if (xdp_want_meets(&base, &other) != rows[i].meets ||
-		    xdp_want_opens_alike(&base, &other) != rows[i].opens_alike ||
-		    xdp_want_serves_alike(&base, &other) != rows[i].serves_alike) {
+				xdp_want_opens_alike(&base, &other) != rows[i].opens_alike ||
+				xdp_want_serves_alike(&base, &other) != rows[i].serves_alike) {
 			fail_msg("%s", rows[i].what);
 		}
 	}

@@ -70,8 +70,7 @@ static void fill_queue(const xdp_interface_t *item, unsigned queue, net_xdp_queu
 {
 	const xdp_lane_t *lane = &item->lanes[queue];
 	*status = (net_xdp_queue_status_t){ .index = queue, .cpu = -1 };
-	status->filter_count =
-		kxdp_iface_filter_counts(item->iface, queue, status->filter, KNOT_LEN(status->filter));
+	status->filter_count = kxdp_iface_filter_counts(item->iface, queue, status->filter, KNOT_LEN(status->filter));
 	if (lane->worker != NULL) {
 		status->is_open = true;
 		status->ring_size = item->want.ring_size;

@@ -71,9 +71,10 @@ kxdp_tcp_limits_t xdp_tcp_limits(const conf_xdp_t *conf, size_t worker_count, ui
 {
 	enum {
 		CLIENTS_MIN = 16,
-		SOURCE_MIN = 1024,             /* a resolver farm behind one address may have as many */
-		BUFFER_MIN = 4 * FRAME_MAX,    /* the largest message has to fit, beside others */
-		RESETS = 10000, RESETS_MIN = 100, /* per second, all workers: after a restart all peers hear soon */
+		SOURCE_MIN = 1024,          /* a resolver farm behind one address may have as many */
+		BUFFER_MIN = 4 * FRAME_MAX, /* the largest message has to fit, beside others */
+		RESETS = 10000,
+		RESETS_MIN = 100, /* per second, all workers: after a restart all peers hear soon */
 		SECOND_US = 1000000,
 	};
 	uint32_t clients = (uint32_t)at_least(conf->tcp_max_clients / worker_count, CLIENTS_MIN);
@@ -171,13 +172,13 @@ static const answer_hint_t *hint_for(const foreseen_t *foreseen, knot_bytes_t re
 {
 	bool is_same = foreseen->request.len == request.len && request.len > 0 &&
 		       (foreseen->request.data == request.data ||
-			memcmp(foreseen->request.data, request.data, request.len) == 0);
+				       memcmp(foreseen->request.data, request.data, request.len) == 0);
 	return is_same ? foreseen->hint : NULL;
 }
 
 /* Answer whole messages while there is room for the largest reply; what is left is kept by the stack. */
 static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state, const kxdp_tcp_input_t *input,
-			 const foreseen_t *foreseen)
+		const foreseen_t *foreseen)
 {
 	bool is_ipv4 = kxdp_flow_is_ipv4(&input->flow);
 	kxdp_addr_t remote, local;
@@ -191,19 +192,23 @@ static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state
 	size_t used = 0, next = 0;
 	bool is_whole;
 	while ((is_whole = tcp_frame_next(bytes, &next, &request) == TCP_FRAME_WHOLE) &&
-	       kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
-		size_t len = request_answer(tcp->traffic, state, &source, hint_for(foreseen, request), protocol, request,
-					    (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
+			kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
+		size_t len = request_answer(tcp->traffic, state, &source, hint_for(foreseen, request), protocol,
+				request, (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
 		store_be16(tcp->reply, (uint16_t)len);
 		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len)) {
-			/* There was room, so there is no memory: better no connection than one with an answer missing. */
+			/*
+			 * There was room, so there is no memory: better no connection than one with an answer missing.
+			 */
 			traffic_drop(tcp->traffic, TRAFFIC_DROP_NO_MEMORY);
 			kxdp_tcp_abort(stack, input->conn);
 			return;
 		}
 		used = next;
 	}
-	/* After the peer's end the rest never becomes whole. What it asked before is answered still (RFC 7766 6.2.4). */
+	/*
+	 * After the peer's end the rest never becomes whole. What it asked before is answered still (RFC 7766 6.2.4).
+	 */
 	bool is_done = input->fin && !is_whole;
 	kxdp_tcp_consume(stack, input->conn, is_done ? input->len : used);
 	if (is_done) {
@@ -233,7 +238,7 @@ static size_t read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const 
 		segment->ecn = packet->ecn;
 		size_t next = 0;
 		if (tcp_frame_next((knot_bytes_t){ segment->payload, segment->len }, &next, &tcp->requests[good]) !=
-		    TCP_FRAME_WHOLE) {
+				TCP_FRAME_WHOLE) {
 			tcp->requests[good] = (knot_bytes_t){ NULL, 0 };
 		}
 		good++;
@@ -242,7 +247,7 @@ static size_t read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const 
 }
 
 void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
-		     size_t count, uint64_t now_us)
+		size_t count, uint64_t now_us)
 {
 	kxdp_tcp_t *stack = stack_of(tcp);
 	if (stack == NULL) {

@@ -26,8 +26,8 @@ KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, xdp_t
 void xdp_tcp_free(xdp_tcp_t *take_tcp);
 
 /**
- * Follow the configuration: a stack is made when `tcp` is on for the first time, limits are applied, all connections are
- * reset when it is off. worker_count: workers that share the limits, at least 1. Cheap when nothing has changed.
+ * Follow the configuration: a stack is made when `tcp` is on for the first time, limits are applied, all connections
+ * are reset when it is off. worker_count: workers that share the limits, at least 1. Cheap when nothing has changed.
  */
 void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_count, uint64_t now_us);
 
@@ -39,7 +39,7 @@ bool xdp_tcp_has_stack(const xdp_tcp_t *tcp);
  * count at most NET_XDP_BATCH. The packets stay the caller's.
  */
 void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
-		     size_t count, uint64_t now_us);
+		size_t count, uint64_t now_us);
 
 /** Of a worker that has a stack, as what follows. Let due timers take effect and answer what waited for room. */
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us);

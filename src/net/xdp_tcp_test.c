@@ -37,12 +37,14 @@ static void test_limits(void **state)
 		};
 		kxdp_tcp_limits_t limits = xdp_tcp_limits(&conf, rows[i].workers, 1500);
 		if (limits.clients_max != rows[i].want_clients || limits.per_source_max != rows[i].want_source ||
-		    limits.half_open_max != rows[i].want_half_open || limits.outbuf_max < rows[i].want_buffer_min ||
-		    limits.outbuf_max > rows[i].want_buffer_max || limits.inbuf_max < rows[i].want_buffer_min ||
-		    limits.inbuf_max > rows[i].want_buffer_max) {
+				limits.half_open_max != rows[i].want_half_open ||
+				limits.outbuf_max < rows[i].want_buffer_min ||
+				limits.outbuf_max > rows[i].want_buffer_max ||
+				limits.inbuf_max < rows[i].want_buffer_min ||
+				limits.inbuf_max > rows[i].want_buffer_max) {
 			fail_msg("%s: clients %u, per source %u, half open %u, buffers %llu and %llu", rows[i].what,
-				 limits.clients_max, limits.per_source_max, limits.half_open_max,
-				 (unsigned long long)limits.inbuf_max, (unsigned long long)limits.outbuf_max);
+					limits.clients_max, limits.per_source_max, limits.half_open_max,
+					(unsigned long long)limits.inbuf_max, (unsigned long long)limits.outbuf_max);
 		}
 		assert_int_equal(limits.idle_close_us, 10000000);
 		assert_int_equal(limits.idle_reset_us, 4294000000); /* more than 32 bits would hold in the end */

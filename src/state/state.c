@@ -12,7 +12,7 @@ answer_env_t state_env(const conf_t *conf)
 	const conf_server_t *server = &conf->server;
 	return (answer_env_t){
 		.nsid = server->nsid,
-		.identity = {(const uint8_t *)server->identity, strlen(server->identity)},
+		.identity = { (const uint8_t *)server->identity, strlen(server->identity) },
 		.version = { (const uint8_t *)server->version, strlen(server->version) },
 		.udp_payload_max_ipv4 = server->udp_payload_max_ipv4,
 		.udp_payload_max_ipv6 = server->udp_payload_max_ipv6,
@@ -34,7 +34,8 @@ void state_expect_threads(const conf_t *conf)
 
 static int compare_zone_modules(const void *a, const void *b)
 {
-	uintptr_t x = (uintptr_t)((const state_zone_modules_t *)a)->zone, y = (uintptr_t)((const state_zone_modules_t *)b)->zone;
+	uintptr_t x = (uintptr_t)((const state_zone_modules_t *)a)->zone,
+		  y = (uintptr_t)((const state_zone_modules_t *)b)->zone;
 	return (x > y) - (x < y);
 }
 
@@ -44,8 +45,8 @@ const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zon
 		return NULL;
 	}
 	state_zone_modules_t key = { .zone = zone };
-	const state_zone_modules_t *found = bsearch(&key, state->zone_modules, state->zone_modules_count, sizeof(key),
-						    compare_zone_modules);
+	const state_zone_modules_t *found = bsearch(
+			&key, state->zone_modules, state->zone_modules_count, sizeof(key), compare_zone_modules);
 	return found != NULL ? found->chain : NULL;
 }
 
@@ -60,7 +61,8 @@ static knot_err_t add_zone_modules(state_t *state, const conf_zone_t *conf_zone,
 		state->zone_modules = grown;
 	}
 	state_zone_modules_t made = { .zone = zonedb_find(state->zones, conf_zone->name) };
-	knot_err_t err = made.zone != NULL ? module_chain_new(state->conf, conf_zone->modules, &made.chain) : KNOT_ENOZONE;
+	knot_err_t err = made.zone != NULL ? module_chain_new(state->conf, conf_zone->modules, &made.chain)
+					   : KNOT_ENOZONE;
 	if (err == KNOT_OK) {
 		state->zone_modules[state->zone_modules_count++] = made;
 	}
@@ -82,7 +84,8 @@ static knot_err_t make_zone_modules(state_t *state)
 		}
 	}
 	if (state->zone_modules_count > 0) {
-		qsort(state->zone_modules, state->zone_modules_count, sizeof(*state->zone_modules), compare_zone_modules);
+		qsort(state->zone_modules, state->zone_modules_count, sizeof(*state->zone_modules),
+				compare_zone_modules);
 	}
 	return KNOT_OK;
 }

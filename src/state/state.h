@@ -22,11 +22,11 @@ typedef struct {
 } state_zone_modules_t;
 
 typedef struct state {
-	uint64_t number;         /* of this snapshot: 1, 2, …; no other of the process has the same */
-	conf_t *conf;            /* owned */
-	zonedb_t *zones;         /* owned: the set; zones that stay are shared with the next state */
-	answer_env_t env;        /* its bytes are borrowed from conf */
-	module_chain_t *modules; /* owned: of template `default`, for every request; NULL: none */
+	uint64_t number;                    /* of this snapshot: 1, 2, …; no other of the process has the same */
+	conf_t *conf;                       /* owned */
+	zonedb_t *zones;                    /* owned: the set; zones that stay are shared with the next state */
+	answer_env_t env;                   /* its bytes are borrowed from conf */
+	module_chain_t *modules;            /* owned: of template `default`, for every request; NULL: none */
 	state_zone_modules_t *zone_modules; /* owned: of zones that have modules of their own, by address of the zone */
 	size_t zone_modules_count;
 } state_t;
@@ -46,15 +46,16 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
 const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zone);
 
 /**
- * Make a snapshot with its modules, global ones and those of zones. take_conf and take_zones are owned by it on success, by the caller
- * otherwise. KNOT_ENOMEM, or what module_chain_new() gives.
+ * Make a snapshot with its modules, global ones and those of zones. take_conf and take_zones are owned by it on
+ * success, by the caller otherwise. KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
 
 /** Publish `next`, wait until no reader has the old one, and give the old one back (NULL at first). Blocks. */
 state_t *state_publish(state_root_t *root, state_t *next);
 
-/** Free a snapshot that no reader has, with its configuration, modules and set of zones, not the zones. NULL is allowed. */
+/** Free a snapshot that no reader has, with its configuration, modules and set of zones, not the zones. NULL is
+ * allowed. */
 void state_free(state_t *state);
 
 /** Have a row of the counters for each thread that the configuration may lead to. Before its state is made. */

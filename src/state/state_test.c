@@ -20,7 +20,7 @@ static conf_t *load(const char *text)
 {
 	conf_t *conf = NULL;
 	assert_int_equal(conf_load_text("test", knot_str_of(text), &host, (conf_sink_t){ .fault = no_fault }, &conf),
-			 KNOT_OK);
+			KNOT_OK);
 	return conf;
 }
 
@@ -29,15 +29,17 @@ static const struct {
 	uint16_t max4, max6;
 	bool rotate, subnet;
 } rows[] = {
-	{"defaults are the host's",      "",									"ns1.example", "Test 1", "ns1.example", 1232, 1232, false, false},
-	{ "empty switches off",          "server:\n  identity: \"\"\n  version: \"\"\n  nsid: \"\"\n",              "",            "",       "",            1232, 1232,
-         false,																				false},
+	{ "defaults are the host's", "", "ns1.example", "Test 1", "ns1.example", 1232, 1232, false, false },
+	{ "empty switches off", "server:\n  identity: \"\"\n  version: \"\"\n  nsid: \"\"\n", "", "", "", 1232, 1232,
+			false, false },
 	{ "own values",
-         "server:\n  identity: i\n  version: v\n  nsid: 0x6162\n  answer-rotation: on\n  edns-client-subnet: on\n", "i",           "v",      "ab",          1232, 1232, true,  true },
-	{ "one limit for both families", "server:\n  udp-max-payload: 1400\n",                                      "ns1.example", "Test 1", "ns1.example",
-         1400,																		    1400, false, false},
-	{ "a family's own limit",        "server:\n  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1300\n",        "ns1.example",
-         "Test 1",															   "ns1.example", 1400, 1300, false, false},
+			"server:\n  identity: i\n  version: v\n  nsid: 0x6162\n  answer-rotation: on\n  "
+			"edns-client-subnet: on\n",
+			"i", "v", "ab", 1232, 1232, true, true },
+	{ "one limit for both families", "server:\n  udp-max-payload: 1400\n", "ns1.example", "Test 1", "ns1.example",
+			1400, 1400, false, false },
+	{ "a family's own limit", "server:\n  udp-max-payload: 1400\n  udp-max-payload-ipv6: 1300\n", "ns1.example",
+			"Test 1", "ns1.example", 1400, 1300, false, false },
 };
 
 static void expect_bytes(const char *what, knot_bytes_t got, const char *want)

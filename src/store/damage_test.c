@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Damaged files: whatever bits of a database are changed or cut off, nobody gets wrong bytes, and nothing crashes or hangs.
+ * Damaged files: whatever bits of a database are changed or cut off, nobody gets wrong bytes, and nothing crashes or
+ * hangs.
  *
- * Each round changes a good file at random and uses it in a child process: opens it, reads all, saves, removes, reads again. An image
- * is then one of those that were saved for its zone, or missing, or refused as damaged. KNOT_SEED=n repeats a run, ROUNDS=n makes it longer.
+ * Each round changes a good file at random and uses it in a child process: opens it, reads all, saves, removes, reads
+ * again. An image is then one of those that were saved for its zone, or missing, or refused as damaged. KNOT_SEED=n
+ * repeats a run, ROUNDS=n makes it longer.
  */
 #include "src/sys/lmdb_check.h"
 #include "src/store/store_test.h"
@@ -13,17 +15,22 @@
 #include <sys/wait.h>
 
 enum {
-	SMALL_COUNT = 600, LARGE_COUNT = 12, ALL_COUNT = SMALL_COUNT + LARGE_COUNT,
+	SMALL_COUNT = 600,
+	LARGE_COUNT = 12,
+	ALL_COUNT = SMALL_COUNT + LARGE_COUNT,
 	SIZE_MAX_BYTES = 16 << 20,
 	ROUNDS = 600,
-	WRONG_BYTES = 3, CANNOT_OPEN = 4, CANNOT_SAVE = 5, CANNOT_READ = 6,  /* exit codes of the child */
+	WRONG_BYTES = 3,
+	CANNOT_OPEN = 4,
+	CANNOT_SAVE = 5,
+	CANNOT_READ = 6, /* exit codes of the child */
 };
 
 /* Two versions of each zone have been saved. */
 static test_image_t versions[ALL_COUNT][2];
 static char names[ALL_COUNT][24];
 
-static uint8_t *good;                /* the file */
+static uint8_t *good; /* the file */
 static size_t good_len;
 static char data_path[128], lock_path[128];
 
@@ -42,7 +49,10 @@ static void describe_images(void)
 		snprintf(names[i], sizeof(names[i]), "%c%d.zone.", is_large ? 'l' : 's', i);
 		for (int v = 0; v < 2; v++) {
 			test_image_t *image = &versions[i][v];
-			*image = (test_image_t){ .zone = names[i], .lineage = (uint64_t)i * 2 + 1, .serial = (uint32_t)v, .chunk_count = 1 };
+			*image = (test_image_t){ .zone = names[i],
+				.lineage = (uint64_t)i * 2 + 1,
+				.serial = (uint32_t)v,
+				.chunk_count = 1 };
 			image->lens[0] = is_large ? 20000 + (uint64_t)v * 3000 : 40 + (uint64_t)i % 400;
 			/* Half of the large ones grow, the others are written anew. */
 			image->lineage += v == 1 && !(is_large && i % 2 == 0);
@@ -125,13 +135,16 @@ static bool ignore_name(knot_name_t name, void *ctx)
 static store_t *open_any(store_reason_t *reason)
 {
 	store_t *store;
-	if (store_open(&(store_options_t){ .path = test_path, .size_max = SIZE_MAX_BYTES, .format = TEST_FORMAT }, &store, reason) != KNOT_OK) {
+	if (store_open(&(store_options_t){ .path = test_path, .size_max = SIZE_MAX_BYTES, .format = TEST_FORMAT },
+			    &store, reason) != KNOT_OK) {
 		_exit(CANNOT_OPEN);
 	}
 	return store;
 }
 
-/* What a server does with it. Exit code 0: the file was taken as it is; 1: something was missing; 2: it was set aside. */
+/*
+ * What a server does with it. Exit code 0: the file was taken as it is; 1: something was missing; 2: it was set aside.
+ */
 static void use(void)
 {
 	store_reason_t reason;
@@ -141,7 +154,8 @@ static void use(void)
 	if (store_each(store, ignore_name, NULL) != KNOT_OK) {
 		_exit(CANNOT_READ);
 	}
-	test_image_t some[] = { versions[0][0], versions[301][0], versions[SMALL_COUNT][0], versions[SMALL_COUNT + 1][0] };
+	test_image_t some[] = { versions[0][0], versions[301][0], versions[SMALL_COUNT][0],
+		versions[SMALL_COUNT + 1][0] };
 	if (test_save(store, some, 4, NULL, &reason) != KNOT_OK || read_all(store) < 4) {
 		_exit(CANNOT_SAVE);
 	}
@@ -253,9 +267,15 @@ static void cut_pages(uint8_t *file, size_t *len)
 }
 
 static const kind_t kinds[] = {
-	{ "one bit anywhere", flip_bit },          { "one bit of a meta page", flip_meta },    { "one bit of a tree's page", flip_tree },
-	{ "one bit of a page's start", flip_page_head }, { "random bytes", randomize },      { "a page of zeros", zero_page },
-	{ "a page in place of another", copy_page }, { "cut anywhere", cut },                { "cut between pages", cut_pages },
+	{ "one bit anywhere", flip_bit },
+	{ "one bit of a meta page", flip_meta },
+	{ "one bit of a tree's page", flip_tree },
+	{ "one bit of a page's start", flip_page_head },
+	{ "random bytes", randomize },
+	{ "a page of zeros", zero_page },
+	{ "a page in place of another", copy_page },
+	{ "cut anywhere", cut },
+	{ "cut between pages", cut_pages },
 };
 
 static void test_nothing_changed(void **state)
@@ -290,13 +310,13 @@ static void test_damage(void **state)
 		int result = try();
 		if (result > 2) {
 			fail_msg("round %d, %s, KNOT_SEED=%llu: %s %d", i, kinds[k].what, (unsigned long long)first,
-			         result > 128 ? "signal" : "exit code", result % 128);
+					result > 128 ? "signal" : "exit code", result % 128);
 		}
 		results[k][result]++;
 	}
 	for (size_t k = 0; k < KNOT_LEN(kinds); k++) {
-		print_message("%-28s %5d unnoticed, all there; %5d some refused; %5d set aside\n", kinds[k].what, results[k][0], results[k][1],
-		              results[k][2]);
+		print_message("%-28s %5d unnoticed, all there; %5d some refused; %5d set aside\n", kinds[k].what,
+				results[k][0], results[k][1], results[k][2]);
 	}
 	free(file);
 }

@@ -8,31 +8,32 @@
 #include <stdatomic.h>
 
 struct store {
-	MDB_env *env;                /* owned */
-	MDB_dbi dbi;                 /* the unnamed database; all keys are in it, see store_key_t */
-	int dir_fd;                  /* locked by the process that writes */
-	int fd;                      /* the data file, LMDB's */
-	const uint8_t *map;          /* where LMDB has mapped it */
-	uint64_t map_len;            /* bytes */
-	uint32_t page_len;           /* bytes of an LMDB page */
-	uint32_t format;             /* the caller's; 0: any */
+	MDB_env *env;       /* owned */
+	MDB_dbi dbi;        /* the unnamed database; all keys are in it, see store_key_t */
+	int dir_fd;         /* locked by the process that writes */
+	int fd;             /* the data file, LMDB's */
+	const uint8_t *map; /* where LMDB has mapped it */
+	uint64_t map_len;   /* bytes */
+	uint32_t page_len;  /* bytes of an LMDB page */
+	uint32_t format;    /* the caller's; 0: any */
 	bool read_only;
-	bool is_alone;               /* read_only: nobody has it open, as there is no table of readers; the folder is locked instead */
-	bool has_leftovers;          /* pieces of a save that failed could not be removed; only saving threads look */
-	_Atomic uint64_t file_len;   /* bytes of the data file after the last commit */
+	bool is_alone; /* read_only: nobody has it open, as there is no table of readers; the folder is locked instead
+			*/
+	bool has_leftovers;        /* pieces of a save that failed could not be removed; only saving threads look */
+	_Atomic uint64_t file_len; /* bytes of the data file after the last commit */
 };
 
 enum {
-	STORE_FORMAT = 1,            /* of keys and of the environment as a whole; records have their own */
+	STORE_FORMAT = 1, /* of keys and of the environment as a whole; records have their own */
 
 	/* Bytes: half a MiB and what its last page has left. doc/adr/0013-zone-images.md has the measurements. */
 	STORE_PIECE_MAX = (512 << 10) + 4096 - 16,
-	STORE_INLINE_MAX = 4 * 4096 - 16,    /* bytes of a record with its chunks in it */
+	STORE_INLINE_MAX = 4 * 4096 - 16, /* bytes of a record with its chunks in it */
 	/* Bytes of changed pages per transaction: LMDB keeps them in memory until the commit … */
 	STORE_STEP_BYTES = 16 << 20,
-	STORE_GROUP_BYTES = 8 << 20,         /* … and single pages for the next one: small images change such */
+	STORE_GROUP_BYTES = 8 << 20, /* … and single pages for the next one: small images change such */
 
-	STORE_PAGE_HEADER = 16,              /* bytes that LMDB puts in front of a value with pages of its own */
+	STORE_PAGE_HEADER = 16, /* bytes that LMDB puts in front of a value with pages of its own */
 };
 
 /*
@@ -41,7 +42,8 @@ enum {
  *   SWEEP                        some pieces belong to no record
  *   WORK, u64 id                 u32, native: pieces of this id from this number on belong to a save that has not ended
  *   PIECE, u64 id, u32 number    bytes of a chunk (big endian, so that an image's pieces are neighbours in order)
- *   HEAD, knot_name_key()        record of a zone: in canonical order of names. Last, so that zones saved in order fill their pages
+ *   HEAD, knot_name_key()        record of a zone: in canonical order of names. Last, so that zones saved in order fill
+ * their pages
  */
 typedef enum { STORE_KEY_FORMAT, STORE_KEY_SWEEP, STORE_KEY_WORK, STORE_KEY_PIECE, STORE_KEY_HEAD } store_key_kind_t;
 
@@ -70,8 +72,9 @@ knot_err_t store_fail(const store_t *store, int code, const char *what, store_re
 __attribute__((format(printf, 2, 3))) void store_say(store_reason_t *ret_reason, const char *format, ...);
 
 /**
- * Pages of trees are read in LMDB's map, where a file that somebody has cut short is a SIGBUS: so its length is noted after each
- * commit, and looked at before each transaction. (One that is cut in between, or a disk that fails there, ends the process.)
+ * Pages of trees are read in LMDB's map, where a file that somebody has cut short is a SIGBUS: so its length is noted
+ * after each commit, and looked at before each transaction. (One that is cut in between, or a disk that fails there,
+ * ends the process.)
  */
 void store_note_length(store_t *store);
 bool store_is_whole(const store_t *store);
@@ -83,8 +86,8 @@ int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn);
 int store_commit(store_t *store, MDB_txn *take_txn);
 
 /**
- * Forget the pages of the map that this process has touched: with large folios in the page cache, looking at the head of each piece maps all of
- * them, which counts as memory of the process.
+ * Forget the pages of the map that this process has touched: with large folios in the page cache, looking at the head
+ * of each piece maps all of them, which counts as memory of the process.
  */
 void store_unmap(const store_t *store);
 
@@ -94,6 +97,7 @@ KNOT_MUST_USE knot_err_t store_remove_leftovers(store_t *store, store_reason_t *
 /** Delete the pieces of an image, from `number` on. Codes of LMDB. */
 int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number);
 
-/** Copy and read the record of a zone. ret_copy: to be freed. MDB_NOTFOUND and other codes of LMDB in *ret_code with KNOT_ENOENT. */
+/** Copy and read the record of a zone. ret_copy: to be freed. MDB_NOTFOUND and other codes of LMDB in *ret_code with
+ * KNOT_ENOENT. */
 KNOT_MUST_USE knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy,
-                                           store_record_t *ret_record, const char **ret_what, int *ret_code);
+		store_record_t *ret_record, const char **ret_what, int *ret_code);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening: whose the folder is, what was made by others or is of another format, and what interrupted saves have left. */
+/*
+ * Opening: whose the folder is, what was made by others or is of another format, and what interrupted saves have left.
+ */
 #include "src/store/internal.h"
 #include "src/store/store_test.h"
 
@@ -12,8 +14,11 @@ enum { MIB = 1 << 20, ROUNDS = 40 };
 
 static knot_err_t open_as(uint32_t format, bool read_only, store_t **ret_store, store_reason_t *ret_reason)
 {
-	return store_open(&(store_options_t){ .path = test_path, .size_max = 64 * MIB, .format = format, .read_only = read_only }, ret_store,
-	                  ret_reason);
+	return store_open(&(store_options_t){ .path = test_path,
+					  .size_max = 64 * MIB,
+					  .format = format,
+					  .read_only = read_only },
+			ret_store, ret_reason);
 }
 
 static void expect_text(const store_reason_t *reason, const char *part)
@@ -87,7 +92,8 @@ static void test_looking_makes_nothing(void **state)
 	expect_text(&reason, "No such file");
 }
 
-/* Without a table of readers, one who looks makes none, which might be one that the server can't write to; meanwhile nobody writes. */
+/* Without a table of readers, one who looks makes none, which might be one that the server can't write to; meanwhile
+ * nobody writes. */
 static void test_looking_without_a_table_of_readers(void **state)
 {
 	(void)state;
@@ -354,7 +360,9 @@ static void test_damaged_records(void **state)
 	make();
 	store_t *store = test_open(64 * MIB);
 	uint64_t keys = count_keys(store);
-	/* Pieces of a record that can't be read belong to nobody; they go with a later save, or with the next opening. */
+	/*
+	 * Pieces of a record that can't be read belong to nobody; they go with a later save, or with the next opening.
+	 */
 	size_t damaged;
 	assert_int_equal(store_count_damaged(store, &damaged), KNOT_OK);
 	assert_int_equal(damaged, 0);
@@ -398,7 +406,8 @@ static void test_interrupted_saves(void **state)
 	for (uint32_t i = 0; i < image.chunk_count; i++) {
 		image.lens[i] = MIB;
 	}
-	/* The first child is left alone: how long it takes says when to kill the others. On a busy machine others may be quicker. */
+	/* The first child is left alone: how long it takes says when to kill the others. On a busy machine others may
+	 * be quicker. */
 	enum { WHOLE_US_MAX = 300000 };
 	uint64_t whole_us = 0;
 	unsigned as_before = 0, work = 0;
@@ -435,7 +444,8 @@ static void test_interrupted_saves(void **state)
 		assert_int_equal(test_save(store, &medium, 1, NULL, NULL), KNOT_OK);
 		store_close(store);
 	}
-	print_message("%u of %d saves were interrupted, %u of them between two transactions\n", as_before, ROUNDS, work);
+	print_message("%u of %d saves were interrupted, %u of them between two transactions\n", as_before, ROUNDS,
+			work);
 	test_remove_files();
 }
 
@@ -455,7 +465,7 @@ static void test_a_reader_is_killed(void **state)
 		store_view_t view;
 		uint8_t wire[KNOT_NAME_MAX];
 		bool ok = open_as(0, true, &mine, &reason) == KNOT_OK &&
-		          store_read_begin(mine, test_name("medium.", wire), &reader, &view, &reason) == KNOT_OK;
+			  store_read_begin(mine, test_name("medium.", wire), &reader, &view, &reason) == KNOT_OK;
 		_exit(write(ready[1], ok ? "y" : "n", 1) == 1 ? pause() : 1);
 	}
 	char byte;

@@ -24,7 +24,7 @@ static bool is_in_limits(const store_image_t *image)
 static bool grows_from(const store_image_t *image, const store_record_t *old, uint32_t format)
 {
 	if (old->lineage != image->lineage || old->format != format || old->flags & STORE_RECORD_INLINE ||
-	    old->chunk_count > image->chunk_count || old->piece_next > UINT32_MAX / 2) {
+			old->chunk_count > image->chunk_count || old->piece_next > UINT32_MAX / 2) {
 		return false;
 	}
 	for (uint32_t i = 0; i < old->chunk_count; i++) {
@@ -47,14 +47,16 @@ static void add_parts(store_plan_t *plan, uint32_t chunk, uint64_t from, uint64_
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t len = (to - from) / (count - i);
 		plan->parts[plan->part_count++] = (store_part_t){ plan->record.piece_count, chunk, from };
-		plan->pieces[plan->record.piece_count++] = (store_piece_t){ .number = plan->record.piece_next++, .len = (uint32_t)len };
+		plan->pieces[plan->record.piece_count++] =
+				(store_piece_t){ .number = plan->record.piece_next++, .len = (uint32_t)len };
 		plan->part_bytes += len;
 		from += len;
 	}
 }
 
 /* The pieces of a chunk that is stored up to a length: kept, or written anew as few ones; then what is new of it. */
-static uint32_t plan_stored_chunk(store_plan_t *plan, const store_record_t *old, uint32_t chunk, uint32_t piece, bool merges)
+static uint32_t plan_stored_chunk(
+		store_plan_t *plan, const store_record_t *old, uint32_t chunk, uint32_t piece, bool merges)
 {
 	uint64_t stored = old->chunk_lens[chunk], len = plan->image->chunks[chunk].len;
 	uint32_t first = piece;
@@ -117,20 +119,29 @@ static knot_err_t allocate(store_plan_t *plan, const store_record_t *old)
 	plan->parts = malloc((new_count + 1) * sizeof(*plan->parts));
 	plan->dropped = malloc((old_count + (size_t)1) * sizeof(*plan->dropped));
 	plan->chunk_lens = malloc((image->chunk_count + (size_t)1) * sizeof(*plan->chunk_lens));
-	return plan->pieces != NULL && plan->parts != NULL && plan->dropped != NULL && plan->chunk_lens != NULL ? KNOT_OK : KNOT_ENOMEM;
+	return plan->pieces != NULL && plan->parts != NULL && plan->dropped != NULL && plan->chunk_lens != NULL
+			       ? KNOT_OK
+			       : KNOT_ENOMEM;
 }
 
-knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uint64_t new_id, uint32_t format, uint64_t saved_s,
-                      store_plan_t *ret_plan)
+knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uint64_t new_id, uint32_t format,
+		uint64_t saved_s, store_plan_t *ret_plan)
 {
 	if (!is_in_limits(image)) {
 		return KNOT_ERANGE;
 	}
 	store_plan_t plan = {
 		.image = image,
-		.record = { .zone = image->zone, .lineage = image->lineage, .saved_s = saved_s, .settings = image->settings, .format = format,
-		            .serial = image->serial, .head = image->head, .chunk_count = image->chunk_count,
-		            .source_count = image->source_count, .flags = image->is_ahead ? STORE_RECORD_AHEAD : 0 },
+		.record = { .zone = image->zone,
+				.lineage = image->lineage,
+				.saved_s = saved_s,
+				.settings = image->settings,
+				.format = format,
+				.serial = image->serial,
+				.head = image->head,
+				.chunk_count = image->chunk_count,
+				.source_count = image->source_count,
+				.flags = image->is_ahead ? STORE_RECORD_AHEAD : 0 },
 	};
 	if (allocate(&plan, old) != KNOT_OK) {
 		store_plan_done(&plan);
@@ -148,7 +159,7 @@ knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uin
 		plan_anew(&plan, old, new_id);
 	}
 	plan.record_len = store_record_len(&plan.record, image->sources) +
-	                  (plan.record.flags & STORE_RECORD_INLINE ? (size_t)plan.record.size : 0);
+			  (plan.record.flags & STORE_RECORD_INLINE ? (size_t)plan.record.size : 0);
 	*ret_plan = plan;
 	return KNOT_OK;
 }

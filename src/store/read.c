@@ -11,21 +11,21 @@
 
 struct store_reader {
 	const store_t *store;
-	MDB_txn *txn;                /* keeps the pages of pieces as they are; NULL: there are none */
-	void *copy;                  /* owned: the bytes behind `record` */
+	MDB_txn *txn; /* keeps the pages of pieces as they are; NULL: there are none */
+	void *copy;   /* owned: the bytes behind `record` */
 	store_record_t record;
-	uint64_t *piece_offs;        /* owned: of each piece in the data file */
-	uint32_t *first_pieces;      /* owned: of each chunk */
-	store_source_t *sources;     /* owned */
+	uint64_t *piece_offs;    /* owned: of each piece in the data file */
+	uint32_t *first_pieces;  /* owned: of each chunk */
+	store_source_t *sources; /* owned */
 };
 
 enum {
-	READ_AT_ONCE = 256 * 1024,   /* bytes; what is read is still in a near cache when it is summed up */
-	READ_AHEAD = 16,             /* pieces: a disk that answers late is kept busy, whatever the kernel's own read-ahead is */
+	READ_AT_ONCE = 256 * 1024, /* bytes; what is read is still in a near cache when it is summed up */
+	READ_AHEAD = 16, /* pieces: a disk that answers late is kept busy, whatever the kernel's own read-ahead is */
 };
 
-knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy, store_record_t *ret_record,
-                             const char **ret_what, int *ret_code)
+knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zone, void **ret_copy,
+		store_record_t *ret_record, const char **ret_what, int *ret_code)
 {
 	store_key_t name_key;
 	store_key_head(zone, &name_key);
@@ -63,7 +63,7 @@ static bool find_pieces(store_reader_t *reader)
 		store_key_piece(reader->record.id, piece->number, &piece_key);
 		MDB_val key = store_key_val(&piece_key), value;
 		if (mdb_get(reader->txn, store->dbi, &key, &value) != 0 || value.mv_size != piece->len ||
-		    (const uint8_t *)value.mv_data < store->map) {
+				(const uint8_t *)value.mv_data < store->map) {
 			return false;
 		}
 		uint64_t off = (uint64_t)((const uint8_t *)value.mv_data - store->map);
@@ -128,7 +128,7 @@ static knot_err_t read_begin(store_reader_t *reader, knot_name_t zone, store_rea
 }
 
 knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **ret_reader, store_view_t *ret_view,
-                            store_reason_t *ret_reason)
+		store_reason_t *ret_reason)
 {
 	store_reader_t *reader = calloc(1, sizeof(*reader));
 	if (reader == NULL) {
@@ -147,17 +147,27 @@ knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **r
 		reader->txn = NULL;
 	}
 	*ret_view = (store_view_t){
-		.head = record->head, .sources = reader->sources, .source_count = record->source_count, .serial = record->serial,
-		.settings = record->settings, .format = record->format, .lineage = record->lineage, .saved_s = record->saved_s,
-		.size = record->size, .chunk_lens = record->chunk_lens, .chunk_count = record->chunk_count,
-		.piece_count = record->piece_count, .is_ahead = record->flags & STORE_RECORD_AHEAD,
+		.head = record->head,
+		.sources = reader->sources,
+		.source_count = record->source_count,
+		.serial = record->serial,
+		.settings = record->settings,
+		.format = record->format,
+		.lineage = record->lineage,
+		.saved_s = record->saved_s,
+		.size = record->size,
+		.chunk_lens = record->chunk_lens,
+		.chunk_count = record->chunk_count,
+		.piece_count = record->piece_count,
+		.is_ahead = record->flags & STORE_RECORD_AHEAD,
 	};
 	ret_reason->text[0] = '\0';
 	*ret_reader = reader;
 	return KNOT_OK;
 }
 
-/* Read from the file, not from the map: the kernel reads ahead, no page is mapped, and a file that got shorter is no SIGBUS. */
+/* Read from the file, not from the map: the kernel reads ahead, no page is mapped, and a file that got shorter is no
+ * SIGBUS. */
 static knot_err_t read_bytes(int fd, uint64_t off, uint8_t *to, size_t len)
 {
 	while (len > 0) {
@@ -180,7 +190,8 @@ static void ask_ahead(const store_reader_t *reader, uint32_t number)
 {
 	uint32_t first = number == 0 ? 0 : number + READ_AHEAD;
 	for (uint32_t i = first; i <= number + READ_AHEAD && i < reader->record.piece_count; i++) {
-		(void)posix_fadvise(reader->store->fd, (off_t)reader->piece_offs[i], reader->record.pieces[i].len, POSIX_FADV_WILLNEED);
+		(void)posix_fadvise(reader->store->fd, (off_t)reader->piece_offs[i], reader->record.pieces[i].len,
+				POSIX_FADV_WILLNEED);
 	}
 }
 
@@ -254,21 +265,22 @@ void store_read_end(store_reader_t *take_reader)
 /* ---- All ---- */
 
 enum {
-	SLICE = 256,                 /* records that are looked at in one read transaction, which is none of the visitor's */
-	KEY_MAX = 511,               /* bytes; LMDB's */
+	SLICE = 256,   /* records that are looked at in one read transaction, which is none of the visitor's */
+	KEY_MAX = 511, /* bytes; LMDB's */
 };
 
 typedef struct {
-	bool (*visit)(knot_name_t name, void *ctx);  /* NULL: only count */
+	bool (*visit)(knot_name_t name, void *ctx); /* NULL: only count */
 	void *ctx;
-	uint8_t last[KEY_MAX];       /* key of the record that was looked at last */
-	size_t last_len;             /* 0: none was */
-	uint8_t (*names)[KNOT_NAME_MAX];  /* owned: of a slice */
-	size_t count;                /* of these */
+	uint8_t last[KEY_MAX];           /* key of the record that was looked at last */
+	size_t last_len;                 /* 0: none was */
+	uint8_t (*names)[KNOT_NAME_MAX]; /* owned: of a slice */
+	size_t count;                    /* of these */
 	size_t damaged;
 } walk_t;
 
-/* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name to tell. */
+/* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name
+ * to tell. */
 static bool note_record(const MDB_val *value, walk_t *walk)
 {
 	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);

@@ -9,8 +9,8 @@
 /*
  * All numbers are in host byte order: an image is only read by the kind of machine that wrote it.
  *
- *   fixed_t | u64 length of each chunk | store_piece_t of each piece | packed_source_t of each source | head | pad to 8 |
- *   paths of the sources | zone's name | inline: bytes of the chunks
+ *   fixed_t | u64 length of each chunk | store_piece_t of each piece | packed_source_t of each source | head | pad to 8
+ * | paths of the sources | zone's name | inline: bytes of the chunks
  *
  * The checksum covers everything behind itself, and, as its seed, what is in front of it.
  */
@@ -43,10 +43,11 @@ typedef struct {
 	uint32_t path_len;
 } packed_source_t;
 
-static_assert(sizeof(fixed_t) == 88 && sizeof(packed_source_t) == 32 && sizeof(store_piece_t) == 16, "no padding on disk");
+static_assert(sizeof(fixed_t) == 88 && sizeof(packed_source_t) == 32 && sizeof(store_piece_t) == 16,
+		"no padding on disk");
 
 enum {
-	RECORD_MAGIC = 0x695a4f42,   /* "BOZi" on a little-endian machine */
+	RECORD_MAGIC = 0x695a4f42, /* "BOZi" on a little-endian machine */
 	BYTE_ORDER_MARK = 0x0102,
 	BYTE_ORDER_OTHER = 0x0201,
 	CHECKED_FROM = 16,
@@ -78,7 +79,8 @@ static size_t pad8(size_t len)
 size_t store_record_len(const store_record_t *record, const store_source_t *sources)
 {
 	return sizeof(fixed_t) + record->chunk_count * sizeof(uint64_t) + record->piece_count * sizeof(store_piece_t) +
-	       record->source_count * sizeof(packed_source_t) + pad8(record->head.len) + paths_len(record, sources) + record->zone.len;
+	       record->source_count * sizeof(packed_source_t) + pad8(record->head.len) + paths_len(record, sources) +
+	       record->zone.len;
 }
 
 static uint8_t *append(uint8_t *to, const void *bytes, size_t len)
@@ -92,21 +94,36 @@ static uint8_t *append(uint8_t *to, const void *bytes, size_t len)
 static uint8_t *append_sources(uint8_t *to, const store_record_t *record, const store_source_t *sources)
 {
 	for (uint32_t i = 0; i < record->source_count; i++) {
-		packed_source_t packed = { .size = sources[i].size, .inode = sources[i].inode, .mtime_s = sources[i].mtime_s,
-		                           .mtime_ns = sources[i].mtime_ns, .path_len = (uint32_t)sources[i].path.len };
+		packed_source_t packed = { .size = sources[i].size,
+			.inode = sources[i].inode,
+			.mtime_s = sources[i].mtime_s,
+			.mtime_ns = sources[i].mtime_ns,
+			.path_len = (uint32_t)sources[i].path.len };
 		to = append(to, &packed, sizeof(packed));
 	}
 	return to;
 }
 
-void store_record_write(const store_record_t *record, const store_source_t *sources, const knot_bytes_t *chunks, uint8_t *ret_bytes)
+void store_record_write(const store_record_t *record, const store_source_t *sources, const knot_bytes_t *chunks,
+		uint8_t *ret_bytes)
 {
 	fixed_t fixed = {
-		.magic = RECORD_MAGIC, .format = STORE_RECORD_FORMAT, .byte_order = BYTE_ORDER_MARK,
-		.image_format = record->format, .flags = record->flags, .lineage = record->lineage, .saved_s = record->saved_s,
-		.settings = record->settings, .id = record->id, .piece_next = record->piece_next, .serial = record->serial,
-		.chunk_count = record->chunk_count, .piece_count = record->piece_count, .source_count = record->source_count,
-		.head_len = (uint32_t)record->head.len, .paths_len = (uint32_t)paths_len(record, sources),
+		.magic = RECORD_MAGIC,
+		.format = STORE_RECORD_FORMAT,
+		.byte_order = BYTE_ORDER_MARK,
+		.image_format = record->format,
+		.flags = record->flags,
+		.lineage = record->lineage,
+		.saved_s = record->saved_s,
+		.settings = record->settings,
+		.id = record->id,
+		.piece_next = record->piece_next,
+		.serial = record->serial,
+		.chunk_count = record->chunk_count,
+		.piece_count = record->piece_count,
+		.source_count = record->source_count,
+		.head_len = (uint32_t)record->head.len,
+		.paths_len = (uint32_t)paths_len(record, sources),
 		.zone_len = record->zone.len,
 	};
 	uint8_t *p = append(ret_bytes, &fixed, sizeof(fixed));
@@ -141,8 +158,9 @@ static bool pieces_fit(const store_record_t *record)
 	for (uint32_t chunk = 0; chunk < record->chunk_count; chunk++) {
 		uint64_t left = record->chunk_lens[chunk];
 		while (left > 0) {
-			if (piece == record->piece_count || record->pieces[piece].len == 0 || record->pieces[piece].len > left ||
-			    record->pieces[piece].number >= record->piece_next) {
+			if (piece == record->piece_count || record->pieces[piece].len == 0 ||
+					record->pieces[piece].len > left ||
+					record->pieces[piece].number >= record->piece_next) {
 				return false;
 			}
 			left -= record->pieces[piece++].len;
@@ -219,7 +237,8 @@ static bool read_parts(knot_bytes_t bytes, const fixed_t *fixed, store_record_t 
 	if (knot_reader_left(&r) != (record->flags & STORE_RECORD_INLINE ? record->size : 0)) {
 		return false;
 	}
-	return knot_name_read((knot_bytes_t){ name, fixed->zone_len }, &record->zone) == KNOT_OK && record->zone.len == fixed->zone_len;
+	return knot_name_read((knot_bytes_t){ name, fixed->zone_len }, &record->zone) == KNOT_OK &&
+	       record->zone.len == fixed->zone_len;
 }
 
 knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, const char **ret_what)
@@ -233,12 +252,21 @@ knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, con
 		return err;
 	}
 	store_record_t record = {
-		.lineage = fixed.lineage, .saved_s = fixed.saved_s, .settings = fixed.settings, .id = fixed.id,
-		.piece_next = fixed.piece_next, .format = fixed.image_format, .serial = fixed.serial, .flags = fixed.flags,
-		.chunk_count = fixed.chunk_count, .piece_count = fixed.piece_count, .source_count = fixed.source_count,
+		.lineage = fixed.lineage,
+		.saved_s = fixed.saved_s,
+		.settings = fixed.settings,
+		.id = fixed.id,
+		.piece_next = fixed.piece_next,
+		.format = fixed.image_format,
+		.serial = fixed.serial,
+		.flags = fixed.flags,
+		.chunk_count = fixed.chunk_count,
+		.piece_count = fixed.piece_count,
+		.source_count = fixed.source_count,
 	};
-	if (fixed.flags & ~(STORE_RECORD_INLINE | STORE_RECORD_AHEAD) || fixed.chunk_count > STORE_CHUNKS_MAX || fixed.piece_count > STORE_PIECES_MAX ||
-	    fixed.source_count > STORE_SOURCE_MAX || fixed.head_len > STORE_HEAD_MAX || !read_parts(bytes, &fixed, &record)) {
+	if (fixed.flags & ~(STORE_RECORD_INLINE | STORE_RECORD_AHEAD) || fixed.chunk_count > STORE_CHUNKS_MAX ||
+			fixed.piece_count > STORE_PIECES_MAX || fixed.source_count > STORE_SOURCE_MAX ||
+			fixed.head_len > STORE_HEAD_MAX || !read_parts(bytes, &fixed, &record)) {
 		*ret_what = "the parts of its record do not fit together";
 		return KNOT_EMALF;
 	}
@@ -262,8 +290,11 @@ void store_record_sources(const store_record_t *record, store_source_t *ret_sour
 		packed_source_t packed;
 		memcpy(&packed, record->packed_sources + i * sizeof(packed), sizeof(packed));
 		ret_sources[i] = (store_source_t){
-			.path = { (const char *)path, packed.path_len }, .size = packed.size, .inode = packed.inode,
-			.mtime_s = packed.mtime_s, .mtime_ns = packed.mtime_ns,
+			.path = { (const char *)path, packed.path_len },
+			.size = packed.size,
+			.inode = packed.inode,
+			.mtime_s = packed.mtime_s,
+			.mtime_ns = packed.mtime_ns,
 		};
 		path += packed.path_len;
 	}

@@ -48,7 +48,8 @@ static int remove_unended(const store_t *store, MDB_txn *txn)
 		MDB_val key = { 1, &kind }, value;
 		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
 		const uint8_t *bytes = key.mv_data;
-		if (code != 0 || key.mv_size != STORE_WORK_KEY_LEN || bytes[0] != STORE_KEY_WORK || value.mv_size != sizeof(uint32_t)) {
+		if (code != 0 || key.mv_size != STORE_WORK_KEY_LEN || bytes[0] != STORE_KEY_WORK ||
+				value.mv_size != sizeof(uint32_t)) {
 			break;
 		}
 		uint64_t id = (uint64_t)load_be32(bytes + 1) << 32 | load_be32(bytes + 5);
@@ -66,7 +67,7 @@ static int remove_unended(const store_t *store, MDB_txn *txn)
 }
 
 typedef struct {
-	uint64_t *ids;               /* owned */
+	uint64_t *ids; /* owned */
 	size_t count, max;
 } ids_t;
 
@@ -97,7 +98,8 @@ static int collect_ids(MDB_cursor *cursor, ids_t *ids)
 	uint8_t kind = STORE_KEY_HEAD;
 	MDB_val key = { 1, &kind }, value;
 	int code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-	for (; code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+	for (; code == 0 && *(const uint8_t *)key.mv_data == STORE_KEY_HEAD;
+			code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
 		void *copy = malloc(value.mv_size + 1);
 		if (copy == NULL) {
 			return ENOMEM;
@@ -105,7 +107,8 @@ static int collect_ids(MDB_cursor *cursor, ids_t *ids)
 		memcpy(copy, value.mv_data, value.mv_size);
 		store_record_t record;
 		const char *what;
-		bool has = store_record_read((knot_bytes_t){ copy, value.mv_size }, &record, &what) == KNOT_OK && record.piece_count > 0;
+		bool has = store_record_read((knot_bytes_t){ copy, value.mv_size }, &record, &what) == KNOT_OK &&
+			   record.piece_count > 0;
 		free(copy);
 		if (has && add_id(ids, record.id) != 0) {
 			return ENOMEM;
@@ -238,7 +241,8 @@ static int remove_group(store_t *store, const knot_name_t *zones, size_t count, 
 	return store_commit(store, txn);
 }
 
-knot_err_t store_remove(store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed, store_reason_t *ret_reason)
+knot_err_t store_remove(
+		store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed, store_reason_t *ret_reason)
 {
 	assert(!store->read_only);
 	size_t all = 0;

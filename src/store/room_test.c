@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A full map and a full disk: what doesn't fit is refused with a reason, all else is there as before, and goes on when there is room. */
+/* A full map and a full disk: what doesn't fit is refused with a reason, all else is there as before, and goes on when
+ * there is room. */
 #include "src/store/store_test.h"
 
 #include <signal.h>
@@ -63,7 +64,8 @@ static void test_a_full_map_in_use(void **state)
 		size_t count = 0;
 		for (int i = round % 5; i < COUNT; i += 5) {
 			x = x * 6364136223846793005 + 1442695040888963407;
-			images[count++] = image_of(i, 1000 + (uint64_t)(round * COUNT + i), (x >> 33) % ((x >> 20) % 3 == 0 ? 900000 : 9000));
+			images[count++] = image_of(i, 1000 + (uint64_t)(round * COUNT + i),
+					(x >> 33) % ((x >> 20) % 3 == 0 ? 900000 : 9000));
 		}
 		store_saved_t saved;
 		store_reason_t reason;
@@ -92,8 +94,8 @@ static void test_a_full_map_in_use(void **state)
 		assert_int_equal(removed, now[gone].zone != NULL);
 		now[gone].zone = NULL;
 	}
-	print_message("%u stored, %u skipped, %llu of %llu bytes used\n", stored, skipped, (unsigned long long)store_room(store).used,
-	              (unsigned long long)store_room(store).max);
+	print_message("%u stored, %u skipped, %llu of %llu bytes used\n", stored, skipped,
+			(unsigned long long)store_room(store).used, (unsigned long long)store_room(store).max);
 	assert_true(skipped > 20 && stored > 100);
 	for (int i = 0; i < COUNT; i++) {
 		assert_int_equal(now[i].zone != NULL ? test_compare(store, &now[i], NULL) : KNOT_OK, KNOT_OK);
@@ -113,8 +115,11 @@ static void test_more_sources_than_can_be_stored(void **state)
 	knot_bytes_t chunk = { (const uint8_t *)"chunk", 5 };
 	store_image_t images[3];
 	for (uint32_t i = 0; i < 3; i++) {
-		images[i] = (store_image_t){ .zone = test_name(image_of((int)i, 0, 0).zone, wires[i]), .sources = sources,
-		                             .source_count = STORE_SOURCE_MAX + (i == 1), .chunks = &chunk, .chunk_count = 1 };
+		images[i] = (store_image_t){ .zone = test_name(image_of((int)i, 0, 0).zone, wires[i]),
+			.sources = sources,
+			.source_count = STORE_SOURCE_MAX + (i == 1),
+			.chunks = &chunk,
+			.chunk_count = 1 };
 	}
 	store_saved_t saved;
 	store_reason_t reason;
@@ -145,7 +150,8 @@ static void expect_after_full_disk(store_t *store, const test_image_t *before, s
 	}
 }
 
-/* A file of at most 6 MiB (its size) or a file system of 6 MiB. What was there before stays; then, with room, all is saved. */
+/* A file of at most 6 MiB (its size) or a file system of 6 MiB. What was there before stays; then, with room, all is
+ * saved. */
 static void fill_disk(bool is_mounted)
 {
 	test_image_t before[] = { image_of(0, 1, 2 * MIB), image_of(1, 2, 300) };

@@ -13,19 +13,19 @@
 /* One call of store_save(). */
 typedef struct {
 	store_t *store;
-	const store_image_t **images;  /* in canonical order of names: neighbours share pages of LMDB's tree */
+	const store_image_t **images; /* in canonical order of names: neighbours share pages of LMDB's tree */
 	size_t count;
 	uint64_t saved_s;
-	uint64_t room;                 /* bytes that may be written before the map is full, about */
-	bool settled;                  /* pages that were freed may be used again */
+	uint64_t room; /* bytes that may be written before the map is full, about */
+	bool settled;  /* pages that were freed may be used again */
 	store_saved_t saved;
 	store_reason_t *reason;
 } saver_t;
 
 enum {
-	KEEP_FREE_PAGES = 64,          /* deleting needs room as well, for changed pages of the trees … */
-	KEEP_FREE_PART = 256,          /* … and for the list of what becomes free: 8 bytes for each page */
-	NODE_COST = 64,                /* bytes around a value, at most about */
+	KEEP_FREE_PAGES = 64, /* deleting needs room as well, for changed pages of the trees … */
+	KEEP_FREE_PART = 256, /* … and for the list of what becomes free: 8 bytes for each page */
+	NODE_COST = 64,       /* bytes around a value, at most about */
 	IDS_PER_TXN = 1 << 20,
 };
 
@@ -101,8 +101,10 @@ static int put_end(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 	return code == 0 ? put_record(store, txn, plan) : code;
 }
 
-/* What is stored of the image's zone is found, and what has to be written. A record that can't be read leaves its pieces to be swept up. */
-static knot_err_t make_plan(saver_t *saver, MDB_txn *txn, const store_image_t *image, uint32_t sequence, store_plan_t *ret_plan)
+/* What is stored of the image's zone is found, and what has to be written. A record that can't be read leaves its
+ * pieces to be swept up. */
+static knot_err_t make_plan(
+		saver_t *saver, MDB_txn *txn, const store_image_t *image, uint32_t sequence, store_plan_t *ret_plan)
 {
 	store_t *store = saver->store;
 	void *copy = NULL;
@@ -123,7 +125,8 @@ static knot_err_t make_plan(saver_t *saver, MDB_txn *txn, const store_image_t *i
 	}
 	uint64_t new_id = mdb_txn_id(txn) * IDS_PER_TXN + sequence;
 	err = err == KNOT_ENOMEM ? err
-	                         : store_plan(image, err == KNOT_OK ? &old : NULL, new_id, store->format, saver->saved_s, ret_plan);
+				 : store_plan(image, err == KNOT_OK ? &old : NULL, new_id, store->format,
+						   saver->saved_s, ret_plan);
 	free(copy);
 	if (err == KNOT_ENOMEM) {
 		store_say(saver->reason, "saving zone images: out of memory");
@@ -198,7 +201,7 @@ static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, boo
 
 /* ---- A group of images ---- */
 
-enum { NAME_SHOWN_MAX = 80 };      /* bytes of a zone's name in a reason */
+enum { NAME_SHOWN_MAX = 80 }; /* bytes of a zone's name in a reason */
 
 static void refuse(saver_t *saver, knot_name_t zone)
 {
@@ -206,8 +209,9 @@ static void refuse(saver_t *saver, knot_name_t zone)
 	knot_name_print(zone, name);
 	saver->saved.refused++;
 	if (saver->reason->text[0] == '\0') {
-		store_say(saver->reason, "zone %.*s has more chunks or included files than can be stored, which is %u files", NAME_SHOWN_MAX, name,
-		          (unsigned)STORE_SOURCE_MAX);
+		store_say(saver->reason,
+				"zone %.*s has more chunks or included files than can be stored, which is %u files",
+				NAME_SHOWN_MAX, name, (unsigned)STORE_SOURCE_MAX);
 	}
 }
 
@@ -216,8 +220,11 @@ static void skip_for_room(saver_t *saver, knot_name_t zone, uint64_t cost)
 	char name[KNOT_NAME_TEXT_MAX];
 	knot_name_print(zone, name);
 	saver->saved.skipped++;
-	store_say(saver->reason, "no room for %llu KiB of zone %.*s: the database has at most %llu MiB, increase 'database.image-db-max-size'",
-	          (unsigned long long)(cost >> 10), NAME_SHOWN_MAX, name, (unsigned long long)(saver->store->map_len >> 20));
+	store_say(saver->reason,
+			"no room for %llu KiB of zone %.*s: the database has at most %llu MiB, increase "
+			"'database.image-db-max-size'",
+			(unsigned long long)(cost >> 10), NAME_SHOWN_MAX, name,
+			(unsigned long long)(saver->store->map_len >> 20));
 }
 
 /* Pages become reusable when two transactions have passed that no reader sees beyond. True if it may help. */
@@ -233,7 +240,8 @@ static bool settle(saver_t *saver)
 		if (store_begin(saver->store, 0, &txn) != 0) {
 			return false;
 		}
-		/* A transaction that changes nothing writes nothing; this one adds and removes a key, unless a sweep is due anyway. */
+		/* A transaction that changes nothing writes nothing; this one adds and removes a key, unless a sweep is
+		 * due anyway. */
 		MDB_val key = { 1, &kind }, value = { 1, &kind };
 		int code = mdb_put(txn, saver->store->dbi, &key, &value, MDB_NOOVERWRITE);
 		if (code == 0) {
@@ -254,12 +262,12 @@ static bool settle(saver_t *saver)
 
 /* What a group's transaction has come to. */
 typedef struct {
-	size_t done;                 /* images that are saved, skipped or refused, of those from its start on */
-	uint64_t changed;            /* bytes of pages that are changed, about: records that are appended share theirs */
-	uint32_t skipped;            /* of these */
+	size_t done;      /* images that are saved, skipped or refused, of those from its start on */
+	uint64_t changed; /* bytes of pages that are changed, about: records that are appended share theirs */
+	uint32_t skipped; /* of these */
 	uint64_t written;
-	int code;                    /* of LMDB */
-	knot_err_t err;              /* KNOT_OK, or what is said already */
+	int code;       /* of LMDB */
+	knot_err_t err; /* KNOT_OK, or what is said already */
 } group_t;
 
 /* Save the image that is alone in its transaction in steps. Ends `take_txn`. */
@@ -287,7 +295,8 @@ static int put_image(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 	return code == 0 ? put_end(store, txn, plan) : code;
 }
 
-/* Add the next image to the group. True: go on with the one after. A large image ends the transaction, as *txn = NULL says. */
+/* Add the next image to the group. True: go on with the one after. A large image ends the transaction, as *txn = NULL
+ * says. */
 static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image, uint64_t *bytes, group_t *group)
 {
 	store_plan_t plan;
@@ -337,8 +346,7 @@ static group_t save_group(saver_t *saver, size_t from, size_t count)
 	if (group.code != 0) {
 		return group;
 	}
-	while (group.done < count && add_image(saver, &txn, saver->images[from + group.done], &bytes, &group)) {
-	}
+	while (group.done < count && add_image(saver, &txn, saver->images[from + group.done], &bytes, &group)) {}
 	if (txn == NULL) {
 		return group;
 	}
@@ -392,7 +400,8 @@ static int compare_images(const void *a, const void *b)
 	return knot_name_cmp((*(const store_image_t *const *)a)->zone, (*(const store_image_t *const *)b)->zone);
 }
 
-knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved, store_reason_t *ret_reason)
+knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved,
+		store_reason_t *ret_reason)
 {
 	assert(!store->read_only);
 	*ret_saved = (store_saved_t){ 0 };
@@ -404,7 +413,8 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	int dead;
 	(void)mdb_reader_check(store->env, &dead);
 	if (store->has_leftovers) {
-		/* Numbers of pieces are used again when an image goes on growing: what is left would go with them later. */
+		/* Numbers of pieces are used again when an image goes on growing: what is left would go with them
+		 * later. */
 		knot_err_t err = store_remove_leftovers(store, ret_reason);
 		if (err != KNOT_OK) {
 			return err;
@@ -420,7 +430,9 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 		sorted[i] = &images[i];
 	}
 	qsort(sorted, count, sizeof(const store_image_t *), compare_images);
-	saver_t saver = { .store = store, .images = sorted, .count = count, .saved_s = (uint64_t)time(NULL), .reason = ret_reason };
+	saver_t saver = {
+		.store = store, .images = sorted, .count = count, .saved_s = (uint64_t)time(NULL), .reason = ret_reason
+	};
 	knot_err_t err = save_all(&saver);
 	*ret_saved = saver.saved;
 	free(sorted);

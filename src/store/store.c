@@ -28,10 +28,10 @@ typedef struct {
 static const format_t our_format = { "bowline", 0x01020304, STORE_FORMAT, sizeof(size_t), 0 };
 
 enum {
-	READERS_MAX = 256,           /* read transactions at once, of all processes */
+	READERS_MAX = 256, /* read transactions at once, of all processes */
 	DIR_MODE = 0770,
 	FILE_MODE = 0660,
-	MAP_UNIT = 64 * 1024,        /* a multiple of any machine's pages */
+	MAP_UNIT = 64 * 1024, /* a multiple of any machine's pages */
 	LOCK_TRIES = 20,
 	LOCK_WAIT_MS = 25,
 };
@@ -48,14 +48,15 @@ void store_say(store_reason_t *ret_reason, const char *format, ...)
 static bool is_disk_full(const store_t *store)
 {
 	struct statvfs info;
-	return fstatvfs(store->dir_fd, &info) == 0 && (uint64_t)info.f_bavail * info.f_frsize < 2 * (uint64_t)STORE_STEP_BYTES;
+	return fstatvfs(store->dir_fd, &info) == 0 &&
+	       (uint64_t)info.f_bavail * info.f_frsize < 2 * (uint64_t)STORE_STEP_BYTES;
 }
 
 /** What an error of LMDB or the system means, and what to do about it. */
 typedef struct {
 	int code;
 	knot_err_t err;
-	const char *advice;          /* behind the error's own text; NULL: nothing */
+	const char *advice; /* behind the error's own text; NULL: nothing */
 } failure_t;
 
 static const failure_t failures[] = {
@@ -84,13 +85,15 @@ static failure_t failure_of(int code)
 knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason)
 {
 	if (code == MDB_MAP_FULL) {
-		store_say(ret_reason, "%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'", what,
-		          (unsigned long long)(store->map_len >> 20));
+		store_say(ret_reason,
+				"%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'",
+				what, (unsigned long long)(store->map_len >> 20));
 		return KNOT_ESPACE;
 	}
 	failure_t failure = failure_of(code == EIO && is_disk_full(store) ? ENOSPC : code);
 	bool is_advised = failure.advice != NULL;
-	store_say(ret_reason, "%s: %s%s%s", what, mdb_strerror(failure.code), is_advised ? ", " : "", is_advised ? failure.advice : "");
+	store_say(ret_reason, "%s: %s%s%s", what, mdb_strerror(failure.code), is_advised ? ", " : "",
+			is_advised ? failure.advice : "");
 	return failure.err;
 }
 
@@ -166,7 +169,8 @@ static knot_err_t open_folder(store_t *store, const store_options_t *options, st
 	return options->read_only ? KNOT_OK : lock_folder(store, ret_reason);
 }
 
-/* LMDB trusts its pages, so they are checked before it sees them. While another process writes, they change; it has checked them. */
+/* LMDB trusts its pages, so they are checked before it sees them. While another process writes, they change; it has
+ * checked them. */
 static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 {
 	if (store->read_only && flock(store->dir_fd, LOCK_SH | LOCK_NB) != 0) {
@@ -188,16 +192,18 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 	}
 	if (store->read_only) {
 		/* LMDB would make a table of readers, which the server's user might not be allowed to write to then. */
-		store->is_alone = faccessat(store->dir_fd, "lock.mdb", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+		store->is_alone =
+				faccessat(store->dir_fd, "lock.mdb", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 		(void)(store->is_alone || flock(store->dir_fd, LOCK_UN));
 	}
-	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so it is said. */
+	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so it
+	 * is said. */
 	return err == KNOT_ENOENT && !store->read_only ? KNOT_EMALF : err;
 }
 
 /*
- * The folder is its owner's, who could have put a symbolic link there: who looks at it as root does so with the owner's rights.
- * LMDB writes to lock.mdb also for one who only reads.
+ * The folder is its owner's, who could have put a symbolic link there: who looks at it as root does so with the owner's
+ * rights. LMDB writes to lock.mdb also for one who only reads.
  */
 static int open_as_owner(const store_t *store, const char *path, unsigned flags)
 {
@@ -223,7 +229,8 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 		code = mdb_env_set_mapsize(store->env, options->size_max / MAP_UNIT * MAP_UNIT);
 	}
 	if (code == 0) {
-		code = open_as_owner(store, options->path, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) | (store->is_alone ? MDB_NOLOCK : 0));
+		code = open_as_owner(store, options->path,
+				MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) | (store->is_alone ? MDB_NOLOCK : 0));
 	}
 	MDB_envinfo info;
 	MDB_stat stat;
@@ -246,8 +253,9 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 }
 
 /*
- * LMDB doesn't say where it has mapped the file, but each page knows its number: so the page with the format's record does.
- * With that, what is in a value's pages can be read from the file: a disk that fails is then an error and no signal.
+ * LMDB doesn't say where it has mapped the file, but each page knows its number: so the page with the format's record
+ * does. With that, what is in a value's pages can be read from the file: a disk that fails is then an error and no
+ * signal.
  */
 static void find_map(store_t *store, const void *value)
 {
@@ -289,7 +297,8 @@ static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reaso
 	return KNOT_ENOTSUP;
 }
 
-/* The format's record is lost. One of our databases has damage then; whatever else somebody keeps there is not ours to set aside. */
+/* The format's record is lost. One of our databases has damage then; whatever else somebody keeps there is not ours to
+ * set aside. */
 static knot_err_t judge_without_format(const store_t *store, MDB_txn *txn, store_reason_t *ret_reason)
 {
 	MDB_cursor *cursor;
@@ -302,7 +311,8 @@ static knot_err_t judge_without_format(const store_t *store, MDB_txn *txn, store
 	if (code != 0) {
 		return store_fail(store, code, "opening the database", ret_reason);
 	}
-	if (*(const uint8_t *)key.mv_data == STORE_KEY_HEAD && store_record_is_one((knot_bytes_t){ value.mv_data, value.mv_size })) {
+	if (*(const uint8_t *)key.mv_data == STORE_KEY_HEAD &&
+			store_record_is_one((knot_bytes_t){ value.mv_data, value.mv_size })) {
 		store_say(ret_reason, "it has no record of its format");
 		return KNOT_EMALF;
 	}
@@ -330,7 +340,8 @@ static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
 	}
 	knot_err_t err;
 	if (code == 0) {
-		err = value.mv_size == sizeof(our_format) ? compare_format(&value, ret_reason) : judge_without_format(store, txn, ret_reason);
+		err = value.mv_size == sizeof(our_format) ? compare_format(&value, ret_reason)
+							  : judge_without_format(store, txn, ret_reason);
 		find_map(store, value.mv_data);
 	} else if (code == MDB_NOTFOUND && stat.ms_entries == 0) {
 		store_say(ret_reason, "it is empty");
@@ -342,7 +353,8 @@ static knot_err_t read_format(store_t *store, store_reason_t *ret_reason)
 	}
 	/* A handle opened in a read transaction becomes the environment's with the commit. */
 	int committed = mdb_txn_commit(txn);
-	return err == KNOT_OK && committed != 0 ? store_fail(store, committed, "opening the database", ret_reason) : err;
+	return err == KNOT_OK && committed != 0 ? store_fail(store, committed, "opening the database", ret_reason)
+						: err;
 }
 
 static knot_err_t open_checked(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
@@ -356,7 +368,8 @@ static knot_err_t open_checked(store_t *store, const store_options_t *options, s
 	}
 	if (err == KNOT_ENOENT && !store->read_only) {
 		int code = put_format(store);
-		err = code != 0 ? store_fail(store, code, "writing to the new database", ret_reason) : read_format(store, ret_reason);
+		err = code != 0 ? store_fail(store, code, "writing to the new database", ret_reason)
+				: read_format(store, ret_reason);
 	}
 	return err;
 }
@@ -373,7 +386,7 @@ static void close_env(store_t *store)
 static knot_err_t set_aside(store_t *store, store_reason_t *reason)
 {
 	if (renameat(store->dir_fd, "data.mdb", store->dir_fd, "data.mdb.damaged") != 0 ||
-	    (unlinkat(store->dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
+			(unlinkat(store->dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
 		return store_fail(store, errno, "setting aside the old database", reason);
 	}
 	char why[STORE_REASON_MAX];

@@ -2,9 +2,9 @@
 /**
  * Zone images in LMDB: chunks of bytes and a head per zone, written so that a zone's image is whole or is not there.
  *
- * Owns the environment in one folder. Knows nothing of zones but their names: what a head says and what chunks hold is the
- * caller's (src/zone/image.h). Layout, checksums, and what happens in a crash: doc/formats/zone-image.md.
- * Any thread may read; one thread at a time saves or removes (LMDB has one writer; others would wait for it). Nothing is
+ * Owns the environment in one folder. Knows nothing of zones but their names: what a head says and what chunks hold is
+ * the caller's (src/zone/image.h). Layout, checksums, and what happens in a crash: doc/formats/zone-image.md. Any
+ * thread may read; one thread at a time saves or removes (LMDB has one writer; others would wait for it). Nothing is
  * logged here: what is wrong comes back as an error and a text.
  */
 #pragma once
@@ -24,20 +24,21 @@ typedef struct {
 
 /** How to open an environment. */
 typedef struct {
-	const char *path;    /* folder; its parent must exist. Borrowed for the call */
-	uint64_t size_max;   /* bytes, LMDB's map size, at least 1 MiB; what is there already fits anyway */
-	uint32_t format;     /* number of the caller's layout of heads and chunks: written into each image; images of another one are KNOT_ENOTSUP. 0: any */
-	bool read_only;      /* look at it, also while another process writes: nothing is made, removed or set aside */
+	const char *path;  /* folder; its parent must exist. Borrowed for the call */
+	uint64_t size_max; /* bytes, LMDB's map size, at least 1 MiB; what is there already fits anyway */
+	uint32_t format;   /* number of the caller's layout of heads and chunks: written into each image; images of
+			      another one are KNOT_ENOTSUP. 0: any */
+	bool read_only;    /* look at it, also while another process writes: nothing is made, removed or set aside */
 } store_options_t;
 
 /**
  * Open the environment in a folder; make it, if there is none, with a mode of 0770 less umask.
- * What an interrupted save left behind is removed. An environment of another format or byte order, or a damaged one (its pages are
- * checked first, as LMDB itself trusts them), is set aside (renamed to data.mdb.damaged, an earlier one goes) and a new one made; ret_reason then says so
- * with KNOT_OK, else its text is empty.
- * KNOT_EACCES, KNOT_ENOMEM, KNOT_EBUSY (another process writes to it), KNOT_EEXIST (something else's database: left as it is),
- * KNOT_ENOENT (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP
- * (read_only: damaged, another format), KNOT_EFILE …: ret_reason says more.
+ * What an interrupted save left behind is removed. An environment of another format or byte order, or a damaged one
+ * (its pages are checked first, as LMDB itself trusts them), is set aside (renamed to data.mdb.damaged, an earlier one
+ * goes) and a new one made; ret_reason then says so with KNOT_OK, else its text is empty. KNOT_EACCES, KNOT_ENOMEM,
+ * KNOT_EBUSY (another process writes to it), KNOT_EEXIST (something else's database: left as it is), KNOT_ENOENT
+ * (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP (read_only: damaged, another format), KNOT_EFILE …:
+ * ret_reason says more.
  */
 KNOT_MUST_USE knot_err_t store_open(const store_options_t *options, store_t **ret_store, store_reason_t *ret_reason);
 
@@ -47,18 +48,18 @@ void store_close(store_t *take_store);
 /* ---- Saving ---- */
 
 enum {
-	STORE_HEAD_MAX = 64 * 1024,          /* bytes */
-	STORE_SOURCE_MAX = 1024,             /* sources of an image */
-	STORE_PATH_MAX = 4096,               /* bytes of a source's path */
+	STORE_HEAD_MAX = 64 * 1024, /* bytes */
+	STORE_SOURCE_MAX = 1024,    /* sources of an image */
+	STORE_PATH_MAX = 4096,      /* bytes of a source's path */
 };
 
 /** A file that a version was made from, as it was then (stat(2)): while all of this is the same, so is the file. */
 typedef struct {
 	knot_str_t path;
-	uint64_t size;               /* bytes */
+	uint64_t size; /* bytes */
 	uint64_t inode;
-	int64_t mtime_s;             /* seconds since 1970 */
-	uint32_t mtime_ns;           /* [0..999999999] */
+	int64_t mtime_s;   /* seconds since 1970 */
+	uint32_t mtime_ns; /* [0..999999999] */
 } store_source_t;
 
 /** True if a file that stat(2) saw as `now` is the source as it was. The path is not looked at. */
@@ -67,42 +68,47 @@ bool store_source_is(const store_source_t *source, const struct stat *now);
 /** One version of a zone, borrowed for the call. */
 typedef struct {
 	knot_name_t zone;
-	const store_source_t *sources;  /* the zone file first, then what it includes; none: the version has another origin */
+	const store_source_t
+			*sources; /* the zone file first, then what it includes; none: the version has another origin */
 	uint32_t source_count;
-	bool is_ahead;               /* the version has changes that the sources don't have */
-	uint32_t serial;             /* of the SOA, for lists */
-	uint64_t settings;           /* hash of whatever else the version was made with; compared by the caller */
-	uint64_t lineage;            /* chunks of one lineage only grow at their end: what is stored of them stays as it is */
-	knot_bytes_t head;           /* opaque; at most STORE_HEAD_MAX */
-	const knot_bytes_t *chunks;  /* the bytes in use of each */
+	bool is_ahead;     /* the version has changes that the sources don't have */
+	uint32_t serial;   /* of the SOA, for lists */
+	uint64_t settings; /* hash of whatever else the version was made with; compared by the caller */
+	uint64_t lineage;  /* chunks of one lineage only grow at their end: what is stored of them stays as it is */
+	knot_bytes_t head; /* opaque; at most STORE_HEAD_MAX */
+	const knot_bytes_t *chunks; /* the bytes in use of each */
 	uint32_t chunk_count;
 } store_image_t;
 
 /** What a save has done. */
 typedef struct {
-	uint64_t written;            /* bytes of chunks; less than the images' size when parts had been stored before */
-	uint32_t skipped;            /* images that are not stored because there was no room for them: ret_reason says which room */
-	uint32_t refused;            /* images that exceed a limit, whatever room there is: ret_reason names one, unless it is about skipped ones */
+	uint64_t written; /* bytes of chunks; less than the images' size when parts had been stored before */
+	uint32_t skipped; /* images that are not stored because there was no room for them: ret_reason says which room
+			   */
+	uint32_t refused; /* images that exceed a limit, whatever room there is: ret_reason names one, unless it is
+			     about skipped ones */
 } store_saved_t;
 
 /**
- * Save images, of different zones, durably: afterwards each is there as given, and after a crash each is as before or as given.
- * Only what is not yet stored of a lineage is written. Small images share a transaction, so many per call are much cheaper than one; one that
- * is larger than a transaction should be is written in several, and becomes visible with the last.
- * KNOT_OK also when some were skipped because the map is too small for them, or refused: what was stored of these zones before is still there.
- * KNOT_ESPACE: the disk is full, KNOT_EFILE: another error of the disk; each image is as before or as given.
- * ret_saved is set whatever is returned; ret_reason: empty if all were saved.
+ * Save images, of different zones, durably: afterwards each is there as given, and after a crash each is as before or
+ * as given. Only what is not yet stored of a lineage is written. Small images share a transaction, so many per call are
+ * much cheaper than one; one that is larger than a transaction should be is written in several, and becomes visible
+ * with the last. KNOT_OK also when some were skipped because the map is too small for them, or refused: what was stored
+ * of these zones before is still there. KNOT_ESPACE: the disk is full, KNOT_EFILE: another error of the disk; each
+ * image is as before or as given. ret_saved is set whatever is returned; ret_reason: empty if all were saved.
  */
 KNOT_MUST_USE knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved,
-                                    store_reason_t *ret_reason);
+		store_reason_t *ret_reason);
 
-/** Remove images of zones, those that have one; ret_removed: how many. Errors of store_save(), and KNOT_ESPACE for a full map: all or some are still there. */
+/** Remove images of zones, those that have one; ret_removed: how many. Errors of store_save(), and KNOT_ESPACE for a
+ * full map: all or some are still there. */
 KNOT_MUST_USE knot_err_t store_remove(store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed,
-                                      store_reason_t *ret_reason);
+		store_reason_t *ret_reason);
 
 /* ---- Reading ---- */
 
-/** An image being read; a read transaction of LMDB: end it soon, as pages that were freed since are not used again before. */
+/** An image being read; a read transaction of LMDB: end it soon, as pages that were freed since are not used again
+ * before. */
 typedef struct store_reader store_reader_t;
 
 /** What is stored of a zone; borrowed from the reader. */
@@ -113,34 +119,35 @@ typedef struct {
 	bool is_ahead;
 	uint32_t serial;
 	uint64_t settings;
-	uint32_t format;             /* the caller's, see store_options_t */
+	uint32_t format; /* the caller's, see store_options_t */
 	uint64_t lineage;
-	uint64_t saved_s;            /* wall clock, seconds since 1970 */
-	uint64_t size;               /* bytes of all chunks */
-	const uint64_t *chunk_lens;  /* bytes */
+	uint64_t saved_s;           /* wall clock, seconds since 1970 */
+	uint64_t size;              /* bytes of all chunks */
+	const uint64_t *chunk_lens; /* bytes */
 	uint32_t chunk_count;
-	uint32_t piece_count;        /* values that the chunks are stored in */
+	uint32_t piece_count; /* values that the chunks are stored in */
 } store_view_t;
 
 /**
- * Begin to read a zone's image. KNOT_ENOENT: there is none. KNOT_EMALF: it is damaged, KNOT_ENOTSUP: of another format or
- * byte order; ret_reason says what. ret_view is valid until store_read_end().
+ * Begin to read a zone's image. KNOT_ENOENT: there is none. KNOT_EMALF: it is damaged, KNOT_ENOTSUP: of another format
+ * or byte order; ret_reason says what. ret_view is valid until store_read_end().
  */
-KNOT_MUST_USE knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **ret_reader, store_view_t *ret_view,
-                                          store_reason_t *ret_reason);
+KNOT_MUST_USE knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **ret_reader,
+		store_view_t *ret_view, store_reason_t *ret_reason);
 
 /**
- * Copy a whole chunk to `to` (view.chunk_lens[chunk] bytes) and verify it. Threads may read chunks of one reader at the same time.
- * KNOT_EMALF: damaged, KNOT_EFILE: could not be read.
+ * Copy a whole chunk to `to` (view.chunk_lens[chunk] bytes) and verify it. Threads may read chunks of one reader at the
+ * same time. KNOT_EMALF: damaged, KNOT_EFILE: could not be read.
  */
-KNOT_MUST_USE knot_err_t store_read_chunk(store_reader_t *reader, uint32_t chunk, uint8_t *to, store_reason_t *ret_reason);
+KNOT_MUST_USE knot_err_t store_read_chunk(
+		store_reader_t *reader, uint32_t chunk, uint8_t *to, store_reason_t *ret_reason);
 
 void store_read_end(store_reader_t *take_reader);
 
 /**
- * Calls `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid during the call, in which
- * no transaction is open: it may take its time, and save and remove. What changes meanwhile is seen or not.
- * Records that are damaged are left out: even their zones' names are not known.
+ * Calls `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid
+ * during the call, in which no transaction is open: it may take its time, and save and remove. What changes meanwhile
+ * is seen or not. Records that are damaged are left out: even their zones' names are not known.
  */
 KNOT_MUST_USE knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx);
 

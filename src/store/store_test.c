@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store's contract: what is saved is read, of a lineage only what is new is written, what doesn't fit is refused and nothing else lost. */
+/* The store's contract: what is saved is read, of a lineage only what is new is written, what doesn't fit is refused
+ * and nothing else lost. */
 #include "src/store/store_test.h"
 
 #include <pthread.h>
@@ -22,8 +23,10 @@ static const test_image_t kinds[] = {
 	{ "inline-or-not.", 5, 1, 1, { 16200 } },
 	{ "medium.", 6, 1, 2, { 100000, 30000 } },
 	{ "hole.", 7, 1, 3, { 100000, 0, 2 * MIB } },
-	{ "steps.", 8, 0xffffffff, 20, { 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB,
-	                                  2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 1 } },
+	{ "steps.", 8, 0xffffffff, 20,
+			{ 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB,
+					2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB,
+					1 } },
 	{ ".", 9, 1, 1, { 9 } },
 	{ "\\000\\255.a\\032b.", 10, 1, 1, { 10 } },
 };
@@ -182,7 +185,8 @@ static void *read_again_and_again(void *arg)
 		bool same = view.chunk_count == want.chunk_count && view.lineage == want.lineage;
 		for (uint32_t i = 0; same && i < view.chunk_count; i++) {
 			static __thread uint8_t got[700000], bytes[700000];
-			same = view.chunk_lens[i] == want.lens[i] && store_read_chunk(reader, i, got, &reason) == KNOT_OK;
+			same = view.chunk_lens[i] == want.lens[i] &&
+			       store_read_chunk(reader, i, got, &reason) == KNOT_OK;
 			test_bytes(want.lineage, i, same ? want.lens[i] : 0, bytes);
 			same = same && memcmp(got, bytes, want.lens[i]) == 0;
 		}

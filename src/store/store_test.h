@@ -54,11 +54,11 @@ static const store_source_t test_sources[] = {
 
 /* Save, and expect that. ret_saved may be NULL. */
 static inline knot_err_t test_save(store_t *store, const test_image_t *images, size_t count, store_saved_t *ret_saved,
-                                   store_reason_t *ret_reason)
+		store_reason_t *ret_reason)
 {
 	store_image_t *wants = calloc(count, sizeof(*wants));
-	knot_bytes_t (*chunks)[TEST_CHUNKS_MAX] = calloc(count, sizeof(*chunks));
-	uint8_t (*names)[KNOT_NAME_MAX] = calloc(count, sizeof(*names));
+	knot_bytes_t(*chunks)[TEST_CHUNKS_MAX] = calloc(count, sizeof(*chunks));
+	uint8_t(*names)[KNOT_NAME_MAX] = calloc(count, sizeof(*names));
 	assert_true(wants != NULL && chunks != NULL && names != NULL);
 	for (size_t i = 0; i < count; i++) {
 		const test_image_t *image = &images[i];
@@ -69,14 +69,22 @@ static inline knot_err_t test_save(store_t *store, const test_image_t *images, s
 			chunks[i][c] = (knot_bytes_t){ bytes, image->lens[c] };
 		}
 		wants[i] = (store_image_t){
-			.zone = test_name(image->zone, names[i]), .sources = test_sources, .source_count = KNOT_LEN(test_sources),
-			.serial = image->serial, .is_ahead = image->serial % 2, .settings = image->lineage + 1, .lineage = image->lineage,
-			.head = { (const uint8_t *)"the head", 8 }, .chunks = chunks[i], .chunk_count = image->chunk_count,
+			.zone = test_name(image->zone, names[i]),
+			.sources = test_sources,
+			.source_count = KNOT_LEN(test_sources),
+			.serial = image->serial,
+			.is_ahead = image->serial % 2,
+			.settings = image->lineage + 1,
+			.lineage = image->lineage,
+			.head = { (const uint8_t *)"the head", 8 },
+			.chunks = chunks[i],
+			.chunk_count = image->chunk_count,
 		};
 	}
 	store_saved_t saved;
 	store_reason_t reason;
-	knot_err_t err = store_save(store, wants, count, ret_saved != NULL ? ret_saved : &saved, ret_reason != NULL ? ret_reason : &reason);
+	knot_err_t err = store_save(store, wants, count, ret_saved != NULL ? ret_saved : &saved,
+			ret_reason != NULL ? ret_reason : &reason);
 	for (size_t i = 0; i < count; i++) {
 		for (uint32_t c = 0; c < images[i].chunk_count; c++) {
 			free((void *)chunks[i][c].data);
@@ -88,7 +96,9 @@ static inline knot_err_t test_save(store_t *store, const test_image_t *images, s
 	return err;
 }
 
-/* KNOT_OK: what is stored is `image` with all that belongs to it; KNOT_ERROR: it is something else. Errors of reading. */
+/*
+ * KNOT_OK: what is stored is `image` with all that belongs to it; KNOT_ERROR: it is something else. Errors of reading.
+ */
 static inline knot_err_t test_compare(store_t *store, const test_image_t *image, uint32_t *ret_pieces)
 {
 	uint8_t wire[KNOT_NAME_MAX];
@@ -99,13 +109,15 @@ static inline knot_err_t test_compare(store_t *store, const test_image_t *image,
 	if (err != KNOT_OK) {
 		return err;
 	}
-	bool same = view.serial == image->serial && view.is_ahead == image->serial % 2 && view.settings == image->lineage + 1 && view.lineage == image->lineage &&
-	            view.format == TEST_FORMAT && view.chunk_count == image->chunk_count && view.head.len == 8 &&
-	            memcmp(view.head.data, "the head", 8) == 0 && view.source_count == KNOT_LEN(test_sources) && view.saved_s > 1700000000;
+	bool same = view.serial == image->serial && view.is_ahead == image->serial % 2 &&
+		    view.settings == image->lineage + 1 && view.lineage == image->lineage &&
+		    view.format == TEST_FORMAT && view.chunk_count == image->chunk_count && view.head.len == 8 &&
+		    memcmp(view.head.data, "the head", 8) == 0 && view.source_count == KNOT_LEN(test_sources) &&
+		    view.saved_s > 1700000000;
 	for (uint32_t i = 0; same && i < KNOT_LEN(test_sources); i++) {
 		const store_source_t *a = &view.sources[i], *b = &test_sources[i];
-		same = knot_str_eq(a->path, b->path) && a->size == b->size && a->inode == b->inode && a->mtime_s == b->mtime_s &&
-		       a->mtime_ns == b->mtime_ns;
+		same = knot_str_eq(a->path, b->path) && a->size == b->size && a->inode == b->inode &&
+		       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
 	}
 	for (uint32_t c = 0; same && err == KNOT_OK && c < image->chunk_count; c++) {
 		same = view.chunk_lens[c] == image->lens[c];
@@ -130,7 +142,9 @@ static inline store_t *test_open(uint64_t size_max)
 {
 	store_t *store = NULL;
 	store_reason_t reason;
-	knot_err_t err = store_open(&(store_options_t){ .path = test_path, .size_max = size_max, .format = TEST_FORMAT }, &store, &reason);
+	knot_err_t err =
+			store_open(&(store_options_t){ .path = test_path, .size_max = size_max, .format = TEST_FORMAT },
+					&store, &reason);
 	if (err != KNOT_OK || reason.text[0] != '\0') {
 		fail_msg("%s: %s", knot_strerror(err), reason.text);
 	}

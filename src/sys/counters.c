@@ -22,8 +22,7 @@ void sys_slots_reserve(unsigned thread_count)
 static void raise_to(atomic_uint *number, unsigned value)
 {
 	unsigned before = atomic_load(number);
-	while (before < value && !atomic_compare_exchange_weak(number, &before, value)) {
-	}
+	while (before < value && !atomic_compare_exchange_weak(number, &before, value)) {}
 }
 
 void sys_slots_expect(unsigned thread_count)
@@ -95,8 +94,8 @@ uint64_t sys_counters_sum(const sys_counters_t *counters, unsigned index)
 	unsigned count = atomic_load(&slot_highest) + 1;
 	count = count < counters->slot_count ? count : counters->slot_count;
 	for (unsigned slot = 0; slot < count; slot++) {
-		sum += atomic_load_explicit(&counters->cells[slot * (size_t)counters->stride + index],
-					    memory_order_relaxed);
+		sum += atomic_load_explicit(
+				&counters->cells[slot * (size_t)counters->stride + index], memory_order_relaxed);
 	}
 	return sum;
 }

@@ -77,8 +77,8 @@ static inline _Atomic uint64_t *sys_counters_own_row(const sys_counters_t *count
 /** Add `n` to counter `index` of the calling thread's own row: a load and a store. */
 static inline void sys_counters_add_own(_Atomic uint64_t *row, unsigned index, uint64_t n)
 {
-	atomic_store_explicit(&row[index], atomic_load_explicit(&row[index], memory_order_relaxed) + n,
-			      memory_order_relaxed);
+	atomic_store_explicit(
+			&row[index], atomic_load_explicit(&row[index], memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 /** Add `n` to counter `index` (below `count`). Any thread; a load and a store in the thread's own line. */

@@ -72,7 +72,8 @@ static void test_owners(void **state)
 		uid_t want = geteuid() == 0 && rows[i].is_given ? NOBODY : geteuid();
 		bool has_target = access(target, F_OK) == 0;
 		if (err != (rows[i].is_opened ? KNOT_OK : knot_err_of_errno(ELOOP)) || owner_of(file) != want ||
-		    (has_target && owner_of(target) != geteuid()) || (rows[i].kind == DANGLING && has_target)) {
+				(has_target && owner_of(target) != geteuid()) ||
+				(rows[i].kind == DANGLING && has_target)) {
 			fail_msg("%s: %s, owner %u", rows[i].what, knot_strerror(err), (unsigned)owner_of(file));
 		}
 		if (fd >= 0) {

@@ -10,7 +10,8 @@
 enum {
 	/* Knot's line limit: scripts that read its log cut there. */
 	SYS_LOG_MESSAGE_MAX = 511,
-	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run at most). */
+	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run
+	   at most). */
 	SYS_LOG_REPEAT_MAX = 5,
 	SYS_LOG_REPEAT_MS = 10000,
 	/* Whoever reads the log reads on within that time, or is waited for no more: a thread that logs must go on. */

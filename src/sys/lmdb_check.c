@@ -12,26 +12,33 @@
 /*
  * LMDB's pages, in host byte order:
  *
- *   page   0 u64 number | 8 u16 - | 10 u16 kind | 12 u16 lower, 14 u16 upper, or for large values u32 count of pages | 16 content
- *   meta   16 u32 magic, u32 version, u64 address, u64 map size, tree of free pages, main tree, u64 last page, u64 transaction
- *   tree   0 u32 page size (of the first) | 4 u16 flags | 6 u16 depth | 8 u64 branch, leaf, large-value pages, entries, root page
- *   branch and leaf: from 16 to `lower` a u16 for each node, where it is in the page; from `upper` to the page's end the nodes
- *   node   0 u16, u16 | 4 u16 flags | 6 u16 length of the key | 8 key, then in a leaf the value or the u64 number of its first page
- *          branch: the child page's number is in the first three; leaf: the value's length is in the first two
+ *   page   0 u64 number | 8 u16 - | 10 u16 kind | 12 u16 lower, 14 u16 upper, or for large values u32 count of pages |
+ * 16 content meta   16 u32 magic, u32 version, u64 address, u64 map size, tree of free pages, main tree, u64 last page,
+ * u64 transaction tree   0 u32 page size (of the first) | 4 u16 flags | 6 u16 depth | 8 u64 branch, leaf, large-value
+ * pages, entries, root page branch and leaf: from 16 to `lower` a u16 for each node, where it is in the page; from
+ * `upper` to the page's end the nodes node   0 u16, u16 | 4 u16 flags | 6 u16 length of the key | 8 key, then in a leaf
+ * the value or the u64 number of its first page branch: the child page's number is in the first three; leaf: the
+ * value's length is in the first two
  *
  * A free page's number stands in a value of the first tree: u64 count, then that many u64, descending.
  */
 enum {
-	KIND_BRANCH = 1, KIND_LEAF = 2, KIND_LARGE = 4, KIND_META = 8,
-	NODE_LARGE = 1,              /* flag of a leaf's node */
-	PAGE_HEADER = 16, NODE_HEADER = 8,
-	PAGE_LEN_MIN = 512, PAGE_LEN_MAX = 0x8000,
+	KIND_BRANCH = 1,
+	KIND_LEAF = 2,
+	KIND_LARGE = 4,
+	KIND_META = 8,
+	NODE_LARGE = 1, /* flag of a leaf's node */
+	PAGE_HEADER = 16,
+	NODE_HEADER = 8,
+	PAGE_LEN_MIN = 512,
+	PAGE_LEN_MAX = 0x8000,
 	KEY_MAX = 511,
 	DEPTH_MAX = 32,
-	TREE_FREE_FLAGS = 8,         /* keys are integers */
-	FILE_FLAGS = 0x4000,         /* kept with these: made with MDB_NOSUBDIR */
+	TREE_FREE_FLAGS = 8, /* keys are integers */
+	FILE_FLAGS = 0x4000, /* kept with these: made with MDB_NOSUBDIR */
 	META_COUNT = 2,
-	BEYOND_FILE_MAX = 1 << 18,   /* pages that were allocated, became free in the same transaction and so were never written */
+	BEYOND_FILE_MAX = 1 << 18, /* pages that were allocated, became free in the same transaction and so were never
+				      written */
 };
 
 static const uint32_t meta_magic = 0xbeefc0de;
@@ -61,20 +68,20 @@ typedef struct {
 	int fd;
 	uint64_t file_len;
 	uint32_t page_len;
-	uint64_t page_count;         /* last page + 1 */
-	uint64_t *seen;              /* owned; a bit for each page */
+	uint64_t page_count; /* last page + 1 */
+	uint64_t *seen;      /* owned; a bit for each page */
 	uint64_t seen_count;
-	uint8_t *levels[DEPTH_MAX];  /* owned; the page on each level of the walk */
-	uint8_t *list;               /* owned; a list of free pages that is being read */
-	const char *what;            /* first fault */
-	knot_err_t err;              /* of that fault */
+	uint8_t *levels[DEPTH_MAX]; /* owned; the page on each level of the walk */
+	uint8_t *list;              /* owned; a list of free pages that is being read */
+	const char *what;           /* first fault */
+	knot_err_t err;             /* of that fault */
 	/* The walk of one tree. */
 	bool is_free_tree;
 	tree_t counted;
-	uint8_t key[KEY_MAX];        /* the last one */
+	uint8_t key[KEY_MAX]; /* the last one */
 	size_t key_len;
 	bool has_key;
-	bool key_is_bound;           /* it is a branch's: the next one may be equal */
+	bool key_is_bound; /* it is a branch's: the next one may be equal */
 } checker_t;
 
 /* False, with a reason; the first one stays. */
@@ -302,7 +309,8 @@ static bool follow_nodes(checker_t *c, const page_head_t *head, unsigned depth)
 			continue;
 		}
 		/* The first key of a branch has no meaning. */
-		if ((at > PAGE_HEADER && !next_key(c, key, node.key_len, true)) || !check_page(c, node_child(&node), depth + 1)) {
+		if ((at > PAGE_HEADER && !next_key(c, key, node.key_len, true)) ||
+				!check_page(c, node_child(&node), depth + 1)) {
 			return false;
 		}
 	}
@@ -323,8 +331,8 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 	}
 	memcpy(&head, c->levels[depth], sizeof(head));
 	bool is_last = depth + 1 == c->counted.depth;
-	if (head.number != number || head.kind != (is_last ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER || head.lower % 2 != 0 ||
-	    head.upper < head.lower || head.upper > c->page_len) {
+	if (head.number != number || head.kind != (is_last ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER ||
+			head.lower % 2 != 0 || head.upper < head.lower || head.upper > c->page_len) {
 		return fault(c, "a page has a wrong head");
 	}
 	/* LMDB asserts that a branch has two. */
@@ -342,16 +350,21 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 
 static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
 {
-	if ((is_free_tree ? (tree->flags & ~FILE_FLAGS) != TREE_FREE_FLAGS : tree->flags != 0) || tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
+	if ((is_free_tree ? (tree->flags & ~FILE_FLAGS) != TREE_FREE_FLAGS : tree->flags != 0) ||
+			tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
 		return fault(c, "a tree's description is wrong");
 	}
 	c->is_free_tree = is_free_tree;
 	c->has_key = false;
-	c->counted = (tree_t){ .page_len = is_free_tree ? c->page_len : 0, .flags = tree->flags, .depth = tree->depth, .root = tree->root };
+	c->counted = (tree_t){ .page_len = is_free_tree ? c->page_len : 0,
+		.flags = tree->flags,
+		.depth = tree->depth,
+		.root = tree->root };
 	if (tree->depth > 0 && !check_page(c, tree->root, 0)) {
 		return false;
 	}
-	return memcmp(&c->counted, tree, sizeof(*tree)) == 0 || fault(c, "a tree's description does not match the tree");
+	return memcmp(&c->counted, tree, sizeof(*tree)) == 0 ||
+	       fault(c, "a tree's description does not match the tree");
 }
 
 /* ---- Meta pages ---- */
@@ -409,7 +422,8 @@ static knot_err_t read_metas(checker_t *c, meta_t *ret_meta)
 	}
 	const meta_t *meta = &metas[metas[0].txn < metas[1].txn];
 	if (!metas_fit(metas) || metas[1].free.page_len != page_len || meta->last_page >= meta->map_len / page_len ||
-	    meta->last_page < META_COUNT - 1 || meta->last_page > c->file_len / page_len + BEYOND_FILE_MAX) {
+			meta->last_page < META_COUNT - 1 ||
+			meta->last_page > c->file_len / page_len + BEYOND_FILE_MAX) {
 		(void)fault(c, "its meta pages contradict each other");
 		return KNOT_EMALF;
 	}

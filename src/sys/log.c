@@ -18,7 +18,7 @@ typedef struct {
 	sys_log_kind_t kind;
 	log_output_t output;
 	uint8_t levels[SYS_LOG_SOURCE_COUNT];
-	_Atomic unsigned lost;      /* lines that could not be written since the last that could */
+	_Atomic unsigned lost; /* lines that could not be written since the last that could */
 } target_t;
 
 typedef struct {
@@ -37,12 +37,12 @@ static const struct {
 	int level;
 	const char *text;
 } level_names[] = {
-	{LOG_DEBUG,    "debug: "   },
-        { LOG_INFO,    "info: "    },
-        { LOG_NOTICE,  "notice: "  },
+	{ LOG_DEBUG, "debug: " },
+	{ LOG_INFO, "info: " },
+	{ LOG_NOTICE, "notice: " },
 	{ LOG_WARNING, "warning: " },
-        { LOG_ERR,     "error: "   },
-        { LOG_CRIT,    "critical: "},
+	{ LOG_ERR, "error: " },
+	{ LOG_CRIT, "critical: " },
 };
 
 static const char *level_name(int level)
@@ -66,13 +66,13 @@ static size_t put_timestamp(char *out, size_t max, const struct timespec *when)
 	char sign = offset_min < 0 ? '-' : '+';
 	offset_min = labs(offset_min);
 	int len = snprintf(out, max, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld%c%02ld:%02ld ",
-			   (local.tm_year + 1900) % 10000, local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min,
-			   local.tm_sec, when->tv_nsec / 1000000, sign, offset_min / 60, offset_min % 60);
+			(local.tm_year + 1900) % 10000, local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min,
+			local.tm_sec, when->tv_nsec / 1000000, sign, offset_min / 60, offset_min % 60);
 	return len > 0 && (size_t)len < max ? (size_t)len : 0;
 }
 
 size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
-		      knot_name_t zone, const char *format, va_list args)
+		knot_name_t zone, const char *format, va_list args)
 {
 	size_t start = when != NULL ? put_timestamp(ret_line, SYS_LOG_LINE_MAX - SYS_LOG_MESSAGE_MAX, when) : 0;
 	char *message = ret_line + start;
@@ -104,20 +104,21 @@ size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct times
 	return start + len;
 }
 
-__attribute__((format(printf, 4, 5))) static size_t format_own(char line[static SYS_LOG_LINE_MAX], bool timestamp, bool prefix_info,
-                                                                const char *format, ...)
+__attribute__((format(printf, 4, 5))) static size_t format_own(
+		char line[static SYS_LOG_LINE_MAX], bool timestamp, bool prefix_info, const char *format, ...)
 {
 	struct timespec now = sys_clock_real();
 	va_list args;
 	va_start(args, format);
-	size_t len = sys_log_format(line, timestamp ? &now : NULL, prefix_info, LOG_WARNING, (knot_name_t){ 0 }, format, args);
+	size_t len = sys_log_format(
+			line, timestamp ? &now : NULL, prefix_info, LOG_WARNING, (knot_name_t){ 0 }, format, args);
 	va_end(args);
 	return len;
 }
 
 /*
- * There is nowhere to complain while a file's disk is full, or a pipe; how much is missing is said where it is missing. False: that can't be
- * said yet.
+ * There is nowhere to complain while a file's disk is full, or a pipe; how much is missing is said where it is missing.
+ * False: that can't be said yet.
  */
 static bool tell_lost(const log_t *log, target_t *target)
 {
@@ -129,7 +130,7 @@ static bool tell_lost(const log_t *log, target_t *target)
 	char note[SYS_LOG_LINE_MAX];
 	bool is_system = target->kind == SYS_LOG_TO_SYSLOG, is_told;
 	size_t len = format_own(note, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)", lost,
-	                        knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
+			knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
 	if (is_system) {
 		note[len - 1] = '\0'; /* the newline */
 		is_told = log_output_send(output, LOG_WARNING, NULL, note);
@@ -162,7 +163,8 @@ static void write_system(const log_t *log, target_t *target, int level, knot_nam
 	if (zone.wire != NULL) {
 		knot_name_print(zone, name);
 	}
-	if (!tell_lost(log, target) || !log_output_send(&target->output, level, zone.wire != NULL ? name : NULL, message)) {
+	if (!tell_lost(log, target) ||
+			!log_output_send(&target->output, level, zone.wire != NULL ? name : NULL, message)) {
 		atomic_fetch_add(&target->lost, 1);
 	}
 }
@@ -176,7 +178,8 @@ static void write_gathered(const log_t *log)
 {
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
 		target_t *target = &log->targets[i];
-		if (target->kind != SYS_LOG_TO_SYSLOG && (target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
+		if (target->kind != SYS_LOG_TO_SYSLOG &&
+				(target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
 			write_target(log, target, gathered->text, gathered->len);
 		}
 	}
@@ -186,7 +189,8 @@ static void write_gathered(const log_t *log)
 static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
 {
 	for (size_t i = 0; i < log->count; i++) {
-		if (log->targets[i].kind == SYS_LOG_TO_SYSLOG && (log->targets[i].levels[source] & LOG_MASK(level)) != 0) {
+		if (log->targets[i].kind == SYS_LOG_TO_SYSLOG &&
+				(log->targets[i].levels[source] & LOG_MASK(level)) != 0) {
 			return true;
 		}
 	}
@@ -229,7 +233,7 @@ void sys_log_write_gathered(void)
 }
 
 static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
-		       va_list args)
+		va_list args)
 {
 	if ((log->any[source] & LOG_MASK(level)) == 0) {
 		return;
@@ -274,12 +278,13 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
 /* ---- Repeated messages ---- */
 
 static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
-static sys_log_repeats_t *repeats_held;     /* those with messages held back; under repeats_lock */
+static sys_log_repeats_t *repeats_held; /* those with messages held back; under repeats_lock */
 
 /* What was held back, as one line. Under repeats_lock. */
 static void tell(sys_log_repeats_t *repeats)
 {
-	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text, repeats->held);
+	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text,
+			repeats->held);
 	repeats->held = 0;
 	repeats->count = 0;
 	repeats->begin_ms = 0;
@@ -394,11 +399,14 @@ static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LO
 static bool is_same_target(const target_t *a, const target_t *b)
 {
 	struct stat a_info, b_info;
-	return a->kind == b->kind && (a->kind != SYS_LOG_TO_FILE || (fstat(a->output.fd, &a_info) == 0 && fstat(b->output.fd, &b_info) == 0 &&
-	                                                             a_info.st_ino == b_info.st_ino && a_info.st_dev == b_info.st_dev));
+	return a->kind == b->kind &&
+	       (a->kind != SYS_LOG_TO_FILE ||
+			       (fstat(a->output.fd, &a_info) == 0 && fstat(b->output.fd, &b_info) == 0 &&
+					       a_info.st_ino == b_info.st_ino && a_info.st_dev == b_info.st_dev));
 }
 
-/* What is to be said of lines that a target didn't take, and that it isn't to be waited for, stays so with the next configuration. */
+/* What is to be said of lines that a target didn't take, and that it isn't to be waited for, stays so with the next
+ * configuration. */
 static void inherit_losses(log_t *next, const log_t *old)
 {
 	for (size_t i = 0; i < next->count; i++) {
@@ -434,7 +442,8 @@ static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t g
 	case SYS_LOG_TO_STDERR: *ret_output = log_output_of(STDERR_FILENO, false); break;
 	case SYS_LOG_TO_SYSLOG:
 		/* Where systemd runs, its journal in the place of syslog. */
-		*ret_output = (log_output_t){ .kind = sd_booted() > 0 ? LOG_OUTPUT_JOURNAL : LOG_OUTPUT_SYSLOG, .fd = -1 };
+		*ret_output = (log_output_t){ .kind = sd_booted() > 0 ? LOG_OUTPUT_JOURNAL : LOG_OUTPUT_SYSLOG,
+			.fd = -1 };
 		break;
 	case SYS_LOG_TO_FILE:
 		err = open_file(target, uid, gid, &fd);
@@ -452,7 +461,8 @@ static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < count; i++) {
 		if (errs[i] != KNOT_OK) {
-			log_server(LOG_ERR, "failed to open log, file '%s' (%s)", targets[i].path, knot_strerror(errs[i]));
+			log_server(LOG_ERR, "failed to open log, file '%s' (%s)", targets[i].path,
+					knot_strerror(errs[i]));
 			first = first == KNOT_OK ? errs[i] : first;
 		}
 	}

@@ -9,9 +9,11 @@
  * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without timestamp in syslog and in the tools.
  * At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
  *
- * Lines that a target doesn't take (a full disk, a pipe or a journal that nobody reads) are counted, and the first line that it takes again comes
- * after one that says how many are missing. A thread that logs is held up by a target that hangs for SYS_LOG_WAIT_MS, once; tools wait. What can be triggered without end by traffic or by a failure that lasts goes through sys_log_repeated(); what happens once
- * per zone or per command doesn't, however many those are: which zone failed is what the operator needs.
+ * Lines that a target doesn't take (a full disk, a pipe or a journal that nobody reads) are counted, and the first line
+ * that it takes again comes after one that says how many are missing. A thread that logs is held up by a target that
+ * hangs for SYS_LOG_WAIT_MS, once; tools wait. What can be triggered without end by traffic or by a failure that lasts
+ * goes through sys_log_repeated(); what happens once per zone or per command doesn't, however many those are: which
+ * zone failed is what the operator needs.
  */
 #pragma once
 
@@ -48,8 +50,8 @@ void sys_log_init_tool(bool info, bool verbose);
 
 /**
  * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as
- * root, see sys_file_open(); a symbolic link must lead to what is there already and stays whose it is. A file that can't be opened is left out, said as an error line to the targets that could be; returns its error
- * then.
+ * root, see sys_file_open(); a symbolic link must lead to what is there already and stays whose it is. A file that
+ * can't be opened is left out, said as an error line to the targets that could be; returns its error then.
  */
 KNOT_MUST_USE knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid);
 
@@ -61,27 +63,28 @@ bool sys_log_wants(sys_log_source_t source, int level);
 
 /** Write a line. level: LOG_DEBUG … LOG_CRIT. zone: wire NULL when the line is of no zone. */
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+		__attribute__((format(printf, 4, 5)));
 
 /**
- * Repeats of one message that traffic or a lasting failure can trigger as often as they like; static, one per message, all zero at first.
+ * Repeats of one message that traffic or a lasting failure can trigger as often as they like; static, one per message,
+ * all zero at first.
  */
 typedef struct sys_log_repeats {
-	uint64_t begin_ms;              /* of the time in which they are counted; 0: none yet */
-	unsigned count;                 /* lines written in it */
-	unsigned held;                  /* messages held back in it */
-	sys_log_source_t source;        /* of the last of those; so level and text */
+	uint64_t begin_ms;       /* of the time in which they are counted; 0: none yet */
+	unsigned count;          /* lines written in it */
+	unsigned held;           /* messages held back in it */
+	sys_log_source_t source; /* of the last of those; so level and text */
 	int level;
 	char text[SYS_LOG_MESSAGE_MAX - 64];
-	struct sys_log_repeats *next;   /* of those that hold messages back */
+	struct sys_log_repeats *next; /* of those that hold messages back */
 } sys_log_repeats_t;
 
 /**
- * Write a line, up to SYS_LOG_REPEAT_MAX times in SYS_LOG_REPEAT_MS. What is more in that time becomes one line at its end:
- * `… , message repeated N times`, with the text of the last one. Any thread.
+ * Write a line, up to SYS_LOG_REPEAT_MAX times in SYS_LOG_REPEAT_MS. What is more in that time becomes one line at its
+ * end: `… , message repeated N times`, with the text of the last one. Any thread.
  */
 void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int level, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+		__attribute__((format(printf, 4, 5)));
 
 /** Write what was held back and whose time is over, or all of it (before the end). To be called every few seconds. */
 void sys_log_tell_repeats(bool all);
@@ -95,9 +98,10 @@ typedef struct {
 } sys_log_gathered_t;
 
 /**
- * From here to sys_log_write_gathered() lines of this thread for files and streams, up to level LOG_NOTICE, are written several at a
- * time: for those who write many at once. Lines that are worse, for syslog, or of another source or level first write what waits, so
- * the order stays. A crash loses what waits: nothing long or dangerous in between. `lines` is the caller's until then; not nested.
+ * From here to sys_log_write_gathered() lines of this thread for files and streams, up to level LOG_NOTICE, are written
+ * several at a time: for those who write many at once. Lines that are worse, for syslog, or of another source or level
+ * first write what waits, so the order stays. A crash loses what waits: nothing long or dangerous in between. `lines`
+ * is the caller's until then; not nested.
  */
 void sys_log_gather(sys_log_gathered_t *lines);
 
@@ -119,4 +123,4 @@ enum { SYS_LOG_LINE_MAX = 32 + SYS_LOG_MESSAGE_MAX + 2 };
  * Ends in a newline and NUL. Returns the length without NUL.
  */
 size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
-		      knot_name_t zone, const char *format, va_list args) __attribute__((format(printf, 6, 0)));
+		knot_name_t zone, const char *format, va_list args) __attribute__((format(printf, 6, 0)));

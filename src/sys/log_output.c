@@ -18,14 +18,16 @@
 #define JOURNAL_PATH "/run/systemd/journal/socket"
 #define SYSLOG_PATH  "/dev/log"
 
-enum { MESSAGE_MAX = 2048 };    /* bytes: head, fields, name of a zone, message */
+enum { MESSAGE_MAX = 2048 }; /* bytes: head, fields, name of a zone, message */
 
 log_output_t log_output_of(int fd, bool is_own)
 {
 	struct stat info;
 	mode_t mode = fstat(fd, &info) == 0 ? info.st_mode : S_IFREG;
-	log_output_kind_t kind = S_ISREG(mode) ? LOG_OUTPUT_BLOCKING : S_ISSOCK(mode) ? LOG_OUTPUT_SOCKET
-	                       : is_own ? LOG_OUTPUT_NONBLOCKING : LOG_OUTPUT_STREAM;
+	log_output_kind_t kind = S_ISREG(mode)    ? LOG_OUTPUT_BLOCKING
+				 : S_ISSOCK(mode) ? LOG_OUTPUT_SOCKET
+				 : is_own         ? LOG_OUTPUT_NONBLOCKING
+						  : LOG_OUTPUT_STREAM;
 	return (log_output_t){ .kind = kind, .fd = fd };
 }
 
@@ -55,8 +57,8 @@ static void note_taken(log_output_t *output)
 /* ---- Descriptors ---- */
 
 /*
- * What isn't a file may take part of the text now and the rest later, with nobody else's lines between. And a pipe that is ready takes PIPE_BUF
- * bytes without blocking, if nobody else writes to it meanwhile.
+ * What isn't a file may take part of the text now and the rest later, with nobody else's lines between. And a pipe that
+ * is ready takes PIPE_BUF bytes without blocking, if nobody else writes to it meanwhile.
  */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -87,7 +89,8 @@ static size_t write_all(log_output_t *output, const char *text, size_t len)
 			continue;
 		}
 		int errnum = done < 0 ? errno : EIO;
-		bool is_full = errnum == EAGAIN && (output->kind == LOG_OUTPUT_SOCKET || output->kind == LOG_OUTPUT_NONBLOCKING);
+		bool is_full = errnum == EAGAIN &&
+			       (output->kind == LOG_OUTPUT_SOCKET || output->kind == LOG_OUTPUT_NONBLOCKING);
 		if (errnum == EINTR || (is_full && wait_writable(output))) {
 			continue;
 		}
@@ -113,7 +116,7 @@ size_t log_output_write(log_output_t *output, const char *text, size_t len)
 
 /* ---- The journal and syslog ---- */
 
-static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER;     /* connections and what is sent on them */
+static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER; /* connections and what is sent on them */
 
 static bool connect_to(log_output_t *output, const char *path, int type)
 {
@@ -139,7 +142,8 @@ static bool connect_system(log_output_t *output)
 	if (output->kind == LOG_OUTPUT_JOURNAL) {
 		return connect_to(output, JOURNAL_PATH, SOCK_DGRAM);
 	}
-	return connect_to(output, SYSLOG_PATH, SOCK_DGRAM) || (errno == EPROTOTYPE && connect_to(output, SYSLOG_PATH, SOCK_STREAM));
+	return connect_to(output, SYSLOG_PATH, SOCK_DGRAM) ||
+	       (errno == EPROTOTYPE && connect_to(output, SYSLOG_PATH, SOCK_STREAM));
 }
 
 static void disconnect(log_output_t *output)
@@ -153,8 +157,9 @@ static void disconnect(log_output_t *output)
 /* "KEY=value\n" each: no value has a newline. */
 static size_t put_journal(char *out, int level, const char *zone, const char *message)
 {
-	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s", level, program_invocation_short_name, message,
-	                   zone != NULL ? "ZONE=" : "", zone != NULL ? zone : "", zone != NULL ? "\n" : "");
+	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s", level,
+			program_invocation_short_name, message, zone != NULL ? "ZONE=" : "", zone != NULL ? zone : "",
+			zone != NULL ? "\n" : "");
 	return len < MESSAGE_MAX ? (size_t)len : MESSAGE_MAX - 1;
 }
 
@@ -174,7 +179,8 @@ static size_t put_syslog(char *out, int level, const char *message, bool is_stre
 
 static size_t put_message(const log_output_t *output, char *out, int level, const char *zone, const char *message)
 {
-	return output->kind == LOG_OUTPUT_JOURNAL ? put_journal(out, level, zone, message) : put_syslog(out, level, message, output->is_stream);
+	return output->kind == LOG_OUTPUT_JOURNAL ? put_journal(out, level, zone, message)
+						  : put_syslog(out, level, message, output->is_stream);
 }
 
 /* On the connection that there is. What was sent of a stream's message only in part ends with the connection. */
@@ -200,11 +206,13 @@ bool log_output_send(log_output_t *output, int level, const char *zone, const ch
 	char text[MESSAGE_MAX + 1];
 	pthread_mutex_lock(&system_lock);
 	bool is_old = output->fd >= 0;
-	bool is_sent = (is_old || connect_system(output)) && send_now(output, text, put_message(output, text, level, zone, message));
+	bool is_sent = (is_old || connect_system(output)) &&
+		       send_now(output, text, put_message(output, text, level, zone, message));
 	if (!is_sent && is_old && errno != EAGAIN) {
 		/* Who listened went; maybe somebody else listens there now. */
 		disconnect(output);
-		is_sent = connect_system(output) && send_now(output, text, put_message(output, text, level, zone, message));
+		is_sent = connect_system(output) &&
+			  send_now(output, text, put_message(output, text, level, zone, message));
 	}
 	if (!is_sent) {
 		atomic_store(&output->errnum, errno);

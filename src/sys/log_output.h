@@ -2,9 +2,10 @@
 /**
  * Where lines of the log go: a file, a stream, or the socket of the journal or of syslog. Within src/sys only.
  *
- * Whatever takes bytes may stop taking them: a pipe that nobody reads, a journal that hangs. A writer then waits SYS_LOG_WAIT_MS, once; from then
- * on, until something was taken again, it doesn't wait at all, so that a thread that logs goes on whoever reads the log. Only the disk of a
- * regular file is waited for, as everywhere. What isn't written is the caller's to count. Any thread; nothing here calls the log.
+ * Whatever takes bytes may stop taking them: a pipe that nobody reads, a journal that hangs. A writer then waits
+ * SYS_LOG_WAIT_MS, once; from then on, until something was taken again, it doesn't wait at all, so that a thread that
+ * logs goes on whoever reads the log. Only the disk of a regular file is waited for, as everywhere. What isn't written
+ * is the caller's to count. Any thread; nothing here calls the log.
  */
 #pragma once
 
@@ -15,9 +16,9 @@
 #include <stddef.h>
 
 typedef enum {
-	LOG_OUTPUT_BLOCKING,    /* written at once, however long that takes: a regular file, or streams of a tool */
-	/* Standard output or error: others write there, too, so it can't be made non-blocking. A terminal that is nearly full isn't told from one
-	 * with room for a line, and is waited for however long that takes. */
+	LOG_OUTPUT_BLOCKING, /* written at once, however long that takes: a regular file, or streams of a tool */
+	/* Standard output or error: others write there, too, so it can't be made non-blocking. A terminal that is
+	 * nearly full isn't told from one with room for a line, and is waited for however long that takes. */
 	LOG_OUTPUT_STREAM,
 	LOG_OUTPUT_NONBLOCKING, /* a pipe or terminal of our own, O_NONBLOCK */
 	LOG_OUTPUT_SOCKET,      /* a stream socket */
@@ -34,15 +35,18 @@ typedef struct {
 	_Atomic int errnum;     /* why the last thing was not written */
 } log_output_t;
 
-/** An output for an open descriptor; the kind follows from what it is. is_own: this process opened it with O_NONBLOCK. */
+/**
+ * An output for an open descriptor; the kind follows from what it is. is_own: this process opened it with O_NONBLOCK.
+ */
 log_output_t log_output_of(int fd, bool is_own);
 
-/** Write text of one or more whole lines to a descriptor. Returns how many bytes were written; if not all, errnum says why. */
+/** Write text of one or more whole lines to a descriptor. Returns how many bytes were written; if not all, errnum says
+ * why. */
 size_t log_output_write(log_output_t *output, const char *text, size_t len);
 
 /**
- * Send one message to the journal or syslog. level: of <syslog.h>. zone: text for the journal's field ZONE, or NULL. message: without newline.
- * False: not sent; errnum says why.
+ * Send one message to the journal or syslog. level: of <syslog.h>. zone: text for the journal's field ZONE, or NULL.
+ * message: without newline. False: not sent; errnum says why.
  */
 bool log_output_send(log_output_t *output, int level, const char *zone, const char *message);
 

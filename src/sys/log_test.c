@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 static size_t format_line(char *out, const struct timespec *when, bool prefix_info, int level, knot_name_t zone,
-			  const char *format, ...)
+		const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -38,18 +38,18 @@ static const struct {
 	const char *message, *want;
 } rows[] = {
 	{ "server line, UTC", "UTC0", 0, 7000000, LOG_INFO, false, true, true, "server stopped",
-	  "1970-01-01T00:00:00.007+00:00 info: server stopped\n" },
+			"1970-01-01T00:00:00.007+00:00 info: server stopped\n" },
 	{ "zone line, east of Greenwich", "XXX-5:30", 1767225600, 999999999, LOG_ERR, true, true, true, "bad",
-	  "2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n" },
+			"2026-01-01T05:30:00.999+05:30 error: [example.com.] bad\n" },
 	{ "west of Greenwich", "XXX3:45", 1767225600, 0, LOG_WARNING, false, true, true, "w",
-	  "2025-12-31T20:15:00.000-03:45 warning: w\n" },
+			"2025-12-31T20:15:00.000-03:45 warning: w\n" },
 	{ "syslog has no timestamp", "UTC0", 0, 0, LOG_NOTICE, true, false, true, "n", "notice: [example.com.] n\n" },
 	{ "tools leave info: out", "UTC0", 0, 0, LOG_INFO, false, false, false, "done", "done\n" },
 	{ "tools keep error:", "UTC0", 0, 0, LOG_ERR, false, false, false, "gone", "error: gone\n" },
 	{ "debug", "UTC0", 0, 0, LOG_DEBUG, false, false, true, "d", "debug: d\n" },
 	{ "critical", "UTC0", 0, 0, LOG_CRIT, false, false, true, "c", "critical: c\n" },
 	{ "a newline in a value does not make a second line", "UTC0", 0, 0, LOG_ERR, false, false, true, "a\nb",
-	  "error: a b\n" },
+			"error: a b\n" },
 };
 
 static void test_line_format(void **state)
@@ -62,7 +62,7 @@ static void test_line_format(void **state)
 		knot_name_t zone = rows[i].has_zone ? knot_name_of(example_wire) : (knot_name_t){ 0 };
 		char line[SYS_LOG_LINE_MAX];
 		size_t len = format_line(line, rows[i].has_time ? &when : NULL, rows[i].prefix_info, rows[i].level,
-					 zone, "%s", rows[i].message);
+				zone, "%s", rows[i].message);
 		if (strcmp(line, rows[i].want) != 0 || len != strlen(line)) {
 			fail_msg("%s: got \"%s\", want \"%s\"", rows[i].what, line, rows[i].want);
 		}
@@ -321,12 +321,12 @@ static void test_threads_share_a_pipe(void **state)
 	for (char *rest, *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
 		size_t line_len = strlen(line);
 		bool is_note = strstr(line, " warning: log, ") != NULL;
-		bool is_whole = line_len > 60 && strstr(line, " info: begin") == line + 29 && strcmp(line + line_len - 8, " its end") == 0 &&
-		                strstr(line + 30, " info: ") == NULL;
+		bool is_whole = line_len > 60 && strstr(line, " info: begin") == line + 29 &&
+				strcmp(line + line_len - 8, " its end") == 0 && strstr(line + 30, " info: ") == NULL;
 		notes += is_note;
 		torn += !is_note && !is_whole;
 	}
-	assert_true(torn <= notes);     /* where this thread waits for longer than it is waited for */
+	assert_true(torn <= notes); /* where this thread waits for longer than it is waited for */
 	close_small_pipe(&small);
 }
 
@@ -401,15 +401,22 @@ static void test_full_disk(void **state)
 	log_server(LOG_INFO, "three");
 	limit_file(path, -1);
 	log_server(LOG_INFO, "four");
-	limit_file(path, 40);           /* timestamp and some */
+	limit_file(path, 40); /* timestamp and some */
 	log_server(LOG_INFO, "torn apart");
 	limit_file(path, -1);
 	log_server(LOG_INFO, "five");
 	log_server(LOG_INFO, "six");
 	slurp(path, text, sizeof(text));
 	static const char *const order[] = {
-		" info: one\n", " warning: log, 2 lines lost (", ")\n", " info: four\n", " info: torn\n",
-		" warning: log, 1 lines lost (", ")\n", " info: five\n", " info: six\n",
+		" info: one\n",
+		" warning: log, 2 lines lost (",
+		")\n",
+		" info: four\n",
+		" info: torn\n",
+		" warning: log, 1 lines lost (",
+		")\n",
+		" info: five\n",
+		" info: six\n",
 	};
 	const char *at = text;
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {

@@ -123,8 +123,8 @@ static knot_err_t write_pid(int fd)
 	return KNOT_OK;
 }
 
-knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other,
-			      bool *ret_stale)
+knot_err_t sys_pidfile_create(
+		const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other, bool *ret_stale)
 {
 	int fd;
 	knot_err_t err = sys_file_open(path, O_RDWR | O_CREAT, 0640, uid, gid, &fd);
@@ -159,8 +159,8 @@ void sys_pidfile_remove(sys_pidfile_t *file)
 	if (file->fd >= 0) {
 		/* Another server may have made one, after the folder went, say. */
 		struct stat ours, there;
-		bool is_ours = fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 && ours.st_ino == there.st_ino &&
-		               ours.st_dev == there.st_dev;
+		bool is_ours = fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 &&
+			       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 		/* After the user switch the directory may be read-only to us: then leave a file that names nobody. */
 		if (is_ours && unlink(file->path) != 0) {
 			(void)!ftruncate(file->fd, 0);

@@ -29,10 +29,11 @@ typedef struct {
 /**
  * Create the pid file (mode 0640) with our PID, a decimal number without newline.
  * KNOT_EBUSY: *ret_other is the PID of a living process that wrote it: another instance, don't start.
- * A file left by a dead process, or with anything else in it, is replaced; *ret_stale says so unless it was empty. Others: errno codes, say them with the path.
+ * A file left by a dead process, or with anything else in it, is replaced; *ret_stale says so unless it was empty.
+ * Others: errno codes, say them with the path.
  */
-KNOT_MUST_USE knot_err_t sys_pidfile_create(const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file,
-					    pid_t *ret_other, bool *ret_stale);
+KNOT_MUST_USE knot_err_t sys_pidfile_create(
+		const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other, bool *ret_stale);
 
 /** Remove the file and forget it. */
 void sys_pidfile_remove(sys_pidfile_t *file);
@@ -45,8 +46,9 @@ void sys_pidfile_remove(sys_pidfile_t *file);
 KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid);
 
 /**
- * Set up malloc() for a process whose memory is looked at: large blocks always get pages of their own, which go back when they
- * are freed. (glibc else moves them into the heap once one was freed, and every reload leaves a hole there.) Before threads.
+ * Set up malloc() for a process whose memory is looked at: large blocks always get pages of their own, which go back
+ * when they are freed. (glibc else moves them into the heap once one was freed, and every reload leaves a hole there.)
+ * Before threads.
  */
 void sys_memory_init(void);
 

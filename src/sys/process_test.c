@@ -105,10 +105,7 @@ static void test_pidfile_of_the_living(void **state)
 	const struct {
 		const char *name;
 		knot_err_t want;
-	} rows[] = {
-		{"knotd",   KNOT_EBUSY},
-                { "editor", KNOT_OK   }
-	};
+	} rows[] = { { "knotd", KNOT_EBUSY }, { "editor", KNOT_OK } };
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		int fds[2];
 		assert_int_equal(pipe(fds), 0);

@@ -9,7 +9,8 @@
  */
 #pragma once
 
-/* ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it.
+/*
+ * ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it.
  */
 #if defined(__SANITIZE_THREAD__)
 #define SYS_RCU_TSAN 1

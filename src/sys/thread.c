@@ -17,7 +17,11 @@ char sys_rcu_tsan_tag;
 /* Failures leave the thread as important as the others. */
 static void be_humble(void)
 {
-	enum { NICE = 10, IOPRIO_WHO_PROCESS = 1, IOPRIO_LOWEST = 2 << 13 | 7 }; /* linux/ioprio.h: best effort, level 7 */
+	enum {
+		NICE = 10,
+		IOPRIO_WHO_PROCESS = 1,
+		IOPRIO_LOWEST = 2 << 13 | 7
+	}; /* linux/ioprio.h: best effort, level 7 */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_LOWEST);
 }

@@ -12,7 +12,9 @@ static const char bad_type[] = "unknown record type";
 
 /* ---- Words ---- */
 
-/* The class may stand before the type, as in a zone file (RFC 1035 5.1): then the first word of the data is the type. */
+/*
+ * The class may stand before the type, as in a zone file (RFC 1035 5.1): then the first word of the data is the type.
+ */
 static update_words_t without_class(const update_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
 {
 	update_words_t plain = *words;
@@ -55,7 +57,8 @@ static knot_err_t scan_owner(const update_t *update, const char *text, update_no
 }
 
 /* ret: KNOT_RDATA_MAX bytes. */
-static knot_err_t scan_data(const update_t *update, update_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
+static knot_err_t scan_data(
+		const update_t *update, update_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
 {
 	uint16_t len;
 	knot_mut_bytes_t room = { ret, KNOT_RDATA_MAX };
@@ -100,7 +103,8 @@ static knot_err_t seek_rrset(const update_t *update, const update_note_t *note, 
 
 /* ---- Adding ---- */
 
-static knot_err_t choose_ttl(const update_t *update, const update_words_t *words, knot_bytes_t rdata, update_note_t *note)
+static knot_err_t choose_ttl(
+		const update_t *update, const update_words_t *words, knot_bytes_t rdata, update_note_t *note)
 {
 	seek_t there;
 	knot_err_t err = seek_rrset(update, note, &there);
@@ -110,7 +114,7 @@ static knot_err_t choose_ttl(const update_t *update, const update_words_t *words
 		note->ttl = there.found ? there.ttl : update->default_ttl;
 	}
 	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
-		note->ttl = load_be32(rdata.data + 4);   /* RFC 4034 3: that of what it signs */
+		note->ttl = load_be32(rdata.data + 4); /* RFC 4034 3: that of what it signs */
 	} else if (err == KNOT_OK) {
 		note->has_new_ttl = there.found && there.ttl != note->ttl && note->type != KNOT_TYPE_SOA;
 	}
@@ -129,14 +133,15 @@ static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_n
 	return err == KNOT_EISRECORD && update->is_benevolent ? KNOT_OK : err;
 }
 
-/* 0 marks that a SIG covers a transaction, and is no type of a record (RFC 6895 3.1); to zone_txn_remove_all() it means all types. */
+/* 0 marks that a SIG covers a transaction, and is no type of a record (RFC 6895 3.1); to zone_txn_remove_all() it means
+ * all types. */
 static bool is_no_zone_data(uint16_t type)
 {
 	return type == 0 || knot_rrtype_is_meta(type);
 }
 
 static knot_err_t scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
-                           knot_bytes_t *ret_rdata)
+		knot_bytes_t *ret_rdata)
 {
 	knot_err_t err = words->type != NULL ? scan_owner(update, words->owner, note) : KNOT_EPARAM;
 	if (err != KNOT_OK) {
@@ -190,7 +195,8 @@ static knot_err_t remove_record(const update_t *update, const update_words_t *wo
 	return err;
 }
 
-/* All of the type, or of all types. Where the name is empty but for names below it, it is there all the same (RFC 8499 7). */
+/* All of the type, or of all types. Where the name is empty but for names below it, it is there all the same (RFC 8499
+ * 7). */
 static knot_err_t remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
 {
 	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);
@@ -205,7 +211,9 @@ static knot_err_t unset(const update_t *update, const update_words_t *words, upd
 {
 	/* As Knot: an empty owner is the apex. */
 	bool is_empty = words->owner != NULL && *words->owner == '\0';
-	knot_err_t err = words->data != NULL && words->type == NULL ? KNOT_EPARAM : scan_owner(update, is_empty ? "@" : words->owner, note);
+	knot_err_t err = words->data != NULL && words->type == NULL
+					 ? KNOT_EPARAM
+					 : scan_owner(update, is_empty ? "@" : words->owner, note);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -223,7 +231,8 @@ static knot_err_t unset(const update_t *update, const update_words_t *words, upd
 	}
 	if (note->type == KNOT_TYPE_SOA && is_apex(update, note)) {
 		err = seek_rrset(update, note, &there);
-		return err == KNOT_OK && !there.found ? KNOT_ENOENT : err;   /* a zone always has its SOA; another one replaces it */
+		return err == KNOT_OK && !there.found ? KNOT_ENOENT
+						      : err; /* a zone always has its SOA; another one replaces it */
 	}
 	return words->data != NULL ? remove_record(update, words, note) : remove_all(update, words, note);
 }

@@ -2,8 +2,9 @@
 /**
  * Changes to a zone as an operator words them: `owner [TTL] type data` as text, applied to a transaction (zone/txn.h).
  *
- * What is allowed and what the text means is decided here; who may edit, publishing and logging are event's. Pure: text and a
- * transaction in, a changed transaction out. A failure changes nothing, but the TTL when a record is there already.
+ * What is allowed and what the text means is decided here; who may edit, publishing and logging are event's. Pure: text
+ * and a transaction in, a changed transaction out. A failure changes nothing, but the TTL when a record is there
+ * already.
  */
 #pragma once
 
@@ -26,25 +27,26 @@ typedef struct {
 
 /** What there is to say about a change beside its error. */
 typedef struct {
-	const char *reason;   /* of KNOT_EPARSEFAIL: static text, or NULL */
-	bool has_new_ttl;     /* other records of the RRset got the TTL of the added one */
+	const char *reason; /* of KNOT_EPARSEFAIL: static text, or NULL */
+	bool has_new_ttl;   /* other records of the RRset got the TTL of the added one */
 	uint32_t ttl;
 	uint16_t type;
-	knot_name_t owner;    /* of wire[]; wire NULL: not known */
+	knot_name_t owner; /* of wire[]; wire NULL: not known */
 	uint8_t wire[KNOT_NAME_MAX];
 } update_note_t;
 
 /**
  * Add a record. A SOA replaces the one there is.
- * KNOT_EPARSEFAIL: owner, TTL, type or data can't be read, or the type is no zone data. KNOT_EPARAM: no owner, or a bad type without a TTL.
- * KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL is changed all the same. KNOT_ENOMEM.
+ * KNOT_EPARSEFAIL: owner, TTL, type or data can't be read, or the type is no zone data. KNOT_EPARAM: no owner, or a bad
+ * type without a TTL. KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL
+ * is changed all the same. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);
 
 /**
- * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, which is no error.
- * An empty owner is the apex. KNOT_EPARSEFAIL: owner or data can't be read, or the type of the data is unknown. KNOT_EPARAM: unknown type,
- * no owner, or data without a type. KNOT_ENORECORD: no such record. KNOT_ENONODE, without data: no such name. KNOT_ENOENT: no such RRset.
- * KNOT_ENOMEM.
+ * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, which is
+ * no error. An empty owner is the apex. KNOT_EPARSEFAIL: owner or data can't be read, or the type of the data is
+ * unknown. KNOT_EPARAM: unknown type, no owner, or data without a type. KNOT_ENORECORD: no such record. KNOT_ENONODE,
+ * without data: no such name. KNOT_ENOENT: no such RRset. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note);

@@ -35,7 +35,7 @@ uint32_t update_serial_next(uint32_t serial, conf_serial_policy_t policy, uint64
 
 /* ---- In a transaction ---- */
 
-enum { SOA_NUMBERS_LEN = 20 };       /* bytes behind the names, the serial first */
+enum { SOA_NUMBERS_LEN = 20 }; /* bytes behind the names, the serial first */
 
 typedef struct {
 	bool found;

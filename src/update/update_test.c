@@ -14,15 +14,21 @@
 #include <cmocka.h>
 
 static uint8_t origin_wire[] = "\4zone";
-static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+static const zone_build_params_t params = {
+	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+};
 
 static zone_contents_t *base;
 
 static int build_base(void **state)
 {
 	(void)state;
-	return zone_build_text(knot_str_of("@ 60 SOA ns admin 5 1 2 3 4\n@ 60 NS ns\nns 60 A 192.0.2.1\nmail 300 MX 10 ns\n"
-	                                   "mail 300 MX 20 ns\na.ent 60 A 192.0.2.3\n"), "test", &params, &base) == KNOT_OK ? 0 : -1;
+	return zone_build_text(knot_str_of("@ 60 SOA ns admin 5 1 2 3 4\n@ 60 NS ns\nns 60 A 192.0.2.1\nmail 300 MX 10 "
+					   "ns\n"
+					   "mail 300 MX 20 ns\na.ent 60 A 192.0.2.3\n"),
+			       "test", &params, &base) == KNOT_OK
+			       ? 0
+			       : -1;
 }
 
 static int free_base(void **state)
@@ -66,10 +72,10 @@ static char *diff_text(const zone_txn_t *txn)
 }
 
 typedef struct {
-	char what;                   /* '+' set, '-' unset */
+	char what; /* '+' set, '-' unset */
 	update_words_t words;
 	knot_err_t strict, benevolent;
-	const char *diff;            /* afterwards, if strict gives KNOT_OK or the TTL changed */
+	const char *diff; /* afterwards, if strict gives KNOT_OK or the TTL changed */
 } row_t;
 
 #define SAME(err) (err), (err)
@@ -80,13 +86,15 @@ static const row_t rows[] = {
 	{ '+', { "a", NULL, "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 77 A 192.0.2.7; " },
 	{ '+', { "mail", NULL, "MX", "30 ns" }, SAME(KNOT_OK), "- + mail.zone. 300 MX 30 ns.zone.; " },
 	{ '+', { "ns", "61", "A", "192.0.2.2" }, SAME(KNOT_OK),
-	  "- ns.zone. 60 A 192.0.2.1; + ns.zone. 61 A 192.0.2.1; ns.zone. 61 A 192.0.2.2; " },
+			"- ns.zone. 60 A 192.0.2.1; + ns.zone. 61 A 192.0.2.1; ns.zone. 61 A 192.0.2.2; " },
 	{ '+', { "ns", "60", "A", "192.0.2.1" }, KNOT_EISRECORD, KNOT_OK, "- + " },
-	{ '+', { "ns", "61", "A", "192.0.2.1" }, KNOT_EISRECORD, KNOT_OK, "- ns.zone. 60 A 192.0.2.1; + ns.zone. 61 A 192.0.2.1; " },
+	{ '+', { "ns", "61", "A", "192.0.2.1" }, KNOT_EISRECORD, KNOT_OK,
+			"- ns.zone. 60 A 192.0.2.1; + ns.zone. 61 A 192.0.2.1; " },
 	{ '+', { "@", NULL, "SOA", "ns admin 9 1 2 3 4" }, SAME(KNOT_OK),
-	  "- zone. 60 SOA ns.zone. admin.zone. 5 1 2 3 4; + zone. 60 SOA ns.zone. admin.zone. 9 1 2 3 4; " },
+			"- zone. 60 SOA ns.zone. admin.zone. 5 1 2 3 4; + zone. 60 SOA ns.zone. admin.zone. 9 1 2 3 "
+			"4; " },
 	{ '+', { "@", "60", "RRSIG", "A 8 1 55 20300101000000 20200101000000 1 zone. AAAA" }, SAME(KNOT_OK),
-	  "- + zone. 55 RRSIG A 8 1 55 20300101000000 20200101000000 1 zone. AAAA; " },
+			"- + zone. 55 RRSIG A 8 1 55 20300101000000 20200101000000 1 zone. AAAA; " },
 	{ '+', { "a", "30", "TYPE1", "\\# 4 C0000207" }, SAME(KNOT_OK), "- + a.zone. 30 A 192.0.2.7; " },
 	{ '+', { "a", "4294967295", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + a.zone. 4294967295 A 192.0.2.7; " },
 	{ '+', { "a", "4294967296", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
@@ -132,8 +140,10 @@ static const row_t rows[] = {
 
 	{ '-', { "mail", NULL, "MX", "20 ns" }, SAME(KNOT_OK), "- mail.zone. 300 MX 20 ns.zone.; + " },
 	{ '-', { "MAIL.zone.", "1", "mx", "20 NS" }, SAME(KNOT_OK), "- mail.zone. 300 MX 20 ns.zone.; + " },
-	{ '-', { "mail", NULL, "MX", NULL }, SAME(KNOT_OK), "- mail.zone. 300 MX 10 ns.zone.; mail.zone. 300 MX 20 ns.zone.; + " },
-	{ '-', { "mail", NULL, NULL, NULL }, SAME(KNOT_OK), "- mail.zone. 300 MX 10 ns.zone.; mail.zone. 300 MX 20 ns.zone.; + " },
+	{ '-', { "mail", NULL, "MX", NULL }, SAME(KNOT_OK),
+			"- mail.zone. 300 MX 10 ns.zone.; mail.zone. 300 MX 20 ns.zone.; + " },
+	{ '-', { "mail", NULL, NULL, NULL }, SAME(KNOT_OK),
+			"- mail.zone. 300 MX 10 ns.zone.; mail.zone. 300 MX 20 ns.zone.; + " },
 	{ '-', { "@", NULL, NULL, NULL }, SAME(KNOT_OK), "- zone. 60 NS ns.zone.; + " },
 	{ '-', { "@", NULL, "SOA", NULL }, SAME(KNOT_OK), "- + " },
 	{ '-', { "@", NULL, "SOA", "anything" }, SAME(KNOT_OK), "- + " },
@@ -165,7 +175,8 @@ static void test_words(void **state)
 			update_t update = begin(benevolent);
 			update_note_t note;
 			knot_err_t want = benevolent ? row->benevolent : row->strict;
-			knot_err_t err = row->what == '+' ? update_set(&update, &row->words, &note) : update_unset(&update, &row->words, &note);
+			knot_err_t err = row->what == '+' ? update_set(&update, &row->words, &note)
+							  : update_unset(&update, &row->words, &note);
 			if (err != want) {
 				fail_msg("row %zu: %s, want %s", i, knot_strerror(err), knot_strerror(want));
 			}
@@ -193,16 +204,21 @@ static void test_note(void **state)
 static void test_serials(void **state)
 {
 	(void)state;
-	enum { NOW = 1795286318 };   /* 2026-11-21 */
+	enum { NOW = 1795286318 }; /* 2026-11-21 */
 	static const struct {
 		uint32_t serial;
 		conf_serial_policy_t policy;
 		uint32_t want;
 	} serials[] = {
-		{ 5, CONF_SERIAL_INCREMENT, 6 }, { UINT32_MAX, CONF_SERIAL_INCREMENT, 0 }, { 5, CONF_SERIAL_UNIXTIME, NOW },
-		{ NOW, CONF_SERIAL_UNIXTIME, NOW + 1 }, { NOW + 7, CONF_SERIAL_UNIXTIME, NOW + 8 },
-		{ 2026112000, CONF_SERIAL_DATESERIAL, 2026112100 }, { 2026112100, CONF_SERIAL_DATESERIAL, 2026112101 },
-		{ 2026112199, CONF_SERIAL_DATESERIAL, 2026112200 }, { 5, CONF_SERIAL_DATESERIAL, 2026112100 },
+		{ 5, CONF_SERIAL_INCREMENT, 6 },
+		{ UINT32_MAX, CONF_SERIAL_INCREMENT, 0 },
+		{ 5, CONF_SERIAL_UNIXTIME, NOW },
+		{ NOW, CONF_SERIAL_UNIXTIME, NOW + 1 },
+		{ NOW + 7, CONF_SERIAL_UNIXTIME, NOW + 8 },
+		{ 2026112000, CONF_SERIAL_DATESERIAL, 2026112100 },
+		{ 2026112100, CONF_SERIAL_DATESERIAL, 2026112101 },
+		{ 2026112199, CONF_SERIAL_DATESERIAL, 2026112200 },
+		{ 5, CONF_SERIAL_DATESERIAL, 2026112100 },
 		{ 3000000000, CONF_SERIAL_DATESERIAL, 3000000001 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(serials); i++) {
@@ -227,7 +243,8 @@ static void test_serial_of_transaction(void **state)
 	assert_true(update_serial(update.txn, params.origin, &serial));
 	assert_int_equal(serial, 0xfffffffe);
 	char *diff = diff_text(update.txn);
-	assert_string_equal(diff, "- zone. 60 SOA ns.zone. admin.zone. 5 1 2 3 4; + zone. 60 SOA ns.zone. admin.zone. 4294967294 1 2 3 4; ");
+	assert_string_equal(diff, "- zone. 60 SOA ns.zone. admin.zone. 5 1 2 3 4; + zone. 60 SOA ns.zone. admin.zone. "
+				  "4294967294 1 2 3 4; ");
 	free(diff);
 	zone_txn_discard(update.txn);
 
@@ -240,7 +257,7 @@ static void test_serial_of_transaction(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_note), cmocka_unit_test(test_serials),
-	                                    cmocka_unit_test(test_serial_of_transaction) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_note),
+		cmocka_unit_test(test_serials), cmocka_unit_test(test_serial_of_transaction) };
 	return cmocka_run_group_tests(tests, build_base, free_base);
 }

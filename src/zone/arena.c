@@ -13,12 +13,12 @@
 
 enum {
 	UNIT = 8,
-	FIRST_CHUNK_LEN = 4096,                   /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
+	FIRST_CHUNK_LEN = 4096, /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
 	FORK_CHUNK_MIN = 256,
-	FORK_CHUNK_PART = 16,                     /* a transaction's chunk is at least this part of what there is */
+	FORK_CHUNK_PART = 16, /* a transaction's chunk is at least this part of what there is */
 	PAGE = 4096,
-	HEAP_CHUNK_MAX = 64 * 1024,               /* smaller chunks come from the heap, larger ones from mmap() */
-	RECYCLE_LEN_MAX = 49 * 12 + UNIT,         /* largest twig array, rounded up */
+	HEAP_CHUNK_MAX = 64 * 1024,       /* smaller chunks come from the heap, larger ones from mmap() */
+	RECYCLE_LEN_MAX = 49 * 12 + UNIT, /* largest twig array, rounded up */
 	RECYCLE_CLASSES = RECYCLE_LEN_MAX / UNIT + 1,
 };
 
@@ -47,32 +47,33 @@ static void set_len(chunk_t *chunk, size_t len)
 /* A chunk as one arena sees it. */
 typedef struct {
 	chunk_t *chunk;
-	size_t used;         /* bytes in use; those of the last chunk may still grow */
+	size_t used; /* bytes in use; those of the last chunk may still grow */
 } slot_t;
 
 /* What an arena needs that is not packed. */
 typedef struct {
 	slot_t *slots;
 	uint8_t **bases;
-	uint32_t room;       /* of both */
-	zone_ref_t mark;     /* references from here on are this transaction's */
-	zone_ref_t *recycled;  /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when needed */
+	uint32_t room;        /* of both */
+	zone_ref_t mark;      /* references from here on are this transaction's */
+	zone_ref_t *recycled; /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when
+				 needed */
 	bool is_fork;
 } growth_t;
 
 struct zone_arena {
 	uint64_t lineage;
-	growth_t *growth;    /* owned; NULL: packed */
+	growth_t *growth; /* owned; NULL: packed */
 	zone_arena_view_t view;
 };
 
 /*
- * An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation: the chunk's.
- * The user's data begin with the arena's view: it is there once.
+ * An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation:
+ * the chunk's. The user's data begin with the arena's view: it is there once.
  */
 typedef struct {
 	chunk_t chunk;
-	zone_arena_t arena;  /* its view's table is the chunk's `base` */
+	zone_arena_t arena; /* its view's table is the chunk's `base` */
 } packed_t;
 
 _Static_assert(offsetof(packed_t, arena.view) + sizeof(zone_arena_view_t) == sizeof(packed_t), "the view is last");
@@ -84,7 +85,8 @@ static void *map_reserved(size_t len)
 	if (len != ZONE_CHUNK_MAX || atomic_load_explicit(&none_left, memory_order_relaxed)) {
 		return NULL;
 	}
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
+	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
 	if (base == MAP_FAILED) {
 		atomic_store_explicit(&none_left, true, memory_order_relaxed);
 		return NULL;
@@ -107,11 +109,12 @@ static void *map_aligned(size_t len)
 	if (base + len < mapped + around) {
 		munmap(base + len, (size_t)(mapped + around - (base + len)));
 	}
-	madvise(base, len, MADV_HUGEPAGE);    /* advice: without huge pages it is slower, not wrong */
+	madvise(base, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
 	return base;
 }
 
-/* Zeroed memory for a chunk of at least `len` bytes; its kind and length are set. False: out of memory, or too long for a chunk. */
+/* Zeroed memory for a chunk of at least `len` bytes; its kind and length are set. False: out of memory, or too long for
+ * a chunk. */
 static bool map_chunk(chunk_t *chunk, size_t len)
 {
 	if (len > CHUNK_LEN_MAX - PAGE) {
@@ -148,7 +151,7 @@ static void drop_chunk(chunk_t *chunk)
 	case CHUNK_HEAP: free(chunk->base); break;
 	case CHUNK_MAPPED:
 	case CHUNK_HUGE: munmap(chunk->base, len_of(chunk)); break;
-	case CHUNK_PACKED:               /* with all that is around it */
+	case CHUNK_PACKED: /* with all that is around it */
 		zone_slab_free(chunk, (size_t)(chunk->base - (uint8_t *)chunk) + len_of(chunk));
 		return;
 	}
@@ -232,13 +235,15 @@ static atomic_uint_fast64_t lineage_count;
 static void seed_lineage(void)
 {
 	if (getrandom(&lineage_seed, sizeof(lineage_seed), 0) != (ssize_t)sizeof(lineage_seed)) {
-		struct timespec now;     /* a kernel without random numbers: unlikely to repeat is all that is needed */
+		struct timespec now; /* a kernel without random numbers: unlikely to repeat is all that is needed */
 		clock_gettime(CLOCK_REALTIME, &now);
 		lineage_seed = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	}
 }
 
-/* A million zones would be a million system calls: one random number, and SplitMix64 from there, which does not repeat. */
+/*
+ * A million zones would be a million system calls: one random number, and SplitMix64 from there, which does not repeat.
+ */
 static uint64_t new_lineage(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -287,7 +292,7 @@ zone_arena_t *zone_arena_new(size_t first_len)
 		zone_arena_free(arena);
 		return NULL;
 	}
-	last_of(arena)->used = UNIT;     /* reference 0 is none */
+	last_of(arena)->used = UNIT; /* reference 0 is none */
 	arena->growth->mark = 1;
 	return arena;
 }
@@ -362,8 +367,8 @@ void zone_arena_free(zone_arena_t *take_arena)
 }
 
 /*
- * Chunks of a new arena double, so that neither small nor big zones waste much. A fork's are in proportion to what there
- * is, so that a few changes don't make a zone fat.
+ * Chunks of a new arena double, so that neither small nor big zones waste much. A fork's are in proportion to what
+ * there is, so that a few changes don't make a zone fat.
  */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
@@ -414,7 +419,7 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	if (arena->growth->recycled == NULL) {
 		arena->growth->recycled = calloc(RECYCLE_CLASSES, sizeof(*arena->growth->recycled));
 		if (arena->growth->recycled == NULL) {
-			return;          /* the memory is lost to this version, nothing else */
+			return; /* the memory is lost to this version, nothing else */
 		}
 	}
 	memcpy(zone_at(&arena->view, ref), &arena->growth->recycled[units], sizeof(zone_ref_t));
@@ -454,9 +459,9 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
 {
-	enum { PACKED_MAX = 16 * 1024 };  /* bytes: what is large doesn't profit and would be copied */
+	enum { PACKED_MAX = 16 * 1024 }; /* bytes: what is large doesn't profit and would be copied */
 	if (take_arena->growth == NULL || take_arena->view.chunk_count != 1 || last_of(take_arena)->used > PACKED_MAX ||
-	    atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
+			atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
 		return NULL;
 	}
 	assert(data_len >= sizeof(zone_arena_view_t));

@@ -6,21 +6,21 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { MESSAGE_MAX = 2048 };         /* a name in presentation form, a path and some words */
+enum { MESSAGE_MAX = 2048 }; /* a name in presentation form, a path and some words */
 
 typedef struct {
 	const zone_build_params_t *params;
 	zone_collect_t collect;
 	uint64_t fault_count;
-	knot_err_t err;                  /* why the scan was ended: KNOT_ENOMEM, KNOT_EZONESIZE */
-	uint64_t owner_id;               /* of the last record that was collected; 0: none */
-	size_t group_count;              /* groups when it came */
-	uint32_t group_ttl;              /* TTL of the group's records so far */
-	bool has_mixed_ttl;              /* they differ */
+	knot_err_t err;     /* why the scan was ended: KNOT_ENOMEM, KNOT_EZONESIZE */
+	uint64_t owner_id;  /* of the last record that was collected; 0: none */
+	size_t group_count; /* groups when it came */
+	uint32_t group_ttl; /* TTL of the group's records so far */
+	bool has_mixed_ttl; /* they differ */
 } load_t;
 
-__attribute__((format(printf, 3, 4)))
-static void tell(const zone_build_params_t *params, zone_message_level_t level, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void tell(
+		const zone_build_params_t *params, zone_message_level_t level, const char *format, ...)
 {
 	if (params->on_message == NULL) {
 		return;
@@ -49,8 +49,8 @@ static void tell_ttl_mismatch(const load_t *load, const zone_group_t *group, con
 	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
 	knot_name_print(zone_group_name(group), owner);
 	knot_rrtype_print(record->type, type);
-	tell(load->params, ZONE_MESSAGE_NOTICE, "zone loader, TTL mismatch, owner %s, type %s, TTL set to %u", owner, type,
-	     (unsigned)record->ttl);
+	tell(load->params, ZONE_MESSAGE_NOTICE, "zone loader, TTL mismatch, owner %s, type %s, TTL set to %u", owner,
+			type, (unsigned)record->ttl);
 }
 
 /* While all of a group's TTLs are the same, there is nothing to compare. */
@@ -72,13 +72,14 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 {
 	load_t *load = ctx;
 	if (load->fault_count > 0) {
-		return true;             /* only further faults are of interest */
+		return true; /* only further faults are of interest */
 	}
 	if (record->owner_id != load->owner_id) {
 		if (!knot_name_in(record->owner, load->collect.origin)) {
 			char owner[KNOT_NAME_TEXT_MAX];
 			knot_name_print(record->owner, owner);
-			tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s", owner);
+			tell(load->params, ZONE_MESSAGE_WARNING, "zone loader, ignoring out-of-zone data, owner %s",
+					owner);
 			return true;
 		}
 		load->err = zone_collect_owner(&load->collect, record->owner);
@@ -104,7 +105,7 @@ static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 	load_t *load = ctx;
 	load->fault_count++;
 	tell(load->params, ZONE_MESSAGE_ERROR, "zone loader, error in zone, file '%s', line %llu (%s)", fault->file,
-	     (unsigned long long)fault->line, fault->reason);
+			(unsigned long long)fault->line, fault->reason);
 	return true;
 }
 
@@ -116,7 +117,7 @@ static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_z
 	}
 	if (load->fault_count > 0) {
 		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s', %llu errors", path,
-		     (unsigned long long)load->fault_count);
+				(unsigned long long)load->fault_count);
 		return KNOT_EPARSEFAIL;
 	}
 	zone_contents_t *zone;
@@ -129,7 +130,8 @@ static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_z
 	}
 	err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
 	if (err != KNOT_OK) {
-		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s' (%s)", path, knot_strerror(err));
+		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s' (%s)", path,
+				knot_strerror(err));
 		zone_contents_free(zone);
 		return err;
 	}
@@ -137,13 +139,18 @@ static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_z
 	return KNOT_OK;
 }
 
-static knot_err_t build(const char *path, const knot_str_t *text, const zone_build_params_t *params, zone_contents_t **ret_zone)
+static knot_err_t build(
+		const char *path, const knot_str_t *text, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
 	load_t load = { .params = params, .err = KNOT_OK };
 	zone_collect_init(&load.collect, params->origin);
 	knot_zonefile_params_t scan = {
-		.origin = load.collect.origin, .default_ttl = params->default_ttl, .on_record = on_record,
-		.on_fault = on_fault, .on_file = on_file, .ctx = &load,
+		.origin = load.collect.origin,
+		.default_ttl = params->default_ttl,
+		.on_record = on_record,
+		.on_fault = on_fault,
+		.on_file = on_file,
+		.ctx = &load,
 	};
 	knot_err_t err = text != NULL ? knot_zonefile_scan_text(*text, path, &scan) : knot_zonefile_scan(path, &scan);
 	if (err == KNOT_OK || err == KNOT_EPARSEFAIL) {
@@ -159,7 +166,8 @@ knot_err_t zone_build_file(const char *path, const zone_build_params_t *params, 
 	return build(path, NULL, params, ret_zone);
 }
 
-knot_err_t zone_build_text(knot_str_t text, const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
+knot_err_t zone_build_text(
+		knot_str_t text, const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
 	return build(path, &text, params, ret_zone);
 }

@@ -21,7 +21,8 @@ typedef struct {
 static knot_name_t scan(const char *text, owned_name_t *ret)
 {
 	uint8_t origin[] = "\4zone";
-	assert_int_equal(knot_name_scan(knot_str_of(text), (knot_name_t){ origin, 6, 1 }, ret->wire, &ret->name), KNOT_OK);
+	assert_int_equal(knot_name_scan(knot_str_of(text), (knot_name_t){ origin, 6, 1 }, ret->wire, &ret->name),
+			KNOT_OK);
 	return ret->name;
 }
 
@@ -36,13 +37,13 @@ static zone_contents_t *build(const char *text)
 
 #define HEAD "@ 60 SOA ns r 7 2 3 4 30\n@ 90 NS ns\nns 60 A 192.0.2.1\n"
 
-static const char lookup_zone[] = HEAD
-	"a.b.c 60 A 192.0.2.1\n"
-	"cut 60 NS ns.cut\nns.cut 60 A 192.0.2.2\n\\*.cut 60 A 192.0.2.2\nns.below.cut 60 NS ns.out.\n"
-	"d 60 DNAME out.\n"
-	"*.w 60 A 192.0.2.3\nx.w 60 TXT x\ny.z.w 60 TXT y\n"
-	"*.*.ww 60 A 192.0.2.4\n"
-	"\\000\\255 60 A 192.0.2.5\n";
+static const char lookup_zone[] =
+		HEAD "a.b.c 60 A 192.0.2.1\n"
+		     "cut 60 NS ns.cut\nns.cut 60 A 192.0.2.2\n\\*.cut 60 A 192.0.2.2\nns.below.cut 60 NS ns.out.\n"
+		     "d 60 DNAME out.\n"
+		     "*.w 60 A 192.0.2.3\nx.w 60 TXT x\ny.z.w 60 TXT y\n"
+		     "*.*.ww 60 A 192.0.2.4\n"
+		     "\\000\\255 60 A 192.0.2.5\n";
 
 static void test_lookup(void **state)
 {
@@ -52,43 +53,44 @@ static void test_lookup(void **state)
 		zone_lookup_kind_t want;
 		const char *want_node, *want_encloser;
 	} rows[] = {
-		{ "@",             ZONE_FOUND,      "@", "@" },
-		{ "ns",            ZONE_FOUND,      "ns", "ns" },
-		{ "b.c",           ZONE_FOUND,      "b.c", "b.c" },          /* an empty non-terminal */
-		{ "c",             ZONE_FOUND,      "c", "c" },
-		{ "x.c",           ZONE_NXDOMAIN,   NULL, "c" },
-		{ "x.a.b.c",       ZONE_NXDOMAIN,   NULL, "a.b.c" },
-		{ "nope",          ZONE_NXDOMAIN,   NULL, "@" },
-		{ "x.y.nope",      ZONE_NXDOMAIN,   NULL, "@" },
-		{ "n",             ZONE_NXDOMAIN,   NULL, "@" },
-		{ "nsx",           ZONE_NXDOMAIN,   NULL, "@" },
-		{ "cut",           ZONE_FOUND,      "cut", "cut" },
-		{ "ns.cut",        ZONE_DELEGATION, "cut", "cut" },
-		{ "x.y.cut",       ZONE_DELEGATION, "cut", "cut" },
-		{ "*.cut",         ZONE_DELEGATION, "cut", "cut" },
-		{ "x.below.cut",   ZONE_DELEGATION, "cut", "cut" },
-		{ "d",             ZONE_FOUND,      "d", "d" },
-		{ "x.y.d",         ZONE_DNAME,      "d", "d" },
-		{ "w",             ZONE_FOUND,      "w", "w" },
-		{ "*.w",           ZONE_FOUND,      "*.w", "*.w" },
-		{ "q.w",           ZONE_WILDCARD,   "*.w", "w" },
-		{ "p.q.w",         ZONE_WILDCARD,   "*.w", "w" },
-		{ "q.x.w",         ZONE_NXDOMAIN,   NULL, "x.w" },           /* RFC 4592 2.2.1: x exists */
-		{ "z.w",           ZONE_FOUND,      "z.w", "z.w" },
-		{ "q.z.w",         ZONE_NXDOMAIN,   NULL, "z.w" },
-		{ "q.*.w",         ZONE_NXDOMAIN,   NULL, "*.w" },
-		{ "q.ww",          ZONE_WILDCARD,   "*.ww", "ww" },
-		{ "q.*.ww",        ZONE_WILDCARD,   "*.*.ww", "*.ww" },
-		{ "\\000\\255",    ZONE_FOUND,      "\\000\\255", "\\000\\255" },
-		{ "\\000\\254",    ZONE_NXDOMAIN,   NULL, "@" },
+		{ "@", ZONE_FOUND, "@", "@" },
+		{ "ns", ZONE_FOUND, "ns", "ns" },
+		{ "b.c", ZONE_FOUND, "b.c", "b.c" }, /* an empty non-terminal */
+		{ "c", ZONE_FOUND, "c", "c" },
+		{ "x.c", ZONE_NXDOMAIN, NULL, "c" },
+		{ "x.a.b.c", ZONE_NXDOMAIN, NULL, "a.b.c" },
+		{ "nope", ZONE_NXDOMAIN, NULL, "@" },
+		{ "x.y.nope", ZONE_NXDOMAIN, NULL, "@" },
+		{ "n", ZONE_NXDOMAIN, NULL, "@" },
+		{ "nsx", ZONE_NXDOMAIN, NULL, "@" },
+		{ "cut", ZONE_FOUND, "cut", "cut" },
+		{ "ns.cut", ZONE_DELEGATION, "cut", "cut" },
+		{ "x.y.cut", ZONE_DELEGATION, "cut", "cut" },
+		{ "*.cut", ZONE_DELEGATION, "cut", "cut" },
+		{ "x.below.cut", ZONE_DELEGATION, "cut", "cut" },
+		{ "d", ZONE_FOUND, "d", "d" },
+		{ "x.y.d", ZONE_DNAME, "d", "d" },
+		{ "w", ZONE_FOUND, "w", "w" },
+		{ "*.w", ZONE_FOUND, "*.w", "*.w" },
+		{ "q.w", ZONE_WILDCARD, "*.w", "w" },
+		{ "p.q.w", ZONE_WILDCARD, "*.w", "w" },
+		{ "q.x.w", ZONE_NXDOMAIN, NULL, "x.w" }, /* RFC 4592 2.2.1: x exists */
+		{ "z.w", ZONE_FOUND, "z.w", "z.w" },
+		{ "q.z.w", ZONE_NXDOMAIN, NULL, "z.w" },
+		{ "q.*.w", ZONE_NXDOMAIN, NULL, "*.w" },
+		{ "q.ww", ZONE_WILDCARD, "*.ww", "ww" },
+		{ "q.*.ww", ZONE_WILDCARD, "*.*.ww", "*.ww" },
+		{ "\\000\\255", ZONE_FOUND, "\\000\\255", "\\000\\255" },
+		{ "\\000\\254", ZONE_NXDOMAIN, NULL, "@" },
 	};
 	zone_contents_t *zone = build(lookup_zone);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		owned_name_t name, node, encloser;
 		zone_lookup_t found = zone_lookup(zone, scan(rows[i].name, &name));
 		bool is_right = found.kind == rows[i].want && (found.node != NULL) == (rows[i].want_node != NULL) &&
-		                (found.node == NULL || knot_name_eq(zone_node_owner(found.node), scan(rows[i].want_node, &node))) &&
-		                knot_name_eq(zone_node_owner(found.encloser), scan(rows[i].want_encloser, &encloser));
+				(found.node == NULL || knot_name_eq(zone_node_owner(found.node),
+								       scan(rows[i].want_node, &node))) &&
+				knot_name_eq(zone_node_owner(found.encloser), scan(rows[i].want_encloser, &encloser));
 		if (!is_right) {
 			fail_msg("%s: kind %d", rows[i].name, found.kind);
 		}
@@ -108,9 +110,15 @@ static void test_flags(void **state)
 		const char *name;
 		uint16_t want;
 	} rows[] = {
-		{ "@", ZONE_NODE_APEX | ZONE_NODE_CHILDREN }, { "ns", 0 }, { "c", ZONE_NODE_CHILDREN }, { "a.b.c", 0 },
-		{ "cut", ZONE_NODE_CUT }, { "ns.cut", ZONE_NODE_GLUE }, { "d", ZONE_NODE_DNAME },
-		{ "w", ZONE_NODE_CHILDREN | ZONE_NODE_WILDCARD_CHILD }, { "*.w", ZONE_NODE_WILDCARD },
+		{ "@", ZONE_NODE_APEX | ZONE_NODE_CHILDREN },
+		{ "ns", 0 },
+		{ "c", ZONE_NODE_CHILDREN },
+		{ "a.b.c", 0 },
+		{ "cut", ZONE_NODE_CUT },
+		{ "ns.cut", ZONE_NODE_GLUE },
+		{ "d", ZONE_NODE_DNAME },
+		{ "w", ZONE_NODE_CHILDREN | ZONE_NODE_WILDCARD_CHILD },
+		{ "*.w", ZONE_NODE_WILDCARD },
 		{ "*.ww", ZONE_NODE_WILDCARD | ZONE_NODE_WILDCARD_CHILD | ZONE_NODE_CHILDREN },
 	};
 	zone_contents_t *zone = build(lookup_zone);
@@ -139,21 +147,31 @@ static void test_blocks(void **state)
 	static const struct {
 		const char *what, *zone, *owner;
 		uint16_t type;
-		const char *want;        /* body */
-		const char *want_pointers;   /* in RDATA */
+		const char *want;          /* body */
+		const char *want_pointers; /* in RDATA */
 	} rows[] = {
 		{ "owner and address", HEAD, "ns", KNOT_TYPE_A, "c000000100010000003c0004c0000201", "" },
-		{ "a suffix of the owner", HEAD "x.y 60 MX 1 y\n", "x.y", KNOT_TYPE_MX, "c000000f00010000003c00040001c002", "14 " },
-		{ "the owner itself", HEAD "x 60 MX 1 x\n", "x", KNOT_TYPE_MX, "c000000f00010000003c00040001c000", "14 " },
+		{ "a suffix of the owner", HEAD "x.y 60 MX 1 y\n", "x.y", KNOT_TYPE_MX,
+				"c000000f00010000003c00040001c002", "14 " },
+		{ "the owner itself", HEAD "x 60 MX 1 x\n", "x", KNOT_TYPE_MX, "c000000f00010000003c00040001c000",
+				"14 " },
 		{ "not the name of a wildcard", HEAD "*.x 60 MX 1 *.x\n", "*.x", KNOT_TYPE_MX,
-		  "c000000f00010000003c00060001012ac002", "16 " },
+				"c000000f00010000003c00060001012ac002", "16 " },
 		{ "earlier name of the body", HEAD "x 60 MX 1 a.out.\nx 60 MX 2 b.out.\n", "x", KNOT_TYPE_MX,
-		  "c000000f00010000003c0009000101" "61036f757400" "c000000f00010000003c00060002" "0162" "e010", "37 " },
-		{ "order and duplicates", HEAD "x 60 A 192.0.2.9\nx 60 A 192.0.2.1\nx 60 A 192.0.2.9\n", "x", KNOT_TYPE_A,
-		  "c000000100010000003c0004c0000201c000000100010000003c0004c0000209", "" },
+				"c000000f00010000003c0009000101"
+				"61036f757400"
+				"c000000f00010000003c00060002"
+				"0162"
+				"e010",
+				"37 " },
+		{ "order and duplicates", HEAD "x 60 A 192.0.2.9\nx 60 A 192.0.2.1\nx 60 A 192.0.2.9\n", "x",
+				KNOT_TYPE_A, "c000000100010000003c0004c0000201c000000100010000003c0004c0000209", "" },
 		{ "SRV isn't compressed", HEAD "x 60 SRV 1 2 3 x\n", "x", KNOT_TYPE_SRV,
-		  "c000002100010000003c000e000100020003" "0178047a6f6e6500", "" },
-		{ "case of RDATA names", HEAD "x 60 NS A.OuT.\n", "x", KNOT_TYPE_NS, "c000000200010000003c00070161036f757400", "" },
+				"c000002100010000003c000e000100020003"
+				"0178047a6f6e6500",
+				"" },
+		{ "case of RDATA names", HEAD "x 60 NS A.OuT.\n", "x", KNOT_TYPE_NS,
+				"c000000200010000003c00070161036f757400", "" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		zone_contents_t *zone = build(rows[i].zone);
@@ -178,17 +196,22 @@ static void test_extras(void **state)
 	static const struct {
 		const char *what, *zone, *owner;
 		uint16_t type;
-		const char *want;        /* per extra: type, flags, what it links to */
+		const char *want; /* per extra: type, flags, what it links to */
 	} rows[] = {
-		{ "in-domain glue is copied", HEAD "a 60 NS ns.a\nns.a 60 A 192.0.2.1\nns.a 60 AAAA ::1\n", "a", KNOT_TYPE_NS,
-		  "1+1 28+1 " },
-		{ "glue at the cut", HEAD "a 60 NS a\na 60 A 192.0.2.1\na 60 A 192.0.2.2\n", "a", KNOT_TYPE_NS, "1+2 " },
-		{ "glue beside NSEC3 records that belong to no chain", HEAD "a 60 NS ns.a\na.a 60 NSEC3 1 0 0 - 0123456789abcdefghijklmnopqrstuv A\nns.a 60 A 192.0.2.1\n", "a",
-		  KNOT_TYPE_NS, "1+1 " },
-		{ "sibling glue is linked", HEAD "a 60 NS ns.b\nb 60 NS ns.b\nns.b 60 A 192.0.2.1\n", "a", KNOT_TYPE_NS, "ns.b.zone. " },
+		{ "in-domain glue is copied", HEAD "a 60 NS ns.a\nns.a 60 A 192.0.2.1\nns.a 60 AAAA ::1\n", "a",
+				KNOT_TYPE_NS, "1+1 28+1 " },
+		{ "glue at the cut", HEAD "a 60 NS a\na 60 A 192.0.2.1\na 60 A 192.0.2.2\n", "a", KNOT_TYPE_NS,
+				"1+2 " },
+		{ "glue beside NSEC3 records that belong to no chain",
+				HEAD "a 60 NS ns.a\na.a 60 NSEC3 1 0 0 - 0123456789abcdefghijklmnopqrstuv A\nns.a 60 A "
+				     "192.0.2.1\n",
+				"a", KNOT_TYPE_NS, "1+1 " },
+		{ "sibling glue is linked", HEAD "a 60 NS ns.b\nb 60 NS ns.b\nns.b 60 A 192.0.2.1\n", "a", KNOT_TYPE_NS,
+				"ns.b.zone. " },
 		{ "a name of the zone is linked", HEAD "a 60 NS ns\n", "a", KNOT_TYPE_NS, "ns.zone. " },
 		{ "once per target", HEAD "a 60 SRV 1 1 1 ns\na 60 SRV 1 1 2 ns\n", "a", KNOT_TYPE_SRV, "ns.zone. " },
-		{ "a wildcard's addresses", HEAD "a 60 MX 1 x.w\n*.w 60 A 192.0.2.1\n", "a", KNOT_TYPE_MX, "*.w.zone. " },
+		{ "a wildcard's addresses", HEAD "a 60 MX 1 x.w\n*.w 60 A 192.0.2.1\n", "a", KNOT_TYPE_MX,
+				"*.w.zone. " },
 		{ "none without address", HEAD "a 60 MX 1 t\nt 60 TXT x\n", "a", KNOT_TYPE_MX, "" },
 		{ "none out of the zone", HEAD "a 60 MX 1 mail.out.\n", "a", KNOT_TYPE_MX, "" },
 		{ "none for CNAME", HEAD "a 60 CNAME ns\n", "a", KNOT_TYPE_CNAME, "" },
@@ -206,7 +229,8 @@ static void test_extras(void **state)
 			char name[KNOT_NAME_TEXT_MAX];
 			if (extra.type != 0) {
 				assert_int_equal(extra.block.pointer_count, 0);
-				assert_int_equal(extra.block.len, extra.block.rr_count * (extra.type == KNOT_TYPE_A ? 16 : 28));
+				assert_int_equal(extra.block.len,
+						extra.block.rr_count * (extra.type == KNOT_TYPE_A ? 16 : 28));
 				len += (size_t)sprintf(text + len, "%u+%u ", extra.type, extra.block.rr_count);
 			} else {
 				knot_name_print(zone_node_owner(zone_link_get(zone, extra.link)), name);
@@ -292,10 +316,19 @@ static void test_nsec_cover(void **state)
 	static const struct {
 		const char *name, *want;
 	} rows[] = {
-		{ "@", "@" }, { "a", "@" }, { "b", "b" }, { "c", "b" }, { "z.b", "b" }, { "x", "b" }, { "y.x", "y.x" },
-		{ "a.y.x", "y.x" }, { "zz", "y.x" }, { "x.cut", "b" },
+		{ "@", "@" },
+		{ "a", "@" },
+		{ "b", "b" },
+		{ "c", "b" },
+		{ "z.b", "b" },
+		{ "x", "b" },
+		{ "y.x", "y.x" },
+		{ "a.y.x", "y.x" },
+		{ "zz", "y.x" },
+		{ "x.cut", "b" },
 	};
-	zone_contents_t *zone = build(HEAD "@ 60 NSEC b SOA\nb 60 NSEC y.x A\nb 60 A 192.0.2.1\ny.x 60 NSEC @ A\ny.x 60 A 192.0.2.1\n");
+	zone_contents_t *zone = build(HEAD
+			"@ 60 NSEC b SOA\nb 60 NSEC y.x A\nb 60 A 192.0.2.1\ny.x 60 NSEC @ A\ny.x 60 A 192.0.2.1\n");
 	assert_true(zone->has_nsec);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		owned_name_t name, want;
@@ -311,21 +344,24 @@ static void test_nsec_cover(void **state)
 static void test_nsec3(void **state)
 {
 	(void)state;
-	static const char text[] = "$ORIGIN example.\n@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 NSEC3PARAM 1 0 12 aabbccdd\n"
-		"ai 60 A 192.0.2.1\n*.w 60 A 192.0.2.1\nx.y.w 60 A 192.0.2.1\n"
-		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 12 aabbccdd gjeqe526plbf1g8mklp59enfd789njgi SOA\n"
-		"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 12 aabbccdd r53bq7cc2uvmubfu5ocmm6pers9tk9en A\n"
-		"r53bq7cc2uvmubfu5ocmm6pers9tk9en 60 NSEC3 1 1 12 aabbccdd 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n";
+	static const char text[] =
+			"$ORIGIN example.\n@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 NSEC3PARAM 1 0 12 aabbccdd\n"
+			"ai 60 A 192.0.2.1\n*.w 60 A 192.0.2.1\nx.y.w 60 A 192.0.2.1\n"
+			"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 12 aabbccdd gjeqe526plbf1g8mklp59enfd789njgi "
+			"SOA\n"
+			"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 12 aabbccdd r53bq7cc2uvmubfu5ocmm6pers9tk9en A\n"
+			"r53bq7cc2uvmubfu5ocmm6pers9tk9en 60 NSEC3 1 1 12 aabbccdd 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom "
+			"A\n";
 	static const struct {
 		const char *name;
 		bool want_match;
-		char want_first;         /* first letter of the NSEC3's owner */
+		char want_first; /* first letter of the NSEC3's owner */
 	} rows[] = {
 		{ "example.", true, '0' }, { "ai.example.", true, 'g' }, { "*.w.example.", true, 'r' },
-		{ "ns1.example.", false, '0' },          /* 2t7b4g4v... */
-		{ "w.example.", false, 'g' },            /* k8udemvp... */
-		{ "xx.example.", false, 'r' },           /* t644ebqk... */
-		{ "a.example.", false, '0' },            /* 35mthgpg... */
+		{ "ns1.example.", false, '0' }, /* 2t7b4g4v... */
+		{ "w.example.", false, 'g' },   /* k8udemvp... */
+		{ "xx.example.", false, 'r' },  /* t644ebqk... */
+		{ "a.example.", false, '0' },   /* 35mthgpg... */
 	};
 	uint8_t origin[] = "\7example";
 	zone_build_params_t params = { .origin = { origin, 9, 1 }, .default_ttl = 60 };
@@ -336,11 +372,12 @@ static void test_nsec3(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		owned_name_t name;
 		zone_nsec3_t found = zone_nsec3_find(zone, scan(rows[i].name, &name));
-		if (found.node == NULL || found.is_match != rows[i].want_match || found.node->owner[1] != rows[i].want_first) {
+		if (found.node == NULL || found.is_match != rows[i].want_match ||
+				found.node->owner[1] != rows[i].want_first) {
 			fail_msg("%s", rows[i].name);
 		}
 		const zone_node_t *node = zone_find_node(zone, name.name);
-		if (node != NULL) {      /* the prepared link says the same */
+		if (node != NULL) { /* the prepared link says the same */
 			zone_nsec3_t linked = zone_nsec3_of(zone, node);
 			assert_ptr_equal(linked.node, found.node);
 			assert_int_equal(linked.is_match, found.is_match);
@@ -357,11 +394,13 @@ static void test_nsec3(void **state)
 static void test_nsec3_other_chain(void **state)
 {
 	(void)state;
-	static const char text[] = "$ORIGIN example.\n@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 NSEC3PARAM 1 0 12 aabbccdd\n"
-		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 12 aabbccdd r53bq7cc2uvmubfu5ocmm6pers9tk9en SOA\n"
-		"30000000000000000000000000000000 60 NSEC3 1 1 12 - s0000000000000000000000000000000 A\n"
-		"r53bq7cc2uvmubfu5ocmm6pers9tk9en 60 NSEC3 1 1 12 aabbccdd 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
-		"s0000000000000000000000000000000 60 NSEC3 1 1 12 - 30000000000000000000000000000000 SOA\n";
+	static const char text[] =
+			"$ORIGIN example.\n@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 NSEC3PARAM 1 0 12 aabbccdd\n"
+			"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 12 aabbccdd r53bq7cc2uvmubfu5ocmm6pers9tk9en "
+			"SOA\n"
+			"30000000000000000000000000000000 60 NSEC3 1 1 12 - s0000000000000000000000000000000 A\n"
+			"r53bq7cc2uvmubfu5ocmm6pers9tk9en 60 NSEC3 1 1 12 aabbccdd 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A\n"
+			"s0000000000000000000000000000000 60 NSEC3 1 1 12 - 30000000000000000000000000000000 SOA\n";
 	uint8_t origin[] = "\7example";
 	zone_build_params_t params = { .origin = { origin, 9, 1 }, .default_ttl = 60 };
 	zone_contents_t *zone = NULL;
@@ -391,19 +430,22 @@ static void test_size_limit(void **state)
 enum { SHUFFLED_NAMES = 14000, SHUFFLED_LINES = 72000, SHUFFLED_LINE_MAX = 240 };
 
 /*
- * Delegations with glue, prefixes that don't tell names apart, more TTLs than are kept once, empty non-terminals, a name whose records exceed
- * a block, and one with records of each owner in several places once they are shuffled.
+ * Delegations with glue, prefixes that don't tell names apart, more TTLs than are kept once, empty non-terminals, a
+ * name whose records exceed a block, and one with records of each owner in several places once they are shuffled.
  */
 static size_t write_lines(char (*lines)[SHUFFLED_LINE_MAX])
 {
 	size_t count = 0;
 	for (unsigned i = 0; i < SHUFFLED_NAMES; i++) {
 		unsigned ttl = 60 + i % 700;
-		snprintf(lines[count++], SHUFFLED_LINE_MAX, "d%u %u NS ns1.d%u\n", i * 7919 % SHUFFLED_NAMES, ttl, i * 7919 % SHUFFLED_NAMES);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "d%u %u NS ns1.d%u\n", i * 7919 % SHUFFLED_NAMES, ttl,
+				i * 7919 % SHUFFLED_NAMES);
 		snprintf(lines[count++], SHUFFLED_LINE_MAX, "ns1.d%u %u A 192.0.2.%u\n", i, ttl, i % 250);
 		snprintf(lines[count++], SHUFFLED_LINE_MAX, "ns1.d%u %u AAAA 2001:db8::%x\n", i, ttl, i);
-		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 TXT %u\n", i, i % 3, i);
-		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 MX 1 ns1.d%u\n", i, i % 3, i / 2);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 TXT %u\n", i,
+				i % 3, i);
+		snprintf(lines[count++], SHUFFLED_LINE_MAX, "a-prefix-longer-than-ten-bytes-%u.x%u 60 MX 1 ns1.d%u\n",
+				i, i % 3, i / 2);
 	}
 	for (unsigned i = 0; i < 2000; i++) {
 		snprintf(lines[count++], SHUFFLED_LINE_MAX, "big 60 TXT \"%u %0200u\"\n", i, i);
@@ -471,7 +513,9 @@ static void test_on_file(void **state)
 	assert_int_equal(fstat(fd, &info), 0);
 	owned_name_t origin;
 	seen_files_t seen = { 0 };
-	zone_build_params_t params = { .origin = scan("@", &origin), .default_ttl = 60, .on_file = on_file, .ctx = &seen };
+	zone_build_params_t params = {
+		.origin = scan("@", &origin), .default_ttl = 60, .on_file = on_file, .ctx = &seen
+	};
 	zone_contents_t *zone = NULL;
 	assert_int_equal(zone_build_file(path, &params, &zone), KNOT_OK);
 	zone_contents_free(zone);
@@ -489,10 +533,18 @@ static void test_on_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lookup), cmocka_unit_test(test_flags), cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_extras), cmocka_unit_test(test_huge), cmocka_unit_test(test_many_addresses), cmocka_unit_test(test_nsec_cover),
-		cmocka_unit_test(test_nsec3), cmocka_unit_test(test_nsec3_other_chain), cmocka_unit_test(test_size_limit),
-		cmocka_unit_test(test_on_file), cmocka_unit_test(test_shuffled),
+		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_extras),
+		cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_many_addresses),
+		cmocka_unit_test(test_nsec_cover),
+		cmocka_unit_test(test_nsec3),
+		cmocka_unit_test(test_nsec3_other_chain),
+		cmocka_unit_test(test_size_limit),
+		cmocka_unit_test(test_on_file),
+		cmocka_unit_test(test_shuffled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

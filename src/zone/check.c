@@ -9,15 +9,33 @@
 #include <stdlib.h>
 
 typedef enum {
-	FAULT_CNAME_BESIDE, FAULT_CNAME_MULTIPLE, FAULT_DNAME_CHILD, FAULT_DNAME_MULTIPLE, FAULT_DNAME_NS, FAULT_SOA_MULTIPLE,
-	FAULT_NS_APEX, FAULT_GLUE, FAULT_DS_LEN, FAULT_NSEC3PARAM_FLAGS, FAULT_NSEC3PARAM_ALGORITHM, FAULT_DNSKEY_MISSING,
-	FAULT_CDS_MISSING, FAULT_CDNSKEY_MISSING, FAULT_CDS_MISMATCH, FAULT_CDS_DELETE, FAULT_RRSIG, FAULT_NSEC_MISSING,
-	FAULT_NSEC_BITMAP, FAULT_NSEC_CHAIN, FAULT_NSEC3_OPT_OUT, FAULT_COUNT,
+	FAULT_CNAME_BESIDE,
+	FAULT_CNAME_MULTIPLE,
+	FAULT_DNAME_CHILD,
+	FAULT_DNAME_MULTIPLE,
+	FAULT_DNAME_NS,
+	FAULT_SOA_MULTIPLE,
+	FAULT_NS_APEX,
+	FAULT_GLUE,
+	FAULT_DS_LEN,
+	FAULT_NSEC3PARAM_FLAGS,
+	FAULT_NSEC3PARAM_ALGORITHM,
+	FAULT_DNSKEY_MISSING,
+	FAULT_CDS_MISSING,
+	FAULT_CDNSKEY_MISSING,
+	FAULT_CDS_MISMATCH,
+	FAULT_CDS_DELETE,
+	FAULT_RRSIG,
+	FAULT_NSEC_MISSING,
+	FAULT_NSEC_BITMAP,
+	FAULT_NSEC_CHAIN,
+	FAULT_NSEC3_OPT_OUT,
+	FAULT_COUNT,
 } fault_t;
 
 typedef enum {
-	CLASS_MANDATORY,     /* always checked; fails the zone unless the checks are soft */
-	CLASS_NOTED,         /* always checked; never fails */
+	CLASS_MANDATORY, /* always checked; fails the zone unless the checks are soft */
+	CLASS_NOTED,     /* always checked; never fails */
 	CLASS_OPTIONAL,
 } fault_class_t;
 
@@ -26,27 +44,27 @@ static const struct {
 	fault_class_t class;
 	const char *text;
 } rows[FAULT_COUNT] = {
-	[FAULT_CNAME_BESIDE] =         { CLASS_MANDATORY, "another record exists beside CNAME" },
-	[FAULT_CNAME_MULTIPLE] =       { CLASS_MANDATORY, "multiple CNAME records" },
-	[FAULT_DNAME_CHILD] =          { CLASS_MANDATORY, "child record exists under DNAME" },
-	[FAULT_DNAME_MULTIPLE] =       { CLASS_MANDATORY, "multiple DNAME records" },
-	[FAULT_DNAME_NS] =             { CLASS_MANDATORY, "NS record exists beside DNAME" },
-	[FAULT_SOA_MULTIPLE] =         { CLASS_MANDATORY, "multiple SOA records" },
-	[FAULT_NS_APEX] =              { CLASS_NOTED,     "missing NS at the zone apex" },
-	[FAULT_GLUE] =                 { CLASS_OPTIONAL,  "missing glue record" },
-	[FAULT_DS_LEN] =               { CLASS_OPTIONAL,  "invalid digest length in DS" },
-	[FAULT_NSEC3PARAM_FLAGS] =     { CLASS_OPTIONAL,  "invalid flags in NSEC3PARAM" },
-	[FAULT_NSEC3PARAM_ALGORITHM] = { CLASS_OPTIONAL,  "invalid algorithm in NSEC3PARAM" },
-	[FAULT_DNSKEY_MISSING] =       { CLASS_OPTIONAL,  "missing DNSKEY" },
-	[FAULT_CDS_MISSING] =          { CLASS_OPTIONAL,  "missing CDS" },
-	[FAULT_CDNSKEY_MISSING] =      { CLASS_OPTIONAL,  "missing CDNSKEY" },
-	[FAULT_CDS_MISMATCH] =         { CLASS_OPTIONAL,  "CDS not match CDNSKEY" },
-	[FAULT_CDS_DELETE] =           { CLASS_OPTIONAL,  "invalid CDNSKEY/CDS for DNSSEC delete algorithm" },
-	[FAULT_RRSIG] =                { CLASS_OPTIONAL,  "no valid signature for a record" },
-	[FAULT_NSEC_MISSING] =         { CLASS_OPTIONAL,  "missing NSEC(3) record" },
-	[FAULT_NSEC_BITMAP] =          { CLASS_OPTIONAL,  "wrong NSEC(3) bitmap" },
-	[FAULT_NSEC_CHAIN] =           { CLASS_OPTIONAL,  "inconsistent NSEC(3) chain" },
-	[FAULT_NSEC3_OPT_OUT] =        { CLASS_OPTIONAL,  "wrong NSEC3 opt-out" },
+	[FAULT_CNAME_BESIDE] = { CLASS_MANDATORY, "another record exists beside CNAME" },
+	[FAULT_CNAME_MULTIPLE] = { CLASS_MANDATORY, "multiple CNAME records" },
+	[FAULT_DNAME_CHILD] = { CLASS_MANDATORY, "child record exists under DNAME" },
+	[FAULT_DNAME_MULTIPLE] = { CLASS_MANDATORY, "multiple DNAME records" },
+	[FAULT_DNAME_NS] = { CLASS_MANDATORY, "NS record exists beside DNAME" },
+	[FAULT_SOA_MULTIPLE] = { CLASS_MANDATORY, "multiple SOA records" },
+	[FAULT_NS_APEX] = { CLASS_NOTED, "missing NS at the zone apex" },
+	[FAULT_GLUE] = { CLASS_OPTIONAL, "missing glue record" },
+	[FAULT_DS_LEN] = { CLASS_OPTIONAL, "invalid digest length in DS" },
+	[FAULT_NSEC3PARAM_FLAGS] = { CLASS_OPTIONAL, "invalid flags in NSEC3PARAM" },
+	[FAULT_NSEC3PARAM_ALGORITHM] = { CLASS_OPTIONAL, "invalid algorithm in NSEC3PARAM" },
+	[FAULT_DNSKEY_MISSING] = { CLASS_OPTIONAL, "missing DNSKEY" },
+	[FAULT_CDS_MISSING] = { CLASS_OPTIONAL, "missing CDS" },
+	[FAULT_CDNSKEY_MISSING] = { CLASS_OPTIONAL, "missing CDNSKEY" },
+	[FAULT_CDS_MISMATCH] = { CLASS_OPTIONAL, "CDS not match CDNSKEY" },
+	[FAULT_CDS_DELETE] = { CLASS_OPTIONAL, "invalid CDNSKEY/CDS for DNSSEC delete algorithm" },
+	[FAULT_RRSIG] = { CLASS_OPTIONAL, "no valid signature for a record" },
+	[FAULT_NSEC_MISSING] = { CLASS_OPTIONAL, "missing NSEC(3) record" },
+	[FAULT_NSEC_BITMAP] = { CLASS_OPTIONAL, "wrong NSEC(3) bitmap" },
+	[FAULT_NSEC_CHAIN] = { CLASS_OPTIONAL, "inconsistent NSEC(3) chain" },
+	[FAULT_NSEC3_OPT_OUT] = { CLASS_OPTIONAL, "wrong NSEC3 opt-out" },
 };
 
 typedef struct {
@@ -55,9 +73,9 @@ typedef struct {
 	uint64_t now_s;
 	zone_message_cb on_message;
 	void *ctx;
-	uint8_t *scratch, *scratch2;     /* KNOT_RDATA_MAX bytes each; NULL without optional checks */
+	uint8_t *scratch, *scratch2; /* KNOT_RDATA_MAX bytes each; NULL without optional checks */
 	bool has_failed;
-	const zone_node_t *nsec_before;  /* last node that should have an NSEC */
+	const zone_node_t *nsec_before; /* last node that should have an NSEC */
 } check_t;
 
 static zone_message_level_t level_of(const check_t *c, fault_t fault)
@@ -156,7 +174,9 @@ static bool has_address(const check_t *c, const zone_node_t *node)
 	return node != NULL && (has(c, node, KNOT_TYPE_A) || has(c, node, KNOT_TYPE_AAAA));
 }
 
-/* Has the name of a server the addresses that this zone must give? What lies below another cut is that zone's matter. */
+/*
+ * Has the name of a server the addresses that this zone must give? What lies below another cut is that zone's matter.
+ */
 static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t server)
 {
 	const zone_contents_t *zone = c->zone;
@@ -166,8 +186,7 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 	zone_lookup_t found = zone_lookup(zone, server);
 	switch (found.kind) {
 	case ZONE_FOUND:
-	case ZONE_WILDCARD:
-		return has_address(c, found.node);
+	case ZONE_WILDCARD: return has_address(c, found.node);
 	case ZONE_DELEGATION:
 		if (found.node != node) {
 			return true;
@@ -175,8 +194,7 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 		zone_ref_t ref = zone_tree_find(&zone->arena, zone_glue_tree(zone), server);
 		return ref != 0 && has_address(c, zone_at(&zone->arena, ref));
 	case ZONE_DNAME:
-	case ZONE_NXDOMAIN:
-		return false;
+	case ZONE_NXDOMAIN: return false;
 	}
 	return false;
 }
@@ -243,7 +261,7 @@ static void check_nsec3param(check_t *c, const zone_node_t *node)
 static bool cds_matches(const check_t *c, const zone_node_t *apex, const zone_rrset_t *cdnskeys, knot_bytes_t cds)
 {
 	static const gnutls_digest_algorithm_t algorithms[] = { GNUTLS_DIG_UNKNOWN, GNUTLS_DIG_SHA1, GNUTLS_DIG_SHA256,
-	                                                        GNUTLS_DIG_GOSTR_94, GNUTLS_DIG_SHA384 };
+		GNUTLS_DIG_GOSTR_94, GNUTLS_DIG_SHA384 };
 	if (digest_len(cds.data[3]) != cds.len - 4) {
 		return false;
 	}
@@ -255,7 +273,7 @@ static bool cds_matches(const check_t *c, const zone_node_t *apex, const zone_rr
 		uint8_t digest[64];
 		memcpy(c->scratch2, apex->owner, apex->owner_len);
 		if (gnutls_hash_fast(algorithms[cds.data[3]], c->scratch2, apex->owner_len + key.len, digest) == 0 &&
-		    memcmp(digest, cds.data + 4, cds.len - 4) == 0) {
+				memcmp(digest, cds.data + 4, cds.len - 4) == 0) {
 			return true;
 		}
 	}
@@ -285,8 +303,9 @@ static void check_cds(check_t *c, const zone_node_t *apex)
 		return;
 	}
 	bool cds_deletes = is_delete(c, apex, cds, 2), cdnskey_deletes = is_delete(c, apex, cdnskey, 3);
-	if (cds_deletes || cdnskey_deletes) {     /* RFC 8078 4: both, and nothing beside */
-		if (!cds_deletes || !cdnskey_deletes || zone_rrset_rr_count(cds) > 1 || zone_rrset_rr_count(cdnskey) > 1) {
+	if (cds_deletes || cdnskey_deletes) { /* RFC 8078 4: both, and nothing beside */
+		if (!cds_deletes || !cdnskey_deletes || zone_rrset_rr_count(cds) > 1 ||
+				zone_rrset_rr_count(cdnskey) > 1) {
 			report(c, apex, FAULT_CDS_DELETE, "");
 		}
 		return;
@@ -350,7 +369,8 @@ static unsigned collect_types(const check_t *c, const zone_node_t *node, uint16_
 		uint16_t type = zone_rrset_type(set);
 		has_sig = has_sig || zone_rrset_has_sigs(set);
 		has_rrsig = has_rrsig || type == KNOT_TYPE_RRSIG;
-		if (!is_cut || type == KNOT_TYPE_NS || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC || type == KNOT_TYPE_RRSIG) {
+		if (!is_cut || type == KNOT_TYPE_NS || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC ||
+				type == KNOT_TYPE_RRSIG) {
 			types[count++] = type;
 		}
 	}
@@ -411,7 +431,7 @@ static void check_nsec_next(check_t *c, const zone_node_t *node)
 	knot_bytes_t rdata;
 	const zone_node_t *next = node != NULL ? node : c->zone->apex;
 	if (c->nsec_before != NULL && first_rdata(c, c->nsec_before, KNOT_TYPE_NSEC, &rdata) &&
-	    !knot_name_eq(knot_name_of(rdata.data), zone_node_owner(next))) {
+			!knot_name_eq(knot_name_of(rdata.data), zone_node_owner(next))) {
 		report(c, c->nsec_before, FAULT_NSEC_CHAIN, "");
 	}
 	c->nsec_before = node;
@@ -458,7 +478,8 @@ static void check_nsec3(check_t *c, const zone_node_t *node)
 		return;
 	}
 	/* RFC 5155 7.1: only insecure delegations, and empty non-terminals above nothing else, may be opted out. */
-	bool may_opt_out = zone_node_rrset_count(node) == 0 || ((node->flags & ZONE_NODE_CUT) && !has(c, node, KNOT_TYPE_DS));
+	bool may_opt_out = zone_node_rrset_count(node) == 0 ||
+			   ((node->flags & ZONE_NODE_CUT) && !has(c, node, KNOT_TYPE_DS));
 	if (!may_opt_out) {
 		report(c, node, FAULT_NSEC_MISSING, "");
 	} else if (!(rdata.data[1] & 1)) {
@@ -557,12 +578,13 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 	}
 }
 
-knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_t now_s, zone_message_cb on_message, void *ctx)
+knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_t now_s, zone_message_cb on_message,
+		void *ctx)
 {
 	check_t c = { .zone = zone, .checks = checks, .now_s = now_s, .on_message = on_message, .ctx = ctx };
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	knot_err_t err = KNOT_ENOMEM;
-	if (checks != ZONE_CHECKS_OFF) {         /* only optional checks look into records */
+	if (checks != ZONE_CHECKS_OFF) { /* only optional checks look into records */
 		c.scratch = malloc(KNOT_RDATA_MAX);
 		c.scratch2 = malloc(KNOT_RDATA_MAX);
 	}

@@ -25,10 +25,11 @@ static void on_message(zone_message_level_t level, const char *text, void *ctx)
 /* the last line of each refusal */
 #define REFUSED "e:zone loader, failed to load zone, file 'test' (semantic check)\n"
 
-#define HEAD "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\nns 60 A 192.0.2.1\n"
+#define HEAD      "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\nns 60 A 192.0.2.1\n"
 #define SIG(type) " 60 RRSIG " type " 8 1 60 20300101000000 20200101000000 1 zone. AAAA\n"
-#define SIGNED "@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n@" SIG("NS") \
-	"@ 60 DNSKEY 257 3 8 AAAA\n@" SIG("DNSKEY")
+#define SIGNED                                                                                                         \
+	"@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n@" SIG("NS") "@ 60 DNSKEY 257 3 8 AAAA\n@" SIG( \
+			"DNSKEY")
 
 #define REFUSED "e:zone loader, failed to load zone, file 'test' (semantic check)\n"
 
@@ -41,53 +42,64 @@ static const struct {
 	{ "a good zone", HEAD, ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "no SOA", "@ 60 NS ns.out.\n", ZONE_CHECKS_OFF, KNOT_ENOSOA, "e:check, missing SOA at the zone apex\n" },
 	{ "empty", "", ZONE_CHECKS_OFF, KNOT_ENOSOA, "e:check, missing SOA at the zone apex\n" },
-	{ "SOA elsewhere", "a 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_ENOSOA, "e:check, missing SOA at the zone apex\n" },
+	{ "SOA elsewhere", "a 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_ENOSOA,
+			"e:check, missing SOA at the zone apex\n" },
 	{ "two SOA", HEAD "@ 60 SOA ns r 2 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-	  "e:check, node zone., multiple SOA records\n" REFUSED },
+			"e:check, node zone., multiple SOA records\n" REFUSED },
 	{ "the same SOA twice", HEAD "@ 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
-	{ "no NS", "@ 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_OK, "w:check, node zone., missing NS at the zone apex\n" },
+	{ "no NS", "@ 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_OK,
+			"w:check, node zone., missing NS at the zone apex\n" },
 	{ "data beside CNAME", HEAD "c 60 CNAME a\nc 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-	  "e:check, node c.zone., another record exists beside CNAME\n" REFUSED },
+			"e:check, node c.zone., another record exists beside CNAME\n" REFUSED },
 	{ "soft: noted only", HEAD "c 60 CNAME a\nc 60 A 192.0.2.1\n", ZONE_CHECKS_SOFT, KNOT_OK,
-	  "n:check, node c.zone., another record exists beside CNAME\n" },
-	{ "NSEC and RRSIG beside CNAME", HEAD "c 60 CNAME a\nc 60 NSEC a A\nc" SIG("CNAME"), ZONE_CHECKS_OFF, KNOT_OK, "" },
+			"n:check, node c.zone., another record exists beside CNAME\n" },
+	{ "NSEC and RRSIG beside CNAME", HEAD "c 60 CNAME a\nc 60 NSEC a A\nc" SIG("CNAME"), ZONE_CHECKS_OFF, KNOT_OK,
+			"" },
 	{ "two CNAME", HEAD "c 60 CNAME a\nc 60 CNAME b\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-	  "e:check, node c.zone., multiple CNAME records\n" REFUSED },
+			"e:check, node c.zone., multiple CNAME records\n" REFUSED },
 	{ "DNAME faults", HEAD "d 60 DNAME a.\nd 60 DNAME b.\nx.d 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-	  "e:check, node d.zone., child record exists under DNAME\ne:check, node d.zone., multiple DNAME records\n" REFUSED },
+			"e:check, node d.zone., child record exists under DNAME\ne:check, node d.zone., multiple DNAME "
+			"records\n" REFUSED },
 	{ "NS beside DNAME", HEAD "d 60 DNAME a.\nd 60 NS a.\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-	  "e:check, node d.zone., NS record exists beside DNAME\n" REFUSED },
-	{ "DNAME at the apex", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 DNAME out.\n", ZONE_CHECKS_ON, KNOT_OK, "" },
+			"e:check, node d.zone., NS record exists beside DNAME\n" REFUSED },
+	{ "DNAME at the apex", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 DNAME out.\n", ZONE_CHECKS_ON, KNOT_OK,
+			"" },
 	{ "glue: on", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_ON, KNOT_OK, "w:check, node a.zone., missing glue record\n" },
-	{ "glue: soft", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_SOFT, KNOT_OK, "n:check, node a.zone., missing glue record\n" },
+	{ "glue: soft", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_SOFT, KNOT_OK,
+			"n:check, node a.zone., missing glue record\n" },
 	{ "glue: off", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
-	{ "glue there", HEAD "a 60 NS ns.a\na 60 NS a\nns.a 60 AAAA ::1\na 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "glue there", HEAD "a 60 NS ns.a\na 60 NS a\nns.a 60 AAAA ::1\na 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK,
+			"" },
 	{ "server without address", HEAD "a 60 NS b\nb 60 TXT x\n", ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node a.zone., missing glue record\n" },
+			"w:check, node a.zone., missing glue record\n" },
 	{ "server below another cut", HEAD "a 60 NS x.b\nb 60 NS ns.out.\n", ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "server from a wildcard", HEAD "a 60 NS x.w\n*.w 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "DS length", HEAD "a 60 NS o.\na 60 DS 7 8 2 AABB\n", ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node a.zone., invalid digest length in DS (keytag 7)\n" },
+			"w:check, node a.zone., invalid digest length in DS (keytag 7)\n" },
 	{ "CDS alone", HEAD "@ 60 CDS 1 8 2 AA\n", ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., missing CDNSKEY\n" },
 	{ "CDS of another key", HEAD "@ 60 CDS 1 8 2 AA\n@ 60 CDNSKEY 257 3 8 AAAA\n", ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node zone., CDS not match CDNSKEY\n" },
+			"w:check, node zone., CDS not match CDNSKEY\n" },
 	{ "delete", HEAD "@ 60 CDS 0 0 0 00\n@ 60 CDNSKEY 0 3 0 AA==\n", ZONE_CHECKS_ON, KNOT_OK, "" },
-	{ "delete and a key", HEAD "@ 60 CDS 0 0 0 00\n@ 60 CDS 1 8 2 AA\n@ 60 CDNSKEY 0 3 0 AA==\n", ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n" },
+	{ "delete and a key", HEAD "@ 60 CDS 0 0 0 00\n@ 60 CDS 1 8 2 AA\n@ 60 CDNSKEY 0 3 0 AA==\n", ZONE_CHECKS_ON,
+			KNOT_OK, "w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n" },
 	{ "signed", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "no NSEC", SIGNED, ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., missing NSEC(3) record\n" },
 	{ "NSEC bitmap", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC TXT\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node zone., wrong NSEC(3) bitmap\n" },
+			"w:check, node zone., wrong NSEC(3) bitmap\n" },
 	{ "NSEC chain", SIGNED "@ 60 NSEC a SOA NS DNSKEY RRSIG NSEC\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node zone., inconsistent NSEC(3) chain\n" },
-	{ "unsigned set", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC TXT\n@" SIG("NSEC") "@ 60 TXT x\n", ZONE_CHECKS_ON, KNOT_OK,
-	  "w:check, node zone., no valid signature for a record (record type TXT)\n" },
-	{ "expired", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC\n@ 60 RRSIG NSEC 8 1 60 20210101000000 20200101000000 1 zone. AA==\n",
-	  ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., no valid signature for a record (record type NSEC)\n" },
+			"w:check, node zone., inconsistent NSEC(3) chain\n" },
+	{ "unsigned set", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC TXT\n@" SIG("NSEC") "@ 60 TXT x\n",
+			ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., no valid signature for a record (record type TXT)\n" },
+	{ "expired",
+			SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC\n@ 60 RRSIG NSEC 8 1 60 20210101000000 "
+			       "20200101000000 1 zone. AA==\n",
+			ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., no valid signature for a record (record type NSEC)\n" },
 	{ "out of zone", HEAD "x.out. 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_OK,
-	  "w:zone loader, ignoring out-of-zone data, owner x.out.\n" },
+			"w:zone loader, ignoring out-of-zone data, owner x.out.\n" },
 	{ "TTLs", HEAD "a 60 A 192.0.2.1\na 70 A 192.0.2.2\na 70 TXT x\n", ZONE_CHECKS_OFF, KNOT_OK,
-	  "n:zone loader, TTL mismatch, owner a.zone., type A, TTL set to 70\n" },
+			"n:zone loader, TTL mismatch, owner a.zone., type A, TTL set to 70\n" },
 };
 
 static void test_rows(void **state)
@@ -95,13 +107,17 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		messages_t messages = { .len = 0 };
-		zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = rows[i].checks, .now_s = 1700000000,
-		                               .on_message = on_message, .ctx = &messages };
+		zone_build_params_t params = { .origin = { origin_wire, 6, 1 },
+			.default_ttl = 60,
+			.checks = rows[i].checks,
+			.now_s = 1700000000,
+			.on_message = on_message,
+			.ctx = &messages };
 		zone_contents_t *zone = NULL;
 		knot_err_t err = zone_build_text(knot_str_of(rows[i].zone), "test", &params, &zone);
 		if (err != rows[i].want || strcmp(messages.text, rows[i].want_messages) != 0) {
 			fail_msg("%s: %s, messages:\n%swanted:\n%s", rows[i].what, knot_strerror(err), messages.text,
-			         rows[i].want_messages);
+					rows[i].want_messages);
 		}
 		assert_int_equal(zone != NULL, err == KNOT_OK);
 		zone_contents_free(zone);

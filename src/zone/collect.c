@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 /*
- * A record: number of its head (1 byte; 0: TTL and type follow, 4 and 2 bytes), length of its RDATA (1 byte; LONG: 2 more follow),
- * RDATA.
+ * A record: number of its head (1 byte; 0: TTL and type follow, 4 and 2 bytes), length of its RDATA (1 byte; LONG: 2
+ * more follow), RDATA.
  */
 enum { RECORD_HEAD_MAX = 1 + 6 + 3, LONG = 255 };
 
@@ -40,7 +40,8 @@ static bool grow_table(zone_collect_t *collect)
 		return true;
 	}
 	uint32_t max = 2 * collect->table_max + 4;
-	zone_block_mem_t **grown = max <= ZONE_BLOCKS_MAX ? realloc(collect->table, max * sizeof(zone_block_mem_t *)) : NULL;
+	zone_block_mem_t **grown =
+			max <= ZONE_BLOCKS_MAX ? realloc(collect->table, max * sizeof(zone_block_mem_t *)) : NULL;
 	if (grown == NULL) {
 		return false;
 	}
@@ -113,7 +114,8 @@ static bool add_block(zone_collect_t *collect, zone_blocks_t *blocks, size_t len
 void *zone_blocks_room(zone_collect_t *collect, zone_blocks_t *blocks, size_t len)
 {
 	size_t pad = -(uintptr_t)blocks->next & 7;
-	bool is_in_reach = blocks->last != NULL && (size_t)(blocks->next - (uint8_t *)blocks->last) + pad < ZONE_BLOCK_SIZE;
+	bool is_in_reach = blocks->last != NULL &&
+			   (size_t)(blocks->next - (uint8_t *)blocks->last) + pad < ZONE_BLOCK_SIZE;
 	if (is_in_reach && pad + len <= (size_t)(blocks->end - blocks->next)) {
 		blocks->next += pad;
 	} else if (!add_block(collect, blocks, len)) {
@@ -194,8 +196,10 @@ void *zone_collect_alloc(zone_collect_t *collect, size_t len)
 
 static void set_group(zone_group_t *group, knot_name_t lower, uint64_t prefix)
 {
-	*group = (zone_group_t){ .prefix = prefix, .size = (uint32_t)sizeof(*group) + lower.len, .owner_len = lower.len,
-	                         .label_count = lower.label_count };
+	*group = (zone_group_t){ .prefix = prefix,
+		.size = (uint32_t)sizeof(*group) + lower.len,
+		.owner_len = lower.len,
+		.label_count = lower.label_count };
 	memcpy(group->owner, lower.wire, lower.len);
 }
 
@@ -206,8 +210,9 @@ static inline bool is_before(const zone_group_t *group, uint64_t prefix, knot_na
 }
 
 /*
- * The list that a group of this name is appended to. Files that are sorted but for a few kinds of records (glue behind its cut, say) are a
- * few sorted runs. Ends of runs only move up, so of groups of one owner the later one is in a later list.
+ * The list that a group of this name is appended to. Files that are sorted but for a few kinds of records (glue behind
+ * its cut, say) are a few sorted runs. Ends of runs only move up, so of groups of one owner the later one is in a later
+ * list.
  */
 static zone_blocks_t *choose_run(zone_collect_t *collect, uint64_t prefix, knot_name_t name, unsigned *ret_run)
 {
@@ -268,17 +273,12 @@ static uint16_t kinds_of(uint16_t type, knot_bytes_t rdata)
 {
 	switch (type) {
 	case KNOT_TYPE_A:
-	case KNOT_TYPE_AAAA:
-		return ZONE_GROUP_REST | ZONE_GROUP_ADDRESS;
-	case KNOT_TYPE_NS:
-		return ZONE_GROUP_REST | ZONE_GROUP_NS;
-	case KNOT_TYPE_SOA:
-		return ZONE_GROUP_REST | ZONE_GROUP_SOA;
+	case KNOT_TYPE_AAAA: return ZONE_GROUP_REST | ZONE_GROUP_ADDRESS;
+	case KNOT_TYPE_NS: return ZONE_GROUP_REST | ZONE_GROUP_NS;
+	case KNOT_TYPE_SOA: return ZONE_GROUP_REST | ZONE_GROUP_SOA;
 	case KNOT_TYPE_SVCB:
-	case KNOT_TYPE_HTTPS:
-		return ZONE_GROUP_REST | ZONE_GROUP_SERVICE;
-	default:
-		return zone_is_nsec3_record(type, rdata) ? ZONE_GROUP_NSEC3 : ZONE_GROUP_REST;
+	case KNOT_TYPE_HTTPS: return ZONE_GROUP_REST | ZONE_GROUP_SERVICE;
+	default: return zone_is_nsec3_record(type, rdata) ? ZONE_GROUP_NSEC3 : ZONE_GROUP_REST;
 	}
 }
 
@@ -288,7 +288,7 @@ knot_err_t zone_group_grow(zone_collect_t *collect, zone_blocks_t *blocks, zone_
 	if (len > UINT32_MAX - size) {
 		return KNOT_EZONESIZE;
 	}
-	if (len > (size_t)(blocks->end - blocks->next)) {    /* the group is the last of its block: move it to a new one */
+	if (len > (size_t)(blocks->end - blocks->next)) { /* the group is the last of its block: move it to a new one */
 		const zone_group_t *from = *group;
 		blocks->next = (uint8_t *)*group;
 		zone_block_mem_t *old = blocks->last;
@@ -327,7 +327,7 @@ static unsigned head_of(zone_collect_t *collect, uint16_t type, uint32_t ttl)
 		uint32_t max = collect->head_max == 0 ? 8 : 2 * collect->head_max;
 		zone_record_head_t *grown = realloc(collect->heads, max * sizeof(*grown));
 		if (grown == NULL) {
-			return 0;            /* nothing is lost: the record carries its own */
+			return 0; /* nothing is lost: the record carries its own */
 		}
 		collect->heads = grown;
 		collect->head_max = max;
@@ -337,7 +337,8 @@ static unsigned head_of(zone_collect_t *collect, uint16_t type, uint32_t ttl)
 	return collect->head_count;
 }
 
-static size_t pack_head(zone_collect_t *collect, uint8_t to[static RECORD_HEAD_MAX], uint16_t type, uint32_t ttl, size_t rdata_len)
+static size_t pack_head(zone_collect_t *collect, uint8_t to[static RECORD_HEAD_MAX], uint16_t type, uint32_t ttl,
+		size_t rdata_len)
 {
 	size_t len = 1;
 	to[0] = (uint8_t)head_of(collect, type, ttl);
@@ -364,7 +365,7 @@ knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t 
 	}
 	zone_group_t *group = collect->last;
 	if (collect->run_number < ZONE_RUNS_MAX) {
-		collect->run_ends[collect->run_number] = group;      /* it may have moved */
+		collect->run_ends[collect->run_number] = group; /* it may have moved */
 	}
 	uint8_t *p = (uint8_t *)group + group->size - len;
 	memcpy(p, head, head_len);
@@ -415,7 +416,8 @@ zone_group_ref_t zone_group_ref(const zone_block_mem_t *block, const zone_group_
 
 zone_group_t *zone_block_next(const zone_block_mem_t *block, const zone_group_t *group)
 {
-	size_t pos = group == NULL ? sizeof(*block) : (size_t)((const uint8_t *)group - (const uint8_t *)block) + group->size;
+	size_t pos = group == NULL ? sizeof(*block)
+				   : (size_t)((const uint8_t *)group - (const uint8_t *)block) + group->size;
 	pos = (pos + 7) & ~(size_t)7;
 	return pos < block->used ? (zone_group_t *)((uint8_t *)(uintptr_t)block + pos) : NULL;
 }

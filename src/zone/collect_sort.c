@@ -2,12 +2,13 @@
 /*
  * Sorting groups, which are too many for the cache and too large in all to exist twice:
  *
- *   partition   Blocks are read one after the other and their groups dealt out to buckets, ranges of names. What has been read is
- *               reused for what is written, so that the whole grows by a block per bucket.
- *   sort        One bucket after the other, small enough for the cache: a radix sort of (prefix, address), names compared where ten
- *               positions don't tell, then the groups are copied in order, those of one owner joined. Its blocks are reused, too.
+ *   partition   Blocks are read one after the other and their groups dealt out to buckets, ranges of names. What has
+ * been read is reused for what is written, so that the whole grows by a block per bucket. sort        One bucket after
+ * the other, small enough for the cache: a radix sort of (prefix, address), names compared where ten positions don't
+ * tell, then the groups are copied in order, those of one owner joined. Its blocks are reused, too.
  *
- * What is in order already is left as it is, and what comes as a few runs that are, is merged: each group is copied once.
+ * What is in order already is left as it is, and what comes as a few runs that are, is merged: each group is copied
+ * once.
  */
 #include "src/zone/collect_blocks.h"
 
@@ -15,29 +16,29 @@
 #include <stdlib.h>
 
 enum {
-	BUCKET_SIZE = 1024 * 1024,           /* bytes of groups; half a second-level cache */
+	BUCKET_SIZE = 1024 * 1024, /* bytes of groups; half a second-level cache */
 	BUCKETS_MAX = 128,
 	RADIX_BITS = 8,
 	RADIX_SIZE = 1 << RADIX_BITS,
 	RADIX_PASSES = 8,
-	RADIX_MIN = 128,                     /* entries from which on a radix sort is faster than one by comparisons */
+	RADIX_MIN = 128, /* entries from which on a radix sort is faster than one by comparisons */
 };
 
 typedef struct {
 	uint64_t prefix;
 	zone_group_t *group;
-	size_t seq;                          /* order of appearance */
+	size_t seq; /* order of appearance */
 } entry_t;
 
 typedef struct {
 	zone_collect_t *collect;
 	zone_blocks_t buckets[BUCKETS_MAX];
-	uint64_t bounds[BUCKETS_MAX];        /* a bucket's smallest prefix */
+	uint64_t bounds[BUCKETS_MAX]; /* a bucket's smallest prefix */
 	unsigned bucket_count;
-	entry_t *entries, *spare;            /* room for the entries of a bucket, twice */
+	entry_t *entries, *spare; /* room for the entries of a bucket, twice */
 	size_t entry_max;
 	zone_blocks_t out;
-	zone_group_t *last;                  /* of `out` */
+	zone_group_t *last; /* of `out` */
 	size_t out_count;
 } sort_t;
 
@@ -191,7 +192,7 @@ static knot_err_t put_group(sort_t *s, const zone_group_t *group)
 {
 	zone_group_t *last = s->last;
 	bool is_same = last != NULL && last->prefix == group->prefix && last->owner_len == group->owner_len &&
-	               memcmp(last->owner, group->owner, group->owner_len) == 0;
+		       memcmp(last->owner, group->owner, group->owner_len) == 0;
 	if (!is_same) {
 		s->last = zone_blocks_room(s->collect, &s->out, group->size);
 		if (s->last == NULL) {
@@ -255,7 +256,7 @@ static void give_back(sort_t *s)
 /* A place in a run that holds something. */
 typedef struct {
 	zone_blocks_t *run;
-	const zone_group_t *next;            /* in the run's first block; NULL: before its beginning or at its end */
+	const zone_group_t *next; /* in the run's first block; NULL: before its beginning or at its end */
 } reader_t;
 
 /* Step on; blocks that have been read are reused. */
@@ -282,7 +283,8 @@ static knot_err_t merge_runs(sort_t *s, unsigned count)
 	for (;;) {
 		reader_t *least = NULL;
 		for (unsigned i = 0; i < count; i++) {
-			bool is_less = readers[i].next != NULL && (least == NULL || zone_group_order(readers[i].next, least->next) < 0);
+			bool is_less = readers[i].next != NULL &&
+				       (least == NULL || zone_group_order(readers[i].next, least->next) < 0);
 			least = is_less ? &readers[i] : least;
 		}
 		if (least == NULL) {

@@ -5,15 +5,15 @@
 
 /* References of shared RRsets: old and new. */
 typedef struct {
-	zone_ref_t from, to;         /* from 0: the slot is free */
+	zone_ref_t from, to; /* from 0: the slot is free */
 } moved_t;
 
 typedef struct {
 	const zone_contents_t *zone;
 	zone_contents_t *copy;
-	moved_t *moved;              /* open hash table */
-	size_t moved_count, moved_max;  /* moved_max is a power of two */
-	zone_ref_t *links;           /* the whole table */
+	moved_t *moved;                /* open hash table */
+	size_t moved_count, moved_max; /* moved_max is a power of two */
+	zone_ref_t *links;             /* the whole table */
 } compact_t;
 
 zone_wear_t zone_wear(const zone_contents_t *zone)
@@ -148,7 +148,7 @@ static knot_err_t copy_links(compact_t *c)
 	for (size_t i = 0; whole && i < pages; i++) {
 		size_t left = count - i * ZONE_LINK_PAGE;
 		root[i] = copy_bytes(c, c->links + i * ZONE_LINK_PAGE,
-		                     (left < ZONE_LINK_PAGE ? left : ZONE_LINK_PAGE) * sizeof(*c->links));
+				(left < ZONE_LINK_PAGE ? left : ZONE_LINK_PAGE) * sizeof(*c->links));
 		whole = root[i] != 0;
 	}
 	c->copy->link_root = whole ? copy_bytes(c, root, pages * sizeof(*root)) : 0;
@@ -164,7 +164,8 @@ static void note_places(const zone_contents_t *zone, zone_contents_t *copy)
 	copy->arena = *zone_arena_view(copy->store);
 	copy->apex = zone_at(&copy->arena, zone_tree_find(&copy->arena, &copy->auth, zone_node_owner(zone->apex)));
 	if (copy->nsec3_params.salt != NULL) {
-		copy->nsec3_params.salt = (const uint8_t *)copy->apex + (copy->nsec3_params.salt - (const uint8_t *)zone->apex);
+		copy->nsec3_params.salt =
+				(const uint8_t *)copy->apex + (copy->nsec3_params.salt - (const uint8_t *)zone->apex);
 	}
 }
 

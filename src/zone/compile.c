@@ -9,7 +9,6 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-
 /* Memory for unpacked records, reused from name to name. */
 typedef struct {
 	uint8_t *data;
@@ -24,24 +23,24 @@ typedef struct {
 
 typedef struct {
 	zone_collect_t *collect;
-	const zone_contents_t *base;         /* NULL: built anew */
-	zone_contents_t *zone;               /* in the making */
+	const zone_contents_t *base; /* NULL: built anew */
+	zone_contents_t *zone;       /* in the making */
 	zone_node_builder_t *builder;
 	zone_names_t names;
-	zone_link_t *free_links;             /* numbers of nodes that are gone */
+	zone_link_t *free_links; /* numbers of nodes that are gone */
 	size_t free_link_count, free_link_max;
-	uint32_t link_count;                 /* numbers given out so far */
-	uint8_t salt[UINT8_MAX];             /* of the chain that is answered from */
-	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN];  /* of the NSEC3 owners, ascending */
-	uint32_t *hash_names;                /* beside hashes: their entries */
-	zone_name_t *current;                /* the name being compiled */
-	const zone_group_t *group;           /* its group */
-	const zone_record_t *records;        /* its records */
-	unpacked_t own, below;               /* memory of its records, and of those of names below a cut */
-	glue_t *glue;                        /* names below the current cut, in canonical order */
+	uint32_t link_count;                    /* numbers given out so far */
+	uint8_t salt[UINT8_MAX];                /* of the chain that is answered from */
+	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN]; /* of the NSEC3 owners, ascending */
+	uint32_t *hash_names;                   /* beside hashes: their entries */
+	zone_name_t *current;                   /* the name being compiled */
+	const zone_group_t *group;              /* its group */
+	const zone_record_t *records;           /* its records */
+	unpacked_t own, below;                  /* memory of its records, and of those of names below a cut */
+	glue_t *glue;                           /* names below the current cut, in canonical order */
 	size_t glue_count, glue_max;
-	bool has_glue;                       /* glue[] is that of the current name */
-	knot_err_t target_err;               /* what find_target() could not return */
+	bool has_glue;         /* glue[] is that of the current name */
+	knot_err_t target_err; /* what find_target() could not return */
 	zone_node_sums_t sums;
 } compile_t;
 
@@ -64,7 +63,7 @@ static void take_nsec3_params(compile_t *c, const zone_group_t *apex)
 			params->iterations = load_be16(rdata + 2);
 			params->salt_len = rdata[4];
 			memcpy(c->salt, rdata + 5, params->salt_len);
-			params->salt = c->salt;      /* note_facts() lets it point into the apex node */
+			params->salt = c->salt; /* note_facts() lets it point into the apex node */
 			return;
 		}
 	}
@@ -106,7 +105,8 @@ static size_t unpacked_len(const zone_collect_t *collect, const zone_group_t *gr
 {
 	enum { FEW = 512 };
 	/* Of p bytes packed, at least 2: 16 if there is no RDATA, else at most 16 + (p - 2) + 7. */
-	static_assert(sizeof(zone_record_t) <= 16 && alignof(zone_record_t) <= 8, "a record takes at most 9 times as much unpacked");
+	static_assert(sizeof(zone_record_t) <= 16 && alignof(zone_record_t) <= 8,
+			"a record takes at most 9 times as much unpacked");
 	size_t packed_len = group->size - sizeof(*group) - group->owner_len, len = 0;
 	if (packed_len <= FEW) {
 		return 9 * packed_len;
@@ -118,8 +118,10 @@ static size_t unpacked_len(const zone_collect_t *collect, const zone_group_t *gr
 	return len;
 }
 
-/* The records of a group's NSEC3 part or of the rest as the builder of nodes wants them. Returns the end of what is used of `to`. */
-static uint8_t *unpack(const zone_collect_t *collect, const zone_group_t *group, bool is_nsec3_part, uint8_t *to, const zone_record_t **ret_first)
+/* The records of a group's NSEC3 part or of the rest as the builder of nodes wants them. Returns the end of what is
+ * used of `to`. */
+static uint8_t *unpack(const zone_collect_t *collect, const zone_group_t *group, bool is_nsec3_part, uint8_t *to,
+		const zone_record_t **ret_first)
 {
 	bool is_mixed = (group->kinds & ZONE_GROUP_NSEC3) && (group->kinds & ZONE_GROUP_REST);
 	const zone_record_t **link = ret_first;
@@ -212,7 +214,8 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 		const zone_node_t *node = zone_at(&c->base->arena, ref);
 		int order = -1;
 		while (i < names->count &&
-		       (order = knot_name_cmp(zone_group_name(zone_names_group(names, &names->list[i])), zone_node_owner(node))) < 0) {
+				(order = knot_name_cmp(zone_group_name(zone_names_group(names, &names->list[i])),
+						 zone_node_owner(node))) < 0) {
 			i = next_in_tree(names, i + 1, which);
 		}
 		if (i < names->count && order == 0) {
@@ -235,7 +238,8 @@ static bool is_glue(const zone_name_t *name)
 	return name->tree == TREE_GLUE && !name->is_nsec3_part;
 }
 
-/* Unpack the names below the current cut, which stand behind it; NSEC3 records between them belong to no chain, but may be there. */
+/* Unpack the names below the current cut, which stand behind it; NSEC3 records between them belong to no chain, but may
+ * be there. */
 static knot_err_t unpack_glue(compile_t *c)
 {
 	const zone_names_t *names = &c->names;
@@ -273,7 +277,7 @@ static knot_err_t unpack_glue(compile_t *c)
 
 static const glue_t *find_glue(const compile_t *c, knot_name_t target)
 {
-	enum { FEW = 8 };                    /* most cuts have two or so: no need for an order */
+	enum { FEW = 8 }; /* most cuts have two or so: no need for an order */
 	for (size_t i = 0; i < c->glue_count && c->glue_count <= FEW; i++) {
 		const zone_group_t *group = c->glue[i].group;
 		if (group->owner_len == target.len && memcmp(group->owner, target.wire, target.len) == 0) {
@@ -330,13 +334,14 @@ static knot_err_t find_wildcard(compile_t *c, knot_name_t target, zone_name_t **
 		if (err == KNOT_OK && encloser == NULL) {
 			continue;
 		}
-		if (err != KNOT_OK || !(encloser->flags & ZONE_NODE_WILDCARD_CHILD) || (encloser->flags & ZONE_NODE_CUT)) {
+		if (err != KNOT_OK || !(encloser->flags & ZONE_NODE_WILDCARD_CHILD) ||
+				(encloser->flags & ZONE_NODE_CUT)) {
 			return err;
 		}
 		uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
 		memcpy(wire + 2, above.wire, above.len);
-		return find_name(c, (knot_name_t){ wire, (uint8_t)(above.len + 2), (uint8_t)(above.label_count + 1) }, TREE_AUTH,
-		                 ret_name);
+		return find_name(c, (knot_name_t){ wire, (uint8_t)(above.len + 2), (uint8_t)(above.label_count + 1) },
+				TREE_AUTH, ret_name);
 	}
 	return KNOT_OK;
 }
@@ -351,7 +356,8 @@ static knot_err_t find_elsewhere(compile_t *c, knot_name_t target, uint16_t type
 	if (err == KNOT_OK && name == NULL) {
 		err = find_wildcard(c, target, &name);
 	}
-	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks (answer/encode.c). */
+	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks
+	 * (answer/encode.c). */
 	bool is_service = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS;
 	if (err == KNOT_OK && name != NULL && (name->has_address || is_service)) {
 		ret->link = link_of(c, name);
@@ -365,12 +371,14 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 	zone_target_t found = { 0 };
 	/* Most name servers are elsewhere: the letter before the root mostly tells, and both are in lower case. */
 	knot_name_t origin = c->collect->origin;
-	bool is_elsewhere = origin.len > 1 && (target.len < origin.len || target.wire[target.len - 2] != origin.wire[origin.len - 2]);
+	bool is_elsewhere = origin.len > 1 &&
+			    (target.len < origin.len || target.wire[target.len - 2] != origin.wire[origin.len - 2]);
 	if (is_elsewhere || !knot_name_in(target, origin)) {
 		found.is_outside = true;
 		return found;
 	}
-	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) && knot_name_in(target, current_name(c));
+	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) &&
+		      knot_name_in(target, current_name(c));
 	knot_err_t err = is_own ? find_own(c, target, &found) : find_elsewhere(c, target, type, &found);
 	c->target_err = err != KNOT_OK ? err : c->target_err;
 	return found;
@@ -389,7 +397,7 @@ static bool owner_hash(knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH
 	if (name.wire[0] != ZONE_NSEC3_LABEL_LEN) {
 		return false;
 	}
-	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i += 8) {      /* eight digits are five bytes */
+	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i += 8) { /* eight digits are five bytes */
 		uint64_t bits = 0;
 		for (unsigned j = 0; j < 8; j++) {
 			int digit = digit_of(name.wire[1 + i + j]);
@@ -421,7 +429,8 @@ static knot_err_t prepare_nsec3(compile_t *c)
 		return KNOT_ENOMEM;
 	}
 	size_t at = 0;
-	for (size_t i = next_in_tree(names, 0, TREE_NSEC3); i < names->count; i = next_in_tree(names, i + 1, TREE_NSEC3)) {
+	for (size_t i = next_in_tree(names, 0, TREE_NSEC3); i < names->count;
+			i = next_in_tree(names, i + 1, TREE_NSEC3)) {
 		knot_name_t owner = zone_group_name(zone_names_group(names, &names->list[i]));
 		bool is_below_apex = owner.label_count == c->collect->origin.label_count + 1;
 		if (!is_below_apex || !owner_hash(owner, c->hashes[at])) {
@@ -435,12 +444,13 @@ static knot_err_t prepare_nsec3(compile_t *c)
 	return KNOT_OK;
 }
 
-/* The last NSEC3 owner whose hash is not after `hash`; the ring's last when all are. Hashes are uniform: begin where it should be. */
+/* The last NSEC3 owner whose hash is not after `hash`; the ring's last when all are. Hashes are uniform: begin where it
+ * should be. */
 static size_t find_hash(const compile_t *c, const uint8_t *hash)
 {
 	size_t count = c->names.tree_counts[TREE_NSEC3];
 	size_t guess = (size_t)((uint64_t)load_be32(hash) * count >> 32);
-	size_t low = guess, high = guess, step = 16;     /* invariant sought: hashes[low] <= hash < hashes[high] */
+	size_t low = guess, high = guess, step = 16; /* invariant sought: hashes[low] <= hash < hashes[high] */
 	while (low > 0 && memcmp(c->hashes[low], hash, ZONE_NSEC3_HASH_LEN) > 0) {
 		high = low;
 		low = low > step ? low - step : 0;
@@ -483,7 +493,7 @@ static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 	knot_name_t owner = params->owner;
 	params->nsec3 = find_nsec3(c, owner, &params->nsec3_is_match);
 	if ((params->flags & ZONE_NODE_CUT) || owner.len + 2u > KNOT_NAME_MAX) {
-		return;                  /* nothing is synthesized below a cut */
+		return; /* nothing is synthesized below a cut */
 	}
 	uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
 	memcpy(wire + 2, owner.wire, owner.len);
@@ -505,8 +515,12 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 	unpack(c->collect, group, name->is_nsec3_part, c->own.data, &c->records);
 	const zone_ref_t *old_refs = c->names.old_refs;
 	zone_node_params_t params = {
-		.owner = zone_group_name(group), .records = c->records, .flags = name->flags, .self = name->self,
-		.on_target = name->tree == TREE_AUTH ? find_target : NULL, .ctx = c,
+		.owner = zone_group_name(group),
+		.records = c->records,
+		.flags = name->flags,
+		.self = name->self,
+		.on_target = name->tree == TREE_AUTH ? find_target : NULL,
+		.ctx = c,
 		.old_ref = old_refs != NULL ? old_refs[name - c->names.list] : 0,
 	};
 	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
@@ -527,7 +541,7 @@ static knot_err_t compile_names(compile_t *c)
 	for (size_t i = 0; i < c->names.count && err == KNOT_OK; i++) {
 		zone_name_t *name = &c->names.list[i];
 		const zone_group_t *group = zone_names_group(&c->names, name);
-		if (group->kinds != 0) {                     /* not an empty non-terminal */
+		if (group->kinds != 0) { /* not an empty non-terminal */
 			zone_collect_release(c->collect, group);
 		}
 		err = compile_name(c, name);
@@ -564,7 +578,7 @@ static zone_ref_t same_page(const compile_t *c, size_t page, const zone_ref_t *e
 {
 	const zone_contents_t *base = c->base;
 	if (base == NULL || base->link_root == 0 || page * ZONE_LINK_PAGE >= base->link_count ||
-	    page_entries(base->link_count, page) != count) {
+			page_entries(base->link_count, page) != count) {
 		return 0;
 	}
 	zone_ref_t ref = ((const zone_ref_t *)zone_at(&base->arena, base->link_root))[page];
@@ -630,15 +644,17 @@ static knot_err_t graft(compile_t *c, unsigned which)
 	const zone_names_t *names = &c->names;
 	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
 		zone_ref_t old;
-		if (names->list[i].ref != names->old_refs[i] &&
-		    zone_tree_put(c->zone->store, tree_of(c->zone, which), names->list[i].ref, &old) != KNOT_OK) {
+		if (names->list[i].ref != names->old_refs[i] && zone_tree_put(c->zone->store, tree_of(c->zone, which),
+										names->list[i].ref, &old) != KNOT_OK) {
 			return KNOT_ENOMEM;
 		}
 	}
 	return KNOT_OK;
 }
 
-/* Make a tree anew. The one of authoritative names is the last and largest: its leaves take the place of the entries. */
+/*
+ * Make a tree anew. The one of authoritative names is the last and largest: its leaves take the place of the entries.
+ */
 static knot_err_t plant(compile_t *c, unsigned which)
 {
 	static_assert(sizeof(zone_tree_leaf_t) <= sizeof(zone_name_t), "leaves overtake no entries");
@@ -662,9 +678,11 @@ static knot_err_t plant(compile_t *c, unsigned which)
 
 /* ---- Facts of the whole ---- */
 
-enum { TTL_OFF = 6, RDATA_LEN_OFF = 10, RDATA_OFF = 12 };    /* in an RR of a block, behind the pointer to its owner */
+enum { TTL_OFF = 6, RDATA_LEN_OFF = 10, RDATA_OFF = 12 }; /* in an RR of a block, behind the pointer to its owner */
 
-/* Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is. */
+/*
+ * Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is.
+ */
 static void move_salt(zone_contents_t *zone)
 {
 	zone_nsec3_params_t *params = &zone->nsec3_params;
@@ -674,24 +692,28 @@ static void move_salt(zone_contents_t *zone)
 	}
 	enum { SALT_OFF = 5 };
 	zone_block_t block = zone_rrset_body(zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM));
-	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len; rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
+	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len;
+			rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
 		const uint8_t *rdata = rr + RDATA_OFF;
-		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations && rdata[4] == params->salt_len &&
-		    memcmp(rdata + SALT_OFF, params->salt, params->salt_len) == 0) {
+		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations &&
+				rdata[4] == params->salt_len &&
+				memcmp(rdata + SALT_OFF, params->salt, params->salt_len) == 0) {
 			params->salt = rdata + SALT_OFF;
 			return;
 		}
 	}
-	assert(false);                           /* the record was compiled into the apex */
+	assert(false); /* the record was compiled into the apex */
 }
 
 /* Bytes of the arena that the version uses. */
 static uint64_t live_size(const compile_t *c)
 {
 	const zone_contents_t *zone = c->zone;
-	uint64_t links = zone->link_count > 0 ? (zone->link_count + zone->link_count / ZONE_LINK_PAGE + 1) * sizeof(zone_ref_t) : 0;
-	return c->sums.stored_size + links + zone_tree_size(&zone->arena, &zone->auth) + zone_tree_size(&zone->arena, &zone->nsec3) +
-	       zone_tree_size(&zone->arena, &zone->glue);
+	uint64_t links = zone->link_count > 0 ? (zone->link_count + zone->link_count / ZONE_LINK_PAGE + 1) *
+								sizeof(zone_ref_t)
+					      : 0;
+	return c->sums.stored_size + links + zone_tree_size(&zone->arena, &zone->auth) +
+	       zone_tree_size(&zone->arena, &zone->nsec3) + zone_tree_size(&zone->arena, &zone->glue);
 }
 
 static void note_facts(compile_t *c, zone_ref_t apex)
@@ -711,7 +733,8 @@ static void note_facts(compile_t *c, zone_ref_t apex)
 	zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
 	zone->is_signed = false;
 	for (unsigned i = 0; i < zone_node_rrset_count(zone->apex); i++) {
-		zone->is_signed = zone->is_signed || zone_rrset_has_sigs(zone_node_rrset_at(&zone->arena, zone->apex, i));
+		zone->is_signed =
+				zone->is_signed || zone_rrset_has_sigs(zone_node_rrset_at(&zone->arena, zone->apex, i));
 	}
 	zone->has_nsec = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC) != NULL;
 	zone->wire_size = c->sums.wire_size;
@@ -750,7 +773,7 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 	}
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
 	err = err == KNOT_OK ? compile_names(c) : err;
-	zone_node_builder_free(c->builder);          /* its memory is of the size of a tree */
+	zone_node_builder_free(c->builder); /* its memory is of the size of a tree */
 	c->builder = NULL;
 	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
 		err = KNOT_EZONESIZE;
@@ -768,13 +791,14 @@ static knot_err_t compile(compile_t *c, uint64_t size_max)
 
 void zone_compile_trim(uint64_t record_count)
 {
-	enum { BIG_ZONE = 100000 };      /* records from which on it pays */
+	enum { BIG_ZONE = 100000 }; /* records from which on it pays */
 	if (record_count > BIG_ZONE) {
 		malloc_trim(0);
 	}
 }
 
-knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
+knot_err_t zone_compile(
+		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
 	compile_t c = { .collect = collect, .base = base };
 	knot_err_t err = compile(&c, size_max);

@@ -18,8 +18,9 @@
  * KNOT_ENOSOA: no SOA at the apex. KNOT_EZONESIZE: over size_max bytes of wire form (0: no limit) or a node too
  * large. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t zone_compile(zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max,
-                                      zone_contents_t **ret_zone);
+KNOT_MUST_USE knot_err_t zone_compile(
+		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone);
 
-/** When all that a build needed is freed: give the heap's free pages back, of which glibc keeps tens of megabytes after a large zone. */
+/** When all that a build needed is freed: give the heap's free pages back, of which glibc keeps tens of megabytes after
+ * a large zone. */
 void zone_compile_trim(uint64_t record_count);

@@ -35,7 +35,8 @@ zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
 	size_t apex_off = (size_t)(apex - take_zone->arena.chunks[0]);
 	bool has_salt = take_zone->nsec3_params.salt != NULL;
 	size_t salt_off = has_salt ? (size_t)(take_zone->nsec3_params.salt - apex) : 0;
-	bool is_short = take_zone->nsec3.count == 0 && take_zone->glue.count == 0 && take_zone->nsec3_params.algorithm == 0;
+	bool is_short = take_zone->nsec3.count == 0 && take_zone->glue.count == 0 &&
+			take_zone->nsec3_params.algorithm == 0;
 	size_t len = is_short ? SHORT_LEN : sizeof(*take_zone);
 	zone_arena_t *store;
 	zone_contents_t *zone = zone_arena_pack(take_zone->store, len, &store);

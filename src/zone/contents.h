@@ -7,8 +7,8 @@
  * deepest node found on a walk of `auth` the answer to "where is the cut", and bounds the walk to a preceding NSEC.
  *
  * Links. A node that others refer to (NSEC3 of a name, address targets of NS, MX, SRV …) has a stable number; the
- * version's link table maps it to the node's reference. So a node can be replaced without touching those that refer to it.
- * Readers: any thread within an RCU read section, or holding the zone's load job.
+ * version's link table maps it to the node's reference. So a node can be replaced without touching those that refer to
+ * it. Readers: any thread within an RCU read section, or holding the zone's load job.
  */
 #pragma once
 
@@ -17,36 +17,36 @@
 #include "src/zone/tree.h"
 
 typedef struct {
-	uint8_t algorithm;       /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
+	uint8_t algorithm; /* 0: the zone has no usable NSEC3PARAM; 1: SHA-1 */
 	uint8_t salt_len;
 	uint16_t iterations;
-	const uint8_t *salt;     /* salt_len bytes, in the apex node */
+	const uint8_t *salt; /* salt_len bytes, in the apex node */
 } zone_nsec3_params_t;
 
-enum { ZONE_LINK_PAGE = 256 };     /* links per page of the link table */
+enum { ZONE_LINK_PAGE = 256 }; /* links per page of the link table */
 
 /**
- * What a packed version of a zone without NSEC3 and glue has none of comes last: then `is_short` is set and the version ends before
- * `nsec3`. So that is read with zone_nsec3_tree(), zone_glue_tree() and zone_nsec3_params(), and a version copied with
- * zone_contents_copy(). There may be a million of them.
+ * What a packed version of a zone without NSEC3 and glue has none of comes last: then `is_short` is set and the version
+ * ends before `nsec3`. So that is read with zone_nsec3_tree(), zone_glue_tree() and zone_nsec3_params(), and a version
+ * copied with zone_contents_copy(). There may be a million of them.
  */
 typedef struct zone_contents {
-	zone_arena_view_t arena;         /* chunks of this version; first, see zone_arena_pack() */
+	zone_arena_view_t arena; /* chunks of this version; first, see zone_arena_pack() */
 	zone_tree_t auth;
 	const zone_node_t *apex;
-	zone_ref_t link_root;            /* link table, see zone_link_get() */
+	zone_ref_t link_root; /* link table, see zone_link_get() */
 	uint32_t link_count;
 	uint32_t serial;
-	uint32_t soa_minimum_ttl;        /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
-	uint32_t max_ttl;                /* seconds; `zone.max-ttl` */
-	bool is_signed;                  /* the apex has RRSIGs */
-	bool has_nsec;                   /* denial by NSEC (the apex has one) */
+	uint32_t soa_minimum_ttl; /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
+	uint32_t max_ttl;         /* seconds; `zone.max-ttl` */
+	bool is_signed;           /* the apex has RRSIGs */
+	bool has_nsec;            /* denial by NSEC (the apex has one) */
 	bool is_short;
-	zone_arena_t *store;             /* owned: what `arena` views */
-	uint64_t live_size;              /* bytes of the arena that this version would take if it were built anew */
-	uint64_t wire_size;              /* bytes of all records uncompressed; `zone.size` in zone-stats */
-	uint64_t record_count;           /* with signatures */
-	zone_tree_t nsec3, glue;         /* not if is_short; so the next */
+	zone_arena_t *store;     /* owned: what `arena` views */
+	uint64_t live_size;      /* bytes of the arena that this version would take if it were built anew */
+	uint64_t wire_size;      /* bytes of all records uncompressed; `zone.size` in zone-stats */
+	uint64_t record_count;   /* with signatures */
+	zone_tree_t nsec3, glue; /* not if is_short; so the next */
 	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
 
@@ -78,8 +78,8 @@ void zone_contents_copy(const zone_contents_t *zone, zone_contents_t *ret_copy);
 void zone_contents_free(zone_contents_t *take_zone);
 
 /**
- * Put a version that was made anew and is small into one allocation; not published yet, nothing else uses its arena. Returns the
- * version: another address, or the same when it is not small or there is no memory.
+ * Put a version that was made anew and is small into one allocation; not published yet, nothing else uses its arena.
+ * Returns the version: another address, or the same when it is not small or there is no memory.
  */
 zone_contents_t *zone_contents_pack(zone_contents_t *take_zone);
 

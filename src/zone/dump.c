@@ -10,19 +10,19 @@
 #include <unistd.h>
 
 enum {
-	OWNER_WIDTH = 20,            /* columns, as Knot has them; longer names go beyond */
+	OWNER_WIDTH = 20, /* columns, as Knot has them; longer names go beyond */
 	LINE_MAX_BYTES = KNOT_NAME_TEXT_MAX + OWNER_WIDTH + 32 + KNOT_RDATA_TEXT_MAX,
 	BUFFER_BYTES = 2 * LINE_MAX_BYTES,
 };
 
 typedef struct {
 	int fd;
-	knot_err_t err;              /* sticky */
-	char *text;                  /* owned, BUFFER_BYTES */
+	knot_err_t err; /* sticky */
+	char *text;     /* owned, BUFFER_BYTES */
 	size_t len;
-	uint64_t count;              /* records */
-	bool wants_soa;              /* show the SOA only; else all but it */
-	const uint8_t *owner_wire;   /* whose text follows; of one node at a time */
+	uint64_t count;            /* records */
+	bool wants_soa;            /* show the SOA only; else all but it */
+	const uint8_t *owner_wire; /* whose text follows; of one node at a time */
 	size_t owner_len;
 	char owner[KNOT_NAME_TEXT_MAX + OWNER_WIDTH];
 	uint16_t type;
@@ -113,7 +113,7 @@ static void put_end(dump_t *dump, uint64_t now_s)
 	}
 	flush(dump);
 	dump->len = (size_t)snprintf(dump->text, LINE_MAX_BYTES, ";; Written %llu records\n;; Time %s UTC\n",
-	                             (unsigned long long)dump->count, when);
+			(unsigned long long)dump->count, when);
 	flush(dump);
 }
 

@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 static uint8_t origin_wire[] = "\4zone";
-static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+static const zone_build_params_t params = {
+	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+};
 
 static zone_contents_t *build(const char *text)
 {
@@ -58,21 +60,22 @@ static void check_round_trip(const zone_contents_t *zone)
 static void test_columns(void **state)
 {
 	(void)state;
-	zone_contents_t *zone = build("@ 3600 SOA ns admin 5 1 2 3 4\nwww 300 A 192.0.2.1\nWWW 300 TXT \"a b\" c\\\"\\200\n"
-	                              "@ A 192.0.2.2\n@ NS ns\na-name-that-is-longer-than-its-column TYPE65280 \\# 2 ABCD\n"
-	                              "sub NS ns.sub\nns.sub AAAA 2001:db8::1\n\\032\\.\\000 A 192.0.2.3\n");
+	zone_contents_t *zone =
+			build("@ 3600 SOA ns admin 5 1 2 3 4\nwww 300 A 192.0.2.1\nWWW 300 TXT \"a b\" c\\\"\\200\n"
+			      "@ A 192.0.2.2\n@ NS ns\na-name-that-is-longer-than-its-column TYPE65280 \\# 2 ABCD\n"
+			      "sub NS ns.sub\nns.sub AAAA 2001:db8::1\n\\032\\.\\000 A 192.0.2.3\n");
 	char *text = write_zone(zone);
 	assert_string_equal(text, ";; Zone dump (Test 1)\n"
-	                          "zone.               \t3600\tSOA\tns.zone. admin.zone. 5 1 2 3 4\n"
-	                          "zone.               \t60\tA\t192.0.2.2\n"
-	                          "zone.               \t60\tNS\tns.zone.\n"
-	                          "\\032\\.\\000.zone.    \t60\tA\t192.0.2.3\n"
-	                          "a-name-that-is-longer-than-its-column.zone.\t60\tTYPE65280\t\\# 2 ABCD\n"
-	                          "sub.zone.           \t60\tNS\tns.sub.zone.\n"
-	                          "ns.sub.zone.        \t60\tAAAA\t2001:db8::1\n"
-	                          "www.zone.           \t300\tA\t192.0.2.1\n"
-	                          "www.zone.           \t300\tTXT\t\"a b\" \"c\\\"\\200\"\n"
-	                          ";; Written 9 records\n;; Time 1970-01-02 00:00:00 UTC\n");
+				  "zone.               \t3600\tSOA\tns.zone. admin.zone. 5 1 2 3 4\n"
+				  "zone.               \t60\tA\t192.0.2.2\n"
+				  "zone.               \t60\tNS\tns.zone.\n"
+				  "\\032\\.\\000.zone.    \t60\tA\t192.0.2.3\n"
+				  "a-name-that-is-longer-than-its-column.zone.\t60\tTYPE65280\t\\# 2 ABCD\n"
+				  "sub.zone.           \t60\tNS\tns.sub.zone.\n"
+				  "ns.sub.zone.        \t60\tAAAA\t2001:db8::1\n"
+				  "www.zone.           \t300\tA\t192.0.2.1\n"
+				  "www.zone.           \t300\tTXT\t\"a b\" \"c\\\"\\200\"\n"
+				  ";; Written 9 records\n;; Time 1970-01-02 00:00:00 UTC\n");
 	free(text);
 	check_round_trip(zone);
 	zone_contents_free(zone);
@@ -89,7 +92,8 @@ static void test_full_disk(void **state)
 	zone_contents_free(zone);
 }
 
-/* Types that a zone may have, with RDATA as random as the type allows; not those whose TTL or place depends on their RDATA. */
+/* Types that a zone may have, with RDATA as random as the type allows; not those whose TTL or place depends on their
+ * RDATA. */
 static void test_random_zones(void **state)
 {
 	(void)state;
@@ -100,18 +104,22 @@ static void test_random_zones(void **state)
 		zone_txn_t *txn;
 		zone_contents_t *zone;
 		assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
-		assert_int_equal(zone_txn_put(txn, params.origin, KNOT_TYPE_SOA, 60, (knot_bytes_t){ soa, sizeof(soa) }), KNOT_OK);
+		assert_int_equal(
+				zone_txn_put(txn, params.origin, KNOT_TYPE_SOA, 60, (knot_bytes_t){ soa, sizeof(soa) }),
+				KNOT_OK);
 		for (unsigned type = 1; type < 300; type++) {
 			const knot_rrdesc_t *row = knot_rrdesc((uint16_t)type);
-			if (type == KNOT_TYPE_SOA || type == KNOT_TYPE_OPT || type == KNOT_TYPE_RRSIG || type == KNOT_TYPE_NSEC3PARAM || type == KNOT_TYPE_NSEC3 ||
-			    (type >= 249 && type <= 255)) {
+			if (type == KNOT_TYPE_SOA || type == KNOT_TYPE_OPT || type == KNOT_TYPE_RRSIG ||
+					type == KNOT_TYPE_NSEC3PARAM || type == KNOT_TYPE_NSEC3 ||
+					(type >= 249 && type <= 255)) {
 				continue;
 			}
 			uint8_t wire[KNOT_NAME_MAX] = { 4, (uint8_t)random(), (uint8_t)random(), (uint8_t)type,
-				                        (uint8_t)(type >> 8), 4, 'z', 'o', 'n', 'e', 0 };
+				(uint8_t)(type >> 8), 4, 'z', 'o', 'n', 'e', 0 };
 			size_t len = random_rdata(row, rdata, sizeof(rdata));
 			assert_int_equal(zone_txn_put(txn, knot_name_of(wire), (uint16_t)type, (uint32_t)random(),
-			                              (knot_bytes_t){ rdata, len }), KNOT_OK);
+							 (knot_bytes_t){ rdata, len }),
+					KNOT_OK);
 		}
 		assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
 		check_round_trip(zone);
@@ -122,6 +130,6 @@ static void test_random_zones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_columns), cmocka_unit_test(test_full_disk),
-	                                    cmocka_unit_test(test_random_zones) };
+		cmocka_unit_test(test_random_zones) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,12 @@
 struct zone_image_head {
 	uint64_t lineage;
 	uint64_t live_size, wire_size, record_count;
-	zone_tree_t trees[3];        /* auth, nsec3, glue */
+	zone_tree_t trees[3]; /* auth, nsec3, glue */
 	zone_ref_t apex;
 	zone_ref_t link_root;
 	uint32_t link_count;
 	uint32_t serial, soa_minimum_ttl, max_ttl;
-	uint32_t salt_off;           /* bytes from the apex node's start */
+	uint32_t salt_off; /* bytes from the apex node's start */
 	uint16_t nsec3_iterations;
 	uint8_t nsec3_algorithm, salt_len;
 	uint8_t is_signed, has_nsec;
@@ -31,12 +31,18 @@ void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head)
 	const zone_nsec3_params_t *nsec3 = zone_nsec3_params(zone);
 	zone_image_head_t head = {
 		.lineage = zone_arena_lineage(zone->store),
-		.live_size = zone->live_size, .wire_size = zone->wire_size, .record_count = zone->record_count,
+		.live_size = zone->live_size,
+		.wire_size = zone->wire_size,
+		.record_count = zone->record_count,
 		.trees = { zone->auth, *zone_nsec3_tree(zone), *zone_glue_tree(zone) },
 		.apex = zone_tree_find(&zone->arena, &zone->auth, zone_node_owner(zone->apex)),
-		.link_root = zone->link_root, .link_count = zone->link_count,
-		.serial = zone->serial, .soa_minimum_ttl = zone->soa_minimum_ttl, .max_ttl = zone->max_ttl,
-		.is_signed = zone->is_signed, .has_nsec = zone->has_nsec,
+		.link_root = zone->link_root,
+		.link_count = zone->link_count,
+		.serial = zone->serial,
+		.soa_minimum_ttl = zone->soa_minimum_ttl,
+		.max_ttl = zone->max_ttl,
+		.is_signed = zone->is_signed,
+		.has_nsec = zone->has_nsec,
 	};
 	if (nsec3->algorithm != 0) {
 		head.salt_off = (uint32_t)(nsec3->salt - (const uint8_t *)zone->apex);
@@ -80,11 +86,11 @@ zone_contents_t *zone_image_hold(const zone_contents_t *zone)
 
 struct zone_image_reader {
 	zone_image_head_t head;
-	zone_arena_t *store;         /* owned */
+	zone_arena_t *store; /* owned */
 };
 
-knot_err_t zone_image_read_begin(knot_bytes_t head, const uint64_t *chunk_lens, uint32_t chunk_count,
-                                 zone_image_reader_t **ret_reader)
+knot_err_t zone_image_read_begin(
+		knot_bytes_t head, const uint64_t *chunk_lens, uint32_t chunk_count, zone_image_reader_t **ret_reader)
 {
 	if (head.len != sizeof(zone_image_head_t) || chunk_count == 0 || chunk_count > ZONE_CHUNK_COUNT_MAX) {
 		return KNOT_EMALF;
@@ -202,17 +208,28 @@ static bool is_sound(const zone_arena_t *store, const zone_image_head_t *head, k
 static void fill(zone_contents_t *zone, zone_arena_t *take_store, const zone_image_head_t *head)
 {
 	*zone = (zone_contents_t){
-		.store = take_store, .arena = *zone_arena_view(take_store),
-		.auth = head->trees[0], .nsec3 = head->trees[1], .glue = head->trees[2],
-		.link_root = head->link_root, .link_count = head->link_count,
+		.store = take_store,
+		.arena = *zone_arena_view(take_store),
+		.auth = head->trees[0],
+		.nsec3 = head->trees[1],
+		.glue = head->trees[2],
+		.link_root = head->link_root,
+		.link_count = head->link_count,
 		.apex = zone_at(zone_arena_view(take_store), head->apex),
-		.serial = head->serial, .soa_minimum_ttl = head->soa_minimum_ttl, .max_ttl = head->max_ttl,
-		.is_signed = head->is_signed, .has_nsec = head->has_nsec,
-		.live_size = head->live_size, .wire_size = head->wire_size, .record_count = head->record_count,
+		.serial = head->serial,
+		.soa_minimum_ttl = head->soa_minimum_ttl,
+		.max_ttl = head->max_ttl,
+		.is_signed = head->is_signed,
+		.has_nsec = head->has_nsec,
+		.live_size = head->live_size,
+		.wire_size = head->wire_size,
+		.record_count = head->record_count,
 	};
 	if (head->nsec3_algorithm != 0) {
 		zone->nsec3_params = (zone_nsec3_params_t){
-			.algorithm = head->nsec3_algorithm, .salt_len = head->salt_len, .iterations = head->nsec3_iterations,
+			.algorithm = head->nsec3_algorithm,
+			.salt_len = head->salt_len,
+			.iterations = head->nsec3_iterations,
 			.salt = (const uint8_t *)zone->apex + head->salt_off,
 		};
 	}

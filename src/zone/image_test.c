@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Versions as images and back: the same to readers, a base for transactions, chunks that only grow; damaged heads are refused. */
+/* Versions as images and back: the same to readers, a base for transactions, chunks that only grow; damaged heads are
+ * refused. */
 #include "src/zone/txn.h"
 #include "src/zone/image.h"
 
@@ -17,12 +18,12 @@ static const knot_name_t origin = { origin_wire, 6, 1 };
 static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60 };
 
 static const char zone_text[] =
-	"@ SOA ns r 7 2 3 4 30\n@ NS ns\nns A 192.0.2.1\n@ MX 1 ns\na.b.c TXT deep\n*.w A 192.0.2.2\n"
-	"cut NS ns.cut\ncut NS ns\nns.cut A 192.0.2.3\nns.cut AAAA 2001:db8::1\n"
-	"@ NSEC3PARAM 1 0 0 ABCD\n"
-	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 1 0 ABCD gjeqe526plbf1g8mklp59enfd789njgi A RRSIG\n"
-	"gjeqe526plbf1g8mklp59enfd789njgi NSEC3 1 1 0 ABCD 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG\n"
-	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 zone. AAAA\n";
+		"@ SOA ns r 7 2 3 4 30\n@ NS ns\nns A 192.0.2.1\n@ MX 1 ns\na.b.c TXT deep\n*.w A 192.0.2.2\n"
+		"cut NS ns.cut\ncut NS ns\nns.cut A 192.0.2.3\nns.cut AAAA 2001:db8::1\n"
+		"@ NSEC3PARAM 1 0 0 ABCD\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom NSEC3 1 1 0 ABCD gjeqe526plbf1g8mklp59enfd789njgi A RRSIG\n"
+		"gjeqe526plbf1g8mklp59enfd789njgi NSEC3 1 1 0 ABCD 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 zone. AAAA\n";
 
 /* The zone, with `more` names of a few records for chunks of all sizes. */
 static zone_contents_t *build(unsigned more)
@@ -80,8 +81,8 @@ static void free_image(image_t *image)
 static knot_err_t restore(const image_t *image, knot_name_t name, zone_contents_t **ret_zone)
 {
 	zone_image_reader_t *reader;
-	knot_err_t err = zone_image_read_begin((knot_bytes_t){ image->head, zone_image_head_len }, image->lens, image->count,
-	                                       &reader);
+	knot_err_t err = zone_image_read_begin(
+			(knot_bytes_t){ image->head, zone_image_head_len }, image->lens, image->count, &reader);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -108,7 +109,9 @@ static zone_contents_t *change(const zone_contents_t *base, uint32_t number)
 	zone_txn_t *txn;
 	zone_contents_t *zone;
 	assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
-	assert_int_equal(zone_txn_put(txn, (knot_name_t){ owner, 11, 2 }, KNOT_TYPE_TXT, 60, (knot_bytes_t){ rdata, 4 }), KNOT_OK);
+	assert_int_equal(
+			zone_txn_put(txn, (knot_name_t){ owner, 11, 2 }, KNOT_TYPE_TXT, 60, (knot_bytes_t){ rdata, 4 }),
+			KNOT_OK);
 	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
 	return zone;
 }
@@ -247,13 +250,14 @@ static void test_refusals(void **state)
 	part.lens = lens;
 	for (uint64_t wrong = 0; wrong < 3; wrong++) {
 		memcpy(lens, image.lens, image.count * sizeof(*lens));
-		lens[0] = wrong == 2 ? 8 : wrong;     /* the apex is in this one */
+		lens[0] = wrong == 2 ? 8 : wrong; /* the apex is in this one */
 		assert_int_equal(restore(&part, origin, &read), KNOT_EMALF);
 	}
 	free(lens);
 	zone_image_reader_t *reader;
-	assert_int_equal(zone_image_read_begin((knot_bytes_t){ image.head, zone_image_head_len - 1 }, image.lens, image.count,
-	                                       &reader), KNOT_EMALF);
+	assert_int_equal(zone_image_read_begin((knot_bytes_t){ image.head, zone_image_head_len - 1 }, image.lens,
+					 image.count, &reader),
+			KNOT_EMALF);
 	zone_image_read_discard(NULL);
 
 	/* Each byte of the head wrong in turn: refused, or a version whose roots at least lie in the chunks. */
@@ -276,7 +280,6 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_round_trip), cmocka_unit_test(test_goes_on),
-	                                    cmocka_unit_test(test_lineage), cmocka_unit_test(test_big_chunk),
-	                                    cmocka_unit_test(test_refusals) };
+		cmocka_unit_test(test_lineage), cmocka_unit_test(test_big_chunk), cmocka_unit_test(test_refusals) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static inline zone_lookup_t lookup_of(const zone_contents_t *zone, zone_tree_mat
 		const zone_node_t *node = zone_at(&zone->arena, match.exact);
 		return (zone_lookup_t){ ZONE_FOUND, node, node };
 	}
-	assert(match.encloser != 0);    /* the apex is in the tree and encloses every name of the zone */
+	assert(match.encloser != 0); /* the apex is in the tree and encloses every name of the zone */
 	const zone_node_t *encloser = zone_at(&zone->arena, match.encloser);
 	if (encloser->flags & ZONE_NODE_CUT) {
 		return (zone_lookup_t){ ZONE_DELEGATION, encloser, encloser };
@@ -53,8 +53,8 @@ zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, con
 	return lookup_of(zone, zone_tree_match(&zone->arena, &zone->auth, name, key, key_len));
 }
 
-zone_lookup_t zone_lookup_walked(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len,
-                                 zone_ref_t deepest)
+zone_lookup_t zone_lookup_walked(
+		const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len, zone_ref_t deepest)
 {
 	return lookup_of(zone, zone_tree_match_walked(&zone->arena, &zone->auth, name, key, key_len, deepest));
 }
@@ -68,12 +68,12 @@ knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser)
 const zone_node_t *zone_nsec_cover(const zone_contents_t *zone, knot_name_t name)
 {
 	if (!zone->has_nsec) {
-		return NULL;            /* signed, but no chain yet: nothing that 128 steps back could find */
+		return NULL; /* signed, but no chain yet: nothing that 128 steps back could find */
 	}
 	/* Only empty non-terminals have no NSEC: at most one per label lies between a name and the one before it. */
 	for (unsigned i = 0; i <= KNOT_LABEL_COUNT_MAX; i++) {
 		zone_ref_t ref = i == 0 ? zone_tree_floor(&zone->arena, &zone->auth, name)
-		                        : zone_tree_below(&zone->arena, &zone->auth, name);
+					: zone_tree_below(&zone->arena, &zone->auth, name);
 		if (ref == 0) {
 			return NULL;
 		}
@@ -91,13 +91,13 @@ zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t hashed;
 	if (zone_nsec3_tree(zone)->count == 0 ||
-	    !zone_nsec3_owner(zone_nsec3_params(zone), name, zone_node_owner(zone->apex), wire, &hashed)) {
+			!zone_nsec3_owner(zone_nsec3_params(zone), name, zone_node_owner(zone->apex), wire, &hashed)) {
 		return (zone_nsec3_t){ NULL, false };
 	}
 	zone_ref_t ref = zone_tree_floor(&zone->arena, zone_nsec3_tree(zone), hashed);
 	bool is_match = ref != 0 && knot_name_eq(zone_leaf_owner(&zone->arena, ref), hashed);
 	if (ref == 0) {
-		ref = zone_tree_last(&zone->arena, zone_nsec3_tree(zone));    /* the chain is a ring */
+		ref = zone_tree_last(&zone->arena, zone_nsec3_tree(zone)); /* the chain is a ring */
 	}
 	return (zone_nsec3_t){ zone_at(&zone->arena, ref), is_match };
 }
@@ -109,5 +109,6 @@ zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node)
 
 zone_nsec3_t zone_nsec3_of_wildcard(const zone_contents_t *zone, const zone_node_t *node)
 {
-	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3_wildcard(node)), zone_node_nsec3_wildcard_is_match(node) };
+	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3_wildcard(node)),
+		zone_node_nsec3_wildcard_is_match(node) };
 }

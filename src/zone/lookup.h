@@ -10,17 +10,17 @@
 #include "src/zone/contents.h"
 
 typedef enum {
-	ZONE_FOUND,         /* `node` is the name itself (maybe an empty non-terminal, maybe a cut: see node->flags) */
-	ZONE_DELEGATION,    /* the name lies below the cut `node` */
-	ZONE_DNAME,         /* the name lies below the DNAME owner `node` */
-	ZONE_WILDCARD,      /* `node` is "*.<encloser>", the source of synthesis */
-	ZONE_NXDOMAIN,      /* no such name; `node` is NULL */
+	ZONE_FOUND,      /* `node` is the name itself (maybe an empty non-terminal, maybe a cut: see node->flags) */
+	ZONE_DELEGATION, /* the name lies below the cut `node` */
+	ZONE_DNAME,      /* the name lies below the DNAME owner `node` */
+	ZONE_WILDCARD,   /* `node` is "*.<encloser>", the source of synthesis */
+	ZONE_NXDOMAIN,   /* no such name; `node` is NULL */
 } zone_lookup_kind_t;
 
 typedef struct {
 	zone_lookup_kind_t kind;
 	const zone_node_t *node;
-	const zone_node_t *encloser;    /* closest encloser; the node itself for ZONE_FOUND; never NULL */
+	const zone_node_t *encloser; /* closest encloser; the node itself for ZONE_FOUND; never NULL */
 } zone_lookup_t;
 
 /** Look up `name` (lower case, within the zone). Cost: one tree walk, two when a wildcard exists. */
@@ -30,8 +30,8 @@ zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name);
 zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len);
 
 /** As above after a walk of zone->auth that ended at `deepest` (zone_tree_warm()), 0: none was made. */
-zone_lookup_t zone_lookup_walked(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len,
-                                 zone_ref_t deepest);
+zone_lookup_t zone_lookup_walked(
+		const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len, zone_ref_t deepest);
 
 /** The name one label longer than `encloser` on the way to `name` (RFC 5155 1.3): a view into `name`. */
 knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser);
@@ -40,8 +40,8 @@ knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser);
 const zone_node_t *zone_nsec_cover(const zone_contents_t *zone, knot_name_t name);
 
 typedef struct {
-	const zone_node_t *node;     /* in the nsec3 tree; NULL when the zone has no chain */
-	bool is_match;               /* the hash equals the node's; otherwise the node's NSEC3 covers it */
+	const zone_node_t *node; /* in the nsec3 tree; NULL when the zone has no chain */
+	bool is_match;           /* the hash equals the node's; otherwise the node's NSEC3 covers it */
 } zone_nsec3_t;
 
 /** NSEC3 zones: hash `name` (lower case) and find the NSEC3 that matches or covers it. Cost: iterations + 1 SHA-1. */

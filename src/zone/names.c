@@ -7,10 +7,11 @@ typedef struct {
 	zone_names_t *names;
 	zone_collect_t *collect;
 	const zone_nsec3_params_t *params;
-	const zone_group_t *last[TREE_COUNT];   /* of the last entry in each tree */
-	size_t path[KNOT_LABEL_COUNT_MAX + 1];  /* of the last authoritative name: entries of its ancestors below and at the apex */
-	unsigned depth;                         /* labels of that name below the apex; path[0..depth] is set */
-	const zone_group_t *cut;                /* the last cut; NULL: none */
+	const zone_group_t *last[TREE_COUNT]; /* of the last entry in each tree */
+	size_t path[KNOT_LABEL_COUNT_MAX +
+			1];      /* of the last authoritative name: entries of its ancestors below and at the apex */
+	unsigned depth;          /* labels of that name below the apex; path[0..depth] is set */
+	const zone_group_t *cut; /* the last cut; NULL: none */
 } classify_t;
 
 void zone_names_done(zone_names_t *names)
@@ -24,7 +25,8 @@ void zone_names_done(zone_names_t *names)
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i)
 {
 	const zone_name_t *name = &names->list[i];
-	return i < names->compiled ? zone_node_owner(zone_at(view, name->ref)) : zone_group_name(zone_names_group(names, name));
+	return i < names->compiled ? zone_node_owner(zone_at(view, name->ref))
+				   : zone_group_name(zone_names_group(names, name));
 }
 
 /* ---- Classification ---- */
@@ -40,8 +42,8 @@ static zone_tree_step_t step_of(const classify_t *c, const zone_group_t *before,
 	unsigned at = ((unsigned)__builtin_clzll(differ) - TOP) / ZONE_PREFIX_BITS;
 	unsigned shift = (ZONE_PREFIX_POSITIONS - 1 - at) * ZONE_PREFIX_BITS;
 	const uint64_t mask = (1 << ZONE_PREFIX_BITS) - 1;
-	return (zone_tree_step_t){ (uint16_t)(c->collect->origin_key_len + at), (uint8_t)(before->prefix >> shift & mask),
-	                           (uint8_t)(here->prefix >> shift & mask) };
+	return (zone_tree_step_t){ (uint16_t)(c->collect->origin_key_len + at),
+		(uint8_t)(before->prefix >> shift & mask), (uint8_t)(here->prefix >> shift & mask) };
 }
 
 static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
@@ -67,8 +69,9 @@ static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group,
 }
 
 /*
- * While a zone changes its salt, it has two chains (RFC 5155 10.4). One must not stand between the records of the other,
- * or a walk to the preceding hash would end at a record that proves nothing: records of another chain are only zone data.
+ * While a zone changes its salt, it has two chains (RFC 5155 10.4). One must not stand between the records of the
+ * other, or a walk to the preceding hash would end at a record that proves nothing: records of another chain are only
+ * zone data.
  */
 static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 {
@@ -79,8 +82,9 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 	zone_packed_t r;
 	for (size_t pos = 0; zone_group_next(c->collect, nsec3, &pos, &r);) {
 		const uint8_t *rdata = r.rdata.data;
-		if (r.type == KNOT_TYPE_NSEC3 && rdata[0] == params->algorithm && load_be16(rdata + 2) == params->iterations &&
-		    rdata[4] == params->salt_len && memcmp(rdata + 5, params->salt, params->salt_len) == 0) {
+		if (r.type == KNOT_TYPE_NSEC3 && rdata[0] == params->algorithm &&
+				load_be16(rdata + 2) == params->iterations && rdata[4] == params->salt_len &&
+				memcmp(rdata + 5, params->salt, params->salt_len) == 0) {
 			return false;
 		}
 	}
@@ -96,23 +100,26 @@ static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, zone_grou
 	bool is_first = c->last[TREE_AUTH] == NULL;
 	if (!is_first && depth > 1) {
 		known = knot_name_shared_labels(zone_group_name(group), zone_group_name(c->last[TREE_AUTH])) -
-		        c->collect->origin.label_count;
+			c->collect->origin.label_count;
 	}
 	for (unsigned d = is_first ? 0 : known + 1; d <= depth; d++) {
 		const zone_group_t *here = group;
 		zone_group_ref_t here_ref = ref;
 		if (d < depth) {
-			here = zone_collect_empty(c->collect, knot_name_strip(zone_group_name(group), depth - d), &here_ref);
+			here = zone_collect_empty(
+					c->collect, knot_name_strip(zone_group_name(group), depth - d), &here_ref);
 			if (here == NULL) {
 				return NULL;
 			}
 		}
 		if (d > 0) {
 			bool is_wildcard = knot_name_is_wildcard(zone_group_name(here));
-			names->list[c->path[d - 1]].flags |= ZONE_NODE_CHILDREN | (is_wildcard ? ZONE_NODE_WILDCARD_CHILD : 0);
+			names->list[c->path[d - 1]].flags |=
+					ZONE_NODE_CHILDREN | (is_wildcard ? ZONE_NODE_WILDCARD_CHILD : 0);
 			names->has_wildcards = names->has_wildcards || is_wildcard;
 		}
-		name = add(c, TREE_AUTH, here, here_ref, (uint16_t)((d == depth ? flags : 0) | (d == 0 ? ZONE_NODE_APEX : 0)));
+		name = add(c, TREE_AUTH, here, here_ref,
+				(uint16_t)((d == depth ? flags : 0) | (d == 0 ? ZONE_NODE_APEX : 0)));
 		if (name == NULL) {
 			return NULL;
 		}
@@ -142,7 +149,8 @@ static bool classify_rest(classify_t *c, const zone_group_t *group, zone_group_r
 static bool classify_nsec3(classify_t *c, const zone_group_t *group, zone_group_ref_t ref)
 {
 	bool is_other = is_other_chain(c, group);
-	zone_name_t *name = add(c, is_other ? TREE_GLUE : TREE_NSEC3, group, ref, is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3);
+	zone_name_t *name = add(
+			c, is_other ? TREE_GLUE : TREE_NSEC3, group, ref, is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3);
 	if (name == NULL) {
 		return false;
 	}
@@ -152,7 +160,7 @@ static bool classify_nsec3(classify_t *c, const zone_group_t *group, zone_group_
 
 knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, const zone_nsec3_params_t *params)
 {
-	enum { SLACK = 8 };                  /* of empty non-terminals */
+	enum { SLACK = 8 }; /* of empty non-terminals */
 	*names = (zone_names_t){ .collect = collect, .max = collect->group_count + SLACK };
 	names->list = malloc(names->max * sizeof(*names->list));
 	if (names->list == NULL) {
@@ -163,7 +171,7 @@ knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, con
 	for (const zone_group_t *group = NULL; (group = zone_collect_next(collect, &block, group)) != NULL;) {
 		zone_group_ref_t ref = zone_group_ref(block, group);
 		if (((group->kinds & ZONE_GROUP_NSEC3) && !classify_nsec3(&c, group, ref)) ||
-		    ((group->kinds & ZONE_GROUP_REST) && !classify_rest(&c, group, ref))) {
+				((group->kinds & ZONE_GROUP_REST) && !classify_rest(&c, group, ref))) {
 			return KNOT_ENOMEM;
 		}
 	}
@@ -224,7 +232,7 @@ static knot_err_t make_index(zone_names_t *names, const zone_arena_view_t *view)
 }
 
 knot_err_t zone_names_find(zone_names_t *names, const zone_arena_view_t *view, knot_name_t name, unsigned tree,
-                           zone_name_t **ret_found)
+		zone_name_t **ret_found)
 {
 	*ret_found = NULL;
 	if (names->index == NULL) {
@@ -236,7 +244,8 @@ knot_err_t zone_names_find(zone_names_t *names, const zone_arena_view_t *view, k
 	for (size_t at = hash_of(names, name); names->index[at] != 0; at = (at + 1) & names->index_mask) {
 		size_t i = names->index[at] - 1;
 		knot_name_t found = zone_names_at(names, view, i);
-		if (names->list[i].tree == tree && found.len == name.len && memcmp(found.wire, name.wire, name.len) == 0) {
+		if (names->list[i].tree == tree && found.len == name.len &&
+				memcmp(found.wire, name.wire, name.len) == 0) {
 			*ret_found = &names->list[i];
 			return KNOT_OK;
 		}

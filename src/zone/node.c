@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-enum { RR_RDATA_OFF = 12 };      /* owner pointer, type, class, TTL, RDLENGTH */
+enum { RR_RDATA_OFF = 12 }; /* owner pointer, type, class, TTL, RDLENGTH */
 
 /* ---- Wide nodes and RRsets ---- */
 
@@ -31,8 +31,9 @@ const zone_rrset_t *zone_wide_rrset(const zone_arena_view_t *arena, const zone_n
 
 zone_block_t zone_wide_body(const zone_rrset_t *set)
 {
-	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_WIDE_BODY_OFF, .rr_count = zone_load_u16(set->bytes),
-	                       .len = zone_load_u32(set->bytes + 2) };
+	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_WIDE_BODY_OFF,
+		.rr_count = zone_load_u16(set->bytes),
+		.len = zone_load_u32(set->bytes + 2) };
 	if (set->flags & ZONE_RRSET_HAS_POINTERS) {
 		block.pointers = block.bytes + block.len + 2;
 		block.pointer_count = zone_load_u16(block.pointers - 2);
@@ -84,7 +85,7 @@ bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_
 		at = pointer + 2;
 	}
 	knot_write(&w, block.bytes + at, end - at);
-	assert(!w.failed);               /* it was no longer than KNOT_RDATA_MAX before it was compressed */
+	assert(!w.failed); /* it was no longer than KNOT_RDATA_MAX before it was compressed */
 	*ret_ttl = load_be32(rr + 6);
 	*ret_rdata = (knot_bytes_t){ w.data, w.len };
 	iter->pos = end;
@@ -112,7 +113,7 @@ static size_t shared_place(const zone_node_t *node, unsigned i)
 	bool is_wide = node->flags & ZONE_NODE_WIDE;
 	const uint8_t *entries = zone_node_table(node) + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
 	uint32_t place = is_wide ? zone_load_u32(entries + (size_t)i * ZONE_WIDE_ENTRY_LEN + 2)
-	                         : zone_load_u16(entries + (size_t)i * ZONE_ENTRY_LEN + 2);
+				 : zone_load_u16(entries + (size_t)i * ZONE_ENTRY_LEN + 2);
 	uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
 	return place & shared ? place & ~shared : 0;
 }
@@ -140,7 +141,7 @@ size_t zone_node_size(const zone_node_t *node)
 	end += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? sizeof(zone_link_t) : 0;
 	if (count > 0) {
 		uint32_t place = is_wide ? zone_load_u32(entries + (count - 1) * ZONE_WIDE_ENTRY_LEN + 2)
-		                         : zone_load_u16(entries + (count - 1) * ZONE_ENTRY_LEN + 2);
+					 : zone_load_u16(entries + (count - 1) * ZONE_ENTRY_LEN + 2);
 		uint32_t shared = is_wide ? ZONE_WIDE_ENTRY_SHARED : ZONE_ENTRY_SHARED;
 		end = table + (place & ~shared);
 		end += place & shared ? sizeof(zone_ref_t) : zone_rrset_size((const zone_rrset_t *)end);

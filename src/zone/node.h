@@ -29,42 +29,42 @@
 typedef uint32_t zone_link_t;
 
 enum {
-	ZONE_PTR_BODY = 0x2000,      /* placeholder bit: BODY-relative */
-	ZONE_PTR_BODY_MAX = 0x1FFF,  /* largest BODY-relative offset */
-	ZONE_PTR_MSG_MAX = 0x3FFF,   /* largest offset that a compression pointer can name, RFC 1035 4.1.4 */
+	ZONE_PTR_BODY = 0x2000,     /* placeholder bit: BODY-relative */
+	ZONE_PTR_BODY_MAX = 0x1FFF, /* largest BODY-relative offset */
+	ZONE_PTR_MSG_MAX = 0x3FFF,  /* largest offset that a compression pointer can name, RFC 1035 4.1.4 */
 };
 
 enum {
 	ZONE_NODE_APEX = 1 << 0,
-	ZONE_NODE_CUT = 1 << 1,          /* delegation point: NS, not the apex */
+	ZONE_NODE_CUT = 1 << 1, /* delegation point: NS, not the apex */
 	ZONE_NODE_DNAME = 1 << 2,
 	ZONE_NODE_CNAME = 1 << 3,
 	ZONE_NODE_WILDCARD_CHILD = 1 << 4, /* "*.<owner>" exists */
-	ZONE_NODE_WILDCARD = 1 << 5,     /* the owner's first label is "*" */
-	ZONE_NODE_GLUE = 1 << 6,         /* below a cut: never authoritative; lives in the glue tree */
-	ZONE_NODE_NSEC3 = 1 << 7,        /* in the NSEC3 tree: only NSEC3 and its RRSIGs */
-	ZONE_NODE_CHILDREN = 1 << 8,     /* some authoritative name lies below */
-	ZONE_NODE_FACTS = (1 << 9) - 1,  /* of the name; the flags from here on are about the layout of the node */
+	ZONE_NODE_WILDCARD = 1 << 5,       /* the owner's first label is "*" */
+	ZONE_NODE_GLUE = 1 << 6,           /* below a cut: never authoritative; lives in the glue tree */
+	ZONE_NODE_NSEC3 = 1 << 7,          /* in the NSEC3 tree: only NSEC3 and its RRSIGs */
+	ZONE_NODE_CHILDREN = 1 << 8,       /* some authoritative name lies below */
+	ZONE_NODE_FACTS = (1 << 9) - 1,    /* of the name; the flags from here on are about the layout of the node */
 	ZONE_NODE_HAS_SELF = 1 << 9,
 	ZONE_NODE_HAS_NSEC3 = 1 << 10,
 	ZONE_NODE_HAS_NSEC3_WILDCARD = 1 << 11,
 	ZONE_NODE_NSEC3_IS_MATCH = 1 << 12,
 	ZONE_NODE_NSEC3_WILDCARD_IS_MATCH = 1 << 13,
-	ZONE_NODE_HAS_GLUE = 1 << 14,    /* copied addresses of the targets of its NS */
-	ZONE_NODE_WIDE = 1 << 15,        /* large numbers in the table of RRsets */
+	ZONE_NODE_HAS_GLUE = 1 << 14, /* copied addresses of the targets of its NS */
+	ZONE_NODE_WIDE = 1 << 15,     /* large numbers in the table of RRsets */
 };
 
 /* Layout: doc/formats/zone-node.md. Behind the owner nothing is aligned. */
 typedef struct {
-	uint16_t flags;              /* ZONE_NODE_* */
-	uint8_t owner_len;           /* 1–255 */
+	uint16_t flags;    /* ZONE_NODE_* */
+	uint8_t owner_len; /* 1–255 */
 	uint8_t owner_label_count;
-	uint8_t rrset_count;         /* read by zone_node_rrset_count() */
-	uint8_t owner[];             /* wire form, lower case */
+	uint8_t rrset_count; /* read by zone_node_rrset_count() */
+	uint8_t owner[];     /* wire form, lower case */
 } zone_node_t;
 
 enum {
-	ZONE_RRSET_WIDE = 1 << 0,          /* lengths of 32 bits, counts of 16 */
+	ZONE_RRSET_WIDE = 1 << 0, /* lengths of 32 bits, counts of 16 */
 	ZONE_RRSET_HUGE = 1 << 1,
 	ZONE_RRSET_HAS_POINTERS = 1 << 2,
 	ZONE_RRSET_WIDE_POINTERS = 1 << 3, /* positions of 16 bits */
@@ -74,7 +74,7 @@ enum {
 
 /** One RRset of a node, perhaps shared by several nodes: read through the functions below. */
 typedef struct {
-	uint8_t flags;               /* ZONE_RRSET_* */
+	uint8_t flags; /* ZONE_RRSET_* */
 	uint8_t bytes[];
 } zone_rrset_t;
 
@@ -102,9 +102,9 @@ static inline knot_name_t zone_node_owner(const zone_node_t *node)
 /* ---- Its RRsets ---- */
 
 enum {
-	ZONE_ENTRY_LEN = 4,              /* type and place, 16 bits each */
-	ZONE_ENTRY_SHARED = 0x8000,      /* the place holds a reference to the RRset */
-	ZONE_WIDE_ENTRY_LEN = 6,         /* place of 32 bits; the table begins with a count of 16 bits */
+	ZONE_ENTRY_LEN = 4,         /* type and place, 16 bits each */
+	ZONE_ENTRY_SHARED = 0x8000, /* the place holds a reference to the RRset */
+	ZONE_WIDE_ENTRY_LEN = 6,    /* place of 32 bits; the table begins with a count of 16 bits */
 	ZONE_WIDE_TABLE_HEAD = 2,
 };
 #define ZONE_WIDE_ENTRY_SHARED 0x80000000u
@@ -137,7 +137,8 @@ static inline const zone_rrset_t *zone_entry_rrset(const zone_arena_view_t *aren
 }
 
 /** The node's RRset number `i`; types are in ascending order. */
-static inline const zone_rrset_t *zone_node_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
+static inline const zone_rrset_t *zone_node_rrset_at(
+		const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
 {
 	if (zone_node_is_wide(node)) {
 		return zone_wide_rrset_at(arena, node, i);
@@ -147,7 +148,8 @@ static inline const zone_rrset_t *zone_node_rrset_at(const zone_arena_view_t *ar
 }
 
 /** The node's RRset of `type`, or NULL. Linear: nodes have few. */
-static inline const zone_rrset_t *zone_node_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type)
+static inline const zone_rrset_t *zone_node_rrset(
+		const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type)
 {
 	if (zone_node_is_wide(node)) {
 		return zone_wide_rrset(arena, node, type);
@@ -166,7 +168,8 @@ static inline const zone_rrset_t *zone_node_rrset(const zone_arena_view_t *arena
  * Ask for the RRsets that the node shares with others, of a node that is in the cache: they lie elsewhere.
  * Always inlined: gcc finds that a function which only prefetches does nothing, and drops calls of it.
  */
-static inline __attribute__((always_inline)) void zone_node_prefetch_shared(const zone_arena_view_t *arena, const zone_node_t *node)
+static inline __attribute__((always_inline)) void zone_node_prefetch_shared(
+		const zone_arena_view_t *arena, const zone_node_t *node)
 {
 	const uint8_t *table = zone_node_table(node);
 	for (unsigned i = 0; !zone_node_is_wide(node) && i < node->rrset_count; i++) {
@@ -185,8 +188,9 @@ static inline __attribute__((always_inline)) void zone_node_prefetch_shared(cons
 static inline const uint8_t *zone_node_links(const zone_node_t *node)
 {
 	const uint8_t *table = zone_node_table(node);
-	return zone_node_is_wide(node) ? table + ZONE_WIDE_TABLE_HEAD + (size_t)zone_load_u16(table) * ZONE_WIDE_ENTRY_LEN
-	                               : table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
+	return zone_node_is_wide(node)
+			       ? table + ZONE_WIDE_TABLE_HEAD + (size_t)zone_load_u16(table) * ZONE_WIDE_ENTRY_LEN
+			       : table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
 }
 
 static inline zone_link_t zone_node_link(const zone_node_t *node, unsigned flag)
@@ -229,12 +233,12 @@ static inline bool zone_node_nsec3_wildcard_is_match(const zone_node_t *node)
 /* ---- Blocks ---- */
 
 /**
- * A run of whole RRs. The owner of each is a placeholder (OWNER 0) that is not listed: an RR ends where its RDLENGTH says.
- * The placeholders in RDATA are listed, ascending: zone_block_pointer().
+ * A run of whole RRs. The owner of each is a placeholder (OWNER 0) that is not listed: an RR ends where its RDLENGTH
+ * says. The placeholders in RDATA are listed, ascending: zone_block_pointer().
  */
 typedef struct {
 	const uint8_t *bytes;
-	const uint8_t *pointers;     /* positions as they are stored */
+	const uint8_t *pointers; /* positions as they are stored */
 	uint32_t len;
 	uint16_t rr_count;
 	uint16_t pointer_count;
@@ -248,8 +252,10 @@ static inline uint32_t zone_block_pointer(const zone_block_t *block, unsigned i)
 }
 
 enum {
-	ZONE_RR_TYPE_OFF = 2, ZONE_RR_TTL_OFF = 6,   /* in the records of a block */
-	ZONE_RRSET_BODY_OFF = 3, ZONE_RRSET_WIDE_BODY_OFF = 6,   /* in bytes[] */
+	ZONE_RR_TYPE_OFF = 2,
+	ZONE_RR_TTL_OFF = 6, /* in the records of a block */
+	ZONE_RRSET_BODY_OFF = 3,
+	ZONE_RRSET_WIDE_BODY_OFF = 6, /* in bytes[] */
 };
 
 static inline bool zone_rrset_is_wide(const zone_rrset_t *set)
@@ -298,8 +304,9 @@ static inline zone_block_t zone_rrset_body(const zone_rrset_t *set)
 	if (zone_rrset_is_wide(set)) {
 		return zone_wide_body(set);
 	}
-	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_BODY_OFF, .rr_count = set->bytes[0],
-	                       .len = zone_load_u16(set->bytes + 1) };
+	zone_block_t block = { .bytes = set->bytes + ZONE_RRSET_BODY_OFF,
+		.rr_count = set->bytes[0],
+		.len = zone_load_u16(set->bytes + 1) };
 	if (set->flags & ZONE_RRSET_HAS_POINTERS) {
 		block.pointers = block.bytes + block.len + 1;
 		block.pointer_count = block.pointers[-1];
@@ -313,7 +320,7 @@ static inline const uint8_t *zone_rrset_behind_pointers(const zone_rrset_t *set)
 {
 	zone_block_t body = zone_rrset_body(set);
 	return set->flags & ZONE_RRSET_HAS_POINTERS ? body.pointers + ((size_t)body.pointer_count << body.wide_pointers)
-	                                            : body.bytes + body.len;
+						    : body.bytes + body.len;
 }
 
 /** The signatures that cover the set as a block: their RDATA holds no pointers (RFC 4034 3.1.7). */
@@ -332,27 +339,28 @@ static inline zone_block_t zone_rrset_sigs(const zone_rrset_t *set)
 /* ---- Additional data ---- */
 
 /**
- * Additional data for one target name of an RRset's body: either copied addresses, which are in-domain glue of a referral
- * and mandatory (TC when they don't fit, RFC 9471), or a link to the target's node.
+ * Additional data for one target name of an RRset's body: either copied addresses, which are in-domain glue of a
+ * referral and mandatory (TC when they don't fit, RFC 9471), or a link to the target's node.
  */
 typedef struct {
-	uint16_t type;               /* A or AAAA: copied block; 0: link, send what the node has of A and AAAA (and sigs) */
-	uint16_t name_off;           /* bytes from the body's start to the target name in the body: the owner of what is sent */
-	zone_link_t link;            /* when type == 0 */
-	zone_block_t block;          /* when type != 0; the owners are the name at name_off */
+	uint16_t type;      /* A or AAAA: copied block; 0: link, send what the node has of A and AAAA (and sigs) */
+	uint16_t name_off;  /* bytes from the body's start to the target name in the body: the owner of what is sent */
+	zone_link_t link;   /* when type == 0 */
+	zone_block_t block; /* when type != 0; the owners are the name at name_off */
 } zone_extra_t;
 
 enum {
-	ZONE_GLUE_ENTRY_LEN = 4,     /* u16 name_off, u8 number of A, u8 number of AAAA; the records follow */
-	ZONE_LINK_ENTRY_LEN = 6,     /* u16 name_off, u32 link */
-	ZONE_A_RR_LEN = 12 + 4, ZONE_AAAA_RR_LEN = 12 + 16,
+	ZONE_GLUE_ENTRY_LEN = 4, /* u16 name_off, u8 number of A, u8 number of AAAA; the records follow */
+	ZONE_LINK_ENTRY_LEN = 6, /* u16 name_off, u32 link */
+	ZONE_A_RR_LEN = 12 + 4,
+	ZONE_AAAA_RR_LEN = 12 + 16,
 };
 
 /** Steps through the additional data of an RRset: copied blocks first. */
 typedef struct {
 	const uint8_t *glue, *links; /* the next of each */
 	uint16_t glue_left, links_left;
-	uint16_t name_off;           /* of the target whose AAAA come next */
+	uint16_t name_off; /* of the target whose AAAA come next */
 	uint8_t aaaa_count;
 } zone_extra_iter_t;
 
@@ -386,7 +394,8 @@ static inline zone_extra_iter_t zone_extras_begin(const zone_node_t *node, const
 	}
 	if (set->flags & ZONE_RRSET_HAS_LINKS) {
 		zone_block_t sigs = zone_rrset_sigs(set);
-		const uint8_t *p = set->flags & ZONE_RRSET_HAS_SIGS ? sigs.bytes + sigs.len : zone_rrset_behind_pointers(set);
+		const uint8_t *p = set->flags & ZONE_RRSET_HAS_SIGS ? sigs.bytes + sigs.len
+								    : zone_rrset_behind_pointers(set);
 		bool is_wide = set->flags & ZONE_RRSET_WIDE;
 		iter.links_left = is_wide ? zone_load_u16(p) : *p;
 		iter.links = p + 1 + is_wide;
@@ -394,11 +403,12 @@ static inline zone_extra_iter_t zone_extras_begin(const zone_node_t *node, const
 	return iter;
 }
 
-static inline void zone_extra_take(zone_extra_iter_t *iter, uint16_t type, uint32_t rr_len, uint16_t count,
-                                   zone_extra_t *ret_extra)
+static inline void zone_extra_take(
+		zone_extra_iter_t *iter, uint16_t type, uint32_t rr_len, uint16_t count, zone_extra_t *ret_extra)
 {
-	*ret_extra = (zone_extra_t){ .type = type, .name_off = iter->name_off,
-	                             .block = { .bytes = iter->glue, .len = rr_len * count, .rr_count = count } };
+	*ret_extra = (zone_extra_t){ .type = type,
+		.name_off = iter->name_off,
+		.block = { .bytes = iter->glue, .len = rr_len * count, .rr_count = count } };
 	iter->glue += ret_extra->block.len;
 }
 
@@ -437,8 +447,8 @@ static inline bool zone_extras_next(zone_extra_iter_t *iter, zone_extra_t *ret_e
 typedef struct {
 	const zone_node_t *node;
 	const zone_rrset_t *set;
-	uint32_t pos;            /* bytes into the block */
-	uint32_t pointer;        /* next of the block's placeholders */
+	uint32_t pos;     /* bytes into the block */
+	uint32_t pointer; /* next of the block's placeholders */
 	bool sigs;
 } zone_rr_iter_t;
 

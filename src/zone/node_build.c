@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner, table, glue
- * and RRsets are written behind each other to one arena allocation, whose size is known by then.
+ * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner,
+ * table, glue and RRsets are written behind each other to one arena allocation, whose size is known by then.
  *
- * Sharing. Most delegations of a TLD go to few operators of name servers, so that thousands of names have RRsets of the same
- * bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the first of
- * a kind is part of its node, from the second on there is one copy in the arena that all later nodes refer to.
+ * Sharing. Most delegations of a TLD go to few operators of name servers, so that thousands of names have RRsets of the
+ * same bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the
+ * first of a kind is part of its node, from the second on there is one copy in the arena that all later nodes refer to.
  *
- * Remembering. Most of the shared RRsets are also made again and again from the same records. Where no target is in the zone, what comes
- * out doesn't depend on the owner: a suffix that such a target has in common with one owner it has in common with all owners of the
- * zone, and then there would be a pointer to it. So a cache says which shared copy it is, and nothing is compiled.
+ * Remembering. Most of the shared RRsets are also made again and again from the same records. Where no target is in the
+ * zone, what comes out doesn't depend on the owner: a suffix that such a target has in common with one owner it has in
+ * common with all owners of the zone, and then there would be a pointer to it. So a cache says which shared copy it is,
+ * and nothing is compiled.
  *
- * Compression. A name in RDATA of a type that may be compressed ends, if possible, with a pointer to a suffix of the owner or
- * to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is bounded: for
- * an RRset of thousands of names the search would be quadratic and what a pointer saves is small by then.
+ * Compression. A name in RDATA of a type that may be compressed ends, if possible, with a pointer to a suffix of the
+ * owner or to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is
+ * bounded: for an RRset of thousands of names the search would be quadratic and what a pointer saves is small by then.
  */
 #include "src/zone/node_build.h"
 
@@ -22,8 +23,8 @@
 
 enum {
 	PTR = 0xC000,
-	DICT_MAX = 48,               /* label sequences of the body that later names may point to */
-	RR_FIXED = 12,               /* owner pointer, type, class, TTL, RDLENGTH */
+	DICT_MAX = 48, /* label sequences of the body that later names may point to */
+	RR_FIXED = 12, /* owner pointer, type, class, TTL, RDLENGTH */
 };
 
 typedef struct {
@@ -32,47 +33,47 @@ typedef struct {
 } buffer_t;
 
 typedef struct {
-	const uint8_t *wire;         /* suffix as it stands in a record's RDATA */
+	const uint8_t *wire; /* suffix as it stands in a record's RDATA */
 	uint8_t len;
-	uint16_t off;                /* of the body */
+	uint16_t off; /* of the body */
 } dict_entry_t;
 
 /* An RRset of the node being made. */
 typedef struct {
 	uint16_t type;
 	uint32_t ttl;
-	size_t off, len;             /* in `sets`; nothing if it was known to be shared */
-	zone_ref_t shared;           /* 0: part of the node */
+	size_t off, len;   /* in `sets`; nothing if it was known to be shared */
+	zone_ref_t shared; /* 0: part of the node */
 } made_set_t;
 
 /* What is known of RRsets with this hash. */
 typedef struct {
-	uint32_t hash;               /* 0: the slot is free */
-	zone_ref_t ref;              /* the shared copy; 0: none yet */
-	uint32_t count;              /* how often */
+	uint32_t hash;  /* 0: the slot is free */
+	zone_ref_t ref; /* the shared copy; 0: none yet */
+	uint32_t count; /* how often */
 } seen_t;
 
 enum {
-	KNOWN_COUNT = 8192,          /* slots of the cache, in pairs; a power of two */
-	KNOWN_RDATA_MAX = 80,        /* bytes of RDATA that can be remembered */
-	KNOWN_FROM = 64,             /* RRsets that could be remembered, from which on it is done: not in small zones */
+	KNOWN_COUNT = 8192,   /* slots of the cache, in pairs; a power of two */
+	KNOWN_RDATA_MAX = 80, /* bytes of RDATA that can be remembered */
+	KNOWN_FROM = 64,      /* RRsets that could be remembered, from which on it is done: not in small zones */
 };
 
 /* A shared RRset of name servers outside of the zone, and the records that it was made from. */
 typedef struct {
-	uint32_t hash;               /* of RDATA and TTL */
+	uint32_t hash; /* of RDATA and TTL */
 	uint32_t ttl;
-	zone_ref_t ref;              /* 0: the slot is free */
+	zone_ref_t ref; /* 0: the slot is free */
 	uint8_t rdata_len;
-	uint8_t rdata[KNOWN_RDATA_MAX];  /* of the RRs in order: names, which show where they end */
+	uint8_t rdata[KNOWN_RDATA_MAX]; /* of the RRs in order: names, which show where they end */
 } known_t;
 
 struct zone_node_builder {
 	const zone_record_t **records;
 	size_t record_max;
-	buffer_t made;               /* made_set_t[] */
-	buffer_t sets;               /* the RRsets as they are stored */
-	buffer_t glue;               /* copied addresses as they are stored, without their number */
+	buffer_t made; /* made_set_t[] */
+	buffer_t sets; /* the RRsets as they are stored */
+	buffer_t glue; /* copied addresses as they are stored, without their number */
 	uint16_t glue_count;
 	buffer_t glue_ids;           /* const void *[]: what they were copied from */
 	buffer_t links;              /* of the RRset being made, as they are stored */
@@ -86,7 +87,7 @@ struct zone_node_builder {
 	bool is_portable;            /* the RRset being made would be the same at each name of the zone */
 	bool has_key;                /* the name servers of the node being made can be remembered as `key` */
 	known_t key;
-	bool failed;                 /* out of memory, sticky until the next node */
+	bool failed; /* out of memory, sticky until the next node */
 };
 
 zone_node_builder_t *zone_node_builder_new(void)
@@ -98,8 +99,8 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 {
 	if (builder != NULL) {
 		free(builder->records);
-		buffer_t *buffers[] = { &builder->made, &builder->sets, &builder->glue, &builder->glue_ids, &builder->links,
-		                        &builder->blocks, &builder->pointers, &builder->node };
+		buffer_t *buffers[] = { &builder->made, &builder->sets, &builder->glue, &builder->glue_ids,
+			&builder->links, &builder->blocks, &builder->pointers, &builder->node };
 		for (size_t i = 0; i < KNOT_LEN(buffers); i++) {
 			free(buffers[i]->data);
 		}
@@ -134,7 +135,8 @@ static inline uint8_t *room(zone_node_builder_t *b, buffer_t *buffer, size_t len
 }
 
 /* Inline, because most lengths are known when it is compiled: then there is no call to copy a few bytes. */
-static inline __attribute__((always_inline)) void put(zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
+static inline __attribute__((always_inline)) void put(
+		zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
 {
 	uint8_t *p = room(b, buffer, len);
 	if (p != NULL && len > 0) {
@@ -225,8 +227,8 @@ static size_t sort_many(zone_node_builder_t *b, size_t count)
 }
 
 /*
- * The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). Mostly they are few or sorted: each is
- * put in its place when it comes, until one would have to move far.
+ * The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). Mostly they are few or
+ * sorted: each is put in its place when it comes, until one would have to move far.
  */
 static size_t sort_records(zone_node_builder_t *b, const zone_record_t *list)
 {
@@ -271,15 +273,16 @@ typedef struct {
 	knot_name_t owner;
 	dict_entry_t dict[DICT_MAX];
 	unsigned dict_count;
-	bool is_last;                /* no record comes that could point to names of this one */
+	bool is_last; /* no record comes that could point to names of this one */
 } body_t;
 
 /* The pointer for the suffix `wire[0..len)`, or 0. */
 static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 {
 	knot_name_t owner = body->owner;
-	const uint8_t last = wire[len - 2];              /* before the root, of a name that isn't it: mostly tells */
-	if (len <= owner.len && owner.wire[owner.len - 2] == last && memcmp(owner.wire + owner.len - len, wire, len) == 0) {
+	const uint8_t last = wire[len - 2]; /* before the root, of a name that isn't it: mostly tells */
+	if (len <= owner.len && owner.wire[owner.len - 2] == last &&
+			memcmp(owner.wire + owner.len - len, wire, len) == 0) {
 		size_t r = owner.len - len;
 		size_t at = 0;
 		while (at < r) {
@@ -290,15 +293,18 @@ static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 		}
 	}
 	for (unsigned i = 0; i < body->dict_count; i++) {
-		if (body->dict[i].len == len && body->dict[i].wire[1] == wire[1] && memcmp(body->dict[i].wire, wire, len) == 0) {
+		if (body->dict[i].len == len && body->dict[i].wire[1] == wire[1] &&
+				memcmp(body->dict[i].wire, wire, len) == 0) {
 			return (uint16_t)(PTR | ZONE_PTR_BODY | body->dict[i].off);
 		}
 	}
 	return 0;
 }
 
-/* A name that may be compressed: never longer than it is. is_looked_up: names may come that point to it. Returns the end of what is written. */
-static uint8_t *write_compressed(zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len, bool is_looked_up)
+/* A name that may be compressed: never longer than it is. is_looked_up: names may come that point to it. Returns the
+ * end of what is written. */
+static uint8_t *write_compressed(
+		zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len, bool is_looked_up)
 {
 	const size_t start = (size_t)(to - b->blocks.data);
 	memcpy(to, wire, len);
@@ -313,7 +319,8 @@ static uint8_t *write_compressed(zone_node_builder_t *b, body_t *body, uint8_t *
 			return to + at + 2;
 		}
 		if (is_looked_up && body->dict_count < DICT_MAX && off <= ZONE_PTR_BODY_MAX) {
-			body->dict[body->dict_count++] = (dict_entry_t){ wire + at, (uint8_t)(len - at), (uint16_t)off };
+			body->dict[body->dict_count++] =
+					(dict_entry_t){ wire + at, (uint8_t)(len - at), (uint16_t)off };
 		}
 	}
 	return to + len;
@@ -333,12 +340,12 @@ static inline uint8_t *write_rr_head(uint8_t *to, uint16_t type, uint32_t ttl, s
 typedef struct {
 	uint32_t body_off;
 	uint16_t rdata_off;
-	bool is_wanted, is_lower;    /* is_lower: it is spelt in lower case */
+	bool is_wanted, is_lower; /* is_lower: it is spelt in lower case */
 } target_place_t;
 
 /* One RR of a body. *ret_place: of its last name that wants additional data. */
 static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed,
-                   target_place_t *ret_place)
+		target_place_t *ret_place)
 {
 	ret_place->is_wanted = false;
 	size_t start = b->blocks.len;
@@ -354,7 +361,7 @@ static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 		to = write_bytes(to, record->rdata + from, names[i].off - from);
 		if (names[i].flags & KNOT_RDATA_ADDITIONAL) {
 			*ret_place = (target_place_t){ (uint32_t)(to - b->blocks.data), names[i].off, true,
-			                               names[i].flags & KNOT_RDATA_LOWER };
+				names[i].flags & KNOT_RDATA_LOWER };
 		}
 		const uint8_t *wire = record->rdata + names[i].off;
 		if (packed && (names[i].flags & KNOT_RDATA_COMPRESS)) {
@@ -371,7 +378,9 @@ static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 
 /* ---- Additional data ---- */
 
-enum { TARGETS_MAX = 1024 };     /* names of an RRset that additional data is looked for: what fits a message, and then some */
+enum {
+	TARGETS_MAX = 1024
+}; /* names of an RRset that additional data is looked for: what fits a message, and then some */
 
 static bool has_link(const zone_node_builder_t *b, zone_link_t link)
 {
@@ -395,15 +404,15 @@ static bool has_glue(const zone_node_builder_t *b, const void *id)
 }
 
 typedef struct {
-	uint16_t off;                /* target name in the body */
+	uint16_t off; /* target name in the body */
 	zone_target_t target;
 } wanted_t;
 
-enum { GLUE_MAX = 255 };         /* addresses of one type in an entry; a server with more has several entries */
+enum { GLUE_MAX = 255 }; /* addresses of one type in an entry; a server with more has several entries */
 
 /*
- * The next glue records of one type, behind *after (NULL: the first): sorted, without duplicates. Returns how many, at most GLUE_MAX, and the
- * last of them in *after.
+ * The next glue records of one type, behind *after (NULL: the first): sorted, without duplicates. Returns how many, at
+ * most GLUE_MAX, and the last of them in *after.
  */
 static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_t type, const zone_record_t **after)
 {
@@ -420,7 +429,7 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 		if (at == GLUE_MAX || (at > 0 && order_of(addresses[at - 1], r) == 0)) {
 			continue;
 		}
-		count -= count == GLUE_MAX;      /* the last one is for the next entry */
+		count -= count == GLUE_MAX; /* the last one is for the next entry */
 		memmove(addresses + at + 1, addresses + at, (count - at) * sizeof(*addresses));
 		addresses[at] = r;
 		count++;
@@ -466,9 +475,10 @@ static void add_link(zone_node_builder_t *b, const wanted_t *wanted)
 	put(b, &b->links, &wanted->target.link, sizeof(wanted->target.link));
 }
 
-/* Additional data of an RR of the body just stored. Glue sets TC if it doesn't fit and goes before what may be left out (RFC 9471 2). */
+/* Additional data of an RR of the body just stored. Glue sets TC if it doesn't fit and goes before what may be left out
+ * (RFC 9471 2). */
 static void find_extra(zone_node_builder_t *b, const zone_node_params_t *params, const zone_record_t *record,
-                       const target_place_t *place)
+		const target_place_t *place)
 {
 	uint8_t lower[KNOT_NAME_MAX];
 	knot_name_t target = knot_name_of(record->rdata + place->rdata_off);
@@ -490,7 +500,7 @@ static void find_extra(zone_node_builder_t *b, const zone_node_params_t *params,
 
 /* Additional data of the body just stored: RRs [first..first + count) whose targets are at places[]. */
 static void find_extras(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count,
-                        const target_place_t *places)
+		const target_place_t *places)
 {
 	for (size_t i = 0; i < count && i < TARGETS_MAX && !b->failed; i++) {
 		if (places[i].is_wanted && places[i].body_off <= UINT16_MAX) {
@@ -504,7 +514,7 @@ static void find_extras(zone_node_builder_t *b, const zone_node_params_t *params
 /* Blocks of an RRset, one behind the other in `blocks`. */
 typedef struct {
 	knot_name_t owner;
-	size_t first, count, sig_count;      /* records: first the RRs, then their signatures */
+	size_t first, count, sig_count; /* records: first the RRs, then their signatures */
 	uint32_t ttl;
 	size_t body_len, sigs_len;
 	bool is_huge;
@@ -513,7 +523,7 @@ typedef struct {
 /* False: one of the blocks exceeds what 16 bits can address, and names were to be compressed. */
 static bool put_blocks(zone_node_builder_t *b, compiled_t *set, bool packed, target_place_t places[static TARGETS_MAX])
 {
-	body_t body;                             /* the dictionary is filled as it grows */
+	body_t body; /* the dictionary is filled as it grows */
 	body.owner = set->owner;
 	body.dict_count = 0;
 	body.is_last = false;
@@ -545,13 +555,9 @@ static inline uint8_t *write_number(uint8_t *to, bool is_wide, size_t narrow, si
 	uint16_t v16 = (uint16_t)value;
 	uint32_t v32 = (uint32_t)value;
 	switch (is_wide ? 2 * narrow : narrow) {
-	case 1:
-		*to = (uint8_t)value;
-		return to + 1;
-	case 2:
-		return write_bytes(to, &v16, sizeof(v16));
-	default:
-		return write_bytes(to, &v32, sizeof(v32));
+	case 1: *to = (uint8_t)value; return to + 1;
+	case 2: return write_bytes(to, &v16, sizeof(v16));
+	default: return write_bytes(to, &v32, sizeof(v32));
 	}
 }
 
@@ -559,11 +565,11 @@ static uint8_t rrset_flags(const zone_node_builder_t *b, const compiled_t *set)
 {
 	size_t pointers = b->pointers.len / 2, links = b->links.len / ZONE_LINK_ENTRY_LEN;
 	bool is_wide = set->is_huge || set->count > UINT8_MAX || set->sig_count > UINT8_MAX || pointers > UINT8_MAX ||
-	               links > UINT8_MAX;
+		       links > UINT8_MAX;
 	return (uint8_t)((is_wide ? ZONE_RRSET_WIDE : 0) | (set->is_huge ? ZONE_RRSET_HUGE : 0) |
-	                 (pointers > 0 ? ZONE_RRSET_HAS_POINTERS : 0) |
-	                 (pointers > 0 && set->body_len > UINT8_MAX ? ZONE_RRSET_WIDE_POINTERS : 0) |
-	                 (set->sig_count > 0 ? ZONE_RRSET_HAS_SIGS : 0) | (links > 0 ? ZONE_RRSET_HAS_LINKS : 0));
+			 (pointers > 0 ? ZONE_RRSET_HAS_POINTERS : 0) |
+			 (pointers > 0 && set->body_len > UINT8_MAX ? ZONE_RRSET_WIDE_POINTERS : 0) |
+			 (set->sig_count > 0 ? ZONE_RRSET_HAS_SIGS : 0) | (links > 0 ? ZONE_RRSET_HAS_LINKS : 0));
 }
 
 static size_t saturate(size_t count)
@@ -574,7 +580,7 @@ static size_t saturate(size_t count)
 /* The RRset as it is stored, from its blocks, pointers and links. */
 static void put_stored(zone_node_builder_t *b, const compiled_t *set)
 {
-	enum { NUMBERS_LEN_MAX = 1 + 2 + 4 + 2 + 2 + 4 + 2 };    /* flags, counts, lengths */
+	enum { NUMBERS_LEN_MAX = 1 + 2 + 4 + 2 + 2 + 4 + 2 }; /* flags, counts, lengths */
 	uint8_t flags = rrset_flags(b, set);
 	bool is_wide = flags & ZONE_RRSET_WIDE;
 	uint8_t *to = room(b, &b->sets, NUMBERS_LEN_MAX + b->blocks.len + b->pointers.len + b->links.len);
@@ -613,7 +619,7 @@ static bool make_key(zone_node_builder_t *b, const compiled_t *set)
 		return false;
 	}
 	if (b->known == NULL && (b->known = calloc(KNOWN_COUNT, sizeof(*b->known))) == NULL) {
-		return false;                    /* it goes without */
+		return false; /* it goes without */
 	}
 	size_t len = 0;
 	for (size_t i = 0; i < set->count; i++) {
@@ -641,8 +647,9 @@ static zone_ref_t find_known(const zone_node_builder_t *b)
 {
 	const known_t *slot = known_slots(b), *key = &b->key;
 	for (unsigned i = 0; i < 2; i++, slot++) {
-		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl && slot->rdata_len == key->rdata_len &&
-		    memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
+		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl &&
+				slot->rdata_len == key->rdata_len &&
+				memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
 			return slot->ref;
 		}
 	}
@@ -676,11 +683,15 @@ static void compile_rrset(zone_node_builder_t *b, const zone_node_params_t *para
 }
 
 /* RRs [first..first + count), their signatures behind them. */
-static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, size_t sig_count)
+static void put_rrset(
+		zone_node_builder_t *b, const zone_node_params_t *params, size_t first, size_t count, size_t sig_count)
 {
 	uint16_t type = b->records[first]->type;
-	compiled_t set = { .owner = params->owner, .first = first, .count = count, .sig_count = sig_count,
-	                   .ttl = ttl_of(params->records, type) };
+	compiled_t set = { .owner = params->owner,
+		.first = first,
+		.count = count,
+		.sig_count = sig_count,
+		.ttl = ttl_of(params->records, type) };
 	made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
 	/* What nodes of the version before have instead of the shared copy is not remembered. */
 	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->old_ref == 0;
@@ -694,12 +705,14 @@ static void put_rrset(zone_node_builder_t *b, const zone_node_params_t *params, 
 	put(b, &b->made, &made, sizeof(made));
 }
 
-/* Signatures that cover nothing at this name: an RRset of their own. They come in runs by covered type, so collect them all. */
+/* Signatures that cover nothing at this name: an RRset of their own. They come in runs by covered type, so collect them
+ * all. */
 static void put_orphans(zone_node_builder_t *b, const zone_node_params_t *params, size_t count)
 {
 	size_t kept = 0;
 	for (size_t i = 0, j; i < count; i = j) {
-		uint16_t type = b->records[i]->type == KNOT_TYPE_RRSIG ? covered_type(b->records[i]) : b->records[i]->type;
+		uint16_t type = b->records[i]->type == KNOT_TYPE_RRSIG ? covered_type(b->records[i])
+								       : b->records[i]->type;
 		bool is_orphan = b->records[i]->type == KNOT_TYPE_RRSIG;
 		for (j = i; j < count; j++) {
 			const zone_record_t *r = b->records[j];
@@ -736,7 +749,7 @@ static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params,
 			rrs++;
 		}
 		while (i + rrs + sigs < count && b->records[i + rrs + sigs]->type == KNOT_TYPE_RRSIG &&
-		       covered_type(b->records[i + rrs + sigs]) == type) {
+				covered_type(b->records[i + rrs + sigs]) == type) {
 			sigs++;
 		}
 		put_rrset(b, params, i, rrs, sigs);
@@ -751,9 +764,10 @@ static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params,
 /* ---- Sharing ---- */
 
 enum {
-	SHARED_LEN_MIN = 32,         /* bytes: less is not worth a reference and a cache miss */
+	SHARED_LEN_MIN = 32, /* bytes: less is not worth a reference and a cache miss */
 	SHARED_LEN_MAX = 4096,
-	SEEN_FIRST = 64, SEEN_MAX = 1 << 20,   /* slots of the table; what comes when it is full is not shared */
+	SEEN_FIRST = 64,
+	SEEN_MAX = 1 << 20, /* slots of the table; what comes when it is full is not shared */
 };
 
 static seen_t *find_seen(const zone_node_builder_t *b, uint32_t hash)
@@ -793,14 +807,16 @@ static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint
 	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
 }
 
-/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has its own. */
-static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const made_set_t *made, const uint8_t *bytes,
-                             bool *ret_is_own)
+/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has
+ * its own. */
+static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const made_set_t *made,
+		const uint8_t *bytes, bool *ret_is_own)
 {
 	*ret_is_own = false;
 	for (unsigned i = 0; old != NULL && i < zone_node_rrset_count(old); i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(arena, old, i);
-		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len && memcmp(set, bytes, made->len) == 0) {
+		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len &&
+				memcmp(set, bytes, made->len) == 0) {
 			zone_ref_t ref = zone_node_shared_ref(old, i);
 			*ret_is_own = ref == 0;
 			return ref;
@@ -816,8 +832,9 @@ static size_t in_units(size_t len)
 }
 
 /*
- * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first one's place is in its
- * node, the second needs the shared copy, and whatever nodes of the base have instead, this is what a new zone would take.
+ * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first
+ * one's place is in its node, the second needs the shared copy, and whatever nodes of the base have instead, this is
+ * what a new zone would take.
  */
 static seen_t *note_seen(zone_node_builder_t *b, uint32_t hash)
 {
@@ -846,13 +863,15 @@ static void add_stored(const seen_t *seen, const made_set_t *made, zone_node_sum
 }
 
 /* Decide whether an RRset is shared. 0 in made->shared: it becomes part of the node. */
-static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made, zone_node_sums_t *sums)
+static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made,
+		zone_node_sums_t *sums)
 {
 	const uint8_t *bytes = b->sets.data + made->off;
 	const uint8_t unshared = ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS;
 	bool is_unique = made->type == KNOT_TYPE_DS || made->type == KNOT_TYPE_A || made->type == KNOT_TYPE_AAAA;
 	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || is_unique || (bytes[0] & unshared)) {
-		return;          /* not worth it, or to be counted: digests and addresses of many names would only fill the table */
+		return; /* not worth it, or to be counted: digests and addresses of many names would only fill the table
+			 */
 	}
 	bool is_own;
 	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
@@ -896,8 +915,8 @@ static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t 
 	return (uint16_t)flags;
 }
 
-static void add_record_sums(const zone_node_builder_t *b, const zone_node_params_t *params, size_t count,
-                            zone_node_sums_t *sums)
+static void add_record_sums(
+		const zone_node_builder_t *b, const zone_node_params_t *params, size_t count, zone_node_sums_t *sums)
 {
 	for (size_t i = 0; i < count; i++) {
 		sums->wire_size += params->owner.len + 10u + b->records[i]->rdata_len;
@@ -920,11 +939,14 @@ static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t
 	for (size_t i = 0; i < l.set_count; i++) {
 		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
-	l.links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) * sizeof(zone_link_t);
+	l.links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) *
+		      sizeof(zone_link_t);
 	/* zone_node_number() may insert a link later. */
 	l.is_wide = l.set_count >= UINT8_MAX ||
-	            l.set_count * ZONE_ENTRY_LEN + l.links_len + sizeof(zone_link_t) + l.glue_len + bodies >= ZONE_ENTRY_SHARED;
-	l.table_len = l.is_wide ? ZONE_WIDE_TABLE_HEAD + l.set_count * ZONE_WIDE_ENTRY_LEN : l.set_count * ZONE_ENTRY_LEN;
+		    l.set_count * ZONE_ENTRY_LEN + l.links_len + sizeof(zone_link_t) + l.glue_len + bodies >=
+				    ZONE_ENTRY_SHARED;
+	l.table_len = l.is_wide ? ZONE_WIDE_TABLE_HEAD + l.set_count * ZONE_WIDE_ENTRY_LEN
+				: l.set_count * ZONE_ENTRY_LEN;
 	l.size = offsetof(zone_node_t, owner) + params->owner.len + l.table_len + l.links_len + l.glue_len + bodies;
 	return l;
 }
@@ -959,8 +981,9 @@ static void write_node(const zone_node_builder_t *b, const zone_node_params_t *p
 	const made_set_t *made = (const made_set_t *)b->made.data;
 	const uint8_t *start = to;
 	zone_node_t head = { .flags = (uint16_t)(flags_of(b, params) | (l->is_wide ? ZONE_NODE_WIDE : 0)),
-	                     .owner_len = params->owner.len, .owner_label_count = params->owner.label_count,
-	                     .rrset_count = l->is_wide ? 0 : (uint8_t)l->set_count };
+		.owner_len = params->owner.len,
+		.owner_label_count = params->owner.label_count,
+		.rrset_count = l->is_wide ? 0 : (uint8_t)l->set_count };
 	to = write_bytes(to, &head, offsetof(zone_node_t, owner));
 	to = write_bytes(to, params->owner.wire, params->owner.len);
 	to = write_table(b, l, to);
@@ -983,7 +1006,8 @@ static void write_node(const zone_node_builder_t *b, const zone_node_params_t *p
 }
 
 /* The node in the arena, or the old one if it is the same. 0: out of memory. */
-static zone_ref_t store(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, const layout_t *l)
+static zone_ref_t store(
+		zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, const layout_t *l)
 {
 	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	if (old != NULL && zone_node_size(old) == l->size) {
@@ -1003,15 +1027,15 @@ static zone_ref_t store(zone_node_builder_t *b, zone_arena_t *arena, const zone_
 	return ref;
 }
 
-knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, zone_ref_t *ret_ref,
-                           zone_node_sums_t *sums)
+knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params,
+		zone_ref_t *ret_ref, zone_node_sums_t *sums)
 {
 	b->made.len = b->sets.len = b->glue.len = b->glue_ids.len = b->node.len = 0;
 	b->glue_count = 0;
 	b->failed = b->has_key = false;
 	size_t count = sort_records(b, params->records);
 	zone_node_sums_t added = *sums;
-	add_record_sums(b, params, count, &added);      /* before orphans are collected, which moves records */
+	add_record_sums(b, params, count, &added); /* before orphans are collected, which moves records */
 	put_rrsets(b, params, count);
 	made_set_t *made = (made_set_t *)b->made.data;
 	size_t set_count = b->made.len / sizeof(*made);
@@ -1047,7 +1071,8 @@ static void move_places(zone_node_t *node, uint32_t by)
 {
 	bool is_wide = node->flags & ZONE_NODE_WIDE;
 	uint8_t *entry = node->owner + node->owner_len + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
-	for (unsigned i = zone_node_rrset_count(node); i > 0; i--, entry += is_wide ? ZONE_WIDE_ENTRY_LEN : ZONE_ENTRY_LEN) {
+	for (unsigned i = zone_node_rrset_count(node); i > 0;
+			i--, entry += is_wide ? ZONE_WIDE_ENTRY_LEN : ZONE_ENTRY_LEN) {
 		if (is_wide) {
 			uint32_t place = zone_load_u32(entry + 2) + by;
 			memcpy(entry + 2, &place, sizeof(place));

@@ -2,8 +2,8 @@
 /**
  * Internal: compile one name's records into a zone_node_t in an arena. Layout: doc/formats/zone-node.md.
  *
- * The builder holds scratch memory that is reused from node to node. What stands beyond the name itself (does a target name
- * have addresses, which NSEC3 matches) comes in from the caller. One builder per thread.
+ * The builder holds scratch memory that is reused from node to node. What stands beyond the name itself (does a target
+ * name have addresses, which NSEC3 matches) comes in from the caller. One builder per thread.
  */
 #pragma once
 
@@ -17,15 +17,15 @@ typedef struct zone_record {
 	uint32_t ttl;
 	uint16_t type;
 	uint16_t rdata_len;
-	uint8_t rdata[];             /* uncompressed, canonical (RFC 4034 6.2), checked */
+	uint8_t rdata[]; /* uncompressed, canonical (RFC 4034 6.2), checked */
 } zone_record_t;
 
 /** What the zone has of a target name in RDATA. */
 typedef struct {
-	const zone_record_t *glue;   /* records of a name at or below the own cut: A and AAAA are copied; NULL: none */
-	const void *glue_id;         /* same for the same name */
-	zone_link_t link;            /* node with addresses elsewhere in the zone; 0: none */
-	bool is_outside;             /* the target is not in the zone: there is nothing, whoever asks */
+	const zone_record_t *glue; /* records of a name at or below the own cut: A and AAAA are copied; NULL: none */
+	const void *glue_id;       /* same for the same name */
+	zone_link_t link;          /* node with addresses elsewhere in the zone; 0: none */
+	bool is_outside;           /* the target is not in the zone: there is nothing, whoever asks */
 } zone_target_t;
 
 /** Find the addresses of `target` for an RRset of `type` of the name being compiled. */
@@ -38,22 +38,23 @@ zone_node_builder_t *zone_node_builder_new(void);
 void zone_node_builder_free(zone_node_builder_t *builder);
 
 typedef struct {
-	knot_name_t owner;           /* lower case */
-	const zone_record_t *records;  /* NULL: an empty non-terminal */
-	uint16_t flags;              /* ZONE_NODE_* that the records don't show */
+	knot_name_t owner;            /* lower case */
+	const zone_record_t *records; /* NULL: an empty non-terminal */
+	uint16_t flags;               /* ZONE_NODE_* that the records don't show */
 	zone_link_t self, nsec3, nsec3_wildcard;
 	bool nsec3_is_match, nsec3_wildcard_is_match;
-	zone_target_cb on_target;    /* NULL: no additional data */
+	zone_target_cb on_target; /* NULL: no additional data */
 	void *ctx;
-	zone_ref_t old_ref;          /* node of the version before: taken as it is when nothing differs; 0: none */
+	zone_ref_t old_ref; /* node of the version before: taken as it is when nothing differs; 0: none */
 } zone_node_params_t;
 
 /** Measures of a compiled node. */
 typedef struct {
-	uint64_t wire_size;          /* bytes of its records, uncompressed */
+	uint64_t wire_size; /* bytes of its records, uncompressed */
 	uint64_t record_count;
 	uint32_t max_ttl;
-	uint64_t stored_size;        /* bytes that nodes, and RRsets that they share, take in the arena of a zone that is built anew */
+	uint64_t stored_size; /* bytes that nodes, and RRsets that they share, take in the arena of a zone that is built
+				 anew */
 } zone_node_sums_t;
 
 /**
@@ -61,7 +62,8 @@ typedef struct {
  * ret_sums is added to. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
  */
 KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
-                                         const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);
+		const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);
 
-/** Give the node at `ref` the number `self` (not 0) unless it has it: the reference of the copy that has it, or `ref`. 0: out of memory. */
+/** Give the node at `ref` the number `self` (not 0) unless it has it: the reference of the copy that has it, or `ref`.
+ * 0: out of memory. */
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self);

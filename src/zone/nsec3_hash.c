@@ -25,9 +25,9 @@ bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_
 }
 
 bool zone_nsec3_owner(const zone_nsec3_params_t *params, knot_name_t name, knot_name_t apex,
-                      uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_owner)
+		uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_owner)
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";    /* RFC 4648 7 */
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuv"; /* RFC 4648 7 */
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
 	size_t len = 1u + ZONE_NSEC3_LABEL_LEN + apex.len;
 	if (len > KNOT_NAME_MAX || !zone_nsec3_hash(params, name, hash)) {
@@ -35,7 +35,7 @@ bool zone_nsec3_owner(const zone_nsec3_params_t *params, knot_name_t name, knot_
 	}
 	ret_wire[0] = ZONE_NSEC3_LABEL_LEN;
 	uint8_t *out = ret_wire + 1;
-	for (const uint8_t *in = hash; in < hash + ZONE_NSEC3_HASH_LEN; in += 5) {    /* 40 bits are eight digits */
+	for (const uint8_t *in = hash; in < hash + ZONE_NSEC3_HASH_LEN; in += 5) { /* 40 bits are eight digits */
 		uint64_t bits = (uint64_t)in[0] << 32 | load_be32(in + 1);
 		for (int shift = 35; shift >= 0; shift -= 5) {
 			*out++ = (uint8_t)digits[bits >> shift & 31];

@@ -4,11 +4,11 @@
 
 #include "src/zone/contents.h"
 
-enum { ZONE_NSEC3_HASH_LEN = 20, ZONE_NSEC3_LABEL_LEN = 32 };   /* SHA-1; base32hex of it without padding */
+enum { ZONE_NSEC3_HASH_LEN = 20, ZONE_NSEC3_LABEL_LEN = 32 }; /* SHA-1; base32hex of it without padding */
 
 /** Hash `name` (lower case). False: the parameters aren't usable (no algorithm 1) or the hash can't be made. */
 bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN]);
 
 /** The owner `<base32hex(hash of name)>.<apex>`, lower case, in ret_wire. False as above, or if it is too long. */
 bool zone_nsec3_owner(const zone_nsec3_params_t *params, knot_name_t name, knot_name_t apex,
-                      uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_owner);
+		uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_owner);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/records.h"
 
-static bool each_of_set(const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint8_t *scratch, zone_rr_cb visit, void *ctx)
+static bool each_of_set(const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint8_t *scratch, zone_rr_cb visit,
+		void *ctx)
 {
 	zone_rr_t rr = { .owner = zone_node_owner(node), .type = sigs ? KNOT_TYPE_RRSIG : zone_rrset_type(set) };
 	zone_rr_iter_t iter = zone_rr_begin(node, set, sigs);
@@ -13,7 +14,8 @@ static bool each_of_set(const zone_node_t *node, const zone_rrset_t *set, bool s
 	return true;
 }
 
-bool zone_each_of_node(const zone_contents_t *zone, const zone_node_t *node, uint8_t *scratch, zone_rr_cb visit, void *ctx)
+bool zone_each_of_node(
+		const zone_contents_t *zone, const zone_node_t *node, uint8_t *scratch, zone_rr_cb visit, void *ctx)
 {
 	unsigned count = zone_node_rrset_count(node);
 	for (unsigned sigs = 0; sigs < 2; sigs++) {

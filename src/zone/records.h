@@ -11,10 +11,10 @@
 
 /** A record, borrowed during the call that shows it. */
 typedef struct {
-	knot_name_t owner;   /* lower case */
+	knot_name_t owner; /* lower case */
 	uint16_t type;
-	uint32_t ttl;        /* seconds */
-	knot_bytes_t rdata;  /* uncompressed, canonical */
+	uint32_t ttl;       /* seconds */
+	knot_bytes_t rdata; /* uncompressed, canonical */
 } zone_rr_t;
 
 /** Looks at a record; false ends the walk. */
@@ -24,7 +24,8 @@ typedef bool (*zone_rr_cb)(const zone_rr_t *rr, void *ctx);
  * Visit the records of a node of `zone`: RRsets by type, then the signatures. scratch: KNOT_RDATA_MAX bytes.
  * False: `visit` ended it.
  */
-bool zone_each_of_node(const zone_contents_t *zone, const zone_node_t *node, uint8_t *scratch, zone_rr_cb visit, void *ctx);
+bool zone_each_of_node(
+		const zone_contents_t *zone, const zone_node_t *node, uint8_t *scratch, zone_rr_cb visit, void *ctx);
 
 /** Visit the records of the whole zone in canonical order of owners, those of the NSEC3 chain last. As above. */
 bool zone_each_record(const zone_contents_t *zone, uint8_t *scratch, zone_rr_cb visit, void *ctx);

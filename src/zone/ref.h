@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** References into the memory of a zone, and the reader's view that makes them addresses. Who owns that memory: arena.h. */
+/** References into the memory of a zone, and the reader's view that makes them addresses. Who owns that memory:
+ * arena.h. */
 #pragma once
 
 #include <stddef.h>
@@ -9,13 +10,13 @@
 typedef uint32_t zone_ref_t;
 
 enum {
-	ZONE_CHUNK_OFFSET_BITS = 18,                         /* in units of 8 bytes */
-	ZONE_CHUNK_MAX = 8 << ZONE_CHUNK_OFFSET_BITS,        /* 2 MiB */
-	ZONE_CHUNK_COUNT_MAX = 1 << (32 - ZONE_CHUNK_OFFSET_BITS),  /* 32 GiB in all */
+	ZONE_CHUNK_OFFSET_BITS = 18,                               /* in units of 8 bytes */
+	ZONE_CHUNK_MAX = 8 << ZONE_CHUNK_OFFSET_BITS,              /* 2 MiB */
+	ZONE_CHUNK_COUNT_MAX = 1 << (32 - ZONE_CHUNK_OFFSET_BITS), /* 32 GiB in all */
 };
 
 typedef struct {
-	uint8_t *const *chunks;      /* base addresses */
+	uint8_t *const *chunks; /* base addresses */
 	uint32_t chunk_count;
 } zone_arena_view_t;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A slab is 64 KiB at a multiple of its size, so a block's address tells which slab it is in. Slabs with free blocks are in a list per
- * size; the pages of one without used blocks go back to the system. Its never used blocks are not touched, so they take no memory.
+ * A slab is 64 KiB at a multiple of its size, so a block's address tells which slab it is in. Slabs with free blocks
+ * are in a list per size; the pages of one without used blocks go back to the system. Its never used blocks are not
+ * touched, so they take no memory.
  */
 #include "src/zone/slab.h"
 
@@ -13,11 +14,11 @@
 
 enum {
 	SLAB_LEN = 64 * 1024,
-	PAGE_LEN = 64 * 1024 / 16,   /* the smallest page; of larger ones more stay */
+	PAGE_LEN = 64 * 1024 / 16, /* the smallest page; of larger ones more stay */
 	REGION_LEN = 2 * 1024 * 1024,
-	HUGE_FROM = 32,              /* slabs from which on huge pages pay */
-	GRAIN = 8,                   /* bytes: sizes are multiples of it */
-	BLOCK_MAX = 2048,            /* larger blocks come from the heap */
+	HUGE_FROM = 32,   /* slabs from which on huge pages pay */
+	GRAIN = 8,        /* bytes: sizes are multiples of it */
+	BLOCK_MAX = 2048, /* larger blocks come from the heap */
 	SIZES = BLOCK_MAX / GRAIN + 1,
 };
 
@@ -34,9 +35,9 @@ typedef struct slab {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static slab_t *with_room[SIZES];
-static slab_t *unused;               /* slabs without blocks, linked by `after` */
-static uint8_t *region;              /* where slabs come from that never were */
-static size_t region_left;           /* bytes */
+static slab_t *unused;     /* slabs without blocks, linked by `after` */
+static uint8_t *region;    /* where slabs come from that never were */
+static size_t region_left; /* bytes */
 static size_t slab_count;
 
 #ifdef ZONE_SLAB_OFF
@@ -99,7 +100,8 @@ static uint8_t *map_aligned(size_t len)
 	return base;
 }
 
-/* Memory of a slab: one that was given back, or of a region. With many, regions are huge pages, and not a mapping for each slab. */
+/* Memory of a slab: one that was given back, or of a region. With many, regions are huge pages, and not a mapping for
+ * each slab. */
 static slab_t *map_slab(void)
 {
 	if (unused != NULL) {
@@ -114,7 +116,8 @@ static slab_t *map_slab(void)
 			return NULL;
 		}
 		if (len == REGION_LEN) {
-			(void)madvise(base, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
+			(void)madvise(base, len,
+					MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
 		}
 		region = base;
 		region_left = len;

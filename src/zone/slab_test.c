@@ -60,14 +60,16 @@ static void test_random(void **state)
 	}
 }
 
-/* Of this process, as the kernel counts it page by page: its sums for statm lack what each processor has not added yet. */
+/*
+ * Of this process, as the kernel counts it page by page: its sums for statm lack what each processor has not added yet.
+ */
 static size_t resident_bytes(void)
 {
 	char line[256];
 	size_t kib = 0;
 	FILE *f = fopen("/proc/self/smaps_rollup", "r");
 	if (f == NULL) {
-		skip();   /* a kernel without CONFIG_PROC_PAGE_MONITOR */
+		skip(); /* a kernel without CONFIG_PROC_PAGE_MONITOR */
 	}
 	while (kib == 0 && fgets(line, sizeof(line), f) != NULL) {
 		(void)sscanf(line, "Rss: %zu kB", &kib);
@@ -83,7 +85,7 @@ static void test_memory(void **state)
 	(void)state;
 	enum { COUNT = 100000, LEN = 470, TAKEN = 472 };
 #if defined(ZONE_SLAB_OFF) || defined(__SANITIZE_THREAD__)
-	skip();                      /* all blocks come from the heap, or each has shadow memory */
+	skip(); /* all blocks come from the heap, or each has shadow memory */
 #endif
 	/* Huge pages would come and go when the kernel finds the time. */
 	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** For tests: a compiled zone as text that shows everything readers can see, whatever its references and link numbers are. */
+/** For tests: a compiled zone as text that shows everything readers can see, whatever its references and link numbers
+ * are. */
 #pragma once
 
 #include "src/zone/contents.h"
@@ -44,11 +45,12 @@ static void dump_node(FILE *to, const zone_contents_t *zone, const zone_node_t *
 	dump_name(to, "\n", zone_node_owner(node));
 	fprintf(to, " flags %x", node->flags & ZONE_NODE_FACTS);
 	dump_link(to, zone_node_nsec3_is_match(node) ? " nsec3= " : " nsec3~ ", zone, zone_node_nsec3(node));
-	dump_link(to, zone_node_nsec3_wildcard_is_match(node) ? " wildcard= " : " wildcard~ ", zone, zone_node_nsec3_wildcard(node));
+	dump_link(to, zone_node_nsec3_wildcard_is_match(node) ? " wildcard= " : " wildcard~ ", zone,
+			zone_node_nsec3_wildcard(node));
 	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&zone->arena, node, i);
 		fprintf(to, "\n  type %u huge %d count %u+%u ttl %u", zone_rrset_type(set), zone_rrset_is_huge(set),
-		        zone_rrset_rr_count(set), zone_rrset_sigs(set).rr_count, (unsigned)zone_rrset_ttl(set));
+				zone_rrset_rr_count(set), zone_rrset_sigs(set).rr_count, (unsigned)zone_rrset_ttl(set));
 		dump_block(to, " body ", zone_rrset_body(set));
 		dump_block(to, " sigs ", zone_rrset_sigs(set));
 		zone_extra_iter_t iter = zone_extras_begin(node, set);
@@ -72,10 +74,11 @@ static char *dump_zone(const zone_contents_t *zone)
 	if (to == NULL) {
 		return NULL;
 	}
-	fprintf(to, "serial %u minimum %u signed %d nsec %d nsec3 %u/%u size %llu records %llu ttl %u", (unsigned)zone->serial,
-	        (unsigned)zone->soa_minimum_ttl, zone->is_signed, zone->has_nsec, zone_nsec3_params(zone)->algorithm,
-	        zone_nsec3_params(zone)->iterations, (unsigned long long)zone->wire_size, (unsigned long long)zone->record_count,
-	        (unsigned)zone->max_ttl);
+	fprintf(to, "serial %u minimum %u signed %d nsec %d nsec3 %u/%u size %llu records %llu ttl %u",
+			(unsigned)zone->serial, (unsigned)zone->soa_minimum_ttl, zone->is_signed, zone->has_nsec,
+			zone_nsec3_params(zone)->algorithm, zone_nsec3_params(zone)->iterations,
+			(unsigned long long)zone->wire_size, (unsigned long long)zone->record_count,
+			(unsigned)zone->max_ttl);
 	const zone_tree_t *const trees[] = { &zone->auth, zone_glue_tree(zone), zone_nsec3_tree(zone) };
 	static const char *const names[] = { "auth", "glue", "nsec3" };
 	for (size_t i = 0; i < KNOT_LEN(trees); i++) {

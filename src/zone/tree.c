@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A binary radix tree over 48-way positions, popcount-compressed (a qp-trie). Alternatives weighed: a hash table has no order, no
- * closest encloser and no predecessor; a B-tree compares whole names at each level; an ART needs four node layouts and more memory
- * per name. Here a branch costs 12 bytes in its parent's array, an array only holds twigs that exist, and a name costs
- * 12 bytes plus its share of branches (about 16 bytes per name in a TLD).
+ * A binary radix tree over 48-way positions, popcount-compressed (a qp-trie). Alternatives weighed: a hash table has no
+ * order, no closest encloser and no predecessor; a B-tree compares whole names at each level; an ART needs four node
+ * layouts and more memory per name. Here a branch costs 12 bytes in its parent's array, an array only holds twigs that
+ * exist, and a name costs 12 bytes plus its share of branches (about 16 bytes per name in a TLD).
  *
  * A branch skips what all keys below it share, so a walk reads positions only where keys differ and may go astray:
  * what it ends at is compared with the name.
@@ -97,8 +97,8 @@ static inline zone_twig_t make_branch(uint64_t positions, unsigned offset, zone_
 }
 
 /* The leaf that a key's walk ends at: the one that shares most with it, if any shares more than the others. */
-static zone_ref_t nearest_leaf(const zone_arena_view_t *view, const zone_tree_t *tree, const uint8_t *key,
-                               size_t key_len)
+static zone_ref_t nearest_leaf(
+		const zone_arena_view_t *view, const zone_tree_t *tree, const uint8_t *key, size_t key_len)
 {
 	const zone_twig_t *twig = &tree->root;
 	while (is_branch(twig)) {
@@ -126,16 +126,16 @@ static inline bool is_label_end(const uint8_t *key, size_t key_len, unsigned off
 }
 
 /*
- * Candidates for "the name or above it" are leaves only: the one that the walk ends at, and those that stand at position END of a
- * branch whose offset is a label's end in our key: an ancestor's key ends there. A walk that went astray passes false ones, so
- * each candidate is compared with the name, the deepest first; nearly always the first is right.
+ * Candidates for "the name or above it" are leaves only: the one that the walk ends at, and those that stand at
+ * position END of a branch whose offset is a label's end in our key: an ancestor's key ends there. A walk that went
+ * astray passes false ones, so each candidate is compared with the name, the deepest first; nearly always the first is
+ * right.
  *
- * None is missed: the walk of an ancestor P is our walk as long as branch offsets are below the length of P's key; a branch at
- * that length holds P alone at END (an empty label doesn't exist), a longer one above P's leaf can't exist.
+ * None is missed: the walk of an ancestor P is our walk as long as branch offsets are below the length of P's key; a
+ * branch at that length holds P alone at END (an empty label doesn't exist), a longer one above P's leaf can't exist.
  */
 static inline __attribute__((always_inline)) zone_tree_match_t match_with(popcount_t how, const zone_arena_view_t *view,
-                                                                          const zone_tree_t *tree, knot_name_t name,
-                                                                          const uint8_t *key, size_t key_len)
+		const zone_tree_t *tree, knot_name_t name, const uint8_t *key, size_t key_len)
 {
 	if (tree->count == 0) {
 		return (zone_tree_match_t){ 0, 0 };
@@ -148,7 +148,8 @@ static inline __attribute__((always_inline)) zone_tree_match_t match_with(popcou
 		uint64_t word = word_of(twig);
 		unsigned offset = branch_offset(word);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		if ((word & position_bit(KNOT_KEY_END)) && is_label_end(key, key_len, offset) && !is_branch(&twigs[0])) {
+		if ((word & position_bit(KNOT_KEY_END)) && is_label_end(key, key_len, offset) &&
+				!is_branch(&twigs[0])) {
 			candidates[count++] = twigs[0].ref;
 		}
 		uint64_t bit = position_bit(position_at(key, key_len, offset));
@@ -173,8 +174,7 @@ static inline __attribute__((always_inline)) zone_tree_match_t match_with(popcou
 
 #if WALK_VARIANTS
 __attribute__((target("popcnt"))) static zone_tree_match_t match_popcnt(const zone_arena_view_t *view,
-                                                                        const zone_tree_t *tree, knot_name_t name,
-                                                                        const uint8_t *key, size_t key_len)
+		const zone_tree_t *tree, knot_name_t name, const uint8_t *key, size_t key_len)
 {
 	return match_with(POPCOUNT_INSTRUCTION, view, tree, name, key, key_len);
 }
@@ -182,13 +182,13 @@ __attribute__((target("popcnt"))) static zone_tree_match_t match_popcnt(const zo
 
 /* Not inlined into the choice, which would save registers for it first. */
 __attribute__((noinline)) static zone_tree_match_t match_plain(const zone_arena_view_t *view, const zone_tree_t *tree,
-                                                               knot_name_t name, const uint8_t *key, size_t key_len)
+		knot_name_t name, const uint8_t *key, size_t key_len)
 {
 	return match_with(POPCOUNT_PLAIN, view, tree, name, key, key_len);
 }
 
 zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
-                                  const uint8_t *key, size_t key_len)
+		const uint8_t *key, size_t key_len)
 {
 #if WALK_VARIANTS
 	if (__builtin_cpu_supports("popcnt")) {
@@ -218,7 +218,8 @@ static inline __attribute__((always_inline)) bool warm_step(popcount_t how, zone
 	uint64_t word = word_of(twig);
 	unsigned offset = branch_offset(word);
 	const zone_twig_t *twigs = zone_at(walk->view, twig->ref);
-	if ((word & position_bit(KNOT_KEY_END)) && is_label_end(walk->key, walk->key_len, offset) && !is_branch(&twigs[0])) {
+	if ((word & position_bit(KNOT_KEY_END)) && is_label_end(walk->key, walk->key_len, offset) &&
+			!is_branch(&twigs[0])) {
 		walk->deepest = twigs[0].ref;
 	}
 	uint64_t bit = position_bit(position_at(walk->key, walk->key_len, offset));
@@ -275,7 +276,7 @@ void zone_tree_warm(zone_tree_walk_t *walks, size_t count)
 }
 
 zone_tree_match_t zone_tree_match_walked(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
-                                         const uint8_t *key, size_t key_len, zone_ref_t deepest)
+		const uint8_t *key, size_t key_len, zone_ref_t deepest)
 {
 	if (deepest != 0) {
 		knot_name_t owner = zone_leaf_owner(view, deepest);
@@ -297,7 +298,9 @@ zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree
 	return knot_name_eq(zone_leaf_owner(view, leaf), name) ? leaf : 0;
 }
 
-/* First offset at which two keys differ; their common length + 1 at most (the end counts as KNOT_KEY_END); -1: equal. */
+/*
+ * First offset at which two keys differ; their common length + 1 at most (the end counts as KNOT_KEY_END); -1: equal.
+ */
 static int first_difference(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 {
 	size_t min = a_len < b_len ? a_len : b_len;
@@ -326,7 +329,7 @@ static zone_ref_t preceding(const zone_arena_view_t *view, const zone_tree_t *tr
 	unsigned limit = differ < 0 ? UINT_MAX : (unsigned)differ;
 
 	const zone_twig_t *twig = &tree->root;
-	const zone_twig_t *before = NULL;        /* greatest subtree known to sort before the name */
+	const zone_twig_t *before = NULL; /* greatest subtree known to sort before the name */
 	while (is_branch(twig) && branch_offset(word_of(twig)) < limit) {
 		uint64_t word = word_of(twig);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
@@ -428,7 +431,7 @@ static knot_err_t add_twig(zone_arena_t *arena, zone_twig_t *branch, unsigned po
 
 /* Put a new branch of two twigs in the place of `twig`. */
 static knot_err_t split_twig(zone_arena_t *arena, zone_twig_t *twig, unsigned offset, unsigned old_position,
-                             unsigned new_position, zone_ref_t leaf)
+		unsigned new_position, zone_ref_t leaf)
 {
 	zone_ref_t pair = zone_arena_alloc(arena, 2 * sizeof(zone_twig_t));
 	if (pair == 0) {
@@ -514,7 +517,7 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	unsigned count = twig_count(word);
 	zone_twig_t *twigs = zone_at(zone_arena_view(arena), parent->ref);
 	if (count == 2) {
-		*parent = twigs[1 - at];    /* a branch of one is none */
+		*parent = twigs[1 - at]; /* a branch of one is none */
 		return KNOT_OK;
 	}
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
@@ -537,12 +540,12 @@ zone_tree_step_t zone_tree_step(knot_name_t before, knot_name_t here)
 	int differ = first_difference(keys[0], lens[0], keys[1], lens[1]);
 	assert(differ >= 0);
 	return (zone_tree_step_t){ (uint16_t)differ, (uint8_t)position_at(keys[0], lens[0], (unsigned)differ),
-	                           (uint8_t)position_at(keys[1], lens[1], (unsigned)differ) };
+		(uint8_t)position_at(keys[1], lens[1], (unsigned)differ) };
 }
 
 /*
- * The subtree of leaves [first..end), two or more: it branches at the smallest offset at which neighbours differ, and its
- * twigs begin where they do. Depth is bounded by the key length; each level reads its range once.
+ * The subtree of leaves [first..end), two or more: it branches at the smallest offset at which neighbours differ, and
+ * its twigs begin where they do. Depth is bounded by the key length; each level reads its range once.
  */
 static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t *ret_twig)
 {

@@ -2,11 +2,12 @@
 /**
  * A copy-on-write qp-trie in a zone arena: owner names to arena records, in canonical order.
  *
- * Keys are knot_name_key() strings: their byte order is the canonical order of names (RFC 4034 6.1), and the key of a name is a
- * prefix of the keys of the names below it. A tree is a root reference and a count, a value: who copies it has a version.
- * A record starts like a zone_node_t: its owner name stands at the same place (zone_leaf_owner()). Inserting copies the
- * twig arrays on the path unless this transaction made them (zone_arena_is_mine()); readers of older roots see no change.
- * One writer; any number of readers. Cost of a walk: one dependent load per level, about log48 of the names plus shared prefixes.
+ * Keys are knot_name_key() strings: their byte order is the canonical order of names (RFC 4034 6.1), and the key of a
+ * name is a prefix of the keys of the names below it. A tree is a root reference and a count, a value: who copies it
+ * has a version. A record starts like a zone_node_t: its owner name stands at the same place (zone_leaf_owner()).
+ * Inserting copies the twig arrays on the path unless this transaction made them (zone_arena_is_mine()); readers of
+ * older roots see no change. One writer; any number of readers. Cost of a walk: one dependent load per level, about
+ * log48 of the names plus shared prefixes.
  */
 #pragma once
 
@@ -15,13 +16,13 @@
 
 /** One trie node: a branch or a leaf. Twigs of a branch are contiguous, in order of their positions. */
 typedef struct {
-	uint32_t lo, hi;      /* word: bit 0 branch; bits 1–48 positions that have a twig; bits 49–63 offset in the key */
-	zone_ref_t ref;       /* branch: twig array; leaf: record */
+	uint32_t lo, hi; /* word: bit 0 branch; bits 1–48 positions that have a twig; bits 49–63 offset in the key */
+	zone_ref_t ref;  /* branch: twig array; leaf: record */
 } zone_twig_t;
 
 typedef struct {
 	zone_twig_t root;
-	uint32_t count;       /* records; 0: empty, root is meaningless */
+	uint32_t count; /* records; 0: empty, root is meaningless */
 } zone_tree_t;
 
 /** The owner name of a record. */
@@ -32,13 +33,13 @@ static inline knot_name_t zone_leaf_owner(const zone_arena_view_t *view, zone_re
 
 /** What a walk finds. */
 typedef struct {
-	zone_ref_t exact;     /* record of exactly this name, or 0 */
-	zone_ref_t encloser;  /* record of the deepest name in the tree that is `name` or an ancestor, or 0 */
+	zone_ref_t exact;    /* record of exactly this name, or 0 */
+	zone_ref_t encloser; /* record of the deepest name in the tree that is `name` or an ancestor, or 0 */
 } zone_tree_match_t;
 
 /** Find a name (any case) by its key. */
 zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
-                                  const uint8_t *key, size_t key_len);
+		const uint8_t *key, size_t key_len);
 
 enum { ZONE_TREE_WALKS_MAX = 64 };
 
@@ -48,19 +49,20 @@ typedef struct {
 	const zone_tree_t *tree;
 	const uint8_t *key;
 	size_t key_len;
-	zone_ref_t deepest;   /* out: the record of the deepest name that may be the key's or above it, not compared; 0: none */
+	zone_ref_t deepest; /* out: the record of the deepest name that may be the key's or above it, not compared; 0:
+			       none */
 	const zone_twig_t *twig;
 } zone_tree_walk_t;
 
 /**
- * Walk as zone_tree_match() does and bring the records that the walks end at into the cache: all walks take one step at a
- * time and ask for the next node early, so that their cache misses overlap. count <= ZONE_TREE_WALKS_MAX.
+ * Walk as zone_tree_match() does and bring the records that the walks end at into the cache: all walks take one step at
+ * a time and ask for the next node early, so that their cache misses overlap. count <= ZONE_TREE_WALKS_MAX.
  */
 void zone_tree_warm(zone_tree_walk_t *walks, size_t count);
 
 /** zone_tree_match() after a walk of the same tree that ended at `deepest`: nearly always one comparison. */
 zone_tree_match_t zone_tree_match_walked(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name,
-                                         const uint8_t *key, size_t key_len, zone_ref_t deepest);
+		const uint8_t *key, size_t key_len, zone_ref_t deepest);
 
 /** The record of exactly this name, or 0. */
 zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name);
@@ -119,8 +121,8 @@ typedef struct {
 } zone_tree_leaf_t;
 
 /**
- * Make a tree of `count` records whose owners are in strictly ascending canonical order, in linear time; twig arrays of a
- * path lie near each other. KNOT_ENOMEM: what was allocated is lost, free the arena.
+ * Make a tree of `count` records whose owners are in strictly ascending canonical order, in linear time; twig arrays of
+ * a path lie near each other. KNOT_ENOMEM: what was allocated is lost, free the arena.
  */
-KNOT_MUST_USE knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, size_t count,
-                                         zone_tree_t *ret_tree);
+KNOT_MUST_USE knot_err_t zone_tree_build(
+		zone_arena_t *arena, const zone_tree_leaf_t *leaves, size_t count, zone_tree_t *ret_tree);

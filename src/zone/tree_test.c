@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
 	zone_arena_t *arena;
 	zone_tree_t tree;
-	zone_ref_t refs[UNIVERSE];   /* by index of the universe, which is sorted; 0: not in */
+	zone_ref_t refs[UNIVERSE]; /* by index of the universe, which is sorted; 0: not in */
 } version_t;
 
 static owned_name_t universe[UNIVERSE];
@@ -63,7 +63,7 @@ static int cmp_names(const void *va, const void *vb)
 {
 	const owned_name_t *a = va, *b = vb;
 	return knot_name_cmp((knot_name_t){ a->wire, a->name.len, a->name.label_count },
-	                     (knot_name_t){ b->wire, b->name.len, b->name.label_count });
+			(knot_name_t){ b->wire, b->name.len, b->name.label_count });
 }
 
 static void make_universe(void)
@@ -133,8 +133,8 @@ static void check_warm(const version_t *v)
 		zone_tree_warm(walks + i, left < ZONE_TREE_WALKS_MAX ? left : ZONE_TREE_WALKS_MAX);
 	}
 	for (size_t i = 0; i < UNIVERSE; i++) {
-		zone_tree_match_t match = zone_tree_match_walked(view, &v->tree, universe[i].name, keys[i], walks[i].key_len,
-		                                                 walks[i].deepest);
+		zone_tree_match_t match = zone_tree_match_walked(
+				view, &v->tree, universe[i].name, keys[i], walks[i].key_len, walks[i].deepest);
 		assert_int_equal(match.exact, v->refs[i]);
 		assert_int_equal(match.encloser, oracle_above(v, universe[i].name));
 	}
@@ -309,7 +309,9 @@ static void test_large_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty), cmocka_unit_test(test_versions), cmocka_unit_test(test_discarded_fork),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_discarded_fork),
 		cmocka_unit_test(test_large_allocation),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transaction keeps the records of the names that it touches, expanded; building collects these and the records of all
- * other names of the base and compiles them on top of the base (compile.h), which shares what comes out the same.
+ * A transaction keeps the records of the names that it touches, expanded; building collects these and the records of
+ * all other names of the base and compiles them on top of the base (compile.h), which shares what comes out the same.
  * Memory is allocated piece by piece: there may be a transaction for each of 100,000 zones.
  */
 #include "src/zone/txn.h"
@@ -16,20 +16,20 @@ typedef struct record {
 	struct record *next;
 	uint32_t ttl;
 	uint16_t type, rdata_len;
-	uint8_t rdata[];             /* canonical */
+	uint8_t rdata[]; /* canonical */
 } record_t;
 
 /* A touched name and all of its records. Its bytes, in lower case, lie behind. */
 typedef struct {
 	knot_name_t owner;
-	record_t *first;             /* owned */
+	record_t *first; /* owned */
 } edit_t;
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
-	void *edits;                 /* owned: tsearch() tree of edit_t by owner */
-	knot_name_t origin;          /* of wire[] */
+	void *edits;        /* owned: tsearch() tree of edit_t by owner */
+	knot_name_t origin; /* of wire[] */
 	uint8_t wire[];
 };
 
@@ -93,7 +93,7 @@ static record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 /* ---- Touched names ---- */
 
 typedef struct {
-	record_t *first;             /* owned */
+	record_t *first; /* owned */
 	bool failed;
 } taken_t;
 
@@ -265,7 +265,7 @@ knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type
 
 /* Edits in canonical order. */
 typedef struct {
-	const edit_t **edits;        /* owned */
+	const edit_t **edits; /* owned */
 	size_t count, max;
 	bool failed;
 } edits_t;
@@ -362,7 +362,7 @@ static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx, knot_e
 typedef struct {
 	const zone_txn_t *txn;
 	edits_t list;
-	size_t at;                   /* of the next edit to show */
+	size_t at; /* of the next edit to show */
 	uint8_t *scratch;
 	zone_rr_cb visit;
 	void *ctx;
@@ -454,8 +454,8 @@ knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb
 /* ---- Names ---- */
 
 typedef struct {
-	knot_name_t owner;           /* lower case */
-	bool found;                  /* it or a name below it has records */
+	knot_name_t owner; /* lower case */
+	bool found;        /* it or a name below it has records */
 } presence_t;
 
 static void see_edit(const void *at, VISIT visit, void *ctx)
@@ -463,7 +463,8 @@ static void see_edit(const void *at, VISIT visit, void *ctx)
 	presence_t *presence = ctx;
 	const edit_t *edit = *(const edit_t *const *)at;
 	if (visit == postorder || visit == leaf) {
-		presence->found = presence->found || (edit->first != NULL && knot_name_in(edit->owner, presence->owner));
+		presence->found =
+				presence->found || (edit->first != NULL && knot_name_in(edit->owner, presence->owner));
 	}
 }
 
@@ -475,7 +476,7 @@ static void see_base(const zone_txn_t *txn, zone_node_iter_t *iter, presence_t *
 		knot_name_t owner = zone_node_owner(node);
 		wanted_t wanted;
 		presence->found = knot_name_in(owner, presence->owner) && zone_node_rrset_count(node) > 0 &&
-		                  find_edit(txn, owner, &wanted) == NULL;
+				  find_edit(txn, owner, &wanted) == NULL;
 	}
 }
 
@@ -489,7 +490,7 @@ knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
 	presence_t presence = { .owner = wanted.edit.owner };
 	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, presence.owner) : NULL;
 	presence.found = owner.len == txn->origin.len ||
-	                 (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
+			 (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
 	if (!presence.found) {
 		twalk_r(txn->edits, see_edit, &presence);
 	}
@@ -509,7 +510,7 @@ knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
 typedef struct {
 	const zone_txn_t *txn;
 	bool added;
-	bool has_soa_first;          /* the SOA was shown already */
+	bool has_soa_first; /* the SOA was shown already */
 	bool only_soa;
 	zone_rr_cb visit;
 	void *ctx;
@@ -522,7 +523,7 @@ static bool is_apex_soa(const zone_txn_t *txn, const edit_t *edit, const record_
 
 /* Records of `ours` that are not in `theirs`; both are sorted. True: go on. */
 static bool diff_sorted(const diff_t *diff, const edit_t *edit, const record_t **ours, size_t our_count,
-                        const record_t **theirs, size_t their_count)
+		const record_t **theirs, size_t their_count)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < our_count; i++) {
@@ -552,9 +553,10 @@ static bool diff_edit(const diff_t *diff, const edit_t *edit, knot_err_t *ret_er
 		return false;
 	}
 	size_t old_count, new_count;
-	const record_t **old = sort_records(before, &old_count, ret_err), **new = sort_records(edit->first, &new_count, ret_err);
+	const record_t **old = sort_records(before, &old_count, ret_err),
+		       **new = sort_records(edit->first, &new_count, ret_err);
 	bool goes_on = *ret_err == KNOT_OK && (diff->added ? diff_sorted(diff, edit, new, new_count, old, old_count)
-	                                                   : diff_sorted(diff, edit, old, old_count, new, new_count));
+							   : diff_sorted(diff, edit, old, old_count, new, new_count));
 	free(old);
 	free(new);
 	free_records(before);
@@ -616,7 +618,8 @@ static bool collect_rr(const zone_rr_t *rr, void *ctx)
 	return to->err == KNOT_OK;
 }
 
-static knot_err_t collect_nodes(const zone_txn_t *txn, zone_node_iter_t *iter, uint8_t *scratch, zone_collect_t *collect)
+static knot_err_t collect_nodes(
+		const zone_txn_t *txn, zone_node_iter_t *iter, uint8_t *scratch, zone_collect_t *collect)
 {
 	collecting_t to = { collect, KNOT_OK };
 	zone_nodes_begin(txn->base, iter);
@@ -670,7 +673,8 @@ static zone_contents_t *freshen(zone_contents_t *take_zone)
 	return copy;
 }
 
-static knot_err_t compile(const zone_txn_t *txn, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
+static knot_err_t compile(
+		const zone_txn_t *txn, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
 	zone_collect_t *collect = malloc(sizeof(*collect));
 	if (collect == NULL) {
@@ -691,7 +695,7 @@ static knot_err_t compile(const zone_txn_t *txn, const zone_contents_t *base, ui
 }
 
 knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, const zone_build_params_t *params,
-                          zone_contents_t **ret_zone)
+		zone_contents_t **ret_zone)
 {
 	zone_contents_t *zone;
 	knot_err_t err = compile(txn, base, params->size_max, &zone);

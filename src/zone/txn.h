@@ -2,11 +2,12 @@
 /**
  * Changes to a version, record by record, read back and compared before anybody else sees them.
  *
- * A transaction keeps the records of the names that it touches; everything else is read from the version that it began on.
- * Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links, additional data) are recomputed when the new
- * version is built, by one pass over the zone; names that come out as they were are shared with the old version, so that memory is
- * proportional to the change and time to the zone. Each new version begins with the one published last; when half of the
- * shared memory may be dead, the zone is built anew. Any thread; one call at a time. Nothing is published or logged here.
+ * A transaction keeps the records of the names that it touches; everything else is read from the version that it began
+ * on. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links, additional data) are recomputed
+ * when the new version is built, by one pass over the zone; names that come out as they were are shared with the old
+ * version, so that memory is proportional to the change and time to the zone. Each new version begins with the one
+ * published last; when half of the shared memory may be dead, the zone is built anew. Any thread; one call at a time.
+ * Nothing is published or logged here.
  */
 #pragma once
 
@@ -15,14 +16,18 @@
 
 typedef struct zone_txn zone_txn_t;
 
-/** Begin on top of `base`, which must stay until the end; NULL: an empty zone. params: origin is copied. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t *params, zone_txn_t **ret_txn);
+/**
+ * Begin on top of `base`, which must stay until the end; NULL: an empty zone. params: origin is copied. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t zone_txn_begin(
+		const zone_contents_t *base, const zone_build_params_t *params, zone_txn_t **ret_txn);
 
 /**
  * Add a record. owner: any case, in the zone; rdata: uncompressed and checked; ttl becomes that of the whole RRset.
  * KNOT_EISRECORD: it is there already (its TTL is changed). KNOT_EOUTOFZONE. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
+KNOT_MUST_USE knot_err_t zone_txn_put(
+		zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
 
 /** Remove a record. KNOT_ENORECORD: there is none like it. KNOT_EOUTOFZONE. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, knot_bytes_t rdata);
@@ -40,14 +45,15 @@ KNOT_MUST_USE knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, 
 KNOT_MUST_USE knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx);
 
 /**
- * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE. KNOT_ENOMEM.
- * Cost, of a name without records: a pass over the names that were touched, and over the zone if the version has the name.
+ * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE.
+ * KNOT_ENOMEM. Cost, of a name without records: a pass over the names that were touched, and over the zone if the
+ * version has the name.
  */
 KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner);
 
 /**
- * Visit what the version had and has no more (`added` false), or what is new. In canonical order, but a SOA that was replaced comes
- * first. A record whose TTL changed is both. KNOT_ENOMEM.
+ * Visit what the version had and has no more (`added` false), or what is new. In canonical order, but a SOA that was
+ * replaced comes first. A record whose TTL changed is both. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t zone_txn_diff(const zone_txn_t *txn, bool added, zone_rr_cb visit, void *ctx);
 
@@ -55,14 +61,16 @@ KNOT_MUST_USE knot_err_t zone_txn_diff(const zone_txn_t *txn, bool added, zone_r
 bool zone_txn_is_changed(const zone_txn_t *txn, knot_err_t *ret_err);
 
 /**
- * Make the new version. The transaction stays as it is, also on failure. base: the version that the transaction began on, or the one that
- * this was a hold of (zone_image_hold()): the new one shares its memory; NULL: with none. params: as for zone_txn_begin(), used now.
- * KNOT_ENOSOA, KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_ENOMEM. The old version is as it was and must be freed by its owner as ever.
+ * Make the new version. The transaction stays as it is, also on failure. base: the version that the transaction began
+ * on, or the one that this was a hold of (zone_image_hold()): the new one shares its memory; NULL: with none. params:
+ * as for zone_txn_begin(), used now. KNOT_ENOSOA, KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_ENOMEM. The old version is as it
+ * was and must be freed by its owner as ever.
  */
-KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, const zone_build_params_t *params,
-                                        zone_contents_t **ret_zone);
+KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base,
+		const zone_build_params_t *params, zone_contents_t **ret_zone);
 
-/** zone_txn_build() on the version that it began on, with the parameters of the beginning, and the transaction is gone, also on failure. */
+/** zone_txn_build() on the version that it began on, with the parameters of the beginning, and the transaction is gone,
+ * also on failure. */
 KNOT_MUST_USE knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone);
 
 /** Forget the changes. NULL is allowed. */

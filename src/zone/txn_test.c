@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transactions against a fresh build: random records come and go in a zone full of cuts, glue, wildcards, empty non-terminals,
- * additional data and NSEC3; after each commit the version must equal one that is built from the same records
- * alone, and versions before it must not have changed. KNOT_SEED=n replays.
+ * Transactions against a fresh build: random records come and go in a zone full of cuts, glue, wildcards, empty
+ * non-terminals, additional data and NSEC3; after each commit the version must equal one that is built from the same
+ * records alone, and versions before it must not have changed. KNOT_SEED=n replays.
  */
 #include "src/zone/txn.h"
 
@@ -26,20 +26,46 @@ static unsigned draw(unsigned below)
 }
 
 static const char *const lines[] = {
-	"@ 60 NS ns", "@ 60 NS ns.cut", "@ 60 NS ns.out.", "ns 60 A 192.0.2.1", "ns 60 AAAA 2001:db8::1",
-	"cut 60 NS ns.cut", "cut 60 NS ns.other", "cut 60 NS cut", "cut 60 A 192.0.2.2", "ns.cut 60 A 192.0.2.3",
-	"ns.cut 60 A 192.0.2.4", "ns.cut 60 AAAA 2001:db8::2", "a.b.cut 60 TXT x", "cut 60 DS 1 8 1 AA",
-	"other 60 NS ns.cut", "other 60 NS ns.other", "ns.other 60 A 192.0.2.5", "b.ns.other 60 NS x.",
-	"* 60 A 192.0.2.6", "*.w 60 A 192.0.2.7", "w 60 MX 10 x.w", "w 60 MX 10 ns", "w 60 MX 20 ns.cut", "a.b.c.d 60 TXT deep",
-	"c.d 60 TXT up", "b.c.d 60 NS ns", "srv 60 SRV 1 2 3 ns", "srv 60 SRV 1 2 3 srv", "srv 60 A 192.0.2.8",
-	"@ 60 NSEC3PARAM 1 0 0 -", "@ 60 MX 5 ns.cut",
+	"@ 60 NS ns",
+	"@ 60 NS ns.cut",
+	"@ 60 NS ns.out.",
+	"ns 60 A 192.0.2.1",
+	"ns 60 AAAA 2001:db8::1",
+	"cut 60 NS ns.cut",
+	"cut 60 NS ns.other",
+	"cut 60 NS cut",
+	"cut 60 A 192.0.2.2",
+	"ns.cut 60 A 192.0.2.3",
+	"ns.cut 60 A 192.0.2.4",
+	"ns.cut 60 AAAA 2001:db8::2",
+	"a.b.cut 60 TXT x",
+	"cut 60 DS 1 8 1 AA",
+	"other 60 NS ns.cut",
+	"other 60 NS ns.other",
+	"ns.other 60 A 192.0.2.5",
+	"b.ns.other 60 NS x.",
+	"* 60 A 192.0.2.6",
+	"*.w 60 A 192.0.2.7",
+	"w 60 MX 10 x.w",
+	"w 60 MX 10 ns",
+	"w 60 MX 20 ns.cut",
+	"a.b.c.d 60 TXT deep",
+	"c.d 60 TXT up",
+	"b.c.d 60 NS ns",
+	"srv 60 SRV 1 2 3 ns",
+	"srv 60 SRV 1 2 3 srv",
+	"srv 60 A 192.0.2.8",
+	"@ 60 NSEC3PARAM 1 0 0 -",
+	"@ 60 MX 5 ns.cut",
 	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 0 - 2t7b4g4vsa5smi47k61mv5bv1a22bojr A RRSIG",
 	"2t7b4g4vsa5smi47k61mv5bv1a22bojr 60 NSEC3 1 1 0 - gjeqe526plbf1g8mklp59enfd789njgi A RRSIG",
 	"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 0 - 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG",
 	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 RRSIG NSEC3 8 2 60 20300101000000 20200101000000 1 zone. AAAA",
 	"ns 60 RRSIG A 8 2 60 20300101000000 20200101000000 1 zone. AAAA",
 	"@ 60 RRSIG SOA 8 1 60 20300101000000 20200101000000 1 zone. AAAA",
-	"w 60 RRSIG TXT 8 2 60 20300101000000 20200101000000 1 zone. AAAA", "dn 60 DNAME ns.out.", "cn 60 CNAME w",
+	"w 60 RRSIG TXT 8 2 60 20300101000000 20200101000000 1 zone. AAAA",
+	"dn 60 DNAME ns.out.",
+	"cn 60 CNAME w",
 };
 
 typedef struct {
@@ -47,7 +73,7 @@ typedef struct {
 	knot_name_t owner;
 	uint16_t type;
 	uint32_t ttl;
-	uint8_t *rdata;              /* owned */
+	uint8_t *rdata; /* owned */
 	size_t rdata_len;
 } record_t;
 
@@ -76,8 +102,11 @@ static int scan_records(void **state)
 	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
 		char line[200];
 		int len = snprintf(line, sizeof(line), "%s\n", lines[i]);
-		knot_zonefile_params_t params = { .origin = origin, .default_ttl = 60, .on_record = keep_record, .ctx = &records[i] };
-		assert_int_equal(knot_zonefile_scan_text((knot_str_t){ line, (size_t)len }, lines[i], &params), KNOT_OK);
+		knot_zonefile_params_t params = {
+			.origin = origin, .default_ttl = 60, .on_record = keep_record, .ctx = &records[i]
+		};
+		assert_int_equal(
+				knot_zonefile_scan_text((knot_str_t){ line, (size_t)len }, lines[i], &params), KNOT_OK);
 		assert_non_null(records[i].rdata);
 	}
 	return 0;
@@ -92,7 +121,9 @@ static int free_records(void **state)
 	return 0;
 }
 
-static const zone_build_params_t params = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+static const zone_build_params_t params = {
+	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+};
 
 static knot_bytes_t soa_of(uint8_t serial)
 {
@@ -110,7 +141,9 @@ static zone_contents_t *build_fresh(const bool *is_in, uint8_t serial)
 	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
 		const record_t *r = &records[i];
 		if (is_in[i]) {
-			assert_int_equal(zone_txn_put(txn, r->owner, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len }), KNOT_OK);
+			assert_int_equal(zone_txn_put(txn, r->owner, r->type, r->ttl,
+							 (knot_bytes_t){ r->rdata, r->rdata_len }),
+					KNOT_OK);
 		}
 	}
 	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
@@ -139,7 +172,7 @@ static void change(zone_txn_t *txn, bool *is_in)
 
 /* Lines of records, sorted: the order of an NSEC3 chain among the others is of no importance. */
 typedef struct {
-	char *lines[400];            /* owned */
+	char *lines[400]; /* owned */
 	size_t count;
 } listing_t;
 
@@ -219,7 +252,8 @@ static void check_listing(const zone_txn_t *txn, const zone_contents_t *base, co
 
 	assert_int_equal(zone_txn_diff(txn, false, list_rr, &removed), KNOT_OK);
 	assert_int_equal(zone_txn_diff(txn, true, list_rr, &added), KNOT_OK);
-	assert_true(strncmp(added.lines[0], "zone. 60 6 ", 11) == 0 && strncmp(removed.lines[0], "zone. 60 6 ", 11) == 0);
+	assert_true(strncmp(added.lines[0], "zone. 60 6 ", 11) == 0 &&
+			strncmp(removed.lines[0], "zone. 60 6 ", 11) == 0);
 	subtract(&changed, &removed);
 	memcpy(changed.lines + changed.count, added.lines, added.count * sizeof(char *));
 	changed.count += added.count;
@@ -266,7 +300,7 @@ static void test_against_fresh_build(void **state)
 		const zone_contents_t *base = kept[(i - 1) % KEPT].zone;
 		zone_txn_t *txn;
 		zone_contents_t *zone;
-		if (draw(5) == 0) {      /* one that is given up first */
+		if (draw(5) == 0) { /* one that is given up first */
 			bool lost[KNOT_LEN(lines)];
 			memcpy(lost, is_in, sizeof(lost));
 			assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
@@ -306,7 +340,8 @@ static void test_errors(void **state)
 	zone_txn_t *txn;
 	zone_contents_t *zone = NULL;
 	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
-	assert_int_equal(zone_txn_put(txn, knot_name_root, KNOT_TYPE_A, 60, (knot_bytes_t){ origin_wire, 4 }), KNOT_EOUTOFZONE);
+	assert_int_equal(zone_txn_put(txn, knot_name_root, KNOT_TYPE_A, 60, (knot_bytes_t){ origin_wire, 4 }),
+			KNOT_EOUTOFZONE);
 	assert_int_equal(zone_txn_remove(txn, origin, KNOT_TYPE_A, (knot_bytes_t){ origin_wire, 4 }), KNOT_ENORECORD);
 	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_ENOSOA);
 	assert_null(zone);
@@ -371,9 +406,9 @@ static void test_names(void **state)
 	enum { X, C_X, B_C_X, OUT, APEX };
 	uint8_t wires[][16] = { "\1x\4zone", "\1c\1x\4zone", "\1B\1c\1x\4zone", "\4else", "\4zone" };
 	static const struct {
-		char what;           /* '+' put, '-' remove the A record, 'b' begin on what there is then */
+		char what; /* '+' put, '-' remove the A record, 'b' begin on what there is then */
 		unsigned name;
-		bool there[3];       /* x, c.x and b.c.x afterwards */
+		bool there[3]; /* x, c.x and b.c.x afterwards */
 	} steps[] = {
 		{ '+', B_C_X, { true, true, true } },
 		{ 'b', 0, { true, true, true } },
@@ -391,7 +426,8 @@ static void test_names(void **state)
 	for (size_t i = 0; i < KNOT_LEN(steps); i++) {
 		knot_name_t name = knot_name_of(wires[steps[i].name]);
 		if (steps[i].what == '+') {
-			assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_A, 60, (knot_bytes_t){ wires[X], 4 }), KNOT_OK);
+			assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_A, 60, (knot_bytes_t){ wires[X], 4 }),
+					KNOT_OK);
 		} else if (steps[i].what == '-') {
 			assert_int_equal(zone_txn_remove_all(txn, name, KNOT_TYPE_A), KNOT_OK);
 		} else {
@@ -402,7 +438,8 @@ static void test_names(void **state)
 			(void)count_at(txn, knot_name_of(wires[C_X]), KNOT_ENONODE);
 		}
 		for (unsigned j = 0; j < 3; j++) {
-			assert_int_equal(zone_txn_find(txn, knot_name_of(wires[j])), steps[i].there[j] ? KNOT_OK : KNOT_ENONODE);
+			assert_int_equal(zone_txn_find(txn, knot_name_of(wires[j])),
+					steps[i].there[j] ? KNOT_OK : KNOT_ENONODE);
 		}
 	}
 	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[OUT])), KNOT_ENONODE);
@@ -434,7 +471,9 @@ static zone_contents_t *rebuild(const zone_contents_t *zone)
 			uint32_t ttl;
 			knot_bytes_t rdata;
 			while (zone_rr_next(&rrs, (knot_mut_bytes_t){ scratch, KNOT_RDATA_MAX }, &ttl, &rdata)) {
-				assert_int_equal(zone_txn_put(txn, zone_node_owner(node), zone_rrset_type(set), ttl, rdata), KNOT_OK);
+				assert_int_equal(zone_txn_put(txn, zone_node_owner(node), zone_rrset_type(set), ttl,
+								 rdata),
+						KNOT_OK);
 			}
 		}
 	}
@@ -458,7 +497,8 @@ static void toggle(zone_txn_t *txn, unsigned number, bool is_in)
 {
 	uint8_t wire[KNOT_NAME_MAX], ns_wire[KNOT_NAME_MAX], hoster[64], bytes[600] = { 0 };
 	knot_name_t owner = numbered("d%u", number, wire), ns = numbered("ns.d%u", number, ns_wire);
-	int hoster_len = 1 + snprintf((char *)hoster, sizeof(hoster), "%cns1-server-operator%c%u%chosters", 19, 1, number % 8, 7);
+	int hoster_len = 1 + snprintf((char *)hoster, sizeof(hoster), "%cns1-server-operator%c%u%chosters", 19, 1,
+					     number % 8, 7);
 	store_be32(bytes, number);
 	const struct {
 		knot_name_t owner;
@@ -474,17 +514,21 @@ static void toggle(zone_txn_t *txn, unsigned number, bool is_in)
 		knot_name_t at = kinds[number % 4][i].owner;
 		uint16_t type = kinds[number % 4][i].type;
 		knot_bytes_t rdata = kinds[number % 4][i].rdata;
-		assert_int_equal(is_in ? zone_txn_remove(txn, at, type, rdata) : zone_txn_put(txn, at, type, 60, rdata), KNOT_OK);
+		assert_int_equal(is_in ? zone_txn_remove(txn, at, type, rdata) : zone_txn_put(txn, at, type, 60, rdata),
+				KNOT_OK);
 	}
 }
 
-/* What old versions leave behind does not pile up: never more than half of what the zone takes when it is built anew. */
+/*
+ * What old versions leave behind does not pile up: never more than half of what the zone takes when it is built anew.
+ */
 static void test_memory_is_bounded(void **state)
 {
 	(void)state;
 	static const struct {
 		unsigned names, edits, per_edit, checked;
-	} rows[] = { { 4, 2000, 1, 1 }, { 60, 2000, 2, 10 }, { 1500, 300, 3, 10 }, { 6000, 60, 20, 3 }, { 3000, 12, 2500, 1 } };
+	} rows[] = { { 4, 2000, 1, 1 }, { 60, 2000, 2, 10 }, { 1500, 300, 3, 10 }, { 6000, 60, 20, 3 },
+		{ 3000, 12, 2500, 1 } };
 	for (size_t row = 0; row < KNOT_LEN(rows); row++) {
 		const bool none[KNOT_LEN(lines)] = { false };
 		bool *is_in = calloc(rows[row].names, sizeof(*is_in));
@@ -509,7 +553,8 @@ static void test_memory_is_bounded(void **state)
 			zone_contents_t *fresh = rebuild(zone);
 			size_t size = zone_arena_size(zone->store), fresh_size = zone_arena_size(fresh->store);
 			if (2 * size > 3 * fresh_size) {
-				fail_msg("%u names, edit %u: %zu bytes, anew %zu", rows[row].names, edit, size, fresh_size);
+				fail_msg("%u names, edit %u: %zu bytes, anew %zu", rows[row].names, edit, size,
+						fresh_size);
 			}
 			assert_in_range(zone->live_size, fresh_size * 9 / 10, fresh_size + 8);
 			zone_contents_free(fresh);
@@ -521,7 +566,8 @@ static void test_memory_is_bounded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build), cmocka_unit_test(test_memory_is_bounded),
-	                                    cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build),
+		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }

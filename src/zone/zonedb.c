@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a hash table: a query's zone is found by whole labels from the root, never by order, so a trie's ability to say what
- * lies near isn't used, and its walk over a million apexes is four to six dependent misses. A slot holds the zone's
- * address and 16 bits of the hash, so that of the suffixes that aren't apexes (www.example.com before example.com) only one
- * in 65536 costs a look at a zone. Suffixes are only tried with as many labels as some apex has.
+ * Why a hash table: a query's zone is found by whole labels from the root, never by order, so a trie's ability to say
+ * what lies near isn't used, and its walk over a million apexes is four to six dependent misses. A slot holds the
+ * zone's address and 16 bits of the hash, so that of the suffixes that aren't apexes (www.example.com before
+ * example.com) only one in 65536 costs a look at a zone. Suffixes are only tried with as many labels as some apex has.
  *
- * The hash runs over the lookup key, whose prefixes are the keys of the name's suffixes: one pass gives the hashes of all.
- * It is seeded with random bits, as names of zones may be chosen by others than the operator.
+ * The hash runs over the lookup key, whose prefixes are the keys of the name's suffixes: one pass gives the hashes of
+ * all. It is seeded with random bits, as names of zones may be chosen by others than the operator.
  */
 #include "src/zone/zonedb.h"
 
@@ -20,10 +20,10 @@
 #include "src/zone/slab.h"
 
 struct zone {
-	zone_contents_t *contents_rcu;          /* owned */
-	uint8_t head_len;                       /* bytes of the allocation before this struct */
-	uint8_t name_len, label_count;          /* of wire[] */
-	_Atomic uint8_t noted;                  /* NOTED_… */
+	zone_contents_t *contents_rcu; /* owned */
+	uint8_t head_len;              /* bytes of the allocation before this struct */
+	uint8_t name_len, label_count; /* of wire[] */
+	_Atomic uint8_t noted;         /* NOTED_… */
 	uint8_t wire[];
 };
 
@@ -63,7 +63,8 @@ void zone_free(zone_t *take_zone)
 {
 	if (take_zone != NULL) {
 		zone_contents_free(take_zone->contents_rcu);
-		zone_slab_free(zone_head(take_zone), take_zone->head_len + offsetof(zone_t, wire) + take_zone->name_len);
+		zone_slab_free(zone_head(take_zone),
+				take_zone->head_len + offsetof(zone_t, wire) + take_zone->name_len);
 	}
 }
 
@@ -88,7 +89,8 @@ const zone_contents_t *zone_ask(zone_t *zone)
 bool zone_take_asked(zone_t *zone)
 {
 	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) != 0 &&
-	       (atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_ASKED, memory_order_relaxed) & NOTED_ASKED) != 0;
+	       (atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_ASKED, memory_order_relaxed) & NOTED_ASKED) !=
+			       0;
 }
 
 void zone_unwant(zone_t *zone)
@@ -109,31 +111,31 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents)
 
 enum {
 	WANTED_MAX = 64,
-	TAG_SHIFT = 48,                         /* a slot: tag above, address below; 0: free */
-	HUGE_PAGE = 1 << 21,                    /* bytes */
-	HUGE_MIN = HUGE_PAGE / 4,               /* bytes of slots from which huge pages pay */
-	DEPTHS_FAST = 4,                        /* numbers of labels that a batch handles side by side */
+	TAG_SHIFT = 48,           /* a slot: tag above, address below; 0: free */
+	HUGE_PAGE = 1 << 21,      /* bytes */
+	HUGE_MIN = HUGE_PAGE / 4, /* bytes of slots from which huge pages pay */
+	DEPTHS_FAST = 4,          /* numbers of labels that a batch handles side by side */
 };
 #define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
 
 /** Zones that were asked for while they had no contents: a ring that forgets the oldest. */
 typedef struct {
 	_Atomic(zone_t *) zones[WANTED_MAX];
-	atomic_uint put;        /* zones put in since the start */
-	unsigned taken;         /* `put` when it was found empty last */
+	atomic_uint put; /* zones put in since the start */
+	unsigned taken;  /* `put` when it was found empty last */
 } wanted_t;
 
 struct zonedb {
-	wanted_t *wanted;                       /* owned */
+	wanted_t *wanted; /* owned */
 	atomic_uint owners;
 	uint64_t seed;
-	uint64_t *slots;                        /* owned: open addressing, two thirds full at most */
-	size_t slots_len;                       /* bytes */
+	uint64_t *slots;  /* owned: open addressing, two thirds full at most */
+	size_t slots_len; /* bytes */
 	uint32_t slot_count;
 	uint32_t count;
-	zone_t **zones;                         /* owned, in canonical order */
-	uint8_t depth_max;                      /* most labels of an apex */
-	uint64_t depths[2];                     /* bit n: some apex has n labels */
+	zone_t **zones;     /* owned, in canonical order */
+	uint8_t depth_max;  /* most labels of an apex */
+	uint64_t depths[2]; /* bit n: some apex has n labels */
 };
 
 static bool has_depth(const zonedb_t *db, unsigned depth)
@@ -157,14 +159,15 @@ static inline uint64_t finish(uint64_t hash)
 
 typedef struct {
 	uint64_t hash;
-	unsigned depth;                         /* labels */
+	unsigned depth; /* labels */
 } suffix_t;
 
 /*
  * Hashes of the suffixes that may be apexes, the shortest first; returns how many. The key must be of whole labels.
  * ret_suffixes: room for `max`; longer ones are left out.
  */
-static inline size_t hash_suffixes(const zonedb_t *db, const uint8_t *key, size_t key_len, suffix_t *ret_suffixes, size_t max)
+static inline size_t hash_suffixes(
+		const zonedb_t *db, const uint8_t *key, size_t key_len, suffix_t *ret_suffixes, size_t max)
 {
 	uint64_t hash = db->seed, positions = 1;
 	unsigned depth = 0, bits = 0;
@@ -216,8 +219,7 @@ static zone_t *find_hashed(const zonedb_t *db, knot_name_t name, suffix_t suffix
 	uint32_t at = first_slot(db, suffix.hash);
 	zone_t *zone;
 	while ((zone = next_tagged(db, suffix.hash, &at)) != NULL &&
-	       (zone->label_count != suffix.depth || !knot_name_in(name, zone_name(zone)))) {
-	}
+			(zone->label_count != suffix.depth || !knot_name_in(name, zone_name(zone)))) {}
 	return zone;
 }
 
@@ -257,9 +259,9 @@ zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex)
 /* A search between its stages. */
 typedef struct {
 	suffix_t suffixes[DEPTHS_FAST];
-	unsigned count;                         /* of them; 0: nothing to do side by side */
-	zone_t *likely;                         /* zone of the longest suffix whose tag is there, not compared */
-	unsigned depth;                         /* of that suffix */
+	unsigned count; /* of them; 0: nothing to do side by side */
+	zone_t *likely; /* zone of the longest suffix whose tag is there, not compared */
+	unsigned depth; /* of that suffix */
 } stage_t;
 
 static void begin_search(const zonedb_t *db, const zonedb_search_t *search, stage_t *stage)
@@ -287,12 +289,13 @@ static void find_likely(const zonedb_t *db, stage_t *stage)
 static void end_search(const zonedb_t *db, zonedb_search_t *search, const stage_t *stage)
 {
 	/* More suffixes than were looked at, or a tag that only looked right: search again, all by itself. */
-	bool is_found = stage->likely != NULL && stage->count < DEPTHS_FAST && stage->likely->label_count == stage->depth &&
-	                knot_name_in(search->name, zone_name(stage->likely));
+	bool is_found = stage->likely != NULL && stage->count < DEPTHS_FAST &&
+			stage->likely->label_count == stage->depth &&
+			knot_name_in(search->name, zone_name(stage->likely));
 	bool is_none = stage->likely == NULL && stage->count < DEPTHS_FAST;
-	search->zone = is_found ? stage->likely
-	               : is_none ? NULL
-	                         : zonedb_find_suffix_key(db, search->name, search->key, search->key_len);
+	search->zone = is_found  ? stage->likely
+		       : is_none ? NULL
+				 : zonedb_find_suffix_key(db, search->name, search->key, search->key_len);
 }
 
 void zonedb_find_suffixes(const zonedb_t *db, zonedb_search_t *searches, size_t count)
@@ -411,7 +414,7 @@ zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
 	db->slots = map_slots(db->slots_len);
 	db->zones = malloc((count + 1) * sizeof(zone_t *));
 	if (db->slots == NULL || db->zones == NULL || db->wanted == NULL ||
-	    getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
+			getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
 		zonedb_free(db);
 		return NULL;
 	}
@@ -442,7 +445,8 @@ void zonedb_free(zonedb_t *take_db)
 void zonedb_want(const zonedb_t *db, zone_t *zone)
 {
 	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_WANTED) != 0 ||
-	    (atomic_fetch_or_explicit(&zone->noted, NOTED_WANTED, memory_order_relaxed) & NOTED_WANTED) != 0) {
+			(atomic_fetch_or_explicit(&zone->noted, NOTED_WANTED, memory_order_relaxed) & NOTED_WANTED) !=
+					0) {
 		return;
 	}
 	unsigned number = atomic_fetch_add_explicit(&db->wanted->put, 1, memory_order_relaxed);
@@ -483,6 +487,5 @@ zone_t *const *zonedb_zones(const zonedb_t *db)
 
 void zonedb_each(const zonedb_t *db, bool (*visit)(zone_t *zone, void *ctx), void *ctx)
 {
-	for (size_t i = 0; i < db->count && visit(db->zones[i], ctx); i++) {
-	}
+	for (size_t i = 0; i < db->count && visit(db->zones[i], ctx); i++) {}
 }

@@ -3,8 +3,8 @@
  * All zones of the server as one set, and the zone object.
  *
  * A zone_t lives as long as the zone is configured, over any number of reloads; its contents are one published
- * pointer. A zonedb_t is an immutable set of zones; a configuration reload makes a new one that shares the zone_t of zones
- * that stay, publishes it, waits for readers, and frees what is gone. Readers: within an RCU read section.
+ * pointer. A zonedb_t is an immutable set of zones; a configuration reload makes a new one that shares the zone_t of
+ * zones that stay, publishes it, waits for readers, and frees what is gone. Readers: within an RCU read section.
  *
  * The set is a hash table over names plus an array in canonical order (doc/adr/0018-many-zones.md): finding the longest
  * suffix costs one cache miss per number of labels that apexes have (one or two in practice) and one for the zone,
@@ -47,7 +47,8 @@ void zone_free(zone_t *take_zone);
 /** The apex, lower case; lives as long as the zone. */
 knot_name_t zone_name(const zone_t *zone);
 
-/** Contents to answer from, or NULL (not loaded yet, failed, expired). Within a read section, or from the zone's own job. */
+/** Contents to answer from, or NULL (not loaded yet, failed, expired). Within a read section, or from the zone's own
+ * job. */
 const zone_contents_t *zone_contents(const zone_t *zone);
 
 /** zone_contents() for a question, which is noted: a test, and a write only for the first since zone_take_asked(). */
@@ -65,8 +66,8 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents);
 /* ---- The set of zones ---- */
 
 /**
- * A set of `count` zones of different names; borrows them. NULL: out of memory. O(count) when they are given in canonical
- * order of their names, as a configuration has them; otherwise they are sorted.
+ * A set of `count` zones of different names; borrows them. NULL: out of memory. O(count) when they are given in
+ * canonical order of their names, as a configuration has them; otherwise they are sorted.
  */
 zonedb_t *zonedb_new(zone_t *const *zones, size_t count);
 
@@ -95,12 +96,13 @@ zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex);
 
 /**
- * A question came for a zone without contents: whoever orders the loading should take it first. A write only for the first of a zone until
- * zone_unwant(). Within a read section.
+ * A question came for a zone without contents: whoever orders the loading should take it first. A write only for the
+ * first of a zone until zone_unwant(). Within a read section.
  */
 void zonedb_want(const zonedb_t *db, zone_t *zone);
 
-/** A zone that was wanted, or NULL; one may be missed when many are wanted at once. One thread at a time, while the set's zones live. */
+/** A zone that was wanted, or NULL; one may be missed when many are wanted at once. One thread at a time, while the
+ * set's zones live. */
 zone_t *zonedb_take_wanted(const zonedb_t *db);
 
 /** It was loaded, or can't be. Any thread. */
@@ -116,13 +118,13 @@ enum { ZONEDB_BATCH_MAX = 64 };
 /** One of many searches: what the caller sets and keeps, and what comes out. */
 typedef struct {
 	knot_name_t name;
-	const uint8_t *key;     /* its knot_name_key() */
+	const uint8_t *key; /* its knot_name_key() */
 	size_t key_len;
-	zone_t *zone;           /* out: as from zonedb_find_suffix_key(); its head and name are in the cache */
+	zone_t *zone; /* out: as from zonedb_find_suffix_key(); its head and name are in the cache */
 } zonedb_search_t;
 
 /**
- * zonedb_find_suffix_key() for searches[0..count), count <= ZONEDB_BATCH_MAX, side by side, so that their cache misses (the
- * slot, the zone) overlap. Within a read section.
+ * zonedb_find_suffix_key() for searches[0..count), count <= ZONEDB_BATCH_MAX, side by side, so that their cache misses
+ * (the slot, the zone) overlap. Within a read section.
  */
 void zonedb_find_suffixes(const zonedb_t *db, zonedb_search_t *searches, size_t count);

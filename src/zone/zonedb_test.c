@@ -26,7 +26,8 @@ static knot_name_t scan(const char *text, owned_name_t *ret)
 	return ret->name;
 }
 
-static const char *const apexes[] = { "cz.", "Example.CZ.", "a.b.example.cz.", "org.", "com.", "x.com.", "in-addr.arpa." };
+static const char *const apexes[] = { "cz.", "Example.CZ.", "a.b.example.cz.", "org.", "com.", "x.com.",
+	"in-addr.arpa." };
 
 static void test_find(void **state)
 {
@@ -35,10 +36,18 @@ static void test_find(void **state)
 		const char *name, *want_suffix;
 		bool want_exact;
 	} rows[] = {
-		{ "cz.", "cz.", true }, { "CZ.", "cz.", true }, { "example.cz.", "example.cz.", true }, { "www.cz.", "cz.", false },
-		{ "b.example.cz.", "example.cz.", false }, { "x.a.b.EXAMPLE.cz.", "a.b.example.cz.", false },
-		{ "net.", NULL, false }, { ".", NULL, false }, { "comx.", NULL, false }, { "y.x.com.", "x.com.", false },
-		{ "1.0.in-addr.arpa.", "in-addr.arpa.", false }, { "arpa.", NULL, false },
+		{ "cz.", "cz.", true },
+		{ "CZ.", "cz.", true },
+		{ "example.cz.", "example.cz.", true },
+		{ "www.cz.", "cz.", false },
+		{ "b.example.cz.", "example.cz.", false },
+		{ "x.a.b.EXAMPLE.cz.", "a.b.example.cz.", false },
+		{ "net.", NULL, false },
+		{ ".", NULL, false },
+		{ "comx.", NULL, false },
+		{ "y.x.com.", "x.com.", false },
+		{ "1.0.in-addr.arpa.", "in-addr.arpa.", false },
+		{ "arpa.", NULL, false },
 	};
 	zone_t *zones[KNOT_LEN(apexes)];
 	owned_name_t name;
@@ -51,8 +60,9 @@ static void test_find(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		zone_t *exact = zonedb_find(db, scan(rows[i].name, &name)), *suffix = zonedb_find_suffix(db, name.name);
 		owned_name_t want;
-		bool is_right = (exact != NULL) == rows[i].want_exact && (suffix != NULL) == (rows[i].want_suffix != NULL) &&
-		                (suffix == NULL || knot_name_eq(zone_name(suffix), scan(rows[i].want_suffix, &want)));
+		bool is_right = (exact != NULL) == rows[i].want_exact &&
+				(suffix != NULL) == (rows[i].want_suffix != NULL) &&
+				(suffix == NULL || knot_name_eq(zone_name(suffix), scan(rows[i].want_suffix, &want)));
 		if (!is_right) {
 			fail_msg("%s", rows[i].name);
 		}
@@ -80,7 +90,8 @@ static unsigned pick(unsigned below)
 	return (unsigned)(random_state >> 32) % below;
 }
 
-/* A name of up to `labels_max` labels out of a small world, so that names are often above, below and next to each other. */
+/* A name of up to `labels_max` labels out of a small world, so that names are often above, below and next to each
+ * other. */
 static knot_name_t random_name(unsigned labels_max, owned_name_t *ret)
 {
 	static const char letters[] = "aAbBcC-\x01\xffzZ09_";
@@ -140,8 +151,10 @@ static void check_batches(const zonedb_t *db, zone_t *const *zones, size_t count
 		for (size_t i = 0; i < batch; i++) {
 			/* An apex, or anything: near one, far from all. */
 			knot_name_t name = pick(3) == 0 ? zone_name(zones[pick((unsigned)count)])
-			                                : random_name(labels_max + 1, &names[i]);
-			searches[i] = (zonedb_search_t){ .name = name, .key = keys[i], .key_len = knot_name_key(name, keys[i]) };
+							: random_name(labels_max + 1, &names[i]);
+			searches[i] = (zonedb_search_t){
+				.name = name, .key = keys[i], .key_len = knot_name_key(name, keys[i])
+			};
 		}
 		zonedb_find_suffixes(db, searches, batch);
 		for (size_t i = 0; i < batch; i++) {
@@ -168,7 +181,8 @@ static void test_oracle(void **state)
 		assert_int_equal(zonedb_count(db), count);
 		check_batches(db, zones, count, depths[d]);
 		for (size_t i = 1; i < count; i++) {
-			assert_true(knot_name_cmp(zone_name(zonedb_zones(db)[i - 1]), zone_name(zonedb_zones(db)[i])) < 0);
+			assert_true(knot_name_cmp(zone_name(zonedb_zones(db)[i - 1]), zone_name(zonedb_zones(db)[i])) <
+					0);
 		}
 		/* Made again from the sorted list, and shared. */
 		zonedb_t *again = zonedb_new(zonedb_zones(db), count), *shared = zonedb_ref(again);
@@ -209,8 +223,8 @@ static zone_contents_t *build_version(unsigned serial)
 	uint8_t origin[] = "\4zone";
 	char text[256];
 	/* The serial stands in two places: a reader that sees two versions mixed sees them differ. */
-	int len = snprintf(text, sizeof(text), "@ 60 SOA ns r %u 2 3 4 5\n@ 60 NS ns.out.\na.b 60 TXT %u\n%s", serial, serial,
-	                   serial % 2 ? "x.b 60 A 192.0.2.1\n" : "");
+	int len = snprintf(text, sizeof(text), "@ 60 SOA ns r %u 2 3 4 5\n@ 60 NS ns.out.\na.b 60 TXT %u\n%s", serial,
+			serial, serial % 2 ? "x.b 60 A 192.0.2.1\n" : "");
 	zone_build_params_t params = { .origin = { origin, 6, 1 }, .default_ttl = 60 };
 	zone_contents_t *zone = NULL;
 	assert_int_equal(zone_build_text((knot_str_t){ text, (size_t)len }, "test", &params, &zone), KNOT_OK);
@@ -225,7 +239,8 @@ static void check_version(const zone_contents_t *zone)
 	if (found.kind != ZONE_FOUND) {
 		abort();
 	}
-	zone_rr_iter_t iter = zone_rr_begin(found.node, zone_node_rrset(&zone->arena, found.node, KNOT_TYPE_TXT), false);
+	zone_rr_iter_t iter =
+			zone_rr_begin(found.node, zone_node_rrset(&zone->arena, found.node, KNOT_TYPE_TXT), false);
 	uint32_t ttl;
 	knot_bytes_t rdata;
 	if (!zone_rr_next(&iter, (knot_mut_bytes_t){ scratch, sizeof(scratch) }, &ttl, &rdata)) {
@@ -310,9 +325,11 @@ static void step_text(FILE *to, unsigned serial)
 	if (serial % 2) {
 		fprintf(to, "x.b 60 A 192.0.2.1\n");
 	}
-	/* Some more that comes and goes, so that chunks fill up with what is dead and the zone is compacted now and then. */
+	/* Some more that comes and goes, so that chunks fill up with what is dead and the zone is compacted now and
+	 * then. */
 	for (unsigned i = 0; i < 5; i++) {
-		fprintf(to, "n%u.c 60 TXT \"%0*u\"\n", (serial + i * 61) % NAMES, 1 + (int)(serial * 7 + i) % 200, serial);
+		fprintf(to, "n%u.c 60 TXT \"%0*u\"\n", (serial + i * 61) % NAMES, 1 + (int)(serial * 7 + i) % 200,
+				serial);
 	}
 }
 
@@ -324,9 +341,9 @@ typedef struct {
 static bool step_record(const knot_zone_record_t *record, void *ctx)
 {
 	step_t *step = ctx;
-	knot_err_t err = step->is_removal
-	                         ? zone_txn_remove(step->txn, record->owner, record->type, record->rdata)
-	                         : zone_txn_put(step->txn, record->owner, record->type, record->ttl, record->rdata);
+	knot_err_t err = step->is_removal ? zone_txn_remove(step->txn, record->owner, record->type, record->rdata)
+					  : zone_txn_put(step->txn, record->owner, record->type, record->ttl,
+							    record->rdata);
 	assert_int_equal(err, KNOT_OK);
 	return true;
 }
@@ -344,7 +361,9 @@ static void step_by(zone_txn_t *txn, unsigned serial, bool is_removal)
 	step_text(to, serial);
 	fclose(to);
 	step_t step = { txn, is_removal };
-	knot_zonefile_params_t params = { .origin = step_origin, .default_ttl = 60, .on_record = step_record, .ctx = &step };
+	knot_zonefile_params_t params = {
+		.origin = step_origin, .default_ttl = 60, .on_record = step_record, .ctx = &step
+	};
 	assert_int_equal(knot_zonefile_scan_text((knot_str_t){ text, len }, "test", &params), KNOT_OK);
 	free(text);
 }
@@ -450,7 +469,9 @@ static void test_publish_while_saving(void **state)
 	}
 	assert_int_equal(pthread_create(&threads[READERS], NULL, saver, &saving), 0);
 	unsigned compacted = 0;
-	for (unsigned i = 1; i <= STEPS || atomic_load(&saving.race.reads) < STEPS || atomic_load(&saving.saves) < SAVES_MIN; i++) {
+	for (unsigned i = 1;
+			i <= STEPS || atomic_load(&saving.race.reads) < STEPS || atomic_load(&saving.saves) < SAVES_MIN;
+			i++) {
 		uint64_t lineage = zone_image_lineage(zone_contents(zone));
 		publish_step(zone, i);
 		compacted += zone_image_lineage(zone_contents(zone)) != lineage;
@@ -486,7 +507,7 @@ static void test_noted_questions(void **state)
 	zonedb_want(db, zones[7]);
 	assert_ptr_equal(zonedb_take_wanted(db), zones[7]);
 	assert_null(zonedb_take_wanted(db));
-	zonedb_want(db, zones[7]);   /* still to be loaded, and known */
+	zonedb_want(db, zones[7]); /* still to be loaded, and known */
 	assert_null(zonedb_take_wanted(db));
 	zone_unwant(zones[7]);
 	/* More than there is room for: some are forgotten, none comes twice. */
@@ -510,9 +531,8 @@ static void test_noted_questions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_oracle), cmocka_unit_test(test_head),
-	                                    cmocka_unit_test(test_publish),
-	                                    cmocka_unit_test(test_publish_while_saving),
-	                                    cmocka_unit_test(test_noted_questions) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_oracle),
+		cmocka_unit_test(test_head), cmocka_unit_test(test_publish),
+		cmocka_unit_test(test_publish_while_saving), cmocka_unit_test(test_noted_questions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

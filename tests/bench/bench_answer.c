@@ -85,7 +85,7 @@ __attribute__((format(printf, 2, 3))) static void put(text_t *t, const char *for
 static void put_sig(text_t *t, const char *owner, const char *covered)
 {
 	put(t, "%s RRSIG %s 13 2 3600 20300101000000 20200101000000 4711 signed. %.86s==\n", owner, covered,
-	    "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNA");
+			"MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNA");
 }
 
 typedef struct {
@@ -141,9 +141,9 @@ static char *make_zone(const char *apex, bool is_signed)
 	text_t t = { malloc(TEXT_MAX), 0 };
 	test_zones_check(t.data != NULL, "memory");
 	put(&t,
-	    "$ORIGIN %s.\n$TTL 3600\n@ SOA ns.elsewhere. hostmaster.elsewhere. 1 1800 900 604800 900\n@ NS "
-	    "ns.elsewhere.\n",
-	    apex);
+			"$ORIGIN %s.\n$TTL 3600\n@ SOA ns.elsewhere. hostmaster.elsewhere. 1 1800 900 604800 900\n@ NS "
+			"ns.elsewhere.\n",
+			apex);
 	char owner[32];
 	for (unsigned i = 0; i < DELEGATIONS; i++) {
 		put(&t, "d%u NS ns1.provider%u.net.\nd%u NS ns2.provider%u.net.\n", i, i % 50, i, i % 50);
@@ -220,7 +220,7 @@ static sys_counters_t *traffic_counters;
 __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
 {
 	return request_answer(&traffic, &state, &source, NULL, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
-			      (knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
+			(knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
 }
 
 /* A batch as an AF_XDP worker does it. Returns how many replies there are. */
@@ -241,7 +241,7 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 		const kxdp_packet_t *p = &packets[i];
 		answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
 		size_t len = request_answer(&traffic, &state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
-					    (knot_mut_bytes_t){ p->payload, p->payload_max });
+				(knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;
 		replies += len > 0 && kxdp_frame_reply(p, len, &start) > 0;
 	}
@@ -330,8 +330,8 @@ int main(int argc, char **argv)
 					"    response-code: on\n    query-type: on\n";
 	conf_t *conf;
 	test_zones_check(conf_load_text("bench", KNOT_STR(conf_text), NULL, (conf_sink_t){ on_fault, NULL }, &conf) ==
-				 KNOT_OK,
-			 "configuration");
+					 KNOT_OK,
+			"configuration");
 	conf_modref_t ref = { "mod-stats", "all" };
 	module_chain_t *chain;
 	test_zones_check(module_chain_new(conf, (conf_modrefs_t){ &ref, 1 }, &chain) == KNOT_OK, "mod-stats");

@@ -38,10 +38,10 @@ static const row_t rows[] = {
 	{ .what = "UDP, blocked", .listen_count = 1, .flags = FILTER_RULES, .rule_count = 1 },
 	{ .what = "UDP, above its limit", .listen_count = 1, .flags = FILTER_RULES, .rule_count = 1, .per_second = 10 },
 	{ .what = "UDP, above its limit, 4000 rules",
-	  .listen_count = 1,
-	  .flags = FILTER_RULES,
-	  .rule_count = 4000,
-	  .per_second = 10 },
+			.listen_count = 1,
+			.flags = FILTER_RULES,
+			.rule_count = 4000,
+			.per_second = 10 },
 	{ .what = "UDP, route check", .listen_count = 1, .flags = FILTER_ROUTE_CHECK },
 };
 
@@ -51,9 +51,9 @@ static void set_up(filter_t *filter, const row_t *row)
 	for (uint32_t i = 0; i < row->listen_count; i++) {
 		bool last = i + 1 == row->listen_count;
 		config.listens[i] = (struct filter_listen){ .port_be = htons(PORT),
-							    .protos = FILTER_PROTO_UDP | FILTER_PROTO_TCP,
-							    .any_addr = row->listen_count == 1,
-							    .addr = { [10] = 0xFF, 0xFF, 198, 51, 100, last ? 1 : 2 } };
+			.protos = FILTER_PROTO_UDP | FILTER_PROTO_TCP,
+			.any_addr = row->listen_count == 1,
+			.addr = { [10] = 0xFF, 0xFF, 198, 51, 100, last ? 1 : 2 } };
 	}
 	for (uint32_t i = 0; i < row->rule_count; i++) {
 		struct filter_prefix prefix = { .len = 96 + 24, .addr = { [10] = 0xFF, 0xFF, 192, 0, 2 } };

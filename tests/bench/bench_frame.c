@@ -79,7 +79,7 @@ int main(void)
 			best = best == 0 || ns < best ? ns : best;
 		}
 		printf("frame, IPv%d, query and reply of %u bytes: %.1f ns\n", rows[i].is_ipv6 ? 6 : 4, rows[i].len,
-		       best);
+				best);
 	}
 	return 0;
 }

@@ -28,16 +28,16 @@ static ring_t rx, tx, fq, cq;
 
 /* In place of iface.c's, which asks the helper for a socket. */
 knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
-				  kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
+		kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
 {
 	(void)iface, (void)queue, (void)ret_fault;
 #define CONSUMER(r)                                                                                                    \
 	{ .mask = RING - 1,                                                                                            \
-	  .size = RING,                                                                                                \
-	  .producer = &r.producer,                                                                                     \
-	  .consumer = &r.consumer,                                                                                     \
-	  .flags = &r.flags,                                                                                           \
-	  .ring = &r.at }
+		.size = RING,                                                                                          \
+		.producer = &r.producer,                                                                               \
+		.consumer = &r.consumer,                                                                               \
+		.flags = &r.flags,                                                                                     \
+		.ring = &r.at }
 #define PRODUCER(r)                                                                                                    \
 	{                                                                                                              \
 		.cached_cons = RING, .mask = RING - 1, .size = RING, .producer = &r.producer, .consumer = &r.consumer, \

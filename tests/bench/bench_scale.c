@@ -4,12 +4,12 @@
  *
  *   bench_scale lookup|answer FILE ORIGIN [count]
  *
- * lookup: from a name to the node that answers. answer: from Ethernet frame to Ethernet frame, as an AF_XDP worker does it. Each in
- * batches of 64 (walks made together) and one by one; owners chosen uniformly and by Zipf's law (s = 1). Of ten questions eight ask
- * below a delegation, one for a DS, one for a name that is not there; each pass has new ones. Prints a line for each:
- * "choice how nanoseconds" of processor time, the median of several passes, after "load seconds megabytes". With `count` nothing is timed:
- * under callgrind only what measure_*() do is counted, with one dump per line. The file is one of tests/bench/gen_tld.py:
- * a delegation is a line "owner ttl IN NS …".
+ * lookup: from a name to the node that answers. answer: from Ethernet frame to Ethernet frame, as an AF_XDP worker does
+ * it. Each in batches of 64 (walks made together) and one by one; owners chosen uniformly and by Zipf's law (s = 1). Of
+ * ten questions eight ask below a delegation, one for a DS, one for a name that is not there; each pass has new ones.
+ * Prints a line for each: "choice how nanoseconds" of processor time, the median of several passes, after "load seconds
+ * megabytes". With `count` nothing is timed: under callgrind only what measure_*() do is counted, with one dump per
+ * line. The file is one of tests/bench/gen_tld.py: a delegation is a line "owner ttl IN NS …".
  */
 #include "src/answer/answer_test_zones.h"
 #include "src/net/request.h"
@@ -177,7 +177,8 @@ static void make_question(bench_t *b, size_t number, bool is_zipf, question_t *r
 	snprintf(text, sizeof(text), "%s%.*s%s", kind < 8 ? "www." : "", len, owner, kind == 9 ? "x0" : "");
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name;
-	test_zones_check(knot_name_scan(knot_str_of(text), b->origin, wire, &name) == KNOT_OK && name.len <= QNAME_MAX, text);
+	test_zones_check(knot_name_scan(knot_str_of(text), b->origin, wire, &name) == KNOT_OK && name.len <= QNAME_MAX,
+			text);
 	ret_question->name = (qname_t){ .len = (uint8_t)name.len, .label_count = (uint8_t)name.label_count };
 	memcpy(ret_question->name.wire, wire, name.len);
 	make_frame(&ret_question->name, type, (uint16_t)number, &ret_question->frame);
@@ -214,8 +215,9 @@ __attribute__((noinline)) static unsigned measure_lookup_batch(bench_t *b, const
 	zone_tree_warm(walks, BATCH);
 	unsigned good = 0;
 	for (unsigned i = 0; i < BATCH; i++) {
-		good += zone_lookup_walked(b->contents, name_of(&questions[i]), keys[i], walks[i].key_len, walks[i].deepest)
-				.encloser != NULL;
+		good += zone_lookup_walked(b->contents, name_of(&questions[i]), keys[i], walks[i].key_len,
+					walks[i].deepest)
+					.encloser != NULL;
 	}
 	return good;
 }
@@ -236,7 +238,8 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 	unsigned good = 0;
 	for (unsigned first = 0; first < BATCH; first += step) {
 		for (unsigned i = first; i < first + step; i++) {
-			if (kxdp_frame_parse(work[i], questions[i].frame.len, FRAME_SIZE, 1500, &packets[i]) != KXDP_OK) {
+			if (kxdp_frame_parse(work[i], questions[i].frame.len, FRAME_SIZE, 1500, &packets[i]) !=
+					KXDP_OK) {
 				return 0;
 			}
 			requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
@@ -245,8 +248,8 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
 			answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
-			size_t len = request_answer(&b->traffic, &b->state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
-						    (knot_mut_bytes_t){ p->payload, p->payload_max });
+			size_t len = request_answer(&b->traffic, &b->state, &from, &hints[i], MODULE_UDP4_XDP,
+					requests[i], (knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;
 			good += len > 0 && kxdp_frame_reply(p, len, &start) > 0;
 		}
@@ -269,7 +272,8 @@ static void check_replies(const question_t *questions, size_t first)
 {
 	for (unsigned i = 0; i < BATCH; i++) {
 		const uint8_t *message = work[i] + FRAME_HEADERS;
-		unsigned rcode = message[3] & KNOT_RCODE_MASK, wanted = (first + i) % 10 == 9 ? KNOT_RCODE_NXDOMAIN : KNOT_RCODE_NOERROR;
+		unsigned rcode = message[3] & KNOT_RCODE_MASK,
+			 wanted = (first + i) % 10 == 9 ? KNOT_RCODE_NXDOMAIN : KNOT_RCODE_NOERROR;
 		if (!(message[2] & 0x80) || rcode != wanted || load_be16(message) != (uint16_t)(first + i)) {
 			fprintf(stderr, "wrong answer to question %zu: rcode %u\n", first + i, rcode);
 			abort();
@@ -351,7 +355,8 @@ static void run(bench_t *b, size_t mode, bool is_zipf, bool counts)
 	qsort(batch, PASSES, sizeof(*batch), compare);
 	qsort(single, PASSES, sizeof(*single), compare);
 	const char *choice = is_zipf ? "zipf" : "uniform";
-	printf("%s batch %.1f\n%s single %.1f\n", choice, batch[counts ? 0 : PASSES / 2], choice, single[counts ? 0 : PASSES / 2]);
+	printf("%s batch %.1f\n%s single %.1f\n", choice, batch[counts ? 0 : PASSES / 2], choice,
+			single[counts ? 0 : PASSES / 2]);
 }
 
 static double resident_mb(void)
@@ -371,8 +376,10 @@ static zone_t *load(const char *path, knot_name_t origin)
 {
 	double before_mb = resident_mb(), begin = cpu_s();
 	zone_t *zone = zone_new(origin);
-	zone_build_params_t params = { .origin = origin, .default_ttl = 3600, .now_s = (uint64_t)time(NULL),
-				       .on_message = test_zones_on_message };
+	zone_build_params_t params = { .origin = origin,
+		.default_ttl = 3600,
+		.now_s = (uint64_t)time(NULL),
+		.on_message = test_zones_on_message };
 	zone_contents_t *contents;
 	knot_err_t err = zone_build_file(path, &params, &contents);
 	if (zone == NULL || err != KNOT_OK) {
@@ -396,7 +403,8 @@ int main(int argc, char **argv)
 	}
 	bool counts = argc > 4;
 	if (counts && !CAN_COUNT) {
-		fprintf(stderr, "bench_scale: valgrind/callgrind.h was not there when this was built; instructions can't be counted\n");
+		fprintf(stderr, "bench_scale: valgrind/callgrind.h was not there when this was built; instructions "
+				"can't be counted\n");
 		return 2;
 	}
 	uint8_t wire[KNOT_NAME_MAX];

@@ -10,8 +10,8 @@
 enum { FRAME_SIZE = 2048, FRAME_HEADERS = 14 + 20 + 8 };
 
 /**
- * A packet whose reply, written at its payload (kxdp_frame_reply()), is a question of the client 192.0.2.2 to port 53 of 192.0.2.1: the
- * reply to a packet that never was, the writer needs only its addresses. frame: FRAME_SIZE bytes.
+ * A packet whose reply, written at its payload (kxdp_frame_reply()), is a question of the client 192.0.2.2 to port 53
+ * of 192.0.2.1: the reply to a packet that never was, the writer needs only its addresses. frame: FRAME_SIZE bytes.
  */
 static inline kxdp_packet_t client_packet(uint8_t *frame)
 {

@@ -4,18 +4,20 @@
  *
  *   ask QUESTIONS SERVER SERVER...     SERVER = name=address@port[%namespace][/u|/t]
  *
- * QUESTIONS: records of one byte flags (1: by TCP, 2: maybe nobody answers), two bytes length (big-endian), message. The first server is the
- * reference. /u, /t: this server gets only the questions for UDP, TCP. Each server has a thread with its own sockets
- * and a window of outstanding questions; an answer is recognised by its message id, which is the question's number.
- * That a server is silent is judged by what it has answered since, not by the clock alone: a busy machine is no dropped answer.
+ * QUESTIONS: records of one byte flags (1: by TCP, 2: maybe nobody answers), two bytes length (big-endian), message.
+ * The first server is the reference. /u, /t: this server gets only the questions for UDP, TCP. Each server has a thread
+ * with its own sockets and a window of outstanding questions; an answer is recognised by its message id, which is the
+ * question's number. That a server is silent is judged by what it has answered since, not by the clock alone: a busy
+ * machine is no dropped answer.
  *
  * Normal form: header without id; question; per section the sorted list of records with lower-case, uncompressed names;
  * the OPT record apart: version, flags, size, options sorted. When both set TC only header and OPT are compared:
  * the rest of a truncated answer is not to be used (RFC 2181 9).
  *
  * Output per difference, tab-separated: server, number, letters of what differs, hex of question, reference, answer.
- * Letters: n one of them gave no answer; h header flags; r rcode; q question; A N D sections; o OPT; m malformed answer; d a record twice, only here.
- * A summary line per server goes to stderr. Deliberately independent of libknot: it is the judge.
+ * Letters: n one of them gave no answer; h header flags; r rcode; q question; A N D sections; o OPT; m malformed
+ * answer; d a record twice, only here. A summary line per server goes to stderr. Deliberately independent of libknot:
+ * it is the judge.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -36,14 +38,14 @@
 #include <unistd.h>
 
 enum {
-	WINDOW_UDP = 128,       /* outstanding questions; all replies must fit into a default socket buffer */
+	WINDOW_UDP = 128, /* outstanding questions; all replies must fit into a default socket buffer */
 	WINDOW_TCP = 64,
 	TRY_MAX = 5,
-	TRY_MS = 400,           /* grows with each try */
-	DOUBTFUL_MAX = 2,       /* tries where no answer may be the answer */
+	TRY_MS = 400,     /* grows with each try */
+	DOUBTFUL_MAX = 2, /* tries where no answer may be the answer */
 	TCP_MS = 2000,
-	STALL_MS = 120000,      /* who answers nothing for so long has ended */
-	RECORD_MAX = 4096,      /* records of one message */
+	STALL_MS = 120000, /* who answers nothing for so long has ended */
+	RECORD_MAX = 4096, /* records of one message */
 	SERVER_MAX = 8,
 };
 
@@ -51,11 +53,11 @@ typedef struct {
 	const uint8_t *data;
 	uint16_t len;
 	bool tcp;
-	bool doubtful;          /* maybe nobody answers it */
+	bool doubtful; /* maybe nobody answers it */
 } question_t;
 
 typedef struct {
-	uint8_t *data;          /* owned; NULL: no answer */
+	uint8_t *data; /* owned; NULL: no answer */
 	uint32_t len;
 } reply_t;
 
@@ -65,12 +67,12 @@ typedef struct {
 	socklen_t address_len;
 	const char *namespace;
 	bool udp, tcp;
-	reply_t *replies;       /* by question */
+	reply_t *replies; /* by question */
 	double seconds;
 	size_t asked, retries, strays;
 } server_t;
 
-static uint8_t *question_data;  /* owned; the questions point into it */
+static uint8_t *question_data; /* owned; the questions point into it */
 static question_t *questions;
 static size_t question_count;
 
@@ -97,17 +99,17 @@ static unsigned be16(const uint8_t *p)
 typedef struct {
 	size_t number;
 	uint64_t due_ms;
-	uint64_t turn;          /* when it was sent, among all that was */
-	int tries;              /* 0: slot is free */
-	bool sent;              /* TCP: on the present connection */
+	uint64_t turn; /* when it was sent, among all that was */
+	int tries;     /* 0: slot is free */
+	bool sent;     /* TCP: on the present connection */
 } slot_t;
 
-/* How far a server has come: it answers in the order of the questions. Where nothing later than a question has been answered, one that
- * was answered before is asked again as a probe. */
+/* How far a server has come: it answers in the order of the questions. Where nothing later than a question has been
+ * answered, one that was answered before is asked again as a probe. */
 typedef struct {
-	uint64_t sent, answered;        /* turns: the last one; the latest known to be answered */
-	bool has_probe, is_probing;     /* there is a question for it; it is under way */
-	size_t probe;                   /* number of the question */
+	uint64_t sent, answered;    /* turns: the last one; the latest known to be answered */
+	bool has_probe, is_probing; /* there is a question for it; it is under way */
+	size_t probe;               /* number of the question */
 	uint64_t probe_turn, probe_due_ms;
 } pace_t;
 
@@ -154,7 +156,7 @@ static void send_udp(const server_t *s, int fd, size_t number)
 	wire[1] = (uint8_t)number;
 	while (send(fd, wire, q->len, 0) < 0) {
 		if (errno == ECONNREFUSED) {
-			continue;       /* an older datagram's error; this one has not been sent */
+			continue; /* an older datagram's error; this one has not been sent */
 		}
 		if (errno != ENOBUFS && errno != EAGAIN && errno != EINTR) {
 			fprintf(stderr, "ask: %s: %s\n", s->name, strerror(errno));
@@ -214,7 +216,8 @@ static void note_answer(pace_t *pace, const slot_t *slot)
 /* True if the answer is the probe's. */
 static bool note_probe(pace_t *pace, const uint8_t *reply, size_t len)
 {
-	if (!pace->is_probing || len < 2 || be16(reply) != (pace->probe & 0xffff) || !echoes(&questions[pace->probe], reply, len)) {
+	if (!pace->is_probing || len < 2 || be16(reply) != (pace->probe & 0xffff) ||
+			!echoes(&questions[pace->probe], reply, len)) {
 		return false;
 	}
 	pace->is_probing = false;
@@ -226,7 +229,7 @@ static bool note_probe(pace_t *pace, const uint8_t *reply, size_t len)
 static bool wants_probe(pace_t *pace, slot_t *slots, size_t count, uint64_t now, uint64_t again_ms)
 {
 	if (!pace->has_probe || slot_of(slots, count, pace->probe & 0xffff) != NULL ||
-	    (pace->is_probing && pace->probe_due_ms > now)) {
+			(pace->is_probing && pace->probe_due_ms > now)) {
 		return false;
 	}
 	pace->probe_turn = pace->is_probing ? pace->probe_turn : ++pace->sent;
@@ -250,7 +253,7 @@ static void ask_udp(server_t *s)
 				if (!is_passed_over(s, &pace, slot, now)) {
 					is_in_doubt = true;
 				} else if (slot->tries == (questions[slot->number].doubtful ? DOUBTFUL_MAX : TRY_MAX)) {
-					slot->tries = 0;        /* stays without an answer */
+					slot->tries = 0; /* stays without an answer */
 					busy--;
 				} else {
 					send_udp(s, fd, slot->number);
@@ -260,9 +263,12 @@ static void ask_udp(server_t *s)
 					slot->due_ms = now + (uint64_t)(TRY_MS * slot->tries);
 				}
 			}
-			while (slot->tries == 0 && next < question_count && slot_of(slots, WINDOW_UDP, next & 0xffff) == NULL) {
+			while (slot->tries == 0 && next < question_count &&
+					slot_of(slots, WINDOW_UDP, next & 0xffff) == NULL) {
 				if (!questions[next].tcp && wanted(s, next)) {
-					*slot = (slot_t){ .number = next, .due_ms = now + TRY_MS, .turn = ++pace.sent, .tries = 1 };
+					*slot = (slot_t){
+						.number = next, .due_ms = now + TRY_MS, .turn = ++pace.sent, .tries = 1
+					};
 					send_udp(s, fd, next);
 					s->asked++;
 					busy++;
@@ -281,7 +287,8 @@ static void ask_udp(server_t *s)
 		while ((len = recv(fd, wire, sizeof(wire), MSG_DONTWAIT)) >= 0) {
 			slot_t *slot = len >= 2 ? slot_of(slots, WINDOW_UDP, be16(wire)) : NULL;
 			if (slot == NULL || !echoes(&questions[slot->number], wire, (size_t)len)) {
-				s->strays += !note_probe(&pace, wire, (size_t)len);     /* to a question that was asked twice */
+				s->strays += !note_probe(
+						&pace, wire, (size_t)len); /* to a question that was asked twice */
 			} else {
 				note_answer(&pace, slot);
 				keep(s, slot->number, wire, (size_t)len);
@@ -307,7 +314,8 @@ static bool send_tcp(int fd, size_t number)
 
 /* One connection at a time. Where the server closes it, what is outstanding is asked again on the next, one by one
  * at first: a question that makes the server close twice when it is alone has no answer, its neighbours have. A
- * question that gets no answer in time, and others after it do, is given up; TCP loses nothing, so it isn't asked again. */
+ * question that gets no answer in time, and others after it do, is given up; TCP loses nothing, so it isn't asked
+ * again. */
 static void ask_tcp(server_t *s)
 {
 	slot_t slots[WINDOW_TCP] = { 0 };
@@ -335,7 +343,8 @@ static void ask_tcp(server_t *s)
 		}
 		for (size_t i = 0; i < WINDOW_TCP && flying < window && !broken; i++) {
 			slot_t *slot = &slots[i];
-			while (slot->tries == 0 && next < question_count && slot_of(slots, WINDOW_TCP, next & 0xffff) == NULL) {
+			while (slot->tries == 0 && next < question_count &&
+					slot_of(slots, WINDOW_TCP, next & 0xffff) == NULL) {
 				if (questions[next].tcp && wanted(s, next)) {
 					*slot = (slot_t){ .number = next, .tries = 1 };
 					s->asked++;
@@ -425,36 +434,60 @@ static void *ask(void *arg)
 /* ---- Normal form ---- */
 
 typedef struct {
-	uint8_t *data;          /* owner, type, class, TTL, RDATA in normal form */
+	uint8_t *data; /* owner, type, class, TTL, RDATA in normal form */
 	size_t len;
 } record_t;
 
 typedef struct {
 	bool malformed;
-	bool doubles;           /* a record came twice in a section */
-	unsigned flags;         /* without rcode */
-	unsigned rcode;         /* extended */
+	bool doubles;   /* a record came twice in a section */
+	unsigned flags; /* without rcode */
+	unsigned rcode; /* extended */
 	const uint8_t *question;
 	size_t question_len;
 	record_t records[3][RECORD_MAX];
 	size_t counts[3];
-	record_t opt;           /* class, version and flags, sorted options; data NULL: none */
-	uint8_t *heap;          /* all of the above point into it */
+	record_t opt;  /* class, version and flags, sorted options; data NULL: none */
+	uint8_t *heap; /* all of the above point into it */
 	size_t heap_len;
 } form_t;
 
 /* Fields before and between the names of RDATA, for types whose names may come compressed or in other case:
- * a digit is a count of octets, n a name, s a character-string, * the rest. RFC 1035, 1183, 2163, 2230, 2782, 2915, 4034. */
+ * a digit is a count of octets, n a name, s a character-string, * the rest. RFC 1035, 1183, 2163, 2230, 2782, 2915,
+ * 4034. */
 static const char *layout_of(unsigned type)
 {
 	static const struct {
 		unsigned type;
 		const char *layout;
 	} rows[] = {
-		{ 2, "n" }, { 3, "n" }, { 4, "n" }, { 5, "n" }, { 6, "nn*" }, { 7, "n" }, { 8, "n" }, { 9, "n" },
-		{ 12, "n" }, { 14, "nn" }, { 15, "2n" }, { 17, "nn" }, { 18, "2n" }, { 21, "2n" }, { 24, "99n*" },
-		{ 26, "2nn" }, { 30, "n*" }, { 33, "6n" }, { 35, "4sssn" }, { 36, "2n" }, { 39, "n" }, { 46, "99n*" },
-		{ 47, "n*" }, { 58, "nn" }, { 64, "2n*" }, { 65, "2n*" }, { 107, "2n" },
+		{ 2, "n" },
+		{ 3, "n" },
+		{ 4, "n" },
+		{ 5, "n" },
+		{ 6, "nn*" },
+		{ 7, "n" },
+		{ 8, "n" },
+		{ 9, "n" },
+		{ 12, "n" },
+		{ 14, "nn" },
+		{ 15, "2n" },
+		{ 17, "nn" },
+		{ 18, "2n" },
+		{ 21, "2n" },
+		{ 24, "99n*" },
+		{ 26, "2nn" },
+		{ 30, "n*" },
+		{ 33, "6n" },
+		{ 35, "4sssn" },
+		{ 36, "2n" },
+		{ 39, "n" },
+		{ 46, "99n*" },
+		{ 47, "n*" },
+		{ 58, "nn" },
+		{ 64, "2n*" },
+		{ 65, "2n*" },
+		{ 107, "2n" },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (rows[i].type == type) {
@@ -467,7 +500,7 @@ static const char *layout_of(unsigned type)
 typedef struct {
 	const uint8_t *msg;
 	size_t len, pos;
-	uint8_t *out;           /* room for everything; sizes are checked by the caller's heap */
+	uint8_t *out; /* room for everything; sizes are checked by the caller's heap */
 	size_t out_len, out_max;
 	bool failed;
 } walk_t;
@@ -555,10 +588,10 @@ static int by_bytes(const void *a, const void *b)
 static void opt(walk_t *w, form_t *f, size_t end)
 {
 	size_t start = w->out_len;
-	copy(w, 2, end);                                /* class: payload size */
+	copy(w, 2, end); /* class: payload size */
 	f->rcode |= (unsigned)w->msg[w->pos] << 4;
 	w->pos += 1;
-	copy(w, 3, end);                                /* version and flags */
+	copy(w, 3, end); /* version and flags */
 	w->pos += 2;
 	record_t options[64];
 	size_t count = 0;
@@ -628,7 +661,7 @@ static void normalise(const reply_t *reply, form_t *f)
 			size_t end = w.pos + 10 + be16(w.msg + w.pos + 8);
 			if (type == 41 && s == 2) {
 				if (w.out_len != start + 1 || f->opt.data != NULL) {
-					return;         /* not at the root, or two of them */
+					return; /* not at the root, or two of them */
 				}
 				w.pos += 2;
 				w.out_len = start;
@@ -671,8 +704,8 @@ static void compare(const reply_t *reference, const reply_t *reply, form_t *a, f
 		return;
 	}
 	if (reference->len == reply->len && memcmp(reference->data, reply->data, reply->len) == 0 && reply->len >= 12 &&
-	    (be16(reply->data + 6) + be16(reply->data + 8)) == 0) {
-		return;         /* nothing in it that could be malformed in both */
+			(be16(reply->data + 6) + be16(reply->data + 8)) == 0) {
+		return; /* nothing in it that could be malformed in both */
 	}
 	normalise(reference, a);
 	normalise(reply, b);
@@ -690,7 +723,7 @@ static void compare(const reply_t *reference, const reply_t *reply, form_t *a, f
 		*out++ = 'r';
 	}
 	if (a->question_len != b->question_len ||
-	    (a->question_len > 0 && memcmp(a->question, b->question, a->question_len) != 0)) {
+			(a->question_len > 0 && memcmp(a->question, b->question, a->question_len) != 0)) {
 		*out++ = 'q';
 	}
 	for (int s = 0; s < 3 && !(a->flags & b->flags & 0x0200); s++) {
@@ -698,7 +731,8 @@ static void compare(const reply_t *reference, const reply_t *reply, form_t *a, f
 			*out++ = "AND"[s];
 		}
 	}
-	if ((a->opt.data == NULL) != (b->opt.data == NULL) || (a->opt.data != NULL && by_bytes(&a->opt, &b->opt) != 0)) {
+	if ((a->opt.data == NULL) != (b->opt.data == NULL) ||
+			(a->opt.data != NULL && by_bytes(&a->opt, &b->opt) != 0)) {
 		*out++ = 'o';
 	}
 	*out = '\0';
@@ -748,7 +782,7 @@ static server_t read_server(char *text)
 	}
 	char *namespace = strchr(port, '%');
 	if (namespace != NULL) {
-		*namespace++ = '\0';
+		*namespace ++ = '\0';
 		s.namespace = namespace;
 	}
 	uint16_t number = htons((uint16_t)strtoul(port, NULL, 10));
@@ -814,7 +848,8 @@ int main(int argc, char **argv)
 			}
 			if (*letters != '\0') {
 				differ++;
-				printf("%s\t%zu\t%s%s", servers[i].name, n, letters, questions[n].tcp ? "\ttcp" : "\tudp");
+				printf("%s\t%zu\t%s%s", servers[i].name, n, letters,
+						questions[n].tcp ? "\ttcp" : "\tudp");
 				print_hex(questions[n].data, questions[n].len);
 				print_hex(servers[0].replies[n].data, servers[0].replies[n].len);
 				print_hex(servers[i].replies[n].data, servers[i].replies[n].len);
@@ -822,7 +857,7 @@ int main(int argc, char **argv)
 			}
 		}
 		fprintf(stderr, "%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%.1f\n", servers[i].name, servers[i].asked, answered,
-		        servers[i].retries, servers[i].strays, differ, servers[i].seconds);
+				servers[i].retries, servers[i].strays, differ, servers[i].seconds);
 	}
 	for (size_t i = 0; i < count; i++) {
 		for (size_t n = 0; n < question_count; n++) {

@@ -59,7 +59,8 @@ static void end_process(void)
 /* What becomes of a call. */
 typedef enum { CALL_GOES_ON, CALL_ENDS, CALL_FAILS } fate_t;
 
-/* Counts a call. CALL_ENDS: the process ends in the middle of it or after it; before it, this doesn't return. CALL_FAILS: errno is set. */
+/* Counts a call. CALL_ENDS: the process ends in the middle of it or after it; before it, this doesn't return.
+ * CALL_FAILS: errno is set. */
 static fate_t fate_of(disk_kind_t kind)
 {
 	uint32_t number = atomic_fetch_add(&disk_control->calls, 1) + 1;
@@ -67,7 +68,7 @@ static fate_t fate_of(disk_kind_t kind)
 		disk_control->kinds[number - 1] = (uint8_t)kind;
 	}
 	if (disk_control->fail_at != 0 && number >= disk_control->fail_at &&
-	    number - disk_control->fail_at < disk_control->fail_count) {
+			number - disk_control->fail_at < disk_control->fail_count) {
 		errno = disk_control->fail_errno;
 		return CALL_FAILS;
 	}
@@ -127,8 +128,7 @@ static ssize_t watched_writev(int fd, const struct iovec *parts, int count, off_
 {
 	char file[32] = "";
 	if (!is_watched(fd, file)) {
-		return off < 0 ? syscall(SYS_writev, fd, parts, count)
-		               : syscall(SYS_pwritev, fd, parts, count, off, 0);
+		return off < 0 ? syscall(SYS_writev, fd, parts, count) : syscall(SYS_pwritev, fd, parts, count, off, 0);
 	}
 	size_t len = 0;
 	for (int i = 0; i < count; i++) {

@@ -94,8 +94,8 @@ static void resize(disk_image_t *image, size_t len)
 /* ---- Power failure ---- */
 
 typedef struct {
-	const disk_entry_t *entry;       /* in the log */
-	uint64_t off, len;               /* the part of it */
+	const disk_entry_t *entry; /* in the log */
+	uint64_t off, len;         /* the part of it */
 } unit_t;
 
 static void apply(disk_image_t *image, const disk_entry_t *entry, uint64_t off, uint64_t len)
@@ -161,7 +161,7 @@ void disk_image_fail(disk_image_t *image, const char *log, sim_random_t *random)
 		const disk_entry_t *entry = (const disk_entry_t *)(const void *)(text.bytes + at);
 		size_t len = sizeof(*entry) + (entry->kind == DISK_WRITE ? (entry->len + 7) / 8 * 8 : 0);
 		if (text.len - at < len) {
-			break;           /* the process ended while it wrote this */
+			break; /* the process ended while it wrote this */
 		}
 		at += len;
 		if (strcmp(entry->file, data_file) != 0) {
@@ -192,8 +192,20 @@ void disk_image_fail(disk_image_t *image, const char *log, sim_random_t *random)
 /* ---- Damage ---- */
 
 const char *const damage_names[DAMAGE_COUNT] = {
-	"one bit", "some bits", "some bytes", "a zeroed sector", "a zeroed page", "two pages swapped", "a page over another",
-	"truncated", "truncated to pages", "garbage", "a bit of a meta page", "the other byte order", "a torn end", "a page of the past",
+	"one bit",
+	"some bits",
+	"some bytes",
+	"a zeroed sector",
+	"a zeroed page",
+	"two pages swapped",
+	"a page over another",
+	"truncated",
+	"truncated to pages",
+	"garbage",
+	"a bit of a meta page",
+	"the other byte order",
+	"a torn end",
+	"a page of the past",
 };
 
 static void flip(disk_image_t *image, size_t low, size_t high, sim_random_t *random)
@@ -228,7 +240,8 @@ void disk_image_damage(disk_image_t *image, damage_t damage, const disk_image_t 
 {
 	uint8_t page[PAGE];
 	size_t pages = image->len / PAGE;
-	uint8_t *one = image->bytes + sim_below(random, pages) * PAGE, *other = image->bytes + sim_below(random, pages) * PAGE;
+	uint8_t *one = image->bytes + sim_below(random, pages) * PAGE,
+		*other = image->bytes + sim_below(random, pages) * PAGE;
 	size_t start = sim_below(random, image->len - 1), len = 1 + sim_below(random, 64);
 	switch (damage) {
 	case DAMAGE_BITS:

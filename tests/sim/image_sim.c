@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Zone images against crashes: a process that publishes and saves versions is killed at each of its writes and at any moment, power fails, and
- * files are damaged; what can be read afterwards must be what was promised.
+ * Zone images against crashes: a process that publishes and saves versions is killed at each of its writes and at any
+ * moment, power fails, and files are damaged; what can be read afterwards must be what was promised.
  *
  *     image_sim [-n rounds] [-s seed] [-p part] [-d directory]
  *
  * A round is: begin or go on with an environment, publish and save until the kill (or damage the file), then open it in
- * another process and compare every image, record by record, with the version that its serial names. Without -p each part gets
- * its share of the rounds. Parts: writes, moments, power, damage, errors, full, large. The directory is one in memory if there is such.
+ * another process and compare every image, record by record, with the version that its serial names. Without -p each
+ * part gets its share of the rounds. Parts: writes, moments, power, damage, errors, full, large. The directory is one
+ * in memory if there is such.
  *
  * One line per part starts with `ok` or `not ok`. Exit status 1: something failed; how to repeat it is printed.
  */
@@ -28,18 +29,18 @@
 
 enum {
 	ROUNDS_DEFAULT = 4000,
-	HANG_S = 120,                    /* after which a process is taken for hanging */
+	HANG_S = 120, /* after which a process is taken for hanging */
 	MAP_SIZE = 64 << 20,
 	MAP_SIZE_LARGE = 256 << 20,
-	MAP_RESERVE = 256 << 10,         /* what the store keeps free, about */
+	MAP_RESERVE = 256 << 10, /* what the store keeps free, about */
 };
 
 typedef struct {
-	sim_world_t *world;              /* shared with the processes */
-	uint64_t rounds;                 /* done, of the part */
+	sim_world_t *world; /* shared with the processes */
+	uint64_t rounds;    /* done, of the part */
 	uint64_t killed[DISK_WHEN_COUNT];
 	uint64_t kinds[DISK_KIND_COUNT];
-	uint64_t moments;                /* killed at a random moment */
+	uint64_t moments; /* killed at a random moment */
 } run_t;
 
 static double seconds(void)
@@ -52,9 +53,9 @@ static double seconds(void)
 /* ---- Processes ---- */
 
 typedef struct {
-	const sim_work_t *work;          /* NULL: verify */
+	const sim_work_t *work; /* NULL: verify */
 	sim_strictness_t strictness;
-	const char *log;                 /* path; NULL: none */
+	const char *log; /* path; NULL: none */
 } task_t;
 
 static pid_t start(sim_world_t *world, const task_t *task)
@@ -88,7 +89,8 @@ static end_t end_of(sim_world_t *world, pid_t pid)
 		return ENDED_KILLED;
 	}
 	if (WIFSIGNALED(status)) {
-		sim_fault(world, WTERMSIG(status) == SIGALRM ? "a process hangs" : "a process dies of signal %d", WTERMSIG(status));
+		sim_fault(world, WTERMSIG(status) == SIGALRM ? "a process hangs" : "a process dies of signal %d",
+				WTERMSIG(status));
 	} else if (WEXITSTATUS(status) != 0) {
 		sim_fault(world, "a process ends with status %d", WEXITSTATUS(status));
 	}
@@ -170,13 +172,15 @@ static void put_back(sim_world_t *world, const kept_t *kept)
 static bool grow(run_t *run, uint64_t script, unsigned batches)
 {
 	sim_work_t work = { .script = script, .batches = batches, .rebuilds = true };
-	return batches == 0 || (publish(run->world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
-	                        verify(run->world, SIM_AS_PROMISED));
+	return batches == 0 ||
+	       (publish(run->world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL && verify(run->world, SIM_AS_PROMISED));
 }
 
 /* ---- Parts: each runs scenarios from seeds of its own until it has done its rounds ---- */
 
-/* Kill at each call (or one of `stride`) of one script, before it, in its middle, after it. Returns false on a fault. */
+/*
+ * Kill at each call (or one of `stride`) of one script, before it, in its middle, after it. Returns false on a fault.
+ */
 static bool kill_at_each(run_t *run, const sim_work_t *work, uint32_t stride, uint64_t rounds)
 {
 	sim_world_t *world = run->world;
@@ -200,12 +204,12 @@ static bool kill_at_each(run_t *run, const sim_work_t *work, uint32_t stride, ui
 			run->killed[when]++;
 			run->kinds[kinds[at - 1]]++;
 			is_right = (end == ENDED_KILLED || sim_fault(world, "no kill at call %u", at)) &&
-			           verify(world, SIM_AS_PROMISED);
+				   verify(world, SIM_AS_PROMISED);
 			/* And it goes on from there. */
 			if (is_right && at % 3 == 0) {
 				sim_work_t more = { .script = work->script + at, .batches = 2, .rebuilds = true };
 				is_right = publish(world, &more, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
-				           verify(world, SIM_AS_PROMISED);
+					   verify(world, SIM_AS_PROMISED);
 			}
 			if (!is_right) {
 				printf("  killed at call %u of %u, when %u\n", at, calls, when);
@@ -221,7 +225,8 @@ static bool part_writes(run_t *run, uint64_t seed, uint64_t rounds)
 	sim_random_t random = { .state = seed };
 	begin_world(run, seed, MAP_SIZE);
 	sim_work_t work = { .script = sim_random(&random), .batches = (unsigned)sim_between(&random, 2, 4) };
-	return grow(run, sim_random(&random), (unsigned)sim_below(&random, 4) * 2) && kill_at_each(run, &work, 1, rounds);
+	return grow(run, sim_random(&random), (unsigned)sim_below(&random, 4) * 2) &&
+	       kill_at_each(run, &work, 1, rounds);
 }
 
 /* A zone that is saved in several transactions; there are many writes, so some are left out. */
@@ -306,7 +311,8 @@ static bool part_damage(run_t *run, uint64_t seed, uint64_t rounds)
 		is_right = verify(world, strictness);
 		if (is_right && i % 2 == 0) {
 			sim_work_t work = { .script = sim_random(&random), .batches = 1, .rebuilds = true };
-			is_right = publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL && verify(world, SIM_AS_PROMISED);
+			is_right = publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
+				   verify(world, SIM_AS_PROMISED);
 		}
 		if (!is_right) {
 			printf("  damage %u: %s\n", i, damage_names[damage]);
@@ -328,7 +334,8 @@ static bool part_errors(run_t *run, uint64_t seed, uint64_t rounds)
 	bool is_right = grow(run, sim_random(&random), (unsigned)sim_below(&random, 4) * 2);
 	keep(world, &kept);
 	sim_work_t work = { .script = sim_random(&random), .batches = 5 };
-	is_right = is_right && publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL && verify(world, SIM_AS_PROMISED);
+	is_right = is_right && publish(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
+		   verify(world, SIM_AS_PROMISED);
 	uint32_t calls = atomic_load(&world->disk.calls);
 	for (uint32_t at = 1; at <= calls && is_right && run->rounds < rounds; at++) {
 		put_back(world, &kept);
@@ -341,7 +348,7 @@ static bool part_errors(run_t *run, uint64_t seed, uint64_t rounds)
 		is_right = is_right && verify(world, SIM_AS_PROMISED);
 		if (!is_right) {
 			printf("  error %d at call %u of %u, %s\n", world->disk.fail_errno, at, calls,
-			       world->disk.fail_count == 1 ? "once" : "for good");
+					world->disk.fail_count == 1 ? "once" : "for good");
 		}
 	}
 	disk_image_free(&kept.disk);
@@ -371,7 +378,7 @@ static bool part_full(run_t *run, uint64_t seed, uint64_t rounds)
 	uint64_t room = room_for(run, &work, seed);
 	begin_world(run, seed, MAP_RESERVE + room / 2);
 	bool is_right = room > 0 && publish(run->world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL &&
-	                verify(run->world, SIM_AS_PROMISED);
+			verify(run->world, SIM_AS_PROMISED);
 	if (is_right && run->world->skipped == skipped) {
 		is_right = sim_fault(run->world, "half of the room is large enough");
 	}
@@ -382,7 +389,7 @@ static bool part_full(run_t *run, uint64_t seed, uint64_t rounds)
 typedef struct {
 	const char *name, *what;
 	bool (*scenario)(run_t *run, uint64_t seed, uint64_t rounds);
-	unsigned share;                  /* of 1000 of the rounds */
+	unsigned share; /* of 1000 of the rounds */
 } part_t;
 
 static const part_t parts[] = {
@@ -401,13 +408,15 @@ static void print_totals(const run_t *run)
 {
 	static const char *const kinds[DISK_KIND_COUNT] = { "write", "sync", "truncation", "renaming" };
 	const sim_world_t *world = run->world;
-	printf("  saves %" PRIu64 " (transactions %" PRIu64 ", skipped %" PRIu64 ", failed %" PRIu64 "), removals %" PRIu64 ", bytes of chunks %" PRIu64
-	       "\n  images verified %" PRIu64 ", none %" PRIu64 ", recognised as damaged %" PRIu64 ", hidden by damage %" PRIu64
+	printf("  saves %" PRIu64 " (transactions %" PRIu64 ", skipped %" PRIu64 ", failed %" PRIu64
+	       "), removals %" PRIu64 ", bytes of chunks %" PRIu64 "\n  images verified %" PRIu64 ", none %" PRIu64
+	       ", recognised as damaged %" PRIu64 ", hidden by damage %" PRIu64
 	       "; environments recognised as damaged %" PRIu64 "\n",
-	       world->saves, world->steps, world->skipped, world->errors, world->removals, world->bytes, world->verified, world->empty,
-	       world->refused, world->hidden, world->set_aside);
-	printf("  kills: before a call %" PRIu64 ", in its middle %" PRIu64 ", after it %" PRIu64 ", any moment %" PRIu64 "; at",
-	       run->killed[DISK_BEFORE], run->killed[DISK_HALF], run->killed[DISK_AFTER], run->moments);
+			world->saves, world->steps, world->skipped, world->errors, world->removals, world->bytes,
+			world->verified, world->empty, world->refused, world->hidden, world->set_aside);
+	printf("  kills: before a call %" PRIu64 ", in its middle %" PRIu64 ", after it %" PRIu64
+	       ", any moment %" PRIu64 "; at",
+			run->killed[DISK_BEFORE], run->killed[DISK_HALF], run->killed[DISK_AFTER], run->moments);
 	for (unsigned i = 0; i < DISK_KIND_COUNT; i++) {
 		printf(" %s %" PRIu64, kinds[i], run->kinds[i]);
 	}
@@ -432,11 +441,13 @@ static bool run_part(run_t *run, const part_t *part, uint64_t first_seed, uint64
 			is_right = sim_fault(world, "damage hid images in more than a hundredth of the rounds");
 		}
 		if (!is_right) {
-			printf("  %s\n  repeat: tests/sim/image_sim -p %s -s %" PRIu64 "\n", world->fault, part->name, seed);
+			printf("  %s\n  repeat: tests/sim/image_sim -p %s -s %" PRIu64 "\n", world->fault, part->name,
+					seed);
 		}
 	}
 	printf("%s image: %s, %" PRIu64 " rounds in %" PRIu64 " scenarios, seed %" PRIu64 ", %.1f s\n",
-	       is_right ? "ok" : "not ok", part->what, run->rounds, seed - first_seed, first_seed, seconds() - begin);
+			is_right ? "ok" : "not ok", part->what, run->rounds, seed - first_seed, first_seed,
+			seconds() - begin);
 	fflush(stdout);
 	world->fault[0] = '\0';
 	return is_right;
@@ -493,7 +504,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < KNOT_LEN(parts); i++) {
 		if (only == NULL || strcmp(only, parts[i].name) == 0) {
 			is_known = true;
-			is_right &= run_part(&run, &parts[i], seed, only != NULL ? rounds : rounds * parts[i].share / 1000 + 1);
+			is_right &= run_part(&run, &parts[i], seed,
+					only != NULL ? rounds : rounds * parts[i].share / 1000 + 1);
 			done += run.rounds;
 		}
 	}

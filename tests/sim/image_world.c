@@ -31,15 +31,18 @@ static store_source_t source_of(const sim_world_t *world, unsigned zone, uint32_
 {
 	uint64_t dice = sim_mix(world->seed + serial);
 	return (store_source_t){
-		.path = knot_str_of(sim_zone_rows[zone].name), .size = dice >> 20, .inode = serial,
-		.mtime_s = (int64_t)(dice >> 32), .mtime_ns = (uint32_t)(dice % 1000000000),
+		.path = knot_str_of(sim_zone_rows[zone].name),
+		.size = dice >> 20,
+		.inode = serial,
+		.mtime_s = (int64_t)(dice >> 32),
+		.mtime_ns = (uint32_t)(dice % 1000000000),
 	};
 }
 
 static bool is_source(const store_source_t *a, const store_source_t *b)
 {
-	return a->path.len == b->path.len && memcmp(a->path.data, b->path.data, a->path.len) == 0 && a->size == b->size &&
-	       a->inode == b->inode && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
+	return a->path.len == b->path.len && memcmp(a->path.data, b->path.data, a->path.len) == 0 &&
+	       a->size == b->size && a->inode == b->inode && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
 }
 
 static uint64_t settings_of(const sim_world_t *world, uint32_t serial)
@@ -57,12 +60,12 @@ typedef struct {
 	zone_contents_t *contents;
 	uint32_t serial;
 	uint64_t raw_digest;
-	bool is_whole;                   /* head, source and settings name one version */
+	bool is_whole; /* head, source and settings name one version */
 	store_reason_t reason;
 } image_t;
 
 static knot_err_t read_chunks(store_reader_t *reader, const store_view_t *view, XXH64_state_t *hash, knot_name_t name,
-                              zone_contents_t **ret_contents, store_reason_t *reason)
+		zone_contents_t **ret_contents, store_reason_t *reason)
 {
 	zone_image_reader_t *image;
 	knot_err_t err = zone_image_read_begin(view->head, view->chunk_lens, view->chunk_count, &image);
@@ -91,7 +94,8 @@ static bool refuse(sim_world_t *world, unsigned zone, knot_err_t err, image_t *i
 {
 	image->found = err == KNOT_ENOENT ? IMAGE_NONE : IMAGE_REFUSED;
 	if (err != KNOT_ENOENT && err != KNOT_EMALF && err != KNOT_ENOTSUP && err != KNOT_EFILE) {
-		return sim_fault(world, "%s: read gives error %d: %s", sim_zone_rows[zone].name, err, image->reason.text);
+		return sim_fault(world, "%s: read gives error %d: %s", sim_zone_rows[zone].name, err,
+				image->reason.text);
 	}
 	if (err != KNOT_ENOENT && image->reason.text[0] == '\0') {
 		return sim_fault(world, "%s: error %d without a reason", sim_zone_rows[zone].name, err);
@@ -115,7 +119,7 @@ static bool read_image(sim_world_t *world, store_t *store, unsigned zone, image_
 	uint32_t serial = view.serial;
 	store_source_t source = source_of(world, zone, serial);
 	ret->is_whole = view.source_count == 1 && is_source(&view.sources[0], &source) &&
-	                view.settings == settings_of(world, serial) && view.format == SIM_FORMAT;
+			view.settings == settings_of(world, serial) && view.format == SIM_FORMAT;
 	err = read_chunks(reader, &view, hash, name.name, &ret->contents, &ret->reason);
 	store_read_end(reader);
 	ret->raw_digest = XXH64_digest(hash);
@@ -144,7 +148,8 @@ static uint64_t digest_of(sim_world_t *world, unsigned zone, uint32_t serial)
 static bool is_allowed(const sim_world_t *world, unsigned zone, uint32_t serial, sim_strictness_t strictness)
 {
 	const sim_promise_t *promise = &world->promises[zone];
-	return serial == promise->saved || (promise->is_saving && serial == (promise->is_removing ? 0 : promise->pending)) ||
+	return serial == promise->saved ||
+	       (promise->is_saving && serial == (promise->is_removing ? 0 : promise->pending)) ||
 	       strictness == SIM_ANY_OR_REFUSED;
 }
 
@@ -161,7 +166,8 @@ static bool is_version(sim_world_t *world, unsigned zone, const image_t *image)
 	return true;
 }
 
-static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image, sim_strictness_t strictness, bool is_new)
+static bool verify_image(
+		sim_world_t *world, unsigned zone, const image_t *image, sim_strictness_t strictness, bool is_new)
 {
 	const char *name = sim_zone_rows[zone].name;
 	const sim_promise_t *promise = &world->promises[zone];
@@ -171,8 +177,10 @@ static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image
 	}
 	if (image->found == IMAGE_NONE) {
 		world->empty++;
-		/* Damage of a key hides an image: as if the zone had never been saved. Nobody is told, and it is built from its source. */
-		world->hidden += strictness != SIM_AS_PROMISED && !is_new && !is_allowed(world, zone, 0, SIM_OR_REFUSED);
+		/* Damage of a key hides an image: as if the zone had never been saved. Nobody is told, and it is built
+		 * from its source. */
+		world->hidden +=
+				strictness != SIM_AS_PROMISED && !is_new && !is_allowed(world, zone, 0, SIM_OR_REFUSED);
 		return strictness != SIM_AS_PROMISED || is_allowed(world, zone, 0, strictness) ||
 		       sim_fault(world, "%s: no image, but serial %u was saved", name, promise->saved);
 	}
@@ -182,10 +190,11 @@ static bool verify_image(sim_world_t *world, unsigned zone, const image_t *image
 	}
 	if (!is_allowed(world, zone, image->serial, strictness)) {
 		return sim_fault(world, "%s: serial %u; saved %u, being saved %u", name, image->serial, promise->saved,
-		                 promise->is_saving ? promise->pending : 0);
+				promise->is_saving ? promise->pending : 0);
 	}
 	if (!image->is_whole) {
-		return sim_fault(world, "%s: head, source, settings and contents of serial %u disagree", name, image->serial);
+		return sim_fault(world, "%s: head, source, settings and contents of serial %u disagree", name,
+				image->serial);
 	}
 	return is_version(world, zone, image) ||
 	       sim_fault(world, "%s: serial %u isn't what was published", name, image->serial);
@@ -224,7 +233,8 @@ static bool verify_listing(sim_world_t *world, store_t *store, const bool *has)
 	if (err != KNOT_OK) {
 		return sim_fault(world, "images can't be listed: %d", err);
 	}
-	return listing.is_right && (listing.found == want || sim_fault(world, "%u images listed of %u", listing.found, want));
+	return listing.is_right &&
+	       (listing.found == want || sim_fault(world, "%u images listed of %u", listing.found, want));
 }
 
 /* The making of an environment that never held anything may have been torn: that it is set aside then loses nothing. */
@@ -277,7 +287,8 @@ bool sim_verify(sim_world_t *world, sim_strictness_t strictness)
 	bool is_right = true, has[SIM_ZONES] = { false };
 	for (unsigned zone = 0; zone < SIM_ZONES && is_right; zone++) {
 		image_t image;
-		is_right = read_image(world, store, zone, &image) && verify_image(world, zone, &image, strictness, is_new);
+		is_right = read_image(world, store, zone, &image) &&
+			   verify_image(world, zone, &image, strictness, is_new);
 		has[zone] = image.found != IMAGE_NONE;
 		zone_contents_free(image.contents);
 		world->promises[zone] = (sim_promise_t){ .saved = image.serial };
@@ -291,7 +302,7 @@ bool sim_verify(sim_world_t *world, sim_strictness_t strictness)
 
 /* A zone of the publisher: the version that readers would see. */
 typedef struct {
-	zone_contents_t *contents;       /* owned; NULL: none */
+	zone_contents_t *contents; /* owned; NULL: none */
 	uint32_t serial;
 } live_t;
 
@@ -329,14 +340,14 @@ static void publish(publisher_t *publisher, unsigned zone)
 	if (serial >= SIM_SERIALS) {
 		abort();
 	}
-	if (world->zone_of[serial] != zone + 1) {        /* a scenario begins again, and takes another course */
+	if (world->zone_of[serial] != zone + 1) { /* a scenario begins again, and takes another course */
 		world->zone_of[serial] = (uint8_t)(zone + 1);
 		world->digests[serial] = world->raw_digests[serial] = 0;
 	}
 	bool is_step = live->contents != NULL && is_stepwise(sim_zone_rows[zone].kind) &&
-	               !sim_chance(&publisher->random, 60000);
+		       !sim_chance(&publisher->random, 60000);
 	zone_contents_t *next = is_step ? sim_zone_step(world->seed, zone, live->contents, live->serial, serial)
-	                                : sim_zone_build(world->seed, zone, serial);
+					: sim_zone_build(world->seed, zone, serial);
 	world->steps += is_step;
 	zone_contents_free(live->contents);
 	*live = (live_t){ next, serial };
@@ -345,12 +356,12 @@ static void publish(publisher_t *publisher, unsigned zone)
 /* A version to be saved: its own hold on the chunks, so that newer ones may be published meanwhile. */
 typedef struct {
 	sim_name_t name;
-	zone_contents_t *held;           /* owned */
+	zone_contents_t *held; /* owned */
 	unsigned zone;
 	uint32_t serial;
 	store_source_t source;
-	uint8_t *head;                   /* owned */
-	knot_bytes_t *chunks;            /* owned */
+	uint8_t *head;        /* owned */
+	knot_bytes_t *chunks; /* owned */
 } saving_t;
 
 static void prepare(publisher_t *publisher, unsigned zone, saving_t *saving, store_image_t *image)
@@ -359,9 +370,12 @@ static void prepare(publisher_t *publisher, unsigned zone, saving_t *saving, sto
 	zone_contents_t *held = zone_image_hold(live->contents);
 	uint32_t count = held != NULL ? zone_image_chunk_count(held) : 0;
 	*saving = (saving_t){
-		.held = held, .zone = zone, .serial = live->serial,
+		.held = held,
+		.zone = zone,
+		.serial = live->serial,
 		.source = source_of(publisher->world, zone, live->serial),
-		.head = malloc(zone_image_head_len), .chunks = calloc(count + 1, sizeof(*saving->chunks)),
+		.head = malloc(zone_image_head_len),
+		.chunks = calloc(count + 1, sizeof(*saving->chunks)),
 	};
 	if (held == NULL || saving->head == NULL || saving->chunks == NULL) {
 		abort();
@@ -371,10 +385,15 @@ static void prepare(publisher_t *publisher, unsigned zone, saving_t *saving, sto
 		saving->chunks[i] = zone_image_chunk(held, i);
 	}
 	*image = (store_image_t){
-		.zone = sim_zone_name(zone, &saving->name), .sources = &saving->source, .source_count = 1,
-		.serial = live->serial, .settings = settings_of(publisher->world, live->serial),
-		.lineage = zone_image_lineage(held), .head = { saving->head, zone_image_head_len },
-		.chunks = saving->chunks, .chunk_count = count,
+		.zone = sim_zone_name(zone, &saving->name),
+		.sources = &saving->source,
+		.source_count = 1,
+		.serial = live->serial,
+		.settings = settings_of(publisher->world, live->serial),
+		.lineage = zone_image_lineage(held),
+		.head = { saving->head, zone_image_head_len },
+		.chunks = saving->chunks,
+		.chunk_count = count,
 	};
 }
 
@@ -409,7 +428,8 @@ static bool save(publisher_t *publisher, const saving_t *savings, const store_im
 		return sim_fault(world, "saving gives error %d: %s", err, reason.text);
 	}
 	if ((err != KNOT_OK || saved.skipped > 0) != (reason.text[0] != '\0')) {
-		return sim_fault(world, "saving gives %d, %u skipped, and the reason '%s'", err, saved.skipped, reason.text);
+		return sim_fault(world, "saving gives %d, %u skipped, and the reason '%s'", err, saved.skipped,
+				reason.text);
 	}
 	settle(world, savings, count, err == KNOT_OK && saved.skipped == 0);
 	return true;
@@ -428,7 +448,7 @@ static bool save_zones(publisher_t *publisher, const bool *is_wanted)
 			prepare(publisher, zone, &savings[count], &images[count]);
 			count++;
 			if (sim_below(&publisher->random, 3) == 0) {
-				publish(publisher, zone);        /* newer than what is saved, in the same chunks */
+				publish(publisher, zone); /* newer than what is saved, in the same chunks */
 			}
 		}
 	}
@@ -485,7 +505,8 @@ static bool remove_some(publisher_t *publisher)
 		return true;
 	}
 	if (err != KNOT_OK || removed != want) {
-		return sim_fault(world, "removing gives error %d, %zu of %u removed: %s", err, removed, want, reason.text);
+		return sim_fault(world, "removing gives error %d, %zu of %u removed: %s", err, removed, want,
+				reason.text);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		world->promises[which[i]] = (sim_promise_t){ 0 };

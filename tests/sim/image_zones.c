@@ -38,7 +38,7 @@ knot_name_t sim_zone_name(unsigned zone, sim_name_t *ret)
 /* ---- Text ---- */
 
 typedef struct {
-	char *text;              /* owned */
+	char *text; /* owned */
 	size_t len, size;
 } text_t;
 
@@ -102,7 +102,7 @@ static void put_slot(text_t *text, uint64_t seed, unsigned zone, uint32_t slot, 
 		return;
 	}
 	switch (dice % 9) {
-	case 0: break;           /* nothing in this turn */
+	case 0: break; /* nothing in this turn */
 	case 1: put(text, "h%u 60 A 10.%u.%u.1\n", n, a, b); break;
 	case 2: put(text, "h%u 60 A 10.%u.%u.1\nh%u 60 AAAA 2001:db8:%x::%x\n", n, a, b, n, a, b); break;
 	case 3: put(text, "h%u 60 NS ns%u.h%u\nns%u.h%u 60 A 10.%u.%u.2\n", n, a, n, a, n, a, b); break;
@@ -116,11 +116,11 @@ static void put_slot(text_t *text, uint64_t seed, unsigned zone, uint32_t slot, 
 }
 
 static const char *const signed_lines =
-	"@ 60 NSEC3PARAM 1 0 0 -\n"
-	"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 0 - 2t7b4g4vsa5smi47k61mv5bv1a22bojr A RRSIG\n"
-	"2t7b4g4vsa5smi47k61mv5bv1a22bojr 60 NSEC3 1 1 0 - gjeqe526plbf1g8mklp59enfd789njgi A RRSIG\n"
-	"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 0 - 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG\n"
-	"ns 60 RRSIG A 8 2 60 20300101000000 20200101000000 1 @ AAAA\n";
+		"@ 60 NSEC3PARAM 1 0 0 -\n"
+		"0p9mhaveqvm6t7vbl5lop2u3t2rp3tom 60 NSEC3 1 1 0 - 2t7b4g4vsa5smi47k61mv5bv1a22bojr A RRSIG\n"
+		"2t7b4g4vsa5smi47k61mv5bv1a22bojr 60 NSEC3 1 1 0 - gjeqe526plbf1g8mklp59enfd789njgi A RRSIG\n"
+		"gjeqe526plbf1g8mklp59enfd789njgi 60 NSEC3 1 1 0 - 0p9mhaveqvm6t7vbl5lop2u3t2rp3tom A RRSIG\n"
+		"ns 60 RRSIG A 8 2 60 20300101000000 20200101000000 1 @ AAAA\n";
 
 static void put_head(text_t *text, unsigned zone, uint32_t serial)
 {
@@ -152,7 +152,9 @@ static text_t whole_text(uint64_t seed, unsigned zone, uint32_t serial)
 /* Nothing is checked beyond what makes a zone a zone: records are random. */
 static zone_build_params_t params_of(unsigned zone, sim_name_t *name)
 {
-	return (zone_build_params_t){ .origin = sim_zone_name(zone, name), .default_ttl = 60, .checks = ZONE_CHECKS_SOFT };
+	return (zone_build_params_t){
+		.origin = sim_zone_name(zone, name), .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+	};
 }
 
 zone_contents_t *sim_zone_build(uint64_t seed, unsigned zone, uint32_t serial)
@@ -177,9 +179,9 @@ typedef struct {
 static bool change_record(const knot_zone_record_t *record, void *ctx)
 {
 	change_t *change = ctx;
-	change->err = change->is_removal
-	                      ? zone_txn_remove(change->txn, record->owner, record->type, record->rdata)
-	                      : zone_txn_put(change->txn, record->owner, record->type, record->ttl, record->rdata);
+	change->err = change->is_removal ? zone_txn_remove(change->txn, record->owner, record->type, record->rdata)
+					 : zone_txn_put(change->txn, record->owner, record->type, record->ttl,
+							   record->rdata);
 	return change->err == KNOT_OK;
 }
 
@@ -188,7 +190,10 @@ static void change_by(zone_txn_t *txn, const text_t *text, bool is_removal, unsi
 	sim_name_t name;
 	change_t change = { .txn = txn, .is_removal = is_removal };
 	knot_zonefile_params_t params = {
-		.origin = sim_zone_name(zone, &name), .default_ttl = 60, .on_record = change_record, .ctx = &change,
+		.origin = sim_zone_name(zone, &name),
+		.default_ttl = 60,
+		.on_record = change_record,
+		.ctx = &change,
 	};
 	knot_err_t err = knot_zonefile_scan_text((knot_str_t){ text->text, text->len }, "sim", &params);
 	if (err != KNOT_OK || change.err != KNOT_OK) {
@@ -196,7 +201,8 @@ static void change_by(zone_txn_t *txn, const text_t *text, bool is_removal, unsi
 	}
 }
 
-zone_contents_t *sim_zone_step(uint64_t seed, unsigned zone, const zone_contents_t *base, uint32_t from, uint32_t serial)
+zone_contents_t *sim_zone_step(
+		uint64_t seed, unsigned zone, const zone_contents_t *base, uint32_t from, uint32_t serial)
 {
 	sim_name_t name;
 	zone_build_params_t params = params_of(zone, &name);

@@ -30,7 +30,7 @@ static void end(sim_world_t *world, sim_client_t *client, sim_end_t how)
 	client->end = how;
 	client->end_time = world->now;
 	client->resend_time = client->ack_time = client->app_time = client->event_time = client->end_wait_time =
-		UINT64_MAX;
+			UINT64_MAX;
 	(world->is_pressed || world->is_stopped ? world->totals.pressed_ends : world->totals.ends)[how]++;
 	world->running--;
 	if (client->incarnation + 1 < client->plan.incarnations) {
@@ -47,11 +47,13 @@ static void end(sim_world_t *world, sim_client_t *client, sim_end_t how)
 static uint32_t got(const sim_client_t *client)
 {
 	return client->rcv_nxt == 0
-		       ? 0
-		       : client->rcv_nxt - 1 - (client->peer_fin && client->rcv_nxt > client->peer_fin_at ? 1 : 0);
+			       ? 0
+			       : client->rcv_nxt - 1 -
+						 (client->peer_fin && client->rcv_nxt > client->peer_fin_at ? 1 : 0);
 }
 
-/* What the header's window field says, and the right edge that this promises. Never back, unless it shrinks on purpose.
+/*
+ * What the header's window field says, and the right edge that this promises. Never back, unless it shrinks on purpose.
  */
 static uint16_t window_field(sim_client_t *client, bool is_syn)
 {
@@ -118,8 +120,8 @@ static void send_reset(sim_world_t *world, sim_client_t *client, const sim_packe
 		packet.seq = to->ack;
 	} else {
 		packet.flags |= KXDP_TCP_ACK;
-		packet.ack =
-			to->seq + to->len + (to->flags & KXDP_TCP_SYN ? 1 : 0) + (to->flags & KXDP_TCP_FIN ? 1 : 0);
+		packet.ack = to->seq + to->len + (to->flags & KXDP_TCP_SYN ? 1 : 0) +
+			     (to->flags & KXDP_TCP_FIN ? 1 : 0);
 	}
 	sim_send(world, client, &packet);
 }
@@ -143,13 +145,14 @@ static void output(sim_world_t *world, sim_client_t *client)
 		if (flight + len > window) {
 			len = flight < window ? window - flight : 0;
 		}
-		bool sends_fin =
-			client->closed && client->nxt + len == fin_at(client) && !(client->plan.fin_apart && len > 0);
+		bool sends_fin = client->closed && client->nxt + len == fin_at(client) &&
+				 !(client->plan.fin_apart && len > 0);
 		if (len == 0 && !(sends_fin && client->nxt == fin_at(client))) {
 			break;
 		}
 		send(world, client, client->nxt, len,
-		     (uint8_t)(KXDP_TCP_ACK | (len > 0 ? KXDP_TCP_PSH : 0) | (sends_fin ? KXDP_TCP_FIN : 0)));
+				(uint8_t)(KXDP_TCP_ACK | (len > 0 ? KXDP_TCP_PSH : 0) |
+						(sends_fin ? KXDP_TCP_FIN : 0)));
 		client->nxt += len + (sends_fin ? 1 : 0);
 		if (client->nxt > client->max) {
 			client->max = client->nxt;
@@ -160,7 +163,7 @@ static void output(sim_world_t *world, sim_client_t *client)
 	}
 	/* A closed window is probed by the same timer. */
 	if (client->state == SIM_OPEN && client->resend_time == UINT64_MAX &&
-	    (client->written + 1 > client->una || (client->closed && !client->fin_acked))) {
+			(client->written + 1 > client->una || (client->closed && !client->fin_acked))) {
 		client->resend_time = world->now + client->rto_us;
 	}
 }
@@ -235,7 +238,7 @@ static void write_requests(sim_world_t *world, sim_client_t *client)
 			uint32_t left = client->total_in - client->written;
 			client->written += left < plan->chunk ? left : plan->chunk;
 			client->app_time =
-				client->written < client->total_in ? world->now + plan->pause_us : UINT64_MAX;
+					client->written < client->total_in ? world->now + plan->pause_us : UINT64_MAX;
 		}
 	} else {
 		client->written = client->total_in;
@@ -311,7 +314,7 @@ static void event(sim_world_t *world, sim_client_t *client)
 	} else if (client->plan.kind == SIM_RESET) {
 		sim_trace(world, client, "resets");
 		send(world, client, client->nxt, 0,
-		     KXDP_TCP_RST | (sim_chance(&world->random, 500000) ? KXDP_TCP_ACK : 0));
+				KXDP_TCP_RST | (sim_chance(&world->random, 500000) ? KXDP_TCP_ACK : 0));
 		end(world, client, SIM_END_LEFT);
 	} else {
 		sim_trace(world, client, "closes for good");
@@ -391,7 +394,7 @@ static void receive_data(sim_world_t *world, sim_client_t *client, const sim_pac
 	}
 	client->unacked_segments++;
 	if (client->rcv_nxt == before || client->gap_count > 0 || !client->plan.delays_acks ||
-	    client->unacked_segments >= 2) {
+			client->unacked_segments >= 2) {
 		client->must_ack = true;
 	} else if (client->ack_time == UINT64_MAX) {
 		client->ack_time = world->now + ACK_DELAY_US;
@@ -453,7 +456,7 @@ static void receive_ack(sim_world_t *world, sim_client_t *client, const sim_pack
 		}
 	}
 	if (!is_after(client->una, ack) &&
-	    (is_after(seq, client->wl1) || (seq == client->wl1 && !is_after(client->wl2, ack)))) {
+			(is_after(seq, client->wl1) || (seq == client->wl1 && !is_after(client->wl2, ack)))) {
 		client->wnd = (uint32_t)packet->window << (client->scaling ? client->server_scale : 0);
 		client->wl1 = seq;
 		client->wl2 = ack;
@@ -467,9 +470,9 @@ static void receive_synchronized(sim_world_t *world, sim_client_t *client, const
 	uint32_t window = client->edge > client->rcv_nxt ? client->edge - client->rcv_nxt : 0;
 	/* An ACK right behind the window is taken, as everybody does: when the window is full, there is no other place
 	 * for it. */
-	bool fits =
-		len == 0 ? seq - client->rcv_nxt <= window
-			 : window > 0 && (seq - client->rcv_nxt < window || seq + len - 1 - client->rcv_nxt < window);
+	bool fits = len == 0 ? seq - client->rcv_nxt <= window
+			     : window > 0 && (seq - client->rcv_nxt < window ||
+							     seq + len - 1 - client->rcv_nxt < window);
 	if (packet->flags & KXDP_TCP_RST) {
 		if (seq == client->rcv_nxt) {
 			sim_trace(world, client, "is reset");
@@ -478,9 +481,9 @@ static void receive_synchronized(sim_world_t *world, sim_client_t *client, const
 			}
 			bool is_done = client->state == SIM_TIME_WAIT;
 			end(world, client,
-			    is_done              ? client->end
-			    : client->is_excused ? SIM_END_LEFT
-						 : SIM_END_GIVEN_UP);
+					is_done              ? client->end
+					: client->is_excused ? SIM_END_LEFT
+							     : SIM_END_GIVEN_UP);
 		} else if (fits) {
 			send_ack(world, client);
 		}
@@ -488,7 +491,7 @@ static void receive_synchronized(sim_world_t *world, sim_client_t *client, const
 	}
 	if (packet->flags & KXDP_TCP_SYN || !fits) {
 		if (!(packet->flags & KXDP_TCP_SYN) && window == 0 && seq == client->rcv_nxt &&
-		    packet->flags & KXDP_TCP_ACK && !is_after(packet->ack - client->iss, client->max)) {
+				packet->flags & KXDP_TCP_ACK && !is_after(packet->ack - client->iss, client->max)) {
 			receive_ack(world, client, packet, seq);
 		}
 		send_ack(world, client);
@@ -570,9 +573,12 @@ static void receive_syn_sent(sim_world_t *world, sim_client_t *client, const sim
 static void reschedule(sim_world_t *world, sim_client_t *client)
 {
 	const uint64_t times[] = {
-		client->resend_time,   client->ack_time,
-		client->app_time,      client->event_time,
-		client->end_wait_time, client->state == SIM_OPEN ? client->progress_time + PATIENCE_US : UINT64_MAX,
+		client->resend_time,
+		client->ack_time,
+		client->app_time,
+		client->event_time,
+		client->end_wait_time,
+		client->state == SIM_OPEN ? client->progress_time + PATIENCE_US : UINT64_MAX,
 	};
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < KNOT_LEN(times); i++) {
@@ -605,8 +611,8 @@ static void lose_patience(sim_world_t *world, sim_client_t *client)
 {
 	if (!client->is_excused && !client->watch.rst_seen && !world->is_pressed) {
 		sim_fail(world, client, "stuck: %u of %u bytes sent and acknowledged, %u of %u received, FIN %s%s",
-			 client->una - 1, client->total_in, got(client), client->total_out,
-			 client->closed ? "sent" : "not sent", client->peer_fin ? " and received" : "");
+				client->una - 1, client->total_in, got(client), client->total_out,
+				client->closed ? "sent" : "not sent", client->peer_fin ? " and received" : "");
 	}
 	end(world, client, client->is_excused ? SIM_END_LEFT : SIM_END_GIVEN_UP);
 }

@@ -10,11 +10,26 @@ enum {
 
 /* How often each kind is chosen, of 1000. */
 static const uint16_t kind_weights[SIM_KIND_COUNT] = {
-	[SIM_SINGLE] = 435,      [SIM_SEQUENTIAL] = 60,   [SIM_PIPELINED] = 70, [SIM_DRIP] = 15,
-	[SIM_UPLOAD] = 15,       [SIM_BIG] = 30,          [SIM_STREAM] = 1,     [SIM_SLOW] = 20,
-	[SIM_SHRINK] = 10,       [SIM_HALF_CLOSE] = 60,   [SIM_SILENT] = 40,    [SIM_CLOSE_EARLY] = 35,
-	[SIM_RESET] = 35,        [SIM_VANISH] = 34,       [SIM_IDLE] = 20,      [SIM_SERVER_CLOSE] = 30,
-	[SIM_SIMULTANEOUS] = 30, [SIM_SERVER_ABORT] = 10, [SIM_REOPEN] = 30,    [SIM_BLACK_HOLE] = 5,
+	[SIM_SINGLE] = 435,
+	[SIM_SEQUENTIAL] = 60,
+	[SIM_PIPELINED] = 70,
+	[SIM_DRIP] = 15,
+	[SIM_UPLOAD] = 15,
+	[SIM_BIG] = 30,
+	[SIM_STREAM] = 1,
+	[SIM_SLOW] = 20,
+	[SIM_SHRINK] = 10,
+	[SIM_HALF_CLOSE] = 60,
+	[SIM_SILENT] = 40,
+	[SIM_CLOSE_EARLY] = 35,
+	[SIM_RESET] = 35,
+	[SIM_VANISH] = 34,
+	[SIM_IDLE] = 20,
+	[SIM_SERVER_CLOSE] = 30,
+	[SIM_SIMULTANEOUS] = 30,
+	[SIM_SERVER_ABORT] = 10,
+	[SIM_REOPEN] = 30,
+	[SIM_BLACK_HOLE] = 5,
 	[SIM_HOSTILE] = 15,
 };
 
@@ -137,8 +152,8 @@ static uint32_t affordable(const sim_plan_t *plan, uint32_t count, uint32_t want
 	return wanted < most ? wanted : (uint32_t)most;
 }
 
-static void plan_messages(sim_world_t *world, sim_plan_t *plan, uint32_t count, uint32_t request_max,
-			  uint32_t reply_max)
+static void plan_messages(
+		sim_world_t *world, sim_plan_t *plan, uint32_t count, uint32_t request_max, uint32_t reply_max)
 {
 	plan->message_count = count;
 	plan->request_min = request_max < 14 ? request_max : 14;
@@ -261,7 +276,7 @@ void sim_plan_incarnation(sim_world_t *world, sim_client_t *client)
 		client->total_out += sim_reply_len(client, i);
 	}
 	client->resend_time = client->ack_time = client->app_time = client->event_time = client->end_wait_time =
-		UINT64_MAX;
+			UINT64_MAX;
 	client->timer_scheduled = UINT64_MAX;
 	client->is_excused = plan.kind == SIM_HOSTILE;
 }

@@ -27,7 +27,7 @@ static bool write_reply(sim_world_t *world, sim_client_t *client)
 	static uint8_t bytes[65537];
 	uint32_t len = sim_reply_len(client, client->served);
 	if (client->plan.kind != SIM_STREAM &&
-	    kxdp_tcp_room(world->tcp, client->conn) < (world->room_wanted > 0 ? world->room_wanted : len)) {
+			kxdp_tcp_room(world->tcp, client->conn) < (world->room_wanted > 0 ? world->room_wanted : len)) {
 		return false;
 	}
 	while (client->reply_done < len) {
@@ -69,7 +69,7 @@ static bool is_known(sim_world_t *world, sim_client_t *client, kxdp_tcp_conn_t c
 static void refuse_ghost(sim_world_t *world, sim_client_t *client, const kxdp_tcp_input_t *input)
 {
 	if (client != NULL && client->plan.incarnations == 1 && !client->is_excused && !world->has_cookies &&
-	    !world->is_pressed && !world->is_stopped) {
+			!world->is_pressed && !world->is_stopped) {
 		sim_fail(world, client, "%zu bytes of a second connection", input->len);
 	}
 	kxdp_tcp_consume(world->tcp, input->conn, input->len);

@@ -43,13 +43,13 @@ static void print_totals(const sim_totals_t *t)
 {
 	printf("  segments %" PRIu64 " in, %" PRIu64 " out; lost %" PRIu64 ", corrupt %" PRIu64 ", duplicate %" PRIu64
 	       ", replayed %" PRIu64 ", forged SYNs %" PRIu64 "\n",
-	       t->segments_in, t->segments_out, t->lost, t->corrupted, t->duplicated, t->replayed, t->floods);
+			t->segments_in, t->segments_out, t->lost, t->corrupted, t->duplicated, t->replayed, t->floods);
 	printf("  retransmissions %" PRIu64 ", cookies accepted %" PRIu64 ", bytes read %" PRIu64 ", sent %" PRIu64
 	       "\n",
-	       t->resent, t->cookies_good, t->bytes_in, t->bytes_out);
+			t->resent, t->cookies_good, t->bytes_in, t->bytes_out);
 	printf("  peaks: memory %" PRIu64 " KiB, clients %" PRIu64 ", received data kept %" PRIu64
 	       " KiB, replies kept %" PRIu64 " KiB\n",
-	       t->memory_max >> 10, t->clients_max, t->inbuf_max >> 10, t->outbuf_max >> 10);
+			t->memory_max >> 10, t->clients_max, t->inbuf_max >> 10, t->outbuf_max >> 10);
 	for (unsigned pressed = 0; pressed < 2; pressed++) {
 		printf(pressed ? "  tight limits or stopped:" : " ");
 		for (unsigned i = 1; i < SIM_END_COUNT; i++) {
@@ -77,12 +77,12 @@ static bool simulate(const arguments_t *arguments, int loss, uint64_t first_seed
 		if (!sim_world_run(&options, &totals)) {
 			failures++;
 			printf("  repeat: tests/sim/tcp_sim -s %" PRIu64 " -c %u -l %d -v CONNECTION\n", seed,
-			       options.connections, loss);
+					options.connections, loss);
 		}
 		done += options.connections;
 	}
 	printf("%s tcp: %" PRIu64 " connections, %d %% loss, seed %" PRIu64 ", %.1f s\n",
-	       failures == 0 ? "ok" : "not ok", connections, loss, first_seed, seconds() - start);
+			failures == 0 ? "ok" : "not ok", connections, loss, first_seed, seconds() - start);
 	print_totals(&totals);
 	fflush(stdout);
 	return failures == 0;
@@ -110,8 +110,8 @@ static bool open_idle(kxdp_tcp_t *tcp, uint64_t number, uint64_t now)
 	uint8_t payload[2048] = { 0 };
 	kxdp_segment_t out, in = {
 		.flow = { .remote = { [10] = 0xff, 0xff, 10 },
-			  .local = { [10] = 0xff, 0xff, 10, 255, 0, 53 },
-			  .local_port = 53 },
+				.local = { [10] = 0xff, 0xff, 10, 255, 0, 53 },
+				.local_port = 53 },
 		.path = { .remote_mac = { 2, 1 }, .local_mac = { 2, 2 }, .mtu = 1500, .ifindex = 7 },
 		.seq = (uint32_t)(number * 77777),
 		.window = 65535,
@@ -200,8 +200,8 @@ static bool idle(uint64_t count)
 	bool is_empty = end.clients == 0 && end.inbuf == 0 && end.outbuf == 0 && end.half_open == 0;
 	printf("%s tcp: %" PRIu64 " of %" PRIu64
 	       " idle connections, %.1f bytes each (resident %.1f), opened in %.1f s; left behind %" PRIu64 "\n",
-	       is_small && is_empty ? "ok" : "not ok", opened, count, (double)full.memory / (double)count,
-	       (double)grown / (double)count, opening, end.clients);
+			is_small && is_empty ? "ok" : "not ok", opened, count, (double)full.memory / (double)count,
+			(double)grown / (double)count, opening, end.clients);
 	return is_small && is_empty;
 }
 
@@ -216,7 +216,7 @@ static bool all(const arguments_t *arguments)
 			if (arguments->loss < 0) {
 				uint64_t part = arguments->connections / KNOT_LEN(losses);
 				is_fine &= simulate(arguments, losses[i], arguments->seed + i * 1000000,
-						    part > 0 ? part : 1);
+						part > 0 ? part : 1);
 			}
 		}
 		if (arguments->loss >= 0) {
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 		default:
 			fputs("Usage: tcp_sim [-c connections] [-s seed] [-l loss-percent] [-v connection] [-i "
 			      "idle-connections]\n",
-			      stderr);
+					stderr);
 			return 1;
 		}
 	}

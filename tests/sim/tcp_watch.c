@@ -186,7 +186,7 @@ static void check_resent(sim_world_t *world, sim_client_t *client, uint32_t from
 	/* By acknowledgments: three that say nothing new, or a timeout before, and then at most two segments for each
 	 * ACK. */
 	if ((watch->dupacks >= 3 || watch->is_recovering) && watch->credit >= to - from &&
-	    world->now - watch->clock_time < CLOCKED_US) {
+			world->now - watch->clock_time < CLOCKED_US) {
 		watch->credit -= to - from;
 		watch->is_recovering = true;
 		return;
@@ -198,8 +198,8 @@ static void check_resent(sim_world_t *world, sim_client_t *client, uint32_t from
 	bool is_early = gap < RTO_LEAST_US && client->plan.read_chunk == 0;
 	if (is_early || gap < least) {
 		sim_fail(world, client, "bytes %u to %u again after %llu us (timeouts %u, the last one %llu us)",
-			 from - 1, to - 1, (unsigned long long)gap, watch->timeouts,
-			 (unsigned long long)watch->backoff_us);
+				from - 1, to - 1, (unsigned long long)gap, watch->timeouts,
+				(unsigned long long)watch->backoff_us);
 	}
 	watch->is_recovering = true;
 	watch->credit = watch->smss > to - from ? watch->smss - (to - from) : 0;
@@ -217,11 +217,11 @@ static void check_probe(sim_world_t *world, sim_client_t *client, uint32_t from,
 	sim_watch_t *watch = &client->watch;
 	if (len != 1 || from > watch->edge) {
 		sim_fail(world, client, "bytes %u to %u are behind the window, which ends at %u", from - 1,
-			 from - 1 + len, watch->edge - 1);
+				from - 1 + len, watch->edge - 1);
 	}
 	if (from == watch->edge && world->now - watch->probe_time < PROBE_LEAST_US) {
 		sim_fail(world, client, "window probes %llu us apart",
-			 (unsigned long long)(world->now - watch->probe_time));
+				(unsigned long long)(world->now - watch->probe_time));
 	}
 	watch->probe_time = watch->timer_from = world->now;
 }
@@ -235,7 +235,7 @@ static void check_data(sim_world_t *world, sim_client_t *client, const kxdp_segm
 	}
 	if (to - 1 > client->reply_off) {
 		sim_fail(world, client, "bytes %u to %u, the application has written %u", from - 1, to - 1,
-			 client->reply_off);
+				client->reply_off);
 	}
 	size_t same = sim_stream_same(~client->key, from - 1, segment->payload, segment->len);
 	if (same < segment->len) {
@@ -244,7 +244,7 @@ static void check_data(sim_world_t *world, sim_client_t *client, const kxdp_segm
 	if (client->plan.kind == SIM_SHRINK) {
 		/* What is a probe and what is sent again can't be told apart. */
 	} else if (to > watch->edge || (client->plan.read_chunk > 0 && segment->len == 1 && watch->smss > 1 &&
-					to - 1 < client->reply_off)) {
+						       to - 1 < client->reply_off)) {
 		/* The second case: windows that overtook each other, and the stack believes the one that was closed. */
 		check_probe(world, client, from, segment->len);
 		watch->probe_end = to;
@@ -257,7 +257,7 @@ static void check_data(sim_world_t *world, sim_client_t *client, const kxdp_segm
 	watch->sent_end = to > watch->sent_end ? to : watch->sent_end;
 	if (to > watch->acked && to - watch->acked > watch->bound && client->plan.kind != SIM_SHRINK) {
 		sim_fail(world, client, "%u bytes on their way, at most %llu may be", to - watch->acked,
-			 (unsigned long long)watch->bound);
+				(unsigned long long)watch->bound);
 	}
 }
 
@@ -269,9 +269,9 @@ static void check_fin(sim_world_t *world, sim_client_t *client, const kxdp_segme
 		sim_fail(world, client, "FIN after byte %u of %u", at - 1, client->reply_off);
 	}
 	if (!client->app_closed && !watch->fin_seen && !was_idle(world, client) && !world->is_pressed &&
-	    !world->is_stopped) {
+			!world->is_stopped) {
 		sim_fail(world, client, "FIN that nobody asked for, %llu us after the client's last segment",
-			 (unsigned long long)(world->now - watch->progress_time));
+				(unsigned long long)(world->now - watch->progress_time));
 	}
 	if (!watch->fin_seen && watch->acked == watch->sent_end) {
 		watch->timer_from = world->now;

@@ -37,7 +37,7 @@ void sim_fail(sim_world_t *world, const sim_client_t *client, const char *format
 	int at = 0;
 	if (client != NULL) {
 		at = snprintf(world->failure, sizeof(world->failure), "connection %u (%s, use %u), ",
-			      sim_slot(world, client), sim_kind_name(client->plan.kind), client->incarnation);
+				sim_slot(world, client), sim_kind_name(client->plan.kind), client->incarnation);
 	}
 	at += snprintf(world->failure + at, sizeof(world->failure) - (size_t)at, "at %" PRIu64 " us: ", world->now);
 	va_list list;
@@ -65,7 +65,7 @@ void sim_trace(const sim_world_t *world, const sim_client_t *client, const char 
 }
 
 static void trace_packet(const sim_world_t *world, const sim_client_t *client, const char *what,
-			 const sim_packet_t *packet, bool to_server)
+		const sim_packet_t *packet, bool to_server)
 {
 	if (!sim_is_traced(world, client)) {
 		return;
@@ -75,10 +75,10 @@ static void trace_packet(const sim_world_t *world, const sim_client_t *client, c
 		snprintf(options, sizeof(options), " mss %u scale %d", packet->mss, packet->scale);
 	}
 	sim_trace(world, client, "%s %s%s%s%s%s seq %" PRIu32 " len %u ack %" PRIu32 " win %u%s", what,
-		  packet->flags & KXDP_TCP_SYN ? "S" : "", packet->flags & KXDP_TCP_FIN ? "F" : "",
-		  packet->flags & KXDP_TCP_RST ? "R" : "", packet->flags & KXDP_TCP_PSH ? "P" : "",
-		  packet->flags & KXDP_TCP_ACK ? "A" : "", packet->seq - (to_server ? client->iss : client->irs),
-		  packet->len, packet->ack - (to_server ? client->irs : client->iss), packet->window, options);
+			packet->flags & KXDP_TCP_SYN ? "S" : "", packet->flags & KXDP_TCP_FIN ? "F" : "",
+			packet->flags & KXDP_TCP_RST ? "R" : "", packet->flags & KXDP_TCP_PSH ? "P" : "",
+			packet->flags & KXDP_TCP_ACK ? "A" : "", packet->seq - (to_server ? client->iss : client->irs),
+			packet->len, packet->ack - (to_server ? client->irs : client->iss), packet->window, options);
 }
 
 /* ---- addresses ---- */
@@ -113,10 +113,10 @@ kxdp_flow_t sim_flow(const sim_world_t *world, uint32_t slot)
 
 uint32_t sim_slot_of(const sim_world_t *world, const kxdp_flow_t *flow)
 {
-	uint32_t host = flow->remote[0] == 0xfd
-				? (uint32_t)flow->remote[4] << 24 | (uint32_t)flow->remote[5] << 16 |
-					  (uint32_t)flow->remote[6] << 8 | flow->remote[7]
-				: (uint32_t)flow->remote[13] << 16 | (uint32_t)flow->remote[14] << 8 | flow->remote[15];
+	uint32_t host = flow->remote[0] == 0xfd ? (uint32_t)flow->remote[4] << 24 | (uint32_t)flow->remote[5] << 16 |
+								  (uint32_t)flow->remote[6] << 8 | flow->remote[7]
+						: (uint32_t)flow->remote[13] << 16 | (uint32_t)flow->remote[14] << 8 |
+								  flow->remote[15];
 	uint64_t slot = (uint64_t)host * world->per_address + flow->remote_port - SIM_PORT_BASE;
 	if (flow->remote_port < SIM_PORT_BASE || slot >= world->options->connections) {
 		return UINT32_MAX;
@@ -145,7 +145,7 @@ void sim_schedule(sim_world_t *world, uint64_t time, sim_event_kind_t kind, uint
 }
 
 static void arrive(sim_world_t *world, const sim_client_t *client, sim_event_kind_t to, const sim_packet_t *packet,
-		   uint64_t later)
+		uint64_t later)
 {
 	const sim_plan_t *plan = &client->plan;
 	uint64_t delay = plan->delay_us + sim_below(&world->random, plan->jitter_us) + later;
@@ -238,7 +238,7 @@ static void check_levels(sim_world_t *world)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		if (rows[i].level > rows[i].most) {
 			sim_fail(world, NULL, "%" PRIu64 " %s, at most %" PRIu64 " may be", rows[i].level, rows[i].what,
-				 rows[i].most);
+					rows[i].most);
 		}
 		if (rows[i].highest != NULL && rows[i].level > *rows[i].highest) {
 			*rows[i].highest = rows[i].level;
@@ -300,7 +300,7 @@ static void pump(sim_world_t *world)
 	kxdp_segment_t segment;
 	uint32_t count = 0;
 	while (count < world->emit_max &&
-	       kxdp_tcp_emit(world->tcp, world->now, payload, world->payload_max, &segment)) {
+			kxdp_tcp_emit(world->tcp, world->now, payload, world->payload_max, &segment)) {
 		if (segment.len > world->payload_max || (segment.len > 0 && segment.payload != payload)) {
 			sim_fail(world, NULL, "payload isn't where it should be");
 			return;
@@ -379,9 +379,9 @@ static void flood(sim_world_t *world)
 	for (uint32_t i = 0; i < world->flood_per_ms; i++) {
 		kxdp_segment_t segment = {
 			.flow = { .remote = { [10] = 0xff, 0xff, 172, 16 },
-				  .local = { [10] = 0xff, 0xff, 10, 255, 0, 53 },
-				  .remote_port = (uint16_t)(1024 + sim_below(&world->random, 60000)),
-				  .local_port = SIM_SERVER_PORT },
+					.local = { [10] = 0xff, 0xff, 10, 255, 0, 53 },
+					.remote_port = (uint16_t)(1024 + sim_below(&world->random, 60000)),
+					.local_port = SIM_SERVER_PORT },
 			.path = path_of(0, 1500),
 			.seq = (uint32_t)sim_random(&world->random),
 			.window = 1024,
@@ -462,19 +462,19 @@ static void check_empty(sim_world_t *world)
 	world->totals.resent += stats.resent;
 	world->totals.cookies_good += stats.cookies_good;
 	if (stats.clients != 0 || stats.half_open != 0 || stats.time_wait != 0 || stats.inbuf != 0 ||
-	    stats.outbuf != 0) {
+			stats.outbuf != 0) {
 		sim_fail(world, NULL,
-			 "left behind: %" PRIu64 " clients, %" PRIu64 " half-open, %" PRIu64 " in TIME-WAIT, %" PRIu64
-			 " and %" PRIu64 " bytes",
-			 stats.clients, stats.half_open, stats.time_wait, stats.inbuf, stats.outbuf);
+				"left behind: %" PRIu64 " clients, %" PRIu64 " half-open, %" PRIu64
+				" in TIME-WAIT, %" PRIu64 " and %" PRIu64 " bytes",
+				stats.clients, stats.half_open, stats.time_wait, stats.inbuf, stats.outbuf);
 	}
 	if (world->running > 0) {
 		sim_fail(world, NULL, "%u clients are waiting for ever", world->running);
 	}
 	if (!world->is_pressed && !world->is_stopped && world->link.loss == 0 &&
-	    world->totals.ends[SIM_END_GIVEN_UP] > world->totals.kinds[SIM_BLACK_HOLE]) {
+			world->totals.ends[SIM_END_GIVEN_UP] > world->totals.kinds[SIM_BLACK_HOLE]) {
 		sim_fail(world, NULL, "%" PRIu64 " connections given up without loss",
-			 world->totals.ends[SIM_END_GIVEN_UP]);
+				world->totals.ends[SIM_END_GIVEN_UP]);
 	}
 }
 
@@ -503,7 +503,7 @@ static void run(sim_world_t *world)
 		handle(world, &event);
 		if (world->now > end) {
 			sim_fail(world, NULL, "after four hours there is still something to do (%u clients)",
-				 world->running);
+					world->running);
 		}
 	}
 	if (world->failure[0] == '\0') {

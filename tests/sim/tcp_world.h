@@ -234,12 +234,12 @@ const char *sim_end_name(sim_end_t end);
 
 /** Notes a failure; the first one counts. `client` may be NULL. */
 void sim_fail(sim_world_t *world, const sim_client_t *client, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+		__attribute__((format(printf, 3, 4)));
 
 /** A line about a client that is traced. */
 bool sim_is_traced(const sim_world_t *world, const sim_client_t *client);
 void sim_trace(const sim_world_t *world, const sim_client_t *client, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+		__attribute__((format(printf, 3, 4)));
 
 static inline uint32_t sim_slot(const sim_world_t *world, const sim_client_t *client)
 {

@@ -33,36 +33,34 @@ const model_t case_models[] = {
 	{ "one address", .config = { 1, 0, { AT(53, BOTH, V4(192, 0, 2, 1)) } }, .has_socket = true },
 	{ "no socket", .config = { 2, 0, { ANY(53, FILTER_PROTO_UDP), ANY(853, FILTER_PROTO_TCP) } } },
 	{ "addresses",
-	  .config = { 4,
-		      0,
-		      { AT(53, FILTER_PROTO_UDP, V4(192, 0, 2, 1)), AT(53, FILTER_PROTO_TCP, SERVER6),
-			AT(853, BOTH, V4(198, 51, 100, 1)), AT(853, 0, SERVER6) } },
-	  .has_socket = true },
+			.config = { 4, 0,
+					{ AT(53, FILTER_PROTO_UDP, V4(192, 0, 2, 1)), AT(53, FILTER_PROTO_TCP, SERVER6),
+							AT(853, BOTH, V4(198, 51, 100, 1)), AT(853, 0, SERVER6) } },
+			.has_socket = true },
 	{ "as many as possible",
-	  .config = { FILTER_LISTEN_MAX,
-		      0,
-		      { AT(53, BOTH, V4(10, 0, 0, 1)), AT(53, BOTH, V4(10, 0, 0, 2)), ANY(5300, BOTH),
-			AT(53, FILTER_PROTO_TCP, SERVER6), [15] = AT(53, BOTH, V4(192, 0, 2, 1)) } },
-	  .has_socket = true },
+			.config = { FILTER_LISTEN_MAX, 0,
+					{ AT(53, BOTH, V4(10, 0, 0, 1)), AT(53, BOTH, V4(10, 0, 0, 2)), ANY(5300, BOTH),
+							AT(53, FILTER_PROTO_TCP, SERVER6),
+							[15] = AT(53, BOTH, V4(192, 0, 2, 1)) } },
+			.has_socket = true },
 	{ "rules", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 6,
-	  .rules = { { { 96 + 24, V4(192, 0, 2, 0) }, 0 },
-		     { { 96 + 32, V4(192, 0, 2, 2) }, PASS_ALL },
-		     { { 96 + 31, V4(192, 0, 2, 2) }, 0 },
-		     { { 32, { 0x20, 1, 0x0D, 0xB8 } }, PASS_ALL },
-		     { { 128, { 0x20, 1, 0x0D, 0xB8, [15] = 2 } }, 0 },
-		     { { 0, { 0 } }, PASS_ALL } } },
+			.rules = { { { 96 + 24, V4(192, 0, 2, 0) }, 0 }, { { 96 + 32, V4(192, 0, 2, 2) }, PASS_ALL },
+					{ { 96 + 31, V4(192, 0, 2, 2) }, 0 },
+					{ { 32, { 0x20, 1, 0x0D, 0xB8 } }, PASS_ALL },
+					{ { 128, { 0x20, 1, 0x0D, 0xB8, [15] = 2 } }, 0 },
+					{ { 0, { 0 } }, PASS_ALL } } },
 	{ "rules, no socket", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .rule_count = 1,
-	  .rules = { { { 96, V4(0, 0, 0, 0) }, 0 } } },
+			.rules = { { { 96, V4(0, 0, 0, 0) }, 0 } } },
 	{ "rules that are off", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 1,
-	  .rules = { { { 0, { 0 } }, 0 } } },
+			.rules = { { { 0, { 0 } }, 0 } } },
 	{ "route check", .config = { 2, FILTER_ROUTE_CHECK, { ANY(53, BOTH), ANY(853, FILTER_PROTO_TCP) } },
-	  .has_socket = true },
+			.has_socket = true },
 	{ "route check and rules", .config = { 1, FILTER_ROUTE_CHECK | FILTER_RULES, { ANY(53, BOTH) } },
-	  .has_socket = true, .rule_count = 2,
-	  .rules = { { { 10, { 0xFE, 0x80 } }, PASS_ALL }, { { 96 + 8, V4(10, 0, 0, 0) }, 0 } } },
+			.has_socket = true, .rule_count = 2,
+			.rules = { { { 10, { 0xFE, 0x80 } }, PASS_ALL }, { { 96 + 8, V4(10, 0, 0, 0) }, 0 } } },
 	{ "plain program", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .is_plain = true },
 	{ "plain program, route check", .config = { 1, FILTER_ROUTE_CHECK, { ANY(53, BOTH) } }, .has_socket = true,
-	  .is_plain = true },
+			.is_plain = true },
 };
 const size_t case_model_count = KNOT_LEN(case_models);
 
@@ -136,10 +134,9 @@ static void put_any(out_t *o, choices_t *c, unsigned count)
 
 static void put_address4(out_t *o, choices_t *c)
 {
-	static const uint8_t pool[][4] = { { 192, 0, 2, 1 },      { 192, 0, 2, 2 },    { 192, 0, 2, 3 },
-					   { 192, 0, 3, 1 },      { 198, 51, 100, 1 }, { 10, 0, 0, 1 },
-					   { 10, 0, 0, 2 },       { 127, 0, 0, 1 },    { 224, 0, 0, 251 },
-					   { 255, 255, 255, 255 } };
+	static const uint8_t pool[][4] = { { 192, 0, 2, 1 }, { 192, 0, 2, 2 }, { 192, 0, 2, 3 }, { 192, 0, 3, 1 },
+		{ 198, 51, 100, 1 }, { 10, 0, 0, 1 }, { 10, 0, 0, 2 }, { 127, 0, 0, 1 }, { 224, 0, 0, 251 },
+		{ 255, 255, 255, 255 } };
 	unsigned i = choose(c, KNOT_LEN(pool) + 1);
 	for (unsigned b = 0; b < 4; b++) {
 		put(o, i < KNOT_LEN(pool) ? pool[i][b] : choose(c, 256));
@@ -148,17 +145,10 @@ static void put_address4(out_t *o, choices_t *c)
 
 static void put_address6(out_t *o, choices_t *c)
 {
-	static const uint8_t pool[][16] = { SERVER6,
-					    { 0x20, 1, 0x0D, 0xB8, [15] = 2 },
-					    { 0x20, 1, 0x0D, 0xB8, [15] = 3 },
-					    { 0x20, 1, 0x0D, 0xB9, [15] = 1 },
-					    { 0xFE, 0x80, [15] = 1 },
-					    { 0xFE, 0xBF, [15] = 1 },
-					    { 0xFE, 0xC0, [15] = 1 },
-					    { 0xFF, 0x02, [15] = 0xFB },
-					    { [15] = 1 },
-					    V4(192, 0, 2, 1),
-					    V4(10, 0, 0, 1) };
+	static const uint8_t pool[][16] = { SERVER6, { 0x20, 1, 0x0D, 0xB8, [15] = 2 },
+		{ 0x20, 1, 0x0D, 0xB8, [15] = 3 }, { 0x20, 1, 0x0D, 0xB9, [15] = 1 }, { 0xFE, 0x80, [15] = 1 },
+		{ 0xFE, 0xBF, [15] = 1 }, { 0xFE, 0xC0, [15] = 1 }, { 0xFF, 0x02, [15] = 0xFB }, { [15] = 1 },
+		V4(192, 0, 2, 1), V4(10, 0, 0, 1) };
 	unsigned i = choose(c, KNOT_LEN(pool) + 1);
 	for (unsigned b = 0; b < 16; b++) {
 		put(o, i < KNOT_LEN(pool) ? pool[i][b] : choose(c, 256));
@@ -167,8 +157,8 @@ static void put_address6(out_t *o, choices_t *c)
 
 static unsigned choose_protocol(choices_t *c)
 {
-	static const uint8_t others[] = { IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_SCTP, IPPROTO_NONE,
-					  IPPROTO_ESP,  IPPROTO_AH,     IPPROTO_MH,   IPPROTO_FRAGMENT };
+	static const uint8_t others[] = { IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_SCTP, IPPROTO_NONE, IPPROTO_ESP,
+		IPPROTO_AH, IPPROTO_MH, IPPROTO_FRAGMENT };
 	if (!rarely(c, 6)) {
 		return choose(c, 2) == 0 ? IPPROTO_UDP : IPPROTO_TCP;
 	}
@@ -284,10 +274,10 @@ size_t case_frame(choices_t *choices, uint8_t ret_frame[static CASE_FRAME_MAX])
 /* ---- comparing ---- */
 
 static void say_difference(const model_t *model, const char *what, enum filter_count got, enum filter_count want,
-			   const uint8_t *frame, size_t len)
+		const uint8_t *frame, size_t len)
 {
 	fprintf(stderr, "%s: %s; program: %s, model: %s\n", model->what, what,
-		got < FILTER_COUNT_ROWS ? filter_names[got] : "?", filter_names[want]);
+			got < FILTER_COUNT_ROWS ? filter_names[got] : "?", filter_names[want]);
 	for (size_t i = 0; i < len; i++) {
 		fprintf(stderr, "%02x%s", frame[i], i % 32 == 31 || i + 1 == len ? "\n" : " ");
 	}

@@ -6,9 +6,10 @@
  *     idle_clients [-6] [-n connections] [-r rate] [-p port] [-w wait-seconds] interface server-address server-mac
  *
  * - connections: 1 to 16,000,000, each from an address of its own, 10.0.0.0/8 or fd00:N::/64
- * - rate: SYNs per second, at most; a server that takes long for its answers gets fewer, as no more than WINDOW are waited for
- * - wait: how long nothing may come before SYNs that nothing answered are sent again; that is done until all are open, or at
- *   least ROUNDS times, and as long as it opens any
+ * - rate: SYNs per second, at most; a server that takes long for its answers gets fewer, as no more than WINDOW are
+ * waited for
+ * - wait: how long nothing may come before SYNs that nothing answered are sent again; that is done until all are open,
+ * or at least ROUNDS times, and as long as it opens any
  *
  * Writes `opened=… again=… resets=… seconds=…` when all are open or the time is over. Then it answers nothing any more,
  * and waits for the end of its standard input. Exit status 1: wrong arguments or no permission.
@@ -40,7 +41,7 @@ enum {
 	ACK = 16,
 	CLIENT_PORT = 4000,
 	ROUNDS = 3,
-	WINDOW = 1024, /* half of a ring of the default size */
+	WINDOW = 1024,       /* half of a ring of the default size */
 	ANSWER_MS_MAX = 200, /* without any answer: those that are waited for are taken as lost */
 	CONNECTIONS_MAX = 16000000,
 	BUFFER_BYTES = 32 << 20,
@@ -52,7 +53,7 @@ typedef struct {
 	uint16_t port;
 	uint8_t server[16], server_mac[6], own_mac[6];
 	int fd;
-	uint8_t *is_open; /* owned; a bit per connection, only so that none is counted twice */
+	uint8_t *is_open;                        /* owned; a bit per connection, only so that none is counted twice */
 	uint32_t opened, again, resets, waiting; /* waiting: SYNs without an answer */
 	uint8_t frames[BATCH][FRAME_MAX];
 	size_t lens[BATCH];
@@ -168,7 +169,7 @@ static void send_segment(run_t *run, uint32_t number, uint8_t flags, uint32_t se
 		memcpy(tcp + 20, "\x02\x04\x05\xb4\x01\x03\x03\x07", 8); /* MSS 1460, window scale 7 */
 	}
 	uint32_t pseudo =
-		IPPROTO_TCP + (uint32_t)tcp_len + add16(0, run->is_v6 ? ip + 8 : ip + 12, run->is_v6 ? 32 : 8);
+			IPPROTO_TCP + (uint32_t)tcp_len + add16(0, run->is_v6 ? ip + 8 : ip + 12, run->is_v6 ? 32 : 8);
 	store_be16(tcp + 16, folded(add16(pseudo, tcp, tcp_len)));
 	run->lens[run->queued++] = 14 + ip_len + tcp_len;
 	if (run->queued == BATCH) {
@@ -265,7 +266,7 @@ static bool open_socket(run_t *run, const char *ifname)
 	int bytes = BUFFER_BYTES, on = 1;
 	run->fd = socket(AF_PACKET, SOCK_RAW, where.sll_protocol);
 	if (run->fd < 0 || bind(run->fd, (struct sockaddr *)&where, sizeof(where)) != 0 ||
-	    ioctl(run->fd, SIOCGIFHWADDR, &request) != 0) {
+			ioctl(run->fd, SIOCGIFHWADDR, &request) != 0) {
 		return false;
 	}
 	memcpy(run->own_mac, request.ifr_hwaddr.sa_data, 6);
@@ -304,7 +305,7 @@ int main(int argc, char **argv)
 	if (!scan_arguments(&run, argc, argv)) {
 		fputs("Usage: idle_clients [-6] [-n connections] [-r rate] [-p port] [-w wait-seconds] interface "
 		      "server-address server-mac\n",
-		      stderr);
+				stderr);
 		return 1;
 	}
 	run.is_open = calloc(run.count / 8 + 1, 1);

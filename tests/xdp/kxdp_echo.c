@@ -71,7 +71,7 @@ static void echo_segment(worker_t *worker, const kxdp_packet_t *packet)
 	memcpy(frame.payload + 2, packet->payload, 2);
 	uint8_t *start;
 	size_t len = kxdp_frame_build(&packet->path, &packet->flow, IPPROTO_TCP, packet->ecn, frame.payload,
-				      packet->payload_len, &start);
+			packet->payload_len, &start);
 	kxdp_send(worker->queue, start, len);
 }
 
@@ -138,7 +138,7 @@ static void drain(const worker_t *worker)
 	while (kxdp_tap_next(worker->tap, &record)) {
 		uint32_t us = (uint32_t)(record.time_ns / 1000 % 1000000);
 		uint32_t head[] = { (uint32_t)(record.time_ns / 1000000000), (us & ~1u) | record.direction,
-				    record.captured_len, record.len };
+			record.captured_len, record.len };
 		fwrite(head, sizeof(head), 1, tap_file);
 		fwrite(record.bytes, 1, record.captured_len, tap_file);
 	}
@@ -162,7 +162,7 @@ static void print_traffic(unsigned queue, const kxdp_stats_t *s)
 		KXDP_OUTCOMES(PRINT_OF_KIND)
 		for (unsigned v = 0; v < KXDP_VERDICT_COUNT; v++) {
 			printf("queue%u.%s-%s=%" PRIu64 " ", queue, kxdp_verdict_name(v), kxdp_kind_name(kind),
-			       s->of[kind].received[v]);
+					s->of[kind].received[v]);
 		}
 	}
 	for (unsigned row = 0; row < KXDP_BATCH_ROWS; row++) {
@@ -185,8 +185,8 @@ static void print_counters(const worker_t *workers, unsigned count)
 		printf("queue%u.fq_fill=%" PRIu32 " queue%u.rx_fill=%" PRIu32 " queue%u.tx_busy=%" PRIu32
 		       " queue%u.rx_full=%" PRIu64 " queue%u.rx_dropped=%" PRIu64 " queue%u.fq_empty=%" PRIu64
 		       " queue%u.gone=%d ",
-		       i, s.fq_fill, i, s.rx_fill, i, s.tx_busy, i, s.rx_full, i, s.rx_dropped, i, s.fq_empty, i,
-		       workers[i].gone);
+				i, s.fq_fill, i, s.rx_fill, i, s.tx_busy, i, s.rx_full, i, s.rx_dropped, i, s.fq_empty,
+				i, workers[i].gone);
 		print_traffic(i, &s);
 		if (workers[i].tap != NULL) {
 			drain(&workers[i]);
@@ -202,7 +202,7 @@ static void print_counters(const worker_t *workers, unsigned count)
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
 	printf("cpu_ms=%ld\n", (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-				       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
+					       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
 	fflush(stdout);
 }
 
@@ -242,7 +242,7 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 	static worker_t workers[QUEUES_MAX];
 	kxdp_fault_t fault;
 	if (kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault) != KNOT_OK ||
-	    kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
+			kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
 	}
 	for (size_t i = 0; i < rule_count; i++) {
@@ -273,7 +273,7 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 		}
 	}
 	printf("initialized XDP interface %s, UDP port %u, queues %u, %s mode\n", kxdp_iface_name(iface),
-	       options->config.listens[0].port, count, kxdp_iface_mode_text(iface));
+			options->config.listens[0].port, count, kxdp_iface_mode_text(iface));
 	fflush(stdout);
 	int sig;
 	while (sigwait(&signals, &sig) == 0 && sig == SIGUSR1) {
@@ -309,9 +309,9 @@ int main(int argc, char **argv)
 {
 	static kxdp_listen_t listens[KXDP_LISTEN_MAX];
 	kxdp_options_t options = { .config = { .listens = listens, .udp = true },
-				   .zero_copy = true,
-				   .ring_size = KXDP_RING_DEFAULT,
-				   .busypoll_timeout_us = 20 };
+		.zero_copy = true,
+		.ring_size = KXDP_RING_DEFAULT,
+		.busypoll_timeout_us = 20 };
 	unsigned port = 53, queues = QUEUES_MAX, reply_len = 0;
 	int opt;
 	while ((opt = getopt(argc, argv, "p:a:r:l:b:q:B:w:T:tSRcens")) != -1) {
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
 		case 'p': port = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'a':
 			if (options.config.listen_count == KXDP_LISTEN_MAX ||
-			    !add_address(&listens[options.config.listen_count++], optarg)) {
+					!add_address(&listens[options.config.listen_count++], optarg)) {
 				return 2;
 			}
 			break;

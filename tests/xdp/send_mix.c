@@ -3,7 +3,8 @@
  * send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES WINDOW: a known mix of frames on a packet socket,
  * as fast as they go.
  *
- * After each WINDOW frames it says how many were sent ("sent 128") and waits for a line: no receiver is too slow for it.
+ * After each WINDOW frames it says how many were sent ("sent 128") and waits for a line: no receiver is too slow for
+ * it.
  *
  * Prints "kind=frames" for each kind of the table below; which kind comes when is random (KNOT_SEED), how many of each
  * is what was printed. Their sources (192.0.2.200, 2001:db8::200; 203.0.113.5 to be blocked, 203.0.113.130 to be
@@ -144,8 +145,8 @@ static void scan(const char *text, uint8_t *ret_addr, bool v6)
 /* A query for the SOA of "example."; what comes behind the first bytes of a large payload doesn't matter. */
 static size_t put_payload(uint8_t *p, const kind_t *kind)
 {
-	static const uint8_t query[] = { 0x12, 0x34, 0,   0,   0,   1,   0,   0, 0, 0, 0, 0, 7,
-					 'e',  'x',  'a', 'm', 'p', 'l', 'e', 0, 0, 6, 0, 1 };
+	static const uint8_t query[] = { 0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 7, 'e', 'x', 'a', 'm', 'p', 'l', 'e',
+		0, 0, 6, 0, 1 };
 	if (kind->proto == IPPROTO_TCP) {
 		return 0;
 	}
@@ -311,14 +312,13 @@ static void send_mix(int fd, const ends_t *ends, unsigned long frames, unsigned 
 int main(int argc, char **argv)
 {
 	if (argc != 8) {
-		fprintf(stderr,
-			"usage: send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES WINDOW\n");
+		fprintf(stderr, "usage: send_mix INTERFACE SERVER-MAC SERVER-IPV4 SERVER-IPV6 PORT FRAMES WINDOW\n");
 		return 2;
 	}
 	ends_t ends = { .server4 = argv[3], .server6 = argv[4], .port = (uint16_t)strtoul(argv[5], NULL, 10) };
 	uint8_t *mac = ends.server_mac;
 	if (sscanf(argv[2], "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4], &mac[5]) !=
-	    6) {
+			6) {
 		return 2;
 	}
 	const char *seed_text = getenv("KNOT_SEED");

@@ -135,15 +135,16 @@ struct filter_prefix {
  * (4e-5); values wrap around after 2.3 years of uptime, which differences don't mind unless a prefix is silent for
  * half of that: its next queries then seem too early until the rule is set again. See limit.h for the values.
  *
- * To add a rule: write the value (`prefix_len`, counters and `due` 0) to a free index, then the prefix. To remove it: the prefix
- * first; packets in flight may still count for a moment. To change a limit: write `tolerance`, then `interval`.
+ * To add a rule: write the value (`prefix_len`, counters and `due` 0) to a free index, then the prefix. To remove it:
+ * the prefix first; packets in flight may still count for a moment. To change a limit: write `tolerance`, then
+ * `interval`.
  */
 struct filter_rule {
-	__u64 interval;  /* 1/256 ns between queries; 0: drop everything */
-	__u64 tolerance; /* 1/256 ns */
-	__u64 due;       /* the program's: when the next query is due */
-	__u64 matched;   /* packets */
-	__u64 dropped;   /* packets of these */
+	__u64 interval;   /* 1/256 ns between queries; 0: drop everything */
+	__u64 tolerance;  /* 1/256 ns */
+	__u64 due;        /* the program's: when the next query is due */
+	__u64 matched;    /* packets */
+	__u64 dropped;    /* packets of these */
 	__u64 prefix_len; /* of its key: IPv4 sources obey none shorter than 96, which are IPv6 prefixes */
 	__u64 reserved[2];
 };

@@ -36,7 +36,7 @@ enum {
 	FAMILY_IPV4 = 2,        /* AF_INET, AF_INET6 */
 	FAMILY_IPV6 = 10,
 	LIMIT_TRIES = 16,
-	MAPPED_LEN = 96,        /* bits of ::ffff:0:0/96 */
+	MAPPED_LEN = 96, /* bits of ::ffff:0:0/96 */
 };
 
 struct {
@@ -250,9 +250,9 @@ INLINE l4_t parse_tcp(cursor_t *c)
 		return (l4_t){ .fate = FILTER_PASS_MALFORMED };
 	}
 	return (l4_t){ .protos = FILTER_PROTO_TCP,
-		       .opens = tcp->syn && !tcp->ack,
-		       .source_be = tcp->source,
-		       .dest_be = tcp->dest };
+		.opens = tcp->syn && !tcp->ack,
+		.source_be = tcp->source,
+		.dest_be = tcp->dest };
 }
 
 INLINE l4_t parse_transport(cursor_t *c, ip_proto_t proto)
@@ -318,7 +318,7 @@ __attribute__((noinline)) int find_listen(const struct destination *d)
 		}
 		const __u32 *addr = (const __u32 *)listen->addr;
 		if (listen->any_addr || (addr[3] == d->addr[3] && addr[2] == d->addr[2] && addr[1] == d->addr[1] &&
-					 addr[0] == d->addr[0])) {
+							addr[0] == d->addr[0])) {
 			return FILTER_RECEIVED;
 		}
 		fate = FILTER_PASS_ADDRESS;
@@ -483,7 +483,7 @@ INLINE enum filter_count check_route(struct xdp_md *ctx, const l3_t *l3, const l
 
 /* A packet that is ours. */
 INLINE enum filter_count admit(struct xdp_md *ctx, const struct filter_config *config, const l3_t *l3, const l4_t *l4,
-			       int may_put_meta)
+		int may_put_meta)
 {
 	if (config->flags & FILTER_RULES) {
 		enum filter_count fate = apply_rules(l3, l4);

@@ -41,8 +41,8 @@ static void recovery_ack(conn_t *conn, busy_t *busy, uint32_t acked)
 		busy->dupacks = 0;
 		return;
 	}
-	busy->flags =
-		(uint8_t)((busy->flags | BUSY_RESEND_ONE) & ~BUSY_TIMING); /* partial acknowledgment: the next hole */
+	busy->flags = (uint8_t)((busy->flags | BUSY_RESEND_ONE) &
+				~BUSY_TIMING); /* partial acknowledgment: the next hole */
 	conn->cwnd -= min_u32(acked, conn->cwnd);
 	conn->cwnd = max_u32(conn->cwnd + (acked >= conn->mss ? conn->mss : 0), conn->mss);
 }
@@ -145,7 +145,7 @@ bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 	busy_t *busy = busy_of(tcp, conn);
 	/* RFC 5961 5.2. */
 	if (seq_before(snd_max_of(tcp, conn), segment->ack) ||
-	    seq_before(segment->ack, conn->snd_una - (1u << conn->snd_wnd_max_bits))) {
+			seq_before(segment->ack, conn->snd_una - (1u << conn->snd_wnd_max_bits))) {
 		stat_inc(&tcp->stats.dropped_invalid);
 		tcp_challenge(tcp, number);
 		return false;
@@ -169,7 +169,7 @@ bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 			return conn->generation == generation;
 		}
 	} else if (is_bare && busy->snd_max != conn->snd_una && busy->timer == TIMER_RESEND &&
-		   window == conn->snd_wnd) {
+			window == conn->snd_wnd) {
 		duplicate_ack(tcp, conn, busy);
 	}
 	if (busy->out_len > 0 || (conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2)) {

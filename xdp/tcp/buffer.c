@@ -303,8 +303,8 @@ void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t le
 	}
 	busy->out_tail = busy->out_head != 0 ? busy->out_tail : 0;
 	/* The chunk that the cursor is at may be the first one now, or gone. */
-	if (busy->cursor != 0 &&
-	    (busy->out_head == 0 || busy->out_head == busy->cursor || seq_before(busy->cursor_seq, conn->snd_una))) {
+	if (busy->cursor != 0 && (busy->out_head == 0 || busy->out_head == busy->cursor ||
+						 seq_before(busy->cursor_seq, conn->snd_una))) {
 		busy->cursor = 0;
 	}
 }

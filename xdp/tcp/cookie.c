@@ -68,8 +68,8 @@ bool tcp_cookies_are_out(const kxdp_tcp_t *tcp)
 	return tcp->cookie_time_us != 0 && tcp->now_us - tcp->cookie_time_us < 2ull * SLOT_US;
 }
 
-tcp_cookie_verdict_t tcp_cookie_read(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss,
-				     int8_t *ret_scale)
+tcp_cookie_verdict_t tcp_cookie_read(
+		kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss, int8_t *ret_scale)
 {
 	uint32_t got = segment->ack - 1, info = got & INFO_MASK, scale = info & 15;
 	uint64_t slot = tcp->now_us / SLOT_US;

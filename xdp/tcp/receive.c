@@ -146,7 +146,7 @@ static void receive_time_wait(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segme
 		return;
 	}
 	if (segment->flags & KXDP_TCP_SYN && !(segment->flags & KXDP_TCP_ACK) &&
-	    seq_before(conn->rcv_nxt, segment->seq)) {
+			seq_before(conn->rcv_nxt, segment->seq)) {
 		/* RFC 9293 3.10.7.4 (MAY-2): the port is used again. */
 		uint32_t snd_nxt = conn->snd_una;
 		tcp_conn_free(tcp, number);
@@ -396,7 +396,7 @@ static void receive_unacceptable(kxdp_tcp_t *tcp, uint32_t number, const kxdp_se
 		return;
 	}
 	if (segment->len == 0 &&
-	    !(segment->flags & KXDP_TCP_FIN)) { /* two ends that disagree must not go on for ever */
+			!(segment->flags & KXDP_TCP_FIN)) { /* two ends that disagree must not go on for ever */
 		stat_inc(&tcp->stats.dropped_invalid);
 		tcp_challenge(tcp, number);
 		return;
@@ -424,7 +424,7 @@ static void receive_syn(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (conn->state != STATE_SYN_RCVD ||
-	    segment->flags & KXDP_TCP_ACK) { /* RFC 5961 4.2; SYN-ACKs are no answer here */
+			segment->flags & KXDP_TCP_ACK) { /* RFC 5961 4.2; SYN-ACKs are no answer here */
 		tcp_challenge(tcp, number);
 	} else if (segment->seq + 1 == conn->rcv_nxt) { /* the SYN-ACK was lost */
 		stat_inc(&tcp->stats.duplicates);

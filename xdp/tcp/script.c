@@ -83,11 +83,8 @@ static uint8_t flags_of(const char *letters)
 	static const struct {
 		char letter;
 		uint8_t flag;
-	} rows[] = { { 'S', KXDP_TCP_SYN },
-		     { 'F', KXDP_TCP_FIN },
-		     { 'R', KXDP_TCP_RST },
-		     { 'P', KXDP_TCP_PSH },
-		     { 'A', KXDP_TCP_ACK } };
+	} rows[] = { { 'S', KXDP_TCP_SYN }, { 'F', KXDP_TCP_FIN }, { 'R', KXDP_TCP_RST }, { 'P', KXDP_TCP_PSH },
+		{ 'A', KXDP_TCP_ACK } };
 	uint8_t flags = 0;
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		flags |= strchr(letters, rows[i].letter) != NULL ? rows[i].flag : 0;
@@ -127,7 +124,7 @@ static void set_limits(kxdp_tcp_limits_t *limits, char **words)
 		if (value != NONE) {
 			uint64_t scaled = (uint64_t)value * rows[i].unit;
 			memcpy((uint8_t *)limits + rows[i].off, &scaled,
-			       rows[i].size); /* little-endian hosts, as AF_XDP's are */
+					rows[i].size); /* little-endian hosts, as AF_XDP's are */
 		}
 	}
 }
@@ -235,7 +232,7 @@ static void take_out(run_t *run, char **words)
 	if (strcmp(words[1], "none") == 0) {
 		if (is_sent) {
 			wrong(run, "a segment, flags 0x%02x seq %u len %u", segment.flags, segment.seq - client->iss,
-			      segment.len);
+					segment.len);
 		}
 		return;
 	}
@@ -312,9 +309,9 @@ static void do_time(run_t *run, char **words)
 {
 	char *unit;
 	uint64_t count = strtoull(words[1] + 1, &unit, 10);
-	uint64_t until = run->now_us + count * (strcmp(unit, "s") == 0    ? SECOND_US
-						: strcmp(unit, "ms") == 0 ? 1000
-									  : 1);
+	uint64_t until = run->now_us + count * (strcmp(unit, "s") == 0                   ? SECOND_US
+							       : strcmp(unit, "ms") == 0 ? 1000
+											 : 1);
 	for (unsigned rounds = 0; rounds < 100000; rounds++) {
 		uint64_t next = kxdp_tcp_next_time(run->tcp);
 		if (next > until) {
@@ -410,8 +407,14 @@ static void do_line(run_t *run, char **words)
 		const char *word;
 		void (*run)(run_t *, char **);
 	} rows[] = {
-		{ "<", put_in },     { ">", take_out },   { "read", do_read }, { "write", do_write },
-		{ "time", do_time }, { "stat", do_stat }, { "next", do_next }, { "room", do_room },
+		{ "<", put_in },
+		{ ">", take_out },
+		{ "read", do_read },
+		{ "write", do_write },
+		{ "time", do_time },
+		{ "stat", do_stat },
+		{ "next", do_next },
+		{ "room", do_room },
 	};
 	if (do_setting(run, words)) {
 		return;
@@ -453,7 +456,7 @@ bool kxdp_script_run(const char *what, const char *script)
 		memcpy(copy, run->text, sizeof(copy));
 		unsigned count = 0;
 		for (char *word = strtok_r(copy, " \t", &save); word != NULL && count < WORDS_MAX - 1;
-		     word = strtok_r(NULL, " \t", &save)) {
+				word = strtok_r(NULL, " \t", &save)) {
 			words[count++] = word;
 		}
 		if (count > 0) {

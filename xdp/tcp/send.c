@@ -42,23 +42,23 @@ void tcp_note_reset(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 		return;
 	}
 	note_add(tcp, &(note_t){ .flow = segment->flow,
-				 .path = segment->path,
-				 .seq = segment->ack,
-				 .scale = -1,
-				 .flags = KXDP_TCP_RST });
+				      .path = segment->path,
+				      .seq = segment->ack,
+				      .scale = -1,
+				      .flags = KXDP_TCP_RST });
 }
 
 void tcp_note_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *syn)
 {
 	note_add(tcp, &(note_t){
-			      .flow = syn->flow,
-			      .path = syn->path,
-			      .seq = tcp_cookie_make(tcp, syn),
-			      .ack = syn->seq + 1,
-			      .window = WINDOW_MAX,
-			      .mss = tcp_path_mss(tcp, &syn->path, tcp_is_ipv4(syn->flow.remote)),
-			      .scale = syn->scale >= 0 ? 0 : -1,
-			      .flags = KXDP_TCP_SYN | KXDP_TCP_ACK,
+				      .flow = syn->flow,
+				      .path = syn->path,
+				      .seq = tcp_cookie_make(tcp, syn),
+				      .ack = syn->seq + 1,
+				      .window = WINDOW_MAX,
+				      .mss = tcp_path_mss(tcp, &syn->path, tcp_is_ipv4(syn->flow.remote)),
+				      .scale = syn->scale >= 0 ? 0 : -1,
+				      .flags = KXDP_TCP_SYN | KXDP_TCP_ACK,
 		      });
 }
 
@@ -93,7 +93,7 @@ void tcp_challenge(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (conn->flags & CONN_ACK || !may_challenge(tcp, conn) ||
-	    !tcp_bucket_take(&tcp->challenges, tcp->now_us, tcp->limits.resets_max)) {
+			!tcp_bucket_take(&tcp->challenges, tcp->now_us, tcp->limits.resets_max)) {
 		return;
 	}
 	stat_inc(&tcp->stats.challenge_acks);
@@ -203,7 +203,7 @@ static void sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span
 	busy->flags &= (uint8_t) ~(BUSY_RESEND_ONE | BUSY_PROBE);
 	stat_add(&tcp->stats.resent, is_new ? 0 : 1);
 	if (is_new && !(busy->flags & BUSY_TIMING) &&
-	    !was_probe) { /* RFC 6298 3, 4: once per round trip, nothing that was resent */
+			!was_probe) { /* RFC 6298 3, 4: once per round trip, nothing that was resent */
 		busy->flags |= BUSY_TIMING;
 		busy->rtt_seq = end;
 		busy->rtt_start_us = (uint32_t)tcp->now_us;
@@ -249,8 +249,8 @@ static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t pa
 	}
 	uint32_t off = span.seq - conn->snd_una;
 	bool is_last = off + span.len == busy->out_len;
-	uint8_t flags =
-		(uint8_t)(KXDP_TCP_ACK | (span.fin ? KXDP_TCP_FIN : 0) | (is_last && span.len > 0 ? KXDP_TCP_PSH : 0));
+	uint8_t flags = (uint8_t)(KXDP_TCP_ACK | (span.fin ? KXDP_TCP_FIN : 0) |
+				  (is_last && span.len > 0 ? KXDP_TCP_PSH : 0));
 	fill(tcp, conn, flags, span.seq, ret_segment);
 	if (span.len > 0) {
 		tcp_out_copy(tcp, conn, busy, off, payload, span.len);
@@ -262,7 +262,8 @@ static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t pa
 	return true;
 }
 
-/* The sequence number of a segment without data: one that the peer accepts also when its window has closed or shrunk.
+/*
+ * The sequence number of a segment without data: one that the peer accepts also when its window has closed or shrunk.
  */
 static uint32_t bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
 {
@@ -275,7 +276,7 @@ static uint32_t bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
 
 /* True: a segment; *ret_more: perhaps there is another one. */
 static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t payload_max,
-		      kxdp_segment_t *ret_segment, bool *ret_more)
+		kxdp_segment_t *ret_segment, bool *ret_more)
 {
 	conn_t *conn = conn_at(tcp, number);
 	*ret_more = false;

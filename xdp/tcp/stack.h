@@ -460,8 +460,8 @@ typedef enum {
 } tcp_cookie_verdict_t;
 
 /** Is a cookie acknowledged? MSS and scale of the SYN are returned when it is good. */
-tcp_cookie_verdict_t tcp_cookie_read(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss,
-				     int8_t *ret_scale);
+tcp_cookie_verdict_t tcp_cookie_read(
+		kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss, int8_t *ret_scale);
 /** Cookies were sent so lately that one may come back. */
 bool tcp_cookies_are_out(const kxdp_tcp_t *tcp);
 

@@ -162,7 +162,7 @@ bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 		}
 	}
 	stat_add(&tcp->stats.memory,
-		 (count - (tcp->source_buckets != NULL ? tcp->source_mask + 1 : 0)) * sizeof(buckets[0]));
+			(count - (tcp->source_buckets != NULL ? tcp->source_mask + 1 : 0)) * sizeof(buckets[0]));
 	kxdp_unmap(tcp->source_buckets, (tcp->source_mask + 1) * sizeof(buckets[0]));
 	tcp->source_buckets = buckets;
 	tcp->source_mask = count - 1;
@@ -436,8 +436,8 @@ conn_t *tcp_conn_of_id(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 	}
 	conn_t *conn = conn_at(tcp, number);
 	return conn->generation == (uint32_t)(id >> 32) && is_synchronized(conn) && conn->state != STATE_TIME_WAIT
-		       ? conn
-		       : NULL;
+			       ? conn
+			       : NULL;
 }
 
 /* ---- busy records ---- */
@@ -469,7 +469,7 @@ void tcp_busy_put(kxdp_tcp_t *tcp, uint32_t number)
 	conn_t *conn = conn_at(tcp, number);
 	const busy_t *busy = busy_of(tcp, conn);
 	if (busy == NULL || busy->out_len > 0 || busy->in != 0 || busy->wait != WAIT_NONE ||
-	    busy->flags & BUSY_FIN_AHEAD) {
+			busy->flags & BUSY_FIN_AHEAD) {
 		return;
 	}
 	bool fin_is_under_way = conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2;

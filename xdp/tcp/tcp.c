@@ -23,7 +23,7 @@ static bool make_tables(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
 }
 
 knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[static KXDP_TCP_KEY_LEN], uint64_t now_us,
-			kxdp_tcp_t **ret_tcp)
+		kxdp_tcp_t **ret_tcp)
 {
 	if (!are_valid(limits)) {
 		return KNOT_EINVAL;

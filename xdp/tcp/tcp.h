@@ -41,8 +41,8 @@
 enum {
 	KXDP_TCP_IDLE_BYTES = 128,
 	KXDP_TCP_KEY_LEN = 16,
-	/* The least MSS of a peer: less counts as this, or a peer could have every byte of a reply in a frame of its own
-	   (CVE-2019-11479). */
+	/* The least MSS of a peer: less counts as this, or a peer could have every byte of a reply in a frame of its
+	   own (CVE-2019-11479). */
 	KXDP_TCP_MSS_MIN = 64,
 };
 
@@ -79,7 +79,7 @@ typedef struct {
  * monotonic clock, as in all calls; never going back. KNOT_ENOMEM, KNOT_EINVAL (limits).
  */
 KNOT_MUST_USE knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[static KXDP_TCP_KEY_LEN],
-				      uint64_t now_us, kxdp_tcp_t **ret_tcp);
+		uint64_t now_us, kxdp_tcp_t **ret_tcp);
 
 /** Frees everything, sends nothing. NULL is fine. */
 void kxdp_tcp_free(kxdp_tcp_t *take_tcp);

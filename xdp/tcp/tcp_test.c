@@ -70,10 +70,10 @@ static kxdp_segment_t segment_of(uint32_t i, uint8_t flags, uint32_t seq, uint32
 {
 	kxdp_segment_t segment = {
 		.flow = { .remote = { 0x20, 0x01, 0x0d, 0xb8, 0, (uint8_t)(i >> 16), (uint8_t)(i >> 8),
-				      (uint8_t)i, [15] = 1 },
-			  .local = { 0x20, 0x01, 0x0d, 0xb8, 0xff, [15] = 53 },
-			  .remote_port = (uint16_t)(1024 + i % 60000),
-			  .local_port = 53 },
+					  (uint8_t)i, [15] = 1 },
+				.local = { 0x20, 0x01, 0x0d, 0xb8, 0xff, [15] = 53 },
+				.remote_port = (uint16_t)(1024 + i % 60000),
+				.local_port = 53 },
 		.path = { .remote_mac = { 2, [5] = 1 }, .local_mac = { 2, [5] = 2 }, .mtu = 1500, .ifindex = 2 },
 		.seq = seq,
 		.ack = ack,
@@ -129,7 +129,7 @@ static void test_million_idle(void **state)
 	kxdp_tcp_stats_t stats;
 	kxdp_tcp_stats(tcp, &stats);
 	printf("%llu connections, each of a source of its own: %.1f bytes each\n", (unsigned long long)stats.clients,
-	       (double)stats.memory / MILLION);
+			(double)stats.memory / MILLION);
 	assert_int_equal(stats.clients, MILLION);
 	assert_int_equal(stats.inbuf + stats.outbuf, 0);
 	assert_true(stats.memory <= (uint64_t)KXDP_TCP_IDLE_BYTES * MILLION);
@@ -183,7 +183,8 @@ static void test_memory_of_replies(void **state)
 	kxdp_tcp_free(tcp);
 }
 
-/* One after the other: what was used is used again. Prints what the stack itself takes for a connection's whole life.
+/*
+ * One after the other: what was used is used again. Prints what the stack itself takes for a connection's whole life.
  */
 static void test_one_request_each(void **state)
 {

@@ -98,7 +98,8 @@ void tcp_timer_stop(busy_t *busy)
 	busy->timer = TIMER_NONE;
 }
 
-/* Two timeouts of a full segment: perhaps it is too long for a path that doesn't say so (RFC 8899 1.1, RFC 2923 2.1).
+/*
+ * Two timeouts of a full segment: perhaps it is too long for a path that doesn't say so (RFC 8899 1.1, RFC 2923 2.1).
  */
 static void suspect_black_hole(conn_t *conn, const busy_t *busy)
 {
@@ -196,8 +197,8 @@ static uint32_t list_timeout(const kxdp_tcp_t *tcp, unsigned list)
 		return TIME_WAIT_MS;
 	} else {
 		us = list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us
-			     ? tcp->limits.idle_close_us
-			     : tcp->limits.idle_reset_us;
+				     ? tcp->limits.idle_close_us
+				     : tcp->limits.idle_reset_us;
 	}
 	uint64_t ms = (us + 999) / 1000;
 	return ms < INT32_MAX / 2 ? (uint32_t)ms : INT32_MAX / 2;
@@ -244,7 +245,7 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 	} else if (list == LIST_TIME_WAIT) {
 		tcp_conn_free(tcp, number);
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
-		   has_output(tcp, conn)) {
+			has_output(tcp, conn)) {
 		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for the peer; but not for ever */
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us) {
 		uint32_t stamp_ms = conn->stamp_ms; /* idle_reset counts from the same time */

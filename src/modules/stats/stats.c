@@ -9,16 +9,16 @@
 
 enum {
 	ID_TEXT_MAX = 40,
-	OPTION_OTHER = 20,          /* codes 0–19 have a counter each */
-	QUERY_SIZE_END = 288,       /* bytes from which on there is one last bucket */
+	OPTION_OTHER = 20,    /* codes 0–19 have a counter each */
+	QUERY_SIZE_END = 288, /* bytes from which on there is one last bucket */
 	REPLY_SIZE_END = 4096,
-	BUCKET = 16,                /* bytes */
+	BUCKET = 16, /* bytes */
 };
 
 typedef struct {
 	module_instance_t base;
-	sys_counters_t *counters;   /* owned; NULL when every item is off */
-	struct stats_use *uses;     /* owned; the items that are on */
+	sys_counters_t *counters; /* owned; NULL when every item is off */
+	struct stats_use *uses;   /* owned; the items that are on */
 	unsigned use_count;
 } stats_t;
 
@@ -26,7 +26,7 @@ typedef struct stats_tally tally_t;
 
 /** Where an item that is on has its counters. */
 typedef struct stats_use {
-	void (*add)(const tally_t *t, unsigned first);   /* the item's */
+	void (*add)(const tally_t *t, unsigned first); /* the item's */
 	const struct stats_item *item;
 	unsigned first;
 } stats_use_t;
@@ -34,23 +34,29 @@ typedef struct stats_use {
 /** An item: its row of the configuration, its sub-keys in their order, and what it counts. */
 typedef struct stats_item {
 	const char *name;
-	size_t flag_off;            /* of the bool in conf_mod_stats_t */
-	unsigned count;             /* sub-keys */
-	/** The sub-key of counter `index`, written to `scratch` if it is no constant; NULL: this counter is never shown. */
+	size_t flag_off; /* of the bool in conf_mod_stats_t */
+	unsigned count;  /* sub-keys */
+	/** The sub-key of counter `index`, written to `scratch` if it is no constant; NULL: this counter is never
+	 * shown. */
 	const char *(*id)(unsigned index, char scratch[static ID_TEXT_MAX]);
 	void (*add)(const tally_t *t, unsigned first);
 } stats_item_t;
 
 /* What is asked for, as Knot distinguishes it. */
 typedef enum {
-	OPERATION_QUERY, OPERATION_UPDATE, OPERATION_NOTIFY, OPERATION_AXFR, OPERATION_IXFR, OPERATION_INVALID,
+	OPERATION_QUERY,
+	OPERATION_UPDATE,
+	OPERATION_NOTIFY,
+	OPERATION_AXFR,
+	OPERATION_IXFR,
+	OPERATION_INVALID,
 } operation_t;
 
 /** An answer being counted: what all items want to know of it is found out once. */
 struct stats_tally {
 	const module_answered_t *what;
 	sys_counters_t *counters;
-	_Atomic uint64_t *row;      /* the thread's own; NULL: it has none */
+	_Atomic uint64_t *row; /* the thread's own; NULL: it has none */
 	operation_t operation;
 };
 
@@ -71,15 +77,13 @@ static operation_t operation_of(const knot_query_t *query)
 	}
 	switch (opcode) {
 	case KNOT_OPCODE_QUERY:
-		return query->qtype == KNOT_TYPE_AXFR ? OPERATION_AXFR
-		     : query->qtype == KNOT_TYPE_IXFR ? OPERATION_IXFR
-		     : query->qtype == 0 ? OPERATION_INVALID : OPERATION_QUERY;
-	case KNOT_OPCODE_NOTIFY:
-		return OPERATION_NOTIFY;
-	case KNOT_OPCODE_UPDATE:
-		return OPERATION_UPDATE;
-	default:
-		return OPERATION_INVALID;
+		return query->qtype == KNOT_TYPE_AXFR   ? OPERATION_AXFR
+		       : query->qtype == KNOT_TYPE_IXFR ? OPERATION_IXFR
+		       : query->qtype == 0              ? OPERATION_INVALID
+							: OPERATION_QUERY;
+	case KNOT_OPCODE_NOTIFY: return OPERATION_NOTIFY;
+	case KNOT_OPCODE_UPDATE: return OPERATION_UPDATE;
+	default: return OPERATION_INVALID;
 	}
 }
 
@@ -209,8 +213,26 @@ static void add_rcode(const tally_t *t, unsigned first)
 static const char *option_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[OPTION_OTHER + 1] = {
-		"CODE0", "LLQ", "UL", "NSID", "CODE4", "DAU", "DHU", "N3U", "EDNS-CLIENT-SUBNET", "EDNS-EXPIRE", "COOKIE",
-		"EDNS-TCP-KEEPALIVE", "PADDING", "CHAIN", "EDNS-KEY-TAG", "CODE15", "CODE16", "CODE17", "CODE18", "CODE19",
+		"CODE0",
+		"LLQ",
+		"UL",
+		"NSID",
+		"CODE4",
+		"DAU",
+		"DHU",
+		"N3U",
+		"EDNS-CLIENT-SUBNET",
+		"EDNS-EXPIRE",
+		"COOKIE",
+		"EDNS-TCP-KEEPALIVE",
+		"PADDING",
+		"CHAIN",
+		"EDNS-KEY-TAG",
+		"CODE15",
+		"CODE16",
+		"CODE17",
+		"CODE18",
+		"CODE19",
 		"other",
 	};
 	(void)scratch;
@@ -426,7 +448,7 @@ static bool stats_counters(const module_instance_t *instance, const char *only, 
 			char scratch[ID_TEXT_MAX];
 			const char *id = use->item->id(j, scratch);
 			if (id != NULL && !cb(module_stats_api.name, use->item->name, id,
-			                      sys_counters_sum(stats->counters, use->first + j), ctx)) {
+							  sys_counters_sum(stats->counters, use->first + j), ctx)) {
 				return false;
 			}
 		}

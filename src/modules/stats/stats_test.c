@@ -12,15 +12,16 @@ static void no_fault(void *ctx, const conf_fault_t *fault)
 	fail_msg("%s", fault->text);
 }
 
-#define ALL_ON "    edns-presence: on\n    flag-presence: on\n    reply-nodata: on\n    query-type: on\n" \
+#define ALL_ON                                                                                                         \
+	"    edns-presence: on\n    flag-presence: on\n    reply-nodata: on\n    query-type: on\n"                     \
 	"    query-size: on\n    reply-size: on\n    request-edns-option: on\n    response-edns-option: on\n"
 
 static const char conf_text[] =
-	"mod-stats:\n"
-	"  - id: all\n" ALL_ON
-	"  - id: none\n    request-protocol: off\n    server-operation: off\n    request-bytes: off\n"
-	"    response-bytes: off\n    response-code: off\n"
-	"template:\n  - id: default\n    global-module: [mod-stats/all, mod-stats/none, mod-stats]\n";
+		"mod-stats:\n"
+		"  - id: all\n" ALL_ON
+		"  - id: none\n    request-protocol: off\n    server-operation: off\n    request-bytes: off\n"
+		"    response-bytes: off\n    response-code: off\n"
+		"template:\n  - id: default\n    global-module: [mod-stats/all, mod-stats/none, mod-stats]\n";
 
 static conf_t *load(void)
 {
@@ -51,7 +52,7 @@ static bool list(const char *module, const char *item, const char *id, uint64_t 
 	assert_string_equal(module, "mod-stats");
 	if (value > 0 || listing->zeros) {
 		int len = snprintf(listing->text + listing->len, sizeof(listing->text) - listing->len, "%s[%s]=%llu ",
-		                   item, id, (unsigned long long)value);
+				item, id, (unsigned long long)value);
 		assert_true(len > 0 && (size_t)len < sizeof(listing->text) - listing->len);
 		listing->len += (size_t)len;
 	}
@@ -69,54 +70,83 @@ typedef struct {
 #define QUERY(type, ...) .query = { .opcode = KNOT_OPCODE_QUERY, .question_len = 17, .qtype = (type), __VA_ARGS__ }
 
 static const row_t rows[] = {
-	{ .what = "plain A over UDP", .in = { .protocol = MODULE_UDP4, .request_len = 29, .response_len = 45 },
-	  QUERY(KNOT_TYPE_A), .report = { .rcode = 0 },
-	  .want = "request-protocol[udp4]=1 server-operation[query]=1 request-bytes[query]=29 response-bytes[reply]=45 "
-	          "response-code[NOERROR]=1 query-type[A]=1 query-size[16-31]=1 reply-size[32-47]=1 " },
+	{ .what = "plain A over UDP",
+			.in = { .protocol = MODULE_UDP4, .request_len = 29, .response_len = 45 },
+			QUERY(KNOT_TYPE_A),
+			.report = { .rcode = 0 },
+			.want = "request-protocol[udp4]=1 server-operation[query]=1 request-bytes[query]=29 "
+				"response-bytes[reply]=45 "
+				"response-code[NOERROR]=1 query-type[A]=1 query-size[16-31]=1 reply-size[32-47]=1 " },
 	{ .what = "EDNS with DO and options, NODATA for AAAA over XDP",
-	  .in = { .protocol = MODULE_UDP6_XDP, .request_len = 287, .response_len = 4095 },
-	  QUERY(KNOT_TYPE_AAAA, .edns = { .present = true, .dnssec_ok = true,
-	                                  .option_bits = 1u << 3 | 1u << 10 | 1u << 19 | 1u << 25 | 1u << 31 }),
-	  .report = { .has_opt = true, .reply_options = 1u << 15 | 1u << 3, .is_nodata = true },
-	  .want = "request-protocol[udp6-xdp]=1 server-operation[query]=1 request-bytes[query]=287 "
-	          "response-bytes[reply]=4095 edns-presence[request]=1 edns-presence[response]=1 flag-presence[DO]=1 "
-	          "response-code[NOERROR]=1 request-edns-option[NSID]=1 request-edns-option[COOKIE]=1 "
-	          "request-edns-option[CODE19]=1 request-edns-option[other]=2 response-edns-option[NSID]=1 "
-	          "response-edns-option[CODE15]=1 reply-nodata[AAAA]=1 query-type[AAAA]=1 query-size[272-287]=1 "
-	          "reply-size[4080-4095]=1 " },
+			.in = { .protocol = MODULE_UDP6_XDP, .request_len = 287, .response_len = 4095 },
+			QUERY(KNOT_TYPE_AAAA, .edns = { .present = true,
+							      .dnssec_ok = true,
+							      .option_bits = 1u << 3 | 1u << 10 | 1u << 19 | 1u << 25 |
+									     1u << 31 }),
+			.report = { .has_opt = true, .reply_options = 1u << 15 | 1u << 3, .is_nodata = true },
+			.want = "request-protocol[udp6-xdp]=1 server-operation[query]=1 request-bytes[query]=287 "
+				"response-bytes[reply]=4095 edns-presence[request]=1 edns-presence[response]=1 "
+				"flag-presence[DO]=1 "
+				"response-code[NOERROR]=1 request-edns-option[NSID]=1 request-edns-option[COOKIE]=1 "
+				"request-edns-option[CODE19]=1 request-edns-option[other]=2 "
+				"response-edns-option[NSID]=1 "
+				"response-edns-option[CODE15]=1 reply-nodata[AAAA]=1 query-type[AAAA]=1 "
+				"query-size[272-287]=1 "
+				"reply-size[4080-4095]=1 " },
 	{ .what = "truncated, the last buckets, a type between the runs",
-	  .in = { .protocol = MODULE_TCP4, .request_len = 288, .response_len = 4096 },
-	  QUERY(66), .report = { .truncated = true, .rcode = 3 },
-	  .want = "request-protocol[tcp4]=1 server-operation[query]=1 request-bytes[query]=288 "
-	          "response-bytes[reply]=4096 flag-presence[TC]=1 response-code[NXDOMAIN]=1 query-type[other]=1 "
-	          "query-size[288-65535]=1 reply-size[4096-65535]=1 " },
+			.in = { .protocol = MODULE_TCP4, .request_len = 288, .response_len = 4096 },
+			QUERY(66),
+			.report = { .truncated = true, .rcode = 3 },
+			.want = "request-protocol[tcp4]=1 server-operation[query]=1 request-bytes[query]=288 "
+				"response-bytes[reply]=4096 flag-presence[TC]=1 response-code[NXDOMAIN]=1 "
+				"query-type[other]=1 "
+				"query-size[288-65535]=1 reply-size[4096-65535]=1 " },
 	{ .what = "nothing sent: only the request counts",
-	  .in = { .protocol = MODULE_TCP6, .request_len = 12 }, QUERY(KNOT_TYPE_CAA),
-	  .report = { .rcode = 1, .is_nodata = true, .has_opt = true, .truncated = true },
-	  .want = "request-protocol[tcp6]=1 server-operation[query]=1 request-bytes[query]=12 query-type[CAA]=1 "
-	          "query-size[0-15]=1 " },
-	{ .what = "transfer", .in = { .protocol = MODULE_TCP4, .request_len = 30, .response_len = 60000 },
-	  QUERY(KNOT_TYPE_AXFR), .report = { .rcode = 9 },
-	  .want = "request-protocol[tcp4]=1 server-operation[axfr]=1 request-bytes[other]=30 "
-	          "response-bytes[transfer]=60000 response-code[NOTAUTH]=1 " },
-	{ .what = "NOTIFY", .in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
-	  .query = { .opcode = KNOT_OPCODE_NOTIFY, .question_len = 17, .qtype = KNOT_TYPE_SOA }, .report = { .rcode = 15 },
-	  .want = "request-protocol[udp4]=1 server-operation[notify]=1 request-bytes[other]=30 response-bytes[other]=30 "
-	          "response-code[BADSIG]=1 " },
-	{ .what = "UPDATE", .in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
-	  .query = { .opcode = KNOT_OPCODE_UPDATE, .question_len = 17, .qtype = KNOT_TYPE_SOA }, .report = { .rcode = 12 },
-	  .want = "request-protocol[udp4]=1 server-operation[update]=1 request-bytes[update]=30 response-bytes[other]=30 "
-	          "response-code[other]=1 " },
-	{ .what = "unknown opcode", .in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
-	  .query = { .opcode = (knot_opcode_t)9, .question_len = 17 }, .report = { .rcode = 4000 },
-	  .want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 response-bytes[other]=12 "
-	          "response-code[other]=1 " },
-	{ .what = "no question", .in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
-	  .query = { .opcode = KNOT_OPCODE_QUERY }, .report = { .rcode = 1, .verdict = KNOT_MSG_FORMERR },
-	  .want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 response-bytes[other]=12 "
-	          "response-code[FORMERR]=1 " },
-	{ .what = "no request at all", .in = { .protocol = MODULE_UDP4, .request_len = 11 },
-	  .query = { .opcode = KNOT_OPCODE_QUERY }, .report = { .verdict = KNOT_MSG_DROP }, .want = "" },
+			.in = { .protocol = MODULE_TCP6, .request_len = 12 },
+			QUERY(KNOT_TYPE_CAA),
+			.report = { .rcode = 1, .is_nodata = true, .has_opt = true, .truncated = true },
+			.want = "request-protocol[tcp6]=1 server-operation[query]=1 request-bytes[query]=12 "
+				"query-type[CAA]=1 "
+				"query-size[0-15]=1 " },
+	{ .what = "transfer",
+			.in = { .protocol = MODULE_TCP4, .request_len = 30, .response_len = 60000 },
+			QUERY(KNOT_TYPE_AXFR),
+			.report = { .rcode = 9 },
+			.want = "request-protocol[tcp4]=1 server-operation[axfr]=1 request-bytes[other]=30 "
+				"response-bytes[transfer]=60000 response-code[NOTAUTH]=1 " },
+	{ .what = "NOTIFY",
+			.in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
+			.query = { .opcode = KNOT_OPCODE_NOTIFY, .question_len = 17, .qtype = KNOT_TYPE_SOA },
+			.report = { .rcode = 15 },
+			.want = "request-protocol[udp4]=1 server-operation[notify]=1 request-bytes[other]=30 "
+				"response-bytes[other]=30 "
+				"response-code[BADSIG]=1 " },
+	{ .what = "UPDATE",
+			.in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
+			.query = { .opcode = KNOT_OPCODE_UPDATE, .question_len = 17, .qtype = KNOT_TYPE_SOA },
+			.report = { .rcode = 12 },
+			.want = "request-protocol[udp4]=1 server-operation[update]=1 request-bytes[update]=30 "
+				"response-bytes[other]=30 "
+				"response-code[other]=1 " },
+	{ .what = "unknown opcode",
+			.in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
+			.query = { .opcode = (knot_opcode_t)9, .question_len = 17 },
+			.report = { .rcode = 4000 },
+			.want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 "
+				"response-bytes[other]=12 "
+				"response-code[other]=1 " },
+	{ .what = "no question",
+			.in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
+			.query = { .opcode = KNOT_OPCODE_QUERY },
+			.report = { .rcode = 1, .verdict = KNOT_MSG_FORMERR },
+			.want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 "
+				"response-bytes[other]=12 "
+				"response-code[FORMERR]=1 " },
+	{ .what = "no request at all",
+			.in = { .protocol = MODULE_UDP4, .request_len = 11 },
+			.query = { .opcode = KNOT_OPCODE_QUERY },
+			.report = { .verdict = KNOT_MSG_DROP },
+			.want = "" },
 };
 
 static void counting_rules(void **state)
@@ -144,19 +174,29 @@ static void defaults(void **state)
 {
 	(void)state;
 	static const char want[] =
-		"request-protocol[udp4]=0 request-protocol[tcp4]=0 request-protocol[quic4]=0 request-protocol[tls4]=0 "
-		"request-protocol[udp6]=0 request-protocol[tcp6]=0 request-protocol[quic6]=0 request-protocol[tls6]=0 "
-		"request-protocol[udp4-xdp]=0 request-protocol[tcp4-xdp]=0 request-protocol[quic4-xdp]=0 "
-		"request-protocol[udp6-xdp]=0 request-protocol[tcp6-xdp]=0 request-protocol[quic6-xdp]=0 "
-		"server-operation[query]=0 server-operation[update]=0 server-operation[notify]=0 server-operation[axfr]=0 "
-		"server-operation[ixfr]=0 server-operation[invalid]=0 request-bytes[query]=0 request-bytes[update]=0 "
-		"request-bytes[other]=0 response-bytes[reply]=0 response-bytes[transfer]=0 response-bytes[other]=0 "
-		"response-code[NOERROR]=0 response-code[FORMERR]=0 response-code[SERVFAIL]=0 response-code[NXDOMAIN]=0 "
-		"response-code[NOTIMPL]=0 response-code[REFUSED]=0 response-code[YXDOMAIN]=0 response-code[YXRRSET]=0 "
-		"response-code[NXRRSET]=0 response-code[NOTAUTH]=0 response-code[NOTZONE]=0 response-code[BADSIG]=0 "
-		"response-code[BADVERS]=0 response-code[BADKEY]=0 response-code[BADTIME]=0 response-code[BADMODE]=0 "
-		"response-code[BADNAME]=0 response-code[BADALG]=0 response-code[BADTRUNC]=0 response-code[BADCOOKIE]=0 "
-		"response-code[other]=0 ";
+			"request-protocol[udp4]=0 request-protocol[tcp4]=0 request-protocol[quic4]=0 "
+			"request-protocol[tls4]=0 "
+			"request-protocol[udp6]=0 request-protocol[tcp6]=0 request-protocol[quic6]=0 "
+			"request-protocol[tls6]=0 "
+			"request-protocol[udp4-xdp]=0 request-protocol[tcp4-xdp]=0 request-protocol[quic4-xdp]=0 "
+			"request-protocol[udp6-xdp]=0 request-protocol[tcp6-xdp]=0 request-protocol[quic6-xdp]=0 "
+			"server-operation[query]=0 server-operation[update]=0 server-operation[notify]=0 "
+			"server-operation[axfr]=0 "
+			"server-operation[ixfr]=0 server-operation[invalid]=0 request-bytes[query]=0 "
+			"request-bytes[update]=0 "
+			"request-bytes[other]=0 response-bytes[reply]=0 response-bytes[transfer]=0 "
+			"response-bytes[other]=0 "
+			"response-code[NOERROR]=0 response-code[FORMERR]=0 response-code[SERVFAIL]=0 "
+			"response-code[NXDOMAIN]=0 "
+			"response-code[NOTIMPL]=0 response-code[REFUSED]=0 response-code[YXDOMAIN]=0 "
+			"response-code[YXRRSET]=0 "
+			"response-code[NXRRSET]=0 response-code[NOTAUTH]=0 response-code[NOTZONE]=0 "
+			"response-code[BADSIG]=0 "
+			"response-code[BADVERS]=0 response-code[BADKEY]=0 response-code[BADTIME]=0 "
+			"response-code[BADMODE]=0 "
+			"response-code[BADNAME]=0 response-code[BADALG]=0 response-code[BADTRUNC]=0 "
+			"response-code[BADCOOKIE]=0 "
+			"response-code[other]=0 ";
 	conf_t *conf = load();
 	module_chain_t *chain = chain_of(conf, "");
 	listing_t listing = { .zeros = true };
@@ -215,7 +255,7 @@ static void chain_of_several(void **state)
 	assert_true(module_chain_counters(chain, NULL, list, &listing));
 	const char *first = strstr(listing.text, "request-protocol[udp4]=1");
 	assert_non_null(first);
-	assert_non_null(strstr(first + 1, "request-protocol[udp4]=1"));    /* the third instance counts by itself */
+	assert_non_null(strstr(first + 1, "request-protocol[udp4]=1")); /* the third instance counts by itself */
 	unsigned calls = 0;
 	assert_false(module_chain_counters(chain, NULL, stop_at_once, &calls));
 	assert_int_equal(calls, 1);
@@ -235,7 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counting_rules),
 		cmocka_unit_test(defaults),
-		cmocka_unit_test(single_items), cmocka_unit_test(chain_of_several),
+		cmocka_unit_test(single_items),
+		cmocka_unit_test(chain_of_several),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,33 +11,51 @@
 #include <strings.h>
 
 static const filter_t status_filters[] = {
-	{ .word = "+role", .letters = "r" }, { .word = "+serial", .letters = "s" },
-	{ .word = "+transaction", .letters = "t" }, { .word = "+freeze", .letters = "f" },
-	{ .word = "+catalog", .letters = "c" }, { .word = "+events", .letters = "e" },
-	{ .word = "+contents", .letters = "o" }, { 0 },
+	{ .word = "+role", .letters = "r" },
+	{ .word = "+serial", .letters = "s" },
+	{ .word = "+transaction", .letters = "t" },
+	{ .word = "+freeze", .letters = "f" },
+	{ .word = "+catalog", .letters = "c" },
+	{ .word = "+events", .letters = "e" },
+	{ .word = "+contents", .letters = "o" },
+	{ 0 },
 };
 
 static const filter_t flush_filters[] = {
-	{ .word = "+outdir", .letters = "d", .has_value = true, .kind = VALUE_DIRECTORY }, { 0 },
+	{ .word = "+outdir", .letters = "d", .has_value = true, .kind = VALUE_DIRECTORY },
+	{ 0 },
 };
 
 static const filter_t backup_filters[] = {
 	{ .word = "+backupdir", .letters = "d", .has_value = true, .kind = VALUE_DIRECTORY },
-	{ .word = "+zonefile", .letters = "z" }, { .word = "+nozonefile", .letters = "Z" },
-	{ .word = "+journal", .letters = "j" }, { .word = "+nojournal", .letters = "J" },
-	{ .word = "+timers", .letters = "t" }, { .word = "+notimers", .letters = "T" },
-	{ .word = "+kaspdb", .letters = "k" }, { .word = "+nokaspdb", .letters = "K" },
-	{ .word = "+keysonly", .letters = "o" }, { .word = "+nokeysonly", .letters = "O" },
-	{ .word = "+catalog", .letters = "c" }, { .word = "+nocatalog", .letters = "C" },
-	{ .word = "+quic", .letters = "q" }, { .word = "+noquic", .letters = "Q" }, { 0 },
+	{ .word = "+zonefile", .letters = "z" },
+	{ .word = "+nozonefile", .letters = "Z" },
+	{ .word = "+journal", .letters = "j" },
+	{ .word = "+nojournal", .letters = "J" },
+	{ .word = "+timers", .letters = "t" },
+	{ .word = "+notimers", .letters = "T" },
+	{ .word = "+kaspdb", .letters = "k" },
+	{ .word = "+nokaspdb", .letters = "K" },
+	{ .word = "+keysonly", .letters = "o" },
+	{ .word = "+nokeysonly", .letters = "O" },
+	{ .word = "+catalog", .letters = "c" },
+	{ .word = "+nocatalog", .letters = "C" },
+	{ .word = "+quic", .letters = "q" },
+	{ .word = "+noquic", .letters = "Q" },
+	{ 0 },
 };
 
 static const filter_t purge_filters[] = {
-	{ .word = "+expire", .letters = "e" }, { .word = "+zonefile", .letters = "f" },
-	{ .word = "+journal", .letters = "j" }, { .word = "+timers", .letters = "t" },
-	{ .word = "+keys", .letters = "y" }, { .word = "+kaspdb", .letters = "k" },
-	{ .word = "+catalog", .letters = "c" }, { .word = "+image", .letters = "i" },
-	{ .word = "+orphan", .letters = "o" }, { 0 },
+	{ .word = "+expire", .letters = "e" },
+	{ .word = "+zonefile", .letters = "f" },
+	{ .word = "+journal", .letters = "j" },
+	{ .word = "+timers", .letters = "t" },
+	{ .word = "+keys", .letters = "y" },
+	{ .word = "+kaspdb", .letters = "k" },
+	{ .word = "+catalog", .letters = "c" },
+	{ .word = "+image", .letters = "i" },
+	{ .word = "+orphan", .letters = "o" },
+	{ 0 },
 };
 
 static const filter_t begin_filters[] = { { .word = "+benevolent", .letters = "b" }, { 0 } };
@@ -48,12 +66,17 @@ static const filter_t capture_filters[] = {
 	{ .word = "+filter", .letters = "f", .has_value = true },
 	{ .word = "+count", .letters = "c", .has_value = true, .value = KNOT_CTL_IDX_TTL },
 	{ .word = "+snaplen", .letters = "s", .has_value = true, .value = KNOT_CTL_IDX_ITEM },
-	{ .word = "+interface", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_SECTION, .kind = VALUE_INTERFACE },
+	{ .word = "+interface",
+			.letters = "i",
+			.has_value = true,
+			.value = KNOT_CTL_IDX_SECTION,
+			.kind = VALUE_INTERFACE },
 	{ 0 },
 };
 static const filter_t top_filters[] = {
 	{ .word = "+count", .letters = "c", .has_value = true, .value = KNOT_CTL_IDX_TTL },
-	{ .word = "+interval", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_ITEM }, { 0 },
+	{ .word = "+interval", .letters = "i", .has_value = true, .value = KNOT_CTL_IDX_ITEM },
+	{ 0 },
 };
 static const filter_t block_filters[] = { { .word = "+rate", .letters = "r", .has_value = true }, { 0 } };
 
@@ -201,12 +224,12 @@ static bool check_count(builder_t *b, size_t min, size_t max)
 		return bad(b, "command requires %zu arguments", min);
 	}
 	return b->count < min ? bad(b, "command requires at least %zu arguments", min)
-	                      : bad(b, "command takes at most %zu arguments", max);
+			      : bad(b, "command takes at most %zu arguments", max);
 }
 
 /*
- * Take the filter words, which begin with '+' and stand anywhere, out of the arguments. Where there are no filters, such a word is one like
- * any other. Which filters are needed, and which value of one is, the server says.
+ * Take the filter words, which begin with '+' and stand anywhere, out of the arguments. Where there are no filters,
+ * such a word is one like any other. Which filters are needed, and which value of one is, the server says.
  */
 static bool take_filters(builder_t *b)
 {
@@ -318,8 +341,8 @@ static bool is_ttl(const char *text)
 }
 
 /*
- * zone owner [ttl] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the server says: it knows more types
- * than this program when it is newer.
+ * zone owner [ttl] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the server says:
+ * it knows more types than this program when it is newer.
  */
 static bool build_record(builder_t *b, size_t min)
 {
@@ -498,9 +521,7 @@ static bool build(builder_t *b)
 {
 	knot_ctl_data_t *unit;
 	switch (b->action->args) {
-	case ARGS_NONE:
-		add_unit(b->request, &b->base);
-		return check_count(b, 0, 0);
+	case ARGS_NONE: add_unit(b->request, &b->base); return check_count(b, 0, 0);
 	case ARGS_DETAIL:
 		unit = add_unit(b->request, &b->base);
 		if (b->count > 0) {
@@ -523,22 +544,17 @@ static bool build(builder_t *b)
 			put_counter(b, unit, b->args[1]);
 		}
 		return true;
-	case ARGS_ZONES:
-		return build_zones(b, 0);
-	case ARGS_ZONES_NEEDED:
-		return build_zones(b, 1);
-	case ARGS_NODE:
-		return build_node(b);
+	case ARGS_ZONES: return build_zones(b, 0);
+	case ARGS_ZONES_NEEDED: return build_zones(b, 1);
+	case ARGS_NODE: return build_node(b);
 	case ARGS_ZONE:
 		if (!check_count(b, 1, 1)) {
 			return false;
 		}
 		put_zone(b, add_unit(b->request, &b->base), b->args[0]);
 		return true;
-	case ARGS_ADD:
-		return build_record(b, 3);
-	case ARGS_REMOVE:
-		return build_record(b, 2);
+	case ARGS_ADD: return build_record(b, 3);
+	case ARGS_REMOVE: return build_record(b, 2);
 	case ARGS_ROLLOVER:
 		if (!check_count(b, 2, 2)) {
 			return false;
@@ -547,22 +563,14 @@ static bool build(builder_t *b)
 		put_zone(b, unit, b->args[0]);
 		(*unit)[KNOT_CTL_IDX_TYPE] = keep_all(b->request, b->args[1]);
 		return true;
-	case ARGS_SERIAL:
-		return build_serial(b);
-	case ARGS_ITEMS:
-		return build_items(b);
-	case ARGS_SET:
-		return build_set(b, 1);
-	case ARGS_UNSET:
-		return build_set(b, 0);
-	case ARGS_FILE:
-		return build_file(b, 0);
-	case ARGS_FILE_NEEDED:
-		return build_file(b, 1);
-	case ARGS_INTERFACE:
-		return build_interface(b);
-	case ARGS_BLOCK:
-		return build_block(b);
+	case ARGS_SERIAL: return build_serial(b);
+	case ARGS_ITEMS: return build_items(b);
+	case ARGS_SET: return build_set(b, 1);
+	case ARGS_UNSET: return build_set(b, 0);
+	case ARGS_FILE: return build_file(b, 0);
+	case ARGS_FILE_NEEDED: return build_file(b, 1);
+	case ARGS_INTERFACE: return build_interface(b);
+	case ARGS_BLOCK: return build_block(b);
 	case ARGS_FILTERS:
 		if (!take_filters(b)) {
 			return false;
@@ -574,17 +582,21 @@ static bool build(builder_t *b)
 }
 
 bool action_request(const action_t *action, request_flags_t flags, char *const args[], size_t count,
-                    request_t *ret_request, char ret_error[static ACTION_ERROR_MAX])
+		request_t *ret_request, char ret_error[static ACTION_ERROR_MAX])
 {
 	request_t request = { 0 };
-	builder_t b = { .action = action, .request = &request, .args = (const char *const *)args, .count = count, .error = ret_error };
+	builder_t b = { .action = action,
+		.request = &request,
+		.args = (const char *const *)args,
+		.count = count,
+		.error = ret_error };
 	const char *letters = flags.force && flags.blocking ? "FB" : flags.force ? "F" : flags.blocking ? "B" : NULL;
 	b.base[KNOT_CTL_IDX_CMD] = action->name;
 	b.base[KNOT_CTL_IDX_FLAGS] = letters;
 	if (action->layout == LAYOUT_CONF) {
 		/*
-		 * Configuration commands have their letters among the filters (Knot 3.5) or the flags (Knot 3.2); listing means
-		 * the schema.
+		 * Configuration commands have their letters among the filters (Knot 3.5) or the flags (Knot 3.2);
+		 * listing means the schema.
 		 */
 		const char *schema = strcmp(action->name, "conf-list") == 0 ? "s" : "";
 		char all[8];

@@ -12,25 +12,25 @@
 /** How the words after an action are understood. */
 typedef enum {
 	ARGS_NONE,
-	ARGS_DETAIL,        /* [detail] */
-	ARGS_COUNTER,       /* [module[.counter]] */
-	ARGS_ZONE_COUNTER,  /* zone [module[.counter]] */
-	ARGS_ZONES,         /* [zone...] [filter...] */
-	ARGS_ZONES_NEEDED,  /* zone... [filter...] */
-	ARGS_NODE,          /* zone [owner [type]] */
-	ARGS_ZONE,          /* zone */
-	ARGS_ADD,           /* zone owner [ttl] type rdata */
-	ARGS_REMOVE,        /* zone owner [type [rdata]] */
-	ARGS_ROLLOVER,      /* zone ksk|zsk */
-	ARGS_SERIAL,        /* zone [[+]serial] */
-	ARGS_ITEMS,         /* [item...] */
-	ARGS_SET,           /* item [data...] */
-	ARGS_UNSET,         /* [item] [data...] */
-	ARGS_FILE,          /* [file] [filter...] */
-	ARGS_FILE_NEEDED,   /* file [filter...] */
-	ARGS_INTERFACE,     /* [interface] */
-	ARGS_BLOCK,         /* add|remove prefix, or list [prefix]; [filter...] */
-	ARGS_FILTERS,       /* [filter...] */
+	ARGS_DETAIL,       /* [detail] */
+	ARGS_COUNTER,      /* [module[.counter]] */
+	ARGS_ZONE_COUNTER, /* zone [module[.counter]] */
+	ARGS_ZONES,        /* [zone...] [filter...] */
+	ARGS_ZONES_NEEDED, /* zone... [filter...] */
+	ARGS_NODE,         /* zone [owner [type]] */
+	ARGS_ZONE,         /* zone */
+	ARGS_ADD,          /* zone owner [ttl] type rdata */
+	ARGS_REMOVE,       /* zone owner [type [rdata]] */
+	ARGS_ROLLOVER,     /* zone ksk|zsk */
+	ARGS_SERIAL,       /* zone [[+]serial] */
+	ARGS_ITEMS,        /* [item...] */
+	ARGS_SET,          /* item [data...] */
+	ARGS_UNSET,        /* [item] [data...] */
+	ARGS_FILE,         /* [file] [filter...] */
+	ARGS_FILE_NEEDED,  /* file [filter...] */
+	ARGS_INTERFACE,    /* [interface] */
+	ARGS_BLOCK,        /* add|remove prefix, or list [prefix]; [filter...] */
+	ARGS_FILTERS,      /* [filter...] */
 } args_kind_t;
 
 /** How units of a reply are laid out. */
@@ -41,23 +41,23 @@ typedef enum {
 	LAYOUT_STATS,
 	LAYOUT_RECORDS,
 	LAYOUT_CONF,
-	LAYOUT_XDP_STATUS,  /* a table per interface (SECTION): rows ITEM grouped by TYPE, columns ID */
-	LAYOUT_XDP_BLOCK,   /* a table: rows ID, columns ITEM */
+	LAYOUT_XDP_STATUS, /* a table per interface (SECTION): rows ITEM grouped by TYPE, columns ID */
+	LAYOUT_XDP_BLOCK,  /* a table: rows ID, columns ITEM */
 } layout_t;
 
 /** What a filter's value is, for completion. */
 typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_INTERFACE } value_kind_t;
 
 typedef struct {
-	const char *word;       /* as typed, with '+'; NULL ends a list */
-	const char *letters;    /* for FILTERS */
-	bool has_value;         /* the next word is its value ... */
-	knot_ctl_idx_t value;   /* ... in this item; 0: DATA */
+	const char *word;     /* as typed, with '+'; NULL ends a list */
+	const char *letters;  /* for FILTERS */
+	bool has_value;       /* the next word is its value ... */
+	knot_ctl_idx_t value; /* ... in this item; 0: DATA */
 	value_kind_t kind;
 } filter_t;
 
 typedef enum {
-	LOCAL_NONE,             /* sent to the server */
+	LOCAL_NONE, /* sent to the server */
 	LOCAL_EXIT,
 	LOCAL_HELP,
 	LOCAL_CONF_CHECK,
@@ -65,9 +65,9 @@ typedef enum {
 	LOCAL_CONF_INIT,
 	LOCAL_CONF_IMPORT,
 	LOCAL_CONF_EXPORT,
-	LOCAL_XDP_CAPTURE,      /* several requests on one connection */
+	LOCAL_XDP_CAPTURE, /* several requests on one connection */
 	LOCAL_XDP_CHECK,
-	LOCAL_TOP,              /* several requests on one connection */
+	LOCAL_TOP, /* several requests on one connection */
 } local_t;
 
 typedef struct {
@@ -75,12 +75,12 @@ typedef struct {
 	args_kind_t args;
 	layout_t layout;
 	local_t local;
-	const filter_t *filters;    /* NULL: none */
-	const char *done;           /* printed when a reply had nothing to print; NULL: nothing */
+	const filter_t *filters; /* NULL: none */
+	const char *done;        /* printed when a reply had nothing to print; NULL: nothing */
 	bool force_needed;
-	const char *usage;          /* arguments, for the help */
+	const char *usage; /* arguments, for the help */
 	const char *help;
-	bool is_ours;               /* not of Knot DNS: wrong words get the usage too */
+	bool is_ours; /* not of Knot DNS: wrong words get the usage too */
 } action_t;
 
 /** All actions in the order of the help; a row with a NULL name is an empty line. */
@@ -92,12 +92,12 @@ const action_t *action_find(const char *name);
 
 /** The units of one block. */
 typedef struct {
-	knot_ctl_data_t *units;     /* owned, as are the strings in it */
+	knot_ctl_data_t *units; /* owned, as are the strings in it */
 	size_t count;
-	char **strings;             /* owned: what `units` point to */
+	char **strings; /* owned: what `units` point to */
 	size_t string_count;
-	const char **rest;          /* owned: arguments that are no filters, borrowed each */
-	bool all_zones;             /* "--" was given */
+	const char **rest; /* owned: arguments that are no filters, borrowed each */
+	bool all_zones;    /* "--" was given */
 } request_t;
 
 typedef struct {
@@ -112,6 +112,6 @@ enum { ACTION_ERROR_MAX = 256 };
  * False: `ret_error` says what is wrong with the words. Free with request_free() when true.
  */
 bool action_request(const action_t *action, request_flags_t flags, char *const args[], size_t count,
-                    request_t *ret_request, char ret_error[static ACTION_ERROR_MAX]);
+		request_t *ret_request, char ret_error[static ACTION_ERROR_MAX]);
 
 void request_free(request_t *request);

@@ -22,7 +22,7 @@ static const struct {
 	{ "zone-stats", "!command requires at least 1 arguments" },
 	{ "zone-status", "CMD=zone-status" },
 	{ "zone-status a b +role +serial +role",
-	  "CMD=zone-status ZONE=a FILTERS=rs|CMD=zone-status ZONE=b FILTERS=rs" },
+			"CMD=zone-status ZONE=a FILTERS=rs|CMD=zone-status ZONE=b FILTERS=rs" },
 	{ "zone-status -- +events", "CMD=zone-status FILTERS=e (all)" },
 	{ "zone-status a --", "!'--' can't be combined with other zones" },
 	{ "zone-status +role a", "CMD=zone-status ZONE=a FILTERS=r" },
@@ -65,7 +65,7 @@ static const struct {
 	{ "zone-serial-set a 5x", "!invalid serial '5x'" },
 	{ "conf-list", "CMD=conf-list FLAGS=s FILTERS=s" },
 	{ "conf-read server zone[a.b].file",
-	  "CMD=conf-read SECTION=server|CMD=conf-read SECTION=zone ITEM=file ID=a.b" },
+			"CMD=conf-read SECTION=server|CMD=conf-read SECTION=zone ITEM=file ID=a.b" },
 	{ "conf-read acl[x\\]y]", "CMD=conf-read SECTION=acl ID=x]y" },
 	{ "conf-read acl[x", "!(missing bracket after identifier) x" },
 	{ "conf-read [", "!(missing bracket after identifier) " },
@@ -74,9 +74,8 @@ static const struct {
 	{ "conf-read zone[a]x", "!(unexpected token) x" },
 	{ "conf-set", "!invalid number of arguments" },
 	{ "conf-begin x", "!invalid number of arguments" },
-	{ "-f conf-set server.listen a b",
-	  "CMD=conf-set FLAGS=F SECTION=server ITEM=listen DATA=a FILTERS=F|"
-	  "CMD=conf-set FLAGS=F SECTION=server ITEM=listen DATA=b FILTERS=F" },
+	{ "-f conf-set server.listen a b", "CMD=conf-set FLAGS=F SECTION=server ITEM=listen DATA=a FILTERS=F|"
+					   "CMD=conf-set FLAGS=F SECTION=server ITEM=listen DATA=b FILTERS=F" },
 	{ "conf-unset", "CMD=conf-unset" },
 	{ "conf-unset zone[a]", "CMD=conf-unset SECTION=zone ID=a" },
 	{ "conf-import", "!command requires 1 arguments" },
@@ -92,7 +91,7 @@ static const struct {
 	{ "xdp-status a b", "!command takes at most 1 arguments" },
 	{ "xdp-capture", "!command requires 1 arguments" },
 	{ "xdp-capture - +count 5 +filter udp +snaplen 96 +interface eth0",
-	  "CMD=xdp-capture SECTION=eth0 ITEM=96 OWNER=- TTL=5 DATA=udp FILTERS=cfsi" },
+			"CMD=xdp-capture SECTION=eth0 ITEM=96 OWNER=- TTL=5 DATA=udp FILTERS=cfsi" },
 	{ "xdp-capture a b", "!command requires 1 arguments" },
 	{ "xdp-capture a +count", "!missing value of filter: +count" },
 	{ "xdp-capture a +nonsense", "!unknown filter: +nonsense" },
@@ -111,7 +110,18 @@ static const struct {
 };
 
 static const char *const item_names[KNOT_CTL_IDX__COUNT] = {
-	"CMD", "FLAGS", "ERROR", "SECTION", "ITEM", "ID", "ZONE", "OWNER", "TTL", "TYPE", "DATA", "FILTERS",
+	"CMD",
+	"FLAGS",
+	"ERROR",
+	"SECTION",
+	"ITEM",
+	"ID",
+	"ZONE",
+	"OWNER",
+	"TTL",
+	"TYPE",
+	"DATA",
+	"FILTERS",
 };
 
 static void print_request(const request_t *request, char *text, size_t max)
@@ -121,7 +131,8 @@ static void print_request(const request_t *request, char *text, size_t max)
 		const char *separator = i > 0 ? "|" : "";
 		for (unsigned j = 0; j < KNOT_CTL_IDX__COUNT; j++) {
 			if (request->units[i][j] != NULL) {
-				len += (size_t)snprintf(text + len, max - len, "%s%s=%s", separator, item_names[j], request->units[i][j]);
+				len += (size_t)snprintf(text + len, max - len, "%s%s=%s", separator, item_names[j],
+						request->units[i][j]);
 				separator = " ";
 			}
 		}

@@ -20,7 +20,7 @@ typedef struct {
 	const action_t *action;
 	candidates_t *found;
 	size_t stem_len;
-	bool is_txn;        /* the action works on a configuration transaction */
+	bool is_txn;         /* the action works on a configuration transaction */
 	knot_ctl_idx_t item; /* of the units that are being read: what is taken */
 } completer_t;
 
@@ -120,7 +120,10 @@ static void ask_items(completer_t *c, knot_ctl_idx_t item, const knot_ctl_data_t
 static void add_zones(completer_t *c)
 {
 	knot_ctl_data_t request = {
-		[KNOT_CTL_IDX_CMD] = "conf-list", [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_FILTERS] = "z", [KNOT_CTL_IDX_FLAGS] = "z",
+		[KNOT_CTL_IDX_CMD] = "conf-list",
+		[KNOT_CTL_IDX_SECTION] = "zone",
+		[KNOT_CTL_IDX_FILTERS] = "z",
+		[KNOT_CTL_IDX_FLAGS] = "z",
 	};
 	ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
 }
@@ -139,7 +142,9 @@ static void take_counter(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t 
 static void add_counters(completer_t *c, const char *zone)
 {
 	knot_ctl_data_t request = {
-		[KNOT_CTL_IDX_CMD] = c->action->name, [KNOT_CTL_IDX_FLAGS] = "F", [KNOT_CTL_IDX_ZONE] = zone,
+		[KNOT_CTL_IDX_CMD] = c->action->name,
+		[KNOT_CTL_IDX_FLAGS] = "F",
+		[KNOT_CTL_IDX_ZONE] = zone,
 	};
 	ask(c, (const knot_ctl_data_t *)&request, take_counter);
 }
@@ -292,8 +297,12 @@ static const char *schema_filter(const completer_t *c)
 static void list(completer_t *c, knot_ctl_idx_t taken, const typed_item_t *where, const char *filters)
 {
 	knot_ctl_data_t request = {
-		[KNOT_CTL_IDX_CMD] = "conf-list", [KNOT_CTL_IDX_SECTION] = where->section, [KNOT_CTL_IDX_ID] = where->id,
-		[KNOT_CTL_IDX_ITEM] = where->item, [KNOT_CTL_IDX_FILTERS] = filters, [KNOT_CTL_IDX_FLAGS] = filters,
+		[KNOT_CTL_IDX_CMD] = "conf-list",
+		[KNOT_CTL_IDX_SECTION] = where->section,
+		[KNOT_CTL_IDX_ID] = where->id,
+		[KNOT_CTL_IDX_ITEM] = where->item,
+		[KNOT_CTL_IDX_FILTERS] = filters,
+		[KNOT_CTL_IDX_FLAGS] = filters,
 	};
 	ask_items(c, taken, (const knot_ctl_data_t *)&request);
 }
@@ -348,7 +357,9 @@ static void list_ids(completer_t *c, const char *section, complete_unit_t on_uni
 	static const char *const filters[] = { "t", NULL };
 	for (size_t i = c->is_txn ? 0 : 1; i < KNOT_LEN(filters) && c->found->count == 0; i++) {
 		knot_ctl_data_t request = {
-			[KNOT_CTL_IDX_CMD] = "conf-list", [KNOT_CTL_IDX_SECTION] = section, [KNOT_CTL_IDX_FILTERS] = filters[i],
+			[KNOT_CTL_IDX_CMD] = "conf-list",
+			[KNOT_CTL_IDX_SECTION] = section,
+			[KNOT_CTL_IDX_FILTERS] = filters[i],
 			[KNOT_CTL_IDX_FLAGS] = filters[i],
 		};
 		c->item = KNOT_CTL_IDX_ID;
@@ -426,7 +437,9 @@ static void add_set_values(completer_t *c, const typed_item_t *typed)
 	static const char *const commands[] = { "conf-get", "conf-read" };
 	for (size_t i = 0; i < KNOT_LEN(commands) && c->found->count == 0; i++) {
 		knot_ctl_data_t request = {
-			[KNOT_CTL_IDX_CMD] = commands[i], [KNOT_CTL_IDX_SECTION] = typed->section, [KNOT_CTL_IDX_ID] = typed->id,
+			[KNOT_CTL_IDX_CMD] = commands[i],
+			[KNOT_CTL_IDX_SECTION] = typed->section,
+			[KNOT_CTL_IDX_ID] = typed->id,
 			[KNOT_CTL_IDX_ITEM] = typed->item,
 		};
 		ask_items(c, KNOT_CTL_IDX_DATA, (const knot_ctl_data_t *)&request);
@@ -454,30 +467,24 @@ static bool complete_filter_value(completer_t *c, const complete_line_t *line, c
 			continue;
 		}
 		switch (filter->kind) {
-		case VALUE_DIRECTORY:
-			add_paths(c, typed, true);
-			break;
-		case VALUE_INTERFACE:
-			add_interfaces(c);
-			break;
-		case VALUE_ANY:
-			break;
+		case VALUE_DIRECTORY: add_paths(c, typed, true); break;
+		case VALUE_INTERFACE: add_interfaces(c); break;
+		case VALUE_ANY: break;
 		}
 		return true;
 	}
 	return false;
 }
 
-/* position: of the word at the cursor, 1 is the first behind the action and its options. first: that word, if the cursor is behind it. */
+/* position: of the word at the cursor, 1 is the first behind the action and its options. first: that word, if the
+ * cursor is behind it. */
 static void complete_argument(completer_t *c, size_t position, const char *first, const char *typed)
 {
 	switch (c->action->args) {
 	case ARGS_DETAIL:
 		add_words(c, (const char *const[]){ "version", "workers", "configure", "cert-key", NULL });
 		return;
-	case ARGS_COUNTER:
-		add_counters(c, NULL);
-		return;
+	case ARGS_COUNTER: add_counters(c, NULL); return;
 	case ARGS_ZONES:
 	case ARGS_ZONES_NEEDED:
 		add_zones(c);
@@ -507,9 +514,7 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 			add_types(c); /* the fourth behind a TTL */
 		}
 		return;
-	case ARGS_ITEMS:
-		add_items(c, typed);
-		return;
+	case ARGS_ITEMS: add_items(c, typed); return;
 	case ARGS_SET:
 	case ARGS_UNSET:
 		if (position == 1) {
@@ -518,9 +523,7 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 			add_item_values(c, first, c->action->args == ARGS_SET);
 		}
 		return;
-	case ARGS_INTERFACE:
-		add_interfaces(c);
-		return;
+	case ARGS_INTERFACE: add_interfaces(c); return;
 	case ARGS_BLOCK:
 		if (position == 1) {
 			add_words(c, (const char *const[]){ "add", "remove", "list", NULL });
@@ -535,8 +538,7 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 		}
 		return;
 	case ARGS_FILTERS:
-	case ARGS_NONE:
-		return;
+	case ARGS_NONE: return;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What can stand at the cursor of a command line: words of the action table, and names that a server or a configuration is asked for.
+ * What can stand at the cursor of a command line: words of the action table, and names that a server or a configuration
+ * is asked for.
  *
  * Not here: the terminal. Names come from a callback, so tests need neither server nor configuration.
  */
@@ -14,8 +15,8 @@ typedef void (*complete_unit_t)(void *ctx, knot_ctl_type_t type, const knot_ctl_
 /** Where names come from. */
 typedef struct {
 	/**
-	 * Give the units of the reply to `request` (CMD is set) to on_unit; none if nobody answers. is_local: for an action that works on the
-	 * configuration without a server.
+	 * Give the units of the reply to `request` (CMD is set) to on_unit; none if nobody answers. is_local: for an
+	 * action that works on the configuration without a server.
 	 */
 	void (*ask)(void *ctx, bool is_local, const knot_ctl_data_t *request, complete_unit_t on_unit, void *unit_ctx);
 	void *ctx;
@@ -25,18 +26,18 @@ typedef struct {
 typedef struct {
 	const char *const *words;
 	size_t count;
-	size_t at;      /* word of the cursor; `count`: a new one */
-	size_t offset;  /* bytes of that word before the cursor */
+	size_t at;     /* word of the cursor; `count`: a new one */
+	size_t offset; /* bytes of that word before the cursor */
 } complete_line_t;
 
 enum { COMPLETE_MAX = 10000 };
 
 /** Sorted, no two are the same. */
 typedef struct {
-	char **words;       /* owned; what replaces `stem` */
+	char **words; /* owned; what replaces `stem` */
 	size_t count, max;
-	char *stem;         /* owned; the part of the word before the cursor that all `words` begin with */
-	const char *end;    /* what follows a word that is the only one: " ", "]", ... */
+	char *stem;      /* owned; the part of the word before the cursor that all `words` begin with */
+	const char *end; /* what follows a word that is the only one: " ", "]", ... */
 } candidates_t;
 
 /** Find what fits. ret_found: free with candidates_free(). */

@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* What a server answers: the request as "CMD SECTION ID ITEM FILTERS", and its units as "SECTION ID ITEM DATA"; "-": not there. */
+/* What a server answers: the request as "CMD SECTION ID ITEM FILTERS", and its units as "SECTION ID ITEM DATA"; "-":
+ * not there. */
 static const struct {
 	const char *request, *units[5];
 } replies[] = {
@@ -18,13 +19,15 @@ static const struct {
 	{ "conf-list - - - s", { "server - - -", "remote - - -", "remotes - - -", "zone - - -", "acl - - -" } },
 	{ "conf-list server - - s", { "server - listen -", "server - identity -", "server - async-start -" } },
 	{ "conf-list server - - st", { "server - listen -", "server - identity -", "server - async-start -" } },
-	{ "conf-list zone - - st", { "zone - file -", "zone - acl -", "zone - semantic-checks -", "zone - storage -" } },
+	{ "conf-list zone - - st",
+			{ "zone - file -", "zone - acl -", "zone - semantic-checks -", "zone - storage -" } },
 	{ "conf-list zone - - s", { "zone - file -", "zone - acl -", "zone - semantic-checks -" } },
 	{ "conf-list zone - - -", { "zone example. - -" } },
 	{ "conf-list zone - - t", { "zone example. - -", "zone new. - -" } },
 	{ "conf-list acl - - -", { "acl a]b - -" } },
 	{ "conf-list acl - - t", { "acl a]b - -", "acl from-net - -" } },
-	{ "conf-list zone - semantic-checks s", { "zone - semantic-checks off", "zone - semantic-checks on", "zone - semantic-checks on" } },
+	{ "conf-list zone - semantic-checks s",
+			{ "zone - semantic-checks off", "zone - semantic-checks on", "zone - semantic-checks on" } },
 	{ "conf-get server - listen -", { "server - listen ::1@53", "server - listen 127.0.0.1@53" } },
 	{ "stats - - - -", { "server - zone-count 1", "mod-stats A query-type 1", "mod-stats B query-type 1" } },
 	{ "zone-stats - - - -", { "zone - size 1", "zone - max-ttl 1" } },
@@ -47,10 +50,12 @@ static void answer(void *ctx, bool is_local, const knot_ctl_data_t *request, com
 	unsigned *locals = ctx;
 	*locals += is_local;
 	char asked[256];
-	snprintf(asked, sizeof(asked), "%s %s %s %s %s", (*request)[KNOT_CTL_IDX_CMD], shown((*request)[KNOT_CTL_IDX_SECTION]),
-	         shown((*request)[KNOT_CTL_IDX_ID]), shown((*request)[KNOT_CTL_IDX_ITEM]), shown((*request)[KNOT_CTL_IDX_FILTERS]));
+	snprintf(asked, sizeof(asked), "%s %s %s %s %s", (*request)[KNOT_CTL_IDX_CMD],
+			shown((*request)[KNOT_CTL_IDX_SECTION]), shown((*request)[KNOT_CTL_IDX_ID]),
+			shown((*request)[KNOT_CTL_IDX_ITEM]), shown((*request)[KNOT_CTL_IDX_FILTERS]));
 	for (size_t i = 0; i < KNOT_LEN(replies); i++) {
-		for (size_t j = 0; strcmp(replies[i].request, asked) == 0 && j < 5 && replies[i].units[j] != NULL; j++) {
+		for (size_t j = 0; strcmp(replies[i].request, asked) == 0 && j < 5 && replies[i].units[j] != NULL;
+				j++) {
 			char line[128] = "x ", *rest = NULL;
 			snprintf(line, sizeof(line), "x %s", replies[i].units[j]);
 			(void)strtok_r(line, " ", &rest);
@@ -63,12 +68,16 @@ static void answer(void *ctx, bool is_local, const knot_ctl_data_t *request, com
 		}
 	}
 	/* An error is no name. */
-	knot_ctl_data_t error = { [KNOT_CTL_IDX_ERROR] = "bad", [KNOT_CTL_IDX_ID] = "WRONG", [KNOT_CTL_IDX_SECTION] = "WRONG",
-	                          [KNOT_CTL_IDX_ITEM] = "WRONG", [KNOT_CTL_IDX_DATA] = "WRONG" };
+	knot_ctl_data_t error = { [KNOT_CTL_IDX_ERROR] = "bad",
+		[KNOT_CTL_IDX_ID] = "WRONG",
+		[KNOT_CTL_IDX_SECTION] = "WRONG",
+		[KNOT_CTL_IDX_ITEM] = "WRONG",
+		[KNOT_CTL_IDX_DATA] = "WRONG" };
 	on_unit(unit_ctx, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&error);
 }
 
-/* A line up to the cursor, and "stem: candidates" with what follows the only one in brackets. A final blank begins a new word. */
+/* A line up to the cursor, and "stem: candidates" with what follows the only one in brackets. A final blank begins a
+ * new word. */
 static const struct {
 	const char *line, *want;
 	bool is_local;
@@ -87,7 +96,7 @@ static const struct {
 	{ "zone-check example2", "example2: example2.( )", true },
 	{ "zone-begin example. +", "+: +benevolent( )", false },
 	{ "zone-status +s", "+s: +serial( )", false },
-	{ "zone-status +serial +s", "+s:", false },                    /* given already */
+	{ "zone-status +serial +s", "+s:", false }, /* given already */
 	{ "zone-key-rollover example. ", ": ksk zsk", false },
 	{ "zone-key-rollover -- k", "k: ksk( )", false },
 	{ "zone-serial-set example. +", "+: +MAX( )", false },
@@ -156,7 +165,9 @@ static void lines(void **state)
 		}
 		bool is_new = rows[i].line[len - 1] == ' ';
 		complete_line_t at = {
-			.words = (const char *const *)words, .count = count, .at = is_new ? count : count - 1,
+			.words = (const char *const *)words,
+			.count = count,
+			.at = is_new ? count : count - 1,
 			.offset = is_new ? 0 : strlen(words[count - 1]),
 		};
 		unsigned locals = 0;

@@ -20,7 +20,8 @@ conf_source_t knotc_conf_source(const params_t *params)
 	return (conf_source_t){ .is_db = false, .path = params->config != NULL ? params->config : conf_default_path() };
 }
 
-static knot_err_t load_db(const params_t *params, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+static knot_err_t load_db(
+		const params_t *params, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_db_t *db;
 	conf_store_t *store;
@@ -40,14 +41,16 @@ knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink
 	if (params->verbose) {
 		printf("debug: %s '%s'\n", source.is_db ? "confdb" : "config", source.path);
 	}
-	return source.is_db ? load_db(params, source.path, host, sink, ret_conf) : conf_load(source.path, host, sink, ret_conf);
+	return source.is_db ? load_db(params, source.path, host, sink, ret_conf)
+			    : conf_load(source.path, host, sink, ret_conf);
 }
 
 void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_error[static KNOTC_ERROR_MAX])
 {
-	snprintf(ret_error, KNOTC_ERROR_MAX, source->is_db ? "failed to open configuration database '%.400s' (%s)"
-	                                                   : "failed to load configuration file '%.400s' (%s)",
-	         source->path, knot_strerror(err));
+	snprintf(ret_error, KNOTC_ERROR_MAX,
+			source->is_db ? "failed to open configuration database '%.400s' (%s)"
+				      : "failed to load configuration file '%.400s' (%s)",
+			source->path, knot_strerror(err));
 }
 
 /* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */

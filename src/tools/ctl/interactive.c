@@ -17,7 +17,7 @@ enum { HISTORY_LINES = 1000, ASK_TIMEOUT_MS = 2000 };
 typedef struct {
 	const params_t *params;
 	EditLine *el;
-	Tokenizer *tok;     /* for completion; lines that are run have their own */
+	Tokenizer *tok; /* for completion; lines that are run have their own */
 } shell_t;
 
 /* ---- Names for completion ---- */
@@ -137,7 +137,9 @@ static bool run_line(const shell_t *shell, const char *line)
 {
 	/* What tok_str() returns of a line that would go on behind its end. */
 	static const char *const unfinished[] = {
-		[1] = "a single quote is not closed", [2] = "a double quote is not closed", [3] = "nothing follows the last backslash",
+		[1] = "a single quote is not closed",
+		[2] = "a double quote is not closed",
+		[3] = "nothing follows the last backslash",
 	};
 	Tokenizer *tok = tok_init(NULL);
 	int argc = 0;
@@ -149,7 +151,9 @@ static bool run_line(const shell_t *shell, const char *line)
 	} else if (state == 0 && argc > 0) {
 		(void)knotc_run(shell->params, argc, (char *const *)argv);
 	} else if (state != 0) {
-		fprintf(stderr, "error: %s\n", state > 0 && state < (int)KNOT_LEN(unfinished) ? unfinished[state] : knot_strerror(KNOT_ENOMEM));
+		fprintf(stderr, "error: %s\n",
+				state > 0 && state < (int)KNOT_LEN(unfinished) ? unfinished[state]
+									       : knot_strerror(KNOT_ENOMEM));
 	}
 	tok_end(tok);
 	return go_on;
@@ -183,7 +187,9 @@ int knotc_interactive(const params_t *params)
 	el_set(shell.el, EL_PROMPT, prompt);
 	el_set(shell.el, EL_EDITOR, "emacs");
 	el_set(shell.el, EL_HIST, history, lines);
-	/* Ctrl-C leaves the terminal as it was; Ctrl-Z too, and the line is there again afterwards; a new size is seen. */
+	/*
+	 * Ctrl-C leaves the terminal as it was; Ctrl-Z too, and the line is there again afterwards; a new size is seen.
+	 */
 	el_set(shell.el, EL_SIGNAL, 1);
 	el_set(shell.el, EL_CLIENTDATA, &shell);
 	el_set(shell.el, EL_ADDFN, "knotc-complete", "complete the word", complete_line);

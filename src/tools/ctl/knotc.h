@@ -8,11 +8,11 @@
 #include "src/tools/ctl/output.h"
 
 typedef struct {
-	const char *config;         /* -c, or NULL */
-	const char *confdb;         /* -C, or NULL */
+	const char *config; /* -c, or NULL */
+	const char *confdb; /* -C, or NULL */
 	unsigned confdb_size_mib;
-	const char *socket;         /* -s, or NULL: the first of the configuration */
-	int timeout_ms;             /* 0: none */
+	const char *socket; /* -s, or NULL: the first of the configuration */
+	int timeout_ms;     /* 0: none */
 	bool timeout_given;
 	request_flags_t flags;
 	format_t format;
@@ -31,12 +31,14 @@ typedef void (*knotc_unit_t)(void *ctx, knot_ctl_type_t type, const knot_ctl_dat
 
 /** Send a request; false and a message in `ret_error` if there was no whole reply. */
 bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit_t on_unit, void *ctx,
-                    char ret_error[static KNOTC_ERROR_MAX]);
+		char ret_error[static KNOTC_ERROR_MAX]);
 
-/** The same in steps, for several requests on one connection; free it with knot_ctl_free(). NULL: `ret_error` says why. */
+/**
+ * The same in steps, for several requests on one connection; free it with knot_ctl_free(). NULL: `ret_error` says why.
+ */
 knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ERROR_MAX]);
 KNOT_MUST_USE knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
-                                     char ret_error[static KNOTC_ERROR_MAX]);
+		char ret_error[static KNOTC_ERROR_MAX]);
 
 /** `conf-check`: load the configuration, say what is wrong with it. */
 bool knotc_conf_check(const params_t *params);
@@ -73,7 +75,8 @@ void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_er
 /** A sink: errors and warnings to stderr, notices to stdout, as the log does without targets. */
 void knotc_tell(void *ctx, const conf_fault_t *fault);
 
-/** End a local action: it has no reply of a server; in JSON it ends with the same members. text: on success; NULL: nothing. Returns is_good. */
+/** End a local action: it has no reply of a server; in JSON it ends with the same members. text: on success; NULL:
+ * nothing. Returns is_good. */
 bool knotc_finish(const params_t *params, const char *command, const char *text, bool is_good);
 
 /** Load it for a local action; errors are told, and that it failed. */

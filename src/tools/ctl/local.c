@@ -15,7 +15,9 @@ void knotc_tell(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
 	static const char *const severities[] = {
-		[CONF_ERROR] = "error", [CONF_WARNING] = "warning", [CONF_NOTICE] = "notice",
+		[CONF_ERROR] = "error",
+		[CONF_WARNING] = "warning",
+		[CONF_NOTICE] = "notice",
 	};
 	fprintf(fault->severity == CONF_NOTICE ? stdout : stderr, "%s: %s\n", severities[fault->severity], fault->text);
 }
@@ -69,8 +71,8 @@ bool knotc_conf_check(const params_t *params)
 /* ---- zone-check ---- */
 
 typedef struct {
-	char name[KNOT_NAME_TEXT_MAX];  /* with one final dot */
-	bool warned;                    /* a semantic check found something */
+	char name[KNOT_NAME_TEXT_MAX]; /* with one final dot */
+	bool warned;                   /* a semantic check found something */
 } check_t;
 
 static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
@@ -89,12 +91,9 @@ static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
 static zone_checks_t checks_of(conf_semchecks_t checks)
 {
 	switch (checks) {
-	case CONF_SEMCHECKS_OFF:
-		return ZONE_CHECKS_OFF;
-	case CONF_SEMCHECKS_SOFT:
-		return ZONE_CHECKS_SOFT;
-	case CONF_SEMCHECKS_ON:
-		return ZONE_CHECKS_ON;
+	case CONF_SEMCHECKS_OFF: return ZONE_CHECKS_OFF;
+	case CONF_SEMCHECKS_SOFT: return ZONE_CHECKS_SOFT;
+	case CONF_SEMCHECKS_ON: return ZONE_CHECKS_ON;
 	}
 	return ZONE_CHECKS_OFF;
 }
@@ -107,8 +106,13 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 	char path[PATH_MAX];
 	zone_contents_t *contents = NULL;
 	zone_build_params_t params = {
-		.origin = zone->name, .default_ttl = zone->default_ttl, .checks = checks_of(zone->semantic_checks),
-		.size_max = zone->zone_max_size, .now_s = (uint64_t)time(NULL), .on_message = tell_zone, .ctx = &check,
+		.origin = zone->name,
+		.default_ttl = zone->default_ttl,
+		.checks = checks_of(zone->semantic_checks),
+		.size_max = zone->zone_max_size,
+		.now_s = (uint64_t)time(NULL),
+		.on_message = tell_zone,
+		.ctx = &check,
 	};
 	knot_err_t err = conf_zone_file(zone, path, sizeof(path));
 	if (err == KNOT_OK) {

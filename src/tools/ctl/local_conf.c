@@ -37,8 +37,8 @@ static const char *db_path(const params_t *params)
 }
 
 /*
- * Open the database to write to and hold it. ret_old: what is in it; NULL if it can't be read, which only force gets over.
- * False: said why.
+ * Open the database to write to and hold it. ret_old: what is in it; NULL if it can't be read, which only force gets
+ * over. False: said why.
  */
 static bool open_db(const params_t *params, const char *action, conf_db_t **ret_db, conf_store_t **ret_old)
 {
@@ -73,22 +73,24 @@ static bool may_overwrite(const params_t *params, const conf_store_t *old)
 
 static bool refuse_overwrite(const params_t *params, const char *action)
 {
-	fputs("error: use force option to overwrite the existing destination and ensure the server is not running!\n", stderr);
+	fputs("error: use force option to overwrite the existing destination and ensure the server is not running!\n",
+			stderr);
 	return knotc_finish(params, action, NULL, false);
 }
 
 /** The file that is imported. */
 typedef struct {
 	const char *path;
-	bool keep;              /**< Add it to what is there (+nopurge). */
-	const conf_t *conf;     /**< What is in it, for a database that is only made now; else NULL. */
+	bool keep;          /**< Add it to what is there (+nopurge). */
+	const conf_t *conf; /**< What is in it, for a database that is only made now; else NULL. */
 } import_t;
 
 /** Changes the database, whose contents are `old`; NULL: they can't be read. import: NULL if nothing is imported. */
 typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const import_t *import);
 
 /* Open the database, change it if that may be, tell how it went. what: names the change in the error. */
-static bool change_db(const params_t *params, const char *action, const char *what, change_t change, const import_t *import)
+static bool change_db(
+		const params_t *params, const char *action, const char *what, change_t change, const import_t *import)
 {
 	conf_db_t *db;
 	conf_store_t *old;
@@ -143,7 +145,7 @@ static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *p
 	conf_sink_t sink = { knotc_tell, NULL };
 	char real[PATH_MAX], pattern[2 * PATH_MAX];
 	if (old == NULL) {
-		return KNOT_EMALF;      /* what can't be read can't be kept */
+		return KNOT_EMALF; /* what can't be read can't be kept */
 	}
 	if (realpath(path, real) == NULL) {
 		return knot_err_of_errno(errno);
@@ -195,7 +197,8 @@ bool knotc_conf_import(const params_t *params, const request_t *request)
 	static const char action[] = "conf-import", what[] = "import";
 	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
 	conf_t *conf = NULL;
-	/* A server takes the database once there is one: a file that can't be imported must not leave an empty one behind. */
+	/* A server takes the database once there is one: a file that can't be imported must not leave an empty one
+	 * behind. */
 	if (!conf_db_exists(db_path(params))) {
 		knot_err_t err = conf_load(path, NULL, (conf_sink_t){ knotc_tell, NULL }, &conf);
 		if (err != KNOT_OK) {
@@ -212,13 +215,14 @@ bool knotc_conf_import(const params_t *params, const request_t *request)
 
 static bool write_export(const conf_t *conf, FILE *out)
 {
-	bool is_good = conf != NULL ? conf_io_export((conf_view_t){ .store = conf->store }, out) : conf_io_export_schema(out);
+	bool is_good = conf != NULL ? conf_io_export((conf_view_t){ .store = conf->store }, out)
+				    : conf_io_export_schema(out);
 	return fflush(out) == 0 && is_good;
 }
 
 /*
- * Write beside the file, then take its place: an export that fails half-way costs nothing. What exists keeps its mode and owner. A new file
- * gets the mode that the umask leaves, as with the peer: the server's user often isn't ours.
+ * Write beside the file, then take its place: an export that fails half-way costs nothing. What exists keeps its mode
+ * and owner. A new file gets the mode that the umask leaves, as with the peer: the server's user often isn't ours.
  */
 static knot_err_t export_to_file(const conf_t *conf, const char *path)
 {
@@ -243,7 +247,8 @@ static knot_err_t export_to_file(const conf_t *conf, const char *path)
 		return knot_err_of_errno(errno);
 	}
 	bool is_good = write_export(conf, out);
-	is_good = is_good && (!exists || (fchown(fd, old.st_uid, old.st_gid) == 0 && fchmod(fd, old.st_mode & 07777) == 0));
+	is_good = is_good &&
+		  (!exists || (fchown(fd, old.st_uid, old.st_gid) == 0 && fchmod(fd, old.st_mode & 07777) == 0));
 	is_good = is_good && fsync(fd) == 0;
 	int saved = errno;
 	if (fclose(out) != 0 && is_good) {
@@ -281,8 +286,9 @@ bool knotc_conf_export(const params_t *params, const request_t *request)
 	conf_free(conf);
 	if (err != KNOT_OK) {
 		char what[KNOTC_ERROR_MAX];
-		snprintf(what, sizeof(what), "failed to export to %s%.400s%s", path != NULL ? "file '" : "standard output", path != NULL ? path : "",
-		         path != NULL ? "'" : "");
+		snprintf(what, sizeof(what), "failed to export to %s%.400s%s",
+				path != NULL ? "file '" : "standard output", path != NULL ? path : "",
+				path != NULL ? "'" : "");
 		return fail(params, action, what, err);
 	}
 	return path != NULL ? knotc_finish(params, action, "OK", true) : true;

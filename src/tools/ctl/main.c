@@ -18,32 +18,33 @@ enum { TIMEOUT_MAX_S = 86400 };
 void knotc_print_help(FILE *out)
 {
 	fprintf(out,
-	        "Usage: knotc [parameters] <action> [action_args]\n"
-	        "\n"
-	        "Parameters:\n"
-	        " -c, --config <file>        Use a textual configuration file.\n"
-	        "                             (default %s)\n"
-	        " -C, --confdb <dir>         Use a binary configuration database directory.\n"
-	        "                             (default %s)\n"
-	        " -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
-	        "                             (default %d MiB)\n"
-	        " -s, --socket <path>        Use a control UNIX socket path.\n"
-	        "                             (default %s)\n"
-	        " -t, --timeout <sec>        Use a control socket timeout (max %d seconds, 0 for none).\n"
-	        "                             (default 60 seconds)\n"
-	        " -b, --blocking             Zone event trigger commands wait until the event is finished.\n"
-	        " -e, --extended             Show extended output.\n"
-	        " -f, --force                Forced operation. Overrides some checks.\n"
-	        " -j, --json                 Print replies as JSON.\n"
-	        " -F, --format <3.5|3.6>     Print replies as Knot DNS of that version does.\n"
-	        "                             (default 3.5)\n"
-	        " -x, --mono                 Don't color the output.\n"
-	        " -X, --color                Force output colorization.\n"
-	        " -v, --verbose              Enable debug output.\n"
-	        " -h, --help                 Print the program help.\n"
-	        " -V, --version              Print the program version.\n"
-	        "\n",
-	        conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT, KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
+			"Usage: knotc [parameters] <action> [action_args]\n"
+			"\n"
+			"Parameters:\n"
+			" -c, --config <file>        Use a textual configuration file.\n"
+			"                             (default %s)\n"
+			" -C, --confdb <dir>         Use a binary configuration database directory.\n"
+			"                             (default %s)\n"
+			" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
+			"                             (default %d MiB)\n"
+			" -s, --socket <path>        Use a control UNIX socket path.\n"
+			"                             (default %s)\n"
+			" -t, --timeout <sec>        Use a control socket timeout (max %d seconds, 0 for none).\n"
+			"                             (default 60 seconds)\n"
+			" -b, --blocking             Zone event trigger commands wait until the event is finished.\n"
+			" -e, --extended             Show extended output.\n"
+			" -f, --force                Forced operation. Overrides some checks.\n"
+			" -j, --json                 Print replies as JSON.\n"
+			" -F, --format <3.5|3.6>     Print replies as Knot DNS of that version does.\n"
+			"                             (default 3.5)\n"
+			" -x, --mono                 Don't color the output.\n"
+			" -X, --color                Force output colorization.\n"
+			" -v, --verbose              Enable debug output.\n"
+			" -h, --help                 Print the program help.\n"
+			" -V, --version              Print the program version.\n"
+			"\n",
+			conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT,
+			KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
 	knotc_print_actions(out);
 }
 
@@ -64,14 +65,16 @@ void knotc_print_actions(FILE *out)
 	      " Type <item> parameter in the form of <section>[<identifier>].<name>.\n"
 	      " (*) indicates a local operation which requires a configuration.\n"
 	      " (#) indicates an optionally blocking operation.\n"
-	      " The '-b' and '-f' options can be placed right after the command name.\n", out);
+	      " The '-b' and '-f' options can be placed right after the command name.\n",
+			out);
 }
 
 static void print_version(bool with_build)
 {
 	printf("knotc (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
-		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR, KNOT_CONFIG_DIR);
+		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR,
+				KNOT_CONFIG_DIR);
 	}
 }
 
@@ -122,14 +125,22 @@ static bool scan_format(const char *text, format_t *ret_format)
 static options_verdict_t read_options(int argc, char **argv, params_t *ret_params)
 {
 	static const struct option known[] = {
-		{ "config", required_argument, NULL, 'c' }, { "confdb", required_argument, NULL, 'C' },
-		{ "max-conf-size", required_argument, NULL, 'm' }, { "socket", required_argument, NULL, 's' },
-		{ "timeout", required_argument, NULL, 't' }, { "blocking", no_argument, NULL, 'b' },
-		{ "extended", no_argument, NULL, 'e' }, { "force", no_argument, NULL, 'f' },
-		{ "json", no_argument, NULL, 'j' }, { "format", required_argument, NULL, 'F' },
-		{ "mono", no_argument, NULL, 'x' }, { "color", no_argument, NULL, 'X' },
-		{ "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' },
-		{ "version", optional_argument, NULL, 'V' }, { 0 },
+		{ "config", required_argument, NULL, 'c' },
+		{ "confdb", required_argument, NULL, 'C' },
+		{ "max-conf-size", required_argument, NULL, 'm' },
+		{ "socket", required_argument, NULL, 's' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "blocking", no_argument, NULL, 'b' },
+		{ "extended", no_argument, NULL, 'e' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "format", required_argument, NULL, 'F' },
+		{ "mono", no_argument, NULL, 'x' },
+		{ "color", no_argument, NULL, 'X' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", optional_argument, NULL, 'V' },
+		{ 0 },
 	};
 	params_t params = { .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
 	bool is_color_chosen = false;
@@ -138,21 +149,15 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 	/* The leading '+': options end at the action. */
 	while ((c = getopt_long(argc, argv, "+c:C:m:s:t:befjF:xXvhV::", known, NULL)) != -1) {
 		switch (c) {
-		case 'c':
-			params.config = optarg;
-			break;
-		case 'C':
-			params.confdb = optarg;
-			break;
+		case 'c': params.config = optarg; break;
+		case 'C': params.confdb = optarg; break;
 		case 'm':
 			if (!scan_number(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
 				return refuse_value("invalid size of the configuration database, use 1 to 10000 MiB");
 			}
 			params.confdb_size_mib = (unsigned)number;
 			break;
-		case 's':
-			params.socket = optarg;
-			break;
+		case 's': params.socket = optarg; break;
 		case 't':
 			if (!scan_number(optarg, 0, TIMEOUT_MAX_S, &number)) {
 				return refuse_value("invalid timeout, use 0 to 86400 seconds");
@@ -160,18 +165,10 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			params.timeout_ms = (int)number * 1000;
 			params.timeout_given = true;
 			break;
-		case 'b':
-			params.flags.blocking = true;
-			break;
-		case 'e':
-			params.extended = true;
-			break;
-		case 'f':
-			params.flags.force = true;
-			break;
-		case 'j':
-			params.format = FORMAT_JSON;
-			break;
+		case 'b': params.flags.blocking = true; break;
+		case 'e': params.extended = true; break;
+		case 'f': params.flags.force = true; break;
+		case 'j': params.format = FORMAT_JSON; break;
 		case 'F':
 			if (!scan_format(optarg, &params.format)) {
 				return refuse_value("invalid format, use 3.5, 3.6 or json");
@@ -182,18 +179,10 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			params.color = c == 'X';
 			is_color_chosen = true;
 			break;
-		case 'v':
-			params.verbose = true;
-			break;
-		case 'h':
-			knotc_print_help(stdout);
-			return OPTIONS_DONE;
-		case 'V':
-			print_version(optarg != NULL);
-			return OPTIONS_DONE;
-		default:
-			knotc_print_help(stdout);
-			return OPTIONS_BAD;
+		case 'v': params.verbose = true; break;
+		case 'h': knotc_print_help(stdout); return OPTIONS_DONE;
+		case 'V': print_version(optarg != NULL); return OPTIONS_DONE;
+		default: knotc_print_help(stdout); return OPTIONS_BAD;
 		}
 	}
 	if (params.confdb != NULL && params.config != NULL) {
@@ -208,8 +197,8 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 }
 
 /*
- * A standard descriptor that is closed would be that of the next socket, and output would go to the server. In its place one that fails, as
- * the closed one would.
+ * A standard descriptor that is closed would be that of the next socket, and output would go to the server. In its
+ * place one that fails, as the closed one would.
  */
 static bool occupy_standard_descriptors(void)
 {

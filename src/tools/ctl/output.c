@@ -5,11 +5,11 @@
 
 /* What differs between the formats, and nothing else does. */
 typedef struct {
-	const char *conf_equals;        /* between a configuration item and its first value */
-	const char *stats_equals;       /* between a counter and its value */
-	bool values_on_own_line;        /* further values of a configuration item: each on a line of its own */
-	bool zone_always;               /* records and counters: the zone also when one zone was asked for by name */
-	bool trigger_zone_first;        /* "error: [zone] (text)" instead of "error: (text) [zone]" */
+	const char *conf_equals;  /* between a configuration item and its first value */
+	const char *stats_equals; /* between a counter and its value */
+	bool values_on_own_line;  /* further values of a configuration item: each on a line of its own */
+	bool zone_always;         /* records and counters: the zone also when one zone was asked for by name */
+	bool trigger_zone_first;  /* "error: [zone] (text)" instead of "error: (text) [zone]" */
 } style_t;
 
 static const style_t styles[] = {
@@ -31,9 +31,14 @@ static unsigned utf8_len(const unsigned char *p)
 		unsigned char first_min, first_max, second_min, second_max;
 		unsigned len;
 	} forms[] = {
-		{ 0xC2, 0xDF, 0x80, 0xBF, 2 }, { 0xE0, 0xE0, 0xA0, 0xBF, 3 }, { 0xE1, 0xEC, 0x80, 0xBF, 3 },
-		{ 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 }, { 0xF0, 0xF0, 0x90, 0xBF, 4 },
-		{ 0xF1, 0xF3, 0x80, 0xBF, 4 }, { 0xF4, 0xF4, 0x80, 0x8F, 4 },
+		{ 0xC2, 0xDF, 0x80, 0xBF, 2 },
+		{ 0xE0, 0xE0, 0xA0, 0xBF, 3 },
+		{ 0xE1, 0xEC, 0x80, 0xBF, 3 },
+		{ 0xED, 0xED, 0x80, 0x9F, 3 },
+		{ 0xEE, 0xEF, 0x80, 0xBF, 3 },
+		{ 0xF0, 0xF0, 0x90, 0xBF, 4 },
+		{ 0xF1, 0xF3, 0x80, 0xBF, 4 },
+		{ 0xF4, 0xF4, 0x80, 0x8F, 4 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(forms); i++) {
 		if (p[0] < forms[i].first_min || p[0] > forms[i].first_max) {
@@ -76,10 +81,17 @@ void output_json_string(FILE *out, const char *text)
 
 /* Members of a unit: its items under the protocol's names. The command stands once, outside. */
 static const char *const json_names[KNOT_CTL_IDX__COUNT] = {
-	[KNOT_CTL_IDX_FLAGS] = "flags", [KNOT_CTL_IDX_ERROR] = "error", [KNOT_CTL_IDX_SECTION] = "section",
-	[KNOT_CTL_IDX_ITEM] = "item", [KNOT_CTL_IDX_ID] = "id", [KNOT_CTL_IDX_ZONE] = "zone",
-	[KNOT_CTL_IDX_OWNER] = "owner", [KNOT_CTL_IDX_TTL] = "ttl", [KNOT_CTL_IDX_TYPE] = "type",
-	[KNOT_CTL_IDX_DATA] = "data", [KNOT_CTL_IDX_FILTERS] = "filters",
+	[KNOT_CTL_IDX_FLAGS] = "flags",
+	[KNOT_CTL_IDX_ERROR] = "error",
+	[KNOT_CTL_IDX_SECTION] = "section",
+	[KNOT_CTL_IDX_ITEM] = "item",
+	[KNOT_CTL_IDX_ID] = "id",
+	[KNOT_CTL_IDX_ZONE] = "zone",
+	[KNOT_CTL_IDX_OWNER] = "owner",
+	[KNOT_CTL_IDX_TTL] = "ttl",
+	[KNOT_CTL_IDX_TYPE] = "type",
+	[KNOT_CTL_IDX_DATA] = "data",
+	[KNOT_CTL_IDX_FILTERS] = "filters",
 };
 
 static void json_begin(output_t *output)
@@ -92,7 +104,7 @@ static void json_begin(output_t *output)
 static void json_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	fprintf(output->out, "%s\n  {\"kind\": \"%s\"", output->unit_count > 1 ? "," : "",
-	        type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
+			type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
 	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
 		if (json_names[i] != NULL && (*unit)[i] != NULL) {
 			fprintf(output->out, ", \"%s\": ", json_names[i]);
@@ -105,7 +117,7 @@ static void json_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_dat
 static void json_end(output_t *output, const char *error)
 {
 	fprintf(output->out, "%s], \"ok\": %s", output->unit_count > 0 ? "\n" : "",
-	        output->failed || error != NULL ? "false" : "true");
+			output->failed || error != NULL ? "false" : "true");
 	if (error != NULL) {
 		fputs(", \"error\": ", output->out);
 		output_json_string(output->out, error);
@@ -244,7 +256,10 @@ static void print_counter(output_t *output, const knot_ctl_data_t *unit)
 static void print_record_items(const output_t *output, const knot_ctl_data_t *unit, const char *separator)
 {
 	static const knot_ctl_idx_t order[] = {
-		KNOT_CTL_IDX_OWNER, KNOT_CTL_IDX_TTL, KNOT_CTL_IDX_TYPE, KNOT_CTL_IDX_DATA,
+		KNOT_CTL_IDX_OWNER,
+		KNOT_CTL_IDX_TTL,
+		KNOT_CTL_IDX_TYPE,
+		KNOT_CTL_IDX_DATA,
 	};
 	for (size_t i = 0; i < KNOT_LEN(order); i++) {
 		if (item(unit, order[i]) != NULL) {
@@ -276,7 +291,7 @@ static void print_error(const output_t *output, const knot_ctl_data_t *unit)
 	}
 	if (layout == LAYOUT_XDP_BLOCK) {
 		fprintf(output->out, "%s%s", item(unit, KNOT_CTL_IDX_ID) != NULL ? " " : "",
-		        item(unit, KNOT_CTL_IDX_ID) != NULL ? item(unit, KNOT_CTL_IDX_ID) : "");
+				item(unit, KNOT_CTL_IDX_ID) != NULL ? item(unit, KNOT_CTL_IDX_ID) : "");
 	} else if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS || (is_trigger && !zone_first)) {
 		print_record_items(output, unit, " ");
 	} else if (item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
@@ -291,27 +306,14 @@ static void print_error(const output_t *output, const knot_ctl_data_t *unit)
 static void print_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	switch (output->action->layout) {
-	case LAYOUT_STATUS:
-		fputs(item(unit, KNOT_CTL_IDX_DATA), output->out);
-		return;
-	case LAYOUT_TRIGGER:
-		print_record(output, unit);
-		return;
-	case LAYOUT_ZONE_STATUS:
-		print_status_field(output, type, unit);
-		return;
-	case LAYOUT_STATS:
-		print_counter(output, unit);
-		return;
-	case LAYOUT_RECORDS:
-		print_record(output, unit);
-		return;
-	case LAYOUT_CONF:
-		print_conf(output, type, unit);
-		return;
+	case LAYOUT_STATUS: fputs(item(unit, KNOT_CTL_IDX_DATA), output->out); return;
+	case LAYOUT_TRIGGER: print_record(output, unit); return;
+	case LAYOUT_ZONE_STATUS: print_status_field(output, type, unit); return;
+	case LAYOUT_STATS: print_counter(output, unit); return;
+	case LAYOUT_RECORDS: print_record(output, unit); return;
+	case LAYOUT_CONF: print_conf(output, type, unit); return;
 	case LAYOUT_XDP_STATUS:
-	case LAYOUT_XDP_BLOCK:
-		return;
+	case LAYOUT_XDP_BLOCK: return;
 	}
 }
 

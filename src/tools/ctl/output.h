@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Replies as text, in the format of Knot 3.5 or 3.6, or as JSON. Prints to one stream, keeps what it needs between units.
+ * Replies as text, in the format of Knot 3.5 or 3.6, or as JSON. Prints to one stream, keeps what it needs between
+ * units.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 
 typedef enum {
-	FORMAT_35,      /* as Knot 3.2 to 3.5 print; the default, see doc/adr */
+	FORMAT_35, /* as Knot 3.2 to 3.5 print; the default, see doc/adr */
 	FORMAT_36,
 	FORMAT_JSON,
 } format_t;
@@ -19,21 +20,21 @@ typedef struct {
 	FILE *out;
 	const action_t *action;
 	format_t format;
-	bool extended;      /* show empty fields too */
+	bool extended; /* show empty fields too */
 	bool color;
-	bool all_zones;     /* "--" was given */
-	bool zeros;         /* xdp-status: show rows of zeros too */
-	bool line_open;     /* text without its newline was printed */
-	bool field_shown;   /* zone-status: a field stands on the line */
-	bool printed;       /* anything at all */
-	bool failed;        /* an ERROR unit came */
-	bool loading;       /* status: the server is loading zones */
+	bool all_zones;   /* "--" was given */
+	bool zeros;       /* xdp-status: show rows of zeros too */
+	bool line_open;   /* text without its newline was printed */
+	bool field_shown; /* zone-status: a field stands on the line */
+	bool printed;     /* anything at all */
+	bool failed;      /* an ERROR unit came */
+	bool loading;     /* status: the server is loading zones */
 	size_t unit_count;
-	table_t *table;             /* owned: being filled, NULL: none */
-	size_t table_count;         /* printed */
-	char table_name[64];        /* the interface */
-	char facts[256];            /* behind its name */
-	char difference[32];        /* between what came in and what went out */
+	table_t *table;      /* owned: being filled, NULL: none */
+	size_t table_count;  /* printed */
+	char table_name[64]; /* the interface */
+	char facts[256];     /* behind its name */
+	char difference[32]; /* between what came in and what went out */
 } output_t;
 
 /** Begin the reply of a command. */

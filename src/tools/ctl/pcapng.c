@@ -49,8 +49,8 @@ static void put_padded(FILE *out, const void *bytes, uint32_t len)
 }
 
 /* A block: its fixed part, data padded to 32 bits, options, and its length on both ends. */
-static void put_block(FILE *out, uint32_t type, const void *fixed, uint32_t fixed_len, const void *data, uint32_t data_len,
-                      const option_t *options, size_t option_count)
+static void put_block(FILE *out, uint32_t type, const void *fixed, uint32_t fixed_len, const void *data,
+		uint32_t data_len, const option_t *options, size_t option_count)
 {
 	uint32_t len = 4 + 4 + fixed_len + padded(data_len) + 4;
 	for (size_t i = 0; i < option_count; i++) {
@@ -94,7 +94,7 @@ void pcapng_section(FILE *out, const char *application)
 		uint32_t magic;
 		uint16_t major, minor;
 		uint32_t section_len[2];
-	} fixed = { BYTE_ORDER_MAGIC, 1, 0, { UINT32_MAX, UINT32_MAX } };   /* length not told */
+	} fixed = { BYTE_ORDER_MAGIC, 1, 0, { UINT32_MAX, UINT32_MAX } }; /* length not told */
 	const option_t options[] = { text_option(SHB_USERAPPL, application) };
 	put_block(out, BLOCK_SECTION, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
 }
@@ -111,10 +111,12 @@ void pcapng_interface(FILE *out, const char *name, uint32_t snaplen, const char 
 	size_t filter_len = filter != NULL ? strnlen(filter, OPTION_TEXT_MAX) : 0;
 	memcpy(text + 1, filter != NULL ? filter : "", filter_len);
 	const option_t options[] = {
-		text_option(IF_NAME, name), { IF_TSRESOL, 1, &nanoseconds }, { IF_FILTER, (uint16_t)(1 + filter_len), text },
+		text_option(IF_NAME, name),
+		{ IF_TSRESOL, 1, &nanoseconds },
+		{ IF_FILTER, (uint16_t)(1 + filter_len), text },
 	};
 	put_block(out, BLOCK_INTERFACE, &fixed, sizeof(fixed), NULL, 0, options,
-	          KNOT_LEN(options) - (filter == NULL ? 1 : 0));
+			KNOT_LEN(options) - (filter == NULL ? 1 : 0));
 }
 
 void pcapng_frame(FILE *out, const pcapng_frame_t *frame)

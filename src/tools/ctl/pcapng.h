@@ -2,8 +2,9 @@
 /**
  * Writes captured frames as pcapng (draft-ietf-opsawg-pcapng), the format of Wireshark and tcpdump.
  *
- * One section; interfaces are described before their first frame, any time. Time stamps in nanoseconds. Numbers are in the
- * machine's byte order, as the format allows. The stream belongs to the caller; its error flag tells of failed writes.
+ * One section; interfaces are described before their first frame, any time. Time stamps in nanoseconds. Numbers are in
+ * the machine's byte order, as the format allows. The stream belongs to the caller; its error flag tells of failed
+ * writes.
  */
 #pragma once
 
@@ -43,8 +44,8 @@ void pcapng_frame(FILE *out, const pcapng_frame_t *frame);
 typedef struct {
 	uint32_t interface;
 	uint64_t start_ns, end_ns;
-	uint64_t captured;  /* passed the filter */
-	uint64_t dropped;   /* of these */
+	uint64_t captured; /* passed the filter */
+	uint64_t dropped;  /* of these */
 } pcapng_statistics_t;
 
 void pcapng_statistics(FILE *out, const pcapng_statistics_t *statistics);

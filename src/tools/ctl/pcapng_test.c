@@ -75,7 +75,8 @@ static void write_all(FILE *out)
 {
 	pcapng_section(out, "knotc");
 	pcapng_interface(out, "eth0", 96, "udp port 53");
-	pcapng_frame(out, &(pcapng_frame_t){ 0, 0x1234567890ABCDEF, PCAPNG_OUTBOUND, frame_bytes, sizeof(frame_bytes), 1400 });
+	pcapng_frame(out, &(pcapng_frame_t){ 0, 0x1234567890ABCDEF, PCAPNG_OUTBOUND, frame_bytes, sizeof(frame_bytes),
+					  1400 });
 	pcapng_interface(out, "eth12", 96, NULL);
 	pcapng_frame(out, &(pcapng_frame_t){ 1, 7, PCAPNG_INBOUND, frame_bytes, 0, 60 });
 	pcapng_statistics(out, &(pcapng_statistics_t){ 1, 5, 9, 100, 3 });
@@ -92,7 +93,7 @@ static void blocks(void **state)
 	assert_memory_equal(body + 8, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8);
 
 	body = next_block(&file, 1, &len);
-	assert_int_equal(u16(body), 1);     /* LINKTYPE_ETHERNET */
+	assert_int_equal(u16(body), 1); /* LINKTYPE_ETHERNET */
 	assert_int_equal(u32(body + 4), 96);
 	assert_memory_equal(option(body + 8, len - 8, 2, 4), "eth0", 4);
 	assert_int_equal(*option(body + 8, len - 8, 9, 1), 9);

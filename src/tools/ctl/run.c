@@ -53,7 +53,8 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 	knot_ctl_set_timeout(ctl, timeout_ms);
 	int err = knot_ctl_connect(ctl, path);
 	if (err != KNOT_OK) {
-		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.400s' (%s)", path, knot_strerror(err));
+		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.400s' (%s)", path,
+				knot_strerror(err));
 		knot_ctl_free(ctl);
 		return NULL;
 	}
@@ -61,7 +62,7 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 }
 
 knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
-                       char ret_error[static KNOTC_ERROR_MAX])
+		char ret_error[static KNOTC_ERROR_MAX])
 {
 	knot_err_t err = send_request(ctl, request);
 	if (err == KNOT_OK) {
@@ -74,7 +75,7 @@ knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t o
 }
 
 bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit_t on_unit, void *ctx,
-                    char ret_error[static KNOTC_ERROR_MAX])
+		char ret_error[static KNOTC_ERROR_MAX])
 {
 	knot_ctl_t *ctl = knotc_connect(params, ret_error);
 	if (ctl == NULL) {
@@ -102,8 +103,13 @@ static bool say(const char *text)
 static bool run_remote(const params_t *params, const action_t *action, const request_t *request)
 {
 	output_t output = {
-		.out = stdout, .action = action, .format = params->format, .extended = params->extended,
-		.color = params->color, .all_zones = request->all_zones, .zeros = params->flags.force,
+		.out = stdout,
+		.action = action,
+		.format = params->format,
+		.extended = params->extended,
+		.color = params->color,
+		.all_zones = request->all_zones,
+		.zeros = params->flags.force,
 	};
 	char error[KNOTC_ERROR_MAX];
 	output_begin(&output);
@@ -119,28 +125,17 @@ static bool run_remote(const params_t *params, const action_t *action, const req
 static bool run_local(const params_t *params, const action_t *action, const request_t *request)
 {
 	switch (action->local) {
-	case LOCAL_CONF_CHECK:
-		return knotc_conf_check(params);
-	case LOCAL_ZONE_CHECK:
-		return knotc_zone_check(params, request);
-	case LOCAL_CONF_INIT:
-		return knotc_conf_init(params);
-	case LOCAL_CONF_IMPORT:
-		return knotc_conf_import(params, request);
-	case LOCAL_CONF_EXPORT:
-		return knotc_conf_export(params, request);
-	case LOCAL_XDP_CAPTURE:
-		return knotc_xdp_capture(params, action, request);
-	case LOCAL_TOP:
-		return knotc_top(params, action, request);
-	case LOCAL_XDP_CHECK:
-		return knotc_xdp_check(params, action, request);
-	case LOCAL_HELP:
-		knotc_print_actions(stdout);
-		return true;
+	case LOCAL_CONF_CHECK: return knotc_conf_check(params);
+	case LOCAL_ZONE_CHECK: return knotc_zone_check(params, request);
+	case LOCAL_CONF_INIT: return knotc_conf_init(params);
+	case LOCAL_CONF_IMPORT: return knotc_conf_import(params, request);
+	case LOCAL_CONF_EXPORT: return knotc_conf_export(params, request);
+	case LOCAL_XDP_CAPTURE: return knotc_xdp_capture(params, action, request);
+	case LOCAL_TOP: return knotc_top(params, action, request);
+	case LOCAL_XDP_CHECK: return knotc_xdp_check(params, action, request);
+	case LOCAL_HELP: knotc_print_actions(stdout); return true;
 	case LOCAL_EXIT:
-	case LOCAL_NONE:
-		return false;
+	case LOCAL_NONE: return false;
 	}
 	return false;
 }
@@ -183,7 +178,7 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 		return false;
 	}
 	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
-	                                           : run_local(&params, action, &request);
+						   : run_local(&params, action, &request);
 	request_free(&request);
 	return is_good;
 }

@@ -152,7 +152,7 @@ static void print_padded(FILE *out, size_t *blanks, const char *text, size_t wid
 }
 
 static void print_row(const table_t *table, FILE *out, const char *title, size_t indent, size_t width,
-                      const size_t *widths, const row_t *row)
+		const size_t *widths, const row_t *row)
 {
 	fprintf(out, "%*s%s", (int)indent, "", title);
 	size_t blanks = width - indent - strlen(title);

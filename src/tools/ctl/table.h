@@ -19,13 +19,13 @@ table_t *table_new(const char *corner);
 void table_free(table_t *take_table);
 
 /**
- * Set a cell. Rows of one `group` (not NULL) stand indented under its name, without the group's name and hyphen that theirs
- * begins with; a row called like its group stands for itself. `group` counts when the row is named first.
+ * Set a cell. Rows of one `group` (not NULL) stand indented under its name, without the group's name and hyphen that
+ * theirs begins with; a row called like its group stands for itself. `group` counts when the row is named first.
  */
 void table_set(table_t *table, const char *group, const char *row, const char *column, const char *value);
 
 /**
- * Print headings and rows: row names to the left, cells to the right; no blanks at the ends of lines. Nothing if there are
- * no rows. zeros: also rows but the first in which nothing but "0" stands.
+ * Print headings and rows: row names to the left, cells to the right; no blanks at the ends of lines. Nothing if there
+ * are no rows. zeros: also rows but the first in which nothing but "0" stands.
  */
 void table_print(const table_t *table, FILE *out, bool zeros);

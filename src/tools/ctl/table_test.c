@@ -37,8 +37,8 @@ static void aligns_columns(void **state)
 	table_set(table, NULL, "::/0", "rate", "1000");
 	table_set(table, NULL, "::/0", "dropped", "1");
 	expect(table, "prefix        rate    dropped\n"
-	              "192.0.2.0/24     0  123456789\n"
-	              "::/0          1000          1\n");
+		      "192.0.2.0/24     0  123456789\n"
+		      "::/0          1000          1\n");
 }
 
 static void groups_rows(void **state)
@@ -50,11 +50,11 @@ static void groups_rows(void **state)
 	table_set(table, "passed", "passed-other-port", "sum", "3");
 	table_set(table, "balance", "balance", "sum", "0");
 	expect(table, "              sum\n"
-	              "received        5\n"
-	              "passed\n"
-	              "  fragment      2\n"
-	              "  other-port    3\n"
-	              "balance         0\n");
+		      "received        5\n"
+		      "passed\n"
+		      "  fragment      2\n"
+		      "  other-port    3\n"
+		      "balance         0\n");
 }
 
 /* A column that comes late leaves the rows before it empty there, and nothing is printed behind the last cell. */
@@ -66,8 +66,8 @@ static void missing_cells(void **state)
 	table_set(table, NULL, "b", "two", "2");
 	table_set(table, NULL, "b", "two", "22222");
 	expect(table, "x  one    two\n"
-	              "a    1\n"
-	              "b       22222\n");
+		      "a    1\n"
+		      "b       22222\n");
 	expect(table_new("nothing"), "");
 }
 
@@ -83,17 +83,17 @@ static void rows_of_zeros(void **state)
 	table_set(table, "c", "c-1", "sum", "0");
 	char *text = printed(table, false);
 	assert_string_equal(text, "x    sum   2\n"
-	                          "a      0\n"
-	                          "b\n"
-	                          "  1    0  10\n");
+				  "a      0\n"
+				  "b\n"
+				  "  1    0  10\n");
 	free(text);
 	expect(table, "x    sum   2\n"
-	              "a      0\n"
-	              "b\n"
-	              "  1    0  10\n"
-	              "  2    0\n"
-	              "c\n"
-	              "  1    0\n");
+		      "a      0\n"
+		      "b\n"
+		      "  1    0  10\n"
+		      "  2    0\n"
+		      "c\n"
+		      "  1    0\n");
 }
 
 int main(void)

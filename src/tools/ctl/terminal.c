@@ -62,7 +62,8 @@ void terminal_enter(bool screen)
 	got_end = got_resize = got_stop = 0;
 	pressed = 0;
 	if (!is_registered) {
-		is_registered = atexit(terminal_leave) == 0; /* who ends the program for want of memory doesn't know the terminal */
+		is_registered = atexit(terminal_leave) ==
+				0; /* who ends the program for want of memory doesn't know the terminal */
 	}
 	/* Signals come only while waiting, so none is missed between looking and waiting. */
 	sigset_t mask;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A terminal that a program draws on: the alternate screen, single keys, its size, signals. Escape sequences that every terminal of today has;
- * no terminal database.
+ * A terminal that a program draws on: the alternate screen, single keys, its size, signals. Escape sequences that every
+ * terminal of today has; no terminal database.
  *
- * One per process: signals have no context. The terminal is put back by terminal_leave(), before the process stops by Ctrl-Z, and by exit().
+ * One per process: signals have no context. The terminal is put back by terminal_leave(), before the process stops by
+ * Ctrl-Z, and by exit().
  */
 #pragma once
 

@@ -68,6 +68,7 @@ static void test_no_screen(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_exit_puts_the_terminal_back), cmocka_unit_test(test_no_screen) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_exit_puts_the_terminal_back),
+		cmocka_unit_test(test_no_screen) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

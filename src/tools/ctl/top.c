@@ -2,8 +2,8 @@
 /**
  * top: asks the server for counts again and again, shows the rates between them.
  *
- * On a terminal a screen, which goes on when the server goes away and comes back; else samples as text or JSON. Requests and units:
- * doc/formats/top.md.
+ * On a terminal a screen, which goes on when the server goes away and comes back; else samples as text or JSON.
+ * Requests and units: doc/formats/top.md.
  */
 #include "src/tools/ctl/knotc.h"
 
@@ -27,15 +27,15 @@ enum { HISTORY_MAX = 512, TIMEOUT_MS = 5000 };
 typedef struct {
 	params_t params;
 	request_t request;
-	knot_ctl_t *ctl;        /* owned; NULL: not connected */
+	knot_ctl_t *ctl;         /* owned; NULL: not connected */
 	top_sample_t samples[2]; /* before, and the last */
-	unsigned sample_count;  /* of this connection, at most 2 */
-	top_rates_t rates;      /* between them */
+	unsigned sample_count;   /* of this connection, at most 2 */
+	top_rates_t rates;       /* between them */
 	double history[HISTORY_MAX];
 	top_view_t view;
 	bool paused;
-	uint64_t count_max;     /* 0: no limit */
-	uint64_t count;         /* of rates shown */
+	uint64_t count_max;          /* 0: no limit */
+	uint64_t count;              /* of rates shown */
 	char error[KNOTC_ERROR_MAX]; /* why there is no sample; "": there is */
 	char refusal[KNOTC_ERROR_MAX];
 } top_t;
@@ -111,7 +111,8 @@ static bool look(top_t *top)
 		err = KNOT_ENOTSUP;
 	}
 	if (err == KNOT_ETIMEOUT && top->sample_count == 0) {
-		snprintf(top->error, sizeof(top->error), "the server doesn't answer, or doesn't know the command '%s'", top->request.units[0][KNOT_CTL_IDX_CMD]);
+		snprintf(top->error, sizeof(top->error), "the server doesn't answer, or doesn't know the command '%s'",
+				top->request.units[0][KNOT_CTL_IDX_CMD]);
 	}
 	if (err != KNOT_OK) {
 		disconnect(top);
@@ -189,31 +190,19 @@ static bool obey(top_t *top, int key)
 	switch (key) {
 	case 'q':
 	case 'Q':
-	case 4: /* Ctrl-D */
-		return false;
+	case 4: /* Ctrl-D */ return false;
 	case 'p':
-	case ' ':
-		top->paused = !top->paused;
-		break;
+	case ' ': top->paused = !top->paused; break;
 	case 's':
 		top->view.order = (top->view.order + 1) % TOP_ORDERS;
 		top_sort(&top->rates, top->view.order);
 		break;
-	case '+':
-		change_interval(top, 2);
-		break;
-	case '-':
-		change_interval(top, 0.5);
-		break;
-	case 'r':
-		top->view.history_count = 0;
-		break;
+	case '+': change_interval(top, 2); break;
+	case '-': change_interval(top, 0.5); break;
+	case 'r': top->view.history_count = 0; break;
 	case 'h':
-	case '?':
-		top->view.help = !top->view.help;
-		break;
-	default:
-		break;
+	case '?': top->view.help = !top->view.help; break;
+	default: break;
 	}
 	return true;
 }
@@ -290,7 +279,8 @@ static bool run(top_t *top, bool screen)
 static bool has_screen(const params_t *params)
 {
 	const char *kind = getenv("TERM");
-	return params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL && strcmp(kind, "dumb") != 0;
+	return params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL &&
+	       strcmp(kind, "dumb") != 0;
 }
 
 bool knotc_top(const params_t *params, const action_t *action, const request_t *request)
@@ -298,7 +288,8 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 	char path[KNOTC_PATH_MAX];
 	knot_ctl_data_t unit = { [KNOT_CTL_IDX_CMD] = action->name };
 	top_t top = {
-		.params = *params, .request = { .units = &unit, .count = 1 },
+		.params = *params,
+		.request = { .units = &unit, .count = 1 },
 		.view = { .program = "knotc top " PACKAGE_VERSION, .socket = path, .interval_s = 1 },
 	};
 	top.view.history = top.history;
@@ -308,8 +299,9 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 		return false;
 	}
 	/*
-	 * A server that doesn't know the command (Knot DNS) doesn't answer at all; and while an answer is waited for neither keys nor signals
-	 * are looked at, so that no limit, or a long one, would be a program that can't be ended.
+	 * A server that doesn't know the command (Knot DNS) doesn't answer at all; and while an answer is waited for
+	 * neither keys nor signals are looked at, so that no limit, or a long one, would be a program that can't be
+	 * ended.
 	 */
 	if (!params->timeout_given || params->timeout_ms == 0 || params->timeout_ms > TIMEOUT_MS) {
 		top.params.timeout_given = true;

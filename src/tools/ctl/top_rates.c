@@ -10,8 +10,14 @@
 #define NS_PER_S 1e9
 
 const char *const top_panel_names[TOP_PANELS] = {
-	[TOP_SERVER] = "server", [TOP_PROTOCOL] = "protocol", [TOP_RCODE] = "rcode", [TOP_TYPE] = "type",
-	[TOP_ZONE] = "zone", [TOP_QUEUE] = "queue", [TOP_LATENCY] = "latency", [TOP_DROPS] = "drops",
+	[TOP_SERVER] = "server",
+	[TOP_PROTOCOL] = "protocol",
+	[TOP_RCODE] = "rcode",
+	[TOP_TYPE] = "type",
+	[TOP_ZONE] = "zone",
+	[TOP_QUEUE] = "queue",
+	[TOP_LATENCY] = "latency",
+	[TOP_DROPS] = "drops",
 };
 
 const double top_quantiles[TOP_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
@@ -36,11 +42,14 @@ void top_sample_add(top_sample_t *sample, const knot_ctl_data_t *unit)
 		}
 		if (sample->panels[i].count == sample->panels[i].max) {
 			sample->panels[i].max = 2 * sample->panels[i].max + 16;
-			sample->panels[i].counts = must(realloc(sample->panels[i].counts, sample->panels[i].max * sizeof(top_count_t)));
+			sample->panels[i].counts = must(
+					realloc(sample->panels[i].counts, sample->panels[i].max * sizeof(top_count_t)));
 		}
 		sample->panels[i].counts[sample->panels[i].count++] = (top_count_t){
-			.sub = must(strdup(sub != NULL ? sub : "")), .key = must(strdup(key != NULL ? key : "")),
-			.text = must(strdup(text)), .value = strtoull(text, NULL, 10),
+			.sub = must(strdup(sub != NULL ? sub : "")),
+			.key = must(strdup(key != NULL ? key : "")),
+			.text = must(strdup(text)),
+			.value = strtoull(text, NULL, 10),
 		};
 	}
 }
@@ -93,7 +102,10 @@ static void rate_panel(const top_sample_t *before, const top_sample_t *after, to
 		const top_count_t *now = &after->panels[panel].counts[i];
 		uint64_t grown = growth(before, panel, i, now);
 		rows[i] = (top_row_t){
-			.sub = now->sub, .key = now->key, .text = now->text, .total = now->value,
+			.sub = now->sub,
+			.key = now->key,
+			.text = now->text,
+			.total = now->value,
 			.rate = rates->seconds > 0 ? (double)grown / rates->seconds : 0,
 		};
 		sum += rows[i].rate;
@@ -106,7 +118,9 @@ static void rate_panel(const top_sample_t *before, const top_sample_t *after, to
 	rates->panels[panel].sum = sum;
 }
 
-/* A bucket of a histogram: how many took at most `bound` ns (below zero: any time), and longer than the bucket before. */
+/*
+ * A bucket of a histogram: how many took at most `bound` ns (below zero: any time), and longer than the bucket before.
+ */
 typedef struct {
 	double bound;
 	uint64_t count;
@@ -121,7 +135,8 @@ static int compare_buckets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Bounds of latency are 1024, 1536, 2048, 3072, … 2^32 ns (doc/formats/top.md), buckets that are empty are missing: where a bucket begins. */
+/* Bounds of latency are 1024, 1536, 2048, 3072, … 2^32 ns (doc/formats/top.md), buckets that are empty are missing:
+ * where a bucket begins. */
 #define BOUND_FIRST_NS 1024.0
 #define BOUND_LAST_NS  4294967296.0
 
@@ -145,14 +160,16 @@ static double quantile(const bucket_t *buckets, size_t count, uint64_t sum, doub
 		double more = (double)buckets[i].count;
 		if (more > 0 && seen + more >= wanted) {
 			double lower = lower_bound(buckets[i].bound);
-			return buckets[i].bound < 0 ? -lower : lower + (buckets[i].bound - lower) * (wanted - seen) / more;
+			return buckets[i].bound < 0 ? -lower
+						    : lower + (buckets[i].bound - lower) * (wanted - seen) / more;
 		}
 		seen += more;
 	}
 	return -BOUND_LAST_NS; /* only if rounding left a little */
 }
 
-static void rate_latency(const top_sample_t *before, const top_sample_t *after, const char *protocol, top_rates_t *rates)
+static void rate_latency(
+		const top_sample_t *before, const top_sample_t *after, const char *protocol, top_rates_t *rates)
 {
 	size_t max = after->panels[TOP_LATENCY].count, count = 0;
 	bucket_t *buckets = must(calloc(max, sizeof(*buckets)));
@@ -161,7 +178,8 @@ static void rate_latency(const top_sample_t *before, const top_sample_t *after, 
 		const top_count_t *now = &after->panels[TOP_LATENCY].counts[i];
 		if (strcmp(now->sub, protocol) == 0) {
 			uint64_t grown = growth(before, TOP_LATENCY, i, now);
-			buckets[count++] = (bucket_t){ strcmp(now->key, "inf") == 0 ? -1 : strtod(now->key, NULL), grown };
+			buckets[count++] =
+					(bucket_t){ strcmp(now->key, "inf") == 0 ? -1 : strtod(now->key, NULL), grown };
 			sum += grown;
 			total += now->value;
 		}
@@ -169,7 +187,9 @@ static void rate_latency(const top_sample_t *before, const top_sample_t *after, 
 	if (sum > 0 && rates->seconds > 0) {
 		qsort(buckets, count, sizeof(*buckets), compare_buckets);
 		top_latency_t *latency = &rates->latencies[rates->latency_count++];
-		*latency = (top_latency_t){ .protocol = protocol, .total = total, .rate = (double)sum / rates->seconds };
+		*latency = (top_latency_t){
+			.protocol = protocol, .total = total, .rate = (double)sum / rates->seconds
+		};
 		for (size_t i = 0; i < TOP_QUANTILES; i++) {
 			latency->ns[i] = quantile(buckets, count, sum, top_quantiles[i]);
 		}
@@ -249,7 +269,9 @@ void top_sort(top_rates_t *rates, top_order_t order)
 	qsort(rates->panels[TOP_PROTOCOL].rows, rates->panels[TOP_PROTOCOL].count, sizeof(top_row_t), by_total);
 	qsort(rates->latencies, rates->latency_count, sizeof(top_latency_t), by_latency_total);
 	static int (*const compare[TOP_ORDERS])(const void *, const void *) = {
-		[TOP_BY_RATE] = by_rate, [TOP_BY_TOTAL] = by_total, [TOP_BY_NAME] = by_name,
+		[TOP_BY_RATE] = by_rate,
+		[TOP_BY_TOTAL] = by_total,
+		[TOP_BY_NAME] = by_name,
 	};
 	static const top_panel_t sorted[] = { TOP_RCODE, TOP_TYPE, TOP_ZONE, TOP_DROPS };
 	for (size_t i = 0; i < KNOT_LEN(sorted); i++) {

@@ -59,7 +59,7 @@ typedef struct {
 
 /** Latency of one protocol, in nanoseconds; below zero: longer than minus that many (the last bucket has no end). */
 enum { TOP_QUANTILES = 4 };
-extern const double top_quantiles[TOP_QUANTILES];      /* 0.5, 0.9, 0.99, 0.999 */
+extern const double top_quantiles[TOP_QUANTILES]; /* 0.5, 0.9, 0.99, 0.999 */
 extern const char *const top_quantile_names[TOP_QUANTILES];
 typedef struct {
 	const char *protocol;
@@ -71,24 +71,25 @@ typedef struct {
 /** Rates between two samples. Free with top_rates_free(), before the samples. */
 typedef struct {
 	double seconds;
-	double queries;     /* per second, the sum of the protocols */
-	uint64_t total;     /* queries since the server's start */
+	double queries; /* per second, the sum of the protocols */
+	uint64_t total; /* queries since the server's start */
 	struct {
 		top_row_t *rows; /* owned */
 		size_t count;
 		double sum;
-	} panels[TOP_PANELS];   /* without latency */
+	} panels[TOP_PANELS];     /* without latency */
 	top_latency_t *latencies; /* owned; those with queries */
 	size_t latency_count;
 } top_rates_t;
 
 /**
- * Rates from `before` to `after`. A count that went back (the server was started again) counts from zero. Samples of the same time: nothing
- * has a rate.
+ * Rates from `before` to `after`. A count that went back (the server was started again) counts from zero. Samples of
+ * the same time: nothing has a rate.
  */
 void top_rates(const top_sample_t *before, const top_sample_t *after, top_rates_t *ret_rates);
 void top_rates_free(top_rates_t *take_rates);
 
-/** How the rows of a panel are sorted. Protocols are always sorted by their totals, so that they keep their places; queues and facts are not. */
+/** How the rows of a panel are sorted. Protocols are always sorted by their totals, so that they keep their places;
+ * queues and facts are not. */
 typedef enum { TOP_BY_RATE, TOP_BY_TOTAL, TOP_BY_NAME, TOP_ORDERS } top_order_t;
 void top_sort(top_rates_t *rates, top_order_t order);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The screen is a grid of cells that panels are drawn into; what does not fit is cut off by the grid. Panels go to the column that is the
- * shortest so far; if they are too long together, all get fewer lines.
+ * The screen is a grid of cells that panels are drawn into; what does not fit is cut off by the grid. Panels go to the
+ * column that is the shortest so far; if they are too long together, all get fewer lines.
  */
 #include "src/tools/ctl/top_screen.h"
 
@@ -12,12 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { PLAIN, TITLE, HEADING, RULE, DIM, VALUE, GOOD, BAD, BAR, GRAPH_LOW, GRAPH_MIDDLE, GRAPH_HIGH, STYLE_COUNT } style_t;
+typedef enum {
+	PLAIN,
+	TITLE,
+	HEADING,
+	RULE,
+	DIM,
+	VALUE,
+	GOOD,
+	BAD,
+	BAR,
+	GRAPH_LOW,
+	GRAPH_MIDDLE,
+	GRAPH_HIGH,
+	STYLE_COUNT
+} style_t;
 
 static const char *const escapes[STYLE_COUNT] = {
-	[PLAIN] = "\x1B[0m", [TITLE] = "\x1B[0;1;97;48;5;24m", [HEADING] = "\x1B[0;1;38;5;45m", [RULE] = "\x1B[0;38;5;240m",
-	[DIM] = "\x1B[0;38;5;246m", [VALUE] = "\x1B[0;1m", [GOOD] = "\x1B[0;32m", [BAD] = "\x1B[0;1;31m", [BAR] = "\x1B[0;38;5;38m",
-	[GRAPH_LOW] = "\x1B[0;38;5;31m", [GRAPH_MIDDLE] = "\x1B[0;38;5;38m", [GRAPH_HIGH] = "\x1B[0;38;5;45m",
+	[PLAIN] = "\x1B[0m",
+	[TITLE] = "\x1B[0;1;97;48;5;24m",
+	[HEADING] = "\x1B[0;1;38;5;45m",
+	[RULE] = "\x1B[0;38;5;240m",
+	[DIM] = "\x1B[0;38;5;246m",
+	[VALUE] = "\x1B[0;1m",
+	[GOOD] = "\x1B[0;32m",
+	[BAD] = "\x1B[0;1;31m",
+	[BAR] = "\x1B[0;38;5;38m",
+	[GRAPH_LOW] = "\x1B[0;38;5;31m",
+	[GRAPH_MIDDLE] = "\x1B[0;38;5;38m",
+	[GRAPH_HIGH] = "\x1B[0;38;5;45m",
 };
 
 enum { GLYPH_MAX = 5, EIGHTHS = 8, TEXT_MAX = 512 };
@@ -83,7 +106,8 @@ static unsigned put(screen_t *screen, unsigned x, unsigned y, unsigned width, st
 	for (; *text != '\0' && used < width; used++) {
 		size_t len = glyph_len(text);
 		char glyph[GLYPH_MAX] = "?";
-		bool is_shown = len > 1 ? screen->terminal->unicode && !is_control(text) : isprint((unsigned char)*text) != 0;
+		bool is_shown = len > 1 ? screen->terminal->unicode && !is_control(text)
+					: isprint((unsigned char)*text) != 0;
 		if (is_shown) {
 			memcpy(glyph, text, len);
 			glyph[len] = '\0';
@@ -184,7 +208,11 @@ static void print_duration(char text[static 32], double ns, bool unicode)
 		i++;
 	}
 	double value = ns / units[i].size;
-	snprintf(text, 32, "%s%.*f %s", more, value < 10 && i > 0 ? 2 : value < 100 && i > 0 ? 1 : 0, value, units[i].name);
+	snprintf(text, 32, "%s%.*f %s", more,
+			value < 10 && i > 0    ? 2
+			: value < 100 && i > 0 ? 1
+					       : 0,
+			value, units[i].name);
 }
 
 /* ---- Panels ---- */
@@ -252,14 +280,15 @@ static void print_name(char text[static TEXT_MAX], const top_row_t *row)
 	static const char said[] = "dropped-";
 	bool is_said = strncmp(row->key, said, sizeof(said) - 1) == 0;
 	snprintf(text, TEXT_MAX, "%s%s%s", row->sub, row->sub[0] != '\0' && row->key[0] != '\0' ? " " : "",
-	         row->key + (is_said ? sizeof(said) - 1 : 0));
+			row->key + (is_said ? sizeof(said) - 1 : 0));
 }
 
 static double share_max(const screen_t *screen, top_panel_t panel)
 {
 	double max = 0;
 	for (size_t i = 0; i < screen->rates->panels[panel].count; i++) {
-		max = screen->rates->panels[panel].rows[i].share > max ? screen->rates->panels[panel].rows[i].share : max;
+		max = screen->rates->panels[panel].rows[i].share > max ? screen->rates->panels[panel].rows[i].share
+								       : max;
 	}
 	return max;
 }
@@ -296,13 +325,18 @@ static void draw_row(const area_t *area, unsigned y, const top_row_t *row, top_p
 	unsigned name_width = area->width > numbers + NAME_MIN ? area->width - numbers : NAME_MIN;
 	(void)put(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
 	/* The largest fills the bar. */
-	draw_bar(area, area->x + name_width + 1, y, bar_width, row->rate > 0 ? row->share / share_max(screen, panel) : 0);
+	draw_bar(area, area->x + name_width + 1, y, bar_width,
+			row->rate > 0 ? row->share / share_max(screen, panel) : 0);
 	if (row->rate > 0) {
 		snprintf(number, sizeof(number), "%.0f%%", 100 * row->share);
 		put_right(screen, area->x + area->width - RATE_WIDTH, y, DIM, number);
 	}
 	print_rate(number, row->rate);
-	put_right(screen, area->x + area->width, y, panel == TOP_DROPS && row->rate > 0 ? BAD : row->rate > 0 ? VALUE : DIM, number);
+	put_right(screen, area->x + area->width, y,
+			panel == TOP_DROPS && row->rate > 0 ? BAD
+			: row->rate > 0                     ? VALUE
+							    : DIM,
+			number);
 }
 
 static void draw_latencies(const area_t *area, size_t rows_max)
@@ -323,7 +357,8 @@ static void draw_latencies(const area_t *area, size_t rows_max)
 		}
 	}
 	for (size_t j = 0; j < screen->rates->latency_count && j < rows_max; j++) {
-		(void)put(screen, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH, PLAIN, screen->rates->latencies[j].protocol);
+		(void)put(screen, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH, PLAIN,
+				screen->rates->latencies[j].protocol);
 	}
 }
 
@@ -344,7 +379,8 @@ static void draw_panel(const area_t *area, top_panel_t panel, unsigned rows_max)
 	screen_t *screen = area->screen;
 	draw_heading(area, panel);
 	if (shown_count(screen, panel) == 0) {
-		(void)put(screen, area->x, area->y + 1, area->width, panel == TOP_DROPS ? GOOD : DIM, headings[panel].empty);
+		(void)put(screen, area->x, area->y + 1, area->width, panel == TOP_DROPS ? GOOD : DIM,
+				headings[panel].empty);
 		return;
 	}
 	if (panel == TOP_LATENCY) {
@@ -363,7 +399,8 @@ static void draw_panel(const area_t *area, top_panel_t panel, unsigned rows_max)
 /* ---- Layout ---- */
 
 enum { COLUMNS_MAX = 3, COLUMN_GAP = 3 };
-static const top_panel_t order_of_panels[] = { TOP_PROTOCOL, TOP_LATENCY, TOP_RCODE, TOP_TYPE, TOP_ZONE, TOP_QUEUE, TOP_DROPS, TOP_SERVER };
+static const top_panel_t order_of_panels[] = { TOP_PROTOCOL, TOP_LATENCY, TOP_RCODE, TOP_TYPE, TOP_ZONE, TOP_QUEUE,
+	TOP_DROPS, TOP_SERVER };
 
 static unsigned column_count(unsigned width)
 {
@@ -399,7 +436,8 @@ static bool place(screen_t *screen, const layout_t *how, bool draw)
 	bool fits = true;
 	for (size_t i = 0; i < KNOT_LEN(order_of_panels); i++) {
 		top_panel_t panel = order_of_panels[i];
-		unsigned height = is_left_out(panel, how->left_out) ? 0 : panel_height(screen, panel, how->rows_max), column = 0;
+		unsigned height = is_left_out(panel, how->left_out) ? 0 : panel_height(screen, panel, how->rows_max),
+			 column = 0;
 		for (unsigned j = 1; j < columns; j++) {
 			column = ends[j] < ends[column] ? j : column;
 		}
@@ -456,7 +494,7 @@ static void draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width,
 			unsigned now = eighths < EIGHTHS ? eighths : EIGHTHS;
 			style_t style = 3 * row < rows ? GRAPH_LOW : 3 * row < 2 * rows ? GRAPH_MIDDLE : GRAPH_HIGH;
 			put_glyph(screen, x + width - 1 - i, y + rows - 1 - row, style,
-			          screen->terminal->unicode ? levels[now] : ascii_levels[now]);
+					screen->terminal->unicode ? levels[now] : ascii_levels[now]);
 			eighths -= now;
 		}
 	}
@@ -514,11 +552,14 @@ static void draw_title(screen_t *screen)
 
 static void draw_keys(screen_t *screen)
 {
-	static const char *const orders[TOP_ORDERS] = { [TOP_BY_RATE] = "rate", [TOP_BY_TOTAL] = "total", [TOP_BY_NAME] = "name" };
+	static const char *const orders[TOP_ORDERS] = {
+		[TOP_BY_RATE] = "rate", [TOP_BY_TOTAL] = "total", [TOP_BY_NAME] = "name"
+	};
 	unsigned width = screen->terminal->width, y = screen->terminal->height - 1;
 	char text[TEXT_MAX];
 	fill(screen, 0, y, width, TITLE, " ");
-	snprintf(text, sizeof(text), " q quit   p pause   s sort: %s   +/- interval   r reset   h help", orders[screen->view->order]);
+	snprintf(text, sizeof(text), " q quit   p pause   s sort: %s   +/- interval   r reset   h help",
+			orders[screen->view->order]);
 	(void)put(screen, 0, y, width, TITLE, text);
 	if (screen->view->state != NULL) {
 		snprintf(text, sizeof(text), "  %s ", screen->view->state);
@@ -557,7 +598,9 @@ static void draw_help(screen_t *screen, unsigned top, unsigned bottom)
 void top_screen(const top_view_t *view, const top_rates_t *rates, const top_terminal_t *terminal, FILE *out)
 {
 	screen_t screen = {
-		.view = view, .rates = rates, .terminal = terminal,
+		.view = view,
+		.rates = rates,
+		.terminal = terminal,
 		.cells = must(calloc((size_t)terminal->width * terminal->height, sizeof(cell_t))),
 	};
 	unsigned height = terminal->height, rows = height >= 36 ? 6 : height >= 24 ? 4 : height >= 16 ? 2 : 1;

@@ -12,15 +12,15 @@
 typedef struct {
 	unsigned width, height; /* cells; at least 1 */
 	bool color;
-	bool unicode;           /* false: ASCII only */
+	bool unicode; /* false: ASCII only */
 } top_terminal_t;
 
 /** What is shown beside the rates. Strings are borrowed. */
 typedef struct {
 	const char *program; /* left in the title, e.g. name and version */
 	const char *socket;
-	const char *clock;   /* right in the title */
-	const char *state;   /* "paused", why there is no answer; NULL: nothing to say */
+	const char *clock; /* right in the title */
+	const char *state; /* "paused", why there is no answer; NULL: nothing to say */
 	double interval_s;
 	top_order_t order;
 	bool help;
@@ -28,7 +28,8 @@ typedef struct {
 	size_t history_count;
 } top_view_t;
 
-/** Write a whole screen: lines of exactly `height`, with escape sequences for colours only, each but the last with "\r\n". */
+/** Write a whole screen: lines of exactly `height`, with escape sequences for colours only, each but the last with
+ * "\r\n". */
 void top_screen(const top_view_t *view, const top_rates_t *rates, const top_terminal_t *terminal, FILE *out);
 
 /** Write a sample as lines `panel name rate total`. */

@@ -17,20 +17,46 @@ static void add(top_sample_t *sample, const char *line)
 		word[i] = word[i] != NULL && strcmp(word[i], "-") == 0 ? NULL : word[i];
 	}
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_SECTION] = word[0], [KNOT_CTL_IDX_ITEM] = word[1], [KNOT_CTL_IDX_ID] = word[2], [KNOT_CTL_IDX_DATA] = word[3],
+		[KNOT_CTL_IDX_SECTION] = word[0],
+		[KNOT_CTL_IDX_ITEM] = word[1],
+		[KNOT_CTL_IDX_ID] = word[2],
+		[KNOT_CTL_IDX_DATA] = word[3],
 	};
 	top_sample_add(sample, (const knot_ctl_data_t *)&unit);
 }
 
 static const char *const first[] = {
-	"time - - 1000000000", "server - version 1.0", "protocol - udp4 100", "protocol - tcp4 50", "rcode - NOERROR 100",
-	"rcode - NXDOMAIN 50", "queue eth0 0 10", "latency udp4 1024 0", "latency udp4 2048 5", "latency udp4 inf 0",
+	"time - - 1000000000",
+	"server - version 1.0",
+	"protocol - udp4 100",
+	"protocol - tcp4 50",
+	"rcode - NOERROR 100",
+	"rcode - NXDOMAIN 50",
+	"queue eth0 0 10",
+	"latency udp4 1024 0",
+	"latency udp4 2048 5",
+	"latency udp4 inf 0",
 };
 /* Two seconds later; tcp4 went back, so it counts from zero. Buckets come in any order. */
 static const char *const second[] = {
-	"time - - 3000000000", "server - version 1.0", "protocol - tcp4 20", "protocol - udp4 300", "rcode - NOERROR 300",
-	"rcode - NXDOMAIN 150", "type - A 40", "type - AAAA 60", "zone - b. 10", "zone - a. 10", "queue eth0 0 30", "queue eth1 0 20",
-	"latency udp4 inf 1", "latency udp4 2048 95", "latency udp4 1024 10", "drops - malformed 4", "nonsense - x 5", "time - - -",
+	"time - - 3000000000",
+	"server - version 1.0",
+	"protocol - tcp4 20",
+	"protocol - udp4 300",
+	"rcode - NOERROR 300",
+	"rcode - NXDOMAIN 150",
+	"type - A 40",
+	"type - AAAA 60",
+	"zone - b. 10",
+	"zone - a. 10",
+	"queue eth0 0 30",
+	"queue eth1 0 20",
+	"latency udp4 inf 1",
+	"latency udp4 2048 95",
+	"latency udp4 1024 10",
+	"drops - malformed 4",
+	"nonsense - x 5",
+	"time - - -",
 };
 
 typedef struct {
@@ -85,12 +111,12 @@ static void rates_between_samples(void **state)
 		uint64_t total;
 	} want[] = {
 		{ TOP_PROTOCOL, "", "udp4", 100, 300 },
-		{ TOP_PROTOCOL, "", "tcp4", 10, 20 },       /* went back: all of them are new */
+		{ TOP_PROTOCOL, "", "tcp4", 10, 20 }, /* went back: all of them are new */
 		{ TOP_RCODE, "", "NXDOMAIN", 50, 150 },
-		{ TOP_TYPE, "", "A", 20, 40 },              /* counted since the last look already */
+		{ TOP_TYPE, "", "A", 20, 40 }, /* counted since the last look already */
 		{ TOP_ZONE, "", "a.", 5, 10 },
 		{ TOP_QUEUE, "eth0", "0", 10, 30 },
-		{ TOP_QUEUE, "eth1", "0", 10, 20 },         /* a new one */
+		{ TOP_QUEUE, "eth1", "0", 10, 20 }, /* a new one */
 		{ TOP_DROPS, "", "malformed", 2, 4 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(want); i++) {
@@ -201,8 +227,11 @@ static void screen_sizes(void **state)
 	for (unsigned width = 1; width < 200; width += 7) {
 		for (unsigned height = 1; height < 60; height += 3) {
 			for (unsigned kind = 0; kind < 4; kind++) {
-				top_terminal_t terminal = { .width = width, .height = height, .unicode = (kind & 1) != 0 };
-				char *text = screen(made, terminal, (top_view_t){ .help = (kind & 2) != 0, .state = "a long state" });
+				top_terminal_t terminal = {
+					.width = width, .height = height, .unicode = (kind & 1) != 0
+				};
+				char *text = screen(made, terminal,
+						(top_view_t){ .help = (kind & 2) != 0, .state = "a long state" });
 				unsigned lines = 1, cells = 0;
 				for (const char *p = text; *p != '\0'; p++) {
 					if (strncmp(p, "\x1B[K", 3) == 0) {
@@ -226,10 +255,23 @@ static void screen_sizes(void **state)
 static void screen_shows(void **state)
 {
 	made_t *made = *state;
-	char *text = screen(made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true }, (top_view_t){ .order = TOP_BY_NAME });
+	char *text = screen(made, (top_terminal_t){ .width = 100, .height = 50, .unicode = true },
+			(top_view_t){ .order = TOP_BY_NAME });
 	static const char *const wanted[] = {
-		"udp4", "XDP QUEUE", "eth1 0", "LATENCY", "1.77 µs", ">4.29 s", "NXDOMAIN", "malformed", "AAAA", "60%", "█", "sort: name",
-		"version", "1.0",
+		"udp4",
+		"XDP QUEUE",
+		"eth1 0",
+		"LATENCY",
+		"1.77 µs",
+		">4.29 s",
+		"NXDOMAIN",
+		"malformed",
+		"AAAA",
+		"60%",
+		"█",
+		"sort: name",
+		"version",
+		"1.0",
 	};
 	for (size_t i = 0; i < KNOT_LEN(wanted); i++) {
 		if (strstr(text, wanted[i]) == NULL) {
@@ -267,22 +309,28 @@ static void text_and_json(void **state)
 	top_json(&made->rates, out);
 	fclose(out);
 	assert_string_equal(text,
-	                    "queries 110.0 320\nserver version 1.0\nprotocol tcp4 10.0 20\nprotocol udp4 100.0 300\nrcode NOERROR 100.0 300\n"
-	                    "rcode NXDOMAIN 50.0 150\ntype A 20.0 40\ntype AAAA 30.0 60\nzone b. 5.0 10\nzone a. 5.0 10\n"
-	                    "queue eth0/0 10.0 30\nqueue eth1/0 10.0 20\ndrops malformed 2.0 4\n"
-	                    "latency udp4 p50=1766 p90=1996 p99=2048 p99.9=>4294967296\n"
-	                    "--\n"
-	                    "{\"seconds\": 2.000, \"queries\": {\"rate\": 110.000, \"total\": 320}, "
-	                    "\"server\": [{\"id\": \"version\", \"data\": \"1.0\"}], "
-	                    "\"protocol\": [{\"id\": \"tcp4\", \"rate\": 10.000, \"total\": 20}, {\"id\": \"udp4\", \"rate\": 100.000, \"total\": 300}], "
-	                    "\"rcode\": [{\"id\": \"NOERROR\", \"rate\": 100.000, \"total\": 300}, {\"id\": \"NXDOMAIN\", \"rate\": 50.000, \"total\": 150}], "
-	                    "\"type\": [{\"id\": \"A\", \"rate\": 20.000, \"total\": 40}, {\"id\": \"AAAA\", \"rate\": 30.000, \"total\": 60}], "
-	                    "\"zone\": [{\"id\": \"b.\", \"rate\": 5.000, \"total\": 10}, {\"id\": \"a.\", \"rate\": 5.000, \"total\": 10}], "
-	                    "\"queue\": [{\"item\": \"eth0\", \"id\": \"0\", \"rate\": 10.000, \"total\": 30}, "
-	                    "{\"item\": \"eth1\", \"id\": \"0\", \"rate\": 10.000, \"total\": 20}], "
-	                    "\"drops\": [{\"id\": \"malformed\", \"rate\": 2.000, \"total\": 4}], "
-	                    "\"latency\": [{\"id\": \"udp4\", \"rate\": 50.500, \"p50\": 1766, \"p90\": 1996, \"p99\": 2048, "
-	                    "\"p99.9\": 4294967296, \"p99.9-exceeded\": true}]}\n");
+			"queries 110.0 320\nserver version 1.0\nprotocol tcp4 10.0 20\nprotocol udp4 100.0 300\nrcode "
+			"NOERROR 100.0 300\n"
+			"rcode NXDOMAIN 50.0 150\ntype A 20.0 40\ntype AAAA 30.0 60\nzone b. 5.0 10\nzone a. 5.0 10\n"
+			"queue eth0/0 10.0 30\nqueue eth1/0 10.0 20\ndrops malformed 2.0 4\n"
+			"latency udp4 p50=1766 p90=1996 p99=2048 p99.9=>4294967296\n"
+			"--\n"
+			"{\"seconds\": 2.000, \"queries\": {\"rate\": 110.000, \"total\": 320}, "
+			"\"server\": [{\"id\": \"version\", \"data\": \"1.0\"}], "
+			"\"protocol\": [{\"id\": \"tcp4\", \"rate\": 10.000, \"total\": 20}, {\"id\": \"udp4\", "
+			"\"rate\": 100.000, \"total\": 300}], "
+			"\"rcode\": [{\"id\": \"NOERROR\", \"rate\": 100.000, \"total\": 300}, {\"id\": \"NXDOMAIN\", "
+			"\"rate\": 50.000, \"total\": 150}], "
+			"\"type\": [{\"id\": \"A\", \"rate\": 20.000, \"total\": 40}, {\"id\": \"AAAA\", \"rate\": "
+			"30.000, \"total\": 60}], "
+			"\"zone\": [{\"id\": \"b.\", \"rate\": 5.000, \"total\": 10}, {\"id\": \"a.\", \"rate\": "
+			"5.000, \"total\": 10}], "
+			"\"queue\": [{\"item\": \"eth0\", \"id\": \"0\", \"rate\": 10.000, \"total\": 30}, "
+			"{\"item\": \"eth1\", \"id\": \"0\", \"rate\": 10.000, \"total\": 20}], "
+			"\"drops\": [{\"id\": \"malformed\", \"rate\": 2.000, \"total\": 4}], "
+			"\"latency\": [{\"id\": \"udp4\", \"rate\": 50.500, \"p50\": 1766, \"p90\": 1996, \"p99\": "
+			"2048, "
+			"\"p99.9\": 4294967296, \"p99.9-exceeded\": true}]}\n");
 	free(text);
 }
 
@@ -291,9 +339,15 @@ static void text_and_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rates_between_samples), TEST(quantiles), TEST(no_time_no_rates),
-		TEST(orders), TEST(screen_without_colours), TEST(screen_sizes),
-		TEST(screen_shows), TEST(hostile_names), TEST(text_and_json),
+		TEST(rates_between_samples),
+		TEST(quantiles),
+		TEST(no_time_no_rates),
+		TEST(orders),
+		TEST(screen_without_colours),
+		TEST(screen_sizes),
+		TEST(screen_shows),
+		TEST(hostile_names),
+		TEST(text_and_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

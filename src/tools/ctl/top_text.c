@@ -68,15 +68,15 @@ static void json_latency(const top_latency_t *latency, FILE *out)
 		/* Longer than what the last bucket begins with: how much longer is not known. */
 		double ns = latency->ns[i];
 		fprintf(out, ", \"%s\": %.0f%s%s%s", top_quantile_names[i], ns < 0 ? -ns : ns, ns < 0 ? ", \"" : "",
-		        ns < 0 ? top_quantile_names[i] : "", ns < 0 ? "-exceeded\": true" : "");
+				ns < 0 ? top_quantile_names[i] : "", ns < 0 ? "-exceeded\": true" : "");
 	}
 	fputc('}', out);
 }
 
 void top_json(const top_rates_t *rates, FILE *out)
 {
-	fprintf(out, "{\"seconds\": %.3f, \"queries\": {\"rate\": %.3f, \"total\": %llu}", rates->seconds, rates->queries,
-	        (unsigned long long)rates->total);
+	fprintf(out, "{\"seconds\": %.3f, \"queries\": {\"rate\": %.3f, \"total\": %llu}", rates->seconds,
+			rates->queries, (unsigned long long)rates->total);
 	for (size_t i = 0; i < TOP_PANELS; i++) {
 		if (i == TOP_LATENCY) {
 			continue;

@@ -2,8 +2,8 @@
 /**
  * xdp-capture: asks the server for frames again and again and writes them as pcapng.
  *
- * The expression is compiled here, by libpcap, which may look up names for it; the server gets the program only. Requests
- * and units: doc/formats/xdp-control.md.
+ * The expression is compiled here, by libpcap, which may look up names for it; the server gets the program only.
+ * Requests and units: doc/formats/xdp-control.md.
  */
 #include "src/tools/ctl/knotc.h"
 
@@ -21,7 +21,7 @@
 #define SKF_NET_OFF (-0x100000) /* <linux/filter.h>, which has names of libpcap's */
 
 enum {
-	SNAPLEN_MAX = 262144,       /* as tcpdump's; also what a file says when all bytes were wanted */
+	SNAPLEN_MAX = 262144, /* as tcpdump's; also what a file says when all bytes were wanted */
 	INTERFACES_MAX = 64,
 	FRAME_MAX = UINT16_MAX / 2, /* bytes that a unit can carry, two digits each */
 	INSTRUCTION_TEXT_MAX = 32,
@@ -33,17 +33,17 @@ typedef struct {
 } captured_interface_t;
 
 typedef struct {
-	FILE *out;                  /* NULL: not open yet */
-	const char *path;           /* "-": standard output */
-	const char *expression;     /* NULL: none */
-	uint32_t snaplen;           /* 0: all */
-	uint64_t count_max;         /* 0: no limit */
+	FILE *out;              /* NULL: not open yet */
+	const char *path;       /* "-": standard output */
+	const char *expression; /* NULL: none */
+	uint32_t snaplen;       /* 0: all */
+	uint64_t count_max;     /* 0: no limit */
 	uint64_t written;
 	uint64_t start_ns;
 	captured_interface_t interfaces[INTERFACES_MAX];
 	uint32_t interface_count;
 	uint8_t frame[FRAME_MAX];
-	char refusal[256];          /* what the server answered instead; "": nothing */
+	char refusal[256]; /* what the server answered instead; "": nothing */
 } capture_t;
 
 static volatile sig_atomic_t must_end;
@@ -125,7 +125,8 @@ static bool asks_kernel(const struct bpf_program *program)
 {
 	for (unsigned i = 0; i < program->bf_len; i++) {
 		const struct bpf_insn *insn = &program->bf_insns[i];
-		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS && insn->k >= (uint32_t)SKF_NET_OFF) {
+		if (BPF_CLASS(insn->code) == BPF_LD && BPF_MODE(insn->code) == BPF_ABS &&
+				insn->k >= (uint32_t)SKF_NET_OFF) {
 			return true;
 		}
 	}
@@ -143,7 +144,8 @@ static char *compile(const char *expression)
 	char *text = NULL;
 	if (pcap_compile(pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0) {
 		if (asks_kernel(&program)) {
-			(void)say("invalid filter expression: %s", "these frames don't pass the kernel, which 'inbound' and 'outbound' ask");
+			(void)say("invalid filter expression: %s",
+					"these frames don't pass the kernel, which 'inbound' and 'outbound' ask");
 		} else {
 			text = print_program(&program);
 		}
@@ -223,8 +225,9 @@ static void take_frame(capture_t *capture, uint32_t interface, const knot_ctl_da
 	uint64_t original_len = 0;
 	pcapng_frame_t frame = { .interface = interface, .bytes = capture->frame };
 	if (direction == NULL || time == NULL || original == NULL || hex == NULL ||
-	    !scan_number(time, 0, UINT64_MAX, &frame.time_ns) || !scan_number(original, 0, UINT32_MAX, &original_len) ||
-	    !scan_hex(hex, capture->frame, &frame.len)) {
+			!scan_number(time, 0, UINT64_MAX, &frame.time_ns) ||
+			!scan_number(original, 0, UINT32_MAX, &original_len) ||
+			!scan_hex(hex, capture->frame, &frame.len)) {
 		snprintf(capture->refusal, sizeof(capture->refusal), "%s", knot_strerror(KNOT_EMALF));
 		return;
 	}
@@ -255,7 +258,8 @@ static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *un
 {
 	(void)type;
 	capture_t *capture = ctx;
-	const char *error = (*unit)[KNOT_CTL_IDX_ERROR], *what = (*unit)[KNOT_CTL_IDX_TYPE], *name = (*unit)[KNOT_CTL_IDX_ID];
+	const char *error = (*unit)[KNOT_CTL_IDX_ERROR], *what = (*unit)[KNOT_CTL_IDX_TYPE],
+		   *name = (*unit)[KNOT_CTL_IDX_ID];
 	if (error != NULL) {
 		snprintf(capture->refusal, sizeof(capture->refusal), "%s", error);
 	}
@@ -316,7 +320,9 @@ static void tell(const params_t *params, const action_t *action, const capture_t
 {
 	/* Behind the packets there is no room for words. */
 	output_t output = {
-		.out = capture->out == stdout ? stderr : stdout, .action = action, .format = params->format,
+		.out = capture->out == stdout ? stderr : stdout,
+		.action = action,
+		.format = params->format,
 	};
 	output_begin(&output);
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
@@ -329,8 +335,10 @@ static void tell(const params_t *params, const action_t *action, const capture_t
 			char value[24];
 			snprintf(value, sizeof(value), "%" PRIu64, items[j].value);
 			knot_ctl_data_t unit = {
-				[KNOT_CTL_IDX_SECTION] = "xdp-capture", [KNOT_CTL_IDX_ITEM] = items[j].name,
-				[KNOT_CTL_IDX_ID] = interface->name, [KNOT_CTL_IDX_DATA] = value,
+				[KNOT_CTL_IDX_SECTION] = "xdp-capture",
+				[KNOT_CTL_IDX_ITEM] = items[j].name,
+				[KNOT_CTL_IDX_ID] = interface->name,
+				[KNOT_CTL_IDX_DATA] = value,
 			};
 			output_unit(&output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
 		}
@@ -338,7 +346,9 @@ static void tell(const params_t *params, const action_t *action, const capture_t
 	char written[24];
 	snprintf(written, sizeof(written), "%" PRIu64, capture->written);
 	knot_ctl_data_t unit = {
-		[KNOT_CTL_IDX_SECTION] = "xdp-capture", [KNOT_CTL_IDX_ITEM] = "written", [KNOT_CTL_IDX_DATA] = written,
+		[KNOT_CTL_IDX_SECTION] = "xdp-capture",
+		[KNOT_CTL_IDX_ITEM] = "written",
+		[KNOT_CTL_IDX_DATA] = written,
 	};
 	output_unit(&output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
 	(void)output_end(&output, is_good ? NULL : "the capture is not whole");
@@ -350,8 +360,8 @@ static bool close_output(capture_t *capture)
 	uint64_t end_ns = now_ns();
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
 		const captured_interface_t *interface = &capture->interfaces[i];
-		pcapng_statistics(capture->out, &(pcapng_statistics_t){
-			i, capture->start_ns, end_ns, interface->captured, interface->dropped });
+		pcapng_statistics(capture->out, &(pcapng_statistics_t){ i, capture->start_ns, end_ns,
+								interface->captured, interface->dropped });
 	}
 	bool is_whole = fflush(capture->out) == 0 && !ferror(capture->out);
 	struct pollfd reader = { .fd = fileno(capture->out) };
@@ -365,7 +375,7 @@ static bool close_output(capture_t *capture)
 }
 
 static bool run(const params_t *params, const action_t *action, knot_ctl_t *ctl, capture_t *capture,
-                const knot_ctl_data_t *start)
+		const knot_ctl_data_t *start)
 {
 	bool is_gone = false;
 	if (!ask(ctl, capture, start, &is_gone)) {
@@ -395,15 +405,18 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 	if (ctl != NULL) {
 		/* Ended by a signal, the file is whole, and the prompt is there again. */
 		static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-		struct sigaction action_end = { .sa_handler = end_soon, .sa_flags = SA_RESTART }, old[KNOT_LEN(numbers)], old_pipe;
+		struct sigaction action_end = { .sa_handler = end_soon, .sa_flags = SA_RESTART },
+				 old[KNOT_LEN(numbers)], old_pipe;
 		must_end = 0;
 		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
 			sigaction(numbers[i], &action_end, &old[i]);
 		}
 		sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, &old_pipe);
 		knot_ctl_data_t start = {
-			[KNOT_CTL_IDX_CMD] = "xdp-capture", [KNOT_CTL_IDX_SECTION] = (*words)[KNOT_CTL_IDX_SECTION],
-			[KNOT_CTL_IDX_ITEM] = (*words)[KNOT_CTL_IDX_ITEM], [KNOT_CTL_IDX_DATA] = program,
+			[KNOT_CTL_IDX_CMD] = "xdp-capture",
+			[KNOT_CTL_IDX_SECTION] = (*words)[KNOT_CTL_IDX_SECTION],
+			[KNOT_CTL_IDX_ITEM] = (*words)[KNOT_CTL_IDX_ITEM],
+			[KNOT_CTL_IDX_DATA] = program,
 		};
 		is_good = run(params, action, ctl, capture, (const knot_ctl_data_t *)&start);
 		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {

@@ -38,7 +38,9 @@ static void add_target(targets_t *targets, const char *name)
 	}
 }
 
-/* Interfaces of `xdp.listen`, found by address where that is what is configured. False: one can't be found, said why. */
+/*
+ * Interfaces of `xdp.listen`, found by address where that is what is configured. False: one can't be found, said why.
+ */
 static bool add_configured(targets_t *targets, const conf_t *conf)
 {
 	bool is_good = true;
@@ -123,8 +125,10 @@ static void print_units(output_t *output, const char *name, const findings_t *fi
 	for (size_t i = 0; i < findings->count; i++) {
 		const kxdp_finding_t *row = &findings->rows[i];
 		knot_ctl_data_t unit = {
-			[KNOT_CTL_IDX_SECTION] = name, [KNOT_CTL_IDX_ITEM] = row->id,
-			[KNOT_CTL_IDX_TYPE] = kxdp_severity_name(row->severity), [KNOT_CTL_IDX_DATA] = row->text,
+			[KNOT_CTL_IDX_SECTION] = name,
+			[KNOT_CTL_IDX_ITEM] = row->id,
+			[KNOT_CTL_IDX_TYPE] = kxdp_severity_name(row->severity),
+			[KNOT_CTL_IDX_DATA] = row->text,
 		};
 		output_unit(output, KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&unit);
 		if (row->advice[0] != '\0') {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* TYPEs that are no rows: what the interface is, and whether the sums match. */
-#define TYPE_FACT "interface"
+#define TYPE_FACT       "interface"
 #define TYPE_DIFFERENCE "difference"
 
 static void end_table(output_t *output)
@@ -17,14 +17,17 @@ static void end_table(output_t *output)
 	}
 	if (output->table_name[0] != '\0') {
 		/* Tables of several interfaces are set apart. */
-		fprintf(output->out, "%s%s%s\n", output->table_count > 0 ? "\n" : "", output->table_name, output->facts);
+		fprintf(output->out, "%s%s%s\n", output->table_count > 0 ? "\n" : "", output->table_name,
+				output->facts);
 	}
 	table_print(output->table, output->out, output->zeros || output->action->layout == LAYOUT_XDP_BLOCK);
 	if (strcmp(output->difference, "0") == 0) {
 		fputs("Every packet received is in one of the other rows.\n", output->out);
 	} else if (output->difference[0] != '\0') {
-		fprintf(output->out, "Received and the sum of the other rows differ by %s: "
-		        "while traffic flows, rows are of different moments.\n", output->difference);
+		fprintf(output->out,
+				"Received and the sum of the other rows differ by %s: "
+				"while traffic flows, rows are of different moments.\n",
+				output->difference);
 	}
 	table_free(output->table);
 	output->table = NULL;
@@ -47,7 +50,8 @@ static void add_fact(output_t *output, const char *name, const char *value)
 static void add_status(output_t *output, const knot_ctl_data_t *unit)
 {
 	const char *section = (*unit)[KNOT_CTL_IDX_SECTION], *item = (*unit)[KNOT_CTL_IDX_ITEM];
-	const char *id = (*unit)[KNOT_CTL_IDX_ID], *type = (*unit)[KNOT_CTL_IDX_TYPE], *value = (*unit)[KNOT_CTL_IDX_DATA];
+	const char *id = (*unit)[KNOT_CTL_IDX_ID], *type = (*unit)[KNOT_CTL_IDX_TYPE],
+		   *value = (*unit)[KNOT_CTL_IDX_DATA];
 	if (section == NULL || item == NULL || value == NULL) {
 		return;
 	}
@@ -66,7 +70,8 @@ static void add_status(output_t *output, const knot_ctl_data_t *unit)
 
 static void add_rule(output_t *output, const knot_ctl_data_t *unit)
 {
-	const char *id = (*unit)[KNOT_CTL_IDX_ID], *item = (*unit)[KNOT_CTL_IDX_ITEM], *value = (*unit)[KNOT_CTL_IDX_DATA];
+	const char *id = (*unit)[KNOT_CTL_IDX_ID], *item = (*unit)[KNOT_CTL_IDX_ITEM],
+		   *value = (*unit)[KNOT_CTL_IDX_DATA];
 	if (id == NULL || item == NULL || value == NULL) {
 		return;
 	}

@@ -14,7 +14,7 @@
 
 typedef struct {
 	const char *config;
-	const char *dir;             /* NULL: the configuration says */
+	const char *dir; /* NULL: the configuration says */
 	bool verify;
 	bool list_sources;
 } params_t;
@@ -24,26 +24,26 @@ typedef struct {
 	store_t *store;
 	time_t now;
 	uint64_t shown, size;
-	uint64_t bad;                /* damaged ones, or asked for and not there */
-	bool is_asked;               /* zones are named; else one that isn't there was removed just now */
+	uint64_t bad;  /* damaged ones, or asked for and not there */
+	bool is_asked; /* zones are named; else one that isn't there was removed just now */
 } listing_t;
 
 static void print_help(FILE *out)
 {
 	fprintf(out,
-	        "Usage: kzoneimage [parameters] [zone ...]\n"
-	        "\n"
-	        "Show the images of zones that a server starts from; all of them without arguments.\n"
-	        "\n"
-	        "Parameters:\n"
-	        " -c, --config <file>   Take the directory from this configuration file.\n"
-	        "                        (default %s)\n"
-	        " -d, --dir <dir>       Use this directory of images, and no configuration.\n"
-	        " -s, --sources         List all files that each image was made from.\n"
-	        " -v, --verify          Read the images as a whole and compare their checksums.\n"
-	        " -h, --help            Print the program help.\n"
-	        " -V, --version         Print the program version.\n",
-	        conf_default_path());
+			"Usage: kzoneimage [parameters] [zone ...]\n"
+			"\n"
+			"Show the images of zones that a server starts from; all of them without arguments.\n"
+			"\n"
+			"Parameters:\n"
+			" -c, --config <file>   Take the directory from this configuration file.\n"
+			"                        (default %s)\n"
+			" -d, --dir <dir>       Use this directory of images, and no configuration.\n"
+			" -s, --sources         List all files that each image was made from.\n"
+			" -v, --verify          Read the images as a whole and compare their checksums.\n"
+			" -h, --help            Print the program help.\n"
+			" -V, --version         Print the program version.\n",
+			conf_default_path());
 }
 
 /* ---- One image ---- */
@@ -123,8 +123,9 @@ static void print_image(FILE *out, const listing_t *listing, const char *name, c
 	struct tm tm;
 	time_t saved_s = (time_t)view->saved_s;
 	strftime(saved, sizeof(saved), "%Y-%m-%dT%H:%M:%S", gmtime_r(&saved_s, &tm));
-	fprintf(out, "%-32s %10" PRIu32 " %10s %6" PRIu32 " %6" PRIu32 "  %s %6s  %-7s", name, view->serial, size_text(view->size, size),
-	        view->piece_count, view->format, saved, age_text((int64_t)listing->now - (int64_t)saved_s, age), state_of_all(view));
+	fprintf(out, "%-32s %10" PRIu32 " %10s %6" PRIu32 " %6" PRIu32 "  %s %6s  %-7s", name, view->serial,
+			size_text(view->size, size), view->piece_count, view->format, saved,
+			age_text((int64_t)listing->now - (int64_t)saved_s, age), state_of_all(view));
 	if (view->source_count == 0) {
 		fprintf(out, " -");
 	}
@@ -138,8 +139,10 @@ static void print_image(FILE *out, const listing_t *listing, const char *name, c
 	putc('\n', out);
 }
 
-/* The line of an image, to be freed. Standard output may be a pager that takes its time: nothing is printed before reading has ended. */
-static knot_err_t look_at(listing_t *listing, knot_name_t zone, const char *name, char **ret_line, store_reason_t *ret_reason)
+/* The line of an image, to be freed. Standard output may be a pager that takes its time: nothing is printed before
+ * reading has ended. */
+static knot_err_t look_at(
+		listing_t *listing, knot_name_t zone, const char *name, char **ret_line, store_reason_t *ret_reason)
 {
 	store_reader_t *reader;
 	store_view_t view;
@@ -212,7 +215,10 @@ static bool show_all(listing_t *listing)
 	}
 	if (damaged > 0) {
 		fflush(stdout);
-		fprintf(stderr, "error: %zu records of images are damaged; the server builds those zones from their sources\n", damaged);
+		fprintf(stderr,
+				"error: %zu records of images are damaged; the server builds those zones from their "
+				"sources\n",
+				damaged);
 	}
 	listing->bad += damaged;
 	return true;
@@ -227,13 +233,14 @@ static bool list(const params_t *params, const char *dir, char **names, int coun
 		fprintf(stderr, "error: zone images in '%s', %s\n", dir, reason.text);
 		return false;
 	}
-	printf("%-32s %10s %10s %6s %6s  %-19s %6s  %-7s %s\n", "zone", "serial", "size", "values", "format", "saved (UTC)", "age", "source",
-	       "file");
+	printf("%-32s %10s %10s %6s %6s  %-19s %6s  %-7s %s\n", "zone", "serial", "size", "values", "format",
+			"saved (UTC)", "age", "source", "file");
 	bool ok = count > 0 ? show_named(&listing, names, count) : show_all(&listing);
 	store_room_t room = store_room(listing.store);
 	char size[24], used[24], max[24];
-	printf("%" PRIu64 " images, %s; %s of %s in use%s\n", listing.shown, size_text(listing.size, size), size_text(room.used, used),
-	       size_text(room.max, max), params->verify && listing.bad == 0 && ok ? "; verified" : "");
+	printf("%" PRIu64 " images, %s; %s of %s in use%s\n", listing.shown, size_text(listing.size, size),
+			size_text(room.used, used), size_text(room.max, max),
+			params->verify && listing.bad == 0 && ok ? "; verified" : "");
 	store_close(listing.store);
 	return ok && listing.bad == 0;
 }
@@ -268,9 +275,13 @@ static bool run(const params_t *params, char **names, int count)
 int main(int argc, char **argv)
 {
 	static const struct option known[] = {
-		{ "config", required_argument, NULL, 'c' }, { "dir", required_argument, NULL, 'd' },
-		{ "sources", no_argument, NULL, 's' }, { "verify", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, 'V' }, { 0 },
+		{ "config", required_argument, NULL, 'c' },
+		{ "dir", required_argument, NULL, 'd' },
+		{ "sources", no_argument, NULL, 's' },
+		{ "verify", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
 	};
 	params_t params = { 0 };
 	int c;

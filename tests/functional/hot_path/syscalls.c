@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts the system calls of one thread by number until SIGTERM comes, at most some seconds: syscalls THREAD SECONDS. Prints lines "number count". */
+/* Counts the system calls of one thread by number until SIGTERM comes, at most some seconds: syscalls THREAD SECONDS.
+ * Prints lines "number count". */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 			struct __ptrace_syscall_info info;
 			if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, (void *)sizeof(info), &info) > 0 &&
-			    info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr < NUMBERS) {
+					info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr < NUMBERS) {
 				counts[info.entry.nr]++;
 			}
 		}
