@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Locks between threads, with what they guard written where compilers check it.
+ *
+ * clang -Wthread-safety reads the attributes: SYS_REQUIRES on a function that is called under a lock, SYS_EXCLUDES on
+ * one that takes it itself, SYS_ACQUIRED_AFTER on a lock that is taken second; gcc ignores them. A lock is never taken
+ * within an RCU read section, because a section must not wait (sys/rcu.h): asserted. The exception are the short ones,
+ * sys_mutex_lock_brief(): locks under which a bounded number of instructions runs, no other lock is taken and nothing
+ * waits. The order of all locks is in doc/locks.md.
+ *
+ * Locks are made in place, must not move, and live as long as what they guard. Errors of pthread_mutex_lock() are
+ * errors of the program (a lock taken twice, one that was never made) and are asserted.
+ */
+#pragma once
+
+#include "src/sys/rcu.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+
+#if defined(__clang__)
+#define SYS_THREAD_ATTRIBUTE(x) __attribute__((x))
+#else
+#define SYS_THREAD_ATTRIBUTE(x)
+#endif
+
+/** On a type: it can be held. */
+#define SYS_CAPABILITY(name) SYS_THREAD_ATTRIBUTE(capability(name))
+/** On a function: the caller holds the lock, alone or with other readers. */
+#define SYS_REQUIRES(...)        SYS_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define SYS_REQUIRES_SHARED(...) SYS_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
+/** On a function: it returns with the lock held, or given back. */
+#define SYS_ACQUIRES(...)        SYS_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define SYS_ACQUIRES_SHARED(...) SYS_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
+#define SYS_TRY_ACQUIRES(...)    SYS_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define SYS_RELEASES(...)        SYS_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define SYS_RELEASES_SHARED(...) SYS_THREAD_ATTRIBUTE(release_shared_capability(__VA_ARGS__))
+/** On a function: it takes the lock, so the caller doesn't hold it. */
+#define SYS_EXCLUDES(...) SYS_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+/** On a function that returns a lock: which one. */
+#define SYS_RETURNS_LOCK(lock) SYS_THREAD_ATTRIBUTE(lock_returned(lock))
+/** On a function: what it does with locks is beyond what the compiler can follow; a comment says why it is right. */
+#define SYS_UNCHECKED_LOCKS SYS_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+/**
+ * On a variable of a file, or on a member after the lock that it names: read and written under it, or which other
+ * lock is taken before this one. In a struct C resolves such names only in compilers that configure has found to do so;
+ * elsewhere the attribute is for people.
+ */
+#define SYS_GUARDED_BY_VARIABLE(lock) SYS_THREAD_ATTRIBUTE(guarded_by(lock))
+#ifdef HAVE_GUARDED_MEMBERS
+#define SYS_GUARDED_BY(lock)    SYS_THREAD_ATTRIBUTE(guarded_by(lock))
+#define SYS_PT_GUARDED_BY(lock) SYS_THREAD_ATTRIBUTE(pt_guarded_by(lock))
+#define SYS_ACQUIRED_AFTER(...) SYS_THREAD_ATTRIBUTE(acquired_after(__VA_ARGS__))
+#else
+#define SYS_GUARDED_BY(lock)
+#define SYS_PT_GUARDED_BY(lock)
+#define SYS_ACQUIRED_AFTER(...)
+#endif
+
+/** One holder at a time. */
+typedef struct SYS_CAPABILITY("mutex") {
+	pthread_mutex_t mutex;
+} sys_mutex_t;
+
+/** One writer or many readers. */
+typedef struct SYS_CAPABILITY("mutex") {
+	pthread_rwlock_t lock;
+} sys_rwlock_t;
+
+/** For locks in static storage. */
+#define SYS_MUTEX_INIT                                                                                                 \
+	{                                                                                                              \
+		PTHREAD_MUTEX_INITIALIZER                                                                              \
+	}
+#define SYS_RWLOCK_INIT                                                                                                \
+	{                                                                                                              \
+		PTHREAD_RWLOCK_INITIALIZER                                                                             \
+	}
+
+/* pthread's functions aren't annotated, so the bodies are not analysed: the declarations say what they do. */
+
+static inline void sys_mutex_init(sys_mutex_t *mutex)
+{
+	int err = pthread_mutex_init(&mutex->mutex, NULL); /* fails for attributes only, and there are none */
+	assert(err == 0);
+	(void)err;
+}
+
+/** Nobody holds it or waits for it. */
+static inline void sys_mutex_done(sys_mutex_t *mutex)
+{
+	int err = pthread_mutex_destroy(&mutex->mutex);
+	assert(err == 0);
+	(void)err;
+}
+
+/** Wait for the lock and hold it. Not for use in hot paths, on a path that holds it already, or in a read section. */
+static inline void sys_mutex_lock(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = pthread_mutex_lock(&mutex->mutex);
+	assert(err == 0);
+	(void)err;
+}
+
+/** The same for a short lock, which read sections may take, too (see above). */
+static inline void sys_mutex_lock_brief(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_mutex_lock(&mutex->mutex);
+	assert(err == 0);
+	(void)err;
+}
+
+/** True with the lock, false at once if another thread has it. */
+static inline bool sys_mutex_try(sys_mutex_t *mutex) SYS_TRY_ACQUIRES(true, mutex) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_mutex_trylock(&mutex->mutex);
+	assert(err == 0 || err == EBUSY);
+	return err == 0;
+}
+
+static inline void sys_mutex_unlock(sys_mutex_t *mutex) SYS_RELEASES(mutex) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_mutex_unlock(&mutex->mutex);
+	assert(err == 0);
+	(void)err;
+}
+
+/** Give the lock back, wait for a signal, take the lock again. Returns without a signal, too: test the condition. */
+static inline void sys_mutex_wait(sys_mutex_t *mutex, pthread_cond_t *signal) SYS_REQUIRES(mutex) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = pthread_cond_wait(signal, &mutex->mutex);
+	assert(err == 0);
+	(void)err;
+}
+
+/** The same until `until` on the signal's clock at the latest: false then. */
+static inline bool sys_mutex_wait_until(sys_mutex_t *mutex, pthread_cond_t *signal, const struct timespec *until)
+		SYS_REQUIRES(mutex) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = pthread_cond_timedwait(signal, &mutex->mutex, until);
+	assert(err == 0 || err == ETIMEDOUT);
+	return err == 0;
+}
+
+static inline void sys_rwlock_init(sys_rwlock_t *lock)
+{
+	int err = pthread_rwlock_init(&lock->lock, NULL);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline void sys_rwlock_done(sys_rwlock_t *lock)
+{
+	int err = pthread_rwlock_destroy(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline void sys_rwlock_read(sys_rwlock_t *lock) SYS_ACQUIRES_SHARED(lock) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = pthread_rwlock_rdlock(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline void sys_rwlock_write(sys_rwlock_t *lock) SYS_ACQUIRES(lock) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = pthread_rwlock_wrlock(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline void sys_rwlock_end_read(sys_rwlock_t *lock) SYS_RELEASES_SHARED(lock) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_rwlock_unlock(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline void sys_rwlock_end_write(sys_rwlock_t *lock) SYS_RELEASES(lock) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_rwlock_unlock(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
