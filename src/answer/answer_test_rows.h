@@ -724,6 +724,12 @@ static const answer_row_t rows[] = {
 	{ "x.wns.ex.", "A", false,
 			"NOERROR\n"
 			"AU *.wns.ex. NS ns.wns.ex." },
+	{ "x.wns.ex.", "DS", false,
+			"NOERROR aa\n"
+			"AU ex. SOA/300" },
+	{ "*.wns.ex.", "DS", false,
+			"NOERROR aa\n"
+			"AU ex. SOA/300" },
 	{ "x.wds.ex.", "A", false,
 			"NOERROR aa\n"
 			"AU ex. SOA/300" },

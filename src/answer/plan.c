@@ -467,15 +467,12 @@ static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_l
 {
 	switch (found->kind) {
 	case ZONE_FOUND:
-		/* DS belongs to the parent's side of a cut, RFC 4035 3.1.4.1. */
-		if ((found->node->flags & ZONE_NODE_CUT) && plan->query->qtype != KNOT_TYPE_DS) {
-			end_referral(plan, chain, found);
-			return false;
-		}
-		return answer_from_node(plan, chain, found);
 	case ZONE_WILDCARD:
-		/* Undefined by RFC 4592 4.2; Knot refers with the wildcard's own name. */
-		if (found->node->flags & ZONE_NODE_CUT) {
+		/*
+		 * DS belongs to the parent's side of a cut, RFC 4035 3.1.4.1. NS at a wildcard is undefined by RFC
+		 * 4592 4.2: as in Knot the wildcard is a cut, and the referral has the wildcard's own name.
+		 */
+		if ((found->node->flags & ZONE_NODE_CUT) && plan->query->qtype != KNOT_TYPE_DS) {
 			end_referral(plan, chain, found);
 			return false;
 		}
