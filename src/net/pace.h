@@ -36,9 +36,9 @@ typedef struct {
 	uint64_t packets_per_s; /* in the window before this one */
 	uint32_t packets, wakes;
 	bool naps;
-} xdp_pace_t;
+} pace_t;
 
-static inline void xdp_pace_window(xdp_pace_t *pace, uint64_t now_us)
+static inline void pace_end_window(pace_t *pace, uint64_t now_us)
 {
 	uint64_t passed_us = now_us - pace->window_us;
 	uint64_t packets_per_s = pace->packets * 1000000ull / passed_us;
@@ -61,10 +61,10 @@ static inline void xdp_pace_window(xdp_pace_t *pace, uint64_t now_us)
 
 /** After a turn that took in `count` packets and emptied the ring. Returns how long to nap, in microseconds; 0: sleep
  * until the next packet. */
-static inline uint32_t xdp_pace(xdp_pace_t *pace, uint64_t now_us, size_t count)
+static inline uint32_t pace_turn(pace_t *pace, uint64_t now_us, size_t count)
 {
 	if (now_us - pace->window_us >= PACE_WINDOW_US) {
-		xdp_pace_window(pace, now_us);
+		pace_end_window(pace, now_us);
 	}
 	pace->packets += (uint32_t)count;
 	pace->wakes += count > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/net/xdp_pace.h"
+#include "src/net/pace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 /* Packets arrive every gap_us, `together` at once; the worker wakes up for each unless it naps. */
 static uint64_t naps_of_a_second(uint64_t gap_us, size_t together, uint64_t *ret_slept_us)
 {
-	xdp_pace_t pace = { 0 };
+	pace_t pace = { 0 };
 	uint64_t naps = 0, taken = 0;
 	*ret_slept_us = 0;
 	for (uint64_t now_us = 5000000; now_us < 6000000;) {
 		uint64_t arrived = (now_us - 5000000) / gap_us * together;
-		uint32_t nap_us = xdp_pace(&pace, now_us, (size_t)(arrived - taken));
+		uint32_t nap_us = pace_turn(&pace, now_us, (size_t)(arrived - taken));
 		taken = arrived;
 		naps += nap_us > 0;
 		*ret_slept_us += nap_us;
@@ -55,10 +55,10 @@ static void test_rates(void **state)
 static void test_waiting_client(void **state)
 {
 	(void)state;
-	xdp_pace_t pace = { 0 };
+	pace_t pace = { 0 };
 	uint64_t naps = 0, turns = 0;
 	for (uint64_t now_us = 5000000; now_us < 15000000; turns++) {
-		uint32_t nap_us = xdp_pace(&pace, now_us, 1);
+		uint32_t nap_us = pace_turn(&pace, now_us, 1);
 		naps += nap_us > 0;
 		now_us += 20 + nap_us;
 	}
@@ -70,14 +70,14 @@ static void test_waiting_client(void **state)
 static void test_quiet(void **state)
 {
 	(void)state;
-	xdp_pace_t pace = { 0 };
+	pace_t pace = { 0 };
 	uint64_t now_us = 5000000;
 	for (unsigned i = 0; i < 30000; i++) {
-		(void)xdp_pace(&pace, now_us += 10, 1);
+		(void)pace_turn(&pace, now_us += 10, 1);
 	}
-	assert_int_equal(xdp_pace(&pace, now_us += 10, 1), PACE_NAP_US);
-	assert_int_equal(xdp_pace(&pace, now_us += 10, 0), 0);
-	assert_int_equal(xdp_pace(&pace, now_us + 1000000, 1), 0);
+	assert_int_equal(pace_turn(&pace, now_us += 10, 1), PACE_NAP_US);
+	assert_int_equal(pace_turn(&pace, now_us += 10, 0), 0);
+	assert_int_equal(pace_turn(&pace, now_us + 1000000, 1), 0);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 
 enum {
 	BOUND_FIRST_LOG2 = 10, /* 1024 ns */
-	HALF_LOG2 = 2,         /* 1.5 = 3 / 2 */
+	STEPS_PER_OCTAVE = 2,  /* bounds are 1 and 1.5 times a power of two */
 };
 
 unsigned traffic_bucket(uint64_t time_ns)
@@ -15,7 +15,7 @@ unsigned traffic_bucket(uint64_t time_ns)
 	}
 	unsigned log2 = 63 - (unsigned)__builtin_clzll(below);
 	unsigned half = (unsigned)(below >> (log2 - 1)) & 1;
-	unsigned bucket = 2 * (log2 - BOUND_FIRST_LOG2) + 1 + half;
+	unsigned bucket = STEPS_PER_OCTAVE * (log2 - BOUND_FIRST_LOG2) + 1 + half;
 	return bucket < TRAFFIC_BOUNDS ? bucket : TRAFFIC_BOUNDS;
 }
 
@@ -24,8 +24,8 @@ uint64_t traffic_bound_ns(unsigned bucket)
 	if (bucket >= TRAFFIC_BOUNDS) {
 		return UINT64_MAX;
 	}
-	uint64_t power = UINT64_C(1) << (BOUND_FIRST_LOG2 + bucket / 2);
-	return bucket % 2 == 0 ? power : power + power / HALF_LOG2;
+	uint64_t power = UINT64_C(1) << (BOUND_FIRST_LOG2 + bucket / STEPS_PER_OCTAVE);
+	return bucket % STEPS_PER_OCTAVE == 0 ? power : power + power / STEPS_PER_OCTAVE;
 }
 
 const char *traffic_drop_name(traffic_drop_t reason)

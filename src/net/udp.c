@@ -5,7 +5,7 @@
  *
  * Replies are built where their requests lie. A socket that gave a full batch is asked again without poll(), so under
  * load there are two system calls per batch and none of them waits. Who would wake up for each request naps instead
- * (xdp_pace.h).
+ * (pace.h).
  */
 #include <netinet/in.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #include "src/net/request.h"
 #include "src/net/worker.h"
-#include "src/net/xdp_pace.h"
+#include "src/net/pace.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 
@@ -43,7 +43,7 @@ typedef struct {
 	struct sockaddr_storage peers[NET_UDP_BATCH];
 	control_t controls[NET_UDP_BATCH];
 	uint8_t *buffers; /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
-	xdp_pace_t pace;
+	pace_t pace;
 	traffic_batch_t traffic;
 } udp_t;
 
@@ -213,7 +213,7 @@ void udp_worker_run(void *arg)
 				more |= busy;
 			}
 		}
-		uint32_t nap_us = xdp_pace(&udp->pace, sys_clock_ns() / 1000, requests);
+		uint32_t nap_us = pace_turn(&udp->pace, sys_clock_ns() / 1000, requests);
 		if (nap_us > 0 && !more) { /* the word to end waits as long */
 			(void)nanosleep(&(struct timespec){ .tv_nsec = (long)nap_us * 1000 }, NULL);
 		}

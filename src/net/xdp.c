@@ -6,7 +6,7 @@
 #include "src/net/request.h"
 #include "src/net/worker.h"
 #include "src/net/xdp_out.h"
-#include "src/net/xdp_pace.h"
+#include "src/net/pace.h"
 #include "src/net/xdp_tcp.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
@@ -22,9 +22,7 @@ enum {
 	REPLY_ROOM_MIN = 512,
 	/* TCP segments sent per turn: after so many it is time to receive again. */
 	EMIT_MAX = 4 * NET_XDP_BATCH,
-	/* How often the configuration is looked at, though it seems to be the same, and how long a worker sleeps at
-	   most. */
-	CONFIGURE_US = 100000,
+	/* How long a worker sleeps at most. */
 	SLEEP_US = NET_POLL_MS / 4 * 1000,
 	/* A ring that may be too small for what comes during a nap. */
 	NAP_RING_MIN = 1024,
@@ -37,14 +35,11 @@ typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
 	xdp_tcp_t *tcp;          /* owned */
-	/*
-	 * What TCP was configured by, and when. A configuration may come to lie where an old one was: hence the time.
-	 */
-	const conf_t *conf;
+	/* What the settings below and those of TCP were made from. */
+	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
-	uint64_t configured_us;
 	uint64_t now_us;
-	xdp_pace_t pace;
+	pace_t pace;
 	bool may_nap;     /* who configures busy polling doesn't want it */
 	bool wants_turn;  /* there is more to send than one turn may */
 	bool wants_frame; /* … than there were free frames */
@@ -195,17 +190,18 @@ static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *pack
 	}
 }
 
-static void configure(xdp_t *xdp, const state_t *state)
+/* Take over the published configuration when it or the number of workers that share its limits is another one. */
+static void xdp_follow_state(xdp_t *xdp, const state_t *state)
 {
 	size_t count = xdp->out.set->count;
-	if (state->conf != xdp->conf || count != xdp->worker_count ||
-			xdp->now_us - xdp->configured_us >= CONFIGURE_US) {
-		xdp_tcp_configure(xdp->tcp, &state->conf->xdp, count > 0 ? count : 1, xdp->now_us);
-		xdp->may_nap = state->conf->xdp.busypoll_budget == 0 && state->conf->xdp.ring_size >= NAP_RING_MIN;
-		xdp->conf = state->conf;
-		xdp->worker_count = count;
-		xdp->configured_us = xdp->now_us;
+	if (state->number == xdp->state_number && count == xdp->worker_count) {
+		return;
 	}
+	const conf_xdp_t *conf = &state->conf->xdp;
+	xdp_tcp_configure(xdp->tcp, conf, count > 0 ? count : 1, xdp->now_us);
+	xdp->may_nap = conf->busypoll_budget == 0 && conf->ring_size >= NAP_RING_MIN;
+	xdp->state_number = state->number;
+	xdp->worker_count = count;
 }
 
 /* Receive, answer, send. Returns the number of packets. */
@@ -219,7 +215,7 @@ static size_t take_turn(const worker_t *worker)
 	xdp->now_us = xdp->out.now_us = start_ns / 1000;
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
-	configure(xdp, state);
+	xdp_follow_state(xdp, state);
 	struct kxdp_tap *tap = RCU_LOAD(guard, worker->tap_rcu);
 	kxdp_queue_tap(worker->queue, tap, tap != NULL ? sys_clock_real_ns() : 0);
 	kxdp_packet_t packets[NET_XDP_BATCH];
@@ -247,7 +243,7 @@ static size_t take_turn(const worker_t *worker)
 static bool sleep_well(worker_t *worker, size_t count)
 {
 	xdp_t *xdp = worker->memory;
-	uint32_t nap_us = xdp_pace(&xdp->pace, xdp->now_us, count);
+	uint32_t nap_us = pace_turn(&xdp->pace, xdp->now_us, count);
 	if (xdp->wants_frame) {
 		/* The inbox may be part of it, so it can't say when to go on. */
 		return (kxdp_wait(worker->queue, 1, -1) & KXDP_WAIT_GONE) == 0;
