@@ -25,6 +25,16 @@ static void check(bool holds)
 
 static unsigned calls;
 
+/* Ports 53, 853 and 5300, and port 0, which no policy can allow. */
+static bool is_allowed(uint16_t port)
+{
+	return port == 53 || port == 853 || port == 5300;
+}
+
+static const priv_policy_t policy = {
+	.ports = { [0] = 1, [53 / 8] = 1 << 53 % 8, [853 / 8] = 1 << 853 % 8, [5300 / 8] = 1 << 5300 % 8 }
+};
+
 static void check_name(const char name[static PRIV_DEVICE_MAX])
 {
 	const char *end = memchr(name, '\0', PRIV_DEVICE_MAX);
@@ -39,7 +49,8 @@ static void check_config(const priv_config_t *c)
 	check(c->flags < 8 && c->listen_count - 1 < KXDP_LISTEN_MAX);
 	for (size_t i = 0; i < KXDP_LISTEN_MAX; i++) {
 		bool used = i < c->listen_count;
-		check((c->listens[i].port != 0) == used && c->listens[i].any_addr < 2 && c->listens[i].reserved == 0);
+		check(used ? is_allowed(c->listens[i].port) : c->listens[i].port == 0);
+		check(c->listens[i].any_addr < 2 && c->listens[i].reserved == 0);
 		for (size_t k = 0; k < 16 && (!used || c->listens[i].any_addr == 1); k++) {
 			check(c->listens[i].addr[k] == 0);
 		}
@@ -92,13 +103,13 @@ static void check_rule_set(const priv_rule_set_t *r)
 
 static void check_rule_remove(const priv_rule_remove_t *r)
 {
-	check(r->iface < PRIV_IFACES_MAX);
+	check(r->iface < PRIV_IFACES_MAX && r->per_second == 0);
 	check_prefix(r->addr, r->prefix_len);
 }
 
 static void check_bind(const priv_bind_t *r)
 {
-	check(r->port == 53 || r->port == 853 || r->port == 80);
+	check(is_allowed(r->port) && r->port < 1024);
 	check(r->type == SOCK_STREAM || r->type == SOCK_DGRAM);
 	check(r->family == AF_INET6 || (r->family == AF_INET && r->scope == 0 && load_be32(r->addr + 12) == 0));
 	check(r->reuseport == 0 || r->reuseport == 1);
@@ -127,8 +138,6 @@ static void check_raw(const priv_raw_t *r)
 PRIV_REQUESTS(ACT)
 #define ACTION(constant, name, what) .name = act_##name,
 static const priv_actions_t actions = { PRIV_REQUESTS(ACTION) };
-
-static const priv_policy_t policy = { .ports = { 53, 853, 80, 5300, 0 }, .port_count = 5 };
 
 static void serve(const uint8_t *message, size_t len)
 {

@@ -6,7 +6,6 @@
 #include "xdp/priv_caps.h"
 #include "xdp/priv_helper.h"
 
-#include <assert.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,10 +31,12 @@ struct kxdp_priv {
 
 static priv_policy_t policy_of(const kxdp_priv_params_t *params)
 {
-	assert(params->port_count <= KXDP_PRIV_PORTS_MAX);
-	priv_policy_t policy = { .ports = { 53, 853 }, .port_count = 2 };
+	enum { PORT_DNS = 53, PORT_DNS_OVER_TLS = 853 };
+	priv_policy_t policy = { 0 };
+	kxdp_priv_policy_allow(&policy, PORT_DNS);
+	kxdp_priv_policy_allow(&policy, PORT_DNS_OVER_TLS);
 	for (size_t i = 0; i < params->port_count; i++) {
-		policy.ports[policy.port_count++] = params->ports[i];
+		kxdp_priv_policy_allow(&policy, params->ports[i]);
 	}
 	return policy;
 }

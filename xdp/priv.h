@@ -20,17 +20,14 @@
 
 #include "xdp/kxdp.h"
 
-enum {
-	KXDP_PRIV_PORTS_MAX = 64, /* low ports that may be bound later on */
-};
-
 typedef struct {
-	/* Low ports (below 1024) that may be bound at run time, besides 53 and 853: those of the configuration read at
-	 * start. Ports from 1024 on need no privilege: bind them without the helper. */
-	const uint16_t *ports; /* host order; borrowed for the call */
-	size_t port_count;     /* up to KXDP_PRIV_PORTS_MAX */
-	char **argv;           /* of main(): overwritten in the helper, for ps; NULL: stays */
-	bool detached;         /* the process leaves its terminal: hold no standard stream open */
+	/* The ports of the configuration read at start, in host order; borrowed for the call. An interface can be
+	 * opened or configured, and a socket bound, only with one of these, 53 or 853. Ports from 1024 on need no
+	 * privilege to be bound: the helper refuses, bind them without it. */
+	const uint16_t *ports;
+	size_t port_count;
+	char **argv;   /* of main(): overwritten in the helper, for ps; NULL: stays */
+	bool detached; /* the process leaves its terminal: hold no standard stream open */
 } kxdp_priv_params_t;
 
 /**

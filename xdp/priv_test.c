@@ -46,7 +46,14 @@ PRIV_REQUESTS(RECORD)
 #define ACTION(constant, name, what) .name = record_##name,
 static const priv_actions_t recording = { PRIV_REQUESTS(ACTION) };
 
-static const priv_policy_t policy = { .ports = { 53, 853, 80 }, .port_count = 3 };
+/* Ports 53, 80, 853 and 5300, and port 0, which is refused all the same. */
+static const priv_policy_t policy = {
+	.ports = { [0] = 1,
+			[53 / 8] = 1 << 53 % 8,
+			[80 / 8] = 1 << 80 % 8,
+			[853 / 8] = 1 << 853 % 8,
+			[5300 / 8] = 1 << 5300 % 8 },
+};
 
 static knot_err_t serve(const void *message, size_t len, recorder_t *recorder)
 {
@@ -63,6 +70,9 @@ static knot_err_t serve(const void *message, size_t len, recorder_t *recorder)
 
 #define GOOD_OPEN                                                                                                      \
 	.kind = PRIV_OPEN, .ifname = "eth0", .config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53 } } }
+#define GOOD_CONFIGURE                                                                                                 \
+	.kind = PRIV_CONFIGURE,                                                                                        \
+	.config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53, .any_addr = 1 } } }
 #define GOOD_QUEUE .kind = PRIV_QUEUE, .queue = 1, .ring_size = 2048
 #define GOOD_RULE  .kind = PRIV_RULE_SET, .addr = { 0x20, 0x01, 0x0d, 0xb8 }, .prefix_len = 32
 #define GOOD_BIND  .kind = PRIV_BIND, .family = AF_INET, .type = SOCK_DGRAM, .port = 53
@@ -97,6 +107,21 @@ static const struct {
 			KNOT_EINVAL },
 	{ "open: any is 2", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .any_addr = 2 } } }, KNOT_EINVAL },
 	{ "open: reserved", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 1, .reserved = 1 } } }, KNOT_EINVAL },
+	{ "open: configured high port", { .open = { GOOD_OPEN, .config.listens[0].port = 5300 } }, KNOT_OK },
+	{ "open: SSH", { .open = { GOOD_OPEN, .config.listens[0].port = 22 } }, KNOT_EACCES },
+	{ "open: HTTPS at any address", { .open = { GOOD_OPEN, .config.listens[0] = { .port = 443, .any_addr = 1 } } },
+			KNOT_EACCES },
+	{ "open: high port of others", { .open = { GOOD_OPEN, .config.listens[0].port = 5301 } }, KNOT_EACCES },
+	{ "open: SSH behind DNS",
+			{ .open = { GOOD_OPEN, .config = { .listen_count = 2,
+							       .listens = { { .port = 53 }, { .port = 22 } } } } },
+			KNOT_EACCES },
+	{ "open: SSH, spoilt", { .open = { GOOD_OPEN, .mode = 3, .config.listens[0].port = 22 } }, KNOT_EINVAL },
+	{ "open: no port", { .open = { GOOD_OPEN, .config.listens[0].port = 0 } }, KNOT_EINVAL },
+	{ "configure", { .configure = { GOOD_CONFIGURE } }, KNOT_OK },
+	{ "configure: number", { .configure = { GOOD_CONFIGURE, .iface = PRIV_IFACES_MAX } }, KNOT_EINVAL },
+	{ "configure: HTTPS", { .configure = { GOOD_CONFIGURE, .config.listens[0].port = 443 } }, KNOT_EACCES },
+	{ "configure: no listens", { .configure = { GOOD_CONFIGURE, .config.listen_count = 0 } }, KNOT_EINVAL },
 	{ "close", { .close = { .kind = PRIV_CLOSE, .iface = PRIV_IFACES_MAX - 1 } }, KNOT_OK },
 	{ "close: number", { .close = { .kind = PRIV_CLOSE, .iface = PRIV_IFACES_MAX } }, KNOT_EINVAL },
 	{ "queue", { .queue = { GOOD_QUEUE } }, KNOT_OK },
@@ -120,10 +145,12 @@ static const struct {
 	{ "remove", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .prefix_len = 128 } }, KNOT_OK },
 	{ "remove: bits", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .addr = { 1 }, .prefix_len = 7 } },
 			KNOT_EINVAL },
+	{ "remove: rate", { .rule_remove = { .kind = PRIV_RULE_REMOVE, .prefix_len = 128, .per_second = 1 } },
+			KNOT_EINVAL },
 	{ "bind", { .bind = { GOOD_BIND } }, KNOT_OK },
 	{ "bind: configured port", { .bind = { GOOD_BIND, .port = 80 } }, KNOT_OK },
 	{ "bind: other low port", { .bind = { GOOD_BIND, .port = 22 } }, KNOT_EACCES },
-	{ "bind: high port", { .bind = { GOOD_BIND, .port = 5300 } }, KNOT_EACCES },
+	{ "bind: configured high port", { .bind = { GOOD_BIND, .port = 5300 } }, KNOT_EACCES },
 	{ "bind: no port", { .bind = { GOOD_BIND, .port = 0 } }, KNOT_EACCES },
 	{ "bind: family", { .bind = { GOOD_BIND, .family = AF_UNIX } }, KNOT_EINVAL },
 	{ "bind: netlink", { .bind = { GOOD_BIND, .family = AF_NETLINK } }, KNOT_EINVAL },
@@ -184,9 +211,9 @@ static kxdp_priv_t *start(void)
 	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0 || system("ip link set lo up") != 0) {
 		skip();
 	}
-	const uint16_t ports[] = { 80 };
+	const uint16_t ports[] = { 80, 5300, 5301 };
 	kxdp_priv_t *priv = NULL;
-	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = ports, .port_count = 1 }, &priv, &fault),
+	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = ports, .port_count = 3 }, &priv, &fault),
 			KNOT_OK);
 	assert_true(kxdp_priv_alive(priv));
 	return priv;
@@ -332,6 +359,31 @@ static void test_iface(void **state)
 	assert_int_equal(kxdp_iface_configure(iface, &config, &fault), KNOT_EINVAL);
 	kxdp_iface_close(iface);
 	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+/* What a worker that was taken over could ask for: other ports of an interface, at once or after opening it for DNS. */
+static void test_ports_of_others(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	static const uint16_t ports[] = { 22, 443, 1, 52, 54, 5299, 5302, 65535 };
+	kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface, *second;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	for (size_t i = 0; i < KNOT_LEN(ports); i++) {
+		const kxdp_listen_t taken[] = { { .port = 53 }, { .port = ports[i] } };
+		char text[16];
+		snprintf(text, sizeof(text), "port %u ", ports[i]);
+		options.config = (kxdp_config_t){ .listens = taken, .listen_count = 2, .tcp = true };
+		assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_EACCES);
+		assert_non_null(strstr(fault.text, text));
+		assert_non_null(strstr(fault.text, "restart the server"));
+		assert_int_equal(kxdp_iface_open(priv, &options, &second, &fault), KNOT_EACCES);
+	}
+	options.config.listen_count = 1;
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
 	kxdp_iface_close(iface);
 	kxdp_priv_stop(priv);
 }
@@ -651,7 +703,9 @@ static void test_helper_killed(void **state)
 	kxdp_priv_stop(priv);
 	/* Nothing is left: another one can open it. */
 	priv = NULL;
-	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault), KNOT_OK);
+	assert_int_equal(kxdp_priv_start(&(kxdp_priv_params_t){ .ports = (const uint16_t[]){ 5300 }, .port_count = 1 },
+					 &priv, &fault),
+			KNOT_OK);
 	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
 	kxdp_iface_close(iface);
 	kxdp_priv_stop(priv);
@@ -701,6 +755,7 @@ int main(void)
 		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_raw_socket),
 		cmocka_unit_test(test_iface),
+		cmocka_unit_test(test_ports_of_others),
 		cmocka_unit_test(test_route_check_settings),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_many_rules),

@@ -14,7 +14,6 @@ _Static_assert(sizeof(priv_open_t) == 24 + sizeof(priv_config_t), "no padding");
 _Static_assert(sizeof(priv_configure_t) == 8 + sizeof(priv_config_t), "no padding");
 _Static_assert(sizeof(priv_queue_t) == 20, "no padding");
 _Static_assert(sizeof(priv_rule_set_t) == 32, "no padding");
-_Static_assert(sizeof(priv_rule_remove_t) == 28, "no padding");
 _Static_assert(sizeof(priv_bind_t) == 48, "no padding");
 
 /* ---- Fields ---- */
@@ -46,23 +45,48 @@ static bool is_device(const char name[static PRIV_DEVICE_MAX])
 	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+/*
+ * What a check finds: KNOT_OK, KNOT_EINVAL (a field that can't be) or KNOT_EACCES (a port against the policy).
+ * Each kind of request has one check, which looks at every field, so that no port gets past the policy.
+ */
+typedef struct {
+	knot_err_t err;
+	uint16_t port; /* KNOT_EACCES: that is refused */
+} verdict_t;
+
+static verdict_t verdict_fields(bool are_good)
+{
+	return (verdict_t){ .err = are_good ? KNOT_OK : KNOT_EINVAL };
+}
+
+static verdict_t verdict_port(const priv_policy_t *policy, uint16_t port)
+{
+	bool is_allowed = port != 0 && (policy->ports[port / 8] >> port % 8 & 1) != 0;
+	return (verdict_t){ .err = is_allowed ? KNOT_OK : KNOT_EACCES, .port = port };
+}
+
 static bool is_listen(const priv_listen_t *l)
 {
 	return l->port != 0 && l->any_addr <= 1 && l->reserved == 0 &&
 	       (l->any_addr == 0 || is_zero(l->addr, sizeof(l->addr)));
 }
 
-static bool is_config(const priv_config_t *c)
+static verdict_t check_config(const priv_policy_t *policy, const priv_config_t *c)
 {
-	if ((c->flags & ~(uint32_t)PRIV_CONFIG_ALL) != 0 || c->listen_count < 1 || c->listen_count > KXDP_LISTEN_MAX) {
-		return false;
+	bool are_good = (c->flags & ~(uint32_t)PRIV_CONFIG_ALL) == 0 && c->listen_count >= 1 &&
+			c->listen_count <= KXDP_LISTEN_MAX;
+	for (size_t i = 0; are_good && i < c->listen_count; i++) {
+		are_good = is_listen(&c->listens[i]);
 	}
-	for (size_t i = 0; i < c->listen_count; i++) {
-		if (!is_listen(&c->listens[i])) {
-			return false;
-		}
+	if (!are_good || !is_zero(&c->listens[c->listen_count],
+					 (KXDP_LISTEN_MAX - c->listen_count) * sizeof(c->listens[0]))) {
+		return verdict_fields(false);
 	}
-	return is_zero(&c->listens[c->listen_count], (KXDP_LISTEN_MAX - c->listen_count) * sizeof(c->listens[0]));
+	verdict_t verdict = verdict_fields(true);
+	for (size_t i = 0; verdict.err == KNOT_OK && i < c->listen_count; i++) {
+		verdict = verdict_port(policy, c->listens[i].port);
+	}
+	return verdict;
 }
 
 static bool is_prefix(const uint8_t addr[static 16], uint32_t prefix_len)
@@ -82,87 +106,88 @@ static bool is_prefix(const uint8_t addr[static 16], uint32_t prefix_len)
 
 /* ---- Messages ---- */
 
-static bool is_open(const priv_open_t *r)
+static verdict_t check_open(const priv_policy_t *policy, const priv_open_t *r)
 {
-	return is_device(r->ifname) && r->mode <= KXDP_MODE_EMULATED && is_config(&r->config);
+	bool are_good = is_device(r->ifname) && r->mode <= KXDP_MODE_EMULATED;
+	return are_good ? check_config(policy, &r->config) : verdict_fields(false);
 }
 
-static bool is_configure(const priv_configure_t *r)
+static verdict_t check_configure(const priv_policy_t *policy, const priv_configure_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX && is_config(&r->config);
+	return r->iface < PRIV_IFACES_MAX ? check_config(policy, &r->config) : verdict_fields(false);
 }
 
-static bool is_close(const priv_close_t *r)
+static verdict_t check_close(const priv_policy_t *policy, const priv_close_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX;
+	(void)policy;
+	return verdict_fields(r->iface < PRIV_IFACES_MAX);
 }
 
-static bool is_queue(const priv_queue_t *r)
+static verdict_t check_queue(const priv_policy_t *policy, const priv_queue_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->ring_size >= KXDP_RING_MIN &&
-	       r->ring_size <= KXDP_RING_MAX && (r->ring_size & (r->ring_size - 1)) == 0 &&
-	       r->busypoll_budget <= PRIV_BUSYPOLL_MAX;
+	(void)policy;
+	return verdict_fields(r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END &&
+			      r->ring_size >= KXDP_RING_MIN && r->ring_size <= KXDP_RING_MAX &&
+			      (r->ring_size & (r->ring_size - 1)) == 0 && r->busypoll_budget <= PRIV_BUSYPOLL_MAX);
 }
 
-static bool is_start(const priv_start_t *r)
+static verdict_t check_start(const priv_policy_t *policy, const priv_start_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->start <= 1;
+	(void)policy;
+	return verdict_fields(r->iface < PRIV_IFACES_MAX && r->queue < PRIV_QUEUE_END && r->start <= 1);
 }
 
-static bool is_rule_set(const priv_rule_set_t *r)
+static verdict_t check_rule_set(const priv_policy_t *policy, const priv_rule_set_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX && is_prefix(r->addr, r->prefix_len);
+	(void)policy;
+	return verdict_fields(r->iface < PRIV_IFACES_MAX && is_prefix(r->addr, r->prefix_len));
 }
 
-static bool is_rule_remove(const priv_rule_remove_t *r)
+static verdict_t check_rule_remove(const priv_policy_t *policy, const priv_rule_remove_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX && is_prefix(r->addr, r->prefix_len);
+	return r->per_second == 0 ? check_rule_set(policy, r) : verdict_fields(false);
 }
 
-static bool is_bind(const priv_bind_t *r)
+/* High ports need no privilege: the daemon binds them itself. */
+static verdict_t check_bind(const priv_policy_t *policy, const priv_bind_t *r)
 {
 	bool ipv4 = r->family == AF_INET && r->scope == 0 && is_zero(r->addr + 4, 12);
-	return (ipv4 || r->family == AF_INET6) && (r->type == SOCK_DGRAM || r->type == SOCK_STREAM) &&
-	       r->reuseport <= 1 && (is_zero(r->device, sizeof(r->device)) || is_device(r->device));
+	bool are_good = (ipv4 || r->family == AF_INET6) && (r->type == SOCK_DGRAM || r->type == SOCK_STREAM) &&
+			r->reuseport <= 1 && (is_zero(r->device, sizeof(r->device)) || is_device(r->device));
+	if (!are_good) {
+		return verdict_fields(false);
+	}
+	return r->port < LOW_PORT_END ? verdict_port(policy, r->port) : (verdict_t){ KNOT_EACCES, r->port };
 }
 
-static bool is_raw(const priv_raw_t *r)
+static verdict_t check_raw(const priv_policy_t *policy, const priv_raw_t *r)
 {
-	return r->family == AF_INET || r->family == AF_INET6;
+	(void)policy;
+	return verdict_fields(r->family == AF_INET || r->family == AF_INET6);
 }
 
 typedef struct {
 	size_t len;
-	bool (*check)(const priv_request_t *request);
+	verdict_t (*check)(const priv_policy_t *policy, const priv_request_t *request);
 	knot_err_t (*act)(const priv_actions_t *actions, void *state, const priv_request_t *request,
 			priv_answer_t *answer, kxdp_fault_t *ret_fault);
 } row_t;
 
 /* Per row: check and action of its struct, called through the union. */
 #define ROW_FUNCTIONS(constant, name, what)                                                                            \
-	static bool check_##name(const priv_request_t *request)                                                        \
+	static verdict_t row_check_##name(const priv_policy_t *policy, const priv_request_t *request)                  \
 	{                                                                                                              \
-		return is_##name(&request->name);                                                                      \
+		return check_##name(policy, &request->name);                                                           \
 	}                                                                                                              \
-	static knot_err_t act_##name(const priv_actions_t *actions, void *state, const priv_request_t *request,        \
+	static knot_err_t row_act_##name(const priv_actions_t *actions, void *state, const priv_request_t *request,    \
 			priv_answer_t *answer, kxdp_fault_t *ret_fault)                                                \
 	{                                                                                                              \
 		return actions->name(state, &request->name, answer, ret_fault);                                        \
 	}
 PRIV_REQUESTS(ROW_FUNCTIONS)
 
-#define ROW(constant, name, what) [constant] = { sizeof(priv_##name##_t), check_##name, act_##name },
+#define ROW(constant, name, what) [constant] = { sizeof(priv_##name##_t), row_check_##name, row_act_##name },
 static const row_t rows[PRIV_KIND_END] = { PRIV_REQUESTS(ROW) };
-
-static bool may_bind(const priv_policy_t *policy, uint16_t port)
-{
-	for (size_t i = 0; i < policy->port_count; i++) {
-		if (policy->ports[i] == port && port != 0 && port < LOW_PORT_END) {
-			return true;
-		}
-	}
-	return false;
-}
 
 static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
 		size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
@@ -176,14 +201,15 @@ static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_p
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "request of unknown kind or wrong length");
 	}
 	const row_t *row = &rows[request.kind];
-	if (!row->check(&request)) {
-		return kxdp_fault(
-				ret_fault, KNOT_EINVAL, "request of kind %u with a value that can't be", request.kind);
-	}
-	if (request.kind == PRIV_BIND && !may_bind(policy, request.bind.port)) {
+	verdict_t verdict = row->check(policy, &request);
+	if (verdict.err == KNOT_EACCES) {
 		return kxdp_fault(ret_fault, KNOT_EACCES,
 				"port %u was not in the configuration at start; restart the server to use it",
-				request.bind.port);
+				verdict.port);
+	}
+	if (verdict.err != KNOT_OK) {
+		return kxdp_fault(
+				ret_fault, verdict.err, "request of kind %u with a value that can't be", request.kind);
 	}
 	return row->act(actions, state, &request, answer, ret_fault);
 }
@@ -198,6 +224,11 @@ void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_poli
 	if (err != KNOT_OK) {
 		memcpy(ret_answer->reply.text, fault.text, sizeof(fault.text));
 	}
+}
+
+void kxdp_priv_policy_allow(priv_policy_t *policy, uint16_t port)
+{
+	policy->ports[port / 8] |= (uint8_t)(1 << port % 8);
 }
 
 size_t kxdp_priv_request_len(uint32_t kind)

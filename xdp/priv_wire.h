@@ -48,7 +48,7 @@ typedef enum {
 
 typedef struct {
 	uint8_t addr[16]; /* IPv4 as ::ffff:a.b.c.d; zeros with any_addr */
-	uint16_t port;    /* not 0 */
+	uint16_t port;    /* of the policy */
 	uint8_t any_addr; /* 0 or 1 */
 	uint8_t reserved;
 } priv_listen_t;
@@ -111,21 +111,16 @@ typedef struct {
 	uint32_t iface;
 	uint8_t addr[16];
 	uint32_t prefix_len; /* 0 to 128 */
-	uint32_t per_second;
+	uint32_t per_second; /* 0: drop everything; PRIV_RULE_REMOVE: 0 */
 } priv_rule_set_t;
 
-typedef struct {
-	uint32_t kind;
-	uint32_t iface;
-	uint8_t addr[16];
-	uint32_t prefix_len;
-} priv_rule_remove_t;
+typedef priv_rule_set_t priv_rule_remove_t;
 
 typedef struct {
 	uint32_t kind;
 	uint16_t family;              /* AF_INET, AF_INET6 */
 	uint16_t type;                /* SOCK_DGRAM, SOCK_STREAM */
-	uint16_t port;                /* a low port of the policy */
+	uint16_t port;                /* below 1024, of the policy */
 	uint16_t reuseport;           /* 0 or 1 */
 	uint32_t scope;               /* IPv6 scope id; 0 for IPv4 */
 	uint8_t addr[16];             /* IPv4: the first 4 bytes, then zeros */
@@ -190,11 +185,13 @@ typedef struct {
 	int fds[PRIV_FDS_MAX]; /* closed after sending */
 } priv_answer_t;
 
-/** Low ports that may be bound. */
+/** The ports that requests may name, one bit each: those of DNS and of the configuration when the helper was forked. */
 typedef struct {
-	uint16_t ports[KXDP_PRIV_PORTS_MAX + 2];
-	size_t port_count;
+	uint8_t ports[(UINT16_MAX + 1) / 8];
 } priv_policy_t;
+
+/** Allow a port, in host order. Port 0 is refused whatever the policy says. */
+void kxdp_priv_policy_allow(priv_policy_t *policy, uint16_t port);
 
 /** One action per row: does what the checked request asks, fills in answer->reply.u and fds, or answer's fault. */
 typedef struct {
@@ -207,9 +204,9 @@ typedef struct {
 /**
  * Check a message and do what it asks for.
  *
- * message[0..len): as received, any alignment. policy: what may be bound. state: handed to the action.
- * ret_answer: all of it is written. A message that fails the checks has KNOT_EINVAL (KNOT_EACCES: against the policy)
- * and no action is called.
+ * message[0..len): as received, any alignment. policy: the ports that OPEN, CONFIGURE and BIND may name. state: handed
+ * to the action. ret_answer: all of it is written. A message that fails the checks has KNOT_EINVAL (KNOT_EACCES: a port
+ * against the policy) and no action is called.
  */
 void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
 		size_t len, priv_answer_t *ret_answer);

@@ -241,30 +241,32 @@ static uint16_t port_of(const struct sockaddr_storage *ss)
 	}
 }
 
-static void add_low_port(uint16_t ports[static KXDP_PRIV_PORTS_MAX], size_t *count, uint16_t port)
+/* The ports of the configuration, some of them twice. NULL: not enough memory. */
+static uint16_t *list_ports(const conf_t *conf, size_t *ret_count)
 {
-	if (port > 0 && port < 1024 && *count < KXDP_PRIV_PORTS_MAX) {
-		ports[(*count)++] = port;
+	const conf_addrs_t *listen = &conf->server.listen;
+	size_t count = 0;
+	uint16_t *ports = calloc(listen->count + conf->xdp.listen.count + 1, sizeof(*ports));
+	for (size_t i = 0; ports != NULL && i < listen->count; i++) {
+		ports[count++] = port_of(&listen->data[i].ss);
 	}
+	for (size_t i = 0; ports != NULL && i < conf->xdp.listen.count; i++) {
+		ports[count++] = conf->xdp.listen.data[i].port;
+	}
+	*ret_count = count;
+	return ports;
 }
 
 /* The process that keeps the privileges, for changes while the server runs. Without it, or if it can't be had, the
  * server works; what needs a privilege says so. */
 static void start_helper(knotd_t *knotd)
 {
-	uint16_t ports[KXDP_PRIV_PORTS_MAX];
-	kxdp_priv_params_t params = {
-		.ports = ports, .argv = knotd->options->argv, .detached = knotd->options->daemon_dir != NULL
-	};
-	const conf_addrs_t *listen = &knotd->conf->server.listen;
-	for (size_t i = 0; i < listen->count; i++) {
-		add_low_port(ports, &params.port_count, port_of(&listen->data[i].ss));
-	}
-	for (size_t i = 0; i < knotd->conf->xdp.listen.count; i++) {
-		add_low_port(ports, &params.port_count, knotd->conf->xdp.listen.data[i].port);
-	}
+	kxdp_priv_params_t params = { .argv = knotd->options->argv, .detached = knotd->options->daemon_dir != NULL };
+	uint16_t *ports = list_ports(knotd->conf, &params.port_count);
+	params.ports = ports;
 	kxdp_fault_t fault;
 	knot_err_t err = kxdp_priv_start(&params, &knotd->priv, &fault);
+	free(ports);
 	if (err != KNOT_OK && err != KNOT_EPERM) {
 		log_server(LOG_WARNING, "failed to start the privileged helper (%s)", fault.text);
 	}

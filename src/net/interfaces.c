@@ -187,7 +187,7 @@ static knot_err_t open_at(interfaces_t *set, xdp_interface_t *item, const xdp_wa
 /* Failures that another mode would share. */
 static bool is_hopeless(knot_err_t err)
 {
-	static const knot_err_t codes[] = { KNOT_EPERM, KNOT_EBUSY, KNOT_ENODEV, KNOT_ECONNCLOSED };
+	static const knot_err_t codes[] = { KNOT_EPERM, KNOT_EACCES, KNOT_EBUSY, KNOT_ENODEV, KNOT_ECONNCLOSED };
 	for (size_t i = 0; i < KNOT_LEN(codes); i++) {
 		if (err == codes[i]) {
 			return true;
@@ -264,7 +264,8 @@ static void open_interface(
 		return;
 	}
 	item->level = XDP_LEVEL_BEST; /* of the next try */
-	bool is_lasting = err == KNOT_EPERM || err == KNOT_EINVAL || err == KNOT_ECONNCLOSED || err == KNOT_ENOTSUP;
+	bool is_lasting = err == KNOT_EPERM || err == KNOT_EACCES || err == KNOT_EINVAL || err == KNOT_ECONNCLOSED ||
+			  err == KNOT_ENOTSUP;
 	item->tried_ms = sys_clock_ms();
 	item->retry_ms = is_lasting ? 0 : item->tried_ms + RETRY_MS;
 	if (!quiet || strcmp(before.text, fault.text) != 0) {
@@ -281,10 +282,11 @@ bool interfaces_lost_helper(const interfaces_t *set)
 }
 
 /* A change that fails is tried again with every look, once a second. */
-static void log_unchanged(const xdp_want_t *want, const char *why)
+static void log_unchanged(const xdp_want_t *want, knot_err_t err, const char *why)
 {
 	static sys_log_repeats_t repeats;
-	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR,
+	/* A port that the helper's policy lacks is no failure: it takes a restart, as other items do. */
+	sys_log_repeated(&repeats, SYS_LOG_SERVER, err == KNOT_EACCES ? LOG_WARNING : LOG_ERR,
 			"failed to change XDP interface %s (%s), it goes on as before", want->ifname, why);
 }
 
@@ -292,7 +294,7 @@ static void log_unchanged(const xdp_want_t *want, const char *why)
 static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level)
 {
 	if (interfaces_lost_helper(set)) { /* what is closed now could not be opened again */
-		log_unchanged(want, "the privileged helper has ended");
+		log_unchanged(want, KNOT_ECONNCLOSED, "the privileged helper has ended");
 		return KNOT_ECONNCLOSED;
 	}
 	const xdp_want_t before = item->want;
@@ -307,7 +309,7 @@ static knot_err_t reopen(interfaces_t *set, xdp_interface_t *item, const xdp_wan
 	}
 	if (open_best(set, item, &before, level_before, &level, &ignored) == KNOT_OK) {
 		set_state(set, item, NET_XDP_UP, level, &ignored);
-		log_unchanged(want, fault.text);
+		log_unchanged(want, err, fault.text);
 		return err;
 	}
 	set_state(set, item, NET_XDP_SOCKETS, XDP_LEVEL_BEST, &fault);
@@ -323,7 +325,7 @@ static knot_err_t configure(interfaces_t *set, xdp_interface_t *item, const xdp_
 	kxdp_config_t config = xdp_want_config(want);
 	knot_err_t err = kxdp_iface_configure(item->iface, &config, &fault);
 	if (err != KNOT_OK) {
-		log_unchanged(want, fault.text);
+		log_unchanged(want, err, fault.text);
 		return err;
 	}
 	pthread_mutex_lock(&set->look);

@@ -118,7 +118,7 @@ def xdp_count(server, item, ifname):
 # ---- Changes by reload ----
 
 def test_other_interfaces_lose_nothing(server, pair, link):
-    server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
+    server.write_conf(f"listen: [ {pair.server_if}@53, {pair.server4}@5300, {link.server_if}@53 ]")
     server.start()
     with Load(pair.client, link.server4) as load:
         for xdp in ([f"listen: [ {pair.server_if}@5300, {link.server_if}@53 ]"],
@@ -157,7 +157,7 @@ def test_same_interface_loses_nothing(server, pair):
 
 
 def test_port_and_address_follow(server, pair):
-    server.write_conf(f"listen: {pair.server_if}@53")
+    server.write_conf(f"listen: [ {pair.server_if}@53, {pair.server4}@5300 ]")
     server.start()
     assert answers(server, pair, pair.server4) and answers(server, pair, pair.server6)
     server.change(f"listen: {pair.server_if}@5300")
@@ -173,6 +173,25 @@ def test_port_and_address_follow(server, pair):
     assert answers(server, pair, pair.server4)
     assert "require restart" in server.log()     # server.listen does, as ever
     assert not re.search("changes of (tcp|udp|ring-size|listen) require.*\n.*XDP", server.log())
+
+
+def test_another_port_needs_a_restart(server, pair, link):
+    """The helper's policy has the ports of the configuration at start: what is open goes on as before, a new interface gets sockets."""
+    server.write_conf(f"listen: {pair.server_if}@53")
+    server.start()
+    refused = r"\(port 5300 was not in the configuration at start; restart the server to use it\)"
+    server.change(f"listen: {pair.server_if}@5300")
+    server.wait_log(f"warning: failed to change XDP interface srv0 {refused}, it goes on as before")
+    assert answers(server, pair, pair.server4)
+    server.change(f"listen: [ {pair.server_if}@53, {link.server_if}@5300 ]")
+    server.wait_log(f"warning: failed to initialize XDP interface srv1 {refused}, using ordinary sockets instead")
+    assert answers(server, pair, link.server4, port=5300) and workers(server)[2] == 1
+    server.change(f"listen: {pair.server_if}@853")    # a port of DNS: at any time
+    assert answers(server, pair, pair.server4, port=853)
+    server.write_conf(f"listen: {pair.server_if}@5300")
+    server.stop()
+    server.start()
+    assert answers(server, pair, pair.server4, port=5300) and workers(server)[2] == 1
 
 
 def test_tcp_is_switched(server, pair):

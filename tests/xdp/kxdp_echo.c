@@ -241,7 +241,12 @@ static int serve(const kxdp_options_t *options, unsigned queues, unsigned reply_
 {
 	static worker_t workers[QUEUES_MAX];
 	kxdp_fault_t fault;
-	if (kxdp_priv_start(&(kxdp_priv_params_t){ 0 }, &priv, &fault) != KNOT_OK ||
+	uint16_t ports[KXDP_LISTEN_MAX];
+	for (size_t i = 0; i < options->config.listen_count; i++) {
+		ports[i] = options->config.listens[i].port;
+	}
+	const kxdp_priv_params_t params = { .ports = ports, .port_count = options->config.listen_count };
+	if (kxdp_priv_start(&params, &priv, &fault) != KNOT_OK ||
 			kxdp_iface_open(priv, options, &iface, &fault) != KNOT_OK) {
 		return failed(options->ifname, &fault);
 	}
