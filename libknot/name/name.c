@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "libknot/base/number.h"
+
 static const uint8_t root_wire[1] = { 0 };
 const knot_name_t knot_name_root = { .wire = root_wire, .len = 1, .label_count = 0 };
 
@@ -110,11 +112,6 @@ knot_err_t knot_name_unpack(
 	return KNOT_EMALF;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* One character or escape of presentation form; returns the characters used, 0: bad escape. */
 static size_t scan_char(knot_str_t text, size_t at, uint8_t *ret_byte)
 {
@@ -127,11 +124,11 @@ static size_t scan_char(knot_str_t text, size_t at, uint8_t *ret_byte)
 	if (left < 2) {
 		return 0;
 	}
-	if (!is_digit(p[1])) {
+	if (!knot_is_digit(p[1])) {
 		*ret_byte = (uint8_t)p[1];
 		return 2;
 	}
-	if (left < 4 || !is_digit(p[2]) || !is_digit(p[3])) {
+	if (left < 4 || !knot_is_digit(p[2]) || !knot_is_digit(p[3])) {
 		return 0;
 	}
 	int value = (p[1] - '0') * 100 + (p[2] - '0') * 10 + (p[3] - '0');
@@ -217,7 +214,7 @@ knot_err_t knot_name_scan(
 /* How a byte is printed: itself, behind a backslash, or as \DDD. */
 static bool prints_plain(uint8_t c)
 {
-	return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit((char)c) || c == '-' || c == '_' || c == '*' ||
+	return (lower(c) >= 'a' && lower(c) <= 'z') || knot_is_digit((char)c) || c == '-' || c == '_' || c == '*' ||
 	       c == '/';
 }
 

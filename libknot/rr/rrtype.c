@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "libknot/base/number.h"
 #include "libknot/rr/rdata.h"
 #include "libknot/rr/rrdesc.h"
 
@@ -144,14 +145,9 @@ static bool scan_numbered(knot_str_t text, const char *prefix, uint16_t *ret)
 			!text_eq((knot_str_t){ text.data, prefix_len }, prefix, prefix_len)) {
 		return false;
 	}
-	uint32_t number = 0;
-	for (size_t i = prefix_len; i < text.len; i++) {
-		if (text.data[i] < '0' || text.data[i] > '9') {
-			return false;
-		}
-		number = number * 10 + (uint32_t)(text.data[i] - '0');
-	}
-	if (number > UINT16_MAX) {
+	uint64_t number;
+	knot_str_t digits = { text.data + prefix_len, text.len - prefix_len };
+	if (knot_number_scan(digits, UINT16_MAX, &number) != KNOT_NUMBER_OK) {
 		return false;
 	}
 	*ret = (uint16_t)number;

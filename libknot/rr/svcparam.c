@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SvcParams of SVCB and HTTPS: the rows of known keys and the check of the wire form (RFC 9460). */
+#include "libknot/base/number.h"
 #include "libknot/rr/rrdesc.h"
 
 static const knot_svcparam_t rows[] = {
@@ -25,14 +26,9 @@ static bool scan_numbered_key(knot_str_t name, uint16_t *ret_key)
 	if (name.len < 4 || name.len > 8 || memcmp(name.data, "key", 3) != 0 || (name.data[3] == '0' && name.len > 4)) {
 		return false;
 	}
-	uint32_t key = 0;
-	for (size_t i = 3; i < name.len; i++) {
-		if (name.data[i] < '0' || name.data[i] > '9') {
-			return false;
-		}
-		key = key * 10 + (uint32_t)(name.data[i] - '0');
-	}
-	if (key >= SVCKEY_INVALID) {
+	uint64_t key;
+	knot_str_t digits = { name.data + 3, name.len - 3 };
+	if (knot_number_scan(digits, SVCKEY_INVALID - 1, &key) != KNOT_NUMBER_OK) {
 		return false;
 	}
 	*ret_key = (uint16_t)key;

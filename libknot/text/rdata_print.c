@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "libknot/base/encode.h"
 #include "libknot/rr/rrdesc.h"
 #include "libknot/text/rdata_text.h"
 
@@ -56,43 +57,25 @@ static void put_number(printer_t *p, uint32_t value)
 
 static void put_hex(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	static const char digits[] = "0123456789ABCDEF";
-	char *at = room(p, 2 * len);
-	for (size_t i = 0; at != NULL && i < len; i++) {
-		at[2 * i] = digits[bytes[i] >> 4];
-		at[2 * i + 1] = digits[bytes[i] & 0x0F];
+	char *at = room(p, KNOT_HEX_LEN(len));
+	if (at != NULL) {
+		knot_hex_print((knot_bytes_t){ bytes, len }, KNOT_HEX_UPPER, at);
 	}
 }
 
 static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *at = room(p, (len + 2) / 3 * 4);
-	for (size_t i = 0; at != NULL && i < len; i += 3) {
-		size_t left = len - i;
-		uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-				(left > 2 ? bytes[i + 2] : 0);
-		*at++ = digits[bits >> 18];
-		*at++ = digits[bits >> 12 & 63];
-		*at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
-		*at++ = left > 2 ? digits[bits & 63] : '=';
+	char *at = room(p, KNOT_BASE64_LEN(len));
+	if (at != NULL) {
+		knot_base64_print((knot_bytes_t){ bytes, len }, at);
 	}
 }
 
 static void put_base32hex(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
-	char *at = room(p, (len * 8 + 4) / 5);
-	uint32_t bits = 0;
-	unsigned bit_count = 0;
-	for (size_t i = 0; at != NULL && i < len; i++) {
-		bits = bits << 8 | bytes[i];
-		for (bit_count += 8; bit_count >= 5; bit_count -= 5) {
-			*at++ = digits[bits >> (bit_count - 5) & 31];
-		}
-	}
-	if (at != NULL && bit_count > 0) {
-		*at = digits[bits << (5 - bit_count) & 31];
+	char *at = room(p, KNOT_BASE32HEX_LEN(len));
+	if (at != NULL) {
+		knot_base32hex_print((knot_bytes_t){ bytes, len }, at);
 	}
 }
 

@@ -3,7 +3,8 @@
 
 #include <arpa/inet.h>
 
-enum { BAD_DIGIT = 0xFF };
+#include "libknot/base/encode.h"
+#include "libknot/base/number.h"
 
 static void fault(rdata_scanner_t *s, const char *reason)
 {
@@ -235,7 +236,7 @@ static bool parse_ipv4(const char *text, size_t len, uint8_t ret[static 4])
 	for (unsigned part = 0; part < 4; part++) {
 		unsigned value = 0;
 		size_t start = i;
-		while (i < len && i - start < 3 && (uint8_t)(text[i] - '0') < 10) {
+		while (i < len && i - start < 3 && knot_is_digit(text[i])) {
 			value = value * 10 + (unsigned)(text[i++] - '0');
 		}
 		if (i == start || value > 255 || (text[start] == '0' && i - start > 1)) {
@@ -288,190 +289,15 @@ static void scan_ipv6(rdata_scanner_t *s)
 
 /* ---- digits: hex, base32hex, base64 ---- */
 
-/* Tables hold a digit's value + 1; what is no digit has 0, so that digit_of() makes it BAD_DIGIT. */
-static inline uint8_t digit_of(const uint8_t table[static 256], char c)
+/* Hex digits in pairs of one text; the state carries a digit over blanks. */
+static bool put_hex(rdata_scanner_t *s, const char *text, size_t len, knot_hex_state_t *state)
 {
-	return (uint8_t)(table[(uint8_t)c] - 1);
-}
-
-static const uint8_t hex_digits[256] = {
-	['0'] = 1,
-	2,
-	3,
-	4,
-	5,
-	6,
-	7,
-	8,
-	9,
-	10,
-	['A'] = 11,
-	12,
-	13,
-	14,
-	15,
-	16,
-	['a'] = 11,
-	12,
-	13,
-	14,
-	15,
-	16,
-};
-
-/* RFC 4648 7. */
-static const uint8_t base32_digits[256] = {
-	['0'] = 1,
-	2,
-	3,
-	4,
-	5,
-	6,
-	7,
-	8,
-	9,
-	10,
-	['A'] = 11,
-	12,
-	13,
-	14,
-	15,
-	16,
-	17,
-	18,
-	19,
-	20,
-	21,
-	22,
-	23,
-	24,
-	25,
-	26,
-	27,
-	28,
-	29,
-	30,
-	31,
-	32,
-	['a'] = 11,
-	12,
-	13,
-	14,
-	15,
-	16,
-	17,
-	18,
-	19,
-	20,
-	21,
-	22,
-	23,
-	24,
-	25,
-	26,
-	27,
-	28,
-	29,
-	30,
-	31,
-	32,
-};
-
-/* RFC 4648 4. */
-static const uint8_t base64_digits[256] = {
-	['A'] = 1,
-	2,
-	3,
-	4,
-	5,
-	6,
-	7,
-	8,
-	9,
-	10,
-	11,
-	12,
-	13,
-	14,
-	15,
-	16,
-	17,
-	18,
-	19,
-	20,
-	21,
-	22,
-	23,
-	24,
-	25,
-	26,
-	['a'] = 27,
-	28,
-	29,
-	30,
-	31,
-	32,
-	33,
-	34,
-	35,
-	36,
-	37,
-	38,
-	39,
-	40,
-	41,
-	42,
-	43,
-	44,
-	45,
-	46,
-	47,
-	48,
-	49,
-	50,
-	51,
-	52,
-	['0'] = 53,
-	54,
-	55,
-	56,
-	57,
-	58,
-	59,
-	60,
-	61,
-	62,
-	['+'] = 63,
-	['/'] = 64,
-};
-
-/* Hex digits in pairs of one text; `half` carries a digit over blanks (-1: none). */
-static bool put_hex(rdata_scanner_t *s, const char *text, size_t len, int *half)
-{
+	size_t count;
 	uint8_t *p = room(s, (len + 1) / 2);
 	if (p == NULL) {
 		return false;
 	}
-	size_t count = 0, i = 0;
-	uint8_t bad = 0;
-	if (*half < 0) { /* whole pairs at once */
-		for (; i + 2 <= len; i += 2) {
-			uint8_t high = digit_of(hex_digits, text[i]), low = digit_of(hex_digits, text[i + 1]);
-			bad |= (high | low) & 0xF0;
-			p[count++] = (uint8_t)(high << 4 | low);
-		}
-	}
-	for (; i < len; i++) {
-		uint8_t digit = digit_of(hex_digits, text[i]);
-		bad |= digit & 0xF0;
-		if (*half < 0) {
-			*half = digit;
-		} else {
-			p[count++] = (uint8_t)(*half << 4 | digit);
-			*half = -1;
-		}
-	}
-	if (bad != 0) {
+	if (!knot_hex_add(state, (knot_str_t){ text, len }, p, &count)) {
 		fault(s, "invalid hexadecimal character");
 		return false;
 	}
@@ -482,94 +308,43 @@ static bool put_hex(rdata_scanner_t *s, const char *text, size_t len, int *half)
 static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 {
 	size_t start = s->len;
-	int half = -1;
+	knot_hex_state_t state = { 0 };
 	while (!at_end(s)) {
-		if (!need_word(s, "invalid hexadecimal character") || !put_hex(s, s->tok.data, s->tok.len, &half)) {
+		if (!need_word(s, "invalid hexadecimal character") || !put_hex(s, s->tok.data, s->tok.len, &state)) {
 			return;
 		}
 		advance(s);
 	}
-	if (half >= 0) {
+	if (state.has_digit) {
 		fault(s, "odd number of hexadecimal digits");
 	} else if (s->len - start < min) {
 		fault(s, "missing data");
 	}
 }
 
-typedef struct {
-	uint32_t bits;
-	unsigned digits;  /* of the current group of four, padding included */
-	unsigned padding; /* '=' seen: nothing may follow but more of them */
-} base64_state_t;
-
-/* The bytes of a finished group of four digits. */
-static bool put_base64_group(rdata_scanner_t *s, base64_state_t *state)
+static bool put_base64(rdata_scanner_t *s, const char *text, size_t len, knot_base64_state_t *state)
 {
-	unsigned count = 3 - state->padding;
-	uint8_t *p = room(s, count);
-	if (p == NULL) {
-		return false;
+	size_t count;
+	knot_mut_bytes_t left = { s->out + s->len, s->max - s->len };
+	switch (knot_base64_add(state, (knot_str_t){ text, len }, left, &count)) {
+	case KNOT_DECODE_OK: s->len += count; return true;
+	case KNOT_DECODE_BAD_DIGIT: fault(s, "invalid base64 character"); return false;
+	case KNOT_DECODE_NO_ROOM: break;
 	}
-	for (unsigned i = 0; i < count; i++) {
-		p[i] = (uint8_t)(state->bits >> (16 - 8 * i));
-	}
-	s->len += count;
-	state->bits = 0;
-	state->digits = 0;
-	return true;
-}
-
-/* The leading groups of four plain digits, all at once. Returns how many characters were used. */
-static size_t put_base64_groups(rdata_scanner_t *s, const char *text, size_t len)
-{
-	size_t i = 0, left = (s->max - s->len) / 3;
-	uint8_t *p = s->out + s->len;
-	for (; left > 0 && i + 4 <= len; i += 4, left--) {
-		uint32_t a = digit_of(base64_digits, text[i]), b = digit_of(base64_digits, text[i + 1]);
-		uint32_t c = digit_of(base64_digits, text[i + 2]), d = digit_of(base64_digits, text[i + 3]);
-		if ((a | b | c | d) > 63) {
-			break;
-		}
-		uint32_t bits = a << 18 | b << 12 | c << 6 | d;
-		*p++ = (uint8_t)(bits >> 16);
-		*p++ = (uint8_t)(bits >> 8);
-		*p++ = (uint8_t)bits;
-	}
-	s->len += i / 4 * 3;
-	return i;
-}
-
-static bool put_base64(rdata_scanner_t *s, const char *text, size_t len, base64_state_t *state)
-{
-	bool is_fresh = state->digits == 0 && state->padding == 0;
-	for (size_t i = is_fresh ? put_base64_groups(s, text, len) : 0; i < len; i++) {
-		uint8_t digit = digit_of(base64_digits, text[i]);
-		bool is_pad = text[i] == '=';
-		if ((digit == BAD_DIGIT && !is_pad) || (state->padding > 0 && (!is_pad || state->digits == 0)) ||
-				(is_pad && state->digits < 2)) {
-			fault(s, "invalid base64 character");
-			return false;
-		}
-		state->padding += is_pad;
-		state->bits = state->bits << 6 | (is_pad ? 0 : digit);
-		if (++state->digits == 4 && !put_base64_group(s, state)) {
-			return false;
-		}
-	}
-	return true;
+	return room(s, left.len + 1) != NULL;
 }
 
 static void scan_base64_rest(rdata_scanner_t *s, size_t min)
 {
 	size_t start = s->len;
-	base64_state_t state = { 0 };
+	knot_base64_state_t state = { 0 };
 	while (!at_end(s)) {
 		if (!need_word(s, "invalid base64 character") || !put_base64(s, s->tok.data, s->tok.len, &state)) {
 			return;
 		}
 		advance(s);
 	}
-	if (state.digits != 0) {
+	if (state.digit_count != 0) {
 		fault(s, "incomplete base64 data");
 	} else if (s->len - start < min) {
 		fault(s, "missing data");
@@ -583,14 +358,14 @@ static void scan_salt(rdata_scanner_t *s)
 		return;
 	}
 	size_t start = s->len;
-	int half = -1;
+	knot_hex_state_t state = { 0 };
 	bool is_empty = s->tok.len == 1 && s->tok.data[0] == '-';
-	if (!put_u8(s, 0) || (!is_empty && !put_hex(s, s->tok.data, s->tok.len, &half))) {
+	if (!put_u8(s, 0) || (!is_empty && !put_hex(s, s->tok.data, s->tok.len, &state))) {
 		return;
 	}
 	size_t len = s->len - start - 1;
-	if (half >= 0 || len > UINT8_MAX) {
-		fault(s, half >= 0 ? "odd number of hexadecimal digits" : "salt is longer than 255 bytes");
+	if (state.has_digit || len > UINT8_MAX) {
+		fault(s, state.has_digit ? "odd number of hexadecimal digits" : "salt is longer than 255 bytes");
 		return;
 	}
 	s->out[start] = (uint8_t)len;
@@ -612,21 +387,10 @@ static void scan_hash(rdata_scanner_t *s)
 	if (p == NULL) {
 		return;
 	}
-	*p++ = (uint8_t)len;
-	uint32_t bits = 0;
-	unsigned bit_count = 0;
-	for (size_t i = 0; i < s->tok.len; i++) {
-		uint8_t digit = digit_of(base32_digits, s->tok.data[i]);
-		if (digit == BAD_DIGIT) {
-			fault(s, "invalid base32hex character");
-			return;
-		}
-		bits = bits << 5 | digit;
-		bit_count += 5;
-		if (bit_count >= 8) {
-			bit_count -= 8;
-			*p++ = (uint8_t)(bits >> bit_count);
-		}
+	p[0] = (uint8_t)len;
+	if (!knot_base32hex_scan((knot_str_t){ s->tok.data, s->tok.len }, p + 1)) {
+		fault(s, "invalid base32hex character");
+		return;
 	}
 	s->len += 1 + len;
 	advance(s);
@@ -645,7 +409,7 @@ static void scan_eui(rdata_scanner_t *s, size_t pairs)
 	bool is_valid = s->tok.len == pairs * 3 - 1;
 	for (size_t i = 0; is_valid && i < pairs; i++) {
 		const char *text = s->tok.data + 3 * i;
-		uint8_t high = digit_of(hex_digits, text[0]), low = digit_of(hex_digits, text[1]);
+		uint8_t high = knot_hex_digit(text[0]), low = knot_hex_digit(text[1]);
 		is_valid = ((high | low) & 0xF0) == 0 && (i == pairs - 1 || text[2] == '-');
 		p[i] = (uint8_t)(high << 4 | low);
 	}
@@ -667,8 +431,8 @@ static void scan_node_id(rdata_scanner_t *s)
 	for (unsigned group = 0; group < 4; group++) {
 		unsigned value = 0;
 		const char *start = p;
-		while (p < end && p - start < 4 && digit_of(hex_digits, *p) != BAD_DIGIT) {
-			value = value << 4 | digit_of(hex_digits, *p++);
+		while (p < end && p - start < 4 && knot_hex_digit(*p) != KNOT_BAD_DIGIT) {
+			value = value << 4 | knot_hex_digit(*p++);
 		}
 		bool is_ended = group == 3 ? p == end : p < end && *p++ == ':';
 		if (p == start || !is_ended || *start == ':') {
@@ -863,7 +627,7 @@ static bool parse_decimal(const char *text, size_t len, unsigned decimals, bool 
 			has_point = true;
 			continue;
 		}
-		if ((uint8_t)(text[i] - '0') >= 10 || digits == 12 || (has_point && behind == decimals)) {
+		if (!knot_is_digit(text[i]) || digits == 12 || (has_point && behind == decimals)) {
 			return false;
 		}
 		value = value * 10 + (uint64_t)(text[i] - '0');
@@ -1090,7 +854,7 @@ static void put_svc_text(rdata_scanner_t *s, knot_str_t text)
 static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_str_t text)
 {
 	uint32_t port;
-	base64_state_t base64 = { 0 };
+	knot_base64_state_t base64 = { 0 };
 	if (kind == SVCPARAM_EMPTY ? text.len > 0 : kind != SVCPARAM_OPAQUE && text.len == 0) {
 		fault(s, text.len > 0 ? "unexpected SvcParam value" : "missing SvcParam value");
 		return;
@@ -1107,7 +871,7 @@ static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_st
 		}
 		break;
 	case SVCPARAM_BASE64:
-		if (put_base64(s, text.data, text.len, &base64) && base64.digits != 0) {
+		if (put_base64(s, text.data, text.len, &base64) && base64.digit_count != 0) {
 			fault(s, "incomplete base64 data");
 		}
 		break;

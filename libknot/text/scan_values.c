@@ -2,10 +2,7 @@
 /* Values of single tokens: names, numbers, periods, texts. */
 #include "libknot/text/rdata_scan.h"
 
-static inline bool is_digit(char c)
-{
-	return (uint8_t)(c - '0') < 10;
-}
+#include "libknot/base/number.h"
 
 static const char *name_fault(knot_err_t err)
 {
@@ -97,21 +94,13 @@ static const char *number_fault(uint32_t max)
 
 const char *scan_number(const char *text, size_t len, uint32_t max, uint32_t *ret)
 {
-	uint64_t value = 0;
-	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(text[i])) {
-			return "invalid number";
-		}
-		value = value * 10 + (uint64_t)(text[i] - '0');
-		if (value > max) {
-			return number_fault(max);
-		}
+	uint64_t value;
+	switch (knot_number_scan((knot_str_t){ text, len }, max, &value)) {
+	case KNOT_NUMBER_OK: *ret = (uint32_t)value; return NULL;
+	case KNOT_NUMBER_TOO_BIG: return number_fault(max);
+	case KNOT_NUMBER_INVALID: break;
 	}
-	if (len == 0) {
-		return "invalid number";
-	}
-	*ret = (uint32_t)value;
-	return NULL;
+	return "invalid number";
 }
 
 static uint32_t unit_seconds(char unit)
@@ -131,7 +120,7 @@ const char *scan_period(const char *text, size_t len, uint32_t *ret)
 	uint64_t total = 0, value = 0;
 	bool has_digit = false, has_unit = false;
 	for (size_t i = 0; i < len; i++) {
-		if (is_digit(text[i])) {
+		if (knot_is_digit(text[i])) {
 			value = value * 10 + (uint64_t)(text[i] - '0');
 			has_digit = true;
 		} else {
@@ -166,12 +155,12 @@ bool scan_char(const char *text, size_t len, size_t *pos, uint8_t *ret)
 	}
 	const char *p = text + *pos + 1;
 	size_t left = len - *pos - 1;
-	if (left >= 1 && !is_digit(p[0])) {
+	if (left >= 1 && !knot_is_digit(p[0])) {
 		*ret = (uint8_t)p[0];
 		*pos += 2;
 		return true;
 	}
-	if (left < 3 || !is_digit(p[1]) || !is_digit(p[2])) {
+	if (left < 3 || !knot_is_digit(p[1]) || !knot_is_digit(p[2])) {
 		return false;
 	}
 	unsigned value = (unsigned)((p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0'));

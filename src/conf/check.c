@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks of one value that a type and a range can't express. */
+#include "libknot/base/number.h"
 #include "libknot/rr/rrtype.h"
 #include "src/conf/schema_rows.h"
 #include "src/conf/store.h"
@@ -24,9 +25,8 @@ static size_t ifname_len(const char *path)
 		return 0;
 	}
 	if (*port == '@') {
-		size_t digits = strspn(port + 1, "0123456789");
-		unsigned long number = strtoul(port + 1, NULL, 10);
-		if (digits == 0 || digits > 5 || port[1 + digits] != '\0' || number == 0 || number > UINT16_MAX) {
+		uint64_t number;
+		if (!knot_number_of(port + 1, 1, UINT16_MAX, &number)) {
 			return 0;
 		}
 	}

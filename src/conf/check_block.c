@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks of whole blocks: what in them does not go together. Zones and policies: check_zone.c. */
+#include "libknot/base/number.h"
 #include "src/conf/schema_rows.h"
 
 #include <stdlib.h>
@@ -125,7 +126,8 @@ static int32_t xdp_port(const conf_addr_view_t *addr)
 		return addr->port == CONF_NO_PORT ? DNS_PORT : addr->port;
 	}
 	const char *at = strchr(addr->path, '@');
-	return at != NULL ? (int32_t)strtol(at + 1, NULL, 10) : DNS_PORT;
+	uint64_t port = DNS_PORT;
+	return at == NULL || knot_number_of(at + 1, 1, UINT16_MAX, &port) ? (int32_t)port : DNS_PORT;
 }
 
 const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all)

@@ -3,6 +3,7 @@
 
 #include "src/conf/db_record.h"
 #include "src/conf/fault.h"
+#include "src/sys/clock.h"
 #include "src/sys/lmdb_check.h"
 
 #include <assert.h>
@@ -16,7 +17,6 @@
 #include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -139,7 +139,7 @@ static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, co
 		if (errno != EWOULDBLOCK && errno != EINTR) {
 			return fail(db, sink, errno, "failed to lock it");
 		}
-		(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_WAIT_MS * 1000000L }, NULL);
+		sys_clock_sleep_ns(LOCK_WAIT_MS * UINT64_C(1000000));
 	}
 	return tell(db, sink, KNOT_EBUSY, "another process changes it", knot_strerror(KNOT_EBUSY),
 			"end the transaction that is open there");

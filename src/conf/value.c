@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/value.h"
+#include "libknot/base/encode.h"
 #include "libknot/rr/rrtype.h"
 
 #include <arpa/inet.h>
@@ -112,15 +113,6 @@ static const conf_option_t *find_option(const conf_option_t *options, knot_str_t
 	return NULL;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9') {
-		return c - '0';
-	}
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static knot_err_t scan_hex(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 {
 	if (text.len < 2 || text.data[0] != '0' || text.data[1] != 'x') {
@@ -128,18 +120,8 @@ static knot_err_t scan_hex(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 		*ret_len = text.len;
 		return KNOT_OK;
 	}
-	if (text.len % 2 != 0) {
-		return KNOT_EINVAL;
-	}
-	for (size_t i = 2; i < text.len; i += 2) {
-		int high = hex_digit(text.data[i]), low = hex_digit(text.data[i + 1]);
-		if (high < 0 || low < 0) {
-			return KNOT_EINVAL;
-		}
-		ret_value[i / 2 - 1] = (uint8_t)(high << 4 | low);
-	}
-	*ret_len = text.len / 2 - 1;
-	return KNOT_OK;
+	knot_str_t digits = { text.data + 2, text.len - 2 };
+	return knot_hex_scan(digits, ret_value, ret_len) ? KNOT_OK : KNOT_EINVAL;
 }
 
 /**
@@ -165,36 +147,15 @@ static bool is_writable(knot_str_t text)
 	return true;
 }
 
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /** RFC 4648 4, with padding, nothing in between. */
 static knot_err_t scan_base64(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 {
+	knot_base64_state_t state = { 0 };
 	if (text.len % 4 != 0) {
 		return KNOT_EB64LEN;
 	}
-	size_t padding = 0;
-	while (padding < 2 && padding < text.len && text.data[text.len - 1 - padding] == '=') {
-		padding++;
-	}
-	size_t len = 0;
-	for (size_t i = 0; i < text.len; i += 4) {
-		uint32_t bits = 0;
-		for (size_t j = i; j < i + 4; j++) {
-			const char *digit = j >= text.len - padding ? base64_digits
-								    : memchr(base64_digits, text.data[j],
-										      sizeof(base64_digits) - 1);
-			if (digit == NULL) {
-				return KNOT_EB64CHAR;
-			}
-			bits = bits << 6 | (uint32_t)(digit - base64_digits);
-		}
-		ret_value[len++] = (uint8_t)(bits >> 16);
-		ret_value[len++] = (uint8_t)(bits >> 8);
-		ret_value[len++] = (uint8_t)bits;
-	}
-	*ret_len = len - padding;
-	return KNOT_OK;
+	knot_mut_bytes_t room = { ret_value, text.len / 4 * 3 };
+	return knot_base64_add(&state, text, room, ret_len) == KNOT_DECODE_OK ? KNOT_OK : KNOT_EB64CHAR;
 }
 
 static knot_err_t scan_name(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
@@ -538,22 +499,17 @@ static void print_hex(out_t *out, knot_bytes_t value)
 	}
 	put_str(out, "0x");
 	for (size_t i = 0; i < value.len; i++) {
-		char byte[3];
-		put(out, byte, (size_t)snprintf(byte, sizeof(byte), "%02X", value.data[i]));
+		char byte[KNOT_HEX_LEN(1)];
+		put(out, byte, knot_hex_print((knot_bytes_t){ value.data + i, 1 }, KNOT_HEX_UPPER, byte));
 	}
 }
 
 static void print_base64(out_t *out, knot_bytes_t value)
 {
-	for (size_t i = 0; i < value.len; i += 3) {
-		size_t count = value.len - i < 3 ? value.len - i : 3;
-		uint32_t bits = 0;
-		for (size_t j = 0; j < 3; j++) {
-			bits = bits << 8 | (j < count ? value.data[i + j] : 0);
-		}
-		for (size_t j = 0; j < 4; j++) {
-			put(out, j <= count ? &base64_digits[bits >> (18 - 6 * j) & 63] : "=", 1);
-		}
+	for (size_t i = 0; i < value.len; i += 3) { /* a group at a time: groups are independent */
+		size_t len = value.len - i < 3 ? value.len - i : 3;
+		char group[KNOT_BASE64_LEN(1)];
+		put(out, group, knot_base64_print((knot_bytes_t){ value.data + i, len }, group));
 	}
 }
 

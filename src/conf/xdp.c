@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Section xdp: the text of a block rule, PREFIX[@RATE], the same in the configuration and in commands; copies. */
+#include "libknot/base/number.h"
 #include "src/conf/conf.h"
 
 #include <arpa/inet.h>
@@ -12,17 +13,6 @@ enum {
 };
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-/* Digits only, without more of them than the largest value has. */
-static bool scan_number(const char *text, unsigned long max, unsigned long *ret_number)
-{
-	size_t digits = strspn(text, "0123456789");
-	if (digits == 0 || digits > 7 || text[digits] != '\0') {
-		return false;
-	}
-	*ret_number = strtoul(text, NULL, 10);
-	return *ret_number <= max;
-}
 
 static bool has_bits_behind(const uint8_t addr[static 16], unsigned prefix_len)
 {
@@ -44,10 +34,10 @@ const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block)
 	memcpy(copy, text.data, text.len);
 	copy[text.len] = '\0';
 	char *rate = strchr(copy, '@');
-	unsigned long number;
+	uint64_t number;
 	if (rate != NULL) {
 		*rate++ = '\0';
-		if (!scan_number(rate, RATE_MAX, &number) || number == 0) {
+		if (!knot_number_of(rate, 1, RATE_MAX, &number)) {
 			return "the rate must be 1 to 1000000 queries per second";
 		}
 		block.per_second = (uint32_t)number;
@@ -63,7 +53,7 @@ const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block)
 		return "invalid address prefix";
 	}
 	number = is_ipv4 ? 32 : 128;
-	if (len != NULL && !scan_number(len, number, &number)) {
+	if (len != NULL && !knot_number_of(len, 0, number, &number)) {
 		return "invalid prefix length";
 	}
 	block.prefix_len = (uint8_t)(number + (is_ipv4 ? MAPPED_LEN : 0));

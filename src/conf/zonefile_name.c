@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The path of a zone's file: formatters of `zone.file`. */
 #include "src/conf/zonefile_name.h"
+#include "libknot/base/number.h"
 #include "src/conf/conf.h"
 
 #include <stdlib.h>
@@ -29,14 +30,14 @@ static void put(out_t *out, const char *text, size_t len)
 /** A number of an index; false: none, or too big. */
 static bool scan_index(const char **text, size_t *ret_index)
 {
-	char *end;
-	if (**text < '0' || **text > '9') {
+	uint64_t number;
+	size_t len;
+	if (knot_number_begin(knot_str_of(*text), INDEX_MAX, &number, &len) != KNOT_NUMBER_OK) {
 		return false;
 	}
-	unsigned long number = strtoul(*text, &end, 10);
-	*text = end;
-	*ret_index = number;
-	return number <= INDEX_MAX;
+	*text += len;
+	*ret_index = (size_t)number;
+	return true;
 }
 
 /** `[N]` or, if allowed, `[N-M]`; moves behind it. False: not of that form. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/capture_filter.h"
 
+#include "libknot/base/number.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -68,17 +70,18 @@ static bool is_known(uint16_t code)
 }
 
 /* A decimal number up to `max` at *text, which goes behind it. */
-static bool scan_number(const char **text, uint64_t max, uint32_t *ret_number)
+static bool filter_scan_number(const char **text, uint64_t max, uint32_t *ret_number)
 {
-	uint64_t number = 0;
-	const char *p = *text;
-	for (; *p >= '0' && *p <= '9' && number <= max; p++) {
-		number = number * 10 + (uint64_t)(*p - '0');
-	}
-	if (p == *text || number > max) {
+	enum {
+		DIGITS_MAX = 20
+	}; /* of 64 bits: a program has thousands of numbers, so don't look for its end each time */
+	uint64_t number;
+	size_t len;
+	knot_str_t digits = { *text, strnlen(*text, DIGITS_MAX) };
+	if (knot_number_begin(digits, max, &number, &len) != KNOT_NUMBER_OK) {
 		return false;
 	}
-	*text = p;
+	*text += len;
 	*ret_number = (uint32_t)number;
 	return true;
 }
@@ -93,9 +96,10 @@ static bool scan_char(const char **text, char c)
 static bool scan_insn(const char **text, struct bpf_insn *ret_insn)
 {
 	uint32_t code, jt, jf, k;
-	bool is_good = scan_char(text, ',') && scan_number(text, UINT16_MAX, &code) && scan_char(text, ' ') &&
-		       scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') && scan_number(text, UINT8_MAX, &jf) &&
-		       scan_char(text, ' ') && scan_number(text, UINT32_MAX, &k);
+	bool is_good = scan_char(text, ',') && filter_scan_number(text, UINT16_MAX, &code) && scan_char(text, ' ') &&
+		       filter_scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') &&
+		       filter_scan_number(text, UINT8_MAX, &jf) && scan_char(text, ' ') &&
+		       filter_scan_number(text, UINT32_MAX, &k);
 	is_good = is_good && is_known((uint16_t)code);
 	if (is_good) {
 		*ret_insn = (struct bpf_insn){ .code = (u_short)code, .jt = (u_char)jt, .jf = (u_char)jf, .k = k };
@@ -117,7 +121,7 @@ static bool jumps_forward(const struct bpf_insn *insns, uint32_t count)
 knot_err_t capture_filter_scan(const char *text, struct bpf_insn *ret_insns, size_t *ret_count)
 {
 	uint32_t count;
-	if (!scan_number(&text, CAPTURE_FILTER_MAX, &count) || count == 0) {
+	if (!filter_scan_number(&text, CAPTURE_FILTER_MAX, &count) || count == 0) {
 		return KNOT_EMALF;
 	}
 	for (uint32_t i = 0; i < count; i++) {

@@ -465,9 +465,7 @@ static knot_err_t take_lock(session_t *session, bool alone)
 		RCU_READ_SECTION(guard);
 		timeout_s = state_load(server_state(session->server), guard)->conf->control.timeout_s;
 	}
-	struct timespec end;
-	clock_gettime(LOCK_CLOCK, &end);
-	end.tv_sec += timeout_s;
+	struct timespec end = sys_clock_until(LOCK_CLOCK, (uint64_t)timeout_s * 1000);
 	int ret = alone ? LOCK_ALONE(session->lock, &end) : LOCK_SHARED(session->lock, &end);
 	session->is_locked = ret == 0;
 	session->is_alone = session->is_locked && alone;

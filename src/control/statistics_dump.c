@@ -296,9 +296,7 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 /* Sleep until it is time to dump (true), or something changed (false). Called with the lock held. */
 static bool sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s)
 {
-	struct timespec end;
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += timer_s;
+	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, (uint64_t)timer_s * 1000);
 	while (!dump->stopping && !dump->reconfigured) {
 		if (!has_timer) {
 			pthread_cond_wait(&dump->changed, &dump->lock);

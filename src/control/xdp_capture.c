@@ -3,6 +3,8 @@
  * xdp-capture: frames of XDP workers for one client, which asks for them again and again on one connection. The workers
  * copy what the filter wants into rings; here they are drained and printed. Units: doc/formats/xdp-control.md.
  */
+#include "libknot/base/encode.h"
+#include "libknot/base/number.h"
 #include "src/control/capture_filter.h"
 #include "src/control/session.h"
 #include "src/sys/log.h"
@@ -89,9 +91,8 @@ static const char *scan_request(const session_t *session, xdp_capture_t *capture
 	const char *snaplen = session->args[KNOT_CTL_IDX_ITEM], *filter = session->args[KNOT_CTL_IDX_DATA];
 	kxdp_tap_options_t options = { 0 };
 	if (snaplen != NULL) {
-		char *end;
-		unsigned long number = strtoul(snaplen, &end, 10);
-		if (snaplen[0] < '1' || snaplen[0] > '9' || *end != '\0' || number > UINT32_MAX) {
+		uint64_t number;
+		if (!knot_number_of(snaplen, 1, UINT32_MAX, &number)) {
 			return "invalid snaplen";
 		}
 		options.snaplen = (uint32_t)number;
@@ -143,14 +144,9 @@ knot_err_t command_xdp_capture(session_t *session)
 
 static void send_frame(session_t *session, const char *ifname, const kxdp_tap_record_t *record)
 {
-	static const char digits[] = "0123456789abcdef";
 	char *hex = session->capture->hex, time[24], len[16];
 	uint32_t kept = record->captured_len < FRAME_TEXT_MAX ? record->captured_len : FRAME_TEXT_MAX;
-	for (uint32_t i = 0; i < kept; i++) {
-		hex[2 * i] = digits[record->bytes[i] >> 4];
-		hex[2 * i + 1] = digits[record->bytes[i] & 15];
-	}
-	hex[2 * kept] = '\0';
+	hex[knot_hex_print((knot_bytes_t){ record->bytes, kept }, KNOT_HEX_LOWER, hex)] = '\0';
 	snprintf(time, sizeof(time), "%" PRIu64, record->time_ns);
 	snprintf(len, sizeof(len), "%" PRIu32, record->len);
 	knot_ctl_data_t unit = {

@@ -269,8 +269,7 @@ static void save_all(images_t *images)
 /* Under lock. Sleeps at most `ms`; woken by a stop, and by news unless `deaf`. */
 static void nap(images_t *images, uint64_t ms, bool deaf)
 {
-	uint64_t end_ns = sys_clock_ns() + ms * 1000000;
-	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
+	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, ms);
 	int ret = 0;
 	while (ret == 0 && !images->stopping) {
 		ret = pthread_cond_timedwait(&images->wake, &images->lock, &end);

@@ -191,9 +191,7 @@ static void wait_for_work(jobs_t *jobs, uint64_t due_ms)
 	if (due_ms == 0) {
 		pthread_cond_wait(&jobs->work, &jobs->lock);
 	} else {
-		uint64_t end_ns = sys_clock_ns() + due_ms * 1000000;
-		struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000),
-			.tv_nsec = (long)(end_ns % 1000000000) };
+		struct timespec end = sys_clock_until(CLOCK_MONOTONIC, due_ms);
 		(void)pthread_cond_timedwait(&jobs->work, &jobs->lock, &end);
 	}
 	jobs->idle--;

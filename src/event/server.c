@@ -276,15 +276,9 @@ int server_loaded_fd(const server_t *server)
 	return server->loaded_fd;
 }
 
-static struct timespec deadline_after(unsigned timeout_ms)
-{
-	uint64_t ns = sys_clock_ns() + (uint64_t)timeout_ms * 1000000;
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
-}
-
 bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 {
-	struct timespec deadline = deadline_after(timeout_ms);
+	struct timespec deadline = sys_clock_until(CLOCK_MONOTONIC, timeout_ms);
 	pthread_mutex_lock(&server->jobs.lock);
 	int timed_out = 0;
 	while (server->jobs.untried > 0 && !server->jobs.stopping && timed_out == 0) {

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libknot/base/number.h"
 #include "src/control/control.h"
 #include "src/event/server.h"
 #include "src/net/net.h"
@@ -96,10 +97,8 @@ static void print_version(bool with_build)
 /* 0: not a size. */
 static unsigned scan_conf_size(const char *text)
 {
-	char *end;
-	errno = 0;
-	long size = strtol(text, &end, 10);
-	return errno == 0 && end != text && *end == '\0' && size >= 1 && size <= CONF_DB_SIZE_MAX ? (unsigned)size : 0;
+	uint64_t size;
+	return knot_number_of(text, 1, CONF_DB_SIZE_MAX, &size) ? (unsigned)size : 0;
 }
 
 static bool fail(const char *text, const char *what)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 #include "src/store/plan.h"
+#include "src/sys/clock.h"
 
 #include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -431,7 +431,7 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	}
 	qsort(sorted, count, sizeof(const store_image_t *), compare_images);
 	saver_t saver = {
-		.store = store, .images = sorted, .count = count, .saved_s = (uint64_t)time(NULL), .reason = ret_reason
+		.store = store, .images = sorted, .count = count, .saved_s = sys_clock_wall(), .reason = ret_reason
 	};
 	knot_err_t err = save_all(&saver);
 	*ret_saved = saver.saved;

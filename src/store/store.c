@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
+#include "src/sys/clock.h"
 #include "src/sys/lmdb_check.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The value of STORE_KEY_FORMAT. */
@@ -149,7 +149,7 @@ static knot_err_t lock_folder(const store_t *store, store_reason_t *ret_reason)
 		if (errno != EWOULDBLOCK) {
 			return store_fail(store, errno, "locking the folder", ret_reason);
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = LOCK_WAIT_MS * 1000000L }, NULL);
+		sys_clock_sleep_ns(LOCK_WAIT_MS * UINT64_C(1000000));
 	}
 	store_say(ret_reason, "another process writes to it; does a server run with the same 'database.image-db'?");
 	return KNOT_EBUSY;

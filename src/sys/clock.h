@@ -46,6 +46,17 @@ static inline uint64_t sys_clock_real_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/** `ms` from now on a clock, as functions that wait until a time take it. */
+static inline struct timespec sys_clock_until(clockid_t clock, uint64_t ms)
+{
+	struct timespec until;
+	clock_gettime(clock, &until);
+	uint64_t ns = (uint64_t)until.tv_nsec + ms % 1000 * 1000000;
+	until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
+	until.tv_nsec = (long)(ns % 1000000000);
+	return until;
+}
+
 /** Sleep; shorter if a signal comes. */
 static inline void sys_clock_sleep_ns(uint64_t ns)
 {

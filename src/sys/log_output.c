@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/log_output.h"
 
+#include "src/sys/clock.h"
 #include "src/sys/limits.h"
 
 #include <limits.h>
@@ -168,7 +169,7 @@ static size_t put_syslog(char *out, int level, const char *message, bool is_stre
 {
 	char stamp[32] = "";
 	struct tm local;
-	time_t now = time(NULL);
+	time_t now = (time_t)sys_clock_wall();
 	if (localtime_r(&now, &local) != NULL) {
 		(void)strftime(stamp, sizeof(stamp), "%b %e %T", &local);
 	}

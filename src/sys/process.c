@@ -18,6 +18,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "libknot/base/number.h"
 #include "src/sys/file.h"
 
 static int daemon_ready_fd = -1;
@@ -90,10 +91,9 @@ static pid_t read_pid(int fd, bool *ret_is_empty)
 	if (got <= 0) {
 		return 0;
 	}
-	char *end;
-	errno = 0;
-	long pid = strtol(text, &end, 10);
-	return errno == 0 && end != text && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+	uint64_t pid;
+	size_t len;
+	return knot_number_begin(knot_str_of(text), INT_MAX, &pid, &len) == KNOT_NUMBER_OK ? (pid_t)pid : 0;
 }
 
 /* PIDs are used again: a living process that isn't a knotd is not the one that wrote the file. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/arena.h"
 
+#include "src/sys/clock.h"
 #include "src/zone/slab.h"
 
 #include <assert.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum {
 	UNIT = 8,
@@ -235,9 +235,8 @@ static atomic_uint_fast64_t lineage_count;
 static void seed_lineage(void)
 {
 	if (getrandom(&lineage_seed, sizeof(lineage_seed), 0) != (ssize_t)sizeof(lineage_seed)) {
-		struct timespec now; /* a kernel without random numbers: unlikely to repeat is all that is needed */
-		clock_gettime(CLOCK_REALTIME, &now);
-		lineage_seed = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		/* A kernel without random numbers: unlikely to repeat is all that is needed. */
+		lineage_seed = sys_clock_real_ns();
 	}
 }
 

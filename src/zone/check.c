@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/check.h"
 
+#include "libknot/base/encode.h"
 #include "libknot/rr/rdata.h"
 #include "src/zone/lookup.h"
+#include "src/zone/nsec3_hash.h"
 
 #include <gnutls/crypto.h>
 #include <stdio.h>
@@ -490,19 +492,13 @@ static void check_nsec3(check_t *c, const zone_node_t *node)
 /* Each NSEC3 must name the next: compare with the next owner's first label, in base32hex. */
 static bool names_next(knot_bytes_t rdata, const zone_node_t *next)
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuv";
+	char label[ZONE_NSEC3_LABEL_LEN];
 	knot_bytes_t rest = behind_salt(rdata);
-	if (rest.data[0] != 20 || next->owner[0] != 32) {
+	if (rest.data[0] != ZONE_NSEC3_HASH_LEN || next->owner[0] != ZONE_NSEC3_LABEL_LEN) {
 		return false;
 	}
-	for (unsigned i = 0; i < 32; i++) {
-		unsigned bit = 5 * i;
-		unsigned pair = (unsigned)rest.data[1 + bit / 8] << 8 | (bit / 8 < 19 ? rest.data[2 + bit / 8] : 0);
-		if (next->owner[1 + i] != (uint8_t)digits[pair >> (11 - bit % 8) & 31]) {
-			return false;
-		}
-	}
-	return true;
+	(void)knot_base32hex_print((knot_bytes_t){ rest.data + 1, ZONE_NSEC3_HASH_LEN }, label);
+	return memcmp(next->owner + 1, label, sizeof(label)) == 0;
 }
 
 static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)

@@ -3,6 +3,8 @@
 
 #include <gnutls/crypto.h>
 
+#include "libknot/base/encode.h"
+
 bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN])
 {
 	if (params->algorithm != 1) {
@@ -27,20 +29,13 @@ bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_
 bool zone_nsec3_owner(const zone_nsec3_params_t *params, knot_name_t name, knot_name_t apex,
 		uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_owner)
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuv"; /* RFC 4648 7 */
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
 	size_t len = 1u + ZONE_NSEC3_LABEL_LEN + apex.len;
 	if (len > KNOT_NAME_MAX || !zone_nsec3_hash(params, name, hash)) {
 		return false;
 	}
 	ret_wire[0] = ZONE_NSEC3_LABEL_LEN;
-	uint8_t *out = ret_wire + 1;
-	for (const uint8_t *in = hash; in < hash + ZONE_NSEC3_HASH_LEN; in += 5) { /* 40 bits are eight digits */
-		uint64_t bits = (uint64_t)in[0] << 32 | load_be32(in + 1);
-		for (int shift = 35; shift >= 0; shift -= 5) {
-			*out++ = (uint8_t)digits[bits >> shift & 31];
-		}
-	}
+	(void)knot_base32hex_print((knot_bytes_t){ hash, sizeof(hash) }, (char *)ret_wire + 1);
 	memcpy(ret_wire + 1 + ZONE_NSEC3_LABEL_LEN, apex.wire, apex.len);
 	*ret_owner = (knot_name_t){ ret_wire, (uint8_t)len, (uint8_t)(apex.label_count + 1) };
 	return true;

@@ -3,6 +3,7 @@
  * are. */
 #pragma once
 
+#include "libknot/base/encode.h"
 #include "src/zone/contents.h"
 
 #include <stdio.h>
@@ -16,11 +17,10 @@ static void dump_name(FILE *to, const char *what, knot_name_t name)
 
 static void dump_hex(FILE *to, const char *what, const uint8_t *bytes, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
 	fprintf(to, "%s", what);
 	for (size_t i = 0; i < len; i++) {
-		fputc(digits[bytes[i] >> 4], to);
-		fputc(digits[bytes[i] & 15], to);
+		char digits[KNOT_HEX_LEN(1)];
+		fwrite(digits, 1, knot_hex_print((knot_bytes_t){ bytes + i, 1 }, KNOT_HEX_LOWER, digits), to);
 	}
 }
 

@@ -5,11 +5,11 @@
 #include "src/tools/ctl/knotc.h"
 
 #include "src/conf/conf.h"
+#include "src/sys/clock.h"
 #include "src/zone/build.h"
 
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 
 void knotc_tell(void *ctx, const conf_fault_t *fault)
 {
@@ -110,7 +110,7 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 		.default_ttl = zone->default_ttl,
 		.checks = checks_of(zone->semantic_checks),
 		.size_max = zone->zone_max_size,
-		.now_s = (uint64_t)time(NULL),
+		.now_s = sys_clock_wall(),
 		.on_message = tell_zone,
 		.ctx = &check,
 	};

@@ -4,6 +4,7 @@
  */
 #include "src/tools/ctl/knotc.h"
 
+#include "libknot/base/number.h"
 #include "src/conf/db.h"
 
 #include <fcntl.h>
@@ -78,19 +79,6 @@ static void print_version(bool with_build)
 	}
 }
 
-/* A decimal number in [min..max]. */
-static bool scan_number(const char *text, long min, long max, long *ret_number)
-{
-	char *end;
-	errno = 0;
-	long number = strtol(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || number < min || number > max) {
-		return false;
-	}
-	*ret_number = number;
-	return true;
-}
-
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 
 static options_verdict_t refuse(const char *text)
@@ -144,7 +132,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 	};
 	params_t params = { .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
 	bool is_color_chosen = false;
-	long number;
+	uint64_t number;
 	int c;
 	/* The leading '+': options end at the action. */
 	while ((c = getopt_long(argc, argv, "+c:C:m:s:t:befjF:xXvhV::", known, NULL)) != -1) {
@@ -152,14 +140,14 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		case 'c': params.config = optarg; break;
 		case 'C': params.confdb = optarg; break;
 		case 'm':
-			if (!scan_number(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
+			if (!knot_number_of(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
 				return refuse_value("invalid size of the configuration database, use 1 to 10000 MiB");
 			}
 			params.confdb_size_mib = (unsigned)number;
 			break;
 		case 's': params.socket = optarg; break;
 		case 't':
-			if (!scan_number(optarg, 0, TIMEOUT_MAX_S, &number)) {
+			if (!knot_number_of(optarg, 0, TIMEOUT_MAX_S, &number)) {
 				return refuse_value("invalid timeout, use 0 to 86400 seconds");
 			}
 			params.timeout_ms = (int)number * 1000;

@@ -7,6 +7,7 @@
  */
 #include "src/tools/ctl/knotc.h"
 
+#include "libknot/base/number.h"
 #include "src/sys/clock.h"
 #include "src/tools/ctl/terminal.h"
 #include "src/tools/ctl/top_screen.h"
@@ -52,9 +53,7 @@ static bool read_arguments(const knot_ctl_data_t *unit, top_t *top)
 	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *interval = (*unit)[KNOT_CTL_IDX_ITEM];
 	char *end;
 	if (count != NULL) {
-		errno = 0;
-		top->count_max = strtoull(count, &end, 10);
-		if (strspn(count, "0123456789") != strlen(count) || count[0] == '\0' || errno != 0) {
+		if (!knot_number_of(count, 0, UINT64_MAX, &top->count_max)) {
 			return say("invalid count", count);
 		}
 	}
@@ -139,7 +138,7 @@ static void remember(top_t *top)
 static void draw(top_t *top)
 {
 	char clock[16] = "", *text = NULL;
-	time_t now = time(NULL);
+	time_t now = (time_t)sys_clock_wall();
 	struct tm local;
 	if (localtime_r(&now, &local) != NULL) {
 		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &local);

@@ -7,6 +7,8 @@
  */
 #include "src/tools/ctl/knotc.h"
 
+#include "libknot/base/encode.h"
+#include "libknot/base/number.h"
 #include "src/sys/clock.h"
 #include "src/tools/ctl/pcapng.h"
 
@@ -64,29 +66,14 @@ static bool say(const char *format, const char *text)
 
 /* ---- Arguments ---- */
 
-/* A decimal number from min to max. */
-static bool scan_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
-{
-	if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) {
-		return false;
-	}
-	errno = 0;
-	uint64_t number = strtoull(text, NULL, 10);
-	if (errno != 0 || number < min || number > max) {
-		return false;
-	}
-	*ret_number = number;
-	return true;
-}
-
 static bool read_arguments(const knot_ctl_data_t *unit, capture_t *capture)
 {
 	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *snaplen = (*unit)[KNOT_CTL_IDX_ITEM];
 	uint64_t number = 0;
-	if (count != NULL && !scan_number(count, 1, UINT64_MAX, &capture->count_max)) {
+	if (count != NULL && !knot_number_of(count, 1, UINT64_MAX, &capture->count_max)) {
 		return say("invalid count '%s'", count);
 	}
-	if (snaplen != NULL && !scan_number(snaplen, 1, SNAPLEN_MAX, &number)) {
+	if (snaplen != NULL && !knot_number_of(snaplen, 1, SNAPLEN_MAX, &number)) {
 		return say("invalid snaplen '%s', use 1 to 262144", snaplen);
 	}
 	capture->snaplen = (uint32_t)number;
@@ -198,42 +185,24 @@ static uint32_t interface_of(capture_t *capture, const char *name)
 	return capture->interface_count++;
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Hexadecimal digits into bytes[0..FRAME_MAX); false: not so. */
-static bool scan_hex(const char *text, uint8_t *bytes, uint32_t *ret_len)
-{
-	size_t len = strlen(text);
-	for (size_t i = 0; i + 1 < len; i += 2) {
-		int high = digit(text[i]), low = digit(text[i + 1]);
-		if (high < 0 || low < 0) {
-			return false;
-		}
-		bytes[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	*ret_len = (uint32_t)(len / 2);
-	return len % 2 == 0;
-}
-
 static void take_frame(capture_t *capture, uint32_t interface, const knot_ctl_data_t *unit)
 {
 	const char *direction = (*unit)[KNOT_CTL_IDX_ITEM], *time = (*unit)[KNOT_CTL_IDX_TTL];
 	const char *original = (*unit)[KNOT_CTL_IDX_OWNER], *hex = (*unit)[KNOT_CTL_IDX_DATA];
 	uint64_t original_len = 0;
+	size_t len = 0;
 	pcapng_frame_t frame = { .interface = interface, .bytes = capture->frame };
 	if (direction == NULL || time == NULL || original == NULL || hex == NULL ||
-			!scan_number(time, 0, UINT64_MAX, &frame.time_ns) ||
-			!scan_number(original, 0, UINT32_MAX, &original_len) ||
-			!scan_hex(hex, capture->frame, &frame.len)) {
+			!knot_number_of(time, 0, UINT64_MAX, &frame.time_ns) ||
+			!knot_number_of(original, 0, UINT32_MAX, &original_len) ||
+			!knot_hex_scan(knot_str_of(hex), capture->frame, &len)) {
 		snprintf(capture->refusal, sizeof(capture->refusal), "%s", knot_strerror(KNOT_EMALF));
 		return;
 	}
 	if (capture->count_max > 0 && capture->written == capture->count_max) {
 		return;
 	}
+	frame.len = (uint32_t)len;
 	frame.original_len = (uint32_t)original_len;
 	frame.direction = strcmp(direction, "out") == 0 ? PCAPNG_OUTBOUND : PCAPNG_INBOUND;
 	pcapng_frame(capture->out, &frame);
@@ -244,7 +213,7 @@ static void take_counter(captured_interface_t *interface, const knot_ctl_data_t 
 {
 	const char *item = (*unit)[KNOT_CTL_IDX_ITEM], *value = (*unit)[KNOT_CTL_IDX_DATA];
 	uint64_t number = 0;
-	if (item == NULL || value == NULL || !scan_number(value, 0, UINT64_MAX, &number)) {
+	if (item == NULL || value == NULL || !knot_number_of(value, 0, UINT64_MAX, &number)) {
 		return;
 	}
 	if (strcmp(item, "captured") == 0) {

@@ -4,6 +4,7 @@
  */
 #include "src/conf/conf.h"
 #include "src/store/store.h"
+#include "src/sys/clock.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -226,7 +227,7 @@ static bool show_all(listing_t *listing)
 
 static bool list(const params_t *params, const char *dir, char **names, int count)
 {
-	listing_t listing = { .params = params, .now = time(NULL), .is_asked = count > 0 };
+	listing_t listing = { .params = params, .now = (time_t)sys_clock_wall(), .is_asked = count > 0 };
 	store_reason_t reason;
 	knot_err_t err = store_open(&(store_options_t){ .path = dir, .read_only = true }, &listing.store, &reason);
 	if (err != KNOT_OK) {
