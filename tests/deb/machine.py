@@ -130,7 +130,7 @@ class Machine:
                 state = self.run("systemctl is-system-running || true", check=False).strip()
                 if state in ("running", "degraded"):
                     return
-            time.sleep(0.3)
+            time.sleep(0.3)     # looks again: the machine starts
         with open(os.path.join(self.work, "console"), encoding="utf-8", errors="replace") as console:
             raise RuntimeError("the machine did not start:\n" + console.read()[-3000:])
 

@@ -105,7 +105,7 @@ class Farm:
                     answer = self.ask(sock, zone, "SOA")
                     if answer is not None and answer.rcode() == dns.rcode.NOERROR:
                         break
-                    time.sleep(0.005)
+                    time.sleep(0.005)     # asks again until the deadline above
                 serial = self.serials[zone]
                 assert answer.answer[0][0].serial == serial, f"{zone} has {answer.answer[0][0].serial}, its file {serial}"
                 count = ZONES[zone]
@@ -167,9 +167,9 @@ def live(farm):
         zone = dice.choice(list(ZONES))
         farm.write(zone)
         farm.reload(zone, blocking=False)
-        time.sleep(dice.uniform(0, 0.02))
+        time.sleep(dice.uniform(0, 0.02))     # a crash at any moment of the reload
         return "reloading"
-    time.sleep(dice.uniform(0, 0.5))
+    time.sleep(dice.uniform(0, 0.5))     # a crash at any moment
     if dice.random() < 0.1:
         farm.wait_saved()       # so that there are images in any case
     return "saving"

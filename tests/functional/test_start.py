@@ -8,7 +8,7 @@ import socket
 import dns.rcode
 import pytest
 
-from harness.waiting import PATIENCE
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 BAD_CONFIGURATIONS = {
@@ -204,11 +204,9 @@ def test_notify_socket(knotd):
         sock.bind(path)
         sock.settimeout(10 * PATIENCE)
         knotd.start(environment={"NOTIFY_SOCKET": path})
-        while "READY=1" not in sock.recv(4096).decode():
-            pass
-        knotd.stop()
-        while "STOPPING=1" not in sock.recv(4096).decode():
-            pass
+        wait_until(lambda: "READY=1" in sock.recv(4096).decode().split("\n"), "READY=1")
+        assert knotd.stop() == 0
+        wait_until(lambda: "STOPPING=1" in sock.recv(4096).decode().split("\n"), "STOPPING=1")
 
 
 @pytest.mark.ours

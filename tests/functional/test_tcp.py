@@ -82,7 +82,7 @@ def test_query_byte_by_byte(server):
     with connect(server) as sock:
         for byte in framed("www.example", number=7):
             sock.send(bytes([byte]))
-            time.sleep(0.002)
+            time.sleep(0.002)     # each byte in a segment of its own
         assert read_message(sock).id == 7
 
 
@@ -109,7 +109,7 @@ def test_slow_reader_gets_all(server):
             answer = read_message(sock)
             assert len(answer.answer[0]) == 30
             seen.append(answer.id)
-            time.sleep(0.002)
+            time.sleep(0.002)     # a client that reads slowly
         assert sorted(seen) == list(range(count))
 
 
@@ -164,7 +164,7 @@ def test_client_limit(server):
         for _ in range(60):
             with contextlib.suppress(OSError):
                 stack.enter_context(connect(server, timeout=1))
-        time.sleep(0.3)
+        time.sleep(0.3)     # absence: no connection is closed for the newer ones
 
     def is_usable():
         try:

@@ -194,7 +194,7 @@ def publish(daemon, first, clients):
         served[serial] = time.monotonic()
         assert served[serial] < begin + SECONDS_MAX, f"{serial} versions in {SECONDS_MAX} s"
         keep_pace(serial, clients)
-        time.sleep(max(0, begin + (serial - first) * PERIOD - served[serial]))
+        time.sleep(max(0, begin + (serial - first) * PERIOD - served[serial]))     # the pace of the versions
     return written, served
 
 

@@ -211,7 +211,7 @@ def test_tcp_is_switched(server, pair):
         for limits in ([], ["tcp-max-clients: 2000"], ["tcp-idle-close-timeout: 30", "block: 203.0.113.0/24"],
                        ["tcp-outbuf-max-size: 10M", "route-check: off"]):
             server.change(xdp, "tcp: on", *limits, server=sockets)
-            time.sleep(0.15)
+            time.sleep(0.15)     # absence: the change closes no connection
             dns.query.send_tcp(sock, query, time.time() + 10 * PATIENCE)
             assert dns.query.receive_tcp(sock, time.time() + 10 * PATIENCE)[0].answer
 
@@ -350,7 +350,7 @@ def test_down_and_up(server, pair, link):
     server.write_conf(f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]")
     server.start()
     link.set("down")
-    time.sleep(1.5)
+    time.sleep(1.5)     # absence: nothing answers while the link is down
     assert not answers(server, pair, link.server4, timeout=0.3)
     link.set("up")
     wait_answers(server, pair, link.server4)
@@ -464,7 +464,7 @@ def test_helper_dies(server, pair):
     server.change(f"listen: {pair.server_if}@5300")
     server.wait_log("error: failed to change XDP interface srv0 .*, it goes on as before")
     assert answers(server, pair, pair.server4)
-    time.sleep(2.5)
+    time.sleep(2.5)     # absence: it isn't tried again, and not reported again
     assert len(re.findall("the helper process", server.log())) == 1
     assert len(re.findall("failed to change XDP interface", server.log())) == 1
 
@@ -494,7 +494,7 @@ def test_reloads_leak_nothing(server, pair, link):
     helper = helper_of(server.process)
     round_of_reloads()
     round_of_reloads()
-    time.sleep(0.2)
+    time.sleep(0.2)     # what the reloads replaced is freed a moment later
     before, helper_before = usage(server.process), len(os.listdir(f"/proc/{helper}/fd"))
     for _ in range(5):
         round_of_reloads()
@@ -544,18 +544,18 @@ def test_everything_at_once(server, pair):
 
     def hang_up(_):
         server.process.send_signal(signal.SIGHUP)
-        time.sleep(0.05)
+        time.sleep(0.05)     # pace
 
     def flap(_):
         link.remove()
-        time.sleep(0.1)
+        time.sleep(0.1)     # pace: the link is gone for a while
         link.add()
-        time.sleep(0.3)
+        time.sleep(0.3)     # pace
 
     def capture(_):
         client = subprocess.Popen([built("knotc", "tools"), "-s", str(server.socket), "xdp-capture", os.devnull],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.15)
+        time.sleep(0.15)     # a capture that ends at any moment
         client.kill()
         client.wait()
 
@@ -571,7 +571,7 @@ def test_everything_at_once(server, pair):
         with Client(server.socket) as client:
             for _ in range(1 + count % 5):
                 assert not any("error" in items for _, items in client.ask(cmd="top"))
-                time.sleep(0.02)
+                time.sleep(0.02)     # pace
 
     def scrape(_):
         with socket.socket(socket.AF_UNIX) as stream:
@@ -582,7 +582,7 @@ def test_everything_at_once(server, pair):
             while part := stream.recv(65536):
                 reply += part
         assert b"knot_xdp" in reply
-        time.sleep(0.1)
+        time.sleep(0.1)     # pace
 
     with Load(pair.client, pair.server4, rate=500) as load:
         threads = [repeat(step) for step in (change, reload, hang_up, flap, capture, block, look, top, scrape)]

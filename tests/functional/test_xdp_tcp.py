@@ -202,7 +202,7 @@ def test_odd_segments(server, pair):
             sock.sendall(data[:cut])
             data = data[cut:]
             if rng.randrange(4) == 0:
-                time.sleep(0.002)
+                time.sleep(0.002)     # often the next segment comes alone
         assert sorted(read_ids(sock, 200)) == list(range(200))
 
 
@@ -249,7 +249,7 @@ def test_slow_readers(server, pair):
         slow = [stack.enter_context(connect(pair, rcvbuf=2048)) for _ in range(4)]
         for sock in slow:
             sock.sendall(b"".join(framed("huge.example", "TXT", n) for n in range(count)))
-        time.sleep(0.5)
+        time.sleep(0.5)     # absence: the slow clients read nothing while their answers pile up
         # Nobody reads before this one is served.
         assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=4 * PATIENCE).answer
         for sock in slow:
@@ -310,7 +310,7 @@ def test_active_connection_stays(make_knotd, pair):
                 last = time.monotonic()
                 if last - begin > 1.6 * idle:
                     return True
-                time.sleep(0.2 * idle)
+                time.sleep(0.2 * idle)     # pace: shorter than the idle time
     wait_until(talk, "a connection that is never idle", 20)
 
 

@@ -99,7 +99,7 @@ class Load:
                 due = self.sent + self.AT_ONCE
             while self.sent < min(due, 65535) and self._send_one():
                 pass
-            time.sleep(0.002)
+            time.sleep(0.002)     # pace of the load
         self.sending_over.set()
 
     def _receive(self):

@@ -13,5 +13,5 @@ def wait_until(condition, what, timeout=10, pause=0.02):
     end = time.monotonic() + timeout * PATIENCE
     while not (value := condition()):
         assert time.monotonic() < end, f"not within {timeout * PATIENCE} s: {what() if callable(what) else what}"
-        time.sleep(pause)
+        time.sleep(pause)     # between two looks
     return value

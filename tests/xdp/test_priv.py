@@ -69,7 +69,7 @@ def test_signals_for_everybody_leave_the_helper(start, pair):
     helper = helper_of(echo.process)
     for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGPIPE):
         os.kill(helper, sig)
-    time.sleep(0.1)
+    time.sleep(0.1)     # absence: none of these signals ends it
     assert status(helper)["Name"] == "knotd-priv" and answers(pair)
     code, _, err = echo.stop()
     assert (code, err) == (0, "")
@@ -82,7 +82,7 @@ def test_server_lives_without_helper(start, pair):
     helper = helper_of(echo.process)
     os.kill(helper, signal.SIGKILL)
     wait_gone(helper)
-    time.sleep(0.2)
+    time.sleep(0.2)     # absence: the program stays without the helper
     assert "xdp" in pair.link() and answers(pair), "the program belongs to the server, too"
     code, _, err = echo.stop()
     assert (code, err) == (0, "")

@@ -130,7 +130,7 @@ def test_interface_goes(mode):
         try:
             assert wire.ask(frame(pair)) is not None
             run("ip", "-n", pair.server, "link", "set", pair.server_if, "down")
-            time.sleep(0.3)
+            time.sleep(0.3)     # absence: an interface that is down isn't one that is gone
             assert echo.counters()["gone"] == 0
             run("ip", "-n", pair.server, "link", "set", pair.server_if, "up")
             wait_until(lambda: wire.ask(frame(pair), 0.2), "an answer on the interface that is up again")

@@ -106,14 +106,14 @@ def reload(storm, dice):
     else:
         with Client(storm.daemon.socket) as client:
             client.ask(cmd="reload")
-    time.sleep(dice.random() / 20)
+    time.sleep(dice.random() / 20)     # at any moment
 
 
 def look(storm, dice):
     with Client(storm.daemon.socket) as client:
         for _ in range(dice.randrange(1, 4)):
             assert error_of(client.ask(cmd="top")) == ""
-            time.sleep(dice.random() / 50)
+            time.sleep(dice.random() / 50)     # pace
 
 
 def scrape(storm, dice):
@@ -183,7 +183,7 @@ def run(daemon, seconds, with_stop):
     try:
         for thread in storm.threads:
             thread.start()
-        time.sleep(seconds)
+        time.sleep(seconds)     # how long the storm lasts
         if with_stop:
             storm.is_stopping = True
             assert daemon.stop(timeout=60) == 0

@@ -206,7 +206,7 @@ def test_many_zones_are_streamed(knotd):
         reload.start()
         while reload.is_alive():        # a client that reads nothing for some seconds is closed
             parts.append(stream.recv(1 << 14))
-            time.sleep(0.01)
+            time.sleep(0.01)     # a client that reads slowly
         body = b"".join([*parts, *iter(lambda: stream.recv(1 << 20), b"")])
     assert said == ["Reloaded\n"]
     assert body.endswith(b"# EOF\n\r\n0\r\n\r\n")

@@ -286,7 +286,7 @@ def test_idle_connections_do_not_lock_out(knotd):
     """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for control.timeout."""
     server = start(knotd)
     idle = [Client(server.socket) for _ in range(7)]
-    time.sleep(0.1)
+    time.sleep(0.1)     # these have waited longer than the next one
     busy = Client(server.socket)
     assert busy.ask(cmd="status") == RUNNING
     for _ in range(5):
@@ -384,7 +384,7 @@ def test_a_long_reply_that_is_read_is_not_closed(knotd):
         idle = [stack.enter_context(Client(knotd.socket)) for _ in range(7)]
         for client in idle:
             assert client.ask(cmd="status") == RUNNING
-        time.sleep(0.1)
+        time.sleep(0.1)     # these have waited longer than the next one
         reader = stack.enter_context(Client(knotd.socket))
         reader.send((unit(cmd="zone-read", zone="example") + BLOCK) * 200)
         for _ in range(5):
@@ -499,7 +499,7 @@ def test_slow_reader_of_a_transaction(large):
                 if not more:
                     raise ConnectionError
                 size += len(more)
-                time.sleep(0.2)
+                time.sleep(0.2)     # a client that reads slowly
         server.knotc("zone-abort", "large")
 
 

@@ -56,7 +56,7 @@ def test_dump(knotd):
     configure(knotd, "")
     knotd.start()
     knotd.ask("www.example", "A", use_edns=False)
-    time.sleep(1.2)
+    time.sleep(1.2)     # absence: nothing is written without a file or a timer
     path = knotd.dir / "run" / "stats.yaml"
     assert not path.exists()
 
@@ -85,7 +85,7 @@ def test_dump(knotd):
     knotd.knotc("reload")
     more = knotd.dir / "run" / "more.yaml"
     documents = more.read_text().count("---\n")
-    time.sleep(2.5)
+    time.sleep(2.5)     # absence: no document follows once the timer is off
     assert more.read_text().count("---\n") <= documents + 1
 
 

@@ -183,7 +183,7 @@ def test_pause_asks_nothing(fake, directory):
         terminal.press("p")
         terminal.wait("PAUSED")
         asked = server.asked
-        time.sleep(0.5)
+        time.sleep(0.5)     # absence: the paused screen asks for nothing
         terminal.press("s")
         terminal.wait("sort: total")
         assert server.asked - asked <= 1                          # one may have been under way

@@ -72,7 +72,7 @@ def publish(daemon, first, clients):
         assert error == "", error
         served[serial] = time.monotonic()
         versions.keep_pace(serial, clients)
-        time.sleep(max(0, begin + (serial - first) * versions.PERIOD - served[serial]))
+        time.sleep(max(0, begin + (serial - first) * versions.PERIOD - served[serial]))     # the pace of the versions
     control.close()
     return written, served
 
