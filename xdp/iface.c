@@ -332,9 +332,9 @@ const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 
 size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max)
 {
-#define COUNT_NAME(constant, name, group, what) [constant] = name,
-	static const char *const names[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_NAME) };
-#undef COUNT_NAME
+#define COUNT_ROW(constant, name, group, what) [constant] = { name, what, 0 },
+	static const kxdp_filter_count_t rows[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_ROW) };
+#undef COUNT_ROW
 	uint32_t first = queue != KXDP_ALL_QUEUES ? queue : 0;
 	uint32_t end = queue != KXDP_ALL_QUEUES ? queue + 1 : iface->queue_max;
 	assert(end <= iface->queue_max);
@@ -344,7 +344,8 @@ size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_
 	}
 	size_t count = max < FILTER_COUNT_ROWS ? max : FILTER_COUNT_ROWS;
 	for (size_t i = 0; i < count; i++) {
-		ret_counts[i] = (kxdp_filter_count_t){ .name = names[i], .packets = packets[i] };
+		ret_counts[i] = rows[i];
+		ret_counts[i].packets = packets[i];
 	}
 	return count;
 }

@@ -159,6 +159,7 @@ const char *kxdp_iface_mode_text(const kxdp_iface_t *iface);
 /** What the kernel program did with the packets of one queue, by fate; one row per fate in bpf/abi.h. */
 typedef struct {
 	const char *name; /* "redirected", "passed-fragment", …; static */
+	const char *what; /* one sentence about it; static */
 	uint64_t packets;
 } kxdp_filter_count_t;
 

@@ -154,18 +154,18 @@ static listing_t listing_of(session_t *session, const char *zone)
 knot_err_t command_stats(session_t *session)
 {
 	listing_t listing = listing_of(session, NULL);
-	counters_xdp_t *xdp = counters_xdp_read(session->net);
-	if (xdp == NULL) {
+	counters_reading_t *reading = counters_read(session->server, session->net);
+	if (reading == NULL) {
 		return KNOT_ENOMEM;
 	}
 	session_hold(session);
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
-		(void)counters_server(state, session->server, session->net, xdp, send_counter, &listing);
+		(void)counters_server(state, session->net, reading, send_counter, &listing);
 	}
 	session_release(session);
-	counters_xdp_free(xdp);
+	counters_reading_free(reading);
 	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
 }
 

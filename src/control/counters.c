@@ -2,125 +2,157 @@
 #include "src/control/counters.h"
 #include "src/control/xdp_sheet.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-static bool one(counter_cb cb, void *ctx, const char *section, const char *item, const char *id, uint64_t value)
+#define COUNT SYS_COUNTER_COUNT
+#define LEVEL SYS_COUNTER_LEVEL
+#define BYTES SYS_COUNTER_BYTES
+
+static bool counters_give(counter_cb cb, void *ctx, const sys_counter_info_t *info, const char *id, uint64_t value)
 {
-	counter_t counter = { section, item, id, value };
+	counter_t counter = { info->section, info->item, id, value, info->kind, info->help, false };
 	return cb(&counter, ctx);
 }
 
-/* ---- xdp: an item of all interfaces, then the next item ---- */
+/* Metrics have it per queue. */
+static bool counters_give_interface(counter_cb cb, void *ctx, const sys_counter_info_t *info, const char *ifname,
+		uint64_t value, bool is_in_queues)
+{
+	counter_t counter = { info->section, info->item, ifname, value, info->kind, info->help, is_in_queues };
+	return cb(&counter, ctx);
+}
 
-typedef struct {
-	const char *name;
-	size_t off; /* in kxdp_stats_t */
-	bool is_64; /* uint64_t, else uint32_t */
-} xdp_item_t;
+/* ---- Read before a read section ---- */
 
-#define COUNT(field)                                                                                                   \
-	{                                                                                                              \
-#field, offsetof(kxdp_stats_t, field), true                                                            \
-	}
-#define REFUSED(name, verdict)                                                                                         \
-	{                                                                                                              \
-		name, offsetof(kxdp_stats_t, received) + (verdict) * sizeof(uint64_t), true                            \
-	}
-#define LEVEL(field)                                                                                                   \
-	{                                                                                                              \
-#field, offsetof(kxdp_stats_t, field), false                                                           \
-	}
-
-static const xdp_item_t xdp_items[] = {
-	COUNT(rx_dropped),
-	COUNT(rx_invalid),
-	COUNT(tx_invalid),
-	COUNT(rx_full),
-	COUNT(fq_empty),
-	COUNT(tx_empty),
-	LEVEL(tx_busy),
-	LEVEL(fq_fill),
-	LEVEL(rx_fill),
-	LEVEL(tx_fill),
-	LEVEL(cq_fill),
-	/* Ours alone, behind Knot's: frames that were not answered, by their fault. */
-	REFUSED("rx_fragment", KXDP_FRAGMENT),
-	REFUSED("rx_bad_length", KXDP_BAD_LENGTH),
-	REFUSED("rx_bad_header", KXDP_BAD_HEADER),
-	REFUSED("rx_bad_address", KXDP_BAD_ADDRESS),
-	REFUSED("rx_bad_ip_checksum", KXDP_BAD_IP_CHECKSUM),
-	REFUSED("rx_bad_udp_checksum", KXDP_BAD_UDP_CHECKSUM),
-	REFUSED("rx_bad_tcp_checksum", KXDP_BAD_TCP_CHECKSUM),
-	REFUSED("rx_partial_checksum", KXDP_PARTIAL_CHECKSUM), /* refused on physical devices only: doc/adr/0005 */
-	COUNT(tx_full),
-};
-
-struct counters_xdp {
+struct counters_reading {
+	uint64_t update_errors;
 	net_xdp_stats_t *stats; /* owned */
 	size_t stats_count;
 	net_xdp_status_t *status; /* owned */
 	xdp_sheet_t *sheets;      /* owned: one per interface of `status` */
 };
 
-static bool read_xdp(net_t *net, counters_xdp_t *xdp)
+static bool counters_read_xdp(net_t *net, counters_reading_t *reading)
 {
 	size_t count = net_xdp_count(net);
-	xdp->stats = calloc(count + 1, sizeof(*xdp->stats));
-	if (xdp->stats == NULL || net_xdp_status(net, &xdp->status) != KNOT_OK) {
+	reading->stats = calloc(count + 1, sizeof(*reading->stats));
+	if (reading->stats == NULL || net_xdp_status(net, &reading->status) != KNOT_OK) {
 		return false;
 	}
-	while (xdp->stats_count < count && net_xdp_stats(net, xdp->stats_count, &xdp->stats[xdp->stats_count])) {
-		xdp->stats_count++;
+	while (reading->stats_count < count &&
+			net_xdp_stats(net, reading->stats_count, &reading->stats[reading->stats_count])) {
+		reading->stats_count++;
 	}
-	xdp->sheets = calloc(xdp->status->count + 1, sizeof(*xdp->sheets));
-	for (size_t i = 0; xdp->sheets != NULL && i < xdp->status->count; i++) {
-		const net_xdp_iface_status_t *iface = &xdp->status->ifaces[i];
-		if (xdp_sheet_make(iface, kxdp_device_query(iface->ifname).is_virtual, &xdp->sheets[i]) != KNOT_OK) {
+	reading->sheets = calloc(reading->status->count + 1, sizeof(*reading->sheets));
+	for (size_t i = 0; reading->sheets != NULL && i < reading->status->count; i++) {
+		const net_xdp_iface_status_t *iface = &reading->status->ifaces[i];
+		bool is_virtual = kxdp_device_query(iface->ifname).is_virtual;
+		if (xdp_sheet_make(iface, is_virtual, &reading->sheets[i]) != KNOT_OK) {
 			return false;
 		}
 	}
-	return xdp->sheets != NULL;
+	return reading->sheets != NULL;
 }
 
-counters_xdp_t *counters_xdp_read(net_t *net)
+counters_reading_t *counters_read(const server_t *server, net_t *net)
 {
-	counters_xdp_t *xdp = calloc(1, sizeof(*xdp));
-	if (xdp != NULL && !read_xdp(net, xdp)) {
-		counters_xdp_free(xdp);
+	counters_reading_t *reading = calloc(1, sizeof(*reading));
+	if (reading != NULL && !counters_read_xdp(net, reading)) {
+		counters_reading_free(reading);
 		return NULL;
 	}
-	return xdp;
+	if (reading != NULL) {
+		reading->update_errors = server_update_errors(server);
+	}
+	return reading;
 }
 
-void counters_xdp_free(counters_xdp_t *take_xdp)
+void counters_reading_free(counters_reading_t *take_reading)
 {
-	if (take_xdp == NULL) {
+	if (take_reading == NULL) {
 		return;
 	}
-	for (size_t i = 0; take_xdp->sheets != NULL && i < take_xdp->status->count; i++) {
-		xdp_sheet_free(&take_xdp->sheets[i]);
+	for (size_t i = 0; take_reading->sheets != NULL && i < take_reading->status->count; i++) {
+		xdp_sheet_free(&take_reading->sheets[i]);
 	}
-	free(take_xdp->sheets);
-	net_xdp_status_free(take_xdp->status);
-	free(take_xdp->stats);
-	free(take_xdp);
+	free(take_reading->sheets);
+	net_xdp_status_free(take_reading->status);
+	free(take_reading->stats);
+	free(take_reading);
 }
 
-const xdp_sheet_t *counters_xdp_sheets(const counters_xdp_t *xdp, size_t *ret_count)
+const xdp_sheet_t *counters_xdp_sheets(const counters_reading_t *reading, size_t *ret_count)
 {
-	*ret_count = xdp->status->count;
-	return xdp->sheets;
+	*ret_count = reading->status->count;
+	return reading->sheets;
 }
+
+/* ---- server ---- */
+
+static uint64_t counters_read_zone_count(const state_t *state, const counters_reading_t *reading)
+{
+	(void)reading;
+	return zonedb_count(state->zones);
+}
+
+static uint64_t counters_read_zone_update_error(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->update_errors;
+}
+
+bool counters_of_server(
+		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx)
+{
+	static const struct {
+		sys_counter_info_t info;
+		uint64_t (*read)(
+				const state_t *state, const counters_reading_t *reading); /* NULL: a worker counts it */
+		unsigned worker_index;
+	} rows[] = {
+#define COUNTER_READ(reader, item, kind, help) { { "server", item, kind, help }, counters_read_##reader, 0 },
+#define COUNTER_WORKER(name, item, help)       { { "server", item, COUNT, help }, NULL, NET_COUNT_##name },
+#include "src/sys/counters.def"
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		uint64_t value = rows[i].read != NULL ? rows[i].read(state, reading)
+						      : sys_counters_sum(net_counters(net), rows[i].worker_index);
+		if (!counters_give(cb, ctx, &rows[i].info, NULL, value)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- xdp: an item of all interfaces, then the next item ---- */
+
+typedef struct {
+	sys_counter_info_t info;
+	size_t off;  /* in kxdp_stats_t */
+	size_t size; /* bytes: a uint64_t, or a uint32_t */
+	bool is_own; /* Knot doesn't have it */
+} xdp_item_t;
+
+static const xdp_item_t xdp_items[] = {
+#define XDP_FIELD(field)                         offsetof(kxdp_stats_t, field), sizeof(((kxdp_stats_t *)NULL)->field)
+#define COUNTER_XDP(item, field, kind, help)     { { "xdp", item, kind, help }, XDP_FIELD(field), false },
+#define COUNTER_XDP_OWN(item, field, kind, help) { { "xdp", item, kind, help }, XDP_FIELD(field), true },
+#include "src/sys/counters.def"
+};
 
 /* Those that Knot has, too, and next to them ours of the same sort. */
-static bool xdp_items_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx)
+static bool counters_of_interfaces(const counters_reading_t *reading, counter_cb cb, void *ctx)
 {
 	for (size_t i = 0; i < KNOT_LEN(xdp_items); i++) {
-		for (size_t j = 0; j < xdp->stats_count; j++) {
-			const char *field = (const char *)&xdp->stats[j].stats + xdp_items[i].off;
-			uint64_t value = xdp_items[i].is_64 ? *(const uint64_t *)(const void *)field
-							    : *(const uint32_t *)(const void *)field;
-			if (!one(cb, ctx, "xdp", xdp_items[i].name, xdp->stats[j].ifname, value)) {
+		for (size_t j = 0; j < reading->stats_count; j++) {
+			const char *field = (const char *)&reading->stats[j].stats + xdp_items[i].off;
+			assert(xdp_items[i].size == sizeof(uint64_t) || xdp_items[i].size == sizeof(uint32_t));
+			uint64_t value = xdp_items[i].size == sizeof(uint64_t) ? *(const uint64_t *)(const void *)field
+									       : *(const uint32_t *)(const void *)field;
+			if (!counters_give_interface(cb, ctx, &xdp_items[i].info, reading->stats[j].ifname, value,
+					    xdp_items[i].is_own)) {
 				return false;
 			}
 		}
@@ -128,7 +160,7 @@ static bool xdp_items_counters(const counters_xdp_t *xdp, counter_cb cb, void *c
 	return true;
 }
 
-static const xdp_row_t *find_row(const xdp_sheet_t *sheet, const char *name)
+static const xdp_row_t *counters_find_row(const xdp_sheet_t *sheet, const char *name)
 {
 	for (size_t i = 0; i < sheet->row_count; i++) {
 		if (strcmp(sheet->rows[i].name, name) == 0) {
@@ -139,13 +171,15 @@ static const xdp_row_t *find_row(const xdp_sheet_t *sheet, const char *name)
 }
 
 /* One row of all interfaces that have it. */
-static bool row_counters(const counters_xdp_t *xdp, const char *name, counter_cb cb, void *ctx)
+static bool counters_of_row(const counters_reading_t *reading, const xdp_row_t *like, counter_cb cb, void *ctx)
 {
-	for (size_t i = 0; i < xdp->status->count; i++) {
-		const xdp_row_t *row = find_row(&xdp->sheets[i], name);
-		const char *ifname = xdp->status->ifaces[i].ifname;
+	sys_counter_info_t info = { "xdp", like->name, like->counts, like->help };
+	for (size_t i = 0; i < reading->status->count; i++) {
+		const xdp_row_t *row = counters_find_row(&reading->sheets[i], like->name);
+		const char *ifname = reading->status->ifaces[i].ifname;
 		if (row != NULL && ifname[0] != '\0' &&
-				!one(cb, ctx, "xdp", name, ifname, xdp_sheet_sum(&xdp->sheets[i], row))) {
+				!counters_give_interface(cb, ctx, &info, ifname,
+						xdp_sheet_sum(&reading->sheets[i], row), true)) {
 			return false;
 		}
 	}
@@ -153,16 +187,16 @@ static bool row_counters(const counters_xdp_t *xdp, const char *name, counter_cb
 }
 
 /* The rows of `xdp-status` but for levels: rows that the first interface doesn't have come behind its own. */
-static bool xdp_row_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx)
+static bool counters_of_queues(const counters_reading_t *reading, counter_cb cb, void *ctx)
 {
-	for (size_t i = 0; i < xdp->status->count; i++) {
-		for (size_t j = 0; j < xdp->sheets[i].row_count; j++) {
-			const xdp_row_t *row = &xdp->sheets[i].rows[j];
-			bool is_told = row->kind == XDP_ROW_LEVEL;
-			for (size_t k = 0; k < i && !is_told; k++) {
-				is_told = find_row(&xdp->sheets[k], row->name) != NULL;
+	for (size_t i = 0; i < reading->status->count; i++) {
+		for (size_t j = 0; j < reading->sheets[i].row_count; j++) {
+			const xdp_row_t *row = &reading->sheets[i].rows[j];
+			bool is_done = row->kind == XDP_ROW_LEVEL;
+			for (size_t k = 0; k < i && !is_done; k++) {
+				is_done = counters_find_row(&reading->sheets[k], row->name) != NULL;
 			}
-			if (!is_told && !row_counters(xdp, row->name, cb, ctx)) {
+			if (!is_done && !counters_of_row(reading, row, cb, ctx)) {
 				return false;
 			}
 		}
@@ -170,39 +204,57 @@ static bool xdp_row_counters(const counters_xdp_t *xdp, counter_cb cb, void *ctx
 	return true;
 }
 
+/* ---- Everything ---- */
+
 typedef struct {
 	counter_cb cb;
 	void *ctx;
 } relay_t;
 
-static bool relay(const char *module, const char *item, const char *id, uint64_t value, void *ctx)
+static bool counters_relay(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
 	const relay_t *to = ctx;
-	return one(to->cb, to->ctx, module, item, id, value);
+	return counters_give(to->cb, to->ctx, info, id, value);
 }
 
-bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp,
-		counter_cb cb, void *ctx)
+bool counters_server(
+		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx)
 {
-	const sys_counters_t *net_sums = net_counters(net);
 	relay_t to = { cb, ctx };
-	return one(cb, ctx, "server", "zone-count", NULL, zonedb_count(state->zones)) &&
-	       one(cb, ctx, "server", "zone-update-error", NULL, server_update_errors(server)) &&
-	       one(cb, ctx, "server", "tcp-io-timeout", NULL, sys_counters_sum(net_sums, NET_COUNT_TCP_IO_TIMEOUT)) &&
-	       one(cb, ctx, "server", "tcp-idle-timeout", NULL,
-			       sys_counters_sum(net_sums, NET_COUNT_TCP_IDLE_TIMEOUT)) &&
-	       (xdp == NULL || (xdp_items_counters(xdp, cb, ctx) && xdp_row_counters(xdp, cb, ctx))) &&
-	       module_chain_counters(state->modules, NULL, relay, &to);
+	return counters_of_server(state, net, reading, cb, ctx) && counters_of_interfaces(reading, cb, ctx) &&
+	       counters_of_queues(reading, cb, ctx) && module_chain_counters(state->modules, NULL, counters_relay, &to);
+}
+
+/* ---- zone ---- */
+
+static uint64_t counters_read_zone_size(const zone_contents_t *contents)
+{
+	return contents != NULL ? contents->wire_size : 0;
+}
+
+static uint64_t counters_read_zone_max_ttl(const zone_contents_t *contents)
+{
+	return contents != NULL ? contents->max_ttl : 0;
+}
+
+const counter_zone_fact_t *counters_zone_fact(unsigned index)
+{
+	static const counter_zone_fact_t facts[] = {
+#define COUNTER_ZONE(reader, item, kind, help) { { "zone", item, kind, help }, counters_read_##reader },
+#include "src/sys/counters.def"
+	};
+	return index < KNOT_LEN(facts) ? &facts[index] : NULL;
 }
 
 bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx)
 {
 	const zone_contents_t *contents = zone_contents(zone);
-	if (facts && (!one(cb, ctx, "zone", "size", NULL, contents != NULL ? contents->wire_size : 0) ||
-				     !one(cb, ctx, "zone", "max-ttl", NULL,
-						     contents != NULL ? contents->max_ttl : 0))) {
-		return false;
+	const counter_zone_fact_t *fact;
+	for (unsigned i = 0; facts && (fact = counters_zone_fact(i)) != NULL; i++) {
+		if (!counters_give(cb, ctx, &fact->info, NULL, fact->read(contents))) {
+			return false;
+		}
 	}
 	relay_t to = { cb, ctx };
-	return module_chain_counters(state_zone_modules(state, zone), NULL, relay, &to);
+	return module_chain_counters(state_zone_modules(state, zone), NULL, counters_relay, &to);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Every counter that `stats`, `zone-stats` and the periodic dump show, in their order: sections server, xdp, mod-*,
- * zone.
+ * zone. What they are is in src/sys/counters.def.
  *
- * Sums what threads count. Within an RCU read section, but for counters_xdp_read(), which asks the kernel.
+ * Sums what threads count. Within an RCU read section, but for counters_read(), which asks the kernel and takes locks.
  */
 #pragma once
 
@@ -17,25 +17,43 @@ typedef struct {
 	const char *item;
 	const char *id;
 	uint64_t value;
+	sys_counter_kind_t kind;
+	const char *help;  /* one sentence, without a final dot */
+	bool is_in_queues; /* of an XDP interface, and a sum of rows of counters_xdp_sheets() that Knot doesn't have */
 } counter_t;
 
 /** Return false to end. */
 typedef bool (*counter_cb)(const counter_t *counter, void *ctx);
 
-/** What is counted about XDP at one moment. */
-typedef struct counters_xdp counters_xdp_t;
+/** What has to be read before a read section, at one moment. */
+typedef struct counters_reading counters_reading_t;
 
-/** Read it. May wait for changes of interfaces, so not within a read section. NULL: no memory. Free with
- * counters_xdp_free(). */
-counters_xdp_t *counters_xdp_read(net_t *net);
-void counters_xdp_free(counters_xdp_t *take_xdp);
+/**
+ * Read it. Takes locks, asks the kernel, may wait for changes of interfaces: not within a read section. NULL: no
+ * memory. Free with counters_reading_free().
+ */
+counters_reading_t *counters_read(const server_t *server, net_t *net);
+void counters_reading_free(counters_reading_t *take_reading);
 
-/** What is counted per queue, a sheet per interface of the configuration; valid as long as `xdp`. */
-const struct xdp_sheet *counters_xdp_sheets(const counters_xdp_t *xdp, size_t *ret_count);
+/** What is counted per queue, a sheet per interface of the configuration; valid as long as `reading`. */
+const struct xdp_sheet *counters_xdp_sheets(const counters_reading_t *reading, size_t *ret_count);
 
-/** The server's counters, zeros as well. xdp: NULL: without. False: the callback ended it. */
-bool counters_server(const state_t *state, const server_t *server, const net_t *net, const counters_xdp_t *xdp,
-		counter_cb cb, void *ctx);
+/** The server's counters, zeros as well. False: the callback ended it. */
+bool counters_server(
+		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx);
+
+/** Of those, section `server` only. */
+bool counters_of_server(
+		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx);
 
 /** Counters of a zone of `state`: with `facts` also section `zone` (size, max-ttl), which the dump leaves out. */
 bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx);
+
+/** One fact of section `zone`. */
+typedef struct {
+	sys_counter_info_t info;
+	uint64_t (*read)(const zone_contents_t *contents); /* contents NULL: not loaded */
+} counter_zone_fact_t;
+
+/** The index-th fact, static; NULL: there are no more. */
+const counter_zone_fact_t *counters_zone_fact(unsigned index);

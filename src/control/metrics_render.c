@@ -6,8 +6,7 @@
 enum {
 	/* Zones between two looks at the published state: some 100 µs. */
 	ZONES_PER_STEP = 1000,
-	ITEMS_MAX = 64, /* items that modules of zones count */
-	ITEM_NAME_MAX = 64,
+	ITEMS_MAX = 64,    /* items that modules of zones count */
 	SAMPLES_MAX = 512, /* sub-keys of an item: the most are the 257 of reply-size */
 	ID_MAX = 48,
 };
@@ -33,7 +32,7 @@ struct metrics_render {
 	bool has_items;  /* all of them are noted */
 	size_t items_at; /* zones with modules that were looked at */
 	unsigned item_count;
-	char items[ITEMS_MAX][ITEM_NAME_MAX];
+	const sys_counter_info_t *items[ITEMS_MAX]; /* static */
 	char family_name[METRICS_NAME_MAX];
 	metrics_family_t item_family;
 	/* Counters of a zone. */
@@ -41,50 +40,53 @@ struct metrics_render {
 	unsigned sample_count;
 };
 
-/* ---- Families of single zones ---- */
+/* ---- Families of single zones: ours, then the facts of `zone-stats`, then what modules count ---- */
 
 typedef struct {
 	metrics_family_t family;
-	bool has_module; /* labels module="zone" and type="", as knot-exporter gives them */
-	bool (*value)(const zone_contents_t *contents, uint64_t *ret_value);
+	bool (*value)(const zone_contents_t *contents, uint64_t *ret_value); /* false: the zone has no sample */
 } zone_family_t;
 
-static bool serial_of(const zone_contents_t *contents, uint64_t *ret_value)
+static bool zone_serial_of(const zone_contents_t *contents, uint64_t *ret_value)
 {
 	*ret_value = contents != NULL ? contents->serial : 0;
 	return contents != NULL;
 }
 
-static bool size_of(const zone_contents_t *contents, uint64_t *ret_value)
-{
-	*ret_value = contents != NULL ? contents->wire_size : 0;
-	return true;
-}
-
-static bool max_ttl_of(const zone_contents_t *contents, uint64_t *ret_value)
-{
-	*ret_value = contents != NULL ? contents->max_ttl : 0;
-	return true;
-}
-
 static const zone_family_t zone_families[] = {
-	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, false, serial_of },
-	{ { "knot_zone_stats_size", METRICS_GAUGE, NULL, "Bytes of all records in wire format; 0: nothing is served" },
-			true, size_of },
-	{ { "knot_zone_stats_max_ttl", METRICS_GAUGE, NULL, "The largest TTL of the zone" }, true, max_ttl_of },
+	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, zone_serial_of },
 };
 
-static void write_zone(metrics_render_t *render, const zone_family_t *family, const zone_t *zone)
+static unsigned fact_count(void)
 {
+	unsigned count = 0;
+	while (counters_zone_fact(count) != NULL) {
+		count++;
+	}
+	return count;
+}
+
+/* The fact that the family at hand is about; NULL: it is another family. */
+static const counter_zone_fact_t *fact_of_family(const metrics_render_t *render)
+{
+	unsigned first = KNOT_LEN(zone_families);
+	return render->family < first ? NULL : counters_zone_fact(render->family - first);
+}
+
+static void write_zone(metrics_render_t *render, const zone_t *zone)
+{
+	const counter_zone_fact_t *fact = fact_of_family(render);
 	uint64_t value;
-	if (!family->value(zone_contents(zone), &value)) {
+	if (fact != NULL) {
+		value = fact->read(zone_contents(zone));
+	} else if (!zone_families[render->family].value(zone_contents(zone), &value)) {
 		return;
 	}
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	const metrics_label_t labels[METRICS_LABELS_MAX] = {
 		{ "zone", name },
-		{ family->has_module ? "module" : NULL, "zone" },
+		{ fact != NULL ? "module" : NULL, "zone" }, /* and an empty `type`: as knot-exporter gives them */
 		{ "type", "" },
 	};
 	metrics_sample(&render->text, labels, value);
@@ -92,16 +94,16 @@ static void write_zone(metrics_render_t *render, const zone_family_t *family, co
 
 /* ---- What modules of zones count ---- */
 
-static void note_item(const char *item, void *ctx)
+static void note_item(const sys_counter_info_t *item, void *ctx)
 {
 	metrics_render_t *render = ctx;
 	for (unsigned i = 0; i < render->item_count; i++) {
-		if (strcmp(render->items[i], item) == 0) {
+		if (render->items[i] == item) {
 			return;
 		}
 	}
 	if (render->item_count < ITEMS_MAX) {
-		snprintf(render->items[render->item_count++], ITEM_NAME_MAX, "%s", item);
+		render->items[render->item_count++] = item;
 	}
 }
 
@@ -118,17 +120,16 @@ static void note_items(metrics_render_t *render, const state_t *state)
 }
 
 /* Instances of a module that count the same are added up. */
-static bool take_sample(const char *module, const char *item, const char *id, uint64_t value, void *ctx)
+static bool take_sample(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
 	metrics_render_t *render = ctx;
-	(void)item;
 	id = id != NULL ? id : "";
 	if (value == 0) {
 		return true;
 	}
 	for (unsigned i = 0; i < render->sample_count; i++) {
 		sample_t *sample = &render->samples[i];
-		if (strcmp(sample->id, id) == 0 && strcmp(sample->section, module) == 0) {
+		if (strcmp(sample->id, id) == 0 && strcmp(sample->section, info->section) == 0) {
 			sample->value += value;
 			return true;
 		}
@@ -136,7 +137,7 @@ static bool take_sample(const char *module, const char *item, const char *id, ui
 	if (render->sample_count < SAMPLES_MAX) {
 		sample_t *sample = &render->samples[render->sample_count++];
 		snprintf(sample->id, sizeof(sample->id), "%s", id);
-		snprintf(sample->section, sizeof(sample->section), "%s", module);
+		snprintf(sample->section, sizeof(sample->section), "%s", info->section);
 		sample->value = value;
 	}
 	return true;
@@ -150,8 +151,8 @@ static void write_zone_item(metrics_render_t *render, const state_t *state, cons
 	}
 	/* This item's counters only: summing up all of them for each item would cost ten times as much. */
 	render->sample_count = 0;
-	(void)module_chain_counters(
-			chain, render->items[render->family - KNOT_LEN(zone_families)], take_sample, render);
+	(void)module_chain_counters(chain, render->items[render->family - KNOT_LEN(zone_families) - fact_count()]->item,
+			take_sample, render);
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	for (unsigned i = 0; i < render->sample_count; i++) {
@@ -197,8 +198,8 @@ static bool write_some(metrics_render_t *render, const state_t *state)
 	size_t count = zonedb_count(state->zones), at = next_zone(render, state->zones);
 	size_t end = count - at < ZONES_PER_STEP ? count : at + ZONES_PER_STEP;
 	for (; at < end; at++) {
-		if (render->family < KNOT_LEN(zone_families)) {
-			write_zone(render, &zone_families[render->family], all[at]);
+		if (render->family < KNOT_LEN(zone_families) + fact_count()) {
+			write_zone(render, all[at]);
 		} else {
 			write_zone_item(render, state, all[at]);
 		}
@@ -221,8 +222,12 @@ static void begin_family(metrics_render_t *render)
 		metrics_family(&render->text, &zone_families[render->family].family);
 		return;
 	}
-	render->item_family = metrics_item_family("knot_zone_stats_",
-			render->items[render->family - KNOT_LEN(zone_families)], render->family_name);
+	const counter_zone_fact_t *fact = fact_of_family(render);
+	const sys_counter_info_t *item =
+			fact != NULL ? &fact->info
+				     : render->items[render->family - KNOT_LEN(zone_families) - fact_count()];
+	render->item_family = metrics_item_family(
+			"knot_zone_stats_", item->item, item->kind, item->help, render->family_name);
 	metrics_family(&render->text, &render->item_family);
 }
 
@@ -235,7 +240,7 @@ static bool step_zones(metrics_render_t *render)
 		note_items(render, state);
 		return true;
 	}
-	if (render->family == KNOT_LEN(zone_families) + render->item_count) {
+	if (render->family == KNOT_LEN(zone_families) + fact_count() + render->item_count) {
 		return false;
 	}
 	if (!render->is_begun) {

@@ -3,6 +3,7 @@
 
 #include "src/control/xdp_sheet.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -19,7 +20,8 @@ typedef const metrics_label_t labels_t[METRICS_LABELS_MAX];
 
 static void write_build(metrics_text_t *text)
 {
-	static const metrics_family_t build = { "knot_build", METRICS_INFO, NULL, "The program that runs" };
+	static const metrics_family_t build = { "knot_build", METRICS_INFO, NULL,
+		"The program that runs, and its version" };
 	metrics_family(text, &build);
 	metrics_sample(text, (labels_t){ { "program", PACKAGE_NAME }, { "version", PACKAGE_VERSION } }, 1);
 }
@@ -64,18 +66,19 @@ static double cpu_seconds(void)
 static void write_process(metrics_text_t *text, const metrics_source_t *source)
 {
 	static const metrics_family_t start = { "process_start_time_seconds", METRICS_GAUGE, "seconds",
-		"Start of the process since 1970" },
+		"When the process was started, in seconds since 1970" },
 				      cpu = { "process_cpu_seconds", METRICS_COUNTER, "seconds",
-					      "User and system time of the process" },
+					      "User and system CPU time of the process" },
 				      resident = { "process_resident_memory_bytes", METRICS_GAUGE, "bytes",
-					      "Memory of the process that is in RAM" },
+					      "Resident memory of the process" },
 				      all = { "process_virtual_memory_bytes", METRICS_GAUGE, "bytes",
-					      "Address space of the process" },
-				      fds = { "process_open_fds", METRICS_GAUGE, NULL, "Open file descriptors" },
+					      "Virtual memory of the process" },
+				      fds = { "process_open_fds", METRICS_GAUGE, NULL,
+					      "File descriptors that the process has open" },
 				      fds_max = { "process_max_fds", METRICS_GAUGE, NULL,
-					      "Limit of open file descriptors" },
+					      "File descriptors that the process may have open" },
 				      usage = { "knot_memory_usage_bytes", METRICS_GAUGE, "bytes",
-					      "Memory of the process that is in RAM" };
+					      "Resident memory of the process, under knot-exporter's name" };
 	uint64_t virtual_bytes, resident_bytes;
 	read_memory(&virtual_bytes, &resident_bytes);
 	struct rlimit limit = { 0 };
@@ -106,7 +109,7 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 		"knot_request_duration_seconds",
 		METRICS_HISTOGRAM,
 		"seconds",
-		"Time from receiving the batch that a request came in to handing over its replies",
+		"Time from receiving the batch that a request came in to handing over the batch's replies",
 	};
 	metrics_family(text, &duration);
 	for (unsigned protocol = 0; protocol < MODULE_PROTOCOL_END; protocol++) {
@@ -128,12 +131,14 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 static void write_traffic(metrics_text_t *text, net_t *net)
 {
 	static const metrics_family_t requests = { "knot_requests", METRICS_COUNTER, NULL,
-		"Requests that were answered" },
-				      replies = { "knot_replies", METRICS_COUNTER, NULL, "Replies by response code" },
+		"Requests that were answered, by protocol" },
+				      replies = { "knot_replies", METRICS_COUNTER, NULL,
+					      "Replies by response code, whatever modules are configured" },
 				      drops = { "knot_dropped_requests", METRICS_COUNTER, NULL,
-					      "What came in and was not answered" },
+					      "What came in and got no answer, by reason" },
 				      connections = { "knot_tcp_connections", METRICS_GAUGE, NULL,
-					      "Open TCP connections over sockets" };
+					      "TCP connections over sockets that are open now; over AF_XDP see "
+					      "knot_xdp_queue_tcp_connections" };
 	const sys_counters_t *traffic = net_traffic(net);
 	metrics_family(text, &requests);
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
@@ -163,13 +168,15 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 
 static void write_zones(metrics_text_t *text, const server_t *server)
 {
-	static const metrics_family_t zones = { "knot_zones", METRICS_GAUGE, NULL,
-		"Zones by where their contents came from; none: not served" },
-				      failed = { "knot_zones_failed", METRICS_GAUGE, NULL,
-					      "Zones whose last job failed" },
-				      images = { "knot_zones_unsaved", METRICS_GAUGE, NULL,
-					      "Zones whose newest version has no image yet, or can have none" },
-				      jobs = { "knot_zone_jobs", METRICS_GAUGE, NULL, "Jobs of zones" };
+	static const metrics_family_t
+			zones = { "knot_zones", METRICS_GAUGE, NULL,
+				"Zones by where their contents came from; none: not loaded, so not served" },
+			failed = { "knot_zones_failed", METRICS_GAUGE, NULL,
+				"Zones whose last load or change failed; what they had before is served" },
+			images = { "knot_zones_unsaved", METRICS_GAUGE, NULL,
+				"Zones whose newest version has no image on disk: saving it waits, or failed" },
+			jobs = { "knot_zone_jobs", METRICS_GAUGE, NULL,
+				"Loads and changes of zones that wait or run now" };
 	server_counts_t counts = server_counts(server);
 	metrics_family(text, &zones);
 	metrics_sample(text, (labels_t){ { "contents", "none" } }, counts.origins[SERVER_ORIGIN_NONE]);
@@ -187,7 +194,8 @@ static void write_zones(metrics_text_t *text, const server_t *server)
 
 static void write_workers(metrics_text_t *text, const metrics_source_t *source)
 {
-	static const metrics_family_t workers = { "knot_workers", METRICS_GAUGE, NULL, "Threads" };
+	static const metrics_family_t workers = { "knot_workers", METRICS_GAUGE, NULL,
+		"Threads that answer queries, by kind, and those for background work" };
 	net_workers_t net = net_workers(source->net);
 	metrics_family(text, &workers);
 	metrics_sample(text, (labels_t){ { "kind", "udp" } }, net.udp);
@@ -198,21 +206,68 @@ static void write_workers(metrics_text_t *text, const metrics_source_t *source)
 
 /* ---- XDP ---- */
 
+/* A family for the rows of a group that count so; each row of xdp_sheet.c has one. */
 static const struct {
-	metrics_family_t family;
-	xdp_row_kind_t kind;
-	const char *group, *label; /* label: for what the row's name has behind its group; NULL: none */
+	metrics_family_t family; /* name NULL: the same numbers are in another family */
+	const char *group;
+	sys_counter_kind_t counts;
+	const char *label; /* for what the row's name has behind its group; NULL: nothing is there */
 } queue_families[] = {
-	{ { "knot_xdp_queue_received_packets", METRICS_COUNTER, NULL, "Packets that the kernel program saw" },
-			XDP_ROW_RECEIVED, "received", NULL },
-	{ { "knot_xdp_queue_sent_packets", METRICS_COUNTER, NULL, "Frames sent" }, XDP_ROW_COUNT, "sent", "protocol" },
-	{ { "knot_xdp_queue_passed_packets", METRICS_COUNTER, NULL, "Packets passed to the kernel" }, XDP_ROW_FATE,
-			"passed", "reason" },
-	{ { "knot_xdp_queue_dropped_packets", METRICS_COUNTER, NULL, "Packets dropped" }, XDP_ROW_FATE, "dropped",
-			"reason" },
-	{ { "knot_xdp_queue_ring_descriptors", METRICS_GAUGE, NULL, "Fill levels of rings, and their size" },
-			XDP_ROW_LEVEL, "ring", "level" },
+	{ { "knot_xdp_queue_received_packets", METRICS_COUNTER, NULL, "Packets that reached the kernel program" },
+			"received", SYS_COUNTER_COUNT, NULL },
+	{ { "knot_xdp_queue_redirected_packets", METRICS_COUNTER, NULL,
+			  "Packets that the kernel program handed to the server's socket, by protocol" },
+			"redirected", SYS_COUNTER_COUNT, "protocol" },
+	{ { "knot_xdp_queue_passed_packets", METRICS_COUNTER, NULL,
+			  "Packets left to the kernel's network stack, by reason" },
+			"passed", SYS_COUNTER_COUNT, "reason" },
+	{ { "knot_xdp_queue_dropped_packets", METRICS_COUNTER, NULL,
+			  "Packets dropped by the kernel, its program or the server, by reason" },
+			"dropped", SYS_COUNTER_COUNT, "reason" },
+	{ { "knot_xdp_queue_answered_packets", METRICS_COUNTER, NULL,
+			  "Queries that were answered, whichever way the reply went, by protocol" },
+			"answered", SYS_COUNTER_COUNT, "protocol" },
+	{ { "knot_xdp_queue_taken_packets", METRICS_COUNTER, NULL, "TCP segments that the server's TCP stack took in" },
+			"taken", SYS_COUNTER_COUNT, "protocol" },
+	{ { "knot_xdp_queue_unanswered_packets", METRICS_COUNTER, NULL,
+			  "Datagrams that are in order but get no answer: not a query, or a module says so" },
+			"no-reply", SYS_COUNTER_COUNT, NULL },
+	{ { NULL, METRICS_GAUGE, NULL, NULL }, "waiting", SYS_COUNTER_LEVEL, NULL }, /* ring_descriptors, rx-fill */
+	{ { "knot_xdp_queue_sent_packets", METRICS_COUNTER, NULL,
+			  "Frames put into the send ring by protocol, and replies sent by other ways" },
+			"sent", SYS_COUNTER_COUNT, "protocol" },
+	{ { "knot_xdp_queue_unsent_packets", METRICS_COUNTER, NULL, "Frames that could not be sent, by reason" },
+			"unsent", SYS_COUNTER_COUNT, "reason" },
+	{ { "knot_xdp_queue_ring_events", METRICS_COUNTER, NULL, "What the kernel found wrong with a queue's rings" },
+			"ring", SYS_COUNTER_COUNT, "event" },
+	{ { "knot_xdp_queue_ring_descriptors", METRICS_GAUGE, NULL,
+			  "Descriptors in each ring of a queue now, and the room in a ring (level=\"size\")" },
+			"ring", SYS_COUNTER_LEVEL, "level" },
+	{ { "knot_xdp_queue_batches", METRICS_COUNTER, NULL,
+			  "Times that so many packets were received at once; large batches mean a busy server" },
+			"batch", SYS_COUNTER_COUNT, "packets" },
+	{ { "knot_xdp_queue_tcp_events", METRICS_COUNTER, NULL,
+			  "What the TCP stack for AF_XDP counts: segments, connections, retransmissions, resets" },
+			"tcp", SYS_COUNTER_COUNT, "event" },
+	{ { "knot_xdp_queue_tcp_connections", METRICS_GAUGE, NULL,
+			  "TCP connections over AF_XDP now; clients: all but those in TIME-WAIT" },
+			"tcp", SYS_COUNTER_LEVEL, "state" },
+	{ { "knot_xdp_queue_tcp_memory_bytes", METRICS_GAUGE, "bytes",
+			  "Bytes that the TCP stack for AF_XDP holds: unread queries, unacknowledged replies, all "
+			  "memory" },
+			"tcp", SYS_COUNTER_BYTES, "use" },
 };
+
+static size_t queue_family_of(const xdp_row_t *row)
+{
+	size_t i = 0;
+	while (i < KNOT_LEN(queue_families) &&
+			(strcmp(queue_families[i].group, row->group) != 0 || queue_families[i].counts != row->counts)) {
+		i++;
+	}
+	assert(i < KNOT_LEN(queue_families));
+	return i;
+}
 
 static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_row_t *row, const char *label)
 {
@@ -229,12 +284,14 @@ static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_
 static void write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
 {
 	for (size_t family = 0; family < KNOT_LEN(queue_families); family++) {
+		if (queue_families[family].family.name == NULL) {
+			continue;
+		}
 		metrics_family(text, &queue_families[family].family);
 		for (size_t i = 0; i < count; i++) {
 			for (size_t j = 0; j < sheets[i].row_count; j++) {
 				const xdp_row_t *row = &sheets[i].rows[j];
-				if (row->kind == queue_families[family].kind &&
-						strcmp(row->group, queue_families[family].group) == 0) {
+				if (queue_family_of(row) == family) {
 					write_row(text, &sheets[i], row, queue_families[family].label);
 				}
 			}
@@ -244,7 +301,8 @@ static void write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t
 
 static void write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
 {
-	static const metrics_family_t interfaces = { "knot_xdp_interface", METRICS_INFO, NULL, "XDP interfaces" };
+	static const metrics_family_t interfaces = { "knot_xdp_interface", METRICS_INFO, NULL,
+		"XDP interfaces with their state, mode and driver" };
 	static const char *const states[] = {
 		[NET_XDP_UP] = "up",
 		[NET_XDP_GONE] = "gone",
@@ -261,82 +319,34 @@ static void write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, si
 
 /* ---- Everything that `stats` shows ---- */
 
-static const struct {
-	const char *item, *help;
-	bool is_level;
-} known_items[] = {
-	{ "zone-count", "Zones of the configuration", true },
-	{ "zone-update-error", "Jobs of zones that failed", false },
-	{ "tcp-io-timeout", "TCP connections closed because a message took too long", false },
-	{ "tcp-idle-timeout", "TCP connections closed because nothing came", false },
-	{ "request-protocol", "Requests by protocol", false },
-	{ "server-operation", "Requests by operation", false },
-	{ "request-bytes", "Bytes of requests", false },
-	{ "response-bytes", "Bytes of replies", false },
-	{ "edns-presence", "Messages with EDNS", false },
-	{ "flag-presence", "Messages with the flag", false },
-	{ "response-code", "Replies by response code", false },
-	{ "request-edns-option", "Requests by EDNS option", false },
-	{ "response-edns-option", "Replies by EDNS option", false },
-	{ "reply-nodata", "Replies without data by type", false },
-	{ "query-type", "Queries by type", false },
-	{ "query-size", "Queries by size", false },
-	{ "reply-size", "Replies by size", false },
-	{ "tx_busy", "Frames on their way out, average of the queues", true },
-	{ "fq_fill", "Fill level of fill rings, average of the queues", true },
-	{ "rx_fill", "Fill level of receive rings, average of the queues", true },
-	{ "tx_fill", "Fill level of send rings, average of the queues", true },
-	{ "cq_fill", "Fill level of completion rings, average of the queues", true },
-	{ "waiting", "Packets that wait in receive rings", true },
-	{ "tcp-clients", "Connections over XDP, without those in TIME-WAIT", true },
-	{ "tcp-half-open", "Connections over XDP that are being opened", true },
-	{ "tcp-time-wait", "Connections over XDP in TIME-WAIT", true },
-	{ "tcp-inbuf", "Bytes of queries over XDP that wait for their rest", true },
-	{ "tcp-outbuf", "Bytes of replies over XDP that wait to be acknowledged", true },
-	{ "tcp-memory", "Bytes that the TCP stack for XDP holds in all", true },
-	{ "size", "Bytes of all records in wire format", true },
-	{ "max-ttl", "The largest TTL of the zone", true },
-};
-
-static size_t find_item(const char *item)
-{
-	size_t i = 0;
-	while (i < KNOT_LEN(known_items) && strcmp(known_items[i].item, item) != 0) {
-		i++;
-	}
-	return i;
-}
-
-bool metrics_is_level(const char *item)
-{
-	size_t i = find_item(item);
-	return i < KNOT_LEN(known_items) && known_items[i].is_level;
-}
-
 static bool ends_in(const char *string, const char *ending)
 {
 	size_t len = strlen(string), ending_len = strlen(ending);
 	return len >= ending_len && strcmp(string + len - ending_len, ending) == 0;
 }
 
-metrics_family_t metrics_item_family(const char *prefix, const char *item, char ret_name[static METRICS_NAME_MAX])
+metrics_family_t metrics_item_family(const char *prefix, const char *item, sys_counter_kind_t kind, const char *help,
+		char ret_name[static METRICS_NAME_MAX])
 {
 	snprintf(ret_name, METRICS_NAME_MAX, "%s%s", prefix, item);
 	for (char *c = ret_name; *c != '\0'; c++) {
 		*c = isalnum((unsigned char)*c) ? *c : '_';
 	}
-	size_t i = find_item(item);
+	/* Names are knot-exporter's: a gauge must not be called _count, so promtool says. */
+	metrics_type_t level = ends_in(item, "-count") ? METRICS_UNKNOWN : METRICS_GAUGE;
 	return (metrics_family_t){
 		.name = ret_name,
-		.type = metrics_is_level(item) ? METRICS_GAUGE : METRICS_COUNTER,
+		.type = kind == SYS_COUNTER_COUNT ? METRICS_COUNTER : level,
 		.unit = ends_in(item, "-bytes") ? "bytes" : NULL,
-		.help = i < KNOT_LEN(known_items) ? known_items[i].help : "A counter of stats",
+		.help = help,
 	};
 }
 
 typedef struct {
 	char section[32], item[64], id[64];
 	uint64_t value;
+	sys_counter_kind_t kind;
+	const char *help; /* static */
 } kept_t;
 
 typedef struct {
@@ -345,11 +355,12 @@ typedef struct {
 	bool failed;
 } keep_t;
 
-/* Modules have hundreds of counters that stay 0; knot-exporter doesn't show those either. */
+/* Modules have hundreds of counters that stay 0; knot-exporter doesn't show those either. What is of queues and not
+ * knot-exporter's has families with better labels. */
 static bool keep_counter(const counter_t *counter, void *ctx)
 {
 	keep_t *keep = ctx;
-	if (counter->value == 0 && strncmp(counter->section, "mod-", 4) == 0) {
+	if (counter->is_in_queues || (counter->value == 0 && strncmp(counter->section, "mod-", 4) == 0)) {
 		return true;
 	}
 	if (keep->count == keep->max) {
@@ -367,6 +378,8 @@ static bool keep_counter(const counter_t *counter, void *ctx)
 	snprintf(row->item, sizeof(row->item), "%s", counter->item);
 	snprintf(row->id, sizeof(row->id), "%s", counter->id != NULL ? counter->id : "");
 	row->value = counter->value;
+	row->kind = counter->kind;
+	row->help = counter->help;
 	return true;
 }
 
@@ -389,23 +402,27 @@ static void write_kept(metrics_text_t *text, keep_t *keep)
 	for (size_t i = 0; i < keep->count; i++) {
 		kept_t *row = &keep->rows[i];
 		if (i == 0 || strcmp(row->item, row[-1].item) != 0) {
-			family = metrics_item_family("knot_stats_", row->item, name);
+			family = metrics_item_family("knot_stats_", row->item, row->kind, row->help, name);
 			metrics_family(text, &family);
 		}
 		if (i + 1 < keep->count && compare_kept(row, row + 1) == 0) {
 			row[1].value += row->value;
 			continue;
 		}
-		metrics_sample(text, (labels_t){ { "module", row->section }, { "type", row->id } }, row->value);
+		/* `type` as knot-exporter has it; of an interface, the label that all other families have, too. */
+		bool is_interface = strcmp(row->section, "xdp") == 0;
+		labels_t labels = { { "module", row->section }, { "type", row->id },
+			{ is_interface ? "interface" : NULL, row->id } };
+		metrics_sample(text, labels, row->value);
 	}
 }
 
-static void write_stats(metrics_text_t *text, const metrics_source_t *source, const counters_xdp_t *xdp)
+static void write_stats(metrics_text_t *text, const metrics_source_t *source, const counters_reading_t *reading)
 {
 	keep_t keep = { 0 };
 	{
 		RCU_READ_SECTION(guard);
-		(void)counters_server(state_load(server_state(source->server), guard), source->server, source->net, xdp,
+		(void)counters_server(state_load(server_state(source->server), guard), source->net, reading,
 				keep_counter, &keep);
 	}
 	write_kept(text, &keep);
@@ -415,18 +432,22 @@ static void write_stats(metrics_text_t *text, const metrics_source_t *source, co
 
 void metrics_server(metrics_text_t *text, const metrics_source_t *source)
 {
+	counters_reading_t *reading = counters_read(source->server, source->net);
+	if (reading == NULL) {
+		text->failed = true;
+		return;
+	}
 	write_build(text);
 	write_process(text, source);
 	write_traffic(text, source->net);
 	write_zones(text, source->server);
 	write_workers(text, source);
-	counters_xdp_t *xdp = counters_xdp_read(source->net);
-	size_t count = 0;
-	const xdp_sheet_t *sheets = xdp != NULL ? counters_xdp_sheets(xdp, &count) : NULL;
+	size_t count;
+	const xdp_sheet_t *sheets = counters_xdp_sheets(reading, &count);
 	if (count > 0) {
 		write_interfaces(text, sheets, count);
 		write_queues(text, sheets, count);
 	}
-	write_stats(text, source, count > 0 ? xdp : NULL);
-	counters_xdp_free(xdp);
+	write_stats(text, source, reading);
+	counters_reading_free(reading);
 }

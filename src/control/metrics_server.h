@@ -21,9 +21,11 @@ typedef struct {
  */
 void metrics_server(metrics_text_t *text, const metrics_source_t *source);
 
-/** True for an item of `stats` or `zone-stats` that is a level and not a count. */
-bool metrics_is_level(const char *item);
-
-/** A family for an item of `stats` ("knot_stats_") or `zone-stats` ("knot_zone_stats_"). ret_name: its memory. */
 enum { METRICS_NAME_MAX = 96 };
-metrics_family_t metrics_item_family(const char *prefix, const char *item, char ret_name[static METRICS_NAME_MAX]);
+
+/**
+ * A family for an item of `stats` ("knot_stats_") or `zone-stats` ("knot_zone_stats_"). help: borrowed. ret_name:
+ * memory for its name.
+ */
+metrics_family_t metrics_item_family(const char *prefix, const char *item, sys_counter_kind_t kind, const char *help,
+		char ret_name[static METRICS_NAME_MAX]);

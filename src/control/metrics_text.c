@@ -93,6 +93,7 @@ static const struct {
 	[METRICS_GAUGE] = { "gauge", "gauge", "" },
 	[METRICS_HISTOGRAM] = { "histogram", "histogram", "" },
 	[METRICS_INFO] = { "info", "gauge", "_info" },
+	[METRICS_UNKNOWN] = { "unknown", "untyped", "" },
 };
 
 static void put_meta(metrics_text_t *text, const char *kind, const char *ending, const char *value)

@@ -24,6 +24,7 @@ typedef enum {
 	METRICS_GAUGE,
 	METRICS_HISTOGRAM, /* its samples end in _bucket, _count, _sum */
 	METRICS_INFO,      /* a 1 with labels; its sample ends in _info */
+	METRICS_UNKNOWN,   /* a gauge whose name, given by others, would break the rules for one */
 } metrics_type_t;
 
 /** A family. All borrowed, static. */

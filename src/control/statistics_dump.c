@@ -154,8 +154,8 @@ static bool print_zone(zone_t *zone, void *ctx)
 	return go_on;
 }
 
-bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-		const net_t *net, const counters_xdp_t *xdp)
+bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const net_t *net,
+		const counters_reading_t *reading)
 {
 	struct tm local;
 	char stamp[64] = "";
@@ -169,7 +169,7 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 		fputc('\n', out);
 	}
 	printer_t printer = { .out = out, .state = state };
-	if (counters_server(state, server, net, xdp, print_counter, &printer)) {
+	if (counters_server(state, net, reading, print_counter, &printer)) {
 		printer.indent = 2;
 		zonedb_each(state->zones, print_zone, &printer);
 	}
@@ -187,14 +187,14 @@ static char *document(const statistics_dump_t *dump, size_t *ret_len)
 		return NULL;
 	}
 	struct timespec now = sys_clock_real();
-	bool is_whole;
-	counters_xdp_t *xdp = counters_xdp_read(dump->net);
-	{
+	bool is_whole = false;
+	counters_reading_t *reading = counters_read(dump->server, dump->net);
+	if (reading != NULL) {
 		RCU_READ_SECTION(guard);
 		is_whole = statistics_print(
-				out, &now, state_load(server_state(dump->server), guard), dump->server, dump->net, xdp);
+				out, &now, state_load(server_state(dump->server), guard), dump->net, reading);
 	}
-	counters_xdp_free(xdp);
+	counters_reading_free(reading);
 	if (fclose(out) != 0 || !is_whole) {
 		free(text);
 		return NULL;

@@ -29,7 +29,6 @@ void statistics_dump_stop(statistics_dump_t *dump);
 /** Free after statistics_dump_stop(). NULL is allowed. */
 void statistics_dump_free(statistics_dump_t *dump);
 
-/** Write one document. when: its time stamp. False: a write failed. xdp: as counters_server(). Within an RCU read
- * section. */
-bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const server_t *server,
-		const net_t *net, const counters_xdp_t *xdp);
+/** Write one document. when: its time stamp. False: a write failed. Within an RCU read section. */
+bool statistics_print(FILE *out, const struct timespec *when, const state_t *state, const net_t *net,
+		const counters_reading_t *reading);

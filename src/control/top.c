@@ -6,6 +6,7 @@
  * client makes rates out of two replies; zones and types are what was counted since the reply before, by tables that
  * exist from the first `top` of a connection to its end (net/look.h).
  */
+#include "src/control/counters.h"
 #include "src/control/session.h"
 #include "src/control/xdp_sheet.h"
 #include "src/sys/clock.h"
@@ -33,35 +34,38 @@ static void send_number(session_t *session, const char *panel, const char *item,
 
 /* ---- What workers count ---- */
 
-static void send_server(session_t *session, const sys_counters_t *traffic)
+static bool send_server_counter(const counter_t *counter, void *ctx)
 {
-	uint64_t requests = 0, replies = 0, zones;
+	session_t *session = ctx;
+	send_number(session, "server", NULL, counter->item, counter->value);
+	return !session->broken;
+}
+
+static knot_err_t send_server(session_t *session, const sys_counters_t *traffic)
+{
+	uint64_t requests = 0, replies = 0;
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
 		requests += sys_counters_sum(traffic, TRAFFIC_REQUESTS + i);
 	}
 	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
 		replies += sys_counters_sum(traffic, TRAFFIC_RCODES + i);
 	}
+	counters_reading_t *reading = counters_read(session->server, session->net);
+	if (reading == NULL) {
+		return KNOT_ENOMEM;
+	}
+	send_number(session, "server", NULL, "requests", requests);
+	send_number(session, "server", NULL, "replies", replies);
+	send_number(session, "server", NULL, "tcp-clients", net_tcp_clients(session->net));
+	session_hold(session);
 	{
 		RCU_READ_SECTION(guard);
-		zones = zonedb_count(state_load(server_state(session->server), guard)->zones);
+		const state_t *state = state_load(server_state(session->server), guard);
+		(void)counters_of_server(state, session->net, reading, send_server_counter, session);
 	}
-	const sys_counters_t *net = net_counters(session->net);
-	const struct {
-		const char *id;
-		uint64_t number;
-	} rows[] = {
-		{ "requests", requests },
-		{ "replies", replies },
-		{ "zone-count", zones },
-		{ "zone-update-error", server_update_errors(session->server) },
-		{ "tcp-clients", net_tcp_clients(session->net) },
-		{ "tcp-io-timeout", sys_counters_sum(net, NET_COUNT_TCP_IO_TIMEOUT) },
-		{ "tcp-idle-timeout", sys_counters_sum(net, NET_COUNT_TCP_IDLE_TIMEOUT) },
-	};
-	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		send_number(session, "server", NULL, rows[i].id, rows[i].number);
-	}
+	session_release(session);
+	counters_reading_free(reading);
+	return KNOT_OK;
 }
 
 static void send_traffic(session_t *session, const sys_counters_t *traffic)
@@ -205,11 +209,14 @@ knot_err_t command_top(session_t *session)
 {
 	const sys_counters_t *traffic = net_traffic(session->net);
 	send_number(session, "time", NULL, NULL, sys_clock_ns());
-	send_server(session, traffic);
+	knot_err_t err = send_server(session, traffic);
+	if (err != KNOT_OK) {
+		return err;
+	}
 	send_traffic(session, traffic);
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
 		send_latency(session, traffic, i);
 	}
-	knot_err_t err = send_looked(session);
+	err = send_looked(session);
 	return err == KNOT_OK ? send_interfaces(session) : err;
 }

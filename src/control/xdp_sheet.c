@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/xdp_sheet.h"
 
-#include <stdio.h>
+#include "xdp/bpf/abi.h"
+
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef net_xdp_queue_status_t queue_status_t;
 
@@ -21,8 +24,10 @@ typedef struct {
 
 typedef struct {
 	xdp_row_kind_t kind;
+	sys_counter_kind_t counts;
 	const char *group;
 	const char *name; /* NULL with a filter: its counters' own; '_' is printed as '-' */
+	const char *help; /* as above */
 	source_t from;
 } source_row_t;
 
@@ -90,90 +95,42 @@ static uint64_t sent(const queue_status_t *queue, kxdp_kind_t kind, bool takes_p
 	return queue->stats.of[kind].replied + queue->stats.of[kind].sent;
 }
 
-#define FILTER(rows, group)                                                                                            \
-	{                                                                                                              \
-		rows, group, NULL,                                                                                     \
-		{                                                                                                      \
-			.filter = group                                                                                \
-		}                                                                                                      \
-	}
-#define VALUE(rows, group, name, function, packets)                                                                    \
-	{                                                                                                              \
-		rows, group, name,                                                                                     \
-		{                                                                                                      \
-			.value = function, .kind = packets                                                             \
-		}                                                                                                      \
-	}
-#define STAT(rows, group, name, field)                                                                                 \
-	{                                                                                                              \
-		rows, group, name,                                                                                     \
-		{                                                                                                      \
-			.off64 = offsetof(queue_status_t, stats.field)                                                 \
-		}                                                                                                      \
-	}
-#define LEVEL(name, field)                                                                                             \
-	{                                                                                                              \
-		XDP_ROW_LEVEL, "ring", name,                                                                           \
-		{                                                                                                      \
-			.off32 = offsetof(queue_status_t, field)                                                       \
-		}                                                                                                      \
-	}
-#define REFUSED(name, verdict) STAT(XDP_ROW_FATE, "dropped", name, received[verdict])
-#define TCP_REFUSED(name, field)                                                                                       \
-	{                                                                                                              \
-		XDP_ROW_FATE, "dropped", name,                                                                         \
-		{                                                                                                      \
-			.off64 = offsetof(queue_status_t, tcp.field)                                                   \
-		}                                                                                                      \
-	}
-#define BATCH(name, row) STAT(XDP_ROW_COUNT, "batch", name, batches[row])
-#define TCP(name)        { XDP_ROW_COUNT, "tcp", "tcp-" #name, { .off64 = offsetof(queue_status_t, tcp.name) } },
+#define COUNT               SYS_COUNTER_COUNT
+#define LEVEL               SYS_COUNTER_LEVEL
+#define BYTES               SYS_COUNTER_BYTES
+#define SIZE_OF(field)      sizeof(((queue_status_t *)NULL)->field)
+#define OFF_IF(field, size) (SIZE_OF(field) == (size) ? offsetof(queue_status_t, field) : 0)
 
 /* In the order of printing. */
-static const source_row_t source_rows[] = { FILTER(XDP_ROW_RECEIVED, "received"),
-	VALUE(XDP_ROW_FATE, "answered", "answered-udp4", answered, KXDP_UDP4),
-	VALUE(XDP_ROW_FATE, "answered", "answered-udp6", answered, KXDP_UDP6),
-	VALUE(XDP_ROW_FATE, "taken", "taken-tcp", taken_tcp, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "no-reply", "no-reply", no_reply, KXDP_OTHER_KIND), FILTER(XDP_ROW_FATE, "passed"),
-	FILTER(XDP_ROW_FATE, "dropped"), STAT(XDP_ROW_FATE, "dropped", "dropped-ring-full", rx_full),
-	STAT(XDP_ROW_FATE, "dropped", "dropped-no-frame", rx_dropped), REFUSED("dropped-foreign", KXDP_FOREIGN),
-	REFUSED("dropped-fragment", KXDP_FRAGMENT), REFUSED("dropped-bad-length", KXDP_BAD_LENGTH),
-	REFUSED("dropped-bad-header", KXDP_BAD_HEADER), REFUSED("dropped-bad-address", KXDP_BAD_ADDRESS),
-	REFUSED("dropped-bad-ip-checksum", KXDP_BAD_IP_CHECKSUM),
-	REFUSED("dropped-bad-udp-checksum", KXDP_BAD_UDP_CHECKSUM),
-	REFUSED("dropped-bad-tcp-checksum", KXDP_BAD_TCP_CHECKSUM),
-	VALUE(XDP_ROW_FATE, "dropped", "dropped-partial-checksum", refused_partial, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "dropped", "dropped-tx-full", lost_tx_full, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "dropped", "dropped-relay", lost_relay, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "dropped", "dropped-kernel-limit", lost_kernel_limit, KXDP_OTHER_KIND),
-	VALUE(XDP_ROW_FATE, "dropped", "dropped-kernel", lost_kernel, KXDP_OTHER_KIND),
-	TCP_REFUSED("dropped-tcp-unknown", dropped_unknown), TCP_REFUSED("dropped-tcp-invalid", dropped_invalid),
-	TCP_REFUSED("dropped-tcp-limit", dropped_limit), TCP_REFUSED("dropped-tcp-inbuf", dropped_inbuf),
-	{ XDP_ROW_FATE, "waiting", "waiting", { .off32 = offsetof(queue_status_t, stats.rx_fill) } },
-	FILTER(XDP_ROW_COUNT, "redirected"), VALUE(XDP_ROW_COUNT, "sent", "sent-udp4", sent, KXDP_UDP4),
-	VALUE(XDP_ROW_COUNT, "sent", "sent-udp6", sent, KXDP_UDP6),
-	VALUE(XDP_ROW_COUNT, "sent", "sent-tcp4", sent, KXDP_TCP4),
-	VALUE(XDP_ROW_COUNT, "sent", "sent-tcp6", sent, KXDP_TCP6),
-	STAT(XDP_ROW_COUNT, "sent", "sent-relayed", relayed), STAT(XDP_ROW_COUNT, "sent", "sent-by-kernel", by_kernel),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-reply", tx_full),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-frame", send_full),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-relay", relay_failed),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-kernel-limit", kernel_limited),
-	STAT(XDP_ROW_COUNT, "unsent", "unsent-kernel", kernel_failed),
-	STAT(XDP_ROW_COUNT, "ring", "ring-rx-invalid", rx_invalid),
-	STAT(XDP_ROW_COUNT, "ring", "ring-tx-invalid", tx_invalid),
-	STAT(XDP_ROW_COUNT, "ring", "ring-fq-empty", fq_empty), STAT(XDP_ROW_COUNT, "ring", "ring-tx-empty", tx_empty),
-	LEVEL("ring-size", ring_size), LEVEL("ring-tx-busy", stats.tx_busy), LEVEL("ring-fq-fill", stats.fq_fill),
-	LEVEL("ring-rx-fill", stats.rx_fill), LEVEL("ring-tx-fill", stats.tx_fill),
-	LEVEL("ring-cq-fill", stats.cq_fill), BATCH("batch-0", 0), BATCH("batch-1", 1), BATCH("batch-2-to-3", 2),
-	BATCH("batch-4-to-7", 3), BATCH("batch-8-to-15", 4), BATCH("batch-16-to-31", 5), BATCH("batch-32-to-63", 6),
-	BATCH("batch-64", 7), KXDP_TCP_STATS(TCP) };
+static const source_row_t source_rows[] = {
+/* clang-format off */
+#define COUNTER_QUEUE_FILTER(row_kind, group) { row_kind, COUNT, group, NULL, NULL, { .filter = group } },
+#define COUNTER_QUEUE_VALUE(row_kind, group, item, function, packets, help) \
+	{ row_kind, COUNT, group, item, help, { .value = function, .kind = packets } },
+#define COUNTER_QUEUE(row_kind, group, item, field, help) \
+	{ row_kind, (row_kind) == XDP_ROW_LEVEL || SIZE_OF(field) == 4 ? LEVEL : COUNT, group, item, help, \
+		{ .off64 = OFF_IF(field, 8), .off32 = OFF_IF(field, 4) } },
+#define TCP_ROW(name, kind, help) \
+	{ XDP_ROW_COUNT, kind, "tcp", "tcp-" #name, help, { .off64 = offsetof(queue_status_t, tcp.name) } },
+#define COUNTER_QUEUE_TCP(row_kind, group) KXDP_TCP_STATS(TCP_ROW)
+#include "src/sys/counters.def"
+	/* clang-format on */
+};
 _Static_assert(KXDP_BATCH_ROWS == 8, "a row each");
 
 /* ---- Rows of one interface ---- */
 
+static void sheet_print_name(const char *name, char text[static XDP_SHEET_NAME_MAX])
+{
+	size_t len = strlen(name);
+	assert(len < XDP_SHEET_NAME_MAX);
+	for (size_t i = 0; i <= len; i++) {
+		text[i] = name[i] == '_' ? '-' : name[i];
+	}
+}
+
 /* A new row of zeros, one per queue; '_' in the name becomes '-'. NULL: no memory. */
-static uint64_t *add_row(xdp_sheet_t *sheet, xdp_row_kind_t kind, const char *group, const char *name)
+static uint64_t *sheet_add_row(xdp_sheet_t *sheet, const source_row_t *source, const char *name, const char *help)
 {
 	if (sheet->row_count == sheet->row_max) {
 		size_t max = 2 * sheet->row_max + 64;
@@ -191,11 +148,14 @@ static uint64_t *add_row(xdp_sheet_t *sheet, xdp_row_kind_t kind, const char *gr
 		return NULL;
 	}
 	xdp_row_t *row = &sheet->rows[sheet->row_count++];
-	*row = (xdp_row_t){ .kind = kind, .group = group, .values = values };
-	snprintf(row->name, sizeof(row->name), "%s", name);
-	for (char *p = row->name; *p != '\0'; p++) {
-		*p = *p == '_' ? '-' : *p;
-	}
+	*row = (xdp_row_t){
+		.kind = source->kind,
+		.counts = source->counts,
+		.group = source->group,
+		.help = help,
+		.values = values,
+	};
+	sheet_print_name(name, row->name);
 	return values;
 }
 
@@ -211,9 +171,10 @@ static void add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source)
 	const net_xdp_iface_status_t *iface = sheet->iface;
 	size_t count = iface->queue_count > 0 ? iface->queues[0].filter_count : 0;
 	for (size_t i = 0; i < count; i++) {
-		const char *name = iface->queues[0].filter[i].name;
-		uint64_t *values = is_of(name, source->from.filter) ? add_row(sheet, source->kind, source->group, name)
-								    : NULL;
+		const kxdp_filter_count_t *row = &iface->queues[0].filter[i];
+		uint64_t *values = is_of(row->name, source->from.filter)
+						   ? sheet_add_row(sheet, source, row->name, row->what)
+						   : NULL;
 		for (size_t j = 0; values != NULL && j < iface->queue_count; j++) {
 			values[j] = i < iface->queues[j].filter_count ? iface->queues[j].filter[i].packets : 0;
 		}
@@ -258,7 +219,7 @@ static void add_source(xdp_sheet_t *sheet, const source_row_t *source, bool take
 	if (is_tcp(&source->from) && !has_tcp(iface)) {
 		return;
 	}
-	uint64_t *values = add_row(sheet, source->kind, source->group, source->name);
+	uint64_t *values = sheet_add_row(sheet, source, source->name, source->help);
 	for (size_t i = 0; values != NULL && i < iface->queue_count; i++) {
 		bool is_there = !is_tcp(&source->from) || iface->queues[i].has_tcp;
 		values[i] = is_there ? value_of(&source->from, &iface->queues[i], takes_partial) : 0;
@@ -286,6 +247,40 @@ void xdp_sheet_free(xdp_sheet_t *sheet)
 	}
 	free(sheet->rows);
 	*sheet = (xdp_sheet_t){ 0 };
+}
+
+/* ---- Description ---- */
+
+static bool sheet_describe_row(
+		const source_row_t *source, const char *name, const char *help, xdp_describe_cb cb, void *ctx)
+{
+	xdp_row_t row = { .kind = source->kind, .counts = source->counts, .group = source->group, .help = help };
+	sheet_print_name(name, row.name);
+	return cb(&row, ctx);
+}
+
+bool xdp_sheet_describe(xdp_describe_cb cb, void *ctx)
+{
+#define FILTER_ROW(constant, name, group, what) { name, what },
+	static const struct {
+		const char *name, *what;
+	} filters[] = { FILTER_COUNTS(FILTER_ROW) };
+#undef FILTER_ROW
+	for (size_t i = 0; i < KNOT_LEN(source_rows); i++) {
+		const source_row_t *source = &source_rows[i];
+		bool go_on = true;
+		if (source->from.filter == NULL) {
+			go_on = sheet_describe_row(source, source->name, source->help, cb, ctx);
+		}
+		for (size_t j = 0; source->from.filter != NULL && j < KNOT_LEN(filters) && go_on; j++) {
+			go_on = !is_of(filters[j].name, source->from.filter) ||
+				sheet_describe_row(source, filters[j].name, filters[j].what, cb, ctx);
+		}
+		if (!go_on) {
+			return false;
+		}
+	}
+	return true;
 }
 
 uint64_t xdp_sheet_sum(const xdp_sheet_t *sheet, const xdp_row_t *row)

@@ -18,7 +18,9 @@ typedef enum {
 
 typedef struct {
 	xdp_row_kind_t kind;
+	sys_counter_kind_t counts;     /* whether it only grows */
 	const char *group;             /* "passed"; static */
+	const char *help;              /* one sentence; static */
 	char name[XDP_SHEET_NAME_MAX]; /* "passed-fragment": distinct within the sheet, begins with its group */
 	uint64_t *values;              /* owned: one per queue */
 } xdp_row_t;
@@ -36,6 +38,12 @@ typedef struct xdp_sheet {
  */
 KNOT_MUST_USE knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, bool is_virtual, xdp_sheet_t *ret_sheet);
 void xdp_sheet_free(xdp_sheet_t *sheet);
+
+/** Called for a row without values, borrowed during the call. Return false to end. */
+typedef bool (*xdp_describe_cb)(const xdp_row_t *row, void *ctx);
+
+/** Describe every row that an interface can have, in order. False: the callback ended it. */
+bool xdp_sheet_describe(xdp_describe_cb cb, void *ctx);
 
 /** Sum of a row over the queues. */
 uint64_t xdp_sheet_sum(const xdp_sheet_t *sheet, const xdp_row_t *row);

@@ -13,11 +13,11 @@ enum { QUEUES = 2 };
 static void fill(net_xdp_queue_status_t *queue, unsigned index)
 {
 	static const kxdp_filter_count_t filter[] = {
-		{ "received", 0 },
-		{ "redirected-udp4", 0 },
-		{ "redirected-tcp4", 0 },
-		{ "passed-other-port", 7 },
-		{ "dropped-blocked", 5 },
+		{ "received", "all", 0 },
+		{ "redirected-udp4", "", 0 },
+		{ "redirected-tcp4", "", 0 },
+		{ "passed-other-port", "", 7 },
+		{ "dropped-blocked", "", 5 },
 	};
 	*queue = (net_xdp_queue_status_t){ .index = index, .has_tcp = true, .filter_count = KNOT_LEN(filter) };
 	memcpy(queue->filter, filter, sizeof(filter));

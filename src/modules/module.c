@@ -68,6 +68,11 @@ const module_api_t *module_find(const char *name)
 	return NULL;
 }
 
+const module_api_t *module_at(unsigned index)
+{
+	return index < KNOT_LEN(modules) ? modules[index] : NULL;
+}
+
 knot_err_t module_chain_new(const conf_t *conf, conf_modrefs_t refs, module_chain_t **ret_chain)
 {
 	if (refs.count == 0) {
@@ -113,11 +118,11 @@ bool module_chain_counters(const module_chain_t *chain, const char *only, module
 	return true;
 }
 
-void module_chain_items(const module_chain_t *chain, void (*cb)(const char *item, void *ctx), void *ctx)
+void module_chain_items(const module_chain_t *chain, void (*cb)(const sys_counter_info_t *item, void *ctx), void *ctx)
 {
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		const module_instance_t *instance = chain->instances[i];
-		const char *item;
+		const sys_counter_info_t *item;
 		for (unsigned j = 0;
 				instance->api->counters != NULL && (item = instance->api->item(instance, j)) != NULL;
 				j++) {

@@ -77,8 +77,8 @@ typedef struct {
 
 typedef struct module_instance module_instance_t;
 
-/** Receives one counter. item, id: borrowed; id NULL: the item has one counter only. Return false to end. */
-typedef bool (*module_counter_cb)(const char *module, const char *item, const char *id, uint64_t value, void *ctx);
+/** Receives one counter. info: static; id: borrowed, NULL: the item has one counter only. Return false to end. */
+typedef bool (*module_counter_cb)(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx);
 
 /** One module. */
 typedef struct {
@@ -88,9 +88,10 @@ typedef struct {
 	void (*free)(module_instance_t *instance);
 	void (*answered)(module_instance_t *instance, const module_answered_t *what); /* NULL: not at this stage */
 	/**
-	 * The index-th item that the instance counts, static; NULL: there are no more. Of a module that has counters.
+	 * The index-th item that the instance counts, static; NULL: there are no more. instance NULL: of those that an
+	 * instance can count. Of a module that has counters.
 	 */
-	const char *(*item)(const module_instance_t *instance, unsigned index);
+	const sys_counter_info_t *(*item)(const module_instance_t *instance, unsigned index);
 	/**
 	 * Report the counters of an item (only NULL: of all), also zeros, in the order of documentation. False: the
 	 * callback ended it. NULL: has none.
@@ -136,7 +137,10 @@ static inline void module_chain_answered(const module_chain_t *chain, const modu
 bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx);
 
 /** Name the items that instances count, without summing anything up. An item may be named several times. NULL: none. */
-void module_chain_items(const module_chain_t *chain, void (*cb)(const char *item, void *ctx), void *ctx);
+void module_chain_items(const module_chain_t *chain, void (*cb)(const sys_counter_info_t *item, void *ctx), void *ctx);
+
+/** The index-th module that there is; NULL: there are no more. */
+const module_api_t *module_at(unsigned index);
 
 /** The module of this name, or NULL. */
 const module_api_t *module_find(const char *name);

@@ -170,7 +170,7 @@ size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_
 {
 	(void)iface;
 	assert_true(max > 0);
-	ret_counts[0] = (kxdp_filter_count_t){ "received", queue + 1 };
+	ret_counts[0] = (kxdp_filter_count_t){ "received", "", queue + 1 };
 	return 1;
 }
 

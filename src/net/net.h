@@ -22,10 +22,10 @@ typedef struct {
 	unsigned xdp;
 } net_workers_t;
 
-/** Counters of section `server` in `stats`. */
+/** Counters of section `server` in `stats` that workers count: NET_COUNT_<name> of src/sys/counters.def. */
 enum {
-	NET_COUNT_TCP_IO_TIMEOUT,
-	NET_COUNT_TCP_IDLE_TIMEOUT,
+#define COUNTER_WORKER(name, item, help) NET_COUNT_##name,
+#include "src/sys/counters.def"
 	NET_COUNT_END,
 };
 

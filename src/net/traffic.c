@@ -31,11 +31,8 @@ uint64_t traffic_bound_ns(unsigned bucket)
 const char *traffic_drop_name(traffic_drop_t reason)
 {
 	static const char *const names[TRAFFIC_DROP_END] = {
-		[TRAFFIC_DROP_NO_REQUEST] = "no-request",
-		[TRAFFIC_DROP_NO_ROOM] = "no-room",
-		[TRAFFIC_DROP_NO_ADDRESS] = "no-address",
-		[TRAFFIC_DROP_NOT_SENT] = "not-sent",
-		[TRAFFIC_DROP_NO_MEMORY] = "no-memory",
+#define COUNTER_DROP(name, reason, help) [TRAFFIC_DROP_##name] = reason,
+#include "src/sys/counters.def"
 	};
 	return names[reason];
 }

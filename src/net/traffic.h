@@ -19,13 +19,13 @@
 #include "src/net/look.h"
 #include "src/sys/counters.h"
 
-/** Why something that came in was not answered. Over XDP, what comes before requests is counted with the queues. */
+/**
+ * Why something that came in was not answered: TRAFFIC_DROP_<name> of src/sys/counters.def. Over XDP, what comes before
+ * requests is counted with the queues.
+ */
 typedef enum {
-	TRAFFIC_DROP_NO_REQUEST, /* shorter than a header, or itself an answer */
-	TRAFFIC_DROP_NO_ROOM,    /* a frame too small for a reply */
-	TRAFFIC_DROP_NO_ADDRESS, /* a UNIX datagram whose sender has none */
-	TRAFFIC_DROP_NOT_SENT,   /* the kernel refused the reply */
-	TRAFFIC_DROP_NO_MEMORY,  /* for a reply over TCP: the connection was reset */
+#define COUNTER_DROP(name, reason, help) TRAFFIC_DROP_##name,
+#include "src/sys/counters.def"
 	TRAFFIC_DROP_END,
 } traffic_drop_t;
 

@@ -2,9 +2,9 @@
 /**
  * Counters that threads add to without a lock, an atomic read-modify-write or a shared cache line.
  *
- * A set has `count` counters; what they mean is a table of its owner. Each thread that took a slot has a row of its
- * own, padded to cache lines; a reader sums the rows. Threads without a slot (control, background work, more threads
- * than slots were reserved) share row 0 and add atomically, so a count is never lost, only dearer.
+ * A set has `count` counters; what they mean is in counters.def, the table of all of them. Each thread that took a slot
+ * has a row of its own, padded to cache lines; a reader sums the rows. Threads without a slot (control, background
+ * work, more threads than slots were reserved) share row 0 and add atomically, so a count is never lost, only dearer.
  * A sum is exact once the adding threads are quiet; while they run it is a moment's value of each row.
  *
  * Slots: knotd reserves them before it makes sets or workers, and more of them before a configuration that wants more
@@ -24,6 +24,21 @@ enum {
 	SYS_SLOTS_DEFAULT = 16, /* when nobody reserved */
 	SYS_CACHE_LINE = 64,    /* bytes */
 };
+
+/** How a counter moves. */
+typedef enum {
+	SYS_COUNTER_COUNT, /* only grows */
+	SYS_COUNTER_LEVEL, /* a value of now */
+	SYS_COUNTER_BYTES, /* a value of now, in bytes */
+} sys_counter_kind_t;
+
+/** What a counter is: a row of counters.def, or of one of the tables that it names. All static. */
+typedef struct {
+	const char *section; /* "server" */
+	const char *item;    /* "tcp-io-timeout" */
+	sys_counter_kind_t kind;
+	const char *help; /* one sentence without a final dot */
+} sys_counter_info_t;
 
 typedef struct sys_counters {
 	unsigned count;          /* counters in the set */

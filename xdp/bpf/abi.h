@@ -74,32 +74,33 @@ enum filter_group {
 };
 
 /**
- * What is counted: ROW(constant, name, group, what). Each packet counts in exactly one row, the first below (but for
- * "redirected") that applies. The program doesn't count "received", it would cost as much again: it is the sum of the
- * others, which user space forms. What came from elsewhere to compare it with is the device's own rx_packets.
+ * What is counted: ROW(constant, name, group, what); what: the counter's help text. Each packet counts in exactly one
+ * row, the first below (but for "redirected") that applies. The program doesn't count "received", it would cost as much
+ * again: it is the sum of the others, which user space forms. What came from elsewhere to compare it with is the
+ * device's own rx_packets.
  */
 /* clang-format off */
 #define FILTER_COUNTS(ROW) \
-	ROW(FILTER_RECEIVED, "received", FILTER_GROUP_RECEIVED, "all packets, the sum of those below") \
-	ROW(FILTER_UDP4, "redirected-udp4", FILTER_GROUP_REDIRECTED, "UDP over IPv4, to the server") \
-	ROW(FILTER_UDP6, "redirected-udp6", FILTER_GROUP_REDIRECTED, "UDP over IPv6, to the server") \
-	ROW(FILTER_TCP4, "redirected-tcp4", FILTER_GROUP_REDIRECTED, "TCP over IPv4, to the server") \
-	ROW(FILTER_TCP6, "redirected-tcp6", FILTER_GROUP_REDIRECTED, "TCP over IPv6, to the server") \
-	ROW(FILTER_PASS_MALFORMED, "passed-malformed", FILTER_GROUP_PASSED, "cut short within a header, or a wrong version or header length") \
-	ROW(FILTER_PASS_TAGS, "passed-vlan-tags", FILTER_GROUP_PASSED, "more than two VLAN tags") \
-	ROW(FILTER_PASS_NOT_IP, "passed-not-ip", FILTER_GROUP_PASSED, "ARP and whatever else is not IP") \
-	ROW(FILTER_PASS_FRAGMENT, "passed-fragment", FILTER_GROUP_PASSED, "fragments; put together they reach ordinary sockets") \
-	ROW(FILTER_PASS_HEADER, "passed-extension", FILTER_GROUP_PASSED, "IPv6 extension headers that only the kernel can judge, or too many") \
-	ROW(FILTER_PASS_PROTOCOL, "passed-other-protocol", FILTER_GROUP_PASSED, "neither UDP nor TCP: ICMP, …") \
-	ROW(FILTER_PASS_PORT, "passed-other-port", FILTER_GROUP_PASSED, "UDP or TCP to another port") \
-	ROW(FILTER_PASS_ADDRESS, "passed-other-address", FILTER_GROUP_PASSED, "our port at another address") \
-	ROW(FILTER_PASS_GROUP, "passed-group", FILTER_GROUP_PASSED, "ours, but sent to a multicast or broadcast MAC") \
-	ROW(FILTER_DROP_BLOCKED, "dropped-blocked", FILTER_GROUP_DROPPED, "from a blocked prefix") \
-	ROW(FILTER_DROP_LIMITED, "dropped-rate-limited", FILTER_GROUP_DROPPED, "above the rate of its prefix") \
-	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket", FILTER_GROUP_PASSED, "ours, on a queue without a socket") \
-	ROW(FILTER_DROP_UNROUTABLE, "dropped-unroutable", FILTER_GROUP_DROPPED, "no reply may go there: blackhole, unreachable, prohibit") \
-	ROW(FILTER_PASS_NO_ROUTE, "passed-no-route", FILTER_GROUP_PASSED, "no route for a reply") \
-	ROW(FILTER_PASS_NO_META, "passed-no-metadata", FILTER_GROUP_PASSED, "route check, and there can be no metadata: the driver has no room for it, or an old dispatcher")
+	ROW(FILTER_RECEIVED, "received", FILTER_GROUP_RECEIVED, "Packets that reached the kernel program") \
+	ROW(FILTER_UDP4, "redirected-udp4", FILTER_GROUP_REDIRECTED, "UDP over IPv4, handed to the server's socket") \
+	ROW(FILTER_UDP6, "redirected-udp6", FILTER_GROUP_REDIRECTED, "UDP over IPv6, handed to the server's socket") \
+	ROW(FILTER_TCP4, "redirected-tcp4", FILTER_GROUP_REDIRECTED, "TCP over IPv4, handed to the server's socket") \
+	ROW(FILTER_TCP6, "redirected-tcp6", FILTER_GROUP_REDIRECTED, "TCP over IPv6, handed to the server's socket") \
+	ROW(FILTER_PASS_MALFORMED, "passed-malformed", FILTER_GROUP_PASSED, "Left to the kernel: cut short within a header, or a wrong version or header length") \
+	ROW(FILTER_PASS_TAGS, "passed-vlan-tags", FILTER_GROUP_PASSED, "Left to the kernel: more than two VLAN tags") \
+	ROW(FILTER_PASS_NOT_IP, "passed-not-ip", FILTER_GROUP_PASSED, "Left to the kernel: ARP and whatever else is not IP") \
+	ROW(FILTER_PASS_FRAGMENT, "passed-fragment", FILTER_GROUP_PASSED, "Fragments: the kernel puts them together for the ordinary sockets") \
+	ROW(FILTER_PASS_HEADER, "passed-extension", FILTER_GROUP_PASSED, "Left to the kernel: IPv6 extension headers that only it can judge, or too many") \
+	ROW(FILTER_PASS_PROTOCOL, "passed-other-protocol", FILTER_GROUP_PASSED, "Left to the kernel: neither UDP nor TCP, such as ICMP") \
+	ROW(FILTER_PASS_PORT, "passed-other-port", FILTER_GROUP_PASSED, "Left to the kernel: UDP or TCP to a port that is not in xdp.listen") \
+	ROW(FILTER_PASS_ADDRESS, "passed-other-address", FILTER_GROUP_PASSED, "Left to the kernel: a port of xdp.listen at another address") \
+	ROW(FILTER_PASS_GROUP, "passed-group", FILTER_GROUP_PASSED, "Left to the kernel: for the server, but sent to a multicast or broadcast MAC address") \
+	ROW(FILTER_DROP_BLOCKED, "dropped-blocked", FILTER_GROUP_DROPPED, "From a prefix that xdp-block or xdp.block blocks") \
+	ROW(FILTER_DROP_LIMITED, "dropped-rate-limited", FILTER_GROUP_DROPPED, "Beyond the rate that xdp-block or xdp.block allows the prefix") \
+	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket", FILTER_GROUP_PASSED, "For the server, on a queue without an AF_XDP socket: the ordinary sockets answer") \
+	ROW(FILTER_DROP_UNROUTABLE, "dropped-unroutable", FILTER_GROUP_DROPPED, "With xdp.route-check: no reply may go there (blackhole, unreachable, prohibit)") \
+	ROW(FILTER_PASS_NO_ROUTE, "passed-no-route", FILTER_GROUP_PASSED, "With xdp.route-check: no route for a reply") \
+	ROW(FILTER_PASS_NO_META, "passed-no-metadata", FILTER_GROUP_PASSED, "With xdp.route-check: no room for metadata in front of the frame, for want of the driver's support")
 
 #define FILTER_COUNT_ENUM(constant, name, group, what) constant,
 enum filter_count {

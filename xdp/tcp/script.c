@@ -328,7 +328,7 @@ static void do_stat(run_t *run, char **words)
 {
 	kxdp_tcp_stats_t stats;
 	kxdp_tcp_stats(run->tcp, &stats);
-#define STAT_ROW(field) { #field, offsetof(kxdp_tcp_stats_t, field) },
+#define STAT_ROW(field, kind, help) { #field, offsetof(kxdp_tcp_stats_t, field) },
 	static const struct {
 		const char *name;
 		size_t off;

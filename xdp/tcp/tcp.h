@@ -133,21 +133,40 @@ uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp);
  */
 bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment);
 
-/** Counters, one row each {field}; the levels come last. */
+/** Counters: ROW(field, kind, help); kind COUNT: only grows, LEVEL: of now, BYTES: of now in bytes; help: one sentence.
+ * The levels come last. */
 /* clang-format off */
 #define KXDP_TCP_STATS(ROW) \
-	ROW(segments_in) ROW(segments_out) ROW(accepted) /* connections established */ \
-	ROW(cookies_sent) ROW(cookies_good) ROW(cookies_bad) \
-	ROW(resent) ROW(fast_resent) ROW(timeouts) ROW(out_of_order) ROW(duplicates) \
-	ROW(resets_in) ROW(resets_out) ROW(challenge_acks) \
-	ROW(dropped_unknown)   /* for no connection, RST not sent for its rate */ \
-	ROW(dropped_invalid)   /* outside the window, flags that make no sense */ \
-	ROW(dropped_limit)     /* clients_max, per_source_max, or no memory */ \
-	ROW(dropped_inbuf)     /* for inbuf_max: segments not taken, connections reset */ \
-	ROW(dropped_outbuf)    /* connections reset whose peers took nothing while others waited for room */ \
-	ROW(idle_closed) ROW(idle_reset) ROW(gave_up) ROW(evicted) \
-	ROW(clients) ROW(half_open) ROW(time_wait) ROW(inbuf) ROW(outbuf) ROW(memory) /* levels now; bytes */
-#define KXDP_TCP_STATS_FIELD(name) uint64_t name;
+	ROW(segments_in, COUNT, "TCP segments received") \
+	ROW(segments_out, COUNT, "TCP segments sent") \
+	ROW(accepted, COUNT, "TCP connections established") \
+	ROW(cookies_sent, COUNT, "SYN cookies sent because the table of connections was under pressure") \
+	ROW(cookies_good, COUNT, "TCP connections opened by a valid SYN cookie") \
+	ROW(cookies_bad, COUNT, "ACKs without a valid SYN cookie") \
+	ROW(resent, COUNT, "TCP segments sent again") \
+	ROW(fast_resent, COUNT, "TCP segments sent again after three duplicate ACKs") \
+	ROW(timeouts, COUNT, "TCP retransmission timeouts") \
+	ROW(out_of_order, COUNT, "TCP segments that came before an earlier one") \
+	ROW(duplicates, COUNT, "TCP segments with bytes that had been received before") \
+	ROW(resets_in, COUNT, "TCP resets received") \
+	ROW(resets_out, COUNT, "TCP resets sent") \
+	ROW(challenge_acks, COUNT, "Challenge ACKs sent (RFC 5961)") \
+	ROW(dropped_unknown, COUNT, "TCP segments of no connection, beyond the rate of resets") \
+	ROW(dropped_invalid, COUNT, "TCP segments outside of the window, or with flags that make no sense") \
+	ROW(dropped_limit, COUNT, "TCP segments refused by the limit of clients, of one source's connections, or for want of memory") \
+	ROW(dropped_inbuf, COUNT, "TCP segments not taken, and connections reset, for want of input buffers") \
+	ROW(dropped_outbuf, COUNT, "TCP connections reset because their peers took nothing while others waited for output buffers") \
+	ROW(idle_closed, COUNT, "TCP connections closed because they were idle") \
+	ROW(idle_reset, COUNT, "TCP connections reset because they were idle for too long") \
+	ROW(gave_up, COUNT, "TCP connections given up because nothing was acknowledged") \
+	ROW(evicted, COUNT, "TCP connections that made room for others") \
+	ROW(clients, LEVEL, "TCP connections over AF_XDP, without those in TIME-WAIT") \
+	ROW(half_open, LEVEL, "TCP connections over AF_XDP that are being opened") \
+	ROW(time_wait, LEVEL, "TCP connections over AF_XDP in TIME-WAIT") \
+	ROW(inbuf, BYTES, "Bytes of queries over AF_XDP that wait for the rest of their messages") \
+	ROW(outbuf, BYTES, "Bytes of replies over AF_XDP that wait to be acknowledged") \
+	ROW(memory, BYTES, "Bytes that the TCP stack for AF_XDP holds in all")
+#define KXDP_TCP_STATS_FIELD(name, kind, help) uint64_t name;
 typedef struct {
 	KXDP_TCP_STATS(KXDP_TCP_STATS_FIELD)
 } kxdp_tcp_stats_t;

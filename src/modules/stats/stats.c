@@ -33,7 +33,7 @@ typedef struct stats_use {
 
 /** An item: its row of the configuration, its sub-keys in their order, and what it counts. */
 typedef struct stats_item {
-	const char *name;
+	sys_counter_info_t info;
 	size_t flag_off; /* of the bool in conf_mod_stats_t */
 	unsigned count;  /* sub-keys */
 	/** The sub-key of counter `index`, written to `scratch` if it is no constant; NULL: this counter is never
@@ -365,21 +365,36 @@ static void add_reply_size(const tally_t *t, unsigned first)
 /* ---- The table ---- */
 
 #define FLAG(field) offsetof(conf_mod_stats_t, field)
+#define ITEM(name, help)                                                                                               \
+	{                                                                                                              \
+		"mod-stats", name, SYS_COUNTER_COUNT, help                                                             \
+	}
 
 static const stats_item_t items[] = {
-	{ "request-protocol", FLAG(request_protocol), MODULE_PROTOCOL_END, protocol_id, add_protocol },
-	{ "server-operation", FLAG(server_operation), OPERATION_INVALID + 1, operation_id, add_operation },
-	{ "request-bytes", FLAG(request_bytes), 3, request_bytes_id, add_request_bytes },
-	{ "response-bytes", FLAG(response_bytes), 3, response_bytes_id, add_response_bytes },
-	{ "edns-presence", FLAG(edns_presence), 2, edns_id, add_edns },
-	{ "flag-presence", FLAG(flag_presence), 2, flag_id, add_flags },
-	{ "response-code", FLAG(response_code), MODULE_RCODE_END, rcode_id, add_rcode },
-	{ "request-edns-option", FLAG(request_edns_option), OPTION_OTHER + 1, option_id, add_request_options },
-	{ "response-edns-option", FLAG(response_edns_option), OPTION_OTHER + 1, option_id, add_response_options },
-	{ "reply-nodata", FLAG(reply_nodata), 3, nodata_id, add_nodata },
-	{ "query-type", FLAG(query_type), TYPE_COUNT, type_id, add_type },
-	{ "query-size", FLAG(query_size), QUERY_SIZE_END / BUCKET + 1, query_size_id, add_query_size },
-	{ "reply-size", FLAG(reply_size), REPLY_SIZE_END / BUCKET + 1, reply_size_id, add_reply_size },
+	{ ITEM("request-protocol", "Requests by protocol"), FLAG(request_protocol), MODULE_PROTOCOL_END, protocol_id,
+			add_protocol },
+	{ ITEM("server-operation", "Requests by what they ask for"), FLAG(server_operation), OPERATION_INVALID + 1,
+			operation_id, add_operation },
+	{ ITEM("request-bytes", "Bytes of requests by what they ask for, without the length prefix of TCP"),
+			FLAG(request_bytes), 3, request_bytes_id, add_request_bytes },
+	{ ITEM("response-bytes", "Bytes of replies by what they carry, without the length prefix of TCP"),
+			FLAG(response_bytes), 3, response_bytes_id, add_response_bytes },
+	{ ITEM("edns-presence", "Requests and replies with EDNS"), FLAG(edns_presence), 2, edns_id, add_edns },
+	{ ITEM("flag-presence", "Requests with the flag DO, replies with the flag TC"), FLAG(flag_presence), 2, flag_id,
+			add_flags },
+	{ ITEM("response-code", "Replies by response code"), FLAG(response_code), MODULE_RCODE_END, rcode_id,
+			add_rcode },
+	{ ITEM("request-edns-option", "EDNS options in requests, by name or number"), FLAG(request_edns_option),
+			OPTION_OTHER + 1, option_id, add_request_options },
+	{ ITEM("response-edns-option", "EDNS options in replies, by name or number"), FLAG(response_edns_option),
+			OPTION_OTHER + 1, option_id, add_response_options },
+	{ ITEM("reply-nodata", "Replies without data (NODATA) by the type of the query"), FLAG(reply_nodata), 3,
+			nodata_id, add_nodata },
+	{ ITEM("query-type", "Queries by type"), FLAG(query_type), TYPE_COUNT, type_id, add_type },
+	{ ITEM("query-size", "Queries by size in bytes"), FLAG(query_size), QUERY_SIZE_END / BUCKET + 1, query_size_id,
+			add_query_size },
+	{ ITEM("reply-size", "Replies by size in bytes"), FLAG(reply_size), REPLY_SIZE_END / BUCKET + 1, reply_size_id,
+			add_reply_size },
 };
 
 static void stats_free(module_instance_t *instance)
@@ -432,10 +447,13 @@ static void stats_answered(module_instance_t *instance, const module_answered_t 
 	}
 }
 
-static const char *stats_item(const module_instance_t *instance, unsigned index)
+static const sys_counter_info_t *stats_item(const module_instance_t *instance, unsigned index)
 {
 	const stats_t *stats = (const stats_t *)instance;
-	return index < stats->use_count ? stats->uses[index].item->name : NULL;
+	if (stats == NULL) {
+		return index < KNOT_LEN(items) ? &items[index].info : NULL;
+	}
+	return index < stats->use_count ? &stats->uses[index].item->info : NULL;
 }
 
 static bool stats_counters(const module_instance_t *instance, const char *only, module_counter_cb cb, void *ctx)
@@ -443,12 +461,12 @@ static bool stats_counters(const module_instance_t *instance, const char *only, 
 	const stats_t *stats = (const stats_t *)instance;
 	for (unsigned i = 0; i < stats->use_count; i++) {
 		const stats_use_t *use = &stats->uses[i];
-		bool is_wanted = only == NULL || strcmp(only, use->item->name) == 0;
+		bool is_wanted = only == NULL || strcmp(only, use->item->info.item) == 0;
 		for (unsigned j = 0; is_wanted && j < use->item->count; j++) {
 			char scratch[ID_TEXT_MAX];
 			const char *id = use->item->id(j, scratch);
-			if (id != NULL && !cb(module_stats_api.name, use->item->name, id,
-							  sys_counters_sum(stats->counters, use->first + j), ctx)) {
+			if (id != NULL && !cb(&use->item->info, id, sys_counters_sum(stats->counters, use->first + j),
+							  ctx)) {
 				return false;
 			}
 		}

@@ -46,13 +46,13 @@ typedef struct {
 	bool zeros;
 } listing_t;
 
-static bool list(const char *module, const char *item, const char *id, uint64_t value, void *ctx)
+static bool list(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
 	listing_t *listing = ctx;
-	assert_string_equal(module, "mod-stats");
+	assert_string_equal(info->section, "mod-stats");
 	if (value > 0 || listing->zeros) {
 		int len = snprintf(listing->text + listing->len, sizeof(listing->text) - listing->len, "%s[%s]=%llu ",
-				item, id, (unsigned long long)value);
+				info->item, id, (unsigned long long)value);
 		assert_true(len > 0 && (size_t)len < sizeof(listing->text) - listing->len);
 		listing->len += (size_t)len;
 	}
@@ -206,18 +206,18 @@ static void defaults(void **state)
 	conf_free(conf);
 }
 
-static bool stop_at_once(const char *module, const char *item, const char *id, uint64_t value, void *ctx)
+static bool stop_at_once(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
-	(void)module, (void)item, (void)id, (void)value;
+	(void)info, (void)id, (void)value;
 	++*(unsigned *)ctx;
 	return false;
 }
 
-static void list_item(const char *item, void *ctx)
+static void list_item(const sys_counter_info_t *item, void *ctx)
 {
 	char *text = ctx;
 	size_t len = strlen(text);
-	(void)snprintf(text + len, 1024 - len, "%s ", item);
+	(void)snprintf(text + len, 1024 - len, "%s ", item->item);
 }
 
 /* For who wants one item of many zones: names without sums, and that item's counters only. */

@@ -33,6 +33,13 @@ def server(knotd):
     return knotd
 
 
+# What knot-exporter makes of Knot's own items (shared with dashboards for it): these names stay.
+KNOT_EXPORTER = {f"knot_stats_{item}" for item in (
+    "zone_count zone_update_error tcp_io_timeout tcp_idle_timeout rx_dropped rx_invalid tx_invalid rx_full fq_empty tx_empty tx_busy fq_fill rx_fill "
+    "tx_fill cq_fill request_protocol server_operation request_bytes response_bytes edns_presence flag_presence response_code request_edns_option "
+    "response_edns_option reply_nodata query_type query_size reply_size").split()}
+
+
 def configure(knotd, addresses, text=MODULES, zones=("example", "missing.test")):
     listen = f"metrics-listen: [{', '.join(addresses)}]" if addresses else ""
     knotd.configure(zones=zones, server=listen, text=text)
@@ -120,6 +127,18 @@ def test_types_and_units(server):
     assert all(high / low <= 1.5001 for low, high in zip(bounds[:-1], bounds[1:-1]))
     assert (found["knot_stats_request_bytes"].type, found["knot_stats_request_bytes"].unit) == ("counter", "bytes")
     assert found["knot_zone_serial"].type == "gauge"
+    assert found["knot_stats_zone_count"].type == "unknown"     # the name is knot-exporter's, and against the rules for a gauge
+
+
+def test_each_help_explains(server):
+    """Sentences of their own, none that says nothing."""
+    server.ask("www.example.", "A")
+    helps = {name: family.documentation for name, family in scrape(server).items()}
+    assert not [name for name, text in helps.items() if len(text) < 15 or text == "A counter of stats"]
+    alike = {text for text in helps.values() if list(helps.values()).count(text) > 1}
+    pairs = {name for name, text in helps.items() if text in alike}
+    # The counters of a module are those of the server, and of one zone.
+    assert not {name for name in pairs if not name.startswith(("knot_stats_", "knot_zone_stats_", "process_resident", "knot_memory"))}
 
 
 def test_promtool_finds_no_fault(server):
@@ -171,10 +190,15 @@ def test_queues_of_xdp(make_knotd, pair):
     assert value(found, "knot_xdp_queue_received_packets_total", **queue) >= 6
     assert value(found, "knot_xdp_queue_dropped_packets_total", reason="ring-full", **queue) == 0
     assert value(found, "knot_xdp_queue_ring_descriptors", level="size", **queue) > 0
-    assert value(found, "knot_stats_rx_dropped_total", module="xdp", type=pair.server_if) == 0
-    for level in ("clients", "half_open", "time_wait", "inbuf", "outbuf", "memory"):    # a rate of them would be nonsense
-        assert found[f"knot_stats_tcp_{level}"].type == "gauge"
-        assert value(found, f"knot_stats_tcp_{level}", module="xdp", type=pair.server_if) >= 0
+    assert value(found, "knot_stats_rx_dropped_total", module="xdp", type=pair.server_if, interface=pair.server_if) == 0
+    for name, label, levels in (("connections", "state", ("clients", "half-open", "time-wait")), ("memory_bytes", "use", ("inbuf", "outbuf", "memory"))):
+        assert found[f"knot_xdp_queue_tcp_{name}"].type == "gauge"      # a rate of them would be nonsense
+        for level in levels:
+            assert value(found, f"knot_xdp_queue_tcp_{name}", **{label: level}, **queue) >= 0
+    assert value(found, "knot_xdp_queue_tcp_events_total", event="accepted", **queue) == 1
+    assert sum(sample.value for sample in found["knot_xdp_queue_batches"].samples) > 0
+    # No value of a label is part of a name, and nothing is there a second time but what knot-exporter's dashboards use.
+    assert {name for name in found if name.startswith("knot_stats_")} <= KNOT_EXPORTER, "a family that Knot's exporter does not give"
     assert [sample.labels["state"] for sample in found["knot_xdp_interface"].samples] == ["up"]
     assert not lint(request(path, accept=None)[2])
 
