@@ -375,6 +375,43 @@ static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 
 /* ---- Reading ---- */
 
+static knot_err_t read_block(
+		file_t *file, const MDB_val *key, const MDB_val *value, conf_store_t *store, conf_db_buffer_t *scratch)
+{
+	knot_err_t err = conf_db_block_get((knot_bytes_t){ key->mv_data, key->mv_size },
+			(knot_bytes_t){ value->mv_data, value->mv_size }, file->sink, store, scratch);
+	if (err == KNOT_EMALF) {
+		(void)damaged(file->db, file->sink, "the checksum of a block is wrong");
+	}
+	return err;
+}
+
+/** What of a database is read. */
+typedef struct {
+	const size_t *groups; /* NULL: everything */
+	size_t group_count;
+} extent_t;
+
+static knot_err_t read_groups(file_t *file, const extent_t *extent, conf_store_t *store)
+{
+	conf_db_buffer_t scratch = { 0 };
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; err == KNOT_OK && i < extent->group_count; i++) {
+		assert(conf_sections[extent->groups[i]]->kind == CONF_GROUP);
+		uint8_t key_bytes[CONF_DB_KEY_MAX];
+		size_t key_len = conf_db_key_put(extent->groups[i], (knot_bytes_t){ 0 }, key_bytes);
+		MDB_val key = { key_len, key_bytes }, value;
+		int code = mdb_get(file->txn, file->dbi, &key, &value);
+		if (code == 0) {
+			err = read_block(file, &key, &value, store, &scratch);
+		} else if (code != MDB_NOTFOUND) {
+			err = fail(file->db, file->sink, code, "failed to read it");
+		}
+	}
+	free(scratch.data);
+	return err;
+}
+
 static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 {
 	MDB_cursor *cursor;
@@ -389,11 +426,7 @@ static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 		if (key.mv_size == sizeof(format_key) - 1 && memcmp(key.mv_data, format_key, key.mv_size) == 0) {
 			continue;
 		}
-		err = conf_db_block_get((knot_bytes_t){ key.mv_data, key.mv_size },
-				(knot_bytes_t){ value.mv_data, value.mv_size }, file->sink, store, &scratch);
-		if (err == KNOT_EMALF) {
-			(void)damaged(file->db, file->sink, "the checksum of a block is wrong");
-		}
+		err = read_block(file, &key, &value, store, &scratch);
 	}
 	mdb_cursor_close(cursor);
 	free(scratch.data);
@@ -403,7 +436,8 @@ static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 	return err;
 }
 
-knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version)
+static knot_err_t read_extent(conf_db_t *db, const extent_t *extent, conf_sink_t sink, conf_store_t **ret_store,
+		uint64_t *ret_version)
 {
 	file_t file;
 	uint64_t version;
@@ -412,7 +446,9 @@ knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_stor
 		return err;
 	}
 	conf_store_t *store = conf_store_new();
-	err = store != NULL ? read_blocks(&file, store) : KNOT_ENOMEM;
+	err = store == NULL            ? KNOT_ENOMEM
+	      : extent->groups != NULL ? read_groups(&file, extent, store)
+				       : read_blocks(&file, store);
 	close_file(&file);
 	err = err == KNOT_OK ? conf_store_seal(store) : err;
 	if (err == KNOT_ENOMEM) {
@@ -425,6 +461,18 @@ knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_stor
 	*ret_store = store;
 	*ret_version = version;
 	return KNOT_OK;
+}
+
+knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version)
+{
+	return read_extent(db, &(extent_t){ .groups = NULL }, sink, ret_store, ret_version);
+}
+
+knot_err_t conf_db_read_groups(
+		conf_db_t *db, const size_t *sections, size_t count, conf_sink_t sink, conf_store_t **ret_store)
+{
+	uint64_t version;
+	return read_extent(db, &(extent_t){ sections, count }, sink, ret_store, &version);
 }
 
 knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version)

@@ -55,6 +55,13 @@ unsigned conf_db_size(const conf_db_t *db);
  */
 KNOT_MUST_USE knot_err_t conf_db_read(conf_db_t *db, conf_sink_t sink, conf_store_t **ret_store, uint64_t *ret_version);
 
+/**
+ * As conf_db_read(), but only the blocks of the given groups (CONF_S_SERVER …, no sections of several blocks), one
+ * look-up each: for programs that need no more, whatever the number of zones. What other blocks hold isn't noticed.
+ */
+KNOT_MUST_USE knot_err_t conf_db_read_groups(
+		conf_db_t *db, const size_t *sections, size_t count, conf_sink_t sink, conf_store_t **ret_store);
+
 /** The version alone: in the lower 32 bits the count of changes, in the upper a random mark of the file, so that
  * another one with as many has another. */
 KNOT_MUST_USE knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version);

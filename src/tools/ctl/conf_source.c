@@ -35,12 +35,17 @@ static knot_err_t load_db(
 	return err == KNOT_OK ? conf_make(store, path, host, sink, ret_conf) : err;
 }
 
+static void say_source(const params_t *params, const conf_source_t *source)
+{
+	if (params->verbose) {
+		printf("debug: %s '%s'\n", source->is_db ? "confdb" : "config", source->path);
+	}
+}
+
 knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_source_t source = knotc_conf_source(params);
-	if (params->verbose) {
-		printf("debug: %s '%s'\n", source.is_db ? "confdb" : "config", source.path);
-	}
+	say_source(params, &source);
 	return source.is_db ? load_db(params, source.path, host, sink, ret_conf)
 			    : conf_load(source.path, host, sink, ret_conf);
 }
@@ -62,15 +67,33 @@ static void tell_error(void *ctx, const conf_fault_t *fault)
 	}
 }
 
-bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
+/* Of a database only the two groups that say where the socket is: it may have a million zones, and what is wrong with
+ * one of them doesn't concern an action. A file has to be read from its beginning to its end. */
+static knot_err_t conf_source_load_groups(const params_t *params, const conf_source_t *source, conf_t **ret_conf)
 {
-	if (params->socket != NULL) {
-		snprintf(ret_path, KNOTC_PATH_MAX, "%s", params->socket);
-		return true;
+	static const size_t groups[] = { CONF_S_SERVER, CONF_S_CONTROL };
+	conf_sink_t sink = { tell_error, NULL };
+	if (!source->is_db) {
+		return knotc_conf(params, NULL, sink, ret_conf);
 	}
+	conf_db_t *db;
+	conf_store_t *store;
+	say_source(params, source);
+	knot_err_t err = conf_db_open(source->path, params->confdb_size_mib, false, sink, &db);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = conf_db_read_groups(db, groups, KNOT_LEN(groups), sink, &store);
+	conf_db_close(db);
+	return err == KNOT_OK ? conf_make(store, source->path, NULL, sink, ret_conf) : err;
+}
+
+static bool conf_source_find_socket(
+		const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
+{
 	conf_source_t source = knotc_conf_source(params);
 	conf_t *conf;
-	knot_err_t err = knotc_conf(params, NULL, (conf_sink_t){ tell_error, NULL }, &conf);
+	knot_err_t err = conf_source_load_groups(params, &source, &conf);
 	if (err != KNOT_OK) {
 		knotc_conf_failure(&source, err, ret_error);
 		return false;
@@ -83,4 +106,18 @@ bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], 
 	}
 	conf_free(conf);
 	return has_socket;
+}
+
+bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX])
+{
+	if (params->socket != NULL) {
+		snprintf(ret_path, KNOTC_PATH_MAX, "%s", params->socket);
+		return true;
+	}
+	socket_found_t *found = params->socket_found;
+	if (found->path[0] == '\0' && !conf_source_find_socket(params, found->path, ret_error)) {
+		return false;
+	}
+	memcpy(ret_path, found->path, sizeof(found->path));
+	return true;
 }

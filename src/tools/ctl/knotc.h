@@ -7,11 +7,21 @@
 #include "src/conf/conf.h"
 #include "src/tools/ctl/output.h"
 
+enum { KNOTC_PATH_MAX = 4096 };
+
+/** The control socket that the configuration names, once it was looked up. */
+typedef struct {
+	char path[KNOTC_PATH_MAX]; /* "": not yet */
+} socket_found_t;
+
 typedef struct {
 	const char *config; /* -c, or NULL */
 	const char *confdb; /* -C, or NULL */
 	unsigned confdb_size_mib;
 	const char *socket; /* -s, or NULL: the first of the configuration */
+	/* Borrowed: filled by the first action that needs it, so that a script of a thousand lines, or a prompt, reads
+	 * the configuration once. Actions that write a configuration empty it. */
+	socket_found_t *socket_found;
 	int timeout_ms;     /* 0: none */
 	bool timeout_given;
 	request_flags_t flags;
@@ -85,8 +95,7 @@ bool knotc_load_conf(const params_t *params, conf_t **ret_conf);
 /** `top`: a screen of rates, or samples as text, until told to end. */
 bool knotc_top(const params_t *params, const action_t *action, const request_t *request);
 
-/** The socket to use: -s, or of the configuration. False: said why. */
-enum { KNOTC_PATH_MAX = 4096 };
+/** The socket to use: -s, or of the configuration, which is read for it at most once. False: said why. */
 bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX]);
 
 /** Read lines and run them until `exit` or the end of input. */

@@ -101,6 +101,7 @@ static bool change_db(
 	knot_err_t err = may ? change(db, old, import) : KNOT_OK;
 	conf_store_free(old);
 	conf_db_close(db);
+	params->socket_found->path[0] = '\0'; /* it may be another one now */
 	if (!may) {
 		return refuse_overwrite(params, action);
 	}

@@ -130,7 +130,8 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
-	params_t params = { .confdb_size_mib = CONF_DB_SIZE_DEFAULT };
+	static socket_found_t socket_found;
+	params_t params = { .confdb_size_mib = CONF_DB_SIZE_DEFAULT, .socket_found = &socket_found };
 	bool is_color_chosen = false;
 	uint64_t number;
 	int c;
