@@ -53,7 +53,7 @@ static const struct {
 	{ "cert-key", status_cert_key },
 };
 
-knot_err_t command_status(session_t *session)
+command_result_t command_status(session_t *session)
 {
 	knot_ctl_data_t reply;
 	memcpy(reply, session->args, sizeof(reply));
@@ -63,7 +63,7 @@ knot_err_t command_status(session_t *session)
 			reply[KNOT_CTL_IDX_FILTERS] = "l";
 		}
 		session_send(session, KNOT_CTL_TYPE_DATA, &reply);
-		return KNOT_OK;
+		return command_result(KNOT_OK);
 	}
 	for (size_t i = 0; i < KNOT_LEN(status_details); i++) {
 		if (strcasecmp(status_details[i].name, detail) == 0) {
@@ -71,33 +71,33 @@ knot_err_t command_status(session_t *session)
 			status_details[i].print(session, text);
 			reply[KNOT_CTL_IDX_DATA] = text;
 			session_send(session, KNOT_CTL_TYPE_DATA, &reply);
-			return KNOT_OK;
+			return command_result(KNOT_OK);
 		}
 	}
-	return KNOT_EPARAM;
+	return command_result(KNOT_EPARAM);
 }
 
 /* ---- stop, reload ---- */
 
-knot_err_t command_stop(session_t *session)
+command_result_t command_stop(session_t *session)
 {
-	session->stop = true;
-	return KNOT_OK;
+	(void)session;
+	return (command_result_t){ .effects = COMMAND_DID_STOP };
 }
 
-knot_err_t command_reload(session_t *session)
+command_result_t command_reload(session_t *session)
 {
 	bool is_blocking = session_flag(session, 'B');
 	knot_err_t err = server_reload(session->server);
-	if (err == KNOT_OK) {
-		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
-		session->reloaded = true;
-		if (is_blocking) {
-			session_unlock(session);
-			server_wait_idle(session->server);
-		}
+	if (err != KNOT_OK) {
+		return command_result(err);
 	}
-	return err;
+	(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
+	if (is_blocking) {
+		session_unlock(session);
+		server_wait_idle(session->server);
+	}
+	return (command_result_t){ .effects = COMMAND_DID_CONF };
 }
 
 /* ---- stats ---- */
@@ -151,12 +151,12 @@ static listing_t listing_of(session_t *session, const char *zone)
 	};
 }
 
-knot_err_t command_stats(session_t *session)
+command_result_t command_stats(session_t *session)
 {
 	listing_t listing = listing_of(session, NULL);
 	counters_reading_t *reading = counters_read(session->server, session->net);
 	if (reading == NULL) {
-		return KNOT_ENOMEM;
+		return command_result(KNOT_ENOMEM);
 	}
 	session_hold(session);
 	{
@@ -166,10 +166,10 @@ knot_err_t command_stats(session_t *session)
 	}
 	session_release(session);
 	counters_reading_free(reading);
-	return listing.is_known ? KNOT_OK : KNOT_EPARAM;
+	return command_result(listing.is_known ? KNOT_OK : KNOT_EPARAM);
 }
 
-knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_stats(session_t *session, const session_zone_t *zone)
 {
 	listing_t listing = listing_of(session, zone->text);
 	bool is_there;
@@ -184,5 +184,5 @@ knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone)
 		}
 	}
 	session_release(session);
-	return !is_there ? KNOT_ENOZONE : listing.is_known ? KNOT_OK : KNOT_EPARAM;
+	return command_result(!is_there ? KNOT_ENOZONE : listing.is_known ? KNOT_OK : KNOT_EPARAM);
 }

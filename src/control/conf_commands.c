@@ -91,16 +91,16 @@ static knot_err_t read_unit(session_t *session, conf_txn_t *txn)
 	return with_published(session, conf_io_read);
 }
 
-knot_err_t command_conf_read(session_t *session)
+command_result_t command_conf_read(session_t *session)
 {
-	return each_unit(session, NULL, read_unit);
+	return command_result(each_unit(session, NULL, read_unit));
 }
 
-static knot_err_t list_zone(session_t *session, const session_zone_t *zone)
+static command_result_t list_zone(session_t *session, const session_zone_t *zone)
 {
 	knot_ctl_data_t unit = { [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_ID] = zone->text };
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
@@ -127,9 +127,9 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 	return of_txn ? conf_io_list(view_of(txn), &where, send_unit, session) : with_published(session, conf_io_list);
 }
 
-knot_err_t command_conf_list(session_t *session)
+command_result_t command_conf_list(session_t *session)
 {
-	return each_unit(session, NULL, list_unit);
+	return command_result(each_unit(session, NULL, list_unit));
 }
 
 static knot_err_t get_unit(session_t *session, conf_txn_t *txn)
@@ -151,14 +151,14 @@ static knot_err_t in_txn(session_t *session, unit_command_t run)
 	return err == KNOT_OK ? each_unit(session, txn, run) : err;
 }
 
-knot_err_t command_conf_get(session_t *session)
+command_result_t command_conf_get(session_t *session)
 {
-	return in_txn(session, get_unit);
+	return command_result(in_txn(session, get_unit));
 }
 
-knot_err_t command_conf_diff(session_t *session)
+command_result_t command_conf_diff(session_t *session)
 {
-	return in_txn(session, diff_unit);
+	return command_result(in_txn(session, diff_unit));
 }
 
 /* ---- Changing ---- */
@@ -199,14 +199,14 @@ static knot_err_t change(session_t *session, unit_command_t run)
 	return err;
 }
 
-knot_err_t command_conf_set(session_t *session)
+command_result_t command_conf_set(session_t *session)
 {
-	return change(session, set_unit);
+	return command_result(change(session, set_unit));
 }
 
-knot_err_t command_conf_unset(session_t *session)
+command_result_t command_conf_unset(session_t *session)
 {
-	return change(session, unset_unit);
+	return command_result(change(session, unset_unit));
 }
 
 /* ---- The transaction ---- */
@@ -249,25 +249,25 @@ static knot_err_t without_sent(const faults_t *faults, knot_err_t err)
 	return KNOT_OK;
 }
 
-knot_err_t command_conf_begin(session_t *session)
+command_result_t command_conf_begin(session_t *session)
 {
 	faults_t faults = { .session = session };
-	return without_sent(&faults,
-			server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults }));
+	return command_result(without_sent(&faults,
+			server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults })));
 }
 
-knot_err_t command_conf_abort(session_t *session)
+command_result_t command_conf_abort(session_t *session)
 {
-	return server_conf_abort(session->server, session->socket);
+	return command_result(server_conf_abort(session->server, session->socket));
 }
 
-knot_err_t command_conf_commit(session_t *session)
+command_result_t command_conf_commit(session_t *session)
 {
 	faults_t faults = { .session = session };
 	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &faults });
 	if (err == KNOT_OK) {
 		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
-		session->reloaded = true;
 	}
-	return without_sent(&faults, err);
+	return (command_result_t){ .err = without_sent(&faults, err),
+		.effects = err == KNOT_OK ? COMMAND_DID_CONF : 0 };
 }

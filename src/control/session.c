@@ -12,70 +12,25 @@ enum {
 	LOCKED_LIMITS = 4,     /* times that limit: how long a block may keep the lock, with all that its units take */
 };
 
+/* A row of commands.def. */
 typedef struct {
 	const char *name;
+	command_flags_t flags;
 	session_command_t run;       /* this and `zone` NULL: for zones, known, not supported yet */
 	session_zone_command_t zone; /* runs for each zone of the block */
-	bool wait;                   /* ... and starts a job that the flag "B" waits for */
-	bool alone;                  /* no other command runs meanwhile */
-	char alone_if;               /* ... with this filter or flag; 0: none */
-	bool quiet;                  /* received: a debug line, not an info line */
-	bool silent;                 /* ... no line: comes several times a second */
-	/* Takes no lock: neither waits for other commands nor holds them up. What lists (and is as long as there are
-	 * zones) is free, so that nobody waits for its reader; the server's own locks and read sections are enough for
-	 * it. */
-	bool free;
 } command_t;
 
+/*
+ * COMMAND_FREE is for what lists (and is as long as there are zones), so that other commands don't wait for its reader;
+ * the server's own locks and read sections are enough for it.
+ */
+#define RUN(function)                          .run = (function)
+#define ZONES(function)                        .zone = (function)
+#define SERVER_COMMAND(word, how, bits, ...)   { .name = (word), .flags = (bits), how },
+#define INTERNAL_COMMAND(word, how, bits, ...) { .name = (word), .flags = (bits), how },
+#define ABSENT_COMMAND(word, bits, ...)        { .name = (word), .flags = (bits) },
 static const command_t commands[] = {
-	{ .name = "status", .run = command_status },
-	{ .name = "stop", .run = command_stop },
-	{ .name = "reload", .run = command_reload, .alone = true },
-	{ .name = "stats", .run = command_stats, .free = true },
-	{ .name = "zone-status", .zone = command_zone_status, .free = true },
-	{ .name = "zone-reload", .zone = command_zone_reload, .wait = true },
-	{ .name = "zone-image", .zone = command_zone_image, .free = true },
-	{ .name = "zone-purge", .run = command_zone_purge, .alone = true },
-	{ .name = "zone-read", .zone = command_zone_read, .free = true },
-	{ .name = "zone-stats", .zone = command_zone_stats, .free = true },
-	{ .name = "conf-list", .run = command_conf_list, .free = true, .alone_if = 't', .quiet = true },
-	{ .name = "top", .run = command_top, .silent = true, .free = true },
-	{ .name = "xdp-status", .run = command_xdp_status },
-	{ .name = "xdp-block", .run = command_xdp_block },
-	{ .name = "xdp-capture", .run = command_xdp_capture, .free = true },
-	{ .name = "xdp-capture-read", .run = command_xdp_capture_read, .silent = true, .free = true },
-	{ .name = "xdp-capture-stop", .run = command_xdp_capture_stop, .quiet = true, .free = true },
-	{ .name = "zone-refresh" },
-	{ .name = "zone-retransfer" },
-	{ .name = "zone-notify" },
-	{ .name = "zone-flush", .zone = command_zone_flush, .wait = true },
-	{ .name = "zone-backup", .alone = true },
-	{ .name = "zone-restore", .alone = true },
-	{ .name = "zone-sign" },
-	{ .name = "zone-validate" },
-	{ .name = "zone-keys-load" },
-	{ .name = "zone-key-rollover" },
-	{ .name = "zone-ksk-submitted" },
-	{ .name = "zone-freeze", .zone = command_zone_freeze, .wait = true },
-	{ .name = "zone-thaw", .zone = command_zone_thaw, .wait = true },
-	{ .name = "zone-xfr-freeze" },
-	{ .name = "zone-xfr-thaw" },
-	{ .name = "zone-begin", .zone = command_zone_begin },
-	{ .name = "zone-commit", .zone = command_zone_commit, .wait = true },
-	{ .name = "zone-abort", .zone = command_zone_abort },
-	{ .name = "zone-diff", .zone = command_zone_diff, .free = true },
-	{ .name = "zone-get", .zone = command_zone_get, .free = true },
-	{ .name = "zone-set", .zone = command_zone_set },
-	{ .name = "zone-unset", .zone = command_zone_unset },
-	{ .name = "zone-serial-set", .zone = command_zone_serial_set, .wait = true },
-	{ .name = "conf-read", .run = command_conf_read, .free = true },
-	{ .name = "conf-begin", .run = command_conf_begin, .alone = true },
-	{ .name = "conf-commit", .run = command_conf_commit, .alone = true },
-	{ .name = "conf-abort", .run = command_conf_abort, .alone = true },
-	{ .name = "conf-diff", .run = command_conf_diff, .alone = true },
-	{ .name = "conf-get", .run = command_conf_get, .alone = true },
-	{ .name = "conf-set", .run = command_conf_set, .alone = true },
-	{ .name = "conf-unset", .run = command_conf_unset, .alone = true },
+#include "libknot/control/commands.def"
 };
 
 static const command_t *find_command(const char *name)
@@ -244,11 +199,6 @@ bool session_filter(const session_t *session, char letter)
 	return has_letter(session->args[KNOT_CTL_IDX_FILTERS], letter);
 }
 
-bool session_filter_or_all(const session_t *session, char letter)
-{
-	return session->args[KNOT_CTL_IDX_FILTERS] == NULL || session_filter(session, letter);
-}
-
 /* ---- Zones ---- */
 
 /* Texts of all zone names, one after the other, each with its NUL. */
@@ -296,40 +246,62 @@ static knot_err_t collect_names(session_t *session, names_t *ret_names)
 	return KNOT_OK;
 }
 
-static void report_zone_error(session_t *session, knot_name_t name, knot_err_t err)
+/* "parser failed, invalid IPv4 address": the error, and the reason that the command gave. */
+static void session_print_error(knot_err_t err, const char *reason, char *text, size_t max)
 {
-	char text[256];
-	bool has_reason = session->reason != NULL;
-	snprintf(text, sizeof(text), "%s%s%s", knot_strerror(err), has_reason ? ", " : "",
-			has_reason ? session->reason : "");
+	snprintf(text, max, "%s%s%s", knot_strerror(err), reason != NULL ? ", " : "", reason != NULL ? reason : "");
+}
+
+static void session_report_zone_error(session_t *session, knot_name_t name, knot_err_t err, const char *reason)
+{
+	char text[SESSION_REASON_MAX + 64];
+	session_print_error(err, reason, text, sizeof(text));
 	log_control_zone(LOG_ERR, name, "control, error (%s)", text);
 	session_send_error(session, text);
 }
 
-/* One command on one name of the list; adds to *result. */
-static void run_named(session_t *session, const char *text, session_zone_command_t run, knot_err_t *result)
+/* One command on one name of the list; adds to *result. Returns the ticket to wait for. */
+static server_ticket_t session_run_named(
+		session_t *session, const char *text, session_zone_command_t run, knot_err_t *result)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	session_zone_t zone = { .text = text };
-	knot_err_t err = knot_name_scan(knot_str_of(text), knot_name_root, wire, &zone.name);
-	if (err == KNOT_OK) {
-		err = run(session, &zone);
+	command_result_t got = command_result(knot_name_scan(knot_str_of(text), knot_name_root, wire, &zone.name));
+	if (got.err == KNOT_OK) {
+		got = run(session, &zone);
 	}
 	/* A zone that a reload removed meanwhile isn't one of all zones any more; of all transactions, those that are
 	 * open are meant. */
-	if (err != KNOT_OK && err != KNOT_ENOZONE && err != KNOT_ETXNNONE) {
+	if (got.err != KNOT_OK && got.err != KNOT_ENOZONE && got.err != KNOT_ETXNNONE) {
 		*result = KNOT_ECTLZONES;
+	}
+	return got.err == KNOT_OK ? got.ticket : 0;
+}
+
+static command_result_t session_wait_for_job(session_t *session, knot_name_t name, server_ticket_t ticket)
+{
+	return command_result(ticket != 0 ? server_zone_wait(session->server, name, ticket) : KNOT_OK);
+}
+
+/* Wait for the jobs of all zones of a list; adds to *result. */
+static void session_wait_for_all(
+		session_t *session, const names_t *names, const server_ticket_t *tickets, knot_err_t *result)
+{
+	size_t pos = 0;
+	for (size_t i = 0; i < names->count && !session->broken; i++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t name;
+		const char *text = names->text + pos;
+		pos += strlen(text) + 1;
+		if (tickets[i] != 0 && knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) == KNOT_OK &&
+				session_wait_for_job(session, name, tickets[i]).err != KNOT_OK) {
+			*result = KNOT_ECTLZONES;
+		}
 	}
 }
 
-/* What a command started: it left a ticket, or 0. */
-static knot_err_t wait_for_job(session_t *session, const session_zone_t *zone)
-{
-	return session->ticket != 0 ? server_zone_wait(session->server, zone->name, session->ticket) : KNOT_OK;
-}
-
 /* All zones are started before the first is waited for. */
-static knot_err_t run_all(session_t *session, session_zone_command_t run, bool wait)
+static knot_err_t session_run_all(session_t *session, session_zone_command_t run, bool wait)
 {
 	names_t names;
 	knot_err_t result = collect_names(session, &names);
@@ -343,21 +315,14 @@ static knot_err_t run_all(session_t *session, session_zone_command_t run, bool w
 	}
 	size_t pos = 0;
 	for (size_t i = 0; i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
-		session->ticket = 0; /* of a command that fails: nothing to wait for */
-		run_named(session, names.text + pos, run, &result);
+		server_ticket_t ticket = session_run_named(session, names.text + pos, run, &result);
 		if (wait) {
-			tickets[i] = session->ticket;
+			tickets[i] = ticket;
 		}
 	}
 	if (wait) {
 		session_unlock(session);
-	}
-	pos = 0;
-	for (size_t i = 0; wait && i < names.count && !session->broken; i++, pos += strlen(names.text + pos) + 1) {
-		session->ticket = tickets[i];
-		if (tickets[i] != 0) {
-			run_named(session, names.text + pos, wait_for_job, &result);
-		}
+		session_wait_for_all(session, &names, tickets, &result);
 	}
 	free(tickets);
 	free(names.text);
@@ -411,24 +376,23 @@ static void log_received(const session_t *session, const char *command, int leve
 static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool wait)
 {
 	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
-		return run_all(session, run, wait);
+		return session_run_all(session, run, wait);
 	}
 	bool is_more;
 	do {
 		uint8_t wire[KNOT_NAME_MAX];
 		char text[KNOT_NAME_TEXT_MAX];
 		session_zone_t zone = { .name = { 0 } };
-		session->reason = NULL;
-		knot_err_t err = session_scan_zone(session, wire, text, &zone);
-		if (err == KNOT_OK) {
-			err = has_zone(session, zone.name) ? run(session, &zone) : KNOT_ENOZONE;
+		command_result_t got = command_result(session_scan_zone(session, wire, text, &zone));
+		if (got.err == KNOT_OK) {
+			got = has_zone(session, zone.name) ? run(session, &zone) : command_result(KNOT_ENOZONE);
 		}
-		if (err == KNOT_OK && wait) {
+		if (got.err == KNOT_OK && wait) {
 			session_unlock(session);
-			err = wait_for_job(session, &zone);
+			got = session_wait_for_job(session, zone.name, got.ticket);
 		}
-		if (err != KNOT_OK) {
-			report_zone_error(session, zone.name, err);
+		if (got.err != KNOT_OK) {
+			session_report_zone_error(session, zone.name, got.err, got.reason);
 		}
 		is_more = session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL;
 		if (is_more) {
@@ -512,59 +476,66 @@ knot_err_t session_be_alone(session_t *session)
 
 static bool must_be_alone(const session_t *session, const command_t *command)
 {
-	return command->alone || (command->alone_if != 0 && (session_filter(session, command->alone_if) ||
-									    session_flag(session, command->alone_if)));
+	return (command->flags & COMMAND_ALONE) != 0 ||
+	       ((command->flags & COMMAND_ALONE_T) != 0 &&
+			       (session_filter(session, 't') || session_flag(session, 't')));
 }
 
-static knot_err_t refuse(session_t *session, const session_zone_t *zone)
+static command_result_t session_refuse_zone(session_t *session, const session_zone_t *zone)
 {
 	(void)session, (void)zone;
-	return KNOT_ENOTSUP;
+	return command_result(KNOT_ENOTSUP);
 }
 
-static knot_err_t call_command(session_t *session, const command_t *command)
+static command_result_t session_call_command(session_t *session, const command_t *command)
 {
 	if (command->run != NULL) {
 		return command->run(session);
 	}
 	if (command->zone == NULL && session->args[KNOT_CTL_IDX_ZONE] == NULL) {
-		return KNOT_ENOTSUP;
+		return command_result(KNOT_ENOTSUP);
 	}
-	return each_zone(session, command->zone != NULL ? command->zone : refuse,
-			command->wait && session_flag(session, 'B'));
+	return command_result(each_zone(session, command->zone != NULL ? command->zone : session_refuse_zone,
+			(command->flags & COMMAND_WAITS) != 0 && session_flag(session, 'B')));
+}
+
+/* What the command left to do, and its error to the client and the log. */
+static void session_end_command(session_t *session, const command_t *command, const command_result_t *result)
+{
+	session->stop |= (result->effects & COMMAND_DID_STOP) != 0;
+	if ((result->effects & COMMAND_DID_CONF) != 0) {
+		control_conf_changed(session->control);
+	}
+	if (result->err == KNOT_OK) {
+		return;
+	}
+	char text[SESSION_REASON_MAX + 64];
+	session_print_error(result->err, result->reason, text, sizeof(text));
+	if (result->err == KNOT_ECTLZONES) {
+		/* One line for all of them: what went wrong in a zone is logged with it. */
+		log_control(LOG_ERR, "control, error (%s)", text);
+	} else {
+		log_control(LOG_DEBUG, "control, command '%s' (%s)", command->name, text);
+	}
+	session_send_error(session, text);
 }
 
 static void run_command(session_t *session, const command_t *command)
 {
-	if (!command->silent) {
-		log_received(session, command->name, command->quiet ? LOG_DEBUG : LOG_INFO);
+	if ((command->flags & COMMAND_SILENT) == 0) {
+		log_received(session, command->name, (command->flags & COMMAND_QUIET) != 0 ? LOG_DEBUG : LOG_INFO);
 	}
 	session->command = command->name;
 	bool is_alone = must_be_alone(session, command);
-	knot_err_t err = command->free && !is_alone ? KNOT_OK : take_lock(session, is_alone);
-	bool ran = err == KNOT_OK;
-	if (ran) {
-		err = call_command(session, command);
-		session_unlock(session);
-	}
-	if (session->reloaded) {
-		session->reloaded = false;
-		control_conf_changed(session->control);
-	}
-	if (err == KNOT_ECTLBUSY && !ran) {
+	knot_err_t err = (command->flags & COMMAND_FREE) != 0 && !is_alone ? KNOT_OK : take_lock(session, is_alone);
+	if (err != KNOT_OK) {
 		/* As Knot: the reply is an empty block. */
 		log_control(LOG_WARNING, "control, command '%s' gave up (%s)", command->name, knot_strerror(err));
 		return;
 	}
-	if (err == KNOT_ECTLZONES) {
-		/* One line for all of them: what went wrong in a zone is logged with it. */
-		log_control(LOG_ERR, "control, error (%s)", knot_strerror(err));
-	} else if (err != KNOT_OK) {
-		log_control(LOG_DEBUG, "control, command '%s' (%s)", command->name, knot_strerror(err));
-	}
-	if (err != KNOT_OK) {
-		session_send_error(session, knot_strerror(err));
-	}
+	command_result_t result = session_call_command(session, command);
+	session_unlock(session);
+	session_end_command(session, command, &result);
 }
 
 /* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of

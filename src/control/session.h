@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "libknot/control/command.h"
 #include "libknot/control/control.h"
 #include "src/control/control.h"
 #include "src/control/peer_wait.h"
@@ -19,6 +20,7 @@ enum {
 	   sends more has no end in mind. */
 	SESSION_BLOCK_MAX = 256 << 20,
 	SESSION_UNIT_COST = 64,
+	SESSION_REASON_MAX = 512,
 };
 
 typedef struct session {
@@ -26,28 +28,26 @@ typedef struct session {
 	server_t *server;
 	net_t *net;
 	knot_ctl_t *ctl;
-	unsigned socket;               /* index of the listening socket that the connection came to */
-	peer_wait_t *wait;             /* kept up to date while the connection waits for its peer */
-	uint64_t skip_since_ms;        /* units of a block are being skipped since then; 0: they are not */
-	pthread_rwlock_t *lock;        /* commands that only read and trigger share it, reload has it alone */
-	const char *command;           /* name of the command that runs; static */
-	knot_ctl_type_t type;          /* of the unit received last */
-	knot_ctl_data_t args;          /* its items, valid until the next is received */
-	char zone[KNOT_NAME_TEXT_MAX]; /* its ZONE in lower case; what is longer is no name and stays as it is */
-	bool is_locked;                /* this thread holds `lock` */
-	bool is_alone;                 /* … and nobody else does: replies wait until it is given up */
-	bool is_holding;               /* between session_hold() and session_release() */
-	int timeout_ms;                /* of ctl; 0: none */
-	uint64_t locked_since_ms;      /* when the lock was taken */
-	uint64_t locked_wait_ms;       /* waited for the peer since then, or since session_hold() */
-	size_t block_bytes;            /* received in this block, see SESSION_BLOCK_MAX */
-	server_ticket_t ticket;        /* of the job that a zone command started; 0: of none */
-	const char *reason;            /* of the error that a zone command returns: static text to add to it, or NULL */
-	struct xdp_capture *capture;   /* owned: of this connection, NULL: none; see xdp_capture.c */
-	look_t *look;                  /* owned: of this connection, NULL: none; see top.c */
-	bool broken;                   /* the connection is of no use any more */
-	bool reloaded;                 /* the command published a configuration */
-	bool stop;                     /* `stop` was asked for: end the process after the reply */
+	unsigned socket;                 /* index of the listening socket that the connection came to */
+	peer_wait_t *wait;               /* kept up to date while the connection waits for its peer */
+	uint64_t skip_since_ms;          /* units of a block are being skipped since then; 0: they are not */
+	pthread_rwlock_t *lock;          /* commands that only read and trigger share it, reload has it alone */
+	const char *command;             /* name of the command that runs; static */
+	knot_ctl_type_t type;            /* of the unit received last */
+	knot_ctl_data_t args;            /* its items, valid until the next is received */
+	char zone[KNOT_NAME_TEXT_MAX];   /* its ZONE in lower case; what is longer is no name and stays as it is */
+	bool is_locked;                  /* this thread holds `lock` */
+	bool is_alone;                   /* … and nobody else does: replies wait until it is given up */
+	bool is_holding;                 /* between session_hold() and session_release() */
+	int timeout_ms;                  /* of ctl; 0: none */
+	uint64_t locked_since_ms;        /* when the lock was taken */
+	uint64_t locked_wait_ms;         /* waited for the peer since then, or since session_hold() */
+	size_t block_bytes;              /* received in this block, see SESSION_BLOCK_MAX */
+	char reason[SESSION_REASON_MAX]; /* room for the text that command_result_t.reason may point to */
+	struct xdp_capture *capture;     /* owned: of this connection, NULL: none; see xdp_capture.c */
+	look_t *look;                    /* owned: of this connection, NULL: none; see top.c */
+	bool broken;                     /* the connection is of no use any more */
+	bool stop;                       /* COMMAND_DID_STOP */
 } session_t;
 
 /** Serve blocks until the peer ends, fails, or asked to stop. */
@@ -66,9 +66,6 @@ void session_send_error(session_t *session, const char *text);
 bool session_flag(const session_t *session, char letter);
 bool session_filter(const session_t *session, char letter);
 
-/** True if the request has no FILTERS or they have this letter. */
-bool session_filter_or_all(const session_t *session, char letter);
-
 /** A zone. name: lower case, text with final dot; it was configured a moment ago. */
 typedef struct {
 	knot_name_t name;
@@ -84,11 +81,31 @@ void session_print_time(const session_t *session, uint64_t when_s, char *text, s
 KNOT_MUST_USE knot_err_t session_scan_zone(
 		const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text, session_zone_t *ret_zone);
 
-/** A command: an error is sent to the client as its text. */
-typedef knot_err_t (*session_command_t)(session_t *session);
+/** What a command leaves to its caller to do; bits. */
+enum {
+	COMMAND_DID_CONF = 1, /* a configuration was published: others who follow it are told */
+	COMMAND_DID_STOP = 2, /* `stop` was asked for: the process ends after the reply */
+};
+
+/** What came of a command. */
+typedef struct {
+	knot_err_t err;         /* sent to the client as its text */
+	const char *reason;     /* follows that text; NULL: nothing. Valid until the session's next command */
+	server_ticket_t ticket; /* of the job that it started, which the flag "B" waits for; 0: of none */
+	unsigned effects;       /* COMMAND_DID_… */
+} command_result_t;
+
+/** Of a command that leaves nothing but its error. */
+static inline command_result_t command_result(knot_err_t err)
+{
+	return (command_result_t){ .err = err };
+}
+
+/** A command that gets the whole block. */
+typedef command_result_t (*session_command_t)(session_t *session);
 
 /** A command for one zone. */
-typedef knot_err_t (*session_zone_command_t)(session_t *session, const session_zone_t *zone);
+typedef command_result_t (*session_zone_command_t)(session_t *session, const session_zone_t *zone);
 
 /**
  * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent
@@ -113,44 +130,12 @@ void session_release(session_t *session);
  */
 KNOT_MUST_USE knot_err_t session_be_alone(session_t *session);
 
-/* The commands, one function per row of session.c's table. */
-knot_err_t command_status(session_t *session);
-knot_err_t command_stop(session_t *session);
-knot_err_t command_reload(session_t *session);
-knot_err_t command_stats(session_t *session);
-knot_err_t command_conf_list(session_t *session);
-knot_err_t command_conf_read(session_t *session);
-knot_err_t command_conf_begin(session_t *session);
-knot_err_t command_conf_commit(session_t *session);
-knot_err_t command_conf_abort(session_t *session);
-knot_err_t command_conf_diff(session_t *session);
-knot_err_t command_conf_get(session_t *session);
-knot_err_t command_conf_set(session_t *session);
-knot_err_t command_conf_unset(session_t *session);
-knot_err_t command_zone_status(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_image(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_purge(session_t *session);
-knot_err_t command_zone_reload(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_read(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_get(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_diff(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_begin(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_set(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_unset(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_commit(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_abort(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_serial_set(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_flush(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_freeze(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_thaw(session_t *session, const session_zone_t *zone);
-knot_err_t command_zone_stats(session_t *session, const session_zone_t *zone);
-knot_err_t command_xdp_status(session_t *session);
-knot_err_t command_xdp_block(session_t *session);
-knot_err_t command_xdp_capture(session_t *session);
-knot_err_t command_xdp_capture_read(session_t *session);
-knot_err_t command_xdp_capture_stop(session_t *session);
-
-knot_err_t command_top(session_t *session);
+/* The commands, one function per row of commands.def. */
+#define RUN(function)                    command_result_t function(session_t *session);
+#define ZONES(function)                  command_result_t function(session_t *session, const session_zone_t *zone);
+#define SERVER_COMMAND(name, how, ...)   how
+#define INTERNAL_COMMAND(name, how, ...) how
+#include "libknot/control/commands.def"
 
 /** End what the connection's `top` counts, if it does. */
 void top_end(session_t *session);

@@ -205,18 +205,18 @@ void top_end(session_t *session)
 	session->look = NULL;
 }
 
-knot_err_t command_top(session_t *session)
+command_result_t command_top(session_t *session)
 {
 	const sys_counters_t *traffic = net_traffic(session->net);
 	send_number(session, "time", NULL, NULL, sys_clock_ns());
 	knot_err_t err = send_server(session, traffic);
 	if (err != KNOT_OK) {
-		return err;
+		return command_result(err);
 	}
 	send_traffic(session, traffic);
 	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
 		send_latency(session, traffic, i);
 	}
 	err = send_looked(session);
-	return err == KNOT_OK ? send_interfaces(session) : err;
+	return command_result(err == KNOT_OK ? send_interfaces(session) : err);
 }

@@ -136,17 +136,17 @@ static knot_err_t list_rules(session_t *session)
 	return is_one && !is_found ? tell(session, KNOT_ENOENT) : KNOT_OK;
 }
 
-knot_err_t command_xdp_block(session_t *session)
+command_result_t command_xdp_block(session_t *session)
 {
 	static const struct {
 		const char *verb;
-		session_command_t run;
+		knot_err_t (*run)(session_t *session);
 	} verbs[] = { { "add", add_rule }, { "remove", remove_rule }, { "list", list_rules } };
 	const char *verb = session->args[KNOT_CTL_IDX_TYPE];
 	for (size_t i = 0; verb != NULL && i < KNOT_LEN(verbs); i++) {
 		if (strcmp(verbs[i].verb, verb) == 0) {
-			return verbs[i].run(session);
+			return command_result(verbs[i].run(session));
 		}
 	}
-	return KNOT_EPARAM;
+	return command_result(KNOT_EPARAM);
 }

@@ -111,14 +111,14 @@ static const char *scan_request(const session_t *session, xdp_capture_t *capture
 	return NULL;
 }
 
-knot_err_t command_xdp_capture(session_t *session)
+command_result_t command_xdp_capture(session_t *session)
 {
 	if (session->capture != NULL) {
-		return refuse(session, "this connection has a capture already");
+		return command_result(refuse(session, "this connection has a capture already"));
 	}
 	xdp_capture_t *capture = calloc(1, sizeof(*capture));
 	if (capture == NULL) {
-		return KNOT_ENOMEM;
+		return command_result(KNOT_ENOMEM);
 	}
 	kxdp_tap_options_t options;
 	const char *fault = scan_request(session, capture, &options);
@@ -127,17 +127,17 @@ knot_err_t command_xdp_capture(session_t *session)
 							 &capture->taps);
 	if (fault != NULL || err != KNOT_OK) {
 		free(capture);
-		return fault != NULL        ? refuse(session, fault)
-		       : err == KNOT_EBUSY  ? refuse(session, "another capture is running")
-		       : err != KNOT_ENODEV ? err
-					    : refuse(session, session->args[KNOT_CTL_IDX_SECTION] != NULL
-									      ? "no such XDP interface"
-									      : "no XDP interface");
+		return command_result(fault != NULL        ? refuse(session, fault)
+				      : err == KNOT_EBUSY  ? refuse(session, "another capture is running")
+				      : err != KNOT_ENODEV ? err
+							   : refuse(session, session->args[KNOT_CTL_IDX_SECTION] != NULL
+											     ? "no such XDP interface"
+											     : "no XDP interface"));
 	}
 	session->capture = capture;
 	knot_ctl_set_timeout(session->ctl, IDLE_TIMEOUT_MS);
 	(void)send_interfaces(session);
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 /* ---- Frames ---- */
@@ -175,10 +175,10 @@ static size_t drain(session_t *session, size_t source_count)
 	return sent;
 }
 
-knot_err_t command_xdp_capture_read(session_t *session)
+command_result_t command_xdp_capture_read(session_t *session)
 {
 	if (session->capture == NULL) {
-		return refuse(session, "no capture is running");
+		return command_result(refuse(session, "no capture is running"));
 	}
 	size_t sent = 0;
 	for (int waited_ms = 0; sent == 0 && waited_ms < READ_WAIT_MS && !session->broken; waited_ms += POLL_MS) {
@@ -187,7 +187,7 @@ knot_err_t command_xdp_capture_read(session_t *session)
 			(void)poll(NULL, 0, POLL_MS);
 		}
 	}
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 /* ---- End ---- */
@@ -221,10 +221,10 @@ static void send_statistics(session_t *session, const char *ifname, size_t sourc
 	send_counter(session, ifname, "dropped", dropped);
 }
 
-knot_err_t command_xdp_capture_stop(session_t *session)
+command_result_t command_xdp_capture_stop(session_t *session)
 {
 	if (session->capture == NULL) {
-		return refuse(session, "no capture is running");
+		return command_result(refuse(session, "no capture is running"));
 	}
 	/* What came before the end goes with it. */
 	net_capture_end(session->net, session->capture->taps);
@@ -234,7 +234,7 @@ knot_err_t command_xdp_capture_stop(session_t *session)
 		send_statistics(session, session->capture->told[i], source_count);
 	}
 	xdp_capture_end(session);
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 void xdp_capture_end(session_t *session)

@@ -126,13 +126,13 @@ static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_
 	return KNOT_OK;
 }
 
-knot_err_t command_xdp_status(session_t *session)
+command_result_t command_xdp_status(session_t *session)
 {
 	const char *wanted = session->args[KNOT_CTL_IDX_SECTION];
 	net_xdp_status_t *status;
 	knot_err_t err = net_xdp_status(session->net, &status);
 	if (err != KNOT_OK) {
-		return err;
+		return command_result(err);
 	}
 	bool is_known = wanted == NULL;
 	for (size_t i = 0; i < status->count && err == KNOT_OK; i++) {
@@ -145,5 +145,5 @@ knot_err_t command_xdp_status(session_t *session)
 	if (!is_known) {
 		session_send_error(session, "no such XDP interface");
 	}
-	return err;
+	return command_result(err);
 }

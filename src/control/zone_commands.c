@@ -169,14 +169,14 @@ static bool wants_field(const session_t *session, char filter)
 	return session_filter(session, filter) || (wants_all(session) && filter != FILTER_CONTENTS);
 }
 
-knot_err_t command_zone_status(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_status(session_t *session, const session_zone_t *zone)
 {
 	zone_facts_t facts = { .session = session, .zone = zone };
 	{
 		RCU_READ_SECTION(guard);
 		const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
 		if (found == NULL) {
-			return KNOT_ENOZONE;
+			return command_result(KNOT_ENOZONE);
 		}
 		const zone_contents_t *contents = zone_contents(found);
 		facts.has_contents = contents != NULL;
@@ -201,36 +201,48 @@ knot_err_t command_zone_status(session_t *session, const session_zone_t *zone)
 		session_send(session, type, &unit);
 		type = KNOT_CTL_TYPE_EXTRA;
 	}
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 /* ---- zone-reload ---- */
 
-knot_err_t command_zone_reload(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_reload(session_t *session, const session_zone_t *zone)
 {
-	return server_zone_reload(session->server, zone->name, session_flag(session, 'B') ? &session->ticket : NULL);
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_reload(
+			session->server, zone->name, session_flag(session, 'B') ? &result.ticket : NULL);
+	return result;
 }
 
 /* ---- zone-flush ---- */
 
-knot_err_t command_zone_flush(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_flush(session_t *session, const session_zone_t *zone)
 {
-	session->ticket = 0;
 	if (session_filter(session, 'd')) {
 		const char *folder = session->args[KNOT_CTL_IDX_DATA];
-		return folder != NULL ? server_zone_dump(session->server, zone->name, folder) : KNOT_EINVAL;
+		return command_result(
+				folder != NULL ? server_zone_dump(session->server, zone->name, folder) : KNOT_EINVAL);
 	}
-	return server_zone_flush(session->server, zone->name, session_flag(session, 'F'), &session->ticket);
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_flush(session->server, zone->name, session_flag(session, 'F'), &result.ticket);
+	return result;
 }
 
 /* ---- zone-freeze, zone-thaw ---- */
 
-knot_err_t command_zone_freeze(session_t *session, const session_zone_t *zone)
+static command_result_t zone_command_freeze(session_t *session, const session_zone_t *zone, bool is_frozen)
 {
-	return server_zone_freeze(session->server, zone->name, true, &session->ticket);
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_freeze(session->server, zone->name, is_frozen, &result.ticket);
+	return result;
 }
 
-knot_err_t command_zone_thaw(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_freeze(session_t *session, const session_zone_t *zone)
 {
-	return server_zone_freeze(session->server, zone->name, false, &session->ticket);
+	return zone_command_freeze(session, zone, true);
+}
+
+command_result_t command_zone_thaw(session_t *session, const session_zone_t *zone)
+{
+	return zone_command_freeze(session, zone, false);
 }

@@ -13,19 +13,21 @@
 
 /* ---- Transactions ---- */
 
-knot_err_t command_zone_begin(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_begin(session_t *session, const session_zone_t *zone)
 {
-	return server_edit_begin(session->server, zone->name, session_filter(session, 'b'));
+	return command_result(server_edit_begin(session->server, zone->name, session_filter(session, 'b')));
 }
 
-knot_err_t command_zone_commit(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_commit(session_t *session, const session_zone_t *zone)
 {
-	return server_edit_commit(session->server, zone->name, &session->ticket);
+	command_result_t result = { .ticket = 0 };
+	result.err = server_edit_commit(session->server, zone->name, &result.ticket);
+	return result;
 }
 
-knot_err_t command_zone_abort(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_abort(session_t *session, const session_zone_t *zone)
 {
-	return server_edit_abort(session->server, zone->name);
+	return command_result(server_edit_abort(session->server, zone->name));
 }
 
 /* ---- Changes ---- */
@@ -49,14 +51,14 @@ static void log_note(const session_zone_t *zone, const update_words_t *words, kn
 	}
 }
 
-static knot_err_t change(session_t *session, const session_zone_t *zone,
+static command_result_t zone_edit_change(session_t *session, const session_zone_t *zone,
 		knot_err_t (*update_by)(const update_t *update, const update_words_t *words, update_note_t *ret_note))
 {
 	server_edit_t *edit;
 	update_t update;
 	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &update);
 	if (err != KNOT_OK) {
-		return err;
+		return command_result(err);
 	}
 	const update_words_t words = {
 		.owner = session->args[KNOT_CTL_IDX_OWNER],
@@ -67,19 +69,18 @@ static knot_err_t change(session_t *session, const session_zone_t *zone,
 	update_note_t note;
 	err = update_by(&update, &words, &note);
 	server_edit_leave(session->server, edit);
-	session->reason = err == KNOT_EPARSEFAIL ? note.reason : NULL;
 	log_note(zone, &words, err, &note);
-	return err;
+	return (command_result_t){ .err = err, .reason = err == KNOT_EPARSEFAIL ? note.reason : NULL };
 }
 
-knot_err_t command_zone_set(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_set(session_t *session, const session_zone_t *zone)
 {
-	return change(session, zone, update_set);
+	return zone_edit_change(session, zone, update_set);
 }
 
-knot_err_t command_zone_unset(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_unset(session_t *session, const session_zone_t *zone)
 {
-	return change(session, zone, update_unset);
+	return zone_edit_change(session, zone, update_unset);
 }
 
 /* ---- zone-serial-set ---- */
@@ -114,18 +115,19 @@ static knot_err_t send_serial(session_t *session, const session_zone_t *zone)
 	return KNOT_OK;
 }
 
-knot_err_t command_zone_serial_set(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_serial_set(session_t *session, const session_zone_t *zone)
 {
-	session->ticket = 0;
 	const char *number = session->args[KNOT_CTL_IDX_DATA], *mode = session->args[KNOT_CTL_IDX_TYPE];
 	if (number == NULL) {
-		return send_serial(session, zone);
+		return command_result(send_serial(session, zone));
 	}
 	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+',
 		.may_decrease = session_flag(session, 'F') };
 	bool is_mode = mode == NULL || strcmp(mode, "=") == 0 || strcmp(mode, "+") == 0;
 	if (!is_mode || !scan_serial(number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
-		return KNOT_EPARAM;
+		return command_result(KNOT_EPARAM);
 	}
-	return server_set_serial(session->server, zone->name, &serial, &session->ticket);
+	command_result_t result = { .ticket = 0 };
+	result.err = server_set_serial(session->server, zone->name, &serial, &result.ticket);
+	return result;
 }

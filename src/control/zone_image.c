@@ -71,12 +71,12 @@ static const struct {
 	{ "source", print_source },
 };
 
-knot_err_t command_zone_image(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_image(session_t *session, const session_zone_t *zone)
 {
 	images_info_t info;
 	knot_err_t err = server_zone_image(session->server, zone->name, &info);
 	if (err != KNOT_OK) {
-		return err;
+		return command_result(err);
 	}
 	image_facts_t facts = { .session = session, .info = &info };
 	bool is_known = info.verdict == IMAGES_READ || info.saved_s != 0;
@@ -92,7 +92,7 @@ knot_err_t command_zone_image(session_t *session, const session_zone_t *zone)
 		};
 		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
 	}
-	return KNOT_OK;
+	return command_result(KNOT_OK);
 }
 
 /* ---- zone-purge ---- */
@@ -132,20 +132,20 @@ static bool has_zone(const session_t *session)
 	return session->args[KNOT_CTL_IDX_ZONE] != NULL;
 }
 
-static knot_err_t zone_purge(session_t *session, const session_zone_t *zone)
+static command_result_t zone_purge(session_t *session, const session_zone_t *zone)
 {
 	bool is_all = purges_all(session);
 	unsigned mask = purge_mask(session) & ~(has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
 	/* Who waits for an event doesn't lose the zone's transaction by it, Knot DNS 3.5. */
 	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') &&
 			server_edit_is_open(session->server, zone->name)) {
-		return KNOT_ETXNMANY;
+		return command_result(KNOT_ETXNMANY);
 	}
 	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;
 	if (is_all && err == KNOT_OK) {
 		log_zone(LOG_NOTICE, zone->name, "zone purged");
 	}
-	return err;
+	return command_result(err);
 }
 
 /* Zones that are not configured have images only. */
@@ -167,14 +167,14 @@ static knot_err_t purge_orphans(session_t *session)
 	return KNOT_OK;
 }
 
-knot_err_t command_zone_purge(session_t *session)
+command_result_t command_zone_purge(session_t *session)
 {
 	if (session_filter(session, 'o')) {
-		return purge_orphans(session);
+		return command_result(purge_orphans(session));
 	}
 	bool of_all = !has_zone(session) && (purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
 	knot_err_t err = session_each_zone(session, zone_purge);
 	/* Last: a zone without contents isn't saved again. */
 	knot_err_t images_err = of_all ? server_purge_images(session->server) : KNOT_OK;
-	return err == KNOT_OK ? images_err : err;
+	return command_result(err == KNOT_OK ? images_err : err);
 }

@@ -106,12 +106,12 @@ static knot_err_t hold_contents(session_t *session, const session_zone_t *zone, 
 	return KNOT_OK;
 }
 
-knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_read(session_t *session, const session_zone_t *zone)
 {
 	reading_t reading;
 	knot_err_t err = begin_reading(session, zone, &reading);
 	if (err != KNOT_OK) {
-		return err;
+		return command_result(err);
 	}
 	zone_contents_t *held = NULL;
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
@@ -124,7 +124,7 @@ knot_err_t command_zone_read(session_t *session, const session_zone_t *zone)
 	zone_contents_free(held);
 	free(scratch);
 	free(reading.text);
-	return err;
+	return command_result(err);
 }
 
 /* ---- zone-get, zone-diff ---- */
@@ -167,12 +167,12 @@ static knot_err_t read_transaction(session_t *session, const session_zone_t *zon
 	return err;
 }
 
-knot_err_t command_zone_get(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_get(session_t *session, const session_zone_t *zone)
 {
-	return read_transaction(session, zone, get_records);
+	return command_result(read_transaction(session, zone, get_records));
 }
 
-knot_err_t command_zone_diff(session_t *session, const session_zone_t *zone)
+command_result_t command_zone_diff(session_t *session, const session_zone_t *zone)
 {
-	return read_transaction(session, zone, diff_records);
+	return command_result(read_transaction(session, zone, diff_records));
 }

@@ -10,7 +10,7 @@ import pytest
 from harness.manual import MANUAL, TOP
 from harness.net import may_make_namespaces
 from harness.scene import Scene
-from harness.server import built
+from harness.server import BUILD, built
 from harness.waiting import PATIENCE
 
 CONFIGURATION = """\
@@ -77,7 +77,7 @@ def test_commands():
     for path in MANUAL.glob("*.rst"):
         typed |= set(re.findall(r"knotc (?:-\S+ )*((?:zone|conf|xdp)-[a-z-]+)", path.read_text()))
     assert typed - commands == set()
-    page = (TOP / "doc/man/knotc.8").read_text().replace("\\-", "-")
+    page = (BUILD / "doc/man/knotc.8").read_text().replace("\\-", "-")
     assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
 
 

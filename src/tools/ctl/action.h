@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * knotc's actions: one row per action says what arguments it takes, how they become control units, how replies are
- * printed, and what help and completion show. Pure: text in, units out.
+ * knotc's actions: what arguments one takes, how they become control units, how replies are printed, and what help,
+ * completion and knotc(8) show. The rows are those of libknot/control/commands.def, which the server has, too. Pure:
+ * text in, units out.
  */
 #pragma once
 
+#include "libknot/control/command.h"
 #include "libknot/control/control.h"
 
 #include <stdbool.h>
@@ -12,6 +14,7 @@
 /** How the words after an action are understood. */
 typedef enum {
 	ARGS_NONE,
+	ARGS_ACTION,       /* [action] */
 	ARGS_DETAIL,       /* [detail] */
 	ARGS_COUNTER,      /* [module[.counter]] */
 	ARGS_ZONE_COUNTER, /* zone [module[.counter]] */
@@ -51,8 +54,8 @@ typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_INTERFACE } value_kind_t;
 typedef struct {
 	const char *word;     /* as typed, with '+'; NULL ends a list */
 	const char *letters;  /* for FILTERS */
-	bool has_value;       /* the next word is its value ... */
-	knot_ctl_idx_t value; /* ... in this item; 0: DATA */
+	const char *argument; /* the next word is its value, which the help calls so ("<dir>"); NULL: it has none */
+	knot_ctl_idx_t value; /* the item that carries it; 0: DATA */
 	value_kind_t kind;
 } filter_t;
 
@@ -70,20 +73,23 @@ typedef enum {
 	LOCAL_TOP, /* several requests on one connection */
 } local_t;
 
+/** A row of commands.def. */
 typedef struct {
-	const char *name;
+	const char *name; /* NULL: a group of actions begins */
+	command_flags_t flags;
 	args_kind_t args;
 	layout_t layout;
 	local_t local;
 	const filter_t *filters; /* NULL: none */
 	const char *done;        /* printed when a reply had nothing to print; NULL: nothing */
-	bool force_needed;
-	const char *usage; /* arguments, for the help */
-	const char *help;
-	bool is_ours; /* not of Knot DNS: wrong words get the usage too */
+	const char *usage;       /* arguments, for the help; NULL: none */
+	const char *help;        /* a line for `knotc -h` */
+	const char *doc;         /* for knotc(8): sentences, in which backquotes mark words that are typed */
+	const char *title;       /* of the group; NULL for an action */
+	bool is_absent;          /* not supported yet */
 } action_t;
 
-/** All actions in the order of the help; a row with a NULL name is an empty line. */
+/** All actions in the order of the help, in groups. */
 extern const action_t actions[];
 extern const size_t action_count;
 

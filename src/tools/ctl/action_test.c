@@ -187,8 +187,46 @@ static void filters_are_distinct(void **state)
 	}
 }
 
+static void check_row(const action_t *action)
+{
+	bool is_filter_hinted = action->usage != NULL && strstr(action->usage, "<filter>") != NULL;
+	bool is_listing = action->local != LOCAL_NONE || action->layout == LAYOUT_STATS ||
+			  action->layout == LAYOUT_ZONE_STATUS || action->args == ARGS_ITEMS ||
+			  (action->layout == LAYOUT_RECORDS && (action->flags & COMMAND_FREE) != 0);
+	assert_non_null(action->help);
+	assert_int_equal(action->help[strlen(action->help) - 1], '.');
+	assert_non_null(action->doc);
+	assert_int_equal((action->args == ARGS_NONE), action->usage == NULL);
+	assert_true(!is_filter_hinted || action->filters != NULL);
+	assert_int_equal(action->done == NULL, is_listing);
+	assert_true(!action->is_absent || (action->local == LOCAL_NONE && (action->flags & COMMAND_OURS) == 0));
+	size_t marks = 0;
+	for (const char *p = action->doc; *p != '\0'; p++) {
+		marks += *p == '`';
+	}
+	assert_int_equal(marks % 2, 0);
+}
+
+/* What help, completion and knotc(8) take from a row is there, and goes together. */
+static void rows_are_sound(void **state)
+{
+	(void)state;
+	assert_null(actions[0].name); /* the first group */
+	for (size_t i = 0; i < action_count; i++) {
+		assert_int_equal(actions[i].name == NULL, actions[i].title != NULL);
+		if (actions[i].name != NULL) {
+			assert_ptr_equal(action_find(actions[i].name), &actions[i]);
+			check_row(&actions[i]);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(requests), cmocka_unit_test(filters_are_distinct) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests),
+		cmocka_unit_test(filters_are_distinct),
+		cmocka_unit_test(rows_are_sound),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

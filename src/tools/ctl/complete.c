@@ -26,14 +26,14 @@ typedef struct {
 
 /* ---- Candidates ---- */
 
-static void set_stem(completer_t *c, const char *text, size_t len)
+static void complete_set_stem(completer_t *c, const char *text, size_t len)
 {
 	free(c->found->stem);
 	c->found->stem = must(strndup(text, len));
 	c->stem_len = len;
 }
 
-static void add(completer_t *c, const char *word)
+static void complete_add_word(completer_t *c, const char *word)
 {
 	candidates_t *found = c->found;
 	if (strncmp(word, found->stem, c->stem_len) != 0 || found->count == COMPLETE_MAX) {
@@ -46,17 +46,17 @@ static void add(completer_t *c, const char *word)
 	found->words[found->count++] = must(strdup(word));
 }
 
-static int compare(const void *a, const void *b)
+static int complete_compare_words(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void sort(candidates_t *found)
+static void complete_sort_words(candidates_t *found)
 {
 	if (found->count < 2) {
 		return;
 	}
-	qsort(found->words, found->count, sizeof(char *), compare);
+	qsort(found->words, found->count, sizeof(char *), complete_compare_words);
 	size_t kept = 1;
 	for (size_t i = 1; i < found->count; i++) {
 		if (strcmp(found->words[kept - 1], found->words[i]) == 0) {
@@ -96,28 +96,28 @@ size_t candidates_shared(const candidates_t *found)
 
 /* ---- Names that somebody is asked for ---- */
 
-static void ask(completer_t *c, const knot_ctl_data_t *request, complete_unit_t on_unit)
+static void complete_ask(completer_t *c, const knot_ctl_data_t *request, complete_unit_t on_unit)
 {
 	c->source->ask(c->source->ctx, c->action->local != LOCAL_NONE, request, on_unit, c);
 }
 
-static void take_item(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void complete_take_item(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	(void)type;
 	completer_t *c = ctx;
 	if ((*unit)[KNOT_CTL_IDX_ERROR] == NULL && (*unit)[c->item] != NULL) {
-		add(c, (*unit)[c->item]);
+		complete_add_word(c, (*unit)[c->item]);
 	}
 }
 
 /* What `item` is in the units of the reply. */
-static void ask_items(completer_t *c, knot_ctl_idx_t item, const knot_ctl_data_t *request)
+static void complete_ask_items(completer_t *c, knot_ctl_idx_t item, const knot_ctl_data_t *request)
 {
 	c->item = item;
-	ask(c, request, take_item);
+	complete_ask(c, request, complete_take_item);
 }
 
-static void add_zones(completer_t *c)
+static void complete_add_zones(completer_t *c)
 {
 	knot_ctl_data_t request = {
 		[KNOT_CTL_IDX_CMD] = "conf-list",
@@ -125,70 +125,70 @@ static void add_zones(completer_t *c)
 		[KNOT_CTL_IDX_FILTERS] = "z",
 		[KNOT_CTL_IDX_FLAGS] = "z",
 	};
-	ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
+	complete_ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
 }
 
-static void take_counter(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void complete_take_counter(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	(void)type;
 	const char *section = (*unit)[KNOT_CTL_IDX_SECTION], *item = (*unit)[KNOT_CTL_IDX_ITEM];
 	if ((*unit)[KNOT_CTL_IDX_ERROR] == NULL && section != NULL && item != NULL) {
 		char text[256];
 		snprintf(text, sizeof(text), "%s.%s", section, item);
-		add(ctx, text);
+		complete_add_word(ctx, text);
 	}
 }
 
-static void add_counters(completer_t *c, const char *zone)
+static void complete_add_counters(completer_t *c, const char *zone)
 {
 	knot_ctl_data_t request = {
 		[KNOT_CTL_IDX_CMD] = c->action->name,
 		[KNOT_CTL_IDX_FLAGS] = "F",
 		[KNOT_CTL_IDX_ZONE] = zone,
 	};
-	ask(c, (const knot_ctl_data_t *)&request, take_counter);
+	complete_ask(c, (const knot_ctl_data_t *)&request, complete_take_counter);
 }
 
-static void add_prefixes(completer_t *c)
+static void complete_add_prefixes(completer_t *c)
 {
 	knot_ctl_data_t request = { [KNOT_CTL_IDX_CMD] = c->action->name, [KNOT_CTL_IDX_TYPE] = "list" };
-	ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
+	complete_ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
 }
 
 /* ---- Words that are known ---- */
 
-static void add_words(completer_t *c, const char *const *words)
+static void complete_add_words(completer_t *c, const char *const *words)
 {
 	for (; *words != NULL; words++) {
-		add(c, *words);
+		complete_add_word(c, *words);
 	}
 }
 
-static void add_actions(completer_t *c)
+static void complete_add_actions(completer_t *c)
 {
 	for (size_t i = 0; i < action_count; i++) {
 		if (actions[i].name != NULL) {
-			add(c, actions[i].name);
+			complete_add_word(c, actions[i].name);
 		}
 	}
 }
 
-static void add_types(completer_t *c)
+static void complete_add_types(completer_t *c)
 {
 	for (uint16_t type = 1; type < RRTYPE_KNOWN_MAX; type++) {
 		char text[KNOT_TYPE_TEXT_MAX];
 		(void)knot_rrtype_print(type, text);
 		if (!knot_rrtype_is_meta(type) && strncmp(text, "TYPE", 4) != 0) {
-			add(c, text);
+			complete_add_word(c, text);
 		}
 	}
 }
 
-static void add_interfaces(completer_t *c)
+static void complete_add_interfaces(completer_t *c)
 {
 	struct if_nameindex *all = if_nameindex();
 	for (size_t i = 0; all != NULL && all[i].if_index != 0; i++) {
-		add(c, all[i].if_name);
+		complete_add_word(c, all[i].if_name);
 	}
 	if_freenameindex(all);
 }
@@ -203,11 +203,11 @@ static bool is_given(const complete_line_t *line, const char *word)
 	return false;
 }
 
-static void add_filters(completer_t *c, const complete_line_t *line)
+static void complete_add_filters(completer_t *c, const complete_line_t *line)
 {
 	for (const filter_t *filter = c->action->filters; filter != NULL && filter->word != NULL; filter++) {
 		if (!is_given(line, filter->word)) {
-			add(c, filter->word);
+			complete_add_word(c, filter->word);
 		}
 	}
 }
@@ -221,13 +221,13 @@ static bool is_directory(const char *path)
 }
 
 /* The last part of a path; the folders before it stand. */
-static void add_paths(completer_t *c, const char *typed, bool only_directories)
+static void complete_add_paths(completer_t *c, const char *typed, bool only_directories)
 {
 	const char *slash = strrchr(typed, '/');
 	size_t base_len = slash != NULL ? (size_t)(slash + 1 - typed) : 0;
 	char base[PATH_TEXT_MAX];
 	snprintf(base, sizeof(base), "%.*s", (int)base_len, typed);
-	set_stem(c, typed + base_len, strlen(typed) - base_len);
+	complete_set_stem(c, typed + base_len, strlen(typed) - base_len);
 	DIR *dir = opendir(base_len > 0 ? base : ".");
 	if (dir == NULL) {
 		return;
@@ -242,7 +242,7 @@ static void add_paths(completer_t *c, const char *typed, bool only_directories)
 		}
 		char word[256 + 2];
 		snprintf(word, sizeof(word), "%s%s", entry->d_name, is_dir ? "/" : "");
-		add(c, word);
+		complete_add_word(c, word);
 	}
 	(void)closedir(dir);
 	if (c->found->count == 1 && strchr(c->found->words[0], '/') != NULL) {
@@ -294,7 +294,7 @@ static const char *schema_filter(const completer_t *c)
 }
 
 /* One request of conf-list; flags as filters: Knot 3.2 looks there. */
-static void list(completer_t *c, knot_ctl_idx_t taken, const typed_item_t *where, const char *filters)
+static void complete_list(completer_t *c, knot_ctl_idx_t taken, const typed_item_t *where, const char *filters)
 {
 	knot_ctl_data_t request = {
 		[KNOT_CTL_IDX_CMD] = "conf-list",
@@ -304,12 +304,12 @@ static void list(completer_t *c, knot_ctl_idx_t taken, const typed_item_t *where
 		[KNOT_CTL_IDX_FILTERS] = filters,
 		[KNOT_CTL_IDX_FLAGS] = filters,
 	};
-	ask_items(c, taken, (const knot_ctl_data_t *)&request);
+	complete_ask_items(c, taken, (const knot_ctl_data_t *)&request);
 }
 
-static void add_sections(completer_t *c, const char *typed)
+static void complete_add_sections(completer_t *c, const char *typed)
 {
-	list(c, KNOT_CTL_IDX_SECTION, &(typed_item_t){ 0 }, "s");
+	complete_list(c, KNOT_CTL_IDX_SECTION, &(typed_item_t){ 0 }, "s");
 	c->found->end = "";
 	/* A whole name goes on; what can follow is known of sections that this release has. */
 	for (size_t i = 0; i < c->found->count; i++) {
@@ -321,17 +321,17 @@ static void add_sections(completer_t *c, const char *typed)
 		c->found->words[i] = c->found->words[--c->found->count];
 		char text[128];
 		snprintf(text, sizeof(text), "%s.", word);
-		add(c, text);
+		complete_add_word(c, text);
 		snprintf(text, sizeof(text), "%s[", word);
 		if (section == conf_section_count || conf_sections[section]->kind == CONF_MULTI) {
-			add(c, text);
+			complete_add_word(c, text);
 		}
 		free(word);
 		return;
 	}
 }
 
-static void take_id(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void complete_take_id(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	(void)type;
 	completer_t *c = ctx;
@@ -347,12 +347,12 @@ static void take_id(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit
 		*out++ = *id;
 	}
 	*out = '\0';
-	add(c, escaped);
+	complete_add_word(c, escaped);
 	free(escaped);
 }
 
 /* Identifiers, in the transaction if there is one. */
-static void list_ids(completer_t *c, const char *section, complete_unit_t on_unit)
+static void complete_list_ids(completer_t *c, const char *section, complete_unit_t on_unit)
 {
 	static const char *const filters[] = { "t", NULL };
 	for (size_t i = c->is_txn ? 0 : 1; i < KNOT_LEN(filters) && c->found->count == 0; i++) {
@@ -363,30 +363,30 @@ static void list_ids(completer_t *c, const char *section, complete_unit_t on_uni
 			[KNOT_CTL_IDX_FLAGS] = filters[i],
 		};
 		c->item = KNOT_CTL_IDX_ID;
-		ask(c, (const knot_ctl_data_t *)&request, on_unit);
+		complete_ask(c, (const knot_ctl_data_t *)&request, on_unit);
 	}
 }
 
-static void add_items(completer_t *c, const char *text)
+static void complete_add_items(completer_t *c, const char *text)
 {
 	typed_item_t typed = read_item(text);
 	if (typed.item != NULL) {
-		set_stem(c, typed.item, strlen(typed.item));
-		list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, schema_filter(c));
+		complete_set_stem(c, typed.item, strlen(typed.item));
+		complete_list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, schema_filter(c));
 		if (c->found->count == 0 && c->is_txn) {
-			list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, "s");
+			complete_list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, "s");
 		}
 	} else if (typed.is_id_closed) {
-		set_stem(c, "", 0);
-		add(c, ".");
+		complete_set_stem(c, "", 0);
+		complete_add_word(c, ".");
 		c->found->end = "";
 	} else if (typed.id != NULL) {
 		const char *start = strchr(text, '[') + 1;
-		set_stem(c, start, strlen(start));
-		list_ids(c, typed.section, take_id);
+		complete_set_stem(c, start, strlen(start));
+		complete_list_ids(c, typed.section, complete_take_id);
 		c->found->end = "]";
 	} else {
-		add_sections(c, text);
+		complete_add_sections(c, text);
 	}
 	free_item(&typed);
 }
@@ -402,29 +402,29 @@ static const conf_row_t *row_of(const typed_item_t *typed)
 }
 
 /* Values that an item can be given: names of options, identifiers that it can refer to, paths. */
-static void add_values(completer_t *c, const typed_item_t *typed)
+static void complete_add_values(completer_t *c, const typed_item_t *typed)
 {
 	const conf_row_t *row = row_of(typed);
-	list(c, KNOT_CTL_IDX_DATA, &(typed_item_t){ .section = typed->section, .item = typed->item }, "s");
+	complete_list(c, KNOT_CTL_IDX_DATA, &(typed_item_t){ .section = typed->section, .item = typed->item }, "s");
 	if (row == NULL) {
 		return;
 	}
 	if (row->type == CONF_BOOL) {
-		add_words(c, (const char *const[]){ "on", "off", NULL });
+		complete_add_words(c, (const char *const[]){ "on", "off", NULL });
 	} else if (row->type == CONF_RRTYPE) {
-		add_types(c);
+		complete_add_types(c);
 	} else if (row->type == CONF_STR && row->path != CONF_PATH_AS_IS) {
-		add_paths(c, c->found->stem, false);
+		complete_add_paths(c, c->found->stem, false);
 	}
 	for (size_t i = 0; row->type == CONF_REF && i < KNOT_LEN(row->ref) && row->ref[i] != NULL; i++) {
 		candidates_t before = *c->found;
 		/* Each section is asked on its own. */
 		*c->found = (candidates_t){ .stem = before.stem, .end = before.end };
-		list_ids(c, row->ref[i], take_item);
+		complete_list_ids(c, row->ref[i], complete_take_item);
 		candidates_t more = *c->found;
 		*c->found = before;
 		for (size_t j = 0; j < more.count; j++) {
-			add(c, more.words[j]);
+			complete_add_word(c, more.words[j]);
 			free(more.words[j]);
 		}
 		free(more.words);
@@ -432,7 +432,7 @@ static void add_values(completer_t *c, const typed_item_t *typed)
 }
 
 /* Values that an item has. */
-static void add_set_values(completer_t *c, const typed_item_t *typed)
+static void complete_add_set_values(completer_t *c, const typed_item_t *typed)
 {
 	static const char *const commands[] = { "conf-get", "conf-read" };
 	for (size_t i = 0; i < KNOT_LEN(commands) && c->found->count == 0; i++) {
@@ -442,17 +442,17 @@ static void add_set_values(completer_t *c, const typed_item_t *typed)
 			[KNOT_CTL_IDX_ID] = typed->id,
 			[KNOT_CTL_IDX_ITEM] = typed->item,
 		};
-		ask_items(c, KNOT_CTL_IDX_DATA, (const knot_ctl_data_t *)&request);
+		complete_ask_items(c, KNOT_CTL_IDX_DATA, (const knot_ctl_data_t *)&request);
 	}
 }
 
-static void add_item_values(completer_t *c, const char *item, bool is_set)
+static void complete_add_item_values(completer_t *c, const char *item, bool is_set)
 {
 	typed_item_t typed = read_item(item);
 	if (typed.item != NULL && is_set) {
-		add_values(c, &typed);
+		complete_add_values(c, &typed);
 	} else if (typed.item != NULL) {
-		add_set_values(c, &typed);
+		complete_add_set_values(c, &typed);
 	}
 	free_item(&typed);
 }
@@ -463,12 +463,12 @@ static void add_item_values(completer_t *c, const char *item, bool is_set)
 static bool complete_filter_value(completer_t *c, const complete_line_t *line, const char *typed)
 {
 	for (const filter_t *filter = c->action->filters; filter != NULL && filter->word != NULL; filter++) {
-		if (!filter->has_value || strcmp(line->words[line->at - 1], filter->word) != 0) {
+		if (filter->argument == NULL || strcmp(line->words[line->at - 1], filter->word) != 0) {
 			continue;
 		}
 		switch (filter->kind) {
-		case VALUE_DIRECTORY: add_paths(c, typed, true); break;
-		case VALUE_INTERFACE: add_interfaces(c); break;
+		case VALUE_DIRECTORY: complete_add_paths(c, typed, true); break;
+		case VALUE_INTERFACE: complete_add_interfaces(c); break;
 		case VALUE_ANY: break;
 		}
 		return true;
@@ -481,14 +481,15 @@ static bool complete_filter_value(completer_t *c, const complete_line_t *line, c
 static void complete_argument(completer_t *c, size_t position, const char *first, const char *typed)
 {
 	switch (c->action->args) {
+	case ARGS_ACTION: complete_add_actions(c); return;
 	case ARGS_DETAIL:
-		add_words(c, (const char *const[]){ "version", "workers", "configure", "cert-key", NULL });
+		complete_add_words(c, (const char *const[]){ "version", "workers", "configure", "cert-key", NULL });
 		return;
-	case ARGS_COUNTER: add_counters(c, NULL); return;
+	case ARGS_COUNTER: complete_add_counters(c, NULL); return;
 	case ARGS_ZONES:
 	case ARGS_ZONES_NEEDED:
-		add_zones(c);
-		add(c, "--");
+		complete_add_zones(c);
+		complete_add_word(c, "--");
 		return;
 	case ARGS_ZONE_COUNTER:
 	case ARGS_NODE:
@@ -498,43 +499,43 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 	case ARGS_SERIAL:
 	case ARGS_ROLLOVER:
 		if (position == 1) {
-			add_zones(c);
-			add(c, "--");
+			complete_add_zones(c);
+			complete_add_word(c, "--");
 		} else if (c->action->args == ARGS_ZONE_COUNTER) {
-			add_counters(c, strcmp(first, "--") == 0 ? NULL : first);
+			complete_add_counters(c, strcmp(first, "--") == 0 ? NULL : first);
 		} else if (c->action->args == ARGS_ROLLOVER) {
-			add_words(c, (const char *const[]){ "ksk", "zsk", NULL });
+			complete_add_words(c, (const char *const[]){ "ksk", "zsk", NULL });
 		} else if (c->action->args == ARGS_SERIAL) {
-			add(c, "+MAX");
+			complete_add_word(c, "+MAX");
 		} else if (c->action->args == ARGS_ZONE) {
 			return;
 		} else if (position == 2) {
-			add(c, "@");
+			complete_add_word(c, "@");
 		} else if (position == 3 || (position == 4 && c->action->args != ARGS_NODE)) {
-			add_types(c); /* the fourth behind a TTL */
+			complete_add_types(c); /* the fourth behind a TTL */
 		}
 		return;
-	case ARGS_ITEMS: add_items(c, typed); return;
+	case ARGS_ITEMS: complete_add_items(c, typed); return;
 	case ARGS_SET:
 	case ARGS_UNSET:
 		if (position == 1) {
-			add_items(c, typed);
+			complete_add_items(c, typed);
 		} else {
-			add_item_values(c, first, c->action->args == ARGS_SET);
+			complete_add_item_values(c, first, c->action->args == ARGS_SET);
 		}
 		return;
-	case ARGS_INTERFACE: add_interfaces(c); return;
+	case ARGS_INTERFACE: complete_add_interfaces(c); return;
 	case ARGS_BLOCK:
 		if (position == 1) {
-			add_words(c, (const char *const[]){ "add", "remove", "list", NULL });
+			complete_add_words(c, (const char *const[]){ "add", "remove", "list", NULL });
 		} else if (position == 2 && strcmp(first, "add") != 0) {
-			add_prefixes(c);
+			complete_add_prefixes(c);
 		}
 		return;
 	case ARGS_FILE:
 	case ARGS_FILE_NEEDED:
 		if (position == 1) {
-			add_paths(c, typed, false);
+			complete_add_paths(c, typed, false);
 		}
 		return;
 	case ARGS_FILTERS:
@@ -552,7 +553,6 @@ static bool is_one_of(const char *word, const char *const *words)
 }
 
 static const char *const options[] = { "-b", "-f", "--blocking", "--force", NULL };
-static const char *const txn_actions[] = { "conf-diff", "conf-get", "conf-set", "conf-unset", NULL };
 
 /* Filters stand anywhere, so they and their values are no positions. */
 static size_t position_of(const completer_t *c, const complete_line_t *line, size_t start, const char **ret_first)
@@ -561,7 +561,7 @@ static size_t position_of(const completer_t *c, const complete_line_t *line, siz
 	for (size_t i = start; i < line->at; i++) {
 		if (line->words[i][0] == '+' && c->action->filters != NULL) {
 			for (const filter_t *filter = c->action->filters; filter->word != NULL; filter++) {
-				i += filter->has_value && strcmp(filter->word, line->words[i]) == 0;
+				i += filter->argument != NULL && strcmp(filter->word, line->words[i]) == 0;
 			}
 		} else {
 			if (position++ == 1) {
@@ -582,9 +582,9 @@ static void complete_behind_action(completer_t *c, const complete_line_t *line, 
 		return;
 	}
 	if (line->at == start && typed[0] == '-') {
-		add_words(c, (const char *const[]){ "-b", "-f", "--blocking", "--force", NULL });
+		complete_add_words(c, (const char *const[]){ "-b", "-f", "--blocking", "--force", NULL });
 	}
-	add_filters(c, line);
+	complete_add_filters(c, line);
 	if (typed[0] == '+' && c->action->filters != NULL) {
 		return;
 	}
@@ -598,18 +598,18 @@ void complete(const complete_line_t *line, const complete_source_t *source, cand
 	candidates_t found = { .end = " " };
 	completer_t c = { .source = source, .found = &found };
 	const char *word = line->at < line->count ? line->words[line->at] : "";
-	set_stem(&c, word, line->at < line->count ? line->offset : 0);
+	complete_set_stem(&c, word, line->at < line->count ? line->offset : 0);
 	char *typed = must(strdup(found.stem));
 	if (line->at == 0) {
-		add_actions(&c);
+		complete_add_actions(&c);
 	} else {
 		c.action = action_find(line->words[0]);
 		if (c.action != NULL) {
-			c.is_txn = is_one_of(c.action->name, txn_actions);
+			c.is_txn = (c.action->flags & COMMAND_TXN) != 0;
 			complete_behind_action(&c, line, typed);
 		}
 	}
 	free(typed);
-	sort(&found);
+	complete_sort_words(&found);
 	*ret_found = found;
 }

@@ -7,7 +7,7 @@
 #include "src/conf/conf.h"
 #include "src/tools/ctl/output.h"
 
-enum { KNOTC_PATH_MAX = 4096 };
+enum { KNOTC_PATH_MAX = 4096, KNOTC_TIMEOUT_MAX_S = 86400 /* of -t */ };
 
 /** The control socket that the configuration names, once it was looked up. */
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
 	/* Borrowed: filled by the first action that needs it, so that a script of a thousand lines, or a prompt, reads
 	 * the configuration once. Actions that write a configuration empty it. */
 	socket_found_t *socket_found;
-	int timeout_ms;     /* 0: none */
+	int timeout_ms; /* 0: none */
 	bool timeout_given;
 	request_flags_t flags;
 	format_t format;
@@ -101,7 +101,11 @@ bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], 
 /** Read lines and run them until `exit` or the end of input. */
 int knotc_interactive(const params_t *params);
 
+/** `knotc -h`. */
 void knotc_print_help(FILE *out);
 
 /** The part of it about actions. */
 void knotc_print_actions(FILE *out);
+
+/** `help`: explain the action of this name, or list all (NULL). False: there is none; said so. */
+bool knotc_help(const char *name);

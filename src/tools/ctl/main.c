@@ -14,62 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MAX_S = 86400 };
-
-void knotc_print_help(FILE *out)
-{
-	fprintf(out,
-			"Usage: knotc [parameters] <action> [action_args]\n"
-			"\n"
-			"Parameters:\n"
-			" -c, --config <file>        Use a textual configuration file.\n"
-			"                             (default %s)\n"
-			" -C, --confdb <dir>         Use a binary configuration database directory.\n"
-			"                             (default %s)\n"
-			" -m, --max-conf-size <MiB>  Set maximum size of the configuration database (max %d MiB).\n"
-			"                             (default %d MiB)\n"
-			" -s, --socket <path>        Use a control UNIX socket path.\n"
-			"                             (default %s)\n"
-			" -t, --timeout <sec>        Use a control socket timeout (max %d seconds, 0 for none).\n"
-			"                             (default 60 seconds)\n"
-			" -b, --blocking             Zone event trigger commands wait until the event is finished.\n"
-			" -e, --extended             Show extended output.\n"
-			" -f, --force                Forced operation. Overrides some checks.\n"
-			" -j, --json                 Print replies as JSON.\n"
-			" -F, --format <3.5|3.6>     Print replies as Knot DNS of that version does.\n"
-			"                             (default 3.5)\n"
-			" -x, --mono                 Don't color the output.\n"
-			" -X, --color                Force output colorization.\n"
-			" -v, --verbose              Enable debug output.\n"
-			" -h, --help                 Print the program help.\n"
-			" -V, --version              Print the program version.\n"
-			"\n",
-			conf_default_path(), conf_db_default_path(), CONF_DB_SIZE_MAX, CONF_DB_SIZE_DEFAULT,
-			KNOT_RUN_DIR "/knot.sock", TIMEOUT_MAX_S);
-	knotc_print_actions(out);
-}
-
-void knotc_print_actions(FILE *out)
-{
-	fputs("Actions:\n", out);
-	for (size_t i = 0; i < action_count; i++) {
-		if (actions[i].name == NULL) {
-			fputc('\n', out);
-		} else {
-			fprintf(out, " %-18s %-38s %s\n", actions[i].name, actions[i].usage, actions[i].help);
-		}
-	}
-	fputs("\n"
-	      "Note:\n"
-	      " Use @ owner to denote the zone name.\n"
-	      " Empty or '--' <zone> parameter means all zones or all zones with a transaction.\n"
-	      " Type <item> parameter in the form of <section>[<identifier>].<name>.\n"
-	      " (*) indicates a local operation which requires a configuration.\n"
-	      " (#) indicates an optionally blocking operation.\n"
-	      " The '-b' and '-f' options can be placed right after the command name.\n",
-			out);
-}
-
 static void print_version(bool with_build)
 {
 	printf("knotc (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
@@ -148,7 +92,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			break;
 		case 's': params.socket = optarg; break;
 		case 't':
-			if (!knot_number_of(optarg, 0, TIMEOUT_MAX_S, &number)) {
+			if (!knot_number_of(optarg, 0, KNOTC_TIMEOUT_MAX_S, &number)) {
 				return refuse_value("invalid timeout, use 0 to 86400 seconds");
 			}
 			params.timeout_ms = (int)number * 1000;

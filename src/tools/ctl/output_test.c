@@ -384,44 +384,6 @@ static void json_replies(void **state)
 	free(text);
 }
 
-/* What each action that a server does prints for an empty reply. */
-static void words_of_success(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *done, *actions;
-	} words[] = {
-		{ "Running", " status " },
-		{ "Stopped", " stop " },
-		{ "Reloaded", " reload " },
-		{ "No XDP interface", " xdp-status " },
-		{ NULL, " stats zone-status zone-read zone-diff zone-get zone-stats zone-image conf-list conf-read "
-			"conf-diff conf-get " },
-		{ "OK", " zone-reload zone-refresh zone-notify zone-retransfer zone-flush zone-backup zone-restore "
-			"zone-sign zone-validate "
-			"zone-keys-load zone-key-rollover zone-ksk-submitted zone-freeze zone-thaw zone-xfr-freeze "
-			"zone-xfr-thaw zone-begin "
-			"zone-commit zone-abort zone-set zone-unset zone-purge zone-serial-set xdp-block conf-begin "
-			"conf-commit conf-abort "
-			"conf-set conf-unset " },
-	};
-	for (size_t i = 0; i < action_count; i++) {
-		char name[64];
-		snprintf(name, sizeof(name), " %s ", actions[i].name != NULL ? actions[i].name : "");
-		size_t found = 0;
-		for (size_t j = 0; j < KNOT_LEN(words) && actions[i].local == LOCAL_NONE; j++) {
-			if (strstr(words[j].actions, name) != NULL) {
-				found++;
-				assert_true(actions[i].done == words[j].done ||
-						strcmp(actions[i].done, words[j].done) == 0);
-			}
-		}
-		if (found != 1 && actions[i].name != NULL && actions[i].local == LOCAL_NONE) {
-			fail_msg("%s has no row", actions[i].name);
-		}
-	}
-}
-
 /* An ERROR unit fails any action and its text is printed once, in each format. */
 static void errors_of_any_action(void **state)
 {
@@ -453,7 +415,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(formats),
-		cmocka_unit_test(words_of_success),
 		cmocka_unit_test(errors_of_any_action),
 		cmocka_unit_test(json_strings),
 		cmocka_unit_test(json_replies),

@@ -6,13 +6,13 @@
 
 enum { TIMEOUT_DEFAULT_MS = 60000 };
 
-static bool fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
+static bool run_fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
 {
 	snprintf(error, KNOTC_ERROR_MAX, "%s (%s)", what, knot_strerror(err));
 	return false;
 }
 
-static knot_err_t send_request(knot_ctl_t *ctl, const request_t *request)
+static knot_err_t run_send_request(knot_ctl_t *ctl, const request_t *request)
 {
 	int err = KNOT_OK;
 	for (size_t i = 0; i < request->count && err == KNOT_OK; i++) {
@@ -21,7 +21,7 @@ static knot_err_t send_request(knot_ctl_t *ctl, const request_t *request)
 	return err == KNOT_OK ? knot_ctl_send(ctl, KNOT_CTL_TYPE_BLOCK, NULL) : err;
 }
 
-static knot_err_t receive_reply(knot_ctl_t *ctl, knotc_unit_t on_unit, void *ctx)
+static knot_err_t run_receive_reply(knot_ctl_t *ctl, knotc_unit_t on_unit, void *ctx)
 {
 	while (true) {
 		knot_ctl_type_t type;
@@ -45,7 +45,7 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 	}
 	knot_ctl_t *ctl = knot_ctl_alloc();
 	if (ctl == NULL) {
-		(void)fail(ret_error, "failed to control", KNOT_ENOMEM);
+		(void)run_fail(ret_error, "failed to control", KNOT_ENOMEM);
 		return NULL;
 	}
 	/* Who waits for events waits as long as they take, unless told otherwise. */
@@ -64,12 +64,12 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
 		char ret_error[static KNOTC_ERROR_MAX])
 {
-	knot_err_t err = send_request(ctl, request);
+	knot_err_t err = run_send_request(ctl, request);
 	if (err == KNOT_OK) {
-		err = receive_reply(ctl, on_unit, ctx);
+		err = run_receive_reply(ctl, on_unit, ctx);
 	}
 	if (err != KNOT_OK) {
-		(void)fail(ret_error, "failed to control", err);
+		(void)run_fail(ret_error, "failed to control", err);
 	}
 	return err;
 }
@@ -89,12 +89,12 @@ bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit
 	return is_good;
 }
 
-static void print_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void run_print_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	output_unit(ctx, type, unit);
 }
 
-static bool say(const char *text)
+static bool run_print_error(const char *text)
 {
 	fprintf(stderr, "error: %s\n", text);
 	return false;
@@ -113,11 +113,11 @@ static bool run_remote(const params_t *params, const action_t *action, const req
 	};
 	char error[KNOTC_ERROR_MAX];
 	output_begin(&output);
-	bool is_whole = knotc_exchange(params, request, print_unit, &output, error);
+	bool is_whole = knotc_exchange(params, request, run_print_unit, &output, error);
 	bool is_good = output_end(&output, is_whole ? NULL : error);
 	(void)fflush(stdout);
 	if (!is_whole) {
-		say(error);
+		run_print_error(error);
 	}
 	return is_good;
 }
@@ -133,7 +133,7 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 	case LOCAL_XDP_CAPTURE: return knotc_xdp_capture(params, action, request);
 	case LOCAL_TOP: return knotc_top(params, action, request);
 	case LOCAL_XDP_CHECK: return knotc_xdp_check(params, action, request);
-	case LOCAL_HELP: knotc_print_actions(stdout); return true;
+	case LOCAL_HELP: return knotc_help(request->units[0][KNOT_CTL_IDX_ITEM]);
 	case LOCAL_EXIT:
 	case LOCAL_NONE: return false;
 	}
@@ -141,7 +141,7 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 }
 
 /* -b and -f may stand right behind the action. */
-static int take_flags(request_flags_t *flags, int argc, char *const argv[])
+static int run_take_flags(request_flags_t *flags, int argc, char *const argv[])
 {
 	int i = 1;
 	for (; i < argc; i++) {
@@ -167,13 +167,14 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 	if (action->local == LOCAL_EXIT) {
 		return false; /* there is no prompt to leave */
 	}
-	int first = take_flags(&params.flags, argc, argv);
+	int first = run_take_flags(&params.flags, argc, argv);
 	request_t request;
 	char error[ACTION_ERROR_MAX];
 	if (!action_request(action, params.flags, argv + first, (size_t)(argc - first), &request, error)) {
-		(void)say(error);
-		if (action->is_ours) {
-			fprintf(stderr, "Usage: knotc %s %s\n", action->name, action->usage);
+		(void)run_print_error(error);
+		if ((action->flags & COMMAND_OURS) != 0) {
+			fprintf(stderr, "Usage: knotc %s%s%s\n", action->name, action->usage != NULL ? " " : "",
+					action->usage != NULL ? action->usage : "");
 		}
 		return false;
 	}
