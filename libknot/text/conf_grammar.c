@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/text/conf_grammar.h"
 
+#include <assert.h>
+
 enum { END_OF_TEXT = -1 };
 
 void knot_conf_parser_init(knot_conf_parser_t *parser, knot_str_t text)
@@ -327,4 +329,16 @@ knot_conf_verdict_t knot_conf_next(knot_conf_parser_t *p, knot_conf_item_t *ret_
 	}
 	*ret_item = p->item;
 	return p->err == KNOT_OK ? KNOT_CONF_ITEM : KNOT_CONF_FAULT;
+}
+
+void knot_conf_skip_line(knot_conf_parser_t *p)
+{
+	assert(p->err != KNOT_OK);
+	skip_comment(p);
+	p->in_list = p->in_rest = false;
+	if (p->err == KNOT_CONF_EINDENT) {
+		p->indent = p->dash = 0; /* which of two different columns is the wrong one can't be known */
+	}
+	p->err = KNOT_OK;
+	end_line(p);
 }

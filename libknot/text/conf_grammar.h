@@ -61,7 +61,10 @@ KNOT_EXPORT void knot_conf_parser_init(knot_conf_parser_t *parser, knot_str_t te
  * The next item.
  *
  * ret_item: on FAULT where and how far the line was read: `line`, and `key` and `value` as far as they were recognized
- * (len 0 otherwise).  After END or FAULT every further call gives the same.
+ * (len 0 otherwise).  After END every further call gives the same, after FAULT until knot_conf_skip_line().
  * FAULT: KNOT_CONF_EINDENT, KNOT_CONF_ETAB, KNOT_ESPACE (key or value too long), KNOT_EPARSEFAIL (anything else).
  */
 KNOT_EXPORT knot_conf_verdict_t knot_conf_next(knot_conf_parser_t *parser, knot_conf_item_t *ret_item);
+
+/** After a FAULT: go on behind the line that has it. If its column was wrong, the next line may begin in any. */
+KNOT_EXPORT void knot_conf_skip_line(knot_conf_parser_t *parser);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Everything in a store that was not read from a file: its values and blocks, with messages that name no line. */
 #include "src/conf/fault.h"
+#include "src/conf/hint.h"
 #include "src/conf/load.h"
+#include "src/conf/unsupported.h"
 #include "src/conf/value.h"
 
 #include <stdlib.h>
@@ -9,9 +11,25 @@
 typedef struct {
 	conf_view_t all;
 	conf_sink_t sink;
-	bool is_refused; /* something is not supported yet: go on, but fail in the end */
+	bool is_checked; /* lint values: conf_host_t.is_checked */
+	knot_err_t first_err;
+	size_t error_count;
+	conf_unsupported_t unsupported;
 	char id[CONF_VALUE_MAX], value[4 * CONF_VALUE_MAX];
 } checker_t;
+
+/** An error: told, unless there were enough of them. hint: may be NULL. */
+static void check_store_fail(
+		checker_t *checker, knot_err_t err, conf_place_t place, const char *reason, const char *hint)
+{
+	place.hint = hint;
+	if (checker->first_err == KNOT_OK) {
+		checker->first_err = err;
+	}
+	if (++checker->error_count <= CONF_ERRORS_TOLD_MAX) {
+		(void)conf_tell(checker->sink, CONF_ERROR, err, &place, reason);
+	}
+}
 
 /** The block, and the value if there is one, in the checker's strings. */
 static conf_place_t place_of(checker_t *checker, const conf_block_view_t *block, const conf_item_t *item)
@@ -59,8 +77,25 @@ static bool is_full(const conf_row_t *row, knot_bytes_t before, size_t index)
 	return row->count_max > 0 && count >= row->count_max;
 }
 
+/** Lint a value that is right. */
+static void check_store_lint(checker_t *checker, const conf_block_view_t *block, const conf_item_t *item,
+		const conf_check_value_t *check)
+{
+	conf_lint_result_t found;
+	if (!checker->is_checked || check->row->lint == NULL || !check->row->lint(check, &found)) {
+		return;
+	}
+	conf_place_t place = place_of(checker, block, item);
+	if (found.severity == CONF_ERROR) {
+		check_store_fail(checker, KNOT_EINVAL, place, found.reason, found.hint);
+	} else {
+		place.hint = found.hint;
+		(void)conf_tell(checker->sink, found.severity, KNOT_OK, &place, found.reason);
+	}
+}
+
 /** before: the items of the block that stand before it, which is what a check sees when a file is read. */
-static knot_err_t check_item(checker_t *checker, const conf_block_view_t *block, size_t before, const conf_item_t *item)
+static void check_item(checker_t *checker, const conf_block_view_t *block, size_t before, const conf_item_t *item)
 {
 	conf_check_value_t check = { .row = &block->section->rows[item->row], .value = item->value, .block = *block };
 	check.block.items.len = before;
@@ -71,30 +106,34 @@ static knot_err_t check_item(checker_t *checker, const conf_block_view_t *block,
 		reason = "too many values";
 	}
 	if (err != KNOT_OK && err != KNOT_CONF_ENOTSUP) {
+		char hint[CONF_HINT_MAX] = "";
 		conf_place_t place = place_of(checker, block, item);
-		return conf_tell(checker->sink, CONF_ERROR, err, &place, reason);
+		if (check.row->type == CONF_REF || check.row->type == CONF_MODREF) {
+			conf_hint_target(&check, knot_str_of(place.value), checker->all, hint);
+		}
+		check_store_fail(checker, err, place, reason, hint);
+		return;
 	}
 	tell_more(checker, block, item, &check);
+	check_store_lint(checker, block, item, &check);
 	if (err == KNOT_CONF_ENOTSUP) {
 		conf_place_t place = place_of(checker, block, item);
-		(void)conf_tell(checker->sink, CONF_ERROR, err, &place, knot_strerror(err));
-		checker->is_refused = true;
+		conf_unsupported_add(&checker->unsupported, &place, &check);
 	}
-	return KNOT_OK;
 }
 
 /** The identifier is a value, too, but not among the items. */
-static knot_err_t check_id(checker_t *checker, const conf_block_view_t *block)
+static void check_id(checker_t *checker, const conf_block_view_t *block)
 {
 	if (block->section->kind != CONF_MULTI) {
-		return KNOT_OK;
+		return;
 	}
 	const conf_row_t *row = conf_id_row(block->section);
 	if (row->check == NULL && row->support == CONF_WORKS) {
-		return KNOT_OK;
+		return;
 	}
 	const conf_item_t item = { .row = (size_t)(row - block->section->rows), .value = block->id };
-	return check_item(checker, block, 0, &item);
+	check_item(checker, block, 0, &item);
 }
 
 static void tell_notices(checker_t *checker, const conf_block_view_t *block)
@@ -109,48 +148,51 @@ static void tell_notices(checker_t *checker, const conf_block_view_t *block)
 	}
 }
 
-static knot_err_t check_block(checker_t *checker, const conf_block_view_t *block)
+static void check_block(checker_t *checker, const conf_block_view_t *block)
 {
 	conf_item_t item;
-	size_t pos = 0, before = 0;
-	knot_err_t err = check_id(checker, block);
-	while (err == KNOT_OK && conf_item_next(block->items, &pos, &item)) {
-		err = check_item(checker, block, before, &item);
+	size_t pos = 0, before = 0, errors = checker->error_count;
+	check_id(checker, block);
+	while (conf_item_next(block->items, &pos, &item)) {
+		check_item(checker, block, before, &item);
 		before = pos;
 	}
-	if (err != KNOT_OK) {
-		return err;
+	if (checker->error_count > errors) {
+		return; /* what the block lacks may be what was wrong */
 	}
 	tell_notices(checker, block);
 	const char *reason = conf_check_block(block, checker->all);
-	if (reason == NULL) {
-		return KNOT_OK;
+	if (reason != NULL) {
+		check_store_fail(checker, KNOT_EINVAL, place_of(checker, block, NULL), reason, NULL);
 	}
-	conf_place_t place = place_of(checker, block, NULL);
-	return conf_tell(checker->sink, CONF_ERROR, KNOT_EINVAL, &place, reason);
 }
 
-knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink)
+knot_err_t conf_check_store(const conf_store_t *store, bool is_checked, conf_sink_t sink)
 {
-	checker_t *checker = malloc(sizeof(*checker));
+	const conf_place_t nowhere = { 0 };
+	checker_t *checker = calloc(1, sizeof(*checker));
 	if (checker == NULL) {
-		const conf_place_t nowhere = { 0 };
 		return conf_tell_text(sink, CONF_ERROR, KNOT_ENOMEM, &nowhere, NULL, "config, not enough memory");
 	}
 	checker->all = (conf_view_t){ .store = store };
 	checker->sink = sink;
-	checker->is_refused = false;
-	knot_err_t err = KNOT_OK;
-	for (size_t i = 0; i < conf_section_count && err == KNOT_OK; i++) {
+	checker->is_checked = is_checked;
+	for (size_t i = 0; i < conf_section_count; i++) {
 		conf_cursor_t cursor = { .view = checker->all, .section = i };
 		conf_block_view_t block;
-		while (err == KNOT_OK && conf_view_next(&cursor, &block)) {
-			err = check_block(checker, &block);
+		while (conf_view_next(&cursor, &block)) {
+			check_block(checker, &block);
 		}
 	}
-	if (err == KNOT_OK && checker->is_refused) {
+	knot_err_t err = checker->first_err;
+	if (checker->error_count > CONF_ERRORS_TOLD_MAX) {
+		(void)conf_tell_text(sink, CONF_ERROR, err, &nowhere, NULL, "config, and %zu more errors",
+				checker->error_count - CONF_ERRORS_TOLD_MAX);
+	}
+	if (err == KNOT_OK && checker->unsupported.count > 0) {
 		err = KNOT_CONF_ENOTSUP;
 	}
+	conf_unsupported_tell(&checker->unsupported, store, sink);
 	free(checker);
 	return err;
 }

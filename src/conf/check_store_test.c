@@ -76,7 +76,7 @@ static void faults_name_their_place(void **state)
 	(void)state;
 	static const struct {
 		const char *what;
-		entry_t entries[6];
+		entry_t entries[7];
 		const char *text, *place;
 		knot_err_t err;
 	} rows[] = {
@@ -127,8 +127,17 @@ static void faults_name_their_place(void **state)
 		{ "all that is not supported yet",
 				{ { "xdp", NULL, "quic", "on" }, { "zone", "a", "dnssec-signing", "on" } },
 				"config, item 'xdp.quic', value 'on' (not supported yet)\n"
-				"config, item 'zone[a.].dnssec-signing', value 'on' (not supported yet)",
-				"zone|a.|dnssec-signing|on|not supported yet", KNOT_CONF_ENOTSUP },
+				"config, item 'zone[a.].dnssec-signing', value 'on' (not supported yet)\n"
+				"config, not supported yet: TLS and QUIC (1), DNSSEC signing (1); 2 items, 0 templates "
+				"and 1 zone affected",
+				"-|-|-|-|-", KNOT_CONF_ENOTSUP },
+		{ "all errors",
+				{ { "control", NULL, "listen", "a" }, { "control", NULL, "listen", "b" },
+						{ "control", NULL, "listen", "c" }, { "control", NULL, "listen", "d" },
+						{ "control", NULL, "listen", "e" }, { "zone", "a", "template", "t" } },
+				"config, item 'control.listen', value 'e' (too many values)\n"
+				"config, item 'zone[a.].template', value 't' (invalid reference)",
+				"zone|a.|template|t|invalid reference", KNOT_EINVAL },
 		{ "warning", { { "zone", "a", "file", "x%y" } },
 				"W:config, item 'zone[a.].file', value 'x%y' (ignoring unknown zonefile formatter)",
 				"zone|a.|file|x%y|ignoring unknown zonefile formatter", KNOT_OK },

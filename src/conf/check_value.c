@@ -53,7 +53,7 @@ static knot_err_t check_module(const conf_check_value_t *check, conf_view_t view
 		*ret_reason = "invalid module reference";
 		return KNOT_ENOENT;
 	}
-	return conf_sections[section]->support == CONF_WORKS ? KNOT_OK : KNOT_CONF_ENOTSUP;
+	return conf_check_support(check);
 }
 
 /** True if the value is one of those that ask for nothing. */
@@ -92,6 +92,10 @@ knot_err_t conf_check_target(const conf_check_value_t *check, conf_view_t view, 
 knot_err_t conf_check_support(const conf_check_value_t *check)
 {
 	bool is_refused = check->row->support == CONF_REFUSED && !is_harmless(check->row, check->value);
+	if (check->row->type == CONF_MODREF) {
+		size_t section = conf_section_find(knot_str_of((const char *)check->value.data));
+		is_refused = section < conf_section_count && conf_sections[section]->support != CONF_WORKS;
+	}
 	return is_refused ? KNOT_CONF_ENOTSUP : KNOT_OK;
 }
 

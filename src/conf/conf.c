@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/conf.h"
 #include "src/conf/fault.h"
+#include "src/conf/lint.h"
 #include "src/conf/load.h"
 #include "src/conf/value.h"
 
@@ -98,6 +99,9 @@ static knot_err_t make(conf_store_t *take_store, const char *path, const conf_ho
 		return err;
 	}
 	conf_check_xdp_payload(conf, sink);
+	if (host != NULL && host->is_checked) {
+		conf_lint_zone_files(conf, sink);
+	}
 	*ret_conf = conf;
 	return KNOT_OK;
 }
@@ -110,7 +114,7 @@ static knot_err_t load(
 		tell_no_memory(sink, path);
 		return KNOT_ENOMEM;
 	}
-	knot_err_t err = conf_read(store, path, text, sink);
+	knot_err_t err = conf_read(store, path, text, host != NULL && host->is_checked, sink);
 	if (err == KNOT_OK) {
 		err = conf_store_seal(store);
 		if (err != KNOT_OK) {
@@ -127,7 +131,7 @@ static knot_err_t load(
 knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		conf_t **ret_conf)
 {
-	knot_err_t err = conf_check_store(take_store, sink);
+	knot_err_t err = conf_check_store(take_store, host != NULL && host->is_checked, sink);
 	if (err != KNOT_OK) {
 		conf_store_free(take_store);
 		return err;

@@ -237,6 +237,7 @@ typedef struct {
 	const char *version;   /* static, e.g. PACKAGE_STRING */
 	const char *directory; /* what relative paths are joined with, borrowed while a configuration is made; NULL:
 				  they stay relative */
+	bool is_checked;       /* look also at users, interfaces and zone files of this machine: for conf-check */
 } conf_host_t;
 
 /** Ask the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds where none answers. */
@@ -263,9 +264,13 @@ typedef struct {
 	const char *text;                        /* the whole message */
 	const char *reason;                      /* what stands in parentheses; NULL: the message has none */
 	const char *section, *id, *item, *value; /* as text; NULL: not about one */
+	const char *hint;                        /* what to do about it, without a final dot; NULL: nothing to add */
 } conf_fault_t;
 
-/** Receives faults in file order. */
+/** Errors that one run tells in full, and unsupported items: more of them have the same few causes. */
+enum { CONF_ERRORS_TOLD_MAX = 100, CONF_UNSUPPORTED_TOLD_MAX = 1000 };
+
+/** Receives faults in file order, but what isn't supported yet last. */
 typedef struct {
 	void (*fault)(void *ctx, const conf_fault_t *fault);
 	void *ctx;
@@ -274,10 +279,10 @@ typedef struct {
 /**
  * Load a configuration file with its includes.
  *
- * host: NULL gives 1 CPU and the name "localhost".  sink: gets every warning and error; it is told of all items that
- * are not supported yet, any other error is the last.  ret_conf: free with conf_free().
- * On any failure the sink was told at least once; add "failed to load configuration file 'F' (reason)" with
- * knot_strerror() of the code, don't start, or keep the old snapshot.
+ * host: NULL gives 1 CPU and the name "localhost".  sink: gets every warning and error, at most CONF_ERRORS_TOLD_MAX
+ * of the latter, and then all items that are not supported yet with a summary.  ret_conf: free with conf_free().
+ * On any failure, whose code is that of the first error, the sink was told at least once; add "failed to load
+ * configuration file 'F' (reason)" with knot_strerror() of the code, don't start, or keep the old snapshot.
  */
 KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 

@@ -155,58 +155,14 @@ static void put_synopsis(const conf_row_t *row)
 	fputs(row->multi ? " ...\n" : "\n", stdout);
 }
 
-const char *conf_doc_number(const conf_row_t *row, int64_t number, char ret_text[static CONF_DOC_NUMBER_MAX])
-{
-	static const struct {
-		conf_measure_t unit;
-		int64_t factor;
-		const char *name;
-	} units[] = {
-		{ CONF_UNIT_SIZE, 1 << 30, "G" },
-		{ CONF_UNIT_SIZE, 1 << 20, "M" },
-		{ CONF_UNIT_SIZE, 1 << 10, "K" },
-		{ CONF_UNIT_TIME, 86400, "d" },
-		{ CONF_UNIT_TIME, 3600, "h" },
-	};
-	for (size_t i = 0; i < KNOT_LEN(units) && number > 0; i++) {
-		if (units[i].unit == row->unit && number % units[i].factor == 0) {
-			(void)snprintf(ret_text, CONF_DOC_NUMBER_MAX, "%lld%s", (long long)(number / units[i].factor),
-					units[i].name);
-			return ret_text;
-		}
-	}
-	(void)snprintf(ret_text, CONF_DOC_NUMBER_MAX, "%lld", (long long)number);
-	return ret_text;
-}
-
-bool conf_doc_is_open(const conf_row_t *row)
-{
-	return row->max == INT32_MAX || row->max == UINT32_MAX || row->max >= (INT64_C(1) << 48) - 1;
-}
-
-static void put_number(const conf_row_t *row, int64_t number)
-{
-	char text[CONF_DOC_NUMBER_MAX];
-	put_text(conf_doc_number(row, number, text));
-}
-
 static void put_range(const conf_row_t *row)
 {
-	if (row->type != CONF_INT && row->type != CONF_OPTINT) {
-		return;
+	char range[CONF_ROW_RANGE_MAX];
+	if (conf_row_range(row, range)[0] != '\0') {
+		fputs(" Range: ", stdout);
+		put_text(range);
+		fputs(".", stdout);
 	}
-	if (conf_doc_is_open(row)) {
-		fputs(" At least ", stdout);
-		put_number(row, row->min);
-		fputs(row->not_zero ? ", not 0" : "", stdout);
-	} else {
-		fputs(" From ", stdout);
-		put_number(row, row->min);
-		fputs(" to ", stdout);
-		put_number(row, row->max);
-		fputs(row->not_zero ? ", not 0" : "", stdout);
-	}
-	fputs(".", stdout);
 }
 
 static void put_default(const conf_row_t *row)

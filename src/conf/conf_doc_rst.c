@@ -99,16 +99,9 @@ static void put_type(const conf_row_t *row)
 
 static void put_range(const conf_row_t *row)
 {
-	char min[CONF_DOC_NUMBER_MAX], max[CONF_DOC_NUMBER_MAX];
-	if (row->type != CONF_INT && row->type != CONF_OPTINT) {
-		return;
-	}
-	(void)conf_doc_number(row, row->min, min);
-	(void)conf_doc_number(row, row->max, max);
-	if (conf_doc_is_open(row)) {
-		printf(":Range: at least %s%s\n", min, row->not_zero ? ", not 0" : "");
-	} else {
-		printf(":Range: %s to %s%s\n", min, max, row->not_zero ? ", not 0" : "");
+	char range[CONF_ROW_RANGE_MAX];
+	if (conf_row_range(row, range)[0] != '\0') {
+		printf(":Range: %s\n", range);
 	}
 }
 

@@ -16,7 +16,7 @@ typedef struct {
 	size_t len;
 } out_t;
 
-__attribute__((format(printf, 2, 3))) static void put(out_t *out, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void fault_append(out_t *out, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -27,35 +27,35 @@ __attribute__((format(printf, 2, 3))) static void put(out_t *out, const char *fo
 }
 
 /** As much of a text as a message shows. */
-static void put_shown(out_t *out, const char *text)
+static void fault_append_shown(out_t *out, const char *text)
 {
 	size_t len = strlen(text);
-	put(out, "%.*s%s", len > SHOWN_MAX ? SHOWN_MAX : (int)len, text, len > SHOWN_MAX ? "..." : "");
+	fault_append(out, "%.*s%s", len > SHOWN_MAX ? SHOWN_MAX : (int)len, text, len > SHOWN_MAX ? "..." : "");
 }
 
 /** Section, identifier in brackets if there is one. */
-static void put_block(out_t *out, const conf_place_t *place)
+static void fault_append_block(out_t *out, const conf_place_t *place)
 {
-	put(out, "%s", place->section);
+	fault_append(out, "%s", place->section);
 	if (place->id != NULL && place->id[0] != '\0') {
-		put(out, "[");
-		put_shown(out, place->id);
-		put(out, "]");
+		fault_append(out, "[");
+		fault_append_shown(out, place->id);
+		fault_append(out, "]");
 	}
 }
 
-static void put_item(out_t *out, const conf_place_t *place)
+static void fault_append_item(out_t *out, const conf_place_t *place)
 {
-	put(out, ", item '");
+	fault_append(out, ", item '");
 	if (place->file == NULL && place->section != NULL) {
-		put_block(out, place);
-		put(out, ".");
+		fault_append_block(out, place);
+		fault_append(out, ".");
 	}
-	put(out, "%s'", place->item);
+	fault_append(out, "%s'", place->item);
 	if (place->value != NULL && place->value[0] != '\0') {
-		put(out, ", value '");
-		put_shown(out, place->value);
-		put(out, "'");
+		fault_append(out, ", value '");
+		fault_append_shown(out, place->value);
+		fault_append(out, "'");
 	}
 }
 
@@ -63,18 +63,18 @@ knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err,
 		const char *reason)
 {
 	out_t out = { .len = 0 };
-	put(&out, "config");
+	fault_append(&out, "config");
 	if (place->file != NULL) {
-		put(&out, ", file '%s', line %zu", place->file, place->line);
+		fault_append(&out, ", file '%s', line %zu", place->file, place->line);
 	}
 	if (place->item != NULL) {
-		put_item(&out, place);
+		fault_append_item(&out, place);
 	} else if (place->section != NULL) {
-		put(&out, ", section '");
-		put_block(&out, place);
-		put(&out, "'");
+		fault_append(&out, ", section '");
+		fault_append_block(&out, place);
+		fault_append(&out, "'");
 	}
-	put(&out, " (%s)", reason);
+	fault_append(&out, " (%s)", reason);
 	return conf_tell_text(sink, severity, err, place, reason, "%s", out.text);
 }
 
@@ -95,7 +95,8 @@ knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity, knot_err_t
 		.section = place->section,
 		.id = place->id,
 		.item = place->item,
-		.value = place->value };
+		.value = place->value,
+		.hint = place->hint != NULL && place->hint[0] != '\0' ? place->hint : NULL };
 	if (sink.fault != NULL) {
 		sink.fault(sink.ctx, &fault);
 	}

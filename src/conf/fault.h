@@ -16,6 +16,7 @@ typedef struct {
 	const char *file; /* NULL: not from a file */
 	size_t line;
 	const char *section, *id, *item, *value;
+	const char *hint; /* NULL or "": there is none */
 } conf_place_t;
 
 /** About an item, with its value if there is one; without an item about a block; without a section about the line.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** The two halves of conf_load(): text → store (load.c), store → snapshot (build.c). */
+/** The two halves of conf_load(): text → store (load.c, load_file.c), store → snapshot (build.c). */
 #pragma once
 
 #include "src/conf/txn.h"
 
 /**
  * Read a file with its includes, or, when `text` is not NULL, that text under the name `path`, into an empty store.
- * On any failure the sink was told.
+ * is_checked: lint values, too, see conf_host_t. On any failure the sink was told; the code is that of the first error.
  */
-KNOT_MUST_USE knot_err_t conf_read(conf_store_t *store, const char *path, const knot_str_t *text, conf_sink_t sink);
+KNOT_MUST_USE knot_err_t conf_read(
+		conf_store_t *store, const char *path, const knot_str_t *text, bool is_checked, conf_sink_t sink);
 
 /**
  * Read the files that match a pattern into a store that may have blocks already; a relative one is below the working
@@ -39,10 +40,11 @@ KNOT_MUST_USE knot_err_t conf_check_value(const conf_check_value_t *check, conf_
 const char *conf_check_block(const conf_block_view_t *block, conf_view_t all);
 
 /**
- * Check each value and block of a sealed store, as reading a file does. All that is not supported yet is told, any
- * other error is the last. KNOT_CONF_ENOTSUP, KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID.
+ * Check each value and block of a sealed store, as reading a file does. All errors are told, then all that is not
+ * supported yet; the code is that of the first error. KNOT_CONF_ENOTSUP, KNOT_ENOENT, KNOT_EINVAL, KNOT_CONF_ENOID.
+ * is_checked: lint values, too, see conf_host_t.
  */
-KNOT_MUST_USE knot_err_t conf_check_store(const conf_store_t *store, conf_sink_t sink);
+KNOT_MUST_USE knot_err_t conf_check_store(const conf_store_t *store, bool is_checked, conf_sink_t sink);
 
 /** Warn of answers that don't fit a frame of AF_XDP, or the MTU of an interface that is there. */
 void conf_check_xdp_payload(const conf_t *conf, conf_sink_t sink);

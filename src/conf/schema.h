@@ -113,6 +113,15 @@ typedef struct {
 
 /** Why it is wrong, a static string; NULL when it is all right. */
 typedef const char *(*conf_check_t)(const conf_check_value_t *value);
+
+/** What a lint found: static strings. */
+typedef struct {
+	conf_severity_t severity;
+	const char *reason, *hint; /* hint: NULL if there is none */
+} conf_lint_result_t;
+/** Look at what depends on the machine, or is right but hardly meant. Returns whether something was found. */
+typedef bool (*conf_lint_t)(const conf_check_value_t *value, conf_lint_result_t *ret_result);
+
 /**
  * all: the configuration that the block belongs to, for what it inherits. While a file is read, as far as it was read.
  */
@@ -148,10 +157,12 @@ struct conf_row {
 	conf_effect_t effect;
 	conf_support_t support;
 	const char *harmless; /* blank-separated values that a refused row accepts; "" in it is `""` */
+	const char *feature;  /* of a refused row: what it asks for, as the summary of a migration names it */
 	conf_field_t field;
 	size_t field_off;
 	conf_check_t check;
 	conf_check_t warn; /* as check, but the value is taken */
+	conf_lint_t lint;  /* what only conf-check looks at: users, interfaces, spellings of addresses */
 	const char *missing;
 	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); a check decides, this is
 				for others to know */

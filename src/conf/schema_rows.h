@@ -23,6 +23,7 @@
 #define TUNING          .support = CONF_TUNING
 #define REFUSED         .support = CONF_REFUSED
 #define REFUSED_BUT(values) .support = CONF_REFUSED, .harmless = (values)
+#define FOR(what)       .feature = (what)
 
 #define KILO (INT64_C(1) << 10)
 #define MEGA (INT64_C(1) << 20)
@@ -51,6 +52,10 @@ const char *conf_check_group(const conf_check_value_t *value);
 const char *conf_check_keystore_id(const conf_check_value_t *value);
 const char *conf_check_rrtype(const conf_check_value_t *value);
 const char *conf_check_skipped_type(const conf_check_value_t *value);
+
+bool conf_lint_listen(const conf_check_value_t *value, conf_lint_result_t *ret_result);
+bool conf_lint_user(const conf_check_value_t *value, conf_lint_result_t *ret_result);
+bool conf_lint_xdp_listen(const conf_check_value_t *value, conf_lint_result_t *ret_result);
 
 const char *conf_check_server(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all);

@@ -48,7 +48,7 @@ static inline conf_store_t *read_text(const char *text)
 	conf_store_t *store = conf_store_new();
 	const knot_str_t str = knot_str_of(text);
 	assert_non_null(store);
-	if (conf_read(store, "F", &str, messages_sink(&messages)) != KNOT_OK || messages.text[0] != '\0') {
+	if (conf_read(store, "F", &str, false, messages_sink(&messages)) != KNOT_OK || messages.text[0] != '\0') {
 		fail_msg("%s\n%s", text, messages.text);
 	}
 	assert_int_equal(conf_store_seal(store), KNOT_OK);

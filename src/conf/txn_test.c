@@ -304,15 +304,12 @@ static void test_include_faults(void **state)
 	edit.data = path;
 	assert_int_equal(write(fd, "nosuch:\n", 8), 8);
 	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_CONF_EITEM);
-	(void)snprintf(want, sizeof(want),
-			"config, file '%s', line 1, item 'nosuch' (invalid item)\nconfig, item 'include', value '%s' "
-			"(invalid item)",
-			path, path);
+	(void)snprintf(want, sizeof(want), "config, file '%s', line 1, item 'nosuch' (invalid item)", path);
 	assert_string_equal(faults.text, want);
 
 	assert_int_equal(ftruncate(fd, ((off_t)1024 << 20) + 1), 0);
 	assert_int_equal(conf_txn_set(txn, &edit, messages_sink(&faults)), KNOT_ESPACE);
-	(void)snprintf(want, sizeof(want), "config, failed to load file '%s' (larger than 1024 MiB)\n", path);
+	(void)snprintf(want, sizeof(want), "config, failed to load file '%s' (larger than 1024 MiB)", path);
 	assert_memory_equal(faults.text, want, strlen(want));
 	assert_true(conf_txn_is_empty(txn));
 	conf_txn_free(txn);

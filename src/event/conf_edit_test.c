@@ -40,7 +40,7 @@ static conf_store_t *read_conf(const char *zones)
 	write_conf_file(no_images, zones);
 	conf_store_t *store = conf_store_new();
 	assert_non_null(store);
-	assert_int_equal(conf_read(store, conf_path, NULL, server_conf_sink()), KNOT_OK);
+	assert_int_equal(conf_read(store, conf_path, NULL, false, server_conf_sink()), KNOT_OK);
 	assert_int_equal(conf_store_seal(store), KNOT_OK);
 	return store;
 }

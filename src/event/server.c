@@ -516,7 +516,8 @@ static void log_fault(void *ctx, const conf_fault_t *fault)
 	int level = fault->severity == CONF_ERROR     ? LOG_ERR
 		    : fault->severity == CONF_WARNING ? LOG_WARNING
 						      : LOG_NOTICE;
-	log_server(level, "%s", fault->text);
+	const char *hint = fault->hint != NULL ? fault->hint : "";
+	log_server(level, "%s%s%s", fault->text, *hint != '\0' ? ", " : "", hint);
 }
 
 conf_sink_t server_conf_sink(void)

@@ -46,6 +46,13 @@ def wrong_value(_line, world, theirs, ours):
     return world == "ours" and theirs == (1, "USAGE", "") and ours[:2] == (1, "USAGE") and re.fullmatch(r"error: invalid [^\n]+, use [^\n]+", ours[2])
 
 
+@rule("Bowline: a hint stands behind an error of the configuration, a warning of zone files that are missing before its verdict")
+def hints(line, _world, theirs, ours):
+    added = r"^(hint: .*|warning: config, item 'zone\[.*\.file', value '.*' \(no such file\))$"
+    kept = "\n".join(text for text in ours[2].splitlines() if not re.match(added, text))
+    return kept != ours[2] and (ours[0], ours[1], kept) == theirs
+
+
 @rule("3.5: zone-status has more events")
 def events(line, _world, theirs, ours):
     new = r"(purge|DNSSEC-validate): - \| | \| DNSKEY-sync: -"

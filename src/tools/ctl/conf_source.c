@@ -61,9 +61,8 @@ void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_er
 /* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
 static void tell_error(void *ctx, const conf_fault_t *fault)
 {
-	(void)ctx;
 	if (fault->severity == CONF_ERROR) {
-		fprintf(stderr, "error: %s\n", fault->text);
+		knotc_tell(ctx, fault);
 	}
 }
 

@@ -19,7 +19,11 @@ void knotc_tell(void *ctx, const conf_fault_t *fault)
 		[CONF_WARNING] = "warning",
 		[CONF_NOTICE] = "notice",
 	};
-	fprintf(fault->severity == CONF_NOTICE ? stdout : stderr, "%s: %s\n", severities[fault->severity], fault->text);
+	FILE *out = fault->severity == CONF_NOTICE ? stdout : stderr;
+	fprintf(out, "%s: %s\n", severities[fault->severity], fault->text);
+	if (fault->hint != NULL) {
+		fprintf(out, "hint: %s\n", fault->hint);
+	}
 }
 
 static void tell_errors(void *ctx, const conf_fault_t *fault)
@@ -29,12 +33,14 @@ static void tell_errors(void *ctx, const conf_fault_t *fault)
 	}
 }
 
-static bool load(const params_t *params, void (*fault)(void *, const conf_fault_t *), conf_t **ret_conf)
+/** is_checked: see conf_host_t. */
+static bool local_load(const params_t *params, bool is_checked, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_source_t source = knotc_conf_source(params);
 	conf_host_t host = conf_host_offline();
 	host.version = PACKAGE_STRING;
-	knot_err_t err = knotc_conf(params, &host, (conf_sink_t){ fault, NULL }, ret_conf);
+	host.is_checked = is_checked;
+	knot_err_t err = knotc_conf(params, &host, sink, ret_conf);
 	if (err != KNOT_OK) {
 		char error[KNOTC_ERROR_MAX];
 		knotc_conf_failure(&source, err, error);
@@ -55,15 +61,28 @@ bool knotc_finish(const params_t *params, const char *command, const char *text,
 
 bool knotc_load_conf(const params_t *params, conf_t **ret_conf)
 {
-	return load(params, tell_errors, ret_conf);
+	return local_load(params, false, (conf_sink_t){ tell_errors, NULL }, ret_conf);
+}
+
+/** Passes a fault on, and counts warnings in the context. */
+static void local_tell_counted(void *ctx, const conf_fault_t *fault)
+{
+	size_t *warnings = ctx;
+	*warnings += fault->severity == CONF_WARNING;
+	knotc_tell(NULL, fault);
 }
 
 bool knotc_conf_check(const params_t *params)
 {
 	conf_t *conf;
-	bool is_good = load(params, knotc_tell, &conf);
+	size_t warnings = 0;
+	bool is_good = local_load(params, true, (conf_sink_t){ local_tell_counted, &warnings }, &conf);
 	if (is_good) {
 		conf_free(conf);
+	}
+	if (is_good && params->flags.force && warnings > 0) {
+		fprintf(stderr, "error: %zu warning%s\n", warnings, warnings == 1 ? "" : "s");
+		is_good = false;
 	}
 	return knotc_finish(params, "conf-check", "Configuration is valid", is_good);
 }
@@ -148,7 +167,7 @@ static bool check_named(const conf_t *conf, const char *text, bool force)
 bool knotc_zone_check(const params_t *params, const request_t *request)
 {
 	conf_t *conf;
-	if (!load(params, tell_errors, &conf)) {
+	if (!knotc_load_conf(params, &conf)) {
 		return knotc_finish(params, "zone-check", NULL, false);
 	}
 	bool is_good = true;

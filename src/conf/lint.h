@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * What conf-check looks at beyond the text: users, interfaces and zone files of this machine.
+ *
+ * A running server doesn't: an interface that went must not make it refuse a reload. Lints of single values are in the
+ * schema's rows (conf_lint_t) and come with file and line; here is what needs the whole snapshot. Reads the file
+ * system; no state.
+ */
+#pragma once
+
+#include "src/conf/conf.h"
+
+/** Warn of zone files that don't exist, at most CONF_ERRORS_TOLD_MAX times; of a folder that is missing, once. */
+void conf_lint_zone_files(const conf_t *conf, conf_sink_t sink);
