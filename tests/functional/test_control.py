@@ -52,7 +52,7 @@ def test_zone_status_contents_only_when_asked(server):
     assert server.knotc("zone-status", "example", "+serial", "+contents").stdout == "[example.] serial: 7 | contents: file\n"
     for options in (["-e"], ["-j"]):
         assert "contents" not in server.knotc(*options, "zone-status", "example").stdout
-    assert '"type": "contents", "data": "file"' in server.knotc("-j", "zone-status", "example", "+contents").stdout
+    assert '"type": "contents", "data": "file"' in server.knotc("-j", "raw", "zone-status", "example", "+contents").stdout
 
 
 def test_zone_read(server, knotc):

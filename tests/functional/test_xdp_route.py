@@ -109,7 +109,7 @@ def start(make_knotd, uplinks, listen=("srv0", "srv1"), more=""):
 def counters(server):
     """{interface: {counter: value}} over all queues."""
     found = {}
-    for unit in json.loads(server.knotc("-j", "xdp-status").stdout)["reply"]:
+    for unit in json.loads(server.knotc("-j", "raw", "xdp-status").stdout)["reply"]:
         if not unit.get("id") and re.fullmatch(r"-?\d+", unit["data"]):
             found.setdefault(unit["section"], {})[unit["item"]] = int(unit["data"])
     return found

@@ -114,7 +114,7 @@ def reset(sock):
 
 def tcp_status(server, pair):
     """Sums of `knotc xdp-status`."""
-    units = json.loads(server.knotc("-j", "xdp-status", pair.server_if).stdout)["reply"]
+    units = json.loads(server.knotc("-j", "raw", "xdp-status", pair.server_if).stdout)["reply"]
     return {unit["item"]: int(unit["data"]) for unit in units if not unit.get("id") and unit["data"].isdigit()}
 
 

@@ -3,6 +3,7 @@
  * Which configuration: a file or a database, and reading it.
  */
 #include "src/tools/ctl/knotc.h"
+#include "src/tools/ctl/message.h"
 
 #include "src/conf/db.h"
 
@@ -38,7 +39,7 @@ static knot_err_t load_db(
 static void say_source(const params_t *params, const conf_source_t *source)
 {
 	if (params->verbose) {
-		printf("debug: %s '%s'\n", source->is_db ? "confdb" : "config", source->path);
+		message_debug("%s '%s'", source->is_db ? "confdb" : "config", source->path);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "src/tools/ctl/knotc.h"
 
 #include "src/conf/db.h"
+#include "src/tools/ctl/message.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ void knotc_print_help(FILE *out)
 			" -b, --blocking             Zone event trigger commands wait until the event is finished.\n"
 			" -e, --extended             Show extended output.\n"
 			" -f, --force                Forced operation. Overrides some checks.\n"
-			" -j, --json                 Print replies as JSON.\n"
+			" -j, --json [raw]           Print replies as JSON, raw: as the protocol has them.\n"
 			" -F, --format <3.5|3.6>     Print replies as Knot DNS of that version does.\n"
 			"                             (default 3.5)\n"
 			" -x, --mono                 Don't color the output.\n"
@@ -130,8 +131,7 @@ bool knotc_help(const char *name)
 	}
 	const action_t *action = action_find(name);
 	if (action == NULL) {
-		fprintf(stderr, "error: invalid command '%s'\n", name);
-		return false;
+		return message_error("invalid command '%s'", name);
 	}
 	help_print_action(action, stdout);
 	return true;

@@ -6,6 +6,7 @@
 
 #include "src/conf/conf.h"
 #include "src/sys/clock.h"
+#include "src/tools/ctl/message.h"
 #include "src/zone/build.h"
 
 #include <limits.h>
@@ -14,16 +15,23 @@
 void knotc_tell(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
-	static const char *const severities[] = {
-		[CONF_ERROR] = "error",
-		[CONF_WARNING] = "warning",
-		[CONF_NOTICE] = "notice",
+	static const message_level_t levels[] = {
+		[CONF_ERROR] = MESSAGE_ERROR,
+		[CONF_WARNING] = MESSAGE_WARNING,
+		[CONF_NOTICE] = MESSAGE_NOTICE,
 	};
-	FILE *out = fault->severity == CONF_NOTICE ? stdout : stderr;
-	fprintf(out, "%s: %s\n", severities[fault->severity], fault->text);
-	if (fault->hint != NULL) {
-		fprintf(out, "hint: %s\n", fault->hint);
-	}
+	message_tell(&(message_t){ .level = levels[fault->severity],
+			.line = fault->line,
+			.members = {
+					[MESSAGE_TEXT] = fault->text,
+					[MESSAGE_FILE] = fault->file,
+					[MESSAGE_SECTION] = fault->section,
+					[MESSAGE_ID] = fault->id,
+					[MESSAGE_ITEM] = fault->item,
+					[MESSAGE_VALUE] = fault->value,
+					[MESSAGE_REASON] = fault->reason,
+					[MESSAGE_HINT] = fault->hint,
+			} });
 }
 
 static void tell_errors(void *ctx, const conf_fault_t *fault)
@@ -44,7 +52,7 @@ static bool local_load(const params_t *params, bool is_checked, conf_sink_t sink
 	if (err != KNOT_OK) {
 		char error[KNOTC_ERROR_MAX];
 		knotc_conf_failure(&source, err, error);
-		fprintf(stderr, "error: %s\n", error);
+		(void)message_error("%s", error);
 	}
 	return err == KNOT_OK;
 }
@@ -52,6 +60,10 @@ static bool local_load(const params_t *params, bool is_checked, conf_sink_t sink
 bool knotc_finish(const params_t *params, const char *command, const char *text, bool is_good)
 {
 	if (params->format == FORMAT_JSON) {
+		reply_t reply;
+		reply_begin(&reply, stdout, command, NULL);
+		reply_end(&reply, NULL, is_good);
+	} else if (params->format == FORMAT_RAW) {
 		printf("{\"command\": \"%s\", \"reply\": [], \"ok\": %s}\n", command, is_good ? "true" : "false");
 	} else if (is_good && text != NULL) {
 		puts(text);
@@ -81,8 +93,7 @@ bool knotc_conf_check(const params_t *params)
 		conf_free(conf);
 	}
 	if (is_good && params->flags.force && warnings > 0) {
-		fprintf(stderr, "error: %zu warning%s\n", warnings, warnings == 1 ? "" : "s");
-		is_good = false;
+		is_good = message_error("%zu warning%s", warnings, warnings == 1 ? "" : "s");
 	}
 	return knotc_finish(params, "conf-check", "Configuration is valid", is_good);
 }
@@ -96,15 +107,23 @@ typedef struct {
 
 static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
 {
-	static const char *const levels[] = {
-		[ZONE_MESSAGE_NOTICE] = "notice",
-		[ZONE_MESSAGE_WARNING] = "warning",
-		[ZONE_MESSAGE_ERROR] = "error",
+	static const message_level_t levels[] = {
+		[ZONE_MESSAGE_NOTICE] = MESSAGE_NOTICE,
+		[ZONE_MESSAGE_WARNING] = MESSAGE_WARNING,
+		[ZONE_MESSAGE_ERROR] = MESSAGE_ERROR,
 	};
 	check_t *check = ctx;
 	/* What the loader puts right by itself, such as different TTLs, is no fault of the checks. */
 	check->warned |= strncmp(text, "check, ", 7) == 0;
-	fprintf(level == ZONE_MESSAGE_NOTICE ? stdout : stderr, "%s: [%s] %s\n", levels[level], check->name, text);
+	message_tell(&(message_t){
+			.level = levels[level], .members = { [MESSAGE_TEXT] = text, [MESSAGE_ZONE] = check->name } });
+}
+
+/* An error about a zone; its name has the final dot. */
+static void tell_zone_error(const char *zone, const char *text)
+{
+	message_tell(&(message_t){
+			.level = MESSAGE_ERROR, .members = { [MESSAGE_TEXT] = text, [MESSAGE_ZONE] = zone } });
 }
 
 static zone_checks_t checks_of(conf_semchecks_t checks)
@@ -139,7 +158,9 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 	}
 	zone_contents_free(contents);
 	if (err != KNOT_OK) {
-		fprintf(stderr, "error: [%s] failed to check zone file (%s)\n", check.name, knot_strerror(err));
+		char text[KNOTC_ERROR_MAX];
+		snprintf(text, sizeof(text), "failed to check zone file (%s)", knot_strerror(err));
+		tell_zone_error(check.name, text);
 	}
 	return err == KNOT_OK && !(force && check.warned);
 }
@@ -151,13 +172,15 @@ static bool check_named(const conf_t *conf, const char *text, bool force)
 	size_t index;
 	if (knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) != KNOT_OK) {
 		size_t len = strlen(text);
-		fprintf(stderr, "error: [%s%s] invalid name\n", text, len > 0 && text[len - 1] == '.' ? "" : ".");
+		char given[KNOTC_ERROR_MAX];
+		snprintf(given, sizeof(given), "%.500s%s", text, len > 0 && text[len - 1] == '.' ? "" : ".");
+		tell_zone_error(given, "invalid name");
 		return false;
 	}
 	if (!conf_zone_find(conf, name, &index)) {
 		char print[KNOT_NAME_TEXT_MAX];
 		(void)knot_name_print(name, print);
-		fprintf(stderr, "error: [%s] %s\n", print, knot_strerror(KNOT_ENOZONE));
+		tell_zone_error(print, knot_strerror(KNOT_ENOZONE));
 		return false;
 	}
 	conf_zone_t zone = conf_zone(conf, index);

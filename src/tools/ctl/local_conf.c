@@ -6,6 +6,7 @@
 
 #include "src/conf/db.h"
 #include "src/conf/io.h"
+#include "src/tools/ctl/message.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,7 @@
 
 static bool fail(const params_t *params, const char *action, const char *what, knot_err_t err)
 {
-	fprintf(stderr, "error: %s (%s)\n", what, knot_strerror(err));
+	(void)message_error("%s (%s)", what, knot_strerror(err));
 	return knotc_finish(params, action, NULL, false);
 }
 
@@ -54,7 +55,7 @@ static bool open_db(const params_t *params, const char *action, conf_db_t **ret_
 	if (err != KNOT_OK) {
 		char error[KNOTC_ERROR_MAX];
 		knotc_conf_failure(&(conf_source_t){ .is_db = true, .path = db_path(params) }, err, error);
-		fprintf(stderr, "error: %s\n", error);
+		(void)message_error("%s", error);
 		return knotc_finish(params, action, NULL, false);
 	}
 	uint64_t version;
@@ -73,8 +74,8 @@ static bool may_overwrite(const params_t *params, const conf_store_t *old)
 
 static bool refuse_overwrite(const params_t *params, const char *action)
 {
-	fputs("error: use force option to overwrite the existing destination and ensure the server is not running!\n",
-			stderr);
+	(void)message_error(
+			"use force option to overwrite the existing destination and ensure the server is not running!");
 	return knotc_finish(params, action, NULL, false);
 }
 
@@ -266,6 +267,28 @@ static knot_err_t export_to_file(const conf_t *conf, const char *path)
 	return is_good ? KNOT_OK : knot_err_of_errno(saved);
 }
 
+static bool export_unit(const conf_unit_t *unit, void *ctx)
+{
+	knot_ctl_data_t data = {
+		[KNOT_CTL_IDX_SECTION] = unit->section,
+		[KNOT_CTL_IDX_ITEM] = unit->item,
+		[KNOT_CTL_IDX_ID] = unit->id,
+		[KNOT_CTL_IDX_DATA] = unit->data,
+	};
+	output_unit(ctx, unit->is_next ? KNOT_CTL_TYPE_EXTRA : KNOT_CTL_TYPE_DATA, (const knot_ctl_data_t *)&data);
+	return true;
+}
+
+/* To standard output the items, each as conf-read shows it. False: said why in the reply. */
+static bool export_as_json(const conf_t *conf)
+{
+	output_t output = { .out = stdout, .action = action_find("conf-export"), .format = FORMAT_JSON };
+	output_begin(&output);
+	knot_err_t err =
+			conf_io_read((conf_view_t){ .store = conf->store }, &(conf_where_t){ 0 }, export_unit, &output);
+	return output_end(&output, err == KNOT_OK ? NULL : knot_strerror(err));
+}
+
 bool knotc_conf_export(const params_t *params, const request_t *request)
 {
 	static const char action[] = "conf-export";
@@ -281,6 +304,10 @@ bool knotc_conf_export(const params_t *params, const request_t *request)
 	knot_err_t err = KNOT_OK;
 	if (path != NULL) {
 		err = export_to_file(conf, path);
+	} else if (conf != NULL && params->format == FORMAT_JSON) {
+		bool is_good = export_as_json(conf);
+		conf_free(conf);
+		return is_good;
 	} else if (!write_export(conf, stdout)) {
 		err = KNOT_EFILE;
 	}

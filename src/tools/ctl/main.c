@@ -44,7 +44,7 @@ static bool scan_format(const char *text, format_t *ret_format)
 	static const struct {
 		const char *name;
 		format_t format;
-	} formats[] = { { "3.5", FORMAT_35 }, { "3.6", FORMAT_36 }, { "json", FORMAT_JSON } };
+	} formats[] = { { "3.5", FORMAT_35 }, { "3.6", FORMAT_36 }, { "json", FORMAT_JSON }, { "raw", FORMAT_RAW } };
 	for (size_t i = 0; i < KNOT_LEN(formats); i++) {
 		if (strcmp(formats[i].name, text) == 0) {
 			*ret_format = formats[i].format;
@@ -52,6 +52,16 @@ static bool scan_format(const char *text, format_t *ret_format)
 		}
 	}
 	return false;
+}
+
+/* Behind -j the word "raw", which names no action, chooses the protocol's units. */
+static format_t scan_json_kind(int argc, char **argv)
+{
+	if (optind < argc && strcmp(argv[optind], "raw") == 0) {
+		optind++;
+		return FORMAT_RAW;
+	}
+	return FORMAT_JSON;
 }
 
 static options_verdict_t read_options(int argc, char **argv, params_t *ret_params)
@@ -101,7 +111,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		case 'b': params.flags.blocking = true; break;
 		case 'e': params.extended = true; break;
 		case 'f': params.flags.force = true; break;
-		case 'j': params.format = FORMAT_JSON; break;
+		case 'j': params.format = scan_json_kind(argc, argv); break;
 		case 'F':
 			if (!scan_format(optarg, &params.format)) {
 				return refuse_value("invalid format, use 3.5, 3.6 or json");

@@ -22,65 +22,10 @@ static const char *item(const knot_ctl_data_t *unit, knot_ctl_idx_t index)
 	return (*unit)[index];
 }
 
-/* ---- JSON ---- */
-
-/* Length of the UTF-8 sequence at p, RFC 3629 4, or 0. */
-static unsigned utf8_len(const unsigned char *p)
-{
-	static const struct {
-		unsigned char first_min, first_max, second_min, second_max;
-		unsigned len;
-	} forms[] = {
-		{ 0xC2, 0xDF, 0x80, 0xBF, 2 },
-		{ 0xE0, 0xE0, 0xA0, 0xBF, 3 },
-		{ 0xE1, 0xEC, 0x80, 0xBF, 3 },
-		{ 0xED, 0xED, 0x80, 0x9F, 3 },
-		{ 0xEE, 0xEF, 0x80, 0xBF, 3 },
-		{ 0xF0, 0xF0, 0x90, 0xBF, 4 },
-		{ 0xF1, 0xF3, 0x80, 0xBF, 4 },
-		{ 0xF4, 0xF4, 0x80, 0x8F, 4 },
-	};
-	for (size_t i = 0; i < KNOT_LEN(forms); i++) {
-		if (p[0] < forms[i].first_min || p[0] > forms[i].first_max) {
-			continue;
-		}
-		if (p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
-			return 0;
-		}
-		for (unsigned j = 2; j < forms[i].len; j++) {
-			if ((p[j] & 0xC0) != 0x80) {
-				return 0;
-			}
-		}
-		return forms[i].len;
-	}
-	return 0;
-}
-
-void output_json_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
-		unsigned len = *p >= 0x80 ? utf8_len(p) : 0;
-		if (len > 0) {
-			fwrite(p, 1, len, out);
-			p += len;
-			continue;
-		}
-		if (*p == '"' || *p == '\\') {
-			fprintf(out, "\\%c", *p);
-		} else if (*p < 0x20 || *p >= 0x7F) {
-			fprintf(out, "\\u%04x", *p);
-		} else {
-			fputc(*p, out);
-		}
-		p++;
-	}
-	fputc('"', out);
-}
+/* ---- The protocol's units as JSON ---- */
 
 /* Members of a unit: its items under the protocol's names. The command stands once, outside. */
-static const char *const json_names[KNOT_CTL_IDX__COUNT] = {
+static const char *const raw_names[KNOT_CTL_IDX__COUNT] = {
 	[KNOT_CTL_IDX_FLAGS] = "flags",
 	[KNOT_CTL_IDX_ERROR] = "error",
 	[KNOT_CTL_IDX_SECTION] = "section",
@@ -94,35 +39,35 @@ static const char *const json_names[KNOT_CTL_IDX__COUNT] = {
 	[KNOT_CTL_IDX_FILTERS] = "filters",
 };
 
-static void json_begin(output_t *output)
+static void raw_begin(output_t *output)
 {
-	fputs("{\"command\": ", output->out);
-	output_json_string(output->out, output->action->name);
-	fputs(", \"reply\": [", output->out);
+	output->raw = knot_json_of(knot_json_to_file, output->out);
+	knot_json_open(&output->raw, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(&output->raw, "command", output->action->name);
+	knot_json_open(&output->raw, "reply", KNOT_JSON_LIST, KNOT_JSON_LINES);
 }
 
-static void json_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void raw_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
-	fprintf(output->out, "%s\n  {\"kind\": \"%s\"", output->unit_count > 1 ? "," : "",
-			type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
+	knot_json_open(&output->raw, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(&output->raw, "kind", type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
 	for (unsigned i = 0; i < KNOT_CTL_IDX__COUNT; i++) {
-		if (json_names[i] != NULL && (*unit)[i] != NULL) {
-			fprintf(output->out, ", \"%s\": ", json_names[i]);
-			output_json_string(output->out, (*unit)[i]);
+		if (raw_names[i] != NULL && (*unit)[i] != NULL) {
+			knot_json_text(&output->raw, raw_names[i], (*unit)[i]);
 		}
 	}
-	fputc('}', output->out);
+	knot_json_close(&output->raw);
 }
 
-static void json_end(output_t *output, const char *error)
+static void raw_end(output_t *output, const char *error)
 {
-	fprintf(output->out, "%s], \"ok\": %s", output->unit_count > 0 ? "\n" : "",
-			output->failed || error != NULL ? "false" : "true");
+	knot_json_close(&output->raw);
+	knot_json_bool(&output->raw, "ok", !output->failed && error == NULL);
 	if (error != NULL) {
-		fputs(", \"error\": ", output->out);
-		output_json_string(output->out, error);
+		knot_json_text(&output->raw, "error", error);
 	}
-	fputs("}\n", output->out);
+	knot_json_close(&output->raw);
+	(void)!knot_json_end(&output->raw); /* what couldn't be written is found when the tool ends */
 }
 
 /* ---- Text ---- */
@@ -335,17 +280,24 @@ static bool continues_line(const output_t *output, knot_ctl_type_t type)
 void output_begin(output_t *output)
 {
 	if (output->format == FORMAT_JSON) {
-		json_begin(output);
+		reply_begin(&output->reply, output->out, output->action->name, output->action);
+		snprintf(output->reply.detail, sizeof(output->reply.detail), "%s",
+				output->detail != NULL ? output->detail : "");
+	} else if (output->format == FORMAT_RAW) {
+		raw_begin(output);
 	}
 }
 
 void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
-	output->unit_count++;
 	bool is_error = item(unit, KNOT_CTL_IDX_ERROR) != NULL;
 	output->failed |= is_error;
 	if (output->format == FORMAT_JSON) {
-		json_unit(output, type, unit);
+		reply_unit(&output->reply, type, unit);
+		return;
+	}
+	if (output->format == FORMAT_RAW) {
+		raw_unit(output, type, unit);
 		return;
 	}
 	if (!is_error && output->action->layout == LAYOUT_STATUS && item(unit, KNOT_CTL_IDX_DATA) == NULL) {
@@ -372,7 +324,11 @@ bool output_end(output_t *output, const char *error)
 {
 	bool is_good = !output->failed && error == NULL;
 	if (output->format == FORMAT_JSON) {
-		json_end(output, error);
+		reply_end(&output->reply, error, is_good);
+		return is_good;
+	}
+	if (output->format == FORMAT_RAW) {
+		raw_end(output, error);
 		return is_good;
 	}
 	output_table_end(output);

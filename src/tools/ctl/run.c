@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/knotc.h"
+#include "src/tools/ctl/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 		return NULL;
 	}
 	if (params->verbose) {
-		printf("debug: socket '%s'\n", path);
+		message_debug("socket '%s'", path);
 	}
 	knot_ctl_t *ctl = knot_ctl_alloc();
 	if (ctl == NULL) {
@@ -94,12 +95,6 @@ static void run_print_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_
 	output_unit(ctx, type, unit);
 }
 
-static bool run_print_error(const char *text)
-{
-	fprintf(stderr, "error: %s\n", text);
-	return false;
-}
-
 static bool run_remote(const params_t *params, const action_t *action, const request_t *request)
 {
 	output_t output = {
@@ -109,6 +104,7 @@ static bool run_remote(const params_t *params, const action_t *action, const req
 		.extended = params->extended,
 		.color = params->color,
 		.all_zones = request->all_zones,
+		.detail = action->layout == LAYOUT_STATUS ? request->units[0][KNOT_CTL_IDX_TYPE] : NULL,
 		.zeros = params->flags.force,
 	};
 	char error[KNOTC_ERROR_MAX];
@@ -116,10 +112,27 @@ static bool run_remote(const params_t *params, const action_t *action, const req
 	bool is_whole = knotc_exchange(params, request, run_print_unit, &output, error);
 	bool is_good = output_end(&output, is_whole ? NULL : error);
 	(void)fflush(stdout);
-	if (!is_whole) {
-		run_print_error(error);
+	if (!is_whole && params->format != FORMAT_JSON) {
+		(void)message_error("%s", error);
 	}
 	return is_good;
+}
+
+/* name: of one action; NULL: all. */
+static bool run_help(const params_t *params, const char *name)
+{
+	if (params->format != FORMAT_JSON || (name != NULL && action_find(name) == NULL)) {
+		return knotc_help(name);
+	}
+	reply_t reply;
+	reply_begin(&reply, stdout, "help", NULL);
+	for (size_t i = 0; i < action_count; i++) {
+		if (name == NULL || action_find(name) == &actions[i]) {
+			reply_action(&reply, &actions[i]);
+		}
+	}
+	reply_end(&reply, NULL, true);
+	return true;
 }
 
 static bool run_local(const params_t *params, const action_t *action, const request_t *request)
@@ -133,7 +146,7 @@ static bool run_local(const params_t *params, const action_t *action, const requ
 	case LOCAL_XDP_CAPTURE: return knotc_xdp_capture(params, action, request);
 	case LOCAL_TOP: return knotc_top(params, action, request);
 	case LOCAL_XDP_CHECK: return knotc_xdp_check(params, action, request);
-	case LOCAL_HELP: return knotc_help(request->units[0][KNOT_CTL_IDX_ITEM]);
+	case LOCAL_HELP: return run_help(params, request->units[0][KNOT_CTL_IDX_ITEM]);
 	case LOCAL_EXIT:
 	case LOCAL_NONE: return false;
 	}
@@ -156,30 +169,52 @@ static int run_take_flags(request_flags_t *flags, int argc, char *const argv[])
 	return i;
 }
 
+/*
+ * The end of an action that has no reply: nothing was asked. In JSON there is one all the same, with what was wrong.
+ * Returns false.
+ */
+static bool run_end(const params_t *params, const char *command, const char *usage)
+{
+	if (params->format == FORMAT_JSON) {
+		reply_t reply;
+		if (usage != NULL) {
+			message_tell(&(message_t){ .level = MESSAGE_NOTICE, .members = { [MESSAGE_TEXT] = usage } });
+		}
+		reply_begin(&reply, stdout, command, NULL);
+		reply_end(&reply, NULL, false);
+	} else if (usage != NULL) {
+		fprintf(stderr, "%s\n", usage);
+	}
+	return false;
+}
+
 bool knotc_run(const params_t *given, int argc, char *const argv[])
 {
 	params_t params = *given;
 	const action_t *action = action_find(argv[0]);
+	messages_keep(params.format == FORMAT_JSON);
 	if (action == NULL) {
-		fprintf(stderr, "error: invalid command '%s'\n", argv[0]);
-		return false;
+		(void)message_error("invalid command '%s'", argv[0]);
+		return run_end(&params, argv[0], NULL);
 	}
 	if (action->local == LOCAL_EXIT) {
-		return false; /* there is no prompt to leave */
+		return run_end(&params, argv[0], NULL); /* there is no prompt to leave */
 	}
 	int first = run_take_flags(&params.flags, argc, argv);
 	request_t request;
 	char error[ACTION_ERROR_MAX];
 	if (!action_request(action, params.flags, argv + first, (size_t)(argc - first), &request, error)) {
-		(void)run_print_error(error);
-		if ((action->flags & COMMAND_OURS) != 0) {
-			fprintf(stderr, "Usage: knotc %s%s%s\n", action->name, action->usage != NULL ? " " : "",
-					action->usage != NULL ? action->usage : "");
-		}
-		return false;
+		char usage[ACTION_ERROR_MAX];
+		snprintf(usage, sizeof(usage), "Usage: knotc %s%s%s", action->name, action->usage != NULL ? " " : "",
+				action->usage != NULL ? action->usage : "");
+		(void)message_error("%s", error);
+		return run_end(&params, action->name, (action->flags & COMMAND_OURS) != 0 ? usage : NULL);
 	}
 	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
 						   : run_local(&params, action, &request);
+	if (messages_wait()) {
+		(void)run_end(&params, action->name, NULL);
+	}
 	request_free(&request);
 	return is_good;
 }

@@ -9,6 +9,7 @@
 
 #include "libknot/base/number.h"
 #include "src/sys/clock.h"
+#include "src/tools/ctl/message.h"
 #include "src/tools/ctl/terminal.h"
 #include "src/tools/ctl/top_screen.h"
 
@@ -44,8 +45,7 @@ typedef struct {
 /* text: what is wrong; NULL: that is said already. */
 static bool say(const char *what, const char *text)
 {
-	fprintf(stderr, text != NULL ? "error: %s '%s'\n" : "error: %s\n", what, text);
-	return false;
+	return text != NULL ? message_error("%s '%s'", what, text) : message_error("%s", what);
 }
 
 static bool read_arguments(const knot_ctl_data_t *unit, top_t *top)
@@ -164,7 +164,7 @@ static void draw(top_t *top)
 
 static void print(const top_t *top)
 {
-	if (top->params.format == FORMAT_JSON) {
+	if (output_is_json(top->params.format)) {
 		top_json(&top->rates, stdout);
 	} else {
 		fputs(top->count > 1 ? "\n" : "", stdout);
@@ -278,7 +278,7 @@ static bool run(top_t *top, bool screen)
 static bool has_screen(const params_t *params)
 {
 	const char *kind = getenv("TERM");
-	return params->format != FORMAT_JSON && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL &&
+	return !output_is_json(params->format) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL &&
 	       strcmp(kind, "dumb") != 0;
 }
 

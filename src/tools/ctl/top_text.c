@@ -2,7 +2,8 @@
 /**
  * Samples of `knotc top` for other programs: lines of words, or JSON.
  */
-#include "src/tools/ctl/output.h"
+#include "libknot/base/json.h"
+#include "libknot/base/number.h"
 #include "src/tools/ctl/top_screen.h"
 
 /* "panel sub/key" or "panel key". */
@@ -35,63 +36,67 @@ void top_text(const top_rates_t *rates, FILE *out)
 	}
 }
 
-static void json_member(FILE *out, const char *name, const char *value)
+static void top_json_row(knot_json_t *json, const top_row_t *row, bool is_fact)
 {
-	output_json_string(out, name);
-	fputs(": ", out);
-	output_json_string(out, value);
-}
-
-static void json_row(const top_row_t *row, bool is_fact, FILE *out)
-{
-	fputc('{', out);
+	uint64_t number;
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	if (row->sub[0] != '\0') {
-		json_member(out, "item", row->sub);
-		fputs(", ", out);
+		knot_json_text(json, "item", row->sub);
 	}
-	json_member(out, "id", row->key);
-	if (is_fact) {
-		fputs(", ", out);
-		json_member(out, "data", row->text);
-		fputc('}', out);
+	knot_json_text(json, "id", row->key);
+	if (!is_fact) {
+		knot_json_fixed(json, "rate", row->rate, 3);
+		knot_json_uint(json, "total", row->total);
+	} else if (knot_number_of(row->text, 0, UINT64_MAX, &number)) {
+		knot_json_uint(json, "data", number);
 	} else {
-		fprintf(out, ", \"rate\": %.3f, \"total\": %llu}", row->rate, (unsigned long long)row->total);
+		knot_json_text(json, "data", row->text);
 	}
+	knot_json_close(json);
 }
 
-static void json_latency(const top_latency_t *latency, FILE *out)
+static void top_json_latency(knot_json_t *json, const top_latency_t *latency)
 {
-	fputc('{', out);
-	json_member(out, "id", latency->protocol);
-	fprintf(out, ", \"rate\": %.3f", latency->rate);
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(json, "id", latency->protocol);
+	knot_json_fixed(json, "rate", latency->rate, 3);
 	for (size_t i = 0; i < TOP_QUANTILES; i++) {
 		/* Longer than what the last bucket begins with: how much longer is not known. */
 		double ns = latency->ns[i];
-		fprintf(out, ", \"%s\": %.0f%s%s%s", top_quantile_names[i], ns < 0 ? -ns : ns, ns < 0 ? ", \"" : "",
-				ns < 0 ? top_quantile_names[i] : "", ns < 0 ? "-exceeded\": true" : "");
+		knot_json_fixed(json, top_quantile_names[i], ns < 0 ? -ns : ns, 0);
+		if (ns < 0) {
+			char name[24];
+			snprintf(name, sizeof(name), "%s-exceeded", top_quantile_names[i]);
+			knot_json_bool(json, name, true);
+		}
 	}
-	fputc('}', out);
+	knot_json_close(json);
 }
 
 void top_json(const top_rates_t *rates, FILE *out)
 {
-	fprintf(out, "{\"seconds\": %.3f, \"queries\": {\"rate\": %.3f, \"total\": %llu}", rates->seconds,
-			rates->queries, (unsigned long long)rates->total);
+	knot_json_t json = knot_json_of(knot_json_to_file, out);
+	knot_json_open(&json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_fixed(&json, "seconds", rates->seconds, 3);
+	knot_json_open(&json, "queries", KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_fixed(&json, "rate", rates->queries, 3);
+	knot_json_uint(&json, "total", rates->total);
+	knot_json_close(&json);
 	for (size_t i = 0; i < TOP_PANELS; i++) {
 		if (i == TOP_LATENCY) {
 			continue;
 		}
-		fprintf(out, ", \"%s\": [", top_panel_names[i]);
+		knot_json_open(&json, top_panel_names[i], KNOT_JSON_LIST, KNOT_JSON_LINE);
 		for (size_t j = 0; j < rates->panels[i].count; j++) {
-			fputs(j > 0 ? ", " : "", out);
-			json_row(&rates->panels[i].rows[j], i == TOP_SERVER, out);
+			top_json_row(&json, &rates->panels[i].rows[j], i == TOP_SERVER);
 		}
-		fputc(']', out);
+		knot_json_close(&json);
 	}
-	fputs(", \"latency\": [", out);
+	knot_json_open(&json, "latency", KNOT_JSON_LIST, KNOT_JSON_LINE);
 	for (size_t i = 0; i < rates->latency_count; i++) {
-		fputs(i > 0 ? ", " : "", out);
-		json_latency(&rates->latencies[i], out);
+		top_json_latency(&json, &rates->latencies[i]);
 	}
-	fputs("]}\n", out);
+	knot_json_close(&json);
+	knot_json_close(&json);
+	(void)!knot_json_end(&json); /* what couldn't be written is found when the tool ends */
 }

@@ -10,6 +10,7 @@
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
 #include "src/sys/clock.h"
+#include "src/tools/ctl/message.h"
 #include "src/tools/ctl/pcapng.h"
 
 #include <inttypes.h>
@@ -58,10 +59,10 @@ static void end_soon(int number)
 
 static bool say(const char *format, const char *text)
 {
-	fputs("error: ", stderr);
-	fprintf(stderr, format, text);
-	fputc('\n', stderr);
-	return false;
+	char message[1024];
+	/* Each format here has one %s. */
+	snprintf(message, sizeof(message), format, text);
+	return message_error("%s", message);
 }
 
 /* ---- Arguments ---- */
@@ -156,7 +157,7 @@ static bool open_output(capture_t *capture)
 {
 	capture->out = strcmp(capture->path, "-") == 0 ? stdout : fopen(capture->path, "wb");
 	if (capture->out == NULL) {
-		fprintf(stderr, "error: failed to open '%s' (%s)\n", capture->path, strerror(errno));
+		(void)message_error("failed to open '%s' (%s)", capture->path, strerror(errno));
 		return false;
 	}
 	capture->start_ns = now_ns();
@@ -277,7 +278,8 @@ static bool follow(knot_ctl_t *ctl, capture_t *capture)
 		}
 	}
 	if (is_gone) {
-		fputs("notice: the server has ended the capture\n", stderr);
+		message_tell(&(message_t){ .level = MESSAGE_WARNING,
+				.members = { [MESSAGE_TEXT] = "the server has ended the capture" } });
 		return true;
 	}
 	knot_ctl_data_t stop_unit = { [KNOT_CTL_IDX_CMD] = "xdp-capture-stop" };

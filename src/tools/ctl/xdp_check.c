@@ -5,6 +5,7 @@
 #include "src/tools/ctl/knotc.h"
 
 #include "src/conf/conf.h"
+#include "src/tools/ctl/message.h"
 #include "xdp/check.h"
 #include "xdp/kxdp.h"
 
@@ -53,7 +54,7 @@ static bool add_configured(targets_t *targets, const conf_t *conf)
 		} else if (kxdp_iface_of_address((const struct sockaddr *)&listen->addr, name, &fault) == KNOT_OK) {
 			add_target(targets, name);
 		} else {
-			fprintf(stderr, "error: xdp.listen %s, %s\n", listen->text, fault.text);
+			(void)message_error("xdp.listen %s, %s", listen->text, fault.text);
 			is_good = false;
 		}
 	}
@@ -64,8 +65,7 @@ static bool add_configured(targets_t *targets, const conf_t *conf)
 static bool find_targets(const params_t *params, const char *wanted, targets_t *targets)
 {
 	if (wanted != NULL && strlen(wanted) >= IF_NAMESIZE) {
-		fprintf(stderr, "error: there is no interface %s\n", wanted);
-		return false;
+		return message_error("there is no interface %s", wanted);
 	}
 	bool is_good = true;
 	const char *path = params->config != NULL ? params->config : conf_default_path();
@@ -139,30 +139,52 @@ static void print_units(output_t *output, const char *name, const findings_t *fi
 	}
 }
 
+static void print_json(knot_json_t *json, const char *name, const findings_t *findings)
+{
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(json, "interface", name);
+	knot_json_bool(json, "works", !has_error(findings));
+	knot_json_open(json, "findings", KNOT_JSON_LIST, KNOT_JSON_LINES);
+	for (size_t i = 0; i < findings->count; i++) {
+		const kxdp_finding_t *row = &findings->rows[i];
+		knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+		knot_json_text(json, "id", row->id);
+		knot_json_text(json, "severity", kxdp_severity_name(row->severity));
+		knot_json_text(json, "text", row->text);
+		if (row->advice[0] != '\0') {
+			knot_json_text(json, "advice", row->advice);
+		}
+		knot_json_close(json);
+	}
+	knot_json_close(json);
+	knot_json_close(json);
+}
+
 bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request)
 {
 	targets_t targets = { .count = 0 };
-	bool is_json = params->format == FORMAT_JSON;
+	bool has_reply = output_is_json(params->format);
 	output_t output = { .out = stdout, .action = action, .format = params->format };
-	if (is_json) {
+	if (has_reply) {
 		output_begin(&output);
 	}
 	bool is_good = find_targets(params, request->units[0][KNOT_CTL_IDX_SECTION], &targets);
 	if (is_good && targets.count == 0) {
-		fputs("error: there is no interface to check\n", stderr);
-		is_good = false;
+		is_good = message_error("there is no interface to check");
 	}
 	for (size_t i = 0; i < targets.count; i++) {
 		findings_t findings;
 		look(targets.names[i], targets.ring_size, &findings);
-		if (is_json) {
+		if (params->format == FORMAT_JSON) {
+			print_json(&output.reply.json, targets.names[i], &findings);
+		} else if (params->format == FORMAT_RAW) {
 			print_units(&output, targets.names[i], &findings);
 		} else {
 			print_text(targets.names[i], &findings);
 		}
 		is_good &= !has_error(&findings);
 	}
-	if (is_json) {
+	if (has_reply) {
 		(void)output_end(&output, is_good ? NULL : "XDP can't work");
 	}
 	return is_good;

@@ -102,7 +102,7 @@ def test_broken_replies(directory, listener, reply, wanted):
 
 
 def test_json_says_why(directory):
-    done = knotc("-j", "-s", directory / "nope", "status")
+    done = knotc("-j", "raw", "-s", directory / "nope", "status")
     assert done.returncode == 1 and '"ok": false, "error": "failed to connect to socket' in done.stdout
 
 

@@ -171,8 +171,8 @@ def test_export_of_the_schema(knotc):
 
 
 def test_json(knotc):
-    assert json.loads(knotc("-j", "-c", "a.conf", "conf-check")[0]) == {"command": "conf-check", "reply": [], "ok": True}
-    output, errors = knotc("-j", "-C", "db", "conf-import", "nofile", status=1)
+    assert json.loads(knotc("-j", "raw", "-c", "a.conf", "conf-check")[0]) == {"command": "conf-check", "reply": [], "ok": True}
+    output, errors = knotc("-j", "raw", "-C", "db", "conf-import", "nofile", status=1)
     assert json.loads(output) == {"command": "conf-import", "reply": [], "ok": False} and "import (not exists)" in errors
 
 

@@ -299,4 +299,4 @@ def test_real_server(knotd, directory):
         terminal.press("q")
         assert terminal.ended() == 0
     sample = json.loads(knotd.knotc("-j", "top", "+interval", "0.1").stdout)
-    assert sample["queries"]["total"] > 0 and [row for row in sample["server"] if row["id"] == "zone-count"][0]["data"] == "1"
+    assert sample["queries"]["total"] > 0 and [row for row in sample["server"] if row["id"] == "zone-count"][0]["data"] == 1

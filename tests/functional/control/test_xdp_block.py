@@ -27,7 +27,7 @@ def server(make_knotd, pair):
 
 def rules(server):
     """{prefix: {item: value}} of the list, read from its JSON."""
-    reply = json.loads(server.knotc("-j", "xdp-block", "list").stdout)
+    reply = json.loads(server.knotc("-j", "raw", "xdp-block", "list").stdout)
     assert reply["command"] == "xdp-block" and reply["ok"] is True
     found = {}
     for unit in reply["reply"]:

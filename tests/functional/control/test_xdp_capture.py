@@ -236,7 +236,7 @@ def test_interfaces_come_and_go(server, pair):
     assert server.knotc("reload").stdout == "Reloaded\n"
 
     def ring_sizes():
-        return [unit["data"] for unit in json.loads(server.knotc("-j", "xdp-status").stdout)["reply"] if unit["item"] == "ring-size"]
+        return [unit["data"] for unit in json.loads(server.knotc("-j", "raw", "xdp-status").stdout)["reply"] if unit["item"] == "ring-size"]
 
     server.wait(lambda: ring_sizes() == ["1024"], what="the interface to be open again")
     ask(server, pair, "a.b.c.example")

@@ -22,7 +22,7 @@ def check(pair, *words, prefix=(), config=None):
 
 def findings(pair, *words, **options):
     """(exit status, {interface: {id: (severity, text, advice)}})"""
-    status, text = check(pair, "-j", "xdp-check", *words, **options)
+    status, text = check(pair, "-j", "raw", "xdp-check", *words, **options)
     reply = json.loads(text[text.index("{"):])
     assert reply["command"] == "xdp-check" and reply["ok"] is (status == 0)
     found = {}

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.ours, pytest.mark.skipif(not may_make_namespaces(), re
 
 def status(server, *words):
     """{interface: {item: {queue or "": value}}} of the JSON."""
-    reply = json.loads(server.knotc("-j", "xdp-status", *words).stdout)
+    reply = json.loads(server.knotc("-j", "raw", "xdp-status", *words).stdout)
     assert reply["command"] == "xdp-status" and reply["ok"] is True
     found = {}
     for unit in reply["reply"]:
