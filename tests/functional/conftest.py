@@ -19,6 +19,7 @@ def pytest_configure(config):
     end_by_sigterm_as_by_sigint()
     config.addinivalue_line("markers", "ours: promised by Bowline, not by Knot DNS")
     config.addinivalue_line("markers", "core: part of each CI run under AddressSanitizer and UndefinedBehaviorSanitizer, with `threads` under ThreadSanitizer")
+    config.addinivalue_line("markers", "long: takes more than half a minute; under a sanitizer only when everything is run")
     config.addinivalue_line("markers", "threads: worth a run under ThreadSanitizer")
 
 

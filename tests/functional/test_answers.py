@@ -19,6 +19,8 @@ import pytest
 from harness.server import is_ours
 from zones import example
 
+pytestmark = pytest.mark.core
+
 
 @pytest.fixture
 def server(knotd):

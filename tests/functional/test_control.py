@@ -11,6 +11,8 @@ from harness.server import built, is_ours
 from harness.waiting import PATIENCE
 from zones import example
 
+pytestmark = pytest.mark.core
+
 DISTRIBUTION = "/usr/sbin/knotc"
 
 

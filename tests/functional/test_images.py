@@ -13,7 +13,7 @@ import pytest
 from harness.disk import small_disk
 from zones import example, many
 
-pytestmark = [pytest.mark.ours, pytest.mark.threads]
+pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
 
 FROM_IMAGE = r"\[example\.\] loaded, serial none -> \d+, \d+ bytes, from image"
 FROM_FILE = r"\[example\.\] loaded, serial none -> \d+, \d+ bytes$"

@@ -10,6 +10,8 @@ import pytest
 
 from zones import example, many
 
+pytestmark = pytest.mark.core
+
 
 @pytest.fixture
 def server(knotd):

@@ -11,6 +11,8 @@ import pytest
 from harness.waiting import PATIENCE, wait_until
 from zones import example
 
+pytestmark = pytest.mark.core
+
 BAD_CONFIGURATIONS = {
     "unknown item": ("server:\n    colour: red\n", 2, "colour"),
     "unknown section": ("sever:\n    listen: 127.0.0.1\n", 1, "sever"),

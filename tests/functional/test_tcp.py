@@ -13,6 +13,8 @@ import pytest
 from harness.waiting import PATIENCE
 from zones import example
 
+pytestmark = pytest.mark.core
+
 
 def start(knotd, items):
     knotd.write("example.zone", example())

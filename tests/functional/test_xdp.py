@@ -11,6 +11,8 @@ from harness.server import is_ours
 from harness.wire import wait_detached
 from zones import example
 
+pytestmark = pytest.mark.core
+
 
 @pytest.fixture
 def server(make_knotd, pair):

@@ -25,7 +25,7 @@ from harness.net import inside
 from harness.waiting import PATIENCE, wait_until
 from zones import example
 
-pytestmark = [pytest.mark.ours, pytest.mark.threads]
+pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
 
 HUGE_COUNT = 240  # TXT records of `huge`: an answer of about 60 kB
 SOCKETS4 = "192.0.2.3"  # an address of the server that the kernel's TCP serves
@@ -564,6 +564,7 @@ def run_clients(clients, seconds):
     selector.close()
 
 
+@pytest.mark.long
 def test_loss(make_knotd, pair):
     """Both servers are one process: the kernel's TCP on one address, ours on the other; at the same time, so that they have
     the same machine. The clients' patience is the same for both, and ends long after nearly all are through."""

@@ -13,6 +13,8 @@ from harness.server import BUILD, built
 from harness.waiting import PATIENCE
 from zones import example
 
+pytestmark = pytest.mark.core
+
 BASE = {"zones": ["a.test", "b.test"], "text": "template:\n  - id: default\n  - id: t\nmod-stats:\n  - id: s1\n"}
 
 

@@ -8,6 +8,8 @@ import pytest
 from conf_server import Conf, start
 from zones import example
 
+pytestmark = pytest.mark.core
+
 
 def zone_text(zone, serial):
     return example(serial).replace("$ORIGIN example.", f"$ORIGIN {zone}.")

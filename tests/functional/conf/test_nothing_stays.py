@@ -14,7 +14,7 @@ from harness.net import free_port
 from harness.waiting import PATIENCE
 from zones import example
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.core, pytest.mark.ours]
 
 ZONES = ("a.test", "b.test")
 

@@ -19,7 +19,7 @@ from harness.net import free_port
 from harness.waiting import PATIENCE
 from zones import example
 
-pytestmark = [pytest.mark.ours, pytest.mark.threads]
+pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
 
 SECONDS = float(os.environ.get("STORM_SECONDS", "4"))
 SEED = os.environ.get("SEED", "1")

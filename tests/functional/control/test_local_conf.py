@@ -12,7 +12,7 @@ from harness.server import built, is_ours
 from harness.waiting import PATIENCE
 from zones import example
 
-pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
+pytestmark = [pytest.mark.core, pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")]
 
 FORCE = "error: use force option to overwrite the existing destination and ensure the server is not running!\n"
 

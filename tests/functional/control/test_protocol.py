@@ -16,6 +16,8 @@ from harness.server import is_ours
 from harness.waiting import wait_until
 from zones import example
 
+pytestmark = pytest.mark.core
+
 # Knot DNS 3.2 sends an empty block, 3.5 the request.
 RUNNING = [("data", {"cmd": "status"})] if is_ours() else []
 

@@ -8,7 +8,7 @@ from harness.server import built, is_ours
 from harness.terminal import Terminal, shell
 from zones import example
 
-pytestmark = pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")
+pytestmark = [pytest.mark.core, pytest.mark.skipif(not is_ours(), reason="promised by Bowline, not by Knot DNS")]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from harness.waiting import wait_until
 from harness.wire import Wire
 from xdp_server import configure, counters, start, wait_counters
 
-pytestmark = [pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
+pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads, pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from harness.disk import fill, small_disk
 from harness.server import built
 from harness.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.ours
+pytestmark = [pytest.mark.core, pytest.mark.ours]
 
 ZONE = "@ 3600 SOA ns admin {serial} 3600 600 86400 300\n@ NS ns\nns A 192.0.2.1\n"
 LINE = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d (debug|info|notice|warning|error|critical): ")

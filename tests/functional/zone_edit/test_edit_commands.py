@@ -9,6 +9,8 @@ import pytest
 from edited import addresses, edit, records, serial, start
 from harness.server import built, is_ours
 
+pytestmark = pytest.mark.core
+
 DISTRIBUTION = "/usr/sbin/knotc"
 
 
