@@ -382,7 +382,8 @@ static void test_ports_of_others(void **state)
 		assert_non_null(strstr(fault.text, "restart the server"));
 		assert_int_equal(kxdp_iface_open(priv, &options, &second, &fault), KNOT_EACCES);
 	}
-	options.config.listen_count = 1;
+	const kxdp_listen_t dns[] = { { .port = 53 } };
+	options.config = (kxdp_config_t){ .listens = dns, .listen_count = 1, .tcp = true };
 	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
 	kxdp_iface_close(iface);
 	kxdp_priv_stop(priv);
