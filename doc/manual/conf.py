@@ -21,12 +21,14 @@ html_theme = "alabaster"
 html_theme_options = {
     "description": "authoritative DNS server with AF_XDP",
     "fixed_sidebar": True,
-    "page_width": "1250px",
+    "page_width": "min(1250px, 100% - 20px)",     # as wide as a small window, where that is what there is
     "body_max_width": "980px",
+    "show_relbars": True,
     "font_family": "sans-serif",
     "head_font_family": "sans-serif",
     "show_powered_by": False,
 }
-html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_sidebars = {"**": ["about.html", "version.html", "navigation.html", "searchbox.html"]}
+templates_path = ["."]
 html_show_sourcelink = False
 html_copy_source = False

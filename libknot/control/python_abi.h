@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the Python package libknot calls in libknot.so besides control.h and knot_strerror(): names, RR types, rcodes.
+ * What the Python package libknot calls in the library besides control.h and knot_strerror(): names, RR types, rcodes.
  *
  * Thin adapters with a fixed ABI over name.h and rrtype.h; our own code uses those. NUL-terminated strings and wire
  * names without lengths, as that package passes them. No state, any thread.

@@ -16,9 +16,12 @@ import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CACHE = os.environ.get("MACHINES", "/var/cache/bowline-machines")
-MIRRORS = {
-    "bookworm": ("http://deb.debian.org/debian", ["bookworm main"]),
-    "noble": ("http://archive.ubuntu.com/ubuntu", ["noble main universe", "noble-updates main universe"]),
+# Debian 12 and 13, Ubuntu 24.04 and 26.04.
+SUITES = {
+    "bookworm": ("debian", ["bookworm main"]),
+    "trixie": ("debian", ["trixie main"]),
+    "noble": ("ubuntu", ["noble main universe", "noble-updates main universe"]),
+    "resolute": ("ubuntu", ["resolute main universe", "resolute-updates main universe"]),
 }
 INCLUDE = "systemd,systemd-sysv,dbus,iproute2,procps,adduser,ca-certificates,apparmor"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
@@ -39,19 +42,31 @@ def in_tree(root, script, *binds, timeout=600):
                 *(f"--setenv={key}={value}" for key, value in ENVIRONMENT.items()), "bash", "-ec", script, timeout=timeout)
 
 
+def mirror_of(distribution):
+    """The address that DEBIAN_MIRROR or UBUNTU_MIRROR names, or where this machine's apt fetches the distribution's packages from; or None."""
+    named = os.environ.get(f"{distribution.upper()}_MIRROR")
+    if named:
+        return named.rstrip("/")
+    label = distribution.capitalize()
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", f"Origin: {label}", f"Label: {label}"],
+                          stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+    return next((line.rstrip("/") for line in done.stdout.split("\n") if line.startswith("http")), None)
+
+
 def base(suite):
     """The distribution's tree, made when it isn't there yet."""
     root = os.path.join(CACHE, suite)
     if os.path.isdir(root):
         return root
-    mirror, components = MIRRORS[suite]
+    distribution, components = SUITES[suite]
+    mirror = mirror_of(distribution)
     archives = os.path.join(CACHE, "archives", suite)
     os.makedirs(archives, exist_ok=True)
     scripts = "/usr/share/debootstrap/scripts"
     arguments = []
     if not os.path.exists(f"{scripts}/{suite}"):  # a debootstrap older than the distribution: all of Ubuntu's are alike
         arguments = [f"{scripts}/gutsy"]
-    if suite == "noble" and not os.path.exists("/usr/share/keyrings/ubuntu-archive-keyring.gpg"):
+    if distribution == "ubuntu" and not os.path.exists("/usr/share/keyrings/ubuntu-archive-keyring.gpg"):
         arguments.insert(0, "--no-check-gpg")
     options = [option for option in arguments if option.startswith("-")]
     script = [option for option in arguments if not option.startswith("-")]

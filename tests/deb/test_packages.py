@@ -32,8 +32,10 @@ ZONE = """\
 @ 3600 NS ns
 ns 3600 A 192.0.2.1
 """
-OURS = "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libknot17_*.deb"
+OURS = "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libbowline0_*.deb"
 INSTALL = "apt-get install -q -y --no-install-recommends "
+# As the manual says: the tools beside knot, then the change by their command.
+MIGRATE = INSTALL + "/packages/bowline-dnsutils_*.deb && bowline-migrate install --no-install-recommends /packages/bowline_*.deb /packages/libbowline0_*.deb"
 
 
 def ask(box, name="example.com SOA", server="127.0.0.1"):
@@ -98,7 +100,7 @@ def test_upgrade(box):
     box.run("echo 'KNOTD_ARGS=\"-v\"' >/etc/default/knot")
     files = "/etc/knot/knot.conf", "/etc/default/knot", "/srv/zones/example.com.zone"
     before = kept(box, *files) + box.run("id knot")
-    log = box.run(INSTALL + OURS)
+    log = box.run(MIGRATE)
     assert kept(box, *files) + box.run("id knot") == before
     assert "/srv/zones" in log and "/srv/logs" in log, "the sandbox lets the server write where the configuration says"
     assert version(box) == "Bowline"
@@ -108,7 +110,7 @@ def test_upgrade(box):
     assert box.run("runuser -u knot -- knotc status").strip() == "Running"
     assert "ii  knot-dnsutils" in box.run("dpkg -l knot-dnsutils | cat")
     assert box.run("dpkg --audit; apt-get -q check").count("\n") <= 4
-    box.run("dpkg --purge knot")
+    box.run("bowline-migrate purge")
     assert kept(box, *files) + box.run("id knot") == before
     assert box.run("systemctl is-active knot; systemctl is-enabled knot") == "active\nenabled\n"
     box.restart()
@@ -121,7 +123,7 @@ def test_log_in_a_folder_of_root(box):
     make = "touch /var/log/own.log && chown knot:knot /var/log/own.log"
     box.run(f"{make} && sed -i s,/var/log/knot/knot.log,/var/log/own.log, /etc/knot/knot.conf && systemctl restart knot")
     assert "Knot DNS" in box.run("cat /var/log/own.log")
-    box.run(INSTALL + OURS)
+    box.run(MIGRATE)
     assert "Bowline" in box.run("cat /var/log/own.log")
     box.run(f"mv /var/log/own.log /var/log/own.log.1 && {make} && knotc reload")
     assert "configuration reloaded" in box.run("cat /var/log/own.log")
@@ -130,7 +132,7 @@ def test_log_in_a_folder_of_root(box):
 def test_upgrade_of_defaults(box):
     """Files that nobody has changed become ours without a question."""
     box.run(INSTALL + "knot knot-dnsutils")
-    box.run(INSTALL + OURS)
+    box.run(MIGRATE)
     assert "Bowline" not in box.run("cat /etc/knot/knot.conf") and "as the package installs it" in box.run("cat /etc/knot/knot.conf")
     assert box.run("ls -A /etc/knot /etc/default | grep -E 'dpkg|kept' || true") == ""
     assert box.run("runuser -u knot -- knotc status").strip() == "Running"
@@ -140,17 +142,17 @@ def test_upgrade_of_defaults(box):
 def test_disabled(box):
     """A service that was disabled is neither started nor enabled by the upgrade."""
     box.run(INSTALL + "knot; systemctl disable -q --now knot")
-    box.run(INSTALL + OURS)
+    box.run(MIGRATE)
     assert box.run("systemctl is-active knot; systemctl is-enabled knot", check=False) == "inactive\ndisabled\n"
 
 
 def test_purge_of_knot(box):
-    """Purging what is left of knot, even while the server doesn't run, takes nothing from it: its own script would delete keys and user."""
+    """bowline-migrate purge, even while the server doesn't run, takes nothing from it: knot's own script would delete keys and user."""
     install_knot(box)
     box.run("cd /var/lib/knot; for i in keys journal timers catalog; do mkdir -p $i; echo $i >$i/kept; done; chown -R knot:knot .")
-    box.run(INSTALL + OURS)
+    assert "bowline-migrate purge" in box.run(MIGRATE)
     before = box.run("id knot; cd /var/lib/knot; md5sum example.com.zone */kept")
-    box.run("systemctl stop knot; dpkg --purge knot")
+    assert box.run("systemctl is-enabled knot; systemctl stop knot; bowline-migrate purge; systemctl is-enabled knot").count("enabled\n") == 2
     assert box.run("id knot; cd /var/lib/knot; md5sum example.com.zone */kept") == before
     assert "\nrc  knot " not in box.run("dpkg -l 'knot*' | cat")
     box.restart()
@@ -160,7 +162,7 @@ def test_purge_of_knot(box):
 def test_back_to_knot(box):
     """And back: the distribution's server goes on with the same files; purging our remains touches neither."""
     install_knot(box)
-    box.run(INSTALL + OURS)
+    box.run(MIGRATE)
     before = kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone")
     box.run(INSTALL + "-o DPkg::Options::=--force-confold knot")
     assert version(box) == "Knot" and ask(box).startswith("ns.example.com. ")
@@ -203,32 +205,48 @@ def install_knot_with_database(box):
     assert version(box) == "Knot" and ask(box).startswith("ns.example.com. ")
 
 
-@pytest.mark.parametrize("command", [INSTALL + OURS, f"dpkg -i {OURS}; apt-get install -q -y -f --no-install-recommends"], ids=["apt", "dpkg"])
-def test_database(box, command):
-    """A configuration database of knot is converted: by its own knotc's text, made before apt, or dpkg, removes that."""
-    box.run(INSTALL + "apt-utils")
+def test_database(box):
+    """A configuration database of knot is converted, by way of the text that its own knotc makes of it."""
     install_knot_with_database(box)
-    log = box.run(command)
+    log = box.run(MIGRATE)
     assert "configuration database converted" in log
     assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. "), box.run("journalctl --no-pager -u knot -n 20")
     assert "example.com" in box.run("runuser -u knot -- knotc conf-read zone")
     assert box.run("stat -c '%a %U %G' /var/lib/knot/confdb-export.conf") == "600 knot knot\n"
-    box.run("test -e /var/lib/knot/confdb.knot/data.mdb; dpkg --purge knot")
+    box.run("test -e /var/lib/knot/confdb.knot/data.mdb; bowline-migrate purge")
     box.restart()
     assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
 
 
-def test_database_without_text(box):
-    """On a machine without apt-utils nobody can export the database before knot's knotc is gone: nothing is lost, and the way out works."""
+def test_database_by_apt_alone(box):
+    """Nothing exports the database before knot's knotc is gone: nothing is lost, the server doesn't serve something else, and the way out works."""
     install_knot_with_database(box)
     box.run("cp /usr/sbin/knotc /root/old-knotc")
-    log = box.run(INSTALL + OURS)
-    assert "is in the format of Knot DNS" in log
+    box.run(INSTALL + "-o DPkg::Options::=--force-confold " + OURS)
     assert box.run("systemctl is-active knot", check=False) == "failed\n", "serving another configuration would be worse"
     db = "/var/lib/knot/confdb"
-    box.run(f"runuser -u knot -- sh -c 'cp -r {db} /tmp/db'; cp /root/old-knotc /tmp; runuser -u knot -- /tmp/old-knotc -C {db} conf-export {db}-export.conf")
-    box.run(f"mv {db} {db}.knot; runuser -u knot -- knotc -C {db} conf-import {db}-export.conf; service knot start")
+    assert "is in the format of Knot DNS" in box.run("bowline-migrate import", check=False)
+    box.run(f"cp /root/old-knotc /tmp; runuser -u knot -- /tmp/old-knotc -C {db} conf-export {db}-export.conf")
+    box.run("bowline-migrate import && systemctl restart knot")
     assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
+
+
+def test_apt_alone(box):
+    """Without bowline-migrate dpkg asks about what was changed, as policy wants it: who says nothing keeps his file."""
+    install_knot(box)
+    before = kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone")
+    log = box.run(f"yes '' | {INSTALL} {OURS}")
+    assert "Configuration file '/etc/knot/knot.conf'" in log
+    assert kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone") == before
+    assert version(box) == "Bowline" and ask(box).startswith("ns.example.com. ")
+
+
+def test_library_and_manual(box):
+    """The library beside Knot's; Python's name for it is where only Python looks; the manual's start page."""
+    box.run(INSTALL + "knot-dnsutils " + OURS + " /packages/bowline-doc_*.deb")
+    assert box.run("kdig -V").startswith("kdig (Knot DNS)")
+    assert "libknot.so.17" not in box.run("ldconfig -p")
+    box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline-doc/html/index.html")
 
 
 XDP = """\

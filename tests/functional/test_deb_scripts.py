@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards what can be said of the packages without building them on a machine (tests/deb): the conversion of a configuration database of
-Knot DNS by the package's script, which folders the service may write to, and that programs don't depend on the folder they were built in."""
+Knot DNS by bowline-migrate, what it keeps from Knot's own script, which folders the service may write to, and that programs don't depend on the folder they were built in."""
 import os
 import pathlib
 import pwd
@@ -9,14 +9,17 @@ import subprocess
 
 import pytest
 
+from harness.net import may_make_namespaces
 from harness.server import BUILD, TOP, built
+from harness.waiting import PATIENCE
 
-POSTINST = pathlib.Path(__file__).parents[2] / "distro/deb/bowline.postinst"
+POSTINST = TOP / "distro/deb/bowline.postinst"
+MIGRATE = TOP / "distro/deb/bowline-migrate"
 TEXT = "zone:\n  - domain: example.com\n"
 
 
-def function(name):
-    return re.search(rf"^{name}\(\) \{{\n.*?^\}}\n", POSTINST.read_text(), re.M | re.S).group()
+def function(name, script=POSTINST):
+    return re.search(rf"^{name}\(\) \{{\n.*?^\}}\n", script.read_text(), re.M | re.S).group()
 
 
 class Box:
@@ -35,10 +38,12 @@ class Box:
         return self
 
     def convert(self):
-        script = f"set -e\nrunuser() {{ shift 3; \"$@\"; }}\nconfdb='{self.confdb}' export='{self.export}'\n{function('import_confdb')}import_confdb\n"
+        functions = "".join(function(name, MIGRATE) for name in ("die", "is_ours", "import_confdb"))
+        script = f"set -eu\nrunuser() {{ shift 3; \"$@\"; }}\nconfdb='{self.confdb}' export='{self.export}'\n{functions}import_confdb\n"
         path = f"{os.path.dirname(built('knotc', 'tools'))}:{os.environ['PATH']}"
         done = subprocess.run(["sh", "-c", script], env=os.environ | {"PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=30, check=True)
+                              text=True, timeout=30, check=False)
+        assert done.returncode == ("bowline-migrate: " in done.stdout), done.stdout
         return done.stdout
 
     def read(self):
@@ -95,6 +100,41 @@ def test_kernel_program_names_no_folder():
     assert b"xdp/bpf/filter.bpf.c\0" in program, "lines of the source are known"
     for folder in (TOP, BUILD.resolve()):
         assert os.fsencode(folder) not in program
+
+
+# What /var/lib/dpkg/info/knot.postrm does, as Debian 12 and Ubuntu 24.04 have it.
+KNOT_POSTRM = """\
+for name in catalog confdb journal keys timers; do rm -rf /var/lib/knot/$name; done
+rmdir /var/lib/knot 2>/dev/null || true
+deluser --quiet knot >/dev/null 2>&1 || true
+deb-systemd-helper purge knot.service >/dev/null || true
+"""
+
+
+@pytest.mark.skipif(not may_make_namespaces(), reason="namespaces need root")
+def test_purge_of_knot(directory):
+    """bowline-migrate purge: the script of the package runs, and nothing of the server's goes. All of it in a mount namespace of the test, with commands
+    of our own in the place of those that would change the machine."""
+    (directory / "bin").mkdir()
+    (directory / "postrm").write_text(KNOT_POSTRM)
+    for name, text in (("dpkg-query", "echo config-files"), ("dpkg", f"echo \"$@\" >>{directory}/calls\nsh {directory}/postrm"),
+                       ("record", f"echo changed by ${{0##*/}} >>{directory}/calls")):
+        (directory / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (directory / "bin" / name).chmod(0o755)
+    script = f"""set -eu
+mount -t tmpfs none /var/lib/knot
+mkdir /var/lib/knot/keys /var/lib/knot/confdb && echo key >/var/lib/knot/keys/k && echo db >/var/lib/knot/confdb/data.mdb
+for command in /usr/sbin/deluser /usr/bin/deb-systemd-helper; do [ ! -e $command ] || mount --bind {directory}/bin/record $command; done
+{MIGRATE} purge
+cat /var/lib/knot/keys/k /var/lib/knot/confdb/data.mdb
+sh {directory}/postrm; ls /var/lib/knot
+"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=os.environ | {"PATH": f"{directory}/bin:{os.environ['PATH']}"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30 * PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (0, "key\ndb\n"), "and without bowline-migrate all of it goes"
+    calls = (directory / "calls").read_text().split("\n")
+    assert calls[0] == "--purge knot" and len(calls) > 2, "only the script run without bowline-migrate reaches these commands"
+    assert sum("changed by" in call for call in calls) == len(calls) - 2 <= 2, calls
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's rights need root")

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 from .net import Pair, make_or_close
-from .server import BUILD, TOP, built
+from .server import BUILD, TOP, built, library
 from .waiting import PATIENCE, wait_until
 
 PROGRAMS = (("knotd", "knotd"), ("knotc", "tools"), ("kzoneimage", "tools"))
@@ -40,7 +40,8 @@ ln -s /var/lib/knot /usr/local/var/lib/knot
 chown knot:knot /run/knot /var/lib/knot /var/log/knot /etc/knot
 chmod 755 /run/knot /var/lib/knot /etc/knot
 cp {bin}/* /usr/local/sbin
-cp {libknot} /usr/local/lib/ 2>/dev/null || true
+mkdir /usr/local/lib/bowline
+cp {library} /usr/local/lib/ && ln -s ../libbowline.so.0 /usr/local/lib/bowline/libknot.so.17
 mount -t proc proc /proc
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true
 hostname ns1.example.net
@@ -163,7 +164,7 @@ class Scene:
         self._program(bin_dir / "journalctl", JOURNALCTL)
         ready = self.work / "ready"
         script = self.work / "setup"
-        script.write_text(SETUP.format(bin=bin_dir, ready=ready, libknot=BUILD / ".libs" / "libknot.so.17"))
+        script.write_text(SETUP.format(bin=bin_dir, ready=ready, library=library()))
         # unshare's child is process 1 of the new PID namespace and goes with unshare.
         self.holder = subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.link.server}", "unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child",

@@ -29,6 +29,12 @@ def built(name, folder):
     raise FileNotFoundError(f"{name} is not built in {BUILD}; run ./dev build")
 
 
+def library():
+    """Path of the shared library of the build tree, or None: what the Python package libknot is to load."""
+    path = BUILD / ".libs" / "libbowline.so.0"
+    return path if path.exists() else None
+
+
 def is_ours():
     """False when the tests run another daemon to check the tests themselves."""
     return "KNOTD" not in os.environ or str(BUILD) in os.environ["KNOTD"]

@@ -216,3 +216,28 @@ int knotc_interactive(const params_t *params)
 	el_end(shell.el);
 	return EXIT_SUCCESS;
 }
+
+/*
+ * For completion by a shell, which has cut the line into words: the last is the one at the cursor, up to there. A word
+ * that is the only one comes with what follows it.
+ */
+int knotc_complete(const params_t *params, int argc, char *const argv[])
+{
+	if (argc == 0) {
+		return EXIT_FAILURE;
+	}
+	shell_t shell = { .params = params };
+	complete_line_t line = {
+		.words = (const char *const *)argv,
+		.count = (size_t)argc,
+		.at = (size_t)argc - 1,
+		.offset = strlen(argv[argc - 1]),
+	};
+	candidates_t found;
+	complete(&line, &(complete_source_t){ ask, &shell }, &found);
+	for (size_t i = 0; i < found.count; i++) {
+		printf("%s%s\n", found.words[i], found.count == 1 ? found.end : "");
+	}
+	candidates_free(&found);
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

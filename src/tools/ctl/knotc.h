@@ -29,6 +29,7 @@ typedef struct {
 	bool extended;
 	bool color;
 	bool verbose;
+	bool is_completion; /* print what completes the words, for a shell, instead of running them */
 } params_t;
 
 /** Run one action with its words. False: it failed; what is wrong has been printed. */
@@ -100,6 +101,12 @@ bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], 
 
 /** Read lines and run them until `exit` or the end of input. */
 int knotc_interactive(const params_t *params);
+
+/**
+ * Print what can stand in the place of the last of these words, one a line: `knotc --complete`, which the completion
+ * scripts of shells call (distro/completion). Returns the exit status.
+ */
+int knotc_complete(const params_t *params, int argc, char *const argv[]);
 
 /** `knotc -h`. */
 void knotc_print_help(FILE *out);

@@ -23,6 +23,9 @@ static void print_version(bool with_build)
 	}
 }
 
+/* Not in the help: scripts use it. */
+enum { OPTION_COMPLETE = 256 };
+
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 
 static options_verdict_t refuse(const char *text)
@@ -80,6 +83,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		{ "mono", no_argument, NULL, 'x' },
 		{ "color", no_argument, NULL, 'X' },
 		{ "verbose", no_argument, NULL, 'v' },
+		{ "complete", no_argument, NULL, OPTION_COMPLETE },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
@@ -123,6 +127,7 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 			is_color_chosen = true;
 			break;
 		case 'v': params.verbose = true; break;
+		case OPTION_COMPLETE: params.is_completion = true; break;
 		case 'h': knotc_print_help(stdout); return OPTIONS_DONE;
 		case 'V': print_version(optarg != NULL); return OPTIONS_DONE;
 		default: knotc_print_help(stdout); return OPTIONS_BAD;
@@ -162,6 +167,9 @@ int main(int argc, char **argv)
 	params_t params;
 	options_verdict_t verdict = read_options(argc, argv, &params);
 	bool is_good = verdict == OPTIONS_DONE;
+	if (verdict == OPTIONS_RUN && params.is_completion) {
+		return knotc_complete(&params, argc - optind, argv + optind);
+	}
 	if (verdict == OPTIONS_RUN && optind == argc) {
 		return knotc_interactive(&params);
 	}

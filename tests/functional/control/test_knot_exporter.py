@@ -13,6 +13,7 @@ import pytest
 from harness.metrics import families, request, value, wait_open
 from harness.net import free_port
 from harness.server import BUILD
+from harness.server import library as our_library
 from harness.waiting import PATIENCE, wait_until
 from zones import example
 
@@ -42,12 +43,10 @@ def exporter():
 def library(ours):
     if ours and {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ):
         pytest.skip("Python can't load a library that needs a sanitizer")
-    paths = [BUILD / ".libs" / "libknot.so.17", BUILD / "libknot" / ".libs" / "libknot.so.17"] if ours else \
-            sorted(pathlib.Path("/usr/lib").glob("*/libknot.so.1?"))
-    for path in paths:
-        if path.exists():
-            return path
-    return pytest.skip("libknot.so is not there")
+    paths = [our_library()] if ours else sorted(pathlib.Path("/usr/lib").glob("*/libknot.so.1?"))
+    if not paths or paths[0] is None:
+        pytest.skip("there is no library for knot-exporter")
+    return paths[0]
 
 
 def start(knotd, program=None, server=""):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards the promise that the Python package libknot works over our libknot.so, against our server."""
+"""Guards the promise that the Python package libknot works over our library, against our server."""
 import warnings
 
 import pytest
 
-from harness.server import BUILD
+from harness.server import library as our_library
 from harness.waiting import PATIENCE
 from xdp_server import ask, start
 from zones import example
@@ -16,11 +16,8 @@ import libknot.control  # noqa: E402
 
 @pytest.fixture(scope="module", autouse=True)
 def library():
-    path = BUILD / ".libs" / "libknot.so.17"
-    if not path.exists():
-        path = BUILD / "libknot" / ".libs" / "libknot.so.17"
-    if not path.exists():
-        pytest.skip("libknot.so is not built")
+    path = our_library()
+    assert path is not None, "the library is not built"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         libknot.Knot(str(path))
