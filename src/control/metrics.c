@@ -2,39 +2,52 @@
 #include "src/control/metrics.h"
 
 #include "src/control/dashboard.h"
+#include "src/control/health.h"
+#include "src/control/http_host.h"
 #include "src/control/metrics_render.h"
+#include "src/control/peer_wait.h"
 #include "src/net/listen.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	LISTENERS_MAX = CONF_METRICS_LISTEN_MAX,
-	CONNECTIONS_MAX = 16, /* per address; more wait in the kernel's queue */
-	SILENCE_S = 5,        /* a connection without progress is closed */
-	LIFE_MS = 60000,      /* and any connection after so long, so that trickling bytes hold no place for ever */
+	CONNECTIONS_MAX = 16,  /* per address; more wait in the kernel's queue */
+	SILENCE_S = 5,         /* a connection without progress is closed */
+	LIFE_MS = 60000,       /* and any connection after so long, so that trickling bytes hold no place for ever */
+	GRACE_MS = 250,        /* a request may take so long before it makes room for another connection */
+	REPLY_GRACE_MS = 5000, /* a reply may take so long to be read before that */
 	REQUEST_MEMORY = 32 << 10, /* bytes per connection: request line, headers, reply's head */
 	BLOCK = 32 << 10,          /* bytes of the body made at once */
+	ROOM_MS = 50,              /* how soon to look again for a connection to close, where none may be closed yet */
 	LOOK_MS = 1000, /* how often the age of connections is looked at, and whether an address can be served on now */
 };
 
 typedef struct {
-	int fd; /* -1: none */
-	uint64_t since_ms;
+	int fd;            /* -1: none */
+	uint64_t since_ms; /* when it came */
+	bool has_asked;    /* its request is whole: a reply is made and sent */
 } visitor_t;
 
 typedef struct {
 	conf_addr_t addr;
 	struct MHD_Daemon *daemon; /* owned, with its socket */
 	int epoll_fd;              /* borrowed from daemon */
+	int listen_fd;             /* borrowed from daemon */
+	uint64_t room_ms;          /* not looked before for who makes room */
 	visitor_t visitors[CONNECTIONS_MAX];
 	metrics_t *metrics;
 } listener_t;
@@ -143,6 +156,71 @@ static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connec
 	return reply(connection, MHD_HTTP_OK, response, metrics_content_type(format));
 }
 
+static enum MHD_Result reply_health(struct MHD_Connection *connection, const health_t *health)
+{
+	char line[HEALTH_TEXT_MAX + 2];
+	int len = snprintf(line, sizeof(line), "%s\n", health->text);
+	assert(len > 0 && (size_t)len < sizeof(line));
+	struct MHD_Response *response = MHD_create_response_from_buffer((size_t)len, line, MHD_RESPMEM_MUST_COPY);
+	return reply(connection, health->is_good ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response,
+			"text/plain; charset=utf-8");
+}
+
+static enum MHD_Result reply_ready(const metrics_t *metrics, struct MHD_Connection *connection)
+{
+	const char *zones = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "zones");
+	if (zones != NULL && strcmp(zones, "all") != 0) {
+		return reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is all, or left out\n");
+	}
+	health_t health = health_of_service(metrics->source.server, metrics->source.net, zones != NULL);
+	return reply_health(connection, &health);
+}
+
+/* Whether the request names this server. Browsers can't reach a UNIX socket. */
+static bool is_for_us(const metrics_t *metrics, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *client =
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	if (client != NULL && client->client_addr != NULL && client->client_addr->sa_family == AF_UNIX) {
+		return true;
+	}
+	char machine[HOST_NAME_MAX + 1] = "", identity[HOST_NAME_MAX + 1] = "";
+	(void)gethostname(machine, sizeof(machine) - 1);
+	{
+		RCU_READ_SECTION(guard);
+		const char *configured = state_load(server_state(metrics->source.server), guard)->conf->server.identity;
+		snprintf(identity, sizeof(identity), "%s", configured != NULL ? configured : "");
+	}
+	const char *const names[] = { machine, identity };
+	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	return http_host_is_ours(host, names, KNOT_LEN(names));
+}
+
+static enum MHD_Result reply_path(const metrics_t *metrics, struct MHD_Connection *connection, const char *url)
+{
+	if (strcmp(url, "/metrics") == 0) {
+		return reply_metrics(metrics, connection);
+	}
+	if (strcmp(url, "/ready") == 0) {
+		return reply_ready(metrics, connection);
+	}
+	if (strcmp(url, "/healthz") == 0) {
+		health_t health = health_of_process();
+		return reply_health(connection, &health);
+	}
+	return strcmp(url, "/") == 0 ? reply_page(connection)
+				     : reply_text(connection, MHD_HTTP_NOT_FOUND,
+						       "not found; there are /metrics, /healthz, /ready and /\n");
+}
+
+static void note_request(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	if (info != NULL && info->socket_context != NULL) {
+		((visitor_t *)info->socket_context)->has_asked = true;
+	}
+}
+
 static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
 		const char *version, const char *upload, size_t *upload_len, void **io_request)
 {
@@ -158,11 +236,13 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const
 		*io_request = &seen;
 		return MHD_YES;
 	}
-	if (strcmp(url, "/metrics") == 0) {
-		return reply_metrics(metrics, connection);
+	note_request(connection);
+	if (!is_for_us(metrics, connection)) {
+		return reply_text(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+				"the host that the request names is not this server: use an address, localhost, the "
+				"machine's name, or what `server: identity:` says\n");
 	}
-	return strcmp(url, "/") == 0 ? reply_page(connection)
-				     : reply_text(connection, MHD_HTTP_NOT_FOUND, "not found; see /metrics\n");
+	return reply_path(metrics, connection, url);
 }
 
 /* ---- Connections ---- */
@@ -180,9 +260,45 @@ static void note_visitor(void *ctx, struct MHD_Connection *connection, void **so
 	int to = what == MHD_CONNECTION_NOTIFY_STARTED ? info->connect_fd : -1;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		if (listener->visitors[i].fd == from) {
-			listener->visitors[i] = (visitor_t){ to, sys_clock_ms() };
+			listener->visitors[i] = (visitor_t){ to, sys_clock_ms(), false };
+			*socket_ctx = to >= 0 ? &listener->visitors[i] : NULL;
 			return;
 		}
+	}
+}
+
+static bool is_full(const listener_t *listener)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		count += listener->visitors[i].fd >= 0;
+	}
+	return count == CONNECTIONS_MAX;
+}
+
+/*
+ * All places are taken and another client connects: close the connection whose request has been incomplete for longest;
+ * where all have asked, the one that has been reading its reply for longest. Where none may be closed yet, the new one
+ * waits in the kernel's queue.
+ */
+static void make_room(listener_t *listener)
+{
+	uint64_t now_ms = sys_clock_ms(), asking_ms[CONNECTIONS_MAX], reading_ms[CONNECTIONS_MAX];
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const visitor_t *visitor = &listener->visitors[i];
+		asking_ms[i] = visitor->has_asked ? 0 : visitor->since_ms;
+		reading_ms[i] = visitor->has_asked ? visitor->since_ms : 0;
+	}
+	size_t longest = peer_wait_longest(asking_ms, CONNECTIONS_MAX, now_ms, GRACE_MS);
+	if (longest == CONNECTIONS_MAX) {
+		longest = peer_wait_longest(reading_ms, CONNECTIONS_MAX, now_ms, REPLY_GRACE_MS);
+	}
+	if (longest < CONNECTIONS_MAX) {
+		static sys_log_repeats_t repeats;
+		(void)shutdown(listener->visitors[longest].fd, SHUT_RDWR);
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_NOTICE,
+				"metrics, closed a connection that was open for %u ms to make room for another one",
+				(unsigned)(now_ms - listener->visitors[longest].since_ms));
 	}
 }
 
@@ -222,6 +338,7 @@ static knot_err_t start_daemon(listener_t *listener, int fd)
 	}
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	listener->epoll_fd = info->epoll_fd;
+	listener->listen_fd = fd;
 	return KNOT_OK;
 }
 
@@ -355,6 +472,9 @@ static int time_left(const metrics_t *metrics, bool has_visitors)
 {
 	int left = has_visitors || metrics->failure_count > 0 ? LOOK_MS : -1;
 	for (size_t i = 0; i < metrics->count; i++) {
+		if (is_full(metrics->listeners[i]) && left > ROOM_MS) {
+			left = ROOM_MS;
+		}
 		MHD_UNSIGNED_LONG_LONG ms;
 		if (MHD_get_timeout(metrics->listeners[i]->daemon, &ms) == MHD_YES &&
 				(left < 0 || ms < (unsigned)left)) {
@@ -377,17 +497,30 @@ static void run(void *arg)
 			follow(metrics);
 			metrics->retry_ms = sys_clock_ms() + LOOK_MS;
 		}
-		struct pollfd fds[1 + LISTENERS_MAX] = { { .fd = metrics->wake_fd, .events = POLLIN } };
+		struct pollfd fds[1 + 2 * LISTENERS_MAX] = { { .fd = metrics->wake_fd, .events = POLLIN } };
+		struct pollfd *waiting = &fds[1 + metrics->count]; /* clients for which there is no place */
 		for (size_t i = 0; i < metrics->count; i++) {
-			fds[1 + i] = (struct pollfd){ .fd = metrics->listeners[i]->epoll_fd, .events = POLLIN };
+			listener_t *listener = metrics->listeners[i];
+			fds[1 + i] = (struct pollfd){ .fd = listener->epoll_fd, .events = POLLIN };
+			waiting[i] = (struct pollfd){
+				.fd = is_full(listener) && sys_clock_ms() >= listener->room_ms ? listener->listen_fd
+											       : -1,
+				.events = POLLIN,
+			};
 		}
-		(void)poll(fds, 1 + metrics->count, time_left(metrics, has_visitors));
+		if (poll(fds, 1 + 2 * metrics->count, time_left(metrics, has_visitors)) <= 0) {
+			memset(waiting, 0, metrics->count * sizeof(*waiting));
+		}
 		if (fds[0].revents != 0) {
 			uint64_t count;
 			(void)!read(metrics->wake_fd, &count, sizeof(count));
 		}
 		has_visitors = false;
 		for (size_t i = 0; i < metrics->count; i++) {
+			if (waiting[i].revents != 0) {
+				make_room(metrics->listeners[i]);
+				metrics->listeners[i]->room_ms = sys_clock_ms() + ROOM_MS;
+			}
 			(void)MHD_run(metrics->listeners[i]->daemon);
 			has_visitors |= end_late_visitors(metrics->listeners[i]);
 		}

@@ -6,6 +6,7 @@
 enum {
 	/* Zones between two looks at the published state: some 100 µs. */
 	ZONES_PER_STEP = 1000,
+	HEALTHS_PER_STEP = 64,
 	ITEMS_MAX = 64,    /* items that modules of zones count */
 	SAMPLES_MAX = 512, /* sub-keys of an item: the most are the 257 of reply-size */
 	ID_MAX = 48,
@@ -23,6 +24,8 @@ struct metrics_render {
 	unsigned parts;
 	unsigned family; /* of zones: the next, then items */
 	bool is_begun;   /* its head was written */
+	bool has_loads;  /* the family of last loads was written */
+	server_zone_health_t healths[HEALTHS_PER_STEP];
 	bool is_over;
 	/* The zone written last: zones come and go meanwhile. */
 	bool has_last;
@@ -231,9 +234,41 @@ static void begin_family(metrics_render_t *render)
 	metrics_family(&render->text, &render->item_family);
 }
 
+/* One step of the family of last loads, outside of a read section as it takes a lock. */
+static void step_loads(metrics_render_t *render)
+{
+	static const metrics_family_t family = { "knot_zone_last_load_timestamp_seconds", METRICS_GAUGE, "seconds",
+		"When the last load or change of the zone began, in seconds since 1970; none while it has failed" };
+	if (!render->is_begun) {
+		metrics_family(&render->text, &family);
+		render->is_begun = true;
+	}
+	size_t count = server_zone_healths(render->source.server, render->has_last ? render->last : NULL, false,
+			render->healths, HEALTHS_PER_STEP);
+	for (size_t i = 0; i < count; i++) {
+		const server_zone_health_t *health = &render->healths[i];
+		char name[KNOT_NAME_TEXT_MAX];
+		(void)knot_name_print(knot_name_of(health->name), name);
+		if (health->is_tried && !health->is_failed) {
+			metrics_sample(&render->text, (const metrics_label_t[METRICS_LABELS_MAX]){ { "zone", name } },
+					health->since_s);
+		}
+	}
+	render->has_last = count > 0;
+	render->has_loads = count < HEALTHS_PER_STEP;
+	if (count > 0) {
+		memcpy(render->last, render->healths[count - 1].name, sizeof(render->last));
+	}
+	render->is_begun = !render->has_loads;
+}
+
 /* One step of the zones. False: all was written. */
 static bool step_zones(metrics_render_t *render)
 {
+	if (!render->has_loads) {
+		step_loads(render);
+		return true;
+	}
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(server_state(render->source.server), guard);
 	if (!render->has_items) {

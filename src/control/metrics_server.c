@@ -166,6 +166,23 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 
 /* ---- Zones and workers ---- */
 
+/* Which zones fail: bounded, as an exposition must not grow with what goes wrong. */
+static void write_failed_zones(metrics_text_t *text, const server_t *server, size_t failed)
+{
+	enum { FAILED_SHOWN = 100 };
+	static const metrics_family_t family = { "knot_zone_failed", METRICS_GAUGE, NULL,
+		"1 for a zone whose last load or change failed; the first 100 by name, knot_zones_failed counts all" };
+	metrics_family(text, &family);
+	server_zone_health_t *zones = failed > 0 ? calloc(FAILED_SHOWN, sizeof(*zones)) : NULL;
+	size_t count = zones != NULL ? server_zone_healths(server, NULL, true, zones, FAILED_SHOWN) : 0;
+	for (size_t i = 0; i < count; i++) {
+		char name[KNOT_NAME_TEXT_MAX];
+		(void)knot_name_print(knot_name_of(zones[i].name), name);
+		metrics_sample(text, (labels_t){ { "zone", name } }, 1);
+	}
+	free(zones);
+}
+
 static void write_zones(metrics_text_t *text, const server_t *server)
 {
 	static const metrics_family_t
@@ -190,6 +207,7 @@ static void write_zones(metrics_text_t *text, const server_t *server)
 	metrics_family(text, &jobs);
 	metrics_sample(text, (labels_t){ { "state", "pending" } }, counts.pending);
 	metrics_sample(text, (labels_t){ { "state", "running" } }, counts.running);
+	write_failed_zones(text, server, counts.failed);
 }
 
 static void write_workers(metrics_text_t *text, const metrics_source_t *source)

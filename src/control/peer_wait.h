@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** since_ms: sys_clock_ms() at the beginning; 0: it doesn't wait; PEER_WAIT_TAKEN: it was taken away. */
@@ -34,4 +35,21 @@ static inline bool peer_wait_end(peer_wait_t *wait)
 static inline bool peer_wait_take(peer_wait_t *wait, uint64_t since_ms)
 {
 	return atomic_compare_exchange_strong(&wait->since_ms, &since_ms, PEER_WAIT_TAKEN);
+}
+
+/**
+ * Who makes room: of since_ms[0..count), each the beginning of a wait or 0 (it doesn't wait), the index of the longest
+ * wait that has lasted for at least grace_ms; `count`: there is none.
+ */
+static inline size_t peer_wait_longest(const uint64_t *since_ms, size_t count, uint64_t now_ms, uint64_t grace_ms)
+{
+	size_t longest = count;
+	uint64_t longest_ms = now_ms > grace_ms ? now_ms - grace_ms : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (since_ms[i] != 0 && since_ms[i] <= longest_ms) {
+			longest = i;
+			longest_ms = since_ms[i];
+		}
+	}
+	return longest;
 }

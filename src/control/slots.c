@@ -108,24 +108,21 @@ static slot_t *find_free(slots_t *slots, unsigned socket)
 }
 
 /* Close the connection of a socket that has waited longest, if one has for long enough. Under slots->lock. */
-static void make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
+static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 {
-	slot_t *longest = NULL;
-	uint64_t longest_ms = now_ms > SLOTS_GRACE_MS ? now_ms - SLOTS_GRACE_MS : 0;
+	uint64_t since_ms[SLOTS_MAX];
 	for (size_t i = 0; i < slots->count; i++) {
 		slot_t *slot = &slots->slots[i];
-		uint64_t since_ms = atomic_load(&slot->wait.since_ms);
-		if (slot->socket == socket && slot->fd >= 0 && since_ms != 0 && since_ms <= longest_ms) {
-			longest = slot;
-			longest_ms = since_ms;
-		}
+		bool is_candidate = slot->socket == socket && slot->fd >= 0;
+		since_ms[i] = is_candidate ? atomic_load(&slot->wait.since_ms) : 0;
 	}
-	if (longest != NULL && peer_wait_take(&longest->wait, longest_ms)) {
-		(void)shutdown(longest->fd, SHUT_RDWR);
+	size_t longest = peer_wait_longest(since_ms, slots->count, now_ms, SLOTS_GRACE_MS);
+	if (longest < slots->count && peer_wait_take(&slots->slots[longest].wait, since_ms[longest])) {
+		(void)shutdown(slots->slots[longest].fd, SHUT_RDWR);
 		static sys_log_repeats_t repeats;
 		sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_NOTICE,
 				"control, closed a connection that was idle for %u ms to make room for another one",
-				(unsigned)(now_ms - longest_ms));
+				(unsigned)(now_ms - since_ms[longest]));
 	}
 }
 
@@ -151,7 +148,7 @@ static void accept_at(slots_t *slots, unsigned index)
 	pthread_mutex_lock(&slots->lock);
 	slot_t *slot = find_free(slots, index);
 	if (slot == NULL) {
-		make_room(slots, index, now_ms);
+		slots_make_room(slots, index, now_ms);
 	}
 	pthread_mutex_unlock(&slots->lock);
 	if (slot == NULL) {

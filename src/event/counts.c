@@ -2,6 +2,8 @@
 /* How many zones are in which state. */
 #include "src/event/internal.h"
 
+#include <string.h>
+
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
 enum { CHUNK = 256 };
 
@@ -31,4 +33,58 @@ server_counts_t server_counts(const server_t *server)
 		pthread_mutex_unlock(lock);
 	}
 	return counts;
+}
+
+/* Index of the first zone behind `after`. Under lock. */
+static size_t find_behind(const server_t *server, const uint8_t *after)
+{
+	size_t low = 0, high = zonedb_count(server->zones);
+	while (after != NULL && low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (knot_name_cmp(zone_name(zonedb_zones(server->zones)[middle]), knot_name_of(after)) <= 0) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static server_zone_health_t health_of_entry(entry_t *entry)
+{
+	server_zone_health_t health = {
+		.is_tried = entry->tried,
+		.is_failed = entry->tried && entry->result != KNOT_OK,
+		.is_served = zone_contents(entry_zone(entry)) != NULL,
+		.since_s = entry->since_s,
+	};
+	knot_name_t name = entry_name(entry);
+	memcpy(health.name, name.wire, name.len);
+	return health;
+}
+
+size_t server_zone_healths(const server_t *server, const uint8_t *after, bool failed_only,
+		server_zone_health_t *ret_healths, size_t max)
+{
+	uint8_t last[KNOT_NAME_MAX];
+	size_t found = 0;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
+	for (bool is_more = true; is_more && found < max;) {
+		pthread_mutex_lock(lock);
+		size_t first = find_behind(server, after), total = zonedb_count(server->zones), i = first;
+		for (; i < total && i < first + CHUNK && found < max; i++) {
+			entry_t *entry = entry_of(zonedb_zones(server->zones)[i]);
+			if (!failed_only || (entry->tried && entry->result != KNOT_OK)) {
+				ret_healths[found++] = health_of_entry(entry);
+			}
+		}
+		is_more = i < total;
+		if (i > first) { /* by name: zones come and go between two looks */
+			knot_name_t name = zone_name(zonedb_zones(server->zones)[i - 1]);
+			memcpy(last, name.wire, name.len);
+			after = last;
+		}
+		pthread_mutex_unlock(lock);
+	}
+	return found;
 }

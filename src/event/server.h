@@ -110,6 +110,23 @@ typedef struct {
 /** Counted now; a reload meanwhile may have some counted twice or not. O(zones). */
 server_counts_t server_counts(const server_t *server);
 
+/** How a zone fared. */
+typedef struct {
+	uint8_t name[KNOT_NAME_MAX];
+	bool is_tried;  /* a load or change has ended */
+	bool is_failed; /* the last one failed, whatever is served */
+	bool is_served;
+	uint64_t since_s; /* wall clock: when the last load or change began, or was asked for if it waits */
+} server_zone_health_t;
+
+/**
+ * Up to `max` zones in canonical order, those behind `after` (NULL: from the first on). failed_only: leave out zones
+ * whose last load or change did not fail. Returns their number; less than `max`: there are no more. Takes the lock of
+ * the jobs for a bounded number of zones at a time; not within a read section.
+ */
+size_t server_zone_healths(const server_t *server, const uint8_t *after, bool failed_only,
+		server_zone_health_t *ret_healths, size_t max);
+
 /** What is stored of a configured zone. KNOT_ENOZONE: not configured. */
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 

@@ -383,9 +383,10 @@ static bool start_answering(knotd_t *knotd)
 
 static bool must_answer(const knotd_t *knotd)
 {
+	bool is_loading = server_is_loading(knotd->server); /* takes a lock: not in the read section */
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(server_state(knotd->server), guard);
-	return state->conf->server.async_start || !server_is_loading(knotd->server);
+	return state->conf->server.async_start || !is_loading;
 }
 
 /* False: stop. */
@@ -408,6 +409,7 @@ static int run(knotd_t *knotd)
 {
 	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
 	for (;;) {
+		sys_pulse_beat();
 		sys_log_tell_repeats(false);
 		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
 			return EXIT_FAILURE;

@@ -23,6 +23,7 @@ struct net {
 	monitor_t monitor;
 	sys_thread_t watcher;
 	atomic_bool stopping;
+	atomic_bool answering; /* all workers were started, none was told to end */
 };
 
 static sockets_options_t options_of(const conf_server_t *conf)
@@ -133,6 +134,7 @@ knot_err_t net_start(net_t *net, const state_root_t *state)
 {
 	__atomic_store_n(&net->shared.state, state, __ATOMIC_RELEASE);
 	knot_err_t err = start_all(net);
+	atomic_store(&net->answering, err == KNOT_OK);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "failed to start workers (%s)", knot_strerror(err));
 		net_stop(net);
@@ -142,6 +144,7 @@ knot_err_t net_start(net_t *net, const state_root_t *state)
 
 void net_stop(net_t *net)
 {
+	atomic_store(&net->answering, false);
 	atomic_store_explicit(&net->stopping, true, memory_order_relaxed);
 	monitor_wake(&net->monitor);
 	sys_thread_join(&net->watcher);
@@ -166,6 +169,11 @@ void net_free(net_t *net)
 }
 
 /* ---- What can be seen and done ---- */
+
+bool net_is_answering(const net_t *net)
+{
+	return atomic_load(&net->answering);
+}
 
 net_workers_t net_workers(net_t *net)
 {

@@ -46,6 +46,9 @@ void net_stop(net_t *net);
 /** Close sockets, detach XDP. After net_stop(). NULL is allowed. */
 void net_free(net_t *net);
 
+/** Whether net_start() succeeded and net_stop() was not called yet: queries are answered. Any thread. */
+bool net_is_answering(const net_t *net);
+
 /** Those that run or will be started. */
 net_workers_t net_workers(net_t *net);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/process.h"
 
+#include "src/sys/clock.h"
+
 #include <cap-ng.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -9,6 +11,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -208,6 +211,19 @@ void sys_memory_init(void)
 void sys_memory_trim(void)
 {
 	(void)malloc_trim(0);
+}
+
+static _Atomic uint64_t pulse_ms; /* sys_clock_ms() of the last beat */
+
+void sys_pulse_beat(void)
+{
+	atomic_store(&pulse_ms, sys_clock_ms());
+}
+
+uint64_t sys_pulse_age_ms(void)
+{
+	uint64_t last_ms = atomic_load(&pulse_ms), now_ms = sys_clock_ms();
+	return last_ms != 0 && now_ms > last_ms ? now_ms - last_ms : 0;
 }
 
 void sys_notify_ready(void)

@@ -9,6 +9,7 @@
 #include "libknot/base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -54,6 +55,14 @@ void sys_memory_init(void);
 
 /** Give back what is free in the heap: after much work, as it looks at all of it. Any thread. */
 void sys_memory_trim(void);
+
+/**
+ * The main loop moves: call each time that it comes round. Before, in main(), too: the age counts from the first call.
+ */
+void sys_pulse_beat(void);
+
+/** Milliseconds since the last beat; 0: there was none. Any thread. */
+uint64_t sys_pulse_age_ms(void);
 
 /** sd_notify(3): READY=1, RELOADING=1, STOPPING=1, each with an empty STATUS. Nothing without a service manager. */
 void sys_notify_ready(void);

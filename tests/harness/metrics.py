@@ -24,13 +24,14 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20 * PATIENCE, body=None):
+def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20 * PATIENCE, body=None, host=None):
     """(status, headers, body as text). where: a port on 127.0.0.1, (address, port), or the path of a UNIX socket."""
     if isinstance(where, int):
         where = ("127.0.0.1", where)
     connection = http.client.HTTPConnection(*where, timeout=timeout) if isinstance(where, tuple) else UnixConnection(where, timeout)
     try:
-        connection.request(method, path, headers={"Accept": accept} if accept else {}, body=body)
+        headers = ({"Accept": accept} if accept else {}) | ({"Host": host} if host is not None else {})
+        connection.request(method, path, headers=headers, body=body)
         response = connection.getresponse()
         return response.status, dict(response.getheaders()), response.read().decode()
     finally:

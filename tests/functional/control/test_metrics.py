@@ -5,6 +5,7 @@ import math
 import os
 import select
 import socket
+import subprocess
 import threading
 import time
 
@@ -141,6 +142,36 @@ def test_each_help_explains(server):
     assert not {name for name in pairs if not name.startswith(("knot_stats_", "knot_zone_stats_", "process_resident", "knot_memory"))}
 
 
+def test_which_zones_fail_and_since_when_others_are_loaded(server):
+    begun = time.time()
+    found = scrape(server)
+    assert [sample.labels["zone"] for sample in found["knot_zone_failed"].samples] == ["missing.test."]
+    assert value(found, "knot_zone_failed", zone="missing.test.") == 1
+    loads = {sample.labels["zone"]: sample.value for sample in found["knot_zone_last_load_timestamp_seconds"].samples}
+    assert set(loads) == {"example."} and begun - 600 < loads["example."] <= begun + 1
+    # It fails from now on, and goes on being served; then it's mended.
+    server.write("example.zone", "nonsense")
+    server.knotc("-b", "zone-reload", "example", check=False)
+    found = scrape(server)
+    assert [sample.labels["zone"] for sample in found["knot_zone_failed"].samples] == ["example.", "missing.test."]
+    assert not found["knot_zone_last_load_timestamp_seconds"].samples and value(found, "knot_zone_serial", zone="example.") == 7
+    server.write("example.zone", example(8))
+    server.knotc("-b", "zone-reload", "example")
+    found = scrape(server)
+    assert [sample.labels["zone"] for sample in found["knot_zone_failed"].samples] == ["missing.test."]
+    assert value(found, "knot_zone_last_load_timestamp_seconds", zone="example.") >= loads["example."]
+
+
+def test_failing_zones_are_bounded(knotd):
+    knotd.metrics = free_port()
+    configure(knotd, [f"127.0.0.1@{knotd.metrics}"], zones=[f"z{i:03}.test" for i in range(300)])
+    knotd.start()
+    wait_open(knotd.metrics)
+    found = scrape(knotd)
+    assert value(found, "knot_zones_failed") == 300
+    assert [sample.labels["zone"] for sample in found["knot_zone_failed"].samples] == [f"z{i:03}.test." for i in range(100)]
+
+
 def test_promtool_finds_no_fault(server):
     server.ask("www.example.", "A")
     status, headers, text = request(server.metrics, accept="text/plain;version=0.0.4")
@@ -166,7 +197,7 @@ def test_zones_off_and_only(server):
     server.ask("www.example.", "A")
     everything, without, only = scrape(server), scrape(server, "/metrics?zones=off"), scrape(server, "/metrics?zones=only")
     assert set(without) | set(only) == set(everything) and not set(without) & set(only)
-    assert {name for name in everything if name.startswith("knot_zone_")} - set(only) == {"knot_zone_jobs"}
+    assert {name for name in everything if name.startswith("knot_zone_")} - set(only) == {"knot_zone_jobs", "knot_zone_failed"}
     assert set(scrape(server, "/metrics?zones=on")) == set(everything)
     assert request(server.metrics, "/metrics?zones=maybe")[0] == 400
 
@@ -222,7 +253,7 @@ def test_many_zones_are_streamed(knotd):
     assert len(found["knot_zone_serial"].samples) == count
     assert {sample.value for sample in found["knot_zone_serial"].samples} == {5}
     with socket.create_connection(("127.0.0.1", knotd.metrics), timeout=20 * PATIENCE) as stream:
-        stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n")
+        stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text\r\n\r\n")
         parts = [stream.recv(1000)]
         write(count // 2)
         said = []
@@ -280,6 +311,98 @@ def test_what_is_no_request(server, data):
     assert scrape(server)
 
 
+def test_health_and_readiness(server):
+    assert request(server.metrics, "/healthz")[::2] == (200, "ok\n")
+    status, headers, text = request(server.metrics, "/ready")
+    assert (status, text) == (200, "ready: 1 of 2 zones served, 1 failed, 0 XDP queues\n")
+    assert headers["Content-Type"] == "text/plain; charset=utf-8" and headers["Cache-Control"] == "no-store"
+    assert request(server.metrics, "/ready?zones=all")[::2] == (503, "1 of 2 zones are not served\n")
+    assert request(server.metrics, "/ready?zones=x")[0] == 400
+    server.write("missing.test.zone", example(1).replace("example.", "missing.test."))
+    server.knotc("-b", "zone-reload", "missing.test")
+    assert request(server.metrics, "/ready?zones=all")[::2] == (200, "ready: 2 of 2 zones served, 0 failed, 0 XDP queues\n")
+
+
+def test_not_ready_while_zones_are_loading(knotd):
+    """A zone's file is a pipe into which nothing is written yet."""
+    knotd.metrics = free_port()
+    knotd.write("example.zone", example(7))
+    os.mkfifo(knotd.dir / "missing.test.zone")
+    configure(knotd, [f"127.0.0.1@{knotd.metrics}"])
+    knotd.start(ready=False)
+    wait_open(knotd.metrics)
+    wait_until(lambda: request(knotd.metrics, "/ready")[::2] == (503, "loading: 1 of 2 zones are served\n"), "one zone to be served")
+    assert request(knotd.metrics, "/healthz")[0] == 200
+    (knotd.dir / "missing.test.zone").write_text(example(1).replace("example.", "missing.test."))
+    wait_until(lambda: request(knotd.metrics, "/ready")[0] == 200, "the server to be ready")
+
+
+def test_ready_with_queues_of_xdp(make_knotd, pair):
+    """It is not ready any more when the interface has gone."""
+    server = make_knotd(pair.server)
+    server.port = 53
+    server.write("example.zone", example(7))
+    path = server.dir / "metrics.sock"
+    server.configure(listen=(), zones=["example"], server=f"metrics-listen: {path}", text=f"xdp:\n    listen: {pair.server_if}@53\n")
+    server.start()
+    wait_open(path)
+    wait_until(lambda: request(path, "/ready")[::2] == (200, "ready: 1 of 1 zones served, 0 failed, 1 XDP queues\n"), "the server to be ready")
+    subprocess.run(["ip", "-n", pair.server, "link", "del", pair.server_if], check=True, timeout=20 * PATIENCE)
+    wait_until(lambda: request(path, "/ready")[::2] == (503, f"XDP interface {pair.server_if}@53 is not there\n"),
+               lambda: f"503, not {request(path, '/ready')}")
+    assert request(path, "/healthz")[0] == 200
+
+
+def test_requests_for_other_hosts_are_refused(server):
+    """DNS rebinding: a browser that a stranger's page sends here has the stranger's name in Host."""
+    server.configure(zones=["example"], server=f"identity: ns1.example.net\nmetrics-listen: 127.0.0.1@{server.metrics}")
+    server.knotc("reload")
+    port = server.metrics
+    for host in ("127.0.0.1", f"127.0.0.1:{port}", "localhost", f"LOCALHOST:{port}", "[::1]", "192.0.2.1", socket.gethostname(), f"ns1.example.net:{port}"):
+        for path in ("/", "/metrics", "/ready", "/healthz"):
+            assert request(port, path, host=host)[0] in (200, 503), (host, path)
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example"):
+        for path in ("/", "/metrics", "/ready", "/x"):
+            status, _, text = request(port, path, host=host)
+            assert status == 421 and "server: identity:" in text and "example" not in text, (host, path, text)
+    with socket.create_connection(("127.0.0.1", port), timeout=20 * PATIENCE) as stream:
+        stream.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert stream.recv(20).startswith(b"HTTP/1.1 200")
+
+
+def test_trickling_clients_make_room(server):
+    """Sixteen that send a byte of a header now and then, as many as there are places, keep no scrape waiting."""
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(socket.create_connection(("127.0.0.1", server.metrics), timeout=20 * PATIENCE)) for _ in range(16)]
+        for stream in streams:
+            stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
+        stopping = threading.Event()
+
+        def trickle():
+            while not stopping.wait(0.1):
+                for index, stream in enumerate(streams):
+                    try:
+                        stream.sendall(b"x")
+                    except OSError:     # closed to make room: the attacker comes back
+                        with contextlib.suppress(OSError):
+                            streams[index] = stack.enter_context(socket.create_connection(("127.0.0.1", server.metrics), timeout=20 * PATIENCE))
+                            streams[index].sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
+
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        try:
+            times = []
+            for _ in range(8):
+                begun = time.monotonic()
+                assert scrape(server)
+                times.append(time.monotonic() - begun)
+        finally:
+            stopping.set()
+            thread.join()
+    assert sorted(times)[4] < 4 * PATIENCE, times      # before: 5 s of silence that never come, or 60 s in all
+    server.wait_log(r"metrics, closed a connection that was open for \d+ ms to make room for another one")
+
+
 def is_held(stream):
     """Whether a connection on which the server has nothing to say is still there."""
     return not select.select([stream], [], [], 0)[0]
@@ -317,7 +440,7 @@ def test_a_client_that_does_not_read(knotd):
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             stream.settimeout(20 * PATIENCE)
             stream.connect(("127.0.0.1", knotd.metrics))
-            stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            stream.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             first = stream.recv(100)
             assert first.startswith(b"HTTP/1.1 200 OK\r\n")
             scrape(knotd)
@@ -350,7 +473,7 @@ def test_addresses_follow_the_configuration(server):
             wait_open(path, False)
             assert not path.exists()
             with contextlib.suppress(ConnectionError):
-                stream.sendall(b"TP/1.1\r\nHost: x\r\n\r\n")
+                stream.sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
                 return stream.recv(15) == b"HTTP/1.1 200 OK"
 
     wait_until(is_answered_after_a_reload, "the answer to a request that began before a reload")
