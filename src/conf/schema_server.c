@@ -121,7 +121,7 @@ static const conf_row_t server_rows[] = {
 			CONF_AT(conf_server_t, tcp_idle_timeout_s),
 			.dflt = "10",
 			.rfc = "RFC 7766 6.2.3",
-			.doc = "Close a TCP connection on which nothing arrived for this long." },
+			.doc = "Close a TCP connection on which no query was answered for this long." },
 	{ .name = "tcp-io-timeout",
 			INT(0, MAX31),
 			CONF_AT(conf_server_t, tcp_io_timeout_ms),
@@ -137,7 +137,11 @@ static const conf_row_t server_rows[] = {
 			INT(0, MAX31),
 			CONF_AT(conf_server_t, tcp_max_clients),
 			.dflt_doc = "half of the limit of open files",
-			.doc = "TCP connections at the same time." },
+			.doc = "TCP connections at the same time. One source (an IPv4 address or an IPv6 /64) has at "
+			       "most an "
+			       "eighth of them, or 1024 if that is more, but never more than half. When all are taken, "
+			       "the "
+			       "longest idle connection of the source that has the most makes room." },
 	{ .name = "tcp-reuseport",
 			BOOL,
 			CONF_AT(conf_server_t, tcp_reuseport),

@@ -104,6 +104,9 @@ static knot_err_t set_tcp(int fd, const conf_addr_t *addr)
 	if (err == KNOT_OK) {
 		err = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	}
+	if (err == KNOT_OK) {
+		err = set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NET_TCP_NOTSENT_MAX);
+	}
 	return err;
 }
 

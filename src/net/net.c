@@ -67,7 +67,7 @@ static knot_err_t make_counters(net_t *net, const conf_t *conf)
 		return KNOT_ENOMEM;
 	}
 	looks_init(&net->shared.looks, net->shared.traffic->slot_count);
-	return KNOT_OK;
+	return tcp_clients_init(&net->shared.tcp_clients);
 }
 
 knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net)
@@ -160,6 +160,7 @@ void net_free(net_t *net)
 	interfaces_done(&net->interfaces);
 	sockets_free(net->main);
 	monitor_done(&net->monitor);
+	tcp_clients_done(&net->shared.tcp_clients);
 	if (net->shared.traffic != NULL && net->shared.counters != NULL) {
 		looks_done(&net->shared.looks);
 	}
@@ -205,7 +206,7 @@ knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd)
 
 unsigned net_tcp_clients(const net_t *net)
 {
-	return atomic_load_explicit(&net->shared.tcp_clients, memory_order_relaxed);
+	return tcp_clients_count(&net->shared.tcp_clients);
 }
 
 size_t net_xdp_count(net_t *net)

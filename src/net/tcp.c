@@ -5,8 +5,14 @@
  *
  * Fairness: a turn reads once, at most READ_CHUNK bytes, answers what is whole and sends once; level-triggered events
  * bring the rest after the others had their turn. Backpressure: while replies wait for the peer, nothing is read from
- * it. Two lists in order of time hold every connection: waiting for a request (idle limit), or in the middle of one or
- * of its reply (I/O limit). Their heads are the only ones that can be late.
+ * it. When there are too many clients, the idlest of the greediest source makes room (tcp_clients.h).
+ *
+ * Time, in two lists whose heads are the only ones that can be late:
+ *
+ *   idle   every connection, by its last answered query. Only an answered query restarts the time: a message that gets
+ *          no answer does not, nor does a part of one. A connection in the middle of a message or of its reply is not
+ *          closed by this limit: it leaves the list as overdue, and is closed when that message gets no answer.
+ *   io     connections in the middle of a message or of its reply; the time restarts with each whole one.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -17,30 +23,46 @@
 #include "src/net/listen.h"
 #include "src/net/request.h"
 #include "src/net/tcp_buffer.h"
+#include "src/net/tcp_clients.h"
 #include "src/net/worker.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
+#include "xdp/tcp/source.h"
+
+#include <assert.h>
 
 enum {
 	FRAME_MAX = NET_TCP_MESSAGE_MAX + 2,
 	READ_CHUNK = 4096,
 	/* A part of a message is kept (less than FRAME_MAX), then at least READ_CHUNK more is read after it. */
 	IN_MAX = FRAME_MAX + READ_CHUNK,
-	/* Answer while there is room for the largest reply: two of them, or hundreds of the usual size. */
-	OUT_MAX = 3 * FRAME_MAX,
+	/*
+	 * Replies are sent once there are so many bytes of them: hundreds of the usual size, or one of the largest, so
+	 * that a client that asks for large ones and doesn't read costs one.
+	 */
+	OUT_ENOUGH = 32768,
+	OUT_MAX = OUT_ENOUGH + FRAME_MAX,
 };
 
+typedef enum {
+	TCP_LIST_IDLE,
+	TCP_LIST_IO,
+	TCP_LIST_COUNT,
+} tcp_list_kind_t;
+
 typedef struct conn {
-	struct conn *prev, *next; /* in the list that `busy` names */
-	int fd;
-	bool busy;       /* in the io list, else in the idle list */
-	bool ended;      /* the peer has sent its last byte */
-	uint32_t events; /* registered with epoll */
-	const worker_socket_t *sock;
-	uint64_t since_ms; /* when it came into its list */
-	tcp_rest_t in;     /* requests not answered yet */
-	tcp_rest_t out;    /* replies not sent yet */
+	tcp_client_t client; /* with the descriptor, owned, and the time of the last answered query */
+	struct {
+		struct conn *prev, *next;
+	} links[TCP_LIST_COUNT];
+	bool is_busy;        /* in the io list */
+	bool is_overdue;     /* not in the idle list any more */
+	bool ended;          /* the peer has sent its last byte */
+	uint32_t events;     /* registered with epoll */
+	uint64_t io_from_ms; /* when it became busy, or its last whole message came or went */
+	tcp_rest_t in;       /* requests not answered yet */
+	tcp_rest_t out;      /* replies not sent yet */
 	tcp_progress_t progress;
 	struct sockaddr_storage remote, local;
 } conn_t;
@@ -50,6 +72,12 @@ typedef struct {
 	conn_t *first, *last;
 } conn_list_t;
 
+/** What a turn of a connection brought about. */
+typedef struct {
+	bool has_read;     /* a whole message was taken in, answered or not */
+	bool has_answered; /* a query was answered, or the last byte of a reply was sent */
+} tcp_turn_t;
+
 typedef struct {
 	int epoll_fd;
 	bool accepts;             /* the listening sockets are in the epoll set */
@@ -58,8 +86,7 @@ typedef struct {
 	uint64_t idle_max_ms; /* from the configuration; io_max_ms 0: no limit */
 	uint64_t io_max_ms;
 	uint32_t clients_max;
-	size_t clients;
-	conn_list_t idle, io;
+	conn_list_t lists[TCP_LIST_COUNT];
 	traffic_batch_t traffic;
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
@@ -77,59 +104,90 @@ knot_err_t tcp_worker_init(worker_t *worker)
 
 /* ---- Lists ---- */
 
-static void list_remove(tcp_t *tcp, conn_t *conn)
+static void tcp_list_remove(tcp_t *tcp, conn_t *conn, tcp_list_kind_t kind)
 {
-	conn_list_t *list = conn->busy ? &tcp->io : &tcp->idle;
-	*(conn->prev != NULL ? &conn->prev->next : &list->first) = conn->next;
-	*(conn->next != NULL ? &conn->next->prev : &list->last) = conn->prev;
-	conn->prev = conn->next = NULL;
+	conn_list_t *list = &tcp->lists[kind];
+	conn_t *prev = conn->links[kind].prev, *next = conn->links[kind].next;
+	*(prev != NULL ? &prev->links[kind].next : &list->first) = next;
+	*(next != NULL ? &next->links[kind].prev : &list->last) = prev;
 }
 
-static void list_append(tcp_t *tcp, conn_t *conn, bool busy)
+static void tcp_list_append(tcp_t *tcp, conn_t *conn, tcp_list_kind_t kind)
 {
-	conn->busy = busy;
-	conn->since_ms = tcp->now_ms;
-	conn_list_t *list = busy ? &tcp->io : &tcp->idle;
-	conn->prev = list->last;
-	conn->next = NULL;
-	*(list->last != NULL ? &list->last->next : &list->first) = conn;
+	conn_list_t *list = &tcp->lists[kind];
+	conn->links[kind].prev = list->last;
+	conn->links[kind].next = NULL;
+	*(list->last != NULL ? &list->last->links[kind].next : &list->first) = conn;
 	list->last = conn;
 }
 
-/* Where the connection belongs now. Its time starts anew when it changes the list or `progressed`: got a message
- * through. */
-static void list_update(tcp_t *tcp, conn_t *conn, bool progressed)
+/* The idle time restarts. */
+static void tcp_conn_restart_idle(tcp_t *tcp, conn_t *conn)
 {
-	bool busy = conn->in.len > 0 || conn->out.len > 0;
-	if (busy != conn->busy || progressed) {
-		list_remove(tcp, conn);
-		list_append(tcp, conn, busy);
+	if (!conn->is_overdue) {
+		tcp_list_remove(tcp, conn, TCP_LIST_IDLE);
 	}
+	conn->is_overdue = false;
+	tcp_client_answered(&conn->client, tcp->now_ms);
+	tcp_list_append(tcp, conn, TCP_LIST_IDLE);
+}
+
+/* Put the connection where it belongs after a turn. False: it is idle for too long. */
+static bool tcp_conn_follow_turn(tcp_t *tcp, conn_t *conn, tcp_turn_t turn)
+{
+	bool is_busy = conn->in.len > 0 || conn->out.len > 0;
+	if (turn.has_answered) {
+		tcp_conn_restart_idle(tcp, conn);
+	} else if (conn->is_overdue && (turn.has_read || !is_busy)) {
+		return false;
+	}
+	if (is_busy != conn->is_busy || turn.has_read || turn.has_answered) {
+		if (conn->is_busy) {
+			tcp_list_remove(tcp, conn, TCP_LIST_IO);
+		}
+		if (is_busy) {
+			conn->io_from_ms = tcp->now_ms;
+			tcp_list_append(tcp, conn, TCP_LIST_IO);
+		}
+		conn->is_busy = is_busy;
+	}
+	return true;
 }
 
 /* ---- Connections ---- */
 
-static void conn_close(worker_t *worker, conn_t *conn)
+static void tcp_conn_close(worker_t *worker, conn_t *conn)
 {
 	tcp_t *tcp = worker->memory;
-	list_remove(tcp, conn);
-	close(conn->fd);
+	if (!conn->is_overdue) {
+		tcp_list_remove(tcp, conn, TCP_LIST_IDLE);
+	}
+	if (conn->is_busy) {
+		tcp_list_remove(tcp, conn, TCP_LIST_IO);
+	}
+	tcp_clients_leave(&worker->shared->tcp_clients, &conn->client);
+	close(conn->client.fd);
 	tcp_rest_done(&conn->in);
 	tcp_rest_done(&conn->out);
 	free(conn);
-	tcp->clients--;
-	atomic_fetch_sub_explicit(&worker->shared->tcp_clients, 1, memory_order_relaxed);
 }
 
 /* A reset instead of a FIN: the peer did not take what it asked for, so the kernel must not keep it for long either. */
-static void conn_abort(worker_t *worker, conn_t *conn)
+static void tcp_conn_abort(worker_t *worker, conn_t *conn)
 {
 	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	(void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	conn_close(worker, conn);
+	(void)setsockopt(conn->client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	tcp_conn_close(worker, conn);
 }
 
-static bool watch(tcp_t *tcp, conn_t *conn)
+/* The idle time is over, RFC 7766 6.2.3. */
+static void tcp_conn_close_idle(worker_t *worker, conn_t *conn)
+{
+	sys_counters_add(worker->shared->counters, NET_COUNT_TCP_IDLE_TIMEOUT, 1);
+	tcp_conn_close(worker, conn);
+}
+
+static bool tcp_conn_watch(tcp_t *tcp, conn_t *conn)
 {
 	uint32_t want = (conn->out.len > 0 ? EPOLLOUT : 0) | (conn->out.len == 0 && !conn->ended ? EPOLLIN : 0);
 	if (want == conn->events) {
@@ -138,15 +196,15 @@ static bool watch(tcp_t *tcp, conn_t *conn)
 	struct epoll_event event = { .events = want, .data.ptr = conn };
 	int op = conn->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
 	conn->events = want;
-	return epoll_ctl(tcp->epoll_fd, op, conn->fd, &event) == 0;
+	return epoll_ctl(tcp->epoll_fd, op, conn->client.fd, &event) == 0;
 }
 
 /* Send bytes; what the peer doesn't take now is kept. False: the connection is broken. */
-static bool send_bytes(conn_t *conn, knot_bytes_t bytes, bool *progressed)
+static bool tcp_conn_send(conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
 {
 	size_t done = 0;
 	while (done < bytes.len && conn->out.len == 0) {
-		ssize_t sent = send(conn->fd, bytes.data + done, bytes.len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = send(conn->client.fd, bytes.data + done, bytes.len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EINTR) {
 			continue;
 		}
@@ -156,31 +214,32 @@ static bool send_bytes(conn_t *conn, knot_bytes_t bytes, bool *progressed)
 		if (sent <= 0) {
 			break;
 		}
-		*progressed |= tcp_progress(&conn->progress, (knot_bytes_t){ bytes.data + done, (size_t)sent }) > 0;
+		turn->has_answered |=
+				tcp_progress(&conn->progress, (knot_bytes_t){ bytes.data + done, (size_t)sent }) > 0;
 		done += (size_t)sent;
 	}
 	return tcp_rest_append(&conn->out, (knot_bytes_t){ bytes.data + done, bytes.len - done }) == KNOT_OK;
 }
 
 /* Send what was kept. False: broken. */
-static bool send_rest(conn_t *conn, bool *progressed)
+static bool tcp_conn_send_rest(conn_t *conn, tcp_turn_t *turn)
 {
 	while (conn->out.len > 0) {
-		ssize_t sent = send(conn->fd, conn->out.data, conn->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = send(conn->client.fd, conn->out.data, conn->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno == EINTR) {
 			continue;
 		}
 		if (sent < 0) {
 			return errno == EAGAIN;
 		}
-		*progressed |= tcp_progress(&conn->progress, (knot_bytes_t){ conn->out.data, (size_t)sent }) > 0;
+		turn->has_answered |= tcp_progress(&conn->progress, (knot_bytes_t){ conn->out.data, (size_t)sent }) > 0;
 		tcp_rest_drop(&conn->out, (size_t)sent);
 	}
 	return true;
 }
 
-/* Answer whole messages from *pos on while there is room for the largest reply. Returns the bytes put into tcp->out. */
-static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
+/* Answer whole messages from *pos on until there is enough to send. Returns the bytes put into tcp->out. */
+static size_t tcp_conn_answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
 {
 	tcp_t *tcp = worker->memory;
 	size_t out_len = 0;
@@ -194,7 +253,7 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t request;
-	while (OUT_MAX - out_len >= FRAME_MAX && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
+	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		size_t len = request_answer(&tcp->traffic, state, &source, NULL, protocol, request,
 				(knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
@@ -207,27 +266,28 @@ static size_t answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, si
 }
 
 /* Answer and send everything whole in `bytes`, as far as the peer takes it; keep the rest. False: broken. */
-static bool answer_run(worker_t *worker, conn_t *conn, knot_bytes_t bytes, bool *progressed)
+static bool tcp_conn_answer_run(worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	size_t pos = 0, before;
 	do {
 		before = pos;
-		size_t out_len = answer_some(worker, conn, bytes, &pos);
-		if (!send_bytes(conn, (knot_bytes_t){ tcp->out, out_len }, progressed)) {
+		size_t out_len = tcp_conn_answer_some(worker, conn, bytes, &pos);
+		turn->has_answered |= out_len > 0;
+		if (!tcp_conn_send(conn, (knot_bytes_t){ tcp->out, out_len }, turn)) {
 			return false;
 		}
 	} while (pos > before && conn->out.len == 0);
-	*progressed |= pos > 0;
+	turn->has_read |= pos > 0;
 	return tcp_rest_append(&conn->in, (knot_bytes_t){ bytes.data + pos, bytes.len - pos }) == KNOT_OK;
 }
 
 /* The same, counted: the run is a batch. */
-static bool answer_bytes(worker_t *worker, conn_t *conn, knot_bytes_t bytes, bool *progressed)
+static bool tcp_conn_answer(worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	uint64_t start_ns = sys_clock_ns();
-	bool is_alive = answer_run(worker, conn, bytes, progressed);
+	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn);
 	if (!traffic_is_empty(&tcp->traffic)) {
 		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);
 	}
@@ -235,7 +295,7 @@ static bool answer_bytes(worker_t *worker, conn_t *conn, knot_bytes_t bytes, boo
 }
 
 /* Requests kept while the peer was slow: they, and what is read now, are answered as one run of bytes. */
-static size_t take_kept(tcp_t *tcp, conn_t *conn)
+static size_t tcp_conn_take_kept(tcp_t *tcp, conn_t *conn)
 {
 	size_t kept = conn->in.len;
 	if (kept > 0) {
@@ -245,7 +305,7 @@ static size_t take_kept(tcp_t *tcp, conn_t *conn)
 	return kept;
 }
 
-static bool has_whole_request(const conn_t *conn)
+static bool tcp_conn_has_request(const conn_t *conn)
 {
 	size_t pos = 0;
 	knot_bytes_t request;
@@ -253,55 +313,62 @@ static bool has_whole_request(const conn_t *conn)
 }
 
 /* False: close the connection. */
-static bool read_turn(worker_t *worker, conn_t *conn, bool *progressed)
+static bool tcp_conn_read_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
-	size_t kept = take_kept(tcp, conn);
+	size_t kept = tcp_conn_take_kept(tcp, conn);
 	size_t missing = tcp_frame_missing((knot_bytes_t){ tcp->in, kept });
 	size_t want = missing > READ_CHUNK ? missing : READ_CHUNK;
-	ssize_t got = recv(conn->fd, tcp->in + kept, want, MSG_DONTWAIT);
+	ssize_t got = recv(conn->client.fd, tcp->in + kept, want, MSG_DONTWAIT);
 	if (got < 0 && errno != EAGAIN && errno != EINTR) {
 		return false;
 	}
 	conn->ended = got == 0;
 	size_t len = kept + (got > 0 ? (size_t)got : 0);
-	return answer_bytes(worker, conn, (knot_bytes_t){ tcp->in, len }, progressed);
+	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, len }, turn);
 }
 
-static bool write_turn(worker_t *worker, conn_t *conn, bool *progressed)
+static bool tcp_conn_write_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
-	if (!send_rest(conn, progressed)) {
+	if (!tcp_conn_send_rest(conn, turn)) {
 		return false;
 	}
-	if (conn->out.len > 0 || !has_whole_request(conn)) {
+	if (conn->out.len > 0 || !tcp_conn_has_request(conn)) {
 		return true;
 	}
-	size_t kept = take_kept(tcp, conn);
-	return answer_bytes(worker, conn, (knot_bytes_t){ tcp->in, kept }, progressed);
+	size_t kept = tcp_conn_take_kept(tcp, conn);
+	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, kept }, turn);
 }
 
-static void serve(worker_t *worker, conn_t *conn, uint32_t events)
+static void tcp_conn_serve(worker_t *worker, conn_t *conn, uint32_t events)
 {
 	tcp_t *tcp = worker->memory;
-	bool progressed = false, alive;
+	if (tcp_client_is_evicted(&conn->client)) {
+		tcp_conn_abort(worker, conn);
+		return;
+	}
+	tcp_turn_t turn = { false, false };
+	bool alive;
 	if (conn->out.len > 0) {
-		alive = (events & EPOLLERR) == 0 && write_turn(worker, conn, &progressed);
+		alive = (events & EPOLLERR) == 0 && tcp_conn_write_turn(worker, conn, &turn);
 	} else {
-		alive = read_turn(worker, conn, &progressed);
+		alive = tcp_conn_read_turn(worker, conn, &turn);
 	}
 	/* After the peer's end: what it asked before is still sent (RFC 7766 6.2.4 allows half-closed clients). */
 	bool finished = conn->ended && conn->out.len == 0;
-	if (!alive || finished || !watch(tcp, conn)) {
-		conn_close(worker, conn);
+	if (!alive || finished || !tcp_conn_watch(tcp, conn)) {
+		tcp_conn_close(worker, conn);
 		return;
 	}
-	list_update(tcp, conn, progressed);
+	if (!tcp_conn_follow_turn(tcp, conn, turn)) {
+		tcp_conn_close_idle(worker, conn);
+	}
 }
 
 /* ---- Listening ---- */
 
-static void pause_accepting(worker_t *worker, unsigned pause_ms)
+static void tcp_accept_pause(worker_t *worker, unsigned pause_ms)
 {
 	tcp_t *tcp = worker->memory;
 	if (tcp->accepts) {
@@ -313,7 +380,7 @@ static void pause_accepting(worker_t *worker, unsigned pause_ms)
 	tcp->accept_after_ms = tcp->now_ms + pause_ms;
 }
 
-static bool resume_accepting(worker_t *worker)
+static bool tcp_accept_resume(worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	for (size_t i = 0; i < worker->socket_count; i++) {
@@ -327,7 +394,7 @@ static bool resume_accepting(worker_t *worker)
 	return true;
 }
 
-static void accept_failed(worker_t *worker)
+static void tcp_accept_failed(worker_t *worker)
 {
 	enum { RETRY_MS = 200 };
 	static sys_log_repeats_t repeats;
@@ -335,101 +402,125 @@ static void accept_failed(worker_t *worker)
 	if (err == EAGAIN || err == EINTR || err == ECONNABORTED || err == EPROTO || err == EPERM) {
 		return; /* taken by another worker, or the peer is gone */
 	}
-	pause_accepting(worker, RETRY_MS);
+	tcp_accept_pause(worker, RETRY_MS);
 	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING, "TCP, failed to accept connection (%s)",
 			knot_strerror(knot_err_of_errno(err)));
 }
 
-/* Take part in the common limit. False: it is reached. */
-static bool claim_client(worker_t *worker)
+/* The source of a client; whoever comes over UNIX sockets is one. */
+static uint64_t tcp_source_key(const struct sockaddr_storage *remote)
+{
+	uint8_t ip[16] = { 0 };
+	if (remote->ss_family == AF_INET) {
+		ip[10] = ip[11] = 0xff;
+		memcpy(ip + 12, &((const struct sockaddr_in *)remote)->sin_addr, 4);
+	} else if (remote->ss_family == AF_INET6) {
+		memcpy(ip, &((const struct sockaddr_in6 *)remote)->sin6_addr, sizeof(ip));
+	}
+	return kxdp_source_of(ip);
+}
+
+/* Count the connection, which may cost another one its place. False: it can't be had. */
+static bool tcp_conn_enter(worker_t *worker, conn_t *conn)
 {
 	const tcp_t *tcp = worker->memory;
-	if (atomic_fetch_add_explicit(&worker->shared->tcp_clients, 1, memory_order_relaxed) < tcp->clients_max) {
-		return true;
+	worker_shared_t *shared = worker->shared;
+	switch (tcp_clients_enter(&shared->tcp_clients, &conn->client, tcp_source_key(&conn->remote), tcp->clients_max,
+			tcp->now_ms)) {
+	case TCP_CLIENT_REPLACED: sys_counters_add(shared->counters, NET_COUNT_TCP_EVICTED, 1); return true;
+	case TCP_CLIENT_ADMITTED: return true;
+	case TCP_CLIENT_REFUSED: break;
 	}
-	atomic_fetch_sub_explicit(&worker->shared->tcp_clients, 1, memory_order_relaxed);
 	return false;
 }
 
-static void conn_open(worker_t *worker, const worker_socket_t *sock, int fd, const struct sockaddr_storage *remote)
+static void tcp_conn_open(worker_t *worker, const worker_socket_t *sock, int fd, const struct sockaddr_storage *remote)
 {
 	tcp_t *tcp = worker->memory;
 	conn_t *conn = calloc(1, sizeof(*conn));
 	if (conn == NULL) {
 		close(fd);
-		atomic_fetch_sub_explicit(&worker->shared->tcp_clients, 1, memory_order_relaxed);
 		return;
 	}
-	conn->fd = fd;
-	conn->sock = sock;
+	conn->client.fd = fd;
 	conn->remote = *remote;
 	conn->local = sock->addr->ss;
 	if (sock->wildcard) {
 		socklen_t len = sizeof(conn->local);
 		(void)getsockname(fd, (struct sockaddr *)&conn->local, &len);
 	}
-	tcp->clients++;
-	list_append(tcp, conn, false);
-	if (!watch(tcp, conn)) {
-		conn_close(worker, conn);
+	if (!tcp_conn_enter(worker, conn)) {
+		close(fd);
+		free(conn);
+		return;
+	}
+	tcp_list_append(tcp, conn, TCP_LIST_IDLE);
+	if (!tcp_conn_watch(tcp, conn)) {
+		tcp_conn_close(worker, conn);
 	}
 }
 
-static void accept_some(worker_t *worker, const worker_socket_t *sock)
+static void tcp_accept_some(worker_t *worker, const worker_socket_t *sock)
 {
-	enum { FULL_RETRY_MS = 50 };
 	for (unsigned i = 0; i < NET_TCP_ACCEPT_BATCH; i++) {
-		if (!claim_client(worker)) {
-			pause_accepting(worker, FULL_RETRY_MS);
-			return;
-		}
 		struct sockaddr_storage remote = { 0 };
 		socklen_t len = sizeof(remote);
 		int fd = accept4(sock->fd, (struct sockaddr *)&remote, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			int err = errno;
-			atomic_fetch_sub_explicit(&worker->shared->tcp_clients, 1, memory_order_relaxed);
-			errno = err;
-			accept_failed(worker);
+			tcp_accept_failed(worker);
 			return;
 		}
-		conn_open(worker, sock, fd, &remote);
+		tcp_conn_open(worker, sock, fd, &remote);
 	}
 }
 
 /* ---- Time ---- */
 
-static void close_late(worker_t *worker)
-{
-	tcp_t *tcp = worker->memory;
-	while (tcp->io.first != NULL && tcp->io_max_ms > 0 && tcp->now_ms - tcp->io.first->since_ms >= tcp->io_max_ms) {
-		sys_counters_add(worker->shared->counters, NET_COUNT_TCP_IO_TIMEOUT, 1);
-		conn_abort(worker, tcp->io.first);
-	}
-	while (tcp->idle.first != NULL && tcp->now_ms - tcp->idle.first->since_ms >= tcp->idle_max_ms) {
-		sys_counters_add(worker->shared->counters, NET_COUNT_TCP_IDLE_TIMEOUT, 1);
-		conn_close(worker, tcp->idle.first);
-	}
-}
-
-static uint64_t time_left(uint64_t now_ms, uint64_t since_ms, uint64_t max_ms)
+static uint64_t tcp_time_left(uint64_t now_ms, uint64_t since_ms, uint64_t max_ms)
 {
 	uint64_t passed = now_ms - since_ms;
 	return passed < max_ms ? max_ms - passed : 0;
 }
 
-/* Until the next connection is late, or there is a reason to look again. */
-static int poll_timeout(const tcp_t *tcp)
+/* Until the first of the idle list is late. */
+static uint64_t tcp_idle_left(const tcp_t *tcp)
 {
-	uint64_t left = NET_POLL_MS;
-	if (tcp->io.first != NULL && tcp->io_max_ms > 0) {
-		uint64_t io = time_left(tcp->now_ms, tcp->io.first->since_ms, tcp->io_max_ms);
-		left = io < left ? io : left;
+	const conn_t *first = tcp->lists[TCP_LIST_IDLE].first;
+	return first == NULL ? UINT64_MAX
+			     : tcp_time_left(tcp->now_ms, tcp_client_answered_ms(&first->client), tcp->idle_max_ms);
+}
+
+static uint64_t tcp_io_left(const tcp_t *tcp)
+{
+	const conn_t *first = tcp->lists[TCP_LIST_IO].first;
+	return first == NULL || tcp->io_max_ms == 0 ? UINT64_MAX
+						    : tcp_time_left(tcp->now_ms, first->io_from_ms, tcp->io_max_ms);
+}
+
+static void tcp_close_late(worker_t *worker)
+{
+	tcp_t *tcp = worker->memory;
+	while (tcp_io_left(tcp) == 0) {
+		sys_counters_add(worker->shared->counters, NET_COUNT_TCP_IO_TIMEOUT, 1);
+		tcp_conn_abort(worker, tcp->lists[TCP_LIST_IO].first);
 	}
-	if (tcp->idle.first != NULL) {
-		uint64_t idle = time_left(tcp->now_ms, tcp->idle.first->since_ms, tcp->idle_max_ms);
-		left = idle < left ? idle : left;
+	while (tcp_idle_left(tcp) == 0) {
+		conn_t *conn = tcp->lists[TCP_LIST_IDLE].first;
+		if (!conn->is_busy) {
+			tcp_conn_close_idle(worker, conn);
+			continue;
+		}
+		tcp_list_remove(tcp, conn, TCP_LIST_IDLE);
+		conn->is_overdue = true;
 	}
+}
+
+/* Until the next connection is late, or there is a reason to look again. */
+static int tcp_poll_timeout(const tcp_t *tcp)
+{
+	uint64_t left = NET_POLL_MS, io = tcp_io_left(tcp), idle = tcp_idle_left(tcp);
+	left = io < left ? io : left;
+	left = idle < left ? idle : left;
 	if (!tcp->accepts) {
 		uint64_t again = tcp->accept_after_ms > tcp->now_ms ? tcp->accept_after_ms - tcp->now_ms : 0;
 		left = again < left ? again : left;
@@ -437,7 +528,7 @@ static int poll_timeout(const tcp_t *tcp)
 	return (int)left + 1; /* the coarse clock may be a tick behind: not before the limit */
 }
 
-static void read_limits(const worker_t *worker)
+static void tcp_read_limits(const worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	RCU_READ_SECTION(guard);
@@ -449,46 +540,46 @@ static void read_limits(const worker_t *worker)
 
 /* ---- The thread ---- */
 
-static bool is_listener(const worker_t *worker, const void *ptr)
+static bool tcp_is_listener(const worker_t *worker, const void *ptr)
 {
 	const char *at = ptr, *first = (const char *)worker->sockets;
 	return at >= first && at < first + worker->socket_count * sizeof(*worker->sockets);
 }
 
 /* Returns false when the worker has to end. */
-static bool handle(worker_t *worker, const struct epoll_event *events, int count)
+static bool tcp_handle_events(worker_t *worker, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		void *ptr = events[i].data.ptr;
 		if (ptr == worker) {
 			return false;
 		}
-		if (is_listener(worker, ptr)) {
-			accept_some(worker, ptr);
+		if (tcp_is_listener(worker, ptr)) {
+			tcp_accept_some(worker, ptr);
 		} else {
-			serve(worker, ptr, events[i].events);
+			tcp_conn_serve(worker, ptr, events[i].events);
 		}
 	}
 	return true;
 }
 
-static bool start(worker_t *worker)
+static bool tcp_start(worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	tcp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event stop = { .events = EPOLLIN, .data.ptr = worker };
 	return tcp->epoll_fd >= 0 && epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, worker->stop_fd, &stop) == 0 &&
-	       resume_accepting(worker);
+	       tcp_accept_resume(worker);
 }
 
-static void stop(worker_t *worker)
+static void tcp_stop(worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
-	while (tcp->idle.first != NULL) {
-		conn_close(worker, tcp->idle.first);
-	}
-	while (tcp->io.first != NULL) {
-		conn_close(worker, tcp->io.first);
+	/* Each is in one of the lists at least. */
+	for (tcp_list_kind_t kind = 0; kind < TCP_LIST_COUNT; kind++) {
+		while (tcp->lists[kind].first != NULL) {
+			tcp_conn_close(worker, tcp->lists[kind].first);
+		}
 	}
 	if (tcp->epoll_fd >= 0) {
 		close(tcp->epoll_fd);
@@ -499,21 +590,21 @@ void tcp_worker_run(void *arg)
 {
 	worker_t *worker = arg;
 	tcp_t *tcp = worker->memory;
-	if (!start(worker)) {
+	if (!tcp_start(worker)) {
 		log_server(LOG_ERR, "TCP, failed to start worker (%s)", knot_strerror(knot_err_of_errno(errno)));
-		stop(worker);
+		tcp_stop(worker);
 		return;
 	}
 	for (bool goes_on = true; goes_on;) {
 		struct epoll_event events[NET_TCP_EVENTS];
-		int count = epoll_wait(tcp->epoll_fd, events, NET_TCP_EVENTS, poll_timeout(tcp));
+		int count = epoll_wait(tcp->epoll_fd, events, NET_TCP_EVENTS, tcp_poll_timeout(tcp));
 		tcp->now_ms = sys_clock_ms();
-		read_limits(worker);
-		goes_on = handle(worker, events, count);
-		close_late(worker);
-		if (!tcp->accepts && tcp->now_ms >= tcp->accept_after_ms && !resume_accepting(worker)) {
-			pause_accepting(worker, NET_POLL_MS);
+		tcp_read_limits(worker);
+		goes_on = tcp_handle_events(worker, events, count);
+		tcp_close_late(worker);
+		if (!tcp->accepts && tcp->now_ms >= tcp->accept_after_ms && !tcp_accept_resume(worker)) {
+			tcp_accept_pause(worker, NET_POLL_MS);
 		}
 	}
-	stop(worker);
+	tcp_stop(worker);
 }

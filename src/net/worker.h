@@ -6,6 +6,7 @@
 
 #include "src/conf/conf.h"
 #include "src/net/net.h"
+#include "src/net/tcp_clients.h"
 #include "src/net/traffic.h"
 #include "src/net/vlan.h"
 #include "src/sys/thread.h"
@@ -28,16 +29,16 @@ typedef struct {
 	worker_t *workers[]; /* valid within the section; a worker leaves the list before it is stopped */
 } worker_set_t;
 
-/** Shared by the workers of a net_t; the atomic is touched per TCP connection, never per packet. */
+/** Shared by the workers of a net_t; tcp_clients is locked per TCP connection, never per packet. */
 typedef struct {
 	const state_root_t *state;
-	sys_counters_t *counters; /* NET_COUNT_* */
-	sys_counters_t *traffic;  /* TRAFFIC_… */
-	looks_t looks;            /* looks.list_rcu: RCU_LOAD() */
-	kxdp_priv_t *priv;        /* borrowed; may be NULL */
-	worker_set_t *xdp_rcu;    /* RCU_LOAD(); never NULL while workers run */
-	vlan_table_t *vlans_rcu;  /* VLAN devices of the host, for routes that name them; NULL: none */
-	atomic_uint tcp_clients;  /* connections open in all workers */
+	sys_counters_t *counters;  /* NET_COUNT_* */
+	sys_counters_t *traffic;   /* TRAFFIC_… */
+	looks_t looks;             /* looks.list_rcu: RCU_LOAD() */
+	kxdp_priv_t *priv;         /* borrowed; may be NULL */
+	worker_set_t *xdp_rcu;     /* RCU_LOAD(); never NULL while workers run */
+	vlan_table_t *vlans_rcu;   /* VLAN devices of the host, for routes that name them; NULL: none */
+	tcp_clients_t tcp_clients; /* of all socket workers */
 } worker_shared_t;
 
 struct worker {

@@ -6,6 +6,7 @@
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
+#include "xdp/tcp/source.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -71,18 +72,15 @@ kxdp_tcp_limits_t xdp_tcp_limits(const conf_xdp_t *conf, size_t worker_count, ui
 {
 	enum {
 		CLIENTS_MIN = 16,
-		SOURCE_MIN = 1024,          /* a resolver farm behind one address may have as many */
 		BUFFER_MIN = 4 * FRAME_MAX, /* the largest message has to fit, beside others */
 		RESETS = 10000,
 		RESETS_MIN = 100, /* per second, all workers: after a restart all peers hear soon */
 		SECOND_US = 1000000,
 	};
 	uint32_t clients = (uint32_t)at_least(conf->tcp_max_clients / worker_count, CLIENTS_MIN);
-	/* One source takes at most an eighth of the table, or some more of a small one, but never more than half. */
-	uint32_t source = (uint32_t)at_least(clients / 8, SOURCE_MIN);
 	return (kxdp_tcp_limits_t){
 		.clients_max = clients,
-		.per_source_max = source < clients / 2 ? source : clients / 2,
+		.per_source_max = kxdp_source_share(clients),
 		/* Beyond an eighth of the table half-open connections cost no memory: SYN cookies. */
 		.half_open_max = (uint32_t)at_least(clients / 8, CLIENTS_MIN),
 		.inbuf_max = at_least(conf->tcp_inbuf_max_size / worker_count, BUFFER_MIN),

@@ -34,6 +34,9 @@ enum {
 	NET_TCP_EVENTS = 64,
 	/* listen(2) backlog; the kernel cuts it to net.core.somaxconn. */
 	NET_TCP_LISTEN_BACKLOG = 4096,
+	/* Bytes of replies that a connection has in the kernel's buffer beyond what the peer's window takes: more are
+	   made when these have left, so that clients that don't read bind little memory and CPU. */
+	NET_TCP_NOTSENT_MAX = 32768,
 	/* RFC 9715 / Knot: segments that survive every path, IPv6 minimum MTU 1280 minus headers. */
 	NET_TCP_MSS = 1220,
 

@@ -33,8 +33,8 @@ def impatient(knotd):
     return start(knotd, "tcp-idle-timeout: 2\ntcp-io-timeout: 800")
 
 
-def connect(server, timeout=10 * PATIENCE):
-    sock = socket.create_connection(("127.0.0.1", server.port), timeout)
+def connect(server, timeout=10 * PATIENCE, source="127.0.0.1"):
+    sock = socket.create_connection(("127.0.0.1", server.port), timeout, (source, 0))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
@@ -159,21 +159,116 @@ def test_message_too_short_for_a_header(server, data):
     assert server.ask("www.example", "A", tcp=True).rcode() == dns.rcode.NOERROR
 
 
-@pytest.mark.threads
-def test_client_limit(server):
-    """Over tcp-max-clients old idle connections give way or new ones are closed; the server stays usable."""
-    with contextlib.ExitStack() as stack:
-        for _ in range(60):
-            with contextlib.suppress(OSError):
-                stack.enter_context(connect(server, timeout=1))
-        time.sleep(0.3)     # absence: no connection is closed for the newer ones
+# ---- Who may stay ----
 
-    def is_usable():
-        try:
-            return server.ask("www.example", "A", tcp=True, timeout=2).rcode() == dns.rcode.NOERROR
-        except (OSError, EOFError, dns.exception.DNSException):
-            return False
-    server.wait(is_usable, 8, "an answer by TCP")
+IGNORED = {"empty": b"\x00\x00", "a response": b"\x00\x0c\x00\x00\x80" + bytes(9), "shorter than a header": b"\x00\x03abc"}
+
+
+@contextlib.contextmanager
+def crowd(server, count, address="127.0.0.1"):
+    """Connections from an address; the server may refuse or close some of them."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(connect(server, source=address)) for _ in range(count)]
+
+
+def is_open(sock):
+    """Not closed by the server; there is nothing to be read."""
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+def count_open(socks):
+    return sum(map(is_open, socks))
+
+
+def is_answered(server, source="127.0.0.1", timeout=2):
+    """A query over a connection of its own."""
+    try:
+        with connect(server, timeout, source) as sock:
+            sock.sendall(framed("www.example", number=1))
+            return read_message(sock).rcode() == dns.rcode.NOERROR
+    except (OSError, EOFError, dns.exception.DNSException):
+        return False
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in two pieces"])
+@pytest.mark.parametrize("message", IGNORED.values(), ids=IGNORED)
+def test_message_without_answer_is_no_sign_of_life(impatient, message, pieces):
+    """Only a query that is answered restarts the idle time, so nobody stays for ever by saying nothing."""
+    started = time.monotonic()
+    with connect(impatient) as sock, contextlib.suppress(ConnectionError):
+        sock.settimeout(0.3)
+        for _ in range(20 * PATIENCE):
+            for piece in (message[:1], message[1:]) if pieces == 2 else (message,):
+                sock.sendall(piece)
+                time.sleep(0.05)    # so that each piece is a segment of its own
+            try:
+                assert sock.recv(1) == b""
+                break
+            except TimeoutError:
+                pass
+        else:
+            pytest.fail("the connection is open still")
+    assert time.monotonic() - started > 1
+
+
+@pytest.mark.ours
+def test_answered_query_is_a_sign_of_life(impatient):
+    started = time.monotonic()
+    with connect(impatient) as sock:
+        while time.monotonic() - started < 5:    # more than twice the limit
+            sock.sendall(framed("www.example", number=1) + IGNORED["empty"])
+            assert read_message(sock).id == 1
+            time.sleep(0.2)     # a client that asks now and then
+
+
+@pytest.mark.ours
+@pytest.mark.threads
+@pytest.mark.parametrize("workers", [1, 3])
+def test_client_limit(knotd, workers):
+    """All connections of all workers together stay within tcp-max-clients, and those of one address within its share; who comes is
+    served at once all the same."""
+    server = start(knotd, f"tcp-idle-timeout: 120\ntcp-io-timeout: 60000\ntcp-max-clients: 20\ntcp-workers: {workers}")
+    with crowd(server, 60) as own, crowd(server, 60, "127.0.0.2") as second, crowd(server, 60, "127.0.0.3") as third:
+        server.wait(lambda: count_open(own + second + third) <= 20, 10, "the limit")
+        assert count_open(own) <= 10 and count_open(second) <= 10
+        for source in ("127.0.0.1", "127.0.0.2", "127.0.0.4"):
+            assert is_answered(server, source, 10 * PATIENCE)
+        assert count_open(own + second + third) in range(15, 21)
+        stats = {key: value for key, value in server.stats().items() if key.startswith("server.tcp-")}
+        assert stats["server.tcp-evicted"] >= 160 and stats["server.tcp-idle-timeout"] == 0
+
+
+@pytest.mark.ours
+def test_idlest_of_the_greediest_makes_room(server):
+    """A source that has few connections keeps them, and of the greedy one's those that are used."""
+    with crowd(server, 2, "127.0.0.2") as modest, crowd(server, 10) as greedy, crowd(server, 8, "127.0.0.3") as third:
+        time.sleep(0.1)     # the server's clock is coarse
+        for sock in greedy[:2]:
+            sock.sendall(framed("www.example", number=5))
+            assert read_message(sock).id == 5
+        with crowd(server, 4, "127.0.0.4"):
+            server.wait(lambda: count_open(greedy) == 7 and count_open(third) == 7, 10, "the greediest are closed")
+            assert all(map(is_open, modest)) and all(map(is_open, greedy[:2]))
+            assert not any(map(is_open, greedy[2:5]))
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("message", IGNORED.values(), ids=IGNORED)
+def test_one_address_fills_nothing(server, message):
+    """Many connections of an address that send what gets no answer: others are served, and so is that address."""
+    with crowd(server, 100) as socks:
+        for sock in socks:
+            with contextlib.suppress(OSError):
+                sock.sendall(message)
+        for source in ("127.0.0.2", "127.0.0.1", "127.0.0.2"):
+            assert is_answered(server, source, 10 * PATIENCE)
 
 
 @pytest.mark.threads

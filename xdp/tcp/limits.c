@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who gets in, who goes when there is too little for all, and how many segments strangers get. */
+#include "xdp/tcp/source.h"
 #include "xdp/tcp/stack.h"
 
 /* ---- sources ---- */
-
-/* An IPv4 address takes the place of a prefix in ::/16, which is not given to anybody (RFC 4291 2.4). */
-static uint64_t source_prefix(const uint8_t remote[16])
-{
-	uint64_t prefix = 0;
-	memcpy(&prefix, tcp_is_ipv4(remote) ? remote + 8 : remote, 8);
-	return prefix;
-}
 
 static uint32_t *source_bucket(const kxdp_tcp_t *tcp, uint64_t prefix)
 {
@@ -36,7 +29,7 @@ bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16])
 	if (tcp->limits.per_source_max == 0) {
 		return true;
 	}
-	uint64_t prefix = source_prefix(remote);
+	uint64_t prefix = kxdp_source_of(remote);
 	uint32_t number = source_find(tcp, *source_bucket(tcp, prefix), prefix);
 	return number == 0 || source_at(tcp, number)->count < tcp->limits.per_source_max;
 }
@@ -46,7 +39,7 @@ bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
 	if (tcp->limits.per_source_max == 0) {
 		return true;
 	}
-	uint64_t prefix = source_prefix(conn->remote);
+	uint64_t prefix = kxdp_source_of(conn->remote);
 	uint32_t *bucket = source_bucket(tcp, prefix), number = source_find(tcp, *bucket, prefix);
 	if (number == 0) {
 		number = kxdp_slab_take(&tcp->sources);
@@ -71,7 +64,7 @@ void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
 		return;
 	}
 	conn->flags &= (uint16_t)~CONN_COUNTED;
-	uint64_t prefix = source_prefix(conn->remote);
+	uint64_t prefix = kxdp_source_of(conn->remote);
 	uint32_t *at = source_bucket(tcp, prefix), number = source_find(tcp, *at, prefix);
 	if (--source_at(tcp, number)->count > 0) {
 		return;
