@@ -81,9 +81,9 @@ static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
 
 knot_err_t server_conf_begin(server_t *server, unsigned owner, conf_sink_t sink)
 {
-	pthread_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = begin(server, owner, sink);
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->reload_lock);
 	return err;
 }
 
@@ -114,7 +114,7 @@ static knot_err_t keep(void *ctx)
 	return conf_db_write(server->params.db, server->edit.txn, keeping->sink, &server->edit.version);
 }
 
-static knot_err_t commit(server_t *server, conf_sink_t sink)
+static knot_err_t commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
 {
 	conf_open_t *edit = &server->edit;
 	conf_store_t *merged;
@@ -144,24 +144,24 @@ static knot_err_t commit(server_t *server, conf_sink_t sink)
 knot_err_t server_conf_commit(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	conf_txn_t *txn;
-	pthread_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = server_conf_txn(server, owner, &txn);
 	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? commit(server, sink) : err;
 	if (err == KNOT_OK) {
 		close_edit(server);
 	}
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->reload_lock);
 	return err;
 }
 
 knot_err_t server_conf_abort(server_t *server, unsigned owner)
 {
 	conf_txn_t *txn;
-	pthread_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = server_conf_txn(server, owner, &txn);
 	if (err == KNOT_OK) {
 		close_edit(server);
 	}
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->reload_lock);
 	return err == KNOT_ETXNNONE ? KNOT_OK : err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err;
 }

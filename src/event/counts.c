@@ -23,14 +23,13 @@ static void count(entry_t *entry, server_counts_t *counts)
 server_counts_t server_counts(const server_t *server)
 {
 	server_counts_t counts = { 0 };
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	for (size_t first = 0, total = 1; first < total; first += CHUNK) {
-		pthread_mutex_lock(lock);
+		sys_mutex_lock(server_lock(server));
 		total = zonedb_count(server->zones);
 		for (size_t i = first; i < total && i < first + CHUNK; i++) {
 			count(entry_of(zonedb_zones(server->zones)[i]), &counts);
 		}
-		pthread_mutex_unlock(lock);
+		sys_mutex_unlock(server_lock(server));
 	}
 	return counts;
 }

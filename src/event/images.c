@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/sys/lock.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -31,15 +32,15 @@ struct images {
 	char *path;     /* owned */
 	store_t *store; /* owned; NULL: there are no images */
 	sys_thread_t writer;
-	pthread_mutex_t store_lock; /* whoever changes the store; taken before all others */
-	pthread_mutex_t lock;       /* all below */
+	sys_mutex_t store_lock; /* whoever changes the store; taken before all others */
+	sys_mutex_t lock;       /* all below */
 	pthread_cond_t wake;
-	bool wanted;       /* something is to be saved */
-	bool failing;      /* the last attempt failed, and that was said */
-	uint64_t then_ms;  /* when to call now_and_then() */
-	uint64_t retry_ms; /* while failing: when to try again */
-	bool stopping;
-	uint64_t stop_ms;
+	bool wanted SYS_GUARDED_BY(lock);       /* something is to be saved */
+	bool failing SYS_GUARDED_BY(lock);      /* the last attempt failed, and that was said */
+	uint64_t then_ms SYS_GUARDED_BY(lock);  /* when to call now_and_then() */
+	uint64_t retry_ms SYS_GUARDED_BY(lock); /* while failing: when to try again */
+	bool stopping SYS_GUARDED_BY(lock);
+	uint64_t stop_ms SYS_GUARDED_BY(lock);
 };
 
 /* ---- Opening ---- */
@@ -81,8 +82,8 @@ knot_err_t images_new(const images_params_t *params, images_t **ret_images)
 	}
 	images->params = *params;
 	images->path = path;
-	pthread_mutex_init(&images->store_lock, NULL);
-	pthread_mutex_init(&images->lock, NULL);
+	sys_mutex_init(&images->store_lock);
+	sys_mutex_init(&images->lock);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -99,8 +100,8 @@ void images_free(images_t *images)
 		return;
 	}
 	store_close(images->store);
-	pthread_mutex_destroy(&images->store_lock);
-	pthread_mutex_destroy(&images->lock);
+	sys_mutex_done(&images->store_lock);
+	sys_mutex_done(&images->lock);
 	pthread_cond_destroy(&images->wake);
 	free(images->path);
 	free(images);
@@ -206,21 +207,21 @@ static void free_items(images_item_t *items, size_t count)
 static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 {
 	store_reason_t reason = { .text = "" };
-	pthread_mutex_lock(&images->store_lock);
+	sys_mutex_lock(&images->store_lock);
 	size_t count = images->params.take(items, BATCH_ZONES, BATCH_BYTES, images->params.ctx);
 	bool success = count == 0 || save_items(images, items, count, &reason);
-	pthread_mutex_unlock(&images->store_lock);
+	sys_mutex_unlock(&images->store_lock);
 	if (count > 0) {
 		images->params.saved(items, count, success, images->params.ctx);
 	}
 	free_items(items, count);
 	if (!success) {
 		*ret_failed = true;
-		pthread_mutex_lock(&images->lock);
+		sys_mutex_lock(&images->lock);
 		bool is_first = !images->failing;
 		images->failing = true;
 		images->retry_ms = sys_clock_ms() + RETRY_MS;
-		pthread_mutex_unlock(&images->lock);
+		sys_mutex_unlock(&images->lock);
 		if (is_first) {
 			log_server(LOG_WARNING,
 					"images, failed to save (%s), zones are served and will be read from their "
@@ -234,9 +235,9 @@ static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 
 static bool is_past_stop(images_t *images)
 {
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	bool past = images->stopping && sys_clock_ms() >= images->stop_ms;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	return past;
 }
 
@@ -257,22 +258,22 @@ static void save_all(images_t *images)
 	if (batches > 2) {
 		sys_memory_trim(); /* what was kept of many zones until now */
 	}
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	bool works_again = images->failing && batches > 0 && !failed;
 	images->failing = images->failing && failed;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	if (works_again) {
 		log_server(LOG_INFO, "images, saved again");
 	}
 }
 
 /* Under lock. Sleeps at most `ms`; woken by a stop, and by news unless `deaf`. */
-static void nap(images_t *images, uint64_t ms, bool deaf)
+static void nap(images_t *images, uint64_t ms, bool deaf) SYS_REQUIRES(images->lock)
 {
 	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, ms);
-	int ret = 0;
-	while (ret == 0 && !images->stopping) {
-		ret = pthread_cond_timedwait(&images->wake, &images->lock, &end);
+	bool is_late = false;
+	while (!is_late && !images->stopping) {
+		is_late = !sys_mutex_wait_until(&images->lock, &images->wake, &end);
 		if (!deaf) {
 			return;
 		}
@@ -280,20 +281,20 @@ static void nap(images_t *images, uint64_t ms, bool deaf)
 }
 
 /* Under lock. */
-static void call_now_and_then(images_t *images)
+static void call_now_and_then(images_t *images) SYS_REQUIRES(images->lock)
 {
 	uint64_t now_ms = sys_clock_ms();
 	if (now_ms < images->then_ms) {
 		return;
 	}
 	images->then_ms = now_ms + NOW_AND_THEN_MS;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	images->params.now_and_then(images->path, images->params.ctx);
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 }
 
 /* Under lock: wait until there is something to save. */
-static void wait_for_news(images_t *images)
+static void wait_for_news(images_t *images) SYS_REQUIRES(images->lock)
 {
 	while (!images->stopping && (!images->wanted || images->failing)) {
 		call_now_and_then(images);
@@ -308,13 +309,13 @@ static void wait_for_news(images_t *images)
 }
 
 /* Under lock: wait until it is time to save. */
-static void wait_for_calm(images_t *images)
+static void wait_for_calm(images_t *images) SYS_REQUIRES(images->lock)
 {
 	nap(images, GATHER_MS, true);
 	for (unsigned waited_ms = 0; !images->stopping && waited_ms < LOADING_MS; waited_ms += LOADING_POLL_MS) {
-		pthread_mutex_unlock(&images->lock);
+		sys_mutex_unlock(&images->lock);
 		bool is_busy = images->params.is_busy(images->params.ctx);
-		pthread_mutex_lock(&images->lock);
+		sys_mutex_lock(&images->lock);
 		if (!is_busy) {
 			return;
 		}
@@ -325,7 +326,7 @@ static void wait_for_calm(images_t *images)
 static void run_writer(void *arg)
 {
 	images_t *images = arg;
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	images->then_ms = sys_clock_ms() + NOW_AND_THEN_MS;
 	for (bool last = false; !last;) {
 		wait_for_news(images);
@@ -333,16 +334,16 @@ static void run_writer(void *arg)
 		last = images->stopping;
 		images->wanted = false;
 		bool retries = images->failing;
-		pthread_mutex_unlock(&images->lock);
+		sys_mutex_unlock(&images->lock);
 		if (retries) {
 			images->params.retry(images->params.ctx);
 		}
 		if (!(last && retries)) {
 			save_all(images);
 		}
-		pthread_mutex_lock(&images->lock);
+		sys_mutex_lock(&images->lock);
 	}
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 }
 
 knot_err_t images_start(images_t *images)
@@ -357,10 +358,10 @@ knot_err_t images_start(images_t *images)
 
 void images_wake(images_t *images)
 {
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	bool was_wanted = images->wanted;
 	images->wanted = true;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	if (!was_wanted) {
 		pthread_cond_signal(&images->wake);
 	}
@@ -368,9 +369,9 @@ void images_wake(images_t *images)
 
 void images_retry(images_t *images)
 {
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	images->retry_ms = 0;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	pthread_cond_signal(&images->wake);
 }
 
@@ -379,10 +380,10 @@ void images_stop(images_t *images)
 	if (images == NULL) {
 		return;
 	}
-	pthread_mutex_lock(&images->lock);
+	sys_mutex_lock(&images->lock);
 	images->stopping = true;
 	images->stop_ms = sys_clock_ms() + STOP_MS;
-	pthread_mutex_unlock(&images->lock);
+	sys_mutex_unlock(&images->lock);
 	pthread_cond_signal(&images->wake);
 	sys_thread_join(&images->writer);
 }
@@ -394,9 +395,9 @@ knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t coun
 		return KNOT_OK;
 	}
 	store_reason_t reason = { .text = "" };
-	pthread_mutex_lock(&images->store_lock);
+	sys_mutex_lock(&images->store_lock);
 	knot_err_t err = store_remove(images->store, names, count, ret_removed, &reason);
-	pthread_mutex_unlock(&images->store_lock);
+	sys_mutex_unlock(&images->store_lock);
 	if (err != KNOT_OK) {
 		log_server(LOG_ERR, "images, failed to remove from '%s' (%s)", images->path,
 				reason.text[0] != '\0' ? reason.text : knot_strerror(err));
@@ -473,7 +474,7 @@ typedef struct {
 	uint32_t count;
 	_Atomic uint32_t next;
 	_Atomic knot_err_t err;
-	pthread_mutex_t lock;
+	sys_mutex_t lock;
 	store_reason_t reason; /* of the first failure; under lock */
 } copying_t;
 
@@ -485,9 +486,9 @@ static void copy_chunks(void *arg)
 		knot_err_t err = store_read_chunk(
 				copying->from, chunk, zone_image_read_chunk(copying->to, chunk), &reason);
 		if (err != KNOT_OK) {
-			pthread_mutex_lock(&copying->lock);
+			sys_mutex_lock(&copying->lock);
 			copying->reason = reason;
-			pthread_mutex_unlock(&copying->lock);
+			sys_mutex_unlock(&copying->lock);
 			atomic_store(&copying->err, err);
 			atomic_store(&copying->next, copying->count);
 		}
@@ -521,9 +522,9 @@ static knot_err_t read_contents(store_reader_t *from, const store_view_t *view, 
 		return err;
 	}
 	copying_t copying = { .from = from, .to = to, .count = view->chunk_count, .err = KNOT_OK };
-	pthread_mutex_init(&copying.lock, NULL);
+	sys_mutex_init(&copying.lock);
 	err = copy_all(&copying, view->size);
-	pthread_mutex_destroy(&copying.lock);
+	sys_mutex_done(&copying.lock);
 	if (err != KNOT_OK) {
 		*ret_reason = copying.reason;
 		zone_image_read_discard(to);

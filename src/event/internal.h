@@ -26,24 +26,33 @@ struct server {
 	server_params_t params;
 	jobs_t jobs;
 	saves_t saves;
-	pthread_mutex_t reload_lock; /* one reload at a time; taken before the lock of the jobs */
-	const zonedb_t *zones; /* borrowed from the published state; replaced by a reload; under the lock of the jobs */
-	int loaded_fd;         /* owned: eventfd */
-	conf_t *started;       /* owned: what the server was started with, see conf_copy_groups() */
-	conf_open_t edit;
-	void *edits; /* owned: open transactions (zone_edit.c); so the next two; under the lock of the jobs */
-	size_t edit_count;
-	timers_t timers; /* when zone files are to be written */
+	sys_mutex_t reload_lock;                         /* one reload at a time */
+	const zonedb_t *zones SYS_GUARDED_BY(jobs.lock); /* borrowed from the published state; replaced by a reload;
+							    under the lock of the jobs */
+	int loaded_fd;                                   /* owned: eventfd */
+	conf_t *started; /* owned: what the server was started with, see conf_copy_groups() */
+	conf_open_t edit SYS_GUARDED_BY(reload_lock);
+	void *edits SYS_GUARDED_BY(jobs.lock); /* owned: open transactions (zone_edit.c); so the next two; under the
+						  lock of the jobs */
+	size_t edit_count SYS_GUARDED_BY(jobs.lock);
+	timers_t timers SYS_GUARDED_BY(jobs.lock); /* when zone files are to be written */
 };
 
+/** The lock of the jobs, also of a server that is only looked at. */
+static inline sys_mutex_t *server_lock(const server_t *server) SYS_RETURNS_LOCK(server->jobs.lock)
+{
+	return (sys_mutex_t *)(uintptr_t)&server->jobs.lock;
+}
+
 /** The entry of a zone, or NULL: not configured. Under the lock of the jobs. */
-entry_t *server_find_entry(const server_t *server, knot_name_t name);
+entry_t *server_find_entry(const server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 
 /**
  * Take the zone out of the hands of the workers, to be given back with jobs_end(). Under the lock of the jobs, which is
  * given up while waiting. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
  */
-KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry);
+KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
+		SYS_REQUIRES(server->jobs.lock);
 
 /** Everything that a configuration needs before it can be published. */
 typedef struct {
@@ -67,10 +76,12 @@ typedef struct {
 
 /** Follow a configuration, which is the server's afterwards; freed on failure, when nothing changed. Under the reload
  * lock. */
-KNOT_MUST_USE knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change);
+KNOT_MUST_USE knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change)
+		SYS_REQUIRES(server->reload_lock);
 
 /** Wait until the zone has no job, nor waits for one. Under the lock of the jobs, as above. */
-KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **ret_entry);
+KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **ret_entry)
+		SYS_REQUIRES(server->jobs.lock);
 
 /* ---- zone_edit.c ---- */
 
@@ -79,17 +90,18 @@ void server_edits_free(server_t *server);
 
 /** Abort the zone's transaction, if there is one. Under the lock of the jobs. What is returned is to be freed without
  * it; may be NULL. */
-server_edit_t *server_edit_drop(server_t *server, knot_name_t name);
+server_edit_t *server_edit_drop(server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 void server_edit_free(server_edit_t *take_edit);
 
 /* ---- zone_flush.c ---- */
 
 /** The job: write the zone's file. outcome: to be completed. Errors were logged. Without the lock. */
-knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome);
+knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome)
+		SYS_EXCLUDES(server->jobs.lock);
 
 /** Write the files of all zones that are ahead of them, before the end: after jobs_stop(). Waits for commands that have
  * a zone in their hands. */
-void server_flush_all(server_t *server);
+void server_flush_all(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /* Under the lock of the jobs: */
 
@@ -97,16 +109,16 @@ void server_flush_all(server_t *server);
  * Have the zone file written `sync_s` after the first change that it doesn't have, by `zonefile-sync`; a negative one:
  * never. The ticket of the job, 0: not at once.
  */
-server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s);
+server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s) SYS_REQUIRES(server->jobs.lock);
 
 /** What follows from a job that ended: the zone file may have to be written, again or for the first time. */
-void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome);
+void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome) SYS_REQUIRES(server->jobs.lock);
 
 /** jobs_params_t.due */
-uint64_t server_flush_due(server_t *server);
+uint64_t server_flush_due(server_t *server) SYS_REQUIRES(server->jobs.lock);
 
 /** Ask for loading, not by name: it is held back while the zone is frozen or edited. */
-void server_ask_load(server_t *server, entry_t *entry);
+void server_ask_load(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
 
 /** Ask for loading if it was held back and the zone is neither frozen nor edited any more. */
-void server_release_held(server_t *server, entry_t *entry);
+void server_release_held(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);

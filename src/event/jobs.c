@@ -19,7 +19,7 @@ static entry_t *take_queued(jobs_t *jobs)
 void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 {
 	*jobs = (jobs_t){ .worker_count = worker_count, .calls = *params };
-	pthread_mutex_init(&jobs->lock, NULL);
+	sys_mutex_init(&jobs->lock);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -37,14 +37,14 @@ void jobs_deinit(jobs_t *jobs)
 	}
 	queue_deinit(&jobs->queue);
 	free(jobs->workers);
-	pthread_mutex_destroy(&jobs->lock);
+	sys_mutex_done(&jobs->lock);
 	pthread_cond_destroy(&jobs->work);
 	pthread_cond_destroy(&jobs->ended);
 }
 
 /* ---- The queue. Under lock. ---- */
 
-static void number_job(jobs_t *jobs, entry_t *entry)
+static void number_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	entry->asked = ++jobs->last_ticket;
 	/* Tickets wrap: what ended two thousand million jobs ago must not look newer than this one. */
@@ -53,7 +53,7 @@ static void number_job(jobs_t *jobs, entry_t *entry)
 	}
 }
 
-static void push_job(jobs_t *jobs, entry_t *entry)
+static void push_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	entry->job = JOB_PENDING;
 	entry->since_s = (uint32_t)sys_clock_wall();
@@ -98,14 +98,14 @@ bool jobs_let_go(entry_t *entry)
 
 /* ---- The pool ---- */
 
-static void begin_job(jobs_t *jobs, entry_t *entry)
+static void begin_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	entry->job = JOB_RUNNING;
 	entry->since_s = (uint32_t)sys_clock_wall();
 	jobs->running++;
 }
 
-static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
+static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result) SYS_REQUIRES(jobs->lock)
 {
 	entry->job = JOB_NONE;
 	entry->doing = 0;
@@ -130,7 +130,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_er
 	}
 }
 
-static void tell_if_idle(jobs_t *jobs)
+static void tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	if (jobs->queue.count == 0 && jobs->running == 0) {
 		pthread_cond_broadcast(&jobs->ended);
@@ -138,18 +138,18 @@ static void tell_if_idle(jobs_t *jobs)
 }
 
 /* A job of a zone that isn't configured any more. */
-static void drop_gone(jobs_t *jobs, entry_t *entry)
+static void drop_gone(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	tell_if_idle(jobs);
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&jobs->lock);
 	entry_free(entry);
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&jobs->lock);
 }
 
 void jobs_wait(jobs_t *jobs)
 {
 	jobs->awaited++;
-	pthread_cond_wait(&jobs->ended, &jobs->lock);
+	sys_mutex_wait(&jobs->lock, &jobs->ended);
 	jobs->awaited--;
 }
 
@@ -163,58 +163,58 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 {
 	end_job(jobs, entry, outcome, result);
 	if (entry->gone && !entry->queued) {
-		pthread_mutex_unlock(&jobs->lock);
+		sys_mutex_unlock(&jobs->lock);
 		entry_free(entry);
-		pthread_mutex_lock(&jobs->lock);
+		sys_mutex_lock(&jobs->lock);
 	}
 }
 
 /* After many jobs: what they needed meanwhile lies in pieces between what they made. */
-static void give_memory_back(jobs_t *jobs)
+static void give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	jobs->queue.was_long = false;
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&jobs->lock);
 	sys_memory_trim();
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&jobs->lock);
 }
 
-static entry_t *next_job(jobs_t *jobs)
+static entry_t *next_job(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	entry_t *urgent = jobs->queue.count > 0 ? jobs->calls.urgent(jobs->calls.ctx) : NULL;
 	return urgent != NULL && urgent->job == JOB_PENDING ? urgent : take_queued(jobs);
 }
 
 /* Wait for work, or until something is due. */
-static void wait_for_work(jobs_t *jobs, uint64_t due_ms)
+static void wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock)
 {
 	jobs->idle++;
 	if (due_ms == 0) {
-		pthread_cond_wait(&jobs->work, &jobs->lock);
+		sys_mutex_wait(&jobs->lock, &jobs->work);
 	} else {
 		struct timespec end = sys_clock_until(CLOCK_MONOTONIC, due_ms);
-		(void)pthread_cond_timedwait(&jobs->work, &jobs->lock, &end);
+		(void)sys_mutex_wait_until(&jobs->lock, &jobs->work, &end);
 	}
 	jobs->idle--;
 }
 
 /* Under lock, which is given up meanwhile. */
-static void run_job(jobs_t *jobs, entry_t *entry)
+static void run_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	unsigned work = entry->work;
 	entry->work = 0;
 	begin_job(jobs, entry);
 	entry->doing = work & (WORK_LOAD | WORK_FLUSH);
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&jobs->lock);
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t result = jobs->calls.run(entry, work, &outcome, jobs->calls.ctx);
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&jobs->lock);
 	jobs_end(jobs, entry, outcome, result);
 }
 
 static void run_jobs(void *arg)
 {
 	jobs_t *jobs = arg;
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
 		uint64_t due_ms = jobs->calls.due(jobs->calls.ctx);
 		entry_t *entry = next_job(jobs);
@@ -236,7 +236,7 @@ static void run_jobs(void *arg)
 		}
 		run_job(jobs, entry);
 	}
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&jobs->lock);
 }
 
 knot_err_t jobs_start(jobs_t *jobs)
@@ -259,11 +259,11 @@ knot_err_t jobs_start(jobs_t *jobs)
 
 void jobs_stop(jobs_t *jobs)
 {
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&jobs->lock);
 	jobs->stopping = true;
 	pthread_cond_broadcast(&jobs->work);
 	pthread_cond_broadcast(&jobs->ended);
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&jobs->lock);
 	for (unsigned i = 0; i < jobs->worker_count && jobs->workers != NULL; i++) {
 		sys_thread_join(&jobs->workers[i]);
 	}

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "src/event/queue.h"
+#include "src/sys/lock.h"
 #include "src/sys/thread.h"
 
 /** What a job has done. */
@@ -31,18 +32,18 @@ typedef struct {
 } jobs_params_t;
 
 typedef struct {
-	pthread_mutex_t lock; /* all below */
+	sys_mutex_t lock;     /* all below */
 	pthread_cond_t work;  /* a job is waiting, something else is due, or stopping; clock: monotonic */
 	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, nothing is to be done, or
 				 stopping; clock: monotonic */
-	queue_t queue;        /* jobs that wait */
-	unsigned idle;        /* workers that wait for a job */
-	unsigned awaited;     /* threads that wait for the job of a zone to end */
-	size_t untried;       /* entries never tried */
-	unsigned running;
-	server_ticket_t last_ticket;
-	uint64_t errors; /* jobs that failed */
-	bool stopping;
+	queue_t queue SYS_GUARDED_BY(lock);    /* jobs that wait */
+	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for a job */
+	unsigned awaited SYS_GUARDED_BY(lock); /* threads that wait for the job of a zone to end */
+	size_t untried SYS_GUARDED_BY(lock);   /* entries never tried */
+	unsigned running SYS_GUARDED_BY(lock);
+	server_ticket_t last_ticket SYS_GUARDED_BY(lock);
+	uint64_t errors SYS_GUARDED_BY(lock); /* jobs that failed */
+	bool stopping SYS_GUARDED_BY(lock);
 
 	jobs_params_t calls;
 	sys_thread_t *workers; /* owned */
@@ -53,33 +54,33 @@ typedef struct {
 void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params);
 
 /** After jobs_stop(), before entries are freed. */
-void jobs_deinit(jobs_t *jobs);
+void jobs_deinit(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** Start the workers. */
 KNOT_MUST_USE knot_err_t jobs_start(jobs_t *jobs);
 
 /** Let running jobs end, forget the others, end the workers. Without the lock. */
-void jobs_stop(jobs_t *jobs);
+void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
 
 /** Make room for jobs of `count` entries beside those that wait already: before they are asked for. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count);
+KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count) SYS_REQUIRES(jobs->lock);
 
 /** Ask for work (WORK_…) on the zone and get the ticket to wait for. */
-server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work);
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work) SYS_REQUIRES(jobs->lock);
 
 /** Have workers look at what is due. */
-void jobs_wake(jobs_t *jobs);
+void jobs_wake(jobs_t *jobs) SYS_REQUIRES(jobs->lock);
 
 /** Work on the zone in the calling thread as if it were a job; entry->job is JOB_NONE. To be ended with jobs_end(). */
-void jobs_begin(jobs_t *jobs, entry_t *entry);
+void jobs_begin(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);
 
 /** The work ended. The entry may be gone afterwards. */
-void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result);
+void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result) SYS_REQUIRES(jobs->lock);
 
 /** Wait until some job ended, or the pool stops. */
-void jobs_wait(jobs_t *jobs);
+void jobs_wait(jobs_t *jobs) SYS_REQUIRES(jobs->lock);
 
 /** True if the job of a ticket has ended. Tickets wrap. */
 static inline bool jobs_has_ended(const entry_t *entry, server_ticket_t ticket)

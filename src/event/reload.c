@@ -158,6 +158,7 @@ typedef struct {
  * When files are written may have changed, too.
  */
 static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
+		SYS_REQUIRES(asking->server->jobs.lock)
 {
 	for (size_t i = 0; i < asking->count; i++) {
 		entry_t *entry = entry_of(zones[asking->indexes[i]]);
@@ -196,19 +197,18 @@ static bool look_at_files(const asking_t *asking, reason_t *reasons)
 static void ask_gathered(asking_t *asking)
 {
 	zone_t *const *zones = zonedb_zones(asking->server->zones);
-	jobs_t *jobs = &asking->server->jobs;
 	reason_t reasons[SERVER_CHUNK];
-	pthread_mutex_lock(&jobs->lock);
+	sys_mutex_lock(&asking->server->jobs.lock);
 	look_at_entries(asking, zones, reasons);
-	pthread_mutex_unlock(&jobs->lock);
+	sys_mutex_unlock(&asking->server->jobs.lock);
 	if (look_at_files(asking, reasons)) {
-		pthread_mutex_lock(&jobs->lock);
+		sys_mutex_lock(&asking->server->jobs.lock);
 		for (size_t i = 0; i < asking->count; i++) {
 			if (reasons[i].is_needed) {
 				server_ask_load(asking->server, entry_of(zones[asking->indexes[i]]));
 			}
 		}
-		pthread_mutex_unlock(&jobs->lock);
+		sys_mutex_unlock(&asking->server->jobs.lock);
 	}
 	asking->count = 0;
 }
@@ -302,7 +302,7 @@ typedef struct {
 } removed_t;
 
 /** Abort the transaction on a zone that goes: nobody else could. */
-static void drop_edit(removed_t *removed, entry_t *entry)
+static void drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->server->jobs.lock)
 {
 	if (!entry->edited) {
 		return;
@@ -318,6 +318,7 @@ static void drop_edit(removed_t *removed, entry_t *entry)
 static void remove_entry(entry_t *entry, void *ctx)
 {
 	removed_t *removed = ctx;
+	sys_mutex_assert_held(&removed->server->jobs.lock);
 	drop_edit(removed, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
 	if (!jobs_let_go(entry)) {
@@ -339,14 +340,14 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 	const zonedb_t *old = server->zones, *zones = made->state->zones;
 	size_t gone_count = zonedb_count(old) - (zonedb_count(zones) - made->fresh);
 	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
 	server->jobs.untried += made->fresh;
 	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry,
 			&removed);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	for (size_t i = 0; i < removed.count; i++) {
 		entry_free(removed.entries[i]);
 	}
@@ -384,11 +385,11 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 {
 	conf_t *conf = take_conf;
 	state_expect_threads(conf);
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	/* Zones that are about to go may be asked for until they are gone. */
 	knot_err_t err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
 	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	server_build_t made;
 	/* The set changes only here, under the reload lock. */
 	err = err == KNOT_OK ? server_build(conf, server->zones, &made) : err;
@@ -427,7 +428,7 @@ static knot_err_t read_conf(server_t *server, uint64_t *ret_version, conf_t **re
 	return err;
 }
 
-static knot_err_t reload_locked(server_t *server)
+static knot_err_t reload_locked(server_t *server) SYS_REQUIRES(server->reload_lock)
 {
 	bool conf_is_open = server_conf_is_open(server);
 	if (conf_is_open || server_edits_are_open(server)) {
@@ -453,18 +454,18 @@ static knot_err_t reload_locked(server_t *server)
 
 knot_err_t server_reload(server_t *server)
 {
-	pthread_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->reload_lock);
 	sys_notify_reloading();
 	knot_err_t err = reload_locked(server);
 	sys_notify_ready();
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->reload_lock);
 	return err;
 }
 
 void server_reload_zones(server_t *server)
 {
-	pthread_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->reload_lock);
 	log_server(LOG_INFO, "reloading zones");
 	ask_all(server, server->root.state_rcu->conf);
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->reload_lock);
 }

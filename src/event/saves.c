@@ -10,7 +10,7 @@ knot_err_t saves_reserve(saves_t *saves, size_t count)
 	return queue_reserve(&saves->queue, count);
 }
 
-static void put(saves_t *saves, entry_t *entry)
+static void put(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
 {
 	/* A purged zone's place stays until it is come to, so that there may be more places than zones. */
 	if (saves->queue.count < saves->queue.room) {
@@ -21,7 +21,7 @@ static void put(saves_t *saves, entry_t *entry)
 }
 
 /* Queue what waits according to the entries. */
-static void requeue(saves_t *saves)
+static void requeue(saves_t *saves) SYS_REQUIRES(saves->jobs->lock)
 {
 	while (queue_take(&saves->queue) != NULL) {}
 	saves->is_incomplete = false;
@@ -35,6 +35,7 @@ static void requeue(saves_t *saves)
 
 void saves_entries_changed(saves_t *saves)
 {
+	sys_mutex_assert_held(&saves->jobs->lock);
 	if (saves->queue.count > 0 || saves->is_incomplete) {
 		requeue(saves);
 	}
@@ -42,12 +43,13 @@ void saves_entries_changed(saves_t *saves)
 
 void saves_forget(saves_t *saves)
 {
+	sys_mutex_assert_held(&saves->jobs->lock);
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		saves->at(i, saves->ctx)->save = SAVE_NONE;
 	}
 }
 
-static void mark(saves_t *saves, entry_t *entry)
+static void mark(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
 {
 	if (entry->save != SAVE_WAITING) {
 		entry->save = SAVE_WAITING;
@@ -56,7 +58,7 @@ static void mark(saves_t *saves, entry_t *entry)
 }
 
 /* The next one that waits and isn't worked on; looks at no more than *looks. */
-static entry_t *next_waiting(saves_t *saves, size_t *looks)
+static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->jobs->lock)
 {
 	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
 		--*looks;
@@ -94,7 +96,7 @@ static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 static void after_saving(const images_item_t *items, size_t count, bool success, void *ctx)
 {
 	saves_t *saves = ctx;
-	pthread_mutex_lock(&saves->jobs->lock);
+	sys_mutex_lock(&saves->jobs->lock);
 	for (size_t i = 0; i < count; i++) {
 		entry_t *entry = saves->find(items[i].name, saves->ctx);
 		if (entry == NULL || entry->save != SAVE_TAKEN) {
@@ -102,7 +104,7 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
 		}
 		entry->save = success ? SAVE_NONE : SAVE_FAILED;
 	}
-	pthread_mutex_unlock(&saves->jobs->lock);
+	sys_mutex_unlock(&saves->jobs->lock);
 }
 
 /*
@@ -136,7 +138,7 @@ static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uin
 {
 	size_t count = 0;
 	uint64_t bytes = 0;
-	pthread_mutex_lock(&saves->jobs->lock);
+	sys_mutex_lock(&saves->jobs->lock);
 	if (saves->queue.count == 0 && saves->is_incomplete) {
 		requeue(saves);
 	}
@@ -148,7 +150,7 @@ static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uin
 			entry->save = SAVE_FAILED;
 		}
 	}
-	pthread_mutex_unlock(&saves->jobs->lock);
+	sys_mutex_unlock(&saves->jobs->lock);
 	return count;
 }
 
@@ -165,14 +167,14 @@ static size_t take_for_saving(images_item_t *items, size_t max, uint64_t bytes_m
 static void retry_saving(void *ctx)
 {
 	saves_t *saves = ctx;
-	pthread_mutex_lock(&saves->jobs->lock);
+	sys_mutex_lock(&saves->jobs->lock);
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		entry_t *entry = saves->at(i, saves->ctx);
 		if (entry->save == SAVE_FAILED) {
 			mark(saves, entry);
 		}
 	}
-	pthread_mutex_unlock(&saves->jobs->lock);
+	sys_mutex_unlock(&saves->jobs->lock);
 }
 
 static void now_and_then(const char *path, void *ctx)
@@ -184,14 +186,15 @@ static void now_and_then(const char *path, void *ctx)
 static bool is_loading(void *ctx)
 {
 	saves_t *saves = ctx;
-	pthread_mutex_lock(&saves->jobs->lock);
+	sys_mutex_lock(&saves->jobs->lock);
 	bool loading = saves->jobs->untried > 0;
-	pthread_mutex_unlock(&saves->jobs->lock);
+	sys_mutex_unlock(&saves->jobs->lock);
 	return loading;
 }
 
 void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 {
+	sys_mutex_assert_held(&saves->jobs->lock);
 	/* A file that was written is another source of the same contents. */
 	bool is_new = (outcome.load != LOAD_FAILED && outcome.load != LOAD_UNCHANGED) || outcome.is_flushed;
 	bool can_save = entry->source.print != 0 && images_exist(saves->images);

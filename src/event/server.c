@@ -41,13 +41,16 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 /* Under lock. */
 static uint64_t due_jobs(void *ctx)
 {
-	return server_flush_due(ctx);
+	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
+	return server_flush_due(server);
 }
 
 /* Under lock: zones that are asked for and have no answers yet go first. */
 static entry_t *urgent_job(void *ctx)
 {
-	const server_t *server = ctx;
+	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
 	zone_t *zone = zonedb_take_wanted(server->zones);
 	return zone != NULL ? entry_of(zone) : NULL;
 }
@@ -56,6 +59,7 @@ static entry_t *urgent_job(void *ctx)
 static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 {
 	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
 	zone_unwant(entry_zone(entry));
 	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
 		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
@@ -77,18 +81,22 @@ knot_err_t server_start(server_t *server)
 
 static entry_t *saves_find(knot_name_t name, void *ctx)
 {
-	return server_find_entry(ctx, name);
+	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
+	return server_find_entry(server, name);
 }
 
 static entry_t *saves_at(size_t index, void *ctx)
 {
-	const server_t *server = ctx;
+	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
 	return entry_of(zonedb_zones(server->zones)[index]);
 }
 
 static size_t saves_count(void *ctx)
 {
-	const server_t *server = ctx;
+	server_t *server = ctx;
+	sys_mutex_assert_held(&server->jobs.lock);
 	return zonedb_count(server->zones);
 }
 
@@ -153,7 +161,7 @@ void server_stop(server_t *server)
 	}
 }
 
-knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server)
+knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server) SYS_UNCHECKED_LOCKS
 {
 	server_t *server = calloc(1, sizeof(*server));
 	if (server == NULL) {
@@ -182,7 +190,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->params = *params;
 	server->started = started;
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pthread_mutex_init(&server->reload_lock, NULL);
+	sys_mutex_init(&server->reload_lock);
 	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
@@ -205,7 +213,7 @@ void server_free(server_t *server)
 	}
 	state_free(server->root.state_rcu);
 	conf_free(server->started);
-	pthread_mutex_destroy(&server->reload_lock);
+	sys_mutex_done(&server->reload_lock);
 	saves_close(&server->saves);
 	if (server->loaded_fd >= 0) {
 		close(server->loaded_fd);
@@ -228,9 +236,9 @@ static void ask_lately_asked(server_t *server)
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = asked != NULL ? zonedb_count(server->zones) : 0; i < count; i++) {
 		if (asked_has(asked, zone_name(zones[i]))) {
-			pthread_mutex_lock(&server->jobs.lock);
+			sys_mutex_lock(&server->jobs.lock);
 			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
-			pthread_mutex_unlock(&server->jobs.lock);
+			sys_mutex_unlock(&server->jobs.lock);
 		}
 	}
 	asked_free(asked);
@@ -254,20 +262,19 @@ void server_load_zones(server_t *server)
 			log_zone(LOG_INFO, zone_name(zones[i]), "zone will be loaded");
 		}
 		sys_log_write_gathered();
-		pthread_mutex_lock(&server->jobs.lock);
+		sys_mutex_lock(&server->jobs.lock);
 		for (size_t i = first; i < end; i++) {
 			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
 		}
-		pthread_mutex_unlock(&server->jobs.lock);
+		sys_mutex_unlock(&server->jobs.lock);
 	}
 }
 
 bool server_is_loading(const server_t *server)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	bool loading = server->jobs.untried > 0;
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return loading;
 }
 
@@ -279,19 +286,19 @@ int server_loaded_fd(const server_t *server)
 bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 {
 	struct timespec deadline = sys_clock_until(CLOCK_MONOTONIC, timeout_ms);
-	pthread_mutex_lock(&server->jobs.lock);
-	int timed_out = 0;
-	while (server->jobs.untried > 0 && !server->jobs.stopping && timed_out == 0) {
-		timed_out = pthread_cond_timedwait(&server->jobs.ended, &server->jobs.lock, &deadline);
+	sys_mutex_lock(&server->jobs.lock);
+	bool is_late = false;
+	while (server->jobs.untried > 0 && !server->jobs.stopping && !is_late) {
+		is_late = !sys_mutex_wait_until(&server->jobs.lock, &server->jobs.ended, &deadline);
 	}
 	bool loaded = server->jobs.untried == 0;
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return loaded;
 }
 
 knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited && ret_ticket != NULL ? KNOT_ETXNMANY : KNOT_OK;
 	if (err == KNOT_OK && entry->edited) {
@@ -302,14 +309,14 @@ knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_
 			*ret_ticket = ticket;
 		}
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return err;
 }
 
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket)
 {
 	knot_err_t result = KNOT_OK;
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	for (;;) {
 		entry_t *entry = server_find_entry(server, name);
 		if (entry == NULL) {
@@ -325,7 +332,7 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 		}
 		jobs_wait(&server->jobs);
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return result;
 }
 
@@ -359,17 +366,17 @@ knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_e
 knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 {
 	entry_t *entry;
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	knot_err_t err = server_begin_work(server, name, &entry);
 	if (err != KNOT_OK) {
-		pthread_mutex_unlock(&server->jobs.lock);
+		sys_mutex_unlock(&server->jobs.lock);
 		return err;
 	}
 	if ((what & (SERVER_PURGE_CONTENTS | SERVER_PURGE_IMAGE)) != 0) {
 		entry->save = SAVE_NONE;
 	}
 	server_edit_t *edit = (what & SERVER_PURGE_CONTENTS) != 0 ? server_edit_drop(server, name) : NULL;
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	server_edit_free(edit);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {
 		load_drop(entry_zone(entry), &entry->source);
@@ -382,10 +389,10 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		knot_err_t image_err = images_remove(server->saves.images, &name, 1, &removed);
 		err = err == KNOT_OK ? image_err : err;
 	}
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
 	jobs_end(&server->jobs, entry, outcome, err);
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return err;
 }
 
@@ -412,22 +419,21 @@ knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
 
 knot_err_t server_purge_images(server_t *server)
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	saves_forget(&server->saves);
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return images_remove_if(server->saves.images, is_configured, server);
 }
 
 server_origin_t server_zone_origin(const server_t *server, knot_name_t name)
 {
 	server_origin_t origin = SERVER_ORIGIN_NONE;
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL && zone_contents(entry_zone(entry)) != NULL) {
 		origin = entry->from_image ? SERVER_ORIGIN_IMAGE : SERVER_ORIGIN_FILE;
 	}
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return origin;
 }
 
@@ -468,43 +474,41 @@ static server_event_status_t event_of(const entry_t *entry, server_event_t event
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)
 {
 	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	const entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL) {
 		status = event_of(entry, event);
 	}
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return status;
 }
 
 void server_wait_idle(server_t *server)
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	while ((server->jobs.queue.count > 0 || server->jobs.running > 0) && !server->jobs.stopping) {
-		pthread_cond_wait(&server->jobs.ended, &server->jobs.lock);
+		sys_mutex_wait(&server->jobs.lock, &server->jobs.ended);
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 }
 
 server_workers_t server_workers(const server_t *server)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	server_workers_t workers = {
 		.workers = server->jobs.worker_count,
 		.running = server->jobs.running,
 		.pending = server->jobs.queue.count,
 	};
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return workers;
 }
 
 uint64_t server_update_errors(const server_t *server)
 {
-	pthread_mutex_lock((pthread_mutex_t *)&server->jobs.lock);
+	sys_mutex_lock(server_lock(server));
 	uint64_t count = server->jobs.errors;
-	pthread_mutex_unlock((pthread_mutex_t *)&server->jobs.lock);
+	sys_mutex_unlock(server_lock(server));
 	return count;
 }
 

@@ -14,7 +14,7 @@
 
 /* In the map while it is open; freed with the last reference. The lock of an edit is taken before that of the jobs. */
 struct server_edit {
-	pthread_mutex_t lock;  /* whoever works with it */
+	sys_mutex_t lock;      /* whoever works with it */
 	unsigned refs;         /* the map and those who have it or wait for it; under the lock of the jobs */
 	bool is_open;          /* in the map; under the lock of the jobs */
 	zone_contents_t *base; /* owned: a hold on what it began on; NULL: there were no contents */
@@ -31,7 +31,7 @@ static int cmp_edits(const void *va, const void *vb)
 
 /* ---- The map. Under the lock of the jobs. ---- */
 
-static server_edit_t *find_edit(const server_t *server, knot_name_t name)
+static server_edit_t *find_edit(const server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock)
 {
 	const server_edit_t wanted = { .name = name };
 	server_edit_t **found = tfind(&wanted, &server->edits, cmp_edits);
@@ -48,11 +48,11 @@ static void free_edit(server_edit_t *edit)
 {
 	zone_txn_discard(edit->update.txn);
 	zone_contents_free(edit->base);
-	pthread_mutex_destroy(&edit->lock);
+	sys_mutex_done(&edit->lock);
 	free(edit);
 }
 
-static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry)
+static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	if (tsearch(edit, &server->edits, cmp_edits) == NULL) {
 		return KNOT_ENOMEM;
@@ -65,7 +65,7 @@ static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry
 }
 
 /* It is over; what waited for that goes on. The map's reference is the caller's to drop. */
-static void remove_edit(server_t *server, server_edit_t *edit)
+static void remove_edit(server_t *server, server_edit_t *edit) SYS_REQUIRES(server->jobs.lock)
 {
 	(void)tdelete(edit, &server->edits, cmp_edits);
 	edit->is_open = false;
@@ -79,20 +79,18 @@ static void remove_edit(server_t *server, server_edit_t *edit)
 
 bool server_edits_are_open(const server_t *server)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	bool are_open = server->edit_count > 0;
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return are_open;
 }
 
 bool server_edit_is_open(const server_t *server, knot_name_t name)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	const entry_t *entry = server_find_entry(server, name);
 	bool is_open = entry != NULL && entry->edited;
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return is_open;
 }
 
@@ -114,13 +112,13 @@ static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
 		knot_name_lower(name, edit->wire);
 		edit->name = (knot_name_t){ edit->wire, name.len, name.label_count };
 		edit->update = (update_t){ .origin = edit->name, .is_benevolent = is_benevolent };
-		pthread_mutex_init(&edit->lock, NULL);
+		sys_mutex_init(&edit->lock);
 	}
 	return edit;
 }
 
 /* Under the lock of the jobs: while the zone has no job, so that its contents stay meanwhile. */
-static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry)
+static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	if (entry->edited) {
@@ -147,10 +145,10 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 		return KNOT_ENOMEM;
 	}
 	entry_t *entry;
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	knot_err_t err = server_wait_for_rest(server, name, &entry);
 	err = err == KNOT_OK ? begin_on(server, edit, entry) : err;
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
 		free_edit(edit);
 	}
@@ -158,22 +156,22 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 }
 
 /* The open edit of a zone with its lock. */
-static knot_err_t enter(server_t *server, knot_name_t name, server_edit_t **ret_edit)
+static knot_err_t enter(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	bool is_configured = server_find_entry(server, name) != NULL;
 	server_edit_t *edit = find_edit(server, name);
 	if (edit != NULL) {
 		edit->refs++;
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (edit == NULL) {
 		return is_configured ? KNOT_ETXNNONE : KNOT_ENOZONE;
 	}
-	pthread_mutex_lock(&edit->lock);
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&edit->lock);
+	sys_mutex_lock(&server->jobs.lock);
 	bool is_open = edit->is_open; /* it may have ended while this waited */
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (!is_open) {
 		server_edit_leave(server, edit);
 		return KNOT_ETXNNONE;
@@ -182,12 +180,12 @@ static knot_err_t enter(server_t *server, knot_name_t name, server_edit_t **ret_
 	return KNOT_OK;
 }
 
-void server_edit_leave(server_t *server, server_edit_t *take_edit)
+void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED_LOCKS
 {
-	pthread_mutex_unlock(&take_edit->lock);
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_unlock(&take_edit->lock);
+	sys_mutex_lock(&server->jobs.lock);
 	bool is_last = drop_ref(take_edit);
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (is_last) {
 		free_edit(take_edit);
 	}
@@ -208,12 +206,12 @@ knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t *
 /* End an edit that was entered. */
 static void end(server_t *server, server_edit_t *edit)
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	if (edit->is_open) {
 		remove_edit(server, edit);
 		(void)drop_ref(edit); /* the caller still has one */
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 }
 
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name)
@@ -344,13 +342,13 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	if (err == KNOT_ENOZONE) {
 		return err;
 	}
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	err = server_begin_work(server, name, &publish.entry);
 	if (err == KNOT_OK && publish.entry->edited && !is_edit) {
 		jobs_end(&server->jobs, publish.entry, (job_outcome_t){ .load = LOAD_UNCHANGED }, KNOT_OK);
 		err = KNOT_ETXNMANY;
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -358,14 +356,14 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	err = work(&publish, ctx);
 	bool is_new = zone_contents(entry_zone(publish.entry)) != publish.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED };
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	/* What is refused is the operator's to know, not a failed update. */
 	jobs_end(&server->jobs, publish.entry, outcome, KNOT_OK);
 	publish.entry = server_find_entry(server, name);
 	if (is_new && publish.entry != NULL) {
 		*ret_ticket = server_schedule_flush(server, publish.entry, publish.settings.sync_s);
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return err;
 }
 

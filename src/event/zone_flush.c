@@ -73,7 +73,7 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 
 /* ---- Times. Under the lock of the jobs. ---- */
 
-static void set_time(server_t *server, entry_t *entry, uint64_t due_ms)
+static void set_time(server_t *server, entry_t *entry, uint64_t due_ms) SYS_REQUIRES(server->jobs.lock)
 {
 	sources_t *files = entry->source.files;
 	files->flush_due_ms = due_ms;
@@ -176,12 +176,12 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 		log_zone(LOG_WARNING, name, "zonefile synchronization disabled, use force command to override it");
 		return KNOT_OK;
 	}
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL) {
 		*ret_ticket = jobs_ask(&server->jobs, entry, WORK_FLUSH | (is_forced ? WORK_FORCE : 0));
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
 }
 
@@ -263,10 +263,10 @@ void server_ask_load(server_t *server, entry_t *entry)
 
 knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen, server_ticket_t *ret_ticket)
 {
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	if (entry == NULL) {
-		pthread_mutex_unlock(&server->jobs.lock);
+		sys_mutex_unlock(&server->jobs.lock);
 		return KNOT_ENOZONE;
 	}
 	bool was_frozen = entry->frozen;
@@ -276,7 +276,7 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 		server_release_held(server, entry);
 		(void)server_schedule_flush(server, entry, sync_of(server, name));
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	if (is_frozen || was_frozen) {
 		log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
 	}
@@ -285,11 +285,10 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 
 bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 {
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
-	pthread_mutex_lock(lock);
+	sys_mutex_lock(server_lock(server));
 	const entry_t *entry = server_find_entry(server, name);
 	bool is_frozen = entry != NULL && entry->frozen;
-	pthread_mutex_unlock(lock);
+	sys_mutex_unlock(server_lock(server));
 	return is_frozen;
 }
 
@@ -299,13 +298,13 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
  * The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. Under
  * the lock of the jobs, which is given up meanwhile.
  */
-static void flush_at_end(server_t *server, entry_t *entry)
+static void flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	jobs_begin(&server->jobs, entry);
-	pthread_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->jobs.lock);
 	knot_err_t err = server_run_flush(server, entry, false, &outcome); /* logs */
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->jobs.lock);
 	jobs_end(&server->jobs, entry, outcome, err);
 }
 
@@ -314,8 +313,8 @@ void server_flush_all(server_t *server)
 	uint64_t end_ms = sys_clock_ms() + STOP_MS;
 	/* Commands still run: neither the set of zones changes meanwhile, nor does one of them get a zone into its
 	 * hands any more. */
-	pthread_mutex_lock(&server->reload_lock);
-	pthread_mutex_lock(&server->jobs.lock);
+	sys_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->jobs.lock);
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = zonedb_count(server->zones); i < count && sys_clock_ms() < end_ms; i++) {
 		entry_t *entry = entry_of(zones[i]);
@@ -326,6 +325,6 @@ void server_flush_all(server_t *server)
 			flush_at_end(server, entry);
 		}
 	}
-	pthread_mutex_unlock(&server->jobs.lock);
-	pthread_mutex_unlock(&server->reload_lock);
+	sys_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->reload_lock);
 }

@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #if defined(__clang__)
 #define SYS_THREAD_ATTRIBUTE(x) __attribute__((x))
@@ -40,28 +41,25 @@
 #define SYS_EXCLUDES(...) SYS_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 /** On a function that returns a lock: which one. */
 #define SYS_RETURNS_LOCK(lock) SYS_THREAD_ATTRIBUTE(lock_returned(lock))
+/** On a function: it asserts that the lock is held, and the compiler takes its word for it. */
+#define SYS_ASSERTS_HELD(...) SYS_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
 /** On a function: what it does with locks is beyond what the compiler can follow; a comment says why it is right. */
 #define SYS_UNCHECKED_LOCKS SYS_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
-/**
- * On a variable of a file, or on a member after the lock that it names: read and written under it, or which other
- * lock is taken before this one. In a struct C resolves such names only in compilers that configure has found to do so;
- * elsewhere the attribute is for people.
- */
+/** On a variable of a file: read and written under the lock, which stands before it. */
 #define SYS_GUARDED_BY_VARIABLE(lock) SYS_THREAD_ATTRIBUTE(guarded_by(lock))
-#ifdef HAVE_GUARDED_MEMBERS
-#define SYS_GUARDED_BY(lock)    SYS_THREAD_ATTRIBUTE(guarded_by(lock))
-#define SYS_PT_GUARDED_BY(lock) SYS_THREAD_ATTRIBUTE(pt_guarded_by(lock))
-#define SYS_ACQUIRED_AFTER(...) SYS_THREAD_ATTRIBUTE(acquired_after(__VA_ARGS__))
-#else
+/**
+ * On a member, naming a lock of the same struct: read and written under it, or taken after it. These are for people:
+ * in C no compiler ties such a name to the object (clang 14 to 22 take it for a lock of its own). What compilers check
+ * instead are the functions that work on the members, by SYS_REQUIRES.
+ */
 #define SYS_GUARDED_BY(lock)
-#define SYS_PT_GUARDED_BY(lock)
-#define SYS_ACQUIRED_AFTER(...)
-#endif
+#define SYS_ACQUIRED_AFTER(lock)
 
 /** One holder at a time. */
 typedef struct SYS_CAPABILITY("mutex") {
 	pthread_mutex_t mutex;
+	_Atomic(pthread_t) holder; /* 0: nobody; compared with the reader's own number only */
 } sys_mutex_t;
 
 /** One writer or many readers. */
@@ -72,7 +70,7 @@ typedef struct SYS_CAPABILITY("mutex") {
 /** For locks in static storage. */
 #define SYS_MUTEX_INIT                                                                                                 \
 	{                                                                                                              \
-		PTHREAD_MUTEX_INITIALIZER                                                                              \
+		PTHREAD_MUTEX_INITIALIZER, 0                                                                           \
 	}
 #define SYS_RWLOCK_INIT                                                                                                \
 	{                                                                                                              \
@@ -83,6 +81,7 @@ typedef struct SYS_CAPABILITY("mutex") {
 
 static inline void sys_mutex_init(sys_mutex_t *mutex)
 {
+	atomic_init(&mutex->holder, 0);
 	int err = pthread_mutex_init(&mutex->mutex, NULL); /* fails for attributes only, and there are none */
 	assert(err == 0);
 	(void)err;
@@ -91,26 +90,52 @@ static inline void sys_mutex_init(sys_mutex_t *mutex)
 /** Nobody holds it or waits for it. */
 static inline void sys_mutex_done(sys_mutex_t *mutex)
 {
+	assert(atomic_load_explicit(&mutex->holder, memory_order_relaxed) == 0);
 	int err = pthread_mutex_destroy(&mutex->mutex);
 	assert(err == 0);
 	(void)err;
+}
+
+/** True if the calling thread holds the lock. */
+static inline bool sys_mutex_is_mine(sys_mutex_t *mutex)
+{
+	return pthread_equal(atomic_load_explicit(&mutex->holder, memory_order_relaxed), pthread_self()) != 0;
+}
+
+static inline void sys_mutex_note_holder(sys_mutex_t *mutex, pthread_t holder)
+{
+	atomic_store_explicit(&mutex->holder, holder, memory_order_relaxed);
+}
+
+/**
+ * Assert that the calling thread holds the lock: at the entry of what is called through a pointer, where the compiler
+ * can't follow, and of what relies on the lock in builds without clang.
+ */
+static inline void sys_mutex_assert_held(sys_mutex_t *mutex) SYS_ASSERTS_HELD(mutex) SYS_UNCHECKED_LOCKS
+{
+	assert(sys_mutex_is_mine(mutex));
+	(void)mutex;
 }
 
 /** Wait for the lock and hold it. Not for use in hot paths, on a path that holds it already, or in a read section. */
 static inline void sys_mutex_lock(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_rcu_is_reading());
+	assert(!sys_mutex_is_mine(mutex));
 	int err = pthread_mutex_lock(&mutex->mutex);
 	assert(err == 0);
 	(void)err;
+	sys_mutex_note_holder(mutex, pthread_self());
 }
 
 /** The same for a short lock, which read sections may take, too (see above). */
 static inline void sys_mutex_lock_brief(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
+	assert(!sys_mutex_is_mine(mutex));
 	int err = pthread_mutex_lock(&mutex->mutex);
 	assert(err == 0);
 	(void)err;
+	sys_mutex_note_holder(mutex, pthread_self());
 }
 
 /** True with the lock, false at once if another thread has it. */
@@ -118,11 +143,16 @@ static inline bool sys_mutex_try(sys_mutex_t *mutex) SYS_TRY_ACQUIRES(true, mute
 {
 	int err = pthread_mutex_trylock(&mutex->mutex);
 	assert(err == 0 || err == EBUSY);
+	if (err == 0) {
+		sys_mutex_note_holder(mutex, pthread_self());
+	}
 	return err == 0;
 }
 
 static inline void sys_mutex_unlock(sys_mutex_t *mutex) SYS_RELEASES(mutex) SYS_UNCHECKED_LOCKS
 {
+	assert(sys_mutex_is_mine(mutex));
+	sys_mutex_note_holder(mutex, 0);
 	int err = pthread_mutex_unlock(&mutex->mutex);
 	assert(err == 0);
 	(void)err;
@@ -132,9 +162,11 @@ static inline void sys_mutex_unlock(sys_mutex_t *mutex) SYS_RELEASES(mutex) SYS_
 static inline void sys_mutex_wait(sys_mutex_t *mutex, pthread_cond_t *signal) SYS_REQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_rcu_is_reading());
+	sys_mutex_note_holder(mutex, 0);
 	int err = pthread_cond_wait(signal, &mutex->mutex);
 	assert(err == 0);
 	(void)err;
+	sys_mutex_note_holder(mutex, pthread_self());
 }
 
 /** The same until `until` on the signal's clock at the latest: false then. */
@@ -142,8 +174,10 @@ static inline bool sys_mutex_wait_until(sys_mutex_t *mutex, pthread_cond_t *sign
 		SYS_REQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_rcu_is_reading());
+	sys_mutex_note_holder(mutex, 0);
 	int err = pthread_cond_timedwait(signal, &mutex->mutex, until);
 	assert(err == 0 || err == ETIMEDOUT);
+	sys_mutex_note_holder(mutex, pthread_self());
 	return err == 0;
 }
 

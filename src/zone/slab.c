@@ -6,7 +6,8 @@
  */
 #include "src/zone/slab.h"
 
-#include <pthread.h>
+#include "src/sys/lock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,12 +34,13 @@ typedef struct slab {
 	uint32_t used;               /* blocks */
 } slab_t;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static slab_t *with_room[SIZES];
-static slab_t *unused;     /* slabs without blocks, linked by `after` */
-static uint8_t *region;    /* where slabs come from that never were */
-static size_t region_left; /* bytes */
-static size_t slab_count;
+/* Brief: held while a list is changed, and for the calls that get pages from the system or give them back. */
+static sys_mutex_t slab_lock = SYS_MUTEX_INIT;
+static slab_t *with_room[SIZES] SYS_GUARDED_BY_VARIABLE(slab_lock);
+static slab_t *unused SYS_GUARDED_BY_VARIABLE(slab_lock);     /* slabs without blocks, linked by `after` */
+static uint8_t *region SYS_GUARDED_BY_VARIABLE(slab_lock);    /* where slabs come from that never were */
+static size_t region_left SYS_GUARDED_BY_VARIABLE(slab_lock); /* bytes */
+static size_t slab_count SYS_GUARDED_BY_VARIABLE(slab_lock);
 
 #ifdef ZONE_SLAB_OFF
 static bool is_small(size_t len)
@@ -58,7 +60,7 @@ static size_t size_of(size_t len)
 	return (len + GRAIN - 1) / GRAIN;
 }
 
-static void link_slab(slab_t *slab, size_t size)
+static void link_slab(slab_t *slab, size_t size) SYS_REQUIRES(slab_lock)
 {
 	slab->before = NULL;
 	slab->after = with_room[size];
@@ -68,7 +70,7 @@ static void link_slab(slab_t *slab, size_t size)
 	with_room[size] = slab;
 }
 
-static void unlink_slab(slab_t *slab, size_t size)
+static void unlink_slab(slab_t *slab, size_t size) SYS_REQUIRES(slab_lock)
 {
 	if (slab->before != NULL) {
 		slab->before->after = slab->after;
@@ -102,7 +104,7 @@ static uint8_t *map_aligned(size_t len)
 
 /* Memory of a slab: one that was given back, or of a region. With many, regions are huge pages, and not a mapping for
  * each slab. */
-static slab_t *map_slab(void)
+static slab_t *map_slab(void) SYS_REQUIRES(slab_lock)
 {
 	if (unused != NULL) {
 		slab_t *slab = unused;
@@ -130,14 +132,14 @@ static slab_t *map_slab(void)
 }
 
 /* Its pages go back but for the first, which has the link. */
-static void unmap_slab(slab_t *slab)
+static void unmap_slab(slab_t *slab) SYS_REQUIRES(slab_lock)
 {
 	(void)madvise((uint8_t *)slab + PAGE_LEN, SLAB_LEN - PAGE_LEN, MADV_DONTNEED);
 	slab->after = unused;
 	unused = slab;
 }
 
-static slab_t *new_slab(size_t size)
+static slab_t *new_slab(size_t size) SYS_REQUIRES(slab_lock)
 {
 	slab_t *slab = map_slab();
 	if (slab == NULL) {
@@ -148,7 +150,7 @@ static slab_t *new_slab(size_t size)
 	return slab;
 }
 
-static void *take_block(slab_t *slab, size_t size)
+static void *take_block(slab_t *slab, size_t size) SYS_REQUIRES(slab_lock)
 {
 	void *block = slab->free;
 	if (block != NULL) {
@@ -170,10 +172,10 @@ void *zone_slab_alloc(size_t len)
 		return malloc(len);
 	}
 	size_t size = size_of(len);
-	pthread_mutex_lock(&lock);
+	sys_mutex_lock_brief(&slab_lock);
 	slab_t *slab = with_room[size] != NULL ? with_room[size] : new_slab(size);
 	void *block = slab != NULL ? take_block(slab, size) : NULL;
-	pthread_mutex_unlock(&lock);
+	sys_mutex_unlock(&slab_lock);
 	return block;
 }
 
@@ -185,7 +187,7 @@ void zone_slab_free(void *take_block, size_t len)
 	}
 	size_t size = size_of(len);
 	slab_t *slab = (slab_t *)((uintptr_t)take_block & ~(uintptr_t)(SLAB_LEN - 1));
-	pthread_mutex_lock(&lock);
+	sys_mutex_lock_brief(&slab_lock);
 	bool had_room = has_room(slab, size);
 	free_block_t *block = take_block;
 	block->next = slab->free;
@@ -199,5 +201,5 @@ void zone_slab_free(void *take_block, size_t len)
 		unlink_slab(slab, size);
 		unmap_slab(slab);
 	}
-	pthread_mutex_unlock(&lock);
+	sys_mutex_unlock(&slab_lock);
 }
