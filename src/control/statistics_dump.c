@@ -2,6 +2,7 @@
 #include "src/control/statistics_dump.h"
 
 #include "src/sys/clock.h"
+#include "src/sys/file.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
@@ -33,47 +34,31 @@ typedef struct {
 	char section[64], item[64]; /* printed last */
 } printer_t;
 
-/* True if YAML takes a plain word for something else than text: null, a truth value, a number, a date (1.2 core schema,
- * and 1.1 beyond it). */
-static bool means_something(const char *word)
+/*
+ * A word as Knot writes it, bare, if it can only be text in any YAML: a letter, then letters, digits, hyphens and dots,
+ * as type names, flags and host names are, but none of the words for null and truth values. Bare, too, are the sizes of
+ * a counter ("16-31"): no YAML takes two numbers with one hyphen for anything but text. Everything else is quoted.
+ */
+static bool is_bare_word(const char *word)
 {
-	static const char *const words[] = { "", "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n",
-		".inf", ".nan" };
-	for (size_t i = 0; i < KNOT_LEN(words); i++) {
-		if (strcasecmp(words[i], word) == 0) {
-			return true;
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.";
+	static const char digits[] = "0123456789";
+	static const char *const values[] = { "null", "true", "false", "yes", "no", "on", "off", "y", "n" };
+	for (size_t i = 0; i < KNOT_LEN(values); i++) {
+		if (strcasecmp(values[i], word) == 0) {
+			return false;
 		}
 	}
-	size_t len = strlen(word);
-	char number[64];
-	size_t used = 0;
-	for (size_t i = 0; i < len && used < sizeof(number) - 1; i++) {
-		if (word[i] != '_') {
-			number[used++] = word[i];
-		}
-	}
-	number[used] = '\0';
-	if (used >= sizeof(number) - 1 || used == 0) {
-		return strspn(word, "0123456789_.") == len;
-	}
-	char *end;
-	(void)strtod(number, &end);
-	bool is_based = number[0] == '0' && ((number[1] == 'o' && strspn(number + 2, "01234567") == used - 2) ||
-							    (number[1] == 'b' && strspn(number + 2, "01") == used - 2));
-	/* Not the sizes 1024-1039 of a counter. */
-	bool is_date = len >= 8 && strspn(word, "0123456789") == 4 && word[4] == '-' && strchr(word + 5, '-') != NULL &&
-		       strspn(word, "0123456789-") == len;
-	return *end == '\0' || is_based || is_date;
+	size_t low = strspn(word, digits);
+	bool is_range = low > 0 && word[low] == '-' && word[low + 1] != '\0' &&
+			strspn(word + low + 1, digits) == strlen(word + low + 1);
+	return is_range || (word[0] != '\0' && strchr(letters, word[0]) != NULL && strspn(word, rest) == strlen(word));
 }
 
-/* A word as it is, as Knot writes it; what might mean something in YAML as a quoted scalar. */
 static void print_word(FILE *out, const char *word)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/ ";
-	size_t len = strlen(word);
-	bool is_plain = strspn(word, plain) == len && word[0] != ' ' && word[0] != '-' && word[len - 1] != ' ' &&
-			!means_something(word);
-	if (is_plain) {
+	if (is_bare_word(word)) {
 		fputs(word, out);
 		return;
 	}
@@ -179,7 +164,7 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 /* ---- Files ---- */
 
 /* The document in memory, so that no read section waits for a disk. text: free it; NULL: no memory. */
-static char *document(const statistics_dump_t *dump, size_t *ret_len)
+static char *make_document(const statistics_dump_t *dump, size_t *ret_len)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, ret_len);
@@ -202,33 +187,19 @@ static char *document(const statistics_dump_t *dump, size_t *ret_len)
 	return text;
 }
 
-static knot_err_t write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t written = write(fd, text, len);
-		if (written < 0 && errno != EINTR) {
-			return knot_err_of_errno(errno);
-		}
-		if (written > 0) {
-			text += written;
-			len -= (size_t)written;
-		}
-	}
-	return KNOT_OK;
-}
-
 /* ret_what: what failed, for the log: in Knot's words. */
 static knot_err_t append_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
 	*ret_what = "append";
-	/* Not blocking: a pipe that nobody reads must not keep the server from ending. */
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0640);
+	/* Not blocking: a pipe that nobody reads must not keep the server from ending. A link could lead to a file that
+	 * whoever owns the folder may not write. */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
 	struct stat info;
 	bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	knot_err_t err = write_all(fd, text, len);
+	knot_err_t err = sys_file_write(fd, text, len);
 	if (err != KNOT_OK && is_file) {
 		(void)!ftruncate(fd, info.st_size); /* half a document would spoil those behind it */
 	}
@@ -238,32 +209,15 @@ static knot_err_t append_file(const char *path, const char *text, size_t len, co
 
 static knot_err_t replace_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
-	*ret_what = "open";
-	char beside[PATH_MAX];
-	int path_len = snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
-	if (path_len < 0 || (size_t)path_len >= sizeof(beside)) {
-		return KNOT_ESPACE;
-	}
-	int fd = mkostemp(beside, O_CLOEXEC);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
-	*ret_what = "access";
-	knot_err_t err = fchmod(fd, 0640) == 0 ? write_all(fd, text, len) : knot_err_of_errno(errno);
-	if (close(fd) != 0 && err == KNOT_OK) {
-		err = knot_err_of_errno(errno);
-	}
-	if (err == KNOT_OK && rename(beside, path) != 0) {
-		err = knot_err_of_errno(errno);
-	}
-	if (err != KNOT_OK) {
-		(void)unlink(beside);
-	}
+	bool is_made;
+	knot_err_t err = sys_file_replace(path, text, len, 0640, &is_made);
+	*ret_what = is_made ? "access" : "open";
 	return err;
 }
 
 /* The settings of the current configuration; false: no dumps. */
-static bool settings(const statistics_dump_t *dump, uint32_t *ret_timer_s, bool *ret_append, char path[static PATH_MAX])
+static bool read_settings(
+		const statistics_dump_t *dump, uint32_t *ret_timer_s, bool *ret_append, char path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
 	const conf_statistics_t *conf = &state_load(server_state(dump->server), guard)->conf->statistics;
@@ -276,7 +230,7 @@ static bool settings(const statistics_dump_t *dump, uint32_t *ret_timer_s, bool 
 static void write_document(const statistics_dump_t *dump, const char *path, bool append)
 {
 	size_t len;
-	char *text = document(dump, &len);
+	char *text = make_document(dump, &len);
 	const char *what = "access";
 	knot_err_t err = text == NULL ? KNOT_ENOMEM
 			 : append     ? append_file(path, text, len, &what)
@@ -285,7 +239,7 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 	if (err != KNOT_OK) {
 		static sys_log_repeats_t repeats;
 		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR, "stats, failed to %s file '%s' (%s)", what, path,
-				knot_strerror(err));
+				sys_file_strerror(path, err));
 	} else {
 		log_server(LOG_DEBUG, "stats, dumped into file '%s'", path);
 	}
@@ -308,7 +262,7 @@ static bool sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t ti
 	return false;
 }
 
-static void run(void *arg)
+static void dump_run(void *arg)
 {
 	statistics_dump_t *dump = arg;
 	char path[PATH_MAX];
@@ -317,7 +271,7 @@ static void run(void *arg)
 	pthread_mutex_lock(&dump->lock);
 	while (!dump->stopping) {
 		pthread_mutex_unlock(&dump->lock);
-		bool has_timer = settings(dump, &timer_s, &append, path);
+		bool has_timer = read_settings(dump, &timer_s, &append, path);
 		pthread_mutex_lock(&dump->lock);
 		if (sleep_until_due(dump, has_timer, timer_s)) {
 			pthread_mutex_unlock(&dump->lock);
@@ -347,11 +301,11 @@ statistics_dump_t *statistics_dump_new(server_t *server, net_t *net)
 
 knot_err_t statistics_dump_start(statistics_dump_t *dump)
 {
-	dump->thread = (sys_thread_t){ .name = "statistics", .cpu = -1, .run = run, .arg = dump };
+	dump->thread = (sys_thread_t){ .name = "statistics", .cpu = -1, .run = dump_run, .arg = dump };
 	return sys_thread_start(&dump->thread);
 }
 
-static void tell(statistics_dump_t *dump, bool stop)
+static void dump_wake(statistics_dump_t *dump, bool stop)
 {
 	pthread_mutex_lock(&dump->lock);
 	dump->reconfigured = true;
@@ -362,12 +316,12 @@ static void tell(statistics_dump_t *dump, bool stop)
 
 void statistics_dump_reconfigure(statistics_dump_t *dump)
 {
-	tell(dump, false);
+	dump_wake(dump, false);
 }
 
 void statistics_dump_stop(statistics_dump_t *dump)
 {
-	tell(dump, true);
+	dump_wake(dump, true);
 	sys_thread_join(&dump->thread);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/sys/clock.h"
+#include "src/sys/file.h"
 #include "src/zone/dump.h"
 
 /* Make the folders that a path leads through. */
@@ -24,27 +25,6 @@ static knot_err_t make_folders(const char *path)
 		*at = '/';
 	}
 	return KNOT_OK;
-}
-
-/* Flush the folder of a path, so that its names are on the disk. */
-static knot_err_t sync_folder(const char *path)
-{
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof(folder), "%s", path);
-	char *end = strrchr(folder, '/');
-	if (end == NULL) {
-		snprintf(folder, sizeof(folder), ".");
-	} else {
-		end[end == folder ? 1 : 0] = '\0';
-	}
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
-	/* Some file systems can't; the rename is as durable there as they make it. */
-	knot_err_t err = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? KNOT_OK : knot_err_of_errno(errno);
-	close(fd);
-	return err;
 }
 
 /* Owner and mode of the file that is replaced. What may not be set stays as the process makes files. */
@@ -134,7 +114,7 @@ static knot_err_t replace(const zone_contents_t *contents, const char *target, c
 	if (err != KNOT_OK) {
 		(void)unlink(beside);
 	} else {
-		err = sync_folder(target);
+		err = sys_file_sync_folder(target);
 	}
 	if (err != KNOT_OK) {
 		sources_free(sources);

@@ -23,6 +23,7 @@
 #include "src/control/control.h"
 #include "src/event/server.h"
 #include "src/net/net.h"
+#include "src/sys/file.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
 #include "xdp/priv.h"
@@ -221,7 +222,7 @@ static bool hold_pidfile(knotd_t *knotd)
 		return false;
 	}
 	if (err != KNOT_OK) {
-		log_server(LOG_CRIT, "failed to create a PID file '%s' (%s)", path, knot_strerror(err));
+		log_server(LOG_CRIT, "failed to create a PID file '%s' (%s)", path, sys_file_strerror(path, err));
 		return false;
 	}
 	if (stale) {

@@ -2,7 +2,11 @@
 #include "src/sys/file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,4 +25,88 @@ knot_err_t sys_file_open(const char *path, int flags, mode_t mode, uid_t uid, gi
 	}
 	*ret_fd = fd;
 	return KNOT_OK;
+}
+
+const char *sys_file_strerror(const char *path, knot_err_t err)
+{
+	struct stat info;
+	bool is_candidate = err == knot_err_of_errno(ELOOP) || err == KNOT_ENOENT;
+	if (!is_candidate || lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) {
+		return knot_strerror(err);
+	}
+	return err == KNOT_ENOENT ? "is a symbolic link whose target does not exist"
+				  : "is a symbolic link, which is not followed here";
+}
+
+knot_err_t sys_file_sync_folder(const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof(folder), "%s", path);
+	char *end = strrchr(folder, '/');
+	if (end == NULL) {
+		snprintf(folder, sizeof(folder), ".");
+	} else {
+		end[end == folder ? 1 : 0] = '\0';
+	}
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	/* Some file systems can't; the rename is as durable there as they make it. */
+	knot_err_t err = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? KNOT_OK : knot_err_of_errno(errno);
+	close(fd);
+	return err;
+}
+
+knot_err_t sys_file_write(int fd, const void *bytes, size_t len)
+{
+	const char *rest = bytes;
+	while (len > 0) {
+		ssize_t written = write(fd, rest, len);
+		if (written < 0 && errno != EINTR) {
+			return knot_err_of_errno(errno);
+		}
+		if (written > 0) {
+			rest += written;
+			len -= (size_t)written;
+		}
+	}
+	return KNOT_OK;
+}
+
+/* Write what a new file is to hold, to the disk: before it gets its name. */
+static knot_err_t file_fill(int fd, const void *bytes, size_t len, mode_t mode)
+{
+	if (fchmod(fd, mode) != 0) {
+		return knot_err_of_errno(errno);
+	}
+	knot_err_t err = sys_file_write(fd, bytes, len);
+	return err != KNOT_OK ? err : fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+}
+
+knot_err_t sys_file_replace(const char *path, const void *bytes, size_t len, mode_t mode, bool *ret_is_made)
+{
+	char beside[PATH_MAX];
+	int path_len = snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
+	*ret_is_made = false;
+	if (path_len < 0 || (size_t)path_len >= sizeof(beside)) {
+		return KNOT_ESPACE;
+	}
+	int fd = mkostemp(beside, O_CLOEXEC);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	*ret_is_made = true;
+	knot_err_t err = file_fill(fd, bytes, len, mode);
+	if (close(fd) != 0 && err == KNOT_OK) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err == KNOT_OK && rename(beside, path) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err != KNOT_OK) {
+		(void)unlink(beside);
+		return err;
+	}
+	return sys_file_sync_folder(path);
 }

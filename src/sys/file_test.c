@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -84,6 +86,75 @@ static void test_owners(void **state)
 	}
 }
 
+/* ---- Replacing ---- */
+
+/* What is asked of the kernel, in order: 'f' a file is flushed, 'r' renamed, 'd' a folder is flushed. */
+static char calls[16];
+
+static void note_call(char call)
+{
+	size_t len = strlen(calls);
+	assert_true(len + 1 < sizeof(calls));
+	calls[len] = call;
+	calls[len + 1] = '\0';
+}
+
+/* In the place of libc's. */
+int fsync(int fd)
+{
+	struct stat info;
+	assert_int_equal(fstat(fd, &info), 0);
+	note_call(S_ISDIR(info.st_mode) ? 'd' : 'f');
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	note_call('r');
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static void test_replacing(void **state)
+{
+	(void)state;
+	static const kind_t kinds[] = { NEW, PLAIN, SYMLINK, DANGLING, HARD_LINK, FIFO };
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		make(kinds[i]);
+		calls[0] = '\0';
+		bool is_made = false;
+		assert_int_equal(sys_file_replace(file, "text", 4, 0640, &is_made), KNOT_OK);
+		assert_true(is_made);
+		assert_string_equal(calls, "frd"); /* whole on the disk before it has its name, then the name */
+		struct stat info;
+		assert_int_equal(lstat(file, &info), 0);
+		assert_true(S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0640 && info.st_size == 4);
+		if (stat(target, &info) == 0) {
+			assert_int_equal(info.st_size, 0); /* what a link led to stays as it was */
+		}
+		unlink(file);
+		unlink(target);
+	}
+	bool is_made = true;
+	assert_int_equal(sys_file_replace("/nowhere/file", "", 0, 0640, &is_made), KNOT_ENOENT);
+	assert_false(is_made);
+	assert_int_equal(mkdir(file, 0700), 0);
+	assert_int_not_equal(sys_file_replace(file, "", 0, 0640, &is_made), KNOT_OK);
+	assert_true(is_made);
+	assert_int_equal(rmdir(file), 0); /* and teardown() finds nothing else in the folder */
+}
+
+static void test_words_for_links(void **state)
+{
+	(void)state;
+	make(DANGLING);
+	assert_string_equal(sys_file_strerror(file, KNOT_ENOENT), "is a symbolic link whose target does not exist");
+	assert_string_equal(sys_file_strerror(file, knot_err_of_errno(ELOOP)),
+			"is a symbolic link, which is not followed here");
+	assert_string_equal(sys_file_strerror(file, KNOT_ENOMEM), knot_strerror(KNOT_ENOMEM));
+	assert_string_equal(sys_file_strerror(target, KNOT_ENOENT), "not exists");
+	unlink(file);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -105,6 +176,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_replacing),
+		cmocka_unit_test(test_words_for_links),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

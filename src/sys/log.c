@@ -462,7 +462,7 @@ static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_
 	for (size_t i = 0; i < count; i++) {
 		if (errs[i] != KNOT_OK) {
 			log_server(LOG_ERR, "failed to open log, file '%s' (%s)", targets[i].path,
-					knot_strerror(errs[i]));
+					sys_file_strerror(targets[i].path, errs[i]));
 			first = first == KNOT_OK ? errs[i] : first;
 		}
 	}

@@ -524,7 +524,7 @@ def test_an_address_that_becomes_free(server):
         configure(server, [f"127.0.0.1@{port}"])
         server.knotc("reload")
         server.wait(lambda: said() == 1, what="the error")
-        time.sleep(2.5)     # it is tried again meanwhile
+        time.sleep(2.5)     # shows an absence: it is tried again meanwhile, every second
         assert said() == 1
         server.knotc("reload")
         server.wait(lambda: said() == 2, what="the error")

@@ -143,13 +143,31 @@ def test_a_pipe_that_nobody_reads(knotd):
 @pytest.mark.parametrize("identity, want", [("host.example", "host.example"), ("a: b", '"a: b"'), ("- x", '"- x"'),
                                             ('say \\"x\\"', '"say \\"x\\""'), ("tru#e", '"tru#e"'),
                                             # What YAML, 1.1 or 1.2, would take for something else than text, and what only looks like it.
-                                            *((word, f'"{word}"') for word in ("Null", "true", "off", "1_000", "0x1f", "0o17", "1.5", "1e3", ".inf", "2026-01-31")),
-                                            *((word, word) for word in ("nullify", "1.2.3.4", "0-15", "1024-1039", "1e"))])
+                                            *((word, f'"{word}"') for word in ("Null", "true", "off", "1_000", "0x1f", "0o17", "1.5", "1e3", ".inf", "2026-01-31",
+                                                                              "1.2.3.4", "1e", "1_0-2", "a_b")),
+                                            *((word, word) for word in ("nullify", "0-15", "1024-1039", "ns1.example.net", "e1"))])
 def test_any_identity_is_yaml(knotd, identity, want):
     knotd.configure(server=f'identity: "{identity}"', text="statistics:\n    timer: 1\n")
     knotd.start()
     text = wait_for(knotd.dir / "run" / "stats.yaml", lambda text: "identity" in text)
     assert f"\nidentity: {want}\n" in text
+
+
+@pytest.mark.ours
+def test_a_link_is_not_followed(knotd):
+    """Whoever may write to the folder could have the server append to any file of its user."""
+    victim, path = knotd.dir / "victim", knotd.dir / "stats.yaml"
+    victim.write_text("mine\n")
+    path.symlink_to(victim)
+    statistics = f"statistics:\n    timer: 1\n    file: {path}\n"
+    knotd.configure(text=statistics + "    append: on\n")
+    knotd.start()
+    knotd.wait_log("error: " + re.escape(f"stats, failed to append file '{path}' (is a symbolic link, which is not followed here)"))
+    assert victim.read_text() == "mine\n"
+    knotd.configure(text=statistics)
+    knotd.knotc("reload")
+    wait_for(path, lambda text: text.startswith("---"))     # what is replaced is the link
+    assert victim.read_text() == "mine\n" and not path.is_symlink()
 
 
 def normal(text):

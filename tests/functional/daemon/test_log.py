@@ -188,6 +188,16 @@ def test_levels_change_by_commit(knotd):
     assert "no such zone found" in knotd.log()[mark:]
 
 
+def test_a_link_that_leads_nowhere(knotd):
+    """It isn't followed to make a file, and that is said: "not exists" alone would send whoever reads it to look for the link, which is there."""
+    (knotd.dir / "log").symlink_to(knotd.dir / "nowhere")
+    knotd.configure()
+    with_log(knotd, "log:\n  - target: {dir}/log\n    any: info\n  - target: stdout\n    any: info\n")
+    knotd.start()
+    assert f"error: failed to open log, file '{knotd.dir}/log' (is a symbolic link whose target does not exist)" in knotd.log()
+    assert not (knotd.dir / "nowhere").exists()
+
+
 def test_folder_that_is_not_there(knotd):
     """Said with the path and the reason in the targets that there are; a reload says it again, and leaves the others as they are."""
     knotd.write("a.zone", ZONE.format(1))
