@@ -287,11 +287,6 @@ void knot_msg_rollback(knot_msg_writer_t *w, const knot_msg_mark_t *mark)
 	}
 }
 
-void knot_msg_set_flags(knot_msg_writer_t *w, uint16_t flags)
-{
-	store_be16(w->data + 2, load_be16(w->data + 2) | flags);
-}
-
 size_t knot_msg_finish(knot_msg_writer_t *w)
 {
 	for (unsigned i = 0; i < 4; i++) {

@@ -71,8 +71,5 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_ede(knot_msg_writer_t *w, uint
 KNOT_EXPORT knot_msg_mark_t knot_msg_mark(const knot_msg_writer_t *w);
 KNOT_EXPORT void knot_msg_rollback(knot_msg_writer_t *w, const knot_msg_mark_t *mark);
 
-/** Set header bits (KNOT_FLAG_*, rcode) in addition to those that are set. */
-KNOT_EXPORT void knot_msg_set_flags(knot_msg_writer_t *w, uint16_t flags);
-
 /** Write the section counts; returns the length of the message. More may be put afterwards. */
 KNOT_EXPORT size_t knot_msg_finish(knot_msg_writer_t *w);

@@ -666,11 +666,6 @@ const char *conf_db_path(const conf_db_t *db)
 	return db->path;
 }
 
-unsigned conf_db_size(const conf_db_t *db)
-{
-	return db->size_mib;
-}
-
 static int make_folder(const char *path)
 {
 	return mkdir(path, DIR_MODE) == 0 || errno == EEXIST ? 0 : errno;

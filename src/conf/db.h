@@ -45,9 +45,6 @@ void conf_db_close(conf_db_t *take_db);
 /** The folder. */
 const char *conf_db_path(const conf_db_t *db);
 
-/** What it may grow to, MiB. */
-unsigned conf_db_size(const conf_db_t *db);
-
 /**
  * Read everything into a new sealed store, of which values and types were checked but not what conf_make() checks.
  * ret_version: the same number only for the same contents, see conf_db_version(). Errors as conf_db_open();

@@ -55,7 +55,7 @@ KNOT_MUST_USE knot_err_t conf_io_list(conf_view_t view, const conf_where_t *wher
 /** The same of the schema (filter "s"): sections, items of a section, names of an item's options as `data`. */
 KNOT_MUST_USE knot_err_t conf_io_list_schema(const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
-/** Write all as a file that gives the same configuration when it is read (config-reference.md §1.7). False: a write
+/** Write all as a file that gives the same configuration when it is read. False: a write
  * failed. */
 bool conf_io_export(conf_view_t view, FILE *out);
 

@@ -3,9 +3,9 @@
  * The server's side of the control sockets, and the periodic dump of statistics.
  *
  * control_new() binds the sockets (mode 0220: who may write may control), control_start() starts the threads that
- * accept connections and run commands; every command is a row of command.c. Calls down to event/ (zones, reload), net/
- * and modules/ (counters). Commands are readers or writers of one lock with a time limit. Not here: the process: `stop`
- * sends SIGTERM to it.
+ * accept connections and run commands; every command is a row of commands.def. Calls down to event/ (zones, reload),
+ * net/ and modules/ (counters). Commands are readers or writers of one lock with a time limit. Not here: the process:
+ * `stop` sends SIGTERM to it.
  */
 #pragma once
 

@@ -23,7 +23,8 @@ enum {
 	NET_UDP_REQUEST_MAX = 65535,
 	/* Room per UDP reply: udp-max-payload's upper bound; a reply is never larger. */
 	NET_UDP_REPLY_MAX = 4096,
-	/* Frames taken from an AF_XDP ring at once: the lookup batch, architecture.md 3. */
+	/* Frames taken from an AF_XDP ring at once: looked up as one batch: doc/architecture.md, "From query to
+	   answer". */
 	NET_XDP_BATCH = 64,
 
 	/* RFC 7766 8: length field of 16 bits. */

@@ -499,14 +499,11 @@ knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid
 	return err;
 }
 
-static void init_streams(bool tool, bool info, bool verbose)
+void sys_log_init(bool verbose)
 {
 	enum { PROBLEMS = LOG_MASK(LOG_CRIT) | LOG_MASK(LOG_ERR) | LOG_MASK(LOG_WARNING) };
-	uint8_t normal = info ? LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO) : 0;
-	if (verbose) {
-		normal |= LOG_MASK(LOG_DEBUG);
-	}
-	log_t next = { .timestamp = !tool, .prefix_info = !tool, .verbose = verbose };
+	const uint8_t normal = LOG_MASK(LOG_NOTICE) | LOG_MASK(LOG_INFO) | (verbose ? LOG_MASK(LOG_DEBUG) : 0);
+	log_t next = { .timestamp = true, .prefix_info = true, .verbose = verbose };
 	next.targets = calloc(2, sizeof(*next.targets));
 	if (next.targets == NULL) {
 		return;
@@ -514,25 +511,12 @@ static void init_streams(bool tool, bool info, bool verbose)
 	next.count = 2;
 	next.targets[0] = (target_t){ .kind = SYS_LOG_TO_STDERR, .output = log_output_of(STDERR_FILENO, false) };
 	next.targets[1] = (target_t){ .kind = SYS_LOG_TO_STDOUT, .output = log_output_of(STDOUT_FILENO, false) };
-	for (size_t i = 0; tool && i < next.count; i++) {
-		next.targets[i].output.kind = LOG_OUTPUT_BLOCKING; /* what it says is its result */
-	}
 	uint8_t problems[SYS_LOG_SOURCE_COUNT], normals[SYS_LOG_SOURCE_COUNT];
 	memset(problems, PROBLEMS, sizeof(problems));
 	memset(normals, normal, sizeof(normals));
 	add_levels(&next, &next.targets[0], problems);
 	add_levels(&next, &next.targets[1], normals);
 	swap_in(&next);
-}
-
-void sys_log_init(bool verbose)
-{
-	init_streams(false, true, verbose);
-}
-
-void sys_log_init_tool(bool info, bool verbose)
-{
-	init_streams(true, info, verbose);
 }
 
 void sys_log_close(void)

@@ -45,9 +45,6 @@ typedef struct {
 /** Start with errors and warnings to standard error, notices and info to standard output; `verbose`: debug as well. */
 void sys_log_init(bool verbose);
 
-/** As sys_log_init() for a command-line tool: no timestamp, no `info: ` prefix; info and notice only when asked for. */
-void sys_log_init_tool(bool info, bool verbose);
-
 /**
  * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as
  * root, see sys_file_open(); a symbolic link must lead to what is there already and stays whose it is. A file that

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 typedef enum {
-	LOG_OUTPUT_BLOCKING, /* written at once, however long that takes: a regular file, or streams of a tool */
+	LOG_OUTPUT_BLOCKING, /* written at once, however long that takes: a regular file */
 	/* Standard output or error: others write there, too, so it can't be made non-blocking. A terminal that is
 	 * nearly full isn't told from one with room for a line, and is waited for however long that takes. */
 	LOG_OUTPUT_STREAM,

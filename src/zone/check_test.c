@@ -31,8 +31,6 @@ static void on_message(zone_message_level_t level, const char *text, void *ctx)
 	"@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n@" SIG("NS") "@ 60 DNSKEY 257 3 8 AAAA\n@" SIG( \
 			"DNSKEY")
 
-#define REFUSED "e:zone loader, failed to load zone, file 'test' (semantic check)\n"
-
 static const struct {
 	const char *what, *zone;
 	zone_checks_t checks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/sim/image_disk.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,7 @@ void disk_image_damage(disk_image_t *image, damage_t damage, const disk_image_t 
 		*other = image->bytes + sim_below(random, pages) * PAGE;
 	size_t start = sim_below(random, image->len - 1), len = 1 + sim_below(random, 64);
 	switch (damage) {
+	case DAMAGE_BIT: flip(image, 0, image->len, random); break;
 	case DAMAGE_BITS:
 		for (uint64_t count = sim_between(random, 2, 200); count > 0; count--) {
 			flip(image, 0, image->len, random);
@@ -272,7 +274,6 @@ void disk_image_damage(disk_image_t *image, damage_t damage, const disk_image_t 
 		start = sim_below(random, (older->len < image->len ? older->len : image->len) / PAGE) * PAGE;
 		memcpy(image->bytes + start, older->bytes + start, PAGE);
 		break;
-	case DAMAGE_BIT:
-	case DAMAGE_COUNT: flip(image, 0, image->len, random); break;
+	case DAMAGE_COUNT: assert(false); break; /* is no damage */
 	}
 }
