@@ -67,9 +67,8 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 {
 	uint8_t last[KNOT_NAME_MAX];
 	size_t found = 0;
-	pthread_mutex_t *lock = (pthread_mutex_t *)&server->jobs.lock;
 	for (bool is_more = true; is_more && found < max;) {
-		pthread_mutex_lock(lock);
+		sys_mutex_lock(server_lock(server));
 		size_t first = find_behind(server, after), total = zonedb_count(server->zones), i = first;
 		for (; i < total && i < first + CHUNK && found < max; i++) {
 			entry_t *entry = entry_of(zonedb_zones(server->zones)[i]);
@@ -83,7 +82,7 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 			memcpy(last, name.wire, name.len);
 			after = last;
 		}
-		pthread_mutex_unlock(lock);
+		sys_mutex_unlock(server_lock(server));
 	}
 	return found;
 }

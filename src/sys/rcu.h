@@ -27,6 +27,7 @@
 #define _LGPL_SOURCE
 #define URCU_INLINE_SMALL_FUNCTIONS
 #endif
+#include <assert.h>
 #include <stdbool.h>
 #include <urcu-qsbr.h>
 
@@ -53,6 +54,7 @@ static inline void sys_rcu_unregister(void)
 /** Wait until every read section that runs now has ended. Blocks; never within a section; registered threads only. */
 static inline void sys_rcu_wait(void)
 {
+	assert(rcu_read_ongoing() == 0); /* it would wait for itself */
 	synchronize_rcu();
 #ifdef SYS_RCU_TSAN
 	__tsan_acquire(&sys_rcu_tsan_tag);
@@ -61,6 +63,7 @@ static inline void sys_rcu_wait(void)
 
 static inline rcu_guard_t sys_rcu_enter(void)
 {
+	assert(rcu_read_ongoing() == 0); /* the inner section's end would be the outer one's */
 	rcu_thread_online();
 	return (rcu_guard_t){ 1 };
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/thread.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -68,6 +69,7 @@ knot_err_t sys_thread_start(sys_thread_t *thread)
 
 void sys_thread_join(sys_thread_t *thread)
 {
+	assert(!sys_rcu_is_reading()); /* it may be waited for by the thread that ends */
 	if (thread->started) {
 		pthread_join(thread->id, NULL);
 		thread->started = false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/arena.h"
 
+#include "libknot/base/assert.h"
 #include "src/sys/clock.h"
 #include "src/zone/slab.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -144,7 +144,9 @@ static bool map_chunk(chunk_t *chunk, size_t len)
 
 static void drop_chunk(chunk_t *chunk)
 {
-	if (atomic_fetch_sub_explicit(&chunk->users, 1, memory_order_acq_rel) != 1) {
+	unsigned users = atomic_fetch_sub_explicit(&chunk->users, 1, memory_order_acq_rel);
+	assert(users > 0);
+	if (users != 1) {
 		return;
 	}
 	switch ((chunk_kind_t)chunk->kind) {
@@ -165,11 +167,27 @@ static chunk_t *packed_chunk(const zone_arena_t *arena)
 
 static slot_t slot_of(const zone_arena_t *arena, uint32_t i)
 {
+	assert(i < arena->view.chunk_count);
 	if (arena->growth != NULL) {
 		return arena->growth->slots[i];
 	}
 	chunk_t *chunk = packed_chunk(arena);
 	return (slot_t){ chunk, len_of(chunk) };
+}
+
+/* Every chunk is in use, is where readers look for it, and holds no more than it has room for. */
+static bool arena_is_sound(const zone_arena_t *arena)
+{
+	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
+		slot_t slot = slot_of(arena, i);
+		bool is_sound = atomic_load_explicit(&slot.chunk->users, memory_order_relaxed) > 0 &&
+				arena->view.chunks[i] == slot.chunk->base && slot.used <= len_of(slot.chunk) &&
+				slot.used % UNIT == 0;
+		if (!is_sound) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* ---- Growing ---- */
@@ -197,6 +215,7 @@ static bool make_room(zone_arena_t *arena, uint32_t room)
 
 static void append_slot(zone_arena_t *arena, slot_t slot)
 {
+	assert(arena->view.chunk_count < arena->growth->room);
 	arena->growth->slots[arena->view.chunk_count] = slot;
 	arena->growth->bases[arena->view.chunk_count] = slot.chunk->base;
 	arena->view.chunk_count++;
@@ -306,6 +325,8 @@ static zone_ref_t end_of(const zone_arena_t *arena)
 
 zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 {
+	assert(parent->view.chunk_count > 0);
+	KNOT_ASSERT_SLOW(arena_is_sound(parent));
 	zone_arena_t *arena = new_arena(parent->lineage, parent->view.chunk_count + 1);
 	if (arena == NULL) {
 		return NULL;
@@ -323,6 +344,7 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 
 zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count)
 {
+	assert(chunk_count > 0 && chunk_count <= ZONE_CHUNK_COUNT_MAX);
 	zone_arena_t *arena = new_arena(lineage, chunk_count);
 	if (arena == NULL) {
 		return NULL;
@@ -411,6 +433,7 @@ bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 
 void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 {
+	assert(ref != 0 && arena->growth != NULL);
 	size_t units = (len + UNIT - 1) / UNIT;
 	if (units == 0 || units >= RECYCLE_CLASSES || !zone_arena_is_mine(arena, ref)) {
 		return;
@@ -449,6 +472,8 @@ static void trim(zone_arena_t *arena)
 
 void zone_arena_seal(zone_arena_t *arena, bool pack)
 {
+	assert(arena->growth != NULL);
+	KNOT_ASSERT_SLOW(arena_is_sound(arena));
 	free(arena->growth->recycled);
 	arena->growth->recycled = NULL;
 	if (pack) {
@@ -458,6 +483,7 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
 {
+	KNOT_ASSERT_SLOW(arena_is_sound(take_arena));
 	enum { PACKED_MAX = 16 * 1024 }; /* bytes: what is large doesn't profit and would be copied */
 	if (take_arena->growth == NULL || take_arena->view.chunk_count != 1 || last_of(take_arena)->used > PACKED_MAX ||
 			atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {

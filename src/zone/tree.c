@@ -10,7 +10,8 @@
  */
 #include "src/zone/tree.h"
 
-#include <assert.h>
+#include "libknot/base/assert.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -385,6 +386,7 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
 			return twig->ref;
 		}
 		const zone_twig_t *twigs = zone_at(iter->view, twig->ref);
+		assert(iter->depth < ZONE_TREE_DEPTH_MAX);
 		iter->stack[iter->depth].next = twigs;
 		iter->stack[iter->depth].end = twigs + twig_count(word_of(twig));
 		iter->depth++;
@@ -447,6 +449,7 @@ static knot_err_t split_twig(zone_arena_t *arena, zone_twig_t *twig, unsigned of
 
 knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf, zone_ref_t *ret_old)
 {
+	assert(leaf != 0);
 	const zone_arena_view_t *view = zone_arena_view(arena);
 	if (tree->count == 0) {
 		tree->root = make_leaf(leaf);
@@ -509,6 +512,7 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 		parent = twig;
 		twig = &twigs[at];
 	}
+	assert(tree->count > 0);
 	tree->count--;
 	if (parent == NULL) {
 		return KNOT_OK;
@@ -582,13 +586,29 @@ static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t 
 	return true;
 }
 
+/* A walk finds as many records as the tree counts, each behind the one before. */
+static bool tree_is_ordered(const zone_arena_view_t *view, const zone_tree_t *tree)
+{
+	zone_tree_iter_t iter;
+	zone_tree_begin(view, tree, &iter);
+	uint32_t count = 0;
+	for (zone_ref_t ref, before = 0; (ref = zone_tree_next(&iter)) != 0; before = ref, count++) {
+		if (before != 0 && knot_name_cmp(zone_leaf_owner(view, before), zone_leaf_owner(view, ref)) >= 0) {
+			return false;
+		}
+	}
+	return count == tree->count;
+}
+
 knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, size_t count, zone_tree_t *ret_tree)
 {
 	zone_tree_t tree = { .count = (uint32_t)count };
 	build_t b = { arena, leaves };
+	assert(count <= UINT32_MAX);
 	if (count > 0 && !build_range(&b, 0, count, &tree.root)) {
 		return KNOT_ENOMEM;
 	}
+	KNOT_ASSERT_SLOW(tree_is_ordered(zone_arena_view(arena), &tree));
 	*ret_tree = tree;
 	return KNOT_OK;
 }
