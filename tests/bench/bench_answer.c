@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Answers to fixed mixes of questions: from message to message, and from Ethernet frame to Ethernet frame.
+ * Answers to fixed mixes of questions: from message to message, and from Ethernet frame to Ethernet frame;
+ * from TCP segment to TCP segment.
  *
  * By itself it prints nanoseconds per answer, best of several runs. tests/bench/count_instructions runs it under
- * callgrind and prints instructions per answer, which are the same on a loaded machine: only what measure_message() and
- * measure_frames() do is counted, and each row's count ends with run_row(). The zones are small enough for the cache;
- * what cache misses cost shows in bench_scale.c and bench_net.py.
+ * callgrind and prints instructions per answer, which are the same on a loaded machine: only what measure_message(),
+ * measure_frames() and measure_segments() do is counted, and each row's count ends with run_row(). The zones are small
+ * enough for the cache; what cache misses cost shows in bench_scale.c and bench_net.py.
  */
 #include "src/answer/answer_test_zones.h"
 #include "src/conf/load.h"
@@ -13,6 +14,7 @@
 #include "src/net/request.h"
 #include "src/zone/nsec3_hash.h"
 #include "tests/bench/client_frame.h"
+#include "tests/bench/client_tcp.h"
 
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -35,25 +37,28 @@ typedef struct {
 	bool edns, dnssec_ok;
 	bool frames; /* from frame to frame, in batches */
 	bool stats;  /* with mod-stats as a global module */
+	bool tcp;    /* from segment to segment, over connections that stay open */
 	uint8_t rcode;
 } row_t;
 
 static const row_t rows[] = {
-	{ "referral", "www.d%.plain.", KNOT_TYPE_A, false, false, false, false, 0 },
-	{ "referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, 0 },
-	{ "referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, false, false, 0 },
-	{ "nxdomain", "x%.plain.", KNOT_TYPE_A, false, false, false, false, 3 },
-	{ "nxdomain, EDNS", "x%.plain.", KNOT_TYPE_A, true, false, false, false, 3 },
-	{ "nxdomain, DO, opt-out", "x%.signed.", KNOT_TYPE_A, true, true, false, false, 3 },
-	{ "positive", "h%.plain.", KNOT_TYPE_A, false, false, false, false, 0 },
-	{ "positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, 0 },
-	{ "positive, DO", "h%.signed.", KNOT_TYPE_A, true, true, false, false, 0 },
-	{ "no data", "h%.plain.", KNOT_TYPE_TXT, true, false, false, false, 0 },
-	{ "refused", "www.d%.elsewhere.", KNOT_TYPE_A, true, false, false, false, 5 },
-	{ "frames, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, true, false, 0 },
-	{ "frames, referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, true, false, 0 },
-	{ "frames, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, true, false, 0 },
-	{ "frames, positive, EDNS, mod-stats", "h%.plain.", KNOT_TYPE_A, true, false, true, true, 0 },
+	{ "referral", "www.d%.plain.", KNOT_TYPE_A, false, false, false, false, false, 0 },
+	{ "referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, false, 0 },
+	{ "referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, false, false, false, 0 },
+	{ "nxdomain", "x%.plain.", KNOT_TYPE_A, false, false, false, false, false, 3 },
+	{ "nxdomain, EDNS", "x%.plain.", KNOT_TYPE_A, true, false, false, false, false, 3 },
+	{ "nxdomain, DO, opt-out", "x%.signed.", KNOT_TYPE_A, true, true, false, false, false, 3 },
+	{ "positive", "h%.plain.", KNOT_TYPE_A, false, false, false, false, false, 0 },
+	{ "positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, false, 0 },
+	{ "positive, DO", "h%.signed.", KNOT_TYPE_A, true, true, false, false, false, 0 },
+	{ "no data", "h%.plain.", KNOT_TYPE_TXT, true, false, false, false, false, 0 },
+	{ "refused", "www.d%.elsewhere.", KNOT_TYPE_A, true, false, false, false, false, 5 },
+	{ "frames, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, true, false, false, 0 },
+	{ "frames, referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, true, false, false, 0 },
+	{ "frames, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, true, false, false, 0 },
+	{ "frames, positive, EDNS, mod-stats", "h%.plain.", KNOT_TYPE_A, true, false, true, true, false, 0 },
+	{ "TCP segments, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, true, 0 },
+	{ "TCP segments, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, true, 0 },
 };
 
 typedef struct {
@@ -249,6 +254,61 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	return replies;
 }
 
+/* ---- Over TCP ---- */
+
+static xdp_tcp_t *tcp;
+static client_tcp_t tcp_clients[BATCH];
+static uint64_t tcp_now_us = 1;
+
+/* One turn of a worker: takes in the clients' segments, and gives out its own. Returns how many it gave out. */
+__attribute__((noinline)) static unsigned measure_segments(kxdp_segment_t *out, uint8_t (*payloads)[FRAME_SIZE])
+{
+	static kxdp_packet_t packets[BATCH];
+	static uint8_t numbers[BATCH];
+	for (unsigned i = 0; i < BATCH; i++) {
+		packets[i] = tcp_clients[i].packet;
+		numbers[i] = (uint8_t)i;
+	}
+	xdp_tcp_receive(tcp, &state, packets, numbers, BATCH, tcp_now_us);
+	unsigned count = 0;
+	while (count < BATCH && xdp_tcp_emit(tcp, tcp_now_us, payloads[count], 1400, &out[count])) {
+		count++;
+	}
+	traffic_end(traffic_counters, &traffic, 5000);
+	return count;
+}
+
+/* The segments of all clients go out, and each gets one back. */
+static void exchange_segments(uint8_t (*payloads)[FRAME_SIZE], kxdp_segment_t *out)
+{
+	tcp_now_us += 100;
+	test_zones_check(measure_segments(out, payloads) == BATCH, "a segment for each");
+	for (unsigned i = 0; i < BATCH; i++) {
+		client_tcp_take(&tcp_clients[out[i].flow.remote[15] - 100], &out[i]);
+	}
+}
+
+/* As answer_batch(), over connections that open at first. */
+static void ask_over_tcp(const frame_t *questions, frame_t *work)
+{
+	static uint8_t payloads[BATCH][FRAME_SIZE];
+	static kxdp_segment_t out[BATCH];
+	if (tcp_clients[0].seq == 0) {
+		for (unsigned i = 0; i < BATCH; i++) {
+			client_tcp_send(&tcp_clients[i], i, KXDP_TCP_SYN, NULL, 0);
+		}
+		exchange_segments(payloads, out);
+	}
+	for (unsigned i = 0; i < BATCH; i++) {
+		client_tcp_send(&tcp_clients[i], i, KXDP_TCP_ACK, questions[i].bytes + FRAME_HEADERS,
+				questions[i].len - FRAME_HEADERS);
+	}
+	exchange_segments(payloads, out);
+	for (unsigned i = 0; i < BATCH; i++) {
+		memcpy(work[i].bytes + FRAME_HEADERS, out[i].payload + 2, out[i].len - 2u);
+	}
+}
+
 static void check_answer(const row_t *row, const frame_t *frame)
 {
 	const uint8_t *message = frame->bytes + FRAME_HEADERS;
@@ -267,8 +327,11 @@ static void answer_batch(const row_t *row, const frame_t *questions, frame_t *wo
 	if (row->frames) {
 		test_zones_check(measure_frames(work) == BATCH, row->what);
 	}
+	if (row->tcp) {
+		ask_over_tcp(questions, work);
+	}
 	for (unsigned i = 0; i < BATCH; i++) {
-		if (!row->frames) {
+		if (!row->frames && !row->tcp) {
 			(void)measure_message(work[i].bytes + FRAME_HEADERS, work[i].len - FRAME_HEADERS);
 		}
 		check_answer(row, &work[i]);
@@ -338,12 +401,22 @@ int main(int argc, char **argv)
 	(void)sys_slot_take();
 	traffic_counters = traffic_counters_new();
 	test_zones_check(traffic_counters != NULL, "memory");
+	const conf_xdp_t xdp = { .tcp = true,
+		.tcp_max_clients = 1000000,
+		.tcp_inbuf_max_size = 100 << 20,
+		.tcp_outbuf_max_size = 100 << 20,
+		.tcp_idle_close_timeout_s = 10,
+		.tcp_idle_reset_timeout_s = 20,
+		.tcp_resend_timeout_s = 5 };
+	test_zones_check(xdp_tcp_new(1500, &traffic, &tcp) == KNOT_OK, "TCP");
+	xdp_tcp_configure(tcp, &xdp, 1, tcp_now_us);
 	test_zones_enter(&zones);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		state.modules = rows[i].stats ? chain : NULL;
 		run_row(&rows[i], counts ? 1 : RUNS, counts ? 1 : ROUNDS);
 	}
 	test_zones_leave(&zones);
+	xdp_tcp_free(tcp);
 	module_chain_free(chain);
 	conf_free(conf);
 	test_zones_free(&zones);
