@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-enum { FRAME_MAX = NET_TCP_MESSAGE_MAX + 2 };
+enum {
+	FRAME_HEAD = 2, /* bytes of length in front of a message */
+	FRAME_MAX = NET_TCP_MESSAGE_MAX + FRAME_HEAD,
+};
 
 struct xdp_tcp {
 	_Atomic(kxdp_tcp_t *) stack; /* owned; NULL until `tcp` is on for the first time, then for good */
@@ -24,14 +27,17 @@ struct xdp_tcp {
 	kxdp_tcp_limits_t limits;   /* in force */
 	_Atomic uint64_t malformed; /* segments whose header makes no sense */
 	uint8_t key[KXDP_TCP_KEY_LEN];
-	/* The batch: segments, and for those that begin with a whole message this message and what is known of it. */
+	/*
+	 * The batch: segments, and for those that begin with a whole message this message, where it is in the segment,
+	 * and what is known of it. See xdp_tcp_first_frame().
+	 */
 	kxdp_segment_t segments[NET_XDP_BATCH];
 	knot_bytes_t requests[NET_XDP_BATCH];
 	answer_hint_t hints[NET_XDP_BATCH];
 	uint8_t reply[FRAME_MAX];
 };
 
-static kxdp_tcp_t *stack_of(const xdp_tcp_t *tcp)
+static kxdp_tcp_t *xdp_tcp_stack_of(const xdp_tcp_t *tcp)
 {
 	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
 }
@@ -56,51 +62,62 @@ knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, xdp_tcp_t **ret_tcp
 void xdp_tcp_free(xdp_tcp_t *take_tcp)
 {
 	if (take_tcp != NULL) {
-		kxdp_tcp_free(stack_of(take_tcp));
+		kxdp_tcp_free(xdp_tcp_stack_of(take_tcp));
 		free(take_tcp);
 	}
 }
 
 /* ---- Limits ---- */
 
-static uint64_t at_least(uint64_t value, uint64_t least)
+static uint64_t limit_at_least(uint64_t value, uint64_t least)
 {
 	return value > least ? value : least;
+}
+
+static uint64_t limit_at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
 }
 
 kxdp_tcp_limits_t xdp_tcp_limits(const conf_xdp_t *conf, size_t worker_count, uint16_t mtu)
 {
 	enum {
 		CLIENTS_MIN = 16,
-		BUFFER_MIN = 4 * FRAME_MAX, /* the largest message has to fit, beside others */
+		BUFFER_MIN = 4 * FRAME_MAX,         /* the largest message has to fit, beside others */
+		SOURCE_BUFFER_MIN = 16 * FRAME_MAX, /* a megabyte: … in the share of one source, too */
 		RESETS = 10000,
 		RESETS_MIN = 100, /* per second, all workers: after a restart all peers hear soon */
 		SECOND_US = 1000000,
 	};
-	uint32_t clients = (uint32_t)at_least(conf->tcp_max_clients / worker_count, CLIENTS_MIN);
+	uint32_t clients = (uint32_t)limit_at_least(conf->tcp_max_clients / worker_count, CLIENTS_MIN);
+	/* One source takes at most an eighth of the buffers, or some more of small ones, but never more than half. */
+	uint64_t inbuf = limit_at_least(conf->tcp_inbuf_max_size / worker_count, BUFFER_MIN);
+	uint64_t outbuf = limit_at_least(conf->tcp_outbuf_max_size / worker_count, BUFFER_MIN);
 	return (kxdp_tcp_limits_t){
 		.clients_max = clients,
 		.per_source_max = kxdp_source_share(clients),
 		/* Beyond an eighth of the table half-open connections cost no memory: SYN cookies. */
-		.half_open_max = (uint32_t)at_least(clients / 8, CLIENTS_MIN),
-		.inbuf_max = at_least(conf->tcp_inbuf_max_size / worker_count, BUFFER_MIN),
-		.outbuf_max = at_least(conf->tcp_outbuf_max_size / worker_count, BUFFER_MIN),
+		.half_open_max = (uint32_t)limit_at_least(clients / 8, CLIENTS_MIN),
+		.inbuf_max = inbuf,
+		.outbuf_max = outbuf,
+		.in_source_max = limit_at_most(limit_at_least(inbuf / 8, SOURCE_BUFFER_MIN), inbuf / 2),
+		.out_source_max = limit_at_most(limit_at_least(outbuf / 8, SOURCE_BUFFER_MIN), outbuf / 2),
 		.idle_close_us = (uint64_t)conf->tcp_idle_close_timeout_s * SECOND_US,
 		.idle_reset_us = (uint64_t)conf->tcp_idle_reset_timeout_s * SECOND_US,
 		.resend_us = (uint64_t)conf->tcp_resend_timeout_s * SECOND_US,
-		.resets_max = (uint32_t)at_least(RESETS / worker_count, RESETS_MIN),
+		.resets_max = (uint32_t)limit_at_least(RESETS / worker_count, RESETS_MIN),
 		.mtu = mtu,
 	};
 }
 
-static bool same_limits(const kxdp_tcp_limits_t *a, const kxdp_tcp_limits_t *b)
+static bool xdp_tcp_same_limits(const kxdp_tcp_limits_t *a, const kxdp_tcp_limits_t *b)
 {
 	return a->clients_max == b->clients_max && a->inbuf_max == b->inbuf_max && a->outbuf_max == b->outbuf_max &&
 	       a->idle_close_us == b->idle_close_us && a->idle_reset_us == b->idle_reset_us &&
 	       a->resend_us == b->resend_us && a->resets_max == b->resets_max;
 }
 
-static bool make_stack(xdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits, uint64_t now_us)
+static bool xdp_tcp_make_stack(xdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits, uint64_t now_us)
 {
 	kxdp_tcp_t *stack;
 	knot_err_t err = kxdp_tcp_new(limits, tcp->key, now_us, &stack);
@@ -117,7 +134,7 @@ static bool make_stack(xdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits, uint64_t
 
 void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_count, uint64_t now_us)
 {
-	kxdp_tcp_t *stack = stack_of(tcp);
+	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	if (!conf->tcp) {
 		if (tcp->is_on) {
 			kxdp_tcp_abort_all(stack);
@@ -127,10 +144,10 @@ void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_cou
 	}
 	kxdp_tcp_limits_t limits = xdp_tcp_limits(conf, worker_count, tcp->mtu);
 	if (stack == NULL) {
-		tcp->is_on = make_stack(tcp, &limits, now_us);
+		tcp->is_on = xdp_tcp_make_stack(tcp, &limits, now_us);
 	} else {
 		tcp->is_on = true;
-		if (!same_limits(&limits, &tcp->limits)) {
+		if (!xdp_tcp_same_limits(&limits, &tcp->limits)) {
 			kxdp_tcp_configure(stack, &limits);
 		}
 	}
@@ -139,12 +156,13 @@ void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_cou
 
 bool xdp_tcp_has_stack(const xdp_tcp_t *tcp)
 {
-	return stack_of(tcp) != NULL;
+	return xdp_tcp_stack_of(tcp) != NULL;
 }
 
 /* ---- Answers ---- */
 
-static const struct sockaddr *address_of(const uint8_t ip[16], uint16_t port, bool is_ipv4, kxdp_addr_t *address)
+static const struct sockaddr *xdp_tcp_address_of(
+		const uint8_t ip[16], uint16_t port, bool is_ipv4, kxdp_addr_t *address)
 {
 	*address = (kxdp_addr_t){ 0 };
 	if (is_ipv4) {
@@ -159,42 +177,59 @@ static const struct sockaddr *address_of(const uint8_t ip[16], uint16_t port, bo
 	return &address->sa;
 }
 
-/* A request that was looked at in advance. */
+/* The message that a segment begins with, found before the stack got the segment. */
 typedef struct {
 	knot_bytes_t request; /* NULL: none */
 	const answer_hint_t *hint;
 } foreseen_t;
 
-/* The hint, if it is for this very request: what the stack gives may have begun in an earlier segment. */
-static const answer_hint_t *hint_for(const foreseen_t *foreseen, knot_bytes_t request)
+/* What is read next: the message behind *pos, and its hint, or NULL. As tcp_frame_next(). */
+typedef struct {
+	knot_bytes_t request;
+	const answer_hint_t *hint;
+} frame_t;
+
+/*
+ * The first message of the input. Where the stack gives the bytes of the segment itself, from its beginning, this is
+ * the message that was found in the segment: the same bytes at the same place, so neither framed nor compared again.
+ * Everything else is framed here: a message that began in an earlier segment is in the stack's own buffer, and a
+ * segment that the stack has cut begins elsewhere, or ends too early for the message.
+ */
+static bool xdp_tcp_first_frame(
+		const kxdp_tcp_input_t *input, const foreseen_t *foreseen, size_t *pos, frame_t *ret_frame)
 {
-	bool is_same = foreseen->request.len == request.len && request.len > 0 &&
-		       (foreseen->request.data == request.data ||
-				       memcmp(foreseen->request.data, request.data, request.len) == 0);
-	return is_same ? foreseen->hint : NULL;
+	const uint8_t *data = foreseen->request.data;
+	size_t len = FRAME_HEAD + foreseen->request.len;
+	if (data != NULL && len <= input->len && input->data + FRAME_HEAD == data) {
+		*pos = len;
+		*ret_frame = (frame_t){ foreseen->request, foreseen->hint };
+		return true;
+	}
+	ret_frame->hint = NULL;
+	return tcp_frame_next((knot_bytes_t){ input->data, input->len }, pos, &ret_frame->request) == TCP_FRAME_WHOLE;
 }
 
 /* Answer whole messages while there is room for the largest reply; what is left is kept by the stack. */
-static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state, const kxdp_tcp_input_t *input,
+static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state, const kxdp_tcp_input_t *input,
 		const foreseen_t *foreseen)
 {
 	bool is_ipv4 = kxdp_flow_is_ipv4(&input->flow);
 	kxdp_addr_t remote, local;
 	answer_source_t source = {
 		.transport = ANSWER_TCP,
-		.remote = address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
-		.local = address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
+		.remote = xdp_tcp_address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
+		.local = xdp_tcp_address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
 	};
 	module_protocol_t protocol = is_ipv4 ? MODULE_TCP4_XDP : MODULE_TCP6_XDP;
-	knot_bytes_t bytes = { input->data, input->len }, request;
+	knot_bytes_t bytes = { input->data, input->len };
 	size_t used = 0, next = 0;
-	bool is_whole;
-	while ((is_whole = tcp_frame_next(bytes, &next, &request) == TCP_FRAME_WHOLE) &&
-			kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
-		size_t len = request_answer(tcp->traffic, state, &source, hint_for(foreseen, request), protocol,
-				request, (knot_mut_bytes_t){ tcp->reply + 2, NET_TCP_MESSAGE_MAX });
+	frame_t frame;
+	bool is_whole = xdp_tcp_first_frame(input, foreseen, &next, &frame);
+	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
+		size_t len = request_answer(tcp->traffic, state, &source, frame.hint, protocol, frame.request,
+				(knot_mut_bytes_t){ tcp->reply + FRAME_HEAD, NET_TCP_MESSAGE_MAX });
 		store_be16(tcp->reply, (uint16_t)len);
-		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, 2 + len)) {
+		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, FRAME_HEAD + len)) {
 			/*
 			 * There was room, so there is no memory: better no connection than one with an answer missing.
 			 */
@@ -203,6 +238,8 @@ static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state
 			return;
 		}
 		used = next;
+		frame.hint = NULL;
+		is_whole = tcp_frame_next(bytes, &next, &frame.request) == TCP_FRAME_WHOLE;
 	}
 	/*
 	 * After the peer's end the rest never becomes whole. What it asked before is answered still (RFC 7766 6.2.4).
@@ -214,21 +251,21 @@ static void answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state
 	}
 }
 
-static void count_malformed(xdp_tcp_t *tcp)
+static void xdp_tcp_count_malformed(xdp_tcp_t *tcp)
 {
 	uint64_t count = atomic_load_explicit(&tcp->malformed, memory_order_relaxed);
 	atomic_store_explicit(&tcp->malformed, count + 1, memory_order_relaxed);
 }
 
-/* Read the headers. Returns the number of segments. */
-static size_t read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const uint8_t *numbers, size_t count)
+/* Read the headers, and find the messages that segments begin with. Returns the number of segments. */
+static size_t xdp_tcp_read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const uint8_t *numbers, size_t count)
 {
 	size_t good = 0;
 	for (size_t i = 0; i < count; i++) {
 		const kxdp_packet_t *packet = &packets[numbers[i]];
 		kxdp_segment_t *segment = &tcp->segments[good];
 		if (!kxdp_segment_read(packet->payload, packet->payload_len, segment)) {
-			count_malformed(tcp);
+			xdp_tcp_count_malformed(tcp);
 			continue;
 		}
 		segment->flow = packet->flow;
@@ -247,30 +284,30 @@ static size_t read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets, const 
 void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
 		size_t count, uint64_t now_us)
 {
-	kxdp_tcp_t *stack = stack_of(tcp);
+	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	if (stack == NULL) {
 		return;
 	}
-	count = read_segments(tcp, packets, numbers, count);
+	count = xdp_tcp_read_segments(tcp, packets, numbers, count);
 	answer_warm(state->zones, tcp->requests, count, tcp->hints);
 	for (size_t i = 0; i < count; i++) {
 		const foreseen_t foreseen = { tcp->requests[i], &tcp->hints[i] };
 		kxdp_tcp_input_t input;
 		bool is_more = kxdp_tcp_receive(stack, &tcp->segments[i], now_us, &input);
 		for (; is_more; is_more = kxdp_tcp_next(stack, &input)) {
-			answer_input(tcp, stack, state, &input, &foreseen);
+			xdp_tcp_answer_input(tcp, stack, state, &input, &foreseen);
 		}
 	}
 }
 
 bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
 {
-	kxdp_tcp_t *stack = stack_of(tcp);
+	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	const foreseen_t nothing = { { NULL, 0 }, NULL };
 	kxdp_tcp_input_t input;
 	bool any = false;
 	while (kxdp_tcp_next(stack, &input)) {
-		answer_input(tcp, stack, state, &input, &nothing);
+		xdp_tcp_answer_input(tcp, stack, state, &input, &nothing);
 		any = true;
 	}
 	return any;
@@ -278,23 +315,23 @@ bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
 
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us)
 {
-	kxdp_tcp_tick(stack_of(tcp), now_us);
+	kxdp_tcp_tick(xdp_tcp_stack_of(tcp), now_us);
 	(void)xdp_tcp_answer_waiting(tcp, state);
 }
 
 bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
 {
-	return kxdp_tcp_emit(stack_of(tcp), now_us, payload, payload_max, ret_segment);
+	return kxdp_tcp_emit(xdp_tcp_stack_of(tcp), now_us, payload, payload_max, ret_segment);
 }
 
 void xdp_tcp_abort_all(xdp_tcp_t *tcp)
 {
-	kxdp_tcp_abort_all(stack_of(tcp));
+	kxdp_tcp_abort_all(xdp_tcp_stack_of(tcp));
 }
 
 uint64_t xdp_tcp_time_left(const xdp_tcp_t *tcp, uint64_t now_us, uint64_t max_us)
 {
-	const kxdp_tcp_t *stack = stack_of(tcp);
+	const kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	uint64_t next_us = stack != NULL ? kxdp_tcp_next_time(stack) : UINT64_MAX;
 	if (next_us <= now_us) {
 		return 0;

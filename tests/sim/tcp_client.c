@@ -13,6 +13,7 @@ enum {
 	SYNS_MAX = 60,
 	TIME_WAIT_US = 60 * SIM_SECOND,
 	PATIENCE_US = 150 * SIM_SECOND, /* without any progress; the server has 120 */
+	HONEST_SLACK_US = 20000,
 };
 
 static bool is_after(uint32_t a, uint32_t b)
@@ -20,10 +21,32 @@ static bool is_after(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
+/* Beside greedy clients: SYN, query and FIN take a round trip each, an ACK may be delayed, and nothing else takes time.
+ */
+static void check_honest(sim_world_t *world, const sim_client_t *client, sim_end_t how)
+{
+	uint64_t taken_us = world->now - client->start_time,
+		 round_us = 2ull * (client->plan.delay_us + client->plan.jitter_us);
+	if (how != SIM_END_COMPLETE) {
+		sim_fail(world, client, "an honest client beside greedy ones: %s", sim_end_name(how));
+	}
+	taken_us -= client->end_wait_time != UINT64_MAX ? TIME_WAIT_US : 0;
+	if (taken_us > 4 * round_us + ACK_DELAY_US + HONEST_SLACK_US) {
+		sim_fail(world, client, "an honest client beside greedy ones took %llu us, round trips take %llu us",
+				(unsigned long long)taken_us, (unsigned long long)round_us);
+	}
+	if (taken_us > world->totals.honest_max_us) {
+		world->totals.honest_max_us = taken_us;
+	}
+}
+
 static void end(sim_world_t *world, sim_client_t *client, sim_end_t how)
 {
 	if (client->state == SIM_DONE) {
 		return;
+	}
+	if (sim_is_honest(world, client)) {
+		check_honest(world, client, how);
 	}
 	sim_trace(world, client, "done: %s", sim_end_name(how));
 	client->state = SIM_DONE;

@@ -6,6 +6,7 @@ enum {
 	/* Longest total time that segments of one byte, tiny windows and the like may take, in round trips. */
 	ROUNDS_MAX = 200,
 	SMALL_SEGMENTS_MAX = 300, /* of less than 536 bytes, per connection */
+	MESSAGE_MAX = 65537,
 };
 
 /* How often each kind is chosen, of 1000. */
@@ -31,6 +32,7 @@ static const uint16_t kind_weights[SIM_KIND_COUNT] = {
 	[SIM_REOPEN] = 30,
 	[SIM_BLACK_HOLE] = 5,
 	[SIM_HOSTILE] = 15,
+	[SIM_GREEDY] = 0,
 };
 
 static uint32_t pick(sim_random_t *random, const uint32_t *values, size_t count)
@@ -42,7 +44,7 @@ static void plan_pressure(sim_world_t *world)
 {
 	sim_random_t *random = &world->random;
 	kxdp_tcp_limits_t *limits = &world->limits;
-	switch (sim_below(random, 8)) {
+	switch (sim_below(random, 9)) {
 	case 0: /* few half-open connections, and forged SYNs that take them */
 		world->has_cookies = true;
 		limits->half_open_max = (uint32_t)sim_between(random, 1, 64);
@@ -60,15 +62,31 @@ static void plan_pressure(sim_world_t *world)
 	case 3: /* too little memory */
 		world->is_pressed = true;
 		limits->inbuf_max = sim_between(random, 10000, 200000);
-		limits->outbuf_max = sim_between(random, 140000, 1000000);
+		limits->outbuf_max = sim_between(random, 4 * MESSAGE_MAX, 1000000);
+		limits->out_source_max = limits->outbuf_max / 2;
 		break;
 	case 4: /* many clients of one address: more than one address may have */
 		world->is_pressed = true;
 		world->per_address = 64;
 		limits->per_source_max = (uint32_t)sim_between(random, 4, 32);
 		break;
+	case 5: /* most sources are greedy, be it a few with many connections each, or many */
+		world->has_greedy = world->is_pressed = true;
+		world->per_address = pick(random, (const uint32_t[]){ 4, 16, 64, 512 }, 4);
+		limits->inbuf_max = limits->outbuf_max = sim_between(random, 1 << 20, 8 << 20);
+		limits->in_source_max = limits->out_source_max = sim_between(random, 2 * MESSAGE_MAX, 1 << 19);
+		break;
 	default: break;
 	}
+}
+
+/* Nothing but the greedy ones makes anybody wait. */
+static void plan_greedy_world(sim_world_t *world)
+{
+	uint32_t loss = world->link.loss;
+	world->link = (sim_link_t){ .loss = loss };
+	world->emit_max = 1000000;
+	world->room_wanted = MESSAGE_MAX;
 }
 
 void sim_plan_world(sim_world_t *world)
@@ -99,7 +117,10 @@ void sim_plan_world(sim_world_t *world)
 	world->pump_delay_us = sim_chance(random, 500000) ? 0 : (uint32_t)sim_between(random, 1, 200);
 	world->emit_max = sim_chance(random, 700000) ? 1000000 : (uint32_t)sim_between(random, 1, 64);
 	world->payload_max = sim_chance(random, 800000) ? SIM_FRAME_MAX : 1460;
-	world->room_wanted = sim_chance(random, 500000) ? 0 : 65537;
+	world->room_wanted = sim_chance(random, 500000) ? 0 : MESSAGE_MAX;
+	if (world->has_greedy) {
+		plan_greedy_world(world);
+	}
 }
 
 static void plan_options(sim_world_t *world, sim_plan_t *plan)
@@ -229,6 +250,17 @@ static void plan_kind(sim_world_t *world, sim_plan_t *plan)
 		plan->reply_min = plan->reply_max;
 		break;
 	case SIM_HOSTILE: plan_messages(world, plan, count, 300, 20000); break;
+	case SIM_GREEDY:
+		plan->scale = 0;
+		plan->mss = 1460;
+		plan->buffer = (uint32_t)sim_between(random, 536, 8000);
+		plan_messages(world, plan, (uint32_t)sim_between(random, 1, 8), 60, MESSAGE_MAX);
+		plan->reply_max = MESSAGE_MAX;
+		plan->reply_min = sim_chance(random, 500000) ? 60000 : 500;
+		plan->read_chunk = sim_chance(random, 800000) ? 1 : 3000; /* nothing, or next to nothing */
+		plan->pause_us = plan->read_chunk == 1 ? 1000 * SIM_SECOND : 300000;
+		plan->event_us = sim_between(random, 1, 30) * SIM_SECOND;
+		break;
 	case SIM_KIND_COUNT: break;
 	}
 }
@@ -242,9 +274,24 @@ void sim_plan_client(sim_world_t *world, sim_client_t *client)
 		at -= kind_weights[kind++];
 	}
 	plan->kind = (sim_kind_t)kind;
+	if (world->has_greedy) {
+		bool is_honest = sim_slot(world, client) / world->per_address % 4 == 3;
+		plan->kind = is_honest ? SIM_SINGLE : SIM_GREEDY;
+	}
 	plan_options(world, plan);
 	plan_kind(world, plan);
-	world->totals.kinds[kind]++;
+	if (world->has_greedy && plan->kind != SIM_GREEDY) {
+		plan->mss = 1460;
+		plan->scale = -1;
+		plan->buffer = 65535;
+		plan->path_mtu = world->limits.mtu;
+	}
+	world->totals.kinds[plan->kind]++;
+}
+
+bool sim_is_honest(const sim_world_t *world, const sim_client_t *client)
+{
+	return world->has_greedy && !world->is_stopped && world->link.loss == 0 && client->plan.kind != SIM_GREEDY;
 }
 
 static uint32_t message_len(const sim_client_t *client, uint64_t which, uint32_t low, uint32_t high)
@@ -278,5 +325,5 @@ void sim_plan_incarnation(sim_world_t *world, sim_client_t *client)
 	client->resend_time = client->ack_time = client->app_time = client->event_time = client->end_wait_time =
 			UINT64_MAX;
 	client->timer_scheduled = UINT64_MAX;
-	client->is_excused = plan.kind == SIM_HOSTILE;
+	client->is_excused = plan.kind == SIM_HOSTILE || plan.kind == SIM_GREEDY;
 }

@@ -50,6 +50,9 @@ static void print_totals(const sim_totals_t *t)
 	printf("  peaks: memory %" PRIu64 " KiB, clients %" PRIu64 ", received data kept %" PRIu64
 	       " KiB, replies kept %" PRIu64 " KiB\n",
 			t->memory_max >> 10, t->clients_max, t->inbuf_max >> 10, t->outbuf_max >> 10);
+	printf("  greedy clients %" PRIu64 ", reset for unread replies %" PRIu64
+	       "; honest ones beside them took at most %" PRIu64 " us\n",
+			t->kinds[SIM_GREEDY], t->greedy_dropped, t->honest_max_us);
 	for (unsigned pressed = 0; pressed < 2; pressed++) {
 		printf(pressed ? "  tight limits or stopped:" : " ");
 		for (unsigned i = 1; i < SIM_END_COUNT; i++) {

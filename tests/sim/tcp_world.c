@@ -461,6 +461,10 @@ static void check_empty(sim_world_t *world)
 	kxdp_tcp_stats(world->tcp, &stats);
 	world->totals.resent += stats.resent;
 	world->totals.cookies_good += stats.cookies_good;
+	world->totals.greedy_dropped += world->has_greedy ? stats.dropped_outbuf : 0;
+	if (world->has_greedy && world->options->connections >= 1000 && stats.dropped_outbuf == 0) {
+		sim_fail(world, NULL, "greedy clients lost nothing");
+	}
 	if (stats.clients != 0 || stats.half_open != 0 || stats.time_wait != 0 || stats.inbuf != 0 ||
 			stats.outbuf != 0) {
 		sim_fail(world, NULL,
@@ -516,7 +520,8 @@ static void add_totals(sim_totals_t *totals, const sim_totals_t *more)
 	uint64_t *sums = (uint64_t *)totals;
 	const uint64_t *values = (const uint64_t *)more;
 	for (size_t i = 0; i < sizeof(*totals) / sizeof(uint64_t); i++) {
-		bool is_level = &sums[i] >= &totals->memory_max && &sums[i] <= &totals->outbuf_max;
+		bool is_level = (&sums[i] >= &totals->memory_max && &sums[i] <= &totals->outbuf_max) ||
+				&sums[i] == &totals->honest_max_us;
 		sums[i] = !is_level ? sums[i] + values[i] : values[i] > sums[i] ? values[i] : sums[i];
 	}
 }

@@ -47,7 +47,8 @@ enum {
 	KIND(SERVER_ABORT) /* the server resets after the first request */                                             \
 	KIND(REOPEN)       /* the same addresses and ports again, directly */                                          \
 	KIND(BLACK_HOLE)   /* long packets to the client are lost without a word */                                    \
-	KIND(HOSTILE)      /* header fields changed at random on the way */
+	KIND(HOSTILE)      /* header fields changed at random on the way */                                            \
+	KIND(GREEDY)       /* asks for long replies and never reads; only in worlds of such (has_greedy) */
 #define SIM_KIND_ENUM(name) SIM_##name,
 typedef enum { SIM_KINDS(SIM_KIND_ENUM) SIM_KIND_COUNT } sim_kind_t;
 
@@ -192,7 +193,9 @@ typedef struct {
 	uint64_t segments_in, segments_out, lost, corrupted, duplicated, replayed, floods;
 	uint64_t resent, memory_max, clients_max, inbuf_max, outbuf_max;
 	uint64_t cookies_good, bytes_in, bytes_out;
-	uint64_t ends[SIM_END_COUNT];         /* in ordinary worlds */
+	uint64_t greedy_dropped;      /* connections reset for their unread replies */
+	uint64_t honest_max_us;       /* the longest life of an honest client beside greedy ones, without loss */
+	uint64_t ends[SIM_END_COUNT]; /* in ordinary worlds */
 	uint64_t pressed_ends[SIM_END_COUNT]; /* where limits are tight, or the server was stopped */
 	uint64_t kinds[SIM_KIND_COUNT];
 } sim_totals_t;
@@ -209,6 +212,7 @@ typedef struct {
 	uint32_t running;      /* clients that aren't done */
 	bool is_pressed;       /* limits are tight: refusals are allowed */
 	bool has_cookies;      /* half_open_max is small */
+	bool has_greedy;       /* most sources are greedy; the others must not notice it */
 	uint32_t lucky_cookies;
 	bool is_stopped; /* everything was aborted once */
 	uint32_t flood_per_ms;
@@ -249,6 +253,8 @@ static inline uint32_t sim_slot(const sim_world_t *world, const sim_client_t *cl
 /** Chooses limits and link of the world, and what each client does. */
 void sim_plan_world(sim_world_t *world);
 void sim_plan_client(sim_world_t *world, sim_client_t *client);
+/** Does this client live beside greedy ones, and so that it is known how long that may take? */
+bool sim_is_honest(const sim_world_t *world, const sim_client_t *client);
 uint32_t sim_request_len(const sim_client_t *client, uint32_t message);
 uint32_t sim_reply_len(const sim_client_t *client, uint32_t message);
 /** Starts what is counted anew for each use of the same ports. */

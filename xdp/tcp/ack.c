@@ -2,6 +2,8 @@
 /* What the peer's acknowledgments and windows do: RFC 9293 3.10.7.4 (fifth), RFC 5681, RFC 6582. */
 #include "xdp/tcp/stack.h"
 
+#include <assert.h>
+
 enum {
 	DUPACKS = 3, /* RFC 5681 3.2 */
 	CWND_MAX = 2 * OUT_MAX,
@@ -116,24 +118,27 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 	if (busy->out_len == 0 || (before ^ ack) >> PROGRESS_SHIFT != 0) {
 		tcp_conn_progress(tcp, number);
 	}
-	tcp_input_room(tcp, busy, conn->busy);
+	if (busy->wait != WAIT_NONE) {
+		tcp_input_room(tcp, busy, conn->busy);
+	}
 	if (is_fin) {
 		fin_acked(tcp, number, conn);
 	}
 }
 
-/* SND.WL1 and SND.WL2 keep out windows of old segments; one that acknowledges something new is none, whatever its
- * number. */
+/*
+ * SND.WL1 and SND.WL2 keep out windows of old segments (RFC 9293 3.10.7.4, fifth); one that acknowledges something new
+ * is none, whatever its number. SND.WL2 isn't kept: it is the acknowledgment of an earlier segment, so never after
+ * snd_una, and segments that acknowledge less than snd_una don't come here.
+ */
 static void update_window(conn_t *conn, const kxdp_segment_t *segment)
 {
-	bool is_new = segment->ack != conn->snd_una || seq_before(conn->snd_wl1, segment->seq) ||
-		      (conn->snd_wl1 == segment->seq && seq_until(conn->snd_wl2, segment->ack));
-	if (!is_new) {
+	assert(!seq_before(segment->ack, conn->snd_una));
+	if (segment->ack == conn->snd_una && seq_before(segment->seq, conn->snd_wl1)) {
 		return;
 	}
 	conn->snd_wnd = (uint32_t)segment->window << conn->snd_scale;
 	conn->snd_wl1 = segment->seq;
-	conn->snd_wl2 = segment->ack;
 	while (conn->snd_wnd >> conn->snd_wnd_max_bits != 0) {
 		conn->snd_wnd_max_bits++;
 	}

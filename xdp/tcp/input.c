@@ -6,49 +6,95 @@
 
 #define WAIT_LINK offsetof(busy_t, wait_link)
 
-static kxdp_tcp_conn_t id_of(const conn_t *conn, uint32_t number)
+static kxdp_tcp_conn_t input_id_of(const conn_t *conn, uint32_t number)
 {
 	return (kxdp_tcp_conn_t)conn->generation << 32 | number;
 }
 
 /* ---- input that waits for room in the output ---- */
 
-static list_t *wait_list(kxdp_tcp_t *tcp, wait_t wait)
+/* The list of those that wait for the same. NULL: there is none. */
+static list_t *input_wait_list(kxdp_tcp_t *tcp, const busy_t *busy, wait_t wait)
 {
-	return wait == WAIT_SHARED ? &tcp->shared : wait == WAIT_RUNNABLE ? &tcp->runnable : NULL;
+	switch (wait) {
+	case WAIT_NONE:
+	case WAIT_OWN: return NULL;
+	case WAIT_SOURCE: return &share_of(tcp, conn_at(tcp, busy->conn))->waiting;
+	case WAIT_RUNNABLE: return &tcp->runnable;
+	}
+	return NULL;
 }
 
-static void set_wait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number, wait_t wait)
+static void input_set_wait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number, wait_t wait)
 {
-	list_t *from = wait_list(tcp, busy->wait), *to = wait_list(tcp, wait);
+	/* What waits is kept input, which its source's share counts. */
+	assert(wait == WAIT_NONE || busy->in != 0);
+	if (busy->wait == wait) {
+		return;
+	}
+	list_t *from = input_wait_list(tcp, busy, (wait_t)busy->wait), *to = input_wait_list(tcp, busy, wait);
+	tcp->source_waiters += (wait == WAIT_SOURCE) - (busy->wait == WAIT_SOURCE);
 	if (from != NULL) {
-		list_remove(&tcp->busies, WAIT_LINK, from, busy_number);
+		busy_list_remove(tcp, WAIT_LINK, from, busy_number);
 	}
 	if (to != NULL) {
-		list_append(&tcp->busies, WAIT_LINK, to, busy_number);
+		busy_list_append(tcp, WAIT_LINK, to, busy_number);
 	}
 	busy->wait = (uint8_t)wait;
 }
 
 void tcp_input_unwait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number)
 {
-	set_wait(tcp, busy, busy_number, WAIT_NONE);
+	input_set_wait(tcp, busy, busy_number, WAIT_NONE);
 }
 
-static bool has_own_room(const busy_t *busy)
+/*
+ * Bytes that may be written. A connection whose peer has taken everything may always have a reply, however little is
+ * free: others make room for it (buffer.c). One that pipelines keeps within the share of its source, and when
+ * everything is taken the greediest source gets no more.
+ */
+static uint64_t input_output_room(kxdp_tcp_t *tcp, const conn_t *conn, const busy_t *busy)
 {
-	return busy->out_len + MESSAGE_MAX <= OUT_MAX;
+	uint64_t max = tcp->limits.outbuf_max, own = OUT_MAX;
+	if (busy == NULL || busy->out_len == 0) {
+		return own < max ? own : max;
+	}
+	assert(busy->out_len <= OUT_MAX);
+	own -= busy->out_len;
+	uint64_t share = tcp->limits.out_source_max;
+	if (share != 0) {
+		uint64_t held = tcp_share_held(tcp, conn, SIDE_OUT), left = share > held ? share - held : 0;
+		own = own < left ? own : left;
+	}
+	uint64_t left = max > tcp->stats.outbuf ? max - tcp->stats.outbuf : 0;
+	return own <= left || !tcp_share_is_greediest(tcp, conn, SIDE_OUT) ? own : left;
 }
 
-static bool has_shared_room(const kxdp_tcp_t *tcp)
+/* Why the reader has to wait, if it does. */
+static wait_t input_wait_of(kxdp_tcp_t *tcp, const conn_t *conn, const busy_t *busy)
 {
-	return tcp->stats.outbuf + MESSAGE_MAX <= tcp->limits.outbuf_max || tcp->stats.outbuf == 0;
+	if (busy->out_len + MESSAGE_MAX > OUT_MAX) {
+		return WAIT_OWN;
+	}
+	bool has_room = busy->out_len == 0 || input_output_room(tcp, conn, busy) >= MESSAGE_MAX;
+	return has_room ? WAIT_NONE : WAIT_SOURCE;
 }
 
 void tcp_input_room(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number)
 {
-	if (busy->wait == WAIT_OWN && has_own_room(busy)) {
-		set_wait(tcp, busy, busy_number, has_shared_room(tcp) ? WAIT_RUNNABLE : WAIT_SHARED);
+	if (busy->wait != WAIT_OWN && busy->wait != WAIT_SOURCE) {
+		return;
+	}
+	wait_t wait = input_wait_of(tcp, conn_at(tcp, busy->conn), busy);
+	if (wait != busy->wait) {
+		input_set_wait(tcp, busy, busy_number, wait == WAIT_NONE ? WAIT_RUNNABLE : wait);
+	}
+}
+
+void tcp_input_wake(kxdp_tcp_t *tcp, share_t *share)
+{
+	if (share->waiting.head != 0) {
+		tcp_input_room(tcp, busy_at(tcp, share->waiting.head), share->waiting.head);
 	}
 }
 
@@ -61,7 +107,7 @@ void tcp_input_give(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *data, size_
 	tcp->current_data = data;
 	tcp->current_len = len;
 	*ret_input = (kxdp_tcp_input_t){
-		.conn = id_of(conn, number),
+		.conn = input_id_of(conn, number),
 		.data = data != NULL ? data
 			: len > 0    ? tcp_in_bytes(tcp, busy_of(tcp, conn))
 				     : NULL,
@@ -74,23 +120,20 @@ void tcp_input_give(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *data, size_
 bool kxdp_tcp_next(kxdp_tcp_t *tcp, kxdp_tcp_input_t *ret_input)
 {
 	if (tcp->current != 0) { /* what wasn't consumed is kept */
-		kxdp_tcp_consume(tcp, id_of(conn_at(tcp, tcp->current), tcp->current), 0);
+		kxdp_tcp_consume(tcp, input_id_of(conn_at(tcp, tcp->current), tcp->current), 0);
 	}
 	uint32_t busy_number = tcp->runnable.head;
-	if (busy_number == 0 && tcp->shared.head != 0 && has_shared_room(tcp)) {
-		busy_number = tcp->shared.head;
-	}
 	if (busy_number == 0) {
 		return false;
 	}
 	busy_t *busy = busy_at(tcp, busy_number);
-	set_wait(tcp, busy, busy_number, WAIT_NONE);
+	input_set_wait(tcp, busy, busy_number, WAIT_NONE);
 	tcp_input_give(tcp, busy->conn, NULL, busy->in_len, ret_input);
 	return true;
 }
 
 /* Keep the end of bytes that were not copied yet. False: the connection is gone for want of memory. */
-static bool keep_rest(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *rest, uint32_t len)
+static bool input_keep_rest(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *rest, uint32_t len)
 {
 	busy_t *busy = tcp_busy_get(tcp, number);
 	if (busy == NULL || !tcp_in_reserve(tcp, busy, len, true)) {
@@ -114,7 +157,7 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, size_t len)
 	uint32_t rest = (uint32_t)(tcp->current_len - len);
 	tcp->current = 0;
 	if (tcp->current_data != NULL) {
-		if (rest > 0 && !keep_rest(tcp, number, tcp->current_data + len, rest)) {
+		if (rest > 0 && !input_keep_rest(tcp, number, tcp->current_data + len, rest)) {
 			return;
 		}
 	} else if (conn->busy != 0 && len > 0) {
@@ -124,12 +167,13 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, size_t len)
 		tcp_conn_progress(tcp, number);
 	}
 	busy_t *busy = busy_of(tcp, conn);
-	if (rest > 0 && !has_own_room(busy)) {
-		set_wait(tcp, busy, conn->busy, WAIT_OWN);
-	} else if (rest > 0 && !has_shared_room(tcp)) {
-		set_wait(tcp, busy, conn->busy, WAIT_SHARED);
-	} else if (busy != NULL) {
-		set_wait(tcp, busy, conn->busy, WAIT_NONE);
+	if (busy != NULL) {
+		input_set_wait(tcp, busy, conn->busy, rest > 0 ? input_wait_of(tcp, conn, busy) : WAIT_NONE);
+	}
+	/* What this one has left may be enough for the next one that waits. */
+	share_t *share = tcp->source_waiters > 0 ? share_of(tcp, conn) : NULL;
+	if (share != NULL) {
+		tcp_input_wake(tcp, share);
 	}
 	/* A window that was nearly closed is open again. */
 	if (conn->rcv_wnd < WINDOW_MAX / 2 && !(conn->flags & CONN_PEER_FIN) && tcp_window(tcp, conn) > conn->rcv_wnd) {
@@ -141,26 +185,23 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, size_t len)
 
 /* ---- output ---- */
 
-size_t kxdp_tcp_room(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
+size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 {
 	const conn_t *conn = tcp_conn_of_id(tcp, id);
 	if (conn == NULL || conn->flags & CONN_FIN) {
 		return 0;
 	}
-	const busy_t *busy = busy_of(tcp, conn);
-	uint64_t own = OUT_MAX - (busy != NULL ? busy->out_len : 0);
-	uint64_t shared = tcp->limits.outbuf_max > tcp->stats.outbuf ? tcp->limits.outbuf_max - tcp->stats.outbuf : 0;
-	return own < shared ? own : shared;
+	return input_output_room(tcp, conn, busy_of(tcp, conn));
 }
 
 bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, const uint8_t *bytes, size_t len)
 {
 	conn_t *conn = tcp_conn_of_id(tcp, id);
-	if (conn == NULL || len > kxdp_tcp_room(tcp, id)) {
+	if (conn == NULL || conn->flags & CONN_FIN || len > input_output_room(tcp, conn, busy_of(tcp, conn))) {
 		return false;
 	}
 	if (len == 0) {
-		return !(conn->flags & CONN_FIN);
+		return true;
 	}
 	tcp_restart_window(tcp, conn);
 	busy_t *busy = tcp_busy_get(tcp, (uint32_t)id);

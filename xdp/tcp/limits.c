@@ -3,25 +3,34 @@
 #include "xdp/tcp/source.h"
 #include "xdp/tcp/stack.h"
 
+#include <assert.h>
+
 /* ---- sources ---- */
+
+static uint64_t source_prefix_of(const source_t *source)
+{
+	uint64_t prefix;
+	memcpy(&prefix, source->prefix, sizeof(prefix));
+	return prefix;
+}
 
 static uint32_t *source_bucket(const kxdp_tcp_t *tcp, uint64_t prefix)
 {
 	return &tcp->source_buckets[(uint32_t)kxdp_siphash13(&tcp->key, &prefix, 1) & tcp->source_mask];
 }
 
-static source_t *source_at(const kxdp_tcp_t *tcp, uint32_t number)
-{
-	return kxdp_slab_at(&tcp->sources, number);
-}
-
 /* In the chain from `number` on. 0: not there. */
 static uint32_t source_find(const kxdp_tcp_t *tcp, uint32_t number, uint64_t prefix)
 {
-	while (number != 0 && source_at(tcp, number)->prefix != prefix) {
+	while (number != 0 && source_prefix_of(source_at(tcp, number)) != prefix) {
 		number = source_at(tcp, number)->hash_next;
 	}
 	return number;
+}
+
+static bool source_is_full(const kxdp_tcp_t *tcp, const source_t *source)
+{
+	return tcp->limits.per_source_max != 0 && source->count >= tcp->limits.per_source_max;
 }
 
 bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16])
@@ -31,48 +40,52 @@ bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16])
 	}
 	uint64_t prefix = kxdp_source_of(remote);
 	uint32_t number = source_find(tcp, *source_bucket(tcp, prefix), prefix);
-	return number == 0 || source_at(tcp, number)->count < tcp->limits.per_source_max;
+	return number == 0 || !source_is_full(tcp, source_at(tcp, number));
 }
 
 bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
 {
-	if (tcp->limits.per_source_max == 0) {
-		return true;
-	}
+	assert(conn->source == 0);
 	uint64_t prefix = kxdp_source_of(conn->remote);
 	uint32_t *bucket = source_bucket(tcp, prefix), number = source_find(tcp, *bucket, prefix);
 	if (number == 0) {
 		number = kxdp_slab_take(&tcp->sources);
 		if (number == 0) {
-			return true; /* no memory to count it */
+			return false;
 		}
-		*source_at(tcp, number) = (source_t){ .hash_next = *bucket, .prefix = prefix };
+		source_t *made = source_at(tcp, number);
+		*made = (source_t){ .hash_next = *bucket };
+		memcpy(made->prefix, &prefix, sizeof(made->prefix));
 		*bucket = number;
 	}
 	source_t *source = source_at(tcp, number);
-	if (source->count >= tcp->limits.per_source_max) {
+	if (source_is_full(tcp, source)) {
 		return false;
 	}
 	source->count++;
-	conn->flags |= CONN_COUNTED;
+	conn->source = number;
 	return true;
 }
 
 void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
 {
-	if (!(conn->flags & CONN_COUNTED)) {
+	uint32_t number = conn->source;
+	if (number == 0) {
 		return;
 	}
-	conn->flags &= (uint16_t)~CONN_COUNTED;
-	uint64_t prefix = kxdp_source_of(conn->remote);
-	uint32_t *at = source_bucket(tcp, prefix), number = source_find(tcp, *at, prefix);
-	if (--source_at(tcp, number)->count > 0) {
+	assert(conn->busy == 0);
+	conn->source = 0;
+	source_t *source = source_at(tcp, number);
+	assert(source->count > 0);
+	if (--source->count > 0) {
 		return;
 	}
+	tcp_share_end(tcp, source);
+	uint32_t *at = source_bucket(tcp, source_prefix_of(source));
 	while (*at != number) {
 		at = &source_at(tcp, *at)->hash_next;
 	}
-	*at = source_at(tcp, number)->hash_next;
+	*at = source->hash_next;
 	kxdp_slab_give_back(&tcp->sources, number);
 }
 
@@ -121,58 +134,4 @@ bool tcp_make_room(kxdp_tcp_t *tcp, bool is_complete)
 		}
 	}
 	return false;
-}
-
-/* ---- buffers ---- */
-
-bool tcp_reclaim_input(kxdp_tcp_t *tcp, uint32_t spared)
-{
-	uint32_t busy = tcp->readers.head;
-	if (busy != 0 && busy_at(tcp, busy)->conn == spared) {
-		busy = busy_at(tcp, busy)->in_link.next;
-	}
-	/* Its bytes are being read just now. */
-	if (busy != 0 && tcp->current != 0 && busy_at(tcp, busy)->conn == tcp->current) {
-		busy = busy_at(tcp, busy)->in_link.next;
-	}
-	if (busy == 0 || busy_at(tcp, busy)->conn == spared) {
-		return false;
-	}
-	stat_inc(&tcp->stats.dropped_inbuf);
-	tcp_conn_reset(tcp, busy_at(tcp, busy)->conn);
-	return true;
-}
-
-/* A peer that has taken nothing for so long makes room for those who wait. */
-static uint64_t stall_us(const kxdp_tcp_t *tcp)
-{
-	uint64_t quarter = tcp->limits.idle_close_us / 4;
-	return quarter > SECOND_US ? quarter : SECOND_US;
-}
-
-static bool outbuf_is_short(const kxdp_tcp_t *tcp)
-{
-	return tcp->shared.head != 0 && tcp->stats.outbuf + MESSAGE_MAX > tcp->limits.outbuf_max;
-}
-
-static uint64_t writer_age_us(const kxdp_tcp_t *tcp)
-{
-	return (uint64_t)(ms_of(tcp->now_us) - busy_at(tcp, tcp->writers.head)->writer_stamp_ms) * 1000;
-}
-
-void tcp_reclaim_output(kxdp_tcp_t *tcp)
-{
-	while (outbuf_is_short(tcp) && tcp->writers.head != 0 && writer_age_us(tcp) >= stall_us(tcp)) {
-		stat_inc(&tcp->stats.dropped_outbuf);
-		tcp_conn_reset(tcp, busy_at(tcp, tcp->writers.head)->conn);
-	}
-}
-
-uint64_t tcp_reclaim_time(const kxdp_tcp_t *tcp)
-{
-	if (!outbuf_is_short(tcp) || tcp->writers.head == 0) {
-		return UINT64_MAX;
-	}
-	uint64_t age = writer_age_us(tcp), stall = stall_us(tcp) + 1000;
-	return age < stall ? tcp->now_us + (stall - age) : tcp->now_us;
 }

@@ -16,7 +16,7 @@ static void set_options(const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *
 	conn->snd_scale = scale > 0 ? (uint8_t)scale : 0;
 	conn->flags |= scale >= 0 ? CONN_SCALED : 0;
 	conn->rcv_wnd = WINDOW_MAX;
-	conn->ssthresh = UINT16_MAX;
+	conn->ssthresh = SSTHRESH_NONE;
 }
 
 /* iss_min: the initial sequence number is behind it when that was given (RFC 9293 3.4.3). */
@@ -70,7 +70,6 @@ static bool establish(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *se
 	conn->snd_una++;
 	conn->snd_wnd = (uint32_t)segment->window << conn->snd_scale;
 	conn->snd_wl1 = segment->seq;
-	conn->snd_wl2 = segment->ack;
 	while (conn->snd_wnd >> conn->snd_wnd_max_bits != 0) {
 		conn->snd_wnd_max_bits++;
 	}

@@ -139,14 +139,10 @@ static const script_row_t connect_rows[] = {
 			OPEN "< A 1 2 len=10\n> A 1 1\n> none\nstat clients 1\n" },
 	{ "RFC 5961 5.2: an ACK older than any window was, too",
 			OPEN "< A 1 -140000 len=10\n> A 1 1\n> none\nstat challenge_acks 1\n" },
-	{ "RFC 5961 7: challenge ACKs are limited",
-			"limits resets=2\n" OPEN "< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> none\nstat challenge_acks "
-			"2\ntime +1s\n< R 2\n> A 1 1\n" },
-	{ "CVE-2016-5696: five challenge ACKs a second are all that one connection gets",
-			OPEN "< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> A 1 1\n< R 2\n> "
-			     "none\nport 1\n" OPEN "< R 2\n> A 1 1\nport 0\ntime +1s\n< R 2\n> A 1 1\n" },
-	{ "RST to strangers is limited", "limits resets=2\n< A 5 7\n> R 7\n< A 5 7\n> R 7\n< A 5 7\n> none\nstat "
-					 "dropped_unknown 1\ntime +1s\n< A 5 7\n> R 7\n" },
+	/* How many challenge ACKs a connection gets: test_challenges_are_apart(). */
+	{ "RST to strangers is limited, by address",
+			"limits resets=32\n< A 5 7\n> R 7\n< A 5 7\n> R 7\n< A 5 7\n> none\nstat dropped_unknown 1\n"
+			"source 2\n< A 5 7\n> R 7\nsource 1\n< A 5 7\n> none\ntime +1s\n< A 5 7\n> R 7\n" },
 
 	/* Acceptance. */
 	{ "RFC 9293 3.10.7.4 first: an old segment gets an ACK", OPEN

@@ -96,18 +96,64 @@ static const script_row_t limit_rows[] = {
 	{ "tcp-outbuf-max-size: no more than that is taken",
 			"limits outbuf=1000\n" OPEN "< A 1 1 len=9\nread 9\nroom 1000\nwrite 1001 no\nwrite "
 			"1000\nwrite 1 no\nroom 0\nstat outbuf 1000\n" },
-	{ "tcp-outbuf-max-size: who takes nothing makes room for those who wait",
-			"limits outbuf=70000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 60000\n> A 1 10\nport 1\n" OPEN
-			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\ntime +1s\nnext none\ntime +2s\nport 0\n> RA 1\nstat "
-			"dropped_outbuf "
-			"1\nnext\nport 1\nread 9\n" },
-	{ "tcp-outbuf-max-size: … also who takes next to nothing",
-			"limits outbuf=70000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 60000\n> A 1 10\nport 1\n" OPEN
-			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 0\n< A 10 1 win=1\ndrain\ntime +1s\ndrain\n< A 10 "
-			"129 "
-			"win=1\ndrain\ntime +1s\ndrain\n< A 10 257 win=1\ndrain\ntime +1s\nstat dropped_outbuf "
-			"1\nnext\nport "
-			"1\nread 9\n" },
+	{ "tcp-outbuf-max-size: the oldest unread reply of the greediest source makes room, at once",
+			"limits outbuf=270000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n"
+			"port 1\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n"
+			"source 2\nport 2\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n"
+			"source 3\nport 3\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n"
+			"source 4\nport 4\n" OPEN "< A 1 1 len=9\nread 9\nwrite 12000\nstat dropped_outbuf 1\n"
+			"> A 1 10 len=1460\nsource 1\nport 0\n> RA 1\nstat clients 4\n" },
+	{ "tcp-outbuf-max-size: a short reply never waits",
+			"limits outbuf=70000 out_source=70000\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65537\n> A 1 10\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9\nroom 65537\nwrite 56\n> A 1 10 len=56\nstat dropped_outbuf 0\n"
+			"< A 10 57 len=9\nread 9\nwrite 5000\n> A 57 19 len=1460\nport 0\n> RA 1\n"
+			"stat dropped_outbuf 1\n" },
+	{ "tcp-outbuf-max-size: the greediest source itself waits with what it pipelines",
+			"limits outbuf=70000\n" OPEN "< A 1 1 len=9\nread 9\nwrite 30000\ndrain\n< A 10 1 len=9\n"
+			"read 9 use=0\nnext none\nroom 40000\n< A 19 14601 len=1\nread 10 use=0\ndrain\n< A 20 30001\n"
+			"next\nread 10\nstat dropped_outbuf 0\n" },
+	{ "a source's share of the output: pipelining waits for it",
+			"limits out_source=100000\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 60000\n> A 1 10\nport 1\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 20000\n> A 1 10\n< A 10 1 win=0 len=9\nread 9 use=0\n> A 1 "
+			"19\n"
+			"next none\nport 0\n< R 10\nnext\nport 1\nread 9\nwrite 65537\nstat dropped_outbuf 0\n" },
+	{ "… and a reply to one that has none goes beyond it",
+			"limits out_source=100000\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\ntime +400ms\ndrain\nport 1\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\nstat dropped_outbuf 0\nstat clients 2\n" },
+	{ "… for which those of the source that have stalled go",
+			"limits out_source=100000\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\nsource 2\nport 2\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\ntime +600ms\ndrain\nsource 1\nport "
+			"1\n" OPEN
+			"< A 1 1 len=9\nread 9\nwrite 65000\nport 0\ndrain\nstat dropped_outbuf 1\nstat clients 2\n"
+			"source 2\nport 2\n< A 10 1\n> A 1 10 len=1460\n" },
+	{ "… also those who take next to nothing",
+			"limits out_source=100000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n< A 10 "
+			"1 win=1\ndrain\ntime +300ms\ndrain\n"
+			"< A 10 200 win=1\ndrain\ntime +300ms\ndrain\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 1\n" },
+	{ "… but not those who take their time",
+			"limits out_source=100000\n" OPEN
+			"< A 1 1 win=6000 len=9\nread 9\nwrite 65000\ndrain\ntime +300ms\ndrain\n< A 10 4381 win=6000\n"
+			"drain\ntime +300ms\ndrain\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 0\n" },
+	{ "a source's share of the input: it loses its own longest kept",
+			"limits in_source=131072\n" OPEN "< A 1 1 len=9000\nread 9000 use=0\n< A 9001 1 len=9000\n"
+			"read 18000 use=0\n< A 18001 1 len=9000\nread 27000 use=0\n< A 27001 1 len=9000\n"
+			"read 36000 use=0\ndrain\nstat inbuf 131072\nsource 2\nport 2\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nsource 1\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 0\n> RA 1\nstat inbuf 1024\n"
+			"stat dropped_inbuf 1\nstat clients 2\n" },
+	{ "tcp-inbuf-max-size: the greediest source loses its longest kept input",
+			"limits inbuf=2048\n" OPEN "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nsource 2\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 2\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 3\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nsource 3\nport 4\n" OPEN
+			"< A 1 1 len=9\nread 9 use=0\n> A 1 10\nsource 2\nport 1\n> RA 1\nstat dropped_inbuf 1\nstat "
+			"inbuf 2048\n" },
 	{ "SYN-ACKs are sent again four times",
 			"limits half_open=2\n< S 0\n> SA 0 1\ntime +1100ms\n> SA 0 1\ntime +2s\n> SA 0 1\ntime +4s\n> "
 			"SA 0 1\ntime "

@@ -112,6 +112,8 @@ static void set_limits(kxdp_tcp_limits_t *limits, char **words)
 		LIMIT("half_open=", half_open_max, 1),
 		LIMIT("inbuf=", inbuf_max, 1),
 		LIMIT("outbuf=", outbuf_max, 1),
+		LIMIT("in_source=", in_source_max, 1),
+		LIMIT("out_source=", out_source_max, 1),
 		LIMIT("idle_close=", idle_close_us, SECOND_US),
 		LIMIT("idle_reset=", idle_reset_us, SECOND_US),
 		LIMIT("resend_ms=", resend_us, 1000),

@@ -35,9 +35,27 @@ static void note_add(kxdp_tcp_t *tcp, const note_t *note)
 	}
 }
 
+/*
+ * RSTs to segments of no connection have a rate per remote address, not one for all. Whether a segment of a forged
+ * address gets an RST tells whether there is such a connection; a rate that all share would tell its sender, who sends
+ * as many segments of its own and counts their RSTs. Which addresses share a bucket is a secret of the worker's key.
+ */
+static bucket_t *send_reset_bucket(kxdp_tcp_t *tcp, const kxdp_flow_t *flow)
+{
+	uint64_t words[2];
+	memcpy(words, flow->remote, sizeof(words));
+	return &tcp->resets[kxdp_siphash13(&tcp->key, words, KNOT_LEN(words)) % RESET_BUCKETS];
+}
+
+static uint32_t send_reset_rate(const kxdp_tcp_t *tcp)
+{
+	uint32_t max = tcp->limits.resets_max;
+	return max > 0 ? max_u32(max / RESET_BUCKET_PART, 1) : 0;
+}
+
 void tcp_note_reset(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 {
-	if (!tcp_bucket_take(&tcp->resets, tcp->now_us, tcp->limits.resets_max)) {
+	if (!tcp_bucket_take(send_reset_bucket(tcp, &segment->flow), tcp->now_us, send_reset_rate(tcp))) {
 		stat_inc(&tcp->stats.dropped_unknown);
 		return;
 	}
@@ -80,20 +98,30 @@ static void emit_note(kxdp_tcp_t *tcp, kxdp_segment_t *ret_segment)
 	tcp->notes_count--;
 }
 
-/* Has this connection had few enough in this second? Counts one more. */
-static bool may_challenge(const kxdp_tcp_t *tcp, conn_t *conn)
+/*
+ * Has this connection had few enough challenge ACKs? Counts one more.
+ *
+ * RFC 5961 10 asks for a limit, and one that all connections share tells one peer what others do (CVE-2016-5696): so
+ * it is per connection. Where its seconds begin and how many ACKs each of them has are functions of the worker's key,
+ * so that nothing can be measured by what is left of a number that is known, either.
+ */
+static bool send_may_challenge(const kxdp_tcp_t *tcp, conn_t *conn, uint32_t number)
 {
-	uint8_t second = (uint8_t)(tcp->now_us / SECOND_US % 16 << 4);
+	uint64_t words[2] = { (uint64_t)conn->generation << 32 | number, 0 };
+	uint64_t begin_us = kxdp_siphash13(&tcp->key, words, KNOT_LEN(words)) % SECOND_US;
+	words[1] = 1 + (tcp->now_us + begin_us) / SECOND_US;
+	uint64_t dice = kxdp_siphash13(&tcp->key, words, KNOT_LEN(words));
+	uint8_t most = CHALLENGES_MIN + dice % CHALLENGES_SPREAD;
+	uint8_t second = (uint8_t)(words[1] % 16 << 4);
 	uint8_t count = (conn->challenges & 0xf0) == second ? conn->challenges & 15 : 0;
-	conn->challenges = (uint8_t)(second | (count < CHALLENGES_MAX ? count + 1 : count));
-	return count < CHALLENGES_MAX;
+	conn->challenges = (uint8_t)(second | (count < most ? count + 1 : count));
+	return count < most;
 }
 
 void tcp_challenge(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
-	if (conn->flags & CONN_ACK || !may_challenge(tcp, conn) ||
-			!tcp_bucket_take(&tcp->challenges, tcp->now_us, tcp->limits.resets_max)) {
+	if (conn->flags & CONN_ACK || !send_may_challenge(tcp, conn, number)) {
 		return;
 	}
 	stat_inc(&tcp->stats.challenge_acks);

@@ -5,7 +5,12 @@
  * A connection is a record of 96 bytes (conn_t) as long as it lives, and a second one (busy_t) while something is
  * under way: bytes to send or unacknowledged, bytes received and not consumed, a timer of transmission.
  *
- * Records are named by their number in a slab; 0 is none. Pointers into slabs stay valid: items never move.
+ * Each established connection belongs to a source (source_t), and each source that holds buffers has a share_t, which
+ * counts them. Sources are ranked by what they hold (rank_t), so that the greediest is found without a search: see
+ * share.c and doc/adr/0027-tcp-shares.md.
+ *
+ * Records are named by their number in a slab; 0 is none. Items never move, and their memory is only given back to the
+ * system by kxdp_tcp_tick(): a pointer to a record that was freed stays readable until then.
  * Functions that may end the connection return whether it is still there.
  */
 #pragma once
@@ -14,6 +19,7 @@
 #include "xdp/tcp/slab.h"
 #include "xdp/tcp/tcp.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -43,19 +49,30 @@ enum {
 	OUT_MAX = 262144,    /* bytes that one connection may have to send */
 	RANGES_MAX = 8,      /* of data out of order */
 	ACKS_OWED_MAX = 8,
-	/* Challenge ACKs of a connection per second: what all get must not tell one peer what others do
-	   (CVE-2016-5696). */
-	CHALLENGES_MAX = 5,
+	/* Challenge ACKs of a connection per second: CHALLENGES_MIN and up to CHALLENGES_SPREAD - 1 more, see send.c.
+	 */
+	CHALLENGES_MIN = 3,
+	CHALLENGES_SPREAD = 4, /* a power of two */
+	/* RSTs to segments of no connection: each remote address belongs to one of so many buckets, and each bucket has
+	   this part of `resets_max`, see send.c. */
+	RESET_BUCKETS = 256, /* a power of two */
+	RESET_BUCKET_PART = 16,
 	/* Bytes of an unfinished message or reply that count as progress, so that a long one may take long, and single
 	   bytes may not: at most 129 times per message. */
 	PROGRESS_SHIFT = 9, /* 512 */
-	/* … of output, while others wait for room: so much per stall_us(), or all of it. */
-	OUT_PROGRESS_SHIFT = 14, /* 16 KiB */
-	WHEEL_SHIFT = 14,        /* 16.4 ms */
+	/* … of output, when its source has more than its share: so much per STALL_MS, or all of it. */
+	OUT_PROGRESS_SHIFT = 12, /* 4 KiB */
+	/* As long as the sockets' default tcp-io-timeout, and twice the least retransmission timeout. */
+	STALL_MS = 500,
+	WHEEL_SHIFT = 14, /* 16.4 ms */
 	WHEEL_SLOTS = 1024,
 	CONN_SHIFT = 13, /* records mapped at once, as a power of two */
 	BUSY_SHIFT = 10,
-	NOTES_MAX = 256, /* segments of no connection that wait to be sent */
+	SOURCE_SHIFT = 14,
+	SHARE_SHIFT = 10,
+	NOTES_MAX = 256,     /* segments of no connection that wait to be sent */
+	UNIT = 512,          /* bytes: what shares are counted in; each buffer is a multiple of it */
+	TRIM_US = SECOND_US, /* empty chunks of slabs go back to the system so often */
 };
 
 /** RFC 9293 3.3.2; CLOSED and LISTEN are no record. */
@@ -88,7 +105,6 @@ typedef enum {
 enum {
 	CONN_READY = 1 << 0, /* on the ready list */
 	CONN_IPV4 = 1 << 1,
-	CONN_COUNTED = 1 << 2,  /* by its source */
 	CONN_ACK = 1 << 3,      /* an ACK is owed */
 	CONN_SYN_ACK = 1 << 4,  /* SYN-ACK is to be sent */
 	CONN_SCALED = 1 << 5,   /* both sides sent the option */
@@ -107,7 +123,8 @@ typedef struct {
 	uint32_t ready_next;
 	uint32_t snd_una; /* in SYN_RCVD the initial sequence number */
 	uint32_t snd_wnd; /* bytes */
-	uint32_t snd_wl1, snd_wl2;
+	uint32_t snd_wl1; /* SND.WL2 is never after snd_una, so it is not kept (ack.c) */
+	uint32_t source;  /* that it is counted by; 0 while half-open and in TIME-WAIT */
 	uint32_t rcv_nxt;
 	uint32_t stamp_ms; /* last progress, or what its list says */
 	uint32_t cwnd;
@@ -116,7 +133,7 @@ typedef struct {
 		uint32_t syn_ack_us; /* in SYN_RCVD: when it was sent */
 	};
 	uint32_t rttvar_us;
-	uint16_t ssthresh; /* segments; UINT16_MAX: none */
+	uint16_t ssthresh; /* segments, or SSTHRESH_NONE */
 	uint16_t rcv_wnd;  /* bytes behind rcv_nxt that the peer was told of */
 	uint16_t mss;      /* payload of a segment to the peer */
 	uint16_t remote_port;
@@ -128,6 +145,9 @@ typedef struct {
 	uint8_t challenges;       /* of the second in the upper half, as many as the lower half says */
 	uint8_t acks_owed;        /* duplicate ones, each a segment of its own (RFC 5681 4.2) */
 } conn_t;
+
+/** conn_t.ssthresh: slow start without a limit (RFC 5681 3.1: "arbitrarily high"). */
+enum { SSTHRESH_NONE = UINT16_MAX };
 
 _Static_assert(sizeof(conn_t) == 96, "with buckets and sources at most KXDP_TCP_IDLE_BYTES");
 
@@ -157,11 +177,18 @@ enum {
 	BUSY_TIMING = 1 << 4,     /* the round trip of rtt_seq */
 };
 
+/** Which buffers. */
+typedef enum {
+	SIDE_IN,  /* received, not consumed */
+	SIDE_OUT, /* written, not acknowledged */
+	SIDE_COUNT,
+} side_t;
+
 /** Why input that is kept has to be offered again. */
 typedef enum {
 	WAIT_NONE,
 	WAIT_OWN,    /* for room in its own output; on no list */
-	WAIT_SHARED, /* for room in that of all */
+	WAIT_SOURCE, /* for room in what its source may have; on the share's list */
 	WAIT_RUNNABLE,
 } wait_t;
 
@@ -174,7 +201,7 @@ typedef struct {
 	uint32_t recover;
 	uint32_t rtt_seq, rtt_start_us;
 	uint32_t out_stamp_ms;    /* last progress of output, or when the first of it was written */
-	uint32_t writer_stamp_ms; /* the same in steps of OUT_PROGRESS_SHIFT: the order of `writers` */
+	uint32_t writer_stamp_ms; /* the same in steps of OUT_PROGRESS_SHIFT: the order of the share's writers */
 	uint64_t deadline_us;     /* of the timer; it may be in an earlier slot of the wheel */
 	uint32_t wheel_slot;      /* WHEEL_SLOTS: in none */
 	uint8_t timer;            /* timer_kind_t */
@@ -188,7 +215,8 @@ typedef struct {
 	uint8_t range_count;
 	uint8_t in_class;
 	uint8_t wait; /* wait_t */
-	link_t wheel_link, in_link, out_link, wait_link;
+	link_t wheel_link, wait_link;
+	link_t holder_links[SIDE_COUNT]; /* of the share's lists */
 } busy_t;
 
 /** What many connections share. */
@@ -200,12 +228,34 @@ typedef struct {
 	uint16_t local_port;
 } end_t;
 
-/** A source that is counted: an IPv4 address or IPv6 /64. */
+/** A source that is counted: an IPv4 address or IPv6 /64. Exists while it has established connections. */
 typedef struct {
 	uint32_t hash_next;
-	uint32_t count;
-	uint64_t prefix;
+	uint32_t count;     /* connections */
+	uint32_t share;     /* 0: it holds no buffers */
+	uint32_t prefix[2]; /* two halves: a uint64_t would make the record 24 bytes long */
 } source_t;
+
+_Static_assert(sizeof(source_t) == 20, "with conn_t and buckets at most KXDP_TCP_IDLE_BYTES");
+
+/** What a source holds. Exists while that is anything, and somewhat longer, see share.c. */
+typedef struct {
+	uint32_t source; /* first: the slab's link when free */
+	uint32_t units[SIDE_COUNT];
+	uint8_t levels[SIDE_COUNT];    /* that it is ranked in: that of `units` or a higher one; RANK_LEVELS: none */
+	link_t rank_links[SIDE_COUNT]; /* of that level */
+	list_t holders[SIDE_COUNT];    /* busy records with buffers, the one with the oldest progress first */
+	list_t waiting;                /* busy records with WAIT_SOURCE, the longest waiting first */
+} share_t;
+
+/** Two per power of two of units: numbers of 32 bits. */
+enum { RANK_LEVELS = 64 };
+
+/** Sources that hold buffers of one side, by how much at most. */
+typedef struct {
+	list_t levels[RANK_LEVELS]; /* of share_t; the one that has been in its level longest comes first */
+	uint64_t bits;              /* levels that aren't empty */
+} rank_t;
 
 /** A segment of no connection. */
 typedef struct {
@@ -223,7 +273,7 @@ typedef struct {
 } bucket_t;
 
 enum {
-	BUFFER_CLASSES = 4,
+	BUFFER_CLASSES = 4, /* of sizes; output uses the first two */
 };
 
 struct kxdp_tcp {
@@ -232,13 +282,16 @@ struct kxdp_tcp {
 	uint64_t now_us; /* the latest that was given */
 	kxdp_tcp_stats_t stats;
 
-	kxdp_slab_t conns, busies, ends, sources;
+	uint32_t generation; /* of the connection made last */
+	uint64_t trim_us;    /* when empty chunks go back next */
+
+	kxdp_slab_t conns, busies, ends, sources, shares;
 	/* Linear hashing: the table grows by one bucket per new connection (while there are more connections than ever
 	 * before), so that few connections use few cache lines of it, and nothing ever waits for a whole table. Buckets
 	 * [0..bucket_mask + bucket_split] are in use; those below bucket_split have one more bit of the hash. */
 	uint32_t *buckets; /* owned; bucket_room of them, zeros from what is in use on */
 	uint32_t bucket_room, bucket_mask, bucket_split;
-	uint32_t *source_buckets; /* owned; NULL: not counted */
+	uint32_t *source_buckets; /* owned */
 	uint32_t source_mask;
 	uint32_t *end_buckets; /* owned */
 	uint32_t end_mask, end_count;
@@ -251,21 +304,20 @@ struct kxdp_tcp {
 	list_t lists[LIST_COUNT];
 	uint32_t list_timeout_ms[LIST_COUNT];
 	uint32_t ready_head, ready_tail;
-	list_t readers; /* with input kept, the longest kept first */
-	list_t writers; /* with output, the one with the oldest progress first */
-	list_t shared;  /* WAIT_SHARED */
-	list_t runnable;
+	list_t runnable;         /* WAIT_RUNNABLE */
+	uint32_t source_waiters; /* records with WAIT_SOURCE, of all sources */
+	rank_t ranks[SIDE_COUNT];
 
 	list_t wheel[WHEEL_SLOTS];
 	uint64_t wheel_bits[WHEEL_SLOTS / 64]; /* slots that aren't empty */
 	uint64_t wheel_time;                   /* slots up to this one, counted from time 0, are done */
 
-	kxdp_slab_t buffers[BUFFER_CLASSES];
+	kxdp_slab_t buffers[SIDE_COUNT][BUFFER_CLASSES];
 
 	note_t notes[NOTES_MAX]; /* ring */
 	uint32_t notes_from, notes_count;
 
-	bucket_t resets, challenges;
+	bucket_t resets[RESET_BUCKETS];
 	uint64_t cookie_time_us; /* the last one sent; 0: none */
 
 	/* The input that was given out last. */
@@ -339,6 +391,24 @@ static inline end_t *end_at(const kxdp_tcp_t *tcp, uint32_t number)
 	return kxdp_slab_at(&tcp->ends, number);
 }
 
+static inline source_t *source_at(const kxdp_tcp_t *tcp, uint32_t number)
+{
+	return (source_t *)tcp->sources.chunks[number >> SOURCE_SHIFT] + (number & ((1u << SOURCE_SHIFT) - 1));
+}
+
+static inline share_t *share_at(const kxdp_tcp_t *tcp, uint32_t number)
+{
+	return (share_t *)tcp->shares.chunks[number >> SHARE_SHIFT] + (number & ((1u << SHARE_SHIFT) - 1));
+}
+
+/** NULL: its source holds no buffers. It has a source: it is established and not in TIME-WAIT. */
+static inline share_t *share_of(const kxdp_tcp_t *tcp, const conn_t *conn)
+{
+	assert(conn->source != 0);
+	uint32_t number = source_at(tcp, conn->source)->share;
+	return number != 0 ? share_at(tcp, number) : NULL;
+}
+
 static inline bool is_synchronized(const conn_t *conn)
 {
 	return conn->state >= STATE_ESTABLISHED;
@@ -383,6 +453,41 @@ static inline void list_remove(const kxdp_slab_t *slab, size_t off, list_t *list
 	}
 }
 
+/* … of busy records, with what the compiler knows of these: several of them for each reply. */
+
+static inline link_t *busy_link_at(const kxdp_tcp_t *tcp, size_t off, uint32_t number)
+{
+	return (link_t *)((uint8_t *)busy_at(tcp, number) + off);
+}
+
+static inline void busy_list_append(const kxdp_tcp_t *tcp, size_t off, list_t *list, uint32_t number)
+{
+	*busy_link_at(tcp, off, number) = (link_t){ .prev = list->tail };
+	if (list->tail != 0) {
+		busy_link_at(tcp, off, list->tail)->next = number;
+	} else {
+		list->head = number;
+	}
+	list->tail = number;
+}
+
+static inline void busy_list_remove(const kxdp_tcp_t *tcp, size_t off, list_t *list, uint32_t number)
+{
+	link_t link = *busy_link_at(tcp, off, number);
+	if (link.prev != 0) {
+		busy_link_at(tcp, off, link.prev)->next = link.next;
+	} else {
+		assert(list->head == number);
+		list->head = link.next;
+	}
+	if (link.next != 0) {
+		busy_link_at(tcp, off, link.next)->prev = link.prev;
+	} else {
+		assert(list->tail == number);
+		list->tail = link.prev;
+	}
+}
+
 /* ---- table.c: records ---- */
 
 uint64_t tcp_flow_hash(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow);
@@ -421,33 +526,63 @@ bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max);
 void tcp_buffers_init(kxdp_tcp_t *tcp);
 void tcp_buffers_done(kxdp_tcp_t *tcp);
 uint64_t tcp_buffers_memory(const kxdp_tcp_t *tcp);
-/** Room for `len` bytes from in_start on. False: the total limit or no memory; nothing has changed. */
+/** Room for `len` bytes from in_start on. False: a limit or no memory; nothing has changed. */
 bool tcp_in_reserve(kxdp_tcp_t *tcp, busy_t *busy, uint32_t len, bool may_reclaim);
 uint8_t *tcp_in_bytes(const kxdp_tcp_t *tcp, const busy_t *busy);
 /** Drop the first `len` bytes. */
 void tcp_in_drop(kxdp_tcp_t *tcp, busy_t *busy, uint32_t len);
 void tcp_in_free(kxdp_tcp_t *tcp, busy_t *busy);
+/** False: no memory, also after others had to make room; nothing of this connection has changed. */
 bool tcp_out_append(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const uint8_t *bytes, uint32_t len);
 /** Copy [off, off + len) of the output. */
 void tcp_out_copy(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t off, uint8_t *to, uint32_t len);
 void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t len);
 
+/* ---- tcp.c ---- */
+
+/** Give empty chunks of slabs back to the system, when it is time. Pointers to records that were freed end here. */
+void tcp_trim(kxdp_tcp_t *tcp);
+/** When that is next; UINT64_MAX: there are none. */
+uint64_t tcp_trim_time(const kxdp_tcp_t *tcp);
+
+/* ---- share.c ---- */
+
+/** Count `more` units for the source of `conn`. Returns its share; NULL: no memory. */
+share_t *tcp_share_add(kxdp_tcp_t *tcp, const conn_t *conn, side_t side, uint32_t more);
+/** Count less. Input of other connections may become readable. */
+void tcp_share_sub(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t less);
+/** The source has lost its last connection, and so holds nothing. */
+void tcp_share_end(kxdp_tcp_t *tcp, source_t *source);
+/** Bytes that the source of `conn` holds. */
+static inline uint64_t tcp_share_held(const kxdp_tcp_t *tcp, const conn_t *conn, side_t side)
+{
+	const share_t *share = share_of(tcp, conn);
+	return share != NULL ? (uint64_t)share->units[side] * UNIT : 0;
+}
+
+/** Does no source hold clearly more? */
+bool tcp_share_is_greediest(kxdp_tcp_t *tcp, const conn_t *conn, side_t side);
+/** A connection that holds buffers comes last among those of its source. */
+void tcp_share_enlist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number);
+void tcp_share_delist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number);
+/** RST to the oldest holder of the greediest source, but not to `spared` or the one being read. False: none. */
+bool tcp_share_reclaim(kxdp_tcp_t *tcp, side_t side, uint32_t spared);
+/** RST to the oldest holder of the source of `spared`, but not to that or the one being read. False: none. */
+bool tcp_share_reclaim_own(kxdp_tcp_t *tcp, side_t side, uint32_t spared);
+/** RST to writers of the source of `spared` that have stalled, while it would have more than its share. */
+void tcp_share_drop_stalled(kxdp_tcp_t *tcp, uint32_t spared, uint32_t len);
+
 /* ---- limits.c ---- */
 
 /** False: this source has as many connections as it may. */
 bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16]);
-/** … for `conn`; else it is counted. */
+/** Counts `conn` by its source. False: that has as many connections as it may, or no memory. */
 bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn);
+/** The reverse, if it is counted. It must hold no buffers any more. */
 void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn);
 bool tcp_bucket_take(bucket_t *bucket, uint64_t now_us, uint32_t per_second);
 /** Make room for one more connection. is_complete: by RST to the longest idle if need be. False: there is none. */
 bool tcp_make_room(kxdp_tcp_t *tcp, bool is_complete);
-/** RST to the one with the longest kept input, but not `spared`. False: there is none. */
-bool tcp_reclaim_input(kxdp_tcp_t *tcp, uint32_t spared);
-/** RST to those whose peers take nothing while others wait for room. */
-void tcp_reclaim_output(kxdp_tcp_t *tcp);
-/** When that is due; UINT64_MAX: never. */
-uint64_t tcp_reclaim_time(const kxdp_tcp_t *tcp);
 
 /* ---- cookie.c ---- */
 
@@ -495,8 +630,10 @@ void tcp_set_ssthresh(conn_t *conn, uint32_t bytes);
 
 /** What `number` has in its buffer is to be read: fills in ret_input. */
 void tcp_input_give(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *data, size_t len, kxdp_tcp_input_t *ret_input);
-/** Output has gone: perhaps input that waited for room may be read now. */
+/** Output has gone: perhaps input of this connection that waited for room may be read now. */
 void tcp_input_room(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number);
+/** … or input of the one that has waited longest for room in its source's share. */
+void tcp_input_wake(kxdp_tcp_t *tcp, share_t *share);
 void tcp_input_unwait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number);
 
 /* ---- ack.c ---- */

@@ -137,8 +137,10 @@ bool tcp_table_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 	return true;
 }
 
-static uint32_t source_hash(const kxdp_tcp_t *tcp, uint64_t prefix)
+static uint32_t source_hash(const kxdp_tcp_t *tcp, const source_t *source)
 {
+	uint64_t prefix;
+	memcpy(&prefix, source->prefix, sizeof(prefix));
 	return (uint32_t)kxdp_siphash13(&tcp->key, &prefix, 1);
 }
 
@@ -154,8 +156,8 @@ bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 	}
 	for (uint32_t i = 0; tcp->source_buckets != NULL && i <= tcp->source_mask; i++) {
 		for (uint32_t number = tcp->source_buckets[i], next; number != 0; number = next) {
-			source_t *source = kxdp_slab_at(&tcp->sources, number);
-			uint32_t *at = &buckets[source_hash(tcp, source->prefix) & (count - 1)];
+			source_t *source = source_at(tcp, number);
+			uint32_t *at = &buckets[source_hash(tcp, source) & (count - 1)];
 			next = source->hash_next;
 			source->hash_next = *at;
 			*at = number;
@@ -288,9 +290,10 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 	}
 	uint32_t *bucket = bucket_of(tcp, hash);
 	conn_t *conn = conn_at(tcp, number);
+	tcp->generation += tcp->generation == UINT32_MAX ? 2 : 1; /* 0 means that a connection is gone */
 	*conn = (conn_t){
 		.hash_next = *bucket,
-		.generation = conn->generation,
+		.generation = tcp->generation,
 		.end = end,
 		.remote_port = segment->flow.remote_port,
 		.list = LIST_NONE,
@@ -375,7 +378,7 @@ static void withdraw(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 	tcp_source_remove(tcp, conn);
 	tcp->conn_count--;
 	stat_sub(&tcp->stats.clients, 1);
-	conn->generation++;
+	conn->generation = 0;
 	tcp->current = tcp->current == number ? 0 : tcp->current;
 }
 
@@ -431,7 +434,7 @@ void tcp_conn_ready(kxdp_tcp_t *tcp, uint32_t number)
 conn_t *tcp_conn_of_id(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 {
 	uint32_t number = (uint32_t)id;
-	if (number == 0 || number >= tcp->conns.used_end) {
+	if (!kxdp_slab_has(&tcp->conns, number)) {
 		return NULL;
 	}
 	conn_t *conn = conn_at(tcp, number);

@@ -12,7 +12,7 @@
  * doc/adr/0008-tcp-stack.md.
  *
  * Idle is a connection without a request consumed or all output acknowledged or, of unfinished ones, 512 bytes more:
- * single bytes keep nobody from being closed. Replies that weren't acknowledged at an RST are lost.
+ * single bytes keep no connection from being closed. Replies that weren't acknowledged at an RST are lost.
  *
  * Threads: one at a time; each worker has a stack of its own. kxdp_tcp_stats() from any thread.
  * Cost: nothing is allocated per segment beyond what slabs grow by; an idle connection takes at most
@@ -49,15 +49,21 @@ enum {
 /** Limits of one stack (the caller divides those of the configuration by the number of workers). */
 typedef struct {
 	uint32_t clients_max;    /* connections, half-open and closing ones included */
-	uint32_t per_source_max; /* established connections of one IPv4 address or IPv6 /64; 0: no limit */
+	uint32_t per_source_max; /* established connections of one source: an IPv4 address or IPv6 /64; 0: no limit */
 	uint32_t half_open_max;  /* beyond it a SYN gets a cookie instead of memory */
-	uint64_t inbuf_max;      /* bytes of buffers for received data, in all: then the longest kept is reset */
-	uint64_t outbuf_max;     /* bytes of replies kept, in all */
-	uint64_t idle_close_us;  /* nothing happened for so long: FIN, unless a reply is still being sent */
-	uint64_t idle_reset_us;  /* … and for so long: RST, unless data or FIN is being sent again (at most 100 s) */
-	uint64_t resend_us;      /* upper bound of the first retransmission timeout */
-	uint32_t resets_max;     /* per second: RST to segments of no connection, and challenge ACKs (RFC 5961 7) */
-	uint16_t mtu;            /* of the interface */
+	/* Bytes mapped for received data and for replies, in all; half a megabyte of each may be mapped
+	   whatever they are. When a connection needs more, the greediest source loses its oldest one: that with
+	   the longest kept input, or whose peer has acknowledged least lately. */
+	uint64_t inbuf_max, outbuf_max;
+	/* What one source may hold of them; 0: no limit. Received: beyond it the source loses its own oldest
+	   connection; at least 131072. Replies: beyond it nobody of the source pipelines, and its peers that take
+	   nothing lose their connections. */
+	uint64_t in_source_max, out_source_max;
+	uint64_t idle_close_us; /* nothing happened for so long: FIN, unless a reply is still being sent */
+	uint64_t idle_reset_us; /* … and for so long: RST, unless data or FIN is being sent again (at most 100 s) */
+	uint64_t resend_us;     /* upper bound of the first retransmission timeout */
+	uint32_t resets_max;    /* per second: RST to segments of no connection; a 16th of it to one remote address */
+	uint16_t mtu;           /* of the interface */
 } kxdp_tcp_limits_t;
 
 typedef struct kxdp_tcp kxdp_tcp_t;
@@ -104,10 +110,16 @@ bool kxdp_tcp_next(kxdp_tcp_t *tcp, kxdp_tcp_input_t *ret_input);
 /** The first `len` bytes of the last input of `conn` are done; the rest is kept. Must follow each input. */
 void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, size_t len);
 
-/** Bytes that kxdp_tcp_write() would take now; 0 when the connection is gone. */
-size_t kxdp_tcp_room(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+/**
+ * Bytes that kxdp_tcp_write() would take now, memory permitting; 0 when the connection is gone. While a connection's
+ * peer has acknowledged everything there is always room for the longest reply, unless outbuf_max itself is less.
+ */
+size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
 
-/** Append a copy of bytes[0..len) to what is sent: all or nothing. False: no room, or the connection is gone. */
+/**
+ * Append a copy of bytes[0..len) to what is sent: all or nothing. Other connections may be reset to make room for it,
+ * never this one. False: no room, no memory, or the connection is gone.
+ */
 bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, const uint8_t *bytes, size_t len);
 
 /** Send FIN after what was written. */
@@ -155,7 +167,7 @@ bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t pa
 	ROW(dropped_invalid, COUNT, "TCP segments outside of the window, or with flags that make no sense") \
 	ROW(dropped_limit, COUNT, "TCP segments refused by the limit of clients, of one source's connections, or for want of memory") \
 	ROW(dropped_inbuf, COUNT, "TCP segments not taken, and connections reset, for want of input buffers") \
-	ROW(dropped_outbuf, COUNT, "TCP connections reset because their peers took nothing while others waited for output buffers") \
+	ROW(dropped_outbuf, COUNT, "TCP connections reset because their peers left replies unread, for want of output buffers") \
 	ROW(idle_closed, COUNT, "TCP connections closed because they were idle") \
 	ROW(idle_reset, COUNT, "TCP connections reset because they were idle for too long") \
 	ROW(gave_up, COUNT, "TCP connections given up because nothing was acknowledged") \

@@ -260,6 +260,124 @@ static void test_fast_retransmit_after_2_gib(void **state)
 	kxdp_tcp_free(tcp);
 }
 
+/* ---- challenge ACKs ---- */
+
+enum { PROBES = 20 };
+
+/* Challenge ACKs that connection i gets for so many RSTs with a wrong sequence number. */
+static unsigned challenge(kxdp_tcp_t *tcp, uint32_t i, uint64_t now_us, unsigned probes)
+{
+	unsigned got = 0;
+	for (unsigned n = 0; n < probes; n++) {
+		kxdp_segment_t in = segment_of(i, KXDP_TCP_RST, 100, 0), out;
+		kxdp_tcp_input_t input;
+		uint8_t payload[2048];
+		assert_false(kxdp_tcp_receive(tcp, &in, now_us, &input));
+		while (kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out)) {
+			got++;
+		}
+	}
+	return got;
+}
+
+/*
+ * RFC 5961 10, CVE-2016-5696: what a connection gets is limited, differs by connection, time and key, and says nothing
+ * about other connections.
+ */
+static void test_challenges_are_apart(void **state)
+{
+	(void)state;
+	enum { COUNT = 64, ROUNDS = 2 };
+	unsigned alone[COUNT], among[COUNT], most = 0, least = PROBES, later_differ = 0;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		kxdp_tcp_t *tcp = stack_of_a_million();
+		for (uint32_t i = 0; i < COUNT; i++) {
+			ask(tcp, i, 1, false);
+		}
+		for (uint32_t i = 0; i < COUNT; i++) {
+			/* The second time those before it have used up theirs many times over. */
+			(round == 0 ? alone : among)[i] = challenge(tcp, i, 2, round == 0 ? PROBES : 1000 * PROBES);
+		}
+		for (uint32_t i = 0; i < COUNT && round == 0; i++) {
+			later_differ += challenge(tcp, i, 3 * SECOND_US, PROBES) != alone[i];
+		}
+		kxdp_tcp_free(tcp);
+	}
+	for (unsigned i = 0; i < COUNT; i++) {
+		assert_int_equal(alone[i], among[i]);
+		most = alone[i] > most ? alone[i] : most;
+		least = alone[i] < least ? alone[i] : least;
+	}
+	assert_int_equal(least, 3);
+	assert_int_equal(most, 6);
+	assert_in_range(later_differ, COUNT / 4, COUNT);
+}
+
+/* ---- memory that goes back ---- */
+
+/* `count` connections from number `first` on, each keeping `len` bytes of an unfinished message. */
+static void keep_input(kxdp_tcp_t *tcp, uint32_t first, uint32_t count, uint32_t len, uint64_t now_us)
+{
+	static uint8_t bytes[1400];
+	uint8_t payload[2048];
+	for (uint32_t i = first; i < first + count; i++) {
+		kxdp_segment_t in = segment_of(i, KXDP_TCP_SYN, 0, 0), out;
+		kxdp_tcp_input_t input;
+		assert_false(kxdp_tcp_receive(tcp, &in, now_us, &input));
+		while (kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out) && !(out.flags & KXDP_TCP_SYN)) {}
+		uint32_t ack = out.seq + 1;
+		for (uint32_t sent = 0; sent < len; sent += in.len) {
+			in = segment_of(i, KXDP_TCP_ACK, 1 + sent, ack);
+			in.payload = bytes;
+			in.len = (uint16_t)(len - sent < sizeof(bytes) ? len - sent : sizeof(bytes));
+			if (kxdp_tcp_receive(tcp, &in, now_us, &input)) {
+				kxdp_tcp_consume(tcp, input.conn, 0);
+			}
+			while (kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out)) {}
+		}
+	}
+}
+
+/*
+ * Many connections with long input, then more with less, then still more: what one size has held goes to the next one,
+ * and in the end nearly all of it to the system.
+ */
+static void test_memory_is_bounded_and_goes_back(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t count, len;
+	} waves[] = { { 900, 60000 }, { 3300, 20000 }, { 9000, 3000 }, { 40000, 300 } };
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	kxdp_tcp_stats_t before, now;
+	kxdp_tcp_stats(tcp, &before);
+	uint64_t now_us = 1, most = 0;
+	uint32_t first = 0;
+	for (size_t i = 0; i < KNOT_LEN(waves); i++) {
+		keep_input(tcp, first, waves[i].count, waves[i].len, now_us);
+		first += waves[i].count;
+		kxdp_tcp_stats(tcp, &now);
+		assert_true(now.inbuf <= 100 << 20);
+		most = now.memory > most ? now.memory : most;
+		kxdp_tcp_abort_all(tcp);
+		(void)emit_all(tcp, 0);
+		now_us += SECOND_US;
+		kxdp_tcp_tick(tcp, now_us);
+	}
+	/* Records of 40,000 busy connections and tables for a million are beside the buffers. */
+	printf("memory: %llu KiB at first, at most %llu KiB", (unsigned long long)before.memory >> 10,
+			(unsigned long long)most >> 10);
+	assert_true(most <= before.memory + (100 << 20) + (24 << 20));
+	while (kxdp_tcp_next_time(tcp) != UINT64_MAX) {
+		now_us = kxdp_tcp_next_time(tcp);
+		kxdp_tcp_tick(tcp, now_us);
+	}
+	kxdp_tcp_stats(tcp, &now);
+	printf(", %llu KiB in the end\n", (unsigned long long)now.memory >> 10);
+	assert_true(now.memory <= before.memory + (4 << 20));
+	kxdp_tcp_free(tcp);
+}
+
 static void test_limits_checked(void **state)
 {
 	(void)state;
@@ -285,6 +403,8 @@ int main(void)
 		cmocka_unit_test(test_million_idle),
 		cmocka_unit_test(test_one_request_each),
 		cmocka_unit_test(test_limits_checked),
+		cmocka_unit_test(test_challenges_are_apart),
+		cmocka_unit_test(test_memory_is_bounded_and_goes_back),
 		cmocka_unit_test(test_memory_of_replies),
 		cmocka_unit_test(test_fast_retransmit_after_2_gib),
 		cmocka_unit_test(test_connect),

@@ -37,14 +37,14 @@ static uint64_t rto_us(const kxdp_tcp_t *tcp, const conn_t *conn, const busy_t *
 
 uint32_t tcp_ssthresh(const conn_t *conn)
 {
-	return conn->ssthresh == UINT16_MAX ? UINT32_MAX : (uint32_t)conn->ssthresh * conn->mss;
+	return conn->ssthresh == SSTHRESH_NONE ? UINT32_MAX : (uint32_t)conn->ssthresh * conn->mss;
 }
 
 /* In whole segments: RFC 5681 has no less than two. */
 void tcp_set_ssthresh(conn_t *conn, uint32_t bytes)
 {
 	uint32_t segments = max_u32(bytes / conn->mss, 2);
-	conn->ssthresh = (uint16_t)min_u32(segments, UINT16_MAX - 1);
+	conn->ssthresh = (uint16_t)min_u32(segments, SSTHRESH_NONE - 1);
 }
 
 /* ---- the wheel ---- */
@@ -56,7 +56,7 @@ static void wheel_put(kxdp_tcp_t *tcp, busy_t *busy, uint32_t number)
 	/* What is further away than once around is looked at on the way. */
 	time = time < tcp->wheel_time + WHEEL_SLOTS ? time : tcp->wheel_time + WHEEL_SLOTS - 1;
 	busy->wheel_slot = (uint32_t)(time % WHEEL_SLOTS);
-	list_append(&tcp->busies, WHEEL_LINK, &tcp->wheel[busy->wheel_slot], number);
+	busy_list_append(tcp, WHEEL_LINK, &tcp->wheel[busy->wheel_slot], number);
 	tcp->wheel_bits[busy->wheel_slot / 64] |= 1ull << busy->wheel_slot % 64;
 }
 
@@ -66,7 +66,7 @@ void tcp_timer_remove(kxdp_tcp_t *tcp, busy_t *busy, uint32_t number)
 		return;
 	}
 	list_t *list = &tcp->wheel[busy->wheel_slot];
-	list_remove(&tcp->busies, WHEEL_LINK, list, number);
+	busy_list_remove(tcp, WHEEL_LINK, list, number);
 	if (list->head == 0) {
 		tcp->wheel_bits[busy->wheel_slot / 64] &= ~(1ull << busy->wheel_slot % 64);
 	}
@@ -279,13 +279,13 @@ void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us)
 		}
 	}
 	for (; left > 0 && tcp->conn_count > tcp->limits.clients_max && tcp_make_room(tcp, true); left--) {}
-	tcp_reclaim_output(tcp);
+	tcp_trim(tcp);
 }
 
 uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp)
 {
-	uint64_t next = wheel_next(tcp), reclaim = tcp_reclaim_time(tcp);
-	next = reclaim < next ? reclaim : next;
+	uint64_t next = wheel_next(tcp), trim = tcp_trim_time(tcp);
+	next = trim < next ? trim : next;
 	uint64_t now_ms = tcp->now_us / 1000;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
 		if (tcp->lists[list].head == 0) {
