@@ -84,7 +84,7 @@ def test_commands():
     for path in MANUAL.glob("*.rst"):
         typed |= set(re.findall(r"knotc (?:-\S+ )*((?:zone|conf|xdp)-[a-z-]+)", path.read_text()))
     assert typed - commands == set()
-    page = (BUILD / "doc/man/knotc.8").read_text().replace("\\-", "-")
+    page = re.sub(r"\\f[BIR]", "", (BUILD / "doc/man/knotc.8").read_text()).replace("\\-", "-")
     assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
 
 
@@ -108,3 +108,12 @@ def test_dependencies():
     assert len(groups) > 4
     assert {name: [package for package in packages.split() if package not in page] for name, packages in groups} == {
         name: [] for name, _ in groups}
+
+
+def test_index_of_decisions():
+    """doc/adr/README.md has a line for each page, with its title, and no other."""
+    pages = sorted((TOP / "doc/adr").glob("0*.md"))
+    titles = [(path, *re.match(r"# (\d+)\. (.*)", path.read_text()).groups()) for path in pages]
+    listed = re.findall(r"^- \[(\d+)\]\(([\w.-]+)\) (.*)$", (TOP / "doc/adr/README.md").read_text(), re.M)
+    assert listed == [(number, path.name, title) for path, number, title in titles]
+    assert [path.name for path in pages if not re.search(r"^\*\*Context\.\*\*", path.read_text(), re.M)] == []
