@@ -4,6 +4,7 @@
  */
 #include "src/control/counters.h"
 #include "src/control/session.h"
+#include "src/sys/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,18 +86,51 @@ command_result_t command_stop(session_t *session)
 	return (command_result_t){ .effects = COMMAND_DID_STOP };
 }
 
+typedef struct {
+	session_t *session;
+	uint64_t since_s;
+	sys_log_captured_t *lines; /* gets a line for each zone */
+} failed_zones_t;
+
+static void command_note_failed_zone(knot_name_t name, const server_fault_t *fault, void *ctx)
+{
+	failed_zones_t *failed = ctx;
+	if (fault->since_s < failed->since_s || failed->lines->count++ >= SYS_LOG_CAPTURE_MAX) {
+		return;
+	}
+	char zone[KNOT_NAME_TEXT_MAX];
+	(void)knot_name_print(name, zone);
+	char *text = failed->lines->lines[failed->lines->count - 1].text;
+	snprintf(text, SYS_LOG_MESSAGE_MAX, "[%.160s] %.60s%s%.280s", zone, knot_strerror(fault->err),
+			fault->reason[0] != '\0' ? ", " : "", fault->reason);
+}
+
+/* Wait for what the reload started, and note the zones that failed since. */
+static void command_wait_for_zones(session_t *session, uint64_t since_s, sys_log_captured_t *lines)
+{
+	session_unlock(session);
+	server_wait_idle(session->server);
+	failed_zones_t failed = { session, since_s, lines };
+	server_each_fault(session->server, command_note_failed_zone, &failed);
+}
+
 command_result_t command_reload(session_t *session)
 {
-	bool is_blocking = session_flag(session, 'B');
+	uint64_t begin_s = sys_clock_wall();
+	sys_log_captured_t lines;
+	sys_log_capture(&lines);
 	knot_err_t err = server_reload(session->server);
+	if (err == KNOT_OK) {
+		(void)net_reconfigure(session->net); /* the configuration is in force; what failed becomes warnings */
+	}
+	sys_log_end_capture();
 	if (err != KNOT_OK) {
-		return command_result(err);
+		return session_failure(session, err, &lines);
 	}
-	(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
-	if (is_blocking) {
-		session_unlock(session);
-		server_wait_idle(session->server);
+	if (session_flag(session, 'B')) {
+		command_wait_for_zones(session, begin_s, &lines);
 	}
+	session_send_warnings(session, &lines);
 	return (command_result_t){ .effects = COMMAND_DID_CONF };
 }
 

@@ -215,11 +215,11 @@ command_result_t command_conf_unset(session_t *session)
 typedef struct {
 	session_t *session;
 	bool is_sent;
-} faults_t;
+} faults_report_t;
 
 static void send_fault(void *ctx, const conf_fault_t *fault)
 {
-	faults_t *faults = ctx;
+	faults_report_t *faults = ctx;
 	conf_sink_t log = server_conf_sink();
 	log.fault(log.ctx, fault);
 	if (fault->severity != CONF_ERROR || faults->is_sent) {
@@ -239,7 +239,7 @@ static void send_fault(void *ctx, const conf_fault_t *fault)
 }
 
 /** What the command returns: an error that was sent as a fault is not sent again as its code. */
-static knot_err_t without_sent(const faults_t *faults, knot_err_t err)
+static knot_err_t without_sent(const faults_report_t *faults, knot_err_t err)
 {
 	if (err == KNOT_OK || !faults->is_sent) {
 		return err;
@@ -249,11 +249,24 @@ static knot_err_t without_sent(const faults_t *faults, knot_err_t err)
 	return KNOT_OK;
 }
 
+/* What is committed is gone with the next reload: that is easy to miss where it is only in the log. */
+static void conf_commands_warn_of_file(session_t *session)
+{
+	if (!server_conf_is_kept(session->server)) {
+		session_send_warning(session,
+				"the configuration is a text file, not a database: what is committed lasts "
+				"only until the next reload or start");
+	}
+}
+
 command_result_t command_conf_begin(session_t *session)
 {
-	faults_t faults = { .session = session };
-	return command_result(without_sent(&faults,
-			server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &faults })));
+	faults_report_t report = { .session = session };
+	knot_err_t err = server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &report });
+	if (err == KNOT_OK) {
+		conf_commands_warn_of_file(session);
+	}
+	return command_result(without_sent(&report, err));
 }
 
 command_result_t command_conf_abort(session_t *session)
@@ -263,11 +276,19 @@ command_result_t command_conf_abort(session_t *session)
 
 command_result_t command_conf_commit(session_t *session)
 {
-	faults_t faults = { .session = session };
-	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &faults });
+	faults_report_t report = { .session = session };
+	sys_log_captured_t lines;
+	sys_log_capture(&lines);
+	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &report });
 	if (err == KNOT_OK) {
-		(void)net_reconfigure(session->net); /* what failed was logged; the configuration is in force */
+		(void)net_reconfigure(session->net); /* the configuration is in force; what failed becomes warnings */
 	}
-	return (command_result_t){ .err = without_sent(&faults, err),
-		.effects = err == KNOT_OK ? COMMAND_DID_CONF : 0 };
+	sys_log_end_capture();
+	if (err != KNOT_OK) {
+		return report.is_sent ? command_result(without_sent(&report, err))
+				      : session_failure(session, err, &lines);
+	}
+	conf_commands_warn_of_file(session);
+	session_send_warnings(session, &lines);
+	return (command_result_t){ .effects = COMMAND_DID_CONF };
 }

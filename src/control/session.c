@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/session.h"
 
+#include "src/event/conf_edit.h"
+#include "src/event/zone_edit.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -184,6 +188,44 @@ void session_send_error(session_t *session, const char *text)
 	session_send(session, KNOT_CTL_TYPE_DATA, &reply);
 }
 
+command_result_t session_failure(session_t *session, knot_err_t err, const sys_log_captured_t *lines)
+{
+	assert(err != KNOT_OK);
+	command_result_t result = command_result(err);
+	if (lines->count > 0) {
+		char reason[FAULT_REASON_MAX];
+		fault_reason_print(lines->lines[0].text, err, reason);
+		snprintf(session->reason, sizeof(session->reason), "%s", reason);
+		result.reason = session->reason;
+	}
+	return result;
+}
+
+bool session_wants_warnings(const session_t *session)
+{
+	return session_filter(session, 'w');
+}
+
+void session_send_warning(session_t *session, const char *text)
+{
+	knot_ctl_data_t unit = { [KNOT_CTL_IDX_TYPE] = "warning", [KNOT_CTL_IDX_DATA] = text };
+	if (session_wants_warnings(session)) {
+		session_send(session, KNOT_CTL_TYPE_DATA, &unit);
+	}
+}
+
+void session_send_warnings(session_t *session, const sys_log_captured_t *lines)
+{
+	for (size_t i = 0; i < lines->count && i < SYS_LOG_CAPTURE_MAX; i++) {
+		session_send_warning(session, lines->lines[i].text);
+	}
+	if (lines->count > SYS_LOG_CAPTURE_MAX) {
+		char text[64];
+		snprintf(text, sizeof(text), "%zu more, see the log", lines->count - SYS_LOG_CAPTURE_MAX);
+		session_send_warning(session, text);
+	}
+}
+
 static bool has_letter(const char *letters, char letter)
 {
 	return letters != NULL && strchr(letters, letter) != NULL;
@@ -246,16 +288,56 @@ static knot_err_t collect_names(session_t *session, names_t *ret_names)
 	return KNOT_OK;
 }
 
-/* "parser failed, invalid IPv4 address": the error, and the reason that the command gave. */
-static void session_print_error(knot_err_t err, const char *reason, char *text, size_t max)
+static void session_print_age(uint64_t since_s, char *text, size_t max)
 {
+	uint64_t now_s = sys_clock_wall();
+	uint64_t age_s = now_s > since_s ? now_s - since_s : 0;
+	static const struct {
+		uint64_t seconds;
+		const char *unit;
+	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "m" }, { 1, "s" } };
+	size_t i = 0;
+	while (i + 1 < KNOT_LEN(units) && age_s < units[i].seconds) {
+		i++;
+	}
+	snprintf(text, max, "%" PRIu64 "%s", age_s / units[i].seconds, units[i].unit);
+}
+
+/* Which transaction is in the way, and how to end it. name: of the zone that it is about, wire NULL: of none. */
+static const char *session_print_open(session_t *session, knot_name_t name)
+{
+	char age[24];
+	server_open_t open;
+	uint64_t conf_since_s = server_conf_open_since(session->server);
+	if (conf_since_s != 0) {
+		session_print_age(conf_since_s, age, sizeof(age));
+		snprintf(session->reason, sizeof(session->reason),
+				"configuration, open for %s, end it with 'conf-commit' or 'conf-abort'", age);
+	} else if (server_edit_find_open(session->server, name, &open)) {
+		session_print_age(open.since_s, age, sizeof(age));
+		snprintf(session->reason, sizeof(session->reason),
+				"zone %s, open for %s, end it with 'zone-commit %.255s' or 'zone-abort %.255s'",
+				open.zone, age, open.zone, open.zone);
+	} else {
+		return NULL; /* it has ended meanwhile */
+	}
+	return session->reason;
+}
+
+/* "parser failed, invalid IPv4 address": the error, and the reason that the command gave. */
+static void session_print_error(
+		session_t *session, knot_name_t name, knot_err_t err, const char *reason, char *text, size_t max)
+{
+	if (err == KNOT_ETXNMANY) {
+		reason = session_print_open(session, name);
+	}
 	snprintf(text, max, "%s%s%s", knot_strerror(err), reason != NULL ? ", " : "", reason != NULL ? reason : "");
 }
 
 static void session_report_zone_error(session_t *session, knot_name_t name, knot_err_t err, const char *reason)
 {
 	char text[SESSION_REASON_MAX + 64];
-	session_print_error(err, reason, text, sizeof(text));
+	session_print_error(session, name, err, reason, text, sizeof(text));
 	log_control_zone(LOG_ERR, name, "control, error (%s)", text);
 	session_send_error(session, text);
 }
@@ -278,9 +360,18 @@ static server_ticket_t session_run_named(
 	return got.err == KNOT_OK ? got.ticket : 0;
 }
 
+/* What the zone's job came to, with the reason that the server keeps of a failure. */
 static command_result_t session_wait_for_job(session_t *session, knot_name_t name, server_ticket_t ticket)
 {
-	return command_result(ticket != 0 ? server_zone_wait(session->server, name, ticket) : KNOT_OK);
+	command_result_t result =
+			command_result(ticket != 0 ? server_zone_wait(session->server, name, ticket) : KNOT_OK);
+	server_fault_t fault;
+	if (result.err != KNOT_OK && server_zone_fault(session->server, name, &fault) && fault.err == result.err &&
+			fault.reason[0] != '\0') {
+		snprintf(session->reason, sizeof(session->reason), "%s", fault.reason);
+		result.reason = session->reason;
+	}
+	return result;
 }
 
 /* Wait for the jobs of all zones of a list; adds to *result. */
@@ -510,7 +601,7 @@ static void session_end_command(session_t *session, const command_t *command, co
 		return;
 	}
 	char text[SESSION_REASON_MAX + 64];
-	session_print_error(result->err, result->reason, text, sizeof(text));
+	session_print_error(session, (knot_name_t){ 0 }, result->err, result->reason, text, sizeof(text));
 	if (result->err == KNOT_ECTLZONES) {
 		/* One line for all of them: what went wrong in a zone is logged with it. */
 		log_control(LOG_ERR, "control, error (%s)", text);

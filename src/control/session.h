@@ -10,6 +10,7 @@
 #include "libknot/control/control.h"
 #include "src/control/control.h"
 #include "src/control/peer_wait.h"
+#include "src/sys/log.h"
 
 enum {
 	/* Reply bytes gathered while others wait for what the session has (session_hold(), a command that runs alone),
@@ -20,7 +21,7 @@ enum {
 	   sends more has no end in mind. */
 	SESSION_BLOCK_MAX = 256 << 20,
 	SESSION_UNIT_COST = 64,
-	SESSION_REASON_MAX = 512,
+	SESSION_REASON_MAX = 2048, /* names a zone three times */
 };
 
 typedef struct session {
@@ -100,6 +101,19 @@ static inline command_result_t command_result(knot_err_t err)
 {
 	return (command_result_t){ .err = err };
 }
+
+/** Of a command that failed: the reason is the first of the lines that it logged meanwhile. */
+command_result_t session_failure(session_t *session, knot_err_t err, const sys_log_captured_t *lines);
+
+/** True if the client asks for warnings: filter "w", which knotc sends with COMMAND_WARNINGS. Others get none, so that
+ * the reply is that of Knot DNS. */
+bool session_wants_warnings(const session_t *session);
+
+/** A unit of TYPE "warning", if the client asks for them. */
+void session_send_warning(session_t *session, const char *text);
+
+/** Each of the lines as a warning. */
+void session_send_warnings(session_t *session, const sys_log_captured_t *lines);
 
 /** A command that gets the whole block. */
 typedef command_result_t (*session_command_t)(session_t *session);

@@ -13,13 +13,15 @@
 
 /* ---- zone-status ---- */
 
-enum { FIELD_TEXT_MAX = 64 };
+enum { FIELD_TEXT_MAX = 64 + FAULT_REASON_MAX };
 
 typedef struct {
 	session_t *session;
 	const session_zone_t *zone;
 	bool has_contents;
 	uint32_t serial;
+	bool is_failed;
+	server_fault_t fault; /* if it failed */
 } zone_facts_t;
 
 static void print_role(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
@@ -120,13 +122,30 @@ static void print_event(const zone_facts_t *facts, int event, char text[static F
 		[SERVER_EVENT_RUNNING] = "running(%s)",
 		[SERVER_EVENT_FROZEN] = "frozen(%s)",
 	};
-	char when[FIELD_TEXT_MAX - 16];
+	char when[32];
 	session_print_time(facts->session, status.since_s, when, sizeof(when));
 	snprintf(text, FIELD_TEXT_MAX, formats[status.state], when);
 }
 
-/* Ours, and no field of Knot's: not sent to who asks for all fields, so that zone-status looks as scripts know it. */
+/* "failed -5m3s, parser failed, file 'x', line 5, invalid IPv4 address". */
+static void print_error(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+{
+	(void)event;
+	if (!facts->is_failed) {
+		snprintf(text, FIELD_TEXT_MAX, "-");
+		return;
+	}
+	char when[32];
+	session_print_time(facts->session, facts->fault.since_s, when, sizeof(when));
+	snprintf(text, FIELD_TEXT_MAX, "failed %s, %s%s%s", when, knot_strerror(facts->fault.err),
+			facts->fault.reason[0] != '\0' ? ", " : "", facts->fault.reason);
+}
+
+/* Ours, and no fields of Knot's: sent only if asked for, so that zone-status looks as scripts know it. */
 #define FILTER_CONTENTS 'o'
+#define FILTER_ERROR    'x'
+/* No field: only zones that failed; with the field error. */
+#define FILTER_FAILED 'X'
 
 /* In the order of the reply. */
 static const struct {
@@ -155,17 +174,21 @@ static const struct {
 	{ "DS-push", 'e', 0, print_none },
 	{ "DNSKEY-sync", 'e', 0, print_none },
 	{ "contents", FILTER_CONTENTS, 0, print_contents },
+	{ "error", FILTER_ERROR, 0, print_error },
 };
 
-/* True if FILTERS name no field at all: then all are meant ("u" only says how times are printed). */
+/* True if FILTERS name no field at all: then all are meant. "u" says how times are printed, "X" which zones. */
 static bool wants_all(const session_t *session)
 {
 	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
-	return filters == NULL || strspn(filters, "u") == strlen(filters);
+	return filters == NULL || strspn(filters, (const char[]){ 'u', FILTER_FAILED, '\0' }) == strlen(filters);
 }
 
 static bool wants_field(const session_t *session, char filter)
 {
+	if (filter == FILTER_ERROR) {
+		return session_filter(session, FILTER_ERROR) || session_filter(session, FILTER_FAILED);
+	}
 	return session_filter(session, filter) || (wants_all(session) && filter != FILTER_CONTENTS);
 }
 
@@ -181,6 +204,10 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 		const zone_contents_t *contents = zone_contents(found);
 		facts.has_contents = contents != NULL;
 		facts.serial = contents != NULL ? contents->serial : 0;
+	}
+	facts.is_failed = server_zone_fault(session->server, zone->name, &facts.fault);
+	if (session_filter(session, FILTER_FAILED) && !facts.is_failed) {
+		return command_result(KNOT_OK);
 	}
 	/* Markers are read from FLAGS by clients of Knot 3.2 and from FILTERS by later ones. */
 	const char *markers = facts.has_contents ? "" : "e";

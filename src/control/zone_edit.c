@@ -20,8 +20,13 @@ command_result_t command_zone_begin(session_t *session, const session_zone_t *zo
 
 command_result_t command_zone_commit(session_t *session, const session_zone_t *zone)
 {
-	command_result_t result = { .ticket = 0 };
-	result.err = server_edit_commit(session->server, zone->name, &result.ticket);
+	server_commit_t commit;
+	command_result_t result = command_result(server_edit_commit(session->server, zone->name, &commit));
+	result.ticket = commit.ticket;
+	if (commit.reason[0] != '\0') {
+		snprintf(session->reason, sizeof(session->reason), "%s", commit.reason);
+		result.reason = session->reason;
+	}
 	return result;
 }
 

@@ -2,11 +2,22 @@
 #include "src/event/conf_edit.h"
 
 #include "src/event/internal.h"
+#include "src/sys/clock.h"
 #include "src/sys/log.h"
 
 bool server_conf_is_open(const server_t *server)
 {
 	return atomic_load(&server->edit.is_open);
+}
+
+uint64_t server_conf_open_since(const server_t *server)
+{
+	return server_conf_is_open(server) ? atomic_load(&server->edit.since_s) : 0;
+}
+
+bool server_conf_is_kept(const server_t *server)
+{
+	return server->params.db != NULL;
 }
 
 /** Forget the transaction and let others change the database. */
@@ -75,6 +86,7 @@ static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
 		return err;
 	}
 	edit->owner = owner;
+	atomic_store(&edit->since_s, sys_clock_wall());
 	atomic_store(&edit->is_open, true);
 	return KNOT_OK;
 }

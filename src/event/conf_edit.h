@@ -19,6 +19,12 @@
 /** True while one is open. Any thread. */
 bool server_conf_is_open(const server_t *server);
 
+/** Wall clock when the one that is open began; 0: none is open. Any thread. */
+uint64_t server_conf_open_since(const server_t *server);
+
+/** True if what is committed outlives a reload and the process: the configuration is in a database. Any thread. */
+bool server_conf_is_kept(const server_t *server);
+
 /**
  * Begin. sink: faults of the database. KNOT_ETXNMANY: one is open, or one on a zone. KNOT_EBUSY: another process
  * changes the database. Others: of the database, if another process changed it meanwhile and it must be read again.

@@ -14,11 +14,12 @@ enum { SERVER_CHUNK = 256 };
 
 /** The open transaction of the configuration; under the reload lock. See conf_edit.c. */
 typedef struct {
-	conf_txn_t *txn;     /* owned; NULL: none is open */
-	conf_store_t *base;  /* owned: what it began with, if that isn't what is published */
-	unsigned owner;      /* who began it */
-	uint64_t version;    /* of the database as it was published */
-	atomic_bool is_open; /* that there is a transaction, for those without the lock */
+	conf_txn_t *txn;          /* owned; NULL: none is open */
+	conf_store_t *base;       /* owned: what it began with, if that isn't what is published */
+	unsigned owner;           /* who began it */
+	uint64_t version;         /* of the database as it was published */
+	atomic_bool is_open;      /* that there is a transaction, for those without the lock */
+	_Atomic uint64_t since_s; /* wall clock: when it began; for those without the lock */
 } conf_open_t;
 
 struct server {
@@ -36,6 +37,7 @@ struct server {
 						  lock of the jobs */
 	size_t edit_count SYS_GUARDED_BY(jobs.lock);
 	timers_t timers SYS_GUARDED_BY(jobs.lock); /* when zone files are to be written */
+	faults_t faults SYS_GUARDED_BY(jobs.lock); /* why zones failed whose last job failed */
 };
 
 /** The lock of the jobs, also of a server that is only looked at. */

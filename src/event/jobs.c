@@ -120,6 +120,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_er
 	if (!entry->gone) {
 		jobs->calls.after(entry, outcome, jobs->calls.ctx);
 	}
+	free(outcome.reason);
 	if (entry->work != 0 && entry->job == JOB_NONE && !entry->gone) {
 		push_job(jobs, entry);
 	}

@@ -51,6 +51,9 @@ void load_on_message(zone_message_level_t level, const char *text, void *ctx)
 {
 	load_report_t *report = ctx;
 	report->lines++;
+	if (level == ZONE_MESSAGE_ERROR && report->reason != NULL && report->reason[0] == '\0') {
+		fault_reason_print(text, KNOT_OK, report->reason);
+	}
 	if (report->lines > FAULT_LINES_MAX) {
 		return;
 	}
@@ -124,7 +127,7 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
 static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
-		load_source_t *ret_source)
+		load_source_t *ret_source, char *reason)
 {
 	struct stat info;
 	knot_err_t err = source_stat(settings->path, &info);
@@ -133,7 +136,7 @@ static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_
 		return err != KNOT_OK ? err : KNOT_ENOMEM;
 	}
 	sources->settings = settings->number;
-	load_report_t report = { .name = name, .path = settings->path, .sources = sources };
+	load_report_t report = { .name = name, .path = settings->path, .sources = sources, .reason = reason };
 	zone_build_params_t params = {
 		.origin = name,
 		.default_ttl = settings->default_ttl,
@@ -150,11 +153,12 @@ static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_
 }
 
 knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		load_outcome_t *ret_outcome)
+		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX])
 {
 	load_settings_t settings;
 	knot_name_t name = zone_name(zone);
 	*ret_outcome = LOAD_FAILED;
+	ret_reason[0] = '\0';
 	knot_err_t err = load_settings(root, name, &settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
@@ -171,9 +175,12 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	}
 	load_source_t found = { 0 };
 	zone_contents_t *built = NULL;
-	err = err == KNOT_OK ? build(name, &settings, &built, &found) : err;
+	err = err == KNOT_OK ? build(name, &settings, &built, &found, ret_reason) : err;
 	if (err != KNOT_OK) {
 		source_clear(&found);
+		if (ret_reason[0] == '\0') {
+			snprintf(ret_reason, FAULT_REASON_MAX, "file '%.300s'", settings.path);
+		}
 		log_failure(name, settings.path, err);
 		return err;
 	}

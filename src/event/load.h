@@ -7,6 +7,7 @@
 
 #include <limits.h>
 
+#include "src/event/faults.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
 #include "src/zone/check.h"
@@ -23,10 +24,10 @@ typedef enum {
 /**
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
- * time. ret_outcome: set in any case. Returns why it failed.
+ * time. ret_outcome: set in any case. Returns why it failed; ret_reason has then the details, without that text.
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		load_outcome_t *ret_outcome);
+		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
 
 /** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a
  * time. */
@@ -55,6 +56,7 @@ typedef struct {
 	const char *path; /* of the zone file, for the line that says that there are more; NULL: a transaction's */
 	unsigned lines;
 	sources_t *sources; /* files that are read are noted here; NULL: not */
+	char *reason;       /* FAULT_REASON_MAX bytes, "" at first: gets the first error without its words; NULL: not */
 } load_report_t;
 
 /** zone_message_cb with a load_report_t. */

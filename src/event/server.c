@@ -26,15 +26,20 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 {
 	server_t *server = ctx;
 	knot_err_t err = KNOT_OK, flush_err = KNOT_OK;
+	char reason[FAULT_REASON_MAX] = "";
 	if ((work & WORK_LOAD) != 0) {
 		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
-				&ret_outcome->load);
+				&ret_outcome->load, reason);
 	}
 	/* A file that was just read has what would be written, and comments besides. */
 	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;
 	if ((work & WORK_FLUSH) != 0 && is_needed) {
 		flush_err = server_run_flush(server, entry, (work & WORK_FORCE) != 0, ret_outcome);
 	}
+	if (err == KNOT_OK && flush_err != KNOT_OK) {
+		snprintf(reason, sizeof(reason), "zone file not written");
+	}
+	ret_outcome->reason = err != KNOT_OK || flush_err != KNOT_OK ? strdup(reason) : NULL;
 	return err != KNOT_OK ? err : flush_err;
 }
 
@@ -63,6 +68,11 @@ static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 	zone_unwant(entry_zone(entry));
 	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
 		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
+	}
+	if (entry->result != KNOT_OK && outcome.reason != NULL) {
+		faults_put(&server->faults, entry_name(entry), outcome.reason);
+	} else {
+		faults_drop(&server->faults, entry_name(entry));
 	}
 	saves_after_job(&server->saves, entry, outcome);
 	server_after_work(server, entry, outcome);
@@ -208,6 +218,7 @@ void server_free(server_t *server)
 	jobs_deinit(&server->jobs);
 	server_edits_free(server);
 	timers_deinit(&server->timers);
+	faults_free(&server->faults);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
 	}
@@ -481,6 +492,48 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 	}
 	sys_mutex_unlock(server_lock(server));
 	return status;
+}
+
+/* ---- Zones in trouble ---- */
+
+/* Under lock. */
+static bool server_fault_of(const server_t *server, const entry_t *entry, server_fault_t *ret_fault)
+		SYS_REQUIRES(server->jobs.lock)
+{
+	if (!entry->tried || entry->result == KNOT_OK) {
+		return false;
+	}
+	const char *reason = faults_find(&server->faults, zone_name(entry_zone((entry_t *)entry)));
+	ret_fault->err = entry->result;
+	ret_fault->since_s = entry->since_s;
+	snprintf(ret_fault->reason, sizeof(ret_fault->reason), "%s", reason != NULL ? reason : "");
+	return true;
+}
+
+bool server_zone_fault(const server_t *server, knot_name_t name, server_fault_t *ret_fault)
+{
+	sys_mutex_lock(server_lock(server));
+	const entry_t *entry = server_find_entry(server, name);
+	bool is_failed = entry != NULL && server_fault_of(server, entry, ret_fault);
+	sys_mutex_unlock(server_lock(server));
+	return is_failed;
+}
+
+void server_each_fault(const server_t *server, void (*visit)(knot_name_t name, const server_fault_t *fault, void *ctx),
+		void *ctx)
+{
+	for (size_t first = 0, total = 1; first < total; first += SERVER_CHUNK) {
+		sys_mutex_lock(server_lock(server));
+		total = zonedb_count(server->zones);
+		for (size_t i = first; i < total && i < first + SERVER_CHUNK; i++) {
+			zone_t *zone = zonedb_zones(server->zones)[i];
+			server_fault_t fault;
+			if (server_fault_of(server, entry_of(zone), &fault)) {
+				visit(zone_name(zone), &fault, ctx);
+			}
+		}
+		sys_mutex_unlock(server_lock(server));
+	}
 }
 
 void server_wait_idle(server_t *server)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "src/conf/db.h"
+#include "src/event/faults.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
 
@@ -126,6 +127,24 @@ typedef struct {
  */
 size_t server_zone_healths(const server_t *server, const uint8_t *after, bool failed_only,
 		server_zone_health_t *ret_healths, size_t max);
+
+/** Why the last job of a zone failed. */
+typedef struct {
+	knot_err_t err;
+	uint64_t since_s;              /* wall clock: when that job began */
+	char reason[FAULT_REASON_MAX]; /* details, such as file and line; follows the text of `err`. "": none are known
+					*/
+} server_fault_t;
+
+/** True if the last job of the zone failed, loading it or writing its file. */
+bool server_zone_fault(const server_t *server, knot_name_t name, server_fault_t *ret_fault);
+
+/**
+ * Visit all zones whose last job failed, in canonical order. visit: called under the lock of the jobs, so brief, and no
+ * function of the server is called from it. A reload meanwhile may have some visited twice or not. O(zones).
+ */
+void server_each_fault(const server_t *server, void (*visit)(knot_name_t name, const server_fault_t *fault, void *ctx),
+		void *ctx);
 
 /** What is stored of a configured zone. KNOT_ENOZONE: not configured. */
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);

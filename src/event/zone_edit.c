@@ -2,6 +2,7 @@
 #include "src/event/zone_edit.h"
 
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct server_edit {
 	sys_mutex_t lock;      /* whoever works with it */
 	unsigned refs;         /* the map and those who have it or wait for it; under the lock of the jobs */
 	bool is_open;          /* in the map; under the lock of the jobs */
+	uint64_t since_s;      /* wall clock: when it began */
 	zone_contents_t *base; /* owned: a hold on what it began on; NULL: there were no contents */
 	update_t update;       /* its transaction is owned */
 	knot_name_t name;      /* of wire[] */
@@ -94,6 +96,21 @@ bool server_edit_is_open(const server_t *server, knot_name_t name)
 	return is_open;
 }
 
+bool server_edit_find_open(const server_t *server, knot_name_t name, server_open_t *ret_open)
+{
+	sys_mutex_lock(server_lock(server));
+	const server_edit_t *edit = name.wire != NULL ? find_edit(server, name) : NULL;
+	if (edit == NULL && server->edits != NULL) {
+		edit = *(server_edit_t **)server->edits;
+	}
+	if (edit != NULL) {
+		ret_open->since_s = edit->since_s;
+		(void)knot_name_print(edit->name, ret_open->zone);
+	}
+	sys_mutex_unlock(server_lock(server));
+	return edit != NULL;
+}
+
 void server_edits_free(server_t *server)
 {
 	while (server->edits != NULL) {
@@ -112,6 +129,7 @@ static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
 		knot_name_lower(name, edit->wire);
 		edit->name = (knot_name_t){ edit->wire, name.len, name.label_count };
 		edit->update = (update_t){ .origin = edit->name, .is_benevolent = is_benevolent };
+		edit->since_s = sys_clock_wall();
 		sys_mutex_init(&edit->lock);
 	}
 	return edit;
@@ -253,12 +271,14 @@ typedef struct {
 	load_settings_t settings;
 	zone_txn_t *txn;
 	knot_name_t name;
+	server_commit_t *commit; /* borrowed: what is done is noted here; NULL: not */
 } publish_t;
 
 /* Build, check, publish, and note that the contents are ahead of the file. */
 static knot_err_t build_and_publish(const publish_t *publish)
 {
-	load_report_t report = { .name = publish->name };
+	load_report_t report = { .name = publish->name,
+		.reason = publish->commit != NULL ? publish->commit->reason : NULL };
 	zone_build_params_t params = {
 		.origin = publish->name,
 		.default_ttl = publish->settings.default_ttl,
@@ -271,6 +291,9 @@ static knot_err_t build_and_publish(const publish_t *publish)
 	zone_contents_t *zone;
 	knot_err_t err = zone_txn_build(publish->txn, publish->current, &params, &zone);
 	if (err == KNOT_ENOSOA) {
+		if (report.reason != NULL) {
+			snprintf(report.reason, FAULT_REASON_MAX, "missing SOA at the zone apex");
+		}
 		load_on_message(ZONE_MESSAGE_ERROR, "check, error (missing SOA at the zone apex)", &report);
 		return KNOT_ESEMCHECK;
 	}
@@ -309,6 +332,20 @@ static knot_err_t publish_changes(const publish_t *publish)
 	return err;
 }
 
+static bool zone_edit_count_record(const zone_rr_t *rr, void *ctx)
+{
+	(void)rr;
+	++*(size_t *)ctx;
+	return true;
+}
+
+/* What the transaction changes. It costs what the changes cost. */
+static knot_err_t zone_edit_count(const zone_txn_t *txn, server_commit_t *commit)
+{
+	knot_err_t err = zone_txn_diff(txn, false, zone_edit_count_record, &commit->removed);
+	return err == KNOT_OK ? zone_txn_diff(txn, true, zone_edit_count_record, &commit->added) : err;
+}
+
 /* True if the version that is served is the one that was held. Both have the same chunks then. */
 static bool is_same_version(const zone_contents_t *held, const zone_contents_t *current)
 {
@@ -326,7 +363,17 @@ static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base
 	}
 	knot_err_t err = KNOT_OK;
 	bool is_changed = base == NULL || zone_txn_is_changed(publish->txn, &err);
-	return err == KNOT_OK && is_changed ? publish_changes(publish) : err;
+	if (err != KNOT_OK || !is_changed) {
+		return err;
+	}
+	err = publish_changes(publish);
+	/* With the new serial. What was published stays, even if there is no memory to count it. */
+	if (err == KNOT_OK && zone_edit_count(publish->txn, publish->commit) == KNOT_OK) {
+		log_control_zone(LOG_INFO, publish->name,
+				"control, transaction committed, records: %zu removed, %zu added",
+				publish->commit->removed, publish->commit->added);
+	}
+	return err;
 }
 
 /*
@@ -334,9 +381,10 @@ static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
 static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
-		knot_err_t (*work)(publish_t *publish, void *ctx), void *ctx, server_ticket_t *ret_ticket)
+		knot_err_t (*work)(publish_t *publish, void *ctx), void *ctx, server_commit_t *commit,
+		server_ticket_t *ret_ticket)
 {
-	publish_t publish = { .server = server, .name = name };
+	publish_t publish = { .server = server, .name = name, .commit = commit };
 	*ret_ticket = 0;
 	knot_err_t err = load_settings(&server->root, name, &publish.settings);
 	if (err == KNOT_ENOZONE) {
@@ -374,14 +422,15 @@ static knot_err_t work_commit(publish_t *publish, void *ctx)
 	return commit_changes(publish, edit->base);
 }
 
-knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
+knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit)
 {
 	server_edit_t *edit;
+	*ret_commit = (server_commit_t){ 0 };
 	knot_err_t err = enter(server, name, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_ticket);
+	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_commit, &ret_commit->ticket);
 	if (err == KNOT_OK) {
 		end(server, edit);
 	}
@@ -421,5 +470,5 @@ knot_err_t server_set_serial(
 		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
 {
 	server_serial_t copy = *serial;
-	return work_on_zone(server, name, false, work_set_serial, &copy, ret_ticket);
+	return work_on_zone(server, name, false, work_set_serial, &copy, NULL, ret_ticket);
 }

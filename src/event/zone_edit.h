@@ -23,6 +23,15 @@ bool server_edits_are_open(const server_t *server);
 /** True if the zone has an open transaction. */
 bool server_edit_is_open(const server_t *server, knot_name_t name);
 
+/** A transaction that is open. */
+typedef struct {
+	uint64_t since_s;              /* wall clock: when it began */
+	char zone[KNOT_NAME_TEXT_MAX]; /* with final dot */
+} server_open_t;
+
+/** The open transaction on the zone, or if there is none (or wire NULL) on some zone. False: none is open. */
+bool server_edit_find_open(const server_t *server, knot_name_t name, server_open_t *ret_open);
+
 /** A transaction that is being worked with. */
 typedef struct server_edit server_edit_t;
 
@@ -36,14 +45,21 @@ KNOT_MUST_USE knot_err_t server_edit_enter(
 /** Let others work with it. */
 void server_edit_leave(server_t *server, server_edit_t *take_edit);
 
+/** What a commit did, set in any case. */
+typedef struct {
+	server_ticket_t ticket; /* to wait for the zone file to be written, if that is at once; 0: nothing to wait for
+				 */
+	size_t removed, added;  /* records, also those that only have another TTL or serial now */
+	char reason[FAULT_REASON_MAX]; /* what the check that failed found, without the text of the error; "" */
+} server_commit_t;
+
 /**
  * Make the changes a version and publish it, with another serial by `serial-policy` if it is the old one; nothing is
- * published if nothing changed. The zone file is written as `zonefile-sync` says; ret_ticket: to wait for that if it is
- * at once, 0: nothing to wait for. KNOT_ENOZONE. KNOT_ETXNNONE. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was
- * logged, the transaction is still open. KNOT_ETRYAGAIN: the zone isn't the one that it began on any more; abort.
- * KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
+ * published if nothing changed. The zone file is written as `zonefile-sync` says. KNOT_ENOZONE. KNOT_ETXNNONE.
+ * KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was logged, the transaction is still open. KNOT_ETRYAGAIN: the
+ * zone isn't the one that it began on any more; abort. KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
+KNOT_MUST_USE knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit);
 
 /** Forget the changes. KNOT_ENOZONE. KNOT_ETXNNONE. */
 KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
@@ -56,7 +72,7 @@ typedef struct {
 } server_serial_t;
 
 /**
- * Publish a version with another serial. ret_ticket: as for server_edit_commit().
+ * Publish a version with another serial. ret_ticket: as server_commit_t.ticket.
  * KNOT_ENOZONE. KNOT_EEMPTYZONE. KNOT_ETXNMANY: a transaction is open. KNOT_ERANGE: not newer. KNOT_ECTLBUSY,
  * KNOT_ENOMEM.
  */

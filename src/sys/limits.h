@@ -10,6 +10,8 @@
 enum {
 	/* Knot's line limit: scripts that read its log cut there. */
 	SYS_LOG_MESSAGE_MAX = 511,
+	/* Lines that a command repeats in its reply; the log has all of them. */
+	SYS_LOG_CAPTURE_MAX = 16,
 	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run
 	   at most). */
 	SYS_LOG_REPEAT_MAX = 5,

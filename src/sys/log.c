@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sys/log.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -265,9 +266,44 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 	}
 }
 
+/* ---- Captured lines: of this thread ---- */
+
+static _Thread_local sys_log_captured_t *captured; /* NULL: none */
+
+void sys_log_capture(sys_log_captured_t *lines)
+{
+	assert(captured == NULL);
+	lines->count = 0;
+	captured = lines;
+}
+
+void sys_log_end_capture(void)
+{
+	captured = NULL;
+}
+
+static void capture_line(int level, knot_name_t zone, const char *format, va_list args)
+{
+	size_t index = captured->count++;
+	if (index >= SYS_LOG_CAPTURE_MAX) {
+		return;
+	}
+	char line[SYS_LOG_LINE_MAX];
+	size_t len = sys_log_format(line, NULL, true, level, zone, format, args);
+	size_t skip = strlen(level_name(level));
+	captured->lines[index].level = level;
+	snprintf(captured->lines[index].text, sizeof(captured->lines[index].text), "%.*s", (int)(len - 1 - skip),
+			line + skip);
+}
+
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 {
 	va_list args;
+	if (captured != NULL && level <= LOG_WARNING) {
+		va_start(args, format);
+		capture_line(level, zone, format, args);
+		va_end(args);
+	}
 	va_start(args, format);
 	pthread_rwlock_rdlock(&log_lock);
 	write_line(&current, source, level, zone, format, args);

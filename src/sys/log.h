@@ -105,6 +105,23 @@ void sys_log_gather(sys_log_gathered_t *lines);
 /** Write what waits; lines are written at once again. */
 void sys_log_write_gathered(void);
 
+/** Copies of the worst lines of a thread, see sys_log_capture(). */
+typedef struct {
+	size_t count; /* lines that there were; the first SYS_LOG_CAPTURE_MAX are below */
+	struct {
+		int level;
+		char text[SYS_LOG_MESSAGE_MAX + 2]; /* without timestamp, level and newline */
+	} lines[SYS_LOG_CAPTURE_MAX];
+} sys_log_captured_t;
+
+/**
+ * From here to sys_log_end_capture() lines of this thread of level LOG_WARNING and worse are copied, too, whether a
+ * target takes them or not: for a command whose reply says what went wrong. `lines` is the caller's until then; not
+ * nested.
+ */
+void sys_log_capture(sys_log_captured_t *lines);
+void sys_log_end_capture(void);
+
 #define log_server(level, ...)     sys_log(SYS_LOG_SERVER, (level), (knot_name_t){ 0 }, __VA_ARGS__)
 #define log_control(level, ...)    sys_log(SYS_LOG_CONTROL, (level), (knot_name_t){ 0 }, __VA_ARGS__)
 #define log_zone(level, zone, ...) sys_log(SYS_LOG_ZONE, (level), (zone), __VA_ARGS__)

@@ -475,6 +475,30 @@ static void test_repeats(void **state)
 	rmdir(dir);
 }
 
+/* Warnings and worse of this thread, as many as there is room for, whatever targets there are. */
+static void test_captured_lines(void **state)
+{
+	(void)state;
+	static sys_log_captured_t lines;
+	sys_log_close();
+	log_server(LOG_ERR, "before");
+	sys_log_capture(&lines);
+	log_server(LOG_NOTICE, "not bad enough");
+	log_zone(LOG_WARNING, knot_name_of(example_wire), "a %s", "warning");
+	log_control(LOG_ERR, "an error");
+	assert_int_equal(lines.count, 2);
+	assert_int_equal(lines.lines[0].level, LOG_WARNING);
+	assert_string_equal(lines.lines[0].text, "[example.com.] a warning");
+	assert_int_equal(lines.lines[1].level, LOG_ERR);
+	assert_string_equal(lines.lines[1].text, "an error");
+	for (unsigned i = 0; i < 2 * SYS_LOG_CAPTURE_MAX; i++) {
+		log_server(LOG_WARNING, "more");
+	}
+	sys_log_end_capture();
+	log_server(LOG_ERR, "after");
+	assert_int_equal(lines.count, 2 + 2 * SYS_LOG_CAPTURE_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_lost_of_gathered_lines),
 		cmocka_unit_test(test_threads_share_a_pipe),
 		cmocka_unit_test(test_gathered_lines),
+		cmocka_unit_test(test_captured_lines),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_repeats),
 	};

@@ -90,7 +90,7 @@ def bold_values(line, _world, theirs, ours):
 def error_of_zone_file(_line, _world, theirs, ours):
     words = r"parser failed|missing SOA record|semantic check"
     near = re.sub(r" in address, near '[^']*'", "", ours[2])
-    return (ours[0], re.sub(rf"\(({words})\)$", "(failed)", ours[1], flags=re.M),
+    return (ours[0], re.sub(rf"\(({words})(, .*)?\)$", "(failed)", ours[1], flags=re.M),
             re.sub(rf"(failed to check zone file) \(({words})\)$", r"\1 (failed)", near, flags=re.M)) == theirs
 
 
@@ -123,6 +123,25 @@ def words_of_parser(line, _world, theirs, ours):
     return re.search("zone-(un)?set", line) and (ours[0], re.sub(r"\(parser failed, [^)]+\)", "(parser failed)", ours[1]), ours[2]) == theirs
 
 
+@rule("Bowline: too many transactions: which one is open, and how to end it")
+def open_transaction(_line, _world, theirs, ours):
+    more = r"(?<=\(too many transactions), (zone|configuration)[^()]*(?=\))"
+    return theirs != ours and (ours[0], re.sub(more, "", ours[1]), ours[2]) == theirs
+
+
+@rule("Bowline: the error says which file, line and item it is about")
+def error_with_place(line, _world, theirs, ours):
+    more = r"(?<=[a-z]), (file|node|missing) .*(?=\)$)"
+    return re.search("reload|commit", line) and theirs != ours and (ours[0], re.sub(more, "", ours[1], flags=re.M), ours[2]) == theirs
+
+
+@rule("Bowline: warnings follow the word of success")
+def warnings(line, world, theirs, ours):
+    """Only our knotc asks for them."""
+    return world == "ours" and re.search("reload|conf-begin|conf-commit", line) and theirs != ours and (
+        ours[0], re.sub(r", \d+ warnings?:(\nwarning: .*)+", "", ours[1]), ours[2]) == theirs
+
+
 OK = (0, "OK", "")
 
 
@@ -138,6 +157,8 @@ NEW = "[example.] +new.example. 60 A 192.0.2.1"
 TWICE = "Bowline: a record that is set twice is an error of the second time only; Knot DNS 3.2 forgets the first as well"
 BENEVOLENT = "3.5: zone-begin has +benevolent"
 DEFAULT_TTL = "3.5: zone.default-ttl is the TTL where there is none"
+ZONE_IS_OPEN = "too many transactions, zone example., open for AGE, end it with 'zone-commit example.' or 'zone-abort example.'"
+CONF_IS_OPEN = "too many transactions, configuration, open for AGE, end it with 'conf-commit' or 'conf-abort'"
 OPEN_ZONE = "3.5: neither reload nor zone-reload -b lose an open zone transaction"
 OPEN_BOTH = "3.5: no configuration transaction beside one of a zone"
 ALL_OR_SOME = "Bowline: all zones and some zones in one command is a mistake; with zone-purge it would be a costly one"
@@ -161,14 +182,14 @@ ROWS = {
     ("zone-edit-twice", "zone-unset example nothing", ""): (OK, BENEVOLENT),
     ("zone-edit-twice", "zone-unset example www MX", ""): (OK, BENEVOLENT),
     ("zone-edit-twice", "zone-read example new", ""): ((0, NEW.replace("+", ""), ""), BENEVOLENT),
-    ("zone-edit-reload", "reload", ""): (error("too many transactions"), OPEN_ZONE),
-    ("zone-edit-reload", "-b zone-reload example", ""): (zone_error("too many transactions"), OPEN_ZONE),
+    ("zone-edit-reload", "reload", ""): (error(ZONE_IS_OPEN), OPEN_ZONE),
+    ("zone-edit-reload", "-b zone-reload example", ""): (zone_error(ZONE_IS_OPEN), OPEN_ZONE),
     ("zone-edit-reload", "zone-status example", ""): ((0, "[example.] role: master | serial: 7 | transaction: open | load: TIME", ""), OPEN_ZONE),
     ("zone-edit-reload", "zone-abort example", ""): (OK, OPEN_ZONE),
     ("conf-modules", "conf-get control", ""): ((0, "control.listen = knot.sock a.sock b.sock c.sock\ncontrol.timeout = 5", ""), "3.5: several control sockets"),
-    ("conf-and-zone", "zone-begin example", ""): (zone_error("too many transactions"), OPEN_BOTH),
+    ("conf-and-zone", "zone-begin example", ""): (zone_error(CONF_IS_OPEN), OPEN_BOTH),
     ("conf-and-zone", "zone-abort example", ""): (zone_error("no active transaction"), OPEN_BOTH),
-    ("conf-and-zone", "conf-begin", ""): (error("too many transactions"), OPEN_BOTH),
+    ("conf-and-zone", "conf-begin", ""): (error(ZONE_IS_OPEN), OPEN_BOTH),
     ("zone-files", "-b zone-flush example +outdir {dir}/knot.conf/no", ""): (zone_error("Not a directory"), "Bowline: the system's error by its name"),
     ("zone-files", "-b zone-reload example", ""): (OK, EXPIRED),
     ("zone-files", "zone-status example +serial", ""): ((0, "[example.] serial: 8", ""), EXPIRED),

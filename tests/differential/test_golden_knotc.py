@@ -208,6 +208,7 @@ class World:
             for name in ("dir", "port"):
                 text = text.replace(self.names[name], name.upper())
             text = re.sub(r"(?<=: )((?:running|pending|frozen)\()?[+-](?:\d+[YMDhms])+\)?", "TIME", text).strip("\n")
+            text = re.sub(r"(?<=open for )\d+[smhd]", "AGE", text)
             text = re.sub(r"(knotc|knotd|Knot DNS|Bowline|bowline)( \([^)]*\))?,? (version )?\d+\.\d+[-.\w]*", "VERSION", text)
             text = re.sub(r"Usage: knotc .*The '-b' and '-f' options can be placed right after the command name\.", "USAGE", text, flags=re.S)
             text = re.sub(r"\A\s*(Version: )?VERSION\n.*", "BUILD", text, flags=re.S)     # status configure: what it was built with

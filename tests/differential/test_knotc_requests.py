@@ -240,14 +240,14 @@ def run(program, line, directory):
 
 def normal(units):
     """Without what is meant to differ: the peer sends FLAGS without letters; letters of conf-* are among FLAGS (3.2), we send them
-    as FILTERS (3.5), too; the peer's "s" with conf-set has no meaning."""
+    as FILTERS (3.5), too; the peer's "s" with conf-set has no meaning; ours asks for warnings with the filter "w"."""
     made = []
     for unit in units:
         if unit == "BLOCK":
             made.append(unit)
             continue
         unit = dict(unit)
-        if unit["CMD"].startswith("conf-"):
+        if unit["CMD"].startswith("conf-") or (unit["CMD"] == "reload" and unit.get("FILTERS") == "w"):
             unit.pop("FILTERS", None)
         if unit["CMD"] == "conf-set":
             unit["FLAGS"] = unit.get("FLAGS", "").replace("s", "")

@@ -494,6 +494,12 @@ bool action_request(const action_t *action, request_flags_t flags, char *const a
 			b.base[KNOT_CTL_IDX_FLAGS] = b.base[KNOT_CTL_IDX_FILTERS] = request_keep_all(&request, all);
 		}
 	}
+	if ((action->flags & COMMAND_WARNINGS) != 0) {
+		const char *others = b.base[KNOT_CTL_IDX_FILTERS];
+		char all[8];
+		snprintf(all, sizeof(all), "%sw", others != NULL ? others : "");
+		b.base[KNOT_CTL_IDX_FILTERS] = request_keep_all(&request, all);
+	}
 	bool is_good = (action->flags & COMMAND_FORCE) != 0 && !flags.force
 				       ? action_refuse_words(&b, "force option required!")
 				       : action_build(&b);

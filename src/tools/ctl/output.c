@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/output.h"
 
+#include "src/tools/ctl/message.h"
+#include "src/tools/ctl/must.h"
+
 #include <string.h>
 
 /* What differs between the formats, and nothing else does. */
@@ -277,6 +280,25 @@ static bool continues_line(const output_t *output, knot_ctl_type_t type)
 	       (output->action->layout == LAYOUT_CONF && !styles[output->format].values_on_own_line);
 }
 
+static bool output_is_warning(const output_t *output, const knot_ctl_data_t *unit)
+{
+	const char *type = item(unit, KNOT_CTL_IDX_TYPE);
+	return (output->action->flags & COMMAND_WARNINGS) != 0 && type != NULL && strcmp(type, "warning") == 0 &&
+	       item(unit, KNOT_CTL_IDX_DATA) != NULL;
+}
+
+/* Behind the word of success: "Reloaded, 2 warnings:", and a line for each. */
+static void output_print_warnings(output_t *output)
+{
+	if (output->warning_count > 0) {
+		fprintf(output->out, ", %zu warning%s:", output->warning_count, output->warning_count > 1 ? "s" : "");
+	}
+	fputc('\n', output->out);
+	for (size_t i = 0; i < output->warning_count; i++) {
+		fprintf(output->out, "warning: %s\n", output->warnings[i]);
+	}
+}
+
 void output_begin(output_t *output)
 {
 	if (output->format == FORMAT_JSON) {
@@ -292,6 +314,12 @@ void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *
 {
 	bool is_error = item(unit, KNOT_CTL_IDX_ERROR) != NULL;
 	output->failed |= is_error;
+	bool is_warning = !is_error && output_is_warning(output, unit);
+	if (output->format == FORMAT_JSON && is_warning) {
+		message_tell(&(message_t){ .level = MESSAGE_WARNING,
+				.members = { [MESSAGE_TEXT] = item(unit, KNOT_CTL_IDX_DATA) } });
+		return;
+	}
 	if (output->format == FORMAT_JSON) {
 		reply_unit(&output->reply, type, unit);
 		return;
@@ -303,6 +331,11 @@ void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *
 	if (!is_error && output->action->layout == LAYOUT_STATUS && item(unit, KNOT_CTL_IDX_DATA) == NULL) {
 		/* The reply to a plain `status` says only whether zones are still being loaded. */
 		output->loading = is_marked(unit, 'l');
+		return;
+	}
+	if (is_warning) {
+		output->warnings = must(realloc(output->warnings, (output->warning_count + 1) * sizeof(char *)));
+		output->warnings[output->warning_count++] = must(strdup(item(unit, KNOT_CTL_IDX_DATA)));
 		return;
 	}
 	if (!is_error && is_table(output->action->layout)) {
@@ -336,7 +369,12 @@ bool output_end(output_t *output, const char *error)
 		fputc('\n', output->out);
 	}
 	if (is_good && !output->printed && output->action->done != NULL) {
-		fprintf(output->out, "%s\n", output->loading ? "Loading" : output->action->done);
+		fputs(output->loading ? "Loading" : output->action->done, output->out);
+		output_print_warnings(output);
 	}
+	for (size_t i = 0; i < output->warning_count; i++) {
+		free(output->warnings[i]);
+	}
+	free(output->warnings);
 	return is_good;
 }

@@ -30,15 +30,17 @@ typedef struct {
 	const char *detail; /* status: what was asked for, borrowed; NULL: nothing */
 	bool extended;      /* show empty fields too */
 	bool color;
-	bool all_zones;      /* "--" was given */
-	bool zeros;          /* xdp-status: show rows of zeros too */
-	bool line_open;      /* text without its newline was printed */
-	bool field_shown;    /* zone-status: a field stands on the line */
-	bool printed;        /* anything at all */
-	bool failed;         /* an ERROR unit came */
-	bool loading;        /* status: the server is loading zones */
-	reply_t reply;       /* FORMAT_JSON */
-	knot_json_t raw;     /* FORMAT_RAW */
+	bool all_zones;   /* "--" was given */
+	bool zeros;       /* xdp-status: show rows of zeros too */
+	bool line_open;   /* text without its newline was printed */
+	bool field_shown; /* zone-status: a field stands on the line */
+	bool printed;     /* anything at all */
+	bool failed;      /* an ERROR unit came */
+	bool loading;     /* status: the server is loading zones */
+	reply_t reply;    /* FORMAT_JSON */
+	knot_json_t raw;  /* FORMAT_RAW */
+	char **warnings;  /* owned: texts that follow the success, see output_end() */
+	size_t warning_count;
 	table_t *table;      /* owned: being filled, NULL: none */
 	size_t table_count;  /* printed */
 	char table_name[64]; /* the interface */

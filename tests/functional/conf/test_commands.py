@@ -42,7 +42,7 @@ def test_without_transaction(conf):
 
 def test_begin_twice_and_end(conf):
     assert conf.error("conf-begin") == ""
-    assert conf.error("conf-begin") == "too many transactions"
+    assert conf.error("conf-begin").startswith("too many transactions")
     assert conf.error("conf-abort") == ""
     assert conf.error("conf-abort") == ""
     assert conf.error("conf-begin") == ""
@@ -211,7 +211,7 @@ def test_a_failed_check_keeps_the_transaction(server, conf):
     reply = conf.block("conf-commit")
     assert reply == [("data", {"error": "invalid XDP interface specification", "section": "xdp", "item": "listen",
                                "data": "foo/bar"})]
-    assert conf.error("conf-begin") == "too many transactions"
+    assert conf.error("conf-begin").startswith("too many transactions")
     conf.do("conf-unset", "xdp")
     conf.do("conf-unset", "mod-rrl")
     conf.do("conf-set", "template[x]")
@@ -259,7 +259,7 @@ def test_everything_away(server, conf):
 def test_reload_is_refused(server, conf):
     conf.do("conf-begin")
     conf.do("conf-set", "zone[c.test]")
-    assert conf.error("reload") == "too many transactions"
+    assert conf.error("reload").startswith("too many transactions")
     assert conf.lines("conf-diff") == ["+zone.domain c.test."]
     conf.do("conf-abort")
     assert conf.error("reload") == ""
@@ -306,7 +306,7 @@ def test_other_sockets(knotd):
     with Conf(knotd) as mine, Conf(knotd, knotd.dir / "run" / "other.sock") as other:
         assert other.error("conf-commit") == "no active transaction"
         mine.do("conf-begin")
-        assert other.error("conf-begin") == "too many transactions"
+        assert other.error("conf-begin").startswith("too many transactions")
         for name in ("conf-set", "conf-unset", "conf-get", "conf-diff"):
             assert other.error(name, "zone[c.test]") == "transaction thread mismatch", name
         assert other.error("conf-list", filters="t") == "transaction thread mismatch"
@@ -323,10 +323,10 @@ def test_other_sockets(knotd):
 def test_zone_transactions_keep_it_out(server, conf):
     if command(server.socket, "zone-begin", "a.test") == "operation not supported":
         pytest.skip("there are no zone transactions")
-    assert conf.error("conf-begin") == "too many transactions"
+    assert conf.error("conf-begin").startswith("too many transactions")
     assert command(server.socket, "zone-abort", "a.test") == ""
     conf.do("conf-begin")
-    assert command(server.socket, "zone-begin", "a.test") == "too many transactions"
+    assert command(server.socket, "zone-begin", "a.test").startswith("too many transactions")
     conf.do("conf-abort")
 
 
@@ -359,7 +359,8 @@ def test_knotc(server, client):
 
     assert knotc("conf-set", "zone[c.test]") == (1, "error: (no active transaction) zone[c.test]")
     assert knotc("conf-begin") == (0, "OK")
-    assert knotc("conf-begin") == (1, "error: (too many transactions)")
+    status, text = knotc("conf-begin")
+    assert status == 1 and text.startswith("error: (too many transactions")
     assert knotc("conf-set", "zone[c.test]") == (0, "OK")
     assert knotc("conf-set", "zone[c.test].template", "t") == (0, "OK")
     assert knotc("conf-get", "zone[c.test]") == (0, "zone.domain = c.test.\nzone[c.test.].template = t")

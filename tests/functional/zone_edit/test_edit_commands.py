@@ -178,7 +178,7 @@ def test_serial_set(knotd):
         done = knotd.knotc(*words, check=False)
         return done.returncode, done.stdout.strip()
 
-    assert run("zone-serial-set", "example") == (0, "5") or "5" in run("zone-serial-set", "example")[1]
+    assert run("zone-serial-set", "example") == (0, "[example.] 5")
     assert run("zone-serial-set", "example", "100")[0] == 0 and serial(knotd) == 100
     knotd.wait_log(r"\[example\.\] zone file updated, serial 5 -> 100")
     code, text = run("zone-serial-set", "example", "50")
@@ -216,7 +216,7 @@ def test_loading_is_kept_off(knotd, ask):
     knotd.knotc("zone-begin", "example")
     for words in (("-b", "zone-reload", "example"), ("reload",), ("conf-begin",)):
         done = knotd.knotc(*words, check=False)
-        assert done.returncode == 1 and "(too many transactions)" in done.stdout, words
+        assert done.returncode == 1 and "(too many transactions, " in done.stdout, words
     new = (knotd.dir / "example.zone").read_text().replace("admin 5 ", "admin 50 ")
     knotd.write("new", new).rename(knotd.dir / "example.zone")
     ask(knotd)
@@ -244,7 +244,7 @@ def test_purge_ends_it(knotd):
     # Who waits for it is told, as with other blocking commands; what isn't the contents may go.
     for filters in ((), ("+expire",)):
         done = knotd.knotc("-f", "-b", "zone-purge", "example", *filters, check=False)
-        assert (done.returncode, done.stdout) == (1, "error: [example] (too many transactions)\n")
+        assert done.returncode == 1 and done.stdout.startswith("error: [example] (too many transactions, zone example., ")
     knotd.knotc("-f", "-b", "zone-purge", "example", "+journal")
     assert "+b.example." in knotd.knotc("zone-diff", "example").stdout
     knotd.knotc("-f", "zone-purge", "example")
@@ -254,7 +254,7 @@ def test_purge_ends_it(knotd):
     # A zone without contents can be made from nothing; without a SOA it isn't one.
     knotd.knotc("zone-begin", "example")
     knotd.knotc("zone-set", "example", "@", "60", "NS", "ns1")
-    assert "(semantic check)" in knotd.knotc("zone-commit", "example", check=False).stdout
+    assert "(semantic check" in knotd.knotc("zone-commit", "example", check=False).stdout
     knotd.knotc("zone-set", "example", "@", "60", "SOA", "ns1 admin 1 1 1 1 1")
     knotd.knotc("zone-set", "example", "ns1", "60", "A", "192.0.2.1")
     knotd.knotc("zone-commit", "example")

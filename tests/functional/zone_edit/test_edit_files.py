@@ -4,6 +4,7 @@ import datetime
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from harness.control import BLOCK, Client, unit
 from harness.disk import fill, small_disk
 from harness.server import is_ours
 
+TIMEOUT_S = 1     # control.timeout
 NEVER = "zonefile-sync: -1"
 
 
@@ -296,7 +298,7 @@ def test_written_after_a_job_that_was_in_the_way(knotd, sync, thaw):
 def test_begin_waits_for_a_load(knotd):
     """However long that takes, who waits for it gets his reply: his block has ended, it keeps nobody waiting."""
     start(knotd)
-    knotd.conf(knotd.path.read_text().replace("control:\n", "control:\n    timeout: 1\n"))
+    knotd.conf(knotd.path.read_text().replace("control:\n", f"control:\n    timeout: {TIMEOUT_S}\n"))
     knotd.knotc("reload")
     zone, kept, fifo = (knotd.dir / name for name in ("example.zone", "kept.zone", "fifo"))
     os.mkfifo(fifo)
@@ -306,7 +308,8 @@ def test_begin_waits_for_a_load(knotd):
     knotd.wait(lambda: status(knotd)["load"].startswith("running"), 5, "the load")
     with Client(knotd.socket) as client:
         client.send(unit(cmd="zone-begin", zone="example"), BLOCK)
-        time.sleep(4.5)     # longer than a block with more to come would be waited for: four times control.timeout
+        # A block with more to come would be waited for no longer than four times control.timeout.
+        assert not select.select([client.stream], [], [], 4 * TIMEOUT_S + 0.5)[0], "the connection stays as it is"
         zone.rename(fifo)
         kept.rename(zone)
         fifo.write_text("not a record\n")

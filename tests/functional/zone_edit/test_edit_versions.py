@@ -124,7 +124,7 @@ def test_many_sessions(knotd):
                                    ("zone-diff", ()), ("zone-unset", (f"w{number}", None, "TXT", str(count - 2))),
                                    ("zone-commit" if count % 4 else "zone-abort", ()), ("zone-read", (f"w{number}",))):
                     error = control.run(name, unit)
-                    if error not in allowed:
+                    if error.split(",")[0] not in allowed:
                         faults.append(f"{name}: {error}")
                         return
                     if name == "zone-commit" and error == "":

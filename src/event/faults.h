@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Why zones are in trouble: for each zone whose last job failed, the reason in words. Zones that are well hold nothing,
+ * and at most FAULTS_MAX zones hold a reason, so that a million zones that fail for one cause don't fill the memory.
+ *
+ * Also here: how a line of the log becomes such a reason. Within src/event but for fault_reason_print(). No locks: the
+ * caller's.
+ */
+#pragma once
+
+#include "libknot/base/err.h"
+#include "libknot/name/name.h"
+
+#include <stddef.h>
+
+enum {
+	FAULT_REASON_MAX = 384, /* bytes of a reason with its NUL; longer ones are cut */
+	FAULTS_MAX = 65536,
+};
+
+/** Zero at first; freed with faults_free(). */
+typedef struct {
+	void *map; /* owned: of tsearch() */
+	size_t count;
+} faults_t;
+
+/** Keep the reason why the zone failed, in place of an earlier one; "" or no room or memory: none is kept. */
+void faults_put(faults_t *faults, knot_name_t name, const char *reason);
+
+/** Forget it. */
+void faults_drop(faults_t *faults, knot_name_t name);
+
+/** The reason; NULL: none is kept. Valid until the next change. */
+const char *faults_find(const faults_t *faults, knot_name_t name);
+
+void faults_free(faults_t *faults);
+
+/**
+ * Make a line of the log the reason that follows the text of an error: "config, file 'x', line 3 (invalid item)"
+ * becomes "file 'x', line 3, invalid item", without a final part that only repeats `err`. ret_reason: FAULT_REASON_MAX
+ * bytes.
+ */
+void fault_reason_print(const char *line, knot_err_t err, char ret_reason[static FAULT_REASON_MAX]);
