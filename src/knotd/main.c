@@ -22,7 +22,9 @@
 #include "libknot/base/number.h"
 #include "src/control/control.h"
 #include "src/event/server.h"
+#include "src/knotd/build.h"
 #include "src/net/net.h"
+#include "src/sys/clock.h"
 #include "src/sys/file.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -60,6 +62,9 @@ typedef struct {
 	size_t socket_count;
 	int signal_fd;
 	bool answering;
+	uint64_t loading_ms;  /* sys_clock_ms() when zones began to load; 0: what came of it was logged */
+	uint64_t watchdog_ms; /* between two signs of life; 0: no service manager waits for them */
+	uint64_t alive_ms;    /* sys_clock_ms() of the last one */
 } knotd_t;
 
 /* ---- Options ---- */
@@ -90,8 +95,7 @@ static void print_version(bool with_build)
 {
 	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
-		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR,
-				KNOT_CONFIG_DIR);
+		build_print(stdout);
 	}
 }
 
@@ -213,10 +217,19 @@ static bool load_conf(knotd_t *knotd)
 
 static bool hold_pidfile(knotd_t *knotd)
 {
+	enum { PIDFILE_WAIT_MS = 1000, PIDFILE_POLL_MS = 50 };
 	const char *path = knotd->conf->server.pidfile;
 	pid_t other = 0;
 	bool stale = false;
-	knot_err_t err = sys_pidfile_create(path, knotd->uid, knotd->gid, &knotd->pidfile, &other, &stale);
+	knot_err_t err;
+	/* A server that was killed takes a moment to give its memory back; its file is locked until then. */
+	for (unsigned waited_ms = 0;; waited_ms += PIDFILE_POLL_MS) {
+		err = sys_pidfile_create(path, knotd->uid, knotd->gid, &knotd->pidfile, &other, &stale);
+		if (err != KNOT_EBUSY || waited_ms >= PIDFILE_WAIT_MS) {
+			break;
+		}
+		sys_clock_sleep_ns(PIDFILE_POLL_MS * UINT64_C(1000000));
+	}
 	if (err == KNOT_EBUSY) {
 		log_server(LOG_CRIT, "server PID found, already running, PID %d, file '%s'", (int)other, path);
 		return false;
@@ -359,6 +372,7 @@ static bool start(knotd_t *knotd)
 	if (!make_server(knotd)) {
 		return false;
 	}
+	knotd->loading_ms = sys_clock_ms();
 	server_load_zones(knotd->server);
 	if (!make_control(knotd, &control)) {
 		return false;
@@ -405,21 +419,89 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 	}
 }
 
+/* One line for all zones, once each was loaded or tried. */
+static void log_loaded(knotd_t *knotd)
+{
+	if (knotd->loading_ms == 0 || server_is_loading(knotd->server)) {
+		return;
+	}
+	server_counts_t counts = server_counts(knotd->server);
+	size_t served = counts.origins[SERVER_ORIGIN_FILE] + counts.origins[SERVER_ORIGIN_IMAGE];
+	double seconds = (double)(sys_clock_ms() - knotd->loading_ms) / 1000;
+	if (served + counts.origins[SERVER_ORIGIN_NONE] > 0) {
+		log_server(LOG_INFO, "loaded %zu zones in %.1f s, %zu failed", served, seconds, counts.failed);
+	}
+	knotd->loading_ms = 0;
+}
+
+/* What `systemctl status` shows. */
+static void notify_status(knotd_t *knotd)
+{
+	if (!sys_notify_is_heard()) {
+		return;
+	}
+	server_counts_t counts = server_counts(knotd->server);
+	size_t served = counts.origins[SERVER_ORIGIN_FILE] + counts.origins[SERVER_ORIGIN_IMAGE];
+	size_t total = served + counts.origins[SERVER_ORIGIN_NONE];
+	char text[128];
+	if (knotd->loading_ms != 0) {
+		snprintf(text, sizeof(text), "loading: %zu of %zu zones are served", served, total);
+	} else {
+		snprintf(text, sizeof(text), "%zu zones, %zu failed, %u XDP queues", total, counts.failed,
+				net_workers(knotd->net).xdp);
+	}
+	sys_notify_status(text);
+}
+
+/*
+ * A sign of life for the watchdog. This thread moves, or it weren't here; zones' work isn't stuck with its lock held,
+ * or server_is_loading() had not returned in this round; and each worker has ended the batch that it was at: a grace
+ * period waits for all of them. Whoever is stuck keeps this from being sent, and the service manager restarts the
+ * server.
+ */
+static void notify_alive(knotd_t *knotd)
+{
+	uint64_t now_ms = sys_clock_ms();
+	if (knotd->watchdog_ms == 0 || now_ms - knotd->alive_ms < knotd->watchdog_ms) {
+		return;
+	}
+	(void)server_is_loading(knotd->server);
+	sys_rcu_wait();
+	sys_notify_alive();
+	knotd->alive_ms = now_ms;
+}
+
+/* Milliseconds that the main loop may sleep. */
+static int sleep_ms(const knotd_t *knotd)
+{
+	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
+	uint64_t ms = knotd->answering && knotd->loading_ms == 0 ? REPEATS_POLL_MS : LOADING_POLL_MS;
+	return (int)(knotd->watchdog_ms != 0 && knotd->watchdog_ms / 2 < ms ? knotd->watchdog_ms / 2 + 1 : ms);
+}
+
 /* Returns the exit status. */
 static int run(knotd_t *knotd)
 {
-	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
+	enum { STATUS_MS = 1000 };
+	uint64_t status_ms = 0;
+	knotd->watchdog_ms = sys_watchdog_interval_ms();
 	for (;;) {
 		sys_pulse_beat();
+		notify_alive(knotd);
+		log_loaded(knotd);
 		sys_log_tell_repeats(false);
 		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
 			return EXIT_FAILURE;
+		}
+		if (sys_clock_ms() - status_ms >= STATUS_MS) {
+			notify_status(knotd);
+			status_ms = sys_clock_ms();
 		}
 		struct pollfd ready[] = {
 			{ .fd = knotd->signal_fd, .events = POLLIN },
 			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
 		};
-		int count = poll(ready, 2, knotd->answering ? REPEATS_POLL_MS : LOADING_POLL_MS);
+		int count = poll(ready, 2, sleep_ms(knotd));
 		if (count > 0 && ready[1].revents != 0) {
 			eventfd_t jobs;
 			(void)eventfd_read(ready[1].fd,

@@ -3,9 +3,11 @@
 
 #include "src/sys/clock.h"
 
+#include <assert.h>
 #include <cap-ng.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <pwd.h>
@@ -228,15 +230,37 @@ uint64_t sys_pulse_age_ms(void)
 
 void sys_notify_ready(void)
 {
-	(void)sd_notify(0, "READY=1\nSTATUS=");
+	(void)sd_notify(0, "READY=1");
 }
 
 void sys_notify_reloading(void)
 {
-	(void)sd_notify(0, "RELOADING=1\nSTATUS=");
+	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, sys_clock_ns() / 1000);
 }
 
 void sys_notify_stopping(void)
 {
 	(void)sd_notify(0, "STOPPING=1\nSTATUS=");
+}
+
+void sys_notify_status(const char *text)
+{
+	assert(strchr(text, '\n') == NULL); /* a line of another field would begin */
+	(void)sd_notifyf(0, "STATUS=%s", text);
+}
+
+bool sys_notify_is_heard(void)
+{
+	return getenv("NOTIFY_SOCKET") != NULL;
+}
+
+uint64_t sys_watchdog_interval_ms(void)
+{
+	uint64_t timeout_us;
+	return sd_watchdog_enabled(0, &timeout_us) > 0 ? timeout_us / 2000 : 0;
+}
+
+void sys_notify_alive(void)
+{
+	(void)sd_notify(0, "WATCHDOG=1");
 }

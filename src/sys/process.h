@@ -64,7 +64,25 @@ void sys_pulse_beat(void);
 /** Milliseconds since the last beat; 0: there was none. Any thread. */
 uint64_t sys_pulse_age_ms(void);
 
-/** sd_notify(3): READY=1, RELOADING=1, STOPPING=1, each with an empty STATUS. Nothing without a service manager. */
+/**
+ * sd_notify(3): READY=1; RELOADING=1 with the time that Type=notify-reload wants; STOPPING=1. Nothing without a service
+ * manager. Any thread.
+ */
 void sys_notify_ready(void);
 void sys_notify_reloading(void);
 void sys_notify_stopping(void);
+
+/** The line that `systemctl status` shows. Nothing without a service manager. */
+void sys_notify_status(const char *text);
+
+/** Whether a service manager listens: else a status need not be made. */
+bool sys_notify_is_heard(void);
+
+/** How often sys_notify_alive() has to be called, in milliseconds: half of the watchdog's time; 0: there is none. */
+uint64_t sys_watchdog_interval_ms(void);
+
+/**
+ * WATCHDOG=1. Call from the main loop, after what proves that the other threads move: a service manager restarts a
+ * server that doesn't call it.
+ */
+void sys_notify_alive(void);

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Start and stop: what bad configurations, busy ports and missing files get; signals; pid file; log files."""
+import fcntl
 import os
 import re
 import signal
 import socket
+import subprocess
+import threading
+import time
 
 import dns.rcode
 import pytest
 
+from harness.server import built
 from harness.waiting import PATIENCE, wait_until
 from zones import example
 
@@ -209,6 +214,76 @@ def test_notify_socket(knotd):
         wait_until(lambda: "READY=1" in sock.recv(4096).decode().split("\n"), "READY=1")
         assert knotd.stop() == 0
         wait_until(lambda: "STOPPING=1" in sock.recv(4096).decode().split("\n"), "STOPPING=1")
+
+
+def fields_of(sock):
+    """The fields of the next message to the service manager."""
+    return dict(line.split("=", 1) for line in sock.recv(4096).decode().split("\n"))
+
+
+@pytest.mark.ours
+def test_status_and_watchdog_of_systemd(knotd):
+    """What systemctl status shows, signs of life, and the time of a reload that Type=notify-reload wants."""
+    knotd.write("example.zone", example())
+    knotd.configure(zones=["example", "missing.test"])
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        path = str(knotd.dir / "notify")
+        sock.bind(path)
+        sock.settimeout(10 * PATIENCE)
+        knotd.start(environment={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"})
+        wait_until(lambda: fields_of(sock).get("STATUS") == "2 zones, 1 failed, 0 XDP queues", "the status")
+        begun, signs = time.monotonic(), 0
+        while signs < 5:
+            signs += fields_of(sock).get("WATCHDOG") == "1"
+        assert 4 * 0.2 * 0.9 < time.monotonic() - begun < 20 * PATIENCE     # each half of the watchdog's time
+        before = time.monotonic_ns() // 1000
+        knotd.knotc("reload")
+        fields = wait_until(lambda: (lambda found: found if "RELOADING" in found else None)(fields_of(sock)), "RELOADING=1")
+        assert before <= int(fields["MONOTONIC_USEC"]) <= time.monotonic_ns() // 1000
+        wait_until(lambda: fields_of(sock).get("READY") == "1", "READY=1 after the reload")
+        assert knotd.stop() == 0
+
+
+@pytest.mark.ours
+def test_one_line_for_all_zones(knotd):
+    knotd.write("example.zone", example())
+    knotd.configure(zones=["example", "missing.test"])
+    knotd.start()
+    knotd.wait_log(r"loaded 1 zones in")
+    assert re.findall(r"info: loaded (\d+) zones in \d+\.\d s, (\d+) failed", knotd.log()) == [("1", "1")]
+
+
+@pytest.mark.ours
+def test_a_server_that_is_being_killed_is_waited_for(make_knotd):
+    """Its PID file is locked until the kernel has taken its memory away: here, until a copy of its descriptor is closed."""
+    first, second = make_knotd(), make_knotd()
+    first.configure()
+    first.start()
+    pidfile = first.dir / "run" / "knot.pid"
+    with open(pidfile, encoding="ascii") as held:
+        first.process.kill()
+        first.process.wait()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        second.configure()
+        second.conf(second.path.read_text().replace(f"rundir: {second.dir}", f"rundir: {first.dir}"))
+        threading.Timer(0.3, lambda: fcntl.flock(held, fcntl.LOCK_UN)).start()
+        second.start(ready=False)
+        second.wait_log("server started answering")
+        assert "already running" not in second.log()
+
+
+@pytest.mark.ours
+def test_build_summary():
+    """Blocks of `Name: value`, as scripts read them of Knot's knotd."""
+    text = subprocess.run([built("knotd", "knotd"), "-VV"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * PATIENCE).stdout
+    head, *blocks = text.rstrip("\n").split("\n\n")
+    assert re.fullmatch(r"knotd \(Bowline\), version \S+", head)
+    names = [[re.fullmatch(r"    ([^:]+):(?: .*)?", line).group(1) for line in block.split("\n")] for block in blocks]
+    assert names == [["Configure"], ["Target", "Compiler", "CFLAGS"], ["Config"],
+                     ["Prefix", "Run dir", "Storage dir", "Config dir", "Module dir"], ["Static modules", "Shared modules"],
+                     ["Use recvmmsg", "Use SO_REUSEPORT(_LB)", "XDP support", "DoQ support", "Redis support", "Socket polling", "MaxMind DB support",
+                      "Systemd integration", "POSIX capabilities", "PKCS #11 support", "Utilities with DoH", "Utilities with Dnstap", "Kdig DNSSEC validation"]]
+    assert "    Static modules: stats\n" in text and "    Config: default mapsize 500 MiB\n" in text
 
 
 @pytest.mark.ours

@@ -29,7 +29,7 @@ def run(*arguments):
     (["-h"], 0, "Usage: knotd"),
     (["-h"], 0, "/knot.sock)"),
     (["-V"], 0, "knotd (Bowline), version "),
-    (["-VV"], 0, "Configdir"),
+    (["-VV"], 0, "Config dir: "),
     (["surplus"], 1, "surplus"),
     (["-m", "0"], 1, "invalid configuration database size"),
     (["--nonsense"], 1, "Usage: knotd"),
