@@ -70,17 +70,27 @@ static uint64_t pseudo_rest(uint8_t ip_proto, uint16_t len_be)
 	return (uint64_t)htons(ip_proto) + len_be;
 }
 
-static kxdp_verdict_t verify_udp(const uint8_t *udp, size_t udp_room, uint64_t address_sum, bool is_ipv6)
+/*
+ * udp[0..udp_room) is the IP packet's payload. *ret_len: the datagram's length. What is behind it is the surplus area:
+ * RFC 768 allows it, receivers without UDP options ignore it, and the checksum doesn't cover it (RFC 9868 7, 18).
+ */
+static inline kxdp_verdict_t verify_udp(
+		const uint8_t *udp, size_t udp_room, uint64_t address_sum, bool is_ipv6, size_t *ret_len)
 {
-	if (udp_room < UDP_LEN || load_be16(udp + 4) != udp_room) {
+	if (udp_room < UDP_LEN) {
 		return KXDP_BAD_LENGTH;
 	}
+	size_t udp_len = load_be16(udp + 4);
+	if (udp_len < UDP_LEN || udp_len > udp_room) {
+		return KXDP_BAD_LENGTH;
+	}
+	*ret_len = udp_len;
 	uint16_t checksum = load_raw16(udp + UDP_CHECKSUM_OFF);
 	if (checksum == 0) {
 		return is_ipv6 ? KXDP_BAD_UDP_CHECKSUM : KXDP_OK; /* RFC 768; RFC 8200 8.1 */
 	}
 	uint64_t pseudo = checksum_add(address_sum, pseudo_rest(IPPROTO_UDP, load_raw16(udp + 4)));
-	if (checksum_fold(checksum_bytes(pseudo, udp, udp_room)) == 0xFFFF) {
+	if (checksum_fold(checksum_bytes(pseudo, udp, udp_len)) == 0xFFFF) {
 		return KXDP_OK;
 	}
 	return checksum == checksum_fold(pseudo) ? KXDP_PARTIAL_CHECKSUM : KXDP_BAD_UDP_CHECKSUM;
@@ -158,7 +168,8 @@ static inline bool is_answerable(const link_t *l, const uint8_t *transport)
 static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(
 		const link_t *l, uint8_t *udp, size_t udp_room, uint64_t address_sum, bool is_ipv6, kxdp_packet_t *p)
 {
-	kxdp_verdict_t verdict = verify_udp(udp, udp_room, address_sum, is_ipv6);
+	size_t udp_len = 0;
+	kxdp_verdict_t verdict = verify_udp(udp, udp_room, address_sum, is_ipv6, &udp_len);
 	if (verdict != KXDP_OK && verdict != KXDP_PARTIAL_CHECKSUM) {
 		return verdict;
 	}
@@ -166,7 +177,8 @@ static inline __attribute__((always_inline)) kxdp_verdict_t finish_udp(
 		return KXDP_BAD_ADDRESS;
 	}
 	p->payload = udp + UDP_LEN;
-	p->payload_len = (uint16_t)(udp_room - UDP_LEN);
+	assert(udp_len >= UDP_LEN && udp_len <= udp_room);
+	p->payload_len = (uint16_t)(udp_len - UDP_LEN);
 	p->payload_max = payload_room(l, udp + UDP_LEN, (is_ipv6 ? IPV6_LEN : IPV4_LEN) + UDP_LEN);
 	fill_packet(l, udp, is_ipv6, IPPROTO_UDP, p);
 	return verdict;

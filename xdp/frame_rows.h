@@ -35,8 +35,9 @@ typedef struct {
 	bool no_checksum, partial_checksum;
 	uint8_t first_next; /* IPv6: type of the first extension header */
 	unsigned payload_len, padding, cut;
-	patch_t set;   /* replaces a byte before checksums are computed */
-	patch_t spoil; /* XORed to a byte afterwards */
+	unsigned surplus; /* bytes of the IP packet behind the UDP datagram */
+	patch_t set;      /* replaces a byte before checksums are computed */
+	patch_t spoil;    /* XORed to a byte afterwards */
 	kxdp_verdict_t want;
 	enum filter_count filter; /* default: redirected */
 } row_t;
@@ -144,11 +145,11 @@ static void build(frame_t *f, const row_t *row)
 	f->udp_off = f->ip_off + (row->v6 ? 40 : 20) + extra_len;
 	uint8_t *udp = f->bytes + f->udp_off;
 	size_t header_len = row->tcp ? put_tcp_header(udp, row) : 8;
-	size_t udp_len = header_len + row->payload_len;
+	size_t udp_len = header_len + row->payload_len, surplus = row->as_reply ? 0 : row->surplus;
 	f->payload_off = f->udp_off + header_len;
 	if (row->v6) {
 		store_be32(ip, 0x60000000 | ECN_SENT << 20 | (row->as_reply ? 0 : 0xC0u << 20 | 0x12345));
-		store_be16(ip + 4, (uint16_t)(extra_len + udp_len));
+		store_be16(ip + 4, (uint16_t)(extra_len + udp_len + surplus));
 		ip[6] = extra_len > 0 ? row->first_next : row->tcp ? 6 : 17;
 		ip[7] = row->as_reply ? 64 : TTL_SENT;
 		memcpy(ip + 8, ips6[from], 16);
@@ -156,7 +157,7 @@ static void build(frame_t *f, const row_t *row)
 	} else {
 		ip[0] = (uint8_t)(0x45 + extra_len / 4);
 		ip[1] = row->as_reply ? ECN_SENT : 0xC0 | ECN_SENT;
-		store_be16(ip + 2, (uint16_t)(20 + extra_len + udp_len));
+		store_be16(ip + 2, (uint16_t)(20 + extra_len + udp_len + surplus));
 		store_be32(ip + 4, row->as_reply ? 0 : 0xABCD4000); /* id; don't fragment */
 		ip[8] = row->as_reply ? 64 : TTL_SENT;
 		ip[9] = row->tcp ? 6 : 17;
@@ -171,7 +172,8 @@ static void build(frame_t *f, const row_t *row)
 	for (unsigned i = 0; i < row->payload_len; i++) {
 		f->bytes[f->payload_off + i] = (uint8_t)(i * 7 + 1);
 	}
-	f->len = f->udp_off + udp_len + row->padding - row->cut;
+	memset(f->bytes + f->udp_off + udp_len, 0xA5, surplus);
+	f->len = f->udp_off + udp_len + surplus + row->padding - row->cut;
 	apply(f, row->set, false);
 	fill_checksums(f, row, udp_len);
 	apply(f, row->spoil, true);
@@ -230,7 +232,16 @@ static const row_t rows[] = {
 	{ "IPv4, last byte spoilt", .payload_len = 31, .spoil = { AT_PAYLOAD, 30, 0x80 }, .want = KXDP_BAD_UDP_CHECKSUM },
 	{ "IPv4, padding is not summed", .payload_len = 1, .padding = 9, .spoil = { AT_PAYLOAD, 5, 0xFF } },
 	{ "IPv4, UDP length too long", .payload_len = 40, .set = { AT_UDP, 5, 49 }, .want = KXDP_BAD_LENGTH },
-	{ "IPv4, UDP length too short", .payload_len = 40, .set = { AT_UDP, 5, 47 }, .want = KXDP_BAD_LENGTH },
+	{ "IPv4, UDP length too short for its checksum", .payload_len = 40, .set = { AT_UDP, 5, 47 }, .want = KXDP_BAD_UDP_CHECKSUM },
+	{ "IPv4, UDP length below its header", .payload_len = 40, .set = { AT_UDP, 5, 7 }, .want = KXDP_BAD_LENGTH },
+	{ "IPv4, surplus of 8 bytes", .payload_len = 40, .surplus = 8 },
+	{ "IPv4, surplus of a byte, odd payload", .payload_len = 31, .surplus = 1 },
+	{ "IPv4, surplus and padding", .payload_len = 5, .surplus = 4, .padding = 9 },
+	{ "IPv4, surplus behind an empty datagram", .payload_len = 0, .surplus = 20 },
+	{ "IPv4, surplus, no UDP checksum", .payload_len = 33, .surplus = 3, .no_checksum = true },
+	{ "IPv4, surplus, UDP checksum wrong", .payload_len = 40, .surplus = 8, .spoil = { AT_UDP, 7, 0x01 },
+	  .want = KXDP_BAD_UDP_CHECKSUM },
+	{ "IPv4, surplus spoilt, which no checksum covers", .payload_len = 40, .surplus = 8, .spoil = { AT_PAYLOAD, 41, 0xFF } },
 	{ "IPv4, UDP length 0", .payload_len = 40, .set = { AT_UDP, 5, 0 }, .want = KXDP_BAD_LENGTH },
 	{ "IPv4, from 0.0.0.0/8", .payload_len = 40, .set = { AT_IP, 12, 0 }, .want = KXDP_BAD_ADDRESS },
 	{ "IPv4, from loopback", .payload_len = 40, .set = { AT_IP, 12, 127 }, .want = KXDP_BAD_ADDRESS },
@@ -249,6 +260,10 @@ static const row_t rows[] = {
 	{ "IPv6", .v6 = true, .payload_len = 40 },
 	{ "IPv6, no payload", .v6 = true, .payload_len = 0 },
 	{ "IPv6, odd payload", .v6 = true, .payload_len = 31 },
+	{ "IPv6, surplus of 8 bytes", .v6 = true, .payload_len = 40, .surplus = 8 },
+	{ "IPv6, surplus behind extension headers", .v6 = true, .payload_len = 31, .surplus = 11, .first_next = 60, .extra = PADN_8 },
+	{ "IPv6, surplus, no UDP checksum", .v6 = true, .payload_len = 40, .surplus = 8, .no_checksum = true,
+	  .want = KXDP_BAD_UDP_CHECKSUM },
 	{ "IPv6, two tags", .v6 = true, .payload_len = 40, .tags = "88A8 0001 8100 0002" },
 	{ "IPv6, padded", .v6 = true, .payload_len = 4, .padding = 7 },
 	{ "IPv6, payload of a full MTU", .v6 = true, .payload_len = MTU - 48 },
