@@ -3,7 +3,7 @@
  * What a hostile daemon may send to the privileged helper: only requests with every field in its range reach an action,
  * and no field is used that wasn't checked.
  *
- * Input: messages, each of one byte of length (times 2, so that every request fits) and that many bytes. The actions
+ * Input: messages, each of one byte of length (times 4, so that every request fits) and that many bytes. The actions
  * check what they are given anew, written down a second time and in another way than the checks under test.
  */
 #include "xdp/priv_wire.h"
@@ -125,6 +125,25 @@ static void check_raw(const priv_raw_t *r)
 	check(r->family == AF_INET || r->family == AF_INET6);
 }
 
+static void check_know(const priv_know_t *r)
+{
+	check(r->iface < PRIV_IFACES_MAX && r->count - 1 < PRIV_KNOWN_MAX);
+	for (size_t i = 0; i < PRIV_KNOWN_MAX; i++) {
+		const priv_known_t *k = &r->entries[i];
+		check(k->value <= 2 && k->reserved == 0 && k->kind <= FILTER_KNOWN_BROADCAST);
+		check(i < r->count || (k->value == 0 && k->kind == 0 && k->bits == 0));
+		check(k->kind != FILTER_KNOWN_MAC || k->bits == 48);
+		check(k->kind != FILTER_KNOWN_VLAN || k->bits == 64);
+		check(k->kind != FILTER_KNOWN_BROADCAST || k->bits == 128);
+		check_prefix(k->data, k->bits);
+	}
+}
+
+static void check_host(const priv_host_t *r)
+{
+	check(r->iface < PRIV_IFACES_MAX && r->flags < 8 && r->host.ipv4_count < 5 && r->host.ipv6_count < 5);
+}
+
 #define ACT(constant, name, what)                                                                                      \
 	static knot_err_t act_##name(                                                                                  \
 			void *state, const priv_##name##_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)   \
@@ -157,7 +176,7 @@ static void serve(const uint8_t *message, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	while (size > 0) {
-		size_t len = data[0] * 2u;
+		size_t len = data[0] * 4u;
 		len = len < size - 1 ? len : size - 1;
 		serve(data + 1, len);
 		data += 1 + len;

@@ -54,10 +54,12 @@ static void set_config(kxdp_attach_t *a, const priv_config_t *c)
 {
 	uint8_t protos = (uint8_t)(((c->flags & PRIV_CONFIG_UDP) != 0 ? FILTER_PROTO_UDP : 0) |
 				   ((c->flags & PRIV_CONFIG_TCP) != 0 ? FILTER_PROTO_TCP : 0));
+	const uint32_t checks = a->config.flags & (uint32_t)FILTER_CHECK_ALL;
 	a->config = (struct filter_config){
 		.listen_count = c->listen_count,
 		.flags = ((c->flags & PRIV_CONFIG_ROUTE_CHECK) != 0 ? FILTER_ROUTE_CHECK : 0) |
-			 (a->rule_count > 0 ? FILTER_RULES : 0),
+			 (a->rule_count > 0 ? FILTER_RULES : 0) | checks,
+		.host = a->config.host,
 	};
 	for (size_t i = 0; i < c->listen_count; i++) {
 		struct filter_listen *listen = &a->config.listens[i];
@@ -97,6 +99,47 @@ knot_err_t kxdp_attach_configure(kxdp_attach_t *a, const priv_config_t *config, 
 	return KNOT_OK;
 }
 
+/* ---- The host ---- */
+
+/* Returns 0 or an errno value. */
+static int know_one(const kxdp_attach_t *a, const priv_known_t *entry)
+{
+	struct filter_known key = { .len = 8u + entry->bits, .kind = entry->kind };
+	memcpy(key.data, entry->data, sizeof(key.data));
+	uint32_t value = entry->value;
+	if (value != 0) {
+		return bpf_map_update_elem(a->known_fd, &key, &value, BPF_ANY) == 0 ? 0 : errno;
+	}
+	return bpf_map_delete_elem(a->known_fd, &key) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+knot_err_t kxdp_attach_know(kxdp_attach_t *a, const priv_know_t *request, kxdp_fault_t *ret_fault)
+{
+	for (uint32_t i = 0; i < request->count; i++) {
+		int errnum = know_one(a, &request->entries[i]);
+		if (errnum != 0) {
+			return kxdp_fault_errno(ret_fault, errnum, a->name, "telling the XDP program about the host");
+		}
+	}
+	return KNOT_OK;
+}
+
+knot_err_t kxdp_attach_host(kxdp_attach_t *a, const priv_host_t *request, kxdp_fault_t *ret_fault)
+{
+	const struct filter_config before = a->config;
+	a->config.host = request->host;
+	a->config.flags = (before.flags & ~(uint32_t)FILTER_CHECK_ALL) |
+			  ((request->flags & PRIV_HOST_MAC) != 0 ? FILTER_CHECK_MAC : 0) |
+			  ((request->flags & PRIV_HOST_VLAN) != 0 ? FILTER_CHECK_VLAN : 0) |
+			  ((request->flags & PRIV_HOST_ADDRESS) != 0 ? FILTER_CHECK_ADDRESS : 0);
+	int errnum = kxdp_attach_write_config(a);
+	if (errnum != 0) {
+		a->config = before;
+		return kxdp_fault_errno(ret_fault, errnum, a->name, "telling the XDP program about the host");
+	}
+	return KNOT_OK;
+}
+
 /* ---- Loading ---- */
 
 static int open_object(kxdp_attach_t *a)
@@ -130,6 +173,7 @@ static int take_maps(kxdp_attach_t *a, const priv_config_t *config)
 		{ "filter_counts", &a->counts_fd },
 		{ "filter_rules", &a->rules_fd },
 		{ "filter_prefixes", &a->prefixes_fd },
+		{ "filter_known", &a->known_fd },
 	};
 	for (size_t i = 0; i < KNOT_LEN(maps); i++) {
 		*maps[i].fd = bpf_object__find_map_fd_by_name(a->object, maps[i].name);

@@ -23,7 +23,7 @@ typedef struct {
 	bool plain;                 /* the program that can't do route check */
 	int name_fd;                /* owned: says that we live, when shared; else -1 */
 	int link_fd;                /* owned; -1 when shared */
-	int sockets_fd, config_fd, active_fd, counts_fd, rules_fd, prefixes_fd; /* of `object` */
+	int sockets_fd, config_fd, active_fd, counts_fd, rules_fd, prefixes_fd, known_fd; /* of `object` */
 	struct filter_config config;
 	uint32_t active;                /* slot of filter_config in use */
 	struct filter_rule *rules;      /* mapped: FILTER_RULE_MAX */
@@ -43,6 +43,10 @@ void kxdp_detach(kxdp_attach_t *attach);
 
 KNOT_MUST_USE knot_err_t kxdp_attach_configure(
 		kxdp_attach_t *attach, const priv_config_t *config, kxdp_fault_t *ret_fault);
+
+/** Change what the program knows of the host. Forgetting what it doesn't know is fine. KNOT_ESPACE: too much. */
+KNOT_MUST_USE knot_err_t kxdp_attach_know(kxdp_attach_t *attach, const priv_know_t *request, kxdp_fault_t *ret_fault);
+KNOT_MUST_USE knot_err_t kxdp_attach_host(kxdp_attach_t *attach, const priv_host_t *request, kxdp_fault_t *ret_fault);
 
 /**
  * Make a queue's socket. A copy of its descriptor waits for kxdp_attach_start(); one that waits already is forgotten.

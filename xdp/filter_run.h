@@ -49,7 +49,7 @@ static const enum filter_group filter_groups[FILTER_COUNT_ROWS] = { FILTER_COUNT
 typedef struct {
 	struct bpf_object *object;
 	int prog_fd; /* the program that runs: full_fd, or plain_fd */
-	int full_fd, plain_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd;
+	int full_fd, plain_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd, known_fd;
 	struct filter_counts *counts; /* [RUN_QUEUES], mapped */
 	struct filter_rule *rules;    /* [FILTER_RULE_MAX], mapped */
 	uint32_t slot;                /* of the configuration in use */
@@ -117,6 +117,7 @@ static inline filter_t filter_load(void)
 		.sockets_fd = bpf_object__find_map_fd_by_name(object, "filter_sockets"),
 		.prefixes_fd = bpf_object__find_map_fd_by_name(object, "filter_prefixes"),
 		.rules_fd = bpf_object__find_map_fd_by_name(object, "filter_rules"),
+		.known_fd = bpf_object__find_map_fd_by_name(object, "filter_known"),
 		.socket = -1 };
 	f.counts = filter_map_memory(bpf_object__find_map_fd_by_name(object, "filter_counts"),
 			RUN_QUEUES * sizeof(struct filter_counts));
@@ -132,6 +133,26 @@ static inline void filter_close_socket(filter_t *f)
 		close(f->socket);
 		munmap(f->umem, RUN_FRAME_MAX);
 		f->socket = -1;
+	}
+}
+
+/** Something that the host has, or doesn't. */
+static inline void filter_know(const filter_t *f, const struct filter_known *known, enum filter_known_value value)
+{
+	uint32_t number = value;
+	if (bpf_map_update_elem(f->known_fd, known, &number, BPF_ANY) != 0) {
+		filter_die("telling what the host has");
+	}
+}
+
+/** The host has nothing. */
+static inline void filter_forget_all(const filter_t *f)
+{
+	struct filter_known known;
+	while (bpf_map_get_next_key(f->known_fd, NULL, &known) == 0) {
+		if (bpf_map_delete_elem(f->known_fd, &known) != 0) {
+			filter_die("forgetting what the host has");
+		}
 	}
 }
 

@@ -261,6 +261,114 @@ static void test_destinations(void **state)
 	filter_unload(&filter);
 }
 
+/* Whose a packet is: what the host has, in the map and beside it. Without a socket, ours is "no socket". */
+static void test_host(void **state)
+{
+	(void)state;
+	require_namespace();
+	static const struct filter_config config = {
+		.listen_count = 2,
+		.flags = FILTER_CHECK_ALL,
+		.host = { .mac = { 2, 0, 0, 0, 0, 0x0B },
+				.ipv4_count = 1,
+				.ipv6_count = 1,
+				.ipv6 = { { 0x20, 1, 0x0D, 0xB8, [15] = 9 } } },
+		.listens = { { .protos = FILTER_PROTO_UDP, .port_be = 0x3500, .any_addr = 1 },
+				{ .protos = FILTER_PROTO_UDP,
+						.port_be = 0x3500,
+						.addr = { [10] = 0xFF, 0xFF, 203, 0, 113, 9 } } },
+	};
+	static const struct {
+		const char *what, *source, *destination;
+		uint8_t mac_end;
+		enum filter_count want;
+	} host_rows[] = {
+		{ "near", "192.0.2.2", "198.51.100.1", 0x0B, FILTER_PASS_NO_SOCKET },
+		{ "near, IPv6", "2001:db8::2", "2001:db8::9", 0x0B, FILTER_PASS_NO_SOCKET },
+		{ "not near, IPv6", "2001:db8::2", "2001:db8::8", 0x0B, FILTER_PASS_NOT_LOCAL },
+		{ "AnyIP", "192.0.2.2", "10.77.3.4", 0x0B, FILTER_PASS_NO_SOCKET },
+		{ "broadcast within AnyIP", "192.0.2.2", "10.77.0.255", 0x0B, FILTER_PASS_NOT_LOCAL },
+		{ "elsewhere", "192.0.2.2", "8.8.8.8", 0x0B, FILTER_PASS_NOT_LOCAL },
+		{ "an address of a listen: always", "192.0.2.2", "203.0.113.9", 0x0B, FILTER_PASS_NO_SOCKET },
+		{ "another MAC", "192.0.2.2", "198.51.100.1", 0x0C, FILTER_PASS_OTHER_MAC },
+		{ "another MAC, elsewhere", "192.0.2.2", "8.8.8.8", 0x0C, FILTER_PASS_OTHER_MAC },
+		{ "a second MAC", "192.0.2.2", "198.51.100.1", 0x0D, FILTER_PASS_NO_SOCKET },
+		{ "from broadcast", "192.0.2.255", "198.51.100.1", 0x0B, FILTER_PASS_BROADCAST },
+		{ "from broadcast to a listen's", "192.0.2.255", "203.0.113.9", 0x0B, FILTER_PASS_BROADCAST },
+		{ "from beside broadcast", "192.0.2.254", "198.51.100.1", 0x0B, FILTER_PASS_NO_SOCKET },
+		{ "from another broadcast", "192.0.3.255", "198.51.100.1", 0x0B, FILTER_PASS_NO_SOCKET },
+	};
+	filter_t filter = filter_load();
+	struct filter_config c = config;
+	c.host.ipv4_be[0] = htonl(0xC6336401);
+	c.host.broadcast_mask_be = htonl(0xFF00FFFF); /* of 192.0.2.255 and 192.8.2.255 */
+	c.host.broadcast_bits_be = htonl(0xC00002FF);
+	filter_know(&filter, &(struct filter_known){ 8 + 104 + 8, .data = { [10] = 0xFF, 0xFF, 10, 77 } },
+			FILTER_KNOWN_YES);
+	filter_know(&filter, &(struct filter_known){ 8 + 128, .data = { [10] = 0xFF, 0xFF, 10, 77, 0, 255 } },
+			FILTER_KNOWN_NO);
+	filter_know(&filter, &(struct filter_known){ 8 + 48, FILTER_KNOWN_MAC, { 2, 0, 0, 0, 0, 0x0D }, { 0 } },
+			FILTER_KNOWN_YES);
+	filter_know(&filter,
+			&(struct filter_known){
+					8 + 128, FILTER_KNOWN_BROADCAST, { [10] = 0xFF, 0xFF, 192, 0, 2, 255 }, { 0 } },
+			FILTER_KNOWN_YES);
+	filter_configure(&filter, &c);
+	for (size_t i = 0; i < KNOT_LEN(host_rows); i++) {
+		frame_t f = packet_between(host_rows[i].source, host_rows[i].destination, false, 0);
+		f.bytes[5] = host_rows[i].mac_end;
+		check(&filter, host_rows[i].what, f.bytes, f.len, host_rows[i].want);
+	}
+	c.flags = 0;
+	filter_configure(&filter, &c);
+	for (size_t i = 0; i < KNOT_LEN(host_rows); i++) {
+		frame_t f = packet_between(host_rows[i].source, host_rows[i].destination, false, 0);
+		f.bytes[5] = host_rows[i].mac_end;
+		check(&filter, "nothing is checked", f.bytes, f.len, FILTER_PASS_NO_SOCKET);
+	}
+	filter_unload(&filter);
+}
+
+/* VLANs by type and id of each tag; one of id 0 is a priority only. */
+static void test_vlans(void **state)
+{
+	(void)state;
+	require_namespace();
+	static const struct {
+		const char *tags;
+		enum filter_count want;
+	} vlan_rows[] = {
+		{ "", FILTER_PASS_NO_SOCKET },
+		{ "8100 0005", FILTER_PASS_NO_SOCKET },
+		{ "8100 F005", FILTER_PASS_NO_SOCKET },
+		{ "8100 0006", FILTER_PASS_OTHER_VLAN },
+		{ "88A8 0005", FILTER_PASS_OTHER_VLAN },
+		{ "8100 6000", FILTER_PASS_NO_SOCKET },
+		{ "8100 0000 8100 0005", FILTER_PASS_NO_SOCKET },
+		{ "8100 0005 8100 0000", FILTER_PASS_NO_SOCKET },
+		{ "88A8 0007 8100 0008", FILTER_PASS_NO_SOCKET },
+		{ "88A8 0008 8100 0007", FILTER_PASS_OTHER_VLAN },
+		{ "88A8 0007", FILTER_PASS_OTHER_VLAN },
+		{ "8100 0005 8100 0005", FILTER_PASS_OTHER_VLAN },
+		{ "8100 0064", FILTER_PASS_OTHER_VLAN },
+	};
+	filter_t filter = filter_load();
+	struct filter_config config = any_udp;
+	config.flags = FILTER_CHECK_VLAN;
+	filter_configure(&filter, &config);
+	filter_know(&filter, &(struct filter_known){ 8 + 64, FILTER_KNOWN_VLAN, { 0x81, 0, 0, 5 }, { 0 } },
+			FILTER_KNOWN_YES);
+	filter_know(&filter,
+			&(struct filter_known){ 8 + 64, FILTER_KNOWN_VLAN, { 0x88, 0xA8, 0, 7, 0x81, 0, 0, 8 }, { 0 } },
+			FILTER_KNOWN_YES);
+	for (size_t i = 0; i < KNOT_LEN(vlan_rows); i++) {
+		frame_t f;
+		build(&f, &(row_t){ .payload_len = 20, .tags = vlan_rows[i].tags });
+		check(&filter, vlan_rows[i].tags, f.bytes, f.len, vlan_rows[i].want);
+	}
+	filter_unload(&filter);
+}
+
 /* What is written to the slot that isn't in use changes nothing. */
 static void test_configuration_slots(void **state)
 {
@@ -818,6 +926,8 @@ int main(void)
 		cmocka_unit_test(test_protocols),
 		cmocka_unit_test(test_other_protocols),
 		cmocka_unit_test(test_destinations),
+		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_vlans),
 		cmocka_unit_test(test_configuration_slots),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_counts_of_many_processors),

@@ -186,6 +186,7 @@ void kxdp_iface_close(kxdp_iface_t *take_iface)
 		close(iface->link_fd); /* without a helper, this is what detaches the program */
 	}
 	pthread_mutex_destroy(&iface->rules_lock);
+	free(iface->known);
 	free(iface->rules);
 	free(iface);
 }

@@ -4,6 +4,7 @@
 
 #include "xdp/bpf/abi.h"
 #include "xdp/kxdp.h"
+#include "xdp/priv_wire.h"
 #include "xdp/socket.h"
 
 #include <pthread.h>
@@ -34,8 +35,11 @@ struct kxdp_iface {
 	int link_fd;                        /* owned: the program stays when the helper is gone; -1: shared */
 	const struct filter_counts *counts; /* mapped: queue_max */
 	const struct filter_rule *counted;  /* mapped: FILTER_RULE_MAX */
-	pthread_mutex_t rules_lock;         /* covers the two below: set by one thread, listed by others */
-	kxdp_iface_rule_t *rules;           /* owned */
+	kxdp_known_t *known;                /* owned: what the program knows of the host, as kxdp_host_t has it */
+	size_t known_count;
+	priv_host_t host;           /* sent last; `kind` 0: never */
+	pthread_mutex_t rules_lock; /* covers the two below: set by one thread, listed by others */
+	kxdp_iface_rule_t *rules;   /* owned */
 	size_t rule_count;
 };
 

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	KXDP_BATCH_MAX = 64,  /* packets one kxdp_receive() can return */
@@ -114,6 +115,54 @@ KNOT_MUST_USE knot_err_t kxdp_iface_open(
  */
 KNOT_MUST_USE knot_err_t kxdp_iface_configure(
 		kxdp_iface_t *iface, const kxdp_config_t *config, kxdp_fault_t *ret_fault);
+
+/** Something that the host has: enum filter_known_kind in bpf/abi.h says what `data` is. */
+typedef struct {
+	uint8_t kind;
+	uint8_t bits;     /* of `data`, 0 to 128; an IPv4 prefix's length plus 96 */
+	uint8_t data[16]; /* bits behind `bits` are 0 */
+	uint8_t value;    /* enum filter_known_value */
+} kxdp_known_t;
+
+enum {
+	KXDP_KNOWN_MAX = 16384,
+	KXDP_NEAR_MAX = 4,
+};
+
+/**
+ * What belongs to this host, so that packets for others are left to the kernel. Each check can be switched off where
+ * what the host has isn't known.
+ */
+typedef struct {
+	const kxdp_known_t *known; /* borrowed; each once, ordered by kxdp_known_compare() */
+	size_t known_count;        /* up to KXDP_KNOWN_MAX */
+	bool check_mac, check_vlan, check_address;
+	uint8_t mac[6];                 /* of the interface */
+	uint8_t ipv4_count, ipv6_count; /* addresses that most packets are for, all of them known, too */
+	uint8_t ipv6[KXDP_NEAR_MAX][16];
+	uint32_t ipv4_be[KXDP_NEAR_MAX];
+	uint32_t broadcast_mask_be, broadcast_bits_be; /* as in struct filter_host */
+} kxdp_host_t;
+
+/** Order of what is known: by kind, bits and data; the value doesn't count. */
+static inline int kxdp_known_compare(const kxdp_known_t *a, const kxdp_known_t *b)
+{
+	if (a->kind != b->kind) {
+		return a->kind < b->kind ? -1 : 1;
+	}
+	if (a->bits != b->bits) {
+		return a->bits < b->bits ? -1 : 1;
+	}
+	return memcmp(a->data, b->data, sizeof(a->data));
+}
+
+/**
+ * Tell the program what the host has, while packets flow. Only what differs from the last time is touched: nothing is
+ * asked of the helper when nothing does. Until the first call nothing is checked. host.c.
+ *
+ * KNOT_ENOMEM, or as kxdp_iface_configure(): what is checked is then somewhere between old and new; call again.
+ */
+KNOT_MUST_USE knot_err_t kxdp_iface_set_host(kxdp_iface_t *iface, const kxdp_host_t *host, kxdp_fault_t *ret_fault);
 
 /** Detach the program and free the interface; its queues must be closed before. NULL is fine. */
 void kxdp_iface_close(kxdp_iface_t *take_iface);

@@ -175,6 +175,20 @@ static knot_err_t act_rule_remove(
 			      : kxdp_attach_rule_remove(attach, request, &answer->reply.u.rule, ret_fault);
 }
 
+static knot_err_t act_know(void *state, const priv_know_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+{
+	(void)answer;
+	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	return attach == NULL ? KNOT_EINVAL : kxdp_attach_know(attach, request, ret_fault);
+}
+
+static knot_err_t act_host(void *state, const priv_host_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+{
+	(void)answer;
+	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	return attach == NULL ? KNOT_EINVAL : kxdp_attach_host(attach, request, ret_fault);
+}
+
 /* ---- Sockets ---- */
 
 static bool set_int(int fd, int level, int option, int value)

@@ -75,7 +75,9 @@ static knot_err_t serve(const void *message, size_t len, recorder_t *recorder)
 	.config = { .flags = 1, .listen_count = 1, .listens = { { .port = 53, .any_addr = 1 } } }
 #define GOOD_QUEUE .kind = PRIV_QUEUE, .queue = 1, .ring_size = 2048
 #define GOOD_RULE  .kind = PRIV_RULE_SET, .addr = { 0x20, 0x01, 0x0d, 0xb8 }, .prefix_len = 32
-#define GOOD_BIND  .kind = PRIV_BIND, .family = AF_INET, .type = SOCK_DGRAM, .port = 53
+#define GOOD_KNOW                                                                                                      \
+	.kind = PRIV_KNOW, .count = 1, .entries = { { .data = { 0x20, 0x01 }, .bits = 16, .value = FILTER_KNOWN_YES } }
+#define GOOD_BIND .kind = PRIV_BIND, .family = AF_INET, .type = SOCK_DGRAM, .port = 53
 #define NAME16                                                                                                         \
 	{                                                                                                              \
 		'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'                         \
@@ -162,6 +164,25 @@ static const struct {
 			KNOT_OK },
 	{ "bind: device", { .bind = { GOOD_BIND, .device = "eth0" } }, KNOT_OK },
 	{ "bind: device without end", { .bind = { GOOD_BIND, .device = NAME16 } }, KNOT_EINVAL },
+	{ "know", { .know = { GOOD_KNOW } }, KNOT_OK },
+	{ "know: nothing", { .know = { .kind = PRIV_KNOW } }, KNOT_EINVAL },
+	{ "know: too much", { .know = { GOOD_KNOW, .count = PRIV_KNOWN_MAX + 1 } }, KNOT_EINVAL },
+	{ "know: interface", { .know = { GOOD_KNOW, .iface = PRIV_IFACES_MAX } }, KNOT_EINVAL },
+	{ "know: kind", { .know = { GOOD_KNOW, .entries[0].kind = FILTER_KNOWN_KINDS } }, KNOT_EINVAL },
+	{ "know: 129 bits", { .know = { GOOD_KNOW, .entries[0].bits = 129 } }, KNOT_EINVAL },
+	{ "know: behind the prefix", { .know = { GOOD_KNOW, .entries[0].data[15] = 1 } }, KNOT_EINVAL },
+	{ "know: value", { .know = { GOOD_KNOW, .entries[0].value = 3 } }, KNOT_EINVAL },
+	{ "know: reserved", { .know = { GOOD_KNOW, .entries[0].reserved = 1 } }, KNOT_EINVAL },
+	{ "know: behind the count", { .know = { GOOD_KNOW, .entries[1].value = 1 } }, KNOT_EINVAL },
+	{ "know: a MAC's prefix", { .know = { GOOD_KNOW, .entries[0].kind = FILTER_KNOWN_MAC } }, KNOT_EINVAL },
+	{ "know: a MAC", { .know = { GOOD_KNOW, .entries[0] = { .kind = FILTER_KNOWN_MAC, .bits = 48 } } }, KNOT_OK },
+	{ "host", { .host = { .kind = PRIV_HOST, .flags = 7 } }, KNOT_OK },
+	{ "host: flag", { .host = { .kind = PRIV_HOST, .flags = 8 } }, KNOT_EINVAL },
+	{ "host: interface", { .host = { .kind = PRIV_HOST, .iface = PRIV_IFACES_MAX } }, KNOT_EINVAL },
+	{ "host: IPv4 addresses", { .host = { .kind = PRIV_HOST, .host.ipv4_count = FILTER_NEAR_MAX + 1 } },
+			KNOT_EINVAL },
+	{ "host: IPv6 addresses", { .host = { .kind = PRIV_HOST, .host.ipv6_count = FILTER_NEAR_MAX + 1 } },
+			KNOT_EINVAL },
 	{ "raw", { .raw = { .kind = PRIV_RAW, .family = AF_INET6 } }, KNOT_OK },
 	{ "raw: packets", { .raw = { .kind = PRIV_RAW, .family = AF_PACKET } }, KNOT_EINVAL },
 };
@@ -507,6 +528,65 @@ static void test_rules(void **state)
 	kxdp_priv_stop(priv);
 }
 
+static kxdp_known_t known_ipv4(uint8_t last, uint8_t value)
+{
+	return (kxdp_known_t){ .kind = FILTER_KNOWN_ADDRESS,
+		.bits = 128,
+		.data = { [10] = 0xFF, 0xFF, 127, 0, 0, last },
+		.value = value };
+}
+
+static void check_passed(kxdp_iface_t *iface, const char *row, unsigned count)
+{
+	uint64_t before = filter_count(iface, row);
+	send_to_server(count);
+	assert_int_equal(filter_count(iface, row) - before, count);
+}
+
+/* What the program knows of the host follows, by differences. Packets go to 127.0.0.1. */
+static void test_host(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	kxdp_host_t host = { .check_address = true, .broadcast_bits_be = 1 };
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	enum { MANY = 100 };
+	kxdp_known_t known[MANY];
+	for (unsigned i = 0; i < MANY; i++) {
+		known[i] = known_ipv4((uint8_t)(i + 1), FILTER_KNOWN_YES);
+	}
+	host.known = known;
+	host.known_count = MANY;
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	known[0].value = FILTER_KNOWN_NO;
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	/* Configuring keeps the checks. */
+	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	known[0].value = FILTER_KNOWN_YES;
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	host.known = known + 1;
+	host.known_count--;
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	host.check_mac = true; /* of `lo` all bytes are 0 */
+	host.mac[5] = 1;
+	assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+	check_passed(iface, "passed-other-mac", 2);
+	assert_int_equal(kxdp_iface_set_host(iface, &(kxdp_host_t){ 0 }, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
 static void test_many_rules(void **state)
 {
 	(void)state;
@@ -759,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_ports_of_others),
 		cmocka_unit_test(test_route_check_settings),
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_many_rules),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_large_busypoll_budget),

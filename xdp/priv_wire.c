@@ -15,6 +15,10 @@ _Static_assert(sizeof(priv_configure_t) == 8 + sizeof(priv_config_t), "no paddin
 _Static_assert(sizeof(priv_queue_t) == 20, "no padding");
 _Static_assert(sizeof(priv_rule_set_t) == 32, "no padding");
 _Static_assert(sizeof(priv_bind_t) == 48, "no padding");
+_Static_assert(sizeof(priv_known_t) == 20, "no padding");
+_Static_assert(sizeof(priv_know_t) == 12 + PRIV_KNOWN_MAX * sizeof(priv_known_t), "no padding");
+_Static_assert(sizeof(struct filter_host) == 8 + FILTER_NEAR_MAX * 20 + 8, "no padding");
+_Static_assert(sizeof(priv_host_t) == 12 + sizeof(struct filter_host), "no padding");
 
 /* ---- Fields ---- */
 
@@ -164,6 +168,39 @@ static verdict_t check_raw(const priv_policy_t *policy, const priv_raw_t *r)
 {
 	(void)policy;
 	return verdict_fields(r->family == AF_INET || r->family == AF_INET6);
+}
+
+static bool is_known(const priv_known_t *k)
+{
+	/* Fewest and most bits by kind: an address may be a prefix, the others are whole. */
+	static const struct {
+		uint8_t min, max;
+	} bits[FILTER_KNOWN_KINDS] = {
+		[FILTER_KNOWN_ADDRESS] = { 0, 128 },
+		[FILTER_KNOWN_MAC] = { 48, 48 },
+		[FILTER_KNOWN_VLAN] = { 64, 64 },
+		[FILTER_KNOWN_BROADCAST] = { 128, 128 },
+	};
+	return k->kind < FILTER_KNOWN_KINDS && k->bits >= bits[k->kind].min && k->bits <= bits[k->kind].max &&
+	       k->value <= FILTER_KNOWN_NO && k->reserved == 0 && is_prefix(k->data, k->bits);
+}
+
+static verdict_t check_know(const priv_policy_t *policy, const priv_know_t *r)
+{
+	(void)policy;
+	bool are_good = r->iface < PRIV_IFACES_MAX && r->count >= 1 && r->count <= PRIV_KNOWN_MAX;
+	for (size_t i = 0; are_good && i < r->count; i++) {
+		are_good = is_known(&r->entries[i]);
+	}
+	return verdict_fields(are_good &&
+			      is_zero(r->entries + r->count, (PRIV_KNOWN_MAX - r->count) * sizeof(r->entries[0])));
+}
+
+static verdict_t check_host(const priv_policy_t *policy, const priv_host_t *r)
+{
+	(void)policy;
+	return verdict_fields(r->iface < PRIV_IFACES_MAX && (r->flags & ~(uint32_t)PRIV_HOST_ALL) == 0 &&
+			      r->host.ipv4_count <= FILTER_NEAR_MAX && r->host.ipv6_count <= FILTER_NEAR_MAX);
 }
 
 typedef struct {

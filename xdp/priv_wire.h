@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "xdp/bpf/abi.h"
 #include "xdp/priv.h"
 
 enum {
@@ -35,7 +36,9 @@ _Static_assert((int)PRIV_DEVICE_MAX == (int)IF_NAMESIZE, "names of interfaces");
 	ROW(PRIV_RULE_SET, rule_set, "add or change a rule") \
 	ROW(PRIV_RULE_REMOVE, rule_remove, "remove a rule") \
 	ROW(PRIV_BIND, bind, "bind a UDP or TCP socket to a low port") \
-	ROW(PRIV_RAW, raw, "open a raw socket for sending")
+	ROW(PRIV_RAW, raw, "open a raw socket for sending") \
+	ROW(PRIV_KNOW, know, "say what the host has: addresses, MACs, VLANs") \
+	ROW(PRIV_HOST, host, "say which of it most packets are for, and what to check")
 
 #define PRIV_KIND(constant, name, what) constant,
 typedef enum {
@@ -132,6 +135,42 @@ typedef struct {
 	uint32_t family; /* AF_INET, AF_INET6 */
 } priv_raw_t;
 
+enum {
+	PRIV_KNOWN_MAX = 32, /* entries in a message */
+};
+
+/** As kxdp_known_t. */
+typedef struct {
+	uint8_t data[16];
+	uint8_t bits;
+	uint8_t kind;
+	uint8_t value; /* enum filter_known_value; 0: forget it */
+	uint8_t reserved;
+} priv_known_t;
+
+typedef struct {
+	uint32_t kind;
+	uint32_t iface;
+	uint32_t count;                       /* 1 to PRIV_KNOWN_MAX */
+	priv_known_t entries[PRIV_KNOWN_MAX]; /* zeros behind the count */
+} priv_know_t;
+
+/** Bits of priv_host_t.flags. */
+enum {
+	PRIV_HOST_MAC = 1,
+	PRIV_HOST_VLAN = 2,
+	PRIV_HOST_ADDRESS = 4,
+	PRIV_HOST_ALL = 7,
+};
+
+/** Any values of the host are good ones: they decide about nothing but whether a packet is the server's. */
+typedef struct {
+	uint32_t kind;
+	uint32_t iface;
+	uint32_t flags;
+	struct filter_host host; /* counts up to FILTER_NEAR_MAX */
+} priv_host_t;
+
 typedef union {
 	uint32_t kind;
 	priv_open_t open;
@@ -143,6 +182,8 @@ typedef union {
 	priv_rule_remove_t rule_remove;
 	priv_bind_t bind;
 	priv_raw_t raw;
+	priv_know_t know;
+	priv_host_t host;
 } priv_request_t;
 
 /** Bits of priv_opened_t.flags. */

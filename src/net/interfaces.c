@@ -169,6 +169,7 @@ static knot_err_t open_at(interfaces_t *set, xdp_interface_t *item, const xdp_wa
 	}
 	/* Before there is a queue, so that not even the first packet passes the rules. */
 	interfaces_set_blocks(set, iface);
+	interfaces_set_host(set, iface);
 	pthread_mutex_lock(&set->look);
 	item->iface = iface;
 	item->was_up = true;
@@ -580,7 +581,8 @@ static void watch_helper(interfaces_t *set)
 	}
 }
 
-static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool again)
+/* event: see interfaces_follow(). again: see interfaces_follow_published(). */
+static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool event, bool again)
 {
 	const conf_xdp_t *conf = take_conf != NULL ? take_conf : set->conf;
 	if (conf == NULL) {
@@ -607,6 +609,9 @@ static knot_err_t follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool a
 	set->plan_err = KNOT_OK;
 	err = take_conf != NULL ? interfaces_follow_blocks(set) : KNOT_OK;
 	watch_helper(set);
+	if (event || again || take_conf != NULL) {
+		interfaces_follow_host(set);
+	}
 	vlan_follow(&set->shared->vlans_rcu, set->conf->route_check);
 	knot_err_t followed = follow_plan(set, &plan, again);
 	xdp_plan_done(&plan);
@@ -630,7 +635,7 @@ knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool even
 	if (event) {
 		hurry(set);
 	}
-	knot_err_t err = follow_locked(set, take_conf, false);
+	knot_err_t err = follow_locked(set, take_conf, event, false);
 	pthread_mutex_unlock(&set->change);
 	return err;
 }
@@ -645,7 +650,7 @@ knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *ro
 		conf = conf_xdp_copy(&state_load(root, guard)->conf->xdp);
 	}
 	if (conf != NULL) {
-		err = follow_locked(set, conf, again);
+		err = follow_locked(set, conf, false, again);
 	}
 	pthread_mutex_unlock(&set->change);
 	return err;
@@ -715,6 +720,7 @@ void interfaces_done(interfaces_t *set)
 	free(set->conf);
 	free(set->shared->xdp_rcu);
 	free(set->shared->vlans_rcu);
+	host_facts_done(&set->host);
 	block_list_done(&set->run_time);
 	block_list_done(&set->blocks);
 	pthread_mutex_destroy(&set->change);

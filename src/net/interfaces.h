@@ -13,6 +13,7 @@
 #pragma once
 
 #include "src/net/block.h"
+#include "src/net/host.h"
 #include "src/net/sockets.h"
 #include "src/net/worker.h"
 #include "src/net/xdp_plan.h"
@@ -62,6 +63,7 @@ typedef struct {
 	xdp_interface_t **
 			items; /* owned, each of its own, in order of the configuration; array and count under `look` */
 	size_t count;
+	host_facts_t host;      /* when the system last said that something happened; see host.h */
 	block_list_t run_time;  /* rules set at run time */
 	block_list_t blocks;    /* in force */
 	net_capture_t *capture; /* the one that runs; NULL: none */
@@ -163,6 +165,14 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set);
 KNOT_MUST_USE knot_err_t interfaces_block(interfaces_t *set, const conf_xdp_block_t *rule);
 KNOT_MUST_USE knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule);
 KNOT_MUST_USE knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count);
+
+/* ---- What the host has (xdp_host.c) ---- */
+
+/** Ask the system, and tell the programs of all open interfaces. Holding `change`. Logs failures. */
+void interfaces_follow_host(interfaces_t *set);
+
+/** Tell the program of an interface that was just opened. Logs failures. */
+void interfaces_set_host(const interfaces_t *set, kxdp_iface_t *iface);
 
 /** Give an interface that was just opened the rules in force. Logs failures. */
 void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface);

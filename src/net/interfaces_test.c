@@ -100,6 +100,14 @@ knot_err_t kxdp_iface_of_address(
 	return fault_of(KNOT_ENODEV, ret_fault);
 }
 
+knot_err_t kxdp_iface_set_host(kxdp_iface_t *iface, const kxdp_host_t *host, kxdp_fault_t *ret_fault)
+{
+	(void)iface;
+	(void)host;
+	(void)ret_fault;
+	return KNOT_OK;
+}
+
 knot_err_t kxdp_iface_open(
 		kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault)
 {

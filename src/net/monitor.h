@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Waiting for changes of the system's interfaces: rtnetlink tells of links and addresses (rtnetlink(7)); of channels
+ * Waiting for changes of the system's interfaces: rtnetlink tells of links, addresses, local routes and rules
+ * (rtnetlink(7)); of channels
  * (`ethtool -L`) nobody tells, so whoever waits looks every second.
  *
  * What changed is not told: messages get lost when many come at once, so the truth is what one asks for afterwards.

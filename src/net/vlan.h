@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "libknot/base/bytes.h"
 #include "libknot/base/err.h"
 #include "xdp/path.h"
 
@@ -44,8 +45,11 @@ vlan_table_t *vlan_table_of(const vlan_device_t *devices, size_t count);
  */
 bool vlan_resolve(const vlan_table_t *table, kxdp_path_t *path);
 
-/**
- * Read VLAN devices from messages[0..len), what one recv() of the answer to RTM_GETLINK gave; ret_devices[0..max) is
- * filled from *io_count on. Returns false at the end of the answer (NLMSG_DONE, an error, bytes that are no message).
- */
-bool vlan_parse(const uint8_t *messages, size_t len, vlan_device_t *ret_devices, size_t max, size_t *io_count);
+/** Where devices are gathered. */
+typedef struct {
+	vlan_device_t *devices; /* [max] */
+	size_t count, max;
+} vlan_gather_t;
+
+/** Add the VLAN device that a message of the answer to RTM_GETLINK is about; ctx: vlan_gather_t. See net/netlink.h. */
+void vlan_see(unsigned type, knot_bytes_t body, void *ctx);

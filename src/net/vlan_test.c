@@ -2,6 +2,7 @@
 #include "src/net/vlan.h"
 
 #include "libknot/base/bytes.h"
+#include "src/net/netlink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,6 +73,17 @@ static const uint8_t dump[] = {
 	0, /* id 300; the protocol's value follows */
 };
 
+/* True: there is more to come. */
+static bool parse(const uint8_t *messages, size_t len, vlan_device_t *devices, size_t max, size_t *io_count)
+{
+	vlan_gather_t gather = { devices, *io_count, max };
+	bool interrupted = false;
+	netlink_walk_t walk = netlink_walk(messages, len, vlan_see, &gather, &interrupted);
+	assert_false(interrupted);
+	*io_count = gather.count;
+	return walk == NETLINK_MORE;
+}
+
 static void test_parse(void **state)
 {
 	(void)state;
@@ -90,16 +102,16 @@ static void test_parse(void **state)
 
 	vlan_device_t vlans[4];
 	size_t count = 0;
-	assert_true(vlan_parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
+	assert_true(parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
 	assert_int_equal(count, 1);
 	assert_int_equal(vlans[0].ifindex, 9);
 	assert_int_equal(vlans[0].lower_ifindex, 2);
 	kxdp_tag_t want = tag(0x88a8, 300);
 	assert_memory_equal(&vlans[0].tag, &want, sizeof(want));
-	assert_false(vlan_parse(messages, sizeof(messages), vlans, KNOT_LEN(vlans), &count));
+	assert_false(parse(messages, sizeof(messages), vlans, KNOT_LEN(vlans), &count));
 	assert_int_equal(count, 2);
 	count = KNOT_LEN(vlans);
-	assert_true(vlan_parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
+	assert_true(parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
 	assert_int_equal(count, KNOT_LEN(vlans));
 
 	/* Cut short anywhere: no VLAN device, no read beyond the end. */
@@ -108,14 +120,14 @@ static void test_parse(void **state)
 		assert_non_null(copy);
 		memcpy(copy, messages, len);
 		count = 0;
-		assert_false(vlan_parse(copy, len, vlans, KNOT_LEN(vlans), &count));
+		assert_false(parse(copy, len, vlans, KNOT_LEN(vlans), &count));
 		assert_int_equal(count, 0);
 		free(copy);
 	}
 	/* Another kind of device that has the same attributes. */
 	memcpy(messages + 48 + 8, "vlax", 4);
 	count = 0;
-	assert_true(vlan_parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
+	assert_true(parse(messages, sizeof(dump) + 4, vlans, KNOT_LEN(vlans), &count));
 	assert_int_equal(count, 0);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a worker that was taken over can get from the privileged helper: the test takes the worker's end of the pair of sockets and asks in its
 place. guards: doc/adr/0010-privileged-helper.md"""
+import contextlib
 import ctypes
 import errno
 import os
@@ -27,7 +28,11 @@ def helper_socket(pid):
     """A copy of the daemon's end: its only UNIX socket of this type."""
     rows = [row.split() for row in pathlib.Path(f"/proc/{pid}/net/unix").read_text().splitlines()[1:]]
     pairs = {f"socket:[{row[6]}]" for row in rows if int(row[4], 16) == socket.SOCK_SEQPACKET}
-    numbers = [int(name) for name in os.listdir(f"/proc/{pid}/fd") if os.readlink(f"/proc/{pid}/fd/{name}") in pairs]
+    numbers = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):    # closed meanwhile
+            if os.readlink(f"/proc/{pid}/fd/{name}") in pairs:
+                numbers.append(int(name))
     assert len(numbers) == 1
     syscall = ctypes.CDLL(None, use_errno=True).syscall
     pidfd = syscall(SYS_PIDFD_OPEN, pid, 0)

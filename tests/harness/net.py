@@ -178,6 +178,22 @@ class Pair:
         """Run a command in a namespace and wait for it."""
         return run("nsenter", f"--net=/run/netns/{namespace}", *command, **options)
 
+    def add_vlan(self, *tags):
+        """A VLAN device of the server for frames with these tags, from the outer to the inner: 5, or ("802.1ad", 7). False: the kernel has none."""
+        lower = self.server_if
+        for tag in tags:
+            protocol, number = tag if isinstance(tag, tuple) else ("802.1Q", tag)
+            name = f"{lower}.{number}"
+            if run("ip", "-n", self.server, "link", "show", "dev", name, check=False).returncode != 0:
+                made = run("ip", "-n", self.server, "link", "add", "link", lower, "name", name, "type", "vlan", "protocol", protocol, "id", str(number),
+                           check=False)
+                if "Unknown device type" in made.stdout:
+                    return False
+                assert made.returncode == 0, made
+                run("ip", "-n", self.server, "link", "set", name, "up")
+            lower = name
+        return True
+
     def link(self):
         """`ip -j -d link` of the server's interface: "xdp" in it says what is attached."""
         return json.loads(run("ip", "-n", self.server, "-j", "-d", "link", "show", self.server_if).stdout)[0]

@@ -26,41 +26,81 @@
 	}
 #define PASS_ALL FILTER_RATE_MAX
 
+#define CHECK_ALL FILTER_CHECK_ALL
+/* As a host has it: what is near is known, too, and the mask covers all broadcast addresses. */
+#define HOST                                                                                                           \
+	{                                                                                                              \
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ipv4_count = 1, .ipv6_count = 1, .ipv6 = { SERVER6 },                    \
+		.ipv4_be = { HOST4_BE }, .broadcast_mask_be = 0, .broadcast_bits_be = 0                                \
+	}
+#define HOST4_BE (192 | 2 << 16 | 1 << 24) /* 192.0.2.1, little-endian */
+#define KNOWN                                                                                                          \
+	.known_count = 10, .known = {                                                                                  \
+		{ { 8 + 128, FILTER_KNOWN_ADDRESS, V4(192, 0, 2, 1), { 0 } }, FILTER_KNOWN_YES },                      \
+		{ { 8 + 128, FILTER_KNOWN_ADDRESS, SERVER6, { 0 } }, FILTER_KNOWN_YES },                               \
+		{ { 8 + 96 + 8, FILTER_KNOWN_ADDRESS, V4(10, 0, 0, 0), { 0 } }, FILTER_KNOWN_YES },                    \
+		{ { 8 + 128, FILTER_KNOWN_ADDRESS, V4(10, 0, 0, 2), { 0 } }, FILTER_KNOWN_NO },                        \
+		{ { 8 + 128, FILTER_KNOWN_ADDRESS, { 0xFE, 0x80, [15] = 1 }, { 0 } }, FILTER_KNOWN_YES },              \
+		{ { 8 + 48, FILTER_KNOWN_MAC, { 2, 0, 0, 0, 0, 3 }, { 0 } }, FILTER_KNOWN_YES },                       \
+		{ { 8 + 64, FILTER_KNOWN_VLAN, { 0x81, 0, 0, 5 }, { 0 } }, FILTER_KNOWN_YES },                         \
+		{ { 8 + 64, FILTER_KNOWN_VLAN, { 0x88, 0xA8, 0, 5, 0x81, 0, 0, 6 }, { 0 } }, FILTER_KNOWN_YES },       \
+		{ { 8 + 128, FILTER_KNOWN_BROADCAST, V4(192, 0, 2, 3), { 0 } }, FILTER_KNOWN_YES },                    \
+		{ { 8 + 128, FILTER_KNOWN_BROADCAST, V4(10, 0, 0, 2), { 0 } }, FILTER_KNOWN_YES },                     \
+	}
+
 const model_t case_models[] = {
-	{ "any address", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true },
+	{ "any address", .config = { 1, 0, .listens = { ANY(53, BOTH) } }, .has_socket = true },
 	{ "nothing configured", .has_socket = true },
-	{ "none of the listens counts", .config = { 0, 0, { ANY(53, BOTH) } }, .has_socket = true },
-	{ "one address", .config = { 1, 0, { AT(53, BOTH, V4(192, 0, 2, 1)) } }, .has_socket = true },
-	{ "no socket", .config = { 2, 0, { ANY(53, FILTER_PROTO_UDP), ANY(853, FILTER_PROTO_TCP) } } },
+	{ "none of the listens counts", .config = { 0, 0, .listens = { ANY(53, BOTH) } }, .has_socket = true },
+	{ "one address", .config = { 1, 0, .listens = { AT(53, BOTH, V4(192, 0, 2, 1)) } }, .has_socket = true },
+	{ "no socket", .config = { 2, 0, .listens = { ANY(53, FILTER_PROTO_UDP), ANY(853, FILTER_PROTO_TCP) } } },
 	{ "addresses",
 			.config = { 4, 0,
-					{ AT(53, FILTER_PROTO_UDP, V4(192, 0, 2, 1)), AT(53, FILTER_PROTO_TCP, SERVER6),
+					.listens = { AT(53, FILTER_PROTO_UDP, V4(192, 0, 2, 1)),
+							AT(53, FILTER_PROTO_TCP, SERVER6),
 							AT(853, BOTH, V4(198, 51, 100, 1)), AT(853, 0, SERVER6) } },
 			.has_socket = true },
 	{ "as many as possible",
 			.config = { FILTER_LISTEN_MAX, 0,
-					{ AT(53, BOTH, V4(10, 0, 0, 1)), AT(53, BOTH, V4(10, 0, 0, 2)), ANY(5300, BOTH),
-							AT(53, FILTER_PROTO_TCP, SERVER6),
+					.listens = { AT(53, BOTH, V4(10, 0, 0, 1)), AT(53, BOTH, V4(10, 0, 0, 2)),
+							ANY(5300, BOTH), AT(53, FILTER_PROTO_TCP, SERVER6),
 							[15] = AT(53, BOTH, V4(192, 0, 2, 1)) } },
 			.has_socket = true },
-	{ "rules", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 6,
+	{ "rules", .config = { 1, FILTER_RULES, .listens = { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 6,
 			.rules = { { { 96 + 24, V4(192, 0, 2, 0) }, 0 }, { { 96 + 32, V4(192, 0, 2, 2) }, PASS_ALL },
 					{ { 96 + 31, V4(192, 0, 2, 2) }, 0 },
 					{ { 32, { 0x20, 1, 0x0D, 0xB8 } }, PASS_ALL },
 					{ { 128, { 0x20, 1, 0x0D, 0xB8, [15] = 2 } }, 0 },
 					{ { 0, { 0 } }, PASS_ALL } } },
-	{ "rules, no socket", .config = { 1, FILTER_RULES, { ANY(53, BOTH) } }, .rule_count = 1,
+	{ "rules, no socket", .config = { 1, FILTER_RULES, .listens = { ANY(53, BOTH) } }, .rule_count = 1,
 			.rules = { { { 96, V4(0, 0, 0, 0) }, 0 } } },
-	{ "rules that are off", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 1,
+	{ "rules that are off", .config = { 1, 0, .listens = { ANY(53, BOTH) } }, .has_socket = true, .rule_count = 1,
 			.rules = { { { 0, { 0 } }, 0 } } },
-	{ "route check", .config = { 2, FILTER_ROUTE_CHECK, { ANY(53, BOTH), ANY(853, FILTER_PROTO_TCP) } },
+	{ "route check", .config = { 2, FILTER_ROUTE_CHECK, .listens = { ANY(53, BOTH), ANY(853, FILTER_PROTO_TCP) } },
 			.has_socket = true },
-	{ "route check and rules", .config = { 1, FILTER_ROUTE_CHECK | FILTER_RULES, { ANY(53, BOTH) } },
+	{ "route check and rules", .config = { 1, FILTER_ROUTE_CHECK | FILTER_RULES, .listens = { ANY(53, BOTH) } },
 			.has_socket = true, .rule_count = 2,
 			.rules = { { { 10, { 0xFE, 0x80 } }, PASS_ALL }, { { 96 + 8, V4(10, 0, 0, 0) }, 0 } } },
-	{ "plain program", .config = { 1, 0, { ANY(53, BOTH) } }, .has_socket = true, .is_plain = true },
-	{ "plain program, route check", .config = { 1, FILTER_ROUTE_CHECK, { ANY(53, BOTH) } }, .has_socket = true,
-			.is_plain = true },
+	{ "checks, and the host has nothing", .config = { 1, CHECK_ALL, .listens = { ANY(53, BOTH) } },
+			.has_socket = true },
+	{ "checks of the host", .config = { 1, CHECK_ALL, HOST, { ANY(53, BOTH) } }, .has_socket = true, KNOWN },
+	{ "checks, an address that is not the host's",
+			.config = { 3, CHECK_ALL, HOST,
+					{ ANY(53, BOTH), AT(53, BOTH, V4(198, 51, 100, 1)), ANY(853, BOTH) } },
+			.has_socket = true, KNOWN },
+	{ "checks, address before any",
+			.config = { 2, CHECK_ALL, HOST, { AT(53, FILTER_PROTO_UDP, SERVER6), ANY(53, BOTH) } },
+			.has_socket = true, KNOWN },
+	{ "MAC only", .config = { 1, FILTER_CHECK_MAC, HOST, { ANY(53, BOTH) } }, .has_socket = true, KNOWN },
+	{ "VLAN only", .config = { 1, FILTER_CHECK_VLAN, HOST, { ANY(53, BOTH) } }, .has_socket = true, KNOWN },
+	{ "address only, rules, plain", .config = { 1, FILTER_CHECK_ADDRESS | FILTER_RULES, HOST, { ANY(53, BOTH) } },
+			.has_socket = true, .is_plain = true, KNOWN, .rule_count = 1,
+			.rules = { { { 96, V4(0, 0, 0, 0) }, 0 } } },
+	{ "checks and route check", .config = { 1, CHECK_ALL | FILTER_ROUTE_CHECK, HOST, { ANY(53, BOTH) } },
+			.has_socket = true, KNOWN },
+	{ "plain program", .config = { 1, 0, .listens = { ANY(53, BOTH) } }, .has_socket = true, .is_plain = true },
+	{ "plain program, route check", .config = { 1, FILTER_ROUTE_CHECK, .listens = { ANY(53, BOTH) } },
+			.has_socket = true, .is_plain = true },
 };
 const size_t case_model_count = KNOT_LEN(case_models);
 
@@ -74,6 +114,10 @@ void case_apply(filter_t *filter, const model_t *model)
 	}
 	for (uint32_t i = 0; i < model->rule_count; i++) {
 		filter_set_rule(filter, &model->rules[i].prefix, i, model->rules[i].per_second);
+	}
+	filter_forget_all(filter);
+	for (size_t i = 0; i < model->known_count; i++) {
+		filter_know(filter, &model->known[i].key, model->known[i].value);
 	}
 	filter_close_socket(filter);
 	if (model->has_socket) {
@@ -229,14 +273,19 @@ static void put_ipv6(out_t *o, choices_t *c)
 
 static void put_frame(out_t *o, choices_t *c)
 {
+	static const uint16_t ids[] = { 5, 5, 5, 6, 6, 0, 0x2005 };
 	put(o, rarely(c, 10) ? choose(c, 256) : 2);
-	put_any(o, c, 5);
+	bool known_mac = !rarely(c, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		put(o, known_mac ? 0 : choose(c, 256));
+	}
+	put(o, known_mac ? 1 + choose(c, 4) : choose(c, 256)); /* 1 and 3 are the host's */
 	put(o, 2);
 	put_any(o, c, 5);
 	unsigned tags = rarely(c, 4) ? choose(c, 4) : 0;
 	for (unsigned i = 0; i < tags; i++) {
 		put16(o, choose(c, 2) == 0 ? 0x8100 : 0x88A8);
-		put16(o, choose(c, 65536));
+		put16(o, rarely(c, 3) ? choose(c, 65536) : ids[choose(c, KNOT_LEN(ids))]);
 	}
 	unsigned type = choose(c, 2) == 0 ? 0x0800 : 0x86DD;
 	type = rarely(c, 12) ? choose(c, 65536) : type;

@@ -14,6 +14,8 @@ typedef struct {
 	unsigned proto;
 	unsigned port;
 	bool is_syn;
+	uint8_t vlans[8]; /* of each tag that names a VLAN: type, id */
+	unsigned vlan_count;
 } seen_t;
 
 /* Each step below returns FILTER_RECEIVED to go on, or the packet's fate. */
@@ -36,6 +38,14 @@ static enum filter_count see_ethernet(seen_t *s)
 		}
 		if (s->off + 4 > s->len) {
 			return FILTER_PASS_MALFORMED;
+		}
+		unsigned id = word(s, s->off) % 4096;
+		if (id != 0) { /* 0: a priority only. IEEE 802.1Q */
+			uint8_t *vlan = s->vlans + 4 * s->vlan_count++;
+			vlan[0] = (uint8_t)(s->type / 256);
+			vlan[1] = (uint8_t)(s->type % 256);
+			vlan[2] = (uint8_t)(id / 256);
+			vlan[3] = (uint8_t)(id % 256);
 		}
 		s->type = word(s, s->off + 2);
 		s->off += 4;
@@ -119,21 +129,25 @@ static enum filter_count see_transport(seen_t *s)
 	return FILTER_RECEIVED;
 }
 
-static enum filter_count find_listen(const model_t *model, const seen_t *s)
+/* Is a port a listen's, is an address, and is that because any is? */
+typedef struct {
+	bool port, addr, any;
+} listens_t;
+
+static listens_t find_listens(const model_t *model, const seen_t *s)
 {
 	unsigned proto_bit = s->proto == 17 ? FILTER_PROTO_UDP : FILTER_PROTO_TCP;
-	bool port_is_ours = false;
+	listens_t found = { false, false, false };
 	for (size_t i = 0; i < model->config.listen_count; i++) {
 		const struct filter_listen *l = &model->config.listens[i];
 		uint8_t port_be[2] = { (uint8_t)(s->port >> 8), (uint8_t)s->port };
 		if (memcmp(&l->port_be, port_be, 2) == 0 && (l->protos & proto_bit) != 0) {
-			port_is_ours = true;
-			if (l->any_addr == 1 || memcmp(l->addr, s->destination, 16) == 0) {
-				return FILTER_RECEIVED;
-			}
+			found.port = true;
+			found.any |= l->any_addr == 1;
+			found.addr |= l->any_addr == 0 && memcmp(l->addr, s->destination, 16) == 0;
 		}
 	}
-	return port_is_ours ? FILTER_PASS_ADDRESS : FILTER_PASS_PORT;
+	return found;
 }
 
 static bool covers(const struct filter_prefix *prefix, const uint8_t addr[static 16])
@@ -145,6 +159,51 @@ static bool covers(const struct filter_prefix *prefix, const uint8_t addr[static
 		}
 	}
 	return true;
+}
+
+/* What the host has says the longest entry of the kind that covers the bits. */
+static bool is_known(const model_t *model, enum filter_known_kind kind, const uint8_t *data, size_t len)
+{
+	uint8_t bits[16] = { 0 };
+	const struct filter_known *longest = NULL;
+	bool known = false;
+	memcpy(bits, data, len);
+	for (size_t i = 0; i < model->known_count; i++) {
+		const struct filter_known *key = &model->known[i].key;
+		struct filter_prefix prefix = { .len = key->len - 8 };
+		memcpy(prefix.addr, key->data, 16);
+		bool longer = longest == NULL || key->len > longest->len;
+		if (key->kind == kind && longer && prefix.len <= len * 8 && covers(&prefix, bits)) {
+			longest = key;
+			known = model->known[i].value == FILTER_KNOWN_YES;
+		}
+	}
+	return known;
+}
+
+/* Of what a listen takes: is it for this host? In the order of the rows. */
+static enum filter_count see_host(const model_t *model, const seen_t *s, listens_t listens)
+{
+	unsigned flags = model->config.flags;
+	if ((s->bytes[0] & 1) != 0) { /* IEEE 802 group bit */
+		return FILTER_PASS_GROUP;
+	}
+	bool own_mac = memcmp(s->bytes, model->config.host.mac, 6) == 0;
+	if ((flags & FILTER_CHECK_MAC) != 0 && !own_mac && !is_known(model, FILTER_KNOWN_MAC, s->bytes, 6)) {
+		return FILTER_PASS_OTHER_MAC;
+	}
+	if ((flags & FILTER_CHECK_VLAN) != 0 && s->vlan_count > 0 &&
+			!is_known(model, FILTER_KNOWN_VLAN, s->vlans, sizeof(s->vlans))) {
+		return FILTER_PASS_OTHER_VLAN;
+	}
+	if ((flags & FILTER_CHECK_ADDRESS) == 0) {
+		return FILTER_RECEIVED;
+	}
+	if (!listens.addr && !is_known(model, FILTER_KNOWN_ADDRESS, s->destination, 16)) {
+		return FILTER_PASS_NOT_LOCAL;
+	}
+	bool broadcast = !s->is_ipv6 && is_known(model, FILTER_KNOWN_BROADCAST, s->source, 16);
+	return broadcast ? FILTER_PASS_BROADCAST : FILTER_RECEIVED;
 }
 
 static int longest_rule(const model_t *model, const seen_t *s)
@@ -201,10 +260,10 @@ model_result_t model_run(const model_t *model, const uint8_t *packet, size_t len
 		result.fate = see_transport(&s);
 	}
 	if (result.fate == FILTER_RECEIVED) {
-		result.fate = find_listen(model, &s);
-	}
-	if (result.fate == FILTER_RECEIVED && (packet[0] & 1) != 0) { /* IEEE 802 group bit */
-		result.fate = FILTER_PASS_GROUP;
+		listens_t listens = find_listens(model, &s);
+		result.fate = !listens.port                   ? FILTER_PASS_PORT
+			      : !listens.addr && !listens.any ? FILTER_PASS_ADDRESS
+							      : see_host(model, &s, listens);
 	}
 	if (result.fate != FILTER_RECEIVED) {
 		return result;

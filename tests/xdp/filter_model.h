@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_RULES_MAX = 8 };
+enum { MODEL_RULES_MAX = 8, MODEL_KNOWN_MAX = 16 };
 
 /** What is set up around the program. */
 typedef struct {
@@ -20,6 +20,11 @@ typedef struct {
 	struct filter_config config;
 	bool has_socket; /* queue 0 */
 	bool is_plain;   /* the program that can't put metadata in front of frames */
+	size_t known_count;
+	struct {
+		struct filter_known key;
+		enum filter_known_value value;
+	} known[MODEL_KNOWN_MAX];
 	size_t rule_count;
 	struct {
 		struct filter_prefix prefix;

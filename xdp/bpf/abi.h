@@ -14,6 +14,7 @@
  *   filter_active   array, 1 of __u32: which one is in use, 0 or 1
  *   filter_sockets  XSKMAP, queue → AF_XDP socket
  *   filter_counts   array, queue → struct filter_counts; can be mapped into memory
+ *   filter_known    LPM trie, struct filter_known → __u32, enum filter_known_value: what the host has
  *   filter_prefixes LPM trie, struct filter_prefix → __u32, index in filter_rules
  *   filter_rules    array, FILTER_RULE_MAX of struct filter_rule; can be mapped into memory
  *
@@ -30,6 +31,8 @@ enum {
 	FILTER_CONFIG_SLOTS = 2,
 	FILTER_QUEUE_MAX = 64, /* queues when user space sets no other number */
 	FILTER_RULE_MAX = 4096,
+	FILTER_KNOWN_MAX = 16384,
+	FILTER_NEAR_MAX = 4,
 };
 
 /** Bits of filter_listen.protos. */
@@ -51,6 +54,24 @@ struct filter_listen {
 enum {
 	FILTER_ROUTE_CHECK = 1, /* look up the reply's way; every redirected frame has a struct filter_meta in front */
 	FILTER_RULES = 2,       /* there are block rules: look for the source's */
+	/* filter_known and filter_host are complete, so that what isn't there isn't this host's: */
+	FILTER_CHECK_MAC = 4,
+	FILTER_CHECK_VLAN = 8,
+	FILTER_CHECK_ADDRESS = 16, /* of destinations that a listen with any_addr takes, and broadcast sources */
+	FILTER_CHECK_ALL = FILTER_CHECK_MAC | FILTER_CHECK_VLAN | FILTER_CHECK_ADDRESS,
+};
+
+/** The usual case of what is in filter_known, decided without looking there. */
+struct filter_host {
+	__u8 mac[6];     /* of the interface */
+	__u8 ipv4_count; /* 0 to FILTER_NEAR_MAX */
+	__u8 ipv6_count; /* 〃 */
+	/* Addresses of the host that most packets are for; all of them are in filter_known, too. */
+	__u8 ipv6[FILTER_NEAR_MAX][16];
+	__be32 ipv4_be[FILTER_NEAR_MAX];
+	/* In these bits all IPv4 broadcast addresses of the host agree. None: mask 0, bits not 0. */
+	__be32 broadcast_mask_be;
+	__be32 broadcast_bits_be;
 };
 
 /**
@@ -62,7 +83,31 @@ enum {
 struct filter_config {
 	__u32 listen_count; /* 0 to FILTER_LISTEN_MAX; those that most packets are for go first */
 	__u32 flags;
+	struct filter_host host;
 	struct filter_listen listens[FILTER_LISTEN_MAX];
+};
+
+/** filter_known.kind */
+enum filter_known_kind {
+	FILTER_KNOWN_ADDRESS,   /* data: the address, IPv6; len: 8 + bits of the prefix */
+	FILTER_KNOWN_MAC,       /* data: a unicast MAC other than filter_host's, zeros; len: 8 + 48 */
+	FILTER_KNOWN_VLAN,      /* data: type and VLAN id of each tag, in network order, as on the wire; len: 8 + 64 */
+	FILTER_KNOWN_BROADCAST, /* data: an IPv4 broadcast address as IPv6; len: 8 + 128 */
+	FILTER_KNOWN_KINDS,
+};
+
+/** Key of the map "filter_known": what this host has. The longest prefix of an address decides. */
+struct filter_known {
+	__u32 len;
+	__u8 kind;
+	__u8 data[16]; /* bits behind `len` are 0 */
+	__u8 zero[3];
+};
+
+/** Value of the map "filter_known". */
+enum filter_known_value {
+	FILTER_KNOWN_YES = 1,
+	FILTER_KNOWN_NO = 2, /* within a prefix of the host's, but not the host's: a broadcast address, say */
 };
 
 /** What becomes of a packet. */
@@ -95,6 +140,10 @@ enum filter_group {
 	ROW(FILTER_PASS_PORT, "passed-other-port", FILTER_GROUP_PASSED, "Left to the kernel: UDP or TCP to a port that is not in xdp.listen") \
 	ROW(FILTER_PASS_ADDRESS, "passed-other-address", FILTER_GROUP_PASSED, "Left to the kernel: a port of xdp.listen at another address") \
 	ROW(FILTER_PASS_GROUP, "passed-group", FILTER_GROUP_PASSED, "Left to the kernel: for the server, but sent to a multicast or broadcast MAC address") \
+	ROW(FILTER_PASS_OTHER_MAC, "passed-other-mac", FILTER_GROUP_PASSED, "Left to the kernel: for the server, but sent to another host's MAC address") \
+	ROW(FILTER_PASS_OTHER_VLAN, "passed-other-vlan", FILTER_GROUP_PASSED, "Left to the kernel: for the server, but on a VLAN that this host has no device for that is up") \
+	ROW(FILTER_PASS_NOT_LOCAL, "passed-not-local", FILTER_GROUP_PASSED, "Left to the kernel: a port of xdp.listen at an address that is not this host's") \
+	ROW(FILTER_PASS_BROADCAST, "passed-broadcast-source", FILTER_GROUP_PASSED, "Left to the kernel: for the server, but from the broadcast address of one of this host's networks") \
 	ROW(FILTER_DROP_BLOCKED, "dropped-blocked", FILTER_GROUP_DROPPED, "From a prefix that xdp-block or xdp.block blocks") \
 	ROW(FILTER_DROP_LIMITED, "dropped-rate-limited", FILTER_GROUP_DROPPED, "Beyond the rate that xdp-block or xdp.block allows the prefix") \
 	ROW(FILTER_PASS_NO_SOCKET, "passed-no-socket", FILTER_GROUP_PASSED, "For the server, on a queue without an AF_XDP socket: the ordinary sockets answer") \

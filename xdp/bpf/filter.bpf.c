@@ -30,6 +30,8 @@
 
 enum {
 	VLAN_MAX = 2,
+	VLAN_ID_BITS = 0x0FFF,
+	KNOWN_LEN = 8,          /* bits of filter_known.kind */
 	EXT_MAX = 8,            /* IPv6 extension headers walked, as in frame.c */
 	FRAGMENT_BITS = 0x3FFF, /* IPv4 more-fragments flag and offset */
 	LOOPBACK_IFINDEX = 1,   /* `lo` is a network namespace's first device */
@@ -71,6 +73,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, FILTER_KNOWN_MAX);
+	__type(key, struct filter_known);
+	__type(value, __u32);
+} filter_known SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, FILTER_RULE_MAX);
 	__type(key, struct filter_prefix);
 	__type(value, __u32);
@@ -101,7 +111,8 @@ typedef struct {
 typedef struct {
 	enum filter_count fate;
 	ether_type_t type;
-	__u8 group; /* to a group address */
+	const struct ethhdr *eth;
+	__be32 outer_be, inner_be; /* type and id of each tag that names a VLAN; 0: there is none */
 } l2_t;
 
 typedef struct {
@@ -134,6 +145,18 @@ INLINE int is_tag(ether_type_t type)
 	return type.be == bpf_htons(ETH_P_8021Q) || type.be == bpf_htons(ETH_P_8021AD);
 }
 
+/* VLAN id 0 is a priority without a VLAN (IEEE 802.1Q 6.9.1): as if the tag weren't there. */
+INLINE void add_tag(l2_t *l2, __be16 control_be)
+{
+	__u32 id = bpf_ntohs(control_be) & VLAN_ID_BITS;
+	__be32 tag_be = id != 0 ? bpf_htonl((__u32)bpf_ntohs(l2->type.be) << 16 | id) : 0;
+	if (l2->outer_be == 0) {
+		l2->outer_be = tag_be;
+	} else {
+		l2->inner_be = tag_be;
+	}
+}
+
 INLINE l2_t parse_ethernet(cursor_t *c)
 {
 	l2_t l2 = { .fate = FILTER_PASS_MALFORMED };
@@ -141,7 +164,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 	if (eth == NULL) {
 		return l2;
 	}
-	l2.group = eth->h_dest[0] & 1;
+	l2.eth = eth;
 	l2.type.be = eth->h_proto;
 #pragma unroll
 	for (int i = 0; i < VLAN_MAX; i++) {
@@ -152,6 +175,7 @@ INLINE l2_t parse_ethernet(cursor_t *c)
 		if (tag == NULL) {
 			return l2;
 		}
+		add_tag(&l2, tag[0]);
 		l2.type.be = tag[1];
 	}
 	l2.fate = is_tag(l2.type) ? FILTER_PASS_TAGS : FILTER_RECEIVED;
@@ -296,7 +320,8 @@ INLINE const struct filter_config *active_config(void)
 }
 
 /*
- * FILTER_RECEIVED: it is ours. Else FILTER_PASS_*.
+ * FILTER_RECEIVED: it is ours, by its address. FILTER_PASS_NOT_LOCAL: it is ours if the address is the host's. Else
+ * FILTER_PASS_*: it is not.
  *
  * Not inlined and not static: the verifier looks at it once instead of for each way through the headers, 13,000
  * instructions in all instead of 107,000.
@@ -316,29 +341,153 @@ __attribute__((noinline)) int find_listen(const struct destination *d)
 		if (listen->port_be != d->port_be || !(listen->protos & d->protos)) {
 			continue;
 		}
+		if (listen->any_addr) {
+			fate = FILTER_PASS_NOT_LOCAL;
+			continue;
+		}
 		const __u32 *addr = (const __u32 *)listen->addr;
-		if (listen->any_addr || (addr[3] == d->addr[3] && addr[2] == d->addr[2] && addr[1] == d->addr[1] &&
-							addr[0] == d->addr[0])) {
+		if (addr[3] == d->addr[3] && addr[2] == d->addr[2] && addr[1] == d->addr[1] && addr[0] == d->addr[0]) {
 			return FILTER_RECEIVED;
 		}
-		fate = FILTER_PASS_ADDRESS;
+		fate = fate == FILTER_PASS_PORT ? FILTER_PASS_ADDRESS : fate;
 	}
 	return fate;
 }
 
-/* The usual case is decided here: one port at any address. */
+/* As find_listen(). The usual case is decided here: one port at any address. */
 INLINE enum filter_count match(const struct filter_config *config, const l3_t *l3, const l4_t *l4)
 {
 	const struct filter_listen *first = &config->listens[0];
 	int is_port = config->listen_count > 0 && first->port_be == l4->dest_be && (first->protos & l4->protos);
-	if (is_port && first->any_addr) {
-		return FILTER_RECEIVED;
-	}
-	if (!is_port && config->listen_count <= 1) {
-		return FILTER_PASS_PORT;
+	if (config->listen_count <= 1 && (!is_port || first->any_addr)) {
+		return is_port ? FILTER_PASS_NOT_LOCAL : FILTER_PASS_PORT;
 	}
 	const struct destination destination = destination_of(l3, l4);
 	return find_listen(&destination);
+}
+
+/* ---- What the host has ---- */
+
+/*
+ * 1: it is the host's. Not inlined and not static, as find_listen().
+ */
+__attribute__((noinline)) int is_known(const struct filter_known *key)
+{
+	if (key == NULL) {
+		return 0;
+	}
+	const __u32 *value = bpf_map_lookup_elem(&filter_known, key);
+	return value != NULL && *value == FILTER_KNOWN_YES;
+}
+
+INLINE int is_own_mac(const struct filter_config *config, const __u8 *mac)
+{
+	const __u16 *a = (const __u16 *)mac, *b = (const __u16 *)config->host.mac;
+	if (a[0] == b[0] && a[1] == b[1] && a[2] == b[2]) {
+		return 1;
+	}
+	struct filter_known key = { .len = KNOWN_LEN + 48, .kind = FILTER_KNOWN_MAC };
+	__builtin_memcpy(key.data, mac, 6);
+	return is_known(&key);
+}
+
+INLINE int is_own_vlan(const l2_t *l2)
+{
+	if (l2->outer_be == 0) {
+		return 1;
+	}
+	struct filter_known key = { .len = KNOWN_LEN + 64, .kind = FILTER_KNOWN_VLAN };
+	__builtin_memcpy(key.data, &l2->outer_be, 4);
+	__builtin_memcpy(key.data + 4, &l2->inner_be, 4);
+	return is_known(&key);
+}
+
+/* Where the few addresses of most hosts are found: the map costs more than all the rest (doc/adr/0028). */
+INLINE int is_near4(const struct filter_host *host, const struct iphdr *ip)
+{
+	__be32 addr_be = ip->daddr;
+#pragma unroll
+	for (int i = 0; i < FILTER_NEAR_MAX; i++) {
+		if (i >= host->ipv4_count) {
+			break;
+		}
+		if (host->ipv4_be[i] == addr_be) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+INLINE int is_near6(const struct filter_host *host, const struct ipv6hdr *ip)
+{
+	const __u32 *addr = ip->daddr.s6_addr32;
+#pragma unroll
+	for (int i = 0; i < FILTER_NEAR_MAX; i++) {
+		if (i >= host->ipv6_count) {
+			break;
+		}
+		const __u32 *near = (const __u32 *)host->ipv6[i];
+		if (near[3] == addr[3] && near[2] == addr[2] && near[1] == addr[1] && near[0] == addr[0]) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+INLINE int is_own_address(const struct filter_config *config, const l3_t *l3)
+{
+	struct filter_known key = { .len = KNOWN_LEN + 128, .kind = FILTER_KNOWN_ADDRESS };
+	if (l3->is_ipv6) {
+		const struct ipv6hdr *ip = l3->ip;
+		if (is_near6(&config->host, ip)) {
+			return 1;
+		}
+		__builtin_memcpy(key.data, &ip->daddr, 16);
+	} else {
+		const struct iphdr *ip = l3->ip;
+		if (is_near4(&config->host, ip)) {
+			return 1;
+		}
+		key.data[10] = key.data[11] = 0xFF;
+		__builtin_memcpy(key.data + 12, &ip->daddr, 4);
+	}
+	return is_known(&key);
+}
+
+/* A reply would go to all hosts of the link. RFC 1122 3.2.1.3 */
+INLINE int is_broadcast_source(const struct filter_config *config, const l3_t *l3)
+{
+	const struct iphdr *ip = l3->ip;
+	if (l3->is_ipv6 || (ip->saddr & config->host.broadcast_mask_be) != config->host.broadcast_bits_be) {
+		return 0;
+	}
+	struct filter_known key = { .len = KNOWN_LEN + 128, .kind = FILTER_KNOWN_BROADCAST };
+	key.data[10] = key.data[11] = 0xFF;
+	__builtin_memcpy(key.data + 12, &ip->saddr, 4);
+	return is_known(&key);
+}
+
+/* Is a packet that a listen takes for this host? FILTER_RECEIVED: yes. `fate`: of find_listen(). */
+INLINE enum filter_count check_host(
+		const struct filter_config *config, const l2_t *l2, const l3_t *l3, enum filter_count fate)
+{
+	__u32 flags = config->flags;
+	if (l2->eth->h_dest[0] & 1) {
+		return FILTER_PASS_GROUP;
+	}
+	if ((flags & FILTER_CHECK_MAC) && !is_own_mac(config, l2->eth->h_dest)) {
+		return FILTER_PASS_OTHER_MAC;
+	}
+	if ((flags & FILTER_CHECK_VLAN) && !is_own_vlan(l2)) {
+		return FILTER_PASS_OTHER_VLAN;
+	}
+	if (!(flags & FILTER_CHECK_ADDRESS)) {
+		return FILTER_RECEIVED;
+	}
+	if (fate == FILTER_PASS_NOT_LOCAL && !is_own_address(config, l3)) {
+		return FILTER_PASS_NOT_LOCAL;
+	}
+	return is_broadcast_source(config, l3) ? FILTER_PASS_BROADCAST : FILTER_RECEIVED;
 }
 
 /* One query more: does it come too early? If not, it is remembered. */
@@ -526,10 +675,11 @@ INLINE enum filter_count decide(struct xdp_md *ctx, int may_put_meta)
 		return FILTER_PASS_PORT;
 	}
 	enum filter_count fate = match(config, &l3, &l4);
-	if (fate != FILTER_RECEIVED) {
+	if (fate != FILTER_RECEIVED && fate != FILTER_PASS_NOT_LOCAL) {
 		return fate;
 	}
-	return l2.group ? FILTER_PASS_GROUP : admit(ctx, config, &l3, &l4, may_put_meta);
+	fate = check_host(config, &l2, &l3, fate);
+	return fate == FILTER_RECEIVED ? admit(ctx, config, &l3, &l4, may_put_meta) : fate;
 }
 
 /* The queue's counters; the first queue's for one that the map has no room for. */

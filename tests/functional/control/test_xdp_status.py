@@ -35,8 +35,8 @@ QUERY = bytes.fromhex("1234000000010000000000000377777707") + b"example\0\0\1\0\
 OUR = {"sport": 1111, "dport": 53}
 
 
-def kinds(pair):
-    """{what: (frame, row)}: twenty kinds of packets, each with the row that it belongs to."""
+def kinds(pair, has_vlans):
+    """has_vlans: the server has devices for the tags. {what: (frame, row)}: two dozen kinds of packets, each with the row that it belongs to."""
     ether = Ether(src=pair.client_mac, dst=pair.server_mac)
     v4, v6 = IP(src=pair.client4, dst=pair.server4), IPv6(src=pair.client6, dst=pair.server6)
     udp, query = UDP(**OUR), Raw(QUERY)
@@ -44,9 +44,11 @@ def kinds(pair):
         "query, IPv4": (ether / v4 / udp / query, "answered-udp4"),
         "query, IPv6": (ether / v6 / udp / query, "answered-udp6"),
         "query, IPv4 with options and a tag": (
-            ether / Dot1Q(vlan=5) / IP(src=v4.src, dst=v4.dst, options=[IPOption_Router_Alert()]) / udp / query, "answered-udp4"),
+            ether / Dot1Q(vlan=5) / IP(src=v4.src, dst=v4.dst, options=[IPOption_Router_Alert()]) / udp / query,
+            "answered-udp4" if has_vlans else "passed-other-vlan"),
         "query, IPv6 with an extension header and two tags": (
-            ether / Dot1AD(vlan=7) / Dot1Q(vlan=5) / v6 / IPv6ExtHdrHopByHop(options=[RouterAlert()]) / udp / query, "answered-udp6"),
+            ether / Dot1AD(vlan=7) / Dot1Q(vlan=5) / v6 / IPv6ExtHdrHopByHop(options=[RouterAlert()]) / udp / query,
+            "answered-udp6" if has_vlans else "passed-other-vlan"),
         "no message": (ether / v4 / udp / Raw(bytes(5)), "no-reply"),
         "a response": (ether / v6 / udp / Raw(QUERY[:2] + b"\x80" + QUERY[3:]), "no-reply"),
         "other port": (ether / v4 / UDP(sport=1111, dport=54) / query, "passed-other-port"),
@@ -58,6 +60,10 @@ def kinds(pair):
         "three tags": (ether / Dot1Q(vlan=5) / Dot1Q(vlan=5) / Dot1Q(vlan=5) / v4 / udp / query, "passed-vlan-tags"),
         "cut short": (bytes(ether / v4)[:20], "passed-malformed"),
         "broadcast MAC": (Ether(src=pair.client_mac, dst="ff:ff:ff:ff:ff:ff") / v4 / udp / query, "passed-group"),
+        "another host's MAC": (Ether(src=pair.client_mac, dst="02:00:00:00:77:77") / v4 / udp / query, "passed-other-mac"),
+        "VLAN of others": (ether / Dot1Q(vlan=100) / v4 / udp / query, "passed-other-vlan"),
+        "broadcast source": (ether / IP(src="192.0.2.255", dst=v4.dst) / udp / query, "passed-broadcast-source"),
+        "surplus behind the datagram": (ether / v4 / UDP(**OUR, len=8 + len(QUERY), chksum=0) / Raw(QUERY + bytes(8)), "answered-udp4"),
         "IP checksum": (ether / IP(src=v4.src, dst=v4.dst, chksum=0x1234) / udp / query, "dropped-bad-ip-checksum"),
         "UDP checksum": (ether / v6 / UDP(**OUR, chksum=0x1234) / query, "dropped-bad-udp-checksum"),
         "UDP length": (ether / v4 / UDP(**OUR, len=90) / query, "dropped-bad-length"),
@@ -71,6 +77,7 @@ def kinds(pair):
 
 def test_where_packets_end(make_knotd, pair):
     """A known mix, every packet found again: each kind in its row, and nothing else moves. PACKETS=1000000 for many."""
+    has_vlans = pair.add_vlan(5) and pair.add_vlan(("802.1ad", 7), 5)
     server = start(make_knotd, pair, listen=f"[ {pair.server4}@53, {pair.server6}@53 ]")
     server.knotc("xdp-block", "add", "203.0.113.0/24")
     for family in (4, 6):
@@ -83,7 +90,7 @@ def test_where_packets_end(make_knotd, pair):
     before = counters(server, pair)     # what was answered is counted
     if "PACKETS" in os.environ:
         print(server.knotc("xdp-status").stdout)
-    mix = kinds(pair)
+    mix = kinds(pair, has_vlans)
     rounds = -(-int(os.environ.get("PACKETS", "2100")) // len(mix))
     wanted = collections.Counter()
     wire = Wire(pair)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel programs know what belongs to this host, and leave packets for others alone. */
+#include <stdlib.h>
+
+#include "src/net/interfaces.h"
+#include "src/sys/log.h"
+
+void interfaces_set_host(const interfaces_t *set, kxdp_iface_t *iface)
+{
+	static sys_log_repeats_t repeats;
+	kxdp_host_t host;
+	kxdp_fault_t fault = { .text = "not enough memory" };
+	knot_err_t err = host_of(&set->host, kxdp_iface_index(iface), &host);
+	if (err == KNOT_OK) {
+		err = kxdp_iface_set_host(iface, &host, &fault);
+		free((void *)(uintptr_t)host.known);
+	}
+	if (err != KNOT_OK && err != KNOT_ECONNCLOSED) { /* the helper's end is said elsewhere */
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR,
+				"XDP interface %s doesn't know this host's addresses (%s), those that it last knew "
+				"count",
+				kxdp_iface_name(iface), fault.text);
+	}
+}
+
+void interfaces_follow_host(interfaces_t *set)
+{
+	if (set->conf->listen.count > 0 || set->count > 0) {
+		host_facts_done(&set->host);
+		host_read(&set->host);
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->items[i]->iface != NULL) {
+			interfaces_set_host(set, set->items[i]->iface);
+		}
+	}
+}
