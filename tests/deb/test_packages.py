@@ -246,7 +246,7 @@ def test_library_and_manual(box):
     box.run(INSTALL + "knot-dnsutils " + OURS + " /packages/bowline-doc_*.deb")
     assert box.run("kdig -V").startswith("kdig (Knot DNS)")
     assert "libknot.so.17" not in box.run("ldconfig -p")
-    box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline-doc/html/index.html")
+    box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline/html/index.html")
 
 
 XDP = """\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What each source holds of the buffers, and which source has to give some back. The reasons are in
- * doc/adr/0027-tcp-shares.md.
+ * doc/adr/0029-tcp-shares.md.
  *
  * Ranks. Sources are ranked by the units that they hold, in levels of half a power of two: 1, 2, 3, 4, 6, 8, 12, … The
  * greediest one is the first of the highest level: exact to a factor of 1.5. A source is put into a higher level when

@@ -7,7 +7,7 @@
  *
  * Each established connection belongs to a source (source_t), and each source that holds buffers has a share_t, which
  * counts them. Sources are ranked by what they hold (rank_t), so that the greediest is found without a search: see
- * share.c and doc/adr/0027-tcp-shares.md.
+ * share.c and doc/adr/0029-tcp-shares.md.
  *
  * Records are named by their number in a slab; 0 is none. Items never move, and their memory is only given back to the
  * system by kxdp_tcp_tick(): a pointer to a record that was freed stays readable until then.
