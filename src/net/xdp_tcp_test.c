@@ -51,6 +51,9 @@ static void test_limits(void **state)
 		assert_int_equal(limits.resend_us, 5000000);
 		assert_int_equal(limits.mtu, 1500);
 		assert_true(limits.resets_max > 0);
+		/* One source: room for the longest message, never more than half. */
+		assert_in_range(limits.out_source_max, 2 * 65537, limits.outbuf_max / 2);
+		assert_in_range(limits.in_source_max, 131072, limits.inbuf_max / 2);
 	}
 }
 

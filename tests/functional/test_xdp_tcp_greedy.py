@@ -7,6 +7,7 @@ Connections per second, seconds and limits are those of a busy test machine. BOW
 import contextlib
 import json
 import os
+import re
 import socket
 import statistics
 import struct
@@ -123,6 +124,23 @@ def ask_while(pair, goes_on, where, source):
     return times
 
 
+def anonymous(server):
+    """Bytes of memory of the daemon's own."""
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+        return int(re.search(r"^RssAnon:\s+(\d+) kB", file.read(), re.M).group(1)) * 1024
+
+
+def unfinished(pair, count, length):
+    """Connections that have sent so much of a message and not its end."""
+    socks = []
+    for _ in range(count):
+        with inside(pair.client):
+            socks.append(socket.socket())
+        socks[-1].connect((SERVER[4], 53))
+        socks[-1].sendall(b"\xff\xff" + bytes(length))
+    return socks
+
+
 def quantile(times, part):
     """None, no answer, comes last."""
     ordered = sorted(times, key=lambda taken: float("inf") if taken is None else taken)
@@ -141,7 +159,7 @@ def check_times(what, times):
 
 def tcp_status(server, pair):
     """Sums of `knotc xdp-status`."""
-    units = json.loads(server.knotc("-j", "xdp-status", pair.server_if).stdout)["reply"]
+    units = json.loads(server.knotc("-j", "raw", "xdp-status", pair.server_if).stdout)["reply"]
     return {unit["item"]: int(unit["data"]) for unit in units if not unit.get("id") and unit["data"].isdigit()}
 
 
@@ -151,7 +169,9 @@ def test_fresh_clients_are_answered(server, pair, family, sources):
     addresses = [greedy_address(family, n) for n in range(sources)]
     with greedy(pair, SERVER[family], addresses) as goes_on:
         times = ask_while(pair, goes_on, SERVER[family], FRESH[family])
-    print(tcp_status(server, pair))
+    status = tcp_status(server, pair)
+    print({name: count for name, count in status.items() if count and name.startswith("tcp-")})
+    assert status["tcp-dropped-outbuf"] > 0     # or nothing was short
     check_times(f"IPv{family}, {sources} greedy sources", times)
 
 
@@ -160,3 +180,21 @@ def test_fresh_clients_are_answered_by_sockets(server, pair, family):
     with greedy(pair, SOCKETS[family], [greedy_address(family, 0)]) as goes_on:
         times = ask_while(pair, goes_on, SOCKETS[family], FRESH[family])
     check_times(f"IPv{family} over sockets", times)
+
+
+def test_memory_is_bounded_and_goes_back(server, pair):
+    """What buffers of one size held goes to those of another, and in the end to the system."""
+    ask(pair, SERVER[4], FRESH[4])
+    limit, slack = (100 << 20, 30 << 20) if FULL else (8 << 20, 8 << 20)
+    before, most = anonymous(server), 0
+    for count, length in ((900, 60000), (3300, 20000), (9000, 3000)) if FULL else ((90, 60000), (330, 20000), (900, 3000)):
+        socks = unfinished(pair, count, length)
+        wait_until(lambda: tcp_status(server, pair)["tcp-inbuf"] > 0, "input that is kept")
+        most = max(most, anonymous(server))
+        for sock in socks:
+            sock.close()
+        wait_until(lambda: tcp_status(server, pair)["tcp-inbuf"] == 0, "all connections gone", 10 * PATIENCE)
+    print(f"{before >> 10} KiB before, at most {most >> 10} KiB, {anonymous(server) >> 10} KiB after")
+    assert most <= before + limit + slack
+    wait_until(lambda: anonymous(server) <= before + (4 << 20), lambda: f"memory to go back, there are {anonymous(server) >> 10} KiB",
+               10 * PATIENCE)
