@@ -23,8 +23,7 @@ enum {
 	STALLED_MOST = 8, /* resets per reply that is written: the rest with the next ones */
 };
 
-#define HOLDER_LINK(side) (offsetof(busy_t, holder_links) + (side) * sizeof(link_t))
-#define RANK_LINK(side)   (offsetof(share_t, rank_links) + (side) * sizeof(link_t))
+#define RANK_LINK(side) (offsetof(share_t, rank_links) + (side) * sizeof(link_t))
 
 /* ---- ranks ---- */
 
@@ -137,15 +136,6 @@ share_t *tcp_share_add(kxdp_tcp_t *tcp, const conn_t *conn, side_t side, uint32_
 	return share;
 }
 
-void tcp_share_sub(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t less)
-{
-	assert(share->units[side] >= less);
-	share->units[side] -= less;
-	if (side == SIDE_OUT && share->waiting.head != 0) {
-		tcp_input_wake(tcp, share);
-	}
-}
-
 void tcp_share_end(kxdp_tcp_t *tcp, source_t *source)
 {
 	assert(source->count == 0);
@@ -159,16 +149,6 @@ bool tcp_share_is_greediest(kxdp_tcp_t *tcp, const conn_t *conn, side_t side)
 	unsigned top = share_settle_top(tcp, side);
 	const share_t *share = share_of(tcp, conn);
 	return share != NULL && share->units[side] > 0 && share_level_of(share->units[side]) == top;
-}
-
-void tcp_share_enlist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number)
-{
-	busy_list_append(tcp, HOLDER_LINK(side), &share->holders[side], busy_number);
-}
-
-void tcp_share_delist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number)
-{
-	busy_list_remove(tcp, HOLDER_LINK(side), &share->holders[side], busy_number);
 }
 
 /* ---- taking back ---- */

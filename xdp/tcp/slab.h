@@ -89,7 +89,7 @@ static inline void *kxdp_slab_at(const kxdp_slab_t *slab, uint32_t number)
 static inline bool kxdp_slab_has(const kxdp_slab_t *slab, uint32_t number)
 {
 	uint32_t chunk = number >> slab->shift;
-	return number != 0 && chunk < slab->chunk_end && slab->chunks[chunk] != NULL;
+	return chunk != 0 && chunk < slab->chunk_end && slab->chunks[chunk] != NULL;
 }
 
 /** The next item comes without mapping a chunk. */

@@ -303,6 +303,7 @@ struct kxdp_tcp {
 
 	list_t lists[LIST_COUNT];
 	uint32_t list_timeout_ms[LIST_COUNT];
+	uint32_t progress_step_ms; /* progress within so much of the last one changes no list */
 	uint32_t ready_head, ready_tail;
 	list_t runnable;         /* WAIT_RUNNABLE */
 	uint32_t source_waiters; /* records with WAIT_SOURCE, of all sources */
@@ -549,8 +550,6 @@ uint64_t tcp_trim_time(const kxdp_tcp_t *tcp);
 
 /** Count `more` units for the source of `conn`. Returns its share; NULL: no memory. */
 share_t *tcp_share_add(kxdp_tcp_t *tcp, const conn_t *conn, side_t side, uint32_t more);
-/** Count less. Input of other connections may become readable. */
-void tcp_share_sub(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t less);
 /** The source has lost its last connection, and so holds nothing. */
 void tcp_share_end(kxdp_tcp_t *tcp, source_t *source);
 /** Bytes that the source of `conn` holds. */
@@ -563,8 +562,18 @@ static inline uint64_t tcp_share_held(const kxdp_tcp_t *tcp, const conn_t *conn,
 /** Does no source hold clearly more? */
 bool tcp_share_is_greediest(kxdp_tcp_t *tcp, const conn_t *conn, side_t side);
 /** A connection that holds buffers comes last among those of its source. */
-void tcp_share_enlist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number);
-void tcp_share_delist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number);
+static inline void tcp_share_enlist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number)
+{
+	size_t off = offsetof(busy_t, holder_links) + side * sizeof(link_t);
+	busy_list_append(tcp, off, &share->holders[side], busy_number);
+}
+
+static inline void tcp_share_delist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number)
+{
+	size_t off = offsetof(busy_t, holder_links) + side * sizeof(link_t);
+	busy_list_remove(tcp, off, &share->holders[side], busy_number);
+}
+
 /** RST to the oldest holder of the greediest source, but not to `spared` or the one being read. False: none. */
 bool tcp_share_reclaim(kxdp_tcp_t *tcp, side_t side, uint32_t spared);
 /** RST to the oldest holder of the source of `spared`, but not to that or the one being read. False: none. */
@@ -635,6 +644,16 @@ void tcp_input_room(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number);
 /** … or input of the one that has waited longest for room in its source's share. */
 void tcp_input_wake(kxdp_tcp_t *tcp, share_t *share);
 void tcp_input_unwait(kxdp_tcp_t *tcp, busy_t *busy, uint32_t busy_number);
+
+/** Count less for a share (share.c). Input of other connections may become readable. */
+static inline void tcp_share_sub(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t less)
+{
+	assert(share->units[side] >= less);
+	share->units[side] -= less;
+	if (side == SIDE_OUT && share->waiting.head != 0) {
+		tcp_input_wake(tcp, share);
+	}
+}
 
 /* ---- ack.c ---- */
 

@@ -345,8 +345,7 @@ void tcp_conn_enlist(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list)
 void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
-	uint32_t coarse_ms = (uint32_t)(min_u32(ms_of(tcp->limits.idle_close_us), 60 * SECOND_MS) / 256);
-	bool is_fresh = ms_of(tcp->now_us) - conn->stamp_ms <= coarse_ms;
+	bool is_fresh = ms_of(tcp->now_us) - conn->stamp_ms <= tcp->progress_step_ms;
 	if ((conn->list == LIST_IDLE_CLOSED || conn->list == LIST_CLOSING) && !(conn->flags & CONN_FIN)) {
 		tcp_conn_enlist(tcp, number, LIST_IDLE);
 	} else if ((conn->list == LIST_IDLE || conn->list == LIST_CLOSING) && !is_fresh) {
@@ -434,7 +433,7 @@ void tcp_conn_ready(kxdp_tcp_t *tcp, uint32_t number)
 conn_t *tcp_conn_of_id(const kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 {
 	uint32_t number = (uint32_t)id;
-	if (!kxdp_slab_has(&tcp->conns, number)) {
+	if (number == 0 || (number != tcp->current && !kxdp_slab_has(&tcp->conns, number))) {
 		return NULL;
 	}
 	conn_t *conn = conn_at(tcp, number);

@@ -206,6 +206,8 @@ static uint32_t list_timeout(const kxdp_tcp_t *tcp, unsigned list)
 
 void tcp_timers_configure(kxdp_tcp_t *tcp)
 {
+	enum { IDLE_MOST_MS = 60 * SECOND_MS, STEPS = 256 };
+	tcp->progress_step_ms = min_u32(ms_of(tcp->limits.idle_close_us), IDLE_MOST_MS) / STEPS;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
 		tcp->list_timeout_ms[list] = list_timeout(tcp, list);
 	}
