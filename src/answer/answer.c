@@ -48,7 +48,7 @@ static uint16_t our_payload(const job_t *job)
 static size_t reply_max(const job_t *job)
 {
 	size_t max = KNOT_MSG_MAX;
-	if (job->source->transport == ANSWER_UDP) {
+	if (answer_is_udp(job->source->protocol)) {
 		max = UDP_PAYLOAD_MIN;
 		if (job->query->edns.present) {
 			size_t ours = our_payload(job), theirs = job->query->edns.udp_payload;
@@ -380,7 +380,7 @@ static size_t reply_from_zone(job_t *job)
 	size_t max = reply_max(job);
 	size_t reserved = opt_len(job, KNOT_EDE_NONE);
 	knot_mut_bytes_t room = { job->out.data, max > reserved ? max - reserved : 0 };
-	bool is_udp = job->source->transport == ANSWER_UDP;
+	bool is_udp = answer_is_udp(job->source->protocol);
 	answer_encoded_t enc = answer_encode(&plan, room, is_udp, job->env->rotate ? q->id : ANSWER_ROTATE_NONE);
 	if (enc.too_big) {
 		return reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_NONE);
@@ -466,7 +466,7 @@ static size_t reply_to(job_t *job, const zonedb_t *zones)
 		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
 	}
 	/* RFC 5936 4.2: a zone transfer needs a stream. */
-	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && job->source->transport == ANSWER_UDP) {
+	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && answer_is_udp(job->source->protocol)) {
 		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
 	return reply_denied(job);

@@ -9,17 +9,13 @@
 #pragma once
 
 #include "libknot/msg/query.h"
+#include "src/answer/protocol.h"
 #include "src/zone/zonedb.h"
 
 #include <sys/socket.h>
 
-typedef enum {
-	ANSWER_UDP, /* size limits and TC apply */
-	ANSWER_TCP, /* up to 65535 bytes; transfers allowed */
-} answer_transport_t;
-
 typedef struct {
-	answer_transport_t transport;
+	answer_protocol_t protocol;
 	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
 	const struct sockaddr *local;
 } answer_source_t;

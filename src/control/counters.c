@@ -111,14 +111,18 @@ bool counters_of_server(
 		uint64_t (*read)(
 				const state_t *state, const counters_reading_t *reading); /* NULL: a worker counts it */
 		unsigned worker_index;
+		bool is_drop; /* counted with the traffic */
 	} rows[] = {
-#define COUNTER_READ(reader, item, kind, help) { { "server", item, kind, help }, counters_read_##reader, 0 },
-#define COUNTER_WORKER(name, item, help)       { { "server", item, COUNT, help }, NULL, NET_COUNT_##name },
+#define COUNTER_READ(reader, item, kind, help) { { "server", item, kind, help }, counters_read_##reader, 0, false },
+#define COUNTER_WORKER(name, item, help)       { { "server", item, COUNT, help }, NULL, NET_COUNT_##name, false },
+#define COUNTER_DROP_SHOWN(name, reason, help)                                                                         \
+	{ { "server", reason, COUNT, help }, NULL, TRAFFIC_DROPS + TRAFFIC_DROP_##name, true },
 #include "src/sys/counters.def"
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		const sys_counters_t *counters = rows[i].is_drop ? net_traffic(net) : net_counters(net);
 		uint64_t value = rows[i].read != NULL ? rows[i].read(state, reading)
-						      : sys_counters_sum(net_counters(net), rows[i].worker_index);
+						      : sys_counters_sum(counters, rows[i].worker_index);
 		if (!counters_give(cb, ctx, &rows[i].info, NULL, value)) {
 			return false;
 		}

@@ -24,6 +24,7 @@ typedef struct {
 static const doc_row_t server_rows[] = {
 #define COUNTER_READ(reader, item, kind, help) { item, help },
 #define COUNTER_WORKER(name, item, help)       { item, help },
+#define COUNTER_DROP_SHOWN(name, reason, help) { reason, help },
 #include "src/sys/counters.def"
 };
 

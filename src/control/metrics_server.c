@@ -112,11 +112,11 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 		"Time from receiving the batch that a request came in to handing over the batch's replies",
 	};
 	metrics_family(text, &duration);
-	for (unsigned protocol = 0; protocol < MODULE_PROTOCOL_END; protocol++) {
-		if (!traffic_has_protocol((module_protocol_t)protocol)) {
+	for (unsigned protocol = 0; protocol < ANSWER_PROTOCOL_END; protocol++) {
+		if (!answer_protocol_is_spoken((answer_protocol_t)protocol)) {
 			continue;
 		}
-		labels_t labels = { { "protocol", module_protocol_name((module_protocol_t)protocol) } };
+		labels_t labels = { { "protocol", answer_protocol_name((answer_protocol_t)protocol) } };
 		uint64_t count = 0;
 		for (unsigned i = 0; i < TRAFFIC_BUCKETS; i++) {
 			count += sys_counters_sum(traffic, TRAFFIC_LATENCY + protocol * TRAFFIC_BUCKETS + i);
@@ -141,9 +141,9 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 					      "knot_xdp_queue_tcp_connections" };
 	const sys_counters_t *traffic = net_traffic(net);
 	metrics_family(text, &requests);
-	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
-		if (traffic_has_protocol((module_protocol_t)i)) {
-			metrics_sample(text, (labels_t){ { "protocol", module_protocol_name((module_protocol_t)i) } },
+	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
+		if (answer_protocol_is_spoken((answer_protocol_t)i)) {
+			metrics_sample(text, (labels_t){ { "protocol", answer_protocol_name((answer_protocol_t)i) } },
 					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}

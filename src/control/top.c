@@ -44,7 +44,7 @@ static bool send_server_counter(const counter_t *counter, void *ctx)
 static knot_err_t send_server(session_t *session, const sys_counters_t *traffic)
 {
 	uint64_t requests = 0, replies = 0;
-	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
+	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
 		requests += sys_counters_sum(traffic, TRAFFIC_REQUESTS + i);
 	}
 	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
@@ -70,9 +70,9 @@ static knot_err_t send_server(session_t *session, const sys_counters_t *traffic)
 
 static void send_traffic(session_t *session, const sys_counters_t *traffic)
 {
-	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
-		if (traffic_has_protocol((module_protocol_t)i)) {
-			send_number(session, "protocol", NULL, module_protocol_name((module_protocol_t)i),
+	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
+		if (answer_protocol_is_spoken((answer_protocol_t)i)) {
+			send_number(session, "protocol", NULL, answer_protocol_name((answer_protocol_t)i),
 					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}
@@ -98,7 +98,7 @@ static void send_latency(session_t *session, const sys_counters_t *traffic, unsi
 			snprintf(bound, sizeof(bound), "%" PRIu64, traffic_bound_ns(i));
 		}
 		if (count > 0) {
-			send_number(session, "latency", module_protocol_name((module_protocol_t)protocol), bound,
+			send_number(session, "latency", answer_protocol_name((answer_protocol_t)protocol), bound,
 					count);
 		}
 	}
@@ -214,7 +214,7 @@ command_result_t command_top(session_t *session)
 		return command_result(err);
 	}
 	send_traffic(session, traffic);
-	for (unsigned i = 0; i < MODULE_PROTOCOL_END; i++) {
+	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
 		send_latency(session, traffic, i);
 	}
 	err = send_looked(session);

@@ -9,27 +9,6 @@ static const module_api_t *const modules[] = {
 	&module_stats_api,
 };
 
-const char *module_protocol_name(module_protocol_t protocol)
-{
-	static const char *const names[MODULE_PROTOCOL_END] = {
-		[MODULE_UDP4] = "udp4",
-		[MODULE_TCP4] = "tcp4",
-		[MODULE_QUIC4] = "quic4",
-		[MODULE_TLS4] = "tls4",
-		[MODULE_UDP6] = "udp6",
-		[MODULE_TCP6] = "tcp6",
-		[MODULE_QUIC6] = "quic6",
-		[MODULE_TLS6] = "tls6",
-		[MODULE_UDP4_XDP] = "udp4-xdp",
-		[MODULE_TCP4_XDP] = "tcp4-xdp",
-		[MODULE_QUIC4_XDP] = "quic4-xdp",
-		[MODULE_UDP6_XDP] = "udp6-xdp",
-		[MODULE_TCP6_XDP] = "tcp6-xdp",
-		[MODULE_QUIC6_XDP] = "quic6-xdp",
-	};
-	return names[protocol];
-}
-
 const char *module_rcode_name(unsigned index)
 {
 	static const char *const names[MODULE_RCODE_END] = {

@@ -18,28 +18,6 @@
 #include "src/conf/conf.h"
 #include "src/sys/counters.h"
 
-/** How a request came in: family and transport, in the order of mod-stats' sub-keys. */
-typedef enum {
-	MODULE_UDP4,
-	MODULE_TCP4,
-	MODULE_QUIC4,
-	MODULE_TLS4,
-	MODULE_UDP6,
-	MODULE_TCP6,
-	MODULE_QUIC6,
-	MODULE_TLS6,
-	MODULE_UDP4_XDP,
-	MODULE_TCP4_XDP,
-	MODULE_QUIC4_XDP,
-	MODULE_UDP6_XDP,
-	MODULE_TCP6_XDP,
-	MODULE_QUIC6_XDP,
-	MODULE_PROTOCOL_END,
-} module_protocol_t;
-
-/** Text of a protocol as statistics show it: "udp4-xdp". Static. */
-const char *module_protocol_name(module_protocol_t protocol);
-
 enum {
 	MODULE_RCODE_OTHER = 24, /* codes 0–23 have a counter of their own, but for 11–14 (unassigned) */
 	MODULE_RCODE_END,
@@ -55,22 +33,11 @@ static inline unsigned module_rcode_index(uint16_t rcode)
 /** Text of such a counter as statistics show it: "NOTIMPL", "other". Static; NULL: no code has this index. */
 const char *module_rcode_name(unsigned index);
 
-/** Protocol of a request; a UNIX socket counts as IPv6, as in Knot. */
-static inline module_protocol_t module_protocol(sa_family_t remote_family, answer_transport_t transport, bool is_xdp)
-{
-	bool ipv4 = remote_family == AF_INET;
-	bool tcp = transport == ANSWER_TCP;
-	if (is_xdp) {
-		return ipv4 ? (tcp ? MODULE_TCP4_XDP : MODULE_UDP4_XDP) : (tcp ? MODULE_TCP6_XDP : MODULE_UDP6_XDP);
-	}
-	return ipv4 ? (tcp ? MODULE_TCP4 : MODULE_UDP4) : (tcp ? MODULE_TCP6 : MODULE_UDP6);
-}
-
 /** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
 typedef struct {
 	const knot_query_t *query; /* of its views only scalar fields may be used: the request may be overwritten */
 	const answer_report_t *report;
-	module_protocol_t protocol;
+	answer_protocol_t protocol;
 	uint32_t request_len;  /* bytes, without TCP's length prefix */
 	uint32_t response_len; /* as above; 0: nothing was sent */
 } module_answered_t;

@@ -244,18 +244,17 @@ static size_t tcp_conn_answer_some(worker_t *worker, conn_t *conn, knot_bytes_t 
 	tcp_t *tcp = worker->memory;
 	size_t out_len = 0;
 	answer_source_t source = {
-		.transport = ANSWER_TCP,
+		.protocol = answer_protocol_of_socket(conn->remote.ss_family, true),
 		.remote = (const struct sockaddr *)&conn->remote,
 		.local = (const struct sockaddr *)&conn->local,
 	};
-	module_protocol_t protocol = module_protocol(conn->remote.ss_family, ANSWER_TCP, false);
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t request;
 	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
-		size_t len = request_answer(&tcp->traffic, state, &source, NULL, protocol, request,
+		size_t len = request_answer(&tcp->traffic, NULL, state, &source, NULL, request,
 				(knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);

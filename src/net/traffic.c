@@ -61,7 +61,7 @@ void traffic_end(sys_counters_t *counters, traffic_batch_t *batch, uint64_t time
 	for (uint64_t rest = batch->used; rest != 0; rest &= rest - 1) {
 		unsigned what = (unsigned)__builtin_ctzll(rest);
 		sys_counters_add(counters, what, batch->noted[what]);
-		if (what < TRAFFIC_REQUESTS + MODULE_PROTOCOL_END) {
+		if (what < TRAFFIC_REQUESTS + ANSWER_PROTOCOL_END) {
 			add_latency(counters, what - TRAFFIC_REQUESTS, batch->noted[what], time_ns);
 		}
 		batch->noted[what] = 0;

@@ -38,13 +38,13 @@ enum {
 
 /** Counters of the set, one after the other. The first ones are noted per request. */
 enum {
-	TRAFFIC_REQUESTS,                                        /* + module_protocol_t */
-	TRAFFIC_RCODES = TRAFFIC_REQUESTS + MODULE_PROTOCOL_END, /* + module_rcode_index(): replies */
+	TRAFFIC_REQUESTS,                                        /* + answer_protocol_t */
+	TRAFFIC_RCODES = TRAFFIC_REQUESTS + ANSWER_PROTOCOL_END, /* + module_rcode_index(): replies */
 	TRAFFIC_DROPS = TRAFFIC_RCODES + MODULE_RCODE_END,       /* + traffic_drop_t */
 	TRAFFIC_NOTED = TRAFFIC_DROPS + TRAFFIC_DROP_END,
-	TRAFFIC_TIME = TRAFFIC_NOTED,                         /* + module_protocol_t: ns, summed over requests */
-	TRAFFIC_LATENCY = TRAFFIC_TIME + MODULE_PROTOCOL_END, /* + protocol * TRAFFIC_BUCKETS + bucket */
-	TRAFFIC_END = TRAFFIC_LATENCY + MODULE_PROTOCOL_END * TRAFFIC_BUCKETS,
+	TRAFFIC_TIME = TRAFFIC_NOTED,                         /* + answer_protocol_t: ns, summed over requests */
+	TRAFFIC_LATENCY = TRAFFIC_TIME + ANSWER_PROTOCOL_END, /* + protocol * TRAFFIC_BUCKETS + bucket */
+	TRAFFIC_END = TRAFFIC_LATENCY + ANSWER_PROTOCOL_END * TRAFFIC_BUCKETS,
 };
 
 /** What a worker has noted of the batch in work. All zero at first. */
@@ -88,7 +88,7 @@ void traffic_look(const traffic_batch_t *batch, const answer_report_t *report);
 /** Note a request that was answered, or dropped for what it is (reply_len 0). Between traffic_begin() and the section's
  * end. */
 static inline void traffic_request(
-		traffic_batch_t *batch, module_protocol_t protocol, const answer_report_t *report, size_t reply_len)
+		traffic_batch_t *batch, answer_protocol_t protocol, const answer_report_t *report, size_t reply_len)
 {
 	if (__builtin_expect(reply_len == 0, 0)) {
 		traffic_drop(batch, TRAFFIC_DROP_NO_REQUEST);
@@ -113,13 +113,6 @@ void traffic_end(sys_counters_t *counters, traffic_batch_t *batch, uint64_t time
 
 /** Bucket of a latency: the first whose bound isn't smaller. */
 unsigned traffic_bucket(uint64_t time_ns);
-
-/** True for a protocol that this server speaks: the others are never counted. */
-static inline bool traffic_has_protocol(module_protocol_t protocol)
-{
-	return protocol != MODULE_QUIC4 && protocol != MODULE_TLS4 && protocol != MODULE_QUIC6 &&
-	       protocol != MODULE_TLS6 && protocol != MODULE_QUIC4_XDP && protocol != MODULE_QUIC6_XDP;
-}
 
 /** Upper bound of a bucket in nanoseconds; of the last one UINT64_MAX. */
 uint64_t traffic_bound_ns(unsigned bucket);

@@ -47,34 +47,34 @@ static void test_batch(void **state)
 	answer_report_t good = report_of(0, NULL, &query), refused = report_of(5, NULL, &query),
 			odd = report_of(12, NULL, &query);
 	for (unsigned i = 0; i < 3; i++) {
-		traffic_request(&batch, MODULE_UDP4, &good, 100);
+		traffic_request(&batch, ANSWER_UDP4, &good, 100);
 	}
-	traffic_request(&batch, MODULE_UDP6_XDP, &refused, 100);
-	traffic_request(&batch, MODULE_UDP6_XDP, &odd, 100);
-	traffic_request(&batch, MODULE_UDP4, &good, 0);
+	traffic_request(&batch, ANSWER_UDP6_XDP, &refused, 100);
+	traffic_request(&batch, ANSWER_UDP6_XDP, &odd, 100);
+	traffic_request(&batch, ANSWER_UDP4, &good, 0);
 	traffic_drop(&batch, TRAFFIC_DROP_NOT_SENT);
 	assert_false(traffic_is_empty(&batch));
 	traffic_end(counters, &batch, 1500);
 	assert_true(traffic_is_empty(&batch));
 	traffic_end(counters, &batch, 1500); /* nothing is added twice */
-	traffic_request(&batch, MODULE_UDP4, &good, 100);
+	traffic_request(&batch, ANSWER_UDP4, &good, 100);
 	traffic_end(counters, &batch, 5000);
 	const struct {
 		unsigned what;
 		uint64_t want;
 	} rows[] = {
-		{ TRAFFIC_REQUESTS + MODULE_UDP4, 4 },
-		{ TRAFFIC_REQUESTS + MODULE_UDP6_XDP, 2 },
+		{ TRAFFIC_REQUESTS + ANSWER_UDP4, 4 },
+		{ TRAFFIC_REQUESTS + ANSWER_UDP6_XDP, 2 },
 		{ TRAFFIC_RCODES + 0, 4 },
 		{ TRAFFIC_RCODES + 5, 1 },
 		{ TRAFFIC_RCODES + MODULE_RCODE_OTHER, 1 },
 		{ TRAFFIC_DROPS + TRAFFIC_DROP_NO_REQUEST, 1 },
 		{ TRAFFIC_DROPS + TRAFFIC_DROP_NOT_SENT, 1 },
-		{ TRAFFIC_TIME + MODULE_UDP4, 3 * 1500 + 5000 },
-		{ TRAFFIC_TIME + MODULE_UDP6_XDP, 2 * 1500 },
-		{ TRAFFIC_LATENCY + MODULE_UDP4 * TRAFFIC_BUCKETS + 1, 3 },
-		{ TRAFFIC_LATENCY + MODULE_UDP4 * TRAFFIC_BUCKETS + 5, 1 }, /* 4096 < 5000 <= 6144 */
-		{ TRAFFIC_LATENCY + MODULE_UDP6_XDP * TRAFFIC_BUCKETS + 1, 2 },
+		{ TRAFFIC_TIME + ANSWER_UDP4, 3 * 1500 + 5000 },
+		{ TRAFFIC_TIME + ANSWER_UDP6_XDP, 2 * 1500 },
+		{ TRAFFIC_LATENCY + ANSWER_UDP4 * TRAFFIC_BUCKETS + 1, 3 },
+		{ TRAFFIC_LATENCY + ANSWER_UDP4 * TRAFFIC_BUCKETS + 5, 1 }, /* 4096 < 5000 <= 6144 */
+		{ TRAFFIC_LATENCY + ANSWER_UDP6_XDP * TRAFFIC_BUCKETS + 1, 2 },
 	};
 	uint64_t all = 0, told = 0;
 	for (unsigned i = 0; i < TRAFFIC_END; i++) {
@@ -171,7 +171,7 @@ static void ask(world_t *world, unsigned zone, uint16_t type, unsigned times)
 	knot_query_t query = { .question_len = 7, .qtype = type };
 	answer_report_t report = report_of(0, zone < 3 ? world->zones[zone] : NULL, &query);
 	for (unsigned i = 0; i < times; i++) {
-		traffic_request(&batch, MODULE_UDP4, &report, 50);
+		traffic_request(&batch, ANSWER_UDP4, &report, 50);
 	}
 }
 

@@ -45,6 +45,7 @@ typedef struct {
 	uint8_t *buffers; /* NET_UDP_BATCH of BUFFER_STRIDE, behind this struct */
 	pace_t pace;
 	traffic_batch_t traffic;
+	request_limits_t limits;
 } udp_t;
 
 knot_err_t udp_worker_init(worker_t *worker)
@@ -117,13 +118,12 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 			read_local(msg, sock->addr, &local);
 		}
 		answer_source_t source = {
-			.transport = ANSWER_UDP,
+			.protocol = answer_protocol_of_socket(udp->peers[i].ss_family, false),
 			.remote = (const struct sockaddr *)&udp->peers[i],
 			.local = (const struct sockaddr *)(sock->wildcard ? &local : &sock->addr->ss),
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
-		size_t len = request_answer(&udp->traffic, state, &source, &hints[i],
-				module_protocol(udp->peers[i].ss_family, ANSWER_UDP, false),
+		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &hints[i],
 				(knot_bytes_t){ buffer, udp->in[i].msg_len },
 				(knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
@@ -169,6 +169,7 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock, si
 		return false; /* empty, or an error that belongs to an earlier reply */
 	}
 	uint64_t start_ns = sys_clock_ns();
+	udp->limits.now_us = start_ns / 1000;
 	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);

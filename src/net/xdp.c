@@ -34,7 +34,8 @@ enum {
 typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
-	xdp_tcp_t *tcp;          /* owned */
+	request_limits_t limits;
+	xdp_tcp_t *tcp; /* owned */
 	/* What the settings below and those of TCP were made from. */
 	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
@@ -105,12 +106,11 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 	size_t len = 0;
 	if (packet->payload_max >= REPLY_ROOM_MIN) {
 		answer_source_t source = {
-			.transport = ANSWER_UDP,
+			.protocol = packet->is_ipv6 ? ANSWER_UDP6_XDP : ANSWER_UDP4_XDP,
 			.remote = &packet->remote.sa,
 			.local = &packet->local.sa,
 		};
-		len = request_answer(&xdp->traffic, state, &source, hint,
-				packet->is_ipv6 ? MODULE_UDP6_XDP : MODULE_UDP4_XDP,
+		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, hint,
 				(knot_bytes_t){ packet->payload, packet->payload_len },
 				(knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	} else {
@@ -212,7 +212,7 @@ static size_t take_turn(const worker_t *worker)
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&xdp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	uint64_t start_ns = sys_clock_ns();
-	xdp->now_us = xdp->out.now_us = start_ns / 1000;
+	xdp->now_us = xdp->out.now_us = xdp->limits.now_us = start_ns / 1000;
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
 	xdp_follow_state(xdp, state);

@@ -216,17 +216,16 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 	bool is_ipv4 = kxdp_flow_is_ipv4(&input->flow);
 	kxdp_addr_t remote, local;
 	answer_source_t source = {
-		.transport = ANSWER_TCP,
+		.protocol = is_ipv4 ? ANSWER_TCP4_XDP : ANSWER_TCP6_XDP,
 		.remote = xdp_tcp_address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
 		.local = xdp_tcp_address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
 	};
-	module_protocol_t protocol = is_ipv4 ? MODULE_TCP4_XDP : MODULE_TCP6_XDP;
 	knot_bytes_t bytes = { input->data, input->len };
 	size_t used = 0, next = 0;
 	frame_t frame;
 	bool is_whole = xdp_tcp_first_frame(input, foreseen, &next, &frame);
 	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
-		size_t len = request_answer(tcp->traffic, state, &source, frame.hint, protocol, frame.request,
+		size_t len = request_answer(tcp->traffic, NULL, state, &source, frame.hint, frame.request,
 				(knot_mut_bytes_t){ tcp->reply + FRAME_HEAD, NET_TCP_MESSAGE_MAX });
 		store_be16(tcp->reply, (uint16_t)len);
 		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, FRAME_HEAD + len)) {

@@ -25,6 +25,11 @@ enum {
 	NET_UDP_REQUEST_MAX = 65535,
 	/* Room per UDP reply: udp-max-payload's upper bound; a reply is never larger. */
 	NET_UDP_REPLY_MAX = 4096,
+	/*
+	 * Replies to what can't be understood (FORMERR, NOTIMP, BADVERS) per second and UDP worker, as many at once:
+	 * more than tools and tests send, and a loop of errors with hosts that answer anything costs no more than that.
+	 */
+	NET_ERRORS_PER_S = 1000,
 	/* Frames taken from an AF_XDP ring at once: looked up as one batch: doc/architecture.md, "From query to
 	   answer". */
 	NET_XDP_BATCH = 64,

@@ -68,7 +68,7 @@ typedef struct {
 
 static state_t state;
 static const struct sockaddr_in client = { .sin_family = AF_INET };
-static const answer_source_t source = { ANSWER_UDP, (const struct sockaddr *)&client, NULL };
+static const answer_source_t source = { ANSWER_UDP4_XDP, (const struct sockaddr *)&client, NULL };
 
 /* ---- Zones ---- */
 
@@ -219,12 +219,13 @@ static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 /* ---- What is measured ---- */
 
 static traffic_batch_t traffic;
+static request_limits_t limits;
 static sys_counters_t *traffic_counters;
 
 /* In place, as a worker does it. Returns the reply's length. */
 __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
 {
-	return request_answer(&traffic, &state, &source, NULL, MODULE_UDP4_XDP, (knot_bytes_t){ message, len },
+	return request_answer(&traffic, &limits, &state, &source, NULL, (knot_bytes_t){ message, len },
 			(knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
 }
 
@@ -244,8 +245,8 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	answer_warm(state.zones, requests, BATCH, hints);
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
-		answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
-		size_t len = request_answer(&traffic, &state, &from, &hints[i], MODULE_UDP4_XDP, requests[i],
+		answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa, &p->local.sa };
+		size_t len = request_answer(&traffic, &limits, &state, &from, &hints[i], requests[i],
 				(knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;
 		replies += len > 0 && kxdp_frame_reply(p, len, &start) > 0;

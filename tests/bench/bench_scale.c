@@ -71,6 +71,7 @@ typedef struct {
 	const zone_contents_t *contents;
 	state_t state;
 	traffic_batch_t traffic;
+	request_limits_t limits;
 	knot_name_t origin;
 	owners_t owners;
 	question_t *questions;
@@ -247,9 +248,9 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 		answer_warm(b->state.zones, requests + first, step, hints + first);
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
-			answer_source_t from = { ANSWER_UDP, &p->remote.sa, &p->local.sa };
-			size_t len = request_answer(&b->traffic, &b->state, &from, &hints[i], MODULE_UDP4_XDP,
-					requests[i], (knot_mut_bytes_t){ p->payload, p->payload_max });
+			answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa, &p->local.sa };
+			size_t len = request_answer(&b->traffic, &b->limits, &b->state, &from, &hints[i], requests[i],
+					(knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;
 			good += len > 0 && kxdp_frame_reply(p, len, &start) > 0;
 		}

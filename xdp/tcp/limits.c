@@ -93,17 +93,7 @@ void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
 
 bool tcp_bucket_take(bucket_t *bucket, uint64_t now_us, uint32_t per_second)
 {
-	if (per_second == 0) {
-		return false;
-	}
-	/* In units of time: each segment costs 1/per_second, and a second of them may be saved up. */
-	uint64_t cost_us = SECOND_US / per_second > 0 ? SECOND_US / per_second : 1;
-	uint64_t full_us = bucket->full_us > now_us ? bucket->full_us : now_us;
-	if (full_us + cost_us > now_us + SECOND_US) {
-		return false;
-	}
-	bucket->full_us = full_us + cost_us;
-	return true;
+	return knot_rate_take(bucket, now_us, per_second);
 }
 
 /* ---- the table ---- */

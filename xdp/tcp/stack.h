@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "libknot/base/rate.h"
 #include "xdp/tcp/siphash.h"
 #include "xdp/tcp/slab.h"
 #include "xdp/tcp/tcp.h"
@@ -268,9 +269,7 @@ typedef struct {
 } note_t;
 
 /** So many per second, as many at once. */
-typedef struct {
-	uint64_t full_us; /* time when it is full again */
-} bucket_t;
+typedef knot_rate_t bucket_t;
 
 enum {
 	BUFFER_CLASSES = 4, /* of sizes; output uses the first two */

@@ -103,7 +103,7 @@ static bool is_query(const tally_t *t)
 static const char *protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
-	return module_protocol_name((module_protocol_t)index);
+	return answer_protocol_name((answer_protocol_t)index);
 }
 
 static void add_protocol(const tally_t *t, unsigned first)
@@ -371,7 +371,7 @@ static void add_reply_size(const tally_t *t, unsigned first)
 	}
 
 static const stats_item_t items[] = {
-	{ ITEM("request-protocol", "Requests by protocol"), FLAG(request_protocol), MODULE_PROTOCOL_END, protocol_id,
+	{ ITEM("request-protocol", "Requests by protocol"), FLAG(request_protocol), ANSWER_PROTOCOL_END, protocol_id,
 			add_protocol },
 	{ ITEM("server-operation", "Requests by what they ask for"), FLAG(server_operation), OPERATION_INVALID + 1,
 			operation_id, add_operation },

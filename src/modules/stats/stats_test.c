@@ -71,14 +71,14 @@ typedef struct {
 
 static const row_t rows[] = {
 	{ .what = "plain A over UDP",
-			.in = { .protocol = MODULE_UDP4, .request_len = 29, .response_len = 45 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 29, .response_len = 45 },
 			QUERY(KNOT_TYPE_A),
 			.report = { .rcode = 0 },
 			.want = "request-protocol[udp4]=1 server-operation[query]=1 request-bytes[query]=29 "
 				"response-bytes[reply]=45 "
 				"response-code[NOERROR]=1 query-type[A]=1 query-size[16-31]=1 reply-size[32-47]=1 " },
 	{ .what = "EDNS with DO and options, NODATA for AAAA over XDP",
-			.in = { .protocol = MODULE_UDP6_XDP, .request_len = 287, .response_len = 4095 },
+			.in = { .protocol = ANSWER_UDP6_XDP, .request_len = 287, .response_len = 4095 },
 			QUERY(KNOT_TYPE_AAAA, .edns = { .present = true,
 							      .dnssec_ok = true,
 							      .option_bits = 1u << 3 | 1u << 10 | 1u << 19 | 1u << 25 |
@@ -94,7 +94,7 @@ static const row_t rows[] = {
 				"query-size[272-287]=1 "
 				"reply-size[4080-4095]=1 " },
 	{ .what = "truncated, the last buckets, a type between the runs",
-			.in = { .protocol = MODULE_TCP4, .request_len = 288, .response_len = 4096 },
+			.in = { .protocol = ANSWER_TCP4, .request_len = 288, .response_len = 4096 },
 			QUERY(66),
 			.report = { .truncated = true, .rcode = 3 },
 			.want = "request-protocol[tcp4]=1 server-operation[query]=1 request-bytes[query]=288 "
@@ -102,48 +102,48 @@ static const row_t rows[] = {
 				"query-type[other]=1 "
 				"query-size[288-65535]=1 reply-size[4096-65535]=1 " },
 	{ .what = "nothing sent: only the request counts",
-			.in = { .protocol = MODULE_TCP6, .request_len = 12 },
+			.in = { .protocol = ANSWER_TCP6, .request_len = 12 },
 			QUERY(KNOT_TYPE_CAA),
 			.report = { .rcode = 1, .is_nodata = true, .has_opt = true, .truncated = true },
 			.want = "request-protocol[tcp6]=1 server-operation[query]=1 request-bytes[query]=12 "
 				"query-type[CAA]=1 "
 				"query-size[0-15]=1 " },
 	{ .what = "transfer",
-			.in = { .protocol = MODULE_TCP4, .request_len = 30, .response_len = 60000 },
+			.in = { .protocol = ANSWER_TCP4, .request_len = 30, .response_len = 60000 },
 			QUERY(KNOT_TYPE_AXFR),
 			.report = { .rcode = 9 },
 			.want = "request-protocol[tcp4]=1 server-operation[axfr]=1 request-bytes[other]=30 "
 				"response-bytes[transfer]=60000 response-code[NOTAUTH]=1 " },
 	{ .what = "NOTIFY",
-			.in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 30, .response_len = 30 },
 			.query = { .opcode = KNOT_OPCODE_NOTIFY, .question_len = 17, .qtype = KNOT_TYPE_SOA },
 			.report = { .rcode = 15 },
 			.want = "request-protocol[udp4]=1 server-operation[notify]=1 request-bytes[other]=30 "
 				"response-bytes[other]=30 "
 				"response-code[BADSIG]=1 " },
 	{ .what = "UPDATE",
-			.in = { .protocol = MODULE_UDP4, .request_len = 30, .response_len = 30 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 30, .response_len = 30 },
 			.query = { .opcode = KNOT_OPCODE_UPDATE, .question_len = 17, .qtype = KNOT_TYPE_SOA },
 			.report = { .rcode = 12 },
 			.want = "request-protocol[udp4]=1 server-operation[update]=1 request-bytes[update]=30 "
 				"response-bytes[other]=30 "
 				"response-code[other]=1 " },
 	{ .what = "unknown opcode",
-			.in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 12, .response_len = 12 },
 			.query = { .opcode = (knot_opcode_t)9, .question_len = 17 },
 			.report = { .rcode = 4000 },
 			.want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 "
 				"response-bytes[other]=12 "
 				"response-code[other]=1 " },
 	{ .what = "no question",
-			.in = { .protocol = MODULE_UDP4, .request_len = 12, .response_len = 12 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 12, .response_len = 12 },
 			.query = { .opcode = KNOT_OPCODE_QUERY },
 			.report = { .rcode = 1, .verdict = KNOT_MSG_FORMERR },
 			.want = "request-protocol[udp4]=1 server-operation[invalid]=1 request-bytes[other]=12 "
 				"response-bytes[other]=12 "
 				"response-code[FORMERR]=1 " },
 	{ .what = "no request at all",
-			.in = { .protocol = MODULE_UDP4, .request_len = 11 },
+			.in = { .protocol = ANSWER_UDP4, .request_len = 11 },
 			.query = { .opcode = KNOT_OPCODE_QUERY },
 			.report = { .verdict = KNOT_MSG_DROP },
 			.want = "" },

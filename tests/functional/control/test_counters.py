@@ -35,28 +35,28 @@ def server(knotd):
 
 def test_stats(server):
     said = server.knotc("-f", "stats").stdout
-    assert re.findall(r"^server\.([\w-]+)", said, re.M) == [item for item, _ in table("READ", "WORKER")]
+    assert re.findall(r"^server\.([\w-]+)", said, re.M) == [item for item, _ in table("READ", "WORKER", "DROP_SHOWN")]
     said = server.knotc("-f", "zone-stats", "example").stdout
     assert re.findall(r"zone\.([\w-]+)", said) == [item for item, _ in table("ZONE")]
 
 
 def test_metrics(server):
     found = families(request(server.metrics)[2])
-    for prefix, kinds in (("knot_stats_", ("READ", "WORKER")), ("knot_zone_stats_", ("ZONE",))):
+    for prefix, kinds in (("knot_stats_", ("READ", "WORKER", "DROP_SHOWN")), ("knot_zone_stats_", ("ZONE",))):
         for item, text in table(*kinds):
             assert found[prefix + item.replace("-", "_")].documentation == text
     reasons = [sample.labels["reason"] for sample in found["knot_dropped_requests"].samples]
-    assert reasons == [reason for reason, _ in table("DROP")]
+    assert reasons == [reason for reason, _ in table("DROP", "DROP_SHOWN")]
 
 
 def test_top(server):
     with Client(server.socket) as control:
         units = control.command("top")
     keys = {(unit.get("section"), unit.get("id")) for unit in units if "item" not in unit}
-    assert {("server", item) for item, _ in table("READ", "WORKER")} | {("drops", reason) for reason, _ in table("DROP")} <= keys
+    assert {("server", item) for item, _ in table("READ", "WORKER")} | {("drops", reason) for reason, _ in table("DROP", "DROP_SHOWN")} <= keys
 
 
-@pytest.mark.parametrize("name, kinds", [("server", ("READ", "WORKER")), ("drops", ("DROP",)), ("xdp", ("XDP", "XDP_OWN")), ("zone", ("ZONE",))])
+@pytest.mark.parametrize("name, kinds", [("server", ("READ", "WORKER", "DROP_SHOWN")), ("drops", ("DROP", "DROP_SHOWN")), ("xdp", ("XDP", "XDP_OWN")), ("zone", ("ZONE",))])
 def test_manual(name, kinds):
     done = subprocess.run([built("counters_doc", "control"), name], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * PATIENCE)
     assert re.findall(r"^   \* - ``([\w-]+)``$", done.stdout, re.M) == [item for item, _ in table(*kinds)]
