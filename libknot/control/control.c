@@ -220,7 +220,7 @@ int knot_ctl_connect(knot_ctl_t *ctx, const char *path)
 	return KNOT_OK;
 }
 
-static knot_err_t flush(knot_ctl_t *ctx)
+static knot_err_t control_flush_buffer(knot_ctl_t *ctx)
 {
 	buffer_t *out = &ctx->out;
 	const uint64_t end_ms = end_of_call(ctx);
@@ -258,7 +258,7 @@ int knot_ctl_send(knot_ctl_t *ctx, knot_ctl_type_t type, knot_ctl_data_t *data)
 	}
 	buffer_t *out = &ctx->out;
 	if (out->len > 0 && out->len + len > ctx->flush_len) {
-		err = flush(ctx);
+		err = control_flush_buffer(ctx);
 	}
 	if (err == KNOT_OK) {
 		err = buffer_room(out, len, ctx->flush_len + KNOT_CTL_UNIT_MAX);
@@ -270,7 +270,7 @@ int knot_ctl_send(knot_ctl_t *ctx, knot_ctl_type_t type, knot_ctl_data_t *data)
 	knot_ctl_unit_write(&writer, type, items);
 	assert(!writer.failed && writer.len == len);
 	out->len += len;
-	return type == KNOT_CTL_TYPE_BLOCK || type == KNOT_CTL_TYPE_END ? flush(ctx) : KNOT_OK;
+	return type == KNOT_CTL_TYPE_BLOCK || type == KNOT_CTL_TYPE_END ? control_flush_buffer(ctx) : KNOT_OK;
 }
 
 /* Read what is there, at least one byte. */

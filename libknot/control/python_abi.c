@@ -75,7 +75,7 @@ int knot_dname_wire_check(const uint8_t *name, const uint8_t *endp, const uint8_
 }
 
 /* `len` bytes in dst of `max` bytes, or in new memory. */
-static void *keep(void *dst, size_t max, const void *bytes, size_t len)
+static void *abi_keep_symbol(void *dst, size_t max, const void *bytes, size_t len)
 {
 	void *to = dst != NULL ? (len <= max ? dst : NULL) : malloc(len);
 	return to != NULL ? memcpy(to, bytes, len) : NULL;
@@ -88,7 +88,7 @@ char *knot_dname_to_str(char *dst, const uint8_t *name, size_t maxlen)
 	}
 	char text[KNOT_NAME_TEXT_MAX];
 	size_t len = knot_name_print(knot_name_of(name), text);
-	return keep(dst, maxlen, text, len + 1);
+	return abi_keep_symbol(dst, maxlen, text, len + 1);
 }
 
 uint8_t *knot_dname_from_str(uint8_t *dst, const char *name, size_t maxlen)
@@ -98,5 +98,5 @@ uint8_t *knot_dname_from_str(uint8_t *dst, const char *name, size_t maxlen)
 	if (name == NULL || knot_name_scan(knot_str_of(name), knot_name_root, wire, &view) != KNOT_OK) {
 		return NULL;
 	}
-	return keep(dst, maxlen, wire, view.len);
+	return abi_keep_symbol(dst, maxlen, wire, view.len);
 }

@@ -29,7 +29,7 @@ static void skip_spaces(knot_conf_parser_t *p)
 	}
 }
 
-static bool fail(knot_conf_parser_t *p, knot_err_t err)
+static bool grammar_fail(knot_conf_parser_t *p, knot_err_t err)
 {
 	p->err = peek(p) == '\t' ? KNOT_CONF_ETAB : err;
 	return false;
@@ -76,7 +76,7 @@ static bool read_rest(knot_conf_parser_t *p)
 		skip_comment(p);
 	}
 	if (!at_line_end(p)) {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	end_line(p);
 	p->in_rest = false;
@@ -99,7 +99,7 @@ static bool read_chars(knot_conf_parser_t *p, bool (*accepts)(int))
 			return true;
 		}
 		if (value->len >= KNOT_CONF_VALUE_MAX) {
-			return fail(p, KNOT_ESPACE);
+			return grammar_fail(p, KNOT_ESPACE);
 		}
 		if (is_copy) {
 			p->unescaped[value->len] = (char)c;
@@ -111,7 +111,7 @@ static bool read_chars(knot_conf_parser_t *p, bool (*accepts)(int))
 		p->pos++;
 		c = peek(p);
 		if (c < ' ' || c > '~') {
-			return fail(p, KNOT_EPARSEFAIL);
+			return grammar_fail(p, KNOT_EPARSEFAIL);
 		}
 		if (c == '"') {
 			if (!is_copy) {
@@ -123,7 +123,7 @@ static bool read_chars(knot_conf_parser_t *p, bool (*accepts)(int))
 			continue;
 		}
 		if (value->len >= KNOT_CONF_VALUE_MAX) {
-			return fail(p, KNOT_ESPACE);
+			return grammar_fail(p, KNOT_ESPACE);
 		}
 		if (is_copy) {
 			p->unescaped[value->len] = (char)c;
@@ -137,14 +137,14 @@ static bool read_scalar(knot_conf_parser_t *p)
 {
 	if (peek(p) != '"') {
 		return is_plain_char(peek(p)) || peek(p) == '\\' ? read_chars(p, is_plain_char)
-								 : fail(p, KNOT_EPARSEFAIL);
+								 : grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
 	if (!read_chars(p, is_quoted_char)) {
 		return false;
 	}
 	if (peek(p) != '"') {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
 	return true;
@@ -158,7 +158,7 @@ static bool read_element(knot_conf_parser_t *p)
 	}
 	int c = peek(p);
 	if (c != ' ' && c != ',' && c != ']') {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->in_list = true;
 	return true;
@@ -170,7 +170,7 @@ static bool close_list(knot_conf_parser_t *p)
 	p->pos++;
 	p->in_list = false;
 	if (peek(p) != ' ' && !at_line_end(p)) {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->in_rest = true;
 	return true;
@@ -184,7 +184,7 @@ static bool continue_list(knot_conf_parser_t *p)
 		return close_list(p);
 	}
 	if (peek(p) != ',') {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
 	skip_spaces(p);
@@ -202,14 +202,14 @@ static bool read_list(knot_conf_parser_t *p)
 static bool read_value(knot_conf_parser_t *p)
 {
 	if (peek(p) != ' ' && !at_line_end(p)) {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	skip_spaces(p);
 	p->item.value = (knot_str_t){ p->text.data + p->pos, 0 };
 	bool is_id = p->item.kind == KNOT_CONF_ID;
 	if (peek(p) == '#' || at_line_end(p)) {
 		p->in_rest = true;
-		return is_id ? fail(p, KNOT_EPARSEFAIL) : true;
+		return is_id ? grammar_fail(p, KNOT_EPARSEFAIL) : true;
 	}
 	if (peek(p) == '[' && !is_id) {
 		return read_list(p);
@@ -218,7 +218,7 @@ static bool read_value(knot_conf_parser_t *p)
 		return false;
 	}
 	if (peek(p) != ' ' && !at_line_end(p)) {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->in_rest = true;
 	return true;
@@ -239,7 +239,7 @@ static bool check_indent(knot_conf_parser_t *p, size_t dash)
 		return true;
 	case KNOT_CONF_KEY1:
 		if (p->indent > 0 && column != p->indent) {
-			return fail(p, KNOT_CONF_EINDENT);
+			return grammar_fail(p, KNOT_CONF_EINDENT);
 		}
 		p->indent = column;
 		return true;
@@ -255,7 +255,7 @@ static bool read_key(knot_conf_parser_t *p)
 	while (is_key_char(peek(p))) {
 		p->pos++;
 		if (p->pos - start > KNOT_CONF_KEY_MAX) {
-			return fail(p, KNOT_ESPACE);
+			return grammar_fail(p, KNOT_ESPACE);
 		}
 	}
 	size_t len = p->pos - start;
@@ -264,7 +264,7 @@ static bool read_key(knot_conf_parser_t *p)
 	}
 	skip_spaces(p);
 	if (len == 0 || peek(p) != ':') {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	p->pos++;
 	return true;
@@ -278,22 +278,22 @@ static bool read_item(knot_conf_parser_t *p)
 	if (peek(p) == '-') {
 		p->item.kind = KNOT_CONF_ID;
 		if (p->dash > 0 && dash > 0 && dash != p->dash) {
-			return fail(p, KNOT_CONF_EINDENT);
+			return grammar_fail(p, KNOT_CONF_EINDENT);
 		}
 		p->pos++;
 		if (peek(p) != ' ') {
-			return fail(p, KNOT_EPARSEFAIL);
+			return grammar_fail(p, KNOT_EPARSEFAIL);
 		}
 		skip_spaces(p);
 	}
 	if (!is_key_char(peek(p)) || peek(p) == '-') {
-		return fail(p, KNOT_EPARSEFAIL);
+		return grammar_fail(p, KNOT_EPARSEFAIL);
 	}
 	return check_indent(p, dash) && read_key(p) && read_value(p);
 }
 
 /** One step: an item, a blank line, a list's next element or the end of a line. False: fault. */
-static bool step(knot_conf_parser_t *p, bool *ret_is_item)
+static bool grammar_step(knot_conf_parser_t *p, bool *ret_is_item)
 {
 	if (p->in_list) {
 		bool ok = continue_list(p);
@@ -325,7 +325,7 @@ knot_conf_verdict_t knot_conf_next(knot_conf_parser_t *p, knot_conf_item_t *ret_
 			*ret_item = (knot_conf_item_t){ .line = p->line + 1 };
 			return KNOT_CONF_END;
 		}
-		(void)step(p, &is_item);
+		(void)grammar_step(p, &is_item);
 	}
 	*ret_item = p->item;
 	return p->err == KNOT_OK ? KNOT_CONF_ITEM : KNOT_CONF_FAULT;

@@ -16,7 +16,7 @@ const uint8_t lexer_char_kinds[256] = {
 	['\\'] = CHAR_ESCAPE,
 };
 
-static void fault(lexer_t *lex, token_t *ret, const char *at, const char *reason)
+static void lexer_set_fault(lexer_t *lex, token_t *ret, const char *at, const char *reason)
 {
 	lex->reason = reason;
 	lex->pos = at;
@@ -65,7 +65,7 @@ static quote_end_t skip_quoted(const lexer_t *lex, const char **p, uint64_t *lin
 static void quote_fault(lexer_t *lex, token_t *ret, const char *at)
 {
 	bool is_bad = lexer_kind_at(lex, at) == CHAR_BAD;
-	fault(lex, ret, at, is_bad ? "invalid character" : "unclosed quoted string");
+	lexer_set_fault(lex, ret, at, is_bad ? "invalid character" : "unclosed quoted string");
 }
 
 static void next_quoted(lexer_t *lex, token_t *ret)
@@ -84,7 +84,7 @@ static void next_quoted(lexer_t *lex, token_t *ret)
 	}
 	char_kind_t behind = lexer_kind_at(lex, p + 1);
 	if (behind == CHAR_WORD || behind == CHAR_ESCAPE || behind == CHAR_QUOTE) {
-		fault(lex, ret, p + 1, "missing blank after quoted string");
+		lexer_set_fault(lex, ret, p + 1, "missing blank after quoted string");
 		return;
 	}
 	*ret = (token_t){ .data = start, .len = (size_t)(p - start), .kind = TOKEN_QUOTED, .has_escape = has_escape };
@@ -110,7 +110,7 @@ static void next_word(lexer_t *lex, token_t *ret)
 				if (p == lex->end && !lex->is_final) {
 					want_more(ret);
 				} else {
-					fault(lex, ret, p, "invalid escape sequence");
+					lexer_set_fault(lex, ret, p, "invalid escape sequence");
 				}
 				return;
 			}
@@ -137,7 +137,7 @@ static void next_word(lexer_t *lex, token_t *ret)
 		return;
 	}
 	if (kind == CHAR_BAD) {
-		fault(lex, ret, p, "invalid character");
+		lexer_set_fault(lex, ret, p, "invalid character");
 		return;
 	}
 	word.len = (size_t)(p - start);
@@ -163,7 +163,7 @@ static void next_end(lexer_t *lex, token_t *ret)
 		want_more(ret);
 	} else if (lex->is_open) {
 		lex->line = lex->open_line; /* nothing follows that needs the true one */
-		fault(lex, ret, lex->pos, "unclosed parenthesis");
+		lexer_set_fault(lex, ret, lex->pos, "unclosed parenthesis");
 	} else {
 		*ret = (token_t){ .data = lex->pos, .kind = TOKEN_EOL };
 	}
@@ -191,14 +191,14 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 				return;
 			}
 			if (lex->pos + 1 < lex->end && lex->pos[1] != '\n') {
-				fault(lex, ret, lex->pos, "carriage return without newline");
+				lexer_set_fault(lex, ret, lex->pos, "carriage return without newline");
 				return;
 			}
 			lex->pos++;
 			break;
 		case CHAR_OPEN:
 			if (lex->is_open) {
-				fault(lex, ret, lex->pos, "too many left parentheses");
+				lexer_set_fault(lex, ret, lex->pos, "too many left parentheses");
 				return;
 			}
 			lex->is_open = true;
@@ -207,7 +207,7 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 			break;
 		case CHAR_CLOSE:
 			if (!lex->is_open) {
-				fault(lex, ret, lex->pos, "too many right parentheses");
+				lexer_set_fault(lex, ret, lex->pos, "too many right parentheses");
 				return;
 			}
 			lex->is_open = false;
@@ -219,7 +219,7 @@ void lexer_next_slow(lexer_t *lex, token_t *ret)
 				return;
 			}
 			break;
-		case CHAR_BAD: fault(lex, ret, lex->pos, "invalid character"); return;
+		case CHAR_BAD: lexer_set_fault(lex, ret, lex->pos, "invalid character"); return;
 		case CHAR_END: next_end(lex, ret); return;
 		}
 	}

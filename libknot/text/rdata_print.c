@@ -15,7 +15,7 @@ typedef struct {
 	bool has_no_form; /* the reason is not the room: only \# can say it */
 } printer_t;
 
-static char *room(printer_t *p, size_t len)
+static char *print_room(printer_t *p, size_t len)
 {
 	if (p->failed || len > p->max - p->len) {
 		p->failed = true;
@@ -26,9 +26,9 @@ static char *room(printer_t *p, size_t len)
 	return at;
 }
 
-static void put(printer_t *p, const char *text, size_t len)
+static void print_put_bytes(printer_t *p, const char *text, size_t len)
 {
-	char *at = room(p, len);
+	char *at = print_room(p, len);
 	if (at != NULL) {
 		memcpy(at, text, len);
 	}
@@ -36,15 +36,15 @@ static void put(printer_t *p, const char *text, size_t len)
 
 static void put_char(printer_t *p, char c)
 {
-	put(p, &c, 1);
+	print_put_bytes(p, &c, 1);
 }
 
 static void put_str(printer_t *p, const char *text)
 {
-	put(p, text, strlen(text));
+	print_put_bytes(p, text, strlen(text));
 }
 
-static void put_number(printer_t *p, uint32_t value)
+static void print_put_number(printer_t *p, uint32_t value)
 {
 	char digits[10];
 	size_t at = sizeof(digits);
@@ -52,12 +52,12 @@ static void put_number(printer_t *p, uint32_t value)
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value > 0);
-	put(p, digits + at, sizeof(digits) - at);
+	print_put_bytes(p, digits + at, sizeof(digits) - at);
 }
 
 static void put_hex(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	char *at = room(p, KNOT_HEX_LEN(len));
+	char *at = print_room(p, KNOT_HEX_LEN(len));
 	if (at != NULL) {
 		knot_hex_print((knot_bytes_t){ bytes, len }, KNOT_HEX_UPPER, at);
 	}
@@ -65,7 +65,7 @@ static void put_hex(printer_t *p, const uint8_t *bytes, size_t len)
 
 static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	char *at = room(p, KNOT_BASE64_LEN(len));
+	char *at = print_room(p, KNOT_BASE64_LEN(len));
 	if (at != NULL) {
 		knot_base64_print((knot_bytes_t){ bytes, len }, at);
 	}
@@ -73,7 +73,7 @@ static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
 
 static void put_base32hex(printer_t *p, const uint8_t *bytes, size_t len)
 {
-	char *at = room(p, KNOT_BASE32HEX_LEN(len));
+	char *at = print_room(p, KNOT_BASE32HEX_LEN(len));
 	if (at != NULL) {
 		knot_base32hex_print((knot_bytes_t){ bytes, len }, at);
 	}
@@ -82,11 +82,11 @@ static void put_base32hex(printer_t *p, const uint8_t *bytes, size_t len)
 static void put_escaped(printer_t *p, uint8_t c)
 {
 	char text[4] = { '\\', (char)('0' + c / 100), (char)('0' + c / 10 % 10), (char)('0' + c % 10) };
-	put(p, text, sizeof(text));
+	print_put_bytes(p, text, sizeof(text));
 }
 
 /* The inside of a quoted text. */
-static void put_text(printer_t *p, const uint8_t *bytes, size_t len)
+static void print_put_text(printer_t *p, const uint8_t *bytes, size_t len)
 {
 	for (size_t i = 0; i < len && !p->failed; i++) {
 		uint8_t c = bytes[i];
@@ -116,20 +116,20 @@ static void put_word(printer_t *p, const uint8_t *bytes, size_t len)
 static void put_quoted(printer_t *p, const uint8_t *bytes, size_t len)
 {
 	put_char(p, '"');
-	put_text(p, bytes, len);
+	print_put_text(p, bytes, len);
 	put_char(p, '"');
 }
 
 static void put_name(printer_t *p, const uint8_t *wire)
 {
 	char text[KNOT_NAME_TEXT_MAX];
-	put(p, text, knot_name_print(knot_name_of(wire), text));
+	print_put_bytes(p, text, knot_name_print(knot_name_of(wire), text));
 }
 
 static void put_type(printer_t *p, uint16_t type)
 {
 	char text[KNOT_TYPE_TEXT_MAX];
-	put(p, text, knot_rrtype_print(type, text));
+	print_put_bytes(p, text, knot_rrtype_print(type, text));
 }
 
 static void put_address(printer_t *p, int family, const uint8_t *address)
@@ -148,7 +148,7 @@ static void put_integer(printer_t *p, const knot_field_t *field, uint32_t value)
 			}
 		}
 	}
-	put_number(p, value);
+	print_put_number(p, value);
 }
 
 /* YYYYMMDDHHMMSS, the calendar counted in years from March. */
@@ -230,11 +230,11 @@ static void put_apl(printer_t *p, const uint8_t *bytes, size_t len)
 		if (bytes[i + 3] & 0x80) {
 			put_char(p, '!');
 		}
-		put_number(p, family);
+		print_put_number(p, family);
 		put_char(p, ':');
 		put_address(p, family == 1 ? AF_INET : AF_INET6, address);
 		put_char(p, '/');
-		put_number(p, bytes[i + 2]);
+		print_put_number(p, bytes[i + 2]);
 	}
 }
 
@@ -249,7 +249,7 @@ static void put_angle(printer_t *p, uint32_t value, char positive, char negative
 	if (angle % 1000 != 0) {
 		len += snprintf(text + len, sizeof(text) - (size_t)len, ".%03u", angle % 1000);
 	}
-	put(p, text, (size_t)len);
+	print_put_bytes(p, text, (size_t)len);
 	put_char(p, ' ');
 	put_char(p, value >= ORIGIN ? positive : negative);
 }
@@ -312,7 +312,7 @@ static void put_svckey(printer_t *p, uint16_t key)
 		return;
 	}
 	put_str(p, "key");
-	put_number(p, key);
+	print_put_number(p, key);
 }
 
 /* Items of an alpn list stand unquoted: what separates items or words is escaped (RFC 9460 A.1, 7.1.1). */
@@ -358,7 +358,7 @@ static void put_svc_value(printer_t *p, knot_svcparam_kind_t kind, const uint8_t
 	case SVCPARAM_OPAQUE:
 	case SVCPARAM_DOHPATH: put_quoted(p, value, len); break;
 	case SVCPARAM_ALPN: put_alpn(p, value, len); break;
-	case SVCPARAM_PORT: put_number(p, load_be16(value)); break;
+	case SVCPARAM_PORT: print_put_number(p, load_be16(value)); break;
 	case SVCPARAM_BASE64: put_base64(p, value, len); break;
 	case SVCPARAM_MANDATORY:
 	case SVCPARAM_IPV4:
@@ -393,7 +393,7 @@ static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rd
 	case FIELD_U8: put_integer(p, field, at[0]); return 1;
 	case FIELD_U16: put_integer(p, field, load_be16(at)); return 2;
 	case FIELD_U32:
-	case FIELD_PERIOD: put_number(p, load_be32(at)); return 4;
+	case FIELD_PERIOD: print_put_number(p, load_be32(at)); return 4;
 	case FIELD_TIMESTAMP: put_timestamp(p, load_be32(at)); return 4;
 	case FIELD_TYPE: put_type(p, load_be16(at)); return 2;
 	case FIELD_IPV4: put_address(p, AF_INET, at); return 4;
@@ -448,7 +448,7 @@ static void put_typed(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata
 static void put_generic(printer_t *p, knot_bytes_t rdata)
 {
 	put_str(p, "\\# ");
-	put_number(p, (uint32_t)rdata.len);
+	print_put_number(p, (uint32_t)rdata.len);
 	if (rdata.len > 0) {
 		put_char(p, ' ');
 		put_hex(p, rdata.data, rdata.len);

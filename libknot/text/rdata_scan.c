@@ -6,7 +6,7 @@
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
 
-static void fault(rdata_scanner_t *s, const char *reason)
+static void scan_set_fault(rdata_scanner_t *s, const char *reason)
 {
 	if (s->status == SCAN_OK) {
 		s->status = SCAN_FAULT;
@@ -44,24 +44,24 @@ static inline bool need_word(rdata_scanner_t *s, const char *reason)
 	if (s->status == SCAN_OK && s->tok.kind == TOKEN_WORD && !s->tok.has_quote) {
 		return true;
 	}
-	fault(s, s->tok.kind == TOKEN_EOL ? "missing data" : reason);
+	scan_set_fault(s, s->tok.kind == TOKEN_EOL ? "missing data" : reason);
 	return false;
 }
 
 /* Room for `len` more bytes of RDATA, not yet counted. */
-static inline uint8_t *room(rdata_scanner_t *s, size_t len)
+static inline uint8_t *scan_room(rdata_scanner_t *s, size_t len)
 {
 	if (len <= s->max - s->len) {
 		return s->out + s->len;
 	}
 	s->is_full = s->status == SCAN_OK;
-	fault(s, "record data is too long");
+	scan_set_fault(s, "record data is too long");
 	return NULL;
 }
 
-static inline bool put(rdata_scanner_t *s, const void *bytes, size_t len)
+static inline bool scan_put_bytes(rdata_scanner_t *s, const void *bytes, size_t len)
 {
-	uint8_t *p = room(s, len);
+	uint8_t *p = scan_room(s, len);
 	if (p == NULL) {
 		return false;
 	}
@@ -74,19 +74,19 @@ static bool put_u16(rdata_scanner_t *s, uint16_t v)
 {
 	uint8_t bytes[2];
 	store_be16(bytes, v);
-	return put(s, bytes, sizeof(bytes));
+	return scan_put_bytes(s, bytes, sizeof(bytes));
 }
 
 static bool put_u32(rdata_scanner_t *s, uint32_t v)
 {
 	uint8_t bytes[4];
 	store_be32(bytes, v);
-	return put(s, bytes, sizeof(bytes));
+	return scan_put_bytes(s, bytes, sizeof(bytes));
 }
 
 static bool put_u8(rdata_scanner_t *s, uint8_t v)
 {
-	return put(s, &v, 1);
+	return scan_put_bytes(s, &v, 1);
 }
 
 /* ---- numbers ---- */
@@ -118,7 +118,7 @@ static void scan_integer(rdata_scanner_t *s, const knot_field_t *field, uint32_t
 	if (field->names == NULL || !find_enum(field->names, &s->tok, &value)) {
 		const char *reason = scan_number(s->tok.data, s->tok.len, max, &value);
 		if (reason != NULL) {
-			fault(s, reason);
+			scan_set_fault(s, reason);
 			return;
 		}
 	}
@@ -138,7 +138,7 @@ static void scan_period_field(rdata_scanner_t *s)
 	uint32_t seconds;
 	const char *reason = scan_period(s->tok.data, s->tok.len, &seconds);
 	if (reason != NULL) {
-		fault(s, reason);
+		scan_set_fault(s, reason);
 	} else if (put_u32(s, seconds)) {
 		advance(s);
 	}
@@ -189,7 +189,7 @@ static void scan_timestamp(rdata_scanner_t *s)
 			     : s->tok.len > 10 ? "invalid timestamp"
 					       : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
 	if (reason != NULL) {
-		fault(s, reason);
+		scan_set_fault(s, reason);
 	} else if (put_u32(s, seconds)) {
 		advance(s);
 	}
@@ -221,7 +221,7 @@ static void scan_type(rdata_scanner_t *s)
 		return;
 	}
 	if (!rdata_scan_type(s, &s->tok, &type)) {
-		fault(s, "unsupported record type");
+		scan_set_fault(s, "unsupported record type");
 	} else if (put_u16(s, type)) {
 		advance(s);
 	}
@@ -268,8 +268,8 @@ static void scan_ipv4(rdata_scanner_t *s)
 		return;
 	}
 	if (!parse_ipv4(s->tok.data, s->tok.len, address)) {
-		fault(s, "invalid IPv4 address");
-	} else if (put(s, address, sizeof(address))) {
+		scan_set_fault(s, "invalid IPv4 address");
+	} else if (scan_put_bytes(s, address, sizeof(address))) {
 		advance(s);
 	}
 }
@@ -281,8 +281,8 @@ static void scan_ipv6(rdata_scanner_t *s)
 		return;
 	}
 	if (!parse_ipv6(s->tok.data, s->tok.len, address)) {
-		fault(s, "invalid IPv6 address");
-	} else if (put(s, address, sizeof(address))) {
+		scan_set_fault(s, "invalid IPv6 address");
+	} else if (scan_put_bytes(s, address, sizeof(address))) {
 		advance(s);
 	}
 }
@@ -293,12 +293,12 @@ static void scan_ipv6(rdata_scanner_t *s)
 static bool put_hex(rdata_scanner_t *s, const char *text, size_t len, knot_hex_state_t *state)
 {
 	size_t count;
-	uint8_t *p = room(s, (len + 1) / 2);
+	uint8_t *p = scan_room(s, (len + 1) / 2);
 	if (p == NULL) {
 		return false;
 	}
 	if (!knot_hex_add(state, (knot_str_t){ text, len }, p, &count)) {
-		fault(s, "invalid hexadecimal character");
+		scan_set_fault(s, "invalid hexadecimal character");
 		return false;
 	}
 	s->len += count;
@@ -316,9 +316,9 @@ static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 		advance(s);
 	}
 	if (state.has_digit) {
-		fault(s, "odd number of hexadecimal digits");
+		scan_set_fault(s, "odd number of hexadecimal digits");
 	} else if (s->len - start < min) {
-		fault(s, "missing data");
+		scan_set_fault(s, "missing data");
 	}
 }
 
@@ -328,10 +328,10 @@ static bool put_base64(rdata_scanner_t *s, const char *text, size_t len, knot_ba
 	knot_mut_bytes_t left = { s->out + s->len, s->max - s->len };
 	switch (knot_base64_add(state, (knot_str_t){ text, len }, left, &count)) {
 	case KNOT_DECODE_OK: s->len += count; return true;
-	case KNOT_DECODE_BAD_DIGIT: fault(s, "invalid base64 character"); return false;
+	case KNOT_DECODE_BAD_DIGIT: scan_set_fault(s, "invalid base64 character"); return false;
 	case KNOT_DECODE_NO_ROOM: break;
 	}
-	return room(s, left.len + 1) != NULL;
+	return scan_room(s, left.len + 1) != NULL;
 }
 
 static void scan_base64_rest(rdata_scanner_t *s, size_t min)
@@ -345,9 +345,9 @@ static void scan_base64_rest(rdata_scanner_t *s, size_t min)
 		advance(s);
 	}
 	if (state.digit_count != 0) {
-		fault(s, "incomplete base64 data");
+		scan_set_fault(s, "incomplete base64 data");
 	} else if (s->len - start < min) {
-		fault(s, "missing data");
+		scan_set_fault(s, "missing data");
 	}
 }
 
@@ -365,7 +365,8 @@ static void scan_salt(rdata_scanner_t *s)
 	}
 	size_t len = s->len - start - 1;
 	if (state.has_digit || len > UINT8_MAX) {
-		fault(s, state.has_digit ? "odd number of hexadecimal digits" : "salt is longer than 255 bytes");
+		scan_set_fault(s,
+				state.has_digit ? "odd number of hexadecimal digits" : "salt is longer than 255 bytes");
 		return;
 	}
 	s->out[start] = (uint8_t)len;
@@ -380,16 +381,16 @@ static void scan_hash(rdata_scanner_t *s)
 	}
 	size_t len = s->tok.len * 5 / 8;
 	if (len == 0 || len > UINT8_MAX || (len * 8 + 4) / 5 != s->tok.len) {
-		fault(s, "invalid length of base32hex data");
+		scan_set_fault(s, "invalid length of base32hex data");
 		return;
 	}
-	uint8_t *p = room(s, 1 + len);
+	uint8_t *p = scan_room(s, 1 + len);
 	if (p == NULL) {
 		return;
 	}
 	p[0] = (uint8_t)len;
 	if (!knot_base32hex_scan((knot_str_t){ s->tok.data, s->tok.len }, p + 1)) {
-		fault(s, "invalid base32hex character");
+		scan_set_fault(s, "invalid base32hex character");
 		return;
 	}
 	s->len += 1 + len;
@@ -402,7 +403,7 @@ static void scan_eui(rdata_scanner_t *s, size_t pairs)
 	if (!need_word(s, "invalid EUI address")) {
 		return;
 	}
-	uint8_t *p = room(s, pairs);
+	uint8_t *p = scan_room(s, pairs);
 	if (p == NULL) {
 		return;
 	}
@@ -414,7 +415,7 @@ static void scan_eui(rdata_scanner_t *s, size_t pairs)
 		p[i] = (uint8_t)(high << 4 | low);
 	}
 	if (!is_valid) {
-		fault(s, "invalid EUI address");
+		scan_set_fault(s, "invalid EUI address");
 		return;
 	}
 	s->len += pairs;
@@ -436,7 +437,7 @@ static void scan_node_id(rdata_scanner_t *s)
 		}
 		bool is_ended = group == 3 ? p == end : p < end && *p++ == ':';
 		if (p == start || !is_ended || *start == ':') {
-			fault(s, "invalid node identifier");
+			scan_set_fault(s, "invalid node identifier");
 			return;
 		}
 		if (!put_u16(s, (uint16_t)value)) {
@@ -458,27 +459,27 @@ static void scan_name_field(rdata_scanner_t *s)
 	knot_name_t name;
 	const char *reason = scan_name(&s->tok, s->origin, is_roomy ? s->out + s->len : wire, &name);
 	if (reason != NULL) {
-		fault(s, reason);
+		scan_set_fault(s, reason);
 		return;
 	}
 	if (is_roomy) {
 		s->len += name.len;
-	} else if (!put(s, name.wire, name.len)) {
+	} else if (!scan_put_bytes(s, name.wire, name.len)) {
 		return;
 	}
 	advance(s);
 }
 
 /* The current token as text of at most `max` bytes behind what is written. */
-static bool put_text(rdata_scanner_t *s, size_t max)
+static bool scan_put_text(rdata_scanner_t *s, size_t max)
 {
 	if (s->status != SCAN_OK || s->tok.kind == TOKEN_EOL || s->tok.has_quote) {
-		fault(s, s->tok.kind == TOKEN_EOL ? "missing data" : "invalid text string");
+		scan_set_fault(s, s->tok.kind == TOKEN_EOL ? "missing data" : "invalid text string");
 		return false;
 	}
 	size_t left = s->max - s->len, len;
 	if (!s->tok.has_escape && s->tok.len <= max) {
-		if (!put(s, s->tok.data, s->tok.len)) {
+		if (!scan_put_bytes(s, s->tok.data, s->tok.len)) {
 			return false;
 		}
 		advance(s);
@@ -487,7 +488,7 @@ static bool put_text(rdata_scanner_t *s, size_t max)
 	const char *reason = scan_text(s->tok.data, s->tok.len, s->out + s->len, max < left ? max : left, &len);
 	if (reason != NULL) {
 		s->is_full = left < max && s->tok.len > left;
-		fault(s, reason);
+		scan_set_fault(s, reason);
 		return false;
 	}
 	s->len += len;
@@ -498,15 +499,15 @@ static bool put_text(rdata_scanner_t *s, size_t max)
 static void scan_text_field(rdata_scanner_t *s, size_t min)
 {
 	size_t start = s->len;
-	if (put_text(s, KNOT_RDATA_MAX) && s->len - start < min) {
-		fault(s, "missing data");
+	if (scan_put_text(s, KNOT_RDATA_MAX) && s->len - start < min) {
+		scan_set_fault(s, "missing data");
 	}
 }
 
 static void scan_string(rdata_scanner_t *s)
 {
 	size_t start = s->len;
-	if (s->status == SCAN_OK && put_u8(s, 0) && put_text(s, UINT8_MAX)) {
+	if (s->status == SCAN_OK && put_u8(s, 0) && scan_put_text(s, UINT8_MAX)) {
 		s->out[start] = (uint8_t)(s->len - start - 1);
 	}
 }
@@ -541,7 +542,7 @@ static void scan_bitmap(rdata_scanner_t *s)
 			break;
 		}
 		if (!rdata_scan_type(s, &s->tok, &type)) {
-			fault(s, "invalid bitmap, unsupported record type");
+			scan_set_fault(s, "invalid bitmap, unsupported record type");
 			break;
 		}
 		s->bitmap[type >> 8][(type & 0xFF) / 8] |= 0x80 >> (type & 7);
@@ -555,7 +556,7 @@ static void scan_bitmap(rdata_scanner_t *s)
 			len--;
 		}
 		if (len > 0 && s->status == SCAN_OK) {
-			(void)(put_u8(s, (uint8_t)window) && put_u8(s, len) && put(s, bits, len));
+			(void)(put_u8(s, (uint8_t)window) && put_u8(s, len) && scan_put_bytes(s, bits, len));
 		}
 		memset(bits, 0, len);
 	}
@@ -590,7 +591,7 @@ static const char *scan_apl_item(rdata_scanner_t *s, const char *text, size_t le
 		size--;
 	}
 	(void)(put_u16(s, (uint16_t)family) && put_u8(s, (uint8_t)prefix) &&
-			put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && put(s, address, size));
+			put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && scan_put_bytes(s, address, size));
 	return NULL;
 }
 
@@ -602,7 +603,7 @@ static void scan_apl(rdata_scanner_t *s)
 		}
 		const char *reason = scan_apl_item(s, s->tok.data, s->tok.len);
 		if (reason != NULL) {
-			fault(s, reason);
+			scan_set_fault(s, reason);
 			return;
 		}
 		if (s->status == SCAN_OK) {
@@ -659,14 +660,14 @@ static void scan_angle(rdata_scanner_t *s, char positive, char negative, unsigne
 		uint64_t value;
 		if (part == 3 || !parse_decimal(s->tok.data, s->tok.len, part == 2 ? 3 : 0, false, &value) ||
 				value > limits[part]) {
-			fault(s, "invalid location");
+			scan_set_fault(s, "invalid location");
 			return;
 		}
 		total += value * scale[part];
 		advance(s);
 	}
 	if (total > (uint64_t)degrees_max * scale[0]) {
-		fault(s, "invalid location");
+		scan_set_fault(s, "invalid location");
 		return;
 	}
 	bool is_positive = (s->tok.data[0] & (char)~0x20) == positive;
@@ -712,19 +713,19 @@ static void scan_loc(rdata_scanner_t *s)
 		return;
 	}
 	if (!parse_altitude(&s->tok, &altitude)) {
-		fault(s, "invalid location");
+		scan_set_fault(s, "invalid location");
 		return;
 	}
 	advance(s);
 	for (unsigned i = 0; i < 3 && !at_end(s); i++) {
 		if (!need_word(s, "invalid location") || !parse_precision(&s->tok, &precision[i])) {
-			fault(s, "invalid location");
+			scan_set_fault(s, "invalid location");
 			return;
 		}
 		advance(s);
 	}
-	(void)(s->status == SCAN_OK && put_u8(s, 0) && put(s, precision, sizeof(precision)) && put_u32(s, latitude) &&
-			put_u32(s, longitude) && put_u32(s, altitude));
+	(void)(s->status == SCAN_OK && put_u8(s, 0) && scan_put_bytes(s, precision, sizeof(precision)) &&
+			put_u32(s, latitude) && put_u32(s, longitude) && put_u32(s, altitude));
 }
 
 /* ---- IPSECKEY gateway ---- */
@@ -737,7 +738,7 @@ static void scan_gateway(rdata_scanner_t *s)
 	switch (s->out[s->len - 2]) {
 	case 0:
 		if (s->tok.len != 1 || s->tok.data[0] != '.') {
-			fault(s, "invalid gateway");
+			scan_set_fault(s, "invalid gateway");
 			return;
 		}
 		advance(s);
@@ -745,7 +746,7 @@ static void scan_gateway(rdata_scanner_t *s)
 	case 1: scan_ipv4(s); break;
 	case 2: scan_ipv6(s); break;
 	case 3: scan_name_field(s); break;
-	default: fault(s, "invalid gateway type"); break;
+	default: scan_set_fault(s, "invalid gateway type"); break;
 	}
 }
 
@@ -793,7 +794,7 @@ static void put_mandatory(rdata_scanner_t *s, size_t start)
 	}
 	for (size_t i = start; i + 4 <= s->len; i += 2) {
 		if (load_be16(s->out + i) == load_be16(s->out + i + 2)) {
-			fault(s, "duplicate SvcParam key");
+			scan_set_fault(s, "duplicate SvcParam key");
 		}
 	}
 }
@@ -804,15 +805,15 @@ static void put_list_item(rdata_scanner_t *s, knot_svcparam_kind_t kind, const u
 	uint16_t key;
 	const char *text = (const char *)item;
 	if (kind == SVCPARAM_ALPN) {
-		(void)(put_u8(s, (uint8_t)len) && put(s, item, len));
+		(void)(put_u8(s, (uint8_t)len) && scan_put_bytes(s, item, len));
 	} else if (kind == SVCPARAM_IPV4 && parse_ipv4(text, len, address)) {
-		put(s, address, 4);
+		scan_put_bytes(s, address, 4);
 	} else if (kind == SVCPARAM_IPV6 && parse_ipv6(text, len, address)) {
-		put(s, address, 16);
+		scan_put_bytes(s, address, 16);
 	} else if (kind == SVCPARAM_MANDATORY && knot_svcparam_key((knot_str_t){ text, len }, &key)) {
 		put_u16(s, key);
 	} else {
-		fault(s, "invalid SvcParam value");
+		scan_set_fault(s, "invalid SvcParam value");
 	}
 }
 
@@ -823,7 +824,7 @@ static void put_list(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_str_t t
 	bool has_more = true;
 	while (has_more && s->status == SCAN_OK) {
 		if (!next_item(text, &pos, kind == SVCPARAM_ALPN, item, sizeof(item), &len)) {
-			fault(s, "invalid SvcParam value");
+			scan_set_fault(s, "invalid SvcParam value");
 			return;
 		}
 		put_list_item(s, kind, item, len);
@@ -844,7 +845,7 @@ static void put_svc_text(rdata_scanner_t *s, knot_str_t text)
 	const char *reason = scan_text(text.data, text.len, s->out + s->len, s->max - s->len, &len);
 	if (reason != NULL) {
 		s->is_full = text.len > s->max - s->len;
-		fault(s, reason);
+		scan_set_fault(s, reason);
 		return;
 	}
 	s->len += len;
@@ -856,7 +857,7 @@ static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_st
 	uint32_t port;
 	knot_base64_state_t base64 = { 0 };
 	if (kind == SVCPARAM_EMPTY ? text.len > 0 : kind != SVCPARAM_OPAQUE && text.len == 0) {
-		fault(s, text.len > 0 ? "unexpected SvcParam value" : "missing SvcParam value");
+		scan_set_fault(s, text.len > 0 ? "unexpected SvcParam value" : "missing SvcParam value");
 		return;
 	}
 	switch (kind) {
@@ -865,14 +866,14 @@ static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_st
 	case SVCPARAM_EMPTY: break;
 	case SVCPARAM_PORT:
 		if (scan_number(text.data, text.len, UINT16_MAX, &port) != NULL) {
-			fault(s, "invalid SvcParam value");
+			scan_set_fault(s, "invalid SvcParam value");
 		} else {
 			put_u16(s, (uint16_t)port);
 		}
 		break;
 	case SVCPARAM_BASE64:
 		if (put_base64(s, text.data, text.len, &base64) && base64.digit_count != 0) {
-			fault(s, "incomplete base64 data");
+			scan_set_fault(s, "incomplete base64 data");
 		}
 		break;
 	case SVCPARAM_MANDATORY:
@@ -935,11 +936,11 @@ static void scan_svcparam(rdata_scanner_t *s, size_t start)
 	}
 	uint16_t key;
 	if (!knot_svcparam_key(key_text, &key)) {
-		fault(s, "invalid SvcParam key");
+		scan_set_fault(s, "invalid SvcParam key");
 		return;
 	}
 	if (s->tok.has_quote && !unquote(&value)) {
-		fault(s, "invalid SvcParam value");
+		scan_set_fault(s, "invalid SvcParam value");
 		return;
 	}
 	size_t at = s->len;
@@ -952,7 +953,7 @@ static void scan_svcparam(rdata_scanner_t *s, size_t start)
 	}
 	store_be16(s->out + at + 2, (uint16_t)(s->len - at - 4));
 	if (!sort_param(s, start, at)) {
-		fault(s, "duplicate SvcParam key");
+		scan_set_fault(s, "duplicate SvcParam key");
 		return;
 	}
 	advance(s);
@@ -963,13 +964,13 @@ static void scan_svcparams(rdata_scanner_t *s)
 	size_t start = s->len;
 	while (!at_end(s)) {
 		if (s->tok.kind != TOKEN_WORD) {
-			fault(s, "invalid SvcParam key");
+			scan_set_fault(s, "invalid SvcParam key");
 			return;
 		}
 		scan_svcparam(s, start);
 	}
 	if (s->status == SCAN_OK && !knot_svcparams_check((knot_bytes_t){ s->out + start, s->len - start })) {
-		fault(s, "invalid SvcParams, mandatory key missing or invalid value");
+		scan_set_fault(s, "invalid SvcParams, mandatory key missing or invalid value");
 	}
 }
 
@@ -1003,7 +1004,7 @@ static void scan_field(rdata_scanner_t *s, const knot_field_t *field)
 	case FIELD_LOC: scan_loc(s); break;
 	case FIELD_GATEWAY: scan_gateway(s); break;
 	case FIELD_SVCPARAMS: scan_svcparams(s); break;
-	case FIELD_OPAQUE: fault(s, "unable to process text form for this type"); break;
+	case FIELD_OPAQUE: scan_set_fault(s, "unable to process text form for this type"); break;
 	case FIELD_END: break;
 	}
 }
@@ -1018,7 +1019,7 @@ static void scan_generic(rdata_scanner_t *s, uint16_t type)
 	}
 	const char *reason = scan_number(s->tok.data, s->tok.len, UINT16_MAX, &len);
 	if (reason != NULL) {
-		fault(s, reason);
+		scan_set_fault(s, reason);
 		return;
 	}
 	advance(s);
@@ -1027,9 +1028,9 @@ static void scan_generic(rdata_scanner_t *s, uint16_t type)
 		return;
 	}
 	if (s->len != len) {
-		fault(s, "the rdata length statement is incorrect");
+		scan_set_fault(s, "the rdata length statement is incorrect");
 	} else if (knot_rdata_check(type, (knot_bytes_t){ s->out, s->len }) != KNOT_OK) {
-		fault(s, "invalid record data");
+		scan_set_fault(s, "invalid record data");
 	}
 }
 
@@ -1056,7 +1057,7 @@ scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, ui
 	}
 	if (s->tok.kind != TOKEN_EOL) {
 		s->what = NULL;
-		fault(s, "unexpected data");
+		scan_set_fault(s, "unexpected data");
 	}
 	return s->status;
 }

@@ -105,7 +105,8 @@ static void put_path(char *ret, size_t max, const char *path)
 }
 
 /* Reports one fault; `what` and `tok` may be NULL. */
-static void report(input_t *in, uint64_t line, knot_err_t err, const char *reason, const char *what, const token_t *tok)
+static void zonefile_report_fault(
+		input_t *in, uint64_t line, knot_err_t err, const char *reason, const char *what, const token_t *tok)
 {
 	knot_zone_fault_t fault = { .err = err, .line = line };
 	put_path(fault.file, sizeof(fault.file), in->path);
@@ -123,14 +124,14 @@ static void report(input_t *in, uint64_t line, knot_err_t err, const char *reaso
 /* Reports what stopped the scanner at the current token. */
 static scan_status_t report_here(input_t *in, const char *reason)
 {
-	report(in, in->lex.line, KNOT_EPARSEFAIL, reason, NULL, &in->scan->rdata.tok);
+	zonefile_report_fault(in, in->lex.line, KNOT_EPARSEFAIL, reason, NULL, &in->scan->rdata.tok);
 	return SCAN_FAULT;
 }
 
 /* ---- input ---- */
 
 /* Reads until the block is full or the input ends. */
-static void fill(input_t *in, size_t len)
+static void zonefile_fill_buffer(input_t *in, size_t len)
 {
 	while (len < in->block_size && !in->lex.is_final) {
 		ssize_t count = read(in->fd, in->block + len, in->block_size - len);
@@ -169,7 +170,7 @@ static knot_err_t refill(input_t *in, const char *from)
 		memmove(in->block, from, kept);
 	}
 	in->lex.pos = in->block + pos;
-	fill(in, kept);
+	zonefile_fill_buffer(in, kept);
 	return KNOT_OK;
 }
 
@@ -215,7 +216,7 @@ static scan_status_t directive_token(input_t *in, const char *reason)
 		return report_here(in, in->lex.reason);
 	}
 	if (reason != NULL && tok->kind == TOKEN_EOL) {
-		report(in, in->record_line, KNOT_EPARSEFAIL, reason, NULL, NULL);
+		zonefile_report_fault(in, in->record_line, KNOT_EPARSEFAIL, reason, NULL, NULL);
 		return SCAN_FAULT;
 	}
 	return SCAN_OK;
@@ -317,7 +318,8 @@ static scan_status_t scan_include(input_t *in)
 		return status;
 	}
 	if (in->scan->depth == INCLUDE_DEPTH_MAX) {
-		report(in, in->record_line, KNOT_ELOOP, "too many files included within each other", NULL, NULL);
+		zonefile_report_fault(in, in->record_line, KNOT_ELOOP, "too many files included within each other",
+				NULL, NULL);
 		return SCAN_OK;
 	}
 	knot_err_t err = KNOT_ENOMEM;
@@ -327,7 +329,7 @@ static scan_status_t scan_include(input_t *in)
 		char text[160];
 		snprintf(text, sizeof(text), "cannot include file, %s", knot_strerror(err));
 		token_t near = { .data = (const char *)name, .len = name_len, .kind = TOKEN_WORD };
-		report(in, line, KNOT_EFILE, text, NULL, &near);
+		zonefile_report_fault(in, line, KNOT_EFILE, text, NULL, &near);
 	}
 	return SCAN_OK;
 }
@@ -451,7 +453,7 @@ static scan_status_t scan_header(input_t *in, const char *start, knot_zone_recor
 			return report_here(in, in->lex.reason);
 		}
 		if (tok->kind == TOKEN_EOL) {
-			report(in, in->record_line, KNOT_EPARSEFAIL, "missing record type", NULL, NULL);
+			zonefile_report_fault(in, in->record_line, KNOT_EPARSEFAIL, "missing record type", NULL, NULL);
 			return SCAN_FAULT;
 		}
 		if (tok->kind == TOKEN_WORD && !has_ttl && (uint8_t)(tok->data[0] - '0') < 10) {
@@ -483,7 +485,7 @@ static scan_status_t scan_header(input_t *in, const char *start, knot_zone_recor
 	}
 }
 
-static void emit(input_t *in, knot_zone_record_t *record)
+static void zonefile_emit_record(input_t *in, knot_zone_record_t *record)
 {
 	const rdata_scanner_t *rdata = &in->scan->rdata;
 	record->owner = in->owner;
@@ -609,9 +611,9 @@ static scan_status_t scan_record(input_t *in)
 	}
 	if (status == SCAN_FAULT) {
 		uint64_t line = tok->kind == TOKEN_EOL ? in->record_line : in->lex.line;
-		report(in, line, KNOT_EPARSEFAIL, rdata->reason, rdata->what, tok);
+		zonefile_report_fault(in, line, KNOT_EPARSEFAIL, rdata->reason, rdata->what, tok);
 	} else if (status == SCAN_OK) {
-		emit(in, &record);
+		zonefile_emit_record(in, &record);
 	}
 	return status;
 }
@@ -625,7 +627,8 @@ static void restart_record(input_t *in)
 		rewind_record(in);
 		return;
 	}
-	report(in, in->record_line, err, err == KNOT_ESPACE ? "record is too long" : knot_strerror(err), NULL, NULL);
+	zonefile_report_fault(in, in->record_line, err, err == KNOT_ESPACE ? "record is too long" : knot_strerror(err),
+			NULL, NULL);
 	skip_record(in); /* from where the lexer stands, so that its parentheses still count */
 }
 
@@ -646,7 +649,7 @@ static void scan_input(input_t *in)
 		}
 	}
 	if (in->read_error != KNOT_OK && !scan->is_stopped) {
-		report(in, in->lex.line, in->read_error, knot_strerror(in->read_error), NULL, NULL);
+		zonefile_report_fault(in, in->lex.line, in->read_error, knot_strerror(in->read_error), NULL, NULL);
 	}
 	scan->depth--;
 }
@@ -667,7 +670,7 @@ static void input_init(input_t *in, scan_t *scan, const char *path, knot_name_t 
 }
 
 /* Opens a file for in->fd. Included files must be regular: no FIFO may hold us up. */
-static knot_err_t open_file(input_t *in, struct stat *ret_info)
+static knot_err_t zonefile_open_file(input_t *in, struct stat *ret_info)
 {
 	bool is_included = in->scan->depth > 0;
 	bool is_stdin = !is_included && strcmp(in->path, "-") == 0;
@@ -702,7 +705,7 @@ static scan_status_t scan_file(scan_t *scan, const char *path, knot_name_t origi
 	}
 	input_init(in, scan, path, origin, ttl);
 	struct stat info;
-	*ret_err = open_file(in, &info);
+	*ret_err = zonefile_open_file(in, &info);
 	if (*ret_err != KNOT_OK) {
 		free(in);
 		return SCAN_FAULT;
@@ -715,7 +718,7 @@ static scan_status_t scan_file(scan_t *scan, const char *path, knot_name_t origi
 	in->block = malloc(in->block_size);
 	if (in->block != NULL) {
 		in->lex.pos = in->lex.end = in->block;
-		fill(in, 0);
+		zonefile_fill_buffer(in, 0);
 		bool is_unreadable = in->read_error != KNOT_OK && in->lex.end == in->block;
 		*ret_err = in->read_error;
 		if (!is_unreadable) {

@@ -19,7 +19,7 @@ static values_t values_of(const conf_block_view_t *block, const char *name)
 	return (values_t){ .items = block->items, .row = conf_row_find(block->section, knot_str_of(name)) };
 }
 
-static bool next_value(values_t *values, knot_bytes_t *ret_value)
+static bool check_block_next_value(values_t *values, knot_bytes_t *ret_value)
 {
 	conf_item_t item;
 	while (conf_item_next(values->items, &values->pos, &item)) {
@@ -38,7 +38,7 @@ static bool has_long_path(const conf_block_view_t *block, const char *name)
 	size_t rundir_len = rundir.data != NULL ? rundir.len : sizeof(KNOT_RUN_DIR); /* each with its NUL: the slash */
 	values_t values = values_of(block, name);
 	knot_bytes_t value;
-	while (next_value(&values, &value)) {
+	while (check_block_next_value(&values, &value)) {
 		if (conf_value_addr(value).kind != CONF_ADDR_UNIX) {
 			continue;
 		}
@@ -50,7 +50,7 @@ static bool has_long_path(const conf_block_view_t *block, const char *name)
 	return false;
 }
 
-static int32_t port_of(const conf_block_view_t *block, const values_t *values, const conf_addr_view_t *addr)
+static int32_t check_block_port_of(const conf_block_view_t *block, const values_t *values, const conf_addr_view_t *addr)
 {
 	return addr->port == CONF_NO_PORT ? block->section->rows[values->row].port : addr->port;
 }
@@ -60,10 +60,10 @@ static bool shares_address(const conf_block_view_t *block, const char *name, con
 {
 	values_t values = values_of(block, name);
 	knot_bytes_t value, other_value;
-	while (next_value(&values, &value)) {
+	while (check_block_next_value(&values, &value)) {
 		conf_addr_view_t addr = conf_value_addr(value);
 		values_t others = values_of(block, other_name);
-		while (next_value(&others, &other_value)) {
+		while (check_block_next_value(&others, &other_value)) {
 			conf_addr_view_t other = conf_value_addr(other_value);
 			if (addr.kind != other.kind) {
 				continue;
@@ -76,7 +76,8 @@ static bool shares_address(const conf_block_view_t *block, const char *name, con
 			}
 			size_t ip_len = addr.kind == CONF_ADDR_IPV4 ? 4 : 16;
 			if (memcmp(addr.ip, other.ip, ip_len) == 0 && strcmp(addr.device, other.device) == 0 &&
-					port_of(block, &values, &addr) == port_of(block, &others, &other)) {
+					check_block_port_of(block, &values, &addr) ==
+							check_block_port_of(block, &others, &other)) {
 				return true;
 			}
 		}
@@ -141,7 +142,7 @@ const char *conf_check_xdp(const conf_block_view_t *block, conf_view_t all)
 	}
 	values_t listens = values_of(block, "listen");
 	knot_bytes_t value;
-	while (has_udp && has_quic && next_value(&listens, &value)) {
+	while (has_udp && has_quic && check_block_next_value(&listens, &value)) {
 		conf_addr_view_t addr = conf_value_addr(value);
 		if (xdp_port(&addr) == conf_block_number(block, "quic-port", QUIC_PORT)) {
 			return "port of 'listen' in 'quic-port'";
@@ -189,7 +190,7 @@ const char *conf_check_cookies(const conf_block_view_t *block, conf_view_t all)
 	(void)all;
 	values_t secrets = values_of(block, "secret");
 	knot_bytes_t secret;
-	while (next_value(&secrets, &secret)) {
+	while (check_block_next_value(&secrets, &secret)) {
 		if (secret.len != SECRET_LEN) {
 			return "the length of the cookie secret MUST BE 16 bytes (32 HEX characters)";
 		}

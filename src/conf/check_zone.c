@@ -30,7 +30,7 @@ static inherited_t inherit(const conf_block_view_t *zone, conf_view_t all)
 }
 
 /** First value that the zone has or inherits; data NULL: none. */
-static knot_bytes_t find(const inherited_t *both, const char *name)
+static knot_bytes_t check_find(const inherited_t *both, const char *name)
 {
 	knot_bytes_t value = conf_block_find(&both->zone, name);
 	return value.data != NULL || !both->has_template ? value : conf_block_find(&both->templ, name);
@@ -38,12 +38,12 @@ static knot_bytes_t find(const inherited_t *both, const char *name)
 
 static bool has(const inherited_t *both, const char *name)
 {
-	return find(both, name).data != NULL;
+	return check_find(both, name).data != NULL;
 }
 
 static unsigned option(const inherited_t *both, const char *name, unsigned dflt)
 {
-	knot_bytes_t value = find(both, name);
+	knot_bytes_t value = check_find(both, name);
 	return value.data != NULL ? value.data[0] : dflt;
 }
 
@@ -60,7 +60,7 @@ static const char *check_intervals(const inherited_t *both)
 				"'expire-min-interval' is higher than 'expire-max-interval'" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(intervals); i++) {
-		knot_bytes_t min = find(both, intervals[i].min), max = find(both, intervals[i].max);
+		knot_bytes_t min = check_find(both, intervals[i].min), max = check_find(both, intervals[i].max);
 		if (min.data != NULL && max.data != NULL && conf_value_int(min) > conf_value_int(max)) {
 			return intervals[i].reason;
 		}
@@ -106,7 +106,7 @@ static const char *check_catalog(const inherited_t *both, conf_view_t all)
 /** Serials of a sequence are only chosen for signed zones whose file doesn't choose them. */
 static const char *check_serial_modulo(const inherited_t *both)
 {
-	knot_bytes_t modulo = find(both, "serial-modulo");
+	knot_bytes_t modulo = check_find(both, "serial-modulo");
 	unsigned load = option(both, "zonefile-load", CONF_ZONEFILE_WHOLE);
 	if (modulo.data == NULL || strcmp((const char *)modulo.data, "0/1") == 0) {
 		return NULL;

@@ -81,7 +81,7 @@ static void ignore_fault(void *ctx, const conf_fault_t *fault)
 }
 
 /** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
-static knot_err_t make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
+static knot_err_t conf_do_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		conf_t **ret_conf)
 {
 	conf_t *conf = calloc(1, sizeof(*conf));
@@ -106,7 +106,7 @@ static knot_err_t make(conf_store_t *take_store, const char *path, const conf_ho
 	return KNOT_OK;
 }
 
-static knot_err_t load(
+static knot_err_t conf_do_load(
 		const char *path, const knot_str_t *text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_store_t *store = conf_store_new();
@@ -125,7 +125,7 @@ static knot_err_t load(
 		conf_store_free(store);
 		return err;
 	}
-	return make(store, path, host, sink, ret_conf);
+	return conf_do_make(store, path, host, sink, ret_conf);
 }
 
 knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
@@ -136,7 +136,7 @@ knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host
 		conf_store_free(take_store);
 		return err;
 	}
-	return make(take_store, path, host, sink, ret_conf);
+	return conf_do_make(take_store, path, host, sink, ret_conf);
 }
 
 conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host)
@@ -157,18 +157,18 @@ conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host)
 		return NULL;
 	}
 	conf_t *copy;
-	return make(store, conf->path, host, nobody, &copy) == KNOT_OK ? copy : NULL;
+	return conf_do_make(store, conf->path, host, nobody, &copy) == KNOT_OK ? copy : NULL;
 }
 
 knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
-	return load(path, NULL, host, sink, ret_conf);
+	return conf_do_load(path, NULL, host, sink, ret_conf);
 }
 
 knot_err_t conf_load_text(
 		const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
-	return load(name, &text, host, sink, ret_conf);
+	return conf_do_load(name, &text, host, sink, ret_conf);
 }
 
 conf_t *conf_hold(const conf_t *conf)

@@ -12,7 +12,7 @@
 /* ---- roff ---- */
 
 /** Text of a paragraph: nothing in it is a command. */
-static void put_text(const char *text)
+static void conf_doc_put_text(const char *text)
 {
 	for (; *text != '\0'; text++) {
 		switch (*text) {
@@ -28,14 +28,14 @@ static void put_text(const char *text)
 static void put_bold(const char *text)
 {
 	fputs("\\fB", stdout);
-	put_text(text);
+	conf_doc_put_text(text);
 	fputs("\\fP", stdout);
 }
 
 static void put_heading(const char *text)
 {
 	fputs(".SH ", stdout);
-	put_text(text);
+	conf_doc_put_text(text);
 	putchar('\n');
 }
 
@@ -124,12 +124,12 @@ const char *conf_doc_type(const conf_row_t *row)
 	return NULL;
 }
 
-static void put_options(const conf_row_t *row)
+static void conf_doc_put_options(const conf_row_t *row)
 {
 	bool is_first = true;
 	for (const conf_option_t *option = row->options; option != NULL && option->name != NULL; option++) {
 		fputs(is_first ? "" : " | ", stdout);
-		put_text(option->name);
+		conf_doc_put_text(option->name);
 		is_first = false;
 	}
 }
@@ -140,7 +140,7 @@ static void put_synopsis(const conf_row_t *row)
 	fputs(".TP\n", stdout);
 	put_bold(row->name);
 	fputs("\\fB:\\fP ", stdout);
-	put_options(row);
+	conf_doc_put_options(row);
 	const char *type = conf_doc_type(row);
 	if (type != NULL) {
 		printf("%s\\fI%s\\fP", row->options != NULL ? " | " : "", type);
@@ -150,7 +150,7 @@ static void put_synopsis(const conf_row_t *row)
 	}
 	for (size_t i = 0; i < KNOT_LEN(row->ref) && row->ref[i] != NULL; i++) {
 		fputs(i == 0 ? " to " : " or ", stdout);
-		put_text(row->ref[i]);
+		conf_doc_put_text(row->ref[i]);
 	}
 	fputs(row->multi ? " ...\n" : "\n", stdout);
 }
@@ -160,12 +160,12 @@ static void put_range(const conf_row_t *row)
 	char range[CONF_ROW_RANGE_MAX];
 	if (conf_row_range(row, range)[0] != '\0') {
 		fputs(" Range: ", stdout);
-		put_text(range);
+		conf_doc_put_text(range);
 		fputs(".", stdout);
 	}
 }
 
-static void put_default(const conf_row_t *row)
+static void conf_doc_put_default(const conf_row_t *row)
 {
 	if (row->dflt != NULL) {
 		fputs(" Default: ", stdout);
@@ -173,7 +173,7 @@ static void put_default(const conf_row_t *row)
 		fputs(".", stdout);
 	} else if (row->dflt_doc != NULL) {
 		fputs(" Default: ", stdout);
-		put_text(row->dflt_doc);
+		conf_doc_put_text(row->dflt_doc);
 		fputs(".", stdout);
 	}
 	if (row->port != 0) {
@@ -198,10 +198,10 @@ static void put_effect(const conf_section_t *section, const conf_row_t *row)
 	}
 }
 
-static void put_row(const conf_section_t *section, const conf_row_t *row)
+static void conf_doc_put_row(const conf_section_t *section, const conf_row_t *row)
 {
 	put_synopsis(row);
-	put_text(row->doc);
+	conf_doc_put_text(row->doc);
 	if (row->rfc != NULL) {
 		printf(" (%s.)", row->rfc);
 	}
@@ -212,15 +212,15 @@ static void put_row(const conf_section_t *section, const conf_row_t *row)
 	if (row->count_max > 0) {
 		printf(" At most %zu values.", row->count_max);
 	}
-	put_default(row);
+	conf_doc_put_default(row);
 	put_effect(section, row);
 	putchar('\n');
 }
 
-static void put_section(const conf_section_t *section)
+static void conf_doc_put_section(const conf_section_t *section)
 {
 	put_heading(section->name);
-	put_text(section->doc);
+	conf_doc_put_text(section->doc);
 	putchar('\n');
 	if (section->is_module && section->support == CONF_REFUSED) {
 		fputs("This module is not supported yet: a block may be there, a reference to it is refused.\n",
@@ -236,7 +236,7 @@ static void put_section(const conf_section_t *section)
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
 		if (conf_row_told_in(section, row)) {
-			put_row(section, row);
+			conf_doc_put_row(section, row);
 		}
 	}
 }
@@ -249,7 +249,7 @@ static void put_man(void)
 			PACKAGE_NAME, PACKAGE_VERSION);
 	fputs(preface, stdout);
 	for (size_t i = 0; i < conf_section_count; i++) {
-		put_section(conf_sections[i]);
+		conf_doc_put_section(conf_sections[i]);
 	}
 	printf(".SH FILES\n.TP\n.I %s/knot.conf\nRead when no other file is named.\n"
 	       ".SH SEE ALSO\n.BR knotd (8),\n.BR knotc (8)\n",

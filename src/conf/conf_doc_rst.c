@@ -3,7 +3,7 @@
 #include "src/conf/conf_doc.h"
 
 /** Text in which nothing is markup. */
-static void put_text(const char *text)
+static void conf_doc_rst_put_text(const char *text)
 {
 	for (; *text != '\0'; text++) {
 		if (strchr("\\*`|_", *text) != NULL) {
@@ -65,7 +65,7 @@ static const char values[] =
 
 /* ---- Fields ---- */
 
-static void put_options(const conf_row_t *row)
+static void conf_doc_rst_put_options(const conf_row_t *row)
 {
 	for (const conf_option_t *option = row->options; option->name != NULL; option++) {
 		printf("%s``%s``", option == row->options ? "" : ", ", option->name);
@@ -78,7 +78,7 @@ static void put_type(const conf_row_t *row)
 	fputs(":Type: ", stdout);
 	if (row->options != NULL) {
 		fputs(type == NULL ? "option: " : "", stdout);
-		put_options(row);
+		conf_doc_rst_put_options(row);
 		fputs(type == NULL ? "" : ", or ", stdout);
 	}
 	fputs(type != NULL ? type : "", stdout);
@@ -105,7 +105,7 @@ static void put_range(const conf_row_t *row)
 	}
 }
 
-static void put_default(const conf_row_t *row)
+static void conf_doc_rst_put_default(const conf_row_t *row)
 {
 	if (row->required) {
 		fputs(":Required: yes\n", stdout);
@@ -116,7 +116,7 @@ static void put_default(const conf_row_t *row)
 		putchar('\n');
 	} else if (row->dflt_doc != NULL) {
 		fputs(":Default: ", stdout);
-		put_text(row->dflt_doc);
+		conf_doc_rst_put_text(row->dflt_doc);
 		putchar('\n');
 	}
 	if (row->port != 0) {
@@ -150,16 +150,16 @@ static void put_support(const conf_section_t *section, const conf_row_t *row)
 			stdout);
 }
 
-static void put_row(const conf_section_t *section, const conf_row_t *row)
+static void conf_doc_rst_put_row(const conf_section_t *section, const conf_row_t *row)
 {
 	printf("\n.. _conf-%s-%s:\n", section->name, row->name);
 	put_heading(row->name, '~');
 	put_type(row);
 	put_range(row);
-	put_default(row);
+	conf_doc_rst_put_default(row);
 	put_support(section, row);
 	putchar('\n');
-	put_text(row->doc);
+	conf_doc_rst_put_text(row->doc);
 	if (row->rfc != NULL) {
 		printf(" (%s)", row->rfc);
 	}
@@ -178,11 +178,11 @@ static void put_scope(const conf_section_t *section)
 					: "");
 }
 
-static void put_section(const conf_section_t *section)
+static void conf_doc_rst_put_section(const conf_section_t *section)
 {
 	printf("\n.. _conf-%s:\n", section->name);
 	put_heading(section->name, '-');
-	put_text(section->doc);
+	conf_doc_rst_put_text(section->doc);
 	fputs("\n\n", stdout);
 	if (section->is_module) {
 		put_scope(section);
@@ -202,7 +202,7 @@ static void put_section(const conf_section_t *section)
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
 		if (conf_row_told_in(section, row)) {
-			put_row(section, row);
+			conf_doc_rst_put_row(section, row);
 		}
 	}
 }
@@ -240,6 +240,6 @@ void conf_doc_rst(void)
 	fputs(values, stdout);
 	put_refused();
 	for (size_t i = 0; i < conf_section_count; i++) {
-		put_section(conf_sections[i]);
+		conf_doc_rst_put_section(conf_sections[i]);
 	}
 }

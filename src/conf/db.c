@@ -72,7 +72,7 @@ static const failure_t failures[] = {
 	{ EROFS, KNOT_EACCES, "check owner and mode of the folder and its files" },
 };
 
-static knot_err_t tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, const char *what, const char *reason,
+static knot_err_t db_tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, const char *what, const char *reason,
 		const char *advice)
 {
 	const conf_place_t place = { 0 };
@@ -81,25 +81,25 @@ static knot_err_t tell(const conf_db_t *db, conf_sink_t sink, knot_err_t err, co
 }
 
 /** code: of LMDB or errno. */
-static knot_err_t fail(const conf_db_t *db, conf_sink_t sink, int code, const char *what)
+static knot_err_t db_fail(const conf_db_t *db, conf_sink_t sink, int code, const char *what)
 {
 	if (code == MDB_MAP_FULL) {
 		char advice[96];
 		(void)snprintf(advice, sizeof(advice),
 				"its size is limited to %u MiB, increase it with --max-conf-size", db->size_mib);
-		return tell(db, sink, KNOT_ESPACE, what, "it is full", advice);
+		return db_tell(db, sink, KNOT_ESPACE, what, "it is full", advice);
 	}
 	for (size_t i = 0; i < KNOT_LEN(failures); i++) {
 		if (failures[i].code == code) {
-			return tell(db, sink, failures[i].err, what, mdb_strerror(code), failures[i].advice);
+			return db_tell(db, sink, failures[i].err, what, mdb_strerror(code), failures[i].advice);
 		}
 	}
-	return tell(db, sink, code > 0 ? KNOT_EFILE : KNOT_EMALF, what, mdb_strerror(code), NULL);
+	return db_tell(db, sink, code > 0 ? KNOT_EFILE : KNOT_EMALF, what, mdb_strerror(code), NULL);
 }
 
 static knot_err_t damaged(const conf_db_t *db, conf_sink_t sink, const char *reason)
 {
-	return tell(db, sink, KNOT_EMALF, "it is damaged", reason,
+	return db_tell(db, sink, KNOT_EMALF, "it is damaged", reason,
 			"move the folder away, and import a file or put a copy in its place");
 }
 
@@ -137,11 +137,11 @@ static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, co
 			return KNOT_OK;
 		}
 		if (errno != EWOULDBLOCK && errno != EINTR) {
-			return fail(db, sink, errno, "failed to lock it");
+			return db_fail(db, sink, errno, "failed to lock it");
 		}
 		sys_clock_sleep_ns(LOCK_WAIT_MS * UINT64_C(1000000));
 	}
-	return tell(db, sink, KNOT_EBUSY, "another process changes it", knot_strerror(KNOT_EBUSY),
+	return db_tell(db, sink, KNOT_EBUSY, "another process changes it", knot_strerror(KNOT_EBUSY),
 			"end the transaction that is open there");
 }
 
@@ -162,12 +162,12 @@ static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
 		return KNOT_OK;
 	}
 	if (is_there && db->is_held) {
-		return tell(db, sink, KNOT_EBUSY, "another folder is in its place", knot_strerror(KNOT_EBUSY),
+		return db_tell(db, sink, KNOT_EBUSY, "another folder is in its place", knot_strerror(KNOT_EBUSY),
 				"put the first one back, or abort the transaction and begin it again");
 	}
 	int fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		return fail(db, sink, errno, "failed to open it");
+		return db_fail(db, sink, errno, "failed to open it");
 	}
 	if (db->dir_fd >= 0) {
 		(void)close(db->dir_fd);
@@ -207,7 +207,7 @@ static knot_err_t check_pages(file_t *file)
 	conf_db_t *db = file->db;
 	struct stat info;
 	if (fstat(file->fd, &info) != 0) {
-		return fail(db, file->sink, errno, "failed to look at it");
+		return db_fail(db, file->sink, errno, "failed to look at it");
 	}
 	if (is_same_file(&db->checked, &info)) {
 		return KNOT_OK;
@@ -223,7 +223,7 @@ static knot_err_t check_pages(file_t *file)
 	if (err == KNOT_EMALF || err == KNOT_ENOENT) {
 		return damaged(db, file->sink, what);
 	}
-	return tell(db, file->sink, err, "failed to read it", what, NULL);
+	return db_tell(db, file->sink, err, "failed to read it", what, NULL);
 }
 
 static void close_file(file_t *file)
@@ -268,7 +268,7 @@ static bool is_locked_one(const file_t *file)
 	       is_same_inode(&opened, &locked);
 }
 
-static int begin(file_t *file, unsigned flags)
+static int db_begin(file_t *file, unsigned flags)
 {
 	int code = mdb_txn_begin(file->env, NULL, flags, &file->txn);
 	if (code == 0) {
@@ -278,7 +278,7 @@ static int begin(file_t *file, unsigned flags)
 }
 
 /** Ends the transaction whatever comes of it. */
-static int commit(file_t *file)
+static int db_commit(file_t *file)
 {
 	MDB_txn *txn = file->txn;
 	file->txn = NULL;
@@ -293,7 +293,7 @@ static knot_err_t judge_foreign(file_t *file)
 	const conf_db_t *db = file->db;
 	MDB_stat stat;
 	if (mdb_get(file->txn, file->dbi, &key, &value) == 0 && value.mv_size == 1) {
-		return tell(db, file->sink, KNOT_ENOTSUP, "it was made by Knot DNS", knot_strerror(KNOT_ENOTSUP),
+		return db_tell(db, file->sink, KNOT_ENOTSUP, "it was made by Knot DNS", knot_strerror(KNOT_ENOTSUP),
 				"export it with the knotc of that ('knotc -C DIR conf-export FILE'), move the folder "
 				"away, and "
 				"import the file with this knotc ('knotc -C DIR conf-import FILE')");
@@ -301,7 +301,7 @@ static knot_err_t judge_foreign(file_t *file)
 	if (mdb_stat(file->txn, file->dbi, &stat) == 0 && stat.ms_entries == 0) {
 		return damaged(db, file->sink, "it has no entry");
 	}
-	return tell(db, file->sink, KNOT_ENOTSUP, "it was made by another program", knot_strerror(KNOT_ENOTSUP),
+	return db_tell(db, file->sink, KNOT_ENOTSUP, "it was made by another program", knot_strerror(KNOT_ENOTSUP),
 			"use another folder");
 }
 
@@ -313,11 +313,11 @@ static knot_err_t read_format(file_t *file, uint64_t *ret_version)
 		return judge_foreign(file);
 	}
 	if (code != 0) {
-		return fail(file->db, file->sink, code, "failed to read it");
+		return db_fail(file->db, file->sink, code, "failed to read it");
 	}
 	knot_err_t err = conf_db_format_get((knot_bytes_t){ value.mv_data, value.mv_size }, ret_version);
 	if (err == KNOT_ENOTSUP) {
-		return tell(file->db, file->sink, err, "a later release made it", knot_strerror(err),
+		return db_tell(file->db, file->sink, err, "a later release made it", knot_strerror(err),
 				"use that release, or export it there and import it here");
 	}
 	return err == KNOT_OK ? err : damaged(file->db, file->sink, "its format can't be read");
@@ -337,7 +337,7 @@ static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 	file.fd = openat(db->dir_fd, data_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	act_as_self();
 	if (file.fd < 0) {
-		return fail(db, sink, errno, "failed to open it");
+		return db_fail(db, sink, errno, "failed to open it");
 	}
 	err = lock(db, file.fd, is_writing ? LOCK_EX : LOCK_SH, LOCK_TRIES, sink);
 	err = err == KNOT_OK ? check_pages(&file) : err;
@@ -348,8 +348,9 @@ static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 		if (*ret_is_replaced) {
 			err = KNOT_EBUSY;
 		} else {
-			code = code == 0 ? begin(&file, flags) : code;
-			err = code == 0 ? read_format(&file, ret_version) : fail(db, sink, code, "failed to open it");
+			code = code == 0 ? db_begin(&file, flags) : code;
+			err = code == 0 ? read_format(&file, ret_version)
+					: db_fail(db, sink, code, "failed to open it");
 		}
 	}
 	if (err != KNOT_OK) {
@@ -360,7 +361,8 @@ static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 	return KNOT_OK;
 }
 
-static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version)
+static knot_err_t db_open_file(
+		conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version)
 {
 	for (unsigned i = 0; i < REPLACED_TRIES; i++) {
 		bool is_replaced = false;
@@ -369,7 +371,7 @@ static knot_err_t open_file(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 			return err;
 		}
 	}
-	return tell(db, sink, KNOT_EBUSY, "other processes replace it all the time", knot_strerror(KNOT_EBUSY),
+	return db_tell(db, sink, KNOT_EBUSY, "other processes replace it all the time", knot_strerror(KNOT_EBUSY),
 			"try again");
 }
 
@@ -405,7 +407,7 @@ static knot_err_t read_groups(file_t *file, const extent_t *extent, conf_store_t
 		if (code == 0) {
 			err = read_block(file, &key, &value, store, &scratch);
 		} else if (code != MDB_NOTFOUND) {
-			err = fail(file->db, file->sink, code, "failed to read it");
+			err = db_fail(file->db, file->sink, code, "failed to read it");
 		}
 	}
 	free(scratch.data);
@@ -419,7 +421,7 @@ static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 	conf_db_buffer_t scratch = { 0 };
 	int code = mdb_cursor_open(file->txn, file->dbi, &cursor);
 	if (code != 0) {
-		return fail(file->db, file->sink, code, "failed to read it");
+		return db_fail(file->db, file->sink, code, "failed to read it");
 	}
 	knot_err_t err = KNOT_OK;
 	while (err == KNOT_OK && (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
@@ -431,7 +433,7 @@ static knot_err_t read_blocks(file_t *file, conf_store_t *store)
 	mdb_cursor_close(cursor);
 	free(scratch.data);
 	if (err == KNOT_OK && code != MDB_NOTFOUND) {
-		err = fail(file->db, file->sink, code, "failed to read it");
+		err = db_fail(file->db, file->sink, code, "failed to read it");
 	}
 	return err;
 }
@@ -441,7 +443,7 @@ static knot_err_t read_extent(conf_db_t *db, const extent_t *extent, conf_sink_t
 {
 	file_t file;
 	uint64_t version;
-	knot_err_t err = open_file(db, false, sink, &file, &version);
+	knot_err_t err = db_open_file(db, false, sink, &file, &version);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -452,7 +454,7 @@ static knot_err_t read_extent(conf_db_t *db, const extent_t *extent, conf_sink_t
 	close_file(&file);
 	err = err == KNOT_OK ? conf_store_seal(store) : err;
 	if (err == KNOT_ENOMEM) {
-		(void)fail(db, sink, ENOMEM, "failed to read it");
+		(void)db_fail(db, sink, ENOMEM, "failed to read it");
 	}
 	if (err != KNOT_OK) {
 		conf_store_free(store);
@@ -478,7 +480,7 @@ knot_err_t conf_db_read_groups(
 knot_err_t conf_db_version(conf_db_t *db, conf_sink_t sink, uint64_t *ret_version)
 {
 	file_t file;
-	knot_err_t err = open_file(db, false, sink, &file, ret_version);
+	knot_err_t err = db_open_file(db, false, sink, &file, ret_version);
 	if (err == KNOT_OK) {
 		close_file(&file);
 	}
@@ -502,7 +504,8 @@ static uint64_t next_version(uint64_t version)
 }
 
 /** items NULL: remove the block. */
-static int put_block(file_t *file, size_t section, knot_bytes_t id, const knot_bytes_t *items, conf_db_buffer_t *buffer)
+static int db_put_block(
+		file_t *file, size_t section, knot_bytes_t id, const knot_bytes_t *items, conf_db_buffer_t *buffer)
 {
 	uint8_t key_bytes[CONF_DB_KEY_MAX];
 	size_t key_len = conf_db_key_put(section, id, key_bytes);
@@ -528,7 +531,8 @@ static int put_changes(file_t *file, const conf_txn_t *txn)
 	size_t pos = 0;
 	int code = 0;
 	while (code == 0 && conf_txn_next_change(txn, &pos, &change)) {
-		code = put_block(file, change.section, change.id, change.has_new ? &change.new_items : NULL, &buffer);
+		code = db_put_block(
+				file, change.section, change.id, change.has_new ? &change.new_items : NULL, &buffer);
 	}
 	free(buffer.data);
 	return code;
@@ -539,20 +543,20 @@ knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink,
 	assert(db->is_held);
 	file_t file;
 	uint64_t version;
-	knot_err_t err = open_file(db, true, sink, &file, &version);
+	knot_err_t err = db_open_file(db, true, sink, &file, &version);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	int code = put_changes(&file, txn);
 	code = code == 0 ? put_format(&file, next_version(version)) : code;
-	code = code == 0 ? commit(&file) : code;
+	code = code == 0 ? db_commit(&file) : code;
 	/* What LMDB wrote itself needs no check by the next one to open it. */
 	if (code != 0 || fstat(file.fd, &db->checked) != 0) {
 		db->checked.st_ino = 0;
 	}
 	close_file(&file);
 	if (code != 0) {
-		return fail(db, sink, code, "failed to write to it");
+		return db_fail(db, sink, code, "failed to write to it");
 	}
 	if (ret_version != NULL) {
 		*ret_version = next_version(version);
@@ -571,10 +575,10 @@ static int put_store(file_t *file, const conf_store_t *store)
 		conf_cursor_t cursor = { .view = { .store = store }, .section = section };
 		conf_block_view_t block;
 		while (code == 0 && conf_view_next(&cursor, &block)) {
-			code = put_block(file, section, block.id, &block.items, &buffer);
+			code = db_put_block(file, section, block.id, &block.items, &buffer);
 			if (code == 0 && ++count % PUT_BATCH == 0) {
-				code = commit(file);
-				code = code == 0 ? begin(file, 0) : code;
+				code = db_commit(file);
+				code = code == 0 ? db_begin(file, 0) : code;
 			}
 		}
 	}
@@ -617,10 +621,10 @@ static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t ve
 	/* It is flushed once, before it is renamed. */
 	int code = mark_version(version, &version);
 	code = code == 0 ? open_env(&file, new_name, MDB_NOSYNC) : code;
-	code = code == 0 ? begin(&file, 0) : code;
+	code = code == 0 ? db_begin(&file, 0) : code;
 	code = code == 0 && store != NULL ? put_store(&file, store) : code;
 	code = code == 0 ? put_format(&file, version) : code;
-	code = code == 0 ? commit(&file) : code;
+	code = code == 0 ? db_commit(&file) : code;
 	if (code == 0) {
 		code = finish_new(&file);
 	} else {
@@ -630,7 +634,7 @@ static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t ve
 		act_as_owner(db);
 		(void)unlinkat(db->dir_fd, new_name, 0);
 		act_as_self();
-		return fail(db, sink, code, "failed to write it");
+		return db_fail(db, sink, code, "failed to write it");
 	}
 	return KNOT_OK;
 }
@@ -695,7 +699,7 @@ static knot_err_t open_folder(conf_db_t *db, bool create, conf_sink_t sink)
 {
 	int code = create ? make_folder_for_owner(db->path) : 0;
 	if (code != 0) {
-		return fail(db, sink, code, "failed to make the folder");
+		return db_fail(db, sink, code, "failed to make the folder");
 	}
 	return find_folder(db, sink);
 }
@@ -722,7 +726,7 @@ knot_err_t conf_db_open(const char *path, unsigned size_mib, bool create, conf_s
 		const conf_db_t nameless = { .path = (char *)path };
 		free(db);
 		free(copy);
-		return fail(&nameless, sink, ENOMEM, "failed to open it");
+		return db_fail(&nameless, sink, ENOMEM, "failed to open it");
 	}
 	*db = (conf_db_t){ .path = copy, .size_mib = size_mib, .dir_fd = -1 };
 	uint64_t version;

@@ -67,7 +67,7 @@ knot_err_t conf_db_format_get(knot_bytes_t value, uint64_t *ret_version)
 
 /* ---- Writing ---- */
 
-static bool reserve(conf_db_buffer_t *buffer, size_t len)
+static bool record_reserve(conf_db_buffer_t *buffer, size_t len)
 {
 	if (buffer->len + len <= buffer->max) {
 		return true;
@@ -100,11 +100,11 @@ size_t conf_db_key_put(size_t section, knot_bytes_t id, uint8_t ret_key[static C
 }
 
 /** Name and text of a value. */
-static bool put_value(conf_db_buffer_t *buffer, const char *name, const conf_row_t *row, knot_bytes_t value)
+static bool record_put_value(conf_db_buffer_t *buffer, const char *name, const conf_row_t *row, knot_bytes_t value)
 {
 	size_t name_len = strlen(name);
 	for (size_t max = 512;; max = max * 4) {
-		if (!reserve(buffer, 1 + name_len + TEXT_HEAD + max)) {
+		if (!record_reserve(buffer, 1 + name_len + TEXT_HEAD + max)) {
 			return false;
 		}
 		uint8_t *at = buffer->data + buffer->len, *text = at + 1 + name_len + TEXT_HEAD;
@@ -124,20 +124,20 @@ knot_err_t conf_db_block_put(
 {
 	const conf_section_t *schema = conf_sections[section];
 	buffer->len = 0;
-	if (!reserve(buffer, CHECKSUM_LEN + 1 + TEXT_HEAD)) {
+	if (!record_reserve(buffer, CHECKSUM_LEN + 1 + TEXT_HEAD)) {
 		return KNOT_ENOMEM;
 	}
 	buffer->len = CHECKSUM_LEN;
 	if (schema->kind != CONF_MULTI) {
 		memset(buffer->data + CHECKSUM_LEN, 0, 1 + TEXT_HEAD);
 		buffer->len += 1 + TEXT_HEAD;
-	} else if (!put_value(buffer, "", conf_id_row(schema), id)) {
+	} else if (!record_put_value(buffer, "", conf_id_row(schema), id)) {
 		return KNOT_ENOMEM;
 	}
 	conf_item_t item;
 	size_t pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		if (!put_value(buffer, schema->rows[item.row].name, &schema->rows[item.row], item.value)) {
+		if (!record_put_value(buffer, schema->rows[item.row].name, &schema->rows[item.row], item.value)) {
 			return KNOT_ENOMEM;
 		}
 	}
@@ -154,7 +154,7 @@ typedef struct {
 } value_text_t;
 
 /** The next value of a record. False: there are no more, or, when *rest has some bytes then, it is not one. */
-static bool next_value(knot_bytes_t *rest, value_text_t *ret_value)
+static bool record_next_value(knot_bytes_t *rest, value_text_t *ret_value)
 {
 	if (rest->len < 1 || rest->len < 1 + (size_t)rest->data[0] + TEXT_HEAD) {
 		return false;
@@ -172,7 +172,7 @@ static bool next_value(knot_bytes_t *rest, value_text_t *ret_value)
 }
 
 /** A fault of a value: its text may be anything. */
-static knot_err_t tell(conf_sink_t sink, knot_err_t err, conf_place_t place, const value_text_t *value)
+static knot_err_t record_tell(conf_sink_t sink, knot_err_t err, conf_place_t place, const value_text_t *value)
 {
 	char *text = NULL;
 	if (value != NULL) {
@@ -185,13 +185,13 @@ static knot_err_t tell(conf_sink_t sink, knot_err_t err, conf_place_t place, con
 }
 
 /** Scan a value behind what the buffer has. */
-static knot_err_t scan(
+static knot_err_t record_scan(
 		const conf_row_t *row, knot_str_t text, conf_db_buffer_t *buffer, uint8_t **ret_data, size_t *ret_len)
 {
 	if (text.len >= CONF_VALUE_MAX) {
 		return KNOT_CONF_ERANGE;
 	}
-	if (!reserve(buffer, ITEM_HEAD + CONF_VALUE_MAX)) {
+	if (!record_reserve(buffer, ITEM_HEAD + CONF_VALUE_MAX)) {
 		return KNOT_ENOMEM;
 	}
 	*ret_data = buffer->data + buffer->len + ITEM_HEAD;
@@ -203,16 +203,16 @@ static knot_err_t get_items(knot_bytes_t rest, const conf_section_t *schema, con
 {
 	value_text_t value;
 	buffer->len = 0;
-	while (next_value(&rest, &value)) {
+	while (record_next_value(&rest, &value)) {
 		conf_place_t place = { .section = schema->name, .id = id, .item = value.name };
 		size_t row = conf_row_find(schema, knot_str_of(value.name)), len;
 		if (row == schema->row_count) {
-			return tell(sink, KNOT_CONF_EITEM, place, NULL);
+			return record_tell(sink, KNOT_CONF_EITEM, place, NULL);
 		}
 		uint8_t *data;
-		knot_err_t err = scan(&schema->rows[row], value.text, buffer, &data, &len);
+		knot_err_t err = record_scan(&schema->rows[row], value.text, buffer, &data, &len);
 		if (err != KNOT_OK) {
-			return tell(sink, err, place, &value);
+			return record_tell(sink, err, place, &value);
 		}
 		/* The head goes before the value, which stays where it is. */
 		buffer->len += conf_item_put(buffer->data + buffer->len, row, (knot_bytes_t){ data, len });
@@ -232,7 +232,7 @@ static knot_err_t tell_section(knot_bytes_t key, conf_sink_t sink)
 	char name[CONF_DB_KEY_MAX + 1];
 	(void)memcpy(name, key.data, key.len);
 	name[key.len] = '\0';
-	return tell(sink, KNOT_CONF_EITEM, (conf_place_t){ .section = name }, NULL);
+	return record_tell(sink, KNOT_CONF_EITEM, (conf_place_t){ .section = name }, NULL);
 }
 
 knot_err_t conf_db_block_get(
@@ -251,7 +251,7 @@ knot_err_t conf_db_block_get(
 	}
 	const conf_section_t *schema = conf_sections[section];
 	knot_bytes_t rest = { value.data + CHECKSUM_LEN, value.len - CHECKSUM_LEN };
-	if (!next_value(&rest, &id_text) || id_text.name[0] != '\0') {
+	if (!record_next_value(&rest, &id_text) || id_text.name[0] != '\0') {
 		return KNOT_EMALF;
 	}
 	uint8_t id_value[CONF_DB_KEY_MAX + 1];
@@ -260,7 +260,7 @@ knot_err_t conf_db_block_get(
 	if (schema->kind == CONF_MULTI) {
 		uint8_t *data;
 		scratch->len = 0;
-		knot_err_t err = scan(conf_id_row(schema), id_text.text, scratch, &data, &id.len);
+		knot_err_t err = record_scan(conf_id_row(schema), id_text.text, scratch, &data, &id.len);
 		if (err != KNOT_OK || id.len > sizeof(id_value)) {
 			return err == KNOT_ENOMEM ? err : KNOT_EMALF;
 		}

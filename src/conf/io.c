@@ -6,7 +6,7 @@
 
 /* ---- What is asked for ---- */
 
-static bool is_given(const char *text)
+static bool io_is_given(const char *text)
 {
 	return text != NULL && text[0] != '\0';
 }
@@ -16,8 +16,8 @@ knot_err_t io_find(const conf_where_t *where, io_target_t *ret_target)
 	ret_target->section = conf_section_count;
 	ret_target->row = 0;
 	ret_target->has_id = false;
-	if (!is_given(where->section)) {
-		return is_given(where->item) || where->section != NULL ? KNOT_CONF_EITEM : KNOT_OK;
+	if (!io_is_given(where->section)) {
+		return io_is_given(where->item) || where->section != NULL ? KNOT_CONF_EITEM : KNOT_OK;
 	}
 	size_t index = conf_section_find(knot_str_of(where->section));
 	if (index == conf_section_count) {
@@ -26,14 +26,14 @@ knot_err_t io_find(const conf_where_t *where, io_target_t *ret_target)
 	const conf_section_t *section = conf_sections[index];
 	ret_target->section = index;
 	ret_target->row = section->row_count;
-	if (is_given(where->item)) {
+	if (io_is_given(where->item)) {
 		bool has_items = section->kind != CONF_DIRECTIVE;
 		ret_target->row = has_items ? conf_row_find(section, knot_str_of(where->item)) : section->row_count;
 		if (ret_target->row == section->row_count) {
 			return KNOT_CONF_EITEM;
 		}
 	}
-	if (!is_given(where->id)) {
+	if (!io_is_given(where->id)) {
 		return KNOT_OK;
 	}
 	if (section->kind != CONF_MULTI) {
@@ -64,7 +64,7 @@ static int compare_blocks(const void *a, const void *b)
 	return io_compare_ids(((const conf_block_view_t *)a)->id, ((const conf_block_view_t *)b)->id);
 }
 
-static knot_err_t collect(conf_view_t view, size_t section, conf_block_view_t **ret_blocks, size_t *ret_count)
+static knot_err_t io_collect(conf_view_t view, size_t section, conf_block_view_t **ret_blocks, size_t *ret_count)
 {
 	conf_cursor_t cursor = { .view = view, .section = section };
 	conf_block_view_t block, *blocks = NULL;
@@ -99,7 +99,7 @@ knot_err_t io_each_block(conf_view_t view, size_t section, io_block_cb cb, void 
 	}
 	conf_block_view_t *blocks;
 	size_t count;
-	knot_err_t err = collect(view, section, &blocks, &count);
+	knot_err_t err = io_collect(view, section, &blocks, &count);
 	if (err != KNOT_OK) {
 		return err;
 	}

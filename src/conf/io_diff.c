@@ -24,7 +24,7 @@ static int compare_changes(const void *a, const void *b)
 	return order != 0 ? order : io_compare_ids(x->id, y->id);
 }
 
-static knot_err_t collect(diff_t *diff, const conf_txn_t *txn)
+static knot_err_t diff_collect(diff_t *diff, const conf_txn_t *txn)
 {
 	conf_change_t change;
 	size_t pos = 0, max = 0;
@@ -49,7 +49,7 @@ static knot_err_t collect(diff_t *diff, const conf_txn_t *txn)
 }
 
 /** The next value of the row; false: there are no more. */
-static bool next_value(knot_bytes_t items, size_t row, size_t *pos, knot_bytes_t *ret_value)
+static bool diff_next_value(knot_bytes_t items, size_t row, size_t *pos, knot_bytes_t *ret_value)
 {
 	conf_item_t item;
 	while (conf_item_next(items, pos, &item)) {
@@ -67,8 +67,8 @@ static bool same_row(const conf_change_t *change, size_t row)
 	size_t old_pos = 0, new_pos = 0;
 	for (;;) {
 		knot_bytes_t old_value, new_value;
-		bool has_old = next_value(change->old_items, row, &old_pos, &old_value);
-		bool has_new = next_value(change->new_items, row, &new_pos, &new_value);
+		bool has_old = diff_next_value(change->old_items, row, &old_pos, &old_value);
+		bool has_new = diff_next_value(change->new_items, row, &new_pos, &new_value);
 		if (!has_old || !has_new) {
 			return has_old == has_new;
 		}
@@ -102,7 +102,7 @@ static knot_err_t diff_target(conf_view_t view, diff_t *diff)
 	if (target->section < conf_section_count && conf_sections[target->section]->kind == CONF_DIRECTIVE) {
 		return KNOT_ENOTSUP;
 	}
-	knot_err_t err = collect(diff, view.txn);
+	knot_err_t err = diff_collect(diff, view.txn);
 	conf_block_view_t block;
 	if (err == KNOT_OK && diff->count == 0 && target->has_id &&
 			!conf_view_find(view, target->section, target->id, &block)) {

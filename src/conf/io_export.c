@@ -33,7 +33,7 @@ static bool needs_digits(const conf_row_t *row, knot_bytes_t value)
 	return row->type == CONF_HEX && value.len > 0 && memchr(value.data, '\\', value.len) != NULL;
 }
 
-static void put_value(exporter_t *exporter, const conf_row_t *row, knot_bytes_t value)
+static void io_export_put_value(exporter_t *exporter, const conf_row_t *row, knot_bytes_t value)
 {
 	if (!needs_digits(row, value)) {
 		(void)conf_value_print(row, value, exporter->text, sizeof(exporter->text));
@@ -48,7 +48,7 @@ static void put_value(exporter_t *exporter, const conf_row_t *row, knot_bytes_t 
 }
 
 /** One item with all of its values. */
-static void put_row(exporter_t *exporter, const conf_block_view_t *block, size_t row_index)
+static void io_export_put_row(exporter_t *exporter, const conf_block_view_t *block, size_t row_index)
 {
 	const conf_row_t *row = &block->section->rows[row_index];
 	conf_item_t item;
@@ -65,25 +65,25 @@ static void put_row(exporter_t *exporter, const conf_block_view_t *block, size_t
 	while (conf_item_next(block->items, &pos, &item)) {
 		if (item.row == row_index) {
 			(void)fputs(is_first ? "" : ", ", exporter->out);
-			put_value(exporter, row, item.value);
+			io_export_put_value(exporter, row, item.value);
 			is_first = false;
 		}
 	}
 	(void)fputs(count > 1 ? " ]\n" : "\n", exporter->out);
 }
 
-static bool put_block(const conf_block_view_t *block, void *ctx)
+static bool io_export_put_block(const conf_block_view_t *block, void *ctx)
 {
 	exporter_t *exporter = ctx;
 	const conf_section_t *section = block->section;
 	if (section->kind == CONF_MULTI) {
 		const conf_row_t *id_row = conf_id_row(section);
 		(void)fprintf(exporter->out, "  - %s: ", id_row->name);
-		put_value(exporter, id_row, block->id);
+		io_export_put_value(exporter, id_row, block->id);
 		(void)fputc('\n', exporter->out);
 	}
 	for (size_t i = 0; i < section->row_count && block->items.len > 0; i++) {
-		put_row(exporter, block, i);
+		io_export_put_row(exporter, block, i);
 	}
 	(void)fputc('\n', exporter->out);
 	return !ferror(exporter->out);
@@ -143,7 +143,7 @@ static knot_err_t put_templates(exporter_t *exporter, conf_view_t view)
 			next++;
 		}
 		next = next < templates.count ? next : 0;
-		(void)put_block(&templates.blocks[next], exporter);
+		(void)io_export_put_block(&templates.blocks[next], exporter);
 		templates.count--;
 		memmove(templates.blocks + next, templates.blocks + next + 1, (templates.count - next) * sizeof(block));
 	}
@@ -151,7 +151,7 @@ static knot_err_t put_templates(exporter_t *exporter, conf_view_t view)
 	return err;
 }
 
-static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t index)
+static knot_err_t io_export_put_section(exporter_t *exporter, conf_view_t view, size_t index)
 {
 	const conf_section_t *section = conf_sections[index];
 	conf_cursor_t cursor = { .view = view, .section = index };
@@ -162,7 +162,7 @@ static knot_err_t put_section(exporter_t *exporter, conf_view_t view, size_t ind
 	}
 	(void)fprintf(exporter->out, "%s:\n", section->name);
 	return index == CONF_S_TEMPLATE ? put_templates(exporter, view)
-					: io_each_block(view, index, put_block, exporter);
+					: io_each_block(view, index, io_export_put_block, exporter);
 }
 
 bool conf_io_export(conf_view_t view, FILE *out)
@@ -178,11 +178,11 @@ bool conf_io_export(conf_view_t view, FILE *out)
 	static const size_t last[] = { CONF_S_TEMPLATE, CONF_S_ZONE };
 	for (size_t i = 0; i < conf_section_count && err == KNOT_OK; i++) {
 		if (i != CONF_S_TEMPLATE && i != CONF_S_ZONE) {
-			err = put_section(exporter, view, i);
+			err = io_export_put_section(exporter, view, i);
 		}
 	}
 	for (size_t i = 0; i < KNOT_LEN(last) && err == KNOT_OK; i++) {
-		err = put_section(exporter, view, last[i]);
+		err = io_export_put_section(exporter, view, last[i]);
 	}
 	free(exporter);
 	return err == KNOT_OK && fflush(out) == 0 && !ferror(out);

@@ -3,80 +3,9 @@
  * The schema's rows as JSON Schema, for editors and for programs that make configurations: it describes a configuration
  * as YAML or JSON has it, sections as members, blocks as a list of objects. What depends on other items is not in it.
  */
+#include "libknot/base/json.h"
 #include "src/conf/io.h"
 #include "src/conf/value.h"
-
-/** Writes JSON, two spaces for each level. Failed writes stick in `out`. */
-typedef struct {
-	FILE *out;
-	unsigned depth;
-	bool is_first; /* nothing was written in the current object or list */
-} json_t;
-
-static void put_string(json_t *json, const char *text)
-{
-	(void)fputc('"', json->out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\') {
-			(void)fputc('\\', json->out);
-		}
-		(void)fputc(*text, json->out);
-	}
-	(void)fputc('"', json->out);
-}
-
-/** The start of a member or, without a key, of an element. */
-static void begin(json_t *json, const char *key)
-{
-	(void)fputs(json->is_first ? "\n" : ",\n", json->out);
-	for (unsigned i = 0; i < json->depth; i++) {
-		(void)fputs("  ", json->out);
-	}
-	json->is_first = false;
-	if (key != NULL) {
-		put_string(json, key);
-		(void)fputs(": ", json->out);
-	}
-}
-
-static void open_with(json_t *json, const char *key, char bracket)
-{
-	begin(json, key);
-	(void)fputc(bracket, json->out);
-	json->depth++;
-	json->is_first = true;
-}
-
-static void close_with(json_t *json, char bracket)
-{
-	json->depth--;
-	if (!json->is_first) {
-		(void)fputc('\n', json->out);
-		for (unsigned i = 0; i < json->depth; i++) {
-			(void)fputs("  ", json->out);
-		}
-	}
-	json->is_first = false;
-	(void)fputc(bracket, json->out);
-}
-
-static void put_text(json_t *json, const char *key, const char *text)
-{
-	begin(json, key);
-	put_string(json, text);
-}
-
-static void put_number(json_t *json, const char *key, int64_t number)
-{
-	begin(json, key);
-	(void)fprintf(json->out, "%lld", (long long)number);
-}
-
-static void put_bool(json_t *json, const char *key, bool value)
-{
-	begin(json, key);
-	(void)fputs(value ? "true" : "false", json->out);
-}
 
 /* ---- Values ---- */
 
@@ -86,56 +15,56 @@ static bool is_named(const conf_option_t *option, const char *name)
 }
 
 /** The names; YAML reads some of them as booleans. */
-static void put_options(json_t *json, const conf_row_t *row)
+static void schema_put_options(knot_json_t *json, const conf_row_t *row)
 {
 	bool has_bool = false;
-	open_with(json, "enum", '[');
+	knot_json_open(json, "enum", KNOT_JSON_LIST, KNOT_JSON_LINES);
 	for (const conf_option_t *option = row->options; option->name != NULL; option++) {
-		put_text(json, NULL, option->name);
+		knot_json_text(json, NULL, option->name);
 		has_bool |= is_named(option, "on") || is_named(option, "off");
 	}
 	if (has_bool) {
-		put_bool(json, NULL, true);
-		put_bool(json, NULL, false);
+		knot_json_bool(json, NULL, true);
+		knot_json_bool(json, NULL, false);
 	}
-	close_with(json, ']');
+	knot_json_close(json);
 }
 
 /** A number, or text with a unit, whose range is not checked. */
-static void put_integer(json_t *json, const conf_row_t *row)
+static void put_integer(knot_json_t *json, const conf_row_t *row)
 {
 	static const char *const units[] = {
 		[CONF_UNIT_NONE] = "", [CONF_UNIT_TIME] = "[smhdwMy]?", [CONF_UNIT_SIZE] = "[BKMG]?"
 	};
 	char pattern[64];
-	open_with(json, NULL, '{');
-	put_text(json, "type", "integer");
-	put_number(json, "minimum", row->min);
-	put_number(json, "maximum", row->max);
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+	knot_json_text(json, "type", "integer");
+	knot_json_int(json, "minimum", row->min);
+	knot_json_int(json, "maximum", row->max);
 	if (row->not_zero) {
-		open_with(json, "not", '{');
-		put_number(json, "const", 0);
-		close_with(json, '}');
+		knot_json_open(json, "not", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		knot_json_int(json, "const", 0);
+		knot_json_close(json);
 	}
-	close_with(json, '}');
-	open_with(json, NULL, '{');
-	put_text(json, "type", "string");
+	knot_json_close(json);
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+	knot_json_text(json, "type", "string");
 	(void)snprintf(pattern, sizeof(pattern), "^ *[+-]?[0-9]+%s$%s", units[row->unit],
 			row->percent ? "|^[0-9]+%$" : "");
-	put_text(json, "pattern", pattern);
-	close_with(json, '}');
+	knot_json_text(json, "pattern", pattern);
+	knot_json_close(json);
 }
 
-static void put_boolean(json_t *json)
+static void put_boolean(knot_json_t *json)
 {
-	open_with(json, "enum", '[');
-	put_bool(json, NULL, true);
-	put_bool(json, NULL, false);
-	put_text(json, NULL, "on");
-	put_text(json, NULL, "off");
-	put_text(json, NULL, "true");
-	put_text(json, NULL, "false");
-	close_with(json, ']');
+	knot_json_open(json, "enum", KNOT_JSON_LIST, KNOT_JSON_LINES);
+	knot_json_bool(json, NULL, true);
+	knot_json_bool(json, NULL, false);
+	knot_json_text(json, NULL, "on");
+	knot_json_text(json, NULL, "off");
+	knot_json_text(json, NULL, "true");
+	knot_json_text(json, NULL, "false");
+	knot_json_close(json);
 }
 
 /** What every text of a type looks like; NULL: anything. */
@@ -163,23 +92,23 @@ static const char *pattern_of(const conf_row_t *row)
 }
 
 /** Keywords for one value of the row, into an open object. */
-static void put_value(json_t *json, const conf_row_t *row)
+static void schema_put_value(knot_json_t *json, const conf_row_t *row)
 {
 	const char *pattern = pattern_of(row);
 	switch (row->type) {
 	case CONF_INT:
 	case CONF_OPTINT:
-		open_with(json, "anyOf", '[');
+		knot_json_open(json, "anyOf", KNOT_JSON_LIST, KNOT_JSON_LINES);
 		put_integer(json, row);
 		if (row->options != NULL) {
-			open_with(json, NULL, '{');
-			put_options(json, row);
-			close_with(json, '}');
+			knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+			schema_put_options(json, row);
+			knot_json_close(json);
 		}
-		close_with(json, ']');
+		knot_json_close(json);
 		return;
 	case CONF_BOOL: put_boolean(json); return;
-	case CONF_OPT: put_options(json, row); return;
+	case CONF_OPT: schema_put_options(json, row); return;
 	case CONF_STR:
 	case CONF_HEX:
 	case CONF_B64:
@@ -190,13 +119,13 @@ static void put_value(json_t *json, const conf_row_t *row)
 	case CONF_MODREF:
 	case CONF_RRTYPE: break;
 	}
-	put_text(json, "type", "string");
+	knot_json_text(json, "type", "string");
 	if (pattern != NULL) {
-		put_text(json, "pattern", pattern);
+		knot_json_text(json, "pattern", pattern);
 	}
 }
 
-static void put_default(json_t *json, const conf_row_t *row)
+static void schema_put_default(knot_json_t *json, const conf_row_t *row)
 {
 	uint8_t value[256];
 	size_t len;
@@ -207,15 +136,15 @@ static void put_default(json_t *json, const conf_row_t *row)
 			 (row->type == CONF_OPTINT && row->dflt[0] >= '0' && row->dflt[0] <= '9');
 	bool is_scanned = conf_value_scan(row, knot_str_of(row->dflt), value, &len) == KNOT_OK;
 	if (is_scanned && is_number) {
-		put_number(json, "default", conf_value_int((knot_bytes_t){ value, len }));
+		knot_json_int(json, "default", conf_value_int((knot_bytes_t){ value, len }));
 	} else if (is_scanned && row->type == CONF_BOOL) {
-		put_bool(json, "default", value[0] != 0);
+		knot_json_bool(json, "default", value[0] != 0);
 	} else {
-		put_text(json, "default", row->dflt);
+		knot_json_text(json, "default", row->dflt);
 	}
 }
 
-static void put_description(json_t *json, const conf_row_t *row)
+static void put_description(knot_json_t *json, const conf_row_t *row)
 {
 	static const char *const states[] = { [CONF_WORKS] = "",
 		[CONF_REFUSED] = " Not supported yet.",
@@ -224,116 +153,116 @@ static void put_description(json_t *json, const conf_row_t *row)
 	char text[2048];
 	(void)snprintf(text, sizeof(text), "%s%s%s%s%s", row->doc, row->rfc != NULL ? " (" : "",
 			row->rfc != NULL ? row->rfc : "", row->rfc != NULL ? ")" : "", states[row->support]);
-	put_text(json, "description", text);
+	knot_json_text(json, "description", text);
 	if (row->support == CONF_OBSOLETE) {
-		put_bool(json, "deprecated", true);
+		knot_json_bool(json, "deprecated", true);
 	}
 }
 
-static void put_row(json_t *json, const conf_row_t *row)
+static void schema_put_row(knot_json_t *json, const conf_row_t *row)
 {
-	open_with(json, row->name, '{');
+	knot_json_open(json, row->name, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
 	put_description(json, row);
 	if (!row->multi) {
-		put_value(json, row);
+		schema_put_value(json, row);
 	} else {
-		open_with(json, "anyOf", '[');
-		open_with(json, NULL, '{');
-		put_value(json, row);
-		close_with(json, '}');
-		open_with(json, NULL, '{');
-		put_text(json, "type", "array");
-		open_with(json, "items", '{');
-		put_value(json, row);
-		close_with(json, '}');
+		knot_json_open(json, "anyOf", KNOT_JSON_LIST, KNOT_JSON_LINES);
+		knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		schema_put_value(json, row);
+		knot_json_close(json);
+		knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		knot_json_text(json, "type", "array");
+		knot_json_open(json, "items", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		schema_put_value(json, row);
+		knot_json_close(json);
 		if (row->count_max > 0) {
-			put_number(json, "maxItems", (int64_t)row->count_max);
+			knot_json_int(json, "maxItems", (int64_t)row->count_max);
 		}
-		close_with(json, '}');
-		close_with(json, ']');
+		knot_json_close(json);
+		knot_json_close(json);
 	}
-	put_default(json, row);
-	close_with(json, '}');
+	schema_put_default(json, row);
+	knot_json_close(json);
 }
 
 /* ---- Sections ---- */
 
 /** Keywords of a block, into an open object. */
-static void put_block(json_t *json, const conf_section_t *section)
+static void schema_put_block(knot_json_t *json, const conf_section_t *section)
 {
-	open_with(json, "properties", '{');
+	knot_json_open(json, "properties", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
 	for (size_t i = 0; i < section->row_count; i++) {
 		if (conf_row_in(section, &section->rows[i])) {
-			put_row(json, &section->rows[i]);
+			schema_put_row(json, &section->rows[i]);
 		}
 	}
-	close_with(json, '}');
-	put_bool(json, "additionalProperties", false);
+	knot_json_close(json);
+	knot_json_bool(json, "additionalProperties", false);
 	if (section->kind == CONF_GROUP) {
 		return;
 	}
-	open_with(json, "required", '[');
-	put_text(json, NULL, conf_id_row(section)->name);
+	knot_json_open(json, "required", KNOT_JSON_LIST, KNOT_JSON_LINES);
+	knot_json_text(json, NULL, conf_id_row(section)->name);
 	for (size_t i = 0; i < section->row_count; i++) {
 		if (section->rows[i].required && conf_row_in(section, &section->rows[i])) {
-			put_text(json, NULL, section->rows[i].name);
+			knot_json_text(json, NULL, section->rows[i].name);
 		}
 	}
-	close_with(json, ']');
+	knot_json_close(json);
 }
 
 /** A section without anything in it is null in YAML. */
-static void put_types(json_t *json, const char *type)
+static void put_types(knot_json_t *json, const char *type)
 {
-	open_with(json, "type", '[');
-	put_text(json, NULL, type);
-	put_text(json, NULL, "null");
-	close_with(json, ']');
+	knot_json_open(json, "type", KNOT_JSON_LIST, KNOT_JSON_LINES);
+	knot_json_text(json, NULL, type);
+	knot_json_text(json, NULL, "null");
+	knot_json_close(json);
 }
 
-static void put_section(json_t *json, const conf_section_t *section)
+static void schema_put_section(knot_json_t *json, const conf_section_t *section)
 {
-	open_with(json, section->name, '{');
-	put_text(json, "description", section->doc);
+	knot_json_open(json, section->name, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+	knot_json_text(json, "description", section->doc);
 	switch (section->kind) {
 	case CONF_GROUP:
 		put_types(json, "object");
-		put_block(json, section);
+		schema_put_block(json, section);
 		break;
 	case CONF_MULTI:
 		put_types(json, "array");
-		open_with(json, "items", '{');
-		put_text(json, "type", "object");
-		put_block(json, section);
-		close_with(json, '}');
+		knot_json_open(json, "items", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		knot_json_text(json, "type", "object");
+		schema_put_block(json, section);
+		knot_json_close(json);
 		break;
 	case CONF_DIRECTIVE:
-		open_with(json, "type", '[');
-		put_text(json, NULL, "string");
-		put_text(json, NULL, "array");
-		close_with(json, ']');
-		open_with(json, "items", '{');
-		put_text(json, "type", "string");
-		close_with(json, '}');
+		knot_json_open(json, "type", KNOT_JSON_LIST, KNOT_JSON_LINES);
+		knot_json_text(json, NULL, "string");
+		knot_json_text(json, NULL, "array");
+		knot_json_close(json);
+		knot_json_open(json, "items", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		knot_json_text(json, "type", "string");
+		knot_json_close(json);
 		break;
 	}
-	close_with(json, '}');
+	knot_json_close(json);
 }
 
 bool conf_io_export_schema(FILE *out)
 {
-	json_t json = { .out = out, .depth = 1, .is_first = true };
-	(void)fputc('{', out);
-	put_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	put_text(&json, "title", "Configuration of " PACKAGE_STRING);
+	knot_json_t json = knot_json_of(knot_json_to_file, out);
+	knot_json_open(&json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+	knot_json_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	knot_json_text(&json, "title", "Configuration of " PACKAGE_STRING);
 	put_types(&json, "object");
-	open_with(&json, "properties", '{');
+	knot_json_open(&json, "properties", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
 	for (size_t i = 0; i < conf_section_count; i++) {
-		put_section(&json, conf_sections[i]);
+		schema_put_section(&json, conf_sections[i]);
 	}
-	close_with(&json, '}');
-	put_bool(&json, "additionalProperties", false);
-	close_with(&json, '}');
-	(void)fputc('\n', out);
-	return fflush(out) == 0 && !ferror(out);
+	knot_json_close(&json);
+	knot_json_bool(&json, "additionalProperties", false);
+	knot_json_close(&json);
+	bool is_whole = knot_json_end(&json);
+	return fflush(out) == 0 && is_whole;
 }

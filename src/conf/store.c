@@ -43,7 +43,7 @@ void conf_store_free(conf_store_t *store)
 }
 
 /** Space is taken from the end of a chunk downwards, so that alignment is one mask. */
-static uint8_t *take(conf_arena_t *arena, size_t size, size_t align)
+static uint8_t *store_take(conf_arena_t *arena, size_t size, size_t align)
 {
 	size_t left = arena->left;
 	if (arena->chunks == NULL || size > left) {
@@ -68,7 +68,7 @@ static uint8_t *take(conf_arena_t *arena, size_t size, size_t align)
 
 void *conf_store_alloc(conf_store_t *store, size_t size)
 {
-	void *room = take(&store->arena, size, _Alignof(max_align_t));
+	void *room = store_take(&store->arena, size, _Alignof(max_align_t));
 	if (room != NULL) {
 		memset(room, 0, size);
 	}
@@ -77,7 +77,7 @@ void *conf_store_alloc(conf_store_t *store, size_t size)
 
 static const uint8_t *copy_bytes(conf_arena_t *arena, const uint8_t *data, size_t len)
 {
-	uint8_t *copy = take(arena, len, 1);
+	uint8_t *copy = store_take(arena, len, 1);
 	if (copy != NULL && len > 0) {
 		memcpy(copy, data, len);
 	}
@@ -181,7 +181,7 @@ static knot_err_t grow_blocks(conf_table_t *table)
 	return KNOT_OK;
 }
 
-static knot_err_t grow(conf_table_t *table)
+static knot_err_t store_grow(conf_table_t *table)
 {
 	knot_err_t err = grow_blocks(table);
 	if (err != KNOT_OK) {
@@ -208,7 +208,7 @@ knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, 
 {
 	conf_table_t *table = &store->tables[section];
 	const uint8_t *copy = conf_store_bytes(store, section, id.data, id.len);
-	knot_err_t err = copy != NULL ? grow(table) : KNOT_ENOMEM;
+	knot_err_t err = copy != NULL ? store_grow(table) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
 		return err;
 	}

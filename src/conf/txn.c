@@ -90,7 +90,7 @@ static conf_changed_t *find_changed(const conf_txn_t *txn, size_t section, knot_
 	return changes->slot_count > 0 ? *find_slot(changes, id) : NULL;
 }
 
-static bool grow(conf_changes_t *changes)
+static bool txn_grow(conf_changes_t *changes)
 {
 	if (changes->count == changes->max) {
 		size_t max = changes->max > 0 ? changes->max * 2 : SLOTS_MIN / 2;
@@ -119,7 +119,7 @@ static bool grow(conf_changes_t *changes)
 	return true;
 }
 
-static bool reserve(conf_changed_t *block, size_t len)
+static bool txn_reserve(conf_changed_t *block, size_t len)
 {
 	if (len <= block->items_max) {
 		return true;
@@ -136,7 +136,7 @@ static bool reserve(conf_changed_t *block, size_t len)
 
 bool conf_changed_set(conf_changed_t *block, knot_bytes_t items)
 {
-	if (!reserve(block, items.len)) {
+	if (!txn_reserve(block, items.len)) {
 		return false;
 	}
 	if (items.len > 0) {
@@ -148,7 +148,7 @@ bool conf_changed_set(conf_changed_t *block, knot_bytes_t items)
 
 bool conf_changed_append(conf_changed_t *block, size_t row, knot_bytes_t value)
 {
-	if (!reserve(block, (size_t)block->items_len + ITEM_HEAD + value.len)) {
+	if (!txn_reserve(block, (size_t)block->items_len + ITEM_HEAD + value.len)) {
 		return false;
 	}
 	block->items_len += (uint32_t)conf_item_put(block->items + block->items_len, row, value);
@@ -159,7 +159,7 @@ bool conf_changed_append(conf_changed_t *block, size_t row, knot_bytes_t value)
 static conf_changed_t *add_changed(conf_txn_t *txn, size_t section, knot_bytes_t id)
 {
 	conf_changes_t *changes = &txn->changes[section];
-	conf_changed_t *block = grow(changes) ? calloc(1, sizeof(*block) + id.len) : NULL;
+	conf_changed_t *block = txn_grow(changes) ? calloc(1, sizeof(*block) + id.len) : NULL;
 	if (block == NULL) {
 		return NULL;
 	}
@@ -179,7 +179,7 @@ static conf_changed_t *add_changed(conf_txn_t *txn, size_t section, knot_bytes_t
 }
 
 /** Keep the block's state for the innermost step. */
-static bool save(conf_txn_t *txn, conf_changed_t *block)
+static bool txn_save(conf_txn_t *txn, conf_changed_t *block)
 {
 	if (txn->depth == 0 || block->saved_in == txn->steps[txn->depth - 1].number) {
 		return true;
@@ -214,7 +214,7 @@ conf_changed_t *conf_txn_touch(conf_txn_t *txn, size_t section, knot_bytes_t id)
 	if (block == NULL) {
 		block = add_changed(txn, section, id);
 	}
-	return block != NULL && save(txn, block) ? block : NULL;
+	return block != NULL && txn_save(txn, block) ? block : NULL;
 }
 
 /* ---- Steps ---- */

@@ -25,12 +25,12 @@ static conf_view_t view_of(const conf_txn_t *txn)
 	return (conf_view_t){ .store = txn->base, .txn = txn };
 }
 
-static bool is_given(const char *text)
+static bool edit_is_given(const char *text)
 {
 	return text != NULL && text[0] != '\0';
 }
 
-static knot_err_t scan(const conf_row_t *row, const char *text, uint8_t *buffer, knot_bytes_t *ret_value)
+static knot_err_t edit_scan(const conf_row_t *row, const char *text, uint8_t *buffer, knot_bytes_t *ret_value)
 {
 	size_t len = strlen(text);
 	if (len >= KNOT_CONF_VALUE_MAX) {
@@ -50,11 +50,11 @@ static knot_err_t find_names(const conf_edit_t *text, edit_t *edit)
 		return KNOT_CONF_EITEM;
 	}
 	edit->schema = conf_sections[edit->section];
-	edit->has_id = is_given(text->id);
+	edit->has_id = edit_is_given(text->id);
 	if (edit->has_id && edit->schema->kind != CONF_MULTI) {
 		return KNOT_CONF_EIDUNSUP;
 	}
-	if (!is_given(text->item)) {
+	if (!edit_is_given(text->item)) {
 		return KNOT_OK;
 	}
 	if (edit->schema->kind == CONF_DIRECTIVE) {
@@ -83,11 +83,11 @@ static knot_err_t find_id(const conf_edit_t *text, edit_t *edit)
 	if (edit->row == NULL && data != NULL) {
 		return KNOT_CONF_EVALUE;
 	}
-	edit->has_id = is_given(id);
+	edit->has_id = edit_is_given(id);
 	if (!edit->has_id) {
 		return KNOT_OK;
 	}
-	knot_err_t err = scan(conf_id_row(edit->schema), id, edit->txn->id, &edit->id);
+	knot_err_t err = edit_scan(conf_id_row(edit->schema), id, edit->txn->id, &edit->id);
 	return err == KNOT_OK && edit->id.len > CONF_ID_MAX ? KNOT_CONF_ERANGE : err;
 }
 
@@ -97,7 +97,7 @@ static knot_err_t find_value(const conf_edit_t *text, edit_t *edit)
 		return KNOT_OK;
 	}
 	edit->has_value = true;
-	return scan(edit->row, text->data, edit->txn->value, &edit->value);
+	return edit_scan(edit->row, text->data, edit->txn->value, &edit->value);
 }
 
 /* ---- All blocks of a section ---- */
@@ -328,7 +328,7 @@ static knot_err_t set_item(const conf_edit_t *text, edit_t *edit)
 	return err == KNOT_OK ? each_block(edit, set_value) : err;
 }
 
-static knot_err_t set(conf_txn_t *txn, const conf_edit_t *text, conf_sink_t sink)
+static knot_err_t edit_set(conf_txn_t *txn, const conf_edit_t *text, conf_sink_t sink)
 {
 	edit_t edit = { .txn = txn };
 	knot_err_t err = text->section != NULL ? find_names(text, &edit) : KNOT_EINVAL;
@@ -406,7 +406,7 @@ static knot_err_t unset_section(const conf_edit_t *text, edit_t *edit)
 	return is_one && !has_value(edit) ? KNOT_ENOENT : each_block(edit, unset_value);
 }
 
-static knot_err_t unset(conf_txn_t *txn, const conf_edit_t *text)
+static knot_err_t edit_unset(conf_txn_t *txn, const conf_edit_t *text)
 {
 	edit_t edit = { .txn = txn };
 	knot_err_t err = KNOT_OK;
@@ -441,11 +441,11 @@ static knot_err_t end_step(conf_txn_t *txn, knot_err_t err)
 knot_err_t conf_txn_set(conf_txn_t *txn, const conf_edit_t *edit, conf_sink_t sink)
 {
 	conf_txn_step(txn);
-	return end_step(txn, set(txn, edit, sink));
+	return end_step(txn, edit_set(txn, edit, sink));
 }
 
 knot_err_t conf_txn_unset(conf_txn_t *txn, const conf_edit_t *edit)
 {
 	conf_txn_step(txn);
-	return end_step(txn, unset(txn, edit));
+	return end_step(txn, edit_unset(txn, edit));
 }

@@ -438,7 +438,7 @@ typedef struct {
 	size_t len;
 } out_t;
 
-static void put(out_t *out, const char *text, size_t len)
+static void value_put_text(out_t *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++, out->len++) {
 		if (out->len + 1 < out->max) {
@@ -449,13 +449,13 @@ static void put(out_t *out, const char *text, size_t len)
 
 static void put_str(out_t *out, const char *text)
 {
-	put(out, text, strlen(text));
+	value_put_text(out, text, strlen(text));
 }
 
-static void put_number(out_t *out, int64_t number)
+static void value_put_number(out_t *out, int64_t number)
 {
 	char digits[24];
-	put(out, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)number));
+	value_put_text(out, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)number));
 }
 
 static void put_ip(out_t *out, conf_addr_kind_t kind, const uint8_t *ip)
@@ -468,7 +468,7 @@ static void put_ip(out_t *out, conf_addr_kind_t kind, const uint8_t *ip)
 static void print_int(out_t *out, int64_t number)
 {
 	bool is_percent = number > 0 && (number & CONF_PERCENT) != 0;
-	put_number(out, is_percent ? number & ~CONF_PERCENT : number);
+	value_put_number(out, is_percent ? number & ~CONF_PERCENT : number);
 	if (is_percent) {
 		put_str(out, "%");
 	}
@@ -482,7 +482,7 @@ static void print_option(out_t *out, const conf_option_t *options, int64_t id)
 	if (options->name != NULL) {
 		put_str(out, options->name);
 	} else {
-		put_number(out, id);
+		value_put_number(out, id);
 	}
 }
 
@@ -494,13 +494,13 @@ static void print_hex(out_t *out, knot_bytes_t value)
 		is_text = is_text && value.data[i] >= ' ' && value.data[i] <= '~';
 	}
 	if (is_text) {
-		put(out, (const char *)value.data, value.len);
+		value_put_text(out, (const char *)value.data, value.len);
 		return;
 	}
 	put_str(out, "0x");
 	for (size_t i = 0; i < value.len; i++) {
 		char byte[KNOT_HEX_LEN(1)];
-		put(out, byte, knot_hex_print((knot_bytes_t){ value.data + i, 1 }, KNOT_HEX_UPPER, byte));
+		value_put_text(out, byte, knot_hex_print((knot_bytes_t){ value.data + i, 1 }, KNOT_HEX_UPPER, byte));
 	}
 }
 
@@ -509,7 +509,7 @@ static void print_base64(out_t *out, knot_bytes_t value)
 	for (size_t i = 0; i < value.len; i += 3) { /* a group at a time: groups are independent */
 		size_t len = value.len - i < 3 ? value.len - i : 3;
 		char group[KNOT_BASE64_LEN(1)];
-		put(out, group, knot_base64_print((knot_bytes_t){ value.data + i, len }, group));
+		value_put_text(out, group, knot_base64_print((knot_bytes_t){ value.data + i, len }, group));
 	}
 }
 
@@ -527,7 +527,7 @@ static void print_addr(out_t *out, knot_bytes_t value)
 	}
 	if (addr.port != CONF_NO_PORT) {
 		put_str(out, "@");
-		put_number(out, addr.port);
+		value_put_number(out, addr.port);
 	}
 }
 
@@ -542,7 +542,7 @@ static void print_net(out_t *out, knot_bytes_t value)
 	put_ip(out, kind, value.data + 1);
 	if (*format == NET_PREFIX) {
 		put_str(out, "/");
-		put_number(out, format[1]);
+		value_put_number(out, format[1]);
 	} else if (*format == NET_RANGE) {
 		put_str(out, "-");
 		put_ip(out, kind, format + 1);
@@ -559,10 +559,10 @@ static void print_modref(out_t *out, knot_bytes_t value)
 	}
 }
 
-static void print_name(out_t *out, knot_bytes_t value)
+static void value_print_name(out_t *out, knot_bytes_t value)
 {
 	char text[KNOT_NAME_TEXT_MAX];
-	put(out, text, knot_name_print(knot_name_of(value.data), text));
+	value_put_text(out, text, knot_name_print(knot_name_of(value.data), text));
 }
 
 static void print_rrtype(out_t *out, knot_bytes_t value)
@@ -570,10 +570,10 @@ static void print_rrtype(out_t *out, knot_bytes_t value)
 	uint16_t type;
 	char text[KNOT_TYPE_TEXT_MAX];
 	memcpy(&type, value.data, sizeof(type));
-	put(out, text, knot_rrtype_print(type, text));
+	value_put_text(out, text, knot_rrtype_print(type, text));
 }
 
-static void print(const conf_row_t *row, knot_bytes_t value, out_t *out)
+static void value_print_row(const conf_row_t *row, knot_bytes_t value, out_t *out)
 {
 	switch (row->type) {
 	case CONF_INT: print_int(out, conf_value_int(value)); break;
@@ -583,12 +583,12 @@ static void print(const conf_row_t *row, knot_bytes_t value, out_t *out)
 	case CONF_STR: put_str(out, (const char *)value.data); break;
 	case CONF_HEX: print_hex(out, value); break;
 	case CONF_B64: print_base64(out, value); break;
-	case CONF_DNAME: print_name(out, value); break;
+	case CONF_DNAME: value_print_name(out, value); break;
 	case CONF_ADDR: print_addr(out, value); break;
 	case CONF_NET: print_net(out, value); break;
 	case CONF_REF:
 		if (value.data[0] != '\0' || !row->or_empty) {
-			print(referred_row(row), value, out);
+			value_print_row(referred_row(row), value, out);
 		}
 		break;
 	case CONF_MODREF: print_modref(out, value); break;
@@ -599,7 +599,7 @@ static void print(const conf_row_t *row, knot_bytes_t value, out_t *out)
 size_t conf_value_print(const conf_row_t *row, knot_bytes_t value, char *ret_text, size_t max)
 {
 	out_t out = { .text = ret_text, .max = max };
-	print(row, value, &out);
+	value_print_row(row, value, &out);
 	if (max > 0) {
 		ret_text[out.len < max ? out.len : max - 1] = '\0';
 	}

@@ -17,7 +17,7 @@ typedef struct {
 	bool is_full;
 } out_t;
 
-static void put(out_t *out, const char *text, size_t len)
+static void zonefile_name_put(out_t *out, const char *text, size_t len)
 {
 	if (len > PATH_TEXT_MAX - out->len) {
 		out->is_full = true;
@@ -62,7 +62,7 @@ static bool scan_range(const char **text, bool has_end, size_t *ret_first, size_
 }
 
 /** Print a name for use in a path: a slash in it must not lead into another directory. */
-static size_t print_name(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
+static size_t zonefile_name_print_name(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
 {
 	size_t len = knot_name_print(name, ret_text);
 	for (size_t i = 0; i < len; i++) {
@@ -85,26 +85,26 @@ static void put_label(out_t *out, knot_name_t name, size_t index)
 	size_t label_len = from.wire[0] + 1u;
 	memcpy(wire, from.wire, label_len);
 	wire[label_len] = 0;
-	size_t len = print_name(knot_name_of(wire), text);
-	put(out, text, len - 1);
+	size_t len = zonefile_name_print_name(knot_name_of(wire), text);
+	zonefile_name_put(out, text, len - 1);
 }
 
 /** The formatter behind a percent sign; moves behind it. */
 static conf_zonefile_verdict_t put_formatted(out_t *out, const char **format, knot_name_t name)
 {
 	char text[KNOT_NAME_TEXT_MAX];
-	size_t len = print_name(name, text), first, last;
+	size_t len = zonefile_name_print_name(name, text), first, last;
 	char kind = **format;
 	*format += kind != '\0';
 	switch (kind) {
-	case '%': put(out, "%", 1); return CONF_ZONEFILE_OK;
-	case 's': put(out, text, len - 1); return CONF_ZONEFILE_OK;
+	case '%': zonefile_name_put(out, "%", 1); return CONF_ZONEFILE_OK;
+	case 's': zonefile_name_put(out, text, len - 1); return CONF_ZONEFILE_OK;
 	case 'c':
 		if (!scan_range(format, true, &first, &last)) {
 			return CONF_ZONEFILE_INVALID;
 		}
 		if (first < len) {
-			put(out, text + first, (last < len ? last + 1 : len) - first);
+			zonefile_name_put(out, text + first, (last < len ? last + 1 : len) - first);
 		}
 		return CONF_ZONEFILE_OK;
 	case 'l':
@@ -123,7 +123,7 @@ static conf_zonefile_verdict_t expand(out_t *out, const char *format, knot_name_
 	conf_zonefile_verdict_t worst = CONF_ZONEFILE_OK;
 	while (*format != '\0') {
 		size_t len = strcspn(format, "%");
-		put(out, format, len);
+		zonefile_name_put(out, format, len);
 		format += len;
 		if (*format == '%') {
 			format++;

@@ -20,7 +20,7 @@ struct asked {
 	uint64_t slots[SLOT_COUNT]; /* 0: free */
 };
 
-static uint64_t hash_of(knot_name_t name)
+static uint64_t asked_hash_of(knot_name_t name)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_lower(name, wire);
@@ -29,7 +29,7 @@ static uint64_t hash_of(knot_name_t name)
 }
 
 /* Where `hash` is or would be. */
-static uint64_t *slot_of(asked_t *asked, uint64_t hash)
+static uint64_t *asked_slot_of(asked_t *asked, uint64_t hash)
 {
 	size_t at = hash % SLOT_COUNT;
 	while (asked->slots[at] != 0 && asked->slots[at] != hash) {
@@ -40,8 +40,8 @@ static uint64_t *slot_of(asked_t *asked, uint64_t hash)
 
 bool asked_has(const asked_t *asked, knot_name_t name)
 {
-	uint64_t hash = hash_of(name);
-	return asked != NULL && *slot_of((asked_t *)asked, hash) == hash;
+	uint64_t hash = asked_hash_of(name);
+	return asked != NULL && *asked_slot_of((asked_t *)asked, hash) == hash;
 }
 
 void asked_free(asked_t *asked)
@@ -72,14 +72,14 @@ asked_t *asked_read(const char *path)
 	uint64_t *words = read_words(path);
 	asked_t *asked = words != NULL ? calloc(1, sizeof(*asked)) : NULL;
 	for (uint64_t i = 0; asked != NULL && i < words[1]; i++) {
-		*slot_of(asked, words[2 + i]) = words[2 + i];
+		*asked_slot_of(asked, words[2 + i]) = words[2 + i];
 	}
 	free(words);
 	return asked;
 }
 
 /* Hashes of zones that were asked for; in slices, as there may be a million zones. */
-static size_t collect(const state_root_t *root, uint64_t *hashes)
+static size_t asked_collect(const state_root_t *root, uint64_t *hashes)
 {
 	size_t found = 0, at = 0, count = 0;
 	do {
@@ -89,7 +89,7 @@ static size_t collect(const state_root_t *root, uint64_t *hashes)
 		for (size_t end = at + SLICE; at < end && at < count && found < ASKED_MAX; at++) {
 			zone_t *zone = zonedb_zones(zones)[at];
 			if (zone_take_asked(zone)) {
-				hashes[found++] = hash_of(zone_name(zone));
+				hashes[found++] = asked_hash_of(zone_name(zone));
 			}
 		}
 	} while (at < count && found < ASKED_MAX);
@@ -122,7 +122,7 @@ void asked_write(const char *path, const state_root_t *root, bool keep)
 	if (words == NULL) {
 		return;
 	}
-	size_t count = collect(root, words + 2);
+	size_t count = asked_collect(root, words + 2);
 	if (count > 0) {
 		count = keep ? add_kept(path, words + 2, count) : count;
 		memcpy(words, mark, sizeof(mark));

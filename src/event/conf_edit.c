@@ -62,7 +62,7 @@ static knot_err_t read_base(server_t *server, conf_sink_t sink)
 	return err;
 }
 
-static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
+static knot_err_t edit_begin(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	conf_open_t *edit = &server->edit;
 	conf_db_t *db = server->params.db;
@@ -94,7 +94,7 @@ static knot_err_t begin(server_t *server, unsigned owner, conf_sink_t sink)
 knot_err_t server_conf_begin(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	sys_mutex_lock(&server->reload_lock);
-	knot_err_t err = begin(server, owner, sink);
+	knot_err_t err = edit_begin(server, owner, sink);
 	sys_mutex_unlock(&server->reload_lock);
 	return err;
 }
@@ -119,14 +119,14 @@ typedef struct {
 	conf_sink_t sink;
 } keeping_t;
 
-static knot_err_t keep(void *ctx)
+static knot_err_t edit_keep(void *ctx)
 {
 	keeping_t *keeping = ctx;
 	server_t *server = keeping->server;
 	return conf_db_write(server->params.db, server->edit.txn, keeping->sink, &server->edit.version);
 }
 
-static knot_err_t commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
+static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
 {
 	conf_open_t *edit = &server->edit;
 	conf_store_t *merged;
@@ -146,7 +146,7 @@ static knot_err_t commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server
 	keeping_t keeping = { server, sink };
 	server_change_t change = {
 		.txn = edit->base == NULL ? edit->txn : NULL,
-		.keep = server->params.db != NULL ? keep : NULL,
+		.keep = server->params.db != NULL ? edit_keep : NULL,
 		.ctx = &keeping,
 	};
 	/* The transaction's base goes with the old configuration: the last look at it is within. */
@@ -158,7 +158,7 @@ knot_err_t server_conf_commit(server_t *server, unsigned owner, conf_sink_t sink
 	conf_txn_t *txn;
 	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = server_conf_txn(server, owner, &txn);
-	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? commit(server, sink) : err;
+	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? edit_commit(server, sink) : err;
 	if (err == KNOT_OK) {
 		close_edit(server);
 	}

@@ -7,7 +7,7 @@
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
 enum { CHUNK = 256 };
 
-static void count(entry_t *entry, server_counts_t *counts)
+static void counts_add_entry(entry_t *entry, server_counts_t *counts)
 {
 	bool is_served = zone_contents(entry_zone(entry)) != NULL;
 	counts->origins[!is_served          ? SERVER_ORIGIN_NONE
@@ -27,7 +27,7 @@ server_counts_t server_counts(const server_t *server)
 		sys_mutex_lock(server_lock(server));
 		total = zonedb_count(server->zones);
 		for (size_t i = first; i < total && i < first + CHUNK; i++) {
-			count(entry_of(zonedb_zones(server->zones)[i]), &counts);
+			counts_add_entry(entry_of(zonedb_zones(server->zones)[i]), &counts);
 		}
 		sys_mutex_unlock(server_lock(server));
 	}

@@ -72,7 +72,7 @@ static knot_err_t write_file(const zone_contents_t *contents, int fd, const stru
 }
 
 /* Note what was written while nobody else can change it: then any later change is seen. */
-static knot_err_t describe(int fd, const char *path, uint64_t settings, sources_t **ret_sources)
+static knot_err_t flush_describe(int fd, const char *path, uint64_t settings, sources_t **ret_sources)
 {
 	struct stat info;
 	sources_t *sources = fstat(fd, &info) == 0 ? calloc(1, sizeof(*sources)) : NULL;
@@ -91,8 +91,8 @@ static knot_err_t describe(int fd, const char *path, uint64_t settings, sources_
 }
 
 /* old: NULL: there is none. target: where the file is, path: what it is called. */
-static knot_err_t replace(const zone_contents_t *contents, const char *target, const char *path, const struct stat *old,
-		uint64_t settings, sources_t **ret_sources)
+static knot_err_t flush_replace(const zone_contents_t *contents, const char *target, const char *path,
+		const struct stat *old, uint64_t settings, sources_t **ret_sources)
 {
 	char beside[PATH_MAX + 8];
 	snprintf(beside, sizeof(beside), "%s.XXXXXX", target);
@@ -103,7 +103,7 @@ static knot_err_t replace(const zone_contents_t *contents, const char *target, c
 	sources_t *sources = NULL;
 	knot_err_t err = write_file(contents, fd, old);
 	if (err == KNOT_OK && ret_sources != NULL) {
-		err = describe(fd, path, settings, &sources);
+		err = flush_describe(fd, path, settings, &sources);
 	}
 	if (close(fd) != 0 && err == KNOT_OK) {
 		err = knot_err_of_errno(errno);
@@ -142,5 +142,5 @@ knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint
 			return err;
 		}
 	}
-	return replace(contents, target, path, is_there ? &old : NULL, settings, ret_sources);
+	return flush_replace(contents, target, path, is_there ? &old : NULL, settings, ret_sources);
 }

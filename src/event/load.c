@@ -80,7 +80,7 @@ static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 	log_zone(LOG_ERR, name, "zone event 'load' failed (%s)", knot_strerror(err));
 }
 
-static void publish(zone_t *zone, zone_contents_t *contents, bool from_file)
+static void load_publish(zone_t *zone, zone_contents_t *contents, bool from_file)
 {
 	sys_log_gathered_t lines;
 	uint32_t serial = contents->serial;
@@ -112,7 +112,7 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 	load_source_t found = { 0 };
 	switch (images_read(images, &query, &contents, &found, reason)) {
 	case IMAGES_READ:
-		publish(zone, contents, false);
+		load_publish(zone, contents, false);
 		source_clear(source);
 		*source = found;
 		return true;
@@ -126,7 +126,7 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 }
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
-static knot_err_t build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
+static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
 		load_source_t *ret_source, char *reason)
 {
 	struct stat info;
@@ -175,7 +175,7 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	}
 	load_source_t found = { 0 };
 	zone_contents_t *built = NULL;
-	err = err == KNOT_OK ? build(name, &settings, &built, &found, ret_reason) : err;
+	err = err == KNOT_OK ? load_build(name, &settings, &built, &found, ret_reason) : err;
 	if (err != KNOT_OK) {
 		source_clear(&found);
 		if (ret_reason[0] == '\0') {
@@ -187,7 +187,7 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	if (source_is_ahead(source)) {
 		log_zone(LOG_NOTICE, name, "zone file changed, it replaces changes that were not written to it");
 	}
-	publish(zone, built, true);
+	load_publish(zone, built, true);
 	source_clear(source);
 	*source = found;
 	*ret_outcome = LOAD_FROM_FILE;

@@ -280,7 +280,7 @@ static bool changes_templates(const conf_txn_t *txn)
 	return has;
 }
 
-static void ask(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
+static void reload_ask(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
 	if (txn == NULL) {
 		ask_all(server, conf);
@@ -408,7 +408,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	tell_what_waits(server, conf);
 	state_t *old = state_publish(&server->root, made.state);
 	adopt_zones(server, &made);
-	ask(server, old->conf, conf, change->txn);
+	reload_ask(server, old->conf, conf, change->txn);
 	state_free(old);
 	images_retry(server->saves.images);
 	return KNOT_OK;

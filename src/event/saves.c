@@ -10,7 +10,7 @@ knot_err_t saves_reserve(saves_t *saves, size_t count)
 	return queue_reserve(&saves->queue, count);
 }
 
-static void put(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
+static void saves_put_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
 {
 	/* A purged zone's place stays until it is come to, so that there may be more places than zones. */
 	if (saves->queue.count < saves->queue.room) {
@@ -28,7 +28,7 @@ static void requeue(saves_t *saves) SYS_REQUIRES(saves->jobs->lock)
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		entry_t *entry = saves->at(i, saves->ctx);
 		if (entry->save == SAVE_WAITING) {
-			put(saves, entry);
+			saves_put_entry(saves, entry);
 		}
 	}
 }
@@ -49,11 +49,11 @@ void saves_forget(saves_t *saves)
 	}
 }
 
-static void mark(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
+static void saves_mark_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
 {
 	if (entry->save != SAVE_WAITING) {
 		entry->save = SAVE_WAITING;
-		put(saves, entry);
+		saves_put_entry(saves, entry);
 	}
 }
 
@@ -66,7 +66,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->
 			return entry;
 		}
 		if (entry->save == SAVE_WAITING) {
-			put(saves, entry);
+			saves_put_entry(saves, entry);
 		}
 	}
 	return NULL;
@@ -111,7 +111,7 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
  * Without lock: of zones that are made from one file, only its print is kept. If the file is what it was, so is what
  * there is to say about it; if it isn't, the image would be of no use.
  */
-static size_t describe(saves_t *saves, images_item_t *items, size_t count)
+static size_t saves_describe(saves_t *saves, images_item_t *items, size_t count)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ static size_t take_for_saving(images_item_t *items, size_t max, uint64_t bytes_m
 	/* 0 means that there is nothing more. */
 	size_t count, kept = 0;
 	while (kept == 0 && (count = take_waiting(ctx, items, max, bytes_max)) > 0) {
-		kept = describe(ctx, items, count);
+		kept = saves_describe(ctx, items, count);
 	}
 	return kept;
 }
@@ -171,7 +171,7 @@ static void retry_saving(void *ctx)
 	for (size_t i = 0, count = saves->count(saves->ctx); i < count; i++) {
 		entry_t *entry = saves->at(i, saves->ctx);
 		if (entry->save == SAVE_FAILED) {
-			mark(saves, entry);
+			saves_mark_entry(saves, entry);
 		}
 	}
 	sys_mutex_unlock(&saves->jobs->lock);
@@ -202,7 +202,7 @@ void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 		entry->save = SAVE_NONE;
 	}
 	if ((outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_EDITED || outcome.is_flushed) && can_save) {
-		mark(saves, entry);
+		saves_mark_entry(saves, entry);
 	}
 	/* One that waits may have been passed over while the job ran. */
 	if (entry->save == SAVE_WAITING) {

@@ -49,7 +49,7 @@ static bool settle(const struct stat *info)
 	return true;
 }
 
-static knot_err_t append(sources_t *sources, const store_source_t *source)
+static knot_err_t source_append(sources_t *sources, const store_source_t *source)
 {
 	if (sources->count == sources->max) {
 		uint32_t max = sources->max == 0 ? 1 : 4 * sources->max;
@@ -84,7 +84,7 @@ void sources_add(sources_t *sources, const char *path, const struct stat *info)
 {
 	sources->unsettled |= !settle(info);
 	store_source_t source = source_of(path, info);
-	knot_err_t err = append(sources, &source);
+	knot_err_t err = source_append(sources, &source);
 	sources->failed = err != KNOT_OK ? err : sources->failed;
 }
 
@@ -108,7 +108,7 @@ sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t set
 	}
 	copy->settings = settings;
 	for (uint32_t i = 0; i < count; i++) {
-		if (append(copy, &data[i]) != KNOT_OK) {
+		if (source_append(copy, &data[i]) != KNOT_OK) {
 			sources_free(copy);
 			return NULL;
 		}
@@ -133,7 +133,7 @@ sources_t *sources_copy_all(const sources_t *sources)
 }
 
 /* The file as it is now; all zero if there is none. False: neither can be said. */
-static bool look(const char *path, store_source_t *ret_source)
+static bool source_look(const char *path, store_source_t *ret_source)
 {
 	struct stat info;
 	knot_err_t err = source_stat(path, &info);
@@ -148,7 +148,7 @@ static bool look(const char *path, store_source_t *ret_source)
 sources_t *sources_of_file(const char *path, uint64_t settings)
 {
 	store_source_t source;
-	return look(path, &source) ? sources_copy(&source, 1, settings) : NULL;
+	return source_look(path, &source) ? sources_copy(&source, 1, settings) : NULL;
 }
 
 bool source_is_same(const store_source_t *source)
@@ -198,7 +198,7 @@ uint64_t sources_print(const sources_t *sources)
 bool source_is_current(const load_source_t *source, const char *path, uint64_t settings)
 {
 	store_source_t file;
-	if (source->print == 0 || !look(path, &file)) {
+	if (source->print == 0 || !source_look(path, &file)) {
 		return false;
 	}
 	uint64_t print = print_one(source_is_ahead(source) ? source->files->settings : settings, &file);

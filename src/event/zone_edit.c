@@ -174,7 +174,7 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 }
 
 /* The open edit of a zone with its lock. */
-static knot_err_t enter(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
+static knot_err_t edit_enter_open(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
 {
 	sys_mutex_lock(&server->jobs.lock);
 	bool is_configured = server_find_entry(server, name) != NULL;
@@ -212,7 +212,7 @@ void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update)
 {
 	load_settings_t settings = { .default_ttl = 0 };
-	knot_err_t err = enter(server, name, ret_edit);
+	knot_err_t err = edit_enter_open(server, name, ret_edit);
 	if (err == KNOT_OK) {
 		(void)load_settings(&server->root, name, &settings); /* of its errors none is about the TTL */
 		*ret_update = (*ret_edit)->update;
@@ -222,7 +222,7 @@ knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t *
 }
 
 /* End an edit that was entered. */
-static void end(server_t *server, server_edit_t *edit)
+static void edit_end_entered(server_t *server, server_edit_t *edit)
 {
 	sys_mutex_lock(&server->jobs.lock);
 	if (edit->is_open) {
@@ -253,9 +253,9 @@ void server_edit_free(server_edit_t *take_edit)
 knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 {
 	server_edit_t *edit;
-	knot_err_t err = enter(server, name, &edit);
+	knot_err_t err = edit_enter_open(server, name, &edit);
 	if (err == KNOT_OK) {
-		end(server, edit);
+		edit_end_entered(server, edit);
 		server_edit_leave(server, edit);
 	}
 	return err;
@@ -426,13 +426,13 @@ knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_
 {
 	server_edit_t *edit;
 	*ret_commit = (server_commit_t){ 0 };
-	knot_err_t err = enter(server, name, &edit);
+	knot_err_t err = edit_enter_open(server, name, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_commit, &ret_commit->ticket);
 	if (err == KNOT_OK) {
-		end(server, edit);
+		edit_end_entered(server, edit);
 	}
 	server_edit_leave(server, edit);
 	return err;

@@ -83,7 +83,7 @@ size_t store_record_len(const store_record_t *record, const store_source_t *sour
 	       record->zone.len;
 }
 
-static uint8_t *append(uint8_t *to, const void *bytes, size_t len)
+static uint8_t *record_append_bytes(uint8_t *to, const void *bytes, size_t len)
 {
 	if (len > 0) {
 		memcpy(to, bytes, len);
@@ -99,7 +99,7 @@ static uint8_t *append_sources(uint8_t *to, const store_record_t *record, const 
 			.mtime_s = sources[i].mtime_s,
 			.mtime_ns = sources[i].mtime_ns,
 			.path_len = (uint32_t)sources[i].path.len };
-		to = append(to, &packed, sizeof(packed));
+		to = record_append_bytes(to, &packed, sizeof(packed));
 	}
 	return to;
 }
@@ -126,21 +126,21 @@ void store_record_write(const store_record_t *record, const store_source_t *sour
 		.paths_len = (uint32_t)paths_len(record, sources),
 		.zone_len = record->zone.len,
 	};
-	uint8_t *p = append(ret_bytes, &fixed, sizeof(fixed));
-	p = append(p, record->chunk_lens, record->chunk_count * sizeof(uint64_t));
-	p = append(p, record->pieces, record->piece_count * sizeof(store_piece_t));
+	uint8_t *p = record_append_bytes(ret_bytes, &fixed, sizeof(fixed));
+	p = record_append_bytes(p, record->chunk_lens, record->chunk_count * sizeof(uint64_t));
+	p = record_append_bytes(p, record->pieces, record->piece_count * sizeof(store_piece_t));
 	p = append_sources(p, record, sources);
-	p = append(p, record->head.data, record->head.len);
+	p = record_append_bytes(p, record->head.data, record->head.len);
 	size_t pad = pad8(record->head.len) - record->head.len;
 	memset(p, 0, pad);
 	p += pad;
 	for (uint32_t i = 0; i < record->source_count; i++) {
-		p = append(p, sources[i].path.data, sources[i].path.len);
+		p = record_append_bytes(p, sources[i].path.data, sources[i].path.len);
 	}
 	knot_name_lower(record->zone, p);
 	p += record->zone.len;
 	for (uint32_t i = 0; record->flags & STORE_RECORD_INLINE && i < record->chunk_count; i++) {
-		p = append(p, chunks[i].data, chunks[i].len);
+		p = record_append_bytes(p, chunks[i].data, chunks[i].len);
 	}
 	uint64_t checksum = checksum_of(ret_bytes, (size_t)(p - ret_bytes));
 	memcpy(ret_bytes + offsetof(fixed_t, checksum), &checksum, sizeof(checksum));

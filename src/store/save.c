@@ -203,7 +203,7 @@ static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, boo
 
 enum { NAME_SHOWN_MAX = 80 }; /* bytes of a zone's name in a reason */
 
-static void refuse(saver_t *saver, knot_name_t zone)
+static void save_refuse_image(saver_t *saver, knot_name_t zone)
 {
 	char name[KNOT_NAME_TEXT_MAX];
 	knot_name_print(zone, name);
@@ -302,7 +302,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 	store_plan_t plan;
 	knot_err_t err = make_plan(saver, *txn, image, (uint32_t)group->done, &plan);
 	if (err == KNOT_ERANGE) {
-		refuse(saver, image->zone);
+		save_refuse_image(saver, image->zone);
 		group->done++;
 		return true;
 	}

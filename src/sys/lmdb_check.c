@@ -85,7 +85,7 @@ typedef struct {
 } checker_t;
 
 /* False, with a reason; the first one stays. */
-static bool fail(checker_t *c, knot_err_t err, const char *what)
+static bool lmdb_fail(checker_t *c, knot_err_t err, const char *what)
 {
 	if (c->what == NULL) {
 		c->what = what;
@@ -94,9 +94,9 @@ static bool fail(checker_t *c, knot_err_t err, const char *what)
 	return false;
 }
 
-static bool fault(checker_t *c, const char *what)
+static bool lmdb_fault(checker_t *c, const char *what)
 {
-	return fail(c, KNOT_EMALF, what);
+	return lmdb_fail(c, KNOT_EMALF, what);
 }
 
 static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
@@ -107,7 +107,8 @@ static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
 			continue;
 		}
 		if (got <= 0) {
-			return got < 0 ? fail(c, KNOT_EFILE, "it can't be read") : fault(c, "its file is too short");
+			return got < 0 ? lmdb_fail(c, KNOT_EFILE, "it can't be read")
+				       : lmdb_fault(c, "its file is too short");
 		}
 		done += (size_t)got;
 	}
@@ -115,15 +116,15 @@ static bool read_at(checker_t *c, uint64_t off, void *to, size_t len)
 }
 
 /* Each page has one use. */
-static bool mark(checker_t *c, uint64_t page, uint64_t count)
+static bool lmdb_mark(checker_t *c, uint64_t page, uint64_t count)
 {
 	if (page < META_COUNT || page >= c->page_count || count > c->page_count - page) {
-		return fault(c, "a page number is out of range");
+		return lmdb_fault(c, "a page number is out of range");
 	}
 	for (uint64_t i = page; i < page + count; i++) {
 		uint64_t bit = (uint64_t)1 << i % 64;
 		if (c->seen[i / 64] & bit) {
-			return fault(c, "a page is used twice");
+			return lmdb_fault(c, "a page is used twice");
 		}
 		c->seen[i / 64] |= bit;
 	}
@@ -149,12 +150,12 @@ static int compare_keys(const checker_t *c, const uint8_t *key, size_t len)
 static bool next_key(checker_t *c, const uint8_t *key, size_t len, bool is_bound)
 {
 	if (len == 0 || len > KEY_MAX || (c->is_free_tree && len != sizeof(uint64_t))) {
-		return fault(c, "a key has a wrong length");
+		return lmdb_fault(c, "a key has a wrong length");
 	}
 	if (c->has_key) {
 		int order = compare_keys(c, key, len);
 		if (order < 0 || (order == 0 && !c->key_is_bound)) {
-			return fault(c, "keys are out of order");
+			return lmdb_fault(c, "keys are out of order");
 		}
 	}
 	memcpy(c->key, key, len);
@@ -170,19 +171,19 @@ static bool mark_free_pages(checker_t *c, const uint8_t *value, uint64_t len)
 {
 	uint64_t count, before = no_page;
 	if (len < sizeof(count)) {
-		return fault(c, "a list of free pages is too short");
+		return lmdb_fault(c, "a list of free pages is too short");
 	}
 	memcpy(&count, value, sizeof(count));
 	if (count > len / sizeof(count) - 1) {
-		return fault(c, "a list of free pages is too short");
+		return lmdb_fault(c, "a list of free pages is too short");
 	}
 	for (uint64_t i = 1; i <= count; i++) {
 		uint64_t page;
 		memcpy(&page, value + i * sizeof(page), sizeof(page));
 		if (page >= before) {
-			return fault(c, "a list of free pages is out of order");
+			return lmdb_fault(c, "a list of free pages is out of order");
 		}
-		if (!mark(c, page, 1)) {
+		if (!lmdb_mark(c, page, 1)) {
 			return false;
 		}
 		before = page;
@@ -196,10 +197,10 @@ static bool check_large(checker_t *c, uint64_t first, uint64_t len)
 	uint64_t off = first * c->page_len;
 	page_head_t head;
 	if (first >= c->page_count || pages > c->page_count - first) {
-		return fault(c, "a page number is out of range");
+		return lmdb_fault(c, "a page number is out of range");
 	}
 	if (off + PAGE_HEADER + len > c->file_len) {
-		return fault(c, "its file is too short");
+		return lmdb_fault(c, "its file is too short");
 	}
 	if (!read_at(c, off, &head, sizeof(head))) {
 		return false;
@@ -207,10 +208,10 @@ static bool check_large(checker_t *c, uint64_t first, uint64_t len)
 	uint32_t count;
 	memcpy(&count, (const uint8_t *)&head + offsetof(page_head_t, lower), sizeof(count));
 	if (head.number != first || head.kind != KIND_LARGE || count < pages) {
-		return fault(c, "a page has a wrong head");
+		return lmdb_fault(c, "a page has a wrong head");
 	}
 	c->counted.large_pages += count;
-	if (!mark(c, first, count)) {
+	if (!lmdb_mark(c, first, count)) {
 		return false;
 	}
 	if (!c->is_free_tree) {
@@ -218,7 +219,7 @@ static bool check_large(checker_t *c, uint64_t first, uint64_t len)
 	}
 	uint8_t *list = realloc(c->list, len);
 	if (list == NULL) {
-		return fail(c, KNOT_ENOMEM, "out of memory");
+		return lmdb_fail(c, KNOT_ENOMEM, "out of memory");
 	}
 	c->list = list;
 	return read_at(c, off + PAGE_HEADER, list, len) && mark_free_pages(c, list, len);
@@ -260,19 +261,19 @@ static bool check_nodes(checker_t *c, const uint8_t *page, const page_head_t *he
 		node_t node;
 		memcpy(&off, page + at, sizeof(off));
 		if (off < head->upper || off % 2 != 0 || off > c->page_len - NODE_HEADER) {
-			return fault(c, "a node is out of its page");
+			return lmdb_fault(c, "a node is out of its page");
 		}
 		memcpy(&node, page + off, sizeof(node));
 		if (is_leaf && node.words[2] & ~NODE_LARGE) {
-			return fault(c, "a node has unknown flags");
+			return lmdb_fault(c, "a node has unknown flags");
 		}
 		uint64_t len = node_len(&node, is_leaf);
 		if (len > c->page_len - off) {
-			return fault(c, "a node is out of its page");
+			return lmdb_fault(c, "a node is out of its page");
 		}
 		sum += len;
 	}
-	return sum == c->page_len - head->upper || fault(c, "nodes do not fill their page");
+	return sum == c->page_len - head->upper || lmdb_fault(c, "nodes do not fill their page");
 }
 
 static bool check_page(checker_t *c, uint64_t number, unsigned depth);
@@ -319,11 +320,11 @@ static bool follow_nodes(checker_t *c, const page_head_t *head, unsigned depth)
 
 static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 {
-	if (!mark(c, number, 1)) {
+	if (!lmdb_mark(c, number, 1)) {
 		return false;
 	}
 	if (c->levels[depth] == NULL && (c->levels[depth] = malloc(c->page_len)) == NULL) {
-		return fail(c, KNOT_ENOMEM, "out of memory");
+		return lmdb_fail(c, KNOT_ENOMEM, "out of memory");
 	}
 	page_head_t head;
 	if (!read_at(c, number * c->page_len, c->levels[depth], c->page_len)) {
@@ -333,12 +334,12 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 	bool is_last = depth + 1 == c->counted.depth;
 	if (head.number != number || head.kind != (is_last ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER ||
 			head.lower % 2 != 0 || head.upper < head.lower || head.upper > c->page_len) {
-		return fault(c, "a page has a wrong head");
+		return lmdb_fault(c, "a page has a wrong head");
 	}
 	/* LMDB asserts that a branch has two. */
 	unsigned nodes = (head.lower - PAGE_HEADER) / 2u;
 	if (nodes < (is_last || c->is_free_tree ? 1 : 2)) {
-		return fault(c, "a page has too few nodes");
+		return lmdb_fault(c, "a page has too few nodes");
 	}
 	if (is_last) {
 		c->counted.leaf_pages++;
@@ -352,7 +353,7 @@ static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
 {
 	if ((is_free_tree ? (tree->flags & ~FILE_FLAGS) != TREE_FREE_FLAGS : tree->flags != 0) ||
 			tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
-		return fault(c, "a tree's description is wrong");
+		return lmdb_fault(c, "a tree's description is wrong");
 	}
 	c->is_free_tree = is_free_tree;
 	c->has_key = false;
@@ -364,7 +365,7 @@ static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
 		return false;
 	}
 	return memcmp(&c->counted, tree, sizeof(*tree)) == 0 ||
-	       fault(c, "a tree's description does not match the tree");
+	       lmdb_fault(c, "a tree's description does not match the tree");
 }
 
 /* ---- Meta pages ---- */
@@ -376,15 +377,15 @@ static knot_err_t read_meta(checker_t *c, uint64_t off, unsigned index, meta_t *
 		return c->err;
 	}
 	if (ret_meta->magic == __builtin_bswap32(meta_magic)) {
-		(void)fault(c, "it was written by a machine of another byte order");
+		(void)lmdb_fault(c, "it was written by a machine of another byte order");
 		return KNOT_ENOTSUP;
 	}
 	if (ret_meta->magic == meta_magic && ret_meta->version != 1) {
-		(void)fault(c, "it was written by another version of LMDB");
+		(void)lmdb_fault(c, "it was written by another version of LMDB");
 		return KNOT_ENOTSUP;
 	}
 	if (ret_meta->magic != meta_magic || head.number != index || head.kind != KIND_META) {
-		(void)fault(c, "it does not begin like a file of LMDB");
+		(void)lmdb_fault(c, "it does not begin like a file of LMDB");
 		return KNOT_EMALF;
 	}
 	return KNOT_OK;
@@ -409,11 +410,11 @@ static knot_err_t read_metas(checker_t *c, meta_t *ret_meta)
 	}
 	uint32_t page_len = metas[0].free.page_len;
 	if (page_len < PAGE_LEN_MIN || page_len > PAGE_LEN_MAX || (page_len & (page_len - 1)) != 0) {
-		(void)fault(c, "its page size is wrong");
+		(void)lmdb_fault(c, "its page size is wrong");
 		return KNOT_EMALF;
 	}
 	if (page_len > (unsigned long)sysconf(_SC_PAGESIZE)) {
-		(void)fault(c, "it was written by a machine with larger pages");
+		(void)lmdb_fault(c, "it was written by a machine with larger pages");
 		return KNOT_ENOTSUP;
 	}
 	err = read_meta(c, page_len, 1, &metas[1]);
@@ -424,7 +425,7 @@ static knot_err_t read_metas(checker_t *c, meta_t *ret_meta)
 	if (!metas_fit(metas) || metas[1].free.page_len != page_len || meta->last_page >= meta->map_len / page_len ||
 			meta->last_page < META_COUNT - 1 ||
 			meta->last_page > c->file_len / page_len + BEYOND_FILE_MAX) {
-		(void)fault(c, "its meta pages contradict each other");
+		(void)lmdb_fault(c, "its meta pages contradict each other");
 		return KNOT_EMALF;
 	}
 	c->page_len = page_len;
@@ -442,7 +443,7 @@ static knot_err_t check_all(checker_t *c, sys_lmdb_check_t *ret_check)
 	c->page_count = meta.last_page + 1;
 	c->seen = calloc(c->page_count / 64 + 1, sizeof(*c->seen));
 	if (c->seen == NULL) {
-		(void)fail(c, KNOT_ENOMEM, "out of memory");
+		(void)lmdb_fail(c, KNOT_ENOMEM, "out of memory");
 		return c->err;
 	}
 	*ret_check = (sys_lmdb_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };

@@ -317,7 +317,7 @@ static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
 static sys_log_repeats_t *repeats_held; /* those with messages held back; under repeats_lock */
 
 /* What was held back, as one line. Under repeats_lock. */
-static void tell(sys_log_repeats_t *repeats)
+static void log_tell(sys_log_repeats_t *repeats)
 {
 	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text,
 			repeats->held);
@@ -377,7 +377,7 @@ void sys_log_tell_repeats(bool all)
 		sys_log_repeats_t *repeats = *at;
 		if (all || now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS) {
 			*at = repeats->next;
-			tell(repeats);
+			log_tell(repeats);
 		} else {
 			at = &repeats->next;
 		}
@@ -406,7 +406,7 @@ static void log_done(log_t *log)
 	*log = (log_t){ 0 };
 }
 
-static knot_err_t open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
+static knot_err_t log_open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
 {
 	/* Not blocking: neither a pipe that nobody opens to read must stop a commit, nor one that nobody reads. */
 	const int flags = O_WRONLY | O_APPEND | O_NONBLOCK;
@@ -482,7 +482,7 @@ static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t g
 			.fd = -1 };
 		break;
 	case SYS_LOG_TO_FILE:
-		err = open_file(target, uid, gid, &fd);
+		err = log_open_file(target, uid, gid, &fd);
 		if (err == KNOT_OK) {
 			*ret_output = log_output_of(fd, true);
 		}

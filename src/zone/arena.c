@@ -165,7 +165,7 @@ static chunk_t *packed_chunk(const zone_arena_t *arena)
 	return &((packed_t *)((uintptr_t)arena - offsetof(packed_t, arena)))->chunk;
 }
 
-static slot_t slot_of(const zone_arena_t *arena, uint32_t i)
+static slot_t arena_slot_of(const zone_arena_t *arena, uint32_t i)
 {
 	assert(i < arena->view.chunk_count);
 	if (arena->growth != NULL) {
@@ -179,7 +179,7 @@ static slot_t slot_of(const zone_arena_t *arena, uint32_t i)
 static bool arena_is_sound(const zone_arena_t *arena)
 {
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		slot_t slot = slot_of(arena, i);
+		slot_t slot = arena_slot_of(arena, i);
 		bool is_sound = atomic_load_explicit(&slot.chunk->users, memory_order_relaxed) > 0 &&
 				arena->view.chunks[i] == slot.chunk->base && slot.used <= len_of(slot.chunk) &&
 				slot.used % UNIT == 0;
@@ -192,7 +192,7 @@ static bool arena_is_sound(const zone_arena_t *arena)
 
 /* ---- Growing ---- */
 
-static bool make_room(zone_arena_t *arena, uint32_t room)
+static bool arena_make_room(zone_arena_t *arena, uint32_t room)
 {
 	growth_t *growth = arena->growth;
 	if (room <= growth->room) {
@@ -224,7 +224,7 @@ static void append_slot(zone_arena_t *arena, slot_t slot)
 static bool add_chunk(zone_arena_t *arena, size_t len)
 {
 	uint32_t count = arena->view.chunk_count, room = arena->growth->room;
-	if (count == ZONE_CHUNK_COUNT_MAX || (count == room && !make_room(arena, room == 0 ? 4 : 2 * room))) {
+	if (count == ZONE_CHUNK_COUNT_MAX || (count == room && !arena_make_room(arena, room == 0 ? 4 : 2 * room))) {
 		return false;
 	}
 	chunk_t *chunk = malloc(sizeof(*chunk));
@@ -292,7 +292,7 @@ static zone_arena_t *new_arena(uint64_t lineage, uint32_t room)
 	}
 	arena->growth = growth;
 	arena->lineage = lineage;
-	if (!make_room(arena, room)) {
+	if (!arena_make_room(arena, room)) {
 		zone_arena_free(arena);
 		return NULL;
 	}
@@ -332,7 +332,7 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < parent->view.chunk_count; i++) {
-		slot_t slot = slot_of(parent, i);
+		slot_t slot = arena_slot_of(parent, i);
 		atomic_fetch_add_explicit(&slot.chunk->users, 1, memory_order_relaxed);
 		append_slot(arena, slot);
 	}
@@ -364,7 +364,7 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 
 knot_bytes_t zone_arena_chunk(const zone_arena_t *arena, uint32_t chunk)
 {
-	return (knot_bytes_t){ arena->view.chunks[chunk], slot_of(arena, chunk).used };
+	return (knot_bytes_t){ arena->view.chunks[chunk], arena_slot_of(arena, chunk).used };
 }
 
 void zone_arena_free(zone_arena_t *take_arena)
@@ -449,7 +449,7 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 }
 
 /* Give back what the last chunk has not used. */
-static void trim(zone_arena_t *arena)
+static void arena_trim_last(zone_arena_t *arena)
 {
 	slot_t *last = last_of(arena);
 	chunk_t *chunk = last->chunk;
@@ -477,7 +477,7 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 	free(arena->growth->recycled);
 	arena->growth->recycled = NULL;
 	if (pack) {
-		trim(arena);
+		arena_trim_last(arena);
 	}
 }
 
@@ -519,7 +519,7 @@ size_t zone_arena_size(const zone_arena_t *arena)
 {
 	size_t size = 0;
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		size += len_of(slot_of(arena, i).chunk);
+		size += len_of(arena_slot_of(arena, i).chunk);
 	}
 	return size;
 }

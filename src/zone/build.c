@@ -109,7 +109,7 @@ static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 	return true;
 }
 
-static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_zone)
+static knot_err_t build_finish(load_t *load, const char *path, zone_contents_t **ret_zone)
 {
 	const zone_build_params_t *params = load->params;
 	if (load->err != KNOT_OK) {
@@ -139,7 +139,7 @@ static knot_err_t finish(load_t *load, const char *path, zone_contents_t **ret_z
 	return KNOT_OK;
 }
 
-static knot_err_t build(
+static knot_err_t build_build(
 		const char *path, const knot_str_t *text, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
 	load_t load = { .params = params, .err = KNOT_OK };
@@ -154,7 +154,7 @@ static knot_err_t build(
 	};
 	knot_err_t err = text != NULL ? knot_zonefile_scan_text(*text, path, &scan) : knot_zonefile_scan(path, &scan);
 	if (err == KNOT_OK || err == KNOT_EPARSEFAIL) {
-		err = finish(&load, path, ret_zone);
+		err = build_finish(&load, path, ret_zone);
 	}
 	zone_collect_done(&load.collect);
 	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
@@ -163,11 +163,11 @@ static knot_err_t build(
 
 knot_err_t zone_build_file(const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
-	return build(path, NULL, params, ret_zone);
+	return build_build(path, NULL, params, ret_zone);
 }
 
 knot_err_t zone_build_text(
 		knot_str_t text, const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
-	return build(path, &text, params, ret_zone);
+	return build_build(path, &text, params, ret_zone);
 }

@@ -88,7 +88,7 @@ static zone_message_level_t level_of(const check_t *c, fault_t fault)
 	return rows[fault].class == CLASS_MANDATORY ? ZONE_MESSAGE_ERROR : ZONE_MESSAGE_WARNING;
 }
 
-static void report(check_t *c, const zone_node_t *node, fault_t fault, const char *hint)
+static void check_report(check_t *c, const zone_node_t *node, fault_t fault, const char *hint)
 {
 	if (rows[fault].class == CLASS_OPTIONAL && c->checks == ZONE_CHECKS_OFF) {
 		return;
@@ -130,12 +130,12 @@ static void check_cname(check_t *c, const zone_node_t *node)
 	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
 		uint16_t type = zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i));
 		if (type != KNOT_TYPE_CNAME && !knot_rrtype_beside_cname(type)) {
-			report(c, node, FAULT_CNAME_BESIDE, "");
+			check_report(c, node, FAULT_CNAME_BESIDE, "");
 			break;
 		}
 	}
 	if (zone_rrset_rr_count(cname) > 1) {
-		report(c, node, FAULT_CNAME_MULTIPLE, "");
+		check_report(c, node, FAULT_CNAME_MULTIPLE, "");
 	}
 }
 
@@ -146,13 +146,13 @@ static void check_dname(check_t *c, const zone_node_t *node)
 		return;
 	}
 	if (node->flags & ZONE_NODE_CHILDREN) {
-		report(c, node, FAULT_DNAME_CHILD, "");
+		check_report(c, node, FAULT_DNAME_CHILD, "");
 	}
 	if (zone_rrset_rr_count(dname) > 1) {
-		report(c, node, FAULT_DNAME_MULTIPLE, "");
+		check_report(c, node, FAULT_DNAME_MULTIPLE, "");
 	}
 	if (node->flags & ZONE_NODE_CUT) {
-		report(c, node, FAULT_DNAME_NS, "");
+		check_report(c, node, FAULT_DNAME_NS, "");
 	}
 }
 
@@ -162,10 +162,10 @@ static void check_apex(check_t *c, const zone_node_t *node)
 		return;
 	}
 	if (zone_rrset_rr_count(rrset_of(c, node, KNOT_TYPE_SOA)) > 1) {
-		report(c, node, FAULT_SOA_MULTIPLE, "");
+		check_report(c, node, FAULT_SOA_MULTIPLE, "");
 	}
 	if (!has(c, node, KNOT_TYPE_NS)) {
-		report(c, node, FAULT_NS_APEX, "");
+		check_report(c, node, FAULT_NS_APEX, "");
 	}
 }
 
@@ -213,7 +213,7 @@ static void check_glue(check_t *c, const zone_node_t *node)
 		knot_name_t server = knot_name_of(rdata.data);
 		knot_name_lower(server, lower);
 		if (!is_reachable(c, node, (knot_name_t){ lower, server.len, server.label_count })) {
-			report(c, node, FAULT_GLUE, "");
+			check_report(c, node, FAULT_GLUE, "");
 		}
 	}
 }
@@ -237,7 +237,7 @@ static void check_ds(check_t *c, const zone_node_t *node)
 		if (want != 0 && rdata.len - 4 != want) {
 			char hint[32];
 			snprintf(hint, sizeof(hint), " (keytag %u)", load_be16(rdata.data));
-			report(c, node, FAULT_DS_LEN, hint);
+			check_report(c, node, FAULT_DS_LEN, hint);
 		}
 	}
 }
@@ -251,10 +251,10 @@ static void check_nsec3param(check_t *c, const zone_node_t *node)
 	zone_rr_iter_t iter = zone_rr_begin(node, set, false);
 	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
 		if (rdata.data[1] != 0) {
-			report(c, node, FAULT_NSEC3PARAM_FLAGS, "");
+			check_report(c, node, FAULT_NSEC3PARAM_FLAGS, "");
 		}
 		if (rdata.data[0] != 1) {
-			report(c, node, FAULT_NSEC3PARAM_ALGORITHM, "");
+			check_report(c, node, FAULT_NSEC3PARAM_ALGORITHM, "");
 		}
 	}
 }
@@ -301,21 +301,21 @@ static void check_cds(check_t *c, const zone_node_t *apex)
 		return;
 	}
 	if (cds == NULL || cdnskey == NULL) {
-		report(c, apex, cds == NULL ? FAULT_CDS_MISSING : FAULT_CDNSKEY_MISSING, "");
+		check_report(c, apex, cds == NULL ? FAULT_CDS_MISSING : FAULT_CDNSKEY_MISSING, "");
 		return;
 	}
 	bool cds_deletes = is_delete(c, apex, cds, 2), cdnskey_deletes = is_delete(c, apex, cdnskey, 3);
 	if (cds_deletes || cdnskey_deletes) { /* RFC 8078 4: both, and nothing beside */
 		if (!cds_deletes || !cdnskey_deletes || zone_rrset_rr_count(cds) > 1 ||
 				zone_rrset_rr_count(cdnskey) > 1) {
-			report(c, apex, FAULT_CDS_DELETE, "");
+			check_report(c, apex, FAULT_CDS_DELETE, "");
 		}
 		return;
 	}
 	zone_rr_iter_t iter = zone_rr_begin(apex, cds, false);
 	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
 		if (!cds_matches(c, apex, cdnskey, rdata)) {
-			report(c, apex, FAULT_CDS_MISMATCH, "");
+			check_report(c, apex, FAULT_CDS_MISMATCH, "");
 			return;
 		}
 	}
@@ -355,7 +355,7 @@ static void check_signatures(check_t *c, const zone_node_t *node)
 			char type[KNOT_TYPE_TEXT_MAX], hint[KNOT_TYPE_TEXT_MAX + 16];
 			knot_rrtype_print(zone_rrset_type(set), type);
 			snprintf(hint, sizeof(hint), " (record type %s)", type);
-			report(c, node, FAULT_RRSIG, hint);
+			check_report(c, node, FAULT_RRSIG, hint);
 		}
 	}
 }
@@ -434,7 +434,7 @@ static void check_nsec_next(check_t *c, const zone_node_t *node)
 	const zone_node_t *next = node != NULL ? node : c->zone->apex;
 	if (c->nsec_before != NULL && first_rdata(c, c->nsec_before, KNOT_TYPE_NSEC, &rdata) &&
 			!knot_name_eq(knot_name_of(rdata.data), zone_node_owner(next))) {
-		report(c, c->nsec_before, FAULT_NSEC_CHAIN, "");
+		check_report(c, c->nsec_before, FAULT_NSEC_CHAIN, "");
 	}
 	c->nsec_before = node;
 }
@@ -446,11 +446,11 @@ static void check_nsec(check_t *c, const zone_node_t *node)
 		return;
 	}
 	if (!first_rdata(c, node, KNOT_TYPE_NSEC, &rdata)) {
-		report(c, node, FAULT_NSEC_MISSING, "");
+		check_report(c, node, FAULT_NSEC_MISSING, "");
 	} else {
 		size_t next_len = knot_name_of(rdata.data).len;
 		if (!is_bitmap_right(c, node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
-			report(c, node, FAULT_NSEC_BITMAP, "");
+			check_report(c, node, FAULT_NSEC_BITMAP, "");
 		}
 	}
 	check_nsec_next(c, node);
@@ -468,14 +468,14 @@ static void check_nsec3(check_t *c, const zone_node_t *node)
 	knot_bytes_t rdata;
 	zone_nsec3_t found = zone_nsec3_of(c->zone, node);
 	if (found.node == NULL || !first_rdata(c, found.node, KNOT_TYPE_NSEC3, &rdata)) {
-		report(c, node, FAULT_NSEC_MISSING, "");
+		check_report(c, node, FAULT_NSEC_MISSING, "");
 		return;
 	}
 	if (found.is_match) {
 		knot_bytes_t rest = behind_salt(rdata);
 		size_t skip = 1u + rest.data[0];
 		if (!is_bitmap_right(c, node, (knot_bytes_t){ rest.data + skip, rest.len - skip })) {
-			report(c, node, FAULT_NSEC_BITMAP, "");
+			check_report(c, node, FAULT_NSEC_BITMAP, "");
 		}
 		return;
 	}
@@ -483,9 +483,9 @@ static void check_nsec3(check_t *c, const zone_node_t *node)
 	bool may_opt_out = zone_node_rrset_count(node) == 0 ||
 			   ((node->flags & ZONE_NODE_CUT) && !has(c, node, KNOT_TYPE_DS));
 	if (!may_opt_out) {
-		report(c, node, FAULT_NSEC_MISSING, "");
+		check_report(c, node, FAULT_NSEC_MISSING, "");
 	} else if (!(rdata.data[1] & 1)) {
-		report(c, found.node, FAULT_NSEC3_OPT_OUT, "");
+		check_report(c, found.node, FAULT_NSEC3_OPT_OUT, "");
 	}
 }
 
@@ -511,7 +511,7 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 		const zone_node_t *node = ref != 0 ? zone_at(&zone->arena, ref) : first;
 		knot_bytes_t rdata;
 		if (before != NULL && first_rdata(c, before, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, node)) {
-			report(c, before, FAULT_NSEC_CHAIN, "");
+			check_report(c, before, FAULT_NSEC_CHAIN, "");
 		}
 		if (ref == 0) {
 			return;
@@ -564,7 +564,7 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 		check_cds(c, zone->apex);
 	}
 	if (is_dnssec && !has(c, zone->apex, KNOT_TYPE_DNSKEY)) {
-		report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
+		check_report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
 	}
 	if (is_dnssec && denies_by_nsec(zone)) {
 		check_nsec_next(c, NULL);

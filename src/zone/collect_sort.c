@@ -82,7 +82,7 @@ static knot_err_t choose_bounds(sort_t *s)
 	return KNOT_OK;
 }
 
-static unsigned bucket_of(const sort_t *s, uint64_t prefix)
+static unsigned sort_bucket_of(const sort_t *s, uint64_t prefix)
 {
 	unsigned low = 0, high = s->bucket_count;
 	while (high - low > 1) {
@@ -102,7 +102,8 @@ static knot_err_t partition(sort_t *s)
 	zone_block_mem_t *block;
 	while ((block = collect->groups.first) != NULL) {
 		for (const zone_group_t *group = NULL; (group = zone_block_next(block, group)) != NULL;) {
-			void *to = zone_blocks_room(collect, &s->buckets[bucket_of(s, group->prefix)], group->size);
+			void *to = zone_blocks_room(
+					collect, &s->buckets[sort_bucket_of(s, group->prefix)], group->size);
 			if (to == NULL) {
 				return KNOT_ENOMEM;
 			}

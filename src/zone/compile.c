@@ -742,7 +742,7 @@ static void note_facts(compile_t *c, zone_ref_t apex)
 	zone->max_ttl = c->sums.max_ttl;
 }
 
-static knot_err_t begin(compile_t *c)
+static knot_err_t compile_begin(compile_t *c)
 {
 	c->builder = zone_node_builder_new();
 	c->zone = calloc(1, sizeof(*c->zone));
@@ -759,9 +759,9 @@ static knot_err_t begin(compile_t *c)
 	return c->zone->store != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
-static knot_err_t compile(compile_t *c, uint64_t size_max)
+static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 {
-	knot_err_t err = begin(c);
+	knot_err_t err = compile_begin(c);
 	err = err == KNOT_OK ? zone_collect_sort(c->collect) : err;
 	err = err == KNOT_OK ? classify(c) : err;
 	if (err == KNOT_OK && c->base != NULL) {
@@ -801,7 +801,7 @@ knot_err_t zone_compile(
 		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
 	compile_t c = { .collect = collect, .base = base };
-	knot_err_t err = compile(&c, size_max);
+	knot_err_t err = compile_compile(&c, size_max);
 	zone_node_builder_free(c.builder);
 	zone_names_done(&c.names);
 	free(c.free_links);

@@ -30,7 +30,7 @@ typedef struct {
 	char type_text[KNOT_TYPE_TEXT_MAX];
 } dump_t;
 
-static void flush(dump_t *dump)
+static void dump_flush_buffer(dump_t *dump)
 {
 	for (size_t done = 0; done < dump->len && dump->err == KNOT_OK;) {
 		ssize_t ret = write(dump->fd, dump->text + done, dump->len - done);
@@ -43,13 +43,13 @@ static void flush(dump_t *dump)
 	dump->len = 0;
 }
 
-static void put(dump_t *dump, const char *text, size_t len)
+static void dump_put_bytes(dump_t *dump, const char *text, size_t len)
 {
 	memcpy(dump->text + dump->len, text, len);
 	dump->len += len;
 }
 
-static void put_number(dump_t *dump, uint32_t number)
+static void dump_put_number(dump_t *dump, uint32_t number)
 {
 	char digits[10];
 	size_t len = 0;
@@ -57,7 +57,7 @@ static void put_number(dump_t *dump, uint32_t number)
 		digits[sizeof(digits) - ++len] = (char)('0' + number % 10);
 		number /= 10;
 	} while (number > 0);
-	put(dump, digits + sizeof(digits) - len, len);
+	dump_put_bytes(dump, digits + sizeof(digits) - len, len);
 }
 
 static void take_owner(dump_t *dump, knot_name_t owner)
@@ -79,21 +79,21 @@ static bool put_record(const zone_rr_t *rr, void *ctx)
 		return true;
 	}
 	if (dump->len > BUFFER_BYTES - LINE_MAX_BYTES) {
-		flush(dump);
+		dump_flush_buffer(dump);
 	}
 	take_owner(dump, rr->owner);
 	if (dump->type != rr->type) {
 		dump->type = rr->type;
 		dump->type_len = knot_rrtype_print(rr->type, dump->type_text);
 	}
-	put(dump, dump->owner, dump->owner_len);
-	put(dump, "\t", 1);
-	put_number(dump, rr->ttl);
-	put(dump, "\t", 1);
-	put(dump, dump->type_text, dump->type_len);
-	put(dump, "\t", 1);
+	dump_put_bytes(dump, dump->owner, dump->owner_len);
+	dump_put_bytes(dump, "\t", 1);
+	dump_put_number(dump, rr->ttl);
+	dump_put_bytes(dump, "\t", 1);
+	dump_put_bytes(dump, dump->type_text, dump->type_len);
+	dump_put_bytes(dump, "\t", 1);
 	dump->len += knot_rdata_print(rr->type, rr->rdata, dump->text + dump->len, KNOT_RDATA_TEXT_MAX);
-	put(dump, "\n", 1);
+	dump_put_bytes(dump, "\n", 1);
 	dump->count++;
 	return dump->err == KNOT_OK;
 }
@@ -111,10 +111,10 @@ static void put_end(dump_t *dump, uint64_t now_s)
 	if (gmtime_r(&now, &utc) != NULL) {
 		(void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc);
 	}
-	flush(dump);
+	dump_flush_buffer(dump);
 	dump->len = (size_t)snprintf(dump->text, LINE_MAX_BYTES, ";; Written %llu records\n;; Time %s UTC\n",
 			(unsigned long long)dump->count, when);
-	flush(dump);
+	dump_flush_buffer(dump);
 }
 
 knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params_t *params)

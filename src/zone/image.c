@@ -205,7 +205,7 @@ static bool is_sound(const zone_arena_t *store, const zone_image_head_t *head, k
 	       memcmp(head->zeros, zeros, sizeof(zeros)) == 0;
 }
 
-static void fill(zone_contents_t *zone, zone_arena_t *take_store, const zone_image_head_t *head)
+static void image_fill(zone_contents_t *zone, zone_arena_t *take_store, const zone_image_head_t *head)
 {
 	*zone = (zone_contents_t){
 		.store = take_store,
@@ -246,7 +246,7 @@ knot_err_t zone_image_read_end(zone_image_reader_t *take_reader, knot_name_t ori
 		zone_image_read_discard(take_reader);
 		return KNOT_ENOMEM;
 	}
-	fill(zone, take_reader->store, &take_reader->head);
+	image_fill(zone, take_reader->store, &take_reader->head);
 	free(take_reader);
 	*ret_zone = zone_contents_pack(zone);
 	return KNOT_OK;

@@ -46,7 +46,8 @@ static zone_tree_step_t step_of(const classify_t *c, const zone_group_t *before,
 		(uint8_t)(before->prefix >> shift & mask), (uint8_t)(here->prefix >> shift & mask) };
 }
 
-static zone_name_t *add(classify_t *c, unsigned tree, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
+static zone_name_t *names_add(
+		classify_t *c, unsigned tree, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
 	zone_names_t *names = c->names;
 	if (names->count == names->max) {
@@ -118,7 +119,7 @@ static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, zone_grou
 					ZONE_NODE_CHILDREN | (is_wildcard ? ZONE_NODE_WILDCARD_CHILD : 0);
 			names->has_wildcards = names->has_wildcards || is_wildcard;
 		}
-		name = add(c, TREE_AUTH, here, here_ref,
+		name = names_add(c, TREE_AUTH, here, here_ref,
 				(uint16_t)((d == depth ? flags : 0) | (d == 0 ? ZONE_NODE_APEX : 0)));
 		if (name == NULL) {
 			return NULL;
@@ -133,7 +134,7 @@ static bool classify_rest(classify_t *c, const zone_group_t *group, zone_group_r
 {
 	zone_name_t *name;
 	if (c->cut != NULL && knot_name_in(zone_group_name(group), zone_group_name(c->cut))) {
-		name = add(c, TREE_GLUE, group, ref, ZONE_NODE_GLUE);
+		name = names_add(c, TREE_GLUE, group, ref, ZONE_NODE_GLUE);
 	} else {
 		bool is_cut = group->label_count > c->collect->origin.label_count && (group->kinds & ZONE_GROUP_NS);
 		name = add_auth(c, group, ref, is_cut ? ZONE_NODE_CUT : 0);
@@ -149,7 +150,7 @@ static bool classify_rest(classify_t *c, const zone_group_t *group, zone_group_r
 static bool classify_nsec3(classify_t *c, const zone_group_t *group, zone_group_ref_t ref)
 {
 	bool is_other = is_other_chain(c, group);
-	zone_name_t *name = add(
+	zone_name_t *name = names_add(
 			c, is_other ? TREE_GLUE : TREE_NSEC3, group, ref, is_other ? ZONE_NODE_GLUE : ZONE_NODE_NSEC3);
 	if (name == NULL) {
 		return false;
@@ -182,7 +183,7 @@ knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, con
 /* ---- Finding ---- */
 
 /* Starts at a place that differs from run to run, so that nobody can make names that collide here. */
-static size_t hash_of(const zone_names_t *names, knot_name_t name)
+static size_t names_hash_of(const zone_names_t *names, knot_name_t name)
 {
 	const uint64_t factor = 0x9E3779B97F4A7C15u;
 	uint64_t hash = ((uintptr_t)names->index ^ name.len) * factor;
@@ -221,7 +222,7 @@ static knot_err_t make_index(zone_names_t *names, const zone_arena_view_t *view)
 	names->index_mask = size - 1;
 	for (size_t i = 0; i < names->count; i++) {
 		if (is_indexed(names, &names->list[i])) {
-			size_t at = hash_of(names, zone_names_at(names, view, i));
+			size_t at = names_hash_of(names, zone_names_at(names, view, i));
 			while (names->index[at] != 0) {
 				at = (at + 1) & names->index_mask;
 			}
@@ -241,7 +242,7 @@ knot_err_t zone_names_find(zone_names_t *names, const zone_arena_view_t *view, k
 			return err;
 		}
 	}
-	for (size_t at = hash_of(names, name); names->index[at] != 0; at = (at + 1) & names->index_mask) {
+	for (size_t at = names_hash_of(names, name); names->index[at] != 0; at = (at + 1) & names->index_mask) {
 		size_t i = names->index[at] - 1;
 		knot_name_t found = zone_names_at(names, view, i);
 		if (names->list[i].tree == tree && found.len == name.len &&

@@ -31,7 +31,7 @@ typedef struct {
 	size_t count, max;
 	zone_ref_t *old_refs; /* beside `list`: nodes of the version that a transaction began with, 0: none; NULL: there
 				 is no such version */
-	size_t compiled;      /* the first so many are */
+	size_t compiled;      /* entries [0..compiled) of `list` have their node */
 	size_t apex;          /* entry of the apex in TREE_AUTH */
 	size_t tree_counts[TREE_COUNT];
 	bool has_wildcards;

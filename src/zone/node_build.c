@@ -110,7 +110,7 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 	}
 }
 
-static __attribute__((noinline)) bool grow(zone_node_builder_t *b, buffer_t *buffer, size_t len)
+static __attribute__((noinline)) bool node_grow(zone_node_builder_t *b, buffer_t *buffer, size_t len)
 {
 	size_t max = 2 * (buffer->max + len) + 512;
 	uint8_t *data = realloc(buffer->data, max);
@@ -124,9 +124,9 @@ static __attribute__((noinline)) bool grow(zone_node_builder_t *b, buffer_t *buf
 }
 
 /* Room for `len` more bytes, or NULL and the builder has failed. */
-static inline uint8_t *room(zone_node_builder_t *b, buffer_t *buffer, size_t len)
+static inline uint8_t *node_room(zone_node_builder_t *b, buffer_t *buffer, size_t len)
 {
-	if (len > buffer->max - buffer->len && !grow(b, buffer, len)) {
+	if (len > buffer->max - buffer->len && !node_grow(b, buffer, len)) {
 		return NULL;
 	}
 	uint8_t *p = buffer->data + buffer->len;
@@ -135,16 +135,16 @@ static inline uint8_t *room(zone_node_builder_t *b, buffer_t *buffer, size_t len
 }
 
 /* Inline, because most lengths are known when it is compiled: then there is no call to copy a few bytes. */
-static inline __attribute__((always_inline)) void put(
+static inline __attribute__((always_inline)) void node_put(
 		zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
 {
-	uint8_t *p = room(b, buffer, len);
+	uint8_t *p = node_room(b, buffer, len);
 	if (p != NULL && len > 0) {
 		memcpy(p, bytes, len);
 	}
 }
 
-/* What was reserved by room() and is not used. */
+/* What was reserved by node_room() and is not used. */
 static inline void cut_to(buffer_t *buffer, const uint8_t *end)
 {
 	buffer->len = (size_t)(end - buffer->data);
@@ -157,7 +157,7 @@ static inline uint8_t *write_bytes(uint8_t *to, const void *bytes, size_t len)
 }
 
 /* Never 0. */
-static uint32_t hash_of(const uint8_t *bytes, size_t len)
+static uint32_t node_hash_of(const uint8_t *bytes, size_t len)
 {
 	uint64_t h = len;
 	for (; len >= 8; bytes += 8, len -= 8) {
@@ -314,7 +314,7 @@ static uint8_t *write_compressed(
 		if (pointer != 0) {
 			b->is_portable = b->is_portable && (pointer & ZONE_PTR_BODY);
 			uint16_t pos = (uint16_t)off;
-			put(b, &b->pointers, &pos, sizeof(pos));
+			node_put(b, &b->pointers, &pos, sizeof(pos));
 			store_be16(to + at, pointer);
 			return to + at + 2;
 		}
@@ -349,7 +349,7 @@ static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 {
 	ret_place->is_wanted = false;
 	size_t start = b->blocks.len;
-	uint8_t *to = room(b, &b->blocks, RR_FIXED + (size_t)record->rdata_len);
+	uint8_t *to = node_room(b, &b->blocks, RR_FIXED + (size_t)record->rdata_len);
 	if (to == NULL) {
 		return;
 	}
@@ -436,7 +436,7 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 	}
 	uint32_t ttl = count > 0 ? ttl_of(wanted->target.glue, type) : 0;
 	for (size_t i = 0; i < count; i++) {
-		uint8_t *to = room(b, &b->glue, RR_FIXED + (size_t)addresses[i]->rdata_len);
+		uint8_t *to = node_room(b, &b->glue, RR_FIXED + (size_t)addresses[i]->rdata_len);
 		if (to != NULL) {
 			to = write_rr_head(to, type, ttl, addresses[i]->rdata_len);
 			memcpy(to, addresses[i]->rdata, addresses[i]->rdata_len);
@@ -453,15 +453,15 @@ static void add_glue(zone_node_builder_t *b, const wanted_t *wanted)
 	uint8_t counts[2];
 	do {
 		size_t head = b->glue.len;
-		put(b, &b->glue, &wanted->off, sizeof(wanted->off));
-		put(b, &b->glue, "\0", 2);
+		node_put(b, &b->glue, &wanted->off, sizeof(wanted->off));
+		node_put(b, &b->glue, "\0", 2);
 		counts[0] = copy_glue(b, wanted, KNOT_TYPE_A, &last[0]);
 		counts[1] = counts[0] < GLUE_MAX ? copy_glue(b, wanted, KNOT_TYPE_AAAA, &last[1]) : 0;
 		if (counts[0] + counts[1] == 0) {
 			b->glue.len = head;
 			return;
 		}
-		put(b, &b->glue_ids, &wanted->target.glue_id, sizeof(wanted->target.glue_id));
+		node_put(b, &b->glue_ids, &wanted->target.glue_id, sizeof(wanted->target.glue_id));
 		if (!b->failed) {
 			memcpy(b->glue.data + head + 2, counts, sizeof(counts));
 			b->glue_count++;
@@ -471,8 +471,8 @@ static void add_glue(zone_node_builder_t *b, const wanted_t *wanted)
 
 static void add_link(zone_node_builder_t *b, const wanted_t *wanted)
 {
-	put(b, &b->links, &wanted->off, sizeof(wanted->off));
-	put(b, &b->links, &wanted->target.link, sizeof(wanted->target.link));
+	node_put(b, &b->links, &wanted->off, sizeof(wanted->off));
+	node_put(b, &b->links, &wanted->target.link, sizeof(wanted->target.link));
 }
 
 /* Additional data of an RR of the body just stored. Glue sets TC if it doesn't fit and goes before what may be left out
@@ -583,7 +583,7 @@ static void put_stored(zone_node_builder_t *b, const compiled_t *set)
 	enum { NUMBERS_LEN_MAX = 1 + 2 + 4 + 2 + 2 + 4 + 2 }; /* flags, counts, lengths */
 	uint8_t flags = rrset_flags(b, set);
 	bool is_wide = flags & ZONE_RRSET_WIDE;
-	uint8_t *to = room(b, &b->sets, NUMBERS_LEN_MAX + b->blocks.len + b->pointers.len + b->links.len);
+	uint8_t *to = node_room(b, &b->sets, NUMBERS_LEN_MAX + b->blocks.len + b->pointers.len + b->links.len);
 	if (to == NULL) {
 		return;
 	}
@@ -632,7 +632,7 @@ static bool make_key(zone_node_builder_t *b, const compiled_t *set)
 	}
 	b->key.rdata_len = (uint8_t)len;
 	b->key.ttl = set->ttl;
-	b->key.hash = hash_of(b->key.rdata, len) ^ set->ttl;
+	b->key.hash = node_hash_of(b->key.rdata, len) ^ set->ttl;
 	return true;
 }
 
@@ -702,7 +702,7 @@ static void put_rrset(
 		b->has_key = b->has_key || (has_key && b->is_portable);
 	}
 	made.len = b->sets.len - made.off;
-	put(b, &b->made, &made, sizeof(made));
+	node_put(b, &b->made, &made, sizeof(made));
 }
 
 /* Signatures that cover nothing at this name: an RRset of their own. They come in runs by covered type, so collect them
@@ -875,7 +875,7 @@ static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t
 	}
 	bool is_own;
 	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
-	seen_t *seen = note_seen(b, hash_of(bytes, made->len));
+	seen_t *seen = note_seen(b, node_hash_of(bytes, made->len));
 	if (seen == NULL) {
 		return;
 	}
@@ -1006,12 +1006,12 @@ static void write_node(const zone_node_builder_t *b, const zone_node_params_t *p
 }
 
 /* The node in the arena, or the old one if it is the same. 0: out of memory. */
-static zone_ref_t store(
+static zone_ref_t node_store_record(
 		zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, const layout_t *l)
 {
 	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	if (old != NULL && zone_node_size(old) == l->size) {
-		uint8_t *node = room(b, &b->node, l->size);
+		uint8_t *node = node_room(b, &b->node, l->size);
 		if (node == NULL) {
 			return 0;
 		}
@@ -1056,7 +1056,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
 	}
 	layout_t layout = layout_of(b, params);
-	zone_ref_t ref = store(b, arena, params, &layout);
+	zone_ref_t ref = node_store_record(b, arena, params, &layout);
 	if (ref == 0) {
 		return KNOT_ENOMEM;
 	}

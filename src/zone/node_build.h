@@ -59,7 +59,7 @@ typedef struct {
 
 /**
  * Compile. Duplicate records are dropped, RRs are in canonical order, an RRset's TTL is that of its last record.
- * ret_sums is added to. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
+ * What the node needs is added to *sums. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
  */
 KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
 		const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);

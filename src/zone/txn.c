@@ -673,7 +673,7 @@ static zone_contents_t *freshen(zone_contents_t *take_zone)
 	return copy;
 }
 
-static knot_err_t compile(
+static knot_err_t txn_compile(
 		const zone_txn_t *txn, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
 	zone_collect_t *collect = malloc(sizeof(*collect));
@@ -698,7 +698,7 @@ knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, co
 		zone_contents_t **ret_zone)
 {
 	zone_contents_t *zone;
-	knot_err_t err = compile(txn, base, params->size_max, &zone);
+	knot_err_t err = txn_compile(txn, base, params->size_max, &zone);
 	if (err == KNOT_OK) {
 		err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
 		if (err == KNOT_OK) {

@@ -151,7 +151,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t positions)
 }
 
 /* The last step, so that every bit of what went in reaches the upper half. */
-static inline uint64_t finish(uint64_t hash)
+static inline uint64_t zonedb_finish(uint64_t hash)
 {
 	hash *= UINT64_C(0xBF58476D1CE4E5B9);
 	return hash ^ hash >> 32;
@@ -173,7 +173,7 @@ static inline size_t hash_suffixes(
 	unsigned depth = 0, bits = 0;
 	size_t count = 0;
 	if (has_depth(db, 0) && count < max) {
-		ret_suffixes[count++] = (suffix_t){ finish(hash), 0 };
+		ret_suffixes[count++] = (suffix_t){ zonedb_finish(hash), 0 };
 	}
 	for (size_t i = 0; i < key_len && depth < db->depth_max; i++) {
 		positions = positions << 6 | key[i];
@@ -185,7 +185,7 @@ static inline size_t hash_suffixes(
 		positions = 1;
 		bits = 0;
 		if (key[i] == KNOT_KEY_END && has_depth(db, ++depth) && count < max) {
-			ret_suffixes[count++] = (suffix_t){ finish(hash), depth };
+			ret_suffixes[count++] = (suffix_t){ zonedb_finish(hash), depth };
 		}
 	}
 	return count;

@@ -75,6 +75,7 @@ FAULTS = [
     ("tree", "libknot/Makefile.inc", "libknot/used.c ", "", "libknot/used.c:1: not listed in any Makefile.inc"),
     ("tree", "libknot/used.h", "SPDX-License-Identifier", "Licence", "libknot/used.h:1: no SPDX-License-Identifier line"),
     ("includes", "libknot/used.c", "libknot/used.h", "libknot/gone.h", "libknot/used.c:2: includes libknot/gone.h, which does not exist"),
+    ("names", "libknot/used.c", "int inner(void)", "static int put(void)", "libknot/used.c:4: put(): it is one bare verb"),
     ("tests", "tests/functional/test_it.py", "    assert server.said", "    server.said", "test_it.py:5: test_it asserts nothing"),
     ("tests", "tests/functional/test_it.py", 'said == ""', 'said == "" or "x"', "test_it.py:7: this assertion can't fail"),
     ("tests", "tests/functional/test_it.py", "       # absence: nothing happens", "", "test_it.py:6: a pause of fixed length without a comment"),
