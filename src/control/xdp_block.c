@@ -64,19 +64,72 @@ static knot_err_t tell(session_t *session, knot_err_t err)
 	return err;
 }
 
-static knot_err_t add_rule(session_t *session)
+/* Who blocked what, in words: the line of the receipt doesn't say. */
+static void xdp_block_log(const char *verb, const conf_xdp_block_t *rule)
 {
-	conf_xdp_block_t rule;
-	return scan_rule(session, &rule) ? tell(session, net_block_add(session->net, &rule)) : KNOT_OK;
+	char prefix[CONF_XDP_BLOCK_TEXT_MAX];
+	print_prefix(rule, prefix);
+	if (rule->per_second > 0) {
+		log_control(LOG_NOTICE, "control, xdp-block, %s %s, rate %" PRIu32 " per second", verb, prefix,
+				rule->per_second);
+	} else {
+		log_control(LOG_NOTICE, "control, xdp-block, %s %s, all dropped", verb, prefix);
+	}
 }
 
-static knot_err_t remove_rule(session_t *session)
+static knot_err_t add_rule(session_t *session)
 {
 	conf_xdp_block_t rule;
 	if (!scan_rule(session, &rule)) {
 		return KNOT_OK;
 	}
+	knot_err_t err = net_block_add(session->net, &rule);
+	if (err == KNOT_OK) {
+		xdp_block_log("added", &rule);
+	}
+	return tell(session, err);
+}
+
+/* All rules that were added by command; the first error ends it. */
+static knot_err_t xdp_block_remove_all(session_t *session)
+{
+	net_block_t *rules;
+	size_t count;
+	knot_err_t err = net_block_list(session->net, &rules, &count);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	for (size_t i = 0; i < count && err == KNOT_OK; i++) {
+		if (rules[i].is_conf) {
+			continue;
+		}
+		err = net_block_remove(session->net, &rules[i].rule);
+		if (err == KNOT_OK) {
+			xdp_block_log("removed", &rules[i].rule);
+		} else if (err == KNOT_ENOENT) {
+			err = KNOT_OK; /* another command removed it meanwhile */
+		}
+	}
+	free(rules);
+	return tell(session, err);
+}
+
+static knot_err_t remove_rule(session_t *session)
+{
+	conf_xdp_block_t rule;
+	const char *prefix = session->args[KNOT_CTL_IDX_ID];
+	if (prefix != NULL && strcmp(prefix, "all") == 0) {
+		return xdp_block_remove_all(session);
+	}
+	if (!scan_rule(session, &rule)) {
+		return KNOT_OK;
+	}
 	knot_err_t err = net_block_remove(session->net, &rule);
+	if (err == KNOT_OK) {
+		char text[CONF_XDP_BLOCK_TEXT_MAX];
+		print_prefix(&rule, text);
+		log_control(LOG_NOTICE, "control, xdp-block, removed %s", text);
+	}
 	return err == KNOT_EPERM ? refuse(session, "rule is from the configuration, change 'xdp.block' and reload")
 				 : tell(session, err);
 }

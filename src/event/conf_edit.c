@@ -126,6 +126,26 @@ static knot_err_t edit_keep(void *ctx)
 	return conf_db_write(server->params.db, server->edit.txn, keeping->sink, &server->edit.version);
 }
 
+/* Zones that a transaction adds, removes and changes, and blocks of other sections that it touches. */
+typedef struct {
+	size_t added, removed, changed, others;
+} conf_edit_counts_t;
+
+static conf_edit_counts_t conf_edit_count(const conf_txn_t *txn)
+{
+	conf_edit_counts_t counts = { 0 };
+	conf_change_t change;
+	size_t pos = 0;
+	while (conf_txn_next_change(txn, &pos, &change)) {
+		bool is_zone = change.section == CONF_S_ZONE;
+		counts.added += is_zone && !change.has_old;
+		counts.removed += is_zone && !change.has_new;
+		counts.changed += is_zone && change.has_old && change.has_new;
+		counts.others += !is_zone;
+	}
+	return counts;
+}
+
 static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
 {
 	conf_open_t *edit = &server->edit;
@@ -149,8 +169,16 @@ static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(s
 		.keep = server->params.db != NULL ? edit_keep : NULL,
 		.ctx = &keeping,
 	};
+	conf_edit_counts_t counts = conf_edit_count(edit->txn);
 	/* The transaction's base goes with the old configuration: the last look at it is within. */
-	return server_apply(server, conf, &change);
+	err = server_apply(server, conf, &change);
+	if (err == KNOT_OK) {
+		log_control(LOG_INFO,
+				"control, configuration committed, zones: %zu added, %zu removed, %zu changed, other "
+				"blocks: %zu",
+				counts.added, counts.removed, counts.changed, counts.others);
+	}
+	return err;
 }
 
 knot_err_t server_conf_commit(server_t *server, unsigned owner, conf_sink_t sink)

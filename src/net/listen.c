@@ -184,7 +184,9 @@ static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_
 	conf_addr_print(addr, text);
 	if (err != KNOT_OK) {
 		if (!options.silent) {
-			log_server(LOG_ERR, "cannot bind address %s %s (%s)", text, proto, knot_strerror(err));
+			bool is_denied = err == KNOT_EACCES || err == KNOT_EPERM;
+			log_server(LOG_ERR, "cannot bind address %s %s (%s)%s", text, proto, knot_strerror(err),
+					is_denied ? ", ports below 1024 need CAP_NET_BIND_SERVICE" : "");
 		}
 		if (fd >= 0) {
 			close(fd);

@@ -135,6 +135,12 @@ def error_with_place(line, _world, theirs, ours):
     return re.search("reload|commit", line) and theirs != ours and (ours[0], re.sub(more, "", ours[1], flags=re.M), ours[2]) == theirs
 
 
+@rule("Bowline: a connection that fails says what to look at")
+def connect_hint(_line, world, theirs, ours):
+    return world == "ours" and theirs != ours and (
+        *ours[:2], re.sub(r"(?<=\)), (is knotd running\?|be a member of group knot, or root)$", "", ours[2], flags=re.M)) == theirs
+
+
 @rule("Bowline: warnings follow the word of success")
 def warnings(line, world, theirs, ours):
     """Only our knotc asks for them."""

@@ -29,6 +29,7 @@ const size_t action_count = KNOT_LEN(actions);
 
 const action_t *action_find(const char *name)
 {
+	name = strcmp(name, "?") == 0 ? "help" : name;
 	for (size_t i = 0; i < action_count; i++) {
 		if (actions[i].name != NULL && strcmp(actions[i].name, name) == 0) {
 			return &actions[i];

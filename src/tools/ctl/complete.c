@@ -530,6 +530,9 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 			complete_add_words(c, (const char *const[]){ "add", "remove", "list", NULL });
 		} else if (position == 2 && strcmp(first, "add") != 0) {
 			complete_add_prefixes(c);
+			if (strcmp(first, "remove") == 0) {
+				complete_add_word(c, "all");
+			}
 		}
 		return;
 	case ARGS_FILE:

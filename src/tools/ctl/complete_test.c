@@ -127,7 +127,7 @@ static const struct {
 	{ "conf-unset server.listen ", ": 127.0.0.1@53 ::1@53", false },
 	{ "conf-unset server", "server: server.()", false },
 	{ "xdp-block ", ": +rate add list remove", false },
-	{ "xdp-block remove ", ": +rate 192.0.2.0/24", false },
+	{ "xdp-block remove ", ": +rate 192.0.2.0/24 all", false },
 	{ "xdp-block add ", ": +rate( )", false },
 	{ "top +", "+: +count +interval", false },
 	{ "top +count ", ":", false },

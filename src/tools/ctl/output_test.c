@@ -45,7 +45,7 @@ typedef struct {
 #define RULES                                                                                                          \
 	"prefix     rate  dropped\n"                                                                                   \
 	"::/0          5        7\n"                                                                                   \
-	"192.0.2.1     0       10\n"
+	"192.0.2.1  drop       10\n"
 
 static const struct {
 	const char *what, *action;

@@ -35,6 +35,26 @@ static knot_err_t run_receive_reply(knot_ctl_t *ctl, knotc_unit_t on_unit, void 
 	}
 }
 
+/* What to do about a socket that can't be connected to; NULL: nothing comes to mind. */
+static const char *run_find_hint(knot_err_t err)
+{
+	static const struct {
+		knot_err_t err;
+		const char *hint;
+	} hints[] = {
+		{ KNOT_ENOENT, "is knotd running?" },
+		{ KNOT_ECONNREFUSED, "is knotd running?" },
+		{ KNOT_EACCES, "be a member of group knot, or root" },
+
+	};
+	for (size_t i = 0; i < KNOT_LEN(hints); i++) {
+		if (hints[i].err == err) {
+			return hints[i].hint;
+		}
+	}
+	return NULL;
+}
+
 knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ERROR_MAX])
 {
 	char path[KNOTC_PATH_MAX];
@@ -54,8 +74,9 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 	knot_ctl_set_timeout(ctl, timeout_ms);
 	int err = knot_ctl_connect(ctl, path);
 	if (err != KNOT_OK) {
-		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.400s' (%s)", path,
-				knot_strerror(err));
+		const char *hint = run_find_hint(err);
+		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.380s' (%s)%s%s", path,
+				knot_strerror(err), hint != NULL ? ", " : "", hint != NULL ? hint : "");
 		knot_ctl_free(ctl);
 		return NULL;
 	}

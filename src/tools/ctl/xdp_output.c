@@ -78,7 +78,9 @@ static void add_rule(output_t *output, const knot_ctl_data_t *unit)
 	if (output->table == NULL) {
 		begin_table(output, "", "prefix");
 	}
-	table_set(output->table, NULL, id, item, value);
+	/* A rate of 0 lets nothing pass. */
+	bool is_drop = strcmp(item, "rate") == 0 && strcmp(value, "0") == 0;
+	table_set(output->table, NULL, id, item, is_drop ? "drop" : value);
 }
 
 void output_table_unit(output_t *output, const knot_ctl_data_t *unit)

@@ -56,13 +56,13 @@ def serve(listener, reply, close=True):
 
 
 def test_no_socket(directory):
-    fails(r"^error: failed to connect to socket '[^']+/nope' \(not exists\)$", "-s", directory / "nope", "status")
+    fails(r"^error: failed to connect to socket '[^']+/nope' \(not exists\), is knotd running\?$", "-s", directory / "nope", "status")
 
 
 def test_nobody_listens(directory):
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(directory / "s.sock"))
-    fails(r"^error: failed to connect to socket '[^']+' \(connection refused\)$", "-s", directory / "s.sock", "status")
+    fails(r"^error: failed to connect to socket '[^']+' \(connection refused\), is knotd running\?$", "-s", directory / "s.sock", "status")
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root, who becomes nobody by setpriv")
@@ -76,7 +76,7 @@ def test_not_allowed(directory, listener):
         pytest.skip("nobody may not run the program where it was built")
     if "failed to execute" in done.stderr:
         pytest.skip("nobody may not run the program where it was built")
-    assert done.returncode == 1 and re.search(r"^error: failed to connect to socket '[^']+' \(operation not permitted\)$", done.stderr)
+    assert done.returncode == 1 and re.search(r"^error: failed to connect to socket '[^']+' \(operation not permitted\), be a member of group knot, or root$", done.stderr)
 
 
 def test_path_too_long():

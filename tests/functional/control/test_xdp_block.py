@@ -76,11 +76,25 @@ def test_add_list_remove(server, pair):
     lines = server.knotc("xdp-block", "list").stdout.splitlines()
     assert lines[0].split() == ["prefix", "rate", "matched", "dropped", "source"]
     assert sorted(line.split() for line in lines[1:]) == sorted([
-        [f"{pair.client4}/32", "0", "2", "2", "command"], ["2001:db8:ffff::/48", "50", "0", "0", "command"]])
+        [f"{pair.client4}/32", "drop", "2", "2", "command"], ["2001:db8:ffff::/48", "50", "0", "0", "command"]])
     assert server.knotc("xdp-block", "list", pair.client4).stdout.count("\n") == 2
     assert server.knotc("xdp-block", "remove", pair.client4).stdout == "OK\n"
     assert is_answered(server, pair)
     assert set(rules(server)) == {"2001:db8:ffff::/48"}
+    log = server.log()
+    for line in (f"added {pair.client4}/32, all dropped", "added 2001:db8:ffff::/48, rate 50 per second", f"removed {pair.client4}/32"):
+        assert f"notice: control, xdp-block, {line}" in log, line
+
+
+def test_remove_all(server, pair):
+    """Rules of the configuration stay."""
+    configure(server, pair, "block: [ 203.0.113.0/24 ]")
+    assert server.knotc("reload").stdout == "Reloaded\n"
+    assert server.knotc("xdp-block", "add", "198.51.100.0/24").stdout == "OK\n"
+    assert server.knotc("xdp-block", "add", "192.0.2.128/25").stdout == "OK\n"
+    assert server.knotc("xdp-block", "remove", "all").stdout == "OK\n"
+    assert set(rules(server)) == {"203.0.113.0/24"}
+    assert server.knotc("xdp-block", "remove", "all").stdout == "OK\n"
 
 
 def test_longest_prefix_decides(server, pair):
