@@ -50,6 +50,9 @@ scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, ui
 /** Type of a mnemonic or TYPEn, remembered in the scanner because the same few come again and again. */
 bool rdata_scan_type(rdata_scanner_t *s, const token_t *tok, uint16_t *ret_type);
 
+/** Whether each byte of a name's text may stand there unescaped. NULL: it may; else the reason. */
+const char *scan_name_chars(knot_str_t text);
+
 /**
  * Name of a token into `wire` (origin appended when relative). NULL: fine; else the reason.
  * The fast way of knot_name_scan() for names without escapes.

@@ -3,6 +3,12 @@
 
 #include "libknot/text/rdata_scan.h"
 
+const char *knot_name_text_fault(knot_str_t text)
+{
+	bool is_apex = text.len == 1 && text.data[0] == '@'; /* the origin */
+	return is_apex ? NULL : scan_name_chars(text);
+}
+
 knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_reason)
 {
 	const char *reason = scan_period(text.data, text.len, ret_ttl);

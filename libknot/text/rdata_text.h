@@ -15,6 +15,9 @@
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_rdata_scan(uint16_t type, knot_str_t text, knot_name_t origin,
 		knot_mut_bytes_t ret, uint16_t *ret_len, const char **ret_reason);
 
+/** Whether a name's text has only bytes that a zone file may have in it. NULL: it has; else the reason, static. */
+const char *knot_name_text_fault(knot_str_t text);
+
 /** Scan a TTL as zone files have it: seconds, plain or with units w d h m s (1h30m). KNOT_EPARSEFAIL: `*ret_reason` is
  * a static text. */
 KNOT_MUST_USE knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const char **ret_reason);

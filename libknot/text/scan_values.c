@@ -17,25 +17,79 @@ static const char *name_fault(knot_err_t err)
 	}
 }
 
+/*
+ * What may stand in a name as it is: the letters, digits and signs that Knot takes. Anything else is escaped, so that
+ * a zone that we load is one that Knot loads, too, and no UTF-8 gets into names by mistake.
+ */
+static const uint8_t name_chars[256] = {
+	['0' ... '9'] = 1,
+	['A' ... 'Z'] = 1,
+	['a' ... 'z'] = 1,
+	['-'] = 1,
+	['_'] = 1,
+	['/'] = 1,
+	['*'] = 1,
+	['.'] = 1,
+};
+
+static const char bad_char[] = "invalid domain name character";
+
+const char *scan_name_chars(knot_str_t text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] == '\\') {
+			i++; /* a digit of \\DDD needs no look */
+		} else if (!name_chars[(uint8_t)text.data[i]]) {
+			return bad_char;
+		}
+	}
+	return NULL;
+}
+
 enum { CHUNK = 64 };
 
-/* Where dots are among the first `len` (at most CHUNK) of the `room` bytes at `p`: bit 0 is the first byte. */
-static inline uint64_t find_dots(const uint8_t *p, size_t len, size_t room)
+#ifdef __SSE2__
+/* All ones where v is from..from + count - 1. */
+static inline __m128i is_between(__m128i v, char from, char count)
 {
-	uint64_t dots = 0;
+	__m128i above = _mm_sub_epi8(v, _mm_set1_epi8(from)); /* unsigned: what is below wraps around */
+	return _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8((char)(count - 1))), above);
+}
+
+/* As name_chars. */
+static inline __m128i is_name_char(__m128i v)
+{
+	__m128i letter = is_between(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 26);
+	__m128i number = is_between(v, '-', 13); /* - . / 0 to 9 */
+	__m128i sign = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('_')), _mm_cmpeq_epi8(v, _mm_set1_epi8('*')));
+	return _mm_or_si128(_mm_or_si128(letter, number), sign);
+}
+#endif
+
+/*
+ * Where dots are among the first `len` (at most CHUNK) of the `room` bytes at `p`: bit 0 is the first byte.
+ * ret_good: bits of those that may stand in a name.
+ */
+static inline uint64_t find_dots(const uint8_t *p, size_t len, size_t room, uint64_t *ret_good)
+{
+	uint64_t dots = 0, good = 0;
 	size_t i = 0;
 #ifdef __SSE2__
 	for (; i < len && i + 16 <= room; i += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
 		dots |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.'))) << i;
+		good |= (uint64_t)(unsigned)_mm_movemask_epi8(is_name_char(v)) << i;
 	}
 #else
 	(void)room;
 #endif
 	for (; i < len; i++) {
 		dots |= (uint64_t)(p[i] == '.') << i;
+		good |= (uint64_t)name_chars[p[i]] << i;
 	}
-	return len < CHUNK ? dots & ((1ull << len) - 1) : dots;
+	uint64_t all = len < CHUNK ? (1ull << len) - 1 : UINT64_MAX;
+	*ret_good = good & all;
+	return dots & all;
 }
 
 const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
@@ -45,6 +99,9 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 	}
 	const char *text = tok->data;
 	size_t len = tok->len;
+	if (tok->has_escape && scan_name_chars((knot_str_t){ text, len }) != NULL) {
+		return bad_char;
+	}
 	if (tok->has_escape || len > KNOT_NAME_MAX - 2 || (len == 1 && (*text == '.' || *text == '@'))) {
 		return name_fault(knot_name_scan((knot_str_t){ text, len }, origin, wire, ret_name));
 	}
@@ -54,7 +111,10 @@ const char *scan_name(const token_t *tok, knot_name_t origin, uint8_t wire[stati
 	unsigned labels = 0;
 	for (size_t from = 0; from < len; from += CHUNK) {
 		size_t count = len - from < CHUNK ? len - from : CHUNK;
-		uint64_t dots = find_dots(wire + 1 + from, count, KNOT_NAME_MAX - 1 - from);
+		uint64_t good, dots = find_dots(wire + 1 + from, count, KNOT_NAME_MAX - 1 - from, &good);
+		if (good != (count < CHUNK ? (1ull << count) - 1 : UINT64_MAX)) {
+			return bad_char;
+		}
 		for (; dots != 0; dots &= dots - 1) {
 			size_t i = from + (size_t)__builtin_ctzll(dots), label_len = i - label;
 			if (label_len - 1 >= KNOT_LABEL_MAX) { /* 0 wraps around */

@@ -19,8 +19,10 @@ enum {
 	RECORD_MAX = 16 * 1024 *
 		     1024, /* bytes of text; 65535 bytes of RDATA need 262 KiB as \DDD, the rest is room for comments */
 	INCLUDE_DEPTH_MAX = 16, /* files within files; bounds loops, and memory to as many blocks */
-	RDATA_SIZE = 2048, /* bytes of RDATA that a scan starts with: most zones are small, and nearly all records */
-	NEAR_MAX = 48,     /* bytes of an offending token that are shown */
+	RDATA_SIZE = 2048,    /* bytes of RDATA that a scan starts with: most zones are small, and nearly all records */
+	NEAR_MAX = 48,        /* bytes of an offending token that are shown */
+	INCLUDES_MAX = 10000, /* files of one scan: levels of them multiply, so that depth alone bounds nothing */
+	LINES_PER_LOOK = 4096, /* records between two looks at `should_stop`: a millisecond or so */
 };
 
 /* Path of a file of this scan; records and faults point to it until the scan ends. */
@@ -53,7 +55,9 @@ typedef struct {
 	uint64_t owner_count; /* owners that had a number */
 	file_name_t *file_names;
 	unsigned depth;
-	bool is_stopped; /* by a callback */
+	unsigned include_count;
+	unsigned lines_left; /* until `should_stop` is asked again */
+	bool is_stopped;     /* by a callback */
 	bool has_faults;
 	uint8_t *large_rdata; /* KNOT_RDATA_MAX bytes, once a record needs more than `rdata_bytes`; else NULL */
 	uint8_t rdata_bytes[RDATA_SIZE];
@@ -104,17 +108,41 @@ static void put_path(char *ret, size_t max, const char *path)
 	}
 }
 
+/* A token that says something: not the end of a line, which needs no showing. */
+static bool has_text(const input_t *in, const token_t *tok)
+{
+	if (tok == NULL || tok->len == 0 || tok->kind == TOKEN_EOL) {
+		return false;
+	}
+	bool is_crlf = tok->data[0] == '\r' && tok->data + 1 < in->lex.end && tok->data[1] == '\n';
+	return tok->data[0] != '\n' && !is_crlf;
+}
+
+/* Parentheses that are open since an earlier line are where the mistake may be. */
+static void print_open(const input_t *in, uint64_t line, char *text, size_t max)
+{
+	size_t len = strlen(text);
+	if (in->lex.is_open && in->lex.open_line < line) {
+		snprintf(text + len, max - len, ", in the parentheses opened in line %llu",
+				(unsigned long long)in->lex.open_line);
+	}
+}
+
 /* Reports one fault; `what` and `tok` may be NULL. */
 static void zonefile_report_fault(
 		input_t *in, uint64_t line, knot_err_t err, const char *reason, const char *what, const token_t *tok)
 {
 	knot_zone_fault_t fault = { .err = err, .line = line };
 	put_path(fault.file, sizeof(fault.file), in->path);
-	snprintf(fault.reason, sizeof(fault.reason), "%s%s%s", reason, what != NULL ? " in " : "",
-			what != NULL ? what : "");
-	if (tok != NULL && tok->len > 0 && tok->kind != TOKEN_EOL) {
+	bool has_what = what != NULL && strstr(reason, what) == NULL; /* not "invalid IPv4 address in address" */
+	snprintf(fault.reason, sizeof(fault.reason), "%s%s%s", reason, has_what ? " in " : "", has_what ? what : "");
+	if (has_text(in, tok)) {
 		print_near(fault.reason, sizeof(fault.reason), tok);
+		size_t len = tok->len < sizeof(fault.token) ? tok->len : 0;
+		memcpy(fault.token, tok->data, len);
+		fault.token[len] = '\0';
 	}
+	print_open(in, line, fault.reason, sizeof(fault.reason));
 	in->scan->has_faults = true;
 	if (!in->scan->params->on_fault(&fault, in->scan->params->ctx)) {
 		in->scan->is_stopped = true;
@@ -322,6 +350,13 @@ static scan_status_t scan_include(input_t *in)
 				NULL, NULL);
 		return SCAN_OK;
 	}
+	if (in->scan->include_count == INCLUDES_MAX) {
+		zonefile_report_fault(in, in->record_line, KNOT_ELOOP, "more than 10000 files included", NULL, NULL);
+		in->scan->is_stopped = true; /* those that follow have nothing new to say */
+		return SCAN_OK;
+	}
+	_Static_assert(INCLUDES_MAX == 10000, "as the reason says");
+	in->scan->include_count++;
 	knot_err_t err = KNOT_ENOMEM;
 	const char *path = join_path(in, (knot_str_t){ (const char *)name, name_len });
 	uint64_t line = in->record_line;
@@ -363,7 +398,8 @@ static scan_status_t scan_directive(input_t *in)
 			return directives[i].scan(in);
 		}
 	}
-	return report_here(in, "invalid directive");
+	bool is_generate = is_directive(&in->scan->rdata.tok, KNOT_STR("$GENERATE")); /* BIND's own */
+	return report_here(in, is_generate ? "invalid directive, $GENERATE isn't supported" : "invalid directive");
 }
 
 /* ---- records ---- */
@@ -632,11 +668,23 @@ static void restart_record(input_t *in)
 	skip_record(in); /* from where the lexer stands, so that its parentheses still count */
 }
 
+/* Asks now and then whether to go on at all. */
+static bool is_stopped(scan_t *scan)
+{
+	const knot_zonefile_params_t *params = scan->params;
+	if (scan->lines_left-- == 0) {
+		scan->lines_left = LINES_PER_LOOK;
+		bool should_stop = params->should_stop != NULL && params->should_stop(params->ctx);
+		scan->is_stopped = scan->is_stopped || should_stop;
+	}
+	return scan->is_stopped;
+}
+
 static void scan_input(input_t *in)
 {
 	scan_t *scan = in->scan;
 	scan->depth++;
-	while (!scan->is_stopped && !is_at_end(in)) {
+	while (!is_stopped(scan) && !is_at_end(in)) {
 		in->record_pos = in->lex.pos;
 		in->record_line = in->lex.line;
 		scan->rdata.lex = &in->lex;
@@ -748,6 +796,8 @@ static scan_t *scan_new(const knot_zonefile_params_t *params)
 		scan->params = params;
 		scan->file_names = NULL;
 		scan->depth = 0;
+		scan->include_count = 0;
+		scan->lines_left = 0;
 		scan->is_stopped = false;
 		scan->has_faults = false;
 	}

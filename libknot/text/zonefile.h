@@ -4,9 +4,10 @@
  * rows of rr/rrtype.def. Streaming: records go to a callback one by one.
  *
  * Directives: $ORIGIN, $TTL, $INCLUDE file [origin] (relative to the including file; its $ORIGIN, $TTL and last owner
- * end with it). Records of up to 65535 bytes RDATA, 16 MiB of text. LF and CR LF. Names that start a file without an
- * owner get the origin. Files are read in blocks and not mapped, so that one truncated under our eyes is a fault and
- * not a SIGBUS.
+ * end with it; 16 levels, 10000 files). Names have letters, digits and the signs - _ / * as they are, and any other
+ * byte escaped, as with Knot. Records of up to 65535 bytes RDATA, 16 MiB of text. LF and CR LF. Names that start a file
+ * without an owner get the origin. Files are read in blocks and not mapped, so that one truncated under our eyes is a
+ * fault and not a SIGBUS.
  *
  * Scratch memory is the scanner's; a record's bytes are valid during the callback only. Reads files (the zone file
  * and its $INCLUDEs), nothing else. One scanner per thread.
@@ -35,6 +36,7 @@ typedef struct {
 	uint64_t line;
 	char file[256];   /* shortened from the left when longer */
 	char reason[256]; /* e.g. "invalid IPv4 address, near '1.2.3'" */
+	char token[256];  /* what stands there, as it is; "": nothing, or it is longer */
 } knot_zone_fault_t;
 
 /** Return false to end the scan (knot_zonefile_scan() then gives KNOT_OK). */
@@ -53,8 +55,10 @@ typedef struct {
 	uint32_t default_ttl; /* of records without a TTL before any $TTL (RFC 2308 4); the previous record's is not
 				 taken */
 	knot_zone_record_cb on_record;
-	knot_zone_fault_cb on_fault; /* each fault; scanning goes on with the next line while it returns true */
-	knot_zone_file_cb on_file;   /* may be NULL */
+	knot_zone_fault_cb on_fault;    /* each fault; scanning goes on with the next line while it returns true */
+	knot_zone_file_cb on_file;      /* may be NULL */
+	bool (*should_stop)(void *ctx); /* asked every few thousand lines: true ends the scan as a callback does; may be
+					   NULL */
 	void *ctx;
 } knot_zonefile_params_t;
 

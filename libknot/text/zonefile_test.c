@@ -102,6 +102,24 @@ static const struct {
 	const char *what, *text, *want;
 } rows[] = {
 	{ "empty file", "", "" },
+	{ "an unclosed parenthesis", "a A 1.2.3.4\nb TXT ( x\n@ A 1.2.3.4\n\x01\n",
+			"1 a.z. 3600 A 1.2.3.4\n!4 invalid character, near '\\001', in the parentheses opened in line "
+			"2\n" },
+	{ "unclosed quote", "a TXT \"x\nb TXT \"y\r\nc A 1.2.3.4\n",
+			"!1 unclosed quoted string\n!2 unclosed quoted string\n3 c.z. 3600 A 1.2.3.4\n" },
+	{ "characters of names", "a-_/*9Z A 1.2.3.4\n\\+\\064 A 1.2.3.4\nb\\195\\188 A 1.2.3.4\n",
+			"1 a-_/*9Z.z. 3600 A 1.2.3.4\n2 \\+\\@.z. 3600 A 1.2.3.4\n3 b\\195\\188.z. 3600 A 1.2.3.4\n" },
+	{ "characters that are no names'",
+			"a+b A 1.2.3.4\nb\303\274cher A 1.2.3.4\na MX 1 c@d\n$ORIGIN #\n"
+			"a A 1.2.3.4\nabcdefghijklmnopqrstuvwxyz, A 1.2.3.4\n\\065+ A 1.2.3.4\n",
+			"!1 invalid domain name character, near 'a+b'\n"
+			"!2 invalid domain name character, near 'b\\195\\188cher'\n"
+			"!3 invalid domain name character in exchange, near 'c@d'\n"
+			"!4 invalid domain name character, near '#'\n5 a.z. 3600 A 1.2.3.4\n"
+			"!6 invalid domain name character, near 'abcdefghijklmnopqrstuvwxyz,'\n"
+			"!7 invalid domain name character, near '\\065+'\n" },
+	{ "$GENERATE", "$GENERATE 1-2 a$ A 1.2.3.$\nb A 1.2.3.4\n",
+			"!1 invalid directive, $GENERATE isn't supported, near '$GENERATE'\n2 b.z. 3600 A 1.2.3.4\n" },
 	{ "blank lines and comments", "\n  \n; x\n\t; y\n   ;z", "" },
 	{ "class, TTL, type", "a IN 5 A 1.2.3.4\n", "1 a.z. 5 A 1.2.3.4\n" },
 	{ "TTL, class, type", "a 5 in A 1.2.3.4\n", "1 a.z. 5 A 1.2.3.4\n" },
@@ -145,13 +163,13 @@ static const struct {
 	{ "owner outlives $ORIGIN", "a A 1.2.3.4\n$ORIGIN b.\n A 1.2.3.5\n",
 			"1 a.z. 3600 A 1.2.3.4\n3 a.z. 3600 A 1.2.3.5\n" },
 	{ "faults keep their lines", "a A 1.2.3\n\nb A 1.2.3.4\n\nc NOSUCH x\nd A\ne A 1.2.3.4 5\n",
-			"!1 invalid IPv4 address in address, near '1.2.3'\n3 b.z. 3600 A 1.2.3.4\n!5 unsupported "
+			"!1 invalid IPv4 address, near '1.2.3'\n3 b.z. 3600 A 1.2.3.4\n!5 unsupported "
 			"record type, near 'NOSUCH'\n"
 			"!6 missing data in address\n!7 unexpected data, near '5'\n" },
 	{ "fault within parentheses", "a SOA ( b. c.\n1\nx\n4 5 6 )\nb A 1.2.3.4\n",
-			"!3 invalid number in refresh, near 'x'\n5 b.z. 3600 A 1.2.3.4\n" },
-	{ "unclosed quote", "a TXT \"x\nb A 1.2.3.4\n",
-			"!1 unclosed quoted string, near '\\010'\n2 b.z. 3600 A 1.2.3.4\n" },
+			"!3 invalid number in refresh, near 'x', in the parentheses opened in line 1\n5 b.z. 3600 A "
+			"1.2.3.4\n" },
+	{ "unclosed quote", "a TXT \"x\nb A 1.2.3.4\n", "!1 unclosed quoted string\n2 b.z. 3600 A 1.2.3.4\n" },
 	{ "unclosed parenthesis", "a A 1.2.3.4\nb A ( 1.2.3.4\n\n\n",
 			"1 a.z. 3600 A 1.2.3.4\n!2 unclosed parenthesis\n" },
 	{ "closing parenthesis alone", "a A 1.2.3.4 )\nb A 1.2.3.4\n",
@@ -179,7 +197,7 @@ static const struct {
 	{ "generic data", "a A \\# 4 01020304\na TXT \\# ( 2 01\n 61 )\na A \\# 3 010203\n",
 			"1 a.z. 3600 A 1.2.3.4\n2 a.z. 3600 TXT \"a\"\n!4 invalid record data\n" },
 	{ "long token is cut", "a A 1234567890123456789012345678901234567890123456789012345678901234567890\n",
-			"!1 invalid IPv4 address in address, near "
+			"!1 invalid IPv4 address, near "
 			"'123456789012345678901234567890123456789012345678...'\n" },
 	{ "control character", "a\001b A 1.2.3.4\nb A 1.2.3.4\n",
 			"!1 invalid character, near '\\001'\n2 b.z. 3600 A 1.2.3.4\n" },
@@ -396,9 +414,9 @@ static void test_include(void **state)
 	assert_int_equal(knot_zonefile_scan(path_of(files, "main"), &params), KNOT_EPARSEFAIL);
 	assert_string_equal(said.text,
 			"main3 a.o. 5 A 1.2.3.4\none1 o. 5 A 2.0.0.1\none2 x.o. 5 A 2.0.0.2\none5 y.q. 9 A 2.0.0.3\n"
-			"two1 t.q. 9 A 3.0.0.1\ntwo!2 invalid IPv4 address in address, near 'x'\n"
+			"two1 t.q. 9 A 3.0.0.1\ntwo!2 invalid IPv4 address, near 'x'\n"
 			"main5 a.o. 5 A 1.2.3.5\nmain6 b.o. 5 A 1.2.3.6\n"
-			"two1 t.p.o. 5 A 3.0.0.1\ntwo!2 invalid IPv4 address in address, near 'x'\nmain8 c.o. 5 A "
+			"two1 t.p.o. 5 A 3.0.0.1\ntwo!2 invalid IPv4 address, near 'x'\nmain8 c.o. 5 A "
 			"1.2.3.7\n");
 }
 
@@ -598,7 +616,7 @@ static void test_late_fault(void **state)
 	}
 	len += (size_t)sprintf(text + len, "x A y\n");
 	write_file(files, "late", text, len);
-	snprintf(want, sizeof(want), "late!%u invalid IPv4 address in address, near 'y'\n", lines);
+	snprintf(want, sizeof(want), "late!%u invalid IPv4 address, near 'y'\n", lines);
 	reset();
 	assert_int_equal(knot_zonefile_scan(path_of(files, "late"), &params), KNOT_EPARSEFAIL);
 	assert_string_equal(said.text, want);

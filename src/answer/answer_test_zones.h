@@ -29,10 +29,10 @@ static inline void test_zones_check(bool holds, const char *what)
 	}
 }
 
-static inline void test_zones_on_message(zone_message_level_t level, const char *text, void *ctx)
+static inline void test_zones_on_message(const zone_message_t *message, void *ctx)
 {
 	(void)ctx;
-	fprintf(stderr, "test zones: %s%s\n", level == ZONE_MESSAGE_ERROR ? "error: " : "", text);
+	fprintf(stderr, "test zones: %s%s\n", message->level == ZONE_MESSAGE_ERROR ? "error: " : "", message->text);
 }
 
 static inline zone_t *test_zones_add(test_zones_t *t, const char *apex, size_t apex_len)

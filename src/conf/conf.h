@@ -203,6 +203,7 @@ typedef struct {
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
 	uint64_t zone_max_size;             /* bytes of wire format */
+	uint32_t nsec3_max_iterations;      /* a zone with more is refused; 65535: no limit */
 	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
 	const char *comment;                /* NULL: none */
 } conf_zone_t;

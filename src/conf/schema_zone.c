@@ -690,6 +690,16 @@ static const conf_row_t zone_rows[] = {
 			.dflt = "281474976710655",
 			ZONE_RELOAD,
 			.doc = "Largest size of the zone in wire format." },
+	{ .name = "nsec3-max-iterations",
+			INT(0, 65535),
+			CONF_AT(conf_zone_t, nsec3_max_iterations),
+			.dflt = "65535",
+			ZONE_RELOAD,
+			.rfc = "RFC 9276 3.2",
+			.doc = "Refuse the zone if its NSEC3 chain has more additional iterations. Each is a hash for "
+			       "every query for a name that doesn't exist, so that one zone with thousands of them "
+			       "takes the time of all others: set it where others make the zones. 65535 refuses "
+			       "none; more than 50 are warned of in any case." },
 	{ .name = "adjust-threads", INT(1, 65535), .dflt = "1", TUNING, .doc = "Threads for loading the zone." },
 	{ .name = "external-validation",
 			REF1("external"),

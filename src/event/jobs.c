@@ -261,7 +261,7 @@ knot_err_t jobs_start(jobs_t *jobs)
 void jobs_stop(jobs_t *jobs)
 {
 	sys_mutex_lock(&jobs->lock);
-	jobs->stopping = true;
+	__atomic_store_n(&jobs->stopping, true, __ATOMIC_RELAXED); /* loads look at it without the lock */
 	pthread_cond_broadcast(&jobs->work);
 	pthread_cond_broadcast(&jobs->ended);
 	sys_mutex_unlock(&jobs->lock);

@@ -9,6 +9,9 @@
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/zone/build.h"
+#include "src/zone/records.h"
+
+#include <xxhash.h>
 
 enum { FAULT_LINES_MAX = 20 }; /* lines per file: a file of rubbish must not fill the disk with log */
 
@@ -35,10 +38,17 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;
+	ret_settings->nsec3_iterations_end = zone.nsec3_max_iterations + 1;
 	ret_settings->number = settings_number(&zone);
 	ret_settings->sync_s = zone.zonefile_sync_s;
 	ret_settings->serial_policy = zone.serial_policy;
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
+}
+
+static bool load_should_stop(void *ctx)
+{
+	const load_report_t *report = ctx;
+	return report->stopping != NULL && __atomic_load_n(report->stopping, __ATOMIC_RELAXED);
 }
 
 static void on_file(const char *path, const struct stat *info, void *ctx)
@@ -47,12 +57,12 @@ static void on_file(const char *path, const struct stat *info, void *ctx)
 	sources_add(report->sources, path, info);
 }
 
-void load_on_message(zone_message_level_t level, const char *text, void *ctx)
+void load_on_message(const zone_message_t *message, void *ctx)
 {
 	load_report_t *report = ctx;
 	report->lines++;
-	if (level == ZONE_MESSAGE_ERROR && report->reason != NULL && report->reason[0] == '\0') {
-		fault_reason_print(text, KNOT_OK, report->reason);
+	if (message->level == ZONE_MESSAGE_ERROR && report->reason != NULL && report->reason[0] == '\0') {
+		fault_reason_print(message->text, KNOT_OK, report->reason);
 	}
 	if (report->lines > FAULT_LINES_MAX) {
 		return;
@@ -62,7 +72,8 @@ void load_on_message(zone_message_level_t level, const char *text, void *ctx)
 		[ZONE_MESSAGE_WARNING] = LOG_WARNING,
 		[ZONE_MESSAGE_ERROR] = LOG_ERR,
 	};
-	log_zone(levels[level], report->name, "%s", text);
+	log_zone(levels[message->level], report->name, "%s%s%s", message->text, message->hint != NULL ? ", " : "",
+			message->hint != NULL ? message->hint : "");
 	if (report->lines == FAULT_LINES_MAX && report->path == NULL) {
 		log_zone(LOG_WARNING, report->name, "further messages about the transaction suppressed");
 	} else if (report->lines == FAULT_LINES_MAX) {
@@ -78,6 +89,44 @@ static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 		log_zone(LOG_INFO, name, "zone not found");
 	}
 	log_zone(LOG_ERR, name, "zone event 'load' failed (%s)", knot_strerror(err));
+}
+
+/* ---- Serials ---- */
+
+/* A sum, so that the order of records doesn't matter. */
+static bool load_add_record(const zone_rr_t *rr, void *ctx)
+{
+	uint64_t *sum = ctx;
+	const uint32_t numbers[] = { rr->type, rr->ttl };
+	uint64_t seed = XXH3_64bits_withSeed(rr->owner.wire, rr->owner.len, XXH3_64bits(numbers, sizeof(numbers)));
+	*sum += XXH3_64bits_withSeed(rr->rdata.data, rr->rdata.len, seed);
+	return true;
+}
+
+/* Whether the records are the same; true also if there is no memory to look. One pass over both. */
+static bool load_same_records(const zone_contents_t *a, const zone_contents_t *b)
+{
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	uint64_t sum_a = 0, sum_b = 0;
+	bool is_same = a->record_count == b->record_count;
+	if (is_same && scratch != NULL) {
+		(void)zone_each_record(a, scratch, load_add_record, &sum_a);
+		(void)zone_each_record(b, scratch, load_add_record, &sum_b);
+	}
+	free(scratch);
+	return is_same && sum_a == sum_b;
+}
+
+void load_warn_of_serial(knot_name_t name, const zone_contents_t *old, const zone_contents_t *new)
+{
+	int32_t step = (int32_t)(new->serial - old->serial); /* RFC 1982 3.2 */
+	if (step < 0) {
+		log_zone(LOG_WARNING, name, "serial went back, %u -> %u, secondaries keep the old version", old->serial,
+				new->serial);
+	} else if (step == 0 && !load_same_records(old, new)) {
+		log_zone(LOG_WARNING, name, "contents changed, but not the serial %u, secondaries keep the old version",
+				new->serial);
+	}
 }
 
 static void load_publish(zone_t *zone, zone_contents_t *contents, bool from_file)
@@ -98,6 +147,7 @@ static void load_publish(zone_t *zone, zone_contents_t *contents, bool from_file
 			(unsigned long long)size, from_file ? "" : ", from image");
 	sys_log_write_gathered();
 	if (old != NULL) {
+		load_warn_of_serial(zone_name(zone), old, contents);
 		sys_rcu_wait();
 		zone_contents_free(old);
 	}
@@ -126,8 +176,8 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 }
 
 /* Read, check and compile the file. ret_source is the caller's to clear. */
-static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, zone_contents_t **ret_contents,
-		load_source_t *ret_source, char *reason)
+static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, const bool *stopping,
+		zone_contents_t **ret_contents, load_source_t *ret_source, char *reason)
 {
 	struct stat info;
 	knot_err_t err = source_stat(settings->path, &info);
@@ -136,15 +186,19 @@ static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, 
 		return err != KNOT_OK ? err : KNOT_ENOMEM;
 	}
 	sources->settings = settings->number;
-	load_report_t report = { .name = name, .path = settings->path, .sources = sources, .reason = reason };
+	load_report_t report = {
+		.name = name, .path = settings->path, .sources = sources, .stopping = stopping, .reason = reason
+	};
 	zone_build_params_t params = {
 		.origin = name,
 		.default_ttl = settings->default_ttl,
 		.checks = settings->checks,
 		.size_max = settings->size_max,
+		.nsec3_iterations_end = settings->nsec3_iterations_end,
 		.now_s = sys_clock_wall(),
 		.on_message = load_on_message,
 		.on_file = on_file,
+		.should_stop = load_should_stop,
 		.ctx = &report,
 	};
 	err = zone_build_file(settings->path, &params, ret_contents);
@@ -153,7 +207,7 @@ static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, 
 }
 
 knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX])
+		const bool *stopping, load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX])
 {
 	load_settings_t settings;
 	knot_name_t name = zone_name(zone);
@@ -175,13 +229,15 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	}
 	load_source_t found = { 0 };
 	zone_contents_t *built = NULL;
-	err = err == KNOT_OK ? load_build(name, &settings, &built, &found, ret_reason) : err;
+	err = err == KNOT_OK ? load_build(name, &settings, stopping, &built, &found, ret_reason) : err;
 	if (err != KNOT_OK) {
 		source_clear(&found);
 		if (ret_reason[0] == '\0') {
 			snprintf(ret_reason, FAULT_REASON_MAX, "file '%.300s'", settings.path);
 		}
-		log_failure(name, settings.path, err);
+		if (err != KNOT_ESTOPPED) { /* the server ends: nothing is wrong with the file */
+			log_failure(name, settings.path, err);
+		}
 		return err;
 	}
 	if (source_is_ahead(source)) {

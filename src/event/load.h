@@ -25,9 +25,10 @@ typedef enum {
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
  * time. ret_outcome: set in any case. Returns why it failed; ret_reason has then the details, without that text.
+ * stopping: read atomically; true gives a file up, without a word: KNOT_ESTOPPED.
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
+		const bool *stopping, load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
 
 /** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a
  * time. */
@@ -42,8 +43,9 @@ typedef struct {
 	uint64_t number;      /* settings_number() */
 	uint32_t default_ttl; /* seconds */
 	zone_checks_t checks;
-	uint64_t size_max; /* bytes of wire form; 0: no limit */
-	int64_t sync_s;    /* zonefile-sync */
+	uint64_t size_max;             /* bytes of wire form; 0: no limit */
+	uint32_t nsec3_iterations_end; /* zone_check_params_t */
+	int64_t sync_s;                /* zonefile-sync */
 	conf_serial_policy_t serial_policy;
 } load_settings_t;
 
@@ -55,12 +57,16 @@ typedef struct {
 	knot_name_t name;
 	const char *path; /* of the zone file, for the line that says that there are more; NULL: a transaction's */
 	unsigned lines;
-	sources_t *sources; /* files that are read are noted here; NULL: not */
-	char *reason;       /* FAULT_REASON_MAX bytes, "" at first: gets the first error without its words; NULL: not */
+	sources_t *sources;   /* files that are read are noted here; NULL: not */
+	const bool *stopping; /* see load_zone(); NULL: never */
+	char *reason; /* FAULT_REASON_MAX bytes, "" at first: gets the first error without its words; NULL: not */
 } load_report_t;
 
+/** Warn of a serial that secondaries don't take for a newer version: it went back, or stays with other contents. */
+void load_warn_of_serial(knot_name_t name, const zone_contents_t *old, const zone_contents_t *new);
+
 /** zone_message_cb with a load_report_t. */
-void load_on_message(zone_message_level_t level, const char *text, void *report);
+void load_on_message(const zone_message_t *message, void *report);
 
 /** Remove the zone's file as configured. Logs a failure. KNOT_OK also when there is none. */
 KNOT_MUST_USE knot_err_t load_remove_file(const state_root_t *root, knot_name_t name);

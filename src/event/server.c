@@ -29,7 +29,7 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 	char reason[FAULT_REASON_MAX] = "";
 	if ((work & WORK_LOAD) != 0) {
 		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
-				&ret_outcome->load, reason);
+				&server->jobs.stopping, &ret_outcome->load, reason);
 	}
 	/* A file that was just read has what would be written, and comments besides. */
 	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;

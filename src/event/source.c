@@ -172,7 +172,7 @@ uint64_t settings_number(const conf_zone_t *zone)
 	/* Another release may check or compile differently. The layout of nodes has a number of its own. */
 	static const char program[] = PACKAGE_VERSION;
 	uint64_t values[] = { zone->default_ttl, (uint64_t)zone->semantic_checks, zone->zone_max_size,
-		XXH3_64bits(program, sizeof(program)) };
+		zone->nsec3_max_iterations, XXH3_64bits(program, sizeof(program)) };
 	return XXH3_64bits(values, sizeof(values));
 }
 

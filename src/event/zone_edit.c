@@ -284,6 +284,7 @@ static knot_err_t build_and_publish(const publish_t *publish)
 		.default_ttl = publish->settings.default_ttl,
 		.checks = publish->settings.checks,
 		.size_max = publish->settings.size_max,
+		.nsec3_iterations_end = publish->settings.nsec3_iterations_end,
 		.now_s = sys_clock_wall(),
 		.on_message = load_on_message,
 		.ctx = &report,
@@ -294,7 +295,9 @@ static knot_err_t build_and_publish(const publish_t *publish)
 		if (report.reason != NULL) {
 			snprintf(report.reason, FAULT_REASON_MAX, "missing SOA at the zone apex");
 		}
-		load_on_message(ZONE_MESSAGE_ERROR, "check, error (missing SOA at the zone apex)", &report);
+		load_on_message(&(zone_message_t){ .level = ZONE_MESSAGE_ERROR,
+						.text = "check, error (missing SOA at the zone apex)" },
+				&report);
 		return KNOT_ESEMCHECK;
 	}
 	if (err != KNOT_OK) {
@@ -306,6 +309,9 @@ static knot_err_t build_and_publish(const publish_t *publish)
 	if (err != KNOT_OK) {
 		zone_contents_free(zone);
 		return err;
+	}
+	if (publish->current != NULL) {
+		load_warn_of_serial(publish->name, publish->current, zone);
 	}
 	load_replace(entry_zone(publish->entry), zone);
 	return KNOT_OK;

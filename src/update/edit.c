@@ -47,6 +47,11 @@ static knot_err_t scan_owner(const update_t *update, const char *text, update_no
 		return KNOT_EPARAM;
 	}
 	knot_name_t owner;
+	note->reason = knot_name_text_fault(knot_str_of(text));
+	if (is_word(text) && note->reason != NULL) {
+		return KNOT_EPARSEFAIL;
+	}
+	note->reason = NULL;
 	if (!is_word(text) || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
 		note->reason = "invalid owner";
 		return KNOT_EPARSEFAIL;

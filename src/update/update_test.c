@@ -134,7 +134,9 @@ static const row_t rows[] = {
 	{ '+', { "a", "30", "A", "192.0.2" }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '+', { "a", "30", "A", "192.0.2.7 8" }, SAME(KNOT_EPARSEFAIL), NULL },
 	{ '+', { "a", "30", "A", "192.0.2.7\nb A 192.0.2.8" }, SAME(KNOT_EPARSEFAIL), NULL },
-	{ '+', { "$INCLUDE", "30", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + \\$include.zone. 30 A 192.0.2.7; " },
+	{ '+', { "$INCLUDE", "30", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "b\xc3\xbc", "30", "A", "192.0.2.7" }, SAME(KNOT_EPARSEFAIL), NULL },
+	{ '+', { "\\$INCLUDE", "30", "A", "192.0.2.7" }, SAME(KNOT_OK), "- + \\$include.zone. 30 A 192.0.2.7; " },
 	{ '+', { "a.other.", "30", "A", "192.0.2.7" }, SAME(KNOT_EOUTOFZONE), NULL },
 	{ '+', { "a", "30", "SOA", "ns admin 9 1 2 3 4" }, SAME(KNOT_EDENIED), NULL },
 

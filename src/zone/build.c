@@ -2,9 +2,13 @@
 #include "src/zone/build.h"
 
 #include "src/zone/compile.h"
+#include "src/zone/locate.h"
+
+#include "src/zone/idna.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MESSAGE_MAX = 2048 }; /* a name in presentation form, a path and some words */
 
@@ -30,7 +34,7 @@ __attribute__((format(printf, 3, 4))) static void tell(
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	params->on_message(level, text, params->ctx);
+	params->on_message(&(zone_message_t){ .level = level, .text = text }, params->ctx);
 }
 
 /* As Knot: the last TTL counts, and one is told when it differs from the one before. */
@@ -100,20 +104,56 @@ static void on_file(const char *path, const struct stat *info, void *ctx)
 	}
 }
 
+static bool build_should_stop(void *ctx)
+{
+	const load_t *load = ctx;
+	return load->params->should_stop != NULL && load->params->should_stop(load->params->ctx);
+}
+
 static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 {
 	load_t *load = ctx;
+	char name[KNOT_NAME_TEXT_MAX], hint[KNOT_NAME_TEXT_MAX + 64] = "", text[MESSAGE_MAX];
 	load->fault_count++;
-	tell(load->params, ZONE_MESSAGE_ERROR, "zone loader, error in zone, file '%s', line %llu (%s)", fault->file,
+	if (load->params->on_message == NULL) {
+		return true;
+	}
+	if (zone_idna_to_ascii(fault->token, name, sizeof(name))) {
+		snprintf(hint, sizeof(hint), "not IDNA, did you mean '%s'?", name);
+	}
+	snprintf(text, sizeof(text), "zone loader, error in zone, file '%s', line %llu (%s)", fault->file,
 			(unsigned long long)fault->line, fault->reason);
+	load->params->on_message(&(zone_message_t){ .level = ZONE_MESSAGE_ERROR,
+						 .text = text,
+						 .file = fault->file,
+						 .line = fault->line,
+						 .reason = fault->reason,
+						 .hint = hint[0] != '\0' ? hint : NULL },
+			load->params->ctx);
 	return true;
 }
 
-static knot_err_t build_finish(load_t *load, const char *path, zone_contents_t **ret_zone)
+/* Check the version. Faults get the lines of their names if the zone fails by them, or if that was asked for. */
+static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, const char *path, const knot_str_t *text)
 {
 	const zone_build_params_t *params = load->params;
-	if (load->err != KNOT_OK) {
-		return load->err;
+	const knot_zonefile_params_t scan = { .origin = load->collect.origin, .default_ttl = params->default_ttl };
+	zone_locate_t locate = { .on_message = params->on_message, .ctx = params->ctx };
+	zone_check_params_t checks = zone_build_checks(params);
+	checks.on_message = zone_locate_add;
+	checks.ctx = &locate;
+	knot_err_t err = zone_check(zone, &checks);
+	/* What comes from standard input can't be read again. */
+	bool is_readable = text != NULL || strcmp(path, "-") != 0;
+	zone_locate_tell(&locate, path, text, is_readable && (params->wants_lines || locate.has_errors) ? &scan : NULL);
+	return err;
+}
+
+static knot_err_t build_finish(load_t *load, const char *path, const knot_str_t *text, zone_contents_t **ret_zone)
+{
+	const zone_build_params_t *params = load->params;
+	if (load->err != KNOT_OK || build_should_stop(load)) {
+		return load->err != KNOT_OK ? load->err : KNOT_ESTOPPED;
 	}
 	if (load->fault_count > 0) {
 		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s', %llu errors", path,
@@ -128,7 +168,11 @@ static knot_err_t build_finish(load_t *load, const char *path, zone_contents_t *
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
+	if (build_should_stop(load)) {
+		zone_contents_free(zone);
+		return KNOT_ESTOPPED;
+	}
+	err = build_check(load, zone, path, text);
 	if (err != KNOT_OK) {
 		tell(params, ZONE_MESSAGE_ERROR, "zone loader, failed to load zone, file '%s' (%s)", path,
 				knot_strerror(err));
@@ -150,11 +194,12 @@ static knot_err_t build_build(
 		.on_record = on_record,
 		.on_fault = on_fault,
 		.on_file = on_file,
+		.should_stop = build_should_stop,
 		.ctx = &load,
 	};
 	knot_err_t err = text != NULL ? knot_zonefile_scan_text(*text, path, &scan) : knot_zonefile_scan(path, &scan);
 	if (err == KNOT_OK || err == KNOT_EPARSEFAIL) {
-		err = build_finish(&load, path, ret_zone);
+		err = build_finish(&load, path, text, ret_zone);
 	}
 	zone_collect_done(&load.collect);
 	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);

@@ -14,13 +14,16 @@
 #include "src/zone/contents.h"
 
 typedef struct {
-	knot_name_t origin;         /* apex, lower case */
-	uint32_t default_ttl;       /* seconds, conf `default-ttl` */
-	zone_checks_t checks;       /* conf `semantic-checks` */
-	uint64_t size_max;          /* bytes of wire form, conf `zone-max-size`; 0: no limit */
-	uint64_t now_s;             /* seconds since 1970, for the validity of signatures */
-	zone_message_cb on_message; /* may be NULL */
-	knot_zone_file_cb on_file;  /* each file that the zone is read from; may be NULL */
+	knot_name_t origin;            /* apex, lower case */
+	uint32_t default_ttl;          /* seconds, conf `default-ttl` */
+	zone_checks_t checks;          /* conf `semantic-checks` */
+	uint64_t size_max;             /* bytes of wire form, conf `zone-max-size`; 0: no limit */
+	uint32_t nsec3_iterations_end; /* so many and more are refused, conf `nsec3-max-iterations`; 0: no limit */
+	uint64_t now_s;                /* seconds since 1970, for the validity of signatures */
+	zone_message_cb on_message;    /* may be NULL */
+	bool wants_lines; /* look up the lines of what checks find, also of what fails no zone: reads the file again */
+	knot_zone_file_cb on_file;      /* each file that the zone is read from; may be NULL */
+	bool (*should_stop)(void *ctx); /* asked now and then: true gives the build up; may be NULL */
 	void *ctx;
 } zone_build_params_t;
 
@@ -28,7 +31,7 @@ typedef struct {
  * Load the zone file at `path`. Every fault of the file is told to on_message.
  * KNOT_EPARSEFAIL: faults in the file. KNOT_ESEMCHECK: a semantic check failed. KNOT_ENOSOA: no SOA at the apex.
  * KNOT_EZONESIZE: larger than size_max. KNOT_EFILE or a negated errno: the file can't be read (not told to on_message).
- * KNOT_ENOMEM. On success the caller owns *ret_zone (zone_contents_free()).
+ * KNOT_ESTOPPED: should_stop said so. KNOT_ENOMEM. On success the caller owns *ret_zone (zone_contents_free()).
  */
 KNOT_MUST_USE knot_err_t zone_build_file(
 		const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone);
@@ -36,3 +39,13 @@ KNOT_MUST_USE knot_err_t zone_build_file(
 /** As above from text in memory; `path` is used in messages and as the base of $INCLUDE. */
 KNOT_MUST_USE knot_err_t zone_build_text(
 		knot_str_t text, const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone);
+
+/** How a version that was built with these is checked. */
+static inline zone_check_params_t zone_build_checks(const zone_build_params_t *params)
+{
+	return (zone_check_params_t){ .checks = params->checks,
+		.nsec3_iterations_end = params->nsec3_iterations_end,
+		.now_s = params->now_s,
+		.on_message = params->on_message,
+		.ctx = params->ctx };
+}

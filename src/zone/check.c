@@ -32,6 +32,9 @@ typedef enum {
 	FAULT_NSEC_BITMAP,
 	FAULT_NSEC_CHAIN,
 	FAULT_NSEC3_OPT_OUT,
+	FAULT_NSEC3_ITERATIONS,
+	FAULT_NSEC3_LIMIT,
+	FAULT_TARGET_ALIAS,
 	FAULT_COUNT,
 } fault_t;
 
@@ -39,6 +42,7 @@ typedef enum {
 	CLASS_MANDATORY, /* always checked; fails the zone unless the checks are soft */
 	CLASS_NOTED,     /* always checked; never fails */
 	CLASS_OPTIONAL,
+	CLASS_REFUSED, /* always checked; always fails: the operator asked for it */
 } fault_class_t;
 
 /* The texts are Knot's; operators' scripts look for them. */
@@ -67,6 +71,10 @@ static const struct {
 	[FAULT_NSEC_BITMAP] = { CLASS_OPTIONAL, "wrong NSEC(3) bitmap" },
 	[FAULT_NSEC_CHAIN] = { CLASS_OPTIONAL, "inconsistent NSEC(3) chain" },
 	[FAULT_NSEC3_OPT_OUT] = { CLASS_OPTIONAL, "wrong NSEC3 opt-out" },
+	/* Ours. */
+	[FAULT_NSEC3_ITERATIONS] = { CLASS_NOTED, "too many NSEC3 iterations" },
+	[FAULT_NSEC3_LIMIT] = { CLASS_REFUSED, "more NSEC3 iterations than nsec3-max-iterations" },
+	[FAULT_TARGET_ALIAS] = { CLASS_OPTIONAL, "target is an alias" },
 };
 
 typedef struct {
@@ -82,6 +90,9 @@ typedef struct {
 
 static zone_message_level_t level_of(const check_t *c, fault_t fault)
 {
+	if (rows[fault].class == CLASS_REFUSED) {
+		return ZONE_MESSAGE_ERROR;
+	}
 	if (c->checks == ZONE_CHECKS_SOFT) {
 		return ZONE_MESSAGE_NOTICE;
 	}
@@ -96,10 +107,10 @@ static void check_report(check_t *c, const zone_node_t *node, fault_t fault, con
 	zone_message_level_t level = level_of(c, fault);
 	c->has_failed = c->has_failed || level == ZONE_MESSAGE_ERROR;
 	if (c->on_message != NULL) {
-		char owner[KNOT_NAME_TEXT_MAX], text[KNOT_NAME_TEXT_MAX + 128];
+		char owner[KNOT_NAME_TEXT_MAX], text[2 * KNOT_NAME_TEXT_MAX + 128];
 		knot_name_print(zone_node_owner(node), owner);
 		snprintf(text, sizeof(text), "check, node %s, %s%s", owner, rows[fault].text, hint);
-		c->on_message(level, text, c->ctx);
+		c->on_message(&(zone_message_t){ .level = level, .text = text, .owner = owner }, c->ctx);
 	}
 }
 
@@ -130,7 +141,10 @@ static void check_cname(check_t *c, const zone_node_t *node)
 	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
 		uint16_t type = zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i));
 		if (type != KNOT_TYPE_CNAME && !knot_rrtype_beside_cname(type)) {
-			check_report(c, node, FAULT_CNAME_BESIDE, "");
+			char name[KNOT_TYPE_TEXT_MAX], hint[KNOT_TYPE_TEXT_MAX + 16];
+			knot_rrtype_print(type, name);
+			snprintf(hint, sizeof(hint), " (record type %s)", name);
+			check_report(c, node, FAULT_CNAME_BESIDE, hint);
 			break;
 		}
 	}
@@ -201,6 +215,50 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 	return false;
 }
 
+/* Reports a fault with the record that is its cause. */
+static void report_target(check_t *c, const zone_node_t *node, fault_t fault, uint16_t type, knot_name_t target)
+{
+	char name[KNOT_NAME_TEXT_MAX], word[KNOT_TYPE_TEXT_MAX], hint[KNOT_NAME_TEXT_MAX + KNOT_TYPE_TEXT_MAX + 8];
+	knot_name_print(target, name);
+	knot_rrtype_print(type, word);
+	snprintf(hint, sizeof(hint), " (%s %s)", word, name);
+	check_report(c, node, fault, hint);
+}
+
+/* Is the name, in lower case, that of a CNAME of this zone? */
+static bool is_alias(const check_t *c, knot_name_t name)
+{
+	if (!knot_name_in(name, zone_node_owner(c->zone->apex))) {
+		return false;
+	}
+	zone_lookup_t found = zone_lookup(c->zone, name);
+	return (found.kind == ZONE_FOUND || found.kind == ZONE_WILDCARD) && has(c, found.node, KNOT_TYPE_CNAME);
+}
+
+/* RFC 2181 10.3: the targets of NS and MX are not aliases. */
+static void check_aliases(check_t *c, const zone_node_t *node)
+{
+	static const struct {
+		uint16_t type;
+		uint8_t name_at; /* bytes of RDATA before the name */
+	} targets[] = { { KNOT_TYPE_NS, 0 }, { KNOT_TYPE_MX, 2 } };
+	for (size_t i = 0; i < KNOT_LEN(targets); i++) {
+		const zone_rrset_t *set = rrset_of(c, node, targets[i].type);
+		if (set == NULL) {
+			continue;
+		}
+		zone_rr_iter_t iter = zone_rr_begin(node, set, false);
+		for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
+			uint8_t lower[KNOT_NAME_MAX];
+			knot_name_t target = knot_name_of(rdata.data + targets[i].name_at);
+			knot_name_lower(target, lower);
+			if (is_alias(c, (knot_name_t){ lower, target.len, target.label_count })) {
+				report_target(c, node, FAULT_TARGET_ALIAS, targets[i].type, target);
+			}
+		}
+	}
+}
+
 static void check_glue(check_t *c, const zone_node_t *node)
 {
 	const zone_rrset_t *ns = rrset_of(c, node, KNOT_TYPE_NS);
@@ -213,7 +271,7 @@ static void check_glue(check_t *c, const zone_node_t *node)
 		knot_name_t server = knot_name_of(rdata.data);
 		knot_name_lower(server, lower);
 		if (!is_reachable(c, node, (knot_name_t){ lower, server.len, server.label_count })) {
-			check_report(c, node, FAULT_GLUE, "");
+			report_target(c, node, FAULT_GLUE, KNOT_TYPE_NS, server);
 		}
 	}
 }
@@ -538,6 +596,20 @@ static void check_dnssec(check_t *c, const zone_node_t *node)
 	}
 }
 
+/* Each name that isn't there costs so many hashes, whoever asks: RFC 9276 3.1 wants none. */
+static void check_iterations(check_t *c, uint32_t end)
+{
+	uint32_t iterations = zone_nsec3_params(c->zone)->algorithm != 0 ? zone_nsec3_params(c->zone)->iterations : 0;
+	char hint[64];
+	if (end != 0 && iterations >= end) {
+		snprintf(hint, sizeof(hint), " (%u, allowed %u)", iterations, end - 1);
+		check_report(c, c->zone->apex, FAULT_NSEC3_LIMIT, hint);
+	} else if (iterations > ZONE_NSEC3_ITERATIONS_WARN) {
+		snprintf(hint, sizeof(hint), " (%u, RFC 9276 recommends 0)", iterations);
+		check_report(c, c->zone->apex, FAULT_NSEC3_ITERATIONS, hint);
+	}
+}
+
 /* ---- All ---- */
 
 static void check_nodes(check_t *c, zone_tree_iter_t *iter)
@@ -553,6 +625,7 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 		check_dname(c, node);
 		if (is_optional) {
 			check_glue(c, node);
+			check_aliases(c, node);
 			check_ds(c, node);
 		}
 		if (is_dnssec) {
@@ -574,10 +647,14 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 	}
 }
 
-knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_t now_s, zone_message_cb on_message,
-		void *ctx)
+knot_err_t zone_check(const zone_contents_t *zone, const zone_check_params_t *params)
 {
-	check_t c = { .zone = zone, .checks = checks, .now_s = now_s, .on_message = on_message, .ctx = ctx };
+	zone_checks_t checks = params->checks;
+	check_t c = { .zone = zone,
+		.checks = checks,
+		.now_s = params->now_s,
+		.on_message = params->on_message,
+		.ctx = params->ctx };
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	knot_err_t err = KNOT_ENOMEM;
 	if (checks != ZONE_CHECKS_OFF) { /* only optional checks look into records */
@@ -585,6 +662,7 @@ knot_err_t zone_check(const zone_contents_t *zone, zone_checks_t checks, uint64_
 		c.scratch2 = malloc(KNOT_RDATA_MAX);
 	}
 	if (((c.scratch != NULL && c.scratch2 != NULL) || checks == ZONE_CHECKS_OFF) && iter != NULL) {
+		check_iterations(&c, params->nsec3_iterations_end);
 		check_nodes(&c, iter);
 		err = c.has_failed ? KNOT_ESEMCHECK : KNOT_OK;
 	}

@@ -14,13 +14,17 @@ typedef struct {
 	size_t len;
 } messages_t;
 
-static void on_message(zone_message_level_t level, const char *text, void *ctx)
+static void on_message(const zone_message_t *message, void *ctx)
 {
 	static const char letters[] = "nwe";
 	messages_t *m = ctx;
-	m->len += (size_t)snprintf(m->text + m->len, sizeof(m->text) - m->len, "%c:%s\n", letters[level], text);
+	m->len += (size_t)snprintf(
+			m->text + m->len, sizeof(m->text) - m->len, "%c:%s\n", letters[message->level], message->text);
 	assert_true(m->len < sizeof(m->text));
 }
+
+/* where the first record of a name is, in messages of a zone that fails */
+#define AT(line) ", file 'test', line " #line "\n"
 
 /* the last line of each refusal */
 #define REFUSED "e:zone loader, failed to load zone, file 'test' (semantic check)\n"
@@ -30,6 +34,11 @@ static void on_message(zone_message_level_t level, const char *text, void *ctx)
 #define SIGNED                                                                                                         \
 	"@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n@" SIG("NS") "@ 60 DNSKEY 257 3 8 AAAA\n@" SIG( \
 			"DNSKEY")
+
+/* An NSEC3 chain of one name, which nothing is asked about. */
+#define ITERATED(count)                                                                                                \
+	"@ 60 NSEC3PARAM 1 0 " count " -\n"                                                                            \
+	"0123456789abcdefghijklmnopqrstuv 60 NSEC3 1 0 " count " - 0123456789abcdefghijklmnopqrstuv A\n"
 
 static const struct {
 	const char *what, *zone;
@@ -43,33 +52,52 @@ static const struct {
 	{ "SOA elsewhere", "a 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_ENOSOA,
 			"e:check, missing SOA at the zone apex\n" },
 	{ "two SOA", HEAD "@ 60 SOA ns r 2 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-			"e:check, node zone., multiple SOA records\n" REFUSED },
+			"e:check, node zone., multiple SOA records" AT(1) REFUSED },
 	{ "the same SOA twice", HEAD "@ 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
 	{ "no NS", "@ 60 SOA ns r 1 2 3 4 5\n", ZONE_CHECKS_OFF, KNOT_OK,
 			"w:check, node zone., missing NS at the zone apex\n" },
 	{ "data beside CNAME", HEAD "c 60 CNAME a\nc 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-			"e:check, node c.zone., another record exists beside CNAME\n" REFUSED },
+			"e:check, node c.zone., another record exists beside CNAME (record type A)" AT(4) REFUSED },
 	{ "soft: noted only", HEAD "c 60 CNAME a\nc 60 A 192.0.2.1\n", ZONE_CHECKS_SOFT, KNOT_OK,
-			"n:check, node c.zone., another record exists beside CNAME\n" },
+			"n:check, node c.zone., another record exists beside CNAME (record type A)\n" },
 	{ "NSEC and RRSIG beside CNAME", HEAD "c 60 CNAME a\nc 60 NSEC a A\nc" SIG("CNAME"), ZONE_CHECKS_OFF, KNOT_OK,
 			"" },
 	{ "two CNAME", HEAD "c 60 CNAME a\nc 60 CNAME b\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-			"e:check, node c.zone., multiple CNAME records\n" REFUSED },
+			"e:check, node c.zone., multiple CNAME records" AT(4) REFUSED },
 	{ "DNAME faults", HEAD "d 60 DNAME a.\nd 60 DNAME b.\nx.d 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-			"e:check, node d.zone., child record exists under DNAME\ne:check, node d.zone., multiple DNAME "
-			"records\n" REFUSED },
+			"e:check, node d.zone., child record exists under DNAME" AT(
+					4) "e:check, node d.zone., multiple DNAME records" AT(4) REFUSED },
 	{ "NS beside DNAME", HEAD "d 60 DNAME a.\nd 60 NS a.\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
-			"e:check, node d.zone., NS record exists beside DNAME\n" REFUSED },
+			"e:check, node d.zone., NS record exists beside DNAME" AT(4) REFUSED },
 	{ "DNAME at the apex", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 DNAME out.\n", ZONE_CHECKS_ON, KNOT_OK,
 			"" },
-	{ "glue: on", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_ON, KNOT_OK, "w:check, node a.zone., missing glue record\n" },
+	{ "glue: on", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node a.zone., missing glue record (NS ns.a.zone.)\n" },
 	{ "glue: soft", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_SOFT, KNOT_OK,
-			"n:check, node a.zone., missing glue record\n" },
+			"n:check, node a.zone., missing glue record (NS ns.a.zone.)\n" },
 	{ "glue: off", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
 	{ "glue there", HEAD "a 60 NS ns.a\na 60 NS a\nns.a 60 AAAA ::1\na 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK,
 			"" },
 	{ "server without address", HEAD "a 60 NS b\nb 60 TXT x\n", ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node a.zone., missing glue record\n" },
+			"w:check, node a.zone., missing glue record (NS b.zone.)\n" },
+	{ "targets that are aliases",
+			HEAD
+			"@ 60 MX 1 M\nm 60 CNAME a\nsub 60 NS n\nn 60 CNAME a\na 60 A 192.0.2.1\nsub 60 NS ns.out.\n"
+			"ok 60 MX 1 a\n",
+			ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., target is an alias (MX m.zone.)\n"
+			"w:check, node sub.zone., missing glue record (NS n.zone.)\n"
+			"w:check, node sub.zone., target is an alias (NS n.zone.)\n" },
+	{ "targets that are aliases: off", HEAD "@ 60 MX 1 m\nm 60 CNAME a\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
+	{ "iterations of NSEC3 that are many", HEAD ITERATED("51"), ZONE_CHECKS_OFF, KNOT_OK,
+			"w:check, node zone., too many NSEC3 iterations (51, RFC 9276 recommends 0)\n" },
+	{ "iterations of NSEC3 that aren't", HEAD ITERATED("50"), ZONE_CHECKS_OFF, KNOT_OK, "" },
+	{ "iterations of NSEC3 that are allowed", HEAD ITERATED("100"), ZONE_CHECKS_OFF, KNOT_OK,
+			"w:check, node zone., too many NSEC3 iterations (100, RFC 9276 recommends 0)\n" },
+	{ "iterations of NSEC3 over the limit, with soft checks, too", HEAD ITERATED("101"), ZONE_CHECKS_SOFT,
+			KNOT_ESEMCHECK,
+			"e:check, node zone., more NSEC3 iterations than nsec3-max-iterations (101, allowed "
+			"100)" AT(1) REFUSED },
 	{ "server below another cut", HEAD "a 60 NS x.b\nb 60 NS ns.out.\n", ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "server from a wildcard", HEAD "a 60 NS x.w\n*.w 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "DS length", HEAD "a 60 NS o.\na 60 DS 7 8 2 AABB\n", ZONE_CHECKS_ON, KNOT_OK,
@@ -108,6 +136,7 @@ static void test_rows(void **state)
 		zone_build_params_t params = { .origin = { origin_wire, 6, 1 },
 			.default_ttl = 60,
 			.checks = rows[i].checks,
+			.nsec3_iterations_end = 101,
 			.now_s = 1700000000,
 			.on_message = on_message,
 			.ctx = &messages };

@@ -700,7 +700,8 @@ knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, co
 	zone_contents_t *zone;
 	knot_err_t err = txn_compile(txn, base, params->size_max, &zone);
 	if (err == KNOT_OK) {
-		err = zone_check(zone, params->checks, params->now_s, params->on_message, params->ctx);
+		const zone_check_params_t checks = zone_build_checks(params);
+		err = zone_check(zone, &checks);
 		if (err == KNOT_OK) {
 			*ret_zone = freshen(zone);
 		} else {

@@ -86,10 +86,11 @@ def bold_values(line, _world, theirs, ours):
     return re.search("-X (stats|conf-)", line) and without(ours, r"\x1b\[[01]m") == theirs
 
 
-@rule("Bowline: the error says what is wrong with the zone file")
+@rule("Bowline: the error says what is wrong with the zone file, and a check names the culprit and its line")
 def error_of_zone_file(_line, _world, theirs, ours):
     words = r"parser failed|missing SOA record|semantic check"
-    near = re.sub(r" in address, near '[^']*'", "", ours[2])
+    near = re.sub(r", near '[^']*'", "", ours[2])
+    near = re.sub(r"(check, node [^']*?)( \((record type|NS|MX) \S+\))?(, file '[^']*', line \d+)?$", r"\1", near, flags=re.M)
     return (ours[0], re.sub(rf"\(({words})(, .*)?\)$", "(failed)", ours[1], flags=re.M),
             re.sub(rf"(failed to check zone file) \(({words})\)$", r"\1 (failed)", near, flags=re.M)) == theirs
 
@@ -180,6 +181,8 @@ ROWS = {
         (error("parser failed, number is bigger than 32 bits", "[example] bad 4294967296 A 192.0.2.1"), "Bowline: a TTL out of range is not a missing one"),
     ("zone-edit", BIG_TTL, "crossed"):
         (error("invalid parameter", "[example] bad 4294967296 A 192.0.2.1"), "3.5: without a TTL the type must be one"),
+    ("zone-set-words", "zone-set example x 60x TXT b", ""):
+        (error("parser failed, invalid time unit", "[example] x 60x TXT b"), "Bowline: a TTL may have units, and one that is wrong is one"),
     ("zone-edit-twice", "zone-diff example", ""): ((0, NEW, ""), TWICE),
     ("zone-edit-twice", "zone-set example www2 TXT x", ""): (OK, DEFAULT_TTL),
     ("zone-edit-twice", "zone-get example www2", ""): ((0, '[example.] www2.example. 3600 TXT "x"', ""), DEFAULT_TTL),

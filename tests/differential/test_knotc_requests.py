@@ -80,7 +80,6 @@ zone-diff --
 zone-get a @
 zone-set a b A 1
 zone-set a b 300 A 1 2
-zone-set a b 1h A 1
 zone-set a b 300 300
 zone-set a b x y
 zone-set a b A

@@ -49,7 +49,7 @@ static const char *request_keep(request_t *request, const char *text, size_t len
 	return copy;
 }
 
-static const char *request_keep_all(request_t *request, const char *text)
+const char *request_keep_all(request_t *request, const char *text)
 {
 	return request_keep(request, text, strlen(text));
 }
@@ -218,15 +218,34 @@ static const char *action_join_words(builder_t *b, size_t first)
 	return kept;
 }
 
-/* Digits only: a TTL. Types are mnemonics or "TYPE123". */
-static bool is_ttl(const char *text)
+/* Seconds or `1h30m`. No type begins with a digit, so that a word that does is a TTL, and the server says if it is
+ * wrong. */
+static bool action_is_ttl(const char *text)
 {
-	return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+	return text[0] >= '0' && text[0] <= '9';
+}
+
+/* Takes the TTL and the class from the words at `next`, in any order, as a zone file has them (RFC 1035 5.1). There is
+ * one class, which isn't sent. Returns where the type is. */
+static size_t action_take_header(builder_t *b, knot_ctl_data_t *unit, size_t next)
+{
+	bool has_class = false;
+	for (; next < b->count; next++) {
+		bool is_class = strcasecmp(b->args[next], "IN") == 0;
+		if (action_is_ttl(b->args[next]) && (*unit)[KNOT_CTL_IDX_TTL] == NULL) {
+			(*unit)[KNOT_CTL_IDX_TTL] = request_keep_all(b->request, b->args[next]);
+		} else if (is_class && !has_class) {
+			has_class = true;
+		} else {
+			break;
+		}
+	}
+	return next;
 }
 
 /*
- * zone owner [ttl] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the server says:
- * it knows more types than this program when it is newer.
+ * zone owner [ttl] [class] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the
+ * server says: it knows more types than this program when it is newer.
  */
 static bool action_build_record(builder_t *b, size_t min)
 {
@@ -236,10 +255,7 @@ static bool action_build_record(builder_t *b, size_t min)
 	knot_ctl_data_t *unit = request_add_unit(b->request, &b->base);
 	action_put_zone(b, unit, b->args[0]);
 	(*unit)[KNOT_CTL_IDX_OWNER] = request_keep_all(b->request, b->args[1]);
-	size_t next = 2;
-	if (next < b->count && is_ttl(b->args[next])) {
-		(*unit)[KNOT_CTL_IDX_TTL] = request_keep_all(b->request, b->args[next++]);
-	}
+	size_t next = action_take_header(b, unit, 2);
 	if (next < b->count) {
 		(*unit)[KNOT_CTL_IDX_TYPE] = request_keep_all(b->request, b->args[next++]);
 	}

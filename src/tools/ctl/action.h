@@ -120,4 +120,7 @@ enum { ACTION_ERROR_MAX = 256 };
 bool action_request(const action_t *action, request_flags_t flags, char *const args[], size_t count,
 		request_t *ret_request, char ret_error[static ACTION_ERROR_MAX]);
 
+/** A copy of a text that lives as long as the request. */
+const char *request_keep_all(request_t *request, const char *text);
+
 void request_free(request_t *request);

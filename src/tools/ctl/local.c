@@ -105,7 +105,7 @@ typedef struct {
 	bool warned;                   /* a semantic check found something */
 } check_t;
 
-static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
+static void tell_zone(const zone_message_t *message, void *ctx)
 {
 	static const message_level_t levels[] = {
 		[ZONE_MESSAGE_NOTICE] = MESSAGE_NOTICE,
@@ -114,9 +114,17 @@ static void tell_zone(zone_message_level_t level, const char *text, void *ctx)
 	};
 	check_t *check = ctx;
 	/* What the loader puts right by itself, such as different TTLs, is no fault of the checks. */
-	check->warned |= strncmp(text, "check, ", 7) == 0;
-	message_tell(&(message_t){
-			.level = levels[level], .members = { [MESSAGE_TEXT] = text, [MESSAGE_ZONE] = check->name } });
+	check->warned |= strncmp(message->text, "check, ", 7) == 0;
+	message_tell(&(message_t){ .level = levels[message->level],
+			.line = message->line,
+			.members = {
+					[MESSAGE_TEXT] = message->text,
+					[MESSAGE_ZONE] = check->name,
+					[MESSAGE_FILE] = message->file,
+					[MESSAGE_OWNER] = message->owner,
+					[MESSAGE_REASON] = message->reason,
+					[MESSAGE_HINT] = message->hint,
+			} });
 }
 
 /* An error about a zone; its name has the final dot. */
@@ -148,8 +156,10 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 		.default_ttl = zone->default_ttl,
 		.checks = checks_of(zone->semantic_checks),
 		.size_max = zone->zone_max_size,
+		.nsec3_iterations_end = zone->nsec3_max_iterations + 1,
 		.now_s = sys_clock_wall(),
 		.on_message = tell_zone,
+		.wants_lines = true,
 		.ctx = &check,
 	};
 	knot_err_t err = conf_zone_file(zone, path, sizeof(path));

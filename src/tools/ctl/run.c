@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/knotc.h"
 #include "src/tools/ctl/message.h"
+#include "src/zone/idna.h"
+#include "libknot/name/name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +211,23 @@ static bool run_end(const params_t *params, const char *command, const char *usa
 	return false;
 }
 
+/* Names that were typed in another script, as the server has them: `zone-status bücher.example`. */
+static void run_convert_names(request_t *request)
+{
+	static const knot_ctl_idx_t names[] = { KNOT_CTL_IDX_ZONE, KNOT_CTL_IDX_OWNER };
+	for (size_t i = 0; i < request->count; i++) {
+		knot_ctl_data_t *unit = &request->units[i];
+		/* Without a zone the owner is something else: a path. */
+		for (size_t j = 0; j < KNOT_LEN(names) && (*unit)[KNOT_CTL_IDX_ZONE] != NULL; j++) {
+			char ascii[KNOT_NAME_TEXT_MAX];
+			const char *name = (*unit)[names[j]];
+			if (name != NULL && zone_idna_to_ascii(name, ascii, sizeof(ascii))) {
+				(*unit)[names[j]] = request_keep_all(request, ascii);
+			}
+		}
+	}
+}
+
 bool knotc_run(const params_t *given, int argc, char *const argv[])
 {
 	params_t params = *given;
@@ -231,6 +250,7 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 		(void)message_error("%s", error);
 		return run_end(&params, action->name, (action->flags & COMMAND_OURS) != 0 ? usage : NULL);
 	}
+	run_convert_names(&request);
 	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
 						   : run_local(&params, action, &request);
 	if (messages_wait()) {

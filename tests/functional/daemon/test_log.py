@@ -41,7 +41,7 @@ MESSAGES = [
     ("zone", "error", "gone.", r"zone event 'load' failed \(not exists\)"),
     ("loader", "error", "wrong.", r"zone loader, error in zone, file '{dir}/wrong\.zone', line 3 \(.+\)"),
     ("loader", "error", "wrong.", r"zone loader, failed to load zone, file '{dir}/wrong\.zone', 1 errors"),
-    ("loader", "error", "checked.", r"check, node alias\.checked\., another record exists beside CNAME"),
+    ("loader", "error", "checked.", r"check, node alias\.checked\., another record exists beside CNAME \(record type \S+\), file '{dir}/checked\.zone', line \d+"),
     ("loader", "error", "checked.", r"zone loader, failed to load zone, file '{dir}/checked\.zone' \(semantic check\)"),
     ("control", "info", None, r"control, received command 'status'"),
     ("control", "info", "good.", r"control, received command 'zone-reload', flags 'B'"),

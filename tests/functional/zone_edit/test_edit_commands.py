@@ -25,6 +25,13 @@ def knotc(request, knotd):
     return lambda *words: knotd.knotc(*words, program=program, check=False)
 
 
+@pytest.fixture
+def own(knotd):
+    """Words that the distribution's knotc sends in another way."""
+    start(knotd, ("example", "second"), "semantic-checks: on")
+    return lambda *words: knotd.knotc(*words, check=False)
+
+
 def expect(knotc, steps):
     """Each step: words, text of the error or "" for success, lines of records that are shown."""
     for words, error, *lines in steps:
@@ -68,7 +75,7 @@ def test_adding(knotc):
         ("zone-set example b 60 A", "parser failed"), ("zone-set example b 60 A 192.0.2.1 2", "parser failed"),
         ("zone-set example a..b 60 A 192.0.2.1", "parser failed"), ("zone-set example b 60 ANY x", "parser failed"),
         (("zone-set", "example", "a b", "60", "A", "192.0.2.1"), "parser failed"),
-        ("zone-set example a 1h A 192.0.2.1", "invalid parameter"),
+        ("zone-set example b+c A 192.0.2.1", "parser failed"), ("zone-set example b MX 1 c+d", "parser failed"),
         ("zone-set example out.of.zone. 60 A 192.0.2.1", "name does not belong to the zone"),
         ("zone-set example b 60 SOA ns1 admin 9 1 1 1 1", "not allowed"),
         ("zone-set example b 60 TYPE65280 \\# 2 ABCD", ""),
@@ -77,6 +84,34 @@ def test_adding(knotc):
         ("zone-diff example", "", '+example. 60 TXT "a b" "c"', "+a.example. 61 A 192.0.2.2", "+a.example. 61 A 192.0.2.3",
          "+a.example. 61 A 192.0.2.4", "+b.example. 60 TYPE65280 \\# 2 ABCD", "+ns.sub.example. 3600 A 192.0.2.10"),
         ("zone-abort example", ""), ("zone-get example a", "no active transaction"),
+    ])
+
+
+def test_units_and_class(own):
+    """A TTL and the class are written as in a zone file, in any order (RFC 1035 5.1)."""
+    expect(own, [
+        ("zone-begin example", ""),
+        ("zone-set example u1 1h IN A 192.0.2.2", ""), ("zone-set example u2 in 1h30m A 192.0.2.2", ""),
+        ("zone-set example u3 IN A 192.0.2.2", ""), ("zone-set example u4 1W A 192.0.2.2", ""),
+        ("zone-diff example", "", "+u1.example. 3600 A 192.0.2.2", "+u2.example. 5400 A 192.0.2.2",
+         "+u3.example. 3600 A 192.0.2.2", "+u4.example. 604800 A 192.0.2.2"),
+        ("zone-set example a 1x A 192.0.2.1", "parser failed"),
+        ("zone-unset example u1 IN A", ""), ("zone-unset example u2 IN A 192.0.2.2", ""),
+        ("zone-unset example u3 1h IN A 192.0.2.2", ""), ("zone-unset example u4", ""), ("zone-diff example", ""),
+        ("zone-abort example", ""),
+    ])
+
+
+def test_names_in_other_scripts(own):
+    """What is typed in UTF-8 is converted by IDNA, shown names stay A-labels; escaped bytes are taken as they are."""
+    expect(own, [
+        ("zone-begin example", ""),
+        ("zone-set example bücher A 192.0.2.2", ""), ("zone-get example BÜCHER", "", "xn--bcher-kva.example. 3600 A 192.0.2.2"),
+        ("zone-set example b\\195\\188cher A 192.0.2.2", ""),
+        ("zone-set example b MX 1 bücher", "parser failed"),
+        ("zone-diff example", "", "+b\\195\\188cher.example. 3600 A 192.0.2.2", "+xn--bcher-kva.example. 3600 A 192.0.2.2"),
+        ("zone-abort example", ""),
+        ("zone-status bücher.example", "no such zone found"),
     ])
 
 
