@@ -6,9 +6,6 @@
 #include <assert.h>
 
 enum {
-	RR_TTL_OFF = 6, /* in a compiled RR: owner pointer, type, class, TTL, length, RDATA */
-	RR_RDATA_LEN_OFF = 10,
-	RR_RDATA_OFF = 12,
 	CHAIN_COMPRESSIBLE_MAX = 512, /* bytes; the names of an alias and of what follows it share what they like */
 	EXTRA_TRACKED = 256,          /* extras of one RRset whose presence is remembered for their signatures' sake */
 };
@@ -84,7 +81,7 @@ static inline void put_owners(uint8_t *rr, unsigned first, unsigned count, uint3
 		store_be16(rr, owner);
 	}
 	for (unsigned i = 1; i < count; i++) {
-		rr += RR_RDATA_OFF + load_be16(rr + RR_RDATA_LEN_OFF);
+		rr += ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF);
 		store_be16(rr, owner);
 	}
 }
@@ -202,8 +199,8 @@ __attribute__((noinline)) static void override_ttls(encoder_t *e, size_t base, s
 {
 	/* The first owner may be spelled, but `base` is where it would begin as a pointer. */
 	for (size_t at = base; at < end;) {
-		store_be32(e->data + at + RR_TTL_OFF, ttl);
-		at += RR_RDATA_OFF + load_be16(e->data + at + RR_RDATA_LEN_OFF);
+		store_be32(e->data + at + ZONE_RR_TTL_OFF, ttl);
+		at += ZONE_RR_RDATA_OFF + load_be16(e->data + at + ZONE_RR_RDATA_LEN_OFF);
 	}
 }
 
@@ -258,13 +255,14 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 	knot_msg_mark_t mark = knot_msg_mark(e->slow);
 	for (size_t at = 0; at < block->len;) {
 		const uint8_t *rr = block->bytes + at;
-		uint16_t len = load_be16(rr + RR_RDATA_LEN_OFF);
+		uint16_t len = load_be16(rr + ZONE_RR_RDATA_LEN_OFF);
 		if (knot_msg_put_rr(e->slow, KNOT_SECTION_ADDITIONAL, owner, load_be16(rr + 2), load_be16(rr + 4),
-				    load_be32(rr + RR_TTL_OFF), (knot_bytes_t){ rr + RR_RDATA_OFF, len }) != KNOT_OK) {
+				    load_be32(rr + ZONE_RR_TTL_OFF),
+				    (knot_bytes_t){ rr + ZONE_RR_RDATA_OFF, len }) != KNOT_OK) {
 			knot_msg_rollback(e->slow, &mark);
 			return false;
 		}
-		at += RR_RDATA_OFF + len;
+		at += ZONE_RR_RDATA_OFF + len;
 	}
 	e->len = e->slow->len;
 	e->counts[KNOT_SECTION_ADDITIONAL] = e->slow->counts[KNOT_SECTION_ADDITIONAL];
@@ -284,7 +282,7 @@ __attribute__((noinline)) static bool slow_put_rrset(
 static inline void place_name(const answer_plan_t *plan, answer_name_t *name)
 {
 	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
-		name->off = (uint16_t)(plan->items[name->item].off + RR_RDATA_OFF);
+		name->off = (uint16_t)(plan->items[name->item].off + ZONE_RR_RDATA_OFF);
 	}
 }
 
@@ -323,7 +321,7 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 	size_t prefix_len = (size_t)(name->name.len - item->node->owner_len);
 	if (e->slow != NULL) {
 		uint8_t wire[KNOT_NAME_MAX], to[KNOT_NAME_MAX];
-		knot_name_t target = answer_body_name(item->node, item->set, RR_RDATA_OFF, to);
+		knot_name_t target = answer_body_name(item->node, item->set, ZONE_RR_RDATA_OFF, to);
 		memcpy(wire, name->name.wire, prefix_len);
 		memcpy(wire + prefix_len, target.wire, target.len);
 		bool ok = knot_msg_put_rr(e->slow, KNOT_SECTION_ANSWER, name->name, KNOT_TYPE_CNAME, KNOT_CLASS_IN,
@@ -333,9 +331,9 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 		e->counts[KNOT_SECTION_ANSWER] = e->slow->counts[KNOT_SECTION_ANSWER];
 		return ok;
 	}
-	size_t target_off = plan->items[item->dname].off + (size_t)RR_RDATA_OFF;
+	size_t target_off = plan->items[item->dname].off + (size_t)ZONE_RR_RDATA_OFF;
 	place_name(plan, name);
-	if (!fits(e, RR_RDATA_OFF + prefix_len + 2)) {
+	if (!fits(e, ZONE_RR_RDATA_OFF + prefix_len + 2)) {
 		return false;
 	}
 	if (target_off > ZONE_PTR_MSG_MAX || e->len > ZONE_PTR_MSG_MAX) {
@@ -346,12 +344,12 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 	store_be16(rr, (uint16_t)(0xC000 | name->off));
 	store_be16(rr + 2, KNOT_TYPE_CNAME);
 	store_be16(rr + 4, KNOT_CLASS_IN);
-	store_be32(rr + RR_TTL_OFF, zone_rrset_ttl(item->set));
-	store_be16(rr + RR_RDATA_LEN_OFF, (uint16_t)(prefix_len + 2));
-	memcpy(rr + RR_RDATA_OFF, name->name.wire, prefix_len);
-	store_be16(rr + RR_RDATA_OFF + prefix_len, (uint16_t)(0xC000 | target_off));
+	store_be32(rr + ZONE_RR_TTL_OFF, zone_rrset_ttl(item->set));
+	store_be16(rr + ZONE_RR_RDATA_LEN_OFF, (uint16_t)(prefix_len + 2));
+	memcpy(rr + ZONE_RR_RDATA_OFF, name->name.wire, prefix_len);
+	store_be16(rr + ZONE_RR_RDATA_OFF + prefix_len, (uint16_t)(0xC000 | target_off));
 	item->off = (uint16_t)e->len;
-	e->len += RR_RDATA_OFF + prefix_len + 2;
+	e->len += ZONE_RR_RDATA_OFF + prefix_len + 2;
 	e->counts[KNOT_SECTION_ANSWER]++;
 	return true;
 }

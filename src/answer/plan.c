@@ -3,8 +3,6 @@
 
 #include <assert.h>
 
-enum { RR_RDATA_OFF = 12 }; /* RDATA in a compiled RR: owner pointer, type, class, TTL, length */
-
 knot_name_t answer_body_name(
 		const zone_node_t *node, const zone_rrset_t *set, uint32_t off, uint8_t ret_wire[static KNOT_NAME_MAX])
 {
@@ -351,7 +349,7 @@ static bool follow_cname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	}
 	add_item(plan, ANSWER_ITEM_RRSET, node, cname, chain->place);
 	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t target = answer_body_name(node, cname, RR_RDATA_OFF, wire);
+	knot_name_t target = answer_body_name(node, cname, ZONE_RR_RDATA_OFF, wire);
 	knot_name_lower(target, wire);
 	return follow(plan, chain, target);
 }
@@ -372,7 +370,7 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 		add_item(plan, ANSWER_ITEM_RRSET, node, dname, name_of_node(plan, node));
 	}
 	uint8_t wire[KNOT_NAME_MAX], joined[KNOT_NAME_MAX];
-	knot_name_t to = answer_body_name(node, dname, RR_RDATA_OFF, wire);
+	knot_name_t to = answer_body_name(node, dname, ZONE_RR_RDATA_OFF, wire);
 	size_t prefix_len = (size_t)(chain->name.len - node->owner_len);
 	if (prefix_len + to.len > KNOT_NAME_MAX) {
 		plan->rcode = KNOT_RCODE_YXDOMAIN;

@@ -678,8 +678,6 @@ static knot_err_t plant(compile_t *c, unsigned which)
 
 /* ---- Facts of the whole ---- */
 
-enum { TTL_OFF = 6, RDATA_LEN_OFF = 10, RDATA_OFF = 12 }; /* in an RR of a block, behind the pointer to its owner */
-
 /*
  * Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is.
  */
@@ -693,8 +691,8 @@ static void move_salt(zone_contents_t *zone)
 	enum { SALT_OFF = 5 };
 	zone_block_t block = zone_rrset_body(zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM));
 	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len;
-			rr += RDATA_OFF + load_be16(rr + RDATA_LEN_OFF)) {
-		const uint8_t *rdata = rr + RDATA_OFF;
+			rr += ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF)) {
+		const uint8_t *rdata = rr + ZONE_RR_RDATA_OFF;
 		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations &&
 				rdata[4] == params->salt_len &&
 				memcmp(rdata + SALT_OFF, params->salt, params->salt_len) == 0) {
@@ -727,8 +725,8 @@ static void note_facts(compile_t *c, zone_ref_t apex)
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	/* Five numbers end the RDATA of the SOA, the first RR there is. */
 	const uint8_t *rr = zone_rrset_body(soa).bytes;
-	const uint8_t *end = rr + RDATA_OFF + load_be16(rr + RDATA_LEN_OFF);
-	uint32_t ttl = load_be32(rr + TTL_OFF), minimum = load_be32(end - 4);
+	const uint8_t *end = rr + ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF);
+	uint32_t ttl = load_be32(rr + ZONE_RR_TTL_OFF), minimum = load_be32(end - 4);
 	zone->serial = load_be32(end - 20);
 	zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
 	zone->is_signed = false;

@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { RR_RDATA_OFF = 12 }; /* owner pointer, type, class, TTL, RDLENGTH */
-
 /* ---- Wide nodes and RRsets ---- */
 
 const zone_rrset_t *zone_wide_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
@@ -76,7 +74,7 @@ bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_
 	}
 	const uint8_t *rr = block.bytes + iter->pos;
 	uint32_t rdata_len = load_be16(rr + 10);
-	uint32_t at = iter->pos + RR_RDATA_OFF, end = at + rdata_len;
+	uint32_t at = iter->pos + ZONE_RR_RDATA_OFF, end = at + rdata_len;
 	knot_writer_t w = knot_writer_of(scratch);
 	while (iter->pointer < block.pointer_count && zone_block_pointer(&block, iter->pointer) < end) {
 		uint32_t pointer = zone_block_pointer(&block, iter->pointer++);

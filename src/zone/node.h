@@ -252,8 +252,11 @@ static inline uint32_t zone_block_pointer(const zone_block_t *block, unsigned i)
 }
 
 enum {
+	/* In the records of a block: pointer to the owner, type, class, TTL, RDLENGTH, RDATA. */
 	ZONE_RR_TYPE_OFF = 2,
-	ZONE_RR_TTL_OFF = 6, /* in the records of a block */
+	ZONE_RR_TTL_OFF = 6,
+	ZONE_RR_RDATA_LEN_OFF = 10,
+	ZONE_RR_RDATA_OFF = 12,
 	ZONE_RRSET_BODY_OFF = 3,
 	ZONE_RRSET_WIDE_BODY_OFF = 6, /* in bytes[] */
 };
