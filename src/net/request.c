@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <netinet/in.h>
 
+#include "libknot/base/assert.h"
 #include "src/sys/limits.h"
 
 enum { PORT_OFF = 2 /* of the port in the addresses of both families */ };
@@ -60,7 +61,7 @@ static inline bool request_is_garbage(const answer_report_t *report)
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out)
 {
-	assert((limits != NULL) == answer_is_udp(source->protocol));
+	KNOT_ASSERT_SLOW((limits != NULL) == answer_is_udp(source->protocol));
 	if (limits != NULL && request_is_reflected(source->remote)) {
 		traffic_drop(batch, TRAFFIC_DROP_REFLECTOR_PORT);
 		return 0;

@@ -67,7 +67,8 @@ typedef struct {
 } frame_t;
 
 static state_t state;
-static const struct sockaddr_in client = { .sin_family = AF_INET };
+/* The port is read as bytes; any that a client has. */
+static const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = 0xBBBB };
 static const answer_source_t source = { ANSWER_UDP4_XDP, (const struct sockaddr *)&client, NULL };
 
 /* ---- Zones ---- */
