@@ -3,20 +3,15 @@
  * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner,
  * table, glue and RRsets are written behind each other to one arena allocation, whose size is known by then.
  *
- * Sharing. Most delegations of a TLD go to few operators of name servers, so that thousands of names have RRsets of the
- * same bytes (placeholders are relative to whatever node refers to them). The builder counts RRsets by a hash: the
- * first of a kind is part of its node, from the second on there is one copy in the arena that all later nodes refer to.
- *
- * Remembering. Most of the shared RRsets are also made again and again from the same records. Where no target is in the
- * zone, what comes out doesn't depend on the owner: a suffix that such a target has in common with one owner it has in
- * common with all owners of the zone, and then there would be a pointer to it. So a cache says which shared copy it is,
- * and nothing is compiled.
+ * RRsets that many nodes have are stored once: node_share.h.
  *
  * Compression. A name in RDATA of a type that may be compressed ends, if possible, with a pointer to a suffix of the
  * owner or to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is
  * bounded: for an RRset of thousands of names the search would be quadratic and what a pointer saves is small by then.
  */
 #include "src/zone/node_build.h"
+
+#include "src/zone/node_share.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -38,56 +33,22 @@ typedef struct {
 	uint16_t off; /* of the body */
 } dict_entry_t;
 
-/* An RRset of the node being made. */
-typedef struct {
-	uint16_t type;
-	uint32_t ttl;
-	size_t off, len;   /* in `sets`; nothing if it was known to be shared */
-	zone_ref_t shared; /* 0: part of the node */
-} made_set_t;
-
-/* What is known of RRsets with this hash. */
-typedef struct {
-	uint32_t hash;  /* 0: the slot is free */
-	zone_ref_t ref; /* the shared copy; 0: none yet */
-	uint32_t count; /* how often */
-} seen_t;
-
-enum {
-	KNOWN_COUNT = 8192,   /* slots of the cache, in pairs; a power of two */
-	KNOWN_RDATA_MAX = 80, /* bytes of RDATA that can be remembered */
-	KNOWN_FROM = 64,      /* RRsets that could be remembered, from which on it is done: not in small zones */
-};
-
-/* A shared RRset of name servers outside of the zone, and the records that it was made from. */
-typedef struct {
-	uint32_t hash; /* of RDATA and TTL */
-	uint32_t ttl;
-	zone_ref_t ref; /* 0: the slot is free */
-	uint8_t rdata_len;
-	uint8_t rdata[KNOWN_RDATA_MAX]; /* of the RRs in order: names, which show where they end */
-} known_t;
-
 struct zone_node_builder {
 	const zone_record_t **records;
 	size_t record_max;
-	buffer_t made; /* made_set_t[] */
+	buffer_t made; /* zone_made_set_t[] */
 	buffer_t sets; /* the RRsets as they are stored */
 	buffer_t glue; /* copied addresses as they are stored, without their number */
 	uint16_t glue_count;
-	buffer_t glue_ids;           /* const void *[]: what they were copied from */
-	buffer_t links;              /* of the RRset being made, as they are stored */
-	buffer_t blocks;             /* its body and signatures */
-	buffer_t pointers;           /* uint16_t[] */
-	buffer_t node;               /* a node that may be the same as the one before */
-	seen_t *seen;                /* open hash table */
-	size_t seen_count, seen_max; /* seen_max is a power of two, or 0 */
-	known_t *known;              /* cache of KNOWN_COUNT; NULL: none yet */
-	uint32_t known_asked;        /* how often it would have been asked, up to KNOWN_FROM */
-	bool is_portable;            /* the RRset being made would be the same at each name of the zone */
-	bool has_key;                /* the name servers of the node being made can be remembered as `key` */
-	known_t key;
-	bool failed; /* out of memory, sticky until the next node */
+	buffer_t glue_ids; /* const void *[]: what they were copied from */
+	buffer_t links;    /* of the RRset being made, as they are stored */
+	buffer_t blocks;   /* its body and signatures */
+	buffer_t pointers; /* uint16_t[] */
+	buffer_t node;     /* a node that may be the same as the one before */
+	zone_node_share_t share;
+	bool is_portable; /* the RRset being made would be the same at each name of the zone */
+	bool has_key;     /* the name servers of the node being made can be remembered by share.key */
+	bool failed;      /* out of memory, sticky until the next node */
 };
 
 zone_node_builder_t *zone_node_builder_new(void)
@@ -104,8 +65,7 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 		for (size_t i = 0; i < KNOT_LEN(buffers); i++) {
 			free(buffers[i]->data);
 		}
-		free(builder->seen);
-		free(builder->known);
+		zone_node_share_clear(&builder->share);
 		free(builder);
 	}
 }
@@ -154,22 +114,6 @@ static inline uint8_t *write_bytes(uint8_t *to, const void *bytes, size_t len)
 {
 	memcpy(to, bytes, len);
 	return to + len;
-}
-
-/* Never 0. */
-static uint32_t node_hash_of(const uint8_t *bytes, size_t len)
-{
-	uint64_t h = len;
-	for (; len >= 8; bytes += 8, len -= 8) {
-		uint64_t word;
-		memcpy(&word, bytes, sizeof(word));
-		h = (h ^ word) * 0x9E3779B97F4A7C15u;
-		h ^= h >> 32;
-	}
-	uint64_t rest = 0;
-	memcpy(&rest, bytes, len);
-	h = (h ^ rest) * 0x9E3779B97F4A7C15u;
-	return (uint32_t)(h >> 32) | 1;
 }
 
 /* ---- Order ---- */
@@ -609,61 +553,6 @@ static void put_stored(zone_node_builder_t *b, const compiled_t *set)
 	cut_to(&b->sets, to);
 }
 
-/* ---- Remembering ---- */
-
-/* The cache is in use and b->key is that of the RRset. */
-static bool make_key(zone_node_builder_t *b, const compiled_t *set)
-{
-	if (b->known_asked < KNOWN_FROM) {
-		b->known_asked++;
-		return false;
-	}
-	if (b->known == NULL && (b->known = calloc(KNOWN_COUNT, sizeof(*b->known))) == NULL) {
-		return false; /* it goes without */
-	}
-	size_t len = 0;
-	for (size_t i = 0; i < set->count; i++) {
-		const zone_record_t *record = b->records[set->first + i];
-		if (record->rdata_len > KNOWN_RDATA_MAX - len) {
-			return false;
-		}
-		memcpy(b->key.rdata + len, record->rdata, record->rdata_len);
-		len += record->rdata_len;
-	}
-	b->key.rdata_len = (uint8_t)len;
-	b->key.ttl = set->ttl;
-	b->key.hash = node_hash_of(b->key.rdata, len) ^ set->ttl;
-	return true;
-}
-
-/* The first of the two slots that may hold the key. */
-static known_t *known_slots(const zone_node_builder_t *b)
-{
-	return &b->known[b->key.hash & (KNOWN_COUNT - 2)];
-}
-
-/* The shared copy of the RRset with the key; 0: not known. */
-static zone_ref_t find_known(const zone_node_builder_t *b)
-{
-	const known_t *slot = known_slots(b), *key = &b->key;
-	for (unsigned i = 0; i < 2; i++, slot++) {
-		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl &&
-				slot->rdata_len == key->rdata_len &&
-				memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
-			return slot->ref;
-		}
-	}
-	return 0;
-}
-
-static void remember(zone_node_builder_t *b, zone_ref_t ref)
-{
-	known_t *slot = known_slots(b);
-	slot += slot->ref != 0;
-	*slot = b->key;
-	slot->ref = ref;
-}
-
 /* ---- One RRset after the other ---- */
 
 /* Compile an RRset into `sets`. */
@@ -692,14 +581,13 @@ static void put_rrset(
 		.count = count,
 		.sig_count = sig_count,
 		.ttl = ttl_of(params->records, type) };
-	made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
+	zone_made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
 	/* What nodes of the version before have instead of the shared copy is not remembered. */
 	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->old_ref == 0;
-	bool has_key = may_know && make_key(b, &set);
-	made.shared = has_key ? find_known(b) : 0;
+	made.shared = may_know ? zone_node_share_find(&b->share, b->records + first, count, set.ttl) : 0;
 	if (made.shared == 0) {
 		compile_rrset(b, params, &set);
-		b->has_key = b->has_key || (has_key && b->is_portable);
+		b->has_key = b->has_key || (may_know && b->share.has_key && b->is_portable);
 	}
 	made.len = b->sets.len - made.off;
 	node_put(b, &b->made, &made, sizeof(made));
@@ -731,7 +619,7 @@ static void put_orphans(zone_node_builder_t *b, const zone_node_params_t *params
 
 static int cmp_sets(const void *va, const void *vb)
 {
-	return ((const made_set_t *)va)->type - ((const made_set_t *)vb)->type;
+	return ((const zone_made_set_t *)va)->type - ((const zone_made_set_t *)vb)->type;
 }
 
 static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params, size_t count)
@@ -757,142 +645,8 @@ static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params,
 	}
 	if (has_orphans && !b->failed) {
 		put_orphans(b, params, count);
-		qsort(b->made.data, b->made.len / sizeof(made_set_t), sizeof(made_set_t), cmp_sets);
+		qsort(b->made.data, b->made.len / sizeof(zone_made_set_t), sizeof(zone_made_set_t), cmp_sets);
 	}
-}
-
-/* ---- Sharing ---- */
-
-enum {
-	SHARED_LEN_MIN = 32, /* bytes: less is not worth a reference and a cache miss */
-	SHARED_LEN_MAX = 4096,
-	SEEN_FIRST = 64,
-	SEEN_MAX = 1 << 20, /* slots of the table; what comes when it is full is not shared */
-};
-
-static seen_t *find_seen(const zone_node_builder_t *b, uint32_t hash)
-{
-	size_t i = (size_t)hash * 2654435761u & (b->seen_max - 1);
-	while (b->seen[i].hash != 0 && b->seen[i].hash != hash) {
-		i = (i + 1) & (b->seen_max - 1);
-	}
-	return &b->seen[i];
-}
-
-/* Room for one more. False: there is none, or no memory. */
-static bool grow_seen(zone_node_builder_t *b)
-{
-	if (b->seen_count < b->seen_max / 4 * 3) {
-		return true;
-	}
-	size_t max = b->seen_max == 0 ? SEEN_FIRST : 2 * b->seen_max, old_max = b->seen_max;
-	seen_t *old = b->seen, *grown = max <= SEEN_MAX ? calloc(max, sizeof(*grown)) : NULL;
-	if (grown == NULL) {
-		return false;
-	}
-	b->seen = grown;
-	b->seen_max = max;
-	for (size_t i = 0; i < old_max; i++) {
-		if (old[i].hash != 0) {
-			*find_seen(b, old[i].hash) = old[i];
-		}
-	}
-	free(old);
-	return true;
-}
-
-static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint8_t *bytes, size_t len)
-{
-	const zone_rrset_t *stored = zone_at(arena, ref);
-	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
-}
-
-/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has
- * its own. */
-static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const made_set_t *made,
-		const uint8_t *bytes, bool *ret_is_own)
-{
-	*ret_is_own = false;
-	for (unsigned i = 0; old != NULL && i < zone_node_rrset_count(old); i++) {
-		const zone_rrset_t *set = zone_node_rrset_at(arena, old, i);
-		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len &&
-				memcmp(set, bytes, made->len) == 0) {
-			zone_ref_t ref = zone_node_shared_ref(old, i);
-			*ret_is_own = ref == 0;
-			return ref;
-		}
-	}
-	return 0;
-}
-
-/* Bytes that an allocation takes. */
-static size_t in_units(size_t len)
-{
-	return (len + 7) & ~(size_t)7;
-}
-
-/*
- * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first
- * one's place is in its node, the second needs the shared copy, and whatever nodes of the base have instead, this is
- * what a new zone would take.
- */
-static seen_t *note_seen(zone_node_builder_t *b, uint32_t hash)
-{
-	seen_t *seen = b->seen_max > 0 ? find_seen(b, hash) : NULL;
-	if (seen == NULL || seen->hash == 0) {
-		if (!grow_seen(b)) {
-			return NULL;
-		}
-		seen = find_seen(b, hash);
-		*seen = (seen_t){ .hash = hash };
-		b->seen_count++;
-	}
-	seen->count++;
-	return seen;
-}
-
-static void add_stored(const seen_t *seen, const made_set_t *made, zone_node_sums_t *sums)
-{
-	bool should_share = seen->count > 1;
-	sums->stored_size += seen->count == 2 ? in_units(made->len) : 0;
-	if (should_share && made->shared == 0) {
-		sums->stored_size -= made->len - sizeof(zone_ref_t);
-	} else if (!should_share && made->shared != 0) {
-		sums->stored_size += made->len - sizeof(zone_ref_t);
-	}
-}
-
-/* Decide whether an RRset is shared. 0 in made->shared: it becomes part of the node. */
-static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t *old, made_set_t *made,
-		zone_node_sums_t *sums)
-{
-	const uint8_t *bytes = b->sets.data + made->off;
-	const uint8_t unshared = ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS;
-	bool is_unique = made->type == KNOT_TYPE_DS || made->type == KNOT_TYPE_A || made->type == KNOT_TYPE_AAAA;
-	if (made->len < SHARED_LEN_MIN || made->len > SHARED_LEN_MAX || is_unique || (bytes[0] & unshared)) {
-		return; /* not worth it, or to be counted: digests and addresses of many names would only fill the table
-			 */
-	}
-	bool is_own;
-	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
-	seen_t *seen = note_seen(b, node_hash_of(bytes, made->len));
-	if (seen == NULL) {
-		return;
-	}
-	if (made->shared != 0) {
-		seen->ref = seen->ref == 0 ? made->shared : seen->ref;
-	} else if (!is_own && seen->count > 1) {
-		if (seen->ref == 0) {
-			seen->ref = zone_arena_alloc(arena, made->len);
-			if (seen->ref != 0) {
-				memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
-			}
-		}
-		/* Two RRsets of one hash are possible: the second then is not shared. */
-		bool is_same = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len);
-		made->shared = is_same ? seen->ref : 0;
-	}
-	add_stored(seen, made, sums);
 }
 
 /* ---- The node ---- */
@@ -900,7 +654,7 @@ static void share(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_t
 static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
 	unsigned flags = params->flags & ZONE_NODE_FACTS;
-	const made_set_t *made = (const made_set_t *)b->made.data;
+	const zone_made_set_t *made = (const zone_made_set_t *)b->made.data;
 	for (size_t i = 0; i < b->made.len / sizeof(*made); i++) {
 		flags |= made[i].type == KNOT_TYPE_CNAME ? ZONE_NODE_CNAME : 0;
 		flags |= made[i].type == KNOT_TYPE_DNAME ? ZONE_NODE_DNAME : 0;
@@ -932,7 +686,7 @@ typedef struct {
 
 static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
-	const made_set_t *made = (const made_set_t *)b->made.data;
+	const zone_made_set_t *made = (const zone_made_set_t *)b->made.data;
 	layout_t l = { .set_count = b->made.len / sizeof(*made) };
 	l.glue_len = b->glue_count > 0 ? sizeof(b->glue_count) + b->glue.len : 0;
 	size_t bodies = 0;
@@ -959,7 +713,7 @@ static uint8_t *write_link(uint8_t *to, zone_link_t link)
 /* The table, with places from its start: RRsets stand behind it and the glue. */
 static uint8_t *write_table(const zone_node_builder_t *b, const layout_t *l, uint8_t *to)
 {
-	const made_set_t *made = (const made_set_t *)b->made.data;
+	const zone_made_set_t *made = (const zone_made_set_t *)b->made.data;
 	uint16_t count = (uint16_t)l->set_count;
 	size_t place = l->table_len + l->links_len + l->glue_len;
 	if (l->is_wide) {
@@ -978,7 +732,7 @@ static uint8_t *write_table(const zone_node_builder_t *b, const layout_t *l, uin
 /* Header, owner, table, links, glue and RRsets behind each other: l->size bytes. */
 static void write_node(const zone_node_builder_t *b, const zone_node_params_t *params, const layout_t *l, uint8_t *to)
 {
-	const made_set_t *made = (const made_set_t *)b->made.data;
+	const zone_made_set_t *made = (const zone_made_set_t *)b->made.data;
 	const uint8_t *start = to;
 	zone_node_t head = { .flags = (uint16_t)(flags_of(b, params) | (l->is_wide ? ZONE_NODE_WIDE : 0)),
 		.owner_len = params->owner.len,
@@ -1037,7 +791,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	zone_node_sums_t added = *sums;
 	add_record_sums(b, params, count, &added); /* before orphans are collected, which moves records */
 	put_rrsets(b, params, count);
-	made_set_t *made = (made_set_t *)b->made.data;
+	zone_made_set_t *made = (zone_made_set_t *)b->made.data;
 	size_t set_count = b->made.len / sizeof(*made);
 	if (b->failed) {
 		return KNOT_ENOMEM;
@@ -1047,10 +801,11 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	}
 	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	for (size_t i = 0; i < set_count; i++) {
-		if (made[i].shared == 0) {
-			share(b, arena, old, &made[i], &added);
+		const uint8_t *bytes = b->sets.data + made[i].off;
+		if (made[i].shared == 0 && zone_node_share_may(&made[i], bytes)) {
+			zone_node_share_set(&b->share, arena, old, &made[i], bytes, &added);
 			if (made[i].shared != 0 && made[i].type == KNOT_TYPE_NS && b->has_key) {
-				remember(b, made[i].shared);
+				zone_node_share_remember(&b->share, made[i].shared);
 			}
 		}
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
@@ -1060,7 +815,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	if (ref == 0) {
 		return KNOT_ENOMEM;
 	}
-	added.stored_size += in_units(layout.size);
+	added.stored_size += zone_node_share_units(layout.size);
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;

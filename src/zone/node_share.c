@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two tables. `seen` is an open hash table of counts, one slot for each hash; it never shrinks, and when it is full,
+ * RRsets that come then are not shared. `known` is a cache of pairs of slots: a new entry replaces the second of its
+ * pair.
+ */
+#include "src/zone/node_share.h"
+
+#include <stdlib.h>
+
+enum {
+	KNOWN_COUNT = 8192, /* slots of the cache, in pairs; a power of two */
+	KNOWN_FROM = 64,    /* RRsets that could be remembered, from which on it is done: not in small zones */
+};
+
+void zone_node_share_clear(zone_node_share_t *share)
+{
+	free(share->seen);
+	free(share->known);
+	*share = (zone_node_share_t){ 0 };
+}
+
+/* Never 0. */
+static uint32_t share_hash_bytes(const uint8_t *bytes, size_t len)
+{
+	uint64_t h = len;
+	for (; len >= 8; bytes += 8, len -= 8) {
+		uint64_t word;
+		memcpy(&word, bytes, sizeof(word));
+		h = (h ^ word) * 0x9E3779B97F4A7C15u;
+		h ^= h >> 32;
+	}
+	uint64_t rest = 0;
+	memcpy(&rest, bytes, len);
+	h = (h ^ rest) * 0x9E3779B97F4A7C15u;
+	return (uint32_t)(h >> 32) | 1;
+}
+
+/* ---- Remembering ---- */
+
+/* False: the cache is not in use, or the RRset doesn't fit. */
+static inline bool share_make_key(
+		zone_node_share_t *share, const zone_record_t *const *records, size_t count, uint32_t ttl)
+{
+	if (share->known == NULL) {
+		if (share->known_asked < KNOWN_FROM) {
+			share->known_asked++;
+			return false;
+		}
+		share->known = calloc(KNOWN_COUNT, sizeof(*share->known));
+		if (share->known == NULL) {
+			return false; /* it goes without */
+		}
+	}
+	size_t len = 0;
+	for (size_t i = 0; i < count; i++) {
+		const zone_record_t *record = records[i];
+		if (record->rdata_len > ZONE_KNOWN_RDATA_MAX - len) {
+			return false;
+		}
+		memcpy(share->key.rdata + len, record->rdata, record->rdata_len);
+		len += record->rdata_len;
+	}
+	share->key.rdata_len = (uint8_t)len;
+	share->key.ttl = ttl;
+	share->key.hash = share_hash_bytes(share->key.rdata, len) ^ ttl;
+	return true;
+}
+
+/* The first of the two slots that may hold the key. */
+static zone_known_set_t *known_slots(const zone_node_share_t *share)
+{
+	return &share->known[share->key.hash & (KNOWN_COUNT - 2)];
+}
+
+zone_ref_t zone_node_share_find(
+		zone_node_share_t *share, const zone_record_t *const *records, size_t count, uint32_t ttl)
+{
+	share->has_key = share_make_key(share, records, count, ttl);
+	if (!share->has_key) {
+		return 0;
+	}
+	const zone_known_set_t *slot = known_slots(share), *key = &share->key;
+	for (unsigned i = 0; i < 2; i++, slot++) {
+		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl &&
+				slot->rdata_len == key->rdata_len &&
+				memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
+			return slot->ref;
+		}
+	}
+	return 0;
+}
+
+void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref)
+{
+	zone_known_set_t *slot = known_slots(share);
+	slot += slot->ref != 0;
+	*slot = share->key;
+	slot->ref = ref;
+}
+
+/* ---- Sharing ---- */
+
+enum {
+	SEEN_FIRST = 64,
+	SEEN_MAX = 1 << 20, /* slots of the table; what comes when it is full is not shared */
+};
+
+static zone_seen_set_t *find_seen(const zone_node_share_t *share, uint32_t hash)
+{
+	size_t i = (size_t)hash * 2654435761u & (share->seen_max - 1);
+	while (share->seen[i].hash != 0 && share->seen[i].hash != hash) {
+		i = (i + 1) & (share->seen_max - 1);
+	}
+	return &share->seen[i];
+}
+
+/* Room for one more. False: there is none, or no memory. */
+static bool grow_seen(zone_node_share_t *share)
+{
+	if (share->seen_count < share->seen_max / 4 * 3) {
+		return true;
+	}
+	size_t max = share->seen_max == 0 ? SEEN_FIRST : 2 * share->seen_max, old_max = share->seen_max;
+	zone_seen_set_t *old = share->seen, *grown = max <= SEEN_MAX ? calloc(max, sizeof(*grown)) : NULL;
+	if (grown == NULL) {
+		return false;
+	}
+	share->seen = grown;
+	share->seen_max = max;
+	for (size_t i = 0; i < old_max; i++) {
+		if (old[i].hash != 0) {
+			*find_seen(share, old[i].hash) = old[i];
+		}
+	}
+	free(old);
+	return true;
+}
+
+static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint8_t *bytes, size_t len)
+{
+	const zone_rrset_t *stored = zone_at(arena, ref);
+	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
+}
+
+/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has
+ * its own. */
+static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const zone_made_set_t *made,
+		const uint8_t *bytes, bool *ret_is_own)
+{
+	*ret_is_own = false;
+	for (unsigned i = 0; old != NULL && i < zone_node_rrset_count(old); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(arena, old, i);
+		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len &&
+				memcmp(set, bytes, made->len) == 0) {
+			zone_ref_t ref = zone_node_shared_ref(old, i);
+			*ret_is_own = ref == 0;
+			return ref;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first
+ * one's place is in its node, the second needs the shared copy, and whatever nodes of the base have instead, this is
+ * what a new zone would take.
+ */
+static zone_seen_set_t *note_seen(zone_node_share_t *share, uint32_t hash)
+{
+	zone_seen_set_t *seen = share->seen_max > 0 ? find_seen(share, hash) : NULL;
+	if (seen == NULL || seen->hash == 0) {
+		if (!grow_seen(share)) {
+			return NULL;
+		}
+		seen = find_seen(share, hash);
+		*seen = (zone_seen_set_t){ .hash = hash };
+		share->seen_count++;
+	}
+	seen->count++;
+	return seen;
+}
+
+static void add_stored(const zone_seen_set_t *seen, const zone_made_set_t *made, zone_node_sums_t *sums)
+{
+	bool should_share = seen->count > 1;
+	sums->stored_size += seen->count == 2 ? zone_node_share_units(made->len) : 0;
+	if (should_share && made->shared == 0) {
+		sums->stored_size -= made->len - sizeof(zone_ref_t);
+	} else if (!should_share && made->shared != 0) {
+		sums->stored_size += made->len - sizeof(zone_ref_t);
+	}
+}
+
+void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, const zone_node_t *old, zone_made_set_t *made,
+		const uint8_t *bytes, zone_node_sums_t *sums)
+{
+	bool is_own;
+	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
+	zone_seen_set_t *seen = note_seen(share, share_hash_bytes(bytes, made->len));
+	if (seen == NULL) {
+		return;
+	}
+	if (made->shared != 0) {
+		seen->ref = seen->ref == 0 ? made->shared : seen->ref;
+	} else if (!is_own && seen->count > 1) {
+		if (seen->ref == 0) {
+			seen->ref = zone_arena_alloc(arena, made->len);
+			if (seen->ref != 0) {
+				memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
+			}
+		}
+		/* Two RRsets of one hash are possible: the second then is not shared. */
+		bool is_same = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len);
+		made->shared = is_same ? seen->ref : 0;
+	}
+	add_stored(seen, made, sums);
+}
