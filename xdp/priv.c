@@ -27,6 +27,7 @@ struct kxdp_priv {
 	pthread_mutex_t lock; /* one request at a time; covers `fd` and `pid` */
 	int fd;               /* owned; -1: the helper has ended */
 	pid_t pid;            /* -1: waited for */
+	priv_policy_t policy; /* the helper's, which was forked with it */
 };
 
 static priv_policy_t policy_of(const kxdp_priv_params_t *params)
@@ -53,11 +54,11 @@ knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_p
 		free(priv);
 		return kxdp_fault_errno(ret_fault, errnum, "", "starting the privileged helper");
 	}
-	const priv_policy_t policy = policy_of(params);
+	*priv = (kxdp_priv_t){ .fd = fds[0], .policy = policy_of(params) };
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
-		kxdp_priv_helper(fds[1], &policy, params->argv, params->detached);
+		kxdp_priv_helper(fds[1], &priv->policy, params->argv, params->detached);
 	}
 	close(fds[1]);
 	if (pid < 0) {
@@ -68,7 +69,7 @@ knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_p
 	}
 	const struct timeval reply_max = { .tv_sec = REPLY_MAX_S };
 	(void)setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &reply_max, sizeof(reply_max));
-	*priv = (kxdp_priv_t){ .fd = fds[0], .pid = pid };
+	priv->pid = pid;
 	pthread_mutex_init(&priv->lock, NULL);
 	*ret_priv = priv;
 	return KNOT_OK;
@@ -115,6 +116,11 @@ bool kxdp_priv_alive(kxdp_priv_t *priv)
 	bool alive = priv->fd >= 0;
 	pthread_mutex_unlock(&priv->lock);
 	return alive;
+}
+
+knot_err_t kxdp_priv_check_port(const kxdp_priv_t *priv, uint16_t port, kxdp_fault_t *ret_fault)
+{
+	return priv != NULL ? kxdp_priv_policy_check(&priv->policy, port, ret_fault) : KNOT_OK;
 }
 
 /* ---- Requests ---- */

@@ -46,6 +46,12 @@ void kxdp_priv_stop(kxdp_priv_t *take_priv);
 /** False once the helper has ended. A system call. NULL: false. */
 bool kxdp_priv_alive(kxdp_priv_t *priv);
 
+/**
+ * Would the helper refuse to open or configure an interface with this port, in host order? KNOT_EACCES and the fault
+ * that the request would have: it would. No system call, works without the helper. NULL: refuses nothing.
+ */
+KNOT_MUST_USE knot_err_t kxdp_priv_check_port(const kxdp_priv_t *priv, uint16_t port, kxdp_fault_t *ret_fault);
+
 typedef struct {
 	int type;                    /* SOCK_DGRAM or SOCK_STREAM */
 	const struct sockaddr *addr; /* AF_INET or AF_INET6 with the port, below 1024 */

@@ -63,10 +63,20 @@ static verdict_t verdict_fields(bool are_good)
 	return (verdict_t){ .err = are_good ? KNOT_OK : KNOT_EINVAL };
 }
 
+static bool policy_allows(const priv_policy_t *policy, uint16_t port)
+{
+	return port != 0 && (policy->ports[port / 8] >> port % 8 & 1) != 0;
+}
+
+static knot_err_t policy_refuse_port(uint16_t port, kxdp_fault_t *ret_fault)
+{
+	return kxdp_fault(ret_fault, KNOT_EACCES,
+			"port %u was not in the configuration at start; restart the server to use it", port);
+}
+
 static verdict_t verdict_port(const priv_policy_t *policy, uint16_t port)
 {
-	bool is_allowed = port != 0 && (policy->ports[port / 8] >> port % 8 & 1) != 0;
-	return (verdict_t){ .err = is_allowed ? KNOT_OK : KNOT_EACCES, .port = port };
+	return (verdict_t){ .err = policy_allows(policy, port) ? KNOT_OK : KNOT_EACCES, .port = port };
 }
 
 static bool is_listen(const priv_listen_t *l)
@@ -240,9 +250,7 @@ static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_p
 	const row_t *row = &rows[request.kind];
 	verdict_t verdict = row->check(policy, &request);
 	if (verdict.err == KNOT_EACCES) {
-		return kxdp_fault(ret_fault, KNOT_EACCES,
-				"port %u was not in the configuration at start; restart the server to use it",
-				verdict.port);
+		return policy_refuse_port(verdict.port, ret_fault);
 	}
 	if (verdict.err != KNOT_OK) {
 		return kxdp_fault(
@@ -266,6 +274,11 @@ void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_poli
 void kxdp_priv_policy_allow(priv_policy_t *policy, uint16_t port)
 {
 	policy->ports[port / 8] |= (uint8_t)(1 << port % 8);
+}
+
+knot_err_t kxdp_priv_policy_check(const priv_policy_t *policy, uint16_t port, kxdp_fault_t *ret_fault)
+{
+	return policy_allows(policy, port) ? KNOT_OK : policy_refuse_port(port, ret_fault);
 }
 
 size_t kxdp_priv_request_len(uint32_t kind)

@@ -234,6 +234,9 @@ typedef struct {
 /** Allow a port, in host order. Port 0 is refused whatever the policy says. */
 void kxdp_priv_policy_allow(priv_policy_t *policy, uint16_t port);
 
+/** KNOT_EACCES, with the text for the operator: the policy refuses the port (in host order). */
+KNOT_MUST_USE knot_err_t kxdp_priv_policy_check(const priv_policy_t *policy, uint16_t port, kxdp_fault_t *ret_fault);
+
 /** One action per row: does what the checked request asks, fills in answer->reply.u and fds, or answer's fault. */
 typedef struct {
 #define PRIV_ACTION(constant, name, what)                                                                              \

@@ -14,9 +14,9 @@
 
 #include "src/net/block.h"
 #include "src/net/host.h"
+#include "src/net/interfaces_plan.h"
 #include "src/net/sockets.h"
 #include "src/net/worker.h"
-#include "src/net/xdp_plan.h"
 
 /** A queue with its worker. */
 typedef struct {
@@ -26,14 +26,6 @@ typedef struct {
 	unsigned number;     /* of the thread: xdp-N */
 	uint64_t opened_ms;
 } xdp_lane_t;
-
-/** How an interface may be opened, best first: what a failure leads to. */
-typedef enum {
-	XDP_LEVEL_BEST,     /* as configured */
-	XDP_LEVEL_COPY,     /* without zero copy */
-	XDP_LEVEL_EMULATED, /* generic XDP, without the driver */
-	XDP_LEVEL_SOCKETS,
-} xdp_level_t;
 
 typedef struct {
 	xdp_want_t want;      /* in force while open, else wanted */
@@ -112,6 +104,14 @@ bool interfaces_lost_helper(const interfaces_t *set);
 
 /** Publish the list of running workers and wait until nobody uses the old one. Holding `change`, not `look`. */
 KNOT_MUST_USE knot_err_t interfaces_publish(interfaces_t *set);
+
+/* ---- Steps (interfaces_steps.c), holding `change`, not `look` ---- */
+
+/** Make a plan of what is seen and take its steps, all of them. Logs. The first error. */
+KNOT_MUST_USE knot_err_t interfaces_take_steps(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view);
+
+/** Close an interface and its queues, keep their counters. One that isn't open is fine. */
+void interfaces_close(interfaces_t *set, xdp_interface_t *item);
 
 /* ---- Captures (xdp_capture.c) ---- */
 

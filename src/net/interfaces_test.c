@@ -265,6 +265,14 @@ bool kxdp_priv_alive(kxdp_priv_t *priv)
 	return !fake.helper_is_dead;
 }
 
+knot_err_t kxdp_priv_check_port(const kxdp_priv_t *priv, uint16_t port, kxdp_fault_t *ret_fault)
+{
+	(void)priv;
+	(void)port;
+	(void)ret_fault;
+	return KNOT_OK;
+}
+
 knot_err_t xdp_worker_init(worker_t *worker)
 {
 	(void)worker;

@@ -183,6 +183,12 @@ def test_another_port_needs_a_restart(server, pair, link):
     server.change(f"listen: {pair.server_if}@5300")
     server.wait_log(f"warning: failed to change XDP interface srv0 {refused}, it goes on as before")
     assert answers(server, pair, pair.server4)
+    # With settings that take other sockets, too: the refusal is known before the interface is closed.
+    program = pair.link()["xdp"]["prog"]["id"]
+    server.change(f"listen: {pair.server_if}@5300", "ring-size: 1024")
+    assert len(re.findall(r"failed to change XDP interface srv0 \(port 5300 ", server.log())) == 2
+    assert pair.link()["xdp"]["prog"]["id"] == program
+    assert answers(server, pair, pair.server4)
     server.change(f"listen: [ {pair.server_if}@53, {link.server_if}@5300 ]")
     server.wait_log(f"warning: failed to initialize XDP interface srv1 {refused}, using ordinary sockets instead")
     assert answers(server, pair, link.server4, port=5300) and workers(server)[2] == 1
