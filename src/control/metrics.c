@@ -5,6 +5,7 @@
 #include "src/control/health.h"
 #include "src/control/http_host.h"
 #include "src/control/metrics_render.h"
+#include "src/control/metrics_top.h"
 #include "src/control/peer_wait.h"
 #include "src/net/listen.h"
 #include "src/sys/clock.h"
@@ -60,6 +61,7 @@ typedef struct {
 
 struct metrics {
 	metrics_source_t source;
+	metrics_top_t top; /* the thread's */
 	sys_thread_t thread;
 	int wake_fd; /* owned: eventfd */
 	atomic_bool stopping;
@@ -176,6 +178,21 @@ static enum MHD_Result reply_ready(const metrics_t *metrics, struct MHD_Connecti
 	return reply_health(connection, &health);
 }
 
+static enum MHD_Result metrics_reply_top(metrics_t *metrics, struct MHD_Connection *connection)
+{
+	size_t len;
+	char *text = metrics_top_answer(
+			&metrics->top, net_looks(metrics->source.net), server_state(metrics->source.server), &len);
+	if (text == NULL) {
+		return MHD_NO;
+	}
+	struct MHD_Response *response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+	if (response == NULL) {
+		free(text);
+	}
+	return reply(connection, MHD_HTTP_OK, response, "application/json");
+}
+
 /* Whether the request names this server. Browsers can't reach a UNIX socket. */
 static bool is_for_us(const metrics_t *metrics, struct MHD_Connection *connection)
 {
@@ -196,7 +213,7 @@ static bool is_for_us(const metrics_t *metrics, struct MHD_Connection *connectio
 	return http_host_is_ours(host, names, KNOT_LEN(names));
 }
 
-static enum MHD_Result reply_path(const metrics_t *metrics, struct MHD_Connection *connection, const char *url)
+static enum MHD_Result reply_path(metrics_t *metrics, struct MHD_Connection *connection, const char *url)
 {
 	if (strcmp(url, "/metrics") == 0) {
 		return reply_metrics(metrics, connection);
@@ -204,13 +221,16 @@ static enum MHD_Result reply_path(const metrics_t *metrics, struct MHD_Connectio
 	if (strcmp(url, "/ready") == 0) {
 		return reply_ready(metrics, connection);
 	}
+	if (strcmp(url, "/top") == 0) {
+		return metrics_reply_top(metrics, connection);
+	}
 	if (strcmp(url, "/healthz") == 0) {
 		health_t health = health_of_process();
 		return reply_health(connection, &health);
 	}
 	return strcmp(url, "/") == 0 ? reply_page(connection)
 				     : reply_text(connection, MHD_HTTP_NOT_FOUND,
-						       "not found; there are /metrics, /healthz, /ready and /\n");
+						       "not found; there are /metrics, /healthz, /ready, /top and /\n");
 }
 
 static void note_request(struct MHD_Connection *connection)
@@ -225,7 +245,7 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const
 		const char *version, const char *upload, size_t *upload_len, void **io_request)
 {
 	static char seen;
-	const metrics_t *metrics = ctx;
+	metrics_t *metrics = ctx;
 	(void)version;
 	(void)upload;
 	(void)upload_len;
@@ -470,7 +490,7 @@ static void follow(metrics_t *metrics)
 /* Milliseconds until something has to be done though nothing happens; -1: nothing. */
 static int time_left(const metrics_t *metrics, bool has_visitors)
 {
-	int left = has_visitors || metrics->failure_count > 0 ? LOOK_MS : -1;
+	int left = has_visitors || metrics->top.look != NULL || metrics->failure_count > 0 ? LOOK_MS : -1;
 	for (size_t i = 0; i < metrics->count; i++) {
 		if (is_full(metrics->listeners[i]) && left > ROOM_MS) {
 			left = ROOM_MS;
@@ -515,6 +535,7 @@ static void run(void *arg)
 			uint64_t count;
 			(void)!read(metrics->wake_fd, &count, sizeof(count));
 		}
+		metrics_top_end_idle(&metrics->top, net_looks(metrics->source.net));
 		has_visitors = false;
 		for (size_t i = 0; i < metrics->count; i++) {
 			if (waiting[i].revents != 0) {
@@ -528,6 +549,7 @@ static void run(void *arg)
 	while (metrics->count > 0) {
 		close_listener(metrics->listeners[--metrics->count]);
 	}
+	metrics_top_stop(&metrics->top, net_looks(metrics->source.net));
 }
 
 /* ---- Life ---- */

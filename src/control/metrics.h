@@ -3,8 +3,8 @@
  * The metrics endpoint: an HTTP server for `server: metrics-listen:`, in one thread of its own.
  *
  * GET /metrics gives OpenMetrics or, to clients that don't ask for it, the text format before; `?zones=off` leaves
- * single zones out,
- * `?zones=only` gives nothing else. / is a page that shows the numbers in a browser. Everything else is 404 or 405.
+ * single zones out, `?zones=only` gives nothing else. / is a page that shows the numbers in a browser, /top what it
+ * shows of zones and record types (metrics_top.h); /healthz and /ready are health.h's. Everything else is 404 or 405.
  * Limits: connections per address, bytes of a request, seconds without progress, seconds in all. HTTP itself is
  * libmicrohttpd's. No authentication, no TLS: for loopback, or a network of one's own. doc/manual/statistics.rst,
  * doc/adr/0023-metrics.md.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the metrics endpoint (`server: metrics-listen:`): OpenMetrics 1.0 and the text format, values, HTTP, limits, changes while running."""
 import contextlib
+import json
 import math
 import os
 import select
@@ -287,6 +288,54 @@ def test_paths_and_methods(server):
     status, headers, text = request(server.metrics, method="HEAD")
     assert status == 200 and not text and "openmetrics" in headers["Content-Type"]
     assert request(server.metrics, accept=None)[1]["Content-Type"].startswith("text/plain")
+
+
+def top(where):
+    status, headers, text = request(where, "/top")
+    assert status == 200 and headers["Content-Type"] == "application/json"
+    return json.loads(text)
+
+
+def has_zones(client):
+    """Whether a connection that has looked before gets zones of the queries since."""
+    return any(unit["section"] == "zone" for unit in client.command("top"))
+
+
+def test_top_zones_and_types_for_the_page(server):
+    """Counted from the first request on, shared by all viewers, and no longer than somebody asks: a look is one of four."""
+    assert top(server.metrics) == {"busy": False, "seconds": 0, "zones": [], "types": []}
+    seen = {"zones": {}, "types": {}}
+
+    def has_counted():
+        for name in ("www.example.", "nothing.example."):
+            server.ask(name, "A")
+        server.ask("www.example.", "AAAA")
+        reply = top(server.metrics)
+        again = top(server.metrics)
+        assert not reply["zones"] or again["zones"] or again["seconds"] != reply["seconds"], "a second viewer took the counts"
+        for kind, key in (("zones", "zone"), ("types", "type")):
+            seen[kind] = {row[key]: row["queries"] for row in again[kind]}
+        return seen["zones"] and again["seconds"] >= 0.9
+
+    wait_until(has_counted, "counts of a period", pause=0.3)
+    assert set(seen["zones"]) == {"example."} and set(seen["types"]) == {"A", "AAAA"}
+    assert abs(seen["types"]["A"] - 2 * seen["types"]["AAAA"]) <= 2 and abs(sum(seen["types"].values()) - seen["zones"]["example."]) <= 2
+
+    with contextlib.ExitStack() as stack:
+        top(server.metrics)
+        clients = [stack.enter_context(Client(server.socket)) for _ in range(4)]
+        for client in clients:
+            client.command("top")
+
+        def with_zones():
+            server.ask("www.example.", "A")
+            time.sleep(0.1)     # a batch is counted once its replies were handed over
+            return [has_zones(client) for client in clients]
+
+        assert with_zones() == [True] * 3 + [False], "the page has the fourth look"
+        # The page was closed: the fourth client begins to look with one of its next requests. So the page finds no place.
+        wait_until(lambda: all(with_zones()), "the look of the page to end", timeout=30, pause=0.2)
+        assert top(server.metrics)["busy"] is True
 
 
 NO_REQUESTS = {
