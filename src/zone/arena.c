@@ -15,7 +15,7 @@ enum {
 	UNIT = 8,
 	FIRST_CHUNK_LEN = 4096, /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
 	FORK_CHUNK_MIN = 256,
-	FORK_CHUNK_PART = 16, /* a transaction's chunk is at least this part of what there is */
+	FORK_CHUNK_PART = 16, /* a transaction's chunk is at least this part of the arena */
 	PAGE = 4096,
 	HEAP_CHUNK_MAX = 64 * 1024,       /* smaller chunks come from the heap, larger ones from mmap() */
 	RECYCLE_LEN_MAX = 49 * 12 + UNIT, /* largest twig array, rounded up */
@@ -68,8 +68,8 @@ struct zone_arena {
 };
 
 /*
- * An arena that is done and has one small chunk, its user's data and the chunk's bytes behind it, in one allocation:
- * the chunk's. The user's data begin with the arena's view: it is there once.
+ * A finished arena with one small chunk: the arena, its user's data and the chunk's bytes lie one after another in one
+ * allocation, the chunk's. The user's data begin with the arena's view, which exists only there.
  */
 typedef struct {
 	chunk_t chunk;
@@ -78,7 +78,7 @@ typedef struct {
 
 _Static_assert(offsetof(packed_t, arena.view) + sizeof(zone_arena_view_t) == sizeof(packed_t), "the view is last");
 
-/* Reserved huge pages, where the administrator has set some aside: they can't be taken apart or refused later. */
+/* Reserved huge pages, where the administrator has set some aside: the kernel can't split or refuse them later. */
 static void *map_reserved(size_t len)
 {
 	static atomic_bool none_left;
@@ -94,7 +94,7 @@ static void *map_reserved(size_t len)
 	return base;
 }
 
-/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+/* A huge page must lie at a multiple of its size: map more, and unmap what surrounds it. */
 static void *map_aligned(size_t len)
 {
 	size_t around = len + ZONE_CHUNK_MAX;
@@ -175,7 +175,7 @@ static slot_t arena_slot_of(const zone_arena_t *arena, uint32_t i)
 	return (slot_t){ chunk, len_of(chunk) };
 }
 
-/* Every chunk is in use, is where readers look for it, and holds no more than it has room for. */
+/* Invariant: every chunk is in use, the readers' table has it, and it holds no more than it has room for. */
 static bool arena_is_sound(const zone_arena_t *arena)
 {
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
@@ -260,7 +260,8 @@ static void seed_lineage(void)
 }
 
 /*
- * A million zones would be a million system calls: one random number, and SplitMix64 from there, which does not repeat.
+ * A million zones would cost a million system calls. So the process draws one random number and continues with
+ * SplitMix64, which doesn't repeat.
  */
 static uint64_t new_lineage(void)
 {
@@ -315,7 +316,7 @@ zone_arena_t *zone_arena_new(size_t first_len)
 	return arena;
 }
 
-/* Behind an allocation larger than a chunk nothing more can be addressed: the end is the next chunk's start. */
+/* Nothing can be addressed behind an allocation that is larger than a chunk: its end is the next chunk's start. */
 static zone_ref_t end_of(const zone_arena_t *arena)
 {
 	size_t used = last_of(arena)->used;
@@ -388,8 +389,8 @@ void zone_arena_free(zone_arena_t *take_arena)
 }
 
 /*
- * Chunks of a new arena double, so that neither small nor big zones waste much. A fork's are in proportion to what
- * there is, so that a few changes don't make a zone fat.
+ * Chunks of a new arena double, so that neither small nor large zones waste much. A fork's chunks are in proportion to
+ * its parent, so that a few changes don't bloat a zone.
  */
 static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
 {
@@ -441,7 +442,7 @@ void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	if (arena->growth->recycled == NULL) {
 		arena->growth->recycled = calloc(RECYCLE_CLASSES, sizeof(*arena->growth->recycled));
 		if (arena->growth->recycled == NULL) {
-			return; /* the memory is lost to this version, nothing else */
+			return; /* only this memory is lost, until the version is gone */
 		}
 	}
 	memcpy(zone_at(&arena->view, ref), &arena->growth->recycled[units], sizeof(zone_ref_t));
@@ -484,7 +485,7 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
 {
 	KNOT_ASSERT_SLOW(arena_is_sound(take_arena));
-	enum { PACKED_MAX = 16 * 1024 }; /* bytes: what is large doesn't profit and would be copied */
+	enum { PACKED_MAX = 16 * 1024 }; /* bytes: a large arena wouldn't profit, and would be copied */
 	if (take_arena->growth == NULL || take_arena->view.chunk_count != 1 || last_of(take_arena)->used > PACKED_MAX ||
 			atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
 		return NULL;

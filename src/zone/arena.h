@@ -2,12 +2,12 @@
 /**
  * Append-only memory of a zone, addressed by 32-bit references, shared by the versions of the zone.
  *
- * A list of chunks; a reference is chunk number and offset in units of 8 bytes (reference 0 is none). Chunks
+ * An arena is a list of chunks. A reference is a chunk number and an offset in units of 8 bytes; 0 is none. Chunks
  * double up to 2 MiB, which are huge pages where the system has some; an allocation that is larger gets a chunk of its
- * own. What is small when it is done lies in one allocation with its user's data. Bytes below a published version's
- * mark never change; what a writer allocated after its mark it may change in place. One writer at a time; readers see a
- * zone_arena_view_t, a chunk table that stays as it is. Chunks are counted by the versions that use them and unmapped
- * with the last one (after a grace period: the caller's duty).
+ * own. A small arena that is finished lies in one allocation with its user's data (zone_arena_pack()). Bytes below a
+ * published version's mark never change; what a writer allocated after its mark it may change in place. One writer at
+ * a time; readers see a zone_arena_view_t, a chunk table that doesn't change. Versions count the chunks that they use,
+ * and the last one unmaps them. Waiting for a grace period before that is the caller's duty.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 #include "src/zone/ref.h"
 
 /**
- * The writer's side and owner of chunks. One per version of a zone: a fork shares all chunks of its parent and
- * goes on appending where the parent ended; only one fork of a parent may append at a time.
+ * The writer's side and owner of chunks. One per version of a zone: a fork shares all chunks of its parent and appends
+ * where the parent ended; only one fork of a parent may append at a time.
  */
 typedef struct zone_arena zone_arena_t;
 
@@ -28,13 +28,14 @@ zone_arena_t *zone_arena_new(size_t first_len);
 zone_arena_t *zone_arena_fork(zone_arena_t *parent);
 
 /**
- * An arena of these chunks, chunk_lens[i] bytes in use in each (multiples of 8, the first at least 8), to be filled by
- * the caller through zone_arena_view(); what is appended goes behind them. NULL: out of memory.
+ * An arena of `chunk_count` chunks with chunk_lens[i] bytes in use (multiples of 8, the first at least 8). The caller
+ * fills them through zone_arena_view(); later allocations go behind them. NULL: out of memory.
  */
 zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count);
 
 /**
- * Random number of zone_arena_new(), which forks share: arenas of one lineage differ only in how far they have grown.
+ * Random number from zone_arena_new(), which forks share. Arenas of one lineage differ only in how far they have
+ * grown.
  */
 uint64_t zone_arena_lineage(const zone_arena_t *arena);
 
@@ -54,17 +55,17 @@ bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref);
 const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena);
 
 /**
- * End a transaction: nothing more is allocated by it. What only a writer needs is freed. pack: the last chunk gives
- * back what it has not used (of a zone that was built anew); addresses change then, references don't. Only before the
+ * End a transaction: nothing more may be allocated, and what only a writer needs is freed. pack: the last chunk gives
+ * back its unused bytes (for a zone built from scratch); addresses change then, references don't. Only before the
  * arena is published or forked.
  */
 void zone_arena_seal(zone_arena_t *arena, bool pack);
 
 /**
  * Make a sealed arena one allocation together with `data_len` bytes of its user, whose address is returned. The user's
- * data begin with a zone_arena_view_t, which is filled in and must stay: it is the arena's own. The arena is another
- * then, it can be read, forked and freed, and with it goes the user's data (for forks it stays until they are gone).
- * References stay, addresses change. NULL: it is too large or shared, or there is no memory; nothing has changed.
+ * data begin with a zone_arena_view_t, which is filled in and must stay: it is the arena's own. *ret_arena replaces
+ * the arena: it can be read, forked and freed. Freeing it frees the user's data, too, once no fork uses it. References
+ * stay, addresses change. NULL: the arena is too large or shared, or out of memory; nothing has changed.
  */
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena);
 
@@ -74,5 +75,6 @@ bool zone_arena_is_packed(const zone_arena_t *arena);
 /** Bytes mapped. */
 size_t zone_arena_size(const zone_arena_t *arena);
 
-/** Give back an allocation of this transaction for reuse by it; others (not mine, or large) are left alone. */
+/** Give back an allocation for reuse within this transaction. Allocations of earlier transactions and large ones are
+ * left alone. */
 void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len);

@@ -37,7 +37,7 @@ __attribute__((format(printf, 3, 4))) static void tell(
 	params->on_message(&(zone_message_t){ .level = level, .text = text }, params->ctx);
 }
 
-/* As Knot: the last TTL counts, and one is told when it differs from the one before. */
+/* As Knot: the last TTL counts, and a message says when it differs from the one before. */
 static void tell_ttl_mismatch(const load_t *load, const zone_group_t *group, const knot_zone_record_t *record)
 {
 	bool has_previous = false;
@@ -133,7 +133,8 @@ static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 	return true;
 }
 
-/* Check the version. Faults get the lines of their names if the zone fails by them, or if that was asked for. */
+/* Check the version. Faults get the line numbers of their names if they fail the zone, or if the caller asked for
+ * lines. */
 static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, const char *path, const knot_str_t *text)
 {
 	const zone_build_params_t *params = load->params;

@@ -3,9 +3,9 @@
  * From records to a compiled zone version: loading a zone file. Changing a version: txn.h.
  *
  * Records are collected in temporary memory, sorted, classified (cuts, glue, empty non-terminals, wildcards, NSEC3),
- * linked and compiled; the result is checked (check.h) before anybody sees it. Nothing here publishes or logs: messages
- * go to a callback, the caller publishes. Any thread; one build per zone at a time. Reads the zone file and nothing
- * else; the time of day comes in as a value.
+ * linked and compiled; the result is checked (check.h) before it is published. Nothing here publishes or logs:
+ * messages go to a callback, the caller publishes. Any thread; one build per zone at a time. Reads the zone file and
+ * nothing else; the time of day comes in as a value.
  */
 #pragma once
 
@@ -28,10 +28,11 @@ typedef struct {
 } zone_build_params_t;
 
 /**
- * Load the zone file at `path`. Every fault of the file is told to on_message.
+ * Load the zone file at `path`. Every fault of the file is reported to on_message.
  * KNOT_EPARSEFAIL: faults in the file. KNOT_ESEMCHECK: a semantic check failed. KNOT_ENOSOA: no SOA at the apex.
- * KNOT_EZONESIZE: larger than size_max. KNOT_EFILE or a negated errno: the file can't be read (not told to on_message).
- * KNOT_ESTOPPED: should_stop said so. KNOT_ENOMEM. On success the caller owns *ret_zone (zone_contents_free()).
+ * KNOT_EZONESIZE: larger than size_max. KNOT_EFILE or a negated errno: the file can't be read (not reported to
+ * on_message). KNOT_ESTOPPED: should_stop said so. KNOT_ENOMEM. On success the caller owns *ret_zone
+ * (zone_contents_free()).
  */
 KNOT_MUST_USE knot_err_t zone_build_file(
 		const char *path, const zone_build_params_t *params, zone_contents_t **ret_zone);

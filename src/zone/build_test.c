@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Zones from text: what lookups say of names, what nodes hold, and who denies a name. */
+/* Zones from text: what lookups say of names, what nodes hold, and which record denies a name. */
 #include "src/zone/build.h"
 #include "src/zone/lookup.h"
 #include "src/zone/test_dump.h"

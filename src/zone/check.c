@@ -191,7 +191,7 @@ static bool has_address(const check_t *c, const zone_node_t *node)
 }
 
 /*
- * Has the name of a server the addresses that this zone must give? What lies below another cut is that zone's matter.
+ * True if a server's name has the addresses that this zone must give. Names below another cut are that zone's matter.
  */
 static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t server)
 {
@@ -225,7 +225,7 @@ static void report_target(check_t *c, const zone_node_t *node, fault_t fault, ui
 	check_report(c, node, fault, hint);
 }
 
-/* Is the name, in lower case, that of a CNAME of this zone? */
+/* True if the name (lower case) owns a CNAME in this zone. */
 static bool is_alias(const check_t *c, knot_name_t name)
 {
 	if (!knot_name_in(name, zone_node_owner(c->zone->apex))) {
@@ -363,7 +363,7 @@ static void check_cds(check_t *c, const zone_node_t *apex)
 		return;
 	}
 	bool cds_deletes = is_delete(c, apex, cds, 2), cdnskey_deletes = is_delete(c, apex, cdnskey, 3);
-	if (cds_deletes || cdnskey_deletes) { /* RFC 8078 4: both, and nothing beside */
+	if (cds_deletes || cdnskey_deletes) { /* RFC 8078 4: both, and no other record */
 		if (!cds_deletes || !cdnskey_deletes || zone_rrset_rr_count(cds) > 1 ||
 				zone_rrset_rr_count(cdnskey) > 1) {
 			check_report(c, apex, FAULT_CDS_DELETE, "");
@@ -390,7 +390,7 @@ static bool wants_signature(const zone_node_t *node, uint16_t type)
 	return !(node->flags & ZONE_NODE_CUT) || type == KNOT_TYPE_DS || type == KNOT_TYPE_NSEC;
 }
 
-/* Is one of the signatures within its time (RFC 4034 3.1.5, serial number arithmetic)? */
+/* True if one of the signatures is within its validity period (RFC 4034 3.1.5, serial number arithmetic). */
 static bool has_timely_signature(const check_t *c, const zone_node_t *node, const zone_rrset_t *set)
 {
 	uint32_t ttl, now = (uint32_t)c->now_s;
@@ -418,7 +418,8 @@ static void check_signatures(check_t *c, const zone_node_t *node)
 	}
 }
 
-/* Types that a node's NSEC or NSEC3 must list: at a cut what the parent knows, RRSIG when something is signed. */
+/* Types that a node's NSEC or NSEC3 must list: at a cut the types that the parent has, and RRSIG when something is
+ * signed. */
 static unsigned collect_types(const check_t *c, const zone_node_t *node, uint16_t *types, unsigned max)
 {
 	bool has_sig = false, has_rrsig = false;
@@ -485,7 +486,8 @@ static bool first_rdata(const check_t *c, const zone_node_t *node, uint16_t type
 	return next_rdata(c, &iter, ret_rdata);
 }
 
-/* The NSEC of the node before must name this one; `node` NULL: the end of the zone, the ring closes at the apex. */
+/* The NSEC of the node before must name this one. `node` NULL: the end of the zone, where the ring closes at the apex.
+ */
 static void check_nsec_next(check_t *c, const zone_node_t *node)
 {
 	knot_bytes_t rdata;
@@ -580,7 +582,7 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 	}
 }
 
-/* A chain of NSEC3 without usable NSEC3PARAM is one that is being made or removed (RFC 5155 10.4): nothing to check. */
+/* An NSEC3 chain without usable NSEC3PARAM is being made or removed (RFC 5155 10.4): nothing to check. */
 static bool denies_by_nsec(const zone_contents_t *zone)
 {
 	return zone_nsec3_params(zone)->algorithm == 0 && (zone->has_nsec || zone_nsec3_tree(zone)->count == 0);
@@ -596,7 +598,7 @@ static void check_dnssec(check_t *c, const zone_node_t *node)
 	}
 }
 
-/* Each name that isn't there costs so many hashes, whoever asks: RFC 9276 3.1 wants none. */
+/* Each query for a name that doesn't exist costs that many hashes. RFC 9276 3.1 wants none. */
 static void check_iterations(check_t *c, uint32_t end)
 {
 	uint32_t iterations = zone_nsec3_params(c->zone)->algorithm != 0 ? zone_nsec3_params(c->zone)->iterations : 0;

@@ -2,11 +2,11 @@
 /**
  * Semantic checks of a compiled zone version, one table row per fault (check.c).
  *
- * As Knot: a mandatory fault is an error and makes a version unusable, with semantic-checks soft it is only noted;
+ * As Knot: a mandatory fault is an error and makes a version unusable, with `semantic-checks: soft` it is only noted;
  * optional checks run with semantic-checks on (warnings) or soft (notices) and never fail a zone. DNSSEC checks are
- * optional ones that run on signed zones; signatures must be there and within their time, they are not verified here.
- * Pure reads of one version. RFC 1034 3.6.2, 4.2.1; RFC 2181 10.1; RFC 6672 2.3, 2.4; RFC 4035 2; RFC 5155 7.1; RFC
- * 7344 4; RFC 8078 4; RFC 9276 3.
+ * optional ones that run on signed zones; signatures must exist and be within their validity period; they are not
+ * verified here. Pure reads of one version. RFC 1034 3.6.2, 4.2.1; RFC 2181 10.1; RFC 6672 2.3, 2.4; RFC 4035 2; RFC
+ * 5155 7.1; RFC 7344 4; RFC 8078 4; RFC 9276 3.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ typedef struct {
 	zone_checks_t checks;
 	uint32_t nsec3_iterations_end; /* so many and more are an error; 0: no limit */
 	uint64_t now_s;                /* seconds since 1970 */
-	zone_message_cb on_message;    /* every fault is told to it; may be NULL */
+	zone_message_cb on_message;    /* gets every fault; may be NULL */
 	void *ctx;
 } zone_check_params_t;
 

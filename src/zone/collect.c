@@ -92,7 +92,7 @@ static bool add_block(zone_collect_t *collect, zone_blocks_t *blocks, size_t len
 		if (len > SIZE_MAX / 4) {
 			return false;
 		}
-		/* Large groups get room to grow, so that they are moved seldom. */
+		/* Large groups get room to grow, so that they seldom move. */
 		size = (2 * len + sizeof(zone_block_mem_t) + 4095) & ~(size_t)4095;
 	}
 	zone_block_mem_t *block = new_block(collect, size);
@@ -211,7 +211,7 @@ static inline bool is_before(const zone_group_t *group, uint64_t prefix, knot_na
 
 /*
  * The list that a group of this name is appended to. Files that are sorted but for a few kinds of records (glue behind
- * its cut, say) are a few sorted runs. Ends of runs only move up, so of groups of one owner the later one is in a later
+ * its cut, say) are a few sorted runs. Ends of runs only move up, so a later group of the same owner is in a later
  * list.
  */
 static zone_blocks_t *choose_run(zone_collect_t *collect, uint64_t prefix, knot_name_t name, unsigned *ret_run)
@@ -306,7 +306,7 @@ knot_err_t zone_group_grow(zone_collect_t *collect, zone_blocks_t *blocks, zone_
 	return KNOT_OK;
 }
 
-/* The number of a head, given out if there is one left; 0: none. */
+/* The number of a pair of type and TTL, assigned if one is left; 0: none. */
 static unsigned head_of(zone_collect_t *collect, uint16_t type, uint32_t ttl)
 {
 	const zone_record_head_t *heads = collect->heads;
@@ -327,7 +327,7 @@ static unsigned head_of(zone_collect_t *collect, uint16_t type, uint32_t ttl)
 		uint32_t max = collect->head_max == 0 ? 8 : 2 * collect->head_max;
 		zone_record_head_t *grown = realloc(collect->heads, max * sizeof(*grown));
 		if (grown == NULL) {
-			return 0; /* nothing is lost: the record carries its own */
+			return 0; /* no error: the record carries its own pair */
 		}
 		collect->heads = grown;
 		collect->head_max = max;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: records of a whole zone in temporary memory, from any source and in any order, then sorted by owner.
+ * Internal: the records of a whole zone in temporary memory, from any source and in any order, then sorted by owner.
  *
- * A group is an owner name with records of it, packed behind each other: 16 bytes and the name, and mostly 2 bytes for
- * each record beside its RDATA: which of the few pairs of type and TTL it has, and its length. Records of one owner
- * that come one after the other are one group; sorting joins the rest. Groups lie in blocks that go back to the system
- * one by one while the sorted groups are used up in order.
+ * A group is an owner name with its records, packed one after another. It takes 16 bytes, the name, and usually 2
+ * bytes for each record beside its RDATA: the index of its pair of type and TTL, and its length. Records of one owner
+ * that come one after the other are one group; sorting joins the rest. Groups lie in blocks, which go back to the
+ * system one by one while the sorted groups are used up in order. One thread; the caller owns the collection.
  */
 #pragma once
 
@@ -41,11 +41,11 @@ typedef struct zone_block zone_block_mem_t;
 
 enum { ZONE_RUNS_MAX = 4 };
 
-/** A group in 32 bits: number of its block and offset there in units of 8 bytes. */
+/** A group in 32 bits: the number of its block and the offset in it in units of 8 bytes. */
 typedef uint32_t zone_group_ref_t;
 
 enum {
-	ZONE_BLOCK_SIZE = 128 * 1024, /* bytes; groups begin within the first so many of a block */
+	ZONE_BLOCK_SIZE = 128 * 1024, /* bytes; groups begin within the first ZONE_BLOCK_SIZE bytes of a block */
 	ZONE_GROUP_OFFSET_BITS = 14,
 	ZONE_BLOCKS_MAX = 1 << (32 - ZONE_GROUP_OFFSET_BITS),
 	ZONE_HEADS_MAX = 256, /* pairs of type and TTL that are kept once; records with others carry their own */
@@ -71,10 +71,10 @@ typedef struct {
 	size_t group_count;
 	zone_blocks_t *run;                /* where `last` is: one of the following */
 	unsigned run_number;               /* in runs[]; ZONE_RUNS_MAX: it is `rest` */
-	zone_blocks_t runs[ZONE_RUNS_MAX]; /* groups in strictly ascending order; a group is in the first run that it
-					      fits behind */
+	zone_blocks_t runs[ZONE_RUNS_MAX]; /* groups in strictly ascending order; a group goes to the first run whose
+					      last group sorts before it */
 	zone_group_t *run_ends[ZONE_RUNS_MAX]; /* the last group of each */
-	zone_blocks_t rest;                    /* what fits behind none, in order of appearance */
+	zone_blocks_t rest;                    /* groups that fit behind no run, in order of appearance */
 	zone_blocks_t groups;                  /* all of them, sorted, after zone_collect_sort() */
 	zone_blocks_t scratch;
 	zone_block_mem_t *spare;  /* blocks of the common size for reuse */
@@ -95,7 +95,7 @@ static inline knot_name_t zone_group_name(const zone_group_t *group)
 	return (knot_name_t){ group->owner, group->owner_len, group->label_count };
 }
 
-/** Steps through the records of a group: begin with *pos 0. False at the end. */
+/** Step through the records of a group: begin with *pos 0. False at the end. */
 bool zone_group_next(const zone_collect_t *collect, const zone_group_t *group, size_t *pos, zone_packed_t *ret_record);
 
 /** NSEC3, or a signature of NSEC3. */
@@ -104,8 +104,8 @@ bool zone_is_nsec3_record(uint16_t type, knot_bytes_t rdata);
 enum { ZONE_PREFIX_POSITIONS = 10, ZONE_PREFIX_BITS = 6 };
 
 /**
- * The first ten key positions of `name` behind those of the apex, of 6 bits each, big end first: orders like the names
- * as far as they go. Positions that the name doesn't have are KNOT_KEY_END.
+ * The first ten key positions of `name` behind those of the apex, of 6 bits each, most significant first, so numbers
+ * order like the names as far as they go. Positions that the name doesn't have are KNOT_KEY_END.
  */
 uint64_t zone_name_prefix(const zone_collect_t *collect, knot_name_t name);
 
@@ -119,19 +119,19 @@ void zone_collect_done(zone_collect_t *collect);
 /** Temporary memory, 8-byte aligned, until zone_collect_done(); NULL: out of memory. */
 void *zone_collect_alloc(zone_collect_t *collect, size_t len);
 
-/** Following records are of this name: the last group is, or becomes, one of it. owner: in the zone, any case.
+/** Records that follow belong to `owner` (in the zone, any case): makes a group of it unless the last group is one.
  * KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner);
 
-/** Append a record to the last group, which there is. Not after zone_collect_sort(). rdata is copied and brought into
- * canonical form. KNOT_ENOMEM. KNOT_EZONESIZE: 4 GiB at one name. */
+/** Append a record to the last group, which must exist. Not after zone_collect_sort(). rdata is copied and put into
+ * canonical form. KNOT_ENOMEM. KNOT_EZONESIZE: over 4 GiB at one name. */
 KNOT_MUST_USE knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
 
 /** Sort by owner in canonical order and join groups of the same owner, records in order of appearance. KNOT_ENOMEM,
  * KNOT_EZONESIZE. */
 KNOT_MUST_USE knot_err_t zone_collect_sort(zone_collect_t *collect);
 
-/** Steps through the groups in order: begin with NULL. NULL at the end. *block: where the group lies. */
+/** Step through the groups in order: begin with NULL. NULL at the end. *block: the block of the group. */
 zone_group_t *zone_collect_next(const zone_collect_t *collect, zone_block_mem_t **block, const zone_group_t *group);
 
 /** The reference of a group that lies in `block`. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sorting groups, which are too many for the cache and too large in all to exist twice:
+ * Sorting groups, which are too many for the cache and together too large to exist twice.
  *
- *   partition   Blocks are read one after the other and their groups dealt out to buckets, ranges of names. What has
- * been read is reused for what is written, so that the whole grows by a block per bucket. sort        One bucket after
- * the other, small enough for the cache: a radix sort of (prefix, address), names compared where ten positions don't
- * tell, then the groups are copied in order, those of one owner joined. Its blocks are reused, too.
+ * Partition. Blocks are read one after the other, and their groups are distributed to buckets, which are ranges of
+ * names. Blocks that have been read are reused for writing, so memory grows by only one block for each bucket.
  *
- * What is in order already is left as it is, and what comes as a few runs that are, is merged: each group is copied
+ * Sort. The buckets, each small enough for the cache, are sorted one after the other: a radix sort of (prefix,
+ * address), where names are compared if ten positions don't differ. Then the groups are copied in order and those of
+ * one owner joined. The bucket's blocks are reused, too.
+ *
+ * Groups that are in order already stay where they are. A few runs that are in order are merged: each group is copied
  * once.
  */
 #include "src/zone/collect_blocks.h"
@@ -234,7 +236,7 @@ static knot_err_t sort_bucket(sort_t *s, zone_blocks_t *bucket)
 	return err;
 }
 
-/* On failure what is left is put together again, to be freed with the collection. */
+/* On failure the remaining blocks become one list again, to be freed with the collection. */
 static void give_back(sort_t *s)
 {
 	zone_blocks_t *groups = &s->collect->groups;
@@ -254,7 +256,7 @@ static void give_back(sort_t *s)
 
 /* ---- Runs ---- */
 
-/* A place in a run that holds something. */
+/* A place in a run that isn't empty. */
 typedef struct {
 	zone_blocks_t *run;
 	const zone_group_t *next; /* in the run's first block; NULL: before its beginning or at its end */
@@ -299,7 +301,7 @@ static knot_err_t merge_runs(sort_t *s, unsigned count)
 	}
 }
 
-/* Runs and what fits none as one list: groups of one owner in order of appearance. */
+/* Merge the runs and the groups that fit no run into one list: groups of one owner in order of appearance. */
 static void join_lists(zone_collect_t *collect)
 {
 	zone_blocks_t *lists[ZONE_RUNS_MAX + 1];

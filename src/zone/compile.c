@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory. Names are compiled in canonical order and the blocks of their groups go back to the system meanwhile, so the
+ * collected records and the nodes never exist in full at the same time. Only the records of one name are unpacked, and
+ * below a cut those of the names that may be glue.
+ *
+ * Links. A node that others refer to gets a number when the first of them is compiled, which may be before or after the
+ * node itself: numbers that come after are written into the node by a copy (zone_node_number()).
+ */
 #include "src/zone/compile.h"
 
 #include "src/zone/names.h"
@@ -23,11 +31,11 @@ typedef struct {
 
 typedef struct {
 	zone_collect_t *collect;
-	const zone_contents_t *base; /* NULL: built anew */
-	zone_contents_t *zone;       /* in the making */
+	const zone_contents_t *base; /* NULL: built from scratch */
+	zone_contents_t *zone;       /* being built */
 	zone_node_builder_t *builder;
 	zone_names_t names;
-	zone_link_t *free_links; /* numbers of nodes that are gone */
+	zone_link_t *free_links; /* link numbers of nodes that are gone */
 	size_t free_link_count, free_link_max;
 	uint32_t link_count;                    /* numbers given out so far */
 	uint8_t salt[UINT8_MAX];                /* of the chain that is answered from */
@@ -100,11 +108,11 @@ static size_t record_room(size_t rdata_len)
 	return (sizeof(zone_record_t) + rdata_len + alignof(zone_record_t) - 1) & ~(alignof(zone_record_t) - 1);
 }
 
-/* What a group's records take unpacked, or, when they are few bytes, an upper bound that needs no look at them. */
+/* Bytes that a group's records take unpacked. For small groups an upper bound, which needs no look at the records. */
 static size_t unpacked_len(const zone_collect_t *collect, const zone_group_t *group)
 {
 	enum { FEW = 512 };
-	/* Of p bytes packed, at least 2: 16 if there is no RDATA, else at most 16 + (p - 2) + 7. */
+	/* A record of p packed bytes (at least 2) takes 16 bytes without RDATA, else at most 16 + (p - 2) + 7. */
 	static_assert(sizeof(zone_record_t) <= 16 && alignof(zone_record_t) <= 8,
 			"a record takes at most 9 times as much unpacked");
 	size_t packed_len = group->size - sizeof(*group) - group->owner_len, len = 0;
@@ -118,7 +126,7 @@ static size_t unpacked_len(const zone_collect_t *collect, const zone_group_t *gr
 	return len;
 }
 
-/* The records of a group's NSEC3 part or of the rest as the builder of nodes wants them. Returns the end of what is
+/* Unpack the records of a group's NSEC3 part, or of the rest, for the node builder. Returns the end of what is
  * used of `to`. */
 static uint8_t *unpack(const zone_collect_t *collect, const zone_group_t *group, bool is_nsec3_part, uint8_t *to,
 		const zone_record_t **ret_first)
@@ -277,7 +285,7 @@ static knot_err_t unpack_glue(compile_t *c)
 
 static const glue_t *find_glue(const compile_t *c, knot_name_t target)
 {
-	enum { FEW = 8 }; /* most cuts have two or so: no need for an order */
+	enum { FEW = 8 }; /* most cuts have about two: no need to sort */
 	for (size_t i = 0; i < c->glue_count && c->glue_count <= FEW; i++) {
 		const zone_group_t *group = c->glue[i].group;
 		if (group->owner_len == target.len && memcmp(group->owner, target.wire, target.len) == 0) {
@@ -300,7 +308,7 @@ static const glue_t *find_glue(const compile_t *c, knot_name_t target)
 	return NULL;
 }
 
-/* What the cut being compiled says of a name server at or below itself. */
+/* Glue of the cut being compiled for a name server at or below it. */
 static knot_err_t find_own(compile_t *c, knot_name_t target, zone_target_t *ret)
 {
 	if (target.len == current_name(c).len) {
@@ -369,7 +377,8 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 {
 	compile_t *c = ctx;
 	zone_target_t found = { 0 };
-	/* Most name servers are elsewhere: the letter before the root mostly tells, and both are in lower case. */
+	/* Most name servers are outside of the zone. The last byte before the root usually shows it; both names are in
+	 * lower case. */
 	knot_name_t origin = c->collect->origin;
 	bool is_elsewhere = origin.len > 1 &&
 			    (target.len < origin.len || target.wire[target.len - 2] != origin.wire[origin.len - 2]);
@@ -434,7 +443,7 @@ static knot_err_t prepare_nsec3(compile_t *c)
 		knot_name_t owner = zone_group_name(zone_names_group(names, &names->list[i]));
 		bool is_below_apex = owner.label_count == c->collect->origin.label_count + 1;
 		if (!is_below_apex || !owner_hash(owner, c->hashes[at])) {
-			/* Not a chain that hashes can be looked up in: the zone is served without prepared denials. */
+			/* Hashes can't be looked up in such a chain: the zone is served without prepared denials. */
 			params->algorithm = 0;
 			return KNOT_OK;
 		}
@@ -444,8 +453,8 @@ static knot_err_t prepare_nsec3(compile_t *c)
 	return KNOT_OK;
 }
 
-/* The last NSEC3 owner whose hash is not after `hash`; the ring's last when all are. Hashes are uniform: begin where it
- * should be. */
+/* The last NSEC3 owner whose hash is not after `hash`; the last of the ring if there is none. Hashes are uniform, so
+ * begin at the expected place. */
 static size_t find_hash(const compile_t *c, const uint8_t *hash)
 {
 	size_t count = c->names.tree_counts[TREE_NSEC3];
@@ -638,7 +647,7 @@ static knot_err_t make_links(compile_t *c)
 	return err;
 }
 
-/* Put the nodes that aren't the base's into its tree. */
+/* Put the nodes that the base doesn't have into its tree. */
 static knot_err_t graft(compile_t *c, unsigned which)
 {
 	const zone_names_t *names = &c->names;
@@ -653,7 +662,7 @@ static knot_err_t graft(compile_t *c, unsigned which)
 }
 
 /*
- * Make a tree anew. The one of authoritative names is the last and largest: its leaves take the place of the entries.
+ * Make a tree from scratch. The tree of authoritative names is the last and largest: its leaves overwrite the entries.
  */
 static knot_err_t plant(compile_t *c, unsigned which)
 {
@@ -679,7 +688,8 @@ static knot_err_t plant(compile_t *c, unsigned which)
 /* ---- Facts of the whole ---- */
 
 /*
- * Find the NSEC3PARAM whose parameters were taken in the apex node: its RDATA holds no names and stands there as it is.
+ * Find in the apex node the NSEC3PARAM whose parameters were taken. Its RDATA holds no names, so it is stored
+ * unchanged.
  */
 static void move_salt(zone_contents_t *zone)
 {
@@ -771,7 +781,7 @@ static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 	}
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
 	err = err == KNOT_OK ? compile_names(c) : err;
-	zone_node_builder_free(c->builder); /* its memory is of the size of a tree */
+	zone_node_builder_free(c->builder); /* it takes as much memory as a tree */
 	c->builder = NULL;
 	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
 		err = KNOT_EZONESIZE;
@@ -789,7 +799,7 @@ static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 
 void zone_compile_trim(uint64_t record_count)
 {
-	enum { BIG_ZONE = 100000 }; /* records from which on it pays */
+	enum { BIG_ZONE = 100000 }; /* records: giving memory back pays from here on */
 	if (record_count > BIG_ZONE) {
 		malloc_trim(0);
 	}

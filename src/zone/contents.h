@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * One published, immutable version of a zone: three trees over one arena, and what is known of the zone as a whole.
+ * One published, immutable version of a zone: three trees over one arena, and facts about the zone as a whole.
  *
  * Trees (tree.h), by owner in canonical order: `auth` (authoritative names, cuts and empty non-terminals), `nsec3`
- * (owners of NSEC3 records), `glue` (names below cuts; not answered from, but zone data). Keeping glue apart makes the
- * deepest node found on a walk of `auth` the answer to "where is the cut", and bounds the walk to a preceding NSEC.
+ * (owners of NSEC3 records), `glue` (names below cuts: zone data that is not answered from). Because glue is kept
+ * apart, the deepest node on a walk of `auth` is the cut if there is one, and the walk to a preceding NSEC is bounded.
  *
  * Links. A node that others refer to (NSEC3 of a name, address targets of NS, MX, SRV …) has a stable number; the
  * version's link table maps it to the node's reference. So a node can be replaced without touching those that refer to
@@ -26,9 +26,9 @@ typedef struct {
 enum { ZONE_LINK_PAGE = 256 }; /* links per page of the link table */
 
 /**
- * What a packed version of a zone without NSEC3 and glue has none of comes last: then `is_short` is set and the version
- * ends before `nsec3`. So that is read with zone_nsec3_tree(), zone_glue_tree() and zone_nsec3_params(), and a version
- * copied with zone_contents_copy(). There may be a million of them.
+ * There may be a million versions of small zones, so a packed version of a zone without NSEC3 and glue sets `is_short`
+ * and ends before `nsec3`. Read the members from there on with zone_nsec3_tree(), zone_glue_tree() and
+ * zone_nsec3_params() only, and copy a version with zone_contents_copy().
  */
 typedef struct zone_contents {
 	zone_arena_view_t arena; /* chunks of this version; first, see zone_arena_pack() */
@@ -43,10 +43,10 @@ typedef struct zone_contents {
 	bool has_nsec;            /* denial by NSEC (the apex has one) */
 	bool is_short;
 	zone_arena_t *store;     /* owned: what `arena` views */
-	uint64_t live_size;      /* bytes of the arena that this version would take if it were built anew */
+	uint64_t live_size;      /* bytes of the arena that this version would take if it were built from scratch */
 	uint64_t wire_size;      /* bytes of all records uncompressed; `zone.size` in zone-stats */
 	uint64_t record_count;   /* with signatures */
-	zone_tree_t nsec3, glue; /* not if is_short; so the next */
+	zone_tree_t nsec3, glue; /* not there if is_short; the same for the next member */
 	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
 
@@ -64,22 +64,22 @@ static inline const zone_tree_t *zone_glue_tree(const zone_contents_t *zone)
 	return zone->is_short ? &none : &zone->glue;
 }
 
-/** Of the chain of NSEC3 that answers come from; its algorithm is 0 if there is none. */
+/** Parameters of the NSEC3 chain that answers come from; algorithm 0 if there is none. */
 static inline const zone_nsec3_params_t *zone_nsec3_params(const zone_contents_t *zone)
 {
 	static const zone_nsec3_params_t none = { .algorithm = 0 };
 	return zone->is_short ? &none : &zone->nsec3_params;
 }
 
-/** All that a version is, in full length; its arena stays that of `zone`. */
+/** Copy the fields of a version, in full length. The arena remains that of `zone`. */
 void zone_contents_copy(const zone_contents_t *zone, zone_contents_t *ret_copy);
 
 /** Free a version that no reader has any more. NULL is allowed. */
 void zone_contents_free(zone_contents_t *take_zone);
 
 /**
- * Put a version that was made anew and is small into one allocation; not published yet, nothing else uses its arena.
- * Returns the version: another address, or the same when it is not small or there is no memory.
+ * Put a small version that was built from scratch into one allocation. It must not be published yet, nor its arena
+ * shared. Returns the version: another address, or the same when it is not small or there is no memory.
  */
 zone_contents_t *zone_contents_pack(zone_contents_t *take_zone);
 

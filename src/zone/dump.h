@@ -4,7 +4,7 @@
  * first, owners in canonical order, the NSEC3 chain last. No directives, so that any line can be moved, and any program
  * reads it.
  *
- * Writes to a descriptor and nothing else: naming, replacing and flushing files is the caller's.
+ * Only writes to a descriptor: naming, replacing and flushing files is the caller's job. Readers: as contents.h says.
  */
 #pragma once
 
@@ -15,6 +15,6 @@ typedef struct {
 	uint64_t now_s;      /* for the comment at the end: seconds since 1970 */
 } zone_dump_params_t;
 
-/** Write the whole zone to `fd`. A negated errno of write(2): part of it may be written. KNOT_ENOMEM. Some 0.3 µs per
- * record. */
+/** Write the whole zone to `fd`. A negated errno of write(2): part of it may be written. KNOT_ENOMEM. Cost: some 0.3 µs
+ * a record. */
 KNOT_MUST_USE knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params_t *params);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Numbers of the version that are not in its chunks. Largest fields first: no padding, every byte is data. */
+/* The facts of a version that are not in its chunks. Largest fields first: no padding, every byte is data. */
 struct zone_image_head {
 	uint64_t lineage;
 	uint64_t live_size, wire_size, record_count;
@@ -127,7 +127,7 @@ void zone_image_read_discard(zone_image_reader_t *take_reader)
 	}
 }
 
-/* Bytes in use from `ref` to the end of its chunk; 0: it is none, or leads out of the chunks. */
+/* Bytes in use from `ref` to the end of its chunk; 0: `ref` is 0 or leads out of the chunks. */
 static size_t room_at(const zone_arena_t *store, zone_ref_t ref)
 {
 	uint32_t chunk = ref >> ZONE_CHUNK_OFFSET_BITS;
@@ -178,7 +178,7 @@ static bool is_link_table(const zone_arena_t *store, const zone_image_head_t *he
 	return true;
 }
 
-/* The apex node has this name, which the last byte of its owner's bytes ends. */
+/* True if the apex node has this name. The root label must be the last byte of its owner's bytes. */
 static bool is_apex(const zone_arena_t *store, const zone_image_head_t *head, knot_name_t origin)
 {
 	if (!is_node(store, head->apex)) {

@@ -23,7 +23,7 @@ void zone_locate_add(const zone_message_t *message, void *ctx)
 		locate->messages = calloc(ZONE_LOCATE_MAX, sizeof(*locate->messages));
 	}
 	char *text = locate->messages != NULL && locate->count < ZONE_LOCATE_MAX ? strdup(message->text) : NULL;
-	if (text == NULL) { /* no room: it goes on as it is, before those that wait */
+	if (text == NULL) { /* out of memory: the message goes out unchanged, before those that wait */
 		if (locate->on_message != NULL) {
 			locate->on_message(message, locate->ctx);
 		}
@@ -56,7 +56,7 @@ static bool locate_on_record(const knot_zone_record_t *record, void *ctx)
 	return locate->missing > 0;
 }
 
-/* What is wrong with the file was told when it was read. */
+/* Faults of the file were reported when it was read. */
 static bool locate_on_fault(const knot_zone_fault_t *fault, void *ctx)
 {
 	(void)fault;
@@ -72,7 +72,7 @@ static void locate_scan(
 		.on_record = locate_on_record,
 		.on_fault = locate_on_fault,
 		.ctx = locate };
-	/* A file that changed meanwhile has other lines, or none: the messages are of what was read all the same. */
+	/* If the file changed meanwhile, lines may differ or be missing. The messages are still about what was read. */
 	(void)!(text != NULL ? knot_zonefile_scan_text(*text, path, &params) : knot_zonefile_scan(path, &params));
 }
 

@@ -68,7 +68,7 @@ knot_name_t zone_next_closer(knot_name_t name, const zone_node_t *encloser)
 const zone_node_t *zone_nsec_cover(const zone_contents_t *zone, knot_name_t name)
 {
 	if (!zone->has_nsec) {
-		return NULL; /* signed, but no chain yet: nothing that 128 steps back could find */
+		return NULL; /* signed, but no chain yet: 128 steps back wouldn't find one */
 	}
 	/* Only empty non-terminals have no NSEC: at most one per label lies between a name and the one before it. */
 	for (unsigned i = 0; i <= KNOT_LABEL_COUNT_MAX; i++) {

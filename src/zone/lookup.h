@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a zone says about a name: RFC 1034 4.3.2 step 3, RFC 4592, RFC 6672, and who denies it (RFC 4035, RFC 5155).
+ * What a zone says about a name: RFC 1034 4.3.2 step 3, RFC 4592, RFC 6672, and which NSEC or NSEC3 denies it (RFC
+ * 4035, RFC 5155).
  *
  * One walk down the `auth` tree finds the deepest existing ancestor-or-self, because empty non-terminals are nodes
  * and names below cuts are not in it. Pure reads of one zone version; any thread in an RCU read section.
@@ -26,10 +27,10 @@ typedef struct {
 /** Look up `name` (lower case, within the zone). Cost: one tree walk, two when a wildcard exists. */
 zone_lookup_t zone_lookup(const zone_contents_t *zone, knot_name_t name);
 
-/** As above with the name's knot_name_key(), for who has it already. */
+/** As above with the name's knot_name_key(), for callers that have it already. */
 zone_lookup_t zone_lookup_key(const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len);
 
-/** As above after a walk of zone->auth that ended at `deepest` (zone_tree_warm()), 0: none was made. */
+/** As above after a walk of zone->auth that ended at `deepest` (zone_tree_warm()); 0: there was no walk. */
 zone_lookup_t zone_lookup_walked(
 		const zone_contents_t *zone, knot_name_t name, const uint8_t *key, size_t key_len, zone_ref_t deepest);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Classification is one pass over the groups in canonical order, where a name comes behind its ancestors. So the state
+ * is small: the last cut, and the path of entries from the apex to the last authoritative name, whose flags say what
+ * lies below. A name that shares fewer labels with the last one than its own parent has needs empty non-terminals.
+ */
 #include "src/zone/names.h"
 
 #include <stdlib.h>
@@ -31,7 +36,7 @@ knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *vi
 
 /* ---- Classification ---- */
 
-/* How the key of `here` differs from that of `before`. Mostly the prefixes tell. */
+/* How the key of `here` differs from that of `before`. Comparing the prefixes is usually enough. */
 static zone_tree_step_t step_of(const classify_t *c, const zone_group_t *before, const zone_group_t *here)
 {
 	uint64_t differ = before->prefix ^ here->prefix;
@@ -92,7 +97,7 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 	return true;
 }
 
-/* Add an authoritative name, before it the empty non-terminals above it that aren't there yet. */
+/* Add an authoritative name, and before it the empty non-terminals above it that don't exist yet. */
 static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
 	zone_names_t *names = c->names;
@@ -182,7 +187,7 @@ knot_err_t zone_names_classify(zone_names_t *names, zone_collect_t *collect, con
 
 /* ---- Finding ---- */
 
-/* Starts at a place that differs from run to run, so that nobody can make names that collide here. */
+/* The start differs from run to run, so that an attacker can't choose names that collide. */
 static size_t names_hash_of(const zone_names_t *names, knot_name_t name)
 {
 	const uint64_t factor = 0x9E3779B97F4A7C15u;

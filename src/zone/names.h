@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: the names of a zone in the making, one entry of 16 bytes each, all trees together in canonical order.
+ * Internal: the names of a zone being built, one entry of 16 bytes each, all trees together in canonical order.
  *
  * An entry stands for a group of collected records until it is compiled, then for the node. A name that has NSEC3 and
  * other records has two entries, the one of NSEC3 first. Empty non-terminals have entries of their own.
@@ -57,8 +57,8 @@ static inline const zone_group_t *zone_names_group(const zone_names_t *names, co
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i);
 
 /**
- * The entry of a name in a tree, or NULL. In a zone without wildcards, SVCB and HTTPS, entries without an address
- * may not be found: nobody asks for them. KNOT_ENOMEM.
+ * The entry of a name in a tree, or NULL. In a zone without wildcards, SVCB and HTTPS, entries without an address may
+ * not be found, as no caller needs them. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t zone_names_find(zone_names_t *names, const zone_arena_view_t *view, knot_name_t name,
 		unsigned tree, zone_name_t **ret_found);

@@ -47,7 +47,7 @@ zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, b
 	return (zone_rr_iter_t){ .node = node, .set = set, .sigs = sigs };
 }
 
-/* Follow a placeholder of the body and spell the name it names. A body's pointers lead backwards, so this ends. */
+/* Follow a placeholder of the body and write the name in full. A body's pointers lead backwards, so this ends. */
 static void expand(const zone_rr_iter_t *iter, uint16_t placeholder, knot_writer_t *w)
 {
 	const uint8_t *body = zone_rrset_body(iter->set).bytes;
@@ -105,7 +105,7 @@ size_t zone_rrset_size(const zone_rrset_t *set)
 	return (size_t)(end - (const uint8_t *)set);
 }
 
-/* Where the reference is, bytes from the table; 0: the RRset is the node's own. */
+/* Place of the reference, in bytes from the table; 0: the RRset is part of the node. */
 static size_t shared_place(const zone_node_t *node, unsigned i)
 {
 	bool is_wide = node->flags & ZONE_NODE_WIDE;

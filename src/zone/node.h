@@ -2,9 +2,9 @@
 /**
  * A node of a compiled zone: one owner name, its RRsets as wire-form blocks ready to be copied into a message.
  *
- * Nodes live in a zone arena, are built by node_build.c, and never change once their version is published. This
- * header is the read side, used by lookup, by the answer engine and by whatever lists records. Byte layout and
- * reasons: doc/formats/zone-node.md. No allocation, no locks, any thread within an RCU read section.
+ * Nodes live in a zone arena, are built by node_build.c, and never change once their version is published. This header
+ * is the read side, used by lookup, by the answer engine and by code that lists records. Byte layout and reasons:
+ * doc/formats/zone-node.md. No allocation, no locks, any thread within an RCU read section.
  *
  * Blocks. A block is a run of whole RRs of one RRset: owner pointer (2 bytes), type, class, TTL, RDLENGTH, RDATA.
  * Names in it are already compressed, but the offsets that a compression pointer needs are known only when the
@@ -13,12 +13,12 @@
  *     11 0 00000 rrrrrrrr   OWNER-relative: the name that starts `r` bytes into the node's owner name
  *     11 1 xxxxx xxxxxxxx   BODY-relative: the name that starts `x` bytes after the start of the RRset's body block
  *
- * The owner of every RR is the placeholder OWNER 0. With P the message offset where the owner name stands:
- * r == 0 becomes P. r > 0 becomes the place of that suffix of the owner (for an owner that is a suffix of the
- * question's name: counted from the end of the question's name, which is also right for a wildcard's node, where
- * P is the question's name itself; RDATA names are never compressed against r == 0 of a wildcard owner).
- * RRSIG signer and NSEC next names are never compressed (RFC 4034 3.1.7, 4.1.1); RFC 3597 4 types only.
- * A body over 65535 bytes fits no message and is stored with all RDATA names spelled out, see ZONE_RRSET_HUGE.
+ * The owner of every RR is the placeholder OWNER 0. With P the message offset where the owner name stands: r == 0
+ * becomes P. r > 0 becomes the place of that suffix of the owner (for an owner that is a suffix of QNAME: counted from
+ * the end of QNAME. This is also right for a wildcard's node, where P is QNAME itself: RDATA names are never
+ * compressed against r == 0 of a wildcard owner). RRSIG signer and NSEC next names are never compressed (RFC 4034
+ * 3.1.7, 4.1.1); RFC 3597 4 types only. A body over 65535 bytes fits no message and is stored with all RDATA names
+ * spelled out, see ZONE_RRSET_HUGE.
  */
 #pragma once
 
@@ -126,7 +126,7 @@ static inline unsigned zone_node_rrset_count(const zone_node_t *node)
 	return zone_node_is_wide(node) ? zone_load_u16(zone_node_table(node)) : node->rrset_count;
 }
 
-/* The same as the next two for nodes with wide tables. */
+/* zone_node_rrset_at() and zone_node_rrset() for nodes with wide tables. */
 const zone_rrset_t *zone_wide_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i);
 const zone_rrset_t *zone_wide_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t type);
 
@@ -165,8 +165,8 @@ static inline const zone_rrset_t *zone_node_rrset(
 }
 
 /**
- * Ask for the RRsets that the node shares with others, of a node that is in the cache: they lie elsewhere.
- * Always inlined: gcc finds that a function which only prefetches does nothing, and drops calls of it.
+ * Prefetch the RRsets that the node, which is in the cache, shares with others: they lie elsewhere. Always inlined:
+ * gcc finds that a function which only prefetches does nothing, and drops calls of it.
  */
 static inline __attribute__((always_inline)) void zone_node_prefetch_shared(
 		const zone_arena_view_t *arena, const zone_node_t *node)
@@ -367,7 +367,7 @@ typedef struct {
 	uint8_t aaaa_count;
 } zone_extra_iter_t;
 
-/* Of the node, for its NS: how many targets, and where they begin. */
+/* The glue of the node's NS: the number of targets, and where they begin. */
 static inline const uint8_t *zone_node_glue(const zone_node_t *node, uint16_t *ret_count)
 {
 	const uint8_t *p = zone_node_links(node);
@@ -464,7 +464,8 @@ zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, b
  */
 bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_ttl, knot_bytes_t *ret_rdata);
 
-/** The reference that the node has instead of its own RRset number `i`, or 0; and another for one that it has. */
+/** The reference that the node has instead of its own RRset number `i`, or 0. The second function replaces such a
+ * reference. */
 zone_ref_t zone_node_shared_ref(const zone_node_t *node, unsigned i);
 void zone_node_set_shared_ref(zone_node_t *node, unsigned i, zone_ref_t ref);
 

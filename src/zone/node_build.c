@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A node is made in two steps: its RRsets are compiled one after the other into scratch buffers, then header, owner,
- * table, glue and RRsets are written behind each other to one arena allocation, whose size is known by then.
+ * table, glue and RRsets are written one after another to one arena allocation, whose size is known by then.
  *
  * RRsets that many nodes have are stored once: node_share.h.
  *
@@ -94,7 +94,7 @@ static inline uint8_t *node_room(zone_node_builder_t *b, buffer_t *buffer, size_
 	return p;
 }
 
-/* Inline, because most lengths are known when it is compiled: then there is no call to copy a few bytes. */
+/* Inline, because most lengths are compile-time constants: a few bytes are then copied without a call. */
 static inline __attribute__((always_inline)) void node_put(
 		zone_node_builder_t *b, buffer_t *buffer, const void *bytes, size_t len)
 {
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void node_put(
 	}
 }
 
-/* What was reserved by node_room() and is not used. */
+/* Give back what node_room() reserved and was not used. */
 static inline void cut_to(buffer_t *buffer, const uint8_t *end)
 {
 	buffer->len = (size_t)(end - buffer->data);
@@ -171,8 +171,8 @@ static size_t sort_many(zone_node_builder_t *b, size_t count)
 }
 
 /*
- * The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). Mostly they are few or
- * sorted: each is put in its place when it comes, until one would have to move far.
+ * The records sorted, without duplicates; a record's TTL in the result is looked up by ttl_of(). Usually they are few
+ * or sorted, so each is inserted at its place, until one would have to move far.
  */
 static size_t sort_records(zone_node_builder_t *b, const zone_record_t *list)
 {
@@ -217,14 +217,14 @@ typedef struct {
 	knot_name_t owner;
 	dict_entry_t dict[DICT_MAX];
 	unsigned dict_count;
-	bool is_last; /* no record comes that could point to names of this one */
+	bool is_last; /* no later record could point to names of this one */
 } body_t;
 
 /* The pointer for the suffix `wire[0..len)`, or 0. */
 static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 {
 	knot_name_t owner = body->owner;
-	const uint8_t last = wire[len - 2]; /* before the root, of a name that isn't it: mostly tells */
+	const uint8_t last = wire[len - 2]; /* the byte before the root label: usually differs */
 	if (len <= owner.len && owner.wire[owner.len - 2] == last &&
 			memcmp(owner.wire + owner.len - len, wire, len) == 0) {
 		size_t r = owner.len - len;
@@ -245,8 +245,8 @@ static uint16_t find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 	return 0;
 }
 
-/* A name that may be compressed: never longer than it is. is_looked_up: names may come that point to it. Returns the
- * end of what is written. */
+/* Write a name that may be compressed: never more than `len` bytes. is_looked_up: later names may point to it. Returns
+ * the end of the written bytes. */
 static uint8_t *write_compressed(
 		zone_node_builder_t *b, body_t *body, uint8_t *to, const uint8_t *wire, size_t len, bool is_looked_up)
 {
@@ -287,7 +287,7 @@ typedef struct {
 	bool is_wanted, is_lower; /* is_lower: it is spelt in lower case */
 } target_place_t;
 
-/* One RR of a body. *ret_place: of its last name that wants additional data. */
+/* Append one RR to the body. *ret_place: place of its last name that wants additional data. */
 static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *record, uint32_t ttl, bool packed,
 		target_place_t *ret_place)
 {
@@ -322,9 +322,7 @@ static void put_rr(zone_node_builder_t *b, body_t *body, const zone_record_t *re
 
 /* ---- Additional data ---- */
 
-enum {
-	TARGETS_MAX = 1024
-}; /* names of an RRset that additional data is looked for: what fits a message, and then some */
+enum { TARGETS_MAX = 1024 }; /* names of an RRset that get additional data: more than fit a message */
 
 static bool has_link(const zone_node_builder_t *b, zone_link_t link)
 {
@@ -390,7 +388,8 @@ static uint8_t copy_glue(zone_node_builder_t *b, const wanted_t *wanted, uint16_
 	return (uint8_t)count;
 }
 
-/* Entries of one server: one, or as many as it takes until no message has room for more. */
+/* Glue entries of one server: several if it has more addresses than an entry holds, until no message has room for more.
+ */
 static void add_glue(zone_node_builder_t *b, const wanted_t *wanted)
 {
 	const zone_record_t *last[2] = { NULL, NULL };
@@ -582,7 +581,7 @@ static void put_rrset(
 		.sig_count = sig_count,
 		.ttl = ttl_of(params->records, type) };
 	zone_made_set_t made = { .type = type, .ttl = set.ttl, .off = b->sets.len };
-	/* What nodes of the version before have instead of the shared copy is not remembered. */
+	/* Not for a node of the version before: it may have its own copy instead of the shared one, and keeps it. */
 	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->old_ref == 0;
 	made.shared = may_know ? zone_node_share_find(&b->share, b->records + first, count, set.ttl) : 0;
 	if (made.shared == 0) {
@@ -729,7 +728,7 @@ static uint8_t *write_table(const zone_node_builder_t *b, const layout_t *l, uin
 	return to;
 }
 
-/* Header, owner, table, links, glue and RRsets behind each other: l->size bytes. */
+/* Header, owner, table, links, glue and RRsets one after another: l->size bytes. */
 static void write_node(const zone_node_builder_t *b, const zone_node_params_t *params, const layout_t *l, uint8_t *to)
 {
 	const zone_made_set_t *made = (const zone_made_set_t *)b->made.data;
@@ -821,7 +820,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	return KNOT_OK;
 }
 
-/* Everything behind the table has moved by `by` bytes. */
+/* Adjust the places in the table: everything behind it has moved by `by` bytes. */
 static void move_places(zone_node_t *node, uint32_t by)
 {
 	bool is_wide = node->flags & ZONE_NODE_WIDE;

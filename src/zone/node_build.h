@@ -2,8 +2,8 @@
 /**
  * Internal: compile one name's records into a zone_node_t in an arena. Layout: doc/formats/zone-node.md.
  *
- * The builder holds scratch memory that is reused from node to node. What stands beyond the name itself (does a target
- * name have addresses, which NSEC3 matches) comes in from the caller. One builder per thread.
+ * The builder holds scratch memory that is reused from node to node. Facts beyond the name itself (does a target name
+ * have addresses, which NSEC3 matches) come from the caller. One builder per thread.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ typedef struct zone_record {
 	uint8_t rdata[]; /* uncompressed, canonical (RFC 4034 6.2), checked */
 } zone_record_t;
 
-/** What the zone has of a target name in RDATA. */
+/** What the zone has for a target name in RDATA. */
 typedef struct {
-	const zone_record_t *glue; /* records of a name at or below the own cut: A and AAAA are copied; NULL: none */
-	const void *glue_id;       /* same for the same name */
+	const zone_record_t *glue; /* records at or below the owner's cut: A and AAAA are copied; NULL: none */
+	const void *glue_id;       /* the same pointer for the same name */
 	zone_link_t link;          /* node with addresses elsewhere in the zone; 0: none */
-	bool is_outside;           /* the target is not in the zone: there is nothing, whoever asks */
+	bool is_outside;           /* the target is not in the zone, so nothing is found for any owner */
 } zone_target_t;
 
 /** Find the addresses of `target` for an RRset of `type` of the name being compiled. */
@@ -45,7 +45,7 @@ typedef struct {
 	bool nsec3_is_match, nsec3_wildcard_is_match;
 	zone_target_cb on_target; /* NULL: no additional data */
 	void *ctx;
-	zone_ref_t old_ref; /* node of the version before: taken as it is when nothing differs; 0: none */
+	zone_ref_t old_ref; /* node of the version before, taken unchanged when nothing differs; 0: none */
 } zone_node_params_t;
 
 /** Measures of a compiled node. */
@@ -54,16 +54,16 @@ typedef struct {
 	uint64_t record_count;
 	uint32_t max_ttl;
 	uint64_t stored_size; /* bytes that nodes, and RRsets that they share, take in the arena of a zone that is built
-				 anew */
+				 from scratch */
 } zone_node_sums_t;
 
 /**
- * Compile. Duplicate records are dropped, RRs are in canonical order, an RRset's TTL is that of its last record.
- * What the node needs is added to *sums. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
+ * Compile. Duplicate records are dropped, RRs are in canonical order, an RRset's TTL is that of its last record. The
+ * node's measures are added to *sums. KNOT_ENOMEM. KNOT_EZONESIZE: over 1 GiB or 65535 RRsets at one name.
  */
 KNOT_MUST_USE knot_err_t zone_node_build(zone_node_builder_t *builder, zone_arena_t *arena,
 		const zone_node_params_t *params, zone_ref_t *ret_ref, zone_node_sums_t *sums);
 
-/** Give the node at `ref` the number `self` (not 0) unless it has it: the reference of the copy that has it, or `ref`.
- * 0: out of memory. */
+/** Give the node at `ref` the number `self` (not 0). Returns `ref` if it has that number already, else the reference of
+ * a copy that has it. 0: out of memory. */
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self);

@@ -10,7 +10,7 @@
 
 enum {
 	KNOWN_COUNT = 8192, /* slots of the cache, in pairs; a power of two */
-	KNOWN_FROM = 64,    /* RRsets that could be remembered, from which on it is done: not in small zones */
+	KNOWN_FROM = 64,    /* RRsets that could be remembered before the cache is made: never in small zones */
 };
 
 void zone_node_share_clear(zone_node_share_t *share)
@@ -103,7 +103,7 @@ void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref)
 
 enum {
 	SEEN_FIRST = 64,
-	SEEN_MAX = 1 << 20, /* slots of the table; what comes when it is full is not shared */
+	SEEN_MAX = 1 << 20, /* slots of the table; RRsets that come when it is full are not shared */
 };
 
 static zone_seen_set_t *find_seen(const zone_node_share_t *share, uint32_t hash)
@@ -143,8 +143,8 @@ static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint
 	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
 }
 
-/* The reference that the node of the base has instead of its own copy, if it is to the same bytes; *ret_is_own: it has
- * its own. */
+/* The reference that the node of the base has instead of its own copy of the same bytes, or 0; *ret_is_own: it has its
+ * own copy. */
 static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const zone_made_set_t *made,
 		const uint8_t *bytes, bool *ret_is_own)
 {
@@ -162,9 +162,8 @@ static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *
 }
 
 /*
- * Note that an RRset has been seen (again). Returns what is known of it, or NULL when the table is full. The first
- * one's place is in its node, the second needs the shared copy, and whatever nodes of the base have instead, this is
- * what a new zone would take.
+ * Count an RRset. Returns its slot, or NULL when the table is full. The first one is part of its node and the second
+ * needs the shared copy: so it would be in a zone built from scratch, whatever nodes of the base have instead.
  */
 static zone_seen_set_t *note_seen(zone_node_share_t *share, uint32_t hash)
 {

@@ -6,7 +6,7 @@
 
 enum { ZONE_NSEC3_HASH_LEN = 20, ZONE_NSEC3_LABEL_LEN = 32 }; /* SHA-1; base32hex of it without padding */
 
-/** Hash `name` (lower case). False: the parameters aren't usable (no algorithm 1) or the hash can't be made. */
+/** Hash `name` (lower case). False: the algorithm isn't 1, or GnuTLS can't make the hash. */
 bool zone_nsec3_hash(const zone_nsec3_params_t *params, knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN]);
 
 /** The owner `<base32hex(hash of name)>.<apex>`, lower case, in ret_wire. False as above, or if it is too long. */

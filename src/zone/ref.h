@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** References into the memory of a zone, and the reader's view that makes them addresses. Who owns that memory:
- * arena.h. */
+/** References into the memory of a zone, and the reader's view that turns them into addresses. arena.h owns that
+ * memory. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A slab is 64 KiB at a multiple of its size, so a block's address tells which slab it is in. Slabs with free blocks
- * are in a list per size; the pages of one without used blocks go back to the system. Its never used blocks are not
- * touched, so they take no memory.
+ * are in a list per size. The pages of a slab without used blocks go back to the system. Blocks that were never used
+ * are never touched, so they take no memory.
  */
 #include "src/zone/slab.h"
 
@@ -15,7 +15,7 @@
 
 enum {
 	SLAB_LEN = 64 * 1024,
-	PAGE_LEN = 64 * 1024 / 16, /* the smallest page; of larger ones more stay */
+	PAGE_LEN = 64 * 1024 / 16, /* the smallest page size; with larger pages, more of a slab stays */
 	REGION_LEN = 2 * 1024 * 1024,
 	HUGE_FROM = 32,   /* slabs from which on huge pages pay */
 	GRAIN = 8,        /* bytes: sizes are multiples of it */
@@ -30,7 +30,7 @@ typedef struct free_block {
 typedef struct slab {
 	struct slab *before, *after; /* slabs of this size that have free blocks */
 	free_block_t *free;          /* blocks that were used before */
-	uint32_t fresh_off;          /* bytes: where the blocks begin that never were */
+	uint32_t fresh_off;          /* bytes: start of the blocks that were never used */
 	uint32_t used;               /* blocks */
 } slab_t;
 
@@ -38,7 +38,7 @@ typedef struct slab {
 static sys_mutex_t slab_lock = SYS_MUTEX_INIT;
 static slab_t *with_room[SIZES] SYS_GUARDED_BY_VARIABLE(slab_lock);
 static slab_t *unused SYS_GUARDED_BY_VARIABLE(slab_lock);     /* slabs without blocks, linked by `after` */
-static uint8_t *region SYS_GUARDED_BY_VARIABLE(slab_lock);    /* where slabs come from that never were */
+static uint8_t *region SYS_GUARDED_BY_VARIABLE(slab_lock);    /* where new slabs come from */
 static size_t region_left SYS_GUARDED_BY_VARIABLE(slab_lock); /* bytes */
 static size_t slab_count SYS_GUARDED_BY_VARIABLE(slab_lock);
 
@@ -102,8 +102,8 @@ static uint8_t *map_aligned(size_t len)
 	return base;
 }
 
-/* Memory of a slab: one that was given back, or of a region. With many, regions are huge pages, and not a mapping for
- * each slab. */
+/* Memory of a slab: one that was given back, or part of a region. From many slabs on, regions are huge pages, not a
+ * mapping for each slab. */
 static slab_t *map_slab(void) SYS_REQUIRES(slab_lock)
 {
 	if (unused != NULL) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: memory of small zones. Blocks of one size lie side by side in slabs, so that a million of them take what
- * they need: between the temporary memory of loading, the general heap left holes of 280 bytes per zone of 470. Any
- * thread; one lock, held for some instructions, and a system call per slab.
+ * Internal: memory of small zones. Blocks of one size lie side by side in slabs, so that a million of them waste no
+ * memory: in the general heap, the temporary memory of loading left holes of 280 bytes for each zone of 470 bytes. Any
+ * thread; one lock, held for some instructions, and one system call for each slab.
  */
 #pragma once
 

@@ -5,8 +5,8 @@
  * layouts and more memory per name. Here a branch costs 12 bytes in its parent's array, an array only holds twigs that
  * exist, and a name costs 12 bytes plus its share of branches (about 16 bytes per name in a TLD).
  *
- * A branch skips what all keys below it share, so a walk reads positions only where keys differ and may go astray:
- * what it ends at is compared with the name.
+ * A branch skips what all keys below it share, so a walk reads positions only where keys differ, and may go astray. So
+ * the name is compared with the leaf that the walk ends at.
  */
 #include "src/zone/tree.h"
 
@@ -44,7 +44,7 @@ static inline uint64_t position_bit(unsigned position)
 /*
  * Counting bits is most of a walk's work, and x86-64 has an instruction for it only since its second version. Without
  * -mpopcnt the built-in is a call into libgcc, so walks that answer queries are compiled for both (WALK_VARIANTS), and
- * the rest counts in plain C. Other processors just count. (bench_answer: a referral takes 4 % fewer instructions.)
+ * the rest counts in plain C. Other CPUs just count. (bench_answer: a referral takes 4 % fewer instructions.)
  */
 #if defined(__x86_64__) && !defined(__POPCNT__)
 #define WALK_VARIANTS 1
@@ -181,7 +181,7 @@ __attribute__((target("popcnt"))) static zone_tree_match_t match_popcnt(const zo
 }
 #endif
 
-/* Not inlined into the choice, which would save registers for it first. */
+/* Not inlined into the choice: it would save registers even if this isn't called. */
 __attribute__((noinline)) static zone_tree_match_t match_plain(const zone_arena_view_t *view, const zone_tree_t *tree,
 		knot_name_t name, const uint8_t *key, size_t key_len)
 {
@@ -199,7 +199,7 @@ zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree
 	return match_plain(view, tree, name, key, key_len);
 }
 
-/* The record's head and the blocks that follow it: what an answer copies. */
+/* Prefetch the record's head and the blocks that follow it, which an answer copies. */
 static inline __attribute__((always_inline)) void prefetch_record(const void *record)
 {
 	enum { LINE = 64, LINES = 2 };
@@ -521,7 +521,7 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	unsigned count = twig_count(word);
 	zone_twig_t *twigs = zone_at(zone_arena_view(arena), parent->ref);
 	if (count == 2) {
-		*parent = twigs[1 - at]; /* a branch of one is none */
+		*parent = twigs[1 - at]; /* a branch with one twig is replaced by that twig */
 		return KNOT_OK;
 	}
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
@@ -586,7 +586,7 @@ static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t 
 	return true;
 }
 
-/* A walk finds as many records as the tree counts, each behind the one before. */
+/* Invariant: a walk finds as many records as the tree counts, in ascending order. */
 static bool tree_is_ordered(const zone_arena_view_t *view, const zone_tree_t *tree)
 {
 	zone_tree_iter_t iter;

@@ -3,11 +3,11 @@
  * A copy-on-write qp-trie in a zone arena: owner names to arena records, in canonical order.
  *
  * Keys are knot_name_key() strings: their byte order is the canonical order of names (RFC 4034 6.1), and the key of a
- * name is a prefix of the keys of the names below it. A tree is a root reference and a count, a value: who copies it
- * has a version. A record starts like a zone_node_t: its owner name stands at the same place (zone_leaf_owner()).
- * Inserting copies the twig arrays on the path unless this transaction made them (zone_arena_is_mine()); readers of
- * older roots see no change. One writer; any number of readers. Cost of a walk: one dependent load per level, about
- * log48 of the names plus shared prefixes.
+ * name is a prefix of the keys of the names below it. A tree is a value, a root reference and a count: a copy of it is
+ * a version. A record starts like a zone_node_t, with its owner name at the same place (zone_leaf_owner()). Inserting
+ * copies the twig arrays on the path unless this transaction made them (zone_arena_is_mine()); readers of older roots
+ * see no change. One writer; any number of readers. Cost of a walk: one dependent load per level, about log48 of the
+ * names plus shared prefixes.
  */
 #pragma once
 
@@ -43,14 +43,14 @@ zone_tree_match_t zone_tree_match(const zone_arena_view_t *view, const zone_tree
 
 enum { ZONE_TREE_WALKS_MAX = 64 };
 
-/** One of many walks: what the caller sets and keeps, what comes out, and scratch. */
+/** One of many walks. The caller sets and owns all but the marked member and scratch. */
 typedef struct {
 	const zone_arena_view_t *view;
 	const zone_tree_t *tree;
 	const uint8_t *key;
 	size_t key_len;
-	zone_ref_t deepest; /* out: the record of the deepest name that may be the key's or above it, not compared; 0:
-			       none */
+	zone_ref_t deepest; /* out: record of the deepest name that may be the key's or an ancestor, not compared yet;
+			       0: none */
 	const zone_twig_t *twig;
 } zone_tree_walk_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A transaction keeps the records of the names that it touches, expanded; building collects these and the records of
- * all other names of the base and compiles them on top of the base (compile.h), which shares what comes out the same.
- * Memory is allocated piece by piece: there may be a transaction for each of 100,000 zones.
+ * all other names of the base, and compiles them on top of the base (compile.h): names that come out the same are
+ * shared. Memory is allocated piece by piece: there may be a transaction for each of 100,000 zones.
  */
 #include "src/zone/txn.h"
 
@@ -110,7 +110,7 @@ static bool take_record(const zone_rr_t *rr, void *ctx)
 	return true;
 }
 
-/* What the base has at a name. */
+/* Collect the records that the base has at a name. */
 static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, record_t **ret_first)
 {
 	taken_t taken = { 0 };
@@ -662,7 +662,8 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 	}
 }
 
-/* A version of which a third is dead or not used yet gets memory of its own. If there is none it stays as it is. */
+/* A version of which a third is dead or unused memory gets memory of its own. If there is none, the version stays as it
+ * is. */
 static zone_contents_t *freshen(zone_contents_t *take_zone)
 {
 	zone_contents_t *copy = zone_wear(take_zone) == ZONE_WORN ? zone_compact(take_zone) : NULL;

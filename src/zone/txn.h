@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Changes to a version, record by record, read back and compared before anybody else sees them.
+ * Changes to a version, record by record. They can be read back and compared before they are published.
  *
  * A transaction keeps the records of the names that it touches; everything else is read from the version that it began
- * on. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links, additional data) are recomputed
- * when the new version is built, by one pass over the zone; names that come out as they were are shared with the old
- * version, so that memory is proportional to the change and time to the zone. Each new version begins with the one
- * published last; when half of the shared memory may be dead, the zone is built anew. Any thread; one call at a time.
- * Nothing is published or logged here.
+ * on. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links, additional data) are
+ * recomputed when the new version is built, by one pass over the zone. Names that come out unchanged are shared with
+ * the old version: memory is proportional to the change, time to the zone. Each new version begins with the one
+ * published last. When half of the shared memory may be dead, the zone is built from scratch. Any thread; one call at
+ * a time. Nothing is published or logged here.
  */
 #pragma once
 
@@ -62,9 +62,9 @@ bool zone_txn_is_changed(const zone_txn_t *txn, knot_err_t *ret_err);
 
 /**
  * Make the new version. The transaction stays as it is, also on failure. base: the version that the transaction began
- * on, or the one that this was a hold of (zone_image_hold()): the new one shares its memory; NULL: with none. params:
- * as for zone_txn_begin(), used now. KNOT_ENOSOA, KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_ENOMEM. The old version is as it
- * was and must be freed by its owner as ever.
+ * on, or, if that was a hold (zone_image_hold()), the version held: the new one shares its memory; NULL: it shares
+ * none. params: as for zone_txn_begin(), but of this moment. KNOT_ENOSOA, KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_ENOMEM.
+ * The old version doesn't change; its owner must free it as always.
  */
 KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base,
 		const zone_build_params_t *params, zone_contents_t **ret_zone);

@@ -454,7 +454,7 @@ static void test_names(void **state)
 
 /* ---- Memory ---- */
 
-/* The same records in a zone that is built anew. */
+/* The same records in a zone that is built from scratch. */
 static zone_contents_t *rebuild(const zone_contents_t *zone)
 {
 	zone_txn_t *txn;
@@ -520,7 +520,8 @@ static void toggle(zone_txn_t *txn, unsigned number, bool is_in)
 }
 
 /*
- * What old versions leave behind does not pile up: never more than half of what the zone takes when it is built anew.
+ * What old versions leave behind does not pile up: never more than half of what the zone takes when it is built from
+ * scratch.
  */
 static void test_memory_is_bounded(void **state)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a hash table: a query's zone is found by whole labels from the root, never by order, so a trie's ability to say
- * what lies near isn't used, and its walk over a million apexes is four to six dependent misses. A slot holds the
+ * Why a hash table: a query's zone is found by whole labels from the root, never by order. So the order of a trie
+ * isn't needed, and its walk over a million apexes would cost four to six dependent cache misses. A slot holds the
  * zone's address and 16 bits of the hash, so that of the suffixes that aren't apexes (www.example.com before
  * example.com) only one in 65536 costs a look at a zone. Suffixes are only tried with as many labels as some apex has.
  *
  * The hash runs over the lookup key, whose prefixes are the keys of the name's suffixes: one pass gives the hashes of
- * all. It is seeded with random bits, as names of zones may be chosen by others than the operator.
+ * all. It is seeded with random bits, as customers and not the operator may choose the names of zones.
  */
 #include "src/zone/zonedb.h"
 
@@ -28,7 +28,7 @@ struct zone {
 };
 
 enum {
-	NOTED_ASKED = 1,  /* there was a question */
+	NOTED_ASKED = 1,  /* there was a query */
 	NOTED_WANTED = 2, /* ... while there were no contents, and the zone was put on the list */
 };
 
@@ -118,7 +118,7 @@ enum {
 };
 #define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
 
-/** Zones that were asked for while they had no contents: a ring that forgets the oldest. */
+/** Zones that were queried while they had no contents: a ring that forgets the oldest. */
 typedef struct {
 	_Atomic(zone_t *) zones[WANTED_MAX];
 	atomic_uint put; /* zones put in since the start */
@@ -288,7 +288,7 @@ static void find_likely(const zonedb_t *db, stage_t *stage)
 
 static void end_search(const zonedb_t *db, zonedb_search_t *search, const stage_t *stage)
 {
-	/* More suffixes than were looked at, or a tag that only looked right: search again, all by itself. */
+	/* More suffixes than were looked at, or a tag that matched by chance: search for this one alone. */
 	bool is_found = stage->likely != NULL && stage->count < DEPTHS_FAST &&
 			stage->likely->label_count == stage->depth &&
 			knot_name_in(search->name, zone_name(stage->likely));
@@ -387,7 +387,7 @@ static uint64_t *map_slots(size_t room)
 	if (room < HUGE_PAGE) {
 		return (uint64_t *)(void *)mapped;
 	}
-	/* A huge page must lie at a multiple of its size: map more and give back what is around. */
+	/* A huge page must lie at a multiple of its size: map more, and unmap what surrounds it. */
 	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
 	if (base > mapped) {
 		munmap(mapped, (size_t)(base - mapped));

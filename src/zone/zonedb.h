@@ -10,7 +10,8 @@
  * suffix costs one cache miss per number of labels that apexes have (one or two in practice) and one for the zone,
  * whether there are ten zones or a million. 20 bytes per zone.
  *
- * Not here: when contents are loaded, what zone-status shows of that (event/server.h), what modules do (modules/).
+ * Not here: when contents are loaded and what zone-status shows of that (event/server.h), and what modules do
+ * (modules/).
  */
 #pragma once
 
@@ -27,8 +28,8 @@ zone_t *zone_new(knot_name_t name);
 enum { ZONE_HEAD_MAX = 248 };
 
 /**
- * As above, with `head_len` zeroed bytes for its owner in the same allocation: a million zones are a million of these.
- * head_len: a multiple of 8, at most ZONE_HEAD_MAX.
+ * As above, with `head_len` zeroed bytes for its owner in the same allocation, which saves an allocation for each of a
+ * million zones. head_len: a multiple of 8, at most ZONE_HEAD_MAX.
  */
 zone_t *zone_new_with_head(knot_name_t name, size_t head_len);
 
@@ -51,10 +52,11 @@ knot_name_t zone_name(const zone_t *zone);
  * job. */
 const zone_contents_t *zone_contents(const zone_t *zone);
 
-/** zone_contents() for a question, which is noted: a test, and a write only for the first since zone_take_asked(). */
+/** zone_contents() for a query, which is noted. Cost: a test, and a write only for the first query since
+ * zone_take_asked(). */
 const zone_contents_t *zone_ask(zone_t *zone);
 
-/** True if there was a question since the last call. Any thread. */
+/** True if there was a query since the last call. Any thread. */
 bool zone_take_asked(zone_t *zone);
 
 /**
@@ -71,7 +73,7 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents);
  */
 zonedb_t *zonedb_new(zone_t *const *zones, size_t count);
 
-/** Another owner of the same set, who also calls zonedb_free(): a configuration with the same zones. */
+/** Another owner of the same set, for a configuration with the same zones. Each owner calls zonedb_free(). */
 zonedb_t *zonedb_ref(const zonedb_t *db);
 
 /** Drop a set that this owner's readers have left; the last owner frees it. The zones stay. NULL is allowed. */
@@ -89,15 +91,15 @@ zone_t *const *zonedb_zones(const zonedb_t *db);
 /** The zone whose apex is the longest suffix of `name` (any case), or NULL. */
 zone_t *zonedb_find_suffix(const zonedb_t *db, knot_name_t name);
 
-/** As above with the name's knot_name_key(), for who has it already. */
+/** As above with the name's knot_name_key(), for callers that have it already. */
 zone_t *zonedb_find_suffix_key(const zonedb_t *db, knot_name_t name, const uint8_t *key, size_t key_len);
 
 /** The zone of exactly this apex (any case), or NULL. */
 zone_t *zonedb_find(const zonedb_t *db, knot_name_t apex);
 
 /**
- * A question came for a zone without contents: whoever orders the loading should take it first. A write only for the
- * first of a zone until zone_unwant(). Within a read section.
+ * Note that a query came for a zone without contents, which should be loaded first (zonedb_take_wanted()). Writes only
+ * for the first query of a zone until zone_unwant(). Within a read section.
  */
 void zonedb_want(const zonedb_t *db, zone_t *zone);
 
@@ -105,7 +107,7 @@ void zonedb_want(const zonedb_t *db, zone_t *zone);
  * set's zones live. */
 zone_t *zonedb_take_wanted(const zonedb_t *db);
 
-/** It was loaded, or can't be. Any thread. */
+/** Note that a wanted zone was loaded, or can't be. Any thread. */
 void zone_unwant(zone_t *zone);
 
 /** Calls `visit` with each zone in canonical order of names until it returns false. */
@@ -115,7 +117,7 @@ void zonedb_each(const zonedb_t *db, bool (*visit)(zone_t *zone, void *ctx), voi
 
 enum { ZONEDB_BATCH_MAX = 64 };
 
-/** One of many searches: what the caller sets and keeps, and what comes out. */
+/** One of many searches. The caller sets and owns all but the marked member. */
 typedef struct {
 	knot_name_t name;
 	const uint8_t *key; /* its knot_name_key() */

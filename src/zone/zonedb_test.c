@@ -303,7 +303,7 @@ static void test_publish(void **state)
 
 /* ---- Versions that share chunks, saved while newer ones are made ---- */
 
-/* With naps, so that who publishes on a busy machine isn't kept waiting for readers that wait for a processor. */
+/* With naps, so that the publisher on a busy machine isn't kept waiting for readers that wait for a CPU. */
 static void *napping_reader(void *ctx)
 {
 	race_t *race = ctx;
@@ -445,7 +445,7 @@ static void publish_step(zone_t *zone, unsigned serial)
 {
 	zone_txn_t *txn;
 	zone_contents_t *next, *old;
-	/* The zone's job: nobody else publishes, so what is published stays. */
+	/* The zone's job: only it publishes, so published contents stay. */
 	assert_int_equal(zone_txn_begin(zone_contents(zone), &step_params, &txn), KNOT_OK);
 	step_by(txn, serial - 1, true);
 	step_by(txn, serial, false);
@@ -486,7 +486,7 @@ static void test_publish_while_saving(void **state)
 	zone_free(zone);
 }
 
-/* What questions leave behind for whoever orders the loading. */
+/* What queries leave behind for the thread that orders the loading. */
 static void test_noted_questions(void **state)
 {
 	(void)state;
