@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What answers are made from, as one immutable snapshot behind one published pointer.
+ * All that answers depend on, as one immutable snapshot behind one published pointer.
  *
  * A worker loads the pointer once per batch within an RCU read section and sees a configuration, the zones, the answer
  * environment and the modules that belong together. A reload builds the next snapshot, publishes it, waits for the
@@ -22,11 +22,11 @@ typedef struct {
 } state_zone_modules_t;
 
 typedef struct state {
-	uint64_t number;                    /* of this snapshot: 1, 2, …; no other of the process has the same */
+	uint64_t number;                    /* of this snapshot: 1, 2, …; unique in the process */
 	conf_t *conf;                       /* owned */
 	zonedb_t *zones;                    /* owned: the set; zones that stay are shared with the next state */
 	answer_env_t env;                   /* its bytes are borrowed from conf */
-	module_chain_t *modules;            /* owned: of template `default`, for every request; NULL: none */
+	module_chain_t *modules;            /* owned: of template `default`, for every query; NULL: none */
 	state_zone_modules_t *zone_modules; /* owned: of zones that have modules of their own, by address of the zone */
 	size_t zone_modules_count;
 } state_t;
@@ -36,18 +36,19 @@ typedef struct {
 	state_t *state_rcu;
 } state_root_t;
 
-/** The current snapshot, valid until the end of the section. Never NULL once the server was made. */
+/** The current snapshot, valid until the end of the section. Never NULL once the server exists. */
 static inline const state_t *state_load(const state_root_t *root, rcu_guard_t guard)
 {
 	return RCU_LOAD(guard, root->state_rcu);
 }
 
-/** The chain of a zone's own modules, or NULL. O(log of the zones that have modules): nothing where none has. */
+/** The chain of a zone's own modules, or NULL. Cost: O(log n) in the zones that have modules; none if no zone has any.
+ */
 const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zone);
 
 /**
- * Make a snapshot with its modules, global ones and those of zones. take_conf and take_zones are owned by it on
- * success, by the caller otherwise. KNOT_ENOMEM, or what module_chain_new() gives.
+ * Make a snapshot with its modules, global ones and those of zones. The snapshot owns take_conf and take_zones on
+ * success, otherwise the caller keeps them. KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
 
@@ -58,8 +59,8 @@ state_t *state_publish(state_root_t *root, state_t *next);
  * allowed. */
 void state_free(state_t *state);
 
-/** Have a row of the counters for each thread that the configuration may lead to. Before its state is made. */
+/** Reserve a row of the counters for each thread that the configuration may start. Call it before making its state. */
 void state_expect_threads(const conf_t *conf);
 
-/** What answers depend on, from a configuration: a view, valid as long as `conf`. Pure. */
+/** The answer environment of a configuration: a view, valid as long as `conf`. Pure. */
 answer_env_t state_env(const conf_t *conf);

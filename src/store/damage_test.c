@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Damaged files: whatever bits of a database are changed or cut off, nobody gets wrong bytes, and nothing crashes or
- * hangs.
+ * Damaged files: whatever bits of a database are changed or cut off, no reader gets wrong bytes, and nothing crashes
+ * or hangs.
  *
  * Each round changes a good file at random and uses it in a child process: opens it, reads all, saves, removes, reads
  * again. An image is then one of those that were saved for its zone, or missing, or refused as damaged. KNOT_SEED=n
@@ -54,7 +54,7 @@ static void describe_images(void)
 				.serial = (uint32_t)v,
 				.chunk_count = 1 };
 			image->lens[0] = is_large ? 20000 + (uint64_t)v * 3000 : 40 + (uint64_t)i % 400;
-			/* Half of the large ones grow, the others are written anew. */
+			/* Half of the large ones grow, the others are replaced. */
 			image->lineage += v == 1 && !(is_large && i % 2 == 0);
 		}
 	}

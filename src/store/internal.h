@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What the files of src/store share: the environment, its keys, and errors of LMDB as ours. */
+/** What the files of src/store share: the environment, its keys, and the mapping of LMDB's errors to ours. */
 #pragma once
 
 #include "src/store/record.h"
@@ -12,14 +12,15 @@ struct store {
 	MDB_dbi dbi;        /* the unnamed database; all keys are in it, see store_key_t */
 	int dir_fd;         /* locked by the process that writes */
 	int fd;             /* the data file, LMDB's */
-	const uint8_t *map; /* where LMDB has mapped it */
+	const uint8_t *map; /* where LMDB has mapped the file */
 	uint64_t map_len;   /* bytes */
 	uint32_t page_len;  /* bytes of an LMDB page */
 	uint32_t format;    /* the caller's; 0: any */
 	bool read_only;
-	bool is_alone; /* read_only: nobody has it open, as there is no table of readers; the folder is locked instead
-			*/
-	bool has_leftovers;        /* pieces of a save that failed could not be removed; only saving threads look */
+	bool is_alone;      /* read_only: no process has it open, as there is no table of readers; the folder is locked
+			     * instead
+			     */
+	bool has_leftovers; /* pieces of a save that failed could not be removed; only saving threads look */
 	_Atomic uint64_t file_len; /* bytes of the data file after the last commit */
 };
 
@@ -31,7 +32,7 @@ enum {
 	STORE_INLINE_MAX = 4 * 4096 - 16, /* bytes of a record with its chunks in it */
 	/* Bytes of changed pages per transaction: LMDB keeps them in memory until the commit … */
 	STORE_STEP_BYTES = 16 << 20,
-	STORE_GROUP_BYTES = 8 << 20, /* … and single pages for the next one: small images change such */
+	STORE_GROUP_BYTES = 8 << 20, /* … and single pages for the next one; small images change such pages */
 
 	STORE_PAGE_HEADER = 16, /* bytes that LMDB puts in front of a value with pages of its own */
 };
@@ -42,8 +43,9 @@ enum {
  *   SWEEP                        some pieces belong to no record
  *   WORK, u64 id                 u32, native: pieces of this id from this number on belong to a save that has not ended
  *   PIECE, u64 id, u32 number    bytes of a chunk (big endian, so that an image's pieces are neighbours in order)
- *   HEAD, knot_name_key()        record of a zone: in canonical order of names. Last, so that zones saved in order fill
- * their pages
+ *   HEAD, knot_name_key()        record of a zone: in canonical order of names
+ *
+ * HEAD is last, so that records of zones that are saved in order fill their pages.
  */
 typedef enum { STORE_KEY_FORMAT, STORE_KEY_SWEEP, STORE_KEY_WORK, STORE_KEY_PIECE, STORE_KEY_HEAD } store_key_kind_t;
 
@@ -62,39 +64,39 @@ static inline MDB_val store_key_val(const store_key_t *key)
 	return (MDB_val){ key->len, (void *)key->bytes };
 }
 
-/** Id and number of a piece's key; false: it is none. */
+/** Id and number of a piece's key; false: it is another key. */
 bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_number);
 
-/** Our error for one of LMDB's (not 0), and its text: "<what> failed (<why>), <what to do>". */
+/** Our error code for one of LMDB's (not 0); sets the text "<what> failed (<why>), <what to do>". */
 knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason);
 
-/** Set the text. */
+/** Set the text of a reason. */
 __attribute__((format(printf, 2, 3))) void store_say(store_reason_t *ret_reason, const char *format, ...);
 
 /**
- * Pages of trees are read in LMDB's map, where a file that somebody has cut short is a SIGBUS: so its length is noted
- * after each commit, and looked at before each transaction. (One that is cut in between, or a disk that fails there,
- * ends the process.)
+ * Pages of trees are read in LMDB's map, where a file that was cut short raises SIGBUS. So the first function notes
+ * the length after each commit, and the second compares it before each transaction. (A file cut in between, or a disk
+ * that fails there, ends the process.)
  */
 void store_note_length(store_t *store);
 bool store_is_whole(const store_t *store);
 
-/** mdb_txn_begin() of a file that has all its bytes; MDB_CORRUPTED if not. */
+/** mdb_txn_begin(), or MDB_CORRUPTED if the file has lost bytes. */
 int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn);
 
-/** mdb_txn_commit() of a transaction that has written. */
+/** mdb_txn_commit() of a transaction that has written; notes the file's length. */
 int store_commit(store_t *store, MDB_txn *take_txn);
 
 /**
- * Forget the pages of the map that this process has touched: with large folios in the page cache, looking at the head
- * of each piece maps all of them, which counts as memory of the process.
+ * Forget the pages of the map that this process has touched: with large folios in the page cache, a look at the head
+ * of each piece maps all of the file, which counts as memory of the process.
  */
 void store_unmap(const store_t *store);
 
-/** Remove pieces that no record names: of saves that did not end. */
+/** Remove pieces that no record names, left by saves that did not end. */
 KNOT_MUST_USE knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason);
 
-/** Delete the pieces of an image, from `number` on. Codes of LMDB. */
+/** Delete the pieces of an image from `number` on. Returns a code of LMDB. */
 int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number);
 
 /** Copy and read the record of a zone. ret_copy: to be freed. MDB_NOTFOUND and other codes of LMDB in *ret_code with

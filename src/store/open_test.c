@@ -92,8 +92,8 @@ static void test_looking_makes_nothing(void **state)
 	expect_text(&reason, "No such file");
 }
 
-/* Without a table of readers, one who looks makes none, which might be one that the server can't write to; meanwhile
- * nobody writes. */
+/* Without a table of readers, a process that only reads makes none, which might be one that the server can't write to;
+ * meanwhile no process writes. */
 static void test_looking_without_a_table_of_readers(void **state)
 {
 	(void)state;
@@ -113,7 +113,7 @@ static void test_looking_without_a_table_of_readers(void **state)
 	test_remove_files();
 }
 
-/* Who looks as root at somebody else's folder must not write where links in it lead. */
+/* Root that looks at another user's folder must not write where links in it lead. */
 static void test_looking_follows_no_link_as_root(void **state)
 {
 	(void)state;
@@ -361,7 +361,7 @@ static void test_damaged_records(void **state)
 	store_t *store = test_open(64 * MIB);
 	uint64_t keys = count_keys(store);
 	/*
-	 * Pieces of a record that can't be read belong to nobody; they go with a later save, or with the next opening.
+	 * Pieces of a record that can't be read belong to no record. A later save removes them, or the next opening.
 	 */
 	size_t damaged;
 	assert_int_equal(store_count_damaged(store, &damaged), KNOT_OK);

@@ -20,7 +20,7 @@ static bool is_in_limits(const store_image_t *image)
 	       image->head.len <= STORE_HEAD_MAX && pieces <= STORE_PIECES_MAX / 4;
 }
 
-/* True if `image` is what is stored with something behind it, or just that. */
+/* True if `image` is what is stored, or that with more behind it. */
 static bool grows_from(const store_image_t *image, const store_record_t *old, uint32_t format)
 {
 	if (old->lineage != image->lineage || old->format != format || old->flags & STORE_RECORD_INLINE ||
@@ -54,7 +54,7 @@ static void add_parts(store_plan_t *plan, uint32_t chunk, uint64_t from, uint64_
 	}
 }
 
-/* The pieces of a chunk that is stored up to a length: kept, or written anew as few ones; then what is new of it. */
+/* The pieces of a chunk that is stored up to `stored`: kept, or written again as fewer ones. Then its new bytes. */
 static uint32_t plan_stored_chunk(
 		store_plan_t *plan, const store_record_t *old, uint32_t chunk, uint32_t piece, bool merges)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What has to be written to save one image, given what is stored of its zone. Pure. */
+/** What must be written to save one image, given what is stored for its zone. Pure. */
 #pragma once
 
 #include "src/store/record.h"
@@ -22,7 +22,7 @@ typedef struct {
 	uint32_t dropped_count;
 	bool replaces; /* all pieces of `replaced_id` go */
 	uint64_t replaced_id;
-	bool is_appended;    /* set by who writes: the record became the last one of all */
+	bool is_appended;    /* set by the writer: the record became the last one of all */
 	uint64_t part_bytes; /* bytes of all parts, or of an inline record's chunks */
 	size_t record_len;   /* bytes of the new record with inline chunks */
 } store_plan_t;

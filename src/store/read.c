@@ -20,7 +20,7 @@ struct store_reader {
 };
 
 enum {
-	READ_AT_ONCE = 256 * 1024, /* bytes; what is read is still in a near cache when it is summed up */
+	READ_AT_ONCE = 256 * 1024, /* bytes; they are still in a near cache when the checksum is computed */
 	READ_AHEAD = 16, /* pieces: a disk that answers late is kept busy, whatever the kernel's own read-ahead is */
 };
 
@@ -53,7 +53,7 @@ knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zon
 	return KNOT_OK;
 }
 
-/* Where the pieces are in the file. What LMDB says is believed only within its map. */
+/* Find the pieces in the file. Addresses from LMDB are used only if they are within its map. */
 static bool find_pieces(store_reader_t *reader)
 {
 	const store_t *store = reader->store;
@@ -166,8 +166,8 @@ knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **r
 	return KNOT_OK;
 }
 
-/* Read from the file, not from the map: the kernel reads ahead, no page is mapped, and a file that got shorter is no
- * SIGBUS. */
+/* Read from the file, not from the map: the kernel reads ahead, no page is mapped, and a file that got shorter is an
+ * error, not a SIGBUS. */
 static knot_err_t read_bytes(int fd, uint64_t off, uint8_t *to, size_t len)
 {
 	while (len > 0) {
@@ -185,7 +185,7 @@ static knot_err_t read_bytes(int fd, uint64_t off, uint8_t *to, size_t len)
 	return KNOT_OK;
 }
 
-/* Ask for a piece that will be wanted soon; with the first one for all up to it. In vain if it fails. */
+/* Ask the kernel for a piece that is needed soon; with the first one, for all up to it. A failure does no harm. */
 static void ask_ahead(const store_reader_t *reader, uint32_t number)
 {
 	uint32_t first = number == 0 ? 0 : number + READ_AHEAD;
@@ -265,22 +265,22 @@ void store_read_end(store_reader_t *take_reader)
 /* ---- All ---- */
 
 enum {
-	SLICE = 256,   /* records that are looked at in one read transaction, which is none of the visitor's */
+	SLICE = 256,   /* records read in one transaction, which ends before they are visited */
 	KEY_MAX = 511, /* bytes; LMDB's */
 };
 
 typedef struct {
 	bool (*visit)(knot_name_t name, void *ctx); /* NULL: only count */
 	void *ctx;
-	uint8_t last[KEY_MAX];           /* key of the record that was looked at last */
+	uint8_t last[KEY_MAX];           /* key of the record that was read last */
 	size_t last_len;                 /* 0: none was */
 	uint8_t (*names)[KNOT_NAME_MAX]; /* owned: of a slice */
 	size_t count;                    /* of these */
 	size_t damaged;
 } walk_t;
 
-/* The name in a head's record is behind parts of varying length, so the record is read; one that can't be has no name
- * to tell. */
+/* The name in a head's record is behind parts of varying length, so the record is read; a damaged one has no known
+ * name. */
 static bool note_record(const MDB_val *value, walk_t *walk)
 {
 	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);

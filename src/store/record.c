@@ -9,8 +9,8 @@
 /*
  * All numbers are in host byte order: an image is only read by the kind of machine that wrote it.
  *
- *   fixed_t | u64 length of each chunk | store_piece_t of each piece | packed_source_t of each source | head | pad to 8
- * | paths of the sources | zone's name | inline: bytes of the chunks
+ *   fixed_t | u64 length of each chunk | store_piece_t of each piece | packed_source_t of each source | head
+ *   | pad to 8 | paths of the sources | zone's name | inline: bytes of the chunks
  *
  * The checksum covers everything behind itself, and, as its seed, what is in front of it.
  */

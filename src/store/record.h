@@ -3,7 +3,7 @@
  * The record of one image, as bytes: what is stored of a zone, where its chunks are, and for small zones the chunks
  * themselves.
  *
- * Bytes on disk: doc/formats/zone-image.md. Reading checks everything that a number in it could lead to, so that a
+ * Bytes on disk: doc/formats/zone-image.md. Reading checks everything that a number in it could lead to, so a damaged
  * record whose checksum is right by chance does no harm. Pure; no state, any thread.
  */
 #pragma once
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
 	knot_name_t zone; /* lower case */
 	uint64_t lineage, saved_s, settings;
-	uint64_t id;         /* of the image: first part of its pieces' keys */
+	uint64_t id;         /* of the image: first part of the keys of its pieces */
 	uint32_t piece_next; /* numbers from here on were never used with this id */
 	uint32_t format, serial;
 	uint32_t flags;
@@ -61,8 +61,8 @@ void store_record_write(const store_record_t *record, const store_source_t *sour
  */
 KNOT_MUST_USE knot_err_t store_record_read(knot_bytes_t bytes, store_record_t *ret_record, const char **ret_what);
 
-/** True if these bytes begin like a record, of either byte order; whether it is whole isn't looked at. */
+/** True if these bytes begin like a record, of either byte order. Doesn't check whether it is whole. */
 bool store_record_is_one(knot_bytes_t bytes);
 
-/** The sources of a record that was read: source_count of them. */
+/** Unpack the sources of a record that was read: source_count of them, borrowed from its bytes. */
 void store_record_sources(const store_record_t *record, store_source_t *ret_sources);

@@ -16,7 +16,8 @@ int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_
 	store_key_t from;
 	store_key_piece(id, number, &from);
 	for (unsigned deleted = 1;; deleted++) {
-		/* Looked for each time: where a cursor stands after a deletion depends on what became of its page. */
+		/* Search again each time: the place of a cursor after a deletion depends on what happened to its page.
+		 */
 		MDB_val key = store_key_val(&from), value;
 		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
 		uint64_t found_id;
@@ -38,7 +39,7 @@ int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_
 
 /* ---- Leftovers ---- */
 
-/* Saves that did not end: the first key of kind WORK, again and again. */
+/* Saves that did not end: take the first key of kind WORK until there is none. */
 static int remove_unended(const store_t *store, MDB_txn *txn)
 {
 	MDB_cursor *cursor = NULL;
@@ -191,7 +192,7 @@ knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 
 enum { REMOVE_PER_TXN = 4096 };
 
-/* A record that can't be read goes, and its pieces, whose id nobody knows, with the next sweep. */
+/* A record that can't be read is removed here. The id of its pieces is unknown: the next sweep removes them. */
 static int remove_one(store_t *store, MDB_txn *txn, knot_name_t zone, size_t *removed)
 {
 	void *copy;

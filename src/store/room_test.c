@@ -104,7 +104,7 @@ static void test_a_full_map_in_use(void **state)
 	test_remove_files();
 }
 
-/* One that no room is enough for is named, and stands in nobody's way. */
+/* An image that doesn't fit at all is named, and doesn't keep others from being saved. */
 static void test_more_sources_than_can_be_stored(void **state)
 {
 	(void)state;

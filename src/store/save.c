@@ -23,7 +23,7 @@ typedef struct {
 } saver_t;
 
 enum {
-	KEEP_FREE_PAGES = 64, /* deleting needs room as well, for changed pages of the trees … */
+	KEEP_FREE_PAGES = 64, /* deleting needs room, too, for changed pages of the trees … */
 	KEEP_FREE_PART = 256, /* … and for the list of what becomes free: 8 bytes for each page */
 	NODE_COST = 64,       /* bytes around a value, at most about */
 	IDS_PER_TXN = 1 << 20,
@@ -87,7 +87,7 @@ static int put_record(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 	return code;
 }
 
-/* The last transaction of an image: with it the new record is there, and what only the old one needs is not. */
+/* The last transaction of an image: it adds the new record and removes what only the old one needs. */
 static int put_end(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 {
 	int code = plan->replaces ? store_delete_pieces(store, txn, plan->replaced_id, 0) : 0;
@@ -101,8 +101,8 @@ static int put_end(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 	return code == 0 ? put_record(store, txn, plan) : code;
 }
 
-/* What is stored of the image's zone is found, and what has to be written. A record that can't be read leaves its
- * pieces to be swept up. */
+/* Find what is stored for the image's zone, and plan what must be written. The pieces of a record that can't be read
+ * are left for a sweep. */
 static knot_err_t make_plan(
 		saver_t *saver, MDB_txn *txn, const store_image_t *image, uint32_t sequence, store_plan_t *ret_plan)
 {
@@ -136,7 +136,7 @@ static knot_err_t make_plan(
 
 /* ---- A large image, in steps ---- */
 
-/* The old record of the zone stays valid until the last step, so pieces from this number on are nobody's before. */
+/* The old record of the zone stays valid until the last step, so no record names pieces from this number on before. */
 static int put_work(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t first_number)
 {
 	store_key_t work_key;
@@ -154,7 +154,7 @@ static int delete_work(const store_t *store, MDB_txn *txn, uint64_t id)
 	return code == MDB_NOTFOUND ? 0 : code;
 }
 
-/* Pieces into the open transaction until it is large enough. */
+/* Write pieces in the open transaction until it is large enough. */
 static int put_step(const store_t *store, MDB_txn *txn, store_plan_t *plan, uint32_t *part)
 {
 	uint64_t bytes = 0;
@@ -227,7 +227,8 @@ static void skip_for_room(saver_t *saver, knot_name_t zone, uint64_t cost)
 			(unsigned long long)(saver->store->map_len >> 20));
 }
 
-/* Pages become reusable when two transactions have passed that no reader sees beyond. True if it may help. */
+/* Commit twice: pages become reusable when two transactions have passed and no reader holds an older one. True if it
+ * may help. */
 static bool settle(saver_t *saver)
 {
 	if (saver->settled) {
@@ -260,14 +261,14 @@ static bool settle(saver_t *saver)
 	return true;
 }
 
-/* What a group's transaction has come to. */
+/* The state of a group's transaction. */
 typedef struct {
-	size_t done;      /* images that are saved, skipped or refused, of those from its start on */
+	size_t done;      /* images from its start on that are saved, skipped or refused */
 	uint64_t changed; /* bytes of pages that are changed, about: records that are appended share theirs */
 	uint32_t skipped; /* of these */
 	uint64_t written;
 	int code;       /* of LMDB */
-	knot_err_t err; /* KNOT_OK, or what is said already */
+	knot_err_t err; /* KNOT_OK, or an error that has its text already */
 } group_t;
 
 /* Save the image that is alone in its transaction in steps. Ends `take_txn`. */
@@ -313,7 +314,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 	uint64_t cost = cost_of(saver->store, &plan);
 	bool goes_on = false;
 	if (cost > saver->room - (*bytes < saver->room ? *bytes : saver->room)) {
-		/* The costs of a group are estimated; when it has ended, what there is is known. */
+		/* The costs of a group are estimates: when it has ended, the free room is measured. */
 		if (*bytes == 0) {
 			skip_for_room(saver, image->zone, cost);
 			group->done++;
@@ -383,7 +384,7 @@ static knot_err_t save_all(saver_t *saver)
 		if (settle(saver)) {
 			continue;
 		}
-		/* There is room, but in pieces that are too small. */
+		/* There is room, but no run of free pages is long enough. */
 		if (group.done > 1) {
 			count = group.done / 2;
 		} else {
@@ -413,8 +414,7 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	int dead;
 	(void)mdb_reader_check(store->env, &dead);
 	if (store->has_leftovers) {
-		/* Numbers of pieces are used again when an image goes on growing: what is left would go with them
-		 * later. */
+		/* Numbers of pieces are reused when an image grows: later removals would hit the wrong ones. */
 		knot_err_t err = store_remove_leftovers(store, ret_reason);
 		if (err != KNOT_OK) {
 			return err;

@@ -44,7 +44,7 @@ void store_say(store_reason_t *ret_reason, const char *format, ...)
 	va_end(args);
 }
 
-/* LMDB says EIO for a write that was cut short, which is how a full disk begins. */
+/* LMDB returns EIO for a short write, the first sign of a full disk. */
 static bool is_disk_full(const store_t *store)
 {
 	struct statvfs info;
@@ -139,7 +139,7 @@ bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_numb
 
 /* ---- Opening ---- */
 
-/* Somebody who only reads holds the lock while it checks the file, so it is waited for, for a moment. */
+/* A process that only reads holds the lock while it checks the file, so wait for it for a moment. */
 static knot_err_t lock_folder(const store_t *store, store_reason_t *ret_reason)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -185,25 +185,25 @@ static knot_err_t check_data(store_t *store, store_reason_t *ret_reason)
 		store_say(ret_reason, "%s", what);
 		close(fd);
 	} else {
-		/* Opened to write, LMDB makes one. */
+		/* If LMDB is opened to write, it makes a file. */
 		bool is_missing = errno == ENOENT;
 		err = store_fail(store, errno, "opening the database", ret_reason);
 		err = !is_missing ? err : store->read_only ? KNOT_ENOENT : KNOT_OK;
 	}
 	if (store->read_only) {
-		/* LMDB would make a table of readers, which the server's user might not be allowed to write to then. */
+		/* LMDB would make a table of readers, which the server's user might not be allowed to write to. */
 		store->is_alone =
 				faccessat(store->dir_fd, "lock.mdb", F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 		(void)(store->is_alone || flock(store->dir_fd, LOCK_UN));
 	}
-	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so it
-	 * is said. */
+	/* An empty file: cut off, or made by a process that ended before it wrote. Which of the two isn't known, so the
+	 * reason reports it. */
 	return err == KNOT_ENOENT && !store->read_only ? KNOT_EMALF : err;
 }
 
 /*
- * The folder is its owner's, who could have put a symbolic link there: who looks at it as root does so with the owner's
- * rights. LMDB writes to lock.mdb also for one who only reads.
+ * The folder's owner could have put a symbolic link there, so a process of root works in it with the owner's rights.
+ * LMDB writes to lock.mdb even if it only reads the data.
  */
 static int open_as_owner(const store_t *store, const char *path, unsigned flags)
 {
@@ -253,9 +253,9 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
 }
 
 /*
- * LMDB doesn't say where it has mapped the file, but each page knows its number: so the page with the format's record
- * does. With that, what is in a value's pages can be read from the file: a disk that fails is then an error and no
- * signal.
+ * LMDB doesn't say where it has mapped the file, but each page has its number in it: so the page with the format's
+ * record shows the start of the map. With that, a value's pages can be read from the file, and a failing disk is an
+ * error, not a signal.
  */
 static void find_map(store_t *store, const void *value)
 {
@@ -297,8 +297,8 @@ static knot_err_t compare_format(const MDB_val *value, store_reason_t *ret_reaso
 	return KNOT_ENOTSUP;
 }
 
-/* The format's record is lost. One of our databases has damage then; whatever else somebody keeps there is not ours to
- * set aside. */
+/* The format's record is missing. A database of ours is then damaged. A database of another program is not ours to set
+ * aside. */
 static knot_err_t judge_without_format(const store_t *store, MDB_txn *txn, store_reason_t *ret_reason)
 {
 	MDB_cursor *cursor;
@@ -382,7 +382,7 @@ static void close_env(store_t *store)
 	}
 }
 
-/* The lock on the folder is ours, so nobody else writes; a reader that has the old files goes on with those. */
+/* We hold the lock on the folder, so no other process writes. A reader that has the old files open keeps them. */
 static knot_err_t set_aside(store_t *store, store_reason_t *reason)
 {
 	if (renameat(store->dir_fd, "data.mdb", store->dir_fd, "data.mdb.damaged") != 0 ||
@@ -455,7 +455,7 @@ void store_close(store_t *take_store)
 
 void store_unmap(const store_t *store)
 {
-	/* In vain if it fails: that changes nothing but what is counted. */
+	/* A failure does no harm: only a count of memory stays larger. */
 	(void)madvise((void *)store->map, store->map_len, MADV_DONTNEED);
 }
 
@@ -471,7 +471,7 @@ void store_note_length(store_t *store)
 
 bool store_is_whole(const store_t *store)
 {
-	/* What was noted before: meanwhile the file may have grown. */
+	/* Compare with the noted length: meanwhile the file may have grown. */
 	uint64_t noted = atomic_load_explicit(&store->file_len, memory_order_acquire);
 	struct stat info;
 	return fstat(store->fd, &info) == 0 && (uint64_t)info.st_size >= noted;

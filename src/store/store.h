@@ -2,10 +2,10 @@
 /**
  * Zone images in LMDB: chunks of bytes and a head per zone, written so that a zone's image is whole or is not there.
  *
- * Owns the environment in one folder. Knows nothing of zones but their names: what a head says and what chunks hold is
- * the caller's (src/zone/image.h). Layout, checksums, and what happens in a crash: doc/formats/zone-image.md. Any
- * thread may read; one thread at a time saves or removes (LMDB has one writer; others would wait for it). Nothing is
- * logged here: what is wrong comes back as an error and a text.
+ * Owns the environment in one folder. Of a zone it knows only the name: the contents of head and chunks are the
+ * caller's (src/zone/image.h). Layout, checksums, and what happens in a crash: doc/formats/zone-image.md. Any thread
+ * may read; one thread at a time saves or removes (LMDB has one writer; others would wait for it). Nothing is logged
+ * here: faults come back as an error and a text.
  */
 #pragma once
 
@@ -25,24 +25,24 @@ typedef struct {
 /** How to open an environment. */
 typedef struct {
 	const char *path;  /* folder; its parent must exist. Borrowed for the call */
-	uint64_t size_max; /* bytes, LMDB's map size, at least 1 MiB; what is there already fits anyway */
+	uint64_t size_max; /* bytes, LMDB's map size, at least 1 MiB; an existing larger file is still opened */
 	uint32_t format;   /* number of the caller's layout of heads and chunks: written into each image; images of
 			      another one are KNOT_ENOTSUP. 0: any */
-	bool read_only;    /* look at it, also while another process writes: nothing is made, removed or set aside */
+	bool read_only;    /* read it, also while another process writes; nothing is made, removed or set aside */
 } store_options_t;
 
 /**
- * Open the environment in a folder; make it, if there is none, with a mode of 0770 less umask.
- * What an interrupted save left behind is removed. An environment of another format or byte order, or a damaged one
- * (its pages are checked first, as LMDB itself trusts them), is set aside (renamed to data.mdb.damaged, an earlier one
- * goes) and a new one made; ret_reason then says so with KNOT_OK, else its text is empty. KNOT_EACCES, KNOT_ENOMEM,
- * KNOT_EBUSY (another process writes to it), KNOT_EEXIST (something else's database: left as it is), KNOT_ENOENT
- * (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP (read_only: damaged, another format), KNOT_EFILE …:
- * ret_reason says more.
+ * Open the environment in a folder, or make one with a mode of 0770 less umask.
+ * Leftovers of an interrupted save are removed. An environment of another format or byte order, or a damaged one (its
+ * pages are checked first, as LMDB itself trusts them), is set aside (renamed to data.mdb.damaged, replacing an
+ * earlier one) and a new one made; ret_reason then says so with KNOT_OK, else its text is empty. KNOT_EACCES,
+ * KNOT_ENOMEM, KNOT_EBUSY (another process writes to it), KNOT_EEXIST (a database of another program: left as it is),
+ * KNOT_ENOENT (read_only: there is none), KNOT_EMALF and KNOT_ENOTSUP (read_only: damaged, another format), KNOT_EFILE
+ * …: ret_reason says more.
  */
 KNOT_MUST_USE knot_err_t store_open(const store_options_t *options, store_t **ret_store, store_reason_t *ret_reason);
 
-/** After the last reader and writer. NULL is allowed. */
+/** Close it, after the last reader and writer have ended. NULL is allowed. */
 void store_close(store_t *take_store);
 
 /* ---- Saving ---- */
@@ -53,7 +53,7 @@ enum {
 	STORE_PATH_MAX = 4096,      /* bytes of a source's path */
 };
 
-/** A file that a version was made from, as it was then (stat(2)): while all of this is the same, so is the file. */
+/** A file that a version was made from, as stat(2) saw it then. While all of this is the same, so is the file. */
 typedef struct {
 	knot_str_t path;
 	uint64_t size; /* bytes */
@@ -73,7 +73,7 @@ typedef struct {
 	uint32_t source_count;
 	bool is_ahead;     /* the version has changes that the sources don't have */
 	uint32_t serial;   /* of the SOA, for lists */
-	uint64_t settings; /* hash of whatever else the version was made with; compared by the caller */
+	uint64_t settings; /* hash of the other inputs of the version; compared by the caller */
 	uint64_t lineage;  /* chunks of one lineage only grow at their end: what is stored of them stays as it is */
 	knot_bytes_t head; /* opaque; at most STORE_HEAD_MAX */
 	const knot_bytes_t *chunks; /* the bytes in use of each */
@@ -83,19 +83,19 @@ typedef struct {
 /** What a save has done. */
 typedef struct {
 	uint64_t written; /* bytes of chunks; less than the images' size when parts had been stored before */
-	uint32_t skipped; /* images that are not stored because there was no room for them: ret_reason says which room
+	uint32_t skipped; /* images not stored for lack of room: ret_reason says which room
 			   */
-	uint32_t refused; /* images that exceed a limit, whatever room there is: ret_reason names one, unless it is
-			     about skipped ones */
+	uint32_t refused; /* images that exceed a limit: ret_reason names one, unless it is about skipped ones */
 } store_saved_t;
 
 /**
  * Save images, of different zones, durably: afterwards each is there as given, and after a crash each is as before or
- * as given. Only what is not yet stored of a lineage is written. Small images share a transaction, so many per call are
- * much cheaper than one; one that is larger than a transaction should be is written in several, and becomes visible
- * with the last. KNOT_OK also when some were skipped because the map is too small for them, or refused: what was stored
- * of these zones before is still there. KNOT_ESPACE: the disk is full, KNOT_EFILE: another error of the disk; each
- * image is as before or as given. ret_saved is set whatever is returned; ret_reason: empty if all were saved.
+ * as given. Only the bytes of a lineage that are not yet stored are written. As small images share a transaction, many
+ * in one call are much cheaper than many calls. An image larger than a transaction should be is written in several,
+ * and becomes visible with the last. KNOT_OK also if some were skipped because the map is too small for them, or
+ * refused: the earlier images of these zones stay. KNOT_ESPACE: the disk is full, KNOT_EFILE: another error of the
+ * disk; each image is as before or as given. ret_saved is set whatever is returned; ret_reason: empty if all were
+ * saved.
  */
 KNOT_MUST_USE knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved,
 		store_reason_t *ret_reason);
@@ -107,11 +107,11 @@ KNOT_MUST_USE knot_err_t store_remove(store_t *store, const knot_name_t *zones, 
 
 /* ---- Reading ---- */
 
-/** An image being read; a read transaction of LMDB: end it soon, as pages that were freed since are not used again
- * before. */
+/** An image being read. It holds a read transaction of LMDB: end it soon, as pages freed since its start can't be
+ * reused before. */
 typedef struct store_reader store_reader_t;
 
-/** What is stored of a zone; borrowed from the reader. */
+/** The stored image of a zone; borrowed from the reader. */
 typedef struct {
 	knot_bytes_t head;
 	const store_source_t *sources;
@@ -145,9 +145,9 @@ KNOT_MUST_USE knot_err_t store_read_chunk(
 void store_read_end(store_reader_t *take_reader);
 
 /**
- * Calls `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid
- * during the call, in which no transaction is open: it may take its time, and save and remove. What changes meanwhile
- * is seen or not. Records that are damaged are left out: even their zones' names are not known.
+ * Call `visit` with each zone that has an image, in canonical order of names, until it returns false. `name` is valid
+ * during the call, in which no transaction is open: it may take long, save and remove. Changes made meanwhile may be
+ * seen or not. Damaged records are left out: even the names of their zones are unknown.
  */
 KNOT_MUST_USE knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx);
 

@@ -246,7 +246,7 @@ static bool save_and_remove(knot_name_t name, void *ctx)
 	return true;
 }
 
-/* Somebody who looks at all images for long, as `kzoneimage | less` does, doesn't make the database grow. */
+/* A process that reads all images for long, as `kzoneimage | less` does, doesn't make the database grow. */
 static void test_visiting_keeps_no_pages(void **state)
 {
 	(void)state;

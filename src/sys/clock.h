@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The only reader of time. Everything else gets time as an argument.
+ * The only reader of clocks: all other code gets time as an argument. No state, any thread.
  */
 #pragma once
 

@@ -11,7 +11,7 @@ _Thread_local unsigned sys_thread_slot_own;
 /* One flag per slot; slot 0 is the shared one and never given out. Taken rarely (thread start), so a scan is fine. */
 static atomic_bool slot_taken[SYS_SLOTS_MAX];
 static atomic_uint slot_count = 1 + SYS_SLOTS_DEFAULT;
-static atomic_uint slot_highest; /* ever taken: no row behind it has been written to */
+static atomic_uint slot_highest; /* the highest ever taken: no row behind it has been written to */
 
 void sys_slots_reserve(unsigned thread_count)
 {

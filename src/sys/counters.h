@@ -2,15 +2,16 @@
 /**
  * Counters that threads add to without a lock, an atomic read-modify-write or a shared cache line.
  *
- * A set has `count` counters; what they mean is in counters.def, the table of all of them. Each thread that took a slot
- * has a row of its own, padded to cache lines; a reader sums the rows. Threads without a slot (control, background
- * work, more threads than slots were reserved) share row 0 and add atomically, so a count is never lost, only dearer.
- * A sum is exact once the adding threads are quiet; while they run it is a moment's value of each row.
+ * A set has `count` counters; what they mean is in counters.def, the table of all of them. Each thread that took a
+ * slot has a row of its own, padded to cache lines; a reader sums the rows. Threads without a slot (control,
+ * background work, more threads than slots were reserved) share row 0 and add atomically, so no count is lost, it only
+ * costs more. A sum is exact once the adding threads are quiet; while they run it adds values of slightly different
+ * moments.
  *
  * Slots: knotd reserves them before it makes sets or workers, and more of them before a configuration that wants more
- * workers; a worker takes one when it starts and gives it back when it ends, and the next taker goes on adding to the
- * same row. No limit is exceeded silently: see above. Rows that no thread has used cost address space, not memory, in
- * sets of some pages.
+ * workers. A worker takes a slot when it starts and gives it back when it ends; the next taker adds to the same row.
+ * With too few slots nothing is lost, see above. In sets of several pages, rows that no thread has used cost address
+ * space, not memory.
  */
 #pragma once
 
@@ -21,15 +22,15 @@
 
 enum {
 	SYS_SLOTS_MAX = 2048,   /* 256 UDP + 256 TCP workers, XDP queues of several interfaces, with room to spare */
-	SYS_SLOTS_DEFAULT = 16, /* when nobody reserved */
+	SYS_SLOTS_DEFAULT = 16, /* if knotd reserved none */
 	SYS_CACHE_LINE = 64,    /* bytes */
 };
 
 /** How a counter moves. */
 typedef enum {
 	SYS_COUNTER_COUNT, /* only grows */
-	SYS_COUNTER_LEVEL, /* a value of now */
-	SYS_COUNTER_BYTES, /* a value of now, in bytes */
+	SYS_COUNTER_LEVEL, /* a current value */
+	SYS_COUNTER_BYTES, /* a current value in bytes */
 } sys_counter_kind_t;
 
 /** What a counter is: a row of counters.def, or of one of the tables that it names. All static. */
@@ -57,16 +58,16 @@ static inline unsigned sys_thread_slot(void)
 }
 
 /**
- * Say how many threads will want a slot at the same time (1–SYS_SLOTS_MAX - 1; larger values are cut). Sets made before
- * keep their size: later slots use their shared row. Call at start, from one thread.
+ * Set how many threads will want a slot at the same time (1–SYS_SLOTS_MAX - 1; larger values are cut). Sets made
+ * before keep their size: threads with later slots use their shared row. Call at start, from one thread.
  */
 void sys_slots_reserve(unsigned thread_count);
 
 /** The same, but never fewer than before: threads may run, and others may make sets at the same time. */
 void sys_slots_expect(unsigned thread_count);
 
-/** Take a free slot for the calling thread; keeps the one it has. Returns it; 0 when all are taken (still correct,
- * slower). */
+/** Take a free slot for the calling thread unless it has one. Returns the slot; 0 when all are taken (still correct,
+ * but slower). */
 unsigned sys_slot_take(void);
 
 /** Give the calling thread's slot back. Call before the thread ends. */

@@ -74,7 +74,7 @@ knot_err_t sys_file_write(int fd, const void *bytes, size_t len)
 	return KNOT_OK;
 }
 
-/* Write what a new file is to hold, to the disk: before it gets its name. */
+/* Write and flush the contents of a new file before it gets its name. */
 static knot_err_t file_fill(int fd, const void *bytes, size_t len, mode_t mode)
 {
 	if (fchmod(fd, mode) != 0) {

@@ -19,7 +19,7 @@ enum { NOBODY = 65534 };
 
 typedef enum { NEW, PLAIN, SYMLINK, DANGLING, HARD_LINK, FIFO } kind_t;
 
-/* Of the paths of `dir`: "file" is what is opened, "target" is somebody else's. */
+/* Of the paths of `dir`: "file" is what is opened, "target" belongs to another user. */
 static char dir[] = "/tmp/bowline-file-XXXXXX";
 static char file[64], target[64];
 

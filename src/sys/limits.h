@@ -10,13 +10,14 @@
 enum {
 	/* Knot's line limit: scripts that read its log cut there. */
 	SYS_LOG_MESSAGE_MAX = 511,
-	/* Lines that a command repeats in its reply; the log has all of them. */
+	/* Log lines that a command repeats in its reply; the log has all of them. */
 	SYS_LOG_CAPTURE_MAX = 16,
 	/* Repeats of one message: enough to see what happens, too few to fill a disk (one line a second in the long run
 	   at most). */
 	SYS_LOG_REPEAT_MAX = 5,
 	SYS_LOG_REPEAT_MS = 10000,
-	/* Whoever reads the log reads on within that time, or is waited for no more: a thread that logs must go on. */
+	/* A writer waits so long for a reader of the log that has stopped, then drops lines: a thread that logs must go
+	   on. */
 	SYS_LOG_WAIT_MS = 1000,
 
 	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
@@ -26,8 +27,8 @@ enum {
 	/* Room per UDP reply: udp-max-payload's upper bound; a reply is never larger. */
 	NET_UDP_REPLY_MAX = 4096,
 	/*
-	 * Replies to what can't be understood (FORMERR, NOTIMP, BADVERS) per second and UDP worker, as many at once:
-	 * more than tools and tests send, and a loop of errors with hosts that answer anything costs no more than that.
+	 * Error replies (FORMERR, NOTIMP, BADVERS) per second and UDP worker, and that many at once: more than tools
+	 * and tests send. It bounds a loop of errors with hosts that answer any packet.
 	 */
 	NET_ERRORS_PER_S = 1000,
 	/* Frames taken from an AF_XDP ring at once: looked up as one batch: doc/architecture.md, "From query to

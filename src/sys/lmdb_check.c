@@ -10,17 +10,21 @@
 #include <unistd.h>
 
 /*
- * LMDB's pages, in host byte order:
+ * LMDB's pages, in host byte order. A number before a field is its offset in bytes.
  *
- *   page   0 u64 number | 8 u16 - | 10 u16 kind | 12 u16 lower, 14 u16 upper, or for large values u32 count of pages |
- * 16 content meta   16 u32 magic, u32 version, u64 address, u64 map size, tree of free pages, main tree, u64 last page,
- * u64 transaction tree   0 u32 page size (of the first) | 4 u16 flags | 6 u16 depth | 8 u64 branch, leaf, large-value
- * pages, entries, root page branch and leaf: from 16 to `lower` a u16 for each node, where it is in the page; from
- * `upper` to the page's end the nodes node   0 u16, u16 | 4 u16 flags | 6 u16 length of the key | 8 key, then in a leaf
- * the value or the u64 number of its first page branch: the child page's number is in the first three; leaf: the
- * value's length is in the first two
+ *   page    0 u64 number | 8 u16 unused | 10 u16 kind | 12 u16 lower, 14 u16 upper | 16 contents
+ *           (in the first page of a large value, 12 is a u32: how many pages it takes)
+ *   meta    16 u32 magic, u32 version, u64 address, u64 map size, tree of free pages, main tree, u64 last page,
+ *           u64 transaction
+ *   tree    0 u32 page size (of the first tree) | 4 u16 flags | 6 u16 depth | 8 u64 each: branch pages, leaf pages,
+ *           large-value pages, entries, root page
+ *   branch, leaf
+ *           from 16 to `lower` a u16 for each node, its place in the page; from `upper` to the page's end the nodes
+ *   node    0 u16, u16 | 4 u16 flags | 6 u16 length of the key | 8 key, then in a leaf the value, or the u64 number
+ *           of its first page. The first three fields of a branch's node are the number of the child page; the first
+ *           two of a leaf's node are the length of the value.
  *
- * A free page's number stands in a value of the first tree: u64 count, then that many u64, descending.
+ * The number of a free page is in a value of the first tree: u64 count, then that many u64, descending.
  */
 enum {
 	KIND_BRANCH = 1,

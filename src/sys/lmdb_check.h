@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Is LMDB's file well formed? LMDB has no checksums and follows whatever its pages say, out of its map if need be; so
- * the file is checked before LMDB sees it.
+ * Check that LMDB's file is well formed. LMDB has no checksums and follows any number in its pages, even out of its
+ * map, so this check comes before LMDB opens the file.
  *
  * What is checked: both meta pages, each page of both trees (numbers, kinds, bounds of nodes, order of keys, depth),
- * the heads of pages with large values, and that no page is used twice or both used and free. What values hold is the
- * caller's: they have checksums of their own. Reads branch and leaf pages and one header per large value, not the
+ * the heads of pages with large values, and that no page is used twice or both used and free. The contents of values
+ * are the caller's, with checksums of their own. Reads branch and leaf pages and one header per large value, not the
  * values. Written after the format of LMDB 0.9 (data version 1), as lmdb.h and mdb.c describe it. No state.
  */
 #pragma once
@@ -15,15 +15,15 @@
 #include <stdint.h>
 
 typedef struct {
-	uint64_t txn;        /* the last one */
+	uint64_t txn;        /* the last transaction */
 	uint64_t pages;      /* of the file as far as LMDB has used it */
 	uint64_t used, free; /* of these; the two meta pages are used */
 	uint64_t entries;    /* keys of the main database */
 } sys_lmdb_check_t;
 
 /**
- * Check a data file that nobody writes to. KNOT_ENOENT: it is empty. KNOT_EMALF: damaged, KNOT_ENOTSUP: of another
- * version or byte order, KNOT_EFILE: reading failed, KNOT_ENOMEM; *ret_what is then a static text, and ret_check as far
- * as it is known.
+ * Check a data file that no process writes to. KNOT_ENOENT: it is empty. KNOT_EMALF: damaged, KNOT_ENOTSUP: of another
+ * version or byte order, KNOT_EFILE: reading failed, KNOT_ENOMEM; *ret_what is then a static text, and ret_check as
+ * far as it is known.
  */
 KNOT_MUST_USE knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what);

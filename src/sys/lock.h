@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Locks between threads, with what they guard written where compilers check it.
+ * Locks between threads, annotated so that compilers check what they guard.
  *
  * clang -Wthread-safety reads the attributes: SYS_REQUIRES on a function that is called under a lock, SYS_EXCLUDES on
  * one that takes it itself, SYS_ACQUIRED_AFTER on a lock that is taken second; gcc ignores them. A lock is never taken
- * within an RCU read section, because a section must not wait (sys/rcu.h): asserted. The exception are the short ones,
+ * within an RCU read section, because a section must not wait (sys/rcu.h): asserted. Short locks are the exception,
  * sys_mutex_lock_brief(): locks under which a bounded number of instructions runs, no other lock is taken and nothing
  * waits. The order of all locks is in doc/locks.md.
  *
@@ -41,9 +41,9 @@
 #define SYS_EXCLUDES(...) SYS_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 /** On a function that returns a lock: which one. */
 #define SYS_RETURNS_LOCK(lock) SYS_THREAD_ATTRIBUTE(lock_returned(lock))
-/** On a function: it asserts that the lock is held, and the compiler takes its word for it. */
+/** On a function: it asserts that the lock is held, and the compiler relies on that. */
 #define SYS_ASSERTS_HELD(...) SYS_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
-/** On a function: what it does with locks is beyond what the compiler can follow; a comment says why it is right. */
+/** On a function: the compiler can't follow its use of locks; a comment says why it is correct. */
 #define SYS_UNCHECKED_LOCKS SYS_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 /** On a variable of a file: read and written under the lock, which stands before it. */
@@ -59,7 +59,7 @@
 /** One holder at a time. */
 typedef struct SYS_CAPABILITY("mutex") {
 	pthread_mutex_t mutex;
-	_Atomic(pthread_t) holder; /* 0: nobody; compared with the reader's own number only */
+	_Atomic(pthread_t) holder; /* 0: no thread; only ever compared with the calling thread's own id */
 } sys_mutex_t;
 
 /** One writer or many readers. */
@@ -77,7 +77,7 @@ typedef struct SYS_CAPABILITY("mutex") {
 		PTHREAD_RWLOCK_INITIALIZER                                                                             \
 	}
 
-/* pthread's functions aren't annotated, so the bodies are not analysed: the declarations say what they do. */
+/* The functions of pthread aren't annotated, so the bodies are not analyzed: the declarations say what they do. */
 
 static inline void sys_mutex_init(sys_mutex_t *mutex)
 {
@@ -87,7 +87,7 @@ static inline void sys_mutex_init(sys_mutex_t *mutex)
 	(void)err;
 }
 
-/** Nobody holds it or waits for it. */
+/** Destroy a lock that no thread holds or waits for. */
 static inline void sys_mutex_done(sys_mutex_t *mutex)
 {
 	assert(atomic_load_explicit(&mutex->holder, memory_order_relaxed) == 0);
@@ -117,7 +117,7 @@ static inline void sys_mutex_assert_held(sys_mutex_t *mutex) SYS_ASSERTS_HELD(mu
 	(void)mutex;
 }
 
-/** Wait for the lock and hold it. Not for use in hot paths, on a path that holds it already, or in a read section. */
+/** Wait for the lock and hold it. Not in hot paths, nor in a read section, nor when the thread holds it already. */
 static inline void sys_mutex_lock(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_rcu_is_reading());
@@ -128,7 +128,7 @@ static inline void sys_mutex_lock(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UN
 	sys_mutex_note_holder(mutex, pthread_self());
 }
 
-/** The same for a short lock, which read sections may take, too (see above). */
+/** As sys_mutex_lock() for a short lock, which read sections may take, too (see above). */
 static inline void sys_mutex_lock_brief(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_mutex_is_mine(mutex));
@@ -169,7 +169,7 @@ static inline void sys_mutex_wait(sys_mutex_t *mutex, pthread_cond_t *signal) SY
 	sys_mutex_note_holder(mutex, pthread_self());
 }
 
-/** The same until `until` on the signal's clock at the latest: false then. */
+/** As sys_mutex_wait(), but at most until `until` on the signal's clock: then it returns false. */
 static inline bool sys_mutex_wait_until(sys_mutex_t *mutex, pthread_cond_t *signal, const struct timespec *until)
 		SYS_REQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {

@@ -118,8 +118,8 @@ __attribute__((format(printf, 4, 5))) static size_t format_own(
 }
 
 /*
- * There is nowhere to complain while a file's disk is full, or a pipe; how much is missing is said where it is missing.
- * False: that can't be said yet.
+ * While a disk or a pipe is full, nothing can be reported there; so the number of lost lines goes to the place where
+ * they are missing. False: it can't be written yet.
  */
 static bool tell_lost(const log_t *log, target_t *target)
 {
@@ -144,7 +144,7 @@ static bool tell_lost(const log_t *log, target_t *target)
 	return is_told;
 }
 
-/* Of the lines of the text, those that are not written to their end are lost. */
+/* Count the lines of the text that were not written to their end as lost. */
 static void write_target(const log_t *log, target_t *target, const char *text, size_t len)
 {
 	size_t used = tell_lost(log, target) ? log_output_write(&target->output, text, len) : 0;
@@ -174,7 +174,7 @@ static void write_system(const log_t *log, target_t *target, int level, knot_nam
 
 static _Thread_local sys_log_gathered_t *gathered; /* NULL: lines are written at once */
 
-/* The targets may be others than when the lines were made: they get what they want now. */
+/* The targets may have changed since the lines were made: each gets the levels that it wants now. */
 static void write_gathered(const log_t *log)
 {
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
@@ -408,11 +408,12 @@ static void log_done(log_t *log)
 
 static knot_err_t log_open_file(const sys_log_target_t *target, uid_t uid, gid_t gid, int *ret_fd)
 {
-	/* Not blocking: neither a pipe that nobody opens to read must stop a commit, nor one that nobody reads. */
+	/* Not blocking: a pipe that no process opens to read, or reads, must not stop a commit. */
 	const int flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	knot_err_t err = sys_file_open(target->path, flags | O_CREAT, 0660, uid, gid, ret_fd);
 	if (err == knot_err_of_errno(ELOOP)) {
-		/* A link to /dev/stdout, say. Followed, but nothing is made or given away at its other end. */
+		/* A link, for example to /dev/stdout. It is followed, but its target is neither made nor given to
+		 * another owner. */
 		int fd = open(target->path, flags | O_CLOEXEC | O_NOCTTY);
 		err = fd >= 0 ? KNOT_OK : knot_err_of_errno(errno);
 		*ret_fd = fd;
@@ -441,8 +442,7 @@ static bool is_same_target(const target_t *a, const target_t *b)
 					       a_info.st_ino == b_info.st_ino && a_info.st_dev == b_info.st_dev));
 }
 
-/* What is to be said of lines that a target didn't take, and that it isn't to be waited for, stays so with the next
- * configuration. */
+/* The count of lines that a target didn't take, and that it isn't waited for, carry over to the next configuration. */
 static void inherit_losses(log_t *next, const log_t *old)
 {
 	for (size_t i = 0; i < next->count; i++) {
@@ -491,7 +491,7 @@ static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t g
 	return err;
 }
 
-/* What could not be opened: said once the new targets are in place. Returns the first error. */
+/* Report files that could not be opened, once the new targets are in place. Returns the first error. */
 static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_t *errs, size_t count)
 {
 	knot_err_t first = KNOT_OK;
@@ -525,7 +525,7 @@ knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid
 		}
 	}
 	if (count > 0 && next.count == 0) {
-		/* Nothing would be left to say it to: keep what there was. */
+		/* No target would be left to report it to: keep the old ones. */
 		log_done(&next);
 	} else {
 		swap_in(&next);

@@ -2,18 +2,18 @@
 /**
  * The log: lines of text by source and level to standard output, standard error, syslog and files.
  *
- * Owns the targets. Not here: what is configured (conf/), which message is worth a line (the callers: event, net,
- * control and knotd only; libraries return values instead). Any thread may log; targets are replaced as a whole under a
- * lock, so a line goes either to the old ones or to the new ones. Never called per packet.
+ * Owns the targets. Not here: the configuration (conf/), and which message is worth a line (the callers: event, net,
+ * control and knotd only; libraries return values instead). Any thread may log; targets are replaced as a whole under
+ * a lock, so a line goes either to the old ones or to the new ones. Never called per packet.
  *
- * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without timestamp in syslog and in the tools.
- * At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
+ * A line: `2026-01-31T12:00:00.123+01:00 info: [example.com.] message`; without the timestamp in syslog and in the
+ * tools. At most SYS_LOG_MESSAGE_MAX bytes after the timestamp, longer ones are cut.
  *
- * Lines that a target doesn't take (a full disk, a pipe or a journal that nobody reads) are counted, and the first line
- * that it takes again comes after one that says how many are missing. A thread that logs is held up by a target that
- * hangs for SYS_LOG_WAIT_MS, once; tools wait. What can be triggered without end by traffic or by a failure that lasts
- * goes through sys_log_repeated(); what happens once per zone or per command doesn't, however many those are: which
- * zone failed is what the operator needs.
+ * Lines that a target doesn't take (a full disk, a pipe or a journal without a reader) are counted. The first line
+ * that it takes again follows one that says how many are missing. A target that hangs holds up a logging thread for
+ * SYS_LOG_WAIT_MS, once; tools wait. Messages that traffic or a lasting failure can trigger without end go through
+ * sys_log_repeated(). Messages once per zone or per command don't, however many those are: operators need to know
+ * which zone failed.
  */
 #pragma once
 
@@ -47,8 +47,8 @@ void sys_log_init(bool verbose);
 
 /**
  * Replace all targets; files are opened for appending (created 0660 less umask) and given to uid:gid when running as
- * root, see sys_file_open(); a symbolic link must lead to what is there already and stays whose it is. A file that
- * can't be opened is left out, said as an error line to the targets that could be; returns its error then.
+ * root, see sys_file_open(); a symbolic link must lead to an existing file, whose owner doesn't change. A file that
+ * can't be opened is left out and reported as an error line to the other targets; its error is returned.
  */
 KNOT_MUST_USE knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid);
 
@@ -67,42 +67,43 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
  * all zero at first.
  */
 typedef struct sys_log_repeats {
-	uint64_t begin_ms;       /* of the time in which they are counted; 0: none yet */
-	unsigned count;          /* lines written in it */
-	unsigned held;           /* messages held back in it */
-	sys_log_source_t source; /* of the last of those; so level and text */
+	uint64_t begin_ms;       /* start of the period in which they are counted; 0: none yet */
+	unsigned count;          /* lines written in the period */
+	unsigned held;           /* messages held back in the period */
+	sys_log_source_t source; /* of the last message held back, as are level and text */
 	int level;
 	char text[SYS_LOG_MESSAGE_MAX - 64];
-	struct sys_log_repeats *next; /* of those that hold messages back */
+	struct sys_log_repeats *next; /* in the list of those that hold messages back */
 } sys_log_repeats_t;
 
 /**
- * Write a line, up to SYS_LOG_REPEAT_MAX times in SYS_LOG_REPEAT_MS. What is more in that time becomes one line at its
+ * Write a line, up to SYS_LOG_REPEAT_MAX times in SYS_LOG_REPEAT_MS. Further ones in that time become one line at its
  * end: `… , message repeated N times`, with the text of the last one. Any thread.
  */
 void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int level, const char *format, ...)
 		__attribute__((format(printf, 4, 5)));
 
-/** Write what was held back and whose time is over, or all of it (before the end). To be called every few seconds. */
+/** Write the held-back messages whose period is over, or all of them (before the process ends). Call it every few
+ * seconds. */
 void sys_log_tell_repeats(bool all);
 
 /** Lines that wait to be written with those that follow, see sys_log_gather(). */
 typedef struct {
 	size_t len;
-	sys_log_source_t source; /* of all that wait; so the level */
+	sys_log_source_t source; /* of all waiting lines, as is the level */
 	int level;
 	char text[8192];
 } sys_log_gathered_t;
 
 /**
- * From here to sys_log_write_gathered() lines of this thread for files and streams, up to level LOG_NOTICE, are written
- * several at a time: for those who write many at once. Lines that are worse, for syslog, or of another source or level
- * first write what waits, so the order stays. A crash loses what waits: nothing long or dangerous in between. `lines`
- * is the caller's until then; not nested.
+ * From here to sys_log_write_gathered() lines of this thread for files and streams, up to level LOG_NOTICE, are
+ * written several at a time: for callers that write many at once. A line that is worse, for syslog, or of another
+ * source or level first writes those that wait, so the order stays. A crash loses the lines that wait: do nothing long
+ * or dangerous in between. `lines` is the caller's until then; not nested.
  */
 void sys_log_gather(sys_log_gathered_t *lines);
 
-/** Write what waits; lines are written at once again. */
+/** End gathering: write the lines that wait. */
 void sys_log_write_gathered(void);
 
 /** Copies of the worst lines of a thread, see sys_log_capture(). */

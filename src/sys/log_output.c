@@ -32,7 +32,7 @@ log_output_t log_output_of(int fd, bool is_own)
 	return (log_output_t){ .kind = kind, .fd = fd };
 }
 
-/* True: it takes something, or has an error to tell. False: not in time. */
+/* True: the descriptor takes bytes or has an error. False: neither in time. */
 static bool wait_writable(log_output_t *output)
 {
 	struct pollfd pfd = { .fd = output->fd, .events = POLLOUT };
@@ -47,7 +47,7 @@ static bool wait_writable(log_output_t *output)
 	return ret != 0;
 }
 
-/* Something was taken. Whether there is room for more, too, so that its reader is waited for again. */
+/* Something was taken. If there is room for more, the output isn't stalled, and is waited for again. */
 static void note_taken(log_output_t *output)
 {
 	if (atomic_load(&output->is_stalled)) {
@@ -58,8 +58,8 @@ static void note_taken(log_output_t *output)
 /* ---- Descriptors ---- */
 
 /*
- * What isn't a file may take part of the text now and the rest later, with nobody else's lines between. And a pipe that
- * is ready takes PIPE_BUF bytes without blocking, if nobody else writes to it meanwhile.
+ * Anything but a file may take part of the text now and the rest later; lines of other threads must not come between.
+ * A pipe that is ready takes PIPE_BUF bytes without blocking, unless another process writes to it meanwhile.
  */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -117,7 +117,8 @@ size_t log_output_write(log_output_t *output, const char *text, size_t len)
 
 /* ---- The journal and syslog ---- */
 
-static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER; /* connections and what is sent on them */
+static pthread_mutex_t system_lock =
+		PTHREAD_MUTEX_INITIALIZER; /* guards the connections and the messages sent on them */
 
 static bool connect_to(log_output_t *output, const char *path, int type)
 {
@@ -164,7 +165,7 @@ static size_t put_journal(char *out, int level, const char *zone, const char *me
 	return len < MESSAGE_MAX ? (size_t)len : MESSAGE_MAX - 1;
 }
 
-/* "<30>Jan 31 12:00:00 knot[123]: message"; where it is a stream, a NUL ends it. */
+/* "<30>Jan 31 12:00:00 knot[123]: message"; on a stream, a NUL ends it. */
 static size_t put_syslog(char *out, int level, const char *message, bool is_stream)
 {
 	char stamp[32] = "";
@@ -184,7 +185,7 @@ static size_t put_message(const log_output_t *output, char *out, int level, cons
 						  : put_syslog(out, level, message, output->is_stream);
 }
 
-/* On the connection that there is. What was sent of a stream's message only in part ends with the connection. */
+/* Send on the existing connection. If only part of a message went to a stream, close the connection. */
 static bool send_now(log_output_t *output, const char *text, size_t len)
 {
 	do {
@@ -210,7 +211,7 @@ bool log_output_send(log_output_t *output, int level, const char *zone, const ch
 	bool is_sent = (is_old || connect_system(output)) &&
 		       send_now(output, text, put_message(output, text, level, zone, message));
 	if (!is_sent && is_old && errno != EAGAIN) {
-		/* Who listened went; maybe somebody else listens there now. */
+		/* The listener is gone; maybe another one listens there now. */
 		disconnect(output);
 		is_sent = connect_system(output) &&
 			  send_now(output, text, put_message(output, text, level, zone, message));

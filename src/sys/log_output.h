@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Where lines of the log go: a file, a stream, or the socket of the journal or of syslog. Within src/sys only.
+ * One output of the log: a file, a stream, or the socket of the journal or of syslog. Internal to src/sys.
  *
- * Whatever takes bytes may stop taking them: a pipe that nobody reads, a journal that hangs. A writer then waits
- * SYS_LOG_WAIT_MS, once; from then on, until something was taken again, it doesn't wait at all, so that a thread that
- * logs goes on whoever reads the log. Only the disk of a regular file is waited for, as everywhere. What isn't written
- * is the caller's to count. Any thread; nothing here calls the log.
+ * An output may stop taking bytes: a pipe without a reader, a journal that hangs. A writer then waits SYS_LOG_WAIT_MS,
+ * once. From then on it doesn't wait until the output takes something again, so a reader of the log can't stop a
+ * thread that logs. Only the disk of a regular file is waited for, as everywhere. The caller counts what isn't
+ * written. Any thread; nothing here calls the log.
  */
 #pragma once
 
@@ -18,21 +18,21 @@
 typedef enum {
 	LOG_OUTPUT_BLOCKING, /* written at once, however long that takes: a regular file */
 	/* Standard output or error: others write there, too, so it can't be made non-blocking. A terminal that is
-	 * nearly full isn't told from one with room for a line, and is waited for however long that takes. */
+	   nearly full looks like one with room for a line, and is waited for however long that takes. */
 	LOG_OUTPUT_STREAM,
 	LOG_OUTPUT_NONBLOCKING, /* a pipe or terminal of our own, O_NONBLOCK */
 	LOG_OUTPUT_SOCKET,      /* a stream socket */
 	LOG_OUTPUT_JOURNAL,     /* the journal's native protocol; connected when first written to */
-	LOG_OUTPUT_SYSLOG,      /* RFC 3164 as syslog(3) sends it; so, too */
+	LOG_OUTPUT_SYSLOG,      /* RFC 3164 as syslog(3) sends it; connected when first written to */
 } log_output_kind_t;
 
 typedef struct {
 	log_output_kind_t kind;
 	int fd;                 /* of a journal or syslog: owned, -1 while not connected, under a lock; else borrowed */
-	bool is_stream;         /* syslog listens at a stream socket */
-	atomic_bool is_stalled; /* it didn't take the last thing in time */
-	atomic_bool is_torn;    /* the last thing written was part of a line: what comes next begins a new one */
-	_Atomic int errnum;     /* why the last thing was not written */
+	bool is_stream;         /* syslog listens on a stream socket */
+	atomic_bool is_stalled; /* it didn't take the last write in time */
+	atomic_bool is_torn;    /* the last write was part of a line: the next one begins a new line */
+	_Atomic int errnum;     /* why the last write failed */
 } log_output_t;
 
 /**

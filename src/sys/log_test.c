@@ -172,7 +172,7 @@ static void test_link_target(void **state)
 	rmdir(dir);
 }
 
-/* A pipe that nobody reads is an error at once; one that somebody reads is a target. */
+/* A pipe without a reader is an error at once; one with a reader is a target. */
 static void test_pipe_target(void **state)
 {
 	(void)state;
@@ -205,7 +205,7 @@ typedef struct {
 	int fd; /* reading end */
 } pipe_t;
 
-/* A target of `size` bytes that nobody reads yet. */
+/* A target of `size` bytes without a reader yet. */
 static void open_small_pipe(pipe_t *small, int size)
 {
 	*small = (pipe_t){ .dir = "/tmp/log_test_pipe.XXXXXX" };
@@ -237,7 +237,7 @@ static size_t read_pipe(const pipe_t *small, char *text, size_t len, size_t max)
 	return len;
 }
 
-/* Whoever stops reading is waited for, once; whoever has read since then, and stops again, is waited for again. */
+/* A writer waits once for a reader that stops. If the reader has read since and stops again, the writer waits again. */
 static void test_reader_that_pauses(void **state)
 {
 	(void)state;

@@ -82,12 +82,12 @@ void sys_daemon_ready(void)
 	}
 	char byte = 1;
 	ssize_t put = write(daemon_ready_fd, &byte, 1);
-	(void)put; /* the parent may be gone: nobody waits then */
+	(void)put; /* the parent may be gone: then no process waits */
 	close(daemon_ready_fd);
 	daemon_ready_fd = -1;
 }
 
-/* The PID that a pid file holds, 0 if it holds none. An empty file is what a server leaves that must not remove it. */
+/* The PID in a pid file; 0 if there is none. A server that must not remove its file leaves it empty. */
 static pid_t read_pid(int fd, bool *ret_is_empty)
 {
 	char text[24] = { 0 };
@@ -101,7 +101,7 @@ static pid_t read_pid(int fd, bool *ret_is_empty)
 	return knot_number_begin(knot_str_of(text), INT_MAX, &pid, &len) == KNOT_NUMBER_OK ? (pid_t)pid : 0;
 }
 
-/* PIDs are used again: a living process that isn't a knotd is not the one that wrote the file. */
+/* PIDs are reused: a living process that isn't a knotd is not the one that wrote the file. */
 static bool is_living_server(pid_t pid)
 {
 	if (pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno != EPERM)) {
@@ -138,7 +138,8 @@ knot_err_t sys_pidfile_create(
 	}
 	bool is_empty;
 	pid_t pid = read_pid(fd, &is_empty);
-	/* The lock knows a living instance of ours for sure; the PID knows any other server that writes this file. */
+	/* The lock detects a living instance of ours for sure; the PID detects any other server that writes this file.
+	 */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || is_living_server(pid)) {
 		*ret_other = pid;
 		err = KNOT_EBUSY;
@@ -162,11 +163,11 @@ knot_err_t sys_pidfile_create(
 void sys_pidfile_remove(sys_pidfile_t *file)
 {
 	if (file->fd >= 0) {
-		/* Another server may have made one, after the folder went, say. */
+		/* Another server may have made one, for example after the folder was removed. */
 		struct stat ours, there;
 		bool is_ours = fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 &&
 			       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-		/* After the user switch the directory may be read-only to us: then leave a file that names nobody. */
+		/* After the user switch the directory may be read-only to us: then leave a file without a PID. */
 		if (is_ours && unlink(file->path) != 0) {
 			(void)!ftruncate(file->fd, 0);
 		}

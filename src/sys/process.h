@@ -2,7 +2,8 @@
 /**
  * The process as the system sees it: daemon, pid file, user and capabilities, messages to the service manager.
  *
- * Called from the main thread at start and stop. Reports failures as values; the caller logs.
+ * Owns the pid file and the connection to the parent until the start has succeeded. Call it from the main thread at
+ * start and stop, unless a function says "any thread". Failures are return values; the caller logs.
  */
 #pragma once
 
@@ -19,7 +20,7 @@
  */
 KNOT_MUST_USE knot_err_t sys_daemonize(const char *dir);
 
-/** Tell the waiting parent of sys_daemonize() that the start succeeded. Nothing if there is none. */
+/** Report to the waiting parent of sys_daemonize() that the start succeeded. Does nothing without a parent. */
 void sys_daemon_ready(void);
 
 typedef struct {
@@ -29,9 +30,9 @@ typedef struct {
 
 /**
  * Create the pid file (mode 0640) with our PID, a decimal number without newline.
- * KNOT_EBUSY: *ret_other is the PID of a living process that wrote it: another instance, don't start.
- * A file left by a dead process, or with anything else in it, is replaced; *ret_stale says so unless it was empty.
- * Others: errno codes, say them with the path.
+ * KNOT_EBUSY: *ret_other is the PID of a living process that wrote it: another instance, don't start. A file left by a
+ * dead process, or with anything else in it, is replaced; *ret_stale says so unless it was empty. Other errors: errno
+ * codes, to be reported with the path.
  */
 KNOT_MUST_USE knot_err_t sys_pidfile_create(
 		const char *path, uid_t uid, gid_t gid, sys_pidfile_t *ret_file, pid_t *ret_other, bool *ret_stale);
@@ -47,17 +48,18 @@ void sys_pidfile_remove(sys_pidfile_t *file);
 KNOT_MUST_USE knot_err_t sys_drop_privileges(uid_t uid, gid_t gid);
 
 /**
- * Set up malloc() for a process whose memory is looked at: large blocks always get pages of their own, which go back
- * when they are freed. (glibc else moves them into the heap once one was freed, and every reload leaves a hole there.)
- * Before threads.
+ * Set up malloc() so that freed memory goes back to the system: large blocks always get pages of their own. (Otherwise
+ * glibc moves them into the heap once one was freed, and every reload leaves a hole there.) Call it before threads
+ * start.
  */
 void sys_memory_init(void);
 
-/** Give back what is free in the heap: after much work, as it looks at all of it. Any thread. */
+/** Give free memory of the heap back. Call it after much work only, as it walks the whole heap. Any thread. */
 void sys_memory_trim(void);
 
 /**
- * The main loop moves: call each time that it comes round. Before, in main(), too: the age counts from the first call.
+ * Note that the main loop moves: call it in each round. Also call it once before, in main(): the age counts from the
+ * first call.
  */
 void sys_pulse_beat(void);
 
@@ -65,24 +67,24 @@ void sys_pulse_beat(void);
 uint64_t sys_pulse_age_ms(void);
 
 /**
- * sd_notify(3): READY=1; RELOADING=1 with the time that Type=notify-reload wants; STOPPING=1. Nothing without a service
- * manager. Any thread.
+ * sd_notify(3): READY=1; RELOADING=1 with the time that Type=notify-reload wants; STOPPING=1. They do nothing without
+ * a service manager. Any thread.
  */
 void sys_notify_ready(void);
 void sys_notify_reloading(void);
 void sys_notify_stopping(void);
 
-/** The line that `systemctl status` shows. Nothing without a service manager. */
+/** Set the line that `systemctl status` shows. Does nothing without a service manager. */
 void sys_notify_status(const char *text);
 
-/** Whether a service manager listens: else a status need not be made. */
+/** True if a service manager listens: if not, the caller needn't compose a status. */
 bool sys_notify_is_heard(void);
 
 /** How often sys_notify_alive() has to be called, in milliseconds: half of the watchdog's time; 0: there is none. */
 uint64_t sys_watchdog_interval_ms(void);
 
 /**
- * WATCHDOG=1. Call from the main loop, after what proves that the other threads move: a service manager restarts a
+ * WATCHDOG=1. Call it from the main loop, after checking that the other threads move: a service manager restarts a
  * server that doesn't call it.
  */
 void sys_notify_alive(void);

@@ -2,7 +2,7 @@
 /**
  * Read-copy-update for the whole daemon: the QSBR flavour of liburcu behind a guard that can't leak.
  *
- * A thread registers once. It is offline (blocks nobody) except within RCU_READ_SECTION, which lasts one batch of
+ * A thread registers once. It is offline (blocks no writer) except within RCU_READ_SECTION, which lasts one batch of
  * packets or one control command and must never block. Read sections don't nest. Published pointers are loaded with
  * RCU_LOAD() inside a section and replaced with RCU_PUBLISH(); the writer then calls sys_rcu_wait() outside of any
  * section and frees the old object. Cost of a section: two full barriers per batch.
@@ -10,7 +10,8 @@
 #pragma once
 
 /*
- * ThreadSanitizer can't see into liburcu: atomics it knows, and the edge "section ended, then waited for" told to it.
+ * ThreadSanitizer can't see into liburcu. It understands atomics; annotations add the edge "section ended, then waited
+ * for".
  */
 #if defined(__SANITIZE_THREAD__)
 #define SYS_RCU_TSAN 1

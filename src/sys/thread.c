@@ -15,7 +15,7 @@
 char sys_rcu_tsan_tag;
 #endif
 
-/* Failures leave the thread as important as the others. */
+/* If a call fails, the thread keeps its normal priority. */
 static void be_humble(void)
 {
 	enum {
@@ -61,7 +61,7 @@ knot_err_t sys_thread_start(sys_thread_t *thread)
 		cpu_set_t set;
 		CPU_ZERO(&set);
 		CPU_SET((unsigned)thread->cpu, &set);
-		/* A CPU outside of our cpuset: then the thread runs where it may, which is no failure. */
+		/* A CPU outside of our cpuset: the thread then runs where it may, and the start still succeeds. */
 		(void)pthread_setaffinity_np(thread->id, sizeof(set), &set);
 	}
 	return KNOT_OK;

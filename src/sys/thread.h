@@ -14,7 +14,7 @@ typedef struct {
 	char name[16]; /* as ps -T shows it; NUL-terminated */
 	int cpu;       /* pin to this CPU; -1: don't */
 	bool counts;   /* take a row of the counters (sys/counters.h) */
-	bool yields;   /* lets others have CPU and disk first */
+	bool yields;   /* other threads get CPU and disk first */
 	void (*run)(void *arg);
 	void *arg;    /* borrowed for as long as the thread runs */
 	pthread_t id; /* set by sys_thread_start() */

@@ -28,7 +28,7 @@ static update_words_t without_class(const update_words_t *words, char type[stati
 	return plain;
 }
 
-/* One word of a zone file: what would end it, or begin something else, must be escaped. */
+/* True if the text is one word of a zone file: bytes that would end it, or begin something else, must be escaped. */
 static bool is_word(const char *text)
 {
 	for (const char *p = text; *p != '\0'; p++) {
@@ -138,7 +138,7 @@ static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_n
 	return err == KNOT_EISRECORD && update->is_benevolent ? KNOT_OK : err;
 }
 
-/* 0 marks that a SIG covers a transaction, and is no type of a record (RFC 6895 3.1); to zone_txn_remove_all() it means
+/* Type 0 marks a SIG that covers a transaction; records can't have it (RFC 6895 3.1). To zone_txn_remove_all() it means
  * all types. */
 static bool is_no_zone_data(uint16_t type)
 {
@@ -153,7 +153,7 @@ static knot_err_t scan_set(const update_t *update, const update_words_t *words, 
 		return err;
 	}
 	if (knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
-		/* As Knot, whose clients send a TTL that is none as the type. */
+		/* As Knot, whose clients send an invalid TTL as the type. */
 		note->reason = bad_type;
 		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
@@ -200,8 +200,7 @@ static knot_err_t remove_record(const update_t *update, const update_words_t *wo
 	return err;
 }
 
-/* All of the type, or of all types. Where the name is empty but for names below it, it is there all the same (RFC 8499
- * 7). */
+/* Remove all records of the type, or of all types. An empty non-terminal exists, too (RFC 9499 7). */
 static knot_err_t remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
 {
 	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Changes to a zone as an operator words them: `owner [TTL] type data` as text, applied to a transaction (zone/txn.h).
+ * Changes to a zone in the operator's words: `owner [TTL] type data` as text, applied to a transaction (zone/txn.h).
  *
- * What is allowed and what the text means is decided here; who may edit, publishing and logging are event's. Pure: text
- * and a transaction in, a changed transaction out. A failure changes nothing, but the TTL when a record is there
- * already.
+ * This file decides what is allowed and what the text means. Access, publishing and logging are the job of event/.
+ * Pure: text and a transaction in, a changed transaction out; no state. A failure changes nothing except the TTL when
+ * the record exists already.
  */
 #pragma once
 
@@ -22,10 +22,10 @@ typedef struct {
 	zone_txn_t *txn;
 	knot_name_t origin;   /* apex, lower case */
 	uint32_t default_ttl; /* of RRsets that have none yet; seconds */
-	bool is_benevolent;   /* adding what is there and removing what isn't is no error */
+	bool is_benevolent;   /* adding an existing record and removing a missing one succeed */
 } update_t;
 
-/** What there is to say about a change beside its error. */
+/** Facts about a change beside its error, for messages. */
 typedef struct {
 	const char *reason; /* of KNOT_EPARSEFAIL: static text, or NULL */
 	bool has_new_ttl;   /* other records of the RRset got the TTL of the added one */
@@ -36,16 +36,16 @@ typedef struct {
 } update_note_t;
 
 /**
- * Add a record. A SOA replaces the one there is.
- * KNOT_EPARSEFAIL: owner, TTL, type or data can't be read, or the type is no zone data. KNOT_EPARAM: no owner, or a bad
- * type without a TTL. KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: it is there already; its TTL
- * is changed all the same. KNOT_ENOMEM.
+ * Add a record. A SOA replaces the present one.
+ * KNOT_EPARSEFAIL: owner, TTL, type or data can't be read, or records of the type can't be zone data. KNOT_EPARAM: no
+ * owner, or a bad type without a TTL. KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: the record
+ * exists already; its TTL is changed all the same. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);
 
 /**
- * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, which is
- * no error. An empty owner is the apex. KNOT_EPARSEFAIL: owner or data can't be read, or the type of the data is
+ * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, without
+ * an error. An empty owner is the apex. KNOT_EPARSEFAIL: owner or data can't be read, or the type of the data is
  * unknown. KNOT_EPARAM: unknown type, no owner, or data without a type. KNOT_ENORECORD: no such record. KNOT_ENONODE,
  * without data: no such name. KNOT_ENOENT: no such RRset. KNOT_ENOMEM.
  */

@@ -18,7 +18,7 @@ typedef struct {
 	uint32_t default_ttl;          /* seconds, conf `default-ttl` */
 	zone_checks_t checks;          /* conf `semantic-checks` */
 	uint64_t size_max;             /* bytes of wire form, conf `zone-max-size`; 0: no limit */
-	uint32_t nsec3_iterations_end; /* so many and more are refused, conf `nsec3-max-iterations`; 0: no limit */
+	uint32_t nsec3_iterations_end; /* this many and more are refused, conf `nsec3-max-iterations`; 0: no limit */
 	uint64_t now_s;                /* seconds since 1970, for the validity of signatures */
 	zone_message_cb on_message;    /* may be NULL */
 	bool wants_lines; /* look up the lines of what checks find, also of what fails no zone: reads the file again */

@@ -41,7 +41,7 @@ typedef void (*zone_message_cb)(const zone_message_t *message, void *ctx);
 /** How to check. */
 typedef struct {
 	zone_checks_t checks;
-	uint32_t nsec3_iterations_end; /* so many and more are an error; 0: no limit */
+	uint32_t nsec3_iterations_end; /* this many and more are an error; 0: no limit */
 	uint64_t now_s;                /* seconds since 1970 */
 	zone_message_cb on_message;    /* gets every fault; may be NULL */
 	void *ctx;

@@ -4,7 +4,7 @@
  *
  * A compiled version has no lines. So messages wait until the checks are done, the file is scanned once more for the
  * names they are about, and then they go on. That costs a scan, about half of a load, and is for zones that failed and
- * for who asked; it ends as soon as all names were met. At most ZONE_LOCATE_MAX messages wait, more go on without a
+ * for the caller; it ends as soon as all names were met. At most ZONE_LOCATE_MAX messages wait, more go on without a
  * line. One thread, no file is kept open.
  */
 #pragma once
