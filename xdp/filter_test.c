@@ -724,6 +724,42 @@ static void test_limit_is_fair(void **state)
 	filter_unload(&filter);
 }
 
+/* The program's time wraps around: whatever `due` is left of a prefix that was silent for long, or of a rule that is
+ * new on a machine that has been up for more than a year, the next query passes, and the limit holds from then on. */
+static void test_limit_after_silence(void **state)
+{
+	(void)state;
+	require_namespace();
+	enum { RATE = 100 };
+	static const uint64_t ahead[] = { UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, UINT64_C(3) << 61,
+		UINT64_C(100000000000) << 8 /* 100 s */ };
+	filter_t filter = filter_load();
+	filter_open_socket(&filter);
+	struct filter_config config = any_both;
+	config.flags = FILTER_RULES;
+	filter_configure(&filter, &config);
+	struct filter_prefix prefix = prefix_of("192.0.2.0", 24);
+	frame_t f = packet_between("192.0.2.1", "198.51.100.1", false, 0);
+	for (size_t i = 0; i < KNOT_LEN(ahead); i++) {
+		filter_set_rule(&filter, &prefix, 0, RATE);
+		filter.rules[0].due = (now_ns() << 8) + ahead[i];
+		filter_result_t result;
+		filter_run(&filter, f.bytes, f.len, 0, 0, &result);
+		assert_int_equal(result.action, XDP_REDIRECT);
+		for (unsigned sent = 0; result.action != XDP_DROP; sent++) {
+			assert_true(sent < 1000000);
+			filter_run(&filter, f.bytes, f.len, 0, 0, &result);
+		}
+	}
+	/* As far ahead as queries put it: those that come then come too early. */
+	filter_set_rule(&filter, &prefix, 0, RATE);
+	filter.rules[0].due = (now_ns() << 8) + filter.rules[0].tolerance + filter.rules[0].interval;
+	filter_result_t result;
+	filter_run(&filter, f.bytes, f.len, 0, 0, &result);
+	assert_int_equal(result.action, XDP_DROP);
+	filter_unload(&filter);
+}
+
 /* ---- route check ---- */
 
 static void set_forwarding(const char *device, bool on)
@@ -937,6 +973,7 @@ int main(void)
 		cmocka_unit_test(test_rules_and_tcp),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_limit_is_fair),
+		cmocka_unit_test(test_limit_after_silence),
 		cmocka_unit_test(test_routes),
 		cmocka_unit_test(test_metadata_of_others),
 		cmocka_unit_test(test_interface_of_address),

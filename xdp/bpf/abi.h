@@ -182,8 +182,9 @@ struct filter_prefix {
  * (ITU-T I.371): a query is due `interval` after the one before; one that comes more than `tolerance` before it is due
  * is dropped. So in any span of t seconds not more than t × rate + burst + 1 pass, on however many CPUs, and queries
  * that come evenly at the rate all pass. Time is in 1/256 ns: 1/256 ns is exact enough for 10 million per second
- * (4e-5); values wrap around after 2.3 years of uptime, which differences don't mind unless a prefix is silent for
- * half of that: its next queries then seem too early until the rule is set again. See limit.h for the values.
+ * (4e-5); values wrap around after 2.3 years of uptime. A `due` further ahead than any query can have put it is one
+ * that wrapped around (of a prefix that was silent for more than a year, or of a new rule on a machine that has been up
+ * for so long), and counts as past. See limit.h for the values.
  *
  * To add a rule: write the value (`prefix_len`, counters and `due` 0) to a free index, then the prefix. To remove it:
  * the prefix first; packets in flight may still count for a moment. To change a limit: write `tolerance`, then

@@ -38,7 +38,8 @@ enum {
 	FAMILY_IPV4 = 2,        /* AF_INET, AF_INET6 */
 	FAMILY_IPV6 = 10,
 	LIMIT_TRIES = 16,
-	MAPPED_LEN = 96, /* bits of ::ffff:0:0/96 */
+	LIMIT_SKEW_BITS = 44, /* 1/256 ns: the clocks of two CPUs are never so far apart; 69 s */
+	MAPPED_LEN = 96,      /* bits of ::ffff:0:0/96 */
 };
 
 struct {
@@ -490,16 +491,24 @@ INLINE enum filter_count check_host(
 	return is_broadcast_source(config, l3) ? FILTER_PASS_BROADCAST : FILTER_RECEIVED;
 }
 
-/* One query more: does it come too early? If not, it is remembered. */
+/*
+ * One query more: does it come too early? If not, it is remembered.
+ *
+ * No query can come earlier than `tolerance` and `interval` before it is due. Where it seems to, the time wrapped
+ * around since the prefix was heard of, or the rule had a slower limit: the query is in time.
+ */
 INLINE int above_limit(struct filter_rule *rule, __u64 interval)
 {
 	__u64 now = bpf_ktime_get_ns() << 8;
+	__s64 tolerance = (__s64)rule->tolerance;
+	__s64 early_max = tolerance + (__s64)interval + (1ll << LIMIT_SKEW_BITS);
 	for (int i = 0; i < LIMIT_TRIES; i++) {
 		__u64 due = *(volatile __u64 *)&rule->due;
 		__s64 early = (__s64)(due - now);
-		if (early > (__s64)rule->tolerance) {
+		if (early > tolerance && early <= early_max) {
 			return 1;
 		}
+		early = early > tolerance ? 0 : early;
 		__u64 next = (early > 0 ? due : now) + interval;
 		if (__sync_val_compare_and_swap(&rule->due, due, next) == due) {
 			return 0;
