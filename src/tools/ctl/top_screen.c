@@ -127,6 +127,15 @@ static unsigned width_of(const char *text)
 	return width;
 }
 
+/* Text within `width` cells; the last one says if there is more. */
+static void screen_put_name(screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
+{
+	(void)put(screen, x, y, width, style, text);
+	if (width_of(text) > width && width > 0) {
+		put_glyph(screen, x + width - 1, y, style, screen->terminal->unicode ? "…" : "~");
+	}
+}
+
 /* Text that ends before x. */
 static void put_right(screen_t *screen, unsigned x, unsigned y, style_t style, const char *text)
 {
@@ -323,7 +332,7 @@ static void draw_row(const area_t *area, unsigned y, const top_row_t *row, top_p
 	}
 	unsigned bar_width = bar_width_of(area, panel), numbers = RATE_WIDTH + SHARE_WIDTH + bar_width + 1;
 	unsigned name_width = area->width > numbers + NAME_MIN ? area->width - numbers : NAME_MIN;
-	(void)put(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
+	screen_put_name(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
 	/* The largest fills the bar. */
 	draw_bar(area, area->x + name_width + 1, y, bar_width,
 			row->rate > 0 ? row->share / share_max(screen, panel) : 0);
@@ -500,13 +509,14 @@ static void draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width,
 	}
 }
 
+enum { FACTS_END = 24, FACTS_WIDTH = FACTS_END + 3 };
+
 static void draw_fact(screen_t *screen, unsigned y, const char *name, const char *value, style_t style)
 {
+	unsigned width = screen->terminal->width;
 	(void)put(screen, 0, y, 12, DIM, name);
-	put_right(screen, 24, y, style, value);
+	put_right(screen, width < FACTS_END ? width : FACTS_END, y, style, value);
 }
-
-enum { FACTS_WIDTH = 27 };
 
 /* Numbers to the left, the graph to the right of them. */
 static void draw_total(screen_t *screen, unsigned y, unsigned rows)

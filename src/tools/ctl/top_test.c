@@ -252,6 +252,26 @@ static void screen_sizes(void **state)
 	}
 }
 
+/* What has no room is said to be cut: a name by its last character, a number never loses digits to the right. */
+static void narrow_screens(void **state)
+{
+	made_t *made = *state;
+	add(&made->after, "zone - a-long-name-of-a-zone.with-labels.example. 400000");
+	top_rates_free(&made->rates);
+	top_rates(&made->before, &made->after, &made->rates);
+	made->rates.queries = 4000;
+	char *text = screen(made, (top_terminal_t){ .width = 20, .height = 5 }, (top_view_t){ 0 });
+	assert_non_null(strstr(text, "queries/s      4,000\x1B[K"));
+	free(text);
+	text = screen(made, (top_terminal_t){ .width = 40, .height = 50, .unicode = true }, (top_view_t){ 0 });
+	assert_non_null(strstr(text, "a-long-name-of-a-…"));
+	assert_null(strstr(text, "a-long-name-of-a-zone"));
+	free(text);
+	text = screen(made, (top_terminal_t){ .width = 40, .height = 50 }, (top_view_t){ 0 });
+	assert_non_null(strstr(text, "a-long-name-of-a-~"));
+	free(text);
+}
+
 static void screen_shows(void **state)
 {
 	made_t *made = *state;
@@ -313,7 +333,7 @@ static void text_and_json(void **state)
 			"NOERROR 100.0 300\n"
 			"rcode NXDOMAIN 50.0 150\ntype A 20.0 40\ntype AAAA 30.0 60\nzone b. 5.0 10\nzone a. 5.0 10\n"
 			"queue eth0/0 10.0 30\nqueue eth1/0 10.0 20\ndrops malformed 2.0 4\n"
-			"latency udp4 p50=1766 p90=1996 p99=2048 p99.9=>4294967296\n"
+			"latency udp4 p50=1766ns p90=1996ns p99=2048ns p99.9=>4294967296ns\n"
 			"--\n"
 			"{\"seconds\": 2.000, \"queries\": {\"rate\": 110.000, \"total\": 320}, "
 			"\"server\": [{\"id\": \"version\", \"data\": \"1.0\"}], "
@@ -321,10 +341,10 @@ static void text_and_json(void **state)
 			"\"rate\": 100.000, \"total\": 300}], "
 			"\"rcode\": [{\"id\": \"NOERROR\", \"rate\": 100.000, \"total\": 300}, {\"id\": \"NXDOMAIN\", "
 			"\"rate\": 50.000, \"total\": 150}], "
-			"\"type\": [{\"id\": \"A\", \"rate\": 20.000, \"total\": 40}, {\"id\": \"AAAA\", \"rate\": "
-			"30.000, \"total\": 60}], "
-			"\"zone\": [{\"id\": \"b.\", \"rate\": 5.000, \"total\": 10}, {\"id\": \"a.\", \"rate\": "
-			"5.000, \"total\": 10}], "
+			"\"type\": [{\"id\": \"A\", \"rate\": 20.000, \"interval\": 40, \"total\": 40}, "
+			"{\"id\": \"AAAA\", \"rate\": 30.000, \"interval\": 60, \"total\": 60}], "
+			"\"zone\": [{\"id\": \"b.\", \"rate\": 5.000, \"interval\": 10, \"total\": 10}, "
+			"{\"id\": \"a.\", \"rate\": 5.000, \"interval\": 10, \"total\": 10}], "
 			"\"queue\": [{\"item\": \"eth0\", \"id\": \"0\", \"rate\": 10.000, \"total\": 30}, "
 			"{\"item\": \"eth1\", \"id\": \"0\", \"rate\": 10.000, \"total\": 20}], "
 			"\"drops\": [{\"id\": \"malformed\", \"rate\": 2.000, \"total\": 4}], "
@@ -345,6 +365,7 @@ int main(void)
 		TEST(orders),
 		TEST(screen_without_colours),
 		TEST(screen_sizes),
+		TEST(narrow_screens),
 		TEST(screen_shows),
 		TEST(hostile_names),
 		TEST(text_and_json),

@@ -30,13 +30,15 @@ void top_text(const top_rates_t *rates, FILE *out)
 		fprintf(out, "latency %s", rates->latencies[i].protocol);
 		for (size_t j = 0; j < TOP_QUANTILES; j++) {
 			double ns = rates->latencies[i].ns[j];
-			fprintf(out, " %s=%s%.0f", top_quantile_names[j], ns < 0 ? ">" : "", ns < 0 ? -ns : ns);
+			fprintf(out, " %s=%s%.0fns", top_quantile_names[j], ns < 0 ? ">" : "", ns < 0 ? -ns : ns);
 		}
 		fputc('\n', out);
 	}
 }
 
-static void top_json_row(knot_json_t *json, const top_row_t *row, bool is_fact)
+/* Of zones and types there is only what was counted in the interval. Their `total` has been the same number since
+ * before `interval` was there; programs may read it. */
+static void top_json_row(knot_json_t *json, const top_row_t *row, top_panel_t panel)
 {
 	uint64_t number;
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
@@ -44,8 +46,11 @@ static void top_json_row(knot_json_t *json, const top_row_t *row, bool is_fact)
 		knot_json_text(json, "item", row->sub);
 	}
 	knot_json_text(json, "id", row->key);
-	if (!is_fact) {
+	if (panel != TOP_SERVER) {
 		knot_json_fixed(json, "rate", row->rate, 3);
+		if (panel == TOP_ZONE || panel == TOP_TYPE) {
+			knot_json_uint(json, "interval", row->total);
+		}
 		knot_json_uint(json, "total", row->total);
 	} else if (knot_number_of(row->text, 0, UINT64_MAX, &number)) {
 		knot_json_uint(json, "data", number);
@@ -88,7 +93,7 @@ void top_json(const top_rates_t *rates, FILE *out)
 		}
 		knot_json_open(&json, top_panel_names[i], KNOT_JSON_LIST, KNOT_JSON_LINE);
 		for (size_t j = 0; j < rates->panels[i].count; j++) {
-			top_json_row(&json, &rates->panels[i].rows[j], i == TOP_SERVER);
+			top_json_row(&json, &rates->panels[i].rows[j], (top_panel_t)i);
 		}
 		knot_json_close(&json);
 	}

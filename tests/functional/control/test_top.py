@@ -57,7 +57,7 @@ def test_lines(fake):
     assert output.splitlines() == [
         "queries 1000.0 1000", "server zone-count 12345", "protocol udp4 750.0 750", "protocol tcp6-xdp 250.0 250",
         "rcode NOERROR 900.0 900", "rcode NXDOMAIN 100.0 100", "type A 600.0 600", "type AAAA 400.0 400", "zone example. 1000.0 1000",
-        "queue eth0/0 250.0 250", "drops no-room 3.0 3", "latency udp4 p50=1792 p90=1997 p99=2043 p99.9=2047",
+        "queue eth0/0 250.0 250", "drops no-room 3.0 3", "latency udp4 p50=1792ns p90=1997ns p99=2043ns p99.9=2047ns",
     ]
 
 
@@ -67,6 +67,7 @@ def test_json(fake):
     assert [sample["queries"] for sample in samples] == [{"rate": 1000, "total": 1000 * n} for n in (1, 2, 3)]
     assert samples[0]["seconds"] == 1 and samples[0]["queue"] == [{"item": "eth0", "id": "0", "rate": 250, "total": 250}]
     assert samples[2]["latency"][0]["p99"] == 2043
+    assert samples[2]["zone"] == [{"id": "example.", "rate": 1000, "interval": 1000, "total": 1000}]
 
 
 @pytest.mark.parametrize("arguments,wanted", [
@@ -83,7 +84,7 @@ def test_bad_arguments(directory, arguments, wanted):
 
 
 def test_no_server(directory):
-    assert knotc(directory / "nothing", "top", status=1) == ("", f"error: failed to connect to socket '{directory}/nothing' (not exists)\n")
+    assert knotc(directory / "nothing", "top", status=1) == ("", f"error: failed to connect to socket '{directory}/nothing' (not exists), is knotd running?\n")
 
 
 def test_refused(fake):
