@@ -28,7 +28,7 @@ static uint64_t asked_hash_of(knot_name_t name)
 	return hash != 0 ? hash : 1;
 }
 
-/* Where `hash` is or would be. */
+/* The slot where `hash` is or would be. */
 static uint64_t *asked_slot_of(asked_t *asked, uint64_t hash)
 {
 	size_t at = hash % SLOT_COUNT;
@@ -49,7 +49,8 @@ void asked_free(asked_t *asked)
 	free(asked);
 }
 
-/* The words of the file, of which the second says how many hashes follow; NULL: none that can be used. To be freed. */
+/* The words of the file, of which the second says how many hashes follow; NULL: there is no usable file. The caller
+ * frees them. */
 static uint64_t *read_words(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -78,7 +79,7 @@ asked_t *asked_read(const char *path)
 	return asked;
 }
 
-/* Hashes of zones that were asked for; in slices, as there may be a million zones. */
+/* Collect hashes of zones that were queried; in slices, as there may be a million zones. */
 static size_t asked_collect(const state_root_t *root, uint64_t *hashes)
 {
 	size_t found = 0, at = 0, count = 0;

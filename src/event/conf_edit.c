@@ -43,7 +43,7 @@ void conf_edit_close(server_t *server)
 
 /* ---- Beginning ---- */
 
-/** Read what the database has, if it isn't what is published: somebody changed it and didn't reload. */
+/** Read the database if it isn't what is published: another process changed it and didn't reload. */
 static knot_err_t read_base(server_t *server, conf_sink_t sink)
 {
 	conf_open_t *edit = &server->edit;
@@ -151,7 +151,7 @@ static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(s
 	conf_open_t *edit = &server->edit;
 	conf_store_t *merged;
 	conf_t *conf;
-	/* What another process wrote is followed with it, even if there is nothing else. */
+	/* Changes that another process wrote are applied with it, even if there are no others. */
 	if (edit->base == NULL && conf_txn_is_empty(edit->txn)) {
 		return KNOT_OK;
 	}
@@ -170,7 +170,7 @@ static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(s
 		.ctx = &keeping,
 	};
 	conf_edit_counts_t counts = conf_edit_count(edit->txn);
-	/* The transaction's base goes with the old configuration: the last look at it is within. */
+	/* The transaction's base goes with the old configuration: so look at it for the last time here. */
 	err = server_apply(server, conf, &change);
 	if (err == KNOT_OK) {
 		log_control(LOG_INFO,

@@ -289,7 +289,7 @@ static void test_another_database(void **state)
 
 /*
  * A reload by a signal, which takes no lock of the control's commands, may have looked for open transactions just
- * before one began on a zone that it removes: nobody could end that one.
+ * before one began on a zone that it removes: no command could end that one.
  */
 static void test_zone_goes_under_edit(void **state)
 {

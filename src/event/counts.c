@@ -77,7 +77,7 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 			}
 		}
 		is_more = i < total;
-		if (i > first) { /* by name: zones come and go between two looks */
+		if (i > first) { /* search by name: zones come and go between two chunks */
 			knot_name_t name = zone_name(zonedb_zones(server->zones)[i - 1]);
 			memcpy(last, name.wire, name.len);
 			after = last;

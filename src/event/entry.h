@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * One configured zone as the server sees it: the zone and where its work stands. Within src/event only.
+ * One configured zone as the server sees it: the zone and the state of its work. Internal to src/event.
  *
- * There may be a million: a byte here is a megabyte there. So an entry is the head of its zone (zone_new_with_head()),
- * one allocation with the zone and its name, and a queue is not linked through it (queue.h).
+ * There may be a million entries, so each byte counts. An entry is the head of its zone (zone_new_with_head()), in one
+ * allocation with the zone and its name, and queues aren't linked through it (queue.h).
  */
 #pragma once
 
@@ -16,37 +16,38 @@ enum { JOB_NONE, JOB_PENDING, JOB_RUNNING };
 enum {
 	WORK_LOAD = 1,  /* the zone file or the image, if it is needed */
 	WORK_FLUSH = 2, /* write the zone file */
-	WORK_FORCE = 4, /* with WORK_FLUSH: whatever is there */
+	WORK_FORCE = 4, /* with WORK_FLUSH: overwrite any file */
 };
 
 enum {
 	SAVE_NONE,    /* the newest version is on disk, or can't be there */
 	SAVE_WAITING, /* to be taken by the writer of images */
 	SAVE_TAKEN,
-	SAVE_FAILED, /* to be taken later */
+	SAVE_FAILED, /* to be tried again later */
 };
 
 /**
- * Owned by the server's list, freed with entry_free(). The queue of jobs of a zone is a state and a few flags, as
- * asking twice for the same before it starts is asking once. Under the lock of the jobs.
+ * Owned by the server's list, freed with entry_free(). A zone's queue of jobs is a state and a few flags, because
+ * asking twice for the same work before it starts is the same as asking once. Under the lock of the jobs.
  */
 typedef struct zone_entry {
 	load_source_t source;  /* what the contents were made from; used by the job and, while none runs, under lock */
 	server_ticket_t asked; /* last job asked for */
 	server_ticket_t done;  /* last job that ended */
-	uint32_t since_s;      /* wall clock: when it came into its state; until 2106 */
+	uint32_t since_s;      /* wall clock: when it entered its state; good until 2106 */
 	int16_t result;        /* knot_err_t of the last job that ended */
 	uint8_t job : 2;       /* JOB_… */
 	uint8_t save : 2;      /* SAVE_…: of the newest version */
-	bool from_image : 1;   /* that's where the contents came from */
-	bool gone : 1;     /* not configured any more: freed by whoever takes it out of the queue, or its running job */
-	bool queued : 1;   /* in the queue, whatever became of its job */
+	bool from_image : 1;   /* the contents came from its image */
+	bool gone : 1; /* not configured any more: freed by the thread that takes it out of the queue, or by its running
+			  job */
+	bool queued : 1;   /* in the queue, even if its job was done meanwhile */
 	bool tried : 1;    /* loaded or failed at least once */
-	uint8_t work : 3;  /* WORK_…: asked for and not begun */
+	uint8_t work : 3;  /* WORK_…: requested and not begun */
 	uint8_t doing : 2; /* WORK_…: what the running job does; 0 with JOB_RUNNING: something else */
-	bool frozen : 1;   /* no load or flush but those that were asked for by name */
+	bool frozen : 1;   /* only loads and flushes that were requested by name */
 	bool edited : 1;   /* a transaction is open (zone_edit.h) */
-	bool held : 1;     /* a load to be asked for when it is neither frozen nor edited any more */
+	bool held : 1;     /* request a load when it is neither frozen nor edited any more */
 } entry_t;
 
 _Static_assert(sizeof(entry_t) == 32, "a million of them");
@@ -54,7 +55,7 @@ _Static_assert(sizeof(entry_t) == 32, "a million of them");
 /** NULL: out of memory. */
 entry_t *entry_new(knot_name_t name);
 
-/** With its zone; no reader has it and it has no job. */
+/** Free it with its zone; no reader may have it, and it must have no job. */
 void entry_free(entry_t *entry);
 
 /** Its zone. */

@@ -82,7 +82,7 @@ void faults_free(faults_t *faults)
 
 /* ---- Lines of the log ---- */
 
-/* What says which part of the server speaks, not what is wrong. */
+/* Skip the part that names the component, which doesn't say what is wrong. */
 static const char *fault_skip_prefix(const char *line)
 {
 	static const char *const prefixes[] = {
@@ -101,7 +101,7 @@ static const char *fault_skip_prefix(const char *line)
 	return line;
 }
 
-/* Where the " (" of a final part in parentheses stands; the end of the line: there is none. */
+/* The place of the " (" of a final part in parentheses; the end of the line if there is none. */
 static size_t fault_find_detail(const char *line)
 {
 	size_t len = strlen(line), depth = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Why zones are in trouble: for each zone whose last job failed, the reason in words. Zones that are well hold nothing,
- * and at most FAULTS_MAX zones hold a reason, so that a million zones that fail for one cause don't fill the memory.
+ * Why zones fail: the reason in words for each zone whose last job failed. Other zones take no memory, and at most
+ * FAULTS_MAX zones hold a reason, so a million zones that fail for one cause don't fill the memory.
  *
- * Also here: how a line of the log becomes such a reason. Within src/event but for fault_reason_print(). No locks: the
- * caller's.
+ * Also here: how a line of the log becomes such a reason. Internal to src/event except fault_reason_print(). No locks:
+ * callers hold theirs.
  */
 #pragma once
 
@@ -24,10 +24,11 @@ typedef struct {
 	size_t count;
 } faults_t;
 
-/** Keep the reason why the zone failed, in place of an earlier one; "" or no room or memory: none is kept. */
+/** Keep the reason why the zone failed, in place of an earlier one. None is kept if it is "", or if there is no room or
+ * memory. */
 void faults_put(faults_t *faults, knot_name_t name, const char *reason);
 
-/** Forget it. */
+/** Forget the zone's reason. */
 void faults_drop(faults_t *faults, knot_name_t name);
 
 /** The reason; NULL: none is kept. Valid until the next change. */
@@ -36,7 +37,7 @@ const char *faults_find(const faults_t *faults, knot_name_t name);
 void faults_free(faults_t *faults);
 
 /**
- * Make a line of the log the reason that follows the text of an error: "config, file 'x', line 3 (invalid item)"
+ * Turn a line of the log into the reason that follows the text of an error: "config, file 'x', line 3 (invalid item)"
  * becomes "file 'x', line 3, invalid item", without a final part that only repeats `err`. ret_reason: FAULT_REASON_MAX
  * bytes.
  */

@@ -27,7 +27,7 @@ static knot_err_t make_folders(const char *path)
 	return KNOT_OK;
 }
 
-/* Owner and mode of the file that is replaced. What may not be set stays as the process makes files. */
+/* Owner and mode of the file that is replaced. Attributes that the process may not set stay those of a new file. */
 static void take_over(int fd, const struct stat *old)
 {
 	struct stat new;
@@ -71,7 +71,8 @@ static knot_err_t write_file(const zone_contents_t *contents, int fd, const stru
 	return fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
 
-/* Note what was written while nobody else can change it: then any later change is seen. */
+/* Note the state of the file before it gets its name, while no other process can change it: then any later change is
+ * seen. */
 static knot_err_t flush_describe(int fd, const char *path, uint64_t settings, sources_t **ret_sources)
 {
 	struct stat info;
@@ -90,7 +91,7 @@ static knot_err_t flush_describe(int fd, const char *path, uint64_t settings, so
 	return KNOT_OK;
 }
 
-/* old: NULL: there is none. target: where the file is, path: what it is called. */
+/* old: NULL: there is none. target: where the file is; path: its name as configured. */
 static knot_err_t flush_replace(const zone_contents_t *contents, const char *target, const char *path,
 		const struct stat *old, uint64_t settings, sources_t **ret_sources)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Writing a version to a zone file so that there is the old file or the new one, whenever the machine stops. Within
- * src/event only.
+ * Writing a version to a zone file so that either the old file or the new one exists, whenever the machine stops.
+ * Internal to src/event.
  *
- * A file beside it is written, flushed to the disk and renamed over it, and the folder is flushed. Nothing is logged.
+ * It writes a file beside the old one, flushes it to the disk, renames it over the old one and flushes the folder. It
+ * logs nothing and has no state; one caller per file at a time.
  */
 #pragma once
 
@@ -11,11 +12,11 @@
 #include "src/zone/contents.h"
 
 /**
- * Replace the file at `path`, which need not be there, nor its folder (made with a mode of 0770 less umask). It keeps
+ * Replace or make the file at `path`, and its folder if that is missing (with a mode of 0770 less umask). It keeps
  * owner, group and mode, as far as the process may set them; a new one is 0660 less umask. A symbolic link stays and
  * what it leads to is replaced. ret_sources: NULL, or the file as a source of these contents with settings_number()
- * `settings`, to be freed with sources_free(). KNOT_EFILE: it is no regular file. Negated errno, KNOT_ENOMEM: it is as
- * before.
+ * `settings`, to be freed with sources_free(). KNOT_EFILE: it isn't a regular file. Negated errno, KNOT_ENOMEM: the
+ * old file is unchanged.
  */
 KNOT_MUST_USE knot_err_t flush_to_file(
 		const zone_contents_t *contents, const char *path, uint64_t settings, sources_t **ret_sources);

@@ -18,12 +18,12 @@ enum {
 	BATCH_ZONES = 4096, /* a transaction that the disk has to confirm costs milliseconds: share it */
 	BATCH_BYTES = 8 << 20,
 	GATHER_MS = 200,   /* what is published together is saved together */
-	LOADING_MS = 3000, /* loading goes first, but not for ever */
+	LOADING_MS = 3000, /* loading goes first, but not forever */
 	LOADING_POLL_MS = 100,
 	RETRY_MS = 5 * 60 * 1000, /* a full disk is seldom emptied within seconds, and trying costs writes */
 	NOW_AND_THEN_MS = 5 * 60 * 1000,
-	STOP_MS = 1000,          /* of saving when the server stops; the next start reads the files of what is left */
-	HELPERS_MAX = 3,         /* threads that read an image besides the one that asked */
+	STOP_MS = 1000,          /* of saving when the server stops; for other zones the next start reads the files */
+	HELPERS_MAX = 3,         /* threads that read an image beside the calling one */
 	HELPED_BYTES = 16 << 20, /* smaller images are read before a thread has started */
 };
 
@@ -32,11 +32,11 @@ struct images {
 	char *path;     /* owned */
 	store_t *store; /* owned; NULL: there are no images */
 	sys_thread_t writer;
-	sys_mutex_t store_lock; /* whoever changes the store; taken before all others */
+	sys_mutex_t store_lock; /* held to change the store; taken before all others */
 	sys_mutex_t lock;       /* all below */
 	pthread_cond_t wake;
 	bool wanted SYS_GUARDED_BY(lock);       /* something is to be saved */
-	bool failing SYS_GUARDED_BY(lock);      /* the last attempt failed, and that was said */
+	bool failing SYS_GUARDED_BY(lock);      /* the last attempt failed, and that was logged */
 	uint64_t then_ms SYS_GUARDED_BY(lock);  /* when to call now_and_then() */
 	uint64_t retry_ms SYS_GUARDED_BY(lock); /* while failing: when to try again */
 	bool stopping SYS_GUARDED_BY(lock);
@@ -47,7 +47,7 @@ struct images {
 
 static void open_store(images_t *images)
 {
-	/* The parent: storage itself may be new. */
+	/* Make the parent: even the storage folder may be new. */
 	char parent[PATH_MAX];
 	if (snprintf(parent, sizeof(parent), "%s", images->path) < (int)sizeof(parent)) {
 		char *slash = strrchr(parent, '/');
@@ -241,7 +241,7 @@ static bool is_past_stop(images_t *images)
 	return past;
 }
 
-/* Everything that waits. */
+/* Save everything that waits. */
 static void save_all(images_t *images)
 {
 	bool failed = false;
@@ -501,7 +501,7 @@ static knot_err_t copy_all(copying_t *copying, uint64_t size)
 	unsigned count = size < HELPED_BYTES ? 0 : sys_cpu_count() - 1;
 	for (unsigned i = 0; i < count && i < HELPERS_MAX; i++) {
 		helpers[i] = (sys_thread_t){ .name = "images-read", .cpu = -1, .run = copy_chunks, .arg = copying };
-		/* Without a helper it takes longer. */
+		/* Not an error: without a helper it only takes longer. */
 		if (sys_thread_start(&helpers[i]) != KNOT_OK) {
 			break;
 		}
@@ -533,7 +533,7 @@ static knot_err_t read_contents(store_reader_t *from, const store_view_t *view, 
 	return zone_image_read_end(to, origin, ret_contents);
 }
 
-/* NULL: the image is of what is there now; otherwise what is different. */
+/* NULL: the image is of the present files and settings; otherwise a text that says what differs. */
 static const char *difference(
 		const store_view_t *view, const images_query_t *query, char reason[static IMAGES_REASON_MAX])
 {
@@ -543,7 +543,7 @@ static const char *difference(
 	if (view->source_count == 0 || !knot_str_eq(view->sources[0].path, knot_str_of(query->path))) {
 		return "made from another zone file";
 	}
-	/* What the files don't have is worth more than another way of reading them. */
+	/* Changes that the files don't have are worth more than new settings. */
 	if (view->settings != query->settings && !view->is_ahead) {
 		return "settings of the zone or the version of the program changed";
 	}

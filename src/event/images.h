@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Images of the zones on disk: which one may be served instead of reading the zone file, and the thread that saves
+ * Images of the zones on disk: whether one may be served instead of reading the zone file, and the thread that saves
  * them.
  *
- * An image is used when everything it was made from is as it was (source.h). Saving never stands in the way: the writer
- * takes what is new some time after it was published, at low priority, only the newest version of a zone, many small
- * ones at once. When the disk or the map is full, saving stops for some minutes and serving goes on; each change from
- * good to bad and back is said once. Not here: what is stored how (store/), what a zone's bytes mean (zone/image.h).
+ * An image is used when everything it was made from is unchanged (source.h). Saving doesn't delay serving: the writer
+ * takes new versions some time after they were published, at low priority, only the newest version of a zone, and many
+ * small ones at once. When the disk or the map is full, saving stops for some minutes and serving goes on; each change
+ * from good to bad and back is logged once. Not here: the layout on disk (store/), the meaning of a zone's bytes
+ * (zone/image.h).
  */
 #pragma once
 
@@ -34,9 +35,9 @@ typedef struct {
 	 * always one; returns how many. Called by the writer's thread.
 	 */
 	size_t (*take)(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx);
-	/** These were saved, or were not and are to be taken again after `retry` was called. */
+	/** These were saved, or they were not and must be taken again after `retry` was called. */
 	void (*saved)(const images_item_t *items, size_t count, bool success, void *ctx);
-	/** What could not be saved is to be taken again. */
+	/** Versions that could not be saved must be taken again. */
 	void (*retry)(void *ctx);
 	/** Called every few minutes, with the folder of the images. */
 	void (*now_and_then)(const char *path, void *ctx);
@@ -45,11 +46,11 @@ typedef struct {
 	void *ctx;
 } images_params_t;
 
-/** Open the images. Always succeeds but for KNOT_ENOMEM: when they can't be opened, a warning is logged and there are
- * none. */
+/** Open the images. Succeeds but for KNOT_ENOMEM: when they can't be opened, a warning is logged and the server runs
+ * without images. */
 KNOT_MUST_USE knot_err_t images_new(const images_params_t *params, images_t **ret_images);
 
-/** Start the writer, if there is anything to write to. */
+/** Start the writer, if there are images. */
 KNOT_MUST_USE knot_err_t images_start(images_t *images);
 
 /** True if versions can be saved. */
@@ -58,16 +59,16 @@ bool images_exist(const images_t *images);
 /** Folder of the images; NULL: there is none. */
 const char *images_path(const images_t *images);
 
-/** There is something to save. Any thread; cheap. */
+/** Wake the writer: there is something to save. Any thread; cheap. */
 void images_wake(images_t *images);
 
-/** The configuration changed: what could not be saved is tried again at once. */
+/** The configuration changed: try again at once to save versions that could not be saved. */
 void images_retry(images_t *images);
 
-/** Save what waits as far as a second allows, and end the writer. NULL is allowed. */
+/** Save waiting versions for at most a second, and end the writer. NULL is allowed. */
 void images_stop(images_t *images);
 
-/** After images_stop(), with no reader left. NULL is allowed. */
+/** Free them, after images_stop() and with no reader left. NULL is allowed. */
 void images_free(images_t *images);
 
 /** Text of why an image isn't used. */
@@ -87,13 +88,13 @@ typedef struct {
 } images_query_t;
 
 /**
- * Read the image of a zone if its sources are now as they were. ret_source: where its contents came from, to be freed
- * with source_clear().
+ * Read the image of a zone if its sources are unchanged. ret_source: where its contents came from; free it with
+ * source_clear().
  */
 images_verdict_t images_read(images_t *images, const images_query_t *query, zone_contents_t **ret_contents,
 		load_source_t *ret_source, char ret_reason[static IMAGES_REASON_MAX]);
 
-/** What is stored of a zone. */
+/** What is stored for a zone. */
 typedef struct {
 	images_verdict_t verdict; /* IMAGES_READ: it would be used */
 	uint32_t serial;
@@ -106,10 +107,11 @@ typedef struct {
 
 void images_info(images_t *images, const images_query_t *query, images_info_t *ret_info);
 
-/** Remove the images of zones. ret_removed: how many there were. Waits for a save that runs. An error was logged. */
+/** Remove the images of zones. ret_removed: how many there were. Waits for a running save. Errors are logged. */
 KNOT_MUST_USE knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t count, size_t *ret_removed);
 
 /**
- * Remove all images whose zone is `wanted`. Errors of images_remove(), and KNOT_ENOMEM: some or all are still there.
+ * Remove all images whose zone is `wanted`. Errors of images_remove(), and KNOT_ENOMEM: some or all images still
+ * exist.
  */
 KNOT_MUST_USE knot_err_t images_remove_if(images_t *images, bool (*wanted)(knot_name_t name, void *ctx), void *ctx);

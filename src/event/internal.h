@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** The server's fields, for the parts of src/event that work on them. Within src/event only. */
+/** The server's fields, for the parts of src/event that work on them. Internal to src/event. */
 #pragma once
 
 #include <stdatomic.h>
@@ -9,17 +9,17 @@
 #include "src/event/timers.h"
 #include "src/event/zone_edit.h"
 
-/* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
+/* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
 enum { SERVER_CHUNK = 256 };
 
 /** The open transaction of the configuration; under the reload lock. See conf_edit.c. */
 typedef struct {
 	conf_txn_t *txn;          /* owned; NULL: none is open */
-	conf_store_t *base;       /* owned: what it began with, if that isn't what is published */
-	unsigned owner;           /* who began it */
+	conf_store_t *base;       /* owned: the configuration that it began with, if that isn't the published one */
+	unsigned owner;           /* the owner that began it */
 	uint64_t version;         /* of the database as it was published */
-	atomic_bool is_open;      /* that there is a transaction, for those without the lock */
-	_Atomic uint64_t since_s; /* wall clock: when it began; for those without the lock */
+	atomic_bool is_open;      /* true while there is a transaction, for threads without the lock */
+	_Atomic uint64_t since_s; /* wall clock: when it began; for threads without the lock */
 } conf_open_t;
 
 struct server {
@@ -31,16 +31,15 @@ struct server {
 	const zonedb_t *zones SYS_GUARDED_BY(jobs.lock); /* borrowed from the published state; replaced by a reload;
 							    under the lock of the jobs */
 	int loaded_fd;                                   /* owned: eventfd */
-	conf_t *started; /* owned: what the server was started with, see conf_copy_groups() */
+	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	void *edits SYS_GUARDED_BY(jobs.lock); /* owned: open transactions (zone_edit.c); so the next two; under the
-						  lock of the jobs */
+	void *edits SYS_GUARDED_BY(jobs.lock); /* owned: open transactions (zone_edit.c); under the lock of the jobs */
 	size_t edit_count SYS_GUARDED_BY(jobs.lock);
 	timers_t timers SYS_GUARDED_BY(jobs.lock); /* when zone files are to be written */
-	faults_t faults SYS_GUARDED_BY(jobs.lock); /* why zones failed whose last job failed */
+	faults_t faults SYS_GUARDED_BY(jobs.lock); /* reasons of zones whose last job failed */
 };
 
-/** The lock of the jobs, also of a server that is only looked at. */
+/** The lock of the jobs, also for a const server. */
 static inline sys_mutex_t *server_lock(const server_t *server) SYS_RETURNS_LOCK(server->jobs.lock)
 {
 	return (sys_mutex_t *)(uintptr_t)&server->jobs.lock;
@@ -50,8 +49,8 @@ static inline sys_mutex_t *server_lock(const server_t *server) SYS_RETURNS_LOCK(
 entry_t *server_find_entry(const server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 
 /**
- * Take the zone out of the hands of the workers, to be given back with jobs_end(). Under the lock of the jobs, which is
- * given up while waiting. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
+ * Work on the zone in the calling thread: no worker has it until jobs_end(). Under the lock of the jobs, which is
+ * released while waiting. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
  */
 KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
 		SYS_REQUIRES(server->jobs.lock);
@@ -63,64 +62,65 @@ typedef struct {
 	bool same_zones; /* the set of zones is the old one */
 } server_build_t;
 
-/** Build the state of a configuration, with the zones of `old` that stay. On failure nothing is left and conf is still
- * the caller's. */
+/** Build the state of a configuration, with the zones of `old` that stay. On failure nothing is kept and the caller
+ * still owns `conf`. */
 KNOT_MUST_USE knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build);
 
-/** How a configuration comes to be followed. */
+/** How a new configuration is applied. */
 typedef struct {
-	const conf_txn_t *txn; /* what differs from the published one; NULL: not known, all zones and their files are
-				  looked at */
-	knot_err_t (*keep)(void *ctx); /* make it last, when nothing else can fail; NULL: nothing to be done. On failure
+	const conf_txn_t *txn; /* what differs from the published configuration; NULL: unknown, so all zones and their
+				  files are checked */
+	knot_err_t (*keep)(void *ctx); /* store it durably, when nothing else can fail; NULL: nothing to do. On failure
 					  nothing changes */
 	void *ctx;
 } server_change_t;
 
-/** Follow a configuration, which is the server's afterwards; freed on failure, when nothing changed. Under the reload
- * lock. */
+/** Apply a configuration, which the server owns afterwards. On failure it is freed and nothing changes. Under the
+ * reload lock. */
 KNOT_MUST_USE knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change)
 		SYS_REQUIRES(server->reload_lock);
 
-/** Wait until the zone has no job, nor waits for one. Under the lock of the jobs, as above. */
+/** Wait until the zone has no running or waiting job. Under the lock of the jobs and with errors as above. */
 KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **ret_entry)
 		SYS_REQUIRES(server->jobs.lock);
 
 /* ---- zone_edit.c ---- */
 
-/** Free open transactions when nothing uses them any more. */
+/** Free open transactions, when no thread uses them any more. */
 void server_edits_free(server_t *server);
 
-/** Abort the zone's transaction, if there is one. Under the lock of the jobs. What is returned is to be freed without
- * it; may be NULL. */
+/** Abort the zone's transaction, if there is one. Under the lock of the jobs. The caller frees what is returned after
+ * releasing the lock; may be NULL. */
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 void server_edit_free(server_edit_t *take_edit);
 
 /* ---- zone_flush.c ---- */
 
-/** The job: write the zone's file. outcome: to be completed. Errors were logged. Without the lock. */
+/** The job: write the zone's file. outcome: filled in as far as it concerns the file. Errors are logged. Without the
+ * lock. */
 knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome)
 		SYS_EXCLUDES(server->jobs.lock);
 
-/** Write the files of all zones that are ahead of them, before the end: after jobs_stop(). Waits for commands that have
- * a zone in their hands. */
+/** Write the files of all zones that are ahead of them, before the process ends: after jobs_stop(). Waits for commands
+ * that work on a zone. */
 void server_flush_all(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /* Under the lock of the jobs: */
 
 /**
- * Have the zone file written `sync_s` after the first change that it doesn't have, by `zonefile-sync`; a negative one:
- * never. The ticket of the job, 0: not at once.
+ * Schedule writing the zone file `sync_s` seconds after the first change that it doesn't have (`zonefile-sync`);
+ * negative: never. Returns the ticket of the job; 0: it isn't written at once.
  */
 server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s) SYS_REQUIRES(server->jobs.lock);
 
-/** What follows from a job that ended: the zone file may have to be written, again or for the first time. */
+/** Follow up a job that ended: schedule writing the zone file, again or for the first time, if needed. */
 void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome) SYS_REQUIRES(server->jobs.lock);
 
 /** jobs_params_t.due */
 uint64_t server_flush_due(server_t *server) SYS_REQUIRES(server->jobs.lock);
 
-/** Ask for loading, not by name: it is held back while the zone is frozen or edited. */
+/** Request a load that wasn't requested by name: it is held back while the zone is frozen or edited. */
 void server_ask_load(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
 
-/** Ask for loading if it was held back and the zone is neither frozen nor edited any more. */
+/** Request a load that was held back, if the zone is neither frozen nor edited any more. */
 void server_release_held(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);

@@ -47,7 +47,7 @@ void jobs_deinit(jobs_t *jobs)
 static void number_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	entry->asked = ++jobs->last_ticket;
-	/* Tickets wrap: what ended two thousand million jobs ago must not look newer than this one. */
+	/* Tickets wrap: a job that ended 2^31 jobs ago must not look newer than this one. */
 	if (!entry->tried || entry->asked - entry->done > INT32_MAX / 2) {
 		entry->done = entry->asked - 1;
 	}
@@ -58,7 +58,7 @@ static void push_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 	entry->job = JOB_PENDING;
 	entry->since_s = (uint32_t)sys_clock_wall();
 	number_job(jobs, entry);
-	/* An urgent one that was worked on out of turn still has its place. */
+	/* An urgent entry that was worked on out of turn still has its place in the queue. */
 	if (!entry->queued) {
 		entry->queued = true;
 		queue_put(&jobs->queue, entry);
@@ -78,10 +78,11 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work)
 	entry->work |= work & (WORK_LOAD | WORK_FLUSH | WORK_FORCE);
 	switch (entry->job) {
 	case JOB_NONE: push_job(jobs, entry); break;
-	case JOB_PENDING: break; /* not started: what it will find is what the caller wants */
+	case JOB_PENDING: break; /* not started: it will do what the caller wants */
 	case JOB_RUNNING: break; /* it is queued again when that ends */
 	}
-	/* While one runs, its follower gets the next number when it is queued; any larger one will do to wait for. */
+	/* While a job runs, its follower gets the next number when it is queued; waiting for any larger number is
+	 * right. */
 	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
 }
 
@@ -170,7 +171,7 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 	}
 }
 
-/* After many jobs: what they needed meanwhile lies in pieces between what they made. */
+/* Give memory back after many jobs: what they used meanwhile is scattered between what they made. */
 static void give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	jobs->queue.was_long = false;
@@ -198,7 +199,7 @@ static void wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock
 	jobs->idle--;
 }
 
-/* Under lock, which is given up meanwhile. */
+/* Under lock, which is released meanwhile. */
 static void run_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
 {
 	unsigned work = entry->work;
@@ -232,7 +233,7 @@ static void run_jobs(void *arg)
 			continue;
 		}
 		if (entry->job != JOB_PENDING) {
-			tell_if_idle(jobs); /* it was done out of turn, or is being done so */
+			tell_if_idle(jobs); /* a worker did it out of turn, or is doing so */
 			continue;
 		}
 		run_job(jobs, entry);

@@ -81,7 +81,7 @@ void load_on_message(const zone_message_t *message, void *ctx)
 	}
 }
 
-/* What Knot says after the messages about single faults. */
+/* The line that Knot writes after the messages about single faults. */
 static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 {
 	log_zone(LOG_ERR, name, "failed to parse zone file '%s' (%s)", path, knot_strerror(err));
@@ -103,7 +103,7 @@ static bool load_add_record(const zone_rr_t *rr, void *ctx)
 	return true;
 }
 
-/* Whether the records are the same; true also if there is no memory to look. One pass over both. */
+/* True if the records are the same, or if there is no memory to compare. One pass over both. */
 static bool load_same_records(const zone_contents_t *a, const zone_contents_t *b)
 {
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
@@ -153,7 +153,7 @@ static void load_publish(zone_t *zone, zone_contents_t *contents, bool from_file
 	}
 }
 
-/* False: there is no image that may be used, and the log says why if there is one. */
+/* False: no image may be used; if there is one, the log says why. */
 static bool take_image(images_t *images, zone_t *zone, const load_settings_t *settings, load_source_t *source)
 {
 	images_query_t query = { .name = zone_name(zone), .path = settings->path, .settings = settings->number };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Loading a zone: decide whether it is needed, take the image or read the file, check, compile, publish, say what
- * happened.
+ * Loading a zone: decide whether it is needed, take the image or read the file, check, compile, publish and log. Holds
+ * no state. Any thread registered for RCU, outside of read sections; one caller per zone at a time.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ typedef enum {
 /**
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
- * time. ret_outcome: set in any case. Returns why it failed; ret_reason has then the details, without that text.
- * stopping: read atomically; true gives a file up, without a word: KNOT_ESTOPPED.
+ * time. ret_outcome: set in any case. On failure ret_reason has the details, without the text of the error. stopping:
+ * read atomically; true ends reading a file without a message: KNOT_ESTOPPED.
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 		const bool *stopping, load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
@@ -34,10 +34,10 @@ KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, z
  * time. */
 void load_replace(zone_t *zone, zone_contents_t *take_contents);
 
-/** Publish that the zone has no contents any more. Not within a read section; one caller per zone at a time. */
+/** Remove the zone's published contents. Not within a read section; one caller per zone at a time. */
 void load_drop(zone_t *zone, load_source_t *source);
 
-/** Settings of a zone that its edits and its file need; a copy, as a reload may free the configuration meanwhile. */
+/** The settings that edits and the file of a zone need. A copy, as a reload may free the configuration meanwhile. */
 typedef struct {
 	char path[PATH_MAX];  /* of the zone file; "": it can't be named */
 	uint64_t number;      /* settings_number() */
@@ -52,17 +52,17 @@ typedef struct {
 /** KNOT_ENOZONE: the zone isn't configured. Else the error of conf_zone_file(), with all but the path set. */
 knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settings_t *ret_settings);
 
-/** Messages of checks as lines of the zone's log, as many as are of use. */
+/** Messages of checks as lines of the zone's log, at most FAULT_LINES_MAX for each file. */
 typedef struct {
 	knot_name_t name;
 	const char *path; /* of the zone file, for the line that says that there are more; NULL: a transaction's */
 	unsigned lines;
-	sources_t *sources;   /* files that are read are noted here; NULL: not */
+	sources_t *sources;   /* files that are read are noted here; may be NULL */
 	const bool *stopping; /* see load_zone(); NULL: never */
-	char *reason; /* FAULT_REASON_MAX bytes, "" at first: gets the first error without its words; NULL: not */
+	char *reason; /* FAULT_REASON_MAX bytes, "" at first: gets the details of the first error; may be NULL */
 } load_report_t;
 
-/** Warn of a serial that secondaries don't take for a newer version: it went back, or stays with other contents. */
+/** Warn of a serial that secondaries don't regard as newer: it went back, or stays the same with other contents. */
 void load_warn_of_serial(knot_name_t name, const zone_contents_t *old, const zone_contents_t *new);
 
 /** zone_message_cb with a load_report_t. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A queue of entries: a ring of pointers with room made beforehand, so that putting one in can't fail. Within src/event
- * only.
+ * A queue of entries: a ring of pointers with room made beforehand, so that adding one can't fail. Internal to
+ * src/event.
  *
- * Eight bytes for each entry that waits, instead of a link in each of a million that mostly don't: when the ring gets
- * empty after it was long, its memory goes back to the system, and stays reserved. Not thread-safe: under the lock of
- * the jobs.
+ * It costs eight bytes for each entry that waits, instead of a link in each of a million entries that mostly don't.
+ * When the ring gets empty after it was long, its memory goes back to the system while the room stays reserved. Not
+ * thread-safe: under the lock of the jobs.
  */
 #pragma once
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A configuration becomes the one that is followed: its zones are merged with those that are there, and what changed is
- * loaded. */
+/* Applying a configuration: its zones are merged with the present ones, and zones that changed are loaded. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +144,7 @@ static bool is_current(const load_source_t *source, const conf_zone_t *zone)
 	       source_is_current(source, path, settings_number(zone));
 }
 
-/** Zones of a configuration by their indexes, gathered to be asked for with few changes of the lock. */
+/** Zones of a configuration by their indexes, gathered so that the lock is taken once for many. */
 typedef struct {
 	server_t *server;
 	const conf_t *conf;
@@ -154,8 +153,8 @@ typedef struct {
 } asking_t;
 
 /*
- * Under lock: what is known of zones without looking at their files, or, of those that are made from several, with it.
- * When files are written may have changed, too.
+ * Under lock: compare zones without looking at their files, except for zones that are made from several. The time when
+ * files are written may have changed, too.
  */
 static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
 		SYS_REQUIRES(asking->server->jobs.lock)
@@ -164,7 +163,7 @@ static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason
 		entry_t *entry = entry_of(zones[asking->indexes[i]]);
 		reason_t *reason = &ret_reasons[i];
 		reason->is_new = !entry->tried && entry->job == JOB_NONE;
-		/* A running job owns `source`; what changed meanwhile is seen only by another one. */
+		/* A running job owns `source`; only another job sees changes made meanwhile. */
 		reason->is_needed = reason->is_new || entry->job == JOB_RUNNING;
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
 		if (!reason->is_needed && entry->source.files != NULL) {
@@ -191,8 +190,8 @@ static bool look_at_files(const asking_t *asking, reason_t *reasons)
 }
 
 /*
- * Ask for loading where there is a reason. The zones are those of the configuration: only this thread, under the reload
- * lock, changes what is configured. What a zone is made with is part of its source.
+ * Request loads of zones that have a reason. The zones are those of the configuration: only this thread, under the
+ * reload lock, changes the set. The settings of a zone are part of its source.
  */
 static void ask_gathered(asking_t *asking)
 {
@@ -221,7 +220,7 @@ static void ask_index(asking_t *asking, size_t index)
 	}
 }
 
-/** Look at all zones and their files. */
+/** Check all zones and their files. */
 static void ask_all(server_t *server, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf };
@@ -231,7 +230,7 @@ static void ask_all(server_t *server, const conf_t *conf)
 	ask_gathered(&asking);
 }
 
-/** Look at zones whose settings are not what they were. */
+/** Check zones whose settings changed. */
 static void ask_different(server_t *server, const conf_t *old, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf };
@@ -254,7 +253,7 @@ static void ask_different(server_t *server, const conf_t *old, const conf_t *con
 	ask_gathered(&asking);
 }
 
-/** Look at zones that the transaction names; nothing else in it is about zones. */
+/** Check zones that the transaction names; nothing else in it is about zones. */
 static void ask_named(server_t *server, const conf_t *conf, const conf_txn_t *txn)
 {
 	asking_t asking = { .server = server, .conf = conf };
@@ -291,17 +290,17 @@ static void reload_ask(server_t *server, const conf_t *old, const conf_t *conf, 
 	}
 }
 
-/** Zones that went. */
+/** Zones that were removed. */
 typedef struct {
 	server_t *server;
 	entry_t **entries; /* owned, to be freed without lock; NULL: no memory for that */
 	size_t count;
-	server_edit_t *edits[SERVER_CHUNK]; /* so, too: open transactions on them, which began when the reload had
-					       looked for some */
+	server_edit_t *edits[SERVER_CHUNK]; /* owned: open transactions on them, begun after the reload had looked for
+					       any */
 	size_t edit_count;
 } removed_t;
 
-/** Abort the transaction on a zone that goes: nobody else could. */
+/** Abort the transaction on a zone that is removed: no command could end it later. */
 static void drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->server->jobs.lock)
 {
 	if (!entry->edited) {
@@ -332,7 +331,7 @@ static void remove_entry(entry_t *entry, void *ctx)
 	}
 }
 
-/* Put the new zones in place and let those that went go. After the readers of the old set have gone. */
+/* Put the new zones in place and free the removed ones, after the readers of the old set have ended. */
 static void adopt_zones(server_t *server, const server_build_t *made)
 {
 	if (made->same_zones) {
@@ -369,8 +368,8 @@ static bool is_among(const conf_diff_t *diff, const char *name)
 	return i < diff->restart_count;
 }
 
-/** Items that only a restart applies, once when they change. Nothing waits for one where the change goes back to what
- * runs. */
+/** Log items that only a restart applies, once when they change. A change back to the running value needs no restart.
+ */
 static void tell_what_waits(const server_t *server, const conf_t *conf)
 {
 	conf_diff_t changed = conf_diff(server->root.state_rcu->conf, conf);
@@ -387,7 +386,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	conf_t *conf = take_conf;
 	state_expect_threads(conf);
 	sys_mutex_lock(&server->jobs.lock);
-	/* Zones that are about to go may be asked for until they are gone. */
+	/* Removed zones may still be queried here. */
 	knot_err_t err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
 	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
 	sys_mutex_unlock(&server->jobs.lock);
@@ -414,7 +413,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	return KNOT_OK;
 }
 
-/** What is configured, from where the server was told to take it. */
+/** Read the configuration from the file or database of the server's parameters. */
 static knot_err_t read_conf(server_t *server, uint64_t *ret_version, conf_t **ret_conf)
 {
 	conf_db_t *db = server->params.db;

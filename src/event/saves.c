@@ -12,7 +12,7 @@ knot_err_t saves_reserve(saves_t *saves, size_t count)
 
 static void saves_put_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
 {
-	/* A purged zone's place stays until it is come to, so that there may be more places than zones. */
+	/* The place of a purged zone stays until its turn, so there may be more places than zones. */
 	if (saves->queue.count < saves->queue.room) {
 		queue_put(&saves->queue, entry);
 	} else {
@@ -20,7 +20,7 @@ static void saves_put_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->
 	}
 }
 
-/* Queue what waits according to the entries. */
+/* Queue the entries whose state is waiting. */
 static void requeue(saves_t *saves) SYS_REQUIRES(saves->jobs->lock)
 {
 	while (queue_take(&saves->queue) != NULL) {}
@@ -57,7 +57,7 @@ static void saves_mark_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves-
 	}
 }
 
-/* The next one that waits and isn't worked on; looks at no more than *looks. */
+/* The next entry that waits and has no running job; looks at no more than *looks. */
 static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->jobs->lock)
 {
 	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
@@ -72,7 +72,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->
 	return NULL;
 }
 
-/* While no job of the zone runs. False: no memory. */
+/* Call it while no job of the zone runs. False: out of memory. */
 static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
 	const sources_t *files = entry->source.files;
@@ -108,8 +108,8 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
 }
 
 /*
- * Without lock: of zones that are made from one file, only its print is kept. If the file is what it was, so is what
- * there is to say about it; if it isn't, the image would be of no use.
+ * Without lock. For zones made from one file only its print is kept. If the file is unchanged, so is its description;
+ * if not, the image would be useless.
  */
 static size_t saves_describe(saves_t *saves, images_item_t *items, size_t count)
 {
@@ -195,7 +195,7 @@ static bool is_loading(void *ctx)
 void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 {
 	sys_mutex_assert_held(&saves->jobs->lock);
-	/* A file that was written is another source of the same contents. */
+	/* A written file is another source of the same contents, so save them again. */
 	bool is_new = (outcome.load != LOAD_FAILED && outcome.load != LOAD_UNCHANGED) || outcome.is_flushed;
 	bool can_save = entry->source.print != 0 && images_exist(saves->images);
 	if (is_new) {
@@ -204,7 +204,7 @@ void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 	if ((outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_EDITED || outcome.is_flushed) && can_save) {
 		saves_mark_entry(saves, entry);
 	}
-	/* One that waits may have been passed over while the job ran. */
+	/* A waiting entry may have been passed over while the job ran. */
 	if (entry->save == SAVE_WAITING) {
 		images_wake(saves->images);
 	}

@@ -31,7 +31,7 @@ static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outc
 		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
 				&server->jobs.stopping, &ret_outcome->load, reason);
 	}
-	/* A file that was just read has what would be written, and comments besides. */
+	/* A file that was just read has the same records, and comments besides: don't rewrite it. */
 	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;
 	if ((work & WORK_FLUSH) != 0 && is_needed) {
 		flush_err = server_run_flush(server, entry, (work & WORK_FORCE) != 0, ret_outcome);
@@ -51,7 +51,7 @@ static uint64_t due_jobs(void *ctx)
 	return server_flush_due(server);
 }
 
-/* Under lock: zones that are asked for and have no answers yet go first. */
+/* Under lock: zones that are queried and have no contents yet go first. */
 static entry_t *urgent_job(void *ctx)
 {
 	server_t *server = ctx;
@@ -239,7 +239,7 @@ const state_root_t *server_state(const server_t *server)
 
 /* ---- Zones ---- */
 
-/* Zones that were asked for before the restart go first. */
+/* Zones that were queried before the restart go first. */
 static void ask_lately_asked(server_t *server)
 {
 	char path[PATH_MAX];
@@ -355,7 +355,7 @@ knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **re
 			return KNOT_ENOZONE;
 		}
 		if (server->jobs.stopping) {
-			return KNOT_ECTLBUSY; /* what has work now is waited for by server_flush_all() */
+			return KNOT_ECTLBUSY; /* server_flush_all() waits for zones that have work now */
 		}
 		if (entry->job == JOB_NONE) {
 			*ret_entry = entry;

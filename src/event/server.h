@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The zones of a running server: which there are, when and in which order work is done on them.
+ * The zones of a running server: their set, and when and in which order work is done on them.
  *
  * Owns the published state, the zones, the pool of background workers and one serial queue of jobs per zone, so that a
  * zone has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the process (knotd/).
@@ -39,10 +39,10 @@ void server_free(server_t *server);
 /** Where workers load the state. */
 const state_root_t *server_state(const server_t *server);
 
-/** Where faults of a configuration go: lines of the log as Knot writes them. */
+/** The sink for faults of a configuration: it logs them in Knot's words. */
 conf_sink_t server_conf_sink(void);
 
-/** Open the log targets of a configuration. Errors are logged as far as there is a target left. */
+/** Open the log targets of a configuration. Errors are logged to the remaining targets. */
 knot_err_t server_open_logs(const conf_t *conf, uid_t uid, gid_t gid);
 
 /* ---- Zones ---- */
@@ -53,7 +53,8 @@ void server_load_zones(server_t *server);
 /** True until every zone was loaded or tried once: `status` then says that it is loading. */
 bool server_is_loading(const server_t *server);
 
-/** A descriptor that poll(2) finds readable once server_is_loading() was false after a job ended; -1: there is none. */
+/** A descriptor that becomes readable for poll(2) once server_is_loading() was false after a job ended; -1: there is
+ * none. */
 int server_loaded_fd(const server_t *server);
 
 /** Wait until server_is_loading() is false or `timeout_ms` have passed. */
@@ -63,13 +64,14 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 typedef uint32_t server_ticket_t;
 
 /**
- * Schedule the loading of one zone; nothing is read if its files and settings are as they were. name: any case.
- * While a transaction on it is open, it isn't loaded: who would wait for it (ret_ticket) gets KNOT_ETXNMANY; for others
- * (NULL) it is loaded when the transaction has ended. KNOT_ENOZONE: not configured.
+ * Schedule the loading of one zone; nothing is read if its files and settings are unchanged. name: any case. While a
+ * transaction on it is open, it isn't loaded: with ret_ticket, which means that the caller waits, the error is
+ * KNOT_ETXNMANY; with NULL it is loaded when the transaction has ended. KNOT_ENOZONE: not configured.
  */
 KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
 
-/** Wait for the job and return its result. KNOT_OK at once if the zone is gone. No time limit but server_stop(). */
+/** Wait for the job and return its result. KNOT_OK at once if the zone is gone. Only server_stop() ends the wait early.
+ */
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
 
 /** What server_zone_purge() removes. */
@@ -80,9 +82,9 @@ enum {
 };
 
 /**
- * Remove of a zone what `what` says, and with its contents an open transaction; waits for its running job and for its
- * image being saved. Logs what was removed. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops. Otherwise
- * the first failure; the rest was tried.
+ * Remove the parts of a zone that `what` names, and with its contents an open transaction. Waits for its running job
+ * and for its image being saved. Logs what was removed. KNOT_ENOZONE: not configured. KNOT_ECTLBUSY: the server stops.
+ * Otherwise the first failure; the other parts were still tried.
  */
 KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what);
 
@@ -90,16 +92,16 @@ KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, u
 KNOT_MUST_USE knot_err_t server_purge_orphans(server_t *server, knot_name_t name);
 
 /**
- * Remove the images of all zones that are configured: what a million server_zone_purge() would, in few transactions.
+ * Remove the images of all zones that are configured: as server_zone_purge() for each would, but in few transactions.
  */
 KNOT_MUST_USE knot_err_t server_purge_images(server_t *server);
 
 typedef enum { SERVER_ORIGIN_NONE, SERVER_ORIGIN_FILE, SERVER_ORIGIN_IMAGE } server_origin_t;
 
-/** Where the contents that are served were taken from; NONE: there are none. */
+/** Where the served contents were taken from; NONE: there are none. */
 server_origin_t server_zone_origin(const server_t *server, knot_name_t name);
 
-/** Zones by what is the matter with them. */
+/** Numbers of zones by their state. */
 typedef struct {
 	size_t origins[SERVER_ORIGIN_IMAGE + 1]; /* by where what is served came from; NONE: nothing is served */
 	size_t pending, running;                 /* with a job that waits, or runs */
@@ -108,16 +110,16 @@ typedef struct {
 	size_t save_failed;                      /* … could not be saved */
 } server_counts_t;
 
-/** Counted now; a reload meanwhile may have some counted twice or not. O(zones). */
+/** Count now; during a reload some zones may be counted twice or not at all. O(zones). */
 server_counts_t server_counts(const server_t *server);
 
-/** How a zone fared. */
+/** The health of a zone. */
 typedef struct {
 	uint8_t name[KNOT_NAME_MAX];
 	bool is_tried;  /* a load or change has ended */
 	bool is_failed; /* the last one failed, whatever is served */
 	bool is_served;
-	uint64_t since_s; /* wall clock: when the last load or change began, or was asked for if it waits */
+	uint64_t since_s; /* wall clock: when the last load or change began, or was requested if it waits */
 } server_zone_health_t;
 
 /**
@@ -140,13 +142,14 @@ typedef struct {
 bool server_zone_fault(const server_t *server, knot_name_t name, server_fault_t *ret_fault);
 
 /**
- * Visit all zones whose last job failed, in canonical order. visit: called under the lock of the jobs, so brief, and no
- * function of the server is called from it. A reload meanwhile may have some visited twice or not. O(zones).
+ * Visit all zones whose last job failed, in canonical order. visit: called under the lock of the jobs, so brief, and
+ * no function of the server is called from it. During a reload some zones may be visited twice or not at all.
+ * O(zones).
  */
 void server_each_fault(const server_t *server, void (*visit)(knot_name_t name, const server_fault_t *fault, void *ctx),
 		void *ctx);
 
-/** What is stored of a configured zone. KNOT_ENOZONE: not configured. */
+/** The stored image of a configured zone. KNOT_ENOZONE: not configured. */
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 
 typedef enum {
@@ -165,10 +168,10 @@ typedef struct {
 	uint64_t since_s; /* wall clock: when it was scheduled or started, or will be */
 } server_event_status_t;
 
-/** State of a zone's event, for zone-status. Idle if the zone isn't configured. */
+/** State of a zone's event, for zone-status. Idle also if the zone isn't configured. */
 server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event);
 
-/** Read a configuration from its database and check it. Faults are logged. */
+/** Read a configuration from its database and check it. Faults are logged. The caller owns *ret_conf. */
 KNOT_MUST_USE knot_err_t server_read_conf_db(
 		conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf);
 
@@ -176,16 +179,16 @@ KNOT_MUST_USE knot_err_t server_read_conf_db(
 
 /**
  * Read the configuration again, publish it, load zones that are new or whose file or settings changed. Logs as Knot
- * does. On a fault nothing changes and its code is returned. One at a time; others wait.
- * Zones are loading in the background when this returns. KNOT_ETXNMANY: a transaction is open, on the configuration or
- * on a zone.
+ * does. On a fault nothing changes and its code is returned. One reload runs at a time; other callers wait. Zones are
+ * loading in the background when this returns. KNOT_ETXNMANY: a transaction is open, on the configuration or on a
+ * zone.
  */
 KNOT_MUST_USE knot_err_t server_reload(server_t *server);
 
 /** Load zones whose file changed, and those that have no contents; the configuration stays (SIGUSR1). */
 void server_reload_zones(server_t *server);
 
-/** Wait until nothing is scheduled or running (`knotc -b reload`). */
+/** Wait until no job is scheduled or running (`knotc -b reload`). */
 void server_wait_idle(server_t *server);
 
 typedef struct {

@@ -11,11 +11,11 @@
 #include "src/sys/rcu.h"
 #include "src/zone/image.h"
 
-/* The longest tick of kernels that people run is 10 ms (CONFIG_HZ=100). */
+/* The longest tick of kernels in use is 10 ms (CONFIG_HZ=100). */
 enum { TICK_NS = 20 * 1000000 };
 
-/* File systems without fractions of a second (and those with two seconds) have whole ones; a clock of another host may
- * be off. */
+/* File systems without fractions of a second (and those with two seconds) have whole ones; another host's clock may be
+ * wrong. */
 enum { COARSE_NS = 2 * 1000000000LL };
 
 knot_err_t source_stat(const char *path, struct stat *ret_info)
@@ -24,11 +24,11 @@ knot_err_t source_stat(const char *path, struct stat *ret_info)
 	if (stat(path, ret_info) != 0) {
 		return knot_err_of_errno(errno);
 	}
-	/* A device has no end; a FIFO is for those who know that loading waits for its writer. */
+	/* A device has no end. A FIFO is allowed, for operators that know that loading waits for its writer. */
 	return S_ISREG(ret_info->st_mode) || S_ISFIFO(ret_info->st_mode) ? KNOT_OK : KNOT_EFILE;
 }
 
-/* True if a later change of the file is seen by its time of change. Waits for that if it doesn't take long. */
+/* True if the time of change will show any later change of the file. Waits for that if it doesn't take long. */
 static bool settle(const struct stat *info)
 {
 	if (!S_ISREG(info->st_mode)) {
@@ -132,7 +132,7 @@ sources_t *sources_copy_all(const sources_t *sources)
 	return copy;
 }
 
-/* The file as it is now; all zero if there is none. False: neither can be said. */
+/* The present state of the file; all zero if there is none. False: neither can be determined. */
 static bool source_look(const char *path, store_source_t *ret_source)
 {
 	struct stat info;

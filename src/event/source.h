@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Where a zone's contents came from: the files as they were, and the settings. Decides whether reading again would give
- * the same.
+ * Where a zone's contents came from: the state of the files when they were read, and the settings. Decides whether
+ * reading again would give the same contents. No locks: callers have the zone's job.
  *
  * A file is taken to be the same while path, size, time of its last change (to the nanosecond) and inode are. The
  * kernel's time of change moves in ticks of some milliseconds, so a file that is written twice within a tick looks the
- * same after both. Whoever reads a file that changed just now therefore waits until the tick is over (sources_add()):
- * any later change is then seen. What comes out of a FIFO is never the same. A file that isn't there is a source, too:
- * size, inode and times 0.
+ * same after both. So a reader of a file that changed just now waits until the tick is over (sources_add()): any later
+ * change is then seen. The contents of a FIFO are never the same. A file that isn't there is a source, too: size,
+ * inode and times 0.
  *
- * Contents may be ahead of their files: changed by transactions, and not written to the zone file yet. Then only
- * another file makes them out of date, not other settings, since reading the file would lose the changes.
+ * Contents may be ahead of their files: changed by transactions, and not written to the zone file yet. Then only a
+ * change of the files makes them out of date, not other settings, since reading the files would lose the changes.
  */
 #pragma once
 
@@ -23,15 +23,15 @@
 typedef struct {
 	store_source_t *data; /* owned, with their paths */
 	uint32_t count, max;
-	bool unsettled;    /* the time of change can't be relied on: never the same as anything */
+	bool unsettled;    /* the time of change can't be relied on: never equal to another */
 	knot_err_t failed; /* a file could not be noted */
 	uint64_t settings; /* settings_number() it was made with */
 
-	bool is_ahead;     /* the contents have changes that the files don't have */
-	bool has_serial;   /* the next is known */
-	uint32_t serial;   /* if ahead: that of the zone file */
-	uint64_t ahead_ms; /* if ahead: since when, as far as this process knows, by sys_clock_ms(); 0: not noted yet */
-	uint64_t flush_due_ms; /* if ahead: when the zone file is to be written, by sys_clock_ms(); 0: no time was set
+	bool is_ahead;         /* the contents have changes that the files don't have */
+	bool has_serial;       /* the next is known */
+	uint32_t serial;       /* if ahead: that of the zone file */
+	uint64_t ahead_ms;     /* if ahead: since when in this process, by sys_clock_ms(); 0: not noted yet */
+	uint64_t flush_due_ms; /* if ahead: when to write the zone file, by sys_clock_ms(); 0: no time was set
 				*/
 	bool is_retry;         /* … because writing failed */
 } sources_t;
@@ -42,31 +42,30 @@ typedef struct {
  */
 void sources_add(sources_t *sources, const char *path, const struct stat *info);
 
-/** The file at a path as it is now, or not there, to be freed with sources_free(). NULL: out of memory, or stat(2)
- * failed otherwise. */
+/** The present state of the file at a path, which may be missing. Free it with sources_free(). NULL: out of memory, or
+ * stat(2) failed for another reason. */
 sources_t *sources_of_file(const char *path, uint64_t settings);
 
 /** A copy, to be freed with sources_free(). NULL: out of memory. */
 sources_t *sources_copy(const store_source_t *data, uint32_t count, uint64_t settings);
 
-/** As above, with all that is known of it. */
+/** As above, with all members. */
 sources_t *sources_copy_all(const sources_t *sources);
 
 /** NULL is allowed. */
 void sources_free(sources_t *take_sources);
 
-/** What a source is now; may block, so not in a read section. KNOT_EFILE: neither a regular file nor a FIFO. Negated
- * errno of stat(2). */
+/** The present state of a source. May block, so not in a read section. KNOT_EFILE: neither a regular file nor a FIFO.
+ * Negated errno of stat(2). */
 KNOT_MUST_USE knot_err_t source_stat(const char *path, struct stat *ret_info);
 
-/** True if the file at the source's path is the one that it was. One stat(2). */
+/** True if the file at the source's path is unchanged. One stat(2). */
 bool source_is_same(const store_source_t *source);
 
 /** Number of all settings that lead to other contents from the same files, and of the program that makes them. */
 uint64_t settings_number(const conf_zone_t *zone);
 
-/** What an entry remembers of its contents' origin; a million of them: small. All zero: no contents, or of unknown
- * origin. */
+/** The origin of an entry's contents. Small, as there may be a million. All zero: no contents, or of unknown origin. */
 typedef struct {
 	uint64_t print;   /* hash of settings, files and what they were */
 	sources_t *files; /* owned; kept if there are included files, or the contents are ahead; else NULL */
@@ -75,7 +74,7 @@ typedef struct {
 /** The hash of a version's origin; 0 if unsettled. */
 uint64_t sources_print(const sources_t *sources);
 
-/** True if contents of this origin are what the file at `path` and these settings_number() would give now. One stat(2)
+/** True if the file at `path` with this settings_number() would now give the contents of this origin. One stat(2)
  * per file. */
 bool source_is_current(const load_source_t *source, const char *path, uint64_t settings);
 
@@ -86,14 +85,14 @@ static inline bool source_is_ahead(const load_source_t *source)
 }
 
 /**
- * The contents got changes that the files don't have. path, settings: of the zone. serial: of the contents before,
- * NULL: there were none, so that the file as it is now counts as known. KNOT_ENOMEM: as before.
+ * Note that the contents got changes that the files don't have. path, settings: of the zone. serial: of the contents
+ * before, NULL: there were none, so the present state of the file counts as known. KNOT_ENOMEM: nothing changed.
  */
 KNOT_MUST_USE knot_err_t source_go_ahead(
 		load_source_t *source, const char *path, uint64_t settings, const uint32_t *serial);
 
-/** True if writing the zone file at `path` takes nothing away: it is what the contents were made from, or of unknown
- * origin, or isn't there. */
+/** True if writing the zone file at `path` loses no changes: the contents were made from it, or are of unknown origin,
+ * or it doesn't exist. */
 bool source_may_be_replaced(const load_source_t *source, const char *path, uint64_t settings);
 
 /** Forget the files if the zone file alone is enough to compare. */

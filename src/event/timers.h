@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * When something is to be done with which zone: a heap of times with names. Within src/event only.
+ * Times at which zones need work: a heap of times with names. Internal to src/event.
  *
- * Entries aren't pointed to, so that a zone may go while it has a time, and nothing is kept in the million that have
- * none. The few that changed and are not written yet have one each. Not thread-safe: under the lock of the jobs.
+ * It doesn't point to entries, so a zone may be removed while it has a time, and a million zones without one take no
+ * memory. Only the few zones that changed and are not written yet have one each. Not thread-safe: under the lock of
+ * the jobs.
  */
 #pragma once
 
@@ -23,5 +24,5 @@ KNOT_MUST_USE knot_err_t timers_put(timers_t *timers, uint64_t due_ms, knot_name
 /** The earliest time; 0: there is none. */
 uint64_t timers_next(const timers_t *timers);
 
-/** Take the earliest out; there must be one. wire: where the name's bytes go. */
+/** Take the earliest out; there must be one. wire: gets the name's bytes. */
 knot_name_t timers_take(timers_t *timers, uint8_t wire[static KNOT_NAME_MAX]);

@@ -13,13 +13,14 @@
 #include "src/update/serial.h"
 #include "src/zone/image.h"
 
-/* In the map while it is open; freed with the last reference. The lock of an edit is taken before that of the jobs. */
+/* An edit is in the map while it is open, and freed with the last reference. Its lock is taken before that of the jobs.
+ */
 struct server_edit {
-	sys_mutex_t lock;      /* whoever works with it */
-	unsigned refs;         /* the map and those who have it or wait for it; under the lock of the jobs */
+	sys_mutex_t lock;      /* held by the caller that works with it */
+	unsigned refs;         /* the map, and threads that have it or wait for it; under the lock of the jobs */
 	bool is_open;          /* in the map; under the lock of the jobs */
 	uint64_t since_s;      /* wall clock: when it began */
-	zone_contents_t *base; /* owned: a hold on what it began on; NULL: there were no contents */
+	zone_contents_t *base; /* owned: a hold on the version that it began on; NULL: there were no contents */
 	update_t update;       /* its transaction is owned */
 	knot_name_t name;      /* of wire[] */
 	uint8_t wire[];        /* lower case */
@@ -66,7 +67,7 @@ static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry
 	return KNOT_OK;
 }
 
-/* It is over; what waited for that goes on. The map's reference is the caller's to drop. */
+/* End the edit; work that waited for its end goes on. The caller drops the map's reference. */
 static void remove_edit(server_t *server, server_edit_t *edit) SYS_REQUIRES(server->jobs.lock)
 {
 	(void)tdelete(edit, &server->edits, cmp_edits);
@@ -135,7 +136,7 @@ static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
 	return edit;
 }
 
-/* Under the lock of the jobs: while the zone has no job, so that its contents stay meanwhile. */
+/* Under the lock of the jobs, and while the zone has no job, so that its contents don't change meanwhile. */
 static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
@@ -173,7 +174,7 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 	return err;
 }
 
-/* The open edit of a zone with its lock. */
+/* The open edit of a zone, with its lock held. */
 static knot_err_t edit_enter_open(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
 {
 	sys_mutex_lock(&server->jobs.lock);
@@ -214,7 +215,7 @@ knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t *
 	load_settings_t settings = { .default_ttl = 0 };
 	knot_err_t err = edit_enter_open(server, name, ret_edit);
 	if (err == KNOT_OK) {
-		(void)load_settings(&server->root, name, &settings); /* of its errors none is about the TTL */
+		(void)load_settings(&server->root, name, &settings); /* none of its errors concerns the TTL */
 		*ret_update = (*ret_edit)->update;
 		ret_update->default_ttl = settings.default_ttl;
 	}
@@ -263,15 +264,15 @@ knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 
 /* ---- Publishing ---- */
 
-/** What becomes of a transaction. */
+/** The commit of a transaction. */
 typedef struct {
 	server_t *server;
-	entry_t *entry; /* in the caller's hands: server_begin_work() */
+	entry_t *entry; /* held by server_begin_work() */
 	const zone_contents_t *current;
 	load_settings_t settings;
 	zone_txn_t *txn;
 	knot_name_t name;
-	server_commit_t *commit; /* borrowed: what is done is noted here; NULL: not */
+	server_commit_t *commit; /* borrowed: gets the results; may be NULL */
 } publish_t;
 
 /* Build, check, publish, and note that the contents are ahead of the file. */
@@ -317,7 +318,7 @@ static knot_err_t build_and_publish(const publish_t *publish)
 	return KNOT_OK;
 }
 
-/* With a new serial, unless the transaction has one; a failure takes it back. */
+/* Set a new serial unless the transaction has one; a failure restores the old one. */
 static knot_err_t publish_changes(const publish_t *publish)
 {
 	uint32_t serial = 0;
@@ -345,7 +346,7 @@ static bool zone_edit_count_record(const zone_rr_t *rr, void *ctx)
 	return true;
 }
 
-/* What the transaction changes. It costs what the changes cost. */
+/* Count what the transaction changes. Cost: proportional to the changes. */
 static knot_err_t zone_edit_count(const zone_txn_t *txn, server_commit_t *commit)
 {
 	knot_err_t err = zone_txn_diff(txn, false, zone_edit_count_record, &commit->removed);
@@ -361,7 +362,7 @@ static bool is_same_version(const zone_contents_t *held, const zone_contents_t *
 						 zone_image_lineage(held) == zone_image_lineage(current);
 }
 
-/* What a commit does while the zone is in its hands. */
+/* The part of a commit for which no worker has the zone. */
 static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base)
 {
 	if (!is_same_version(base, publish->current)) {
@@ -373,7 +374,7 @@ static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base
 		return err;
 	}
 	err = publish_changes(publish);
-	/* With the new serial. What was published stays, even if there is no memory to count it. */
+	/* Count with the new serial. The version stays published even if there is no memory to count. */
 	if (err == KNOT_OK && zone_edit_count(publish->txn, publish->commit) == KNOT_OK) {
 		log_control_zone(LOG_INFO, publish->name,
 				"control, transaction committed, records: %zu removed, %zu added",
@@ -383,7 +384,7 @@ static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base
 }
 
 /*
- * Have the zone for oneself, do something that may publish a version, and let the zone file be written. Returns the
+ * Take the zone from the workers, do work that may publish a version, and schedule writing the zone file. Returns the
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
 static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
@@ -411,7 +412,7 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	bool is_new = zone_contents(entry_zone(publish.entry)) != publish.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED };
 	sys_mutex_lock(&server->jobs.lock);
-	/* What is refused is the operator's to know, not a failed update. */
+	/* A refusal is reported to the operator and doesn't count as a failed update. */
 	jobs_end(&server->jobs, publish.entry, outcome, KNOT_OK);
 	publish.entry = server_find_entry(server, name);
 	if (is_new && publish.entry != NULL) {

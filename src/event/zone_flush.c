@@ -13,7 +13,7 @@
 
 enum {
 	RETRY_MS = 60 * 1000, /* after a failure: a full disk is seldom emptied within seconds */
-	STOP_MS = 60 * 1000,  /* of writing when the server stops; systemd's patience is 90 s unless told otherwise */
+	STOP_MS = 60 * 1000,  /* of writing when the server stops; systemd's default limit is 90 s */
 };
 
 /* ---- The job ---- */
@@ -81,7 +81,8 @@ static void set_time(server_t *server, entry_t *entry, uint64_t due_ms) SYS_REQU
 		jobs_wake(&server->jobs);
 	} else {
 		files->flush_due_ms = 0;
-		(void)jobs_ask(&server->jobs, entry, WORK_FLUSH); /* early is better than never */
+		(void)jobs_ask(&server->jobs, entry,
+				WORK_FLUSH); /* out of memory for a timer: early is better than never */
 	}
 }
 
@@ -104,7 +105,7 @@ server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t 
 	}
 	uint64_t due_ms = files->is_retry ? files->flush_due_ms : files->ahead_ms + (uint64_t)sync_s * 1000;
 	if (due_ms <= sys_clock_ms()) {
-		/* Its time came while a job ran, or before it was to be written at all. */
+		/* Its time came while a job ran, or before a write was due. */
 		files->flush_due_ms = 0;
 		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
 	}
@@ -131,10 +132,10 @@ void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
 		files->is_retry = true;
 		set_time(server, entry, sys_clock_ms() + RETRY_MS);
 	} else if (outcome.is_flush_refused) {
-		files->ahead_ms = sys_clock_ms(); /* the next change has it tried again, in its time */
+		files->ahead_ms = sys_clock_ms(); /* the next change schedules it again */
 	} else {
-		/* Also after a job that brought nothing: its time may have come, or the zone may have been thawed,
-		 * while that ran. */
+		/* Also after a job that changed nothing: its time may have come, or the zone may have been thawed,
+		 * meanwhile. */
 		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
 	}
 }
@@ -204,7 +205,7 @@ static knot_err_t path_in_folder(
 	return conf_zone_file(&zone, ret_path, PATH_MAX);
 }
 
-/* What is served of the zone, as somebody holds it who takes his time. */
+/* A hold on the served version, for work that takes long. */
 static knot_err_t hold_contents(const server_t *server, knot_name_t name, zone_contents_t **ret_held)
 {
 	RCU_READ_SECTION(guard);
@@ -295,8 +296,8 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 /* ---- The end ---- */
 
 /*
- * The workers have ended, but the thread that saves images still looks at entries: the zone is taken as by a job. Under
- * the lock of the jobs, which is given up meanwhile.
+ * The workers have ended, but the thread that saves images still reads entries: so take the zone as a job does. Under
+ * the lock of the jobs, which is released meanwhile.
  */
 static void flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
@@ -311,8 +312,7 @@ static void flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->
 void server_flush_all(server_t *server)
 {
 	uint64_t end_ms = sys_clock_ms() + STOP_MS;
-	/* Commands still run: neither the set of zones changes meanwhile, nor does one of them get a zone into its
-	 * hands any more. */
+	/* Commands still run, but the set of zones doesn't change any more, and no command can begin work on a zone. */
 	sys_mutex_lock(&server->reload_lock);
 	sys_mutex_lock(&server->jobs.lock);
 	zone_t *const *zones = zonedb_zones(server->zones);

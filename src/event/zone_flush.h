@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * When zone files are written: after changes as `zonefile-sync` says, on request, before the server ends; and freezing,
- * which puts that off.
+ * When zone files are written: after changes as `zonefile-sync` says, on request, and before the server ends. Also
+ * freezing, which postpones that.
  *
  * Any thread registered for RCU, outside of read sections.
  */
@@ -10,9 +10,9 @@
 #include "src/event/server.h"
 
 /**
- * Ask for writing the zone file. ret_ticket: to wait for it; 0: nothing was asked for.
- * KNOT_ENOZONE. With `zonefile-sync: -1` and without is_forced it is only logged that writing is off. Without
- * is_forced, a zone file that changed since it was read is not overwritten: the job fails.
+ * Request writing the zone file. ret_ticket: to wait for it; 0: nothing was requested.
+ * KNOT_ENOZONE. With `zonefile-sync: -1` and without is_forced it only logs that writing is off. Without is_forced, a
+ * zone file that changed since it was read is not overwritten: the job fails.
  */
 KNOT_MUST_USE knot_err_t server_zone_flush(
 		server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket);
@@ -22,8 +22,8 @@ KNOT_MUST_USE knot_err_t server_zone_flush(
 KNOT_MUST_USE knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *folder);
 
 /**
- * Freeze: what would change the zone or its file of itself waits until it is thawed. A running job ends first if one
- * waits for the ticket. KNOT_ENOZONE.
+ * Freeze or thaw. While a zone is frozen, work that no command requested by name and that would change the zone or its
+ * file waits. Wait for the ticket if a running job must end first. KNOT_ENOZONE.
  */
 KNOT_MUST_USE knot_err_t server_zone_freeze(
 		server_t *server, knot_name_t name, bool is_frozen, server_ticket_t *ret_ticket);
