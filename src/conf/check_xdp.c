@@ -18,7 +18,7 @@ enum {
 	UDP = 8,
 };
 
-/** True if the largest answer, with headers and so many bytes more, has at most that many bytes. */
+/** True if the largest answer, with headers and `more` bytes, has at most that many bytes. */
 static bool fits(const conf_server_t *server, unsigned more, unsigned max)
 {
 	return server->udp_payload_max_ipv4 + IPV4 + UDP + more <= max &&

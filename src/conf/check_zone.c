@@ -280,7 +280,7 @@ static const char *check_refresh(const conf_block_view_t *block)
 }
 
 /**
- * A key must outlive what a rollover waits for: everybody has the new keys, and no signature of the old one is cached.
+ * A key must outlive a rollover: until all resolvers have the new keys, and no signature of the old one is cached.
  */
 static const char *check_lifetimes(const conf_block_view_t *block)
 {

@@ -141,7 +141,7 @@ knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host
 
 conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host)
 {
-	static const conf_sink_t nobody = { .fault = ignore_fault }; /* what there is to say was said of the original */
+	static const conf_sink_t nobody = { .fault = ignore_fault }; /* the original's faults were reported */
 	conf_store_t *store = conf_store_new();
 	knot_err_t err = store != NULL ? KNOT_OK : KNOT_ENOMEM;
 	for (size_t i = 0; err == KNOT_OK && i < conf_section_count; i++) {
@@ -180,7 +180,7 @@ conf_t *conf_hold(const conf_t *conf)
 
 void conf_free(conf_t *conf)
 {
-	/* At 0 nobody else has it, so that the count may wrap. */
+	/* At 0 there is no other owner, so the count may wrap. */
 	if (conf != NULL && __atomic_fetch_sub(&conf->holds, 1, __ATOMIC_ACQ_REL) == 0) {
 		conf_store_free(conf->store);
 		free(conf);
@@ -199,7 +199,7 @@ static size_t template_of(const conf_t *conf, knot_bytes_t items)
 	while (conf_item_next(items, &pos, &item)) {
 		if (item.row == store->zone_template_row) {
 			const conf_block_t *block = conf_store_find(store, CONF_S_TEMPLATE, item.value);
-			/* A template that was cleared after the zone referred to it is none. */
+			/* A template that was cleared after the zone referred to it doesn't count. */
 			return block != NULL ? (size_t)(block - table->blocks) : table->count;
 		}
 	}
@@ -304,7 +304,7 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
 
 /* ---- Comparing ---- */
 
-/** Note that a change has to wait; two items of the same name are said once. */
+/** Note that a change must wait for a restart; two items of the same name are reported once. */
 static void add_restart(conf_diff_t *diff, const char *name)
 {
 	size_t i = 0;

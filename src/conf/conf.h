@@ -2,10 +2,10 @@
 /**
  * The configuration as one immutable snapshot of typed values.
  *
- * Owns: what `knot.conf` says, with defaults, templates and path bases applied. conf_load() reads, checks and builds
- * the whole snapshot or nothing; afterwards it never changes, so any thread may read it for as long as its owner keeps
- * it (the daemon publishes it with RCU). All pointers in it live as long as the snapshot. Not here: acting on a value,
- * printing (faults are values handed to the caller), files other than the configuration itself.
+ * Owns the contents of `knot.conf`, with defaults, templates and path bases applied. conf_load() reads, checks and
+ * builds the whole snapshot or nothing; afterwards it never changes, so any thread may read it for as long as its
+ * owner keeps it (the daemon publishes it with RCU). All pointers in it live as long as the snapshot. Not here: acting
+ * on a value, printing (faults are values handed to the caller), files other than the configuration itself.
  *
  * Every section and item is a row of schema.h; the fields below are where the rows put their values. A field without
  * a row's value holds the row's default, so no caller has defaults of its own.
@@ -101,7 +101,7 @@ typedef struct {
 	conf_xdp_listens_t listen; /* one per interface */
 	bool udp;
 	bool tcp;
-	bool quic; /* false until it is there */
+	bool quic; /* false until QUIC is supported */
 	uint16_t quic_port;
 	uint32_t tcp_max_clients;     /* this and the two sizes: of all workers together */
 	uint64_t tcp_inbuf_max_size;  /* bytes */
@@ -198,7 +198,7 @@ typedef struct {
 	const char *storage;
 	const char *file; /* with formatters, as configured; use conf_zone_file() */
 	conf_semchecks_t semantic_checks;
-	conf_zonefile_load_t zonefile_load; /* always WHOLE until the journal is there */
+	conf_zonefile_load_t zonefile_load; /* always WHOLE until there is a journal */
 	uint32_t default_ttl;               /* seconds */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
@@ -234,18 +234,18 @@ typedef struct conf {
 typedef struct {
 	unsigned cpu_count;    /* online */
 	uint64_t nofile_max;   /* soft RLIMIT_NOFILE */
-	char hostname[256];    /* FQDN if the resolver was asked and knows one */
+	char hostname[256];    /* FQDN if the resolver was queried and knows one */
 	const char *version;   /* static, e.g. PACKAGE_STRING */
 	const char *directory; /* what relative paths are joined with, borrowed while a configuration is made; NULL:
 				  they stay relative */
 	bool is_checked;       /* look also at users, interfaces and zone files of this machine: for conf-check */
 } conf_host_t;
 
-/** Ask the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds where none answers. */
+/** Get the facts from the system. May wait for the resolver, as hostname(1) --fqdn does: 10 seconds if none answers. */
 conf_host_t conf_host(void);
 
-/** The same without the resolver, `hostname` as gethostname(2) knows it: for tools, which check and show configurations
- * but answer no queries for the name. */
+/** As above without the resolver, `hostname` as gethostname(2) gives it: for tools, which check and show configurations
+ * but don't answer queries for the name. */
 conf_host_t conf_host_offline(void);
 
 typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
@@ -254,8 +254,8 @@ typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
  * Something wrong in a configuration. Strings are valid during the callback only.
  *
  * The message names the place as Knot does: "config, file 'F', line N, item 'K', value 'V' (reason)" and "config, file
- * 'F', line N, section 'S[id]' (reason)"; of what does not come from a file: "config, item 'S[id].K', value 'V'
- * (reason)" and "config, section 'S[id]' (reason)".
+ * 'F', line N, section 'S[id]' (reason)"; for faults outside of files: "config, item 'S[id].K', value 'V' (reason)"
+ * and "config, section 'S[id]' (reason)".
  */
 typedef struct {
 	conf_severity_t severity;
@@ -265,7 +265,7 @@ typedef struct {
 	const char *text;                        /* the whole message */
 	const char *reason;                      /* what stands in parentheses; NULL: the message has none */
 	const char *section, *id, *item, *value; /* as text; NULL: not about one */
-	const char *hint;                        /* what to do about it, without a final dot; NULL: nothing to add */
+	const char *hint;                        /* what to do about it, without a final dot; NULL: none */
 } conf_fault_t;
 
 /** Errors that one run tells in full, and unsupported items: more of them have the same few causes. */
@@ -280,10 +280,10 @@ typedef struct {
 /**
  * Load a configuration file with its includes.
  *
- * host: NULL gives 1 CPU and the name "localhost".  sink: gets every warning and error, at most CONF_ERRORS_TOLD_MAX
- * of the latter, and then all items that are not supported yet with a summary.  ret_conf: free with conf_free().
- * On any failure, whose code is that of the first error, the sink was told at least once; add "failed to load
- * configuration file 'F' (reason)" with knot_strerror() of the code, don't start, or keep the old snapshot.
+ * host: NULL gives 1 CPU and the name "localhost". sink: gets every warning and error, at most CONF_ERRORS_TOLD_MAX of
+ * the latter, and then all items that are not supported yet with a summary. ret_conf: free with conf_free(). On any
+ * failure, whose code is that of the first error, the sink got at least one fault; add "failed to load configuration
+ * file 'F' (reason)" with knot_strerror() of the code, don't start, or keep the old snapshot.
  */
 KNOT_MUST_USE knot_err_t conf_load(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 
@@ -292,29 +292,29 @@ KNOT_MUST_USE knot_err_t conf_load_text(
 		const char *name, knot_str_t text, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 
 /**
- * Check a sealed store (store.h) that no file was read into, and build a snapshot of it: of a transaction that is
- * committed, of the configuration database.
+ * Check a sealed store (store.h) that was not read from a file, and build a snapshot of it: for the commit of a
+ * transaction and for the configuration database.
  *
- * take_store: belongs to the snapshot afterwards; freed on failure.  path: what the snapshot's `path` is; copied.
- * Errors as conf_load(); faults have no file and line, but section, id, item and value.
+ * take_store: belongs to the snapshot afterwards; freed on failure. path: the snapshot's `path`; copied. Errors as
+ * conf_load(); faults have no file and line, but section, id, item and value.
  */
 KNOT_MUST_USE knot_err_t conf_make(conf_store_t *take_store, const char *path, const conf_host_t *host,
 		conf_sink_t sink, conf_t **ret_conf);
 
 /**
- * A small copy of the sections server, xdp, control, statistics and database, without zones or anything else: what a
- * server was started with, to compare with later.  host: as when `conf` was made.  NULL: no memory; else free with
- * conf_free().
+ * A small copy of the sections server, xdp, control, statistics and database, without zones or anything else: the
+ * settings of a server's start, for comparing later. host: as when `conf` was made. NULL: out of memory; else free it
+ * with conf_free().
  */
 conf_t *conf_copy_groups(const conf_t *conf, const conf_host_t *host);
 
 /**
- * One more owner of a snapshot that is published, to be given back with conf_free(): for who reads it for long, outside
- * of the read section that it was found in. Any thread that may read it.
+ * One more owner of a published snapshot, to be released with conf_free(): for callers that read it for long, outside
+ * of the read section in which they found it. Any thread that may read it.
  */
 conf_t *conf_hold(const conf_t *conf);
 
-/** Give up a snapshot; the last owner frees it. conf may be NULL. */
+/** Release a snapshot; the last owner frees it. conf may be NULL. */
 void conf_free(conf_t *conf);
 
 /** Where the configuration is looked for without -c: KNOT_CONFIG_DIR "/knot.conf". */
@@ -325,7 +325,7 @@ const char *conf_default_path(void);
 /** Settings of the zone at `index` < zone_count; zones are in canonical order of their names. Some 100 ns. */
 conf_zone_t conf_zone(const conf_t *conf, size_t index);
 
-/** True if some zone may have modules of its own: else there is no need to look at all of them. */
+/** True if some zone may have modules of its own; if not, callers needn't look at all zones. */
 bool conf_has_zone_modules(const conf_t *conf);
 
 /** Name of the zone at `index` without the rest. */
@@ -361,9 +361,9 @@ enum { CONF_ADDR_TEXT_MAX = 192 };
 const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_ADDR_TEXT_MAX]);
 
 /**
- * Read `PREFIX[@RATE]`: an address or an address with /length, and queries per second, 1–1000000; without them nothing
- * is let through. Bits behind the prefix must be 0. ret_block->text is NULL. Returns NULL, or why the text is wrong: a
- * static string.
+ * Read `PREFIX[@RATE]`: an address or an address with /length, and queries per second, 1–1000000; without a rate
+ * nothing is let through. Bits behind the prefix must be 0. ret_block->text is NULL. Returns NULL, or why the text is
+ * wrong: a static string.
  */
 const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What the documents made from the schema's rows share. Not part of the library. */
+/** What the programs share that make documents from the schema's rows. Not part of the library. */
 #pragma once
 
 #include "src/conf/row_text.h"

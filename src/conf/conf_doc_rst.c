@@ -207,7 +207,7 @@ static void conf_doc_rst_put_section(const conf_section_t *section)
 	}
 }
 
-/** All that is refused, in one place: what somebody who brings a configuration along wants to know first. */
+/** All that is refused, in one place: operators that bring a configuration along need it first. */
 static void put_refused(void)
 {
 	fputs("\n.. _conf-refused:\n\nNot supported yet\n-----------------\n\n"

@@ -23,10 +23,11 @@ enum {
 	DIR_MODE = 0770,
 	FILE_MODE = 0660,
 	LOCK_WAIT_MS = 10,
-	LOCK_TRIES = 500,       /* of readers and commits: 5 s, many times what one of a million zones takes */
-	REPLACED_TRIES = 3,     /* who replaces it needs longer for that than who opens it */
-	HOLD_TRIES = 20,        /* of a transaction: what holds it may hold it for days */
-	PUT_BATCH = 100 * 1000, /* blocks per LMDB transaction of a new file, which nobody sees before it is whole */
+	LOCK_TRIES = 500,   /* of readers and commits: 5 s, much longer than either takes with a million zones */
+	REPLACED_TRIES = 3, /* replacing the file takes longer than opening it */
+	HOLD_TRIES = 20,    /* of a transaction: another holder may keep it for days */
+	PUT_BATCH = 100 *
+		    1000, /* blocks per LMDB transaction of a new file, which readers don't see before it is whole */
 };
 
 static const char data_name[] = "data.mdb", new_name[] = "data.mdb.new", format_key[] = "!format";
@@ -113,7 +114,7 @@ static void act_as_owner_of(const struct stat *folder)
 	}
 }
 
-/** The folder is its owner's, who could have put symbolic links there: root opens files with the owner's rights. */
+/** The folder's owner could have put symbolic links there, so root opens files with the owner's rights. */
 static void act_as_owner(const conf_db_t *db)
 {
 	struct stat folder;
@@ -151,8 +152,8 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
 }
 
 /**
- * The folder may have been moved away, and another be in its place: the next use is of that, unless it is held: what is
- * to be written is about what the first one has.
+ * The folder may have been moved away and replaced: the next use is then of the new one. A held database stays the old
+ * one, as the changes to be written are based on it.
  */
 static knot_err_t find_folder(conf_db_t *db, conf_sink_t sink)
 {
@@ -201,7 +202,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/** Check the pages, unless this is what was checked before. Under the file's lock. */
+/** Check the pages, unless the file is unchanged since the last check. Under the file's lock. */
 static knot_err_t check_pages(file_t *file)
 {
 	conf_db_t *db = file->db;
@@ -277,7 +278,7 @@ static int db_begin(file_t *file, unsigned flags)
 	return code;
 }
 
-/** Ends the transaction whatever comes of it. */
+/** Commit. Ends the transaction, also on failure. */
 static int db_commit(file_t *file)
 {
 	MDB_txn *txn = file->txn;
@@ -285,7 +286,7 @@ static int db_commit(file_t *file)
 	return mdb_txn_commit(txn);
 }
 
-/** Who made it, when the record of our format isn't there. */
+/** Find the program that made it, if the record of our format is missing. */
 static knot_err_t judge_foreign(file_t *file)
 {
 	static const uint8_t knot_key[] = { 0x00, 0xff }; /* of Knot's version, one byte */
@@ -323,8 +324,8 @@ static knot_err_t read_format(file_t *file, uint64_t *ret_version)
 	return err == KNOT_OK ? err : damaged(file->db, file->sink, "its format can't be read");
 }
 
-/** Open, lock, check, begin. On failure everything is closed; ret_is_replaced: because a new file took its place, which
- * wasn't told. */
+/** Open, lock, check, begin. On failure everything is closed; ret_is_replaced: because a new file took its place; the
+ * sink got nothing. */
 static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, file_t *ret_file, uint64_t *ret_version,
 		bool *ret_is_replaced)
 {
@@ -388,7 +389,7 @@ static knot_err_t read_block(
 	return err;
 }
 
-/** What of a database is read. */
+/** The part of a database to read. */
 typedef struct {
 	const size_t *groups; /* NULL: everything */
 	size_t group_count;
@@ -550,7 +551,7 @@ knot_err_t conf_db_write(conf_db_t *db, const conf_txn_t *txn, conf_sink_t sink,
 	int code = put_changes(&file, txn);
 	code = code == 0 ? put_format(&file, next_version(version)) : code;
 	code = code == 0 ? db_commit(&file) : code;
-	/* What LMDB wrote itself needs no check by the next one to open it. */
+	/* LMDB wrote it itself, so the next call needn't check it. */
 	if (code != 0 || fstat(file.fd, &db->checked) != 0) {
 		db->checked.st_ino = 0;
 	}
@@ -661,7 +662,7 @@ bool conf_db_exists(const char *path)
 	if (snprintf(name, sizeof(name), "%s/%s", path, data_name) >= (int)sizeof(name)) {
 		return false;
 	}
-	/* A folder that isn't ours to look into is not taken for an empty one: opening it says what is wrong. */
+	/* Don't take a folder that we may not look into for an empty one: opening it reports the fault. */
 	return stat(name, &info) == 0 || (errno == EACCES && stat(path, &info) == 0);
 }
 
@@ -676,8 +677,8 @@ static int make_folder(const char *path)
 }
 
 /**
- * In a folder that isn't root's, root makes it for the owner of that: in the server's folder it is the server's, which
- * could not start with a database of root's. Returns errno.
+ * In a folder that isn't root's, root makes it for the folder's owner: the server couldn't start with a database that
+ * root owns. Returns errno.
  */
 static int make_folder_for_owner(const char *path)
 {
@@ -691,7 +692,7 @@ static int make_folder_for_owner(const char *path)
 	}
 	int code = make_folder(path);
 	act_as_self();
-	/* He may not come so far, or not write there. */
+	/* The owner may be unable to reach the folder, or to write there. */
 	return code == EACCES ? make_folder(path) : code;
 }
 

@@ -619,7 +619,7 @@ static void commit_for_ever(world_t *world, int report_fd)
 				conf_db_write(db, txn, sink_of(world), &version) != KNOT_OK) {
 			_exit(3);
 		}
-		/* Each fourth time everything is written anew. */
+		/* Each fourth time everything is replaced. */
 		conf_store_t *merged;
 		if (version % 4 == 0 && (conf_txn_merge(txn, &merged) != KNOT_OK ||
 							conf_db_replace(db, merged, sink_of(world)) != KNOT_OK)) {
@@ -669,7 +669,7 @@ static void test_kill(void **state)
 		assert_true(conf_view_find(
 				(conf_view_t){ .store = store }, CONF_S_SERVER, (knot_bytes_t){ 0 }, &server));
 		unsigned long identity = strtoul((const char *)conf_block_find(&server, "identity").data, NULL, 10);
-		/* Writing everything anew counts as a commit, too, and sets no identity. */
+		/* Replacing everything counts as a commit, too, and sets no identity. */
 		assert_true(identity == version || (identity + 1 == version && identity % 4 == 0));
 		conf_store_free(store);
 		conf_db_close(db);

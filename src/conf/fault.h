@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Tell a sink of something wrong in a configuration: the message is made of the place and the reason, see conf_fault_t.
+ * Reporting a fault of a configuration to a sink: the message is made of the place and the reason, see conf_fault_t.
  *
  * Pure but for the call of the sink. Values and identifiers are cut after 300 bytes in the message, and whole in the
  * fault's members.
@@ -11,7 +11,7 @@
 
 #include <stdarg.h>
 
-/** Where something is wrong; borrowed. NULL: not known, or not about one. */
+/** The place of a fault; borrowed. NULL: not known, or not concerned. */
 typedef struct {
 	const char *file; /* NULL: not from a file */
 	size_t line;
@@ -19,11 +19,11 @@ typedef struct {
 	const char *hint; /* NULL or "": there is none */
 } conf_place_t;
 
-/** About an item, with its value if there is one; without an item about a block; without a section about the line.
- * Returns err. */
+/** Report a fault of an item, with its value if there is one; without an item, of a block; without a section, of the
+ * line. Returns err. */
 knot_err_t conf_tell(conf_sink_t sink, conf_severity_t severity, knot_err_t err, const conf_place_t *place,
 		const char *reason);
 
-/** With a message in words of its own. reason: may be NULL. Returns err. */
+/** Report a fault with a message of its own. reason: may be NULL. Returns err. */
 __attribute__((format(printf, 6, 7))) knot_err_t conf_tell_text(conf_sink_t sink, conf_severity_t severity,
 		knot_err_t err, const conf_place_t *place, const char *reason, const char *format, ...);

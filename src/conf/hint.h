@@ -3,8 +3,8 @@
  * What to do about an error in a configuration: "did you mean 'listen'?", the values that an item takes, its range.
  *
  * The words of an error are Knot's; a hint is ours and stands behind them. Each function writes a text without a final
- * dot, or an empty one where there is nothing helpful to say. Pure: names, ranges and options come from the schema's
- * rows. Cost: one comparison of words per candidate; only on errors.
+ * dot, or an empty one if it has no suggestion. Pure: names, ranges and options come from the schema's rows. Cost: one
+ * comparison of words per candidate; only on errors.
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 /** Bytes of a hint with its NUL. */
 enum { CONF_HINT_MAX = 384 };
 
-/** An unknown section, or a line in column 0 that is none. */
+/** For an unknown section, or a line in column 0 that isn't one. */
 void conf_hint_section(knot_str_t name, char ret_hint[static CONF_HINT_MAX]);
 
-/** An item that the section doesn't have: one with a similar name, or the section that it belongs to. */
+/** For an item that the section doesn't have: an item with a similar name, or the section that has the item. */
 void conf_hint_item(const conf_section_t *section, knot_str_t name, char ret_hint[static CONF_HINT_MAX]);
 
-/** A text that conf_value_scan() refuses with `err`: what the row takes. */
+/** For a text that conf_value_scan() refuses with `err`: the values that the row takes. */
 void conf_hint_value(const conf_row_t *row, knot_str_t text, knot_err_t err, char ret_hint[static CONF_HINT_MAX]);
 
-/** A reference or a module that isn't there: the block or module whose name is similar. */
+/** For a reference to a block or module that doesn't exist: one with a similar name. */
 void conf_hint_target(const conf_check_value_t *check, knot_str_t text, conf_view_t view,
 		char ret_hint[static CONF_HINT_MAX]);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A configuration and its schema as text: what conf-list, conf-read, conf-get, conf-diff, conf-export and completion
- * show.
+ * A configuration and its schema as text: for conf-list, conf-read, conf-get, conf-diff, conf-export and completion.
  *
- * Walks the schema's rows and a view; sends everything to a callback; keeps nothing. Used by control commands and by
- * knotc's local actions alike. Sections and items come in the order of the schema, blocks in binary order of their
+ * Walks the schema's rows and a view and sends everything to a callback. No state. Used by control commands and by
+ * knotc's local actions. Sections and items come in the order of the schema, blocks in binary order of their
  * identifiers (zones: of their names in wire form), values of an item in the order in which they were set: as Knot has
  * them.
  */
@@ -14,7 +13,7 @@
 
 #include <stdio.h>
 
-/** Which part: NULL or "" means every one. `item` may be the identifier's: `domain`, `target`, `id`. */
+/** A part of a configuration; NULL or "": all. `item` may be the identifier's: `domain`, `target`, `id`. */
 typedef struct {
 	const char *section, *id, *item;
 } conf_where_t;
@@ -30,7 +29,7 @@ typedef struct {
 	char sign;    /* conf-diff: '+' or '-'; else 0 */
 } conf_unit_t;
 
-/** Return false to end. */
+/** Gets a unit; returns false to end. */
 typedef bool (*conf_unit_cb)(const conf_unit_t *unit, void *ctx);
 
 /*
@@ -39,23 +38,23 @@ typedef bool (*conf_unit_cb)(const conf_unit_t *unit, void *ctx);
  * read) or KNOT_ENOMEM; knot_strerror() has the text of the control reply. Nothing was sent then.
  */
 
-/** What is set (conf-read; conf-get with a transaction in the view). */
+/** Send what is set (conf-read; conf-get with a transaction in the view). */
 KNOT_MUST_USE knot_err_t conf_io_read(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
-/** What the transaction of `view` changed: all old values of an item with '-', then all new ones with '+'. */
+/** Send what the transaction of `view` changed: all old values of an item with '-', then all new ones with '+'. */
 KNOT_MUST_USE knot_err_t conf_io_diff(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
 /**
- * What one could complete with (conf-list without filter "s"): without a section all of them; with a section its
+ * Send candidates for completion (conf-list without filter "s"): without a section all of them; with a section its
  * identifiers, as `id`; with the identifier's item the same as `data`; with an item and an identifier the item's
  * values. KNOT_ENOTSUP: a section without identifiers.
  */
 KNOT_MUST_USE knot_err_t conf_io_list(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
-/** The same of the schema (filter "s"): sections, items of a section, names of an item's options as `data`. */
+/** Send candidates from the schema (filter "s"): sections, items of a section, names of an item's options as `data`. */
 KNOT_MUST_USE knot_err_t conf_io_list_schema(const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
-/** Write all as a file that gives the same configuration when it is read. False: a write
+/** Write everything as a file that gives the same configuration when it is read. False: a write
  * failed. */
 bool conf_io_export(conf_view_t view, FILE *out);
 

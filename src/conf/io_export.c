@@ -10,8 +10,8 @@ typedef struct {
 } exporter_t;
 
 /**
- * A value in double quotes. A quote gets a backslash, unless it has one already, as in names; what follows another
- * backslash is taken together with it by whoever reads it, so it is written as it is.
+ * A value in double quotes. A quote gets a backslash, unless it has one already, as in names; a reader takes any other
+ * backslash together with the character behind it, so both are written unchanged.
  */
 static void put_quoted(FILE *out, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What the functions of io.h share: where they read, the order they read in, units. Not for other files. */
+/** What the files behind io.h share: the part to read, the order of blocks, and units. Only for them. */
 #pragma once
 
 #include "src/conf/io.h"
@@ -29,7 +29,7 @@ bool io_wants(const io_target_t *target, size_t row);
 typedef struct {
 	conf_unit_cb cb;
 	void *ctx;
-	bool is_ended; /* the callback wants no more */
+	bool is_ended; /* the callback returned false */
 	char id[IO_TEXT_MAX], data[IO_TEXT_MAX];
 } io_writer_t;
 

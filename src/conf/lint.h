@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What conf-check looks at beyond the text: users, interfaces and zone files of this machine.
+ * The checks of conf-check that go beyond the text: users, interfaces and zone files of this machine.
  *
- * A running server doesn't: an interface that went must not make it refuse a reload. Lints of single values are in the
- * schema's rows (conf_lint_t) and come with file and line; here is what needs the whole snapshot. Reads the file
- * system; no state.
+ * A running server doesn't make them: a missing interface must not make it refuse a reload. Lints of single values are
+ * in the schema's rows (conf_lint_t) and come with file and line; here are those that need the whole snapshot. Reads
+ * the file system; no state.
  */
 #pragma once
 

@@ -285,7 +285,7 @@ static knot_err_t load_fail_value(const loader_t *loader, const conf_row_t *row,
 	return load_fail_item(loader, err, reason, hint);
 }
 
-/** True if a block that could have been meant wasn't read, which was told. */
+/** True if the block that is meant may be one that couldn't be read, which was reported. */
 static bool load_has_lost_target(const loader_t *loader, const conf_row_t *row, knot_str_t text)
 {
 	bool has_lost = false;
@@ -500,8 +500,7 @@ static knot_err_t load_take_section(loader_t *loader)
 	return err == KNOT_OK && loader->place.value.len > 0 ? load_fail_code(loader, KNOT_CONF_EVALUE) : err;
 }
 
-/** An item where only an identifier may be, or the other way round. A value that is wrong by itself is told before, as
- * Knot does. */
+/** An item where only an identifier may be, or the other way round. A wrong value is reported first, as Knot does. */
 static knot_err_t load_fail_out_of_place(loader_t *loader, const conf_row_t *row, knot_err_t err)
 {
 	size_t len;
@@ -627,7 +626,7 @@ static const char *load_hint_fault(const knot_conf_parser_t *parser)
 	return NULL;
 }
 
-/** A line that the grammar doesn't know: told, then the section or block that it may have begun is left out. */
+/** A line that the grammar doesn't know: report it, then skip the section or block that it may have begun. */
 static knot_err_t load_take_fault(loader_t *loader, const knot_conf_parser_t *parser, const knot_conf_item_t *item)
 {
 	loader->place.line = item->line;
@@ -635,7 +634,7 @@ static knot_err_t load_take_fault(loader_t *loader, const knot_conf_parser_t *pa
 	loader->place.value = item->value;
 	bool is_skipped = loader->state == BLOCK_UNREAD && item->kind != KNOT_CONF_KEY0;
 	if (is_skipped || loader->fault_line == item->line) {
-		return KNOT_OK; /* of two mistakes in a line the first is told */
+		return KNOT_OK; /* of two mistakes in a line only the first is reported */
 	}
 	knot_err_t err = load_fail_item(loader, parser->err, knot_strerror(parser->err), load_hint_fault(parser));
 	bool is_line_lost = parser->err == KNOT_CONF_ETAB || parser->err == KNOT_CONF_EINDENT;
@@ -699,7 +698,7 @@ knot_err_t load_text(loader_t *loader, knot_str_t text)
 
 /* ---- A reading ---- */
 
-/** The loader's own sink: after so many errors the rest is only counted. */
+/** The loader's own sink: after CONF_ERRORS_TOLD_MAX errors the rest is only counted. */
 static void load_count_fault(void *ctx, const conf_fault_t *fault)
 {
 	loader_t *loader = ctx;
@@ -729,7 +728,7 @@ static loader_t *load_new(conf_store_t *store, const char *path, bool is_checked
 	return loader;
 }
 
-/** Tell what is told in the end. err: of what ended the reading. */
+/** Report what is reported at the end. err: the error that ended the reading. */
 static knot_err_t load_end(loader_t *loader, knot_err_t err)
 {
 	const conf_place_t nowhere = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the reader of text (load.c) and that of files (load_file.c) share. Not for others.
+ * What the reader of text (load.c) and that of files (load_file.c) share. Only for them.
  *
- * An error is told where it is found, and reading goes on behind it, so that one run tells all of them. What follows
- * from an error alone isn't told: items of an unknown section are skipped, those of a block whose identifier is wrong
- * are checked but not kept, a block with a wrong item isn't checked as a whole, and an identifier that is missing may
- * be one of a block that couldn't be read.
+ * An error is reported where it is found, and reading goes on behind it, so that one run reports all of them. Mere
+ * consequences of an error aren't reported: items of an unknown section are skipped, those of a block whose identifier
+ * is wrong are checked but not kept, a block with a wrong item isn't checked as a whole, and an identifier that is
+ * missing may be one of a block that couldn't be read.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 enum { NO_SECTION = CONF_S_COUNT };
 
-/** Where the reader is: what faults name. */
+/** The place of the reader, which faults name. */
 typedef struct {
 	const char *file;
 	size_t line;
@@ -24,11 +24,11 @@ typedef struct {
 	unsigned depth;
 } place_t;
 
-/** What items go to. */
+/** Where items go. */
 typedef enum {
 	BLOCK_NONE,  /* the section has none yet */
 	BLOCK_KEPT,  /* a block of the section's table */
-	BLOCK_LOST,  /* its identifier is wrong: items are checked and forgotten */
+	BLOCK_LOST,  /* its identifier is wrong: items are checked and dropped */
 	BLOCK_UNREAD /* the section isn't known: items are skipped */
 } block_state_t;
 
@@ -62,15 +62,15 @@ KNOT_MUST_USE knot_err_t load_file(loader_t *loader, const char *path, const cha
 /** The files that match the value of the current place. */
 KNOT_MUST_USE knot_err_t load_include(loader_t *loader);
 
-/** About the current line, with item and value as far as they are known. hint: may be NULL. Returns err. */
+/** Report a fault of the current line, with item and value as far as they are known. hint: may be NULL. Returns err. */
 knot_err_t load_fail_item(const loader_t *loader, knot_err_t err, const char *reason, const char *hint);
 
-/** The same with the text of the code as reason. */
+/** As above, with the text of the code as reason. */
 knot_err_t load_fail_code(const loader_t *loader, knot_err_t err);
 
-/** In words of its own, for what is not about an item. Returns err. */
+/** With a message of its own, for faults that aren't about an item. Returns err. */
 __attribute__((format(printf, 5, 6))) knot_err_t load_tell_text(const loader_t *loader, conf_severity_t severity,
 		knot_err_t err, const char *hint, const char *format, ...);
 
-/** Note an error that was told. KNOT_OK: go on reading; else the error, which ends it. */
+/** Note an error that was reported. KNOT_OK: go on reading; else the error, which ends it. */
 KNOT_MUST_USE knot_err_t load_recover(loader_t *loader, knot_err_t err);

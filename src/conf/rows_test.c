@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every row of the schema, each in a configuration of its own: what it takes, what it refuses, what is said of it, how
+/* Every row of the schema, each in a configuration of its own: what it accepts, what it refuses, its messages, how
  * it is printed. */
 #include "src/conf/test_conf.h"
 #include "src/conf/unsupported.h"
@@ -275,7 +275,7 @@ static void expect_fault(const conf_section_t *section, const conf_row_t *row, c
 	knot_err_t err = load(section, row, value, &told, &line);
 	(void)snprintf(want, sizeof(want), "config, file 'F', line %zu, item '%s', value '%s' (%s)", line, row->name,
 			value, reason);
-	/* What stands beside the item may be refused, too, which is told behind. */
+	/* An item beside it may be refused, too, and is reported behind it. */
 	bool is_first = strncmp(told.text, want, strlen(want)) == 0;
 	if (err == KNOT_OK || !is_first || strchr("\n", told.text[strlen(want)]) == NULL) {
 		fail_msg("%s.%s: want %s\ngot %s", section->name, row->name, want, told.text);

@@ -31,8 +31,8 @@ typedef enum { CONF_UNIT_NONE, CONF_UNIT_TIME, CONF_UNIT_SIZE } conf_measure_t;
 /** Whether we do what an item asks for. */
 typedef enum {
 	CONF_WORKS,
-	CONF_REFUSED, /* "not supported yet", except for the values in `.harmless`, which ask for nothing */
-	CONF_TUNING, /* any value is accepted: it tunes or defines something that only a refused item could switch on */
+	CONF_REFUSED,  /* "not supported yet", except for the values in `.harmless`, which ask for nothing */
+	CONF_TUNING,   /* any value is accepted: it tunes or defines something that only a refused item could enable */
 	CONF_OBSOLETE, /* accepted with a notice */
 } conf_support_t;
 
@@ -98,7 +98,7 @@ typedef struct conf_block_view {
 
 typedef struct conf_txn conf_txn_t;
 
-/** Where a configuration is read: what is published, or a transaction on top of it. See txn.h. */
+/** The configuration to read: the published one, or a transaction on top of it. See txn.h. */
 typedef struct {
 	const conf_store_t *store; /* sealed, borrowed */
 	const conf_txn_t *txn;     /* borrowed; NULL: without changes */
@@ -111,7 +111,7 @@ typedef struct {
 	conf_block_view_t block; /* without the value */
 } conf_check_value_t;
 
-/** Why it is wrong, a static string; NULL when it is all right. */
+/** Why the value is wrong, a static string; NULL: it is right. */
 typedef const char *(*conf_check_t)(const conf_check_value_t *value);
 
 /** What a lint found: static strings. */
@@ -119,7 +119,7 @@ typedef struct {
 	conf_severity_t severity;
 	const char *reason, *hint; /* hint: NULL if there is none */
 } conf_lint_result_t;
-/** Look at what depends on the machine, or is right but hardly meant. Returns whether something was found. */
+/** Check facts of the machine, and values that are valid but probably a mistake. True: something was found. */
 typedef bool (*conf_lint_t)(const conf_check_value_t *value, conf_lint_result_t *ret_result);
 
 /**
@@ -128,8 +128,7 @@ typedef bool (*conf_lint_t)(const conf_check_value_t *value, conf_lint_result_t 
 typedef const char *(*conf_block_check_t)(const conf_block_view_t *block, conf_view_t all);
 
 /**
- * Something to tell of a block that is taken all the same: the message behind "config, ", in `room`, and true; false:
- * nothing to tell.
+ * A notice about a valid block: writes the message behind "config, " to `room` and returns true; false: no notice.
  */
 enum { CONF_NOTICE_MAX = 512 };
 typedef bool (*conf_block_notice_t)(const conf_block_view_t *block, conf_view_t all, char room[static CONF_NOTICE_MAX]);
@@ -149,7 +148,7 @@ struct conf_row {
 	int64_t min, max; /* of CONF_INT and CONF_OPTINT, in base units */
 	size_t count_max; /* of a multi row, 0: no limit */
 	const conf_option_t *options;
-	const char *dflt;     /* as one would write it; NULL: none, or computed */
+	const char *dflt;     /* as written in a file; NULL: none, or computed */
 	const char *dflt_doc; /* what the manual says of a computed default */
 	const char *ref[2];   /* names of sections */
 	conf_path_base_t path;
@@ -157,15 +156,16 @@ struct conf_row {
 	conf_effect_t effect;
 	conf_support_t support;
 	const char *harmless; /* blank-separated values that a refused row accepts; "" in it is `""` */
-	const char *feature;  /* of a refused row: what it asks for, as the summary of a migration names it */
+	const char *feature;  /* of a refused row: the feature that it asks for, as the summary of a migration names it
+			       */
 	conf_field_t field;
 	size_t field_off;
 	conf_check_t check;
-	conf_check_t warn; /* as check, but the value is taken */
-	conf_lint_t lint;  /* what only conf-check looks at: users, interfaces, spellings of addresses */
+	conf_check_t warn; /* as check, but the value is accepted */
+	conf_lint_t lint;  /* checks that only conf-check makes: users, interfaces, spellings of addresses */
 	const char *missing;
-	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); a check decides, this is
-				for others to know */
+	const char *pattern; /* what a text must look like, as JSON Schema has it (ECMA-262); checks decide; this is for
+				documents */
 	const char *rfc;
 	const char *doc;
 };

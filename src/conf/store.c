@@ -96,7 +96,7 @@ const char *conf_store_str(conf_store_t *store, const char *text)
 
 /* ---- Blocks ---- */
 
-/** FNV-1a: identifiers come from the operator's file, nobody plays with collisions. */
+/** FNV-1a: identifiers come from the operator's file, so chosen collisions are no threat. */
 static uint64_t hash(knot_bytes_t id)
 {
 	uint64_t h = UINT64_C(14695981039346656037);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What was set: per section its blocks, per block its items in binary form, nothing else.
+ * The settings as the operator wrote them: for each section its blocks, for each block its items in binary form.
  *
- * This is the configuration as the operator wrote it, which is what a snapshot is built from, what two snapshots are
- * compared by, and what reading the configuration back prints: conf_item_next() walks a block, conf_value_print()
- * prints a value. Blocks of zones are in canonical order of their names, others in byte order of their identifiers.
+ * Snapshots are built from a store and compared by it, and reading the configuration back prints it: conf_item_next()
+ * walks a block, conf_value_print() prints a value. Blocks of zones are in canonical order of their names, others in
+ * byte order of their identifiers.
  *
  * Memory: bump arenas, 24 bytes per block, 4 bytes and the value per item. Freed as a whole. Zones of a sealed store
  * are packed: 4 bytes, the name and the items each, one after the other in canonical order (conf_zones_t). Packed
@@ -58,7 +58,7 @@ struct conf_store {
 	conf_arena_t zone_arena; /* identifiers and items of zones until they are packed */
 	/* Typed values made when the snapshot is built: */
 	conf_zone_t *templates;       /* one for each block of section template, plus the one without any at the end */
-	size_t default_template;      /* index of the one that zones without a template have */
+	size_t default_template;      /* index of the one for zones without a template */
 	uint16_t zone_template_row;   /* index of row `template` */
 	conf_zone_list_t *zone_lists; /* by zone and row */
 	size_t zone_list_count;

@@ -26,7 +26,7 @@ static inline void collect_message(void *ctx, const conf_fault_t *fault)
 	(void)snprintf(all->text + len, sizeof(all->text) - len, "%s%s%s", len > 0 ? "\n" : "", prefix, fault->text);
 }
 
-/** Collects what is told from now on. */
+/** Collects faults from now on. */
 static inline conf_sink_t messages_sink(messages_t *ret_messages)
 {
 	ret_messages->text[0] = '\0';
@@ -41,7 +41,7 @@ static inline conf_t *load_text(const char *text, messages_t *ret_messages, knot
 	return conf;
 }
 
-/** A sealed store of a text that nothing is told of. Free it with conf_store_free(). */
+/** A sealed store of a text without faults. Free it with conf_store_free(). */
 static inline conf_store_t *read_text(const char *text)
 {
 	messages_t messages;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A changed block has a record of its own with all of its items, found by a hash of its identifier; the base is never
- * written. What a step is to undo are copies of records, made the first time that the step changes one. Records are
- * never taken away: one that is as in the base again is skipped by whoever walks the changes.
+ * written. For undoing, a step has copies of records, made the first time that it changes one. Records are never
+ * removed: a walk over the changes skips those that are equal to the base again.
  */
 #include "src/conf/txn_internal.h"
 
@@ -62,7 +62,7 @@ static bool find_base(const conf_store_t *store, size_t section, knot_bytes_t id
 
 /* ---- Changed blocks ---- */
 
-/** FNV-1a: identifiers come from the operator, nobody plays with collisions. */
+/** FNV-1a: identifiers come from the operator, so chosen collisions are no threat. */
 static uint64_t hash(knot_bytes_t id)
 {
 	uint64_t h = UINT64_C(14695981039346656037);
@@ -312,8 +312,7 @@ static int compare_bytes(const void *a, const void *b)
 			changed_id(*(conf_changed_t *const *)b));
 }
 
-/** Records are sorted when somebody walks them, not when they are made: the order is no part of what the transaction
- * says. */
+/** Records are sorted when they are walked, not when they are made: their order has no meaning. */
 static const conf_changes_t *sorted(const conf_txn_t *txn, size_t section)
 {
 	conf_changes_t *changes = (conf_changes_t *)&txn->changes[section];
@@ -346,7 +345,7 @@ bool conf_view_find(conf_view_t view, size_t section, knot_bytes_t id, conf_bloc
 	return block->has_new;
 }
 
-/** The next block of the base and, where it was changed, what became of it. False: it went, or there are no more. */
+/** The next block of the base and its changed form, if any. False: it was removed, or there are no more. */
 static bool next_in_txn(conf_cursor_t *cursor, bool *ret_end, conf_block_view_t *ret_block)
 {
 	const conf_changes_t *changes = sorted(cursor->view.txn, cursor->section);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Changes to a configuration that nobody follows yet, and one way to read a configuration with or without them.
+ * Changes to a configuration that are not applied yet, and one way to read a configuration with or without them.
  *
- * A transaction holds the blocks that it changed, over a sealed store that stays as it is; committing makes a new
+ * A transaction holds the blocks that it changed, over a sealed store that it never changes; committing makes a new
  * store. Memory and time of a change don't depend on the size of the configuration. Pure: no file, no lock; one thread
  * at a time.
  */
@@ -34,13 +34,13 @@ bool conf_view_next(conf_cursor_t *cursor, conf_block_view_t *ret_block);
 /** Begin; base: sealed, must stay until the end. NULL: no memory. */
 conf_txn_t *conf_txn_begin(const conf_store_t *base);
 
-/** What it began with. */
+/** The store that it began with. */
 const conf_store_t *conf_txn_base(const conf_txn_t *txn);
 
 /** Forget everything. NULL is allowed. */
 void conf_txn_free(conf_txn_t *take_txn);
 
-/** What is to be set or removed, as text; NULL: not given. */
+/** What to set or remove, as text; NULL: not given. */
 typedef struct {
 	const char *section, *id, *item;
 	const char *data;
@@ -57,8 +57,8 @@ void conf_txn_undo(conf_txn_t *txn);
 /**
  * Add a block (item NULL), or a value to an item: the only one replaces the old one, one of several is added. Without
  * an identifier the item of all blocks of the section. `include` reads files, `clear` empties sections. Types, ranges
- * and references are checked now; what a block lacks, and what doesn't go together, when the transaction is committed.
- * Changes nothing when it fails. sink: told about faults of included files. KNOT_CONF_EITEM: no such section or item.
+ * and references are checked now; missing and contradictory items of a block, when the transaction is committed.
+ * Changes nothing when it fails. sink: gets faults of included files. KNOT_CONF_EITEM: no such section or item.
  * KNOT_CONF_EID, KNOT_CONF_ENOID, KNOT_CONF_EIDUNSUP, KNOT_CONF_EDUPID: of the identifier. KNOT_CONF_ENODATA,
  * KNOT_CONF_EVALUE: a value is missing, or not wanted. KNOT_EINVAL, KNOT_CONF_ERANGE: a wrong value. KNOT_CONF_EMANY:
  * the item has as many as it takes. KNOT_ENOENT: a reference to nothing. KNOT_ENOTSUP: of a group only items can be
@@ -85,5 +85,5 @@ typedef struct {
 } conf_change_t;
 bool conf_txn_next_change(const conf_txn_t *txn, size_t *pos, conf_change_t *ret_change);
 
-/** The whole with the changes as a sealed store of its own. Free with conf_store_free(). KNOT_ENOMEM. */
+/** Make a sealed store of the base with the changes. Free with conf_store_free(). KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t conf_txn_merge(const conf_txn_t *txn, conf_store_t **ret_store);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What the two halves of a transaction share: txn.c keeps the changed blocks, txn_edit.c knows what text means. */
+/** What the two halves of a transaction share: txn.c keeps the changed blocks, txn_edit.c interprets text. */
 #pragma once
 
 #include "src/conf/txn.h"
 #include "src/conf/value.h"
 
-/** A block that the transaction has looked after; it may be as in the base again. Lives as long as the transaction. */
+/** A block that the transaction has touched; it may equal the base again. Lives as long as the transaction. */
 typedef struct {
 	uint8_t *items; /* owned; NULL: none */
 	uint32_t items_len, items_max;
 	bool has_old;      /* the base has the block */
-	bool has_new;      /* it is there */
+	bool has_new;      /* the transaction has it */
 	uint64_t saved_in; /* the innermost open step that has a state of it; of one that ended: none has */
 	uint32_t id_len;
 	uint8_t id[];
@@ -22,7 +22,7 @@ typedef struct {
 	conf_changed_t **slots;  /* hash table: the same pointers, NULL: free */
 	size_t count, max;
 	size_t slot_count; /* power of two or 0 */
-	size_t sorted;     /* so many blocks are in order */
+	size_t sorted;     /* the first `sorted` blocks are in order */
 } conf_changes_t;
 
 /** A state to go back to. */
@@ -34,7 +34,7 @@ typedef struct {
 	uint64_t saved_in; /* of the block, before */
 } conf_undo_t;
 
-/** A step that is open. */
+/** An open step. */
 typedef struct {
 	size_t undo_start; /* where its states begin */
 	uint64_t number;   /* never used again */
@@ -69,7 +69,7 @@ static inline knot_bytes_t conf_changed_items(const conf_changed_t *block)
 	return (knot_bytes_t){ block->items, block->items_len };
 }
 
-/** Begin a step, also when CONF_TXN_DEPTH_MAX are open: for what is done within one call. */
+/** Begin a step, also when CONF_TXN_DEPTH_MAX are open: for steps within one call. */
 void conf_txn_step(conf_txn_t *txn);
 
 /** A store with all blocks of the view, not sealed. KNOT_ENOMEM. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What a configuration asks for that isn't supported yet: collected while it is read or checked, told at its end.
+ * Items of a configuration that aren't supported yet: collected while it is read or checked, reported at the end.
  *
- * Each item is told once, with its place and value, up to CONF_UNSUPPORTED_TOLD_MAX of them; behind them stands what
- * they ask for in all, with the numbers of templates and zones that are affected. An item of a template says how many
- * zones have the template. Zones are only counted when there is something to tell.
+ * Each item is reported once, with its place and value, up to CONF_UNSUPPORTED_TOLD_MAX of them. A summary of the
+ * features follows, with the numbers of affected templates and zones. An item of a template says how many zones have
+ * the template. Zones are only counted when there is something to report.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum { CONF_FEATURES_MAX = 48 }; /* features of the schema's rows, and modules *
 typedef struct {
 	conf_unsupported_item_t *items; /* owned */
 	size_t item_count, item_max;
-	size_t count; /* of all, also of those that are not kept */
+	size_t count; /* of all items, including those not kept */
 	struct {
 		const char *name; /* static */
 		size_t count;
@@ -27,8 +27,8 @@ typedef struct {
 	size_t feature_count;
 } conf_unsupported_t;
 
-/** Note one. place: copied. A lack of memory costs the item's own line, not its place in the summary. */
+/** Note one. place: copied. Out of memory, the item loses its own line, not its place in the summary. */
 void conf_unsupported_add(conf_unsupported_t *list, const conf_place_t *place, const conf_check_value_t *check);
 
-/** Tell all of them and free the list. store: whose templates and zones are counted, sealed or not. */
+/** Report all of them and free the list. store: whose templates and zones are counted, sealed or not. */
 void conf_unsupported_tell(conf_unsupported_t *list, const conf_store_t *store, conf_sink_t sink);

@@ -2,7 +2,7 @@
 /**
  * Values: text ↔ binary form, by the type of a row.
  *
- * The binary form is what a snapshot keeps of each item that was set, and what decides whether two values are the same:
+ * A snapshot keeps each item that was set in binary form, and two values are the same if their binary forms are:
  *   INT, OPTINT  8 bytes, host order; CONF_PERCENT set for a percentage
  *   BOOL, OPT    1 byte
  *   STR          bytes and a NUL
