@@ -2,8 +2,8 @@
 /**
  * Bytes as text and back (RFC 4648): hex, base64, and base32hex as DNS uses it.
  *
- * Printing can't fail: the caller has the room that the *_LEN() macros tell. Scanning takes text that somebody typed:
- * what isn't a digit is a verdict. The loader of zone files reads digits by the million, so a digit is one look into a
+ * Printing can't fail: the caller has the room that the *_LEN() macros tell. Scanning takes text from people: what
+ * isn't a digit is a verdict. The loader of zone files reads digits by the million, so a digit is one look into a
  * table, and the scanners that it calls take text in pieces, as a zone file may have blanks between digits. Nothing
  * here allocates, terminates text or depends on the locale.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** A token bucket: so many per second, and a second's worth at once. Pure: the time comes in. One thread at a time. */
+/** A token bucket: a number of tokens per second, and a second's worth at once. Pure: the caller passes the time. One
+ * thread at a time. */
 #pragma once
 
 #include <stdbool.h>

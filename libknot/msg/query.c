@@ -108,7 +108,8 @@ static inline bool take_opt(const rr_head_t *rr, bool root_owner, knot_query_t *
 	return true;
 }
 
-/* Other records: their RDATA is checked, since nobody answers what is half garbage. Seldom: plain queries have none. */
+/* Other records: their RDATA is checked, so that a half-garbage message gets no answer. Rare: plain queries have none.
+ */
 __attribute__((noinline)) static bool check_rdata(const knot_reader_t *r, const rr_head_t *rr)
 {
 	uint8_t scratch[KNOT_RDATA_MAX];

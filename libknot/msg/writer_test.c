@@ -37,7 +37,7 @@ static void test_compression(void **state)
 			KNOT_OK);
 	assert_int_equal(w.len, 29 + 2 + 10 + 2 + 5 + 2);
 	assert_memory_equal(out + 29, "\300\014\0\17\0\1\0\0\1\54\0\11\0\12\4mail\300\020", 21);
-	/* The exchange is a target for a later owner; SRV targets are not compressed, but remembered by nobody. */
+	/* The exchange is a target for a later owner; SRV targets are neither compressed nor remembered. */
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, b.name, KNOT_TYPE_A, KNOT_CLASS_IN, 300,
 					 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
 			KNOT_OK);

@@ -18,7 +18,7 @@ enum {
 enum {
 	KNOT_RDATA_COMPRESS = 1 << 0,   /* may be compressed when sent (RFC 1035 types, RFC 3597 4) */
 	KNOT_RDATA_LOWER = 1 << 1,      /* lower-cased in canonical form (RFC 4034 6.2) */
-	KNOT_RDATA_ADDITIONAL = 1 << 2, /* its addresses belong into ADDITIONAL: NS, MX, SRV, SVCB, HTTPS targets */
+	KNOT_RDATA_ADDITIONAL = 1 << 2, /* its addresses belong in ADDITIONAL: NS, MX, SRV, SVCB, HTTPS targets */
 };
 
 /** One name within RDATA: `wire[off..off+len)` of the RDATA. */

@@ -84,8 +84,8 @@ static bool read_rest(knot_conf_parser_t *p)
 }
 
 /**
- * Bytes accepted by `accepts`, unescaped, into item.value: a view of the text as long as nothing is unescaped.
- * `\"` loses its backslash; a backslash before other printable ASCII stays, for whoever reads the value (names, \032).
+ * Bytes accepted by `accepts`, unescaped, into item.value: a view of the text as long as nothing is unescaped. `\"`
+ * loses its backslash; a backslash before other printable ASCII stays for the reader of the value (names, \032).
  */
 static bool read_chars(knot_conf_parser_t *p, bool (*accepts)(int))
 {
@@ -247,8 +247,8 @@ static bool check_indent(knot_conf_parser_t *p, size_t dash)
 	return true;
 }
 
-/** `key [spaces] :` at the cursor; the key is known to the item once it has ended, so that a missing colon is told of
- * it. */
+/** `key [spaces] :` at the cursor; the key is known to the item once it has ended, so that a missing colon is reported
+ * with it. */
 static bool read_key(knot_conf_parser_t *p)
 {
 	size_t start = p->pos;

@@ -61,7 +61,7 @@ static inline char_kind_t lexer_kind_at(const lexer_t *lex, const char *p)
 	return p < lex->end ? (char_kind_t)lexer_char_kinds[(uint8_t)*p] : CHAR_END;
 }
 
-/** The first byte from `p` on that is no CHAR_WORD, or `end`. */
+/** The first byte from `p` on that isn't a CHAR_WORD, or `end`. */
 static inline const char *lexer_word_end(const char *p, const char *end)
 {
 #ifdef __SSE2__

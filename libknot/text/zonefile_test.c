@@ -443,7 +443,8 @@ static void test_include_faults(void **state)
 	assert_string_equal(said.text, "loop!1 too many files included within each other\n");
 }
 
-/* Each file that is read is told once it is open: path, size, in the order of reading; not one that can't be read. */
+/* Each file that is read is reported once it is open: path, size, in the order of reading; not one that can't be read.
+ */
 static void on_file(const char *path, const struct stat *info, void *ctx)
 {
 	assert_ptr_equal(ctx, &said);

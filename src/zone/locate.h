@@ -3,9 +3,9 @@
  * Lines for messages of checks: which line of the zone file has the first record of the name that a message is about.
  *
  * A compiled version has no lines. So messages wait until the checks are done, the file is scanned once more for the
- * names they are about, and then they go on. That costs a scan, about half of a load, and is for zones that failed and
- * for the caller; it ends as soon as all names were met. At most ZONE_LOCATE_MAX messages wait, more go on without a
- * line. One thread, no file is kept open.
+ * names they are about, and then they go on. That costs a scan, about half of a load, so it is done only for zones
+ * that failed or if the caller asks for it. The scan ends as soon as all names were found. At most ZONE_LOCATE_MAX
+ * messages wait, more go on without a line. One thread, no file is kept open.
  */
 #pragma once
 
