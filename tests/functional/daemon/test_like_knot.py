@@ -26,12 +26,13 @@ GOOD = SOA + "@ NS ns\nns A 192.0.2.1\n"
 PEER_ALONE = re.compile(r"module '|database storage|timer DB|loaded configuration file|starting server|^info: \S+ DNS|"
                         r"server started|received command 'status'|control, binding|using UDP")
 OURS_ALONE = re.compile(r"loaded configuration file|starting server|Bowline|server started|received command 'status'|"
-                        r"control, binding|using UDP|info: reloading zones|image not used|serial went back|contents changed, but not the serial")
+                        r"control, binding|using UDP|info: reloading zones|image not used|loaded \d+ zones in|serial went back|contents changed, but not the serial")
 # Knot 3.2 knows one error for all that is wrong with a zone file; details of the parser are each their own.
-# A check names the culprit and its line behind Knot's words, an error of the configuration has a hint there.
-TRANSLATED = [(r"^(error: config, .*\)), [^()]*$", r"\1"), (r"(beside CNAME) \(record type \S+\)", r"\1"), (r"(check, node [^']*), file '[^']*', line \d+$", r"\1"),
+# A check names the culprit and its line behind Knot's words, an error of the configuration has a hint there, a reply goes on behind Knot's reason.
+TRANSLATED = [(r"^((?:error: (?:\[\S+\] )?(?:control, error )?|debug: control, command '\S+' )\([^,()]*), .*\)$", r"\1)"),
+              (r"^(error: config, .*\)), [^()]*$", r"\1"), (r"(beside CNAME) \(record type \S+\)", r"\1"), (r"(check, node [^']*), file '[^']*', line \d+$", r"\1"),
               (r"\((parser failed|semantic check|missing SOA record)\)$", "(failed)"), (r", line (\d+) \(.*\)$", r", line \1"),
-              (r", flags '\w+'", ""), (r"^(error: )?fatal error in zone", r"\1error in zone"),
+              (r", (flags|filters) '\w+'", ""), (r"^(error: )?fatal error in zone", r"\1error in zone"),
               (r"failed to load configuration file '[^']*'", "failed to load configuration file")]
 
 
