@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards that tools need no resolver: where none answers, they wait for nothing. knotd's ExecStartPre is one of them, and
+"""Guards that tools need no resolver: where none answers, they wait for nothing. A start of the host may run them, and
 the resolver of a name server may well be the name server."""
 import os
 import subprocess

@@ -11,6 +11,7 @@ import pytest
 
 from harness.scene import Scene
 from harness.server import TOP
+from harness.waiting import wait_until
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"), pytest.mark.ours]
 
@@ -157,3 +158,28 @@ def test_distribution_filled_in(scene):
     """With an address, a remote and a zone, as its comments show; a remote that nothing refers to asks for nothing."""
     scene.write("/etc/knot/knot.conf", FILLED_IN)
     serve(scene, {"example.com": f"{STORAGE}/example.com.zone"})
+
+
+def test_unit_with_a_late_interface(scene):
+    """An XDP interface that is absent at the start, an error of conf-check, prevents no start: it is used once it is there."""
+    scene.write("/etc/knot/knot.conf", "server:\n    listen: 192.0.2.1\n    user: knot:knot\nxdp:\n    listen: late0\n"
+                f"zone:\n  - domain: example.com\n    storage: {STORAGE}\n")
+    scene.write(f"{STORAGE}/example.com.zone", ZONE)
+    status, said = scene.run("knotc conf-check")
+    assert status == 1 and "'late0'" in said
+    succeed(scene, "systemctl start knot")
+    assert succeed(scene, "kdig @192.0.2.1 www.example.com A +short +retry=0 +timeout=20", "client") == "192.0.2.80\n"
+    assert "late0: state up" not in scene.run("knotc xdp-status")[1]
+    succeed(scene, "ip link add late0 type veth peer name late1 && ip link set late0 up && ip link set late1 up")
+    wait_until(lambda: "late0: state up" in scene.run("knotc xdp-status")[1], "late0 to be used", 30)
+
+
+def test_unit_with_a_mistake(scene):
+    """The unit's start fails, and the journal has what conf-check says: the line, the item, what is probably meant."""
+    scene.write("/etc/knot/knot.conf", "server:\n    listen: 192.0.2.1\n    udp-worker: 4\n")
+    status, said = scene.run("systemctl start knot")
+    assert status == 1 and "failed" in said
+    assert scene.run("systemctl is-active knot")[0] == 3
+    journal = scene.run("journalctl -u knot")[1]
+    assert "line 3, item 'udp-worker', value '4' (invalid item), did you mean 'udp-workers'" in journal
+    assert journal.count("udp-worker'") == 1

@@ -111,7 +111,6 @@ start() {{
 	running && return 0
 	before=$(count)
 	from=$(cat $log 2>/dev/null | wc -l)
-	bash -c "$(line ExecStartPre)" >>$log 2>&1 || failed || return
 	cd /
 	NOTIFY_SOCKET=/run/knot.notify setsid bash -c "exec $(line ExecStart)" >>$log 2>&1 </dev/null &
 	echo $! >/run/knot.main
