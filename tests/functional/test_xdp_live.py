@@ -227,8 +227,14 @@ def test_settings_of_sockets_open_the_interface_anew(server, pair):
     server.start()
     assert answers(server, pair, pair.server4)
     before = xdp_count(server, "fq_fill", pair.server_if)
+    server.knotc("xdp-block", "add", "2001:db8::/32")
+    emptied = xdp_count(server, "tx_empty", pair.server_if)
+    assert emptied > 0
     server.change(f"listen: {pair.server_if}@53", "ring-size: 64")
+    assert xdp_count(server, "tx_empty", pair.server_if) >= emptied    # counters of closed queues stay
     assert answers(server, pair, pair.server4)
+    assert xdp_count(server, "tx_empty", pair.server_if) > emptied
+    assert not answers(server, pair, pair.server6, timeout=0.5)        # and so do block rules
     assert len(re.findall("initialized XDP interface", server.log())) == 2
     assert before > 64 >= xdp_count(server, "fq_fill", pair.server_if)
 
