@@ -280,35 +280,44 @@ static knot_err_t host_dump_routes(int fd, uint8_t family, uint8_t table, uint8_
 	return netlink_dump(fd, &request, sizeof(request), host_see_message, facts);
 }
 
-static knot_err_t host_dump_all(int fd, host_facts_t *facts)
+/* A kernel without IPv6, without rules, or with a table that has had no route yet: there is nothing, which is known. */
+static knot_err_t host_ignore_absence(knot_err_t err)
 {
-	static const uint8_t families[] = { AF_INET, AF_INET6 };
-	knot_err_t err = host_dump_links(fd, facts);
-	for (size_t i = 0; i < KNOT_LEN(families) && err == KNOT_OK; i++) {
-		err = host_dump_rules(fd, families[i], facts);
-		err = err == KNOT_OK ? host_dump_routes(fd, families[i], RT_TABLE_LOCAL, 0, facts) : err;
-		err = err == KNOT_OK ? host_dump_routes(fd, families[i], 0, RTN_LOCAL, facts) : err;
-		if (err == KNOT_ENOTSUP || err == knot_err_of_errno(EAFNOSUPPORT)) {
-			err = KNOT_OK; /* a kernel without IPv6, or without rules */
-		}
+	bool is_absent = err == KNOT_ENOTSUP || err == KNOT_ENOENT || err == knot_err_of_errno(EAFNOSUPPORT);
+	return is_absent ? KNOT_OK : err;
+}
+
+static knot_err_t host_dump_family(int fd, uint8_t family, host_facts_t *facts)
+{
+	knot_err_t err = host_ignore_absence(host_dump_rules(fd, family, facts));
+	if (err == KNOT_OK) {
+		err = host_ignore_absence(host_dump_routes(fd, family, RT_TABLE_LOCAL, 0, facts));
 	}
-	return err;
+	return err == KNOT_OK ? host_ignore_absence(host_dump_routes(fd, family, 0, RTN_LOCAL, facts)) : err;
+}
+
+void host_read_by(int fd, host_facts_t *ret_facts)
+{
+	knot_err_t err = KNOT_EAGAIN;
+	*ret_facts = (host_facts_t){ 0 };
+	for (unsigned i = 0; i < READ_TRIES && err == KNOT_EAGAIN; i++) {
+		host_facts_done(ret_facts);
+		ret_facts->is_complete = true;
+		err = host_dump_links(fd, ret_facts);
+		err = err == KNOT_OK ? host_dump_family(fd, AF_INET, ret_facts) : err;
+		err = err == KNOT_OK ? host_dump_family(fd, AF_INET6, ret_facts) : err;
+	}
+	ret_facts->is_complete = ret_facts->is_complete && err == KNOT_OK;
 }
 
 void host_read(host_facts_t *ret_facts)
 {
 	int fd = netlink_open();
-	knot_err_t err = KNOT_EAGAIN;
 	*ret_facts = (host_facts_t){ 0 };
-	for (unsigned i = 0; fd >= 0 && i < READ_TRIES && err == KNOT_EAGAIN; i++) {
-		host_facts_done(ret_facts);
-		ret_facts->is_complete = true;
-		err = host_dump_all(fd, ret_facts);
-	}
 	if (fd >= 0) {
+		host_read_by(fd, ret_facts);
 		close(fd);
 	}
-	ret_facts->is_complete = ret_facts->is_complete && err == KNOT_OK;
 }
 
 /* ---- Devices ---- */

@@ -63,6 +63,9 @@ typedef struct {
 /** Ask the kernel. Some system calls, and time in proportion to links and local routes. Free with host_facts_done(). */
 void host_read(host_facts_t *ret_facts);
 
+/** The same by a socket of netlink_open(). */
+void host_read_by(int fd, host_facts_t *ret_facts);
+
 void host_facts_done(host_facts_t *facts);
 
 /** Add what a message of a dump says; messages of other kinds are skipped. Want of memory clears is_complete. */

@@ -7,10 +7,14 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "xdp/bpf/abi.h"
 
@@ -298,6 +302,62 @@ static void test_kernel(void **state)
 	host_facts_done(&facts);
 }
 
+/* One message of the kernel, as the reply to the next dump. */
+static void send_reply(int fd, uint16_t type, const void *body, size_t len)
+{
+	struct {
+		struct nlmsghdr header;
+		uint8_t body[64];
+	} message = { .header = { .nlmsg_len = (uint32_t)(sizeof(struct nlmsghdr) + len), .nlmsg_type = type } };
+	assert_true(len <= sizeof(message.body));
+	memcpy(message.body, body, len);
+	assert_int_equal(send(fd, &message, message.header.nlmsg_len, 0), message.header.nlmsg_len);
+}
+
+/* As send_reply(), with the result that ends a dump, or that is all of it. */
+static void send_result(int fd, uint16_t type, int result)
+{
+	const struct nlmsgerr body = { .error = result };
+	send_reply(fd, type, &body, type == NLMSG_ERROR ? sizeof(body) : sizeof(body.error));
+}
+
+/* Kernels that have no rules, or no IPv6, say so: what else they have is known. Another error is none of these. */
+static void test_what_kernels_lack(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t type; /* of the message that says it */
+		int result;
+		bool is_known;
+	} rows[] = {
+		{ NLMSG_ERROR, -EOPNOTSUPP, true },   /* without CONFIG_IP_MULTIPLE_TABLES */
+		{ NLMSG_ERROR, -EAFNOSUPPORT, true }, /* without IPv6 */
+		{ NLMSG_DONE, -EAFNOSUPPORT, true }, { NLMSG_DONE, -ENOENT, true }, { NLMSG_ERROR, -EPERM, false },
+		{ NLMSG_DONE, -EINVAL, false }, /* a request that the kernel doesn't understand */
+	};
+	static const uint8_t route[] = { AF_INET, 32, 0, 0, RT_TABLE_LOCAL, 2, 254, RTN_LOCAL, 0, 0, 0, 0, 8, 0, 1, 0,
+		192, 0, 2, 1 };
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		int fds[2];
+		assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds), 0);
+		send_result(fds[1], NLMSG_DONE, 0);                /* links */
+		send_result(fds[1], rows[i].type, rows[i].result); /* IPv4: rules */
+		send_reply(fds[1], RTM_NEWROUTE, route, sizeof(route));
+		send_result(fds[1], NLMSG_DONE, 0);
+		send_result(fds[1], NLMSG_DONE, 0);
+		send_result(fds[1], rows[i].type, rows[i].result); /* IPv6: rules and routes */
+		send_result(fds[1], rows[i].type, rows[i].result);
+		send_result(fds[1], rows[i].type, rows[i].result);
+		host_facts_t facts;
+		host_read_by(fds[0], &facts);
+		assert_int_equal(facts.is_complete, rows[i].is_known);
+		assert_int_equal(facts.route_count, rows[i].is_known ? 1 : 0);
+		host_facts_done(&facts);
+		close(fds[0]);
+		close(fds[1]);
+	}
+}
+
 /* Messages that end anywhere: each byte more or less is no reason to read behind the end. */
 static void test_cut_messages(void **state)
 {
@@ -344,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_broadcasts_agree),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_what_kernels_lack),
 		cmocka_unit_test(test_cut_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,26 +47,39 @@ uint32_t netlink_u32(const netlink_attribute_t *attribute, uint32_t otherwise)
 	return value;
 }
 
-netlink_walk_t netlink_walk(const uint8_t *messages, size_t len,
-		void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx, bool *io_interrupted)
+/* What NLMSG_ERROR and NLMSG_DONE begin with: 0, or an errno value below 0. Older kernels leave it out of NLMSG_DONE.
+ */
+static knot_err_t netlink_result(knot_bytes_t body)
 {
+	int32_t result = 0;
+	if (body.len >= sizeof(result)) {
+		memcpy(&result, body.data, sizeof(result));
+	}
+	return result < 0 ? knot_err_of_errno(-result) : KNOT_OK;
+}
+
+netlink_walk_t netlink_walk(const uint8_t *messages, size_t len,
+		void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx, bool *io_interrupted,
+		knot_err_t *ret_err)
+{
+	*ret_err = KNOT_ERROR;
 	for (size_t at = 0; at < len;) {
 		struct nlmsghdr header;
 		if (len - at < sizeof(header)) {
 			return NETLINK_ERROR;
 		}
 		memcpy(&header, messages + at, sizeof(header));
-		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len - at ||
-				header.nlmsg_type == NLMSG_ERROR) {
+		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len - at) {
 			return NETLINK_ERROR;
 		}
+		const knot_bytes_t body = { messages + at + sizeof(header), header.nlmsg_len - sizeof(header) };
 		*io_interrupted |= (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
-		if (header.nlmsg_type == NLMSG_DONE) {
-			return NETLINK_DONE;
+		if (header.nlmsg_type == NLMSG_ERROR || header.nlmsg_type == NLMSG_DONE) {
+			knot_err_t err = netlink_result(body);
+			*ret_err = err != KNOT_OK ? err : KNOT_ERROR;
+			return header.nlmsg_type == NLMSG_DONE && err == KNOT_OK ? NETLINK_DONE : NETLINK_ERROR;
 		}
-		see(header.nlmsg_type,
-				(knot_bytes_t){ messages + at + sizeof(header), header.nlmsg_len - sizeof(header) },
-				ctx);
+		see(header.nlmsg_type, body, ctx);
 		at += NLMSG_ALIGN((size_t)header.nlmsg_len);
 	}
 	return NETLINK_MORE;
@@ -104,9 +117,10 @@ knot_err_t netlink_dump(
 		if (got < 0) {
 			return knot_err_of_errno(errno);
 		}
-		walk = netlink_walk(messages, (size_t)got, see, ctx, &interrupted);
+		knot_err_t err;
+		walk = netlink_walk(messages, (size_t)got, see, ctx, &interrupted, &err);
 		if (walk == NETLINK_ERROR) {
-			return KNOT_ERROR;
+			return err;
 		}
 	}
 	return interrupted ? KNOT_EAGAIN : KNOT_OK;

@@ -36,16 +36,17 @@ uint32_t netlink_u32(const netlink_attribute_t *attribute, uint32_t otherwise);
 typedef enum {
 	NETLINK_MORE, /* these are over, the answer is not */
 	NETLINK_DONE,
-	NETLINK_ERROR, /* of the kernel, or bytes that are no message */
+	NETLINK_ERROR, /* of the kernel, also behind the last message, or bytes that are no message */
 } netlink_walk_t;
 
 /**
  * Call `see` with each message of messages[0..len), what one recv() gave: its type and what is behind its header.
  *
- * *io_interrupted: becomes true if something changed while the kernel looked.
+ * *io_interrupted: becomes true if something changed while the kernel looked. *ret_err: written with NETLINK_ERROR.
  */
 netlink_walk_t netlink_walk(const uint8_t *messages, size_t len,
-		void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx, bool *io_interrupted);
+		void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx, bool *io_interrupted,
+		knot_err_t *ret_err);
 
 /** A socket for netlink_dump(), close-on-exec. -1: errno says why. */
 int netlink_open(void);

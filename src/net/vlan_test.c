@@ -78,7 +78,8 @@ static bool parse(const uint8_t *messages, size_t len, vlan_device_t *devices, s
 {
 	vlan_gather_t gather = { devices, *io_count, max };
 	bool interrupted = false;
-	netlink_walk_t walk = netlink_walk(messages, len, vlan_see, &gather, &interrupted);
+	knot_err_t err;
+	netlink_walk_t walk = netlink_walk(messages, len, vlan_see, &gather, &interrupted, &err);
 	assert_false(interrupted);
 	*io_count = gather.count;
 	return walk == NETLINK_MORE;
