@@ -16,9 +16,9 @@ def kzoneimage(*arguments):
 
 
 def rows(output):
-    """The fields of each zone's line: name, serial, size, unit, values, format, saved, age, state, file."""
+    """The fields of each zone's line: name, serial, size, unit, pieces, format, saved, age, state, file."""
     lines = output.splitlines()
-    assert lines[0].split()[:2] == ["zone", "serial"] and " images, " in lines[-1]
+    assert lines[0].split()[:5] == ["zone", "serial", "size", "pieces", "format"] and " images, " in lines[-1]
     return {line.split()[0]: line.split() for line in lines[1:-1]}
 
 

@@ -234,7 +234,7 @@ static bool list(const params_t *params, const char *dir, char **names, int coun
 		fprintf(stderr, "error: zone images in '%s', %s\n", dir, reason.text);
 		return false;
 	}
-	printf("%-32s %10s %10s %6s %6s  %-19s %6s  %-7s %s\n", "zone", "serial", "size", "values", "format",
+	printf("%-32s %10s %10s %6s %6s  %-19s %6s  %-7s %s\n", "zone", "serial", "size", "pieces", "format",
 			"saved (UTC)", "age", "source", "file");
 	bool ok = count > 0 ? show_named(&listing, names, count) : show_all(&listing);
 	store_room_t room = store_room(listing.store);
