@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct sockaddr_in6 remote = { .sin6_family = flags & FROM_IPV6 ? AF_INET6 : AF_INET };
 	answer_source_t source = { answer_protocol_of_socket(remote.sin6_family, flags & OVER_TCP),
-		(const struct sockaddr *)&remote, NULL };
+		(const struct sockaddr *)&remote };
 	size_t max = flags & OVER_TCP ? sizeof(out) : 1400;
 
 	knot_query_t query;

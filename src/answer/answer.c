@@ -107,15 +107,14 @@ static size_t opt_len(const job_t *job, uint16_t ede)
 	if (!job->query->edns.present) {
 		return 0;
 	}
-	size_t len = OPT_LEN;
-	if (!job->any_option && ede == KNOT_EDE_NONE) {
+	size_t len = OPT_LEN + (ede != KNOT_EDE_NONE ? OPTION_HEAD_LEN + EDE_LEN : 0);
+	if (!job->any_option) {
 		return len;
 	}
 	len += job->nsid ? OPTION_HEAD_LEN + job->env->nsid.len : 0;
 	len += job->ecs_len > 0 ? OPTION_HEAD_LEN + (size_t)job->ecs_len : 0;
 	len += job->expire && job->zone != NULL ? OPTION_HEAD_LEN + EXPIRE_LEN : 0;
 	len += job->zoneversion && job->zone != NULL ? OPTION_HEAD_LEN + ZONEVERSION_LEN : 0;
-	len += ede != KNOT_EDE_NONE ? OPTION_HEAD_LEN + EDE_LEN : 0;
 	return len;
 }
 
@@ -137,8 +136,8 @@ static uint32_t soa_expire(const zone_contents_t *zone)
 	return load_be32(body.bytes + body.len - 8);
 }
 
-/* Append the options, see opt_len(). Returns their end. */
-__attribute__((noinline)) static const uint8_t *put_options(job_t *job, uint8_t *p, uint16_t ede)
+/* Append the options that were asked for, see opt_len(). Returns their end. */
+__attribute__((noinline)) static uint8_t *put_asked_options(job_t *job, uint8_t *p)
 {
 	if (job->nsid) {
 		p = put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
@@ -163,6 +162,15 @@ __attribute__((noinline)) static const uint8_t *put_options(job_t *job, uint8_t 
 		store_be32(p + 2, job->zone->serial);
 		p += ZONEVERSION_LEN;
 	}
+	return p;
+}
+
+/* Append the options, see opt_len(). Returns their end. */
+static const uint8_t *put_options(job_t *job, uint8_t *p, uint16_t ede)
+{
+	if (job->any_option) {
+		p = put_asked_options(job, p);
+	}
 	if (ede != KNOT_EDE_NONE) {
 		p = put_option_head(job, p, KNOT_EDNS_EDE, EDE_LEN);
 		store_be16(p, ede);
@@ -179,11 +187,9 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 		return 0;
 	}
 	at[0] = 0;
-	store_be16(at + 1, KNOT_TYPE_OPT);
-	store_be16(at + 3, our_payload(job));
-	at[5] = (uint8_t)(rcode >> 4);
-	at[6] = 0;
-	store_be16(at + 7, job->query->edns.dnssec_ok ? 0x8000 : 0); /* RFC 3225 3 */
+	store_be32(at + 1, (uint32_t)KNOT_TYPE_OPT << 16 | our_payload(job));
+	uint32_t flags = job->query->edns.dnssec_ok ? 0x8000 : 0; /* RFC 3225 3 */
+	store_be32(at + 5, (uint32_t)(rcode >> 4) << 24 | flags); /* with version 0 between, RFC 6891 6.1.3 */
 	store_be16(at + 9, (uint16_t)(len - OPT_LEN));
 	if (len > OPT_LEN) {
 		const uint8_t *end = put_options(job, at + OPT_LEN, ede);
@@ -198,12 +204,11 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 static void put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
 {
 	uint8_t *h = job->out.data;
-	uint16_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
-	store_be16(h, job->query->id);
-	store_be16(h + 2, (uint16_t)(KNOT_FLAG_QR | kept | flags | (rcode & KNOT_RCODE_MASK)));
-	for (unsigned i = 0; i < 4; i++) {
-		store_be16(h + 4 + 2 * i, counts[i]);
-	}
+	uint32_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
+	/* In pairs: of each answer's instructions half as many as one by one. */
+	store_be32(h, (uint32_t)job->query->id << 16 | KNOT_FLAG_QR | kept | flags | (rcode & KNOT_RCODE_MASK));
+	store_be32(h + 4, (uint32_t)counts[0] << 16 | counts[1]);
+	store_be32(h + 8, (uint32_t)counts[2] << 16 | counts[3]);
 }
 
 /* An answer without records: header, question as it came, OPT. */

@@ -17,7 +17,6 @@
 typedef struct {
 	answer_protocol_t protocol;
 	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
-	const struct sockaddr *local;
 } answer_source_t;
 
 /** What answers depend on besides zones; immutable, made from one configuration snapshot. */

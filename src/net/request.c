@@ -58,6 +58,26 @@ static inline bool request_is_garbage(const answer_report_t *report)
 	return report->rcode < RCODES_MAX && (ERRORS >> report->rcode & 1) != 0;
 }
 
+/* Most replies: no error of the request's. One test, behind which the counter of the rcode is known to be its own. */
+static inline bool request_is_usual(uint16_t rcode)
+{
+	enum { USUAL = 1 << KNOT_RCODE_NOERROR | 1 << KNOT_RCODE_NXDOMAIN | 1 << KNOT_RCODE_REFUSED };
+	return rcode <= KNOT_RCODE_REFUSED && (USUAL >> rcode & 1) != 0;
+}
+
+/* Count a reply of any other rcode, but not one above the limit. False: it isn't sent. */
+__attribute__((noinline, cold)) static bool request_note_rare(traffic_batch_t *batch, request_limits_t *limits,
+		const answer_source_t *source, const answer_report_t *report, size_t reply_len)
+{
+	if (limits != NULL && request_is_garbage(report) &&
+			!knot_rate_take(&limits->errors, limits->now_us, NET_ERRORS_PER_S)) {
+		traffic_drop(batch, TRAFFIC_DROP_ERROR_LIMIT);
+		return false;
+	}
+	traffic_request(batch, source->protocol, report, reply_len);
+	return true;
+}
+
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out)
 {
@@ -69,12 +89,11 @@ size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const st
 	knot_query_t query;
 	answer_report_t report;
 	size_t reply_len = answer_message(&state->env, state->zones, source, hint, request, out, &query, &report);
-	if (__builtin_expect(request_is_garbage(&report), 0) && limits != NULL &&
-			!knot_rate_take(&limits->errors, limits->now_us, NET_ERRORS_PER_S)) {
-		traffic_drop(batch, TRAFFIC_DROP_ERROR_LIMIT);
+	if (__builtin_expect(request_is_usual(report.rcode), 1)) {
+		traffic_request(batch, source->protocol, &report, reply_len);
+	} else if (!request_note_rare(batch, limits, source, &report, reply_len)) {
 		return 0;
 	}
-	traffic_request(batch, source->protocol, &report, reply_len);
 	const module_chain_t *chain = report.zone != NULL ? state_zone_modules(state, report.zone) : NULL;
 	if (state->modules == NULL && chain == NULL) {
 		return reply_len;

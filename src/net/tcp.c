@@ -64,7 +64,7 @@ typedef struct conn {
 	tcp_rest_t in;       /* requests not answered yet */
 	tcp_rest_t out;      /* replies not sent yet */
 	tcp_progress_t progress;
-	struct sockaddr_storage remote, local;
+	struct sockaddr_storage remote;
 } conn_t;
 
 /** Oldest first. */
@@ -246,7 +246,6 @@ static size_t tcp_conn_answer_some(worker_t *worker, conn_t *conn, knot_bytes_t 
 	answer_source_t source = {
 		.protocol = answer_protocol_of_socket(conn->remote.ss_family, true),
 		.remote = (const struct sockaddr *)&conn->remote,
-		.local = (const struct sockaddr *)&conn->local,
 	};
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
@@ -433,7 +432,7 @@ static bool tcp_conn_enter(worker_t *worker, conn_t *conn)
 	return false;
 }
 
-static void tcp_conn_open(worker_t *worker, const worker_socket_t *sock, int fd, const struct sockaddr_storage *remote)
+static void tcp_conn_open(worker_t *worker, int fd, const struct sockaddr_storage *remote)
 {
 	tcp_t *tcp = worker->memory;
 	conn_t *conn = calloc(1, sizeof(*conn));
@@ -443,11 +442,6 @@ static void tcp_conn_open(worker_t *worker, const worker_socket_t *sock, int fd,
 	}
 	conn->client.fd = fd;
 	conn->remote = *remote;
-	conn->local = sock->addr->ss;
-	if (sock->wildcard) {
-		socklen_t len = sizeof(conn->local);
-		(void)getsockname(fd, (struct sockaddr *)&conn->local, &len);
-	}
 	if (!tcp_conn_enter(worker, conn)) {
 		close(fd);
 		free(conn);
@@ -469,7 +463,7 @@ static void tcp_accept_some(worker_t *worker, const worker_socket_t *sock)
 			tcp_accept_failed(worker);
 			return;
 		}
-		tcp_conn_open(worker, sock, fd, &remote);
+		tcp_conn_open(worker, fd, &remote);
 	}
 }
 

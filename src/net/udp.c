@@ -70,25 +70,22 @@ knot_err_t udp_worker_init(worker_t *worker)
 	return KNOT_OK;
 }
 
-/**
- * The address that a request to a wildcard socket was sent to. Also turns the control message into what sends the reply
+/*
+ * Turn the control message that says which address a request to a wildcard socket was sent to into what sends the reply
  * from there: without the interface, because the way back is the routing table's business, but for link-local
  * addresses.
  */
-static void read_local(struct msghdr *msg, const conf_addr_t *bound, struct sockaddr_storage *ret_local)
+static void udp_reply_from_local(struct msghdr *msg)
 {
-	*ret_local = bound->ss;
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg); cmsg != NULL; cmsg = CMSG_NXTHDR(msg, cmsg)) {
 		if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
 			struct in_pktinfo *info = (struct in_pktinfo *)CMSG_DATA(cmsg);
 			info->ipi_ifindex = 0;
-			((struct sockaddr_in *)ret_local)->sin_addr = info->ipi_addr;
 		} else if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO) {
 			struct in6_pktinfo *info = (struct in6_pktinfo *)CMSG_DATA(cmsg);
 			if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr)) {
 				info->ipi6_ifindex = 0;
 			}
-			((struct sockaddr_in6 *)ret_local)->sin6_addr = info->ipi6_addr;
 		}
 	}
 }
@@ -113,14 +110,12 @@ static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock
 			traffic_drop(&udp->traffic, TRAFFIC_DROP_NO_ADDRESS);
 			continue;
 		}
-		struct sockaddr_storage local;
 		if (sock->wildcard) {
-			read_local(msg, sock->addr, &local);
+			udp_reply_from_local(msg);
 		}
 		answer_source_t source = {
 			.protocol = answer_protocol_of_socket(udp->peers[i].ss_family, false),
 			.remote = (const struct sockaddr *)&udp->peers[i],
-			.local = (const struct sockaddr *)(sock->wildcard ? &local : &sock->addr->ss),
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
 		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &hints[i],

@@ -108,7 +108,6 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 		answer_source_t source = {
 			.protocol = packet->is_ipv6 ? ANSWER_UDP6_XDP : ANSWER_UDP4_XDP,
 			.remote = &packet->remote.sa,
-			.local = &packet->local.sa,
 		};
 		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, hint,
 				(knot_bytes_t){ packet->payload, packet->payload_len },

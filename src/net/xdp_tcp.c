@@ -214,11 +214,10 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 		const foreseen_t *foreseen)
 {
 	bool is_ipv4 = kxdp_flow_is_ipv4(&input->flow);
-	kxdp_addr_t remote, local;
+	kxdp_addr_t remote;
 	answer_source_t source = {
 		.protocol = is_ipv4 ? ANSWER_TCP4_XDP : ANSWER_TCP6_XDP,
 		.remote = xdp_tcp_address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
-		.local = xdp_tcp_address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
 	};
 	knot_bytes_t bytes = { input->data, input->len };
 	size_t used = 0, next = 0;

@@ -248,7 +248,7 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 		answer_warm(b->state.zones, requests + first, step, hints + first);
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
-			answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa, &p->local.sa };
+			answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa };
 			size_t len = request_answer(&b->traffic, &b->limits, &b->state, &from, &hints[i], requests[i],
 					(knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;
