@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Assertions that cost more than they may in a server that answers.
+ * Assertions that are too expensive for a production server.
  *
- * assert() of <assert.h> states what our own code guarantees, in every build without NDEBUG, so it must be cheap:
- * a comparison or two. KNOT_ASSERT_SLOW() is for what walks a structure: the order of a tree, the bytes of an arena,
- * the layout of a node. It is on in builds with KNOT_DEBUG defined and in those with AddressSanitizer or
- * ThreadSanitizer, and off in every other build and wherever NDEBUG is defined. Neither is ever applied to what a peer
- * or a file decides: that is a verdict or an error.
+ * assert() of <assert.h> states what our own code guarantees, in every build without NDEBUG, so it must be cheap: a
+ * comparison or two. KNOT_ASSERT_SLOW() is for checks that walk a structure: the order of a tree, the bytes of an
+ * arena, the layout of a node. It is on in builds with KNOT_DEBUG defined and in those with AddressSanitizer or
+ * ThreadSanitizer, and off in every other build and wherever NDEBUG is defined. Neither is ever applied to input of a
+ * peer or a file: faults there are verdicts or errors.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /**
  * Bytes as text and back (RFC 4648): hex, base64, and base32hex as DNS uses it.
  *
- * Printing can't fail: the caller has the room that the *_LEN() macros tell. Scanning takes text from people: what
- * isn't a digit is a verdict. The loader of zone files reads digits by the million, so a digit is one look into a
+ * Printing can't fail: the caller provides the room that the *_LEN() macros give. Scanning takes text from people:
+ * what isn't a digit is a verdict. The loader of zone files reads digits by the million, so a digit is one look into a
  * table, and the scanners that it calls take text in pieces, as a zone file may have blanks between digits. Nothing
  * here allocates, terminates text or depends on the locale.
  */
@@ -20,7 +20,7 @@
 #define KNOT_BASE64_LEN(len)    (((len) + 2) / 3 * 4)
 #define KNOT_BASE32HEX_LEN(len) (((len)*8 + 4) / 5)
 
-/** What *_digit() says of a character that is no digit. */
+/** What *_digit() returns for a character that isn't a digit. */
 enum { KNOT_BAD_DIGIT = 0xFF };
 
 /** Value of each digit + 1; 0: not a digit. To be read by the functions below. */
@@ -58,8 +58,8 @@ typedef struct {
 } knot_hex_state_t;
 
 /**
- * Digits to bytes, into room for (text.len + 1) / 2 of them; *ret_len is their number. False: something is no digit;
- * the bytes are meaningless then.
+ * Digits to bytes, into room for (text.len + 1) / 2 of them; *ret_len is their number. False: a character isn't a
+ * digit, and the bytes are meaningless.
  */
 bool knot_hex_add(knot_hex_state_t *state, knot_str_t text, uint8_t *ret_bytes, size_t *ret_len);
 
@@ -96,7 +96,6 @@ knot_decode_t knot_base64_add(knot_base64_state_t *state, knot_str_t text, knot_
 size_t knot_base32hex_print(knot_bytes_t bytes, char *ret_text);
 
 /**
- * Digits to text.len * 5 / 8 bytes; the caller has checked that this many bytes have text.len digits. False: something
- * is no digit.
- */
+ * Digits to text.len * 5 / 8 bytes; the caller has checked that this many bytes have text.len digits. False: a
+ * character isn't a digit. */
 bool knot_base32hex_scan(knot_str_t text, uint8_t *ret_bytes);

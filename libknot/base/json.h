@@ -39,7 +39,7 @@ typedef enum {
 /** Takes `len` bytes, in order; false if it can't: the writer then calls it no more. */
 typedef bool (*knot_json_sink_t)(void *context, const char *bytes, size_t len);
 
-/** What a writer knows. Its members are its own, but `failed` may be read. */
+/** The state of a writer. Callers may only read `failed`. */
 typedef struct {
 	knot_json_sink_t sink;
 	void *context;     /* borrowed: the sink's */
@@ -67,7 +67,7 @@ void knot_json_close(knot_json_t *json);
 
 /**
  * A string. Text is UTF-8 (RFC 3629); a byte that belongs to no valid sequence is written as the character of that
- * number ("\u00e9" for 0xE9), so nothing is lost and the output is valid for whatever comes in.
+ * number ("\u00e9" for 0xE9), so nothing is lost and the output is valid for any input.
  */
 void knot_json_text(knot_json_t *json, const char *name, const char *text);
 void knot_json_str(knot_json_t *json, const char *name, knot_str_t text);

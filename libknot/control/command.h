@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the server and knotc have to agree on about a command: the flags of a row of commands.def. The rows themselves
- * are expanded by src/control/session.h (prototypes), src/control/session.c (dispatch) and src/tools/ctl/action.c
- * (words, help, completion, knotc(8)).
+ * What the server and knotc must agree on about a command: the flags of a row of commands.def. The rows themselves are
+ * expanded by src/control/session.h (prototypes), src/control/session.c (dispatch) and src/tools/ctl/action.c (words,
+ * help, completion, knotc(8)).
  */
 #pragma once
 
@@ -18,6 +18,6 @@ typedef enum {
 	COMMAND_CONF = 1 << 6,     /* local, and needs a configuration; marked (*) in the help */
 	COMMAND_FORCE = 1 << 7,    /* refused without -f */
 	COMMAND_TXN = 1 << 8,      /* completed from the open transaction of the configuration */
-	COMMAND_OURS = 1 << 9,     /* Knot DNS has none: wrong words get the usage, too */
+	COMMAND_OURS = 1 << 9,     /* Knot DNS doesn't have it: wrong words get the usage, too */
 	COMMAND_WARNINGS = 1 << 10 /* its reply may carry warnings, which knotc asks for with filter "w" */
 } command_flags_t;

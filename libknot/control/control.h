@@ -60,8 +60,8 @@ KNOT_EXPORT void knot_ctl_set_call_timeout(knot_ctl_t *ctx, int timeout_ms);
 KNOT_EXPORT void knot_ctl_set_buffer(knot_ctl_t *ctx, size_t bytes);
 
 /**
- * Connect to the UNIX socket at `path`. KNOT_ENOENT, KNOT_EACCES, KNOT_ECONNREFUSED, KNOT_ETIMEOUT …: say it with the
- * path. KNOT_EINVAL: path too long for a socket address.
+ * Connect to the UNIX socket at `path`. KNOT_ENOENT, KNOT_EACCES, KNOT_ECONNREFUSED, KNOT_ETIMEOUT …: to be reported
+ * with the path. KNOT_EINVAL: path too long for a socket address.
  */
 KNOT_EXPORT KNOT_MUST_USE int knot_ctl_connect(knot_ctl_t *ctx, const char *path);
 
@@ -74,8 +74,8 @@ KNOT_EXPORT void knot_ctl_close(knot_ctl_t *ctx);
 /**
  * Send a unit. DATA and EXTRA wait in a buffer until it is full or BLOCK or END is sent. data: NULL: no items; ignored
  * for BLOCK and END.
- * KNOT_ERANGE: an item over 65535 bytes, nothing was sent.  KNOT_ECTLTYPE: no such type.  KNOT_ETIMEOUT,
- * KNOT_ECONNCLOSED and errno codes: the connection is of no use any more.
+ * KNOT_ERANGE: an item over 65535 bytes, nothing was sent. KNOT_ECTLTYPE: no such type. KNOT_ETIMEOUT,
+ * KNOT_ECONNCLOSED and errno codes: the connection is unusable.
  */
 KNOT_EXPORT KNOT_MUST_USE int knot_ctl_send(knot_ctl_t *ctx, knot_ctl_type_t type, knot_ctl_data_t *data);
 

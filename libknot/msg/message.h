@@ -2,8 +2,8 @@
 /**
  * Any message, read record by record without copying: for answers of other servers, updates, transfers, tests.
  *
- * (Requests on the hot path go through query.h.) Strict bounds: a view that opened may still turn out malformed at
- * any record; then `failed` is set and no more records come. No allocation. RFC 1035 4.1.
+ * (Queries on the hot path go through query.h.) Strict bounds: a view that opened may still turn out malformed at any
+ * record; then `failed` is set and no more records come. No allocation. RFC 1035 4.1.
  */
 #pragma once
 

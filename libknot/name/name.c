@@ -264,7 +264,7 @@ static inline uint64_t load_short(const uint8_t *p, size_t len)
 	return len == 0 ? 0 : p[0] | (uint64_t)p[len / 2] << 8 | (uint64_t)p[len - 1] << 16;
 }
 
-/* Mostly both are in lower case already. */
+/* Usually both are in lower case already. */
 static inline bool eq8(uint64_t a, uint64_t b)
 {
 	return a == b || lower8(a) == lower8(b);
@@ -415,7 +415,7 @@ static const uint16_t key_of_byte[256] = { KEY_64(0), KEY_64(64), KEY_64(128), K
 _Static_assert(43 + (0xFF - 0x7B) / KEY_RANGE < KNOT_KEY_POSITIONS && KEY_RANGE < (int)KNOT_KEY_POSITIONS,
 		"positions must fit");
 
-/* Sixteen bytes at once, in plain C for any processor that has vectors (gcc and clang give each a lane mask per
+/* Sixteen bytes at once, in plain C for any CPU that has vectors (gcc and clang give each a lane mask per
  * compare). */
 typedef uint8_t lanes_t __attribute__((vector_size(16)));
 
