@@ -314,10 +314,10 @@ static int join_with(kxdp_attach_t *a, const char *name)
 }
 
 /*
- * The dispatcher holds programs by files, so one of ours stays there when helper and daemon were both killed: it passes
- * everything for want of sockets, but still obeys its block rules. Whoever joins holds a name (an abstract UNIX socket
- * of the network namespace, which goes with the process); who gets it knows that no other Bowline lives on this
- * interface.
+ * The dispatcher holds programs by files, so one of ours stays there when helper and daemon were both killed: it
+ * passes everything for want of sockets, but still obeys its block rules. Each process that joins holds a name (an
+ * abstract UNIX socket of the network namespace, which ends with the process). If it gets the name, no other Bowline
+ * runs on this interface.
  */
 static bool hold_name(kxdp_attach_t *a)
 {

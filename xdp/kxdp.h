@@ -169,7 +169,8 @@ void kxdp_iface_close(kxdp_iface_t *take_iface);
 
 const char *kxdp_iface_name(const kxdp_iface_t *iface);
 
-/** Interface index at the time of opening. An interface that went and returned has another one: close, open anew. */
+/** Interface index at the time of opening. An interface that was removed and returned has another one: close it and
+ * open it again. */
 unsigned kxdp_iface_index(const kxdp_iface_t *iface);
 
 /** True: joined libxdp's dispatcher, other programs run before or after ours. */
@@ -180,7 +181,7 @@ bool kxdp_iface_is_shared(const kxdp_iface_t *iface);
  */
 unsigned kxdp_iface_queue_count(const kxdp_iface_t *iface);
 
-/** Queues that may be opened without opening the interface anew, when channels are added: at least the count. */
+/** Queues that may be opened without reopening the interface, when channels are added: at least the count. */
 unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface);
 
 /** Facts about a device. Each has a value that is right when the driver doesn't say. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Knot DNS and kxdpgun leave their XDP program attached when they end, switched off: each queue's entry in the
- * program's map "opts_map" loses its flag "on", and the program passes everything. Whoever moves from Knot DNS to us
- * finds the interface taken by a program that does nothing. Such a program is detached here; one that is switched on
- * for any queue belongs to somebody who runs, and stays.
+ * program's map "opts_map" loses its flag "on", and the program passes everything. After a move from Knot DNS the
+ * interface is taken by a program that does nothing. Such a program is detached here. One that is switched on for any
+ * queue belongs to a running process, and stays.
  */
 #include "xdp/iface.h"
 
@@ -70,7 +70,7 @@ static void detach_leftover(int ifindex, uint32_t prog_id, uint32_t mode_flags)
 		return;
 	}
 	if (is_leftover(fd)) {
-		/* Only if it is still this program: nobody else's is removed by accident. */
+		/* Only if it is still this program, so that no other one is removed by accident. */
 		LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = fd);
 		(void)bpf_xdp_detach(ifindex, mode_flags, &opts);
 	}

@@ -37,7 +37,7 @@ typedef struct {
 	uint32_t ifindex; /* leaves here; with KXDP_VIA_SAME the interface it came in on */
 } kxdp_path_t;
 
-/** Who sends the packet. */
+/** What sends the packet. */
 typedef enum {
 	KXDP_VIA_SAME,   /* the queue that the query came in on */
 	KXDP_VIA_OTHER,  /* a queue of interface `ifindex` */

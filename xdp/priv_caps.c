@@ -84,7 +84,7 @@ void kxdp_caps_limit(void)
 	set_caps(effective & (keep | (needs_admin(effective) ? bit(CAP_SYS_ADMIN) : 0)),
 			permitted & (keep | bit(CAP_SYS_ADMIN)));
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* nobody of the same user reads its memory */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* other processes of the same user can't read its memory */
 }
 
 void kxdp_caps_admin(bool on)

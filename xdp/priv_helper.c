@@ -290,8 +290,9 @@ static void ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing of the daemon's stays open but standard error, for what sanitizers and assertions say; not even that when the
- * daemon leaves its terminal: who started it may wait for the end of its output. Returns the new number of `fd`. */
+/* Close all of the daemon's descriptors but standard error, which sanitizers and assertions write to. Close that, too,
+ * when the daemon leaves its terminal: the process that started it may wait for the end of its output. Returns the new
+ * number of `fd`. */
 static int keep_only(int fd, bool detached)
 {
 	enum { KEPT = 3 };

@@ -7,8 +7,8 @@
  * result; its descriptors (SCM_RIGHTS) are in the order that each reply names. Structs have no padding, reserved fields
  * are 0, and both are checked.
  *
- * kxdp_priv_serve() is all that a hostile daemon can reach: it checks a message's every field by itself, and only then
- * calls the kind's action. Actions check what depends on state (is this interface open?). Pure but for the actions; no
+ * kxdp_priv_serve() is all that a hostile daemon can reach: it checks each field of a message, and only then calls the
+ * kind's action. Actions check what depends on state (is this interface open?). Pure but for the actions; no
  * allocation.
  */
 #pragma once

@@ -110,7 +110,7 @@ bool kxdp_send(kxdp_queue_t *queue, const uint8_t *start, size_t len);
 void kxdp_flush(kxdp_queue_t *queue);
 
 /**
- * From now on show received and sent frames to `tap`, NULL: to nobody. time_ns: of what follows, since the Epoch.
+ * From now on show received and sent frames to `tap`; NULL: to none. time_ns: of what follows, since the Epoch.
  * Received frames are shown by kxdp_receive(), also bad ones; sent ones by kxdp_flush(). To be called before
  * kxdp_receive(), for each batch; one pointer is tested per batch when there is no tap.
  */

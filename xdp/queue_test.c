@@ -18,7 +18,7 @@
 
 enum { RING = 16, FRAMES = 2 * RING, KEPT = FRAMES / 8, RX_AT = 256, IFINDEX = 7 };
 
-/* Who has a frame, as the kernel sees it; OURS: the queue or its user. */
+/* The owner of a frame, as the kernel sees it; OURS: the queue or its user. */
 typedef enum { OURS, FILL, RECEIVED, SENDING, ON_WIRE, COMPLETED } owner_t;
 
 typedef struct {

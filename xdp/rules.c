@@ -141,7 +141,7 @@ knot_err_t kxdp_attach_rule_remove(
 	}
 	a->rules_used[index] = false;
 	*ret_index = index;
-	/* Should the kernel not take it, an empty trie is asked in vain: correct, only slower. */
+	/* If the kernel doesn't take it, packets look into an empty trie: correct, only slower. */
 	if (set_rule_count(a, a->rule_count - 1) != 0) {
 		a->rule_count--;
 	}

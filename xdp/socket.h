@@ -4,9 +4,9 @@
  * maps rings and memory, fills a ring and binds (Linux before 6.4 maps no ring of a socket that is bound); then the
  * helper enters it into the program's map of sockets, and packets arrive.
  *
- * The memory is a memfd, so that both can map it; the kernel pins its pages when the helper registers it, so the daemon
- * needs no lockable memory. Nothing of the socket stays in the helper: it closes when the daemon's descriptors and
- * mappings are gone, and then leaves the program's map by itself.
+ * The memory is a memfd, so that both can map it; the kernel pins its pages when the helper registers it, so the
+ * daemon needs no lockable memory. Nothing of the socket stays in the helper: it closes when the daemon's descriptors
+ * and mappings are gone, and then leaves the program's map automatically.
  */
 #pragma once
 
@@ -61,5 +61,5 @@ KNOT_MUST_USE int kxdp_socket_map(const kxdp_socket_t *socket, uint32_t ring_siz
 KNOT_MUST_USE int kxdp_socket_bind(
 		kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned ifindex, unsigned queue, bool zero_copy);
 
-/** Unmap and close. The socket is gone afterwards if nobody else holds it. */
+/** Unmap and close. The socket is gone afterwards unless another process holds it. */
 void kxdp_socket_close(kxdp_socket_t *socket, kxdp_mapping_t *mapping);

@@ -168,7 +168,7 @@ bool kxdp_tap_next(kxdp_tap_t *tap, kxdp_tap_record_t *ret_record)
 
 void kxdp_tap_stats(const kxdp_tap_t *tap, kxdp_tap_stats_t *ret_stats)
 {
-	/* In this order, so that dropped <= matched <= seen for whoever reads while frames are put. */
+	/* In this order, so that dropped <= matched <= seen for a thread that reads while frames are put. */
 	uint64_t dropped = atomic_load_explicit(&tap->dropped, memory_order_acquire);
 	uint64_t matched = atomic_load_explicit(&tap->matched, memory_order_acquire);
 	uint64_t seen = atomic_load_explicit(&tap->seen, memory_order_acquire);

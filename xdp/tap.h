@@ -7,7 +7,7 @@
  * done by kxdp_tap_new(). What a filter is, is the caller's business (libpcap's bpf_filter(), most likely).
  *
  * Threads: kxdp_tap_put() and kxdp_tap_batch() from one thread, kxdp_tap_next() from one other, kxdp_tap_stats() from
- * any. Who frees it knows that both are done with it.
+ * any. Free it only when both are done with it.
  */
 #pragma once
 

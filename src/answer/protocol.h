@@ -28,7 +28,7 @@ typedef enum {
 	ANSWER_PROTOCOL_END,
 } answer_protocol_t;
 
-/** True for datagrams: size limits and TC apply, and who asks may be somebody else. False: a stream, up to 65535 bytes.
+/** True for datagrams: size limits and TC apply, and the source may be forged. False: a stream, up to 65535 bytes.
  */
 static inline bool answer_is_udp(answer_protocol_t protocol)
 {

@@ -2,10 +2,10 @@
 /**
  * Query modules: what may look at an answer, at typed stages of its way, and count what it saw.
  *
- * A module is a row (module_api_t) with a function per stage; an instance is made from a reference in the configuration
- * (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server (template
- * `default`), one per zone that has modules. Chains are immutable but for their counters, which are rows per thread
- * (sys/counters.h). They are made anew with every configuration, so counters restart with a reload, as Knot's do.
+ * A module is a row (module_api_t) with a function per stage; an instance is made from a reference in the
+ * configuration (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server
+ * (template `default`), one per zone that has modules. Chains are immutable but for their counters, which are rows per
+ * thread (sys/counters.h). Every configuration makes new ones, so counters restart with a reload, as Knot's do.
  *
  * Stages. ANSWERED: the reply is complete, nothing can be changed any more. (Stages that change an answer come with the
  * modules that need them.) Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage

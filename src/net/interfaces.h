@@ -7,8 +7,9 @@
  * reload, `ip link`, `ethtool -L`, a queue that broke. Nothing is touched that need not be.
  * doc/adr/0011-live-changes.md.
  *
- * Locks: `change` is held by whoever changes anything, for as long as that takes; `look` only while a pointer that
- * readers follow is changed, so that it may be taken within a read section. Order: change, look. Workers take neither.
+ * Locks: `change` is held by a thread that changes anything, for as long as that takes; `look` only while a pointer
+ * that readers follow is changed, so that it may be taken within a read section. Order: change, look. Workers take
+ * neither.
  */
 #pragma once
 
@@ -102,7 +103,7 @@ net_workers_t interfaces_workers(interfaces_t *set);
 /** True once the helper has ended: nothing can be opened, what is open must stay. False where there never was one. */
 bool interfaces_lost_helper(const interfaces_t *set);
 
-/** Publish the list of running workers and wait until nobody uses the old one. Holding `change`, not `look`. */
+/** Publish the list of running workers and wait until no thread uses the old one. Holding `change`, not `look`. */
 KNOT_MUST_USE knot_err_t interfaces_publish(interfaces_t *set);
 
 /* ---- Steps (interfaces_steps.c), holding `change`, not `look` ---- */

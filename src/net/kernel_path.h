@@ -16,8 +16,8 @@
 
 enum {
 	/* Packets per second and worker, on average and at once. A route that needs the kernel for every packet (no
-	 * forwarding on `lo`, fragments) still serves a busy small server; a flood of queries from addresses that
-	 * nobody has costs a worker less than a tenth of its time. */
+	 * forwarding on `lo`, fragments) still serves a busy small server; a flood of queries from unused addresses
+	 * costs a worker less than a tenth of its time. */
 	KERNEL_PATH_RATE = 20000,
 	KERNEL_PATH_BURST = 2000,
 };

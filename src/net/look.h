@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Who asks for what: requests by zone and by type, counted only while somebody looks.
+ * Traffic by zone and by type, counted only while a looker is active.
  *
  * A looker (a control connection that runs `top`) has a set of tables, one row per thread that has a slot of counters
  * (sys/counters.h). The tables of all lookers are published as one list; a worker loads the list once per batch, and
  * where it is NULL that is all that looking costs. A table is bounded: Space-Saving (Metwally, Agrawal, El Abbadi:
- * Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005) within sets of 8 entries, so that a count
- * is a search of two or three cache lines. What is told of an entry is what it was counted at least: its count without
- * what it took over from the entry whose place it got.
+ * Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005) within sets of 8 entries, so that a
+ * count is a search of two or three cache lines. The reported count of an entry is a lower bound: its count without
+ * what it took over from the entry that it replaced.
  *
- * Taking the counts swaps a fresh set of tables in, waits until no worker uses the old one, and reads it alone.
- * Zones are known by their address, which is good for one snapshot of the state: a row says of which.
- * Threads: workers count in their own row; lookers call from any thread, one mutex holds them apart.
+ * To take the counts, a looker swaps in a fresh set of tables, waits until no worker uses the old one, and then reads
+ * that. Zones are known by their address, which is good for one snapshot of the state: a row says of which. Threads:
+ * workers count in their own row; lookers call from any thread, one mutex holds them apart.
  */
 #pragma once
 
@@ -54,7 +54,7 @@ typedef struct look look_t;
 
 /** All lookers of a net_t. */
 typedef struct {
-	look_list_t *list_rcu;    /* NULL: nobody looks */
+	look_list_t *list_rcu;    /* NULL: there is no looker */
 	look_list_t lists[2];     /* the one that isn't published is free */
 	pthread_mutex_t lock;     /* the lists and what is below */
 	look_t *looks[LOOKS_MAX]; /* owned by the lookers */

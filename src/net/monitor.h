@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Waiting for changes of the system's interfaces: rtnetlink tells of links, addresses, local routes and rules
- * (rtnetlink(7)); of channels
- * (`ethtool -L`) nobody tells, so whoever waits looks every second.
+ * (rtnetlink(7)). The kernel doesn't report changes of channels (`ethtool -L`), so the waiting thread checks them
+ * every second.
  *
- * What changed is not told: messages get lost when many come at once, so the truth is what one asks for afterwards.
+ * It doesn't say what changed: messages get lost when many come at once, so callers query the present state
+ * afterwards.
  */
 #pragma once
 

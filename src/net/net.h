@@ -64,7 +64,7 @@ const sys_counters_t *net_traffic(const net_t *net);
  */
 KNOT_MUST_USE knot_err_t net_listen(const net_t *net, const conf_addr_t *addr, int *ret_fd);
 
-/** Who looks at the workers' traffic: for look_start(). */
+/** The lookers at the workers' traffic: for look_start(). */
 looks_t *net_looks(net_t *net);
 
 /** TCP connections that are open now over sockets. */
@@ -73,15 +73,15 @@ unsigned net_tcp_clients(const net_t *net);
 /* ---- Changes while running ---- */
 
 /**
- * Follow the configuration that is published now: XDP interfaces, their addresses, ports, protocols, settings and block
- * rules. Call after each server_reload() that succeeded, from any thread; calls are served one after the other, and the
- * last one leaves what was published last, so the order of two reloads doesn't matter. Before net_start() it does
- * nothing: net_start() follows what was published meanwhile.
+ * Apply the published configuration: XDP interfaces, their addresses, ports, protocols, settings and block rules. Call
+ * after each server_reload() that succeeded, from any thread; calls are served one after the other, and the last one
+ * applies what was published last, so the order of two reloads doesn't matter. Before net_start() it does nothing:
+ * net_start() applies what was published meanwhile.
  *
- * What is new is opened before what is old is closed. An interface is opened anew only where `ring-size`, `zero-copy`
- * or `busypoll-*` changed; all else changes while packets flow. What can't be done is said in one line of the log, the
- * old state of that interface goes on serving, and the first such error is returned; other interfaces are not held up
- * by it. Items that need a restart (server.listen, workers) are not looked at. Doc: doc/adr/0011-live-changes.md.
+ * New sockets are opened before old ones are closed. An interface is reopened only if `ring-size`, `zero-copy` or
+ * `busypoll-*` changed; all other changes apply while packets flow. A failure is logged in one line, the interface
+ * keeps serving in its old state, and the first such error is returned; other interfaces are not affected. Items that
+ * need a restart (server.listen, workers) are ignored. Doc: doc/adr/0011-live-changes.md.
  */
 knot_err_t net_reconfigure(net_t *net);
 

@@ -4,11 +4,12 @@
  *
  * A bounded ring with many senders and one receiver (D. Vyukov's bounded queue: a sequence number per slot, one
  * compare-and-swap per frame). Not a ring per pair of workers: there would be the square of their number, coming and
- * going with every queue. A full inbox drops, as a full device would. The receiver is woken through its eventfd only
- * when it said that it sleeps.
+ * going with every queue. A full inbox drops, as a full device would. The sender wakes the receiver through its
+ * eventfd only when that has announced that it sleeps.
  *
- * Threads: relay_send() from any; take, sleep and awake from the inbox's worker. Who sends must know that the inbox is
- * there: worker_set_t is read within the read section. Cost: no allocation or lock per frame; a copy in, a copy out.
+ * Threads: relay_send() from any; take, sleep and awake from the inbox's worker. A sender must make sure that the
+ * inbox exists: it reads worker_set_t within the read section. Cost: no allocation or lock per frame; a copy in, a
+ * copy out.
  */
 #pragma once
 

@@ -12,8 +12,8 @@ _Static_assert(offsetof(struct sockaddr_in, sin_port) == PORT_OFF, "IPv4");
 _Static_assert(offsetof(struct sockaddr_in6, sin6_port) == PORT_OFF, "IPv6");
 
 /*
- * UDP services that answer whatever comes, so that with a forged source they and a server that answers errors send to
- * each other for ever. Nobody asks from there: clients take ports from 1024 on, or 53.
+ * UDP services that answer any packet: with a forged source, such a service and a server that answers errors would
+ * send to each other forever. Queries don't come from these ports: clients use ports from 1024 on, or 53.
  */
 static const uint16_t reflector_ports[] = {
 	0,   /* reserved: no reply can be sent there */

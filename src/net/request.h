@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * One request from whichever transport: answer it, note it, tell the modules. The step between receive and send.
+ * One query from any transport: answer it, count it, pass it to the modules. The step between receive and send.
  *
- * Over UDP who asks may be somebody else. Two limits keep the server out of loops of errors with what answers anything:
- * nothing is sent to ports of services that do, and replies to what can't be understood have a rate. Neither concerns
- * a query that is one.
+ * Over UDP the source may be forged. Two limits keep the server out of loops of errors with hosts that answer any
+ * packet: nothing is sent to the ports of such services, and error replies have a rate. Neither concerns valid
+ * queries.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ typedef struct {
 
 /**
  * Answer a request; see answer_message(). Returns the reply's length, 0: send nothing.
- * batch: of the worker, begun with `state`. limits: of the worker; NULL for a stream, whose peer is who it says. Within
- * a read section that `state` was loaded in. No allocation, lock or system call.
+ * batch: of the worker, begun with `state`. limits: of the worker; NULL for a stream, whose source can't be forged.
+ * Within a read section that `state` was loaded in. No allocation, lock or system call.
  */
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out);

@@ -38,8 +38,8 @@ enum {
 	/* A part of a message is kept (less than FRAME_MAX), then at least READ_CHUNK more is read after it. */
 	IN_MAX = FRAME_MAX + READ_CHUNK,
 	/*
-	 * Replies are sent once there are so many bytes of them: hundreds of the usual size, or one of the largest, so
-	 * that a client that asks for large ones and doesn't read costs one.
+	 * Bytes of replies from which on they are sent: hundreds of the usual size, or one of the largest, so that a
+	 * client that asks for large ones and doesn't read costs one.
 	 */
 	OUT_ENOUGH = 32768,
 	OUT_MAX = OUT_ENOUGH + FRAME_MAX,
@@ -405,7 +405,7 @@ static void tcp_accept_failed(worker_t *worker)
 			knot_strerror(knot_err_of_errno(err)));
 }
 
-/* The source of a client; whoever comes over UNIX sockets is one. */
+/* The source of a client; all clients over UNIX sockets are one source. */
 static uint64_t tcp_source_key(const struct sockaddr_storage *remote)
 {
 	uint8_t ip[16] = { 0 };

@@ -254,7 +254,7 @@ static bool tcp_clients_evict(tcp_clients_t *clients, tcp_source_t *newcomer, ui
 
 /* ---- The set ---- */
 
-/* Nobody else has the set yet, or any more. */
+/* Only the calling thread has the set: not yet, or no longer, shared. */
 knot_err_t tcp_clients_init(tcp_clients_t *clients) SYS_UNCHECKED_LOCKS
 {
 	if (getrandom(&clients->key, sizeof(clients->key), 0) != (ssize_t)sizeof(clients->key)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The TCP clients of all socket workers: how many there are, from which sources, and which one has to go when there are
- * too many. RFC 7766 6.2.2 (limits, also per client), 6.2.3 (idle connections are closed first).
+ * The TCP clients of all socket workers: how many there are, from which sources, and which one is closed when there
+ * are too many. RFC 7766 6.2.2 (limits, also per client), 6.2.3 (idle connections are closed first).
  *
- * A source (xdp/tcp/source.h) has at most its share. Who is over the share, or comes when there are as many clients as
- * may be, takes the place of the idlest connection of the source that would have the most: his own or another. Idle
+ * A source (xdp/tcp/source.h) has at most its share. A client over the share, or one that comes when the limit is
+ * reached, takes the place of the idlest connection of the source that would have the most: its own or another. Idle
  * counts from the last query that was answered.
  *
  *   levels:   [1] ── source ── source        sources by the number of their clients; `top` is the highest in use

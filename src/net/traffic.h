@@ -10,8 +10,8 @@
  * to a round trip, without queues before and after it. A TCP batch is what one turn of a connection took in, and over
  * XDP one turn of the worker.
  *
- * While somebody looks (look.h) zones and types are counted, too.
- * Threads: a batch is its worker's; counters are read by anybody with sys_counters_sum().
+ * While there is a looker (look.h), zones and types are counted, too.
+ * Threads: a batch is its worker's; any thread reads counters with sys_counters_sum().
  */
 #pragma once
 
@@ -63,7 +63,7 @@ static inline sys_counters_t *traffic_counters_new(void)
 	return sys_counters_new(TRAFFIC_END);
 }
 
-/** Begin to answer from `state`, in the read section that `looks` (NULL: nobody looks) was loaded in. */
+/** Begin to answer from `state`, in the read section that `looks` (NULL: no looker) was loaded in. */
 static inline void traffic_begin(traffic_batch_t *batch, const look_list_t *looks, const state_t *state)
 {
 	batch->row_count = looks == NULL ? 0 : look_rows(looks, state->number, batch->rows);
@@ -82,7 +82,7 @@ static inline void traffic_drop(traffic_batch_t *batch, traffic_drop_t reason)
 	traffic_note(batch, TRAFFIC_DROPS + reason);
 }
 
-/** Count a request's zone and type for those who look. */
+/** Count a query's zone and type for lookers. */
 void traffic_look(const traffic_batch_t *batch, const answer_report_t *report);
 
 /** Note a request that was answered, or dropped for what it is (reply_len 0). Between traffic_begin() and the section's

@@ -3,9 +3,9 @@
  * UDP worker: receive a batch, answer it in one read section, send a batch. RFC 768, RFC 1122 4.1.3.5 (answers leave
  * from the address asked).
  *
- * Replies are built where their requests lie. A socket that gave a full batch is asked again without poll(), so under
- * load there are two system calls per batch and none of them waits. Who would wake up for each request naps instead
- * (pace.h).
+ * Replies are built where their requests lie. A socket that gave a full batch is read again without poll(), so under
+ * load there are two system calls per batch and none of them waits. A worker that would wake up for each query naps
+ * instead (pace.h).
  */
 #include <netinet/in.h>
 #include <poll.h>

@@ -2,7 +2,8 @@
 /**
  * VLAN devices of the host, so that a route which names one (`dev eth0.5`) becomes the device below and a tag.
  *
- * An immutable table; who makes it publishes it (RCU). Parsing is pure, vlan_table_new() asks the kernel by rtnetlink.
+ * An immutable table, which its maker publishes (RCU). Parsing is pure; vlan_table_new() gets the devices from the
+ * kernel by rtnetlink.
  */
 #pragma once
 

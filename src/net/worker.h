@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What every kind of worker is given: sockets, the published state, and how it is told to end.
+ * What every kind of worker gets: sockets, the published state, and the means to end it.
  */
 #pragma once
 

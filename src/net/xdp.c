@@ -20,7 +20,7 @@ _Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
 enum {
 	/* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
 	REPLY_ROOM_MIN = 512,
-	/* TCP segments sent per turn: after so many it is time to receive again. */
+	/* TCP segments sent per turn: then it is time to receive again. */
 	EMIT_MAX = 4 * NET_XDP_BATCH,
 	/* How long a worker sleeps at most. */
 	SLEEP_US = NET_POLL_MS / 4 * 1000,
@@ -41,7 +41,7 @@ typedef struct {
 	size_t worker_count;
 	uint64_t now_us;
 	pace_t pace;
-	bool may_nap;     /* who configures busy polling doesn't want it */
+	bool may_nap;     /* false with busy polling or a small ring */
 	bool wants_turn;  /* there is more to send than one turn may */
 	bool wants_frame; /* … than there were free frames */
 } xdp_t;

@@ -48,7 +48,7 @@ void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface)
 }
 
 /*
- * What differs is set or removed, in this order: nobody whose rule only moves to another prefix gets through between.
+ * Set new rules, then remove old ones, so that a source whose rule only moves to another prefix never gets through.
  */
 static knot_err_t change_rules(kxdp_iface_t *iface, const block_list_t *from, const block_list_t *to)
 {

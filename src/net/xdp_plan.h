@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the configuration wants of each interface: its listens, which name interfaces or addresses, sorted by interface.
+ * What the configuration requires of each interface: its listens, which name interfaces or addresses, sorted by
+ * interface.
  *
- * Pure but for the function that finds the interface of an address. A plan is made anew whenever the configuration or
- * the system changed; net/interfaces.h makes the system follow it.
+ * Pure but for the function that finds the interface of an address. A new plan is made whenever the configuration or
+ * the system changed; net/interfaces.h applies it to the system.
  */
 #pragma once
 
@@ -46,7 +47,7 @@ void xdp_plan_done(xdp_plan_t *plan);
 /** The same interface, or the same listen that has none. */
 bool xdp_want_meets(const xdp_want_t *a, const xdp_want_t *b);
 
-/** Equal in what needs the interface's sockets to be opened anew. */
+/** Equal in the settings that require reopening the interface's sockets. */
 bool xdp_want_opens_alike(const xdp_want_t *a, const xdp_want_t *b);
 
 /** Equal in what can change while packets flow. */

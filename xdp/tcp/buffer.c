@@ -17,7 +17,7 @@ enum {
 	CLASS_SMALL = 0,
 	CLASS_BIG = 1,  /* of output, too */
 	CLASS_BIT = 31, /* of a chunk's number: it is a big one */
-	SMALL_MOST = 4, /* small chunks for what fits in so many: a big one would be mostly empty */
+	SMALL_MOST = 4, /* bytes that fit in this many small chunks go there: a big one would be mostly empty */
 	/* Connections that are reset for one buffer, at most. Mostly it is one: more only where what they hold is
 	   spread over many chunks of the slab. */
 	RECLAIM_MOST = 256,
@@ -25,8 +25,8 @@ enum {
 
 static const uint32_t class_sizes[BUFFER_CLASSES] = { 512, 4096, 32768, IN_MAX };
 static const uint32_t class_shifts[BUFFER_CLASSES] = { 8, 5, 2, 0 }; /* 128 KiB at once */
-/* Chunks that may be mapped whatever the limit: so many that they hold all that one connection may have (OUT_MAX), or
-   one reply could find no room although all others were reset for it. */
+/* Chunks that may be mapped whatever the limit: enough for all that one connection may have (OUT_MAX). Otherwise one
+ * reply could find no room although all other connections were reset for it. */
 static const uint32_t class_leasts[SIDE_COUNT][BUFFER_CLASSES] = { { 1, 1, 1, 1 }, { 1, 3 } };
 static const unsigned class_counts[SIDE_COUNT] = { [SIDE_IN] = BUFFER_CLASSES, [SIDE_OUT] = CLASS_BIG + 1 };
 

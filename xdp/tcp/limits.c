@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who gets in, who goes when there is too little for all, and how many segments strangers get. */
+/* Which connections get in, which are closed when resources run short, and how many segments unknown sources get. */
 #include "xdp/tcp/source.h"
 #include "xdp/tcp/stack.h"
 
@@ -103,7 +103,7 @@ bool tcp_make_room(kxdp_tcp_t *tcp, bool is_complete)
 	if (tcp->conn_count < tcp->limits.clients_max) {
 		return true;
 	}
-	/* Who is missed least: a closed one, a half-open one, the longest idle. */
+	/* The least important connection: a closed one, a half-open one, the longest idle. */
 	if (tcp->lists[LIST_TIME_WAIT].head != 0) {
 		tcp_conn_free(tcp, tcp->lists[LIST_TIME_WAIT].head);
 		return true;

@@ -261,7 +261,7 @@ static uint32_t covered(const busy_t *busy)
 	return sum;
 }
 
-/* Data behind a hole: kept when it is no trouble; the peer is told what is missing (RFC 5681 4.2). */
+/* Data behind a hole: kept if there is room; a duplicate ACK tells the peer what is missing (RFC 5681 4.2). */
 static void keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
 	stat_inc(&tcp->stats.out_of_order);
@@ -348,7 +348,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 	}
 	piece_t piece = cut(conn, segment);
 	tcp_restart_window(tcp, conn);
-	if (piece.len > 0 && conn->flags & CONN_FIN) { /* nobody will read it (RFC 9293 3.6.1, SHLD-3) */
+	if (piece.len > 0 && conn->flags & CONN_FIN) { /* no reader is left (RFC 9293 3.6.1, SHLD-3) */
 		tcp_conn_reset(tcp, number);
 		return false;
 	}

@@ -377,7 +377,7 @@ static void do_other(run_t *run, char **words)
 	} else if (strcmp(words[0], "configure") == 0) {
 		set_limits(&run->limits, words);
 		kxdp_tcp_configure(run->tcp, &run->limits);
-	} else if (strcmp(words[0], "again") == 0) { /* the port is used anew */
+	} else if (strcmp(words[0], "again") == 0) { /* the port is used again */
 		*client = (client_t){ .isn = client->isn + (uint32_t)option(words, "isn=") };
 	} else {
 		wrong(run, "what is that?");

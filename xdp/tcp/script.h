@@ -17,7 +17,7 @@
  *     close | abort | abort-all | configure NAME=N …
  *     time +Ns|+Nms|+Nus               timers on the way take effect
  *     stat NAME N                      a counter or level
- *     again isn=N                      the port is used anew, its SYN so much further
+ *     again isn=N                      the port is used again, its SYN N further
  *     drain                            let everything out, unseen
  *
  * FLAGS: letters of S F R P A; P is not compared. Sequence numbers count from the SYNs: 0 is the SYN, 1 the first byte.
