@@ -367,6 +367,12 @@ const char *conf_addr_print(const conf_addr_t *addr, char ret_text[static CONF_A
  */
 const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block);
 
+/**
+ * Read how long a rule holds: a number with a unit (s, m, h, d, w; none: seconds), 1 second to 52 weeks. Returns NULL,
+ * or why the text is wrong: a static string.
+ */
+const char *conf_xdp_block_scan_time(const char *text, uint32_t *ret_seconds);
+
 /** Print it as it is configured, "192.0.2.0/24@100". Returns ret_text. */
 enum { CONF_XDP_BLOCK_TEXT_MAX = 64 };
 const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[static CONF_XDP_BLOCK_TEXT_MAX]);

@@ -64,6 +64,32 @@ const char *conf_xdp_block_scan(knot_str_t text, conf_xdp_block_t *ret_block)
 	return NULL;
 }
 
+const char *conf_xdp_block_scan_time(const char *text, uint32_t *ret_seconds)
+{
+	static const struct {
+		char letter;
+		uint32_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	enum { DIGITS_MAX = 8, SECONDS_MAX = 52 * 604800 };
+	static const char fault[] = "the time must be 1 second to 52 weeks, such as 90s, 10m, 2h, 1d, 1w";
+	size_t digits = strspn(text, "0123456789");
+	char number[DIGITS_MAX + 1];
+	if (digits == 0 || digits > DIGITS_MAX) {
+		return fault;
+	}
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	uint64_t factor = text[digits] == '\0' ? 1 : 0, count;
+	for (size_t i = 0; i < KNOT_LEN(units) && factor == 0; i++) {
+		factor = text[digits] == units[i].letter && text[digits + 1] == '\0' ? units[i].seconds : 0;
+	}
+	if (factor == 0 || !knot_number_of(number, 1, SECONDS_MAX / factor, &count)) {
+		return fault;
+	}
+	*ret_seconds = (uint32_t)(count * factor);
+	return NULL;
+}
+
 const char *conf_xdp_block_print(const conf_xdp_block_t *block, char ret_text[static CONF_XDP_BLOCK_TEXT_MAX])
 {
 	char ip[INET6_ADDRSTRLEN] = "";

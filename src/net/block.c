@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const conf_xdp_block_t *a, const conf_xdp_block_t *b)
+static int block_compare_prefixes(const conf_xdp_block_t *a, const conf_xdp_block_t *b)
 {
 	int order = memcmp(a->addr, b->addr, sizeof(a->addr));
 	return order != 0 ? order : (int)a->prefix_len - (int)b->prefix_len;
 }
 
 /* Index of the rule with this prefix, or where it belongs. */
-static size_t find(const block_list_t *list, const conf_xdp_block_t *rule, bool *ret_is_there)
+static size_t block_find_place(const block_list_t *list, const conf_xdp_block_t *rule, bool *ret_is_there)
 {
 	size_t low = 0, high = list->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare(rule, &list->rules[middle].rule);
+		int order = block_compare_prefixes(rule, &list->rules[middle].rule);
 		if (order == 0) {
 			*ret_is_there = true;
 			return middle;
@@ -40,14 +40,14 @@ void block_list_done(block_list_t *list)
 net_block_t *block_list_find(const block_list_t *list, const conf_xdp_block_t *rule)
 {
 	bool is_there;
-	size_t at = find(list, rule, &is_there);
+	size_t at = block_find_place(list, rule, &is_there);
 	return is_there ? &list->rules[at] : NULL;
 }
 
-knot_err_t block_list_set(block_list_t *list, const conf_xdp_block_t *rule, bool is_conf)
+knot_err_t block_list_set(block_list_t *list, const net_block_t *rule)
 {
 	bool is_there;
-	size_t at = find(list, rule, &is_there);
+	size_t at = block_find_place(list, &rule->rule, &is_there);
 	if (!is_there) {
 		net_block_t *rules = realloc(list->rules, (list->count + 1) * sizeof(*rules));
 		if (rules == NULL) {
@@ -57,15 +57,16 @@ knot_err_t block_list_set(block_list_t *list, const conf_xdp_block_t *rule, bool
 		list->rules = rules;
 		list->count++;
 	}
-	list->rules[at] = (net_block_t){ .rule = *rule, .is_conf = is_conf };
+	list->rules[at] = *rule;
 	list->rules[at].rule.text = NULL;
+	list->rules[at].matched = list->rules[at].dropped = 0;
 	return KNOT_OK;
 }
 
 bool block_list_remove(block_list_t *list, const conf_xdp_block_t *rule)
 {
 	bool is_there;
-	size_t at = find(list, rule, &is_there);
+	size_t at = block_find_place(list, rule, &is_there);
 	if (is_there) {
 		list->count--;
 		memmove(list->rules + at, list->rules + at + 1, (list->count - at) * sizeof(*list->rules));
@@ -73,15 +74,30 @@ bool block_list_remove(block_list_t *list, const conf_xdp_block_t *rule)
 	return is_there;
 }
 
+knot_err_t block_list_copy(const block_list_t *list, block_list_t *ret_list)
+{
+	block_list_t copy = { 0 };
+	if (list->count > 0) {
+		copy.rules = malloc(list->count * sizeof(*copy.rules));
+		if (copy.rules == NULL) {
+			return KNOT_ENOMEM;
+		}
+		memcpy(copy.rules, list->rules, list->count * sizeof(*copy.rules));
+		copy.count = list->count;
+	}
+	*ret_list = copy;
+	return KNOT_OK;
+}
+
 knot_err_t block_list_merge(conf_xdp_blocks_t conf, const block_list_t *run_time, block_list_t *ret_list)
 {
 	block_list_t merged = { 0 };
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < conf.count && err == KNOT_OK; i++) {
-		err = block_list_set(&merged, &conf.data[i], true);
+		err = block_list_set(&merged, &(net_block_t){ .rule = conf.data[i], .is_conf = true });
 	}
 	for (size_t i = 0; i < run_time->count && err == KNOT_OK; i++) {
-		err = block_list_set(&merged, &run_time->rules[i].rule, false);
+		err = block_list_set(&merged, &run_time->rules[i]);
 	}
 	if (err != KNOT_OK) {
 		block_list_done(&merged);

@@ -19,11 +19,14 @@ void block_list_done(block_list_t *list);
 /** The rule with this prefix, NULL: none. */
 net_block_t *block_list_find(const block_list_t *list, const conf_xdp_block_t *rule);
 
-/** Add a rule, or replace the one with this prefix. KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t block_list_set(block_list_t *list, const conf_xdp_block_t *rule, bool is_conf);
+/** Add a rule (its counters are 0 in the list), or replace the one with this prefix. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t block_list_set(block_list_t *list, const net_block_t *rule);
 
 /** Remove the rule with this prefix. False: there is none. */
 bool block_list_remove(block_list_t *list, const conf_xdp_block_t *rule);
+
+/** *ret_list: another list with the same rules. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t block_list_copy(const block_list_t *list, block_list_t *ret_list);
 
 /** What is in force. *ret_list: another list. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t block_list_merge(conf_xdp_blocks_t conf, const block_list_t *run_time, block_list_t *ret_list);

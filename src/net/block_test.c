@@ -52,7 +52,7 @@ static void prefixes_are_in_order_and_once(void **state)
 			assert_false(block_list_remove(&list, &rule));
 			assert_null(block_list_find(&list, &rule));
 		} else {
-			assert_int_equal(block_list_set(&list, &rule, false), KNOT_OK);
+			assert_int_equal(block_list_set(&list, &(net_block_t){ .rule = rule }), KNOT_OK);
 			assert_int_equal(block_list_find(&list, &rule)->rule.per_second, rule.per_second);
 		}
 		expect(&list, steps[i].want);
@@ -71,9 +71,9 @@ static void run_time_hides_configuration(void **state)
 	block_list_done(&merged);
 
 	conf_xdp_block_t rule = rule_of("192.0.2.0/24@100");
-	assert_int_equal(block_list_set(&run_time, &rule, false), KNOT_OK);
+	assert_int_equal(block_list_set(&run_time, &(net_block_t){ .rule = rule }), KNOT_OK);
 	rule = rule_of("::1");
-	assert_int_equal(block_list_set(&run_time, &rule, false), KNOT_OK);
+	assert_int_equal(block_list_set(&run_time, &(net_block_t){ .rule = rule }), KNOT_OK);
 	assert_int_equal(block_list_merge(conf, &run_time, &merged), KNOT_OK);
 	expect(&merged, "::1/128 192.0.2.0/24@100 198.51.100.1/32@5*");
 	block_list_done(&merged);
@@ -86,10 +86,29 @@ static void run_time_hides_configuration(void **state)
 	block_list_done(&run_time);
 }
 
+static void copies_are_their_own(void **state)
+{
+	(void)state;
+	block_list_t list = { 0 }, copy;
+	assert_int_equal(block_list_copy(&list, &copy), KNOT_OK);
+	assert_int_equal(copy.count, 0);
+	net_block_t block = { .rule = rule_of("192.0.2.0/24@9"), .end_ms = 7, .comment = "why", .matched = 5 };
+	assert_int_equal(block_list_set(&list, &block), KNOT_OK);
+	assert_int_equal(block_list_copy(&list, &copy), KNOT_OK);
+	assert_true(block_list_remove(&list, &block.rule));
+	expect(&copy, "192.0.2.0/24@9");
+	assert_int_equal(copy.rules[0].end_ms, 7);
+	assert_int_equal(copy.rules[0].matched, 0);
+	assert_string_equal(copy.rules[0].comment, "why");
+	block_list_done(&copy);
+	block_list_done(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefixes_are_in_order_and_once),
+		cmocka_unit_test(copies_are_their_own),
 		cmocka_unit_test(run_time_hides_configuration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,9 +163,12 @@ void xdp_lane_close(xdp_lane_t *lane);
 knot_err_t interfaces_follow_blocks(interfaces_t *set);
 
 /** What net.h promises under net_block_… */
-KNOT_MUST_USE knot_err_t interfaces_block(interfaces_t *set, const conf_xdp_block_t *rule);
+KNOT_MUST_USE knot_err_t interfaces_block(interfaces_t *set, const net_block_t *rules, size_t count);
 KNOT_MUST_USE knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule);
 KNOT_MUST_USE knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count);
+
+/** Remove the rules whose time is over. Logs them. True: there are rules with an end still. */
+bool interfaces_end_blocks(interfaces_t *set);
 
 /* ---- What the host has (xdp_host.c) ---- */
 

@@ -179,7 +179,7 @@ static void rules_follow_both_sources(void **state)
 	conf.block = (conf_xdp_blocks_t){ rules, 2 };
 	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
 	conf_xdp_block_t mine = rule_of("192.0.2.0/24@9"), other = rule_of("::1");
-	assert_int_equal(interfaces_block(&f->set, &mine), KNOT_OK);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = mine }, 1), KNOT_OK);
 	assert_int_equal(interfaces_unblock(&f->set, &other), KNOT_ENOENT);
 	assert_int_equal(interfaces_unblock(&f->set, &rules[0]), KNOT_EPERM);
 
@@ -200,8 +200,8 @@ static void matches_of_all_interfaces_are_summed(void **state)
 {
 	fixture_t *f = *state;
 	conf_xdp_block_t block = rule_of("192.0.2.0/24"), other = rule_of("::1");
-	assert_int_equal(interfaces_block(&f->set, &block), KNOT_OK);
-	assert_int_equal(interfaces_block(&f->set, &other), KNOT_OK);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = block }, 1), KNOT_OK);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = other }, 1), KNOT_OK);
 	(void)open_by_hand(f);
 	static const struct filter_rule counted[4] = { [3] = { .matched = 5, .dropped = 3 } };
 	f->iface.counted = counted;
@@ -228,10 +228,10 @@ static void rules_that_cannot_be_had_leave_the_old_ones(void **state)
 {
 	fixture_t *f = *state;
 	conf_xdp_block_t old = rule_of("192.0.2.0/24@9"), changed = rule_of("192.0.2.0/24"), other = rule_of("::1");
-	assert_int_equal(interfaces_block(&f->set, &old), KNOT_OK);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = old }, 1), KNOT_OK);
 	(void)open_by_hand(f);
-	assert_int_equal(interfaces_block(&f->set, &other), KNOT_EPERM);
-	assert_int_equal(interfaces_block(&f->set, &changed), KNOT_EPERM);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = other }, 1), KNOT_EPERM);
+	assert_int_equal(interfaces_block(&f->set, &(net_block_t){ .rule = changed }, 1), KNOT_EPERM);
 	net_block_t *list;
 	size_t count;
 	assert_int_equal(interfaces_blocks(&f->set, &list, &count), KNOT_OK);

@@ -98,8 +98,9 @@ static void watch(void *arg)
 	bool event = false;
 	while (!atomic_load_explicit(&net->stopping, memory_order_relaxed)) {
 		(void)interfaces_follow(&net->interfaces, NULL, event);
-		/* Without XDP there is nothing to look at until a reload asks for some. */
-		event = monitor_wait(&net->monitor, interfaces_empty(&net->interfaces) ? -1 : LOOK_MS);
+		bool has_ends = interfaces_end_blocks(&net->interfaces);
+		/* Without XDP there is nothing to look at until a reload asks for some, but for rules that end. */
+		event = monitor_wait(&net->monitor, interfaces_empty(&net->interfaces) && !has_ends ? -1 : LOOK_MS);
 	}
 }
 
@@ -245,9 +246,11 @@ void net_capture_stop(net_t *net, net_capture_t *take_capture)
 	interfaces_capture_stop(&net->interfaces, take_capture);
 }
 
-knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule)
+knot_err_t net_block_add(net_t *net, const net_block_t *rules, size_t count)
 {
-	return interfaces_block(&net->interfaces, rule);
+	knot_err_t err = interfaces_block(&net->interfaces, rules, count);
+	monitor_wake(&net->monitor); /* without interfaces it sleeps until a rule has an end */
+	return err;
 }
 
 knot_err_t net_block_remove(net_t *net, const conf_xdp_block_t *rule)

@@ -153,20 +153,28 @@ void net_xdp_status_free(net_xdp_status_t *take_status);
 
 /* ---- Blocking ---- */
 
+enum {
+	NET_BLOCK_MAX = 4096,        /* rules added at run time */
+	NET_BLOCK_COMMENT_MAX = 128, /* bytes, with the final NUL */
+};
+
 /** A rule as it is in force on every XDP interface. */
 typedef struct {
 	conf_xdp_block_t rule; /* text: NULL */
 	bool is_conf;     /* from the configuration; else set at run time, which goes before one of the same prefix */
 	uint64_t matched; /* packets from these sources, over all interfaces since they were opened */
 	uint64_t dropped; /* of those */
+	uint64_t end_ms;  /* when it ends by itself, on sys_clock_ms(); 0: when it is removed */
+	char comment[NET_BLOCK_COMMENT_MAX]; /* of the one that added it; "": none */
 } net_block_t;
 
 /**
- * Add a rule at run time, or change its rate; it stays until it is removed or the server ends, also over reloads.
- * KNOT_ESPACE: too many rules. KNOT_ECONNCLOSED: the helper has ended. Others: an interface refused it (the first
- * error). On an error no interface has it: all is as before.
+ * Add rules at run time, or replace those of the same prefixes; of `rules`, the rule, the end and the comment are
+ * taken. They stay until their end, until they are removed or the server ends, also over reloads. All are added or
+ * none: KNOT_ENOMEM. KNOT_ESPACE: too many rules. KNOT_ECONNCLOSED: the helper has ended. Others: an interface refused
+ * one (the first error). On an error all is as before.
  */
-KNOT_MUST_USE knot_err_t net_block_add(net_t *net, const conf_xdp_block_t *rule);
+KNOT_MUST_USE knot_err_t net_block_add(net_t *net, const net_block_t *rules, size_t count);
 
 /**
  * Remove the rule that was added at run time for this prefix; a configured one of the same prefix is in force again.

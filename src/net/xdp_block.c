@@ -2,20 +2,22 @@
 /* Block rules on all interfaces: from the lists of block.h into kernel programs, and their counters back. */
 #include "src/net/interfaces.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sys/clock.h"
 #include "src/sys/log.h"
 
-static kxdp_rule_t rule_of(const conf_xdp_block_t *block)
+static kxdp_rule_t xdp_block_rule_of(const conf_xdp_block_t *block)
 {
 	kxdp_rule_t rule = { .prefix_len = block->prefix_len, .per_second = block->per_second };
 	memcpy(rule.addr, block->addr, sizeof(rule.addr));
 	return rule;
 }
 
-static knot_err_t told(const char *doing, const conf_xdp_block_t *block, kxdp_iface_t *iface, knot_err_t err,
-		const kxdp_fault_t *fault)
+static knot_err_t xdp_block_tell_fault(const char *doing, const conf_xdp_block_t *block, kxdp_iface_t *iface,
+		knot_err_t err, const kxdp_fault_t *fault)
 {
 	if (err != KNOT_OK) {
 		char text[CONF_XDP_BLOCK_TEXT_MAX];
@@ -25,44 +27,45 @@ static knot_err_t told(const char *doing, const conf_xdp_block_t *block, kxdp_if
 	return err;
 }
 
-static knot_err_t set_rule(kxdp_iface_t *iface, const conf_xdp_block_t *block)
+static knot_err_t xdp_block_set_rule(kxdp_iface_t *iface, const conf_xdp_block_t *block)
 {
 	kxdp_fault_t fault = { 0 };
-	kxdp_rule_t rule = rule_of(block);
-	return told("set", block, iface, kxdp_rule_set(iface, &rule, &fault), &fault);
+	kxdp_rule_t rule = xdp_block_rule_of(block);
+	return xdp_block_tell_fault("set", block, iface, kxdp_rule_set(iface, &rule, &fault), &fault);
 }
 
-static knot_err_t remove_rule(kxdp_iface_t *iface, const conf_xdp_block_t *block)
+static knot_err_t xdp_block_remove_rule(kxdp_iface_t *iface, const conf_xdp_block_t *block)
 {
 	kxdp_fault_t fault = { 0 };
-	kxdp_rule_t rule = rule_of(block);
+	kxdp_rule_t rule = xdp_block_rule_of(block);
 	knot_err_t err = kxdp_rule_remove(iface, &rule, &fault);
-	return told("remove", block, iface, err == KNOT_ENOENT ? KNOT_OK : err, &fault); /* it was never taken */
+	return xdp_block_tell_fault(
+			"remove", block, iface, err == KNOT_ENOENT ? KNOT_OK : err, &fault); /* it was never taken */
 }
 
 void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface)
 {
 	for (size_t i = 0; i < set->blocks.count; i++) {
-		(void)set_rule(iface, &set->blocks.rules[i].rule);
+		(void)xdp_block_set_rule(iface, &set->blocks.rules[i].rule);
 	}
 }
 
 /*
  * Set new rules, then remove old ones, so that a source whose rule only moves to another prefix never gets through.
  */
-static knot_err_t change_rules(kxdp_iface_t *iface, const block_list_t *from, const block_list_t *to)
+static knot_err_t xdp_block_change_rules(kxdp_iface_t *iface, const block_list_t *from, const block_list_t *to)
 {
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < to->count; i++) {
 		const net_block_t *before = block_list_find(from, &to->rules[i].rule);
 		if (before == NULL || before->rule.per_second != to->rules[i].rule.per_second) {
-			knot_err_t err = set_rule(iface, &to->rules[i].rule);
+			knot_err_t err = xdp_block_set_rule(iface, &to->rules[i].rule);
 			first = first == KNOT_OK ? err : first;
 		}
 	}
 	for (size_t i = 0; i < from->count; i++) {
 		if (block_list_find(to, &from->rules[i].rule) == NULL) {
-			knot_err_t err = remove_rule(iface, &from->rules[i].rule);
+			knot_err_t err = xdp_block_remove_rule(iface, &from->rules[i].rule);
 			first = first == KNOT_OK ? err : first;
 		}
 	}
@@ -80,7 +83,7 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set)
 	}
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->items[i]->iface != NULL) {
-			knot_err_t err = change_rules(set->items[i]->iface, &set->blocks, &next);
+			knot_err_t err = xdp_block_change_rules(set->items[i]->iface, &set->blocks, &next);
 			first = first == KNOT_OK ? err : first;
 		}
 	}
@@ -89,34 +92,72 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set)
 	return first;
 }
 
-/* On all interfaces or on none: a rule that isn't in force must not be listed. */
-static knot_err_t add_rule(interfaces_t *set, const conf_xdp_block_t *rule)
+/* On all interfaces or on none: a rule that isn't in force must not be listed. Holding `change`. */
+static knot_err_t xdp_block_add_all(interfaces_t *set, const net_block_t *rules, size_t count)
 {
-	const net_block_t *there = block_list_find(&set->run_time, rule);
-	const bool is_new = there == NULL;
-	const conf_xdp_block_t before = is_new ? *rule : there->rule;
-	knot_err_t err = block_list_set(&set->run_time, rule, false);
+	block_list_t before;
+	knot_err_t err = block_list_copy(&set->run_time, &before);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = interfaces_follow_blocks(set);
-	if (err != KNOT_OK) {
-		if (is_new) {
-			(void)block_list_remove(&set->run_time, rule);
-		} else {
-			(void)!block_list_set(&set->run_time, &before, false);
-		}
-		(void)interfaces_follow_blocks(set);
+	for (size_t i = 0; i < count && err == KNOT_OK; i++) {
+		assert(!rules[i].is_conf);
+		err = block_list_set(&set->run_time, &rules[i]);
 	}
+	err = err == KNOT_OK && set->run_time.count > NET_BLOCK_MAX ? KNOT_ESPACE : err;
+	err = err == KNOT_OK ? interfaces_follow_blocks(set) : err;
+	if (err == KNOT_OK) {
+		block_list_done(&before);
+		return KNOT_OK;
+	}
+	block_list_done(&set->run_time);
+	set->run_time = before;
+	(void)interfaces_follow_blocks(set);
 	return err;
 }
 
-knot_err_t interfaces_block(interfaces_t *set, const conf_xdp_block_t *rule)
+knot_err_t interfaces_block(interfaces_t *set, const net_block_t *rules, size_t count)
 {
 	pthread_mutex_lock(&set->change);
-	knot_err_t err = interfaces_lost_helper(set) ? KNOT_ECONNCLOSED : add_rule(set, rule);
+	knot_err_t err = interfaces_lost_helper(set) ? KNOT_ECONNCLOSED : xdp_block_add_all(set, rules, count);
 	pthread_mutex_unlock(&set->change);
 	return err;
+}
+
+/* Takes the rules whose time is over out of the list; backwards, as the ones behind move up. True: there were some. */
+static bool xdp_block_take_ended(block_list_t *list)
+{
+	const uint64_t now = sys_clock_ms();
+	bool has_ended = false;
+	for (size_t i = list->count; i > 0; i--) {
+		const net_block_t *block = &list->rules[i - 1];
+		if (block->end_ms == 0 || block->end_ms > now) {
+			continue;
+		}
+		const conf_xdp_block_t rule = block->rule;
+		char text[CONF_XDP_BLOCK_TEXT_MAX];
+		(void)conf_xdp_block_print(&rule, text);
+		text[strcspn(text, "@")] = '\0';
+		log_control(LOG_NOTICE, "control, xdp-block, removed %s, its time is over", text);
+		(void)block_list_remove(list, &rule);
+		has_ended = true;
+	}
+	return has_ended;
+}
+
+bool interfaces_end_blocks(interfaces_t *set)
+{
+	pthread_mutex_lock(&set->change);
+	/* Without the helper the kernel program goes on obeying it: it stays in the list. */
+	if (!interfaces_lost_helper(set) && xdp_block_take_ended(&set->run_time)) {
+		(void)interfaces_follow_blocks(set); /* logs */
+	}
+	bool has_ends = false;
+	for (size_t i = 0; i < set->run_time.count && !has_ends; i++) {
+		has_ends = set->run_time.rules[i].end_ms != 0;
+	}
+	pthread_mutex_unlock(&set->change);
+	return has_ends;
 }
 
 knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
@@ -136,8 +177,8 @@ knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
 
 /* ---- Counters ---- */
 
-static void add_counts(const block_list_t *list, net_block_t *rules, kxdp_iface_t *iface, kxdp_rule_count_t *counts,
-		size_t max)
+static void xdp_block_add_counts(const block_list_t *list, net_block_t *rules, kxdp_iface_t *iface,
+		kxdp_rule_count_t *counts, size_t max)
 {
 	size_t count = kxdp_iface_rules(iface, counts, max);
 	for (size_t i = 0; i < count && i < max; i++) {
@@ -168,7 +209,7 @@ knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t 
 		memcpy(rules, set->blocks.rules, count * sizeof(*rules));
 		for (size_t i = 0; i < set->count; i++) {
 			if (set->items[i]->iface != NULL) {
-				add_counts(&set->blocks, rules, set->items[i]->iface, counts, count);
+				xdp_block_add_counts(&set->blocks, rules, set->items[i]->iface, counts, count);
 			}
 		}
 	}

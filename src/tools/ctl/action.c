@@ -54,7 +54,7 @@ const char *request_keep_all(request_t *request, const char *text)
 	return request_keep(request, text, strlen(text));
 }
 
-static knot_ctl_data_t *request_add_unit(request_t *request, const knot_ctl_data_t *like)
+knot_ctl_data_t *request_add_unit(request_t *request, const knot_ctl_data_t *like)
 {
 	request->units = must(realloc(request->units, (request->count + 1) * sizeof(*request->units)));
 	knot_ctl_data_t *unit = &request->units[request->count++];
@@ -395,7 +395,7 @@ static bool action_build_block(builder_t *b)
 	static const struct {
 		const char *verb;
 		size_t prefixes_min;
-		bool has_rate;
+		bool has_filters;
 	} verbs[] = { { "add", 1, true }, { "remove", 1, false }, { "list", 0, false } };
 	if (!action_take_filters(b) || !action_check_count(b, 1, 2)) {
 		return false;
@@ -404,11 +404,16 @@ static bool action_build_block(builder_t *b)
 		if (strcmp(verbs[i].verb, b->args[0]) != 0) {
 			continue;
 		}
-		if (b->base[KNOT_CTL_IDX_FILTERS] != NULL && !verbs[i].has_rate) {
-			return action_refuse_words(b, "'%s' takes no rate", verbs[i].verb);
+		if (b->base[KNOT_CTL_IDX_FILTERS] != NULL && !verbs[i].has_filters) {
+			return action_refuse_words(b, "'%s' takes no rate, time, comment or file", verbs[i].verb);
 		}
+		b->request->file = b->base[KNOT_CTL_IDX_SECTION]; /* is for us, not for the server */
+		b->base[KNOT_CTL_IDX_SECTION] = NULL;
 		knot_ctl_data_t *unit = request_add_unit(b->request, &b->base);
 		(*unit)[KNOT_CTL_IDX_TYPE] = request_keep_all(b->request, b->args[0]);
+		if (b->request->file != NULL) {
+			return b->count == 1 ? true : action_refuse_words(b, "a prefix and a file can't be combined");
+		}
 		if (b->count > 1) {
 			(*unit)[KNOT_CTL_IDX_ID] = request_keep_all(b->request, b->args[1]);
 		}

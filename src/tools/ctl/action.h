@@ -49,7 +49,7 @@ typedef enum {
 } layout_t;
 
 /** What a filter's value is, for completion. */
-typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_INTERFACE } value_kind_t;
+typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_FILE, VALUE_INTERFACE } value_kind_t;
 
 typedef struct {
 	const char *word;     /* as typed, with '+'; NULL ends a list */
@@ -104,6 +104,8 @@ typedef struct {
 	size_t string_count;
 	const char **rest; /* owned: arguments that are no filters, borrowed each */
 	bool all_zones;    /* "--" was given */
+	const char *file; /* "-": standard input; the units are still to be made of its lines, like units[0]; NULL: none
+			   */
 } request_t;
 
 typedef struct {
@@ -120,7 +122,10 @@ enum { ACTION_ERROR_MAX = 256 };
 bool action_request(const action_t *action, request_flags_t flags, char *const args[], size_t count,
 		request_t *ret_request, char ret_error[static ACTION_ERROR_MAX]);
 
+void request_free(request_t *request);
+
 /** A copy of a text that lives as long as the request. */
 const char *request_keep_all(request_t *request, const char *text);
 
-void request_free(request_t *request);
+/** Add a unit with the items of `like`, which are not copied. Valid until the next is added. */
+knot_ctl_data_t *request_add_unit(request_t *request, const knot_ctl_data_t *like);

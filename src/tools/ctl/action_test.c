@@ -105,7 +105,7 @@ static const struct {
 	{ "xdp-block add 192.0.2.0/24 +rate 5", "CMD=xdp-block ID=192.0.2.0/24 TYPE=add DATA=5 FILTERS=r" },
 	{ "xdp-block add ::/0", "CMD=xdp-block ID=::/0 TYPE=add" },
 	{ "xdp-block add ::/0 +rate", "!missing value of filter: +rate" },
-	{ "xdp-block remove ::/0 +rate 5", "!'remove' takes no rate" },
+	{ "xdp-block remove ::/0 +rate 5", "!'remove' takes no rate, time, comment or file" },
 	{ "xdp-block remove", "!missing prefix" },
 	{ "xdp-block list", "CMD=xdp-block TYPE=list" },
 	{ "xdp-block list ::/0", "CMD=xdp-block ID=::/0 TYPE=list" },

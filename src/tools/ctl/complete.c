@@ -468,6 +468,7 @@ static bool complete_filter_value(completer_t *c, const complete_line_t *line, c
 		}
 		switch (filter->kind) {
 		case VALUE_DIRECTORY: complete_add_paths(c, typed, true); break;
+		case VALUE_FILE: complete_add_paths(c, typed, false); break;
 		case VALUE_INTERFACE: complete_add_interfaces(c); break;
 		case VALUE_ANY: break;
 		}

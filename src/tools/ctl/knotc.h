@@ -65,6 +65,9 @@ bool knotc_zone_check(const params_t *params, const request_t *request);
 /** `xdp-capture`: write frames to a file until told to end. */
 bool knotc_xdp_capture(const params_t *params, const action_t *action, const request_t *request);
 
+/** Make a unit of each rule in the file of `xdp-block add +file`. False: the faults have been printed. */
+bool knotc_read_blocks(request_t *request);
+
 /** `xdp-check` of the interface that the request names, or of those of the configuration. */
 bool knotc_xdp_check(const params_t *params, const action_t *action, const request_t *request);
 

@@ -251,8 +251,11 @@ bool knotc_run(const params_t *given, int argc, char *const argv[])
 		return run_end(&params, action->name, (action->flags & COMMAND_OURS) != 0 ? usage : NULL);
 	}
 	run_convert_names(&request);
-	bool is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
-						   : run_local(&params, action, &request);
+	bool is_good = request.file == NULL || knotc_read_blocks(&request);
+	if (is_good) {
+		is_good = action->local == LOCAL_NONE ? run_remote(&params, action, &request)
+						      : run_local(&params, action, &request);
+	}
 	if (messages_wait()) {
 		(void)run_end(&params, action->name, NULL);
 	}

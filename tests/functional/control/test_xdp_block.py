@@ -2,9 +2,11 @@
 """Guards `knotc xdp-block`: sources dropped or limited, the longest prefix decides, counted, kept over reloads."""
 import json
 import os
+import re
 import select
 import signal
 import socket
+import subprocess
 import time
 
 import dns.flags
@@ -13,6 +15,7 @@ import pytest
 from scapy.all import IP, UDP, Ether, Raw
 
 from harness.net import inside, may_make_namespaces
+from harness.server import built
 from harness.waiting import wait_until
 from harness.wire import Wire
 from xdp_server import configure, counters, start, wait_counters
@@ -97,6 +100,85 @@ def test_remove_all(server, pair):
     assert server.knotc("xdp-block", "remove", "all").stdout == "OK\n"
 
 
+def list_table(server):
+    """[{column: value}] of the table."""
+    header, *lines = server.knotc("xdp-block", "list").stdout.splitlines()
+    names = header.split()
+    ends = [header.index(name) + len(name) for name in names]
+    return [dict(zip(names, (line[begin:end].strip() for begin, end in zip([0, max(ends[0], len(line.split()[0])), *ends[1:]], [
+        max(ends[0], len(line.split()[0])), *ends[1:]])))) for line in lines]
+
+
+def test_time_and_comment(server, pair):
+    """A rule ends by itself, and the one of the configuration with its prefix is in force again."""
+    configure(server, pair, f"block: [ {pair.client4}@1000000 ]")
+    assert server.knotc("reload").stdout == "Reloaded\n"
+    assert server.knotc("xdp-block", "add", pair.client4, "+for", "2h", "+comment", "ticket 4711").stdout == "OK\n"
+    rule = rules(server)[f"{pair.client4}/32"]
+    assert 7000 < rule.pop("remaining") <= 7200
+    assert rule == {"rate": 0, "matched": 0, "dropped": 0, "source": "command", "comment": "ticket 4711"}
+    (result,) = json.loads(server.knotc("-j", "xdp-block", "list").stdout)["result"]
+    assert result["comment"] == "ticket 4711" and 7000 < result["remaining"] <= 7200
+    (row,) = list_table(server)
+    assert row["comment"] == "ticket 4711" and re.fullmatch(r"2h 0m|1h \d+m", row["remaining"]), row
+    assert not is_answered(server, pair)
+    assert server.knotc("reload").stdout == "Reloaded\n"
+    assert "remaining" in rules(server)[f"{pair.client4}/32"]
+    # The same prefix once more: the new end and comment replace the old ones.
+    assert server.knotc("xdp-block", "add", pair.client4, "+for", "1").stdout == "OK\n"
+    server.wait(lambda: rules(server)[f"{pair.client4}/32"]["source"] == "configuration", what="the end of the rule")
+    assert is_answered(server, pair)
+    log = server.log()
+    for line in ("all dropped, for 7200 s, comment 'ticket 4711'", "all dropped, for 1 s\n"):
+        assert f"notice: control, xdp-block, added {pair.client4}/32, {line}" in log, line
+    assert log.count(f"notice: control, xdp-block, removed {pair.client4}/32, its time is over") == 1
+
+
+def test_file(server, pair, tmp_path):
+    """All rules of a file at once; from standard input, too."""
+    file = tmp_path / "blocked"
+    file.write_text("# a list\n\n198.51.100.0/24 for 2h  #  scanner \n2001:db8:bad::/48@100\t\r\n203.0.113.9@7 for 10m", encoding="ascii")
+    assert server.knotc("xdp-block", "add", "+file", file, "+for", "1d", "+comment", "night").stdout == "OK\n"
+    found = {prefix: (rule["rate"], rule["comment"], -(-rule["remaining"] // 60)) for prefix, rule in rules(server).items()}
+    assert found == {"198.51.100.0/24": (0, "scanner", 120), "2001:db8:bad::/48": (100, "night", 1440), "203.0.113.9/32": (7, "night", 10)}
+    assert server.knotc("xdp-block", "remove", "all").stdout == "OK\n"
+    done = subprocess.run([built("knotc", "tools"), "-s", server.socket, "xdp-block", "add", "+file", "-"], input="::1\n", capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "OK\n", "")
+    assert set(rules(server)) == {"::1/128"}
+
+
+@pytest.mark.parametrize("text, errors", [
+    ("192.0.2.0/24\n192.0.2.1/24\n192.0.2.9@0\n", ["line 2, '192.0.2.1/24' (address has bits behind the prefix)",
+                                                   "line 3, '192.0.2.9@0' (the rate must be 1 to 1000000 queries per second)"]),
+    ("192.0.2.0/24\n::/0\n192.0.2.0/24@5", ["line 3, '192.0.2.0/24@5' (line 1 has the same prefix)"]),
+    ("::/0 for\n", ["line 1, 'for' (the time is missing)"]), ("::/0 10m", ["line 1, '10m' (unexpected word"]),
+    ("::/0 for 10x", ["line 1, '10x' (the time must be 1 second to 52 weeks"]), ("::/0 # " + "x" * 128, ["(the comment is too long"]),
+    ("# none\n", ["has no rules"]), ("".join(f"10.{n >> 8}.{n & 255}.0/24\n" for n in range(4097)), ["line 4097, '10.16.0.0/24' (the file has more"]),
+], ids=["prefix", "twice", "no-time", "word", "time", "comment", "empty", "many"])
+def test_wrong_file_changes_nothing(server, tmp_path, text, errors):
+    file = tmp_path / "blocked"
+    file.write_text(text, encoding="ascii")
+    done = server.knotc("xdp-block", "add", "+file", file, check=False)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, len(lines)) == (1, len(errors))
+    for line, error in zip(lines, errors):
+        assert line.startswith(f"error: file '{file}'") and error in line
+    messages = json.loads(server.knotc("-j", "xdp-block", "add", "+file", file, check=False).stdout)["messages"]
+    assert [message.get("line", 0) for message in messages] == [int((re.findall(r"', line (\d+)", line) or [0])[0]) for line in lines]
+    assert rules(server) == {}
+
+
+def test_too_many_rules_change_nothing(server, tmp_path):
+    """The server's own limit: what was there before stays, and nothing of the file is in force."""
+    assert server.knotc("xdp-block", "add", "::1").stdout == "OK\n"
+    file = tmp_path / "blocked"
+    file.write_text("".join(f"10.{n >> 8}.{n & 255}.0/24\n" for n in range(4096)), encoding="ascii")
+    done = server.knotc("xdp-block", "add", "+file", file, check=False)
+    assert done.returncode == 1 and "error: (too many rules)" in done.stdout
+    assert set(rules(server)) == {"::1/128"}
+
+
 def test_longest_prefix_decides(server, pair):
     server.knotc("xdp-block", "add", "192.0.2.0/24")
     assert not is_answered(server, pair)
@@ -146,6 +228,8 @@ def test_kept_over_reload(server, pair):
 
 @pytest.mark.parametrize("words, text", [
     ((), "command requires at least 1 arguments"), (("nonsense", "::/0"), "unknown word 'nonsense'"), (("add",), "missing prefix"),
+    (("remove", "::/0", "+for", "1h"), "'remove' takes no rate, time, comment or file"), (("add", "::/0", "+for"), "missing value of filter: +for"),
+    (("add", "::/0", "+file", "x"), "a prefix and a file can't be combined"),
     (("add", "::/0", "+nonsense"), "unknown filter: +nonsense"), (("add", "::/0", "+rate"), "missing value of filter: +rate"),
     (("remove", "::/0", "+rate", "1"), "'remove' takes no rate"), (("add", "::/0", "::/0"), "takes at most 2 arguments"),
 ])
@@ -158,6 +242,8 @@ def test_wrong_words_get_the_usage(server, words, text):
 @pytest.mark.parametrize("words", [
     ("add", "192.0.2.0/33"), ("add", "::/129"), ("add", "nonsense"), ("add", "192.0.2.1/24"), ("add", ""), ("add", "192.0.2.0/"),
     ("add", "192.0.2.0/24@5"), ("add", "::/0", "+rate", "0"), ("add", "::/0", "+rate", "-1"), ("add", "::/0", "+rate", "x"),
+    ("add", "::/0", "+for", "0"), ("add", "::/0", "+for", "10x"), ("add", "::/0", "+for", "53w"), ("add", "::/0", "+for", "1hh"),
+    ("add", "::/0", "+for", ""), ("add", "::/0", "+comment", "x" * 128), ("add", "::/0", "+comment", "a\nb"),
     ("add", "::/0", "+rate", "99999999999"), ("add", "1" * 200), ("remove", "192.0.2.0/24"), ("list", "192.0.2.0/24"),
 ])
 def test_wrong_values_are_refused(server, words):
@@ -170,6 +256,8 @@ def test_without_xdp(knotd):
     """Nothing to put rules into: they are kept for the interface that a reload may bring."""
     knotd.configure()
     knotd.start()
+    assert knotd.knotc("xdp-block", "add", "::1", "+for", "1").stdout == "OK\n"
+    knotd.wait(lambda: rules(knotd) == {}, what="the end of the rule")
     assert knotd.knotc("xdp-block", "add", "192.0.2.0/24").stdout == "OK\n"
     assert set(rules(knotd)) == {"192.0.2.0/24"}
     assert knotd.knotc("xdp-block", "remove", "192.0.2.0/24").stdout == "OK\n"
