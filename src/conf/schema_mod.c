@@ -4,7 +4,8 @@
 
 /* clang-format off: tables */
 
-#define MOD_ID        { .name = "id", STR, .doc = "Name to refer to, as mod-name/id." }, COMMENT
+#define MOD_ID                                                                                                         \
+	{ .name = "id", STR, .doc = "Name by which zones and templates refer to the module, as mod-name/id." }, COMMENT
 #define MODULE(title) .name = (title), .kind = CONF_MULTI, .is_module = true
 #define SCOPE_BOTH    .module_global = true, .module_zone = true
 #define SCOPE_ZONE    .module_zone = true
@@ -17,34 +18,43 @@ const conf_section_t conf_section_mod_alias = {
 	SCOPE_ZONE,
 	REFUSED,
 	ROWS(plain_rows),
-	.doc = "ALIAS records answered with local addresses.",
+	.doc = "Answers ALIAS records with addresses that this server has for the target.",
 };
 const conf_section_t conf_section_mod_authsignal = {
 	MODULE("mod-authsignal"),
 	SCOPE_ZONE,
 	REFUSED,
 	ROWS(plain_rows),
-	.doc = "DNSSEC bootstrapping signals (RFC 9615).",
+	.doc = "Synthesizes the signals of DNSSEC bootstrapping (RFC 9615).",
 };
 const conf_section_t conf_section_mod_whoami = {
 	MODULE("mod-whoami"),
 	SCOPE_ZONE,
 	REFUSED,
 	ROWS(plain_rows),
-	.doc = "Answers with the address of who asks.",
+	.doc = "Answers with the client's own address.",
 };
 
 static const conf_row_t cookies_rows[] = {
 	MOD_ID,
-	{ .name = "secret-lifetime", TIME(1, 36 * DAY), .dflt = "26h", TUNING, .doc = "How long a secret is used." },
-	{ .name = "badcookie-slip", INT(1, MAX31), .dflt = "1", TUNING, .doc = "Answer one in so many bad cookies." },
+	{ .name = "secret-lifetime",
+			TIME(1, 36 * DAY),
+			.dflt = "26h",
+			TUNING,
+			.doc = "How long a secret is used before a new one is generated." },
+	{ .name = "badcookie-slip",
+			INT(1, MAX31),
+			.dflt = "1",
+			TUNING,
+			.doc = "Answer one of this number of queries with a bad cookie, and drop the others." },
 	{ .name = "secret",
 			.type = CONF_HEX,
 			MULTI,
 			.count_max = 2,
 			TUNING,
 			.dflt_doc = "random",
-			.doc = "16 bytes as 0x and hexadecimal digits." },
+			.doc = "Secrets, each 16 bytes as 0x and hexadecimal digits. Set the same on all instances of "
+			       "an anycast address. The second one is accepted as well, for changing secrets." },
 };
 const conf_section_t conf_section_mod_cookies = {
 	MODULE("mod-cookies"),
@@ -52,7 +62,8 @@ const conf_section_t conf_section_mod_cookies = {
 	REFUSED,
 	ROWS(cookies_rows),
 	.check = conf_check_cookies,
-	.doc = "DNS cookies (RFC 7873, RFC 9018).",
+	.doc = "DNS cookies (RFC 7873, RFC 9018), which let a server recognize clients that don't forge their "
+	       "address.",
 };
 
 static const conf_row_t dnserr_rows[] = {
@@ -60,10 +71,22 @@ static const conf_row_t dnserr_rows[] = {
 	{ .name = "report-channel",
 			.type = CONF_DNAME,
 			TUNING,
-			.doc = "Agent domain that resolvers are told of; it or agent must be set." },
-	{ .name = "agent", BOOL, .dflt = "off", TUNING, .doc = "Be the agent." },
-	{ .name = "cache-size", INT(1, MAX31), .dflt = "1000", TUNING, .doc = "Reports remembered." },
-	{ .name = "cache-lifetime", TIME(1, 36 * DAY), .dflt = "10", TUNING, .doc = "How long." },
+			.doc = "Agent domain to which resolvers report errors. Either this or agent must be set." },
+	{ .name = "agent",
+			BOOL,
+			.dflt = "off",
+			TUNING,
+			.doc = "Receive reports, as the agent that a report-channel names." },
+	{ .name = "cache-size",
+			INT(1, MAX31),
+			.dflt = "1000",
+			TUNING,
+			.doc = "Number of reports to remember, so that repeated ones are logged once." },
+	{ .name = "cache-lifetime",
+			TIME(1, 36 * DAY),
+			.dflt = "10",
+			TUNING,
+			.doc = "How long a report is remembered." },
 };
 const conf_section_t conf_section_mod_dnserr = {
 	MODULE("mod-dnserr"),
@@ -82,12 +105,33 @@ static const conf_row_t dnsproxy_rows[] = {
 			.required = true,
 			.missing = "no remote server specified",
 			TUNING,
-			.doc = "Server that queries are sent on to." },
-	{ .name = "timeout", INT(0, MAX31), .dflt = "500", TUNING, .doc = "Milliseconds to wait for its answer." },
-	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Sources of such queries." },
-	{ .name = "fallback", BOOL, .dflt = "on", TUNING, .doc = "Only if no zone here has the name." },
-	{ .name = "tcp-fastopen", BOOL, .dflt = "off", .support = CONF_OBSOLETE, .doc = "Has no effect." },
-	{ .name = "catch-nxdomain", BOOL, .dflt = "off", TUNING, .doc = "Also if the name does not exist." },
+			.doc = "Server to which queries are forwarded." },
+	{ .name = "timeout",
+			INT(0, MAX31),
+			.dflt = "500",
+			TUNING,
+			.doc = "Time in milliseconds to wait for that server's answer." },
+	{ .name = "address",
+			.type = CONF_NET,
+			MULTI,
+			TUNING,
+			.doc = "Source addresses and networks whose queries are forwarded." },
+	{ .name = "fallback",
+			BOOL,
+			.dflt = "on",
+			TUNING,
+			.doc = "Forward only queries for names in no zone of this server. Switch it off to forward "
+			       "all." },
+	{ .name = "tcp-fastopen",
+			BOOL,
+			.dflt = "off",
+			.support = CONF_OBSOLETE,
+			.doc = "Accepted for compatibility with older configurations and ignored. Remove it." },
+	{ .name = "catch-nxdomain",
+			BOOL,
+			.dflt = "off",
+			TUNING,
+			.doc = "Forward queries for names that don't exist in their zone, too." },
 };
 const conf_section_t conf_section_mod_dnsproxy = {
 	MODULE("mod-dnsproxy"),
@@ -95,7 +139,7 @@ const conf_section_t conf_section_mod_dnsproxy = {
 	NEEDS_ID,
 	REFUSED,
 	ROWS(dnsproxy_rows),
-	.doc = "Queries sent on to another server.",
+	.doc = "Forwards queries to another server.",
 };
 
 static const conf_row_t dnstap_rows[] = {
@@ -105,12 +149,20 @@ static const conf_row_t dnstap_rows[] = {
 			.required = true,
 			.missing = "no sink specified",
 			TUNING,
-			.doc = "File, unix:PATH or tcp:ADDRESS@PORT." },
-	{ .name = "identity", STR, .dflt_doc = "host name", TUNING, .doc = "Identity of the server." },
-	{ .name = "version", STR, .dflt_doc = "version of the server", TUNING, .doc = "Its version." },
-	{ .name = "log-queries", BOOL, .dflt = "on", TUNING, .doc = "Write queries." },
-	{ .name = "log-responses", BOOL, .dflt = "on", TUNING, .doc = "Write responses." },
-	{ .name = "responses-with-queries", BOOL, .dflt = "off", TUNING, .doc = "Write both together." },
+			.doc = "Where the log is written: a file, unix:PATH or tcp:ADDRESS@PORT." },
+	{ .name = "identity", STR, .dflt_doc = "host name", TUNING, .doc = "Identity of the server in the log." },
+	{ .name = "version",
+			STR,
+			.dflt_doc = "version of the server",
+			TUNING,
+			.doc = "Version of the server in the log." },
+	{ .name = "log-queries", BOOL, .dflt = "on", TUNING, .doc = "Log queries." },
+	{ .name = "log-responses", BOOL, .dflt = "on", TUNING, .doc = "Log responses." },
+	{ .name = "responses-with-queries",
+			BOOL,
+			.dflt = "off",
+			TUNING,
+			.doc = "Log each response together with its query." },
 };
 const conf_section_t conf_section_mod_dnstap = {
 	MODULE("mod-dnstap"),
@@ -118,7 +170,7 @@ const conf_section_t conf_section_mod_dnstap = {
 	NEEDS_ID,
 	REFUSED,
 	ROWS(dnstap_rows),
-	.doc = "Traffic log in dnstap format.",
+	.doc = "Logs traffic in dnstap format.",
 };
 
 static const conf_option_t geoip_modes[] = { { "subnet", 0 }, { "geodb", 1 }, { "weighted", 2 }, { NULL, 0 } };
@@ -129,13 +181,28 @@ static const conf_row_t geoip_rows[] = {
 			.required = true,
 			.missing = "no configuration file specified",
 			TUNING,
-			.doc = "File with the records." },
-	{ .name = "ttl", TIME(0, MAX32), .dflt = "60", TUNING, .doc = "Their TTL." },
-	{ .name = "mode", OPT(geoip_modes), .dflt = "subnet", TUNING, .doc = "How a record is chosen." },
+			.doc = "Path of the file with the records." },
+	{ .name = "ttl", TIME(0, MAX32), .dflt = "60", TUNING, .doc = "TTL of the records." },
+	{ .name = "mode",
+			OPT(geoip_modes),
+			.dflt = "subnet",
+			TUNING,
+			.doc = "How a record is chosen: by the client's network, by its place in a geographic "
+			       "database, or by weight." },
 	{ .name = "dnssec", BOOL, .dflt_doc = "as the zone", TUNING, .doc = "Sign the records." },
-	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How." },
-	{ .name = "geodb-file", STR, TUNING, .doc = "Geographic database; with mode geodb it must be there." },
-	{ .name = "geodb-key", STR, MULTI, .count_max = 8, .dflt = "country/iso_code", TUNING, .doc = "Keys in it." },
+	{ .name = "policy",
+			REF1("policy"),
+			.or_default = true,
+			TUNING,
+			.doc = "Policy by which the records are signed." },
+	{ .name = "geodb-file", STR, TUNING, .doc = "Path of the geographic database. It must exist with mode geodb." },
+	{ .name = "geodb-key",
+			STR,
+			MULTI,
+			.count_max = 8,
+			.dflt = "country/iso_code",
+			TUNING,
+			.doc = "Keys of the geographic database by which records are chosen." },
 };
 const conf_section_t conf_section_mod_geoip = {
 	MODULE("mod-geoip"),
@@ -144,7 +211,7 @@ const conf_section_t conf_section_mod_geoip = {
 	REFUSED,
 	ROWS(geoip_rows),
 	.check = conf_check_geoip,
-	.doc = "Answers by place, network or weight.",
+	.doc = "Answers by the client's place or network, or by weight.",
 };
 
 static const conf_row_t noudp_rows[] = {
@@ -153,12 +220,13 @@ static const conf_row_t noudp_rows[] = {
 			INT(0, MAX32),
 			.dflt = "0",
 			TUNING,
-			.doc = "Answer one in so many over UDP; not together with udp-truncate-rate." },
+			.doc = "Answer one of this number of queries over UDP normally, and truncate the others; not "
+			       "together with udp-truncate-rate." },
 	{ .name = "udp-truncate-rate",
 			INT(1, MAX32),
 			.dflt = "1",
 			TUNING,
-			.doc = "Truncate one in so many; not together with udp-allow-rate." },
+			.doc = "Truncate one of this number of answers over UDP; not together with udp-allow-rate." },
 };
 const conf_section_t conf_section_mod_noudp = {
 	MODULE("mod-noudp"),
@@ -166,46 +234,58 @@ const conf_section_t conf_section_mod_noudp = {
 	REFUSED,
 	ROWS(noudp_rows),
 	.check = conf_check_noudp,
-	.doc = "Truncated answers over UDP.",
+	.doc = "Truncates answers over UDP, so that clients repeat the query over TCP.",
 };
 
 static const conf_row_t onlinesign_rows[] = {
 	MOD_ID,
-	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "How to sign." },
+	{ .name = "policy", REF1("policy"), .or_default = true, TUNING, .doc = "Policy by which answers are signed." },
 	{ .name = "nsec-bitmap",
 			STR,
 			MULTI,
 			.dflt_doc = "A, AAAA",
 			.check = conf_check_rrtype,
 			TUNING,
-			.doc = "Types in NSEC records." },
+			.doc = "Record types in the NSEC records that deny names." },
 };
 const conf_section_t conf_section_mod_onlinesign = {
 	MODULE("mod-onlinesign"),
 	SCOPE_ZONE,
 	REFUSED,
 	ROWS(onlinesign_rows),
-	.doc = "Signing while answering.",
+	.doc = "Signs answers when they are sent, instead of the whole zone in advance.",
 };
 
 static const conf_row_t probe_rows[] = {
 	MOD_ID,
-	{ .name = "path", STR, .dflt_doc = "server.rundir", TUNING, .doc = "Directory of the sockets." },
+	{ .name = "path",
+			STR,
+			.dflt_doc = "server.rundir",
+			TUNING,
+			.doc = "Directory of the sockets to which other programs connect." },
 	{ .name = "channels", INT(1, 65535), .dflt = "1", TUNING, .doc = "Number of sockets." },
-	{ .name = "max-rate", INT(0, MAX32), .dflt = "100000", TUNING, .doc = "Queries per second." },
+	{ .name = "max-rate",
+			INT(0, MAX32),
+			.dflt = "100000",
+			TUNING,
+			.doc = "Largest number of queries per second that are reported." },
 };
 const conf_section_t conf_section_mod_probe = {
 	MODULE("mod-probe"),
 	SCOPE_BOTH,
 	REFUSED,
 	ROWS(probe_rows),
-	.doc = "Traffic data for other programs.",
+	.doc = "Gives traffic data to other programs.",
 };
 
 static const conf_row_t queryacl_rows[] = {
 	MOD_ID,
-	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Sources that may ask." },
-	{ .name = "interface", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses where they may." },
+	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Source addresses and networks that may query." },
+	{ .name = "interface",
+			.type = CONF_NET,
+			MULTI,
+			TUNING,
+			.doc = "Addresses of this server at which queries are allowed." },
 };
 const conf_section_t conf_section_mod_queryacl = {
 	MODULE("mod-queryacl"),
@@ -213,7 +293,7 @@ const conf_section_t conf_section_mod_queryacl = {
 	NEEDS_ID,
 	REFUSED,
 	ROWS(queryacl_rows),
-	.doc = "Who may ask.",
+	.doc = "Restricts which clients may query.",
 };
 
 #define RRL_MAX (MAX32 / 768 - 1)
@@ -223,23 +303,45 @@ static const conf_row_t rrl_rows[] = {
 			INT(0, RRL_MAX * 1000),
 			.dflt = "50",
 			TUNING,
-			.doc = "Answers per second to an address; at most 1000 times instant-limit." },
-	{ .name = "instant-limit", INT(1, RRL_MAX), .dflt = "125", TUNING, .doc = "Answers at once." },
+			.doc = "Answers per second to one address; at most 1000 times instant-limit." },
+	{ .name = "instant-limit",
+			INT(1, RRL_MAX),
+			.dflt = "125",
+			TUNING,
+			.doc = "Answers to one address that may be sent at once, in a burst." },
 	{ .name = "slip",
 			INT(0, 100),
 			.dflt = "1",
 			TUNING,
-			.doc = "Truncate one in so many of what exceeds it; 0: drop all." },
+			.doc = "Truncate one of this number of answers that exceed the limit and drop the others; 0 "
+			       "drops all. Truncated answers let real clients repeat the query over TCP." },
 	{ .name = "time-rate-limit",
 			INT(0, 1000000000),
 			.dflt = "5000",
 			TUNING,
-			.doc = "Microseconds of work per second for an address." },
-	{ .name = "time-instant-limit", INT(1, 1000000), .dflt = "5000", TUNING, .doc = "Microseconds at once." },
-	{ .name = "table-size", INT(1, MAX31), .dflt = "524288", TUNING, .doc = "Entries of the table." },
-	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses and networks without limit." },
-	{ .name = "log-period", INT(0, MAX31), .dflt = "30000", TUNING, .doc = "Milliseconds between log lines." },
-	{ .name = "dry-run", BOOL, .dflt = "off", TUNING, .doc = "Count only." },
+			.doc = "CPU time in microseconds per second for the queries of one address." },
+	{ .name = "time-instant-limit",
+			INT(1, 1000000),
+			.dflt = "5000",
+			TUNING,
+			.doc = "CPU time in microseconds for the queries of one address at once, in a burst." },
+	{ .name = "table-size",
+			INT(1, MAX31),
+			.dflt = "524288",
+			TUNING,
+			.doc = "Number of entries in the table of addresses. A larger one is more exact and takes "
+			       "more memory." },
+	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses and networks without a limit." },
+	{ .name = "log-period",
+			INT(0, MAX31),
+			.dflt = "30000",
+			TUNING,
+			.doc = "Time in milliseconds between log lines about limited addresses." },
+	{ .name = "dry-run",
+			BOOL,
+			.dflt = "off",
+			TUNING,
+			.doc = "Count what exceeds the limits, but limit nothing. Use it to find the right limits." },
 };
 const conf_section_t conf_section_mod_rrl = {
 	MODULE("mod-rrl"),
@@ -247,7 +349,7 @@ const conf_section_t conf_section_mod_rrl = {
 	REFUSED,
 	ROWS(rrl_rows),
 	.check = conf_check_rrl,
-	.doc = "Response rate limiting.",
+	.doc = "Response rate limiting, against amplification attacks.",
 };
 
 #define STATS_ROW(item, member, on, what)                                                                              \
@@ -255,7 +357,10 @@ const conf_section_t conf_section_mod_rrl = {
 		.name = item, BOOL, CONF_AT(conf_mod_stats_t, member), .dflt = on, .doc = "Count " what "."            \
 	}
 static const conf_row_t stats_rows[] = {
-	{ .name = "id", STR, CONF_AT(conf_mod_stats_t, id), .doc = "Name to refer to, as mod-stats/id." },
+	{ .name = "id",
+			STR,
+			CONF_AT(conf_mod_stats_t, id),
+			.doc = "Name by which zones and templates refer to the module, as mod-stats/id." },
 	COMMENT,
 	STATS_ROW("request-protocol", request_protocol, "on", "requests by transport protocol"),
 	STATS_ROW("server-operation", server_operation, "on", "requests by kind"),
@@ -276,7 +381,7 @@ const conf_section_t conf_section_mod_stats = {
 	SCOPE_BOTH,
 	ROWS(stats_rows),
 	.struct_size = sizeof(conf_mod_stats_t),
-	.doc = "Counters of queries and answers, seen with knotc stats and zone-stats.",
+	.doc = "Counters of queries and answers, which knotc stats and zone-stats show.",
 };
 
 static const conf_option_t synth_types[] = { { "forward", 1 }, { "reverse", 2 }, { NULL, 0 } };
@@ -287,14 +392,14 @@ static const conf_row_t synthrecord_rows[] = {
 			.required = true,
 			.missing = "no synthesis type specified",
 			TUNING,
-			.doc = "Names to addresses, or addresses to names." },
+			.doc = "Direction: addresses from names (forward), or names from addresses (reverse)." },
 	{ .name = "prefix",
 			STR,
 			.check = conf_check_no_dot,
 			.pattern = "^[^.]*$",
 			TUNING,
-			.doc = "What names begin with; without a dot." },
-	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "What names end with: only of addresses to names." },
+			.doc = "Beginning of the names, without a dot." },
+	{ .name = "origin", .type = CONF_DNAME, TUNING, .doc = "End of the names. Only allowed with type reverse." },
 	{ .name = "ttl", TIME(0, MAX32), .dflt = "3600", TUNING, .doc = "TTL of the records." },
 	{ .name = "network",
 			.type = CONF_NET,
@@ -302,12 +407,12 @@ static const conf_row_t synthrecord_rows[] = {
 			.required = true,
 			.missing = "no network subnet specified",
 			TUNING,
-			.doc = "Addresses that have names." },
+			.doc = "Addresses for which there are names." },
 	{ .name = "reverse-short",
 			BOOL,
 			.dflt = "on",
 			TUNING,
-			.doc = "Short form of IPv6 addresses in names: only of addresses to names." },
+			.doc = "Write IPv6 addresses in names in short form. Only allowed with type reverse." },
 };
 const conf_section_t conf_section_mod_synthrecord = {
 	MODULE("mod-synthrecord"),
@@ -316,5 +421,5 @@ const conf_section_t conf_section_mod_synthrecord = {
 	REFUSED,
 	ROWS(synthrecord_rows),
 	.check = conf_check_synthrecord,
-	.doc = "Names and addresses made from each other.",
+	.doc = "Synthesizes names and addresses from each other.",
 };

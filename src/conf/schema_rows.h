@@ -34,7 +34,7 @@
 #define MAX48 ((INT64_C(1) << 48) - 1)
 #define DAY   INT64_C(86400)
 
-#define COMMENT { .name = "comment", STR, .doc = "Free text for the reader." }
+#define COMMENT { .name = "comment", STR, .doc = "Free text, ignored by the server." }
 #define ROWS(table) .rows = (table), .row_count = KNOT_LEN(table)
 /* clang-format on */
 

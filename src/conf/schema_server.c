@@ -54,191 +54,228 @@ static const conf_row_t server_rows[] = {
 			CONF_AT(conf_server_t, identity),
 			.dflt_doc = "FQDN of the host",
 			.rfc = "RFC 4892",
-			.doc = "Answer to the CHAOS TXT queries id.server and hostname.bind. An empty value disables "
-			       "it." },
+			.doc = "Text of the answer to the CHAOS TXT queries id.server and hostname.bind. With anycast "
+			       "it shows which instance answers. If you don't want to reveal the host's name, set "
+			       "another text, or an empty one, which disables the answer." },
 	{ .name = "version",
 			STR,
 			CONF_AT(conf_server_t, version),
 			.dflt_doc = "name and version of the program",
 			.rfc = "RFC 4892",
-			.doc = "Answer to the CHAOS TXT queries version.server and version.bind. An empty value "
-			       "disables it." },
+			.doc = "Text of the answer to the CHAOS TXT queries version.server and version.bind. Set an "
+			       "empty value to disable the answer, for example to not reveal the version." },
 	{ .name = "nsid",
 			.type = CONF_HEX,
 			CONF_AT(conf_server_t, nsid),
 			.dflt_doc = "FQDN of the host",
 			.rfc = "RFC 5001",
-			.doc = "Identifier sent in the EDNS option NSID: text, or bytes as 0x and hexadecimal digits. "
-			       "An empty value disables "
-			       "it." },
+			.doc = "Identifier of this instance, sent in the EDNS option NSID to clients that ask for it: "
+			       "text, or bytes as 0x and hexadecimal digits. Set a short name for each anycast "
+			       "instance. An empty value disables it." },
 	{ .name = "rundir",
 			STR,
 			CONF_AT(conf_server_t, rundir),
 			.dflt = KNOT_RUN_DIR,
 			.path = CONF_PATH_START,
 			RESTART,
-			.doc = "Directory for the pid file, the sockets and what other relative run-time paths mean." },
+			.doc = "Directory for the PID file and the sockets. Other relative run-time paths are "
+			       "relative to it." },
 	{ .name = "user",
 			STR,
 			CONF_AT(conf_server_t, user),
 			.dflt_doc = "the user that starts the server",
 			RESTART,
 			.lint = conf_lint_user,
-			.doc = "user[:group] to become once sockets are open." },
+			.doc = "user[:group] that the server becomes after it has opened its sockets. Set it if knotd "
+			       "is started as root. A systemd unit with User= doesn't need it." },
 	{ .name = "pidfile",
 			STR,
 			CONF_AT(conf_server_t, pidfile),
 			.dflt = "knot.pid",
 			.path = CONF_PATH_RUNDIR,
 			RESTART,
-			.doc = "Path of the file with the server's process id, relative to rundir." },
+			.doc = "Path of the file with the server's process ID, relative to rundir." },
 	{ .name = "udp-workers",
 			INT(1, 256),
 			CONF_AT(conf_server_t, udp_workers),
 			.dflt_doc = "number of online CPUs",
 			RESTART,
-			.doc = "Threads that answer over UDP." },
+			.doc = "Number of threads that answer over UDP sockets. The default suits a machine that "
+			       "serves DNS only. Set fewer if other services, or XDP workers, need the CPUs." },
 	{ .name = "tcp-workers",
 			INT(1, 256),
 			CONF_AT(conf_server_t, tcp_workers),
 			.dflt_doc = "number of online CPUs, at least 10",
 			RESTART,
-			.doc = "Threads that answer over TCP." },
+			.doc = "Number of threads that answer over TCP sockets." },
 	{ .name = "background-workers",
 			INT(1, 512),
 			CONF_AT(conf_server_t, background_workers),
 			.dflt_doc = "number of online CPUs, at most 10",
 			RESTART,
-			.doc = "Threads that load and maintain zones." },
+			.doc = "Number of threads that load and maintain zones. More threads load many zones faster, "
+			       "but take CPU time from answering during a reload." },
 	{ .name = "async-start",
 			BOOL,
 			CONF_AT(conf_server_t, async_start),
 			.dflt = "off",
 			RESTART,
-			.doc = "Answer before all zones are loaded; those that aren't get SERVFAIL." },
+			.doc = "Answer before all zones are loaded. Queries for zones that aren't loaded yet get "
+			       "SERVFAIL. Without it, queries wait until every zone has been tried. Use it if loading "
+			       "takes long and the zones that are ready should be served meanwhile." },
 	{ .name = "tcp-idle-timeout",
 			TIME(1, MAX31),
 			CONF_AT(conf_server_t, tcp_idle_timeout_s),
 			.dflt = "10",
 			.rfc = "RFC 7766 6.2.3",
-			.doc = "Close a TCP connection on which no query was answered for this long." },
+			.doc = "Close a TCP connection if the server has answered no query on it for this time. A "
+			       "longer time lets resolvers reuse connections, a shorter one frees connections sooner "
+			       "when many clients connect." },
 	{ .name = "tcp-io-timeout",
 			INT(0, MAX31),
 			CONF_AT(conf_server_t, tcp_io_timeout_ms),
 			.dflt = "500",
-			.doc = "Milliseconds in which a message must be received or sent over an incoming TCP "
-			       "connection; 0: no limit." },
+			.doc = "Time limit in milliseconds for receiving or sending one message over an incoming TCP "
+			       "connection; 0 means no limit. Raise it for clients on slow links. A low limit "
+			       "protects against clients that send or read slowly on purpose." },
 	{ .name = "tcp-remote-io-timeout",
 			INT(0, MAX31),
 			CONF_AT(conf_server_t, tcp_remote_io_timeout_ms),
 			.dflt = "5000",
-			.doc = "The same for outgoing connections." },
+			.doc = "Time limit in milliseconds for receiving or sending one message over an outgoing TCP "
+			       "connection, as for transfers from a remote; 0 means no limit." },
 	{ .name = "tcp-max-clients",
 			INT(0, MAX31),
 			CONF_AT(conf_server_t, tcp_max_clients),
 			.dflt_doc = "half of the limit of open files",
-			.doc = "TCP connections at the same time. One source (an IPv4 address or an IPv6 /64) has at "
-			       "most an "
-			       "eighth of them, or 1024 if that is more, but never more than half. When all are taken, "
-			       "the "
-			       "longest idle connection of the source that has the most makes room." },
+			.doc = "Largest number of TCP connections at the same time. Each needs a file descriptor and "
+			       "memory. One source (an IPv4 address or an IPv6 /64) has at most an eighth of them, or "
+			       "1024 if that is more, but never more than half. When all are in use and another "
+			       "client connects, the longest idle connection of the source that has the most is "
+			       "closed." },
 	{ .name = "tcp-reuseport",
 			BOOL,
 			CONF_AT(conf_server_t, tcp_reuseport),
 			.dflt = "off",
 			RESTART,
-			.doc = "A listening TCP socket of its own for every TCP worker." },
-	{ .name = "tcp-fastopen", BOOL, .dflt = "off", .support = CONF_OBSOLETE, .doc = "Has no effect." },
+			.doc = "Give every TCP worker a listening socket of its own, so that the kernel spreads new "
+			       "connections over the workers. Use it if very many connections are opened per second. "
+			       "The trade-off: a connection that waits for a busy worker can't be taken by another "
+			       "one." },
+	{ .name = "tcp-fastopen",
+			BOOL,
+			.dflt = "off",
+			.support = CONF_OBSOLETE,
+			.doc = "Accepted for compatibility with older configurations and ignored. Remove it." },
 	{ .name = "quic-max-clients",
 			INT(128, MAX31),
 			.dflt = "10000",
 			RESTART,
 			TUNING,
-			.doc = "QUIC connections at the same time." },
+			.doc = "Largest number of QUIC connections at the same time." },
 	{ .name = "quic-outbuf-max-size",
 			SIZE(MEGA, MAX48),
 			.dflt = "100M",
 			RESTART,
 			TUNING,
-			.doc = "Memory per worker for QUIC data that was not acknowledged." },
+			.doc = "Largest amount of memory per worker for QUIC data that clients haven't acknowledged." },
 	{ .name = "quic-idle-close-timeout",
 			TIME(1, MAX31),
 			.dflt = "4",
 			RESTART,
 			TUNING,
-			.doc = "Close a QUIC connection that is idle for this long." },
+			.doc = "Close a QUIC connection that has been idle for this time." },
 	{ .name = "remote-pool-limit",
 			INT(0, MAX31),
 			.dflt = "0",
 			RESTART,
 			TUNING,
-			.doc = "Outgoing connections kept open for later use." },
-	{ .name = "remote-pool-timeout", TIME(1, MAX31), .dflt = "5", TUNING, .doc = "How long they are kept." },
+			.doc = "Number of outgoing connections to keep open for reuse; 0 closes each after its use. "
+			       "Set it if many zones exchange data with the same remotes." },
+	{ .name = "remote-pool-timeout",
+			TIME(1, MAX31),
+			.dflt = "5",
+			TUNING,
+			.doc = "How long an unused outgoing connection is kept open. See remote-pool-limit." },
 	{ .name = "remote-retry-delay",
 			INT(0, MAX31),
 			.dflt = "0",
 			TUNING,
-			.doc = "Milliseconds during which an unreachable remote is not tried again." },
+			.doc = "Time in milliseconds during which a remote that couldn't be reached is not tried "
+			       "again. Set it if many zones share remotes that may be down." },
 	{ .name = "socket-affinity",
 			BOOL,
 			CONF_AT(conf_server_t, socket_affinity),
 			.dflt = "off",
 			RESTART,
-			.doc = "Hand a packet to the socket of the CPU that received it." },
+			.doc = "Hand each UDP packet to the worker whose number is that of the CPU that received it. "
+			       "It can improve cache use if the network card spreads packets evenly over its queues "
+			       "and there are as many UDP workers as CPUs. If the card delivers most packets to a few "
+			       "CPUs, leave it off, or most workers stay idle." },
 	{ .name = "udp-max-payload",
 			SIZE(1220, 4096),
 			CONF_AT(conf_server_t, udp_payload_max),
 			.dflt = "1232",
 			.rfc = "RFC 6891 6.2.5",
-			.doc = "Largest answer over UDP, for both address families." },
+			.doc = "Largest answer over UDP, in bytes, for both address families. The default avoids "
+			       "fragmentation on common paths. Larger answers are truncated, and the client repeats "
+			       "the query over TCP. A higher limit saves TCP connections, but large answers are more "
+			       "often lost, and help amplification attacks." },
 	{ .name = "udp-max-payload-ipv4",
 			SIZE(1220, 4096),
 			CONF_AT(conf_server_t, udp_payload_max_ipv4),
 			.dflt_doc = "udp-max-payload",
-			.doc = "Largest answer over UDP on IPv4." },
+			.doc = "Largest answer over UDP on IPv4, in bytes. Set it if the limit must differ from that "
+			       "of IPv6; see udp-max-payload." },
 	{ .name = "udp-max-payload-ipv6",
 			SIZE(1220, 4096),
 			CONF_AT(conf_server_t, udp_payload_max_ipv6),
 			.dflt_doc = "udp-max-payload",
-			.doc = "Largest answer over UDP on IPv6." },
+			.doc = "Largest answer over UDP on IPv6, in bytes. Set it if the limit must differ from that "
+			       "of IPv4; see udp-max-payload." },
 	{ .name = "cert-file",
 			STR,
 			REFUSED_BUT("\"\""),
 			FOR("TLS and QUIC"),
-			.doc = "Certificate for TLS and QUIC; key-file must be set, too." },
+			.doc = "Path of the certificate for TLS and QUIC. Set key-file, too." },
 	{ .name = "key-file",
 			STR,
 			REFUSED_BUT("\"\""),
 			FOR("TLS and QUIC"),
-			.doc = "Private key for TLS and QUIC; cert-file must be set, too." },
+			.doc = "Path of the private key for TLS and QUIC. Set cert-file, too." },
 	{ .name = "ca-file",
 			STR,
 			MULTI,
 			REFUSED,
 			FOR("TLS and QUIC"),
-			.doc = "Certificates of authorities that sign those of remotes." },
+			.doc = "Paths of files with the certificates of authorities that may sign the certificates of "
+			       "remotes." },
 	{ .name = "edns-client-subnet",
 			BOOL,
 			CONF_AT(conf_server_t, edns_client_subnet),
 			.dflt = "off",
 			.rfc = "RFC 7871",
-			.doc = "Process the EDNS option Client Subnet." },
+			.doc = "Return the EDNS option Client Subnet with scope 0 to clients that send it: the answer "
+			       "is valid for all networks. Without it the option is ignored, which has the same "
+			       "meaning for resolvers." },
 	{ .name = "answer-rotation",
 			BOOL,
 			CONF_AT(conf_server_t, answer_rotation),
 			.dflt = "off",
-			.doc = "Rotate the records of a set from answer to answer." },
+			.doc = "Rotate the records of an RRset from answer to answer, so that clients that use the "
+			       "first record spread over all of them." },
 	{ .name = "automatic-acl",
 			BOOL,
 			.dflt = "off",
 			TUNING,
-			.doc = "Let the remotes that a zone refers to as master and notify pass without an ACL." },
+			.doc = "Allow the remotes to which a zone refers as master or notify without an ACL." },
 	{ .name = "proxy-allowlist",
 			.type = CONF_NET,
 			MULTI,
 			REFUSED,
 			FOR("PROXY protocol"),
-			.doc = "Sources of queries with a PROXYv2 header." },
+			.doc = "Addresses and networks of proxies whose queries have a PROXYv2 header with the "
+			       "client's address." },
 	{ .name = "dbus-event",
 			OPT(dbus_events),
 			MULTI,
@@ -246,13 +283,14 @@ static const conf_row_t server_rows[] = {
 			RESTART,
 			REFUSED_BUT("none"),
 			FOR("D-Bus events"),
-			.doc = "Events that are announced over D-Bus." },
+			.doc = "Events that the server announces over D-Bus." },
 	{ .name = "dbus-init-delay",
 			TIME(0, MAX31),
 			.dflt = "1",
 			RESTART,
 			TUNING,
-			.doc = "Wait this long before the first D-Bus event." },
+			.doc = "Time to wait before the first D-Bus event, so that programs that listen for events "
+			       "can connect." },
 	{ .name = "listen",
 			.type = CONF_ADDR,
 			MULTI,
@@ -262,8 +300,10 @@ static const conf_row_t server_rows[] = {
 			RESTART,
 			.check = conf_check_port,
 			.lint = conf_lint_listen,
-			.doc = "Addresses to answer on over UDP and TCP: an IP address, optionally with @port, or the "
-			       "path of a UNIX socket." },
+			.doc = "Addresses on which the server answers over UDP and TCP: an IP address, optionally "
+			       "with @port, or the path of a UNIX socket. Name addresses rather than 0.0.0.0 or :: if "
+			       "other programs of this machine use the port on other addresses. Addresses that the "
+			       "machine doesn't have yet are allowed." },
 	{ .name = "metrics-listen",
 			.type = CONF_ADDR,
 			MULTI,
@@ -272,10 +312,10 @@ static const conf_row_t server_rows[] = {
 			.count_max = CONF_METRICS_LISTEN_MAX,
 			.path = CONF_PATH_RUNDIR,
 			.check = conf_check_port,
-			.doc = "Addresses of an HTTP server that answers GET /metrics with the counters in OpenMetrics "
-			       "text, or the path of a "
-			       "UNIX socket. An item of this server only. Whoever reaches the address can read the "
-			       "names of all zones." },
+			.doc = "Addresses of an HTTP server that answers GET /metrics with the counters in "
+			       "OpenMetrics text: an IP address, optionally with @port, or the path of a UNIX socket. "
+			       "Only Bowline has this item. There is no authentication, and the text has the names "
+			       "of all zones: use loopback addresses or a private network." },
 	{ .name = "listen-quic",
 			.type = CONF_ADDR,
 			MULTI,
@@ -285,7 +325,7 @@ static const conf_row_t server_rows[] = {
 			FOR("TLS and QUIC"),
 			.check = conf_check_port,
 			.rfc = "RFC 9250",
-			.doc = "Addresses to answer on over QUIC." },
+			.doc = "Addresses on which the server answers over QUIC." },
 	{ .name = "listen-tls",
 			.type = CONF_ADDR,
 			MULTI,
@@ -295,7 +335,7 @@ static const conf_row_t server_rows[] = {
 			FOR("TLS and QUIC"),
 			.check = conf_check_port,
 			.rfc = "RFC 7858",
-			.doc = "Addresses to answer on over TLS." },
+			.doc = "Addresses on which the server answers over TLS." },
 	COMMENT,
 };
 const conf_section_t conf_section_server = {
@@ -304,7 +344,7 @@ const conf_section_t conf_section_server = {
 	ROWS(server_rows),
 	.struct_size = sizeof(conf_server_t),
 	.check = conf_check_server,
-	.doc = "The server as a whole.",
+	.doc = "Settings of the server as a whole.",
 };
 
 static const conf_row_t xdp_rows[] = {
@@ -315,12 +355,24 @@ static const conf_row_t xdp_rows[] = {
 			.port = 53,
 			.check = conf_check_xdp_listen,
 			.lint = conf_lint_xdp_listen,
-			.doc = "Network interfaces to answer on through AF_XDP: the name of an interface, or an IP "
-			       "address of it, optionally "
-			       "with @port; one entry for each interface. With an address, only what is sent to it is "
-			       "answered." },
-	{ .name = "udp", BOOL, CONF_AT(conf_xdp_t, udp), .dflt = "on", .doc = "Answer over UDP." },
-	{ .name = "tcp", BOOL, CONF_AT(conf_xdp_t, tcp), .dflt = "off", .rfc = "RFC 7766", .doc = "Answer over TCP." },
+			.doc = "Network interfaces on which the server answers through AF_XDP: the name of an "
+			       "interface, or one of its IP addresses, optionally with @port. Give one entry for each "
+			       "interface. With an address, the server answers only packets to that address. AF_XDP "
+			       "answers more queries per CPU than sockets, but the packets bypass the kernel's "
+			       "firewall. Run knotc xdp-check first." },
+	{ .name = "udp",
+			BOOL,
+			CONF_AT(conf_xdp_t, udp),
+			.dflt = "on",
+			.doc = "Answer UDP over AF_XDP. Switch it off to use AF_XDP for TCP only." },
+	{ .name = "tcp",
+			BOOL,
+			CONF_AT(conf_xdp_t, tcp),
+			.dflt = "off",
+			.rfc = "RFC 7766",
+			.doc = "Answer TCP over AF_XDP, with the server's own TCP stack. Use it if many clients query "
+			       "over TCP: it needs less CPU time and memory per connection than sockets. Without it, "
+			       "TCP to these interfaces needs server.listen." },
 	{ .name = "quic",
 			BOOL,
 			CONF_AT(conf_xdp_t, quic),
@@ -328,81 +380,99 @@ static const conf_row_t xdp_rows[] = {
 			RESTART,
 			REFUSED_BUT("off"),
 			FOR("TLS and QUIC"),
-			.doc = "Answer over QUIC." },
+			.doc = "Answer QUIC over AF_XDP." },
 	{ .name = "quic-port",
 			INT(1, 65535),
 			CONF_AT(conf_xdp_t, quic_port),
 			.dflt = "853",
 			RESTART,
 			TUNING,
-			.doc = "Port for QUIC." },
+			.doc = "Port for QUIC over AF_XDP." },
 	{ .name = "tcp-max-clients",
 			INT(1024, MAX31),
 			CONF_AT(conf_xdp_t, tcp_max_clients),
 			.dflt = "1000000",
-			.doc = "TCP connections at the same time, on all interfaces together." },
+			.doc = "Largest number of TCP connections at the same time over AF_XDP, on all interfaces "
+			       "together. The limit is divided among the queues." },
 	{ .name = "tcp-inbuf-max-size",
 			SIZE(MEGA, MAX48),
 			CONF_AT(conf_xdp_t, tcp_inbuf_max_size),
 			.dflt = "100M",
-			.doc = "Bytes of memory for TCP messages that are not complete, on all interfaces together." },
+			.doc = "Memory in bytes for incomplete TCP messages over AF_XDP, on all interfaces together. "
+			       "The limit is divided among the queues." },
 	{ .name = "tcp-outbuf-max-size",
 			SIZE(MEGA, MAX48),
 			CONF_AT(conf_xdp_t, tcp_outbuf_max_size),
 			.dflt = "100M",
-			.doc = "Bytes of memory for TCP data that was not acknowledged, on all interfaces together." },
+			.doc = "Memory in bytes for TCP data over AF_XDP that clients haven't acknowledged, on all "
+			       "interfaces together. The limit is divided among the queues. Raise it if "
+			       "tcp-dropped-outbuf in knotc xdp-status grows." },
 	{ .name = "tcp-idle-close-timeout",
 			TIME(1, MAX31),
 			CONF_AT(conf_xdp_t, tcp_idle_close_timeout_s),
 			.dflt = "10",
-			.doc = "Close a TCP connection that is idle for this long." },
+			.doc = "Close a TCP connection over AF_XDP that has been idle for this time. A longer time "
+			       "lets resolvers reuse connections and takes more memory." },
 	{ .name = "tcp-idle-reset-timeout",
 			TIME(1, MAX31),
 			CONF_AT(conf_xdp_t, tcp_idle_reset_timeout_s),
 			.dflt = "20",
-			.doc = "Reset a TCP connection that is idle for this long." },
+			.doc = "Reset a TCP connection over AF_XDP that has been idle for this time because the "
+			       "client didn't react to its closing. Set it higher than tcp-idle-close-timeout." },
 	{ .name = "tcp-resend-timeout",
 			TIME(1, MAX31),
 			CONF_AT(conf_xdp_t, tcp_resend_timeout_s),
 			.dflt = "5",
-			.doc = "Send TCP data again that was not acknowledged for this long." },
+			.doc = "Upper bound of the first timeout after which unacknowledged TCP data is sent again. "
+			       "The timeout follows the measured round-trip time, so the default rarely needs a "
+			       "change." },
 	{ .name = "route-check",
 			BOOL,
 			CONF_AT(conf_xdp_t, route_check),
 			.dflt = "off",
-			.doc = "Send answers where the routing table says rather than where the query came from." },
+			.doc = "Send each reply to the next hop that the routing table names, policy rules included. "
+			       "Without it a reply goes back to the MAC address from which the query came, on the "
+			       "same interface, which is fastest. Use it if the host has several uplinks, or if "
+			       "replies must take another way than queries." },
 	{ .name = "zero-copy",
 			BOOL,
 			CONF_AT(conf_xdp_t, zero_copy),
 			.dflt = "on",
-			.doc = "Use the driver's zero-copy mode where it has one." },
+			.doc = "Use the driver's zero-copy mode if it has one, which is fastest. Switch it off only "
+			       "if the driver has errors in that mode." },
 	{ .name = "ring-size",
 			INT(4, 32768),
 			CONF_AT(conf_xdp_t, ring_size),
 			.dflt = "2048",
 			.check = conf_check_power_of_two,
-			.doc = "Descriptors in each of a socket's four rings; a power of two." },
+			.doc = "Number of descriptors in each of the four rings of an AF_XDP socket; a power of two. "
+			       "A longer ring absorbs longer bursts, takes more memory (4 KiB per descriptor and "
+			       "queue), and lets queries wait longer. Raise it if dropped-ring-full in knotc "
+			       "xdp-status grows." },
 	{ .name = "busypoll-budget",
 			INT(0, 65535),
 			CONF_AT(conf_xdp_t, busypoll_budget),
 			.dflt = "0",
-			.doc = "Packets per preferred busy poll; 0: off." },
+			.doc = "Number of packets per preferred busy poll; 0 switches busy polling off. With it, "
+			       "workers poll the driver instead of waiting for interrupts: latency is lower, but CPU "
+			       "time is spent without traffic, too. Try 64." },
 	{ .name = "busypoll-timeout",
 			INT(1, 65535),
 			CONF_AT(conf_xdp_t, busypoll_timeout_us),
 			.dflt = "20",
-			.doc = "Microseconds of a preferred busy poll." },
+			.doc = "Duration of a preferred busy poll, in microseconds. It applies only with "
+			       "busypoll-budget." },
 	{ .name = "block",
 			STR,
 			MULTI,
 			CONF_AT(conf_xdp_t, block),
 			.check = conf_check_xdp_block,
 			.pattern = "^([0-9A-Fa-f:.]+(/[0-9]{1,3})?(@[0-9]{1,7})?)?$",
-			.doc = "Sources whose queries don't reach the server: an address or a prefix, optionally with "
-			       "@ and a number of "
-			       "queries per second, 1 to 1000000, to let through. The longest prefix that matches "
-			       "decides. It is done in the "
-			       "network driver, on every interface of listen. ::/0 is IPv6 only, 0.0.0.0/0 IPv4." },
+			.doc = "Sources whose queries the kernel program drops or limits before they reach the "
+			       "server, on every interface of listen: an address or a prefix, optionally with @ and "
+			       "the number of queries per second, 1 to 1000000, to let through. The longest matching "
+			       "prefix decides. ::/0 is IPv6 only, 0.0.0.0/0 IPv4 only. Use knotc xdp-block for rules "
+			       "that need not last." },
 	COMMENT,
 };
 const conf_section_t conf_section_xdp = {
@@ -411,7 +481,7 @@ const conf_section_t conf_section_xdp = {
 	ROWS(xdp_rows),
 	.struct_size = sizeof(conf_xdp_t),
 	.check = conf_check_xdp,
-	.doc = "Answering through AF_XDP, past the kernel's network stack.",
+	.doc = "Answering through AF_XDP, which bypasses the kernel's network stack.",
 };
 
 static const conf_row_t control_rows[] = {
@@ -423,19 +493,23 @@ static const conf_row_t control_rows[] = {
 			.count_max = 4,
 			.path = CONF_PATH_RUNDIR,
 			RESTART,
-			.doc = "Paths of the control sockets, relative to server.rundir; at most four." },
+			.doc = "Paths of the control sockets, relative to server.rundir; at most four. Give programs "
+			       "that keep connections busy a socket of their own, so that knotc is never kept "
+			       "waiting." },
 	{ .name = "backlog",
 			INT(0, 65535),
 			CONF_AT(conf_control_t, backlog),
 			.dflt = "5",
 			RESTART,
-			.doc = "Connections that may wait to be accepted." },
+			.doc = "Number of connections that may wait for the server to accept them, per control "
+			       "socket." },
 	{ .name = "timeout",
 			TIME(0, 2147483),
 			CONF_AT(conf_control_t, timeout_s),
 			.dflt = "5",
-			.doc = "End a control connection on which nothing can be read or written for this long; 0: no "
-			       "limit." },
+			.doc = "Close a control connection if nothing can be read or written for this time, and give "
+			       "up waiting for the lock of a command after it; 0 means no limit. Raise it if scripts "
+			       "send their commands slowly." },
 	COMMENT,
 };
 const conf_section_t conf_section_control = {
@@ -443,16 +517,19 @@ const conf_section_t conf_section_control = {
 	.kind = CONF_GROUP,
 	ROWS(control_rows),
 	.struct_size = sizeof(conf_control_t),
-	.doc = "The sockets that knotc(8) talks to.",
+	.doc = "The sockets to which knotc(8) connects.",
 };
 
 #define LOG_ROW(item, index, what)                                                                                     \
 	{                                                                                                              \
 		.name = item, OPT(severities), CONF_AT(conf_log_t, set[index]),                                        \
-		.doc = "Least severity of messages about " what "."                                                    \
+		.doc = "Least severe level of messages about " what " that are written to this target."                \
 	}
 static const conf_row_t log_rows[] = {
-	{ .name = "target", STR, CONF_AT(conf_log_t, target), .doc = "stdout, stderr, syslog or the path of a file." },
+	{ .name = "target",
+			STR,
+			CONF_AT(conf_log_t, target),
+			.doc = "Where the messages go: stdout, stderr, syslog or the path of a file." },
 	LOG_ROW("server", CONF_LOG_SERVER, "the server"),
 	LOG_ROW("control", CONF_LOG_CONTROL, "control connections"),
 	LOG_ROW("zone", CONF_LOG_ZONE, "zones"),
@@ -465,9 +542,8 @@ const conf_section_t conf_section_log = {
 	.kind = CONF_MULTI,
 	ROWS(log_rows),
 	.struct_size = sizeof(conf_log_t),
-	.doc = "Where messages go. Without this section: warnings and errors to standard error and to syslog, notices "
-	       "and "
-	       "information to standard output.",
+	.doc = "Where messages go, and which. Without this section, warnings and errors go to standard error and to "
+	       "syslog, notices and information to standard output.",
 };
 
 static const conf_row_t statistics_rows[] = {
@@ -475,18 +551,20 @@ static const conf_row_t statistics_rows[] = {
 			TIME(1, MAX32),
 			CONF_AT(conf_statistics_t, timer_s),
 			.dflt_doc = "no dumps",
-			.doc = "Write the statistics to a file at this interval." },
+			.doc = "Interval at which the server writes the statistics to a file. Without it, no file is "
+			       "written." },
 	{ .name = "file",
 			STR,
 			CONF_AT(conf_statistics_t, file),
 			.dflt = "stats.yaml",
 			.path = CONF_PATH_RUNDIR,
-			.doc = "The file, relative to server.rundir." },
+			.doc = "Path of the statistics file, relative to server.rundir." },
 	{ .name = "append",
 			BOOL,
 			CONF_AT(conf_statistics_t, append),
 			.dflt = "off",
-			.doc = "Append to the file instead of replacing it." },
+			.doc = "Append each dump to the file instead of replacing it. The file then grows without "
+			       "limit, so rotate it." },
 	COMMENT,
 };
 const conf_section_t conf_section_statistics = {
@@ -494,7 +572,7 @@ const conf_section_t conf_section_statistics = {
 	.kind = CONF_GROUP,
 	ROWS(statistics_rows),
 	.struct_size = sizeof(conf_statistics_t),
-	.doc = "Periodic dump of the counters.",
+	.doc = "Periodic dump of the counters to a file.",
 };
 
 /* A map is address space, which 64 bits have plenty of. */
@@ -512,41 +590,46 @@ static const conf_row_t database_rows[] = {
 			CONF_AT(conf_database_t, storage),
 			.dflt = KNOT_STORAGE_DIR,
 			.path = CONF_PATH_START,
-			.doc = "Directory that the other paths are relative to." },
+			.doc = "Directory to which the other paths of this section are relative." },
 	{ .name = "journal-db",
 			STR,
 			CONF_AT(conf_database_t, journal_db),
 			.dflt = "journal",
 			.path = CONF_PATH_STORAGE,
 			.doc = "Directory of the journal." },
-	{ .name = "journal-db-mode", OPT(journal_modes), .dflt = "robust", TUNING, .doc = "Safe or fast journal." },
+	{ .name = "journal-db-mode",
+			OPT(journal_modes),
+			.dflt = "robust",
+			TUNING,
+			.doc = "How the journal is written: robust survives a crash of the system, asynchronous is "
+			       "faster." },
 	{ .name = "journal-db-max-size",
 			SIZE(MEGA, MAP_MAX(100 * TERA)),
 			.dflt = MAP_DFLT("20G"),
 			TUNING,
-			.doc = "Largest size of the journal." },
+			.doc = "Largest size of the journal on disk." },
 	{ .name = "kasp-db",
 			STR,
 			CONF_AT(conf_database_t, kasp_db),
 			.dflt = "keys",
 			.path = CONF_PATH_STORAGE,
-			.doc = "Directory of the key database." },
+			.doc = "Directory of the database of DNSSEC keys." },
 	{ .name = "kasp-db-max-size",
 			SIZE(5 * MEGA, MAP_MAX(100 * GIGA)),
 			.dflt = MAP_DFLT("10G"),
 			TUNING,
-			.doc = "Largest size of the key database." },
+			.doc = "Largest size of the key database on disk." },
 	{ .name = "timer-db",
 			STR,
 			CONF_AT(conf_database_t, timer_db),
 			.dflt = "timers",
 			.path = CONF_PATH_STORAGE,
-			.doc = "Directory of the zones' timers." },
+			.doc = "Directory of the database with the timers of zones." },
 	{ .name = "timer-db-max-size",
 			SIZE(MEGA, MAP_MAX(100 * GIGA)),
 			.dflt = MAP_DFLT("5G"),
 			TUNING,
-			.doc = "Largest size of the timer database." },
+			.doc = "Largest size of the timer database on disk." },
 	{ .name = "timer-db-sync",
 			.type = CONF_OPTINT,
 			.options = timer_syncs,
@@ -555,7 +638,7 @@ static const conf_row_t database_rows[] = {
 			.unit = CONF_UNIT_TIME,
 			.dflt = "shutdown",
 			TUNING,
-			.doc = "When timers are written: immediate, never, shutdown, or at this interval." },
+			.doc = "When timers are written to disk: immediate, never, shutdown, or at this interval." },
 	{ .name = "catalog-db",
 			STR,
 			CONF_AT(conf_database_t, catalog_db),
@@ -566,37 +649,38 @@ static const conf_row_t database_rows[] = {
 			SIZE(5 * MEGA, MAP_MAX(100 * GIGA)),
 			.dflt = MAP_DFLT("20G"),
 			TUNING,
-			.doc = "Largest size of the catalog database." },
+			.doc = "Largest size of the catalog database on disk." },
 	{ .name = "image-db",
 			STR,
 			CONF_AT(conf_database_t, image_db),
 			.dflt = "images",
 			.path = CONF_PATH_STORAGE,
 			RESTART,
-			.doc = "Directory of the images of compiled zones, from which a start and a reload take zones "
-			       "whose files did not "
-			       "change. Made if its parent is there." },
+			.doc = "Directory of the images of compiled zones. A start or a reload loads a zone from its "
+			       "image if the zone file didn't change, which is much faster than parsing. Put it on a "
+			       "fast disk. The server creates the directory if its parent exists. Only Bowline has "
+			       "this item." },
 	{ .name = "image-db-max-size",
 			SIZE(MEGA, MAP_MAX(100 * TERA)),
 			.dflt = MAP_DFLT("20G"),
 			RESTART,
 			CONF_AT(conf_database_t, image_db_max_size),
-			.doc = "Largest size of the images on disk; zones that no longer fit are served, and read from "
-			       "their files at the "
-			       "next start." },
+			.doc = "Largest size of the images on disk. Zones that no longer fit are served, but read "
+			       "from their files at the next start. kzoneimage(8) shows how much is in use. Only "
+			       "Bowline has this item." },
 	{ .name = "zone-db-listen",
 			.type = CONF_ADDR,
 			MULTI,
 			.port = 6379,
 			REFUSED,
 			FOR("zone database (Redis)"),
-			.doc = "Addresses of Redis servers." },
+			.doc = "Addresses of Redis servers that store zones." },
 	{ .name = "zone-db-tls",
 			BOOL,
 			.dflt = "off",
 			REFUSED_BUT("off"),
 			FOR("zone database (Redis)"),
-			.doc = "TLS towards Redis." },
+			.doc = "Connect to the Redis servers over TLS." },
 	{ .name = "zone-db-cert-key",
 			.type = CONF_B64,
 			MULTI,
@@ -604,14 +688,14 @@ static const conf_row_t database_rows[] = {
 			REFUSED,
 			FOR("zone database (Redis)"),
 			.check = conf_check_pin,
-			.doc = "Pins of Redis servers' public keys." },
+			.doc = "Pins of the public keys of Redis servers." },
 	{ .name = "zone-db-cert-hostname",
 			STR,
 			MULTI,
 			.count_max = 4,
 			REFUSED,
 			FOR("zone database (Redis)"),
-			.doc = "Names in Redis servers' certificates." },
+			.doc = "Names of which one must be in the certificate of a Redis server." },
 	COMMENT,
 };
 const conf_section_t conf_section_database = {
@@ -629,14 +713,14 @@ const conf_section_t conf_section_include = {
 	.name = "include",
 	.kind = CONF_DIRECTIVE,
 	ROWS(directive_rows),
-	.doc = "Read another file, or every file that the pattern matches, in this place. A relative path is relative "
-	       "to the file "
-	       "that has the directive. At most five levels. Without a match it is an error, unless the pattern has a "
-	       "*.",
+	.doc = "Read another file, or every file that the pattern matches, at this place. A relative path is relative "
+	       "to the file that contains the directive. Includes may be nested five levels deep. It is an error if "
+	       "no file matches, unless the pattern has a *.",
 };
 const conf_section_t conf_section_clear = {
 	.name = "clear",
 	.kind = CONF_DIRECTIVE,
 	ROWS(directive_rows),
-	.doc = "Forget everything read so far in the sections whose names match the pattern.",
+	.doc = "Discard everything read so far in the sections whose names match the pattern. Use it after include to "
+	       "replace a section of a common configuration.",
 };
