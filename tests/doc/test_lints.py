@@ -96,6 +96,29 @@ def test_planted(tree, name, file, old, new, said):
     assert status == 1 and said in out, out
 
 
+# file, what is in it, what is said; without an answer there is no fault
+ENGLISH = [
+    ("README.md", "If a zone has an error:\nWho queries it gets SERVFAIL.\n", 'README.md:2: says "Who"; write "If you ...", or "Operators who ..."'),
+    ("README.md", "Operators who reload:\n```sh\nrunuser -u nobody -- knotc status\n```\n", ""),
+    ("doc/manual/a.rst", "The server\nreads it anew.\n", 'doc/manual/a.rst:2: says "anew"; write "again"'),
+    ("doc/manual/a.rst", "The reason is ``tabulator\ncharacter``; a tabulator is one.\n", 'doc/manual/a.rst:2: says "tabulator"; write "tab"'),
+    ("doc/manual/a.rst", "The reason is ``tabulator\ncharacter``.\n\n.. session::\n\n   $ runuser -u nobody -- knotc status\n", ""),
+    ("doc/man/a.8", "The process\nis told so.\n", 'doc/man/a.8:2: says "is told"; write who tells what'),
+    ("doc/man/b.8.in", "It is all right.\n", 'doc/man/b.8.in:1: says "all right"; write'),
+    ("samples/a.conf", "server:  # for somebody\n", 'samples/a.conf:1: says "somebody"; write'),
+    ("src/conf/schema_a.c", 'char *doc = "What nobody may do."; /* anew */\n', 'src/conf/schema_a.c:1: says "nobody"; write'),
+    ("src/conf/schema_a.c", 'char *doc = "What clients may do."; /* anew */\n', ""),
+]
+
+
+@pytest.mark.parametrize("file, text, said", ENGLISH)
+def test_english(tmp_path, file, text, said):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(text)
+    status, out = lint("english", tmp_path)
+    assert status == (1 if said else 0) and said in out and f"check-english: {1 if said else 0} faults" in out, out
+
+
 def git(tree, *words):
     subprocess.run(["git", "-C", tree, "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main", *words],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20 * PATIENCE)
