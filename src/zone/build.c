@@ -138,7 +138,10 @@ static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, const char *path, const knot_str_t *text)
 {
 	const zone_build_params_t *params = load->params;
-	const knot_zonefile_params_t scan = { .origin = load->collect.origin, .default_ttl = params->default_ttl };
+	const knot_zonefile_params_t scan = { .origin = load->collect.origin,
+		.default_ttl = params->default_ttl,
+		.should_stop = params->should_stop,
+		.ctx = params->ctx };
 	zone_locate_t locate = { .on_message = params->on_message, .ctx = params->ctx };
 	zone_check_params_t checks = zone_build_checks(params);
 	checks.on_message = zone_locate_add;

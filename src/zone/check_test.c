@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 static uint8_t origin_wire[] = "\4zone";
@@ -151,8 +152,43 @@ static void test_rows(void **state)
 	}
 }
 
+typedef struct {
+	messages_t messages;
+	unsigned calls, stop_at;
+} stop_t;
+
+static bool should_stop(void *ctx)
+{
+	stop_t *stop = ctx;
+	return ++stop->calls == stop->stop_at;
+}
+
+static void on_message_of_stop(const zone_message_t *message, void *ctx)
+{
+	on_message(message, &((stop_t *)ctx)->messages);
+}
+
+/* A server that ends doesn't wait until the lines of faults are found either. */
+static void test_stop_ends_search_for_lines(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD "a 60 CNAME b\na 60 CNAME c\n";
+	stop_t stop = { .calls = 0 };
+	zone_build_params_t params = { .origin = knot_name_of(origin_wire),
+		.on_message = on_message_of_stop,
+		.should_stop = should_stop,
+		.ctx = &stop };
+	zone_contents_t *zone;
+	assert_int_equal(zone_build_text(KNOT_STR(text), "test", &params, &zone), KNOT_ESEMCHECK);
+	assert_non_null(strstr(stop.messages.text, "file 'test', line 4"));
+	stop = (stop_t){ .stop_at = stop.calls }; /* the last time that it was asked */
+	assert_int_equal(zone_build_text(KNOT_STR(text), "test", &params, &zone), KNOT_ESEMCHECK);
+	assert_null(strstr(stop.messages.text, "file 'test', line 4"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_stop_ends_search_for_lines) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

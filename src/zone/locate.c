@@ -64,6 +64,12 @@ static bool locate_on_fault(const knot_zone_fault_t *fault, void *ctx)
 	return true;
 }
 
+static bool locate_should_stop(void *ctx)
+{
+	const zone_locate_t *locate = ctx;
+	return locate->scan->should_stop != NULL && locate->scan->should_stop(locate->scan->ctx);
+}
+
 static void locate_scan(
 		zone_locate_t *locate, const char *path, const knot_str_t *text, const knot_zonefile_params_t *scan)
 {
@@ -71,7 +77,9 @@ static void locate_scan(
 		.default_ttl = scan->default_ttl,
 		.on_record = locate_on_record,
 		.on_fault = locate_on_fault,
+		.should_stop = locate_should_stop,
 		.ctx = locate };
+	locate->scan = scan;
 	/* If the file changed meanwhile, lines may differ or be missing. The messages are still about what was read. */
 	(void)!(text != NULL ? knot_zonefile_scan_text(*text, path, &params) : knot_zonefile_scan(path, &params));
 }

@@ -31,7 +31,8 @@ typedef struct {
 	zone_located_t *messages; /* owned */
 	size_t count, missing;    /* missing: names without a line */
 	bool has_errors;
-	uint64_t owner_id; /* of the last record */
+	uint64_t owner_id;                  /* of the last record */
+	const knot_zonefile_params_t *scan; /* borrowed, while the file is scanned */
 } zone_locate_t;
 
 /** A zone_message_cb with a zone_locate_t: have a message wait. */
@@ -39,7 +40,7 @@ void zone_locate_add(const zone_message_t *message, void *locate);
 
 /**
  * Let the messages go on, with lines if `text` (NULL: the file at `path`) is scanned. scan: what the zone was built
- * with, of which only origin and should_stop with ctx are used; NULL: go on without lines.
+ * with, of which origin, default_ttl and should_stop with its ctx are used; NULL: go on without lines.
  */
 void zone_locate_tell(
 		zone_locate_t *locate, const char *path, const knot_str_t *text, const knot_zonefile_params_t *scan);
