@@ -295,5 +295,5 @@ def test_zone_file_without_end(knotd):
     knotd.start()
     assert f"[endless.] failed to parse zone file '{knotd.dir}/endless.zone' (file error)" in knotd.log()
     assert knotd.ask("www.example", "A").rcode() == dns.rcode.NOERROR
-    assert knotd.knotc("-b", "zone-reload", "endless", check=False).stdout.strip() == "error: [endless] (file error)"
+    assert knotd.knotc("-b", "zone-reload", "endless", check=False).stdout.strip() == f"error: [endless] (file error, file '{knotd.dir}/endless.zone')"
     assert knotd.stop(timeout=5) == 0

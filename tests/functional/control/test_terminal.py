@@ -86,7 +86,7 @@ def test_candidates_are_listed(prompt):
     clear(prompt)
     prompt.type("zone-status ")
     prompt.press("Tab")
-    prompt.wait(r"^\+catalog\n\+contents\n\+events\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
+    prompt.wait(r"^\+catalog\n\+contents\n\+error\n\+events\n\+failed\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
 
 
 def test_zones_of_the_configuration(server, directory):
@@ -105,7 +105,7 @@ def test_completion_within_a_transaction(prompt):
     for line in ("conf-begin", "conf-set zone[fresh.test]", "conf-set server.listen 192.0.2.53@53"):
         prompt.type(line)
         prompt.press("Enter")
-        prompt.wait(r"^OK\nknotc>\Z")
+        prompt.wait(r"^OK(, 1 warning:\nwarning: the configuration is a text file[^>]*)?\nknotc>\Z")
         prompt.press("C-l")
         prompt.wait(r"\Aknotc>\Z")
     completed(prompt, "conf-get zone[fre", r"conf-get zone\[fresh\.test\.\]$")
@@ -167,7 +167,7 @@ def test_errors_leave_the_prompt(server, prompt):
     server.stop()
     prompt.type("status")
     prompt.press("Enter")
-    prompt.wait(r"^error: failed to connect to socket '[^']+' \([^)]+\)\nknotc>\Z")
+    prompt.wait(r"^error: failed to connect to socket '[^']+' \([^)]+\), is knotd running\?\nknotc>\Z")
     completed(prompt, "zone-status exa", "zone-status exa$")      # nobody answers: nothing is completed
     prompt.press("C-u", "C-d")
     assert prompt.ended() == 0
