@@ -16,11 +16,11 @@ static bool counters_give(counter_cb cb, void *ctx, const sys_counter_info_t *in
 	return cb(&counter, ctx);
 }
 
-/* Metrics have it per queue. */
-static bool counters_give_interface(counter_cb cb, void *ctx, const sys_counter_info_t *info, const char *ifname,
-		uint64_t value, bool is_in_queues)
+/* is_elsewhere: metrics have it in a family of their own. */
+static bool counters_give_marked(counter_cb cb, void *ctx, const sys_counter_info_t *info, const char *id,
+		uint64_t value, bool is_elsewhere)
 {
-	counter_t counter = { info->section, info->item, ifname, value, info->kind, info->help, is_in_queues };
+	counter_t counter = { info->section, info->item, id, value, info->kind, info->help, is_elsewhere };
 	return cb(&counter, ctx);
 }
 
@@ -123,7 +123,7 @@ bool counters_of_server(
 		const sys_counters_t *counters = rows[i].is_drop ? net_traffic(net) : net_counters(net);
 		uint64_t value = rows[i].read != NULL ? rows[i].read(state, reading)
 						      : sys_counters_sum(counters, rows[i].worker_index);
-		if (!counters_give(cb, ctx, &rows[i].info, NULL, value)) {
+		if (!counters_give_marked(cb, ctx, &rows[i].info, NULL, value, rows[i].is_drop)) {
 			return false;
 		}
 	}
@@ -155,7 +155,7 @@ static bool counters_of_interfaces(const counters_reading_t *reading, counter_cb
 			assert(xdp_items[i].size == sizeof(uint64_t) || xdp_items[i].size == sizeof(uint32_t));
 			uint64_t value = xdp_items[i].size == sizeof(uint64_t) ? *(const uint64_t *)(const void *)field
 									       : *(const uint32_t *)(const void *)field;
-			if (!counters_give_interface(cb, ctx, &xdp_items[i].info, reading->stats[j].ifname, value,
+			if (!counters_give_marked(cb, ctx, &xdp_items[i].info, reading->stats[j].ifname, value,
 					    xdp_items[i].is_own)) {
 				return false;
 			}
@@ -182,8 +182,8 @@ static bool counters_of_row(const counters_reading_t *reading, const xdp_row_t *
 		const xdp_row_t *row = counters_find_row(&reading->sheets[i], like->name);
 		const char *ifname = reading->status->ifaces[i].ifname;
 		if (row != NULL && ifname[0] != '\0' &&
-				!counters_give_interface(cb, ctx, &info, ifname,
-						xdp_sheet_sum(&reading->sheets[i], row), true)) {
+				!counters_give_marked(cb, ctx, &info, ifname, xdp_sheet_sum(&reading->sheets[i], row),
+						true)) {
 			return false;
 		}
 	}

@@ -18,8 +18,12 @@ typedef struct {
 	const char *id;
 	uint64_t value;
 	sys_counter_kind_t kind;
-	const char *help;  /* one sentence, without a final dot */
-	bool is_in_queues; /* of an XDP interface, and a sum of rows of counters_xdp_sheets() that Knot doesn't have */
+	const char *help; /* one sentence, without a final dot */
+	/*
+	 * Metrics have it in a family of their own: a sum of rows of counters_xdp_sheets() that Knot doesn't have, or a
+	 * reason why a request got no answer.
+	 */
+	bool is_elsewhere;
 } counter_t;
 
 /** Return false to end. */

@@ -378,7 +378,7 @@ typedef struct {
 static bool keep_counter(const counter_t *counter, void *ctx)
 {
 	keep_t *keep = ctx;
-	if (counter->is_in_queues || (counter->value == 0 && strncmp(counter->section, "mod-", 4) == 0)) {
+	if (counter->is_elsewhere || (counter->value == 0 && strncmp(counter->section, "mod-", 4) == 0)) {
 		return true;
 	}
 	if (keep->count == keep->max) {
