@@ -42,7 +42,7 @@ def test_stats(server):
 
 def test_metrics(server):
     found = families(request(server.metrics)[2])
-    for prefix, kinds in (("knot_stats_", ("READ", "WORKER", "DROP_SHOWN")), ("knot_zone_stats_", ("ZONE",))):
+    for prefix, kinds in (("knot_stats_", ("READ", "WORKER")), ("knot_zone_stats_", ("ZONE",))):
         for item, text in table(*kinds):
             assert found[prefix + item.replace("-", "_")].documentation == text
     reasons = [sample.labels["reason"] for sample in found["knot_dropped_requests"].samples]
