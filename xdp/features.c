@@ -25,7 +25,7 @@ typedef struct {
 	uint8_t attributes[64];
 } request_t;
 
-static void add(request_t *r, uint16_t type, const void *data, size_t len)
+static void features_add_attribute(request_t *r, uint16_t type, const void *data, size_t len)
 {
 	struct nlattr attribute = { .nla_len = (uint16_t)(NLA_HDRLEN + len), .nla_type = type };
 	uint8_t *at = (uint8_t *)r + NLMSG_ALIGN(r->header.nlmsg_len);
@@ -35,7 +35,7 @@ static void add(request_t *r, uint16_t type, const void *data, size_t len)
 }
 
 /* The reply's attribute of this type, copied to ret_value[0..len). */
-static bool ask(int fd, const request_t *request, uint16_t type, void *ret_value, size_t len)
+static bool features_query_attribute(int fd, const request_t *request, uint16_t type, void *ret_value, size_t len)
 {
 	uint8_t reply[MESSAGE_LEN_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 	if (send(fd, request, request->header.nlmsg_len, 0) != (ssize_t)request->header.nlmsg_len) {
@@ -62,7 +62,7 @@ static bool ask(int fd, const request_t *request, uint16_t type, void *ret_value
 	return false;
 }
 
-static request_t request_of(uint16_t family, uint8_t command)
+static request_t features_make_request(uint16_t family, uint8_t command)
 {
 	return (request_t){
 		.header = { .nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN,
@@ -79,16 +79,16 @@ bool kxdp_features_query(unsigned ifindex, kxdp_features_t *ret_features)
 	if (fd < 0) {
 		return false;
 	}
-	request_t find = request_of(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-	add(&find, CTRL_ATTR_FAMILY_NAME, family_name, sizeof(family_name));
+	request_t find = features_make_request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	features_add_attribute(&find, CTRL_ATTR_FAMILY_NAME, family_name, sizeof(family_name));
 	uint16_t family = 0;
 	uint64_t bits = 0;
-	bool known = ask(fd, &find, CTRL_ATTR_FAMILY_ID, &family, sizeof(family));
+	bool known = features_query_attribute(fd, &find, CTRL_ATTR_FAMILY_ID, &family, sizeof(family));
 	if (known) {
-		request_t get = request_of(family, NETDEV_GET);
+		request_t get = features_make_request(family, NETDEV_GET);
 		uint32_t index = ifindex;
-		add(&get, NETDEV_IFINDEX, &index, sizeof(index));
-		known = ask(fd, &get, NETDEV_XDP_FEATURES, &bits, sizeof(bits));
+		features_add_attribute(&get, NETDEV_IFINDEX, &index, sizeof(index));
+		known = features_query_attribute(fd, &get, NETDEV_XDP_FEATURES, &bits, sizeof(bits));
 	}
 	close(fd);
 	if (known) {

@@ -19,7 +19,7 @@ static size_t counts_len(const kxdp_iface_t *iface)
 	return iface->queue_max * sizeof(struct filter_counts);
 }
 
-static knot_err_t check_config(const kxdp_config_t *c, kxdp_fault_t *ret_fault)
+static knot_err_t iface_check_config(const kxdp_config_t *c, kxdp_fault_t *ret_fault)
 {
 	if (c->listen_count < 1 || c->listen_count > KXDP_LISTEN_MAX) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "%zu addresses to listen on, 1 to %d are possible",
@@ -28,7 +28,7 @@ static knot_err_t check_config(const kxdp_config_t *c, kxdp_fault_t *ret_fault)
 	return KNOT_OK;
 }
 
-static knot_err_t check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault)
+static knot_err_t iface_check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault)
 {
 	if (o->ring_size < KXDP_RING_MIN || o->ring_size > KXDP_RING_MAX || (o->ring_size & (o->ring_size - 1)) != 0) {
 		return kxdp_fault(ret_fault, KNOT_EINVAL, "ring-size %u is not a power of two from %d to %d",
@@ -37,10 +37,10 @@ static knot_err_t check_options(const kxdp_options_t *o, kxdp_fault_t *ret_fault
 	if (strlen(o->ifname) >= IF_NAMESIZE) {
 		return kxdp_fault_errno(ret_fault, ENODEV, o->ifname, "opening the interface");
 	}
-	return check_config(&o->config, ret_fault);
+	return iface_check_config(&o->config, ret_fault);
 }
 
-static priv_config_t wire_config(const kxdp_config_t *c)
+static priv_config_t iface_wire_config(const kxdp_config_t *c)
 {
 	priv_config_t out = {
 		.flags = (c->udp ? PRIV_CONFIG_UDP : 0) | (c->tcp ? PRIV_CONFIG_TCP : 0) |
@@ -65,14 +65,14 @@ static priv_config_t wire_config(const kxdp_config_t *c)
 
 /* ---- Opening ---- */
 
-static const void *map_shared(int fd, size_t len)
+static const void *iface_map_shared(int fd, size_t len)
 {
 	const void *memory = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 	return memory != MAP_FAILED ? memory : NULL;
 }
 
 /* What the helper opened becomes ours: maps in memory, the link. False: errno says why. */
-static bool take_opened(kxdp_iface_t *iface, const priv_answer_t *answer)
+static bool iface_take_opened(kxdp_iface_t *iface, const priv_answer_t *answer)
 {
 	const priv_opened_t *opened = &answer->reply.u.opened;
 	iface->id = opened->iface;
@@ -80,8 +80,8 @@ static bool take_opened(kxdp_iface_t *iface, const priv_answer_t *answer)
 	iface->queue_max = opened->queue_max;
 	iface->native = (opened->flags & PRIV_OPENED_NATIVE) != 0;
 	iface->shared = (opened->flags & PRIV_OPENED_SHARED) != 0;
-	iface->counts = map_shared(answer->fds[0], counts_len(iface));
-	iface->counted = iface->counts != NULL ? map_shared(answer->fds[1], rules_len) : NULL;
+	iface->counts = iface_map_shared(answer->fds[0], counts_len(iface));
+	iface->counted = iface->counts != NULL ? iface_map_shared(answer->fds[1], rules_len) : NULL;
 	int errnum = errno;
 	close(answer->fds[0]);
 	close(answer->fds[1]);
@@ -90,12 +90,12 @@ static bool take_opened(kxdp_iface_t *iface, const priv_answer_t *answer)
 	return iface->counted != NULL;
 }
 
-static knot_err_t open_steps(kxdp_iface_t *iface, const kxdp_options_t *options, kxdp_fault_t *ret_fault)
+static knot_err_t iface_open_steps(kxdp_iface_t *iface, const kxdp_options_t *options, kxdp_fault_t *ret_fault)
 {
 	priv_open_t request = {
 		.kind = PRIV_OPEN,
 		.mode = (uint32_t)options->mode,
-		.config = wire_config(&options->config),
+		.config = iface_wire_config(&options->config),
 	};
 	memcpy(request.ifname, iface->name, sizeof(request.ifname));
 	priv_answer_t answer;
@@ -103,7 +103,7 @@ static knot_err_t open_steps(kxdp_iface_t *iface, const kxdp_options_t *options,
 	if (err != KNOT_OK) {
 		return err;
 	}
-	if (!take_opened(iface, &answer)) {
+	if (!iface_take_opened(iface, &answer)) {
 		return kxdp_fault_errno(ret_fault, errno, iface->name, "mapping the XDP program's counters");
 	}
 	return KNOT_OK;
@@ -112,7 +112,7 @@ static knot_err_t open_steps(kxdp_iface_t *iface, const kxdp_options_t *options,
 knot_err_t kxdp_iface_open(
 		kxdp_priv_t *priv, const kxdp_options_t *options, kxdp_iface_t **ret_iface, kxdp_fault_t *ret_fault)
 {
-	knot_err_t err = check_options(options, ret_fault);
+	knot_err_t err = iface_check_options(options, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -139,7 +139,7 @@ knot_err_t kxdp_iface_open(
 	};
 	pthread_mutex_init(&iface->rules_lock, NULL);
 	snprintf(iface->name, sizeof(iface->name), "%s", options->ifname);
-	err = open_steps(iface, options, ret_fault);
+	err = iface_open_steps(iface, options, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_iface_close(iface);
 		return err;
@@ -150,11 +150,13 @@ knot_err_t kxdp_iface_open(
 
 knot_err_t kxdp_iface_configure(kxdp_iface_t *iface, const kxdp_config_t *config, kxdp_fault_t *ret_fault)
 {
-	knot_err_t err = check_config(config, ret_fault);
+	knot_err_t err = iface_check_config(config, ret_fault);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	const priv_configure_t request = { .kind = PRIV_CONFIGURE, .iface = iface->id, .config = wire_config(config) };
+	const priv_configure_t request = {
+		.kind = PRIV_CONFIGURE, .iface = iface->id, .config = iface_wire_config(config)
+	};
 	/* Queues look for metadata before the program writes any, and until it no longer does: see queue.c. */
 	const bool before = __atomic_load_n(&iface->route_check, __ATOMIC_RELAXED);
 	__atomic_store_n(&iface->route_check, before || config->route_check, __ATOMIC_RELAXED);
@@ -203,7 +205,7 @@ typedef struct {
 	kxdp_fault_t fault;
 } socket_steps_t;
 
-static knot_err_t make_socket(
+static knot_err_t iface_make_socket(
 		const kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
 {
 	const priv_queue_t request = {
@@ -229,7 +231,7 @@ static knot_err_t make_socket(
 	return err;
 }
 
-static knot_err_t start_socket(const kxdp_iface_t *iface, unsigned queue, bool start, kxdp_fault_t *ret_fault)
+static knot_err_t iface_start_socket(const kxdp_iface_t *iface, unsigned queue, bool start, kxdp_fault_t *ret_fault)
 {
 	const priv_start_t request = { .kind = PRIV_START, .iface = iface->id, .queue = queue, .start = start };
 	priv_answer_t answer;
@@ -237,10 +239,10 @@ static knot_err_t start_socket(const kxdp_iface_t *iface, unsigned queue, bool s
 }
 
 /* One socket, bound. Returns 0 or an errno value; EIO with `err` when it was the helper that failed. */
-static int bind_step(void *ctx)
+static int iface_bind_step(void *ctx)
 {
 	socket_steps_t *s = ctx;
-	s->err = make_socket(s->iface, s->queue, &s->socket, &s->fault);
+	s->err = iface_make_socket(s->iface, s->queue, &s->socket, &s->fault);
 	if (s->err != KNOT_OK) {
 		return EIO;
 	}
@@ -255,28 +257,29 @@ static int bind_step(void *ctx)
 		kxdp_socket_close(&s->socket, NULL);
 	}
 	kxdp_fault_t ignored; /* a helper that has ended says so at the next step */
-	(void)!start_socket(s->iface, s->queue, false, &ignored);
+	(void)!iface_start_socket(s->iface, s->queue, false, &ignored);
 	return errnum;
 }
 
-static int bind_socket(socket_steps_t *s)
+static int iface_bind_socket(socket_steps_t *s)
 {
 	if (s->iface->native && s->iface->zero_copy) {
 		s->zero_copy = true;
-		int errnum = kxdp_retry_busy(bind_step, s);
+		int errnum = kxdp_retry_busy(iface_bind_step, s);
 		if (errnum == 0 || errnum == EBUSY || errnum == EPERM || errnum == ENETDOWN || s->err != KNOT_OK) {
 			return errnum;
 		}
 	}
 	s->zero_copy = false;
-	return kxdp_retry_busy(bind_step, s);
+	return kxdp_retry_busy(iface_bind_step, s);
 }
 
 knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_socket_t *ret_socket,
 		kxdp_mapping_t *ret_mapping, kxdp_fault_t *ret_fault)
 {
+	assert(queue < iface->queue_max);
 	socket_steps_t s = { .iface = iface, .queue = queue };
-	int errnum = bind_socket(&s);
+	int errnum = iface_bind_socket(&s);
 	if (s.err != KNOT_OK) {
 		*ret_fault = s.fault;
 		return s.err;
@@ -284,7 +287,7 @@ knot_err_t kxdp_iface_open_socket(kxdp_iface_t *iface, unsigned queue, kxdp_sock
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, iface->name, "binding the AF_XDP socket");
 	}
-	knot_err_t err = start_socket(iface, queue, true, ret_fault);
+	knot_err_t err = iface_start_socket(iface, queue, true, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_socket_close(&s.socket, &s.mapping);
 		return err;
@@ -357,7 +360,7 @@ static bool same_prefix(const kxdp_rule_t *a, const kxdp_rule_t *b)
 }
 
 /* With the lock held: the rule's place, or rule_count. */
-static size_t find_rule(const kxdp_iface_t *iface, const kxdp_rule_t *rule)
+static size_t iface_find_rule(const kxdp_iface_t *iface, const kxdp_rule_t *rule)
 {
 	size_t i = 0;
 	while (i < iface->rule_count && !same_prefix(&iface->rules[i].rule, rule)) {
@@ -367,7 +370,7 @@ static size_t find_rule(const kxdp_iface_t *iface, const kxdp_rule_t *rule)
 }
 
 /* Room for one more, so that nothing can fail once the kernel has the rule. */
-static bool make_room(kxdp_iface_t *iface)
+static bool iface_reserve_rule(kxdp_iface_t *iface)
 {
 	kxdp_iface_rule_t *rules = realloc(iface->rules, (iface->rule_count + 1) * sizeof(*rules));
 	if (rules != NULL) {
@@ -387,10 +390,10 @@ knot_err_t kxdp_rule_set(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_faul
 	memcpy(request.addr, rule->addr, sizeof(request.addr));
 	pthread_mutex_lock(&iface->rules_lock);
 	priv_answer_t answer;
-	knot_err_t err = make_room(iface) ? kxdp_priv_call(iface->priv, &request, &answer, ret_fault)
-					  : kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "adding a rule");
+	knot_err_t err = iface_reserve_rule(iface) ? kxdp_priv_call(iface->priv, &request, &answer, ret_fault)
+						   : kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "adding a rule");
 	if (err == KNOT_OK) {
-		size_t at = find_rule(iface, rule);
+		size_t at = iface_find_rule(iface, rule);
 		iface->rules[at] = (kxdp_iface_rule_t){ *rule, answer.reply.u.rule };
 		iface->rule_count += at == iface->rule_count;
 	}
@@ -404,7 +407,7 @@ knot_err_t kxdp_rule_remove(kxdp_iface_t *iface, const kxdp_rule_t *rule, kxdp_f
 	memcpy(request.addr, rule->addr, sizeof(request.addr));
 	pthread_mutex_lock(&iface->rules_lock);
 	priv_answer_t answer;
-	size_t at = find_rule(iface, rule);
+	size_t at = iface_find_rule(iface, rule);
 	knot_err_t err = at < iface->rule_count ? kxdp_priv_call(iface->priv, &request, &answer, ret_fault)
 						: kxdp_fault(ret_fault, KNOT_ENOENT, "no such rule");
 	if (err == KNOT_OK) {

@@ -10,50 +10,50 @@
 
 enum { REPLY_LEN_MAX = 32768 }; /* one link with all its attributes */
 
-static void copy_text(char *to, size_t size, const struct rtattr *a)
+static void link_copy_text(char *to, size_t size, const struct rtattr *a)
 {
 	size_t len = RTA_PAYLOAD(a) < size - 1 ? RTA_PAYLOAD(a) : size - 1;
 	memcpy(to, RTA_DATA(a), len);
 	to[len] = '\0';
 }
 
-static uint32_t number(const struct rtattr *a)
+static uint32_t link_read_number(const struct rtattr *a)
 {
 	uint32_t value = 0;
 	memcpy(&value, RTA_DATA(a), RTA_PAYLOAD(a) < sizeof(value) ? RTA_PAYLOAD(a) : sizeof(value));
 	return value;
 }
 
-static void read_kind(const struct rtattr *nest, kxdp_link_t *link)
+static void link_read_kind(const struct rtattr *nest, kxdp_link_t *link)
 {
 	int len = (int)RTA_PAYLOAD(nest);
 	for (const struct rtattr *a = RTA_DATA(nest); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
 		if (a->rta_type == IFLA_INFO_KIND) {
-			copy_text(link->kind, sizeof(link->kind), a);
+			link_copy_text(link->kind, sizeof(link->kind), a);
 		} else if (a->rta_type == IFLA_INFO_SLAVE_KIND) {
-			copy_text(link->upper_kind, sizeof(link->upper_kind), a);
+			link_copy_text(link->upper_kind, sizeof(link->upper_kind), a);
 		}
 	}
 }
 
-static void read_attributes(const struct nlmsghdr *message, kxdp_link_t *link)
+static void link_read_attributes(const struct nlmsghdr *message, kxdp_link_t *link)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(message);
 	*link = (kxdp_link_t){ .flags = info->ifi_flags, .type = info->ifi_type };
 	int len = (int)message->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*info));
 	for (const struct rtattr *a = IFLA_RTA(info); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
 		switch (a->rta_type & NLA_TYPE_MASK) {
-		case IFLA_NUM_RX_QUEUES: link->rx_queues = number(a); break;
-		case IFLA_MTU: link->mtu = number(a); break;
-		case IFLA_LINK: link->lower = number(a); break;
-		case IFLA_MASTER: link->upper = number(a); break;
-		case IFLA_LINKINFO: read_kind(a, link); break;
+		case IFLA_NUM_RX_QUEUES: link->rx_queues = link_read_number(a); break;
+		case IFLA_MTU: link->mtu = link_read_number(a); break;
+		case IFLA_LINK: link->lower = link_read_number(a); break;
+		case IFLA_MASTER: link->upper = link_read_number(a); break;
+		case IFLA_LINKINFO: link_read_kind(a, link); break;
 		default: break;
 		}
 	}
 }
 
-static bool ask(int fd, unsigned ifindex, void *reply, kxdp_link_t *ret_link)
+static bool link_query_kernel(int fd, unsigned ifindex, void *reply, kxdp_link_t *ret_link)
 {
 	struct {
 		struct nlmsghdr header;
@@ -71,7 +71,7 @@ static bool ask(int fd, unsigned ifindex, void *reply, kxdp_link_t *ret_link)
 			header->nlmsg_len > (size_t)len) {
 		return false;
 	}
-	read_attributes(header, ret_link);
+	link_read_attributes(header, ret_link);
 	return true;
 }
 
@@ -79,7 +79,7 @@ bool kxdp_link_query(unsigned ifindex, kxdp_link_t *ret_link)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	void *reply = malloc(REPLY_LEN_MAX);
-	bool done = fd >= 0 && reply != NULL && ask(fd, ifindex, reply, ret_link);
+	bool done = fd >= 0 && reply != NULL && link_query_kernel(fd, ifindex, reply, ret_link);
 	free(reply);
 	if (fd >= 0) {
 		close(fd);

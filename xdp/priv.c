@@ -30,7 +30,7 @@ struct kxdp_priv {
 	priv_policy_t policy; /* the helper's, which was forked with it */
 };
 
-static priv_policy_t policy_of(const kxdp_priv_params_t *params)
+static priv_policy_t priv_make_policy(const kxdp_priv_params_t *params)
 {
 	enum { PORT_DNS = 53, PORT_DNS_OVER_TLS = 853 };
 	priv_policy_t policy = { 0 };
@@ -54,7 +54,7 @@ knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_p
 		free(priv);
 		return kxdp_fault_errno(ret_fault, errnum, "", "starting the privileged helper");
 	}
-	*priv = (kxdp_priv_t){ .fd = fds[0], .policy = policy_of(params) };
+	*priv = (kxdp_priv_t){ .fd = fds[0], .policy = priv_make_policy(params) };
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
@@ -76,7 +76,7 @@ knot_err_t kxdp_priv_start(const kxdp_priv_params_t *params, kxdp_priv_t **ret_p
 }
 
 /* The helper has ended, or is asked to by this: it sees the end of the pair. With the lock held. */
-static void let_go(kxdp_priv_t *priv)
+static void priv_release_helper(kxdp_priv_t *priv)
 {
 	if (priv->fd >= 0) {
 		close(priv->fd);
@@ -93,11 +93,11 @@ void kxdp_priv_stop(kxdp_priv_t *take_priv)
 	if (priv == NULL) {
 		return;
 	}
-	let_go(priv);
+	priv_release_helper(priv);
 	const struct timespec pause = { .tv_nsec = END_POLL_MS * 1000000L };
 	for (unsigned ms = 0; priv->pid > 0 && ms < END_MAX_MS; ms += END_POLL_MS) {
 		nanosleep(&pause, NULL);
-		let_go(priv);
+		priv_release_helper(priv);
 	}
 	pthread_mutex_destroy(&priv->lock);
 	free(priv);
@@ -111,7 +111,7 @@ bool kxdp_priv_alive(kxdp_priv_t *priv)
 	pthread_mutex_lock(&priv->lock);
 	struct pollfd pfd = { .fd = priv->fd };
 	if (priv->fd >= 0 && poll(&pfd, 1, 0) > 0) {
-		let_go(priv); /* nothing was asked for: only the end is reported */
+		priv_release_helper(priv); /* nothing was asked for: only the end is reported */
 	}
 	bool alive = priv->fd >= 0;
 	pthread_mutex_unlock(&priv->lock);
@@ -125,14 +125,14 @@ knot_err_t kxdp_priv_check_port(const kxdp_priv_t *priv, uint16_t port, kxdp_fau
 
 /* ---- Requests ---- */
 
-static void close_fds(priv_answer_t *answer, uint32_t count)
+static void priv_close_fds(priv_answer_t *answer, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		close(answer->fds[i]);
 	}
 }
 
-static uint32_t take_fds(struct msghdr *message, int ret_fds[static PRIV_FDS_MAX])
+static uint32_t priv_take_fds(struct msghdr *message, int ret_fds[static PRIV_FDS_MAX])
 {
 	uint32_t count = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
@@ -145,7 +145,7 @@ static uint32_t take_fds(struct msghdr *message, int ret_fds[static PRIV_FDS_MAX
 }
 
 /* False: the helper has ended, or doesn't reply. */
-static bool receive_answer(int fd, priv_answer_t *answer)
+static bool priv_receive_answer(int fd, priv_answer_t *answer)
 {
 	struct iovec data = { .iov_base = &answer->reply, .iov_len = sizeof(answer->reply) };
 	union {
@@ -162,14 +162,14 @@ static bool receive_answer(int fd, priv_answer_t *answer)
 	if (len <= 0) {
 		return false;
 	}
-	uint32_t count = take_fds(&message, answer->fds);
+	uint32_t count = priv_take_fds(&message, answer->fds);
 	if (len != (ssize_t)sizeof(answer->reply)) {
-		close_fds(answer, count);
+		priv_close_fds(answer, count);
 		return false;
 	}
 	answer->reply.text[sizeof(answer->reply.text) - 1] = '\0';
 	if (count != answer->reply.fd_count) { /* we have no room for more descriptors: some are lost */
-		close_fds(answer, count);
+		priv_close_fds(answer, count);
 		answer->reply.err = KNOT_ESPACE;
 		snprintf(answer->reply.text, sizeof(answer->reply.text),
 				"too many open files; raise LimitNOFILE (ulimit -n)");
@@ -177,13 +177,13 @@ static bool receive_answer(int fd, priv_answer_t *answer)
 	return true;
 }
 
-static bool exchange(int fd, const void *request, size_t len, priv_answer_t *answer)
+static bool priv_exchange_messages(int fd, const void *request, size_t len, priv_answer_t *answer)
 {
 	ssize_t sent;
 	do {
 		sent = send(fd, request, len, MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
-	return sent == (ssize_t)len && receive_answer(fd, answer);
+	return sent == (ssize_t)len && priv_receive_answer(fd, answer);
 }
 
 knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t *ret_answer, kxdp_fault_t *ret_fault)
@@ -195,15 +195,16 @@ knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t 
 	memcpy(&kind, request, sizeof(kind));
 	priv_answer_t answer;
 	pthread_mutex_lock(&priv->lock);
-	bool answered = priv->fd >= 0 && exchange(priv->fd, request, kxdp_priv_request_len(kind), &answer);
+	bool answered = priv->fd >= 0 &&
+			priv_exchange_messages(priv->fd, request, kxdp_priv_request_len(kind), &answer);
 	if (answered && answer.reply.err == KNOT_ESPACE && kind == PRIV_OPEN && answer.reply.fd_count > 0) {
 		/* Open, but its descriptors are lost: undo it. */
 		const priv_close_t undo = { .kind = PRIV_CLOSE, .iface = answer.reply.u.opened.iface };
 		priv_answer_t closed;
-		answered = exchange(priv->fd, &undo, sizeof(undo), &closed);
+		answered = priv_exchange_messages(priv->fd, &undo, sizeof(undo), &closed);
 	}
 	if (!answered) {
-		let_go(priv);
+		priv_release_helper(priv);
 	}
 	pthread_mutex_unlock(&priv->lock);
 	if (!answered) {

@@ -45,7 +45,7 @@ static bool add_copy(priv_answer_t *answer, int fd)
 	return copy >= 0;
 }
 
-static kxdp_attach_t *find_iface(helper_t *h, uint32_t iface, kxdp_fault_t *ret_fault)
+static kxdp_attach_t *helper_find_iface(helper_t *h, uint32_t iface, kxdp_fault_t *ret_fault)
 {
 	if (!h->ifaces[iface].open) {
 		(void)kxdp_fault(ret_fault, KNOT_EINVAL, "interface %u is not open", iface);
@@ -56,7 +56,7 @@ static kxdp_attach_t *find_iface(helper_t *h, uint32_t iface, kxdp_fault_t *ret_
 
 /* ---- Interfaces ---- */
 
-static void follow_route_check(helper_t *h, uint32_t iface, bool wanted)
+static void helper_follow_route_check(helper_t *h, uint32_t iface, bool wanted)
 {
 	if (wanted && !h->ifaces[iface].forwards) {
 		kxdp_forwarding_hold(&h->forwarding);
@@ -66,10 +66,10 @@ static void follow_route_check(helper_t *h, uint32_t iface, bool wanted)
 	h->ifaces[iface].forwards = wanted;
 }
 
-static void close_iface(helper_t *h, uint32_t iface)
+static void helper_close_iface(helper_t *h, uint32_t iface)
 {
 	kxdp_detach(&h->ifaces[iface].attach);
-	follow_route_check(h, iface, false);
+	helper_follow_route_check(h, iface, false);
 	h->ifaces[iface].open = false;
 }
 
@@ -85,18 +85,18 @@ static knot_err_t act_open(void *state, const priv_open_t *request, priv_answer_
 	}
 	/* Before the program asks for routes. */
 	bool route_check = (request->config.flags & PRIV_CONFIG_ROUTE_CHECK) != 0;
-	follow_route_check(h, iface, route_check);
+	helper_follow_route_check(h, iface, route_check);
 	kxdp_attach_t *attach = &h->ifaces[iface].attach;
 	knot_err_t err = kxdp_attach(request, attach, ret_fault);
 	if (err != KNOT_OK) {
-		follow_route_check(h, iface, false);
+		helper_follow_route_check(h, iface, false);
 		return err;
 	}
 	h->ifaces[iface].open = true;
 	if (!add_copy(answer, attach->counts_fd) || !add_copy(answer, attach->rules_fd) ||
 			(attach->link_fd >= 0 && !add_copy(answer, attach->link_fd))) {
 		err = kxdp_fault_errno(ret_fault, errno, attach->name, "passing descriptors");
-		close_iface(h, iface);
+		helper_close_iface(h, iface);
 		return err;
 	}
 	answer->reply.u.opened = (priv_opened_t){
@@ -113,32 +113,32 @@ static knot_err_t act_configure(
 {
 	(void)answer;
 	helper_t *h = state;
-	kxdp_attach_t *attach = find_iface(h, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(h, request->iface, ret_fault);
 	if (attach == NULL) {
 		return KNOT_EINVAL;
 	}
 	bool before = h->ifaces[request->iface].forwards;
 	bool wanted = (request->config.flags & PRIV_CONFIG_ROUTE_CHECK) != 0;
 	/* On before the program asks for routes, off after it has ceased to. */
-	follow_route_check(h, request->iface, before || wanted);
+	helper_follow_route_check(h, request->iface, before || wanted);
 	knot_err_t err = kxdp_attach_configure(attach, &request->config, ret_fault);
-	follow_route_check(h, request->iface, err == KNOT_OK ? wanted : before);
+	helper_follow_route_check(h, request->iface, err == KNOT_OK ? wanted : before);
 	return err;
 }
 
 static knot_err_t act_close(void *state, const priv_close_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	(void)answer;
-	if (find_iface(state, request->iface, ret_fault) == NULL) {
+	if (helper_find_iface(state, request->iface, ret_fault) == NULL) {
 		return KNOT_EINVAL;
 	}
-	close_iface(state, request->iface);
+	helper_close_iface(state, request->iface);
 	return KNOT_OK;
 }
 
 static knot_err_t act_queue(void *state, const priv_queue_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	if (attach == NULL) {
 		return KNOT_EINVAL;
 	}
@@ -156,21 +156,21 @@ static knot_err_t act_queue(void *state, const priv_queue_t *request, priv_answe
 static knot_err_t act_start(void *state, const priv_start_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	(void)answer;
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL : kxdp_attach_start(attach, request, ret_fault);
 }
 
 static knot_err_t act_rule_set(
 		void *state, const priv_rule_set_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL : kxdp_attach_rule_set(attach, request, &answer->reply.u.rule, ret_fault);
 }
 
 static knot_err_t act_rule_remove(
 		void *state, const priv_rule_remove_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL
 			      : kxdp_attach_rule_remove(attach, request, &answer->reply.u.rule, ret_fault);
 }
@@ -178,14 +178,14 @@ static knot_err_t act_rule_remove(
 static knot_err_t act_know(void *state, const priv_know_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	(void)answer;
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL : kxdp_attach_know(attach, request, ret_fault);
 }
 
 static knot_err_t act_host(void *state, const priv_host_t *request, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	(void)answer;
-	kxdp_attach_t *attach = find_iface(state, request->iface, ret_fault);
+	kxdp_attach_t *attach = helper_find_iface(state, request->iface, ret_fault);
 	return attach == NULL ? KNOT_EINVAL : kxdp_attach_host(attach, request, ret_fault);
 }
 
@@ -279,7 +279,7 @@ static const priv_actions_t actions = { PRIV_REQUESTS(ACTION) };
 /* ---- The process ---- */
 
 /* What a terminal or a service manager sends to all of the daemon's processes is meant for the daemon. */
-static void ignore_signals(void)
+static void helper_ignore_signals(void)
 {
 	static const int numbers[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM };
 	for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
@@ -293,7 +293,7 @@ static void ignore_signals(void)
 /* Close all of the daemon's descriptors but standard error, which sanitizers and assertions write to. Close that, too,
  * when the daemon leaves its terminal: the process that started it may wait for the end of its output. Returns the new
  * number of `fd`. */
-static int keep_only(int fd, bool detached)
+static int helper_keep_only(int fd, bool detached)
 {
 	enum { KEPT = 3 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -317,7 +317,7 @@ static int keep_only(int fd, bool detached)
 	return fd;
 }
 
-static void set_name(char **argv)
+static void helper_set_name(char **argv)
 {
 	static const char name[] = "knotd: privileged helper";
 	(void)prctl(PR_SET_NAME, "knotd-priv", 0, 0, 0);
@@ -334,7 +334,7 @@ static void set_name(char **argv)
 	memcpy(argv[0], name, room > sizeof(name) ? sizeof(name) : room - 1);
 }
 
-static bool send_answer(int fd, const priv_answer_t *answer)
+static bool helper_send_answer(int fd, const priv_answer_t *answer)
 {
 	struct iovec data = { .iov_base = (void *)(uintptr_t)&answer->reply, .iov_len = sizeof(answer->reply) };
 	union {
@@ -360,7 +360,7 @@ static bool send_answer(int fd, const priv_answer_t *answer)
 }
 
 /* False: the other end is gone. */
-static bool serve_one(int fd)
+static bool helper_serve_one(int fd)
 {
 	static uint8_t message[sizeof(priv_request_t) + 1];
 	ssize_t len = recv(fd, message, sizeof(message), 0);
@@ -378,7 +378,7 @@ static bool serve_one(int fd)
 		}
 		answer.reply.fd_count = 0;
 	}
-	bool sent = send_answer(fd, &answer);
+	bool sent = helper_send_answer(fd, &answer);
 	/* The daemon has them now: what it closes is closed. */
 	for (uint32_t i = 0; i < answer.reply.fd_count; i++) {
 		close(answer.fds[i]);
@@ -388,18 +388,18 @@ static bool serve_one(int fd)
 
 _Noreturn void kxdp_priv_helper(int fd, const priv_policy_t *policy, char **argv, bool detached)
 {
-	ignore_signals();
-	fd = keep_only(fd, detached);
-	set_name(argv);
+	helper_ignore_signals();
+	fd = helper_keep_only(fd, detached);
+	helper_set_name(argv);
 	kxdp_caps_limit();
 	if (chdir("/") != 0) {
 		/* The folder stays in use, which only keeps it from being unmounted. */
 	}
 	helper.policy = *policy;
-	while (fd >= 0 && serve_one(fd)) {}
+	while (fd >= 0 && helper_serve_one(fd)) {}
 	for (uint32_t i = 0; i < PRIV_IFACES_MAX; i++) {
 		if (helper.ifaces[i].open) {
-			close_iface(&helper, i);
+			helper_close_iface(&helper, i);
 		}
 	}
 	_exit(0);

@@ -236,8 +236,8 @@ PRIV_REQUESTS(ROW_FUNCTIONS)
 #define ROW(constant, name, what) [constant] = { sizeof(priv_##name##_t), row_check_##name, row_act_##name },
 static const row_t rows[PRIV_KIND_END] = { PRIV_REQUESTS(ROW) };
 
-static knot_err_t serve(const priv_actions_t *actions, void *state, const priv_policy_t *policy, const void *message,
-		size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
+static knot_err_t wire_serve_request(const priv_actions_t *actions, void *state, const priv_policy_t *policy,
+		const void *message, size_t len, priv_answer_t *answer, kxdp_fault_t *ret_fault)
 {
 	priv_request_t request = { 0 };
 	if (len < sizeof(request.kind) || len > sizeof(request)) {
@@ -264,7 +264,7 @@ void kxdp_priv_serve(const priv_actions_t *actions, void *state, const priv_poli
 {
 	memset(ret_answer, 0, sizeof(*ret_answer));
 	kxdp_fault_t fault = { 0 };
-	knot_err_t err = serve(actions, state, policy, message, len, ret_answer, &fault);
+	knot_err_t err = wire_serve_request(actions, state, policy, message, len, ret_answer, &fault);
 	ret_answer->reply.err = err;
 	if (err != KNOT_OK) {
 		memcpy(ret_answer->reply.text, fault.text, sizeof(fault.text));

@@ -92,7 +92,7 @@ static uint8_t *metadata_of(const kxdp_queue_t *q, uint64_t address)
 }
 
 /* Give free frames to the kernel for receiving, as many as the fill ring takes, but for some to send with. */
-static void refill(kxdp_queue_t *q)
+static void queue_refill_ring(kxdp_queue_t *q)
 {
 	uint32_t kept = q->frame_count / 8 < KXDP_BATCH_MAX ? q->frame_count / 8 : KXDP_BATCH_MAX;
 	uint32_t can_give = q->free_count > kept ? q->free_count - kept : 0;
@@ -115,13 +115,13 @@ static void refill(kxdp_queue_t *q)
 	}
 }
 
-static void release_frame(kxdp_queue_t *q, uint64_t address)
+static void queue_release_frame(kxdp_queue_t *q, uint64_t address)
 {
 	assert(q->free_count < q->frame_count);
 	q->free_frames[q->free_count++] = address & ~(uint64_t)(KXDP_FRAME_SIZE - 1);
 }
 
-static knot_err_t open_steps(kxdp_queue_t *q, unsigned queue, kxdp_fault_t *ret_fault)
+static knot_err_t queue_open_steps(kxdp_queue_t *q, unsigned queue, kxdp_fault_t *ret_fault)
 {
 	knot_err_t err = kxdp_iface_open_socket(q->iface, queue, &q->socket, &q->mapping, ret_fault);
 	if (err != KNOT_OK) {
@@ -140,7 +140,7 @@ static knot_err_t open_steps(kxdp_queue_t *q, unsigned queue, kxdp_fault_t *ret_
 		return kxdp_fault_errno(ret_fault, ENOMEM, q->iface->name, "allocating frames");
 	}
 	for (uint32_t i = ring_size; i < q->frame_count; i++) { /* those in front are in the fill ring */
-		release_frame(q, (uint64_t)i * KXDP_FRAME_SIZE);
+		queue_release_frame(q, (uint64_t)i * KXDP_FRAME_SIZE);
 	}
 	return KNOT_OK;
 }
@@ -160,7 +160,7 @@ knot_err_t kxdp_queue_open(kxdp_iface_t *iface, unsigned queue, kxdp_queue_t **r
 	q->allow_partial = iface->allow_partial;
 	q->busy_poll = iface->busypoll_budget > 0;
 	q->fd = q->socket.fd = q->socket.memory_fd = -1;
-	knot_err_t err = open_steps(q, queue, ret_fault);
+	knot_err_t err = queue_open_steps(q, queue, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_queue_close(q);
 		return err;
@@ -188,16 +188,16 @@ static uint32_t tx_waiting(const kxdp_queue_t *q)
 }
 
 /* ENXIO: unbound from an interface that was unregistered. One that is only down says ENETDOWN, and comes back. */
-static void note_error(kxdp_queue_t *q, int errnum)
+static void queue_note_error(kxdp_queue_t *q, int errnum)
 {
 	q->is_gone |= errnum == ENXIO || errnum == ENODEV;
 }
 
 /* Nothing came. poll() doesn't tell (since Linux 5.11) that the socket has no interface any more, receiving does. */
-static void check_interface(kxdp_queue_t *q)
+static void queue_check_interface(kxdp_queue_t *q)
 {
 	if (recvfrom(q->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL) < 0) {
-		note_error(q, errno);
+		queue_note_error(q, errno);
 	}
 }
 
@@ -216,7 +216,7 @@ unsigned kxdp_wait(kxdp_queue_t *q, int timeout_ms, int wake_fd)
 	struct pollfd pfds[] = { { .fd = q->fd, .events = POLLIN }, { .fd = wake_fd, .events = POLLIN } };
 	int ready = poll(pfds, wake_fd >= 0 ? 2 : 1, timeout_ms);
 	if (ready == 0 || (ready > 0 && (pfds[0].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0)) {
-		check_interface(q);
+		queue_check_interface(q);
 	}
 	unsigned what = q->is_gone ? KXDP_WAIT_GONE : 0;
 	if (ready > 0) {
@@ -300,7 +300,7 @@ static __attribute__((noinline)) bool judge(kxdp_queue_t *q, const struct xdp_de
 	if (verdict == KXDP_PARTIAL_CHECKSUM && q->allow_partial) {
 		return true;
 	}
-	release_frame(q, desc->addr);
+	queue_release_frame(q, desc->addr);
 	return false;
 }
 
@@ -309,7 +309,7 @@ static void count_batch(kxdp_queue_t *q, uint32_t count)
 	counter_add(&q->batches[count == 0 ? 0 : 32 - __builtin_clz(count)], 1);
 }
 
-static void follow_route_check(kxdp_queue_t *q)
+static void queue_follow_route_check(kxdp_queue_t *q)
 {
 	bool wanted = __atomic_load_n(&q->iface->route_check, __ATOMIC_RELAXED);
 	if (__builtin_expect(wanted != q->route_check, 0)) {
@@ -332,7 +332,7 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 	if (__builtin_expect(q->tap != NULL, 0)) {
 		show_received(q, index, count);
 	}
-	follow_route_check(q);
+	queue_follow_route_check(q);
 	const bool route_check = q->route_check;
 	size_t good = 0;
 	uint32_t whole[KINDS_OK] = { 0 };
@@ -376,12 +376,12 @@ size_t kxdp_receive(kxdp_queue_t *q, kxdp_packet_t *ret_packets, size_t max)
 
 /* ---- Sending ---- */
 
-static void collect(kxdp_queue_t *q)
+static void queue_collect_completed(kxdp_queue_t *q)
 {
 	uint32_t index;
 	uint32_t count = xsk_ring_cons__peek(&q->cq, q->iface->ring_size, &index);
 	for (uint32_t i = 0; i < count; i++) {
-		release_frame(q, *xsk_ring_cons__comp_addr(&q->cq, index + i));
+		queue_release_frame(q, *xsk_ring_cons__comp_addr(&q->cq, index + i));
 	}
 	if (count > 0) {
 		xsk_ring_cons__release(&q->cq, count);
@@ -391,14 +391,14 @@ static void collect(kxdp_queue_t *q)
 /*
  * One call normally; more only while the kernel takes less than a batch at a time and moves on (copy mode before 6.17).
  */
-static void kick(kxdp_queue_t *q)
+static void queue_wake_kernel(kxdp_queue_t *q)
 {
 	uint32_t waiting = tx_waiting(q);
 	while (waiting > 0 && xsk_ring_prod__needs_wakeup(&q->tx)) {
 		ssize_t ret = sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0);
 		uint32_t left = tx_waiting(q);
 		if (ret >= 0 || left >= waiting) {
-			note_error(q, ret < 0 ? errno : 0);
+			queue_note_error(q, ret < 0 ? errno : 0);
 			return;
 		}
 		waiting = left;
@@ -426,9 +426,9 @@ void kxdp_flush(kxdp_queue_t *q)
 			q->replied[kind] = 0;
 		}
 	}
-	kick(q);
-	collect(q);
-	refill(q);
+	queue_wake_kernel(q);
+	queue_collect_completed(q);
+	queue_refill_ring(q);
 }
 
 static __attribute__((noinline, cold)) bool reserve_again(kxdp_queue_t *q, uint32_t *ret_index)
@@ -438,12 +438,12 @@ static __attribute__((noinline, cold)) bool reserve_again(kxdp_queue_t *q, uint3
 }
 
 /* A place in the send ring; false: it stayed full. */
-static inline bool reserve(kxdp_queue_t *q, uint32_t *ret_index)
+static inline bool queue_reserve_frame(kxdp_queue_t *q, uint32_t *ret_index)
 {
 	return xsk_ring_prod__reserve(&q->tx, 1, ret_index) == 1 || reserve_again(q, ret_index);
 }
 
-static void put(kxdp_queue_t *q, uint32_t index, const uint8_t *start, size_t len)
+static void queue_put_frame(kxdp_queue_t *q, uint32_t index, const uint8_t *start, size_t len)
 {
 	*xsk_ring_prod__tx_desc(&q->tx, index) =
 			(struct xdp_desc){ .addr = (uint64_t)(start - q->memory), .len = (uint32_t)len };
@@ -454,7 +454,7 @@ bool kxdp_reply(kxdp_queue_t *q, const kxdp_packet_t *packet, size_t payload_len
 {
 	assert(packet->path.via == KXDP_VIA_SAME);
 	uint32_t index;
-	if (!reserve(q, &index)) {
+	if (!queue_reserve_frame(q, &index)) {
 		kxdp_count(q, kxdp_packet_kind(packet), KXDP_TX_FULL);
 		kxdp_drop(q, packet);
 		return false;
@@ -462,13 +462,13 @@ bool kxdp_reply(kxdp_queue_t *q, const kxdp_packet_t *packet, size_t payload_len
 	q->replied[packet->is_ipv6]++;
 	uint8_t *start;
 	size_t len = kxdp_frame_reply(packet, payload_len, &start);
-	put(q, index, start, len);
+	queue_put_frame(q, index, start, len);
 	return true;
 }
 
 void kxdp_drop(kxdp_queue_t *q, const kxdp_packet_t *packet)
 {
-	release_frame(q, (uint64_t)(packet->frame - q->memory));
+	queue_release_frame(q, (uint64_t)(packet->frame - q->memory));
 }
 
 /* Frames that can't be received into: in the caller's hands to build something, or sent and not collected. */
@@ -480,7 +480,7 @@ static uint32_t frames_out(const kxdp_queue_t *q)
 bool kxdp_frame_take(kxdp_queue_t *q, kxdp_frame_t *ret_frame)
 {
 	if (q->free_count == 0 || frames_out(q) >= q->frame_count / 2) {
-		collect(q);
+		queue_collect_completed(q);
 		if (q->free_count == 0 || frames_out(q) >= q->frame_count / 2) {
 			q->is_short = true;
 			return false;
@@ -504,7 +504,7 @@ void kxdp_frame_give_back(kxdp_queue_t *q, const kxdp_frame_t *frame)
 {
 	assert(q->taken > 0);
 	q->taken--;
-	release_frame(q, (uint64_t)(frame->bytes - q->memory));
+	queue_release_frame(q, (uint64_t)(frame->bytes - q->memory));
 }
 
 bool kxdp_send(kxdp_queue_t *q, const uint8_t *start, size_t len)
@@ -513,12 +513,12 @@ bool kxdp_send(kxdp_queue_t *q, const uint8_t *start, size_t len)
 	kxdp_kind_t kind = kxdp_frame_kind(start, len);
 	q->taken--;
 	uint32_t index;
-	if (!reserve(q, &index)) {
+	if (!queue_reserve_frame(q, &index)) {
 		kxdp_count(q, kind, KXDP_SEND_FULL);
-		release_frame(q, (uint64_t)(start - q->memory));
+		queue_release_frame(q, (uint64_t)(start - q->memory));
 		return false;
 	}
-	put(q, index, start, len);
+	queue_put_frame(q, index, start, len);
 	kxdp_count(q, kind, KXDP_SENT);
 	return true;
 }
@@ -540,7 +540,7 @@ static uint32_t ring_fill(const uint32_t *producer, const uint32_t *consumer)
 }
 
 /* Counters of a kind, and their part of the sums. */
-static void read_counts(const counts_t *counts, kxdp_stats_t *stats, size_t kind)
+static void queue_read_counts(const counts_t *counts, kxdp_stats_t *stats, size_t kind)
 {
 	for (size_t i = 0; i < KXDP_VERDICT_COUNT; i++) {
 		stats->of[kind].received[i] = __atomic_load_n(&counts->received[i], __ATOMIC_RELAXED);
@@ -572,7 +572,7 @@ void kxdp_queue_stats(const kxdp_queue_t *q, kxdp_stats_t *ret_stats)
 		.cq_fill = ring_fill(q->cq.producer, q->cq.consumer),
 	};
 	for (size_t kind = 0; kind < KXDP_KIND_COUNT; kind++) {
-		read_counts(&q->of[kind], ret_stats, kind);
+		queue_read_counts(&q->of[kind], ret_stats, kind);
 	}
 	for (size_t i = 0; i < KXDP_BATCH_ROWS; i++) {
 		ret_stats->batches[i] = __atomic_load_n(&q->batches[i], __ATOMIC_RELAXED);

@@ -38,7 +38,7 @@ void kxdp_rules_done(kxdp_attach_t *a)
 	free(a->rules_used);
 }
 
-static struct filter_prefix prefix_of(const uint8_t addr[static 16], uint32_t len)
+static struct filter_prefix rules_make_prefix(const uint8_t addr[static 16], uint32_t len)
 {
 	struct filter_prefix prefix = { .len = len };
 	memcpy(prefix.addr, addr, sizeof(prefix.addr));
@@ -46,7 +46,7 @@ static struct filter_prefix prefix_of(const uint8_t addr[static 16], uint32_t le
 }
 
 /* FILTER_RULE_MAX: there is none. */
-static uint32_t find(const kxdp_attach_t *a, const struct filter_prefix *prefix)
+static uint32_t rules_find_rule(const kxdp_attach_t *a, const struct filter_prefix *prefix)
 {
 	for (uint32_t i = 0; i < FILTER_RULE_MAX; i++) {
 		if (a->rules_used[i] && memcmp(&a->prefixes[i], prefix, sizeof(*prefix)) == 0) {
@@ -56,7 +56,7 @@ static uint32_t find(const kxdp_attach_t *a, const struct filter_prefix *prefix)
 	return FILTER_RULE_MAX;
 }
 
-static uint32_t find_free(kxdp_attach_t *a)
+static uint32_t rules_find_free(kxdp_attach_t *a)
 {
 	for (uint32_t i = 0; i < FILTER_RULE_MAX; i++) {
 		uint32_t index = (a->rule_next + i) % FILTER_RULE_MAX;
@@ -69,7 +69,7 @@ static uint32_t find_free(kxdp_attach_t *a)
 }
 
 /* The program looks for rules only when there are some. */
-static int set_rule_count(kxdp_attach_t *a, uint32_t count)
+static int rules_set_count(kxdp_attach_t *a, uint32_t count)
 {
 	const struct filter_config before = a->config;
 	a->config.flags = (before.flags & ~(uint32_t)FILTER_RULES) | (count > 0 ? FILTER_RULES : 0);
@@ -82,7 +82,7 @@ static int set_rule_count(kxdp_attach_t *a, uint32_t count)
 	return 0;
 }
 
-static int add_rule(kxdp_attach_t *a, const struct filter_prefix *prefix, struct filter_rule rule, uint32_t index)
+static int rules_add_rule(kxdp_attach_t *a, const struct filter_prefix *prefix, struct filter_rule rule, uint32_t index)
 {
 	rule.prefix_len = prefix->len;
 	/* Before the prefix: the kernel publishes that with a release store. */
@@ -90,7 +90,7 @@ static int add_rule(kxdp_attach_t *a, const struct filter_prefix *prefix, struct
 	if (bpf_map_update_elem(a->prefixes_fd, prefix, &index, BPF_ANY) != 0) {
 		return errno;
 	}
-	int errnum = set_rule_count(a, a->rule_count + 1);
+	int errnum = rules_set_count(a, a->rule_count + 1);
 	if (errnum != 0) {
 		(void)bpf_map_delete_elem(a->prefixes_fd, prefix);
 		return errnum;
@@ -107,20 +107,20 @@ knot_err_t kxdp_attach_rule_set(
 		return kxdp_fault(ret_fault, KNOT_ERANGE, "rate %u is above %d per second", request->per_second,
 				FILTER_RATE_MAX);
 	}
-	const struct filter_prefix prefix = prefix_of(request->addr, request->prefix_len);
+	const struct filter_prefix prefix = rules_make_prefix(request->addr, request->prefix_len);
 	const struct filter_rule rule = filter_rule_of(request->per_second);
-	uint32_t index = find(a, &prefix);
+	uint32_t index = rules_find_rule(a, &prefix);
 	if (index < FILTER_RULE_MAX) {
 		__atomic_store_n(&a->rules[index].tolerance, rule.tolerance, __ATOMIC_RELAXED);
 		__atomic_store_n(&a->rules[index].interval, rule.interval, __ATOMIC_RELEASE);
 		*ret_index = index;
 		return KNOT_OK;
 	}
-	index = find_free(a);
+	index = rules_find_free(a);
 	if (index == FILTER_RULE_MAX) {
 		return kxdp_fault(ret_fault, KNOT_ESPACE, "no more than %d rules per interface", FILTER_RULE_MAX);
 	}
-	int errnum = add_rule(a, &prefix, rule, index);
+	int errnum = rules_add_rule(a, &prefix, rule, index);
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, a->name, "adding a rule");
 	}
@@ -131,8 +131,8 @@ knot_err_t kxdp_attach_rule_set(
 knot_err_t kxdp_attach_rule_remove(
 		kxdp_attach_t *a, const priv_rule_remove_t *request, uint32_t *ret_index, kxdp_fault_t *ret_fault)
 {
-	const struct filter_prefix prefix = prefix_of(request->addr, request->prefix_len);
-	uint32_t index = find(a, &prefix);
+	const struct filter_prefix prefix = rules_make_prefix(request->addr, request->prefix_len);
+	uint32_t index = rules_find_rule(a, &prefix);
 	if (index == FILTER_RULE_MAX) {
 		return kxdp_fault(ret_fault, KNOT_ENOENT, "no such rule");
 	}
@@ -142,7 +142,7 @@ knot_err_t kxdp_attach_rule_remove(
 	a->rules_used[index] = false;
 	*ret_index = index;
 	/* If the kernel doesn't take it, packets look into an empty trie: correct, only slower. */
-	if (set_rule_count(a, a->rule_count - 1) != 0) {
+	if (rules_set_count(a, a->rule_count - 1) != 0) {
 		a->rule_count--;
 	}
 	return KNOT_OK;

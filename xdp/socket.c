@@ -103,12 +103,12 @@ static int map_frames(kxdp_socket_t *s, void **ret_memory)
 
 /* ---- The helper's side ---- */
 
-static bool set_option(int fd, int option, const void *value, socklen_t len)
+static bool socket_set_option(int fd, int option, const void *value, socklen_t len)
 {
 	return setsockopt(fd, SOL_XDP, option, value, len) == 0;
 }
 
-static int set_busy_poll(int fd, const kxdp_socket_params_t *params)
+static int socket_set_busy_poll(int fd, const kxdp_socket_params_t *params)
 {
 	int prefer = 1, timeout_us = params->busypoll_timeout_us, budget = params->busypoll_budget;
 	return setsockopt(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &prefer, sizeof(prefer)) == 0 &&
@@ -128,16 +128,17 @@ static int register_memory(const kxdp_socket_t *s, void *memory, uint32_t size)
 		.len = (uint64_t)s->frame_count * KXDP_FRAME_SIZE,
 		.chunk_size = KXDP_FRAME_SIZE,
 	};
-	return set_option(s->fd, XDP_UMEM_REG, &umem, sizeof(umem)) &&
-					       set_option(s->fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
-					       set_option(s->fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
-					       set_option(s->fd, XDP_RX_RING, &size, sizeof(size)) &&
-					       set_option(s->fd, XDP_TX_RING, &size, sizeof(size))
+	return socket_set_option(s->fd, XDP_UMEM_REG, &umem, sizeof(umem)) &&
+					       socket_set_option(s->fd, XDP_UMEM_FILL_RING, &size, sizeof(size)) &&
+					       socket_set_option(
+							       s->fd, XDP_UMEM_COMPLETION_RING, &size, sizeof(size)) &&
+					       socket_set_option(s->fd, XDP_RX_RING, &size, sizeof(size)) &&
+					       socket_set_option(s->fd, XDP_TX_RING, &size, sizeof(size))
 			       ? 0
 			       : errno;
 }
 
-static knot_err_t make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *s, kxdp_fault_t *ret_fault)
+static knot_err_t socket_make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *s, kxdp_fault_t *ret_fault)
 {
 	void *memory = NULL;
 	int errnum = map_frames(s, &memory);
@@ -150,7 +151,7 @@ static knot_err_t make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "making the AF_XDP socket");
 	}
-	errnum = params->busypoll_budget > 0 ? set_busy_poll(s->fd, params) : 0;
+	errnum = params->busypoll_budget > 0 ? socket_set_busy_poll(s->fd, params) : 0;
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, params->ifname, "setting up busy polling");
 	}
@@ -160,7 +161,7 @@ static knot_err_t make_steps(const kxdp_socket_params_t *params, kxdp_socket_t *
 knot_err_t kxdp_socket_make(const kxdp_socket_params_t *params, kxdp_socket_t *ret_socket, kxdp_fault_t *ret_fault)
 {
 	kxdp_socket_t s = { .fd = -1, .memory_fd = -1, .frame_count = 2 * params->ring_size };
-	knot_err_t err = make_steps(params, &s, ret_fault);
+	knot_err_t err = socket_make_steps(params, &s, ret_fault);
 	if (err != KNOT_OK) {
 		kxdp_socket_close(&s, NULL);
 		return err;
@@ -224,7 +225,7 @@ static struct xsk_ring_cons consumer_of(const ring_t *ring, uint32_t size)
 	};
 }
 
-static bool map_all(const kxdp_socket_t *s, uint32_t size, kxdp_mapping_t *m)
+static bool socket_map_all(const kxdp_socket_t *s, uint32_t size, kxdp_mapping_t *m)
 {
 	m->memory = map_memory(s->memory_fd, s->memory_len);
 	if (m->memory == MAP_FAILED) {
@@ -254,7 +255,7 @@ static bool map_all(const kxdp_socket_t *s, uint32_t size, kxdp_mapping_t *m)
 int kxdp_socket_map(const kxdp_socket_t *socket, uint32_t ring_size, kxdp_mapping_t *ret_mapping)
 {
 	kxdp_mapping_t mapping = { 0 };
-	if (!map_all(socket, ring_size, &mapping)) {
+	if (!socket_map_all(socket, ring_size, &mapping)) {
 		int errnum = errno;
 		kxdp_socket_t none = { .fd = -1, .memory_fd = -1, .memory_len = socket->memory_len };
 		kxdp_socket_close(&none, &mapping);
@@ -264,7 +265,7 @@ int kxdp_socket_map(const kxdp_socket_t *socket, uint32_t ring_size, kxdp_mappin
 	return 0;
 }
 
-static bool fill(kxdp_mapping_t *mapping)
+static bool socket_fill_ring(kxdp_mapping_t *mapping)
 {
 	uint32_t size = mapping->fq.size, index = 0;
 	uint32_t room = xsk_ring_prod__reserve(&mapping->fq, size, &index);
@@ -283,7 +284,7 @@ int kxdp_socket_bind(kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned if
 		.sxdp_ifindex = ifindex,
 		.sxdp_queue_id = queue,
 	};
-	if (!fill(mapping)) {
+	if (!socket_fill_ring(mapping)) {
 		return EINVAL;
 	}
 	if (bind(socket->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
@@ -291,7 +292,7 @@ int kxdp_socket_bind(kxdp_socket_t *socket, kxdp_mapping_t *mapping, unsigned if
 	}
 	/* Refused by older kernels and by rings smaller than that, where it doesn't matter. */
 	int batch = KXDP_BATCH_MAX;
-	(void)set_option(socket->fd, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
+	(void)socket_set_option(socket->fd, XDP_MAX_TX_SKB_BUDGET, &batch, sizeof(batch));
 	struct xdp_options options = { 0 };
 	socklen_t len = sizeof(options);
 	socket->zero_copy = getsockopt(socket->fd, SOL_XDP, XDP_OPTIONS, &options, &len) == 0 &&

@@ -82,7 +82,7 @@ void kxdp_tap_free(kxdp_tap_t *take_tap)
 
 /* ---- The writer's side ---- */
 
-static void count(atomic_uint_least64_t *counter)
+static void tap_count_packet(atomic_uint_least64_t *counter)
 {
 	/* Release, for kxdp_tap_stats(): what was counted before is seen with it. */
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_release);
@@ -94,7 +94,7 @@ void kxdp_tap_batch(kxdp_tap_t *tap, uint64_t time_ns)
 }
 
 /* True: `len` bytes from `head` on are free. */
-static bool has_room(kxdp_tap_t *tap, size_t head, size_t len)
+static bool tap_has_room(kxdp_tap_t *tap, size_t head, size_t len)
 {
 	if (tap->ring_len - (head - tap->tail_seen) >= len) {
 		return true;
@@ -103,32 +103,32 @@ static bool has_room(kxdp_tap_t *tap, size_t head, size_t len)
 	return tap->ring_len - (head - tap->tail_seen) >= len;
 }
 
-static record_t *record_at(const kxdp_tap_t *tap, size_t position)
+static record_t *tap_find_record(const kxdp_tap_t *tap, size_t position)
 {
 	return (record_t *)(void *)(tap->ring + (position & (tap->ring_len - 1)));
 }
 
 void kxdp_tap_put(kxdp_tap_t *tap, kxdp_direction_t direction, const uint8_t *frame, uint32_t len)
 {
-	count(&tap->seen);
+	tap_count_packet(&tap->seen);
 	if (tap->options.match != NULL && !tap->options.match(tap->options.filter, frame, len)) {
 		return;
 	}
-	count(&tap->matched);
+	tap_count_packet(&tap->matched);
 	uint32_t captured_len = tap->options.snaplen > 0 && tap->options.snaplen < len ? tap->options.snaplen : len;
 	size_t size = sizeof(record_t) + (captured_len + (ALIGN - 1u)) / ALIGN * ALIGN;
 	size_t head = atomic_load_explicit(&tap->head, memory_order_relaxed);
 	size_t to_end = tap->ring_len - (head & (tap->ring_len - 1));
 	size_t gap = to_end < size ? to_end : 0;
-	if (!has_room(tap, head, gap + size)) {
-		count(&tap->dropped);
+	if (!tap_has_room(tap, head, gap + size)) {
+		tap_count_packet(&tap->dropped);
 		return;
 	}
 	/* A gap shorter than a record's head is known by its shortness. */
 	if (gap >= sizeof(record_t)) {
-		*record_at(tap, head) = (record_t){ .size = (uint32_t)gap, .what = GAP };
+		*tap_find_record(tap, head) = (record_t){ .size = (uint32_t)gap, .what = GAP };
 	}
-	record_t *record = record_at(tap, head + gap);
+	record_t *record = tap_find_record(tap, head + gap);
 	*record = (record_t){
 		.time_ns = tap->time_ns,
 		.len = len,
@@ -150,10 +150,10 @@ bool kxdp_tap_next(kxdp_tap_t *tap, kxdp_tap_record_t *ret_record)
 		return false;
 	}
 	size_t to_end = tap->ring_len - (at & (tap->ring_len - 1));
-	if (to_end < sizeof(record_t) || record_at(tap, at)->what == GAP) {
+	if (to_end < sizeof(record_t) || tap_find_record(tap, at)->what == GAP) {
 		at += to_end;
 	}
-	const record_t *record = record_at(tap, at);
+	const record_t *record = tap_find_record(tap, at);
 	assert(record->what < GAP && record->size >= sizeof(*record));
 	*ret_record = (kxdp_tap_record_t){
 		.time_ns = record->time_ns,

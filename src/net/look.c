@@ -61,7 +61,7 @@ void looks_done(looks_t *looks)
 }
 
 /* Publish the tables that lookers count in now, and wait until the ones before are left. Holding the lock. */
-static void publish(looks_t *looks)
+static void look_publish_list(looks_t *looks)
 {
 	look_list_t *next = &looks->lists[looks->list_rcu == &looks->lists[0]];
 	*next = (look_list_t){ .slot_count = looks->slot_count, .count = looks->count };
@@ -106,7 +106,7 @@ knot_err_t look_start(looks_t *looks, look_t **ret_look)
 	bool is_free = looks->count < LOOKS_MAX;
 	if (is_free) {
 		looks->looks[looks->count++] = look;
-		publish(looks);
+		look_publish_list(looks);
 	}
 	pthread_mutex_unlock(&looks->lock);
 	if (!is_free) {
@@ -124,7 +124,7 @@ void look_stop(looks_t *looks, look_t *take_look)
 	}
 	pthread_mutex_lock(&looks->lock);
 	leave(looks, take_look);
-	publish(looks);
+	look_publish_list(looks);
 	pthread_mutex_unlock(&looks->lock);
 	look_free(take_look);
 }
@@ -159,7 +159,7 @@ static size_t merge(look_entry_t *entries, size_t count)
 	return merged;
 }
 
-static size_t collect(look_entry_t (*sets)[LOOK_WAYS], unsigned set_count, look_entry_t *ret_entries)
+static size_t look_collect_entries(look_entry_t (*sets)[LOOK_WAYS], unsigned set_count, look_entry_t *ret_entries)
 {
 	size_t count = 0;
 	for (unsigned i = 0; i < set_count * LOOK_WAYS; i++) {
@@ -182,7 +182,8 @@ static void read_rows(look_row_t *rows, unsigned slot_count, const state_root_t 
 	uint64_t state = state_load(root, guard)->number;
 	size_t zones = 0;
 	for (unsigned i = 0; i < slot_count; i++) {
-		zones += rows[i].state == state ? collect(rows[i].zones, LOOK_ZONE_SETS, entries + zones) : 0;
+		zones += rows[i].state == state ? look_collect_entries(rows[i].zones, LOOK_ZONE_SETS, entries + zones)
+						: 0;
 	}
 	zones = merge(entries, zones);
 	for (; result->zone_count < zones && result->zone_count < LOOK_TOP; result->zone_count++) {
@@ -194,7 +195,7 @@ static void read_rows(look_row_t *rows, unsigned slot_count, const state_root_t 
 	}
 	size_t types = 0;
 	for (unsigned i = 0; i < slot_count; i++) {
-		types += rows[i].state != 0 ? collect(rows[i].types, LOOK_TYPE_SETS, entries + types) : 0;
+		types += rows[i].state != 0 ? look_collect_entries(rows[i].types, LOOK_TYPE_SETS, entries + types) : 0;
 	}
 	types = merge(entries, types);
 	for (; result->type_count < types && result->type_count < LOOK_TOP; result->type_count++) {
@@ -213,12 +214,12 @@ static unsigned used_rows(const look_row_t *rows, unsigned slot_count)
 	return used;
 }
 
-static knot_err_t take(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *result)
+static knot_err_t look_take_result(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *result)
 {
 	look_row_t *full = look->rows;
 	look->rows = look->spare;
 	look->spare = full;
-	publish(looks);
+	look_publish_list(looks);
 	unsigned used = used_rows(full, looks->slot_count);
 	look_entry_t *entries = calloc((size_t)used * ZONE_ENTRIES + 1, sizeof(*entries));
 	if (entries != NULL) {
@@ -237,7 +238,7 @@ knot_err_t look_take(looks_t *looks, look_t *look, const state_root_t *root, loo
 {
 	*ret_result = (look_result_t){ 0 };
 	pthread_mutex_lock(&looks->lock);
-	knot_err_t err = take(looks, look, root, ret_result);
+	knot_err_t err = look_take_result(looks, look, root, ret_result);
 	pthread_mutex_unlock(&looks->lock);
 	return err;
 }

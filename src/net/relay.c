@@ -60,17 +60,17 @@ void relay_free(relay_t *take_relay)
 	}
 }
 
-static slot_t *slot_of(relay_t *relay, size_t position)
+static slot_t *relay_find_slot(relay_t *relay, size_t position)
 {
 	return &relay->slots[position & (RELAY_SLOTS - 1)];
 }
 
 /* The next position, for this sender alone. False: full. */
-static bool claim(relay_t *relay, size_t *ret_position)
+static bool relay_claim_position(relay_t *relay, size_t *ret_position)
 {
 	size_t at = atomic_load_explicit(&relay->send_at, memory_order_relaxed);
 	for (;;) {
-		size_t turn = atomic_load_explicit(&slot_of(relay, at)->turn, memory_order_acquire);
+		size_t turn = atomic_load_explicit(&relay_find_slot(relay, at)->turn, memory_order_acquire);
 		if (turn == at) {
 			if (atomic_compare_exchange_weak_explicit(
 					    &relay->send_at, &at, at + 1, memory_order_relaxed, memory_order_relaxed)) {
@@ -89,10 +89,10 @@ bool relay_send(relay_t *relay, const uint8_t *frame, size_t len)
 {
 	assert(len <= RELAY_FRAME_MAX);
 	size_t at;
-	if (!claim(relay, &at)) {
+	if (!relay_claim_position(relay, &at)) {
 		return false;
 	}
-	slot_t *slot = slot_of(relay, at);
+	slot_t *slot = relay_find_slot(relay, at);
 	memcpy(relay->frames[at & (RELAY_SLOTS - 1)], frame, len);
 	slot->len = len;
 	/* Sequentially consistent, as are the accesses to `sleeps`: either the receiver, about to sleep, sees the slot,
@@ -115,11 +115,12 @@ size_t relay_take(relay_t *relay, uint8_t *frame)
 	if (!relay_has(relay)) {
 		return 0;
 	}
-	slot_t *slot = slot_of(relay, relay->take_at);
+	slot_t *slot = relay_find_slot(relay, relay->take_at);
 	size_t len = slot->len;
 	memcpy(frame, relay->frames[relay->take_at & (RELAY_SLOTS - 1)], len);
 	atomic_store_explicit(&slot->turn, relay->take_at + RELAY_SLOTS, memory_order_release);
 	relay->take_at++;
+	assert(len <= RELAY_FRAME_MAX);
 	return len;
 }
 
@@ -136,7 +137,7 @@ void relay_wake(const relay_t *relay)
 bool relay_sleep(relay_t *relay)
 {
 	atomic_store(&relay->sleeps, true);
-	if (atomic_load(&slot_of(relay, relay->take_at)->turn) != relay->take_at + 1) {
+	if (atomic_load(&relay_find_slot(relay, relay->take_at)->turn) != relay->take_at + 1) {
 		return true;
 	}
 	atomic_store(&relay->sleeps, false);

@@ -140,7 +140,7 @@ static void answer_udp(
 /* ---- A turn ---- */
 
 /* Segments that the stack wants to send, as far as there are frames. Sending may make room for more answers. */
-static void emit(xdp_t *xdp, const state_t *state)
+static void xdp_emit_segments(xdp_t *xdp, const state_t *state)
 {
 	xdp_out_t *out = &xdp->out;
 	for (unsigned i = 0; i < EMIT_MAX; i++) {
@@ -226,7 +226,7 @@ static size_t take_turn(const worker_t *worker)
 	xdp->wants_frame = !xdp_out_inbox(&xdp->out);
 	if (xdp_tcp_has_stack(xdp->tcp)) {
 		xdp_tcp_tick(xdp->tcp, state, xdp->now_us);
-		emit(xdp, state);
+		xdp_emit_segments(xdp, state);
 	}
 	kxdp_flush(worker->queue);
 	if (!traffic_is_empty(&xdp->traffic)) {
@@ -268,7 +268,7 @@ static void emit_last(const worker_t *worker, xdp_t *xdp)
 	RCU_READ_SECTION(guard);
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->wants_turn = xdp->wants_frame = false;
-	emit(xdp, NULL);
+	xdp_emit_segments(xdp, NULL);
 	kxdp_flush(worker->queue);
 }
 

@@ -56,7 +56,7 @@ static void free_capture(net_capture_t *capture)
 }
 
 /* Taps for the queues that are open. False: not all of them could be made. */
-static bool put_taps(interfaces_t *set, const net_capture_t *capture)
+static bool capture_put_taps(interfaces_t *set, const net_capture_t *capture)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		const xdp_interface_t *item = set->items[i];
@@ -74,7 +74,7 @@ static bool put_taps(interfaces_t *set, const net_capture_t *capture)
 	return true;
 }
 
-static void take_taps(interfaces_t *set)
+static void capture_take_taps(interfaces_t *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		for (unsigned q = 0; q < set->items[i]->lane_max; q++) {
@@ -86,7 +86,7 @@ static void take_taps(interfaces_t *set)
 	sys_rcu_wait();
 }
 
-static knot_err_t start(interfaces_t *set, net_capture_t *capture)
+static knot_err_t capture_start_taps(interfaces_t *set, net_capture_t *capture)
 {
 	bool any = false;
 	for (size_t i = 0; i < set->count; i++) {
@@ -96,9 +96,9 @@ static knot_err_t start(interfaces_t *set, net_capture_t *capture)
 		return KNOT_ENODEV;
 	}
 	set->capture = capture;
-	if (!put_taps(set, capture)) {
+	if (!capture_put_taps(set, capture)) {
 		set->capture = NULL;
-		take_taps(set);
+		capture_take_taps(set);
 		return KNOT_ENOMEM;
 	}
 	return KNOT_OK;
@@ -117,7 +117,7 @@ knot_err_t interfaces_capture(
 	capture->options = *options;
 	snprintf(capture->ifname, sizeof(capture->ifname), "%s", ifname != NULL ? ifname : "");
 	pthread_mutex_lock(&set->change);
-	knot_err_t err = set->capture == NULL ? start(set, capture) : KNOT_EBUSY;
+	knot_err_t err = set->capture == NULL ? capture_start_taps(set, capture) : KNOT_EBUSY;
 	pthread_mutex_unlock(&set->change);
 	if (err != KNOT_OK) {
 		free_capture(capture);
@@ -144,7 +144,7 @@ void interfaces_capture_end(interfaces_t *set, net_capture_t *capture)
 {
 	pthread_mutex_lock(&set->change);
 	capture->is_over = true;
-	take_taps(set);
+	capture_take_taps(set);
 	pthread_mutex_unlock(&set->change);
 }
 
@@ -155,7 +155,7 @@ void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture)
 	}
 	pthread_mutex_lock(&set->change);
 	set->capture = NULL;
-	take_taps(set);
+	capture_take_taps(set);
 	pthread_mutex_unlock(&set->change);
 	free_capture(take_capture);
 }
