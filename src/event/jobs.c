@@ -111,8 +111,11 @@ static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_er
 	entry->job = JOB_NONE;
 	entry->doing = 0;
 	entry->done = entry->asked;
-	entry->result = (int16_t)result;
-	jobs->errors += result != KNOT_OK;
+	assert(!outcome.keeps_result || (result == KNOT_OK && outcome.load == LOAD_UNCHANGED));
+	if (!outcome.keeps_result) {
+		entry->result = (int16_t)result;
+		jobs->errors += result != KNOT_OK;
+	}
 	if (!entry->tried && !entry->gone) {
 		jobs->untried--;
 	}

@@ -17,6 +17,7 @@ typedef struct {
 	bool is_flushed;             /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
 	bool is_flush_refused; /* another program changed it: not to be written until a command requests it again */
+	bool keeps_result;     /* nothing was tried that says whether the zone loads: the last result still stands */
 	char *reason;          /* owned, freed by jobs_end(): details of a failure; NULL: none */
 } job_outcome_t;
 

@@ -71,7 +71,7 @@ static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 	}
 	if (entry->result != KNOT_OK && outcome.reason != NULL) {
 		faults_put(&server->faults, entry_name(entry), outcome.reason);
-	} else {
+	} else if (!outcome.keeps_result) {
 		faults_drop(&server->faults, entry_name(entry));
 	}
 	saves_after_job(&server->saves, entry, outcome);

@@ -400,7 +400,8 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	sys_mutex_lock(&server->jobs.lock);
 	err = server_begin_work(server, name, &publish.entry);
 	if (err == KNOT_OK && publish.entry->edited && !is_edit) {
-		jobs_end(&server->jobs, publish.entry, (job_outcome_t){ .load = LOAD_UNCHANGED }, KNOT_OK);
+		jobs_end(&server->jobs, publish.entry, (job_outcome_t){ .load = LOAD_UNCHANGED, .keeps_result = true },
+				KNOT_OK);
 		err = KNOT_ETXNMANY;
 	}
 	sys_mutex_unlock(&server->jobs.lock);
@@ -410,7 +411,7 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	publish.current = zone_contents(entry_zone(publish.entry));
 	err = work(&publish, ctx);
 	bool is_new = zone_contents(entry_zone(publish.entry)) != publish.current;
-	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED };
+	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED, .keeps_result = !is_new };
 	sys_mutex_lock(&server->jobs.lock);
 	/* A refusal is reported to the operator and doesn't count as a failed update. */
 	jobs_end(&server->jobs, publish.entry, outcome, KNOT_OK);

@@ -67,6 +67,18 @@ def test_zone_status(server):
     assert knotc(server, "zone-status", "+failed") == (0, "")
 
 
+def test_a_refused_edit_keeps_the_fault_of_the_file(server):
+    server.write("example.zone", BAD)
+    knotc(server, "-b", "zone-reload", "example")
+    knotc(server, "zone-begin", "example")
+    for record in (("CNAME", "www.example."), ("A", "192.0.2.1")):
+        assert knotc(server, "zone-set", "example", "both", *record) == (0, "OK\n")
+    assert knotc(server, "zone-commit", "example")[0] == 1
+    assert "parser failed" in knotc(server, "zone-status", "+failed")[1]
+    assert knotc(server, "zone-abort", "example") == (0, "OK\n")
+    assert "parser failed" in knotc(server, "zone-status", "+failed")[1]
+
+
 def test_a_zone_that_goes_takes_its_reason_along(server):
     server.write("example.zone", BAD)
     knotc(server, "-b", "zone-reload", "example")
