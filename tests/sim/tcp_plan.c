@@ -54,8 +54,8 @@ static void plan_pressure(sim_world_t *world)
 		world->has_cookies = true;
 		limits->half_open_max = 0;
 		break;
-	case 2: /* too many clients */
-		world->is_pressed = true;
+	case 2: /* too many clients: a full table answers with cookies, too */
+		world->is_pressed = world->has_cookies = true;
 		limits->clients_max = (uint32_t)sim_between(random, 50, 400);
 		limits->half_open_max = limits->clients_max;
 		break;
