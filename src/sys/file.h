@@ -28,8 +28,9 @@ KNOT_MUST_USE knot_err_t sys_file_open(const char *path, int flags, mode_t mode,
 const char *sys_file_strerror(const char *path, knot_err_t err);
 
 /**
- * After rename(2): flush the folder that `path` is in, so that the new name is on the disk. Flush the file itself
- * before the rename, or a power cut may leave the name without contents. Errors are errno codes.
+ * After rename(2) to `path`: flush the folder that it is in, so that the new name is on the disk. Flush the file itself
+ * before the rename, or a power cut may leave the name without contents. A folder that can be written but not read
+ * (mode 0300) costs a flush of its whole file system. Errors are errno codes.
  */
 KNOT_MUST_USE knot_err_t sys_file_sync_folder(const char *path);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -88,7 +89,8 @@ static void test_owners(void **state)
 
 /* ---- Replacing ---- */
 
-/* What is asked of the kernel, in order: 'f' a file is flushed, 'r' renamed, 'd' a folder is flushed. */
+/* What is asked of the kernel, in order: 'f' a file is flushed, 'r' renamed, 'd' a folder is flushed, 's' its whole
+ * file system. */
 static char calls[16];
 
 static void note_call(char call)
@@ -106,6 +108,12 @@ int fsync(int fd)
 	assert_int_equal(fstat(fd, &info), 0);
 	note_call(S_ISDIR(info.st_mode) ? 'd' : 'f');
 	return (int)syscall(SYS_fsync, fd);
+}
+
+int syncfs(int fd)
+{
+	note_call('s');
+	return (int)syscall(SYS_syncfs, fd);
 }
 
 int rename(const char *from, const char *to)
@@ -143,6 +151,36 @@ static void test_replacing(void **state)
 	assert_int_equal(rmdir(file), 0); /* and teardown() finds nothing else in the folder */
 }
 
+/* Replace the file as a user whom the modes of the folder bind. Exit codes: 0 as wanted, 1 an error, 2 other calls. */
+static int replace_without_reading(void)
+{
+	bool is_made = false;
+	if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) {
+		return 1;
+	}
+	calls[0] = '\0';
+	knot_err_t err = sys_file_replace(file, "text", 4, 0640, &is_made);
+	return err != KNOT_OK ? 1 : strcmp(calls, "frs") == 0 ? 0 : 2;
+}
+
+static void test_folder_without_reading(void **state)
+{
+	(void)state;
+	assert_true(geteuid() != 0 || chown(dir, NOBODY, NOBODY) == 0);
+	assert_int_equal(chmod(dir, 0300), 0);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		_exit(replace_without_reading());
+	}
+	int status = -1;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(chmod(dir, 0700), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(unlink(file), 0);
+}
+
 static void test_words_for_links(void **state)
 {
 	(void)state;
@@ -177,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_replacing),
+		cmocka_unit_test(test_folder_without_reading),
 		cmocka_unit_test(test_words_for_links),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
