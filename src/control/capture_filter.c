@@ -59,7 +59,7 @@ static const uint16_t known_codes[] = {
 	BPF_MISC | BPF_TXA,
 };
 
-static bool is_known(uint16_t code)
+static bool filter_is_known_insn(uint16_t code)
 {
 	for (size_t i = 0; i < KNOT_LEN(known_codes); i++) {
 		if (known_codes[i] == code) {
@@ -86,21 +86,21 @@ static bool filter_scan_number(const char **text, uint64_t max, uint32_t *ret_nu
 	return true;
 }
 
-static bool scan_char(const char **text, char c)
+static bool filter_scan_char(const char **text, char c)
 {
 	bool is_there = **text == c;
 	*text += is_there;
 	return is_there;
 }
 
-static bool scan_insn(const char **text, struct bpf_insn *ret_insn)
+static bool filter_scan_insn(const char **text, struct bpf_insn *ret_insn)
 {
 	uint32_t code, jt, jf, k;
-	bool is_good = scan_char(text, ',') && filter_scan_number(text, UINT16_MAX, &code) && scan_char(text, ' ') &&
-		       filter_scan_number(text, UINT8_MAX, &jt) && scan_char(text, ' ') &&
-		       filter_scan_number(text, UINT8_MAX, &jf) && scan_char(text, ' ') &&
-		       filter_scan_number(text, UINT32_MAX, &k);
-	is_good = is_good && is_known((uint16_t)code);
+	bool is_good = filter_scan_char(text, ',') && filter_scan_number(text, UINT16_MAX, &code) &&
+		       filter_scan_char(text, ' ') && filter_scan_number(text, UINT8_MAX, &jt) &&
+		       filter_scan_char(text, ' ') && filter_scan_number(text, UINT8_MAX, &jf) &&
+		       filter_scan_char(text, ' ') && filter_scan_number(text, UINT32_MAX, &k);
+	is_good = is_good && filter_is_known_insn((uint16_t)code);
 	if (is_good) {
 		*ret_insn = (struct bpf_insn){ .code = (u_short)code, .jt = (u_char)jt, .jf = (u_char)jf, .k = k };
 	}
@@ -108,7 +108,7 @@ static bool scan_insn(const char **text, struct bpf_insn *ret_insn)
 }
 
 /* libpcap lets programs jump back, for its "protochain"; such a program may never end. */
-static bool jumps_forward(const struct bpf_insn *insns, uint32_t count)
+static bool filter_jumps_forward(const struct bpf_insn *insns, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (insns[i].code == (BPF_JMP | BPF_JA) && insns[i].k >= count - i - 1) {
@@ -125,11 +125,11 @@ knot_err_t capture_filter_scan(const char *text, struct bpf_insn *ret_insns, siz
 		return KNOT_EMALF;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		if (!scan_insn(&text, &ret_insns[i])) {
+		if (!filter_scan_insn(&text, &ret_insns[i])) {
 			return KNOT_EMALF;
 		}
 	}
-	if (*text != '\0' || !jumps_forward(ret_insns, count) || bpf_validate(ret_insns, (int)count) == 0) {
+	if (*text != '\0' || !filter_jumps_forward(ret_insns, count) || bpf_validate(ret_insns, (int)count) == 0) {
 		return KNOT_EMALF;
 	}
 	*ret_count = count;

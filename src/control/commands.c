@@ -145,7 +145,7 @@ typedef struct {
 	char last[128]; /* section and item of the unit before */
 } listing_t;
 
-static bool send_counter(const counter_t *counter, void *ctx)
+static bool command_send_counter(const counter_t *counter, void *ctx)
 {
 	listing_t *listing = ctx;
 	if ((listing->section != NULL && strcasecmp(listing->section, counter->section) != 0) ||
@@ -173,7 +173,7 @@ static bool send_counter(const counter_t *counter, void *ctx)
 	return !listing->session->broken;
 }
 
-static listing_t listing_of(session_t *session, const char *zone)
+static listing_t command_make_listing(session_t *session, const char *zone)
 {
 	return (listing_t){
 		.session = session,
@@ -187,7 +187,7 @@ static listing_t listing_of(session_t *session, const char *zone)
 
 command_result_t command_stats(session_t *session)
 {
-	listing_t listing = listing_of(session, NULL);
+	listing_t listing = command_make_listing(session, NULL);
 	counters_reading_t *reading = counters_read(session->server, session->net);
 	if (reading == NULL) {
 		return command_result(KNOT_ENOMEM);
@@ -196,7 +196,7 @@ command_result_t command_stats(session_t *session)
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
-		(void)counters_server(state, session->net, reading, send_counter, &listing);
+		(void)counters_server(state, session->net, reading, command_send_counter, &listing);
 	}
 	session_release(session);
 	counters_reading_free(reading);
@@ -205,7 +205,7 @@ command_result_t command_stats(session_t *session)
 
 command_result_t command_zone_stats(session_t *session, const session_zone_t *zone)
 {
-	listing_t listing = listing_of(session, zone->text);
+	listing_t listing = command_make_listing(session, zone->text);
 	bool is_there;
 	session_hold(session);
 	{
@@ -214,7 +214,7 @@ command_result_t command_zone_stats(session_t *session, const session_zone_t *zo
 		const zone_t *found = zonedb_find(state->zones, zone->name);
 		is_there = found != NULL;
 		if (is_there) {
-			(void)counters_zone(state, found, true, send_counter, &listing);
+			(void)counters_zone(state, found, true, command_send_counter, &listing);
 		}
 	}
 	session_release(session);

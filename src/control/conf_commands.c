@@ -11,7 +11,7 @@
 
 /* ---- Units ---- */
 
-static conf_where_t where_of(const session_t *session)
+static conf_where_t conf_commands_make_where(const session_t *session)
 {
 	return (conf_where_t){
 		.section = session->args[KNOT_CTL_IDX_SECTION],
@@ -20,9 +20,9 @@ static conf_where_t where_of(const session_t *session)
 	};
 }
 
-static void log_item(const session_t *session)
+static void conf_commands_log_item(const session_t *session)
 {
-	conf_where_t where = where_of(session);
+	conf_where_t where = conf_commands_make_where(session);
 	if (where.section == NULL || !sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG)) {
 		return;
 	}
@@ -31,7 +31,7 @@ static void log_item(const session_t *session)
 			has_id ? where.id : "", has_id ? "]" : "", has_item ? "." : "", has_item ? where.item : "");
 }
 
-static bool send_unit(const conf_unit_t *unit, void *ctx)
+static bool conf_commands_send_unit(const conf_unit_t *unit, void *ctx)
 {
 	session_t *session = ctx;
 	const char sign[2] = { unit->sign };
@@ -53,11 +53,11 @@ static bool send_unit(const conf_unit_t *unit, void *ctx)
 typedef knot_err_t (*unit_command_t)(session_t *session, conf_txn_t *txn);
 
 /** Each unit of the block until one fails, which is the one that the error is about. */
-static knot_err_t each_unit(session_t *session, conf_txn_t *txn, unit_command_t run)
+static knot_err_t conf_commands_each_unit(session_t *session, conf_txn_t *txn, unit_command_t run)
 {
 	knot_err_t err;
 	do {
-		log_item(session);
+		conf_commands_log_item(session);
 		err = run(session, txn);
 	} while (err == KNOT_OK && session_next(session));
 	return err;
@@ -66,51 +66,51 @@ static knot_err_t each_unit(session_t *session, conf_txn_t *txn, unit_command_t 
 /* ---- Reading ---- */
 
 /** A reader of the published configuration. It is held: a read section must not wait for a peer. */
-static knot_err_t with_published(session_t *session,
+static knot_err_t conf_commands_read_published(session_t *session,
 		knot_err_t (*read)(conf_view_t view, const conf_where_t *where, conf_unit_cb cb, void *ctx))
 {
-	conf_where_t where = where_of(session);
+	conf_where_t where = conf_commands_make_where(session);
 	conf_t *conf;
 	{
 		RCU_READ_SECTION(guard);
 		conf = conf_hold(state_load(server_state(session->server), guard)->conf);
 	}
-	knot_err_t err = read((conf_view_t){ .store = conf->store }, &where, send_unit, session);
+	knot_err_t err = read((conf_view_t){ .store = conf->store }, &where, conf_commands_send_unit, session);
 	conf_free(conf);
 	return err;
 }
 
-static conf_view_t view_of(const conf_txn_t *txn)
+static conf_view_t conf_commands_make_view(const conf_txn_t *txn)
 {
 	return (conf_view_t){ .store = conf_txn_base(txn), .txn = txn };
 }
 
-static knot_err_t read_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_read_unit(session_t *session, conf_txn_t *txn)
 {
 	(void)txn;
-	return with_published(session, conf_io_read);
+	return conf_commands_read_published(session, conf_io_read);
 }
 
 command_result_t command_conf_read(session_t *session)
 {
-	return command_result(each_unit(session, NULL, read_unit));
+	return command_result(conf_commands_each_unit(session, NULL, conf_commands_read_unit));
 }
 
-static command_result_t list_zone(session_t *session, const session_zone_t *zone)
+static command_result_t conf_commands_list_zone(session_t *session, const session_zone_t *zone)
 {
 	knot_ctl_data_t unit = { [KNOT_CTL_IDX_SECTION] = "zone", [KNOT_CTL_IDX_ID] = zone->text };
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
 	return command_result(KNOT_OK);
 }
 
-static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_list_unit(session_t *session, conf_txn_t *txn)
 {
 	(void)txn;
 	if (session_filter(session, 'z')) {
 		session->args[KNOT_CTL_IDX_ZONE] = NULL;
-		return session_each_zone(session, list_zone);
+		return session_each_zone(session, conf_commands_list_zone);
 	}
-	conf_where_t where = where_of(session);
+	conf_where_t where = conf_commands_make_where(session);
 	/* Filters, to clients of Knot 3.2 flags. */
 	bool of_schema = session_filter(session, 's') || session_flag(session, 's');
 	bool of_txn = session_filter(session, 't') || session_flag(session, 't');
@@ -122,67 +122,68 @@ static knot_err_t list_unit(session_t *session, conf_txn_t *txn)
 		}
 	}
 	if (of_schema) {
-		return conf_io_list_schema(&where, send_unit, session);
+		return conf_io_list_schema(&where, conf_commands_send_unit, session);
 	}
-	return of_txn ? conf_io_list(view_of(txn), &where, send_unit, session) : with_published(session, conf_io_list);
+	return of_txn ? conf_io_list(conf_commands_make_view(txn), &where, conf_commands_send_unit, session)
+		      : conf_commands_read_published(session, conf_io_list);
 }
 
 command_result_t command_conf_list(session_t *session)
 {
-	return command_result(each_unit(session, NULL, list_unit));
+	return command_result(conf_commands_each_unit(session, NULL, conf_commands_list_unit));
 }
 
-static knot_err_t get_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_get_unit(session_t *session, conf_txn_t *txn)
 {
-	conf_where_t where = where_of(session);
-	return conf_io_read(view_of(txn), &where, send_unit, session);
+	conf_where_t where = conf_commands_make_where(session);
+	return conf_io_read(conf_commands_make_view(txn), &where, conf_commands_send_unit, session);
 }
 
-static knot_err_t diff_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_diff_unit(session_t *session, conf_txn_t *txn)
 {
-	conf_where_t where = where_of(session);
-	return conf_io_diff(view_of(txn), &where, send_unit, session);
+	conf_where_t where = conf_commands_make_where(session);
+	return conf_io_diff(conf_commands_make_view(txn), &where, conf_commands_send_unit, session);
 }
 
-static knot_err_t in_txn(session_t *session, unit_command_t run)
+static knot_err_t conf_commands_run_in_txn(session_t *session, unit_command_t run)
 {
 	conf_txn_t *txn;
 	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
-	return err == KNOT_OK ? each_unit(session, txn, run) : err;
+	return err == KNOT_OK ? conf_commands_each_unit(session, txn, run) : err;
 }
 
 command_result_t command_conf_get(session_t *session)
 {
-	return command_result(in_txn(session, get_unit));
+	return command_result(conf_commands_run_in_txn(session, conf_commands_get_unit));
 }
 
 command_result_t command_conf_diff(session_t *session)
 {
-	return command_result(in_txn(session, diff_unit));
+	return command_result(conf_commands_run_in_txn(session, conf_commands_diff_unit));
 }
 
 /* ---- Changing ---- */
 
-static conf_edit_t edit_of(const session_t *session)
+static conf_edit_t conf_commands_make_edit(const session_t *session)
 {
-	conf_where_t where = where_of(session);
+	conf_where_t where = conf_commands_make_where(session);
 	return (conf_edit_t){ where.section, where.id, where.item, session->args[KNOT_CTL_IDX_DATA] };
 }
 
-static knot_err_t set_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_set_unit(session_t *session, conf_txn_t *txn)
 {
-	conf_edit_t edit = edit_of(session);
+	conf_edit_t edit = conf_commands_make_edit(session);
 	return conf_txn_set(txn, &edit, server_conf_sink());
 }
 
-static knot_err_t unset_unit(session_t *session, conf_txn_t *txn)
+static knot_err_t conf_commands_unset_unit(session_t *session, conf_txn_t *txn)
 {
-	conf_edit_t edit = edit_of(session);
+	conf_edit_t edit = conf_commands_make_edit(session);
 	return conf_txn_unset(txn, &edit);
 }
 
 /** A block is done as a whole or not at all; one whose peer went before its end is not. */
-static knot_err_t change(session_t *session, unit_command_t run)
+static knot_err_t conf_commands_change_txn(session_t *session, unit_command_t run)
 {
 	conf_txn_t *txn;
 	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
@@ -190,7 +191,7 @@ static knot_err_t change(session_t *session, unit_command_t run)
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = each_unit(session, txn, run);
+	err = conf_commands_each_unit(session, txn, run);
 	if (err == KNOT_OK && !session->broken) {
 		conf_txn_pop(txn);
 	} else {
@@ -201,12 +202,12 @@ static knot_err_t change(session_t *session, unit_command_t run)
 
 command_result_t command_conf_set(session_t *session)
 {
-	return command_result(change(session, set_unit));
+	return command_result(conf_commands_change_txn(session, conf_commands_set_unit));
 }
 
 command_result_t command_conf_unset(session_t *session)
 {
-	return command_result(change(session, unset_unit));
+	return command_result(conf_commands_change_txn(session, conf_commands_unset_unit));
 }
 
 /* ---- The transaction ---- */
@@ -217,7 +218,7 @@ typedef struct {
 	bool is_sent;
 } faults_report_t;
 
-static void send_fault(void *ctx, const conf_fault_t *fault)
+static void conf_commands_send_fault(void *ctx, const conf_fault_t *fault)
 {
 	faults_report_t *faults = ctx;
 	conf_sink_t log = server_conf_sink();
@@ -239,7 +240,7 @@ static void send_fault(void *ctx, const conf_fault_t *fault)
 }
 
 /** What the command returns: an error that was sent as a fault is not sent again as its code. */
-static knot_err_t without_sent(const faults_report_t *faults, knot_err_t err)
+static knot_err_t conf_commands_drop_sent(const faults_report_t *faults, knot_err_t err)
 {
 	if (err == KNOT_OK || !faults->is_sent) {
 		return err;
@@ -262,11 +263,12 @@ static void conf_commands_warn_of_file(session_t *session)
 command_result_t command_conf_begin(session_t *session)
 {
 	faults_report_t report = { .session = session };
-	knot_err_t err = server_conf_begin(session->server, session->socket, (conf_sink_t){ send_fault, &report });
+	knot_err_t err = server_conf_begin(
+			session->server, session->socket, (conf_sink_t){ conf_commands_send_fault, &report });
 	if (err == KNOT_OK) {
 		conf_commands_warn_of_file(session);
 	}
-	return command_result(without_sent(&report, err));
+	return command_result(conf_commands_drop_sent(&report, err));
 }
 
 command_result_t command_conf_abort(session_t *session)
@@ -279,13 +281,14 @@ command_result_t command_conf_commit(session_t *session)
 	faults_report_t report = { .session = session };
 	sys_log_captured_t lines;
 	sys_log_capture(&lines);
-	knot_err_t err = server_conf_commit(session->server, session->socket, (conf_sink_t){ send_fault, &report });
+	knot_err_t err = server_conf_commit(
+			session->server, session->socket, (conf_sink_t){ conf_commands_send_fault, &report });
 	if (err == KNOT_OK) {
 		(void)net_reconfigure(session->net); /* the configuration is in force; what failed becomes warnings */
 	}
 	sys_log_end_capture();
 	if (err != KNOT_OK) {
-		return report.is_sent ? command_result(without_sent(&report, err))
+		return report.is_sent ? command_result(conf_commands_drop_sent(&report, err))
 				      : session_failure(session, err, &lines);
 	}
 	conf_commands_warn_of_file(session);

@@ -30,7 +30,7 @@ struct control {
 /* ---- Sockets ---- */
 
 /* True if a server accepts connections on the socket file: it isn't ours to replace. */
-static bool is_alive(const struct sockaddr_un *addr)
+static bool control_is_served(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
@@ -41,14 +41,14 @@ static bool is_alive(const struct sockaddr_un *addr)
 	return alive;
 }
 
-static knot_err_t bind_at(int fd, const struct sockaddr_un *addr)
+static knot_err_t control_bind_path(int fd, const struct sockaddr_un *addr)
 {
 	struct stat info;
 	if (lstat(addr->sun_path, &info) == 0) {
 		if (!S_ISSOCK(info.st_mode)) {
 			return KNOT_EEXIST;
 		}
-		if (is_alive(addr)) {
+		if (control_is_served(addr)) {
 			return KNOT_EADDRINUSE;
 		}
 		if (unlink(addr->sun_path) != 0) {
@@ -63,7 +63,7 @@ static knot_err_t bind_at(int fd, const struct sockaddr_un *addr)
 	return KNOT_OK;
 }
 
-static knot_err_t open_socket(const control_params_t *params, const char *path, int *ret_fd)
+static knot_err_t control_open_socket(const control_params_t *params, const char *path, int *ret_fd)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
@@ -75,7 +75,7 @@ static knot_err_t open_socket(const control_params_t *params, const char *path, 
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
-	knot_err_t err = bind_at(fd, &addr);
+	knot_err_t err = control_bind_path(fd, &addr);
 	/* By name, and the folder is not root's: no link in the socket's place is followed. */
 	if (err == KNOT_OK && ((geteuid() == 0 && lchown(path, params->uid, params->gid) != 0) ||
 					      listen(fd, (int)params->backlog) != 0)) {
@@ -90,13 +90,13 @@ static knot_err_t open_socket(const control_params_t *params, const char *path, 
 	return KNOT_OK;
 }
 
-static knot_err_t open_sockets(control_t *control)
+static knot_err_t control_open_sockets(control_t *control)
 {
 	for (size_t i = 0; i < control->params.listen.count && i < SLOTS_SOCKETS_MAX; i++) {
 		const char *path = control->params.listen.data[i];
 		log_control(LOG_INFO, "control, binding to '%s'", path);
 		int fd;
-		knot_err_t err = open_socket(&control->params, path, &fd);
+		knot_err_t err = control_open_socket(&control->params, path, &fd);
 		if (err != KNOT_OK) {
 			log_control(LOG_CRIT, "control, failed to bind socket '%s' (%s)", path, knot_strerror(err));
 			return err;
@@ -112,7 +112,7 @@ static knot_err_t open_sockets(control_t *control)
 
 /* ---- Connections ---- */
 
-static int timeout_ms(const control_t *control)
+static int control_read_timeout_ms(const control_t *control)
 {
 	RCU_READ_SECTION(guard);
 	uint32_t timeout_s = state_load(server_state(control->params.server), guard)->conf->control.timeout_s;
@@ -120,7 +120,7 @@ static int timeout_ms(const control_t *control)
 }
 
 /* A connection of a slot. */
-static void serve(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
+static void control_serve_connection(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
 {
 	control_t *control = ctx;
 	knot_ctl_t *ctl = knot_ctl_alloc();
@@ -129,7 +129,7 @@ static void serve(void *ctx, int take_fd, unsigned socket, peer_wait_t *wait)
 		close(take_fd);
 		return;
 	}
-	const int limit_ms = timeout_ms(control);
+	const int limit_ms = control_read_timeout_ms(control);
 	knot_ctl_set_timeout(ctl, limit_ms);
 	knot_ctl_adopt(ctl, take_fd);
 	session_t session = {
@@ -168,9 +168,9 @@ knot_err_t control_new(const control_params_t *params, control_t **ret_control)
 	control->dump = statistics_dump_new(params->server, params->net);
 	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM
 					       : metrics_new(params->server, params->net, &control->metrics);
-	err = err == KNOT_OK ? open_sockets(control) : err;
+	err = err == KNOT_OK ? control_open_sockets(control) : err;
 	if (err == KNOT_OK) {
-		control->slots = slots_new(control->fds, control->socket_count, serve, control);
+		control->slots = slots_new(control->fds, control->socket_count, control_serve_connection, control);
 		err = control->slots != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
 	if (err != KNOT_OK) {

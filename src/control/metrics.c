@@ -75,22 +75,22 @@ struct metrics {
 
 /* ---- Replies ---- */
 
-static ssize_t read_body(void *ctx, uint64_t position, char *buffer, size_t max)
+static ssize_t metrics_read_body(void *ctx, uint64_t position, char *buffer, size_t max)
 {
 	(void)position;
 	long len = metrics_render_read(ctx, buffer, max);
 	return len > 0 ? (ssize_t)len : len == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static void free_body(void *ctx)
+static void metrics_free_body(void *ctx)
 {
 	metrics_render_free(ctx);
 }
 
 /* Send and forget. Connections are closed after a reply: a scrape every few seconds needs no more, and none stays for
  * long. */
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
-		const char *content_type)
+static enum MHD_Result metrics_send_reply(struct MHD_Connection *connection, unsigned status,
+		struct MHD_Response *response, const char *content_type)
 {
 	if (response == NULL) {
 		return MHD_NO;
@@ -104,34 +104,34 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
 	return result;
 }
 
-static struct MHD_Response *constant(const char *text, size_t len)
+static struct MHD_Response *metrics_make_constant(const char *text, size_t len)
 {
 	return MHD_create_response_from_buffer(len, (void *)text, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result metrics_reply_text(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-	struct MHD_Response *response = constant(text, strlen(text));
+	struct MHD_Response *response = metrics_make_constant(text, strlen(text));
 	if (response != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED) {
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	}
-	return reply(connection, status, response, "text/plain; charset=utf-8");
+	return metrics_send_reply(connection, status, response, "text/plain; charset=utf-8");
 }
 
-static enum MHD_Result reply_page(struct MHD_Connection *connection)
+static enum MHD_Result metrics_reply_page(struct MHD_Connection *connection)
 {
 	size_t len;
 	const char *page = dashboard_page(&len);
-	struct MHD_Response *response = constant(page, len);
+	struct MHD_Response *response = metrics_make_constant(page, len);
 	if (response != NULL) {
 		(void)MHD_add_response_header(response, "Content-Security-Policy",
 				"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
 				"connect-src 'self'; frame-ancestors 'none'");
 	}
-	return reply(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
+	return metrics_send_reply(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
 }
 
-static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connection *connection)
+static enum MHD_Result metrics_reply_exposition(const metrics_t *metrics, struct MHD_Connection *connection)
 {
 	const char *zones = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "zones");
 	unsigned parts = METRICS_SERVER | METRICS_ZONES;
@@ -140,7 +140,7 @@ static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connec
 	} else if (zones != NULL && strcmp(zones, "only") == 0) {
 		parts = METRICS_ZONES;
 	} else if (zones != NULL && strcmp(zones, "on") != 0) {
-		return reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is on, off or only\n");
+		return metrics_reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is on, off or only\n");
 	}
 	metrics_format_t format = metrics_negotiate(
 			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
@@ -148,34 +148,34 @@ static enum MHD_Result reply_metrics(const metrics_t *metrics, struct MHD_Connec
 	if (render == NULL) {
 		return MHD_NO;
 	}
-	struct MHD_Response *response =
-			MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_body, render, free_body);
+	struct MHD_Response *response = MHD_create_response_from_callback(
+			MHD_SIZE_UNKNOWN, BLOCK, metrics_read_body, render, metrics_free_body);
 	if (response == NULL) {
 		metrics_render_free(render);
 		return MHD_NO;
 	}
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
-	return reply(connection, MHD_HTTP_OK, response, metrics_content_type(format));
+	return metrics_send_reply(connection, MHD_HTTP_OK, response, metrics_content_type(format));
 }
 
-static enum MHD_Result reply_health(struct MHD_Connection *connection, const health_t *health)
+static enum MHD_Result metrics_reply_health(struct MHD_Connection *connection, const health_t *health)
 {
 	char line[HEALTH_TEXT_MAX + 2];
 	int len = snprintf(line, sizeof(line), "%s\n", health->text);
 	assert(len > 0 && (size_t)len < sizeof(line));
 	struct MHD_Response *response = MHD_create_response_from_buffer((size_t)len, line, MHD_RESPMEM_MUST_COPY);
-	return reply(connection, health->is_good ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response,
+	return metrics_send_reply(connection, health->is_good ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, response,
 			"text/plain; charset=utf-8");
 }
 
-static enum MHD_Result reply_ready(const metrics_t *metrics, struct MHD_Connection *connection)
+static enum MHD_Result metrics_reply_ready(const metrics_t *metrics, struct MHD_Connection *connection)
 {
 	const char *zones = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "zones");
 	if (zones != NULL && strcmp(zones, "all") != 0) {
-		return reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is all, or left out\n");
+		return metrics_reply_text(connection, MHD_HTTP_BAD_REQUEST, "zones is all, or left out\n");
 	}
 	health_t health = health_of_service(metrics->source.server, metrics->source.net, zones != NULL);
-	return reply_health(connection, &health);
+	return metrics_reply_health(connection, &health);
 }
 
 static enum MHD_Result metrics_reply_top(metrics_t *metrics, struct MHD_Connection *connection)
@@ -190,11 +190,11 @@ static enum MHD_Result metrics_reply_top(metrics_t *metrics, struct MHD_Connecti
 	if (response == NULL) {
 		free(text);
 	}
-	return reply(connection, MHD_HTTP_OK, response, "application/json");
+	return metrics_send_reply(connection, MHD_HTTP_OK, response, "application/json");
 }
 
 /* Whether the request names this server. Browsers can't reach a UNIX socket. */
-static bool is_for_us(const metrics_t *metrics, struct MHD_Connection *connection)
+static bool metrics_is_for_us(const metrics_t *metrics, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *client =
 			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -213,27 +213,27 @@ static bool is_for_us(const metrics_t *metrics, struct MHD_Connection *connectio
 	return http_host_is_ours(host, names, KNOT_LEN(names));
 }
 
-static enum MHD_Result reply_path(metrics_t *metrics, struct MHD_Connection *connection, const char *url)
+static enum MHD_Result metrics_reply_path(metrics_t *metrics, struct MHD_Connection *connection, const char *url)
 {
 	if (strcmp(url, "/metrics") == 0) {
-		return reply_metrics(metrics, connection);
+		return metrics_reply_exposition(metrics, connection);
 	}
 	if (strcmp(url, "/ready") == 0) {
-		return reply_ready(metrics, connection);
+		return metrics_reply_ready(metrics, connection);
 	}
 	if (strcmp(url, "/top") == 0) {
 		return metrics_reply_top(metrics, connection);
 	}
 	if (strcmp(url, "/healthz") == 0) {
 		health_t health = health_of_process();
-		return reply_health(connection, &health);
+		return metrics_reply_health(connection, &health);
 	}
-	return strcmp(url, "/") == 0 ? reply_page(connection)
-				     : reply_text(connection, MHD_HTTP_NOT_FOUND,
+	return strcmp(url, "/") == 0 ? metrics_reply_page(connection)
+				     : metrics_reply_text(connection, MHD_HTTP_NOT_FOUND,
 						       "not found; there are /metrics, /healthz, /ready, /top and /\n");
 }
 
-static void note_request(struct MHD_Connection *connection)
+static void metrics_note_request(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	if (info != NULL && info->socket_context != NULL) {
@@ -241,8 +241,8 @@ static void note_request(struct MHD_Connection *connection)
 	}
 }
 
-static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const char *url, const char *method,
-		const char *version, const char *upload, size_t *upload_len, void **io_request)
+static enum MHD_Result metrics_serve_request(void *ctx, struct MHD_Connection *connection, const char *url,
+		const char *method, const char *version, const char *upload, size_t *upload_len, void **io_request)
 {
 	static char seen;
 	metrics_t *metrics = ctx;
@@ -250,24 +250,24 @@ static enum MHD_Result serve(void *ctx, struct MHD_Connection *connection, const
 	(void)upload;
 	(void)upload_len;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return metrics_reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	}
 	if (*io_request == NULL) { /* the head only: libmicrohttpd calls again when the request is whole */
 		*io_request = &seen;
 		return MHD_YES;
 	}
-	note_request(connection);
-	if (!is_for_us(metrics, connection)) {
-		return reply_text(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+	metrics_note_request(connection);
+	if (!metrics_is_for_us(metrics, connection)) {
+		return metrics_reply_text(connection, MHD_HTTP_MISDIRECTED_REQUEST,
 				"the host that the request names is not this server: use an address, localhost, the "
 				"machine's name, or what `server: identity:` says\n");
 	}
-	return reply_path(metrics, connection, url);
+	return metrics_reply_path(metrics, connection, url);
 }
 
 /* ---- Connections ---- */
 
-static void note_visitor(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
+static void metrics_note_visitor(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
 		enum MHD_ConnectionNotificationCode what)
 {
 	listener_t *listener = ctx;
@@ -287,7 +287,7 @@ static void note_visitor(void *ctx, struct MHD_Connection *connection, void **so
 	}
 }
 
-static bool is_full(const listener_t *listener)
+static bool metrics_is_full(const listener_t *listener)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -301,7 +301,7 @@ static bool is_full(const listener_t *listener)
  * where all have asked, the one that has been reading its reply for longest. Where none may be closed yet, the new one
  * waits in the kernel's queue.
  */
-static void make_room(listener_t *listener)
+static void metrics_make_room(listener_t *listener)
 {
 	uint64_t now_ms = sys_clock_ms(), asking_ms[CONNECTIONS_MAX], reading_ms[CONNECTIONS_MAX];
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -322,7 +322,7 @@ static void make_room(listener_t *listener)
 	}
 }
 
-static bool end_late_visitors(listener_t *listener)
+static bool metrics_end_late_visitors(listener_t *listener)
 {
 	bool any = false;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -337,7 +337,7 @@ static bool end_late_visitors(listener_t *listener)
 
 /* ---- Listeners ---- */
 
-static void log_http(void *ctx, const char *format, va_list arguments)
+static void metrics_log_http(void *ctx, const char *format, va_list arguments)
 {
 	char text[256];
 	(void)ctx;
@@ -346,13 +346,14 @@ static void log_http(void *ctx, const char *format, va_list arguments)
 	log_server(LOG_DEBUG, "metrics, %s", text);
 }
 
-static knot_err_t start_daemon(listener_t *listener, int fd)
+static knot_err_t metrics_start_daemon(listener_t *listener, int fd)
 {
-	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, serve, listener->metrics,
-			MHD_OPTION_EXTERNAL_LOGGER, log_http, NULL, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)fd,
-			MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-			(unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MEMORY,
-			MHD_OPTION_NOTIFY_CONNECTION, note_visitor, listener, MHD_OPTION_END);
+	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, metrics_serve_request,
+			listener->metrics, MHD_OPTION_EXTERNAL_LOGGER, metrics_log_http, NULL, MHD_OPTION_LISTEN_SOCKET,
+			(MHD_socket)fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+			MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+			(size_t)REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, metrics_note_visitor, listener,
+			MHD_OPTION_END);
 	if (listener->daemon == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -362,22 +363,22 @@ static knot_err_t start_daemon(listener_t *listener, int fd)
 	return KNOT_OK;
 }
 
-static void close_listener(listener_t *listener)
+static void metrics_close_listener(listener_t *listener)
 {
 	MHD_stop_daemon(listener->daemon); /* closes the socket, too */
 	listen_unlink(&listener->addr);
 	free(listener);
 }
 
-static bool same_addr(const conf_addr_t *a, const conf_addr_t *b)
+static bool metrics_is_same_addr(const conf_addr_t *a, const conf_addr_t *b)
 {
 	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0 && strcmp(a->device, b->device) == 0;
 }
 
-static failure_t *find_failure(metrics_t *metrics, const conf_addr_t *addr)
+static failure_t *metrics_find_failure(metrics_t *metrics, const conf_addr_t *addr)
 {
 	for (size_t i = 0; i < metrics->failure_count; i++) {
-		if (same_addr(&metrics->failures[i].addr, addr)) {
+		if (metrics_is_same_addr(&metrics->failures[i].addr, addr)) {
 			return &metrics->failures[i];
 		}
 	}
@@ -385,9 +386,9 @@ static failure_t *find_failure(metrics_t *metrics, const conf_addr_t *addr)
 }
 
 /* To be tried again; logged when it is new. */
-static void note_failure(metrics_t *metrics, const conf_addr_t *addr, knot_err_t err)
+static void metrics_note_failure(metrics_t *metrics, const conf_addr_t *addr, knot_err_t err)
 {
-	failure_t *failure = find_failure(metrics, addr);
+	failure_t *failure = metrics_find_failure(metrics, addr);
 	if (failure == NULL) {
 		failure = &metrics->failures[metrics->failure_count++];
 		*failure = (failure_t){ .addr = *addr, .err = KNOT_OK };
@@ -400,15 +401,15 @@ static void note_failure(metrics_t *metrics, const conf_addr_t *addr, knot_err_t
 	}
 }
 
-static void forget_failure(metrics_t *metrics, const conf_addr_t *addr)
+static void metrics_forget_failure(metrics_t *metrics, const conf_addr_t *addr)
 {
-	failure_t *failure = find_failure(metrics, addr);
+	failure_t *failure = metrics_find_failure(metrics, addr);
 	if (failure != NULL) {
 		*failure = metrics->failures[--metrics->failure_count];
 	}
 }
 
-static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
+static void metrics_open_listener(metrics_t *metrics, const conf_addr_t *addr)
 {
 	char text[CONF_ADDR_TEXT_MAX];
 	(void)conf_addr_print(addr, text);
@@ -421,37 +422,37 @@ static void open_listener(metrics_t *metrics, const conf_addr_t *addr)
 		for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 			listener->visitors[i].fd = -1;
 		}
-		err = start_daemon(listener,
+		err = metrics_start_daemon(listener,
 				fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
 	}
 	if (err != KNOT_OK) {
-		note_failure(metrics, addr, err);
+		metrics_note_failure(metrics, addr, err);
 		free(listener);
 		return;
 	}
-	forget_failure(metrics, addr);
+	metrics_forget_failure(metrics, addr);
 	log_server(LOG_INFO, "metrics, binding to %s", text);
 	metrics->listeners[metrics->count++] = listener;
 }
 
-static bool has_addr(const conf_addr_t *addrs, size_t count, const conf_addr_t *addr)
+static bool metrics_has_addr(const conf_addr_t *addrs, size_t count, const conf_addr_t *addr)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (same_addr(&addrs[i], addr)) {
+		if (metrics_is_same_addr(&addrs[i], addr)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[static LISTENERS_MAX])
+static size_t metrics_read_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[static LISTENERS_MAX])
 {
 	RCU_READ_SECTION(guard);
 	const conf_addrs_t *conf =
 			&state_load(server_state(metrics->source.server), guard)->conf->server.metrics_listen;
 	size_t count = 0;
 	for (size_t i = 0; i < conf->count && count < LISTENERS_MAX; i++) { /* the schema allows no more */
-		if (!has_addr(ret_addrs, count, &conf->data[i])) {
+		if (!metrics_has_addr(ret_addrs, count, &conf->data[i])) {
 			ret_addrs[count++] = conf->data[i];
 		}
 	}
@@ -459,28 +460,28 @@ static size_t wanted_addrs(const metrics_t *metrics, conf_addr_t ret_addrs[stati
 }
 
 /* Close what is not wanted any more, open what is not open. */
-static void follow(metrics_t *metrics)
+static void metrics_follow_conf(metrics_t *metrics)
 {
 	conf_addr_t wanted[LISTENERS_MAX];
-	size_t count = wanted_addrs(metrics, wanted);
+	size_t count = metrics_read_addrs(metrics, wanted);
 	for (size_t i = metrics->count; i-- > 0;) {
-		if (!has_addr(wanted, count, &metrics->listeners[i]->addr)) {
-			close_listener(metrics->listeners[i]);
+		if (!metrics_has_addr(wanted, count, &metrics->listeners[i]->addr)) {
+			metrics_close_listener(metrics->listeners[i]);
 			metrics->listeners[i] = metrics->listeners[--metrics->count];
 		}
 	}
 	for (size_t i = metrics->failure_count; i-- > 0;) {
-		if (!has_addr(wanted, count, &metrics->failures[i].addr)) {
+		if (!metrics_has_addr(wanted, count, &metrics->failures[i].addr)) {
 			metrics->failures[i] = metrics->failures[--metrics->failure_count];
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
 		bool is_open = false;
 		for (size_t j = 0; j < metrics->count; j++) {
-			is_open |= same_addr(&wanted[i], &metrics->listeners[j]->addr);
+			is_open |= metrics_is_same_addr(&wanted[i], &metrics->listeners[j]->addr);
 		}
 		if (!is_open) {
-			open_listener(metrics, &wanted[i]);
+			metrics_open_listener(metrics, &wanted[i]);
 		}
 	}
 }
@@ -488,11 +489,11 @@ static void follow(metrics_t *metrics)
 /* ---- The thread ---- */
 
 /* Milliseconds until something has to be done though nothing happens; -1: nothing. */
-static int time_left(const metrics_t *metrics, bool has_visitors)
+static int metrics_time_left(const metrics_t *metrics, bool has_visitors)
 {
 	int left = has_visitors || metrics->top.look != NULL || metrics->failure_count > 0 ? LOOK_MS : -1;
 	for (size_t i = 0; i < metrics->count; i++) {
-		if (is_full(metrics->listeners[i]) && left > ROOM_MS) {
+		if (metrics_is_full(metrics->listeners[i]) && left > ROOM_MS) {
 			left = ROOM_MS;
 		}
 		MHD_UNSIGNED_LONG_LONG ms;
@@ -504,7 +505,7 @@ static int time_left(const metrics_t *metrics, bool has_visitors)
 	return left;
 }
 
-static void run(void *arg)
+static void metrics_run_thread(void *arg)
 {
 	metrics_t *metrics = arg;
 	bool has_visitors = false;
@@ -514,7 +515,7 @@ static void run(void *arg)
 			metrics->failures[i].err = KNOT_OK; /* who reloads wants to know */
 		}
 		if (is_changed || (metrics->failure_count > 0 && sys_clock_ms() >= metrics->retry_ms)) {
-			follow(metrics);
+			metrics_follow_conf(metrics);
 			metrics->retry_ms = sys_clock_ms() + LOOK_MS;
 		}
 		struct pollfd fds[1 + 2 * LISTENERS_MAX] = { { .fd = metrics->wake_fd, .events = POLLIN } };
@@ -523,12 +524,13 @@ static void run(void *arg)
 			listener_t *listener = metrics->listeners[i];
 			fds[1 + i] = (struct pollfd){ .fd = listener->epoll_fd, .events = POLLIN };
 			waiting[i] = (struct pollfd){
-				.fd = is_full(listener) && sys_clock_ms() >= listener->room_ms ? listener->listen_fd
-											       : -1,
+				.fd = metrics_is_full(listener) && sys_clock_ms() >= listener->room_ms
+						      ? listener->listen_fd
+						      : -1,
 				.events = POLLIN,
 			};
 		}
-		if (poll(fds, 1 + 2 * metrics->count, time_left(metrics, has_visitors)) <= 0) {
+		if (poll(fds, 1 + 2 * metrics->count, metrics_time_left(metrics, has_visitors)) <= 0) {
 			memset(waiting, 0, metrics->count * sizeof(*waiting));
 		}
 		if (fds[0].revents != 0) {
@@ -539,15 +541,15 @@ static void run(void *arg)
 		has_visitors = false;
 		for (size_t i = 0; i < metrics->count; i++) {
 			if (waiting[i].revents != 0) {
-				make_room(metrics->listeners[i]);
+				metrics_make_room(metrics->listeners[i]);
 				metrics->listeners[i]->room_ms = sys_clock_ms() + ROOM_MS;
 			}
 			(void)MHD_run(metrics->listeners[i]->daemon);
-			has_visitors |= end_late_visitors(metrics->listeners[i]);
+			has_visitors |= metrics_end_late_visitors(metrics->listeners[i]);
 		}
 	}
 	while (metrics->count > 0) {
-		close_listener(metrics->listeners[--metrics->count]);
+		metrics_close_listener(metrics->listeners[--metrics->count]);
 	}
 	metrics_top_stop(&metrics->top, net_looks(metrics->source.net));
 }
@@ -576,11 +578,11 @@ knot_err_t metrics_new(server_t *server, net_t *net, metrics_t **ret_metrics)
 
 knot_err_t metrics_start(metrics_t *metrics)
 {
-	metrics->thread = (sys_thread_t){ .name = "metrics", .cpu = -1, .run = run, .arg = metrics };
+	metrics->thread = (sys_thread_t){ .name = "metrics", .cpu = -1, .run = metrics_run_thread, .arg = metrics };
 	return sys_thread_start(&metrics->thread);
 }
 
-static void wake(const metrics_t *metrics)
+static void metrics_wake_thread(const metrics_t *metrics)
 {
 	uint64_t one = 1;
 	(void)!write(metrics->wake_fd, &one, sizeof(one));
@@ -589,13 +591,13 @@ static void wake(const metrics_t *metrics)
 void metrics_reconfigure(metrics_t *metrics)
 {
 	atomic_store(&metrics->changed, true);
-	wake(metrics);
+	metrics_wake_thread(metrics);
 }
 
 void metrics_stop(metrics_t *metrics)
 {
 	atomic_store(&metrics->stopping, true);
-	wake(metrics);
+	metrics_wake_thread(metrics);
 	sys_thread_join(&metrics->thread);
 }
 

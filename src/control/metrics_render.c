@@ -50,17 +50,17 @@ typedef struct {
 	bool (*value)(const zone_contents_t *contents, uint64_t *ret_value); /* false: the zone has no sample */
 } zone_family_t;
 
-static bool zone_serial_of(const zone_contents_t *contents, uint64_t *ret_value)
+static bool render_read_serial(const zone_contents_t *contents, uint64_t *ret_value)
 {
 	*ret_value = contents != NULL ? contents->serial : 0;
 	return contents != NULL;
 }
 
 static const zone_family_t zone_families[] = {
-	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, zone_serial_of },
+	{ { "knot_zone_serial", METRICS_GAUGE, NULL, "Serial of the zone that is served" }, render_read_serial },
 };
 
-static unsigned fact_count(void)
+static unsigned render_count_facts(void)
 {
 	unsigned count = 0;
 	while (counters_zone_fact(count) != NULL) {
@@ -70,15 +70,15 @@ static unsigned fact_count(void)
 }
 
 /* The fact that the family at hand is about; NULL: it is another family. */
-static const counter_zone_fact_t *fact_of_family(const metrics_render_t *render)
+static const counter_zone_fact_t *render_find_fact(const metrics_render_t *render)
 {
 	unsigned first = KNOT_LEN(zone_families);
 	return render->family < first ? NULL : counters_zone_fact(render->family - first);
 }
 
-static void write_zone(metrics_render_t *render, const zone_t *zone)
+static void render_write_zone(metrics_render_t *render, const zone_t *zone)
 {
-	const counter_zone_fact_t *fact = fact_of_family(render);
+	const counter_zone_fact_t *fact = render_find_fact(render);
 	uint64_t value;
 	if (fact != NULL) {
 		value = fact->read(zone_contents(zone));
@@ -97,7 +97,7 @@ static void write_zone(metrics_render_t *render, const zone_t *zone)
 
 /* ---- What modules of zones count ---- */
 
-static void note_item(const sys_counter_info_t *item, void *ctx)
+static void render_note_item(const sys_counter_info_t *item, void *ctx)
 {
 	metrics_render_t *render = ctx;
 	for (unsigned i = 0; i < render->item_count; i++) {
@@ -112,18 +112,18 @@ static void note_item(const sys_counter_info_t *item, void *ctx)
 
 /* Of some zones. Those that come to lie elsewhere meanwhile may be missed, and their items with them if no other zone
  * has these. */
-static void note_items(metrics_render_t *render, const state_t *state)
+static void render_note_items(metrics_render_t *render, const state_t *state)
 {
 	size_t end = render->items_at + ZONES_PER_STEP;
 	for (; render->items_at < end && render->items_at < state->zone_modules_count; render->items_at++) {
-		module_chain_items(state_zone_modules(state, state->zone_modules[render->items_at].zone), note_item,
-				render);
+		module_chain_items(state_zone_modules(state, state->zone_modules[render->items_at].zone),
+				render_note_item, render);
 	}
 	render->has_items = render->items_at >= state->zone_modules_count;
 }
 
 /* Instances of a module that count the same are added up. */
-static bool take_sample(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
+static bool render_take_sample(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
 	metrics_render_t *render = ctx;
 	id = id != NULL ? id : "";
@@ -146,7 +146,7 @@ static bool take_sample(const sys_counter_info_t *info, const char *id, uint64_t
 	return true;
 }
 
-static void write_zone_item(metrics_render_t *render, const state_t *state, const zone_t *zone)
+static void render_write_zone_item(metrics_render_t *render, const state_t *state, const zone_t *zone)
 {
 	const module_chain_t *chain = state_zone_modules(state, zone);
 	if (chain == NULL) {
@@ -154,8 +154,9 @@ static void write_zone_item(metrics_render_t *render, const state_t *state, cons
 	}
 	/* This item's counters only: summing up all of them for each item would cost ten times as much. */
 	render->sample_count = 0;
-	(void)module_chain_counters(chain, render->items[render->family - KNOT_LEN(zone_families) - fact_count()]->item,
-			take_sample, render);
+	(void)module_chain_counters(chain,
+			render->items[render->family - KNOT_LEN(zone_families) - render_count_facts()]->item,
+			render_take_sample, render);
 	char name[KNOT_NAME_TEXT_MAX];
 	(void)knot_name_print(zone_name(zone), name);
 	for (unsigned i = 0; i < render->sample_count; i++) {
@@ -171,7 +172,7 @@ static void write_zone_item(metrics_render_t *render, const state_t *state, cons
 /* ---- Zone after zone ---- */
 
 /* The first zone after the one written last. */
-static size_t next_zone(const metrics_render_t *render, const zonedb_t *zones)
+static size_t render_find_next_zone(const metrics_render_t *render, const zonedb_t *zones)
 {
 	zone_t *const *all = zonedb_zones(zones);
 	size_t low = 0, high = zonedb_count(zones);
@@ -195,16 +196,16 @@ static size_t next_zone(const metrics_render_t *render, const zonedb_t *zones)
 }
 
 /* Some zones of the family. False: there are no more. */
-static bool write_some(metrics_render_t *render, const state_t *state)
+static bool render_write_some_zones(metrics_render_t *render, const state_t *state)
 {
 	zone_t *const *all = zonedb_zones(state->zones);
-	size_t count = zonedb_count(state->zones), at = next_zone(render, state->zones);
+	size_t count = zonedb_count(state->zones), at = render_find_next_zone(render, state->zones);
 	size_t end = count - at < ZONES_PER_STEP ? count : at + ZONES_PER_STEP;
 	for (; at < end; at++) {
-		if (render->family < KNOT_LEN(zone_families) + fact_count()) {
-			write_zone(render, all[at]);
+		if (render->family < KNOT_LEN(zone_families) + render_count_facts()) {
+			render_write_zone(render, all[at]);
 		} else {
-			write_zone_item(render, state, all[at]);
+			render_write_zone_item(render, state, all[at]);
 		}
 	}
 	if (at == count) {
@@ -217,7 +218,7 @@ static bool write_some(metrics_render_t *render, const state_t *state)
 	return true;
 }
 
-static void begin_family(metrics_render_t *render)
+static void render_begin_family(metrics_render_t *render)
 {
 	render->is_begun = true;
 	render->has_last = false;
@@ -225,17 +226,17 @@ static void begin_family(metrics_render_t *render)
 		metrics_family(&render->text, &zone_families[render->family].family);
 		return;
 	}
-	const counter_zone_fact_t *fact = fact_of_family(render);
+	const counter_zone_fact_t *fact = render_find_fact(render);
 	const sys_counter_info_t *item =
 			fact != NULL ? &fact->info
-				     : render->items[render->family - KNOT_LEN(zone_families) - fact_count()];
+				     : render->items[render->family - KNOT_LEN(zone_families) - render_count_facts()];
 	render->item_family = metrics_item_family(
 			"knot_zone_stats_", item->item, item->kind, item->help, render->family_name);
 	metrics_family(&render->text, &render->item_family);
 }
 
 /* One step of the family of last loads, outside of a read section as it takes a lock. */
-static void step_loads(metrics_render_t *render)
+static void render_step_loads(metrics_render_t *render)
 {
 	static const metrics_family_t family = { "knot_zone_last_load_timestamp_seconds", METRICS_GAUGE, "seconds",
 		"When the last load or change of the zone began, in seconds since 1970; none while it has failed" };
@@ -263,37 +264,37 @@ static void step_loads(metrics_render_t *render)
 }
 
 /* One step of the zones. False: all was written. */
-static bool step_zones(metrics_render_t *render)
+static bool render_step_zones(metrics_render_t *render)
 {
 	if (!render->has_loads) {
-		step_loads(render);
+		render_step_loads(render);
 		return true;
 	}
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(server_state(render->source.server), guard);
 	if (!render->has_items) {
-		note_items(render, state);
+		render_note_items(render, state);
 		return true;
 	}
-	if (render->family == KNOT_LEN(zone_families) + fact_count() + render->item_count) {
+	if (render->family == KNOT_LEN(zone_families) + render_count_facts() + render->item_count) {
 		return false;
 	}
 	if (!render->is_begun) {
-		begin_family(render);
+		render_begin_family(render);
 	}
-	if (!write_some(render, state)) {
+	if (!render_write_some_zones(render, state)) {
 		render->family++;
 		render->is_begun = false;
 	}
 	return true;
 }
 
-static void step(metrics_render_t *render)
+static void render_write_step(metrics_render_t *render)
 {
 	if ((render->parts & METRICS_SERVER) != 0) {
 		metrics_server(&render->text, &render->source);
 		render->parts &= ~(unsigned)METRICS_SERVER;
-	} else if ((render->parts & METRICS_ZONES) == 0 || !step_zones(render)) {
+	} else if ((render->parts & METRICS_ZONES) == 0 || !render_step_zones(render)) {
 		metrics_end(&render->text);
 		render->is_over = true;
 	}
@@ -325,7 +326,7 @@ long metrics_render_read(metrics_render_t *render, char *buffer, size_t max)
 	metrics_text_t *text = &render->text;
 	while (render->given == text->len && !render->is_over && !text->failed) {
 		render->given = text->len = 0;
-		step(render);
+		render_write_step(render);
 	}
 	if (text->failed) {
 		return -1;

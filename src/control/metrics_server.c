@@ -18,7 +18,7 @@ typedef const metrics_label_t labels_t[METRICS_LABELS_MAX];
 
 /* ---- Build and process ---- */
 
-static void write_build(metrics_text_t *text)
+static void metrics_server_write_build(metrics_text_t *text)
 {
 	static const metrics_family_t build = { "knot_build", METRICS_INFO, NULL,
 		"The program that runs, and its version" };
@@ -27,7 +27,7 @@ static void write_build(metrics_text_t *text)
 }
 
 /* Bytes of memory, virtual and resident. */
-static void read_memory(uint64_t *ret_virtual, uint64_t *ret_resident)
+static void metrics_server_read_memory(uint64_t *ret_virtual, uint64_t *ret_resident)
 {
 	uint64_t pages[2] = { 0, 0 };
 	FILE *statm = fopen("/proc/self/statm", "re");
@@ -42,7 +42,7 @@ static void read_memory(uint64_t *ret_virtual, uint64_t *ret_resident)
 	*ret_resident = pages[1] * page;
 }
 
-static uint64_t count_fds(void)
+static uint64_t metrics_server_count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	uint64_t count = 0;
@@ -55,7 +55,7 @@ static uint64_t count_fds(void)
 	return count >= 3 ? count - 3 : 0; /* without ".", ".." and the folder itself */
 }
 
-static double cpu_seconds(void)
+static double metrics_server_read_cpu_seconds(void)
 {
 	struct rusage usage = { 0 };
 	(void)getrusage(RUSAGE_SELF, &usage);
@@ -63,7 +63,7 @@ static double cpu_seconds(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static void write_process(metrics_text_t *text, const metrics_source_t *source)
+static void metrics_server_write_process(metrics_text_t *text, const metrics_source_t *source)
 {
 	static const metrics_family_t start = { "process_start_time_seconds", METRICS_GAUGE, "seconds",
 		"When the process was started, in seconds since 1970" },
@@ -80,19 +80,19 @@ static void write_process(metrics_text_t *text, const metrics_source_t *source)
 				      usage = { "knot_memory_usage_bytes", METRICS_GAUGE, "bytes",
 					      "Resident memory of the process, under knot-exporter's name" };
 	uint64_t virtual_bytes, resident_bytes;
-	read_memory(&virtual_bytes, &resident_bytes);
+	metrics_server_read_memory(&virtual_bytes, &resident_bytes);
 	struct rlimit limit = { 0 };
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
 	metrics_family(text, &start);
 	metrics_sample_real(text, NULL, source->started);
 	metrics_family(text, &cpu);
-	metrics_sample_real(text, NULL, cpu_seconds());
+	metrics_sample_real(text, NULL, metrics_server_read_cpu_seconds());
 	metrics_family(text, &resident);
 	metrics_sample(text, NULL, resident_bytes);
 	metrics_family(text, &all);
 	metrics_sample(text, NULL, virtual_bytes);
 	metrics_family(text, &fds);
-	metrics_sample(text, NULL, count_fds());
+	metrics_sample(text, NULL, metrics_server_count_fds());
 	metrics_family(text, &fds_max);
 	metrics_sample(text, NULL, (uint64_t)limit.rlim_cur);
 	char pid[24];
@@ -103,7 +103,7 @@ static void write_process(metrics_text_t *text, const metrics_source_t *source)
 
 /* ---- Traffic ---- */
 
-static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
+static void metrics_server_write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 {
 	static const metrics_family_t duration = {
 		"knot_request_duration_seconds",
@@ -128,7 +128,7 @@ static void write_latency(metrics_text_t *text, const sys_counters_t *traffic)
 	}
 }
 
-static void write_traffic(metrics_text_t *text, net_t *net)
+static void metrics_server_write_traffic(metrics_text_t *text, net_t *net)
 {
 	static const metrics_family_t requests = { "knot_requests", METRICS_COUNTER, NULL,
 		"Requests that were answered, by protocol" },
@@ -159,7 +159,7 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 		metrics_sample(text, (labels_t){ { "reason", traffic_drop_name((traffic_drop_t)i) } },
 				sys_counters_sum(traffic, TRAFFIC_DROPS + i));
 	}
-	write_latency(text, traffic);
+	metrics_server_write_latency(text, traffic);
 	metrics_family(text, &connections);
 	metrics_sample(text, NULL, net_tcp_clients(net));
 }
@@ -167,7 +167,7 @@ static void write_traffic(metrics_text_t *text, net_t *net)
 /* ---- Zones and workers ---- */
 
 /* Which zones fail: bounded, as an exposition must not grow with what goes wrong. */
-static void write_failed_zones(metrics_text_t *text, const server_t *server, size_t failed)
+static void metrics_server_write_failed_zones(metrics_text_t *text, const server_t *server, size_t failed)
 {
 	enum { FAILED_SHOWN = 100 };
 	static const metrics_family_t family = { "knot_zone_failed", METRICS_GAUGE, NULL,
@@ -183,7 +183,7 @@ static void write_failed_zones(metrics_text_t *text, const server_t *server, siz
 	free(zones);
 }
 
-static void write_zones(metrics_text_t *text, const server_t *server)
+static void metrics_server_write_zones(metrics_text_t *text, const server_t *server)
 {
 	static const metrics_family_t
 			zones = { "knot_zones", METRICS_GAUGE, NULL,
@@ -207,10 +207,10 @@ static void write_zones(metrics_text_t *text, const server_t *server)
 	metrics_family(text, &jobs);
 	metrics_sample(text, (labels_t){ { "state", "pending" } }, counts.pending);
 	metrics_sample(text, (labels_t){ { "state", "running" } }, counts.running);
-	write_failed_zones(text, server, counts.failed);
+	metrics_server_write_failed_zones(text, server, counts.failed);
 }
 
-static void write_workers(metrics_text_t *text, const metrics_source_t *source)
+static void metrics_server_write_workers(metrics_text_t *text, const metrics_source_t *source)
 {
 	static const metrics_family_t workers = { "knot_workers", METRICS_GAUGE, NULL,
 		"Threads that answer queries, by kind, and those for background work" };
@@ -276,7 +276,7 @@ static const struct {
 			"tcp", SYS_COUNTER_BYTES, "use" },
 };
 
-static size_t queue_family_of(const xdp_row_t *row)
+static size_t metrics_server_find_queue_family(const xdp_row_t *row)
 {
 	size_t i = 0;
 	while (i < KNOT_LEN(queue_families) &&
@@ -287,7 +287,8 @@ static size_t queue_family_of(const xdp_row_t *row)
 	return i;
 }
 
-static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_row_t *row, const char *label)
+static void metrics_server_write_row(
+		metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_row_t *row, const char *label)
 {
 	const char *rest = row->name + strlen(row->group);
 	for (size_t i = 0; i < sheet->iface->queue_count; i++) {
@@ -299,7 +300,7 @@ static void write_row(metrics_text_t *text, const xdp_sheet_t *sheet, const xdp_
 	}
 }
 
-static void write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
+static void metrics_server_write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
 {
 	for (size_t family = 0; family < KNOT_LEN(queue_families); family++) {
 		if (queue_families[family].family.name == NULL) {
@@ -309,15 +310,15 @@ static void write_queues(metrics_text_t *text, const xdp_sheet_t *sheets, size_t
 		for (size_t i = 0; i < count; i++) {
 			for (size_t j = 0; j < sheets[i].row_count; j++) {
 				const xdp_row_t *row = &sheets[i].rows[j];
-				if (queue_family_of(row) == family) {
-					write_row(text, &sheets[i], row, queue_families[family].label);
+				if (metrics_server_find_queue_family(row) == family) {
+					metrics_server_write_row(text, &sheets[i], row, queue_families[family].label);
 				}
 			}
 		}
 	}
 }
 
-static void write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
+static void metrics_server_write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, size_t count)
 {
 	static const metrics_family_t interfaces = { "knot_xdp_interface", METRICS_INFO, NULL,
 		"XDP interfaces with their state, mode and driver" };
@@ -337,7 +338,7 @@ static void write_interfaces(metrics_text_t *text, const xdp_sheet_t *sheets, si
 
 /* ---- Everything that `stats` shows ---- */
 
-static bool ends_in(const char *string, const char *ending)
+static bool metrics_server_ends_in(const char *string, const char *ending)
 {
 	size_t len = strlen(string), ending_len = strlen(ending);
 	return len >= ending_len && strcmp(string + len - ending_len, ending) == 0;
@@ -351,11 +352,11 @@ metrics_family_t metrics_item_family(const char *prefix, const char *item, sys_c
 		*c = isalnum((unsigned char)*c) ? *c : '_';
 	}
 	/* Names are knot-exporter's: a gauge must not be called _count, so promtool says. */
-	metrics_type_t level = ends_in(item, "-count") ? METRICS_UNKNOWN : METRICS_GAUGE;
+	metrics_type_t level = metrics_server_ends_in(item, "-count") ? METRICS_UNKNOWN : METRICS_GAUGE;
 	return (metrics_family_t){
 		.name = ret_name,
 		.type = kind == SYS_COUNTER_COUNT ? METRICS_COUNTER : level,
-		.unit = ends_in(item, "-bytes") ? "bytes" : NULL,
+		.unit = metrics_server_ends_in(item, "-bytes") ? "bytes" : NULL,
 		.help = help,
 	};
 }
@@ -375,7 +376,7 @@ typedef struct {
 
 /* Modules have hundreds of counters that stay 0; knot-exporter doesn't show those either. What is of queues and not
  * knot-exporter's has families with better labels. */
-static bool keep_counter(const counter_t *counter, void *ctx)
+static bool metrics_server_keep_counter(const counter_t *counter, void *ctx)
 {
 	keep_t *keep = ctx;
 	if (counter->is_elsewhere || (counter->value == 0 && strncmp(counter->section, "mod-", 4) == 0)) {
@@ -401,7 +402,7 @@ static bool keep_counter(const counter_t *counter, void *ctx)
 	return true;
 }
 
-static int compare_kept(const void *a, const void *b)
+static int metrics_server_compare_kept(const void *a, const void *b)
 {
 	const kept_t *x = a, *y = b;
 	int order = strcmp(x->item, y->item);
@@ -410,12 +411,12 @@ static int compare_kept(const void *a, const void *b)
 }
 
 /* A family is in one piece, and what several instances of a module count is one sample. */
-static void write_kept(metrics_text_t *text, keep_t *keep)
+static void metrics_server_write_kept(metrics_text_t *text, keep_t *keep)
 {
 	char name[METRICS_NAME_MAX];
 	metrics_family_t family;
 	if (keep->count > 0) {
-		qsort(keep->rows, keep->count, sizeof(*keep->rows), compare_kept);
+		qsort(keep->rows, keep->count, sizeof(*keep->rows), metrics_server_compare_kept);
 	}
 	for (size_t i = 0; i < keep->count; i++) {
 		kept_t *row = &keep->rows[i];
@@ -423,7 +424,7 @@ static void write_kept(metrics_text_t *text, keep_t *keep)
 			family = metrics_item_family("knot_stats_", row->item, row->kind, row->help, name);
 			metrics_family(text, &family);
 		}
-		if (i + 1 < keep->count && compare_kept(row, row + 1) == 0) {
+		if (i + 1 < keep->count && metrics_server_compare_kept(row, row + 1) == 0) {
 			row[1].value += row->value;
 			continue;
 		}
@@ -435,15 +436,16 @@ static void write_kept(metrics_text_t *text, keep_t *keep)
 	}
 }
 
-static void write_stats(metrics_text_t *text, const metrics_source_t *source, const counters_reading_t *reading)
+static void metrics_server_write_stats(
+		metrics_text_t *text, const metrics_source_t *source, const counters_reading_t *reading)
 {
 	keep_t keep = { 0 };
 	{
 		RCU_READ_SECTION(guard);
 		(void)counters_server(state_load(server_state(source->server), guard), source->net, reading,
-				keep_counter, &keep);
+				metrics_server_keep_counter, &keep);
 	}
-	write_kept(text, &keep);
+	metrics_server_write_kept(text, &keep);
 	text->failed |= keep.failed;
 	free(keep.rows);
 }
@@ -455,17 +457,17 @@ void metrics_server(metrics_text_t *text, const metrics_source_t *source)
 		text->failed = true;
 		return;
 	}
-	write_build(text);
-	write_process(text, source);
-	write_traffic(text, source->net);
-	write_zones(text, source->server);
-	write_workers(text, source);
+	metrics_server_write_build(text);
+	metrics_server_write_process(text, source);
+	metrics_server_write_traffic(text, source->net);
+	metrics_server_write_zones(text, source->server);
+	metrics_server_write_workers(text, source);
 	size_t count;
 	const xdp_sheet_t *sheets = counters_xdp_sheets(reading, &count);
 	if (count > 0) {
-		write_interfaces(text, sheets, count);
-		write_queues(text, sheets, count);
+		metrics_server_write_interfaces(text, sheets, count);
+		metrics_server_write_queues(text, sheets, count);
 	}
-	write_stats(text, source, reading);
+	metrics_server_write_stats(text, source, reading);
 	counters_reading_free(reading);
 }

@@ -17,7 +17,7 @@ enum {
 
 /* ---- Text ---- */
 
-static void put_bytes(metrics_text_t *text, const char *bytes, size_t len)
+static void text_put_bytes(metrics_text_t *text, const char *bytes, size_t len)
 {
 	if (text->failed) {
 		return;
@@ -36,28 +36,28 @@ static void put_bytes(metrics_text_t *text, const char *bytes, size_t len)
 	text->len += len;
 }
 
-static void put(metrics_text_t *text, const char *string)
+static void text_put_string(metrics_text_t *text, const char *string)
 {
-	put_bytes(text, string, strlen(string));
+	text_put_bytes(text, string, strlen(string));
 }
 
 /* special: which of backslash, line feed and double quote are escaped. */
-static void put_escaped(metrics_text_t *text, const char *string, const char *special)
+static void text_put_escaped(metrics_text_t *text, const char *string, const char *special)
 {
 	for (;;) {
 		size_t plain = strcspn(string, special);
-		put_bytes(text, string, plain);
+		text_put_bytes(text, string, plain);
 		string += plain;
 		if (*string == '\0') {
 			return;
 		}
-		put(text, *string == '\\' ? "\\\\" : *string == '\n' ? "\\n" : "\\\"");
+		text_put_string(text, *string == '\\' ? "\\\\" : *string == '\n' ? "\\n" : "\\\"");
 		string++;
 	}
 }
 
 /* The shortest text that gives the number back; as OpenMetrics wants it, also "+Inf". */
-static const char *print_real(double value, char text[static NUMBER_TEXT_MAX])
+static const char *text_print_real(double value, char text[static NUMBER_TEXT_MAX])
 {
 	if (isinf(value)) {
 		return value > 0 ? "+Inf" : "-Inf";
@@ -96,16 +96,16 @@ static const struct {
 	[METRICS_UNKNOWN] = { "unknown", "untyped", "" },
 };
 
-static void put_meta(metrics_text_t *text, const char *kind, const char *ending, const char *value)
+static void text_put_meta(metrics_text_t *text, const char *kind, const char *ending, const char *value)
 {
-	put(text, "# ");
-	put(text, kind);
-	put(text, " ");
-	put(text, text->family->name);
-	put(text, ending);
-	put(text, " ");
-	put_escaped(text, value, text->format == METRICS_OPENMETRICS ? "\\\n\"" : "\\\n");
-	put(text, "\n");
+	text_put_string(text, "# ");
+	text_put_string(text, kind);
+	text_put_string(text, " ");
+	text_put_string(text, text->family->name);
+	text_put_string(text, ending);
+	text_put_string(text, " ");
+	text_put_escaped(text, value, text->format == METRICS_OPENMETRICS ? "\\\n\"" : "\\\n");
+	text_put_string(text, "\n");
 }
 
 void metrics_family(metrics_text_t *text, const metrics_family_t *family)
@@ -113,44 +113,44 @@ void metrics_family(metrics_text_t *text, const metrics_family_t *family)
 	text->family = family;
 	bool is_open = text->format == METRICS_OPENMETRICS;
 	const char *ending = is_open ? "" : types[family->type].ending;
-	put_meta(text, "TYPE", ending, is_open ? types[family->type].name : types[family->type].before);
+	text_put_meta(text, "TYPE", ending, is_open ? types[family->type].name : types[family->type].before);
 	if (is_open && family->unit != NULL) {
-		put_meta(text, "UNIT", "", family->unit);
+		text_put_meta(text, "UNIT", "", family->unit);
 	}
-	put_meta(text, "HELP", ending, family->help);
+	text_put_meta(text, "HELP", ending, family->help);
 }
 
 /* ---- Samples ---- */
 
-static void put_label(metrics_text_t *text, bool *io_any, const char *name, const char *value)
+static void text_put_label(metrics_text_t *text, bool *io_any, const char *name, const char *value)
 {
-	put(text, *io_any ? "," : "{");
-	put(text, name);
-	put(text, "=\"");
-	put_escaped(text, value, "\\\n\"");
-	put(text, "\"");
+	text_put_string(text, *io_any ? "," : "{");
+	text_put_string(text, name);
+	text_put_string(text, "=\"");
+	text_put_escaped(text, value, "\\\n\"");
+	text_put_string(text, "\"");
 	*io_any = true;
 }
 
 /* le: NULL: none. */
-static void put_sample(metrics_text_t *text, const char *ending, const metrics_label_t *labels, const char *le,
+static void text_put_sample(metrics_text_t *text, const char *ending, const metrics_label_t *labels, const char *le,
 		const char *value)
 {
-	put(text, text->family->name);
-	put(text, ending);
+	text_put_string(text, text->family->name);
+	text_put_string(text, ending);
 	bool any = false;
 	for (size_t i = 0; labels != NULL && i < METRICS_LABELS_MAX && labels[i].name != NULL; i++) {
-		put_label(text, &any, labels[i].name, labels[i].value);
+		text_put_label(text, &any, labels[i].name, labels[i].value);
 	}
 	if (le != NULL) {
-		put_label(text, &any, "le", le);
+		text_put_label(text, &any, "le", le);
 	}
-	put(text, any ? "} " : " ");
-	put(text, value);
-	put(text, "\n");
+	text_put_string(text, any ? "} " : " ");
+	text_put_string(text, value);
+	text_put_string(text, "\n");
 }
 
-static const char *print_whole(uint64_t value, char text[static NUMBER_TEXT_MAX])
+static const char *text_print_whole(uint64_t value, char text[static NUMBER_TEXT_MAX])
 {
 	snprintf(text, NUMBER_TEXT_MAX, "%" PRIu64, value);
 	return text;
@@ -159,32 +159,32 @@ static const char *print_whole(uint64_t value, char text[static NUMBER_TEXT_MAX]
 void metrics_sample(metrics_text_t *text, const metrics_label_t *labels, uint64_t value)
 {
 	char number[NUMBER_TEXT_MAX];
-	put_sample(text, types[text->family->type].ending, labels, NULL, print_whole(value, number));
+	text_put_sample(text, types[text->family->type].ending, labels, NULL, text_print_whole(value, number));
 }
 
 void metrics_sample_real(metrics_text_t *text, const metrics_label_t *labels, double value)
 {
 	char number[NUMBER_TEXT_MAX];
-	put_sample(text, types[text->family->type].ending, labels, NULL, print_real(value, number));
+	text_put_sample(text, types[text->family->type].ending, labels, NULL, text_print_real(value, number));
 }
 
 void metrics_bucket(metrics_text_t *text, const metrics_label_t *labels, double bound, uint64_t count)
 {
 	char le[NUMBER_TEXT_MAX], number[NUMBER_TEXT_MAX];
-	put_sample(text, "_bucket", labels, print_real(bound, le), print_whole(count, number));
+	text_put_sample(text, "_bucket", labels, text_print_real(bound, le), text_print_whole(count, number));
 }
 
 void metrics_histogram_end(metrics_text_t *text, const metrics_label_t *labels, uint64_t count, double sum)
 {
 	char number[NUMBER_TEXT_MAX];
-	put_sample(text, "_count", labels, NULL, print_whole(count, number));
-	put_sample(text, "_sum", labels, NULL, print_real(sum, number));
+	text_put_sample(text, "_count", labels, NULL, text_print_whole(count, number));
+	text_put_sample(text, "_sum", labels, NULL, text_print_real(sum, number));
 }
 
 void metrics_end(metrics_text_t *text)
 {
 	if (text->format == METRICS_OPENMETRICS) {
-		put(text, "# EOF\n");
+		text_put_string(text, "# EOF\n");
 	}
 }
 
@@ -197,7 +197,7 @@ const char *metrics_content_type(metrics_format_t format)
 }
 
 /* A quality of RFC 9110 12.4.2 in thousandths; 1000 where there is none. element: media range and parameters. */
-static unsigned quality_of(const char *element, size_t len)
+static unsigned text_read_quality(const char *element, size_t len)
 {
 	for (size_t i = 0; i + 2 < len; i++) {
 		if (element[i] != ';') {
@@ -222,9 +222,9 @@ metrics_format_t metrics_negotiate(const char *accept)
 		at += strspn(at, " \t,");
 		size_t len = strcspn(at, ","), name = strcspn(at, " \t,;");
 		if (name == sizeof(open) - 1 && strncasecmp(at, open, name) == 0) {
-			open_quality = quality_of(at, len);
+			open_quality = text_read_quality(at, len);
 		} else if (name == sizeof(plain) - 1 && strncasecmp(at, plain, name) == 0) {
-			unsigned quality = quality_of(at, len);
+			unsigned quality = text_read_quality(at, len);
 			plain_quality = quality > plain_quality ? quality : plain_quality;
 		}
 		at += len;

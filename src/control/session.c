@@ -37,7 +37,7 @@ static const command_t commands[] = {
 #include "libknot/control/commands.def"
 };
 
-static const command_t *find_command(const char *name)
+static const command_t *session_find_command(const char *name)
 {
 	for (size_t i = 0; name != NULL && i < KNOT_LEN(commands); i++) {
 		if (strcmp(commands[i].name, name) == 0) {
@@ -50,7 +50,7 @@ static const command_t *find_command(const char *name)
 /* ---- Units ---- */
 
 /* How long all of a block may be waited for while it keeps others waiting. */
-static int locked_wait_max_ms(const session_t *session)
+static int session_locked_wait_max_ms(const session_t *session)
 {
 	return session->timeout_ms > 0 ? session->timeout_ms : LOCKED_WAIT_MS;
 }
@@ -59,32 +59,32 @@ static int locked_wait_max_ms(const session_t *session)
  * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says
  * little and seldom would keep the lock otherwise.
  */
-static void limit_wait(session_t *session)
+static void session_limit_wait(session_t *session)
 {
-	int64_t left_ms = locked_wait_max_ms(session) - (int64_t)session->locked_wait_ms;
+	int64_t left_ms = session_locked_wait_max_ms(session) - (int64_t)session->locked_wait_ms;
 	knot_ctl_set_call_timeout(session->ctl, left_ms > 1 ? (int)left_ms : 1);
 }
 
-/* After what began at begin_ms, under limit_wait(). */
-static void end_limit(session_t *session, uint64_t begin_ms)
+/* After what began at begin_ms, under session_limit_wait(). */
+static void session_end_limit(session_t *session, uint64_t begin_ms)
 {
 	session->locked_wait_ms += sys_clock_ms() - begin_ms;
 	knot_ctl_set_call_timeout(session->ctl, 0);
 }
 
-static void end_connection(session_t *session)
+static void session_end_connection(session_t *session)
 {
 	session->broken = true;
 	session->type = KNOT_CTL_TYPE_END;
 }
 
 /* Whether the block may go on with a unit: one without end must keep neither the lock nor what it fills. Logs. */
-static bool may_go_on(const session_t *session)
+static bool session_may_go_on(const session_t *session)
 {
 	static sys_log_repeats_t repeats;
 	const char *what = NULL;
 	if (session->is_locked && sys_clock_ms() - session->locked_since_ms >
-						  LOCKED_LIMITS * (uint64_t)locked_wait_max_ms(session)) {
+						  LOCKED_LIMITS * (uint64_t)session_locked_wait_max_ms(session)) {
 		what = "kept other commands waiting for too long";
 	} else if (session->block_bytes > SESSION_BLOCK_MAX) {
 		what = "was too large";
@@ -96,7 +96,7 @@ static bool may_go_on(const session_t *session)
 	return what == NULL;
 }
 
-static size_t unit_cost(const session_t *session)
+static size_t session_unit_cost(const session_t *session)
 {
 	size_t cost = SESSION_UNIT_COST;
 	for (size_t i = 0; i < KNOT_LEN(session->args); i++) {
@@ -106,7 +106,7 @@ static size_t unit_cost(const session_t *session)
 }
 
 /* Replies and errors name the zone as Knot does, in lower case. */
-static void lower_zone(session_t *session)
+static void session_lower_zone(session_t *session)
 {
 	const char *given = session->args[KNOT_CTL_IDX_ZONE];
 	size_t len = given != NULL ? strlen(given) : 0;
@@ -120,11 +120,11 @@ static void lower_zone(session_t *session)
 	session->args[KNOT_CTL_IDX_ZONE] = session->zone;
 }
 
-static bool receive(session_t *session)
+static bool session_receive_unit(session_t *session)
 {
 	uint64_t begin_ms = sys_clock_ms();
 	if (session->is_locked) {
-		limit_wait(session);
+		session_limit_wait(session);
 	}
 	peer_wait_begin(session->wait, session->skip_since_ms != 0 ? session->skip_since_ms : begin_ms);
 	knot_err_t err = knot_ctl_receive(session->ctl, &session->type, &session->args);
@@ -132,28 +132,28 @@ static bool receive(session_t *session)
 		err = KNOT_ECONNCLOSED;
 	}
 	if (session->is_locked) {
-		end_limit(session, begin_ms);
+		session_end_limit(session, begin_ms);
 	}
 	if (err != KNOT_OK) {
 		if (err != KNOT_ECONNCLOSED) {
 			log_control(LOG_DEBUG, "control, failed to receive (%s)", knot_strerror(err));
 		}
-		end_connection(session);
+		session_end_connection(session);
 		return false;
 	}
 	bool is_end = session->type == KNOT_CTL_TYPE_BLOCK || session->type == KNOT_CTL_TYPE_END;
-	if (!is_end && !may_go_on(session)) {
-		end_connection(session);
+	if (!is_end && !session_may_go_on(session)) {
+		session_end_connection(session);
 		return false;
 	}
-	lower_zone(session);
-	session->block_bytes += unit_cost(session);
+	session_lower_zone(session);
+	session->block_bytes += session_unit_cost(session);
 	return true;
 }
 
 bool session_next(session_t *session)
 {
-	return !session->broken && receive(session) && session->type == KNOT_CTL_TYPE_DATA;
+	return !session->broken && session_receive_unit(session) && session->type == KNOT_CTL_TYPE_DATA;
 }
 
 void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *data)
@@ -164,7 +164,7 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 	uint64_t begin_ms = sys_clock_ms();
 	bool is_waited_for = session->is_locked || session->is_holding;
 	if (is_waited_for) {
-		limit_wait(session);
+		session_limit_wait(session);
 	}
 	peer_wait_begin(session->wait, begin_ms);
 	knot_err_t err = knot_ctl_send(session->ctl, type, data);
@@ -172,7 +172,7 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 		err = KNOT_ECONNCLOSED;
 	}
 	if (is_waited_for) {
-		end_limit(session, begin_ms);
+		session_end_limit(session, begin_ms);
 	}
 	if (err != KNOT_OK) {
 		log_control(LOG_DEBUG, "control, failed to send (%s)", knot_strerror(err));
@@ -226,19 +226,19 @@ void session_send_warnings(session_t *session, const sys_log_captured_t *lines)
 	}
 }
 
-static bool has_letter(const char *letters, char letter)
+static bool session_has_letter(const char *letters, char letter)
 {
 	return letters != NULL && strchr(letters, letter) != NULL;
 }
 
 bool session_flag(const session_t *session, char letter)
 {
-	return has_letter(session->args[KNOT_CTL_IDX_FLAGS], letter);
+	return session_has_letter(session->args[KNOT_CTL_IDX_FLAGS], letter);
 }
 
 bool session_filter(const session_t *session, char letter)
 {
-	return has_letter(session->args[KNOT_CTL_IDX_FILTERS], letter);
+	return session_has_letter(session->args[KNOT_CTL_IDX_FILTERS], letter);
 }
 
 /* ---- Zones ---- */
@@ -251,7 +251,7 @@ typedef struct {
 	bool failed;
 } names_t;
 
-static bool collect_name(zone_t *zone, void *ctx)
+static bool session_collect_name(zone_t *zone, void *ctx)
 {
 	names_t *names = ctx;
 	char text[KNOT_NAME_TEXT_MAX];
@@ -273,12 +273,12 @@ static bool collect_name(zone_t *zone, void *ctx)
 }
 
 /* The names are copied first, so that no read section lasts as long as the command does. */
-static knot_err_t collect_names(session_t *session, names_t *ret_names)
+static knot_err_t session_collect_names(session_t *session, names_t *ret_names)
 {
 	names_t names = { 0 };
 	{
 		RCU_READ_SECTION(guard);
-		zonedb_each(state_load(server_state(session->server), guard)->zones, collect_name, &names);
+		zonedb_each(state_load(server_state(session->server), guard)->zones, session_collect_name, &names);
 	}
 	if (names.failed) {
 		free(names.text);
@@ -395,7 +395,7 @@ static void session_wait_for_all(
 static knot_err_t session_run_all(session_t *session, session_zone_command_t run, bool wait)
 {
 	names_t names;
-	knot_err_t result = collect_names(session, &names);
+	knot_err_t result = session_collect_names(session, &names);
 	if (result != KNOT_OK) {
 		return result;
 	}
@@ -439,13 +439,13 @@ knot_err_t session_scan_zone(
 	return KNOT_OK;
 }
 
-static bool has_zone(const session_t *session, knot_name_t name)
+static bool session_has_zone(const session_t *session, knot_name_t name)
 {
 	RCU_READ_SECTION(guard);
 	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
-static void log_received(const session_t *session, const char *command, int level)
+static void session_log_received(const session_t *session, const char *command, int level)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = { 0 };
@@ -464,7 +464,7 @@ static void log_received(const session_t *session, const char *command, int leve
 }
 
 /* wait: for the jobs that `run` starts. */
-static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool wait)
+static knot_err_t session_run_zones(session_t *session, session_zone_command_t run, bool wait)
 {
 	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return session_run_all(session, run, wait);
@@ -476,7 +476,7 @@ static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool
 		session_zone_t zone = { .name = { 0 } };
 		command_result_t got = command_result(session_scan_zone(session, wire, text, &zone));
 		if (got.err == KNOT_OK) {
-			got = has_zone(session, zone.name) ? run(session, &zone) : command_result(KNOT_ENOZONE);
+			got = session_has_zone(session, zone.name) ? run(session, &zone) : command_result(KNOT_ENOZONE);
 		}
 		if (got.err == KNOT_OK && wait) {
 			session_unlock(session);
@@ -487,7 +487,7 @@ static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool
 		}
 		is_more = session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL;
 		if (is_more) {
-			log_received(session, session->command, LOG_INFO);
+			session_log_received(session, session->command, LOG_INFO);
 		}
 	} while (is_more);
 	return KNOT_OK;
@@ -495,7 +495,7 @@ static knot_err_t each_zone(session_t *session, session_zone_command_t run, bool
 
 knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 {
-	return each_zone(session, run, false);
+	return session_run_zones(session, run, false);
 }
 
 /* ---- Blocks ---- */
@@ -513,7 +513,7 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 #define LOCK_SHARED(lock, end) pthread_rwlock_clockrdlock((lock), LOCK_CLOCK, (end))
 #endif
 
-static knot_err_t take_lock(session_t *session, bool alone)
+static knot_err_t session_take_lock(session_t *session, bool alone)
 {
 	uint32_t timeout_s;
 	{
@@ -562,10 +562,10 @@ knot_err_t session_be_alone(session_t *session)
 		return KNOT_OK;
 	}
 	session_unlock(session);
-	return take_lock(session, true);
+	return session_take_lock(session, true);
 }
 
-static bool must_be_alone(const session_t *session, const command_t *command)
+static bool session_must_be_alone(const session_t *session, const command_t *command)
 {
 	return (command->flags & COMMAND_ALONE) != 0 ||
 	       ((command->flags & COMMAND_ALONE_T) != 0 &&
@@ -586,7 +586,7 @@ static command_result_t session_call_command(session_t *session, const command_t
 	if (command->zone == NULL && session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return command_result(KNOT_ENOTSUP);
 	}
-	return command_result(each_zone(session, command->zone != NULL ? command->zone : session_refuse_zone,
+	return command_result(session_run_zones(session, command->zone != NULL ? command->zone : session_refuse_zone,
 			(command->flags & COMMAND_WAITS) != 0 && session_flag(session, 'B')));
 }
 
@@ -611,14 +611,16 @@ static void session_end_command(session_t *session, const command_t *command, co
 	session_send_error(session, text);
 }
 
-static void run_command(session_t *session, const command_t *command)
+static void session_run_command(session_t *session, const command_t *command)
 {
 	if ((command->flags & COMMAND_SILENT) == 0) {
-		log_received(session, command->name, (command->flags & COMMAND_QUIET) != 0 ? LOG_DEBUG : LOG_INFO);
+		session_log_received(
+				session, command->name, (command->flags & COMMAND_QUIET) != 0 ? LOG_DEBUG : LOG_INFO);
 	}
 	session->command = command->name;
-	bool is_alone = must_be_alone(session, command);
-	knot_err_t err = (command->flags & COMMAND_FREE) != 0 && !is_alone ? KNOT_OK : take_lock(session, is_alone);
+	bool is_alone = session_must_be_alone(session, command);
+	knot_err_t err = (command->flags & COMMAND_FREE) != 0 && !is_alone ? KNOT_OK
+									   : session_take_lock(session, is_alone);
 	if (err != KNOT_OK) {
 		/* As Knot: the reply is an empty block. */
 		log_control(LOG_WARNING, "control, command '%s' gave up (%s)", command->name, knot_strerror(err));
@@ -631,7 +633,7 @@ static void run_command(session_t *session, const command_t *command)
 
 /* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of
  * them. */
-static void skip_rest(session_t *session)
+static void session_skip_rest(session_t *session)
 {
 	session->skip_since_ms = sys_clock_ms();
 	while (!session->broken && session->type != KNOT_CTL_TYPE_BLOCK && session->type != KNOT_CTL_TYPE_END) {
@@ -640,23 +642,24 @@ static void skip_rest(session_t *session)
 	session->skip_since_ms = 0;
 }
 
-static void serve_blocks(session_t *session)
+static void session_serve_blocks(session_t *session)
 {
-	while (!session->broken && !session->stop && receive(session) && session->type != KNOT_CTL_TYPE_END) {
+	while (!session->broken && !session->stop && session_receive_unit(session) &&
+			session->type != KNOT_CTL_TYPE_END) {
 		if (session->type == KNOT_CTL_TYPE_BLOCK) {
 			session->block_bytes = 0;
 		}
 		if (session->type != KNOT_CTL_TYPE_DATA) {
 			continue;
 		}
-		const command_t *command = find_command(session->args[KNOT_CTL_IDX_CMD]);
+		const command_t *command = session_find_command(session->args[KNOT_CTL_IDX_CMD]);
 		if (command != NULL) {
-			run_command(session, command);
+			session_run_command(session, command);
 		} else {
 			/* As Knot: no reply, so that the client's time runs out. */
 			log_control(LOG_DEBUG, "control, unknown command");
 		}
-		skip_rest(session);
+		session_skip_rest(session);
 		session->block_bytes = 0;
 		if (command != NULL && session->type == KNOT_CTL_TYPE_BLOCK) {
 			session_send(session, KNOT_CTL_TYPE_BLOCK, NULL);
@@ -672,7 +675,7 @@ static void serve_blocks(session_t *session)
 
 void session_serve(session_t *session)
 {
-	serve_blocks(session);
+	session_serve_blocks(session);
 	xdp_capture_end(session);
 	top_end(session);
 }

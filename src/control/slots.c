@@ -45,14 +45,14 @@ struct slots {
 	void *ctx;
 };
 
-static void wake(slots_t *slots)
+static void slots_wake_acceptor(slots_t *slots)
 {
 	uint64_t one = 1;
 	(void)!write(slots->wake_fd, &one, sizeof(one));
 }
 
 /* What goes on for as long as descriptors or memory are short. */
-static void log_failure(const char *what, int errnum)
+static void slots_log_failure(const char *what, int errnum)
 {
 	static sys_log_repeats_t repeats;
 	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what,
@@ -62,7 +62,7 @@ static void log_failure(const char *what, int errnum)
 /* ---- The thread of a slot ---- */
 
 /* The next connection; -1: the end. */
-static int next_connection(slot_t *self)
+static int slots_next_connection(slot_t *self)
 {
 	slots_t *slots = self->slots;
 	pthread_mutex_lock(&slots->lock);
@@ -74,30 +74,30 @@ static int next_connection(slot_t *self)
 	return fd;
 }
 
-static void run_slot(void *arg)
+static void slots_run_slot(void *arg)
 {
 	slot_t *self = arg;
 	slots_t *slots = self->slots;
-	for (int fd; (fd = next_connection(self)) >= 0;) {
+	for (int fd; (fd = slots_next_connection(self)) >= 0;) {
 		/* A descriptor of our own, so that `fd` stays this connection for who shuts it down. */
 		int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own_fd >= 0) {
 			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
 		} else {
-			log_failure("serve a connection", errno);
+			slots_log_failure("serve a connection", errno);
 		}
 		pthread_mutex_lock(&slots->lock);
 		self->fd = -1;
 		atomic_store(&self->wait.since_ms, 0);
 		pthread_mutex_unlock(&slots->lock);
 		close(fd);
-		wake(slots);
+		slots_wake_acceptor(slots);
 	}
 }
 
 /* ---- The thread that accepts ---- */
 
-static slot_t *find_free(slots_t *slots, unsigned socket)
+static slot_t *slots_find_free(slots_t *slots, unsigned socket)
 {
 	for (size_t i = 0; i < slots->count; i++) {
 		if (slots->slots[i].socket == socket && slots->slots[i].fd < 0) {
@@ -126,7 +126,7 @@ static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 	}
 }
 
-static void hand_over(slots_t *slots, slot_t *slot, int take_fd)
+static void slots_hand_over(slots_t *slots, slot_t *slot, int take_fd)
 {
 	pthread_mutex_lock(&slots->lock);
 	bool stopping = slots->stopping;
@@ -141,12 +141,12 @@ static void hand_over(slots_t *slots, slot_t *slot, int take_fd)
 }
 
 /* Somebody waits at the socket. Only this thread takes slots, so one that is free stays free. */
-static void accept_at(slots_t *slots, unsigned index)
+static void slots_accept_at(slots_t *slots, unsigned index)
 {
 	socket_t *socket = &slots->sockets[index];
 	uint64_t now_ms = sys_clock_ms();
 	pthread_mutex_lock(&slots->lock);
-	slot_t *slot = find_free(slots, index);
+	slot_t *slot = slots_find_free(slots, index);
 	if (slot == NULL) {
 		slots_make_room(slots, index, now_ms);
 	}
@@ -157,14 +157,14 @@ static void accept_at(slots_t *slots, unsigned index)
 	}
 	int fd = accept4(socket->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
-		hand_over(slots, slot, fd);
+		slots_hand_over(slots, slot, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		log_failure("accept", errno);
+		slots_log_failure("accept", errno);
 		socket->pause_end_ms = now_ms + FAILURE_MS;
 	}
 }
 
-static bool is_stopping(slots_t *slots)
+static bool slots_is_stopping(slots_t *slots)
 {
 	pthread_mutex_lock(&slots->lock);
 	bool stopping = slots->stopping;
@@ -173,7 +173,7 @@ static bool is_stopping(slots_t *slots)
 }
 
 /* Wait for connections, but not at sockets that pause; -1 in their place. */
-static void wait_connections(slots_t *slots, struct pollfd fds[SLOTS_SOCKETS_MAX + 1])
+static void slots_wait_connections(slots_t *slots, struct pollfd fds[SLOTS_SOCKETS_MAX + 1])
 {
 	uint64_t now_ms = sys_clock_ms();
 	int timeout_ms = -1;
@@ -198,15 +198,15 @@ static void wait_connections(slots_t *slots, struct pollfd fds[SLOTS_SOCKETS_MAX
 	}
 }
 
-static void run_acceptor(void *arg)
+static void slots_run_acceptor(void *arg)
 {
 	slots_t *slots = arg;
 	struct pollfd fds[SLOTS_SOCKETS_MAX + 1];
-	while (!is_stopping(slots)) {
-		wait_connections(slots, fds);
+	while (!slots_is_stopping(slots)) {
+		slots_wait_connections(slots, fds);
 		for (unsigned i = 0; i < slots->socket_count; i++) {
 			if (fds[i].revents != 0) {
-				accept_at(slots, i);
+				slots_accept_at(slots, i);
 			}
 		}
 	}
@@ -235,7 +235,7 @@ slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx)
 	return slots;
 }
 
-static knot_err_t start(sys_thread_t *thread)
+static knot_err_t slots_start_thread(sys_thread_t *thread)
 {
 	knot_err_t err = sys_thread_start(thread);
 	if (err != KNOT_OK) {
@@ -253,18 +253,18 @@ knot_err_t slots_start(slots_t *slots)
 			.slots = slots,
 			.socket = (unsigned)(i / each),
 			.fd = -1,
-			.thread = { .cpu = -1, .run = run_slot, .arg = slot },
+			.thread = { .cpu = -1, .run = slots_run_slot, .arg = slot },
 		};
 		pthread_cond_init(&slot->ready, NULL);
 		snprintf(slot->thread.name, sizeof(slot->thread.name), "control-%u", (unsigned)(i % SLOTS_MAX));
-		knot_err_t err = start(&slot->thread);
+		knot_err_t err = slots_start_thread(&slot->thread);
 		if (err != KNOT_OK) {
 			return err;
 		}
 		slots->count++;
 	}
-	slots->acceptor = (sys_thread_t){ .name = "control", .cpu = -1, .run = run_acceptor, .arg = slots };
-	return start(&slots->acceptor);
+	slots->acceptor = (sys_thread_t){ .name = "control", .cpu = -1, .run = slots_run_acceptor, .arg = slots };
+	return slots_start_thread(&slots->acceptor);
 }
 
 void slots_stop(slots_t *slots)
@@ -278,7 +278,7 @@ void slots_stop(slots_t *slots)
 		}
 	}
 	pthread_mutex_unlock(&slots->lock);
-	wake(slots);
+	slots_wake_acceptor(slots);
 	sys_thread_join(&slots->acceptor);
 	for (size_t i = 0; i < slots->count; i++) {
 		sys_thread_join(&slots->slots[i].thread);

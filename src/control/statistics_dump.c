@@ -39,7 +39,7 @@ typedef struct {
  * as type names, flags and host names are, but none of the words for null and truth values. Bare, too, are the sizes of
  * a counter ("16-31"): no YAML takes two numbers with one hyphen for anything but text. Everything else is quoted.
  */
-static bool is_bare_word(const char *word)
+static bool dump_is_bare_word(const char *word)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 	static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.";
@@ -56,9 +56,9 @@ static bool is_bare_word(const char *word)
 	return is_range || (word[0] != '\0' && strchr(letters, word[0]) != NULL && strspn(word, rest) == strlen(word));
 }
 
-static void print_word(FILE *out, const char *word)
+static void dump_print_word(FILE *out, const char *word)
 {
-	if (is_bare_word(word)) {
+	if (dump_is_bare_word(word)) {
 		fputs(word, out);
 		return;
 	}
@@ -75,7 +75,7 @@ static void print_word(FILE *out, const char *word)
 }
 
 /* A counter that isn't 0, with the headings that are new since the one before. */
-static bool print_counter(const counter_t *counter, void *ctx)
+static bool dump_print_counter(const counter_t *counter, void *ctx)
 {
 	printer_t *printer = ctx;
 	if (counter->value == 0) {
@@ -105,13 +105,13 @@ static bool print_counter(const counter_t *counter, void *ctx)
 		fprintf(out, "%*s%s:\n", indent + 1, "", counter->item);
 	}
 	fprintf(out, "%*s", indent + 2, "");
-	print_word(out, counter->id);
+	dump_print_word(out, counter->id);
 	fprintf(out, ": %" PRIu64 "\n", counter->value);
 	return ferror(out) == 0;
 }
 
 /* A double-quoted YAML scalar keeps a name's backslashes only if they are doubled. */
-static void quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX])
+static void dump_quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX])
 {
 	char plain[KNOT_NAME_TEXT_MAX];
 	size_t len = knot_name_print(name, plain), out = 0;
@@ -124,17 +124,17 @@ static void quote_name(knot_name_t name, char text[static 2 * KNOT_NAME_TEXT_MAX
 	text[out] = '\0';
 }
 
-static bool print_zone(zone_t *zone, void *ctx)
+static bool dump_print_zone(zone_t *zone, void *ctx)
 {
 	printer_t *printer = ctx;
 	if (state_zone_modules(printer->state, zone) == NULL) {
 		return true;
 	}
 	char name[2 * KNOT_NAME_TEXT_MAX];
-	quote_name(zone_name(zone), name);
+	dump_quote_name(zone_name(zone), name);
 	printer->zone = name;
 	printer->section[0] = printer->item[0] = '\0';
-	bool go_on = counters_zone(printer->state, zone, false, print_counter, printer);
+	bool go_on = counters_zone(printer->state, zone, false, dump_print_counter, printer);
 	printer->zone = NULL;
 	return go_on;
 }
@@ -150,13 +150,13 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 	fprintf(out, "---\ntime: %s\n", stamp);
 	if (state->conf->server.identity != NULL && *state->conf->server.identity != '\0') {
 		fputs("identity: ", out);
-		print_word(out, state->conf->server.identity);
+		dump_print_word(out, state->conf->server.identity);
 		fputc('\n', out);
 	}
 	printer_t printer = { .out = out, .state = state };
-	if (counters_server(state, net, reading, print_counter, &printer)) {
+	if (counters_server(state, net, reading, dump_print_counter, &printer)) {
 		printer.indent = 2;
-		zonedb_each(state->zones, print_zone, &printer);
+		zonedb_each(state->zones, dump_print_zone, &printer);
 	}
 	return ferror(out) == 0;
 }
@@ -164,7 +164,7 @@ bool statistics_print(FILE *out, const struct timespec *when, const state_t *sta
 /* ---- Files ---- */
 
 /* The document in memory, so that no read section waits for a disk. text: free it; NULL: no memory. */
-static char *make_document(const statistics_dump_t *dump, size_t *ret_len)
+static char *dump_make_document(const statistics_dump_t *dump, size_t *ret_len)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, ret_len);
@@ -188,7 +188,7 @@ static char *make_document(const statistics_dump_t *dump, size_t *ret_len)
 }
 
 /* ret_what: what failed, for the log: in Knot's words. */
-static knot_err_t append_file(const char *path, const char *text, size_t len, const char **ret_what)
+static knot_err_t dump_append_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
 	*ret_what = "append";
 	/* Not blocking: a pipe that nobody reads must not keep the server from ending. A link could lead to a file that
@@ -207,7 +207,7 @@ static knot_err_t append_file(const char *path, const char *text, size_t len, co
 	return err;
 }
 
-static knot_err_t replace_file(const char *path, const char *text, size_t len, const char **ret_what)
+static knot_err_t dump_replace_file(const char *path, const char *text, size_t len, const char **ret_what)
 {
 	bool is_made;
 	knot_err_t err = sys_file_replace(path, text, len, 0640, &is_made);
@@ -216,7 +216,7 @@ static knot_err_t replace_file(const char *path, const char *text, size_t len, c
 }
 
 /* The settings of the current configuration; false: no dumps. */
-static bool read_settings(
+static bool dump_read_settings(
 		const statistics_dump_t *dump, uint32_t *ret_timer_s, bool *ret_append, char path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
@@ -227,14 +227,14 @@ static bool read_settings(
 	return conf->timer_s > 0;
 }
 
-static void write_document(const statistics_dump_t *dump, const char *path, bool append)
+static void dump_write_document(const statistics_dump_t *dump, const char *path, bool append)
 {
 	size_t len;
-	char *text = make_document(dump, &len);
+	char *text = dump_make_document(dump, &len);
 	const char *what = "access";
 	knot_err_t err = text == NULL ? KNOT_ENOMEM
-			 : append     ? append_file(path, text, len, &what)
-				      : replace_file(path, text, len, &what);
+			 : append     ? dump_append_file(path, text, len, &what)
+				      : dump_replace_file(path, text, len, &what);
 	free(text);
 	if (err != KNOT_OK) {
 		static sys_log_repeats_t repeats;
@@ -248,7 +248,7 @@ static void write_document(const statistics_dump_t *dump, const char *path, bool
 /* ---- The thread ---- */
 
 /* Sleep until it is time to dump (true), or something changed (false). Called with the lock held. */
-static bool sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s)
+static bool dump_sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s)
 {
 	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, (uint64_t)timer_s * 1000);
 	while (!dump->stopping && !dump->reconfigured) {
@@ -262,7 +262,7 @@ static bool sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t ti
 	return false;
 }
 
-static void dump_run(void *arg)
+static void dump_run_thread(void *arg)
 {
 	statistics_dump_t *dump = arg;
 	char path[PATH_MAX];
@@ -271,11 +271,11 @@ static void dump_run(void *arg)
 	pthread_mutex_lock(&dump->lock);
 	while (!dump->stopping) {
 		pthread_mutex_unlock(&dump->lock);
-		bool has_timer = read_settings(dump, &timer_s, &append, path);
+		bool has_timer = dump_read_settings(dump, &timer_s, &append, path);
 		pthread_mutex_lock(&dump->lock);
-		if (sleep_until_due(dump, has_timer, timer_s)) {
+		if (dump_sleep_until_due(dump, has_timer, timer_s)) {
 			pthread_mutex_unlock(&dump->lock);
-			write_document(dump, path, append);
+			dump_write_document(dump, path, append);
 			pthread_mutex_lock(&dump->lock);
 		}
 	}
@@ -301,11 +301,11 @@ statistics_dump_t *statistics_dump_new(server_t *server, net_t *net)
 
 knot_err_t statistics_dump_start(statistics_dump_t *dump)
 {
-	dump->thread = (sys_thread_t){ .name = "statistics", .cpu = -1, .run = dump_run, .arg = dump };
+	dump->thread = (sys_thread_t){ .name = "statistics", .cpu = -1, .run = dump_run_thread, .arg = dump };
 	return sys_thread_start(&dump->thread);
 }
 
-static void dump_wake(statistics_dump_t *dump, bool stop)
+static void dump_wake_thread(statistics_dump_t *dump, bool stop)
 {
 	pthread_mutex_lock(&dump->lock);
 	dump->reconfigured = true;
@@ -316,12 +316,12 @@ static void dump_wake(statistics_dump_t *dump, bool stop)
 
 void statistics_dump_reconfigure(statistics_dump_t *dump)
 {
-	dump_wake(dump, false);
+	dump_wake_thread(dump, false);
 }
 
 void statistics_dump_stop(statistics_dump_t *dump)
 {
-	dump_wake(dump, true);
+	dump_wake_thread(dump, true);
 	sys_thread_join(&dump->thread);
 }
 

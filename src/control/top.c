@@ -19,7 +19,7 @@
 
 enum { NUMBER_TEXT_MAX = 24 };
 
-static void send_number(session_t *session, const char *panel, const char *item, const char *id, uint64_t number)
+static void top_send_number(session_t *session, const char *panel, const char *item, const char *id, uint64_t number)
 {
 	char text[NUMBER_TEXT_MAX];
 	snprintf(text, sizeof(text), "%" PRIu64, number);
@@ -34,14 +34,14 @@ static void send_number(session_t *session, const char *panel, const char *item,
 
 /* ---- What workers count ---- */
 
-static bool send_server_counter(const counter_t *counter, void *ctx)
+static bool top_send_server_counter(const counter_t *counter, void *ctx)
 {
 	session_t *session = ctx;
-	send_number(session, "server", NULL, counter->item, counter->value);
+	top_send_number(session, "server", NULL, counter->item, counter->value);
 	return !session->broken;
 }
 
-static knot_err_t send_server(session_t *session, const sys_counters_t *traffic)
+static knot_err_t top_send_server(session_t *session, const sys_counters_t *traffic)
 {
 	uint64_t requests = 0, replies = 0;
 	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
@@ -54,42 +54,42 @@ static knot_err_t send_server(session_t *session, const sys_counters_t *traffic)
 	if (reading == NULL) {
 		return KNOT_ENOMEM;
 	}
-	send_number(session, "server", NULL, "requests", requests);
-	send_number(session, "server", NULL, "replies", replies);
-	send_number(session, "server", NULL, "tcp-clients", net_tcp_clients(session->net));
+	top_send_number(session, "server", NULL, "requests", requests);
+	top_send_number(session, "server", NULL, "replies", replies);
+	top_send_number(session, "server", NULL, "tcp-clients", net_tcp_clients(session->net));
 	session_hold(session);
 	{
 		RCU_READ_SECTION(guard);
 		const state_t *state = state_load(server_state(session->server), guard);
-		(void)counters_of_server(state, session->net, reading, send_server_counter, session);
+		(void)counters_of_server(state, session->net, reading, top_send_server_counter, session);
 	}
 	session_release(session);
 	counters_reading_free(reading);
 	return KNOT_OK;
 }
 
-static void send_traffic(session_t *session, const sys_counters_t *traffic)
+static void top_send_traffic(session_t *session, const sys_counters_t *traffic)
 {
 	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
 		if (answer_protocol_is_spoken((answer_protocol_t)i)) {
-			send_number(session, "protocol", NULL, answer_protocol_name((answer_protocol_t)i),
+			top_send_number(session, "protocol", NULL, answer_protocol_name((answer_protocol_t)i),
 					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}
 	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
 		uint64_t count = sys_counters_sum(traffic, TRAFFIC_RCODES + i);
 		if (count > 0) {
-			send_number(session, "rcode", NULL, module_rcode_name(i), count);
+			top_send_number(session, "rcode", NULL, module_rcode_name(i), count);
 		}
 	}
 	for (unsigned i = 0; i < TRAFFIC_DROP_END; i++) {
-		send_number(session, "drops", NULL, traffic_drop_name((traffic_drop_t)i),
+		top_send_number(session, "drops", NULL, traffic_drop_name((traffic_drop_t)i),
 				sys_counters_sum(traffic, TRAFFIC_DROPS + i));
 	}
 }
 
 /* Buckets that are empty, and so are for whoever looks for a difference, are left out. */
-static void send_latency(session_t *session, const sys_counters_t *traffic, unsigned protocol)
+static void top_send_latency(session_t *session, const sys_counters_t *traffic, unsigned protocol)
 {
 	for (unsigned i = 0; i < TRAFFIC_BUCKETS; i++) {
 		uint64_t count = sys_counters_sum(traffic, TRAFFIC_LATENCY + protocol * TRAFFIC_BUCKETS + i);
@@ -98,7 +98,7 @@ static void send_latency(session_t *session, const sys_counters_t *traffic, unsi
 			snprintf(bound, sizeof(bound), "%" PRIu64, traffic_bound_ns(i));
 		}
 		if (count > 0) {
-			send_number(session, "latency", answer_protocol_name((answer_protocol_t)protocol), bound,
+			top_send_number(session, "latency", answer_protocol_name((answer_protocol_t)protocol), bound,
 					count);
 		}
 	}
@@ -106,27 +106,28 @@ static void send_latency(session_t *session, const sys_counters_t *traffic, unsi
 
 /* ---- Queues ---- */
 
-static bool is_sent(const xdp_row_t *row)
+static bool top_is_sent(const xdp_row_t *row)
 {
 	return row->kind == XDP_ROW_COUNT && strcmp(row->group, "sent") == 0;
 }
 
-static bool is_received(const xdp_row_t *row)
+static bool top_is_received(const xdp_row_t *row)
 {
 	return row->kind == XDP_ROW_RECEIVED;
 }
 
-static bool is_dropped(const xdp_row_t *row)
+static bool top_is_dropped(const xdp_row_t *row)
 {
 	return row->kind == XDP_ROW_FATE && strcmp(row->group, "dropped") == 0;
 }
 
-static void send_queue(session_t *session, const xdp_sheet_t *sheet, size_t queue)
+static void top_send_queue(session_t *session, const xdp_sheet_t *sheet, size_t queue)
 {
 	static const struct {
 		const char *panel;
 		bool (*wants)(const xdp_row_t *row);
-	} panels[] = { { "queue", is_received }, { "queue-sent", is_sent }, { "queue-dropped", is_dropped } };
+	} panels[] = { { "queue", top_is_received }, { "queue-sent", top_is_sent },
+		{ "queue-dropped", top_is_dropped } };
 	char id[NUMBER_TEXT_MAX];
 	snprintf(id, sizeof(id), "%u", sheet->iface->queues[queue].index);
 	for (size_t i = 0; i < KNOT_LEN(panels); i++) {
@@ -134,11 +135,11 @@ static void send_queue(session_t *session, const xdp_sheet_t *sheet, size_t queu
 		for (size_t j = 0; j < sheet->row_count; j++) {
 			sum += panels[i].wants(&sheet->rows[j]) ? sheet->rows[j].values[queue] : 0;
 		}
-		send_number(session, panels[i].panel, sheet->iface->ifname, id, sum);
+		top_send_number(session, panels[i].panel, sheet->iface->ifname, id, sum);
 	}
 }
 
-static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_t *iface)
+static knot_err_t top_send_interface(session_t *session, const net_xdp_iface_status_t *iface)
 {
 	if (iface->queue_count == 0) {
 		return KNOT_OK;
@@ -149,19 +150,19 @@ static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_
 		return err;
 	}
 	for (size_t i = 0; i < iface->queue_count; i++) {
-		send_queue(session, &sheet, i);
+		top_send_queue(session, &sheet, i);
 	}
 	for (size_t i = 0; i < sheet.row_count; i++) {
-		uint64_t sum = is_dropped(&sheet.rows[i]) ? xdp_sheet_sum(&sheet, &sheet.rows[i]) : 0;
+		uint64_t sum = top_is_dropped(&sheet.rows[i]) ? xdp_sheet_sum(&sheet, &sheet.rows[i]) : 0;
 		if (sum > 0) {
-			send_number(session, "drops", iface->ifname, sheet.rows[i].name, sum);
+			top_send_number(session, "drops", iface->ifname, sheet.rows[i].name, sum);
 		}
 	}
 	xdp_sheet_free(&sheet);
 	return KNOT_OK;
 }
 
-static knot_err_t send_interfaces(session_t *session)
+static knot_err_t top_send_interfaces(session_t *session)
 {
 	net_xdp_status_t *status;
 	knot_err_t err = net_xdp_status(session->net, &status);
@@ -169,7 +170,7 @@ static knot_err_t send_interfaces(session_t *session)
 		return err;
 	}
 	for (size_t i = 0; i < status->count && err == KNOT_OK; i++) {
-		err = send_interface(session, &status->ifaces[i]);
+		err = top_send_interface(session, &status->ifaces[i]);
 	}
 	net_xdp_status_free(status);
 	return err;
@@ -177,7 +178,7 @@ static knot_err_t send_interfaces(session_t *session)
 
 /* ---- Zones and types ---- */
 
-static knot_err_t send_looked(session_t *session)
+static knot_err_t top_send_looked(session_t *session)
 {
 	if (session->look == NULL) {
 		/* One more than may look goes without zones and types. */
@@ -189,12 +190,12 @@ static knot_err_t send_looked(session_t *session)
 	for (unsigned i = 0; i < result.type_count; i++) {
 		char text[KNOT_TYPE_TEXT_MAX];
 		(void)knot_rrtype_print(result.types[i].type, text);
-		send_number(session, "type", NULL, text, result.types[i].count);
+		top_send_number(session, "type", NULL, text, result.types[i].count);
 	}
 	for (unsigned i = 0; i < result.zone_count; i++) {
 		char text[KNOT_NAME_TEXT_MAX];
 		(void)knot_name_print(knot_name_of(result.zones[i].name), text);
-		send_number(session, "zone", NULL, text, result.zones[i].count);
+		top_send_number(session, "zone", NULL, text, result.zones[i].count);
 	}
 	return err;
 }
@@ -208,15 +209,15 @@ void top_end(session_t *session)
 command_result_t command_top(session_t *session)
 {
 	const sys_counters_t *traffic = net_traffic(session->net);
-	send_number(session, "time", NULL, NULL, sys_clock_ns());
-	knot_err_t err = send_server(session, traffic);
+	top_send_number(session, "time", NULL, NULL, sys_clock_ns());
+	knot_err_t err = top_send_server(session, traffic);
 	if (err != KNOT_OK) {
 		return command_result(err);
 	}
-	send_traffic(session, traffic);
+	top_send_traffic(session, traffic);
 	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
-		send_latency(session, traffic, i);
+		top_send_latency(session, traffic, i);
 	}
-	err = send_looked(session);
-	return command_result(err == KNOT_OK ? send_interfaces(session) : err);
+	err = top_send_looked(session);
+	return command_result(err == KNOT_OK ? top_send_interfaces(session) : err);
 }

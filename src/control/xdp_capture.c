@@ -37,12 +37,12 @@ struct xdp_capture {
 
 typedef struct xdp_capture xdp_capture_t;
 
-static bool matches(const void *filter, const uint8_t *frame, uint32_t len)
+static bool xdp_capture_match_frame(const void *filter, const uint8_t *frame, uint32_t len)
 {
 	return bpf_filter(filter, frame, len, len) != 0;
 }
 
-static knot_err_t refuse(session_t *session, const char *text)
+static knot_err_t xdp_capture_refuse_request(session_t *session, const char *text)
 {
 	log_control(LOG_DEBUG, "control, capture (%s)", text);
 	session_send_error(session, text);
@@ -52,14 +52,14 @@ static knot_err_t refuse(session_t *session, const char *text)
 /* ---- Sources ---- */
 
 /* The queues now; those that came since the last call are behind the others. */
-static size_t find_sources(session_t *session)
+static size_t xdp_capture_find_sources(session_t *session)
 {
 	xdp_capture_t *capture = session->capture;
 	size_t count = net_capture_sources(session->net, capture->taps, capture->sources, SOURCES_MAX);
 	return count < SOURCES_MAX ? count : SOURCES_MAX;
 }
 
-static void send_interface(session_t *session, const char ifname[static IF_NAMESIZE])
+static void xdp_capture_send_interface(session_t *session, const char ifname[static IF_NAMESIZE])
 {
 	xdp_capture_t *capture = session->capture;
 	for (size_t i = 0; i < capture->told_count; i++) {
@@ -74,11 +74,11 @@ static void send_interface(session_t *session, const char ifname[static IF_NAMES
 	session_send(session, KNOT_CTL_TYPE_DATA, &unit);
 }
 
-static size_t send_interfaces(session_t *session)
+static size_t xdp_capture_send_interfaces(session_t *session)
 {
-	size_t count = find_sources(session);
+	size_t count = xdp_capture_find_sources(session);
 	for (size_t i = 0; i < count; i++) {
-		send_interface(session, session->capture->sources[i].ifname);
+		xdp_capture_send_interface(session, session->capture->sources[i].ifname);
 	}
 	return count;
 }
@@ -86,7 +86,8 @@ static size_t send_interfaces(session_t *session)
 /* ---- Start ---- */
 
 /* What the request asks for; `text` says what is wrong with it, or NULL. */
-static const char *scan_request(const session_t *session, xdp_capture_t *capture, kxdp_tap_options_t *ret_options)
+static const char *xdp_capture_scan_request(
+		const session_t *session, xdp_capture_t *capture, kxdp_tap_options_t *ret_options)
 {
 	const char *snaplen = session->args[KNOT_CTL_IDX_ITEM], *filter = session->args[KNOT_CTL_IDX_DATA];
 	kxdp_tap_options_t options = { 0 };
@@ -101,7 +102,7 @@ static const char *scan_request(const session_t *session, xdp_capture_t *capture
 		if (capture_filter_scan(filter, capture->filter, &capture->filter_len) != KNOT_OK) {
 			return "invalid filter program";
 		}
-		options.match = matches;
+		options.match = xdp_capture_match_frame;
 		options.filter = capture->filter;
 	}
 	if (options.snaplen == 0 || options.snaplen > FRAME_TEXT_MAX) {
@@ -114,35 +115,37 @@ static const char *scan_request(const session_t *session, xdp_capture_t *capture
 command_result_t command_xdp_capture(session_t *session)
 {
 	if (session->capture != NULL) {
-		return command_result(refuse(session, "this connection has a capture already"));
+		return command_result(xdp_capture_refuse_request(session, "this connection has a capture already"));
 	}
 	xdp_capture_t *capture = calloc(1, sizeof(*capture));
 	if (capture == NULL) {
 		return command_result(KNOT_ENOMEM);
 	}
 	kxdp_tap_options_t options;
-	const char *fault = scan_request(session, capture, &options);
+	const char *fault = xdp_capture_scan_request(session, capture, &options);
 	knot_err_t err = fault != NULL ? KNOT_OK
 				       : net_capture_start(session->net, session->args[KNOT_CTL_IDX_SECTION], &options,
 							 &capture->taps);
 	if (fault != NULL || err != KNOT_OK) {
 		free(capture);
-		return command_result(fault != NULL        ? refuse(session, fault)
-				      : err == KNOT_EBUSY  ? refuse(session, "another capture is running")
-				      : err != KNOT_ENODEV ? err
-							   : refuse(session, session->args[KNOT_CTL_IDX_SECTION] != NULL
-											     ? "no such XDP interface"
-											     : "no XDP interface"));
+		return command_result(
+				fault != NULL        ? xdp_capture_refuse_request(session, fault)
+				: err == KNOT_EBUSY  ? xdp_capture_refuse_request(session, "another capture is running")
+				: err != KNOT_ENODEV ? err
+						     : xdp_capture_refuse_request(session,
+								       session->args[KNOT_CTL_IDX_SECTION] != NULL
+										       ? "no such XDP interface"
+										       : "no XDP interface"));
 	}
 	session->capture = capture;
 	knot_ctl_set_timeout(session->ctl, IDLE_TIMEOUT_MS);
-	(void)send_interfaces(session);
+	(void)xdp_capture_send_interfaces(session);
 	return command_result(KNOT_OK);
 }
 
 /* ---- Frames ---- */
 
-static void send_frame(session_t *session, const char *ifname, const kxdp_tap_record_t *record)
+static void xdp_capture_send_frame(session_t *session, const char *ifname, const kxdp_tap_record_t *record)
 {
 	char *hex = session->capture->hex, time[24], len[16];
 	uint32_t kept = record->captured_len < FRAME_TEXT_MAX ? record->captured_len : FRAME_TEXT_MAX;
@@ -161,14 +164,14 @@ static void send_frame(session_t *session, const char *ifname, const kxdp_tap_re
 }
 
 /* What the rings have, some from each in turn. Returns the number of frames sent. */
-static size_t drain(session_t *session, size_t source_count)
+static size_t xdp_capture_drain_rings(session_t *session, size_t source_count)
 {
 	const net_capture_source_t *sources = session->capture->sources;
 	size_t share = source_count > 0 ? REPLY_FRAMES_MAX / source_count + 1 : 0, sent = 0;
 	for (size_t i = 0; i < source_count; i++) {
 		kxdp_tap_record_t record;
 		for (size_t j = 0; j < share && !session->broken && kxdp_tap_next(sources[i].tap, &record); j++) {
-			send_frame(session, sources[i].ifname, &record);
+			xdp_capture_send_frame(session, sources[i].ifname, &record);
 			sent++;
 		}
 	}
@@ -178,11 +181,11 @@ static size_t drain(session_t *session, size_t source_count)
 command_result_t command_xdp_capture_read(session_t *session)
 {
 	if (session->capture == NULL) {
-		return command_result(refuse(session, "no capture is running"));
+		return command_result(xdp_capture_refuse_request(session, "no capture is running"));
 	}
 	size_t sent = 0;
 	for (int waited_ms = 0; sent == 0 && waited_ms < READ_WAIT_MS && !session->broken; waited_ms += POLL_MS) {
-		sent = drain(session, send_interfaces(session));
+		sent = xdp_capture_drain_rings(session, xdp_capture_send_interfaces(session));
 		if (sent == 0) {
 			(void)poll(NULL, 0, POLL_MS);
 		}
@@ -192,7 +195,7 @@ command_result_t command_xdp_capture_read(session_t *session)
 
 /* ---- End ---- */
 
-static void send_counter(session_t *session, const char *ifname, const char *item, uint64_t value)
+static void xdp_capture_send_counter(session_t *session, const char *ifname, const char *item, uint64_t value)
 {
 	char text[24];
 	snprintf(text, sizeof(text), "%" PRIu64, value);
@@ -206,7 +209,7 @@ static void send_counter(session_t *session, const char *ifname, const char *ite
 }
 
 /* Sums over the queues of an interface. */
-static void send_statistics(session_t *session, const char *ifname, size_t source_count)
+static void xdp_capture_send_statistics(session_t *session, const char *ifname, size_t source_count)
 {
 	uint64_t matched = 0, dropped = 0;
 	for (size_t i = 0; i < source_count; i++) {
@@ -217,21 +220,21 @@ static void send_statistics(session_t *session, const char *ifname, size_t sourc
 			dropped += stats.dropped;
 		}
 	}
-	send_counter(session, ifname, "captured", matched);
-	send_counter(session, ifname, "dropped", dropped);
+	xdp_capture_send_counter(session, ifname, "captured", matched);
+	xdp_capture_send_counter(session, ifname, "dropped", dropped);
 }
 
 command_result_t command_xdp_capture_stop(session_t *session)
 {
 	if (session->capture == NULL) {
-		return command_result(refuse(session, "no capture is running"));
+		return command_result(xdp_capture_refuse_request(session, "no capture is running"));
 	}
 	/* What came before the end goes with it. */
 	net_capture_end(session->net, session->capture->taps);
-	size_t source_count = send_interfaces(session);
-	while (drain(session, source_count) > 0) {}
+	size_t source_count = xdp_capture_send_interfaces(session);
+	while (xdp_capture_drain_rings(session, source_count) > 0) {}
 	for (size_t i = 0; i < session->capture->told_count; i++) {
-		send_statistics(session, session->capture->told[i], source_count);
+		xdp_capture_send_statistics(session, session->capture->told[i], source_count);
 	}
 	xdp_capture_end(session);
 	return command_result(KNOT_OK);

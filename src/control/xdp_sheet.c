@@ -32,26 +32,26 @@ typedef struct {
 } source_row_t;
 
 /* a - b, or 0: counters are read while they move. */
-static uint64_t without(uint64_t a, uint64_t b)
+static uint64_t sheet_subtract(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 /* Packets whose frames were in order. */
-static uint64_t taken_in(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_taken_in(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	const uint64_t *received = queue->stats.of[kind].received;
 	return received[KXDP_OK] + (takes_partial ? received[KXDP_PARTIAL_CHECKSUM] : 0);
 }
 
-static uint64_t refused_partial(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_refused_partial(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	(void)kind;
 	return takes_partial ? 0 : queue->stats.received[KXDP_PARTIAL_CHECKSUM];
 }
 
 /* Replies that left, whichever way. */
-static uint64_t answered(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_answered(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	(void)takes_partial;
 	return queue->stats.of[kind].replied + queue->stats.of[kind].relayed + queue->stats.of[kind].by_kernel;
@@ -64,32 +64,36 @@ static uint64_t answered(const queue_status_t *queue, kxdp_kind_t kind, bool tak
 		(void)kind, (void)takes_partial;                                                                       \
 		return UDP_SUM(field);                                                                                 \
 	}
-UDP_LOST(lost_tx_full, tx_full)
-UDP_LOST(lost_relay, relay_failed)
-UDP_LOST(lost_kernel_limit, kernel_limited)
-UDP_LOST(lost_kernel, kernel_failed)
+UDP_LOST(sheet_read_lost_tx_full, tx_full)
+UDP_LOST(sheet_read_lost_relay, relay_failed)
+UDP_LOST(sheet_read_lost_kernel_limit, kernel_limited)
+UDP_LOST(sheet_read_lost_kernel, kernel_failed)
 
 /* Datagrams that get no answer: no question, or a module says so. */
-static uint64_t no_reply(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_no_reply(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
-	uint64_t replies = answered(queue, KXDP_UDP4, takes_partial) + answered(queue, KXDP_UDP6, takes_partial) +
-			   UDP_SUM(tx_full) + UDP_SUM(relay_failed) + UDP_SUM(kernel_limited) + UDP_SUM(kernel_failed);
+	uint64_t replies = sheet_read_answered(queue, KXDP_UDP4, takes_partial) +
+			   sheet_read_answered(queue, KXDP_UDP6, takes_partial) + UDP_SUM(tx_full) +
+			   UDP_SUM(relay_failed) + UDP_SUM(kernel_limited) + UDP_SUM(kernel_failed);
 	(void)kind;
-	return without(taken_in(queue, KXDP_UDP4, takes_partial) + taken_in(queue, KXDP_UDP6, takes_partial), replies);
+	return sheet_subtract(sheet_read_taken_in(queue, KXDP_UDP4, takes_partial) +
+					      sheet_read_taken_in(queue, KXDP_UDP6, takes_partial),
+			replies);
 }
 
 /* Segments that the TCP stack had use for; those that it refused are rows of their own. */
-static uint64_t taken_tcp(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_taken_tcp(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	(void)kind;
 	const kxdp_tcp_stats_t *tcp = &queue->tcp;
 	uint64_t refused = tcp->dropped_unknown + tcp->dropped_invalid + tcp->dropped_limit + tcp->dropped_inbuf;
-	return without(taken_in(queue, KXDP_TCP4, takes_partial) + taken_in(queue, KXDP_TCP6, takes_partial),
+	return sheet_subtract(sheet_read_taken_in(queue, KXDP_TCP4, takes_partial) +
+					      sheet_read_taken_in(queue, KXDP_TCP6, takes_partial),
 			queue->has_tcp ? refused : 0);
 }
 
 /* Frames put into the send ring. */
-static uint64_t sent(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
+static uint64_t sheet_read_sent(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	(void)takes_partial;
 	return queue->stats.of[kind].replied + queue->stats.of[kind].sent;
@@ -106,7 +110,7 @@ static const source_row_t source_rows[] = {
 /* clang-format off */
 #define COUNTER_QUEUE_FILTER(row_kind, group) { row_kind, COUNT, group, NULL, NULL, { .filter = group } },
 #define COUNTER_QUEUE_VALUE(row_kind, group, item, function, packets, help) \
-	{ row_kind, COUNT, group, item, help, { .value = function, .kind = packets } },
+	{ row_kind, COUNT, group, item, help, { .value = sheet_read_##function, .kind = packets } },
 #define COUNTER_QUEUE(row_kind, group, item, field, help) \
 	{ row_kind, (row_kind) == XDP_ROW_LEVEL || SIZE_OF(field) == 4 ? LEVEL : COUNT, group, item, help, \
 		{ .off64 = OFF_IF(field, 8), .off32 = OFF_IF(field, 4) } },
@@ -159,20 +163,20 @@ static uint64_t *sheet_add_row(xdp_sheet_t *sheet, const source_row_t *source, c
 	return values;
 }
 
-static bool is_of(const char *name, const char *group)
+static bool sheet_is_in_group(const char *name, const char *group)
 {
 	size_t len = strlen(group);
 	return strncmp(name, group, len) == 0 && (name[len] == '\0' || name[len] == '-');
 }
 
 /* The kernel program's counters of a group. All queues have the same rows. */
-static void add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source)
+static void sheet_add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source)
 {
 	const net_xdp_iface_status_t *iface = sheet->iface;
 	size_t count = iface->queue_count > 0 ? iface->queues[0].filter_count : 0;
 	for (size_t i = 0; i < count; i++) {
 		const kxdp_filter_count_t *row = &iface->queues[0].filter[i];
-		uint64_t *values = is_of(row->name, source->from.filter)
+		uint64_t *values = sheet_is_in_group(row->name, source->from.filter)
 						   ? sheet_add_row(sheet, source, row->name, row->what)
 						   : NULL;
 		for (size_t j = 0; values != NULL && j < iface->queue_count; j++) {
@@ -181,7 +185,7 @@ static void add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source)
 	}
 }
 
-static uint64_t value_of(const source_t *from, const queue_status_t *queue, bool takes_partial)
+static uint64_t sheet_read_value(const source_t *from, const queue_status_t *queue, bool takes_partial)
 {
 	if (from->value != NULL) {
 		return from->value(queue, from->kind, takes_partial);
@@ -192,14 +196,14 @@ static uint64_t value_of(const source_t *from, const queue_status_t *queue, bool
 }
 
 /* Of the TCP stack: not there where there is none. */
-static bool is_tcp(const source_t *from)
+static bool sheet_is_tcp(const source_t *from)
 {
 	return from->off64 >= offsetof(queue_status_t, tcp) &&
 	       from->off64 < offsetof(queue_status_t, tcp) + sizeof(kxdp_tcp_stats_t);
 }
 
 /* A queue keeps its stack, with its counters, also when TCP has been switched off. */
-static bool has_tcp(const net_xdp_iface_status_t *iface)
+static bool sheet_has_tcp(const net_xdp_iface_status_t *iface)
 {
 	for (size_t i = 0; i < iface->queue_count; i++) {
 		if (iface->queues[i].has_tcp) {
@@ -209,20 +213,20 @@ static bool has_tcp(const net_xdp_iface_status_t *iface)
 	return false;
 }
 
-static void add_source(xdp_sheet_t *sheet, const source_row_t *source, bool takes_partial)
+static void sheet_add_source(xdp_sheet_t *sheet, const source_row_t *source, bool takes_partial)
 {
 	const net_xdp_iface_status_t *iface = sheet->iface;
 	if (source->from.filter != NULL) {
-		add_filter_rows(sheet, source);
+		sheet_add_filter_rows(sheet, source);
 		return;
 	}
-	if (is_tcp(&source->from) && !has_tcp(iface)) {
+	if (sheet_is_tcp(&source->from) && !sheet_has_tcp(iface)) {
 		return;
 	}
 	uint64_t *values = sheet_add_row(sheet, source, source->name, source->help);
 	for (size_t i = 0; values != NULL && i < iface->queue_count; i++) {
-		bool is_there = !is_tcp(&source->from) || iface->queues[i].has_tcp;
-		values[i] = is_there ? value_of(&source->from, &iface->queues[i], takes_partial) : 0;
+		bool is_there = !sheet_is_tcp(&source->from) || iface->queues[i].has_tcp;
+		values[i] = is_there ? sheet_read_value(&source->from, &iface->queues[i], takes_partial) : 0;
 	}
 }
 
@@ -230,7 +234,7 @@ knot_err_t xdp_sheet_make(const net_xdp_iface_status_t *iface, bool is_virtual, 
 {
 	xdp_sheet_t sheet = { .iface = iface };
 	for (size_t i = 0; i < KNOT_LEN(source_rows); i++) {
-		add_source(&sheet, &source_rows[i], is_virtual); /* as xdp/ decides it: doc/adr/0005 */
+		sheet_add_source(&sheet, &source_rows[i], is_virtual); /* as xdp/ decides it: doc/adr/0005 */
 	}
 	if (sheet.failed) {
 		xdp_sheet_free(&sheet);
@@ -273,7 +277,7 @@ bool xdp_sheet_describe(xdp_describe_cb cb, void *ctx)
 			go_on = sheet_describe_row(source, source->name, source->help, cb, ctx);
 		}
 		for (size_t j = 0; source->from.filter != NULL && j < KNOT_LEN(filters) && go_on; j++) {
-			go_on = !is_of(filters[j].name, source->from.filter) ||
+			go_on = !sheet_is_in_group(filters[j].name, source->from.filter) ||
 				sheet_describe_row(source, filters[j].name, filters[j].what, cb, ctx);
 		}
 		if (!go_on) {

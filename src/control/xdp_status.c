@@ -22,7 +22,8 @@ typedef struct {
 	knot_ctl_type_t type; /* of the next unit */
 } reply_t;
 
-static void send_value(reply_t *reply, const char *group, const char *name, const char *id, const char *value)
+static void xdp_status_send_value(
+		reply_t *reply, const char *group, const char *name, const char *id, const char *value)
 {
 	knot_ctl_data_t unit = {
 		[KNOT_CTL_IDX_SECTION] = reply->ifname,
@@ -35,21 +36,21 @@ static void send_value(reply_t *reply, const char *group, const char *name, cons
 	reply->type = KNOT_CTL_TYPE_EXTRA;
 }
 
-static void send_row(reply_t *reply, const xdp_sheet_t *sheet, const xdp_row_t *row)
+static void xdp_status_send_row(reply_t *reply, const xdp_sheet_t *sheet, const xdp_row_t *row)
 {
 	char value[VALUE_TEXT_MAX], id[VALUE_TEXT_MAX];
 	if (row->kind != XDP_ROW_LEVEL) {
 		snprintf(value, sizeof(value), "%" PRIu64, xdp_sheet_sum(sheet, row));
-		send_value(reply, row->group, row->name, NULL, value);
+		xdp_status_send_value(reply, row->group, row->name, NULL, value);
 	}
 	for (size_t i = 0; i < sheet->iface->queue_count; i++) {
 		snprintf(value, sizeof(value), "%" PRIu64, row->values[i]);
 		snprintf(id, sizeof(id), "%u", sheet->iface->queues[i].index);
-		send_value(reply, row->group, row->name, id, value);
+		xdp_status_send_value(reply, row->group, row->name, id, value);
 	}
 }
 
-static void send_differences(reply_t *reply, const xdp_sheet_t *sheet)
+static void xdp_status_send_differences(reply_t *reply, const xdp_sheet_t *sheet)
 {
 	char value[VALUE_TEXT_MAX], id[VALUE_TEXT_MAX];
 	int64_t sum = 0;
@@ -57,21 +58,21 @@ static void send_differences(reply_t *reply, const xdp_sheet_t *sheet)
 		sum += xdp_sheet_difference(sheet, i);
 	}
 	snprintf(value, sizeof(value), "%" PRId64, sum);
-	send_value(reply, "difference", "difference", NULL, value);
+	xdp_status_send_value(reply, "difference", "difference", NULL, value);
 	for (size_t i = 0; i < sheet->iface->queue_count; i++) {
 		snprintf(value, sizeof(value), "%" PRId64, xdp_sheet_difference(sheet, i));
 		snprintf(id, sizeof(id), "%u", sheet->iface->queues[i].index);
-		send_value(reply, "difference", "difference", id, value);
+		xdp_status_send_value(reply, "difference", "difference", id, value);
 	}
 }
 
-static const char *on_off(bool is_on)
+static const char *xdp_status_print_switch(bool is_on)
 {
 	return is_on ? "on" : "off";
 }
 
 /* Facts that are not known ("") are left out. */
-static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool helper_alive)
+static void xdp_status_send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool helper_alive)
 {
 	static const char *const states[] = {
 		[NET_XDP_UP] = "up",
@@ -94,19 +95,19 @@ static void send_facts(reply_t *reply, const net_xdp_iface_status_t *iface, bool
 		{ "link", iface->link_up ? "up" : "down" },
 		{ "queues", queues },
 		{ "listen", iface->listen },
-		{ "udp", on_off(iface->udp) },
-		{ "tcp", on_off(iface->tcp) },
-		{ "route-check", on_off(iface->route_check) },
+		{ "udp", xdp_status_print_switch(iface->udp) },
+		{ "tcp", xdp_status_print_switch(iface->tcp) },
+		{ "route-check", xdp_status_print_switch(iface->route_check) },
 		{ "helper", helper_alive ? "" : "ended" },
 	};
 	for (size_t i = 0; i < KNOT_LEN(facts); i++) {
 		if (facts[i].value[0] != '\0') {
-			send_value(reply, "interface", facts[i].name, NULL, facts[i].value);
+			xdp_status_send_value(reply, "interface", facts[i].name, NULL, facts[i].value);
 		}
 	}
 }
 
-static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_t *iface, bool helper_alive)
+static knot_err_t xdp_status_send_interface(session_t *session, const net_xdp_iface_status_t *iface, bool helper_alive)
 {
 	xdp_sheet_t sheet;
 	knot_err_t err = xdp_sheet_make(iface, kxdp_device_query(iface->ifname).is_virtual, &sheet);
@@ -115,12 +116,12 @@ static knot_err_t send_interface(session_t *session, const net_xdp_iface_status_
 	}
 	/* An address whose interface is not there stands for it. */
 	reply_t reply = { session, iface->ifname[0] != '\0' ? iface->ifname : iface->listen, KNOT_CTL_TYPE_DATA };
-	send_facts(&reply, iface, helper_alive);
+	xdp_status_send_facts(&reply, iface, helper_alive);
 	for (size_t i = 0; i < sheet.row_count && iface->queue_count > 0; i++) {
-		send_row(&reply, &sheet, &sheet.rows[i]);
+		xdp_status_send_row(&reply, &sheet, &sheet.rows[i]);
 	}
 	if (iface->queue_count > 0) {
-		send_differences(&reply, &sheet);
+		xdp_status_send_differences(&reply, &sheet);
 	}
 	xdp_sheet_free(&sheet);
 	return KNOT_OK;
@@ -138,7 +139,7 @@ command_result_t command_xdp_status(session_t *session)
 	for (size_t i = 0; i < status->count && err == KNOT_OK; i++) {
 		if (wanted == NULL || strcmp(wanted, status->ifaces[i].ifname) == 0) {
 			is_known = true;
-			err = send_interface(session, &status->ifaces[i], status->helper_alive);
+			err = xdp_status_send_interface(session, &status->ifaces[i], status->helper_alive);
 		}
 	}
 	net_xdp_status_free(status);

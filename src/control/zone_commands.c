@@ -24,13 +24,13 @@ typedef struct {
 	server_fault_t fault; /* if it failed */
 } zone_facts_t;
 
-static void print_role(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_role(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)facts, (void)event;
 	snprintf(text, FIELD_TEXT_MAX, "master");
 }
 
-static void print_serial(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_serial(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)event;
 	if (facts->has_contents) {
@@ -41,13 +41,13 @@ static void print_serial(const zone_facts_t *facts, int event, char text[static 
 }
 
 /* Of what the server can't be asked to do (catalogs, most events) nothing is ever under way. */
-static void print_none(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_none(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)facts, (void)event;
 	snprintf(text, FIELD_TEXT_MAX, "-");
 }
 
-static void print_transaction(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_transaction(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)event;
 	bool is_open = server_edit_is_open(facts->session->server, facts->zone->name);
@@ -55,7 +55,7 @@ static void print_transaction(const zone_facts_t *facts, int event, char text[st
 }
 
 /* It takes effect at once: there is no "freezing" or "thawing". */
-static void print_freeze(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_freeze(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)event;
 	bool is_frozen = server_zone_is_frozen(facts->session->server, facts->zone->name);
@@ -63,7 +63,7 @@ static void print_freeze(const zone_facts_t *facts, int event, char text[static 
 }
 
 /* "+23h58m1s": sign, then the units that aren't 0. */
-static void print_interval(int64_t seconds, char *text, size_t max)
+static void zone_command_print_interval(int64_t seconds, char *text, size_t max)
 {
 	static const struct {
 		char letter;
@@ -93,11 +93,11 @@ void session_print_time(const session_t *session, uint64_t when_s, char *text, s
 	if (session_flag(session, 'u') || session_filter(session, 'u')) {
 		snprintf(text, max, "%" PRIu64, when_s);
 	} else {
-		print_interval((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);
+		zone_command_print_interval((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);
 	}
 }
 
-static void print_contents(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_contents(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)event;
 	static const char *const origins[] = {
@@ -108,7 +108,7 @@ static void print_contents(const zone_facts_t *facts, int event, char text[stati
 	snprintf(text, FIELD_TEXT_MAX, "%s", origins[server_zone_origin(facts->session->server, facts->zone->name)]);
 }
 
-static void print_event(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_event(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	server_event_status_t status =
 			server_zone_event(facts->session->server, facts->zone->name, (server_event_t)event);
@@ -128,7 +128,7 @@ static void print_event(const zone_facts_t *facts, int event, char text[static F
 }
 
 /* "failed -5m3s, parser failed, file 'x', line 5, invalid IPv4 address". */
-static void print_error(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_error(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
 	(void)event;
 	if (!facts->is_failed) {
@@ -154,42 +154,42 @@ static const struct {
 	int event;
 	void (*print)(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX]);
 } status_fields[] = {
-	{ "role", 'r', 0, print_role },
-	{ "serial", 's', 0, print_serial },
-	{ "transaction", 't', 0, print_transaction },
-	{ "freeze", 'f', 0, print_freeze },
-	{ "XFR-freeze", 'f', 0, print_none },
-	{ "catalog", 'c', 0, print_none },
-	{ "load", 'e', SERVER_EVENT_LOAD, print_event },
-	{ "refresh", 'e', 0, print_none },
-	{ "update", 'e', 0, print_none },
-	{ "expiration", 'e', 0, print_none },
-	{ "purge", 'e', 0, print_none },
-	{ "flush", 'e', SERVER_EVENT_FLUSH, print_event },
-	{ "backup/restore", 'e', 0, print_none },
-	{ "notify", 'e', 0, print_none },
-	{ "re-sign", 'e', 0, print_none },
-	{ "DNSSEC-validate", 'e', 0, print_none },
-	{ "DS-check", 'e', 0, print_none },
-	{ "DS-push", 'e', 0, print_none },
-	{ "DNSKEY-sync", 'e', 0, print_none },
-	{ "contents", FILTER_CONTENTS, 0, print_contents },
-	{ "error", FILTER_ERROR, 0, print_error },
+	{ "role", 'r', 0, zone_command_print_role },
+	{ "serial", 's', 0, zone_command_print_serial },
+	{ "transaction", 't', 0, zone_command_print_transaction },
+	{ "freeze", 'f', 0, zone_command_print_freeze },
+	{ "XFR-freeze", 'f', 0, zone_command_print_none },
+	{ "catalog", 'c', 0, zone_command_print_none },
+	{ "load", 'e', SERVER_EVENT_LOAD, zone_command_print_event },
+	{ "refresh", 'e', 0, zone_command_print_none },
+	{ "update", 'e', 0, zone_command_print_none },
+	{ "expiration", 'e', 0, zone_command_print_none },
+	{ "purge", 'e', 0, zone_command_print_none },
+	{ "flush", 'e', SERVER_EVENT_FLUSH, zone_command_print_event },
+	{ "backup/restore", 'e', 0, zone_command_print_none },
+	{ "notify", 'e', 0, zone_command_print_none },
+	{ "re-sign", 'e', 0, zone_command_print_none },
+	{ "DNSSEC-validate", 'e', 0, zone_command_print_none },
+	{ "DS-check", 'e', 0, zone_command_print_none },
+	{ "DS-push", 'e', 0, zone_command_print_none },
+	{ "DNSKEY-sync", 'e', 0, zone_command_print_none },
+	{ "contents", FILTER_CONTENTS, 0, zone_command_print_contents },
+	{ "error", FILTER_ERROR, 0, zone_command_print_error },
 };
 
 /* True if FILTERS name no field at all: then all are meant. "u" says how times are printed, "X" which zones. */
-static bool wants_all(const session_t *session)
+static bool zone_command_wants_all(const session_t *session)
 {
 	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
 	return filters == NULL || strspn(filters, (const char[]){ 'u', FILTER_FAILED, '\0' }) == strlen(filters);
 }
 
-static bool wants_field(const session_t *session, char filter)
+static bool zone_command_wants_field(const session_t *session, char filter)
 {
 	if (filter == FILTER_ERROR) {
 		return session_filter(session, FILTER_ERROR) || session_filter(session, FILTER_FAILED);
 	}
-	return session_filter(session, filter) || (wants_all(session) && filter != FILTER_CONTENTS);
+	return session_filter(session, filter) || (zone_command_wants_all(session) && filter != FILTER_CONTENTS);
 }
 
 command_result_t command_zone_status(session_t *session, const session_zone_t *zone)
@@ -213,7 +213,7 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 	const char *markers = facts.has_contents ? "" : "e";
 	knot_ctl_type_t type = KNOT_CTL_TYPE_DATA;
 	for (size_t i = 0; i < KNOT_LEN(status_fields); i++) {
-		if (!wants_field(session, status_fields[i].filter)) {
+		if (!zone_command_wants_field(session, status_fields[i].filter)) {
 			continue;
 		}
 		char text[FIELD_TEXT_MAX];

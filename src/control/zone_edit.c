@@ -37,7 +37,8 @@ command_result_t command_zone_abort(session_t *session, const session_zone_t *zo
 
 /* ---- Changes ---- */
 
-static void log_note(const session_zone_t *zone, const update_words_t *words, knot_err_t err, const update_note_t *note)
+static void zone_edit_log_note(
+		const session_zone_t *zone, const update_words_t *words, knot_err_t err, const update_note_t *note)
 {
 	bool is_there = err == KNOT_EISRECORD;
 	if (note->owner.wire == NULL || !(note->has_new_ttl || is_there || err == KNOT_ENORECORD)) {
@@ -74,7 +75,7 @@ static command_result_t zone_edit_change(session_t *session, const session_zone_
 	update_note_t note;
 	err = update_by(&update, &words, &note);
 	server_edit_leave(session->server, edit);
-	log_note(zone, &words, err, &note);
+	zone_edit_log_note(zone, &words, err, &note);
 	return (command_result_t){ .err = err, .reason = err == KNOT_EPARSEFAIL ? note.reason : NULL };
 }
 
@@ -92,7 +93,7 @@ command_result_t command_zone_unset(session_t *session, const session_zone_t *zo
 
 enum { INCREMENT_MAX = INT32_MAX }; /* RFC 1982 3.1: the most that may be added */
 
-static bool scan_serial(const char *text, uint32_t max, uint32_t *ret_number)
+static bool zone_edit_scan_serial(const char *text, uint32_t max, uint32_t *ret_number)
 {
 	uint64_t number = 0;
 	const char *p = text;
@@ -103,7 +104,7 @@ static bool scan_serial(const char *text, uint32_t max, uint32_t *ret_number)
 	return p != text && *p == '\0' && number <= max;
 }
 
-static knot_err_t send_serial(session_t *session, const session_zone_t *zone)
+static knot_err_t zone_edit_send_serial(session_t *session, const session_zone_t *zone)
 {
 	char serial[16];
 	{
@@ -124,12 +125,13 @@ command_result_t command_zone_serial_set(session_t *session, const session_zone_
 {
 	const char *number = session->args[KNOT_CTL_IDX_DATA], *mode = session->args[KNOT_CTL_IDX_TYPE];
 	if (number == NULL) {
-		return command_result(send_serial(session, zone));
+		return command_result(zone_edit_send_serial(session, zone));
 	}
 	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+',
 		.may_decrease = session_flag(session, 'F') };
 	bool is_mode = mode == NULL || strcmp(mode, "=") == 0 || strcmp(mode, "+") == 0;
-	if (!is_mode || !scan_serial(number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
+	if (!is_mode || !zone_edit_scan_serial(
+					number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
 		return command_result(KNOT_EPARAM);
 	}
 	command_result_t result = { .ticket = 0 };

@@ -19,7 +19,7 @@ typedef struct {
 	const images_info_t *info;
 } image_facts_t;
 
-static void print_state(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_state(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	static const char *const states[] = {
 		[IMAGES_READ] = "current",
@@ -33,27 +33,27 @@ static void print_state(const image_facts_t *facts, char text[static VALUE_MAX])
 			has_reason ? info->reason : "", has_reason ? ")" : "");
 }
 
-static void print_serial(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_serial(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	snprintf(text, VALUE_MAX, "%" PRIu32, facts->info->serial);
 }
 
-static void print_size(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_size(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	snprintf(text, VALUE_MAX, "%" PRIu64, facts->info->size);
 }
 
-static void print_pieces(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_pieces(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	snprintf(text, VALUE_MAX, "%" PRIu32, facts->info->pieces);
 }
 
-static void print_saved(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_saved(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	session_print_time(facts->session, facts->info->saved_s, text, VALUE_MAX);
 }
 
-static void print_source(const image_facts_t *facts, char text[static VALUE_MAX])
+static void zone_image_print_source(const image_facts_t *facts, char text[static VALUE_MAX])
 {
 	snprintf(text, VALUE_MAX, "%s", facts->info->path);
 }
@@ -63,12 +63,12 @@ static const struct {
 	const char *name;
 	void (*print)(const image_facts_t *facts, char text[static VALUE_MAX]);
 } image_fields[] = {
-	{ "image", print_state },
-	{ "serial", print_serial },
-	{ "size", print_size },
-	{ "pieces", print_pieces },
-	{ "saved", print_saved },
-	{ "source", print_source },
+	{ "image", zone_image_print_state },
+	{ "serial", zone_image_print_serial },
+	{ "size", zone_image_print_size },
+	{ "pieces", zone_image_print_pieces },
+	{ "saved", zone_image_print_saved },
+	{ "source", zone_image_print_source },
 };
 
 command_result_t command_zone_image(session_t *session, const session_zone_t *zone)
@@ -97,7 +97,7 @@ command_result_t command_zone_image(session_t *session, const session_zone_t *zo
 
 /* ---- zone-purge ---- */
 
-static bool purges_all(const session_t *session)
+static bool zone_image_purges_all(const session_t *session)
 {
 	const char *filters = session->args[KNOT_CTL_IDX_FILTERS];
 	return filters == NULL || *filters == '\0';
@@ -105,7 +105,7 @@ static bool purges_all(const session_t *session)
 
 /* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept
  * contents, as a journal is, and goes where scripts ask for that to go. */
-static unsigned purge_mask(const session_t *session)
+static unsigned zone_image_scan_purge_mask(const session_t *session)
 {
 	static const struct {
 		char filter;
@@ -116,7 +116,7 @@ static unsigned purge_mask(const session_t *session)
 		{ 'j', SERVER_PURGE_IMAGE },
 		{ 'i', SERVER_PURGE_IMAGE },
 	};
-	if (purges_all(session)) {
+	if (zone_image_purges_all(session)) {
 		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE;
 	}
 	unsigned mask = 0;
@@ -127,15 +127,16 @@ static unsigned purge_mask(const session_t *session)
 }
 
 /* The unit names a zone; else it is for all, and their images go together. */
-static bool has_zone(const session_t *session)
+static bool zone_image_has_zone(const session_t *session)
 {
 	return session->args[KNOT_CTL_IDX_ZONE] != NULL;
 }
 
-static command_result_t zone_purge(session_t *session, const session_zone_t *zone)
+static command_result_t zone_image_purge_zone(session_t *session, const session_zone_t *zone)
 {
-	bool is_all = purges_all(session);
-	unsigned mask = purge_mask(session) & ~(has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
+	bool is_all = zone_image_purges_all(session);
+	unsigned mask = zone_image_scan_purge_mask(session) &
+			~(zone_image_has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
 	/* Who waits for an event doesn't lose the zone's transaction by it, Knot DNS 3.5. */
 	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') &&
 			server_edit_is_open(session->server, zone->name)) {
@@ -149,7 +150,7 @@ static command_result_t zone_purge(session_t *session, const session_zone_t *zon
 }
 
 /* Zones that are not configured have images only. */
-static knot_err_t purge_orphans(session_t *session)
+static knot_err_t zone_image_purge_orphans(session_t *session)
 {
 	do {
 		uint8_t wire[KNOT_NAME_MAX];
@@ -170,10 +171,10 @@ static knot_err_t purge_orphans(session_t *session)
 command_result_t command_zone_purge(session_t *session)
 {
 	if (session_filter(session, 'o')) {
-		return command_result(purge_orphans(session));
+		return command_result(zone_image_purge_orphans(session));
 	}
-	bool of_all = !has_zone(session) && (purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
-	knot_err_t err = session_each_zone(session, zone_purge);
+	bool of_all = !zone_image_has_zone(session) && (zone_image_scan_purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
+	knot_err_t err = session_each_zone(session, zone_image_purge_zone);
 	/* Last: a zone without contents isn't saved again. */
 	knot_err_t images_err = of_all ? server_purge_images(session->server) : KNOT_OK;
 	return command_result(err == KNOT_OK ? images_err : err);

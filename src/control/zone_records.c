@@ -25,7 +25,7 @@ typedef struct {
 	char *text; /* owned, KNOT_RDATA_TEXT_MAX bytes */
 } reading_t;
 
-static bool send_record(const zone_rr_t *rr, void *ctx)
+static bool zone_records_send_record(const zone_rr_t *rr, void *ctx)
 {
 	reading_t *reading = ctx;
 	if (reading->has_type && reading->type != rr->type) {
@@ -55,7 +55,7 @@ static bool send_record(const zone_rr_t *rr, void *ctx)
 }
 
 /* What the unit asks for. The text is to be freed. */
-static knot_err_t begin_reading(session_t *session, const session_zone_t *zone, reading_t *ret_reading)
+static knot_err_t zone_records_begin_reading(session_t *session, const session_zone_t *zone, reading_t *ret_reading)
 {
 	const char *owner = session->args[KNOT_CTL_IDX_OWNER], *type = session->args[KNOT_CTL_IDX_TYPE];
 	*ret_reading = (reading_t){ .session = session, .zone = zone, .has_type = type != NULL };
@@ -78,22 +78,22 @@ static knot_err_t begin_reading(session_t *session, const session_zone_t *zone, 
 
 /* ---- zone-read ---- */
 
-static knot_err_t read_contents(reading_t *reading, const zone_contents_t *contents, uint8_t *scratch)
+static knot_err_t zone_records_read_contents(reading_t *reading, const zone_contents_t *contents, uint8_t *scratch)
 {
 	if (reading->owner.wire == NULL) {
-		(void)zone_each_record(contents, scratch, send_record, reading);
+		(void)zone_each_record(contents, scratch, zone_records_send_record, reading);
 		return KNOT_OK;
 	}
 	if (zone_find_node(contents, reading->owner) == NULL) {
 		return KNOT_ENONODE;
 	}
-	(void)zone_each_of_name(contents, reading->owner, scratch, send_record, reading);
+	(void)zone_each_of_name(contents, reading->owner, scratch, zone_records_send_record, reading);
 	return KNOT_OK;
 }
 
 /* The zone's version: held, since a read section must not wait for a peer. ret_held: NULL: no contents; else free it
  * with zone_contents_free(). */
-static knot_err_t hold_contents(session_t *session, const session_zone_t *zone, zone_contents_t **ret_held)
+static knot_err_t zone_records_hold_contents(session_t *session, const session_zone_t *zone, zone_contents_t **ret_held)
 {
 	RCU_READ_SECTION(guard);
 	const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
@@ -109,15 +109,15 @@ static knot_err_t hold_contents(session_t *session, const session_zone_t *zone, 
 command_result_t command_zone_read(session_t *session, const session_zone_t *zone)
 {
 	reading_t reading;
-	knot_err_t err = begin_reading(session, zone, &reading);
+	knot_err_t err = zone_records_begin_reading(session, zone, &reading);
 	if (err != KNOT_OK) {
 		return command_result(err);
 	}
 	zone_contents_t *held = NULL;
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-	err = scratch != NULL ? hold_contents(session, zone, &held) : KNOT_ENOMEM;
+	err = scratch != NULL ? zone_records_hold_contents(session, zone, &held) : KNOT_ENOMEM;
 	if (err == KNOT_OK) {
-		err = held != NULL                 ? read_contents(&reading, held, scratch)
+		err = held != NULL                 ? zone_records_read_contents(&reading, held, scratch)
 		      : reading.owner.wire != NULL ? KNOT_ENONODE
 						   : KNOT_OK;
 	}
@@ -129,24 +129,24 @@ command_result_t command_zone_read(session_t *session, const session_zone_t *zon
 
 /* ---- zone-get, zone-diff ---- */
 
-static knot_err_t get_records(reading_t *reading, const zone_txn_t *txn)
+static knot_err_t zone_records_get_records(reading_t *reading, const zone_txn_t *txn)
 {
 	if (reading->owner.wire == NULL) {
-		return zone_txn_each(txn, send_record, reading);
+		return zone_txn_each(txn, zone_records_send_record, reading);
 	}
-	knot_err_t err = zone_txn_each_of(txn, reading->owner, send_record, reading);
+	knot_err_t err = zone_txn_each_of(txn, reading->owner, zone_records_send_record, reading);
 	return err == KNOT_ENONODE ? zone_txn_find(txn, reading->owner) : err;
 }
 
-static knot_err_t diff_records(reading_t *reading, const zone_txn_t *txn)
+static knot_err_t zone_records_diff_records(reading_t *reading, const zone_txn_t *txn)
 {
 	reading->marker = "-";
-	knot_err_t err = zone_txn_diff(txn, false, send_record, reading);
+	knot_err_t err = zone_txn_diff(txn, false, zone_records_send_record, reading);
 	reading->marker = "+";
-	return err == KNOT_OK ? zone_txn_diff(txn, true, send_record, reading) : err;
+	return err == KNOT_OK ? zone_txn_diff(txn, true, zone_records_send_record, reading) : err;
 }
 
-static knot_err_t read_transaction(session_t *session, const session_zone_t *zone,
+static knot_err_t zone_records_read_transaction(session_t *session, const session_zone_t *zone,
 		knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
 {
 	server_edit_t *edit;
@@ -156,7 +156,7 @@ static knot_err_t read_transaction(session_t *session, const session_zone_t *zon
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = begin_reading(session, zone, &reading);
+	err = zone_records_begin_reading(session, zone, &reading);
 	if (err == KNOT_OK) {
 		session_hold(session);
 		err = read(&reading, update.txn);
@@ -169,10 +169,10 @@ static knot_err_t read_transaction(session_t *session, const session_zone_t *zon
 
 command_result_t command_zone_get(session_t *session, const session_zone_t *zone)
 {
-	return command_result(read_transaction(session, zone, get_records));
+	return command_result(zone_records_read_transaction(session, zone, zone_records_get_records));
 }
 
 command_result_t command_zone_diff(session_t *session, const session_zone_t *zone)
 {
-	return command_result(read_transaction(session, zone, diff_records));
+	return command_result(zone_records_read_transaction(session, zone, zone_records_diff_records));
 }

@@ -69,7 +69,7 @@ typedef struct {
 
 /* ---- Options ---- */
 
-static void print_help(FILE *out)
+static void knotd_print_help(FILE *out)
 {
 	fprintf(out,
 			"Usage: knotd [parameters]\n"
@@ -91,7 +91,7 @@ static void print_help(FILE *out)
 			KNOT_RUN_DIR "/knot.sock");
 }
 
-static void print_version(bool with_build)
+static void knotd_print_version(bool with_build)
 {
 	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
@@ -100,20 +100,20 @@ static void print_version(bool with_build)
 }
 
 /* 0: not a size. */
-static unsigned scan_conf_size(const char *text)
+static unsigned knotd_scan_conf_size(const char *text)
 {
 	uint64_t size;
 	return knot_number_of(text, 1, CONF_DB_SIZE_MAX, &size) ? (unsigned)size : 0;
 }
 
-static bool fail(const char *text, const char *what)
+static bool knotd_print_fault(const char *text, const char *what)
 {
 	fprintf(stderr, "error: %s%s%s\n", text, what != NULL ? " " : "", what != NULL ? what : "");
 	return false;
 }
 
 /* Without an option: the default database if there is one, else the default file. */
-static void choose_conf(options_t *options)
+static void knotd_choose_conf(options_t *options)
 {
 	if (options->conf_path == NULL) {
 		options->is_db = conf_db_exists(conf_db_default_path());
@@ -123,7 +123,7 @@ static void choose_conf(options_t *options)
 
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 
-static options_verdict_t read_options(int argc, char **argv, options_t *ret_options)
+static options_verdict_t knotd_read_options(int argc, char **argv, options_t *ret_options)
 {
 	static const struct option known[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -149,37 +149,38 @@ static options_verdict_t read_options(int argc, char **argv, options_t *ret_opti
 			options.is_db = true;
 			break;
 		case 'm':
-			options.db_size_mib = scan_conf_size(optarg);
+			options.db_size_mib = knotd_scan_conf_size(optarg);
 			if (options.db_size_mib == 0) {
-				fail("invalid configuration database size", optarg);
+				knotd_print_fault("invalid configuration database size", optarg);
 				return OPTIONS_BAD;
 			}
 			break;
 		case 's': options.socket = optarg; break;
 		case 'd': options.daemon_dir = optarg != NULL ? optarg : "/"; break;
 		case 'v': options.verbose = true; break;
-		case 'h': print_help(stdout); return OPTIONS_DONE;
-		case 'V': print_version(optarg != NULL); return OPTIONS_DONE;
-		default: print_help(stderr); return OPTIONS_BAD;
+		case 'h': knotd_print_help(stdout); return OPTIONS_DONE;
+		case 'V': knotd_print_version(optarg != NULL); return OPTIONS_DONE;
+		default: knotd_print_help(stderr); return OPTIONS_BAD;
 		}
 	}
 	if (optind < argc) {
-		fail("unexpected argument", argv[optind]);
-		print_help(stderr);
+		knotd_print_fault("unexpected argument", argv[optind]);
+		knotd_print_help(stderr);
 		return OPTIONS_BAD;
 	}
 	if (options.has_conf && options.is_db) {
-		fail("a configuration is either a file or a database, give one of --config and --confdb", NULL);
+		knotd_print_fault("a configuration is either a file or a database, give one of --config and --confdb",
+				NULL);
 		return OPTIONS_BAD;
 	}
-	choose_conf(&options);
+	knotd_choose_conf(&options);
 	*ret_options = options;
 	return OPTIONS_RUN;
 }
 
 /* ---- Start ---- */
 
-static knot_err_t read_conf(knotd_t *knotd)
+static knot_err_t knotd_read_conf(knotd_t *knotd)
 {
 	const options_t *options = knotd->options;
 	if (!options->is_db) {
@@ -189,14 +190,14 @@ static knot_err_t read_conf(knotd_t *knotd)
 	return err == KNOT_OK ? server_read_conf_db(knotd->db, &knotd->host, &knotd->db_version, &knotd->conf) : err;
 }
 
-static bool load_conf(knotd_t *knotd)
+static bool knotd_load_conf(knotd_t *knotd)
 {
 	const options_t *options = knotd->options;
 	const char *path = options->conf_path;
 	knotd->host = conf_host();
 	knotd->host.version = PACKAGE_STRING;
 	knotd->host.directory = options->start_dir;
-	knot_err_t err = read_conf(knotd);
+	knot_err_t err = knotd_read_conf(knotd);
 	if (err != KNOT_OK) {
 		log_server(LOG_CRIT, "failed to load configuration %s '%s' (%s)", options->is_db ? "database" : "file",
 				path, knot_strerror(err));
@@ -215,7 +216,7 @@ static bool load_conf(knotd_t *knotd)
 	return true;
 }
 
-static bool hold_pidfile(knotd_t *knotd)
+static bool knotd_hold_pidfile(knotd_t *knotd)
 {
 	enum { PIDFILE_WAIT_MS = 1000, PIDFILE_POLL_MS = 50 };
 	const char *path = knotd->conf->server.pidfile;
@@ -245,7 +246,7 @@ static bool hold_pidfile(knotd_t *knotd)
 }
 
 /* 0: not an IP address. */
-static uint16_t port_of(const struct sockaddr_storage *ss)
+static uint16_t knotd_read_port(const struct sockaddr_storage *ss)
 {
 	switch (ss->ss_family) {
 	case AF_INET: return ntohs(((const struct sockaddr_in *)ss)->sin_port);
@@ -255,13 +256,13 @@ static uint16_t port_of(const struct sockaddr_storage *ss)
 }
 
 /* The ports of the configuration, some of them twice. NULL: not enough memory. */
-static uint16_t *list_ports(const conf_t *conf, size_t *ret_count)
+static uint16_t *knotd_list_ports(const conf_t *conf, size_t *ret_count)
 {
 	const conf_addrs_t *listen = &conf->server.listen;
 	size_t count = 0;
 	uint16_t *ports = calloc(listen->count + conf->xdp.listen.count + 1, sizeof(*ports));
 	for (size_t i = 0; ports != NULL && i < listen->count; i++) {
-		ports[count++] = port_of(&listen->data[i].ss);
+		ports[count++] = knotd_read_port(&listen->data[i].ss);
 	}
 	for (size_t i = 0; ports != NULL && i < conf->xdp.listen.count; i++) {
 		ports[count++] = conf->xdp.listen.data[i].port;
@@ -272,10 +273,10 @@ static uint16_t *list_ports(const conf_t *conf, size_t *ret_count)
 
 /* The process that keeps the privileges, for changes while the server runs. Without it, or if it can't be had, the
  * server works; what needs a privilege says so. */
-static void start_helper(knotd_t *knotd)
+static void knotd_start_helper(knotd_t *knotd)
 {
 	kxdp_priv_params_t params = { .argv = knotd->options->argv, .detached = knotd->options->daemon_dir != NULL };
-	uint16_t *ports = list_ports(knotd->conf, &params.port_count);
+	uint16_t *ports = knotd_list_ports(knotd->conf, &params.port_count);
 	params.ports = ports;
 	kxdp_fault_t fault;
 	knot_err_t err = kxdp_priv_start(&params, &knotd->priv, &fault);
@@ -285,7 +286,7 @@ static void start_helper(knotd_t *knotd)
 	}
 }
 
-static bool become_user(const knotd_t *knotd)
+static bool knotd_become_user(const knotd_t *knotd)
 {
 	if (knotd->gid != getegid()) {
 		log_server(LOG_INFO, "changing GID to %u", (unsigned)knotd->gid);
@@ -301,7 +302,7 @@ static bool become_user(const knotd_t *knotd)
 	return err == KNOT_OK;
 }
 
-static bool make_server(knotd_t *knotd)
+static bool knotd_make_server(knotd_t *knotd)
 {
 	server_params_t params = {
 		.conf_path = knotd->options->conf_path,
@@ -322,7 +323,7 @@ static bool make_server(knotd_t *knotd)
 	return err == KNOT_OK;
 }
 
-static bool copy_sockets(knotd_t *knotd, conf_strs_t listen)
+static bool knotd_copy_sockets(knotd_t *knotd, conf_strs_t listen)
 {
 	for (size_t i = 0; i < listen.count && i < CONTROL_SOCKETS_MAX; i++) {
 		knotd->sockets[i] = strdup(listen.data[i]);
@@ -335,7 +336,7 @@ static bool copy_sockets(knotd_t *knotd, conf_strs_t listen)
 	return true;
 }
 
-static bool make_control(knotd_t *knotd, const conf_control_t *conf)
+static bool knotd_make_control(knotd_t *knotd, const conf_control_t *conf)
 {
 	conf_strs_t listen = conf->listen;
 	if (knotd->options->socket != NULL) {
@@ -344,7 +345,7 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 	if (listen.count == 0) {
 		log_server(LOG_WARNING, "no control socket configured");
 	}
-	if (!copy_sockets(knotd, listen)) {
+	if (!knotd_copy_sockets(knotd, listen)) {
 		return false;
 	}
 	control_params_t params = {
@@ -358,23 +359,24 @@ static bool make_control(knotd_t *knotd, const conf_control_t *conf)
 	return control_new(&params, &knotd->control) == KNOT_OK && control_start(knotd->control) == KNOT_OK;
 }
 
-static bool start(knotd_t *knotd)
+static bool knotd_start_all(knotd_t *knotd)
 {
-	if (!load_conf(knotd)) {
+	if (!knotd_load_conf(knotd)) {
 		return false;
 	}
-	start_helper(knotd);
-	if (!hold_pidfile(knotd) || net_new(knotd->conf, knotd->priv, &knotd->net) != KNOT_OK || !become_user(knotd)) {
+	knotd_start_helper(knotd);
+	if (!knotd_hold_pidfile(knotd) || net_new(knotd->conf, knotd->priv, &knotd->net) != KNOT_OK ||
+			!knotd_become_user(knotd)) {
 		return false;
 	}
 	/* The server takes the configuration over; no reload frees it before control threads run. */
 	const conf_control_t control = knotd->conf->control;
-	if (!make_server(knotd)) {
+	if (!knotd_make_server(knotd)) {
 		return false;
 	}
 	knotd->loading_ms = sys_clock_ms();
 	server_load_zones(knotd->server);
-	if (!make_control(knotd, &control)) {
+	if (!knotd_make_control(knotd, &control)) {
 		return false;
 	}
 	log_server(LOG_INFO, "starting server %s, PID %d",
@@ -386,7 +388,7 @@ static bool start(knotd_t *knotd)
 
 /* ---- Running ---- */
 
-static bool start_answering(knotd_t *knotd)
+static bool knotd_start_answering(knotd_t *knotd)
 {
 	if (net_start(knotd->net, server_state(knotd->server)) != KNOT_OK) {
 		return false;
@@ -396,7 +398,7 @@ static bool start_answering(knotd_t *knotd)
 	return true;
 }
 
-static bool must_answer(const knotd_t *knotd)
+static bool knotd_must_answer(const knotd_t *knotd)
 {
 	bool is_loading = server_is_loading(knotd->server); /* takes a lock: not in the read section */
 	RCU_READ_SECTION(guard);
@@ -405,7 +407,7 @@ static bool must_answer(const knotd_t *knotd)
 }
 
 /* False: stop. */
-static bool handle_signal(knotd_t *knotd, uint32_t number)
+static bool knotd_handle_signal(knotd_t *knotd, uint32_t number)
 {
 	switch (number) {
 	case SIGHUP:
@@ -420,7 +422,7 @@ static bool handle_signal(knotd_t *knotd, uint32_t number)
 }
 
 /* One line for all zones, once each was loaded or tried. */
-static void log_loaded(knotd_t *knotd)
+static void knotd_log_loaded(knotd_t *knotd)
 {
 	if (knotd->loading_ms == 0 || server_is_loading(knotd->server)) {
 		return;
@@ -435,7 +437,7 @@ static void log_loaded(knotd_t *knotd)
 }
 
 /* What `systemctl status` shows. */
-static void notify_status(knotd_t *knotd)
+static void knotd_notify_status(knotd_t *knotd)
 {
 	if (!sys_notify_is_heard()) {
 		return;
@@ -459,7 +461,7 @@ static void notify_status(knotd_t *knotd)
  * period waits for all of them. Whoever is stuck keeps this from being sent, and the service manager restarts the
  * server.
  */
-static void notify_alive(knotd_t *knotd)
+static void knotd_notify_alive(knotd_t *knotd)
 {
 	uint64_t now_ms = sys_clock_ms();
 	if (knotd->watchdog_ms == 0 || now_ms - knotd->alive_ms < knotd->watchdog_ms) {
@@ -472,7 +474,7 @@ static void notify_alive(knotd_t *knotd)
 }
 
 /* Milliseconds that the main loop may sleep. */
-static int sleep_ms(const knotd_t *knotd)
+static int knotd_sleep_ms(const knotd_t *knotd)
 {
 	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
 	uint64_t ms = knotd->answering && knotd->loading_ms == 0 ? REPEATS_POLL_MS : LOADING_POLL_MS;
@@ -480,28 +482,28 @@ static int sleep_ms(const knotd_t *knotd)
 }
 
 /* Returns the exit status. */
-static int run(knotd_t *knotd)
+static int knotd_run_loop(knotd_t *knotd)
 {
 	enum { STATUS_MS = 1000 };
 	uint64_t status_ms = 0;
 	knotd->watchdog_ms = sys_watchdog_interval_ms();
 	for (;;) {
 		sys_pulse_beat();
-		notify_alive(knotd);
-		log_loaded(knotd);
+		knotd_notify_alive(knotd);
+		knotd_log_loaded(knotd);
 		sys_log_tell_repeats(false);
-		if (!knotd->answering && must_answer(knotd) && !start_answering(knotd)) {
+		if (!knotd->answering && knotd_must_answer(knotd) && !knotd_start_answering(knotd)) {
 			return EXIT_FAILURE;
 		}
 		if (sys_clock_ms() - status_ms >= STATUS_MS) {
-			notify_status(knotd);
+			knotd_notify_status(knotd);
 			status_ms = sys_clock_ms();
 		}
 		struct pollfd ready[] = {
 			{ .fd = knotd->signal_fd, .events = POLLIN },
 			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
 		};
-		int count = poll(ready, 2, sleep_ms(knotd));
+		int count = poll(ready, 2, knotd_sleep_ms(knotd));
 		if (count > 0 && ready[1].revents != 0) {
 			eventfd_t jobs;
 			(void)eventfd_read(ready[1].fd,
@@ -512,7 +514,7 @@ static int run(knotd_t *knotd)
 		}
 		struct signalfd_siginfo info;
 		if (read(knotd->signal_fd, &info, sizeof(info)) == sizeof(info) &&
-				!handle_signal(knotd, info.ssi_signo)) {
+				!knotd_handle_signal(knotd, info.ssi_signo)) {
 			return EXIT_SUCCESS;
 		}
 	}
@@ -520,28 +522,28 @@ static int run(knotd_t *knotd)
 
 /* ---- Stop ---- */
 
-static void exit_at_once(int number)
+static void knotd_exit_at_once(int number)
 {
 	(void)number;
 	_exit(EXIT_FAILURE);
 }
 
 /* From now on the next SIGTERM or SIGINT ends the process, whatever hangs. */
-static void arm_second_signal(void)
+static void knotd_arm_second_signal(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	struct sigaction action = { .sa_handler = exit_at_once };
+	struct sigaction action = { .sa_handler = knotd_exit_at_once };
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void stop(knotd_t *knotd)
+static void knotd_stop_all(knotd_t *knotd)
 {
-	arm_second_signal();
+	knotd_arm_second_signal();
 	if (knotd->server != NULL) {
 		server_stop(knotd->server); /* ends what control threads may be waiting for */
 	}
@@ -563,7 +565,7 @@ static void stop(knotd_t *knotd)
 	sys_pidfile_remove(&knotd->pidfile);
 }
 
-static int take_signals(void)
+static int knotd_take_signals(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -577,22 +579,22 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int serve(const options_t *options)
+static int knotd_serve_until_signal(const options_t *options)
 {
-	knotd_t knotd = { .options = options, .pidfile = { .fd = -1 }, .signal_fd = take_signals() };
+	knotd_t knotd = { .options = options, .pidfile = { .fd = -1 }, .signal_fd = knotd_take_signals() };
 	if (knotd.signal_fd < 0) {
 		log_server(LOG_CRIT, "failed to take signals (%s)", knot_strerror(knot_err_of_errno(errno)));
 		return EXIT_FAILURE;
 	}
 	sys_rcu_register();
 	int status = EXIT_FAILURE;
-	if (start(&knotd)) {
-		status = run(&knotd);
+	if (knotd_start_all(&knotd)) {
+		status = knotd_run_loop(&knotd);
 		log_server(LOG_INFO, "stopping server");
 		sys_notify_stopping();
 	}
 	bool started = knotd.server != NULL;
-	stop(&knotd);
+	knotd_stop_all(&knotd);
 	sys_log_tell_repeats(true);
 	if (started) {
 		log_server(LOG_INFO, "shutting down");
@@ -603,7 +605,7 @@ static int serve(const options_t *options)
 }
 
 /* A database that isn't there yet has no real path. False: leave it as it is. */
-static bool make_absolute(const char *path, char ret_path[static PATH_MAX])
+static bool knotd_make_absolute(const char *path, char ret_path[static PATH_MAX])
 {
 	char folder[PATH_MAX];
 	if (realpath(path, ret_path) != NULL) {
@@ -618,7 +620,7 @@ int main(int argc, char **argv)
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
 	sys_memory_init();
 	options_t options;
-	switch (read_options(argc, argv, &options)) {
+	switch (knotd_read_options(argc, argv, &options)) {
 	case OPTIONS_RUN: break;
 	case OPTIONS_DONE: return EXIT_SUCCESS;
 	case OPTIONS_BAD: return EXIT_FAILURE;
@@ -628,10 +630,10 @@ int main(int argc, char **argv)
 	/* A daemon reads and writes the same files whatever its working directory is by then. */
 	char path[PATH_MAX], socket[PATH_MAX], folder[PATH_MAX];
 	if (options.daemon_dir != NULL) {
-		options.conf_path = make_absolute(options.conf_path, path) ? path : options.conf_path;
+		options.conf_path = knotd_make_absolute(options.conf_path, path) ? path : options.conf_path;
 		options.start_dir = getcwd(folder, sizeof(folder));
 	}
-	if (options.daemon_dir != NULL && options.socket != NULL && make_absolute(options.socket, socket)) {
+	if (options.daemon_dir != NULL && options.socket != NULL && knotd_make_absolute(options.socket, socket)) {
 		options.socket = socket;
 	}
 	if (options.daemon_dir != NULL) {
@@ -642,7 +644,7 @@ int main(int argc, char **argv)
 			return EXIT_FAILURE;
 		}
 	}
-	int status = serve(&options);
+	int status = knotd_serve_until_signal(&options);
 	sys_log_close();
 	return status;
 }

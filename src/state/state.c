@@ -32,7 +32,7 @@ void state_expect_threads(const conf_t *conf)
 
 /* ---- Modules of zones ---- */
 
-static int compare_zone_modules(const void *a, const void *b)
+static int state_compare_zone_modules(const void *a, const void *b)
 {
 	uintptr_t x = (uintptr_t)((const state_zone_modules_t *)a)->zone,
 		  y = (uintptr_t)((const state_zone_modules_t *)b)->zone;
@@ -46,11 +46,11 @@ const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zon
 	}
 	state_zone_modules_t key = { .zone = zone };
 	const state_zone_modules_t *found = bsearch(
-			&key, state->zone_modules, state->zone_modules_count, sizeof(key), compare_zone_modules);
+			&key, state->zone_modules, state->zone_modules_count, sizeof(key), state_compare_zone_modules);
 	return found != NULL ? found->chain : NULL;
 }
 
-static knot_err_t add_zone_modules(state_t *state, const conf_zone_t *conf_zone, size_t *max)
+static knot_err_t state_add_zone_modules(state_t *state, const conf_zone_t *conf_zone, size_t *max)
 {
 	if (state->zone_modules_count == *max) {
 		*max = 2 * *max + 16;
@@ -70,7 +70,7 @@ static knot_err_t add_zone_modules(state_t *state, const conf_zone_t *conf_zone,
 }
 
 /* Chains of all zones that have modules. */
-static knot_err_t make_zone_modules(state_t *state)
+static knot_err_t state_make_zone_modules(state_t *state)
 {
 	if (!conf_has_zone_modules(state->conf)) {
 		return KNOT_OK;
@@ -78,21 +78,21 @@ static knot_err_t make_zone_modules(state_t *state)
 	size_t max = 0;
 	for (size_t i = 0; i < state->conf->zone_count; i++) {
 		conf_zone_t zone = conf_zone(state->conf, i);
-		knot_err_t err = zone.modules.count > 0 ? add_zone_modules(state, &zone, &max) : KNOT_OK;
+		knot_err_t err = zone.modules.count > 0 ? state_add_zone_modules(state, &zone, &max) : KNOT_OK;
 		if (err != KNOT_OK) {
 			return err;
 		}
 	}
 	if (state->zone_modules_count > 0) {
 		qsort(state->zone_modules, state->zone_modules_count, sizeof(*state->zone_modules),
-				compare_zone_modules);
+				state_compare_zone_modules);
 	}
 	return KNOT_OK;
 }
 
 /* ---- Snapshots ---- */
 
-static void free_modules(state_t *state)
+static void state_free_modules(state_t *state)
 {
 	for (size_t i = 0; i < state->zone_modules_count; i++) {
 		module_chain_free(state->zone_modules[i].chain);
@@ -113,9 +113,9 @@ knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_stat
 	state->zones = take_zones;
 	state->env = state_env(take_conf);
 	knot_err_t err = module_chain_new(take_conf, take_conf->global_modules, &state->modules);
-	err = err == KNOT_OK ? make_zone_modules(state) : err;
+	err = err == KNOT_OK ? state_make_zone_modules(state) : err;
 	if (err != KNOT_OK) {
-		free_modules(state);
+		state_free_modules(state);
 		free(state);
 		return err;
 	}
@@ -136,7 +136,7 @@ void state_free(state_t *state)
 	if (state != NULL) {
 		conf_free(state->conf);
 		zonedb_free(state->zones);
-		free_modules(state);
+		state_free_modules(state);
 		free(state);
 	}
 }

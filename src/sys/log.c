@@ -46,7 +46,7 @@ static const struct {
 	{ LOG_CRIT, "critical: " },
 };
 
-static const char *level_name(int level)
+static const char *log_find_level_name(int level)
 {
 	for (size_t i = 0; i < KNOT_LEN(level_names); i++) {
 		if (level_names[i].level == level) {
@@ -57,7 +57,7 @@ static const char *level_name(int level)
 }
 
 /* "2026-01-31T12:00:00.123+01:00 " */
-static size_t put_timestamp(char *out, size_t max, const struct timespec *when)
+static size_t log_put_timestamp(char *out, size_t max, const struct timespec *when)
 {
 	struct tm local;
 	if (localtime_r(&when->tv_sec, &local) == NULL) {
@@ -75,11 +75,11 @@ static size_t put_timestamp(char *out, size_t max, const struct timespec *when)
 size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct timespec *when, bool prefix_info, int level,
 		knot_name_t zone, const char *format, va_list args)
 {
-	size_t start = when != NULL ? put_timestamp(ret_line, SYS_LOG_LINE_MAX - SYS_LOG_MESSAGE_MAX, when) : 0;
+	size_t start = when != NULL ? log_put_timestamp(ret_line, SYS_LOG_LINE_MAX - SYS_LOG_MESSAGE_MAX, when) : 0;
 	char *message = ret_line + start;
 	size_t len = 0;
 	if (level != LOG_INFO || prefix_info) {
-		len = (size_t)snprintf(message, SYS_LOG_MESSAGE_MAX + 1, "%s", level_name(level));
+		len = (size_t)snprintf(message, SYS_LOG_MESSAGE_MAX + 1, "%s", log_find_level_name(level));
 	}
 	if (zone.wire != NULL) {
 		char text[KNOT_NAME_TEXT_MAX];
@@ -105,7 +105,7 @@ size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct times
 	return start + len;
 }
 
-__attribute__((format(printf, 4, 5))) static size_t format_own(
+__attribute__((format(printf, 4, 5))) static size_t log_format_own(
 		char line[static SYS_LOG_LINE_MAX], bool timestamp, bool prefix_info, const char *format, ...)
 {
 	struct timespec now = sys_clock_real();
@@ -121,7 +121,7 @@ __attribute__((format(printf, 4, 5))) static size_t format_own(
  * While a disk or a pipe is full, nothing can be reported there; so the number of lost lines goes to the place where
  * they are missing. False: it can't be written yet.
  */
-static bool tell_lost(const log_t *log, target_t *target)
+static bool log_tell_lost(const log_t *log, target_t *target)
 {
 	unsigned lost = atomic_exchange(&target->lost, 0);
 	if (lost == 0) {
@@ -130,8 +130,8 @@ static bool tell_lost(const log_t *log, target_t *target)
 	log_output_t *output = &target->output;
 	char note[SYS_LOG_LINE_MAX];
 	bool is_system = target->kind == SYS_LOG_TO_SYSLOG, is_told;
-	size_t len = format_own(note, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)", lost,
-			knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
+	size_t len = log_format_own(note, log->timestamp && !is_system, log->prefix_info, "log, %u lines lost (%s)",
+			lost, knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
 	if (is_system) {
 		note[len - 1] = '\0'; /* the newline */
 		is_told = log_output_send(output, LOG_WARNING, NULL, note);
@@ -145,9 +145,9 @@ static bool tell_lost(const log_t *log, target_t *target)
 }
 
 /* Count the lines of the text that were not written to their end as lost. */
-static void write_target(const log_t *log, target_t *target, const char *text, size_t len)
+static void log_write_target(const log_t *log, target_t *target, const char *text, size_t len)
 {
-	size_t used = tell_lost(log, target) ? log_output_write(&target->output, text, len) : 0;
+	size_t used = log_tell_lost(log, target) ? log_output_write(&target->output, text, len) : 0;
 	unsigned lost = 0;
 	for (size_t i = used; i < len; i++) {
 		lost += text[i] == '\n';
@@ -158,13 +158,13 @@ static void write_target(const log_t *log, target_t *target, const char *text, s
 }
 
 /* The journal gets the zone as a field of its own, which syslog can't carry. */
-static void write_system(const log_t *log, target_t *target, int level, knot_name_t zone, const char *message)
+static void log_write_system(const log_t *log, target_t *target, int level, knot_name_t zone, const char *message)
 {
 	char name[KNOT_NAME_TEXT_MAX];
 	if (zone.wire != NULL) {
 		knot_name_print(zone, name);
 	}
-	if (!tell_lost(log, target) ||
+	if (!log_tell_lost(log, target) ||
 			!log_output_send(&target->output, level, zone.wire != NULL ? name : NULL, message)) {
 		atomic_fetch_add(&target->lost, 1);
 	}
@@ -175,19 +175,19 @@ static void write_system(const log_t *log, target_t *target, int level, knot_nam
 static _Thread_local sys_log_gathered_t *gathered; /* NULL: lines are written at once */
 
 /* The targets may have changed since the lines were made: each gets the levels that it wants now. */
-static void write_gathered(const log_t *log)
+static void log_write_gathered(const log_t *log)
 {
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
 		target_t *target = &log->targets[i];
 		if (target->kind != SYS_LOG_TO_SYSLOG &&
 				(target->levels[gathered->source] & LOG_MASK(gathered->level)) != 0) {
-			write_target(log, target, gathered->text, gathered->len);
+			log_write_target(log, target, gathered->text, gathered->len);
 		}
 	}
 	gathered->len = 0;
 }
 
-static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
+static bool log_wants_syslog(const log_t *log, sys_log_source_t source, int level)
 {
 	for (size_t i = 0; i < log->count; i++) {
 		if (log->targets[i].kind == SYS_LOG_TO_SYSLOG &&
@@ -199,15 +199,15 @@ static bool wants_syslog(const log_t *log, sys_log_source_t source, int level)
 }
 
 /* False: the line is to be written at once. */
-static bool gather(const log_t *log, sys_log_source_t source, int level, const char *line, size_t len)
+static bool log_gather_line(const log_t *log, sys_log_source_t source, int level, const char *line, size_t len)
 {
 	if (gathered == NULL) {
 		return false;
 	}
 	if (gathered->source != source || gathered->level != level || len > sizeof(gathered->text) - gathered->len) {
-		write_gathered(log);
+		log_write_gathered(log);
 	}
-	if (level < LOG_NOTICE || len > sizeof(gathered->text) || wants_syslog(log, source, level)) {
+	if (level < LOG_NOTICE || len > sizeof(gathered->text) || log_wants_syslog(log, source, level)) {
 		return false;
 	}
 	gathered->source = source;
@@ -228,12 +228,12 @@ void sys_log_gather(sys_log_gathered_t *lines)
 void sys_log_write_gathered(void)
 {
 	pthread_rwlock_rdlock(&log_lock);
-	write_gathered(&current);
+	log_write_gathered(&current);
 	pthread_rwlock_unlock(&log_lock);
 	gathered = NULL;
 }
 
-static void write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
+static void log_write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
 		va_list args)
 {
 	if ((log->any[source] & LOG_MASK(level)) == 0) {
@@ -245,7 +245,7 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 	va_copy(again, args);
 	size_t len = sys_log_format(line, log->timestamp ? &now : NULL, log->prefix_info, level, zone, format, again);
 	va_end(again);
-	if (gather(log, source, level, line, len)) {
+	if (log_gather_line(log, source, level, line, len)) {
 		return;
 	}
 	for (size_t i = 0; i < log->count; i++) {
@@ -254,7 +254,7 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 			continue;
 		}
 		if (target->kind != SYS_LOG_TO_SYSLOG) {
-			write_target(log, target, line, len);
+			log_write_target(log, target, line, len);
 			continue;
 		}
 		char bare[SYS_LOG_LINE_MAX];
@@ -262,7 +262,7 @@ static void write_line(const log_t *log, sys_log_source_t source, int level, kno
 		size_t bare_len = sys_log_format(bare, NULL, true, level, zone, format, again);
 		va_end(again);
 		bare[bare_len - 1] = '\0';
-		write_system(log, target, level, zone, bare);
+		log_write_system(log, target, level, zone, bare);
 	}
 }
 
@@ -282,7 +282,7 @@ void sys_log_end_capture(void)
 	captured = NULL;
 }
 
-static void capture_line(int level, knot_name_t zone, const char *format, va_list args)
+static void log_capture_line(int level, knot_name_t zone, const char *format, va_list args)
 {
 	size_t index = captured->count++;
 	if (index >= SYS_LOG_CAPTURE_MAX) {
@@ -290,7 +290,7 @@ static void capture_line(int level, knot_name_t zone, const char *format, va_lis
 	}
 	char line[SYS_LOG_LINE_MAX];
 	size_t len = sys_log_format(line, NULL, true, level, zone, format, args);
-	size_t skip = strlen(level_name(level));
+	size_t skip = strlen(log_find_level_name(level));
 	captured->lines[index].level = level;
 	snprintf(captured->lines[index].text, sizeof(captured->lines[index].text), "%.*s", (int)(len - 1 - skip),
 			line + skip);
@@ -301,12 +301,12 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
 	va_list args;
 	if (captured != NULL && level <= LOG_WARNING) {
 		va_start(args, format);
-		capture_line(level, zone, format, args);
+		log_capture_line(level, zone, format, args);
 		va_end(args);
 	}
 	va_start(args, format);
 	pthread_rwlock_rdlock(&log_lock);
-	write_line(&current, source, level, zone, format, args);
+	log_write_line(&current, source, level, zone, format, args);
 	pthread_rwlock_unlock(&log_lock);
 	va_end(args);
 }
@@ -317,7 +317,7 @@ static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
 static sys_log_repeats_t *repeats_held; /* those with messages held back; under repeats_lock */
 
 /* What was held back, as one line. Under repeats_lock. */
-static void log_tell(sys_log_repeats_t *repeats)
+static void log_write_held(sys_log_repeats_t *repeats)
 {
 	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text,
 			repeats->held);
@@ -327,7 +327,7 @@ static void log_tell(sys_log_repeats_t *repeats)
 }
 
 /* True: to be written; else it was counted. Under repeats_lock. */
-static bool admit(sys_log_repeats_t *repeats, sys_log_source_t source, int level, uint64_t now_ms)
+static bool log_admit_repeat(sys_log_repeats_t *repeats, sys_log_source_t source, int level, uint64_t now_ms)
 {
 	if (repeats->begin_ms == 0 || (repeats->held == 0 && now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS)) {
 		repeats->begin_ms = now_ms;
@@ -358,7 +358,7 @@ void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int l
 	va_end(args);
 	sys_log_tell_repeats(false);
 	pthread_mutex_lock(&repeats_lock);
-	bool written = admit(repeats, source, level, sys_clock_ms());
+	bool written = log_admit_repeat(repeats, source, level, sys_clock_ms());
 	if (!written) {
 		/* Room for what follows it. */
 		snprintf(repeats->text, sizeof(repeats->text), "%.*s", (int)sizeof(repeats->text) - 1, text);
@@ -377,7 +377,7 @@ void sys_log_tell_repeats(bool all)
 		sys_log_repeats_t *repeats = *at;
 		if (all || now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS) {
 			*at = repeats->next;
-			log_tell(repeats);
+			log_write_held(repeats);
 		} else {
 			at = &repeats->next;
 		}
@@ -393,7 +393,7 @@ bool sys_log_wants(sys_log_source_t source, int level)
 	return wants;
 }
 
-static void log_done(log_t *log)
+static void log_free_targets(log_t *log)
 {
 	for (size_t i = 0; i < log->count; i++) {
 		if (log->targets[i].kind == SYS_LOG_TO_FILE) {
@@ -421,7 +421,7 @@ static knot_err_t log_open_file(const sys_log_target_t *target, uid_t uid, gid_t
 	return err;
 }
 
-static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LOG_SOURCE_COUNT])
+static void log_add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LOG_SOURCE_COUNT])
 {
 	for (size_t i = 0; i < SYS_LOG_SOURCE_COUNT; i++) {
 		target->levels[i] = levels[i];
@@ -433,7 +433,7 @@ static void add_levels(log_t *log, target_t *target, const uint8_t levels[SYS_LO
 	}
 }
 
-static bool is_same_target(const target_t *a, const target_t *b)
+static bool log_is_same_target(const target_t *a, const target_t *b)
 {
 	struct stat a_info, b_info;
 	return a->kind == b->kind &&
@@ -443,13 +443,13 @@ static bool is_same_target(const target_t *a, const target_t *b)
 }
 
 /* The count of lines that a target didn't take, and that it isn't waited for, carry over to the next configuration. */
-static void inherit_losses(log_t *next, const log_t *old)
+static void log_inherit_losses(log_t *next, const log_t *old)
 {
 	for (size_t i = 0; i < next->count; i++) {
 		for (size_t j = 0; j < old->count; j++) {
 			target_t *to = &next->targets[i];
 			const target_t *from = &old->targets[j];
-			if (atomic_load(&from->lost) > 0 && is_same_target(to, from)) {
+			if (atomic_load(&from->lost) > 0 && log_is_same_target(to, from)) {
 				atomic_store(&to->lost, atomic_load(&from->lost));
 				atomic_store(&to->output.errnum, atomic_load(&from->output.errnum));
 				atomic_store(&to->output.is_torn, atomic_load(&from->output.is_torn));
@@ -459,17 +459,17 @@ static void inherit_losses(log_t *next, const log_t *old)
 	}
 }
 
-static void swap_in(log_t *next)
+static void log_swap_targets(log_t *next)
 {
 	pthread_rwlock_wrlock(&log_lock);
 	log_t old = current;
-	inherit_losses(next, &old);
+	log_inherit_losses(next, &old);
 	current = *next;
 	pthread_rwlock_unlock(&log_lock);
-	log_done(&old);
+	log_free_targets(&old);
 }
 
-static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t gid, log_output_t *ret_output)
+static knot_err_t log_open_target(const sys_log_target_t *target, uid_t uid, gid_t gid, log_output_t *ret_output)
 {
 	int fd;
 	knot_err_t err = KNOT_OK;
@@ -492,7 +492,7 @@ static knot_err_t open_target(const sys_log_target_t *target, uid_t uid, gid_t g
 }
 
 /* Report files that could not be opened, once the new targets are in place. Returns the first error. */
-static knot_err_t tell_failures(const sys_log_target_t *targets, const knot_err_t *errs, size_t count)
+static knot_err_t log_report_failures(const sys_log_target_t *targets, const knot_err_t *errs, size_t count)
 {
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < count; i++) {
@@ -518,19 +518,19 @@ knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid
 	for (size_t i = 0; i < count; i++) {
 		target_t *target = &next.targets[next.count];
 		*target = (target_t){ .kind = targets[i].kind };
-		errs[i] = open_target(&targets[i], uid, gid, &target->output);
+		errs[i] = log_open_target(&targets[i], uid, gid, &target->output);
 		if (errs[i] == KNOT_OK) {
 			next.count++;
-			add_levels(&next, target, targets[i].levels);
+			log_add_levels(&next, target, targets[i].levels);
 		}
 	}
 	if (count > 0 && next.count == 0) {
 		/* No target would be left to report it to: keep the old ones. */
-		log_done(&next);
+		log_free_targets(&next);
 	} else {
-		swap_in(&next);
+		log_swap_targets(&next);
 	}
-	knot_err_t err = tell_failures(targets, errs, count);
+	knot_err_t err = log_report_failures(targets, errs, count);
 	free(errs);
 	return err;
 }
@@ -550,13 +550,13 @@ void sys_log_init(bool verbose)
 	uint8_t problems[SYS_LOG_SOURCE_COUNT], normals[SYS_LOG_SOURCE_COUNT];
 	memset(problems, PROBLEMS, sizeof(problems));
 	memset(normals, normal, sizeof(normals));
-	add_levels(&next, &next.targets[0], problems);
-	add_levels(&next, &next.targets[1], normals);
-	swap_in(&next);
+	log_add_levels(&next, &next.targets[0], problems);
+	log_add_levels(&next, &next.targets[1], normals);
+	log_swap_targets(&next);
 }
 
 void sys_log_close(void)
 {
 	log_t none = { 0 };
-	swap_in(&none);
+	log_swap_targets(&none);
 }

@@ -33,7 +33,7 @@ log_output_t log_output_of(int fd, bool is_own)
 }
 
 /* True: the descriptor takes bytes or has an error. False: neither in time. */
-static bool wait_writable(log_output_t *output)
+static bool output_wait_writable(log_output_t *output)
 {
 	struct pollfd pfd = { .fd = output->fd, .events = POLLOUT };
 	int ret;
@@ -48,10 +48,10 @@ static bool wait_writable(log_output_t *output)
 }
 
 /* Something was taken. If there is room for more, the output isn't stalled, and is waited for again. */
-static void note_taken(log_output_t *output)
+static void output_note_taken(log_output_t *output)
 {
 	if (atomic_load(&output->is_stalled)) {
-		(void)wait_writable(output);
+		(void)output_wait_writable(output);
 	}
 }
 
@@ -63,7 +63,7 @@ static void note_taken(log_output_t *output)
  */
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static ssize_t write_some(log_output_t *output, const char *text, size_t len)
+static ssize_t output_write_some(log_output_t *output, const char *text, size_t len)
 {
 	if (output->kind == LOG_OUTPUT_SOCKET) {
 		return send(output->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -71,28 +71,28 @@ static ssize_t write_some(log_output_t *output, const char *text, size_t len)
 	if (output->kind != LOG_OUTPUT_STREAM) {
 		return write(output->fd, text, len);
 	}
-	if (!wait_writable(output)) {
+	if (!output_wait_writable(output)) {
 		return -1;
 	}
 	return write(output->fd, text, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
 /* How many bytes were written. */
-static size_t write_all(log_output_t *output, const char *text, size_t len)
+static size_t output_write_all(log_output_t *output, const char *text, size_t len)
 {
 	size_t used = 0;
 	while (used < len) {
-		ssize_t done = write_some(output, text + used, len - used);
+		ssize_t done = output_write_some(output, text + used, len - used);
 		if (done > 0) {
 			used += (size_t)done;
 			atomic_store(&output->is_torn, text[used - 1] != '\n');
-			note_taken(output);
+			output_note_taken(output);
 			continue;
 		}
 		int errnum = done < 0 ? errno : EIO;
 		bool is_full = errnum == EAGAIN &&
 			       (output->kind == LOG_OUTPUT_SOCKET || output->kind == LOG_OUTPUT_NONBLOCKING);
-		if (errnum == EINTR || (is_full && wait_writable(output))) {
+		if (errnum == EINTR || (is_full && output_wait_writable(output))) {
 			continue;
 		}
 		atomic_store(&output->errnum, errnum);
@@ -107,8 +107,8 @@ size_t log_output_write(log_output_t *output, const char *text, size_t len)
 	if (is_shared) {
 		pthread_mutex_lock(&stream_lock);
 	}
-	bool is_whole = !atomic_load(&output->is_torn) || write_all(output, "\n", 1) == 1;
-	size_t used = is_whole ? write_all(output, text, len) : 0;
+	bool is_whole = !atomic_load(&output->is_torn) || output_write_all(output, "\n", 1) == 1;
+	size_t used = is_whole ? output_write_all(output, text, len) : 0;
 	if (is_shared) {
 		pthread_mutex_unlock(&stream_lock);
 	}
@@ -120,7 +120,7 @@ size_t log_output_write(log_output_t *output, const char *text, size_t len)
 static pthread_mutex_t system_lock =
 		PTHREAD_MUTEX_INITIALIZER; /* guards the connections and the messages sent on them */
 
-static bool connect_to(log_output_t *output, const char *path, int type)
+static bool output_connect_path(log_output_t *output, const char *path, int type)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
@@ -139,16 +139,16 @@ static bool connect_to(log_output_t *output, const char *path, int type)
 	return true;
 }
 
-static bool connect_system(log_output_t *output)
+static bool output_connect_system(log_output_t *output)
 {
 	if (output->kind == LOG_OUTPUT_JOURNAL) {
-		return connect_to(output, JOURNAL_PATH, SOCK_DGRAM);
+		return output_connect_path(output, JOURNAL_PATH, SOCK_DGRAM);
 	}
-	return connect_to(output, SYSLOG_PATH, SOCK_DGRAM) ||
-	       (errno == EPROTOTYPE && connect_to(output, SYSLOG_PATH, SOCK_STREAM));
+	return output_connect_path(output, SYSLOG_PATH, SOCK_DGRAM) ||
+	       (errno == EPROTOTYPE && output_connect_path(output, SYSLOG_PATH, SOCK_STREAM));
 }
 
-static void disconnect(log_output_t *output)
+static void output_disconnect_system(log_output_t *output)
 {
 	if (output->fd >= 0) {
 		close(output->fd);
@@ -157,7 +157,7 @@ static void disconnect(log_output_t *output)
 }
 
 /* "KEY=value\n" each: no value has a newline. */
-static size_t put_journal(char *out, int level, const char *zone, const char *message)
+static size_t output_put_journal(char *out, int level, const char *zone, const char *message)
 {
 	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s", level,
 			program_invocation_short_name, message, zone != NULL ? "ZONE=" : "", zone != NULL ? zone : "",
@@ -166,7 +166,7 @@ static size_t put_journal(char *out, int level, const char *zone, const char *me
 }
 
 /* "<30>Jan 31 12:00:00 knot[123]: message"; on a stream, a NUL ends it. */
-static size_t put_syslog(char *out, int level, const char *message, bool is_stream)
+static size_t output_put_syslog(char *out, int level, const char *message, bool is_stream)
 {
 	char stamp[32] = "";
 	struct tm local;
@@ -179,27 +179,28 @@ static size_t put_syslog(char *out, int level, const char *message, bool is_stre
 	return used + (is_stream ? 1 : 0);
 }
 
-static size_t put_message(const log_output_t *output, char *out, int level, const char *zone, const char *message)
+static size_t output_put_message(
+		const log_output_t *output, char *out, int level, const char *zone, const char *message)
 {
-	return output->kind == LOG_OUTPUT_JOURNAL ? put_journal(out, level, zone, message)
-						  : put_syslog(out, level, message, output->is_stream);
+	return output->kind == LOG_OUTPUT_JOURNAL ? output_put_journal(out, level, zone, message)
+						  : output_put_syslog(out, level, message, output->is_stream);
 }
 
 /* Send on the existing connection. If only part of a message went to a stream, close the connection. */
-static bool send_now(log_output_t *output, const char *text, size_t len)
+static bool output_send_message(log_output_t *output, const char *text, size_t len)
 {
 	do {
 		ssize_t sent = send(output->fd, text, len, MSG_NOSIGNAL);
 		if (sent == (ssize_t)len) {
-			note_taken(output);
+			output_note_taken(output);
 			return true;
 		}
 		if (sent >= 0) {
-			disconnect(output);
+			output_disconnect_system(output);
 			errno = EAGAIN;
 			return false;
 		}
-	} while (errno == EINTR || (errno == EAGAIN && wait_writable(output)));
+	} while (errno == EINTR || (errno == EAGAIN && output_wait_writable(output)));
 	return false;
 }
 
@@ -208,13 +209,13 @@ bool log_output_send(log_output_t *output, int level, const char *zone, const ch
 	char text[MESSAGE_MAX + 1];
 	pthread_mutex_lock(&system_lock);
 	bool is_old = output->fd >= 0;
-	bool is_sent = (is_old || connect_system(output)) &&
-		       send_now(output, text, put_message(output, text, level, zone, message));
+	bool is_sent = (is_old || output_connect_system(output)) &&
+		       output_send_message(output, text, output_put_message(output, text, level, zone, message));
 	if (!is_sent && is_old && errno != EAGAIN) {
 		/* The listener is gone; maybe another one listens there now. */
-		disconnect(output);
-		is_sent = connect_system(output) &&
-			  send_now(output, text, put_message(output, text, level, zone, message));
+		output_disconnect_system(output);
+		is_sent = output_connect_system(output) &&
+			  output_send_message(output, text, output_put_message(output, text, level, zone, message));
 	}
 	if (!is_sent) {
 		atomic_store(&output->errnum, errno);
@@ -226,6 +227,6 @@ bool log_output_send(log_output_t *output, int level, const char *zone, const ch
 void log_output_close(log_output_t *output)
 {
 	if (output->kind == LOG_OUTPUT_JOURNAL || output->kind == LOG_OUTPUT_SYSLOG) {
-		disconnect(output);
+		output_disconnect_system(output);
 	}
 }
