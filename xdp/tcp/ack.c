@@ -34,7 +34,7 @@ void tcp_restart_window(const kxdp_tcp_t *tcp, conn_t *conn)
 }
 
 /* RFC 6582 3.2: `acked` bytes of new data in recovery. */
-static void recovery_ack(conn_t *conn, busy_t *busy, uint32_t acked)
+static void ack_take_in_recovery(conn_t *conn, busy_t *busy, uint32_t acked)
 {
 	if (!seq_before(conn->snd_una, busy->recover)) { /* full acknowledgment */
 		uint32_t flight = busy->snd_max - conn->snd_una;
@@ -49,10 +49,10 @@ static void recovery_ack(conn_t *conn, busy_t *busy, uint32_t acked)
 	conn->cwnd = max_u32(conn->cwnd + (acked >= conn->mss ? conn->mss : 0), conn->mss);
 }
 
-static void open_window(conn_t *conn, busy_t *busy, uint32_t acked)
+static void ack_open_window(conn_t *conn, busy_t *busy, uint32_t acked)
 {
 	if (busy->flags & BUSY_RECOVERY) {
-		recovery_ack(conn, busy, acked);
+		ack_take_in_recovery(conn, busy, acked);
 		return;
 	}
 	busy->dupacks = 0;
@@ -69,7 +69,7 @@ static void open_window(conn_t *conn, busy_t *busy, uint32_t acked)
 }
 
 /* RFC 5681 3.2, RFC 6582 3.2; the first two let new data go (RFC 3042), see send.c. */
-static void duplicate_ack(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
+static void ack_count_duplicate(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 {
 	busy->dupacks += busy->dupacks < UINT8_MAX;
 	if (busy->flags & BUSY_RECOVERY) {
@@ -87,7 +87,7 @@ static void duplicate_ack(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 
 /* ---- new data acknowledged ---- */
 
-static void fin_acked(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
+static void ack_take_fin(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 {
 	switch (conn->state) {
 	case STATE_FIN_WAIT_1: conn->state = STATE_FIN_WAIT_2; break;
@@ -97,7 +97,7 @@ static void fin_acked(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 	}
 }
 
-static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, uint32_t ack)
+static void ack_take_new(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, uint32_t ack)
 {
 	uint32_t before = conn->snd_una, acked = ack - before;
 	bool is_fin = conn->flags & CONN_FIN && acked == busy->out_len + 1;
@@ -109,7 +109,7 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 		busy->flags &= (uint8_t)~BUSY_TIMING;
 	}
 	busy->timeouts = 0;
-	open_window(conn, busy, acked);
+	ack_open_window(conn, busy, acked);
 	if (busy->snd_max == ack) {
 		tcp_timer_stop(busy); /* RFC 6298 5.2 */
 	} else {
@@ -122,7 +122,7 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
 		tcp_input_room(tcp, busy, conn->busy);
 	}
 	if (is_fin) {
-		fin_acked(tcp, number, conn);
+		ack_take_fin(tcp, number, conn);
 	}
 }
 
@@ -131,7 +131,7 @@ static void new_ack(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy
  * is none, whatever its number. SND.WL2 isn't kept: it is the acknowledgment of an earlier segment, so never after
  * snd_una, and segments that acknowledge less than snd_una don't come here.
  */
-static void update_window(conn_t *conn, const kxdp_segment_t *segment)
+static void ack_update_window(conn_t *conn, const kxdp_segment_t *segment)
 {
 	assert(!seq_before(segment->ack, conn->snd_una));
 	if (segment->ack == conn->snd_una && seq_before(segment->seq, conn->snd_wl1)) {
@@ -159,7 +159,7 @@ bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 		return true;
 	}
 	uint32_t window = conn->snd_wnd;
-	update_window(conn, segment);
+	ack_update_window(conn, segment);
 	if (busy == NULL) {
 		return true;
 	}
@@ -169,13 +169,13 @@ bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 	bool is_bare = segment->len == 0 && !(segment->flags & KXDP_TCP_FIN);
 	if (segment->ack != conn->snd_una) {
 		uint32_t generation = conn->generation;
-		new_ack(tcp, number, conn, busy, segment->ack);
+		ack_take_new(tcp, number, conn, busy, segment->ack);
 		if (conn->generation != generation || conn->busy == 0) {
 			return conn->generation == generation;
 		}
 	} else if (is_bare && busy->snd_max != conn->snd_una && busy->timer == TIMER_RESEND &&
 			window == conn->snd_wnd) {
-		duplicate_ack(tcp, conn, busy);
+		ack_count_duplicate(tcp, conn, busy);
 	}
 	if (busy->out_len > 0 || (conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2)) {
 		tcp_conn_ready(tcp, number);

@@ -244,33 +244,33 @@ void tcp_in_free(kxdp_tcp_t *tcp, busy_t *busy)
 
 /* ---- output ---- */
 
-static unsigned chunk_class(uint32_t chunk)
+static unsigned buffer_chunk_class(uint32_t chunk)
 {
 	return chunk >> CLASS_BIT ? CLASS_BIG : CLASS_SMALL;
 }
 
-static uint32_t chunk_units(uint32_t chunk)
+static uint32_t buffer_chunk_units(uint32_t chunk)
 {
-	return class_sizes[chunk_class(chunk)] / UNIT;
+	return class_sizes[buffer_chunk_class(chunk)] / UNIT;
 }
 
-static chunk_t *chunk_at(kxdp_tcp_t *tcp, uint32_t chunk)
+static chunk_t *buffer_chunk_at(kxdp_tcp_t *tcp, uint32_t chunk)
 {
-	return kxdp_slab_at(&tcp->buffers[SIDE_OUT][chunk_class(chunk)], chunk & ~(1u << CLASS_BIT));
+	return kxdp_slab_at(&tcp->buffers[SIDE_OUT][buffer_chunk_class(chunk)], chunk & ~(1u << CLASS_BIT));
 }
 
-static uint32_t chunk_room(uint32_t chunk)
+static uint32_t buffer_chunk_room(uint32_t chunk)
 {
-	return class_sizes[chunk_class(chunk)] - (uint32_t)sizeof(chunk_t);
+	return class_sizes[buffer_chunk_class(chunk)] - (uint32_t)sizeof(chunk_t);
 }
 
-static void chunk_free(kxdp_tcp_t *tcp, uint32_t chunk)
+static void buffer_free_chunk(kxdp_tcp_t *tcp, uint32_t chunk)
 {
-	kxdp_slab_give_back(&tcp->buffers[SIDE_OUT][chunk_class(chunk)], chunk & ~(1u << CLASS_BIT));
+	kxdp_slab_give_back(&tcp->buffers[SIDE_OUT][buffer_chunk_class(chunk)], chunk & ~(1u << CLASS_BIT));
 }
 
 /* A chunk for `len` bytes of connection `number`, or for the first of them. 0: no memory. */
-static uint32_t chunk_new(kxdp_tcp_t *tcp, uint32_t number, uint32_t len)
+static uint32_t buffer_new_chunk(kxdp_tcp_t *tcp, uint32_t number, uint32_t len)
 {
 	bool is_big = len > SMALL_MOST * (class_sizes[CLASS_SMALL] - sizeof(chunk_t));
 	uint32_t chunk = buffer_take_item(tcp, SIDE_OUT, is_big ? CLASS_BIG : CLASS_SMALL, number, true);
@@ -278,7 +278,7 @@ static uint32_t chunk_new(kxdp_tcp_t *tcp, uint32_t number, uint32_t len)
 		return 0;
 	}
 	chunk |= (uint32_t)is_big << CLASS_BIT;
-	*chunk_at(tcp, chunk) = (chunk_t){ 0 };
+	*buffer_chunk_at(tcp, chunk) = (chunk_t){ 0 };
 	return chunk;
 }
 
@@ -288,36 +288,36 @@ typedef struct {
 	uint32_t units;
 } chain_t;
 
-static void chain_free(kxdp_tcp_t *tcp, chain_t chain)
+static void buffer_free_chain(kxdp_tcp_t *tcp, chain_t chain)
 {
 	for (uint32_t chunk = chain.head, next; chunk != 0; chunk = next) {
-		next = chunk_at(tcp, chunk)->next;
-		chunk_free(tcp, chunk);
+		next = buffer_chunk_at(tcp, chunk)->next;
+		buffer_free_chunk(tcp, chunk);
 	}
 }
 
 /* Chunks with bytes[0..len) for connection `number`. False: no memory. */
-static bool chain_new(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *bytes, uint32_t len, chain_t *ret_chain)
+static bool buffer_new_chain(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *bytes, uint32_t len, chain_t *ret_chain)
 {
 	chain_t chain = { 0 };
 	do {
-		uint32_t chunk = chunk_new(tcp, number, len);
+		uint32_t chunk = buffer_new_chunk(tcp, number, len);
 		if (chunk == 0) {
-			chain_free(tcp, chain);
+			buffer_free_chain(tcp, chain);
 			return false;
 		}
-		chunk_t *at = chunk_at(tcp, chunk);
-		at->len = (uint16_t)min_u32(len, chunk_room(chunk));
+		chunk_t *at = buffer_chunk_at(tcp, chunk);
+		at->len = (uint16_t)min_u32(len, buffer_chunk_room(chunk));
 		memcpy(at->bytes, bytes, at->len);
 		bytes += at->len;
 		len -= at->len;
 		if (chain.tail != 0) {
-			chunk_at(tcp, chain.tail)->next = chunk;
+			buffer_chunk_at(tcp, chain.tail)->next = chunk;
 		} else {
 			chain.head = chunk;
 		}
 		chain.tail = chunk;
-		chain.units += chunk_units(chunk);
+		chain.units += buffer_chunk_units(chunk);
 	} while (len > 0);
 	*ret_chain = chain;
 	return true;
@@ -344,25 +344,25 @@ bool tcp_out_append(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const uint8_t *
 	uint32_t spare = 0;
 	chain_t chain = { 0 };
 	if (busy->out_tail != 0) {
-		const chunk_t *last = chunk_at(tcp, busy->out_tail);
-		spare = min_u32(len, chunk_room(busy->out_tail) - last->start - last->len);
+		const chunk_t *last = buffer_chunk_at(tcp, busy->out_tail);
+		spare = min_u32(len, buffer_chunk_room(busy->out_tail) - last->start - last->len);
 	}
 	if (!buffer_make_out_room(tcp, busy->conn, len)) {
 		return false;
 	}
 	share_t *share = NULL;
 	if (len > spare) {
-		if (!chain_new(tcp, busy->conn, bytes + spare, len - spare, &chain)) {
+		if (!buffer_new_chain(tcp, busy->conn, bytes + spare, len - spare, &chain)) {
 			return false;
 		}
 		share = tcp_share_add(tcp, conn, SIDE_OUT, chain.units);
 		if (share == NULL) {
-			chain_free(tcp, chain);
+			buffer_free_chain(tcp, chain);
 			return false;
 		}
 	}
 	if (spare > 0) {
-		chunk_t *last = chunk_at(tcp, busy->out_tail);
+		chunk_t *last = buffer_chunk_at(tcp, busy->out_tail);
 		memcpy(last->bytes + last->start + last->len, bytes, spare);
 		last->len = (uint16_t)(last->len + spare);
 	}
@@ -371,7 +371,7 @@ bool tcp_out_append(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const uint8_t *
 		busy->out_stamp_ms = busy->writer_stamp_ms = ms_of(tcp->now_us);
 		tcp_share_enlist(tcp, share, SIDE_OUT, conn->busy);
 	} else if (chain.head != 0) {
-		chunk_at(tcp, busy->out_tail)->next = chain.head;
+		buffer_chunk_at(tcp, busy->out_tail)->next = chain.head;
 	}
 	busy->out_tail = chain.head != 0 ? chain.tail : busy->out_tail;
 	busy->out_len += len;
@@ -389,7 +389,7 @@ void tcp_out_copy(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t of
 		at_off = busy->cursor_seq - conn->snd_una;
 	}
 	for (;;) {
-		const chunk_t *at = chunk_at(tcp, chunk);
+		const chunk_t *at = buffer_chunk_at(tcp, chunk);
 		if (off < at_off + at->len) {
 			uint32_t in_chunk = off - at_off, count = min_u32(len, at->len - in_chunk);
 			memcpy(to, at->bytes + at->start + in_chunk, count);
@@ -409,12 +409,12 @@ void tcp_out_copy(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t of
 }
 
 /* The first `len` bytes leave their chunks. Returns the units of those chunks that go. */
-static uint32_t chain_drop(kxdp_tcp_t *tcp, busy_t *busy, uint32_t len)
+static uint32_t buffer_drop_chain(kxdp_tcp_t *tcp, busy_t *busy, uint32_t len)
 {
 	uint32_t units = 0;
 	while (len > 0) {
 		uint32_t chunk = busy->out_head;
-		chunk_t *at = chunk_at(tcp, chunk);
+		chunk_t *at = buffer_chunk_at(tcp, chunk);
 		if (at->len > len) {
 			at->start = (uint16_t)(at->start + len);
 			at->len = (uint16_t)(at->len - len);
@@ -422,8 +422,8 @@ static uint32_t chain_drop(kxdp_tcp_t *tcp, busy_t *busy, uint32_t len)
 		}
 		len -= at->len;
 		busy->out_head = at->next;
-		units += chunk_units(chunk);
-		chunk_free(tcp, chunk);
+		units += buffer_chunk_units(chunk);
+		buffer_free_chunk(tcp, chunk);
 	}
 	busy->out_tail = busy->out_head != 0 ? busy->out_tail : 0;
 	return units;
@@ -450,7 +450,7 @@ void tcp_out_drop(kxdp_tcp_t *tcp, const conn_t *conn, busy_t *busy, uint32_t le
 		busy->writer_stamp_ms = ms_of(tcp->now_us);
 		tcp_share_enlist(tcp, share, SIDE_OUT, conn->busy);
 	}
-	uint32_t units = chain_drop(tcp, busy, len);
+	uint32_t units = buffer_drop_chain(tcp, busy, len);
 	/* The chunk that the cursor is at may be the first one now, or gone. */
 	if (busy->cursor != 0 && (busy->out_head == 0 || busy->out_head == busy->cursor ||
 						 seq_before(busy->cursor_seq, conn->snd_una))) {

@@ -35,7 +35,8 @@ uint32_t tcp_initial_sequence(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow)
 	return (uint32_t)kxdp_siphash24(&tcp->key, words, KNOT_LEN(words)) + (uint32_t)(tcp->now_us / 4);
 }
 
-static uint32_t cookie(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint32_t peer_isn, uint32_t info, uint64_t slot)
+static uint32_t cookie_compute(
+		const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint32_t peer_isn, uint32_t info, uint64_t slot)
 {
 	uint64_t words[6];
 	memcpy(words, flow->remote, 16);
@@ -60,7 +61,7 @@ uint32_t tcp_cookie_make(kxdp_tcp_t *tcp, const kxdp_segment_t *syn)
 	uint32_t scale = syn->scale >= 0 ? (uint32_t)syn->scale : SCALE_NONE;
 	tcp->cookie_time_us = tcp->now_us > 0 ? tcp->now_us : 1;
 	stat_inc(&tcp->stats.cookies_sent);
-	return cookie(tcp, &syn->flow, syn->seq, index << 4 | scale, tcp->now_us / SLOT_US);
+	return cookie_compute(tcp, &syn->flow, syn->seq, index << 4 | scale, tcp->now_us / SLOT_US);
 }
 
 bool tcp_cookies_are_out(const kxdp_tcp_t *tcp)
@@ -75,7 +76,7 @@ tcp_cookie_verdict_t tcp_cookie_read(
 	uint64_t slot = tcp->now_us / SLOT_US;
 	tcp_cookie_verdict_t verdict = TCP_COOKIE_BAD;
 	for (uint64_t age = 0; age <= 1 && age <= slot && verdict != TCP_COOKIE_GOOD; age++) {
-		uint32_t wrong = got ^ cookie(tcp, &segment->flow, segment->seq - 1, info, slot - age);
+		uint32_t wrong = got ^ cookie_compute(tcp, &segment->flow, segment->seq - 1, info, slot - age);
 		if (wrong == 0) {
 			verdict = TCP_COOKIE_GOOD;
 		} else if ((wrong & FLOW_MASK) == 0) {

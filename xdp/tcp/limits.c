@@ -7,28 +7,28 @@
 
 /* ---- sources ---- */
 
-static uint64_t source_prefix_of(const source_t *source)
+static uint64_t limits_prefix_of(const source_t *source)
 {
 	uint64_t prefix;
 	memcpy(&prefix, source->prefix, sizeof(prefix));
 	return prefix;
 }
 
-static uint32_t *source_bucket(const kxdp_tcp_t *tcp, uint64_t prefix)
+static uint32_t *limits_source_bucket(const kxdp_tcp_t *tcp, uint64_t prefix)
 {
 	return &tcp->source_buckets[(uint32_t)kxdp_siphash13(&tcp->key, &prefix, 1) & tcp->source_mask];
 }
 
 /* In the chain from `number` on. 0: not there. */
-static uint32_t source_find(const kxdp_tcp_t *tcp, uint32_t number, uint64_t prefix)
+static uint32_t limits_find_source(const kxdp_tcp_t *tcp, uint32_t number, uint64_t prefix)
 {
-	while (number != 0 && source_prefix_of(source_at(tcp, number)) != prefix) {
+	while (number != 0 && limits_prefix_of(source_at(tcp, number)) != prefix) {
 		number = source_at(tcp, number)->hash_next;
 	}
 	return number;
 }
 
-static bool source_is_full(const kxdp_tcp_t *tcp, const source_t *source)
+static bool limits_is_source_full(const kxdp_tcp_t *tcp, const source_t *source)
 {
 	return tcp->limits.per_source_max != 0 && source->count >= tcp->limits.per_source_max;
 }
@@ -39,15 +39,15 @@ bool tcp_source_has_room(const kxdp_tcp_t *tcp, const uint8_t remote[16])
 		return true;
 	}
 	uint64_t prefix = kxdp_source_of(remote);
-	uint32_t number = source_find(tcp, *source_bucket(tcp, prefix), prefix);
-	return number == 0 || !source_is_full(tcp, source_at(tcp, number));
+	uint32_t number = limits_find_source(tcp, *limits_source_bucket(tcp, prefix), prefix);
+	return number == 0 || !limits_is_source_full(tcp, source_at(tcp, number));
 }
 
 bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
 {
 	assert(conn->source == 0);
 	uint64_t prefix = kxdp_source_of(conn->remote);
-	uint32_t *bucket = source_bucket(tcp, prefix), number = source_find(tcp, *bucket, prefix);
+	uint32_t *bucket = limits_source_bucket(tcp, prefix), number = limits_find_source(tcp, *bucket, prefix);
 	if (number == 0) {
 		number = kxdp_slab_take(&tcp->sources);
 		if (number == 0) {
@@ -59,7 +59,7 @@ bool tcp_source_add(kxdp_tcp_t *tcp, conn_t *conn)
 		*bucket = number;
 	}
 	source_t *source = source_at(tcp, number);
-	if (source_is_full(tcp, source)) {
+	if (limits_is_source_full(tcp, source)) {
 		return false;
 	}
 	source->count++;
@@ -81,7 +81,7 @@ void tcp_source_remove(kxdp_tcp_t *tcp, conn_t *conn)
 		return;
 	}
 	tcp_share_end(tcp, source);
-	uint32_t *at = source_bucket(tcp, source_prefix_of(source));
+	uint32_t *at = limits_source_bucket(tcp, limits_prefix_of(source));
 	while (*at != number) {
 		at = &source_at(tcp, *at)->hash_next;
 	}

@@ -6,7 +6,8 @@
 
 /* ---- no connection: LISTEN (3.10.7.2) ---- */
 
-static void set_options(const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *path, uint16_t mss, int8_t scale)
+static void receive_set_options(
+		const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *path, uint16_t mss, int8_t scale)
 {
 	bool is_ipv4 = conn->flags & CONN_IPV4;
 	uint16_t most = tcp_path_mss(tcp, path, is_ipv4);
@@ -20,7 +21,7 @@ static void set_options(const kxdp_tcp_t *tcp, conn_t *conn, const kxdp_path_t *
 }
 
 /* iss_min: the initial sequence number is behind it when that was given (RFC 9293 3.4.3). */
-static void listen_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash, const uint32_t *iss_min)
+static void receive_first_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash, const uint32_t *iss_min)
 {
 	if (syn->flags & KXDP_TCP_FIN) {
 		stat_inc(&tcp->stats.dropped_invalid);
@@ -39,7 +40,7 @@ static void listen_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash
 		return;
 	}
 	conn_t *conn = conn_at(tcp, number);
-	set_options(tcp, conn, &syn->path, syn->mss, syn->scale);
+	receive_set_options(tcp, conn, &syn->path, syn->mss, syn->scale);
 	conn->state = STATE_SYN_RCVD;
 	conn->snd_una = tcp_initial_sequence(tcp, &syn->flow);
 	if (iss_min != NULL && seq_until(conn->snd_una, *iss_min)) {
@@ -52,7 +53,7 @@ static void listen_syn(kxdp_tcp_t *tcp, const kxdp_segment_t *syn, uint64_t hash
 }
 
 /* SYN_RCVD to ESTABLISHED. False: it may not; it has been reset. */
-static bool establish(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
+static bool receive_establish(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (!tcp_source_add(tcp, conn)) {
@@ -80,7 +81,7 @@ static bool establish(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *se
 }
 
 /* An ACK that brings a cookie back makes a connection. 0: none. */
-static uint32_t accept_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t hash)
+static uint32_t receive_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t hash)
 {
 	uint16_t mss;
 	int8_t scale;
@@ -105,11 +106,11 @@ static uint32_t accept_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, ui
 		return 0;
 	}
 	conn_t *conn = conn_at(tcp, number);
-	set_options(tcp, conn, &segment->path, mss, scale);
+	receive_set_options(tcp, conn, &segment->path, mss, scale);
 	conn->state = STATE_SYN_RCVD;
 	conn->snd_una = segment->ack - 1;
 	conn->rcv_nxt = segment->seq;
-	return establish(tcp, number, segment) ? number : 0;
+	return receive_establish(tcp, number, segment) ? number : 0;
 }
 
 /* The connection that the segment makes; 0: none, it has been dealt with. */
@@ -121,11 +122,11 @@ static uint32_t receive_unknown(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, 
 	}
 	if (segment->flags & KXDP_TCP_ACK) {
 		if (!(segment->flags & KXDP_TCP_SYN) && tcp_cookies_are_out(tcp)) {
-			return accept_cookie(tcp, segment, hash);
+			return receive_cookie(tcp, segment, hash);
 		}
 		tcp_note_reset(tcp, segment);
 	} else if (segment->flags & KXDP_TCP_SYN) {
-		listen_syn(tcp, segment, hash, NULL);
+		receive_first_syn(tcp, segment, hash, NULL);
 	} else {
 		stat_inc(&tcp->stats.dropped_invalid);
 	}
@@ -149,7 +150,7 @@ static void receive_time_wait(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segme
 		/* RFC 9293 3.10.7.4 (MAY-2): the port is used again. */
 		uint32_t snd_nxt = conn->snd_una;
 		tcp_conn_free(tcp, number);
-		listen_syn(tcp, segment, hash, &snd_nxt);
+		receive_first_syn(tcp, segment, hash, &snd_nxt);
 		return;
 	}
 	if (segment->flags & KXDP_TCP_FIN && segment->flags & KXDP_TCP_ACK) { /* our last ACK was lost */
@@ -173,7 +174,7 @@ typedef struct {
 	bool fin;     /* follows directly */
 } piece_t;
 
-static piece_t cut(const conn_t *conn, const kxdp_segment_t *segment)
+static piece_t receive_cut_piece(const conn_t *conn, const kxdp_segment_t *segment)
 {
 	piece_t piece = { .bytes = segment->payload, .len = segment->len, .fin = segment->flags & KXDP_TCP_FIN };
 	piece.off = segment->seq - conn->rcv_nxt;
@@ -192,7 +193,7 @@ static piece_t cut(const conn_t *conn, const kxdp_segment_t *segment)
 	return piece;
 }
 
-static void advance(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, uint32_t len)
+static void receive_advance(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, uint32_t len)
 {
 	uint32_t before = conn->rcv_nxt;
 	conn->rcv_nxt += len;
@@ -203,14 +204,14 @@ static void advance(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, uint32_t len
 }
 
 /* Ranges that are in order now join the rest. */
-static void join_ranges(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy)
+static void receive_join_ranges(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy)
 {
 	unsigned done = 0;
 	while (done < busy->range_count && seq_until(busy->ranges[done].from, conn->rcv_nxt)) {
 		if (seq_before(conn->rcv_nxt, busy->ranges[done].to)) {
 			uint32_t len = busy->ranges[done].to - conn->rcv_nxt;
 			busy->in_len += len;
-			advance(tcp, number, conn, len);
+			receive_advance(tcp, number, conn, len);
 		}
 		done++;
 	}
@@ -219,7 +220,7 @@ static void join_ranges(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *
 }
 
 /* True: it was put into the buffer. */
-static bool keep_in_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, const piece_t *piece)
+static bool receive_keep_in_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t *busy, const piece_t *piece)
 {
 	if (!tcp_in_reserve(tcp, busy, busy->in_len + piece->len, true)) {
 		stat_inc(&tcp->stats.dropped_inbuf);
@@ -227,13 +228,13 @@ static bool keep_in_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, busy_t
 	}
 	memcpy(tcp_in_bytes(tcp, busy) + busy->in_len, piece->bytes, piece->len);
 	busy->in_len += piece->len;
-	advance(tcp, number, conn, piece->len);
-	join_ranges(tcp, number, conn, busy);
+	receive_advance(tcp, number, conn, piece->len);
+	receive_join_ranges(tcp, number, conn, busy);
 	return true;
 }
 
 /* Adds [from, to), joined with what it touches. False: one too many. */
-static bool add_range(busy_t *busy, range_t range)
+static bool receive_add_range(busy_t *busy, range_t range)
 {
 	unsigned at = 0, end;
 	while (at < busy->range_count && seq_before(busy->ranges[at].to, range.from)) {
@@ -252,7 +253,7 @@ static bool add_range(busy_t *busy, range_t range)
 	return true;
 }
 
-static uint32_t covered(const busy_t *busy)
+static uint32_t receive_count_ranges(const busy_t *busy)
 {
 	uint32_t sum = 0;
 	for (unsigned i = 0; i < busy->range_count; i++) {
@@ -262,17 +263,17 @@ static uint32_t covered(const busy_t *busy)
 }
 
 /* Data behind a hole: kept if there is room; a duplicate ACK tells the peer what is missing (RFC 5681 4.2). */
-static void keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
+static void receive_keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
 	stat_inc(&tcp->stats.out_of_order);
 	conn->acks_owed += conn->acks_owed < ACKS_OWED_MAX;
 	busy_t *busy = tcp_busy_get(tcp, number);
 	if (busy != NULL && tcp_in_reserve(tcp, busy, busy->in_len + piece->off + piece->len, false)) {
-		uint32_t from = conn->rcv_nxt + piece->off, before = covered(busy);
-		if (add_range(busy, (range_t){ from, from + piece->len })) {
+		uint32_t from = conn->rcv_nxt + piece->off, before = receive_count_ranges(busy);
+		if (receive_add_range(busy, (range_t){ from, from + piece->len })) {
 			memcpy(tcp_in_bytes(tcp, busy) + busy->in_len + piece->off, piece->bytes, piece->len);
 		}
-		if ((before ^ covered(busy)) >> PROGRESS_SHIFT != 0) {
+		if ((before ^ receive_count_ranges(busy)) >> PROGRESS_SHIFT != 0) {
 			tcp_conn_progress(tcp, number);
 		}
 	}
@@ -283,15 +284,15 @@ static void keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, co
 static bool receive_data(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece, bool *ret_direct)
 {
 	if (piece->off > 0) {
-		keep_out_of_order(tcp, number, conn, piece);
+		receive_keep_out_of_order(tcp, number, conn, piece);
 		return false;
 	}
 	busy_t *busy = busy_of(tcp, conn);
 	conn->flags |= CONN_ACK;
 	if (busy != NULL && busy->in != 0) {
-		return keep_in_order(tcp, number, conn, busy, piece);
+		return receive_keep_in_order(tcp, number, conn, busy, piece);
 	}
-	advance(tcp, number, conn, piece->len);
+	receive_advance(tcp, number, conn, piece->len);
 	*ret_direct = true;
 	return true;
 }
@@ -299,7 +300,7 @@ static bool receive_data(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const p
 /* The peer has sent all (3.10.7.4, eighth). True: the application is to be told. */
 static bool receive_fin(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 {
-	advance(tcp, number, conn, 1);
+	receive_advance(tcp, number, conn, 1);
 	conn->flags |= CONN_PEER_FIN | CONN_ACK;
 	switch (conn->state) {
 	case STATE_ESTABLISHED: conn->state = STATE_CLOSE_WAIT; return true;
@@ -311,7 +312,7 @@ static bool receive_fin(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 }
 
 /* Where the FIN is, when it can be told yet. True: it is next. */
-static bool fin_is_next(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
+static bool receive_is_fin_next(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
 	if (piece->fin && piece->off == 0) {
 		return true;
@@ -346,7 +347,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 		tcp_conn_ready(tcp, number);
 		return false;
 	}
-	piece_t piece = cut(conn, segment);
+	piece_t piece = receive_cut_piece(conn, segment);
 	tcp_restart_window(tcp, conn);
 	if (piece.len > 0 && conn->flags & CONN_FIN) { /* no reader is left (RFC 9293 3.6.1, SHLD-3) */
 		tcp_conn_reset(tcp, number);
@@ -364,7 +365,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 	tcp_conn_ready(tcp, number);
 	piece_t tail = piece;
 	tail.len = piece.off == 0 ? 0 : piece.len; /* what was in order has been taken */
-	if (fin_is_next(tcp, number, conn, &tail)) {
+	if (receive_is_fin_next(tcp, number, conn, &tail)) {
 		has_input = receive_fin(tcp, number, conn) || has_input;
 	}
 	if (has_input) {
@@ -378,7 +379,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 /* ---- the checks in front ---- */
 
 /* 3.10.7.4, first: is any of it in the window? */
-static bool is_acceptable(const conn_t *conn, const kxdp_segment_t *segment)
+static bool receive_is_acceptable(const conn_t *conn, const kxdp_segment_t *segment)
 {
 	uint32_t len = segment->len + (segment->flags & KXDP_TCP_FIN ? 1 : 0);
 	uint32_t off = segment->seq - conn->rcv_nxt;
@@ -430,9 +431,9 @@ static void receive_syn(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *
 		conn->flags |= CONN_SYN_ACK;
 		conn->syn_ack_us = 0;
 		tcp_conn_ready(tcp, number);
-	} else if (is_acceptable(conn, segment)) { /* 3.10.7.4, fourth: back to LISTEN */
+	} else if (receive_is_acceptable(conn, segment)) { /* 3.10.7.4, fourth: back to LISTEN */
 		tcp_conn_free(tcp, number);
-		listen_syn(tcp, segment, hash, NULL);
+		receive_first_syn(tcp, segment, hash, NULL);
 	} else {
 		tcp_challenge(tcp, number);
 	}
@@ -446,7 +447,7 @@ static bool receive_checked(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment
 		receive_syn(tcp, number, segment, hash);
 		return false;
 	}
-	if (!is_acceptable(conn, segment)) {
+	if (!receive_is_acceptable(conn, segment)) {
 		receive_unacceptable(tcp, number, segment);
 		return false;
 	}
@@ -463,7 +464,7 @@ static bool receive_checked(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment
 			tcp_note_reset(tcp, segment);
 			return false;
 		}
-		if (!establish(tcp, number, segment)) {
+		if (!receive_establish(tcp, number, segment)) {
 			return false;
 		}
 	}

@@ -38,8 +38,8 @@ typedef struct {
 	uint8_t payload_in[PAYLOAD_MAX], payload_out[PAYLOAD_MAX];
 } run_t;
 
-static void wrong(run_t *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void wrong(run_t *run, const char *format, ...)
+static void script_note_wrong(run_t *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void script_note_wrong(run_t *run, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -51,13 +51,13 @@ static void wrong(run_t *run, const char *format, ...)
 }
 
 /* Byte `off` of the stream from (0) or to (1) the client. */
-static uint8_t stream_byte(unsigned port, bool to_client, uint32_t off)
+static uint8_t script_stream_byte(unsigned port, bool to_client, uint32_t off)
 {
 	return (uint8_t)(off * 31 + off / 251 + port * 7 + to_client * 101);
 }
 
 /* The value of NAME=… among the words; NONE: absent. */
-static int64_t option(char **words, const char *name)
+static int64_t script_option(char **words, const char *name)
 {
 	size_t len = strlen(name);
 	for (int i = 0; words[i] != NULL; i++) {
@@ -68,7 +68,7 @@ static int64_t option(char **words, const char *name)
 	return NONE;
 }
 
-static bool has_word(char **words, const char *word)
+static bool script_has_word(char **words, const char *word)
 {
 	for (int i = 0; words[i] != NULL; i++) {
 		if (strcmp(words[i], word) == 0) {
@@ -78,7 +78,7 @@ static bool has_word(char **words, const char *word)
 	return false;
 }
 
-static uint8_t flags_of(const char *letters)
+static uint8_t script_flags_of(const char *letters)
 {
 	static const struct {
 		char letter;
@@ -92,14 +92,14 @@ static uint8_t flags_of(const char *letters)
 	return flags;
 }
 
-static bool is_number(const char *word)
+static bool script_is_number(const char *word)
 {
 	return word != NULL && (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'));
 }
 
 /* ---- limits ---- */
 
-static void set_limits(kxdp_tcp_limits_t *limits, char **words)
+static void script_set_limits(kxdp_tcp_limits_t *limits, char **words)
 {
 	const struct {
 		const char *name;
@@ -122,7 +122,7 @@ static void set_limits(kxdp_tcp_limits_t *limits, char **words)
 #undef LIMIT
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		int64_t value = option(words, rows[i].name);
+		int64_t value = script_option(words, rows[i].name);
 		if (value != NONE) {
 			uint64_t scaled = (uint64_t)value * rows[i].unit;
 			memcpy((uint8_t *)limits + rows[i].off, &scaled,
@@ -131,17 +131,17 @@ static void set_limits(kxdp_tcp_limits_t *limits, char **words)
 	}
 }
 
-static void start(run_t *run)
+static void script_start_stack(run_t *run)
 {
 	static const uint8_t key[KXDP_TCP_KEY_LEN] = "0123456789abcde";
 	if (run->tcp == NULL && kxdp_tcp_new(&run->limits, key, run->now_us, &run->tcp) != KNOT_OK) {
-		wrong(run, "kxdp_tcp_new() failed");
+		script_note_wrong(run, "kxdp_tcp_new() failed");
 	}
 }
 
 /* ---- segments ---- */
 
-static kxdp_flow_t flow_of(const run_t *run)
+static kxdp_flow_t script_flow_of(const run_t *run)
 {
 	kxdp_flow_t flow = {
 		.remote = { [10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2, [15] = (uint8_t)run->source },
@@ -157,22 +157,22 @@ static kxdp_flow_t flow_of(const run_t *run)
 	return flow;
 }
 
-static kxdp_path_t path_of(const run_t *run)
+static kxdp_path_t script_path_of(const run_t *run)
 {
 	return (kxdp_path_t){
 		.remote_mac = { 2, 0, 0, 0, 0, 1 }, .local_mac = { 2, 0, 0, 0, 0, 2 }, .mtu = run->mtu, .ifindex = 3
 	};
 }
 
-static void put_in(run_t *run, char **words)
+static void script_put_segment(run_t *run, char **words)
 {
 	client_t *client = &run->clients[run->port];
-	int64_t win = option(words, "win="), mss = option(words, "mss="), scale = option(words, "scale="),
-		len = option(words, "len=");
+	int64_t win = script_option(words, "win="), mss = script_option(words, "mss="),
+		scale = script_option(words, "scale="), len = script_option(words, "len=");
 	kxdp_segment_t segment = {
-		.flow = flow_of(run),
-		.path = path_of(run),
-		.flags = flags_of(words[1]),
+		.flow = script_flow_of(run),
+		.path = script_path_of(run),
+		.flags = script_flags_of(words[1]),
 		.window = (uint16_t)(win != NONE ? win : 65535),
 		.mss = (uint16_t)(mss != NONE ? mss : 0),
 		.scale = (int8_t)(scale != NONE ? scale : -1),
@@ -181,87 +181,88 @@ static void put_in(run_t *run, char **words)
 	uint32_t seq = (uint32_t)strtoll(words[2], NULL, 10);
 	segment.seq = client->isn + seq;
 	if (segment.flags & KXDP_TCP_ACK) {
-		segment.ack = client->iss + (uint32_t)(is_number(words[3]) ? strtoll(words[3], NULL, 10) : 1);
-		segment.ack += has_word(words, "badack") ? 0x1234567 : 0;
+		segment.ack = client->iss + (uint32_t)(script_is_number(words[3]) ? strtoll(words[3], NULL, 10) : 1);
+		segment.ack += script_has_word(words, "badack") ? 0x1234567 : 0;
 	}
 	if (segment.len > 0) {
 		memset(run->payload_in, 0, sizeof(run->payload_in));
 		for (uint32_t i = 0; i < segment.len; i++) {
-			run->payload_in[i] = stream_byte(run->port, false, seq - 1 + i);
+			run->payload_in[i] = script_stream_byte(run->port, false, seq - 1 + i);
 		}
 		segment.payload = run->payload_in;
 	}
 	run->has_input = kxdp_tcp_receive(run->tcp, &segment, run->now_us, &run->input);
 }
 
-static bool emit(run_t *run, kxdp_segment_t *segment)
+static bool script_emit_segment(run_t *run, kxdp_segment_t *segment)
 {
 	memset(run->payload_out, 0, sizeof(run->payload_out));
 	return kxdp_tcp_emit(run->tcp, run->now_us, run->payload_out, sizeof(run->payload_out), segment);
 }
 
-static void compare(run_t *run, const char *name, int64_t got, int64_t want)
+static void script_compare(run_t *run, const char *name, int64_t got, int64_t want)
 {
 	if (got != want) {
-		wrong(run, "%s %" PRId64 ", want %" PRId64, name, got, want);
+		script_note_wrong(run, "%s %" PRId64 ", want %" PRId64, name, got, want);
 	}
 }
 
-static void compare_options(run_t *run, char **words, const kxdp_segment_t *segment)
+static void script_compare_options(run_t *run, char **words, const kxdp_segment_t *segment)
 {
 	const struct {
 		const char *name;
 		int64_t got;
 	} rows[] = { { "win=", segment->window }, { "mss=", segment->mss }, { "scale=", segment->scale } };
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		int64_t want = option(words, rows[i].name);
-		if (want != NONE || has_word(words, "scale=-1")) {
-			compare(run, rows[i].name, rows[i].got, want != NONE || i == 2 ? want : rows[i].got);
+		int64_t want = script_option(words, rows[i].name);
+		if (want != NONE || script_has_word(words, "scale=-1")) {
+			script_compare(run, rows[i].name, rows[i].got, want != NONE || i == 2 ? want : rows[i].got);
 		}
 	}
-	int64_t below = option(words, "win<"), above = option(words, "win>"), len = option(words, "len=");
+	int64_t below = script_option(words, "win<"), above = script_option(words, "win>"),
+		len = script_option(words, "len=");
 	if ((below != NONE && segment->window >= below) || (above != NONE && segment->window <= above)) {
-		wrong(run, "window %u", segment->window);
+		script_note_wrong(run, "window %u", segment->window);
 	}
-	compare(run, "len", segment->len, len != NONE ? len : 0);
+	script_compare(run, "len", segment->len, len != NONE ? len : 0);
 }
 
-static void take_out(run_t *run, char **words)
+static void script_take_segment(run_t *run, char **words)
 {
 	kxdp_segment_t segment;
-	bool is_sent = emit(run, &segment);
+	bool is_sent = script_emit_segment(run, &segment);
 	client_t *client = &run->clients[run->port];
 	if (strcmp(words[1], "none") == 0) {
 		if (is_sent) {
-			wrong(run, "a segment, flags 0x%02x seq %u len %u", segment.flags, segment.seq - client->iss,
-					segment.len);
+			script_note_wrong(run, "a segment, flags 0x%02x seq %u len %u", segment.flags,
+					segment.seq - client->iss, segment.len);
 		}
 		return;
 	}
 	if (!is_sent) {
-		wrong(run, "no segment");
+		script_note_wrong(run, "no segment");
 		return;
 	}
-	kxdp_flow_t flow = flow_of(run);
+	kxdp_flow_t flow = script_flow_of(run);
 	if (memcmp(&flow, &segment.flow, sizeof(flow)) != 0) {
-		wrong(run, "to port %u", segment.flow.remote_port);
+		script_note_wrong(run, "to port %u", segment.flow.remote_port);
 	}
 	if (segment.flags & KXDP_TCP_SYN && !client->knows_iss) {
 		client->iss = segment.seq;
 		client->knows_iss = true;
 	}
-	compare(run, "flags", segment.flags & ~KXDP_TCP_PSH, flags_of(words[1]) & ~KXDP_TCP_PSH);
+	script_compare(run, "flags", segment.flags & ~KXDP_TCP_PSH, script_flags_of(words[1]) & ~KXDP_TCP_PSH);
 	uint32_t seq = segment.seq - client->iss;
-	if (is_number(words[2])) {
-		compare(run, "seq", (int32_t)seq, strtoll(words[2], NULL, 10));
-		if (is_number(words[3])) {
-			compare(run, "ack", (int32_t)(segment.ack - client->isn), strtoll(words[3], NULL, 10));
+	if (script_is_number(words[2])) {
+		script_compare(run, "seq", (int32_t)seq, strtoll(words[2], NULL, 10));
+		if (script_is_number(words[3])) {
+			script_compare(run, "ack", (int32_t)(segment.ack - client->isn), strtoll(words[3], NULL, 10));
 		}
 	}
-	compare_options(run, words, &segment);
+	script_compare_options(run, words, &segment);
 	for (uint32_t i = 0; i < segment.len; i++) {
-		if (segment.payload[i] != stream_byte(run->port, true, seq - 1 + i)) {
-			wrong(run, "byte %u is wrong", seq - 1 + i);
+		if (segment.payload[i] != script_stream_byte(run->port, true, seq - 1 + i)) {
+			script_note_wrong(run, "byte %u is wrong", seq - 1 + i);
 			break;
 		}
 	}
@@ -269,45 +270,45 @@ static void take_out(run_t *run, char **words)
 
 /* ---- the application ---- */
 
-static void do_read(run_t *run, char **words)
+static void script_do_read(run_t *run, char **words)
 {
 	client_t *client = &run->clients[run->port];
 	if (!run->has_input) {
-		wrong(run, "no input");
+		script_note_wrong(run, "no input");
 		return;
 	}
 	run->has_input = false;
 	const kxdp_tcp_input_t *input = &run->input;
 	client->conn = input->conn;
-	compare(run, "bytes", (int64_t)input->len, strtoll(words[1], NULL, 10));
-	compare(run, "fin", input->fin, has_word(words, "fin"));
+	script_compare(run, "bytes", (int64_t)input->len, strtoll(words[1], NULL, 10));
+	script_compare(run, "fin", input->fin, script_has_word(words, "fin"));
 	for (uint32_t i = 0; i < input->len; i++) {
-		if (input->data[i] != stream_byte(run->port, false, client->read_off + i)) {
-			wrong(run, "byte %u is wrong", client->read_off + i);
+		if (input->data[i] != script_stream_byte(run->port, false, client->read_off + i)) {
+			script_note_wrong(run, "byte %u is wrong", client->read_off + i);
 			break;
 		}
 	}
-	int64_t use = option(words, "use=");
+	int64_t use = script_option(words, "use=");
 	size_t used = use != NONE ? (size_t)use : input->len;
 	client->read_off += (uint32_t)used;
 	kxdp_tcp_consume(run->tcp, input->conn, used);
 }
 
-static void do_write(run_t *run, char **words)
+static void script_do_write(run_t *run, char **words)
 {
 	client_t *client = &run->clients[run->port];
 	size_t len = strtoull(words[1], NULL, 10);
 	uint8_t *bytes = malloc(len + 1);
 	for (size_t i = 0; i < len; i++) {
-		bytes[i] = stream_byte(run->port, true, client->write_off + (uint32_t)i);
+		bytes[i] = script_stream_byte(run->port, true, client->write_off + (uint32_t)i);
 	}
 	bool is_taken = kxdp_tcp_write(run->tcp, client->conn, bytes, len);
 	free(bytes);
-	compare(run, "taken", is_taken, !has_word(words, "no"));
+	script_compare(run, "taken", is_taken, !script_has_word(words, "no"));
 	client->write_off += is_taken ? (uint32_t)len : 0;
 }
 
-static void do_time(run_t *run, char **words)
+static void script_do_time(run_t *run, char **words)
 {
 	char *unit;
 	uint64_t count = strtoull(words[1] + 1, &unit, 10);
@@ -326,7 +327,7 @@ static void do_time(run_t *run, char **words)
 	kxdp_tcp_tick(run->tcp, until);
 }
 
-static void do_stat(run_t *run, char **words)
+static void script_do_stat(run_t *run, char **words)
 {
 	kxdp_tcp_stats_t stats;
 	kxdp_tcp_stats(run->tcp, &stats);
@@ -340,29 +341,29 @@ static void do_stat(run_t *run, char **words)
 		if (strcmp(rows[i].name, words[1]) == 0) {
 			uint64_t got;
 			memcpy(&got, (const uint8_t *)&stats + rows[i].off, sizeof(got));
-			compare(run, words[1], (int64_t)got, strtoll(words[2], NULL, 10));
+			script_compare(run, words[1], (int64_t)got, strtoll(words[2], NULL, 10));
 			return;
 		}
 	}
-	wrong(run, "no counter of that name");
+	script_note_wrong(run, "no counter of that name");
 }
 
-static void do_next(run_t *run, char **words)
+static void script_do_next(run_t *run, char **words)
 {
 	run->has_input = kxdp_tcp_next(run->tcp, &run->input);
-	compare(run, "input", run->has_input, words[1] == NULL);
+	script_compare(run, "input", run->has_input, words[1] == NULL);
 }
 
-static void do_room(run_t *run, char **words)
+static void script_do_room(run_t *run, char **words)
 {
 	int64_t want = strtoll(words[1], NULL, 10),
 		got = (int64_t)kxdp_tcp_room(run->tcp, run->clients[run->port].conn);
 	if (want == 0 ? got != 0 : got < want) {
-		wrong(run, "room for %" PRId64, got);
+		script_note_wrong(run, "room for %" PRId64, got);
 	}
 }
 
-static void do_other(run_t *run, char **words)
+static void script_do_other(run_t *run, char **words)
 {
 	client_t *client = &run->clients[run->port];
 	kxdp_segment_t segment;
@@ -373,22 +374,22 @@ static void do_other(run_t *run, char **words)
 	} else if (strcmp(words[0], "abort-all") == 0) {
 		kxdp_tcp_abort_all(run->tcp);
 	} else if (strcmp(words[0], "drain") == 0) {
-		while (emit(run, &segment)) {}
+		while (script_emit_segment(run, &segment)) {}
 	} else if (strcmp(words[0], "configure") == 0) {
-		set_limits(&run->limits, words);
+		script_set_limits(&run->limits, words);
 		kxdp_tcp_configure(run->tcp, &run->limits);
 	} else if (strcmp(words[0], "again") == 0) { /* the port is used again */
-		*client = (client_t){ .isn = client->isn + (uint32_t)option(words, "isn=") };
+		*client = (client_t){ .isn = client->isn + (uint32_t)script_option(words, "isn=") };
 	} else {
-		wrong(run, "what is that?");
+		script_note_wrong(run, "what is that?");
 	}
 }
 
 /* Lines before there is a stack. */
-static bool do_setting(run_t *run, char **words)
+static bool script_do_setting(run_t *run, char **words)
 {
 	if (strcmp(words[0], "limits") == 0) {
-		set_limits(&run->limits, words);
+		script_set_limits(&run->limits, words);
 	} else if (strcmp(words[0], "v6") == 0) {
 		run->is_v6 = true;
 	} else if (strcmp(words[0], "port") == 0) {
@@ -403,27 +404,27 @@ static bool do_setting(run_t *run, char **words)
 	return true;
 }
 
-static void do_line(run_t *run, char **words)
+static void script_do_line(run_t *run, char **words)
 {
 	static const struct {
 		const char *word;
 		void (*run)(run_t *, char **);
 	} rows[] = {
-		{ "<", put_in },
-		{ ">", take_out },
-		{ "read", do_read },
-		{ "write", do_write },
-		{ "time", do_time },
-		{ "stat", do_stat },
-		{ "next", do_next },
-		{ "room", do_room },
+		{ "<", script_put_segment },
+		{ ">", script_take_segment },
+		{ "read", script_do_read },
+		{ "write", script_do_write },
+		{ "time", script_do_time },
+		{ "stat", script_do_stat },
+		{ "next", script_do_next },
+		{ "room", script_do_room },
 	};
-	if (do_setting(run, words)) {
+	if (script_do_setting(run, words)) {
 		return;
 	}
-	start(run);
+	script_start_stack(run);
 	if (run->has_input && strcmp(words[0], "read") != 0) {
-		wrong(run, "%zu bytes of input were not read", run->input.len);
+		script_note_wrong(run, "%zu bytes of input were not read", run->input.len);
 		return;
 	}
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
@@ -432,7 +433,7 @@ static void do_line(run_t *run, char **words)
 			return;
 		}
 	}
-	do_other(run, words);
+	script_do_other(run, words);
 }
 
 bool kxdp_script_run(const char *what, const char *script)
@@ -462,12 +463,12 @@ bool kxdp_script_run(const char *what, const char *script)
 			words[count++] = word;
 		}
 		if (count > 0) {
-			do_line(run, words);
+			script_do_line(run, words);
 		}
 		at += len + (at[len] == '\n');
 	}
 	if (run->has_input && !run->failed) {
-		wrong(run, "%zu bytes of input were not read", run->input.len);
+		script_note_wrong(run, "%zu bytes of input were not read", run->input.len);
 	}
 	bool is_right = !run->failed;
 	kxdp_tcp_free(run->tcp);

@@ -14,39 +14,39 @@ enum {
 	SCALE_MOST = 14, /* RFC 7323 2.3: a larger one means 14 */
 };
 
-static uint16_t load16(const uint8_t *p)
+static uint16_t segment_load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-static uint32_t load32(const uint8_t *p)
+static uint32_t segment_load32(const uint8_t *p)
 {
-	return (uint32_t)load16(p) << 16 | load16(p + 2);
+	return (uint32_t)segment_load16(p) << 16 | segment_load16(p + 2);
 }
 
-static void store16(uint8_t *p, uint16_t v)
+static void segment_store16(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
 }
 
-static void store32(uint8_t *p, uint32_t v)
+static void segment_store32(uint8_t *p, uint32_t v)
 {
-	store16(p, (uint16_t)(v >> 16));
-	store16(p + 2, (uint16_t)v);
+	segment_store16(p, (uint16_t)(v >> 16));
+	segment_store16(p + 2, (uint16_t)v);
 }
 
 /* Options of a length that isn't theirs are skipped like unknown ones (RFC 9293 3.1: MUST-6, MUST-7). */
-static void read_option(uint8_t kind, const uint8_t *option, size_t len, kxdp_segment_t *segment)
+static void segment_read_option(uint8_t kind, const uint8_t *option, size_t len, kxdp_segment_t *segment)
 {
 	if (kind == OPTION_MSS && len == MSS_LEN) {
-		segment->mss = load16(option + 2);
+		segment->mss = segment_load16(option + 2);
 	} else if (kind == OPTION_SCALE && len == SCALE_LEN) {
 		segment->scale = (int8_t)(option[2] < SCALE_MOST ? option[2] : SCALE_MOST);
 	}
 }
 
-static bool read_options(const uint8_t *options, size_t len, kxdp_segment_t *segment)
+static bool segment_read_options(const uint8_t *options, size_t len, kxdp_segment_t *segment)
 {
 	for (size_t at = 0; at < len && options[at] != OPTION_END;) {
 		if (options[at] == OPTION_NOP) {
@@ -57,7 +57,7 @@ static bool read_options(const uint8_t *options, size_t len, kxdp_segment_t *seg
 			return false;
 		}
 		if (segment->flags & KXDP_TCP_SYN) {
-			read_option(options[at], options + at, options[at + 1], segment);
+			segment_read_option(options[at], options + at, options[at + 1], segment);
 		}
 		at += options[at + 1];
 	}
@@ -75,15 +75,15 @@ bool kxdp_segment_read(const uint8_t *bytes, size_t len, kxdp_segment_t *segment
 	}
 	uint8_t flags = bytes[13] & FLAGS_KNOWN;
 	kxdp_segment_t read = {
-		.seq = load32(bytes + 4),
-		.ack = flags & KXDP_TCP_ACK ? load32(bytes + 8) : 0,
-		.window = load16(bytes + 14),
+		.seq = segment_load32(bytes + 4),
+		.ack = flags & KXDP_TCP_ACK ? segment_load32(bytes + 8) : 0,
+		.window = segment_load16(bytes + 14),
 		.scale = -1,
 		.flags = flags,
 		.len = (uint16_t)(len - header_len),
 		.payload = len > header_len ? bytes + header_len : NULL,
 	};
-	if (!read_options(bytes + KXDP_TCP_HEADER_LEN, header_len - KXDP_TCP_HEADER_LEN, &read)) {
+	if (!segment_read_options(bytes + KXDP_TCP_HEADER_LEN, header_len - KXDP_TCP_HEADER_LEN, &read)) {
 		return false;
 	}
 	read.flow = segment->flow;
@@ -100,19 +100,19 @@ size_t kxdp_segment_header_len(const kxdp_segment_t *segment)
 
 void kxdp_segment_write(const kxdp_segment_t *segment, uint8_t *header)
 {
-	store16(header, segment->flow.local_port);
-	store16(header + 2, segment->flow.remote_port);
-	store32(header + 4, segment->seq);
-	store32(header + 8, segment->flags & KXDP_TCP_ACK ? segment->ack : 0);
+	segment_store16(header, segment->flow.local_port);
+	segment_store16(header + 2, segment->flow.remote_port);
+	segment_store32(header + 4, segment->seq);
+	segment_store32(header + 8, segment->flags & KXDP_TCP_ACK ? segment->ack : 0);
 	header[12] = (uint8_t)(kxdp_segment_header_len(segment) / 4 << 4);
 	header[13] = segment->flags;
-	store16(header + 14, segment->window);
+	segment_store16(header + 14, segment->window);
 	memset(header + 16, 0, 4); /* checksum, urgent pointer */
 	uint8_t *option = header + KXDP_TCP_HEADER_LEN;
 	if (segment->mss > 0) {
 		option[0] = OPTION_MSS;
 		option[1] = MSS_LEN;
-		store16(option + 2, segment->mss);
+		segment_store16(option + 2, segment->mss);
 		option += MSS_LEN;
 	}
 	if (segment->scale >= 0) {

@@ -26,7 +26,7 @@ uint16_t tcp_window(const kxdp_tcp_t *tcp, const conn_t *conn)
 
 /* ---- segments of no connection ---- */
 
-static void note_add(kxdp_tcp_t *tcp, const note_t *note)
+static void send_add_note(kxdp_tcp_t *tcp, const note_t *note)
 {
 	if (tcp->notes_count < NOTES_MAX) {
 		tcp->notes[(tcp->notes_from + tcp->notes_count++) % NOTES_MAX] = *note;
@@ -59,28 +59,28 @@ void tcp_note_reset(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 		stat_inc(&tcp->stats.dropped_unknown);
 		return;
 	}
-	note_add(tcp, &(note_t){ .flow = segment->flow,
-				      .path = segment->path,
-				      .seq = segment->ack,
-				      .scale = -1,
-				      .flags = KXDP_TCP_RST });
+	send_add_note(tcp, &(note_t){ .flow = segment->flow,
+					   .path = segment->path,
+					   .seq = segment->ack,
+					   .scale = -1,
+					   .flags = KXDP_TCP_RST });
 }
 
 void tcp_note_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *syn)
 {
-	note_add(tcp, &(note_t){
-				      .flow = syn->flow,
-				      .path = syn->path,
-				      .seq = tcp_cookie_make(tcp, syn),
-				      .ack = syn->seq + 1,
-				      .window = WINDOW_MAX,
-				      .mss = tcp_path_mss(tcp, &syn->path, tcp_is_ipv4(syn->flow.remote)),
-				      .scale = syn->scale >= 0 ? 0 : -1,
-				      .flags = KXDP_TCP_SYN | KXDP_TCP_ACK,
-		      });
+	send_add_note(tcp, &(note_t){
+					   .flow = syn->flow,
+					   .path = syn->path,
+					   .seq = tcp_cookie_make(tcp, syn),
+					   .ack = syn->seq + 1,
+					   .window = WINDOW_MAX,
+					   .mss = tcp_path_mss(tcp, &syn->path, tcp_is_ipv4(syn->flow.remote)),
+					   .scale = syn->scale >= 0 ? 0 : -1,
+					   .flags = KXDP_TCP_SYN | KXDP_TCP_ACK,
+			   });
 }
 
-static void emit_note(kxdp_tcp_t *tcp, kxdp_segment_t *ret_segment)
+static void send_emit_note(kxdp_tcp_t *tcp, kxdp_segment_t *ret_segment)
 {
 	const note_t *note = &tcp->notes[tcp->notes_from];
 	*ret_segment = (kxdp_segment_t){
@@ -131,7 +131,7 @@ void tcp_challenge(kxdp_tcp_t *tcp, uint32_t number)
 
 /* ---- headers ---- */
 
-static void fill(kxdp_tcp_t *tcp, conn_t *conn, uint8_t flags, uint32_t seq, kxdp_segment_t *ret_segment)
+static void send_fill_header(kxdp_tcp_t *tcp, conn_t *conn, uint8_t flags, uint32_t seq, kxdp_segment_t *ret_segment)
 {
 	const end_t *end = end_at(tcp, conn->end);
 	*ret_segment = (kxdp_segment_t){
@@ -147,16 +147,16 @@ static void fill(kxdp_tcp_t *tcp, conn_t *conn, uint8_t flags, uint32_t seq, kxd
 	}
 }
 
-static void emit_reset(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, kxdp_segment_t *ret_segment)
+static void send_emit_reset(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, kxdp_segment_t *ret_segment)
 {
-	fill(tcp, conn, KXDP_TCP_RST | KXDP_TCP_ACK, conn->snd_una, ret_segment);
+	send_fill_header(tcp, conn, KXDP_TCP_RST | KXDP_TCP_ACK, conn->snd_una, ret_segment);
 	stat_inc(&tcp->stats.resets_out);
 	tcp_conn_free(tcp, number);
 }
 
-static void emit_syn_ack(kxdp_tcp_t *tcp, conn_t *conn, kxdp_segment_t *ret_segment)
+static void send_emit_syn_ack(kxdp_tcp_t *tcp, conn_t *conn, kxdp_segment_t *ret_segment)
 {
-	fill(tcp, conn, KXDP_TCP_SYN | KXDP_TCP_ACK, conn->snd_una, ret_segment);
+	send_fill_header(tcp, conn, KXDP_TCP_SYN | KXDP_TCP_ACK, conn->snd_una, ret_segment);
 	ret_segment->mss = tcp_path_mss(tcp, &ret_segment->path, conn->flags & CONN_IPV4);
 	ret_segment->scale = conn->flags & CONN_SCALED ? 0 : -1;
 	conn->flags &= (uint16_t) ~(CONN_SYN_ACK | CONN_ACK);
@@ -175,14 +175,14 @@ typedef struct {
 } span_t;
 
 /* Bytes from snd_una on that the network may have now; limited transmit (RFC 3042) included. */
-static uint32_t cwnd_now(const conn_t *conn, const busy_t *busy)
+static uint32_t send_window_now(const conn_t *conn, const busy_t *busy)
 {
 	uint32_t extra = busy->flags & BUSY_RECOVERY ? 0 : min_u32(busy->dupacks, 2) * conn->mss;
 	return conn->cwnd + extra;
 }
 
 /* The first segment once more, or a probe, whatever the congestion window says. */
-static span_t span_at_once(const conn_t *conn, const busy_t *busy, uint32_t segment_max)
+static span_t send_span_at_once(const conn_t *conn, const busy_t *busy, uint32_t segment_max)
 {
 	uint32_t most = segment_max;
 	if (busy->flags & BUSY_PROBE) {
@@ -197,11 +197,11 @@ static span_t span_at_once(const conn_t *conn, const busy_t *busy, uint32_t segm
 }
 
 /* RFC 9293 3.8.6.2.1 (sender's silly window avoidance), Nagle's rule left out: replies are written whole. */
-static span_t span_in_window(const conn_t *conn, const busy_t *busy, uint32_t segment_max)
+static span_t send_span_in_window(const conn_t *conn, const busy_t *busy, uint32_t segment_max)
 {
 	span_t span = { .seq = busy->snd_nxt };
 	uint32_t off = busy->snd_nxt - conn->snd_una;
-	uint32_t window = min_u32(cwnd_now(conn, busy), conn->snd_wnd);
+	uint32_t window = min_u32(send_window_now(conn, busy), conn->snd_wnd);
 	uint32_t usable = window > off ? window - off : 0;
 	if (off > busy->out_len || usable == 0) { /* the FIN is out, or nothing fits */
 		return span;
@@ -215,7 +215,7 @@ static span_t span_in_window(const conn_t *conn, const busy_t *busy, uint32_t se
 }
 
 /* Something is to be sent, nothing is on its way, and the window lets nothing go: ask for it by and by. */
-static void persist(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
+static void send_start_persist(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 {
 	bool is_pending = busy->out_len > 0 || (conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2);
 	if (is_pending && busy->timer == TIMER_NONE) {
@@ -223,7 +223,7 @@ static void persist(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 	}
 }
 
-static void sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span)
+static void send_note_sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span)
 {
 	uint32_t end = span->seq + span->len + span->fin;
 	bool is_new = seq_until(busy->snd_max, span->seq);
@@ -248,7 +248,7 @@ static void sent(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, const span_t *span
 }
 
 /* Frames take less than the peer and the path: then that is the size of a segment (SMSS) everywhere. */
-static void limit_segment(conn_t *conn, size_t payload_max)
+static void send_limit_segment(conn_t *conn, size_t payload_max)
 {
 	bool is_new = conn->cwnd == tcp_initial_window(conn);
 	conn->mss = (uint16_t)payload_max;
@@ -256,22 +256,24 @@ static void limit_segment(conn_t *conn, size_t payload_max)
 }
 
 /* True: a segment with data, FIN, or both. */
-static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
+static bool send_emit_data(
+		kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
 {
 	busy_t *busy = busy_of(tcp, conn);
 	if (busy == NULL || payload_max == 0) {
 		return false;
 	}
 	if (payload_max < conn->mss) {
-		limit_segment(conn, payload_max);
+		send_limit_segment(conn, payload_max);
 	}
 	uint32_t segment_max = conn->mss;
 	bool at_once = busy->flags & (BUSY_RESEND_ONE | BUSY_PROBE);
-	span_t span = at_once ? span_at_once(conn, busy, segment_max) : span_in_window(conn, busy, segment_max);
+	span_t span = at_once ? send_span_at_once(conn, busy, segment_max)
+			      : send_span_in_window(conn, busy, segment_max);
 	if (span.len == 0 && !span.fin) {
 		busy->flags &= (uint8_t) ~(BUSY_RESEND_ONE | BUSY_PROBE);
 		if (busy->snd_nxt == conn->snd_una) {
-			persist(tcp, conn, busy);
+			send_start_persist(tcp, conn, busy);
 		}
 		return false;
 	}
@@ -279,21 +281,21 @@ static bool emit_data(kxdp_tcp_t *tcp, conn_t *conn, uint8_t *payload, size_t pa
 	bool is_last = off + span.len == busy->out_len;
 	uint8_t flags = (uint8_t)(KXDP_TCP_ACK | (span.fin ? KXDP_TCP_FIN : 0) |
 				  (is_last && span.len > 0 ? KXDP_TCP_PSH : 0));
-	fill(tcp, conn, flags, span.seq, ret_segment);
+	send_fill_header(tcp, conn, flags, span.seq, ret_segment);
 	if (span.len > 0) {
 		tcp_out_copy(tcp, conn, busy, off, payload, span.len);
 		ret_segment->payload = payload;
 		ret_segment->len = (uint16_t)span.len;
 	}
 	conn->flags &= (uint16_t)~CONN_ACK;
-	sent(tcp, conn, busy, &span);
+	send_note_sent(tcp, conn, busy, &span);
 	return true;
 }
 
 /*
  * The sequence number of a segment without data: one that the peer accepts also when its window has closed or shrunk.
  */
-static uint32_t bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
+static uint32_t send_bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
 {
 	if (conn->state == STATE_SYN_RCVD) {
 		return conn->snd_una + 1;
@@ -303,17 +305,17 @@ static uint32_t bare_seq(const kxdp_tcp_t *tcp, const conn_t *conn)
 }
 
 /* True: a segment; *ret_more: perhaps there is another one. */
-static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t payload_max,
+static bool send_emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t payload_max,
 		kxdp_segment_t *ret_segment, bool *ret_more)
 {
 	conn_t *conn = conn_at(tcp, number);
 	*ret_more = false;
 	switch ((state_t)conn->state) {
 	case STATE_GONE: kxdp_slab_give_back(&tcp->conns, number); return false;
-	case STATE_RESET: emit_reset(tcp, number, conn, ret_segment); return true;
+	case STATE_RESET: send_emit_reset(tcp, number, conn, ret_segment); return true;
 	case STATE_SYN_RCVD:
 		if (conn->flags & CONN_SYN_ACK) {
-			emit_syn_ack(tcp, conn, ret_segment);
+			send_emit_syn_ack(tcp, conn, ret_segment);
 			return true;
 		}
 		break;
@@ -329,18 +331,18 @@ static bool emit_conn(kxdp_tcp_t *tcp, uint32_t number, uint8_t *payload, size_t
 	if (conn->acks_owed > 0) {
 		conn->acks_owed--;
 		conn->flags &= (uint16_t)~CONN_ACK;
-		fill(tcp, conn, KXDP_TCP_ACK, bare_seq(tcp, conn), ret_segment);
+		send_fill_header(tcp, conn, KXDP_TCP_ACK, send_bare_seq(tcp, conn), ret_segment);
 		*ret_more = true;
 		return true;
 	}
-	if (emit_data(tcp, conn, payload, payload_max, ret_segment)) {
+	if (send_emit_data(tcp, conn, payload, payload_max, ret_segment)) {
 		const busy_t *busy = busy_of(tcp, conn);
 		*ret_more = busy->snd_nxt - conn->snd_una < busy->out_len + (conn->flags & CONN_FIN ? 1 : 0);
 		return true;
 	}
 	if (conn->flags & CONN_ACK) {
 		conn->flags &= (uint16_t)~CONN_ACK;
-		fill(tcp, conn, KXDP_TCP_ACK, bare_seq(tcp, conn), ret_segment);
+		send_fill_header(tcp, conn, KXDP_TCP_ACK, send_bare_seq(tcp, conn), ret_segment);
 		return true;
 	}
 	return false;
@@ -350,7 +352,7 @@ bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t pa
 {
 	tcp->now_us = now_us > tcp->now_us ? now_us : tcp->now_us;
 	if (tcp->notes_count > 0) {
-		emit_note(tcp, ret_segment);
+		send_emit_note(tcp, ret_segment);
 		stat_inc(&tcp->stats.segments_out);
 		return true;
 	}
@@ -360,7 +362,7 @@ bool kxdp_tcp_emit(kxdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t pa
 		tcp->ready_head = conn->ready_next;
 		tcp->ready_tail = tcp->ready_head != 0 ? tcp->ready_tail : 0;
 		conn->flags &= (uint16_t)~CONN_READY;
-		bool more, is_sent = emit_conn(tcp, number, payload, payload_max, ret_segment, &more);
+		bool more, is_sent = send_emit_conn(tcp, number, payload, payload_max, ret_segment, &more);
 		if (more) {
 			tcp_conn_ready(tcp, number);
 		}

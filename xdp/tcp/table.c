@@ -32,7 +32,7 @@ kxdp_flow_t tcp_conn_flow(const kxdp_tcp_t *tcp, const conn_t *conn)
 	return flow;
 }
 
-static bool is_flow(const kxdp_tcp_t *tcp, const conn_t *conn, const kxdp_flow_t *flow)
+static bool table_is_flow(const kxdp_tcp_t *tcp, const conn_t *conn, const kxdp_flow_t *flow)
 {
 	if (conn->remote_port != flow->remote_port || memcmp(conn->remote, flow->remote, 16) != 0) {
 		return false;
@@ -41,7 +41,7 @@ static bool is_flow(const kxdp_tcp_t *tcp, const conn_t *conn, const kxdp_flow_t
 	return end->local_port == flow->local_port && memcmp(end->local, flow->local, 16) == 0;
 }
 
-static uint32_t *bucket_of(const kxdp_tcp_t *tcp, uint64_t hash)
+static uint32_t *table_bucket_of(const kxdp_tcp_t *tcp, uint64_t hash)
 {
 	uint32_t at = (uint32_t)hash & tcp->bucket_mask;
 	at = at < tcp->bucket_split ? (uint32_t)hash & (2 * tcp->bucket_mask + 1) : at;
@@ -50,10 +50,10 @@ static uint32_t *bucket_of(const kxdp_tcp_t *tcp, uint64_t hash)
 
 uint32_t tcp_find(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint64_t hash)
 {
-	uint32_t number = *bucket_of(tcp, hash);
+	uint32_t number = *table_bucket_of(tcp, hash);
 	while (number != 0) {
 		const conn_t *conn = conn_at(tcp, number);
-		if (is_flow(tcp, conn, flow)) {
+		if (table_is_flow(tcp, conn, flow)) {
 			break;
 		}
 		number = conn->hash_next;
@@ -61,7 +61,7 @@ uint32_t tcp_find(const kxdp_tcp_t *tcp, const kxdp_flow_t *flow, uint64_t hash)
 	return number;
 }
 
-static void bucket_remove(kxdp_tcp_t *tcp, uint32_t number)
+static void table_remove_conn(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	uint64_t hash = tcp->segment_hash;
@@ -70,14 +70,14 @@ static void bucket_remove(kxdp_tcp_t *tcp, uint32_t number)
 		hash = tcp_flow_hash(tcp, &flow);
 	}
 	tcp->segment_conn = 0;
-	uint32_t *at = bucket_of(tcp, hash);
+	uint32_t *at = table_bucket_of(tcp, hash);
 	while (*at != number) {
 		at = &conn_at(tcp, *at)->hash_next;
 	}
 	*at = conn->hash_next;
 }
 
-static uint32_t power_of_two(uint32_t least)
+static uint32_t table_power_of_two(uint32_t least)
 {
 	uint32_t power = BUCKETS_FIRST;
 	while (power < least && power < 1u << 30) {
@@ -87,7 +87,7 @@ static uint32_t power_of_two(uint32_t least)
 }
 
 /* Make one bucket into two. */
-static void split_bucket(kxdp_tcp_t *tcp)
+static void table_split_bucket(kxdp_tcp_t *tcp)
 {
 	uint32_t *from = &tcp->buckets[tcp->bucket_split], *to = from + tcp->bucket_mask + 1;
 	for (uint32_t number = *from; number != 0; number = *from) {
@@ -107,17 +107,17 @@ static void split_bucket(kxdp_tcp_t *tcp)
 	}
 }
 
-static void table_grow(kxdp_tcp_t *tcp)
+static void table_grow_buckets(kxdp_tcp_t *tcp)
 {
 	uint32_t used = tcp->bucket_mask + 1 + tcp->bucket_split;
 	if (tcp->conn_count > used && used < tcp->bucket_room) {
-		split_bucket(tcp);
+		table_split_bucket(tcp);
 	}
 }
 
 bool tcp_table_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 {
-	uint32_t room = power_of_two(clients_max);
+	uint32_t room = table_power_of_two(clients_max);
 	if (room <= tcp->bucket_room) {
 		return true;
 	}
@@ -137,7 +137,7 @@ bool tcp_table_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 	return true;
 }
 
-static uint32_t source_hash(const kxdp_tcp_t *tcp, const source_t *source)
+static uint32_t table_hash_source(const kxdp_tcp_t *tcp, const source_t *source)
 {
 	uint64_t prefix;
 	memcpy(&prefix, source->prefix, sizeof(prefix));
@@ -146,7 +146,7 @@ static uint32_t source_hash(const kxdp_tcp_t *tcp, const source_t *source)
 
 bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 {
-	uint32_t count = power_of_two(clients_max);
+	uint32_t count = table_power_of_two(clients_max);
 	if (tcp->source_buckets != NULL && count <= tcp->source_mask + 1) {
 		return true;
 	}
@@ -157,7 +157,7 @@ bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 	for (uint32_t i = 0; tcp->source_buckets != NULL && i <= tcp->source_mask; i++) {
 		for (uint32_t number = tcp->source_buckets[i], next; number != 0; number = next) {
 			source_t *source = source_at(tcp, number);
-			uint32_t *at = &buckets[source_hash(tcp, source) & (count - 1)];
+			uint32_t *at = &buckets[table_hash_source(tcp, source) & (count - 1)];
 			next = source->hash_next;
 			source->hash_next = *at;
 			*at = number;
@@ -173,13 +173,13 @@ bool tcp_sources_resize(kxdp_tcp_t *tcp, uint32_t clients_max)
 
 /* ---- ends ---- */
 
-static bool is_end(const end_t *end, const kxdp_segment_t *segment)
+static bool table_is_end(const end_t *end, const kxdp_segment_t *segment)
 {
 	return memcmp(&end->path, &segment->path, sizeof(end->path)) == 0 &&
 	       end->local_port == segment->flow.local_port && memcmp(end->local, segment->flow.local, 16) == 0;
 }
 
-static uint32_t end_hash(const kxdp_tcp_t *tcp, const kxdp_path_t *path, const uint8_t local[16], uint16_t port)
+static uint32_t table_hash_end(const kxdp_tcp_t *tcp, const kxdp_path_t *path, const uint8_t local[16], uint16_t port)
 {
 	uint64_t words[7] = { port };
 	memcpy(words + 1, local, 16);
@@ -187,7 +187,7 @@ static uint32_t end_hash(const kxdp_tcp_t *tcp, const kxdp_path_t *path, const u
 	return (uint32_t)kxdp_siphash13(&tcp->key, words, KNOT_LEN(words));
 }
 
-static bool ends_grow(kxdp_tcp_t *tcp)
+static bool table_grow_ends(kxdp_tcp_t *tcp)
 {
 	uint32_t count = tcp->end_buckets != NULL ? 2 * (tcp->end_mask + 1) : END_BUCKETS_FIRST;
 	uint32_t *buckets = kxdp_map(count * sizeof(buckets[0]));
@@ -197,7 +197,8 @@ static bool ends_grow(kxdp_tcp_t *tcp)
 	for (uint32_t i = 0; tcp->end_buckets != NULL && i <= tcp->end_mask; i++) {
 		for (uint32_t number = tcp->end_buckets[i], next; number != 0; number = next) {
 			end_t *end = end_at(tcp, number);
-			uint32_t *at = &buckets[end_hash(tcp, &end->path, end->local, end->local_port) & (count - 1)];
+			uint32_t *at = &buckets[table_hash_end(tcp, &end->path, end->local, end->local_port) &
+						(count - 1)];
 			next = end->hash_next;
 			end->hash_next = *at;
 			*at = number;
@@ -210,13 +211,13 @@ static bool ends_grow(kxdp_tcp_t *tcp)
 	return true;
 }
 
-static void end_unref(kxdp_tcp_t *tcp, uint32_t number)
+static void table_unref_end(kxdp_tcp_t *tcp, uint32_t number)
 {
 	end_t *end = end_at(tcp, number);
 	if (--end->refs > 0) {
 		return;
 	}
-	uint32_t *at = &tcp->end_buckets[end_hash(tcp, &end->path, end->local, end->local_port) & tcp->end_mask];
+	uint32_t *at = &tcp->end_buckets[table_hash_end(tcp, &end->path, end->local, end->local_port) & tcp->end_mask];
 	while (*at != number) {
 		at = &end_at(tcp, *at)->hash_next;
 	}
@@ -226,19 +227,19 @@ static void end_unref(kxdp_tcp_t *tcp, uint32_t number)
 }
 
 /* The end of the segment, with a reference more. 0: no memory. */
-static uint32_t end_ref(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
+static uint32_t table_ref_end(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 {
-	if (tcp->end_last != 0 && is_end(end_at(tcp, tcp->end_last), segment)) {
+	if (tcp->end_last != 0 && table_is_end(end_at(tcp, tcp->end_last), segment)) {
 		end_at(tcp, tcp->end_last)->refs++;
 		return tcp->end_last;
 	}
-	if ((tcp->end_buckets == NULL || tcp->end_count > tcp->end_mask) && !ends_grow(tcp)) {
+	if ((tcp->end_buckets == NULL || tcp->end_count > tcp->end_mask) && !table_grow_ends(tcp)) {
 		return 0;
 	}
-	uint32_t hash = end_hash(tcp, &segment->path, segment->flow.local, segment->flow.local_port);
+	uint32_t hash = table_hash_end(tcp, &segment->path, segment->flow.local, segment->flow.local_port);
 	uint32_t *bucket = &tcp->end_buckets[hash & tcp->end_mask];
 	uint32_t number = *bucket;
-	while (number != 0 && !is_end(end_at(tcp, number), segment)) {
+	while (number != 0 && !table_is_end(end_at(tcp, number), segment)) {
 		number = end_at(tcp, number)->hash_next;
 	}
 	if (number == 0) {
@@ -256,7 +257,7 @@ static uint32_t end_ref(kxdp_tcp_t *tcp, const kxdp_segment_t *segment)
 	uint32_t last = tcp->end_last;
 	tcp->end_last = number;
 	if (last != 0) {
-		end_unref(tcp, last);
+		table_unref_end(tcp, last);
 	}
 	return number;
 }
@@ -266,9 +267,9 @@ void tcp_conn_set_path(kxdp_tcp_t *tcp, conn_t *conn, const kxdp_segment_t *segm
 	if (memcmp(&end_at(tcp, conn->end)->path, &segment->path, sizeof(segment->path)) == 0) {
 		return;
 	}
-	uint32_t end = end_ref(tcp, segment);
+	uint32_t end = table_ref_end(tcp, segment);
 	if (end != 0) {
-		end_unref(tcp, conn->end);
+		table_unref_end(tcp, conn->end);
 		conn->end = end;
 		uint16_t most = tcp_path_mss(tcp, &segment->path, conn->flags & CONN_IPV4);
 		conn->mss = conn->mss < most ? conn->mss : most;
@@ -283,12 +284,12 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 	if (number == 0) {
 		return 0;
 	}
-	uint32_t end = end_ref(tcp, segment);
+	uint32_t end = table_ref_end(tcp, segment);
 	if (end == 0) {
 		kxdp_slab_give_back(&tcp->conns, number);
 		return 0;
 	}
-	uint32_t *bucket = bucket_of(tcp, hash);
+	uint32_t *bucket = table_bucket_of(tcp, hash);
 	conn_t *conn = conn_at(tcp, number);
 	tcp->generation += tcp->generation == UINT32_MAX ? 2 : 1; /* 0 means that a connection is gone */
 	*conn = (conn_t){
@@ -302,12 +303,12 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 	memcpy(conn->remote, segment->flow.remote, sizeof(conn->remote));
 	*bucket = number;
 	tcp->conn_count++;
-	table_grow(tcp);
+	table_grow_buckets(tcp);
 	stat_inc(&tcp->stats.clients);
 	return number;
 }
 
-static void delist(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
+static void table_delist_conn(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 {
 	if (conn->list == LIST_NONE) {
 		return;
@@ -325,7 +326,7 @@ static void delist(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 void tcp_conn_move(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list)
 {
 	conn_t *conn = conn_at(tcp, number);
-	delist(tcp, number, conn);
+	table_delist_conn(tcp, number, conn);
 	list_append(&tcp->conns, CONN_LINK, &tcp->lists[list], number);
 	conn->list = (uint8_t)list;
 	if (list >= LIST_HALF) {
@@ -353,7 +354,7 @@ void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number)
 	}
 }
 
-static void busy_free(kxdp_tcp_t *tcp, conn_t *conn)
+static void table_free_busy(kxdp_tcp_t *tcp, conn_t *conn)
 {
 	uint32_t number = conn->busy;
 	busy_t *busy = busy_at(tcp, number);
@@ -366,14 +367,14 @@ static void busy_free(kxdp_tcp_t *tcp, conn_t *conn)
 }
 
 /* Out of everything that finds it. */
-static void withdraw(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
+static void table_withdraw_conn(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 {
 	conn->snd_una = snd_max_of(tcp, conn);
 	if (conn->busy != 0) {
-		busy_free(tcp, conn);
+		table_free_busy(tcp, conn);
 	}
-	delist(tcp, number, conn);
-	bucket_remove(tcp, number);
+	table_delist_conn(tcp, number, conn);
+	table_remove_conn(tcp, number);
 	tcp_source_remove(tcp, conn);
 	tcp->conn_count--;
 	stat_sub(&tcp->stats.clients, 1);
@@ -385,9 +386,9 @@ void tcp_conn_free(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (conn->state != STATE_RESET) {
-		withdraw(tcp, number, conn);
+		table_withdraw_conn(tcp, number, conn);
 	}
-	end_unref(tcp, conn->end);
+	table_unref_end(tcp, conn->end);
 	conn->state = STATE_GONE;
 	if (!(conn->flags & CONN_READY)) {
 		kxdp_slab_give_back(&tcp->conns, number);
@@ -398,7 +399,7 @@ void tcp_conn_reset(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	conn->snd_una += conn->state == STATE_SYN_RCVD ? 1 : 0;
-	withdraw(tcp, number, conn);
+	table_withdraw_conn(tcp, number, conn);
 	conn->state = STATE_RESET;
 	tcp_conn_ready(tcp, number);
 }
@@ -407,7 +408,7 @@ void tcp_conn_time_wait(kxdp_tcp_t *tcp, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (conn->busy != 0) {
-		busy_free(tcp, conn);
+		table_free_busy(tcp, conn);
 	}
 	conn->state = STATE_TIME_WAIT;
 	tcp_source_remove(tcp, conn);
@@ -476,6 +477,6 @@ void tcp_busy_put(kxdp_tcp_t *tcp, uint32_t number)
 	}
 	bool fin_is_under_way = conn->flags & CONN_FIN && conn->state != STATE_FIN_WAIT_2;
 	if (!fin_is_under_way && busy->snd_max == conn->snd_una) {
-		busy_free(tcp, conn);
+		table_free_busy(tcp, conn);
 	}
 }

@@ -9,14 +9,14 @@ enum {
 	MTU_LEAST = 68, /* RFC 791 3.2 */
 };
 
-static bool are_valid(const kxdp_tcp_limits_t *limits)
+static bool tcp_limits_are_valid(const kxdp_tcp_limits_t *limits)
 {
 	return limits->clients_max > 0 && limits->clients_max <= CLIENTS_MOST && limits->mtu >= MTU_LEAST &&
 	       limits->resend_us > 0 && limits->idle_close_us > 0 && limits->idle_reset_us > 0 &&
 	       (limits->in_source_max == 0 || limits->in_source_max >= IN_MAX);
 }
 
-static bool make_tables(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
+static bool tcp_make_tables(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
 {
 	return tcp_table_resize(tcp, limits->clients_max) && tcp_sources_resize(tcp, limits->clients_max);
 }
@@ -24,7 +24,7 @@ static bool make_tables(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
 knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[static KXDP_TCP_KEY_LEN], uint64_t now_us,
 		kxdp_tcp_t **ret_tcp)
 {
-	if (!are_valid(limits)) {
+	if (!tcp_limits_are_valid(limits)) {
 		return KNOT_EINVAL;
 	}
 	kxdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
@@ -43,7 +43,7 @@ knot_err_t kxdp_tcp_new(const kxdp_tcp_limits_t *limits, const uint8_t key[stati
 	kxdp_slab_init(&tcp->shares, sizeof(share_t), SHARE_SHIFT);
 	tcp_buffers_init(tcp);
 	tcp_timers_configure(tcp);
-	if (!make_tables(tcp, limits)) {
+	if (!tcp_make_tables(tcp, limits)) {
 		kxdp_tcp_free(tcp);
 		return KNOT_ENOMEM;
 	}
@@ -70,12 +70,12 @@ void kxdp_tcp_free(kxdp_tcp_t *take_tcp)
 
 void kxdp_tcp_configure(kxdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits)
 {
-	if (!are_valid(limits)) {
+	if (!tcp_limits_are_valid(limits)) {
 		return;
 	}
 	kxdp_tcp_limits_t old = tcp->limits;
 	tcp->limits = *limits;
-	if (!make_tables(tcp, limits)) { /* no memory: as many as before */
+	if (!tcp_make_tables(tcp, limits)) { /* no memory: as many as before */
 		tcp->limits.clients_max = limits->clients_max < old.clients_max ? limits->clients_max : old.clients_max;
 	}
 	tcp_timers_configure(tcp);

@@ -23,7 +23,7 @@ void tcp_rtt_sample(conn_t *conn, uint32_t rtt_us)
 	conn->srtt_us = max_u32(conn->srtt_us - conn->srtt_us / 8 + rtt_us / 8, 1);
 }
 
-static uint64_t rto_us(const kxdp_tcp_t *tcp, const conn_t *conn, const busy_t *busy)
+static uint64_t timer_rto_us(const kxdp_tcp_t *tcp, const conn_t *conn, const busy_t *busy)
 {
 	uint64_t rto = conn->flags & CONN_SYN_RESENT ? RTO_AFTER_SYN_RESENT_US : RTO_FIRST_US;
 	if (conn->srtt_us != 0) {
@@ -49,7 +49,7 @@ void tcp_set_ssthresh(conn_t *conn, uint32_t bytes)
 
 /* ---- the wheel ---- */
 
-static void wheel_put(kxdp_tcp_t *tcp, busy_t *busy, uint32_t number)
+static void timer_wheel_put(kxdp_tcp_t *tcp, busy_t *busy, uint32_t number)
 {
 	uint64_t time = (busy->deadline_us + (1u << WHEEL_SHIFT) - 1) >> WHEEL_SHIFT;
 	time = time > tcp->wheel_time ? time : tcp->wheel_time + 1;
@@ -74,7 +74,7 @@ void tcp_timer_remove(kxdp_tcp_t *tcp, busy_t *busy, uint32_t number)
 }
 
 /* The time that a slot stands for, from the slots done on. */
-static uint64_t slot_time(const kxdp_tcp_t *tcp, uint32_t slot)
+static uint64_t timer_slot_time(const kxdp_tcp_t *tcp, uint32_t slot)
 {
 	return tcp->wheel_time + 1 +
 	       (slot + WHEEL_SLOTS - (uint32_t)((tcp->wheel_time + 1) % WHEEL_SLOTS)) % WHEEL_SLOTS;
@@ -83,14 +83,14 @@ static uint64_t slot_time(const kxdp_tcp_t *tcp, uint32_t slot)
 void tcp_timer_start(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy, timer_kind_t kind)
 {
 	busy->timer = (uint8_t)kind;
-	busy->deadline_us = tcp->now_us + rto_us(tcp, conn, busy);
+	busy->deadline_us = tcp->now_us + timer_rto_us(tcp, conn, busy);
 	if (busy->wheel_slot != WHEEL_SLOTS) {
-		if (slot_time(tcp, busy->wheel_slot) << WHEEL_SHIFT <= busy->deadline_us + (1u << WHEEL_SHIFT)) {
+		if (timer_slot_time(tcp, busy->wheel_slot) << WHEEL_SHIFT <= busy->deadline_us + (1u << WHEEL_SHIFT)) {
 			return;
 		}
 		tcp_timer_remove(tcp, busy, conn->busy);
 	}
-	wheel_put(tcp, busy, conn->busy);
+	timer_wheel_put(tcp, busy, conn->busy);
 }
 
 void tcp_timer_stop(busy_t *busy)
@@ -101,7 +101,7 @@ void tcp_timer_stop(busy_t *busy)
 /*
  * Two timeouts of a full segment: perhaps it is too long for a path that doesn't say so (RFC 8899 1.1, RFC 2923 2.1).
  */
-static void suspect_black_hole(conn_t *conn, const busy_t *busy)
+static void timer_suspect_black_hole(conn_t *conn, const busy_t *busy)
 {
 	static const uint16_t less[] = { 1220, 536 };
 	for (size_t i = 0; i < KNOT_LEN(less) && busy->timeouts % 2 == 0 && busy->out_len >= conn->mss; i++) {
@@ -113,7 +113,7 @@ static void suspect_black_hole(conn_t *conn, const busy_t *busy)
 }
 
 /* RFC 6298 5.4 to 5.6, RFC 5681 3.1, RFC 6582 4. */
-static void resend_timeout(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
+static void timer_expire_resend(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 {
 	stat_inc(&tcp->stats.timeouts);
 	if (++busy->timeouts > RESENDS_MAX) {
@@ -124,7 +124,7 @@ static void resend_timeout(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 	if (busy->timeouts == 1) {
 		tcp_set_ssthresh(conn, (busy->snd_max - conn->snd_una) / 2);
 	}
-	suspect_black_hole(conn, busy);
+	timer_suspect_black_hole(conn, busy);
 	conn->cwnd = conn->mss;
 	busy->recover = busy->snd_max;
 	busy->snd_nxt = conn->snd_una;
@@ -134,11 +134,11 @@ static void resend_timeout(kxdp_tcp_t *tcp, conn_t *conn, busy_t *busy)
 	tcp_conn_ready(tcp, busy->conn);
 }
 
-static void fire(kxdp_tcp_t *tcp, busy_t *busy)
+static void timer_fire(kxdp_tcp_t *tcp, busy_t *busy)
 {
 	conn_t *conn = conn_at(tcp, busy->conn);
 	if (busy->timer == TIMER_RESEND) {
-		resend_timeout(tcp, conn, busy);
+		timer_expire_resend(tcp, conn, busy);
 	} else if (busy->timer == TIMER_PERSIST) { /* RFC 9293 3.8.6.1 */
 		busy->timeouts += busy->timeouts < UINT8_MAX;
 		busy->flags |= BUSY_PROBE;
@@ -147,7 +147,7 @@ static void fire(kxdp_tcp_t *tcp, busy_t *busy)
 	}
 }
 
-static void wheel_turn(kxdp_tcp_t *tcp)
+static void timer_wheel_turn(kxdp_tcp_t *tcp)
 {
 	uint64_t until = tcp->now_us >> WHEEL_SHIFT;
 	if (until > tcp->wheel_time + WHEEL_SLOTS) {
@@ -162,15 +162,15 @@ static void wheel_turn(kxdp_tcp_t *tcp)
 				continue;
 			}
 			if (busy->deadline_us > tcp->now_us) {
-				wheel_put(tcp, busy, number); /* into a later slot */
+				timer_wheel_put(tcp, busy, number); /* into a later slot */
 			} else {
-				fire(tcp, busy);
+				timer_fire(tcp, busy);
 			}
 		}
 	}
 }
 
-static uint64_t wheel_next(const kxdp_tcp_t *tcp)
+static uint64_t timer_wheel_next(const kxdp_tcp_t *tcp)
 {
 	uint64_t from = tcp->wheel_time + 1;
 	for (uint32_t i = 0; i <= WHEEL_SLOTS / 64; i++) {
@@ -179,7 +179,7 @@ static uint64_t wheel_next(const kxdp_tcp_t *tcp)
 		bits &= i == 0 ? ~0ull << start % 64 : i == WHEEL_SLOTS / 64 ? ~(~0ull << start % 64) : ~0ull;
 		if (bits != 0) {
 			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
-			return slot_time(tcp, slot) << WHEEL_SHIFT;
+			return timer_slot_time(tcp, slot) << WHEEL_SHIFT;
 		}
 	}
 	return UINT64_MAX;
@@ -187,7 +187,7 @@ static uint64_t wheel_next(const kxdp_tcp_t *tcp)
 
 /* ---- lists ---- */
 
-static uint32_t list_timeout(const kxdp_tcp_t *tcp, unsigned list)
+static uint32_t timer_list_timeout(const kxdp_tcp_t *tcp, unsigned list)
 {
 	uint64_t us;
 	if (list >= LIST_HALF) {
@@ -209,11 +209,11 @@ void tcp_timers_configure(kxdp_tcp_t *tcp)
 	enum { IDLE_MOST_MS = 60 * SECOND_MS, STEPS = 256 };
 	tcp->progress_step_ms = min_u32(ms_of(tcp->limits.idle_close_us), IDLE_MOST_MS) / STEPS;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
-		tcp->list_timeout_ms[list] = list_timeout(tcp, list);
+		tcp->list_timeout_ms[list] = timer_list_timeout(tcp, list);
 	}
 }
 
-static bool has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
+static bool timer_has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
 {
 	return conn->busy != 0 && busy_at(tcp, conn->busy)->out_len > 0;
 }
@@ -222,7 +222,7 @@ static bool has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
  * Output of an open window is on its way, and was sent again or will be: that has an end of its own (RESENDS_MAX), and
  * packets may be lost many times in a row. A peer that closes its window now and then doesn't get more time.
  */
-static bool is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
+static bool timer_is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
 {
 	const busy_t *busy = busy_of(tcp, conn);
 	return busy != NULL && busy->snd_max != conn->snd_una && conn->snd_wnd > 0 && busy->timer != TIMER_PERSIST &&
@@ -230,7 +230,7 @@ static bool is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
 }
 
 /* The first one of a list has been there too long. */
-static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
+static void timer_expire_first(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (list >= LIST_HALF) {
@@ -247,7 +247,7 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 	} else if (list == LIST_TIME_WAIT) {
 		tcp_conn_free(tcp, number);
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
-			has_output(tcp, conn)) {
+			timer_has_output(tcp, conn)) {
 		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for the peer; but not for ever */
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us) {
 		uint32_t stamp_ms = conn->stamp_ms; /* idle_reset counts from the same time */
@@ -257,7 +257,7 @@ static void list_due(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 			tcp_conn_move(tcp, number, LIST_IDLE_CLOSED);
 			conn->stamp_ms = stamp_ms;
 		}
-	} else if (is_resending(tcp, conn)) {
+	} else if (timer_is_resending(tcp, conn)) {
 		tcp_conn_enlist(tcp, number, LIST_CLOSING);
 	} else {
 		stat_inc(&tcp->stats.idle_reset);
@@ -269,7 +269,7 @@ void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us)
 {
 	enum { BATCH = 4096 }; /* the rest next time */
 	tcp->now_us = now_us > tcp->now_us ? now_us : tcp->now_us;
-	wheel_turn(tcp);
+	timer_wheel_turn(tcp);
 	uint32_t now_ms = ms_of(tcp->now_us), left = BATCH;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
 		uint32_t timeout_ms = tcp->list_timeout_ms[list];
@@ -277,7 +277,7 @@ void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us)
 			if ((int32_t)(now_ms - conn_at(tcp, number)->stamp_ms) < (int32_t)timeout_ms) {
 				break;
 			}
-			list_due(tcp, list, number);
+			timer_expire_first(tcp, list, number);
 		}
 	}
 	for (; left > 0 && tcp->conn_count > tcp->limits.clients_max && tcp_make_room(tcp, true); left--) {}
@@ -286,7 +286,7 @@ void kxdp_tcp_tick(kxdp_tcp_t *tcp, uint64_t now_us)
 
 uint64_t kxdp_tcp_next_time(const kxdp_tcp_t *tcp)
 {
-	uint64_t next = wheel_next(tcp), trim = tcp_trim_time(tcp);
+	uint64_t next = timer_wheel_next(tcp), trim = tcp_trim_time(tcp);
 	next = trim < next ? trim : next;
 	uint64_t now_ms = tcp->now_us / 1000;
 	for (unsigned list = 0; list < LIST_COUNT; list++) {
