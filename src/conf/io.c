@@ -11,6 +11,22 @@ static bool io_is_given(const char *text)
 	return text != NULL && text[0] != '\0';
 }
 
+bool conf_io_is_public(const conf_where_t *where)
+{
+	size_t index = io_is_given(where->section) ? conf_section_find(knot_str_of(where->section))
+						   : conf_section_count;
+	if (index == conf_section_count || !io_is_given(where->item)) {
+		return false;
+	}
+	const conf_section_t *section = conf_sections[index];
+	for (size_t i = 0; i < section->row_count; i++) {
+		if (section->rows[i].secret) {
+			return false;
+		}
+	}
+	return conf_row_find(section, knot_str_of(where->item)) < section->row_count;
+}
+
 knot_err_t io_find(const conf_where_t *where, io_target_t *ret_target)
 {
 	ret_target->section = conf_section_count;

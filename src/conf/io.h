@@ -54,6 +54,12 @@ KNOT_MUST_USE knot_err_t conf_io_list(conf_view_t view, const conf_where_t *wher
 /** Send candidates from the schema (filter "s"): sections, items of a section, names of an item's options as `data`. */
 KNOT_MUST_USE knot_err_t conf_io_list_schema(const conf_where_t *where, conf_unit_cb cb, void *ctx);
 
+/**
+ * True if the value of an item may be shown to readers of the log: no item of its section is secret. False for items
+ * that the schema doesn't have, too: the value may be a secret behind a slip of the pen.
+ */
+bool conf_io_is_public(const conf_where_t *where);
+
 /** Write everything as a file that gives the same configuration when it is read. False: a write
  * failed. */
 bool conf_io_export(conf_view_t view, FILE *out);

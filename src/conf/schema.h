@@ -142,6 +142,7 @@ struct conf_row {
 	bool not_zero;   /* an integer may be anything in its range but 0 */
 	bool percent;    /* an integer may have the unit % */
 	bool or_empty;   /* a reference may be "", which means none */
+	bool secret;     /* the log has no values of its section, see conf_io_is_public() */
 	bool or_default; /* a reference to "default" needs no block */
 	uint8_t only_in; /* 0: everywhere; CONF_ONLY_TEMPLATE, CONF_ONLY_ZONE */
 	conf_measure_t unit;

@@ -49,6 +49,7 @@ static const conf_row_t cookies_rows[] = {
 			.doc = "Answer one of this number of queries with a bad cookie, and drop the others." },
 	{ .name = "secret",
 			.type = CONF_HEX,
+			.secret = true,
 			MULTI,
 			.count_max = 2,
 			TUNING,

@@ -19,6 +19,7 @@ static const conf_row_t keystore_rows[] = {
 			.doc = "Kind of store: pem keeps keys as files, pkcs11 in a hardware or software module." },
 	{ .name = "config",
 			STR,
+			.secret = true, /* a URI may have the PIN of the token */
 			.dflt = "keys",
 			TUNING,
 			.doc = "With backend pem, the directory of the keys; with pkcs11, the URI of the token and "
@@ -65,6 +66,7 @@ static const conf_row_t key_rows[] = {
 	{ .name = "secret",
 			.type = CONF_B64,
 			.required = true,
+			.secret = true,
 			.missing = "no key secret defined",
 			TUNING,
 			.doc = "Shared secret of the key, in base64." },

@@ -9,6 +9,10 @@
 
 #include <stdio.h>
 
+enum {
+	LOGGED_UNITS_MAX = 16, /* units of a block that the log names; a block may have millions */
+};
+
 /* ---- Units ---- */
 
 static conf_where_t conf_commands_make_where(const session_t *session)
@@ -56,10 +60,20 @@ typedef knot_err_t (*unit_command_t)(session_t *session, conf_txn_t *txn);
 static knot_err_t conf_commands_each_unit(session_t *session, conf_txn_t *txn, unit_command_t run)
 {
 	knot_err_t err;
+	size_t count = 0;
+	bool changes = (session->command_flags & COMMAND_CHANGES) != 0;
 	do {
+		if (changes && count > 0 && count < LOGGED_UNITS_MAX) {
+			session_log_received(session);
+		}
+		count++;
 		conf_commands_log_item(session);
 		err = run(session, txn);
 	} while (err == KNOT_OK && session_next(session));
+	if (changes && count > LOGGED_UNITS_MAX) {
+		log_control(LOG_INFO, "control, received command '%s', %zu more items", session->command,
+				count - LOGGED_UNITS_MAX);
+	}
 	return err;
 }
 

@@ -142,6 +142,10 @@ static void control_serve_connection(void *ctx, int take_fd, unsigned socket, pe
 		.wait = wait,
 		.timeout_ms = limit_ms,
 	};
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	session.has_uid = getsockopt(take_fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0;
+	session.uid = session.has_uid ? peer.uid : 0;
 	session_serve(&session);
 	knot_ctl_free(ctl);
 	if (session.stop) {

@@ -445,24 +445,6 @@ static bool session_has_zone(const session_t *session, knot_name_t name)
 	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
-static void session_log_received(const session_t *session, const char *command, int level)
-{
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name = { 0 };
-	const char *zone = session->args[KNOT_CTL_IDX_ZONE];
-	if (zone != NULL && knot_name_scan(knot_str_of(zone), knot_name_root, wire, &name) == KNOT_OK) {
-		knot_name_lower(name, wire);
-	} else {
-		name = (knot_name_t){ 0 };
-	}
-	const char *flags = session->args[KNOT_CTL_IDX_FLAGS], *filters = session->args[KNOT_CTL_IDX_FILTERS];
-	bool more = sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG);
-	bool has_flags = more && flags != NULL && *flags != '\0', has_filters = more && filters != NULL;
-	log_control_zone(level, name, "control, received command '%s'%s%s%s%s%s%s", command,
-			has_flags ? ", flags '" : "", has_flags ? flags : "", has_flags ? "'" : "",
-			has_filters ? ", filters '" : "", has_filters ? filters : "", has_filters ? "'" : "");
-}
-
 /* wait: for the jobs that `run` starts. */
 static knot_err_t session_run_zones(session_t *session, session_zone_command_t run, bool wait)
 {
@@ -487,7 +469,7 @@ static knot_err_t session_run_zones(session_t *session, session_zone_command_t r
 		}
 		is_more = session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL;
 		if (is_more) {
-			session_log_received(session, session->command, LOG_INFO);
+			session_log_received(session);
 		}
 	} while (is_more);
 	return KNOT_OK;
@@ -613,11 +595,9 @@ static void session_end_command(session_t *session, const command_t *command, co
 
 static void session_run_command(session_t *session, const command_t *command)
 {
-	if ((command->flags & COMMAND_SILENT) == 0) {
-		session_log_received(
-				session, command->name, (command->flags & COMMAND_QUIET) != 0 ? LOG_DEBUG : LOG_INFO);
-	}
 	session->command = command->name;
+	session->command_flags = command->flags;
+	session_log_received(session);
 	bool is_alone = session_must_be_alone(session, command);
 	knot_err_t err = (command->flags & COMMAND_FREE) != 0 && !is_alone ? KNOT_OK
 									   : session_take_lock(session, is_alone);

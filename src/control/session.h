@@ -34,6 +34,9 @@ typedef struct session {
 	uint64_t skip_since_ms;          /* units of a block are being skipped since then; 0: they are not */
 	pthread_rwlock_t *lock;          /* commands that only read and trigger share it, reload has it alone */
 	const char *command;             /* name of the command that runs; static */
+	command_flags_t command_flags;   /* of that command */
+	bool has_uid;                    /* uid is known */
+	uid_t uid;                       /* of the peer, when it connected */
 	knot_ctl_type_t type;            /* of the unit received last */
 	knot_ctl_data_t args;            /* its items, valid until the next is received */
 	char zone[KNOT_NAME_TEXT_MAX];   /* its ZONE in lower case; what is longer is no name and stays as it is */
@@ -59,6 +62,9 @@ bool session_next(session_t *session);
 
 /** Send a unit of the reply; a failure is remembered in `broken`. */
 void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *data);
+
+/** Log that the command was received, with the unit that session->args has: as its flags say. See received.c. */
+void session_log_received(const session_t *session);
 
 /** Send the request's items with an error text. */
 void session_send_error(session_t *session, const char *text);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """conf-begin to conf-commit, each with every error that it has. The rows were taken from Knot DNS 3.2.6 and pass there, too
 (KNOTD=/usr/sbin/knotd), but those marked as ours."""
+import os
+import re
 import shutil
 import signal
 import warnings
@@ -167,7 +169,7 @@ def test_edits_diff_and_get(conf):
     conf.do("conf-set", "server.identity=me")
     conf.do("conf-unset", "zone[b.test].storage")
     conf.do("conf-unset", "template[t]")
-    conf.do("conf-unset", "zone[c.test].template")
+    conf.do("conf-unset", "server.nsid")
     storage = conf.lines("conf-get", "zone[a.test].storage")[0].split()[1]
     assert sorted(conf.lines("conf-diff")) == sorted([
         "+server.identity me", "-template.id t",
@@ -397,3 +399,61 @@ def test_python_package(server):
     assert run("conf-read", section="zone", identifier="c.test", item="template") == {"zone": {"c.test.": {"template": ["t"]}}}
     control.send(libknot.control.KnotCtlType.END)
     control.close()
+
+
+# ---- The log: what was changed, and by which user ----
+
+@pytest.mark.ours
+def test_log_names_the_item(server, conf):
+    """The receipt of a change says which item, which value and which user, for each unit of the block; behind Knot's words."""
+    uid = os.getuid()
+    conf.do("conf-begin")
+    conf.do("conf-set", "zone[c.test]", "server.nsid=ams1", "remote[r]", "remote[r].address=192.0.2.1", "remote[r].address=192.0.2.2")
+    conf.do("conf-unset", "server.nsid")
+    conf.do("conf-unset")
+    conf.do("conf-abort")
+    received = [line.split("info: control, received command ", 1)[1] for line in server.log().splitlines()
+                if "received command 'conf-" in line]
+    assert received == [f"'conf-begin', by uid {uid}",
+                        f"'conf-set', by uid {uid}, item 'zone[c.test]'",
+                        f"'conf-set', by uid {uid}, item 'server.nsid', data 'ams1'",
+                        f"'conf-set', by uid {uid}, item 'remote[r]'",
+                        f"'conf-set', by uid {uid}, item 'remote[r].address', data '192.0.2.1'",
+                        f"'conf-set', by uid {uid}, item 'remote[r].address', data '192.0.2.2'",
+                        f"'conf-unset', by uid {uid}, item 'server.nsid'",
+                        f"'conf-unset', by uid {uid}",
+                        f"'conf-abort', by uid {uid}"]
+
+
+SECRET = "c2VjcmV0IG9mIGEga2V5"
+SECRETS = [f"key[k].secret={SECRET}", f"KEY[k].SECRET={SECRET}", f"key[k].algorithm={SECRET}", f"key[k].secrt={SECRET}", f"key[k]={SECRET}",
+           f"key[k].secret={SECRET}=", f"kye[k].secret={SECRET}", f"mod-cookies[c].secret=0x{SECRET}",
+           f"keystore[s].config=pkcs11:pin-value={SECRET} m.so"]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("edit", SECRETS)
+@pytest.mark.parametrize("command", ["conf-set", "conf-unset"])
+def test_log_has_no_secrets(server, conf, command, edit):
+    """Neither where it belongs, nor where a slip puts it, nor in the message about one that is wrong."""
+    item = edit.partition("=")[0]
+    conf.do("conf-begin")
+    conf.block(command, edit)
+    conf.do("conf-abort")
+    assert f"'{command}', by uid {os.getuid()}, item '{item}'\n" in server.log()
+    assert SECRET not in server.log()
+
+
+@pytest.mark.ours
+def test_log_lines_are_bounded(server, conf):
+    """A long value is cut between characters, a block of many units is counted from the 17th on, and no value begins a line."""
+    conf.do("conf-begin")
+    conf.do("conf-set", "server.nsid=" + "ü" * 400)
+    conf.block("conf-set", "server.version=a\nb: [x.] c")
+    conf.do("conf-set", *(f"zone[z{i}.test]" for i in range(40)))
+    conf.do("conf-abort")
+    log = server.log()
+    assert re.search(r"item 'server.nsid', data 'ü{100}\.\.\.'\n", log)
+    assert re.search(r"item 'server.version', data 'a b: \[x\.\] c'\n", log)
+    assert max(int(number) for number in re.findall(r"received command 'conf-set', .* item 'zone\[z(\d+)\.test\]'", log)) == 15
+    assert "received command 'conf-set', 24 more items\n" in log

@@ -32,7 +32,7 @@ OURS_ALONE = re.compile(r"loaded configuration file|starting server|Bowline|serv
 TRANSLATED = [(r"^((?:error: (?:\[\S+\] )?(?:control, error )?|debug: control, command '\S+' )\([^,()]*), .*\)$", r"\1)"),
               (r"^(error: config, .*\)), [^()]*$", r"\1"), (r"(beside CNAME) \(record type \S+\)", r"\1"), (r"(check, node [^']*), file '[^']*', line \d+$", r"\1"),
               (r"\((parser failed|semantic check|missing SOA record)\)$", "(failed)"), (r", line (\d+) \(.*\)$", r", line \1"),
-              (r", (flags|filters) '\w+'", ""), (r"^(error: )?fatal error in zone", r"\1error in zone"),
+              (r", (flags|filters) '\w+'|, by uid \d+", ""), (r"^(error: )?fatal error in zone", r"\1error in zone"),
               (r"failed to load configuration file '[^']*'", "failed to load configuration file")]
 
 

@@ -295,3 +295,18 @@ def test_purge_ends_it(knotd):
     knotd.knotc("zone-commit", "example")
     assert addresses(knotd, "ns1") == ["192.0.2.1"] and serial(knotd) == 1
     knotd.wait_log(r"zone file updated, serial 1\n")
+
+
+def test_log_names_the_record(own, knotd):
+    """Behind Knot's words: the user and the record as it was typed; a long one is cut."""
+    uid = os.getuid()
+    for words in ("zone-begin example", "zone-set example new 60 A 192.0.2.7", "zone-unset example www A", "zone-unset example mail",
+                  "zone-abort example", "zone-serial-set example +5"):
+        assert own(*words.split()).returncode == 0, words
+    own("zone-begin", "example")
+    own("zone-set", "example", "long", "60", "TXT", " ".join(f'"{"x" * 200}"' for _ in range(100)))
+    received = [line.split("info: [example.] control, received command ", 1)[1] for line in knotd.log().splitlines()
+                if "received command 'zone-" in line and f", by uid {uid}" in line]
+    assert [line.replace(f", by uid {uid}", "") for line in received] == [
+        "'zone-begin'", "'zone-set', record 'new 60 A 192.0.2.7'", "'zone-unset', record 'www A'", "'zone-unset', record 'mail'",
+        "'zone-abort'", "'zone-serial-set', data '+5'", "'zone-begin'", f"'zone-set', record 'long 60 TXT \"{'x' * 199}...'"]
