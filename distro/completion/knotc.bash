@@ -9,6 +9,10 @@ _knotc() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
+	-F | --format)
+		mapfile -t COMPREPLY < <(compgen -W "3.5 3.6 json" -- "$current")
+		return
+		;;
 	-m | --max-conf-size | -t | --timeout) return ;;
 	esac
 	if [[ $current == -* ]]; then

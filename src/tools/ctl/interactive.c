@@ -218,8 +218,9 @@ int knotc_interactive(const params_t *params)
 }
 
 /*
- * For completion by a shell, which has cut the line into words: the last is the one at the cursor, up to there. A word
- * that is the only one comes with what follows it.
+ * For completion by a shell, which has cut the line into words: the last is the one at the cursor, up to there. Shells
+ * replace that word as a whole, so what is before the stem is printed, too ("zone[a.]." of "zone[a.].sto"). A word that
+ * is the only one comes with what follows it.
  */
 int knotc_complete(const params_t *params, int argc, char *const argv[])
 {
@@ -235,8 +236,10 @@ int knotc_complete(const params_t *params, int argc, char *const argv[])
 	};
 	candidates_t found;
 	complete(&line, &(complete_source_t){ ask, &shell }, &found);
+	const char *typed = argv[argc - 1];
+	size_t kept = strlen(typed) - strlen(found.stem);
 	for (size_t i = 0; i < found.count; i++) {
-		printf("%s%s\n", found.words[i], found.count == 1 ? found.end : "");
+		printf("%.*s%s%s\n", (int)kept, typed, found.words[i], found.count == 1 ? found.end : "");
 	}
 	candidates_free(&found);
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,52 +1,136 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards completion of knotc by shells: what bash offers comes from the same tables as the prompt's, with zones of the server."""
+"""Guards completion of knotc by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from harness.server import TOP, built
+from harness.terminal import Terminal
 from harness.waiting import PATIENCE
 from zones import example
 
 pytestmark = pytest.mark.ours
 
+COMPLETION = f"{TOP}/distro/completion"
+BASH = (f"source {COMPLETION}/knotc.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _knotc;"
+        " [ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
+FISH = f"source {COMPLETION}/knotc.fish; complete -C \"$argv\""
 
-def candidates(words, environment=None):
-    """What bash would offer for the last of the words."""
-    script = (f"source {TOP}/distro/completion/knotc.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _knotc;"
-              " [ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
-    path = f"{os.path.dirname(built('knotc', 'tools'))}:{os.environ['PATH']}"
-    done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], env=os.environ | {"PATH": path} | (environment or {}),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20 * PATIENCE, check=True)
+
+def path():
+    return f"{os.path.dirname(built('knotc', 'tools'))}:{os.environ['PATH']}"
+
+
+def bash(_, words):
+    return ["bash", "--norc", "-c", BASH, "bash", *words]
+
+
+def fish(directory, words):
+    return ["env", f"HOME={directory}", "fish", "--no-config", "-c", FISH, *words]
+
+
+def candidates(shell, directory, words):
+    """What the shell would offer for the last of the words."""
+    if shutil.which(shell.__name__) is None:
+        pytest.skip(f"no {shell.__name__}")
+    done = subprocess.run(shell(directory, words), env=os.environ | {"PATH": path()}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=20 * PATIENCE, check=True)
     return done.stdout.split("\n")[:-1]
+
+
+@pytest.fixture(params=[bash, fish], ids=["bash", "fish"])
+def complete(request, directory):
+    return lambda *words: candidates(request.param, directory, ["knotc", *words])
 
 
 @pytest.fixture
 def server(knotd):
-    knotd.write("example.zone", example(7))
-    knotd.configure(zones=["example"])
+    for name in ("example", "other"):
+        knotd.write(f"{name}.zone", example(7))
+    knotd.configure(zones=["example", "other"])
     return knotd.start()
 
 
-def test_words_of_the_tables(server):
+def stripped(words):
+    """bash is given the space behind a whole word, fish puts it there itself."""
+    return [word.rstrip(" ") for word in words]
+
+
+# the words, what is offered
+WHOLE = [
+    (["zone-stat"], ["zone-stats", "zone-status"]),
+    (["zone-freez"], ["zone-freeze"]),
+    (["zone-status", "exa"], ["example."]),
+    (["nothing-like-th"], []),
+    # All of the word, as shells replace it whole.
+    (["conf-read", "zone[exam"], ["zone[example.]"]),
+    (["conf-read", "zone[example.].stor"], ["zone[example.].storage"]),
+    (["conf-set", "server.listen"], ["server.listen", "server.listen-quic", "server.listen-tls"]),
+    (["conf-set", "server.async-start", "o"], ["off", "on"]),
+]
+
+
+@pytest.mark.parametrize("words, want", WHOLE)
+def test_words_of_the_tables(server, complete, words, want):
+    # fish is one step ahead: it would put a space behind the name of the zone.
+    offered = ["zone[example.]" if word == "zone[example.]." else word for word in stripped(complete("-s", str(server.socket), *words))]
+    assert offered == want
+
+
+def test_filters_and_identifiers(server, complete):
     socket = ("-s", str(server.socket))
-    assert candidates(["knotc", *socket, "zone-stat"]) == ["zone-stats", "zone-status"]
-    assert candidates(["knotc", *socket, "zone-freez"]) == ["zone-freeze "]
-    assert candidates(["knotc", *socket, "zone-status", "exa"]) == ["example. "]
-    assert "+serial" in candidates(["knotc", *socket, "zone-status", "example", "+"])
-    assert candidates(["knotc", *socket, "nothing-like-th"]) == []
+    assert "+serial" in stripped(complete(*socket, "zone-status", "example", "+"))
+    assert stripped(complete(*socket, "conf-read", "zone[")) == ["zone[example.", "zone[other."]
 
 
-def test_options_and_files(directory):
-    assert candidates(["knotc", "--so"]) == ["--socket"]
+def test_options_and_files(directory, complete):
+    assert complete("--so") == ["--socket"]
     (directory / "knot.conf").write_text("")
-    assert candidates(["knotc", "-c", f"{directory}/kno"]) == [f"{directory}/knot.conf"]
-    assert candidates(["knotc", "-t", ""]) == []
+    assert complete("-c", f"{directory}/knot.c") == [f"{directory}/knot.conf"]
+    assert stripped(complete("conf-import", f"{directory}/knot.c")) == [f"{directory}/knot.conf"]
+    assert complete("-t", "") == []
+    assert complete("-F", "") == ["3.5", "3.6", "json"]
 
 
-def test_without_a_server(directory):
+def test_without_a_server(directory, complete):
     """Words are completed, names are not; nothing is said into the line that is being typed."""
-    missing = ("-s", str(directory / "nobody"))
-    assert candidates(["knotc", *missing, "conf-comm"]) == ["conf-commit "]
-    assert candidates(["knotc", *missing, "zone-reload", "e"]) == []
+    missing = ("-s", str(directory / "missing"))
+    assert stripped(complete(*missing, "conf-comm")) == ["conf-commit"]
+    assert complete(*missing, "zone-reload", "e") == []
+
+
+@pytest.fixture
+def zsh(directory):
+    """zsh at its prompt with the function where it looks for functions; cleared before each line."""
+    if shutil.which("zsh") is None:
+        pytest.skip("no zsh")
+    (directory / ".zshrc").write_text(f"PS1='shell> '\nfpath=({COMPLETION} $fpath)\nautoload -Uz compinit && compinit -u -D\n")
+    with Terminal(directory, "zsh", "-i", width=160, environment={"ZDOTDIR": str(directory), "PATH": path()}) as terminal:
+        terminal.wait(r"^shell>")
+        yield terminal
+
+
+# what is typed, what the screen shows once Tab was pressed
+ZSH = [
+    ("zone-freez", r"zone-freeze$"),
+    ("zone-stat", r"^zone-stats +zone-status$"),
+    ("zone-status exa", r"zone-status example\.$"),
+    ("conf-read server.async", r"conf-read server\.async-start$"),
+    (r"conf-read zone\[exam", r"conf-read zone\\\[example\.\\\]$"),
+    ("conf-read 'zone[exam", r"conf-read 'zone\[example\.\]$"),
+    (r"conf-read zone\[example.\].stor", r"conf-read zone\\\[example\.\\\]\.storage$"),
+    (r"conf-set server.async-start o", r"^off +on$"),
+    ("--confd", r"--confdb$"),
+    ("-F js", r"-F json$"),
+]
+
+
+def test_zsh(server, zsh):
+    for typed, shown in ZSH:
+        zsh.press("C-u", "C-l")
+        zsh.wait(r"\Ashell>\Z")
+        zsh.type(f"knotc -s {server.socket} {typed}")
+        zsh.press("Tab")
+        zsh.wait(shown)
