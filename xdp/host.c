@@ -10,7 +10,9 @@
 _Static_assert((int)KXDP_KNOWN_MAX == (int)FILTER_KNOWN_MAX, "the map has room for all that is known");
 _Static_assert((int)KXDP_NEAR_MAX == (int)FILTER_NEAR_MAX, "near addresses");
 
-/** Entries on their way to the helper, some per message. */
+/**
+ * Entries on their way to the helper, some per message. After an error nothing more is sent.
+ */
 typedef struct {
 	kxdp_iface_t *iface;
 	priv_know_t request;
@@ -37,37 +39,112 @@ static void batch_add(batch_t *batch, const kxdp_known_t *known, uint8_t value)
 	memcpy(entry->data, known->data, sizeof(entry->data));
 }
 
-/* Entries of next[] that old[] lacks or has with another value. */
-static void batch_add_news(batch_t *batch, const kxdp_known_t *old, size_t old_count, const kxdp_host_t *next)
+/* ---- What differs ---- */
+
+/*
+ * What the map has and what it is to have, entry by entry in their order; either may be NULL. An entry of iface->known
+ * with the value 0 is unsure: a change that failed may have set, changed or removed it. It differs from each value.
+ */
+typedef struct {
+	const kxdp_iface_t *iface;
+	const kxdp_host_t *host;
+	size_t old_at, next_at;
+	const kxdp_known_t *old, *next; /* the pair at hand, of the same key where both are there */
+} pairs_t;
+
+static bool pairs_step(pairs_t *pairs)
 {
-	size_t at = 0;
-	for (size_t i = 0; i < next->known_count; i++) {
-		int order = -1;
-		while (at < old_count && (order = kxdp_known_compare(&old[at], &next->known[i])) < 0) {
-			at++;
-		}
-		if (at == old_count || order != 0 || old[at].value != next->known[i].value) {
-			batch_add(batch, &next->known[i], next->known[i].value);
+	const kxdp_known_t *old = pairs->iface->known + pairs->old_at, *next = pairs->host->known + pairs->next_at;
+	bool has_old = pairs->old_at < pairs->iface->known_count, has_next = pairs->next_at < pairs->host->known_count;
+	int order = has_old && has_next ? kxdp_known_compare(old, next) : has_old ? -1 : 1;
+	pairs->old = has_old && order <= 0 ? old : NULL;
+	pairs->next = has_next && order >= 0 ? next : NULL;
+	pairs->old_at += pairs->old != NULL;
+	pairs->next_at += pairs->next != NULL;
+	return pairs->old != NULL || pairs->next != NULL;
+}
+
+static bool pairs_differ(const pairs_t *pairs)
+{
+	return pairs->old == NULL || pairs->next == NULL || pairs->old->value != pairs->next->value;
+}
+
+/* Send what is new: entries that the map lacks or has with another value. */
+static void host_send_news(batch_t *batch, const kxdp_host_t *host)
+{
+	for (pairs_t pairs = { .iface = batch->iface, .host = host }; pairs_step(&pairs);) {
+		if (pairs.next != NULL && pairs_differ(&pairs)) {
+			batch_add(batch, pairs.next, pairs.next->value);
 		}
 	}
 	batch_send(batch);
 }
 
-/* Entries of old[] that next[] lacks are forgotten. */
-static void batch_add_past(batch_t *batch, const kxdp_known_t *old, size_t old_count, const kxdp_host_t *next)
+/* Remove what is past. also_changed: also entries that have another value now. */
+static void host_send_past(batch_t *batch, const kxdp_host_t *host, bool also_changed)
 {
-	size_t at = 0;
-	for (size_t i = 0; i < old_count; i++) {
-		int order = -1;
-		while (at < next->known_count && (order = kxdp_known_compare(&next->known[at], &old[i])) < 0) {
-			at++;
-		}
-		if (at == next->known_count || order != 0) {
-			batch_add(batch, &old[i], 0);
+	for (pairs_t pairs = { .iface = batch->iface, .host = host }; pairs_step(&pairs);) {
+		if (pairs.old != NULL && (pairs.next == NULL || (also_changed && pairs_differ(&pairs)))) {
+			batch_add(batch, pairs.old, 0);
 		}
 	}
 	batch_send(batch);
 }
+
+/* True if the map has room for old and new entries at the same time, and it is sure what it has. */
+static bool host_fits(const kxdp_iface_t *iface, const kxdp_host_t *host)
+{
+	size_t count = 0;
+	bool is_sure = true;
+	for (pairs_t pairs = { .iface = iface, .host = host }; pairs_step(&pairs); count++) {
+		is_sure = is_sure && (pairs.old == NULL || pairs.old->value != 0);
+	}
+	return is_sure && count <= KXDP_KNOWN_MAX;
+}
+
+/* Only what stays as it is, after what is past was removed. */
+static void host_note_removed(kxdp_iface_t *iface, const kxdp_host_t *host)
+{
+	size_t count = 0;
+	for (pairs_t pairs = { .iface = iface, .host = host }; pairs_step(&pairs);) {
+		if (!pairs_differ(&pairs)) {
+			iface->known[count++] = *pairs.next; /* not ahead of where `old` is read */
+		}
+	}
+	iface->known_count = count;
+}
+
+/*
+ * After a failure what differs is unsure; new entries only if some may have been sent. room: for the entries of both.
+ * Never more than KXDP_KNOWN_MAX are noted, as new entries are only sent when the map has room for them.
+ */
+static void host_note_unsure(kxdp_iface_t *iface, const kxdp_host_t *host, bool was_sent, kxdp_known_t *take_room)
+{
+	size_t count = 0;
+	for (pairs_t pairs = { .iface = iface, .host = host }; pairs_step(&pairs);) {
+		if (pairs.old != NULL || was_sent) {
+			take_room[count] = pairs.old != NULL ? *pairs.old : *pairs.next;
+			take_room[count].value = pairs_differ(&pairs) ? 0 : take_room[count].value;
+			count++;
+		}
+	}
+	assert(count <= KXDP_KNOWN_MAX);
+	free(iface->known);
+	iface->known = take_room;
+	iface->known_count = count;
+}
+
+static void host_note_done(kxdp_iface_t *iface, const kxdp_host_t *host, kxdp_known_t *take_room)
+{
+	if (host->known_count > 0) {
+		memcpy(take_room, host->known, host->known_count * sizeof(*take_room));
+	}
+	free(iface->known);
+	iface->known = take_room;
+	iface->known_count = host->known_count;
+}
+
+/* ---- All of it ---- */
 
 static priv_host_t host_request(const kxdp_iface_t *iface, const kxdp_host_t *host)
 {
@@ -87,34 +164,52 @@ static priv_host_t host_request(const kxdp_iface_t *iface, const kxdp_host_t *ho
 	return request;
 }
 
+/* Say what most packets are for, and what to check. */
+static void host_send_request(batch_t *batch, const kxdp_host_t *host)
+{
+	kxdp_iface_t *iface = batch->iface;
+	const priv_host_t request = host_request(iface, host);
+	if (batch->err == KNOT_OK && memcmp(&request, &iface->host, sizeof(request)) != 0) {
+		priv_answer_t answer;
+		batch->err = kxdp_priv_call(iface->priv, &request, &answer, &batch->fault);
+		/* The helper takes all or nothing, but an answer that is lost doesn't say which. */
+		iface->host = batch->err == KNOT_OK ? request : (priv_host_t){ .kind = PRIV_NONE };
+	}
+}
+
 knot_err_t kxdp_iface_set_host(kxdp_iface_t *iface, const kxdp_host_t *host, kxdp_fault_t *ret_fault)
 {
+	static const kxdp_host_t unchecked;
 	assert(host->known_count <= KXDP_KNOWN_MAX);
-	kxdp_known_t *known = malloc((host->known_count + 1) * sizeof(*known));
-	if (known == NULL) {
+	kxdp_known_t *room = malloc((iface->known_count + host->known_count + 1) * sizeof(*room));
+	if (room == NULL) {
 		return kxdp_fault_errno(ret_fault, ENOMEM, iface->name, "telling the XDP program about the host");
 	}
-	if (host->known_count > 0) {
-		memcpy(known, host->known, host->known_count * sizeof(*known));
-	}
-	/* What is new goes in first and what is past goes out last, so that nothing of the host's is missing meanwhile.
-	 */
 	batch_t batch = { .iface = iface, .request = { .kind = PRIV_KNOW, .iface = iface->id } };
-	batch_add_news(&batch, iface->known, iface->known_count, host);
-	const priv_host_t request = host_request(iface, host);
-	if (batch.err == KNOT_OK && memcmp(&request, &iface->host, sizeof(request)) != 0) {
-		priv_answer_t answer;
-		batch.err = kxdp_priv_call(iface->priv, &request, &answer, &batch.fault);
-		iface->host = batch.err == KNOT_OK ? request : iface->host;
+	const bool fits = host_fits(iface, host);
+	if (!fits) {
+		/* What is past has to go out first. Nothing is checked meanwhile, or the host's own would be missing.
+		 */
+		host_send_request(&batch, &unchecked);
+		host_send_past(&batch, host, true);
+		if (batch.err == KNOT_OK) {
+			host_note_removed(iface, host);
+		}
 	}
-	batch_add_past(&batch, iface->known, iface->known_count, host);
-	if (batch.err != KNOT_OK) {
-		free(known);
-		*ret_fault = batch.fault;
-		return batch.err;
+	const bool has_room = batch.err == KNOT_OK;
+	/* Else what is new goes in first and what is past goes out last: nothing of the host's is ever missing. */
+	host_send_news(&batch, host);
+	host_send_request(&batch, host);
+	if (fits) {
+		host_send_past(&batch, host, false);
 	}
-	free(iface->known);
-	iface->known = known;
-	iface->known_count = host->known_count;
-	return KNOT_OK;
+	if (batch.err == KNOT_OK) {
+		host_note_done(iface, host, room);
+		return KNOT_OK;
+	}
+	*ret_fault = batch.fault;
+	host_note_unsure(iface, host, has_room, room);
+	batch_t last = { .iface = iface };
+	host_send_request(&last, &unchecked);
+	return batch.err;
 }

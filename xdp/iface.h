@@ -35,7 +35,7 @@ struct kxdp_iface {
 	int link_fd;                        /* owned: the program stays when the helper is gone; -1: shared */
 	const struct filter_counts *counts; /* mapped: queue_max */
 	const struct filter_rule *counted;  /* mapped: FILTER_RULE_MAX */
-	kxdp_known_t *known;                /* owned: what the program knows of the host, as kxdp_host_t has it */
+	kxdp_known_t *known; /* owned: what the program knows of the host, as kxdp_host_t has it; value 0: unsure */
 	size_t known_count;
 	priv_host_t host;           /* sent last; `kind` 0: never */
 	pthread_mutex_t rules_lock; /* covers the two below: set by one thread, listed by others */

@@ -157,10 +157,14 @@ static inline int kxdp_known_compare(const kxdp_known_t *a, const kxdp_known_t *
 }
 
 /**
- * Tell the program what the host has, while packets flow. Only what differs from the last time is touched: nothing is
- * asked of the helper when nothing does. Until the first call nothing is checked. host.c.
+ * Tell the program what the host has, while packets flow. Only what differs from the last time is sent: no request when
+ * nothing does. Until the first call nothing is checked. host.c.
  *
- * KNOT_ENOMEM, or as kxdp_iface_configure(): what is checked is then somewhere between old and new; call again.
+ * Nothing of the host's is missing at any time. If old and new entries together are more than KXDP_KNOWN_MAX, nothing
+ * is checked for as long as the change takes.
+ *
+ * KNOT_ENOMEM, or as kxdp_iface_configure(): nothing is checked from then on, as far as the helper can still do that.
+ * Call again: the next call brings the program to what it asks for, whatever the failed one left.
  */
 KNOT_MUST_USE knot_err_t kxdp_iface_set_host(kxdp_iface_t *iface, const kxdp_host_t *host, kxdp_fault_t *ret_fault);
 

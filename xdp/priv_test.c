@@ -587,6 +587,87 @@ static void test_host(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* More than the map has room for beside what it has, and back. */
+static void test_host_swapped(void **state)
+{
+	(void)state;
+	enum { MANY = KXDP_KNOWN_MAX - 1 };
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	kxdp_known_t *known = calloc(MANY + 1, sizeof(*known));
+	for (unsigned round = 0; round < 4; round++) {
+		for (unsigned i = 0; i < MANY; i++) {
+			known[i] = (kxdp_known_t){ .bits = 128, .value = FILTER_KNOWN_YES };
+			known[i].data[0] = 0x20 + (uint8_t)(round % 2);
+			known[i].data[14] = (uint8_t)(i >> 8);
+			known[i].data[15] = (uint8_t)i;
+		}
+		const bool has_ours = round % 2 == 0;
+		memmove(known + 1, known, MANY * sizeof(*known));
+		known[0] = known_ipv4(1, FILTER_KNOWN_YES);
+		const kxdp_host_t host = { .known = has_ours ? known : known + 1,
+			.known_count = has_ours ? MANY + 1 : MANY,
+			.check_address = true,
+			.broadcast_bits_be = 1 };
+		assert_int_equal(kxdp_iface_set_host(iface, &host, &fault), KNOT_OK);
+		check_passed(iface, has_ours ? "passed-no-socket" : "passed-not-local", 2);
+	}
+	free(known);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
+/* A change of which the helper takes only the first part leaves nothing behind, and nothing is checked meanwhile. */
+static void test_host_failure(void **state)
+{
+	(void)state;
+	enum { MANY = 2 * PRIV_KNOWN_MAX + 10 };
+	kxdp_priv_t *priv = start();
+	const kxdp_options_t options = options_of("lo");
+	kxdp_iface_t *iface;
+	kxdp_known_t known[MANY];
+	for (unsigned i = 0; i < MANY; i++) {
+		known[i] = known_ipv4((uint8_t)(i + 1), FILTER_KNOWN_YES);
+	}
+	const kxdp_host_t with = {
+		.known = known, .known_count = PRIV_KNOWN_MAX, .check_address = true, .broadcast_bits_be = 1
+	};
+	kxdp_host_t without = with, bad = with;
+	without.known++;
+	without.known_count--;
+	bad.known_count = MANY;
+	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
+	/* The address is added by the change that fails. */
+	assert_int_equal(kxdp_iface_set_host(iface, &without, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	known[MANY - 1].value = 3; /* that no helper takes */
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(kxdp_iface_set_host(iface, &bad, &fault), KNOT_EINVAL);
+		check_passed(iface, "passed-no-socket", 2);
+	}
+	assert_int_equal(kxdp_iface_set_host(iface, &without, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	/* … or changed by it. */
+	assert_int_equal(kxdp_iface_set_host(iface, &with, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	known[0].value = FILTER_KNOWN_NO;
+	assert_int_equal(kxdp_iface_set_host(iface, &bad, &fault), KNOT_EINVAL);
+	known[0].value = FILTER_KNOWN_YES;
+	assert_int_equal(kxdp_iface_set_host(iface, &with, &fault), KNOT_OK);
+	check_passed(iface, "passed-no-socket", 2);
+	/* … or removed. */
+	bad.known++;
+	bad.known_count--;
+	assert_int_equal(kxdp_iface_set_host(iface, &bad, &fault), KNOT_EINVAL);
+	check_passed(iface, "passed-no-socket", 2);
+	assert_int_equal(kxdp_iface_set_host(iface, &without, &fault), KNOT_OK);
+	check_passed(iface, "passed-not-local", 2);
+	kxdp_iface_close(iface);
+	kxdp_priv_stop(priv);
+}
+
 static void test_many_rules(void **state)
 {
 	(void)state;
@@ -840,12 +921,11 @@ int main(void)
 		cmocka_unit_test(test_route_check_settings),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_host_swapped),
+		cmocka_unit_test(test_host_failure),
 		cmocka_unit_test(test_many_rules),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_large_busypoll_budget),
-		cmocka_unit_test(test_no_room_for_descriptors),
-		cmocka_unit_test(test_many_rules),
-		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_no_descriptor_is_kept),
 		cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),

@@ -209,7 +209,8 @@ static knot_err_t interfaces_follow_locked(interfaces_t *set, conf_xdp_t *take_c
 	set->plan_err = KNOT_OK;
 	err = take_conf != NULL ? interfaces_follow_blocks(set) : KNOT_OK;
 	interfaces_watch_helper(set);
-	if (event || again || take_conf != NULL) {
+	bool is_retry = set->host_retry_ms != 0 && sys_clock_ms() >= set->host_retry_ms;
+	if (event || again || take_conf != NULL || is_retry) {
 		interfaces_follow_host(set);
 	}
 	vlan_follow(&set->shared->vlans_rcu, set->conf->route_check);

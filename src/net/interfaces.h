@@ -57,6 +57,7 @@ typedef struct {
 			items; /* owned, each of its own, in order of the configuration; array and count under `look` */
 	size_t count;
 	host_facts_t host;      /* when the system last said that something happened; see host.h */
+	uint64_t host_retry_ms; /* a kernel program wasn't given what the host has: try again then; 0: each has it */
 	block_list_t run_time;  /* rules set at run time */
 	block_list_t blocks;    /* in force */
 	net_capture_t *capture; /* the one that runs; NULL: none */
@@ -176,7 +177,7 @@ bool interfaces_end_blocks(interfaces_t *set);
 void interfaces_follow_host(interfaces_t *set);
 
 /** Tell the program of an interface that was just opened. Logs failures. */
-void interfaces_set_host(const interfaces_t *set, kxdp_iface_t *iface);
+void interfaces_set_host(interfaces_t *set, kxdp_iface_t *iface);
 
 /** Give an interface that was just opened the rules in force. Logs failures. */
 void interfaces_set_blocks(const interfaces_t *set, kxdp_iface_t *iface);
