@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/control/python_abi.h"
 
+#include "libknot/msg/rcode.h"
 #include "libknot/name/name.h"
 #include "libknot/rr/rrtype.h"
 
 #include <stdlib.h>
 
 const knot_lookup_t knot_rcode_names[KNOT_RCODE_NAME_ROWS] = {
-	{ 0, "NOERROR" },
-	{ 1, "FORMERR" },
-	{ 2, "SERVFAIL" },
-	{ 3, "NXDOMAIN" },
-	{ 4, "NOTIMPL" },
-	{ 5, "REFUSED" },
-	{ 6, "YXDOMAIN" },
-	{ 7, "YXRRSET" },
-	{ 8, "NXRRSET" },
-	{ 9, "NOTAUTH" },
-	{ 10, "NOTZONE" },
-	{ 16, "BADVERS" },
-	{ 17, "BADKEY" },
-	{ 18, "BADTIME" },
-	{ 19, "BADMODE" },
-	{ 20, "BADNAME" },
-	{ 21, "BADALG" },
-	{ 22, "BADTRUNC" },
-	{ 23, "BADCOOKIE" },
+#define RCODE_ROW(name, number, text) { number, text },
+	KNOT_RCODE_ROWS(RCODE_ROW)
+#undef RCODE_ROW
 };
 
 /* Sorted by number, as the rows are. */

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "libknot/msg/rcode.h"
 #include "libknot/name/name.h"
 #include "libknot/rr/rrtype.h"
 
@@ -36,19 +37,6 @@ typedef enum {
 	KNOT_OPCODE_NOTIFY = 4,
 	KNOT_OPCODE_UPDATE = 5,
 } knot_opcode_t;
-
-typedef enum {
-	KNOT_RCODE_NOERROR = 0,
-	KNOT_RCODE_FORMERR = 1,
-	KNOT_RCODE_SERVFAIL = 2,
-	KNOT_RCODE_NXDOMAIN = 3,
-	KNOT_RCODE_NOTIMP = 4,
-	KNOT_RCODE_REFUSED = 5,
-	KNOT_RCODE_YXDOMAIN = 6,
-	KNOT_RCODE_NOTAUTH = 9,
-	KNOT_RCODE_BADVERS = 16,
-	KNOT_RCODE_BADCOOKIE = 23,
-} knot_rcode_t;
 
 typedef enum {
 	KNOT_MSG_OK,      /* answer it */

@@ -17,7 +17,6 @@ enum {
 	/* Longest NSID that is sent: 512 bytes hold header, the longest question and every other option besides. */
 	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) -
 		   (4 + EXPIRE_LEN) - (4 + EDE_LEN) - 4,
-	TSIG_ERROR_BADKEY = 17,
 	TSIG_FIXED_LEN = 16, /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
 };
 
@@ -309,11 +308,11 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	memcpy(made + name_len, rdata.data + name_len, 8); /* time signed and fudge, as they came */
 	store_be16(made + name_len + 8, 0);                /* no MAC */
 	store_be16(made + name_len + 10, q->id);
-	store_be16(made + name_len + 12, TSIG_ERROR_BADKEY);
+	store_be16(made + name_len + 12, KNOT_RCODE_BADKEY);
 	store_be16(made + name_len + 14, 0);
 
 	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
-	job->report->rcode = TSIG_ERROR_BADKEY;
+	job->report->rcode = KNOT_RCODE_BADKEY;
 	knot_msg_writer_t w;
 	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) }, len, (knot_name_t){ 0 });
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
@@ -424,7 +423,7 @@ static size_t reply_denied(job_t *job)
 	}
 	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
 	if (job->report->zone != NULL) {
-		job->report->rcode = TSIG_ERROR_BADKEY;
+		job->report->rcode = KNOT_RCODE_BADKEY;
 	}
 	return len;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/control/metrics_server.h"
 
+#include "libknot/msg/rcode.h"
 #include "src/control/xdp_sheet.h"
 
 #include <assert.h>
@@ -148,9 +149,9 @@ static void metrics_server_write_traffic(metrics_text_t *text, net_t *net)
 		}
 	}
 	metrics_family(text, &replies);
-	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
-		if (module_rcode_name(i) != NULL) {
-			metrics_sample(text, (labels_t){ { "rcode", module_rcode_name(i) } },
+	for (unsigned i = 0; i < KNOT_RCODE_SLOTS; i++) {
+		if (knot_rcode_slot_name(i) != NULL) {
+			metrics_sample(text, (labels_t){ { "rcode", knot_rcode_slot_name(i) } },
 					sys_counters_sum(traffic, TRAFFIC_RCODES + i));
 		}
 	}

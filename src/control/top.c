@@ -6,6 +6,7 @@
  * client makes rates out of two replies; zones and types are what was counted since the reply before, by tables that
  * exist from the first `top` of a connection to its end (net/look.h).
  */
+#include "libknot/msg/rcode.h"
 #include "src/control/counters.h"
 #include "src/control/session.h"
 #include "src/control/xdp_sheet.h"
@@ -47,7 +48,7 @@ static knot_err_t top_send_server(session_t *session, const sys_counters_t *traf
 	for (unsigned i = 0; i < ANSWER_PROTOCOL_END; i++) {
 		requests += sys_counters_sum(traffic, TRAFFIC_REQUESTS + i);
 	}
-	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
+	for (unsigned i = 0; i < KNOT_RCODE_SLOTS; i++) {
 		replies += sys_counters_sum(traffic, TRAFFIC_RCODES + i);
 	}
 	counters_reading_t *reading = counters_read(session->server, session->net);
@@ -76,10 +77,10 @@ static void top_send_traffic(session_t *session, const sys_counters_t *traffic)
 					sys_counters_sum(traffic, TRAFFIC_REQUESTS + i));
 		}
 	}
-	for (unsigned i = 0; i < MODULE_RCODE_END; i++) {
+	for (unsigned i = 0; i < KNOT_RCODE_SLOTS; i++) {
 		uint64_t count = sys_counters_sum(traffic, TRAFFIC_RCODES + i);
 		if (count > 0) {
-			top_send_number(session, "rcode", NULL, module_rcode_name(i), count);
+			top_send_number(session, "rcode", NULL, knot_rcode_slot_name(i), count);
 		}
 	}
 	for (unsigned i = 0; i < TRAFFIC_DROP_END; i++) {

@@ -9,34 +9,6 @@ static const module_api_t *const modules[] = {
 	&module_stats_api,
 };
 
-const char *module_rcode_name(unsigned index)
-{
-	static const char *const names[MODULE_RCODE_END] = {
-		[0] = "NOERROR",
-		"FORMERR",
-		"SERVFAIL",
-		"NXDOMAIN",
-		"NOTIMPL",
-		"REFUSED",
-		"YXDOMAIN",
-		"YXRRSET",
-		[8] = "NXRRSET",
-		"NOTAUTH",
-		"NOTZONE",
-		[15] = "BADSIG",
-		"BADVERS",
-		"BADKEY",
-		"BADTIME",
-		"BADMODE",
-		[20] = "BADNAME",
-		"BADALG",
-		"BADTRUNC",
-		"BADCOOKIE",
-		[MODULE_RCODE_OTHER] = "other",
-	};
-	return names[index];
-}
-
 const module_api_t *module_find(const char *name)
 {
 	for (size_t i = 0; i < KNOT_LEN(modules); i++) {

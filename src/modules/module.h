@@ -18,21 +18,6 @@
 #include "src/conf/conf.h"
 #include "src/sys/counters.h"
 
-enum {
-	MODULE_RCODE_OTHER = 24, /* codes 0–23 have a counter of their own, but for 11–14 (unassigned) */
-	MODULE_RCODE_END,
-};
-
-/** Counter of an extended rcode: below MODULE_RCODE_END. */
-static inline unsigned module_rcode_index(uint16_t rcode)
-{
-	bool is_named = rcode < MODULE_RCODE_OTHER && (rcode < 11 || rcode > 14);
-	return is_named ? rcode : MODULE_RCODE_OTHER;
-}
-
-/** Text of such a counter as statistics show it: "NOTIMPL", "other". Static; NULL: no code has this index. */
-const char *module_rcode_name(unsigned index);
-
 /** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
 typedef struct {
 	const knot_query_t *query; /* of its views only scalar fields may be used: the request may be overwritten */

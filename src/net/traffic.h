@@ -15,7 +15,8 @@
  */
 #pragma once
 
-#include "src/modules/module.h"
+#include "libknot/msg/rcode.h"
+#include "src/answer/answer.h"
 #include "src/net/look.h"
 #include "src/sys/counters.h"
 
@@ -39,8 +40,8 @@ enum {
 /** Counters of the set, one after the other. The first ones are noted per request. */
 enum {
 	TRAFFIC_REQUESTS,                                        /* + answer_protocol_t */
-	TRAFFIC_RCODES = TRAFFIC_REQUESTS + ANSWER_PROTOCOL_END, /* + module_rcode_index(): replies */
-	TRAFFIC_DROPS = TRAFFIC_RCODES + MODULE_RCODE_END,       /* + traffic_drop_t */
+	TRAFFIC_RCODES = TRAFFIC_REQUESTS + ANSWER_PROTOCOL_END, /* + knot_rcode_slot(): replies */
+	TRAFFIC_DROPS = TRAFFIC_RCODES + KNOT_RCODE_SLOTS,       /* + traffic_drop_t */
 	TRAFFIC_NOTED = TRAFFIC_DROPS + TRAFFIC_DROP_END,
 	TRAFFIC_TIME = TRAFFIC_NOTED,                         /* + answer_protocol_t: ns, summed over requests */
 	TRAFFIC_LATENCY = TRAFFIC_TIME + ANSWER_PROTOCOL_END, /* + protocol * TRAFFIC_BUCKETS + bucket */
@@ -95,7 +96,7 @@ static inline void traffic_request(
 		return;
 	}
 	traffic_note(batch, TRAFFIC_REQUESTS + protocol);
-	traffic_note(batch, TRAFFIC_RCODES + module_rcode_index(report->rcode));
+	traffic_note(batch, TRAFFIC_RCODES + knot_rcode_slot(report->rcode));
 	if (__builtin_expect(batch->row_count > 0, 0)) {
 		traffic_look(batch, report);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/modules/stats/stats.h"
 
+#include "libknot/msg/rcode.h"
 #include "libknot/rr/rrtype.h"
 
 #include <assert.h>
@@ -198,13 +199,13 @@ static void add_flags(const tally_t *t, unsigned first)
 static const char *rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
-	return module_rcode_name(index);
+	return knot_rcode_slot_name(index);
 }
 
 static void add_rcode(const tally_t *t, unsigned first)
 {
 	if (is_sent(t)) {
-		add(t, first + module_rcode_index(t->what->report->rcode), 1);
+		add(t, first + knot_rcode_slot(t->what->report->rcode), 1);
 	}
 }
 
@@ -382,7 +383,7 @@ static const stats_item_t items[] = {
 	{ ITEM("edns-presence", "Requests and replies with EDNS"), FLAG(edns_presence), 2, edns_id, add_edns },
 	{ ITEM("flag-presence", "Requests with the flag DO, replies with the flag TC"), FLAG(flag_presence), 2, flag_id,
 			add_flags },
-	{ ITEM("response-code", "Replies by response code"), FLAG(response_code), MODULE_RCODE_END, rcode_id,
+	{ ITEM("response-code", "Replies by response code"), FLAG(response_code), KNOT_RCODE_SLOTS, rcode_id,
 			add_rcode },
 	{ ITEM("request-edns-option", "EDNS options in requests, by name or number"), FLAG(request_edns_option),
 			OPTION_OTHER + 1, option_id, add_request_options },
