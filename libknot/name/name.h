@@ -86,6 +86,23 @@ static inline bool knot_name_is_wildcard(knot_name_t name)
 	return name.len > 2 && name.wire[0] == 1 && name.wire[1] == '*';
 }
 
+/**
+ * "*.<encloser>", the source of synthesis below `encloser` (RFC 4592 3.3.1). ret_wire[0..encloser.len + 2): its bytes.
+ * False, and nothing is written: it would be longer than a name may be.
+ */
+static inline bool knot_name_wildcard_below(
+		knot_name_t encloser, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_wildcard)
+{
+	if (encloser.len > KNOT_NAME_MAX - 2) {
+		return false;
+	}
+	ret_wire[0] = 1;
+	ret_wire[1] = '*';
+	memcpy(ret_wire + 2, encloser.wire, encloser.len);
+	*ret_wildcard = (knot_name_t){ ret_wire, (uint8_t)(encloser.len + 2), (uint8_t)(encloser.label_count + 1) };
+	return true;
+}
+
 /** Copy with ASCII letters in lower case. ret_wire[0..name.len). May work in place. */
 KNOT_EXPORT void knot_name_lower(knot_name_t name, uint8_t *ret_wire);
 

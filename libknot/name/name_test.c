@@ -358,6 +358,37 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* RFC 4592 3.3.1; a name of 255 bytes has no room for the label. */
+static void test_wildcard_below(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t len; /* of the encloser: labels of one byte and, for an odd rest, one of two */
+		bool want;
+	} rows[] = { { 1, true }, { 3, true }, { 252, true }, { 253, true }, { 254, false }, { 255, false } };
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		uint8_t encloser_wire[KNOT_NAME_MAX] = { 0 }, wire[KNOT_NAME_MAX];
+		knot_name_t encloser = { encloser_wire, rows[i].len, 0 }, wildcard = { 0 };
+		for (size_t at = 0; at + 1u < rows[i].len; encloser.label_count++) {
+			encloser_wire[at] = rows[i].len - 1u - at == 3 ? 2 : 1;
+			memset(encloser_wire + at + 1, 'a', encloser_wire[at]);
+			at += 1u + encloser_wire[at];
+		}
+		encloser_wire[rows[i].len - 1] = 0;
+		assert_int_equal(knot_name_wildcard_below(encloser, wire, &wildcard), rows[i].want);
+		if (rows[i].want) {
+			knot_name_t read;
+			assert_int_equal(knot_name_read((knot_bytes_t){ wire, wildcard.len }, &read), KNOT_OK);
+			assert_int_equal(read.len, rows[i].len + 2);
+			assert_int_equal(read.label_count, wildcard.label_count);
+			assert_true(knot_name_is_wildcard(wildcard));
+			assert_true(knot_name_eq(knot_name_strip(wildcard, 1), encloser));
+		} else {
+			assert_null(wildcard.wire);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_unpack_chain),
 		cmocka_unit_test(test_relations),
 		cmocka_unit_test(test_key_model),
+		cmocka_unit_test(test_wildcard_below),
 		cmocka_unit_test(test_lower),
 		cmocka_unit_test(test_round_trip),
 	};

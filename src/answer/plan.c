@@ -102,18 +102,6 @@ static void add_nsec3(answer_plan_t *plan, zone_nsec3_t found)
 	add_denial(plan, found.node, KNOT_TYPE_NSEC3);
 }
 
-/* "*.<encloser>" as a name. */
-static knot_name_t wildcard_of(const zone_node_t *encloser, uint8_t wire[static KNOT_NAME_MAX])
-{
-	if (encloser->owner_len > KNOT_NAME_MAX - 2) {
-		return (knot_name_t){ 0 };
-	}
-	wire[0] = 1;
-	wire[1] = '*';
-	memcpy(wire + 2, encloser->owner, encloser->owner_len);
-	return (knot_name_t){ wire, (uint8_t)(encloser->owner_len + 2), (uint8_t)(encloser->owner_label_count + 1) };
-}
-
 /* The node above, not of the apex: names have all their ancestors in the tree. */
 static const zone_node_t *parent_of(const zone_contents_t *zone, const zone_node_t *node)
 {
@@ -207,9 +195,9 @@ static void add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser,
 		return;
 	}
 	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t wildcard = wildcard_of(encloser, wire);
+	knot_name_t wildcard;
 	add_nsec_cover(plan, name);
-	if (wildcard.wire != NULL) {
+	if (knot_name_wildcard_below(zone_node_owner(encloser), wire, &wildcard)) {
 		add_nsec_cover(plan, wildcard);
 	}
 }

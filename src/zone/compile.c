@@ -346,10 +346,10 @@ static knot_err_t find_wildcard(compile_t *c, knot_name_t target, zone_name_t **
 				(encloser->flags & ZONE_NODE_CUT)) {
 			return err;
 		}
-		uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
-		memcpy(wire + 2, above.wire, above.len);
-		return find_name(c, (knot_name_t){ wire, (uint8_t)(above.len + 2), (uint8_t)(above.label_count + 1) },
-				TREE_AUTH, ret_name);
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t wildcard;
+		return knot_name_wildcard_below(above, wire, &wildcard) ? find_name(c, wildcard, TREE_AUTH, ret_name)
+									: KNOT_OK;
 	}
 	return KNOT_OK;
 }
@@ -501,13 +501,12 @@ static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 {
 	knot_name_t owner = params->owner;
 	params->nsec3 = find_nsec3(c, owner, &params->nsec3_is_match);
-	if ((params->flags & ZONE_NODE_CUT) || owner.len + 2u > KNOT_NAME_MAX) {
-		return; /* nothing is synthesized below a cut */
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t wildcard;
+	/* Nothing is synthesized below a cut. */
+	if (!(params->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(owner, wire, &wildcard)) {
+		params->nsec3_wildcard = find_nsec3(c, wildcard, &params->nsec3_wildcard_is_match);
 	}
-	uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
-	memcpy(wire + 2, owner.wire, owner.len);
-	knot_name_t wildcard = { wire, (uint8_t)(owner.len + 2), (uint8_t)(owner.label_count + 1) };
-	params->nsec3_wildcard = find_nsec3(c, wildcard, &params->nsec3_wildcard_is_match);
 }
 
 /* ---- Compiling ---- */

@@ -6,14 +6,14 @@
 
 #include <assert.h>
 
-static const zone_node_t *wildcard_of(const zone_contents_t *zone, const zone_node_t *encloser)
+/* The wildcard below a node that has one by its flags; NULL: there is none. */
+static const zone_node_t *lookup_find_wildcard(const zone_contents_t *zone, const zone_node_t *encloser)
 {
-	if (encloser->owner_len + 2u > KNOT_NAME_MAX) {
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	if (!knot_name_wildcard_below(zone_node_owner(encloser), wire, &name)) {
 		return NULL;
 	}
-	uint8_t wire[KNOT_NAME_MAX] = { 1, '*' };
-	memcpy(wire + 2, encloser->owner, encloser->owner_len);
-	knot_name_t name = { wire, encloser->owner_len + 2, encloser->owner_label_count + 1 };
 	zone_ref_t ref = zone_tree_find(&zone->arena, &zone->auth, name);
 	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
 }
@@ -40,7 +40,7 @@ static inline zone_lookup_t lookup_of(const zone_contents_t *zone, zone_tree_mat
 		return (zone_lookup_t){ ZONE_DNAME, encloser, encloser };
 	}
 	if (encloser->flags & ZONE_NODE_WILDCARD_CHILD) {
-		const zone_node_t *wildcard = wildcard_of(zone, encloser);
+		const zone_node_t *wildcard = lookup_find_wildcard(zone, encloser);
 		if (wildcard != NULL) {
 			return (zone_lookup_t){ ZONE_WILDCARD, wildcard, encloser };
 		}
