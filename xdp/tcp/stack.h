@@ -37,6 +37,9 @@ enum {
 	REST_MAX_MS = 100 * SECOND_MS,
 	SYN_ACK_RESENDS_MAX = 4, /* 1 + 2 + 4 + 8 + 16 s: then forgotten */
 	SYN_ACK_RESENDS_FEW = 2, /* … when more than half of those that may be half-open are */
+	/* SYN-ACKs that are sent again per second, for all connections of a worker. Each SYN of a flood would get some,
+	   which would be most of what is sent, in front of replies, to the owners of forged addresses. */
+	SYN_ACK_RESENDS_PER_S = 1000,
 	TIME_WAIT_MS = 60 * SECOND_MS,
 	IW_SEGMENTS = 10, /* RFC 6928 2 */
 	IW_BYTES = 14600,
@@ -318,6 +321,7 @@ struct kxdp_tcp {
 	uint32_t notes_from, notes_count;
 
 	bucket_t resets[RESET_BUCKETS];
+	bucket_t syn_ack_resends;
 	uint64_t cookie_time_us; /* the last one sent; 0: none */
 
 	/* The input that was given out last. */

@@ -378,6 +378,42 @@ static void test_memory_is_bounded_and_goes_back(void **state)
 	kxdp_tcp_free(tcp);
 }
 
+/* Forged SYNs: what is sent to their sources is little more than a SYN-ACK each, however long they don't answer. */
+static void test_flood_of_syns(void **state)
+{
+	(void)state;
+	enum { COUNT = 20000, SECONDS = 60, RESENDS = 1000 };
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	kxdp_tcp_input_t input;
+	uint64_t now_us = 1;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		kxdp_segment_t syn = segment_of(i, KXDP_TCP_SYN, 0, 0);
+		assert_false(kxdp_tcp_receive(tcp, &syn, now_us, &input));
+	}
+	uint8_t payload[1500];
+	kxdp_segment_t out;
+	uint64_t first = 0, again = 0;
+	for (; kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out); first++) {}
+	assert_int_equal(first, COUNT);
+	for (unsigned i = 0; i < SECONDS * 10; i++) {
+		uint64_t now = 0;
+		now_us += SECOND_US / 10;
+		kxdp_tcp_tick(tcp, now_us);
+		for (; kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out); now++) {
+			assert_int_equal(out.flags, KXDP_TCP_SYN | KXDP_TCP_ACK);
+		}
+		assert_true(now <= RESENDS);
+		again += now;
+	}
+	printf("SYN-ACKs: %llu, and %llu again\n", (unsigned long long)first, (unsigned long long)again);
+	assert_true(again >= RESENDS && again <= COUNT / 2);
+	kxdp_tcp_stats_t stats;
+	kxdp_tcp_stats(tcp, &stats);
+	assert_int_equal(stats.gave_up, COUNT);
+	assert_int_equal(stats.half_open, 0);
+	kxdp_tcp_free(tcp);
+}
+
 static void test_limits_checked(void **state)
 {
 	(void)state;
@@ -402,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_million_idle),
 		cmocka_unit_test(test_one_request_each),
+		cmocka_unit_test(test_flood_of_syns),
 		cmocka_unit_test(test_limits_checked),
 		cmocka_unit_test(test_challenges_are_apart),
 		cmocka_unit_test(test_memory_is_bounded_and_goes_back),

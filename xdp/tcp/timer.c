@@ -229,21 +229,35 @@ static bool timer_is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
 	       ms_of(tcp->now_us) - busy->out_stamp_ms < REST_MAX_MS;
 }
 
+/*
+ * A half-open connection has waited for its ACK long enough: the SYN-ACK is sent again, or the connection forgotten. A
+ * SYN-ACK beyond the rate counts as sent and lost: a client whose SYN-ACK or ACK was lost sends its SYN or data again
+ * anyway, and is answered then.
+ */
+static void timer_resend_syn_ack(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
+{
+	assert(list >= LIST_HALF);
+	conn_t *conn = conn_at(tcp, number);
+	bool are_many = tcp->stats.half_open > tcp->limits.half_open_max / 2;
+	if (list >= LIST_HALF + (are_many ? SYN_ACK_RESENDS_FEW : SYN_ACK_RESENDS_MAX)) {
+		stat_inc(&tcp->stats.gave_up);
+		tcp_conn_free(tcp, number);
+		return;
+	}
+	tcp_conn_enlist(tcp, number, list + 1);
+	if (tcp_bucket_take(&tcp->syn_ack_resends, tcp->now_us, SYN_ACK_RESENDS_PER_S)) {
+		stat_inc(&tcp->stats.timeouts);
+		conn->flags |= CONN_SYN_ACK | CONN_SYN_RESENT;
+		tcp_conn_ready(tcp, number);
+	}
+}
+
 /* The first one of a list has been there too long. */
 static void timer_expire_first(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 {
 	conn_t *conn = conn_at(tcp, number);
 	if (list >= LIST_HALF) {
-		bool are_many = tcp->stats.half_open > tcp->limits.half_open_max / 2;
-		if (list >= LIST_HALF + (are_many ? SYN_ACK_RESENDS_FEW : SYN_ACK_RESENDS_MAX)) {
-			stat_inc(&tcp->stats.gave_up);
-			tcp_conn_free(tcp, number);
-			return;
-		}
-		stat_inc(&tcp->stats.timeouts);
-		conn->flags |= CONN_SYN_ACK | CONN_SYN_RESENT;
-		tcp_conn_enlist(tcp, number, list + 1);
-		tcp_conn_ready(tcp, number);
+		timer_resend_syn_ack(tcp, list, number);
 	} else if (list == LIST_TIME_WAIT) {
 		tcp_conn_free(tcp, number);
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
