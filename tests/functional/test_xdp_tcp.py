@@ -292,6 +292,28 @@ def test_idle_connections_end(make_knotd, pair):
         assert error in (errno.ECONNRESET, errno.EPIPE)
 
 
+IGNORED = {"empty": b"\x00\x00", "a response": b"\x00\x0c\x00\x00\x80" + bytes(9), "shorter than a header": b"\x00\x03abc",
+           "empty, 512 bytes of them": bytes(512)}
+
+
+@pytest.mark.parametrize("message", IGNORED.values(), ids=IGNORED)
+def test_message_without_answer_is_no_sign_of_life(make_knotd, pair, message):
+    """Only a query that is answered restarts the idle time, as over sockets (test_tcp.py). What is ignored may last as long as one long
+    message does: 130 times 512 bytes."""
+    start(make_knotd, pair, "tcp-idle-close-timeout: 1\ntcp-idle-reset-timeout: 2")
+    with connect(pair) as sock, contextlib.suppress(ConnectionError):
+        sock.settimeout(0.25 if len(message) < 512 else 0.05)   # between two messages
+        for _ in range(400):
+            sock.sendall(message)
+            try:
+                assert sock.recv(1) == b""
+                break
+            except TimeoutError:
+                pass
+        else:
+            pytest.fail("the connection is open still")
+
+
 def test_active_connection_stays(make_knotd, pair):
     idle = 2
     start(make_knotd, pair, f"tcp-idle-close-timeout: {idle}\ntcp-idle-reset-timeout: {2 * idle}")

@@ -163,9 +163,6 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, size_t len)
 	} else if (conn->busy != 0 && len > 0) {
 		tcp_in_drop(tcp, busy_at(tcp, conn->busy), (uint32_t)len);
 	}
-	if (len > 0) {
-		tcp_conn_progress(tcp, number);
-	}
 	busy_t *busy = busy_of(tcp, conn);
 	if (busy != NULL) {
 		input_set_wait(tcp, busy, conn->busy, rest > 0 ? input_wait_of(tcp, conn, busy) : WAIT_NONE);
@@ -209,6 +206,8 @@ bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, const uint8_t *bytes, s
 		tcp_busy_put(tcp, (uint32_t)id);
 		return false;
 	}
+	conn->silent_steps = 0;
+	tcp_conn_progress(tcp, (uint32_t)id);
 	tcp_conn_ready(tcp, (uint32_t)id);
 	return true;
 }

@@ -14,7 +14,7 @@ static void receive_set_options(
 	mss = mss > 0 ? mss : is_ipv4 ? MSS_DEFAULT_IPV4 : MSS_DEFAULT_IPV6;
 	mss = mss > KXDP_TCP_MSS_MIN ? mss : KXDP_TCP_MSS_MIN;
 	conn->mss = mss < most ? mss : most;
-	conn->snd_scale = scale > 0 ? (uint8_t)scale : 0;
+	conn->snd_scale = scale > 0 ? (uint8_t)scale & 15 : 0;
 	conn->flags |= scale >= 0 ? CONN_SCALED : 0;
 	conn->rcv_wnd = WINDOW_MAX;
 	conn->ssthresh = SSTHRESH_NONE;
@@ -199,7 +199,7 @@ static void receive_advance(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, uint
 	conn->rcv_nxt += len;
 	conn->rcv_wnd = (uint16_t)(conn->rcv_wnd - min_u32(len, conn->rcv_wnd));
 	if ((before ^ conn->rcv_nxt) >> PROGRESS_SHIFT != 0) {
-		tcp_conn_progress(tcp, number);
+		tcp_conn_progress_in(tcp, number);
 	}
 }
 
@@ -262,11 +262,18 @@ static uint32_t receive_count_ranges(const busy_t *busy)
 	return sum;
 }
 
+static void receive_owe_ack(conn_t *conn)
+{
+	if (conn->acks_owed < ACKS_OWED_MAX) {
+		conn->acks_owed++;
+	}
+}
+
 /* Data behind a hole: kept if there is room; a duplicate ACK tells the peer what is missing (RFC 5681 4.2). */
 static void receive_keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
 	stat_inc(&tcp->stats.out_of_order);
-	conn->acks_owed += conn->acks_owed < ACKS_OWED_MAX;
+	receive_owe_ack(conn);
 	busy_t *busy = tcp_busy_get(tcp, number);
 	if (busy != NULL && tcp_in_reserve(tcp, busy, busy->in_len + piece->off + piece->len, false)) {
 		uint32_t from = conn->rcv_nxt + piece->off, before = receive_count_ranges(busy);
@@ -274,7 +281,7 @@ static void receive_keep_out_of_order(kxdp_tcp_t *tcp, uint32_t number, conn_t *
 			memcpy(tcp_in_bytes(tcp, busy) + busy->in_len + piece->off, piece->bytes, piece->len);
 		}
 		if ((before ^ receive_count_ranges(busy)) >> PROGRESS_SHIFT != 0) {
-			tcp_conn_progress(tcp, number);
+			tcp_conn_progress_in(tcp, number);
 		}
 	}
 	tcp_busy_put(tcp, number);
@@ -325,7 +332,7 @@ static bool receive_is_fin_next(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, 
 			busy->fin_seq = conn->rcv_nxt + piece->off + piece->len;
 		}
 		if (piece->len == 0) {
-			conn->acks_owed += conn->acks_owed < ACKS_OWED_MAX;
+			receive_owe_ack(conn);
 		}
 	}
 	if (busy != NULL && busy->flags & BUSY_FIN_AHEAD && busy->fin_seq == conn->rcv_nxt) {

@@ -11,8 +11,11 @@ static const script_row_t limit_rows[] = {
 			     "+1200ms\n> RA 2\nstat idle_reset 1\nstat clients 0\n" },
 	{ "a peer that answers our idle close with its FIN",
 			OPEN "time +10100ms\n> FA 1 1\n< FA 1 2\n> A 2 2\nstat time_wait 1\nstat clients 0\n" },
-	{ "a request starts the idle time anew",
-			OPEN "time +8s\n< A 1 1 len=9\nread 9\n> A 1 10\ntime +8s\n> none\ntime +2200ms\n> FA 1 10\n" },
+	{ "a reply starts the idle time again",
+			OPEN "time +8s\n< A 1 1 len=9\nread 9\nwrite 9\n> A 1 10 len=9\n< A 10 10\ntime +8s\n> "
+			     "none\ntime +2200ms\n> FA 10 10\n" },
+	{ "… a request without a reply doesn't", OPEN "time +8s\n< A 1 1 len=9\nread 9\n> A 1 10\ntime +2200ms\n> "
+						      "FA 1 10\nstat idle_closed 1\n" },
 	{ "an acknowledged reply starts it anew", OPEN "< A 1 1 len=9\nread 9\nwrite 9\n> A 1 10 len=9\ntime +100ms\n< "
 						       "A 10 10\ntime +9800ms\n> none\ntime +300ms\n> FA 10 10\n" },
 	{ "single bytes of a request don't (slow-loris)", OPEN "time +4s\n< A 1 1 len=1\nread 1 use=0\ntime +4s\n< A 2 "

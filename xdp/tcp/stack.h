@@ -64,6 +64,8 @@ enum {
 	/* Bytes of an unfinished message or reply that count as progress, so that a long one may take long, and single
 	   bytes may not: at most 129 times per message. */
 	PROGRESS_SHIFT = 9, /* 512 */
+	/* … and this many times without a reply: a message and a little. What gets no reply isn't a sign of life. */
+	SILENT_STEPS_MAX = 130,
 	/* … of output, when its source has more than its share: so much per STALL_MS, or all of it. */
 	OUT_PROGRESS_SHIFT = 12, /* 4 KiB */
 	/* As long as the sockets' default tcp-io-timeout, and twice the least retransmission timeout. */
@@ -144,10 +146,11 @@ typedef struct {
 	uint16_t flags; /* CONN_* */
 	uint8_t state;  /* state_t */
 	uint8_t list;   /* list_kind_t */
-	uint8_t snd_scale;
+	uint8_t snd_scale : 4;
+	uint8_t acks_owed : 4;    /* duplicate ones, each a segment of its own (RFC 5681 4.2) */
 	uint8_t snd_wnd_max_bits; /* the largest snd_wnd was less than 1 << this */
 	uint8_t challenges;       /* of the second in the upper half, as many as the lower half says */
-	uint8_t acks_owed;        /* duplicate ones, each a segment of its own (RFC 5681 4.2) */
+	uint8_t silent_steps;     /* progress that input has made since the last reply, up to SILENT_STEPS_MAX */
 } conn_t;
 
 /** conn_t.ssthresh: slow start without a limit (RFC 5681 3.1: "arbitrarily high"). */
@@ -509,6 +512,8 @@ void tcp_conn_enlist(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list);
 void tcp_conn_move(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list);
 /** It has made progress: its idle time starts anew. */
 void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number);
+/** As tcp_conn_progress(), for more bytes of an unfinished message: at most SILENT_STEPS_MAX times without a reply. */
+void tcp_conn_progress_in(kxdp_tcp_t *tcp, uint32_t number);
 /** TIME-WAIT: what was kept for sending is let go. */
 void tcp_conn_time_wait(kxdp_tcp_t *tcp, uint32_t number);
 void tcp_conn_ready(kxdp_tcp_t *tcp, uint32_t number);

@@ -354,6 +354,15 @@ void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number)
 	}
 }
 
+void tcp_conn_progress_in(kxdp_tcp_t *tcp, uint32_t number)
+{
+	conn_t *conn = conn_at(tcp, number);
+	if (conn->silent_steps < SILENT_STEPS_MAX) {
+		conn->silent_steps++;
+		tcp_conn_progress(tcp, number);
+	}
+}
+
 static void table_free_busy(kxdp_tcp_t *tcp, conn_t *conn)
 {
 	uint32_t number = conn->busy;

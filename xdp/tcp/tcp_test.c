@@ -414,6 +414,37 @@ static void test_flood_of_syns(void **state)
 	kxdp_tcp_free(tcp);
 }
 
+/* Input without replies, 512 bytes each second: about as many seconds as a message of 65,535 bytes would take. */
+static void test_input_without_replies(void **state)
+{
+	(void)state;
+	enum { MOST_S = 65537 / 512 + 2 + 10 };
+	static const uint8_t zeros[512];
+	kxdp_tcp_t *tcp = stack_of_a_million();
+	uint8_t payload[2048];
+	kxdp_segment_t in = segment_of(0, KXDP_TCP_SYN, 0, 0), out;
+	kxdp_tcp_input_t input;
+	assert_false(kxdp_tcp_receive(tcp, &in, 1, &input));
+	assert_true(kxdp_tcp_emit(tcp, 1, payload, sizeof(payload), &out));
+	uint32_t ack = out.seq + 1, seconds = 0;
+	for (bool is_open = true; is_open; seconds++) {
+		uint64_t now_us = seconds * (uint64_t)SECOND_US + 2;
+		assert_true(seconds <= MOST_S);
+		in = segment_of(0, KXDP_TCP_ACK, 1 + seconds * (uint32_t)sizeof(zeros), ack);
+		in.payload = zeros;
+		in.len = sizeof(zeros);
+		if (kxdp_tcp_receive(tcp, &in, now_us, &input)) {
+			kxdp_tcp_consume(tcp, input.conn, input.len);
+		}
+		kxdp_tcp_tick(tcp, now_us);
+		while (kxdp_tcp_emit(tcp, now_us, payload, sizeof(payload), &out)) {
+			is_open = is_open && !(out.flags & KXDP_TCP_FIN);
+		}
+	}
+	assert_true(seconds > 100);
+	kxdp_tcp_free(tcp);
+}
+
 static void test_limits_checked(void **state)
 {
 	(void)state;
@@ -439,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_million_idle),
 		cmocka_unit_test(test_one_request_each),
 		cmocka_unit_test(test_flood_of_syns),
+		cmocka_unit_test(test_input_without_replies),
 		cmocka_unit_test(test_limits_checked),
 		cmocka_unit_test(test_challenges_are_apart),
 		cmocka_unit_test(test_memory_is_bounded_and_goes_back),
