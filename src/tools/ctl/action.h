@@ -73,6 +73,14 @@ typedef enum {
 	LOCAL_TOP, /* several requests on one connection */
 } local_t;
 
+/** What a command that is done says of a transaction: of the zones that it names, or of the configuration. */
+typedef enum {
+	TXN_NONE, /* nothing */
+	TXN_BEGINS,
+	TXN_ENDS,
+	TXN_NEEDS, /* one is open */
+} txn_effect_t;
+
 /** A row of commands.def. */
 typedef struct {
 	const char *name; /* NULL: a group of actions begins */
@@ -87,6 +95,7 @@ typedef struct {
 	const char *doc;         /* for knotc(8): sentences, in which backquotes mark words that are typed */
 	const char *title;       /* of the group; NULL for an action */
 	bool is_absent;          /* not supported yet */
+	txn_effect_t txn;
 } action_t;
 
 /** All actions in the order of the help, in groups. */

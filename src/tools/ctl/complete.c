@@ -164,10 +164,11 @@ static void complete_add_words(completer_t *c, const char *const *words)
 	}
 }
 
-static void complete_add_actions(completer_t *c)
+/* with_absent: also those that are not supported yet, which can be explained, not run. */
+static void complete_add_actions(completer_t *c, bool with_absent)
 {
 	for (size_t i = 0; i < action_count; i++) {
-		if (actions[i].name != NULL) {
+		if (actions[i].name != NULL && (with_absent || !actions[i].is_absent)) {
 			complete_add_word(c, actions[i].name);
 		}
 	}
@@ -482,7 +483,7 @@ static bool complete_filter_value(completer_t *c, const complete_line_t *line, c
 static void complete_argument(completer_t *c, size_t position, const char *first, const char *typed)
 {
 	switch (c->action->args) {
-	case ARGS_ACTION: complete_add_actions(c); return;
+	case ARGS_ACTION: complete_add_actions(c, true); return;
 	case ARGS_DETAIL:
 		complete_add_words(c, (const char *const[]){ "version", "workers", "configure", "cert-key", NULL });
 		return;
@@ -605,7 +606,7 @@ void complete(const complete_line_t *line, const complete_source_t *source, cand
 	complete_set_stem(&c, word, line->at < line->count ? line->offset : 0);
 	char *typed = must(strdup(found.stem));
 	if (line->at == 0) {
-		complete_add_actions(&c);
+		complete_add_actions(&c, false);
 	} else {
 		c.action = action_find(line->words[0]);
 		if (c.action != NULL) {

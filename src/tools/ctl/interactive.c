@@ -3,8 +3,10 @@
  * Interactive mode: line editing, history and completion with libedit.
  */
 #include "src/conf/conf.h"
+#include "src/tools/ctl/columns.h"
 #include "src/tools/ctl/complete.h"
 #include "src/tools/ctl/knotc.h"
+#include "src/tools/ctl/terminal.h"
 
 #include <histedit.h>
 #include <limits.h>
@@ -12,12 +14,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HISTORY_LINES = 1000, ASK_TIMEOUT_MS = 2000 };
+enum {
+	HISTORY_LINES = 1000,
+	ASK_TIMEOUT_MS = 2000,
+	LISTED_MAX = 100, /* candidates that are listed without a question first; as libedit and readline have it */
+};
 
 typedef struct {
-	const params_t *params;
+	params_t params; /* with `transactions` below */
+	transactions_t transactions;
+	bool is_terminal; /* both input and output; scripts get Knot's output and nothing else */
+	bool is_warned;   /* of open transactions, and no command was run since */
 	EditLine *el;
 	Tokenizer *tok; /* for completion; lines that are run have their own */
+	char prompt[TRANSACTIONS_TEXT_MAX + 16];
 } shell_t;
 
 /* ---- Names for completion ---- */
@@ -48,7 +58,7 @@ static void ask_configuration(const params_t *params, complete_unit_t on_unit, v
 static void ask(void *ctx, bool is_local, const knot_ctl_data_t *unit, complete_unit_t on_unit, void *unit_ctx)
 {
 	const shell_t *shell = ctx;
-	params_t params = *shell->params;
+	params_t params = shell->params;
 	params.verbose = false;
 	if (is_local) {
 		ask_configuration(&params, on_unit, unit_ctx);
@@ -65,11 +75,16 @@ static void ask(void *ctx, bool is_local, const knot_ctl_data_t *unit, complete_
 
 /* ---- libedit ---- */
 
-static char *prompt(EditLine *el)
+/* "(example.com.) knotc> ": ends like Knot's, for programs that wait for it. */
+static char *interactive_make_prompt(EditLine *el)
 {
-	(void)el;
-	static char text[] = "knotc> ";
-	return text;
+	shell_t *shell;
+	char open[TRANSACTIONS_TEXT_MAX];
+	el_get(el, EL_CLIENTDATA, &shell);
+	transactions_print(&shell->transactions, open);
+	bool is_open = shell->is_terminal && open[0] != '\0';
+	snprintf(shell->prompt, sizeof(shell->prompt), "%s%s%sknotc> ", is_open ? "(" : "", open, is_open ? ") " : "");
+	return shell->prompt;
 }
 
 /* Insert a part of a candidate so that the words are cut the same way again. */
@@ -83,6 +98,21 @@ static void insert(EditLine *el, const char *text, size_t len)
 		}
 		(void)el_insertstr(el, piece);
 	}
+}
+
+/* Whether to list so many. */
+static bool interactive_ask(EditLine *el, size_t count)
+{
+	char key = 'n';
+	printf("Display all %zu possibilities? (y or n)", count);
+	(void)fflush(stdout);
+	do {
+		if (el_getc(el, &key) != 1) {
+			key = 'n';
+		}
+	} while (strchr("yYnN \t\n\r\x7f", key) == NULL);
+	putchar('\n');
+	return strchr("yY \t", key) != NULL;
 }
 
 /* Insert what all candidates share; list them if that adds nothing. */
@@ -100,8 +130,10 @@ static unsigned char use_candidates(EditLine *el, const candidates_t *found)
 		return CC_REFRESH;
 	}
 	putchar('\n');
-	for (size_t i = 0; i < found->count; i++) {
-		puts(found->words[i]);
+	if (found->count <= LISTED_MAX || interactive_ask(el, found->count)) {
+		unsigned width, height;
+		terminal_size(&width, &height);
+		columns_print(stdout, found->words, found->count, width);
 	}
 	return CC_REDISPLAY;
 }
@@ -132,8 +164,14 @@ static unsigned char complete_line(EditLine *el, int key)
 	return result;
 }
 
-/* Run one line. False: it was `exit`. */
-static bool run_line(const shell_t *shell, const char *line)
+static bool interactive_is_exit(const shell_t *shell, const char *word)
+{
+	/* Knot has no `quit`: to a script it stays an error. */
+	return strcmp(word, "exit") == 0 || (shell->is_terminal && strcmp(word, "quit") == 0);
+}
+
+/* Run one line. False: it ends the prompt. */
+static bool interactive_run_line(shell_t *shell, const char *line)
 {
 	/* What tok_str() returns of a line that would go on behind its end. */
 	static const char *const unfinished[] = {
@@ -146,10 +184,11 @@ static bool run_line(const shell_t *shell, const char *line)
 	const char **argv;
 	bool go_on = true;
 	int state = tok != NULL ? tok_str(tok, line, &argc, &argv) : -1;
-	if (state == 0 && argc > 0 && strcmp(argv[0], "exit") == 0) {
+	if (state == 0 && argc > 0 && interactive_is_exit(shell, argv[0])) {
 		go_on = false;
 	} else if (state == 0 && argc > 0) {
-		(void)knotc_run(shell->params, argc, (char *const *)argv);
+		shell->is_warned = false;
+		(void)knotc_run(&shell->params, argc, (char *const *)argv);
 	} else if (state != 0) {
 		fprintf(stderr, "error: %s\n",
 				state > 0 && state < (int)KNOT_LEN(unfinished) ? unfinished[state]
@@ -157,6 +196,27 @@ static bool run_line(const shell_t *shell, const char *line)
 	}
 	tok_end(tok);
 	return go_on;
+}
+
+/*
+ * Whether the prompt may end: at a terminal the first attempt warns of transactions that were begun here. has_line:
+ * the cursor is at the beginning of a line.
+ */
+static bool interactive_may_leave(shell_t *shell, bool has_line)
+{
+	if (!shell->is_terminal) {
+		return true;
+	}
+	if (!has_line) {
+		putchar('\n');
+	}
+	(void)fflush(stdout);
+	if (shell->is_warned || !transactions_warn(&shell->transactions, stderr)) {
+		return true;
+	}
+	fputs("Leave again to keep what is open.\n", stderr);
+	shell->is_warned = true;
+	return false;
 }
 
 static void history_path(char path[static PATH_MAX])
@@ -170,12 +230,16 @@ static void history_path(char path[static PATH_MAX])
 
 int knotc_interactive(const params_t *params)
 {
-	shell_t shell = { .params = params, .el = el_init("knotc", stdin, stdout, stderr), .tok = tok_init(NULL) };
+	shell_t shell = { .params = *params,
+		.is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+		.el = el_init("knotc", stdin, stdout, stderr),
+		.tok = tok_init(NULL) };
 	History *lines = history_init();
 	if (shell.el == NULL || shell.tok == NULL || lines == NULL) {
 		fputs("error: failed to start the interactive mode\n", stderr);
 		return EXIT_FAILURE;
 	}
+	shell.params.transactions = &shell.transactions;
 	HistEvent event;
 	char path[PATH_MAX];
 	history_path(path);
@@ -184,7 +248,6 @@ int knotc_interactive(const params_t *params)
 	if (path[0] != '\0') {
 		history(lines, &event, H_LOAD, path);
 	}
-	el_set(shell.el, EL_PROMPT, prompt);
 	el_set(shell.el, EL_EDITOR, "emacs");
 	el_set(shell.el, EL_HIST, history, lines);
 	/*
@@ -192,21 +255,25 @@ int knotc_interactive(const params_t *params)
 	 */
 	el_set(shell.el, EL_SIGNAL, 1);
 	el_set(shell.el, EL_CLIENTDATA, &shell);
+	el_set(shell.el, EL_PROMPT, interactive_make_prompt);
 	el_set(shell.el, EL_ADDFN, "knotc-complete", "complete the word", complete_line);
 	el_set(shell.el, EL_BIND, "^I", "knotc-complete", NULL);
 	el_source(shell.el, NULL);
 
-	int len;
-	const char *line;
-	while ((line = el_gets(shell.el, &len)) != NULL && len > 0) {
-		if (strspn(line, " \t\n") == (size_t)len) {
+	while (true) {
+		int len;
+		const char *line = el_gets(shell.el, &len);
+		bool has_line = line != NULL && len > 0;
+		if (has_line && strspn(line, " \t\n") == (size_t)len) {
 			continue;
 		}
-		history(lines, &event, H_ENTER, line);
-		if (path[0] != '\0') {
-			history(lines, &event, H_SAVE, path);
+		if (has_line) {
+			history(lines, &event, H_ENTER, line);
+			if (path[0] != '\0') {
+				history(lines, &event, H_SAVE, path);
+			}
 		}
-		if (!run_line(&shell, line)) {
+		if ((!has_line || !interactive_run_line(&shell, line)) && interactive_may_leave(&shell, has_line)) {
 			break;
 		}
 		(void)fflush(stdout);
@@ -214,6 +281,7 @@ int knotc_interactive(const params_t *params)
 	history_end(lines);
 	tok_end(shell.tok);
 	el_end(shell.el);
+	transactions_free(&shell.transactions);
 	return EXIT_SUCCESS;
 }
 
@@ -227,7 +295,7 @@ int knotc_complete(const params_t *params, int argc, char *const argv[])
 	if (argc == 0) {
 		return EXIT_FAILURE;
 	}
-	shell_t shell = { .params = params };
+	shell_t shell = { .params = *params };
 	complete_line_t line = {
 		.words = (const char *const *)argv,
 		.count = (size_t)argc,

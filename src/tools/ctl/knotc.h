@@ -6,6 +6,7 @@
 
 #include "src/conf/conf.h"
 #include "src/tools/ctl/output.h"
+#include "src/tools/ctl/transactions.h"
 
 enum { KNOTC_PATH_MAX = 4096, KNOTC_TIMEOUT_MAX_S = 86400 /* of -t */ };
 
@@ -22,7 +23,8 @@ typedef struct {
 	/* Borrowed: filled by the first action that needs it, so that a script of a thousand lines, or a prompt, reads
 	 * the configuration once. Actions that write a configuration empty it. */
 	socket_found_t *socket_found;
-	int timeout_ms; /* 0: none */
+	transactions_t *transactions; /* borrowed: follows the replies of a prompt; NULL: there is none */
+	int timeout_ms;               /* 0: none */
 	bool timeout_given;
 	request_flags_t flags;
 	format_t format;

@@ -113,27 +113,39 @@ bool knotc_exchange(const params_t *params, const request_t *request, knotc_unit
 	return is_good;
 }
 
+/** Where the units of a reply go. */
+typedef struct {
+	output_t output;
+	transactions_reply_t transactions;
+} run_reply_t;
+
 static void run_print_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
-	output_unit(ctx, type, unit);
+	run_reply_t *reply = ctx;
+	transactions_reply_unit(&reply->transactions, unit);
+	output_unit(&reply->output, type, unit);
 }
 
 static bool run_remote(const params_t *params, const action_t *action, const request_t *request)
 {
-	output_t output = {
-		.out = stdout,
-		.action = action,
-		.format = params->format,
-		.extended = params->extended,
-		.color = params->color,
-		.all_zones = request->all_zones,
-		.detail = action->layout == LAYOUT_STATUS ? request->units[0][KNOT_CTL_IDX_TYPE] : NULL,
-		.zeros = params->flags.force,
-	};
+	run_reply_t reply = { .output = {
+					      .out = stdout,
+					      .action = action,
+					      .format = params->format,
+					      .extended = params->extended,
+					      .color = params->color,
+					      .all_zones = request->all_zones,
+					      .detail = action->layout == LAYOUT_STATUS
+									? request->units[0][KNOT_CTL_IDX_TYPE]
+									: NULL,
+					      .zeros = params->flags.force,
+			      } };
 	char error[KNOTC_ERROR_MAX];
-	output_begin(&output);
-	bool is_whole = knotc_exchange(params, request, run_print_unit, &output, error);
-	bool is_good = output_end(&output, is_whole ? NULL : error);
+	output_begin(&reply.output);
+	transactions_reply_begin(&reply.transactions, params->transactions, action, request);
+	bool is_whole = knotc_exchange(params, request, run_print_unit, &reply, error);
+	transactions_reply_end(&reply.transactions, is_whole);
+	bool is_good = output_end(&reply.output, is_whole ? NULL : error);
 	(void)fflush(stdout);
 	if (!is_whole && params->format != FORMAT_JSON) {
 		(void)message_error("%s", error);
