@@ -290,12 +290,18 @@ static void helper_ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Close all of the daemon's descriptors but standard error, which sanitizers and assertions write to. Close that, too,
+/*
+ * Close all of the daemon's descriptors but standard error, which sanitizers and assertions write to. Close that, too,
  * when the daemon leaves its terminal: the process that started it may wait for the end of its output. Returns the new
- * number of `fd`. */
+ * number of `fd`, which may be any: that of a standard stream if the daemon was started without one. -1: no room.
+ */
 static int helper_keep_only(int fd, bool detached)
 {
-	enum { KEPT = 3 };
+	enum { KEPT = STDERR_FILENO + 1 };
+	if (fd < KEPT) {
+		detached |= fd == STDERR_FILENO; /* there is none, then */
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, KEPT);
+	}
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
@@ -304,7 +310,7 @@ static int helper_keep_only(int fd, bool detached)
 			(void)dup2(null, STDERR_FILENO);
 		}
 	}
-	if (fd != KEPT) {
+	if (fd > KEPT) {
 		fd = dup3(fd, KEPT, O_CLOEXEC);
 	}
 	if (close_range(KEPT + 1, ~0U, 0) != 0) { /* Linux 5.9 */

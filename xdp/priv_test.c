@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -908,6 +909,39 @@ static void test_helper_is_bare(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* A process that was started without standard streams gets the pair in their place. */
+static void test_without_standard_streams(void **state)
+{
+	(void)state;
+	kxdp_priv_stop(start()); /* skips without privileges */
+	const uint16_t ports[] = { 53 };
+	for (unsigned closed = 1; closed < 8; closed++) {
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			kxdp_priv_t *priv = NULL;
+			int fd;
+			for (int i = 0; i < 3; i++) {
+				if ((closed >> i & 1) != 0) {
+					close(i);
+				}
+			}
+			const kxdp_priv_params_t params = {
+				.ports = ports, .port_count = 1, .detached = closed % 2 == 0
+			};
+			bool is_good = kxdp_priv_start(&params, &priv, &fault) == KNOT_OK &&
+				       kxdp_priv_raw_socket(priv, AF_INET, &fd, &fault) == KNOT_OK;
+			kxdp_priv_stop(priv);
+			_exit(is_good ? 0 : 1);
+		}
+		int status = -1;
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (status != 0) {
+			fail_msg("streams closed: %u", closed);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -930,6 +964,7 @@ int main(void)
 		cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_is_bare),
+		cmocka_unit_test(test_without_standard_streams),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

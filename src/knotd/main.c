@@ -617,6 +617,9 @@ static bool knotd_make_absolute(const char *path, char ret_path[static PATH_MAX]
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
 	sys_memory_init();
 	options_t options;

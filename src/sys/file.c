@@ -71,6 +71,15 @@ knot_err_t sys_file_sync_folder(const char *path)
 	return err;
 }
 
+bool sys_file_hold_streams(void)
+{
+	bool is_good = true;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && is_good; fd++) {
+		is_good = fcntl(fd, F_GETFD) >= 0 || open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) == fd;
+	}
+	return is_good;
+}
+
 knot_err_t sys_file_write(int fd, const void *bytes, size_t len)
 {
 	const char *rest = bytes;

@@ -34,6 +34,13 @@ const char *sys_file_strerror(const char *path, knot_err_t err);
  */
 KNOT_MUST_USE knot_err_t sys_file_sync_folder(const char *path);
 
+/**
+ * Open /dev/null in place of standard streams that are closed: the next socket or file would get such a number, and
+ * with it what is written to the stream. Reading and writing it fails as with the closed one. Call it first in main().
+ * False: it can't be opened.
+ */
+KNOT_MUST_USE bool sys_file_hold_streams(void);
+
 /** Write all bytes, with as many calls of write(2) as that takes. Errors are errno codes. */
 KNOT_MUST_USE knot_err_t sys_file_write(int fd, const void *bytes, size_t len);
 

@@ -6,8 +6,8 @@
 
 #include "libknot/base/number.h"
 #include "src/conf/db.h"
+#include "src/sys/file.h"
 
-#include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -144,22 +144,9 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 	return OPTIONS_RUN;
 }
 
-/*
- * A standard descriptor that is closed would be that of the next socket, and output would go to the server. In its
- * place one that fails, as the closed one would.
- */
-static bool occupy_standard_descriptors(void)
-{
-	bool is_good = true;
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && is_good; fd++) {
-		is_good = fcntl(fd, F_GETFD) >= 0 || open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) == fd;
-	}
-	return is_good;
-}
-
 int main(int argc, char **argv)
 {
-	if (!occupy_standard_descriptors()) {
+	if (!sys_file_hold_streams()) {
 		return EXIT_FAILURE;
 	}
 	/* Which bytes make a character, for the prompt and for what is drawn. */

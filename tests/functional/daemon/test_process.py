@@ -162,6 +162,27 @@ def test_paths_of_a_daemon_are_relative_to_its_start(knotd):
     wait_until(lambda: has_ended(pid), "the daemon's end")
 
 
+@pytest.mark.parametrize("streams", ["<&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("daemon", [False, True], ids=["foreground", "daemon"])
+def test_without_standard_streams(knotd, daemon, streams):
+    """A socket in the place of a stream would get what is logged, and be closed when the daemon leaves its terminal."""
+    knotd.write("a.zone", ZONE.format(serial=1))
+    knotd.configure(zones=["a"], text=f"log:\n  - target: {knotd.dir}/knot.log\n    any: info\n", logging=False)
+    closing = f'exec "$@" {streams} {"&" if not daemon else ""}'
+    subprocess.run(["sh", "-c", closing, "sh", built("knotd", "knotd"), "-c", str(knotd.path), *(["-d"] if daemon else [])],
+                   timeout=60, check=True)
+    pid_file, log = knotd.dir / "run" / "knot.pid", knotd.dir / "knot.log"
+    wait_until(lambda: log.exists() and "server started" in log.read_text(), "the start")
+    pid = int(pid_file.read_text())
+    try:
+        for number in range(3):
+            assert not os.readlink(f"/proc/{pid}/fd/{number}").startswith(("socket", "anon_inode", str(knotd.dir))), number
+        assert knotd.ask("a.", "SOA").rcode() == dns.rcode.NOERROR
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: has_ended(pid), "the daemon's end")
+
+
 def test_daemon_that_fails(knotd):
     knotd.configure(server="user: nobody-of-that-name")
     assert run("-c", str(knotd.path), "-d").returncode == 1
