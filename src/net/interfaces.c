@@ -17,7 +17,7 @@ knot_err_t interfaces_publish(interfaces_t *set)
 	for (size_t i = 0; i < set->count; i++) {
 		max += set->items[i]->lane_max;
 	}
-	worker_set_t *list = calloc(1, sizeof(*list) + max * sizeof(list->workers[0]));
+	xdp_worker_set_t *list = calloc(1, sizeof(*list) + max * sizeof(list->workers[0]));
 	if (list == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -32,7 +32,7 @@ knot_err_t interfaces_publish(interfaces_t *set)
 	}
 	list->count = count;
 	atomic_store_explicit(&set->worker_count, (unsigned)count, memory_order_relaxed);
-	worker_set_t *old = set->shared->xdp_rcu;
+	xdp_worker_set_t *old = set->shared->xdp_rcu;
 	RCU_PUBLISH(set->shared->xdp_rcu, list);
 	sys_rcu_wait();
 	free(old);

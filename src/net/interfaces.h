@@ -17,14 +17,14 @@
 #include "src/net/host.h"
 #include "src/net/interfaces_plan.h"
 #include "src/net/sockets.h"
-#include "src/net/worker.h"
+#include "src/net/xdp_worker.h"
 
 /** A queue with its worker. */
 typedef struct {
-	kxdp_queue_t *queue; /* owned; NULL: not open */
-	worker_t *worker;    /* owned */
-	bool leaving;        /* not in the published list of workers any more */
-	unsigned number;     /* of the thread: xdp-N */
+	kxdp_queue_t *queue;  /* owned; NULL: not open */
+	xdp_worker_t *worker; /* owned */
+	bool leaving;         /* not in the published list of workers any more */
+	unsigned number;      /* of the thread: xdp-N */
 	uint64_t opened_ms;
 } xdp_lane_t;
 

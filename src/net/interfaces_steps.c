@@ -359,7 +359,7 @@ static knot_err_t step_repair(
 	(void)step;
 	bool has_queues = item->iface != NULL;
 	for (unsigned q = 0; has_queues && q < item->lane_max; q++) {
-		const worker_t *worker = item->lanes[q].worker;
+		const xdp_worker_t *worker = item->lanes[q].worker;
 		if (worker != NULL && atomic_load_explicit(&worker->failed, memory_order_acquire)) {
 			has_queues = steps_repair_queue(set, item, q);
 		}

@@ -26,7 +26,7 @@ typedef struct {
 	worker_shared_t shared;
 	kxdp_iface_t iface; /* that no helper knows of */
 	xdp_lane_t lanes[QUEUES];
-	worker_t workers[QUEUES];
+	xdp_worker_t workers[QUEUES];
 } fixture_t;
 
 static const conf_xdp_t conf_nothing = { .udp = true, .zero_copy = true, .ring_size = 2048 };
@@ -88,7 +88,7 @@ static xdp_interface_t *open_by_hand(fixture_t *f)
 	xdp_interface_t *item = first(f);
 	f->iface = (kxdp_iface_t){ .name = "nosuch0", .index = 7, .queue_count = QUEUES, .queue_max = QUEUES };
 	for (unsigned q = 0; q < QUEUES; q++) {
-		f->workers[q] = (worker_t){ .queue_index = q };
+		f->workers[q] = (xdp_worker_t){ .queue_index = q };
 		f->lanes[q] = (xdp_lane_t){ .worker = &f->workers[q], .number = q };
 	}
 	item->iface = &f->iface;

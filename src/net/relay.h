@@ -8,7 +8,7 @@
  * eventfd only when that has announced that it sleeps.
  *
  * Threads: relay_send() from any; take, sleep and awake from the inbox's worker. A sender must make sure that the
- * inbox exists: it reads worker_set_t within the read section. Cost: no allocation or lock per frame; a copy in, a
+ * inbox exists: it reads xdp_worker_set_t within the read section. Cost: no allocation or lock per frame; a copy in, a
  * copy out.
  */
 #pragma once

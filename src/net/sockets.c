@@ -29,7 +29,7 @@ struct sockets {
 	size_t addr_count;
 	endpoint_t *endpoints; /* owned, one allocation that never moves: workers point into it */
 	size_t endpoint_count;
-	worker_t *workers; /* owned: UDP, then TCP */
+	socket_worker_t *workers; /* owned: UDP, then TCP */
 	size_t worker_count;
 };
 
@@ -122,7 +122,7 @@ static knot_err_t bind_endpoint(const sockets_t *sockets, const conf_addr_t *add
 
 /* ---- Workers ---- */
 
-static knot_err_t add_sockets(worker_t *worker, const sockets_t *sockets, bool tcp, size_t number)
+static knot_err_t add_sockets(socket_worker_t *worker, const sockets_t *sockets, bool tcp, size_t number)
 {
 	worker->sockets = calloc(sockets->endpoint_count, sizeof(*worker->sockets));
 	if (worker->sockets == NULL) {
@@ -141,9 +141,9 @@ static knot_err_t add_sockets(worker_t *worker, const sockets_t *sockets, bool t
 	return KNOT_OK;
 }
 
-static worker_t *add_worker(sockets_t *sockets, const char *kind, size_t number, void (*run)(void *))
+static socket_worker_t *add_worker(sockets_t *sockets, const char *kind, size_t number, void (*run)(void *))
 {
-	worker_t *worker = &sockets->workers[sockets->worker_count++];
+	socket_worker_t *worker = &sockets->workers[sockets->worker_count++];
 	worker->shared = sockets->shared;
 	worker->stop_fd = sockets->stop_fd;
 	worker->thread = (sys_thread_t){ .cpu = -1, .counts = true, .run = run, .arg = worker };
@@ -161,13 +161,13 @@ static knot_err_t make_workers(sockets_t *sockets)
 	knot_err_t err = KNOT_OK;
 	unsigned cpus = sys_cpu_count();
 	for (size_t i = 0; i < options->udp_workers && err == KNOT_OK; i++) {
-		worker_t *worker = add_worker(sockets, "udp", i, udp_worker_run);
+		socket_worker_t *worker = add_worker(sockets, "udp", i, udp_worker_run);
 		worker->thread.cpu = options->affinity ? (int)(i % cpus) : -1;
 		err = add_sockets(worker, sockets, false, i);
 		err = err == KNOT_OK ? udp_worker_init(worker) : err;
 	}
 	for (size_t i = 0; i < options->tcp_workers && err == KNOT_OK; i++) {
-		worker_t *worker = add_worker(sockets, "tcp", i, tcp_worker_run);
+		socket_worker_t *worker = add_worker(sockets, "tcp", i, tcp_worker_run);
 		err = add_sockets(worker, sockets, true, i);
 		err = err == KNOT_OK ? tcp_worker_init(worker) : err;
 	}

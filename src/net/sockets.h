@@ -9,7 +9,8 @@
  */
 #pragma once
 
-#include "src/net/worker.h"
+#include "src/net/net.h"
+#include "src/net/socket_worker.h"
 
 typedef struct sockets sockets_t;
 

@@ -21,10 +21,11 @@
 #include <unistd.h>
 
 #include "src/net/listen.h"
+#include "src/net/net.h"
 #include "src/net/request.h"
 #include "src/net/tcp_buffer.h"
 #include "src/net/tcp_clients.h"
-#include "src/net/worker.h"
+#include "src/net/socket_worker.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
@@ -92,7 +93,7 @@ typedef struct {
 	uint8_t out[OUT_MAX];
 } tcp_t;
 
-knot_err_t tcp_worker_init(worker_t *worker)
+knot_err_t tcp_worker_init(socket_worker_t *worker)
 {
 	tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
@@ -156,7 +157,7 @@ static bool tcp_conn_follow_turn(tcp_t *tcp, conn_t *conn, tcp_turn_t turn)
 
 /* ---- Connections ---- */
 
-static void tcp_conn_close(worker_t *worker, conn_t *conn)
+static void tcp_conn_close(socket_worker_t *worker, conn_t *conn)
 {
 	tcp_t *tcp = worker->memory;
 	if (!conn->is_overdue) {
@@ -173,7 +174,7 @@ static void tcp_conn_close(worker_t *worker, conn_t *conn)
 }
 
 /* A reset instead of a FIN: the peer did not take what it asked for, so the kernel must not keep it for long either. */
-static void tcp_conn_abort(worker_t *worker, conn_t *conn)
+static void tcp_conn_abort(socket_worker_t *worker, conn_t *conn)
 {
 	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	(void)setsockopt(conn->client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
@@ -181,7 +182,7 @@ static void tcp_conn_abort(worker_t *worker, conn_t *conn)
 }
 
 /* The idle time is over, RFC 7766 6.2.3. */
-static void tcp_conn_close_idle(worker_t *worker, conn_t *conn)
+static void tcp_conn_close_idle(socket_worker_t *worker, conn_t *conn)
 {
 	sys_counters_add(worker->shared->counters, NET_COUNT_TCP_IDLE_TIMEOUT, 1);
 	tcp_conn_close(worker, conn);
@@ -239,7 +240,7 @@ static bool tcp_conn_send_rest(conn_t *conn, tcp_turn_t *turn)
 }
 
 /* Answer whole messages from *pos on until there is enough to send. Returns the bytes put into tcp->out. */
-static size_t tcp_conn_answer_some(worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
+static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
 {
 	tcp_t *tcp = worker->memory;
 	size_t out_len = 0;
@@ -264,7 +265,7 @@ static size_t tcp_conn_answer_some(worker_t *worker, conn_t *conn, knot_bytes_t 
 }
 
 /* Answer and send everything whole in `bytes`, as far as the peer takes it; keep the rest. False: broken. */
-static bool tcp_conn_answer_run(worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
+static bool tcp_conn_answer_run(socket_worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	size_t pos = 0, before;
@@ -281,7 +282,7 @@ static bool tcp_conn_answer_run(worker_t *worker, conn_t *conn, knot_bytes_t byt
 }
 
 /* The same, counted: the run is a batch. */
-static bool tcp_conn_answer(worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
+static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t bytes, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	uint64_t start_ns = sys_clock_ns();
@@ -311,7 +312,7 @@ static bool tcp_conn_has_request(const conn_t *conn)
 }
 
 /* False: close the connection. */
-static bool tcp_conn_read_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn)
+static bool tcp_conn_read_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	size_t kept = tcp_conn_take_kept(tcp, conn);
@@ -326,7 +327,7 @@ static bool tcp_conn_read_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, len }, turn);
 }
 
-static bool tcp_conn_write_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn)
+static bool tcp_conn_write_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
 	tcp_t *tcp = worker->memory;
 	if (!tcp_conn_send_rest(conn, turn)) {
@@ -339,7 +340,7 @@ static bool tcp_conn_write_turn(worker_t *worker, conn_t *conn, tcp_turn_t *turn
 	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, kept }, turn);
 }
 
-static void tcp_conn_serve(worker_t *worker, conn_t *conn, uint32_t events)
+static void tcp_conn_serve(socket_worker_t *worker, conn_t *conn, uint32_t events)
 {
 	tcp_t *tcp = worker->memory;
 	if (tcp_client_is_evicted(&conn->client)) {
@@ -366,7 +367,7 @@ static void tcp_conn_serve(worker_t *worker, conn_t *conn, uint32_t events)
 
 /* ---- Listening ---- */
 
-static void tcp_accept_pause(worker_t *worker, unsigned pause_ms)
+static void tcp_accept_pause(socket_worker_t *worker, unsigned pause_ms)
 {
 	tcp_t *tcp = worker->memory;
 	if (tcp->accepts) {
@@ -378,7 +379,7 @@ static void tcp_accept_pause(worker_t *worker, unsigned pause_ms)
 	tcp->accept_after_ms = tcp->now_ms + pause_ms;
 }
 
-static bool tcp_accept_resume(worker_t *worker)
+static bool tcp_accept_resume(socket_worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	for (size_t i = 0; i < worker->socket_count; i++) {
@@ -392,7 +393,7 @@ static bool tcp_accept_resume(worker_t *worker)
 	return true;
 }
 
-static void tcp_accept_failed(worker_t *worker)
+static void tcp_accept_failed(socket_worker_t *worker)
 {
 	enum { RETRY_MS = 200 };
 	static sys_log_repeats_t repeats;
@@ -419,7 +420,7 @@ static uint64_t tcp_source_key(const struct sockaddr_storage *remote)
 }
 
 /* Count the connection, which may cost another one its place. False: it can't be had. */
-static bool tcp_conn_enter(worker_t *worker, conn_t *conn)
+static bool tcp_conn_enter(socket_worker_t *worker, conn_t *conn)
 {
 	const tcp_t *tcp = worker->memory;
 	worker_shared_t *shared = worker->shared;
@@ -432,7 +433,7 @@ static bool tcp_conn_enter(worker_t *worker, conn_t *conn)
 	return false;
 }
 
-static void tcp_conn_open(worker_t *worker, int fd, const struct sockaddr_storage *remote)
+static void tcp_conn_open(socket_worker_t *worker, int fd, const struct sockaddr_storage *remote)
 {
 	tcp_t *tcp = worker->memory;
 	conn_t *conn = calloc(1, sizeof(*conn));
@@ -453,7 +454,7 @@ static void tcp_conn_open(worker_t *worker, int fd, const struct sockaddr_storag
 	}
 }
 
-static void tcp_accept_some(worker_t *worker, const worker_socket_t *sock)
+static void tcp_accept_some(socket_worker_t *worker, const worker_socket_t *sock)
 {
 	for (unsigned i = 0; i < NET_TCP_ACCEPT_BATCH; i++) {
 		struct sockaddr_storage remote = { 0 };
@@ -490,7 +491,7 @@ static uint64_t tcp_io_left(const tcp_t *tcp)
 						    : tcp_time_left(tcp->now_ms, first->io_from_ms, tcp->io_max_ms);
 }
 
-static void tcp_close_late(worker_t *worker)
+static void tcp_close_late(socket_worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	while (tcp_io_left(tcp) == 0) {
@@ -521,7 +522,7 @@ static int tcp_poll_timeout(const tcp_t *tcp)
 	return (int)left + 1; /* the coarse clock may be a tick behind: not before the limit */
 }
 
-static void tcp_read_limits(const worker_t *worker)
+static void tcp_read_limits(const socket_worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	RCU_READ_SECTION(guard);
@@ -533,14 +534,14 @@ static void tcp_read_limits(const worker_t *worker)
 
 /* ---- The thread ---- */
 
-static bool tcp_is_listener(const worker_t *worker, const void *ptr)
+static bool tcp_is_listener(const socket_worker_t *worker, const void *ptr)
 {
 	const char *at = ptr, *first = (const char *)worker->sockets;
 	return at >= first && at < first + worker->socket_count * sizeof(*worker->sockets);
 }
 
 /* Returns false when the worker has to end. */
-static bool tcp_handle_events(worker_t *worker, const struct epoll_event *events, int count)
+static bool tcp_handle_events(socket_worker_t *worker, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		void *ptr = events[i].data.ptr;
@@ -556,7 +557,7 @@ static bool tcp_handle_events(worker_t *worker, const struct epoll_event *events
 	return true;
 }
 
-static bool tcp_start(worker_t *worker)
+static bool tcp_start(socket_worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	tcp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -565,7 +566,7 @@ static bool tcp_start(worker_t *worker)
 	       tcp_accept_resume(worker);
 }
 
-static void tcp_stop(worker_t *worker)
+static void tcp_stop(socket_worker_t *worker)
 {
 	tcp_t *tcp = worker->memory;
 	/* Each is in one of the lists at least. */
@@ -581,7 +582,7 @@ static void tcp_stop(worker_t *worker)
 
 void tcp_worker_run(void *arg)
 {
-	worker_t *worker = arg;
+	socket_worker_t *worker = arg;
 	tcp_t *tcp = worker->memory;
 	if (!tcp_start(worker)) {
 		log_server(LOG_ERR, "TCP, failed to start worker (%s)", knot_strerror(knot_err_of_errno(errno)));

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "src/net/request.h"
-#include "src/net/worker.h"
+#include "src/net/socket_worker.h"
 #include "src/net/pace.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
@@ -48,7 +48,7 @@ typedef struct {
 	request_limits_t limits;
 } udp_t;
 
-knot_err_t udp_worker_init(worker_t *worker)
+knot_err_t udp_worker_init(socket_worker_t *worker)
 {
 	size_t poll_size = (worker->socket_count + 1) * sizeof(struct pollfd);
 	udp_t *udp = calloc(1, sizeof(*udp) + poll_size + (size_t)NET_UDP_BATCH * BUFFER_STRIDE);
@@ -91,7 +91,7 @@ static void udp_reply_from_local(struct msghdr *msg)
 }
 
 /* Answers requests in[0..count); returns the number of replies in out. */
-static unsigned answer_batch(const worker_t *worker, const worker_socket_t *sock, unsigned count)
+static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_t *sock, unsigned count)
 {
 	udp_t *udp = worker->memory;
 	unsigned replies = 0;
@@ -152,7 +152,7 @@ static void send_batch(udp_t *udp, const worker_socket_t *sock, unsigned count)
 }
 
 /* One batch from one socket. Returns true if there may be more. *io_count: the requests are added. */
-static bool serve_socket(const worker_t *worker, const worker_socket_t *sock, size_t *io_count)
+static bool serve_socket(const socket_worker_t *worker, const worker_socket_t *sock, size_t *io_count)
 {
 	udp_t *udp = worker->memory;
 	for (size_t i = 0; i < NET_UDP_BATCH; i++) {
@@ -173,7 +173,7 @@ static bool serve_socket(const worker_t *worker, const worker_socket_t *sock, si
 }
 
 /* What has arrived is answered, a bounded number of batches per socket, before the sockets are closed. */
-static void serve_rest(const worker_t *worker)
+static void serve_rest(const socket_worker_t *worker)
 {
 	for (size_t i = 0; i < worker->socket_count; i++) {
 		size_t count = 0;
@@ -184,7 +184,7 @@ static void serve_rest(const worker_t *worker)
 
 void udp_worker_run(void *arg)
 {
-	worker_t *worker = arg;
+	socket_worker_t *worker = arg;
 	udp_t *udp = worker->memory;
 	struct pollfd *polls = (struct pollfd *)(udp + 1);
 	size_t count = worker->socket_count;

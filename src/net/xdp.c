@@ -4,7 +4,7 @@
  * go through the stack (xdp_tcp.h); what is to be sent is sent with one kick. All within one read section.
  */
 #include "src/net/request.h"
-#include "src/net/worker.h"
+#include "src/net/xdp_worker.h"
 #include "src/net/xdp_out.h"
 #include "src/net/pace.h"
 #include "src/net/xdp_tcp.h"
@@ -51,7 +51,7 @@ static uint64_t clock_us(void)
 	return sys_clock_ns() / 1000;
 }
 
-knot_err_t xdp_worker_init(worker_t *worker)
+knot_err_t xdp_worker_init(xdp_worker_t *worker)
 {
 	xdp_t *xdp = calloc(1, sizeof(*xdp));
 	if (xdp == NULL) {
@@ -69,7 +69,7 @@ knot_err_t xdp_worker_init(worker_t *worker)
 	return err;
 }
 
-void xdp_worker_done(worker_t *worker)
+void xdp_worker_done(xdp_worker_t *worker)
 {
 	xdp_t *xdp = worker->memory;
 	if (xdp != NULL) {
@@ -80,19 +80,19 @@ void xdp_worker_done(worker_t *worker)
 	}
 }
 
-bool xdp_worker_tcp_stats(const worker_t *worker, kxdp_tcp_stats_t *ret_stats)
+bool xdp_worker_tcp_stats(const xdp_worker_t *worker, kxdp_tcp_stats_t *ret_stats)
 {
 	const xdp_t *xdp = worker->memory;
 	return xdp_tcp_stats(xdp->tcp, ret_stats);
 }
 
-void xdp_worker_stop(worker_t *worker)
+void xdp_worker_stop(xdp_worker_t *worker)
 {
 	atomic_store_explicit(&worker->stop, true, memory_order_relaxed);
 	relay_wake(xdp_worker_inbox(worker));
 }
 
-relay_t *xdp_worker_inbox(const worker_t *worker)
+relay_t *xdp_worker_inbox(const xdp_worker_t *worker)
 {
 	const xdp_t *xdp = worker->memory;
 	return xdp->out.inbox;
@@ -204,7 +204,7 @@ static void xdp_follow_state(xdp_t *xdp, const state_t *state)
 }
 
 /* Receive, answer, send. Returns the number of packets. */
-static size_t take_turn(const worker_t *worker)
+static size_t take_turn(const xdp_worker_t *worker)
 {
 	xdp_t *xdp = worker->memory;
 	RCU_READ_SECTION(guard);
@@ -239,7 +239,7 @@ static size_t take_turn(const worker_t *worker)
 }
 
 /* Sleep until there is something to do, after a turn with `count` packets. False: the queue is of no use any more. */
-static bool sleep_well(worker_t *worker, size_t count)
+static bool sleep_well(xdp_worker_t *worker, size_t count)
 {
 	xdp_t *xdp = worker->memory;
 	uint32_t nap_us = pace_turn(&xdp->pace, xdp->now_us, count);
@@ -263,7 +263,7 @@ static bool sleep_well(worker_t *worker, size_t count)
 	return (what & KXDP_WAIT_GONE) == 0;
 }
 
-static void emit_last(const worker_t *worker, xdp_t *xdp)
+static void emit_last(const xdp_worker_t *worker, xdp_t *xdp)
 {
 	RCU_READ_SECTION(guard);
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
@@ -273,7 +273,7 @@ static void emit_last(const worker_t *worker, xdp_t *xdp)
 }
 
 /* Reset the connections, so that no client waits for a server that has gone. */
-static void bid_farewell(worker_t *worker)
+static void bid_farewell(xdp_worker_t *worker)
 {
 	xdp_t *xdp = worker->memory;
 	if (!xdp_tcp_has_stack(xdp->tcp)) {
@@ -289,7 +289,7 @@ static void bid_farewell(worker_t *worker)
 
 void xdp_worker_run(void *arg)
 {
-	worker_t *worker = arg;
+	xdp_worker_t *worker = arg;
 	for (unsigned last_turns = 0;;) {
 		size_t count = take_turn(worker);
 		if (atomic_load_explicit(&worker->stop, memory_order_relaxed)) {

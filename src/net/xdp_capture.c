@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Captures: a tap on each queue's worker. A worker has the tap for one read section at a time (worker.h), so a tap that
- * was taken away is out of use after a grace period.
+ * Captures: a tap on each queue's worker. A worker has the tap for one read section at a time (xdp_worker.h), so a tap
+ * that was taken away is out of use after a grace period.
  */
 #include "src/net/interfaces.h"
 
@@ -61,7 +61,7 @@ static bool capture_put_taps(interfaces_t *set, const net_capture_t *capture)
 	for (size_t i = 0; i < set->count; i++) {
 		const xdp_interface_t *item = set->items[i];
 		for (unsigned q = 0; q < item->lane_max && wants(capture, item); q++) {
-			worker_t *worker = item->lanes[q].worker;
+			xdp_worker_t *worker = item->lanes[q].worker;
 			kxdp_tap_t *tap = worker != NULL ? interfaces_tap(set, item, q) : NULL;
 			if (worker != NULL && tap == NULL) {
 				return false;

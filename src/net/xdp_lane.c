@@ -30,15 +30,14 @@ static unsigned free_number(const interfaces_t *set)
 	return number;
 }
 
-static worker_t *new_worker(
+static xdp_worker_t *new_worker(
 		const interfaces_t *set, kxdp_iface_t *iface, kxdp_queue_t *queue, unsigned index, unsigned number)
 {
-	worker_t *worker = calloc(1, sizeof(*worker));
+	xdp_worker_t *worker = calloc(1, sizeof(*worker));
 	if (worker == NULL) {
 		return NULL;
 	}
 	worker->shared = set->shared;
-	worker->stop_fd = -1;
 	worker->queue = queue;
 	worker->ifindex = kxdp_iface_index(iface);
 	worker->queue_index = index;

@@ -7,7 +7,7 @@
 
 _Static_assert((int)RELAY_FRAME_MAX >= (int)KXDP_FRAME_SIZE, "every frame can be handed on");
 
-knot_err_t xdp_out_init(xdp_out_t *out, const worker_t *worker, uint64_t now_us)
+knot_err_t xdp_out_init(xdp_out_t *out, const xdp_worker_t *worker, uint64_t now_us)
 {
 	*out = (xdp_out_t){ .queue = worker->queue, .ifindex = worker->ifindex, .queue_index = worker->queue_index };
 	kernel_path_init(&out->kernel, -1, -1, now_us);
@@ -39,7 +39,7 @@ void xdp_out_done(xdp_out_t *out)
 /*
  * A worker of the interface: always the same one for this worker, so that the segments of a connection stay in order.
  */
-static const worker_t *worker_of(const xdp_out_t *out, uint32_t ifindex)
+static const xdp_worker_t *worker_of(const xdp_out_t *out, uint32_t ifindex)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < out->set->count; i++) {
@@ -47,7 +47,7 @@ static const worker_t *worker_of(const xdp_out_t *out, uint32_t ifindex)
 	}
 	size_t wanted = count > 0 ? out->queue_index % count : 0;
 	for (size_t i = 0; i < out->set->count && count > 0; i++) {
-		const worker_t *worker = out->set->workers[i];
+		const xdp_worker_t *worker = out->set->workers[i];
 		if (worker->ifindex == ifindex && wanted-- == 0) {
 			return worker;
 		}
@@ -71,7 +71,7 @@ void xdp_out_resolve(const xdp_out_t *out, kxdp_path_t *path)
 
 static void hand_on(xdp_out_t *out, kxdp_kind_t kind, uint32_t ifindex, const uint8_t *frame, size_t len)
 {
-	const worker_t *worker = worker_of(out, ifindex);
+	const xdp_worker_t *worker = worker_of(out, ifindex);
 	bool ok = worker != NULL && relay_send(xdp_worker_inbox(worker), frame, len);
 	kxdp_count(out->queue, kind, ok ? KXDP_RELAYED : KXDP_RELAY_FAILED);
 }

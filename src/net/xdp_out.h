@@ -8,24 +8,23 @@
 #pragma once
 
 #include "src/net/kernel_path.h"
-#include "src/net/relay.h"
 #include "src/net/vlan.h"
-#include "src/net/worker.h"
+#include "src/net/xdp_worker.h"
 #include "xdp/queue.h"
 
 typedef struct {
-	kxdp_queue_t *queue;       /* borrowed */
-	uint32_t ifindex;          /* of the queue */
-	unsigned queue_index;      /* workers of other interfaces are chosen by it */
-	relay_t *inbox;            /* owned; its frames leave here */
-	kernel_path_t kernel;      /* its descriptors are owned */
-	uint64_t now_us;           /* per batch */
-	const worker_set_t *set;   /* per batch */
-	const vlan_table_t *vlans; /* per batch; NULL: none */
+	kxdp_queue_t *queue;         /* borrowed */
+	uint32_t ifindex;            /* of the queue */
+	unsigned queue_index;        /* workers of other interfaces are chosen by it */
+	relay_t *inbox;              /* owned; its frames leave here */
+	kernel_path_t kernel;        /* its descriptors are owned */
+	uint64_t now_us;             /* per batch */
+	const xdp_worker_set_t *set; /* per batch */
+	const vlan_table_t *vlans;   /* per batch; NULL: none */
 } xdp_out_t;
 
 /** Make the inbox, ask the helper for raw sockets. KNOT_ENOMEM, errors of eventfd(). No raw sockets: counted later. */
-KNOT_MUST_USE knot_err_t xdp_out_init(xdp_out_t *out, const worker_t *worker, uint64_t now_us);
+KNOT_MUST_USE knot_err_t xdp_out_init(xdp_out_t *out, const xdp_worker_t *worker, uint64_t now_us);
 
 void xdp_out_done(xdp_out_t *out);
 
@@ -41,6 +40,3 @@ void xdp_out_segment(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_segme
 
 /** Send what other workers handed on. False: there are no free frames for all of it. */
 bool xdp_out_inbox(xdp_out_t *out);
-
-/** The inbox of a worker that is in the published list. */
-relay_t *xdp_worker_inbox(const worker_t *worker);
