@@ -38,19 +38,19 @@ typedef struct {
 	uint8_t own_key[KNOT_NAME_KEY_MAX];
 } job_t;
 
-static uint16_t our_payload(const job_t *job)
+static uint16_t answer_payload_max(const job_t *job)
 {
 	bool is_ipv6 = job->source->remote != NULL && job->source->remote->sa_family == AF_INET6;
 	return is_ipv6 ? job->env->udp_payload_max_ipv6 : job->env->udp_payload_max_ipv4;
 }
 
-static size_t reply_max(const job_t *job)
+static size_t answer_reply_max(const job_t *job)
 {
 	size_t max = KNOT_MSG_MAX;
 	if (answer_is_udp(job->source->protocol)) {
 		max = UDP_PAYLOAD_MIN;
 		if (job->query->edns.present) {
-			size_t ours = our_payload(job), theirs = job->query->edns.udp_payload;
+			size_t ours = answer_payload_max(job), theirs = job->query->edns.udp_payload;
 			size_t least = theirs < ours ? theirs : ours;
 			max = least > max ? least : max;
 		}
@@ -59,7 +59,7 @@ static size_t reply_max(const job_t *job)
 }
 
 /* RFC 7871 6: the address has just the bytes of the source prefix, bits beyond it are 0. A scope is not looked at. */
-static bool ecs_is_valid(knot_bytes_t data)
+static bool answer_ecs_is_valid(knot_bytes_t data)
 {
 	if (data.len < 4) {
 		return false;
@@ -74,7 +74,7 @@ static bool ecs_is_valid(knot_bytes_t data)
 }
 
 /* Note the options that are answered. False: FORMERR. */
-static bool read_options(job_t *job)
+static bool answer_read_options(job_t *job)
 {
 	knot_bytes_t options = job->query->edns.options;
 	size_t pos = 0;
@@ -89,7 +89,7 @@ static bool read_options(job_t *job)
 			if (!job->env->client_subnet) {
 				break;
 			}
-			if (!ecs_is_valid(option.data)) {
+			if (!answer_ecs_is_valid(option.data)) {
 				return false;
 			}
 			memcpy(job->ecs, option.data.data, option.data.len);
@@ -101,7 +101,7 @@ static bool read_options(job_t *job)
 	return true;
 }
 
-static size_t opt_len(const job_t *job, uint16_t ede)
+static size_t answer_opt_len(const job_t *job, uint16_t ede)
 {
 	if (!job->query->edns.present) {
 		return 0;
@@ -117,7 +117,7 @@ static size_t opt_len(const job_t *job, uint16_t ede)
 	return len;
 }
 
-static uint8_t *put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t len)
+static uint8_t *answer_put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t len)
 {
 	store_be16(p, code);
 	store_be16(p + 2, (uint16_t)len);
@@ -128,34 +128,34 @@ static uint8_t *put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t le
 }
 
 /* SOA EXPIRE of a zone whose master we are, RFC 7314 3.3: the last but one number of the SOA's RDATA. */
-static uint32_t soa_expire(const zone_contents_t *zone)
+static uint32_t answer_soa_expire(const zone_contents_t *zone)
 {
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	zone_block_t body = zone_rrset_body(soa);
 	return load_be32(body.bytes + body.len - 8);
 }
 
-/* Append the options that were asked for, see opt_len(). Returns their end. */
-__attribute__((noinline)) static uint8_t *put_asked_options(job_t *job, uint8_t *p)
+/* Append the options that were asked for, see answer_opt_len(). Returns their end. */
+__attribute__((noinline)) static uint8_t *answer_put_asked_options(job_t *job, uint8_t *p)
 {
 	if (job->nsid) {
-		p = put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
+		p = answer_put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
 		memcpy(p, job->env->nsid.data, job->env->nsid.len);
 		p += job->env->nsid.len;
 	}
 	if (job->ecs_len > 0) {
-		p = put_option_head(job, p, KNOT_EDNS_SUBNET, job->ecs_len);
+		p = answer_put_option_head(job, p, KNOT_EDNS_SUBNET, job->ecs_len);
 		memcpy(p, job->ecs, job->ecs_len);
 		p[3] = 0; /* our answers fit every network, RFC 7871 7.2.1 */
 		p += job->ecs_len;
 	}
 	if (job->expire && job->zone != NULL) {
-		p = put_option_head(job, p, KNOT_EDNS_EXPIRE, EXPIRE_LEN);
-		store_be32(p, soa_expire(job->zone));
+		p = answer_put_option_head(job, p, KNOT_EDNS_EXPIRE, EXPIRE_LEN);
+		store_be32(p, answer_soa_expire(job->zone));
 		p += EXPIRE_LEN;
 	}
 	if (job->zoneversion && job->zone != NULL) {
-		p = put_option_head(job, p, KNOT_EDNS_ZONEVERSION, ZONEVERSION_LEN);
+		p = answer_put_option_head(job, p, KNOT_EDNS_ZONEVERSION, ZONEVERSION_LEN);
 		p[0] = job->zone->apex->owner_label_count;
 		p[1] = 0; /* SOA-SERIAL */
 		store_be32(p + 2, job->zone->serial);
@@ -164,34 +164,34 @@ __attribute__((noinline)) static uint8_t *put_asked_options(job_t *job, uint8_t 
 	return p;
 }
 
-/* Append the options, see opt_len(). Returns their end. */
-static const uint8_t *put_options(job_t *job, uint8_t *p, uint16_t ede)
+/* Append the options, see answer_opt_len(). Returns their end. */
+static const uint8_t *answer_put_options(job_t *job, uint8_t *p, uint16_t ede)
 {
 	if (job->any_option) {
-		p = put_asked_options(job, p);
+		p = answer_put_asked_options(job, p);
 	}
 	if (ede != KNOT_EDE_NONE) {
-		p = put_option_head(job, p, KNOT_EDNS_EDE, EDE_LEN);
+		p = answer_put_option_head(job, p, KNOT_EDNS_EDE, EDE_LEN);
 		store_be16(p, ede);
 		p += EDE_LEN;
 	}
 	return p;
 }
 
-/* Append the OPT record, for which opt_len() bytes are free. */
-static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
+/* Append the OPT record, for which answer_opt_len() bytes are free. */
+static size_t answer_put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 {
-	size_t len = opt_len(job, ede);
+	size_t len = answer_opt_len(job, ede);
 	if (len == 0) {
 		return 0;
 	}
 	at[0] = 0;
-	store_be32(at + 1, (uint32_t)KNOT_TYPE_OPT << 16 | our_payload(job));
+	store_be32(at + 1, (uint32_t)KNOT_TYPE_OPT << 16 | answer_payload_max(job));
 	uint32_t flags = job->query->edns.dnssec_ok ? 0x8000 : 0; /* RFC 3225 3 */
 	store_be32(at + 5, (uint32_t)(rcode >> 4) << 24 | flags); /* with version 0 between, RFC 6891 6.1.3 */
 	store_be16(at + 9, (uint16_t)(len - OPT_LEN));
 	if (len > OPT_LEN) {
-		const uint8_t *end = put_options(job, at + OPT_LEN, ede);
+		const uint8_t *end = answer_put_options(job, at + OPT_LEN, ede);
 		assert((size_t)(end - at) == len);
 		(void)end;
 	}
@@ -200,7 +200,7 @@ static size_t put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
 }
 
 /* Header of the reply: id, opcode and RD of the request (RFC 1035 4.1.1, RFC 4035 3.1.6 for AD and CD). */
-static void put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
+static void answer_put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
 {
 	uint8_t *h = job->out.data;
 	uint32_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
@@ -211,36 +211,36 @@ static void put_header(const job_t *job, uint16_t flags, uint16_t rcode, const u
 }
 
 /* An answer without records: header, question as it came, OPT. */
-static size_t reply_empty(job_t *job, uint16_t rcode, uint16_t ede)
+static size_t answer_reply_empty(job_t *job, uint16_t rcode, uint16_t ede)
 {
 	size_t len = KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
 	if (!job->query->edns.present) {
 		ede = KNOT_EDE_NONE;
 	}
-	size_t added = put_opt(job, job->out.data + len, rcode, ede);
+	size_t added = answer_put_opt(job, job->out.data + len, rcode, ede);
 	uint16_t counts[4] = { job->query->question_len > 0, 0, 0, added > 0 };
-	put_header(job, 0, rcode, counts);
+	answer_put_header(job, 0, rcode, counts);
 	job->report->rcode = rcode;
 	job->report->ede = ede;
 	return len + added;
 }
 
 /* A malformed request: whatever its tail said, there is no OPT in the reply (RFC 6891 7). */
-static size_t reply_formerr(job_t *job)
+static size_t answer_reply_formerr(job_t *job)
 {
 	uint16_t counts[4] = { job->query->question_len > 0 };
-	put_header(job, 0, KNOT_RCODE_FORMERR, counts);
+	answer_put_header(job, 0, KNOT_RCODE_FORMERR, counts);
 	job->report->rcode = KNOT_RCODE_FORMERR;
 	return KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
 }
 
-static bool name_is(const knot_query_t *q, const char *wire, size_t len)
+static bool answer_name_is(const knot_query_t *q, const char *wire, size_t len)
 {
 	return q->qname.len == len && memcmp(q->qname_lower, wire, len) == 0;
 }
 
 /* CH TXT: who and what we are (RFC 4892). */
-static size_t reply_chaos(job_t *job)
+static size_t answer_reply_chaos(job_t *job)
 {
 	static const struct {
 		const char *wire;
@@ -255,30 +255,30 @@ static size_t reply_chaos(job_t *job)
 	const knot_query_t *q = job->query;
 	knot_bytes_t text = { NULL, 0 };
 	for (size_t i = 0; i < KNOT_LEN(names) && q->qtype == KNOT_TYPE_TXT; i++) {
-		if (name_is(q, names[i].wire, names[i].len)) {
+		if (answer_name_is(q, names[i].wire, names[i].len)) {
 			text = names[i].is_version ? job->env->version : job->env->identity;
 		}
 	}
 	if (text.len == 0) {
-		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
 	}
 	uint8_t rdata[1 + 255];
 	rdata[0] = (uint8_t)(text.len < 255 ? text.len : 255);
 	memcpy(rdata + 1, text.data, rdata[0]);
 
 	size_t len = KNOT_MSG_HEADER_LEN + (size_t)q->question_len;
-	size_t reserved = opt_len(job, KNOT_EDE_NONE);
+	size_t reserved = answer_opt_len(job, KNOT_EDE_NONE);
 	knot_msg_writer_t w;
-	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) - reserved }, len, q->qname);
+	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, answer_reply_max(job) - reserved }, len, q->qname);
 	uint16_t flags = 0;
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, q->qname, KNOT_TYPE_TXT, KNOT_CLASS_CH, 0,
 			    (knot_bytes_t){ rdata, 1u + rdata[0] }) != KNOT_OK) {
 		flags = KNOT_FLAG_TC;
 		job->report->truncated = true;
 	}
-	size_t added = put_opt(job, job->out.data + w.len, KNOT_RCODE_NOERROR, KNOT_EDE_NONE);
+	size_t added = answer_put_opt(job, job->out.data + w.len, KNOT_RCODE_NOERROR, KNOT_EDE_NONE);
 	uint16_t counts[4] = { 1, w.counts[KNOT_SECTION_ANSWER], 0, added > 0 };
-	put_header(job, flags, KNOT_RCODE_NOERROR, counts);
+	answer_put_header(job, flags, KNOT_RCODE_NOERROR, counts);
 	return w.len + added;
 }
 
@@ -286,13 +286,13 @@ static size_t reply_chaos(job_t *job)
  * A signed request, while no key is known: RFC 8945 5.2.1, NOTAUTH with an unsigned TSIG that names the key and the
  * error BADKEY. The TSIG of the request is its last record; its owner and algorithm are repeated.
  */
-__attribute__((noinline)) static size_t reply_badkey(job_t *job)
+__attribute__((noinline)) static size_t answer_reply_badkey(job_t *job)
 {
 	const knot_query_t *q = job->query;
 	knot_message_t msg;
 	knot_message_rr_t rr = { .rdata_len = 0 };
 	if (knot_message_begin(q->wire, &msg) != KNOT_OK) {
-		return reply_formerr(job);
+		return answer_reply_formerr(job);
 	}
 	while (knot_message_next(&msg, &rr)) {}
 	knot_name_t algorithm;
@@ -300,7 +300,7 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK ||
 			rdata.len - algorithm.len < TSIG_FIXED_LEN ||
 			rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
-		return reply_formerr(job);
+		return answer_reply_formerr(job);
 	}
 	uint8_t made[KNOT_NAME_MAX + TSIG_FIXED_LEN];
 	size_t name_len = algorithm.len;
@@ -311,10 +311,10 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	store_be16(made + name_len + 12, KNOT_RCODE_BADKEY);
 	store_be16(made + name_len + 14, 0);
 
-	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	size_t len = answer_reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
 	job->report->rcode = KNOT_RCODE_BADKEY;
 	knot_msg_writer_t w;
-	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, reply_max(job) }, len, (knot_name_t){ 0 });
+	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, answer_reply_max(job) }, len, (knot_name_t){ 0 });
 	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
 			    (knot_bytes_t){ made, name_len + TSIG_FIXED_LEN }) == KNOT_OK) {
 		store_be16(job->out.data + 10, (uint16_t)(load_be16(job->out.data + 10) + 1));
@@ -322,13 +322,13 @@ __attribute__((noinline)) static size_t reply_badkey(job_t *job)
 	return w.len;
 }
 
-static knot_name_t lower_name(const knot_query_t *q)
+static knot_name_t answer_lower_name(const knot_query_t *q)
 {
 	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
 }
 
 /* The question asks for DS at the apex of `zone`: the parent's zone answers if we have it (RFC 4035 3.1.4.1). */
-__attribute__((noinline)) static zone_t *find_parent(const zonedb_t *zones, zone_t *zone, knot_name_t name)
+__attribute__((noinline)) static zone_t *answer_find_parent(const zonedb_t *zones, zone_t *zone, knot_name_t name)
 {
 	if (name.label_count == 0 || zonedb_find(zones, name) != zone) {
 		return zone;
@@ -338,10 +338,10 @@ __attribute__((noinline)) static zone_t *find_parent(const zonedb_t *zones, zone
 }
 
 /* The zone that answers, and its version: the longest match, but for DS. */
-static void find_zone(job_t *job, const zonedb_t *zones)
+static void answer_find_zone(job_t *job, const zonedb_t *zones)
 {
 	const knot_query_t *q = job->query;
-	knot_name_t name = lower_name(q);
+	knot_name_t name = answer_lower_name(q);
 	zone_t *zone;
 	if (job->hint != NULL) {
 		job->key = job->hint->key;
@@ -359,7 +359,7 @@ static void find_zone(job_t *job, const zonedb_t *zones)
 		zonedb_want(zones, zone);
 	}
 	if (q->qtype == KNOT_TYPE_DS && zone != NULL) {
-		zone_t *above = find_parent(zones, zone, name);
+		zone_t *above = answer_find_parent(zones, zone, name);
 		if (above != zone) {
 			job->report->zone = above;
 			job->zone = zone_contents(above);
@@ -369,30 +369,31 @@ static void find_zone(job_t *job, const zonedb_t *zones)
 }
 
 /* What isn't a question about a name is about the zone of that name, or about none. */
-static zone_t *find_named_zone(const job_t *job, const zonedb_t *zones)
+static zone_t *answer_find_named_zone(const job_t *job, const zonedb_t *zones)
 {
-	return zonedb_find(zones, lower_name(job->query));
+	return zonedb_find(zones, answer_lower_name(job->query));
 }
 
-static size_t reply_from_zone(job_t *job)
+static size_t answer_reply_from_zone(job_t *job)
 {
 	const knot_query_t *q = job->query;
 	zone_ref_t deepest = job->hint != NULL ? job->hint->deepest : 0;
 	answer_plan_t plan;
-	answer_plan(job->zone, q, zone_lookup_walked(job->zone, lower_name(q), job->key, job->key_len, deepest), &plan);
+	answer_plan(job->zone, q, zone_lookup_walked(job->zone, answer_lower_name(q), job->key, job->key_len, deepest),
+			&plan);
 
-	size_t max = reply_max(job);
-	size_t reserved = opt_len(job, KNOT_EDE_NONE);
+	size_t max = answer_reply_max(job);
+	size_t reserved = answer_opt_len(job, KNOT_EDE_NONE);
 	knot_mut_bytes_t room = { job->out.data, max > reserved ? max - reserved : 0 };
 	bool is_udp = answer_is_udp(job->source->protocol);
 	answer_encoded_t enc = answer_encode(&plan, room, is_udp, job->env->rotate ? q->id : ANSWER_ROTATE_NONE);
 	if (enc.too_big) {
-		return reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_NONE);
 	}
 	uint16_t flags = (plan.authoritative ? KNOT_FLAG_AA : 0) | (enc.truncated ? KNOT_FLAG_TC : 0);
-	size_t added = put_opt(job, job->out.data + enc.len, plan.rcode, KNOT_EDE_NONE);
+	size_t added = answer_put_opt(job, job->out.data + enc.len, plan.rcode, KNOT_EDE_NONE);
 	enc.counts[KNOT_SECTION_ADDITIONAL] = (uint16_t)(enc.counts[KNOT_SECTION_ADDITIONAL] + (added > 0));
-	put_header(job, flags, plan.rcode, enc.counts);
+	answer_put_header(job, flags, plan.rcode, enc.counts);
 	job->report->rcode = plan.rcode;
 	job->report->truncated = enc.truncated;
 	job->report->is_nodata = plan.rcode == KNOT_RCODE_NOERROR && !enc.truncated &&
@@ -401,79 +402,80 @@ static size_t reply_from_zone(job_t *job)
 	return enc.len + added;
 }
 
-static size_t reply_normal(job_t *job)
+static size_t answer_reply_lookup(job_t *job)
 {
 	if (job->report->zone == NULL) {
-		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NOT_AUTH);
+		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NOT_AUTH);
 	}
 	if (job->query->has_tsig) {
-		return reply_badkey(job);
+		return answer_reply_badkey(job);
 	}
 	if (job->zone == NULL) {
-		return reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_INVALID_DATA);
+		return answer_reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_INVALID_DATA);
 	}
-	return reply_from_zone(job);
+	return answer_reply_from_zone(job);
 }
 
 /* Transfers, NOTIFY and UPDATE: nobody is allowed any. Statistics say as Knot's that a key lacks. */
-static size_t reply_denied(job_t *job)
+static size_t answer_reply_denied(job_t *job)
 {
 	if (job->query->has_tsig && job->report->zone != NULL) {
-		return reply_badkey(job);
+		return answer_reply_badkey(job);
 	}
-	size_t len = reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
+	size_t len = answer_reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
 	if (job->report->zone != NULL) {
 		job->report->rcode = KNOT_RCODE_BADKEY;
 	}
 	return len;
 }
 
-static bool is_normal_query(const knot_query_t *q)
+static bool answer_is_lookup(const knot_query_t *q)
 {
 	return q->opcode == KNOT_OPCODE_QUERY && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR &&
 	       q->qtype != 0;
 }
 
-static size_t reply_to(job_t *job, const zonedb_t *zones)
+static size_t answer_reply(job_t *job, const zonedb_t *zones)
 {
 	const knot_query_t *q = job->query;
 	if (q->edns.present && q->edns.version != 0) {
-		return reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE); /* RFC 6891 6.1.3 */
+		return answer_reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE); /* RFC 6891 6.1.3 */
 	}
 	bool known = q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY ||
 		     q->opcode == KNOT_OPCODE_UPDATE;
 	if (!known) {
 		if (q->question_len > 0 && q->qclass == KNOT_CLASS_IN) {
-			job->report->zone = find_named_zone(job, zones); /* whose statistics count it */
+			job->report->zone = answer_find_named_zone(job, zones); /* whose statistics count it */
 		}
-		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
 	if (q->question_len == 0) {
-		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
 	}
 	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == 0) {
-		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
 	if (q->qclass == KNOT_CLASS_CH) {
-		return is_normal_query(q) ? reply_chaos(job) : reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+		return answer_is_lookup(q) ? answer_reply_chaos(job)
+					   : answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
 	if (q->qclass != KNOT_CLASS_IN && q->qclass != KNOT_CLASS_ANY) {
-		return reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
 	}
 
-	if (is_normal_query(q)) {
-		find_zone(job, zones);
-		return reply_normal(job);
+	if (answer_is_lookup(q)) {
+		answer_find_zone(job, zones);
+		return answer_reply_lookup(job);
 	}
-	job->report->zone = find_named_zone(job, zones);
+	job->report->zone = answer_find_named_zone(job, zones);
 	if (q->opcode == KNOT_OPCODE_UPDATE && q->qtype != KNOT_TYPE_SOA) {
-		return reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
+		return answer_reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
 	}
 	/* RFC 5936 4.2: a zone transfer needs a stream. */
 	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && answer_is_udp(job->source->protocol)) {
-		return reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
+		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}
-	return reply_denied(job);
+	return answer_reply_denied(job);
 }
 
 size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
@@ -501,10 +503,10 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)query->question_len);
 	}
 	if (ret_report->verdict == KNOT_MSG_FORMERR) {
-		return reply_formerr(&job);
+		return answer_reply_formerr(&job);
 	}
-	if (query->edns.options.len > 0 && !read_options(&job)) {
-		return reply_empty(&job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
+	if (query->edns.options.len > 0 && !answer_read_options(&job)) {
+		return answer_reply_empty(&job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
 	}
-	return reply_to(&job, zones);
+	return answer_reply(&job, zones);
 }

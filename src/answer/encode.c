@@ -34,7 +34,7 @@ typedef struct {
 } anchor_t;
 
 /* The suffix of a node's owner whose last `tail_len` bytes are meant, for an owner that the question doesn't hold. */
-__attribute__((noinline)) static uint32_t locate_suffix(
+__attribute__((noinline)) static uint32_t encode_locate_suffix(
 		const encoder_t *e, const answer_name_t *name, unsigned tail_len)
 {
 	if (tail_len <= e->apex_len) {
@@ -57,7 +57,7 @@ __attribute__((noinline)) static uint32_t locate_suffix(
 	}
 }
 
-static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, const zone_node_t *node,
+static inline uint32_t encode_resolve_pointer(const encoder_t *e, const answer_name_t *name, const zone_node_t *node,
 		const anchor_t *anchor, uint16_t placeholder)
 {
 	uint16_t r = placeholder & ZONE_PTR_MSG_MAX;
@@ -70,11 +70,11 @@ static inline uint32_t resolve(const encoder_t *e, const answer_name_t *name, co
 	if (name == NULL || name->kind == ANSWER_NAME_QUESTION) {
 		return (uint32_t)(anchor->suffix_base + r);
 	}
-	return locate_suffix(e, name, node->owner_len - (unsigned)r);
+	return encode_locate_suffix(e, name, node->owner_len - (unsigned)r);
 }
 
 /* Owners of RRs [first..count) of a block at `rr`: all the same name. */
-static inline void put_owners(uint8_t *rr, unsigned first, unsigned count, uint32_t owner_off)
+static inline void encode_put_owners(uint8_t *rr, unsigned first, unsigned count, uint32_t owner_off)
 {
 	uint16_t owner = (uint16_t)(0xC000 | owner_off);
 	if (first == 0) {
@@ -87,18 +87,18 @@ static inline void put_owners(uint8_t *rr, unsigned first, unsigned count, uint3
 }
 
 /* Copy a block and resolve its placeholders; `first` > 0: its first owner is written already and is left out. */
-static inline bool put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name,
+static inline bool encode_put_block(encoder_t *e, const zone_block_t *block, const answer_name_t *name,
 		const zone_node_t *node, const anchor_t *anchor, unsigned first, knot_section_t section)
 {
 	size_t skip = 2 * (size_t)first;
 	uint8_t *to = e->data + e->len - skip; /* where the block's byte 0 would be */
 	uint32_t beyond;
 	memcpy(to + skip, block->bytes + skip, block->len - skip);
-	put_owners(to, first, block->rr_count, anchor->owner_off);
+	encode_put_owners(to, first, block->rr_count, anchor->owner_off);
 	beyond = anchor->owner_off;
 	for (unsigned i = 0; i < block->pointer_count; i++) {
 		uint8_t *p = to + zone_block_pointer(block, i);
-		uint32_t off = resolve(e, name, node, anchor, load_be16(p));
+		uint32_t off = encode_resolve_pointer(e, name, node, anchor, load_be16(p));
 		beyond |= off;
 		store_be16(p, (uint16_t)(0xC000 | off));
 	}
@@ -111,7 +111,7 @@ static inline bool put_block(encoder_t *e, const zone_block_t *block, const answ
 	return true;
 }
 
-static inline bool fits(encoder_t *e, size_t len)
+static inline bool encode_block_fits(encoder_t *e, size_t len)
 {
 	size_t room = e->max - e->len;
 	if (len <= room) {
@@ -124,7 +124,7 @@ static inline bool fits(encoder_t *e, size_t len)
 }
 
 /* Bytes of the longest suffix, by labels, that `name` has in common with the question: at least the apex. */
-static unsigned shared_with_question(const encoder_t *e, knot_name_t name)
+static unsigned encode_shared_with_question(const encoder_t *e, knot_name_t name)
 {
 	const knot_query_t *q = e->plan->query;
 	const uint8_t *own = name.wire, *asked = q->qname_lower;
@@ -141,14 +141,14 @@ static unsigned shared_with_question(const encoder_t *e, knot_name_t name)
 }
 
 /* Bytes of an owner that stands nowhere: its own labels, then a pointer to what it shares with the question. */
-__attribute__((noinline)) static size_t spelled_len(const encoder_t *e, const answer_name_t *name)
+__attribute__((noinline)) static size_t encode_spelled_len(const encoder_t *e, const answer_name_t *name)
 {
-	unsigned shared = shared_with_question(e, name->name);
+	unsigned shared = encode_shared_with_question(e, name->name);
 	return name->name.len - shared + (shared == 1 ? 1u : 2u);
 }
 
 /* Write such an owner of `len` bytes. */
-__attribute__((noinline)) static void spell_owner(
+__attribute__((noinline)) static void encode_spell_owner(
 		const encoder_t *e, const answer_name_t *name, size_t len, uint8_t *to)
 {
 	if (len == name->name.len) {
@@ -161,17 +161,17 @@ __attribute__((noinline)) static void spell_owner(
 }
 
 /* One block of the RRset or its signatures, with the owner `name`. ret_base: where its byte 0 is, or would be. */
-static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name, const zone_node_t *node,
-		knot_section_t section, size_t *ret_base)
+static inline bool encode_put_owned(encoder_t *e, const zone_block_t *block, answer_name_t *name,
+		const zone_node_t *node, knot_section_t section, size_t *ret_base)
 {
 	bool spell = name->off == 0;
-	size_t owner_len = spell ? spelled_len(e, name) : 2;
-	if (!fits(e, block->len - 2 + owner_len)) {
+	size_t owner_len = spell ? encode_spelled_len(e, name) : 2;
+	if (!encode_block_fits(e, block->len - 2 + owner_len)) {
 		return false;
 	}
 	size_t start = e->len;
 	if (spell) {
-		spell_owner(e, name, owner_len, e->data + start);
+		encode_spell_owner(e, name, owner_len, e->data + start);
 		e->len += owner_len;
 	}
 	size_t base = start + owner_len - 2;
@@ -187,7 +187,7 @@ static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_nam
 	if (spell) {
 		name->off = (uint16_t)start;
 	}
-	if (!put_block(e, block, name, node, &anchor, spell, section)) {
+	if (!encode_put_block(e, block, name, node, &anchor, spell, section)) {
 		e->len = start;
 		return false;
 	}
@@ -195,7 +195,7 @@ static inline bool put_owned(encoder_t *e, const zone_block_t *block, answer_nam
 	return true;
 }
 
-__attribute__((noinline)) static void override_ttls(encoder_t *e, size_t base, size_t end, uint32_t ttl)
+__attribute__((noinline)) static void encode_override_ttls(encoder_t *e, size_t base, size_t end, uint32_t ttl)
 {
 	/* The first owner may be spelled, but `base` is where it would begin as a pointer. */
 	for (size_t at = base; at < end;) {
@@ -215,7 +215,7 @@ typedef struct {
 	uint32_t rotate;
 } slow_set_t;
 
-static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t section, uint32_t from, uint32_t to,
+static bool encode_slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t section, uint32_t from, uint32_t to,
 		knot_mut_bytes_t scratch)
 {
 	zone_rr_iter_t iter = zone_rr_begin(s->node, s->set, s->sigs);
@@ -232,15 +232,15 @@ static bool slow_put_run(encoder_t *e, const slow_set_t *s, knot_section_t secti
 	return true;
 }
 
-__attribute__((noinline)) static bool slow_put_set(encoder_t *e, const slow_set_t *s, knot_section_t section)
+__attribute__((noinline)) static bool encode_slow_put_set(encoder_t *e, const slow_set_t *s, knot_section_t section)
 {
 	uint8_t bytes[KNOT_RDATA_MAX];
 	knot_mut_bytes_t scratch = { bytes, sizeof(bytes) };
 	knot_msg_mark_t mark = knot_msg_mark(e->slow);
 	uint16_t rr_count = zone_rrset_rr_count(s->set);
 	uint32_t first = s->rotate != 0 && rr_count > 1 ? s->rotate % rr_count : 0;
-	bool ok = slow_put_run(e, s, section, first, UINT32_MAX, scratch) &&
-		  (first == 0 || slow_put_run(e, s, section, 0, first, scratch));
+	bool ok = encode_slow_put_run(e, s, section, first, UINT32_MAX, scratch) &&
+		  (first == 0 || encode_slow_put_run(e, s, section, 0, first, scratch));
 	if (!ok) {
 		knot_msg_rollback(e->slow, &mark);
 	}
@@ -250,7 +250,7 @@ __attribute__((noinline)) static bool slow_put_set(encoder_t *e, const slow_set_
 }
 
 /* A copied block of addresses: its RDATA holds no names. */
-static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_name_t owner)
+static bool encode_slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_name_t owner)
 {
 	knot_msg_mark_t mark = knot_msg_mark(e->slow);
 	for (size_t at = 0; at < block->len;) {
@@ -269,44 +269,44 @@ static bool slow_put_addresses(encoder_t *e, const zone_block_t *block, knot_nam
 	return true;
 }
 
-__attribute__((noinline)) static bool slow_put_rrset(
+__attribute__((noinline)) static bool encode_slow_put_rrset(
 		encoder_t *e, const answer_item_t *item, knot_section_t section, bool sigs)
 {
 	const answer_plan_t *plan = e->plan;
 	slow_set_t s = { item->node, item->set, sigs, plan->names[item->owner].name, item->negative_ttl,
 		plan->zone->soa_minimum_ttl, section == KNOT_SECTION_ANSWER && !sigs ? e->rotate : 0 };
-	return !zone_rrset_is_huge(item->set) && slow_put_set(e, &s, section);
+	return !zone_rrset_is_huge(item->set) && encode_slow_put_set(e, &s, section);
 }
 
 /* The target of a CNAME as an owner: where that was written to. */
-static inline void place_name(const answer_plan_t *plan, answer_name_t *name)
+static inline void encode_place_name(const answer_plan_t *plan, answer_name_t *name)
 {
 	if (name->kind == ANSWER_NAME_RDATA && name->off == 0) {
 		name->off = (uint16_t)(plan->items[name->item].off + ZONE_RR_RDATA_OFF);
 	}
 }
 
-static inline bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section, bool sigs)
+static inline bool encode_put_rrset(encoder_t *e, answer_item_t *item, knot_section_t section, bool sigs)
 {
 	answer_plan_t *plan = e->plan;
 	answer_name_t *name = &plan->names[item->owner];
 	if (e->slow != NULL) {
-		return slow_put_rrset(e, item, section, sigs);
+		return encode_slow_put_rrset(e, item, section, sigs);
 	}
 	if (zone_rrset_is_huge(item->set) && !sigs) {
 		return false;
 	}
-	place_name(plan, name);
+	encode_place_name(plan, name);
 	zone_block_t block = sigs ? zone_rrset_sigs(item->set) : zone_rrset_body(item->set);
 	size_t base;
-	if (!put_owned(e, &block, name, item->node, section, &base)) {
+	if (!encode_put_owned(e, &block, name, item->node, section, &base)) {
 		return false;
 	}
 	if (!sigs) {
 		item->off = (uint16_t)base;
 	}
 	if (item->negative_ttl) {
-		override_ttls(e, base, e->len, plan->zone->soa_minimum_ttl);
+		encode_override_ttls(e, base, e->len, plan->zone->soa_minimum_ttl);
 	}
 	return true;
 }
@@ -314,7 +314,7 @@ static inline bool put_rrset(encoder_t *e, answer_item_t *item, knot_section_t s
 /*
  * The CNAME that a DNAME stands for: labels of the owner before the DNAME's, then where the DNAME leads. RFC 6672 2.2
  */
-__attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t *item)
+__attribute__((noinline)) static bool encode_put_synthesis(encoder_t *e, answer_item_t *item)
 {
 	answer_plan_t *plan = e->plan;
 	answer_name_t *name = &plan->names[item->owner];
@@ -332,8 +332,8 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 		return ok;
 	}
 	size_t target_off = plan->items[item->dname].off + (size_t)ZONE_RR_RDATA_OFF;
-	place_name(plan, name);
-	if (!fits(e, ZONE_RR_RDATA_OFF + prefix_len + 2)) {
+	encode_place_name(plan, name);
+	if (!encode_block_fits(e, ZONE_RR_RDATA_OFF + prefix_len + 2)) {
 		return false;
 	}
 	if (target_off > ZONE_PTR_MSG_MAX || e->len > ZONE_PTR_MSG_MAX) {
@@ -354,51 +354,51 @@ __attribute__((noinline)) static bool put_synthesis(encoder_t *e, answer_item_t 
 	return true;
 }
 
-static inline bool put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
+static inline bool encode_put_item(encoder_t *e, answer_item_t *item, knot_section_t section)
 {
 	switch ((answer_item_kind_t)item->kind) {
-	case ANSWER_ITEM_RRSET: return put_rrset(e, item, section, false);
+	case ANSWER_ITEM_RRSET: return encode_put_rrset(e, item, section, false);
 	case ANSWER_ITEM_SIGS: return true; /* comes with the signatures */
-	case ANSWER_ITEM_SYNTHESIS: return put_synthesis(e, item);
+	case ANSWER_ITEM_SYNTHESIS: return encode_put_synthesis(e, item);
 	}
 	return false;
 }
 
-static void put_section(encoder_t *e, unsigned begin, unsigned end, knot_section_t section)
+static void encode_put_section(encoder_t *e, unsigned begin, unsigned end, knot_section_t section)
 {
 	answer_item_t *items = e->plan->items;
 	bool any_sigs = false;
 	for (unsigned i = begin; i < end && !e->stop; i++) {
-		e->stop = !put_item(e, &items[i], section);
+		e->stop = !encode_put_item(e, &items[i], section);
 		any_sigs |= items[i].with_sigs;
 	}
 	for (unsigned i = begin; any_sigs && i < end && !e->stop; i++) {
 		if (items[i].with_sigs) {
-			e->stop = !put_rrset(e, &items[i], section, true);
+			e->stop = !encode_put_rrset(e, &items[i], section, true);
 		}
 	}
 }
 
 /* One RRset of a link's target, owned by the name at `owner_off` of the message. */
-static bool put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint32_t owner_off,
-		knot_name_t owner)
+static bool encode_put_linked(encoder_t *e, const zone_node_t *node, const zone_rrset_t *set, bool sigs,
+		uint32_t owner_off, knot_name_t owner)
 {
 	if (e->slow != NULL) {
 		slow_set_t s = { .node = node, .set = set, .sigs = sigs, .owner = owner };
-		return slow_put_set(e, &s, KNOT_SECTION_ADDITIONAL);
+		return encode_slow_put_set(e, &s, KNOT_SECTION_ADDITIONAL);
 	}
 	if (zone_rrset_is_huge(set)) {
 		return false;
 	}
 	zone_block_t block = sigs ? zone_rrset_sigs(set) : zone_rrset_body(set);
-	if (!fits(e, block.len)) {
+	if (!encode_block_fits(e, block.len)) {
 		return false;
 	}
 	/* What goes into ADDITIONAL has no compressed name but owners, so nothing but OWNER 0 is looked at. */
 	anchor_t anchor = {
 		.owner_off = owner_off, .body_base = (uint32_t)e->len, .suffix_base = e->question_end - node->owner_len
 	};
-	return put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+	return encode_put_block(e, &block, NULL, node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
 }
 
 /* What a link's target gives: addresses and, for SVCB and HTTPS, the RRset of the same type (RFC 9460 4.2). */
@@ -408,7 +408,7 @@ typedef struct {
 	unsigned count;
 } link_target_t;
 
-static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, uint16_t type)
+static link_target_t encode_link_target(const encoder_t *e, const zone_extra_t *extra, uint16_t type)
 {
 	link_target_t t = { .node = zone_link_get(e->plan->zone, extra->link) };
 	const uint16_t types[] = { KNOT_TYPE_A, KNOT_TYPE_AAAA, type };
@@ -424,7 +424,7 @@ static link_target_t link_target(const encoder_t *e, const zone_extra_t *extra, 
  * NSEC or NSEC3 of a target that lacks one of the types asked for along with SVCB and HTTPS, or its signature: as Knot,
  * beyond RFC 9460. owner_off: where the owner stands, 0: nowhere yet. Returns where it stands now; 0: did not fit.
  */
-__attribute__((noinline)) static uint16_t put_target_proof(
+__attribute__((noinline)) static uint16_t encode_put_target_proof(
 		encoder_t *e, const link_target_t *t, bool sigs, uint16_t owner_off)
 {
 	const zone_node_t *node;
@@ -439,13 +439,13 @@ __attribute__((noinline)) static uint16_t put_target_proof(
 	answer_item_t item = { .node = node, .set = set, .kind = ANSWER_ITEM_RRSET, .owner = ANSWER_NAMES_MAX - 1 };
 	answer_name_t *name = &plan->names[item.owner];
 	*name = (answer_name_t){ .name = zone_node_owner(node), .kind = ANSWER_NAME_SPELLED, .off = owner_off };
-	if (!put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, sigs)) {
+	if (!encode_put_rrset(e, &item, KNOT_SECTION_ADDITIONAL, sigs)) {
 		return 0;
 	}
 	return e->slow != NULL ? KNOT_MSG_HEADER_LEN : name->off; /* the general writer finds owners itself */
 }
 
-static bool has_target_proof(const encoder_t *e, const answer_item_t *item, const link_target_t *t)
+static bool encode_has_target_proof(const encoder_t *e, const answer_item_t *item, const link_target_t *t)
 {
 	return t->count < 3 && e->plan->zone->is_signed &&
 	       (zone_rrset_type(item->set) == KNOT_TYPE_SVCB || zone_rrset_type(item->set) == KNOT_TYPE_HTTPS);
@@ -460,7 +460,7 @@ typedef struct {
 /*
  * Additional data of one RRset: what its names' targets have. First the RRsets, then the signatures of those that fit.
  */
-static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extras_present_t *present)
+static void encode_put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extras_present_t *present)
 {
 	zone_extra_iter_t iter = zone_extras_begin(item->node, item->set);
 	zone_extra_t extra;
@@ -479,25 +479,26 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extra
 				continue;
 			}
 			if (e->slow != NULL) {
-				fit = slow_put_addresses(e, &x->block, owner);
+				fit = encode_slow_put_addresses(e, &x->block, owner);
 			} else {
 				anchor_t anchor = { .owner_off = owner_off };
-				fit = fits(e, x->block.len) &&
-				      put_block(e, &x->block, NULL, item->node, &anchor, 0, KNOT_SECTION_ADDITIONAL);
+				fit = encode_block_fits(e, x->block.len) &&
+				      encode_put_block(e, &x->block, NULL, item->node, &anchor, 0,
+						      KNOT_SECTION_ADDITIONAL);
 			}
 			e->truncated = e->truncated || !fit;
 			continue;
 		}
-		link_target_t t = link_target(e, x, zone_rrset_type(item->set));
+		link_target_t t = encode_link_target(e, x, zone_rrset_type(item->set));
 		for (unsigned k = 0; k < t.count; k++) {
 			unsigned bit = 4 * i + k;
 			if (sigs) {
 				if (bit < EXTRA_TRACKED && (present->sets[bit / 64] >> bit % 64 & 1)) {
-					(void)put_linked(e, t.node, t.sets[k], true, owner_off, owner);
+					(void)encode_put_linked(e, t.node, t.sets[k], true, owner_off, owner);
 				}
 				continue;
 			}
-			if (put_linked(e, t.node, t.sets[k], false, owner_off, owner)) {
+			if (encode_put_linked(e, t.node, t.sets[k], false, owner_off, owner)) {
 				if (bit < EXTRA_TRACKED && wants_sigs && zone_rrset_has_sigs(t.sets[k])) {
 					present->sets[bit / 64] |= (uint64_t)1 << bit % 64;
 				}
@@ -505,19 +506,19 @@ static void put_extras(encoder_t *e, const answer_item_t *item, bool sigs, extra
 		}
 		/* Bit 3 of an extra stands for the denial. */
 		unsigned bit = 4 * i + 3;
-		if (!wants_sigs || bit >= EXTRA_TRACKED || !has_target_proof(e, item, &t)) {
+		if (!wants_sigs || bit >= EXTRA_TRACKED || !encode_has_target_proof(e, item, &t)) {
 			continue;
 		}
 		if (!sigs) {
-			present->proofs[i] = put_target_proof(e, &t, false, 0);
+			present->proofs[i] = encode_put_target_proof(e, &t, false, 0);
 			present->sets[bit / 64] |= (uint64_t)(present->proofs[i] != 0) << bit % 64;
 		} else if (present->sets[bit / 64] >> bit % 64 & 1) {
-			(void)put_target_proof(e, &t, true, present->proofs[i]);
+			(void)encode_put_target_proof(e, &t, true, present->proofs[i]);
 		}
 	}
 }
 
-static void put_additional(encoder_t *e)
+static void encode_put_additional(encoder_t *e)
 {
 	const answer_plan_t *plan = e->plan;
 	for (unsigned i = 0; i < plan->item_count && !e->stop; i++) {
@@ -527,24 +528,24 @@ static void put_additional(encoder_t *e)
 		}
 		extras_present_t present;
 		memset(present.sets, 0, sizeof(present.sets));
-		put_extras(e, item, false, &present);
+		encode_put_extras(e, item, false, &present);
 		if (present.sets[0] | present.sets[1] | present.sets[2] | present.sets[3]) {
-			put_extras(e, item, true, &present);
+			encode_put_extras(e, item, true, &present);
 		}
 	}
 }
 
-static void put_all(encoder_t *e)
+static void encode_put_all(encoder_t *e)
 {
 	const answer_plan_t *plan = e->plan;
 	if (plan->authority_begin > 0) {
-		put_section(e, 0, plan->authority_begin, KNOT_SECTION_ANSWER);
+		encode_put_section(e, 0, plan->authority_begin, KNOT_SECTION_ANSWER);
 	}
-	put_section(e, plan->authority_begin, plan->item_count, KNOT_SECTION_AUTHORITY);
-	put_additional(e);
+	encode_put_section(e, plan->authority_begin, plan->item_count, KNOT_SECTION_AUTHORITY);
+	encode_put_additional(e);
 }
 
-__attribute__((noinline)) static void put_all_slowly(encoder_t *e, knot_mut_bytes_t out)
+__attribute__((noinline)) static void encode_put_all_slowly(encoder_t *e, knot_mut_bytes_t out)
 {
 	answer_plan_t *plan = e->plan;
 	const knot_query_t *q = plan->query;
@@ -556,12 +557,12 @@ __attribute__((noinline)) static void put_all_slowly(encoder_t *e, knot_mut_byte
 	memset(e->counts, 0, sizeof(e->counts));
 	e->counts[KNOT_SECTION_QUESTION] = 1;
 	e->truncated = e->stop = e->beyond = false;
-	put_all(e);
+	encode_put_all(e);
 	e->slow = NULL;
 }
 
 /* Rotation shows in ANSWER only, and only in sets of several records. */
-static bool rotates(const answer_plan_t *plan, uint16_t rotate)
+static bool encode_plan_rotates(const answer_plan_t *plan, uint16_t rotate)
 {
 	for (unsigned i = 0; rotate != ANSWER_ROTATE_NONE && i < plan->authority_begin; i++) {
 		if (plan->items[i].kind == ANSWER_ITEM_RRSET && zone_rrset_rr_count(plan->items[i].set) > 1) {
@@ -572,7 +573,7 @@ static bool rotates(const answer_plan_t *plan, uint16_t rotate)
 }
 
 /* Servers' names that may end with the cut: none, unless a name in RDATA leads to the owner. */
-static unsigned servers_below(const zone_rrset_t *ns)
+static unsigned encode_servers_below(const zone_rrset_t *ns)
 {
 	zone_block_t block = zone_rrset_body(ns);
 	for (unsigned i = 0; i < block.pointer_count; i++) {
@@ -588,7 +589,7 @@ static unsigned servers_below(const zone_rrset_t *ns)
  * compressed when the zone is loaded, against their owner: what their names share with the rest of the question, or
  * with the target of an alias, is found only record by record. That is worth its time where it makes the difference.
  */
-__attribute__((noinline)) static size_t compressible(const encoder_t *e)
+__attribute__((noinline)) static size_t encode_savings_max(const encoder_t *e)
 {
 	const answer_plan_t *plan = e->plan;
 	if (plan->item_count == 0) {
@@ -598,7 +599,7 @@ __attribute__((noinline)) static size_t compressible(const encoder_t *e)
 	size_t own_len = (size_t)plan->query->qname.len - e->apex_len;
 	if (plan->authority_begin == 0 && !plan->authoritative) {
 		size_t below = (size_t)plan->query->qname.len - first->node->owner_len;
-		return below > 0 ? below * servers_below(first->set) : 0;
+		return below > 0 ? below * encode_servers_below(first->set) : 0;
 	}
 	bool is_chain = first->kind == ANSWER_ITEM_SYNTHESIS || zone_rrset_type(first->set) == KNOT_TYPE_CNAME ||
 			zone_rrset_type(first->set) == KNOT_TYPE_DNAME;
@@ -626,12 +627,12 @@ answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool i
 	e.lacking = 0;
 	e.rotate = rotate;
 	e.slow = NULL;
-	if (rotates(plan, rotate)) {
-		put_all_slowly(&e, out);
+	if (encode_plan_rotates(plan, rotate)) {
+		encode_put_all_slowly(&e, out);
 	} else {
-		put_all(&e);
-		if (e.beyond || (e.lacking > 0 && is_udp && e.lacking <= compressible(&e))) {
-			put_all_slowly(&e, out);
+		encode_put_all(&e);
+		if (e.beyond || (e.lacking > 0 && is_udp && e.lacking <= encode_savings_max(&e))) {
+			encode_put_all_slowly(&e, out);
 		}
 	}
 	answer_encoded_t ret = {

@@ -26,7 +26,7 @@ knot_name_t answer_body_name(
 	return (knot_name_t){ ret_wire, (uint8_t)(len + 1), (uint8_t)labels };
 }
 
-static uint8_t add_name(answer_plan_t *plan, answer_name_kind_t kind, knot_name_t name, uint16_t off, uint8_t item)
+static uint8_t plan_add_name(answer_plan_t *plan, answer_name_kind_t kind, knot_name_t name, uint16_t off, uint8_t item)
 {
 	assert(plan->name_count < ANSWER_NAMES_MAX);
 	plan->names[plan->name_count] =
@@ -36,13 +36,13 @@ static uint8_t add_name(answer_plan_t *plan, answer_name_kind_t kind, knot_name_
 
 /* The place of a node's own name: in the question when that ends with it, else at the chased name if it is that, else
    spelled out. */
-static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
+static uint8_t plan_name_of_node(answer_plan_t *plan, const zone_node_t *node)
 {
 	knot_name_t owner = zone_node_owner(node);
 	const knot_query_t *q = plan->query;
 	if (owner.len <= q->qname.len &&
 			memcmp(q->qname_lower + q->qname.len - owner.len, owner.wire, owner.len) == 0) {
-		return add_name(plan, ANSWER_NAME_QUESTION, owner,
+		return plan_add_name(plan, ANSWER_NAME_QUESTION, owner,
 				(uint16_t)(KNOT_MSG_QNAME_OFF + q->qname.len - owner.len), 0);
 	}
 	for (unsigned i = 0; i < plan->name_count; i++) {
@@ -51,10 +51,10 @@ static uint8_t name_of_node(answer_plan_t *plan, const zone_node_t *node)
 			return (uint8_t)i;
 		}
 	}
-	return add_name(plan, ANSWER_NAME_SPELLED, owner, 0, 0);
+	return plan_add_name(plan, ANSWER_NAME_SPELLED, owner, 0, 0);
 }
 
-static answer_item_t *add_item(answer_plan_t *plan, answer_item_kind_t kind, const zone_node_t *node,
+static answer_item_t *plan_add_item(answer_plan_t *plan, answer_item_kind_t kind, const zone_node_t *node,
 		const zone_rrset_t *set, uint8_t owner)
 {
 	assert(plan->item_count < ANSWER_ITEMS_MAX);
@@ -67,18 +67,18 @@ static answer_item_t *add_item(answer_plan_t *plan, answer_item_kind_t kind, con
 	return item;
 }
 
-static bool wants_proof(const answer_plan_t *plan)
+static bool plan_wants_proof(const answer_plan_t *plan)
 {
 	return plan->query->edns.dnssec_ok && plan->zone->is_signed;
 }
 
-static bool has_nsec3(const zone_contents_t *zone)
+static bool plan_has_nsec3(const zone_contents_t *zone)
 {
 	return zone_nsec3_params(zone)->algorithm != 0;
 }
 
 /* A denial record of `node`, unless the plan has it already. */
-static void add_denial(answer_plan_t *plan, const zone_node_t *node, uint16_t type)
+static void plan_add_denial(answer_plan_t *plan, const zone_node_t *node, uint16_t type)
 {
 	const zone_rrset_t *set = node != NULL ? zone_node_rrset(&plan->zone->arena, node, type) : NULL;
 	if (set == NULL) {
@@ -89,21 +89,21 @@ static void add_denial(answer_plan_t *plan, const zone_node_t *node, uint16_t ty
 			return;
 		}
 	}
-	add_item(plan, ANSWER_ITEM_RRSET, node, set, name_of_node(plan, node));
+	plan_add_item(plan, ANSWER_ITEM_RRSET, node, set, plan_name_of_node(plan, node));
 }
 
-static void add_nsec_cover(answer_plan_t *plan, knot_name_t name)
+static void plan_add_nsec_cover(answer_plan_t *plan, knot_name_t name)
 {
-	add_denial(plan, zone_nsec_cover(plan->zone, name), KNOT_TYPE_NSEC);
+	plan_add_denial(plan, zone_nsec_cover(plan->zone, name), KNOT_TYPE_NSEC);
 }
 
-static void add_nsec3(answer_plan_t *plan, zone_nsec3_t found)
+static void plan_add_nsec3(answer_plan_t *plan, zone_nsec3_t found)
 {
-	add_denial(plan, found.node, KNOT_TYPE_NSEC3);
+	plan_add_denial(plan, found.node, KNOT_TYPE_NSEC3);
 }
 
 /* The node above, not of the apex: names have all their ancestors in the tree. */
-static const zone_node_t *parent_of(const zone_contents_t *zone, const zone_node_t *node)
+static const zone_node_t *plan_parent_of(const zone_contents_t *zone, const zone_node_t *node)
 {
 	if (node->owner_label_count == zone->apex->owner_label_count + 1) {
 		return zone->apex;
@@ -118,94 +118,95 @@ static const zone_node_t *parent_of(const zone_contents_t *zone, const zone_node
  * closest encloser may itself have no NSEC3 (an insecure delegation's empty non-terminal): then the closest provable
  * one above it counts. `encloser` is an existing name above `name`. Returns the closest provable encloser.
  */
-static const zone_node_t *add_nsec3_encloser_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
+static const zone_node_t *plan_add_nsec3_encloser_proof(
+		answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
 	zone_nsec3_t match = zone_nsec3_of(plan->zone, encloser);
 	while (match.node != NULL && !match.is_match && encloser != plan->zone->apex) {
-		encloser = parent_of(plan->zone, encloser);
+		encloser = plan_parent_of(plan->zone, encloser);
 		match = zone_nsec3_of(plan->zone, encloser);
 	}
-	add_nsec3(plan, match);
-	add_nsec3(plan, zone_nsec3_find(plan->zone, zone_next_closer(name, encloser)));
+	plan_add_nsec3(plan, match);
+	plan_add_nsec3(plan, zone_nsec3_find(plan->zone, zone_next_closer(name, encloser)));
 	return encloser;
 }
 
 /* The name exists and lacks the type (RFC 4035 3.1.3.1, RFC 5155 7.2.3 to 7.2.4): also for the DS of a delegation. */
-static void add_nodata_proof(answer_plan_t *plan, const zone_node_t *node, knot_name_t name)
+static void plan_add_nodata_proof(answer_plan_t *plan, const zone_node_t *node, knot_name_t name)
 {
 	const zone_contents_t *zone = plan->zone;
-	if (!has_nsec3(zone)) {
+	if (!plan_has_nsec3(zone)) {
 		if (zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC) != NULL) {
-			add_denial(plan, node, KNOT_TYPE_NSEC);
+			plan_add_denial(plan, node, KNOT_TYPE_NSEC);
 		} else {
-			add_nsec_cover(plan, name);
+			plan_add_nsec_cover(plan, name);
 		}
 		return;
 	}
 	zone_nsec3_t own = zone_nsec3_of(zone, node);
 	if (own.is_match || node == zone->apex) {
-		add_nsec3(plan, own);
+		plan_add_nsec3(plan, own);
 		return;
 	}
 	/* Opt-out: no NSEC3 of its own. The cover of the node's name is prepared; it is the one for the next closer
 	   name when the parent is provable, which is the usual case of a delegation directly below the apex. */
-	const zone_node_t *parent = parent_of(zone, node);
+	const zone_node_t *parent = plan_parent_of(zone, node);
 	zone_nsec3_t match = zone_nsec3_of(zone, parent);
 	if (match.is_match) {
-		add_nsec3(plan, match);
-		add_nsec3(plan, own);
+		plan_add_nsec3(plan, match);
+		plan_add_nsec3(plan, own);
 	} else {
-		add_nsec3_encloser_proof(plan, parent, zone_node_owner(node));
+		plan_add_nsec3_encloser_proof(plan, parent, zone_node_owner(node));
 	}
 }
 
 /* The name was expanded from a wildcard, so it does not exist itself (RFC 4035 3.1.3.3, RFC 5155 7.2.6). */
-static void add_wildcard_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
+static void plan_add_wildcard_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
-	if (has_nsec3(plan->zone)) {
-		add_nsec3(plan, zone_nsec3_find(plan->zone, zone_next_closer(name, encloser)));
+	if (plan_has_nsec3(plan->zone)) {
+		plan_add_nsec3(plan, zone_nsec3_find(plan->zone, zone_next_closer(name, encloser)));
 	} else {
-		add_nsec_cover(plan, name);
+		plan_add_nsec_cover(plan, name);
 	}
 }
 
 /* RFC 4035 3.1.3.4, RFC 5155 7.2.5 */
-static void add_wildcard_nodata_proof(
+static void plan_add_wildcard_nodata_proof(
 		answer_plan_t *plan, const zone_node_t *wildcard, const zone_node_t *encloser, knot_name_t name)
 {
-	if (has_nsec3(plan->zone)) {
-		add_nsec3(plan, zone_nsec3_of(plan->zone, wildcard));
-		add_nsec3_encloser_proof(plan, encloser, name);
+	if (plan_has_nsec3(plan->zone)) {
+		plan_add_nsec3(plan, zone_nsec3_of(plan->zone, wildcard));
+		plan_add_nsec3_encloser_proof(plan, encloser, name);
 		return;
 	}
 	if (zone_node_rrset(&plan->zone->arena, wildcard, KNOT_TYPE_NSEC) != NULL) {
-		add_denial(plan, wildcard, KNOT_TYPE_NSEC);
+		plan_add_denial(plan, wildcard, KNOT_TYPE_NSEC);
 	} else {
-		add_nsec_cover(plan, zone_node_owner(wildcard));
+		plan_add_nsec_cover(plan, zone_node_owner(wildcard));
 	}
-	add_nsec_cover(plan, name);
+	plan_add_nsec_cover(plan, name);
 }
 
 /* RFC 4035 3.1.3.2, RFC 5155 7.2.2 */
-static void add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
+static void plan_add_nxdomain_proof(answer_plan_t *plan, const zone_node_t *encloser, knot_name_t name)
 {
-	if (has_nsec3(plan->zone)) {
-		const zone_node_t *provable = add_nsec3_encloser_proof(plan, encloser, name);
-		add_nsec3(plan, zone_nsec3_of_wildcard(plan->zone, provable));
+	if (plan_has_nsec3(plan->zone)) {
+		const zone_node_t *provable = plan_add_nsec3_encloser_proof(plan, encloser, name);
+		plan_add_nsec3(plan, zone_nsec3_of_wildcard(plan->zone, provable));
 		return;
 	}
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t wildcard;
-	add_nsec_cover(plan, name);
+	plan_add_nsec_cover(plan, name);
 	if (knot_name_wildcard_below(zone_node_owner(encloser), wire, &wildcard)) {
-		add_nsec_cover(plan, wildcard);
+		plan_add_nsec_cover(plan, wildcard);
 	}
 }
 
 const zone_rrset_t *answer_type_proof(
 		const zone_contents_t *zone, const zone_node_t *node, const zone_node_t **ret_owner_node)
 {
-	if (!has_nsec3(zone)) {
+	if (!plan_has_nsec3(zone)) {
 		const zone_rrset_t *set = zone_node_rrset(&zone->arena, node, KNOT_TYPE_NSEC);
 		if (set != NULL) {
 			*ret_owner_node = node;
@@ -232,79 +233,79 @@ typedef struct {
 	uint8_t expanded_count;
 } chain_t;
 
-static void begin_authority(answer_plan_t *plan)
+static void plan_begin_authority(answer_plan_t *plan)
 {
 	plan->authority_begin = plan->item_count;
 }
 
-static void end_positive(answer_plan_t *plan, const chain_t *chain)
+static void plan_end_positive(answer_plan_t *plan, const chain_t *chain)
 {
-	if (wants_proof(plan)) {
+	if (plan_wants_proof(plan)) {
 		for (unsigned i = 0; i < chain->expanded_count; i++) {
-			add_wildcard_proof(plan, chain->expanded[i].encloser, chain->expanded[i].name);
+			plan_add_wildcard_proof(plan, chain->expanded[i].encloser, chain->expanded[i].name);
 		}
 	}
 }
 
-static void add_soa(answer_plan_t *plan)
+static void plan_add_soa(answer_plan_t *plan)
 {
 	const zone_node_t *apex = plan->zone->apex;
 	const zone_rrset_t *soa = zone_node_rrset(&plan->zone->arena, apex, KNOT_TYPE_SOA);
 	if (soa != NULL) {
-		add_item(plan, ANSWER_ITEM_RRSET, apex, soa, name_of_node(plan, apex))->negative_ttl = true;
+		plan_add_item(plan, ANSWER_ITEM_RRSET, apex, soa, plan_name_of_node(plan, apex))->negative_ttl = true;
 	}
 }
 
-static void end_nodata(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
+static void plan_end_nodata(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
 {
-	begin_authority(plan);
-	add_soa(plan);
-	if (wants_proof(plan)) {
+	plan_begin_authority(plan);
+	plan_add_soa(plan);
+	if (plan_wants_proof(plan)) {
 		if (found->kind == ZONE_WILDCARD) {
-			add_wildcard_nodata_proof(plan, found->node, found->encloser, chain->name);
+			plan_add_wildcard_nodata_proof(plan, found->node, found->encloser, chain->name);
 		} else {
-			add_nodata_proof(plan, found->node, chain->name);
+			plan_add_nodata_proof(plan, found->node, chain->name);
 		}
 	}
-	end_positive(plan, chain);
+	plan_end_positive(plan, chain);
 }
 
-static void end_nxdomain(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
+static void plan_end_nxdomain(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
 {
 	/* The rcode is about the last name of a chain, RFC 6604 3. */
 	plan->rcode = KNOT_RCODE_NXDOMAIN;
-	begin_authority(plan);
-	add_soa(plan);
-	if (wants_proof(plan)) {
-		add_nxdomain_proof(plan, found->encloser, chain->name);
+	plan_begin_authority(plan);
+	plan_add_soa(plan);
+	if (plan_wants_proof(plan)) {
+		plan_add_nxdomain_proof(plan, found->encloser, chain->name);
 	}
-	end_positive(plan, chain);
+	plan_end_positive(plan, chain);
 }
 
-static void end_referral(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
+static void plan_end_referral(answer_plan_t *plan, const chain_t *chain, const zone_lookup_t *found)
 {
 	const zone_node_t *cut = found->node;
 	/* AA is about the first owner of the answer section (RFC 1034 4.1.1): it stays when a CNAME led here. */
 	plan->authoritative = plan->item_count > 0;
-	begin_authority(plan);
-	uint8_t owner = name_of_node(plan, cut);
+	plan_begin_authority(plan);
+	uint8_t owner = plan_name_of_node(plan, cut);
 	const zone_rrset_t *ns = zone_node_rrset(&plan->zone->arena, cut, KNOT_TYPE_NS);
 	/* NS of a cut is never signed. */
-	add_item(plan, ANSWER_ITEM_RRSET, cut, ns, owner)->with_sigs = false;
-	if (wants_proof(plan)) {
+	plan_add_item(plan, ANSWER_ITEM_RRSET, cut, ns, owner)->with_sigs = false;
+	if (plan_wants_proof(plan)) {
 		const zone_rrset_t *ds = zone_node_rrset(&plan->zone->arena, cut, KNOT_TYPE_DS);
 		if (ds != NULL) {
-			add_item(plan, ANSWER_ITEM_RRSET, cut, ds, owner);
+			plan_add_item(plan, ANSWER_ITEM_RRSET, cut, ds, owner);
 		} else if (found->kind == ZONE_WILDCARD) {
-			add_wildcard_nodata_proof(plan, cut, found->encloser, chain->name);
+			plan_add_wildcard_nodata_proof(plan, cut, found->encloser, chain->name);
 		} else {
-			add_nodata_proof(plan, cut, zone_node_owner(cut));
+			plan_add_nodata_proof(plan, cut, zone_node_owner(cut));
 		}
 	}
-	end_positive(plan, chain);
+	plan_end_positive(plan, chain);
 }
 
-static bool was_seen(const answer_plan_t *plan, const chain_t *chain, knot_name_t target)
+static bool plan_has_seen(const answer_plan_t *plan, const chain_t *chain, knot_name_t target)
 {
 	if (target.len == plan->query->qname.len && memcmp(target.wire, plan->query->qname_lower, target.len) == 0) {
 		return true;
@@ -318,32 +319,32 @@ static bool was_seen(const answer_plan_t *plan, const chain_t *chain, knot_name_
 }
 
 /* Go on with the target (lower case) of the CNAME that is the last item; false when the chain ends there. */
-static bool follow(answer_plan_t *plan, chain_t *chain, knot_name_t target)
+static bool plan_follow_target(answer_plan_t *plan, chain_t *chain, knot_name_t target)
 {
-	if (was_seen(plan, chain, target)) {
+	if (plan_has_seen(plan, chain, target)) {
 		return false; /* a loop: all of it is in the answer */
 	}
 	uint8_t *kept = plan->chased[chain->links++];
 	memcpy(kept, target.wire, target.len);
 	chain->name = (knot_name_t){ kept, target.len, target.label_count };
-	chain->place = add_name(plan, ANSWER_NAME_RDATA, chain->name, 0, (uint8_t)(plan->item_count - 1));
+	chain->place = plan_add_name(plan, ANSWER_NAME_RDATA, chain->name, 0, (uint8_t)(plan->item_count - 1));
 	return knot_name_in(chain->name, zone_node_owner(plan->zone->apex));
 }
 
-static bool follow_cname(answer_plan_t *plan, chain_t *chain, const zone_node_t *node, const zone_rrset_t *cname)
+static bool plan_follow_cname(answer_plan_t *plan, chain_t *chain, const zone_node_t *node, const zone_rrset_t *cname)
 {
 	if (chain->links == ANSWER_CHAIN_MAX) {
 		return false;
 	}
-	add_item(plan, ANSWER_ITEM_RRSET, node, cname, chain->place);
+	plan_add_item(plan, ANSWER_ITEM_RRSET, node, cname, chain->place);
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t target = answer_body_name(node, cname, ZONE_RR_RDATA_OFF, wire);
 	knot_name_lower(target, wire);
-	return follow(plan, chain, target);
+	return plan_follow_target(plan, chain, target);
 }
 
 /* RFC 6672 3.2 and 3.3: the DNAME, and a CNAME from the name to its substitution. */
-static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t *node)
+static bool plan_follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t *node)
 {
 	if (chain->links == ANSWER_CHAIN_MAX) {
 		return false;
@@ -355,7 +356,7 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 		dname_item++;
 	}
 	if (dname_item == plan->item_count) {
-		add_item(plan, ANSWER_ITEM_RRSET, node, dname, name_of_node(plan, node));
+		plan_add_item(plan, ANSWER_ITEM_RRSET, node, dname, plan_name_of_node(plan, node));
 	}
 	uint8_t wire[KNOT_NAME_MAX], joined[KNOT_NAME_MAX];
 	knot_name_t to = answer_body_name(node, dname, ZONE_RR_RDATA_OFF, wire);
@@ -368,17 +369,17 @@ static bool follow_dname(answer_plan_t *plan, chain_t *chain, const zone_node_t 
 	knot_name_lower(to, joined + prefix_len);
 	knot_name_t target = { joined, (uint8_t)(prefix_len + to.len),
 		(uint8_t)(chain->name.label_count - node->owner_label_count + to.label_count) };
-	answer_item_t *made = add_item(plan, ANSWER_ITEM_SYNTHESIS, node, dname, chain->place);
+	answer_item_t *made = plan_add_item(plan, ANSWER_ITEM_SYNTHESIS, node, dname, chain->place);
 	made->with_sigs = false;
 	made->dname = dname_item;
-	return follow(plan, chain, target) && plan->query->qtype != KNOT_TYPE_CNAME;
+	return plan_follow_target(plan, chain, target) && plan->query->qtype != KNOT_TYPE_CNAME;
 }
 
 /*
  * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all
  * others are higher, the signatures. A question for RRSIG gets some of them.
  */
-static const zone_rrset_t *pick_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t qtype)
+static const zone_rrset_t *plan_pick_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t qtype)
 {
 	if (qtype != KNOT_TYPE_RRSIG && qtype != KNOT_TYPE_ANY) {
 		return zone_node_rrset(arena, node, qtype);
@@ -400,33 +401,33 @@ static const zone_rrset_t *pick_rrset(const zone_arena_view_t *arena, const zone
 	return zone_node_rrset(arena, node, KNOT_TYPE_RRSIG); /* signatures of RRsets that are not there */
 }
 
-static void add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t place)
+static void plan_add_all_sigs(answer_plan_t *plan, const zone_node_t *node, uint8_t place)
 {
 	unsigned count = zone_node_rrset_count(node);
 	for (unsigned i = 0; i < count && plan->item_count < ANSWER_CHAIN_MAX + ANSWER_SIGS_MAX; i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&plan->zone->arena, node, i);
 		if (zone_rrset_has_sigs(set)) {
-			add_item(plan, ANSWER_ITEM_SIGS, node, set, place)->with_sigs = true;
+			plan_add_item(plan, ANSWER_ITEM_SIGS, node, set, place)->with_sigs = true;
 		}
 	}
 }
 
-static bool follows_cname(uint16_t qtype)
+static bool plan_follows_cname(uint16_t qtype)
 {
 	return qtype != KNOT_TYPE_CNAME && qtype != KNOT_TYPE_ANY && qtype != KNOT_TYPE_RRSIG &&
 	       qtype != KNOT_TYPE_NSEC;
 }
 
 /* The node answers: the name itself or a wildcard. True: look up the chain's next name. */
-static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_lookup_t *found)
+static bool plan_from_node(answer_plan_t *plan, chain_t *chain, const zone_lookup_t *found)
 {
 	const zone_node_t *node = found->node;
 	uint16_t qtype = plan->query->qtype;
-	bool is_alias = (node->flags & ZONE_NODE_CNAME) && follows_cname(qtype);
+	bool is_alias = (node->flags & ZONE_NODE_CNAME) && plan_follows_cname(qtype);
 	const zone_arena_view_t *arena = &plan->zone->arena;
-	const zone_rrset_t *set = pick_rrset(arena, node, is_alias ? KNOT_TYPE_CNAME : qtype);
+	const zone_rrset_t *set = plan_pick_rrset(arena, node, is_alias ? KNOT_TYPE_CNAME : qtype);
 	if (set == NULL) {
-		end_nodata(plan, chain, found);
+		plan_end_nodata(plan, chain, found);
 		return false;
 	}
 	if (found->kind == ZONE_WILDCARD && chain->expanded_count < KNOT_LEN(chain->expanded)) {
@@ -434,22 +435,22 @@ static bool answer_from_node(answer_plan_t *plan, chain_t *chain, const zone_loo
 		chain->expanded[chain->expanded_count++].name = chain->name;
 	}
 	if (is_alias) {
-		if (follow_cname(plan, chain, node, set)) {
+		if (plan_follow_cname(plan, chain, node, set)) {
 			return true;
 		}
 	} else if (qtype == KNOT_TYPE_RRSIG && zone_rrset_type(set) != KNOT_TYPE_RRSIG) {
-		add_item(plan, ANSWER_ITEM_SIGS, node, set, chain->place)->with_sigs = true;
+		plan_add_item(plan, ANSWER_ITEM_SIGS, node, set, chain->place)->with_sigs = true;
 	} else if (qtype == KNOT_TYPE_ANY && zone_rrset_type(set) > KNOT_TYPE_RRSIG && zone_rrset_has_sigs(set)) {
-		add_all_sigs(plan, node, chain->place);
+		plan_add_all_sigs(plan, node, chain->place);
 	} else {
-		add_item(plan, ANSWER_ITEM_RRSET, node, set, chain->place);
+		plan_add_item(plan, ANSWER_ITEM_RRSET, node, set, chain->place);
 	}
-	begin_authority(plan);
-	end_positive(plan, chain);
+	plan_begin_authority(plan);
+	plan_end_positive(plan, chain);
 	return false;
 }
 
-static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_lookup_t *found)
+static bool plan_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_lookup_t *found)
 {
 	switch (found->kind) {
 	case ZONE_FOUND:
@@ -459,19 +460,19 @@ static bool answer_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_l
 		 * 4592 4.2: as in Knot the wildcard is a cut, and the referral has the wildcard's own name.
 		 */
 		if ((found->node->flags & ZONE_NODE_CUT) && plan->query->qtype != KNOT_TYPE_DS) {
-			end_referral(plan, chain, found);
+			plan_end_referral(plan, chain, found);
 			return false;
 		}
-		return answer_from_node(plan, chain, found);
-	case ZONE_DELEGATION: end_referral(plan, chain, found); return false;
+		return plan_from_node(plan, chain, found);
+	case ZONE_DELEGATION: plan_end_referral(plan, chain, found); return false;
 	case ZONE_DNAME:
-		if (follow_dname(plan, chain, found->node)) {
+		if (plan_follow_dname(plan, chain, found->node)) {
 			return true;
 		}
-		begin_authority(plan);
-		end_positive(plan, chain);
+		plan_begin_authority(plan);
+		plan_end_positive(plan, chain);
 		return false;
-	case ZONE_NXDOMAIN: end_nxdomain(plan, chain, found); return false;
+	case ZONE_NXDOMAIN: plan_end_nxdomain(plan, chain, found); return false;
 	}
 	return false;
 }
@@ -487,9 +488,9 @@ void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lo
 
 	chain_t chain;
 	chain.name = (knot_name_t){ query->qname_lower, query->qname.len, query->qname.label_count };
-	chain.place = add_name(plan, ANSWER_NAME_QUESTION, chain.name, KNOT_MSG_QNAME_OFF, 0);
+	chain.place = plan_add_name(plan, ANSWER_NAME_QUESTION, chain.name, KNOT_MSG_QNAME_OFF, 0);
 	chain.links = chain.expanded_count = 0;
-	while (answer_from_lookup(plan, &chain, &found)) {
+	while (plan_from_lookup(plan, &chain, &found)) {
 		found = zone_lookup(zone, chain.name);
 	}
 }

@@ -20,7 +20,7 @@ enum {
 };
 
 /* Only what is a question about a name; all that is wrong with it is found out when it is answered. */
-static inline bool parse(knot_bytes_t request, answer_hint_t *ret_hint)
+static inline bool warm_parse(knot_bytes_t request, answer_hint_t *ret_hint)
 {
 	const knot_query_t *q = &ret_hint->query;
 	ret_hint->verdict = knot_query_parse(request, &ret_hint->query);
@@ -32,18 +32,18 @@ static inline bool parse(knot_bytes_t request, answer_hint_t *ret_hint)
 	return ret_hint->has_key;
 }
 
-static inline knot_name_t name_of(const answer_hint_t *hint)
+static inline knot_name_t warm_name_of(const answer_hint_t *hint)
 {
 	const knot_query_t *q = &hint->query;
 	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
 }
 
 /* Mostly it is the zone of the request before: certainly, if none is deeper. */
-static void find_few(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+static void warm_find_few(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 {
 	zone_t *zone = NULL;
 	for (size_t i = 0; i < count; i++) {
-		knot_name_t name = name_of(hints[i]);
+		knot_name_t name = warm_name_of(hints[i]);
 		if (zone == NULL || !knot_name_in(name, zone_name(zone))) {
 			zone = zonedb_find_suffix_key(zones, name, hints[i]->key, hints[i]->key_len);
 		}
@@ -54,16 +54,16 @@ static void find_few(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 	}
 }
 
-static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+static void warm_find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 {
 	if (count < OVERLAP_MIN || zonedb_count(zones) < ZONES_MIN) {
-		find_few(zones, hints, count);
+		warm_find_few(zones, hints, count);
 		return;
 	}
 	zonedb_search_t searches[ANSWER_BATCH_MAX];
 	for (size_t i = 0; i < count; i++) {
 		searches[i] = (zonedb_search_t){
-			.name = name_of(hints[i]), .key = hints[i]->key, .key_len = hints[i]->key_len
+			.name = warm_name_of(hints[i]), .key = hints[i]->key, .key_len = hints[i]->key_len
 		};
 	}
 	zonedb_find_suffixes(zones, searches, count);
@@ -73,7 +73,7 @@ static void find_zones(const zonedb_t *zones, answer_hint_t **hints, size_t coun
 }
 
 /* Always inlined, see zone_node_prefetch_shared(). */
-static inline __attribute__((always_inline)) void prefetch_bytes(const void *p, size_t len)
+static inline __attribute__((always_inline)) void warm_prefetch_bytes(const void *p, size_t len)
 {
 	for (size_t at = 0; at < len; at += 64) {
 		__builtin_prefetch((const char *)p + at);
@@ -81,14 +81,14 @@ static inline __attribute__((always_inline)) void prefetch_bytes(const void *p, 
 }
 
 /* The version of each zone, and what of it is read before its tree is. */
-static void find_contents(answer_hint_t **hints, size_t count)
+static void warm_find_contents(answer_hint_t **hints, size_t count)
 {
 	const zone_t *before = NULL;
 	for (size_t i = 0; i < count; i++) {
 		zone_t *zone = hints[i]->zone;
 		hints[i]->contents = zone != NULL ? zone_ask(zone) : NULL;
 		if (zone != before && hints[i]->contents != NULL) {
-			prefetch_bytes(hints[i]->contents, sizeof(*hints[i]->contents));
+			warm_prefetch_bytes(hints[i]->contents, sizeof(*hints[i]->contents));
 		}
 		before = zone;
 	}
@@ -103,7 +103,7 @@ static void find_contents(answer_hint_t **hints, size_t count)
 	}
 }
 
-static void walk(const zonedb_t *zones, answer_hint_t **hints, size_t count)
+static void warm_walk(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 {
 	zone_tree_walk_t walks[ANSWER_BATCH_MAX];
 	answer_hint_t *walkers[ANSWER_BATCH_MAX];
@@ -137,11 +137,11 @@ void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t cou
 	size_t with_key = 0;
 	for (size_t i = 0; i < count; i++) {
 		hints[with_key] = &ret_hints[i];
-		with_key += parse(requests[i], &ret_hints[i]);
+		with_key += warm_parse(requests[i], &ret_hints[i]);
 	}
-	find_zones(zones, hints, with_key);
-	find_contents(hints, with_key);
+	warm_find_zones(zones, hints, with_key);
+	warm_find_contents(hints, with_key);
 	if (with_key >= OVERLAP_MIN) {
-		walk(zones, hints, with_key);
+		warm_walk(zones, hints, with_key);
 	}
 }

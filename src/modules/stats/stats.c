@@ -61,7 +61,7 @@ struct stats_tally {
 	operation_t operation;
 };
 
-static inline void add(const tally_t *t, unsigned index, uint64_t n)
+static inline void stats_tally_add(const tally_t *t, unsigned index, uint64_t n)
 {
 	if (__builtin_expect(t->row == NULL, 0)) {
 		sys_counters_add_shared(t->counters, index, n);
@@ -70,7 +70,7 @@ static inline void add(const tally_t *t, unsigned index, uint64_t n)
 	sys_counters_add_own(t->row, index, n);
 }
 
-static operation_t operation_of(const knot_query_t *query)
+static operation_t stats_operation_of(const knot_query_t *query)
 {
 	unsigned opcode = query->opcode;
 	if (query->question_len == 0) {
@@ -88,130 +88,130 @@ static operation_t operation_of(const knot_query_t *query)
 	}
 }
 
-static bool is_sent(const tally_t *t)
+static bool stats_is_sent(const tally_t *t)
 {
 	return t->what->response_len > 0;
 }
 
 /* Types and sizes are counted of ordinary queries only. */
-static bool is_query(const tally_t *t)
+static bool stats_is_query(const tally_t *t)
 {
 	return t->operation == OPERATION_QUERY;
 }
 
 /* ---- request-protocol ---- */
 
-static const char *protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_protocol_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
 	return answer_protocol_name((answer_protocol_t)index);
 }
 
-static void add_protocol(const tally_t *t, unsigned first)
+static void stats_add_protocol(const tally_t *t, unsigned first)
 {
-	add(t, first + t->what->protocol, 1);
+	stats_tally_add(t, first + t->what->protocol, 1);
 }
 
 /* ---- server-operation ---- */
 
-static const char *operation_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_operation_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[] = { "query", "update", "notify", "axfr", "ixfr", "invalid" };
 	(void)scratch;
 	return ids[index];
 }
 
-static void add_operation(const tally_t *t, unsigned first)
+static void stats_add_operation(const tally_t *t, unsigned first)
 {
-	add(t, first + t->operation, 1);
+	stats_tally_add(t, first + t->operation, 1);
 }
 
 /* ---- request-bytes, response-bytes ---- */
 
-static const char *request_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_request_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[] = { "query", "update", "other" };
 	(void)scratch;
 	return ids[index];
 }
 
-static void add_request_bytes(const tally_t *t, unsigned first)
+static void stats_add_request_bytes(const tally_t *t, unsigned first)
 {
 	operation_t operation = t->operation;
 	unsigned index = operation == OPERATION_QUERY ? 0 : operation == OPERATION_UPDATE ? 1 : 2;
-	add(t, first + index, t->what->request_len);
+	stats_tally_add(t, first + index, t->what->request_len);
 }
 
-static const char *response_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_response_bytes_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[] = { "reply", "transfer", "other" };
 	(void)scratch;
 	return ids[index];
 }
 
-static void add_response_bytes(const tally_t *t, unsigned first)
+static void stats_add_response_bytes(const tally_t *t, unsigned first)
 {
-	if (!is_sent(t)) {
+	if (!stats_is_sent(t)) {
 		return;
 	}
 	operation_t operation = t->operation;
 	bool is_transfer = operation == OPERATION_AXFR || operation == OPERATION_IXFR;
 	unsigned index = operation == OPERATION_QUERY ? 0 : is_transfer ? 1 : 2;
-	add(t, first + index, t->what->response_len);
+	stats_tally_add(t, first + index, t->what->response_len);
 }
 
 /* ---- edns-presence, flag-presence ---- */
 
-static const char *edns_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_edns_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
 	return index == 0 ? "request" : "response";
 }
 
-static void add_edns(const tally_t *t, unsigned first)
+static void stats_add_edns(const tally_t *t, unsigned first)
 {
 	if (t->what->query->edns.present) {
-		add(t, first, 1);
+		stats_tally_add(t, first, 1);
 	}
-	if (is_sent(t) && t->what->report->has_opt) {
-		add(t, first + 1, 1);
+	if (stats_is_sent(t) && t->what->report->has_opt) {
+		stats_tally_add(t, first + 1, 1);
 	}
 }
 
-static const char *flag_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_flag_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
 	return index == 0 ? "DO" : "TC";
 }
 
-static void add_flags(const tally_t *t, unsigned first)
+static void stats_add_flags(const tally_t *t, unsigned first)
 {
 	if (t->what->query->edns.present && t->what->query->edns.dnssec_ok) {
-		add(t, first, 1);
+		stats_tally_add(t, first, 1);
 	}
-	if (is_sent(t) && t->what->report->truncated) {
-		add(t, first + 1, 1);
+	if (stats_is_sent(t) && t->what->report->truncated) {
+		stats_tally_add(t, first + 1, 1);
 	}
 }
 
 /* ---- response-code ---- */
 
-static const char *rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_rcode_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	(void)scratch;
 	return knot_rcode_slot_name(index);
 }
 
-static void add_rcode(const tally_t *t, unsigned first)
+static void stats_add_rcode(const tally_t *t, unsigned first)
 {
-	if (is_sent(t)) {
-		add(t, first + knot_rcode_slot(t->what->report->rcode), 1);
+	if (stats_is_sent(t)) {
+		stats_tally_add(t, first + knot_rcode_slot(t->what->report->rcode), 1);
 	}
 }
 
 /* ---- request-edns-option, response-edns-option ---- */
 
-static const char *option_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_option_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[OPTION_OTHER + 1] = {
 		"CODE0",
@@ -240,43 +240,43 @@ static const char *option_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return ids[index];
 }
 
-static void add_option_bits(const tally_t *t, unsigned first, uint32_t bits)
+static void stats_add_option_bits(const tally_t *t, unsigned first, uint32_t bits)
 {
 	while (bits != 0) {
 		unsigned code = (unsigned)__builtin_ctz(bits);
-		add(t, first + (code < OPTION_OTHER ? code : OPTION_OTHER), 1);
+		stats_tally_add(t, first + (code < OPTION_OTHER ? code : OPTION_OTHER), 1);
 		bits &= bits - 1;
 	}
 }
 
-static void add_request_options(const tally_t *t, unsigned first)
+static void stats_add_request_options(const tally_t *t, unsigned first)
 {
-	add_option_bits(t, first, t->what->query->edns.option_bits);
+	stats_add_option_bits(t, first, t->what->query->edns.option_bits);
 }
 
-static void add_response_options(const tally_t *t, unsigned first)
+static void stats_add_response_options(const tally_t *t, unsigned first)
 {
-	if (is_sent(t)) {
-		add_option_bits(t, first, t->what->report->reply_options);
+	if (stats_is_sent(t)) {
+		stats_add_option_bits(t, first, t->what->report->reply_options);
 	}
 }
 
 /* ---- reply-nodata ---- */
 
-static const char *nodata_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_nodata_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	static const char *const ids[] = { "A", "AAAA", "other" };
 	(void)scratch;
 	return ids[index];
 }
 
-static void add_nodata(const tally_t *t, unsigned first)
+static void stats_add_nodata(const tally_t *t, unsigned first)
 {
-	if (!is_query(t) || !is_sent(t) || !t->what->report->is_nodata) {
+	if (!stats_is_query(t) || !stats_is_sent(t) || !t->what->report->is_nodata) {
 		return;
 	}
 	uint16_t type = t->what->query->qtype;
-	add(t, first + (type == KNOT_TYPE_A ? 0u : type == KNOT_TYPE_AAAA ? 1u : 2u), 1);
+	stats_tally_add(t, first + (type == KNOT_TYPE_A ? 0u : type == KNOT_TYPE_AAAA ? 1u : 2u), 1);
 }
 
 /* ---- query-type ---- */
@@ -288,7 +288,7 @@ static const struct {
 
 enum { TYPE_COUNT = 1 + 65 + 12 + 6 };
 
-static unsigned type_index(uint16_t type)
+static unsigned stats_type_index(uint16_t type)
 {
 	unsigned index = 1;
 	for (unsigned i = 0; i < KNOT_LEN(type_runs); i++) {
@@ -300,7 +300,7 @@ static unsigned type_index(uint16_t type)
 	return 0;
 }
 
-static const char *type_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_type_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
 	if (index == 0) {
 		return "other";
@@ -318,48 +318,48 @@ static const char *type_id(unsigned index, char scratch[static ID_TEXT_MAX])
 	return NULL;
 }
 
-static void add_type(const tally_t *t, unsigned first)
+static void stats_add_type(const tally_t *t, unsigned first)
 {
-	if (is_query(t)) {
-		add(t, first + type_index(t->what->query->qtype), 1);
+	if (stats_is_query(t)) {
+		stats_tally_add(t, first + stats_type_index(t->what->query->qtype), 1);
 	}
 }
 
 /* ---- query-size, reply-size ---- */
 
-static const char *bucket_id(unsigned index, unsigned end, char scratch[static ID_TEXT_MAX])
+static const char *stats_bucket_id(unsigned index, unsigned end, char scratch[static ID_TEXT_MAX])
 {
 	unsigned from = index * BUCKET;
 	snprintf(scratch, ID_TEXT_MAX, "%u-%u", from, from < end ? from + BUCKET - 1 : 65535u);
 	return scratch;
 }
 
-static unsigned bucket_of(uint32_t len, unsigned end)
+static unsigned stats_bucket_of(uint32_t len, unsigned end)
 {
 	return (len < end ? len : end) / BUCKET;
 }
 
-static const char *query_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_query_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
-	return bucket_id(index, QUERY_SIZE_END, scratch);
+	return stats_bucket_id(index, QUERY_SIZE_END, scratch);
 }
 
-static void add_query_size(const tally_t *t, unsigned first)
+static void stats_add_query_size(const tally_t *t, unsigned first)
 {
-	if (is_query(t)) {
-		add(t, first + bucket_of(t->what->request_len, QUERY_SIZE_END), 1);
+	if (stats_is_query(t)) {
+		stats_tally_add(t, first + stats_bucket_of(t->what->request_len, QUERY_SIZE_END), 1);
 	}
 }
 
-static const char *reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
+static const char *stats_reply_size_id(unsigned index, char scratch[static ID_TEXT_MAX])
 {
-	return bucket_id(index, REPLY_SIZE_END, scratch);
+	return stats_bucket_id(index, REPLY_SIZE_END, scratch);
 }
 
-static void add_reply_size(const tally_t *t, unsigned first)
+static void stats_add_reply_size(const tally_t *t, unsigned first)
 {
-	if (is_query(t) && is_sent(t)) {
-		add(t, first + bucket_of(t->what->response_len, REPLY_SIZE_END), 1);
+	if (stats_is_query(t) && stats_is_sent(t)) {
+		stats_tally_add(t, first + stats_bucket_of(t->what->response_len, REPLY_SIZE_END), 1);
 	}
 }
 
@@ -372,30 +372,31 @@ static void add_reply_size(const tally_t *t, unsigned first)
 	}
 
 static const stats_item_t items[] = {
-	{ ITEM("request-protocol", "Requests by protocol"), FLAG(request_protocol), ANSWER_PROTOCOL_END, protocol_id,
-			add_protocol },
+	{ ITEM("request-protocol", "Requests by protocol"), FLAG(request_protocol), ANSWER_PROTOCOL_END,
+			stats_protocol_id, stats_add_protocol },
 	{ ITEM("server-operation", "Requests by what they ask for"), FLAG(server_operation), OPERATION_INVALID + 1,
-			operation_id, add_operation },
+			stats_operation_id, stats_add_operation },
 	{ ITEM("request-bytes", "Bytes of requests by what they ask for, without the length prefix of TCP"),
-			FLAG(request_bytes), 3, request_bytes_id, add_request_bytes },
+			FLAG(request_bytes), 3, stats_request_bytes_id, stats_add_request_bytes },
 	{ ITEM("response-bytes", "Bytes of replies by what they carry, without the length prefix of TCP"),
-			FLAG(response_bytes), 3, response_bytes_id, add_response_bytes },
-	{ ITEM("edns-presence", "Requests and replies with EDNS"), FLAG(edns_presence), 2, edns_id, add_edns },
-	{ ITEM("flag-presence", "Requests with the flag DO, replies with the flag TC"), FLAG(flag_presence), 2, flag_id,
-			add_flags },
-	{ ITEM("response-code", "Replies by response code"), FLAG(response_code), KNOT_RCODE_SLOTS, rcode_id,
-			add_rcode },
+			FLAG(response_bytes), 3, stats_response_bytes_id, stats_add_response_bytes },
+	{ ITEM("edns-presence", "Requests and replies with EDNS"), FLAG(edns_presence), 2, stats_edns_id,
+			stats_add_edns },
+	{ ITEM("flag-presence", "Requests with the flag DO, replies with the flag TC"), FLAG(flag_presence), 2,
+			stats_flag_id, stats_add_flags },
+	{ ITEM("response-code", "Replies by response code"), FLAG(response_code), KNOT_RCODE_SLOTS, stats_rcode_id,
+			stats_add_rcode },
 	{ ITEM("request-edns-option", "EDNS options in requests, by name or number"), FLAG(request_edns_option),
-			OPTION_OTHER + 1, option_id, add_request_options },
+			OPTION_OTHER + 1, stats_option_id, stats_add_request_options },
 	{ ITEM("response-edns-option", "EDNS options in replies, by name or number"), FLAG(response_edns_option),
-			OPTION_OTHER + 1, option_id, add_response_options },
+			OPTION_OTHER + 1, stats_option_id, stats_add_response_options },
 	{ ITEM("reply-nodata", "Replies without data (NODATA) by the type of the query"), FLAG(reply_nodata), 3,
-			nodata_id, add_nodata },
-	{ ITEM("query-type", "Queries by type"), FLAG(query_type), TYPE_COUNT, type_id, add_type },
-	{ ITEM("query-size", "Queries by size in bytes"), FLAG(query_size), QUERY_SIZE_END / BUCKET + 1, query_size_id,
-			add_query_size },
-	{ ITEM("reply-size", "Replies by size in bytes"), FLAG(reply_size), REPLY_SIZE_END / BUCKET + 1, reply_size_id,
-			add_reply_size },
+			stats_nodata_id, stats_add_nodata },
+	{ ITEM("query-type", "Queries by type"), FLAG(query_type), TYPE_COUNT, stats_type_id, stats_add_type },
+	{ ITEM("query-size", "Queries by size in bytes"), FLAG(query_size), QUERY_SIZE_END / BUCKET + 1,
+			stats_query_size_id, stats_add_query_size },
+	{ ITEM("reply-size", "Replies by size in bytes"), FLAG(reply_size), REPLY_SIZE_END / BUCKET + 1,
+			stats_reply_size_id, stats_add_reply_size },
 };
 
 static void stats_free(module_instance_t *instance)
@@ -441,7 +442,7 @@ static void stats_answered(module_instance_t *instance, const module_answered_t 
 		.what = what,
 		.counters = stats->counters,
 		.row = sys_counters_own_row(stats->counters),
-		.operation = operation_of(what->query),
+		.operation = stats_operation_of(what->query),
 	};
 	for (unsigned i = 0; i < stats->use_count; i++) {
 		stats->uses[i].add(&tally, stats->uses[i].first);
