@@ -8,8 +8,8 @@ import pytest
 
 import machine
 
-# What the tests ask with and install beside our packages.
-PEERS = "knot knot-dnsutils ethtool apt-utils"
+# What the tests ask with and install beside our packages, and what the packages' own tests compile with.
+PEERS = "knot knot-dnsutils ethtool apt-utils gcc libc6-dev pkgconf"
 
 
 def pytest_configure():

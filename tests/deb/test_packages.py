@@ -5,6 +5,7 @@ The service that runs is the hardened one of distro/knot.service.
 """
 import filecmp
 import os
+import pathlib
 import re
 
 import pytest
@@ -247,6 +248,26 @@ def test_library_and_manual(box):
     assert box.run("kdig -V").startswith("kdig (Knot DNS)")
     assert "libknot.so.17" not in box.run("ldconfig -p")
     box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline/html/index.html")
+
+
+def autopkgtests():
+    """Name and needed packages of each test that distro/deb/tests/control lists."""
+    text = pathlib.Path(machine.TOP, "distro/deb/tests/control").read_text(encoding="utf-8")
+    for paragraph in text.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in paragraph.split("\n"))
+        for name in fields["Tests"].split():
+            yield name, [depends.split("|")[0].strip() for depends in fields["Depends"].split(",")]
+
+
+@pytest.mark.parametrize("name, depends", autopkgtests(), ids=lambda value: value if isinstance(value, str) else "")
+def test_autopkgtest(box, name, depends):
+    """The packages' own tests, as autopkgtest runs them: in an empty folder, beside what they depend on and nothing else."""
+    ours = {path.name.split("_")[0]: f"/packages/{path.name}" for path in pathlib.Path(box.packages).glob("*.deb")}
+    wanted = [ours.get(package, package) for package in depends]
+    box.run(INSTALL + " ".join(wanted + ([ours["libbowline0"]] if "libbowline-dev" in depends else [])))
+    script = pathlib.Path(machine.TOP, "distro/deb/tests", name).read_text(encoding="utf-8")
+    box.write("/root/autopkgtest", script)
+    box.run("chmod 755 /root/autopkgtest; export AUTOPKGTEST_TMP=$(mktemp -d); cd $AUTOPKGTEST_TMP && /root/autopkgtest")
 
 
 XDP = """\
