@@ -95,7 +95,7 @@ typedef struct {
 static void command_note_failed_zone(knot_name_t name, const server_fault_t *fault, void *ctx)
 {
 	failed_zones_t *failed = ctx;
-	if (fault->since_s < failed->since_s || failed->lines->count++ >= SYS_LOG_CAPTURE_MAX) {
+	if (fault->last_s < failed->since_s || failed->lines->count++ >= SYS_LOG_CAPTURE_MAX) {
 		return;
 	}
 	char zone[KNOT_NAME_TEXT_MAX];

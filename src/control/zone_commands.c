@@ -136,7 +136,7 @@ static void zone_command_print_error(const zone_facts_t *facts, int event, char 
 		return;
 	}
 	char when[32];
-	session_print_time(facts->session, facts->fault.since_s, when, sizeof(when));
+	session_print_time(facts->session, facts->fault.first_s, when, sizeof(when));
 	snprintf(text, FIELD_TEXT_MAX, "failed %s, %s%s%s", when, knot_strerror(facts->fault.err),
 			facts->fault.reason[0] != '\0' ? ", " : "", facts->fault.reason);
 }

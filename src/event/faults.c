@@ -8,8 +8,8 @@
 #include <string.h>
 
 typedef struct {
-	knot_name_t name;   /* of `wire` */
-	const char *reason; /* behind the name in `wire` */
+	knot_name_t name;    /* of `wire` */
+	fault_facts_t facts; /* the reason is behind the name in `wire` */
 	uint8_t wire[];
 } fault_t;
 
@@ -34,19 +34,24 @@ static fault_t *fault_new_node(knot_name_t name, const char *reason)
 		memcpy(fault->wire, name.wire, name.len);
 		memcpy(fault->wire + name.len, reason, size);
 		fault->name = knot_name_of(fault->wire);
-		fault->reason = (const char *)fault->wire + name.len;
+		fault->facts.reason = (const char *)fault->wire + name.len;
 	}
 	return fault;
 }
 
-void faults_put(faults_t *faults, knot_name_t name, const char *reason)
+void faults_put(faults_t *faults, knot_name_t name, const char *reason, uint64_t now_s)
 {
 	assert(strlen(reason) < FAULT_REASON_MAX);
+	const fault_facts_t *kept = faults_find(faults, name);
+	if (kept != NULL && strcmp(kept->reason, reason) == 0) {
+		return;
+	}
 	faults_drop(faults, name);
-	fault_t *fault = *reason != '\0' && faults->count < FAULTS_MAX ? fault_new_node(name, reason) : NULL;
+	fault_t *fault = faults->count < FAULTS_MAX ? fault_new_node(name, reason) : NULL;
 	if (fault == NULL) {
 		return;
 	}
+	fault->facts.since_s = now_s;
 	if (tsearch(fault, &faults->map, fault_compare_names) == NULL) {
 		free(fault);
 		return;
@@ -64,10 +69,10 @@ void faults_drop(faults_t *faults, knot_name_t name)
 	}
 }
 
-const char *faults_find(const faults_t *faults, knot_name_t name)
+const fault_facts_t *faults_find(const faults_t *faults, knot_name_t name)
 {
 	const fault_t *fault = faults->count > 0 ? fault_find_node(faults, name) : NULL;
-	return fault != NULL ? fault->reason : NULL;
+	return fault != NULL ? &fault->facts : NULL;
 }
 
 void faults_free(faults_t *faults)

@@ -12,6 +12,7 @@
 #include "libknot/name/name.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
 	FAULT_REASON_MAX = 384, /* bytes of a reason with its NUL; longer ones are cut */
@@ -24,15 +25,21 @@ typedef struct {
 	size_t count;
 } faults_t;
 
-/** Keep the reason why the zone failed, in place of an earlier one. None is kept if it is "", or if there is no room or
- * memory. */
-void faults_put(faults_t *faults, knot_name_t name, const char *reason);
+/** A zone's failure. */
+typedef struct {
+	const char *reason; /* "": no details are known */
+	uint64_t since_s;   /* wall clock: when it was first seen */
+} fault_facts_t;
+
+/** Keep the reason why the zone failed at now_s, in place of an earlier one. The same reason once more is the same
+ * failure, and keeps its time. Nothing is kept if there is no room or memory. */
+void faults_put(faults_t *faults, knot_name_t name, const char *reason, uint64_t now_s);
 
 /** Forget the zone's reason. */
 void faults_drop(faults_t *faults, knot_name_t name);
 
-/** The reason; NULL: none is kept. Valid until the next change. */
-const char *faults_find(const faults_t *faults, knot_name_t name);
+/** The zone's failure; NULL: none is kept. Valid until the next change. */
+const fault_facts_t *faults_find(const faults_t *faults, knot_name_t name);
 
 void faults_free(faults_t *faults);
 

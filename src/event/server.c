@@ -69,8 +69,9 @@ static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
 		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
 	}
-	if (entry->result != KNOT_OK && outcome.reason != NULL) {
-		faults_put(&server->faults, entry_name(entry), outcome.reason);
+	if (!outcome.keeps_result && entry->result != KNOT_OK) {
+		faults_put(&server->faults, entry_name(entry), outcome.reason != NULL ? outcome.reason : "",
+				entry->since_s);
 	} else if (!outcome.keeps_result) {
 		faults_drop(&server->faults, entry_name(entry));
 	}
@@ -503,10 +504,11 @@ static bool server_fault_of(const server_t *server, const entry_t *entry, server
 	if (!entry->tried || entry->result == KNOT_OK) {
 		return false;
 	}
-	const char *reason = faults_find(&server->faults, zone_name(entry_zone((entry_t *)entry)));
+	const fault_facts_t *facts = faults_find(&server->faults, zone_name(entry_zone((entry_t *)entry)));
 	ret_fault->err = entry->result;
-	ret_fault->since_s = entry->since_s;
-	snprintf(ret_fault->reason, sizeof(ret_fault->reason), "%s", reason != NULL ? reason : "");
+	ret_fault->first_s = facts != NULL ? facts->since_s : entry->since_s;
+	ret_fault->last_s = entry->since_s;
+	snprintf(ret_fault->reason, sizeof(ret_fault->reason), "%s", facts != NULL ? facts->reason : "");
 	return true;
 }
 

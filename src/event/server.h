@@ -133,7 +133,8 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 /** Why the last job of a zone failed. */
 typedef struct {
 	knot_err_t err;
-	uint64_t since_s;              /* wall clock: when that job began */
+	uint64_t first_s; /* wall clock: when the first job that failed so, without another result since, began */
+	uint64_t last_s;  /* wall clock: when the last job of the zone began */
 	char reason[FAULT_REASON_MAX]; /* details, such as file and line; follows the text of `err`. "": none are known
 					*/
 } server_fault_t;

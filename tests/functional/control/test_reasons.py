@@ -79,6 +79,28 @@ def test_a_refused_edit_keeps_the_fault_of_the_file(server):
     assert "parser failed" in knotc(server, "zone-status", "+failed")[1]
 
 
+def test_the_age_is_that_of_the_first_failure(server):
+    """Neither an edit that is refused nor the same failure once more makes it younger; another failure has its own age."""
+    def age():
+        return int(re.search(r"error: failed [+-](\d+)s", knotc(server, "zone-status", "example", "+error")[1]).group(1))
+
+    server.write("example.zone", BAD)
+    knotc(server, "-b", "zone-reload", "example")
+    wait_until(lambda: age() >= 2, "an age of two seconds")
+    knotc(server, "zone-begin", "example")
+    for record in (("CNAME", "www.example."), ("A", "192.0.2.1")):
+        assert knotc(server, "zone-set", "example", "both", *record) == (0, "OK\n")
+    assert knotc(server, "zone-commit", "example")[0] == 1
+    assert knotc(server, "zone-abort", "example") == (0, "OK\n")
+    assert age() >= 2
+    assert knotc(server, "-b", "-f", "zone-reload", "example")[0] == 1
+    assert age() >= 2
+    before = age()
+    server.write("example.zone", BAD.replace("192.0.2.300", "192.0.2.301"))
+    assert knotc(server, "-b", "zone-reload", "example")[0] == 1
+    assert age() < before
+
+
 def test_a_zone_that_goes_takes_its_reason_along(server):
     server.write("example.zone", BAD)
     knotc(server, "-b", "zone-reload", "example")
