@@ -27,6 +27,7 @@
 enum {
 	LISTENERS_MAX = CONF_METRICS_LISTEN_MAX,
 	CONNECTIONS_MAX = 16,  /* per address; more wait in the kernel's queue */
+	QUEUE_MAX = 64,        /* … which is short: whoever comes last waits for all of them, at worst */
 	SILENCE_S = 5,         /* a connection without progress is closed */
 	LIFE_MS = 60000,       /* and any connection after so long, so that trickling bytes hold no place for ever */
 	GRACE_MS = 250,        /* a request may take so long before it makes room for another connection */
@@ -296,29 +297,36 @@ static bool metrics_is_full(const listener_t *listener)
 	return count == CONNECTIONS_MAX;
 }
 
+static void metrics_end_visitor(const visitor_t *visitor, uint64_t now_ms)
+{
+	static sys_log_repeats_t repeats;
+	(void)shutdown(visitor->fd, SHUT_RDWR);
+	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_NOTICE,
+			"metrics, closed a connection that was open for %u ms to make room for another one",
+			(unsigned)(now_ms - visitor->since_ms));
+}
+
 /*
- * All places are taken and another client connects: close the connection whose request has been incomplete for longest;
- * where all have asked, the one that has been reading its reply for longest. Where none may be closed yet, the new one
- * waits in the kernel's queue.
+ * All places are taken and another client connects: close the connections whose request has been incomplete for too
+ * long, all of them, as a thousand more may wait in the kernel's queue; where all have asked, the one that has been
+ * reading its reply for longest. Where none may be closed yet, the new one waits.
  */
 static void metrics_make_room(listener_t *listener)
 {
-	uint64_t now_ms = sys_clock_ms(), asking_ms[CONNECTIONS_MAX], reading_ms[CONNECTIONS_MAX];
+	uint64_t now_ms = sys_clock_ms(), reading_ms[CONNECTIONS_MAX];
+	bool has_room = false;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		const visitor_t *visitor = &listener->visitors[i];
-		asking_ms[i] = visitor->has_asked ? 0 : visitor->since_ms;
 		reading_ms[i] = visitor->has_asked ? visitor->since_ms : 0;
+		if (visitor->fd >= 0 && !visitor->has_asked && now_ms - visitor->since_ms >= GRACE_MS) {
+			metrics_end_visitor(visitor, now_ms);
+			has_room = true;
+		}
 	}
-	size_t longest = peer_wait_longest(asking_ms, CONNECTIONS_MAX, now_ms, GRACE_MS);
-	if (longest == CONNECTIONS_MAX) {
-		longest = peer_wait_longest(reading_ms, CONNECTIONS_MAX, now_ms, REPLY_GRACE_MS);
-	}
+	size_t longest = has_room ? CONNECTIONS_MAX
+				  : peer_wait_longest(reading_ms, CONNECTIONS_MAX, now_ms, REPLY_GRACE_MS);
 	if (longest < CONNECTIONS_MAX) {
-		static sys_log_repeats_t repeats;
-		(void)shutdown(listener->visitors[longest].fd, SHUT_RDWR);
-		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_NOTICE,
-				"metrics, closed a connection that was open for %u ms to make room for another one",
-				(unsigned)(now_ms - listener->visitors[longest].since_ms));
+		metrics_end_visitor(&listener->visitors[longest], now_ms);
 	}
 }
 
@@ -417,6 +425,7 @@ static void metrics_open_listener(metrics_t *metrics, const conf_addr_t *addr)
 	int fd = -1;
 	knot_err_t err = listener != NULL ? net_listen(metrics->source.net, addr, &fd) : KNOT_ENOMEM;
 	if (err == KNOT_OK) {
+		(void)listen(fd, QUEUE_MAX); /* the queue of a socket that listens becomes shorter */
 		listener->addr = *addr;
 		listener->metrics = metrics;
 		for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
@@ -505,6 +514,19 @@ static int metrics_time_left(const metrics_t *metrics, bool has_visitors)
 	return left;
 }
 
+/*
+ * libmicrohttpd takes the listening socket out of its epoll when the last place is taken, and only puts it back at the
+ * beginning of a run after the one in which a place became free.
+ */
+static void metrics_serve_visitors(listener_t *listener)
+{
+	bool was_full = metrics_is_full(listener);
+	(void)MHD_run(listener->daemon);
+	if (was_full && !metrics_is_full(listener)) {
+		(void)MHD_run(listener->daemon);
+	}
+}
+
 static void metrics_run_thread(void *arg)
 {
 	metrics_t *metrics = arg;
@@ -544,7 +566,7 @@ static void metrics_run_thread(void *arg)
 				metrics_make_room(metrics->listeners[i]);
 				metrics->listeners[i]->room_ms = sys_clock_ms() + ROOM_MS;
 			}
-			(void)MHD_run(metrics->listeners[i]->daemon);
+			metrics_serve_visitors(metrics->listeners[i]);
 			has_visitors |= metrics_end_late_visitors(metrics->listeners[i]);
 		}
 	}

@@ -454,6 +454,23 @@ def test_trickling_clients_make_room(server):
     server.wait_log(r"metrics, closed a connection that was open for \d+ ms to make room for another one")
 
 
+def test_a_thousand_clients_make_room(server):
+    """Clients of one address that connect at once and send nothing, or half a request: a scrape waits for a few of them, not for each."""
+    with contextlib.ExitStack() as stack:
+        for number in range(1000):
+            stream = stack.enter_context(socket.socket())
+            stream.setblocking(False)
+            stream.connect_ex(("127.0.0.1", server.metrics))
+            if number % 2:
+                with contextlib.suppress(OSError):
+                    stream.send(b"GET /metrics HTTP/1.1\r\nHost: ")
+        begun = time.monotonic()
+        assert request(server.metrics, "/metrics", timeout=20 * PATIENCE)[0] == 200
+        taken = time.monotonic() - begun
+    print(f"{taken:.1f} s")
+    assert taken < 5 * PATIENCE     # over a minute when one place was made at a time, and used a second later
+
+
 def is_held(stream):
     """Whether a connection on which the server has nothing to say is still there."""
     return not select.select([stream], [], [], 0)[0]
