@@ -3,6 +3,8 @@
 
 #include "src/store/internal.h"
 
+#include "libknot/base/assert.h"
+
 #include <stdlib.h>
 
 static bool is_in_limits(const store_image_t *image)
@@ -43,9 +45,11 @@ static uint32_t pieces_of(uint64_t len)
 static void add_parts(store_plan_t *plan, uint32_t chunk, uint64_t from, uint64_t to)
 {
 	/* Pieces of one chunk have about the same size, so that a long run of pages that one leaves fits the next. */
+	assert(from <= to);
 	uint32_t count = pieces_of(to - from);
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t len = (to - from) / (count - i);
+		assert(len > 0 && len <= STORE_PIECE_MAX);
 		plan->parts[plan->part_count++] = (store_part_t){ plan->record.piece_count, chunk, from };
 		plan->pieces[plan->record.piece_count++] =
 				(store_piece_t){ .number = plan->record.piece_next++, .len = (uint32_t)len };
@@ -60,7 +64,9 @@ static uint32_t plan_stored_chunk(
 {
 	uint64_t stored = old->chunk_lens[chunk], len = plan->image->chunks[chunk].len;
 	uint32_t first = piece;
+	assert(stored <= len);
 	for (uint64_t got = 0; got < stored; piece++) {
+		assert(piece < old->piece_count);
 		got += old->pieces[piece].len;
 	}
 	bool anew = merges && piece - first + (len > stored) > pieces_of(len);
@@ -77,6 +83,7 @@ static uint32_t plan_stored_chunk(
 
 static void plan_growth(store_plan_t *plan, const store_record_t *old)
 {
+	assert(old->lineage == plan->image->lineage && !(old->flags & STORE_RECORD_INLINE));
 	const store_image_t *image = plan->image;
 	plan->record.id = old->id;
 	plan->record.piece_next = old->piece_next;
@@ -107,6 +114,38 @@ static void plan_anew(store_plan_t *plan, const store_record_t *old, uint64_t ne
 	}
 }
 
+/* True if the new record's pieces, kept ones and parts, fill the chunks in order, and each part is where its piece is.
+ */
+static bool plan_is_whole(const store_plan_t *plan)
+{
+	const store_record_t *record = &plan->record;
+	uint32_t piece = 0, part = 0;
+	uint64_t part_bytes = 0;
+	if (record->flags & STORE_RECORD_INLINE) {
+		return record->piece_count == 0 && plan->part_count == 0 && plan->part_bytes == record->size;
+	}
+	for (uint32_t chunk = 0; chunk < record->chunk_count; chunk++) {
+		uint64_t done = 0;
+		for (; done < record->chunk_lens[chunk] && piece < record->piece_count; piece++) {
+			if (part < plan->part_count && plan->parts[part].index == piece) {
+				if (plan->parts[part].chunk != chunk || plan->parts[part].offset != done) {
+					return false;
+				}
+				part_bytes += record->pieces[piece].len;
+				part++;
+			}
+			if (record->pieces[piece].number >= record->piece_next) {
+				return false;
+			}
+			done += record->pieces[piece].len;
+		}
+		if (done != record->chunk_lens[chunk]) {
+			return false;
+		}
+	}
+	return piece == record->piece_count && part == plan->part_count && part_bytes == plan->part_bytes;
+}
+
 static knot_err_t allocate(store_plan_t *plan, const store_record_t *old)
 {
 	const store_image_t *image = plan->image;
@@ -127,6 +166,8 @@ static knot_err_t allocate(store_plan_t *plan, const store_record_t *old)
 knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uint64_t new_id, uint32_t format,
 		uint64_t saved_s, store_plan_t *ret_plan)
 {
+	assert(image->chunk_count == 0 || image->chunks != NULL);
+	assert(image->source_count == 0 || image->sources != NULL);
 	if (!is_in_limits(image)) {
 		return KNOT_ERANGE;
 	}
@@ -160,6 +201,7 @@ knot_err_t store_plan(const store_image_t *image, const store_record_t *old, uin
 	}
 	plan.record_len = store_record_len(&plan.record, image->sources) +
 			  (plan.record.flags & STORE_RECORD_INLINE ? (size_t)plan.record.size : 0);
+	KNOT_ASSERT_SLOW(plan_is_whole(&plan));
 	*ret_plan = plan;
 	return KNOT_OK;
 }

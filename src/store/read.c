@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -197,6 +198,7 @@ static void ask_ahead(const store_reader_t *reader, uint32_t number)
 
 static knot_err_t read_piece(const store_reader_t *reader, uint32_t number, uint8_t *to, store_reason_t *ret_reason)
 {
+	assert(number < reader->record.piece_count && reader->txn != NULL); /* without it pages are reused */
 	const store_piece_t *piece = &reader->record.pieces[number];
 	XXH3_state_t sum;
 	XXH3_64bits_reset(&sum);
@@ -223,6 +225,7 @@ static knot_err_t read_piece(const store_reader_t *reader, uint32_t number, uint
 
 static void copy_inline(const store_record_t *record, uint32_t chunk, uint8_t *to)
 {
+	assert(record->inline_bytes != NULL && chunk < record->chunk_count);
 	const uint8_t *from = record->inline_bytes;
 	for (uint32_t i = 0; i < chunk; i++) {
 		from += record->chunk_lens[i];
@@ -234,6 +237,7 @@ static void copy_inline(const store_record_t *record, uint32_t chunk, uint8_t *t
 
 knot_err_t store_read_chunk(store_reader_t *reader, uint32_t chunk, uint8_t *to, store_reason_t *ret_reason)
 {
+	assert(chunk < reader->record.chunk_count);
 	const store_record_t *record = &reader->record;
 	if (record->flags & STORE_RECORD_INLINE) {
 		copy_inline(record, chunk, to);
@@ -252,6 +256,7 @@ knot_err_t store_read_chunk(store_reader_t *reader, uint32_t chunk, uint8_t *to,
 
 void store_read_end(store_reader_t *take_reader)
 {
+	assert(take_reader != NULL);
 	if (take_reader->txn != NULL) {
 		mdb_txn_abort(take_reader->txn);
 	}
@@ -283,6 +288,7 @@ typedef struct {
  * name. */
 static bool note_record(const MDB_val *value, walk_t *walk)
 {
+	assert(walk->count < SLICE);
 	void *copy = malloc(value->mv_size > 0 ? value->mv_size : 1);
 	if (copy == NULL) {
 		return false;
@@ -362,6 +368,7 @@ static knot_err_t walk_records(store_t *store, walk_t *walk)
 
 knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)
 {
+	assert(visit != NULL);
 	return walk_records(store, &(walk_t){ .visit = visit, .ctx = ctx });
 }
 

@@ -55,6 +55,7 @@ enum {
 
 static uint64_t checksum_of(const uint8_t *bytes, size_t len)
 {
+	assert(len >= sizeof(fixed_t));
 	uint64_t start;
 	memcpy(&start, bytes, sizeof(start));
 	return XXH3_64bits_withSeed(bytes + CHECKED_FROM, len - CHECKED_FROM, start);
@@ -107,6 +108,9 @@ static uint8_t *append_sources(uint8_t *to, const store_record_t *record, const 
 void store_record_write(const store_record_t *record, const store_source_t *sources, const knot_bytes_t *chunks,
 		uint8_t *ret_bytes)
 {
+	assert(record->piece_count == 0 || !(record->flags & STORE_RECORD_INLINE));
+	assert(record->source_count <= STORE_SOURCE_MAX && record->head.len <= STORE_HEAD_MAX);
+	assert((record->flags & ~(STORE_RECORD_INLINE | STORE_RECORD_AHEAD)) == 0);
 	fixed_t fixed = {
 		.magic = RECORD_MAGIC,
 		.format = STORE_RECORD_FORMAT,
@@ -142,7 +146,9 @@ void store_record_write(const store_record_t *record, const store_source_t *sour
 	for (uint32_t i = 0; record->flags & STORE_RECORD_INLINE && i < record->chunk_count; i++) {
 		p = record_append_bytes(p, chunks[i].data, chunks[i].len);
 	}
-	uint64_t checksum = checksum_of(ret_bytes, (size_t)(p - ret_bytes));
+	size_t len = (size_t)(p - ret_bytes);
+	assert(len == store_record_len(record, sources) + (record->flags & STORE_RECORD_INLINE ? record->size : 0));
+	uint64_t checksum = checksum_of(ret_bytes, len);
 	memcpy(ret_bytes + offsetof(fixed_t, checksum), &checksum, sizeof(checksum));
 }
 
@@ -285,6 +291,7 @@ bool store_record_is_one(knot_bytes_t bytes)
 
 void store_record_sources(const store_record_t *record, store_source_t *ret_sources)
 {
+	assert(record->source_count == 0 || (record->packed_sources != NULL && record->packed_paths != NULL));
 	const uint8_t *path = record->packed_paths;
 	for (uint32_t i = 0; i < record->source_count; i++) {
 		packed_source_t packed;

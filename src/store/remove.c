@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/store/internal.h"
 
-#include <assert.h>
+#include "libknot/base/assert.h"
+
 #include <stdlib.h>
 
 enum { UNMAP_EVERY = 32 };
 
 int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number)
 {
+	assert(!store->read_only);
 	MDB_cursor *cursor;
 	int code = mdb_cursor_open(txn, store->dbi, &cursor);
 	if (code != 0) {
@@ -80,6 +82,7 @@ static int compare_ids(const void *a, const void *b)
 
 static int add_id(ids_t *ids, uint64_t id)
 {
+	assert(ids->count <= ids->max);
 	if (ids->count == ids->max) {
 		size_t max = ids->max * 2 + 64;
 		uint64_t *more = realloc(ids->ids, max * sizeof(*more));
@@ -121,9 +124,20 @@ static int collect_ids(MDB_cursor *cursor, ids_t *ids)
 	return code == MDB_NOTFOUND ? 0 : code;
 }
 
+static bool ids_are_sorted(const ids_t *ids)
+{
+	for (size_t i = 1; i < ids->count; i++) {
+		if (ids->ids[i - 1] > ids->ids[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Delete pieces whose id is none of these. */
 static int sweep_pieces(const store_t *store, MDB_txn *txn, MDB_cursor *cursor, const ids_t *ids)
 {
+	KNOT_ASSERT_SLOW(ids_are_sorted(ids));
 	uint64_t id = 0;
 	for (;;) {
 		store_key_t from;
@@ -171,6 +185,7 @@ static int sweep(const store_t *store, MDB_txn *txn)
 
 knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 {
+	assert(!store->read_only);
 	MDB_txn *txn;
 	int code = store_begin(store, 0, &txn);
 	if (code != 0) {

@@ -3,7 +3,8 @@
 #include "src/store/plan.h"
 #include "src/sys/clock.h"
 
-#include <assert.h>
+#include "libknot/base/assert.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ enum {
 
 static uint64_t pages_of(const store_t *store, uint64_t len)
 {
+	assert(store->page_len > 0);
 	return (len + STORE_PAGE_HEADER + store->page_len - 1) / store->page_len;
 }
 
@@ -58,6 +60,8 @@ static uint64_t cost_of(const store_t *store, const store_plan_t *plan)
 static int put_part(const store_t *store, MDB_txn *txn, store_plan_t *plan, const store_part_t *part)
 {
 	store_piece_t *piece = &plan->pieces[part->index];
+	assert(part->index < plan->record.piece_count && part->chunk < plan->image->chunk_count);
+	assert(part->offset + piece->len <= plan->image->chunks[part->chunk].len);
 	const uint8_t *from = plan->image->chunks[part->chunk].data + part->offset;
 	store_key_t piece_key;
 	store_key_piece(plan->record.id, piece->number, &piece_key);
@@ -169,6 +173,7 @@ static int put_step(const store_t *store, MDB_txn *txn, store_plan_t *plan, uint
 /* Ends `take_txn`. The first transaction notes the work, the last one ends it. */
 static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, bool *ret_began)
 {
+	assert(plan->part_count > 0); /* only pieces make an image large */
 	uint32_t part = 0, first_number = plan->pieces[plan->parts[0].index].number;
 	*ret_began = false;
 	for (MDB_txn *txn = take_txn;;) {
@@ -300,6 +305,7 @@ static int put_image(const store_t *store, MDB_txn *txn, store_plan_t *plan)
  * says. */
 static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image, uint64_t *bytes, group_t *group)
 {
+	assert(*txn != NULL && group->code == 0 && group->err == KNOT_OK);
 	store_plan_t plan;
 	knot_err_t err = make_plan(saver, *txn, image, (uint32_t)group->done, &plan);
 	if (err == KNOT_ERANGE) {
@@ -340,6 +346,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 /* As many images from `from` on as fit one transaction, at most `count`. */
 static group_t save_group(saver_t *saver, size_t from, size_t count)
 {
+	assert(count > 0 && count <= saver->count - from);
 	group_t group = { .err = KNOT_OK };
 	MDB_txn *txn;
 	uint64_t bytes = 0;
@@ -371,6 +378,7 @@ static knot_err_t save_all(saver_t *saver)
 			return group.err;
 		}
 		if (group.code == 0) {
+			assert(group.done > 0); /* otherwise it would never end */
 			from += group.done;
 			saver->saved.written += group.written;
 			saver->settled = false;
@@ -399,6 +407,17 @@ static knot_err_t save_all(saver_t *saver)
 static int compare_images(const void *a, const void *b)
 {
 	return knot_name_cmp((*(const store_image_t *const *)a)->zone, (*(const store_image_t *const *)b)->zone);
+}
+
+/* images: in order. */
+static bool save_has_twins(const store_image_t *const *images, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (knot_name_eq(images[i - 1]->zone, images[i]->zone)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved,
@@ -430,6 +449,7 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 		sorted[i] = &images[i];
 	}
 	qsort(sorted, count, sizeof(const store_image_t *), compare_images);
+	KNOT_ASSERT_SLOW(!save_has_twins(sorted, count));
 	saver_t saver = {
 		.store = store, .images = sorted, .count = count, .saved_s = sys_clock_wall(), .reason = ret_reason
 	};

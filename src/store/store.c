@@ -25,6 +25,8 @@ typedef struct {
 	uint8_t zero;
 } format_t;
 
+static_assert(sizeof(format_t) == 16, "no padding on disk");
+
 static const format_t our_format = { "bowline", 0x01020304, STORE_FORMAT, sizeof(size_t), 0 };
 
 enum {
@@ -84,6 +86,7 @@ static failure_t failure_of(int code)
 
 knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason)
 {
+	assert(code != 0);
 	if (code == MDB_MAP_FULL) {
 		store_say(ret_reason,
 				"%s: the database has its full size of %llu MiB, increase 'database.image-db-max-size'",
@@ -101,6 +104,7 @@ knot_err_t store_fail(const store_t *store, int code, const char *what, store_re
 
 void store_key_head(knot_name_t zone, store_key_t *ret_key)
 {
+	assert(zone.len > 0 && zone.len <= KNOT_NAME_MAX);
 	ret_key->bytes[0] = STORE_KEY_HEAD;
 	ret_key->len = (uint16_t)(1 + knot_name_key(zone, ret_key->bytes + 1));
 }
@@ -116,6 +120,7 @@ void store_key_piece(uint64_t id, uint32_t number, store_key_t *ret_key)
 	ret_key->bytes[0] = STORE_KEY_PIECE;
 	put_u64(ret_key->bytes + 1, id);
 	store_be32(ret_key->bytes + 9, number);
+	static_assert(STORE_PIECE_KEY_LEN == 1 + sizeof(id) + sizeof(number), "kind, id, number");
 	ret_key->len = STORE_PIECE_KEY_LEN;
 }
 
@@ -259,6 +264,7 @@ static knot_err_t open_env(store_t *store, const store_options_t *options, store
  */
 static void find_map(store_t *store, const void *value)
 {
+	assert(store->page_len != 0 && (store->page_len & (store->page_len - 1)) == 0);
 	const uint8_t *page = (const uint8_t *)((uintptr_t)value & ~(uintptr_t)(store->page_len - 1));
 	uint64_t number;
 	memcpy(&number, page, sizeof(number));
@@ -385,6 +391,7 @@ static void close_env(store_t *store)
 /* We hold the lock on the folder, so no other process writes. A reader that has the old files open keeps them. */
 static knot_err_t set_aside(store_t *store, store_reason_t *reason)
 {
+	assert(!store->read_only && store->env == NULL); /* LMDB must not have the files open */
 	if (renameat(store->dir_fd, "data.mdb", store->dir_fd, "data.mdb.damaged") != 0 ||
 			(unlinkat(store->dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
 		return store_fail(store, errno, "setting aside the old database", reason);
@@ -423,6 +430,7 @@ static knot_err_t open_all(store_t *store, const store_options_t *options, store
 
 knot_err_t store_open(const store_options_t *options, store_t **ret_store, store_reason_t *ret_reason)
 {
+	assert(options->path != NULL && (options->read_only || options->size_max >= STORE_SIZE_MIN));
 	store_t *store = calloc(1, sizeof(*store));
 	if (store == NULL) {
 		store_say(ret_reason, "out of memory");
@@ -455,6 +463,7 @@ void store_close(store_t *take_store)
 
 void store_unmap(const store_t *store)
 {
+	assert(store->map != NULL);
 	/* A failure does no harm: only a count of memory stays larger. */
 	(void)madvise((void *)store->map, store->map_len, MADV_DONTNEED);
 }
@@ -479,11 +488,13 @@ bool store_is_whole(const store_t *store)
 
 int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn)
 {
+	assert(!store->read_only || (flags & MDB_RDONLY) != 0);
 	return store_is_whole(store) ? mdb_txn_begin(store->env, NULL, flags, ret_txn) : MDB_CORRUPTED;
 }
 
 int store_commit(store_t *store, MDB_txn *take_txn)
 {
+	assert(!store->read_only);
 	int code = mdb_txn_commit(take_txn);
 	store_note_length(store);
 	return code;

@@ -15,7 +15,10 @@
 
 typedef struct store store_t;
 
-enum { STORE_REASON_MAX = 256 };
+enum {
+	STORE_REASON_MAX = 256,
+	STORE_SIZE_MIN = 1 << 20, /* bytes of a map, at least */
+};
 
 /** Why something failed, for a log line: what, where, and what to do. */
 typedef struct {
@@ -25,7 +28,8 @@ typedef struct {
 /** How to open an environment. */
 typedef struct {
 	const char *path;  /* folder; its parent must exist. Borrowed for the call */
-	uint64_t size_max; /* bytes, LMDB's map size, at least 1 MiB; an existing larger file is still opened */
+	uint64_t size_max; /* bytes, LMDB's map size, at least STORE_SIZE_MIN; an existing larger file is still opened
+			    */
 	uint32_t format;   /* number of the caller's layout of heads and chunks: written into each image; images of
 			      another one are KNOT_ENOTSUP. 0: any */
 	bool read_only;    /* read it, also while another process writes; nothing is made, removed or set aside */
