@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/name/name.h"
 
-#include <assert.h>
+#include "libknot/base/assert.h"
 
 #include "libknot/base/number.h"
 
@@ -54,6 +54,18 @@ knot_err_t knot_name_read(knot_bytes_t bytes, knot_name_t *ret_name)
 		labels++;
 	}
 	return KNOT_EMALF;
+}
+
+/* True if the view's counts are those of the wire form. */
+static bool name_is_sound(knot_name_t name)
+{
+	size_t pos = 0;
+	unsigned labels = 0;
+	while (pos < name.len && name.wire[pos] != 0) {
+		pos += 1u + name.wire[pos];
+		labels++;
+	}
+	return name.len > 0 && pos == name.len - 1u && labels == name.label_count;
 }
 
 knot_name_t knot_name_of(const uint8_t *wire)
@@ -225,6 +237,7 @@ static bool prints_escaped(uint8_t c)
 
 size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
 {
+	KNOT_ASSERT_SLOW(name_is_sound(name));
 	char *out = ret_text;
 	const uint8_t *label = name.wire;
 	if (*label == 0) {
@@ -286,6 +299,7 @@ static inline bool eq_folded(const uint8_t *a, const uint8_t *b, size_t len)
 
 bool knot_name_eq(knot_name_t a, knot_name_t b)
 {
+	KNOT_ASSERT_SLOW(name_is_sound(a) && name_is_sound(b));
 	return a.len == b.len && a.label_count == b.label_count && eq_folded(a.wire, b.wire, a.len);
 }
 
@@ -313,6 +327,7 @@ static int cmp_label(const uint8_t *a, const uint8_t *b)
 
 int knot_name_cmp(knot_name_t a, knot_name_t b)
 {
+	KNOT_ASSERT_SLOW(name_is_sound(a) && name_is_sound(b));
 	uint8_t a_offs[KNOT_LABEL_COUNT_MAX], b_offs[KNOT_LABEL_COUNT_MAX];
 	label_offsets(a, a_offs);
 	label_offsets(b, b_offs);
@@ -329,6 +344,7 @@ int knot_name_cmp(knot_name_t a, knot_name_t b)
 knot_name_t knot_name_strip(knot_name_t name, unsigned count)
 {
 	assert(count <= name.label_count);
+	KNOT_ASSERT_SLOW(name_is_sound(name));
 	unsigned at = 0;
 	for (unsigned i = 0; i < count; i++) {
 		at += 1u + name.wire[at];
@@ -338,6 +354,7 @@ knot_name_t knot_name_strip(knot_name_t name, unsigned count)
 
 bool knot_name_in(knot_name_t name, knot_name_t apex)
 {
+	KNOT_ASSERT_SLOW(name_is_sound(name) && name_is_sound(apex));
 	if (name.label_count < apex.label_count) {
 		return false;
 	}
@@ -350,6 +367,7 @@ bool knot_name_in(knot_name_t name, knot_name_t apex)
 
 unsigned knot_name_shared_labels(knot_name_t a, knot_name_t b)
 {
+	KNOT_ASSERT_SLOW(name_is_sound(a) && name_is_sound(b));
 	/* Mostly one of them is the other or above it, in a lookup that finds something: one compare of eight bytes at
 	 * a time. */
 	unsigned fewer = a.label_count < b.label_count ? a.label_count : b.label_count;
@@ -517,6 +535,7 @@ static inline unsigned sum_lanes(lanes_t counts)
  */
 size_t knot_name_key(knot_name_t name, uint8_t ret_key[static KNOT_NAME_KEY_MAX])
 {
+	KNOT_ASSERT_SLOW(name_is_sound(name));
 	uint8_t offs[KNOT_LABEL_COUNT_MAX];
 	label_offsets(name, offs);
 	const uint8_t *end = name.wire + name.len;

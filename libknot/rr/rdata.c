@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/rr/rdata.h"
 
+#include "libknot/base/assert.h"
 #include "libknot/rr/rrdesc.h"
 
 enum { FIELD_BAD = -1 };
@@ -88,6 +89,7 @@ static int fixed_len(size_t left, size_t len)
 /* RFC 4025 2.5: what the gateway is stands two bytes before it. */
 static int gateway_len(const uint8_t *rdata, size_t pos, size_t left)
 {
+	assert(pos >= 2); /* rows of rrtype.def have two fields before it */
 	switch (rdata[pos - 2]) {
 	case 0: return 0;
 	case 1: return fixed_len(left, 4);
@@ -105,6 +107,7 @@ static int rest_len(const knot_field_t *field, size_t left, bool is_valid)
 /* Length of the field at `pos` of the RDATA if it is whole and valid, else FIELD_BAD. */
 static int field_len(const knot_field_t *field, knot_bytes_t rdata, size_t pos)
 {
+	KNOT_ASSERT_SLOW(pos <= rdata.len);
 	const uint8_t *p = rdata.data + pos;
 	size_t left = rdata.len - pos;
 	int len;
@@ -170,6 +173,7 @@ static uint8_t names_flags(const knot_field_t *field)
 
 unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t ret_names[static KNOT_RDATA_NAMES_MAX])
 {
+	KNOT_ASSERT_SLOW(knot_rdata_check(type, rdata) == KNOT_OK);
 	unsigned count = 0;
 	size_t pos = 0;
 	const knot_field_t *fields = knot_rrdesc(type)->fields;
@@ -200,6 +204,7 @@ unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t r
 
 void knot_rdata_canonical(uint16_t type, knot_mut_bytes_t rdata)
 {
+	KNOT_ASSERT_SLOW(knot_rdata_check(type, (knot_bytes_t){ rdata.data, rdata.len }) == KNOT_OK);
 	const knot_field_t *fields = knot_rrdesc(type)->fields;
 	if (fields[1].kind == FIELD_END && rdata.len > 0 &&
 			rdata.len <= KNOT_NAME_MAX) { /* an address or a name, most of all */
@@ -271,6 +276,7 @@ knot_err_t knot_rdata_unpack(
 	if (w.failed) {
 		return KNOT_ESPACE;
 	}
+	KNOT_ASSERT_SLOW(knot_rdata_check(type, (knot_bytes_t){ w.data, w.len }) == KNOT_OK);
 	*ret_len = (uint16_t)w.len;
 	return KNOT_OK;
 }

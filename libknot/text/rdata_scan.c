@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include "libknot/base/assert.h"
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
 
@@ -51,6 +52,7 @@ static inline bool need_word(rdata_scanner_t *s, const char *reason)
 /* Room for `len` more bytes of RDATA, not yet counted. */
 static inline uint8_t *scan_room(rdata_scanner_t *s, size_t len)
 {
+	KNOT_ASSERT_SLOW(s->len <= s->max);
 	if (len <= s->max - s->len) {
 		return s->out + s->len;
 	}
@@ -1034,8 +1036,30 @@ static void scan_generic(rdata_scanner_t *s, uint16_t type)
 	}
 }
 
+/* True if what was scanned is RDATA, by the other reader of the same rows. */
+static bool scan_is_sound(const rdata_scanner_t *s, uint16_t type)
+{
+	return s->status != SCAN_OK || knot_rdata_check(type, (knot_bytes_t){ s->out, s->len }) == KNOT_OK;
+}
+
+static void scan_fields(rdata_scanner_t *s, const knot_rrdesc_t *row)
+{
+	for (const knot_field_t *field = row->fields; field->kind != FIELD_END; field++) {
+		s->what = field->what;
+		scan_field(s, field);
+		if (s->status != SCAN_OK) {
+			return;
+		}
+	}
+	if (s->tok.kind != TOKEN_EOL) {
+		s->what = NULL;
+		scan_set_fault(s, "unexpected data");
+	}
+}
+
 scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, uint16_t type)
 {
+	KNOT_ASSERT_SLOW(s->lex != NULL && s->out != NULL && row == knot_rrdesc(type));
 	s->status = SCAN_OK;
 	s->len = 0;
 	s->what = NULL;
@@ -1046,18 +1070,9 @@ scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, ui
 	}
 	if (s->tok.kind == TOKEN_WORD && s->tok.len == 2 && memcmp(s->tok.data, "\\#", 2) == 0) {
 		scan_generic(s, type);
-		return s->status;
+	} else {
+		scan_fields(s, row);
 	}
-	for (const knot_field_t *field = row->fields; field->kind != FIELD_END; field++) {
-		s->what = field->what;
-		scan_field(s, field);
-		if (s->status != SCAN_OK) {
-			return s->status;
-		}
-	}
-	if (s->tok.kind != TOKEN_EOL) {
-		s->what = NULL;
-		scan_set_fault(s, "unexpected data");
-	}
+	KNOT_ASSERT_SLOW(scan_is_sound(s, type));
 	return s->status;
 }

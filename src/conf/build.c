@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Store → snapshot: members of the typed structs from the rows' defaults and the blocks' items. */
+#include "libknot/base/assert.h"
 #include "src/conf/load.h"
 #include "src/conf/value.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -33,24 +33,35 @@ static size_t field_size(conf_field_t field)
 		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_blocks_t),
 		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
 	};
+	assert(field < KNOT_LEN(sizes));
 	return sizes[field];
 }
 
 static int64_t number_of(const conf_row_t *row, knot_bytes_t value)
 {
 	bool is_byte = row->type == CONF_BOOL || row->type == CONF_OPT;
+	assert(value.len == (is_byte ? 1 : sizeof(int64_t)));
 	return is_byte ? value.data[0] : conf_value_int(value);
 }
 
-/** Members that need no allocation. False: the member is a list. Ranges of the rows make the numbers fit. */
+/** The number of a member that can hold 0 to `max`: the row's range, or its options, make it fit. */
+static uint64_t number_up_to(const conf_row_t *row, knot_bytes_t value, uint64_t max)
+{
+	int64_t number = number_of(row, value);
+	assert(number >= 0 && (uint64_t)number <= max);
+	(void)max;
+	return (uint64_t)number;
+}
+
+/** Members that need no allocation. False: the member is a list. */
 static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 {
 	switch (row->field) {
 	case CONF_FIELD_BOOL: *(bool *)member = number_of(row, value) != 0; return true;
-	case CONF_FIELD_U8: *(uint8_t *)member = (uint8_t)number_of(row, value); return true;
-	case CONF_FIELD_U16: *(uint16_t *)member = (uint16_t)number_of(row, value); return true;
-	case CONF_FIELD_U32: *(uint32_t *)member = (uint32_t)number_of(row, value); return true;
-	case CONF_FIELD_U64: *(uint64_t *)member = (uint64_t)number_of(row, value); return true;
+	case CONF_FIELD_U8: *(uint8_t *)member = (uint8_t)number_up_to(row, value, UINT8_MAX); return true;
+	case CONF_FIELD_U16: *(uint16_t *)member = (uint16_t)number_up_to(row, value, UINT16_MAX); return true;
+	case CONF_FIELD_U32: *(uint32_t *)member = (uint32_t)number_up_to(row, value, UINT32_MAX); return true;
+	case CONF_FIELD_U64: *(uint64_t *)member = number_up_to(row, value, INT64_MAX); return true;
 	case CONF_FIELD_I64: *(int64_t *)member = number_of(row, value); return true;
 	case CONF_FIELD_STR: *(const char **)member = (const char *)value.data; return true;
 	case CONF_FIELD_BYTES: *(knot_bytes_t *)member = value; return true;
@@ -198,7 +209,9 @@ static knot_err_t set_element(
 	if (row->field == CONF_FIELD_XDP_BLOCKS) {
 		conf_xdp_block_t *block = element;
 		const char *text = (const char *)value.data;
-		(void)conf_xdp_block_scan(knot_str_of(text), block); /* the row's check has seen to it */
+		const char *fault = conf_xdp_block_scan(knot_str_of(text), block);
+		assert(fault == NULL); /* the row's check scanned it */
+		(void)fault;
 		block->text = conf_store_str(store, text);
 		return block->text != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
@@ -227,6 +240,7 @@ typedef struct {
 static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
 		const char *base_dir, void *member)
 {
+	assert(element_size(row->field) > 0);
 	conf_item_t item;
 	size_t count = 0, size = element_size(row->field), pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
@@ -248,6 +262,7 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 		}
 		next += size;
 	}
+	assert(next == elements + count * size);
 	const list_t list = { elements, count };
 	memcpy(member, &list, sizeof(list));
 	return KNOT_OK;
@@ -268,6 +283,7 @@ static bool is_list(const conf_row_t *row)
 knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
 		const char *base_dir, void *ret_struct)
 {
+	assert(row->field != CONF_FIELD_NONE);
 	void *member = (uint8_t *)ret_struct + row->field_off;
 	conf_item_t item;
 	size_t pos = 0;
@@ -501,6 +517,7 @@ static knot_err_t build_mod_stats(conf_t *conf, bases_t bases)
 static knot_err_t build_global_modules(conf_t *conf, knot_bytes_t items)
 {
 	size_t row_index = conf_row_find(&conf_section_template, KNOT_STR("global-module"));
+	assert(row_index < conf_section_template.row_count);
 	conf_row_t row = conf_section_template.rows[row_index];
 	row.field = CONF_FIELD_OF(conf->global_modules);
 	row.field_off = offsetof(conf_t, global_modules);
@@ -593,6 +610,7 @@ static knot_err_t build_zone_lists(conf_store_t *store)
 
 knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 {
+	assert(conf_store_is_sealed(conf->store) && conf->store->templates == NULL);
 	static const conf_host_t no_host = {
 		.cpu_count = 1, .hostname = "localhost", .version = PACKAGE_NAME " " PACKAGE_VERSION
 	};
@@ -634,6 +652,7 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 	}
 	store->zone_template_row = (uint16_t)conf_row_find(&conf_section_zone, KNOT_STR("template"));
 	conf->zone_count = store->zones.count;
+	assert(store->zone_template_row < conf_section_zone.row_count);
 	return err;
 }
 
@@ -667,6 +686,7 @@ void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t 
 			continue;
 		}
 		const conf_zone_list_t *found = find_zone_list(store, index, item.row);
+		assert(found != NULL); /* conf_build() made one of each list */
 		const list_t list = { found->data, found->count };
 		memcpy((uint8_t *)zone + row->field_off, &list, sizeof(list));
 	}
@@ -697,6 +717,7 @@ static bool element_same(conf_field_t field, const void *a, const void *b)
 
 bool conf_member_same(const conf_row_t *row, const void *a, const void *b)
 {
+	assert(row->field != CONF_FIELD_NONE);
 	const uint8_t *x = (const uint8_t *)a + row->field_off, *y = (const uint8_t *)b + row->field_off;
 	if (row->field == CONF_FIELD_STR) {
 		return str_same(*(const char *const *)x, *(const char *const *)y);

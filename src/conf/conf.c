@@ -6,6 +6,7 @@
 #include "src/conf/value.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -84,6 +85,7 @@ static void ignore_fault(void *ctx, const conf_fault_t *fault)
 static knot_err_t conf_do_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		conf_t **ret_conf)
 {
+	assert(conf_store_is_sealed(take_store));
 	conf_t *conf = calloc(1, sizeof(*conf));
 	if (conf == NULL) {
 		conf_store_free(take_store);
@@ -223,6 +225,7 @@ bool conf_has_zone_modules(const conf_t *conf)
 
 conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
+	assert(index < conf->zone_count);
 	knot_bytes_t items = conf_zones_items(&conf->store->zones, index);
 	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
 	conf_apply_zone_items(conf->store, index, &zone);

@@ -44,8 +44,9 @@ struct conf_db {
 typedef struct {
 	conf_db_t *db;
 	conf_sink_t sink;
-	int fd;       /* -1: none */
-	MDB_env *env; /* NULL: none */
+	int fd;         /* -1: none */
+	bool is_locked; /* `fd`, by this process */
+	MDB_env *env;   /* NULL: none */
 	MDB_txn *txn;
 	MDB_dbi dbi;
 } file_t;
@@ -133,6 +134,7 @@ static void act_as_self(void)
 
 static knot_err_t lock(const conf_db_t *db, int fd, int kind, unsigned tries, conf_sink_t sink)
 {
+	assert(fd >= 0 && tries > 0);
 	for (unsigned i = 0; i < tries; i++) {
 		if (flock(fd, kind | LOCK_NB) == 0) {
 			return KNOT_OK;
@@ -205,6 +207,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 /** Check the pages, unless the file is unchanged since the last check. Under the file's lock. */
 static knot_err_t check_pages(file_t *file)
 {
+	assert(file->is_locked);
 	conf_db_t *db = file->db;
 	struct stat info;
 	if (fstat(file->fd, &info) != 0) {
@@ -271,6 +274,7 @@ static bool is_locked_one(const file_t *file)
 
 static int db_begin(file_t *file, unsigned flags)
 {
+	assert(file->env != NULL && file->txn == NULL);
 	int code = mdb_txn_begin(file->env, NULL, flags, &file->txn);
 	if (code == 0) {
 		code = mdb_dbi_open(file->txn, NULL, 0, &file->dbi);
@@ -281,6 +285,7 @@ static int db_begin(file_t *file, unsigned flags)
 /** Commit. Ends the transaction, also on failure. */
 static int db_commit(file_t *file)
 {
+	assert(file->txn != NULL);
 	MDB_txn *txn = file->txn;
 	file->txn = NULL;
 	return mdb_txn_commit(txn);
@@ -341,6 +346,7 @@ static knot_err_t open_once(conf_db_t *db, bool is_writing, conf_sink_t sink, fi
 		return db_fail(db, sink, errno, "failed to open it");
 	}
 	err = lock(db, file.fd, is_writing ? LOCK_EX : LOCK_SH, LOCK_TRIES, sink);
+	file.is_locked = err == KNOT_OK;
 	err = err == KNOT_OK ? check_pages(&file) : err;
 	if (err == KNOT_OK) {
 		unsigned flags = is_writing ? 0 : MDB_RDONLY;
@@ -615,6 +621,7 @@ static int mark_version(uint64_t version, uint64_t *ret_version)
 /** store NULL: nothing in it. version: its count of changes. Under the folder's lock. */
 static knot_err_t make_new(conf_db_t *db, const conf_store_t *store, uint64_t version, conf_sink_t sink)
 {
+	assert(db->is_held);
 	file_t file = { .db = db, .sink = sink, .fd = -1 };
 	act_as_owner(db);
 	(void)unlinkat(db->dir_fd, new_name, 0); /* of one that was killed */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/store.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 struct conf_chunk {
@@ -45,6 +44,7 @@ void conf_store_free(conf_store_t *store)
 /** Space is taken from the end of a chunk downwards, so that alignment is one mask. */
 static uint8_t *store_take(conf_arena_t *arena, size_t size, size_t align)
 {
+	assert(align > 0 && (align & (align - 1)) == 0 && align <= _Alignof(max_align_t));
 	size_t left = arena->left;
 	if (arena->chunks == NULL || size > left) {
 		size_t chunk_size = size > CHUNK_SIZE / 4 ? size + align : CHUNK_SIZE;
@@ -86,6 +86,7 @@ static const uint8_t *copy_bytes(conf_arena_t *arena, const uint8_t *data, size_
 
 const uint8_t *conf_store_bytes(conf_store_t *store, size_t section, const uint8_t *data, size_t len)
 {
+	assert(section < CONF_S_COUNT);
 	return copy_bytes(section == CONF_S_ZONE ? &store->zone_arena : &store->arena, data, len);
 }
 
@@ -114,6 +115,7 @@ static bool has_id(const conf_block_t *block, knot_bytes_t id)
 /** The slot of this identifier, or the free one where it would go. */
 static uint32_t *find_slot(const conf_table_t *table, knot_bytes_t id)
 {
+	assert(table->count < table->slot_count); /* a free slot ends each search */
 	size_t i = hash(id) & (table->slot_count - 1);
 	while (table->slots[i] != 0 && !has_id(&table->blocks[table->slots[i] - 1], id)) {
 		i = (i + 1) & (table->slot_count - 1);
@@ -136,6 +138,7 @@ static int compare_bytes(const void *a, const void *b)
 
 conf_block_t *conf_store_find(const conf_store_t *store, size_t section, knot_bytes_t id)
 {
+	assert(section < CONF_S_COUNT && (section != CONF_S_ZONE || !conf_store_is_sealed(store)));
 	const conf_table_t *table = &store->tables[section];
 	if (table->count == 0) {
 		return NULL;
@@ -206,6 +209,7 @@ static knot_err_t store_grow(conf_table_t *table)
 
 knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, conf_block_t **ret_block)
 {
+	assert(section < CONF_S_COUNT && !conf_store_is_sealed(store) && id.len <= UINT32_MAX);
 	conf_table_t *table = &store->tables[section];
 	const uint8_t *copy = conf_store_bytes(store, section, id.data, id.len);
 	knot_err_t err = copy != NULL ? store_grow(table) : KNOT_ENOMEM;
@@ -213,7 +217,7 @@ knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, 
 		return err;
 	}
 	uint32_t *slot = find_slot(table, id);
-	assert(*slot == 0);
+	assert(*slot == 0); /* there is no block with this identifier */
 	conf_block_t *block = &table->blocks[table->count++];
 	*block = (conf_block_t){ .id = copy, .id_len = (uint32_t)id.len };
 	*slot = (uint32_t)table->count;
@@ -223,6 +227,7 @@ knot_err_t conf_store_add(conf_store_t *store, size_t section, knot_bytes_t id, 
 
 knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items)
 {
+	assert(items.len <= UINT32_MAX);
 	conf_block_t *block;
 	const uint8_t *copy = conf_store_bytes(store, section, items.data, items.len);
 	knot_err_t err = copy != NULL ? conf_store_add(store, section, id, &block) : KNOT_ENOMEM;
@@ -236,7 +241,8 @@ knot_err_t conf_store_put(conf_store_t *store, size_t section, knot_bytes_t id, 
 knot_err_t conf_store_append(conf_store_t *store, size_t section, knot_bytes_t id, knot_bytes_t items)
 {
 	conf_table_t *table = &store->tables[section];
-	assert(table->slots == NULL);
+	assert(table->slots == NULL && !conf_store_is_sealed(store));
+	assert(id.len <= UINT32_MAX && items.len <= UINT32_MAX);
 	conf_block_t block = { .id_len = (uint32_t)id.len, .items_len = (uint32_t)items.len };
 	block.id = conf_store_bytes(store, section, id.data, id.len);
 	block.items = block.id != NULL ? conf_store_bytes(store, section, items.data, items.len) : NULL;
@@ -249,6 +255,7 @@ knot_err_t conf_store_append(conf_store_t *store, size_t section, knot_bytes_t i
 
 void conf_store_clear(conf_store_t *store, size_t section)
 {
+	assert(section < CONF_S_COUNT);
 	conf_table_t *table = &store->tables[section];
 	free(table->blocks);
 	free(table->slots);
@@ -379,6 +386,7 @@ static knot_err_t pack_zones(conf_store_t *store)
 			at += block->items_len;
 		}
 	}
+	assert(at == len);
 	zones.starts[table->count] = (uint32_t)at;
 	store->zones = zones;
 	conf_store_clear(store, CONF_S_ZONE);
@@ -386,15 +394,28 @@ static knot_err_t pack_zones(conf_store_t *store)
 	return KNOT_OK;
 }
 
+/** True if each identifier is there once. The blocks are sorted. */
+static bool are_different_bytes(const conf_table_t *table)
+{
+	for (size_t i = 1; i < table->count; i++) {
+		if (compare_bytes(&table->blocks[i - 1], &table->blocks[i]) >= 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static knot_err_t seal_zones(conf_store_t *store)
 {
 	conf_table_t *table = &store->tables[CONF_S_ZONE];
 	knot_err_t err = are_sorted_names(table) ? KNOT_OK : sort_names(table);
+	KNOT_ASSERT_SLOW(err != KNOT_OK || are_sorted_names(table));
 	return err == KNOT_OK ? pack_zones(store) : err;
 }
 
 knot_err_t conf_store_seal(conf_store_t *store)
 {
+	assert(!conf_store_is_sealed(store));
 	for (size_t i = 0; i < CONF_S_COUNT; i++) {
 		conf_table_t *table = &store->tables[i];
 		free(table->slots);
@@ -402,6 +423,7 @@ knot_err_t conf_store_seal(conf_store_t *store)
 		table->slot_count = 0;
 		if (table->count > 0 && i != CONF_S_ZONE) {
 			qsort(table->blocks, table->count, sizeof(*table->blocks), compare_bytes);
+			KNOT_ASSERT_SLOW(are_different_bytes(table));
 		}
 	}
 	return seal_zones(store);
@@ -414,19 +436,21 @@ bool conf_item_next(knot_bytes_t items, size_t *pos, conf_item_t *ret_item)
 	if (*pos >= items.len) {
 		return false;
 	}
+	assert(items.len - *pos >= ITEM_HEAD);
 	const uint8_t *head = items.data + *pos;
 	uint16_t row, len;
 	memcpy(&row, head, sizeof(row));
 	memcpy(&len, head + sizeof(row), sizeof(len));
 	*ret_item = (conf_item_t){ .row = row, .value = { head + ITEM_HEAD, len } };
 	*pos += ITEM_HEAD + len;
+	assert(*pos <= items.len);
 	return true;
 }
 
 size_t conf_item_put(uint8_t *ret_items, size_t row, knot_bytes_t value)
 {
-	uint16_t row16 = (uint16_t)row, len = (uint16_t)value.len;
 	assert(row <= UINT16_MAX && value.len <= UINT16_MAX);
+	uint16_t row16 = (uint16_t)row, len = (uint16_t)value.len;
 	memcpy(ret_items, &row16, sizeof(row16));
 	memcpy(ret_items + sizeof(row16), &len, sizeof(len));
 	if (value.len > 0) {
@@ -435,11 +459,23 @@ size_t conf_item_put(uint8_t *ret_items, size_t row, knot_bytes_t value)
 	return ITEM_HEAD + value.len;
 }
 
+static bool store_has_row(const conf_section_t *section, const char *name)
+{
+	for (size_t i = 0; i < section->row_count; i++) {
+		if (strcmp(section->rows[i].name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 knot_bytes_t conf_block_find(const conf_block_view_t *block, const char *name)
 {
+	KNOT_ASSERT_SLOW(store_has_row(block->section, name));
 	conf_item_t item;
 	size_t pos = 0;
 	while (conf_item_next(block->items, &pos, &item)) {
+		assert(item.row < block->section->row_count);
 		if (strcmp(block->section->rows[item.row].name, name) == 0) {
 			return item.value;
 		}

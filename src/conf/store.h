@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "libknot/base/assert.h"
 #include "src/conf/schema.h"
 
 typedef struct {
@@ -106,15 +107,23 @@ void conf_store_clear(conf_store_t *store, size_t section);
  */
 KNOT_MUST_USE knot_err_t conf_store_seal(conf_store_t *store);
 
+/** True if the store is sealed: nothing can be added, zones are packed. */
+static inline bool conf_store_is_sealed(const conf_store_t *store)
+{
+	return store->zones.starts != NULL;
+}
+
 /** Name of the zone at `index` of a sealed store. */
 static inline knot_name_t conf_zones_name(const conf_zones_t *zones, size_t index)
 {
+	assert(index < zones->count);
 	return knot_name_of(zones->bytes + zones->starts[index]);
 }
 
 /** Packed items of the zone at `index`. */
 static inline knot_bytes_t conf_zones_items(const conf_zones_t *zones, size_t index)
 {
+	assert(index < zones->count);
 	const uint8_t *start = zones->bytes + zones->starts[index];
 	size_t name_len = knot_name_of(start).len;
 	return (knot_bytes_t){ start + name_len, zones->starts[index + 1] - zones->starts[index] - name_len };

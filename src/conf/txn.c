@@ -29,6 +29,7 @@ size_t conf_base_count(const conf_store_t *store, size_t section)
 
 conf_block_view_t conf_base_at(const conf_store_t *store, size_t section, size_t index)
 {
+	assert(section < CONF_S_COUNT && index < conf_base_count(store, section));
 	conf_block_view_t view = { .section = conf_sections[section] };
 	if (is_packed(store, section)) {
 		knot_name_t name = conf_zones_name(&store->zones, index);
@@ -75,6 +76,7 @@ static uint64_t hash(knot_bytes_t id)
 /** The slot of this identifier, or the free one where it would go. */
 static conf_changed_t **find_slot(const conf_changes_t *changes, knot_bytes_t id)
 {
+	assert(changes->count < changes->slot_count); /* a free slot ends each search */
 	size_t i = hash(id) & (changes->slot_count - 1);
 	while (changes->slots[i] != NULL &&
 			(changes->slots[i]->id_len != id.len ||
@@ -121,6 +123,7 @@ static bool txn_grow(conf_changes_t *changes)
 
 static bool txn_reserve(conf_changed_t *block, size_t len)
 {
+	assert(block->items_len <= block->items_max);
 	if (len <= block->items_max) {
 		return true;
 	}
@@ -148,6 +151,7 @@ bool conf_changed_set(conf_changed_t *block, knot_bytes_t items)
 
 bool conf_changed_append(conf_changed_t *block, size_t row, knot_bytes_t value)
 {
+	assert(value.len <= UINT16_MAX);
 	if (!txn_reserve(block, (size_t)block->items_len + ITEM_HEAD + value.len)) {
 		return false;
 	}
@@ -210,6 +214,7 @@ static bool txn_save(conf_txn_t *txn, conf_changed_t *block)
 
 conf_changed_t *conf_txn_touch(conf_txn_t *txn, size_t section, knot_bytes_t id)
 {
+	assert(section < CONF_S_COUNT);
 	conf_changed_t *block = find_changed(txn, section, id);
 	if (block == NULL) {
 		block = add_changed(txn, section, id);
@@ -236,6 +241,7 @@ knot_err_t conf_txn_push(conf_txn_t *txn)
 
 static void forget_states(conf_txn_t *txn, size_t from)
 {
+	assert(from <= txn->undo_count);
 	while (txn->undo_count > from) {
 		free(txn->undo[--txn->undo_count].items);
 	}
@@ -244,6 +250,7 @@ static void forget_states(conf_txn_t *txn, size_t from)
 /** What an inner step kept is for the outer one now, which needs it only of blocks that it has no state of itself. */
 static void hand_states_over(conf_txn_t *txn, size_t from, uint64_t outer)
 {
+	assert(from <= txn->undo_count);
 	size_t kept = from;
 	for (size_t i = from; i < txn->undo_count; i++) {
 		conf_undo_t *state = &txn->undo[i];
@@ -272,6 +279,7 @@ void conf_txn_undo(conf_txn_t *txn)
 {
 	assert(txn->depth > 0);
 	const conf_step_t *step = &txn->steps[--txn->depth];
+	assert(step->undo_start <= txn->undo_count);
 	while (txn->undo_count > step->undo_start) {
 		const conf_undo_t *state = &txn->undo[--txn->undo_count];
 		conf_changed_t *block = state->block;
@@ -394,6 +402,7 @@ bool conf_view_next(conf_cursor_t *cursor, conf_block_view_t *ret_block)
 
 conf_txn_t *conf_txn_begin(const conf_store_t *base)
 {
+	assert(conf_store_is_sealed(base));
 	conf_txn_t *txn = calloc(1, sizeof(*txn));
 	if (txn != NULL) {
 		txn->base = base;

@@ -5,6 +5,7 @@
 #include "src/conf/value.h"
 #include "libknot/text/conf_grammar.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /** An edit whose names are known. */
@@ -283,12 +284,14 @@ static values_t find_values(knot_bytes_t items, size_t row, knot_bytes_t value)
 
 static void cut(conf_changed_t *block, size_t start, size_t end)
 {
+	assert(start <= end && end <= block->items_len);
 	memmove(block->items + start, block->items + end, block->items_len - end);
 	block->items_len -= (uint32_t)(end - start);
 }
 
 static knot_err_t set_value(const edit_t *edit, knot_bytes_t id)
 {
+	assert(edit->row != NULL && edit->has_value);
 	conf_changed_t *block = conf_txn_touch(edit->txn, edit->section, id);
 	if (block == NULL) {
 		return KNOT_ENOMEM;
@@ -309,6 +312,7 @@ static knot_err_t set_value(const edit_t *edit, knot_bytes_t id)
 
 static knot_err_t check_value(const edit_t *edit)
 {
+	assert(edit->row != NULL && edit->has_value);
 	conf_check_value_t check = { .row = edit->row, .value = edit->value, .block = { .section = edit->schema } };
 	const char *reason;
 	knot_err_t err = conf_check_target(&check, view_of(edit->txn), &reason);
@@ -357,6 +361,7 @@ static knot_err_t edit_set(conf_txn_t *txn, const conf_edit_t *text, conf_sink_t
 /** Take the values out of one block; it is none of the edit's if it has none. */
 static knot_err_t unset_value(const edit_t *edit, knot_bytes_t id)
 {
+	assert(edit->row != NULL);
 	conf_block_view_t old;
 	if (!conf_view_find(view_of(edit->txn), edit->section, id, &old)) {
 		return KNOT_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/conf/value.h"
+#include "libknot/base/assert.h"
 #include "libknot/base/encode.h"
 #include "libknot/rr/rrtype.h"
 
@@ -33,6 +34,7 @@ static bool copy_word(knot_str_t text, char ret_word[static WORD_MAX + 1])
 
 static int64_t unit_factor(conf_measure_t unit, char letter)
 {
+	assert(unit < KNOT_LEN(units));
 	for (size_t i = 0; units[unit][i].letter != 0; i++) {
 		if (units[unit][i].letter == letter) {
 			return units[unit][i].factor;
@@ -194,6 +196,7 @@ static conf_addr_kind_t guess_addr(knot_str_t text)
 
 static size_t ip_len(conf_addr_kind_t kind)
 {
+	assert(kind == CONF_ADDR_IPV4 || kind == CONF_ADDR_IPV6);
 	return kind == CONF_ADDR_IPV4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 }
 
@@ -353,20 +356,16 @@ static knot_err_t scan_str(knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 /** A reference has the form of the identifier that it names. Sections that share a reference have STR identifiers. */
 static const conf_row_t *referred_row(const conf_row_t *row)
 {
-	return conf_id_row(conf_sections[conf_section_find(knot_str_of(row->ref[0]))]);
+	size_t section = conf_section_find(knot_str_of(row->ref[0]));
+	assert(section < conf_section_count && conf_sections[section]->kind == CONF_MULTI);
+	return conf_id_row(conf_sections[section]);
 }
 
-knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_value, size_t *ret_len)
+static knot_err_t value_scan_row(const conf_row_t *row, knot_str_t text, uint8_t *ret_value, size_t *ret_len)
 {
 	int64_t number;
 	knot_err_t err;
 	const conf_option_t *option;
-	if (text.len == 0) {
-		text.data = ""; /* may be NULL, which memcpy() must not get */
-	}
-	if (text.len >= CONF_VALUE_MAX) {
-		return KNOT_CONF_ERANGE;
-	}
 	switch (row->type) {
 	case CONF_OPTINT:
 		option = find_option(row->options, text);
@@ -401,17 +400,96 @@ knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_
 		if (text.len == 0 && row->or_empty) {
 			return scan_str(text, ret_value, ret_len);
 		}
-		return conf_value_scan(referred_row(row), text, ret_value, ret_len);
+		return value_scan_row(referred_row(row), text, ret_value, ret_len);
 	case CONF_MODREF: return scan_modref(text, ret_value, ret_len);
 	case CONF_RRTYPE: return scan_rrtype(text, ret_value, ret_len);
 	}
 	return KNOT_EINVAL;
 }
 
-/* ---- Printing ---- */
+/* ---- Binary forms ---- */
+
+static bool ends_with_nul(knot_bytes_t value, size_t from)
+{
+	return value.len > from && memchr(value.data + from, '\0', value.len - from) == value.data + value.len - 1;
+}
+
+static bool is_addr(knot_bytes_t value)
+{
+	if (value.len == 0) {
+		return false;
+	}
+	size_t text = 1;
+	if (value.data[0] != CONF_ADDR_UNIX) {
+		if (value.data[0] != CONF_ADDR_IPV4 && value.data[0] != CONF_ADDR_IPV6) {
+			return false;
+		}
+		text += ip_len((conf_addr_kind_t)value.data[0]) + sizeof(int32_t);
+	}
+	return ends_with_nul(value, text);
+}
+
+static bool is_net(knot_bytes_t value)
+{
+	if (value.len == 0 || value.data[0] == CONF_ADDR_UNIX) {
+		return is_addr(value);
+	}
+	if (value.data[0] != CONF_ADDR_IPV4 && value.data[0] != CONF_ADDR_IPV6) {
+		return false;
+	}
+	size_t address = ip_len((conf_addr_kind_t)value.data[0]), head = 1 + address + 1;
+	uint8_t format = value.len >= head ? value.data[head - 1] : UINT8_MAX;
+	return (format == NET_ONE && value.len == head) || (format == NET_PREFIX && value.len == head + 1) ||
+	       (format == NET_RANGE && value.len == head + address);
+}
+
+static bool is_modref(knot_bytes_t value)
+{
+	const uint8_t *end = value.len > 0 ? memchr(value.data, '\0', value.len) : NULL;
+	return end != NULL && ends_with_nul(value, (size_t)(end - value.data) + 1);
+}
+
+/** True if the bytes have the form that value.h gives the row's type. */
+static bool value_is_sound(const conf_row_t *row, knot_bytes_t value)
+{
+	knot_name_t name;
+	switch (row->type) {
+	case CONF_INT:
+	case CONF_OPTINT: return value.len == sizeof(int64_t);
+	case CONF_BOOL:
+	case CONF_OPT: return value.len == 1;
+	case CONF_STR: return ends_with_nul(value, 0);
+	case CONF_HEX:
+	case CONF_B64: return true;
+	case CONF_DNAME: return knot_name_read(value, &name) == KNOT_OK && name.len == value.len;
+	case CONF_ADDR: return is_addr(value);
+	case CONF_NET: return is_net(value);
+	case CONF_REF:
+		return (row->or_empty && value.len == 1 && value.data[0] == '\0') ||
+		       value_is_sound(referred_row(row), value);
+	case CONF_MODREF: return is_modref(value);
+	case CONF_RRTYPE: return value.len == sizeof(uint16_t);
+	}
+	return false;
+}
+
+knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text, uint8_t *ret_value, size_t *ret_len)
+{
+	if (text.len == 0) {
+		text.data = ""; /* may be NULL, which memcpy() must not get */
+	}
+	if (text.len >= CONF_VALUE_MAX) {
+		return KNOT_CONF_ERANGE;
+	}
+	knot_err_t err = value_scan_row(row, text, ret_value, ret_len);
+	assert(err != KNOT_OK || *ret_len <= CONF_VALUE_MAX);
+	KNOT_ASSERT_SLOW(err != KNOT_OK || value_is_sound(row, (knot_bytes_t){ ret_value, *ret_len }));
+	return err;
+}
 
 int64_t conf_value_int(knot_bytes_t value)
 {
+	assert(value.len == sizeof(int64_t));
 	int64_t number;
 	memcpy(&number, value.data, sizeof(number));
 	return number;
@@ -419,6 +497,8 @@ int64_t conf_value_int(knot_bytes_t value)
 
 conf_addr_view_t conf_value_addr(knot_bytes_t value)
 {
+	assert(value.len > 0);
+	KNOT_ASSERT_SLOW(is_addr(value));
 	conf_addr_view_t view = { .kind = (conf_addr_kind_t)value.data[0], .port = CONF_NO_PORT, .device = "" };
 	if (view.kind == CONF_ADDR_UNIX) {
 		view.path = (const char *)value.data + 1;
@@ -430,6 +510,8 @@ conf_addr_view_t conf_value_addr(knot_bytes_t value)
 	view.device = (const char *)port + sizeof(view.port);
 	return view;
 }
+
+/* ---- Printing ---- */
 
 /** Text that is cut at the end of its room but counted whole. */
 typedef struct {
@@ -598,6 +680,7 @@ static void value_print_row(const conf_row_t *row, knot_bytes_t value, out_t *ou
 
 size_t conf_value_print(const conf_row_t *row, knot_bytes_t value, char *ret_text, size_t max)
 {
+	KNOT_ASSERT_SLOW(value_is_sound(row, value));
 	out_t out = { .text = ret_text, .max = max };
 	value_print_row(row, value, &out);
 	if (max > 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/collect.h"
 
+#include "libknot/base/assert.h"
 #include "src/zone/collect_blocks.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -128,6 +128,7 @@ void *zone_blocks_room(zone_collect_t *collect, zone_blocks_t *blocks, size_t le
 
 void zone_blocks_recycle(zone_collect_t *collect, zone_block_mem_t *block)
 {
+	assert(collect->table[block->number] == block);
 	if (block->size == ZONE_BLOCK_SIZE) {
 		block->next = collect->spare;
 		collect->spare = block;
@@ -228,6 +229,7 @@ static zone_blocks_t *choose_run(zone_collect_t *collect, uint64_t prefix, knot_
 
 knot_err_t zone_collect_owner(zone_collect_t *collect, knot_name_t owner)
 {
+	assert(collect->groups.first == NULL);
 	uint8_t lower[KNOT_NAME_MAX];
 	knot_name_lower(owner, lower);
 	zone_group_t *last = collect->last;
@@ -285,6 +287,7 @@ static uint16_t kinds_of(uint16_t type, knot_bytes_t rdata)
 knot_err_t zone_group_grow(zone_collect_t *collect, zone_blocks_t *blocks, zone_group_t **group, size_t len)
 {
 	size_t size = (*group)->size;
+	KNOT_ASSERT_SLOW((uint8_t *)*group + size == blocks->next); /* the last group of its list */
 	if (len > UINT32_MAX - size) {
 		return KNOT_EZONESIZE;
 	}
@@ -357,6 +360,7 @@ static size_t pack_head(zone_collect_t *collect, uint8_t to[static RECORD_HEAD_M
 
 knot_err_t zone_collect_record(zone_collect_t *collect, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
+	assert(collect->last != NULL && collect->groups.first == NULL); /* an owner came first, nothing is sorted yet */
 	uint8_t head[RECORD_HEAD_MAX];
 	size_t head_len = pack_head(collect, head, type, ttl, rdata.len), len = head_len + rdata.len;
 	knot_err_t err = zone_group_grow(collect, collect->run, &collect->last, len);
@@ -392,6 +396,7 @@ bool zone_group_next(const zone_collect_t *collect, const zone_group_t *group, s
 	const uint8_t *p = (const uint8_t *)group + *pos;
 	zone_record_head_t head;
 	if (*p != 0) {
+		KNOT_ASSERT_SLOW(*p <= collect->head_count);
 		head = collect->heads[*p++];
 	} else {
 		head = (zone_record_head_t){ load_be32(p + 1), load_be16(p + 5) };
@@ -404,6 +409,7 @@ bool zone_group_next(const zone_collect_t *collect, const zone_group_t *group, s
 	}
 	*ret_record = (zone_packed_t){ head.ttl, head.type, { p, len } };
 	*pos = (size_t)(p + len - (const uint8_t *)group);
+	KNOT_ASSERT_SLOW(*pos <= group->size);
 	return true;
 }
 

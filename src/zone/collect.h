@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "libknot/base/assert.h"
 #include "src/zone/node_build.h"
 
 /** What records a group has: bits of zone_group_t.kinds. */
@@ -86,6 +87,7 @@ typedef struct {
 
 static inline zone_group_t *zone_group_at(const zone_collect_t *collect, zone_group_ref_t ref)
 {
+	KNOT_ASSERT_SLOW(collect->table[ref >> ZONE_GROUP_OFFSET_BITS] != NULL); /* not given back yet */
 	uint8_t *block = (uint8_t *)collect->table[ref >> ZONE_GROUP_OFFSET_BITS];
 	return (zone_group_t *)(void *)(block + 8 * (size_t)(ref & ((1u << ZONE_GROUP_OFFSET_BITS) - 1)));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/compact.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* References of shared RRsets: old and new. */
@@ -162,7 +163,9 @@ static void note_places(const zone_contents_t *zone, zone_contents_t *copy)
 {
 	zone_arena_seal(copy->store, true);
 	copy->arena = *zone_arena_view(copy->store);
-	copy->apex = zone_at(&copy->arena, zone_tree_find(&copy->arena, &copy->auth, zone_node_owner(zone->apex)));
+	zone_ref_t apex = zone_tree_find(&copy->arena, &copy->auth, zone_node_owner(zone->apex));
+	assert(apex != 0); /* the copy has the names of the original */
+	copy->apex = zone_at(&copy->arena, apex);
 	if (copy->nsec3_params.salt != NULL) {
 		copy->nsec3_params.salt =
 				(const uint8_t *)copy->apex + (copy->nsec3_params.salt - (const uint8_t *)zone->apex);

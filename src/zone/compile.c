@@ -10,6 +10,7 @@
 #include "src/zone/compile.h"
 
 #include "src/zone/names.h"
+#include "src/zone/nsec3_chain.h"
 #include "src/zone/nsec3_hash.h"
 
 #include <assert.h>
@@ -37,15 +38,14 @@ typedef struct {
 	zone_names_t names;
 	zone_link_t *free_links; /* link numbers of nodes that are gone */
 	size_t free_link_count, free_link_max;
-	uint32_t link_count;                    /* numbers given out so far */
-	uint8_t salt[UINT8_MAX];                /* of the chain that is answered from */
-	uint8_t (*hashes)[ZONE_NSEC3_HASH_LEN]; /* of the NSEC3 owners, ascending */
-	uint32_t *hash_names;                   /* beside hashes: their entries */
-	zone_name_t *current;                   /* the name being compiled */
-	const zone_group_t *group;              /* its group */
-	const zone_record_t *records;           /* its records */
-	unpacked_t own, below;                  /* memory of its records, and of those of names below a cut */
-	glue_t *glue;                           /* names below the current cut, in canonical order */
+	uint32_t link_count;          /* numbers given out so far */
+	uint8_t salt[UINT8_MAX];      /* of the chain that is answered from */
+	zone_nsec3_chain_t chain;     /* that is answered from; empty: there is none */
+	zone_name_t *current;         /* the name being compiled */
+	const zone_group_t *group;    /* its group */
+	const zone_record_t *records; /* its records */
+	unpacked_t own, below;        /* memory of its records, and of those of names below a cut */
+	glue_t *glue;                 /* names below the current cut, in canonical order */
 	size_t glue_count, glue_max;
 	bool has_glue;         /* glue[] is that of the current name */
 	knot_err_t target_err; /* what find_target() could not return */
@@ -161,6 +161,7 @@ static zone_link_t link_of(compile_t *c, zone_name_t *name)
 	if (name->self == 0) {
 		name->self = new_link(c);
 	}
+	assert(name->self <= c->link_count);
 	return name->self;
 }
 
@@ -194,15 +195,6 @@ static const zone_tree_t *old_tree_of(const zone_contents_t *base, unsigned whic
 	return which == TREE_AUTH ? &base->auth : which == TREE_GLUE ? zone_glue_tree(base) : zone_nsec3_tree(base);
 }
 
-/* The first entry from `i` on that is in the tree. */
-static size_t next_in_tree(const zone_names_t *names, size_t i, unsigned which)
-{
-	while (i < names->count && names->list[i].tree != which) {
-		i++;
-	}
-	return i;
-}
-
 /*
  * Find each name's node of the base version in the same tree; take nodes whose names are gone out of the tree and free
  * their numbers. Both sides are in canonical order.
@@ -216,7 +208,7 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = KNOT_OK;
-	size_t i = next_in_tree(names, 0, which);
+	size_t i = zone_names_next(names, 0, which);
 	zone_tree_begin(&c->base->arena, old_tree_of(c->base, which), iter);
 	for (zone_ref_t ref; err == KNOT_OK && (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&c->base->arena, ref);
@@ -224,12 +216,12 @@ static knot_err_t match_base(compile_t *c, unsigned which)
 		while (i < names->count &&
 				(order = knot_name_cmp(zone_group_name(zone_names_group(names, &names->list[i])),
 						 zone_node_owner(node))) < 0) {
-			i = next_in_tree(names, i + 1, which);
+			i = zone_names_next(names, i + 1, which);
 		}
 		if (i < names->count && order == 0) {
 			names->old_refs[i] = ref;
 			names->list[i].self = zone_node_self(node);
-			i = next_in_tree(names, i + 1, which);
+			i = zone_names_next(names, i + 1, which);
 			continue;
 		}
 		err = zone_tree_remove(zone->store, tree_of(zone, which), zone_node_owner(node));
@@ -280,6 +272,7 @@ static knot_err_t unpack_glue(compile_t *c)
 			to = unpack(c->collect, glue->group, false, to, &glue->records);
 		}
 	}
+	assert(to <= c->below.data + len);
 	return KNOT_OK;
 }
 
@@ -395,94 +388,20 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 
 /* ---- NSEC3 ---- */
 
-static int digit_of(uint8_t c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'v' ? c - 'a' + 10 : -1;
-}
-
-/* The hash that an NSEC3's owner names. False: the first label isn't one. */
-static bool owner_hash(knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN])
-{
-	if (name.wire[0] != ZONE_NSEC3_LABEL_LEN) {
-		return false;
-	}
-	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i += 8) { /* eight digits are five bytes */
-		uint64_t bits = 0;
-		for (unsigned j = 0; j < 8; j++) {
-			int digit = digit_of(name.wire[1 + i + j]);
-			if (digit < 0) {
-				return false;
-			}
-			bits = bits << 5 | (unsigned)digit;
-		}
-		for (unsigned j = 0; j < 5; j++) {
-			ret_hash[i / 8 * 5 + j] = (uint8_t)(bits >> (32 - 8 * j));
-		}
-	}
-	return true;
-}
-
-/* Unpack the hashes of the chain. Without one there are no parameters. */
+/* Read the chain, and number its nodes, to which names will refer. Without a usable one there are no parameters. */
 static knot_err_t prepare_nsec3(compile_t *c)
 {
 	zone_nsec3_params_t *params = &c->zone->nsec3_params;
-	zone_names_t *names = &c->names;
-	size_t count = names->tree_counts[TREE_NSEC3];
-	if (params->algorithm == 0 || count == 0) {
+	bool is_usable = params->algorithm != 0;
+	knot_err_t err = is_usable ? zone_nsec3_chain_read(&c->chain, &c->names, &is_usable) : KNOT_OK;
+	if (err != KNOT_OK || !is_usable) {
 		params->algorithm = 0;
-		return KNOT_OK;
+		return err;
 	}
-	c->hashes = malloc(count * sizeof(*c->hashes));
-	c->hash_names = malloc(count * sizeof(*c->hash_names));
-	if (c->hashes == NULL || c->hash_names == NULL) {
-		return KNOT_ENOMEM;
-	}
-	size_t at = 0;
-	for (size_t i = next_in_tree(names, 0, TREE_NSEC3); i < names->count;
-			i = next_in_tree(names, i + 1, TREE_NSEC3)) {
-		knot_name_t owner = zone_group_name(zone_names_group(names, &names->list[i]));
-		bool is_below_apex = owner.label_count == c->collect->origin.label_count + 1;
-		if (!is_below_apex || !owner_hash(owner, c->hashes[at])) {
-			/* Hashes can't be looked up in such a chain: the zone is served without prepared denials. */
-			params->algorithm = 0;
-			return KNOT_OK;
-		}
-		c->hash_names[at++] = (uint32_t)i;
-		link_of(c, &names->list[i]);
+	for (size_t i = 0; i < c->chain.count; i++) {
+		(void)link_of(c, &c->names.list[c->chain.names[i]]);
 	}
 	return KNOT_OK;
-}
-
-/* The last NSEC3 owner whose hash is not after `hash`; the last of the ring if there is none. Hashes are uniform, so
- * begin at the expected place. */
-static size_t find_hash(const compile_t *c, const uint8_t *hash)
-{
-	size_t count = c->names.tree_counts[TREE_NSEC3];
-	size_t guess = (size_t)((uint64_t)load_be32(hash) * count >> 32);
-	size_t low = guess, high = guess, step = 16; /* invariant sought: hashes[low] <= hash < hashes[high] */
-	while (low > 0 && memcmp(c->hashes[low], hash, ZONE_NSEC3_HASH_LEN) > 0) {
-		high = low;
-		low = low > step ? low - step : 0;
-		step *= 2;
-	}
-	if (memcmp(c->hashes[low], hash, ZONE_NSEC3_HASH_LEN) > 0) {
-		return count - 1;
-	}
-	step = 16;
-	while (high < count && memcmp(c->hashes[high], hash, ZONE_NSEC3_HASH_LEN) <= 0) {
-		low = high;
-		high = high + step < count ? high + step : count;
-		step *= 2;
-	}
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (memcmp(c->hashes[middle], hash, ZONE_NSEC3_HASH_LEN) <= 0) {
-			low = middle;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
 }
 
 static zone_link_t find_nsec3(const compile_t *c, knot_name_t name, bool *ret_is_match)
@@ -492,9 +411,9 @@ static zone_link_t find_nsec3(const compile_t *c, knot_name_t name, bool *ret_is
 	if (!zone_nsec3_hash(&c->zone->nsec3_params, name, hash)) {
 		return 0;
 	}
-	size_t i = find_hash(c, hash);
-	*ret_is_match = memcmp(c->hashes[i], hash, sizeof(hash)) == 0;
-	return c->names.list[c->hash_names[i]].self;
+	size_t i = zone_nsec3_chain_find(&c->chain, hash);
+	*ret_is_match = memcmp(c->chain.hashes[i], hash, sizeof(hash)) == 0;
+	return c->names.list[c->chain.names[i]].self;
 }
 
 static void link_nsec3(const compile_t *c, zone_node_params_t *params)
@@ -513,6 +432,7 @@ static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 
 static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 {
+	assert((size_t)(name - c->names.list) == c->names.compiled); /* in order, each once */
 	const zone_group_t *group = zone_names_group(&c->names, name);
 	c->current = name;
 	c->group = group;
@@ -650,7 +570,7 @@ static knot_err_t make_links(compile_t *c)
 static knot_err_t graft(compile_t *c, unsigned which)
 {
 	const zone_names_t *names = &c->names;
-	for (size_t i = next_in_tree(names, 0, which); i < names->count; i = next_in_tree(names, i + 1, which)) {
+	for (size_t i = zone_names_next(names, 0, which); i < names->count; i = zone_names_next(names, i + 1, which)) {
 		zone_ref_t old;
 		if (names->list[i].ref != names->old_refs[i] && zone_tree_put(c->zone->store, tree_of(c->zone, which),
 										names->list[i].ref, &old) != KNOT_OK) {
@@ -672,11 +592,12 @@ static knot_err_t plant(compile_t *c, unsigned which)
 	if (leaves == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = next_in_tree(names, 0, which), next; i < names->count; i = next) {
-		next = next_in_tree(names, i + 1, which);
+	for (size_t i = zone_names_next(names, 0, which), next; i < names->count; i = next) {
+		next = zone_names_next(names, i + 1, which);
 		zone_tree_leaf_t leaf = { names->list[i].ref, names->list[i].step };
 		memcpy(&leaves[at++], &leaf, sizeof(leaf));
 	}
+	assert(at == count);
 	knot_err_t err = zone_tree_build(c->zone->store, leaves, count, tree_of(c->zone, which));
 	if (which != TREE_AUTH) {
 		free(leaves);
@@ -807,13 +728,13 @@ void zone_compile_trim(uint64_t record_count)
 knot_err_t zone_compile(
 		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
 {
+	assert(base == NULL || knot_name_eq(zone_node_owner(base->apex), collect->origin));
 	compile_t c = { .collect = collect, .base = base };
 	knot_err_t err = compile_compile(&c, size_max);
 	zone_node_builder_free(c.builder);
 	zone_names_done(&c.names);
 	free(c.free_links);
-	free(c.hashes);
-	free(c.hash_names);
+	zone_nsec3_chain_done(&c.chain);
 	free(c.own.data);
 	free(c.below.data);
 	free(c.glue);

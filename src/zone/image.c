@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/image.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The facts of a version that are not in its chunks. Largest fields first: no padding, every byte is data. */
@@ -65,6 +66,7 @@ uint32_t zone_image_chunk_count(const zone_contents_t *zone)
 
 knot_bytes_t zone_image_chunk(const zone_contents_t *zone, uint32_t chunk)
 {
+	assert(chunk < zone->arena.chunk_count);
 	return zone_arena_chunk(zone->store, chunk);
 }
 
@@ -116,6 +118,7 @@ knot_err_t zone_image_read_begin(
 
 uint8_t *zone_image_read_chunk(zone_image_reader_t *reader, uint32_t chunk)
 {
+	assert(chunk < zone_arena_view(reader->store)->chunk_count);
 	return zone_arena_view(reader->store)->chunks[chunk];
 }
 

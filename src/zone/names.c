@@ -6,6 +6,8 @@
  */
 #include "src/zone/names.h"
 
+#include "libknot/base/assert.h"
+
 #include <stdlib.h>
 
 typedef struct {
@@ -29,6 +31,7 @@ void zone_names_done(zone_names_t *names)
 
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i)
 {
+	KNOT_ASSERT_SLOW(i < names->count);
 	const zone_name_t *name = &names->list[i];
 	return i < names->compiled ? zone_node_owner(zone_at(view, name->ref))
 				   : zone_group_name(zone_names_group(names, name));
@@ -54,6 +57,7 @@ static zone_tree_step_t step_of(const classify_t *c, const zone_group_t *before,
 static zone_name_t *names_add(
 		classify_t *c, unsigned tree, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
+	assert(tree < TREE_COUNT && c->names->compiled == 0);
 	zone_names_t *names = c->names;
 	if (names->count == names->max) {
 		size_t max = names->max + names->max / 8 + 8;
@@ -101,6 +105,7 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 static zone_name_t *add_auth(classify_t *c, const zone_group_t *group, zone_group_ref_t ref, uint16_t flags)
 {
 	zone_names_t *names = c->names;
+	assert(group->label_count >= c->collect->origin.label_count);
 	unsigned depth = group->label_count - c->collect->origin.label_count, known = 0;
 	zone_name_t *name = NULL;
 	bool is_first = c->last[TREE_AUTH] == NULL;
@@ -217,6 +222,7 @@ static knot_err_t make_index(zone_names_t *names, const zone_arena_view_t *view)
 	for (size_t i = 0; i < names->count; i++) {
 		count += is_indexed(names, &names->list[i]);
 	}
+	assert(names->count < UINT32_MAX); /* an entry's number plus 1 is what the table holds */
 	while (size < 2 * count) {
 		size *= 2;
 	}

@@ -53,6 +53,15 @@ static inline const zone_group_t *zone_names_group(const zone_names_t *names, co
 	return zone_group_at(names->collect, name->group);
 }
 
+/** The first entry from `i` on that is in the tree; names->count: there are no more. */
+static inline size_t zone_names_next(const zone_names_t *names, size_t i, unsigned tree)
+{
+	while (i < names->count && names->list[i].tree != tree) {
+		i++;
+	}
+	return i;
+}
+
 /** An entry's name, which lies in its group or node. */
 knot_name_t zone_names_at(const zone_names_t *names, const zone_arena_view_t *view, size_t i);
 

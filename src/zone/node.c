@@ -9,6 +9,7 @@
 
 const zone_rrset_t *zone_wide_rrset_at(const zone_arena_view_t *arena, const zone_node_t *node, unsigned i)
 {
+	assert(zone_node_is_wide(node));
 	const uint8_t *table = zone_node_table(node);
 	uint32_t place = zone_load_u32(table + ZONE_WIDE_TABLE_HEAD + (size_t)i * ZONE_WIDE_ENTRY_LEN + 2);
 	const uint8_t *p = table + (place & ~ZONE_WIDE_ENTRY_SHARED);
@@ -108,6 +109,7 @@ size_t zone_rrset_size(const zone_rrset_t *set)
 /* Place of the reference, in bytes from the table; 0: the RRset is part of the node. */
 static size_t shared_place(const zone_node_t *node, unsigned i)
 {
+	assert(i < zone_node_rrset_count(node));
 	bool is_wide = node->flags & ZONE_NODE_WIDE;
 	const uint8_t *entries = zone_node_table(node) + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
 	uint32_t place = is_wide ? zone_load_u32(entries + (size_t)i * ZONE_WIDE_ENTRY_LEN + 2)
@@ -124,7 +126,9 @@ zone_ref_t zone_node_shared_ref(const zone_node_t *node, unsigned i)
 
 void zone_node_set_shared_ref(zone_node_t *node, unsigned i, zone_ref_t ref)
 {
-	memcpy(node->owner + node->owner_len + shared_place(node, i), &ref, sizeof(ref));
+	size_t place = shared_place(node, i);
+	assert(place != 0 && ref != 0);
+	memcpy(node->owner + node->owner_len + place, &ref, sizeof(ref));
 }
 
 /* RRsets stand in the order of the table, so the last one ends the node; without one the links do. */

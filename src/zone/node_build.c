@@ -112,6 +112,17 @@ static size_t sort_records(zone_node_builder_t *b, const zone_record_t *list)
 	return is_sorted ? count : sort_many(b, count);
 }
 
+/* True if the records are sorted, each of them once. */
+static bool records_ascend(const zone_node_builder_t *b, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (zone_record_order(b->records[i - 1], b->records[i]) >= 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ---- One RRset after the other ---- */
 
 /* RRs [first..first + count), their signatures behind them. */
@@ -327,6 +338,7 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	b->glue_count = 0;
 	b->failed = b->has_key = false;
 	size_t count = sort_records(b, params->records);
+	KNOT_ASSERT_SLOW(b->failed || records_ascend(b, count));
 	zone_node_sums_t added = *sums;
 	add_record_sums(b, params, count, &added); /* before orphans are collected, which moves records */
 	put_rrsets(b, params, count);
@@ -380,6 +392,7 @@ static void move_places(zone_node_t *node, uint32_t by)
 
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self)
 {
+	assert(self != 0);
 	const zone_node_t *node = zone_at(zone_arena_view(arena), ref);
 	if (zone_node_self(node) == self) {
 		return ref;

@@ -6,6 +6,8 @@
  */
 #include "src/zone/node_share.h"
 
+#include "libknot/base/assert.h"
+
 #include <stdlib.h>
 
 enum {
@@ -93,6 +95,7 @@ zone_ref_t zone_node_share_find(
 
 void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref)
 {
+	assert(share->has_key && ref != 0);
 	zone_known_set_t *slot = known_slots(share);
 	slot += slot->ref != 0;
 	*slot = share->key;
@@ -108,6 +111,7 @@ enum {
 
 static zone_seen_set_t *find_seen(const zone_node_share_t *share, uint32_t hash)
 {
+	KNOT_ASSERT_SLOW(share->seen_max > 0 && share->seen_count < share->seen_max); /* a free slot ends each search */
 	size_t i = (size_t)hash * 2654435761u & (share->seen_max - 1);
 	while (share->seen[i].hash != 0 && share->seen[i].hash != hash) {
 		i = (i + 1) & (share->seen_max - 1);
@@ -194,6 +198,7 @@ static void add_stored(const zone_seen_set_t *seen, const zone_made_set_t *made,
 void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, const zone_node_t *old, zone_made_set_t *made,
 		const uint8_t *bytes, zone_node_sums_t *sums)
 {
+	KNOT_ASSERT_SLOW(made->shared == 0 && zone_node_share_may(made, bytes));
 	bool is_own;
 	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
 	zone_seen_set_t *seen = note_seen(share, share_hash_bytes(bytes, made->len));

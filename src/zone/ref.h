@@ -3,6 +3,8 @@
  * memory. */
 #pragma once
 
+#include "libknot/base/assert.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +25,7 @@ typedef struct {
 /** Address of a reference (not 0). */
 static inline void *zone_at(const zone_arena_view_t *view, zone_ref_t ref)
 {
+	KNOT_ASSERT_SLOW(ref != 0 && ref >> ZONE_CHUNK_OFFSET_BITS < view->chunk_count);
 	uint8_t *chunk = view->chunks[ref >> ZONE_CHUNK_OFFSET_BITS];
 	return chunk + 8 * (size_t)(ref & ((1u << ZONE_CHUNK_OFFSET_BITS) - 1));
 }

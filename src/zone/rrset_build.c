@@ -4,9 +4,8 @@
  * owner or to a name spelled earlier in the body; the longest match wins. The dictionary of names in the body is
  * bounded: for an RRset of thousands of names the search would be quadratic and what a pointer saves is small by then.
  */
+#include "libknot/base/assert.h"
 #include "src/zone/node_builder.h"
-
-#include <assert.h>
 
 enum {
 	PTR = 0xC000,
@@ -23,7 +22,7 @@ typedef struct {
 /* Give back what zone_buffer_room() reserved and was not used. */
 static inline void rrset_cut_to(zone_buffer_t *buffer, const uint8_t *end)
 {
-	assert(end >= buffer->data && end <= buffer->data + buffer->len);
+	KNOT_ASSERT_SLOW(end >= buffer->data && end <= buffer->data + buffer->len);
 	buffer->len = (size_t)(end - buffer->data);
 }
 
@@ -40,7 +39,7 @@ typedef struct {
 static uint16_t rrset_find_suffix(const body_t *body, const uint8_t *wire, size_t len)
 {
 	knot_name_t owner = body->owner;
-	assert(len >= 2);                   /* not the root: a pointer would save nothing */
+	KNOT_ASSERT_SLOW(len >= 2);         /* not the root: a pointer would save nothing */
 	const uint8_t last = wire[len - 2]; /* the byte before the root label: usually differs */
 	if (len <= owner.len && owner.wire[owner.len - 2] == last &&
 			memcmp(owner.wire + owner.len - len, wire, len) == 0) {
@@ -348,8 +347,8 @@ static void rrset_put_stored(zone_node_builder_t *b, const compiled_t *set)
 	if (to == NULL) {
 		return;
 	}
-	assert(b->pointers.len % sizeof(uint16_t) == 0 && b->links.len % ZONE_LINK_ENTRY_LEN == 0);
-	assert(set->body_len + set->sigs_len == b->blocks.len);
+	KNOT_ASSERT_SLOW(b->pointers.len % sizeof(uint16_t) == 0 && b->links.len % ZONE_LINK_ENTRY_LEN == 0);
+	KNOT_ASSERT_SLOW(set->body_len + set->sigs_len == b->blocks.len);
 	*to++ = flags;
 	to = rrset_write_number(to, is_wide, 1, rrset_saturate(set->run.count));
 	to = rrset_write_number(to, is_wide, 2, set->body_len);
@@ -375,7 +374,7 @@ static void rrset_put_stored(zone_node_builder_t *b, const compiled_t *set)
 
 void zone_rrset_compile(zone_node_builder_t *b, const zone_node_params_t *params, const zone_rrset_run_t *run)
 {
-	assert(run->count > 0);
+	KNOT_ASSERT_SLOW(run->count > 0);
 	target_place_t places[TARGETS_MAX];
 	compiled_t set = { .run = *run };
 	b->is_portable = true;

@@ -9,6 +9,7 @@
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
 
+#include <assert.h>
 #include <search.h>
 #include <stdlib.h>
 
@@ -64,6 +65,7 @@ void zone_txn_discard(zone_txn_t *txn)
 
 knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t *params, zone_txn_t **ret_txn)
 {
+	assert(base == NULL || knot_name_eq(zone_node_owner(base->apex), params->origin));
 	zone_txn_t *txn = calloc(1, sizeof(*txn) + params->origin.len);
 	if (txn == NULL) {
 		return KNOT_ENOMEM;
@@ -79,6 +81,7 @@ knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t
 
 static record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
+	assert(rdata.len <= KNOT_RDATA_MAX);
 	record_t *record = malloc(sizeof(*record) + rdata.len);
 	if (record != NULL) {
 		*record = (record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
