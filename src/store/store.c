@@ -34,6 +34,8 @@ enum {
 	DIR_MODE = 0770,
 	FILE_MODE = 0660,
 	MAP_UNIT = 64 * 1024, /* a multiple of any machine's pages */
+	LOCK_FILE_LEN = READERS_MAX * 64 +
+			4096, /* at least as long as LMDB makes lock.mdb: a line of cache per reader */
 	LOCK_TRIES = 20,
 	LOCK_WAIT_MS = 25,
 };
@@ -224,9 +226,29 @@ static int open_as_owner(const store_t *store, const char *path, unsigned flags)
 	return code;
 }
 
+/*
+ * LMDB maps lock.mdb and writes to the map. On a full disk the file would be a hole, and the first write to it SIGBUS.
+ * Blocks behind the file's end stay reserved when LMDB lengthens the file. A file system that can't reserve blocks goes
+ * without.
+ */
+static int reserve_lock_file(const store_t *store)
+{
+	int fd = openat(store->dir_fd, "lock.mdb", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+	if (fd < 0) {
+		return errno;
+	}
+	int code = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOCK_FILE_LEN) == 0 ? 0 : errno;
+	(void)close(fd);
+	return code == EOPNOTSUPP || code == ENOSYS || code == EINTR ? 0 : code;
+}
+
 static knot_err_t open_env(store_t *store, const store_options_t *options, store_reason_t *ret_reason)
 {
-	int code = mdb_env_create(&store->env);
+	int code = store->read_only ? 0 : reserve_lock_file(store);
+	if (code != 0) {
+		return store_fail(store, code, "making the table of readers", ret_reason);
+	}
+	code = mdb_env_create(&store->env);
 	if (code == 0) {
 		code = mdb_env_set_maxreaders(store->env, READERS_MAX);
 	}

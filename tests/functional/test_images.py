@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness.disk import small_disk
+from harness.disk import fill, small_disk
 from zones import example, many
 
 pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
@@ -295,6 +295,22 @@ def test_full_disk(knotd):
         wait_saved(knotd)
         assert knotd.log().count("images, failed to save") == 1
         assert re.search(FROM_IMAGE, restart(knotd))
+        knotd.stop()
+
+
+def test_full_disk_before_the_first_image(knotd):
+    """LMDB writes to a map of its lock file. If the disk had no room for that file, the server died of SIGBUS."""
+    with small_disk(knotd.dir / "disk", "64k") as disk:
+        fill(disk / "filler")
+        (knotd.dir / "db").symlink_to(disk)
+        knotd.write("example.zone", example(1))
+        configure(knotd)
+        knotd.start()
+        assert re.search(r"images, failed to open '.*' \(making .*: No space left on device, free some space", knotd.log()), knotd.log()
+        assert version(knotd) == "1"
+        (disk / "filler").unlink()
+        restart(knotd)
+        wait_saved(knotd)
         knotd.stop()
 
 
