@@ -105,6 +105,9 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
  * that work on a zone. */
 void server_flush_all(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
+/** Log each zone whose changes are in neither its file nor its image. After server_flush_all() and images_stop(). */
+void server_report_lost(server_t *server) SYS_EXCLUDES(server->jobs.lock);
+
 /* Under the lock of the jobs: */
 
 /**

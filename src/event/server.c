@@ -166,6 +166,7 @@ void server_stop(server_t *server)
 	jobs_stop(&server->jobs);
 	server_flush_all(server);
 	images_stop(server->saves.images);
+	server_report_lost(server);
 	char path[PATH_MAX];
 	if (asked_path(images_path(server->saves.images), path)) {
 		asked_write(path, &server->root, true);

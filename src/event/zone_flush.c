@@ -328,3 +328,23 @@ void server_flush_all(server_t *server)
 	sys_mutex_unlock(&server->jobs.lock);
 	sys_mutex_unlock(&server->reload_lock);
 }
+
+void server_report_lost(server_t *server)
+{
+	bool has_images = images_exist(server->saves.images);
+	sys_mutex_lock(&server->reload_lock);
+	sys_mutex_lock(&server->jobs.lock);
+	zone_t *const *zones = zonedb_zones(server->zones);
+	for (size_t i = 0, count = zonedb_count(server->zones); i < count; i++) {
+		entry_t *entry = entry_of(zones[i]);
+		bool is_in_image = has_images && entry->save == SAVE_NONE;
+		if (source_is_ahead(&entry->source) && !is_in_image) {
+			const zone_contents_t *contents = zone_contents(zones[i]);
+			log_zone(LOG_ERR, entry_name(entry),
+					"changes are lost, neither zone file nor image could be written, serial %u",
+					contents != NULL ? contents->serial : 0);
+		}
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+	sys_mutex_unlock(&server->reload_lock);
+}

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -339,6 +340,28 @@ def test_full_disk(knotd, small):
     (small / "filler").unlink()
     knotd.knotc("-b", "zone-flush", "example")
     assert "a.example." in file(knotd)
+
+
+@pytest.mark.ours
+def test_a_stop_says_what_is_lost(knotd, small):
+    """The disk stays full until the end: neither file nor image has the change. With room for the image nothing is lost, and nothing said."""
+    lost = "error: [example.] changes are lost, neither zone file nor image could be written, serial 6\n"
+    (small / "example.zone").write_text(ZONE)
+    (knotd.dir / "example.zone").symlink_to(small / "example.zone")
+    start(knotd)
+    fill(small / "filler")
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.stop()
+    assert lost not in knotd.log()
+    knotd.start()
+    assert addresses(knotd, "a") == ["192.0.2.2"]
+    knotd.stop()
+    shutil.rmtree(knotd.dir / "db")
+    (knotd.dir / "db").symlink_to(small)
+    knotd.start()
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.stop()
+    assert lost in knotd.log()
 
 
 # ---- Restarts ----
