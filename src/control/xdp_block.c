@@ -105,6 +105,19 @@ static const char *xdp_block_scan_comment(const char *text, char ret_comment[sta
 	return NULL;
 }
 
+/* A slip of the finger, such as 0.0.0.0/0, must not silence the server. NULL: the rule may be added. */
+static const char *xdp_block_find_slip(const session_t *session, const conf_xdp_block_t *rule)
+{
+	static const uint8_t any_ipv4[16] = { [10] = 0xff, 0xff };
+	if (rule->per_second > 0 || session_flag(session, 'F')) {
+		return NULL;
+	}
+	if (rule->prefix_len == 96 && memcmp(rule->addr, any_ipv4, sizeof(any_ipv4)) == 0) {
+		return "it drops all queries over IPv4, use force option";
+	}
+	return rule->prefix_len == 0 ? "it drops all queries over IPv6, use force option" : NULL;
+}
+
 /* The rule with its end and comment. False: refused, the client has been told why. */
 static bool xdp_block_scan_unit(session_t *session, net_block_t *ret_block)
 {
@@ -118,6 +131,7 @@ static bool xdp_block_scan_unit(session_t *session, net_block_t *ret_block)
 	if (fault == NULL && comment != NULL) {
 		fault = xdp_block_scan_comment(comment, block.comment);
 	}
+	fault = fault == NULL ? xdp_block_find_slip(session, &block.rule) : fault;
 	if (fault != NULL) {
 		(void)xdp_block_refuse(session, fault);
 		return false;

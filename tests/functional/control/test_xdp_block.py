@@ -188,16 +188,32 @@ def test_longest_prefix_decides(server, pair):
     assert (found["192.0.2.0/24"]["matched"], found[f"{pair.client4}/32"]["matched"]) == (1, 1)
     server.knotc("xdp-block", "remove", pair.client4)
     assert not is_answered(server, pair)
-    server.knotc("xdp-block", "add", "::/0")
+    server.knotc("-f", "xdp-block", "add", "::/0")
     assert not is_answered(server, pair, family=6)
     # A rate given later takes effect.
     server.knotc("xdp-block", "add", "192.0.2.0/24", "+rate", "1000000")
     assert is_answered(server, pair)
 
 
+def test_a_slip_does_not_silence_the_server(server, pair):
+    """Without -f no rule drops all queries of a family; with a rate, or for half of it, one may be added."""
+    for prefix, family in [("0.0.0.0/0", "IPv4"), ("::/0", "IPv6")]:
+        done = server.knotc("xdp-block", "add", prefix, "+for", "1h", check=False)
+        assert (done.returncode, done.stdout) == (1, f"error: (it drops all queries over {family}, use force option) {prefix}\n")
+        server.knotc("xdp-block", "add", prefix, "+rate", "1000000")
+    server.knotc("xdp-block", "remove", "all")
+    rule_file = server.dir / "rules"
+    rule_file.write_text("192.0.2.0/24\n0.0.0.0/0\n")
+    assert "use force option" in server.knotc("xdp-block", "add", "+file", rule_file, check=False).stdout
+    assert not rules(server) and is_answered(server, pair)
+    server.knotc("xdp-block", "add", "0.0.0.0/1")
+    server.knotc("-f", "xdp-block", "add", "+file", rule_file)
+    assert not is_answered(server, pair)
+
+
 def test_only_what_is_ours(server, pair):
     """Other ports and protocols of a blocked source reach the kernel."""
-    server.knotc("xdp-block", "add", "0.0.0.0/0")
+    server.knotc("-f", "xdp-block", "add", "0.0.0.0/0")
     done = pair.exec(pair.client, "ping", "-c", "2", "-i", "0.2", "-W", "10", pair.server4, check=False)
     if done.returncode != 127:      # there is a ping
         assert " 0% packet loss" in done.stdout
