@@ -203,7 +203,7 @@ int knot_ctl_connect(knot_ctl_t *ctx, const char *path)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
 	if (len == 0 || len >= sizeof(addr.sun_path)) {
-		return KNOT_EINVAL;
+		return len == 0 ? KNOT_EINVAL : KNOT_ESPACE;
 	}
 	memcpy(addr.sun_path, path, len + 1);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

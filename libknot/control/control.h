@@ -61,7 +61,7 @@ KNOT_EXPORT void knot_ctl_set_buffer(knot_ctl_t *ctx, size_t bytes);
 
 /**
  * Connect to the UNIX socket at `path`. KNOT_ENOENT, KNOT_EACCES, KNOT_ECONNREFUSED, KNOT_ETIMEOUT …: to be reported
- * with the path. KNOT_EINVAL: path too long for a socket address.
+ * with the path. KNOT_ESPACE: path too long for a socket address (107 bytes at most).
  */
 KNOT_EXPORT KNOT_MUST_USE int knot_ctl_connect(knot_ctl_t *ctx, const char *path);
 

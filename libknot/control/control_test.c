@@ -169,7 +169,8 @@ static void connect_errors(void **state)
 	char path[sizeof(addr.sun_path) + 2];
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(knot_ctl_connect(ctl, path), KNOT_EINVAL);
+	assert_int_equal(knot_ctl_connect(ctl, path), KNOT_ESPACE);
+	assert_int_equal(knot_ctl_connect(ctl, ""), KNOT_EINVAL);
 	knot_ctl_data_t data = { NULL };
 	knot_ctl_close(ctl);
 	assert_int_equal(knot_ctl_send(ctl, KNOT_CTL_TYPE_DATA, &data), KNOT_ECONNCLOSED);

@@ -68,7 +68,7 @@ static knot_err_t control_open_socket(const control_params_t *params, const char
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
 	if (len >= sizeof(addr.sun_path)) {
-		return KNOT_ERANGE;
+		return KNOT_ESPACE;
 	}
 	memcpy(addr.sun_path, path, len + 1);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -90,6 +90,27 @@ static knot_err_t control_open_socket(const control_params_t *params, const char
 	return KNOT_OK;
 }
 
+/* Behind the reason: what to do. */
+static const char *control_hint_of(knot_err_t err)
+{
+	static const struct {
+		knot_err_t err;
+		const char *hint;
+	} hints[] = {
+		{ KNOT_ENOENT, ", create its folder" },
+		{ KNOT_EACCES, ", the server's user must be allowed to write to its folder" },
+		{ KNOT_ESPACE, ", the path may have 107 bytes at most" },
+		{ KNOT_EADDRINUSE, ", another server uses it" },
+		{ KNOT_EEXIST, ", a file in its place is not a socket" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(hints); i++) {
+		if (hints[i].err == err) {
+			return hints[i].hint;
+		}
+	}
+	return "";
+}
+
 static knot_err_t control_open_sockets(control_t *control)
 {
 	for (size_t i = 0; i < control->params.listen.count && i < SLOTS_SOCKETS_MAX; i++) {
@@ -98,7 +119,8 @@ static knot_err_t control_open_sockets(control_t *control)
 		int fd;
 		knot_err_t err = control_open_socket(&control->params, path, &fd);
 		if (err != KNOT_OK) {
-			log_control(LOG_CRIT, "control, failed to bind socket '%s' (%s)", path, knot_strerror(err));
+			log_control(LOG_CRIT, "control, failed to bind socket '%s' (%s)%s", path, knot_strerror(err),
+					control_hint_of(err));
 			return err;
 		}
 		control->paths[control->socket_count] = path;

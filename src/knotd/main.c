@@ -236,7 +236,10 @@ static bool knotd_hold_pidfile(knotd_t *knotd)
 		return false;
 	}
 	if (err != KNOT_OK) {
-		log_server(LOG_CRIT, "failed to create a PID file '%s' (%s)", path, sys_file_strerror(path, err));
+		const char *reason = sys_file_strerror(path, err);
+		bool is_folder_missing = err == KNOT_ENOENT && reason == knot_strerror(err); /* and it is no link */
+		log_server(LOG_CRIT, "failed to create a PID file '%s' (%s)%s", path, reason,
+				is_folder_missing ? ", create its folder, owned by the server's user" : "");
 		return false;
 	}
 	if (stale) {
@@ -365,8 +368,14 @@ static bool knotd_start_all(knotd_t *knotd)
 		return false;
 	}
 	knotd_start_helper(knotd);
-	if (!knotd_hold_pidfile(knotd) || net_new(knotd->conf, knotd->priv, &knotd->net) != KNOT_OK ||
-			!knotd_become_user(knotd)) {
+	if (!knotd_hold_pidfile(knotd)) {
+		return false;
+	}
+	if (net_new(knotd->conf, knotd->priv, &knotd->net) != KNOT_OK) {
+		log_server(LOG_CRIT, "failed to configure server"); /* the reason was logged */
+		return false;
+	}
+	if (!knotd_become_user(knotd)) {
 		return false;
 	}
 	/* The server takes the configuration over; no reload frees it before control threads run. */

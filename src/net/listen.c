@@ -185,8 +185,11 @@ static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_
 	if (err != KNOT_OK) {
 		if (!options.silent) {
 			bool is_denied = err == KNOT_EACCES || err == KNOT_EPERM;
+			bool is_taken = err == KNOT_EADDRINUSE && addr->ss.ss_family != AF_UNIX;
 			log_server(LOG_ERR, "cannot bind address %s %s (%s)%s", text, proto, knot_strerror(err),
-					is_denied ? ", ports below 1024 need CAP_NET_BIND_SERVICE" : "");
+					is_denied  ? ", ports below 1024 need CAP_NET_BIND_SERVICE"
+					: is_taken ? ", 'ss -lntup' shows the program that uses it"
+						   : "");
 		}
 		if (fd >= 0) {
 			close(fd);

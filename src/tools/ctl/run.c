@@ -9,9 +9,33 @@
 
 enum { TIMEOUT_DEFAULT_MS = 60000 };
 
-static bool run_fail(char error[static KNOTC_ERROR_MAX], const char *what, int err)
+/* What to do about a socket that can't be connected to, or a connection that ended; NULL: nothing comes to mind. */
+static const char *run_find_hint(knot_err_t err)
 {
-	snprintf(error, KNOTC_ERROR_MAX, "%s (%s)", what, knot_strerror(err));
+	static const struct {
+		knot_err_t err;
+		const char *hint;
+	} hints[] = {
+		{ KNOT_ETIMEOUT, "the server is busy or hangs, -t waits longer" },
+		{ KNOT_ECONNCLOSED, "the server ended, or has too many connections" },
+		{ KNOT_ENOENT, "is knotd running?" },
+		{ KNOT_ECONNREFUSED, "is knotd running?" },
+		{ KNOT_EACCES, "be a member of group knot, or root" },
+		{ KNOT_ESPACE, "the path may have 107 bytes at most" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(hints); i++) {
+		if (hints[i].err == err) {
+			return hints[i].hint;
+		}
+	}
+	return NULL;
+}
+
+static bool run_fail(char error[static KNOTC_ERROR_MAX], const char *what, knot_err_t err)
+{
+	const char *hint = run_find_hint(err);
+	snprintf(error, KNOTC_ERROR_MAX, "%s (%s)%s%s", what, knot_strerror(err), hint != NULL ? ", " : "",
+			hint != NULL ? hint : "");
 	return false;
 }
 
@@ -37,26 +61,6 @@ static knot_err_t run_receive_reply(knot_ctl_t *ctl, knotc_unit_t on_unit, void 
 	}
 }
 
-/* What to do about a socket that can't be connected to; NULL: nothing comes to mind. */
-static const char *run_find_hint(knot_err_t err)
-{
-	static const struct {
-		knot_err_t err;
-		const char *hint;
-	} hints[] = {
-		{ KNOT_ENOENT, "is knotd running?" },
-		{ KNOT_ECONNREFUSED, "is knotd running?" },
-		{ KNOT_EACCES, "be a member of group knot, or root" },
-
-	};
-	for (size_t i = 0; i < KNOT_LEN(hints); i++) {
-		if (hints[i].err == err) {
-			return hints[i].hint;
-		}
-	}
-	return NULL;
-}
-
 knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ERROR_MAX])
 {
 	char path[KNOTC_PATH_MAX];
@@ -76,9 +80,9 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 	knot_ctl_set_timeout(ctl, timeout_ms);
 	int err = knot_ctl_connect(ctl, path);
 	if (err != KNOT_OK) {
-		const char *hint = run_find_hint(err);
-		snprintf(ret_error, KNOTC_ERROR_MAX, "failed to connect to socket '%.380s' (%s)%s%s", path,
-				knot_strerror(err), hint != NULL ? ", " : "", hint != NULL ? hint : "");
+		char what[KNOTC_PATH_MAX + 64];
+		snprintf(what, sizeof(what), "failed to connect to socket '%.380s'", path);
+		(void)run_fail(ret_error, what, err);
 		knot_ctl_free(ctl);
 		return NULL;
 	}

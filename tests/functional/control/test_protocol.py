@@ -90,6 +90,19 @@ def test_socket_file_that_is_there(knotd, directory, make):
     listener.close()
 
 
+@pytest.mark.parametrize("path,reason", [
+    ("missing/knot.sock", "(not exists), create its folder"),
+    ("x" * 120, "(not enough space provided), the path may have 107 bytes at most"),
+    ("run", "(already exists), a file in its place is not a socket"),
+], ids=["folder", "long", "file"])
+def test_socket_that_can_not_be_made(knotd, path, reason):
+    knotd.configure()
+    knotd.conf(knotd.path.read_text() + f"control:\n    listen: {knotd.dir}/{path}\n")
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert f"critical: control, failed to bind socket '{knotd.dir}/{path}' {reason}\n" in knotd.log()
+
+
 def test_several_blocks_on_one_connection(client):
     for _ in range(3):
         assert client.ask(cmd="status") == RUNNING

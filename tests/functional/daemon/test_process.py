@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import dns.rcode
@@ -210,6 +211,27 @@ def test_second_signal_ends_at_once(knotd):
         knotd.process.wait(0.5)
     knotd.process.send_signal(signal.SIGTERM)
     assert knotd.wait_end() == 1
+
+
+def test_address_in_use(knotd):
+    """What to look for; and, as with Knot DNS, a critical line for those who watch for one."""
+    knotd.configure()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taker:
+        taker.bind(("127.0.0.1", knotd.port))
+        knotd.start(ready=False)
+        assert knotd.wait_end() == 1
+    lines = [line.split(" ", 1)[1] for line in knotd.log().splitlines()[-2:]]
+    assert lines == [f"error: cannot bind address 127.0.0.1@{knotd.port} UDP (address already in use), 'ss -lntup' shows the program that uses it",
+                     "critical: failed to configure server"]
+
+
+def test_folder_of_the_pid_file_is_missing(knotd):
+    """After a boot /run is empty: the hint names what is missing."""
+    knotd.configure(server="pidfile: {dir}/missing/knot.pid")
+    knotd.start(ready=False)
+    assert knotd.wait_end() == 1
+    assert knotd.log().endswith(f"critical: failed to create a PID file '{knotd.dir}/missing/knot.pid' (not exists), create its folder, "
+                                "owned by the server's user\n")
 
 
 def test_full_disk(knotd):
