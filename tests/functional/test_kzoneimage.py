@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kzoneimage: what it says of the images of a server, running or not, agrees with the server; damage is found."""
+import json
 import re
 import subprocess
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from harness.server import built
+from harness.server import TOP, built
 from zones import example
 
 pytestmark = pytest.mark.ours
@@ -83,6 +85,50 @@ def test_damage_is_found(server):
     done = kzoneimage("-d", data.parent)
     assert done.returncode == 1 and "it does not begin like a file of LMDB" in done.stderr
     assert not data.with_name("data.mdb.damaged").exists()
+
+
+SCHEMA = json.loads((TOP / "doc" / "formats" / "kzoneimage.schema.json").read_text(encoding="utf-8"))
+Draft202012Validator.check_schema(SCHEMA)
+
+
+def document(*arguments, status=0):
+    """What -j prints, checked: exit status, nothing beside it, the schema."""
+    done = kzoneimage("-j", *arguments)
+    assert done.returncode == status and done.stderr == "", done
+    made = json.loads(done.stdout)
+    Draft202012Validator(SCHEMA).validate(made)
+    assert made["ok"] is (status == 0) and bool(made["messages"]) is (status != 0)
+    return made
+
+
+def test_json(server):
+    made = document("-c", server.path)
+    big, small = made["result"]
+    assert (big["zone"], big["serial"], small["zone"], small["serial"]) == ("big.", 9, "example.", 7)
+    assert big["size"] > 1 << 20 and big["pieces"] >= 4 and "verified" not in big
+    assert small["files"] == [{"path": f"{server.dir}/example.zone", "state": "same"}]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", small["saved"])
+    assert 0 < made["used"] < made["max"] and made["directory"].startswith(str(server.dir))
+    assert [image["verified"] for image in document("-c", server.path, "-v", "big")["result"]] == [True]
+    missing = document("-c", server.path, "other", "big", status=1)
+    assert [image["zone"] for image in missing["result"]] == ["big."]
+    assert missing["messages"] == [{"level": "error", "text": "zone image, there is none", "zone": "other."}]
+    server.stop()
+    data = next(server.dir.glob("**/data.mdb"))
+    content = bytearray(data.read_bytes())
+    content[content.rindex(b"q" * 150)] ^= 4
+    data.write_bytes(content)
+    (server.dir / "example.zone").unlink()
+    damaged = document("-c", server.path, "-v", status=1)
+    assert [image["verified"] for image in damaged["result"]] == [False, True]
+    assert damaged["messages"] == [{"level": "error", "text": "zone image, a checksum does not match", "zone": "big."}]
+    assert damaged["result"][1]["files"][0]["state"] == "missing"
+
+
+def test_json_of_nothing(directory):
+    nothing = document("-d", directory / "none", status=1)
+    assert nothing["result"] == [] and "directory" not in nothing
+    assert "none.conf" in document("-c", directory / "none.conf", status=1)["messages"][-1]["text"]
 
 
 def test_usage(directory):
