@@ -116,6 +116,7 @@ static void command_wait_for_zones(session_t *session, uint64_t since_s, sys_log
 
 command_result_t command_reload(session_t *session)
 {
+	session_assert_alone(session);
 	uint64_t begin_s = sys_clock_wall();
 	sys_log_captured_t lines;
 	sys_log_capture(&lines);

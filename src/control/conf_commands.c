@@ -161,6 +161,7 @@ static knot_err_t conf_commands_diff_unit(session_t *session, conf_txn_t *txn)
 
 static knot_err_t conf_commands_run_in_txn(session_t *session, unit_command_t run)
 {
+	session_assert_alone(session);
 	conf_txn_t *txn;
 	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
 	return err == KNOT_OK ? conf_commands_each_unit(session, txn, run) : err;
@@ -199,6 +200,7 @@ static knot_err_t conf_commands_unset_unit(session_t *session, conf_txn_t *txn)
 /** A block is done as a whole or not at all; one whose peer went before its end is not. */
 static knot_err_t conf_commands_change_txn(session_t *session, unit_command_t run)
 {
+	session_assert_alone(session);
 	conf_txn_t *txn;
 	knot_err_t err = server_conf_txn(session->server, session->socket, &txn);
 	err = err == KNOT_OK ? conf_txn_push(txn) : err;
@@ -276,6 +278,7 @@ static void conf_commands_warn_of_file(session_t *session)
 
 command_result_t command_conf_begin(session_t *session)
 {
+	session_assert_alone(session);
 	faults_report_t report = { .session = session };
 	knot_err_t err = server_conf_begin(
 			session->server, session->socket, (conf_sink_t){ conf_commands_send_fault, &report });
@@ -287,11 +290,13 @@ command_result_t command_conf_begin(session_t *session)
 
 command_result_t command_conf_abort(session_t *session)
 {
+	session_assert_alone(session);
 	return command_result(server_conf_abort(session->server, session->socket));
 }
 
 command_result_t command_conf_commit(session_t *session)
 {
+	session_assert_alone(session);
 	faults_report_t report = { .session = session };
 	sys_log_captured_t lines;
 	sys_log_capture(&lines);

@@ -21,8 +21,8 @@ struct control {
 	const char *paths[SLOTS_SOCKETS_MAX]; /* borrowed */
 	struct stat files[SLOTS_SOCKETS_MAX]; /* what was made there */
 	size_t socket_count;
-	slots_t *slots; /* owned */
-	pthread_rwlock_t commands;
+	slots_t *slots;          /* owned */
+	sys_rwlock_t commands;   /* held alone or shared by the commands that run, see session.h */
 	statistics_dump_t *dump; /* owned */
 	metrics_t *metrics;      /* owned */
 };
@@ -185,12 +185,7 @@ knot_err_t control_new(const control_params_t *params, control_t **ret_control)
 		return KNOT_ENOMEM;
 	}
 	control->params = *params;
-	pthread_rwlockattr_t attr;
-	pthread_rwlockattr_init(&attr);
-	/* A stream of readers must not keep a reload out for ever. */
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&control->commands, &attr);
-	pthread_rwlockattr_destroy(&attr);
+	sys_rwlock_init_for_writers(&control->commands); /* a stream of readers must not keep a reload out for ever */
 	control->dump = statistics_dump_new(params->server, params->net);
 	knot_err_t err = control->dump == NULL ? KNOT_ENOMEM
 					       : metrics_new(params->server, params->net, &control->metrics);
@@ -244,6 +239,6 @@ void control_free(control_t *control)
 	slots_free(control->slots);
 	statistics_dump_free(control->dump);
 	metrics_free(control->metrics);
-	pthread_rwlock_destroy(&control->commands);
+	sys_rwlock_done(&control->commands);
 	free(control);
 }

@@ -58,6 +58,7 @@ static bool counters_read_xdp(net_t *net, counters_reading_t *reading)
 
 counters_reading_t *counters_read(const server_t *server, net_t *net)
 {
+	assert(!sys_rcu_is_reading());
 	counters_reading_t *reading = calloc(1, sizeof(*reading));
 	if (reading != NULL && !counters_read_xdp(net, reading)) {
 		counters_reading_free(reading);
@@ -224,6 +225,7 @@ static bool counters_relay(const sys_counter_info_t *info, const char *id, uint6
 bool counters_server(
 		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx)
 {
+	assert(sys_rcu_is_reading());
 	relay_t to = { cb, ctx };
 	return counters_of_server(state, net, reading, cb, ctx) && counters_of_interfaces(reading, cb, ctx) &&
 	       counters_of_queues(reading, cb, ctx) && module_chain_counters(state->modules, NULL, counters_relay, &to);
@@ -252,6 +254,7 @@ const counter_zone_fact_t *counters_zone_fact(unsigned index)
 
 bool counters_zone(const state_t *state, const zone_t *zone, bool facts, counter_cb cb, void *ctx)
 {
+	assert(sys_rcu_is_reading());
 	const zone_contents_t *contents = zone_contents(zone);
 	const counter_zone_fact_t *fact;
 	for (unsigned i = 0; facts && (fact = counters_zone_fact(i)) != NULL; i++) {

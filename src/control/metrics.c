@@ -398,6 +398,7 @@ static void metrics_note_failure(metrics_t *metrics, const conf_addr_t *addr, kn
 {
 	failure_t *failure = metrics_find_failure(metrics, addr);
 	if (failure == NULL) {
+		assert(metrics->failure_count < LISTENERS_MAX);
 		failure = &metrics->failures[metrics->failure_count++];
 		*failure = (failure_t){ .addr = *addr, .err = KNOT_OK };
 	}
@@ -441,6 +442,7 @@ static void metrics_open_listener(metrics_t *metrics, const conf_addr_t *addr)
 	}
 	metrics_forget_failure(metrics, addr);
 	log_server(LOG_INFO, "metrics, binding to %s", text);
+	assert(metrics->count < LISTENERS_MAX);
 	metrics->listeners[metrics->count++] = listener;
 }
 

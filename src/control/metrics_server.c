@@ -453,6 +453,7 @@ static void metrics_server_write_stats(
 
 void metrics_server(metrics_text_t *text, const metrics_source_t *source)
 {
+	assert(!sys_rcu_is_reading());
 	counters_reading_t *reading = counters_read(source->server, source->net);
 	if (reading == NULL) {
 		text->failed = true;

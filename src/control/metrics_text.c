@@ -3,6 +3,7 @@
 
 #include "libknot/base/bytes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -136,6 +137,7 @@ static void text_put_label(metrics_text_t *text, bool *io_any, const char *name,
 static void text_put_sample(metrics_text_t *text, const char *ending, const metrics_label_t *labels, const char *le,
 		const char *value)
 {
+	assert(text->family != NULL);
 	text_put_string(text, text->family->name);
 	text_put_string(text, ending);
 	bool any = false;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ typedef struct {
 /** A wait begins; since_ms: not 0, may lie back (what a slow peer sends byte by byte is one wait). */
 static inline void peer_wait_begin(peer_wait_t *wait, uint64_t since_ms)
 {
+	assert(since_ms != 0 && since_ms != PEER_WAIT_TAKEN);
 	atomic_store(&wait->since_ms, since_ms);
 }
 

@@ -482,49 +482,45 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 
 /* ---- Blocks ---- */
 
-/*
- * ThreadSanitizer doesn't know waiting for a lock by a clock of one's choice, and takes what the lock guards for races.
- */
-#ifdef __SANITIZE_THREAD__
-#define LOCK_CLOCK             CLOCK_REALTIME
-#define LOCK_ALONE(lock, end)  pthread_rwlock_timedwrlock((lock), (end))
-#define LOCK_SHARED(lock, end) pthread_rwlock_timedrdlock((lock), (end))
-#else
-#define LOCK_CLOCK             CLOCK_MONOTONIC
-#define LOCK_ALONE(lock, end)  pthread_rwlock_clockwrlock((lock), LOCK_CLOCK, (end))
-#define LOCK_SHARED(lock, end) pthread_rwlock_clockrdlock((lock), LOCK_CLOCK, (end))
-#endif
-
-static knot_err_t session_take_lock(session_t *session, bool alone)
+/* Unchecked, as is session_unlock(): a command may give the lock back early, and is_locked and is_alone know. */
+static knot_err_t session_take_lock(session_t *session, bool alone) SYS_UNCHECKED_LOCKS
 {
+	assert(!session->is_locked && !session->is_holding);
 	uint32_t timeout_s;
 	{
 		RCU_READ_SECTION(guard);
 		timeout_s = state_load(server_state(session->server), guard)->conf->control.timeout_s;
 	}
-	struct timespec end = sys_clock_until(LOCK_CLOCK, (uint64_t)timeout_s * 1000);
-	int ret = alone ? LOCK_ALONE(session->lock, &end) : LOCK_SHARED(session->lock, &end);
-	session->is_locked = ret == 0;
+	struct timespec end = sys_clock_until(SYS_RWLOCK_CLOCK, (uint64_t)timeout_s * 1000);
+	session->is_locked = alone ? sys_rwlock_write_until(session->lock, &end)
+				   : sys_rwlock_read_until(session->lock, &end);
 	session->is_alone = session->is_locked && alone;
 	session->locked_since_ms = sys_clock_ms();
 	session->locked_wait_ms = 0;
 	if (session->is_alone) {
 		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
 	}
-	return ret == 0 ? KNOT_OK : KNOT_ECTLBUSY;
+	return session->is_locked ? KNOT_OK : KNOT_ECTLBUSY;
 }
 
-void session_unlock(session_t *session)
+void session_unlock(session_t *session) SYS_UNCHECKED_LOCKS
 {
-	if (session->is_locked) {
-		session->is_locked = session->is_alone = false;
-		pthread_rwlock_unlock(session->lock);
-		knot_ctl_set_buffer(session->ctl, 0);
+	assert(!session->is_holding);
+	if (!session->is_locked) {
+		return;
 	}
+	if (session->is_alone) {
+		sys_rwlock_end_write(session->lock);
+	} else {
+		sys_rwlock_end_read(session->lock);
+	}
+	session->is_locked = session->is_alone = false;
+	knot_ctl_set_buffer(session->ctl, 0);
 }
 
 void session_hold(session_t *session)
 {
+	assert(!session->is_holding);
 	session->is_holding = true;
 	if (!session->is_locked) {
 		session->locked_wait_ms = 0;
@@ -534,6 +530,7 @@ void session_hold(session_t *session)
 
 void session_release(session_t *session)
 {
+	assert(session->is_holding);
 	session->is_holding = false;
 	knot_ctl_set_buffer(session->ctl, session->is_alone ? SESSION_BUFFER_MAX : 0);
 }

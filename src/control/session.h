@@ -10,7 +10,10 @@
 #include "libknot/control/control.h"
 #include "src/control/control.h"
 #include "src/control/peer_wait.h"
+#include "src/sys/lock.h"
 #include "src/sys/log.h"
+
+#include <assert.h>
 
 enum {
 	/* Reply bytes gathered while others wait for what the session has (session_hold(), a command that runs alone),
@@ -32,7 +35,7 @@ typedef struct session {
 	unsigned socket;                 /* index of the listening socket that the connection came to */
 	peer_wait_t *wait;               /* kept up to date while the connection waits for its peer */
 	uint64_t skip_since_ms;          /* units of a block are being skipped since then; 0: they are not */
-	pthread_rwlock_t *lock;          /* commands that only read and trigger share it, reload has it alone */
+	sys_rwlock_t *lock;              /* commands that only read and trigger share it, reload has it alone */
 	const char *command;             /* name of the command that runs; static */
 	command_flags_t command_flags;   /* of that command */
 	bool has_uid;                    /* uid is known */
@@ -149,6 +152,13 @@ void session_release(session_t *session);
  * Others may run in between. KNOT_ECTLBUSY: they don't end within control.timeout.
  */
 KNOT_MUST_USE knot_err_t session_be_alone(session_t *session);
+
+/** What changes the configuration, or removes zones, begins with it: commands.def says COMMAND_ALONE. */
+static inline void session_assert_alone(const session_t *session)
+{
+	assert(session->is_locked && session->is_alone);
+	(void)session;
+}
 
 /* The commands, one function per row of commands.def. */
 #define RUN(function)                    command_result_t function(session_t *session);

@@ -2,9 +2,11 @@
 #include "src/control/slots.h"
 
 #include "src/sys/clock.h"
+#include "src/sys/lock.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,8 +24,8 @@ typedef struct {
 	slots_t *slots;
 	unsigned socket;
 	sys_thread_t thread;
-	pthread_cond_t ready; /* there is a connection, or the end has come; under slots->lock */
-	int fd;               /* connection that is served or is to be, -1: none; under slots->lock */
+	pthread_cond_t ready;               /* there is a connection, or the slots stop */
+	int fd SYS_GUARDED_BY(slots->lock); /* connection that is served, or is to be; -1: none */
 	peer_wait_t wait;
 } slot_t;
 
@@ -36,11 +38,11 @@ struct slots {
 	socket_t sockets[SLOTS_SOCKETS_MAX];
 	size_t socket_count;
 	slot_t slots[SLOTS_MAX];
-	size_t count; /* of those whose thread runs */
+	size_t count; /* slots whose threads run */
 	sys_thread_t acceptor;
-	int wake_fd; /* eventfd: a slot became free, or the end has come */
-	pthread_mutex_t lock;
-	bool stopping; /* under lock */
+	int wake_fd; /* eventfd: a slot became free, or the slots stop */
+	sys_mutex_t lock;
+	bool stopping SYS_GUARDED_BY(lock);
 	slots_serve_t serve;
 	void *ctx;
 };
@@ -65,12 +67,12 @@ static void slots_log_failure(const char *what, int errnum)
 static int slots_next_connection(slot_t *self)
 {
 	slots_t *slots = self->slots;
-	pthread_mutex_lock(&slots->lock);
+	sys_mutex_lock(&slots->lock);
 	while (self->fd < 0 && !slots->stopping) {
-		pthread_cond_wait(&self->ready, &slots->lock);
+		sys_mutex_wait(&slots->lock, &self->ready);
 	}
 	int fd = self->fd;
-	pthread_mutex_unlock(&slots->lock);
+	sys_mutex_unlock(&slots->lock);
 	return fd;
 }
 
@@ -86,10 +88,10 @@ static void slots_run_slot(void *arg)
 		} else {
 			slots_log_failure("serve a connection", errno);
 		}
-		pthread_mutex_lock(&slots->lock);
+		sys_mutex_lock(&slots->lock);
 		self->fd = -1;
 		atomic_store(&self->wait.since_ms, 0);
-		pthread_mutex_unlock(&slots->lock);
+		sys_mutex_unlock(&slots->lock);
 		close(fd);
 		slots_wake_acceptor(slots);
 	}
@@ -97,7 +99,7 @@ static void slots_run_slot(void *arg)
 
 /* ---- The thread that accepts ---- */
 
-static slot_t *slots_find_free(slots_t *slots, unsigned socket)
+static slot_t *slots_find_free(slots_t *slots, unsigned socket) SYS_REQUIRES(slots->lock)
 {
 	for (size_t i = 0; i < slots->count; i++) {
 		if (slots->slots[i].socket == socket && slots->slots[i].fd < 0) {
@@ -107,8 +109,8 @@ static slot_t *slots_find_free(slots_t *slots, unsigned socket)
 	return NULL;
 }
 
-/* Close the connection of a socket that has waited longest, if one has for long enough. Under slots->lock. */
-static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
+/* Close the connection of a socket that has waited longest, if one has waited for long enough. */
+static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms) SYS_REQUIRES(slots->lock)
 {
 	uint64_t since_ms[SLOTS_MAX];
 	for (size_t i = 0; i < slots->count; i++) {
@@ -128,13 +130,13 @@ static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms)
 
 static void slots_hand_over(slots_t *slots, slot_t *slot, int take_fd)
 {
-	pthread_mutex_lock(&slots->lock);
+	sys_mutex_lock(&slots->lock);
 	bool stopping = slots->stopping;
 	if (!stopping) {
 		slot->fd = take_fd;
 		pthread_cond_signal(&slot->ready);
 	}
-	pthread_mutex_unlock(&slots->lock);
+	sys_mutex_unlock(&slots->lock);
 	if (stopping) {
 		close(take_fd);
 	}
@@ -145,12 +147,12 @@ static void slots_accept_at(slots_t *slots, unsigned index)
 {
 	socket_t *socket = &slots->sockets[index];
 	uint64_t now_ms = sys_clock_ms();
-	pthread_mutex_lock(&slots->lock);
+	sys_mutex_lock(&slots->lock);
 	slot_t *slot = slots_find_free(slots, index);
 	if (slot == NULL) {
 		slots_make_room(slots, index, now_ms);
 	}
-	pthread_mutex_unlock(&slots->lock);
+	sys_mutex_unlock(&slots->lock);
 	if (slot == NULL) {
 		socket->pause_end_ms = now_ms + RETRY_MS;
 		return;
@@ -166,9 +168,9 @@ static void slots_accept_at(slots_t *slots, unsigned index)
 
 static bool slots_is_stopping(slots_t *slots)
 {
-	pthread_mutex_lock(&slots->lock);
+	sys_mutex_lock(&slots->lock);
 	bool stopping = slots->stopping;
-	pthread_mutex_unlock(&slots->lock);
+	sys_mutex_unlock(&slots->lock);
 	return stopping;
 }
 
@@ -216,6 +218,7 @@ static void slots_run_acceptor(void *arg)
 
 slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx)
 {
+	assert(count <= SLOTS_SOCKETS_MAX);
 	slots_t *slots = calloc(1, sizeof(*slots));
 	if (slots == NULL) {
 		return NULL;
@@ -225,10 +228,16 @@ slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx)
 		free(slots);
 		return NULL;
 	}
-	pthread_mutex_init(&slots->lock, NULL);
+	sys_mutex_init(&slots->lock);
+	for (size_t i = 0; i < SLOTS_MAX; i++) {
+		slot_t *slot = &slots->slots[i];
+		slot->slots = slots;
+		slot->fd = -1;
+		pthread_cond_init(&slot->ready, NULL);
+	}
 	slots->serve = serve;
 	slots->ctx = ctx;
-	slots->socket_count = count < SLOTS_SOCKETS_MAX ? count : SLOTS_SOCKETS_MAX;
+	slots->socket_count = count;
 	for (size_t i = 0; i < slots->socket_count; i++) {
 		slots->sockets[i].fd = fds[i];
 	}
@@ -249,13 +258,8 @@ knot_err_t slots_start(slots_t *slots)
 	size_t each = slots->socket_count > 0 ? SLOTS_MAX / slots->socket_count : 0;
 	for (size_t i = 0; i < each * slots->socket_count; i++) {
 		slot_t *slot = &slots->slots[i];
-		*slot = (slot_t){
-			.slots = slots,
-			.socket = (unsigned)(i / each),
-			.fd = -1,
-			.thread = { .cpu = -1, .run = slots_run_slot, .arg = slot },
-		};
-		pthread_cond_init(&slot->ready, NULL);
+		slot->socket = (unsigned)(i / each);
+		slot->thread = (sys_thread_t){ .cpu = -1, .run = slots_run_slot, .arg = slot };
 		snprintf(slot->thread.name, sizeof(slot->thread.name), "control-%u", (unsigned)(i % SLOTS_MAX));
 		knot_err_t err = slots_start_thread(&slot->thread);
 		if (err != KNOT_OK) {
@@ -269,7 +273,7 @@ knot_err_t slots_start(slots_t *slots)
 
 void slots_stop(slots_t *slots)
 {
-	pthread_mutex_lock(&slots->lock);
+	sys_mutex_lock(&slots->lock);
 	slots->stopping = true;
 	for (size_t i = 0; i < slots->count; i++) {
 		pthread_cond_signal(&slots->slots[i].ready);
@@ -277,7 +281,7 @@ void slots_stop(slots_t *slots)
 			(void)shutdown(slots->slots[i].fd, SHUT_RDWR);
 		}
 	}
-	pthread_mutex_unlock(&slots->lock);
+	sys_mutex_unlock(&slots->lock);
 	slots_wake_acceptor(slots);
 	sys_thread_join(&slots->acceptor);
 	for (size_t i = 0; i < slots->count; i++) {
@@ -288,9 +292,14 @@ void slots_stop(slots_t *slots)
 
 void slots_free(slots_t *slots)
 {
-	if (slots != NULL) {
-		close(slots->wake_fd);
-		pthread_mutex_destroy(&slots->lock);
-		free(slots);
+	if (slots == NULL) {
+		return;
 	}
+	assert(slots->count == 0);
+	close(slots->wake_fd);
+	for (size_t i = 0; i < SLOTS_MAX; i++) {
+		pthread_cond_destroy(&slots->slots[i].ready);
+	}
+	sys_mutex_done(&slots->lock);
+	free(slots);
 }

@@ -3,6 +3,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/file.h"
+#include "src/sys/lock.h"
 #include "src/sys/log.h"
 #include "src/sys/thread.h"
 
@@ -18,9 +19,9 @@ struct statistics_dump {
 	server_t *server;
 	net_t *net;
 	sys_thread_t thread;
-	pthread_mutex_t lock; /* the two below */
+	sys_mutex_t lock;
 	pthread_cond_t changed;
-	bool stopping, reconfigured;
+	bool stopping SYS_GUARDED_BY(lock), reconfigured SYS_GUARDED_BY(lock);
 };
 
 /* ---- Printing ---- */
@@ -247,14 +248,14 @@ static void dump_write_document(const statistics_dump_t *dump, const char *path,
 
 /* ---- The thread ---- */
 
-/* Sleep until it is time to dump (true), or something changed (false). Called with the lock held. */
-static bool dump_sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s)
+/* Sleep until it is time to dump (true), or something changed (false). */
+static bool dump_sleep_until_due(statistics_dump_t *dump, bool has_timer, uint32_t timer_s) SYS_REQUIRES(dump->lock)
 {
 	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, (uint64_t)timer_s * 1000);
 	while (!dump->stopping && !dump->reconfigured) {
 		if (!has_timer) {
-			pthread_cond_wait(&dump->changed, &dump->lock);
-		} else if (pthread_cond_timedwait(&dump->changed, &dump->lock, &end) == ETIMEDOUT) {
+			sys_mutex_wait(&dump->lock, &dump->changed);
+		} else if (!sys_mutex_wait_until(&dump->lock, &dump->changed, &end)) {
 			return !dump->stopping;
 		}
 	}
@@ -268,18 +269,18 @@ static void dump_run_thread(void *arg)
 	char path[PATH_MAX];
 	uint32_t timer_s;
 	bool append;
-	pthread_mutex_lock(&dump->lock);
+	sys_mutex_lock(&dump->lock);
 	while (!dump->stopping) {
-		pthread_mutex_unlock(&dump->lock);
+		sys_mutex_unlock(&dump->lock);
 		bool has_timer = dump_read_settings(dump, &timer_s, &append, path);
-		pthread_mutex_lock(&dump->lock);
+		sys_mutex_lock(&dump->lock);
 		if (dump_sleep_until_due(dump, has_timer, timer_s)) {
-			pthread_mutex_unlock(&dump->lock);
+			sys_mutex_unlock(&dump->lock);
 			dump_write_document(dump, path, append);
-			pthread_mutex_lock(&dump->lock);
+			sys_mutex_lock(&dump->lock);
 		}
 	}
-	pthread_mutex_unlock(&dump->lock);
+	sys_mutex_unlock(&dump->lock);
 }
 
 statistics_dump_t *statistics_dump_new(server_t *server, net_t *net)
@@ -295,7 +296,7 @@ statistics_dump_t *statistics_dump_new(server_t *server, net_t *net)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&dump->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&dump->lock, NULL);
+	sys_mutex_init(&dump->lock);
 	return dump;
 }
 
@@ -307,11 +308,11 @@ knot_err_t statistics_dump_start(statistics_dump_t *dump)
 
 static void dump_wake_thread(statistics_dump_t *dump, bool stop)
 {
-	pthread_mutex_lock(&dump->lock);
+	sys_mutex_lock(&dump->lock);
 	dump->reconfigured = true;
 	dump->stopping |= stop;
 	pthread_cond_signal(&dump->changed);
-	pthread_mutex_unlock(&dump->lock);
+	sys_mutex_unlock(&dump->lock);
 }
 
 void statistics_dump_reconfigure(statistics_dump_t *dump)
@@ -329,7 +330,7 @@ void statistics_dump_free(statistics_dump_t *dump)
 {
 	if (dump != NULL) {
 		pthread_cond_destroy(&dump->changed);
-		pthread_mutex_destroy(&dump->lock);
+		sys_mutex_done(&dump->lock);
 		free(dump);
 	}
 }

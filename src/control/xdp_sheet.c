@@ -187,6 +187,7 @@ static void sheet_add_filter_rows(xdp_sheet_t *sheet, const source_row_t *source
 
 static uint64_t sheet_read_value(const source_t *from, const queue_status_t *queue, bool takes_partial)
 {
+	assert((from->value != NULL) + (from->off64 != 0) + (from->off32 != 0) == 1);
 	if (from->value != NULL) {
 		return from->value(queue, from->kind, takes_partial);
 	}

@@ -170,6 +170,7 @@ static knot_err_t zone_image_purge_orphans(session_t *session)
 
 command_result_t command_zone_purge(session_t *session)
 {
+	session_assert_alone(session);
 	if (session_filter(session, 'o')) {
 		return command_result(zone_image_purge_orphans(session));
 	}

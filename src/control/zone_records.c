@@ -156,11 +156,9 @@ static knot_err_t zone_records_read_transaction(session_t *session, const sessio
 	if (err != KNOT_OK) {
 		return err;
 	}
+	session_hold(session);
 	err = zone_records_begin_reading(session, zone, &reading);
-	if (err == KNOT_OK) {
-		session_hold(session);
-		err = read(&reading, update.txn);
-	}
+	err = err == KNOT_OK ? read(&reading, update.txn) : err;
 	server_edit_leave(session->server, edit);
 	session_release(session);
 	free(reading.text);

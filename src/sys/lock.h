@@ -4,9 +4,10 @@
  *
  * clang -Wthread-safety reads the attributes: SYS_REQUIRES on a function that is called under a lock, SYS_EXCLUDES on
  * one that takes it itself, SYS_ACQUIRED_AFTER on a lock that is taken second; gcc ignores them. A lock is never taken
- * within an RCU read section, because a section must not wait (sys/rcu.h): asserted. Short locks are the exception,
- * sys_mutex_lock_brief(): locks under which a bounded number of instructions runs, no other lock is taken and nothing
- * waits. The order of all locks is in doc/locks.md.
+ * within an RCU read section, because a section must not wait (sys/rcu.h): asserted. Two kinds of locks are the
+ * exception, by functions that end in _brief: short ones, under which a bounded number of instructions runs, no other
+ * lock is taken and nothing waits; and those of the log, which waits for an output once, at most SYS_LOG_WAIT_MS. The
+ * order of all locks is in doc/locks.md.
  *
  * Locks are made in place, must not move, and live as long as what they guard. Errors of pthread_mutex_lock() are
  * errors of the program (a lock taken twice, one that was never made) and are asserted.
@@ -32,11 +33,12 @@
 #define SYS_REQUIRES(...)        SYS_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define SYS_REQUIRES_SHARED(...) SYS_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
 /** On a function: it returns with the lock held, or given back. */
-#define SYS_ACQUIRES(...)        SYS_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
-#define SYS_ACQUIRES_SHARED(...) SYS_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
-#define SYS_TRY_ACQUIRES(...)    SYS_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
-#define SYS_RELEASES(...)        SYS_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-#define SYS_RELEASES_SHARED(...) SYS_THREAD_ATTRIBUTE(release_shared_capability(__VA_ARGS__))
+#define SYS_ACQUIRES(...)            SYS_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define SYS_ACQUIRES_SHARED(...)     SYS_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
+#define SYS_TRY_ACQUIRES(...)        SYS_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define SYS_TRY_ACQUIRES_SHARED(...) SYS_THREAD_ATTRIBUTE(try_acquire_shared_capability(__VA_ARGS__))
+#define SYS_RELEASES(...)            SYS_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define SYS_RELEASES_SHARED(...)     SYS_THREAD_ATTRIBUTE(release_shared_capability(__VA_ARGS__))
 /** On a function: it takes the lock, so the caller doesn't hold it. */
 #define SYS_EXCLUDES(...) SYS_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 /** On a function that returns a lock: which one. */
@@ -128,7 +130,7 @@ static inline void sys_mutex_lock(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UN
 	sys_mutex_note_holder(mutex, pthread_self());
 }
 
-/** As sys_mutex_lock() for a short lock, which read sections may take, too (see above). */
+/** As sys_mutex_lock() for a lock that read sections may take, too (see above). */
 static inline void sys_mutex_lock_brief(sys_mutex_t *mutex) SYS_ACQUIRES(mutex) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_mutex_is_mine(mutex));
@@ -188,6 +190,21 @@ static inline void sys_rwlock_init(sys_rwlock_t *lock)
 	(void)err;
 }
 
+/**
+ * As sys_rwlock_init(), for a lock that readers hold nearly always: those that come after a writer wait behind it. A
+ * thread that reads must not begin to read again.
+ */
+static inline void sys_rwlock_init_for_writers(sys_rwlock_t *lock)
+{
+	pthread_rwlockattr_t attributes;
+	pthread_rwlockattr_init(&attributes);
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	int err = pthread_rwlock_init(&lock->lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
+	assert(err == 0);
+	(void)err;
+}
+
 static inline void sys_rwlock_done(sys_rwlock_t *lock)
 {
 	int err = pthread_rwlock_destroy(&lock->lock);
@@ -203,12 +220,52 @@ static inline void sys_rwlock_read(sys_rwlock_t *lock) SYS_ACQUIRES_SHARED(lock)
 	(void)err;
 }
 
+/** As sys_rwlock_read() for a lock that read sections may take, too (see above). */
+static inline void sys_rwlock_read_brief(sys_rwlock_t *lock) SYS_ACQUIRES_SHARED(lock) SYS_UNCHECKED_LOCKS
+{
+	int err = pthread_rwlock_rdlock(&lock->lock);
+	assert(err == 0);
+	(void)err;
+}
+
 static inline void sys_rwlock_write(sys_rwlock_t *lock) SYS_ACQUIRES(lock) SYS_UNCHECKED_LOCKS
 {
 	assert(!sys_rcu_is_reading());
 	int err = pthread_rwlock_wrlock(&lock->lock);
 	assert(err == 0);
 	(void)err;
+}
+
+/*
+ * ThreadSanitizer doesn't know the functions that wait for a lock until a time of a given clock, and reports what the
+ * lock guards as races.
+ */
+#ifdef SYS_RCU_TSAN
+#define SYS_RWLOCK_CLOCK                  CLOCK_REALTIME
+#define SYS_RWLOCK_WAIT(how, lock, until) pthread_rwlock_timed##how((lock), (until))
+#else
+#define SYS_RWLOCK_CLOCK                  CLOCK_MONOTONIC
+#define SYS_RWLOCK_WAIT(how, lock, until) pthread_rwlock_clock##how((lock), SYS_RWLOCK_CLOCK, (until))
+#endif
+
+/** As sys_rwlock_read(), but wait at most until `until` on SYS_RWLOCK_CLOCK: then return false, without the lock. */
+static inline bool sys_rwlock_read_until(sys_rwlock_t *lock, const struct timespec *until)
+		SYS_TRY_ACQUIRES_SHARED(true, lock) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = SYS_RWLOCK_WAIT(rdlock, &lock->lock, until);
+	assert(err == 0 || err == ETIMEDOUT);
+	return err == 0;
+}
+
+/** As sys_rwlock_write(), but wait at most until `until`, as above. */
+static inline bool sys_rwlock_write_until(sys_rwlock_t *lock, const struct timespec *until)
+		SYS_TRY_ACQUIRES(true, lock) SYS_UNCHECKED_LOCKS
+{
+	assert(!sys_rcu_is_reading());
+	int err = SYS_RWLOCK_WAIT(wrlock, &lock->lock, until);
+	assert(err == 0 || err == ETIMEDOUT);
+	return err == 0;
 }
 
 static inline void sys_rwlock_end_read(sys_rwlock_t *lock) SYS_RELEASES_SHARED(lock) SYS_UNCHECKED_LOCKS

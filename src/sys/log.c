@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/file.h"
+#include "src/sys/lock.h"
 #include "src/sys/log_output.h"
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
 	bool verbose;
 } log_t;
 
-static pthread_rwlock_t log_lock = PTHREAD_RWLOCK_INITIALIZER;
-static log_t current;
+static sys_rwlock_t log_lock = SYS_RWLOCK_INIT; /* shared by those that write lines */
+static log_t current SYS_GUARDED_BY_VARIABLE(log_lock);
 
 static const struct {
 	int level;
@@ -102,6 +102,7 @@ size_t sys_log_format(char ret_line[static SYS_LOG_LINE_MAX], const struct times
 	}
 	message[len++] = '\n';
 	message[len] = '\0';
+	assert(start + len < SYS_LOG_LINE_MAX);
 	return start + len;
 }
 
@@ -121,7 +122,7 @@ __attribute__((format(printf, 4, 5))) static size_t log_format_own(
  * While a disk or a pipe is full, nothing can be reported there; so the number of lost lines goes to the place where
  * they are missing. False: it can't be written yet.
  */
-static bool log_tell_lost(const log_t *log, target_t *target)
+static bool log_tell_lost(const log_t *log, target_t *target) SYS_REQUIRES_SHARED(log_lock)
 {
 	unsigned lost = atomic_exchange(&target->lost, 0);
 	if (lost == 0) {
@@ -146,6 +147,7 @@ static bool log_tell_lost(const log_t *log, target_t *target)
 
 /* Count the lines of the text that were not written to their end as lost. */
 static void log_write_target(const log_t *log, target_t *target, const char *text, size_t len)
+		SYS_REQUIRES_SHARED(log_lock)
 {
 	size_t used = log_tell_lost(log, target) ? log_output_write(&target->output, text, len) : 0;
 	unsigned lost = 0;
@@ -159,6 +161,7 @@ static void log_write_target(const log_t *log, target_t *target, const char *tex
 
 /* The journal gets the zone as a field of its own, which syslog can't carry. */
 static void log_write_system(const log_t *log, target_t *target, int level, knot_name_t zone, const char *message)
+		SYS_REQUIRES_SHARED(log_lock)
 {
 	char name[KNOT_NAME_TEXT_MAX];
 	if (zone.wire != NULL) {
@@ -170,12 +173,12 @@ static void log_write_system(const log_t *log, target_t *target, int level, knot
 	}
 }
 
-/* ---- Gathered lines: of this thread. Under log_lock ---- */
+/* ---- Gathered lines: of this thread ---- */
 
 static _Thread_local sys_log_gathered_t *gathered; /* NULL: lines are written at once */
 
 /* The targets may have changed since the lines were made: each gets the levels that it wants now. */
-static void log_write_gathered(const log_t *log)
+static void log_write_gathered(const log_t *log) SYS_REQUIRES_SHARED(log_lock)
 {
 	for (size_t i = 0; gathered->len > 0 && i < log->count; i++) {
 		target_t *target = &log->targets[i];
@@ -200,6 +203,7 @@ static bool log_wants_syslog(const log_t *log, sys_log_source_t source, int leve
 
 /* False: the line is to be written at once. */
 static bool log_gather_line(const log_t *log, sys_log_source_t source, int level, const char *line, size_t len)
+		SYS_REQUIRES_SHARED(log_lock)
 {
 	if (gathered == NULL) {
 		return false;
@@ -219,6 +223,7 @@ static bool log_gather_line(const log_t *log, sys_log_source_t source, int level
 
 void sys_log_gather(sys_log_gathered_t *lines)
 {
+	assert(gathered == NULL);
 	lines->len = 0;
 	lines->source = SYS_LOG_SERVER;
 	lines->level = LOG_INFO;
@@ -227,14 +232,15 @@ void sys_log_gather(sys_log_gathered_t *lines)
 
 void sys_log_write_gathered(void)
 {
-	pthread_rwlock_rdlock(&log_lock);
+	assert(gathered != NULL);
+	sys_rwlock_read_brief(&log_lock);
 	log_write_gathered(&current);
-	pthread_rwlock_unlock(&log_lock);
+	sys_rwlock_end_read(&log_lock);
 	gathered = NULL;
 }
 
 static void log_write_line(const log_t *log, sys_log_source_t source, int level, knot_name_t zone, const char *format,
-		va_list args)
+		va_list args) SYS_REQUIRES_SHARED(log_lock)
 {
 	if ((log->any[source] & LOG_MASK(level)) == 0) {
 		return;
@@ -279,6 +285,7 @@ void sys_log_capture(sys_log_captured_t *lines)
 
 void sys_log_end_capture(void)
 {
+	assert(captured != NULL);
 	captured = NULL;
 }
 
@@ -305,19 +312,19 @@ void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *f
 		va_end(args);
 	}
 	va_start(args, format);
-	pthread_rwlock_rdlock(&log_lock);
+	sys_rwlock_read_brief(&log_lock);
 	log_write_line(&current, source, level, zone, format, args);
-	pthread_rwlock_unlock(&log_lock);
+	sys_rwlock_end_read(&log_lock);
 	va_end(args);
 }
 
 /* ---- Repeated messages ---- */
 
-static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
-static sys_log_repeats_t *repeats_held; /* those with messages held back; under repeats_lock */
+static sys_mutex_t repeats_lock = SYS_MUTEX_INIT; /* every sys_log_repeats_t, and the list */
+static sys_log_repeats_t *repeats_held SYS_GUARDED_BY_VARIABLE(repeats_lock); /* those with messages held back */
 
-/* What was held back, as one line. Under repeats_lock. */
-static void log_write_held(sys_log_repeats_t *repeats)
+/* Write what was held back as one line. */
+static void log_write_held(sys_log_repeats_t *repeats) SYS_REQUIRES(repeats_lock)
 {
 	sys_log(repeats->source, repeats->level, (knot_name_t){ 0 }, "%s, message repeated %u times", repeats->text,
 			repeats->held);
@@ -326,8 +333,9 @@ static void log_write_held(sys_log_repeats_t *repeats)
 	repeats->begin_ms = 0;
 }
 
-/* True: to be written; else it was counted. Under repeats_lock. */
+/* True: to be written; else it was counted. */
 static bool log_admit_repeat(sys_log_repeats_t *repeats, sys_log_source_t source, int level, uint64_t now_ms)
+		SYS_REQUIRES(repeats_lock)
 {
 	if (repeats->begin_ms == 0 || (repeats->held == 0 && now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS)) {
 		repeats->begin_ms = now_ms;
@@ -357,13 +365,13 @@ void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int l
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	sys_log_tell_repeats(false);
-	pthread_mutex_lock(&repeats_lock);
+	sys_mutex_lock_brief(&repeats_lock);
 	bool written = log_admit_repeat(repeats, source, level, sys_clock_ms());
 	if (!written) {
 		/* Room for what follows it. */
 		snprintf(repeats->text, sizeof(repeats->text), "%.*s", (int)sizeof(repeats->text) - 1, text);
 	}
-	pthread_mutex_unlock(&repeats_lock);
+	sys_mutex_unlock(&repeats_lock);
 	if (written) {
 		sys_log(source, level, (knot_name_t){ 0 }, "%s", text);
 	}
@@ -372,7 +380,7 @@ void sys_log_repeated(sys_log_repeats_t *repeats, sys_log_source_t source, int l
 void sys_log_tell_repeats(bool all)
 {
 	uint64_t now_ms = sys_clock_ms();
-	pthread_mutex_lock(&repeats_lock);
+	sys_mutex_lock_brief(&repeats_lock);
 	for (sys_log_repeats_t **at = &repeats_held; *at != NULL;) {
 		sys_log_repeats_t *repeats = *at;
 		if (all || now_ms - repeats->begin_ms >= SYS_LOG_REPEAT_MS) {
@@ -382,14 +390,14 @@ void sys_log_tell_repeats(bool all)
 			at = &repeats->next;
 		}
 	}
-	pthread_mutex_unlock(&repeats_lock);
+	sys_mutex_unlock(&repeats_lock);
 }
 
 bool sys_log_wants(sys_log_source_t source, int level)
 {
-	pthread_rwlock_rdlock(&log_lock);
+	sys_rwlock_read_brief(&log_lock);
 	bool wants = (current.any[source] & LOG_MASK(level)) != 0;
-	pthread_rwlock_unlock(&log_lock);
+	sys_rwlock_end_read(&log_lock);
 	return wants;
 }
 
@@ -443,7 +451,7 @@ static bool log_is_same_target(const target_t *a, const target_t *b)
 }
 
 /* The count of lines that a target didn't take, and that it isn't waited for, carry over to the next configuration. */
-static void log_inherit_losses(log_t *next, const log_t *old)
+static void log_inherit_losses(log_t *next, const log_t *old) SYS_REQUIRES(log_lock)
 {
 	for (size_t i = 0; i < next->count; i++) {
 		for (size_t j = 0; j < old->count; j++) {
@@ -461,11 +469,11 @@ static void log_inherit_losses(log_t *next, const log_t *old)
 
 static void log_swap_targets(log_t *next)
 {
-	pthread_rwlock_wrlock(&log_lock);
+	sys_rwlock_write(&log_lock);
 	log_t old = current;
 	log_inherit_losses(next, &old);
 	current = *next;
-	pthread_rwlock_unlock(&log_lock);
+	sys_rwlock_end_write(&log_lock);
 	log_free_targets(&old);
 }
 
@@ -505,9 +513,17 @@ static knot_err_t log_report_failures(const sys_log_target_t *targets, const kno
 	return first;
 }
 
+static bool log_is_verbose(void)
+{
+	sys_rwlock_read(&log_lock);
+	bool is_verbose = current.verbose;
+	sys_rwlock_end_read(&log_lock);
+	return is_verbose;
+}
+
 knot_err_t sys_log_open(const sys_log_target_t *targets, size_t count, uid_t uid, gid_t gid)
 {
-	log_t next = { .timestamp = true, .prefix_info = true, .verbose = current.verbose };
+	log_t next = { .timestamp = true, .prefix_info = true, .verbose = log_is_verbose() };
 	knot_err_t *errs = calloc(count + 1, sizeof(*errs));
 	next.targets = calloc(count + 1, sizeof(*next.targets));
 	if (next.targets == NULL || errs == NULL) {

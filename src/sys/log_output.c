@@ -3,10 +3,10 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
+#include "src/sys/lock.h"
 
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -61,7 +61,7 @@ static void output_note_taken(log_output_t *output)
  * Anything but a file may take part of the text now and the rest later; lines of other threads must not come between.
  * A pipe that is ready takes PIPE_BUF bytes without blocking, unless another process writes to it meanwhile.
  */
-static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
+static sys_mutex_t stream_lock = SYS_MUTEX_INIT;
 
 static ssize_t output_write_some(log_output_t *output, const char *text, size_t len)
 {
@@ -101,26 +101,28 @@ static size_t output_write_all(log_output_t *output, const char *text, size_t le
 	return used;
 }
 
+static size_t output_write_lines(log_output_t *output, const char *text, size_t len)
+{
+	bool is_whole = !atomic_load(&output->is_torn) || output_write_all(output, "\n", 1) == 1;
+	return is_whole ? output_write_all(output, text, len) : 0;
+}
+
 size_t log_output_write(log_output_t *output, const char *text, size_t len)
 {
-	bool is_shared = output->kind != LOG_OUTPUT_BLOCKING;
-	if (is_shared) {
-		pthread_mutex_lock(&stream_lock);
+	if (output->kind == LOG_OUTPUT_BLOCKING) {
+		return output_write_lines(output, text, len);
 	}
-	bool is_whole = !atomic_load(&output->is_torn) || output_write_all(output, "\n", 1) == 1;
-	size_t used = is_whole ? output_write_all(output, text, len) : 0;
-	if (is_shared) {
-		pthread_mutex_unlock(&stream_lock);
-	}
+	sys_mutex_lock_brief(&stream_lock);
+	size_t used = output_write_lines(output, text, len);
+	sys_mutex_unlock(&stream_lock);
 	return used;
 }
 
 /* ---- The journal and syslog ---- */
 
-static pthread_mutex_t system_lock =
-		PTHREAD_MUTEX_INITIALIZER; /* guards the connections and the messages sent on them */
+static sys_mutex_t system_lock = SYS_MUTEX_INIT; /* the connections, and what is sent on them */
 
-static bool output_connect_path(log_output_t *output, const char *path, int type)
+static bool output_connect_path(log_output_t *output, const char *path, int type) SYS_REQUIRES(system_lock)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
@@ -139,7 +141,7 @@ static bool output_connect_path(log_output_t *output, const char *path, int type
 	return true;
 }
 
-static bool output_connect_system(log_output_t *output)
+static bool output_connect_system(log_output_t *output) SYS_REQUIRES(system_lock)
 {
 	if (output->kind == LOG_OUTPUT_JOURNAL) {
 		return output_connect_path(output, JOURNAL_PATH, SOCK_DGRAM);
@@ -148,7 +150,7 @@ static bool output_connect_system(log_output_t *output)
 	       (errno == EPROTOTYPE && output_connect_path(output, SYSLOG_PATH, SOCK_STREAM));
 }
 
-static void output_disconnect_system(log_output_t *output)
+static void output_disconnect_system(log_output_t *output) SYS_REQUIRES(system_lock)
 {
 	if (output->fd >= 0) {
 		close(output->fd);
@@ -187,7 +189,7 @@ static size_t output_put_message(
 }
 
 /* Send on the existing connection. If only part of a message went to a stream, close the connection. */
-static bool output_send_message(log_output_t *output, const char *text, size_t len)
+static bool output_send_message(log_output_t *output, const char *text, size_t len) SYS_REQUIRES(system_lock)
 {
 	do {
 		ssize_t sent = send(output->fd, text, len, MSG_NOSIGNAL);
@@ -207,7 +209,7 @@ static bool output_send_message(log_output_t *output, const char *text, size_t l
 bool log_output_send(log_output_t *output, int level, const char *zone, const char *message)
 {
 	char text[MESSAGE_MAX + 1];
-	pthread_mutex_lock(&system_lock);
+	sys_mutex_lock_brief(&system_lock);
 	bool is_old = output->fd >= 0;
 	bool is_sent = (is_old || output_connect_system(output)) &&
 		       output_send_message(output, text, output_put_message(output, text, level, zone, message));
@@ -220,13 +222,15 @@ bool log_output_send(log_output_t *output, int level, const char *zone, const ch
 	if (!is_sent) {
 		atomic_store(&output->errnum, errno);
 	}
-	pthread_mutex_unlock(&system_lock);
+	sys_mutex_unlock(&system_lock);
 	return is_sent;
 }
 
 void log_output_close(log_output_t *output)
 {
 	if (output->kind == LOG_OUTPUT_JOURNAL || output->kind == LOG_OUTPUT_SYSLOG) {
+		sys_mutex_lock_brief(&system_lock);
 		output_disconnect_system(output);
+		sys_mutex_unlock(&system_lock);
 	}
 }
