@@ -241,6 +241,73 @@ bool session_filter(const session_t *session, char letter)
 	return session_has_letter(session->args[KNOT_CTL_IDX_FILTERS], letter);
 }
 
+/* ---- The lock ---- */
+
+/* How a command has the lock while it runs. */
+typedef enum { LOCK_NONE, LOCK_SHARED, LOCK_ALONE } lock_need_t;
+
+/* Unchecked, as is session_unlock(): a command may give the lock back early, and is_locked and is_alone know. */
+static knot_err_t session_take_lock(session_t *session, bool alone) SYS_UNCHECKED_LOCKS
+{
+	assert(!session->is_locked && !session->is_holding);
+	uint32_t timeout_s;
+	{
+		RCU_READ_SECTION(guard);
+		timeout_s = state_load(server_state(session->server), guard)->conf->control.timeout_s;
+	}
+	struct timespec end = sys_clock_until(SYS_RWLOCK_CLOCK, (uint64_t)timeout_s * 1000);
+	session->is_locked = alone ? sys_rwlock_write_until(session->lock, &end)
+				   : sys_rwlock_read_until(session->lock, &end);
+	session->is_alone = session->is_locked && alone;
+	session->locked_since_ms = sys_clock_ms();
+	session->locked_wait_ms = 0;
+	if (session->is_alone) {
+		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+	}
+	return session->is_locked ? KNOT_OK : KNOT_ECTLBUSY;
+}
+
+void session_unlock(session_t *session) SYS_UNCHECKED_LOCKS
+{
+	assert(!session->is_holding);
+	if (!session->is_locked) {
+		return;
+	}
+	if (session->is_alone) {
+		sys_rwlock_end_write(session->lock);
+	} else {
+		sys_rwlock_end_read(session->lock);
+	}
+	session->is_locked = session->is_alone = false;
+	knot_ctl_set_buffer(session->ctl, 0);
+}
+
+void session_hold(session_t *session)
+{
+	assert(!session->is_holding);
+	session->is_holding = true;
+	if (!session->is_locked) {
+		session->locked_wait_ms = 0;
+	}
+	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
+}
+
+void session_release(session_t *session)
+{
+	assert(session->is_holding);
+	session->is_holding = false;
+	knot_ctl_set_buffer(session->ctl, session->is_alone ? SESSION_BUFFER_MAX : 0);
+}
+
+knot_err_t session_be_alone(session_t *session)
+{
+	if (session->is_alone) {
+		return KNOT_OK;
+	}
+	session_unlock(session);
+	return session_take_lock(session, true);
+}
+
 /* ---- Zones ---- */
 
 /* Texts of all zone names, one after the other, each with its NUL. */
@@ -445,28 +512,41 @@ static bool session_has_zone(const session_t *session, knot_name_t name)
 	return zonedb_find(state_load(server_state(session->server), guard)->zones, name) != NULL;
 }
 
+/*
+ * Run a command on the zone of one unit. wait: for the job that `run` starts, without the session's lock; so the lock
+ * is taken here if the block's first unit had it.
+ */
+static void session_run_unit(session_t *session, session_zone_command_t run, bool wait, lock_need_t need)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	char text[KNOT_NAME_TEXT_MAX];
+	session_zone_t zone = { .name = { 0 } };
+	command_result_t got = command_result(session_scan_zone(session, wire, text, &zone));
+	if (got.err == KNOT_OK && need != LOCK_NONE && !session->is_locked) {
+		got.err = session_take_lock(session, need == LOCK_ALONE);
+	}
+	if (got.err == KNOT_OK) {
+		got = session_has_zone(session, zone.name) ? run(session, &zone) : command_result(KNOT_ENOZONE);
+	}
+	if (got.err == KNOT_OK && wait) {
+		session_unlock(session);
+		got = session_wait_for_job(session, zone.name, got.ticket);
+	}
+	if (got.err != KNOT_OK) {
+		session_report_zone_error(session, zone.name, got.err, got.reason);
+	}
+}
+
 /* wait: for the jobs that `run` starts. */
 static knot_err_t session_run_zones(session_t *session, session_zone_command_t run, bool wait)
 {
 	if (session->args[KNOT_CTL_IDX_ZONE] == NULL) {
 		return session_run_all(session, run, wait);
 	}
+	const lock_need_t need = session->is_alone ? LOCK_ALONE : session->is_locked ? LOCK_SHARED : LOCK_NONE;
 	bool is_more;
 	do {
-		uint8_t wire[KNOT_NAME_MAX];
-		char text[KNOT_NAME_TEXT_MAX];
-		session_zone_t zone = { .name = { 0 } };
-		command_result_t got = command_result(session_scan_zone(session, wire, text, &zone));
-		if (got.err == KNOT_OK) {
-			got = session_has_zone(session, zone.name) ? run(session, &zone) : command_result(KNOT_ENOZONE);
-		}
-		if (got.err == KNOT_OK && wait) {
-			session_unlock(session);
-			got = session_wait_for_job(session, zone.name, got.ticket);
-		}
-		if (got.err != KNOT_OK) {
-			session_report_zone_error(session, zone.name, got.err, got.reason);
-		}
+		session_run_unit(session, run, wait, need);
 		is_more = session_next(session) && session->args[KNOT_CTL_IDX_ZONE] != NULL;
 		if (is_more) {
 			session_log_received(session);
@@ -481,68 +561,6 @@ knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
 }
 
 /* ---- Blocks ---- */
-
-/* Unchecked, as is session_unlock(): a command may give the lock back early, and is_locked and is_alone know. */
-static knot_err_t session_take_lock(session_t *session, bool alone) SYS_UNCHECKED_LOCKS
-{
-	assert(!session->is_locked && !session->is_holding);
-	uint32_t timeout_s;
-	{
-		RCU_READ_SECTION(guard);
-		timeout_s = state_load(server_state(session->server), guard)->conf->control.timeout_s;
-	}
-	struct timespec end = sys_clock_until(SYS_RWLOCK_CLOCK, (uint64_t)timeout_s * 1000);
-	session->is_locked = alone ? sys_rwlock_write_until(session->lock, &end)
-				   : sys_rwlock_read_until(session->lock, &end);
-	session->is_alone = session->is_locked && alone;
-	session->locked_since_ms = sys_clock_ms();
-	session->locked_wait_ms = 0;
-	if (session->is_alone) {
-		knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
-	}
-	return session->is_locked ? KNOT_OK : KNOT_ECTLBUSY;
-}
-
-void session_unlock(session_t *session) SYS_UNCHECKED_LOCKS
-{
-	assert(!session->is_holding);
-	if (!session->is_locked) {
-		return;
-	}
-	if (session->is_alone) {
-		sys_rwlock_end_write(session->lock);
-	} else {
-		sys_rwlock_end_read(session->lock);
-	}
-	session->is_locked = session->is_alone = false;
-	knot_ctl_set_buffer(session->ctl, 0);
-}
-
-void session_hold(session_t *session)
-{
-	assert(!session->is_holding);
-	session->is_holding = true;
-	if (!session->is_locked) {
-		session->locked_wait_ms = 0;
-	}
-	knot_ctl_set_buffer(session->ctl, SESSION_BUFFER_MAX);
-}
-
-void session_release(session_t *session)
-{
-	assert(session->is_holding);
-	session->is_holding = false;
-	knot_ctl_set_buffer(session->ctl, session->is_alone ? SESSION_BUFFER_MAX : 0);
-}
-
-knot_err_t session_be_alone(session_t *session)
-{
-	if (session->is_alone) {
-		return KNOT_OK;
-	}
-	session_unlock(session);
-	return session_take_lock(session, true);
-}
 
 static bool session_must_be_alone(const session_t *session, const command_t *command)
 {

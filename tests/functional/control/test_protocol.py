@@ -429,6 +429,42 @@ def test_busy(knotd):
 
 
 @pytest.mark.ours
+def test_each_unit_waits_for_the_lock(knotd):
+    """With "B" the lock is given back while a zone is waited for; the next unit of the block takes it again before it runs."""
+    server = start(knotd)
+    with Client(server.socket) as client, Client(server.socket) as writer:
+        client.send(unit(cmd="zone-reload", zone="missing.test", flags="B"), unit(cmd="zone-reload", zone="example", flags="B"))
+        server.wait_log(r"\[missing\.test\.\] control, error")
+        assert writer.ask(cmd="conf-begin") == []
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
+        server.wait_log("config item 'server.version'")     # it keeps the lock until its block ends
+        server.write("example.zone", example(8))
+        client.send(BLOCK)
+        server.wait_log(r"\[example\.\] control, received command 'zone-reload'")
+        with Client(server.socket) as reader:
+            begin = time.monotonic()
+            while time.monotonic() - begin < 1:     # an absence
+                assert fields(reader.ask(cmd="zone-status", zone="example", filters="s"), "data") == ["7"]
+        writer.send(END)
+        assert fields(client.block(), "zone") == ["missing.test"]
+        assert fields(client.ask(cmd="zone-status", zone="example", filters="s"), "data") == ["8"]
+
+
+@pytest.mark.ours
+def test_a_unit_that_finds_the_lock_taken_fails(knotd):
+    """As a command does that waits for control.timeout, here 0; the client has the error of each zone."""
+    server = start(knotd, timeout=0)
+    with Client(server.socket) as client, Client(server.socket) as writer:
+        client.send(unit(cmd="zone-reload", zone="missing.test", flags="B"), unit(cmd="zone-reload", zone="example", flags="B"))
+        server.wait_log(r"\[missing\.test\.\] control, error")
+        assert writer.ask(cmd="conf-begin") == []
+        writer.send(unit(cmd="conf-set", section="server", item="version", data="x"), unit(cmd="conf-set"))
+        server.wait_log("config item 'server.version'")
+        client.send(BLOCK)
+        assert fields(client.block(), "error")[1:] == ["requested resource is busy"]
+
+
+@pytest.mark.ours
 def test_drip_under_the_lock(knotd):
     """A client that sends a unit now and then has one control.timeout for all of its block."""
     server = start(knotd, timeout=1)
