@@ -6,13 +6,13 @@
 #include "src/control/session.h"
 #include "src/control/slots.h"
 #include "src/control/statistics_dump.h"
+#include "src/net/listen.h"
 #include "src/sys/log.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct control {
@@ -29,18 +29,6 @@ struct control {
 
 /* ---- Sockets ---- */
 
-/* True if a server accepts connections on the socket file: it isn't ours to replace. */
-static bool control_is_served(const struct sockaddr_un *addr)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0) {
-		return false;
-	}
-	bool alive = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 || errno == EAGAIN;
-	close(fd);
-	return alive;
-}
-
 static knot_err_t control_bind_path(int fd, const struct sockaddr_un *addr)
 {
 	struct stat info;
@@ -48,7 +36,7 @@ static knot_err_t control_bind_path(int fd, const struct sockaddr_un *addr)
 		if (!S_ISSOCK(info.st_mode)) {
 			return KNOT_EEXIST;
 		}
-		if (control_is_served(addr)) {
+		if (listen_is_served(addr, SOCK_STREAM)) {
 			return KNOT_EADDRINUSE;
 		}
 		if (unlink(addr->sun_path) != 0) {

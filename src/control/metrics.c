@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -347,34 +348,49 @@ static bool metrics_end_late_visitors(listener_t *listener)
 
 static void metrics_log_http(void *ctx, const char *format, va_list arguments)
 {
+	int errnum = errno; /* of what libmicrohttpd did */
 	char text[256];
 	(void)ctx;
 	vsnprintf(text, sizeof(text), format, arguments);
 	text[strcspn(text, "\n")] = '\0';
 	log_server(LOG_DEBUG, "metrics, %s", text);
+	errno = errnum;
 }
 
-static knot_err_t metrics_start_daemon(listener_t *listener, int fd)
+/*
+ * Have the socket served. It is libmicrohttpd's from here on, which on failure closes it or, without descriptors for
+ * itself, leaves it open: that is found out by the number of the socket.
+ */
+static knot_err_t metrics_start_daemon(listener_t *listener, int take_fd)
 {
+	struct stat made, left;
+	bool is_known = fstat(take_fd, &made) == 0;
+	errno = 0;
 	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, metrics_serve_request,
 			listener->metrics, MHD_OPTION_EXTERNAL_LOGGER, metrics_log_http, NULL, MHD_OPTION_LISTEN_SOCKET,
-			(MHD_socket)fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+			(MHD_socket)take_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 			MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 			(size_t)REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, metrics_note_visitor, listener,
 			MHD_OPTION_END);
 	if (listener->daemon == NULL) {
-		return KNOT_ENOMEM;
+		knot_err_t err = errno != 0 ? knot_err_of_errno(errno) : KNOT_ENOMEM;
+		listen_unlink(&listener->addr);
+		if (is_known && fstat(take_fd, &left) == 0 && left.st_dev == made.st_dev &&
+				left.st_ino == made.st_ino) {
+			close(take_fd);
+		}
+		return err;
 	}
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	listener->epoll_fd = info->epoll_fd;
-	listener->listen_fd = fd;
+	listener->listen_fd = take_fd;
 	return KNOT_OK;
 }
 
 static void metrics_close_listener(listener_t *listener)
 {
+	listen_unlink(&listener->addr);    /* while no other server can take the path */
 	MHD_stop_daemon(listener->daemon); /* closes the socket, too */
-	listen_unlink(&listener->addr);
 	free(listener);
 }
 
@@ -432,8 +448,7 @@ static void metrics_open_listener(metrics_t *metrics, const conf_addr_t *addr)
 		for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 			listener->visitors[i].fd = -1;
 		}
-		err = metrics_start_daemon(listener,
-				fd); /* on failure, too, the socket is libmicrohttpd's: some paths have closed it */
+		err = metrics_start_daemon(listener, fd);
 	}
 	if (err != KNOT_OK) {
 		metrics_note_failure(metrics, addr, err);

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "src/sys/limits.h"
@@ -34,6 +33,17 @@ bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr)
 	memcpy(un->sun_path + len, LISTEN_DGRAM_SUFFIX, sizeof(LISTEN_DGRAM_SUFFIX));
 	ret_addr->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + sizeof(LISTEN_DGRAM_SUFFIX));
 	return true;
+}
+
+bool listen_is_served(const struct sockaddr_un *addr, int type)
+{
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		return false;
+	}
+	bool is_served = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 || errno == EAGAIN;
+	close(fd);
+	return is_served;
 }
 
 void listen_unlink(const conf_addr_t *addr)
@@ -111,12 +121,14 @@ static knot_err_t set_tcp(int fd, const conf_addr_t *addr)
 }
 
 /* Binds; an address that no interface has yet is bound too. */
-static knot_err_t bind_to(int fd, const conf_addr_t *addr, bool *ret_nonlocal)
+static knot_err_t bind_to(int fd, const conf_addr_t *addr, int type, bool *ret_nonlocal)
 {
 	*ret_nonlocal = false;
 	if (addr->ss.ss_family == AF_UNIX) {
-		/* A file left by a run that was killed. Whoever listens on it lives on, but we hold the pid file. */
-		listen_unlink(addr);
+		if (listen_is_served((const struct sockaddr_un *)&addr->ss, type)) {
+			return KNOT_EADDRINUSE;
+		}
+		listen_unlink(addr); /* a server that was killed left the file behind */
 	}
 	if (bind(fd, (const struct sockaddr *)&addr->ss, addr->len) == 0) {
 		return KNOT_OK;
@@ -154,7 +166,7 @@ static knot_err_t open_bound(
 		err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	}
 	err = err == KNOT_OK ? set_kind(fd, addr, type) : err;
-	err = err == KNOT_OK ? bind_to(fd, addr, ret_nonlocal) : err;
+	err = err == KNOT_OK ? bind_to(fd, addr, type, ret_nonlocal) : err;
 	if (err == KNOT_EACCES && options.priv != NULL && addr->ss.ss_family != AF_UNIX) {
 		kxdp_fault_t fault;
 		kxdp_bind_t bind = {

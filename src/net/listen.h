@@ -7,6 +7,8 @@
 #include "src/conf/conf.h"
 #include "xdp/priv.h"
 
+#include <sys/un.h>
+
 typedef struct {
 	bool reuseport;    /* SO_REUSEPORT: several sockets share the address */
 	kxdp_priv_t *priv; /* binds where the process may not (any more); may be NULL */
@@ -15,7 +17,8 @@ typedef struct {
 
 /**
  * A bound datagram socket, blocking, with a short time limit for sending; for an AF_UNIX address its path gets the
- * ending LISTEN_DGRAM_SUFFIX, because one path can't be a stream and a datagram socket. An address that isn't there
+ * ending LISTEN_DGRAM_SUFFIX, because one path can't be a stream and a datagram socket. A socket file that no program
+ * serves is replaced, any other file is KNOT_EADDRINUSE. An address that isn't there
  * (yet) is bound all the same (IP_FREEBIND) with a warning unless `quiet`.
  */
 KNOT_MUST_USE knot_err_t listen_udp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd);
@@ -27,6 +30,12 @@ KNOT_MUST_USE knot_err_t listen_tcp(const conf_addr_t *addr, listen_options_t op
 
 /** The path of the datagram socket beside a stream socket. False: doesn't fit. */
 bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr);
+
+/**
+ * True if a program has a socket of this type (SOCK_STREAM, SOCK_DGRAM) at the path of an AF_UNIX address: its file
+ * must not be replaced. The program sees at most a connection that ends at once.
+ */
+bool listen_is_served(const struct sockaddr_un *addr, int type);
 
 /** Remove the socket file of an AF_UNIX address; nothing for others, and no file that isn't a socket. */
 void listen_unlink(const conf_addr_t *addr);

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards the metrics endpoint (`server: metrics-listen:`): OpenMetrics 1.0 and the text format, values, HTTP, limits, changes while running."""
 import contextlib
+import itertools
 import json
 import math
 import os
+import resource
 import select
 import socket
+import stat
 import subprocess
 import threading
 import time
@@ -13,7 +16,7 @@ import time
 import pytest
 
 from harness.control import Client
-from harness.metrics import families, lint, request, value, wait_open
+from harness.metrics import families, is_open, lint, request, value, wait_open
 from harness.net import free_port
 from harness.server import TOP
 from harness.waiting import PATIENCE, wait_until
@@ -598,6 +601,82 @@ def test_an_address_that_becomes_free(server):
         server.wait(lambda: said() == 2, what="the error")
     wait_open(port)
     assert said() == 2
+
+
+def spare_descriptors(server, count):
+    """Let the process open so many descriptors more, but no others. Returns the limits that it had."""
+    used = {int(name) for name in os.listdir(f"/proc/{server.process.pid}/fd")}
+    free = (number for number in itertools.count() if number not in used)
+    limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (1 + list(itertools.islice(free, count))[-1] if count else 0, limits[1]))
+    return limits
+
+
+@pytest.mark.parametrize("family", ["IPv4", "UNIX"])
+def test_a_start_that_fails_leaves_nothing_behind(server, family):
+    """A socket that can't be served on, here for want of a second descriptor, is closed: the next attempt binds the address."""
+    where = free_port() if family == "IPv4" else server.dir / "later" / "metrics.sock"
+    text = f"127.0.0.1@{where}" if family == "IPv4" else str(where)
+    with socket.socket() as taken:
+        if family == "IPv4":
+            taken.bind(("127.0.0.1", where))
+            taken.listen()
+        configure(server, [text])
+        server.knotc("reload")
+        server.wait_log(rf"metrics, failed to serve on {text} \((address already in use|not exists)\)")
+        wait_open(server.metrics, False)
+        limits = spare_descriptors(server, 1)       # it is tried again every second
+    if family == "UNIX":
+        where.parent.mkdir()
+    try:
+        server.wait_log(rf"metrics, failed to serve on {text} \(Too many open files\)")
+        assert is_open(where) is False      # a client is refused, and waits for nothing
+        assert family == "IPv4" or not where.exists()
+    finally:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limits)
+    wait_open(where)
+
+
+@pytest.mark.parametrize("made", ["dead", "alive", "file"])
+def test_socket_file_that_is_there(knotd, made):
+    """What a server that was killed left behind is replaced; a socket that another program serves, and what is no socket, stays."""
+    path = knotd.dir / "metrics.sock"
+    knotd.write("example.zone", example(7))
+    configure(knotd, [str(path)])
+    if made == "dead":
+        knotd.start()
+        wait_open(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o770       # owner and group may connect
+        knotd.process.kill()
+        knotd.process.wait()
+        assert is_open(path) is False and path.exists()
+        knotd.start()
+    else:
+        with socket.socket(socket.AF_UNIX) as other:
+            if made == "alive":
+                other.bind(str(path))
+                other.listen()
+            else:
+                path.write_text("precious")
+            before = path.stat()
+            knotd.start()
+            knotd.wait_log(rf"metrics, failed to serve on {path} \(address already in use\)")
+            assert path.stat().st_ino == before.st_ino
+        if made == "file":
+            path.unlink()
+    wait_open(path)
+    assert knotd.stop() == 0 and not path.exists()
+
+
+def test_the_path_of_the_control_socket(server):
+    """It stays the control socket's."""
+    configure(server, [str(server.socket)])
+    server.knotc("reload")
+    server.wait_log(rf"metrics, failed to serve on {server.socket} \(address already in use\)")
+    assert server.knotc("status").stdout == "Running\n"
+    configure(server, [])
+    server.knotc("reload")
+    assert server.knotc("status").stdout == "Running\n"
 
 
 def test_descriptors_do_not_leak(server):
