@@ -203,6 +203,9 @@ static void lints_are_for_checks_only(void **state)
 				KNOT_OK },
 		{ "server:\n  listen: [ ::1, ::1@54, ::1@53, 127.0.0.1 ]\n",
 				"W:" LINE(2) "item 'listen', value '::1@53' (the same address twice)", KNOT_OK },
+		/* Items of other types before it are not addresses. */
+		{ "server:\n  rundir: /run\n  udp-workers: 3\n  listen: [ ::1, ::1@53 ]\n",
+				"W:" LINE(4) "item 'listen', value '::1@53' (the same address twice)", KNOT_OK },
 		{ "xdp:\n  listen: [ no.such.if@53, 192.0.2.99 ]\n",
 				LINE(2) "item 'listen', value 'no.such.if@53' (invalid XDP interface specification)\n"
 					"  this machine has no interface of this name; 'ip link' lists those it "

@@ -75,8 +75,11 @@ bool conf_lint_listen(const conf_check_value_t *value, conf_lint_result_t *ret_r
 	conf_item_t item;
 	size_t row = (size_t)(value->row - value->block.section->rows), pos = 0;
 	while (conf_item_next(value->block.items, &pos, &item)) {
+		if (item.row != row) {
+			continue; /* of another type */
+		}
 		conf_addr_view_t other = conf_value_addr(item.value);
-		if (item.row == row && lint_same_address(value, &addr, &other)) {
+		if (lint_same_address(value, &addr, &other)) {
 			ret_result->reason = "the same address twice";
 			return true;
 		}
