@@ -57,6 +57,18 @@ void listen_unlink(const conf_addr_t *addr)
 	}
 }
 
+listen_accept_t listen_accept_after(int err)
+{
+	switch (err) {
+	case EAGAIN: return LISTEN_ACCEPT_LATER;
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM: return LISTEN_ACCEPT_PAUSE;
+	default: return LISTEN_ACCEPT_NEXT;
+	}
+}
+
 static knot_err_t set_int(int fd, int level, int option, int value)
 {
 	return setsockopt(fd, level, option, &value, sizeof(value)) == 0 ? KNOT_OK : knot_err_of_errno(errno);

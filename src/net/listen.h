@@ -26,6 +26,19 @@ KNOT_MUST_USE knot_err_t listen_udp(const conf_addr_t *addr, listen_options_t op
 /** A listening, non-blocking stream socket. As above. */
 KNOT_MUST_USE knot_err_t listen_tcp(const conf_addr_t *addr, listen_options_t options, bool quiet, int *ret_fd);
 
+/** What to do after accept() failed. */
+typedef enum {
+	LISTEN_ACCEPT_LATER, /* no connection waits: go on when the socket is readable */
+	LISTEN_ACCEPT_NEXT,  /* one connection was lost, or a signal came: the next one may wait */
+	LISTEN_ACCEPT_PAUSE, /* descriptors or memory ran out: the connection still waits, so give it time */
+} listen_accept_t;
+
+/**
+ * Sort an errno of accept(). Linux reports pending network errors of the new connection here, and they say nothing
+ * about the listening socket (accept(2), "Error handling").
+ */
+listen_accept_t listen_accept_after(int err);
+
 #define LISTEN_DGRAM_SUFFIX ".dgram"
 
 /** The path of the datagram socket beside a stream socket. False: doesn't fit. */

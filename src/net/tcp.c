@@ -393,17 +393,20 @@ static bool tcp_accept_resume(socket_worker_t *worker)
 	return true;
 }
 
-static void tcp_accept_failed(socket_worker_t *worker)
+/* accept() failed with `err`. False: none of this turn is left to accept. */
+static bool tcp_accept_failed(socket_worker_t *worker, int err)
 {
 	enum { RETRY_MS = 200 };
 	static sys_log_repeats_t repeats;
-	int err = errno;
-	if (err == EAGAIN || err == EINTR || err == ECONNABORTED || err == EPROTO || err == EPERM) {
-		return; /* taken by another worker, or the peer is gone */
+	switch (listen_accept_after(err)) {
+	case LISTEN_ACCEPT_LATER: return false; /* another worker was faster */
+	case LISTEN_ACCEPT_NEXT: return true;
+	case LISTEN_ACCEPT_PAUSE: break;
 	}
 	tcp_accept_pause(worker, RETRY_MS);
 	sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING, "TCP, failed to accept connection (%s)",
 			knot_strerror(knot_err_of_errno(err)));
+	return false;
 }
 
 /* The source of a client; all clients over UNIX sockets are one source. */
@@ -460,11 +463,11 @@ static void tcp_accept_some(socket_worker_t *worker, const worker_socket_t *sock
 		struct sockaddr_storage remote = { 0 };
 		socklen_t len = sizeof(remote);
 		int fd = accept4(sock->fd, (struct sockaddr *)&remote, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0) {
-			tcp_accept_failed(worker);
+		if (fd >= 0) {
+			tcp_conn_open(worker, fd, &remote);
+		} else if (!tcp_accept_failed(worker, errno)) {
 			return;
 		}
-		tcp_conn_open(worker, fd, &remote);
 	}
 }
 
