@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/answer/answer.h"
 
+#include "libknot/base/assert.h"
 #include "libknot/msg/message.h"
 #include "src/answer/encode.h"
 
@@ -131,6 +132,7 @@ static uint8_t *answer_put_option_head(job_t *job, uint8_t *p, uint16_t code, si
 static uint32_t answer_soa_expire(const zone_contents_t *zone)
 {
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
+	assert(soa != NULL); /* the builder refuses a zone without */
 	zone_block_t body = zone_rrset_body(soa);
 	return load_be32(body.bytes + body.len - 8);
 }
@@ -202,6 +204,7 @@ static size_t answer_put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t e
 /* Header of the reply: id, opcode and RD of the request (RFC 1035 4.1.1, RFC 4035 3.1.6 for AD and CD). */
 static void answer_put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
 {
+	KNOT_ASSERT_SLOW((flags & (KNOT_OPCODE_MASK | KNOT_RCODE_MASK)) == 0);
 	uint8_t *h = job->out.data;
 	uint32_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
 	/* In pairs: of each answer's instructions half as many as one by one. */
@@ -483,6 +486,8 @@ size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answ
 		answer_report_t *ret_report)
 {
 	assert(out.len >= UDP_PAYLOAD_MIN);
+	KNOT_ASSERT_SLOW(out.data == request.data || out.data + out.len <= request.data ||
+			 request.data + request.len <= out.data);
 	const knot_query_t *query = hint != NULL ? &hint->query : ret_query;
 	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE, .query = query };
 	ret_report->verdict = hint != NULL ? hint->verdict : knot_query_parse(request, ret_query);

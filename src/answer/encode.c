@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/answer/encode.h"
 
+#include "libknot/base/assert.h"
 #include "libknot/rr/rdata.h"
 
 #include <assert.h>
@@ -113,6 +114,7 @@ static inline bool encode_put_block(encoder_t *e, const zone_block_t *block, con
 
 static inline bool encode_block_fits(encoder_t *e, size_t len)
 {
+	KNOT_ASSERT_SLOW(e->len <= e->max);
 	size_t room = e->max - e->len;
 	if (len <= room) {
 		return true;
@@ -614,6 +616,7 @@ __attribute__((noinline)) static size_t encode_savings_max(const encoder_t *e)
 
 answer_encoded_t answer_encode(answer_plan_t *plan, knot_mut_bytes_t out, bool is_udp, uint16_t rotate)
 {
+	KNOT_ASSERT_SLOW(plan->authority_begin <= plan->item_count);
 	encoder_t e;
 	e.plan = plan;
 	e.data = out.data;

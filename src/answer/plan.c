@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/answer/plan.h"
 
+#include "libknot/base/assert.h"
+
 #include <assert.h>
 
 knot_name_t answer_body_name(
@@ -324,6 +326,7 @@ static bool plan_follow_target(answer_plan_t *plan, chain_t *chain, knot_name_t 
 	if (plan_has_seen(plan, chain, target)) {
 		return false; /* a loop: all of it is in the answer */
 	}
+	assert(chain->links < ANSWER_CHAIN_MAX);
 	uint8_t *kept = plan->chased[chain->links++];
 	memcpy(kept, target.wire, target.len);
 	chain->name = (knot_name_t){ kept, target.len, target.label_count };
@@ -479,6 +482,7 @@ static bool plan_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_loo
 
 void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan)
 {
+	KNOT_ASSERT_SLOW(knot_name_in(query->qname, zone_node_owner(zone->apex)));
 	answer_plan_t *plan = ret_plan;
 	plan->zone = zone;
 	plan->query = query;

@@ -2,6 +2,7 @@
 #include "src/modules/module.h"
 #include "src/modules/stats/stats.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* One row per module. */
@@ -62,6 +63,7 @@ bool module_chain_counters(const module_chain_t *chain, const char *only, module
 {
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		const module_instance_t *instance = chain->instances[i];
+		assert(instance->api->counters == NULL || instance->api->item != NULL);
 		if (instance->api->counters != NULL && !instance->api->counters(instance, only, cb, ctx)) {
 			return false;
 		}

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <assert.h>
 
 static int block_compare_prefixes(const conf_xdp_block_t *a, const conf_xdp_block_t *b)
 {
@@ -57,6 +58,8 @@ knot_err_t block_list_set(block_list_t *list, const net_block_t *rule)
 		list->rules = rules;
 		list->count++;
 	}
+	assert(at == 0 || block_compare_prefixes(&list->rules[at - 1].rule, &rule->rule) < 0);
+	assert(at + 1 == list->count || block_compare_prefixes(&rule->rule, &list->rules[at + 1].rule) < 0);
 	list->rules[at] = *rule;
 	list->rules[at].rule.text = NULL;
 	list->rules[at].matched = list->rules[at].dropped = 0;

@@ -8,11 +8,13 @@
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "xdp/priv.h"
+#include <assert.h>
 
 /* ---- The list of workers ---- */
 
 knot_err_t interfaces_publish(interfaces_t *set)
 {
+	sys_mutex_assert_held(&set->change);
 	size_t max = 0, count = 0;
 	for (size_t i = 0; i < set->count; i++) {
 		max += set->items[i]->lane_max;
@@ -46,7 +48,7 @@ bool interfaces_lost_helper(const interfaces_t *set)
 
 /* ---- Following ---- */
 
-static xdp_interface_t *interfaces_find_item(const interfaces_t *set, const xdp_want_t *want)
+static xdp_interface_t *interfaces_find_item(const interfaces_t *set, const xdp_want_t *want) SYS_REQUIRES(set->change)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		if (xdp_want_meets(&set->items[i]->want, want)) {
@@ -56,17 +58,18 @@ static xdp_interface_t *interfaces_find_item(const interfaces_t *set, const xdp_
 	return NULL;
 }
 
-static void interfaces_remove_item(interfaces_t *set, size_t index)
+static void interfaces_remove_item(interfaces_t *set, size_t index) SYS_REQUIRES(set->change)
 {
+	assert(index < set->count);
 	xdp_interface_t *item = set->items[index];
 	if (item->iface != NULL) {
 		log_server(LOG_INFO, "closing XDP interface %s", item->want.ifname);
 		interfaces_close(set, item);
 	}
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	set->count--;
 	memmove(&set->items[index], &set->items[index + 1], (set->count - index) * sizeof(*set->items));
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	sockets_free(item->sockets);
 	free(item);
 }
@@ -84,6 +87,7 @@ static kxdp_fault_t interfaces_find_refused(const interfaces_t *set, const xdp_w
 
 /* again: see interfaces_follow_published(). */
 static knot_err_t interfaces_follow_one(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, bool again)
+		SYS_REQUIRES(set->change)
 {
 	const interfaces_have_t have = {
 		.want = &item->want,
@@ -110,25 +114,26 @@ static knot_err_t interfaces_follow_one(interfaces_t *set, xdp_interface_t *item
 }
 
 /* Room for all items that there are and will be. */
-static knot_err_t interfaces_reserve_items(interfaces_t *set, size_t more)
+static knot_err_t interfaces_reserve_items(interfaces_t *set, size_t more) SYS_REQUIRES(set->change)
 {
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	xdp_interface_t **items = realloc(set->items, (set->count + more + 1) * sizeof(*items));
 	set->items = items != NULL ? items : set->items;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return items != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
 static knot_err_t interfaces_add_item(interfaces_t *set, const xdp_want_t *want, xdp_interface_t **ret_item)
+		SYS_REQUIRES(set->change)
 {
 	xdp_interface_t *item = calloc(1, sizeof(*item));
 	if (item == NULL) {
 		return KNOT_ENOMEM;
 	}
 	item->want = *want;
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	set->items[set->count++] = item;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	*ret_item = item;
 	return KNOT_OK;
 }
@@ -148,6 +153,7 @@ static void interfaces_log_bad_wants(const xdp_plan_t *plan, knot_err_t err)
 
 /* The new ones are opened before the old ones are closed. */
 static knot_err_t interfaces_follow_wants(interfaces_t *set, const xdp_plan_t *plan, bool again)
+		SYS_REQUIRES(set->change)
 {
 	knot_err_t first = KNOT_OK;
 	for (size_t i = 0; i < set->count; i++) {
@@ -172,7 +178,7 @@ static knot_err_t interfaces_follow_wants(interfaces_t *set, const xdp_plan_t *p
 	return first;
 }
 
-static void interfaces_watch_helper(interfaces_t *set)
+static void interfaces_watch_helper(interfaces_t *set) SYS_REQUIRES(set->change)
 {
 	if (!set->helper_lost && interfaces_lost_helper(set)) {
 		set->helper_lost = true;
@@ -183,6 +189,7 @@ static void interfaces_watch_helper(interfaces_t *set)
 
 /* event: see interfaces_follow(). again: see interfaces_follow_published(). */
 static knot_err_t interfaces_follow_locked(interfaces_t *set, conf_xdp_t *take_conf, bool event, bool again)
+		SYS_REQUIRES(set->change)
 {
 	const conf_xdp_t *conf = take_conf != NULL ? take_conf : set->conf;
 	if (conf == NULL) {
@@ -220,7 +227,7 @@ static knot_err_t interfaces_follow_locked(interfaces_t *set, conf_xdp_t *take_c
 }
 
 /* What another program kept us from is tried again soon after something happened. */
-static void interfaces_hurry_retries(interfaces_t *set)
+static void interfaces_hurry_retries(interfaces_t *set) SYS_REQUIRES(set->change)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		xdp_interface_t *item = set->items[i];
@@ -232,12 +239,12 @@ static void interfaces_hurry_retries(interfaces_t *set)
 
 knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool event)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	if (event) {
 		interfaces_hurry_retries(set);
 	}
 	knot_err_t err = interfaces_follow_locked(set, take_conf, event, false);
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return err;
 }
 
@@ -245,7 +252,7 @@ knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *ro
 {
 	knot_err_t err = KNOT_ENOMEM;
 	conf_xdp_t *conf;
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	{
 		RCU_READ_SECTION(guard);
 		conf = conf_xdp_copy(&state_load(root, guard)->conf->xdp);
@@ -253,7 +260,7 @@ knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *ro
 	if (conf != NULL) {
 		err = interfaces_follow_locked(set, conf, false, again);
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return err;
 }
 
@@ -263,18 +270,15 @@ knot_err_t interfaces_init(
 		interfaces_t *set, worker_shared_t *shared, const sockets_t *main, const sockets_options_t *fallback)
 {
 	*set = (interfaces_t){ .shared = shared, .main = main, .fallback = *fallback };
+	sys_mutex_init(&set->change);
+	sys_mutex_init(&set->look);
 	shared->xdp_rcu = calloc(1, sizeof(*shared->xdp_rcu));
-	if (shared->xdp_rcu == NULL) {
-		return KNOT_ENOMEM;
-	}
-	pthread_mutex_init(&set->change, NULL);
-	pthread_mutex_init(&set->look, NULL);
-	return KNOT_OK;
+	return shared->xdp_rcu != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
 knot_err_t interfaces_start(interfaces_t *set)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	set->started = true;
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < set->count && err == KNOT_OK; i++) {
@@ -284,13 +288,13 @@ knot_err_t interfaces_start(interfaces_t *set)
 		}
 		err = err == KNOT_OK && item->sockets != NULL ? sockets_start(item->sockets) : err;
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return err;
 }
 
 void interfaces_stop(interfaces_t *set)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	for (size_t i = 0; i < set->count; i++) {
 		for (unsigned q = 0; q < set->items[i]->lane_max; q++) {
 			xdp_lane_stop(&set->items[i]->lanes[q]);
@@ -306,7 +310,7 @@ void interfaces_stop(interfaces_t *set)
 			sockets_stop(set->items[i]->sockets);
 		}
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 }
 
 void interfaces_done(interfaces_t *set)
@@ -314,9 +318,11 @@ void interfaces_done(interfaces_t *set)
 	if (set->shared == NULL) {
 		return;
 	}
+	sys_mutex_lock(&set->change);
 	while (set->count > 0) {
 		interfaces_remove_item(set, set->count - 1);
 	}
+	sys_mutex_unlock(&set->change);
 	free(set->items);
 	free(set->conf);
 	free(set->shared->xdp_rcu);
@@ -324,34 +330,34 @@ void interfaces_done(interfaces_t *set)
 	host_facts_done(&set->host);
 	block_list_done(&set->run_time);
 	block_list_done(&set->blocks);
-	pthread_mutex_destroy(&set->change);
-	pthread_mutex_destroy(&set->look);
+	sys_mutex_done(&set->change);
+	sys_mutex_done(&set->look);
 }
 
 bool interfaces_empty(interfaces_t *set)
 {
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	bool is_empty = set->count == 0;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return is_empty;
 }
 
 bool interfaces_serve(interfaces_t *set)
 {
 	bool any = false;
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	for (size_t i = 0; i < set->count; i++) {
 		any |= set->items[i]->iface != NULL ||
 		       (set->items[i]->sockets != NULL && sockets_count(set->items[i]->sockets) > 0);
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return any;
 }
 
 net_workers_t interfaces_workers(interfaces_t *set)
 {
 	net_workers_t sum = { .xdp = atomic_load_explicit(&set->worker_count, memory_order_relaxed) };
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->items[i]->sockets != NULL) {
 			net_workers_t part = sockets_workers(set->items[i]->sockets);
@@ -359,6 +365,6 @@ net_workers_t interfaces_workers(interfaces_t *set)
 			sum.tcp += part.tcp;
 		}
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return sum;
 }

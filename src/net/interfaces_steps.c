@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Taking the steps of a plan: opening and closing an interface and its queues. Holding `change`. */
+/* Taking the steps of a plan: opening and closing an interface and its queues. */
 #include "src/net/interfaces.h"
 
 #include <assert.h>
@@ -16,6 +16,7 @@
 
 /* Workers of lanes [from..to) leave the list, end, and their queues are closed. Their counters stay. */
 static void steps_close_lanes(interfaces_t *set, xdp_interface_t *item, unsigned from, unsigned to)
+		SYS_REQUIRES(set->change)
 {
 	bool any = false;
 	for (unsigned q = from; q < to && q < item->lane_max; q++) {
@@ -41,10 +42,10 @@ static void steps_close_lanes(interfaces_t *set, xdp_interface_t *item, unsigned
 		kxdp_stats_t last;
 		kxdp_queue_stats(lane.queue, &last);
 		last.tx_busy = last.fq_fill = last.rx_fill = last.tx_fill = last.cq_fill = 0;
-		pthread_mutex_lock(&set->look);
+		sys_mutex_lock(&set->look);
 		kxdp_stats_add(&item->past, &last);
 		item->lanes[q] = (xdp_lane_t){ 0 };
-		pthread_mutex_unlock(&set->look);
+		sys_mutex_unlock(&set->look);
 		xdp_lane_close(&lane);
 	}
 }
@@ -52,13 +53,13 @@ static void steps_close_lanes(interfaces_t *set, xdp_interface_t *item, unsigned
 void interfaces_close(interfaces_t *set, xdp_interface_t *item)
 {
 	steps_close_lanes(set, item, 0, item->lane_max);
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	kxdp_iface_t *iface = item->iface;
 	xdp_lane_t *lanes = item->lanes;
 	item->iface = NULL;
 	item->lanes = NULL;
 	item->lane_max = 0;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	free(lanes);
 	kxdp_iface_close(iface);
 }
@@ -79,8 +80,8 @@ static kxdp_options_t steps_make_options(const xdp_want_t *want, xdp_level_t lev
 }
 
 /* Open queues [from..to) that aren't; on failure those that were stay. */
-static knot_err_t steps_open_lanes(
-		interfaces_t *set, xdp_interface_t *item, unsigned from, unsigned to, kxdp_fault_t *ret_fault)
+static knot_err_t steps_open_lanes(interfaces_t *set, xdp_interface_t *item, unsigned from, unsigned to,
+		kxdp_fault_t *ret_fault) SYS_REQUIRES(set->change)
 {
 	knot_err_t err = KNOT_OK;
 	for (unsigned q = from; q < to && err == KNOT_OK; q++) {
@@ -90,9 +91,9 @@ static knot_err_t steps_open_lanes(
 		}
 		err = xdp_lane_open(set, item, item->iface, q, &lane, ret_fault);
 		if (err == KNOT_OK) {
-			pthread_mutex_lock(&set->look);
+			sys_mutex_lock(&set->look);
 			item->lanes[q] = lane;
-			pthread_mutex_unlock(&set->look);
+			sys_mutex_unlock(&set->look);
 		}
 	}
 	return err;
@@ -100,6 +101,7 @@ static knot_err_t steps_open_lanes(
 
 /* Publish new workers, then start them. */
 static knot_err_t steps_start_lanes(interfaces_t *set, xdp_interface_t *item, kxdp_fault_t *ret_fault)
+		SYS_REQUIRES(set->change)
 {
 	knot_err_t err = interfaces_publish(set);
 	for (unsigned q = 0; q < item->lane_max && set->started && err == KNOT_OK; q++) {
@@ -115,7 +117,7 @@ static knot_err_t steps_start_lanes(interfaces_t *set, xdp_interface_t *item, kx
 }
 
 static knot_err_t steps_open_level(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level,
-		kxdp_fault_t *ret_fault)
+		kxdp_fault_t *ret_fault) SYS_REQUIRES(set->change)
 {
 	kxdp_options_t options = steps_make_options(want, level);
 	kxdp_iface_t *iface;
@@ -133,13 +135,13 @@ static knot_err_t steps_open_level(interfaces_t *set, xdp_interface_t *item, con
 	/* Before there is a queue, so that not even the first packet passes the rules. */
 	interfaces_set_blocks(set, iface);
 	interfaces_set_host(set, iface);
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	item->iface = iface;
 	item->was_up = true;
 	item->lanes = lanes;
 	item->lane_max = max;
 	item->want = *want;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	err = steps_open_lanes(set, item, 0, kxdp_iface_queue_count(iface), ret_fault);
 	err = err == KNOT_OK ? steps_start_lanes(set, item, ret_fault) : err;
 	if (err != KNOT_OK) {
@@ -153,7 +155,7 @@ static knot_err_t steps_open_level(interfaces_t *set, xdp_interface_t *item, con
  * XDP_LEVEL_SOCKETS opens nothing: KNOT_EINVAL.
  */
 static knot_err_t steps_open_best(interfaces_t *set, xdp_interface_t *item, const xdp_want_t *want, xdp_level_t level,
-		xdp_level_t *ret_level, kxdp_fault_t *ret_fault)
+		xdp_level_t *ret_level, kxdp_fault_t *ret_fault) SYS_REQUIRES(set->change)
 {
 	assert(item->iface == NULL);
 	*ret_fault = (kxdp_fault_t){ 0 };
@@ -186,14 +188,14 @@ static void steps_log_up(const xdp_interface_t *item)
 }
 
 static void steps_set_state(interfaces_t *set, xdp_interface_t *item, net_xdp_state_t state, xdp_level_t level,
-		const kxdp_fault_t *fault)
+		const kxdp_fault_t *fault) SYS_REQUIRES(set->change)
 {
 	assert((state == NET_XDP_UP) == (item->iface != NULL));
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	item->state = state;
 	item->level = level;
 	item->fault = *fault;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 }
 
 /* A change that fails is tried again at the next reload, not with every look. */
@@ -209,6 +211,7 @@ static void steps_log_unchanged(const xdp_want_t *want, knot_err_t err, const ch
 
 /* Open the next level, because a queue can't work at this one. */
 static void steps_lower_level(interfaces_t *set, xdp_interface_t *item, unsigned queue, const kxdp_fault_t *why)
+		SYS_REQUIRES(set->change)
 {
 	const xdp_want_t want = item->want;
 	kxdp_fault_t fault;
@@ -227,7 +230,7 @@ static void steps_lower_level(interfaces_t *set, xdp_interface_t *item, unsigned
 }
 
 /* False: the interface has another level now, or none, and with it other queues. */
-static bool steps_repair_queue(interfaces_t *set, xdp_interface_t *item, unsigned q)
+static bool steps_repair_queue(interfaces_t *set, xdp_interface_t *item, unsigned q) SYS_REQUIRES(set->change)
 {
 	assert(q < item->lane_max);
 	kxdp_fault_t fault = { .err = KNOT_EIO, .text = "its socket failed twice" };
@@ -258,8 +261,8 @@ static bool steps_repair_queue(interfaces_t *set, xdp_interface_t *item, unsigne
 
 /* ---- Steps: the functions of INTERFACES_STEPS ---- */
 
-static knot_err_t step_lose(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_lose(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	log_server(LOG_WARNING, "XDP interface %s %s", item->want.ifname, step->reason);
@@ -269,21 +272,21 @@ static knot_err_t step_lose(
 	return KNOT_OK;
 }
 
-static knot_err_t step_note(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_note(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	item->asked = *step->want;
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	item->device = view->device;
 	if (item->iface == NULL) {
 		item->want = *step->want;
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return KNOT_OK;
 }
 
-static knot_err_t step_rebuilt(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_rebuilt(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)set;
 	(void)item;
@@ -292,8 +295,8 @@ static knot_err_t step_rebuilt(
 	return KNOT_OK;
 }
 
-static knot_err_t step_keep(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_keep(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)set;
 	(void)item;
@@ -303,8 +306,8 @@ static knot_err_t step_keep(
 }
 
 /* If the new settings can't be had, the old ones can: they were in force a moment ago. */
-static knot_err_t step_reopen(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_reopen(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	assert(item->iface != NULL);
@@ -331,8 +334,8 @@ static knot_err_t step_reopen(
 	return err;
 }
 
-static knot_err_t step_configure(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_configure(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	assert(item->iface != NULL);
@@ -344,16 +347,16 @@ static knot_err_t step_configure(
 		steps_log_unchanged(want, err, fault.text);
 		return err;
 	}
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	item->want = *want;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	log_server(LOG_INFO, "changed XDP interface %s, listening on %s, %s%s", want->ifname, want->text,
 			xdp_want_protocols(want), want->route_check ? ", route check" : "");
 	return KNOT_OK;
 }
 
-static knot_err_t step_repair(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_repair(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	(void)step;
@@ -368,8 +371,8 @@ static knot_err_t step_repair(
 }
 
 /* The same failure as before is logged only if something changed. That it failed is no error: sockets serve. */
-static knot_err_t step_open(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_open(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	const xdp_want_t *want = step->want;
@@ -395,8 +398,8 @@ static knot_err_t step_open(
 	return KNOT_OK;
 }
 
-static knot_err_t step_no_address(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_no_address(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	if (step->is_news) {
@@ -407,8 +410,8 @@ static knot_err_t step_no_address(
 	return KNOT_OK;
 }
 
-static knot_err_t step_sockets(
-		interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view, const interfaces_step_t *step)
+static knot_err_t step_sockets(interfaces_t *set, xdp_interface_t *item, const interfaces_view_t *view,
+		const interfaces_step_t *step) SYS_REQUIRES(set->change)
 {
 	(void)view;
 	return interfaces_follow_sockets(set, item, step->want, step->is_news && item->state != NET_XDP_UP);
@@ -421,6 +424,7 @@ knot_err_t interfaces_take_steps(interfaces_t *set, xdp_interface_t *item, const
 			const interfaces_view_t *view,
 			const interfaces_step_t *step) = { INTERFACES_STEPS(STEP_FUNCTION) };
 #undef STEP_FUNCTION
+	sys_mutex_assert_held(&set->change); /* steps are called through pointers */
 	interfaces_plan_t plan;
 	interfaces_plan_make(view, &plan);
 	knot_err_t first = KNOT_OK;

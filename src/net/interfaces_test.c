@@ -102,8 +102,26 @@ static void open_taps(fixture_t *f, unsigned ifindex)
 {
 	f->iface.index = ifindex;
 	for (unsigned q = 0; q < QUEUES; q++) {
+		sys_mutex_lock(&f->set.change);
 		f->workers[q].tap_rcu = interfaces_tap(&f->set, first(f), q);
+		sys_mutex_unlock(&f->set.change);
 	}
+}
+
+static knot_err_t publish(fixture_t *f)
+{
+	sys_mutex_lock(&f->set.change);
+	knot_err_t err = interfaces_publish(&f->set);
+	sys_mutex_unlock(&f->set.change);
+	return err;
+}
+
+static knot_err_t follow_sockets(fixture_t *f, xdp_interface_t *item, const xdp_want_t *want, bool news)
+{
+	sys_mutex_lock(&f->set.change);
+	knot_err_t err = interfaces_follow_sockets(&f->set, item, want, news);
+	sys_mutex_unlock(&f->set.change);
+	return err;
 }
 
 /* ---- Following ---- */
@@ -152,11 +170,11 @@ static void workers_that_leave_are_not_published(void **state)
 {
 	fixture_t *f = *state;
 	(void)open_by_hand(f);
-	assert_int_equal(interfaces_publish(&f->set), KNOT_OK);
+	assert_int_equal(publish(f), KNOT_OK);
 	assert_int_equal(f->shared.xdp_rcu->count, 2);
 	assert_ptr_equal(f->shared.xdp_rcu->workers[1], &f->workers[1]);
 	f->lanes[0].leaving = true;
-	assert_int_equal(interfaces_publish(&f->set), KNOT_OK);
+	assert_int_equal(publish(f), KNOT_OK);
 	assert_int_equal(f->shared.xdp_rcu->count, 1);
 	assert_ptr_equal(f->shared.xdp_rcu->workers[0], &f->workers[1]);
 	assert_int_equal(interfaces_workers(&f->set).xdp, 1);
@@ -318,18 +336,18 @@ static void sockets_of_another_user_make_room(void **state)
 		want.listens[i] = (kxdp_listen_t){ .addr = loopback(1 + i, port).ss, .port = port };
 	}
 	want.listen_count = 1;
-	assert_int_equal(interfaces_follow_sockets(&f->set, item, &want, true), KNOT_OK);
+	assert_int_equal(follow_sockets(f, item, &want, true), KNOT_OK);
 	assert_int_equal(sockets_count(item->sockets), 1);
 	want.listen_count = 2;
 	assert_int_equal(seteuid(OTHER_USER), 0);
-	knot_err_t err = interfaces_follow_sockets(&f->set, item, &want, true);
+	knot_err_t err = follow_sockets(f, item, &want, true);
 	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(err, KNOT_OK);
 	assert_int_equal(sockets_count(item->sockets), 2);
 	assert_int_equal(interfaces_workers(&f->set).tcp, 3);
 	assert_true(interfaces_serve(&f->set));
 	want.listen_count = 0;
-	assert_int_equal(interfaces_follow_sockets(&f->set, item, &want, false), KNOT_OK);
+	assert_int_equal(follow_sockets(f, item, &want, false), KNOT_OK);
 	assert_null(item->sockets);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/sys/counters.h"
+#include "libknot/base/assert.h"
 
 /* Two sets of tables: one is counted in, the other is empty. */
 struct look {
@@ -15,6 +16,7 @@ struct look {
 
 void look_count(look_entry_t (*sets)[LOOK_WAYS], unsigned set_count, uint64_t key)
 {
+	KNOT_ASSERT_SLOW(key != 0 && set_count > 0 && (set_count & (set_count - 1)) == 0);
 	/* Fibonacci hashing: addresses differ in the middle, types in the lowest bits. */
 	look_entry_t *set = sets[(key * UINT64_C(0x9E3779B97F4A7C15)) >> 40 & (set_count - 1)];
 	unsigned least = 0;
@@ -52,17 +54,20 @@ unsigned look_rows(const look_list_t *list, uint64_t state, look_row_t *ret_rows
 void looks_init(looks_t *looks, unsigned slot_count)
 {
 	*looks = (looks_t){ .slot_count = slot_count };
-	pthread_mutex_init(&looks->lock, NULL);
+	sys_mutex_init(&looks->lock);
 }
 
 void looks_done(looks_t *looks)
 {
-	pthread_mutex_destroy(&looks->lock);
+	assert(looks->count == 0);
+	sys_mutex_done(&looks->lock);
 }
 
-/* Publish the tables that lookers count in now, and wait until the ones before are left. Holding the lock. */
-static void look_publish_list(looks_t *looks)
+/* Publish the tables that lookers count in now, and wait until the ones before are left. */
+static void look_publish_list(looks_t *looks) SYS_REQUIRES(looks->lock)
 {
+	sys_mutex_assert_held(&looks->lock);
+	assert(looks->count <= LOOKS_MAX);
 	look_list_t *next = &looks->lists[looks->list_rcu == &looks->lists[0]];
 	*next = (look_list_t){ .slot_count = looks->slot_count, .count = looks->count };
 	for (unsigned i = 0; i < looks->count; i++) {
@@ -79,7 +84,7 @@ static void look_free(look_t *look)
 	free(look);
 }
 
-static void leave(looks_t *looks, const look_t *look)
+static void leave(looks_t *looks, const look_t *look) SYS_REQUIRES(looks->lock)
 {
 	for (unsigned i = 0; i < looks->count; i++) {
 		if (looks->looks[i] == look) {
@@ -102,13 +107,13 @@ knot_err_t look_start(looks_t *looks, look_t **ret_look)
 		look_free(look);
 		return KNOT_ENOMEM;
 	}
-	pthread_mutex_lock(&looks->lock);
+	sys_mutex_lock(&looks->lock);
 	bool is_free = looks->count < LOOKS_MAX;
 	if (is_free) {
 		looks->looks[looks->count++] = look;
 		look_publish_list(looks);
 	}
-	pthread_mutex_unlock(&looks->lock);
+	sys_mutex_unlock(&looks->lock);
 	if (!is_free) {
 		look_free(look);
 		return KNOT_EBUSY;
@@ -122,10 +127,10 @@ void look_stop(looks_t *looks, look_t *take_look)
 	if (take_look == NULL) {
 		return;
 	}
-	pthread_mutex_lock(&looks->lock);
+	sys_mutex_lock(&looks->lock);
 	leave(looks, take_look);
 	look_publish_list(looks);
-	pthread_mutex_unlock(&looks->lock);
+	sys_mutex_unlock(&looks->lock);
 	look_free(take_look);
 }
 
@@ -215,6 +220,7 @@ static unsigned used_rows(const look_row_t *rows, unsigned slot_count)
 }
 
 static knot_err_t look_take_result(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *result)
+		SYS_REQUIRES(looks->lock)
 {
 	look_row_t *full = look->rows;
 	look->rows = look->spare;
@@ -237,8 +243,8 @@ static knot_err_t look_take_result(looks_t *looks, look_t *look, const state_roo
 knot_err_t look_take(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *ret_result)
 {
 	*ret_result = (look_result_t){ 0 };
-	pthread_mutex_lock(&looks->lock);
+	sys_mutex_lock(&looks->lock);
 	knot_err_t err = look_take_result(looks, look, root, ret_result);
-	pthread_mutex_unlock(&looks->lock);
+	sys_mutex_unlock(&looks->lock);
 	return err;
 }

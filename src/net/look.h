@@ -16,8 +16,7 @@
 #pragma once
 
 #include "src/state/state.h"
-
-#include <pthread.h>
+#include "src/sys/lock.h"
 
 enum {
 	LOOKS_MAX = 4, /* lookers at a time: each costs every packet a count */
@@ -54,12 +53,12 @@ typedef struct look look_t;
 
 /** All lookers of a net_t. */
 typedef struct {
-	look_list_t *list_rcu;    /* NULL: there is no looker */
-	look_list_t lists[2];     /* the one that isn't published is free */
-	pthread_mutex_t lock;     /* the lists and what is below */
-	look_t *looks[LOOKS_MAX]; /* owned by the lookers */
-	unsigned count;
-	unsigned slot_count;
+	look_list_t *list_rcu;                         /* NULL: there is no looker */
+	look_list_t lists[2];                          /* the one that isn't published is free */
+	sys_mutex_t lock;                              /* of changes of the lists and of what is below */
+	look_t *looks[LOOKS_MAX] SYS_GUARDED_BY(lock); /* owned by the lookers */
+	unsigned count SYS_GUARDED_BY(lock);
+	unsigned slot_count; /* constant */
 } looks_t;
 
 /** Count `key` (not 0) in a table of `set_count` sets, a power of two. No allocation; one thread. */
@@ -92,13 +91,15 @@ void looks_init(looks_t *looks, unsigned slot_count);
 void looks_done(looks_t *looks);
 
 /** Begin to look. KNOT_ENOMEM. KNOT_EBUSY: LOOKS_MAX look already. End with look_stop(). */
-KNOT_MUST_USE knot_err_t look_start(looks_t *looks, look_t **ret_look);
+KNOT_MUST_USE knot_err_t look_start(looks_t *looks, look_t **ret_look) SYS_EXCLUDES(looks->lock)
+		SYS_EXCLUDES(looks->lock);
 
 /**
  * What was counted since look_start() or the last call; nothing of a thread that has answered from an older state than
  * `root` publishes now. Waits for readers, so not within a read section. KNOT_ENOMEM: what was counted is lost.
  */
-KNOT_MUST_USE knot_err_t look_take(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *ret_result);
+KNOT_MUST_USE knot_err_t look_take(looks_t *looks, look_t *look, const state_root_t *root, look_result_t *ret_result)
+		SYS_EXCLUDES(looks->lock);
 
 /** End looking. Waits for readers. NULL is allowed. */
 void look_stop(looks_t *looks, look_t *take_look);

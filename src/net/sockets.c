@@ -10,6 +10,7 @@
 
 #include "src/net/listen.h"
 #include "src/sys/log.h"
+#include <assert.h>
 
 /** The sockets of one listen address. */
 typedef struct {
@@ -124,6 +125,7 @@ static knot_err_t bind_endpoint(const sockets_t *sockets, const conf_addr_t *add
 
 static knot_err_t add_sockets(socket_worker_t *worker, const sockets_t *sockets, bool tcp, size_t number)
 {
+	assert(sockets->endpoint_count > 0);
 	worker->sockets = calloc(sockets->endpoint_count, sizeof(*worker->sockets));
 	if (worker->sockets == NULL) {
 		return KNOT_ENOMEM;
@@ -132,6 +134,7 @@ static knot_err_t add_sockets(socket_worker_t *worker, const sockets_t *sockets,
 		const endpoint_t *endpoint = &sockets->endpoints[i];
 		size_t count = tcp ? endpoint->tcp_count : endpoint->udp_count;
 		const int *fds = tcp ? endpoint->tcp_fds : endpoint->udp_fds;
+		assert(count == 1 || number < count);
 		worker->sockets[worker->socket_count++] = (worker_socket_t){
 			.fd = fds[count > 1 ? number : 0],
 			.addr = &endpoint->addr,
@@ -194,6 +197,7 @@ static knot_err_t bind_all(sockets_t *sockets)
 knot_err_t sockets_new(worker_shared_t *shared, const sockets_options_t *options, const conf_addr_t *addrs,
 		size_t count, sockets_t **ret_sockets)
 {
+	assert(options->udp_workers > 0 && options->tcp_workers > 0);
 	*ret_sockets = NULL;
 	sockets_t *sockets = calloc(1, sizeof(*sockets));
 	if (sockets == NULL) {

@@ -95,6 +95,7 @@ typedef struct {
 
 knot_err_t tcp_worker_init(socket_worker_t *worker)
 {
+	assert(worker->sockets != NULL && worker->socket_count > 0);
 	tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
 		return KNOT_ENOMEM;
@@ -109,6 +110,8 @@ static void tcp_list_remove(tcp_t *tcp, conn_t *conn, tcp_list_kind_t kind)
 {
 	conn_list_t *list = &tcp->lists[kind];
 	conn_t *prev = conn->links[kind].prev, *next = conn->links[kind].next;
+	assert(prev != NULL ? prev->links[kind].next == conn : list->first == conn);
+	assert(next != NULL ? next->links[kind].prev == conn : list->last == conn);
 	*(prev != NULL ? &prev->links[kind].next : &list->first) = next;
 	*(next != NULL ? &next->links[kind].prev : &list->last) = prev;
 }
@@ -252,6 +255,7 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t request;
+	assert(conn->out.len == 0); /* while replies wait, no query is answered */
 	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		size_t len = request_answer(&tcp->traffic, NULL, state, &source, NULL, request,
@@ -297,6 +301,7 @@ static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t 
 static size_t tcp_conn_take_kept(tcp_t *tcp, conn_t *conn)
 {
 	size_t kept = conn->in.len;
+	assert(kept <= IN_MAX);
 	if (kept > 0) {
 		memcpy(tcp->in, conn->in.data, kept);
 	}
@@ -318,6 +323,7 @@ static bool tcp_conn_read_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t
 	size_t kept = tcp_conn_take_kept(tcp, conn);
 	size_t missing = tcp_frame_missing((knot_bytes_t){ tcp->in, kept });
 	size_t want = missing > READ_CHUNK ? missing : READ_CHUNK;
+	assert(kept < FRAME_MAX && want <= IN_MAX - kept); /* what was kept is a part of one message */
 	ssize_t got = recv(conn->client.fd, tcp->in + kept, want, MSG_DONTWAIT);
 	if (got < 0 && errno != EAGAIN && errno != EINTR) {
 		return false;

@@ -55,7 +55,10 @@ static void tcp_level_insert(tcp_clients_t *clients, tcp_source_t *source) SYS_R
 
 static void tcp_level_remove(tcp_clients_t *clients, tcp_source_t *source) SYS_REQUIRES(clients->lock)
 {
+	assert(source->count > 0 && source->count < clients->level_room);
 	tcp_level_t *level = &clients->levels[source->count];
+	assert(source->prev != NULL ? source->prev->next == source : level->first == source);
+	assert(source->next != NULL ? source->next->prev == source : level->last == source);
 	*(source->prev != NULL ? &source->prev->next : &level->first) = source->next;
 	*(source->next != NULL ? &source->next->prev : &level->last) = source->prev;
 }
@@ -137,6 +140,7 @@ static void tcp_source_drop_empty(tcp_clients_t *clients, tcp_source_t *source) 
 	}
 	tcp_source_t **at = tcp_source_bucket(clients, source->key);
 	while (*at != source) {
+		assert(*at != NULL);
 		at = &(*at)->hash_next;
 	}
 	*at = source->hash_next;
@@ -159,6 +163,8 @@ static void tcp_source_insert(tcp_source_t *source, tcp_client_t *client)
 
 static void tcp_source_unlink(tcp_source_t *source, tcp_client_t *client)
 {
+	assert(client->prev != NULL ? client->prev->next == client : source->first == client);
+	assert(client->next != NULL ? client->next->prev == client : source->last == client);
 	*(client->prev != NULL ? &client->prev->next : &source->first) = client->next;
 	*(client->next != NULL ? &client->next->prev : &source->last) = client->prev;
 }
@@ -196,6 +202,7 @@ static void tcp_source_remove_client(tcp_clients_t *clients, tcp_source_t *sourc
 /* The client whose last answer is longest ago. */
 static tcp_client_t *tcp_source_idlest(tcp_source_t *source)
 {
+	assert(source->count > 0);
 	for (unsigned i = 0; i < LOOKS_PER_EVICTION; i++) {
 		tcp_client_t *client = source->first;
 		uint64_t answered_ms = tcp_client_answered_ms(client);
@@ -214,6 +221,7 @@ static tcp_client_t *tcp_source_idlest(tcp_source_t *source)
 /* Of the sources that have the most clients the one whose idlest client is idlest. */
 static tcp_source_t *tcp_clients_greediest(tcp_clients_t *clients) SYS_REQUIRES(clients->lock)
 {
+	assert(clients->top > 0);
 	tcp_source_t *best = NULL;
 	uint64_t best_ms = UINT64_MAX;
 	for (unsigned i = 0; i < LOOKS_PER_EVICTION; i++) {
@@ -247,7 +255,7 @@ static bool tcp_clients_evict(tcp_clients_t *clients, tcp_source_t *newcomer, ui
 		tcp_source_drop_empty(clients, source);
 	}
 	atomic_store_explicit(&client->evicted, true, memory_order_relaxed);
-	/* The descriptor is open: its owner takes the lock before he closes it. */
+	/* The descriptor is open: its owner takes the lock before closing it. */
 	(void)shutdown(client->fd, SHUT_RDWR);
 	return true;
 }

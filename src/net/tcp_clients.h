@@ -38,10 +38,9 @@ typedef struct tcp_client {
 	int fd;                       /* owned by the worker; open from tcp_clients_enter() to tcp_clients_leave() */
 	_Atomic uint64_t answered_ms; /* when a query was last answered, at first when it came; the worker writes it */
 	atomic_bool evicted;          /* it has to be closed: set once by any thread */
-	/* Under the lock of the set: */
-	tcp_source_t *source; /* NULL: not counted, or not any more */
-	struct tcp_client *prev, *next;
-	uint64_t seen_ms;
+	tcp_source_t *source SYS_GUARDED_BY(clients->lock); /* NULL: not counted, or not any more */
+	struct tcp_client *prev SYS_GUARDED_BY(clients->lock), *next SYS_GUARDED_BY(clients->lock);
+	uint64_t seen_ms SYS_GUARDED_BY(clients->lock); /* `answered_ms` when it was last read, or earlier */
 } tcp_client_t;
 
 typedef struct tcp_clients {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/traffic.h"
 
+#include <assert.h>
+
 enum {
 	BOUND_FIRST_LOG2 = 10, /* 1024 ns */
 	STEPS_PER_OCTAVE = 2,  /* bounds are 1 and 1.5 times a power of two */
@@ -34,6 +36,7 @@ const char *traffic_drop_name(traffic_drop_t reason)
 #define COUNTER_DROP(name, reason, help) [TRAFFIC_DROP_##name] = reason,
 #include "src/sys/counters.def"
 	};
+	assert((unsigned)reason < TRAFFIC_DROP_END);
 	return names[reason];
 }
 

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "libknot/base/assert.h"
 #include "libknot/msg/rcode.h"
 #include "src/answer/answer.h"
 #include "src/net/look.h"
@@ -73,6 +74,7 @@ static inline void traffic_begin(traffic_batch_t *batch, const look_list_t *look
 /** Note one event: TRAFFIC_… below TRAFFIC_NOTED. */
 static inline void traffic_note(traffic_batch_t *batch, unsigned what)
 {
+	KNOT_ASSERT_SLOW(what < TRAFFIC_NOTED);
 	batch->noted[what]++;
 	batch->used |= UINT64_C(1) << what;
 }

@@ -18,6 +18,7 @@
 #include "src/net/pace.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
+#include <assert.h>
 
 enum {
 	/* Buffers 64 KiB apart would share their sets of the first-level cache; 3 lines more spread them. */
@@ -50,6 +51,7 @@ typedef struct {
 
 knot_err_t udp_worker_init(socket_worker_t *worker)
 {
+	assert(worker->sockets != NULL && worker->socket_count > 0);
 	size_t poll_size = (worker->socket_count + 1) * sizeof(struct pollfd);
 	udp_t *udp = calloc(1, sizeof(*udp) + poll_size + (size_t)NET_UDP_BATCH * BUFFER_STRIDE);
 	if (udp == NULL) {
@@ -164,6 +166,7 @@ static bool serve_socket(const socket_worker_t *worker, const worker_socket_t *s
 		return false; /* empty, or an error that belongs to an earlier reply */
 	}
 	uint64_t start_ns = sys_clock_ns();
+	assert(count <= NET_UDP_BATCH);
 	udp->limits.now_us = start_ns / 1000;
 	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);

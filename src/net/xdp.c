@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <time.h>
+#include <assert.h>
 
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
 _Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
@@ -53,6 +54,7 @@ static uint64_t clock_us(void)
 
 knot_err_t xdp_worker_init(xdp_worker_t *worker)
 {
+	assert(worker->shared != NULL && worker->queue != NULL && worker->ifindex != 0);
 	xdp_t *xdp = calloc(1, sizeof(*xdp));
 	if (xdp == NULL) {
 		return KNOT_ENOMEM;
@@ -165,6 +167,7 @@ static void xdp_emit_segments(xdp_t *xdp, const state_t *state)
 
 static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *packets, size_t count)
 {
+	assert(count <= NET_XDP_BATCH);
 	uint8_t udp[NET_XDP_BATCH], tcp[NET_XDP_BATCH];
 	size_t udp_count = 0, tcp_count = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -92,8 +92,8 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set)
 	return first;
 }
 
-/* On all interfaces or on none: a rule that isn't in force must not be listed. Holding `change`. */
-static knot_err_t xdp_block_add_all(interfaces_t *set, const net_block_t *rules, size_t count)
+/* On all interfaces or on none: a rule that isn't in force must not be listed. */
+static knot_err_t xdp_block_add_all(interfaces_t *set, const net_block_t *rules, size_t count) SYS_REQUIRES(set->change)
 {
 	block_list_t before;
 	knot_err_t err = block_list_copy(&set->run_time, &before);
@@ -118,9 +118,9 @@ static knot_err_t xdp_block_add_all(interfaces_t *set, const net_block_t *rules,
 
 knot_err_t interfaces_block(interfaces_t *set, const net_block_t *rules, size_t count)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	knot_err_t err = interfaces_lost_helper(set) ? KNOT_ECONNCLOSED : xdp_block_add_all(set, rules, count);
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return err;
 }
 
@@ -147,7 +147,7 @@ static bool xdp_block_take_ended(block_list_t *list)
 
 bool interfaces_end_blocks(interfaces_t *set)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	/* Without the helper the kernel program goes on obeying it: it stays in the list. */
 	if (!interfaces_lost_helper(set) && xdp_block_take_ended(&set->run_time)) {
 		(void)interfaces_follow_blocks(set); /* logs */
@@ -156,13 +156,13 @@ bool interfaces_end_blocks(interfaces_t *set)
 	for (size_t i = 0; i < set->run_time.count && !has_ends; i++) {
 		has_ends = set->run_time.rules[i].end_ms != 0;
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return has_ends;
 }
 
 knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	knot_err_t err = KNOT_OK;
 	if (interfaces_lost_helper(set)) {
 		err = KNOT_ECONNCLOSED; /* the kernel program would go on obeying it */
@@ -171,7 +171,7 @@ knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule)
 	} else {
 		err = block_list_find(&set->blocks, rule) != NULL ? KNOT_EPERM : KNOT_ENOENT;
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	return err;
 }
 
@@ -195,7 +195,7 @@ static void xdp_block_add_counts(const block_list_t *list, net_block_t *rules, k
 
 knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	size_t count = set->blocks.count;
 	net_block_t *rules = NULL;
 	kxdp_rule_count_t *counts = NULL;
@@ -213,7 +213,7 @@ knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t 
 			}
 		}
 	}
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	free(counts);
 	if (err != KNOT_OK) {
 		free(rules);

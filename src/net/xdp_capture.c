@@ -11,10 +11,10 @@
 
 struct net_capture {
 	kxdp_tap_options_t options;
-	char ifname[IF_NAMESIZE];      /* "": all */
-	net_capture_source_t *sources; /* owned, with their taps; array and count under `look` */
-	size_t count;
-	bool is_over; /* no more taps; under `change` */
+	char ifname[IF_NAMESIZE];                           /* "": all */
+	net_capture_source_t *sources SYS_GUARDED_BY(look); /* owned, with their taps; changed under `change`, too */
+	size_t count SYS_GUARDED_BY(look);
+	bool is_over SYS_GUARDED_BY(change); /* no more taps */
 };
 
 static bool wants(const net_capture_t *capture, const xdp_interface_t *item)
@@ -32,13 +32,13 @@ kxdp_tap_t *interfaces_tap(interfaces_t *set, const xdp_interface_t *item, unsig
 	}
 	net_capture_source_t source = { .ifindex = kxdp_iface_index(item->iface), .queue = queue, .tap = tap };
 	snprintf(source.ifname, sizeof(source.ifname), "%s", item->want.ifname);
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	net_capture_source_t *sources = realloc(capture->sources, (capture->count + 1) * sizeof(*sources));
 	if (sources != NULL) {
 		capture->sources = sources;
 		sources[capture->count++] = source;
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	if (sources == NULL) {
 		kxdp_tap_free(tap);
 		return NULL;
@@ -56,7 +56,7 @@ static void free_capture(net_capture_t *capture)
 }
 
 /* Taps for the queues that are open. False: not all of them could be made. */
-static bool capture_put_taps(interfaces_t *set, const net_capture_t *capture)
+static bool capture_put_taps(interfaces_t *set, const net_capture_t *capture) SYS_REQUIRES(set->change)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		const xdp_interface_t *item = set->items[i];
@@ -74,7 +74,7 @@ static bool capture_put_taps(interfaces_t *set, const net_capture_t *capture)
 	return true;
 }
 
-static void capture_take_taps(interfaces_t *set)
+static void capture_take_taps(interfaces_t *set) SYS_REQUIRES(set->change)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		for (unsigned q = 0; q < set->items[i]->lane_max; q++) {
@@ -86,7 +86,7 @@ static void capture_take_taps(interfaces_t *set)
 	sys_rcu_wait();
 }
 
-static knot_err_t capture_start_taps(interfaces_t *set, net_capture_t *capture)
+static knot_err_t capture_start_taps(interfaces_t *set, net_capture_t *capture) SYS_REQUIRES(set->change)
 {
 	bool any = false;
 	for (size_t i = 0; i < set->count; i++) {
@@ -116,9 +116,9 @@ knot_err_t interfaces_capture(
 	}
 	capture->options = *options;
 	snprintf(capture->ifname, sizeof(capture->ifname), "%s", ifname != NULL ? ifname : "");
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	knot_err_t err = set->capture == NULL ? capture_start_taps(set, capture) : KNOT_EBUSY;
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	if (err != KNOT_OK) {
 		free_capture(capture);
 		return err;
@@ -130,22 +130,22 @@ knot_err_t interfaces_capture(
 size_t interfaces_capture_sources(
 		interfaces_t *set, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max)
 {
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	size_t count = capture->count;
 	size_t copied = count < max ? count : max;
 	if (copied > 0) {
 		memcpy(ret_sources, capture->sources, copied * sizeof(*ret_sources));
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return count;
 }
 
 void interfaces_capture_end(interfaces_t *set, net_capture_t *capture)
 {
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	capture->is_over = true;
 	capture_take_taps(set);
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 }
 
 void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture)
@@ -153,9 +153,9 @@ void interfaces_capture_stop(interfaces_t *set, net_capture_t *take_capture)
 	if (take_capture == NULL) {
 		return;
 	}
-	pthread_mutex_lock(&set->change);
+	sys_mutex_lock(&set->change);
 	set->capture = NULL;
 	capture_take_taps(set);
-	pthread_mutex_unlock(&set->change);
+	sys_mutex_unlock(&set->change);
 	free_capture(take_capture);
 }

@@ -69,14 +69,14 @@ static bool fallback_addresses(
 }
 
 /* Only one of the two groups can have an address when they are two users': at the start that was another one. */
-static knot_err_t replace_sockets(
-		interfaces_t *set, xdp_interface_t *item, const conf_addr_t *addrs, size_t count, sockets_t **io_made)
+static knot_err_t replace_sockets(interfaces_t *set, xdp_interface_t *item, const conf_addr_t *addrs, size_t count,
+		sockets_t **io_made) SYS_REQUIRES(set->change)
 {
 	sockets_free(*io_made);
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	sockets_t *old = item->sockets;
 	item->sockets = NULL;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	sockets_free(old);
 	return sockets_new(set->shared, &set->fallback, addrs, count, io_made);
 }
@@ -112,10 +112,10 @@ knot_err_t interfaces_follow_sockets(interfaces_t *set, xdp_interface_t *item, c
 	} else {
 		log_server(LOG_INFO, "closing the sockets that served instead of XDP for %s", want->text);
 	}
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	sockets_t *old = item->sockets;
 	item->sockets = made;
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	sockets_free(old);
 	return err;
 }

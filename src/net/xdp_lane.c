@@ -7,7 +7,7 @@
 
 #include "src/sys/clock.h"
 
-static bool is_taken(const interfaces_t *set, unsigned number)
+static bool is_taken(const interfaces_t *set, unsigned number) SYS_REQUIRES(set->change)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		for (unsigned q = 0; q < set->items[i]->lane_max; q++) {
@@ -21,7 +21,7 @@ static bool is_taken(const interfaces_t *set, unsigned number)
 }
 
 /* The smallest number that no worker has: with it the CPU, so that workers that come and go stay spread. */
-static unsigned free_number(const interfaces_t *set)
+static unsigned free_number(const interfaces_t *set) SYS_REQUIRES(set->change)
 {
 	unsigned number = 0;
 	while (is_taken(set, number)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be seen of the XDP interfaces. Holds `look` only, so it may be called within a read section. */
+/* What can be seen of the XDP interfaces. Takes `look` only: a change of interfaces may take seconds. */
 #include "src/net/interfaces.h"
 
 #include <stdio.h>
@@ -28,11 +28,11 @@ static bool was_up(const xdp_interface_t *item)
 size_t interfaces_count(interfaces_t *set)
 {
 	size_t count = 0;
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	for (size_t i = 0; i < set->count; i++) {
 		count += was_up(set->items[i]);
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return count;
 }
 
@@ -55,14 +55,14 @@ static void sum_stats(const xdp_interface_t *item, net_xdp_stats_t *ret_stats)
 bool interfaces_stats(interfaces_t *set, size_t index, net_xdp_stats_t *ret_stats)
 {
 	bool is_there = false;
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	for (size_t i = 0; i < set->count && !is_there; i++) {
 		if (was_up(set->items[i]) && index-- == 0) {
 			sum_stats(set->items[i], ret_stats);
 			is_there = true;
 		}
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	return is_there;
 }
 
@@ -131,14 +131,14 @@ knot_err_t interfaces_status(interfaces_t *set, net_xdp_status_t **ret_status)
 		return KNOT_ENOMEM;
 	}
 	status->helper_alive = set->shared->priv != NULL && kxdp_priv_alive(set->shared->priv);
-	pthread_mutex_lock(&set->look);
+	sys_mutex_lock(&set->look);
 	status->worker_count = atomic_load_explicit(&set->worker_count, memory_order_relaxed);
 	status->ifaces = calloc(set->count + 1, sizeof(*status->ifaces));
 	bool is_whole = status->ifaces != NULL;
 	for (size_t i = 0; i < set->count && is_whole; i++) {
 		is_whole = fill_interface(set->items[i], &status->ifaces[status->count++]);
 	}
-	pthread_mutex_unlock(&set->look);
+	sys_mutex_unlock(&set->look);
 	if (!is_whole) {
 		net_xdp_status_free(status);
 		return KNOT_ENOMEM;

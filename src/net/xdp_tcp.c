@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <assert.h>
 
 enum {
 	FRAME_HEAD = 2, /* bytes of length in front of a message */
@@ -134,6 +135,7 @@ static bool xdp_tcp_make_stack(xdp_tcp_t *tcp, const kxdp_tcp_limits_t *limits, 
 
 void xdp_tcp_configure(xdp_tcp_t *tcp, const conf_xdp_t *conf, size_t worker_count, uint64_t now_us)
 {
+	assert(worker_count > 0);
 	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	if (!conf->tcp) {
 		if (tcp->is_on) {
@@ -286,6 +288,7 @@ void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *
 	if (stack == NULL) {
 		return;
 	}
+	assert(count <= NET_XDP_BATCH);
 	count = xdp_tcp_read_segments(tcp, packets, numbers, count);
 	answer_warm(state->zones, tcp->requests, count, tcp->hints);
 	for (size_t i = 0; i < count; i++) {
@@ -301,6 +304,7 @@ void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *
 bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
 {
 	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
+	assert(stack != NULL);
 	const foreseen_t nothing = { { NULL, 0 }, NULL };
 	kxdp_tcp_input_t input;
 	bool any = false;
@@ -313,6 +317,7 @@ bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
 
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us)
 {
+	assert(xdp_tcp_has_stack(tcp));
 	kxdp_tcp_tick(xdp_tcp_stack_of(tcp), now_us);
 	(void)xdp_tcp_answer_waiting(tcp, state);
 }
@@ -324,6 +329,7 @@ bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payl
 
 void xdp_tcp_abort_all(xdp_tcp_t *tcp)
 {
+	assert(xdp_tcp_has_stack(tcp));
 	kxdp_tcp_abort_all(xdp_tcp_stack_of(tcp));
 }
 

@@ -330,6 +330,7 @@ static void stats_add_type(const tally_t *t, unsigned first)
 static const char *stats_bucket_id(unsigned index, unsigned end, char scratch[static ID_TEXT_MAX])
 {
 	unsigned from = index * BUCKET;
+	assert(from <= end);
 	snprintf(scratch, ID_TEXT_MAX, "%u-%u", from, from < end ? from + BUCKET - 1 : 65535u);
 	return scratch;
 }
@@ -419,6 +420,7 @@ static knot_err_t stats_make(const conf_t *conf, const conf_modref_t *ref, modul
 	unsigned count = 0;
 	for (size_t i = 0; stats->uses != NULL && i < KNOT_LEN(items); i++) {
 		if (*(const bool *)((const char *)settings + items[i].flag_off)) {
+			assert(items[i].count > 0);
 			stats->uses[stats->use_count++] = (stats_use_t){ items[i].add, &items[i], count };
 			count += items[i].count;
 		}
