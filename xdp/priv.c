@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 enum {
 	REPLY_MAX_S = 30, /* opening waits up to a second for what the kernel releases late, a few times */
 	END_POLL_MS = 5,
-	END_MAX_MS = 10000,
+	END_MAX_MS = 5000,
 };
 
 struct kxdp_priv {
@@ -87,6 +88,18 @@ static void priv_release_helper(kxdp_priv_t *priv)
 	}
 }
 
+/*
+ * The helper doesn't react: it is stopped, or stuck in the kernel. Left alone it would keep the kernel program attached
+ * after this process, and the next one would find the interface taken. A helper that runs as root stays if this process
+ * has given that up: it may not be killed then. With the lock held.
+ */
+static void priv_kill_helper(const kxdp_priv_t *priv)
+{
+	if (priv->pid > 0) {
+		(void)kill(priv->pid, SIGKILL); /* not waited for yet, so the number is its own still */
+	}
+}
+
 void kxdp_priv_stop(kxdp_priv_t *take_priv)
 {
 	kxdp_priv_t *priv = take_priv;
@@ -95,7 +108,10 @@ void kxdp_priv_stop(kxdp_priv_t *take_priv)
 	}
 	priv_release_helper(priv);
 	const struct timespec pause = { .tv_nsec = END_POLL_MS * 1000000L };
-	for (unsigned ms = 0; priv->pid > 0 && ms < END_MAX_MS; ms += END_POLL_MS) {
+	for (unsigned ms = 0; priv->pid > 0 && ms < 2 * END_MAX_MS; ms += END_POLL_MS) {
+		if (ms == END_MAX_MS) {
+			priv_kill_helper(priv);
+		}
 		nanosleep(&pause, NULL);
 		priv_release_helper(priv);
 	}
@@ -204,6 +220,8 @@ knot_err_t kxdp_priv_call(kxdp_priv_t *priv, const void *request, priv_answer_t 
 		answered = priv_exchange_messages(priv->fd, &undo, sizeof(undo), &closed);
 	}
 	if (!answered) {
+		priv_kill_helper(priv); /* it may have ended by itself; if not, no reply that is late may be taken for
+					   another's */
 		priv_release_helper(priv);
 	}
 	pthread_mutex_unlock(&priv->lock);

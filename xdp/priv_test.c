@@ -874,6 +874,18 @@ static void test_helper_killed(void **state)
 	kxdp_priv_stop(priv);
 }
 
+/* One that was stopped, or is stuck, doesn't outlive the daemon: it holds the interface. */
+static void test_helper_stopped(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const pid_t pid = helper_pid();
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	kxdp_priv_stop(priv);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
 /* What the helper has of the process that it came from. */
 static void test_helper_is_bare(void **state)
 {
@@ -963,6 +975,7 @@ int main(void)
 		cmocka_unit_test(test_no_descriptor_is_kept),
 		cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
+		cmocka_unit_test(test_helper_stopped),
 		cmocka_unit_test(test_helper_is_bare),
 		cmocka_unit_test(test_without_standard_streams),
 	};
