@@ -3,17 +3,8 @@
 
 #include <arpa/inet.h>
 
-#include "libknot/base/assert.h"
-#include "libknot/base/encode.h"
 #include "libknot/base/number.h"
-
-static void scan_set_fault(rdata_scanner_t *s, const char *reason)
-{
-	if (s->status == SCAN_OK) {
-		s->status = SCAN_FAULT;
-		s->reason = reason;
-	}
-}
+#include "libknot/text/scan_fields.h"
 
 void rdata_scanner_init(rdata_scanner_t *s, lexer_t *lex, uint8_t *out, size_t max)
 {
@@ -21,74 +12,6 @@ void rdata_scanner_init(rdata_scanner_t *s, lexer_t *lex, uint8_t *out, size_t m
 	s->lex = lex;
 	s->out = out;
 	s->max = max < KNOT_RDATA_MAX ? max : KNOT_RDATA_MAX;
-}
-
-/* Reads the next token. The lexer's own trouble becomes the scanner's status. */
-static inline void advance(rdata_scanner_t *s)
-{
-	lexer_next(s->lex, &s->tok);
-	if (s->tok.kind >= TOKEN_FAULT && s->status == SCAN_OK) {
-		s->status = s->tok.kind == TOKEN_MORE ? SCAN_MORE : SCAN_FAULT;
-		s->reason = s->lex->reason;
-		s->what = NULL;
-	}
-}
-
-static inline bool at_end(const rdata_scanner_t *s)
-{
-	return s->tok.kind == TOKEN_EOL || s->status != SCAN_OK;
-}
-
-/* True if the current token is an unquoted word, which most fields must be. */
-static inline bool need_word(rdata_scanner_t *s, const char *reason)
-{
-	if (s->status == SCAN_OK && s->tok.kind == TOKEN_WORD && !s->tok.has_quote) {
-		return true;
-	}
-	scan_set_fault(s, s->tok.kind == TOKEN_EOL ? "missing data" : reason);
-	return false;
-}
-
-/* Room for `len` more bytes of RDATA, not yet counted. */
-static inline uint8_t *scan_room(rdata_scanner_t *s, size_t len)
-{
-	KNOT_ASSERT_SLOW(s->len <= s->max);
-	if (len <= s->max - s->len) {
-		return s->out + s->len;
-	}
-	s->is_full = s->status == SCAN_OK;
-	scan_set_fault(s, "record data is too long");
-	return NULL;
-}
-
-static inline bool scan_put_bytes(rdata_scanner_t *s, const void *bytes, size_t len)
-{
-	uint8_t *p = scan_room(s, len);
-	if (p == NULL) {
-		return false;
-	}
-	memcpy(p, bytes, len);
-	s->len += len;
-	return true;
-}
-
-static bool put_u16(rdata_scanner_t *s, uint16_t v)
-{
-	uint8_t bytes[2];
-	store_be16(bytes, v);
-	return scan_put_bytes(s, bytes, sizeof(bytes));
-}
-
-static bool put_u32(rdata_scanner_t *s, uint32_t v)
-{
-	uint8_t bytes[4];
-	store_be32(bytes, v);
-	return scan_put_bytes(s, bytes, sizeof(bytes));
-}
-
-static bool put_u8(rdata_scanner_t *s, uint8_t v)
-{
-	return scan_put_bytes(s, &v, 1);
 }
 
 /* ---- numbers ---- */
@@ -113,7 +36,7 @@ static bool find_enum(const knot_field_enum_t *names, const token_t *tok, uint32
 
 static void scan_integer(rdata_scanner_t *s, const knot_field_t *field, uint32_t max)
 {
-	if (!need_word(s, "invalid number")) {
+	if (!scan_need_word(s, "invalid number")) {
 		return;
 	}
 	uint32_t value;
@@ -124,25 +47,25 @@ static void scan_integer(rdata_scanner_t *s, const knot_field_t *field, uint32_t
 			return;
 		}
 	}
-	bool done = max == UINT8_MAX    ? put_u8(s, (uint8_t)value)
-		    : max == UINT16_MAX ? put_u16(s, (uint16_t)value)
-					: put_u32(s, value);
+	bool done = max == UINT8_MAX    ? scan_put_u8(s, (uint8_t)value)
+		    : max == UINT16_MAX ? scan_put_u16(s, (uint16_t)value)
+					: scan_put_u32(s, value);
 	if (done) {
-		advance(s);
+		scan_advance(s);
 	}
 }
 
 static void scan_period_field(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid number")) {
+	if (!scan_need_word(s, "invalid number")) {
 		return;
 	}
 	uint32_t seconds;
 	const char *reason = scan_period(s->tok.data, s->tok.len, &seconds);
 	if (reason != NULL) {
 		scan_set_fault(s, reason);
-	} else if (put_u32(s, seconds)) {
-		advance(s);
+	} else if (scan_put_u32(s, seconds)) {
+		scan_advance(s);
 	}
 }
 
@@ -183,7 +106,7 @@ static const char *scan_date(const char *text, uint32_t *ret)
 
 static void scan_timestamp(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid timestamp")) {
+	if (!scan_need_word(s, "invalid timestamp")) {
 		return;
 	}
 	uint32_t seconds;
@@ -192,8 +115,8 @@ static void scan_timestamp(rdata_scanner_t *s)
 					       : scan_number(s->tok.data, s->tok.len, UINT32_MAX, &seconds);
 	if (reason != NULL) {
 		scan_set_fault(s, reason);
-	} else if (put_u32(s, seconds)) {
-		advance(s);
+	} else if (scan_put_u32(s, seconds)) {
+		scan_advance(s);
 	}
 }
 
@@ -219,20 +142,20 @@ bool rdata_scan_type(rdata_scanner_t *s, const token_t *tok, uint16_t *ret_type)
 static void scan_type(rdata_scanner_t *s)
 {
 	uint16_t type;
-	if (!need_word(s, "unsupported record type")) {
+	if (!scan_need_word(s, "unsupported record type")) {
 		return;
 	}
 	if (!rdata_scan_type(s, &s->tok, &type)) {
 		scan_set_fault(s, "unsupported record type");
-	} else if (put_u16(s, type)) {
-		advance(s);
+	} else if (scan_put_u16(s, type)) {
+		scan_advance(s);
 	}
 }
 
 /* ---- addresses ---- */
 
 /* RFC 1035 3.4.1, strictly four decimal numbers without leading zeros, as inet_pton(). */
-static bool parse_ipv4(const char *text, size_t len, uint8_t ret[static 4])
+bool scan_parse_ipv4(const char *text, size_t len, uint8_t ret[static 4])
 {
 	size_t i = 0;
 	for (unsigned part = 0; part < 4; part++) {
@@ -252,7 +175,7 @@ static bool parse_ipv4(const char *text, size_t len, uint8_t ret[static 4])
 	return i == len;
 }
 
-static bool parse_ipv6(const char *text, size_t len, uint8_t ret[static 16])
+bool scan_parse_ipv6(const char *text, size_t len, uint8_t ret[static 16])
 {
 	char copy[INET6_ADDRSTRLEN];
 	if (len >= sizeof(copy) || memchr(text, '\0', len) != NULL) {
@@ -266,26 +189,26 @@ static bool parse_ipv6(const char *text, size_t len, uint8_t ret[static 16])
 static void scan_ipv4(rdata_scanner_t *s)
 {
 	uint8_t address[4];
-	if (!need_word(s, "invalid IPv4 address")) {
+	if (!scan_need_word(s, "invalid IPv4 address")) {
 		return;
 	}
-	if (!parse_ipv4(s->tok.data, s->tok.len, address)) {
+	if (!scan_parse_ipv4(s->tok.data, s->tok.len, address)) {
 		scan_set_fault(s, "invalid IPv4 address");
 	} else if (scan_put_bytes(s, address, sizeof(address))) {
-		advance(s);
+		scan_advance(s);
 	}
 }
 
 static void scan_ipv6(rdata_scanner_t *s)
 {
 	uint8_t address[16];
-	if (!need_word(s, "invalid IPv6 address")) {
+	if (!scan_need_word(s, "invalid IPv6 address")) {
 		return;
 	}
-	if (!parse_ipv6(s->tok.data, s->tok.len, address)) {
+	if (!scan_parse_ipv6(s->tok.data, s->tok.len, address)) {
 		scan_set_fault(s, "invalid IPv6 address");
 	} else if (scan_put_bytes(s, address, sizeof(address))) {
-		advance(s);
+		scan_advance(s);
 	}
 }
 
@@ -311,11 +234,12 @@ static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 {
 	size_t start = s->len;
 	knot_hex_state_t state = { 0 };
-	while (!at_end(s)) {
-		if (!need_word(s, "invalid hexadecimal character") || !put_hex(s, s->tok.data, s->tok.len, &state)) {
+	while (!scan_at_end(s)) {
+		if (!scan_need_word(s, "invalid hexadecimal character") ||
+				!put_hex(s, s->tok.data, s->tok.len, &state)) {
 			return;
 		}
-		advance(s);
+		scan_advance(s);
 	}
 	if (state.has_digit) {
 		scan_set_fault(s, "odd number of hexadecimal digits");
@@ -324,7 +248,7 @@ static void scan_hex_rest(rdata_scanner_t *s, size_t min)
 	}
 }
 
-static bool put_base64(rdata_scanner_t *s, const char *text, size_t len, knot_base64_state_t *state)
+bool scan_put_base64(rdata_scanner_t *s, const char *text, size_t len, knot_base64_state_t *state)
 {
 	size_t count;
 	knot_mut_bytes_t left = { s->out + s->len, s->max - s->len };
@@ -340,11 +264,12 @@ static void scan_base64_rest(rdata_scanner_t *s, size_t min)
 {
 	size_t start = s->len;
 	knot_base64_state_t state = { 0 };
-	while (!at_end(s)) {
-		if (!need_word(s, "invalid base64 character") || !put_base64(s, s->tok.data, s->tok.len, &state)) {
+	while (!scan_at_end(s)) {
+		if (!scan_need_word(s, "invalid base64 character") ||
+				!scan_put_base64(s, s->tok.data, s->tok.len, &state)) {
 			return;
 		}
-		advance(s);
+		scan_advance(s);
 	}
 	if (state.digit_count != 0) {
 		scan_set_fault(s, "incomplete base64 data");
@@ -356,13 +281,13 @@ static void scan_base64_rest(rdata_scanner_t *s, size_t min)
 /* NSEC3 salt: length byte and bytes, "-" for none (RFC 5155 3.3). */
 static void scan_salt(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid hexadecimal character")) {
+	if (!scan_need_word(s, "invalid hexadecimal character")) {
 		return;
 	}
 	size_t start = s->len;
 	knot_hex_state_t state = { 0 };
 	bool is_empty = s->tok.len == 1 && s->tok.data[0] == '-';
-	if (!put_u8(s, 0) || (!is_empty && !put_hex(s, s->tok.data, s->tok.len, &state))) {
+	if (!scan_put_u8(s, 0) || (!is_empty && !put_hex(s, s->tok.data, s->tok.len, &state))) {
 		return;
 	}
 	size_t len = s->len - start - 1;
@@ -372,13 +297,13 @@ static void scan_salt(rdata_scanner_t *s)
 		return;
 	}
 	s->out[start] = (uint8_t)len;
-	advance(s);
+	scan_advance(s);
 }
 
 /* NSEC3 next hashed owner: length byte and bytes, base32hex without padding (RFC 5155 3.3). */
 static void scan_hash(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid base32hex character")) {
+	if (!scan_need_word(s, "invalid base32hex character")) {
 		return;
 	}
 	size_t len = s->tok.len * 5 / 8;
@@ -396,13 +321,13 @@ static void scan_hash(rdata_scanner_t *s)
 		return;
 	}
 	s->len += 1 + len;
-	advance(s);
+	scan_advance(s);
 }
 
 /* `pairs` hex pairs with dashes between (RFC 7043 3.2, 4.2). */
 static void scan_eui(rdata_scanner_t *s, size_t pairs)
 {
-	if (!need_word(s, "invalid EUI address")) {
+	if (!scan_need_word(s, "invalid EUI address")) {
 		return;
 	}
 	uint8_t *p = scan_room(s, pairs);
@@ -421,13 +346,13 @@ static void scan_eui(rdata_scanner_t *s, size_t pairs)
 		return;
 	}
 	s->len += pairs;
-	advance(s);
+	scan_advance(s);
 }
 
 /* Four groups of one to four hex digits with colons between (RFC 6742 2.1.2). */
 static void scan_node_id(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid node identifier")) {
+	if (!scan_need_word(s, "invalid node identifier")) {
 		return;
 	}
 	const char *p = s->tok.data, *end = p + s->tok.len;
@@ -442,18 +367,18 @@ static void scan_node_id(rdata_scanner_t *s)
 			scan_set_fault(s, "invalid node identifier");
 			return;
 		}
-		if (!put_u16(s, (uint16_t)value)) {
+		if (!scan_put_u16(s, (uint16_t)value)) {
 			return;
 		}
 	}
-	advance(s);
+	scan_advance(s);
 }
 
 /* ---- names and texts ---- */
 
 static void scan_name_field(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid domain name")) {
+	if (!scan_need_word(s, "invalid domain name")) {
 		return;
 	}
 	uint8_t wire[KNOT_NAME_MAX];
@@ -469,7 +394,7 @@ static void scan_name_field(rdata_scanner_t *s)
 	} else if (!scan_put_bytes(s, name.wire, name.len)) {
 		return;
 	}
-	advance(s);
+	scan_advance(s);
 }
 
 /* The current token as text of at most `max` bytes behind what is written. */
@@ -484,7 +409,7 @@ static bool scan_put_text(rdata_scanner_t *s, size_t max)
 		if (!scan_put_bytes(s, s->tok.data, s->tok.len)) {
 			return false;
 		}
-		advance(s);
+		scan_advance(s);
 		return true;
 	}
 	const char *reason = scan_text(s->tok.data, s->tok.len, s->out + s->len, max < left ? max : left, &len);
@@ -494,7 +419,7 @@ static bool scan_put_text(rdata_scanner_t *s, size_t max)
 		return false;
 	}
 	s->len += len;
-	advance(s);
+	scan_advance(s);
 	return true;
 }
 
@@ -509,7 +434,7 @@ static void scan_text_field(rdata_scanner_t *s, size_t min)
 static void scan_string(rdata_scanner_t *s)
 {
 	size_t start = s->len;
-	if (s->status == SCAN_OK && put_u8(s, 0) && scan_put_text(s, UINT8_MAX)) {
+	if (s->status == SCAN_OK && scan_put_u8(s, 0) && scan_put_text(s, UINT8_MAX)) {
 		s->out[start] = (uint8_t)(s->len - start - 1);
 	}
 }
@@ -518,12 +443,12 @@ static void scan_strings(rdata_scanner_t *s)
 {
 	do {
 		scan_string(s);
-	} while (!at_end(s));
+	} while (!scan_at_end(s));
 }
 
 static void scan_tag(rdata_scanner_t *s)
 {
-	if (need_word(s, "invalid tag")) {
+	if (scan_need_word(s, "invalid tag")) {
 		scan_string(s);
 	}
 }
@@ -538,9 +463,9 @@ static void scan_bitmap(rdata_scanner_t *s)
 	}
 	unsigned window_max = 0;
 	bool has_types = false;
-	while (!at_end(s)) {
+	while (!scan_at_end(s)) {
 		uint16_t type;
-		if (!need_word(s, "invalid bitmap")) {
+		if (!scan_need_word(s, "invalid bitmap")) {
 			break;
 		}
 		if (!rdata_scan_type(s, &s->tok, &type)) {
@@ -550,7 +475,7 @@ static void scan_bitmap(rdata_scanner_t *s)
 		s->bitmap[type >> 8][(type & 0xFF) / 8] |= 0x80 >> (type & 7);
 		window_max = (unsigned)(type >> 8) > window_max ? type >> 8 : window_max;
 		has_types = true;
-		advance(s);
+		scan_advance(s);
 	}
 	for (unsigned window = 0; has_types && window <= window_max; window++) {
 		uint8_t *bits = s->bitmap[window], len = 32;
@@ -558,7 +483,7 @@ static void scan_bitmap(rdata_scanner_t *s)
 			len--;
 		}
 		if (len > 0 && s->status == SCAN_OK) {
-			(void)(put_u8(s, (uint8_t)window) && put_u8(s, len) && scan_put_bytes(s, bits, len));
+			(void)(scan_put_u8(s, (uint8_t)window) && scan_put_u8(s, len) && scan_put_bytes(s, bits, len));
 		}
 		memset(bits, 0, len);
 	}
@@ -584,23 +509,23 @@ static const char *scan_apl_item(rdata_scanner_t *s, const char *text, size_t le
 		return "invalid address prefix";
 	}
 	size_t address_len = (size_t)(slash - colon - 1), size = family == 1 ? 4 : 16;
-	bool is_valid = family == 1 ? parse_ipv4(colon + 1, address_len, address) && prefix <= 32
-				    : family == 2 && parse_ipv6(colon + 1, address_len, address) && prefix <= 128;
+	bool is_valid = family == 1 ? scan_parse_ipv4(colon + 1, address_len, address) && prefix <= 32
+				    : family == 2 && scan_parse_ipv6(colon + 1, address_len, address) && prefix <= 128;
 	if (!is_valid) {
 		return "invalid address prefix";
 	}
 	while (size > 0 && address[size - 1] == 0) { /* RFC 3123 4: no trailing zeros */
 		size--;
 	}
-	(void)(put_u16(s, (uint16_t)family) && put_u8(s, (uint8_t)prefix) &&
-			put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && scan_put_bytes(s, address, size));
+	(void)(scan_put_u16(s, (uint16_t)family) && scan_put_u8(s, (uint8_t)prefix) &&
+			scan_put_u8(s, (uint8_t)((is_negated ? 0x80 : 0) | size)) && scan_put_bytes(s, address, size));
 	return NULL;
 }
 
 static void scan_apl(rdata_scanner_t *s)
 {
-	while (!at_end(s)) {
-		if (!need_word(s, "invalid address prefix")) {
+	while (!scan_at_end(s)) {
+		if (!scan_need_word(s, "invalid address prefix")) {
 			return;
 		}
 		const char *reason = scan_apl_item(s, s->tok.data, s->tok.len);
@@ -609,132 +534,16 @@ static void scan_apl(rdata_scanner_t *s)
 			return;
 		}
 		if (s->status == SCAN_OK) {
-			advance(s);
+			scan_advance(s);
 		}
 	}
-}
-
-/* ---- LOC, RFC 1876 3 ---- */
-
-/* Decimal number with up to `decimals` digits behind the point and an optional 'm', times 10^decimals. */
-static bool parse_decimal(const char *text, size_t len, unsigned decimals, bool is_metres, uint64_t *ret)
-{
-	uint64_t value = 0;
-	unsigned behind = 0, digits = 0;
-	bool has_point = false;
-	if (is_metres && len > 1 && text[len - 1] == 'm') {
-		len--;
-	}
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '.' && !has_point) {
-			has_point = true;
-			continue;
-		}
-		if (!knot_is_digit(text[i]) || digits == 12 || (has_point && behind == decimals)) {
-			return false;
-		}
-		value = value * 10 + (uint64_t)(text[i] - '0');
-		digits++;
-		behind += has_point;
-	}
-	for (; behind < decimals; behind++) {
-		value *= 10;
-	}
-	*ret = value;
-	return digits > 0;
-}
-
-/* Degrees [minutes [seconds]] hemisphere, as thousandths of a second of arc from the equator or prime meridian. */
-static void scan_angle(rdata_scanner_t *s, char positive, char negative, unsigned degrees_max, uint32_t *ret)
-{
-	static const uint64_t limits[] = { 180, 59, 59999 };
-	static const uint32_t scale[] = { 3600000, 60000, 1 };
-	uint64_t total = 0;
-	unsigned part = 0;
-	for (;; part++) {
-		if (!need_word(s, "invalid location")) {
-			return;
-		}
-		char c = s->tok.data[0] & (char)~0x20;
-		if (part > 0 && s->tok.len == 1 && (c == positive || c == negative)) {
-			break;
-		}
-		uint64_t value;
-		if (part == 3 || !parse_decimal(s->tok.data, s->tok.len, part == 2 ? 3 : 0, false, &value) ||
-				value > limits[part]) {
-			scan_set_fault(s, "invalid location");
-			return;
-		}
-		total += value * scale[part];
-		advance(s);
-	}
-	if (total > (uint64_t)degrees_max * scale[0]) {
-		scan_set_fault(s, "invalid location");
-		return;
-	}
-	bool is_positive = (s->tok.data[0] & (char)~0x20) == positive;
-	*ret = (uint32_t)(is_positive ? (1U << 31) + total : (1U << 31) - total);
-	advance(s);
-}
-
-/* Metres as one digit and a power of ten in centimetres. */
-static bool parse_precision(const token_t *tok, uint8_t *ret)
-{
-	uint64_t cm;
-	if (!parse_decimal(tok->data, tok->len, 2, true, &cm) || cm > 9000000000u) {
-		return false;
-	}
-	unsigned exponent = 0;
-	while (cm > 9) {
-		cm /= 10;
-		exponent++;
-	}
-	*ret = (uint8_t)(cm << 4 | exponent);
-	return true;
-}
-
-static bool parse_altitude(const token_t *tok, uint32_t *ret)
-{
-	bool is_negative = tok->len > 1 && tok->data[0] == '-';
-	uint64_t cm;
-	if (!parse_decimal(tok->data + is_negative, tok->len - is_negative, 2, true, &cm) ||
-			(is_negative ? cm > 10000000 : cm > UINT32_MAX - 10000000u)) {
-		return false;
-	}
-	*ret = (uint32_t)(is_negative ? 10000000 - cm : 10000000 + cm);
-	return true;
-}
-
-static void scan_loc(rdata_scanner_t *s)
-{
-	uint8_t precision[3] = { 0x12, 0x16, 0x13 }; /* 1 m, 10 km, 10 m: RFC 1876 3 */
-	uint32_t latitude = 0, longitude = 0, altitude = 0;
-	scan_angle(s, 'N', 'S', 90, &latitude);
-	scan_angle(s, 'E', 'W', 180, &longitude);
-	if (!need_word(s, "invalid location")) {
-		return;
-	}
-	if (!parse_altitude(&s->tok, &altitude)) {
-		scan_set_fault(s, "invalid location");
-		return;
-	}
-	advance(s);
-	for (unsigned i = 0; i < 3 && !at_end(s); i++) {
-		if (!need_word(s, "invalid location") || !parse_precision(&s->tok, &precision[i])) {
-			scan_set_fault(s, "invalid location");
-			return;
-		}
-		advance(s);
-	}
-	(void)(s->status == SCAN_OK && put_u8(s, 0) && scan_put_bytes(s, precision, sizeof(precision)) &&
-			put_u32(s, latitude) && put_u32(s, longitude) && put_u32(s, altitude));
 }
 
 /* ---- IPSECKEY gateway ---- */
 
 static void scan_gateway(rdata_scanner_t *s)
 {
-	if (!need_word(s, "invalid gateway")) {
+	if (!scan_need_word(s, "invalid gateway")) {
 		return;
 	}
 	switch (s->out[s->len - 2]) {
@@ -743,236 +552,12 @@ static void scan_gateway(rdata_scanner_t *s)
 			scan_set_fault(s, "invalid gateway");
 			return;
 		}
-		advance(s);
+		scan_advance(s);
 		break;
 	case 1: scan_ipv4(s); break;
 	case 2: scan_ipv6(s); break;
 	case 3: scan_name_field(s); break;
 	default: scan_set_fault(s, "invalid gateway type"); break;
-	}
-}
-
-/* ---- SvcParams, RFC 9460 2.1 and appendix A ---- */
-
-/*
- * Next item of a comma-separated list in raw text (appendix A.1). Text escapes are resolved first, then, for lists of
- * texts (`is_escaped`), the list's own: backslash before comma or backslash.
- */
-static bool next_item(knot_str_t text, size_t *pos, bool is_escaped, uint8_t *item, size_t max, size_t *ret_len)
-{
-	size_t len = 0;
-	while (*pos < text.len) {
-		uint8_t c;
-		size_t at = *pos;
-		if (!scan_char(text.data, text.len, &at, &c)) {
-			return false;
-		}
-		if (c == ',') {
-			break;
-		}
-		if (is_escaped && c == '\\' && (at == text.len || !scan_char(text.data, text.len, &at, &c))) {
-			return false;
-		}
-		if (len == max) {
-			return false;
-		}
-		item[len++] = c;
-		*pos = at;
-	}
-	*ret_len = len;
-	return len > 0;
-}
-
-static void put_mandatory(rdata_scanner_t *s, size_t start)
-{
-	/* Keys were appended in any order; insertion sort in place, duplicates are a fault. */
-	for (size_t i = start + 2; i < s->len; i += 2) {
-		uint16_t key = load_be16(s->out + i);
-		size_t k = i;
-		for (; k > start && load_be16(s->out + k - 2) > key; k -= 2) {
-			store_be16(s->out + k, load_be16(s->out + k - 2));
-		}
-		store_be16(s->out + k, key);
-	}
-	for (size_t i = start; i + 4 <= s->len; i += 2) {
-		if (load_be16(s->out + i) == load_be16(s->out + i + 2)) {
-			scan_set_fault(s, "duplicate SvcParam key");
-		}
-	}
-}
-
-static void put_list_item(rdata_scanner_t *s, knot_svcparam_kind_t kind, const uint8_t *item, size_t len)
-{
-	uint8_t address[16];
-	uint16_t key;
-	const char *text = (const char *)item;
-	if (kind == SVCPARAM_ALPN) {
-		(void)(put_u8(s, (uint8_t)len) && scan_put_bytes(s, item, len));
-	} else if (kind == SVCPARAM_IPV4 && parse_ipv4(text, len, address)) {
-		scan_put_bytes(s, address, 4);
-	} else if (kind == SVCPARAM_IPV6 && parse_ipv6(text, len, address)) {
-		scan_put_bytes(s, address, 16);
-	} else if (kind == SVCPARAM_MANDATORY && knot_svcparam_key((knot_str_t){ text, len }, &key)) {
-		put_u16(s, key);
-	} else {
-		scan_set_fault(s, "invalid SvcParam value");
-	}
-}
-
-static void put_list(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_str_t text)
-{
-	uint8_t item[UINT8_MAX];
-	size_t start = s->len, pos = 0, len;
-	bool has_more = true;
-	while (has_more && s->status == SCAN_OK) {
-		if (!next_item(text, &pos, kind == SVCPARAM_ALPN, item, sizeof(item), &len)) {
-			scan_set_fault(s, "invalid SvcParam value");
-			return;
-		}
-		put_list_item(s, kind, item, len);
-		has_more = pos < text.len; /* at a comma, however it is spelt; one at the end leaves an empty item */
-		if (has_more) {
-			uint8_t comma;
-			(void)scan_char(text.data, text.len, &pos, &comma);
-		}
-	}
-	if (kind == SVCPARAM_MANDATORY && s->status == SCAN_OK) {
-		put_mandatory(s, start);
-	}
-}
-
-static void put_svc_text(rdata_scanner_t *s, knot_str_t text)
-{
-	size_t len;
-	const char *reason = scan_text(text.data, text.len, s->out + s->len, s->max - s->len, &len);
-	if (reason != NULL) {
-		s->is_full = text.len > s->max - s->len;
-		scan_set_fault(s, reason);
-		return;
-	}
-	s->len += len;
-}
-
-/* The value of one SvcParam from raw text, behind what is written. */
-static void put_svc_value(rdata_scanner_t *s, knot_svcparam_kind_t kind, knot_str_t text)
-{
-	uint32_t port;
-	knot_base64_state_t base64 = { 0 };
-	if (kind == SVCPARAM_EMPTY ? text.len > 0 : kind != SVCPARAM_OPAQUE && text.len == 0) {
-		scan_set_fault(s, text.len > 0 ? "unexpected SvcParam value" : "missing SvcParam value");
-		return;
-	}
-	switch (kind) {
-	case SVCPARAM_OPAQUE:
-	case SVCPARAM_DOHPATH: put_svc_text(s, text); break;
-	case SVCPARAM_EMPTY: break;
-	case SVCPARAM_PORT:
-		if (scan_number(text.data, text.len, UINT16_MAX, &port) != NULL) {
-			scan_set_fault(s, "invalid SvcParam value");
-		} else {
-			put_u16(s, (uint16_t)port);
-		}
-		break;
-	case SVCPARAM_BASE64:
-		if (put_base64(s, text.data, text.len, &base64) && base64.digit_count != 0) {
-			scan_set_fault(s, "incomplete base64 data");
-		}
-		break;
-	case SVCPARAM_MANDATORY:
-	case SVCPARAM_ALPN:
-	case SVCPARAM_IPV4:
-	case SVCPARAM_IPV6: put_list(s, kind, text); break;
-	}
-}
-
-/* Moves the parameter at `at` to its place among the sorted ones from `start`. False: its key is there already. */
-static bool sort_param(rdata_scanner_t *s, size_t start, size_t at)
-{
-	uint16_t key = load_be16(s->out + at);
-	size_t pos = start;
-	while (pos < at && load_be16(s->out + pos) < key) {
-		pos += 4U + load_be16(s->out + pos + 2);
-	}
-	if (pos == at) {
-		return true;
-	}
-	if (load_be16(s->out + pos) == key) {
-		return false;
-	}
-	/* Rotate [pos..at)[at..len) by three reversals: no scratch memory. */
-	size_t bounds[][2] = { { pos, at }, { at, s->len }, { pos, s->len } };
-	for (size_t i = 0; i < KNOT_LEN(bounds); i++) {
-		for (size_t a = bounds[i][0], b = bounds[i][1]; a + 1 < b; a++) {
-			b--;
-			uint8_t byte = s->out[a];
-			s->out[a] = s->out[b];
-			s->out[b] = byte;
-		}
-	}
-	return true;
-}
-
-/* Takes the quotes off `value` in place. False: quotes elsewhere than around the whole value. */
-static bool unquote(knot_str_t *value)
-{
-	if (value->len < 2 || value->data[0] != '"' || value->data[value->len - 1] != '"') {
-		return false;
-	}
-	*value = (knot_str_t){ value->data + 1, value->len - 2 };
-	for (size_t i = 0; i < value->len; i += value->data[i] == '\\' ? 2 : 1) {
-		if (value->data[i] == '"') {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* key or key=value or key="value" */
-static void scan_svcparam(rdata_scanner_t *s, size_t start)
-{
-	knot_str_t key_text = { s->tok.data, s->tok.len }, value = { s->tok.data, 0 };
-	const char *equals = memchr(s->tok.data, '=', s->tok.len);
-	if (equals != NULL) {
-		key_text.len = (size_t)(equals - s->tok.data);
-		value = (knot_str_t){ equals + 1, s->tok.len - key_text.len - 1 };
-	}
-	uint16_t key;
-	if (!knot_svcparam_key(key_text, &key)) {
-		scan_set_fault(s, "invalid SvcParam key");
-		return;
-	}
-	if (s->tok.has_quote && !unquote(&value)) {
-		scan_set_fault(s, "invalid SvcParam value");
-		return;
-	}
-	size_t at = s->len;
-	if (!put_u16(s, key) || !put_u16(s, 0)) {
-		return;
-	}
-	put_svc_value(s, knot_svcparam(key)->kind, value);
-	if (s->status != SCAN_OK) {
-		return;
-	}
-	store_be16(s->out + at + 2, (uint16_t)(s->len - at - 4));
-	if (!sort_param(s, start, at)) {
-		scan_set_fault(s, "duplicate SvcParam key");
-		return;
-	}
-	advance(s);
-}
-
-static void scan_svcparams(rdata_scanner_t *s)
-{
-	size_t start = s->len;
-	while (!at_end(s)) {
-		if (s->tok.kind != TOKEN_WORD) {
-			scan_set_fault(s, "invalid SvcParam key");
-			return;
-		}
-		scan_svcparam(s, start);
-	}
-	if (s->status == SCAN_OK && !knot_svcparams_check((knot_bytes_t){ s->out + start, s->len - start })) {
-		scan_set_fault(s, "invalid SvcParams, mandatory key missing or invalid value");
 	}
 }
 
@@ -1015,8 +600,8 @@ static void scan_field(rdata_scanner_t *s, const knot_field_t *field)
 static void scan_generic(rdata_scanner_t *s, uint16_t type)
 {
 	uint32_t len;
-	advance(s);
-	if (!need_word(s, "invalid number")) {
+	scan_advance(s);
+	if (!scan_need_word(s, "invalid number")) {
 		return;
 	}
 	const char *reason = scan_number(s->tok.data, s->tok.len, UINT16_MAX, &len);
@@ -1024,7 +609,7 @@ static void scan_generic(rdata_scanner_t *s, uint16_t type)
 		scan_set_fault(s, reason);
 		return;
 	}
-	advance(s);
+	scan_advance(s);
 	scan_hex_rest(s, 0);
 	if (s->status != SCAN_OK) {
 		return;
@@ -1064,7 +649,7 @@ scan_status_t rdata_scan_record(rdata_scanner_t *s, const knot_rrdesc_t *row, ui
 	s->len = 0;
 	s->what = NULL;
 	s->is_full = false;
-	advance(s);
+	scan_advance(s);
 	if (s->status != SCAN_OK) {
 		return s->status;
 	}
