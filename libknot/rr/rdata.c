@@ -173,7 +173,6 @@ static uint8_t names_flags(const knot_field_t *field)
 
 unsigned knot_rdata_names(uint16_t type, knot_bytes_t rdata, knot_rdata_name_t ret_names[static KNOT_RDATA_NAMES_MAX])
 {
-	KNOT_ASSERT_SLOW(knot_rdata_check(type, rdata) == KNOT_OK);
 	unsigned count = 0;
 	size_t pos = 0;
 	const knot_field_t *fields = knot_rrdesc(type)->fields;
