@@ -133,7 +133,7 @@ static knot_err_t set_addr(
 		if (path == NULL) {
 			return KNOT_ENOMEM;
 		}
-		/* Of what was written the section's check has seen to it; joined with the start's directory it may be
+		/* The section's check has limited what was written. Joined with the directory of the start it may be
 		 * too long. */
 		if (strlen(path) >= sizeof(un->sun_path)) {
 			return KNOT_ESPACE;
@@ -151,7 +151,7 @@ static knot_err_t set_addr(
 	return KNOT_OK;
 }
 
-/** `ifname[@port]` has the form of a UNIX path; the row's check has seen to it that it is that. */
+/** `ifname[@port]` has the form of a UNIX path; the row's check accepts nothing else of that form. */
 static bool set_xdp_listen(conf_store_t *store, const conf_row_t *row, knot_bytes_t value, conf_xdp_listen_t *listen)
 {
 	conf_addr_view_t view = conf_value_addr(value);

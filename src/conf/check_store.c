@@ -18,7 +18,7 @@ typedef struct {
 	char id[CONF_VALUE_MAX], value[4 * CONF_VALUE_MAX];
 } checker_t;
 
-/** An error: told, unless there were enough of them. hint: may be NULL. */
+/** Report an error, unless the sink got enough of them. hint: may be NULL. */
 static void check_store_fail(
 		checker_t *checker, knot_err_t err, conf_place_t place, const char *reason, const char *hint)
 {

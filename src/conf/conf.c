@@ -81,7 +81,7 @@ static void ignore_fault(void *ctx, const conf_fault_t *fault)
 	(void)fault;
 }
 
-/** Build a snapshot of a sealed store that was checked; it is freed on failure, when the sink was told. */
+/** Build a snapshot of a sealed store that was checked; on failure it is freed and the sink gets a fault. */
 static knot_err_t conf_do_make(conf_store_t *take_store, const char *path, const conf_host_t *host, conf_sink_t sink,
 		conf_t **ret_conf)
 {

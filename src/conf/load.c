@@ -710,7 +710,7 @@ static void load_count_fault(void *ctx, const conf_fault_t *fault)
 	}
 }
 
-/** A loader for one reading. NULL: no memory, which the sink was told. */
+/** A loader for one reading. NULL: no memory, which was reported. */
 static loader_t *load_new(conf_store_t *store, const char *path, bool is_checked, conf_sink_t sink)
 {
 	loader_t *loader = calloc(1, sizeof(*loader));

@@ -187,7 +187,7 @@ struct conf_section {
 	conf_support_t support;          /* of a module: whether it may be referenced */
 	size_t struct_size;              /* of the typed struct; 0: none */
 	conf_block_check_t check;
-	conf_block_notice_t notices[2]; /* told before the checks */
+	conf_block_notice_t notices[2]; /* reported before the checks */
 	const char *doc;
 };
 
@@ -257,8 +257,8 @@ static inline bool conf_row_in(const conf_section_t *section, const conf_row_t *
 	return row->only_in == 0 || row->only_in == section->is;
 }
 
-/** True if the section's part of the manual tells about the row: a template has what a zone has, and tells only of what
- * it has alone. */
+/** True if the section's part of the manual describes the row. A template has the rows of a zone: its part describes
+ * only those that a zone doesn't have. */
 static inline bool conf_row_told_in(const conf_section_t *section, const conf_row_t *row)
 {
 	return conf_row_in(section, row) && (section != &conf_section_template || row->only_in == CONF_ONLY_TEMPLATE);

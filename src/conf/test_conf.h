@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** For tests: what was told of a configuration, configurations of texts, changes of many zones. */
+/** For tests: what was reported of a configuration, configurations of texts, changes of many zones. */
 #pragma once
 
 #include "src/conf/load.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/** All that was told, one per line, with "W:" or "N:" before warnings and notices; what has no room is cut off. */
+/** All that was reported, one per line, with "W:" or "N:" before warnings and notices; what has no room is cut off. */
 typedef struct {
 	char text[4096];
 } messages_t;

@@ -219,7 +219,7 @@ void conf_unsupported_tell(conf_unsupported_t *list, const conf_store_t *store, 
 		(void)conf_tell(sink, CONF_ERROR, KNOT_CONF_ENOTSUP, &item->place, knot_strerror(KNOT_CONF_ENOTSUP));
 		free(item->strings);
 	}
-	/* One item that was told is a summary of itself. */
+	/* A summary of one item would only repeat it. */
 	if (list->count > 1 || list->item_count < list->count) {
 		unsupported_summarize(list, &affected, sink);
 	}

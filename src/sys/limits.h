@@ -16,8 +16,8 @@ enum {
 	   at most). */
 	SYS_LOG_REPEAT_MAX = 5,
 	SYS_LOG_REPEAT_MS = 10000,
-	/* A writer waits so long for a reader of the log that has stopped, then drops lines: a thread that logs must go
-	   on. */
+	/* How long a writer waits for a reader of the log that has stopped. Then it drops lines, as a thread that logs
+	   must go on. */
 	SYS_LOG_WAIT_MS = 1000,
 
 	/* Datagrams per system call: 32 amortize the call to some 30 ns each; more only adds latency. */
