@@ -43,7 +43,7 @@ static knot_err_t control_bind_path(int fd, const struct sockaddr_un *addr)
 			return knot_err_of_errno(errno);
 		}
 	}
-	/* Linux gives the file the socket's mode, unix(7): nobody else may ever write, and other threads, which make
+	/* Linux gives the file the socket's mode, unix(7): no other user may ever write, and other threads, which make
 	 * files, see no other umask. */
 	if (fchmod(fd, S_IWUSR | S_IWGRP) != 0 || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) != 0) {
 		return knot_err_of_errno(errno);
@@ -217,7 +217,7 @@ void control_free(control_t *control)
 	}
 	for (size_t i = 0; i < control->socket_count; i++) {
 		close(control->fds[i]);
-		/* Unless somebody else has put his there, after the folder went, say. */
+		/* Unless another program has put its own there, after the folder went, say. */
 		struct stat info;
 		if (lstat(control->paths[i], &info) == 0 && info.st_ino == control->files[i].st_ino &&
 				info.st_dev == control->files[i].st_dev) {

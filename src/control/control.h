@@ -2,10 +2,10 @@
 /**
  * The server's side of the control sockets, and the periodic dump of statistics.
  *
- * control_new() binds the sockets (mode 0220: who may write may control), control_start() starts the threads that
- * accept connections and run commands; every command is a row of commands.def. Calls down to event/ (zones, reload),
- * net/ and modules/ (counters). Commands are readers or writers of one lock with a time limit. Not here: the process:
- * `stop` sends SIGTERM to it.
+ * control_new() binds the sockets (mode 0220: users that may write may control), control_start() starts the threads
+ * that accept connections and run commands; every command is a row of commands.def. Calls down to event/ (zones,
+ * reload), net/ and modules/ (counters). Commands are readers or writers of one lock with a time limit. Not here: the
+ * process: `stop` sends SIGTERM to it.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ KNOT_MUST_USE knot_err_t control_new(const control_params_t *params, control_t *
 /** Start the threads: up to 8 connections are served at a time. Also starts the statistics dump if configured. */
 KNOT_MUST_USE knot_err_t control_start(control_t *control);
 
-/** A new configuration was published by someone else (SIGHUP): the statistics timer follows it. */
+/** A new configuration was published, but by no command (SIGHUP): the statistics timer follows it. */
 void control_conf_changed(control_t *control);
 
 /** End open connections and all threads. After server_stop(), which ends what commands wait for. */

@@ -39,7 +39,7 @@ static bool host_is_name(const char *host, const char *name)
 	return len > 0 && strlen(host) == len && strncasecmp(host, name, len) == 0;
 }
 
-/* localhost, or a name below it: no resolver asks anybody else for it (RFC 6761 6.3). */
+/* localhost, or a name below it: no resolver asks a server for it (RFC 6761 6.3). */
 static bool host_is_localhost(const char *host)
 {
 	static const char local[] = "localhost";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Whether the header Host of an HTTP request names this server: against DNS rebinding, where a page of a stranger has
- * its own name resolve to this server's address, and the browser of who reads the page hands it what is served here.
+ * its own name resolve to this server's address, and the browser of a reader of that page hands it what is served here.
  * Such a request carries the stranger's name. Pure.
  */
 #pragma once

@@ -55,7 +55,7 @@ typedef struct {
 	metrics_t *metrics;
 } listener_t;
 
-/** An address that can't be served on, as somebody else has it, or its device isn't there yet. */
+/** An address that can't be served on: another program has it, or its device isn't there yet. */
 typedef struct {
 	conf_addr_t addr;
 	knot_err_t err; /* that was logged since the last reload */
@@ -551,7 +551,7 @@ static void metrics_run_thread(void *arg)
 	while (!atomic_load(&metrics->stopping)) {
 		bool is_changed = atomic_exchange(&metrics->changed, false);
 		for (size_t i = 0; is_changed && i < metrics->failure_count; i++) {
-			metrics->failures[i].err = KNOT_OK; /* who reloads wants to know */
+			metrics->failures[i].err = KNOT_OK; /* an operator who reloads wants to know */
 		}
 		if (is_changed || (metrics->failure_count > 0 && sys_clock_ms() >= metrics->retry_ms)) {
 			metrics_follow_conf(metrics);

@@ -8,7 +8,7 @@
 #include "src/control/counters.h"
 #include "src/control/metrics_text.h"
 
-/** What there is to tell about. */
+/** What the metrics are about. */
 typedef struct {
 	server_t *server; /* borrowed */
 	net_t *net;       /* borrowed */

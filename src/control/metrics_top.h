@@ -2,7 +2,7 @@
 /**
  * The zones and record types with the most queries, for the page of the metrics endpoint: /top.
  *
- * Workers count by zone and type only while somebody looks (net/look.h). All viewers of the page share one look, which
+ * Workers count by zone and type only while a viewer looks (net/look.h). All viewers of the page share one look, which
  * begins with the first request and ends METRICS_TOP_IDLE_MS after the last. One thread.
  */
 #pragma once

@@ -3,7 +3,7 @@
  * Whether a connection waits for its peer, and since when: what decides which connection makes room for another one.
  *
  * Two threads: the one that serves the connection begins and ends waits; the one that accepts connections may take a
- * connection that waits. Who comes first wins, so a command is either not begun, or its connection stays.
+ * connection that waits. The first one wins, so a command is either not begun, or its connection stays.
  */
 #pragma once
 
@@ -40,8 +40,8 @@ static inline bool peer_wait_take(peer_wait_t *wait, uint64_t since_ms)
 }
 
 /**
- * Who makes room: of since_ms[0..count), each the beginning of a wait or 0 (it doesn't wait), the index of the longest
- * wait that has lasted for at least grace_ms; `count`: there is none.
+ * Which one makes room: of since_ms[0..count), each the beginning of a wait or 0 (it doesn't wait), the index of the
+ * longest wait that has lasted for at least grace_ms; `count`: there is none.
  */
 static inline size_t peer_wait_longest(const uint64_t *since_ms, size_t count, uint64_t now_ms, uint64_t grace_ms)
 {

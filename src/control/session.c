@@ -56,8 +56,8 @@ static int session_locked_wait_max_ms(const session_t *session)
 }
 
 /*
- * Who makes others wait for the rest of a block has one time limit for all of it, not one per unit: a client that says
- * little and seldom would keep the lock otherwise.
+ * A client that makes others wait for the rest of a block has one time limit for all of it, not one per unit: by
+ * sending little and seldom it would keep the lock otherwise.
  */
 static void session_limit_wait(session_t *session)
 {
@@ -626,8 +626,8 @@ static void session_run_command(session_t *session, const command_t *command)
 	session_end_command(session, command, &result);
 }
 
-/* Units of the block that the command didn't want. Who sends them without end is one that waits, since the first of
- * them. */
+/* Skip units of the block that the command didn't want. A client that sends them without end counts as one that waits,
+ * since the first of them. */
 static void session_skip_rest(session_t *session)
 {
 	session->skip_since_ms = sys_clock_ms();

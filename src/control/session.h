@@ -20,15 +20,15 @@ enum {
 	 * before the client is waited for: only listings of the largest transactions are longer, and that wait has one
 	 * time limit in all. */
 	SESSION_BUFFER_MAX = 64 << 20,
-	/* Bytes of one block, each unit counted with SESSION_UNIT_COST more: a million zones with some items each. Who
-	   sends more has no end in mind. */
+	/* Bytes of one block, each unit counted with SESSION_UNIT_COST more: a million zones with some items each. A
+	   client that sends more means no end. */
 	SESSION_BLOCK_MAX = 256 << 20,
 	SESSION_UNIT_COST = 64,
 	SESSION_REASON_MAX = 2048, /* names a zone three times */
 };
 
 typedef struct session {
-	control_t *control; /* is told of a new configuration */
+	control_t *control; /* follows a new configuration */
 	server_t *server;
 	net_t *net;
 	knot_ctl_t *ctl;
@@ -44,7 +44,7 @@ typedef struct session {
 	knot_ctl_data_t args;            /* its items, valid until the next is received */
 	char zone[KNOT_NAME_TEXT_MAX];   /* its ZONE in lower case; what is longer is no name and stays as it is */
 	bool is_locked;                  /* this thread holds `lock` */
-	bool is_alone;                   /* … and nobody else does: replies wait until it is given up */
+	bool is_alone;                   /* … and no other thread does: replies wait until it is given up */
 	bool is_holding;                 /* between session_hold() and session_release() */
 	int timeout_ms;                  /* of ctl; 0: none */
 	uint64_t locked_since_ms;        /* when the lock was taken */
@@ -93,7 +93,7 @@ KNOT_MUST_USE knot_err_t session_scan_zone(
 
 /** What a command leaves to its caller to do; bits. */
 enum {
-	COMMAND_DID_CONF = 1, /* a configuration was published: others who follow it are told */
+	COMMAND_DID_CONF = 1, /* a configuration was published: those that follow it are to be notified */
 	COMMAND_DID_STOP = 2, /* `stop` was asked for: the process ends after the reply */
 };
 

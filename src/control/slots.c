@@ -81,7 +81,7 @@ static void slots_run_slot(void *arg)
 	slot_t *self = arg;
 	slots_t *slots = self->slots;
 	for (int fd; (fd = slots_next_connection(self)) >= 0;) {
-		/* A descriptor of our own, so that `fd` stays this connection for who shuts it down. */
+		/* A descriptor of our own, so that `fd` stays this connection for the thread that shuts it down. */
 		int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own_fd >= 0) {
 			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
@@ -142,7 +142,7 @@ static void slots_hand_over(slots_t *slots, slot_t *slot, int take_fd)
 	}
 }
 
-/* Somebody waits at the socket. Only this thread takes slots, so one that is free stays free. */
+/* A client waits at the socket. Only this thread takes slots, so one that is free stays free. */
 static void slots_accept_at(slots_t *slots, unsigned index)
 {
 	socket_t *socket = &slots->sockets[index];

@@ -2,11 +2,11 @@
 /**
  * Connections of the control sockets: one thread accepts, a fixed number of slots serve one connection each.
  *
- * The slots are shared out evenly among the sockets, so that who fills one socket doesn't close the others. Where all
- * slots of a socket are taken and somebody else connects, the connection that has waited longest for its peer (for a
- * request, the rest of one, or for its reply to be read) is closed to make room; a connection whose command runs never
- * is. While no connection can be closed, the next one waits in the kernel's queue. doc/adr/0022-control-connections.md.
- * Not here: what a connection says (session.h), how sockets are made (control.h).
+ * The slots are shared out evenly among the sockets, so that clients that fill one socket don't close the others. Where
+ * all slots of a socket are taken and another client connects, the connection that has waited longest for its peer (for
+ * a request, the rest of one, or for its reply to be read) is closed to make room; a connection whose command runs
+ * never is. While no connection can be closed, the next one waits in the kernel's queue.
+ * doc/adr/0022-control-connections.md. Not here: what a connection says (session.h), how sockets are made (control.h).
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum {
 	SLOTS_MAX = 8,         /* Knot has as many threads */
 	SLOTS_SOCKETS_MAX = 4, /* as the configuration's schema */
 	/*
-	 * A connection may wait so long before it can be closed for another one: who connects and then asks needs less.
+	 * A connection may wait so long before it can be closed for another one: a client with a request needs less.
 	 */
 	SLOTS_GRACE_MS = 250,
 };

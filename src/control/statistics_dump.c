@@ -193,7 +193,7 @@ static knot_err_t dump_append_file(const char *path, const char *text, size_t le
 {
 	*ret_what = "append";
 	/* Not blocking: a pipe that nobody reads must not keep the server from ending. A link could lead to a file that
-	 * whoever owns the folder may not write. */
+	 * the owner of the folder may not write. */
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);

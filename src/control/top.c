@@ -89,7 +89,7 @@ static void top_send_traffic(session_t *session, const sys_counters_t *traffic)
 	}
 }
 
-/* Buckets that are empty, and so are for whoever looks for a difference, are left out. */
+/* Buckets that are empty, and so are for a client that looks for a difference, are left out. */
 static void top_send_latency(session_t *session, const sys_counters_t *traffic, unsigned protocol)
 {
 	for (unsigned i = 0; i < TRAFFIC_BUCKETS; i++) {

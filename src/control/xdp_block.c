@@ -16,7 +16,7 @@
 
 enum { VALUE_TEXT_MAX = 24 };
 
-/* Seconds until it ends by itself, rounded up; 0: it doesn't, or ends right now. */
+/* Seconds until it ends automatically, rounded up; 0: it doesn't, or ends right now. */
 static uint64_t xdp_block_remaining_s(const net_block_t *block)
 {
 	const uint64_t now = sys_clock_ms();
@@ -30,7 +30,7 @@ static knot_err_t xdp_block_refuse(session_t *session, const char *text)
 	return KNOT_OK;
 }
 
-/* The rule that the request names. False: refused, the client has been told why. */
+/* The rule that the request names. False: refused, the reply says why. */
 static bool xdp_block_scan_rule(session_t *session, conf_xdp_block_t *ret_rule)
 {
 	const char *prefix = session->args[KNOT_CTL_IDX_ID], *rate = session->args[KNOT_CTL_IDX_DATA];
@@ -74,7 +74,7 @@ static knot_err_t xdp_block_end(session_t *session, knot_err_t err)
 	return err;
 }
 
-/* Who blocked what, in words: the line of the receipt doesn't say. */
+/* What is blocked and how, in words: the line of the receipt doesn't say. */
 static void xdp_block_log(const char *verb, const net_block_t *block)
 {
 	char prefix[CONF_XDP_BLOCK_TEXT_MAX], rate[VALUE_TEXT_MAX + 16] = "all dropped", end[VALUE_TEXT_MAX + 16] = "";
@@ -118,7 +118,7 @@ static const char *xdp_block_find_slip(const session_t *session, const conf_xdp_
 	return rule->prefix_len == 0 ? "it drops all queries over IPv6, use force option" : NULL;
 }
 
-/* The rule with its end and comment. False: refused, the client has been told why. */
+/* The rule with its end and comment. False: refused, the reply says why. */
 static bool xdp_block_scan_unit(session_t *session, net_block_t *ret_block)
 {
 	net_block_t block = { 0 };

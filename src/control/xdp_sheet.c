@@ -69,7 +69,7 @@ UDP_LOST(sheet_read_lost_relay, relay_failed)
 UDP_LOST(sheet_read_lost_kernel_limit, kernel_limited)
 UDP_LOST(sheet_read_lost_kernel, kernel_failed)
 
-/* Datagrams that get no answer: no question, or a module says so. */
+/* Datagrams that get no answer: not a query, or a module says so. */
 static uint64_t sheet_read_no_reply(const queue_status_t *queue, kxdp_kind_t kind, bool takes_partial)
 {
 	uint64_t replies = sheet_read_answered(queue, KXDP_UDP4, takes_partial) +

@@ -137,7 +137,7 @@ static command_result_t zone_image_purge_zone(session_t *session, const session_
 	bool is_all = zone_image_purges_all(session);
 	unsigned mask = zone_image_scan_purge_mask(session) &
 			~(zone_image_has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
-	/* Who waits for an event doesn't lose the zone's transaction by it, Knot DNS 3.5. */
+	/* A client that waits must not lose the zone's transaction by it, as in Knot DNS 3.5. */
 	if ((mask & SERVER_PURGE_CONTENTS) != 0 && session_flag(session, 'B') &&
 			server_edit_is_open(session->server, zone->name)) {
 		return command_result(KNOT_ETXNMANY);

@@ -467,7 +467,7 @@ static void knotd_notify_status(knotd_t *knotd)
 /*
  * A sign of life for the watchdog. This thread moves, or it weren't here; zones' work isn't stuck with its lock held,
  * or server_is_loading() had not returned in this round; and each worker has ended the batch that it was at: a grace
- * period waits for all of them. Whoever is stuck keeps this from being sent, and the service manager restarts the
+ * period waits for all of them. A thread that is stuck keeps this from being sent, and the service manager restarts the
  * server.
  */
 static void knotd_notify_alive(knotd_t *knotd)
