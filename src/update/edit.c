@@ -15,7 +15,7 @@ static const char bad_type[] = "unknown record type";
 /*
  * The class may stand before the type, as in a zone file (RFC 1035 5.1): then the first word of the data is the type.
  */
-static update_words_t without_class(const update_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
+static update_words_t edit_strip_class(const update_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
 {
 	update_words_t plain = *words;
 	size_t len = words->data != NULL ? strcspn(words->data, " \t") : 0;
@@ -29,7 +29,7 @@ static update_words_t without_class(const update_words_t *words, char type[stati
 }
 
 /* True if the text is one word of a zone file: bytes that would end it, or begin something else, must be escaped. */
-static bool is_word(const char *text)
+static bool edit_is_word(const char *text)
 {
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '\\' && p[1] != '\0') {
@@ -41,18 +41,18 @@ static bool is_word(const char *text)
 	return *text != '\0';
 }
 
-static knot_err_t scan_owner(const update_t *update, const char *text, update_note_t *note)
+static knot_err_t edit_scan_owner(const update_t *update, const char *text, update_note_t *note)
 {
 	if (text == NULL) {
 		return KNOT_EPARAM;
 	}
 	knot_name_t owner;
 	note->reason = knot_name_text_fault(knot_str_of(text));
-	if (is_word(text) && note->reason != NULL) {
+	if (edit_is_word(text) && note->reason != NULL) {
 		return KNOT_EPARSEFAIL;
 	}
 	note->reason = NULL;
-	if (!is_word(text) || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
+	if (!edit_is_word(text) || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
 		note->reason = "invalid owner";
 		return KNOT_EPARSEFAIL;
 	}
@@ -62,7 +62,7 @@ static knot_err_t scan_owner(const update_t *update, const char *text, update_no
 }
 
 /* ret: KNOT_RDATA_MAX bytes. */
-static knot_err_t scan_data(
+static knot_err_t edit_scan_data(
 		const update_t *update, update_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
 {
 	uint16_t len;
@@ -75,7 +75,7 @@ static knot_err_t scan_data(
 	return KNOT_OK;
 }
 
-static bool is_apex(const update_t *update, const update_note_t *note)
+static bool edit_is_apex(const update_t *update, const update_note_t *note)
 {
 	return note->owner.len == update->origin.len && knot_name_in(note->owner, update->origin);
 }
@@ -88,7 +88,7 @@ typedef struct {
 	uint32_t ttl;
 } seek_t;
 
-static bool see_type(const zone_rr_t *rr, void *ctx)
+static bool edit_see_type(const zone_rr_t *rr, void *ctx)
 {
 	seek_t *seek = ctx;
 	if (rr->type == seek->type) {
@@ -99,20 +99,20 @@ static bool see_type(const zone_rr_t *rr, void *ctx)
 }
 
 /* The RRset of note->type at the owner, or not found. */
-static knot_err_t seek_rrset(const update_t *update, const update_note_t *note, seek_t *ret_seek)
+static knot_err_t edit_seek_rrset(const update_t *update, const update_note_t *note, seek_t *ret_seek)
 {
 	*ret_seek = (seek_t){ .type = note->type };
-	knot_err_t err = zone_txn_each_of(update->txn, note->owner, see_type, ret_seek);
+	knot_err_t err = zone_txn_each_of(update->txn, note->owner, edit_see_type, ret_seek);
 	return err == KNOT_ENONODE ? KNOT_OK : err;
 }
 
 /* ---- Adding ---- */
 
-static knot_err_t choose_ttl(
+static knot_err_t edit_choose_ttl(
 		const update_t *update, const update_words_t *words, knot_bytes_t rdata, update_note_t *note)
 {
 	seek_t there;
-	knot_err_t err = seek_rrset(update, note, &there);
+	knot_err_t err = edit_seek_rrset(update, note, &there);
 	if (err == KNOT_OK && words->ttl != NULL && *words->ttl != '\0') {
 		err = knot_ttl_scan(knot_str_of(words->ttl), &note->ttl, &note->reason);
 	} else {
@@ -126,7 +126,7 @@ static knot_err_t choose_ttl(
 	return err;
 }
 
-static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_note_t *note)
+static knot_err_t edit_put_record(const update_t *update, knot_bytes_t rdata, const update_note_t *note)
 {
 	if (note->type == KNOT_TYPE_SOA) {
 		knot_err_t err = zone_txn_remove_all(update->txn, note->owner, KNOT_TYPE_SOA);
@@ -140,15 +140,15 @@ static knot_err_t put(const update_t *update, knot_bytes_t rdata, const update_n
 
 /* Type 0 marks a SIG that covers a transaction; records can't have it (RFC 6895 3.1). To zone_txn_remove_all() it means
  * all types. */
-static bool is_no_zone_data(uint16_t type)
+static bool edit_is_no_zone_data(uint16_t type)
 {
 	return type == 0 || knot_rrtype_is_meta(type);
 }
 
-static knot_err_t scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
+static knot_err_t edit_scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
 		knot_bytes_t *ret_rdata)
 {
-	knot_err_t err = words->type != NULL ? scan_owner(update, words->owner, note) : KNOT_EPARAM;
+	knot_err_t err = words->type != NULL ? edit_scan_owner(update, words->owner, note) : KNOT_EPARAM;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -157,51 +157,51 @@ static knot_err_t scan_set(const update_t *update, const update_words_t *words, 
 		note->reason = bad_type;
 		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
-	if (is_no_zone_data(note->type)) {
+	if (edit_is_no_zone_data(note->type)) {
 		note->reason = "record type is not zone data";
 		return KNOT_EPARSEFAIL;
 	}
-	err = scan_data(update, note, words->data != NULL ? words->data : "", room, ret_rdata);
+	err = edit_scan_data(update, note, words->data != NULL ? words->data : "", room, ret_rdata);
 	if (err == KNOT_OK && !knot_name_in(note->owner, update->origin)) {
 		err = KNOT_EOUTOFZONE;
 	}
-	return err == KNOT_OK && note->type == KNOT_TYPE_SOA && !is_apex(update, note) ? KNOT_EDENIED : err;
+	return err == KNOT_OK && note->type == KNOT_TYPE_SOA && !edit_is_apex(update, note) ? KNOT_EDENIED : err;
 }
 
 knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
 	*ret_note = (update_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
-	const update_words_t plain = without_class(words, type);
+	const update_words_t plain = edit_strip_class(words, type);
 	uint8_t *room = malloc(KNOT_RDATA_MAX);
 	if (room == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t rdata;
-	knot_err_t err = scan_set(update, &plain, ret_note, room, &rdata);
-	err = err == KNOT_OK ? choose_ttl(update, &plain, rdata, ret_note) : err;
-	err = err == KNOT_OK ? put(update, rdata, ret_note) : err;
+	knot_err_t err = edit_scan_set(update, &plain, ret_note, room, &rdata);
+	err = err == KNOT_OK ? edit_choose_ttl(update, &plain, rdata, ret_note) : err;
+	err = err == KNOT_OK ? edit_put_record(update, rdata, ret_note) : err;
 	free(room);
 	return err;
 }
 
 /* ---- Removing ---- */
 
-static knot_err_t remove_record(const update_t *update, const update_words_t *words, update_note_t *note)
+static knot_err_t edit_remove_record(const update_t *update, const update_words_t *words, update_note_t *note)
 {
 	uint8_t *room = malloc(KNOT_RDATA_MAX);
 	if (room == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t rdata;
-	knot_err_t err = scan_data(update, note, words->data, room, &rdata);
+	knot_err_t err = edit_scan_data(update, note, words->data, room, &rdata);
 	err = err == KNOT_OK ? zone_txn_remove(update->txn, note->owner, note->type, rdata) : err;
 	free(room);
 	return err;
 }
 
 /* Remove all records of the type, or of all types. An empty non-terminal exists, too (RFC 9499 7). */
-static knot_err_t remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
+static knot_err_t edit_remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
 {
 	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);
 	if (err == KNOT_ENONODE) {
@@ -211,13 +211,13 @@ static knot_err_t remove_all(const update_t *update, const update_words_t *words
 	return err;
 }
 
-static knot_err_t unset(const update_t *update, const update_words_t *words, update_note_t *note)
+static knot_err_t edit_remove(const update_t *update, const update_words_t *words, update_note_t *note)
 {
 	/* As Knot: an empty owner is the apex. */
 	bool is_empty = words->owner != NULL && *words->owner == '\0';
 	knot_err_t err = words->data != NULL && words->type == NULL
 					 ? KNOT_EPARAM
-					 : scan_owner(update, is_empty ? "@" : words->owner, note);
+					 : edit_scan_owner(update, is_empty ? "@" : words->owner, note);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -229,24 +229,24 @@ static knot_err_t unset(const update_t *update, const update_words_t *words, upd
 		return KNOT_ENONODE;
 	}
 	seek_t there;
-	if (words->type != NULL && is_no_zone_data(note->type)) {
+	if (words->type != NULL && edit_is_no_zone_data(note->type)) {
 		err = zone_txn_find(update->txn, note->owner);
 		return err == KNOT_OK ? KNOT_ENOENT : err;
 	}
-	if (note->type == KNOT_TYPE_SOA && is_apex(update, note)) {
-		err = seek_rrset(update, note, &there);
+	if (note->type == KNOT_TYPE_SOA && edit_is_apex(update, note)) {
+		err = edit_seek_rrset(update, note, &there);
 		return err == KNOT_OK && !there.found ? KNOT_ENOENT
 						      : err; /* a zone always has its SOA; another one replaces it */
 	}
-	return words->data != NULL ? remove_record(update, words, note) : remove_all(update, words, note);
+	return words->data != NULL ? edit_remove_record(update, words, note) : edit_remove_all(update, words, note);
 }
 
 knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
 	*ret_note = (update_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
-	const update_words_t plain = without_class(words, type);
-	knot_err_t err = unset(update, &plain, ret_note);
+	const update_words_t plain = edit_strip_class(words, type);
+	knot_err_t err = edit_remove(update, &plain, ret_note);
 	bool is_missing = err == KNOT_ENONODE || err == KNOT_ENOENT || err == KNOT_ENORECORD;
 	return is_missing && update->is_benevolent ? KNOT_OK : err;
 }

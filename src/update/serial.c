@@ -12,7 +12,7 @@ bool update_serial_is_newer(uint32_t a, uint32_t b)
 }
 
 /* YYYYMMDD00 */
-static uint32_t date_serial(uint64_t now_s)
+static uint32_t serial_of_date(uint64_t now_s)
 {
 	time_t now = (time_t)now_s;
 	struct tm utc;
@@ -28,7 +28,7 @@ uint32_t update_serial_next(uint32_t serial, conf_serial_policy_t policy, uint64
 	switch (policy) {
 	case CONF_SERIAL_INCREMENT: break;
 	case CONF_SERIAL_UNIXTIME: wanted = (uint32_t)now_s; break;
-	case CONF_SERIAL_DATESERIAL: wanted = date_serial(now_s); break;
+	case CONF_SERIAL_DATESERIAL: wanted = serial_of_date(now_s); break;
 	}
 	return update_serial_is_newer(wanted, serial) ? wanted : serial + 1;
 }
@@ -44,7 +44,7 @@ typedef struct {
 	uint8_t rdata[2 * KNOT_NAME_MAX + SOA_NUMBERS_LEN];
 } soa_t;
 
-static bool take_soa(const zone_rr_t *rr, void *ctx)
+static bool serial_take_soa(const zone_rr_t *rr, void *ctx)
 {
 	soa_t *soa = ctx;
 	if (rr->type == KNOT_TYPE_SOA && rr->rdata.len <= sizeof(soa->rdata)) {
@@ -54,16 +54,16 @@ static bool take_soa(const zone_rr_t *rr, void *ctx)
 	return !soa->found;
 }
 
-static bool find_soa(const zone_txn_t *txn, knot_name_t origin, soa_t *ret_soa)
+static bool serial_find_soa(const zone_txn_t *txn, knot_name_t origin, soa_t *ret_soa)
 {
 	ret_soa->found = false;
-	return zone_txn_each_of(txn, origin, take_soa, ret_soa) == KNOT_OK && ret_soa->found;
+	return zone_txn_each_of(txn, origin, serial_take_soa, ret_soa) == KNOT_OK && ret_soa->found;
 }
 
 bool update_serial(const zone_txn_t *txn, knot_name_t origin, uint32_t *ret_serial)
 {
 	soa_t soa;
-	bool found = find_soa(txn, origin, &soa);
+	bool found = serial_find_soa(txn, origin, &soa);
 	if (found) {
 		*ret_serial = load_be32(soa.rdata + soa.len - SOA_NUMBERS_LEN);
 	}
@@ -73,7 +73,7 @@ bool update_serial(const zone_txn_t *txn, knot_name_t origin, uint32_t *ret_seri
 knot_err_t update_set_serial(zone_txn_t *txn, knot_name_t origin, uint32_t serial)
 {
 	soa_t soa;
-	if (!find_soa(txn, origin, &soa)) {
+	if (!serial_find_soa(txn, origin, &soa)) {
 		return KNOT_ENOSOA;
 	}
 	knot_err_t err = zone_txn_remove_all(txn, origin, KNOT_TYPE_SOA);

@@ -41,7 +41,7 @@ const action_t *action_find(const char *name)
 /* ---- Building requests; memory failures end the tool ---- */
 
 /* A copy that lives as long as the request. */
-static const char *request_keep(request_t *request, const char *text, size_t len)
+static const char *action_keep_text(request_t *request, const char *text, size_t len)
 {
 	request->strings = must(realloc(request->strings, (request->string_count + 1) * sizeof(char *)));
 	char *copy = must(strndup(text, len));
@@ -51,7 +51,7 @@ static const char *request_keep(request_t *request, const char *text, size_t len
 
 const char *request_keep_all(request_t *request, const char *text)
 {
-	return request_keep(request, text, strlen(text));
+	return action_keep_text(request, text, strlen(text));
 }
 
 knot_ctl_data_t *request_add_unit(request_t *request, const knot_ctl_data_t *like)
@@ -195,7 +195,7 @@ static void action_put_counter(builder_t *b, knot_ctl_data_t *unit, const char *
 {
 	const char *dot = strchr(text, '.');
 	(*unit)[KNOT_CTL_IDX_SECTION] =
-			request_keep(b->request, text, dot != NULL ? (size_t)(dot - text) : strlen(text));
+			action_keep_text(b->request, text, dot != NULL ? (size_t)(dot - text) : strlen(text));
 	if (dot != NULL) {
 		(*unit)[KNOT_CTL_IDX_ITEM] = request_keep_all(b->request, dot + 1);
 	}
@@ -213,7 +213,7 @@ static const char *action_join_words(builder_t *b, size_t first)
 	for (size_t i = first; i < b->count; i++) {
 		pos += (size_t)snprintf(text + pos, len - pos, "%s%s", i > first ? " " : "", b->args[i]);
 	}
-	const char *kept = request_keep(b->request, text, pos);
+	const char *kept = action_keep_text(b->request, text, pos);
 	free(text);
 	return kept;
 }
@@ -308,7 +308,7 @@ static bool action_build_serial(builder_t *b)
 static bool action_put_item(builder_t *b, knot_ctl_data_t *unit, const char *text)
 {
 	size_t len = strcspn(text, "[.");
-	(*unit)[KNOT_CTL_IDX_SECTION] = request_keep(b->request, text, len);
+	(*unit)[KNOT_CTL_IDX_SECTION] = action_keep_text(b->request, text, len);
 	const char *rest = text + len;
 	if (*rest == '[') {
 		char *id = must(strdup(rest + 1));
@@ -319,7 +319,7 @@ static bool action_put_item(builder_t *b, knot_ctl_data_t *unit, const char *tex
 		}
 		bool is_closed = id[in] == ']';
 		if (is_closed) {
-			(*unit)[KNOT_CTL_IDX_ID] = request_keep(b->request, id, out);
+			(*unit)[KNOT_CTL_IDX_ID] = action_keep_text(b->request, id, out);
 			rest += 1 + in + 1;
 		}
 		free(id);

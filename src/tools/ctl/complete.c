@@ -194,7 +194,7 @@ static void complete_add_interfaces(completer_t *c)
 	if_freenameindex(all);
 }
 
-static bool is_given(const complete_line_t *line, const char *word)
+static bool complete_is_given(const complete_line_t *line, const char *word)
 {
 	for (size_t i = 1; i < line->count; i++) {
 		if (i != line->at && strcmp(line->words[i], word) == 0) {
@@ -207,7 +207,7 @@ static bool is_given(const complete_line_t *line, const char *word)
 static void complete_add_filters(completer_t *c, const complete_line_t *line)
 {
 	for (const filter_t *filter = c->action->filters; filter != NULL && filter->word != NULL; filter++) {
-		if (!is_given(line, filter->word)) {
+		if (!complete_is_given(line, filter->word)) {
 			complete_add_word(c, filter->word);
 		}
 	}
@@ -215,7 +215,7 @@ static void complete_add_filters(completer_t *c, const complete_line_t *line)
 
 /* ---- Paths ---- */
 
-static bool is_directory(const char *path)
+static bool complete_is_directory(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
@@ -236,7 +236,7 @@ static void complete_add_paths(completer_t *c, const char *typed, bool only_dire
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
 		char path[PATH_TEXT_MAX + 256];
 		snprintf(path, sizeof(path), "%s%s", base, entry->d_name);
-		bool is_dir = is_directory(path);
+		bool is_dir = complete_is_directory(path);
 		/* Hidden ones only when asked for. */
 		if ((entry->d_name[0] == '.' && c->found->stem[0] != '.') || (only_directories && !is_dir)) {
 			continue;
@@ -259,14 +259,14 @@ typedef struct {
 	bool is_id_closed;
 } typed_item_t;
 
-static void free_item(typed_item_t *typed)
+static void complete_free_item(typed_item_t *typed)
 {
 	free(typed->section);
 	free(typed->id);
 	free(typed->item);
 }
 
-static typed_item_t read_item(const char *text)
+static typed_item_t complete_read_item(const char *text)
 {
 	typed_item_t typed = { 0 };
 	size_t len = strcspn(text, "[.");
@@ -289,7 +289,7 @@ static typed_item_t read_item(const char *text)
 	return typed;
 }
 
-static const char *schema_filter(const completer_t *c)
+static const char *complete_schema_filter(const completer_t *c)
 {
 	return c->is_txn ? "st" : "s";
 }
@@ -370,10 +370,11 @@ static void complete_list_ids(completer_t *c, const char *section, complete_unit
 
 static void complete_add_items(completer_t *c, const char *text)
 {
-	typed_item_t typed = read_item(text);
+	typed_item_t typed = complete_read_item(text);
 	if (typed.item != NULL) {
 		complete_set_stem(c, typed.item, strlen(typed.item));
-		complete_list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, schema_filter(c));
+		complete_list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section },
+				complete_schema_filter(c));
 		if (c->found->count == 0 && c->is_txn) {
 			complete_list(c, KNOT_CTL_IDX_ITEM, &(typed_item_t){ .section = typed.section }, "s");
 		}
@@ -389,10 +390,10 @@ static void complete_add_items(completer_t *c, const char *text)
 	} else {
 		complete_add_sections(c, text);
 	}
-	free_item(&typed);
+	complete_free_item(&typed);
 }
 
-static const conf_row_t *row_of(const typed_item_t *typed)
+static const conf_row_t *complete_find_row(const typed_item_t *typed)
 {
 	size_t section = conf_section_find(knot_str_of(typed->section));
 	if (section == conf_section_count || typed->item == NULL) {
@@ -405,7 +406,7 @@ static const conf_row_t *row_of(const typed_item_t *typed)
 /* Values that an item can be given: names of options, identifiers that it can refer to, paths. */
 static void complete_add_values(completer_t *c, const typed_item_t *typed)
 {
-	const conf_row_t *row = row_of(typed);
+	const conf_row_t *row = complete_find_row(typed);
 	complete_list(c, KNOT_CTL_IDX_DATA, &(typed_item_t){ .section = typed->section, .item = typed->item }, "s");
 	if (row == NULL) {
 		return;
@@ -449,13 +450,13 @@ static void complete_add_set_values(completer_t *c, const typed_item_t *typed)
 
 static void complete_add_item_values(completer_t *c, const char *item, bool is_set)
 {
-	typed_item_t typed = read_item(item);
+	typed_item_t typed = complete_read_item(item);
 	if (typed.item != NULL && is_set) {
 		complete_add_values(c, &typed);
 	} else if (typed.item != NULL) {
 		complete_add_set_values(c, &typed);
 	}
-	free_item(&typed);
+	complete_free_item(&typed);
 }
 
 /* ---- Arguments ---- */
@@ -549,7 +550,7 @@ static void complete_argument(completer_t *c, size_t position, const char *first
 }
 
 /* words: NULL ends the list. */
-static bool is_one_of(const char *word, const char *const *words)
+static bool complete_is_one_of(const char *word, const char *const *words)
 {
 	while (*words != NULL && strcmp(*words, word) != 0) {
 		words++;
@@ -560,7 +561,8 @@ static bool is_one_of(const char *word, const char *const *words)
 static const char *const options[] = { "-b", "-f", "--blocking", "--force", NULL };
 
 /* Filters stand anywhere, so they and their values are no positions. */
-static size_t position_of(const completer_t *c, const complete_line_t *line, size_t start, const char **ret_first)
+static size_t complete_find_position(
+		const completer_t *c, const complete_line_t *line, size_t start, const char **ret_first)
 {
 	size_t position = 1;
 	for (size_t i = start; i < line->at; i++) {
@@ -580,7 +582,7 @@ static size_t position_of(const completer_t *c, const complete_line_t *line, siz
 static void complete_behind_action(completer_t *c, const complete_line_t *line, const char *typed)
 {
 	size_t start = 1;
-	while (start < line->at && is_one_of(line->words[start], options)) {
+	while (start < line->at && complete_is_one_of(line->words[start], options)) {
 		start++;
 	}
 	if (complete_filter_value(c, line, typed)) {
@@ -594,7 +596,7 @@ static void complete_behind_action(completer_t *c, const complete_line_t *line, 
 		return;
 	}
 	const char *first = "";
-	size_t position = position_of(c, line, start, &first);
+	size_t position = complete_find_position(c, line, start, &first);
 	complete_argument(c, position, first, typed);
 }
 

@@ -21,7 +21,7 @@ conf_source_t knotc_conf_source(const params_t *params)
 	return (conf_source_t){ .is_db = false, .path = params->config != NULL ? params->config : conf_default_path() };
 }
 
-static knot_err_t load_db(
+static knot_err_t conf_source_load_db(
 		const params_t *params, const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_db_t *db;
@@ -36,7 +36,7 @@ static knot_err_t load_db(
 	return err == KNOT_OK ? conf_make(store, path, host, sink, ret_conf) : err;
 }
 
-static void say_source(const params_t *params, const conf_source_t *source)
+static void conf_source_report(const params_t *params, const conf_source_t *source)
 {
 	if (params->verbose) {
 		message_debug("%s '%s'", source->is_db ? "confdb" : "config", source->path);
@@ -46,8 +46,8 @@ static void say_source(const params_t *params, const conf_source_t *source)
 knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
 	conf_source_t source = knotc_conf_source(params);
-	say_source(params, &source);
-	return source.is_db ? load_db(params, source.path, host, sink, ret_conf)
+	conf_source_report(params, &source);
+	return source.is_db ? conf_source_load_db(params, source.path, host, sink, ret_conf)
 			    : conf_load(source.path, host, sink, ret_conf);
 }
 
@@ -60,7 +60,7 @@ void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_er
 }
 
 /* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
-static void tell_error(void *ctx, const conf_fault_t *fault)
+static void conf_source_report_error(void *ctx, const conf_fault_t *fault)
 {
 	if (fault->severity == CONF_ERROR) {
 		knotc_tell(ctx, fault);
@@ -72,13 +72,13 @@ static void tell_error(void *ctx, const conf_fault_t *fault)
 static knot_err_t conf_source_load_groups(const params_t *params, const conf_source_t *source, conf_t **ret_conf)
 {
 	static const size_t groups[] = { CONF_S_SERVER, CONF_S_CONTROL };
-	conf_sink_t sink = { tell_error, NULL };
+	conf_sink_t sink = { conf_source_report_error, NULL };
 	if (!source->is_db) {
 		return knotc_conf(params, NULL, sink, ret_conf);
 	}
 	conf_db_t *db;
 	conf_store_t *store;
-	say_source(params, source);
+	conf_source_report(params, source);
 	knot_err_t err = conf_db_open(source->path, params->confdb_size_mib, false, sink, &db);
 	if (err != KNOT_OK) {
 		return err;

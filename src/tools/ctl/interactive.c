@@ -32,17 +32,17 @@ typedef struct {
 
 /* ---- Names for completion ---- */
 
-static void ignore_fault(void *ctx, const conf_fault_t *fault)
+static void interactive_ignore_fault(void *ctx, const conf_fault_t *fault)
 {
 	(void)ctx;
 	(void)fault;
 }
 
 /* The configuration's zones: what local actions take. */
-static void ask_configuration(const params_t *params, complete_unit_t on_unit, void *unit_ctx)
+static void interactive_ask_configuration(const params_t *params, complete_unit_t on_unit, void *unit_ctx)
 {
 	conf_t *conf;
-	if (knotc_conf(params, NULL, (conf_sink_t){ ignore_fault, NULL }, &conf) != KNOT_OK) {
+	if (knotc_conf(params, NULL, (conf_sink_t){ interactive_ignore_fault, NULL }, &conf) != KNOT_OK) {
 		return;
 	}
 	for (size_t i = 0; i < conf->zone_count; i++) {
@@ -55,13 +55,14 @@ static void ask_configuration(const params_t *params, complete_unit_t on_unit, v
 }
 
 /* A server that doesn't answer completes nothing. */
-static void ask(void *ctx, bool is_local, const knot_ctl_data_t *unit, complete_unit_t on_unit, void *unit_ctx)
+static void interactive_ask_names(
+		void *ctx, bool is_local, const knot_ctl_data_t *unit, complete_unit_t on_unit, void *unit_ctx)
 {
 	const shell_t *shell = ctx;
 	params_t params = shell->params;
 	params.verbose = false;
 	if (is_local) {
-		ask_configuration(&params, on_unit, unit_ctx);
+		interactive_ask_configuration(&params, on_unit, unit_ctx);
 		return;
 	}
 	params.timeout_given = true;
@@ -88,7 +89,7 @@ static char *interactive_make_prompt(EditLine *el)
 }
 
 /* Insert a part of a candidate so that the words are cut the same way again. */
-static void insert(EditLine *el, const char *text, size_t len)
+static void interactive_insert_text(EditLine *el, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		char piece[3] = { text[i] };
@@ -101,7 +102,7 @@ static void insert(EditLine *el, const char *text, size_t len)
 }
 
 /* Whether to list so many. */
-static bool interactive_ask(EditLine *el, size_t count)
+static bool interactive_confirm_list(EditLine *el, size_t count)
 {
 	char key = 'n';
 	printf("Display all %zu possibilities? (y or n)", count);
@@ -116,21 +117,21 @@ static bool interactive_ask(EditLine *el, size_t count)
 }
 
 /* Insert what all candidates share; list them if that adds nothing. */
-static unsigned char use_candidates(EditLine *el, const candidates_t *found)
+static unsigned char interactive_use_candidates(EditLine *el, const candidates_t *found)
 {
 	if (found->count == 0) {
 		return CC_ERROR;
 	}
 	size_t shared = candidates_shared(found), stem_len = strlen(found->stem);
 	if (shared > stem_len || found->count == 1) {
-		insert(el, found->words[0] + stem_len, shared - stem_len);
+		interactive_insert_text(el, found->words[0] + stem_len, shared - stem_len);
 		if (found->count == 1) {
 			(void)el_insertstr(el, found->end);
 		}
 		return CC_REFRESH;
 	}
 	putchar('\n');
-	if (found->count <= LISTED_MAX || interactive_ask(el, found->count)) {
+	if (found->count <= LISTED_MAX || interactive_confirm_list(el, found->count)) {
 		unsigned width, height;
 		terminal_size(&width, &height);
 		columns_print(stdout, found->words, found->count, width);
@@ -138,7 +139,7 @@ static unsigned char use_candidates(EditLine *el, const candidates_t *found)
 	return CC_REDISPLAY;
 }
 
-static unsigned char complete_line(EditLine *el, int key)
+static unsigned char interactive_complete_line(EditLine *el, int key)
 {
 	(void)key;
 	shell_t *shell;
@@ -156,10 +157,10 @@ static unsigned char complete_line(EditLine *el, int key)
 		return CC_REDISPLAY;
 	}
 	complete_line_t line = { .words = argv, .count = (size_t)argc, .at = (size_t)word, .offset = (size_t)offset };
-	complete_source_t source = { ask, shell };
+	complete_source_t source = { interactive_ask_names, shell };
 	candidates_t found;
 	complete(&line, &source, &found);
-	unsigned char result = use_candidates(el, &found);
+	unsigned char result = interactive_use_candidates(el, &found);
 	candidates_free(&found);
 	return result;
 }
@@ -219,7 +220,7 @@ static bool interactive_may_leave(shell_t *shell, bool has_line)
 	return false;
 }
 
-static void history_path(char path[static PATH_MAX])
+static void interactive_print_history_path(char path[static PATH_MAX])
 {
 	const char *home = getenv("HOME");
 	int len = home != NULL ? snprintf(path, PATH_MAX, "%s/.knotc_history", home) : -1;
@@ -242,7 +243,7 @@ int knotc_interactive(const params_t *params)
 	shell.params.transactions = &shell.transactions;
 	HistEvent event;
 	char path[PATH_MAX];
-	history_path(path);
+	interactive_print_history_path(path);
 	history(lines, &event, H_SETSIZE, HISTORY_LINES);
 	history(lines, &event, H_SETUNIQUE, 1);
 	if (path[0] != '\0') {
@@ -256,7 +257,7 @@ int knotc_interactive(const params_t *params)
 	el_set(shell.el, EL_SIGNAL, 1);
 	el_set(shell.el, EL_CLIENTDATA, &shell);
 	el_set(shell.el, EL_PROMPT, interactive_make_prompt);
-	el_set(shell.el, EL_ADDFN, "knotc-complete", "complete the word", complete_line);
+	el_set(shell.el, EL_ADDFN, "knotc-complete", "complete the word", interactive_complete_line);
 	el_set(shell.el, EL_BIND, "^I", "knotc-complete", NULL);
 	el_source(shell.el, NULL);
 
@@ -303,7 +304,7 @@ int knotc_complete(const params_t *params, int argc, char *const argv[])
 		.offset = strlen(argv[argc - 1]),
 	};
 	candidates_t found;
-	complete(&line, &(complete_source_t){ ask, &shell }, &found);
+	complete(&line, &(complete_source_t){ interactive_ask_names, &shell }, &found);
 	const char *typed = argv[argc - 1];
 	size_t kept = strlen(typed) - strlen(found.stem);
 	for (size_t i = 0; i < found.count; i++) {

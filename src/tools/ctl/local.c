@@ -34,7 +34,7 @@ void knotc_tell(void *ctx, const conf_fault_t *fault)
 			} });
 }
 
-static void tell_errors(void *ctx, const conf_fault_t *fault)
+static void local_report_errors(void *ctx, const conf_fault_t *fault)
 {
 	if (fault->severity == CONF_ERROR) {
 		knotc_tell(ctx, fault);
@@ -73,7 +73,7 @@ bool knotc_finish(const params_t *params, const char *command, const char *text,
 
 bool knotc_load_conf(const params_t *params, conf_t **ret_conf)
 {
-	return local_load(params, false, (conf_sink_t){ tell_errors, NULL }, ret_conf);
+	return local_load(params, false, (conf_sink_t){ local_report_errors, NULL }, ret_conf);
 }
 
 /** Passes a fault on, and counts warnings in the context. */
@@ -105,7 +105,7 @@ typedef struct {
 	bool warned;                   /* a semantic check found something */
 } check_t;
 
-static void tell_zone(const zone_message_t *message, void *ctx)
+static void local_report_zone(const zone_message_t *message, void *ctx)
 {
 	static const message_level_t levels[] = {
 		[ZONE_MESSAGE_NOTICE] = MESSAGE_NOTICE,
@@ -128,13 +128,13 @@ static void tell_zone(const zone_message_t *message, void *ctx)
 }
 
 /* An error about a zone; its name has the final dot. */
-static void tell_zone_error(const char *zone, const char *text)
+static void local_report_zone_error(const char *zone, const char *text)
 {
 	message_tell(&(message_t){
 			.level = MESSAGE_ERROR, .members = { [MESSAGE_TEXT] = text, [MESSAGE_ZONE] = zone } });
 }
 
-static zone_checks_t checks_of(conf_semchecks_t checks)
+static zone_checks_t local_choose_checks(conf_semchecks_t checks)
 {
 	switch (checks) {
 	case CONF_SEMCHECKS_OFF: return ZONE_CHECKS_OFF;
@@ -145,7 +145,7 @@ static zone_checks_t checks_of(conf_semchecks_t checks)
 }
 
 /* force: a warning is a failure too. */
-static bool check_zone(const conf_zone_t *zone, bool force)
+static bool local_check_zone(const conf_zone_t *zone, bool force)
 {
 	check_t check = { .warned = false };
 	(void)knot_name_print(zone->name, check.name);
@@ -154,11 +154,11 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 	zone_build_params_t params = {
 		.origin = zone->name,
 		.default_ttl = zone->default_ttl,
-		.checks = checks_of(zone->semantic_checks),
+		.checks = local_choose_checks(zone->semantic_checks),
 		.size_max = zone->zone_max_size,
 		.nsec3_iterations_end = zone->nsec3_max_iterations + 1,
 		.now_s = sys_clock_wall(),
-		.on_message = tell_zone,
+		.on_message = local_report_zone,
 		.wants_lines = true,
 		.ctx = &check,
 	};
@@ -170,12 +170,12 @@ static bool check_zone(const conf_zone_t *zone, bool force)
 	if (err != KNOT_OK) {
 		char text[KNOTC_ERROR_MAX];
 		snprintf(text, sizeof(text), "failed to check zone file (%s)", knot_strerror(err));
-		tell_zone_error(check.name, text);
+		local_report_zone_error(check.name, text);
 	}
 	return err == KNOT_OK && !(force && check.warned);
 }
 
-static bool check_named(const conf_t *conf, const char *text, bool force)
+static bool local_check_named(const conf_t *conf, const char *text, bool force)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name;
@@ -184,17 +184,17 @@ static bool check_named(const conf_t *conf, const char *text, bool force)
 		size_t len = strlen(text);
 		char given[KNOTC_ERROR_MAX];
 		snprintf(given, sizeof(given), "%.500s%s", text, len > 0 && text[len - 1] == '.' ? "" : ".");
-		tell_zone_error(given, "invalid name");
+		local_report_zone_error(given, "invalid name");
 		return false;
 	}
 	if (!conf_zone_find(conf, name, &index)) {
 		char print[KNOT_NAME_TEXT_MAX];
 		(void)knot_name_print(name, print);
-		tell_zone_error(print, knot_strerror(KNOT_ENOZONE));
+		local_report_zone_error(print, knot_strerror(KNOT_ENOZONE));
 		return false;
 	}
 	conf_zone_t zone = conf_zone(conf, index);
-	return check_zone(&zone, force);
+	return local_check_zone(&zone, force);
 }
 
 bool knotc_zone_check(const params_t *params, const request_t *request)
@@ -207,11 +207,11 @@ bool knotc_zone_check(const params_t *params, const request_t *request)
 	if (request->units[0][KNOT_CTL_IDX_ZONE] == NULL) {
 		for (size_t i = 0; i < conf->zone_count; i++) {
 			conf_zone_t zone = conf_zone(conf, i);
-			is_good &= check_zone(&zone, params->flags.force);
+			is_good &= local_check_zone(&zone, params->flags.force);
 		}
 	} else {
 		for (size_t i = 0; i < request->count; i++) {
-			is_good &= check_named(conf, request->units[i][KNOT_CTL_IDX_ZONE], params->flags.force);
+			is_good &= local_check_named(conf, request->units[i][KNOT_CTL_IDX_ZONE], params->flags.force);
 		}
 	}
 	conf_free(conf);

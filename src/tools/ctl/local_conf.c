@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool fail(const params_t *params, const char *action, const char *what, knot_err_t err)
+static bool local_conf_report_failure(const params_t *params, const char *action, const char *what, knot_err_t err)
 {
 	(void)message_error("%s (%s)", what, knot_strerror(err));
 	return knotc_finish(params, action, NULL, false);
@@ -23,7 +23,7 @@ static bool fail(const params_t *params, const char *action, const char *what, k
 
 /* ---- Database ---- */
 
-static bool is_empty(const conf_store_t *store)
+static bool local_conf_is_empty(const conf_store_t *store)
 {
 	size_t count = store->zones.count;
 	for (size_t i = 0; i < CONF_S_COUNT; i++) {
@@ -32,7 +32,7 @@ static bool is_empty(const conf_store_t *store)
 	return count == 0;
 }
 
-static const char *db_path(const params_t *params)
+static const char *local_conf_find_db(const params_t *params)
 {
 	return params->confdb != NULL ? params->confdb : conf_db_default_path();
 }
@@ -41,11 +41,11 @@ static const char *db_path(const params_t *params)
  * Open the database to write to and hold it. ret_old: what is in it; NULL if it can't be read, which only force gets
  * over. False: said why.
  */
-static bool open_db(const params_t *params, const char *action, conf_db_t **ret_db, conf_store_t **ret_old)
+static bool local_conf_open_db(const params_t *params, const char *action, conf_db_t **ret_db, conf_store_t **ret_old)
 {
 	conf_sink_t sink = { knotc_tell, NULL };
 	conf_db_t *db;
-	knot_err_t err = conf_db_open(db_path(params), params->confdb_size_mib, true, sink, &db);
+	knot_err_t err = conf_db_open(local_conf_find_db(params), params->confdb_size_mib, true, sink, &db);
 	if (err == KNOT_OK) {
 		err = conf_db_hold(db, sink);
 		if (err != KNOT_OK) {
@@ -54,7 +54,7 @@ static bool open_db(const params_t *params, const char *action, conf_db_t **ret_
 	}
 	if (err != KNOT_OK) {
 		char error[KNOTC_ERROR_MAX];
-		knotc_conf_failure(&(conf_source_t){ .is_db = true, .path = db_path(params) }, err, error);
+		knotc_conf_failure(&(conf_source_t){ .is_db = true, .path = local_conf_find_db(params) }, err, error);
 		(void)message_error("%s", error);
 		return knotc_finish(params, action, NULL, false);
 	}
@@ -67,12 +67,12 @@ static bool open_db(const params_t *params, const char *action, conf_db_t **ret_
 }
 
 /* Something is there that would be lost: only with -f. */
-static bool may_overwrite(const params_t *params, const conf_store_t *old)
+static bool local_conf_may_overwrite(const params_t *params, const conf_store_t *old)
 {
-	return params->flags.force || (old != NULL && is_empty(old));
+	return params->flags.force || (old != NULL && local_conf_is_empty(old));
 }
 
-static bool refuse_overwrite(const params_t *params, const char *action)
+static bool local_conf_refuse_overwrite(const params_t *params, const char *action)
 {
 	(void)message_error(
 			"use force option to overwrite the existing destination and ensure the server is not running!");
@@ -90,26 +90,27 @@ typedef struct {
 typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const import_t *import);
 
 /* Open the database, change it if that may be, tell how it went. what: names the change in the error. */
-static bool change_db(
+static bool local_conf_change_db(
 		const params_t *params, const char *action, const char *what, change_t change, const import_t *import)
 {
 	conf_db_t *db;
 	conf_store_t *old;
-	if (!open_db(params, action, &db, &old)) {
+	if (!local_conf_open_db(params, action, &db, &old)) {
 		return false;
 	}
-	bool may = may_overwrite(params, old);
+	bool may = local_conf_may_overwrite(params, old);
 	knot_err_t err = may ? change(db, old, import) : KNOT_OK;
 	conf_store_free(old);
 	conf_db_close(db);
 	params->socket_found->path[0] = '\0'; /* it may be another one now */
 	if (!may) {
-		return refuse_overwrite(params, action);
+		return local_conf_refuse_overwrite(params, action);
 	}
-	return err == KNOT_OK ? knotc_finish(params, action, "OK", true) : fail(params, action, what, err);
+	return err == KNOT_OK ? knotc_finish(params, action, "OK", true)
+			      : local_conf_report_failure(params, action, what, err);
 }
 
-static knot_err_t make_empty(conf_db_t *db, const conf_store_t *old, const import_t *import)
+static knot_err_t local_conf_make_empty(conf_db_t *db, const conf_store_t *old, const import_t *import)
 {
 	(void)old;
 	(void)import;
@@ -124,13 +125,13 @@ static knot_err_t make_empty(conf_db_t *db, const conf_store_t *old, const impor
 
 bool knotc_conf_init(const params_t *params)
 {
-	return change_db(params, "conf-init", "initialization", make_empty, NULL);
+	return local_conf_change_db(params, "conf-init", "initialization", local_conf_make_empty, NULL);
 }
 
 /* ---- Import ---- */
 
 /* A path as the directive `include` takes it: its special characters stand for themselves. */
-static void escape_pattern(const char *path, char *ret_pattern)
+static void local_conf_escape_pattern(const char *path, char *ret_pattern)
 {
 	for (; *path != '\0'; path++) {
 		if (strchr("*?[]\\", *path) != NULL) {
@@ -142,7 +143,7 @@ static void escape_pattern(const char *path, char *ret_pattern)
 }
 
 /* Add a file to what is there. All of it is checked together before anything is written. */
-static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *path)
+static knot_err_t local_conf_add_file(conf_db_t *db, const conf_store_t *old, const char *path)
 {
 	conf_sink_t sink = { knotc_tell, NULL };
 	char real[PATH_MAX], pattern[2 * PATH_MAX];
@@ -152,7 +153,7 @@ static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *p
 	if (realpath(path, real) == NULL) {
 		return knot_err_of_errno(errno);
 	}
-	escape_pattern(real, pattern);
+	local_conf_escape_pattern(real, pattern);
 	conf_txn_t *txn = conf_txn_begin(old);
 	if (txn == NULL) {
 		return KNOT_ENOMEM;
@@ -174,7 +175,7 @@ static knot_err_t add_file(conf_db_t *db, const conf_store_t *old, const char *p
 	return err;
 }
 
-static knot_err_t replace_by_file(conf_db_t *db, const char *path)
+static knot_err_t local_conf_replace_by_file(conf_db_t *db, const char *path)
 {
 	conf_sink_t sink = { knotc_tell, NULL };
 	conf_t *conf;
@@ -186,12 +187,12 @@ static knot_err_t replace_by_file(conf_db_t *db, const char *path)
 	return err;
 }
 
-static knot_err_t import_file(conf_db_t *db, const conf_store_t *old, const import_t *import)
+static knot_err_t local_conf_import_file(conf_db_t *db, const conf_store_t *old, const import_t *import)
 {
-	if (import->conf != NULL && old != NULL && is_empty(old)) {
+	if (import->conf != NULL && old != NULL && local_conf_is_empty(old)) {
 		return conf_db_replace(db, import->conf->store, (conf_sink_t){ knotc_tell, NULL });
 	}
-	return import->keep ? add_file(db, old, import->path) : replace_by_file(db, import->path);
+	return import->keep ? local_conf_add_file(db, old, import->path) : local_conf_replace_by_file(db, import->path);
 }
 
 bool knotc_conf_import(const params_t *params, const request_t *request)
@@ -201,21 +202,21 @@ bool knotc_conf_import(const params_t *params, const request_t *request)
 	conf_t *conf = NULL;
 	/* A server takes the database once there is one: a file that can't be imported must not leave an empty one
 	 * behind. */
-	if (!conf_db_exists(db_path(params))) {
+	if (!conf_db_exists(local_conf_find_db(params))) {
 		knot_err_t err = conf_load(path, NULL, (conf_sink_t){ knotc_tell, NULL }, &conf);
 		if (err != KNOT_OK) {
-			return fail(params, action, what, err);
+			return local_conf_report_failure(params, action, what, err);
 		}
 	}
 	import_t import = { .path = path, .keep = filters != NULL && strchr(filters, 'p') != NULL, .conf = conf };
-	bool is_done = change_db(params, action, what, import_file, &import);
+	bool is_done = local_conf_change_db(params, action, what, local_conf_import_file, &import);
 	conf_free(conf);
 	return is_done;
 }
 
 /* ---- Export ---- */
 
-static bool write_export(const conf_t *conf, FILE *out)
+static bool local_conf_write_export(const conf_t *conf, FILE *out)
 {
 	bool is_good = conf != NULL ? conf_io_export((conf_view_t){ .store = conf->store }, out)
 				    : conf_io_export_schema(out);
@@ -226,13 +227,13 @@ static bool write_export(const conf_t *conf, FILE *out)
  * Write beside the file, then take its place: an export that fails half-way costs nothing. What exists keeps its mode
  * and owner. A new file gets the mode that the umask leaves, as with the peer: the server's user often isn't ours.
  */
-static knot_err_t export_to_file(const conf_t *conf, const char *path)
+static knot_err_t local_conf_export_to_file(const conf_t *conf, const char *path)
 {
 	struct stat old;
 	bool exists = stat(path, &old) == 0;
 	if (exists && !S_ISREG(old.st_mode)) {
 		FILE *out = fopen(path, "we");
-		bool is_good = out != NULL && write_export(conf, out);
+		bool is_good = out != NULL && local_conf_write_export(conf, out);
 		int saved = errno;
 		is_good = (out == NULL || fclose(out) == 0) && is_good;
 		return is_good ? KNOT_OK : knot_err_of_errno(saved);
@@ -248,7 +249,7 @@ static knot_err_t export_to_file(const conf_t *conf, const char *path)
 	if (out == NULL) {
 		return knot_err_of_errno(errno);
 	}
-	bool is_good = write_export(conf, out);
+	bool is_good = local_conf_write_export(conf, out);
 	is_good = is_good &&
 		  (!exists || (fchown(fd, old.st_uid, old.st_gid) == 0 && fchmod(fd, old.st_mode & 07777) == 0));
 	is_good = is_good && fsync(fd) == 0;
@@ -267,7 +268,7 @@ static knot_err_t export_to_file(const conf_t *conf, const char *path)
 	return is_good ? KNOT_OK : knot_err_of_errno(saved);
 }
 
-static bool export_unit(const conf_unit_t *unit, void *ctx)
+static bool local_conf_export_unit(const conf_unit_t *unit, void *ctx)
 {
 	knot_ctl_data_t data = {
 		[KNOT_CTL_IDX_SECTION] = unit->section,
@@ -280,12 +281,12 @@ static bool export_unit(const conf_unit_t *unit, void *ctx)
 }
 
 /* To standard output the items, each as conf-read shows it. False: said why in the reply. */
-static bool export_as_json(const conf_t *conf)
+static bool local_conf_export_as_json(const conf_t *conf)
 {
 	output_t output = { .out = stdout, .action = action_find("conf-export"), .format = FORMAT_JSON };
 	output_begin(&output);
-	knot_err_t err =
-			conf_io_read((conf_view_t){ .store = conf->store }, &(conf_where_t){ 0 }, export_unit, &output);
+	knot_err_t err = conf_io_read(
+			(conf_view_t){ .store = conf->store }, &(conf_where_t){ 0 }, local_conf_export_unit, &output);
 	return output_end(&output, err == KNOT_OK ? NULL : knot_strerror(err));
 }
 
@@ -303,12 +304,12 @@ bool knotc_conf_export(const params_t *params, const request_t *request)
 	}
 	knot_err_t err = KNOT_OK;
 	if (path != NULL) {
-		err = export_to_file(conf, path);
+		err = local_conf_export_to_file(conf, path);
 	} else if (conf != NULL && params->format == FORMAT_JSON) {
-		bool is_good = export_as_json(conf);
+		bool is_good = local_conf_export_as_json(conf);
 		conf_free(conf);
 		return is_good;
-	} else if (!write_export(conf, stdout)) {
+	} else if (!local_conf_write_export(conf, stdout)) {
 		err = KNOT_EFILE;
 	}
 	conf_free(conf);
@@ -317,7 +318,7 @@ bool knotc_conf_export(const params_t *params, const request_t *request)
 		snprintf(what, sizeof(what), "failed to export to %s%.400s%s",
 				path != NULL ? "file '" : "standard output", path != NULL ? path : "",
 				path != NULL ? "'" : "");
-		return fail(params, action, what, err);
+		return local_conf_report_failure(params, action, what, err);
 	}
 	return path != NULL ? knotc_finish(params, action, "OK", true) : true;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_version(bool with_build)
+static void main_print_version(bool with_build)
 {
 	printf("knotc (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
 	if (with_build) {
@@ -28,21 +28,21 @@ enum { OPTION_COMPLETE = 256 };
 
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD } options_verdict_t;
 
-static options_verdict_t refuse(const char *text)
+static options_verdict_t main_refuse_options(const char *text)
 {
 	fprintf(stderr, "error: %s\n", text);
 	return OPTIONS_BAD;
 }
 
 /* As with an unknown option: the help. Then what is wrong, where it is seen. */
-static options_verdict_t refuse_value(const char *text)
+static options_verdict_t main_refuse_value(const char *text)
 {
 	knotc_print_help(stdout);
 	(void)fflush(stdout);
-	return refuse(text);
+	return main_refuse_options(text);
 }
 
-static bool scan_format(const char *text, format_t *ret_format)
+static bool main_scan_format(const char *text, format_t *ret_format)
 {
 	static const struct {
 		const char *name;
@@ -58,7 +58,7 @@ static bool scan_format(const char *text, format_t *ret_format)
 }
 
 /* Behind -j the word "raw", which names no action, chooses the protocol's units. */
-static format_t scan_json_kind(int argc, char **argv)
+static format_t main_scan_json_kind(int argc, char **argv)
 {
 	if (optind < argc && strcmp(argv[optind], "raw") == 0) {
 		optind++;
@@ -67,7 +67,7 @@ static format_t scan_json_kind(int argc, char **argv)
 	return FORMAT_JSON;
 }
 
-static options_verdict_t read_options(int argc, char **argv, params_t *ret_params)
+static options_verdict_t main_read_options(int argc, char **argv, params_t *ret_params)
 {
 	static const struct option known[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -100,14 +100,15 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		case 'C': params.confdb = optarg; break;
 		case 'm':
 			if (!knot_number_of(optarg, 1, CONF_DB_SIZE_MAX, &number)) {
-				return refuse_value("invalid size of the configuration database, use 1 to 10000 MiB");
+				return main_refuse_value(
+						"invalid size of the configuration database, use 1 to 10000 MiB");
 			}
 			params.confdb_size_mib = (unsigned)number;
 			break;
 		case 's': params.socket = optarg; break;
 		case 't':
 			if (!knot_number_of(optarg, 0, KNOTC_TIMEOUT_MAX_S, &number)) {
-				return refuse_value("invalid timeout, use 0 to 86400 seconds");
+				return main_refuse_value("invalid timeout, use 0 to 86400 seconds");
 			}
 			params.timeout_ms = (int)number * 1000;
 			params.timeout_given = true;
@@ -115,10 +116,10 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		case 'b': params.flags.blocking = true; break;
 		case 'e': params.extended = true; break;
 		case 'f': params.flags.force = true; break;
-		case 'j': params.format = scan_json_kind(argc, argv); break;
+		case 'j': params.format = main_scan_json_kind(argc, argv); break;
 		case 'F':
-			if (!scan_format(optarg, &params.format)) {
-				return refuse_value("invalid format, use 3.5, 3.6 or json");
+			if (!main_scan_format(optarg, &params.format)) {
+				return main_refuse_value("invalid format, use 3.5, 3.6 or json");
 			}
 			break;
 		case 'x':
@@ -129,12 +130,12 @@ static options_verdict_t read_options(int argc, char **argv, params_t *ret_param
 		case 'v': params.verbose = true; break;
 		case OPTION_COMPLETE: params.is_completion = true; break;
 		case 'h': knotc_print_help(stdout); return OPTIONS_DONE;
-		case 'V': print_version(optarg != NULL); return OPTIONS_DONE;
+		case 'V': main_print_version(optarg != NULL); return OPTIONS_DONE;
 		default: knotc_print_help(stdout); return OPTIONS_BAD;
 		}
 	}
 	if (params.confdb != NULL && params.config != NULL) {
-		return refuse("ambiguous configuration source");
+		return main_refuse_options("ambiguous configuration source");
 	}
 	if (!is_color_chosen) {
 		/* As Knot: not in extended output. */
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
 	/* Which bytes make a character, for the prompt and for what is drawn. */
 	(void)setlocale(LC_CTYPE, "");
 	params_t params;
-	options_verdict_t verdict = read_options(argc, argv, &params);
+	options_verdict_t verdict = main_read_options(argc, argv, &params);
 	bool is_good = verdict == OPTIONS_DONE;
 	if (verdict == OPTIONS_RUN && params.is_completion) {
 		return knotc_complete(&params, argc - optind, argv + optind);

@@ -20,7 +20,7 @@ static const style_t styles[] = {
 	[FORMAT_36] = { " ", ": ", true, false, false },
 };
 
-static const char *item(const knot_ctl_data_t *unit, knot_ctl_idx_t index)
+static const char *output_get_item(const knot_ctl_data_t *unit, knot_ctl_idx_t index)
 {
 	return (*unit)[index];
 }
@@ -42,7 +42,7 @@ static const char *const raw_names[KNOT_CTL_IDX__COUNT] = {
 	[KNOT_CTL_IDX_FILTERS] = "filters",
 };
 
-static void raw_begin(output_t *output)
+static void output_raw_begin(output_t *output)
 {
 	output->raw = knot_json_of(knot_json_to_file, output->out);
 	knot_json_open(&output->raw, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
@@ -50,7 +50,7 @@ static void raw_begin(output_t *output)
 	knot_json_open(&output->raw, "reply", KNOT_JSON_LIST, KNOT_JSON_LINES);
 }
 
-static void raw_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void output_raw_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	knot_json_open(&output->raw, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	knot_json_text(&output->raw, "kind", type == KNOT_CTL_TYPE_DATA ? "data" : "extra");
@@ -62,7 +62,7 @@ static void raw_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data
 	knot_json_close(&output->raw);
 }
 
-static void raw_end(output_t *output, const char *error)
+static void output_raw_end(output_t *output, const char *error)
 {
 	knot_json_close(&output->raw);
 	knot_json_bool(&output->raw, "ok", !output->failed && error == NULL);
@@ -75,7 +75,7 @@ static void raw_end(output_t *output, const char *error)
 
 /* ---- Text ---- */
 
-static void code(const output_t *output, const char *escape)
+static void output_print_escape(const output_t *output, const char *escape)
 {
 	if (output->color) {
 		fputs(escape, output->out);
@@ -88,38 +88,39 @@ static void code(const output_t *output, const char *escape)
 #define GREEN "\x1B[32m"
 #define RESET "\x1B[0m"
 
-static void print_value(output_t *output, const char *value)
+static void output_print_value(output_t *output, const char *value)
 {
-	code(output, BOLD);
+	output_print_escape(output, BOLD);
 	fputs(value, output->out);
-	code(output, RESET);
+	output_print_escape(output, RESET);
 }
 
 /* Markers of a reply: FILTERS, in Knot 3.2 FLAGS. */
-static bool is_marked(const knot_ctl_data_t *unit, char letter)
+static bool output_is_marked(const knot_ctl_data_t *unit, char letter)
 {
-	const char *filters = item(unit, KNOT_CTL_IDX_FILTERS), *flags = item(unit, KNOT_CTL_IDX_FLAGS);
+	const char *filters = output_get_item(unit, KNOT_CTL_IDX_FILTERS),
+		   *flags = output_get_item(unit, KNOT_CTL_IDX_FLAGS);
 	const char *markers = filters != NULL ? filters : flags;
 	return markers != NULL && strchr(markers, letter) != NULL;
 }
 
 /* "+" or "-" of a difference, or "". */
-static const char *sign_of(const knot_ctl_data_t *unit)
+static const char *output_find_sign(const knot_ctl_data_t *unit)
 {
-	return is_marked(unit, '+') ? "+" : is_marked(unit, '-') ? "-" : "";
+	return output_is_marked(unit, '+') ? "+" : output_is_marked(unit, '-') ? "-" : "";
 }
 
-static void print_status_field(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void output_print_status_field(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
-	const char *zone = item(unit, KNOT_CTL_IDX_ZONE), *name = item(unit, KNOT_CTL_IDX_TYPE);
-	const char *value = item(unit, KNOT_CTL_IDX_DATA);
+	const char *zone = output_get_item(unit, KNOT_CTL_IDX_ZONE), *name = output_get_item(unit, KNOT_CTL_IDX_TYPE);
+	const char *value = output_get_item(unit, KNOT_CTL_IDX_DATA);
 	if (type == KNOT_CTL_TYPE_DATA) {
 		fputc('[', output->out);
-		code(output, is_marked(unit, 'e') ? "" : BOLD);
-		code(output, is_marked(unit, 's') ? RED : GREEN);
-		code(output, is_marked(unit, 'm') ? UNDER : "");
+		output_print_escape(output, output_is_marked(unit, 'e') ? "" : BOLD);
+		output_print_escape(output, output_is_marked(unit, 's') ? RED : GREEN);
+		output_print_escape(output, output_is_marked(unit, 'm') ? UNDER : "");
 		fputs(zone != NULL ? zone : "", output->out);
-		code(output, RESET);
+		output_print_escape(output, RESET);
 		fputc(']', output->out);
 		output->field_shown = false;
 	}
@@ -132,11 +133,11 @@ static void print_status_field(output_t *output, knot_ctl_type_t type, const kno
 	}
 	fprintf(output->out, "%s%s: ", output->field_shown ? " | " : " ", name);
 	output->field_shown = true;
-	print_value(output, value);
+	output_print_value(output, value);
 }
 
 /* An identifier as knotc takes it: a bracket in it has a backslash. Names of zones come with theirs. */
-static void print_id(const output_t *output, const char *id)
+static void output_print_id(const output_t *output, const char *id)
 {
 	for (const char *p = id; *p != '\0'; p++) {
 		if (*p == ']' && (p == id || p[-1] != '\\')) {
@@ -147,16 +148,17 @@ static void print_id(const output_t *output, const char *id)
 }
 
 /* "section[id].item" as far as there is one. */
-static void print_item(const output_t *output, const knot_ctl_data_t *unit)
+static void output_print_item(const output_t *output, const knot_ctl_data_t *unit)
 {
-	const char *section = item(unit, KNOT_CTL_IDX_SECTION), *name = item(unit, KNOT_CTL_IDX_ITEM);
-	const char *id = item(unit, KNOT_CTL_IDX_ID);
+	const char *section = output_get_item(unit, KNOT_CTL_IDX_SECTION),
+		   *name = output_get_item(unit, KNOT_CTL_IDX_ITEM);
+	const char *id = output_get_item(unit, KNOT_CTL_IDX_ID);
 	if (section != NULL) {
 		fputs(section, output->out);
 	}
 	if (id != NULL && output->action->layout == LAYOUT_CONF) {
 		fputc('[', output->out);
-		print_id(output, id);
+		output_print_id(output, id);
 		fputc(']', output->out);
 	}
 	if (name != NULL) {
@@ -167,41 +169,43 @@ static void print_item(const output_t *output, const knot_ctl_data_t *unit)
 	}
 }
 
-static void print_conf(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void output_print_conf(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	const style_t *style = &styles[output->format];
-	const char *value = item(unit, KNOT_CTL_IDX_DATA);
+	const char *value = output_get_item(unit, KNOT_CTL_IDX_DATA);
 	if (type == KNOT_CTL_TYPE_EXTRA) {
 		fputs(style->values_on_own_line ? "" : " ", output->out);
-		print_value(output, value != NULL ? value : "");
+		output_print_value(output, value != NULL ? value : "");
 		return;
 	}
-	fputs(sign_of(unit), output->out);
-	print_item(output, unit);
+	fputs(output_find_sign(unit), output->out);
+	output_print_item(output, unit);
 	if (value != NULL) {
 		fputs(style->conf_equals, output->out);
-		print_value(output, value);
+		output_print_value(output, value);
 	}
 }
 
-static void print_zone(const output_t *output, const knot_ctl_data_t *unit)
+static void output_print_zone(const output_t *output, const knot_ctl_data_t *unit)
 {
-	const char *zone = item(unit, KNOT_CTL_IDX_ZONE);
+	const char *zone = output_get_item(unit, KNOT_CTL_IDX_ZONE);
 	if (zone != NULL && (styles[output->format].zone_always || output->all_zones)) {
 		fprintf(output->out, "[%s] ", zone);
 	}
 }
 
-static void print_counter(output_t *output, const knot_ctl_data_t *unit)
+static void output_print_counter(output_t *output, const knot_ctl_data_t *unit)
 {
-	print_zone(output, unit);
-	print_item(output, unit);
+	output_print_zone(output, unit);
+	output_print_item(output, unit);
 	fputs(styles[output->format].stats_equals, output->out);
-	print_value(output, item(unit, KNOT_CTL_IDX_DATA) != NULL ? item(unit, KNOT_CTL_IDX_DATA) : "");
+	output_print_value(output, output_get_item(unit, KNOT_CTL_IDX_DATA) != NULL
+						   ? output_get_item(unit, KNOT_CTL_IDX_DATA)
+						   : "");
 }
 
 /* Owner, TTL, type and data, with single blanks between those that are there. */
-static void print_record_items(const output_t *output, const knot_ctl_data_t *unit, const char *separator)
+static void output_print_record_items(const output_t *output, const knot_ctl_data_t *unit, const char *separator)
 {
 	static const knot_ctl_idx_t order[] = {
 		KNOT_CTL_IDX_OWNER,
@@ -210,22 +214,22 @@ static void print_record_items(const output_t *output, const knot_ctl_data_t *un
 		KNOT_CTL_IDX_DATA,
 	};
 	for (size_t i = 0; i < KNOT_LEN(order); i++) {
-		if (item(unit, order[i]) != NULL) {
-			fprintf(output->out, "%s%s", separator, item(unit, order[i]));
+		if (output_get_item(unit, order[i]) != NULL) {
+			fprintf(output->out, "%s%s", separator, output_get_item(unit, order[i]));
 			separator = " ";
 		}
 	}
 }
 
-static void print_record(const output_t *output, const knot_ctl_data_t *unit)
+static void output_print_record(const output_t *output, const knot_ctl_data_t *unit)
 {
-	print_zone(output, unit);
-	print_record_items(output, unit, sign_of(unit));
+	output_print_zone(output, unit);
+	output_print_record_items(output, unit, output_find_sign(unit));
 }
 
-static void print_error(const output_t *output, const knot_ctl_data_t *unit)
+static void output_print_error(const output_t *output, const knot_ctl_data_t *unit)
 {
-	const char *zone = item(unit, KNOT_CTL_IDX_ZONE), *value = item(unit, KNOT_CTL_IDX_DATA);
+	const char *zone = output_get_item(unit, KNOT_CTL_IDX_ZONE), *value = output_get_item(unit, KNOT_CTL_IDX_DATA);
 	layout_t layout = output->action->layout;
 	bool is_trigger = layout == LAYOUT_TRIGGER || layout == LAYOUT_ZONE_STATUS;
 	bool zone_first = styles[output->format].trigger_zone_first && is_trigger;
@@ -233,45 +237,46 @@ static void print_error(const output_t *output, const knot_ctl_data_t *unit)
 	if (zone != NULL && zone_first) {
 		fprintf(output->out, "[%s] ", zone);
 	}
-	fprintf(output->out, "(%s)", item(unit, KNOT_CTL_IDX_ERROR));
+	fprintf(output->out, "(%s)", output_get_item(unit, KNOT_CTL_IDX_ERROR));
 	if (zone != NULL && !zone_first) {
 		fprintf(output->out, " [%s]", zone);
 	}
 	if (layout == LAYOUT_XDP_BLOCK) {
-		fprintf(output->out, "%s%s", item(unit, KNOT_CTL_IDX_ID) != NULL ? " " : "",
-				item(unit, KNOT_CTL_IDX_ID) != NULL ? item(unit, KNOT_CTL_IDX_ID) : "");
+		fprintf(output->out, "%s%s", output_get_item(unit, KNOT_CTL_IDX_ID) != NULL ? " " : "",
+				output_get_item(unit, KNOT_CTL_IDX_ID) != NULL ? output_get_item(unit, KNOT_CTL_IDX_ID)
+									       : "");
 	} else if (layout == LAYOUT_RECORDS || layout == LAYOUT_STATUS || (is_trigger && !zone_first)) {
-		print_record_items(output, unit, " ");
-	} else if (item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
+		output_print_record_items(output, unit, " ");
+	} else if (output_get_item(unit, KNOT_CTL_IDX_SECTION) != NULL) {
 		fputc(' ', output->out);
-		print_item(output, unit);
+		output_print_item(output, unit);
 		if (layout == LAYOUT_CONF && value != NULL) {
 			fprintf(output->out, "%s%s", styles[output->format].conf_equals, value);
 		}
 	}
 }
 
-static void print_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void output_print_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	switch (output->action->layout) {
-	case LAYOUT_STATUS: fputs(item(unit, KNOT_CTL_IDX_DATA), output->out); return;
-	case LAYOUT_TRIGGER: print_record(output, unit); return;
-	case LAYOUT_ZONE_STATUS: print_status_field(output, type, unit); return;
-	case LAYOUT_STATS: print_counter(output, unit); return;
-	case LAYOUT_RECORDS: print_record(output, unit); return;
-	case LAYOUT_CONF: print_conf(output, type, unit); return;
+	case LAYOUT_STATUS: fputs(output_get_item(unit, KNOT_CTL_IDX_DATA), output->out); return;
+	case LAYOUT_TRIGGER: output_print_record(output, unit); return;
+	case LAYOUT_ZONE_STATUS: output_print_status_field(output, type, unit); return;
+	case LAYOUT_STATS: output_print_counter(output, unit); return;
+	case LAYOUT_RECORDS: output_print_record(output, unit); return;
+	case LAYOUT_CONF: output_print_conf(output, type, unit); return;
 	case LAYOUT_XDP_STATUS:
 	case LAYOUT_XDP_BLOCK: return;
 	}
 }
 
-static bool is_table(layout_t layout)
+static bool output_is_table(layout_t layout)
 {
 	return layout == LAYOUT_XDP_STATUS || layout == LAYOUT_XDP_BLOCK;
 }
 
 /* True if the unit goes on with the line before it. */
-static bool continues_line(const output_t *output, knot_ctl_type_t type)
+static bool output_continues_line(const output_t *output, knot_ctl_type_t type)
 {
 	if (type != KNOT_CTL_TYPE_EXTRA || !output->line_open) {
 		return false;
@@ -282,9 +287,9 @@ static bool continues_line(const output_t *output, knot_ctl_type_t type)
 
 static bool output_is_warning(const output_t *output, const knot_ctl_data_t *unit)
 {
-	const char *type = item(unit, KNOT_CTL_IDX_TYPE);
+	const char *type = output_get_item(unit, KNOT_CTL_IDX_TYPE);
 	return (output->action->flags & COMMAND_WARNINGS) != 0 && type != NULL && strcmp(type, "warning") == 0 &&
-	       item(unit, KNOT_CTL_IDX_DATA) != NULL;
+	       output_get_item(unit, KNOT_CTL_IDX_DATA) != NULL;
 }
 
 /* Behind the word of success: "Reloaded, 2 warnings:", and a line for each. */
@@ -306,18 +311,18 @@ void output_begin(output_t *output)
 		snprintf(output->reply.detail, sizeof(output->reply.detail), "%s",
 				output->detail != NULL ? output->detail : "");
 	} else if (output->format == FORMAT_RAW) {
-		raw_begin(output);
+		output_raw_begin(output);
 	}
 }
 
 void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
-	bool is_error = item(unit, KNOT_CTL_IDX_ERROR) != NULL;
+	bool is_error = output_get_item(unit, KNOT_CTL_IDX_ERROR) != NULL;
 	output->failed |= is_error;
 	bool is_warning = !is_error && output_is_warning(output, unit);
 	if (output->format == FORMAT_JSON && is_warning) {
 		message_tell(&(message_t){ .level = MESSAGE_WARNING,
-				.members = { [MESSAGE_TEXT] = item(unit, KNOT_CTL_IDX_DATA) } });
+				.members = { [MESSAGE_TEXT] = output_get_item(unit, KNOT_CTL_IDX_DATA) } });
 		return;
 	}
 	if (output->format == FORMAT_JSON) {
@@ -325,30 +330,30 @@ void output_unit(output_t *output, knot_ctl_type_t type, const knot_ctl_data_t *
 		return;
 	}
 	if (output->format == FORMAT_RAW) {
-		raw_unit(output, type, unit);
+		output_raw_unit(output, type, unit);
 		return;
 	}
-	if (!is_error && output->action->layout == LAYOUT_STATUS && item(unit, KNOT_CTL_IDX_DATA) == NULL) {
+	if (!is_error && output->action->layout == LAYOUT_STATUS && output_get_item(unit, KNOT_CTL_IDX_DATA) == NULL) {
 		/* The reply to a plain `status` says only whether zones are still being loaded. */
-		output->loading = is_marked(unit, 'l');
+		output->loading = output_is_marked(unit, 'l');
 		return;
 	}
 	if (is_warning) {
 		output->warnings = must(realloc(output->warnings, (output->warning_count + 1) * sizeof(char *)));
-		output->warnings[output->warning_count++] = must(strdup(item(unit, KNOT_CTL_IDX_DATA)));
+		output->warnings[output->warning_count++] = must(strdup(output_get_item(unit, KNOT_CTL_IDX_DATA)));
 		return;
 	}
-	if (!is_error && is_table(output->action->layout)) {
+	if (!is_error && output_is_table(output->action->layout)) {
 		output_table_unit(output, unit);
 		return;
 	}
-	if (output->line_open && !continues_line(output, type)) {
+	if (output->line_open && !output_continues_line(output, type)) {
 		fputc('\n', output->out);
 	}
 	if (is_error) {
-		print_error(output, unit);
+		output_print_error(output, unit);
 	} else {
-		print_unit(output, type, unit);
+		output_print_unit(output, type, unit);
 	}
 	output->line_open = output->printed = true;
 }
@@ -361,7 +366,7 @@ bool output_end(output_t *output, const char *error)
 		return is_good;
 	}
 	if (output->format == FORMAT_RAW) {
-		raw_end(output, error);
+		output_raw_end(output, error);
 		return is_good;
 	}
 	output_table_end(output);

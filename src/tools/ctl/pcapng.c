@@ -34,37 +34,37 @@ typedef struct {
 	const void *value;
 } option_t;
 
-static uint32_t padded(uint32_t len)
+static uint32_t pcapng_pad_len(uint32_t len)
 {
 	return (len + 3) & ~(uint32_t)3;
 }
 
-static void put_padded(FILE *out, const void *bytes, uint32_t len)
+static void pcapng_put_padded(FILE *out, const void *bytes, uint32_t len)
 {
 	static const uint8_t zeros[3];
 	if (len > 0) {
 		(void)fwrite(bytes, 1, len, out);
-		(void)fwrite(zeros, 1, padded(len) - len, out);
+		(void)fwrite(zeros, 1, pcapng_pad_len(len) - len, out);
 	}
 }
 
 /* A block: its fixed part, data padded to 32 bits, options, and its length on both ends. */
-static void put_block(FILE *out, uint32_t type, const void *fixed, uint32_t fixed_len, const void *data,
+static void pcapng_put_block(FILE *out, uint32_t type, const void *fixed, uint32_t fixed_len, const void *data,
 		uint32_t data_len, const option_t *options, size_t option_count)
 {
-	uint32_t len = 4 + 4 + fixed_len + padded(data_len) + 4;
+	uint32_t len = 4 + 4 + fixed_len + pcapng_pad_len(data_len) + 4;
 	for (size_t i = 0; i < option_count; i++) {
-		len += 4 + padded(options[i].len);
+		len += 4 + pcapng_pad_len(options[i].len);
 	}
 	len += option_count > 0 ? 4 : 0;
 	const uint32_t head[] = { type, len };
 	(void)fwrite(head, sizeof(head), 1, out);
 	(void)fwrite(fixed, 1, fixed_len, out);
-	put_padded(out, data, data_len);
+	pcapng_put_padded(out, data, data_len);
 	for (size_t i = 0; i < option_count; i++) {
 		const uint16_t option[] = { options[i].code, options[i].len };
 		(void)fwrite(option, sizeof(option), 1, out);
-		put_padded(out, options[i].value, options[i].len);
+		pcapng_put_padded(out, options[i].value, options[i].len);
 	}
 	if (option_count > 0) {
 		const uint16_t end[] = { OPT_END, 0 };
@@ -73,7 +73,7 @@ static void put_block(FILE *out, uint32_t type, const void *fixed, uint32_t fixe
 	(void)fwrite(&len, sizeof(len), 1, out);
 }
 
-static option_t text_option(uint16_t code, const char *text)
+static option_t pcapng_make_text_option(uint16_t code, const char *text)
 {
 	return (option_t){ code, (uint16_t)strnlen(text, OPTION_TEXT_MAX), text };
 }
@@ -83,7 +83,7 @@ typedef struct {
 	uint32_t high, low;
 } stamp_t;
 
-static stamp_t stamp_of(uint64_t time_ns)
+static stamp_t pcapng_make_stamp(uint64_t time_ns)
 {
 	return (stamp_t){ (uint32_t)(time_ns >> 32), (uint32_t)time_ns };
 }
@@ -95,8 +95,8 @@ void pcapng_section(FILE *out, const char *application)
 		uint16_t major, minor;
 		uint32_t section_len[2];
 	} fixed = { BYTE_ORDER_MAGIC, 1, 0, { UINT32_MAX, UINT32_MAX } }; /* length not told */
-	const option_t options[] = { text_option(SHB_USERAPPL, application) };
-	put_block(out, BLOCK_SECTION, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
+	const option_t options[] = { pcapng_make_text_option(SHB_USERAPPL, application) };
+	pcapng_put_block(out, BLOCK_SECTION, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
 }
 
 void pcapng_interface(FILE *out, const char *name, uint32_t snaplen, const char *filter)
@@ -111,11 +111,11 @@ void pcapng_interface(FILE *out, const char *name, uint32_t snaplen, const char 
 	size_t filter_len = filter != NULL ? strnlen(filter, OPTION_TEXT_MAX) : 0;
 	memcpy(text + 1, filter != NULL ? filter : "", filter_len);
 	const option_t options[] = {
-		text_option(IF_NAME, name),
+		pcapng_make_text_option(IF_NAME, name),
 		{ IF_TSRESOL, 1, &nanoseconds },
 		{ IF_FILTER, (uint16_t)(1 + filter_len), text },
 	};
-	put_block(out, BLOCK_INTERFACE, &fixed, sizeof(fixed), NULL, 0, options,
+	pcapng_put_block(out, BLOCK_INTERFACE, &fixed, sizeof(fixed), NULL, 0, options,
 			KNOT_LEN(options) - (filter == NULL ? 1 : 0));
 }
 
@@ -125,10 +125,11 @@ void pcapng_frame(FILE *out, const pcapng_frame_t *frame)
 		uint32_t interface;
 		stamp_t stamp;
 		uint32_t len, original_len;
-	} fixed = { frame->interface, stamp_of(frame->time_ns), frame->len, frame->original_len };
+	} fixed = { frame->interface, pcapng_make_stamp(frame->time_ns), frame->len, frame->original_len };
 	const uint32_t flags = frame->direction;
 	const option_t options[] = { { EPB_FLAGS, sizeof(flags), &flags } };
-	put_block(out, BLOCK_PACKET, &fixed, sizeof(fixed), frame->bytes, frame->len, options, KNOT_LEN(options));
+	pcapng_put_block(
+			out, BLOCK_PACKET, &fixed, sizeof(fixed), frame->bytes, frame->len, options, KNOT_LEN(options));
 }
 
 void pcapng_statistics(FILE *out, const pcapng_statistics_t *statistics)
@@ -136,13 +137,13 @@ void pcapng_statistics(FILE *out, const pcapng_statistics_t *statistics)
 	const struct {
 		uint32_t interface;
 		stamp_t stamp;
-	} fixed = { statistics->interface, stamp_of(statistics->end_ns) };
-	const stamp_t start = stamp_of(statistics->start_ns), end = stamp_of(statistics->end_ns);
+	} fixed = { statistics->interface, pcapng_make_stamp(statistics->end_ns) };
+	const stamp_t start = pcapng_make_stamp(statistics->start_ns), end = pcapng_make_stamp(statistics->end_ns);
 	const option_t options[] = {
 		{ ISB_STARTTIME, sizeof(start), &start },
 		{ ISB_ENDTIME, sizeof(end), &end },
 		{ ISB_FILTERACCEPT, sizeof(statistics->captured), &statistics->captured },
 		{ ISB_OSDROP, sizeof(statistics->dropped), &statistics->dropped },
 	};
-	put_block(out, BLOCK_STATISTICS, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
+	pcapng_put_block(out, BLOCK_STATISTICS, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
 }

@@ -52,7 +52,7 @@ void table_free(table_t *table)
 	free(table);
 }
 
-static size_t column_of(table_t *table, const char *name)
+static size_t table_find_column(table_t *table, const char *name)
 {
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (strcmp(table->columns[i], name) == 0) {
@@ -65,7 +65,7 @@ static size_t column_of(table_t *table, const char *name)
 }
 
 /* Units come row by row, so the row is mostly the last one. */
-static row_t *row_of(table_t *table, const char *group, const char *name)
+static row_t *table_find_row(table_t *table, const char *group, const char *name)
 {
 	for (size_t i = table->row_count; i > 0; i--) {
 		if (strcmp(table->rows[i - 1].name, name) == 0) {
@@ -80,8 +80,8 @@ static row_t *row_of(table_t *table, const char *group, const char *name)
 
 void table_set(table_t *table, const char *group, const char *row_name, const char *column_name, const char *value)
 {
-	size_t column = column_of(table, column_name);
-	row_t *row = row_of(table, group, row_name);
+	size_t column = table_find_column(table, column_name);
+	row_t *row = table_find_row(table, group, row_name);
 	if (column >= row->cell_count) {
 		row->cells = must(realloc(row->cells, (column + 1) * sizeof(char *)));
 		memset(row->cells + row->cell_count, 0, (column + 1 - row->cell_count) * sizeof(char *));
@@ -91,25 +91,25 @@ void table_set(table_t *table, const char *group, const char *row_name, const ch
 	row->cells[column] = must(strdup(value));
 }
 
-static bool stands_alone(const row_t *row)
+static bool table_is_alone(const row_t *row)
 {
 	return row->group == NULL || strcmp(row->group, row->name) == 0;
 }
 
 /* The name as printed, without the prefix that its group's heading says already. */
-static const char *title_of(const row_t *row)
+static const char *table_get_title(const row_t *row)
 {
 	size_t len = row->group != NULL ? strlen(row->group) : 0;
 	bool is_prefixed = len > 0 && strncmp(row->name, row->group, len) == 0 && row->name[len] == '-';
 	return is_prefixed ? row->name + len + 1 : row->name;
 }
 
-static const char *cell(const row_t *row, size_t column)
+static const char *table_get_cell(const row_t *row, size_t column)
 {
 	return column < row->cell_count && row->cells[column] != NULL ? row->cells[column] : "";
 }
 
-static bool is_zero(const row_t *row)
+static bool table_is_zero_row(const row_t *row)
 {
 	for (size_t i = 0; i < row->cell_count; i++) {
 		if (row->cells[i] != NULL && strcmp(row->cells[i], "0") != 0) {
@@ -119,29 +119,29 @@ static bool is_zero(const row_t *row)
 	return true;
 }
 
-static size_t title_width(const table_t *table)
+static size_t table_measure_titles(const table_t *table)
 {
 	size_t width = strlen(table->corner);
 	for (size_t i = 0; i < table->row_count; i++) {
 		const row_t *row = &table->rows[i];
-		size_t len = strlen(title_of(row)) + (stands_alone(row) ? 0 : INDENT);
+		size_t len = strlen(table_get_title(row)) + (table_is_alone(row) ? 0 : INDENT);
 		width = len > width ? len : width;
 	}
 	return width;
 }
 
-static size_t column_width(const table_t *table, size_t column)
+static size_t table_measure_column(const table_t *table, size_t column)
 {
 	size_t width = strlen(table->columns[column]);
 	for (size_t i = 0; i < table->row_count; i++) {
-		size_t len = strlen(cell(&table->rows[i], column));
+		size_t len = strlen(table_get_cell(&table->rows[i], column));
 		width = len > width ? len : width;
 	}
 	return width;
 }
 
 /* Blanks are held back until something follows them. */
-static void print_padded(FILE *out, size_t *blanks, const char *text, size_t width)
+static void table_print_padded(FILE *out, size_t *blanks, const char *text, size_t width)
 {
 	size_t len = strlen(text);
 	*blanks += width - len;
@@ -151,14 +151,14 @@ static void print_padded(FILE *out, size_t *blanks, const char *text, size_t wid
 	}
 }
 
-static void print_row(const table_t *table, FILE *out, const char *title, size_t indent, size_t width,
+static void table_print_row(const table_t *table, FILE *out, const char *title, size_t indent, size_t width,
 		const size_t *widths, const row_t *row)
 {
 	fprintf(out, "%*s%s", (int)indent, "", title);
 	size_t blanks = width - indent - strlen(title);
 	for (size_t i = 0; i < table->column_count; i++) {
 		blanks += GAP;
-		print_padded(out, &blanks, row != NULL ? cell(row, i) : table->columns[i], widths[i]);
+		table_print_padded(out, &blanks, row != NULL ? table_get_cell(row, i) : table->columns[i], widths[i]);
 	}
 	fputc('\n', out);
 }
@@ -169,23 +169,23 @@ void table_print(const table_t *table, FILE *out, bool zeros)
 		return;
 	}
 	size_t *widths = must(calloc(table->column_count + 1, sizeof(*widths)));
-	size_t width = title_width(table);
+	size_t width = table_measure_titles(table);
 	for (size_t i = 0; i < table->column_count; i++) {
-		widths[i] = column_width(table, i);
+		widths[i] = table_measure_column(table, i);
 	}
-	print_row(table, out, table->corner, 0, width, widths, NULL);
+	table_print_row(table, out, table->corner, 0, width, widths, NULL);
 	const char *group = NULL;
 	for (size_t i = 0; i < table->row_count; i++) {
 		const row_t *row = &table->rows[i];
-		if (i > 0 && !zeros && is_zero(row)) {
+		if (i > 0 && !zeros && table_is_zero_row(row)) {
 			continue;
 		}
 		bool is_new = row->group != NULL && (group == NULL || strcmp(group, row->group) != 0);
-		if (is_new && !stands_alone(row)) {
+		if (is_new && !table_is_alone(row)) {
 			fprintf(out, "%s\n", row->group);
 		}
 		group = row->group;
-		print_row(table, out, title_of(row), stands_alone(row) ? 0 : INDENT, width, widths, row);
+		table_print_row(table, out, table_get_title(row), table_is_alone(row) ? 0 : INDENT, width, widths, row);
 	}
 	free(widths);
 }

@@ -20,7 +20,7 @@ static struct termios before;
 static sigset_t mask_before;
 static int pressed;
 
-static void on_signal(int number)
+static void terminal_on_signal(int number)
 {
 	if (number == SIGWINCH || number == SIGCONT) {
 		got_resize = 1;
@@ -35,7 +35,7 @@ static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTST
 enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
 static struct sigaction actions_before[CAUGHT];
 
-static void set_screen(bool on)
+static void terminal_set_screen(bool on)
 {
 	if (!on_screen) {
 		return;
@@ -69,7 +69,7 @@ void terminal_enter(bool screen)
 	sigset_t mask;
 	sigemptyset(&mask);
 	for (size_t i = 0; i < CAUGHT; i++) {
-		struct sigaction action = { .sa_handler = on_signal };
+		struct sigaction action = { .sa_handler = terminal_on_signal };
 		sigemptyset(&action.sa_mask);
 		(void)sigaction(caught[i], &action, &actions_before[i]);
 		sigaddset(&mask, caught[i]);
@@ -77,7 +77,7 @@ void terminal_enter(bool screen)
 	(void)sigprocmask(SIG_BLOCK, &mask, &mask_before);
 	is_entered = true;
 	on_screen = screen && tcgetattr(STDIN_FILENO, &before) == 0;
-	set_screen(true);
+	terminal_set_screen(true);
 }
 
 void terminal_leave(void)
@@ -85,7 +85,7 @@ void terminal_leave(void)
 	if (!is_entered) {
 		return;
 	}
-	set_screen(false);
+	terminal_set_screen(false);
 	is_entered = on_screen = false;
 	for (size_t i = 0; i < CAUGHT; i++) {
 		(void)sigaction(caught[i], &actions_before[i], NULL);
@@ -94,10 +94,10 @@ void terminal_leave(void)
 }
 
 /* Ctrl-Z: the shell finds its terminal as it was, and we draw again afterwards. */
-static void stop(void)
+static void terminal_suspend(void)
 {
 	got_stop = 0;
-	set_screen(false);
+	terminal_set_screen(false);
 	sigset_t mask;
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTSTP);
@@ -105,10 +105,10 @@ static void stop(void)
 	(void)raise(SIGTSTP);
 	(void)sigprocmask(SIG_UNBLOCK, &mask, NULL); /* here it stops */
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = terminal_on_signal };
 	sigemptyset(&action.sa_mask);
 	(void)sigaction(SIGTSTP, &action, NULL);
-	set_screen(true);
+	terminal_set_screen(true);
 	got_resize = 1;
 }
 
@@ -118,7 +118,7 @@ terminal_event_t terminal_wait(int ms)
 	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 	int ready = ppoll(&input, 1, &time, &mask_before);
 	if (got_stop) {
-		stop();
+		terminal_suspend();
 	}
 	if (got_end) {
 		return TERMINAL_END;

@@ -43,25 +43,25 @@ typedef struct {
 } top_t;
 
 /* text: what is wrong; NULL: that is said already. */
-static bool say(const char *what, const char *text)
+static bool top_report_error(const char *what, const char *text)
 {
 	return text != NULL ? message_error("%s '%s'", what, text) : message_error("%s", what);
 }
 
-static bool read_arguments(const knot_ctl_data_t *unit, top_t *top)
+static bool top_read_arguments(const knot_ctl_data_t *unit, top_t *top)
 {
 	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *interval = (*unit)[KNOT_CTL_IDX_ITEM];
 	char *end;
 	if (count != NULL) {
 		if (!knot_number_of(count, 0, UINT64_MAX, &top->count_max)) {
-			return say("invalid count", count);
+			return top_report_error("invalid count", count);
 		}
 	}
 	if (interval != NULL) {
 		top->view.interval_s = strtod(interval, &end);
 		/* Also refuses what is no number at all. */
 		if (*end != '\0' || !(top->view.interval_s >= INTERVAL_MIN && top->view.interval_s <= INTERVAL_MAX)) {
-			return say("invalid interval, use 0.1 to 3600 seconds instead of", interval);
+			return top_report_error("invalid interval, use 0.1 to 3600 seconds instead of", interval);
 		}
 	}
 	return true;
@@ -69,7 +69,7 @@ static bool read_arguments(const knot_ctl_data_t *unit, top_t *top)
 
 /* ---- Samples ---- */
 
-static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void top_take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	(void)type;
 	top_t *top = ctx;
@@ -80,7 +80,7 @@ static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *un
 	}
 }
 
-static void disconnect(top_t *top)
+static void top_disconnect(top_t *top)
 {
 	if (top->ctl != NULL) {
 		(void)!knot_ctl_send(top->ctl, KNOT_CTL_TYPE_END, NULL);
@@ -91,7 +91,7 @@ static void disconnect(top_t *top)
 }
 
 /* Ask once. False: top->error says why there is no answer. */
-static bool look(top_t *top)
+static bool top_take_sample(top_t *top)
 {
 	top->error[0] = top->refusal[0] = '\0';
 	if (top->ctl == NULL) {
@@ -104,7 +104,7 @@ static bool look(top_t *top)
 	top_sample_free(&top->samples[0]);
 	top->samples[0] = top->samples[1];
 	top->samples[1] = (top_sample_t){ 0 };
-	knot_err_t err = knotc_block(top->ctl, &top->request, take_unit, top, top->error);
+	knot_err_t err = knotc_block(top->ctl, &top->request, top_take_unit, top, top->error);
 	if (err == KNOT_OK && top->refusal[0] != '\0') {
 		snprintf(top->error, sizeof(top->error), "%s", top->refusal);
 		err = KNOT_ENOTSUP;
@@ -114,7 +114,7 @@ static bool look(top_t *top)
 				top->request.units[0][KNOT_CTL_IDX_CMD]);
 	}
 	if (err != KNOT_OK) {
-		disconnect(top);
+		top_disconnect(top);
 		return false;
 	}
 	/* The first one of a connection has nothing to compare with. */
@@ -124,7 +124,7 @@ static bool look(top_t *top)
 	return true;
 }
 
-static void remember(top_t *top)
+static void top_remember_rate(top_t *top)
 {
 	if (top->view.history_count == HISTORY_MAX) {
 		memmove(top->history, top->history + 1, (HISTORY_MAX - 1) * sizeof(double));
@@ -135,7 +135,7 @@ static void remember(top_t *top)
 
 /* ---- Output ---- */
 
-static void draw(top_t *top)
+static void top_draw_screen(top_t *top)
 {
 	char clock[16] = "", *text = NULL;
 	time_t now = (time_t)sys_clock_wall();
@@ -162,7 +162,7 @@ static void draw(top_t *top)
 	free(text);
 }
 
-static void print(const top_t *top)
+static void top_print_sample(const top_t *top)
 {
 	if (output_is_json(top->params.format)) {
 		top_json(&top->rates, stdout);
@@ -175,7 +175,7 @@ static void print(const top_t *top)
 
 /* ---- Keys ---- */
 
-static void change_interval(top_t *top, double factor)
+static void top_change_interval(top_t *top, double factor)
 {
 	double interval = top->view.interval_s * factor;
 	if (interval >= INTERVAL_MIN && interval <= INTERVAL_MAX) {
@@ -184,7 +184,7 @@ static void change_interval(top_t *top, double factor)
 }
 
 /* False: quit. */
-static bool obey(top_t *top, int key)
+static bool top_obey_key(top_t *top, int key)
 {
 	switch (key) {
 	case 'q':
@@ -196,8 +196,8 @@ static bool obey(top_t *top, int key)
 		top->view.order = (top->view.order + 1) % TOP_ORDERS;
 		top_sort(&top->rates, top->view.order);
 		break;
-	case '+': change_interval(top, 2); break;
-	case '-': change_interval(top, 0.5); break;
+	case '+': top_change_interval(top, 2); break;
+	case '-': top_change_interval(top, 0.5); break;
 	case 'r': top->view.history_count = 0; break;
 	case 'h':
 	case '?': top->view.help = !top->view.help; break;
@@ -208,19 +208,19 @@ static bool obey(top_t *top, int key)
 
 /* ---- Run ---- */
 
-static uint64_t interval_ns(const top_t *top)
+static uint64_t top_interval_ns(const top_t *top)
 {
 	return (uint64_t)(top->view.interval_s * NS_PER_S);
 }
 
 /* Wait for the next look; on a screen keys are obeyed meanwhile. False: end. */
-static bool wait_until(top_t *top, uint64_t start_ns, bool screen)
+static bool top_wait_until(top_t *top, uint64_t start_ns, bool screen)
 {
 	while (true) {
-		uint64_t now = sys_clock_ns(), due = start_ns + interval_ns(top);
+		uint64_t now = sys_clock_ns(), due = start_ns + top_interval_ns(top);
 		int ms = now >= due ? 0 : (int)((due - now + 999999) / 1000000);
 		terminal_event_t event = terminal_wait(ms);
-		if (event == TERMINAL_END || (event == TERMINAL_KEY && !obey(top, terminal_key()))) {
+		if (event == TERMINAL_END || (event == TERMINAL_KEY && !top_obey_key(top, terminal_key()))) {
 			return false;
 		}
 		if (event == TERMINAL_TIMEOUT && sys_clock_ns() >= due && !top->paused) {
@@ -229,15 +229,15 @@ static bool wait_until(top_t *top, uint64_t start_ns, bool screen)
 		if (event == TERMINAL_TIMEOUT && top->paused) {
 			start_ns = sys_clock_ns();
 		} else if (screen && event != TERMINAL_TIMEOUT) {
-			draw(top);
+			top_draw_screen(top);
 		}
 	}
 }
 
 /* True: there are new rates. */
-static bool step(top_t *top)
+static bool top_make_step(top_t *top)
 {
-	if (!look(top)) {
+	if (!top_take_sample(top)) {
 		return false;
 	}
 	top_sort(&top->rates, top->view.order);
@@ -245,27 +245,27 @@ static bool step(top_t *top)
 		return false;
 	}
 	top->count++;
-	remember(top);
+	top_remember_rate(top);
 	return true;
 }
 
 /* Until somebody ends it. False: no answer, top->error says why. */
-static bool run(top_t *top, bool screen)
+static bool top_run_loop(top_t *top, bool screen)
 {
 	uint64_t start_ns = sys_clock_ns();
 	if (screen) {
-		draw(top);
+		top_draw_screen(top);
 	}
-	while (wait_until(top, start_ns, screen)) {
+	while (top_wait_until(top, start_ns, screen)) {
 		start_ns = sys_clock_ns();
-		bool is_new = step(top);
+		bool is_new = top_make_step(top);
 		if (top->error[0] != '\0' && !screen) {
 			return false;
 		}
 		if (screen) {
-			draw(top);
+			top_draw_screen(top);
 		} else if (is_new) {
-			print(top);
+			top_print_sample(top);
 		}
 		if (ferror(stdout) || (is_new && top->count_max > 0 && top->count >= top->count_max)) {
 			break;
@@ -275,7 +275,7 @@ static bool run(top_t *top, bool screen)
 }
 
 /* Keys come in, and what goes out is a terminal that can be drawn on. */
-static bool has_screen(const params_t *params)
+static bool top_has_screen(const params_t *params)
 {
 	const char *kind = getenv("TERM");
 	return !output_is_json(params->format) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && kind != NULL &&
@@ -292,9 +292,9 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 		.view = { .program = "knotc top " PACKAGE_VERSION, .socket = path, .interval_s = 1 },
 	};
 	top.view.history = top.history;
-	bool screen = has_screen(params);
+	bool screen = top_has_screen(params);
 	top.count_max = screen ? 0 : 1;
-	if (!read_arguments((const knot_ctl_data_t *)&request->units[0], &top)) {
+	if (!top_read_arguments((const knot_ctl_data_t *)&request->units[0], &top)) {
 		return false;
 	}
 	/*
@@ -308,19 +308,19 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 	}
 	/* The configuration is read once. Whether there is a server is seen before the screen is taken. */
 	if (!knotc_socket(params, path, top.error)) {
-		return say(top.error, NULL);
+		return top_report_error(top.error, NULL);
 	}
 	top.params.socket = path;
-	bool is_good = look(&top);
+	bool is_good = top_take_sample(&top);
 	if (is_good) {
 		terminal_enter(screen);
-		is_good = run(&top, screen);
+		is_good = top_run_loop(&top, screen);
 		terminal_leave();
 	}
 	if (!is_good && top.error[0] != '\0') {
-		(void)say(top.error, NULL);
+		(void)top_report_error(top.error, NULL);
 	}
-	disconnect(&top);
+	top_disconnect(&top);
 	top_rates_free(&top.rates);
 	top_sample_free(&top.samples[0]);
 	top_sample_free(&top.samples[1]);

@@ -70,7 +70,8 @@ void top_sample_free(top_sample_t *sample)
 /* ---- Rates ---- */
 
 /* Mostly at the same place as in the other sample. */
-static const top_count_t *find(const top_sample_t *sample, top_panel_t panel, size_t hint, const top_count_t *like)
+static const top_count_t *top_rates_find_count(
+		const top_sample_t *sample, top_panel_t panel, size_t hint, const top_count_t *like)
 {
 	size_t count = sample->panels[panel].count;
 	for (size_t i = 0; i < count; i++) {
@@ -83,24 +84,26 @@ static const top_count_t *find(const top_sample_t *sample, top_panel_t panel, si
 }
 
 /* How many more there are than before. */
-static uint64_t growth(const top_sample_t *before, top_panel_t panel, size_t index, const top_count_t *after)
+static uint64_t top_rates_measure_growth(
+		const top_sample_t *before, top_panel_t panel, size_t index, const top_count_t *after)
 {
 	/* These count from look to look already. */
 	if (panel == TOP_ZONE || panel == TOP_TYPE) {
 		return after->value;
 	}
-	const top_count_t *old = find(before, panel, index, after);
+	const top_count_t *old = top_rates_find_count(before, panel, index, after);
 	return old != NULL && old->value <= after->value ? after->value - old->value : after->value;
 }
 
-static void rate_panel(const top_sample_t *before, const top_sample_t *after, top_panel_t panel, top_rates_t *rates)
+static void top_rates_fill_panel(
+		const top_sample_t *before, const top_sample_t *after, top_panel_t panel, top_rates_t *rates)
 {
 	size_t count = after->panels[panel].count;
 	top_row_t *rows = must(calloc(count + 1, sizeof(*rows)));
 	double sum = 0;
 	for (size_t i = 0; i < count; i++) {
 		const top_count_t *now = &after->panels[panel].counts[i];
-		uint64_t grown = growth(before, panel, i, now);
+		uint64_t grown = top_rates_measure_growth(before, panel, i, now);
 		rows[i] = (top_row_t){
 			.sub = now->sub,
 			.key = now->key,
@@ -126,7 +129,7 @@ typedef struct {
 	uint64_t count;
 } bucket_t;
 
-static int compare_buckets(const void *a, const void *b)
+static int top_rates_compare_buckets(const void *a, const void *b)
 {
 	double x = ((const bucket_t *)a)->bound, y = ((const bucket_t *)b)->bound;
 	if ((x < 0) != (y < 0)) {
@@ -140,7 +143,7 @@ static int compare_buckets(const void *a, const void *b)
 #define BOUND_FIRST_NS 1024.0
 #define BOUND_LAST_NS  4294967296.0
 
-static double lower_bound(double bound)
+static double top_rates_find_lower_bound(double bound)
 {
 	if (bound < 0) {
 		return BOUND_LAST_NS;
@@ -153,13 +156,13 @@ static double lower_bound(double bound)
 }
 
 /* Where the quantile lies, as if the values of a bucket were spread evenly in it. */
-static double quantile(const bucket_t *buckets, size_t count, uint64_t sum, double which)
+static double top_rates_find_quantile(const bucket_t *buckets, size_t count, uint64_t sum, double which)
 {
 	double wanted = which * (double)sum, seen = 0;
 	for (size_t i = 0; i < count; i++) {
 		double more = (double)buckets[i].count;
 		if (more > 0 && seen + more >= wanted) {
-			double lower = lower_bound(buckets[i].bound);
+			double lower = top_rates_find_lower_bound(buckets[i].bound);
 			return buckets[i].bound < 0 ? -lower
 						    : lower + (buckets[i].bound - lower) * (wanted - seen) / more;
 		}
@@ -168,7 +171,7 @@ static double quantile(const bucket_t *buckets, size_t count, uint64_t sum, doub
 	return -BOUND_LAST_NS; /* only if rounding left a little */
 }
 
-static void rate_latency(
+static void top_rates_fill_latency(
 		const top_sample_t *before, const top_sample_t *after, const char *protocol, top_rates_t *rates)
 {
 	size_t max = after->panels[TOP_LATENCY].count, count = 0;
@@ -177,7 +180,7 @@ static void rate_latency(
 	for (size_t i = 0; i < max; i++) {
 		const top_count_t *now = &after->panels[TOP_LATENCY].counts[i];
 		if (strcmp(now->sub, protocol) == 0) {
-			uint64_t grown = growth(before, TOP_LATENCY, i, now);
+			uint64_t grown = top_rates_measure_growth(before, TOP_LATENCY, i, now);
 			buckets[count++] =
 					(bucket_t){ strcmp(now->key, "inf") == 0 ? -1 : strtod(now->key, NULL), grown };
 			sum += grown;
@@ -185,19 +188,19 @@ static void rate_latency(
 		}
 	}
 	if (sum > 0 && rates->seconds > 0) {
-		qsort(buckets, count, sizeof(*buckets), compare_buckets);
+		qsort(buckets, count, sizeof(*buckets), top_rates_compare_buckets);
 		top_latency_t *latency = &rates->latencies[rates->latency_count++];
 		*latency = (top_latency_t){
 			.protocol = protocol, .total = total, .rate = (double)sum / rates->seconds
 		};
 		for (size_t i = 0; i < TOP_QUANTILES; i++) {
-			latency->ns[i] = quantile(buckets, count, sum, top_quantiles[i]);
+			latency->ns[i] = top_rates_find_quantile(buckets, count, sum, top_quantiles[i]);
 		}
 	}
 	free(buckets);
 }
 
-static void rate_latencies(const top_sample_t *before, const top_sample_t *after, top_rates_t *rates)
+static void top_rates_fill_latencies(const top_sample_t *before, const top_sample_t *after, top_rates_t *rates)
 {
 	size_t count = after->panels[TOP_LATENCY].count;
 	rates->latencies = must(calloc(count + 1, sizeof(*rates->latencies)));
@@ -208,7 +211,7 @@ static void rate_latencies(const top_sample_t *before, const top_sample_t *after
 			is_first = strcmp(after->panels[TOP_LATENCY].counts[j].sub, protocol) != 0;
 		}
 		if (is_first) {
-			rate_latency(before, after, protocol, rates);
+			top_rates_fill_latency(before, after, protocol, rates);
 		}
 	}
 }
@@ -220,10 +223,10 @@ void top_rates(const top_sample_t *before, const top_sample_t *after, top_rates_
 	};
 	for (size_t i = 0; i < TOP_PANELS; i++) {
 		if (i != TOP_LATENCY) {
-			rate_panel(before, after, (top_panel_t)i, ret_rates);
+			top_rates_fill_panel(before, after, (top_panel_t)i, ret_rates);
 		}
 	}
-	rate_latencies(before, after, ret_rates);
+	top_rates_fill_latencies(before, after, ret_rates);
 	ret_rates->queries = ret_rates->panels[TOP_PROTOCOL].sum;
 	for (size_t i = 0; i < ret_rates->panels[TOP_PROTOCOL].count; i++) {
 		ret_rates->total += ret_rates->panels[TOP_PROTOCOL].rows[i].total;
@@ -241,24 +244,24 @@ void top_rates_free(top_rates_t *rates)
 
 /* ---- Order ---- */
 
-static int by_name(const void *a, const void *b)
+static int top_rates_compare_names(const void *a, const void *b)
 {
 	return strcmp(((const top_row_t *)a)->key, ((const top_row_t *)b)->key);
 }
 
-static int by_rate(const void *a, const void *b)
+static int top_rates_compare_rates(const void *a, const void *b)
 {
 	double x = ((const top_row_t *)a)->rate, y = ((const top_row_t *)b)->rate;
-	return x > y ? -1 : x < y ? 1 : by_name(a, b);
+	return x > y ? -1 : x < y ? 1 : top_rates_compare_names(a, b);
 }
 
-static int by_total(const void *a, const void *b)
+static int top_rates_compare_totals(const void *a, const void *b)
 {
 	uint64_t x = ((const top_row_t *)a)->total, y = ((const top_row_t *)b)->total;
-	return x > y ? -1 : x < y ? 1 : by_name(a, b);
+	return x > y ? -1 : x < y ? 1 : top_rates_compare_names(a, b);
 }
 
-static int by_latency_total(const void *a, const void *b)
+static int top_rates_compare_latencies(const void *a, const void *b)
 {
 	const top_latency_t *x = a, *y = b;
 	return x->total > y->total ? -1 : x->total < y->total ? 1 : strcmp(x->protocol, y->protocol);
@@ -266,12 +269,13 @@ static int by_latency_total(const void *a, const void *b)
 
 void top_sort(top_rates_t *rates, top_order_t order)
 {
-	qsort(rates->panels[TOP_PROTOCOL].rows, rates->panels[TOP_PROTOCOL].count, sizeof(top_row_t), by_total);
-	qsort(rates->latencies, rates->latency_count, sizeof(top_latency_t), by_latency_total);
+	qsort(rates->panels[TOP_PROTOCOL].rows, rates->panels[TOP_PROTOCOL].count, sizeof(top_row_t),
+			top_rates_compare_totals);
+	qsort(rates->latencies, rates->latency_count, sizeof(top_latency_t), top_rates_compare_latencies);
 	static int (*const compare[TOP_ORDERS])(const void *, const void *) = {
-		[TOP_BY_RATE] = by_rate,
-		[TOP_BY_TOTAL] = by_total,
-		[TOP_BY_NAME] = by_name,
+		[TOP_BY_RATE] = top_rates_compare_rates,
+		[TOP_BY_TOTAL] = top_rates_compare_totals,
+		[TOP_BY_NAME] = top_rates_compare_names,
 	};
 	static const top_panel_t sorted[] = { TOP_RCODE, TOP_TYPE, TOP_ZONE, TOP_DROPS };
 	for (size_t i = 0; i < KNOT_LEN(sorted); i++) {

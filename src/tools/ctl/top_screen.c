@@ -71,7 +71,7 @@ typedef struct {
 
 /* ---- Cells ---- */
 
-static void put_glyph(screen_t *screen, unsigned x, unsigned y, style_t style, const char *glyph)
+static void top_screen_put_glyph(screen_t *screen, unsigned x, unsigned y, style_t style, const char *glyph)
 {
 	if (x < screen->terminal->width && y < screen->terminal->height) {
 		cell_t *cell = &screen->cells[(size_t)y * screen->terminal->width + x];
@@ -81,7 +81,7 @@ static void put_glyph(screen_t *screen, unsigned x, unsigned y, style_t style, c
 }
 
 /* Length of the character at p; 1 also for bytes that are none. */
-static size_t glyph_len(const char *p)
+static size_t top_screen_measure_glyph(const char *p)
 {
 	unsigned char first = (unsigned char)*p;
 	size_t len = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
@@ -94,63 +94,66 @@ static size_t glyph_len(const char *p)
 }
 
 /* U+0080 to U+009F: control characters, as some terminals see it. */
-static bool is_control(const char *glyph)
+static bool top_screen_is_control(const char *glyph)
 {
 	return (unsigned char)glyph[0] == 0xC2 && (unsigned char)glyph[1] < 0xA0;
 }
 
 /* Text within `width` cells from x. Returns the cells used. What a terminal would obey becomes '?'. */
-static unsigned put(screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
+static unsigned top_screen_put_text(
+		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
 {
 	unsigned used = 0;
 	for (; *text != '\0' && used < width; used++) {
-		size_t len = glyph_len(text);
+		size_t len = top_screen_measure_glyph(text);
 		char glyph[GLYPH_MAX] = "?";
-		bool is_shown = len > 1 ? screen->terminal->unicode && !is_control(text)
-					: isprint((unsigned char)*text) != 0;
-		if (is_shown) {
+		bool top_screen_is_shown = len > 1 ? screen->terminal->unicode && !top_screen_is_control(text)
+						   : isprint((unsigned char)*text) != 0;
+		if (top_screen_is_shown) {
 			memcpy(glyph, text, len);
 			glyph[len] = '\0';
 		}
-		put_glyph(screen, x + used, y, style, glyph);
+		top_screen_put_glyph(screen, x + used, y, style, glyph);
 		text += len;
 	}
 	return used;
 }
 
-static unsigned width_of(const char *text)
+static unsigned top_screen_measure_text(const char *text)
 {
 	unsigned width = 0;
-	for (; *text != '\0'; text += glyph_len(text)) {
+	for (; *text != '\0'; text += top_screen_measure_glyph(text)) {
 		width++;
 	}
 	return width;
 }
 
 /* Text within `width` cells; the last one says if there is more. */
-static void screen_put_name(screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
+static void top_screen_put_name(
+		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
 {
-	(void)put(screen, x, y, width, style, text);
-	if (width_of(text) > width && width > 0) {
-		put_glyph(screen, x + width - 1, y, style, screen->terminal->unicode ? "…" : "~");
+	(void)top_screen_put_text(screen, x, y, width, style, text);
+	if (top_screen_measure_text(text) > width && width > 0) {
+		top_screen_put_glyph(screen, x + width - 1, y, style, screen->terminal->unicode ? "…" : "~");
 	}
 }
 
 /* Text that ends before x. */
-static void put_right(screen_t *screen, unsigned x, unsigned y, style_t style, const char *text)
+static void top_screen_put_right(screen_t *screen, unsigned x, unsigned y, style_t style, const char *text)
 {
-	unsigned width = width_of(text);
-	(void)put(screen, x > width ? x - width : 0, y, width, style, text);
+	unsigned width = top_screen_measure_text(text);
+	(void)top_screen_put_text(screen, x > width ? x - width : 0, y, width, style, text);
 }
 
-static void fill(screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *glyph)
+static void top_screen_fill_cells(
+		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *glyph)
 {
 	for (unsigned i = 0; i < width; i++) {
-		put_glyph(screen, x + i, y, style, glyph);
+		top_screen_put_glyph(screen, x + i, y, style, glyph);
 	}
 }
 
-static void write_cells(const screen_t *screen, FILE *out)
+static void top_screen_write_cells(const screen_t *screen, FILE *out)
 {
 	const top_terminal_t *terminal = screen->terminal;
 	for (unsigned y = 0; y < terminal->height; y++) {
@@ -181,7 +184,7 @@ static void write_cells(const screen_t *screen, FILE *out)
 /* ---- Numbers ---- */
 
 /* 1,234,567 */
-static void print_grouped(char text[static 32], uint64_t number)
+static void top_screen_print_grouped(char text[static 32], uint64_t number)
 {
 	char digits[24];
 	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
@@ -195,16 +198,16 @@ static void print_grouped(char text[static 32], uint64_t number)
 	text[pos] = '\0';
 }
 
-static void print_rate(char text[static 32], double rate)
+static void top_screen_print_rate(char text[static 32], double rate)
 {
 	if (rate > 0 && rate < 10) {
 		snprintf(text, 32, "%.1f", rate);
 	} else {
-		print_grouped(text, (uint64_t)(rate + 0.5));
+		top_screen_print_grouped(text, (uint64_t)(rate + 0.5));
 	}
 }
 
-static void print_duration(char text[static 32], double ns, bool unicode)
+static void top_screen_print_duration(char text[static 32], double ns, bool unicode)
 {
 	const char *more = ns < 0 ? ">" : "";
 	ns = ns < 0 ? -ns : ns;
@@ -226,19 +229,19 @@ static void print_duration(char text[static 32], double ns, bool unicode)
 
 /* ---- Panels ---- */
 
-static bool is_shown(top_panel_t panel, const top_row_t *row)
+static bool top_screen_is_shown(top_panel_t panel, const top_row_t *row)
 {
 	return panel == TOP_QUEUE || panel == TOP_SERVER || row->total > 0;
 }
 
-static size_t shown_count(const screen_t *screen, top_panel_t panel)
+static size_t top_screen_count_shown(const screen_t *screen, top_panel_t panel)
 {
 	if (panel == TOP_LATENCY) {
 		return screen->rates->latency_count;
 	}
 	size_t count = 0;
 	for (size_t i = 0; i < screen->rates->panels[panel].count; i++) {
-		count += is_shown(panel, &screen->rates->panels[panel].rows[i]);
+		count += top_screen_is_shown(panel, &screen->rates->panels[panel].rows[i]);
 	}
 	return count;
 }
@@ -257,26 +260,26 @@ static const struct {
 	[TOP_DROPS] = { "DROPS", "packets/s", "nothing was dropped", 20 },
 };
 
-static void draw_heading(const area_t *area, top_panel_t panel)
+static void top_screen_draw_heading(const area_t *area, top_panel_t panel)
 {
 	screen_t *screen = area->screen;
-	fill(screen, area->x, area->y, area->width, RULE, screen->terminal->unicode ? "─" : "-");
-	unsigned used = put(screen, area->x, area->y, area->width, HEADING, headings[panel].title);
-	put_glyph(screen, area->x + used, area->y, PLAIN, " ");
+	top_screen_fill_cells(screen, area->x, area->y, area->width, RULE, screen->terminal->unicode ? "─" : "-");
+	unsigned used = top_screen_put_text(screen, area->x, area->y, area->width, HEADING, headings[panel].title);
+	top_screen_put_glyph(screen, area->x + used, area->y, PLAIN, " ");
 	if (headings[panel].unit[0] != '\0') {
 		char unit[32];
 		snprintf(unit, sizeof(unit), " %s", headings[panel].unit);
-		put_right(screen, area->x + area->width, area->y, DIM, unit);
+		top_screen_put_right(screen, area->x + area->width, area->y, DIM, unit);
 	}
 }
 
-static void draw_bar(const area_t *area, unsigned x, unsigned y, unsigned width, double share)
+static void top_screen_draw_bar(const area_t *area, unsigned x, unsigned y, unsigned width, double share)
 {
 	const top_terminal_t *terminal = area->screen->terminal;
 	unsigned eighths = (unsigned)(share * width * EIGHTHS + 0.5);
 	for (unsigned i = 0; i < width && eighths > 0; i++) {
 		unsigned now = eighths < EIGHTHS ? eighths : EIGHTHS;
-		put_glyph(area->screen, x + i, y, BAR, terminal->unicode ? parts[now] : ascii_parts[now]);
+		top_screen_put_glyph(area->screen, x + i, y, BAR, terminal->unicode ? parts[now] : ascii_parts[now]);
 		eighths -= now;
 	}
 }
@@ -284,7 +287,7 @@ static void draw_bar(const area_t *area, unsigned x, unsigned y, unsigned width,
 enum { RATE_WIDTH = 12, SHARE_WIDTH = 5, NAME_MIN = 10, BAR_MIN = 4 };
 
 /* Without what the panel's heading says already. */
-static void print_name(char text[static TEXT_MAX], const top_row_t *row)
+static void top_screen_print_name(char text[static TEXT_MAX], const top_row_t *row)
 {
 	static const char said[] = "dropped-";
 	bool is_said = strncmp(row->key, said, sizeof(said) - 1) == 0;
@@ -292,7 +295,7 @@ static void print_name(char text[static TEXT_MAX], const top_row_t *row)
 			row->key + (is_said ? sizeof(said) - 1 : 0));
 }
 
-static double share_max(const screen_t *screen, top_panel_t panel)
+static double top_screen_find_share_max(const screen_t *screen, top_panel_t panel)
 {
 	double max = 0;
 	for (size_t i = 0; i < screen->rates->panels[panel].count; i++) {
@@ -303,13 +306,13 @@ static double share_max(const screen_t *screen, top_panel_t panel)
 }
 
 /* A quarter of the panel, less if that leaves room for the longest name. */
-static unsigned bar_width_of(const area_t *area, top_panel_t panel)
+static unsigned top_screen_measure_bar(const area_t *area, top_panel_t panel)
 {
 	unsigned longest = NAME_MIN, numbers = RATE_WIDTH + SHARE_WIDTH + 1;
 	for (size_t i = 0; i < area->screen->rates->panels[panel].count; i++) {
 		char name[TEXT_MAX];
-		print_name(name, &area->screen->rates->panels[panel].rows[i]);
-		unsigned width = width_of(name);
+		top_screen_print_name(name, &area->screen->rates->panels[panel].rows[i]);
+		unsigned width = top_screen_measure_text(name);
 		longest = width > longest ? width : longest;
 	}
 	unsigned left = area->width > numbers + longest ? area->width - numbers - longest : 0;
@@ -318,37 +321,37 @@ static unsigned bar_width_of(const area_t *area, top_panel_t panel)
 }
 
 /* name | bar | share | rate */
-static void draw_row(const area_t *area, unsigned y, const top_row_t *row, top_panel_t panel)
+static void top_screen_draw_row(const area_t *area, unsigned y, const top_row_t *row, top_panel_t panel)
 {
 	screen_t *screen = area->screen;
 	char name[TEXT_MAX], number[32];
-	print_name(name, row);
+	top_screen_print_name(name, row);
 	if (panel == TOP_SERVER) {
 		bool is_number = strspn(row->text, "0123456789") == strlen(row->text);
-		print_grouped(number, row->total);
-		(void)put(screen, area->x, y, area->width, DIM, name);
-		put_right(screen, area->x + area->width, y, VALUE, is_number ? number : row->text);
+		top_screen_print_grouped(number, row->total);
+		(void)top_screen_put_text(screen, area->x, y, area->width, DIM, name);
+		top_screen_put_right(screen, area->x + area->width, y, VALUE, is_number ? number : row->text);
 		return;
 	}
-	unsigned bar_width = bar_width_of(area, panel), numbers = RATE_WIDTH + SHARE_WIDTH + bar_width + 1;
+	unsigned bar_width = top_screen_measure_bar(area, panel), numbers = RATE_WIDTH + SHARE_WIDTH + bar_width + 1;
 	unsigned name_width = area->width > numbers + NAME_MIN ? area->width - numbers : NAME_MIN;
-	screen_put_name(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
+	top_screen_put_name(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
 	/* The largest fills the bar. */
-	draw_bar(area, area->x + name_width + 1, y, bar_width,
-			row->rate > 0 ? row->share / share_max(screen, panel) : 0);
+	top_screen_draw_bar(area, area->x + name_width + 1, y, bar_width,
+			row->rate > 0 ? row->share / top_screen_find_share_max(screen, panel) : 0);
 	if (row->rate > 0) {
 		snprintf(number, sizeof(number), "%.0f%%", 100 * row->share);
-		put_right(screen, area->x + area->width - RATE_WIDTH, y, DIM, number);
+		top_screen_put_right(screen, area->x + area->width - RATE_WIDTH, y, DIM, number);
 	}
-	print_rate(number, row->rate);
-	put_right(screen, area->x + area->width, y,
+	top_screen_print_rate(number, row->rate);
+	top_screen_put_right(screen, area->x + area->width, y,
 			panel == TOP_DROPS && row->rate > 0 ? BAD
 			: row->rate > 0                     ? VALUE
 							    : DIM,
 			number);
 }
 
-static void draw_latencies(const area_t *area, size_t rows_max)
+static void top_screen_draw_latencies(const area_t *area, size_t rows_max)
 {
 	enum { WIDTH = 9 };
 	screen_t *screen = area->screen;
@@ -357,24 +360,25 @@ static void draw_latencies(const area_t *area, size_t rows_max)
 	for (unsigned i = 0; i < columns; i++) {
 		/* In a narrow panel the last ones stay: they tell more. */
 		unsigned which = TOP_QUANTILES - columns + i, x = area->x + area->width - (columns - 1 - i) * WIDTH;
-		fill(screen, x - WIDTH, area->y, WIDTH, PLAIN, " ");
-		put_right(screen, x, area->y, DIM, top_quantile_names[which]);
+		top_screen_fill_cells(screen, x - WIDTH, area->y, WIDTH, PLAIN, " ");
+		top_screen_put_right(screen, x, area->y, DIM, top_quantile_names[which]);
 		for (size_t j = 0; j < screen->rates->latency_count && j < rows_max; j++) {
 			char text[32];
-			print_duration(text, screen->rates->latencies[j].ns[which], screen->terminal->unicode);
-			put_right(screen, x, area->y + 1 + (unsigned)j, VALUE, text);
+			top_screen_print_duration(
+					text, screen->rates->latencies[j].ns[which], screen->terminal->unicode);
+			top_screen_put_right(screen, x, area->y + 1 + (unsigned)j, VALUE, text);
 		}
 	}
 	for (size_t j = 0; j < screen->rates->latency_count && j < rows_max; j++) {
-		(void)put(screen, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH, PLAIN,
-				screen->rates->latencies[j].protocol);
+		(void)top_screen_put_text(screen, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH,
+				PLAIN, screen->rates->latencies[j].protocol);
 	}
 }
 
 /* Lines of a panel with at most `rows_max` rows, with its heading and the blank line under it; 0: it isn't shown. */
-static unsigned panel_height(const screen_t *screen, top_panel_t panel, unsigned rows_max)
+static unsigned top_screen_measure_panel(const screen_t *screen, top_panel_t panel, unsigned rows_max)
 {
-	size_t count = shown_count(screen, panel);
+	size_t count = top_screen_count_shown(screen, panel);
 	if (count == 0 && headings[panel].empty == NULL) {
 		return 0;
 	}
@@ -383,24 +387,24 @@ static unsigned panel_height(const screen_t *screen, top_panel_t panel, unsigned
 	return 2 + (unsigned)(count < rows_max ? count : rows_max);
 }
 
-static void draw_panel(const area_t *area, top_panel_t panel, unsigned rows_max)
+static void top_screen_draw_panel(const area_t *area, top_panel_t panel, unsigned rows_max)
 {
 	screen_t *screen = area->screen;
-	draw_heading(area, panel);
-	if (shown_count(screen, panel) == 0) {
-		(void)put(screen, area->x, area->y + 1, area->width, panel == TOP_DROPS ? GOOD : DIM,
+	top_screen_draw_heading(area, panel);
+	if (top_screen_count_shown(screen, panel) == 0) {
+		(void)top_screen_put_text(screen, area->x, area->y + 1, area->width, panel == TOP_DROPS ? GOOD : DIM,
 				headings[panel].empty);
 		return;
 	}
 	if (panel == TOP_LATENCY) {
-		draw_latencies(area, rows_max);
+		top_screen_draw_latencies(area, rows_max);
 		return;
 	}
 	unsigned drawn = 0;
 	for (size_t i = 0; i < screen->rates->panels[panel].count && drawn < rows_max; i++) {
 		const top_row_t *row = &screen->rates->panels[panel].rows[i];
-		if (is_shown(panel, row)) {
-			draw_row(area, area->y + ++drawn, row, panel);
+		if (top_screen_is_shown(panel, row)) {
+			top_screen_draw_row(area, area->y + ++drawn, row, panel);
 		}
 	}
 }
@@ -411,7 +415,7 @@ enum { COLUMNS_MAX = 3, COLUMN_GAP = 3 };
 static const top_panel_t order_of_panels[] = { TOP_PROTOCOL, TOP_LATENCY, TOP_RCODE, TOP_TYPE, TOP_ZONE, TOP_QUEUE,
 	TOP_DROPS, TOP_SERVER };
 
-static unsigned column_count(unsigned width)
+static unsigned top_screen_count_columns(unsigned width)
 {
 	return width >= 150 ? 3 : width >= 76 ? 2 : 1;
 }
@@ -420,7 +424,7 @@ static unsigned column_count(unsigned width)
 static const top_panel_t dispensable[] = { TOP_SERVER, TOP_QUEUE, TOP_TYPE };
 enum { ROWS_MAX = 64, ROWS_WANTED = 5 };
 
-static bool is_left_out(top_panel_t panel, size_t left_out)
+static bool top_screen_is_left_out(top_panel_t panel, size_t left_out)
 {
 	for (size_t i = 0; i < left_out; i++) {
 		if (dispensable[i] == panel) {
@@ -437,15 +441,17 @@ typedef struct {
 } layout_t;
 
 /* Place all panels. draw: also draw them. False: they don't fit. */
-static bool place(screen_t *screen, const layout_t *how, bool draw)
+static bool top_screen_place_panels(screen_t *screen, const layout_t *how, bool draw)
 {
-	unsigned columns = column_count(screen->terminal->width);
+	unsigned columns = top_screen_count_columns(screen->terminal->width);
 	unsigned width = (screen->terminal->width - (columns - 1) * COLUMN_GAP) / columns;
 	unsigned ends[COLUMNS_MAX] = { how->top, how->top, how->top };
 	bool fits = true;
 	for (size_t i = 0; i < KNOT_LEN(order_of_panels); i++) {
 		top_panel_t panel = order_of_panels[i];
-		unsigned height = is_left_out(panel, how->left_out) ? 0 : panel_height(screen, panel, how->rows_max),
+		unsigned height = top_screen_is_left_out(panel, how->left_out)
+						  ? 0
+						  : top_screen_measure_panel(screen, panel, how->rows_max),
 			 column = 0;
 		for (unsigned j = 1; j < columns; j++) {
 			column = ends[j] < ends[column] ? j : column;
@@ -456,17 +462,17 @@ static bool place(screen_t *screen, const layout_t *how, bool draw)
 		if (draw && height > 0 && fits_here) {
 			area_t area = { screen, column * (width + COLUMN_GAP), ends[column], width };
 			unsigned cap = headings[panel].rows_max;
-			draw_panel(&area, panel, how->rows_max < cap ? how->rows_max : cap);
+			top_screen_draw_panel(&area, panel, how->rows_max < cap ? how->rows_max : cap);
 		}
 		ends[column] += height;
 	}
 	return fits;
 }
 
-static void draw_panels(screen_t *screen, unsigned top, unsigned bottom)
+static void top_screen_draw_panels(screen_t *screen, unsigned top, unsigned bottom)
 {
 	layout_t how = { .top = top, .bottom = bottom, .rows_max = ROWS_MAX };
-	while (!place(screen, &how, false)) {
+	while (!top_screen_place_panels(screen, &how, false)) {
 		bool can_leave_out = how.left_out < KNOT_LEN(dispensable);
 		if (how.rows_max > ROWS_WANTED || (how.rows_max > 1 && !can_leave_out)) {
 			how.rows_max--;
@@ -477,12 +483,12 @@ static void draw_panels(screen_t *screen, unsigned top, unsigned bottom)
 			break;
 		}
 	}
-	(void)place(screen, &how, true);
+	(void)top_screen_place_panels(screen, &how, true);
 }
 
 /* ---- Graph ---- */
 
-static double peak_of(const top_view_t *view)
+static double top_screen_find_peak(const top_view_t *view)
 {
 	double peak = 0;
 	for (size_t i = 0; i < view->history_count; i++) {
@@ -491,10 +497,10 @@ static double peak_of(const top_view_t *view)
 	return peak;
 }
 
-static void draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width, unsigned rows)
+static void top_screen_draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width, unsigned rows)
 {
 	const top_view_t *view = screen->view;
-	double peak = peak_of(view);
+	double peak = top_screen_find_peak(view);
 	for (unsigned i = 0; i < width && i < view->history_count && peak > 0; i++) {
 		double value = view->history[view->history_count - 1 - i];
 		unsigned eighths = (unsigned)(value / peak * rows * EIGHTHS + 0.5);
@@ -502,7 +508,7 @@ static void draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width,
 		for (unsigned row = 0; row < rows && eighths > 0; row++) {
 			unsigned now = eighths < EIGHTHS ? eighths : EIGHTHS;
 			style_t style = 3 * row < rows ? GRAPH_LOW : 3 * row < 2 * rows ? GRAPH_MIDDLE : GRAPH_HIGH;
-			put_glyph(screen, x + width - 1 - i, y + rows - 1 - row, style,
+			top_screen_put_glyph(screen, x + width - 1 - i, y + rows - 1 - row, style,
 					screen->terminal->unicode ? levels[now] : ascii_levels[now]);
 			eighths -= now;
 		}
@@ -511,69 +517,69 @@ static void draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width,
 
 enum { FACTS_END = 24, FACTS_WIDTH = FACTS_END + 3 };
 
-static void draw_fact(screen_t *screen, unsigned y, const char *name, const char *value, style_t style)
+static void top_screen_draw_fact(screen_t *screen, unsigned y, const char *name, const char *value, style_t style)
 {
 	unsigned width = screen->terminal->width;
-	(void)put(screen, 0, y, 12, DIM, name);
-	put_right(screen, width < FACTS_END ? width : FACTS_END, y, style, value);
+	(void)top_screen_put_text(screen, 0, y, 12, DIM, name);
+	top_screen_put_right(screen, width < FACTS_END ? width : FACTS_END, y, style, value);
 }
 
 /* Numbers to the left, the graph to the right of them. */
-static void draw_total(screen_t *screen, unsigned y, unsigned rows)
+static void top_screen_draw_total(screen_t *screen, unsigned y, unsigned rows)
 {
 	const top_view_t *view = screen->view;
 	char text[32];
-	print_rate(text, screen->rates->queries);
-	draw_fact(screen, y, "queries/s", text, VALUE);
+	top_screen_print_rate(text, screen->rates->queries);
+	top_screen_draw_fact(screen, y, "queries/s", text, VALUE);
 	double sum = 0;
 	for (size_t i = 0; i < view->history_count; i++) {
 		sum += view->history[i];
 	}
 	if (rows > 1) {
-		print_rate(text, peak_of(view));
-		draw_fact(screen, y + 1, "peak", text, PLAIN);
+		top_screen_print_rate(text, top_screen_find_peak(view));
+		top_screen_draw_fact(screen, y + 1, "peak", text, PLAIN);
 	}
 	if (rows > 2) {
-		print_rate(text, view->history_count > 0 ? sum / (double)view->history_count : 0);
-		draw_fact(screen, y + 2, "mean", text, PLAIN);
+		top_screen_print_rate(text, view->history_count > 0 ? sum / (double)view->history_count : 0);
+		top_screen_draw_fact(screen, y + 2, "mean", text, PLAIN);
 	}
 	if (rows > 3) {
-		print_grouped(text, screen->rates->total);
-		draw_fact(screen, y + 3, "all queries", text, PLAIN);
+		top_screen_print_grouped(text, screen->rates->total);
+		top_screen_draw_fact(screen, y + 3, "all queries", text, PLAIN);
 	}
 	if (screen->terminal->width > FACTS_WIDTH + 8) {
-		draw_graph(screen, FACTS_WIDTH, y, screen->terminal->width - FACTS_WIDTH, rows);
+		top_screen_draw_graph(screen, FACTS_WIDTH, y, screen->terminal->width - FACTS_WIDTH, rows);
 	}
 }
 
 /* ---- Frame ---- */
 
-static void draw_title(screen_t *screen)
+static void top_screen_draw_title(screen_t *screen)
 {
 	const top_view_t *view = screen->view;
 	unsigned width = screen->terminal->width;
 	char text[TEXT_MAX];
-	fill(screen, 0, 0, width, TITLE, " ");
+	top_screen_fill_cells(screen, 0, 0, width, TITLE, " ");
 	snprintf(text, sizeof(text), " %s   %s", view->program, view->socket);
-	(void)put(screen, 0, 0, width, TITLE, text);
+	(void)top_screen_put_text(screen, 0, 0, width, TITLE, text);
 	snprintf(text, sizeof(text), "  every %g s   %s ", view->interval_s, view->clock);
-	put_right(screen, width, 0, TITLE, text);
+	top_screen_put_right(screen, width, 0, TITLE, text);
 }
 
-static void draw_keys(screen_t *screen)
+static void top_screen_draw_keys(screen_t *screen)
 {
 	static const char *const orders[TOP_ORDERS] = {
 		[TOP_BY_RATE] = "rate", [TOP_BY_TOTAL] = "total", [TOP_BY_NAME] = "name"
 	};
 	unsigned width = screen->terminal->width, y = screen->terminal->height - 1;
 	char text[TEXT_MAX];
-	fill(screen, 0, y, width, TITLE, " ");
+	top_screen_fill_cells(screen, 0, y, width, TITLE, " ");
 	snprintf(text, sizeof(text), " q quit   p pause   s sort: %s   +/- interval   r reset   h help",
 			orders[screen->view->order]);
-	(void)put(screen, 0, y, width, TITLE, text);
+	(void)top_screen_put_text(screen, 0, y, width, TITLE, text);
 	if (screen->view->state != NULL) {
 		snprintf(text, sizeof(text), "  %s ", screen->view->state);
-		put_right(screen, width, y, TITLE, text);
+		top_screen_put_right(screen, width, y, TITLE, text);
 	}
 }
 
@@ -597,11 +603,12 @@ static const char *const help[] = {
 	"  DROPS       what was not answered, by reason",
 };
 
-static void draw_help(screen_t *screen, unsigned top, unsigned bottom)
+static void top_screen_draw_help(screen_t *screen, unsigned top, unsigned bottom)
 {
 	for (unsigned i = 0; i < KNOT_LEN(help) && top + i < bottom; i++) {
 		bool is_heading = help[i][0] != ' ' && help[i][0] != '\0';
-		(void)put(screen, 2, top + i, screen->terminal->width - 2, is_heading ? HEADING : PLAIN, help[i]);
+		(void)top_screen_put_text(
+				screen, 2, top + i, screen->terminal->width - 2, is_heading ? HEADING : PLAIN, help[i]);
 	}
 }
 
@@ -615,14 +622,14 @@ void top_screen(const top_view_t *view, const top_rates_t *rates, const top_term
 	};
 	unsigned height = terminal->height, rows = height >= 36 ? 6 : height >= 24 ? 4 : height >= 16 ? 2 : 1;
 	unsigned top = rows + (height >= 16 ? 3 : 2), bottom = height > 0 ? height - 1 : 0;
-	draw_title(&screen);
-	draw_total(&screen, height >= 16 ? 2 : 1, rows);
+	top_screen_draw_title(&screen);
+	top_screen_draw_total(&screen, height >= 16 ? 2 : 1, rows);
 	if (view->help) {
-		draw_help(&screen, top, bottom);
+		top_screen_draw_help(&screen, top, bottom);
 	} else if (top < bottom) {
-		draw_panels(&screen, top, bottom);
+		top_screen_draw_panels(&screen, top, bottom);
 	}
-	draw_keys(&screen);
-	write_cells(&screen, out);
+	top_screen_draw_keys(&screen);
+	top_screen_write_cells(&screen, out);
 	free(screen.cells);
 }

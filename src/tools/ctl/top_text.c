@@ -7,7 +7,7 @@
 #include "src/tools/ctl/top_screen.h"
 
 /* "panel sub/key" or "panel key". */
-static void print_name(const char *panel, const top_row_t *row, FILE *out)
+static void top_text_print_name(const char *panel, const top_row_t *row, FILE *out)
 {
 	fprintf(out, "%s %s%s%s", panel, row->sub, row->sub[0] != '\0' ? "/" : "", row->key);
 }
@@ -18,7 +18,7 @@ void top_text(const top_rates_t *rates, FILE *out)
 	for (size_t i = 0; i < TOP_PANELS; i++) {
 		for (size_t j = 0; j < rates->panels[i].count; j++) {
 			const top_row_t *row = &rates->panels[i].rows[j];
-			print_name(top_panel_names[i], row, out);
+			top_text_print_name(top_panel_names[i], row, out);
 			if (i == TOP_SERVER) {
 				fprintf(out, " %s\n", row->text);
 			} else {
@@ -38,7 +38,7 @@ void top_text(const top_rates_t *rates, FILE *out)
 
 /* Of zones and types there is only what was counted in the interval. Their `total` has been the same number since
  * before `interval` was there; programs may read it. */
-static void top_json_row(knot_json_t *json, const top_row_t *row, top_panel_t panel)
+static void top_text_write_row(knot_json_t *json, const top_row_t *row, top_panel_t panel)
 {
 	uint64_t number;
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
@@ -60,7 +60,7 @@ static void top_json_row(knot_json_t *json, const top_row_t *row, top_panel_t pa
 	knot_json_close(json);
 }
 
-static void top_json_latency(knot_json_t *json, const top_latency_t *latency)
+static void top_text_write_latency(knot_json_t *json, const top_latency_t *latency)
 {
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	knot_json_text(json, "id", latency->protocol);
@@ -93,13 +93,13 @@ void top_json(const top_rates_t *rates, FILE *out)
 		}
 		knot_json_open(&json, top_panel_names[i], KNOT_JSON_LIST, KNOT_JSON_LINE);
 		for (size_t j = 0; j < rates->panels[i].count; j++) {
-			top_json_row(&json, &rates->panels[i].rows[j], (top_panel_t)i);
+			top_text_write_row(&json, &rates->panels[i].rows[j], (top_panel_t)i);
 		}
 		knot_json_close(&json);
 	}
 	knot_json_open(&json, "latency", KNOT_JSON_LIST, KNOT_JSON_LINE);
 	for (size_t i = 0; i < rates->latency_count; i++) {
-		top_json_latency(&json, &rates->latencies[i]);
+		top_text_write_latency(&json, &rates->latencies[i]);
 	}
 	knot_json_close(&json);
 	knot_json_close(&json);

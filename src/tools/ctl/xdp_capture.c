@@ -51,13 +51,13 @@ typedef struct {
 
 static volatile sig_atomic_t must_end;
 
-static void end_soon(int number)
+static void xdp_capture_end_soon(int number)
 {
 	(void)number;
 	must_end = 1;
 }
 
-static bool say(const char *format, const char *text)
+static bool xdp_capture_report_error(const char *format, const char *text)
 {
 	char message[1024];
 	/* Each format here has one %s. */
@@ -67,32 +67,33 @@ static bool say(const char *format, const char *text)
 
 /* ---- Arguments ---- */
 
-static bool read_arguments(const knot_ctl_data_t *unit, capture_t *capture)
+static bool xdp_capture_read_arguments(const knot_ctl_data_t *unit, capture_t *capture)
 {
 	const char *count = (*unit)[KNOT_CTL_IDX_TTL], *snaplen = (*unit)[KNOT_CTL_IDX_ITEM];
 	uint64_t number = 0;
 	if (count != NULL && !knot_number_of(count, 1, UINT64_MAX, &capture->count_max)) {
-		return say("invalid count '%s'", count);
+		return xdp_capture_report_error("invalid count '%s'", count);
 	}
 	if (snaplen != NULL && !knot_number_of(snaplen, 1, SNAPLEN_MAX, &number)) {
-		return say("invalid snaplen '%s', use 1 to 262144", snaplen);
+		return xdp_capture_report_error("invalid snaplen '%s', use 1 to 262144", snaplen);
 	}
 	capture->snaplen = (uint32_t)number;
 	capture->path = (*unit)[KNOT_CTL_IDX_OWNER];
 	capture->expression = (*unit)[KNOT_CTL_IDX_DATA];
 	if (strcmp(capture->path, "-") == 0 && isatty(STDOUT_FILENO)) {
-		return say("%s", "standard output is a terminal; name a file, or pipe into tcpdump -r -");
+		return xdp_capture_report_error(
+				"%s", "standard output is a terminal; name a file, or pipe into tcpdump -r -");
 	}
 	return true;
 }
 
 /* The program as "count,code jt jf k,code jt jf k,...", owned by the caller; NULL: said why. */
-static char *print_program(const struct bpf_program *program)
+static char *xdp_capture_print_program(const struct bpf_program *program)
 {
 	size_t max = ((size_t)program->bf_len + 1) * INSTRUCTION_TEXT_MAX;
 	char *text = malloc(max);
 	if (text == NULL) {
-		(void)say("%s", knot_strerror(KNOT_ENOMEM));
+		(void)xdp_capture_report_error("%s", knot_strerror(KNOT_ENOMEM));
 		return NULL;
 	}
 	size_t len = (size_t)snprintf(text, max, "%u", program->bf_len);
@@ -101,7 +102,7 @@ static char *print_program(const struct bpf_program *program)
 		len += (size_t)snprintf(text + len, max - len, ",%u %u %u %u", insn->code, insn->jt, insn->jf, insn->k);
 	}
 	if (len > UINT16_MAX) {
-		(void)say("%s", "filter expression is too long");
+		(void)xdp_capture_report_error("%s", "filter expression is too long");
 		free(text);
 		return NULL;
 	}
@@ -109,7 +110,7 @@ static char *print_program(const struct bpf_program *program)
 }
 
 /* Loads behind the packet's end mean facts that the kernel knows of packets of its own: "inbound" and the like. */
-static bool asks_kernel(const struct bpf_program *program)
+static bool xdp_capture_asks_kernel(const struct bpf_program *program)
 {
 	for (unsigned i = 0; i < program->bf_len; i++) {
 		const struct bpf_insn *insn = &program->bf_insns[i];
@@ -121,25 +122,25 @@ static bool asks_kernel(const struct bpf_program *program)
 	return false;
 }
 
-static char *compile(const char *expression)
+static char *xdp_capture_compile_filter(const char *expression)
 {
 	pcap_t *pcap = pcap_open_dead(DLT_EN10MB, SNAPLEN_MAX);
 	if (pcap == NULL) {
-		(void)say("%s", knot_strerror(KNOT_ENOMEM));
+		(void)xdp_capture_report_error("%s", knot_strerror(KNOT_ENOMEM));
 		return NULL;
 	}
 	struct bpf_program program;
 	char *text = NULL;
 	if (pcap_compile(pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0) {
-		if (asks_kernel(&program)) {
-			(void)say("invalid filter expression: %s",
+		if (xdp_capture_asks_kernel(&program)) {
+			(void)xdp_capture_report_error("invalid filter expression: %s",
 					"these frames don't pass the kernel, which 'inbound' and 'outbound' ask");
 		} else {
-			text = print_program(&program);
+			text = xdp_capture_print_program(&program);
 		}
 		pcap_freecode(&program);
 	} else {
-		(void)say("invalid filter expression: %s", pcap_geterr(pcap));
+		(void)xdp_capture_report_error("invalid filter expression: %s", pcap_geterr(pcap));
 	}
 	pcap_close(pcap);
 	return text;
@@ -147,20 +148,20 @@ static char *compile(const char *expression)
 
 /* ---- Output ---- */
 
-static uint64_t now_ns(void)
+static uint64_t xdp_capture_now_ns(void)
 {
 	struct timespec now = sys_clock_real();
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool open_output(capture_t *capture)
+static bool xdp_capture_open_output(capture_t *capture)
 {
 	capture->out = strcmp(capture->path, "-") == 0 ? stdout : fopen(capture->path, "wb");
 	if (capture->out == NULL) {
 		(void)message_error("failed to open '%s' (%s)", capture->path, strerror(errno));
 		return false;
 	}
-	capture->start_ns = now_ns();
+	capture->start_ns = xdp_capture_now_ns();
 	pcapng_section(capture->out, "knotc (" PACKAGE_STRING ")");
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
 		pcapng_interface(capture->out, capture->interfaces[i].name, capture->snaplen, capture->expression);
@@ -169,7 +170,7 @@ static bool open_output(capture_t *capture)
 }
 
 /* The number of an interface in the file; it is described there when it is seen first. INTERFACES_MAX: too many. */
-static uint32_t interface_of(capture_t *capture, const char *name)
+static uint32_t xdp_capture_find_interface(capture_t *capture, const char *name)
 {
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
 		if (strcmp(capture->interfaces[i].name, name) == 0) {
@@ -186,7 +187,7 @@ static uint32_t interface_of(capture_t *capture, const char *name)
 	return capture->interface_count++;
 }
 
-static void take_frame(capture_t *capture, uint32_t interface, const knot_ctl_data_t *unit)
+static void xdp_capture_take_frame(capture_t *capture, uint32_t interface, const knot_ctl_data_t *unit)
 {
 	const char *direction = (*unit)[KNOT_CTL_IDX_ITEM], *time = (*unit)[KNOT_CTL_IDX_TTL];
 	const char *original = (*unit)[KNOT_CTL_IDX_OWNER], *hex = (*unit)[KNOT_CTL_IDX_DATA];
@@ -210,7 +211,7 @@ static void take_frame(capture_t *capture, uint32_t interface, const knot_ctl_da
 	capture->written++;
 }
 
-static void take_counter(captured_interface_t *interface, const knot_ctl_data_t *unit)
+static void xdp_capture_take_counter(captured_interface_t *interface, const knot_ctl_data_t *unit)
 {
 	const char *item = (*unit)[KNOT_CTL_IDX_ITEM], *value = (*unit)[KNOT_CTL_IDX_DATA];
 	uint64_t number = 0;
@@ -224,7 +225,7 @@ static void take_counter(captured_interface_t *interface, const knot_ctl_data_t 
 	}
 }
 
-static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
+static void xdp_capture_take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *unit)
 {
 	(void)type;
 	capture_t *capture = ctx;
@@ -236,41 +237,41 @@ static void take_unit(void *ctx, knot_ctl_type_t type, const knot_ctl_data_t *un
 	if (error != NULL || what == NULL || name == NULL) {
 		return;
 	}
-	uint32_t interface = interface_of(capture, name);
+	uint32_t interface = xdp_capture_find_interface(capture, name);
 	if (interface == INTERFACES_MAX) {
 		return;
 	}
 	if (strcmp(what, "packet") == 0 && capture->out != NULL) {
-		take_frame(capture, interface, unit);
+		xdp_capture_take_frame(capture, interface, unit);
 	} else if (strcmp(what, "statistics") == 0) {
-		take_counter(&capture->interfaces[interface], unit);
+		xdp_capture_take_counter(&capture->interfaces[interface], unit);
 	}
 }
 
 /* ---- Requests ---- */
 
 /* One block; false: said why, unless the server has gone (*ret_gone). */
-static bool ask(knot_ctl_t *ctl, capture_t *capture, const knot_ctl_data_t *unit, bool *ret_gone)
+static bool xdp_capture_ask_server(knot_ctl_t *ctl, capture_t *capture, const knot_ctl_data_t *unit, bool *ret_gone)
 {
 	char error[KNOTC_ERROR_MAX];
 	knot_ctl_data_t copy;
 	memcpy(copy, unit, sizeof(copy));
 	request_t request = { .units = &copy, .count = 1 };
-	knot_err_t err = knotc_block(ctl, &request, take_unit, capture, error);
+	knot_err_t err = knotc_block(ctl, &request, xdp_capture_take_unit, capture, error);
 	*ret_gone = err == KNOT_ECONNCLOSED || err == knot_err_of_errno(ECONNRESET) || err == knot_err_of_errno(EPIPE);
 	if (err != KNOT_OK) {
-		return *ret_gone ? false : say("%s", error);
+		return *ret_gone ? false : xdp_capture_report_error("%s", error);
 	}
-	return capture->refusal[0] == '\0' ? true : say("(%s)", capture->refusal);
+	return capture->refusal[0] == '\0' ? true : xdp_capture_report_error("(%s)", capture->refusal);
 }
 
 /* Until enough frames are there, a signal comes, nobody reads any more, or the server ends. False: said why. */
-static bool follow(knot_ctl_t *ctl, capture_t *capture)
+static bool xdp_capture_read_frames(knot_ctl_t *ctl, capture_t *capture)
 {
 	bool is_gone = false;
 	knot_ctl_data_t read_unit = { [KNOT_CTL_IDX_CMD] = "xdp-capture-read" };
 	while (!must_end && (capture->count_max == 0 || capture->written < capture->count_max)) {
-		if (!ask(ctl, capture, (const knot_ctl_data_t *)&read_unit, &is_gone)) {
+		if (!xdp_capture_ask_server(ctl, capture, (const knot_ctl_data_t *)&read_unit, &is_gone)) {
 			break;
 		}
 		if (fflush(capture->out) != 0 || ferror(capture->out)) {
@@ -283,11 +284,13 @@ static bool follow(knot_ctl_t *ctl, capture_t *capture)
 		return true;
 	}
 	knot_ctl_data_t stop_unit = { [KNOT_CTL_IDX_CMD] = "xdp-capture-stop" };
-	return capture->refusal[0] == '\0' && ask(ctl, capture, (const knot_ctl_data_t *)&stop_unit, &is_gone);
+	return capture->refusal[0] == '\0' &&
+	       xdp_capture_ask_server(ctl, capture, (const knot_ctl_data_t *)&stop_unit, &is_gone);
 }
 
 /* What the tool says at the end, as counters. */
-static void tell(const params_t *params, const action_t *action, const capture_t *capture, bool is_good)
+static void xdp_capture_report_end(
+		const params_t *params, const action_t *action, const capture_t *capture, bool is_good)
 {
 	/* Behind the packets there is no room for words. */
 	output_t output = {
@@ -326,9 +329,9 @@ static void tell(const params_t *params, const action_t *action, const capture_t
 }
 
 /* The end of the file; true: all is written, or the reader of a pipe had enough. */
-static bool close_output(capture_t *capture)
+static bool xdp_capture_close_output(capture_t *capture)
 {
-	uint64_t end_ns = now_ns();
+	uint64_t end_ns = xdp_capture_now_ns();
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
 		const captured_interface_t *interface = &capture->interfaces[i];
 		pcapng_statistics(capture->out, &(pcapng_statistics_t){ i, capture->start_ns, end_ns,
@@ -342,22 +345,22 @@ static bool close_output(capture_t *capture)
 	} else if (fclose(capture->out) != 0) {
 		is_whole = false;
 	}
-	return is_whole || is_pipe_closed ? true : say("failed to write to '%s'", capture->path);
+	return is_whole || is_pipe_closed ? true : xdp_capture_report_error("failed to write to '%s'", capture->path);
 }
 
-static bool run(const params_t *params, const action_t *action, knot_ctl_t *ctl, capture_t *capture,
-		const knot_ctl_data_t *start)
+static bool xdp_capture_run_requests(const params_t *params, const action_t *action, knot_ctl_t *ctl,
+		capture_t *capture, const knot_ctl_data_t *start)
 {
 	bool is_gone = false;
-	if (!ask(ctl, capture, start, &is_gone)) {
-		return is_gone ? say("%s", "failed to control (the server has ended)") : false;
+	if (!xdp_capture_ask_server(ctl, capture, start, &is_gone)) {
+		return is_gone ? xdp_capture_report_error("%s", "failed to control (the server has ended)") : false;
 	}
-	if (!open_output(capture)) {
+	if (!xdp_capture_open_output(capture)) {
 		return false;
 	}
-	bool is_good = follow(ctl, capture);
-	is_good &= close_output(capture);
-	tell(params, action, capture, is_good);
+	bool is_good = xdp_capture_read_frames(ctl, capture);
+	is_good &= xdp_capture_close_output(capture);
+	xdp_capture_report_end(params, action, capture, is_good);
 	return is_good;
 }
 
@@ -365,18 +368,18 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 {
 	const knot_ctl_data_t *words = (const knot_ctl_data_t *)&request->units[0];
 	capture_t *capture = calloc(1, sizeof(*capture));
-	if (capture == NULL || !read_arguments(words, capture)) {
+	if (capture == NULL || !xdp_capture_read_arguments(words, capture)) {
 		free(capture);
 		return false;
 	}
-	char *program = capture->expression != NULL ? compile(capture->expression) : NULL;
+	char *program = capture->expression != NULL ? xdp_capture_compile_filter(capture->expression) : NULL;
 	bool is_good = capture->expression == NULL || program != NULL;
 	char error[KNOTC_ERROR_MAX];
 	knot_ctl_t *ctl = is_good ? knotc_connect(params, error) : NULL;
 	if (ctl != NULL) {
 		/* Ended by a signal, the file is whole, and the prompt is there again. */
 		static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-		struct sigaction action_end = { .sa_handler = end_soon, .sa_flags = SA_RESTART },
+		struct sigaction action_end = { .sa_handler = xdp_capture_end_soon, .sa_flags = SA_RESTART },
 				 old[KNOT_LEN(numbers)], old_pipe;
 		must_end = 0;
 		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
@@ -389,14 +392,14 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 			[KNOT_CTL_IDX_ITEM] = (*words)[KNOT_CTL_IDX_ITEM],
 			[KNOT_CTL_IDX_DATA] = program,
 		};
-		is_good = run(params, action, ctl, capture, (const knot_ctl_data_t *)&start);
+		is_good = xdp_capture_run_requests(params, action, ctl, capture, (const knot_ctl_data_t *)&start);
 		for (size_t i = 0; i < KNOT_LEN(numbers); i++) {
 			sigaction(numbers[i], &old[i], NULL);
 		}
 		sigaction(SIGPIPE, &old_pipe, NULL);
 		knot_ctl_free(ctl);
 	} else if (is_good) {
-		is_good = say("%s", error);
+		is_good = xdp_capture_report_error("%s", error);
 	}
 	free(program);
 	free(capture);

@@ -27,7 +27,7 @@ typedef struct {
 
 /* ---- What is checked ---- */
 
-static void add_target(targets_t *targets, const char *name)
+static void xdp_check_add_target(targets_t *targets, const char *name)
 {
 	for (size_t i = 0; i < targets->count; i++) {
 		if (strcmp(targets->names[i], name) == 0) {
@@ -42,7 +42,7 @@ static void add_target(targets_t *targets, const char *name)
 /*
  * Interfaces of `xdp.listen`, found by address where that is what is configured. False: one can't be found, said why.
  */
-static bool add_configured(targets_t *targets, const conf_t *conf)
+static bool xdp_check_add_configured(targets_t *targets, const conf_t *conf)
 {
 	bool is_good = true;
 	for (size_t i = 0; i < conf->xdp.listen.count; i++) {
@@ -50,9 +50,9 @@ static bool add_configured(targets_t *targets, const conf_t *conf)
 		char name[IF_NAMESIZE];
 		kxdp_fault_t fault;
 		if (listen->ifname[0] != '\0') {
-			add_target(targets, listen->ifname);
+			xdp_check_add_target(targets, listen->ifname);
 		} else if (kxdp_iface_of_address((const struct sockaddr *)&listen->addr, name, &fault) == KNOT_OK) {
-			add_target(targets, name);
+			xdp_check_add_target(targets, name);
 		} else {
 			(void)message_error("xdp.listen %s, %s", listen->text, fault.text);
 			is_good = false;
@@ -62,7 +62,7 @@ static bool add_configured(targets_t *targets, const conf_t *conf)
 }
 
 /* False: said why. A configuration that was not asked for may be missing. */
-static bool find_targets(const params_t *params, const char *wanted, targets_t *targets)
+static bool xdp_check_find_targets(const params_t *params, const char *wanted, targets_t *targets)
 {
 	if (wanted != NULL && strlen(wanted) >= IF_NAMESIZE) {
 		return message_error("there is no interface %s", wanted);
@@ -75,11 +75,11 @@ static bool find_targets(const params_t *params, const char *wanted, targets_t *
 			return false;
 		}
 		targets->ring_size = conf->xdp.ring_size;
-		is_good = wanted != NULL || add_configured(targets, conf);
+		is_good = wanted != NULL || xdp_check_add_configured(targets, conf);
 		conf_free(conf);
 	}
 	if (wanted != NULL) {
-		add_target(targets, wanted);
+		xdp_check_add_target(targets, wanted);
 	}
 	if (is_good && targets->count == 0) {
 		targets->count = kxdp_check_interfaces(targets->names, INTERFACES_MAX);
@@ -90,14 +90,14 @@ static bool find_targets(const params_t *params, const char *wanted, targets_t *
 
 /* ---- Findings ---- */
 
-static void look(const char *ifname, uint32_t ring_size, findings_t *ret_findings)
+static void xdp_check_inspect(const char *ifname, uint32_t ring_size, findings_t *ret_findings)
 {
 	kxdp_check_t check = { .ifname = ifname, .ring_size = ring_size };
 	size_t count = kxdp_check(&check, ret_findings->rows, KXDP_FINDINGS_MAX);
 	ret_findings->count = count < KXDP_FINDINGS_MAX ? count : KXDP_FINDINGS_MAX;
 }
 
-static bool has_error(const findings_t *findings)
+static bool xdp_check_has_error(const findings_t *findings)
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		if (findings->rows[i].severity == KXDP_CHECK_ERROR) {
@@ -107,9 +107,9 @@ static bool has_error(const findings_t *findings)
 	return false;
 }
 
-static void print_text(const char *name, const findings_t *findings)
+static void xdp_check_print_text(const char *name, const findings_t *findings)
 {
-	printf("%s: XDP %s\n", name, has_error(findings) ? "can't work" : "can work");
+	printf("%s: XDP %s\n", name, xdp_check_has_error(findings) ? "can't work" : "can work");
 	for (size_t i = 0; i < findings->count; i++) {
 		const kxdp_finding_t *row = &findings->rows[i];
 		printf("  %-8s %-14s %s\n", kxdp_severity_name(row->severity), row->id, row->text);
@@ -120,7 +120,7 @@ static void print_text(const char *name, const findings_t *findings)
 }
 
 /* Two units: what was found (DATA) with its severity as TYPE, and what to do about it (EXTRA, TYPE "advice"). */
-static void print_units(output_t *output, const char *name, const findings_t *findings)
+static void xdp_check_print_units(output_t *output, const char *name, const findings_t *findings)
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		const kxdp_finding_t *row = &findings->rows[i];
@@ -139,11 +139,11 @@ static void print_units(output_t *output, const char *name, const findings_t *fi
 	}
 }
 
-static void print_json(knot_json_t *json, const char *name, const findings_t *findings)
+static void xdp_check_print_json(knot_json_t *json, const char *name, const findings_t *findings)
 {
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	knot_json_text(json, "interface", name);
-	knot_json_bool(json, "works", !has_error(findings));
+	knot_json_bool(json, "works", !xdp_check_has_error(findings));
 	knot_json_open(json, "findings", KNOT_JSON_LIST, KNOT_JSON_LINES);
 	for (size_t i = 0; i < findings->count; i++) {
 		const kxdp_finding_t *row = &findings->rows[i];
@@ -168,21 +168,21 @@ bool knotc_xdp_check(const params_t *params, const action_t *action, const reque
 	if (has_reply) {
 		output_begin(&output);
 	}
-	bool is_good = find_targets(params, request->units[0][KNOT_CTL_IDX_SECTION], &targets);
+	bool is_good = xdp_check_find_targets(params, request->units[0][KNOT_CTL_IDX_SECTION], &targets);
 	if (is_good && targets.count == 0) {
 		is_good = message_error("there is no interface to check");
 	}
 	for (size_t i = 0; i < targets.count; i++) {
 		findings_t findings;
-		look(targets.names[i], targets.ring_size, &findings);
+		xdp_check_inspect(targets.names[i], targets.ring_size, &findings);
 		if (params->format == FORMAT_JSON) {
-			print_json(&output.reply.json, targets.names[i], &findings);
+			xdp_check_print_json(&output.reply.json, targets.names[i], &findings);
 		} else if (params->format == FORMAT_RAW) {
-			print_units(&output, targets.names[i], &findings);
+			xdp_check_print_units(&output, targets.names[i], &findings);
 		} else {
-			print_text(targets.names[i], &findings);
+			xdp_check_print_text(targets.names[i], &findings);
 		}
-		is_good &= !has_error(&findings);
+		is_good &= !xdp_check_has_error(&findings);
 	}
 	if (has_reply) {
 		(void)output_end(&output, is_good ? NULL : "XDP can't work");
