@@ -119,7 +119,7 @@ static knot_err_t edit_choose_ttl(
 		note->ttl = there.found ? there.ttl : update->default_ttl;
 	}
 	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
-		note->ttl = load_be32(rdata.data + 4); /* RFC 4034 3: that of what it signs */
+		note->ttl = load_be32(rdata.data + 4); /* RFC 4034 3: the TTL of the RRset that it signs */
 	} else if (err == KNOT_OK) {
 		note->has_new_ttl = there.found && there.ttl != note->ttl && note->type != KNOT_TYPE_SOA;
 	}
@@ -153,7 +153,7 @@ static knot_err_t edit_scan_set(const update_t *update, const update_words_t *wo
 		return err;
 	}
 	if (knot_rrtype_scan(knot_str_of(words->type), &note->type) != KNOT_OK) {
-		/* As Knot, whose clients send an invalid TTL as the type. */
+		/* As in Knot: its clients send an invalid TTL as the type. */
 		note->reason = bad_type;
 		return words->ttl != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
@@ -200,7 +200,7 @@ static knot_err_t edit_remove_record(const update_t *update, const update_words_
 	return err;
 }
 
-/* Remove all records of the type, or of all types. An empty non-terminal exists, too (RFC 9499 7). */
+/* An empty non-terminal exists, although it has no records (RFC 9499 7). */
 static knot_err_t edit_remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
 {
 	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);
@@ -213,7 +213,7 @@ static knot_err_t edit_remove_all(const update_t *update, const update_words_t *
 
 static knot_err_t edit_remove(const update_t *update, const update_words_t *words, update_note_t *note)
 {
-	/* As Knot: an empty owner is the apex. */
+	/* As in Knot, an empty owner is the apex. */
 	bool is_empty = words->owner != NULL && *words->owner == '\0';
 	knot_err_t err = words->data != NULL && words->type == NULL
 					 ? KNOT_EPARAM

@@ -111,8 +111,8 @@ static bool action_check_count(builder_t *b, size_t min, size_t max)
 }
 
 /*
- * Take the filter words, which begin with '+' and stand anywhere, out of the arguments. Where there are no filters,
- * such a word is one like any other. Which filters are needed, and which value of one is, the server says.
+ * Take the filter words, which begin with '+' and may stand anywhere, out of the arguments. An action without filters
+ * takes such a word as an argument. The server decides which filters and values are required.
  */
 static bool action_take_filters(builder_t *b)
 {
@@ -218,15 +218,14 @@ static const char *action_join_words(builder_t *b, size_t first)
 	return kept;
 }
 
-/* Seconds or `1h30m`. No type begins with a digit, so that a word that does is a TTL, and the server says if it is
- * wrong. */
+/* Seconds or `1h30m`. No type begins with a digit, so a word that does is a TTL. The server checks it. */
 static bool action_is_ttl(const char *text)
 {
 	return text[0] >= '0' && text[0] <= '9';
 }
 
-/* Takes the TTL and the class from the words at `next`, in any order, as a zone file has them (RFC 1035 5.1). There is
- * one class, which isn't sent. Returns where the type is. */
+/* Take the TTL and the class from the words at `next`, in any order, as in a zone file (RFC 1035 5.1). The only class
+ * isn't sent. Returns the place of the type. */
 static size_t action_take_header(builder_t *b, knot_ctl_data_t *unit, size_t next)
 {
 	bool has_class = false;
@@ -244,8 +243,8 @@ static size_t action_take_header(builder_t *b, knot_ctl_data_t *unit, size_t nex
 }
 
 /*
- * zone owner [ttl] [class] [type [rdata...]]. Whether the type is one, and whether what is missing is needed, the
- * server says: it knows more types than this program when it is newer.
+ * zone owner [ttl] [class] [type [rdata...]]. The server checks the type and what is missing: a newer server knows more
+ * types than this program.
  */
 static bool action_build_record(builder_t *b, size_t min)
 {
@@ -377,7 +376,7 @@ static bool action_build_interface(builder_t *b)
 	return action_check_count(b, 0, 1);
 }
 
-/* The file is the OWNER of the one unit: it never leaves the tool. */
+/* The file is the OWNER of the only unit, which is never sent. */
 static bool action_build_file(builder_t *b, size_t min)
 {
 	if (!action_take_filters(b)) {
@@ -407,7 +406,7 @@ static bool action_build_block(builder_t *b)
 		if (b->base[KNOT_CTL_IDX_FILTERS] != NULL && !verbs[i].has_filters) {
 			return action_refuse_words(b, "'%s' takes no rate, time, comment or file", verbs[i].verb);
 		}
-		b->request->file = b->base[KNOT_CTL_IDX_SECTION]; /* is for us, not for the server */
+		b->request->file = b->base[KNOT_CTL_IDX_SECTION]; /* read by knotc, not by the server */
 		b->base[KNOT_CTL_IDX_SECTION] = NULL;
 		knot_ctl_data_t *unit = request_add_unit(b->request, &b->base);
 		(*unit)[KNOT_CTL_IDX_TYPE] = request_keep_all(b->request, b->args[0]);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/** How the words after an action are understood. */
+/** The arguments of an action. */
 typedef enum {
 	ARGS_NONE,
 	ARGS_ACTION,       /* [action] */
@@ -54,7 +54,7 @@ typedef enum { VALUE_ANY, VALUE_DIRECTORY, VALUE_FILE, VALUE_INTERFACE } value_k
 typedef struct {
 	const char *word;     /* as typed, with '+'; NULL ends a list */
 	const char *letters;  /* for FILTERS */
-	const char *argument; /* the next word is its value, which the help calls so ("<dir>"); NULL: it has none */
+	const char *argument; /* name of its value, the next word, in the help ("<dir>"); NULL: it has none */
 	knot_ctl_idx_t value; /* the item that carries it; 0: DATA */
 	value_kind_t kind;
 } filter_t;
@@ -73,7 +73,7 @@ typedef enum {
 	LOCAL_TOP, /* several requests on one connection */
 } local_t;
 
-/** What a command that is done says of a transaction: of the zones that it names, or of the configuration. */
+/** What the success of a command says about the transactions of the zones that it names, or of the configuration. */
 typedef enum {
 	TXN_NONE, /* nothing */
 	TXN_BEGINS,
@@ -89,7 +89,7 @@ typedef struct {
 	layout_t layout;
 	local_t local;
 	const filter_t *filters; /* NULL: none */
-	const char *done;        /* printed when a reply had nothing to print; NULL: nothing */
+	const char *done;        /* printed for an empty reply; NULL: nothing */
 	const char *usage;       /* arguments, for the help; NULL: none */
 	const char *help;        /* a line for `knotc -h` */
 	const char *doc;         /* for knotc(8): sentences, in which backquotes mark words that are typed */

@@ -24,7 +24,7 @@ static void action_doc_put_text(const char *text)
 	}
 }
 
-/* A paragraph: what stands between backquotes is bold. */
+/* A paragraph, with the words between backquotes in bold. */
 static void action_doc_put_paragraph(const char *text)
 {
 	bool is_bold = false;
@@ -60,7 +60,7 @@ static void action_doc_put_usage(const char *usage)
 	}
 }
 
-/* The help says "[<filter>...]" where they are many; here they are listed. */
+/* The manual page lists the filters where the help has "[<filter>...]". */
 static void action_doc_put_arguments(const action_t *action)
 {
 	static const char hint[] = "[<filter>...]";
@@ -74,7 +74,7 @@ static void action_doc_put_arguments(const action_t *action)
 	action_doc_put_usage(head);
 	for (const filter_t *filter = action->filters; filter->word != NULL; filter++) {
 		if (strstr(head, filter->word) != NULL) {
-			continue; /* the usage has it, as it is needed */
+			continue; /* required, so the usage has it */
 		}
 		(void)snprintf(head, sizeof(head), "[%s%s%s]%s", filter->word, filter->argument != NULL ? " " : "",
 				filter->argument != NULL ? filter->argument : "", filter[1].word != NULL ? " " : "");

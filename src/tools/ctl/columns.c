@@ -19,7 +19,7 @@ void columns_print(FILE *out, char *const words[], size_t count, size_t width)
 		size_t word_width = columns_measure(words[i]);
 		widest = word_width > widest ? word_width : widest;
 	}
-	/* Behind the last column there is no gap. */
+	/* The last column needs no gap. */
 	size_t columns = (width + COLUMNS_GAP) / (widest + COLUMNS_GAP);
 	columns = columns > 0 ? columns : 1;
 	size_t rows = (count + columns - 1) / columns;

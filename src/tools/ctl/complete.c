@@ -14,14 +14,14 @@
 
 enum { PATH_TEXT_MAX = 4096, RRTYPE_KNOWN_MAX = 512 };
 
-/* One completion while it is made. */
+/* The state of one completion. */
 typedef struct {
 	const complete_source_t *source;
 	const action_t *action;
 	candidates_t *found;
 	size_t stem_len;
 	bool is_txn;         /* the action works on a configuration transaction */
-	knot_ctl_idx_t item; /* of the units that are being read: what is taken */
+	knot_ctl_idx_t item; /* which item of the units becomes a candidate */
 } completer_t;
 
 /* ---- Candidates ---- */
@@ -94,7 +94,7 @@ size_t candidates_shared(const candidates_t *found)
 	return shared;
 }
 
-/* ---- Names that somebody is asked for ---- */
+/* ---- Names from the server or the configuration ---- */
 
 static void complete_ask(completer_t *c, const knot_ctl_data_t *request, complete_unit_t on_unit)
 {
@@ -110,7 +110,7 @@ static void complete_take_item(void *ctx, knot_ctl_type_t type, const knot_ctl_d
 	}
 }
 
-/* What `item` is in the units of the reply. */
+/* Ask, and take the item `item` of each unit of the reply. */
 static void complete_ask_items(completer_t *c, knot_ctl_idx_t item, const knot_ctl_data_t *request)
 {
 	c->item = item;
@@ -155,7 +155,7 @@ static void complete_add_prefixes(completer_t *c)
 	complete_ask_items(c, KNOT_CTL_IDX_ID, (const knot_ctl_data_t *)&request);
 }
 
-/* ---- Words that are known ---- */
+/* ---- Words of this program ---- */
 
 static void complete_add_words(completer_t *c, const char *const *words)
 {
@@ -221,7 +221,7 @@ static bool complete_is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The last part of a path; the folders before it stand. */
+/* Candidates for the last part of a path. */
 static void complete_add_paths(completer_t *c, const char *typed, bool only_directories)
 {
 	const char *slash = strrchr(typed, '/');
@@ -237,7 +237,7 @@ static void complete_add_paths(completer_t *c, const char *typed, bool only_dire
 		char path[PATH_TEXT_MAX + 256];
 		snprintf(path, sizeof(path), "%s%s", base, entry->d_name);
 		bool is_dir = complete_is_directory(path);
-		/* Hidden ones only when asked for. */
+		/* Hidden files only if the word begins with a dot. */
 		if ((entry->d_name[0] == '.' && c->found->stem[0] != '.') || (only_directories && !is_dir)) {
 			continue;
 		}
@@ -294,7 +294,7 @@ static const char *complete_schema_filter(const completer_t *c)
 	return c->is_txn ? "st" : "s";
 }
 
-/* One request of conf-list; flags as filters: Knot 3.2 looks there. */
+/* One conf-list request. Knot 3.2 reads the filters from FLAGS. */
 static void complete_list(completer_t *c, knot_ctl_idx_t taken, const typed_item_t *where, const char *filters)
 {
 	knot_ctl_data_t request = {
@@ -312,7 +312,7 @@ static void complete_add_sections(completer_t *c, const char *typed)
 {
 	complete_list(c, KNOT_CTL_IDX_SECTION, &(typed_item_t){ 0 }, "s");
 	c->found->end = "";
-	/* A whole name goes on; what can follow is known of sections that this release has. */
+	/* A complete name of a section that this release knows is followed by what it can have. */
 	for (size_t i = 0; i < c->found->count; i++) {
 		if (strcmp(c->found->words[i], typed) != 0) {
 			continue;
@@ -420,7 +420,7 @@ static void complete_add_values(completer_t *c, const typed_item_t *typed)
 	}
 	for (size_t i = 0; row->type == CONF_REF && i < KNOT_LEN(row->ref) && row->ref[i] != NULL; i++) {
 		candidates_t before = *c->found;
-		/* Each section is asked on its own. */
+		/* The candidates of each section are found separately. */
 		*c->found = (candidates_t){ .stem = before.stem, .end = before.end };
 		complete_list_ids(c, row->ref[i], complete_take_item);
 		candidates_t more = *c->found;
@@ -433,7 +433,7 @@ static void complete_add_values(completer_t *c, const typed_item_t *typed)
 	}
 }
 
-/* Values that an item has. */
+/* Values that are set for the item. */
 static void complete_add_set_values(completer_t *c, const typed_item_t *typed)
 {
 	static const char *const commands[] = { "conf-get", "conf-read" };
@@ -461,7 +461,7 @@ static void complete_add_item_values(completer_t *c, const char *item, bool is_s
 
 /* ---- Arguments ---- */
 
-/* True if the word before the cursor is a filter that the word is the value of. */
+/* True if the word at the cursor is the value of a filter. */
 static bool complete_filter_value(completer_t *c, const complete_line_t *line, const char *typed)
 {
 	for (const filter_t *filter = c->action->filters; filter != NULL && filter->word != NULL; filter++) {
@@ -560,7 +560,7 @@ static bool complete_is_one_of(const char *word, const char *const *words)
 
 static const char *const options[] = { "-b", "-f", "--blocking", "--force", NULL };
 
-/* Filters stand anywhere, so they and their values are no positions. */
+/* Filters may stand anywhere, so they and their values are not counted. */
 static size_t complete_find_position(
 		const completer_t *c, const complete_line_t *line, size_t start, const char **ret_first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What can stand at the cursor of a command line: words of the action table, and names that a server or a configuration
- * is asked for.
+ * What can stand at the cursor of a command line: words of the action table, and names from a server or a
+ * configuration.
  *
  * Not here: the terminal. Names come from a callback, so tests need neither server nor configuration.
  */
@@ -15,7 +15,7 @@ typedef void (*complete_unit_t)(void *ctx, knot_ctl_type_t type, const knot_ctl_
 /** Where names come from. */
 typedef struct {
 	/**
-	 * Give the units of the reply to `request` (CMD is set) to on_unit; none if nobody answers. is_local: for an
+	 * Give the units of the reply to `request` (CMD is set) to on_unit; none without an answer. is_local: for an
 	 * action that works on the configuration without a server.
 	 */
 	void (*ask)(void *ctx, bool is_local, const knot_ctl_data_t *request, complete_unit_t on_unit, void *unit_ctx);
@@ -32,7 +32,7 @@ typedef struct {
 
 enum { COMPLETE_MAX = 10000 };
 
-/** Sorted, no two are the same. */
+/** Candidates, sorted and without duplicates. */
 typedef struct {
 	char **words; /* owned; what replaces `stem` */
 	size_t count, max;

@@ -59,7 +59,7 @@ void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_er
 			source->path, knot_strerror(err));
 }
 
-/* Errors of the configuration are told even if only the socket is wanted; notices and warnings only by conf-check. */
+/* Print errors of the configuration, even if only the socket is wanted. Only conf-check prints notices and warnings. */
 static void conf_source_report_error(void *ctx, const conf_fault_t *fault)
 {
 	if (fault->severity == CONF_ERROR) {
@@ -67,8 +67,8 @@ static void conf_source_report_error(void *ctx, const conf_fault_t *fault)
 	}
 }
 
-/* Of a database only the two groups that say where the socket is: it may have a million zones, and what is wrong with
- * one of them doesn't concern an action. A file has to be read from its beginning to its end. */
+/* Read only the two groups of a database that name the socket: it may have a million zones, and an error in one of them
+ * doesn't concern the action. A file has to be read as a whole. */
 static knot_err_t conf_source_load_groups(const params_t *params, const conf_source_t *source, conf_t **ret_conf)
 {
 	static const size_t groups[] = { CONF_S_SERVER, CONF_S_CONTROL };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What `knotc -h`, `help` and `help <action>` print. What they say about an action is its row.
+ * Prints `knotc -h`, `help` and `help <action>` from the rows of the action table.
  */
 #include "src/tools/ctl/knotc.h"
 
@@ -49,7 +49,7 @@ void knotc_print_help(FILE *out)
 	knotc_print_actions(out);
 }
 
-/* Arguments as the help has them: of an action with many filters they are only hinted at. */
+/* Arguments as in the help, which only hints at filters if there are many. */
 static const char *help_usage(const action_t *action)
 {
 	return action->usage != NULL ? action->usage : "";
@@ -87,7 +87,7 @@ void knotc_print_actions(FILE *out)
 			out);
 }
 
-/* Words of a paragraph, without the marks of what is typed, in lines of HELP_LINE_WIDTH. */
+/* A paragraph without backquotes, in lines of HELP_LINE_WIDTH. */
 static void help_print_paragraph(const char *text, FILE *out)
 {
 	size_t column = 0;

@@ -88,7 +88,7 @@ static char *interactive_make_prompt(EditLine *el)
 	return shell->prompt;
 }
 
-/* Insert a part of a candidate so that the words are cut the same way again. */
+/* Insert a part of a candidate, quoted so that it stays one word. */
 static void interactive_insert_text(EditLine *el, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -147,7 +147,7 @@ static unsigned char interactive_complete_line(EditLine *el, int key)
 	int argc, word, offset;
 	const char **argv;
 	tok_reset(shell->tok);
-	/* Within quotes that are still open the words up to there are all the same. */
+	/* If a quote is still open, the words before it are cut nevertheless. */
 	if (tok_line(shell->tok, el_line(el), &argc, &argv, &word, &offset) < 0) {
 		return CC_ERROR;
 	}
@@ -252,7 +252,8 @@ int knotc_interactive(const params_t *params)
 	el_set(shell.el, EL_EDITOR, "emacs");
 	el_set(shell.el, EL_HIST, history, lines);
 	/*
-	 * Ctrl-C leaves the terminal as it was; Ctrl-Z too, and the line is there again afterwards; a new size is seen.
+	 * libedit restores the terminal at Ctrl-C and Ctrl-Z, draws the line again after Ctrl-Z, and follows a new
+	 * size.
 	 */
 	el_set(shell.el, EL_SIGNAL, 1);
 	el_set(shell.el, EL_CLIENTDATA, &shell);

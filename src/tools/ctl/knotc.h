@@ -53,7 +53,7 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 KNOT_MUST_USE knot_err_t knotc_block(knot_ctl_t *ctl, const request_t *request, knotc_unit_t on_unit, void *ctx,
 		char ret_error[static KNOTC_ERROR_MAX]);
 
-/** `conf-check`: load the configuration, say what is wrong with it. */
+/** `conf-check`: load the configuration and print its faults. */
 bool knotc_conf_check(const params_t *params);
 
 /** `conf-init`, `conf-import`, `conf-export`. */
@@ -64,7 +64,7 @@ bool knotc_conf_export(const params_t *params, const request_t *request);
 /** `zone-check` of the zones that a request names, or of all. */
 bool knotc_zone_check(const params_t *params, const request_t *request);
 
-/** `xdp-capture`: write frames to a file until told to end. */
+/** `xdp-capture`: write frames to a file until a signal, the number of frames or the server ends it. */
 bool knotc_xdp_capture(const params_t *params, const action_t *action, const request_t *request);
 
 /** Make a unit of each rule in the file of `xdp-block add +file`. False: the faults have been printed. */
@@ -85,23 +85,23 @@ conf_source_t knotc_conf_source(const params_t *params);
 /** Load it; faults go to `sink`. Free it with conf_free(). host: see conf_load(). */
 knot_err_t knotc_conf(const params_t *params, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf);
 
-/** What to say when that failed. */
+/** The message for a failure of knotc_conf(). */
 void knotc_conf_failure(const conf_source_t *source, knot_err_t err, char ret_error[static KNOTC_ERROR_MAX]);
 
 /** A sink: errors and warnings to stderr, notices to stdout, as the log does without targets. */
 void knotc_tell(void *ctx, const conf_fault_t *fault);
 
-/** End a local action: it has no reply of a server; in JSON it ends with the same members. text: on success; NULL:
- * nothing. Returns is_good. */
+/** End a local action, in JSON with the members of a server's reply. text: printed on success; NULL: nothing. Returns
+ * is_good. */
 bool knotc_finish(const params_t *params, const char *command, const char *text, bool is_good);
 
-/** Load it for a local action; errors are told, and that it failed. */
+/** Load it for a local action; prints its errors, and that loading failed. */
 bool knotc_load_conf(const params_t *params, conf_t **ret_conf);
 
-/** `top`: a screen of rates, or samples as text, until told to end. */
+/** `top`: a screen of rates, or samples as text, until a key, a signal or the number of samples ends it. */
 bool knotc_top(const params_t *params, const action_t *action, const request_t *request);
 
-/** The socket to use: -s, or of the configuration, which is read for it at most once. False: said why. */
+/** The socket to use: -s, or that of the configuration, which is read at most once. False: ret_error says why. */
 bool knotc_socket(const params_t *params, char ret_path[static KNOTC_PATH_MAX], char ret_error[static KNOTC_ERROR_MAX]);
 
 /** Read lines and run them until `exit` or the end of input. */
@@ -116,8 +116,8 @@ int knotc_complete(const params_t *params, int argc, char *const argv[]);
 /** `knotc -h`. */
 void knotc_print_help(FILE *out);
 
-/** The part of it about actions. */
+/** The part of `knotc -h` about actions. */
 void knotc_print_actions(FILE *out);
 
-/** `help`: explain the action of this name, or list all (NULL). False: there is none; said so. */
+/** `help`: explain the action of this name, or list all (NULL). False: there is none, which an error says. */
 bool knotc_help(const char *name);

@@ -76,7 +76,7 @@ bool knotc_load_conf(const params_t *params, conf_t **ret_conf)
 	return local_load(params, false, (conf_sink_t){ local_report_errors, NULL }, ret_conf);
 }
 
-/** Passes a fault on, and counts warnings in the context. */
+/** Pass a fault on, and count warnings in the context. */
 static void local_tell_counted(void *ctx, const conf_fault_t *fault)
 {
 	size_t *warnings = ctx;
@@ -113,7 +113,7 @@ static void local_report_zone(const zone_message_t *message, void *ctx)
 		[ZONE_MESSAGE_ERROR] = MESSAGE_ERROR,
 	};
 	check_t *check = ctx;
-	/* What the loader puts right by itself, such as different TTLs, is no fault of the checks. */
+	/* What the loader corrects automatically, such as different TTLs, is not a finding of the checks. */
 	check->warned |= strncmp(message->text, "check, ", 7) == 0;
 	message_tell(&(message_t){ .level = levels[message->level],
 			.line = message->line,

@@ -38,8 +38,8 @@ static const char *local_conf_find_db(const params_t *params)
 }
 
 /*
- * Open the database to write to and hold it. ret_old: what is in it; NULL if it can't be read, which only force gets
- * over. False: said why.
+ * Open the database for writing and hold it. ret_old: its contents; NULL if they can't be read and -f was given. False:
+ * an error was printed.
  */
 static bool local_conf_open_db(const params_t *params, const char *action, conf_db_t **ret_db, conf_store_t **ret_old)
 {
@@ -66,7 +66,7 @@ static bool local_conf_open_db(const params_t *params, const char *action, conf_
 	return true;
 }
 
-/* Something is there that would be lost: only with -f. */
+/* A database that isn't empty is overwritten only with -f. */
 static bool local_conf_may_overwrite(const params_t *params, const conf_store_t *old)
 {
 	return params->flags.force || (old != NULL && local_conf_is_empty(old));
@@ -86,10 +86,10 @@ typedef struct {
 	const conf_t *conf; /**< What is in it, for a database that is only made now; else NULL. */
 } import_t;
 
-/** Changes the database, whose contents are `old`; NULL: they can't be read. import: NULL if nothing is imported. */
+/** Change the database, whose contents are `old`; NULL: they can't be read. import: NULL if nothing is imported. */
 typedef knot_err_t (*change_t)(conf_db_t *db, const conf_store_t *old, const import_t *import);
 
-/* Open the database, change it if that may be, tell how it went. what: names the change in the error. */
+/* Open the database, change it if that is allowed, and print the result. what: names the change in the error. */
 static bool local_conf_change_db(
 		const params_t *params, const char *action, const char *what, change_t change, const import_t *import)
 {
@@ -102,7 +102,7 @@ static bool local_conf_change_db(
 	knot_err_t err = may ? change(db, old, import) : KNOT_OK;
 	conf_store_free(old);
 	conf_db_close(db);
-	params->socket_found->path[0] = '\0'; /* it may be another one now */
+	params->socket_found->path[0] = '\0'; /* the change may name another one */
 	if (!may) {
 		return local_conf_refuse_overwrite(params, action);
 	}
@@ -142,7 +142,7 @@ static void local_conf_escape_pattern(const char *path, char *ret_pattern)
 	*ret_pattern = '\0';
 }
 
-/* Add a file to what is there. All of it is checked together before anything is written. */
+/* Add a file to the contents. Both are checked together before anything is written. */
 static knot_err_t local_conf_add_file(conf_db_t *db, const conf_store_t *old, const char *path)
 {
 	conf_sink_t sink = { knotc_tell, NULL };
@@ -200,8 +200,8 @@ bool knotc_conf_import(const params_t *params, const request_t *request)
 	static const char action[] = "conf-import", what[] = "import";
 	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
 	conf_t *conf = NULL;
-	/* A server takes the database once there is one: a file that can't be imported must not leave an empty one
-	 * behind. */
+	/* A server prefers a database as soon as there is one, so a failed import must not leave an empty one behind.
+	 */
 	if (!conf_db_exists(local_conf_find_db(params))) {
 		knot_err_t err = conf_load(path, NULL, (conf_sink_t){ knotc_tell, NULL }, &conf);
 		if (err != KNOT_OK) {
@@ -224,8 +224,8 @@ static bool local_conf_write_export(const conf_t *conf, FILE *out)
 }
 
 /*
- * Write beside the file, then take its place: an export that fails half-way costs nothing. What exists keeps its mode
- * and owner. A new file gets the mode that the umask leaves, as with the peer: the server's user often isn't ours.
+ * Write to a file beside it and rename that: an export that fails half-way loses nothing. An existing file keeps its
+ * mode and owner. A new one gets the mode that the umask leaves, as with Knot: the server often runs as another user.
  */
 static knot_err_t local_conf_export_to_file(const conf_t *conf, const char *path)
 {
@@ -239,7 +239,7 @@ static knot_err_t local_conf_export_to_file(const conf_t *conf, const char *path
 		return is_good ? KNOT_OK : knot_err_of_errno(saved);
 	}
 	char real[PATH_MAX], temporary[PATH_MAX + 16];
-	/* Of a symbolic link the file that it leads to is replaced. */
+	/* Replace the file that a symbolic link leads to, not the link. */
 	if (!exists || realpath(path, real) == NULL) {
 		snprintf(real, sizeof(real), "%s", path);
 	}
@@ -280,7 +280,7 @@ static bool local_conf_export_unit(const conf_unit_t *unit, void *ctx)
 	return true;
 }
 
-/* To standard output the items, each as conf-read shows it. False: said why in the reply. */
+/* Print the items as conf-read does. False: the reply says why. */
 static bool local_conf_export_as_json(const conf_t *conf)
 {
 	output_t output = { .out = stdout, .action = action_find("conf-export"), .format = FORMAT_JSON };
@@ -295,7 +295,7 @@ bool knotc_conf_export(const params_t *params, const request_t *request)
 	static const char action[] = "conf-export";
 	const char *path = request->units[0][KNOT_CTL_IDX_OWNER], *filters = request->units[0][KNOT_CTL_IDX_FILTERS];
 	bool schema = filters != NULL && strchr(filters, 's') != NULL;
-	/* What goes to standard output is a file that nothing else may get into. */
+	/* Standard output is the file here: print nothing else to it. */
 	params_t quiet = *params;
 	quiet.verbose = params->verbose && path != NULL;
 	conf_t *conf = NULL;

@@ -34,7 +34,7 @@ static options_verdict_t main_refuse_options(const char *text)
 	return OPTIONS_BAD;
 }
 
-/* As with an unknown option: the help. Then what is wrong, where it is seen. */
+/* As with an unknown option, print the help; then the error, at the end, where you see it. */
 static options_verdict_t main_refuse_value(const char *text)
 {
 	knotc_print_help(stdout);
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	if (!sys_file_hold_streams()) {
 		return EXIT_FAILURE;
 	}
-	/* Which bytes make a character, for the prompt and for what is drawn. */
+	/* The prompt and `top` need to know which bytes make a character. */
 	(void)setlocale(LC_CTYPE, "");
 	params_t params;
 	options_verdict_t verdict = main_read_options(argc, argv, &params);

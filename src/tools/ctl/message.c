@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kept ones own their members. */
+/* The members of kept messages are owned. */
 static struct {
 	bool is_kept;
 	size_t count, room;

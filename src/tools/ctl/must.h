@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Memory that knotc can't go on without: a tool that runs out of it says so and ends, instead of each caller handling
- * it.
+ * Allocation in tools: one that runs out of memory prints an error and ends, so callers need not handle it.
  */
 #pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/** Returns what an allocation gave; ends the tool with status 1 where that is NULL. What atexit() was told (the
- * terminal) is done. */
+/** Return `memory`; if it is NULL, end the tool with status 1 by exit(), which restores the terminal. */
 static inline void *must(void *memory)
 {
 	if (memory == NULL) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What differs between the formats, and nothing else does. */
+/* All differences between the formats. */
 typedef struct {
 	const char *conf_equals;  /* between a configuration item and its first value */
 	const char *stats_equals; /* between a counter and its value */
@@ -27,7 +27,7 @@ static const char *output_get_item(const knot_ctl_data_t *unit, knot_ctl_idx_t i
 
 /* ---- The protocol's units as JSON ---- */
 
-/* Members of a unit: its items under the protocol's names. The command stands once, outside. */
+/* Members of a unit: its items under the protocol's names. The command is a member of the reply. */
 static const char *const raw_names[KNOT_CTL_IDX__COUNT] = {
 	[KNOT_CTL_IDX_FLAGS] = "flags",
 	[KNOT_CTL_IDX_ERROR] = "error",
@@ -127,7 +127,7 @@ static void output_print_status_field(output_t *output, knot_ctl_type_t type, co
 	if (name == NULL || value == NULL) {
 		return;
 	}
-	/* An unset field is worth showing only for the serial. */
+	/* Only the serial is shown when it is unset. */
 	if (strcmp(value, "-") == 0 && !output->extended && strcmp(name, "serial") != 0) {
 		return;
 	}
@@ -136,7 +136,7 @@ static void output_print_status_field(output_t *output, knot_ctl_type_t type, co
 	output_print_value(output, value);
 }
 
-/* An identifier as knotc takes it: a bracket in it has a backslash. Names of zones come with theirs. */
+/* An identifier as knotc reads it: with a backslash before a bracket. Names of zones have one already. */
 static void output_print_id(const output_t *output, const char *id)
 {
 	for (const char *p = id; *p != '\0'; p++) {
@@ -147,7 +147,7 @@ static void output_print_id(const output_t *output, const char *id)
 	}
 }
 
-/* "section[id].item" as far as there is one. */
+/* "section[id].item", with the parts that the unit has. */
 static void output_print_item(const output_t *output, const knot_ctl_data_t *unit)
 {
 	const char *section = output_get_item(unit, KNOT_CTL_IDX_SECTION),
@@ -204,7 +204,7 @@ static void output_print_counter(output_t *output, const knot_ctl_data_t *unit)
 						   : "");
 }
 
-/* Owner, TTL, type and data, with single blanks between those that are there. */
+/* The items of a record that the unit has, separated by blanks. */
 static void output_print_record_items(const output_t *output, const knot_ctl_data_t *unit, const char *separator)
 {
 	static const knot_ctl_idx_t order[] = {
@@ -275,7 +275,7 @@ static bool output_is_table(layout_t layout)
 	return layout == LAYOUT_XDP_STATUS || layout == LAYOUT_XDP_BLOCK;
 }
 
-/* True if the unit goes on with the line before it. */
+/* True if the unit continues the open line. */
 static bool output_continues_line(const output_t *output, knot_ctl_type_t type)
 {
 	if (type != KNOT_CTL_TYPE_EXTRA || !output->line_open) {
@@ -292,7 +292,7 @@ static bool output_is_warning(const output_t *output, const knot_ctl_data_t *uni
 	       output_get_item(unit, KNOT_CTL_IDX_DATA) != NULL;
 }
 
-/* Behind the word of success: "Reloaded, 2 warnings:", and a line for each. */
+/* Follow the word of success: "Reloaded, 2 warnings:", and a line for each. */
 static void output_print_warnings(output_t *output)
 {
 	if (output->warning_count > 0) {

@@ -94,7 +94,7 @@ void pcapng_section(FILE *out, const char *application)
 		uint32_t magic;
 		uint16_t major, minor;
 		uint32_t section_len[2];
-	} fixed = { BYTE_ORDER_MAGIC, 1, 0, { UINT32_MAX, UINT32_MAX } }; /* length not told */
+	} fixed = { BYTE_ORDER_MAGIC, 1, 0, { UINT32_MAX, UINT32_MAX } }; /* length unknown */
 	const option_t options[] = { pcapng_make_text_option(SHB_USERAPPL, application) };
 	pcapng_put_block(out, BLOCK_SECTION, &fixed, sizeof(fixed), NULL, 0, options, KNOT_LEN(options));
 }

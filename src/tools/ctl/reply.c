@@ -16,7 +16,7 @@ static const char *reply_item(const knot_ctl_data_t *unit, knot_ctl_idx_t index)
 
 /* ---- Values ---- */
 
-/* A member that is a number wherever it is known: null for "-" and what else is no number. */
+/* A number, or null for "-" and other text. */
 static void reply_put_number(knot_json_t *json, const char *name, const char *text)
 {
 	uint64_t number;
@@ -30,7 +30,7 @@ static void reply_put_number(knot_json_t *json, const char *name, const char *te
 	}
 }
 
-/* A value whose kind only its text tells: digits are a number, "-" is null. */
+/* A value of unknown kind: digits are a number, "-" is null. */
 static void reply_put_value(knot_json_t *json, const char *name, const char *text)
 {
 	uint64_t number;
@@ -57,7 +57,7 @@ static bool reply_is_marked(const knot_ctl_data_t *unit, char letter)
 	return markers != NULL && strchr(markers, letter) != NULL;
 }
 
-/* Of a difference. */
+/* The member "change" of a line of a difference. */
 static void reply_put_change(knot_json_t *json, const knot_ctl_data_t *unit)
 {
 	if (reply_is_marked(unit, '+') || reply_is_marked(unit, '-')) {
@@ -102,7 +102,7 @@ static void reply_close_object(reply_t *reply)
 	}
 }
 
-/* True if the unit is about what the open object is about. */
+/* True if the unit belongs to the open object. */
 static bool reply_goes_on(const reply_t *reply, const char *key)
 {
 	return reply->has_object && strcmp(reply->key, key != NULL ? key : "") == 0;
@@ -137,7 +137,7 @@ static bool reply_put_fact(knot_json_t *json, const char *text, size_t len)
 	return true;
 }
 
-/* Facts stand on lines, or in one line behind commas and in parentheses. */
+/* Facts are separated by newlines, or by commas and parentheses in one line. */
 static void reply_put_status(reply_t *reply, const knot_ctl_data_t *unit)
 {
 	const char *text = reply_item(unit, KNOT_CTL_IDX_DATA);
@@ -219,7 +219,7 @@ static void reply_put_counter(reply_t *reply, const knot_ctl_data_t *unit)
 	reply_put_number(json, "value", reply_item(unit, KNOT_CTL_IDX_DATA));
 }
 
-/* What a trigger says beside success. */
+/* The warnings of a trigger. */
 static void reply_tell_note(const knot_ctl_data_t *unit)
 {
 	const char *text = reply_item(unit, KNOT_CTL_IDX_DATA), *zone = reply_item(unit, KNOT_CTL_IDX_ZONE);
@@ -233,7 +233,7 @@ static void reply_tell_note(const knot_ctl_data_t *unit)
 
 /* ---- Configuration ---- */
 
-/* What the values of an item are, by its row in the schema. */
+/* Find the kind of an item's values in the schema. */
 static void reply_find_kind(reply_t *reply, const char *section_name, const char *item_name)
 {
 	reply->is_number = reply->is_switch = false;
@@ -249,7 +249,7 @@ static void reply_find_kind(reply_t *reply, const char *section_name, const char
 	}
 }
 
-/* A size or a time in units stays text: the number alone would be another one. */
+/* A size or a time with a unit stays text: its digits alone are another number. */
 static void reply_put_conf_value(reply_t *reply, const char *value)
 {
 	uint64_t number;
@@ -288,7 +288,7 @@ static void reply_put_conf(reply_t *reply, knot_ctl_type_t type, const knot_ctl_
 
 /* ---- XDP ---- */
 
-/* A cell of the table: the sum begins a counter, queues go on with it. Levels have no sum. */
+/* A cell of the table: the sum begins a counter, the queues follow. Levels have no sum. */
 static void reply_put_cell(reply_t *reply, const knot_ctl_data_t *unit)
 {
 	const char *group = reply_item(unit, KNOT_CTL_IDX_TYPE), *name = reply_item(unit, KNOT_CTL_IDX_ITEM);
@@ -382,7 +382,7 @@ void reply_action(reply_t *reply, const action_t *action)
 	knot_json_close(&reply->json);
 }
 
-/* An error of the server, with what it is about. */
+/* An error of the server, with the items that it is about. */
 static void reply_tell_error(const knot_ctl_data_t *unit)
 {
 	message_tell(&(message_t){ .level = MESSAGE_ERROR,

@@ -75,7 +75,7 @@ knot_ctl_t *knotc_connect(const params_t *params, char ret_error[static KNOTC_ER
 		(void)run_fail(ret_error, "failed to control", KNOT_ENOMEM);
 		return NULL;
 	}
-	/* Who waits for events waits as long as they take, unless told otherwise. */
+	/* With -b there is no time limit unless -t sets one: events take as long as they take. */
 	int timeout_ms = params->timeout_given ? params->timeout_ms : params->flags.blocking ? 0 : TIMEOUT_DEFAULT_MS;
 	knot_ctl_set_timeout(ctl, timeout_ms);
 	int err = knot_ctl_connect(ctl, path);
@@ -209,8 +209,7 @@ static int run_take_flags(request_flags_t *flags, int argc, char *const argv[])
 }
 
 /*
- * The end of an action that has no reply: nothing was asked. In JSON there is one all the same, with what was wrong.
- * Returns false.
+ * End an action that failed before a request. JSON output has a reply all the same, with the errors. Returns false.
  */
 static bool run_end(const params_t *params, const char *command, const char *usage)
 {

@@ -96,7 +96,7 @@ static bool table_is_alone(const row_t *row)
 	return row->group == NULL || strcmp(row->group, row->name) == 0;
 }
 
-/* The name as printed, without the prefix that its group's heading says already. */
+/* The name as printed, without the prefix that it shares with its group's heading. */
 static const char *table_get_title(const row_t *row)
 {
 	size_t len = row->group != NULL ? strlen(row->group) : 0;

@@ -63,9 +63,9 @@ void terminal_enter(bool screen)
 	pressed = 0;
 	if (!is_registered) {
 		is_registered = atexit(terminal_leave) ==
-				0; /* who ends the program for want of memory doesn't know the terminal */
+				0; /* must() ends the program without knowing of the terminal */
 	}
-	/* Signals come only while waiting, so none is missed between looking and waiting. */
+	/* Signals are blocked except while waiting, so none is missed between a check and the wait. */
 	sigset_t mask;
 	sigemptyset(&mask);
 	for (size_t i = 0; i < CAUGHT; i++) {
@@ -93,7 +93,7 @@ void terminal_leave(void)
 	(void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
-/* Ctrl-Z: the shell finds its terminal as it was, and we draw again afterwards. */
+/* Ctrl-Z: restore the terminal for the shell; draw the screen again afterwards. */
 static void terminal_suspend(void)
 {
 	got_stop = 0;
@@ -103,7 +103,7 @@ static void terminal_suspend(void)
 	sigaddset(&mask, SIGTSTP);
 	(void)signal(SIGTSTP, SIG_DFL);
 	(void)raise(SIGTSTP);
-	(void)sigprocmask(SIG_UNBLOCK, &mask, NULL); /* here it stops */
+	(void)sigprocmask(SIG_UNBLOCK, &mask, NULL); /* the process stops here */
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
 	struct sigaction action = { .sa_handler = terminal_on_signal };
 	sigemptyset(&action.sa_mask);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A terminal that a program draws on: the alternate screen, single keys, its size, signals. Escape sequences that every
- * terminal of today has; no terminal database.
+ * A terminal that a program draws on: the alternate screen, single keys, its size, signals. Uses escape sequences that
+ * every current terminal has, and no terminal database.
  *
  * One per process: signals have no context. The terminal is put back by terminal_leave(), before the process stops by
  * Ctrl-Z, and by exit().
@@ -14,8 +14,8 @@
 typedef enum {
 	TERMINAL_TIMEOUT,
 	TERMINAL_KEY,     /* terminal_key() has it */
-	TERMINAL_RESIZED, /* or has to be drawn again */
-	TERMINAL_END,     /* a signal asks to end, or there is no terminal any more */
+	TERMINAL_RESIZED, /* or the screen must be drawn again */
+	TERMINAL_END,     /* a signal requests the end, or the terminal is gone */
 } terminal_event_t;
 
 /** True if `screen`: standard input and output are terminals. Signals are caught from now on either way. */

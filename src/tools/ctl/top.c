@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * top: asks the server for counts again and again, shows the rates between them.
+ * top: requests counts from the server repeatedly and shows the rates between them.
  *
- * On a terminal a screen, which goes on when the server goes away and comes back; else samples as text or JSON.
+ * On a terminal it draws a screen, which survives a restart of the server; else it prints samples as text or JSON.
  * Requests and units: doc/formats/top.md.
  */
 #include "src/tools/ctl/knotc.h"
@@ -42,7 +42,7 @@ typedef struct {
 	char refusal[KNOTC_ERROR_MAX];
 } top_t;
 
-/* text: what is wrong; NULL: that is said already. */
+/* text: the error; NULL: it was printed already. */
 static bool top_report_error(const char *what, const char *text)
 {
 	return text != NULL ? message_error("%s '%s'", what, text) : message_error("%s", what);
@@ -90,7 +90,7 @@ static void top_disconnect(top_t *top)
 	top->sample_count = 0;
 }
 
-/* Ask once. False: top->error says why there is no answer. */
+/* Request one sample. False: top->error says why there is none. */
 static bool top_take_sample(top_t *top)
 {
 	top->error[0] = top->refusal[0] = '\0';
@@ -117,7 +117,7 @@ static bool top_take_sample(top_t *top)
 		top_disconnect(top);
 		return false;
 	}
-	/* The first one of a connection has nothing to compare with. */
+	/* Rates need two samples of one connection. */
 	const top_sample_t *before = top->sample_count > 0 ? &top->samples[0] : &top->samples[1];
 	top_rates(before, &top->samples[1], &top->rates);
 	top->sample_count = top->sample_count == 0 ? 1 : 2;
@@ -147,7 +147,7 @@ static void top_draw_screen(top_t *top)
 	top->view.state = top->error[0] != '\0' ? top->error : top->paused ? "PAUSED" : NULL;
 	top_terminal_t terminal = { .color = top->params.color, .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 };
 	terminal_size(&terminal.width, &terminal.height);
-	/* All at once, so that nothing flickers. */
+	/* Write the screen at once, so that it doesn't flicker. */
 	size_t len;
 	FILE *screen = open_memstream(&text, &len);
 	if (screen == NULL) {
@@ -213,7 +213,7 @@ static uint64_t top_interval_ns(const top_t *top)
 	return (uint64_t)(top->view.interval_s * NS_PER_S);
 }
 
-/* Wait for the next look; on a screen keys are obeyed meanwhile. False: end. */
+/* Wait until the next sample is due; on a screen obey keys meanwhile. False: end. */
 static bool top_wait_until(top_t *top, uint64_t start_ns, bool screen)
 {
 	while (true) {
@@ -249,7 +249,7 @@ static bool top_make_step(top_t *top)
 	return true;
 }
 
-/* Until somebody ends it. False: no answer, top->error says why. */
+/* Run until a key, a signal or the number of samples ends it. False: no answer, top->error says why. */
 static bool top_run_loop(top_t *top, bool screen)
 {
 	uint64_t start_ns = sys_clock_ns();
@@ -274,7 +274,7 @@ static bool top_run_loop(top_t *top, bool screen)
 	return !ferror(stdout);
 }
 
-/* Keys come in, and what goes out is a terminal that can be drawn on. */
+/* Input and output are a terminal that can be drawn on. */
 static bool top_has_screen(const params_t *params)
 {
 	const char *kind = getenv("TERM");
@@ -298,15 +298,14 @@ bool knotc_top(const params_t *params, const action_t *action, const request_t *
 		return false;
 	}
 	/*
-	 * A server that doesn't know the command (Knot DNS) doesn't answer at all; and while an answer is waited for
-	 * neither keys nor signals are looked at, so that no limit, or a long one, would be a program that can't be
-	 * ended.
+	 * A server that doesn't know the command (Knot DNS) doesn't answer, and keys and signals are not read while
+	 * an answer is awaited. Without this short limit you couldn't end the program.
 	 */
 	if (!params->timeout_given || params->timeout_ms == 0 || params->timeout_ms > TIMEOUT_MS) {
 		top.params.timeout_given = true;
 		top.params.timeout_ms = TIMEOUT_MS;
 	}
-	/* The configuration is read once. Whether there is a server is seen before the screen is taken. */
+	/* Read the configuration once, and find out if there is a server before the screen is drawn. */
 	if (!knotc_socket(params, path, top.error)) {
 		return top_report_error(top.error, NULL);
 	}

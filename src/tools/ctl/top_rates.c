@@ -69,7 +69,7 @@ void top_sample_free(top_sample_t *sample)
 
 /* ---- Rates ---- */
 
-/* Mostly at the same place as in the other sample. */
+/* The count is usually at the same place in both samples: try `hint` first. */
 static const top_count_t *top_rates_find_count(
 		const top_sample_t *sample, top_panel_t panel, size_t hint, const top_count_t *like)
 {
@@ -83,11 +83,11 @@ static const top_count_t *top_rates_find_count(
 	return NULL;
 }
 
-/* How many more there are than before. */
+/* The growth of a count since the earlier sample. */
 static uint64_t top_rates_measure_growth(
 		const top_sample_t *before, top_panel_t panel, size_t index, const top_count_t *after)
 {
-	/* These count from look to look already. */
+	/* The server counts these per sample already. */
 	if (panel == TOP_ZONE || panel == TOP_TYPE) {
 		return after->value;
 	}
@@ -138,8 +138,8 @@ static int top_rates_compare_buckets(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Bounds of latency are 1024, 1536, 2048, 3072, … 2^32 ns (doc/formats/top.md), buckets that are empty are missing:
- * where a bucket begins. */
+/* Where a bucket begins. Bounds are 1024, 1536, 2048, 3072, … 2^32 ns (doc/formats/top.md), and empty buckets are
+ * missing. */
 #define BOUND_FIRST_NS 1024.0
 #define BOUND_LAST_NS  4294967296.0
 
@@ -168,7 +168,7 @@ static double top_rates_find_quantile(const bucket_t *buckets, size_t count, uin
 		}
 		seen += more;
 	}
-	return -BOUND_LAST_NS; /* only if rounding left a little */
+	return -BOUND_LAST_NS; /* reached only by rounding */
 }
 
 static void top_rates_fill_latency(

@@ -80,7 +80,7 @@ static void top_screen_put_glyph(screen_t *screen, unsigned x, unsigned y, style
 	}
 }
 
-/* Length of the character at p; 1 also for bytes that are none. */
+/* Length of the character at p; 1 for a byte that isn't UTF-8. */
 static size_t top_screen_measure_glyph(const char *p)
 {
 	unsigned char first = (unsigned char)*p;
@@ -93,13 +93,13 @@ static size_t top_screen_measure_glyph(const char *p)
 	return len;
 }
 
-/* U+0080 to U+009F: control characters, as some terminals see it. */
+/* U+0080 to U+009F are control characters to some terminals. */
 static bool top_screen_is_control(const char *glyph)
 {
 	return (unsigned char)glyph[0] == 0xC2 && (unsigned char)glyph[1] < 0xA0;
 }
 
-/* Text within `width` cells from x. Returns the cells used. What a terminal would obey becomes '?'. */
+/* Text within `width` cells from x. Returns the cells used. Control characters become '?'. */
 static unsigned top_screen_put_text(
 		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
 {
@@ -128,7 +128,7 @@ static unsigned top_screen_measure_text(const char *text)
 	return width;
 }
 
-/* Text within `width` cells; the last one says if there is more. */
+/* Text within `width` cells; an ellipsis in the last one shows that it is cut. */
 static void top_screen_put_name(
 		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
 {
@@ -286,7 +286,7 @@ static void top_screen_draw_bar(const area_t *area, unsigned x, unsigned y, unsi
 
 enum { RATE_WIDTH = 12, SHARE_WIDTH = 5, NAME_MIN = 10, BAR_MIN = 4 };
 
-/* Without what the panel's heading says already. */
+/* The name without the part that the panel's heading has. */
 static void top_screen_print_name(char text[static TEXT_MAX], const top_row_t *row)
 {
 	static const char said[] = "dropped-";
@@ -358,7 +358,7 @@ static void top_screen_draw_latencies(const area_t *area, size_t rows_max)
 	unsigned columns = (area->width - NAME_MIN) / WIDTH;
 	columns = columns < TOP_QUANTILES ? columns : TOP_QUANTILES;
 	for (unsigned i = 0; i < columns; i++) {
-		/* In a narrow panel the last ones stay: they tell more. */
+		/* A narrow panel keeps the last ones, which say more. */
 		unsigned which = TOP_QUANTILES - columns + i, x = area->x + area->width - (columns - 1 - i) * WIDTH;
 		top_screen_fill_cells(screen, x - WIDTH, area->y, WIDTH, PLAIN, " ");
 		top_screen_put_right(screen, x, area->y, DIM, top_quantile_names[which]);

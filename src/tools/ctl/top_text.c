@@ -66,7 +66,7 @@ static void top_text_write_latency(knot_json_t *json, const top_latency_t *laten
 	knot_json_text(json, "id", latency->protocol);
 	knot_json_fixed(json, "rate", latency->rate, 3);
 	for (size_t i = 0; i < TOP_QUANTILES; i++) {
-		/* Longer than what the last bucket begins with: how much longer is not known. */
+		/* In the last bucket, which has no end. */
 		double ns = latency->ns[i];
 		knot_json_fixed(json, top_quantile_names[i], ns < 0 ? -ns : ns, 0);
 		if (ns < 0) {

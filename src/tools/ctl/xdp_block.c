@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The file of `xdp-block add +file`. A line is PREFIX[@RATE] [for TIME] [# comment], or empty. Every fault is told,
- * with file and line, before anything is sent.
+ * The file of `xdp-block add +file`. A line is PREFIX[@RATE] [for TIME] [# comment], or empty. All faults are
+ * printed, with file and line, before anything is sent.
  */
 #include "src/tools/ctl/knotc.h"
 #include "src/tools/ctl/message.h"
@@ -94,7 +94,7 @@ static void xdp_block_add_unit(xdp_block_file_t *file, char *prefix, const char 
 	}
 }
 
-/* Takes the comment off the line: what stands behind '#', without blanks around it. NULL: none. */
+/* Cut the comment off the line and return it: the text behind '#', without blanks around it. NULL: none. */
 static char *xdp_block_take_comment(char *line)
 {
 	char *comment = strchr(line, '#');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * xdp-capture: asks the server for frames again and again and writes them as pcapng.
+ * xdp-capture: requests frames from the server repeatedly and writes them as pcapng.
  *
  * The expression is compiled here, by libpcap, which may look up names for it; the server gets the program only.
  * Requests and units: doc/formats/xdp-control.md.
@@ -24,7 +24,7 @@
 #define SKF_NET_OFF (-0x100000) /* <linux/filter.h>, which has names of libpcap's */
 
 enum {
-	SNAPLEN_MAX = 262144, /* as tcpdump's; also what a file says when all bytes were wanted */
+	SNAPLEN_MAX = 262144, /* as tcpdump's; also written into the file when all bytes are kept */
 	INTERFACES_MAX = 64,
 	FRAME_MAX = UINT16_MAX / 2, /* bytes that a unit can carry, two digits each */
 	INSTRUCTION_TEXT_MAX = 32,
@@ -87,7 +87,7 @@ static bool xdp_capture_read_arguments(const knot_ctl_data_t *unit, capture_t *c
 	return true;
 }
 
-/* The program as "count,code jt jf k,code jt jf k,...", owned by the caller; NULL: said why. */
+/* The program as "count,code jt jf k,code jt jf k,...", owned by the caller; NULL: an error was printed. */
 static char *xdp_capture_print_program(const struct bpf_program *program)
 {
 	size_t max = ((size_t)program->bf_len + 1) * INSTRUCTION_TEXT_MAX;
@@ -109,7 +109,7 @@ static char *xdp_capture_print_program(const struct bpf_program *program)
 	return text;
 }
 
-/* Loads behind the packet's end mean facts that the kernel knows of packets of its own: "inbound" and the like. */
+/* Loads from beyond the packet ask for facts that only the kernel has about its packets, such as "inbound". */
 static bool xdp_capture_asks_kernel(const struct bpf_program *program)
 {
 	for (unsigned i = 0; i < program->bf_len; i++) {
@@ -169,7 +169,7 @@ static bool xdp_capture_open_output(capture_t *capture)
 	return true;
 }
 
-/* The number of an interface in the file; it is described there when it is seen first. INTERFACES_MAX: too many. */
+/* The number of an interface in the file, which describes it before its first frame. INTERFACES_MAX: too many. */
 static uint32_t xdp_capture_find_interface(capture_t *capture, const char *name)
 {
 	for (uint32_t i = 0; i < capture->interface_count; i++) {
@@ -250,7 +250,7 @@ static void xdp_capture_take_unit(void *ctx, knot_ctl_type_t type, const knot_ct
 
 /* ---- Requests ---- */
 
-/* One block; false: said why, unless the server has gone (*ret_gone). */
+/* One block. False: an error was printed, unless the server has gone (*ret_gone). */
 static bool xdp_capture_ask_server(knot_ctl_t *ctl, capture_t *capture, const knot_ctl_data_t *unit, bool *ret_gone)
 {
 	char error[KNOTC_ERROR_MAX];
@@ -265,7 +265,8 @@ static bool xdp_capture_ask_server(knot_ctl_t *ctl, capture_t *capture, const kn
 	return capture->refusal[0] == '\0' ? true : xdp_capture_report_error("(%s)", capture->refusal);
 }
 
-/* Until enough frames are there, a signal comes, nobody reads any more, or the server ends. False: said why. */
+/* Read frames until there are enough, a signal comes, the reader of the pipe or the server ends. False: an error was
+ * printed. */
 static bool xdp_capture_read_frames(knot_ctl_t *ctl, capture_t *capture)
 {
 	bool is_gone = false;
@@ -288,11 +289,11 @@ static bool xdp_capture_read_frames(knot_ctl_t *ctl, capture_t *capture)
 	       xdp_capture_ask_server(ctl, capture, (const knot_ctl_data_t *)&stop_unit, &is_gone);
 }
 
-/* What the tool says at the end, as counters. */
+/* Print the counters of the capture. */
 static void xdp_capture_report_end(
 		const params_t *params, const action_t *action, const capture_t *capture, bool is_good)
 {
-	/* Behind the packets there is no room for words. */
+	/* Standard output has the packets. */
 	output_t output = {
 		.out = capture->out == stdout ? stderr : stdout,
 		.action = action,
@@ -328,7 +329,7 @@ static void xdp_capture_report_end(
 	(void)output_end(&output, is_good ? NULL : "the capture is not whole");
 }
 
-/* The end of the file; true: all is written, or the reader of a pipe had enough. */
+/* Close the file. True: all was written, or the reader of a pipe has closed it. */
 static bool xdp_capture_close_output(capture_t *capture)
 {
 	uint64_t end_ns = xdp_capture_now_ns();
@@ -377,7 +378,7 @@ bool knotc_xdp_capture(const params_t *params, const action_t *action, const req
 	char error[KNOTC_ERROR_MAX];
 	knot_ctl_t *ctl = is_good ? knotc_connect(params, error) : NULL;
 	if (ctl != NULL) {
-		/* Ended by a signal, the file is whole, and the prompt is there again. */
+		/* A capture that a signal ended has a whole file, and the prompt goes on. */
 		static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 		struct sigaction action_end = { .sa_handler = xdp_capture_end_soon, .sa_flags = SA_RESTART },
 				 old[KNOT_LEN(numbers)], old_pipe;

@@ -40,7 +40,7 @@ static void xdp_check_add_target(targets_t *targets, const char *name)
 }
 
 /*
- * Interfaces of `xdp.listen`, found by address where that is what is configured. False: one can't be found, said why.
+ * Interfaces of `xdp.listen`, which may be given by address. False: one can't be found; an error was printed.
  */
 static bool xdp_check_add_configured(targets_t *targets, const conf_t *conf)
 {
@@ -61,7 +61,7 @@ static bool xdp_check_add_configured(targets_t *targets, const conf_t *conf)
 	return is_good;
 }
 
-/* False: said why. A configuration that was not asked for may be missing. */
+/* False: an error was printed. The default configuration may be missing. */
 static bool xdp_check_find_targets(const params_t *params, const char *wanted, targets_t *targets)
 {
 	if (wanted != NULL && strlen(wanted) >= IF_NAMESIZE) {

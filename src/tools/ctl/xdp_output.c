@@ -9,7 +9,7 @@
 
 enum { TIME_TEXT_MAX = 48 };
 
-/* TYPEs that are no rows: what the interface is, and whether the sums match. */
+/* TYPEs that are not rows: facts about the interface, and whether the sums match. */
 #define TYPE_FACT       "interface"
 #define TYPE_DIFFERENCE "difference"
 
@@ -19,7 +19,7 @@ static void xdp_output_end_table(output_t *output)
 		return;
 	}
 	if (output->table_name[0] != '\0') {
-		/* Tables of several interfaces are set apart. */
+		/* A blank line between tables. */
 		fprintf(output->out, "%s%s%s\n", output->table_count > 0 ? "\n" : "", output->table_name,
 				output->facts);
 	}
