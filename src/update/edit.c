@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/update/edit.h"
 
+#include "libknot/base/assert.h"
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/rdata_text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 static const char bad_type[] = "unknown record type";
+
+/* For assertions: names of the transaction are compared byte by byte. */
+static bool edit_is_lower(knot_name_t name)
+{
+	uint8_t lower[KNOT_NAME_MAX];
+	knot_name_lower(name, lower);
+	return memcmp(lower, name.wire, name.len) == 0;
+}
 
 /* ---- Words ---- */
 
@@ -119,6 +129,7 @@ static knot_err_t edit_choose_ttl(
 		note->ttl = there.found ? there.ttl : update->default_ttl;
 	}
 	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
+		assert(rdata.len >= 18);               /* RFC 4034 3.1: what knot_rdata_scan() reads is whole */
 		note->ttl = load_be32(rdata.data + 4); /* RFC 4034 3: the TTL of the RRset that it signs */
 	} else if (err == KNOT_OK) {
 		note->has_new_ttl = there.found && there.ttl != note->ttl && note->type != KNOT_TYPE_SOA;
@@ -170,6 +181,8 @@ static knot_err_t edit_scan_set(const update_t *update, const update_words_t *wo
 
 knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
+	assert(update->txn != NULL);
+	KNOT_ASSERT_SLOW(edit_is_lower(update->origin));
 	*ret_note = (update_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
 	const update_words_t plain = edit_strip_class(words, type);
@@ -243,6 +256,8 @@ static knot_err_t edit_remove(const update_t *update, const update_words_t *word
 
 knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note)
 {
+	assert(update->txn != NULL);
+	KNOT_ASSERT_SLOW(edit_is_lower(update->origin));
 	*ret_note = (update_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
 	const update_words_t plain = edit_strip_class(words, type);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/update/serial.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -65,6 +66,7 @@ bool update_serial(const zone_txn_t *txn, knot_name_t origin, uint32_t *ret_seri
 	soa_t soa;
 	bool found = serial_find_soa(txn, origin, &soa);
 	if (found) {
+		assert(soa.len >= SOA_NUMBERS_LEN + 2);
 		*ret_serial = load_be32(soa.rdata + soa.len - SOA_NUMBERS_LEN);
 	}
 	return found;
@@ -78,6 +80,7 @@ knot_err_t update_set_serial(zone_txn_t *txn, knot_name_t origin, uint32_t seria
 	}
 	knot_err_t err = zone_txn_remove_all(txn, origin, KNOT_TYPE_SOA);
 	if (err == KNOT_OK) {
+		assert(soa.len >= SOA_NUMBERS_LEN + 2);
 		store_be32(soa.rdata + soa.len - SOA_NUMBERS_LEN, serial);
 		err = zone_txn_put(txn, origin, KNOT_TYPE_SOA, soa.ttl, (knot_bytes_t){ soa.rdata, soa.len });
 	}

@@ -5,6 +5,7 @@
 #include "src/conf/schema.h"
 #include "src/tools/ctl/must.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -602,6 +603,8 @@ static void complete_behind_action(completer_t *c, const complete_line_t *line, 
 
 void complete(const complete_line_t *line, const complete_source_t *source, candidates_t *ret_found)
 {
+	assert(line->at <= line->count);
+	assert(line->at == line->count || line->offset <= strlen(line->words[line->at]));
 	candidates_t found = { .end = " " };
 	completer_t c = { .source = source, .found = &found };
 	const char *word = line->at < line->count ? line->words[line->at] : "";

@@ -5,6 +5,7 @@
 #include "src/conf/schema.h"
 #include "src/tools/ctl/message.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static void reply_put_change(knot_json_t *json, const knot_ctl_data_t *unit)
 
 static void reply_open_object(reply_t *reply, const char *key)
 {
+	assert(!reply->has_object && !reply->has_list && !reply->has_row);
 	knot_json_open(&reply->json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	reply->has_object = true;
 	snprintf(reply->key, sizeof(reply->key), "%s", key != NULL ? key : "");
