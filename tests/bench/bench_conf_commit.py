@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """100,000 zones (tests/bench/gen_zones.py) added by one conf-commit while questions are answered over AF_XDP.
 
-A veth pair joins two network namespaces; the server with its configuration in a database has one processor, kxdpgun the other. kxdpgun asks
+A veth pair joins two network namespaces; the server with its configuration in a database has one CPU, kxdpgun the other. kxdpgun asks
 at a fixed rate for a zone that is there all the time: once before, once while the zones are committed and begin to load, once after. Twice,
 each with a new server:
   set      conf-set of each zone, 1000 in a block, over one control connection
   include  conf-set include FILE
-Reported: seconds of these and of the commit as the client sees them, and processor time of the server; until the last zone is
+Reported: seconds of these and of the commit as the client sees them, and CPU time of the server; until the last zone is
 loaded; questions without an answer in each of the three runs, and answers other than NOERROR; memory before and after; then, with all of
 these zones, the time of commits that add and remove a single one.
 """

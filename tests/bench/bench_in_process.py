@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a lookup or an answer costs in one thread without a network, by size of the zone: lookup or answer.
 
-Runs tests/bench/bench_scale (there it is said what is measured): nanoseconds of processor time, batches of 64 against one by one, owners
+Runs tests/bench/bench_scale (there it is said what is measured): nanoseconds of CPU time, batches of 64 against one by one, owners
 chosen uniformly and by Zipf's law. Then once more under callgrind, if valgrind is installed, for instructions: up to --count-max
 delegations, as loading is slow there.
 """
@@ -68,7 +68,7 @@ def main():
         if size <= args.count_max and shutil.which("valgrind"):
             counts[size] = counted(args, args.program, zone)
         print(f"{size:,}: " + "  ".join(f"{key} {options.figure(value)}" for key, value in row.items()), flush=True)
-    tables = [{"title": "Nanoseconds of processor time", "head": ["delegations", *WAYS, "single/batch, uniform"],
+    tables = [{"title": "Nanoseconds of CPU time", "head": ["delegations", *WAYS, "single/batch, uniform"],
                "rows": [[f"{size:,}"] + [f"{row[way]:,.0f}" for way in WAYS] + [results.ratio(row["uniform single"], row["uniform batch"])]
                         for size, row in by_size.items()]}]
     if 1_000_000 in by_size and 10_000_000 in by_size:
@@ -80,7 +80,7 @@ def main():
     tables.append({"title": "Loading and memory, in this process", "head": ["delegations", "load, s of CPU", "MB", "bytes per delegation"],
                    "rows": [[f"{size:,}", f"{row['load_s']:.2f}", f"{row['memory_mb']:,.1f}", f"{row['memory_mb'] * 1e6 / size:,.0f}"]
                             for size, row in by_size.items()]})
-    plots = [{"file": f"{args.kind}.svg", "kind": "lines", "title": f"{args.kind.capitalize()}: processor time by size", "x_label": "delegations",
+    plots = [{"file": f"{args.kind}.svg", "kind": "lines", "title": f"{args.kind.capitalize()}: CPU time by size", "x_label": "delegations",
               "y_label": "ns", "series": {way.replace(" ", ", "): [[size, row[way]] for size, row in by_size.items()] for way in WAYS}}]
     results.keep(args.kind, KINDS[args.kind], tables, plots, {"ns": by_size, "instructions": counts}, load_before)
     return 0

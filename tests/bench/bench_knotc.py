@@ -3,7 +3,7 @@
 """What a knotc command costs with a large configuration: ours beside the distribution's, each with its own server and database.
 
 Each server has one zone of its own and --zones more in the database that knotc reads (`-C`), or in a text file (`-c`). Reported, the
-median of --turns in seconds of wall clock and of processor time of knotc:
+median of --turns in seconds of wall clock and of CPU time of knotc:
   script   --lines lines on standard input: conf-begin and conf-set of new zones
   status   one `knotc status`
 """
@@ -26,7 +26,7 @@ PEER = ("/usr/sbin/knotd", "/usr/sbin/knotc")
 
 
 def timed(command, text=""):
-    """Wall clock and processor time of a program that must succeed."""
+    """Wall clock and CPU time of a program that must succeed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -82,7 +82,7 @@ def main():
     servers = {"bowline": (built("knotd", "knotd"), built("knotc", "tools"))}
     if all(os.path.exists(path) for path in PEER):
         servers["knot"] = PEER
-    print(f"{args.zones:,} zones, {args.lines} lines: wall clock (processor) of knotc, s")
+    print(f"{args.zones:,} zones, {args.lines} lines: wall clock (CPU time) of knotc, s")
     for name, programs in servers.items():
         for key, (wall, cpu) in measure(name, programs, args).items():
             print(f"{name:8} {key:10} {wall:8.3f} ({cpu:.3f})")

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Many small zones (tests/bench/gen_zones.py: five records each): start, memory, reloads, questions spread over all of them.
 
-Per number of zones and server, over a veth pair between two namespaces, the server on one processor, the load on the other:
+Per number of zones and server, over a veth pair between two namespaces, the server on one CPU, the load on the other:
   start    exec to the answers of 1000 zones spread over the configuration; once from files, and once more after a stop
   memory   anonymous and shared memory when nothing moves any more, per zone, all in
-  reload   `knotc reload` with nothing changed: until it returns, until the process rests, and its processor time
+  reload   `knotc reload` with nothing changed: until it returns, until the process rests, and its CPU time
   zone     one zone file with a new serial, `knotc zone-reload` of that zone: until the new serial is answered
   load     kxdpgun as fast as it goes over AF_XDP: www.ZONE A, over all zones alike, and of one zone only
 The peer is measured up to --peer-max zones.

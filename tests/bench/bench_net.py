@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Servers under load over a network link, in turns, in one run: xdp, udp, tcp or xdp-tcp.
 
-A veth pair joins two network namespaces; the server has one processor, the load generator the other. Loads:
+A veth pair joins two network namespaces; the server has one CPU, the load generator the other. Loads:
   most     kxdpgun, UDP, as many queries as the machine takes
   rate     the same at a fixed rate that all servers can take
   connect  kxdpgun -T at a fixed rate: a connection per query (SYN, query, reply, FIN)

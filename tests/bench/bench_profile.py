@@ -21,7 +21,7 @@ AS_MANY_AS_GO = 5_000_000
 
 
 def thread_times(pid):
-    """{thread: ticks of processor time}"""
+    """{thread: ticks of CPU time}"""
     times = {}
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
         try:

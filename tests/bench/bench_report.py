@@ -25,8 +25,8 @@ Each section below is made by one command, named there, and by `./dev bench repo
 
 - **Ratios within one table count, not figures by themselves.** Servers take turns in one run, the order changes from turn to turn, and
   medians are reported. The machine is small, virtual and shared; the same figure may be a third higher an hour later.
-- Bowline has one processor for all its threads, so have its peers; the load generator has the other one. With one worker per transport, replies per second are those of
-  one core, but for what the kernel does on the generator's side of the link.
+- Bowline has one CPU for all its threads, and so have its peers; the load generator has the other one. With one worker per transport, replies per second are those of
+  one CPU, but for what the kernel does on the generator's side of the link.
 - The link is a veth pair between two network namespaces, AF_XDP in copy mode. The kernel's part of a reply is dearer there than with a real
   network card, and the same for all: look at user CPU for what the servers themselves do.
 - User and system time come from /proc/PID/stat, where the kernel divides them by what its timer tick meets. That is fair while the server is busy all the time; at a fixed

@@ -7,7 +7,7 @@
  * lookup: from a name to the node that answers. answer: from Ethernet frame to Ethernet frame, as an AF_XDP worker does
  * it. Each in batches of 64 (walks made together) and one by one; owners chosen uniformly and by Zipf's law (s = 1). Of
  * ten questions eight ask below a delegation, one for a DS, one for a name that is not there; each pass has new ones.
- * Prints a line for each: "choice how nanoseconds" of processor time, the median of several passes, after "load seconds
+ * Prints a line for each: "choice how nanoseconds" of CPU time, the median of several passes, after "load seconds
  * megabytes". With `count` nothing is timed: under callgrind only what measure_*() do is counted, with one dump per
  * line. The file is one of tests/bench/gen_tld.py: a delegation is a line "owner ttl IN NS …".
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How servers start, and what they hold: load, restart or memory. No network but loopback; all of a server runs on one processor.
+"""How servers start, and what they hold: load, restart or memory. No network but loopback; all of a server runs on one CPU.
 
   load     zone file to first answer (wall clock from exec, and CPU time), the highest anonymous memory until nothing moves any more,
            for sizes, owners shuffled and in canonical order

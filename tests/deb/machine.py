@@ -176,7 +176,7 @@ class Machine:
         return done.stdout
 
     def write(self, path, text):
-        """Write a file as somebody with an editor would: owner and mode stay."""
+        """Write a file as an editor does: owner and mode stay."""
         with open(self.root + path, "w", encoding="utf-8") as file:
             file.write(text)
 

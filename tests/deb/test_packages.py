@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""guards: what an operator sees who installs, upgrades to, removes and purges the packages, on started machines.
+"""Guards what operators see when they install, upgrade to, remove and purge the packages, on started machines.
 
 The service that runs is the hardened one of distro/knot.service.
 """
@@ -119,7 +119,7 @@ def test_upgrade(box):
 
 
 def test_log_in_a_folder_of_root(box):
-    """A log that somebody made for the server where it may make none is written on, also after it was rotated."""
+    """The server writes to a log file that was made for it in a folder where it may make none, also after a rotation."""
     install_knot(box)
     make = "touch /var/log/own.log && chown knot:knot /var/log/own.log"
     box.run(f"{make} && sed -i s,/var/log/knot/knot.log,/var/log/own.log, /etc/knot/knot.conf && systemctl restart knot")
@@ -131,7 +131,7 @@ def test_log_in_a_folder_of_root(box):
 
 
 def test_upgrade_of_defaults(box):
-    """Files that nobody has changed become ours without a question."""
+    """Configuration files that were not changed become ours without a question."""
     box.run(INSTALL + "knot knot-dnsutils")
     box.run(MIGRATE)
     assert "Bowline" not in box.run("cat /etc/knot/knot.conf") and "as the package installs it" in box.run("cat /etc/knot/knot.conf")
@@ -235,7 +235,7 @@ def test_database_by_apt_alone(box):
 
 
 def test_apt_alone(box):
-    """Without bowline-migrate dpkg asks about what was changed, as policy wants it: who says nothing keeps his file."""
+    """Without bowline-migrate dpkg asks about changed configuration files, as policy wants it. Without an answer they stay."""
     install_knot(box)
     before = kept(box, "/etc/knot/knot.conf", "/var/lib/knot/example.com.zone")
     log = box.run(f"yes '' | {INSTALL} {OURS}")
@@ -304,8 +304,7 @@ def test_xdp(suite, packages):
 
 
 def test_same_bytes_again(suite, packages):
-    """The same source makes the same packages: in another folder, at another time, by somebody with another time zone, umask and number of
-    jobs."""
+    """The same source makes the same packages: in another folder, at another time, with another time zone, umask and number of jobs."""
     if "PACKAGES" in os.environ:
         pytest.skip("the packages were built elsewhere, of another source perhaps")
     again = machine.build(suite, machine.base(suite), "/another/folder", "export TZ=Asia/Tokyo JOBS=$(($(nproc) + 1)); umask 027; ")

@@ -4,11 +4,11 @@
  *
  *   ask QUESTIONS SERVER SERVER...     SERVER = name=address@port[%namespace][/u|/t]
  *
- * QUESTIONS: records of one byte flags (1: by TCP, 2: maybe nobody answers), two bytes length (big-endian), message.
+ * QUESTIONS: records of one byte flags (1: by TCP, 2: maybe no server answers), two bytes length (big-endian), message.
  * The first server is the reference. /u, /t: this server gets only the questions for UDP, TCP. Each server has a thread
  * with its own sockets and a window of outstanding questions; an answer is recognised by its message id, which is the
  * question's number. That a server is silent is judged by what it has answered since, not by the clock alone: a busy
- * machine is no dropped answer.
+ * machine isn't a dropped answer.
  *
  * Normal form: header without id; question; per section the sorted list of records with lower-case, uncompressed names;
  * the OPT record apart: version, flags, size, options sorted. When both set TC only header and OPT are compared:
@@ -53,7 +53,7 @@ typedef struct {
 	const uint8_t *data;
 	uint16_t len;
 	bool tcp;
-	bool doubtful; /* maybe nobody answers it */
+	bool doubtful; /* maybe no server answers it */
 } question_t;
 
 typedef struct {

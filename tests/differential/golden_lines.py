@@ -3,7 +3,7 @@
 
 A line is the arguments of knotc as a shell would split them; {dir} is the scenario's directory, {sock} the control socket, {conf}
 the configuration file, {db} the configuration database. Before the arguments comes the scenario's prefix, unless the line begins
-with `%`. Lines that begin with `=` are no commands:
+with `%`. Lines that begin with `=` aren't commands:
 
     = write NAME TEXT     replace a file by a text of TEXTS
     = remove NAME         remove a file

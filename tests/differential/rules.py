@@ -18,7 +18,7 @@ class Difference:
         self.server, number, self.letters, self.transport, query, reference, answer = line.rstrip("\n").split("\t")
         self.number = int(number)
         self.query, self.reference, self.answer = bytes.fromhex(query), bytes.fromhex(reference), bytes.fromhex(answer)
-        self.others = {}    # server: its answer, for those that are no reference
+        self.others = {}    # server: its answer, for those that aren't a reference
 
     @staticmethod
     def text(wire):
@@ -155,7 +155,7 @@ def udp_limit(question):
 def formerr_for_what_cannot_be_parsed(d):
     """RFC 1035 4.1.1: FORMERR is for a request that "the name server was unable to interpret"; RFC 9619: and for more than one
     question. Knot DNS 3.2 drops some of these and overlooks damage in others. Our answer carries no record and is not longer than the request.
-    NSD sends only so many errors in a second, so that its silence says nothing."""
+    NSD limits the errors that it sends per second, so that its silence says nothing."""
     said = [other for server, other in d.others.items() if other or server != "nsd"]
     return rcodes(d)[1] == FORMERR and len(d.answer) <= max(len(d.query), 12) and (
         not d.is_parsed or all(len(other) >= 12 and other[3] & 15 == FORMERR for other in said))

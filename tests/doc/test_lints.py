@@ -108,6 +108,12 @@ ENGLISH = [
     ("samples/a.conf", "server:  # for somebody\n", 'samples/a.conf:1: says "somebody"; write'),
     ("src/conf/schema_a.c", 'char *doc = "What nobody may do."; /* anew */\n', 'src/conf/schema_a.c:1: says "nobody"; write'),
     ("src/conf/schema_a.c", 'char *doc = "What clients may do."; /* anew */\n', ""),
+    ("tests/test_a.py", 'def test_a():\n    """Read\n    anew."""\n', 'tests/test_a.py:3: says "anew"; write "again"'),
+    ("tests/test_a.py", 'x = 1       # for nobody\n', 'tests/test_a.py:1: says "nobody"; write'),
+    ("tests/test_a.py", 'x = "nobody"\ny = (\n    "anew")\n', ""),
+    ("scripts/check-a", '#!/usr/bin/env python3\nx = "#anew"\n', ""),
+    ("distro/deb/a.postinst", "#!/bin/sh\nif id nobody; then # all right\n", 'distro/deb/a.postinst:2: says "all right"; write'),
+    ("distro/deb/a.postinst", "#!/bin/sh\nif id nobody; then\n", ""),
 ]
 
 

@@ -60,7 +60,7 @@ class Apt:
         (folder / "etc/sources.list").write_text(f"deb [trusted=yes] file:{self.repository} ./\n")
 
     def publish(self, *sets):
-        """Make the packages and the repository's index. Nobody is asked for a key."""
+        """Make the packages and the repository's index. No key is asked for."""
         for packages in sets:
             for name, (version, fields) in packages.items():
                 control = (f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: Test <test@example.net>\n{fields}"
@@ -142,7 +142,7 @@ def test_upgrades_leave_ours(apt, verb):
 
 
 def test_back(apt):
-    """Whoever wants knot again gets it, and keeps our other packages."""
+    """Operators who want knot again get it, and keep our other packages."""
     apt.installed(ours(), only(knot(NEW, 17), "knot-dnsutils", "libknot17"))
     assert apt.changes("install", "knot") == {"Inst": ["knot"], "Remv": ["bowline"]}
 

@@ -23,7 +23,7 @@ def function(name, script=POSTINST):
 
 
 class Box:
-    """The script's function on folders of the test; `runuser` runs what it is told as who we are."""
+    """The script's function on folders of the test; `runuser` runs its command as the user of the test."""
 
     def __init__(self, folder):
         self.folder, self.confdb, self.export = folder, folder / "confdb", folder / "confdb-export.conf"
@@ -139,7 +139,7 @@ sh {directory}/postrm; ls /var/lib/knot
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's rights need root")
 def test_writable_paths(directory):
-    """Folders that are the server's, and those of files that are: a log in /var/log that somebody has made for it."""
+    """Folders that are the server's, and those of files that are: a log in /var/log that was made for it."""
     nobody = pwd.getpwnam("nobody")
     conf = directory / "etc"
     for name, is_its in (("etc", False), ("zones", True), ("logs", False), ("rotated", False), ("sealed", False)):

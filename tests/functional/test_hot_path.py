@@ -52,7 +52,7 @@ def signature(owner, covered):
 
 
 def zone_text(count=300):
-    """Signed in form only: nobody checks the signatures."""
+    """Signed in form only: the signatures are not checked."""
     text = "$ORIGIN busy.\n$TTL 3600\n@ SOA ns.busy. host.busy. 1 1800 900 604800 900\n@ NS ns\n@ NSEC3PARAM 1 0 0 -\n"
     text += signature("@", "SOA") + signature("@", "NS") + signature("@", "NSEC3PARAM")
     owners = {"busy.": "NS SOA RRSIG NSEC3PARAM", "ns.busy.": "A RRSIG", "*.w.busy.": "A RRSIG", "w.busy.": ""}
@@ -132,7 +132,7 @@ class Busy:
         return total
 
     def load(self, seconds):
-        """Replies to as many questions as the machine takes, for so many seconds; for longer if it is too busy for enough of them."""
+        """Replies to as many questions as the machine takes, for that many seconds; for longer if it is too busy for enough of them."""
         replies = 0
 
         def is_enough():
@@ -198,7 +198,7 @@ def call_faults(calls, replies, transport):
 @pytest.mark.parametrize("transport", ["udp", "xdp"])
 def test_workers_neither_allocate_nor_lock(make_busy, transport):
     done, replies = watch_memory(make_busy(transport))
-    # A larger batch than in the load before touches more of the buffers: so many pages at most, once.
+    # A larger batch than in the load before touches more of the buffers: at most that many pages, once.
     assert done.pop("pages", 0) <= PAGES_MAX
     assert not done
 

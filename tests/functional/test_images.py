@@ -315,7 +315,7 @@ def test_full_disk_before_the_first_image(knotd):
 
 
 def test_limit_of_file_sizes(saved):
-    """ulimit -f is no reason to end: it stops saving, not serving."""
+    """ulimit -f doesn't end the server: it stops saving, not serving."""
     size = os.stat(f"{saved.dir}/db/images/data.mdb").st_size
     resource.prlimit(saved.process.pid, resource.RLIMIT_FSIZE, (size, size))
     saved.write("example.zone", many("example.", 20000, 2))
@@ -462,7 +462,7 @@ def test_answers_at_once_with_async_start(knotd):
         try:
             return os.open(knotd.dir / "slow.zone", os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            assert error.errno == errno.ENXIO      # nobody reads it yet
+            assert error.errno == errno.ENXIO      # there is no reader yet
             return None
     with os.fdopen(knotd.wait(opened, 10, "a reader of the slow zone"), "w") as file:
         file.write(many("slow.", 10))

@@ -338,7 +338,7 @@ def test_damage(saved, what):
     else:
         assert len(whole) == 1 or single, said
     assert len(single) == len(set(single)), lines
-    # Saved anew, without the daemon being told, and then as ever.
+    # Saved again, without a command, and then as ever.
     saved.wait_saved()
     saved.daemon.stop()
     saved.start()

@@ -47,7 +47,7 @@ def run(directory, *command):
 
 
 def test_scene(directory):
-    """Whoever does ask the resolver is noticed."""
+    """A query to the resolver is noticed."""
     assert run(directory, "getent", "ahosts", "nobody-knows-this")[-1] not in ("exit 2 asked 0", "exit 0 asked 0")
 
 

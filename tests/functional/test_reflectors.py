@@ -13,7 +13,7 @@ from harness.net import inside
 from zones import example
 
 QUERY = bytes.fromhex("1234 0000 0001 0000 0000 0000 03777777 076578616d706c65 00 0001 0001")
-CHARGEN = bytes(range(33, 107))     # RFC 864: a line of 74 printable characters, which is no request
+CHARGEN = bytes(range(33, 107))     # RFC 864: a line of 74 printable characters, which isn't a request
 FORMERR = bytes.fromhex("4321 0000 0001 0000 0000 0000 ff")
 NOTIMP = bytes.fromhex("4321 1000 0000 0000 0000 0000")
 BADVERS = bytes.fromhex("4321 0000 0000 0000 0000 0001 00 0029 04d0 00010000 0000")
@@ -89,7 +89,7 @@ def test_no_loop_with_a_character_generator(server, pair):
                     reflector.send(CHARGEN)
         thread = threading.Thread(target=reflect)
         thread.start()
-        reflector.send(CHARGEN)         # as somebody else does with a forged source
+        reflector.send(CHARGEN)         # as an attacker does with a forged source
         server.wait(lambda: drops(server)[0] > 0, 10, "it has come")
         assert rcode(ask(other, QUERY)) == 0
         assert not answered.is_set() and drops(server)[0] == 1

@@ -95,7 +95,7 @@ def test_settings_that_need_a_restart_are_named(server):
 
 
 def test_a_setting_that_goes_back_needs_no_restart(server):
-    """What is told once isn't told again by the next reload, and not when it is what runs again."""
+    """A warning that was printed once isn't printed by the next reload, nor when it is what runs again."""
     for workers in (3, 3, 2):
         server.conf(re.sub(r"udp-workers: \d", f"udp-workers: {workers}", server.path.read_text()))
         server.knotc("reload")

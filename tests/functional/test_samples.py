@@ -124,7 +124,7 @@ def test_no_sample_is_left_out():
 
 
 def installed():
-    """The configuration that the distribution's package has installed on this machine, None if somebody changed it or it isn't there."""
+    """The configuration that the distribution's package has installed on this machine, None if it was changed or isn't there."""
     path = pathlib.Path("/etc/knot/knot.conf")
     if shutil.which("dpkg") is None:
         return None

@@ -48,7 +48,7 @@ def test_missing_configuration(knotd):
 
 @pytest.mark.ours
 def test_unsupported_item_is_refused(knotd):
-    """Nobody shall believe in a setting that does nothing."""
+    """Settings without an effect are refused, so that operators don't rely on them."""
     knotd.conf("zone:\n  - domain: a.\n    dnssec-signing: on\n")
     knotd.start(ready=False)
     assert knotd.wait_end() == 1
@@ -107,7 +107,7 @@ def test_stale_pid_file_is_no_obstacle(knotd, text):
 @pytest.mark.ours
 @pytest.mark.skipif(os.geteuid() != 0, reason="switching the user needs root")
 def test_pid_file_in_a_directory_of_root(knotd):
-    """After the user switch it can't be removed: then it names nobody, so that no tool signals a stranger."""
+    """After the user switch it can't be removed: then it is emptied, so that no tool signals a stranger."""
     knotd.configure(server="user: nobody:nogroup")
     for path in (knotd.dir, knotd.path):
         os.chmod(path, 0o755)

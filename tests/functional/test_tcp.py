@@ -24,7 +24,7 @@ def start(knotd, items):
 
 @pytest.fixture
 def server(knotd):
-    """Its times are no test's business: a client that a busy machine keeps waiting isn't a slow one."""
+    """No test measures its times: a client that a busy machine keeps waiting isn't a slow one."""
     return start(knotd, "tcp-idle-timeout: 120\ntcp-io-timeout: 60000\ntcp-max-clients: 20")
 
 
@@ -200,7 +200,7 @@ def is_answered(server, source="127.0.0.1", timeout=2):
 @pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in two pieces"])
 @pytest.mark.parametrize("message", IGNORED.values(), ids=IGNORED)
 def test_message_without_answer_is_no_sign_of_life(impatient, message, pieces):
-    """Only a query that is answered restarts the idle time, so nobody stays for ever by saying nothing."""
+    """Only a query that is answered restarts the idle time, so a client that sends nothing doesn't stay for ever."""
     started = time.monotonic()
     with connect(impatient) as sock, contextlib.suppress(ConnectionError):
         sock.settimeout(0.3)

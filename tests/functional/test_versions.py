@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.ours, pytest.mark.threads]
 VERSIONS = 600              # to be published, 100 per second if the machine is free
 PERIOD = 0.008              # seconds from one to the next, at least
 SECONDS_MAX = 60 * PATIENCE
-STEP = 8                    # versions; after so many each client has had three answers more, however busy the machine is
+STEP = 8                    # versions; after that many each client has had three answers more, however busy the machine is
 FORK = multiprocessing.get_context("fork")
 
 

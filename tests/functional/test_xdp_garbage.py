@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames and messages that nobody should send, over AF_XDP: nothing is answered that must not be, and the daemon lives on."""
+"""Broken frames and messages over AF_XDP: nothing is answered that must not be, and the daemon lives on."""
 import os
 import random
 import socket

@@ -329,7 +329,7 @@ def test_interface_returns(server, pair, link):
     assert answers(server, pair, link.server4)
     for turn in (1, 2):
         link.remove()
-        # The second, if the server was about to open it anew: as it came to be, it may have been without link or address still.
+        # The second, if the server was about to open it again: as it came to be, it may have been without link or address still.
         server.wait_log(r"warning: XDP interface srv1 is gone, waiting for it|XDP interface srv1 anew \(.*no such interface", count=turn)
         wait_workers(server, 1)
         link.add()
@@ -370,7 +370,7 @@ def test_down_and_up(server, pair, link):
 
 
 def test_channels_are_followed(server, pair, link):
-    """While the interface is opened anew, the sockets of `server: listen` answer."""
+    """While the interface is opened again, the sockets of `server: listen` answer."""
     sockets = f"listen: {link.server4}@53"
     server.write_conf(f"listen: {link.server_if}@53", server=sockets)
     server.start()
@@ -387,7 +387,7 @@ def test_channels_are_followed(server, pair, link):
             windows.append(range(before - in_flight, load.sent + in_flight))
             load.wait_answers(300)
     # What was in the old queues' rings is lost, and what veth drops while it rebuilds its own. A change that lasts for seconds, because the machine
-    # is busy, is no reason to lose what comes meanwhile.
+    # is busy, must not lose what comes meanwhile.
     elsewhere = [number for number in load.lost if not any(number in window for window in windows)]
     assert elsewhere == [], windows
     assert len(load.lost) < max(4 * in_flight, sum(len(window) for window in windows) / 2), windows
@@ -475,7 +475,7 @@ def test_helper_dies(server, pair):
 # ---- Leaks ----
 
 def usage(process):
-    """Descriptors, threads, memory in KiB that is nobody else's."""
+    """Descriptors, threads, memory in KiB that no other process shares."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return (len(os.listdir(f"/proc/{process.pid}/fd")), int(re.search(r"Threads:\s+(\d+)", status).group(1)),
             int(re.search(r"RssAnon:\s+(\d+)", status).group(1)))
@@ -516,7 +516,7 @@ def test_reloads_leak_nothing(server, pair, link):
 
 def test_everything_at_once(server, pair):
     """Reloads from both sides, commands, captures that are killed, an interface that comes and goes: nothing hangs, is
-    lost on the interface that nobody touches, or is left open."""
+    lost on the interface that isn't changed, or is left open."""
     link = Link(pair)    # one queue: channels can't be set while the server takes the interface
     both = f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]"
     turns = [[both], [f"listen: {pair.server_if}@53"], [both, "block: 203.0.113.0/24", "tcp: on"]]

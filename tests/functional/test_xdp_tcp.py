@@ -229,7 +229,7 @@ def test_half_close_with_part_of_a_query(server, pair):
 
 
 def test_resets(server, pair):
-    """Clients that go in the middle of everything: nobody else notices."""
+    """Clients that go in the middle of everything: the others don't notice."""
     with connect(pair) as other:
         for turn in range(100):
             sock = connect(pair)
@@ -250,7 +250,7 @@ def test_slow_readers(server, pair):
         for sock in slow:
             sock.sendall(b"".join(framed("huge.example", "TXT", n) for n in range(count)))
         time.sleep(0.5)     # absence: the slow clients read nothing while their answers pile up
-        # Nobody reads before this one is served.
+        # No client reads before this one is served.
         assert server.ask("www.example", "A", pair.server4, tcp=True, client=pair.client, timeout=4 * PATIENCE).answer
         for sock in slow:
             for number in range(count):
@@ -364,7 +364,7 @@ def test_slow_loris_and_full_table(make_knotd, pair):
             sock.bind((sources[number % len(sources)], 0))
             sock.connect_ex((pair.server4, 53))
             loris.append(sock)
-        # A slow machine has them still in its queue; whoever is half open while they complete may be pushed out by them.
+        # A slow machine has them still in its queue; clients that are half open while they complete may be pushed out by them.
         server.wait(lambda: tcp_status(server, pair)["tcp-accepted"] > 1024, timeout=20, what="connections in the table")
         for turn in range(10):
             for sock in loris:

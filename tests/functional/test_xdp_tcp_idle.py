@@ -52,7 +52,7 @@ def test_idle_connections_are_small(server, pair, family):
         grown = anonymous(server) - before
         print(f"{line.strip()}; {grown / COUNT:.1f} bytes per connection")
         assert opened == COUNT, line
-        # All of them are there, and somebody else is served as before.
+        # All of them are there, and another client is served as before.
         answer = server.ask("www.example", "A", where, tcp=True, client=pair.client)
         assert answer.answer[0][0].address == "192.0.2.80"
         assert grown <= COUNT * BYTES * 1.1 + SLACK

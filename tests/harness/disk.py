@@ -20,7 +20,7 @@ def small_disk(folder, size):
 
 
 def fill(path, step=4096):
-    """Take all the room that is left on a disk by this file, so many bytes at once."""
+    """Take all the room that is left on a disk by this file, `step` bytes at once."""
     with open(path, "wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
         while True:
             file.write(bytes(step))

@@ -20,7 +20,7 @@ SO_RCVBUFFORCE, IP_RECVERR = 33, 11
 
 
 def kxdpgun(pair, queries, seconds, rate, *arguments):
-    """Replies that kxdpgun counts for the questions of a file, sent from the pair's client for so long, so many per second."""
+    """Replies that kxdpgun counts for the questions of a file, sent from the pair's client for some seconds, at a rate per second."""
     if shutil.which("kxdpgun") is None:
         pytest.skip("no kxdpgun")
     text = ""
@@ -91,7 +91,7 @@ class Load:
 
     def _send(self):
         start = time.monotonic()
-        skipped = 0     # what was due while nobody had time to send it
+        skipped = 0     # what was due while there was no time to send it
         while not self.stopping.is_set():
             due = int((time.monotonic() - start) * self.rate) - skipped
             if due - self.sent > self.AT_ONCE:
@@ -118,7 +118,7 @@ class Load:
                 last = time.monotonic()
 
     def wait_answers(self, count, timeout=20):
-        """Until so many more have come."""
+        """Until that many more have come."""
         wanted = len(self.answered) + count
         wait_until(lambda: len(self.answered) >= wanted, lambda: f"{wanted} answers, there are {len(self.answered)} of {self.sent}", timeout)
 

@@ -39,7 +39,7 @@ def request(where, path="/metrics", method="GET", accept=OPENMETRICS, timeout=20
 
 
 def is_open(where):
-    """Whether a server answers there: True, False if nobody listens, None where that is not certain."""
+    """Whether a server answers there: True; False if nothing listens; None where that is not certain."""
     try:
         return request(where, "/nothing")[0] == 404
     except (ConnectionRefusedError, FileNotFoundError):

@@ -39,7 +39,7 @@ def has_ipv6():
 
 
 def is_free(port):
-    """Nobody uses it for UDP or TCP on 127.0.0.1 and ::1 at the moment."""
+    """True if the port is free for UDP and TCP on 127.0.0.1 and ::1."""
     with contextlib.ExitStack() as stack:
         try:
             for family, host in LOOPBACK if has_ipv6() else LOOPBACK[:1]:
@@ -51,7 +51,7 @@ def is_free(port):
 
 
 def free_port():
-    """A port that nobody uses for UDP and TCP on 127.0.0.1 and ::1, and that no other test is given."""
+    """A port that is free for UDP and TCP on 127.0.0.1 and ::1, and that no other test gets."""
     dice = random.SystemRandom()
     for _ in range(10000):
         port = dice.choice(PORTS)

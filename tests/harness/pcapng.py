@@ -11,7 +11,7 @@ DIRECTIONS = {1: "in", 2: "out"}
 class Capture:
     """interfaces: [{"name", "snaplen", "filter"}], packets, statistics: {name: {"captured", "dropped"}}.
 
-    Raises ValueError for bytes that are no whole blocks.
+    Raises ValueError for bytes that aren't whole blocks.
     """
 
     def __init__(self, data):

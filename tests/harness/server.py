@@ -128,14 +128,14 @@ class Knotd:
         self.wait(lambda: len(re.findall(pattern, self.log())) >= count, timeout, f"log line /{pattern}/")
 
     def wait_end(self, timeout=10):
-        """Exit status of a daemon that is expected to end by itself, within so many seconds times PATIENCE."""
+        """Exit status of a daemon that is expected to end without a signal, within `timeout` seconds times PATIENCE."""
         try:
             return self.process.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"knotd goes on running:\n{self.log()[-4000:]}") from None
 
     def stop(self, number=signal.SIGTERM, timeout=15):
-        """Stop, within so many seconds times PATIENCE; the exit status, negative for a signal."""
+        """Stop, within `timeout` seconds times PATIENCE; the exit status, negative for a signal."""
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -166,7 +166,7 @@ class Knotd:
     # ---- control ----
 
     def knotc(self, *arguments, check=True, program=None, timeout=30):
-        """Run knotc against this daemon, for so many seconds times PATIENCE at most."""
+        """Run knotc against this daemon, for at most `timeout` seconds times PATIENCE."""
         try:
             program = program or built("knotc", "tools")
         except FileNotFoundError:

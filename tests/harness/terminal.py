@@ -38,7 +38,7 @@ class Terminal:
         tty = self.tmux("display-message", "-p", "-t", "x", "#{pane_tty}").strip()
         fd = os.open(tty, os.O_RDWR | os.O_NOCTTY)
         try:
-            wait_until(lambda: not termios.tcgetattr(fd)[3] & termios.ICANON, lambda: f"somebody takes keys\n{self.screen()}", timeout, 0.01)
+            wait_until(lambda: not termios.tcgetattr(fd)[3] & termios.ICANON, lambda: f"the program takes keys\n{self.screen()}", timeout, 0.01)
         finally:
             os.close(fd)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server that knows nothing but the command `top`: its counts are given, so what knotc makes of them can be told beforehand."""
+"""A server that knows nothing but the command `top`: its counts are given, so what knotc makes of them is known beforehand."""
 import contextlib
 import socket
 import threading

@@ -11,7 +11,7 @@
  *     DISK_FOLDER   the folder (absolute, without symbolic links); without it nothing happens
  *     DISK_KILL_AT  number of the call, from 1, at which SIGKILL is sent; 0 or unset: never
  *     DISK_WHEN     before, half, after
- *     DISK_COUNT    a file that gets a disk_control_t, to be read by whoever started the process
+ *     DISK_COUNT    a file that gets a disk_control_t, for the parent process to read
  */
 #pragma once
 

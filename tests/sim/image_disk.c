@@ -274,6 +274,6 @@ void disk_image_damage(disk_image_t *image, damage_t damage, const disk_image_t 
 		start = sim_below(random, (older->len < image->len ? older->len : image->len) / PAGE) * PAGE;
 		memcpy(image->bytes + start, older->bytes + start, PAGE);
 		break;
-	case DAMAGE_COUNT: assert(false); break; /* is no damage */
+	case DAMAGE_COUNT: assert(false); break; /* not a kind of damage */
 	}
 }

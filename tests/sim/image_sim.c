@@ -288,7 +288,7 @@ static bool part_power(run_t *run, uint64_t seed, uint64_t rounds)
 	return is_right;
 }
 
-/* One environment, damaged in many ways; each time zones are built anew and saved again. */
+/* One environment, damaged in many ways; each time zones are built from their files and saved again. */
 static bool part_damage(run_t *run, uint64_t seed, uint64_t rounds)
 {
 	enum { DAMAGES = 300 };

@@ -177,8 +177,8 @@ static bool verify_image(
 	}
 	if (image->found == IMAGE_NONE) {
 		world->empty++;
-		/* Damage of a key hides an image: as if the zone had never been saved. Nobody is told, and it is built
-		 * from its source. */
+		/* Damage of a key hides an image: as if the zone had never been saved. No line is logged, and it is
+		 * built from its source. */
 		world->hidden +=
 				strictness != SIM_AS_PROMISED && !is_new && !is_allowed(world, zone, 0, SIM_OR_REFUSED);
 		return strictness != SIM_AS_PROMISED || is_allowed(world, zone, 0, strictness) ||

@@ -4,7 +4,7 @@
  *
  * A publisher process makes versions and saves them until it is killed; what it is about to save stands here before the
  * call, and what the store has said is saved after it. A verifier process opens what is left and compares. Memory is
- * shared, so that it survives whoever dies.
+ * shared, so that it survives the process that dies.
  */
 #pragma once
 

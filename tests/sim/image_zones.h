@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The zones of the crash test. A version is a pure function of a seed, a zone and a serial, so that whoever knows these
- * three knows every record, without having seen the version.
+ * The zones of the crash test. A version is a pure function of a seed, a zone and a serial, so that a process that
+ * knows these three knows every record, without having seen the version.
  *
  * A zone has slots; slot n has some records or none, chosen by (seed, zone, n, turn), where the turn goes up with the
  * serial every few versions. Two versions near each other differ in few slots: what a transaction changes.
@@ -13,9 +13,9 @@
 enum { SIM_ZONES = 11 };
 
 typedef enum {
-	SIM_SMALL,   /* five records, built anew each time */
+	SIM_SMALL,   /* five records, built from scratch each time */
 	SIM_GROWING, /* changed by transactions */
-	SIM_REBUILT, /* many records, built anew each time */
+	SIM_REBUILT, /* many records, built from scratch each time */
 	SIM_PASSING, /* is removed now and then */
 	SIM_SIGNED,  /* transactions; has a chain of NSEC3 and signatures */
 	SIM_LARGE,   /* more than the store writes in one transaction; only in worlds that ask for it */

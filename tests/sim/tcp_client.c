@@ -135,7 +135,7 @@ static void send_ack(sim_world_t *world, sim_client_t *client)
 	send(world, client, client->max, 0, KXDP_TCP_ACK);
 }
 
-/* A segment of its own making, which is no part of the connection. */
+/* A segment of its own making, which isn't part of the connection. */
 static void send_reset(sim_world_t *world, sim_client_t *client, const sim_packet_t *to)
 {
 	sim_packet_t packet = { .scale = -1, .flags = KXDP_TCP_RST, .incarnation = client->incarnation };
@@ -398,7 +398,7 @@ static void receive_data(sim_world_t *world, sim_client_t *client, const sim_pac
 		return;
 	}
 	if (packet->len > 0 && client->was_abandoned) {
-		/* Nobody reads any more (RFC 9293 3.10.4, RFC 2525 2.17). */
+		/* There is no reader any more (RFC 9293 3.10.4, RFC 2525 2.17). */
 		send(world, client, client->nxt, 0, KXDP_TCP_RST);
 		end(world, client, SIM_END_LEFT);
 		return;
@@ -629,7 +629,7 @@ void sim_client_receive(sim_world_t *world, sim_client_t *client, const sim_pack
 	reschedule(world, client);
 }
 
-/* The server's RST may have been lost, and then nobody says anything any more. Otherwise the connection is stuck. */
+/* The server's RST may have been lost, and then both sides are silent. Otherwise the connection is stuck. */
 static void lose_patience(sim_world_t *world, sim_client_t *client)
 {
 	if (!client->is_excused && !client->watch.rst_seen && !world->is_pressed) {

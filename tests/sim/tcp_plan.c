@@ -239,7 +239,7 @@ static void plan_kind(sim_world_t *world, sim_plan_t *plan)
 	case SIM_REOPEN:
 		/* With cookies an old segment that comes late opens a connection again, in the way of the next one. */
 		plan->incarnations = (uint8_t)(world->has_cookies ? 1 : sim_between(random, 2, 6));
-		/* Through windows of megabytes old segments get in (RFC 7323 5): that is nobody's fault. */
+		/* Through windows of megabytes old segments get in (RFC 7323 5): that is not a fault. */
 		plan->scale = (int8_t)sim_between(random, 0, 2);
 		plan->buffer = plan->buffer < 100000 ? plan->buffer : 100000;
 		plan_messages(world, plan, count, 300, 3000);

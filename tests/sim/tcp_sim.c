@@ -188,7 +188,7 @@ static bool idle(uint64_t count)
 	kxdp_tcp_stats(tcp, &full);
 	uint64_t grown = resident() - before;
 	double opening = seconds() - start;
-	/* Nobody answers: FIN, and RST at the end. */
+	/* There is no answer: FIN, and RST at the end. */
 	uint8_t payload[2048];
 	kxdp_segment_t segment;
 	for (uint64_t until = now + 150ull * SIM_SECOND; now < until; now += 10000) {

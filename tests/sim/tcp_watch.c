@@ -102,7 +102,7 @@ void sim_watch_delivery(sim_world_t *world, sim_client_t *client, const sim_pack
 	watch->is_rst_last = packet->flags & KXDP_TCP_RST;
 	watch->heard_time = watch->clock_time = world->now;
 	if (packet->incarnation != client->incarnation && packet->flags & KXDP_TCP_SYN) {
-		watch->syns++; /* it opens a connection that nobody wants any more */
+		watch->syns++; /* it opens a connection that its client has given up */
 		watch->syn_ack_time = watch->backoff_us = 0;
 	}
 	if (packet->incarnation != client->incarnation || packet->flags & KXDP_TCP_RST) {
@@ -148,7 +148,7 @@ static void check_syn_ack(sim_world_t *world, sim_client_t *client, const kxdp_s
 		watch->backoff_us = world->now - watch->last_syn_ack_time;
 		watch->syn_ack_time = world->now;
 	} else if (watch->syn_ack_time == 0) {
-		watch->syn_ack_time = world->now; /* a SYN that comes again needn't start the timer anew */
+		watch->syn_ack_time = world->now; /* a SYN that comes again needn't restart the timer */
 	}
 	watch->syns -= watch->syns > 0;
 	watch->last_syn_ack_time = world->now;
@@ -194,7 +194,7 @@ static void check_resent(sim_world_t *world, sim_client_t *client, uint32_t from
 	uint64_t gap = world->now - watch->timer_from;
 	uint64_t least = watch->timeouts > 0 ? watch->backoff_us / 5 * 6 : 0;
 	least = least < BACKOFF_MOST_US ? least : BACKOFF_MOST_US;
-	/* With windows that close and overtake each other, probes and retransmissions can't be told apart. */
+	/* With windows that close and overtake each other, probes look like retransmissions. */
 	bool is_early = gap < RTO_LEAST_US && client->plan.read_chunk == 0;
 	if (is_early || gap < least) {
 		sim_fail(world, client, "bytes %u to %u again after %llu us (timeouts %u, the last one %llu us)",
@@ -242,7 +242,7 @@ static void check_data(sim_world_t *world, sim_client_t *client, const kxdp_segm
 		sim_fail(world, client, "byte %zu of the replies is wrong", from - 1 + same);
 	}
 	if (client->plan.kind == SIM_SHRINK) {
-		/* What is a probe and what is sent again can't be told apart. */
+		/* A probe looks like a retransmission. */
 	} else if (to > watch->edge || (client->plan.read_chunk > 0 && segment->len == 1 && watch->smss > 1 &&
 						       to - 1 < client->reply_off)) {
 		/* The second case: windows that overtook each other, and the stack believes the one that was closed. */
@@ -270,7 +270,7 @@ static void check_fin(sim_world_t *world, sim_client_t *client, const kxdp_segme
 	}
 	if (!client->app_closed && !watch->fin_seen && !was_idle(world, client) && !world->is_pressed &&
 			!world->is_stopped) {
-		sim_fail(world, client, "FIN that nobody asked for, %llu us after the client's last segment",
+		sim_fail(world, client, "FIN without a reason, %llu us after the client's last segment",
 				(unsigned long long)(world->now - watch->progress_time));
 	}
 	if (!watch->fin_seen && watch->acked == watch->sent_end) {
@@ -304,7 +304,7 @@ bool sim_watch_emission(sim_world_t *world, sim_client_t *client, const kxdp_seg
 {
 	kxdp_path_t path = sim_path(world, client);
 	if (client->state == SIM_UNBORN || memcmp(&path, &segment->path, sizeof(path)) != 0 || segment->ecn != 0) {
-		sim_fail(world, client, "a segment with another path, or to nobody");
+		sim_fail(world, client, "a segment with another path, or to an unknown client");
 		return false;
 	}
 	if (segment->flags & KXDP_TCP_RST) {

@@ -184,7 +184,7 @@ static void transmit(sim_world_t *world, const sim_client_t *client, sim_event_k
 	}
 }
 
-/* Header fields of nobody's making, with a checksum that is right. */
+/* Random header fields, with a checksum that is right. */
 static void mangle(sim_world_t *world, sim_packet_t *packet)
 {
 	sim_random_t *random = &world->random;
@@ -251,7 +251,7 @@ static void emitted(sim_world_t *world, const kxdp_segment_t *segment)
 	world->totals.segments_out++;
 	uint32_t slot = sim_slot_of(world, &segment->flow);
 	if (slot == UINT32_MAX) {
-		/* A forged address: SYN-ACK, and RST when the server has lost patience. Nobody is there. */
+		/* A forged address: SYN-ACK, and RST when the server has lost patience. Nothing answers there. */
 		if (!(segment->flags & (KXDP_TCP_SYN | KXDP_TCP_RST))) {
 			sim_fail(world, NULL, "flags 0x%02x to a forged address", segment->flags);
 		}

@@ -59,7 +59,7 @@ typedef struct {
 	uint8_t incarnations; /* how often the same ports are used, one after the other */
 	int8_t scale;         /* -1: no option */
 	uint16_t mss;         /* 0: no option */
-	uint16_t path_mtu;    /* as the stack is told */
+	uint16_t path_mtu;    /* as the stack gets it */
 	uint16_t hole;        /* longest IP packet that gets through to the client */
 	uint32_t buffer;      /* bytes that the client takes before its application reads */
 	uint32_t delay_us, jitter_us;
@@ -257,7 +257,7 @@ void sim_plan_client(sim_world_t *world, sim_client_t *client);
 bool sim_is_honest(const sim_world_t *world, const sim_client_t *client);
 uint32_t sim_request_len(const sim_client_t *client, uint32_t message);
 uint32_t sim_reply_len(const sim_client_t *client, uint32_t message);
-/** Starts what is counted anew for each use of the same ports. */
+/** Resets what is counted for each use of the same ports. */
 void sim_plan_incarnation(sim_world_t *world, sim_client_t *client);
 
 kxdp_flow_t sim_flow(const sim_world_t *world, uint32_t slot);

@@ -235,7 +235,7 @@ static bool stays_on_link(const uint8_t addr[static 16])
 	return addr[0] == 0xFF || (addr[0] == 0xFE && addr[1] >> 6 == 2) || memcmp(addr, loopback, 16) == 0;
 }
 
-/* Where `lo` doesn't forward, nobody can tell a route; the reply is the kernel's, or goes back on the link. */
+/* Where `lo` doesn't forward, there is no way to find a route; the reply is the kernel's, or goes back on the link. */
 static model_result_t check_route(const seen_t *s, model_result_t result)
 {
 	if (s->is_ipv6 && s->source[0] == 0xFE && s->source[1] >> 6 == 2) {

@@ -260,7 +260,7 @@ static void send_all(int fd, struct mmsghdr *messages, unsigned count)
 	}
 }
 
-/* Until somebody says that the frames have arrived. */
+/* Until the receiver says that the frames have arrived. */
 static void wait_received(unsigned long sent)
 {
 	printf("sent %lu\n", sent);

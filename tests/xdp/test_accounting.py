@@ -53,7 +53,7 @@ LIMIT = 50          # per second: fewer than come on any machine
 
 
 def quiet(pair):
-    """Nobody sends but the test: the client has no addresses, and no IPv6 of its own."""
+    """Only the test sends: the client has no addresses, and no IPv6 of its own."""
     Pair.exec(pair.client, "sysctl", "-qw", f"net.ipv6.conf.{pair.client_if}.disable_ipv6=1")
     run("ip", "-n", pair.client, "address", "flush", "dev", pair.client_if)
 

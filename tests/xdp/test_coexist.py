@@ -20,7 +20,7 @@ OTHER = next(iter(pathlib.Path("/usr/lib").glob("*/bpf/xdpfilt_alw_tcp.o")), Non
 
 @contextlib.contextmanager
 def alone(path):
-    """Nobody else is in such a block with this file: xdp-tools have a lock of the whole machine and give up when it is taken."""
+    """Only one process is in such a block with this file: xdp-tools have a lock of the whole machine and give up when it is taken."""
     with open(path, "ab") as file:
         def is_mine():
             with contextlib.suppress(BlockingIOError):
@@ -122,7 +122,7 @@ def test_others_come_and_go(others, start, pair):
 
 
 def test_what_a_crash_left_is_removed(others, start, pair):
-    """Helper and server killed: nobody is left to leave the dispatcher."""
+    """Helper and server killed: no process is left to leave the dispatcher."""
     echo = start()
     helper = helper_of(echo.process)
     subprocess.run(["kill", "-9", str(helper), str(echo.process.pid)], check=True)

@@ -59,7 +59,7 @@ ANSWERED = {
 
 
 def check_reply(reply, request, b):
-    """The reply field by field, with checksums that scapy computes anew."""
+    """The reply field by field, with checksums that scapy computes itself."""
     reply = Ether(reply)
     request = Ether(bytes(request))
     assert (reply.src, reply.dst) == (request.dst, request.src)

@@ -158,7 +158,7 @@ def test_each_queue_has_its_socket(wide):
 
 
 def test_queue_without_socket(wide):
-    """The kernel gets what arrives on a queue that nobody serves."""
+    """The kernel gets what arrives on a queue that no worker serves."""
     echo = Echo(wide, "-q", "1")
     try:
         with inside(wide.server):

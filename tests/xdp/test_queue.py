@@ -26,7 +26,7 @@ def mode(request):
 
 
 def frame(pair, family=4, source=None, tags=(), transport=None):
-    """TCP comes from an address that nobody has, so that the client's kernel doesn't answer replies with resets."""
+    """TCP comes from an unused address, so that the client's kernel doesn't answer replies with resets."""
     if transport is not None and isinstance(transport, TCP) and source is None:
         source = "192.0.2.50" if family == 4 else "2001:db8::50"
     ether = Ether(src=pair.client_mac, dst=pair.server_mac)

@@ -116,7 +116,7 @@ def written(pid):
 
 
 def busy_until(pid, quiet=1.0, timeout=120):
-    """Wait until loading, saving and cleaning up are over: hardly any processor time, nothing written, for `quiet` seconds.
+    """Wait until loading, saving and cleaning up are over: hardly any CPU time, nothing written, for `quiet` seconds.
 
     Returns the monotonic clock when that began.
     """

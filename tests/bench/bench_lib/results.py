@@ -21,7 +21,7 @@ FOLDER = BUILD / "bench" / "results"
 
 
 def said(*command, pattern=r"(.+)"):
-    """What a program says of itself, or nothing."""
+    """What a program prints about itself, or nothing."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20, check=False, cwd=TOP)
     except (OSError, subprocess.TimeoutExpired):
@@ -99,7 +99,8 @@ def keep(name, what, tables, plots, turns, load_before=None):
     about = machine()
     if load_before is not None:
         about["load"] = load_before
-    arguments = " ".join(argument for argument in sys.argv[1:] if argument != name)
+    # Where an older build lies on this machine means nothing to a reader.
+    arguments = re.sub(r"=/[^\s,]*/", "=…/", " ".join(argument for argument in sys.argv[1:] if argument != name))
     path.write_text(json.dumps({
         "name": name, "what": what, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "command": f"./dev bench {name} {arguments}".strip(), "machine": about, "versions": versions(), "tables": tables,

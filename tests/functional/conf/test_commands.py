@@ -280,7 +280,7 @@ def test_reload_by_signal_is_refused(server, conf):
 @pytest.mark.ours
 @pytest.mark.threads
 def test_a_later_unit_reads_the_transaction_alone(server, conf):
-    """Reading a transaction sorts it, so nobody else may: also where only the second unit of a block asks for it."""
+    """Reading a transaction sorts it, so no other request may run: also where only the second unit of a block asks for it."""
     conf.do("conf-begin")
     conf.do("conf-set", "zone[c.test]")
     with Client(server.socket) as other, Client(server.socket, timeout=1) as reader:

@@ -85,7 +85,7 @@ def test_reload_reads_what_others_wrote(knotd):
 
 
 def test_begin_after_others_wrote(knotd):
-    """A transaction begins with what the database has, also if nobody told the server to reload it."""
+    """A transaction begins with what the database has, also if the server was not reloaded since."""
     for zone in ("a.test", "b.test", "c.test"):
         zone_file(knotd, zone)
     start(knotd, zones=["a.test"])

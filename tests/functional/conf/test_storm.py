@@ -78,7 +78,7 @@ class Asker(threading.Thread):
 
 
 def wait_seen(askers, wanted):
-    """Until somebody has been given each of these answers, or a wrong one."""
+    """Until a client has got each of these answers, or a wrong one."""
     def missing():
         return wanted - {pair for asker in askers for pair in set(asker.seen)}
     wait_until(lambda: not missing() or any(asker.wrong or asker.lost for asker in askers), lambda: f"answers {sorted(missing())}", 20)

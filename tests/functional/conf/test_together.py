@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Everything that changes or looks at a running server at the same time: commits of the configuration, edits of zones, reloads by signal
-and by command, `top`, metrics, statistics files, clients that go. What they are told may be that another one has a transaction; nothing else goes
+and by command, `top`, metrics, statistics files, clients that go. The only refusal that they may get is that another one has a transaction; nothing else goes
 wrong, nothing stays behind, and the server ends in the middle of it. For longer: STORM_SECONDS=60; with other dice: SEED=2."""
 import os
 import random
@@ -137,7 +137,7 @@ def ask(storm, dice):
                 assert sock.recv(65535)[:2] == query[:2]
                 return
             except TimeoutError:
-                # Nobody says that the server has ended meanwhile.
+                # No client reports that the server has ended meanwhile.
                 if storm.is_stopping or time.monotonic() > end:
                     raise
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.ours
 def test_client_goes_within_a_reply(knotd):
     knotd.write("example.zone", example())
     knotd.configure(zones=["example"])
-    # Nobody waits for a client that has gone: not for control.timeout, which is longer than the test's patience.
+    # The server doesn't wait for a client that has gone: not for control.timeout, which is longer than the test's patience.
     knotd.conf(knotd.path.read_text().replace("control:\n", "control:\n    timeout: 3600\n"))
     knotd.start()
     command, zone = b"\x10\x00\x0bzone-status", b"\x16\x00\x08example."

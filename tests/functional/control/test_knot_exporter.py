@@ -25,7 +25,7 @@ MODULES = ("mod-stats:\n  - id: all\n    query-type: on\ntemplate:\n  - id: defa
 @pytest.fixture(scope="module")
 def exporter():
     """The program, installed from PyPI once per build tree."""
-    is_whole = VENV / "installed"       # what was interrupted is made anew
+    is_whole = VENV / "installed"       # an interrupted installation starts from scratch
     with open(f"{VENV}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not is_whole.exists():

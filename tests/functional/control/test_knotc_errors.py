@@ -29,7 +29,7 @@ def fails(wanted, *arguments, output="", **options):
 
 @pytest.fixture
 def listener(directory):
-    """A socket that somebody listens on; what it says is the test's."""
+    """A listening socket that sends what the test says."""
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(directory / "s.sock"))
         made.listen(5)

@@ -307,7 +307,7 @@ def has_zones(client):
 
 
 def test_top_zones_and_types_for_the_page(server):
-    """Counted from the first request on, shared by all viewers, and no longer than somebody asks: a look is one of four."""
+    """Counted from the first request on, shared by all viewers, and only while a client asks: a look is one of four."""
     assert top(server.metrics) == {"busy": False, "seconds": 0, "zones": [], "types": []}
     seen = {"zones": {}, "types": {}}
 

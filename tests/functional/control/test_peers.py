@@ -162,7 +162,7 @@ def with_opcode(opcode, name="example", rdtype="SOA"):
 
 
 def with_tsig():
-    """Signed by a key that nobody knows."""
+    """Signed by an unknown key."""
     message = dns.message.make_query("www.example", "A", id=0x1234, use_edns=False)
     message.use_tsig({dns.name.from_text("k"): b"0123456789012345"})
     return message.to_wire()
@@ -204,7 +204,7 @@ SIZES = ("response-bytes", "reply-size")
 
 # Where we count otherwise, and why.
 ALLOWED = {
-    # Knot doesn't answer; we say FORMERR to whoever sent a whole header.
+    # Knot doesn't answer; we answer FORMERR if the header is whole.
     "question cut short": {"request-protocol[udp4]": 1, "server-operation[invalid]": 1, "request-bytes[other]": 16,
                            "response-code[FORMERR]": 1, "response-bytes[other]": True},
 }

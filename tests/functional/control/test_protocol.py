@@ -48,7 +48,7 @@ def fields(units, name):
 # ---- Units and blocks ----
 
 def test_socket_mode(server):
-    """Owner and group may write, nobody may read."""
+    """Owner and group may write; reading is not allowed."""
     mode = server.socket.stat().st_mode
     assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o220
 
@@ -369,7 +369,7 @@ def test_sockets_do_not_share_slots(knotd):
 
 @pytest.mark.ours
 def test_a_command_that_runs_is_not_closed(knotd):
-    """Its connection stays, however many others come: here it waits for the lock, which somebody on the other socket holds."""
+    """Its connection stays, however many others come: here it waits for the lock, which a client of the other socket holds."""
     server = start(knotd, listen="[knot.sock, two.sock]")
     with contextlib.ExitStack() as stack:
         def connect(path):
@@ -412,7 +412,7 @@ def test_a_long_reply_that_is_read_is_not_closed(knotd):
 @pytest.mark.threads
 @pytest.mark.ours
 def test_busy(knotd):
-    """While another one holds the lock: an empty block after control.timeout, at once where that is 0. Who holds the lock for want of units loses it."""
+    """While another one holds the lock: an empty block after control.timeout, at once where that is 0. A client that holds the lock and sends nothing loses it."""
     server = start(knotd, timeout=0)
     with Client(server.socket) as writer, Client(server.socket) as other:
         assert writer.ask(cmd="conf-begin") == []
@@ -478,7 +478,7 @@ def test_drip_under_the_lock(knotd):
 @pytest.mark.ours
 @pytest.mark.parametrize("command", [{"cmd": "conf-get"}, {"cmd": "conf-diff"}, {"cmd": "conf-list", "section": "zone", "filters": "t"}])
 def test_unread_reply_holds_no_lock(knotd, command):
-    """Who asks for a large reply and doesn't read it makes nobody wait, whatever control.timeout allows."""
+    """A client that asks for a large reply and doesn't read it makes no other wait, whatever control.timeout allows."""
     server = start(knotd)
     with Client(server.socket) as writer, Client(server.socket) as other:
         assert writer.ask(cmd="conf-begin") == []

@@ -144,7 +144,7 @@ def test_triggers(server, control):
     assert control.receive_block() == {}
     control.send_block("reload")
     assert control.receive_block() == {}
-    control.send_block("zone-reload", zone="example", flags="B")    # one that nobody waited for would bring back what is purged
+    control.send_block("zone-reload", zone="example", flags="B")    # a load that still runs would bring back what is purged
     assert control.receive_block() == {}
     control.send_block("zone-purge", zone="example", flags="FB", filters="e")
     assert control.receive_block() == {}
@@ -162,7 +162,7 @@ def test_remote_error_has_the_request(control):
 
 
 def test_connection_is_refused_or_ends(server, control):
-    """After `stop` the connection ends, and nobody is there any more."""
+    """After `stop` the connection ends, and new ones are refused."""
     control.send_block("stop")
     assert control.receive_block() == {}
     assert control.receive() == libknot.control.KnotCtlType.END

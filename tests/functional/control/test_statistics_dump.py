@@ -60,7 +60,7 @@ def test_dump(knotd):
     path = knotd.dir / "run" / "stats.yaml"
     assert not path.exists()
 
-    # A reload starts it; its counters start anew.
+    # A reload starts it; its counters start at zero.
     configure(knotd, "statistics:\n    timer: 1\n")
     knotd.knotc("-b", "reload")
     knotd.ask("www.example", "A", use_edns=False)
@@ -155,7 +155,7 @@ def test_any_identity_is_yaml(knotd, identity, want):
 
 @pytest.mark.ours
 def test_a_link_is_not_followed(knotd):
-    """Whoever may write to the folder could have the server append to any file of its user."""
+    """Any user who may write to the folder could make the server append to any file of the server's user."""
     victim, path = knotd.dir / "victim", knotd.dir / "stats.yaml"
     victim.write_text("mine\n")
     path.symlink_to(victim)

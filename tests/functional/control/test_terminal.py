@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards knotc's prompt as somebody sees it who sits before it: completion of everything, history, keys, help, colours."""
+"""Guards knotc's prompt as a terminal shows it: completion of everything, history, keys, help, colours."""
 import re
 
 import pytest
@@ -168,7 +168,7 @@ def test_errors_leave_the_prompt(server, prompt):
     prompt.type("status")
     prompt.press("Enter")
     prompt.wait(r"^error: failed to connect to socket '[^']+' \([^)]+\), is knotd running\?\nknotc>\Z")
-    completed(prompt, "zone-status exa", "zone-status exa$")      # nobody answers: nothing is completed
+    completed(prompt, "zone-status exa", "zone-status exa$")      # no server answers: nothing is completed
     prompt.press("C-u", "C-d")
     assert prompt.ended() == 0
 

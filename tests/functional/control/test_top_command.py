@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards the command `top` (doc/formats/top.md): what workers always count, and zones and types while somebody looks."""
+"""Guards the command `top` (doc/formats/top.md): what workers always count, and zones and types while `top` runs."""
 import collections
 import contextlib
 import socket

@@ -46,7 +46,7 @@ TCP_ROWS = {
 @pytest.mark.parametrize("tcp", TCP_ROWS)
 def test_every_packet_is_in_its_row(make_knotd, tcp):
     with Pair(queues=2, mtu=3000) as pair:
-        # Nobody sends but the test: the client has no addresses, and no IPv6 of its own.
+        # Only the test sends: the client has no addresses, and no IPv6 of its own.
         Pair.exec(pair.client, "sysctl", "-qw", f"net.ipv6.conf.{pair.client_if}.disable_ipv6=1")
         run("ip", "-n", pair.client, "address", "flush", "dev", pair.client_if)
         has_vlans = pair.add_vlan(100) and pair.add_vlan(("802.1ad", 7), 100)

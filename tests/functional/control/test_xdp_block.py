@@ -110,7 +110,7 @@ def list_table(server):
 
 
 def test_time_and_comment(server, pair):
-    """A rule ends by itself, and the one of the configuration with its prefix is in force again."""
+    """A rule ends when its time is over, and the one of the configuration with its prefix is in force again."""
     configure(server, pair, f"block: [ {pair.client4}@1000000 ]")
     assert server.knotc("reload").stdout == "Reloaded\n"
     assert server.knotc("xdp-block", "add", pair.client4, "+for", "2h", "+comment", "ticket 4711").stdout == "OK\n"
@@ -298,7 +298,7 @@ def test_rate_under_load(server, pair):
     frame = bytes(Ether(src=pair.client_mac, dst=pair.server_mac) / IP(src=pair.client4, dst=pair.server4) / UDP(sport=40000, dport=53) /
                   Raw(dns.message.make_query("www.example", "A").to_wire()))
     with inside(pair.client):
-        taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)    # somebody takes the answers
+        taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)    # takes the answers
     wire = Wire(pair)
     before = counters(server, pair)
     begin = time.monotonic()

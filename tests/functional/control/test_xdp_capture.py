@@ -232,7 +232,7 @@ def test_interfaces_come_and_go(server, pair):
     """What was captured before an interface was closed is there, and what came after it was opened again."""
     capture = Running(server)
     ask(server, pair, "www.example")
-    configure(server, pair, "ring-size: 1024")      # opens it anew
+    configure(server, pair, "ring-size: 1024")      # opens it again
     assert server.knotc("reload").stdout == "Reloaded\n"
 
     def ring_sizes():

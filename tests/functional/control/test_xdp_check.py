@@ -43,7 +43,7 @@ def test_an_interface_that_works(pair):
     rows = found[pair.server_if]
     assert "veth" in rows["driver"][1]
     assert not [row for row in rows.values() if row[0] == "error"]
-    # A warning without advice helps nobody.
+    # A warning without advice doesn't help.
     assert all(row[2] for row in rows.values() if row[0] == "warning")
     status, text = check(pair, "xdp-check", pair.server_if)
     assert status == 0 and text.startswith(f"{pair.server_if}: XDP can work\n")

@@ -83,7 +83,7 @@ def test_where_packets_end(make_knotd, pair):
     server.knotc("xdp-block", "add", "203.0.113.0/24")
     for family in (4, 6):
         ask(server, pair, "www.example", family=family)
-    # Somebody takes the answers, or the client's kernel would send errors back.
+    # A socket takes the answers, or the client's kernel would send errors back.
     with inside(pair.client):
         takers = [socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6)]
     for taker, address in zip(takers, (pair.client4, pair.client6)):

@@ -63,7 +63,7 @@ class Run:
         return [line for line in self.plain(log[self.mark:end]) if "'zone-status'" not in line], end
 
     def settle(self, step, zones, lines=0):
-        """End of a step: all its jobs are done, and what asked for them has written its lines, so many at least. Lines of the log have no
+        """End of a step: all its jobs are done, and what asked for them has written its lines, at least that many. Lines of the log have no
         order among zones."""
         self.daemon.wait(lambda: not re.search(r"load: (running|pending)", self.daemon.knotc("zone-status", "+events").stdout),
                          what="idle")
@@ -198,7 +198,7 @@ def test_broken_zones(runs, checks):
 
 
 def test_check_with_force(runs):
-    """Warnings of the semantic checks fail then; what the loader puts right by itself doesn't."""
+    """Warnings of the semantic checks fail then; what the loader corrects doesn't."""
     for run in runs:
         daemon = run.daemon
         for zone, text in BROKEN.items():

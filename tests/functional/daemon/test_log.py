@@ -135,7 +135,7 @@ def test_no_log_section(knotd):
 
 
 def test_rotated_file(knotd):
-    """The file is opened anew on SIGHUP and on reload: what was moved away gets no more lines."""
+    """SIGHUP and a reload open the file again: a file that was moved away gets no more lines."""
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
     path = knotd.dir / "knot.log"
@@ -189,7 +189,7 @@ def test_levels_change_by_commit(knotd):
 
 
 def test_a_link_that_leads_nowhere(knotd):
-    """It isn't followed to make a file, and that is said: "not exists" alone would send whoever reads it to look for the link, which is there."""
+    """It isn't followed to make a file, and that is said: "not exists" alone would send readers to look for the link, which is there."""
     (knotd.dir / "log").symlink_to(knotd.dir / "nowhere")
     knotd.configure()
     with_log(knotd, "log:\n  - target: {dir}/log\n    any: info\n  - target: stdout\n    any: info\n")
@@ -217,7 +217,7 @@ def test_folder_that_is_not_there(knotd):
 
 
 def test_only_target_fails(knotd):
-    """Then lines go where they went before: nobody is left without."""
+    """Then lines go where they went before: none is lost."""
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])
     with_log(knotd, "log:\n  - target: {dir}/nowhere/log\n    any: info\n")
@@ -226,7 +226,7 @@ def test_only_target_fails(knotd):
 
 
 def test_owner(knotd):
-    """Files belong to the user that the server becomes, who can open them anew."""
+    """Files belong to the user that the server becomes, so that it can open them again."""
     if os.geteuid() != 0:
         pytest.skip("changing the user needs root")
     nobody = pwd.getpwnam("nobody")
@@ -270,7 +270,7 @@ def test_full_disk(knotd):
 # ---- The journal and syslog: sockets of our own in a mount namespace ----
 
 class SystemSocket:
-    """A socket that keeps what is sent to it: senders wait when nobody reads."""
+    """A socket that keeps what is sent to it: senders wait while it isn't read."""
 
     def __init__(self, path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -376,7 +376,7 @@ def test_syslog(knotd):
 # ---- Receivers that hang ----
 
 class Unread:
-    """Something that the log goes to and that nobody reads for now: makes the configuration's section, mounts and redirections."""
+    """A target of the log that isn't read for now: makes the configuration's section, mounts and redirections."""
 
     def __init__(self, knotd, how):
         self.how, self.mounts, self.output, self.left = how, (), "", b""
@@ -414,7 +414,7 @@ class Unread:
 
 @pytest.mark.parametrize("how", ["stdout", "stderr", "stream", "file", "journal", "syslog"])
 def test_receiver_that_hangs(knotd, how):
-    """Whoever logs goes on answering; what is missing is said once the log is read again."""
+    """Threads that log go on answering; once the log is read again, a line says what is missing."""
     unread = Unread(knotd, how)
     knotd.write("a.zone", ZONE.format(1))
     knotd.configure(zones=["a"])

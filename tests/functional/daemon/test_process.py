@@ -102,7 +102,7 @@ def test_second_instance_is_told_whom(knotd):
 
 
 def has_ended(pid):
-    """Whoever is its parent now may be slow to take note of it."""
+    """Its parent may be slow to take note of it."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -199,7 +199,7 @@ def test_many_faults_do_not_fill_the_log(knotd):
 
 
 def test_second_signal_ends_at_once(knotd):
-    """A job that hangs (a pipe that nobody writes to) must not keep the operator from stopping."""
+    """A job that hangs (a pipe without a writer) must not keep the operator from stopping."""
     os.mkfifo(knotd.dir / "stuck.zone")
     knotd.configure(zones=["stuck"], server="async-start: on")
     knotd.start(ready=False)

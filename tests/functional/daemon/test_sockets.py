@@ -33,7 +33,7 @@ NEEDS_IPV6 = pytest.mark.skipif(not has_ipv6(), reason="there is no IPv6")
 def test_answer_leaves_from_the_address_asked(server, bound, asked):
     daemon = server([bound])
     family = socket.AF_INET6 if ":" in asked else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as sock:     # not connected: sees whoever answers
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:     # not connected: sees every sender
         sock.settimeout(5 * PATIENCE)
         sock.sendto(dns.message.make_query("a.", "SOA").to_wire(), (asked, daemon.port))
         data, source = sock.recvfrom(4096)
@@ -73,7 +73,7 @@ def test_unix_datagram(server):
 
 @pytest.mark.parametrize("name", ["dns.sock", "dns.sock.dgram"])
 def test_unix_path_of_another_file(knotd, name):
-    """Only a socket that a dead server left is replaced: a mistyped path costs nobody a file."""
+    """Only a socket that a dead server left is replaced: a mistyped path destroys no file."""
     path = knotd.dir / "run" / name
     path.write_text("precious")
     knotd.configure(listen=["127.0.0.1"], server="listen: {dir}/run/dns.sock")

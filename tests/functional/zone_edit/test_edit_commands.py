@@ -276,7 +276,7 @@ def test_purge_ends_it(knotd):
     edit(knotd, "a 60 A 192.0.2.2")
     knotd.knotc("zone-begin", "example")
     knotd.knotc("zone-set", "example", "b", "60", "A", "192.0.2.3")
-    # Who waits for it is told, as with other blocking commands; what isn't the contents may go.
+    # A client that waits for it gets the reason, as with other blocking commands; what isn't the contents may go.
     for filters in ((), ("+expire",)):
         done = knotd.knotc("-f", "-b", "zone-purge", "example", *filters, check=False)
         assert done.returncode == 1 and done.stdout.startswith("error: [example] (too many transactions, zone example., ")

@@ -161,7 +161,7 @@ def test_sync_that_changes(knotd, before, after, how):
 
 @pytest.mark.ours
 def test_sync_that_changes_for_another_time(knotd):
-    """Planned anew: later, earlier, and never."""
+    """Planned again: later, earlier, and never."""
     start(knotd, items="zonefile-sync: 1h")
     edit(knotd, "a 60 A 192.0.2.2")
     for items, planned in (("3h", ("+3h", "+2h")), ("1d", ("+1D", "+23h")), ("2h", ("+2h", "+1h")), ("-1", ("-",))):
@@ -233,7 +233,7 @@ def test_frozen_but_flushed_by_name(knotd):
 
 @pytest.mark.ours
 def test_changed_file_is_not_overwritten(knotd):
-    """Who edits the file by hand while changes come another way must not lose his work silently."""
+    """Operators who edit the file by hand while changes come another way must not lose their work silently."""
     start(knotd)
     knotd.knotc("zone-begin", "example")
     knotd.knotc("zone-set", "example", "a", "60", "A", "192.0.2.2")
@@ -297,7 +297,7 @@ def test_written_after_a_job_that_was_in_the_way(knotd, sync, thaw):
 
 @pytest.mark.ours
 def test_begin_waits_for_a_load(knotd):
-    """However long that takes, who waits for it gets his reply: his block has ended, it keeps nobody waiting."""
+    """However long that takes, a client that waits for it gets its reply: its block has ended and keeps no other waiting."""
     start(knotd)
     knotd.conf(knotd.path.read_text().replace("control:\n", f"control:\n    timeout: {TIMEOUT_S}\n"))
     knotd.knotc("reload")
@@ -385,7 +385,7 @@ def test_image_keeps_what_no_file_has(knotd, number):
 
 @pytest.mark.ours
 def test_image_outlives_other_settings(knotd):
-    """Reading the file anew would lose the changes."""
+    """Reading the file again would lose the changes."""
     start(knotd, items=NEVER)
     edit(knotd, "a 60 A 192.0.2.2")
     text = knotd.path.read_text()

@@ -106,7 +106,7 @@ def test_over_xdp(make_knotd, pair):
 
 
 def test_many_sessions(knotd):
-    """Eight who change the same zone at once, each a name of its own, with begin, set, get, diff, commit and abort as they come. Who has a
+    """Eight clients that change the same zone at once, each a name of its own, with begin, set, get, diff, commit and abort as they come. Which client has a
     transaction or shares one doesn't matter: each commit that was OK is served from then on, and nothing else ever is."""
     knotd.write("example.zone", versions.zone_text(1))
     knotd.configure(control=knotd.PATIENT, zones=["example"])
