@@ -2,8 +2,8 @@
 """The same command lines to the distribution's knotc and knotd (Knot DNS 3.2.6) and to ours: what they print, how they exit, and what
 has changed afterwards must be the same, but for differences that golden_rules.py explains.
 
-Three worlds run each scenario of golden_lines.py side by side, each in a directory of its own: `knot` (their client, their server), `ours`,
-and `crossed` (their client, our server). The table is written to BUILD/golden/golden.md and golden.json, what is unexplained to
+Three worlds run each scenario of golden_server.py, golden_zone.py and golden_conf.py side by side, each in a directory of its own:
+`knot` (their client, their server), `ours`, and `crossed` (their client, our server). The table is written to BUILD/golden/golden.md and golden.json, what is unexplained to
 BUILD/golden/unexplained, and what each world said to transcript-*.
 
 Variable: SCENARIO (a part of the names of the scenarios to run).
@@ -34,12 +34,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden_rules  # noqa: E402
-from golden_lines import SCENARIOS, TEXTS  # noqa: E402
+from golden_conf import CONF_SCENARIOS  # noqa: E402
+from golden_scenario import TEXTS  # noqa: E402
+from golden_server import SERVER_SCENARIOS  # noqa: E402
+from golden_zone import ZONE_SCENARIOS  # noqa: E402
 from harness.server import BUILD, Knotd, built  # noqa: E402
 from harness.waiting import PATIENCE, wait_until  # noqa: E402
 
 PEER_KNOTD, PEER_KNOTC = "/usr/sbin/knotd", "/usr/sbin/knotc"
 WORLDS = ("knot", "ours", "crossed")
+SCENARIOS = SERVER_SCENARIOS + ZONE_SCENARIOS + CONF_SCENARIOS
 LINES_MIN = 300
 LEAVES_WORK = re.compile(r"reload|hup|restart|commit|(?<!-b )zone-(flush|purge|freeze|thaw)")
 LOCAL = ("conf-init", "conf-check", "conf-import", "conf-export", "zone-check")
