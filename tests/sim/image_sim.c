@@ -29,7 +29,7 @@
 
 enum {
 	ROUNDS_DEFAULT = 4000,
-	HANG_S = 120, /* after which a process is taken for hanging */
+	HANG_S = 120, /* a process that takes longer is stuck */
 	MAP_SIZE = 64 << 20,
 	MAP_SIZE_LARGE = 256 << 20,
 	MAP_RESERVE = 256 << 10, /* what the store keeps free, about */

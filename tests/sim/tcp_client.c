@@ -491,7 +491,7 @@ static void receive_synchronized(sim_world_t *world, sim_client_t *client, const
 	uint32_t seq = packet->seq - client->irs;
 	uint32_t len = packet->len + (packet->flags & KXDP_TCP_FIN ? 1u : 0);
 	uint32_t window = client->edge > client->rcv_nxt ? client->edge - client->rcv_nxt : 0;
-	/* An ACK right behind the window is taken, as everybody does: when the window is full, there is no other place
+	/* An ACK right behind the window is taken, as all stacks do: when the window is full, there is no other place
 	 * for it. */
 	bool fits = len == 0 ? seq - client->rcv_nxt <= window
 			     : window > 0 && (seq - client->rcv_nxt < window ||

@@ -80,7 +80,7 @@ static void plan_pressure(sim_world_t *world)
 	}
 }
 
-/* Nothing but the greedy ones makes anybody wait. */
+/* Only the greedy clients make others wait. */
 static void plan_greedy_world(sim_world_t *world)
 {
 	uint32_t loss = world->link.loss;

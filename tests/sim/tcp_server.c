@@ -134,7 +134,7 @@ static void answer(sim_world_t *world, sim_client_t *client, const kxdp_tcp_inpu
 		abort_server(world, client, client->conn);
 		return;
 	}
-	/* A request that was cut off by the FIN is nothing to wait for. */
+	/* The rest of a request that the FIN cut off never comes. */
 	close_as_planned(world, client, input->fin && !waits);
 }
 

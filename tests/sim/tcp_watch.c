@@ -6,7 +6,7 @@
 #include "tests/sim/tcp_world.h"
 
 enum {
-	/* RFC 6298 says 1 s, everybody does 200 ms; a resend is never right before this. */
+	/* RFC 6298 says 1 s, all stacks wait 200 ms; a resend is never right before this. */
 	RTO_LEAST_US = 100000,
 	/* From here on the time between two retransmissions needn't grow. Before that it doubles, or nearly so when a
 	   window probe came in between. */

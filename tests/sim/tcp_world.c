@@ -318,7 +318,7 @@ static void pump(sim_world_t *world)
 	if (kxdp_tcp_next(world->tcp, &input)) {
 		sim_server_read(world, &input);
 	}
-	/* Woken without effect, again and again: a timer that is due but does nothing. */
+	/* Woken again and again without effect: a timer that is due and does nothing. */
 	world->idle_wakes = world->batch == 0 && count == 0 ? world->idle_wakes + 1 : 0;
 	world->batch = 0;
 	if ((world->totals.segments_in & 15) == 0) {
