@@ -52,7 +52,7 @@ def configure(box, storage="/var/lib/knot", log="/var/log/knot/knot.log"):
     box.run(f"mkdir -p {storage} {log.rsplit('/', 1)[0]}; chown knot:knot {storage} {log.rsplit('/', 1)[0]}")
     box.write("/etc/knot/knot.conf", CONF.format(storage=storage, log=log))
     box.write(f"{storage}/example.com.zone", ZONE)
-    box.run("systemctl restart knot")
+    box.run("systemctl restart knot || { journalctl --no-pager -u knot -n 40; exit 1; }")
 
 
 def install_knot(box, **places):
