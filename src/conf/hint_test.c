@@ -101,6 +101,16 @@ static const struct {
 	{ "no identifier, said once", "zone:\n  file: x\n  storage: y\n",
 			LINE(2) "item 'file', value 'x' (missing identifier)\n  begin the block with '- domain: ...'",
 			KNOT_CONF_ENOID },
+	{ "bracket that isn't closed", "server:\n  listen: [ ::1, ::2\n",
+			LINE(2) "item 'listen', value '::2' (parser failed)\n"
+				"  a quote or bracket isn't closed in this line",
+			KNOT_EPARSEFAIL },
+	{ "values without brackets", "server:\n  listen: ::1 ::2\n",
+			LINE(2) "item 'listen', value '::1' (parser failed)\n"
+				"  several values are a list: [ a, b ]; a value with spaces needs quotes",
+			KNOT_EPARSEFAIL },
+	{ "key without a colon behind a good item", "server:\n  listen: ::1\n  rundir /x\n",
+			LINE(3) "item 'rundir' (parser failed)", KNOT_EPARSEFAIL },
 	{ "grammar goes on", "server:\n  listen:::1\n\tnsid: x\n  nsid: y\n  udp-workers: 0\n",
 			LINE(2) "item 'listen' (parser failed)\n  a space follows the colon\n"
 				"config, file 'F', line 3 (tabulator character is not allowed)\n"

@@ -623,6 +623,10 @@ static const char *load_hint_fault(const knot_conf_parser_t *parser)
 	if (parser->item.key.len > 0 && parser->item.value.len == 0 && !parser->in_list && at == '\n') {
 		return parser->item.kind == KNOT_CONF_ID ? "an identifier follows the colon" : NULL;
 	}
+	if (parser->err == KNOT_EPARSEFAIL && parser->item.value.len > 0 && parser->item.key.len > 0) {
+		return at == '\n' ? "a quote or bracket isn't closed in this line"
+				  : "several values are a list: [ a, b ]; a value with spaces needs quotes";
+	}
 	return NULL;
 }
 
