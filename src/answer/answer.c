@@ -15,7 +15,7 @@ enum {
 	ZONEVERSION_LEN = 6, /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
 	EXPIRE_LEN = 4,
 	EDE_LEN = 2,
-	/* Longest NSID that is sent: 512 bytes hold header, the longest question and every other option besides. */
+	/* Longest NSID that is sent: the header, the longest question and all other options fit 512 bytes with it. */
 	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) -
 		   (4 + EXPIRE_LEN) - (4 + EDE_LEN) - 4,
 	TSIG_FIXED_LEN = 16, /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
@@ -59,7 +59,7 @@ static size_t answer_reply_max(const job_t *job)
 	return max < job->out.len ? max : job->out.len;
 }
 
-/* RFC 7871 6: the address has just the bytes of the source prefix, bits beyond it are 0. A scope is not looked at. */
+/* RFC 7871 6: the address has just the bytes of the source prefix, bits beyond it are 0. The scope is ignored. */
 static bool answer_ecs_is_valid(knot_bytes_t data)
 {
 	if (data.len < 4) {
@@ -207,7 +207,7 @@ static void answer_put_header(const job_t *job, uint16_t flags, uint16_t rcode, 
 	KNOT_ASSERT_SLOW((flags & (KNOT_OPCODE_MASK | KNOT_RCODE_MASK)) == 0);
 	uint8_t *h = job->out.data;
 	uint32_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
-	/* In pairs: of each answer's instructions half as many as one by one. */
+	/* Two fields per store: half the instructions of one by one. */
 	store_be32(h, (uint32_t)job->query->id << 16 | KNOT_FLAG_QR | kept | flags | (rcode & KNOT_RCODE_MASK));
 	store_be32(h + 4, (uint32_t)counts[0] << 16 | counts[1]);
 	store_be32(h + 8, (uint32_t)counts[2] << 16 | counts[3]);
@@ -242,7 +242,7 @@ static bool answer_name_is(const knot_query_t *q, const char *wire, size_t len)
 	return q->qname.len == len && memcmp(q->qname_lower, wire, len) == 0;
 }
 
-/* CH TXT: who and what we are (RFC 4892). */
+/* CH TXT: the server's identity and version (RFC 4892). */
 static size_t answer_reply_chaos(job_t *job)
 {
 	static const struct {
@@ -330,7 +330,7 @@ static knot_name_t answer_lower_name(const knot_query_t *q)
 	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
 }
 
-/* The question asks for DS at the apex of `zone`: the parent's zone answers if we have it (RFC 4035 3.1.4.1). */
+/* A query for DS at the apex of `zone`: the parent's zone answers if it is served here (RFC 4035 3.1.4.1). */
 __attribute__((noinline)) static zone_t *answer_find_parent(const zonedb_t *zones, zone_t *zone, knot_name_t name)
 {
 	if (name.label_count == 0 || zonedb_find(zones, name) != zone) {
@@ -371,7 +371,7 @@ static void answer_find_zone(job_t *job, const zonedb_t *zones)
 	}
 }
 
-/* What isn't a question about a name is about the zone of that name, or about none. */
+/* Transfers, NOTIFY and UPDATE name a zone; they are not about a name in it. NULL: there is no such zone. */
 static zone_t *answer_find_named_zone(const job_t *job, const zonedb_t *zones)
 {
 	return zonedb_find(zones, answer_lower_name(job->query));
@@ -419,7 +419,7 @@ static size_t answer_reply_lookup(job_t *job)
 	return answer_reply_from_zone(job);
 }
 
-/* Transfers, NOTIFY and UPDATE: nobody is allowed any. Statistics say as Knot's that a key lacks. */
+/* Transfers, NOTIFY and UPDATE aren't served: all are refused. Statistics count that as BADKEY, as Knot's do. */
 static size_t answer_reply_denied(job_t *job)
 {
 	if (job->query->has_tsig && job->report->zone != NULL) {
@@ -448,7 +448,7 @@ static size_t answer_reply(job_t *job, const zonedb_t *zones)
 		     q->opcode == KNOT_OPCODE_UPDATE;
 	if (!known) {
 		if (q->question_len > 0 && q->qclass == KNOT_CLASS_IN) {
-			job->report->zone = answer_find_named_zone(job, zones); /* whose statistics count it */
+			job->report->zone = answer_find_named_zone(job, zones); /* its statistics count the request */
 		}
 		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
 	}

@@ -19,7 +19,7 @@ typedef struct {
 	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
 } answer_source_t;
 
-/** What answers depend on besides zones; immutable, made from one configuration snapshot. */
+/** What answers depend on apart from zones. Immutable; made from one configuration snapshot. */
 typedef struct {
 	knot_bytes_t nsid;             /* EDNS NSID payload; len 0: not sent */
 	knot_bytes_t identity;         /* CH TXT id.server / hostname.bind; len 0: REFUSED */
@@ -33,7 +33,7 @@ typedef struct {
 /** What statistics, modules and limits want to know of an answer. */
 typedef struct {
 	zone_t *zone;   /* zone that answered, NULL when none matched */
-	uint16_t rcode; /* extended; the TSIG error where a key is what lacks: for statistics */
+	uint16_t rcode; /* extended; for statistics, and BADKEY where the request lacks a key that is known */
 	uint16_t ede;   /* KNOT_EDE_* or KNOT_EDE_NONE */
 	knot_msg_verdict_t verdict;
 	bool truncated;
@@ -78,7 +78,7 @@ enum { ANSWER_BATCH_MAX = 64 };
 /**
  * Do for a batch of requests that answer_message() is called for next, in the same read section, what is better done
  * for all at once: they are parsed, and the walks to their zones and names are made together, so that cache misses
- * overlap (architecture: lookups come in batches). Changes no answer. requests: must stay as they are until each is
- * answered. ret_hints[0..count), count <= ANSWER_BATCH_MAX.
+ * overlap (doc/adr/0016-batches.md). Changes no answer. requests: must not change until each is answered.
+ * ret_hints[0..count), count <= ANSWER_BATCH_MAX.
  */
 void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count, answer_hint_t *ret_hints);

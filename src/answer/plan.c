@@ -380,7 +380,7 @@ static bool plan_follow_dname(answer_plan_t *plan, chain_t *chain, const zone_no
 
 /*
  * RFC 8482 4.1: one RRset stands for ANY, as in Knot the one of the lowest type; where that is RRSIG, because all
- * others are higher, the signatures. A question for RRSIG gets some of them.
+ * others are higher, the signatures. A query for RRSIG gets some of them.
  */
 static const zone_rrset_t *plan_pick_rrset(const zone_arena_view_t *arena, const zone_node_t *node, uint16_t qtype)
 {

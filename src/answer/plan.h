@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Which compiled RRsets answer a question: decided here, before a byte is written.
+ * Decides which compiled RRsets answer a query, before a byte is written.
  *
  * A plan lists RRsets of zone nodes per section, each with the name that its owner field gets. It holds no bytes of
  * the message; additional data is not listed either, it hangs on the listed RRsets (zone_extra_t) and is walked by the
- * encoder. Lives on the caller's stack, only its counts are initialised; everything it points to belongs to the query,
+ * encoder. Lives on the caller's stack, only its counts are initialized; everything it points to belongs to the query,
  * to one zone version (RCU read section) or to the plan itself.
  *
  * RFC 1034 4.3.2, 2308, 4035 3.1, 4592, 5155 7.2, 6672 3, 8482, 8906. Bounds: chains end after ANSWER_CHAIN_MAX links,
@@ -17,7 +17,7 @@
 
 enum {
 	ANSWER_CHAIN_MAX = 5, /* CNAMEs, real or made from a DNAME, that one answer follows: as Knot */
-	ANSWER_SIGS_MAX = 8,  /* RRsets whose signatures answer ANY where no RRset below RRSIG is there to answer it */
+	ANSWER_SIGS_MAX = 8,  /* RRsets whose signatures answer ANY where a name has no RRset of a type below RRSIG */
 	/* A link gives at most DNAME and CNAME, its target, and a wildcard proof of one record; then comes one RRset or
 	   a referral, and a denial of at most SOA and three records. */
 	ANSWER_ITEMS_MAX = 3 * (ANSWER_CHAIN_MAX + 1) + ANSWER_SIGS_MAX + 8,
@@ -40,7 +40,7 @@ typedef struct {
 
 typedef enum {
 	ANSWER_ITEM_RRSET,     /* the RRset, with its signatures if they are wanted */
-	ANSWER_ITEM_SIGS,      /* only its signatures: answer to a question for RRSIG */
+	ANSWER_ITEM_SIGS,      /* only its signatures: answer to a query for RRSIG */
 	ANSWER_ITEM_SYNTHESIS, /* a CNAME made from the DNAME of item `dname`; to the owner's substitution */
 } answer_item_kind_t;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lookup is a chain of loads each of which needs the one before: levels of the set of zones, the zone, its version,
- * its chunks, levels of its tree, the node. One by one each is a wait for memory; here the requests of a batch take
- * each step together, and ask for what the next step reads. What is a step of its own is what another load must have
- * brought first.
+ * A lookup is a chain of loads, each of which needs the one before: levels of the set of zones, the zone, its version,
+ * its chunks, levels of its tree, the node. For one request, each load waits for memory. Here the requests of a batch
+ * take each step together and prefetch what the next step reads. A step ends where a load needs the result of another.
  */
 #include "src/answer/answer.h"
 
@@ -15,11 +14,11 @@ _Static_assert(sizeof(answer_hint_t) / 64 % 2 == 1 && sizeof(answer_hint_t) % 64
 
 enum {
 	OVERLAP_MIN = 3,     /* fewer walks at once don't hide a miss */
-	RECORDS_MIN = 10000, /* smaller zones stay in the cache by themselves, if they are few */
+	RECORDS_MIN = 10000, /* smaller zones stay in the cache anyway, if they are few */
 	ZONES_MIN = 256,     /* fewer of them stay in the cache */
 };
 
-/* Only what is a question about a name; all that is wrong with it is found out when it is answered. */
+/* True for a query about a name, which has a key then. What else is wrong with a request shows when it is answered. */
 static inline bool warm_parse(knot_bytes_t request, answer_hint_t *ret_hint)
 {
 	const knot_query_t *q = &ret_hint->query;
@@ -38,7 +37,7 @@ static inline knot_name_t warm_name_of(const answer_hint_t *hint)
 	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
 }
 
-/* Mostly it is the zone of the request before: certainly, if none is deeper. */
+/* Usually it is the zone of the request before; certainly so if no zone is deeper. */
 static void warm_find_few(const zonedb_t *zones, answer_hint_t **hints, size_t count)
 {
 	zone_t *zone = NULL;

@@ -75,6 +75,6 @@ void host_see(host_facts_t *facts, unsigned type, knot_bytes_t body);
  * What the program on an interface has to know.
  *
  * ret_host: known[] is owned by the caller, free() it (through a cast). What can't be known isn't checked: incomplete
- * facts, a master that does with frames what can't be told, more than KXDP_KNOWN_MAX entries. KNOT_ENOMEM.
+ * facts, a master that does with frames what can't be known, more than KXDP_KNOWN_MAX entries. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t host_of(const host_facts_t *facts, uint32_t ifindex, kxdp_host_t *ret_host);

@@ -3,8 +3,8 @@
  * The XDP interfaces, their queues and workers, as they come and go.
  *
  * What is wanted (a configuration, by xdp_plan.h) and what there is (interfaces, their channels and addresses) are
- * compared by interfaces_follow(), and the difference is made to go away. It doesn't matter what made the difference: a
- * reload, `ip link`, `ethtool -L`, a queue that broke. Nothing is touched that need not be.
+ * compared by interfaces_follow(), and only the difference is changed, whatever caused it: a
+ * reload, `ip link`, `ethtool -L`, a queue that failed.
  * doc/adr/0011-live-changes.md.
  *
  * Locks: `change` is held by a thread that changes anything, for as long as that takes; `look` while a pointer that
@@ -83,8 +83,8 @@ void interfaces_done(interfaces_t *set) SYS_EXCLUDES(set->change);
 knot_err_t interfaces_follow(interfaces_t *set, conf_xdp_t *take_conf, bool event) SYS_EXCLUDES(set->change);
 
 /**
- * The same for the configuration that is published in `root`: while others publish, the last one wins. again: someone
- * asked for it, so what failed is tried again though nothing changed.
+ * The same for the configuration that is published in `root`: while others publish, the last one wins. again: an
+ * operator asked for it, so what failed is tried again although nothing changed.
  */
 knot_err_t interfaces_follow_published(interfaces_t *set, const state_root_t *root, bool again)
 		SYS_EXCLUDES(set->change);
@@ -157,7 +157,7 @@ KNOT_MUST_USE knot_err_t xdp_lane_open(interfaces_t *set, const xdp_interface_t 
 /** Start the worker's thread. */
 KNOT_MUST_USE knot_err_t xdp_lane_start(xdp_lane_t *lane);
 
-/** Tell the worker to end; xdp_lane_close() waits for it. */
+/** Have the worker end; xdp_lane_close() waits for it. */
 void xdp_lane_stop(xdp_lane_t *lane);
 
 /** Join the worker, close the queue. An empty lane is fine. */
@@ -175,7 +175,7 @@ KNOT_MUST_USE knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_bl
 KNOT_MUST_USE knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count)
 		SYS_EXCLUDES(set->change);
 
-/** Remove the rules whose time is over. Logs them. True: there are rules with an end still. */
+/** Remove the rules whose time is over, and log them. True: of those left, some have an end. */
 bool interfaces_end_blocks(interfaces_t *set) SYS_EXCLUDES(set->change);
 
 /* ---- What the host has (xdp_host.c) ---- */

@@ -251,8 +251,8 @@ static bool steps_repair_queue(interfaces_t *set, xdp_interface_t *item, unsigne
 	case INTERFACES_QUEUE_LOWER: break;
 	}
 	if (err == KNOT_OK) {
-		log_server(LOG_NOTICE, "XDP interface %s, opened queue %u anew after its socket failed",
-				item->want.ifname, q);
+		log_server(LOG_NOTICE, "XDP interface %s, reopened queue %u after its socket failed", item->want.ifname,
+				q);
 		return true;
 	}
 	steps_lower_level(set, item, q, &fault);
@@ -329,7 +329,7 @@ static knot_err_t step_reopen(interfaces_t *set, xdp_interface_t *item, const in
 	}
 	steps_set_state(set, item, NET_XDP_SOCKETS, XDP_LEVEL_BEST, &fault);
 	item->retry_ms = interfaces_plan_retry(KNOT_EIO, sys_clock_ms()); /* whatever the error: it was open before */
-	log_server(LOG_ERR, "failed to open XDP interface %s anew (%s), using ordinary sockets instead", want.ifname,
+	log_server(LOG_ERR, "failed to reopen XDP interface %s (%s), using ordinary sockets instead", want.ifname,
 			fault.text);
 	return err;
 }

@@ -103,7 +103,7 @@ static knot_err_t set_udp(int fd, const conf_addr_t *addr)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send_max, sizeof(send_max));
 	int family = addr->ss.ss_family;
 	knot_err_t err = KNOT_OK;
-	/* Forged "fragmentation needed" must not shrink our packets: don't believe path MTU. */
+	/* A forged "fragmentation needed" must not shrink our packets: ignore the path MTU. */
 	if (family == AF_INET) {
 		(void)set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
 		err = listen_is_wildcard(addr) ? set_int(fd, IPPROTO_IP, IP_PKTINFO, 1) : KNOT_OK;
@@ -132,7 +132,7 @@ static knot_err_t set_tcp(int fd, const conf_addr_t *addr)
 	return err;
 }
 
-/* Binds; an address that no interface has yet is bound too. */
+/* Bind, also to an address that no interface has yet. */
 static knot_err_t bind_to(int fd, const conf_addr_t *addr, int type, bool *ret_nonlocal)
 {
 	*ret_nonlocal = false;
@@ -174,7 +174,7 @@ static knot_err_t open_bound(
 	*ret_fd = fd;
 	knot_err_t err = set_common(fd, addr, options);
 	if (err == KNOT_OK && type == SOCK_STREAM && addr->ss.ss_family != AF_UNIX) {
-		/* A restarted server must not wait for old connections' TIME-WAIT. */
+		/* Connections in TIME-WAIT must not keep a restarted server from binding. */
 		err = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	}
 	err = err == KNOT_OK ? set_kind(fd, addr, type) : err;

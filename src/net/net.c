@@ -11,7 +11,7 @@
 #include "src/sys/log.h"
 
 enum {
-	/* How often channels are looked at; links and addresses announce themselves. */
+	/* How often channels are read; changes of links and addresses come as netlink messages. */
 	LOOK_MS = 1000,
 };
 
@@ -23,7 +23,7 @@ struct net {
 	monitor_t monitor;
 	sys_thread_t watcher;
 	atomic_bool stopping;
-	atomic_bool answering; /* all workers were started, none was told to end */
+	atomic_bool answering; /* from the start of all workers to net_stop() */
 };
 
 static sockets_options_t options_of(const conf_server_t *conf)
@@ -106,7 +106,7 @@ static void watch(void *arg)
 
 knot_err_t net_reconfigure(net_t *net)
 {
-	/* A command may come before the start. */
+	/* A control command may come before net_start(). */
 	const state_root_t *root = __atomic_load_n(&net->shared.state, __ATOMIC_ACQUIRE);
 	if (root == NULL) {
 		return KNOT_OK;
@@ -123,7 +123,7 @@ static knot_err_t start_all(net_t *net)
 	knot_err_t err = sockets_start(net->main);
 	err = err == KNOT_OK ? interfaces_start(&net->interfaces) : err;
 	if (err == KNOT_OK) {
-		/* A reload may have come before. */
+		/* A reload may have published another configuration since net_new(). */
 		(void)interfaces_follow_published(&net->interfaces, net->shared.state, false);
 		net->watcher = (sys_thread_t){ .name = "xdp-watch", .cpu = -1, .run = watch, .arg = net };
 		err = sys_thread_start(&net->watcher);

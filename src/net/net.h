@@ -49,7 +49,7 @@ void net_free(net_t *net);
 /** Whether net_start() succeeded and net_stop() was not called yet: queries are answered. Any thread. */
 bool net_is_answering(const net_t *net);
 
-/** Those that run or will be started. */
+/** Workers that run, or that net_start() will start. */
 net_workers_t net_workers(net_t *net);
 
 /** NET_COUNT_*; read with sys_counters_sum(). Never NULL. */
@@ -164,7 +164,7 @@ typedef struct {
 	bool is_conf;     /* from the configuration; else set at run time, which goes before one of the same prefix */
 	uint64_t matched; /* packets from these sources, over all interfaces since they were opened */
 	uint64_t dropped; /* of those */
-	uint64_t end_ms;  /* when it ends by itself, on sys_clock_ms(); 0: when it is removed */
+	uint64_t end_ms;  /* when it ends, on sys_clock_ms(); 0: only when it is removed */
 	char comment[NET_BLOCK_COMMENT_MAX]; /* of the one that added it; "": none */
 } net_block_t;
 
@@ -212,8 +212,10 @@ KNOT_MUST_USE knot_err_t net_capture_start(
  */
 size_t net_capture_sources(net_t *net, const net_capture_t *capture, net_capture_source_t *ret_sources, size_t max);
 
-/** Take the taps away and wait until no worker uses them: what they hold can be drained still. Not within a read
- * section. */
+/**
+ * Take the taps away and wait until no worker uses them. What they hold can still be drained. Not within a read
+ * section.
+ */
 void net_capture_end(net_t *net, net_capture_t *capture);
 
 /** Take the taps away, wait until no worker uses them, free them. NULL is allowed. Not within a read section. */

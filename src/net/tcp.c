@@ -176,7 +176,7 @@ static void tcp_conn_close(socket_worker_t *worker, conn_t *conn)
 	free(conn);
 }
 
-/* A reset instead of a FIN: the peer did not take what it asked for, so the kernel must not keep it for long either. */
+/* A reset instead of a FIN: the peer did not take what it asked for, so the kernel needn't keep it either. */
 static void tcp_conn_abort(socket_worker_t *worker, conn_t *conn)
 {
 	struct linger reset = { .l_onoff = 1, .l_linger = 0 };
@@ -360,7 +360,7 @@ static void tcp_conn_serve(socket_worker_t *worker, conn_t *conn, uint32_t event
 	} else {
 		alive = tcp_conn_read_turn(worker, conn, &turn);
 	}
-	/* After the peer's end: what it asked before is still sent (RFC 7766 6.2.4 allows half-closed clients). */
+	/* After the peer's FIN, replies to its queries are still sent (RFC 7766 6.2.4: half-closed clients). */
 	bool finished = conn->ended && conn->out.len == 0;
 	if (!alive || finished || !tcp_conn_watch(tcp, conn)) {
 		tcp_conn_close(worker, conn);

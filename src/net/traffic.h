@@ -88,8 +88,10 @@ static inline void traffic_drop(traffic_batch_t *batch, traffic_drop_t reason)
 /** Count a query's zone and type for lookers. */
 void traffic_look(const traffic_batch_t *batch, const answer_report_t *report);
 
-/** Note a request that was answered, or dropped for what it is (reply_len 0). Between traffic_begin() and the section's
- * end. */
+/**
+ * Note a request that was answered, or (reply_len 0) dropped because it is no request. Between traffic_begin() and the
+ * end of the read section.
+ */
 static inline void traffic_request(
 		traffic_batch_t *batch, answer_protocol_t protocol, const answer_report_t *report, size_t reply_len)
 {

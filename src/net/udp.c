@@ -213,7 +213,7 @@ void udp_worker_run(void *arg)
 			}
 		}
 		uint32_t nap_us = pace_turn(&udp->pace, sys_clock_ns() / 1000, requests);
-		if (nap_us > 0 && !more) { /* the word to end waits as long */
+		if (nap_us > 0 && !more) { /* stop_fd waits as long */
 			(void)nanosleep(&(struct timespec){ .tv_nsec = (long)nap_us * 1000 }, NULL);
 		}
 	}

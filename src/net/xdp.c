@@ -27,7 +27,7 @@ enum {
 	SLEEP_US = NET_POLL_MS / 4 * 1000,
 	/* A ring that may be too small for what comes during a nap. */
 	NAP_RING_MIN = 1024,
-	/* Turns after the word to stop, and how long the last segments may take to leave. */
+	/* Turns after xdp_worker_stop(), and how long the last segments may take to leave. */
 	LAST_TURNS_MAX = 256,
 	FAREWELL_MS = 100,
 };
@@ -37,7 +37,7 @@ typedef struct {
 	traffic_batch_t traffic; /* of a turn */
 	request_limits_t limits;
 	xdp_tcp_t *tcp; /* owned */
-	/* What the settings below and those of TCP were made from. */
+	/* What `may_nap` and the settings of TCP were derived from. */
 	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
 	uint64_t now_us;
@@ -192,7 +192,7 @@ static void handle_packets(xdp_t *xdp, const state_t *state, kxdp_packet_t *pack
 	}
 }
 
-/* Take over the published configuration when it or the number of workers that share its limits is another one. */
+/* Apply the published configuration if it, or the number of workers that share its limits, has changed. */
 static void xdp_follow_state(xdp_t *xdp, const state_t *state)
 {
 	size_t count = xdp->out.set->count;
@@ -241,7 +241,7 @@ static size_t take_turn(const xdp_worker_t *worker)
 	return count;
 }
 
-/* Sleep until there is something to do, after a turn with `count` packets. False: the queue is of no use any more. */
+/* Sleep until there is something to do, after a turn with `count` packets. False: the queue can't be used any more. */
 static bool sleep_well(xdp_worker_t *worker, size_t count)
 {
 	xdp_t *xdp = worker->memory;
@@ -296,7 +296,7 @@ void xdp_worker_run(void *arg)
 	for (unsigned last_turns = 0;;) {
 		size_t count = take_turn(worker);
 		if (atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-			/* What has arrived is answered still. */
+			/* First answer what has arrived. */
 			if (count == 0 || ++last_turns == LAST_TURNS_MAX) {
 				bid_farewell(worker);
 				return;

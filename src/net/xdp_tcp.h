@@ -22,7 +22,7 @@ typedef struct xdp_tcp xdp_tcp_t;
  */
 KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, xdp_tcp_t **ret_tcp);
 
-/** NULL is fine. */
+/** Free it with its stack. NULL is allowed. */
 void xdp_tcp_free(xdp_tcp_t *take_tcp);
 
 /**
@@ -41,7 +41,7 @@ bool xdp_tcp_has_stack(const xdp_tcp_t *tcp);
 void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
 		size_t count, uint64_t now_us);
 
-/** Of a worker that has a stack, as what follows. Let due timers take effect and answer what waited for room. */
+/** Let due timers take effect and answer what waited for room. This and what follows need xdp_tcp_has_stack(). */
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us);
 
 /** The next segment to send, as kxdp_tcp_emit(). */
@@ -50,13 +50,13 @@ bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payl
 /** Answer what waited for room, after segments were sent. True: there was something. */
 bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state);
 
-/** Reset everybody: at the end of the worker; emit() gives the segments. */
+/** Reset all connections, when the worker ends; xdp_tcp_emit() gives the segments. */
 void xdp_tcp_abort_all(xdp_tcp_t *tcp);
 
 /** How long nothing will be due, in microseconds, at most max_us. */
 uint64_t xdp_tcp_time_left(const xdp_tcp_t *tcp, uint64_t now_us, uint64_t max_us);
 
-/** False: there is no stack. Any thread. */
+/** Statistics of the stack, with segments whose header is malformed. False: there is no stack. Any thread. */
 bool xdp_tcp_stats(const xdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats);
 
 /** The stack's share of the configured limits. Pure. */

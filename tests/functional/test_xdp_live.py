@@ -330,7 +330,7 @@ def test_interface_returns(server, pair, link):
     for turn in (1, 2):
         link.remove()
         # The second, if the server was about to open it again: as it came to be, it may have been without link or address still.
-        server.wait_log(r"warning: XDP interface srv1 is gone, waiting for it|XDP interface srv1 anew \(.*no such interface", count=turn)
+        server.wait_log(r"warning: XDP interface srv1 is gone, waiting for it|reopen XDP interface srv1 \(.*no such interface", count=turn)
         wait_workers(server, 1)
         link.add()
         server.wait_log("initialized XDP interface srv1", count=turn + 1)
