@@ -340,8 +340,8 @@ size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_
 	static const kxdp_filter_count_t rows[FILTER_COUNT_ROWS] = { FILTER_COUNTS(COUNT_ROW) };
 #undef COUNT_ROW
 	uint32_t first = queue != KXDP_ALL_QUEUES ? queue : 0;
-	uint32_t end = queue != KXDP_ALL_QUEUES ? queue + 1 : iface->queue_max;
-	assert(end <= iface->queue_max);
+	uint32_t end = iface == NULL ? 0 : queue != KXDP_ALL_QUEUES ? queue + 1 : iface->queue_max;
+	assert(iface == NULL || end <= iface->queue_max);
 	uint64_t packets[FILTER_COUNT_ROWS] = { 0 };
 	for (uint32_t q = first; q < end; q++) {
 		filter_counts_add(&iface->counts[q], packets);

@@ -220,7 +220,7 @@ typedef struct {
 /**
  * Counters of the interface's kernel program, read from memory it shares: no system call.
  *
- * queue: [0..kxdp_iface_queue_max()), or KXDP_ALL_QUEUES for the sum.
+ * iface: NULL: all rows are 0. queue: [0..kxdp_iface_queue_max()), or KXDP_ALL_QUEUES for the sum.
  * ret_counts[0..max): filled in, always the same rows in the same order. Returns their number.
  */
 size_t kxdp_iface_filter_counts(const kxdp_iface_t *iface, unsigned queue, kxdp_filter_count_t *ret_counts, size_t max);

@@ -3,6 +3,7 @@
  * The helper through its interface, on the loopback device of a network namespace of our own (needs root), and the
  * checks of requests by themselves (needs nothing).
  */
+#include "xdp/iface.h"
 #include "xdp/priv.h"
 #include "xdp/priv_wire.h"
 #include "xdp/queue.h"
@@ -512,6 +513,19 @@ static void test_rules(void **state)
 	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 2);
 	assert_int_equal(rules[1].matched, 5);
 	assert_int_equal(rules[1].dropped, 2);
+	/* The same once more, or another limit: when the next one is due stays, too. */
+	one.per_second = 1;
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	send_to_server(5);
+	const uint64_t due = iface->counted[iface->rules[1].index].due;
+	assert_int_not_equal(due, 0);
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	assert_true(iface->counted[iface->rules[1].index].due == due);
+	one.per_second = 2;
+	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);
+	assert_true(iface->counted[iface->rules[1].index].due == due);
+	assert_int_equal(kxdp_iface_rules(iface, rules, 4), 2);
+	assert_int_equal(rules[1].matched, 10);
 	/* A new rule in a place that was used starts at 0. */
 	assert_int_equal(kxdp_rule_remove(iface, &one, &fault), KNOT_OK);
 	assert_int_equal(kxdp_rule_set(iface, &one, &fault), KNOT_OK);

@@ -42,15 +42,16 @@ static health_t health_of_interfaces(net_t *net, size_t *ret_queues)
 	size_t queues = 0;
 	for (size_t i = 0; i < status->count && health.is_good; i++) {
 		const net_xdp_iface_status_t *iface = &status->ifaces[i];
-		size_t open = 0;
+		size_t open = 0, there = 0;
 		for (size_t j = 0; j < iface->queue_count; j++) {
 			open += iface->queues[j].is_open;
+			there += !iface->queues[j].is_past;
 		}
 		if (iface->state == NET_XDP_GONE) {
 			health = health_say(false, "XDP interface %s is not there", iface->listen);
-		} else if (iface->state == NET_XDP_UP && open < iface->queue_count) {
+		} else if (iface->state == NET_XDP_UP && open < there) {
 			health = health_say(false, "XDP interface %s: %zu of %zu queues are open", iface->ifname, open,
-					iface->queue_count);
+					there);
 		}
 		queues += open;
 	}

@@ -151,7 +151,9 @@ static knot_err_t top_send_interface(session_t *session, const net_xdp_iface_sta
 		return err;
 	}
 	for (size_t i = 0; i < iface->queue_count; i++) {
-		top_send_queue(session, &sheet, i);
+		if (!iface->queues[i].is_past) {
+			top_send_queue(session, &sheet, i);
+		}
 	}
 	for (size_t i = 0; i < sheet.row_count; i++) {
 		uint64_t sum = top_is_dropped(&sheet.rows[i]) ? xdp_sheet_sum(&sheet, &sheet.rows[i]) : 0;

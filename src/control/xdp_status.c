@@ -80,10 +80,14 @@ static void xdp_status_send_facts(reply_t *reply, const net_xdp_iface_status_t *
 		[NET_XDP_SOCKETS] = "sockets",
 	};
 	char mtu[VALUE_TEXT_MAX] = "", queues[VALUE_TEXT_MAX];
+	size_t queue_count = 0;
+	for (size_t i = 0; i < iface->queue_count; i++) {
+		queue_count += !iface->queues[i].is_past;
+	}
 	if (iface->mtu > 0) {
 		snprintf(mtu, sizeof(mtu), "%u", iface->mtu);
 	}
-	snprintf(queues, sizeof(queues), "%zu", iface->queue_count);
+	snprintf(queues, sizeof(queues), "%zu", queue_count);
 	const struct {
 		const char *name, *value;
 	} facts[] = {

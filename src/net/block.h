@@ -19,7 +19,7 @@ void block_list_done(block_list_t *list);
 /** The rule with this prefix, NULL: none. */
 net_block_t *block_list_find(const block_list_t *list, const conf_xdp_block_t *rule);
 
-/** Add a rule (its counters are 0 in the list), or replace the one with this prefix. KNOT_ENOMEM. */
+/** Add a rule with its counters at 0, or replace the one with this prefix. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t block_list_set(block_list_t *list, const net_block_t *rule);
 
 /** Remove the rule with this prefix. False: there is none. */

@@ -71,6 +71,7 @@ static void interfaces_remove_item(interfaces_t *set, size_t index) SYS_REQUIRES
 	memmove(&set->items[index], &set->items[index + 1], (set->count - index) * sizeof(*set->items));
 	sys_mutex_unlock(&set->look);
 	sockets_free(item->sockets);
+	free(item->past);
 	free(item);
 }
 

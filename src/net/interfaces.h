@@ -29,6 +29,16 @@ typedef struct {
 	uint64_t opened_ms;
 } xdp_lane_t;
 
+/** What a queue had counted until it was closed, if it was. Levels are 0. */
+typedef struct {
+	bool was_open;
+	bool has_tcp;
+	kxdp_stats_t stats;
+	kxdp_tcp_stats_t tcp;
+	uint64_t filter[NET_FILTER_COUNTS_MAX]; /* of programs that were detached, by enum filter_count */
+	uint64_t lost;                          /* packets that were in the receive ring of a socket that was closed */
+} xdp_past_t;
+
 typedef struct {
 	xdp_want_t want;      /* in force while open, else wanted */
 	xdp_want_t asked;     /* last tried, so that what failed isn't tried again every second */
@@ -38,13 +48,14 @@ typedef struct {
 	unsigned lane_max;
 	xdp_level_t level; /* reached, or to be tried */
 	net_xdp_state_t state;
-	kxdp_fault_t fault; /* why not up, or why not at the best level; text "" otherwise */
-	uint64_t tried_ms;  /* when opening failed last */
-	uint64_t retry_ms;  /* try again then; 0: only when something changed */
-	sockets_t *sockets; /* owned: serve instead; NULL: none needed */
-	kxdp_stats_t past;  /* counters of queues that were closed */
-	bool planned;       /* while following */
-	bool was_up;        /* at some time */
+	kxdp_fault_t fault;  /* why not up, or why not at the best level; text "" otherwise */
+	uint64_t tried_ms;   /* when opening failed last */
+	uint64_t retry_ms;   /* try again then; 0: only when something changed */
+	sockets_t *sockets;  /* owned: serve instead; NULL: none needed */
+	xdp_past_t *past;    /* owned, by number of the queue */
+	unsigned past_count; /* not less than lane_max */
+	bool planned;        /* while following */
+	bool was_up;         /* at some time */
 } xdp_interface_t;
 
 typedef struct {
@@ -61,7 +72,7 @@ typedef struct {
 	host_facts_t host;      /* when the system last said that something happened; see host.h */
 	uint64_t host_retry_ms; /* a kernel program wasn't given what the host has: try again then; 0: each has it */
 	block_list_t run_time;  /* rules set at run time */
-	block_list_t blocks;    /* in force */
+	block_list_t blocks;    /* in force; their counters: of interfaces that were closed */
 	net_capture_t *capture; /* the one that runs; NULL: none */
 	bool helper_lost;       /* said so */
 	knot_err_t plan_err;    /* of the last plan, said already */
@@ -163,6 +174,21 @@ void xdp_lane_stop(xdp_lane_t *lane);
 /** Join the worker, close the queue. An empty lane is fine. */
 void xdp_lane_close(xdp_lane_t *lane);
 
+/* ---- Counters of what was closed (xdp_past.c) ---- */
+
+/** Make sure that item->past has `count` queues. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t xdp_past_reserve(interfaces_t *set, xdp_interface_t *item, unsigned count)
+		SYS_EXCLUDES(set->look);
+
+/** Add what the queue and worker of a lane counted. The worker has ended, the queue is still open. Under `look`. */
+void xdp_past_add_lane(xdp_past_t *past, const xdp_lane_t *lane);
+
+/** Once the queue is closed: count the packets that no one took out of its ring. Under `look`. */
+void xdp_past_count_lost(xdp_past_t *past, const kxdp_iface_t *iface, unsigned queue);
+
+/** Add what the kernel program counted, before it is detached. Under `look`. */
+void xdp_past_add_program(xdp_past_t *past, const kxdp_iface_t *iface, unsigned queue);
+
 /* ---- Block rules (xdp_block.c) ---- */
 
 /** Bring all open interfaces from set->blocks to what configuration and run time ask for. First error; logged. */
@@ -174,6 +200,9 @@ KNOT_MUST_USE knot_err_t interfaces_block(interfaces_t *set, const net_block_t *
 KNOT_MUST_USE knot_err_t interfaces_unblock(interfaces_t *set, const conf_xdp_block_t *rule) SYS_EXCLUDES(set->change);
 KNOT_MUST_USE knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count)
 		SYS_EXCLUDES(set->change);
+
+/** Keep what rules have counted on an interface that is about to be closed. */
+void interfaces_keep_block_counts(interfaces_t *set, kxdp_iface_t *iface) SYS_REQUIRES(set->change);
 
 /** Remove the rules whose time is over, and log them. True: of those left, some have an end. */
 bool interfaces_end_blocks(interfaces_t *set) SYS_EXCLUDES(set->change);

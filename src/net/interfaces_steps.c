@@ -39,23 +39,29 @@ static void steps_close_lanes(interfaces_t *set, xdp_interface_t *item, unsigned
 			continue;
 		}
 		sys_thread_join(&lane.worker->thread);
-		kxdp_stats_t last;
-		kxdp_queue_stats(lane.queue, &last);
-		last.tx_busy = last.fq_fill = last.rx_fill = last.tx_fill = last.cq_fill = 0;
 		sys_mutex_lock(&set->look);
-		kxdp_stats_add(&item->past, &last);
+		xdp_past_add_lane(&item->past[q], &lane);
 		item->lanes[q] = (xdp_lane_t){ 0 };
 		sys_mutex_unlock(&set->look);
 		xdp_lane_close(&lane);
+		sys_mutex_lock(&set->look);
+		xdp_past_count_lost(&item->past[q], item->iface, q);
+		sys_mutex_unlock(&set->look);
 	}
 }
 
 void interfaces_close(interfaces_t *set, xdp_interface_t *item)
 {
 	steps_close_lanes(set, item, 0, item->lane_max);
+	if (item->iface != NULL) {
+		interfaces_keep_block_counts(set, item->iface);
+	}
 	sys_mutex_lock(&set->look);
 	kxdp_iface_t *iface = item->iface;
 	xdp_lane_t *lanes = item->lanes;
+	for (unsigned q = 0; q < item->lane_max; q++) {
+		xdp_past_add_program(&item->past[q], iface, q);
+	}
 	item->iface = NULL;
 	item->lanes = NULL;
 	item->lane_max = 0;
@@ -127,7 +133,8 @@ static knot_err_t steps_open_level(interfaces_t *set, xdp_interface_t *item, con
 	}
 	unsigned max = kxdp_iface_queue_max(iface);
 	xdp_lane_t *lanes = calloc(max, sizeof(*lanes));
-	if (lanes == NULL) {
+	if (lanes == NULL || xdp_past_reserve(set, item, max) != KNOT_OK) {
+		free(lanes);
 		kxdp_iface_close(iface);
 		*ret_fault = (kxdp_fault_t){ .err = KNOT_ENOMEM, .text = "not enough memory" };
 		return KNOT_ENOMEM;

@@ -86,6 +86,7 @@ static xdp_interface_t *open_by_hand(fixture_t *f)
 	conf.listen = (conf_xdp_listens_t){ &listen, 1 };
 	assert_int_equal(follow_conf(f, &conf), KNOT_OK);
 	xdp_interface_t *item = first(f);
+	assert_int_equal(xdp_past_reserve(&f->set, item, QUEUES), KNOT_OK);
 	f->iface = (kxdp_iface_t){ .name = "nosuch0", .index = 7, .queue_count = QUEUES, .queue_max = QUEUES };
 	for (unsigned q = 0; q < QUEUES; q++) {
 		f->workers[q] = (xdp_worker_t){ .queue_index = q };
@@ -157,13 +158,30 @@ static void counters_stay_when_the_queues_are_closed(void **state)
 	net_xdp_stats_t stats;
 	xdp_interface_t *item = open_by_hand(f);
 	item->was_up = true;
-	item->past.replied = 6;
+	static const struct filter_counts counted[QUEUES] = { [1] = { .packets = { [FILTER_UDP4] = 9 } } };
+	f->iface.counts = counted;
+	item->past[0].stats.replied = 6;
+	item->past[1].stats.received[KXDP_OK] = 7;
+	item->past[1].stats.replied = 4;
+	xdp_past_count_lost(&item->past[1], item->iface, 1);
+	xdp_past_add_program(&item->past[1], item->iface, 1);
+	xdp_past_count_lost(&item->past[1], NULL, 1);
 	forget_by_hand(f);
 	assert_int_equal(interfaces_count(&f->set), 1);
 	assert_true(interfaces_stats(&f->set, 0, &stats));
-	assert_int_equal(stats.stats.replied, 6);
+	assert_int_equal(stats.stats.replied, 6 + 4);
 	assert_int_equal(stats.queue_count, 0);
 	assert_false(interfaces_stats(&f->set, 1, &stats));
+	net_xdp_status_t *status;
+	assert_int_equal(interfaces_status(&f->set, &status), KNOT_OK);
+	assert_int_equal(status->ifaces[0].queue_count, 1);
+	const net_xdp_queue_status_t *queue = &status->ifaces[0].queues[0];
+	assert_int_equal(queue->index, 1);
+	assert_true(queue->is_past && !queue->is_open);
+	assert_int_equal(queue->stats.replied, 4);
+	assert_int_equal(queue->filter[FILTER_UDP4].packets, 9);
+	assert_int_equal(queue->lost, 9 - 7);
+	net_xdp_status_free(status);
 }
 
 static void workers_that_leave_are_not_published(void **state)
@@ -239,6 +257,36 @@ static void matches_of_all_interfaces_are_summed(void **state)
 		assert_int_equal(list[i].dropped, is_first ? 3 : 0);
 	}
 	free(list);
+}
+
+/* Rules keep what they have counted, in the kernel and of interfaces that were closed, and are only sent when changed.
+ */
+static void unchanged_rules_are_left_alone(void **state)
+{
+	fixture_t *f = *state;
+	conf_xdp_block_t rules[] = { rule_of("192.0.2.0/24@9"), rule_of("::1") };
+	(void)open_by_hand(f);
+	for (size_t i = 0; i < KNOT_LEN(rules); i++) {
+		assert_int_equal(block_list_set(&f->set.blocks, &(net_block_t){ .rule = rules[i], .is_conf = true }),
+				KNOT_OK);
+	}
+	block_list_find(&f->set.blocks, &rules[0])->matched = 3;
+	conf_xdp_t conf = conf_nothing;
+	conf.block = (conf_xdp_blocks_t){ rules, KNOT_LEN(rules) };
+	free(f->set.conf);
+	f->set.conf = conf_xdp_copy(&conf);
+	/* Without a helper nothing can be sent: that would be an error. */
+	sys_mutex_lock(&f->set.change);
+	assert_int_equal(interfaces_follow_blocks(&f->set), KNOT_OK);
+	sys_mutex_unlock(&f->set.change);
+	assert_int_equal(block_list_find(&f->set.blocks, &rules[0])->matched, 3);
+	rules[0].per_second = 10;
+	free(f->set.conf);
+	f->set.conf = conf_xdp_copy(&conf);
+	sys_mutex_lock(&f->set.change);
+	assert_int_equal(interfaces_follow_blocks(&f->set), KNOT_EPERM);
+	sys_mutex_unlock(&f->set.change);
+	assert_int_equal(block_list_find(&f->set.blocks, &rules[0])->matched, 3);
 }
 
 /* What no kernel program took isn't listed, and what it still obeys is. Without a helper no program takes anything. */
@@ -359,6 +407,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(workers_that_leave_are_not_published, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_follow_both_sources, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(matches_of_all_interfaces_are_summed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unchanged_rules_are_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_that_cannot_be_had_leave_the_old_ones, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(captures_follow_queues, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sockets_of_another_user_make_room, set_up, tear_down),

@@ -114,10 +114,12 @@ typedef enum {
 /** One receive queue with its worker. */
 typedef struct {
 	unsigned index;
-	bool is_open;       /* else only what the kernel program counted is there */
-	kxdp_stats_t stats; /* since the queue was opened */
+	bool is_open;       /* else only counters are there */
+	bool is_past;       /* not open, and no packet has come to it since the interface was opened last */
+	kxdp_stats_t stats; /* counters never go back, also when queues come and go; levels are of now */
 	bool has_tcp;
-	kxdp_tcp_stats_t tcp;                              /* of the worker's stack, when has_tcp */
+	kxdp_tcp_stats_t tcp;                              /* the same of the worker's stack, when has_tcp */
+	uint64_t lost;                                     /* packets in the receive ring of a socket that was closed */
 	uint32_t ring_size;                                /* descriptors in each ring; fill levels are in `stats` */
 	kxdp_filter_count_t filter[NET_FILTER_COUNTS_MAX]; /* by fate; the same rows for every queue */
 	size_t filter_count;
@@ -135,7 +137,7 @@ typedef struct {
 	char reason[sizeof(((kxdp_fault_t *)0)->text)]; /* why not up, or why in a lower mode; "" otherwise */
 	char listen[NET_XDP_LISTEN_TEXT_MAX];           /* as configured, separated by blanks */
 	bool udp, tcp, route_check;                     /* that are in force */
-	net_xdp_queue_status_t *queues;
+	net_xdp_queue_status_t *queues;                 /* that are or were open, or got packets, by index */
 	size_t queue_count;
 } net_xdp_iface_status_t;
 

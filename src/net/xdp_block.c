@@ -87,6 +87,11 @@ knot_err_t interfaces_follow_blocks(interfaces_t *set)
 			first = first == KNOT_OK ? err : first;
 		}
 	}
+	for (size_t i = 0; i < next.count; i++) {
+		const net_block_t *before = block_list_find(&set->blocks, &next.rules[i].rule);
+		next.rules[i].matched = before != NULL ? before->matched : 0;
+		next.rules[i].dropped = before != NULL ? before->dropped : 0;
+	}
 	block_list_done(&set->blocks);
 	set->blocks = next;
 	return first;
@@ -191,6 +196,16 @@ static void xdp_block_add_counts(const block_list_t *list, net_block_t *rules, k
 			rule->dropped += counts[i].dropped;
 		}
 	}
+}
+
+void interfaces_keep_block_counts(interfaces_t *set, kxdp_iface_t *iface)
+{
+	size_t max = set->blocks.count;
+	kxdp_rule_count_t *counts = max > 0 ? malloc(max * sizeof(*counts)) : NULL;
+	if (counts != NULL) {
+		xdp_block_add_counts(&set->blocks, set->blocks.rules, iface, counts, max);
+	}
+	free(counts);
 }
 
 knot_err_t interfaces_blocks(interfaces_t *set, net_block_t **ret_rules, size_t *ret_count)

@@ -2,6 +2,7 @@
 /* What can be seen of the XDP interfaces. Takes `look` only: a change of interfaces may take seconds. */
 #include "src/net/interfaces.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,11 @@ size_t interfaces_count(interfaces_t *set)
 
 static void sum_stats(const xdp_interface_t *item, net_xdp_stats_t *ret_stats)
 {
-	net_xdp_stats_t sum = { .stats = item->past };
+	net_xdp_stats_t sum = { .queue_count = 0 };
 	snprintf(sum.ifname, sizeof(sum.ifname), "%s", item->want.ifname);
+	for (unsigned q = 0; q < item->past_count; q++) {
+		kxdp_stats_add(&sum.stats, &item->past[q].stats);
+	}
 	for (unsigned q = 0; q < item->lane_max; q++) {
 		if (item->lanes[q].queue != NULL) {
 			kxdp_stats_t part;
@@ -66,20 +70,6 @@ bool interfaces_stats(interfaces_t *set, size_t index, net_xdp_stats_t *ret_stat
 	return is_there;
 }
 
-static void fill_queue(const xdp_interface_t *item, unsigned queue, net_xdp_queue_status_t *status)
-{
-	const xdp_lane_t *lane = &item->lanes[queue];
-	*status = (net_xdp_queue_status_t){ .index = queue, .cpu = -1 };
-	status->filter_count = kxdp_iface_filter_counts(item->iface, queue, status->filter, KNOT_LEN(status->filter));
-	if (lane->worker != NULL) {
-		status->is_open = true;
-		status->ring_size = item->want.ring_size;
-		status->cpu = lane->worker->thread.cpu;
-		kxdp_queue_stats(lane->queue, &status->stats);
-		status->has_tcp = xdp_worker_tcp_stats(lane->worker, &status->tcp);
-	}
-}
-
 /* Packets come to queues without a socket, too: the kernel program counts them. */
 static bool is_used(const net_xdp_queue_status_t *status)
 {
@@ -88,6 +78,35 @@ static bool is_used(const net_xdp_queue_status_t *status)
 		used |= status->filter[i].packets > 0;
 	}
 	return used;
+}
+
+static void add_past(const xdp_past_t *past, net_xdp_queue_status_t *status)
+{
+	kxdp_stats_add(&status->stats, &past->stats);
+	kxdp_tcp_stats_add(&status->tcp, &past->tcp);
+	status->has_tcp |= past->has_tcp;
+	status->lost = past->lost;
+	for (size_t i = 0; i < status->filter_count; i++) {
+		status->filter[i].packets += past->filter[i];
+	}
+}
+
+static void fill_queue(const xdp_interface_t *item, unsigned queue, net_xdp_queue_status_t *status)
+{
+	*status = (net_xdp_queue_status_t){ .index = queue, .cpu = -1 };
+	const bool is_there = queue < item->lane_max;
+	status->filter_count = kxdp_iface_filter_counts(
+			is_there ? item->iface : NULL, queue, status->filter, KNOT_LEN(status->filter));
+	const xdp_lane_t *lane = is_there ? &item->lanes[queue] : NULL;
+	if (lane != NULL && lane->worker != NULL) {
+		status->is_open = true;
+		status->ring_size = item->want.ring_size;
+		status->cpu = lane->worker->thread.cpu;
+		kxdp_queue_stats(lane->queue, &status->stats);
+		status->has_tcp = xdp_worker_tcp_stats(lane->worker, &status->tcp);
+	}
+	status->is_past = !is_used(status);
+	add_past(&item->past[queue], status);
 }
 
 static bool fill_interface(const xdp_interface_t *item, net_xdp_iface_status_t *status)
@@ -108,18 +127,18 @@ static bool fill_interface(const xdp_interface_t *item, net_xdp_iface_status_t *
 	memcpy(status->driver, item->device.driver, sizeof(status->driver));
 	memcpy(status->reason, item->fault.text, sizeof(status->reason));
 	memcpy(status->listen, want->text, sizeof(status->listen));
-	if (item->iface == NULL) {
-		return true;
+	if (item->iface != NULL) {
+		snprintf(status->mode, sizeof(status->mode), "%s", kxdp_iface_mode_text(item->iface));
 	}
-	snprintf(status->mode, sizeof(status->mode), "%s", kxdp_iface_mode_text(item->iface));
-	status->queues = calloc(item->lane_max, sizeof(*status->queues));
+	assert(item->past_count >= item->lane_max);
+	status->queues = calloc(item->past_count + 1, sizeof(*status->queues));
 	if (status->queues == NULL) {
 		return false;
 	}
-	for (unsigned q = 0; q < item->lane_max; q++) {
+	for (unsigned q = 0; q < item->past_count; q++) {
 		net_xdp_queue_status_t *queue = &status->queues[status->queue_count];
 		fill_queue(item, q, queue);
-		status->queue_count += is_used(queue);
+		status->queue_count += is_used(queue) || item->past[q].was_open;
 	}
 	return true;
 }

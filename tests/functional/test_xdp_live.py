@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """XDP interfaces that change while the server runs: by reload, `ip link`, `ethtool -L`. guards: doc/adr/0011-live-changes.md"""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -237,6 +238,82 @@ def test_settings_of_sockets_open_the_interface_anew(server, pair):
     assert not answers(server, pair, pair.server6, timeout=0.5)        # and so do block rules
     assert len(re.findall("initialized XDP interface", server.log())) == 2
     assert before > 64 >= xdp_count(server, "fq_fill", pair.server_if)
+
+
+LEVELS = {"tx_busy", "fq_fill", "rx_fill", "tx_fill", "cq_fill", "waiting", "tcp-clients", "tcp-half-open", "tcp-time-wait", "tcp-inbuf",
+          "tcp-outbuf", "tcp-memory"}
+
+
+def counters_of(server, ifname):
+    """Counters of `stats` and `metrics` that must never fall, by name."""
+    found = {}
+    for name, value in server.stats().items():
+        item, _, interface = name.rstrip("]").partition("[")
+        if interface == ifname and item.removeprefix("xdp.") not in LEVELS:
+            found[name] = value
+    return found
+
+
+def test_counters_never_fall(server, pair, link):
+    """However often sockets and kernel program are closed and opened; the sums of where packets ended match all the time."""
+    xdp = [f"listen: [ {pair.server_if}@53, {link.server_if}@53 ]", "tcp: on", "block: 203.0.113.0/24"]
+    server.write_conf(*xdp)
+    server.start()
+    last = {}
+
+    def difference():
+        with Client(server.socket) as client:
+            return [(unit["id"], unit["data"]) for unit in client.command("xdp-status", section=link.server_if)
+                    if unit["item"] == "difference" and "id" in unit and unit["data"] != "0"]
+
+    def use(what, is_there=True):
+        for _ in range(5 if is_there else 0):
+            wait_answers(server, pair, link.server4)
+            wait_answers(server, pair, link.server4, tcp=True)
+        server.wait(lambda: difference() == [], what=f"sums that match: {what} {difference()}")
+        now = counters_of(server, link.server_if)
+        fallen = {name: (count, now.get(name)) for name, count in last.items() if now.get(name, 0) < count}
+        assert fallen == {}, what
+        for item in ("received", "answered-udp4", "taken-tcp", "tcp-accepted", "sent-udp4"):
+            name = f"xdp.{item}[{link.server_if}]"
+            assert now[name] > last.get(name, 0) or not is_there, (what, name)
+        last.update(now)
+
+    use("at first")
+    server.change(*xdp, "ring-size: 64")
+    use("after a reload that opens the sockets again")
+    link.channels(2)
+    wait_workers(server, 3)
+    use("with more queues")
+    link.remove()
+    server.wait_log("XDP interface srv1 is gone")
+    use("without the interface", is_there=False)
+    link.add()
+    wait_workers(server, 2)
+    use("when it has come back")
+    with Client(server.socket) as client:
+        facts = {unit["item"]: unit["data"] for unit in client.command("xdp-status", section=link.server_if) if unit["type"] == "interface"}
+    assert facts["queues"] == "1", "a queue that isn't there any more has counters only"
+
+
+def test_counters_of_rules_never_fall(server, pair):
+    xdp = [f"listen: {pair.server_if}@53", f"block: [ {pair.client4}, 2001:db8::/32@1000000 ]"]
+    server.write_conf(*xdp)
+    server.start()
+
+    def rules():
+        units = json.loads(server.knotc("-j", "raw", "xdp-block", "list").stdout)["reply"]
+        return {unit["id"]: int(unit["data"]) for unit in units if unit["item"] == "matched"}
+
+    last = rules()
+    assert len(last) == 2
+    for more in ([], ["ring-size: 64"], ["ring-size: 128"], []):
+        server.change(*xdp, *more)
+        assert all(count >= last[prefix] for prefix, count in rules().items()), more
+        assert not answers(server, pair, pair.server4, timeout=0.2) and answers(server, pair, pair.server6)
+        now = rules()
+        assert all(now[prefix] > last[prefix] for prefix in now), (more, last, now)
+        last = now
 
 
 def test_block_rules_follow(server, pair):

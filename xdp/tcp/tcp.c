@@ -130,3 +130,11 @@ void kxdp_tcp_stats(const kxdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats)
 			     kxdp_slab_memory(&tcp->ends) + kxdp_slab_memory(&tcp->sources) +
 			     kxdp_slab_memory(&tcp->shares) + tcp_buffers_memory(tcp);
 }
+
+void kxdp_tcp_stats_add(kxdp_tcp_stats_t *sum, const kxdp_tcp_stats_t *part)
+{
+	enum { COUNT = 1, LEVEL = 0, BYTES = 0 };
+#define TCP_ADD(name, kind, help) sum->name += (kind)*part->name;
+	KXDP_TCP_STATS(TCP_ADD)
+#undef TCP_ADD
+}

@@ -185,3 +185,6 @@ typedef struct {
 /* clang-format on */
 
 void kxdp_tcp_stats(const kxdp_tcp_t *tcp, kxdp_tcp_stats_t *ret_stats);
+
+/** Add the counters of `part` to `sum`; levels stay as they are. */
+void kxdp_tcp_stats_add(kxdp_tcp_stats_t *sum, const kxdp_tcp_stats_t *part);

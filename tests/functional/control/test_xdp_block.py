@@ -230,6 +230,9 @@ def test_kept_over_reload(server, pair):
     assert found["2001:db8::/64"] == {"rate": 1000000, "matched": 0, "dropped": 0, "source": "configuration"}
     assert found["203.0.113.0/24"]["source"] == "configuration"
     assert not is_answered(server, pair) and is_answered(server, pair, family=6)
+    # A reload that changes none of them leaves them alone.
+    assert server.knotc("reload").stdout == "Reloaded\n"
+    assert rules(server)[f"{pair.client4}/32"]["dropped"] == 1 and rules(server)["2001:db8::/64"]["matched"] == 1
     # The configured rule of the same prefix comes back; what its prefix has counted goes on.
     server.knotc("xdp-block", "remove", pair.client4)
     assert rules(server)[f"{pair.client4}/32"] == {"rate": 1000000, "matched": 1, "dropped": 1, "source": "configuration"}
