@@ -296,7 +296,7 @@ static void check_mtu(check_t *check)
 	}
 }
 
-/* ---- Who else is there ---- */
+/* ---- Other programs on the interface ---- */
 
 static bool program_name(uint32_t id, char ret_name[static BPF_OBJ_NAME_LEN])
 {

@@ -60,7 +60,7 @@ struct kxdp_queue {
 	uint32_t replied[2];  /* of these, replies; by kind: KXDP_UDP4, KXDP_UDP6 */
 	uint32_t taken;       /* frames of kxdp_frame_take() in the caller's hands */
 	bool is_short;        /* kxdp_frame_take() found none */
-	bool is_gone;         /* the interface is no more */
+	bool is_gone;         /* the interface was removed */
 	bool route_check;     /* as at the last batch */
 	kxdp_tap_t *tap;      /* borrowed; NULL: none */
 	uint32_t ifindex;

@@ -67,7 +67,7 @@ static void open_store(images_t *images)
 				"images, failed to open '%s' (%s), zones will be read from their files at every start",
 				images->path, reason.text[0] != '\0' ? reason.text : knot_strerror(err));
 	} else if (reason.text[0] != '\0') {
-		log_server(LOG_WARNING, "images, '%s' made anew (%s)", images->path, reason.text);
+		log_server(LOG_WARNING, "images, '%s' created again (%s)", images->path, reason.text);
 	}
 }
 

@@ -263,7 +263,7 @@ def test_killed_at_each_write(farm, has_images):
             farm.start()
             farm.check()
             # The making of a new environment may be torn; there was nothing in it.
-            assert not [line for line in complaints(farm.said()) if has_images or "made anew" not in line], farm.said()
+            assert not [line for line in complaints(farm.said()) if has_images or "created again" not in line], farm.said()
             farm.daemon.stop()
     print(f"{calls} calls to the disk at first; {killed} killed there, {missed} not reached; {farm.checked} zones checked")
     assert killed >= 3 * 6, "all three at each call that any start makes"
@@ -328,7 +328,7 @@ def test_damage(saved, what):
     saved.check()
     said = saved.said()
     lines = complaints(said)
-    whole = [line for line in lines if "made anew" in line]
+    whole = [line for line in lines if "created again" in line]
     single = [re.search(r"\[(\S+)\.\]", line).group(1) for line in lines if "image not used" in line]
     assert len(lines) == len(whole) + len(single), lines
     if part == "all":

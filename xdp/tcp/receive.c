@@ -92,7 +92,7 @@ static uint32_t receive_cookie(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, u
 		}
 		return 0;
 	}
-	if (!tcp_source_has_room(tcp, segment->flow.remote)) { /* before anybody has to make room */
+	if (!tcp_source_has_room(tcp, segment->flow.remote)) { /* before another connection has to make room */
 		stat_inc(&tcp->stats.dropped_limit);
 		tcp_note_reset(tcp, segment);
 		return 0;
@@ -304,7 +304,7 @@ static bool receive_data(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const p
 	return true;
 }
 
-/* The peer has sent all (3.10.7.4, eighth). True: the application is to be told. */
+/* The peer has sent all (3.10.7.4, eighth). True: the application has to learn of it. */
 static bool receive_fin(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 {
 	receive_advance(tcp, number, conn, 1);
@@ -318,7 +318,7 @@ static bool receive_fin(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn)
 	return false;
 }
 
-/* Where the FIN is, when it can be told yet. True: it is next. */
+/* Note where the FIN is if data in front of it is missing. True: it is next. */
 static bool receive_is_fin_next(kxdp_tcp_t *tcp, uint32_t number, conn_t *conn, const piece_t *piece)
 {
 	if (piece->fin && piece->off == 0) {
@@ -348,7 +348,7 @@ static bool receive_text(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t 
 	if (segment->len == 0 && !(segment->flags & KXDP_TCP_FIN)) {
 		return false;
 	}
-	if (conn->flags & CONN_PEER_FIN) { /* nothing is behind a FIN: it was heard before */
+	if (conn->flags & CONN_PEER_FIN) { /* nothing follows a FIN: this was received before */
 		stat_inc(&tcp->stats.duplicates);
 		conn->flags |= CONN_ACK;
 		tcp_conn_ready(tcp, number);

@@ -16,8 +16,9 @@ static const script_row_t limit_rows[] = {
 			     "none\ntime +2200ms\n> FA 10 10\n" },
 	{ "… a request without a reply doesn't", OPEN "time +8s\n< A 1 1 len=9\nread 9\n> A 1 10\ntime +2200ms\n> "
 						      "FA 1 10\nstat idle_closed 1\n" },
-	{ "an acknowledged reply starts it anew", OPEN "< A 1 1 len=9\nread 9\nwrite 9\n> A 1 10 len=9\ntime +100ms\n< "
-						       "A 10 10\ntime +9800ms\n> none\ntime +300ms\n> FA 10 10\n" },
+	{ "an acknowledged reply starts it again",
+			OPEN "< A 1 1 len=9\nread 9\nwrite 9\n> A 1 10 len=9\ntime +100ms\n< "
+			     "A 10 10\ntime +9800ms\n> none\ntime +300ms\n> FA 10 10\n" },
 	{ "single bytes of a request don't (slow-loris)", OPEN "time +4s\n< A 1 1 len=1\nread 1 use=0\ntime +4s\n< A 2 "
 							       "1 len=1\nread 2 use=0\n> A 1 3\ntime +2100ms\n> "
 							       "FA 1 3\nstat idle_closed 1\nstat inbuf 0\n" },
@@ -26,7 +27,7 @@ static const script_row_t limit_rows[] = {
 	{ "a reply that isn't acknowledged puts FIN off, RST comes in its time", OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\nstat idle_closed 0\ntime "
 			"+10s\ndrain\nstat idle_reset 1\nstat clients 0\n" },
-	{ "… and when it is acknowledged the idle time starts anew",
+	{ "… and when it is acknowledged the idle time starts again",
 			OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\n< A 10 1 win=512\n> "
 			     "A 1 10 "
 			     "len=100\n< A 10 101\ntime +9s\n> none\ntime +1100ms\n> FA 101 10\nstat idle_closed 1\n" },
@@ -63,7 +64,7 @@ static const script_row_t limit_rows[] = {
 			"limits clients=1\n" OPEN
 			"close\n< A 1 1 len=5\nread 5\nclose\n> FA 1 6\n< FA 6 2\n> A 2 7\nport 1\n< S "
 			"0\n> SA 0 1\nstat time_wait 0\nstat evicted 0\nstat cookies_sent 0\n" },
-	{ "a SYN of a full table resets nobody",
+	{ "a SYN to a full table resets no connection",
 			"limits clients=1\n" OPEN "port 1\n< S 0\n> SA 0 1\n> none\nstat clients 1\nstat evicted 0\n" },
 	{ "fewer clients by reload: the longest idle go", OPEN
 			"time +1s\nport 1\n" OPEN "time +1s\nport 2\n" OPEN
@@ -76,7 +77,7 @@ static const script_row_t limit_rows[] = {
 	{ "so many per source, counted when they are complete", "limits source=1\n< S 0\n> SA 0 1\nport 1\n< S 0\n> SA "
 								"0 1\n< A 1 1\n> none\nport 0\n< A 1 1\n> RA 1\n> "
 								"none\nstat clients 1\n" },
-	{ "cookies of a source that has enough connections push out nobody",
+	{ "cookies of a source that has enough connections push out no other",
 			"limits half_open=0 clients=2 source=1\nsource 2\n< S 0\n> SA 0 1\n< A 1 1\nsource 1\nport "
 			"1\n< S 0\n> SA 0 "
 			"1\nport 2\n< S 0\n> SA 0 1\n< A 1 1\nport 1\n< A 1 1\n> R 1\n> none\nstat dropped_limit "
@@ -93,7 +94,7 @@ static const script_row_t limit_rows[] = {
 	{ "tcp-inbuf-max-size: input that doesn't fit at all ends its own connection",
 			"limits inbuf=1024\n" OPEN
 			"< A 1 1 len=2000\nread 2000 use=0\n> RA 1\nstat inbuf 0\nstat clients 0\n" },
-	{ "tcp-inbuf-max-size: data out of order ends nobody",
+	{ "tcp-inbuf-max-size: data out of order ends no connection",
 			"limits inbuf=512\n" OPEN "< A 1 1 len=9\nread 9 use=0\n> A 1 10\nport 1\n" OPEN
 			"< A 11 1 len=9\n> A 1 1\nstat clients 2\nstat inbuf 512\n" },
 	{ "tcp-outbuf-max-size: no more than that is taken",
@@ -133,12 +134,12 @@ static const script_row_t limit_rows[] = {
 			"1\n" OPEN
 			"< A 1 1 len=9\nread 9\nwrite 65000\nport 0\ndrain\nstat dropped_outbuf 1\nstat clients 2\n"
 			"source 2\nport 2\n< A 10 1\n> A 1 10 len=1460\n" },
-	{ "… also those who take next to nothing",
+	{ "… also peers that take next to nothing",
 			"limits out_source=100000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n< A 10 "
 			"1 win=1\ndrain\ntime +300ms\ndrain\n"
 			"< A 10 200 win=1\ndrain\ntime +300ms\ndrain\nport 1\n" OPEN
 			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 1\n" },
-	{ "… but not those who take their time",
+	{ "… but not peers that are only slow",
 			"limits out_source=100000\n" OPEN
 			"< A 1 1 win=6000 len=9\nread 9\nwrite 65000\ndrain\ntime +300ms\ndrain\n< A 10 4381 win=6000\n"
 			"drain\ntime +300ms\ndrain\nport 1\n" OPEN

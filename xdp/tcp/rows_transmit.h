@@ -29,7 +29,7 @@ static const script_row_t transmit_rows[] = {
 			"limits resend_ms=100\n< S 0 mss=1460\n> SA 0 1\ntime +110ms\n> SA 0 1\n< A 1 1 len=9\nread "
 			"9\nwrite 9\n> A "
 			"1 10 len=9\ntime +120ms\n> A 1 10 len=9\n" },
-	{ "RFC 6298 5.3: an ACK of some of it starts the timer anew", OPEN ASK
+	{ "RFC 6298 5.3: an ACK of some of it restarts the timer", OPEN ASK
 			"write 2920\n> A 1 10 len=1460\n> A 1461 10 len=1460\ntime +200ms\n< A 10 1461\ntime +200ms\n> "
 			"none\ntime +900ms\n> A 1461 10 len=1460\n" },
 	{ "RFC 9293 3.8.3 (R2): too many timeouts end it",

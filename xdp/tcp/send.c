@@ -36,9 +36,10 @@ static void send_add_note(kxdp_tcp_t *tcp, const note_t *note)
 }
 
 /*
- * RSTs to segments of no connection have a rate per remote address, not one for all. Whether a segment of a forged
- * address gets an RST tells whether there is such a connection; a rate that all share would tell its sender, who sends
- * as many segments of its own and counts their RSTs. Which addresses share a bucket is a secret of the worker's key.
+ * RSTs to segments of no connection have a rate per remote address, not one for all. An RST to a forged address shows
+ * that there is no such connection. If all addresses shared a rate, an attacker could see that RST: it would send as
+ * many segments of its own and count the RSTs that are left for them. Which addresses share a bucket depends on the
+ * worker's secret key.
  */
 static bucket_t *send_reset_bucket(kxdp_tcp_t *tcp, const kxdp_flow_t *flow)
 {

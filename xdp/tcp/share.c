@@ -4,10 +4,10 @@
  * doc/adr/0029-tcp-shares.md.
  *
  * Ranks. Sources are ranked by the units that they hold, in levels of half a power of two: 1, 2, 3, 4, 6, 8, 12, … The
- * greediest one is the first of the highest level: exact to a factor of 1.5. A source is put into a higher level when
- * it needs one, and into a lower one only when somebody looks for the greediest (share_settle()): it is ranked by what
- * it holds or has held lately. So queries and replies of a source that comes and goes cost an addition each and no list
- * operation, and a step down is paid for by a step up.
+ * greediest one is the first of the highest level: exact to a factor of 1.5. A source moves up as soon as it holds
+ * more. It moves down only when the stack looks for the greediest source (share_settle()), so its rank is what it holds
+ * or has held lately. A query or reply of a source whose holdings come and go then costs an addition and no list
+ * operation, and each step down follows a step up.
  *
  * A share that counts nothing any more stays, for the next reply, until its source ends, it is found on top, or a few
  * others are made (share_sweep()): there are never many more than are in use.

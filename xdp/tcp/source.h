@@ -2,7 +2,7 @@
 /**
  * What one client source is, and how many connections it may have: the same for TCP over AF_XDP and over sockets.
  *
- * An IPv4 address is a source. So is an IPv6 /64: whoever has one address of it usually has them all.
+ * An IPv4 address is a source. So is an IPv6 /64, because a client that has one of its addresses usually has them all.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
  *
  * Records are named by their number in a slab; 0 is none. Items never move, and their memory is only given back to the
  * system by kxdp_tcp_tick(): a pointer to a record that was freed stays readable until then.
- * Functions that may end the connection return whether it is still there.
+ * Functions that may end the connection return true if it is still there.
  */
 #pragma once
 
@@ -26,14 +26,15 @@
 enum {
 	SECOND_US = 1000000,
 	SECOND_MS = 1000,
-	/* RFC 6298 says a second for the least timeout; everybody else has less. More than delayed ACKs take. */
+	/* RFC 6298 2.4 wants at least a second; all common stacks use less. It is longer than a delayed ACK takes. */
 	RTO_MIN_US = 250000,
 	RTO_MAX_US = 60 * SECOND_US,             /* RFC 6298 2.5 */
 	RTO_FIRST_US = SECOND_US,                /* 2.1 */
 	RTO_AFTER_SYN_RESENT_US = 3 * SECOND_US, /* 5.7 */
 	RTT_GRANULARITY_US = 1000,
 	RESENDS_MAX = 8, /* of data or FIN, in a row: then RST; two minutes at the least timeout */
-	/* idle_reset waits for retransmission no longer than this without any progress (RFC 9293 3.8.3: 100 s) */
+	/* If a connection is retransmitting, idle_reset waits for it, but only so long without progress
+	   (RFC 9293 3.8.3: 100 s). */
 	REST_MAX_MS = 100 * SECOND_MS,
 	SYN_ACK_RESENDS_MAX = 4, /* 1 + 2 + 4 + 8 + 16 s: then forgotten */
 	SYN_ACK_RESENDS_FEW = 2, /* … when more than half of those that may be half-open are */
@@ -506,18 +507,18 @@ uint32_t tcp_conn_new(kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint64_t h
 void tcp_conn_free(kxdp_tcp_t *tcp, uint32_t number);
 /** Forget it and send RST: the record stays for that, out of the table. */
 void tcp_conn_reset(kxdp_tcp_t *tcp, uint32_t number);
-/** Put it last in a list, stamped now. */
+/** Move it to the end of a list and set its stamp to now. */
 void tcp_conn_enlist(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list);
-/** … in a list, its stamp kept. */
+/** Move it to the end of a list and keep its stamp. */
 void tcp_conn_move(kxdp_tcp_t *tcp, uint32_t number, list_kind_t list);
-/** It has made progress: its idle time starts anew. */
+/** It has made progress: restart its idle time. */
 void tcp_conn_progress(kxdp_tcp_t *tcp, uint32_t number);
 /** As tcp_conn_progress(), for more bytes of an unfinished message: at most SILENT_STEPS_MAX times without a reply. */
 void tcp_conn_progress_in(kxdp_tcp_t *tcp, uint32_t number);
-/** TIME-WAIT: what was kept for sending is let go. */
+/** Enter TIME-WAIT: free what was kept for sending. */
 void tcp_conn_time_wait(kxdp_tcp_t *tcp, uint32_t number);
 void tcp_conn_ready(kxdp_tcp_t *tcp, uint32_t number);
-/** Its segments go where the peer's come from now. */
+/** From now on send its segments to where this segment of the peer came from. */
 void tcp_conn_set_path(kxdp_tcp_t *tcp, conn_t *conn, const kxdp_segment_t *segment);
 kxdp_flow_t tcp_conn_flow(const kxdp_tcp_t *tcp, const conn_t *conn);
 /** NULL: gone. */
@@ -567,7 +568,7 @@ static inline uint64_t tcp_share_held(const kxdp_tcp_t *tcp, const conn_t *conn,
 	return share != NULL ? (uint64_t)share->units[side] * UNIT : 0;
 }
 
-/** Does no source hold clearly more? */
+/** True if no source holds clearly more. */
 bool tcp_share_is_greediest(kxdp_tcp_t *tcp, const conn_t *conn, side_t side);
 /** A connection that holds buffers comes last among those of its source. */
 static inline void tcp_share_enlist(kxdp_tcp_t *tcp, share_t *share, side_t side, uint32_t busy_number)
@@ -608,13 +609,13 @@ uint32_t tcp_cookie_make(kxdp_tcp_t *tcp, const kxdp_segment_t *syn);
 typedef enum {
 	TCP_COOKIE_BAD,
 	TCP_COOKIE_GOOD,
-	TCP_COOKIE_LATER, /* it acknowledges a cookie, but isn't the first segment: that one may come yet */
+	TCP_COOKIE_LATER, /* it acknowledges a cookie, but isn't the first segment, which may still come */
 } tcp_cookie_verdict_t;
 
-/** Is a cookie acknowledged? MSS and scale of the SYN are returned when it is good. */
+/** Check the cookie that a segment acknowledges. If it is good, return MSS and scale of the SYN. */
 tcp_cookie_verdict_t tcp_cookie_read(
 		kxdp_tcp_t *tcp, const kxdp_segment_t *segment, uint16_t *ret_mss, int8_t *ret_scale);
-/** Cookies were sent so lately that one may come back. */
+/** True if cookies were sent so lately that one may come back. */
 bool tcp_cookies_are_out(const kxdp_tcp_t *tcp);
 
 /* ---- send.c ---- */

@@ -4,7 +4,7 @@
  * out. No socket, ring, thread or clock inside; randomness is the key it is given.
  *
  * Owns: connections, retransmission, congestion and flow control, timers, limits. Not here: frames (frame.h), what the
- * bytes mean (the caller frames and answers messages), who sends. RFC 9293 (passive opens only), 6298, 5681, 6582, 7323
+ * bytes mean (the caller frames and answers messages), sending. RFC 9293 (passive opens only), 6298, 5681, 6582, 7323
  * 2 (window scale), 5961, 4987 3.6 (SYN cookies), 1122 4.2.
  *
  * Left out: SACK, timestamps, ECN, urgent data, keep-alives, data in a SYN (it comes again), Nagle's rule and delayed
@@ -55,11 +55,11 @@ typedef struct {
 	   whatever they are. When a connection needs more, the greediest source loses its oldest one: that with
 	   the longest kept input, or whose peer has acknowledged least lately. */
 	uint64_t inbuf_max, outbuf_max;
-	/* What one source may hold of them; 0: no limit. Received: beyond it the source loses its own oldest
-	   connection; at least 131072. Replies: beyond it nobody of the source pipelines, and its peers that take
-	   nothing lose their connections. */
+	/* What one source may hold of them; 0: no limit. Received (at least 131072): beyond it the source loses its
+	   own oldest connection. Replies: beyond it, connections of the source must wait for each reply to be
+	   acknowledged before the next one, and those whose peers acknowledge nothing are reset. */
 	uint64_t in_source_max, out_source_max;
-	uint64_t idle_close_us; /* nothing happened for so long: FIN, unless a reply is still being sent */
+	uint64_t idle_close_us; /* idle for so long: FIN, unless a reply is still being sent */
 	uint64_t idle_reset_us; /* … and for so long: RST, unless data or FIN is being sent again (at most 100 s) */
 	uint64_t resend_us;     /* upper bound of the first retransmission timeout */
 	uint32_t resets_max;    /* per second: RST to segments of no connection; a 16th of it to one remote address */
@@ -128,7 +128,7 @@ void kxdp_tcp_close(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
 /** Send RST and forget. */
 void kxdp_tcp_abort(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
 
-/** RST to everybody, for the end of the server: emit() them afterwards. */
+/** Reset all connections, for the end of the server: emit() the RSTs afterwards. */
 void kxdp_tcp_abort_all(kxdp_tcp_t *tcp);
 
 /** Let timers that are due take effect. */

@@ -2,7 +2,8 @@
 /*
  * Timers of two kinds. Timeouts that are the same for all (idle, TIME-WAIT, SYN-ACK by how often it was sent) are lists
  * in the order of time. Retransmission and window probes, of busy connections only, are in a wheel of 1024 slots of 16
- * ms. A timer that is put off stays in its slot and is put on when that comes around: an ACK costs no list operation.
+ * ms. A timer that is postponed stays in its slot. When the wheel reaches that slot, the timer moves to the right one:
+ * an ACK costs no list operation.
  */
 #include "xdp/tcp/stack.h"
 
@@ -262,7 +263,7 @@ static void timer_expire_first(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 		tcp_conn_free(tcp, number);
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
 			timer_has_output(tcp, conn)) {
-		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for the peer; but not for ever */
+		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for its peer, but not for ever */
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us) {
 		uint32_t stamp_ms = conn->stamp_ms; /* idle_reset counts from the same time */
 		stat_inc(&tcp->stats.idle_closed);
