@@ -405,7 +405,7 @@ static bool encode_put_linked(encoder_t *e, const zone_node_t *node, const zone_
 
 /* What a link's target gives: addresses and, for SVCB and HTTPS, the RRset of the same type (RFC 9460 4.2). */
 typedef struct {
-	const zone_node_t *node;
+	const zone_node_t *node; /* NULL: no such name */
 	const zone_rrset_t *sets[3];
 	unsigned count;
 } link_target_t;
@@ -415,7 +415,7 @@ static link_target_t encode_link_target(const encoder_t *e, const zone_extra_t *
 	link_target_t t = { .node = zone_link_get(e->plan->zone, extra->link) };
 	const uint16_t types[] = { KNOT_TYPE_A, KNOT_TYPE_AAAA, type };
 	unsigned wanted = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS ? 3 : 2;
-	for (unsigned i = 0; i < wanted; i++) {
+	for (unsigned i = 0; t.node != NULL && i < wanted; i++) {
 		t.sets[t.count] = zone_node_rrset(&e->plan->zone->arena, t.node, types[i]);
 		t.count += t.sets[t.count] != NULL;
 	}
@@ -449,7 +449,7 @@ __attribute__((noinline)) static uint16_t encode_put_target_proof(
 
 static bool encode_has_target_proof(const encoder_t *e, const answer_item_t *item, const link_target_t *t)
 {
-	return t->count < 3 && e->plan->zone->is_signed &&
+	return t->node != NULL && t->count < 3 && e->plan->zone->is_signed &&
 	       (zone_rrset_type(item->set) == KNOT_TYPE_SVCB || zone_rrset_type(item->set) == KNOT_TYPE_HTTPS);
 }
 

@@ -314,7 +314,7 @@ static knot_err_t build_and_publish(const publish_t *publish)
 	if (publish->current != NULL) {
 		load_warn_of_serial(publish->name, publish->current, zone);
 	}
-	load_replace(entry_zone(publish->entry), zone);
+	load_replace(entry_zone(publish->entry), zone_txn_freshen(zone));
 	return KNOT_OK;
 }
 

@@ -58,6 +58,7 @@ typedef struct {
 	zone_ref_t mark;      /* references from here on are this transaction's */
 	zone_ref_t *recycled; /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when
 				 needed */
+	int64_t live;         /* bytes allocated less bytes dropped, since zone_arena_new() or zone_arena_fork() */
 	bool is_fork;
 } growth_t;
 
@@ -412,6 +413,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 		uint8_t *p = zone_at(&arena->view, ref);
 		memcpy(&arena->growth->recycled[units], p, sizeof(zone_ref_t));
 		memset(p, 0, units * UNIT);
+		arena->growth->live += (int64_t)(units * UNIT);
 		return ref;
 	}
 	const slot_t *last = last_of(arena);
@@ -424,6 +426,7 @@ zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 	/* Chunks come zeroed, but a discarded fork may have written behind its parent's end. */
 	memset(zone_at(&arena->view, ref), 0, units * UNIT);
 	last_of(arena)->used += units * UNIT;
+	arena->growth->live += (int64_t)(units * UNIT);
 	return ref;
 }
 
@@ -432,10 +435,23 @@ bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 	return ref >= arena->growth->mark;
 }
 
-void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len)
+int64_t zone_arena_live_change(const zone_arena_t *arena)
+{
+	assert(arena->growth != NULL);
+	return arena->growth->live;
+}
+
+void zone_arena_shrink(zone_arena_t *arena, size_t len, size_t less)
+{
+	assert(less <= len && arena->growth != NULL);
+	arena->growth->live -= (int64_t)(((len + UNIT - 1) / UNIT - (less + UNIT - 1) / UNIT) * UNIT);
+}
+
+void zone_arena_drop(zone_arena_t *arena, zone_ref_t ref, size_t len)
 {
 	assert(ref != 0 && arena->growth != NULL);
 	size_t units = (len + UNIT - 1) / UNIT;
+	arena->growth->live -= (int64_t)(units * UNIT);
 	if (units == 0 || units >= RECYCLE_CLASSES || !zone_arena_is_mine(arena, ref)) {
 		return;
 	}

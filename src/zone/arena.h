@@ -75,6 +75,14 @@ bool zone_arena_is_packed(const zone_arena_t *arena);
 /** Bytes mapped. */
 size_t zone_arena_size(const zone_arena_t *arena);
 
-/** Give back an allocation for reuse within this transaction. Allocations of earlier transactions and large ones are
- * left alone. */
-void zone_arena_recycle(zone_arena_t *arena, zone_ref_t ref, size_t len);
+/**
+ * The version being made doesn't use an allocation of `len` bytes any more. What this transaction allocated is reused
+ * by it, unless it is large; the rest stays for the versions before.
+ */
+void zone_arena_drop(zone_arena_t *arena, zone_ref_t ref, size_t len);
+
+/** As zone_arena_drop() for the end of an allocation, which is from now on `less` instead of `len` bytes long. */
+void zone_arena_shrink(zone_arena_t *arena, size_t len, size_t less);
+
+/** Bytes allocated less bytes dropped since zone_arena_new() or zone_arena_fork(). Not of a packed arena. */
+int64_t zone_arena_live_change(const zone_arena_t *arena);

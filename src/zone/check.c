@@ -84,8 +84,9 @@ typedef struct {
 	zone_message_cb on_message;
 	void *ctx;
 	uint8_t *scratch, *scratch2; /* KNOT_RDATA_MAX bytes each; NULL without optional checks */
-	bool has_failed;
+	bool has_failed, is_dnssec;
 	const zone_node_t *nsec_before; /* last node that should have an NSEC */
+	const zone_node_t *nsec_done;   /* whose NSEC or NSEC3 was last compared with the next one, of some names */
 } check_t;
 
 static zone_message_level_t level_of(const check_t *c, fault_t fault)
@@ -499,21 +500,44 @@ static void check_nsec_next(check_t *c, const zone_node_t *node)
 	c->nsec_before = node;
 }
 
-static void check_nsec(check_t *c, const zone_node_t *node)
+/* Whether the node has the NSEC that it must have. */
+static void check_own_nsec(check_t *c, const zone_node_t *node)
 {
 	knot_bytes_t rdata;
-	if (zone_node_rrset_count(node) == 0) {
-		return;
-	}
 	if (!first_rdata(c, node, KNOT_TYPE_NSEC, &rdata)) {
 		check_report(c, node, FAULT_NSEC_MISSING, "");
-	} else {
-		size_t next_len = knot_name_of(rdata.data).len;
-		if (!is_bitmap_right(c, node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
-			check_report(c, node, FAULT_NSEC_BITMAP, "");
-		}
+		return;
 	}
-	check_nsec_next(c, node);
+	size_t next_len = knot_name_of(rdata.data).len;
+	if (!is_bitmap_right(c, node, (knot_bytes_t){ rdata.data + next_len, rdata.len - next_len })) {
+		check_report(c, node, FAULT_NSEC_BITMAP, "");
+	}
+}
+
+/* The nodes before and behind a name, which may be gone, and its own: empty non-terminals have no NSEC. */
+static void check_nsec_around(check_t *c, zone_tree_iter_t *iter, knot_name_t name)
+{
+	const zone_contents_t *zone = c->zone;
+	const zone_node_t *before = NULL, *node = NULL;
+	knot_name_t at = name;
+	for (zone_ref_t ref; (ref = zone_tree_below(&zone->arena, &zone->auth, at)) != 0 && before == NULL;) {
+		const zone_node_t *below = zone_at(&zone->arena, ref);
+		before = zone_node_rrset_count(below) > 0 ? below : NULL;
+		at = zone_node_owner(below);
+	}
+	zone_tree_seek(&zone->arena, &zone->auth, name, iter);
+	for (bool is_own = true; is_own;) {
+		zone_ref_t ref;
+		do {
+			ref = zone_tree_next(iter);
+			node = ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+		} while (node != NULL && zone_node_rrset_count(node) == 0);
+		c->nsec_before = before == c->nsec_done ? NULL : before;
+		c->nsec_done = before;
+		check_nsec_next(c, node);
+		is_own = node != NULL && knot_name_eq(zone_node_owner(node), name);
+		before = node;
+	}
 }
 
 /* The part of NSEC3 RDATA behind the salt: hash length, hash, bitmap (RFC 5155 3.2). */
@@ -561,6 +585,15 @@ static bool names_next(knot_bytes_t rdata, const zone_node_t *next)
 	return memcmp(next->owner + 1, label, sizeof(label)) == 0;
 }
 
+static void check_nsec3_next(check_t *c, const zone_node_t *node, const zone_node_t *next)
+{
+	knot_bytes_t rdata;
+	if (node != c->nsec_done && first_rdata(c, node, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, next)) {
+		check_report(c, node, FAULT_NSEC_CHAIN, "");
+	}
+	c->nsec_done = node;
+}
+
 static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 {
 	const zone_contents_t *zone = c->zone;
@@ -569,9 +602,8 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 	for (;;) {
 		zone_ref_t ref = zone_tree_next(iter);
 		const zone_node_t *node = ref != 0 ? zone_at(&zone->arena, ref) : first;
-		knot_bytes_t rdata;
-		if (before != NULL && first_rdata(c, before, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, node)) {
-			check_report(c, before, FAULT_NSEC_CHAIN, "");
+		if (before != NULL) {
+			check_nsec3_next(c, before, node);
 		}
 		if (ref == 0) {
 			return;
@@ -579,6 +611,30 @@ static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
 		check_signatures(c, node);
 		first = first != NULL ? first : node;
 		before = node;
+	}
+}
+
+/* The records of the chain before and behind the owner of one, which may be gone, and its own. */
+static void check_nsec3_around(check_t *c, zone_tree_iter_t *iter, knot_name_t owner)
+{
+	const zone_contents_t *zone = c->zone;
+	const zone_tree_t *chain = zone_nsec3_tree(zone);
+	zone_ref_t before = zone_tree_below(&zone->arena, chain, owner);
+	before = before != 0 ? before : zone_tree_last(&zone->arena, chain);
+	zone_tree_seek(&zone->arena, chain, owner, iter);
+	for (bool is_own = true; is_own && before != 0;) {
+		zone_ref_t ref = zone_tree_next(iter);
+		if (ref == 0) { /* the chain is a ring */
+			zone_tree_begin(&zone->arena, chain, iter);
+			ref = zone_tree_next(iter);
+		}
+		const zone_node_t *node = zone_at(&zone->arena, ref);
+		check_nsec3_next(c, zone_at(&zone->arena, before), node);
+		is_own = ref != before && knot_name_eq(zone_node_owner(node), owner);
+		if (is_own) {
+			check_signatures(c, node);
+		}
+		before = ref;
 	}
 }
 
@@ -593,8 +649,8 @@ static void check_dnssec(check_t *c, const zone_node_t *node)
 	check_signatures(c, node);
 	if (zone_nsec3_params(c->zone)->algorithm != 0) {
 		check_nsec3(c, node);
-	} else if (denies_by_nsec(c->zone)) {
-		check_nsec(c, node);
+	} else if (denies_by_nsec(c->zone) && zone_node_rrset_count(node) > 0) {
+		check_own_nsec(c, node);
 	}
 }
 
@@ -614,42 +670,82 @@ static void check_iterations(check_t *c, uint32_t end)
 
 /* ---- All ---- */
 
+static void check_node(check_t *c, const zone_node_t *node)
+{
+	check_apex(c, node);
+	check_cname(c, node);
+	check_dname(c, node);
+	if (c->checks != ZONE_CHECKS_OFF) {
+		check_glue(c, node);
+		check_aliases(c, node);
+		check_ds(c, node);
+	}
+	if (c->is_dnssec) {
+		check_dnssec(c, node);
+	}
+}
+
+/* What is at the apex only. */
+static void check_whole(check_t *c)
+{
+	const zone_node_t *apex = c->zone->apex;
+	if (c->checks != ZONE_CHECKS_OFF) {
+		check_nsec3param(c, apex);
+		check_cds(c, apex);
+	}
+	if (c->is_dnssec && !has(c, apex, KNOT_TYPE_DNSKEY)) {
+		check_report(c, apex, FAULT_DNSKEY_MISSING, "");
+	}
+}
+
 static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 {
 	const zone_contents_t *zone = c->zone;
-	bool is_optional = c->checks != ZONE_CHECKS_OFF;
-	bool is_dnssec = is_optional && (zone->is_signed || has(c, zone->apex, KNOT_TYPE_DNSKEY));
+	bool has_nsec = c->is_dnssec && denies_by_nsec(zone);
 	zone_tree_begin(&zone->arena, &zone->auth, iter);
 	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&zone->arena, ref);
-		check_apex(c, node);
-		check_cname(c, node);
-		check_dname(c, node);
-		if (is_optional) {
-			check_glue(c, node);
-			check_aliases(c, node);
-			check_ds(c, node);
-		}
-		if (is_dnssec) {
-			check_dnssec(c, node);
+		check_node(c, node);
+		if (has_nsec && zone_node_rrset_count(node) > 0) {
+			check_nsec_next(c, node);
 		}
 	}
-	if (is_optional) {
-		check_nsec3param(c, zone->apex);
-		check_cds(c, zone->apex);
-	}
-	if (is_dnssec && !has(c, zone->apex, KNOT_TYPE_DNSKEY)) {
-		check_report(c, zone->apex, FAULT_DNSKEY_MISSING, "");
-	}
-	if (is_dnssec && denies_by_nsec(zone)) {
+	check_whole(c);
+	if (has_nsec) {
 		check_nsec_next(c, NULL);
 	}
-	if (is_dnssec && zone_nsec3_params(zone)->algorithm != 0) {
+	if (c->is_dnssec && zone_nsec3_params(zone)->algorithm != 0) {
 		check_nsec3_chain(c, iter);
 	}
 }
 
-knot_err_t zone_check(const zone_contents_t *zone, const zone_check_params_t *params)
+static void check_names(check_t *c, zone_tree_iter_t *iter, const knot_name_t *names, size_t count)
+{
+	const zone_contents_t *zone = c->zone;
+	bool has_nsec = c->is_dnssec && denies_by_nsec(zone);
+	for (size_t i = 0; i < count; i++) {
+		zone_ref_t ref = zone_tree_find(&zone->arena, &zone->auth, names[i]);
+		if (ref != 0) {
+			check_node(c, zone_at(&zone->arena, ref));
+		}
+		if (has_nsec && zone_tree_find(&zone->arena, zone_glue_tree(zone), names[i]) == 0) {
+			check_nsec_around(c, iter, names[i]);
+		}
+	}
+	check_whole(c);
+	bool has_nsec3 = c->is_dnssec && zone_nsec3_params(zone)->algorithm != 0;
+	c->nsec_done = NULL;
+	for (size_t i = 0; i < count && has_nsec3; i++) {
+		bool is_owner = names[i].wire[0] == ZONE_NSEC3_LABEL_LEN &&
+				names[i].label_count == zone->apex->owner_label_count + 1;
+		if (is_owner) {
+			check_nsec3_around(c, iter, names[i]);
+		}
+	}
+}
+
+knot_err_t zone_check_names(
+		const zone_contents_t *zone, const zone_check_params_t *params, const knot_name_t *names, size_t count)
 {
 	zone_checks_t checks = params->checks;
 	check_t c = { .zone = zone,
@@ -662,14 +758,24 @@ knot_err_t zone_check(const zone_contents_t *zone, const zone_check_params_t *pa
 	if (checks != ZONE_CHECKS_OFF) { /* only optional checks look into records */
 		c.scratch = malloc(KNOT_RDATA_MAX);
 		c.scratch2 = malloc(KNOT_RDATA_MAX);
+		c.is_dnssec = zone->is_signed || has(&c, zone->apex, KNOT_TYPE_DNSKEY);
 	}
 	if (((c.scratch != NULL && c.scratch2 != NULL) || checks == ZONE_CHECKS_OFF) && iter != NULL) {
-		check_iterations(&c, params->nsec3_iterations_end);
-		check_nodes(&c, iter);
+		if (names == NULL) {
+			check_iterations(&c, params->nsec3_iterations_end);
+			check_nodes(&c, iter);
+		} else {
+			check_names(&c, iter, names, count);
+		}
 		err = c.has_failed ? KNOT_ESEMCHECK : KNOT_OK;
 	}
 	free(c.scratch);
 	free(c.scratch2);
 	free(iter);
 	return err;
+}
+
+knot_err_t zone_check(const zone_contents_t *zone, const zone_check_params_t *params)
+{
+	return zone_check_names(zone, params, NULL, 0);
 }

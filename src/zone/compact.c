@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/compact.h"
 
-#include <assert.h>
+#include "src/zone/facts.h"
+
 #include <stdlib.h>
 
 /* References of shared RRsets: old and new. */
@@ -15,12 +16,14 @@ typedef struct {
 	moved_t *moved;                /* open hash table */
 	size_t moved_count, moved_max; /* moved_max is a power of two */
 	zone_ref_t *links;             /* the whole table */
+	uint8_t *referred;             /* a bit for each number that additional data refer to */
+	uint32_t max_ttl;
 } compact_t;
 
 zone_wear_t zone_wear(const zone_contents_t *zone)
 {
 	uint64_t size = zone_arena_size(zone->store), live = zone->live_size;
-	return size > live + live / 2 ? ZONE_WORN : size > live + live / 4 ? ZONE_WEARING : ZONE_FRESH;
+	return size > live + live / 8 * 3 ? ZONE_WORN : size > live + live / 4 ? ZONE_WEARING : ZONE_FRESH;
 }
 
 /* ---- Shared RRsets ---- */
@@ -86,104 +89,131 @@ static zone_ref_t move_shared(compact_t *c, zone_ref_t from)
 
 /* ---- Nodes ---- */
 
+/* Note the numbers that an RRset's additional data refer to. */
+static void note_referred(compact_t *c, const zone_node_t *node, const zone_rrset_t *set)
+{
+	if (!(set->flags & ZONE_RRSET_HAS_LINKS)) {
+		return;
+	}
+	zone_extra_iter_t iter = zone_extras_begin(node, set);
+	for (zone_extra_t extra; zone_extras_next(&iter, &extra);) {
+		if (extra.type == 0) {
+			c->referred[(extra.link - 1) / 8] |= (uint8_t)(1 << (extra.link - 1) % 8);
+		}
+	}
+}
+
 static zone_ref_t copy_node(compact_t *c, const zone_node_t *node)
 {
 	zone_ref_t ref = copy_bytes(c, node, zone_node_size(node));
 	unsigned count = zone_node_rrset_count(node);
 	for (unsigned i = 0; ref != 0 && i < count; i++) {
 		zone_ref_t from = zone_node_shared_ref(node, i), to = from != 0 ? move_shared(c, from) : 0;
+		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
 		if (from != 0 && to == 0) {
 			return 0;
 		}
 		if (from != 0) {
 			zone_node_set_shared_ref(zone_at(zone_arena_view(c->copy->store), ref), i, to);
 		}
+		note_referred(c, node, set);
+		c->max_ttl = zone_rrset_ttl(set) > c->max_ttl ? zone_rrset_ttl(set) : c->max_ttl;
 	}
-	if (ref != 0 && zone_node_self(node) != 0) {
+	return ref;
+}
+
+/* Nodes of the zone's names have numbers. */
+static zone_ref_t copy_numbered(compact_t *c, const zone_node_t *node)
+{
+	zone_ref_t ref = copy_node(c, node);
+	if (zone_node_self(node) != 0) {
 		c->links[zone_node_self(node) - 1] = ref;
 	}
 	return ref;
 }
 
-static knot_err_t copy_nodes(compact_t *c, zone_tree_iter_t *iter, zone_tree_leaf_t *leaves)
+/* A name that doesn't exist may have the number of a wildcard's node, which has been copied. */
+static zone_ref_t copy_absent(compact_t *c, const zone_node_t *node)
+{
+	zone_link_t self = zone_node_self(node);
+	const zone_node_t *wildcard = zone_link_get(c->zone, self);
+	if (wildcard != NULL) {
+		c->links[self - 1] = zone_tree_find(
+				zone_arena_view(c->copy->store), &c->copy->auth, zone_node_owner(wildcard));
+	}
+	return copy_node(c, node);
+}
+
+/* Nothing refers to the name any more. */
+static bool is_forgotten(const compact_t *c, const zone_node_t *node)
+{
+	zone_link_t self = zone_node_self(node);
+	return !(c->referred[(self - 1) / 8] >> (self - 1) % 8 & 1);
+}
+
+typedef zone_ref_t (*copy_cb)(compact_t *c, const zone_node_t *node);
+
+/* Returns how many were copied in *ret_count. */
+static knot_err_t copy_nodes(
+		compact_t *c, zone_tree_iter_t *iter, copy_cb copy, zone_tree_leaf_t *leaves, size_t *ret_count)
 {
 	const zone_node_t *before = NULL;
-	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0; leaves++) {
+	size_t count = 0;
+	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&c->zone->arena, ref);
-		leaves->ref = copy_node(c, node);
-		if (leaves->ref == 0) {
+		if (copy == copy_absent && is_forgotten(c, node)) {
+			continue;
+		}
+		leaves[count].ref = copy(c, node);
+		if (leaves[count].ref == 0) {
 			return KNOT_ENOMEM;
 		}
 		if (before != NULL) {
-			leaves->step = zone_tree_step(zone_node_owner(before), zone_node_owner(node));
+			leaves[count].step = zone_tree_step(zone_node_owner(before), zone_node_owner(node));
 		}
 		before = node;
+		count++;
 	}
+	*ret_count = count;
 	return KNOT_OK;
 }
 
-static knot_err_t copy_tree(compact_t *c, const zone_tree_t *from, zone_tree_t *ret_to)
+static knot_err_t copy_tree(compact_t *c, const zone_tree_t *from, copy_cb copy, zone_tree_t *ret_to)
 {
 	zone_tree_leaf_t *leaves = calloc(from->count + (size_t)1, sizeof(*leaves));
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	knot_err_t err = KNOT_ENOMEM;
 	if (leaves != NULL && iter != NULL) {
 		zone_tree_begin(&c->zone->arena, from, iter);
-		err = copy_nodes(c, iter, leaves);
-		err = err == KNOT_OK ? zone_tree_build(c->copy->store, leaves, from->count, ret_to) : err;
+		size_t count;
+		err = copy_nodes(c, iter, copy, leaves, &count);
+		err = err == KNOT_OK ? zone_tree_build(c->copy->store, leaves, count, ret_to) : err;
 	}
 	free(iter);
 	free(leaves);
 	return err;
 }
 
-static knot_err_t copy_links(compact_t *c)
-{
-	uint32_t count = c->zone->link_count;
-	if (count == 0) {
-		return KNOT_OK;
-	}
-	size_t pages = (count - 1) / ZONE_LINK_PAGE + (size_t)1;
-	zone_ref_t *root = malloc(pages * sizeof(*root));
-	bool whole = root != NULL;
-	for (size_t i = 0; whole && i < pages; i++) {
-		size_t left = count - i * ZONE_LINK_PAGE;
-		root[i] = copy_bytes(c, c->links + i * ZONE_LINK_PAGE,
-				(left < ZONE_LINK_PAGE ? left : ZONE_LINK_PAGE) * sizeof(*c->links));
-		whole = root[i] != 0;
-	}
-	c->copy->link_root = whole ? copy_bytes(c, root, pages * sizeof(*root)) : 0;
-	free(root);
-	return c->copy->link_root != 0 ? KNOT_OK : KNOT_ENOMEM;
-}
-
 /* ---- The version ---- */
-
-static void note_places(const zone_contents_t *zone, zone_contents_t *copy)
-{
-	zone_arena_seal(copy->store, true);
-	copy->arena = *zone_arena_view(copy->store);
-	zone_ref_t apex = zone_tree_find(&copy->arena, &copy->auth, zone_node_owner(zone->apex));
-	assert(apex != 0); /* the copy has the names of the original */
-	copy->apex = zone_at(&copy->arena, apex);
-	if (copy->nsec3_params.salt != NULL) {
-		copy->nsec3_params.salt =
-				(const uint8_t *)copy->apex + (copy->nsec3_params.salt - (const uint8_t *)zone->apex);
-	}
-}
 
 static knot_err_t compact(compact_t *c)
 {
+	size_t link_count = c->zone->links.count;
 	zone_contents_copy(c->zone, c->copy);
 	c->copy->store = zone_arena_new(0);
-	c->links = calloc(c->zone->link_count + (size_t)1, sizeof(*c->links));
-	if (c->copy->store == NULL || c->links == NULL) {
+	c->links = calloc(link_count + 1, sizeof(*c->links));
+	c->referred = calloc(link_count / 8 + 1, 1);
+	if (c->copy->store == NULL || c->links == NULL || c->referred == NULL) {
 		return KNOT_ENOMEM;
 	}
-	knot_err_t err = copy_tree(c, &c->zone->auth, &c->copy->auth);
-	err = err == KNOT_OK ? copy_tree(c, zone_glue_tree(c->zone), &c->copy->glue) : err;
-	err = err == KNOT_OK ? copy_tree(c, zone_nsec3_tree(c->zone), &c->copy->nsec3) : err;
-	return err == KNOT_OK ? copy_links(c) : err;
+	knot_err_t err = copy_tree(c, &c->zone->auth, copy_numbered, &c->copy->auth);
+	err = err == KNOT_OK ? copy_tree(c, zone_glue_tree(c->zone), copy_numbered, &c->copy->glue) : err;
+	err = err == KNOT_OK ? copy_tree(c, zone_nsec3_tree(c->zone), copy_numbered, &c->copy->nsec3) : err;
+	uint32_t max_ttl = c->max_ttl;
+	err = err == KNOT_OK ? copy_tree(c, zone_absent_tree(c->zone), copy_absent, &c->copy->absent) : err;
+	err = err == KNOT_OK ? copy_tree(c, zone_shared_tree(c->zone), copy_node, &c->copy->shared) : err;
+	c->copy->max_ttl = max_ttl;
+	return err == KNOT_OK ? zone_links_build(c->copy->store, c->links, c->zone->links.count, &c->copy->links) : err;
 }
 
 zone_contents_t *zone_compact(const zone_contents_t *zone)
@@ -195,10 +225,14 @@ zone_contents_t *zone_compact(const zone_contents_t *zone)
 	knot_err_t err = compact(&c);
 	free(c.moved);
 	free(c.links);
+	free(c.referred);
 	if (err != KNOT_OK) {
 		zone_contents_free(c.copy);
 		return NULL;
 	}
-	note_places(zone, c.copy);
+	c.copy->live_size = (uint64_t)zone_arena_live_change(c.copy->store);
+	zone_arena_seal(c.copy->store, true);
+	zone_facts_note(c.copy,
+			zone_tree_find(zone_arena_view(c.copy->store), &c.copy->auth, zone_node_owner(zone->apex)));
 	return zone_contents_pack(c.copy);
 }

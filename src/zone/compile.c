@@ -5,13 +5,18 @@
  * below a cut those of the names that may be glue.
  *
  * Links. A node that others refer to gets a number when the first of them is compiled, which may be before or after the
- * node itself: numbers that come after are written into the node by a copy (zone_node_number()).
+ * node itself: numbers that come after are written into the node by a copy (zone_node_number()). So does a name that
+ * doesn't exist: if a transaction adds it, nothing that refers to it changes.
  */
 #include "src/zone/compile.h"
 
+#include "src/zone/facts.h"
 #include "src/zone/names.h"
 #include "src/zone/nsec3_chain.h"
 #include "src/zone/nsec3_hash.h"
+#include "src/zone/nsec3_records.h"
+#include "src/zone/shared.h"
+#include "src/zone/targets.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -32,15 +37,14 @@ typedef struct {
 
 typedef struct {
 	zone_collect_t *collect;
-	const zone_contents_t *base; /* NULL: built from scratch */
-	zone_contents_t *zone;       /* being built */
+	zone_contents_t *zone; /* being built */
 	zone_node_builder_t *builder;
 	zone_names_t names;
-	zone_link_t *free_links; /* link numbers of nodes that are gone */
-	size_t free_link_count, free_link_max;
 	uint32_t link_count;          /* numbers given out so far */
+	zone_targets_t targets;       /* names that were not found among those with addresses */
 	uint8_t salt[UINT8_MAX];      /* of the chain that is answered from */
 	zone_nsec3_chain_t chain;     /* that is answered from; empty: there is none */
+	size_t chain_at;              /* its nodes that are compiled */
 	zone_name_t *current;         /* the name being compiled */
 	const zone_group_t *group;    /* its group */
 	const zone_record_t *records; /* its records */
@@ -55,37 +59,6 @@ typedef struct {
 static knot_name_t current_name(const compile_t *c)
 {
 	return zone_group_name(c->group);
-}
-
-/* The parameters of the chain that is answered from: the apex's first usable NSEC3PARAM. */
-static void take_nsec3_params(compile_t *c, const zone_group_t *apex)
-{
-	zone_nsec3_params_t *params = &c->zone->nsec3_params;
-	*params = (zone_nsec3_params_t){ 0 };
-	zone_packed_t r;
-	for (size_t pos = 0; zone_group_next(c->collect, apex, &pos, &r);) {
-		const uint8_t *rdata = r.rdata.data;
-		/* RFC 5155 4.1.2: records with flags other than zero are ignored. */
-		if (r.type == KNOT_TYPE_NSEC3PARAM && rdata[0] == 1 && rdata[1] == 0) {
-			params->algorithm = 1;
-			params->iterations = load_be16(rdata + 2);
-			params->salt_len = rdata[4];
-			memcpy(c->salt, rdata + 5, params->salt_len);
-			params->salt = c->salt; /* note_facts() lets it point into the apex node */
-			return;
-		}
-	}
-}
-
-static knot_err_t classify(compile_t *c)
-{
-	zone_block_mem_t *block;
-	const zone_group_t *apex = zone_collect_next(c->collect, &block, NULL);
-	if (apex == NULL || apex->label_count != c->collect->origin.label_count || !(apex->kinds & ZONE_GROUP_SOA)) {
-		return KNOT_ENOSOA;
-	}
-	take_nsec3_params(c, apex);
-	return zone_names_classify(&c->names, c->collect, &c->zone->nsec3_params);
 }
 
 /* ---- Records ---- */
@@ -149,86 +122,52 @@ static uint8_t *unpack(const zone_collect_t *collect, const zone_group_t *group,
 	return to;
 }
 
-/* ---- Links ---- */
-
-static zone_link_t new_link(compile_t *c)
+/* The parameters of the chain that is answered from. */
+static knot_err_t take_nsec3_params(compile_t *c, const zone_group_t *apex)
 {
-	return c->free_link_count > 0 ? c->free_links[--c->free_link_count] : ++c->link_count;
+	if (!unpacked_room(&c->own, unpacked_len(c->collect, apex))) {
+		return KNOT_ENOMEM;
+	}
+	const zone_record_t *records;
+	(void)unpack(c->collect, apex, false, c->own.data, &records);
+	zone_nsec3_params_t *params = &c->zone->nsec3_params;
+	*params = zone_nsec3_params_of(records);
+	if (params->algorithm != 0) {
+		memcpy(c->salt, params->salt, params->salt_len);
+		params->salt = c->salt; /* zone_facts_note() lets it point into the apex node */
+	}
+	return KNOT_OK;
 }
+
+static knot_err_t classify(compile_t *c)
+{
+	zone_block_mem_t *block;
+	const zone_group_t *apex = zone_collect_next(c->collect, &block, NULL);
+	if (apex == NULL || apex->label_count != c->collect->origin.label_count || !(apex->kinds & ZONE_GROUP_SOA)) {
+		return KNOT_ENOSOA;
+	}
+	knot_err_t err = take_nsec3_params(c, apex);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	return zone_names_classify(&c->names, c->collect, &c->zone->nsec3_params);
+}
+
+/* ---- Links ---- */
 
 static zone_link_t link_of(compile_t *c, zone_name_t *name)
 {
 	if (name->self == 0) {
-		name->self = new_link(c);
+		name->self = ++c->link_count;
 	}
 	assert(name->self <= c->link_count);
 	return name->self;
-}
-
-static knot_err_t free_link(compile_t *c, zone_link_t link)
-{
-	if (link == 0) {
-		return KNOT_OK;
-	}
-	if (c->free_link_count == c->free_link_max) {
-		size_t max = 2 * c->free_link_max + 64;
-		zone_link_t *grown = realloc(c->free_links, max * sizeof(*grown));
-		if (grown == NULL) {
-			return KNOT_ENOMEM;
-		}
-		c->free_links = grown;
-		c->free_link_max = max;
-	}
-	c->free_links[c->free_link_count++] = link;
-	return KNOT_OK;
 }
 
 /* The zone's tree of names[which]. */
 static zone_tree_t *tree_of(zone_contents_t *zone, unsigned which)
 {
 	return which == TREE_AUTH ? &zone->auth : which == TREE_GLUE ? &zone->glue : &zone->nsec3;
-}
-
-/* The base version may be short. */
-static const zone_tree_t *old_tree_of(const zone_contents_t *base, unsigned which)
-{
-	return which == TREE_AUTH ? &base->auth : which == TREE_GLUE ? zone_glue_tree(base) : zone_nsec3_tree(base);
-}
-
-/*
- * Find each name's node of the base version in the same tree; take nodes whose names are gone out of the tree and free
- * their numbers. Both sides are in canonical order.
- */
-static knot_err_t match_base(compile_t *c, unsigned which)
-{
-	zone_contents_t *zone = c->zone;
-	zone_names_t *names = &c->names;
-	zone_tree_iter_t *iter = malloc(sizeof(*iter));
-	if (iter == NULL) {
-		return KNOT_ENOMEM;
-	}
-	knot_err_t err = KNOT_OK;
-	size_t i = zone_names_next(names, 0, which);
-	zone_tree_begin(&c->base->arena, old_tree_of(c->base, which), iter);
-	for (zone_ref_t ref; err == KNOT_OK && (ref = zone_tree_next(iter)) != 0;) {
-		const zone_node_t *node = zone_at(&c->base->arena, ref);
-		int order = -1;
-		while (i < names->count &&
-				(order = knot_name_cmp(zone_group_name(zone_names_group(names, &names->list[i])),
-						 zone_node_owner(node))) < 0) {
-			i = zone_names_next(names, i + 1, which);
-		}
-		if (i < names->count && order == 0) {
-			names->old_refs[i] = ref;
-			names->list[i].self = zone_node_self(node);
-			i = zone_names_next(names, i + 1, which);
-			continue;
-		}
-		err = zone_tree_remove(zone->store, tree_of(zone, which), zone_node_owner(node));
-		err = err == KNOT_OK ? free_link(c, zone_node_self(node)) : err;
-	}
-	free(iter);
-	return err;
 }
 
 /* ---- Additional data ---- */
@@ -347,23 +286,26 @@ static knot_err_t find_wildcard(compile_t *c, knot_name_t target, zone_name_t **
 	return KNOT_OK;
 }
 
-static knot_err_t find_elsewhere(compile_t *c, knot_name_t target, uint16_t type, zone_target_t *ret)
+/* The number of a target elsewhere in the zone, whether it exists or not. */
+static knot_err_t number_target(compile_t *c, knot_name_t target, zone_link_t *ret_link)
 {
 	zone_name_t *name;
 	knot_err_t err = find_name(c, target, TREE_AUTH, &name);
 	if (err == KNOT_OK && name == NULL) {
 		err = find_name(c, target, TREE_GLUE, &name);
+		name = name != NULL && name->is_nsec3_part ? NULL : name;
 	}
-	if (err == KNOT_OK && name == NULL) {
-		err = find_wildcard(c, target, &name);
+	if (err != KNOT_OK || name != NULL) {
+		*ret_link = name != NULL ? link_of(c, name) : 0;
+		return err;
 	}
-	/* SVCB and HTTPS also take along the target's records of their type, and the proof of what it lacks
-	 * (answer/encode.c). */
-	bool is_service = type == KNOT_TYPE_SVCB || type == KNOT_TYPE_HTTPS;
-	if (err == KNOT_OK && name != NULL && (name->has_address || is_service)) {
-		ret->link = link_of(c, name);
+	zone_absent_t *absent = zone_targets_get(&c->targets, target);
+	if (absent == NULL) {
+		return KNOT_ENOMEM;
 	}
-	return err;
+	absent->link = absent->link != 0 ? absent->link : ++c->link_count;
+	*ret_link = absent->link;
+	return KNOT_OK;
 }
 
 static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
@@ -381,7 +323,7 @@ static zone_target_t find_target(knot_name_t target, uint16_t type, void *ctx)
 	}
 	bool is_own = type == KNOT_TYPE_NS && (c->current->flags & ZONE_NODE_CUT) &&
 		      knot_name_in(target, current_name(c));
-	knot_err_t err = is_own ? find_own(c, target, &found) : find_elsewhere(c, target, type, &found);
+	knot_err_t err = is_own ? find_own(c, target, &found) : number_target(c, target, &found.link);
 	c->target_err = err != KNOT_OK ? err : c->target_err;
 	return found;
 }
@@ -404,27 +346,26 @@ static knot_err_t prepare_nsec3(compile_t *c)
 	return KNOT_OK;
 }
 
-static zone_link_t find_nsec3(const compile_t *c, knot_name_t name, bool *ret_is_match)
+static zone_nsec3_hint_t find_nsec3(const compile_t *c, knot_name_t name)
 {
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
-	*ret_is_match = false;
 	if (!zone_nsec3_hash(&c->zone->nsec3_params, name, hash)) {
-		return 0;
+		return (zone_nsec3_hint_t){ 0 };
 	}
 	size_t i = zone_nsec3_chain_find(&c->chain, hash);
-	*ret_is_match = memcmp(c->chain.hashes[i], hash, sizeof(hash)) == 0;
-	return c->names.list[c->chain.names[i]].self;
+	return (zone_nsec3_hint_t){ .link = c->names.list[c->chain.names[i]].self,
+		.is_match = memcmp(c->chain.hashes[i], hash, sizeof(hash)) == 0,
+		.prefix = load_be32(hash) };
 }
 
 static void link_nsec3(const compile_t *c, zone_node_params_t *params)
 {
-	knot_name_t owner = params->owner;
-	params->nsec3 = find_nsec3(c, owner, &params->nsec3_is_match);
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t wildcard;
+	params->nsec3 = find_nsec3(c, params->owner);
 	/* Nothing is synthesized below a cut. */
-	if (!(params->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(owner, wire, &wildcard)) {
-		params->nsec3_wildcard = find_nsec3(c, wildcard, &params->nsec3_wildcard_is_match);
+	if (!(params->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(params->owner, wire, &wildcard)) {
+		params->nsec3_wildcard = find_nsec3(c, wildcard);
 	}
 }
 
@@ -441,7 +382,6 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 		return KNOT_ENOMEM;
 	}
 	unpack(c->collect, group, name->is_nsec3_part, c->own.data, &c->records);
-	const zone_ref_t *old_refs = c->names.old_refs;
 	zone_node_params_t params = {
 		.owner = zone_group_name(group),
 		.records = c->records,
@@ -449,10 +389,14 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 		.self = name->self,
 		.on_target = name->tree == TREE_AUTH ? find_target : NULL,
 		.ctx = c,
-		.old_ref = old_refs != NULL ? old_refs[name - c->names.list] : 0,
 	};
 	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
 		link_nsec3(c, &params);
+	}
+	if (name->tree == TREE_NSEC3 && c->zone->nsec3_params.algorithm != 0) {
+		size_t next = ++c->chain_at < c->chain.count ? c->chain_at : 0;
+		knot_name_t owner = zone_names_at(&c->names, zone_arena_view(c->zone->store), c->chain.names[next]);
+		zone_nsec3_place(owner, &params);
 	}
 	zone_ref_t ref;
 	knot_err_t err = zone_node_build(c->builder, c->zone->store, &params, &ref, &c->sums);
@@ -477,6 +421,32 @@ static knot_err_t compile_names(compile_t *c)
 	return err;
 }
 
+/* Names that were not found among those with addresses, but exist, get the numbers that they have here. */
+static void number_found(compile_t *c)
+{
+	const zone_arena_view_t *view = zone_arena_view(c->zone->store);
+	zone_targets_t *targets = &c->targets;
+	zone_targets_sort(targets);
+	size_t at = 0, kept = 0;
+	for (size_t i = 0; i < targets->count; i++) {
+		zone_absent_t absent = targets->list[i];
+		int order = -1;
+		while (at < c->names.count &&
+				((order = knot_name_cmp(zone_names_at(&c->names, view, at), absent.name)) < 0 ||
+						(order == 0 && c->names.list[at].is_nsec3_part))) {
+			at++;
+			order = -1;
+		}
+		if (at < c->names.count && order == 0) {
+			assert(c->names.list[at].self == 0);
+			c->names.list[at].self = absent.link;
+		} else {
+			targets->list[kept++] = absent;
+		}
+	}
+	targets->count = kept;
+}
+
 /* Write numbers given out since a node was compiled into it, and collect the table's entries. */
 static knot_err_t number_nodes(compile_t *c, zone_ref_t *table)
 {
@@ -486,98 +456,58 @@ static knot_err_t number_nodes(compile_t *c, zone_ref_t *table)
 		if (name->self == 0) {
 			continue;
 		}
-		name->ref = zone_node_number(store, name->ref, name->self);
-		if (name->ref == 0) {
+		zone_ref_t ref = zone_node_number(store, name->ref, name->self);
+		if (ref == 0) {
 			return KNOT_ENOMEM;
 		}
+		if (ref != name->ref) {
+			zone_node_drop(store, name->ref);
+		}
+		name->ref = ref;
 		table[name->self - 1] = name->ref;
 	}
 	return KNOT_OK;
 }
 
-static size_t page_entries(uint32_t link_count, size_t page)
+/* Names that don't exist: their records, and the wildcards that they would be synthesized from. */
+static knot_err_t plant_absent(compile_t *c, zone_ref_t *table)
 {
-	size_t left = link_count - page * ZONE_LINK_PAGE;
-	return left < ZONE_LINK_PAGE ? left : ZONE_LINK_PAGE;
-}
-
-/* The base's page, when it holds the same entries. */
-static zone_ref_t same_page(const compile_t *c, size_t page, const zone_ref_t *entries, size_t count)
-{
-	const zone_contents_t *base = c->base;
-	if (base == NULL || base->link_root == 0 || page * ZONE_LINK_PAGE >= base->link_count ||
-			page_entries(base->link_count, page) != count) {
-		return 0;
-	}
-	zone_ref_t ref = ((const zone_ref_t *)zone_at(&base->arena, base->link_root))[page];
-	return memcmp(zone_at(&base->arena, ref), entries, count * sizeof(*entries)) == 0 ? ref : 0;
-}
-
-static zone_ref_t store_entries(zone_arena_t *store, const zone_ref_t *entries, size_t count)
-{
-	zone_ref_t ref = zone_arena_alloc(store, count * sizeof(*entries));
-	if (ref != 0) {
-		memcpy(zone_at(zone_arena_view(store), ref), entries, count * sizeof(*entries));
-	}
-	return ref;
-}
-
-static knot_err_t write_table(compile_t *c, const zone_ref_t *table)
-{
-	zone_contents_t *zone = c->zone;
-	size_t pages = (c->link_count + ZONE_LINK_PAGE - 1u) / ZONE_LINK_PAGE;
-	zone_ref_t *root = malloc(pages * sizeof(*root));
-	if (root == NULL) {
-		return KNOT_ENOMEM;
-	}
-	bool is_whole = true, is_same = c->base != NULL && c->base->link_count == c->link_count;
-	for (size_t i = 0; i < pages && is_whole; i++) {
-		size_t count = page_entries(c->link_count, i);
-		const zone_ref_t *entries = table + i * ZONE_LINK_PAGE;
-		root[i] = same_page(c, i, entries, count);
-		if (root[i] == 0) {
-			is_same = false;
-			root[i] = store_entries(zone->store, entries, count);
-			is_whole = root[i] != 0;
+	const zone_targets_t *targets = &c->targets;
+	zone_tree_leaf_t *leaves = calloc(targets->count + 1, sizeof(*leaves));
+	knot_err_t err = leaves != NULL ? KNOT_OK : KNOT_ENOMEM;
+	for (size_t i = 0; i < targets->count && err == KNOT_OK; i++) {
+		const zone_absent_t *absent = &targets->list[i];
+		zone_name_t *wildcard;
+		err = find_wildcard(c, absent->name, &wildcard);
+		table[absent->link - 1] = err == KNOT_OK && wildcard != NULL ? wildcard->ref : 0;
+		leaves[i].ref = zone_node_bare(c->zone->store, absent->name, 0, absent->link);
+		if (leaves[i].ref == 0) {
+			err = KNOT_ENOMEM;
+		}
+		if (i > 0) {
+			leaves[i].step = zone_tree_step(absent[-1].name, absent->name);
 		}
 	}
-	if (is_whole) {
-		zone->link_root = is_same ? c->base->link_root : store_entries(zone->store, root, pages);
-		is_whole = zone->link_root != 0;
-	}
-	free(root);
-	zone->link_count = c->link_count;
-	return is_whole ? KNOT_OK : KNOT_ENOMEM;
+	err = err == KNOT_OK ? zone_tree_build(c->zone->store, leaves, targets->count, &c->zone->absent) : err;
+	free(leaves);
+	return err;
 }
 
 static knot_err_t make_links(compile_t *c)
 {
 	if (c->link_count == 0) {
-		c->zone->link_root = c->zone->link_count = 0;
 		return KNOT_OK;
 	}
 	zone_ref_t *table = calloc(c->link_count, sizeof(*table));
 	if (table == NULL) {
 		return KNOT_ENOMEM;
 	}
+	number_found(c);
 	knot_err_t err = number_nodes(c, table);
-	err = err == KNOT_OK ? write_table(c, table) : err;
+	err = err == KNOT_OK ? plant_absent(c, table) : err;
+	err = err == KNOT_OK ? zone_links_build(c->zone->store, table, c->link_count, &c->zone->links) : err;
 	free(table);
 	return err;
-}
-
-/* Put the nodes that the base doesn't have into its tree. */
-static knot_err_t graft(compile_t *c, unsigned which)
-{
-	const zone_names_t *names = &c->names;
-	for (size_t i = zone_names_next(names, 0, which); i < names->count; i = zone_names_next(names, i + 1, which)) {
-		zone_ref_t old;
-		if (names->list[i].ref != names->old_refs[i] && zone_tree_put(c->zone->store, tree_of(c->zone, which),
-										names->list[i].ref, &old) != KNOT_OK) {
-			return KNOT_ENOMEM;
-		}
-	}
-	return KNOT_OK;
 }
 
 /*
@@ -605,71 +535,6 @@ static knot_err_t plant(compile_t *c, unsigned which)
 	return err;
 }
 
-/* ---- Facts of the whole ---- */
-
-/*
- * Find in the apex node the NSEC3PARAM whose parameters were taken. Its RDATA holds no names, so it is stored
- * unchanged.
- */
-static void move_salt(zone_contents_t *zone)
-{
-	zone_nsec3_params_t *params = &zone->nsec3_params;
-	if (params->algorithm == 0) {
-		params->salt = NULL;
-		return;
-	}
-	enum { SALT_OFF = 5 };
-	zone_block_t block = zone_rrset_body(zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM));
-	for (const uint8_t *rr = block.bytes; rr < block.bytes + block.len;
-			rr += ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF)) {
-		const uint8_t *rdata = rr + ZONE_RR_RDATA_OFF;
-		if (rdata[0] == 1 && rdata[1] == 0 && load_be16(rdata + 2) == params->iterations &&
-				rdata[4] == params->salt_len &&
-				memcmp(rdata + SALT_OFF, params->salt, params->salt_len) == 0) {
-			params->salt = rdata + SALT_OFF;
-			return;
-		}
-	}
-	assert(false); /* the record was compiled into the apex */
-}
-
-/* Bytes of the arena that the version uses. */
-static uint64_t live_size(const compile_t *c)
-{
-	const zone_contents_t *zone = c->zone;
-	uint64_t links = zone->link_count > 0 ? (zone->link_count + zone->link_count / ZONE_LINK_PAGE + 1) *
-								sizeof(zone_ref_t)
-					      : 0;
-	return c->sums.stored_size + links + zone_tree_size(&zone->arena, &zone->auth) +
-	       zone_tree_size(&zone->arena, &zone->nsec3) + zone_tree_size(&zone->arena, &zone->glue);
-}
-
-static void note_facts(compile_t *c, zone_ref_t apex)
-{
-	zone_contents_t *zone = c->zone;
-	zone_arena_seal(zone->store, c->base == NULL);
-	zone->arena = *zone_arena_view(zone->store);
-	zone->live_size = live_size(c);
-	zone->apex = zone_at(&zone->arena, apex);
-	move_salt(zone);
-	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
-	/* Five numbers end the RDATA of the SOA, the first RR there is. */
-	const uint8_t *rr = zone_rrset_body(soa).bytes;
-	const uint8_t *end = rr + ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF);
-	uint32_t ttl = load_be32(rr + ZONE_RR_TTL_OFF), minimum = load_be32(end - 4);
-	zone->serial = load_be32(end - 20);
-	zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
-	zone->is_signed = false;
-	for (unsigned i = 0; i < zone_node_rrset_count(zone->apex); i++) {
-		zone->is_signed =
-				zone->is_signed || zone_rrset_has_sigs(zone_node_rrset_at(&zone->arena, zone->apex, i));
-	}
-	zone->has_nsec = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC) != NULL;
-	zone->wire_size = c->sums.wire_size;
-	zone->record_count = c->sums.record_count;
-	zone->max_ttl = c->sums.max_ttl;
-}
-
 static knot_err_t compile_begin(compile_t *c)
 {
 	c->builder = zone_node_builder_new();
@@ -677,13 +542,7 @@ static knot_err_t compile_begin(compile_t *c)
 	if (c->builder == NULL || c->zone == NULL) {
 		return KNOT_ENOMEM;
 	}
-	if (c->base != NULL) {
-		zone_contents_copy(c->base, c->zone);
-		c->zone->store = zone_arena_fork(c->base->store);
-		c->link_count = c->base->link_count;
-	} else {
-		c->zone->store = zone_arena_new(0);
-	}
+	c->zone->store = zone_arena_new(0);
 	return c->zone->store != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
@@ -692,15 +551,9 @@ static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 	knot_err_t err = compile_begin(c);
 	err = err == KNOT_OK ? zone_collect_sort(c->collect) : err;
 	err = err == KNOT_OK ? classify(c) : err;
-	if (err == KNOT_OK && c->base != NULL) {
-		c->names.old_refs = calloc(c->names.count, sizeof(*c->names.old_refs));
-		err = c->names.old_refs != NULL ? KNOT_OK : KNOT_ENOMEM;
-	}
-	for (unsigned i = 0; c->base != NULL && i < TREE_COUNT && err == KNOT_OK; i++) {
-		err = match_base(c, i);
-	}
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
 	err = err == KNOT_OK ? compile_names(c) : err;
+	err = err == KNOT_OK ? zone_shared_build(c->zone->store, c->builder, &c->zone->shared) : err;
 	zone_node_builder_free(c->builder); /* it takes as much memory as a tree */
 	c->builder = NULL;
 	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
@@ -709,10 +562,15 @@ static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 	err = err == KNOT_OK ? make_links(c) : err;
 	zone_ref_t apex = err == KNOT_OK ? c->names.list[c->names.apex].ref : 0;
 	for (unsigned i = TREE_COUNT; i-- > 0 && err == KNOT_OK;) {
-		err = c->base != NULL ? graft(c, i) : plant(c, i);
+		err = plant(c, i);
 	}
 	if (err == KNOT_OK) {
-		note_facts(c, apex);
+		c->zone->live_size = (uint64_t)zone_arena_live_change(c->zone->store);
+		c->zone->wire_size = c->sums.wire_size;
+		c->zone->record_count = c->sums.record_count;
+		c->zone->max_ttl = c->sums.max_ttl;
+		zone_arena_seal(c->zone->store, true);
+		zone_facts_note(c->zone, apex);
 	}
 	return err;
 }
@@ -725,15 +583,13 @@ void zone_compile_trim(uint64_t record_count)
 	}
 }
 
-knot_err_t zone_compile(
-		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
+knot_err_t zone_compile(zone_collect_t *collect, uint64_t size_max, zone_contents_t **ret_zone)
 {
-	assert(base == NULL || knot_name_eq(zone_node_owner(base->apex), collect->origin));
-	compile_t c = { .collect = collect, .base = base };
+	compile_t c = { .collect = collect };
 	knot_err_t err = compile_compile(&c, size_max);
 	zone_node_builder_free(c.builder);
 	zone_names_done(&c.names);
-	free(c.free_links);
+	zone_targets_done(&c.targets);
 	zone_nsec3_chain_done(&c.chain);
 	free(c.own.data);
 	free(c.below.data);
@@ -742,6 +598,6 @@ knot_err_t zone_compile(
 		zone_contents_free(c.zone);
 		return err;
 	}
-	*ret_zone = base == NULL ? zone_contents_pack(c.zone) : c.zone;
+	*ret_zone = zone_contents_pack(c.zone);
 	return KNOT_OK;
 }

@@ -4,9 +4,6 @@
  *
  *   sort → classify (NSEC3 owners apart, cuts, names below cuts apart, empty non-terminals made, wildcard flags)
  *        → compile each node (additional data resolved, NSEC3 links) → number what is linked to → trees → facts
- *
- * With a base version, link numbers stay, and a node that comes out the same is taken from the base: the new version
- * shares everything that didn't change.
  */
 #pragma once
 
@@ -14,12 +11,11 @@
 #include "src/zone/contents.h"
 
 /**
- * Compile. collect: used up, but still to be given to zone_collect_done(). base: version to share with, or NULL.
+ * Compile. collect: used up, but still to be given to zone_collect_done().
  * KNOT_ENOSOA: no SOA at the apex. KNOT_EZONESIZE: over size_max bytes of wire form (0: no limit) or a node too large.
  * KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t zone_compile(
-		zone_collect_t *collect, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone);
+KNOT_MUST_USE knot_err_t zone_compile(zone_collect_t *collect, uint64_t size_max, zone_contents_t **ret_zone);
 
 /** Give the heap's free pages back to the system. Call it when everything that a build needed is freed: glibc keeps
  * tens of megabytes after a large zone. */

@@ -35,8 +35,8 @@ zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
 	size_t apex_off = (size_t)(apex - take_zone->arena.chunks[0]);
 	bool has_salt = take_zone->nsec3_params.salt != NULL;
 	size_t salt_off = has_salt ? (size_t)(take_zone->nsec3_params.salt - apex) : 0;
-	bool is_short = take_zone->nsec3.count == 0 && take_zone->glue.count == 0 &&
-			take_zone->nsec3_params.algorithm == 0;
+	bool is_short = take_zone->nsec3.count == 0 && take_zone->glue.count == 0 && take_zone->absent.count == 0 &&
+			take_zone->shared.count == 0 && take_zone->nsec3_params.algorithm == 0;
 	size_t len = is_short ? SHORT_LEN : sizeof(*take_zone);
 	zone_arena_t *store;
 	zone_contents_t *zone = zone_arena_pack(take_zone->store, len, &store);
@@ -57,12 +57,7 @@ zone_contents_t *zone_contents_pack(zone_contents_t *take_zone)
 
 const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link)
 {
-	if (link == 0 || link > zone->link_count) {
-		return NULL;
-	}
-	const zone_ref_t *pages = zone_at(&zone->arena, zone->link_root);
-	const zone_ref_t *page = zone_at(&zone->arena, pages[(link - 1) / ZONE_LINK_PAGE]);
-	zone_ref_t ref = page[(link - 1) % ZONE_LINK_PAGE];
+	zone_ref_t ref = zone_links_get(&zone->arena, &zone->links, link);
 	return ref != 0 ? zone_at(&zone->arena, ref) : NULL;
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "src/zone/arena.h"
+#include "src/zone/links.h"
 #include "src/zone/node.h"
 #include "src/zone/tree.h"
 
@@ -23,8 +24,6 @@ typedef struct {
 	const uint8_t *salt; /* salt_len bytes, in the apex node */
 } zone_nsec3_params_t;
 
-enum { ZONE_LINK_PAGE = 256 }; /* links per page of the link table */
-
 /**
  * There may be a million versions of small zones, so a packed version of a zone without NSEC3 and glue sets `is_short`
  * and ends before `nsec3`. Read the members from there on with zone_nsec3_tree(), zone_glue_tree() and
@@ -34,8 +33,7 @@ typedef struct zone_contents {
 	zone_arena_view_t arena; /* chunks of this version; first, see zone_arena_pack() */
 	zone_tree_t auth;
 	const zone_node_t *apex;
-	zone_ref_t link_root; /* link table, see zone_link_get() */
-	uint32_t link_count;
+	zone_links_t links; /* numbers of nodes, see zone_link_get() */
 	uint32_t serial;
 	uint32_t soa_minimum_ttl; /* min(SOA TTL, SOA MINIMUM), RFC 2308 3: TTL of the SOA in negative answers */
 	uint32_t max_ttl;         /* seconds; `zone.max-ttl` */
@@ -43,10 +41,12 @@ typedef struct zone_contents {
 	bool has_nsec;            /* denial by NSEC (the apex has one) */
 	bool is_short;
 	zone_arena_t *store;     /* owned: what `arena` views */
-	uint64_t live_size;      /* bytes of the arena that this version would take if it were built from scratch */
+	uint64_t live_size;      /* bytes of the arena that this version uses */
 	uint64_t wire_size;      /* bytes of all records uncompressed; `zone.size` in zone-stats */
 	uint64_t record_count;   /* with signatures */
-	zone_tree_t nsec3, glue; /* not there if is_short; the same for the next member */
+	zone_tree_t nsec3, glue; /* not there if is_short; the same for the next members */
+	zone_tree_t absent;      /* names that records refer to and that don't exist */
+	zone_tree_t shared;      /* RRsets that nodes share, by hash: see shared.h */
 	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
 
@@ -83,7 +83,23 @@ void zone_contents_free(zone_contents_t *take_zone);
  */
 zone_contents_t *zone_contents_pack(zone_contents_t *take_zone);
 
-/** The node that a link names. Three dependent loads. 0 gives NULL. */
+/** Names in the zone that records refer to for additional data and that don't exist: nodes without records, which keep
+ * the numbers that those records have. */
+static inline const zone_tree_t *zone_absent_tree(const zone_contents_t *zone)
+{
+	static const zone_tree_t none = { .count = 0 };
+	return zone->is_short ? &none : &zone->absent;
+}
+
+/** RRsets that several nodes share. */
+static inline const zone_tree_t *zone_shared_tree(const zone_contents_t *zone)
+{
+	static const zone_tree_t none = { .count = 0 };
+	return zone->is_short ? &none : &zone->shared;
+}
+
+/** The node that a link names; NULL: there is none now, or the link is 0. Cost: a dependent load per level of the table
+ * and one more. */
 const zone_node_t *zone_link_get(const zone_contents_t *zone, zone_link_t link);
 
 /** Steps through every node: auth with glue merged in canonical order, then nsec3. NULL at the end. */

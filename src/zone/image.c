@@ -8,10 +8,9 @@
 struct zone_image_head {
 	uint64_t lineage;
 	uint64_t live_size, wire_size, record_count;
-	zone_tree_t trees[3]; /* auth, nsec3, glue */
+	zone_tree_t trees[5]; /* auth, nsec3, glue, absent, shared */
 	zone_ref_t apex;
-	zone_ref_t link_root;
-	uint32_t link_count;
+	zone_links_t links;
 	uint32_t serial, soa_minimum_ttl, max_ttl;
 	uint32_t salt_off; /* bytes from the apex node's start */
 	uint16_t nsec3_iterations;
@@ -21,7 +20,7 @@ struct zone_image_head {
 };
 
 const size_t zone_image_head_len = sizeof(zone_image_head_t);
-_Static_assert(sizeof(zone_image_head_t) == 4 * 8 + 3 * 16 + 7 * 4 + 12, "the head has no padding");
+_Static_assert(sizeof(zone_image_head_t) == 4 * 8 + 5 * 16 + 7 * 4 + 12, "the head has no padding");
 
 enum { UNIT = 8 };
 
@@ -35,10 +34,10 @@ void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head)
 		.live_size = zone->live_size,
 		.wire_size = zone->wire_size,
 		.record_count = zone->record_count,
-		.trees = { zone->auth, *zone_nsec3_tree(zone), *zone_glue_tree(zone) },
+		.trees = { zone->auth, *zone_nsec3_tree(zone), *zone_glue_tree(zone), *zone_absent_tree(zone),
+				*zone_shared_tree(zone) },
 		.apex = zone_tree_find(&zone->arena, &zone->auth, zone_node_owner(zone->apex)),
-		.link_root = zone->link_root,
-		.link_count = zone->link_count,
+		.links = zone->links,
 		.serial = zone->serial,
 		.soa_minimum_ttl = zone->soa_minimum_ttl,
 		.max_ttl = zone->max_ttl,
@@ -162,23 +161,26 @@ static bool is_tree(const zone_arena_t *store, const zone_tree_t *tree)
 	return twigs >= 2 && room_at(store, tree->root.ref) >= twigs * sizeof(zone_twig_t);
 }
 
-static bool is_link_table(const zone_arena_t *store, const zone_image_head_t *head)
+/* True if the page at `shift` and those below it lie in the chunks. */
+static bool is_link_page(
+		const zone_arena_t *store, const zone_links_t *links, zone_ref_t ref, uint32_t first, unsigned shift)
 {
-	if (head->link_count == 0) {
-		return true;
-	}
-	size_t pages = (head->link_count - 1) / ZONE_LINK_PAGE + (size_t)1;
-	if (room_at(store, head->link_root) < pages * sizeof(zone_ref_t)) {
+	uint32_t room = zone_links_room(links->count, first, shift);
+	if (room_at(store, ref) < room * sizeof(zone_ref_t)) {
 		return false;
 	}
-	const zone_ref_t *root = zone_at(zone_arena_view(store), head->link_root);
-	for (size_t i = 0; i < pages; i++) {
-		size_t left = head->link_count - i * ZONE_LINK_PAGE;
-		if (room_at(store, root[i]) < (left < ZONE_LINK_PAGE ? left : ZONE_LINK_PAGE) * sizeof(zone_ref_t)) {
+	const zone_ref_t *page = zone_at(zone_arena_view(store), ref);
+	for (uint32_t i = 0; shift > 0 && i < room && first + ((uint64_t)i << shift) < links->count; i++) {
+		if (!is_link_page(store, links, page[i], first + (i << shift), shift - ZONE_LINK_BITS)) {
 			return false;
 		}
 	}
 	return true;
+}
+
+static bool is_link_table(const zone_arena_t *store, const zone_links_t *links)
+{
+	return links->count == 0 || is_link_page(store, links, links->root, 0, zone_links_shift(links->count));
 }
 
 /* True if the apex node has this name. The root label must be the last byte of its owner's bytes. */
@@ -203,7 +205,7 @@ static bool is_sound(const zone_arena_t *store, const zone_image_head_t *head, k
 			return false;
 		}
 	}
-	return head->trees[0].count > 0 && is_link_table(store, head) && is_apex(store, head, origin) &&
+	return head->trees[0].count > 0 && is_link_table(store, &head->links) && is_apex(store, head, origin) &&
 	       head->nsec3_algorithm <= 1 && head->is_signed <= 1 && head->has_nsec <= 1 &&
 	       memcmp(head->zeros, zeros, sizeof(zeros)) == 0;
 }
@@ -216,8 +218,9 @@ static void image_fill(zone_contents_t *zone, zone_arena_t *take_store, const zo
 		.auth = head->trees[0],
 		.nsec3 = head->trees[1],
 		.glue = head->trees[2],
-		.link_root = head->link_root,
-		.link_count = head->link_count,
+		.absent = head->trees[3],
+		.shared = head->trees[4],
+		.links = head->links,
 		.apex = zone_at(zone_arena_view(take_store), head->apex),
 		.serial = head->serial,
 		.soa_minimum_ttl = head->soa_minimum_ttl,

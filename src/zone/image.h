@@ -12,7 +12,7 @@
 #include "src/zone/contents.h"
 
 /** Number of the layout of nodes, trees, link table and this head. If you change one of them, add 1. */
-enum { ZONE_IMAGE_FORMAT = 1 };
+enum { ZONE_IMAGE_FORMAT = 2 };
 
 typedef struct zone_image_head zone_image_head_t;
 

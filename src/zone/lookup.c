@@ -102,13 +102,32 @@ zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name)
 	return (zone_nsec3_t){ zone_at(&zone->arena, ref), is_match };
 }
 
+/* What a hint leads to; node NULL: nothing, or the chain has changed. */
+static inline __attribute__((always_inline)) zone_nsec3_t nsec3_by_hint(
+		const zone_contents_t *zone, zone_nsec3_hint_t hint)
+{
+	zone_ref_t ref = zone_links_get(&zone->arena, &zone->links, hint.link);
+	const zone_node_t *found = ref != 0 ? zone_at(&zone->arena, ref) : NULL;
+	if (found != NULL && !hint.is_match && !zone_nsec3_covers(found, hint.prefix)) {
+		found = NULL;
+	}
+	return (zone_nsec3_t){ found, hint.is_match };
+}
+
 zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node)
 {
-	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3(node)), zone_node_nsec3_is_match(node) };
+	zone_nsec3_t found = nsec3_by_hint(zone, zone_node_nsec3(node));
+	return __builtin_expect(found.node != NULL, true) ? found : zone_nsec3_find(zone, zone_node_owner(node));
 }
 
 zone_nsec3_t zone_nsec3_of_wildcard(const zone_contents_t *zone, const zone_node_t *node)
 {
-	return (zone_nsec3_t){ zone_link_get(zone, zone_node_nsec3_wildcard(node)),
-		zone_node_nsec3_wildcard_is_match(node) };
+	zone_nsec3_t found = nsec3_by_hint(zone, zone_node_nsec3_wildcard(node));
+	if (found.node != NULL) {
+		return found;
+	}
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t wildcard;
+	return knot_name_wildcard_below(zone_node_owner(node), wire, &wildcard) ? zone_nsec3_find(zone, wildcard)
+										: found;
 }

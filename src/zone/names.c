@@ -7,6 +7,7 @@
 #include "src/zone/names.h"
 
 #include "libknot/base/assert.h"
+#include "src/zone/nsec3_records.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,6 @@ typedef struct {
 void zone_names_done(zone_names_t *names)
 {
 	free(names->list);
-	free(names->old_refs);
 	free(names->index);
 	*names = (zone_names_t){ 0 };
 }
@@ -91,10 +91,7 @@ static bool is_other_chain(const classify_t *c, const zone_group_t *nsec3)
 	}
 	zone_packed_t r;
 	for (size_t pos = 0; zone_group_next(c->collect, nsec3, &pos, &r);) {
-		const uint8_t *rdata = r.rdata.data;
-		if (r.type == KNOT_TYPE_NSEC3 && rdata[0] == params->algorithm &&
-				load_be16(rdata + 2) == params->iterations && rdata[4] == params->salt_len &&
-				memcmp(rdata + 5, params->salt, params->salt_len) == 0) {
+		if (r.type == KNOT_TYPE_NSEC3 && zone_nsec3_has_params(r.rdata, params)) {
 			return false;
 		}
 	}

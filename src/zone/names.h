@@ -29,10 +29,8 @@ typedef struct {
 	const zone_collect_t *collect;
 	zone_name_t *list;
 	size_t count, max;
-	zone_ref_t *old_refs; /* beside `list`: nodes of the version that a transaction began with, 0: none; NULL: there
-				 is no such version */
-	size_t compiled;      /* entries [0..compiled) of `list` have their node */
-	size_t apex;          /* entry of the apex in TREE_AUTH */
+	size_t compiled; /* entries [0..compiled) of `list` have their node */
+	size_t apex;     /* entry of the apex in TREE_AUTH */
 	size_t tree_counts[TREE_COUNT];
 	bool has_wildcards;
 	uint32_t *index; /* hash table of entries by name, plus 1; 0: empty; made when first needed */

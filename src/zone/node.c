@@ -137,10 +137,7 @@ size_t zone_node_size(const zone_node_t *node)
 	bool is_wide = node->flags & ZONE_NODE_WIDE;
 	const uint8_t *table = zone_node_table(node), *entries = table + (is_wide ? ZONE_WIDE_TABLE_HEAD : 0);
 	size_t count = zone_node_rrset_count(node);
-	const uint8_t *end = zone_node_links(node);
-	end += node->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0;
-	end += node->flags & ZONE_NODE_HAS_NSEC3 ? sizeof(zone_link_t) : 0;
-	end += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? sizeof(zone_link_t) : 0;
+	const uint8_t *end = zone_node_links(node) + zone_node_links_len(node);
 	if (count > 0) {
 		uint32_t place = is_wide ? zone_load_u32(entries + (count - 1) * ZONE_WIDE_ENTRY_LEN + 2)
 					 : zone_load_u16(entries + (count - 1) * ZONE_ENTRY_LEN + 2);

@@ -184,13 +184,22 @@ static inline __attribute__((always_inline)) void zone_node_prefetch_shared(
 
 /* ---- Its links ---- */
 
-/* Behind the table, in the order of their flags. */
+/* Behind the table, in the order of their flags, then the prefixes of hashes that are covered. */
 static inline const uint8_t *zone_node_links(const zone_node_t *node)
 {
 	const uint8_t *table = zone_node_table(node);
 	return zone_node_is_wide(node)
 			       ? table + ZONE_WIDE_TABLE_HEAD + (size_t)zone_load_u16(table) * ZONE_WIDE_ENTRY_LEN
 			       : table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
+}
+
+/* Bytes of links and prefixes: 4 for HAS_SELF, 4 or 8 for each NSEC3, depending on whether it matches or covers. */
+static inline size_t zone_node_links_len(const zone_node_t *node)
+{
+	/* By the five flags from HAS_SELF on. */
+	static const uint8_t lens[32] = { 0, 4, 8, 12, 8, 12, 16, 20, 0, 4, 4, 8, 8, 12, 12, 16, 0, 4, 8, 12, 4, 8, 12,
+		16, 0, 4, 4, 8, 4, 8, 8, 12 };
+	return lens[node->flags / ZONE_NODE_HAS_SELF & 31];
 }
 
 static inline zone_link_t zone_node_link(const zone_node_t *node, unsigned flag)
@@ -208,26 +217,55 @@ static inline zone_link_t zone_node_self(const zone_node_t *node)
 	return zone_node_link(node, ZONE_NODE_HAS_SELF);
 }
 
-/** NSEC3 zones: the node whose NSEC3 matches the owner's hash, or covers it (opt-out). */
-static inline zone_link_t zone_node_nsec3(const zone_node_t *node)
+/**
+ * NSEC3 zones: what is known of the hash of the owner, or of "*.<owner>".
+ *
+ * A link names the node whose NSEC3 matches the hash, or covers it. A number is never given to another owner, so a link
+ * that matches is right as long as the node is there. A link that covers was right when the node was made; the chain
+ * may have changed since, so the first 32 bits of the hash are kept to see that from the interval of the NSEC3
+ * (zone_nsec3_covers()). What isn't right any more is searched by its hash.
+ */
+typedef struct {
+	zone_link_t link; /* 0: nothing is known */
+	bool is_match;
+	uint32_t prefix; /* if it doesn't match */
+} zone_nsec3_hint_t;
+
+/** The hint for the owner's own hash. */
+static inline zone_nsec3_hint_t zone_node_nsec3(const zone_node_t *node)
 {
-	return zone_node_link(node, ZONE_NODE_HAS_NSEC3);
+	const uint8_t *p = zone_node_links(node) + (node->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0);
+	zone_nsec3_hint_t hint = { .is_match = node->flags & ZONE_NODE_NSEC3_IS_MATCH };
+	if (node->flags & ZONE_NODE_HAS_NSEC3) {
+		hint.link = zone_load_u32(p);
+		if (!hint.is_match) {
+			p += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? 2 * sizeof(zone_link_t) : sizeof(zone_link_t);
+			hint.prefix = zone_load_u32(p);
+		}
+	}
+	return hint;
 }
 
-static inline bool zone_node_nsec3_is_match(const zone_node_t *node)
+/** The hint for the hash of "*.<owner>"; none at cuts, where nothing is synthesized. */
+static inline zone_nsec3_hint_t zone_node_nsec3_wildcard(const zone_node_t *node)
 {
-	return node->flags & ZONE_NODE_NSEC3_IS_MATCH;
+	zone_nsec3_hint_t hint = { .link = zone_node_link(node, ZONE_NODE_HAS_NSEC3_WILDCARD),
+		.is_match = node->flags & ZONE_NODE_NSEC3_WILDCARD_IS_MATCH };
+	if (hint.link != 0 && !hint.is_match) {
+		hint.prefix = zone_load_u32(zone_node_links(node) + zone_node_links_len(node) - sizeof(hint.prefix));
+	}
+	return hint;
 }
 
-/** The same for the hash of "*.<owner>"; 0 at cuts, where nothing is synthesized. */
-static inline zone_link_t zone_node_nsec3_wildcard(const zone_node_t *node)
+/**
+ * True if the NSEC3 of a node of the chain covers each hash that begins with these 32 bits. False: it doesn't, or the
+ * bits don't show it. Nodes of the chain keep the prefixes of their own and of the next hash in the place of hints.
+ */
+static inline bool zone_nsec3_covers(const zone_node_t *nsec3, uint32_t prefix)
 {
-	return zone_node_link(node, ZONE_NODE_HAS_NSEC3_WILDCARD);
-}
-
-static inline bool zone_node_nsec3_wildcard_is_match(const zone_node_t *node)
-{
-	return node->flags & ZONE_NODE_NSEC3_WILDCARD_IS_MATCH;
+	const uint8_t *p = zone_node_links(nsec3) + (nsec3->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0);
+	uint32_t own = zone_load_u32(p), next = zone_load_u32(p + sizeof(own));
+	return prefix - own - 1 < next - own - 1; /* modulo 2^32: the last one covers the ends of the ring */
 }
 
 /* ---- Blocks ---- */
@@ -370,10 +408,7 @@ typedef struct {
 /* The glue of the node's NS: the number of targets, and where they begin. */
 static inline const uint8_t *zone_node_glue(const zone_node_t *node, uint16_t *ret_count)
 {
-	const uint8_t *p = zone_node_links(node);
-	p += node->flags & ZONE_NODE_HAS_SELF ? sizeof(zone_link_t) : 0;
-	p += node->flags & ZONE_NODE_HAS_NSEC3 ? sizeof(zone_link_t) : 0;
-	p += node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD ? sizeof(zone_link_t) : 0;
+	const uint8_t *p = zone_node_links(node) + zone_node_links_len(node);
 	*ret_count = zone_load_u16(p);
 	return p + 2;
 }

@@ -24,7 +24,7 @@ void zone_node_builder_free(zone_node_builder_t *builder)
 	if (builder != NULL) {
 		free(builder->records);
 		zone_buffer_t *buffers[] = { &builder->made, &builder->sets, &builder->glue, &builder->glue_ids,
-			&builder->links, &builder->blocks, &builder->pointers, &builder->node };
+			&builder->links, &builder->blocks, &builder->pointers };
 		for (size_t i = 0; i < KNOT_LEN(buffers); i++) {
 			free(buffers[i]->data);
 		}
@@ -132,8 +132,7 @@ static void put_rrset(
 	uint16_t type = b->records[first]->type;
 	zone_rrset_run_t run = { first, count, sig_count, zone_records_ttl(params->records, type) };
 	zone_made_set_t made = { .type = type, .ttl = run.ttl, .off = b->sets.len };
-	/* Not for a node of the version before: it may have its own copy instead of the shared one, and keeps it. */
-	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->old_ref == 0;
+	bool may_know = type == KNOT_TYPE_NS && sig_count == 0 && params->on_target != NULL && params->on_share == NULL;
 	made.shared = may_know ? zone_node_share_find(&b->share, b->records + first, count, run.ttl) : 0;
 	if (made.shared == 0) {
 		zone_rrset_compile(b, params, &run);
@@ -211,10 +210,10 @@ static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t 
 	}
 	flags |= knot_name_is_wildcard(params->owner) ? ZONE_NODE_WILDCARD : 0;
 	flags |= params->self != 0 ? ZONE_NODE_HAS_SELF : 0;
-	flags |= params->nsec3 != 0 ? ZONE_NODE_HAS_NSEC3 : 0;
-	flags |= params->nsec3_wildcard != 0 ? ZONE_NODE_HAS_NSEC3_WILDCARD : 0;
-	flags |= params->nsec3_is_match ? ZONE_NODE_NSEC3_IS_MATCH : 0;
-	flags |= params->nsec3_wildcard_is_match ? ZONE_NODE_NSEC3_WILDCARD_IS_MATCH : 0;
+	flags |= params->is_chain || params->nsec3.link != 0 ? ZONE_NODE_HAS_NSEC3 : 0;
+	flags |= params->is_chain || params->nsec3_wildcard.link != 0 ? ZONE_NODE_HAS_NSEC3_WILDCARD : 0;
+	flags |= params->is_chain || params->nsec3.is_match ? ZONE_NODE_NSEC3_IS_MATCH : 0;
+	flags |= params->is_chain || params->nsec3_wildcard.is_match ? ZONE_NODE_NSEC3_WILDCARD_IS_MATCH : 0;
 	flags |= b->glue_count > 0 ? ZONE_NODE_HAS_GLUE : 0;
 	return (uint16_t)flags;
 }
@@ -231,8 +230,34 @@ static void add_record_sums(
 /* What a node consists of, in bytes. */
 typedef struct {
 	size_t set_count, table_len, links_len, glue_len, size;
+	uint32_t links[5]; /* links_len bytes of them are in use */
 	bool is_wide;
 } layout_t;
+
+/* Links and prefixes, in the order in which zone_node_links() says that they stand. */
+static void layout_links(const zone_node_params_t *params, layout_t *l)
+{
+	const zone_nsec3_hint_t *hints[] = { &params->nsec3, &params->nsec3_wildcard };
+	unsigned count = 0;
+	if (params->self != 0) {
+		l->links[count++] = params->self;
+	}
+	if (params->is_chain) {
+		l->links[count++] = params->own_prefix;
+		l->links[count++] = params->next_prefix;
+	}
+	for (unsigned i = 0; i < 2 && !params->is_chain; i++) {
+		if (hints[i]->link != 0) {
+			l->links[count++] = hints[i]->link;
+		}
+	}
+	for (unsigned i = 0; i < 2 && !params->is_chain; i++) {
+		if (hints[i]->link != 0 && !hints[i]->is_match) {
+			l->links[count++] = hints[i]->prefix;
+		}
+	}
+	l->links_len = count * sizeof(*l->links);
+}
 
 static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
@@ -243,8 +268,7 @@ static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t
 	for (size_t i = 0; i < l.set_count; i++) {
 		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
-	l.links_len = (size_t)((params->self != 0) + (params->nsec3 != 0) + (params->nsec3_wildcard != 0)) *
-		      sizeof(zone_link_t);
+	layout_links(params, &l);
 	/* zone_node_number() may insert a link later. */
 	l.is_wide = l.set_count >= UINT8_MAX ||
 		    l.set_count * ZONE_ENTRY_LEN + l.links_len + sizeof(zone_link_t) + l.glue_len + bodies >=
@@ -253,11 +277,6 @@ static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t
 				: l.set_count * ZONE_ENTRY_LEN;
 	l.size = offsetof(zone_node_t, owner) + params->owner.len + l.table_len + l.links_len + l.glue_len + bodies;
 	return l;
-}
-
-static uint8_t *write_link(uint8_t *to, zone_link_t link)
-{
-	return link != 0 ? zone_put_bytes(to, &link, sizeof(link)) : to;
 }
 
 /* The table, with places from its start: RRsets stand behind it and the glue. */
@@ -291,9 +310,7 @@ static void write_node(const zone_node_builder_t *b, const zone_node_params_t *p
 	to = zone_put_bytes(to, &head, offsetof(zone_node_t, owner));
 	to = zone_put_bytes(to, params->owner.wire, params->owner.len);
 	to = write_table(b, l, to);
-	to = write_link(to, params->self);
-	to = write_link(to, params->nsec3);
-	to = write_link(to, params->nsec3_wildcard);
+	to = zone_put_bytes(to, l->links, l->links_len);
 	if (b->glue_count > 0) {
 		to = zone_put_bytes(to, &b->glue_count, sizeof(b->glue_count));
 		to = zone_put_bytes(to, b->glue.data, b->glue.len);
@@ -309,32 +326,28 @@ static void write_node(const zone_node_builder_t *b, const zone_node_params_t *p
 	(void)start;
 }
 
-/* The node in the arena, or the old one if it is the same. 0: out of memory. */
-static zone_ref_t node_store_record(
-		zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, const layout_t *l)
+/* Share an RRset that was made, or not. */
+static void share_set(
+		zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params, zone_made_set_t *made)
 {
-	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
-	if (old != NULL && zone_node_size(old) == l->size) {
-		uint8_t *node = zone_buffer_room(b, &b->node, l->size);
-		if (node == NULL) {
-			return 0;
-		}
-		write_node(b, params, l, node);
-		if (memcmp(old, node, l->size) == 0) {
-			return params->old_ref;
-		}
+	const uint8_t *bytes = b->sets.data + made->off;
+	if (made->shared != 0 || !zone_node_share_may(made, bytes)) {
+		return;
 	}
-	zone_ref_t ref = zone_arena_alloc(arena, l->size);
-	if (ref != 0) {
-		write_node(b, params, l, zone_at(zone_arena_view(arena), ref));
+	if (params->on_share != NULL) {
+		made->shared = params->on_share(zone_node_share_hash(bytes, made->len), bytes, made->len, params->ctx);
+		return;
 	}
-	return ref;
+	zone_node_share_set(&b->share, arena, made, bytes);
+	if (made->shared != 0 && made->type == KNOT_TYPE_NS && b->has_key) {
+		zone_node_share_remember(&b->share, made->shared, zone_node_share_hash(bytes, made->len));
+	}
 }
 
 knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zone_node_params_t *params,
 		zone_ref_t *ret_ref, zone_node_sums_t *sums)
 {
-	b->made.len = b->sets.len = b->glue.len = b->glue_ids.len = b->node.len = 0;
+	b->made.len = b->sets.len = b->glue.len = b->glue_ids.len = 0;
 	b->glue_count = 0;
 	b->failed = b->has_key = false;
 	size_t count = sort_records(b, params->records);
@@ -350,27 +363,43 @@ knot_err_t zone_node_build(zone_node_builder_t *b, zone_arena_t *arena, const zo
 	if (b->sets.len + b->glue.len > INT32_MAX / 2 || set_count > UINT16_MAX) {
 		return KNOT_EZONESIZE;
 	}
-	const zone_node_t *old = params->old_ref != 0 ? zone_at(zone_arena_view(arena), params->old_ref) : NULL;
 	for (size_t i = 0; i < set_count; i++) {
-		const uint8_t *bytes = b->sets.data + made[i].off;
-		if (made[i].shared == 0 && zone_node_share_may(&made[i], bytes)) {
-			zone_node_share_set(&b->share, arena, old, &made[i], bytes, &added);
-			if (made[i].shared != 0 && made[i].type == KNOT_TYPE_NS && b->has_key) {
-				zone_node_share_remember(&b->share, made[i].shared);
-			}
-		}
+		share_set(b, arena, params, &made[i]);
 		added.max_ttl = made[i].ttl > added.max_ttl ? made[i].ttl : added.max_ttl;
 	}
 	layout_t layout = layout_of(b, params);
-	zone_ref_t ref = node_store_record(b, arena, params, &layout);
+	zone_ref_t ref = zone_arena_alloc(arena, layout.size);
 	if (ref == 0) {
 		return KNOT_ENOMEM;
 	}
+	write_node(b, params, &layout, zone_at(zone_arena_view(arena), ref));
 	KNOT_ASSERT_SLOW(zone_node_is_sound(zone_arena_view(arena), ref));
-	added.stored_size += zone_node_share_units(layout.size);
 	*sums = added;
 	*ret_ref = ref;
 	return KNOT_OK;
+}
+
+zone_ref_t zone_node_bare(zone_arena_t *arena, knot_name_t owner, uint16_t flags, zone_link_t self)
+{
+	size_t links_off = offsetof(zone_node_t, owner) + owner.len;
+	zone_ref_t ref = zone_arena_alloc(arena, links_off + (self != 0 ? sizeof(self) : 0));
+	if (ref == 0) {
+		return 0;
+	}
+	zone_node_t *node = zone_at(zone_arena_view(arena), ref);
+	node->flags = (uint16_t)((flags & ZONE_NODE_FACTS) | (self != 0 ? ZONE_NODE_HAS_SELF : 0));
+	node->owner_len = owner.len;
+	node->owner_label_count = owner.label_count;
+	memcpy(node->owner, owner.wire, owner.len);
+	if (self != 0) {
+		memcpy(node->owner + owner.len, &self, sizeof(self));
+	}
+	return ref;
+}
+
+const zone_seen_set_t *zone_node_shared(zone_node_builder_t *b, const zone_seen_set_t *after)
+{
+	return zone_node_share_next(&b->share, after);
 }
 
 /* Adjust the places in the table: everything behind it has moved by `by` bytes. */
@@ -413,6 +442,5 @@ zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t sel
 		move_places((zone_node_t *)(void *)copy, sizeof(self));
 	}
 	KNOT_ASSERT_SLOW(zone_node_is_sound(zone_arena_view(arena), copy_ref));
-	zone_arena_recycle(arena, ref, size);
 	return copy_ref;
 }

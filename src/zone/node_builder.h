@@ -24,7 +24,6 @@ struct zone_node_builder {
 	zone_buffer_t links;    /* of the RRset being made, as they are stored */
 	zone_buffer_t blocks;   /* its body and signatures */
 	zone_buffer_t pointers; /* uint16_t[] */
-	zone_buffer_t node;     /* a node that may be the same as the one before */
 	zone_node_share_t share;
 	bool is_portable; /* the RRset being made would be the same at each name of the zone */
 	bool has_key;     /* the name servers of the node being made can be remembered by share.key */

@@ -243,14 +243,22 @@ static const char *check_head(const node_check_t *check, knot_reader_t *r)
 	return fault_unless(!check->is_wide || node->rrset_count == 0, "a wide node counts its RRsets twice");
 }
 
-/* The links, behind the table: what is linked has a number. */
+/* The links, behind the table: what is linked has a number. Nodes of the NSEC3 chain have prefixes in place of links.
+ */
 static const char *check_node_links(const zone_node_t *node, knot_reader_t *r)
 {
 	static const unsigned flags[] = { ZONE_NODE_HAS_SELF, ZONE_NODE_HAS_NSEC3, ZONE_NODE_HAS_NSEC3_WILDCARD };
 	for (size_t i = 0; i < KNOT_LEN(flags); i++) {
-		if ((node->flags & flags[i]) && read_number(r, true, 2) == 0) {
+		bool is_link = i == 0 || !(node->flags & ZONE_NODE_NSEC3);
+		if ((node->flags & flags[i]) && read_number(r, true, 2) == 0 && is_link) {
 			return "a link has no number";
 		}
+	}
+	if ((node->flags & ZONE_NODE_HAS_NSEC3) && !(node->flags & ZONE_NODE_NSEC3_IS_MATCH)) {
+		(void)read_number(r, true, 2);
+	}
+	if ((node->flags & ZONE_NODE_HAS_NSEC3_WILDCARD) && !(node->flags & ZONE_NODE_NSEC3_WILDCARD_IS_MATCH)) {
+		(void)read_number(r, true, 2);
 	}
 	return fault_unless(!r->failed, "links end behind the node");
 }

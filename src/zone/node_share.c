@@ -22,8 +22,7 @@ void zone_node_share_clear(zone_node_share_t *share)
 	*share = (zone_node_share_t){ 0 };
 }
 
-/* Never 0. */
-static uint32_t share_hash_bytes(const uint8_t *bytes, size_t len)
+uint32_t zone_node_share_hash(const uint8_t *bytes, size_t len)
 {
 	uint64_t h = len;
 	for (; len >= 8; bytes += 8, len -= 8) {
@@ -65,7 +64,7 @@ static inline bool share_make_key(
 	}
 	share->key.rdata_len = (uint8_t)len;
 	share->key.ttl = ttl;
-	share->key.hash = share_hash_bytes(share->key.rdata, len) ^ ttl;
+	share->key.hash = zone_node_share_hash(share->key.rdata, len) ^ ttl;
 	return true;
 }
 
@@ -82,24 +81,17 @@ zone_ref_t zone_node_share_find(
 	if (!share->has_key) {
 		return 0;
 	}
-	const zone_known_set_t *slot = known_slots(share), *key = &share->key;
+	zone_known_set_t *slot = known_slots(share);
+	const zone_known_set_t *key = &share->key;
 	for (unsigned i = 0; i < 2; i++, slot++) {
 		if (slot->hash == key->hash && slot->ref != 0 && slot->ttl == key->ttl &&
 				slot->rdata_len == key->rdata_len &&
 				memcmp(slot->rdata, key->rdata, key->rdata_len) == 0) {
+			slot->users++;
 			return slot->ref;
 		}
 	}
 	return 0;
-}
-
-void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref)
-{
-	assert(share->has_key && ref != 0);
-	zone_known_set_t *slot = known_slots(share);
-	slot += slot->ref != 0;
-	*slot = share->key;
-	slot->ref = ref;
 }
 
 /* ---- Sharing ---- */
@@ -147,28 +139,7 @@ static bool is_stored(const zone_arena_view_t *arena, zone_ref_t ref, const uint
 	return zone_rrset_size(stored) == len && memcmp(stored, bytes, len) == 0;
 }
 
-/* The reference that the node of the base has instead of its own copy of the same bytes, or 0; *ret_is_own: it has its
- * own copy. */
-static zone_ref_t old_shared(const zone_arena_view_t *arena, const zone_node_t *old, const zone_made_set_t *made,
-		const uint8_t *bytes, bool *ret_is_own)
-{
-	*ret_is_own = false;
-	for (unsigned i = 0; old != NULL && i < zone_node_rrset_count(old); i++) {
-		const zone_rrset_t *set = zone_node_rrset_at(arena, old, i);
-		if (zone_rrset_type(set) == made->type && zone_rrset_size(set) == made->len &&
-				memcmp(set, bytes, made->len) == 0) {
-			zone_ref_t ref = zone_node_shared_ref(old, i);
-			*ret_is_own = ref == 0;
-			return ref;
-		}
-	}
-	return 0;
-}
-
-/*
- * Count an RRset. Returns its slot, or NULL when the table is full. The first one is part of its node and the second
- * needs the shared copy: so it would be in a zone built from scratch, whatever nodes of the base have instead.
- */
+/* Count an RRset. Returns its slot, or NULL when the table is full. */
 static zone_seen_set_t *note_seen(zone_node_share_t *share, uint32_t hash)
 {
 	zone_seen_set_t *seen = share->seen_max > 0 ? find_seen(share, hash) : NULL;
@@ -184,39 +155,53 @@ static zone_seen_set_t *note_seen(zone_node_share_t *share, uint32_t hash)
 	return seen;
 }
 
-static void add_stored(const zone_seen_set_t *seen, const zone_made_set_t *made, zone_node_sums_t *sums)
+void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, zone_made_set_t *made, const uint8_t *bytes)
 {
-	bool should_share = seen->count > 1;
-	sums->stored_size += seen->count == 2 ? zone_node_share_units(made->len) : 0;
-	if (should_share && made->shared == 0) {
-		sums->stored_size -= made->len - sizeof(zone_ref_t);
-	} else if (!should_share && made->shared != 0) {
-		sums->stored_size += made->len - sizeof(zone_ref_t);
+	zone_seen_set_t *seen = note_seen(share, zone_node_share_hash(bytes, made->len));
+	if (seen == NULL || seen->count == 1) {
+		return;
+	}
+	if (seen->ref == 0) {
+		seen->ref = zone_arena_alloc(arena, made->len);
+		if (seen->ref != 0) {
+			memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
+		}
+	}
+	/* Two RRsets of one hash are possible: the second then is not shared. */
+	if (seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len)) {
+		made->shared = seen->ref;
+		seen->users++;
 	}
 }
 
-void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, const zone_node_t *old, zone_made_set_t *made,
-		const uint8_t *bytes, zone_node_sums_t *sums)
+/* Count the users that the cache found. */
+static void count_known(const zone_node_share_t *share, zone_known_set_t *slot)
 {
-	KNOT_ASSERT_SLOW(made->shared == 0 && zone_node_share_may(made, bytes));
-	bool is_own;
-	made->shared = old_shared(zone_arena_view(arena), old, made, bytes, &is_own);
-	zone_seen_set_t *seen = note_seen(share, share_hash_bytes(bytes, made->len));
-	if (seen == NULL) {
-		return;
+	if (slot->users > 0) {
+		find_seen(share, slot->seen_hash)->users += slot->users;
+		slot->users = 0;
 	}
-	if (made->shared != 0) {
-		seen->ref = seen->ref == 0 ? made->shared : seen->ref;
-	} else if (!is_own && seen->count > 1) {
-		if (seen->ref == 0) {
-			seen->ref = zone_arena_alloc(arena, made->len);
-			if (seen->ref != 0) {
-				memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
-			}
+}
+
+void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref, uint32_t hash)
+{
+	zone_known_set_t *slot = known_slots(share);
+	slot += slot->ref != 0;
+	count_known(share, slot);
+	*slot = share->key;
+	slot->ref = ref;
+	slot->seen_hash = hash;
+}
+
+const zone_seen_set_t *zone_node_share_next(zone_node_share_t *share, const zone_seen_set_t *after)
+{
+	for (size_t i = 0; after == NULL && share->known != NULL && i < KNOWN_COUNT; i++) {
+		count_known(share, &share->known[i]);
+	}
+	for (size_t i = after != NULL ? (size_t)(after - share->seen) + 1 : 0; i < share->seen_max; i++) {
+		if (share->seen[i].users > 0) {
+			return &share->seen[i];
 		}
-		/* Two RRsets of one hash are possible: the second then is not shared. */
-		bool is_same = seen->ref != 0 && is_stored(zone_arena_view(arena), seen->ref, bytes, made->len);
-		made->shared = is_same ? seen->ref : 0;
 	}
-	add_stored(seen, made, sums);
+	return NULL;
 }

@@ -27,20 +27,15 @@ typedef struct {
 	zone_ref_t shared; /* 0: part of the node */
 } zone_made_set_t;
 
-/** What is known of the RRsets with one hash. */
-typedef struct {
-	uint32_t hash;  /* 0: the slot is free */
-	zone_ref_t ref; /* the shared copy; 0: none yet */
-	uint32_t count; /* how often one was seen */
-} zone_seen_set_t;
-
 enum { ZONE_KNOWN_RDATA_MAX = 80 }; /* bytes of RDATA that can be remembered */
 
 /** A shared RRset of name servers outside of the zone, and the records that it was made from. */
 typedef struct {
 	uint32_t hash; /* of RDATA and TTL */
 	uint32_t ttl;
-	zone_ref_t ref; /* 0: the slot is free */
+	zone_ref_t ref;     /* 0: the slot is free */
+	uint32_t seen_hash; /* of the shared copy's bytes */
+	uint32_t users;     /* found here and not yet counted in `seen` */
 	uint8_t rdata_len;
 	uint8_t rdata[ZONE_KNOWN_RDATA_MAX]; /* of the RRs in order: names, which show where they end */
 } zone_known_set_t;
@@ -65,8 +60,8 @@ void zone_node_share_clear(zone_node_share_t *share);
 zone_ref_t zone_node_share_find(
 		zone_node_share_t *share, const zone_record_t *const *records, size_t count, uint32_t ttl);
 
-/** Remember `ref` as the shared copy of the RRset with the key. May replace another. */
-void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref);
+/** Remember `ref` as the shared copy of the RRset with the key. May replace another. hash: of the copy's bytes. */
+void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref, uint32_t hash);
 
 enum {
 	ZONE_SHARED_LEN_MIN = 32, /* bytes: less is not worth a reference and a cache miss */
@@ -84,17 +79,14 @@ static inline bool zone_node_share_may(const zone_made_set_t *made, const uint8_
 	       !(bytes[0] & (ZONE_RRSET_WIDE | ZONE_RRSET_HAS_SIGS));
 }
 
+/** Hash of an RRset's bytes; never 0. */
+uint32_t zone_node_share_hash(const uint8_t *bytes, size_t len);
+
 /**
  * Share an RRset for which zone_node_share_may() is true, or not: made->len bytes at `bytes`. Sets made->shared, and
- * makes the shared copy in the arena if it is needed. Out of memory it is not shared. old: the node of the version
- * before, whose choice stays as long as the bytes do; NULL: none. sums->stored_size is corrected by what a zone built
- * from scratch would take, whatever nodes of the version before have.
+ * makes the shared copy in the arena if it is needed. Out of memory it is not shared.
  */
-void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, const zone_node_t *old, zone_made_set_t *made,
-		const uint8_t *bytes, zone_node_sums_t *sums);
+void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, zone_made_set_t *made, const uint8_t *bytes);
 
-/** Bytes that an allocation of `len` bytes takes in an arena. */
-static inline size_t zone_node_share_units(size_t len)
-{
-	return (len + 7) & ~(size_t)7;
-}
+/** Step through what is shared: begins with NULL and ends with it. */
+const zone_seen_set_t *zone_node_share_next(zone_node_share_t *share, const zone_seen_set_t *after);

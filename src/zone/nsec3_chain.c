@@ -2,35 +2,9 @@
 #include "src/zone/nsec3_chain.h"
 
 #include "libknot/base/assert.h"
+#include "src/zone/nsec3_records.h"
 
 #include <stdlib.h>
-
-static int digit_of(uint8_t c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'v' ? c - 'a' + 10 : -1;
-}
-
-/* The hash that an NSEC3's owner names. False: the first label isn't one. */
-static bool owner_hash(knot_name_t name, uint8_t ret_hash[static ZONE_NSEC3_HASH_LEN])
-{
-	if (name.wire[0] != ZONE_NSEC3_LABEL_LEN) {
-		return false;
-	}
-	for (unsigned i = 0; i < ZONE_NSEC3_LABEL_LEN; i += 8) { /* eight digits are five bytes */
-		uint64_t bits = 0;
-		for (unsigned j = 0; j < 8; j++) {
-			int digit = digit_of(name.wire[1 + i + j]);
-			if (digit < 0) {
-				return false;
-			}
-			bits = bits << 5 | (unsigned)digit;
-		}
-		for (unsigned j = 0; j < 5; j++) {
-			ret_hash[i / 8 * 5 + j] = (uint8_t)(bits >> (32 - 8 * j));
-		}
-	}
-	return true;
-}
 
 static bool chain_ascends(const zone_nsec3_chain_t *chain)
 {
@@ -59,7 +33,7 @@ knot_err_t zone_nsec3_chain_read(zone_nsec3_chain_t *chain, const zone_names_t *
 	for (size_t i = zone_names_next(names, 0, TREE_NSEC3); i < names->count;
 			i = zone_names_next(names, i + 1, TREE_NSEC3)) {
 		knot_name_t owner = zone_group_name(zone_names_group(names, &names->list[i]));
-		if (owner.label_count != label_count || !owner_hash(owner, chain->hashes[chain->count])) {
+		if (owner.label_count != label_count || !zone_nsec3_owner_hash(owner, chain->hashes[chain->count])) {
 			*ret_is_usable = false;
 			return KNOT_OK;
 		}

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "libknot/base/encode.h"
-#include "src/zone/contents.h"
+#include "src/zone/lookup.h"
 
 #include <stdio.h>
 
@@ -40,13 +40,24 @@ static void dump_block(FILE *to, const char *what, zone_block_t block)
 	}
 }
 
+static void dump_nsec3(FILE *to, const char *what, zone_nsec3_t found)
+{
+	if (found.node != NULL) {
+		fprintf(to, "%s%s", what, found.is_match ? "=" : "~");
+		dump_name(to, " ", zone_node_owner(found.node));
+	}
+}
+
 static void dump_node(FILE *to, const zone_contents_t *zone, const zone_node_t *node)
 {
 	dump_name(to, "\n", zone_node_owner(node));
 	fprintf(to, " flags %x", node->flags & ZONE_NODE_FACTS);
-	dump_link(to, zone_node_nsec3_is_match(node) ? " nsec3= " : " nsec3~ ", zone, zone_node_nsec3(node));
-	dump_link(to, zone_node_nsec3_wildcard_is_match(node) ? " wildcard= " : " wildcard~ ", zone,
-			zone_node_nsec3_wildcard(node));
+	if (!(node->flags & (ZONE_NODE_NSEC3 | ZONE_NODE_GLUE))) {
+		zone_nsec3_t own = zone_nsec3_of(zone, node);
+		dump_nsec3(to, " nsec3", own);
+		zone_nsec3_t wildcard = zone_nsec3_of_wildcard(zone, node);
+		dump_nsec3(to, " wildcard", (node->flags & ZONE_NODE_CUT) ? (zone_nsec3_t){ NULL, false } : wildcard);
+	}
 	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&zone->arena, node, i);
 		fprintf(to, "\n  type %u huge %d count %u+%u ttl %u", zone_rrset_type(set), zone_rrset_is_huge(set),

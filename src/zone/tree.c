@@ -374,6 +374,47 @@ void zone_tree_begin(const zone_arena_view_t *view, const zone_tree_t *tree, zon
 	ret_iter->stack[0].end = &tree->root + 1;
 }
 
+/* What is left to step through of an array of twigs. */
+static void tree_push_rest(zone_tree_iter_t *iter, const zone_twig_t *next, const zone_twig_t *end)
+{
+	assert(iter->depth < ZONE_TREE_DEPTH_MAX);
+	iter->stack[iter->depth].next = next;
+	iter->stack[iter->depth].end = end;
+	iter->depth++;
+}
+
+void zone_tree_seek(
+		const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name, zone_tree_iter_t *ret_iter)
+{
+	zone_tree_begin(view, tree, ret_iter);
+	if (tree->count == 0) {
+		return;
+	}
+	uint8_t key[KNOT_NAME_KEY_MAX], near_key[KNOT_NAME_KEY_MAX];
+	size_t key_len = knot_name_key(name, key);
+	size_t near_len = knot_name_key(zone_leaf_owner(view, nearest_leaf(view, tree, key, key_len)), near_key);
+	int differ = first_difference(key, key_len, near_key, near_len);
+	unsigned limit = differ < 0 ? UINT_MAX : (unsigned)differ;
+	const zone_twig_t *twig = &tree->root;
+	ret_iter->depth = 0;
+	while (is_branch(twig) && branch_offset(word_of(twig)) < limit) {
+		uint64_t word = word_of(twig);
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		unsigned i = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		tree_push_rest(ret_iter, twigs + i + 1, twigs + twig_count(word));
+		twig = &twigs[i];
+	}
+	/* All keys below `twig` are like the near one up to the limit. */
+	unsigned wanted = differ < 0 ? 0 : position_at(key, key_len, limit);
+	if (differ >= 0 && is_branch(twig) && branch_offset(word_of(twig)) == limit) {
+		const zone_twig_t *twigs = zone_at(view, twig->ref);
+		tree_push_rest(ret_iter, twigs + twig_index(word_of(twig), position_bit(wanted)),
+				twigs + twig_count(word_of(twig)));
+	} else if (differ < 0 || position_at(near_key, near_len, limit) > wanted) {
+		tree_push_rest(ret_iter, twig, twig + 1);
+	}
+}
+
 zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
 {
 	while (iter->depth > 0) {
@@ -386,10 +427,7 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
 			return twig->ref;
 		}
 		const zone_twig_t *twigs = zone_at(iter->view, twig->ref);
-		assert(iter->depth < ZONE_TREE_DEPTH_MAX);
-		iter->stack[iter->depth].next = twigs;
-		iter->stack[iter->depth].end = twigs + twig_count(word_of(twig));
-		iter->depth++;
+		tree_push_rest(iter, twigs, twigs + twig_count(word_of(twig)));
 	}
 	return 0;
 }
@@ -405,6 +443,7 @@ static zone_twig_t *own_twigs(zone_arena_t *arena, zone_twig_t *branch)
 		}
 		const zone_arena_view_t *view = zone_arena_view(arena);
 		memcpy(zone_at(view, copy), zone_at(view, branch->ref), len);
+		zone_arena_drop(arena, branch->ref, len);
 		branch->ref = copy;
 	}
 	return zone_at(zone_arena_view(arena), branch->ref);
@@ -426,7 +465,7 @@ static knot_err_t add_twig(zone_arena_t *arena, zone_twig_t *branch, unsigned po
 	memcpy(to, from, i * sizeof(*to));
 	to[i] = twig;
 	memcpy(to + i + 1, from + i, (count - i) * sizeof(*to));
-	zone_arena_recycle(arena, branch->ref, count * sizeof(*to));
+	zone_arena_drop(arena, branch->ref, count * sizeof(*to));
 	*branch = make_branch((word & POSITION_MASK) | position_bit(position), branch_offset(word), grown);
 	return KNOT_OK;
 }
@@ -521,9 +560,12 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	unsigned count = twig_count(word);
 	zone_twig_t *twigs = zone_at(zone_arena_view(arena), parent->ref);
 	if (count == 2) {
+		zone_ref_t pair = parent->ref;
 		*parent = twigs[1 - at]; /* a branch with one twig is replaced by that twig */
+		zone_arena_drop(arena, pair, 2 * sizeof(*twigs));
 		return KNOT_OK;
 	}
+	zone_arena_shrink(arena, count * sizeof(*twigs), (count - 1) * sizeof(*twigs));
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
 	uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
 	*parent = make_branch((word & POSITION_MASK) & ~bit, branch_offset(word), parent->ref);
@@ -611,23 +653,4 @@ knot_err_t zone_tree_build(zone_arena_t *arena, const zone_tree_leaf_t *leaves, 
 	KNOT_ASSERT_SLOW(tree_is_ordered(zone_arena_view(arena), &tree));
 	*ret_tree = tree;
 	return KNOT_OK;
-}
-
-static uint64_t size_below(const zone_arena_view_t *view, const zone_twig_t *twig)
-{
-	if (!is_branch(twig)) {
-		return 0;
-	}
-	unsigned count = twig_count(word_of(twig));
-	const zone_twig_t *twigs = zone_at(view, twig->ref);
-	uint64_t size = (count * sizeof(*twigs) + 7) & ~(uint64_t)7;
-	for (unsigned i = 0; i < count; i++) {
-		size += size_below(view, &twigs[i]);
-	}
-	return size;
-}
-
-uint64_t zone_tree_size(const zone_arena_view_t *view, const zone_tree_t *tree)
-{
-	return tree->count > 0 ? size_below(view, &tree->root) : 0;
 }

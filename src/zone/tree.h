@@ -90,6 +90,10 @@ typedef struct {
 
 void zone_tree_begin(const zone_arena_view_t *view, const zone_tree_t *tree, zone_tree_iter_t *ret_iter);
 
+/** Begin at the first record whose name is >= `name` in canonical order. What is below a name comes right behind it. */
+void zone_tree_seek(
+		const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name, zone_tree_iter_t *ret_iter);
+
 /** The next record, or 0 at the end. */
 zone_ref_t zone_tree_next(zone_tree_iter_t *iter);
 
@@ -98,9 +102,6 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter);
  * KNOT_ENOMEM: the tree is as before.
  */
 KNOT_MUST_USE knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf, zone_ref_t *ret_old);
-
-/** Bytes of its twig arrays. Cost: a step per array. */
-uint64_t zone_tree_size(const zone_arena_view_t *view, const zone_tree_t *tree);
 
 /** Remove the record of this name. KNOT_ENOENT: there is none. KNOT_ENOMEM: the tree is as before. */
 KNOT_MUST_USE knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t name);

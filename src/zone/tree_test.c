@@ -140,6 +140,8 @@ static void check_warm(const version_t *v)
 	}
 }
 
+static void check_seek(const version_t *v);
+
 static void check_lookups(const version_t *v)
 {
 	check_warm(v);
@@ -156,6 +158,27 @@ static void check_lookups(const version_t *v)
 		assert_int_equal(zone_tree_floor(view, &v->tree, name), oracle_before(v, i + 1));
 	}
 	assert_int_equal(zone_tree_last(view, &v->tree), oracle_before(v, UNIVERSE));
+	check_seek(v);
+}
+
+/* From each name on the rest follows in order. */
+static void check_seek(const version_t *v)
+{
+	static zone_ref_t want[UNIVERSE + 1];
+	size_t count = 0;
+	for (size_t i = UNIVERSE; i-- > 0;) {
+		zone_tree_iter_t iter;
+		if (v->refs[i] != 0) {
+			want[count++] = v->refs[i];
+		}
+		zone_tree_seek(zone_arena_view(v->arena), &v->tree, universe[i].name, &iter);
+		for (size_t k = 0; k < 8 && k < count; k++) {
+			assert_int_equal(zone_tree_next(&iter), want[count - 1 - k]);
+		}
+		if (count < 8) {
+			assert_int_equal(zone_tree_next(&iter), 0);
+		}
+	}
 }
 
 static void check_order(const version_t *v)

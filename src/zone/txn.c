@@ -1,35 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transaction keeps the records of the names that it touches, expanded; building collects these and the records of
- * all other names of the base, and compiles them on top of the base (compile.h): names that come out the same are
- * shared. Memory is allocated piece by piece: there may be a transaction for each of 100,000 zones.
+ * A transaction keeps the records of the names that it touches, expanded. Building makes nodes of these and of what
+ * depends on them (patch.h). What that can't do collects the records of all other names of the base, too, and compiles
+ * the zone from scratch (compile.h). Memory is allocated piece by piece: there may be a transaction for each of 100,000
+ * zones.
  */
 #include "src/zone/txn.h"
 
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
+#include "src/zone/patch.h"
 
 #include <assert.h>
 #include <search.h>
 #include <stdlib.h>
 
-typedef struct record {
-	struct record *next;
-	uint32_t ttl;
-	uint16_t type, rdata_len;
-	uint8_t rdata[]; /* canonical */
-} record_t;
-
 /* A touched name and all of its records. Its bytes, in lower case, lie behind. */
 typedef struct {
 	knot_name_t owner;
-	record_t *first; /* owned */
+	zone_record_t *first; /* owned */
 } edit_t;
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
-	void *edits;        /* owned: tsearch() tree of edit_t by owner */
+	void *edits; /* owned: tsearch() tree of edit_t by owner */
+	size_t edit_count;
 	knot_name_t origin; /* of wire[] */
 	uint8_t wire[];
 };
@@ -40,9 +36,9 @@ static int cmp_edits(const void *va, const void *vb)
 	return knot_name_cmp(a->owner, b->owner);
 }
 
-static void free_records(record_t *first)
+static void free_records(zone_record_t *first)
 {
-	for (record_t *next; first != NULL; first = next) {
+	for (zone_record_t *next; first != NULL; first = next) {
 		next = first->next;
 		free(first);
 	}
@@ -79,12 +75,12 @@ knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t
 	return KNOT_OK;
 }
 
-static record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+static zone_record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
 	assert(rdata.len <= KNOT_RDATA_MAX);
-	record_t *record = malloc(sizeof(*record) + rdata.len);
+	zone_record_t *record = malloc(sizeof(*record) + rdata.len);
 	if (record != NULL) {
-		*record = (record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
+		*record = (zone_record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
 		if (rdata.len > 0) {
 			memcpy(record->rdata, rdata.data, rdata.len);
 			knot_rdata_canonical(type, (knot_mut_bytes_t){ record->rdata, rdata.len });
@@ -96,14 +92,14 @@ static record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 /* ---- Touched names ---- */
 
 typedef struct {
-	record_t *first; /* owned */
+	zone_record_t *first; /* owned */
 	bool failed;
 } taken_t;
 
 static bool take_record(const zone_rr_t *rr, void *ctx)
 {
 	taken_t *taken = ctx;
-	record_t *record = new_record(rr->type, rr->ttl, rr->rdata);
+	zone_record_t *record = new_record(rr->type, rr->ttl, rr->rdata);
 	if (record == NULL) {
 		taken->failed = true;
 		return false;
@@ -114,7 +110,7 @@ static bool take_record(const zone_rr_t *rr, void *ctx)
 }
 
 /* Collect the records that the base has at a name. */
-static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, record_t **ret_first)
+static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, zone_record_t **ret_first)
 {
 	taken_t taken = { 0 };
 	if (txn->base != NULL) {
@@ -173,19 +169,20 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 		free_edit(edit);
 		return err;
 	}
+	txn->edit_count++;
 	*ret_edit = edit;
 	return KNOT_OK;
 }
 
-static bool is_same(const record_t *a, const record_t *b)
+static bool is_same(const zone_record_t *a, const zone_record_t *b)
 {
 	return a->type == b->type && a->rdata_len == b->rdata_len && memcmp(a->rdata, b->rdata, a->rdata_len) == 0;
 }
 
 /* Signatures at one name are of different RRsets: they don't share a TTL. */
-static void set_ttl(edit_t *edit, const record_t *record)
+static void set_ttl(edit_t *edit, const zone_record_t *record)
 {
-	for (record_t *r = edit->first; r != NULL; r = r->next) {
+	for (zone_record_t *r = edit->first; r != NULL; r = r->next) {
 		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record))) {
 			r->ttl = record->ttl;
 		}
@@ -199,12 +196,12 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	if (err != KNOT_OK) {
 		return err;
 	}
-	record_t *record = new_record(type, ttl, rdata);
+	zone_record_t *record = new_record(type, ttl, rdata);
 	if (record == NULL) {
 		return KNOT_ENOMEM;
 	}
 	set_ttl(edit, record);
-	for (const record_t *r = edit->first; r != NULL; r = r->next) {
+	for (const zone_record_t *r = edit->first; r != NULL; r = r->next) {
 		if (is_same(r, record)) {
 			free(record);
 			return KNOT_EISRECORD;
@@ -222,16 +219,16 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 	if (err != KNOT_OK) {
 		return err;
 	}
-	record_t *wanted = new_record(type, 0, rdata);
+	zone_record_t *wanted = new_record(type, 0, rdata);
 	if (wanted == NULL) {
 		return KNOT_ENOMEM;
 	}
-	record_t **at = &edit->first;
+	zone_record_t **at = &edit->first;
 	while (*at != NULL && !is_same(*at, wanted)) {
 		at = &(*at)->next;
 	}
 	free(wanted);
-	record_t *found = *at;
+	zone_record_t *found = *at;
 	if (found == NULL) {
 		return KNOT_ENORECORD;
 	}
@@ -251,8 +248,8 @@ knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type
 		return KNOT_ENONODE;
 	}
 	bool found = type == 0;
-	for (record_t **at = &edit->first; *at != NULL;) {
-		record_t *record = *at;
+	for (zone_record_t **at = &edit->first; *at != NULL;) {
+		zone_record_t *record = *at;
 		if (type == 0 ? record->type != KNOT_TYPE_SOA : record->type == type) {
 			found = true;
 			*at = record->next;
@@ -307,7 +304,7 @@ static knot_err_t list_edits(const zone_txn_t *txn, edits_t *ret_list)
 /* By type, signatures last as in a node, then by RDATA. */
 static int cmp_records(const void *va, const void *vb)
 {
-	const record_t *a = *(const record_t *const *)va, *b = *(const record_t *const *)vb;
+	const zone_record_t *a = *(const zone_record_t *const *)va, *b = *(const zone_record_t *const *)vb;
 	bool a_is_sig = a->type == KNOT_TYPE_RRSIG, b_is_sig = b->type == KNOT_TYPE_RRSIG;
 	if (a_is_sig != b_is_sig) {
 		return a_is_sig - b_is_sig;
@@ -321,20 +318,20 @@ static int cmp_records(const void *va, const void *vb)
 }
 
 /* Records of a name as a sorted array, to be freed; NULL: none, or no memory (*ret_err). */
-static const record_t **sort_records(const record_t *first, size_t *ret_count, knot_err_t *ret_err)
+static const zone_record_t **sort_records(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err)
 {
 	size_t count = 0;
-	for (const record_t *r = first; r != NULL; r = r->next) {
+	for (const zone_record_t *r = first; r != NULL; r = r->next) {
 		count++;
 	}
-	const record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
+	const zone_record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
 	if (sorted == NULL) {
 		*ret_err = count > 0 ? KNOT_ENOMEM : *ret_err;
 		*ret_count = 0;
 		return NULL;
 	}
 	size_t i = 0;
-	for (const record_t *r = first; r != NULL; r = r->next) {
+	for (const zone_record_t *r = first; r != NULL; r = r->next) {
 		sorted[i++] = r;
 	}
 	qsort(sorted, count, sizeof(*sorted), cmp_records);
@@ -342,7 +339,7 @@ static const record_t **sort_records(const record_t *first, size_t *ret_count, k
 	return sorted;
 }
 
-static zone_rr_t rr_of(const edit_t *edit, const record_t *r)
+static zone_rr_t rr_of(const edit_t *edit, const zone_record_t *r)
 {
 	return (zone_rr_t){ .owner = edit->owner, .type = r->type, .ttl = r->ttl, .rdata = { r->rdata, r->rdata_len } };
 }
@@ -351,7 +348,7 @@ static zone_rr_t rr_of(const edit_t *edit, const record_t *r)
 static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx, knot_err_t *ret_err)
 {
 	size_t count;
-	const record_t **sorted = sort_records(edit->first, &count, ret_err);
+	const zone_record_t **sorted = sort_records(edit->first, &count, ret_err);
 	bool goes_on = *ret_err == KNOT_OK;
 	for (size_t i = 0; goes_on && i < count; i++) {
 		zone_rr_t rr = rr_of(edit, sorted[i]);
@@ -471,15 +468,19 @@ static void see_edit(const void *at, VISIT visit, void *ctx)
 	}
 }
 
-/* Names that were not touched. */
-static void see_base(const zone_txn_t *txn, zone_node_iter_t *iter, presence_t *presence)
+/* Names at and below it that were not touched. */
+static void see_base(const zone_txn_t *txn, const zone_tree_t *tree, zone_tree_iter_t *iter, presence_t *presence)
 {
-	zone_nodes_begin(txn->base, iter);
-	for (const zone_node_t *node; !presence->found && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
-		knot_name_t owner = zone_node_owner(node);
+	const zone_arena_view_t *view = &txn->base->arena;
+	zone_tree_seek(view, tree, presence->owner, iter);
+	for (zone_ref_t ref; !presence->found && (ref = zone_tree_next(iter)) != 0;) {
+		const zone_node_t *node = zone_at(view, ref);
 		wanted_t wanted;
-		presence->found = knot_name_in(owner, presence->owner) && zone_node_rrset_count(node) > 0 &&
-				  find_edit(txn, owner, &wanted) == NULL;
+		if (!knot_name_in(zone_node_owner(node), presence->owner)) {
+			return;
+		}
+		presence->found = zone_node_rrset_count(node) > 0 &&
+				  find_edit(txn, zone_node_owner(node), &wanted) == NULL;
 	}
 }
 
@@ -498,11 +499,12 @@ knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
 		twalk_r(txn->edits, see_edit, &presence);
 	}
 	if (!presence.found && node != NULL) {
-		zone_node_iter_t *iter = malloc(sizeof(*iter));
+		zone_tree_iter_t *iter = malloc(sizeof(*iter));
 		if (iter == NULL) {
 			return KNOT_ENOMEM;
 		}
-		see_base(txn, iter, &presence);
+		see_base(txn, &txn->base->auth, iter, &presence);
+		see_base(txn, zone_glue_tree(txn->base), iter, &presence);
 		free(iter);
 	}
 	return presence.found ? KNOT_OK : KNOT_ENONODE;
@@ -519,14 +521,14 @@ typedef struct {
 	void *ctx;
 } diff_t;
 
-static bool is_apex_soa(const zone_txn_t *txn, const edit_t *edit, const record_t *r)
+static bool is_apex_soa(const zone_txn_t *txn, const edit_t *edit, const zone_record_t *r)
 {
 	return r->type == KNOT_TYPE_SOA && edit->owner.len == txn->origin.len;
 }
 
 /* Records of `ours` that are not in `theirs`; both are sorted. True: go on. */
-static bool diff_sorted(const diff_t *diff, const edit_t *edit, const record_t **ours, size_t our_count,
-		const record_t **theirs, size_t their_count)
+static bool diff_sorted(const diff_t *diff, const edit_t *edit, const zone_record_t **ours, size_t our_count,
+		const zone_record_t **theirs, size_t their_count)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < our_count; i++) {
@@ -550,14 +552,14 @@ static bool diff_sorted(const diff_t *diff, const edit_t *edit, const record_t *
 /* True: go on. */
 static bool diff_edit(const diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
 {
-	record_t *before;
+	zone_record_t *before;
 	*ret_err = load_records(diff->txn, edit->owner, &before);
 	if (*ret_err != KNOT_OK) {
 		return false;
 	}
 	size_t old_count, new_count;
-	const record_t **old = sort_records(before, &old_count, ret_err),
-		       **new = sort_records(edit->first, &new_count, ret_err);
+	const zone_record_t **old = sort_records(before, &old_count, ret_err),
+			    **new = sort_records(edit->first, &new_count, ret_err);
 	bool goes_on = *ret_err == KNOT_OK && (diff->added ? diff_sorted(diff, edit, new, new_count, old, old_count)
 							   : diff_sorted(diff, edit, old, old_count, new, new_count));
 	free(old);
@@ -660,25 +662,13 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 		return;
 	}
 	to->err = zone_collect_owner(to->collect, edit->owner);
-	for (const record_t *r = edit->first; r != NULL && to->err == KNOT_OK; r = r->next) {
+	for (const zone_record_t *r = edit->first; r != NULL && to->err == KNOT_OK; r = r->next) {
 		to->err = zone_collect_record(to->collect, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len });
 	}
 }
 
-/* A version of which a third is dead or unused memory gets memory of its own. If there is none, the version stays as it
- * is. */
-static zone_contents_t *freshen(zone_contents_t *take_zone)
-{
-	zone_contents_t *copy = zone_wear(take_zone) == ZONE_WORN ? zone_compact(take_zone) : NULL;
-	if (copy == NULL) {
-		return take_zone;
-	}
-	zone_contents_free(take_zone);
-	return copy;
-}
-
-static knot_err_t txn_compile(
-		const zone_txn_t *txn, const zone_contents_t *base, uint64_t size_max, zone_contents_t **ret_zone)
+/* Everything from scratch. */
+static knot_err_t txn_compile(const zone_txn_t *txn, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
 	zone_collect_t *collect = malloc(sizeof(*collect));
 	if (collect == NULL) {
@@ -691,34 +681,91 @@ static knot_err_t txn_compile(
 		twalk_r(txn->edits, collect_edit, &edits);
 		err = edits.err;
 	}
-	bool shares = base != NULL && zone_wear(base) == ZONE_FRESH;
-	err = err == KNOT_OK ? zone_compile(collect, shares ? base : NULL, size_max, ret_zone) : err;
+	zone_contents_t *zone = NULL;
+	err = err == KNOT_OK ? zone_compile(collect, params->size_max, &zone) : err;
 	zone_collect_done(collect);
 	free(collect);
+	const zone_check_params_t checks = zone_build_checks(params);
+	err = err == KNOT_OK ? zone_check(zone, &checks) : err;
+	zone_compile_trim(err == KNOT_OK ? zone->record_count : 0);
+	if (err != KNOT_OK) {
+		zone_contents_free(zone);
+		return err;
+	}
+	*ret_zone = zone;
+	return KNOT_OK;
+}
+
+/* Only what changes. */
+static knot_err_t txn_patch(const zone_txn_t *txn, const zone_contents_t *base, const zone_build_params_t *params,
+		zone_contents_t **ret_zone)
+{
+	edits_t list = { 0 };
+	knot_err_t err = list_edits(txn, &list);
+	zone_change_t *changes = err == KNOT_OK ? calloc(list.count + 1, sizeof(*changes)) : NULL;
+	if (changes == NULL) {
+		free(list.edits);
+		return KNOT_ENOMEM;
+	}
+	for (size_t i = 0; i < list.count; i++) {
+		changes[i] = (zone_change_t){ list.edits[i]->owner, list.edits[i]->first };
+	}
+	const zone_check_params_t checks = zone_build_checks(params);
+	err = zone_patch(base, changes, list.count, params->size_max, &checks, ret_zone);
+	free(changes);
+	free(list.edits);
 	return err;
+}
+
+/* A patch shares less than a build from scratch, so it isn't for changes of a great part of the zone. */
+static bool is_small_change(const zone_txn_t *txn, const zone_contents_t *base)
+{
+	size_t names = base != NULL ? (size_t)base->auth.count + zone_glue_tree(base)->count : 0;
+	return txn->edit_count < names / 2;
 }
 
 knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, const zone_build_params_t *params,
 		zone_contents_t **ret_zone)
 {
-	zone_contents_t *zone;
-	knot_err_t err = txn_compile(txn, base, params->size_max, &zone);
-	if (err == KNOT_OK) {
-		const zone_check_params_t checks = zone_build_checks(params);
-		err = zone_check(zone, &checks);
-		if (err == KNOT_OK) {
-			*ret_zone = freshen(zone);
-		} else {
-			zone_contents_free(zone);
-		}
+	knot_err_t err = is_small_change(txn, base) ? txn_patch(txn, base, params, ret_zone) : KNOT_EAGAIN;
+	return err == KNOT_EAGAIN ? txn_compile(txn, params, ret_zone) : err;
+}
+
+/* A small zone is built from scratch, which shares best. NULL: no memory. */
+static zone_contents_t *txn_rebuild(const zone_contents_t *zone)
+{
+	const zone_build_params_t params = { .origin = zone_node_owner(zone->apex), .checks = ZONE_CHECKS_SOFT };
+	zone_txn_t *txn;
+	zone_contents_t *fresh = NULL;
+	if (zone_txn_begin(zone, &params, &txn) == KNOT_OK) {
+		(void)txn_compile(txn, &params, &fresh);
+		zone_txn_discard(txn);
 	}
-	zone_compile_trim(err == KNOT_OK ? (*ret_zone)->record_count : 0);
-	return err;
+	return fresh;
+}
+
+zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
+{
+	enum { SMALL = 1000 }; /* records */
+	zone_wear_t wear = zone_wear(take_zone);
+	zone_contents_t *fresh = NULL;
+	if (wear != ZONE_FRESH && take_zone->record_count < SMALL) {
+		fresh = txn_rebuild(take_zone);
+	} else if (wear == ZONE_WORN) {
+		fresh = zone_compact(take_zone);
+	}
+	if (fresh != NULL) {
+		zone_contents_free(take_zone);
+	}
+	return fresh != NULL ? fresh : take_zone;
 }
 
 knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone)
 {
 	knot_err_t err = zone_txn_build(take_txn, take_txn->base, &take_txn->params, ret_zone);
 	zone_txn_discard(take_txn);
+	if (err == KNOT_OK) {
+		*ret_zone = zone_txn_freshen(*ret_zone);
+	}
 	return err;
 }

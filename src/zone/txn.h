@@ -3,11 +3,10 @@
  * Changes to a version, record by record. They can be read back and compared before they are published.
  *
  * A transaction keeps the records of the names that it touches; everything else is read from the version that it began
- * on. Relations between names (cuts, glue, empty non-terminals, wildcards, NSEC3 links, additional data) are
- * recomputed when the new version is built, by one pass over the zone. Names that come out unchanged are shared with
- * the old version: memory is proportional to the change, time to the zone. Each new version begins with the one
- * published last. When half of the shared memory may be dead, the zone is built from scratch. Any thread; one call at
- * a time. Nothing is published or logged here.
+ * on. The new version shares the memory of that one; what is made are nodes of names that changed and of those that
+ * depend on them, so time and memory follow the change (patch.h). What few changes need, another NSEC3 chain or new
+ * records for a great part of the names, is built from scratch. Old versions leave memory behind, which
+ * zone_txn_freshen() bounds. Any thread; one call at a time. Nothing is published or logged here.
  */
 #pragma once
 
@@ -46,8 +45,7 @@ KNOT_MUST_USE knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t own
 
 /**
  * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE.
- * KNOT_ENOMEM. Cost, of a name without records: a pass over the names that were touched, and over the zone if the
- * version has the name.
+ * KNOT_ENOMEM. Cost, of a name without records: a pass over the names that were touched, and over those below it.
  */
 KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner);
 
@@ -69,8 +67,14 @@ bool zone_txn_is_changed(const zone_txn_t *txn, knot_err_t *ret_err);
 KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base,
 		const zone_build_params_t *params, zone_contents_t **ret_zone);
 
-/** zone_txn_build() on the version that it began on, with the parameters of the beginning, and the transaction is gone,
- * also on failure. */
+/**
+ * If much of a version's memory is dead or unused, another version with the same records in memory of its own; the one
+ * that is given is freed. Otherwise, or without memory, that one. Not of a published version.
+ */
+zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone);
+
+/** zone_txn_build() on the version that it began on, with the parameters of the beginning, and zone_txn_freshen(). The
+ * transaction is gone, also on failure. */
 KNOT_MUST_USE knot_err_t zone_txn_commit(zone_txn_t *take_txn, zone_contents_t **ret_zone);
 
 /** Forget the changes. NULL is allowed. */

