@@ -13,7 +13,7 @@ import sys
 
 from bench_lib import TOP, results, svg
 
-ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "load", "restart", "memory", "many-zones", "conf-commit", "lookup", "answer", "profile")
+ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "load", "restart", "memory", "many-zones", "conf-commit", "change", "lookup", "answer", "profile")
 
 INTRO = """\
 # Benchmarks
