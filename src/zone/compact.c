@@ -2,6 +2,9 @@
 #include "src/zone/compact.h"
 
 #include "src/zone/facts.h"
+#include "src/zone/lookup.h"
+#include "src/zone/node_build.h"
+#include "src/zone/nsec3_hash.h"
 
 #include <stdlib.h>
 
@@ -132,6 +135,40 @@ static zone_ref_t copy_numbered(compact_t *c, const zone_node_t *node)
 	return ref;
 }
 
+/* The hint for a name's hash as it is now. */
+static zone_nsec3_hint_t renewed(const zone_contents_t *zone, zone_nsec3_hint_t hint, knot_name_t name)
+{
+	uint8_t hash[ZONE_NSEC3_HASH_LEN];
+	if (zone_nsec3_hint_is_right(zone, hint) || !zone_nsec3_hash(zone_nsec3_params(zone), name, hash)) {
+		return hint;
+	}
+	zone_nsec3_t found = zone_nsec3_find(zone, name);
+	return (zone_nsec3_hint_t){ zone_node_self(found.node), found.is_match, load_be32(hash) };
+}
+
+/* An authoritative name's node: its hints may be out of date. */
+static zone_ref_t copy_auth(compact_t *c, const zone_node_t *node)
+{
+	zone_nsec3_hint_t own = zone_node_nsec3(node), wildcard = zone_node_nsec3_wildcard(node);
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	zone_nsec3_hint_t new_own = own.link != 0 ? renewed(c->zone, own, zone_node_owner(node)) : own;
+	bool has_wildcard = wildcard.link != 0 && knot_name_wildcard_below(zone_node_owner(node), wire, &name);
+	zone_nsec3_hint_t new_wildcard = has_wildcard ? renewed(c->zone, wildcard, name) : wildcard;
+	zone_ref_t ref = copy_numbered(c, node);
+	bool is_same = own.link == new_own.link && wildcard.link == new_wildcard.link;
+	if (ref == 0 || is_same) {
+		return ref;
+	}
+	zone_arena_t *store = c->copy->store;
+	zone_ref_t hinted = zone_node_rehint(store, ref, new_own, new_wildcard);
+	if (hinted != 0 && zone_node_self(node) != 0) {
+		c->links[zone_node_self(node) - 1] = hinted;
+	}
+	zone_node_drop(store, ref);
+	return hinted;
+}
+
 /* A name that doesn't exist may have the number of a wildcard's node, which has been copied. */
 static zone_ref_t copy_absent(compact_t *c, const zone_node_t *node)
 {
@@ -206,7 +243,7 @@ static knot_err_t compact(compact_t *c)
 	if (c->copy->store == NULL || c->links == NULL || c->referred == NULL) {
 		return KNOT_ENOMEM;
 	}
-	knot_err_t err = copy_tree(c, &c->zone->auth, copy_numbered, &c->copy->auth);
+	knot_err_t err = copy_tree(c, &c->zone->auth, copy_auth, &c->copy->auth);
 	err = err == KNOT_OK ? copy_tree(c, zone_glue_tree(c->zone), copy_numbered, &c->copy->glue) : err;
 	err = err == KNOT_OK ? copy_tree(c, zone_nsec3_tree(c->zone), copy_numbered, &c->copy->nsec3) : err;
 	uint32_t max_ttl = c->max_ttl;

@@ -114,6 +114,11 @@ static inline __attribute__((always_inline)) zone_nsec3_t nsec3_by_hint(
 	return (zone_nsec3_t){ found, hint.is_match };
 }
 
+bool zone_nsec3_hint_is_right(const zone_contents_t *zone, zone_nsec3_hint_t hint)
+{
+	return nsec3_by_hint(zone, hint).node != NULL;
+}
+
 zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node)
 {
 	zone_nsec3_t found = nsec3_by_hint(zone, zone_node_nsec3(node));

@@ -48,8 +48,11 @@ typedef struct {
 /** NSEC3 zones: hash `name` (lower case) and find the NSEC3 that matches or covers it. Cost: iterations + 1 SHA-1. */
 zone_nsec3_t zone_nsec3_find(const zone_contents_t *zone, knot_name_t name);
 
-/** NSEC3 of an auth node's own name, from its link: no hashing. */
+/** True if the hint of a node still leads to the NSEC3 that matches or covers, so that nothing has to be hashed. */
+bool zone_nsec3_hint_is_right(const zone_contents_t *zone, zone_nsec3_hint_t hint);
+
+/** NSEC3 of an auth node's own name, from its hint; hashes if that is out of date. */
 zone_nsec3_t zone_nsec3_of(const zone_contents_t *zone, const zone_node_t *node);
 
-/** NSEC3 that covers or matches "*.<owner of node>", from its link: no hashing. */
+/** NSEC3 that covers or matches "*.<owner of node>", as above. */
 zone_nsec3_t zone_nsec3_of_wildcard(const zone_contents_t *zone, const zone_node_t *node);

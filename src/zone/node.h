@@ -193,6 +193,8 @@ static inline const uint8_t *zone_node_links(const zone_node_t *node)
 			       : table + (size_t)node->rrset_count * ZONE_ENTRY_LEN;
 }
 
+enum { ZONE_NODE_LINKS_MAX = 5 }; /* links and prefixes of a node */
+
 /* Bytes of links and prefixes: 4 for HAS_SELF, 4 or 8 for each NSEC3, depending on whether it matches or covers. */
 static inline size_t zone_node_links_len(const zone_node_t *node)
 {

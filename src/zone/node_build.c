@@ -200,6 +200,20 @@ static void put_rrsets(zone_node_builder_t *b, const zone_node_params_t *params,
 
 /* ---- The node ---- */
 
+enum {
+	HINT_FLAGS = ZONE_NODE_HAS_NSEC3 | ZONE_NODE_HAS_NSEC3_WILDCARD | ZONE_NODE_NSEC3_IS_MATCH |
+		     ZONE_NODE_NSEC3_WILDCARD_IS_MATCH,
+};
+
+static unsigned hint_flags(const zone_node_params_t *params)
+{
+	unsigned flags = params->is_chain ? HINT_FLAGS : 0;
+	flags |= params->nsec3.link != 0 ? ZONE_NODE_HAS_NSEC3 : 0;
+	flags |= params->nsec3_wildcard.link != 0 ? ZONE_NODE_HAS_NSEC3_WILDCARD : 0;
+	flags |= params->nsec3.is_match ? ZONE_NODE_NSEC3_IS_MATCH : 0;
+	return flags | (params->nsec3_wildcard.is_match ? ZONE_NODE_NSEC3_WILDCARD_IS_MATCH : 0);
+}
+
 static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t *params)
 {
 	unsigned flags = params->flags & ZONE_NODE_FACTS;
@@ -210,10 +224,7 @@ static uint16_t flags_of(const zone_node_builder_t *b, const zone_node_params_t 
 	}
 	flags |= knot_name_is_wildcard(params->owner) ? ZONE_NODE_WILDCARD : 0;
 	flags |= params->self != 0 ? ZONE_NODE_HAS_SELF : 0;
-	flags |= params->is_chain || params->nsec3.link != 0 ? ZONE_NODE_HAS_NSEC3 : 0;
-	flags |= params->is_chain || params->nsec3_wildcard.link != 0 ? ZONE_NODE_HAS_NSEC3_WILDCARD : 0;
-	flags |= params->is_chain || params->nsec3.is_match ? ZONE_NODE_NSEC3_IS_MATCH : 0;
-	flags |= params->is_chain || params->nsec3_wildcard.is_match ? ZONE_NODE_NSEC3_WILDCARD_IS_MATCH : 0;
+	flags |= hint_flags(params);
 	flags |= b->glue_count > 0 ? ZONE_NODE_HAS_GLUE : 0;
 	return (uint16_t)flags;
 }
@@ -230,7 +241,7 @@ static void add_record_sums(
 /* What a node consists of, in bytes. */
 typedef struct {
 	size_t set_count, table_len, links_len, glue_len, size;
-	uint32_t links[5]; /* links_len bytes of them are in use */
+	uint32_t links[ZONE_NODE_LINKS_MAX]; /* links_len bytes of them are in use */
 	bool is_wide;
 } layout_t;
 
@@ -269,10 +280,9 @@ static layout_t layout_of(const zone_node_builder_t *b, const zone_node_params_t
 		bodies += made[i].shared != 0 ? sizeof(zone_ref_t) : made[i].len;
 	}
 	layout_links(params, &l);
-	/* zone_node_number() may insert a link later. */
+	/* It may get other links later: zone_node_number(), zone_node_rehint(). */
 	l.is_wide = l.set_count >= UINT8_MAX ||
-		    l.set_count * ZONE_ENTRY_LEN + l.links_len + sizeof(zone_link_t) + l.glue_len + bodies >=
-				    ZONE_ENTRY_SHARED;
+		    l.set_count * ZONE_ENTRY_LEN + sizeof(l.links) + l.glue_len + bodies >= ZONE_ENTRY_SHARED;
 	l.table_len = l.is_wide ? ZONE_WIDE_TABLE_HEAD + l.set_count * ZONE_WIDE_ENTRY_LEN
 				: l.set_count * ZONE_ENTRY_LEN;
 	l.size = offsetof(zone_node_t, owner) + params->owner.len + l.table_len + l.links_len + l.glue_len + bodies;
@@ -419,6 +429,27 @@ static void move_places(zone_node_t *node, uint32_t by)
 	}
 }
 
+/* A copy of a node with other flags, links and prefixes. 0: out of memory. */
+static zone_ref_t copy_with_links(
+		zone_arena_t *arena, zone_ref_t ref, uint16_t flags, const uint32_t *links, size_t links_len)
+{
+	const zone_node_t *node = zone_at(zone_arena_view(arena), ref);
+	size_t size = zone_node_size(node), links_off = (size_t)(zone_node_links(node) - (const uint8_t *)node);
+	size_t old_len = zone_node_links_len(node), behind_off = links_off + old_len;
+	zone_ref_t copy_ref = zone_arena_alloc(arena, size - old_len + links_len);
+	if (copy_ref == 0) {
+		return 0;
+	}
+	zone_node_t *copy = zone_at(zone_arena_view(arena), copy_ref);
+	uint8_t *to = zone_put_bytes((uint8_t *)copy, node, links_off);
+	to = zone_put_bytes(to, links, links_len);
+	(void)zone_put_bytes(to, (const uint8_t *)node + behind_off, size - behind_off);
+	copy->flags = flags;
+	move_places(copy, (uint32_t)(links_len - old_len)); /* modulo 2^32, or 2^16 */
+	KNOT_ASSERT_SLOW(zone_node_is_sound(zone_arena_view(arena), copy_ref));
+	return copy_ref;
+}
+
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self)
 {
 	assert(self != 0);
@@ -426,21 +457,18 @@ zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t sel
 	if (zone_node_self(node) == self) {
 		return ref;
 	}
-	bool had_self = node->flags & ZONE_NODE_HAS_SELF;
-	size_t size = zone_node_size(node), links_off = (size_t)(zone_node_links(node) - (const uint8_t *)node);
-	size_t behind_off = links_off + (had_self ? sizeof(self) : 0);
-	zone_ref_t copy_ref = zone_arena_alloc(arena, links_off + sizeof(self) + size - behind_off);
-	if (copy_ref == 0) {
-		return 0;
-	}
-	uint8_t *copy = zone_at(zone_arena_view(arena), copy_ref);
-	memcpy(copy, node, links_off);
-	memcpy(copy + links_off, &self, sizeof(self));
-	memcpy(copy + links_off + sizeof(self), (const uint8_t *)node + behind_off, size - behind_off);
-	if (!had_self) {
-		((zone_node_t *)(void *)copy)->flags |= ZONE_NODE_HAS_SELF;
-		move_places((zone_node_t *)(void *)copy, sizeof(self));
-	}
-	KNOT_ASSERT_SLOW(zone_node_is_sound(zone_arena_view(arena), copy_ref));
-	return copy_ref;
+	size_t had = node->flags & ZONE_NODE_HAS_SELF ? sizeof(self) : 0, others = zone_node_links_len(node) - had;
+	uint32_t links[ZONE_NODE_LINKS_MAX] = { self };
+	memcpy(links + 1, zone_node_links(node) + had, others);
+	return copy_with_links(arena, ref, (uint16_t)(node->flags | ZONE_NODE_HAS_SELF), links, sizeof(self) + others);
+}
+
+zone_ref_t zone_node_rehint(zone_arena_t *arena, zone_ref_t ref, zone_nsec3_hint_t nsec3, zone_nsec3_hint_t wildcard)
+{
+	const zone_node_t *node = zone_at(zone_arena_view(arena), ref);
+	const zone_node_params_t params = { .self = zone_node_self(node), .nsec3 = nsec3, .nsec3_wildcard = wildcard };
+	layout_t l = { 0 };
+	layout_links(&params, &l);
+	return copy_with_links(arena, ref, (uint16_t)((node->flags & ~HINT_FLAGS) | hint_flags(&params)), l.links,
+			l.links_len);
 }

@@ -88,6 +88,9 @@ const zone_seen_set_t *zone_node_shared(zone_node_builder_t *builder, const zone
  * a copy that has it; the caller drops the node. 0: out of memory. */
 zone_ref_t zone_node_number(zone_arena_t *arena, zone_ref_t ref, zone_link_t self);
 
+/** A copy of a node of a name, not of the chain, with these hints; the caller drops the node. 0: out of memory. */
+zone_ref_t zone_node_rehint(zone_arena_t *arena, zone_ref_t ref, zone_nsec3_hint_t nsec3, zone_nsec3_hint_t wildcard);
+
 /** zone_arena_drop() of a node. */
 static inline void zone_node_drop(zone_arena_t *arena, zone_ref_t ref)
 {
