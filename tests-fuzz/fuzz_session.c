@@ -30,7 +30,7 @@ enum { INPUT_MAX = 65536, SOCKET_BYTES = 4 << 20, TIMEOUT_MS = 20 };
 static server_t *server;
 static net_t *net;
 static control_t *control; /* without sockets */
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static sys_rwlock_t lock;
 
 static void check(bool holds)
 {
@@ -72,6 +72,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	static const conf_host_t host = { .cpu_count = 1, .nofile_max = 1024, .hostname = "fuzz", .version = "fuzz" };
 	char text[1024];
 	static char path[96];
+	sys_rwlock_init(&lock);
 	check(mkdtemp(dir) != NULL && atexit(remove_dir) == 0);
 	write_file("a.zone", zone);
 	write_file("b.zone", zone);

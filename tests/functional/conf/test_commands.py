@@ -169,7 +169,7 @@ def test_edits_diff_and_get(conf):
     conf.do("conf-set", "server.identity=me")
     conf.do("conf-unset", "zone[b.test].storage")
     conf.do("conf-unset", "template[t]")
-    conf.do("conf-unset", "server.nsid")
+    conf.do("conf-unset", "zone[c.test].template")
     storage = conf.lines("conf-get", "zone[a.test].storage")[0].split()[1]
     assert sorted(conf.lines("conf-diff")) == sorted([
         "+server.identity me", "-template.id t",

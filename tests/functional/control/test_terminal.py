@@ -28,7 +28,7 @@ def prompt(server, directory):
 
 def clear(prompt):
     prompt.press("C-u", "C-l")
-    prompt.wait(r"\Aknotc>\Z")
+    prompt.wait(r"\A(\(conf\) )?knotc>\Z")
 
 
 def completed(prompt, text, pattern):
@@ -36,7 +36,7 @@ def completed(prompt, text, pattern):
     clear(prompt)
     prompt.type(text)
     prompt.press("Tab")
-    prompt.wait(r"^knotc> " + pattern)
+    prompt.wait(r"^(\(conf\) )?knotc> " + pattern)
 
 
 # What is typed before TAB, and the line then.
@@ -78,15 +78,20 @@ def test_candidates_are_listed(prompt):
     clear(prompt)
     prompt.type("zone-stat")
     prompt.press("Tab")
-    prompt.wait(r"^knotc> zone-stat\nzone-stats\nzone-status\nknotc> zone-stat$")
+    prompt.wait(r"^knotc> zone-stat\nzone-stats +zone-status\nknotc> zone-stat$")
     clear(prompt)
     prompt.type("conf-read zone")
     prompt.press("Tab")
-    prompt.wait(r"^knotc> conf-read zone\nzone\.\nzone\[\nknotc> conf-read zone$")
+    prompt.wait(r"^knotc> conf-read zone\nzone\. +zone\[\nknotc> conf-read zone$")
     clear(prompt)
     prompt.type("zone-status ")
     prompt.press("Tab")
-    prompt.wait(r"^\+catalog\n\+contents\n\+error\n\+events\n\+failed\n\+freeze\n\+role\n\+serial\n\+transaction\n--\nexample\.\nexample2\.$")
+    # Columns are read downwards, as a shell shows them.
+    rows = prompt.wait(r"^\+catalog.*\n(.+\n)*knotc> zone-status$").splitlines()
+    rows = [row.split() for row in rows if row.startswith("+") or row.startswith("--")]
+    listed = [row[column] for column in range(len(rows[0])) for row in rows if column < len(row)]
+    assert listed == ["+catalog", "+contents", "+error", "+events", "+failed", "+freeze", "+role", "+serial", "+transaction", "--",
+                      "example.", "example2."]
 
 
 def test_zones_of_the_configuration(server, directory):
@@ -105,9 +110,9 @@ def test_completion_within_a_transaction(prompt):
     for line in ("conf-begin", "conf-set zone[fresh.test]", "conf-set server.listen 192.0.2.53@53"):
         prompt.type(line)
         prompt.press("Enter")
-        prompt.wait(r"^OK(, 1 warning:\nwarning: the configuration is a text file[^>]*)?\nknotc>\Z")
+        prompt.wait(r"^OK(, 1 warning:\nwarning: the configuration is a text file[^>]*)?\n\(conf\) knotc>\Z")
         prompt.press("C-l")
-        prompt.wait(r"\Aknotc>\Z")
+        prompt.wait(r"\A\(conf\) knotc>\Z")
     completed(prompt, "conf-get zone[fre", r"conf-get zone\[fresh\.test\.\]$")
     completed(prompt, "conf-unset server.listen 192", r"conf-unset server\.listen 192\.0\.2\.53@53$")
 
