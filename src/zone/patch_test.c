@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 enum {
-	COMMITS = 30000,
+	COMMITS = 6000, /* the simulations make more: ./dev test sim commits */
 	NAMES = 14,
 	RECORDS = 120,
 	ROUNDS = 150, /* commits to a world */
