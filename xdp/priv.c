@@ -124,7 +124,9 @@ bool kxdp_priv_alive(kxdp_priv_t *priv)
 	if (priv == NULL) {
 		return false;
 	}
-	pthread_mutex_lock(&priv->lock);
+	if (pthread_mutex_trylock(&priv->lock) != 0) {
+		return true; /* a request runs, and finds out */
+	}
 	struct pollfd pfd = { .fd = priv->fd };
 	if (priv->fd >= 0 && poll(&pfd, 1, 0) > 0) {
 		priv_release_helper(priv); /* nothing was asked for: only the end is reported */

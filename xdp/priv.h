@@ -43,7 +43,10 @@ KNOT_MUST_USE knot_err_t kxdp_priv_start(
 /** End the helper and wait until it has cleaned up. Interfaces and queues must be closed before. NULL is fine. */
 void kxdp_priv_stop(kxdp_priv_t *take_priv);
 
-/** False once the helper has ended. A system call. NULL: false. */
+/**
+ * False once the helper has ended. A system call; it doesn't wait for a request that runs, which finds out itself.
+ * NULL: false.
+ */
 bool kxdp_priv_alive(kxdp_priv_t *priv);
 
 /**

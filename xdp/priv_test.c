@@ -900,6 +900,38 @@ static void test_helper_stopped(void **state)
 	assert_int_equal(errno, ESRCH);
 }
 
+static void *ask_for_socket(void *priv)
+{
+	kxdp_fault_t why;
+	int sock = -1;
+	if (kxdp_priv_raw_socket(priv, AF_INET, &sock, &why) == KNOT_OK) {
+		close(sock);
+	}
+	return NULL;
+}
+
+/* Whether the helper lives is known at once, also while a request to a helper that doesn't react waits for its reply.
+ */
+static void test_alive_while_asked(void **state)
+{
+	(void)state;
+	kxdp_priv_t *priv = start();
+	const pid_t pid = helper_pid();
+	struct timespec before, after;
+	pthread_t thread;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_for_socket, priv), 0);
+	nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL); /* that the request waits can't be seen */
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	assert_true(kxdp_priv_alive(priv));
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	pthread_join(thread, NULL);
+	assert_true(after.tv_sec - before.tv_sec < 10);
+	assert_true(kxdp_priv_alive(priv));
+	kxdp_priv_stop(priv);
+}
+
 /* What the helper has of the process that it came from. */
 static void test_helper_is_bare(void **state)
 {
@@ -990,6 +1022,7 @@ int main(void)
 		cmocka_unit_test(test_no_room_for_descriptors),
 		cmocka_unit_test(test_helper_killed),
 		cmocka_unit_test(test_helper_stopped),
+		cmocka_unit_test(test_alive_while_asked),
 		cmocka_unit_test(test_helper_is_bare),
 		cmocka_unit_test(test_without_standard_streams),
 	};
