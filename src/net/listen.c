@@ -41,7 +41,9 @@ bool listen_is_served(const struct sockaddr_un *addr, int type)
 	if (fd < 0) {
 		return false;
 	}
-	bool is_served = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 || errno == EAGAIN;
+	/* EAGAIN: its queue is full. EPROTOTYPE: a socket of another type. EPERM: it has a peer, and takes no other. */
+	bool is_served = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 || errno == EAGAIN ||
+			 errno == EPROTOTYPE || errno == EPERM;
 	close(fd);
 	return is_served;
 }
@@ -208,8 +210,9 @@ static knot_err_t open_socket(const conf_addr_t *addr, int type, listen_options_
 	conf_addr_print(addr, text);
 	if (err != KNOT_OK) {
 		if (!options.silent) {
-			bool is_denied = err == KNOT_EACCES || err == KNOT_EPERM;
-			bool is_taken = err == KNOT_EADDRINUSE && addr->ss.ss_family != AF_UNIX;
+			bool is_ip = addr->ss.ss_family != AF_UNIX;
+			bool is_denied = is_ip && (err == KNOT_EACCES || err == KNOT_EPERM);
+			bool is_taken = is_ip && err == KNOT_EADDRINUSE;
 			log_server(LOG_ERR, "cannot bind address %s %s (%s)%s", text, proto, knot_strerror(err),
 					is_denied  ? ", ports below 1024 need CAP_NET_BIND_SERVICE"
 					: is_taken ? ", 'ss -lntup' shows the program that uses it"

@@ -45,8 +45,8 @@ listen_accept_t listen_accept_after(int err);
 bool listen_dgram_addr(const conf_addr_t *addr, conf_addr_t *ret_addr);
 
 /**
- * True if a program has a socket of this type (SOCK_STREAM, SOCK_DGRAM) at the path of an AF_UNIX address: its file
- * must not be replaced. The program sees at most a connection that ends at once.
+ * True if a program has a socket at the path of an AF_UNIX address: its file must not be replaced. type: of the socket
+ * that is to be there (SOCK_STREAM, SOCK_DGRAM). The program sees at most a connection that ends at once.
  */
 bool listen_is_served(const struct sockaddr_un *addr, int type);
 
