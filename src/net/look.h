@@ -91,8 +91,7 @@ void looks_init(looks_t *looks, unsigned slot_count);
 void looks_done(looks_t *looks);
 
 /** Begin to look. KNOT_ENOMEM. KNOT_EBUSY: LOOKS_MAX look already. End with look_stop(). */
-KNOT_MUST_USE knot_err_t look_start(looks_t *looks, look_t **ret_look) SYS_EXCLUDES(looks->lock)
-		SYS_EXCLUDES(looks->lock);
+KNOT_MUST_USE knot_err_t look_start(looks_t *looks, look_t **ret_look) SYS_EXCLUDES(looks->lock);
 
 /**
  * What was counted since look_start() or the last call; nothing of a thread that has answered from an older state than
@@ -102,4 +101,4 @@ KNOT_MUST_USE knot_err_t look_take(looks_t *looks, look_t *look, const state_roo
 		SYS_EXCLUDES(looks->lock);
 
 /** End looking. Waits for readers. NULL is allowed. */
-void look_stop(looks_t *looks, look_t *take_look);
+void look_stop(looks_t *looks, look_t *take_look) SYS_EXCLUDES(looks->lock);

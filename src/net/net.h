@@ -164,7 +164,7 @@ enum {
 typedef struct {
 	conf_xdp_block_t rule; /* text: NULL */
 	bool is_conf;     /* from the configuration; else set at run time, which goes before one of the same prefix */
-	uint64_t matched; /* packets from these sources, over all interfaces since they were opened */
+	uint64_t matched; /* packets from these sources, over all interfaces; it stays when one is opened again */
 	uint64_t dropped; /* of those */
 	uint64_t end_ms;  /* when it ends, on sys_clock_ms(); 0: only when it is removed */
 	char comment[NET_BLOCK_COMMENT_MAX]; /* of the one that added it; "": none */

@@ -56,7 +56,7 @@ void xdp_past_add_program(xdp_past_t *past, const kxdp_iface_t *iface, unsigned 
 }
 
 /*
- * Nothing is under way to a queue that was closed: what the program sent there, and nobody has counted since, was in
+ * Nothing is under way to a queue that was closed: what the program sent there, and the queue hasn't counted, was in
  * the receive ring and is lost.
  */
 void xdp_past_count_lost(xdp_past_t *past, const kxdp_iface_t *iface, unsigned queue)
