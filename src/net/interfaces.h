@@ -70,7 +70,7 @@ typedef struct {
 			items; /* owned, each of its own, in order of the configuration; array and count under `look` */
 	size_t count;
 	host_facts_t host;      /* when the system last said that something happened; see host.h */
-	uint64_t host_retry_ms; /* a kernel program wasn't given what the host has: try again then; 0: each has it */
+	uint64_t host_retry_ms; /* a kernel program wasn't given what the host has: try again then; 0: not needed */
 	block_list_t run_time;  /* rules set at run time */
 	block_list_t blocks;    /* in force; their counters: of interfaces that were closed */
 	net_capture_t *capture; /* the one that runs; NULL: none */

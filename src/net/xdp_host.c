@@ -17,7 +17,8 @@ void interfaces_set_host(interfaces_t *set, kxdp_iface_t *iface)
 		free((void *)(uintptr_t)host.known);
 	}
 	if (err != KNOT_OK && err != KNOT_ECONNCLOSED) { /* the helper's end is said elsewhere, and lasts */
-		set->host_retry_ms = interfaces_plan_retry(err, sys_clock_ms());
+		uint64_t retry_ms = interfaces_plan_retry(err, sys_clock_ms());
+		set->host_retry_ms = retry_ms != 0 ? retry_ms : set->host_retry_ms; /* of another interface */
 		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_ERR,
 				"XDP interface %s can't be given this host's addresses (%s), until it can, "
 				"packets for other hosts are not told apart",
