@@ -309,7 +309,7 @@ static void test_bind(void **state)
 	close(second);
 
 	bind.type = SOCK_STREAM;
-	in.sin_addr.s_addr = htonl(0xC0000201); /* 192.0.2.1: nobody has it */
+	in.sin_addr.s_addr = htonl(0xC0000201); /* 192.0.2.1: no interface has it */
 	assert_int_equal(kxdp_priv_bind(priv, &bind, &fd, &nonlocal, &fault), KNOT_OK);
 	assert_true(nonlocal);
 	close(fd);
@@ -441,7 +441,7 @@ static void test_route_check_settings(void **state)
 	assert_int_equal(kxdp_iface_configure(iface, &options.config, &fault), KNOT_OK);
 	kxdp_iface_close(iface);
 	assert_int_equal(forwarding("ipv4") + forwarding("ipv6"), 0);
-	/* What somebody else has set stays. */
+	/* What another program has set stays. */
 	assert_int_equal(system("echo 1 >/proc/sys/net/ipv4/conf/lo/forwarding"), 0);
 	assert_int_equal(kxdp_iface_open(priv, &options, &iface, &fault), KNOT_OK);
 	kxdp_iface_close(iface);
@@ -708,7 +708,7 @@ static void test_many_rules(void **state)
 	kxdp_priv_stop(priv);
 }
 
-/* Frames that have arrived. Those of the loopback device have addresses that nobody may be answered at. */
+/* Frames that have arrived. Those of the loopback device have addresses that no reply may go to. */
 static uint64_t received(kxdp_queue_t *queue)
 {
 	kxdp_packet_t packets[KXDP_BATCH_MAX];

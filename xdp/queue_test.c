@@ -530,7 +530,7 @@ static void test_wait(void **state)
 	follow();
 	transmit(FRAMES);
 	assert_true(wait_ms(60000, wake_fd) < 30000);
-	assert_true(wait_ms(100, wake_fd) >= 99); /* nobody asked for a frame since */
+	assert_true(wait_ms(100, wake_fd) >= 99); /* no frame was asked for since */
 	assert_false(kxdp_frame_take(k.queue, &frame));
 	assert_true(wait_ms(60000, wake_fd) < 30000);
 	close(wake_fd);

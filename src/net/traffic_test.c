@@ -182,7 +182,7 @@ static void test_looks(void **state)
 	world_init(&world);
 	sys_rcu_register();
 	assert_int_not_equal(sys_slot_take(), 0);
-	ask(&world, 0, 1, 5); /* nobody looks: not counted */
+	ask(&world, 0, 1, 5); /* no looker: not counted */
 	look_t *first, *second;
 	look_result_t result;
 	assert_int_equal(look_start(&world.looks, &first), KNOT_OK);
