@@ -54,8 +54,9 @@ typedef struct {
 
 static bool pairs_step(pairs_t *pairs)
 {
-	const kxdp_known_t *old = pairs->iface->known + pairs->old_at, *next = pairs->host->known + pairs->next_at;
 	bool has_old = pairs->old_at < pairs->iface->known_count, has_next = pairs->next_at < pairs->host->known_count;
+	const kxdp_known_t *old = has_old ? &pairs->iface->known[pairs->old_at] : NULL;
+	const kxdp_known_t *next = has_next ? &pairs->host->known[pairs->next_at] : NULL;
 	int order = has_old && has_next ? kxdp_known_compare(old, next) : has_old ? -1 : 1;
 	pairs->old = has_old && order <= 0 ? old : NULL;
 	pairs->next = has_next && order >= 0 ? next : NULL;
