@@ -255,7 +255,7 @@ typedef enum { CONF_ERROR, CONF_WARNING, CONF_NOTICE } conf_severity_t;
  *
  * The message names the place as Knot does: "config, file 'F', line N, item 'K', value 'V' (reason)" and "config, file
  * 'F', line N, section 'S[id]' (reason)"; for faults outside of files: "config, item 'S[id].K', value 'V' (reason)"
- * and "config, section 'S[id]' (reason)".
+ * and "config, section 'S[id]' (reason)". It never has the value of an item that is, or may be, a secret.
  */
 typedef struct {
 	conf_severity_t severity;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages about a place in a configuration, in the words that Knot has for it. */
 #include "src/conf/fault.h"
+#include "src/conf/schema.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ static void fault_append_item(out_t *out, const conf_place_t *place)
 		fault_append(out, ".");
 	}
 	fault_append(out, "%s'", place->item);
-	if (place->value != NULL && place->value[0] != '\0') {
+	bool has_value = place->value != NULL && place->value[0] != '\0';
+	if (has_value && !conf_may_be_secret(place->section, place->item)) {
 		fault_append(out, ", value '");
 		fault_append_shown(out, place->value);
 		fault_append(out, "'");

@@ -3,7 +3,8 @@
  * Reporting a fault of a configuration to a sink: the message is made of the place and the reason, see conf_fault_t.
  *
  * Pure but for the call of the sink. Values and identifiers are cut after 300 bytes in the message, and whole in the
- * fault's members.
+ * fault's members. The message goes to the log, so it leaves out what may be a secret: one with a wrong character is
+ * wrong for the server only.
  */
 #pragma once
 

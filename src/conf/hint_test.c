@@ -92,7 +92,7 @@ static const struct {
 					   "  a number of bytes, or a number with one of the units B, K, M, G",
 			KNOT_EINVAL },
 	{ "a wrong item: the block isn't checked as a whole", "key:\n  - id: k\n    secret: x\n    algorithm: y\n",
-			LINE(3) "item 'secret', value 'x' (invalid base64 string length)\n" LINE(
+			LINE(3) "item 'secret' (invalid base64 string length)\n" LINE(
 					4) "item 'algorithm', value 'y' (invalid parameter)\n"
 					   "  allowed values: hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, "
 					   "hmac-sha384, "
@@ -111,6 +111,23 @@ static const struct {
 			KNOT_EPARSEFAIL },
 	{ "key without a colon behind a good item", "server:\n  listen: ::1\n  rundir /x\n",
 			LINE(3) "item 'rundir' (parser failed)", KNOT_EPARSEFAIL },
+	{ "wrong secret, which is not shown", "key:\n  - id: k\n    secret: QUJ!\n",
+			LINE(3) "item 'secret' (invalid base64 character)", KNOT_EB64CHAR },
+	{ "misspelled secret", "key:\n  - id: k\n    secrt: QUJD\n    secret: QUJD\n",
+			LINE(3) "item 'secrt' (invalid item)\n  did you mean 'secret'?", KNOT_CONF_EITEM },
+	{ "secret in column 0", "key:\n  - id: k\nsecret: QUJD\n",
+			LINE(2) "section 'key[k.]' (no key secret defined)\n" LINE(
+					3) "item 'secret' (invalid item)\n  an item of section 'key': indent it",
+			KNOT_EINVAL },
+	{ "secret in two words", "key:\n  - id: k\n    secret: QUJD QUJD\n",
+			LINE(3) "item 'secret' (parser failed)\n"
+				"  several values are a list: [ a, b ]; a value with spaces needs quotes",
+			KNOT_EPARSEFAIL },
+	{ "what isn't secret beside a secret", "key:\n  - id: k\n    algorithm: x\n    secret: QUJD\n",
+			LINE(3) "item 'algorithm', value 'x' (invalid parameter)\n"
+				"  allowed values: hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, "
+				"hmac-sha512",
+			KNOT_EINVAL },
 	{ "grammar goes on", "server:\n  listen:::1\n\tnsid: x\n  nsid: y\n  udp-workers: 0\n",
 			LINE(2) "item 'listen' (parser failed)\n  a space follows the colon\n"
 				"config, file 'F', line 3 (tabulator character is not allowed)\n"

@@ -19,12 +19,8 @@ bool conf_io_is_public(const conf_where_t *where)
 		return false;
 	}
 	const conf_section_t *section = conf_sections[index];
-	for (size_t i = 0; i < section->row_count; i++) {
-		if (section->rows[i].secret) {
-			return false;
-		}
-	}
-	return conf_row_find(section, knot_str_of(where->item)) < section->row_count;
+	return !conf_section_has_secret(section) &&
+	       conf_row_find(section, knot_str_of(where->item)) < section->row_count;
 }
 
 knot_err_t io_find(const conf_where_t *where, io_target_t *ret_target)

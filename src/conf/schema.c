@@ -63,3 +63,30 @@ size_t conf_row_find(const conf_section_t *section, knot_str_t name)
 	}
 	return section->row_count;
 }
+
+bool conf_section_has_secret(const conf_section_t *section)
+{
+	for (size_t i = 0; i < section->row_count; i++) {
+		if (section->rows[i].secret) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool conf_may_be_secret(const char *section, const char *item)
+{
+	size_t known = section != NULL ? conf_section_find(knot_str_of(section)) : conf_section_count;
+	for (size_t i = 0; i < conf_section_count; i++) {
+		const conf_section_t *schema = conf_sections[i];
+		size_t row = conf_row_find(schema, knot_str_of(item));
+		bool is_row = row < schema->row_count;
+		if (i == known) {
+			return is_row ? schema->rows[row].secret : conf_section_has_secret(schema);
+		}
+		if (known == conf_section_count && is_row && schema->rows[row].secret) {
+			return true;
+		}
+	}
+	return false;
+}

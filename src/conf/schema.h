@@ -142,7 +142,7 @@ struct conf_row {
 	bool not_zero;   /* an integer may be anything in its range but 0 */
 	bool percent;    /* an integer may have the unit % */
 	bool or_empty;   /* a reference may be "", which means none */
-	bool secret;     /* the log has no values of its section, see conf_io_is_public() */
+	bool secret;     /* the log doesn't show it: conf_may_be_secret(), conf_io_is_public() */
 	bool or_default; /* a reference to "default" needs no block */
 	uint8_t only_in; /* 0: everywhere; CONF_ONLY_TEMPLATE, CONF_ONLY_ZONE */
 	conf_measure_t unit;
@@ -250,6 +250,13 @@ size_t conf_section_find(knot_str_t name);
 
 /** Row of this name in a section; row_count: there is none. */
 size_t conf_row_find(const conf_section_t *section, knot_str_t name);
+
+/** True if an item of the section is secret. */
+bool conf_section_has_secret(const conf_section_t *section);
+
+/** True if the value of an item may be a secret: the item is one; or the section has one and not this item, whose name
+ * may be a slip of the pen. section: NULL: not known. Names that the schema doesn't have are allowed. */
+bool conf_may_be_secret(const char *section, const char *item);
 
 /** True if the row belongs to the section (tables of zone and template are shared). */
 static inline bool conf_row_in(const conf_section_t *section, const conf_row_t *row)
