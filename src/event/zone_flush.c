@@ -329,19 +329,33 @@ void server_flush_all(server_t *server)
 	sys_mutex_unlock(&server->reload_lock);
 }
 
+/* Why changes of a zone, which is ahead of its file, are gone at the next start; NULL: its image keeps them. */
+static const char *zone_flush_explain_loss(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
+{
+	load_settings_t settings;
+	if (load_settings(&server->root, entry_name(entry), &settings) != KNOT_OK) {
+		settings.path[0] = '\0';
+	}
+	bool is_saved = images_exist(server->saves.images) && entry->save == SAVE_NONE;
+	if (is_saved && source_is_current(&entry->source, settings.path, settings.number)) {
+		return NULL;
+	}
+	return source_may_be_replaced(&entry->source, settings.path, settings.number)
+			       ? "neither zone file nor image could be written"
+			       : "the zone file changed since it was read";
+}
+
 void server_report_lost(server_t *server)
 {
-	bool has_images = images_exist(server->saves.images);
 	sys_mutex_lock(&server->reload_lock);
 	sys_mutex_lock(&server->jobs.lock);
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = zonedb_count(server->zones); i < count; i++) {
 		entry_t *entry = entry_of(zones[i]);
-		bool is_in_image = has_images && entry->save == SAVE_NONE;
-		if (source_is_ahead(&entry->source) && !is_in_image) {
+		const char *why = source_is_ahead(&entry->source) ? zone_flush_explain_loss(server, entry) : NULL;
+		if (why != NULL) {
 			const zone_contents_t *contents = zone_contents(zones[i]);
-			log_zone(LOG_ERR, entry_name(entry),
-					"changes are lost, neither zone file nor image could be written, serial %u",
+			log_zone(LOG_ERR, entry_name(entry), "changes are lost, %s, serial %u", why,
 					contents != NULL ? contents->serial : 0);
 		}
 	}

@@ -364,6 +364,24 @@ def test_a_stop_says_what_is_lost(knotd, small):
     assert lost in knotd.log()
 
 
+@pytest.mark.ours
+@pytest.mark.parametrize("saved", (True, False))
+def test_a_stop_says_what_a_changed_file_replaces(knotd, saved):
+    """The image has the change, or can't have it as the file changed before: the next start reads the file either way."""
+    start(knotd, items=NEVER)
+    if saved:
+        edit(knotd, "a 60 A 192.0.2.2")
+        wait_saved(knotd, 6)
+    knotd.write("example.zone", ZONE.replace("admin 5 ", "admin 50 "))
+    if not saved:
+        edit(knotd, "a 60 A 192.0.2.2")
+    restart(knotd)
+    assert "error: [example.] changes are lost, the zone file changed since it was read, serial 6\n" in knotd.log()
+    assert serial(knotd) == 50 and addresses(knotd, "a") == []
+    knotd.stop()
+    assert knotd.log().count("changes are lost") == 1
+
+
 # ---- Restarts ----
 
 @pytest.mark.ours
