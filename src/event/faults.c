@@ -39,11 +39,11 @@ static fault_t *fault_new_node(knot_name_t name, const char *reason)
 	return fault;
 }
 
-void faults_put(faults_t *faults, knot_name_t name, const char *reason, uint64_t now_s)
+void faults_put(faults_t *faults, knot_name_t name, knot_err_t err, const char *reason, uint64_t now_s)
 {
 	assert(strlen(reason) < FAULT_REASON_MAX);
 	const fault_facts_t *kept = faults_find(faults, name);
-	if (kept != NULL && strcmp(kept->reason, reason) == 0) {
+	if (kept != NULL && kept->err == err && strcmp(kept->reason, reason) == 0) {
 		return;
 	}
 	faults_drop(faults, name);
@@ -51,6 +51,7 @@ void faults_put(faults_t *faults, knot_name_t name, const char *reason, uint64_t
 	if (fault == NULL) {
 		return;
 	}
+	fault->facts.err = err;
 	fault->facts.since_s = now_s;
 	if (tsearch(fault, &faults->map, fault_compare_names) == NULL) {
 		free(fault);

@@ -27,13 +27,14 @@ typedef struct {
 
 /** A zone's failure. */
 typedef struct {
+	knot_err_t err;
 	const char *reason; /* "": no details are known */
 	uint64_t since_s;   /* wall clock: when it was first seen */
 } fault_facts_t;
 
-/** Keep the reason why the zone failed at now_s, in place of an earlier one. The same reason once more is the same
- * failure, and keeps its time. Nothing is kept if there is no room or memory. */
-void faults_put(faults_t *faults, knot_name_t name, const char *reason, uint64_t now_s);
+/** Keep that and why the zone failed at now_s, in place of an earlier failure. The same error with the same reason once
+ * more is the same failure, and keeps its time. Nothing is kept if there is no room or memory. */
+void faults_put(faults_t *faults, knot_name_t name, knot_err_t err, const char *reason, uint64_t now_s);
 
 /** Forget the zone's reason. */
 void faults_drop(faults_t *faults, knot_name_t name);

@@ -51,26 +51,29 @@ static knot_name_t name_of(unsigned number, uint8_t wire[static KNOT_NAME_MAX])
 	return name;
 }
 
-/* A reason replaces the one before, the same one keeps its time, and no more than FAULTS_MAX are held. */
+/* A reason replaces the one before, the same error with the same one keeps its time, and no more than FAULTS_MAX are
+ * held. */
 static void bounded(void **state)
 {
 	(void)state;
 	faults_t faults = { 0 };
 	uint8_t wire[KNOT_NAME_MAX];
 	for (unsigned i = 0; i < FAULTS_MAX + 10; i++) {
-		faults_put(&faults, name_of(i, wire), "first", 100);
+		faults_put(&faults, name_of(i, wire), KNOT_EPARSEFAIL, "first", 100);
 	}
 	assert_int_equal(faults.count, FAULTS_MAX);
-	faults_put(&faults, name_of(5, wire), "second", 200);
-	faults_put(&faults, name_of(6, wire), "first", 200);
+	faults_put(&faults, name_of(5, wire), KNOT_EPARSEFAIL, "second", 200);
+	faults_put(&faults, name_of(6, wire), KNOT_EPARSEFAIL, "first", 200);
 	assert_int_equal(faults.count, FAULTS_MAX);
 	assert_string_equal(faults_find(&faults, name_of(5, wire))->reason, "second");
 	assert_int_equal(faults_find(&faults, name_of(5, wire))->since_s, 200);
 	assert_string_equal(faults_find(&faults, name_of(6, wire))->reason, "first");
 	assert_int_equal(faults_find(&faults, name_of(6, wire))->since_s, 100);
+	faults_put(&faults, name_of(6, wire), KNOT_ENOENT, "first", 250);
+	assert_int_equal(faults_find(&faults, name_of(6, wire))->since_s, 250);
 	assert_null(faults_find(&faults, name_of(FAULTS_MAX + 1, wire)));
 	faults_drop(&faults, name_of(6, wire));
-	faults_put(&faults, name_of(5, wire), "", 300);
+	faults_put(&faults, name_of(5, wire), KNOT_EPARSEFAIL, "", 300);
 	assert_null(faults_find(&faults, name_of(6, wire)));
 	assert_string_equal(faults_find(&faults, name_of(5, wire))->reason, "");
 	assert_int_equal(faults_find(&faults, name_of(5, wire))->since_s, 300);

@@ -70,8 +70,8 @@ static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
 	}
 	if (!outcome.keeps_result && entry->result != KNOT_OK) {
-		faults_put(&server->faults, entry_name(entry), outcome.reason != NULL ? outcome.reason : "",
-				entry->since_s);
+		faults_put(&server->faults, entry_name(entry), entry->result,
+				outcome.reason != NULL ? outcome.reason : "", entry->since_s);
 	} else if (!outcome.keeps_result) {
 		faults_drop(&server->faults, entry_name(entry));
 	}
