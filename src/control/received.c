@@ -23,6 +23,13 @@ typedef struct {
 	size_t len;
 } received_text_t;
 
+static void received_append_words(received_text_t *out, const char *words)
+{
+	size_t left = sizeof(out->text) - out->len;
+	int put = snprintf(out->text + out->len, left, "%s", words);
+	out->len += put < 0 ? 0 : (size_t)put < left ? (size_t)put : left - 1;
+}
+
 /* Append a part behind some words; of a long part the beginning, cut between characters of UTF-8. NULL or "": nothing.
  */
 static void received_append(received_text_t *out, const char *words, const char *part)
@@ -38,9 +45,10 @@ static void received_append(received_text_t *out, const char *words, const char 
 			len--;
 		}
 	}
-	size_t left = sizeof(out->text) - out->len;
-	int put = snprintf(out->text + out->len, left, "%s%.*s%s", words, (int)len, part, is_long ? "..." : "");
-	out->len += put < 0 ? 0 : (size_t)put < left ? (size_t)put : left - 1;
+	char shown[RECEIVED_SHOWN_MAX + sizeof("...")];
+	snprintf(shown, sizeof(shown), "%.*s%s", (int)len, part, is_long ? "..." : "");
+	received_append_words(out, words);
+	received_append_words(out, shown);
 }
 
 /* ", item 'zone[example.com].file', data 'x'"; the data only of items that can't be secret. */
@@ -52,25 +60,28 @@ static void received_append_item(received_text_t *out, const session_t *session)
 		.item = session->args[KNOT_CTL_IDX_ITEM],
 	};
 	bool has_id = where.id != NULL && where.id[0] != '\0';
-	received_append(out, ", item '", where.section);
+	received_append_words(out, ", item '");
+	received_append(out, "", where.section);
 	received_append(out, "[", where.id);
 	received_append(out, has_id ? "]." : ".", where.item);
-	received_append(out, "", has_id && (where.item == NULL || where.item[0] == '\0') ? "]'" : "'");
+	received_append_words(out, has_id && (where.item == NULL || where.item[0] == '\0') ? "]'" : "'");
 	const char *data = session->args[KNOT_CTL_IDX_DATA];
 	if (data != NULL && data[0] != '\0' && conf_io_is_public(&where)) {
 		received_append(out, ", data '", data);
-		received_append(out, "", "'");
+		received_append_words(out, "'");
 	}
 }
 
-/* ", record 'www 3600 A 192.0.2.1'": the words that the client sent. */
+/* ", record 'www 3600 A 192.0.2.1'": the words that the client sent. An empty owner is the apex, as in Knot. */
 static void received_append_record(received_text_t *out, const session_t *session)
 {
-	received_append(out, ", record '", session->args[KNOT_CTL_IDX_OWNER]);
+	const char *owner = session->args[KNOT_CTL_IDX_OWNER];
+	received_append_words(out, ", record '");
+	received_append(out, "", owner[0] != '\0' ? owner : "@");
 	received_append(out, " ", session->args[KNOT_CTL_IDX_TTL]);
 	received_append(out, " ", session->args[KNOT_CTL_IDX_TYPE]);
 	received_append(out, " ", session->args[KNOT_CTL_IDX_DATA]);
-	received_append(out, "", "'");
+	received_append_words(out, "'");
 }
 
 /* What a command with COMMAND_CHANGES changes, and by which user. */
@@ -87,10 +98,10 @@ static void received_append_change(received_text_t *out, const session_t *sessio
 		received_append_record(out, session);
 	} else if (session->args[KNOT_CTL_IDX_ZONE] != NULL && session->args[KNOT_CTL_IDX_DATA] != NULL) {
 		/* zone-serial-set: "+5". */
-		received_append(out, ", data '", session->args[KNOT_CTL_IDX_TYPE]);
-		received_append(out, session->args[KNOT_CTL_IDX_TYPE] != NULL ? "" : ", data '",
-				session->args[KNOT_CTL_IDX_DATA]);
-		received_append(out, "", "'");
+		received_append_words(out, ", data '");
+		received_append(out, "", session->args[KNOT_CTL_IDX_TYPE]);
+		received_append(out, "", session->args[KNOT_CTL_IDX_DATA]);
+		received_append_words(out, "'");
 	}
 }
 
@@ -99,7 +110,7 @@ static void received_append_letters(received_text_t *out, const char *words, con
 {
 	if (letters != NULL && letters[0] != '\0') {
 		received_append(out, words, letters);
-		received_append(out, "", "'");
+		received_append_words(out, "'");
 	}
 }
 

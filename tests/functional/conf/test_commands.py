@@ -445,6 +445,22 @@ def test_log_has_no_secrets(server, conf, command, edit):
 
 
 @pytest.mark.ours
+@pytest.mark.parametrize("items, shown", [
+    ({"cmd": "conf-set", "section": "", "item": "x"}, ", item '.x'"),
+    ({"cmd": "conf-set", "section": ""}, ", item ''"),
+    ({"cmd": "conf-set", "section": "server", "id": "", "item": ""}, ", item 'server'"),
+    ({"cmd": "zone-unset", "zone": "a.test", "owner": "", "type": "A"}, ", record '@ A'"),
+    ({"cmd": "zone-serial-set", "zone": "a.test", "type": "", "data": "7"}, ", data '7'"),
+    ({"cmd": "zone-serial-set", "zone": "a.test", "data": ""}, ", data ''"),
+], ids=str)
+def test_log_of_empty_words(server, conf, items, shown):
+    """Nothing that a client sends stands behind the number of the user as if it belonged to it."""
+    conf.client.send(unit(**items), BLOCK)
+    conf.client.block()
+    assert f"received command '{items['cmd']}', by uid {os.getuid()}{shown}\n" in server.log()
+
+
+@pytest.mark.ours
 def test_log_lines_are_bounded(server, conf):
     """A long value is cut between characters, a block of many units is counted from the 17th on, and no value begins a line."""
     conf.do("conf-begin")
