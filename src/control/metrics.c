@@ -28,7 +28,7 @@
 enum {
 	LISTENERS_MAX = CONF_METRICS_LISTEN_MAX,
 	CONNECTIONS_MAX = 16,  /* per address; more wait in the kernel's queue */
-	QUEUE_MAX = 64,        /* … which is short: whoever comes last waits for all of them, at worst */
+	QUEUE_MAX = 64,        /* … which is short: the last one in it waits for all others, at worst */
 	SILENCE_S = 5,         /* a connection without progress is closed */
 	LIFE_MS = 60000,       /* and any connection after so long, so that trickling bytes hold no place for ever */
 	GRACE_MS = 250,        /* a request may take so long before it makes room for another connection */

@@ -111,7 +111,7 @@ static bool interactive_confirm_list(EditLine *el, size_t count)
 		if (el_getc(el, &key) != 1) {
 			key = 'n';
 		}
-	} while (strchr("yYnN \t\n\r\x7f", key) == NULL);
+	} while (key == '\0' || strchr("yYnN \t\n\r\x7f", key) == NULL);
 	putchar('\n');
 	return strchr("yY \t", key) != NULL;
 }
