@@ -637,7 +637,7 @@ def test_a_start_that_fails_leaves_nothing_behind(server, family):
     wait_open(where)
 
 
-@pytest.mark.parametrize("made", ["dead", "alive", "file"])
+@pytest.mark.parametrize("made", ["dead", "alive", "datagram", "file"])
 def test_socket_file_that_is_there(knotd, made):
     """What a server that was killed left behind is replaced; a socket that another program serves, and what is no socket, stays."""
     path = knotd.dir / "metrics.sock"
@@ -652,10 +652,12 @@ def test_socket_file_that_is_there(knotd, made):
         assert is_open(path) is False and path.exists()
         knotd.start()
     else:
-        with socket.socket(socket.AF_UNIX) as other:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if made == "datagram" else socket.SOCK_STREAM) as other:
             if made == "alive":
                 other.bind(str(path))
                 other.listen()
+            elif made == "datagram":
+                other.bind(str(path))
             else:
                 path.write_text("precious")
             before = path.stat()

@@ -64,12 +64,12 @@ def test_backlog(knotd):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("make", ["file", "folder", "alive", "dead"])
+@pytest.mark.parametrize("make", ["file", "folder", "alive", "datagram", "dead"])
 def test_socket_file_that_is_there(knotd, directory, make):
     """What is no socket stays, and so does a server's; what a dead one left behind is replaced."""
     knotd.write("example.zone", example(7))
     knotd.configure(zones=["example"])
-    listener = socket.socket(socket.AF_UNIX)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if make == "datagram" else socket.SOCK_STREAM)
     if make == "file":
         knotd.socket.write_text("precious")
     elif make == "folder":
@@ -78,7 +78,7 @@ def test_socket_file_that_is_there(knotd, directory, make):
         listener.bind(str(knotd.socket))
         if make == "alive":
             listener.listen()
-        else:
+        elif make == "dead":
             listener.close()
     if make == "dead":
         assert knotd.start().knotc("status").stdout == "Running\n"
