@@ -218,6 +218,9 @@ static zone_target_t patch_on_target(knot_name_t target, uint16_t type, void *ct
 		found.is_outside = true;
 		return found;
 	}
+	if (p->err != KNOT_OK) { /* a table that could not be written may be broken */
+		return found;
+	}
 	bool is_own = type == KNOT_TYPE_NS && (p->current->flags & ZONE_NODE_CUT) &&
 		      knot_name_in(target, p->current->owner);
 	knot_err_t err = is_own ? patch_find_own(p, target, &found) : patch_number_target(p, target, &found.link);
