@@ -170,13 +170,33 @@ bool patch_is_other_chain(const patch_t *p, knot_name_t owner)
 	return depth_of(p, owner) <= 1;
 }
 
+/*
+ * While names are placed, what is free of names[] stands where the last entry was made: entries are made near the name
+ * that is being placed, so few others have to move.
+ */
+static patch_name_t **patch_slot(const patch_t *p, size_t i)
+{
+	return &p->names[i < p->gap ? i : i + (p->max - p->count)];
+}
+
+static void patch_move_gap(patch_t *p, size_t to)
+{
+	size_t len = p->max - p->count;
+	if (to < p->gap) {
+		memmove(p->names + to + len, p->names + to, (p->gap - to) * sizeof(*p->names));
+	} else if (to > p->gap) {
+		memmove(p->names + p->gap, p->names + p->gap + len, (to - p->gap) * sizeof(*p->names));
+	}
+	p->gap = to;
+}
+
 /* The first entry that is not before a name's part. */
 static size_t patch_lower(const patch_t *p, knot_name_t owner, bool is_nsec3_part)
 {
 	size_t low = 0, high = p->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const patch_name_t *name = p->names[middle];
+		const patch_name_t *name = *patch_slot(p, middle);
 		int order = knot_name_cmp(name->owner, owner);
 		order = order != 0 ? order : is_nsec3_part - name->is_nsec3_part;
 		if (order < 0) {
@@ -190,9 +210,9 @@ static size_t patch_lower(const patch_t *p, knot_name_t owner, bool is_nsec3_par
 
 static patch_name_t *patch_at(const patch_t *p, size_t i, knot_name_t owner, bool is_nsec3_part)
 {
-	return i < p->count && p->names[i]->is_nsec3_part == is_nsec3_part && knot_name_eq(p->names[i]->owner, owner)
-			       ? p->names[i]
-			       : NULL;
+	patch_name_t *name = i < p->count ? *patch_slot(p, i) : NULL;
+	bool is_it = name != NULL && name->is_nsec3_part == is_nsec3_part && knot_name_eq(name->owner, owner);
+	return is_it ? name : NULL;
 }
 
 patch_name_t *patch_find(const patch_t *p, knot_name_t owner, bool is_nsec3_part)
@@ -223,6 +243,19 @@ static void find_old(const patch_t *p, patch_name_t *name)
 	name->self = zone_node_self(node);
 }
 
+static bool patch_grow(patch_t *p)
+{
+	size_t max = 2 * p->max + 16;
+	patch_name_t **grown = realloc(p->names, max * sizeof(*grown));
+	if (grown == NULL) {
+		return false;
+	}
+	p->names = grown;
+	p->max = max;
+	p->gap = p->count;
+	return true;
+}
+
 /* The entry of a name's part, made at first. NULL: out of memory. */
 static patch_name_t *patch_get(patch_t *p, knot_name_t owner, bool is_nsec3_part)
 {
@@ -231,14 +264,8 @@ static patch_name_t *patch_get(patch_t *p, knot_name_t owner, bool is_nsec3_part
 	if (name != NULL) {
 		return name;
 	}
-	if (p->count == p->max) {
-		size_t max = 2 * p->max + 16;
-		patch_name_t **grown = realloc(p->names, max * sizeof(*grown));
-		if (grown == NULL) {
-			return NULL;
-		}
-		p->names = grown;
-		p->max = max;
+	if (p->count == p->max && !patch_grow(p)) {
+		return NULL;
 	}
 	name = patch_alloc(p, sizeof(*name) + owner.len);
 	if (name == NULL) {
@@ -247,8 +274,8 @@ static patch_name_t *patch_get(patch_t *p, knot_name_t owner, bool is_nsec3_part
 	*name = (patch_name_t){ .owner = { name->wire, owner.len, owner.label_count }, .is_nsec3_part = is_nsec3_part };
 	memcpy(name->wire, owner.wire, owner.len);
 	find_old(p, name);
-	memmove(p->names + i + 1, p->names + i, (p->count - i) * sizeof(*p->names));
-	p->names[i] = name;
+	patch_move_gap(p, i);
+	p->names[p->gap++] = name;
 	p->count++;
 	p->at += i <= p->at;
 	return name;
@@ -526,11 +553,12 @@ knot_err_t patch_place(patch_t *p, const zone_change_t *changes, size_t count)
 		err = patch_enter(p, &changes[i]);
 	}
 	for (p->at = 0; p->at < p->count && err == KNOT_OK; p->at++) {
-		patch_name_t *name = p->names[p->at];
+		patch_name_t *name = *patch_slot(p, p->at);
 		if (!name->is_placed) {
 			name->is_placed = true;
 			err = name->is_nsec3_part ? place_nsec3(p, name) : place_rest(p, name);
 		}
 	}
+	patch_move_gap(p, p->count);
 	return err;
 }

@@ -36,6 +36,7 @@ typedef struct {
 	zone_node_builder_t *builder; /* owned */
 	patch_name_t **names;         /* owned; by owner in canonical order, the NSEC3 part first */
 	size_t count, max;
+	size_t gap;           /* of names[]: the entry before which what is free of it stands; else `count` */
 	size_t at;            /* the name being placed */
 	knot_name_t *anchors; /* owned; names below which names that don't exist may lead elsewhere now */
 	size_t anchor_count, anchor_max;
