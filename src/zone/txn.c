@@ -744,6 +744,14 @@ static zone_contents_t *txn_rebuild(const zone_contents_t *zone)
 	return fresh;
 }
 
+/* Numbers are never given out again, and a copy keeps them: a build from scratch counts from 1. */
+static bool has_sparse_links(const zone_contents_t *zone)
+{
+	uint64_t names = (uint64_t)zone->auth.count + zone_glue_tree(zone)->count + zone_nsec3_tree(zone)->count +
+			 zone_absent_tree(zone)->count;
+	return zone->links.count / 2 > names;
+}
+
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 {
 	enum { SMALL = 1000 }; /* records */
@@ -752,7 +760,7 @@ zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 	if (wear != ZONE_FRESH && take_zone->record_count < SMALL) {
 		fresh = txn_rebuild(take_zone);
 	} else if (wear == ZONE_WORN) {
-		fresh = zone_compact(take_zone);
+		fresh = has_sparse_links(take_zone) ? txn_rebuild(take_zone) : zone_compact(take_zone);
 	}
 	if (fresh != NULL) {
 		zone_contents_free(take_zone);

@@ -580,10 +580,46 @@ static void test_memory_is_bounded(void **state)
 	}
 }
 
+/* The root's MX leads to another name that doesn't exist with each commit: the table of numbers doesn't grow forever.
+ */
+static void test_links_are_bounded(void **state)
+{
+	(void)state;
+	enum { NAMES = 1000, EDITS = 12000, LINKS_MAX = 5 * NAMES };
+	zone_txn_t *txn;
+	zone_contents_t *zone;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of(0)), KNOT_OK);
+	for (unsigned i = 0; i < NAMES; i++) {
+		uint8_t wire[] = "\5n----\4zone";
+		snprintf((char *)wire + 1, 6, "n%04u", i);
+		wire[6] = 4;
+		assert_int_equal(zone_txn_put(txn, (knot_name_t){ wire, sizeof(wire), 2 }, KNOT_TYPE_A, 60,
+						 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
+				KNOT_OK);
+	}
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+	for (uint32_t serial = 1; serial <= EDITS; serial++) {
+		zone_contents_t *next;
+		uint8_t rdata[] = "\0\1\6m-----\4zone";
+		snprintf((char *)rdata + 3, 7, "m%05u", serial);
+		rdata[9] = 4;
+		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+		assert_int_equal(zone_txn_remove_all(txn, origin, KNOT_TYPE_MX), serial > 1 ? KNOT_OK : KNOT_ENOENT);
+		assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_MX, 60, (knot_bytes_t){ rdata, sizeof(rdata) }),
+				KNOT_OK);
+		assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+		zone_contents_free(zone);
+		zone = next;
+		assert_in_range(zone->links.count, 1, LINKS_MAX);
+	}
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build),
-		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
+		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_links_are_bounded),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }
