@@ -9,9 +9,8 @@
 #include "src/zone/contents.h"
 
 /**
- * How much memory the version wastes. WEARING: over 1.25 times what it would take if built from scratch; the next
- * transaction should build from scratch, which also finds again which RRsets can be shared. WORN: over 1.5 times; not
- * to be published like this.
+ * How much memory the version wastes. WEARING: over 1.25 times what it uses; a small zone is then built from scratch,
+ * which also finds again which RRsets can be shared. WORN: over 1.375 times; not to be published like this.
  */
 typedef enum { ZONE_FRESH, ZONE_WEARING, ZONE_WORN } zone_wear_t;
 zone_wear_t zone_wear(const zone_contents_t *zone);
