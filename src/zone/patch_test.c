@@ -5,12 +5,12 @@
  * from few names, so that cuts, glue, wildcards, empty non-terminals, aliases and both kinds of denial come and go
  * under each other. KNOT_SEED=n replays from world n on, KNOT_COMMITS=n makes so many.
  */
-#include "libknot/base/assert.h"
 #include "src/zone/compact.h"
 #include "src/zone/nsec3_hash.h"
 #include "src/zone/test_dump.h"
 #include "src/zone/txn.h"
 
+#include "libknot/base/assert.h"
 #include "libknot/rr/rrtype.h"
 
 #include <setjmp.h>
