@@ -382,27 +382,26 @@ static bool is_same_chain(const zone_nsec3_params_t *a, const zone_nsec3_params_
 }
 
 /*
- * What the apex must have, if it changes: a SOA, and the same NSEC3PARAM. A version without usable chain may have one,
- * too, by which its NSEC3 records were told apart.
+ * What the apex must have: a SOA, and the NSEC3PARAM that answers go by. A version without usable chain may have one,
+ * too, by which its NSEC3 records were told apart; records that come may make that chain usable.
  */
 static knot_err_t check_apex(patch_t *p, const zone_change_t *changes, size_t count)
 {
 	const zone_node_t *apex = p->base->apex;
-	if (count == 0 || changes[0].owner.len != apex->owner_len) {
-		return KNOT_OK;
+	const zone_record_t *before, *records;
+	knot_err_t err = patch_expand(p, zone_tree_find(patch_view(p), &p->zone->auth, zone_node_owner(apex)), &before);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	const zone_record_t *soa = changes[0].records, *before;
+	records = count > 0 && changes[0].owner.len == apex->owner_len ? changes[0].records : before;
+	const zone_record_t *soa = records;
 	while (soa != NULL && soa->type != KNOT_TYPE_SOA) {
 		soa = soa->next;
 	}
 	if (soa == NULL) {
 		return KNOT_ENOSOA;
 	}
-	knot_err_t err = patch_expand(p, zone_tree_find(patch_view(p), &p->zone->auth, zone_node_owner(apex)), &before);
-	if (err != KNOT_OK) {
-		return err;
-	}
-	zone_nsec3_params_t params = zone_nsec3_params_of(changes[0].records), old = zone_nsec3_params_of(before);
+	zone_nsec3_params_t params = zone_nsec3_params_of(records), old = zone_nsec3_params_of(before);
 	bool is_same = is_same_chain(&params, zone_nsec3_params(p->base)) && is_same_chain(&params, &old);
 	return is_same ? KNOT_OK : KNOT_EAGAIN;
 }

@@ -616,10 +616,41 @@ static void test_links_are_bounded(void **state)
 	zone_contents_free(zone);
 }
 
+/* The NSEC3PARAM is there, its first NSEC3 comes: answers go by the chain, even if the apex doesn't change. */
+static void test_chain_comes(void **state)
+{
+	(void)state;
+	uint8_t hashed[] = "\x20"
+			   "0p9mhaveqvm6t7vbl5lop2u3t2rp3tom\4zone";
+	const uint8_t param[] = { 1, 0, 0, 0, 0 }, nsec3[26] = { 1, 0, 0, 0, 0, 20 }, address[4] = { 192, 0, 2, 1 };
+	zone_txn_t *txn;
+	zone_contents_t *base, *zone;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, soa_of(1)), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_NSEC3PARAM, 60, (knot_bytes_t){ param, 5 }), KNOT_OK);
+	for (char label = 'a'; label < 'i'; label++) {
+		uint8_t wire[] = { 1, (uint8_t)label, 4, 'z', 'o', 'n', 'e', 0 };
+		assert_int_equal(zone_txn_put(txn, (knot_name_t){ wire, sizeof(wire), 2 }, KNOT_TYPE_A, 60,
+						 (knot_bytes_t){ address, sizeof(address) }),
+				KNOT_OK);
+	}
+	assert_int_equal(zone_txn_commit(txn, &base), KNOT_OK);
+	assert_int_equal(zone_nsec3_params(base)->algorithm, 0);
+	assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, (knot_name_t){ hashed, sizeof(hashed), 2 }, KNOT_TYPE_NSEC3, 60,
+					 (knot_bytes_t){ nsec3, sizeof(nsec3) }),
+			KNOT_OK);
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+	assert_int_equal(zone_nsec3_params(zone)->algorithm, 1);
+	zone_contents_free(zone);
+	zone_contents_free(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build),
 		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_links_are_bounded),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names) };
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_chain_comes) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }
