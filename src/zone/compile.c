@@ -565,7 +565,7 @@ static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
 		err = plant(c, i);
 	}
 	if (err == KNOT_OK) {
-		c->zone->live_size = (uint64_t)zone_arena_live_change(c->zone->store);
+		c->zone->live_size = c->zone->built_size = (uint64_t)zone_arena_live_change(c->zone->store);
 		c->zone->wire_size = c->sums.wire_size;
 		c->zone->record_count = c->sums.record_count;
 		c->zone->max_ttl = c->sums.max_ttl;

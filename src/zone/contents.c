@@ -23,6 +23,7 @@ void zone_contents_copy(const zone_contents_t *zone, zone_contents_t *ret_copy)
 {
 	*ret_copy = (zone_contents_t){ .serial = 0 };
 	memcpy(ret_copy, zone, zone->is_short ? SHORT_LEN : sizeof(*zone));
+	ret_copy->built_size = zone->is_short ? zone->live_size : zone->built_size;
 	ret_copy->is_short = false;
 }
 

@@ -47,6 +47,7 @@ typedef struct zone_contents {
 	zone_tree_t nsec3, glue; /* not there if is_short; the same for the next members */
 	zone_tree_t absent;      /* names that records refer to and that don't exist */
 	zone_tree_t shared;      /* RRsets that nodes share, by hash: see shared.h */
+	uint64_t built_size;     /* live_size when the zone was last built from scratch; if is_short that of now */
 	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
 

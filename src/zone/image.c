@@ -7,7 +7,7 @@
 /* The facts of a version that are not in its chunks. Largest fields first: no padding, every byte is data. */
 struct zone_image_head {
 	uint64_t lineage;
-	uint64_t live_size, wire_size, record_count;
+	uint64_t live_size, built_size, wire_size, record_count;
 	zone_tree_t trees[5]; /* auth, nsec3, glue, absent, shared */
 	zone_ref_t apex;
 	zone_links_t links;
@@ -20,7 +20,7 @@ struct zone_image_head {
 };
 
 const size_t zone_image_head_len = sizeof(zone_image_head_t);
-_Static_assert(sizeof(zone_image_head_t) == 4 * 8 + 5 * 16 + 7 * 4 + 12, "the head has no padding");
+_Static_assert(sizeof(zone_image_head_t) == 5 * 8 + 5 * 16 + 7 * 4 + 12, "the head has no padding");
 
 enum { UNIT = 8 };
 
@@ -32,6 +32,7 @@ void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head)
 	zone_image_head_t head = {
 		.lineage = zone_arena_lineage(zone->store),
 		.live_size = zone->live_size,
+		.built_size = zone->is_short ? zone->live_size : zone->built_size,
 		.wire_size = zone->wire_size,
 		.record_count = zone->record_count,
 		.trees = { zone->auth, *zone_nsec3_tree(zone), *zone_glue_tree(zone), *zone_absent_tree(zone),
@@ -228,6 +229,7 @@ static void image_fill(zone_contents_t *zone, zone_arena_t *take_store, const zo
 		.is_signed = head->is_signed,
 		.has_nsec = head->has_nsec,
 		.live_size = head->live_size,
+		.built_size = head->built_size,
 		.wire_size = head->wire_size,
 		.record_count = head->record_count,
 	};

@@ -752,12 +752,20 @@ static bool has_sparse_links(const zone_contents_t *zone)
 	return zone->links.count / 2 > names;
 }
 
+/* Commits share less than a build from scratch: only with what that shared. */
+static bool has_grown(const zone_contents_t *zone)
+{
+	uint64_t built = zone->is_short ? zone->live_size : zone->built_size;
+	return zone->live_size > built + built / 4;
+}
+
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 {
 	enum { SMALL = 1000 }; /* records */
 	zone_wear_t wear = zone_wear(take_zone);
 	zone_contents_t *fresh = NULL;
-	if (wear != ZONE_FRESH && take_zone->record_count < SMALL) {
+	bool is_small = take_zone->record_count < SMALL;
+	if (is_small ? wear != ZONE_FRESH : has_grown(take_zone)) {
 		fresh = txn_rebuild(take_zone);
 	} else if (wear == ZONE_WORN) {
 		fresh = has_sparse_links(take_zone) ? txn_rebuild(take_zone) : zone_compact(take_zone);

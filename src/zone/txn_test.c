@@ -646,11 +646,42 @@ static void test_chain_comes(void **state)
 	zone_contents_free(base);
 }
 
+/* Delegations that come one by one to a new operator share their RRset when the zone has grown. */
+static void test_growth_is_shared(void **state)
+{
+	(void)state;
+	enum { FIRST = 1500, ALL = 6000 }; /* a small zone is often built from scratch */
+	const bool none[KNOT_LEN(lines)] = { false };
+	zone_contents_t *zone = build_fresh(none, 0);
+	uint8_t hoster[] = "\23ns1-server-operator\3new\7hosters";
+	for (unsigned number = 0; number < ALL;) {
+		zone_txn_t *txn;
+		zone_contents_t *next;
+		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+		for (unsigned end = number < FIRST ? FIRST : number + 1; number < end; number++) {
+			uint8_t wire[KNOT_NAME_MAX];
+			knot_name_t owner = numbered("d%u", number, wire);
+			hoster[21] = number < FIRST ? 'o' : 'n';
+			assert_int_equal(zone_txn_put(txn, owner, KNOT_TYPE_NS, 60,
+							 (knot_bytes_t){ hoster, sizeof(hoster) }),
+					KNOT_OK);
+		}
+		assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+		zone_contents_free(zone);
+		zone = next;
+	}
+	zone_contents_t *fresh = rebuild(zone);
+	assert_true(zone_arena_size(zone->store) < 2 * zone_arena_size(fresh->store));
+	assert_true(zone->live_size <= fresh->live_size * 3 / 2);
+	zone_contents_free(fresh);
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build),
-		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_links_are_bounded),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_chain_comes) };
+		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_growth_is_shared),
+		cmocka_unit_test(test_links_are_bounded), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_chain_comes) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }

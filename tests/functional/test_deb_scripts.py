@@ -38,7 +38,7 @@ class Box:
         return self
 
     def convert(self):
-        functions = "".join(function(name, MIGRATE) for name in ("die", "is_ours", "import_confdb"))
+        functions = "".join(function(name, MIGRATE) for name in ("die", "is_ours", "allow_start", "import_confdb"))
         script = f"set -eu\nrunuser() {{ shift 3; \"$@\"; }}\nconfdb='{self.confdb}' export='{self.export}'\n{functions}import_confdb\n"
         path = f"{os.path.dirname(built('knotc', 'tools'))}:{os.environ['PATH']}"
         done = subprocess.run(["sh", "-c", script], env=os.environ | {"PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -277,7 +277,7 @@ class Program:
 
 def test_answering_functions_have_no_locked_instruction():
     program = Program(built("knotd", "knotd"))
-    statistics = re.findall(r"^static void (add_\w+)\(const tally_t",
+    statistics = re.findall(r"^static void (stats_add_\w+)\(const tally_t",
                             (TOP / "src/modules/stats/stats.c").read_text(encoding="utf-8"), re.M)
     assert len(statistics) > 10
     roots = program.find(*ROOTS, "stats_answered", *statistics)
