@@ -17,7 +17,7 @@ typedef struct store store_t;
 
 enum {
 	STORE_REASON_MAX = 256,
-	STORE_SIZE_MIN = 1 << 20, /* bytes of a map, at least */
+	STORE_SIZE_MIN = 64 << 10, /* bytes of a map, at least; a configuration allows 1 MiB */
 };
 
 /** Why something failed, for a log line: what, where, and what to do. */
