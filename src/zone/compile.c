@@ -346,8 +346,9 @@ static knot_err_t prepare_nsec3(compile_t *c)
 	return KNOT_OK;
 }
 
-static zone_nsec3_hint_t find_nsec3(const compile_t *c, knot_name_t name)
+static zone_nsec3_hint_t find_nsec3(knot_name_t name, void *ctx)
 {
+	const compile_t *c = ctx;
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
 	if (!zone_nsec3_hash(&c->zone->nsec3_params, name, hash)) {
 		return (zone_nsec3_hint_t){ 0 };
@@ -356,17 +357,6 @@ static zone_nsec3_hint_t find_nsec3(const compile_t *c, knot_name_t name)
 	return (zone_nsec3_hint_t){ .link = c->names.list[c->chain.names[i]].self,
 		.is_match = memcmp(c->chain.hashes[i], hash, sizeof(hash)) == 0,
 		.prefix = load_be32(hash) };
-}
-
-static void link_nsec3(const compile_t *c, zone_node_params_t *params)
-{
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t wildcard;
-	params->nsec3 = find_nsec3(c, params->owner);
-	/* Nothing is synthesized below a cut. */
-	if (!(params->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(params->owner, wire, &wildcard)) {
-		params->nsec3_wildcard = find_nsec3(c, wildcard);
-	}
 }
 
 /* ---- Compiling ---- */
@@ -391,7 +381,7 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 		.ctx = c,
 	};
 	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
-		link_nsec3(c, &params);
+		zone_nsec3_give_hints(&params, find_nsec3, c);
 	}
 	if (name->tree == TREE_NSEC3 && c->zone->nsec3_params.algorithm != 0) {
 		size_t next = ++c->chain_at < c->chain.count ? c->chain_at : 0;

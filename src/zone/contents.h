@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * One published, immutable version of a zone: three trees over one arena, and facts about the zone as a whole.
+ * One published, immutable version of a zone: trees over one arena, and facts about the zone as a whole.
  *
  * Trees (tree.h), by owner in canonical order: `auth` (authoritative names, cuts and empty non-terminals), `nsec3`
  * (owners of NSEC3 records), `glue` (names below cuts: zone data that is not answered from). Because glue is kept
  * apart, the deepest node on a walk of `auth` is the cut if there is one, and the walk to a preceding NSEC is bounded.
+ * Two more serve commits only: `absent` and `shared`.
  *
  * Links. A node that others refer to (NSEC3 of a name, address targets of NS, MX, SRV …) has a stable number; the
  * version's link table maps it to the node's reference. So a node can be replaced without touching those that refer to
@@ -25,9 +26,9 @@ typedef struct {
 } zone_nsec3_params_t;
 
 /**
- * There may be a million versions of small zones, so a packed version of a zone without NSEC3 and glue sets `is_short`
- * and ends before `nsec3`. Read the members from there on with zone_nsec3_tree(), zone_glue_tree() and
- * zone_nsec3_params() only, and copy a version with zone_contents_copy().
+ * There may be a million versions of small zones, so a packed version of a zone whose trees but `auth` are empty sets
+ * `is_short` and ends before `nsec3`. Read the trees from there on with zone_nsec3_tree() and its like, the parameters
+ * with zone_nsec3_params(), and copy a version with zone_contents_copy().
  */
 typedef struct zone_contents {
 	zone_arena_view_t arena; /* chunks of this version; first, see zone_arena_pack() */

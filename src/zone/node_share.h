@@ -13,7 +13,7 @@
  * with all owners of the zone, and then there would be a pointer to it. So a cache maps the records to the shared copy,
  * and nothing is compiled.
  *
- * Memory: a table of 12 bytes a slot, up to 12 MiB, and 768 KiB for the cache, which small zones never make.
+ * Memory: a table of 16 bytes a slot, up to 16 MiB, and 832 KiB for the cache, which small zones never make.
  */
 #pragma once
 

@@ -24,3 +24,9 @@ bool zone_nsec3_owner_hash(knot_name_t owner, uint8_t ret_hash[static ZONE_NSEC3
  * owner behind it in the zone, whatever its RDATA says, as answers go by that. Both owners name hashes.
  */
 void zone_nsec3_place(knot_name_t next, zone_node_params_t *node);
+
+/** What the chain says of a name's hash. */
+typedef zone_nsec3_hint_t (*zone_nsec3_find_cb)(knot_name_t name, void *ctx);
+
+/** Set the hints of an authoritative name's node. Nothing is synthesized below a cut, so that has one only. */
+void zone_nsec3_give_hints(zone_node_params_t *node, zone_nsec3_find_cb find, void *ctx);

@@ -237,8 +237,9 @@ static zone_ref_t patch_on_share(uint32_t hash, const uint8_t *bytes, size_t len
 /* ---- Building ---- */
 
 /* What the chain says of a name's hash. */
-static zone_nsec3_hint_t patch_find_nsec3(const patch_t *p, knot_name_t name)
+static zone_nsec3_hint_t patch_find_nsec3(knot_name_t name, void *ctx)
 {
+	const patch_t *p = ctx;
 	uint8_t hash[ZONE_NSEC3_HASH_LEN], wire[KNOT_NAME_MAX];
 	knot_name_t hashed, apex = zone_node_owner(p->base->apex);
 	const zone_nsec3_params_t *params = &p->zone->nsec3_params;
@@ -266,17 +267,6 @@ static knot_name_t patch_next_nsec3(const patch_t *p, knot_name_t owner)
 	return zone_leaf_owner(patch_view(p), ref);
 }
 
-static void patch_hint(const patch_t *p, zone_node_params_t *params)
-{
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t wildcard;
-	params->nsec3 = patch_find_nsec3(p, params->owner);
-	/* Nothing is synthesized below a cut. */
-	if (!(params->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(params->owner, wire, &wildcard)) {
-		params->nsec3_wildcard = patch_find_nsec3(p, wildcard);
-	}
-}
-
 static knot_err_t patch_build_name(patch_t *p, patch_name_t *name)
 {
 	knot_err_t err = patch_load(p, name);
@@ -295,7 +285,7 @@ static knot_err_t patch_build_name(patch_t *p, patch_name_t *name)
 		.ctx = p,
 	};
 	if (name->tree == PATCH_AUTH && has_chain) {
-		patch_hint(p, &params);
+		zone_nsec3_give_hints(&params, patch_find_nsec3, p);
 	}
 	if (name->tree == PATCH_NSEC3 && has_chain) {
 		zone_nsec3_place(patch_next_nsec3(p, name->owner), &params);

@@ -46,7 +46,11 @@ static const char *report_print_time(uint64_t when_s, char text[static REPORT_TI
 {
 	struct tm tm;
 	time_t when = (time_t)when_s;
-	strftime(text, REPORT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", gmtime_r(&when, &tm));
+	if (gmtime_r(&when, &tm) == NULL) { /* a crafted image can name any time */
+		snprintf(text, REPORT_TIME_MAX, "%s", "unknown");
+	} else {
+		strftime(text, REPORT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	}
 	return text;
 }
 
