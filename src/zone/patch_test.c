@@ -6,6 +6,8 @@
  * under each other. KNOT_SEED=n replays from world n on, KNOT_COMMITS=n makes so many.
  */
 #include "src/zone/compact.h"
+#include "src/zone/diff.h"
+#include "src/zone/image.h"
 #include "src/zone/nsec3_hash.h"
 #include "src/zone/test_dump.h"
 #include "src/zone/txn.h"
@@ -25,6 +27,7 @@ enum {
 	ROUNDS = 150, /* commits to a world */
 	CHANGES = 5,  /* in a commit, at most */
 	COPIED = 40,  /* every such version is copied */
+	COMPARED = 7, /* and every such one is compared with those before */
 	LINE = 300,
 };
 
@@ -363,6 +366,33 @@ static zone_contents_t *copy_zone(zone_contents_t *take_zone)
 	return copy;
 }
 
+/* ---- Differences ---- */
+
+static bool apply_record(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	zone_txn_t *txn = ctx;
+	assert_int_equal(is_added ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				  : zone_txn_remove(txn, rr->owner, rr->type, rr->rdata),
+			KNOT_OK);
+	return true;
+}
+
+/* What differs between two versions makes the second one of the first. */
+static void check_diff(uint64_t seed, const zone_contents_t *from, const zone_contents_t *to)
+{
+	zone_txn_t *txn;
+	zone_contents_t *zone;
+	assert_int_equal(zone_txn_begin(from, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_diff(from, to, apply_record, txn), KNOT_OK);
+	assert_int_equal(zone_txn_build(txn, from, &params, &zone), KNOT_OK);
+	zone_txn_discard(txn);
+	if (!is_same(zone, to)) {
+		fail_msg("KNOT_SEED=%llu, serial %u to %u: the difference leads elsewhere", (unsigned long long)seed,
+				(unsigned)from->serial, (unsigned)to->serial);
+	}
+	zone_contents_free(zone);
+}
+
 /* Returns how many commits were made of the version before them, without a build from scratch. */
 static unsigned play(world_t *w, uint64_t seed)
 {
@@ -372,7 +402,8 @@ static unsigned play(world_t *w, uint64_t seed)
 	for (size_t i = 0; i < w->count; i++) {
 		w->is_in[i] = draw(2);
 	}
-	zone_contents_t *zone = build_fresh(w, w->is_in, 1);
+	zone_contents_t *zone = build_fresh(w, w->is_in, 1), *past = zone_image_hold(zone);
+	assert_non_null(past);
 	unsigned shared = 0;
 	for (uint32_t round = 2; round < ROUNDS + 2; round++) {
 		bool after[RECORDS];
@@ -390,11 +421,19 @@ static unsigned play(world_t *w, uint64_t seed)
 			next = copy_zone(next);
 			assert_true(is_same(next, want));
 		}
+		if (round % COMPARED == 0) {
+			check_diff(seed, zone, want); /* without common memory */
+			check_diff(seed, next, past); /* backwards, over many commits */
+			zone_contents_free(past);
+			past = zone_image_hold(next);
+			assert_non_null(past);
+		}
 		memcpy(w->is_in, after, sizeof(after));
 		zone_contents_free(want);
 		zone_contents_free(zone);
 		zone = next;
 	}
+	zone_contents_free(past);
 	zone_contents_free(zone);
 	return shared;
 }

@@ -8,38 +8,12 @@
  * A branch skips what all keys below it share, so a walk reads positions only where keys differ, and may go astray. So
  * the name is compared with the leaf that the walk ends at.
  */
-#include "src/zone/tree.h"
+#include "src/zone/twig.h"
 
 #include "libknot/base/assert.h"
 
 #include <limits.h>
 #include <stdlib.h>
-
-enum {
-	POSITION_SHIFT = 1,
-	OFFSET_SHIFT = 49,
-};
-#define POSITION_MASK (((1ull << KNOT_KEY_POSITIONS) - 1) << POSITION_SHIFT)
-
-static inline uint64_t word_of(const zone_twig_t *twig)
-{
-	return (uint64_t)twig->hi << 32 | twig->lo;
-}
-
-static inline bool is_branch(const zone_twig_t *twig)
-{
-	return twig->lo & 1;
-}
-
-static inline unsigned branch_offset(uint64_t word)
-{
-	return (unsigned)(word >> OFFSET_SHIFT);
-}
-
-static inline uint64_t position_bit(unsigned position)
-{
-	return 1ull << (position + POSITION_SHIFT);
-}
 
 /*
  * Counting bits is most of a walk's work, and x86-64 has an instruction for it only since its second version. Without
@@ -67,13 +41,13 @@ static inline __attribute__((always_inline)) unsigned popcount_with(popcount_t h
 
 static inline unsigned twig_count(uint64_t word)
 {
-	return popcount_with(POPCOUNT_PLAIN, word & POSITION_MASK);
+	return popcount_with(POPCOUNT_PLAIN, word & ZONE_TWIG_POSITIONS);
 }
 
 /* Number of twigs before the one at `bit`. */
 static inline __attribute__((always_inline)) unsigned twig_index_with(popcount_t how, uint64_t word, uint64_t bit)
 {
-	return popcount_with(how, word & POSITION_MASK & (bit - 1));
+	return popcount_with(how, word & ZONE_TWIG_POSITIONS & (bit - 1));
 }
 
 static inline unsigned twig_index(uint64_t word, uint64_t bit)
@@ -81,30 +55,14 @@ static inline unsigned twig_index(uint64_t word, uint64_t bit)
 	return twig_index_with(POPCOUNT_PLAIN, word, bit);
 }
 
-static inline unsigned position_at(const uint8_t *key, size_t key_len, unsigned offset)
-{
-	return offset < key_len ? key[offset] : KNOT_KEY_END;
-}
-
-static inline zone_twig_t make_leaf(zone_ref_t leaf)
-{
-	return (zone_twig_t){ 0, 0, leaf };
-}
-
-static inline zone_twig_t make_branch(uint64_t positions, unsigned offset, zone_ref_t twigs)
-{
-	uint64_t word = 1 | positions | (uint64_t)offset << OFFSET_SHIFT;
-	return (zone_twig_t){ (uint32_t)word, (uint32_t)(word >> 32), twigs };
-}
-
 /* The leaf that a key's walk ends at: the one that shares most with it, if any shares more than the others. */
 static zone_ref_t nearest_leaf(
 		const zone_arena_view_t *view, const zone_tree_t *tree, const uint8_t *key, size_t key_len)
 {
 	const zone_twig_t *twig = &tree->root;
-	while (is_branch(twig)) {
-		uint64_t word = word_of(twig);
-		uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
+	while (zone_twig_is_branch(twig)) {
+		uint64_t word = zone_twig_word(twig);
+		uint64_t bit = zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word)));
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
 		twig = word & bit ? &twigs[twig_index(word, bit)] : twigs;
 	}
@@ -113,9 +71,9 @@ static zone_ref_t nearest_leaf(
 
 static zone_ref_t last_leaf(const zone_arena_view_t *view, const zone_twig_t *twig)
 {
-	while (is_branch(twig)) {
+	while (zone_twig_is_branch(twig)) {
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		twig = &twigs[twig_count(word_of(twig)) - 1];
+		twig = &twigs[twig_count(zone_twig_word(twig)) - 1];
 	}
 	return twig->ref;
 }
@@ -145,15 +103,15 @@ static inline __attribute__((always_inline)) zone_tree_match_t match_with(popcou
 	unsigned count = 0;
 
 	const zone_twig_t *twig = &tree->root;
-	while (is_branch(twig)) {
-		uint64_t word = word_of(twig);
-		unsigned offset = branch_offset(word);
+	while (zone_twig_is_branch(twig)) {
+		uint64_t word = zone_twig_word(twig);
+		unsigned offset = zone_twig_offset(word);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		if ((word & position_bit(KNOT_KEY_END)) && is_label_end(key, key_len, offset) &&
-				!is_branch(&twigs[0])) {
+		if ((word & zone_twig_bit(KNOT_KEY_END)) && is_label_end(key, key_len, offset) &&
+				!zone_twig_is_branch(&twigs[0])) {
 			candidates[count++] = twigs[0].ref;
 		}
-		uint64_t bit = position_bit(position_at(key, key_len, offset));
+		uint64_t bit = zone_twig_bit(zone_key_position(key, key_len, offset));
 		if (!(word & bit)) {
 			twig = NULL;
 			break;
@@ -212,18 +170,18 @@ static inline __attribute__((always_inline)) void prefetch_record(const void *re
 static inline __attribute__((always_inline)) bool warm_step(popcount_t how, zone_tree_walk_t *walk)
 {
 	const zone_twig_t *twig = walk->twig;
-	if (!is_branch(twig)) {
+	if (!zone_twig_is_branch(twig)) {
 		walk->deepest = twig->ref;
 		return false;
 	}
-	uint64_t word = word_of(twig);
-	unsigned offset = branch_offset(word);
+	uint64_t word = zone_twig_word(twig);
+	unsigned offset = zone_twig_offset(word);
 	const zone_twig_t *twigs = zone_at(walk->view, twig->ref);
-	if ((word & position_bit(KNOT_KEY_END)) && is_label_end(walk->key, walk->key_len, offset) &&
-			!is_branch(&twigs[0])) {
+	if ((word & zone_twig_bit(KNOT_KEY_END)) && is_label_end(walk->key, walk->key_len, offset) &&
+			!zone_twig_is_branch(&twigs[0])) {
 		walk->deepest = twigs[0].ref;
 	}
-	uint64_t bit = position_bit(position_at(walk->key, walk->key_len, offset));
+	uint64_t bit = zone_twig_bit(zone_key_position(walk->key, walk->key_len, offset));
 	if (!(word & bit)) {
 		return false;
 	}
@@ -299,20 +257,6 @@ zone_ref_t zone_tree_find(const zone_arena_view_t *view, const zone_tree_t *tree
 	return knot_name_eq(zone_leaf_owner(view, leaf), name) ? leaf : 0;
 }
 
-/*
- * First offset at which two keys differ; their common length + 1 at most (the end counts as KNOT_KEY_END); -1: equal.
- */
-static int first_difference(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
-{
-	size_t min = a_len < b_len ? a_len : b_len;
-	for (size_t i = 0; i < min; i++) {
-		if (a[i] != b[i]) {
-			return (int)i;
-		}
-	}
-	return a_len == b_len ? -1 : (int)min;
-}
-
 /* The greatest record before `name`, or the record of `name` itself when `or_equal`. */
 static zone_ref_t preceding(const zone_arena_view_t *view, const zone_tree_t *tree, knot_name_t name, bool or_equal)
 {
@@ -323,7 +267,7 @@ static zone_ref_t preceding(const zone_arena_view_t *view, const zone_tree_t *tr
 	size_t key_len = knot_name_key(name, key);
 	zone_ref_t near = nearest_leaf(view, tree, key, key_len);
 	size_t near_len = knot_name_key(zone_leaf_owner(view, near), near_key);
-	int differ = first_difference(key, key_len, near_key, near_len);
+	int differ = zone_key_difference(key, key_len, near_key, near_len);
 	if (differ < 0 && or_equal) {
 		return near;
 	}
@@ -331,20 +275,20 @@ static zone_ref_t preceding(const zone_arena_view_t *view, const zone_tree_t *tr
 
 	const zone_twig_t *twig = &tree->root;
 	const zone_twig_t *before = NULL; /* greatest subtree known to sort before the name */
-	while (is_branch(twig) && branch_offset(word_of(twig)) < limit) {
-		uint64_t word = word_of(twig);
+	while (zone_twig_is_branch(twig) && zone_twig_offset(zone_twig_word(twig)) < limit) {
+		uint64_t word = zone_twig_word(twig);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		unsigned i = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		unsigned i = twig_index(word, zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word))));
 		before = i > 0 ? &twigs[i - 1] : before;
 		twig = &twigs[i];
 	}
 	if (differ >= 0) {
-		unsigned wanted = position_at(key, key_len, limit);
-		if (is_branch(twig) && branch_offset(word_of(twig)) == limit) {
-			unsigned i = twig_index(word_of(twig), position_bit(wanted));
+		unsigned wanted = zone_key_position(key, key_len, limit);
+		if (zone_twig_is_branch(twig) && zone_twig_offset(zone_twig_word(twig)) == limit) {
+			unsigned i = twig_index(zone_twig_word(twig), zone_twig_bit(wanted));
 			const zone_twig_t *twigs = zone_at(view, twig->ref);
 			before = i > 0 ? &twigs[i - 1] : before;
-		} else if (position_at(near_key, near_len, limit) < wanted) {
+		} else if (zone_key_position(near_key, near_len, limit) < wanted) {
 			before = twig;
 		}
 	}
@@ -393,24 +337,24 @@ void zone_tree_seek(
 	uint8_t key[KNOT_NAME_KEY_MAX], near_key[KNOT_NAME_KEY_MAX];
 	size_t key_len = knot_name_key(name, key);
 	size_t near_len = knot_name_key(zone_leaf_owner(view, nearest_leaf(view, tree, key, key_len)), near_key);
-	int differ = first_difference(key, key_len, near_key, near_len);
+	int differ = zone_key_difference(key, key_len, near_key, near_len);
 	unsigned limit = differ < 0 ? UINT_MAX : (unsigned)differ;
 	const zone_twig_t *twig = &tree->root;
 	ret_iter->depth = 0;
-	while (is_branch(twig) && branch_offset(word_of(twig)) < limit) {
-		uint64_t word = word_of(twig);
+	while (zone_twig_is_branch(twig) && zone_twig_offset(zone_twig_word(twig)) < limit) {
+		uint64_t word = zone_twig_word(twig);
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		unsigned i = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		unsigned i = twig_index(word, zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word))));
 		tree_push_rest(ret_iter, twigs + i + 1, twigs + twig_count(word));
 		twig = &twigs[i];
 	}
 	/* All keys below `twig` are like the near one up to the limit. */
-	unsigned wanted = differ < 0 ? 0 : position_at(key, key_len, limit);
-	if (differ >= 0 && is_branch(twig) && branch_offset(word_of(twig)) == limit) {
+	unsigned wanted = differ < 0 ? 0 : zone_key_position(key, key_len, limit);
+	if (differ >= 0 && zone_twig_is_branch(twig) && zone_twig_offset(zone_twig_word(twig)) == limit) {
 		const zone_twig_t *twigs = zone_at(view, twig->ref);
-		tree_push_rest(ret_iter, twigs + twig_index(word_of(twig), position_bit(wanted)),
-				twigs + twig_count(word_of(twig)));
-	} else if (differ < 0 || position_at(near_key, near_len, limit) > wanted) {
+		tree_push_rest(ret_iter, twigs + twig_index(zone_twig_word(twig), zone_twig_bit(wanted)),
+				twigs + twig_count(zone_twig_word(twig)));
+	} else if (differ < 0 || zone_key_position(near_key, near_len, limit) > wanted) {
 		tree_push_rest(ret_iter, twig, twig + 1);
 	}
 }
@@ -423,11 +367,11 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
 			continue;
 		}
 		const zone_twig_t *twig = iter->stack[iter->depth - 1].next++;
-		if (!is_branch(twig)) {
+		if (!zone_twig_is_branch(twig)) {
 			return twig->ref;
 		}
 		const zone_twig_t *twigs = zone_at(iter->view, twig->ref);
-		tree_push_rest(iter, twigs, twigs + twig_count(word_of(twig)));
+		tree_push_rest(iter, twigs, twigs + twig_count(zone_twig_word(twig)));
 	}
 	return 0;
 }
@@ -436,7 +380,7 @@ zone_ref_t zone_tree_next(zone_tree_iter_t *iter)
 static zone_twig_t *own_twigs(zone_arena_t *arena, zone_twig_t *branch)
 {
 	if (!zone_arena_is_mine(arena, branch->ref)) {
-		size_t len = twig_count(word_of(branch)) * sizeof(zone_twig_t);
+		size_t len = twig_count(zone_twig_word(branch)) * sizeof(zone_twig_t);
 		zone_ref_t copy = zone_arena_alloc(arena, len);
 		if (copy == 0) {
 			return NULL;
@@ -452,7 +396,7 @@ static zone_twig_t *own_twigs(zone_arena_t *arena, zone_twig_t *branch)
 /* Replace a branch's array by one with `twig` added at `position`. */
 static knot_err_t add_twig(zone_arena_t *arena, zone_twig_t *branch, unsigned position, zone_twig_t twig)
 {
-	uint64_t word = word_of(branch);
+	uint64_t word = zone_twig_word(branch);
 	unsigned count = twig_count(word);
 	zone_ref_t grown = zone_arena_alloc(arena, (count + 1) * sizeof(zone_twig_t));
 	if (grown == 0) {
@@ -461,12 +405,13 @@ static knot_err_t add_twig(zone_arena_t *arena, zone_twig_t *branch, unsigned po
 	const zone_arena_view_t *view = zone_arena_view(arena);
 	const zone_twig_t *from = zone_at(view, branch->ref);
 	zone_twig_t *to = zone_at(view, grown);
-	unsigned i = twig_index(word, position_bit(position));
+	unsigned i = twig_index(word, zone_twig_bit(position));
 	memcpy(to, from, i * sizeof(*to));
 	to[i] = twig;
 	memcpy(to + i + 1, from + i, (count - i) * sizeof(*to));
 	zone_arena_drop(arena, branch->ref, count * sizeof(*to));
-	*branch = make_branch((word & POSITION_MASK) | position_bit(position), branch_offset(word), grown);
+	*branch = zone_twig_branch(
+			(word & ZONE_TWIG_POSITIONS) | zone_twig_bit(position), zone_twig_offset(word), grown);
 	return KNOT_OK;
 }
 
@@ -481,8 +426,8 @@ static knot_err_t split_twig(zone_arena_t *arena, zone_twig_t *twig, unsigned of
 	zone_twig_t *twigs = zone_at(zone_arena_view(arena), pair);
 	bool new_first = new_position < old_position;
 	twigs[new_first] = *twig;
-	twigs[!new_first] = make_leaf(leaf);
-	*twig = make_branch(position_bit(old_position) | position_bit(new_position), offset, pair);
+	twigs[!new_first] = zone_twig_leaf(leaf);
+	*twig = zone_twig_branch(zone_twig_bit(old_position) | zone_twig_bit(new_position), offset, pair);
 	return KNOT_OK;
 }
 
@@ -491,7 +436,7 @@ knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf
 	assert(leaf != 0);
 	const zone_arena_view_t *view = zone_arena_view(arena);
 	if (tree->count == 0) {
-		tree->root = make_leaf(leaf);
+		tree->root = zone_twig_leaf(leaf);
 		tree->count = 1;
 		*ret_old = 0;
 		return KNOT_OK;
@@ -500,16 +445,16 @@ knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf
 	size_t key_len = knot_name_key(zone_leaf_owner(view, leaf), key);
 	zone_ref_t near = nearest_leaf(view, tree, key, key_len);
 	size_t near_len = knot_name_key(zone_leaf_owner(view, near), near_key);
-	int differ = first_difference(key, key_len, near_key, near_len);
+	int differ = zone_key_difference(key, key_len, near_key, near_len);
 
 	zone_twig_t *twig = &tree->root;
-	while (is_branch(twig) && (differ < 0 || branch_offset(word_of(twig)) < (unsigned)differ)) {
+	while (zone_twig_is_branch(twig) && (differ < 0 || zone_twig_offset(zone_twig_word(twig)) < (unsigned)differ)) {
 		zone_twig_t *twigs = own_twigs(arena, twig);
 		if (twigs == NULL) {
 			return KNOT_ENOMEM;
 		}
-		uint64_t word = word_of(twig);
-		twig = &twigs[twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))))];
+		uint64_t word = zone_twig_word(twig);
+		twig = &twigs[twig_index(word, zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word))))];
 	}
 	if (differ < 0) {
 		*ret_old = twig->ref;
@@ -517,12 +462,12 @@ knot_err_t zone_tree_put(zone_arena_t *arena, zone_tree_t *tree, zone_ref_t leaf
 		return KNOT_OK;
 	}
 	unsigned offset = (unsigned)differ;
-	unsigned position = position_at(key, key_len, offset);
+	unsigned position = zone_key_position(key, key_len, offset);
 	knot_err_t err;
-	if (is_branch(twig) && branch_offset(word_of(twig)) == offset) {
-		err = add_twig(arena, twig, position, make_leaf(leaf));
+	if (zone_twig_is_branch(twig) && zone_twig_offset(zone_twig_word(twig)) == offset) {
+		err = add_twig(arena, twig, position, zone_twig_leaf(leaf));
 	} else {
-		err = split_twig(arena, twig, offset, position_at(near_key, near_len, offset), position, leaf);
+		err = split_twig(arena, twig, offset, zone_key_position(near_key, near_len, offset), position, leaf);
 	}
 	if (err == KNOT_OK) {
 		tree->count++;
@@ -541,13 +486,13 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	zone_twig_t *parent = NULL;
 	zone_twig_t *twig = &tree->root;
 	unsigned at = 0;
-	while (is_branch(twig)) {
+	while (zone_twig_is_branch(twig)) {
 		zone_twig_t *twigs = own_twigs(arena, twig);
 		if (twigs == NULL) {
 			return KNOT_ENOMEM;
 		}
-		uint64_t word = word_of(twig);
-		at = twig_index(word, position_bit(position_at(key, key_len, branch_offset(word))));
+		uint64_t word = zone_twig_word(twig);
+		at = twig_index(word, zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word))));
 		parent = twig;
 		twig = &twigs[at];
 	}
@@ -556,7 +501,7 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	if (parent == NULL) {
 		return KNOT_OK;
 	}
-	uint64_t word = word_of(parent);
+	uint64_t word = zone_twig_word(parent);
 	unsigned count = twig_count(word);
 	zone_twig_t *twigs = zone_at(zone_arena_view(arena), parent->ref);
 	if (count == 2) {
@@ -567,8 +512,8 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 	}
 	zone_arena_shrink(arena, count * sizeof(*twigs), (count - 1) * sizeof(*twigs));
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
-	uint64_t bit = position_bit(position_at(key, key_len, branch_offset(word)));
-	*parent = make_branch((word & POSITION_MASK) & ~bit, branch_offset(word), parent->ref);
+	uint64_t bit = zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word)));
+	*parent = zone_twig_branch((word & ZONE_TWIG_POSITIONS) & ~bit, zone_twig_offset(word), parent->ref);
 	return KNOT_OK;
 }
 
@@ -583,10 +528,10 @@ zone_tree_step_t zone_tree_step(knot_name_t before, knot_name_t here)
 {
 	uint8_t keys[2][KNOT_NAME_KEY_MAX];
 	size_t lens[2] = { knot_name_key(before, keys[0]), knot_name_key(here, keys[1]) };
-	int differ = first_difference(keys[0], lens[0], keys[1], lens[1]);
+	int differ = zone_key_difference(keys[0], lens[0], keys[1], lens[1]);
 	assert(differ >= 0);
-	return (zone_tree_step_t){ (uint16_t)differ, (uint8_t)position_at(keys[0], lens[0], (unsigned)differ),
-		(uint8_t)position_at(keys[1], lens[1], (unsigned)differ) };
+	return (zone_tree_step_t){ (uint16_t)differ, (uint8_t)zone_key_position(keys[0], lens[0], (unsigned)differ),
+		(uint8_t)zone_key_position(keys[1], lens[1], (unsigned)differ) };
 }
 
 /*
@@ -596,7 +541,7 @@ zone_tree_step_t zone_tree_step(knot_name_t before, knot_name_t here)
 static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t *ret_twig)
 {
 	if (end - first == 1) {
-		*ret_twig = make_leaf(b->leaves[first].ref);
+		*ret_twig = zone_twig_leaf(b->leaves[first].ref);
 		return true;
 	}
 	unsigned offset = UINT_MAX;
@@ -608,7 +553,7 @@ static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t 
 	unsigned count = 1;
 	for (size_t i = first + 1; i < end; i++) {
 		if (b->leaves[i].step.offset == offset) {
-			positions |= position_bit(b->leaves[i].step.before) | position_bit(b->leaves[i].step.here);
+			positions |= zone_twig_bit(b->leaves[i].step.before) | zone_twig_bit(b->leaves[i].step.here);
 			begins[count++] = i;
 		}
 	}
@@ -624,7 +569,7 @@ static bool build_range(const build_t *b, size_t first, size_t end, zone_twig_t 
 		}
 		((zone_twig_t *)zone_at(zone_arena_view(b->arena), twigs))[i] = twig;
 	}
-	*ret_twig = make_branch(positions, offset, twigs);
+	*ret_twig = zone_twig_branch(positions, offset, twigs);
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
 #include "src/zone/patch.h"
+#include "src/zone/record_list.h"
 
 #include <assert.h>
 #include <search.h>
@@ -36,18 +37,10 @@ static int cmp_edits(const void *va, const void *vb)
 	return knot_name_cmp(a->owner, b->owner);
 }
 
-static void free_records(zone_record_t *first)
-{
-	for (zone_record_t *next; first != NULL; first = next) {
-		next = first->next;
-		free(first);
-	}
-}
-
 static void free_edit(void *at)
 {
 	edit_t *edit = at;
-	free_records(edit->first);
+	zone_records_free(edit->first);
 	free(edit);
 }
 
@@ -75,59 +68,7 @@ knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t
 	return KNOT_OK;
 }
 
-static zone_record_t *new_record(uint16_t type, uint32_t ttl, knot_bytes_t rdata)
-{
-	assert(rdata.len <= KNOT_RDATA_MAX);
-	zone_record_t *record = malloc(sizeof(*record) + rdata.len);
-	if (record != NULL) {
-		*record = (zone_record_t){ .ttl = ttl, .type = type, .rdata_len = (uint16_t)rdata.len };
-		if (rdata.len > 0) {
-			memcpy(record->rdata, rdata.data, rdata.len);
-			knot_rdata_canonical(type, (knot_mut_bytes_t){ record->rdata, rdata.len });
-		}
-	}
-	return record;
-}
-
 /* ---- Touched names ---- */
-
-typedef struct {
-	zone_record_t *first; /* owned */
-	bool failed;
-} taken_t;
-
-static bool take_record(const zone_rr_t *rr, void *ctx)
-{
-	taken_t *taken = ctx;
-	zone_record_t *record = new_record(rr->type, rr->ttl, rr->rdata);
-	if (record == NULL) {
-		taken->failed = true;
-		return false;
-	}
-	record->next = taken->first;
-	taken->first = record;
-	return true;
-}
-
-/* Collect the records that the base has at a name. */
-static knot_err_t load_records(const zone_txn_t *txn, knot_name_t owner, zone_record_t **ret_first)
-{
-	taken_t taken = { 0 };
-	if (txn->base != NULL) {
-		uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-		taken.failed = scratch == NULL;
-		if (scratch != NULL) {
-			(void)zone_each_of_name(txn->base, owner, scratch, take_record, &taken);
-		}
-		free(scratch);
-	}
-	if (taken.failed) {
-		free_records(taken.first);
-		return KNOT_ENOMEM;
-	}
-	*ret_first = taken.first;
-	return KNOT_OK;
-}
 
 /* A name in lower case, to search with. */
 typedef struct {
@@ -161,7 +102,7 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 	uint8_t *wire = (uint8_t *)(edit + 1);
 	memcpy(wire, wanted.wire, owner.len);
 	edit->owner = (knot_name_t){ wire, owner.len, owner.label_count };
-	knot_err_t err = load_records(txn, edit->owner, &edit->first);
+	knot_err_t err = zone_records_load(txn->base, edit->owner, &edit->first);
 	if (err == KNOT_OK && tsearch(edit, &txn->edits, cmp_edits) == NULL) {
 		err = KNOT_ENOMEM;
 	}
@@ -196,7 +137,7 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	if (err != KNOT_OK) {
 		return err;
 	}
-	zone_record_t *record = new_record(type, ttl, rdata);
+	zone_record_t *record = zone_record_new(type, ttl, rdata);
 	if (record == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -219,7 +160,7 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 	if (err != KNOT_OK) {
 		return err;
 	}
-	zone_record_t *wanted = new_record(type, 0, rdata);
+	zone_record_t *wanted = zone_record_new(type, 0, rdata);
 	if (wanted == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -301,44 +242,6 @@ static knot_err_t list_edits(const zone_txn_t *txn, edits_t *ret_list)
 	return KNOT_OK;
 }
 
-/* By type, signatures last as in a node, then by RDATA. */
-static int cmp_records(const void *va, const void *vb)
-{
-	const zone_record_t *a = *(const zone_record_t *const *)va, *b = *(const zone_record_t *const *)vb;
-	bool a_is_sig = a->type == KNOT_TYPE_RRSIG, b_is_sig = b->type == KNOT_TYPE_RRSIG;
-	if (a_is_sig != b_is_sig) {
-		return a_is_sig - b_is_sig;
-	}
-	if (a->type != b->type) {
-		return a->type < b->type ? -1 : 1;
-	}
-	size_t min = a->rdata_len < b->rdata_len ? a->rdata_len : b->rdata_len;
-	int order = memcmp(a->rdata, b->rdata, min);
-	return order != 0 ? order : (int)a->rdata_len - (int)b->rdata_len;
-}
-
-/* Records of a name as a sorted array, to be freed; NULL: none, or no memory (*ret_err). */
-static const zone_record_t **sort_records(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err)
-{
-	size_t count = 0;
-	for (const zone_record_t *r = first; r != NULL; r = r->next) {
-		count++;
-	}
-	const zone_record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
-	if (sorted == NULL) {
-		*ret_err = count > 0 ? KNOT_ENOMEM : *ret_err;
-		*ret_count = 0;
-		return NULL;
-	}
-	size_t i = 0;
-	for (const zone_record_t *r = first; r != NULL; r = r->next) {
-		sorted[i++] = r;
-	}
-	qsort(sorted, count, sizeof(*sorted), cmp_records);
-	*ret_count = count;
-	return sorted;
-}
-
 static zone_rr_t rr_of(const edit_t *edit, const zone_record_t *r)
 {
 	return (zone_rr_t){ .owner = edit->owner, .type = r->type, .ttl = r->ttl, .rdata = { r->rdata, r->rdata_len } };
@@ -348,7 +251,7 @@ static zone_rr_t rr_of(const edit_t *edit, const zone_record_t *r)
 static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx, knot_err_t *ret_err)
 {
 	size_t count;
-	const zone_record_t **sorted = sort_records(edit->first, &count, ret_err);
+	const zone_record_t **sorted = zone_records_sort(edit->first, &count, ret_err);
 	bool goes_on = *ret_err == KNOT_OK;
 	for (size_t i = 0; goes_on && i < count; i++) {
 		zone_rr_t rr = rr_of(edit, sorted[i]);
@@ -521,51 +424,27 @@ typedef struct {
 	void *ctx;
 } diff_t;
 
-static bool is_apex_soa(const zone_txn_t *txn, const edit_t *edit, const zone_record_t *r)
+static bool diff_visit(const zone_rr_t *rr, void *ctx)
 {
-	return r->type == KNOT_TYPE_SOA && edit->owner.len == txn->origin.len;
-}
-
-/* Records of `ours` that are not in `theirs`; both are sorted. True: go on. */
-static bool diff_sorted(const diff_t *diff, const edit_t *edit, const zone_record_t **ours, size_t our_count,
-		const zone_record_t **theirs, size_t their_count)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < our_count; i++) {
-		int order = 1;
-		while (at < their_count && (order = cmp_records(&theirs[at], &ours[i])) < 0) {
-			at++;
-		}
-		bool is_kept = at < their_count && order == 0 && theirs[at]->ttl == ours[i]->ttl;
-		bool is_soa = is_apex_soa(diff->txn, edit, ours[i]);
-		if (is_kept || (diff->only_soa && !is_soa) || (!diff->only_soa && is_soa && diff->has_soa_first)) {
-			continue;
-		}
-		zone_rr_t rr = rr_of(edit, ours[i]);
-		if (!diff->visit(&rr, diff->ctx)) {
-			return false;
-		}
-	}
-	return true;
+	const diff_t *diff = ctx;
+	bool is_soa = rr->type == KNOT_TYPE_SOA && rr->owner.len == diff->txn->origin.len;
+	bool is_left_out = diff->only_soa ? !is_soa : is_soa && diff->has_soa_first;
+	return is_left_out || diff->visit(rr, diff->ctx);
 }
 
 /* True: go on. */
-static bool diff_edit(const diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
+static bool diff_edit(diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
 {
 	zone_record_t *before;
-	*ret_err = load_records(diff->txn, edit->owner, &before);
+	*ret_err = zone_records_load(diff->txn->base, edit->owner, &before);
 	if (*ret_err != KNOT_OK) {
 		return false;
 	}
-	size_t old_count, new_count;
-	const zone_record_t **old = sort_records(before, &old_count, ret_err),
-			    **new = sort_records(edit->first, &new_count, ret_err);
-	bool goes_on = *ret_err == KNOT_OK && (diff->added ? diff_sorted(diff, edit, new, new_count, old, old_count)
-							   : diff_sorted(diff, edit, old, old_count, new, new_count));
-	free(old);
-	free(new);
-	free_records(before);
-	return goes_on;
+	const zone_record_t *ours = diff->added ? edit->first : before, *theirs = diff->added ? before : edit->first;
+	bool goes_on = true;
+	*ret_err = zone_records_diff(edit->owner, ours, theirs, diff_visit, diff, &goes_on);
+	zone_records_free(before);
+	return goes_on && *ret_err == KNOT_OK;
 }
 
 knot_err_t zone_txn_diff(const zone_txn_t *txn, bool added, zone_rr_cb visit, void *ctx)
