@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What the files of src/store share: the environment, its keys, and the mapping of LMDB's errors to ours. */
+/** What the files of src/store share: the environment and its keys. */
 #pragma once
 
 #include "src/store/record.h"
 
-#include <lmdb.h>
-#include <stdatomic.h>
-
 struct store {
-	MDB_env *env;       /* owned */
-	MDB_dbi dbi;        /* the unnamed database; all keys are in it, see store_key_t */
-	int dir_fd;         /* locked by the process that writes */
-	int fd;             /* the data file, LMDB's */
+	sys_lmdb_t lmdb;    /* all keys are in its unnamed database, see store_key_t */
 	const uint8_t *map; /* where LMDB has mapped the file */
-	uint64_t map_len;   /* bytes */
-	uint32_t page_len;  /* bytes of an LMDB page */
 	uint32_t format;    /* the caller's; 0: any */
-	bool read_only;
-	bool is_alone;      /* read_only: no process has it open, as there is no table of readers; the folder is locked
-			     * instead
-			     */
 	bool has_leftovers; /* pieces of a save that failed could not be removed; only saving threads look */
-	_Atomic uint64_t file_len; /* bytes of the data file after the last commit */
 };
 
 enum {
@@ -66,26 +53,6 @@ static inline MDB_val store_key_val(const store_key_t *key)
 
 /** Id and number of a piece's key; false: it is another key. */
 bool store_key_is_piece(const MDB_val *key, uint64_t *ret_id, uint32_t *ret_number);
-
-/** Our error code for one of LMDB's (not 0); sets the text "<what> failed (<why>), <what to do>". */
-knot_err_t store_fail(const store_t *store, int code, const char *what, store_reason_t *ret_reason);
-
-/** Set the text of a reason. */
-__attribute__((format(printf, 2, 3))) void store_say(store_reason_t *ret_reason, const char *format, ...);
-
-/**
- * Pages of trees are read in LMDB's map, where a file that was cut short raises SIGBUS. So the first function notes
- * the length after each commit, and the second compares it before each transaction. (A file cut in between, or a disk
- * that fails there, ends the process.)
- */
-void store_note_length(store_t *store);
-bool store_is_whole(const store_t *store);
-
-/** mdb_txn_begin(), or MDB_CORRUPTED if the file has lost bytes. */
-int store_begin(const store_t *store, unsigned flags, MDB_txn **ret_txn);
-
-/** mdb_txn_commit() of a transaction that has written; notes the file's length. */
-int store_commit(store_t *store, MDB_txn *take_txn);
 
 /**
  * Forget the pages of the map that this process has touched: with large folios in the page cache, a look at the head

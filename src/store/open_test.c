@@ -311,8 +311,8 @@ static void test_lost_format(void **state)
 	store_t *store = test_open(64 * MIB);
 	uint8_t kind = STORE_KEY_FORMAT;
 	MDB_txn *txn;
-	assert_int_equal(mdb_txn_begin(store->env, NULL, 0, &txn), 0);
-	assert_int_equal(mdb_del(txn, store->dbi, &(MDB_val){ 1, &kind }, NULL), 0);
+	assert_int_equal(mdb_txn_begin(store->lmdb.env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_del(txn, store->lmdb.dbi, &(MDB_val){ 1, &kind }, NULL), 0);
 	assert_int_equal(mdb_txn_commit(txn), 0);
 	store_close(store);
 	store_reason_t reason;
@@ -334,13 +334,13 @@ static void change_record(store_t *store, const char *zone, size_t at, uint8_t b
 	store_key_head(test_name(zone, wire), &head_key);
 	MDB_txn *txn;
 	MDB_val key = store_key_val(&head_key), value;
-	assert_int_equal(mdb_txn_begin(store->env, NULL, 0, &txn), 0);
-	assert_int_equal(mdb_get(txn, store->dbi, &key, &value), 0);
+	assert_int_equal(mdb_txn_begin(store->lmdb.env, NULL, 0, &txn), 0);
+	assert_int_equal(mdb_get(txn, store->lmdb.dbi, &key, &value), 0);
 	assert_true(value.mv_size <= sizeof(bytes));
 	memcpy(bytes, value.mv_data, value.mv_size);
 	bytes[at] ^= bits;
 	value.mv_data = bytes;
-	assert_int_equal(mdb_put(txn, store->dbi, &key, &value, 0), 0);
+	assert_int_equal(mdb_put(txn, store->lmdb.dbi, &key, &value, 0), 0);
 	assert_int_equal(mdb_txn_commit(txn), 0);
 }
 
@@ -348,8 +348,8 @@ static uint64_t count_keys(store_t *store)
 {
 	MDB_txn *txn;
 	MDB_stat stat;
-	assert_int_equal(mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn), 0);
-	assert_int_equal(mdb_stat(txn, store->dbi, &stat), 0);
+	assert_int_equal(mdb_txn_begin(store->lmdb.env, NULL, MDB_RDONLY, &txn), 0);
+	assert_int_equal(mdb_stat(txn, store->lmdb.dbi, &stat), 0);
 	mdb_txn_abort(txn);
 	return stat.ms_entries;
 }

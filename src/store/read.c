@@ -31,7 +31,7 @@ knot_err_t store_load_record(const store_t *store, MDB_txn *txn, knot_name_t zon
 	store_key_t name_key;
 	store_key_head(zone, &name_key);
 	MDB_val key = store_key_val(&name_key), value;
-	*ret_code = mdb_get(txn, store->dbi, &key, &value);
+	*ret_code = mdb_get(txn, store->lmdb.dbi, &key, &value);
 	if (*ret_code != 0) {
 		return KNOT_ENOENT;
 	}
@@ -63,12 +63,12 @@ static bool find_pieces(store_reader_t *reader)
 		store_key_t piece_key;
 		store_key_piece(reader->record.id, piece->number, &piece_key);
 		MDB_val key = store_key_val(&piece_key), value;
-		if (mdb_get(reader->txn, store->dbi, &key, &value) != 0 || value.mv_size != piece->len ||
+		if (mdb_get(reader->txn, store->lmdb.dbi, &key, &value) != 0 || value.mv_size != piece->len ||
 				(const uint8_t *)value.mv_data < store->map) {
 			return false;
 		}
 		uint64_t off = (uint64_t)((const uint8_t *)value.mv_data - store->map);
-		if (off > store->map_len || piece->len > store->map_len - off) {
+		if (off > store->lmdb.map_len || piece->len > store->lmdb.map_len - off) {
 			return false;
 		}
 		reader->piece_offs[i] = off;
@@ -99,30 +99,30 @@ static bool index_parts(store_reader_t *reader)
 static knot_err_t read_begin(store_reader_t *reader, knot_name_t zone, store_reason_t *ret_reason)
 {
 	const store_t *store = reader->store;
-	int code = store_begin(store, MDB_RDONLY, &reader->txn);
+	int code = sys_lmdb_begin(&store->lmdb, MDB_RDONLY, &reader->txn);
 	if (code != 0) {
 		reader->txn = NULL;
-		return store_fail(store, code, "reading the database", ret_reason);
+		return sys_lmdb_fail(&store->lmdb, code, "reading the database", ret_reason);
 	}
 	const char *what = "";
 	knot_err_t err = store_load_record(store, reader->txn, zone, &reader->copy, &reader->record, &what, &code);
 	if (err == KNOT_ENOENT && code != MDB_NOTFOUND) {
-		return store_fail(store, code, "reading the database", ret_reason);
+		return sys_lmdb_fail(&store->lmdb, code, "reading the database", ret_reason);
 	}
 	if (err == KNOT_OK && store->format != 0 && store->format != reader->record.format) {
-		store_say(ret_reason, "it has format %u, not %u", reader->record.format, store->format);
+		sys_lmdb_say(ret_reason, "it has format %u, not %u", reader->record.format, store->format);
 		return KNOT_ENOTSUP;
 	}
 	if (err != KNOT_OK) {
-		store_say(ret_reason, "%s", err == KNOT_ENOENT ? "there is none" : what);
+		sys_lmdb_say(ret_reason, "%s", err == KNOT_ENOENT ? "there is none" : what);
 		return err;
 	}
 	if (!index_parts(reader)) {
-		store_say(ret_reason, "out of memory");
+		sys_lmdb_say(ret_reason, "out of memory");
 		return KNOT_ENOMEM;
 	}
 	if (!find_pieces(reader)) {
-		store_say(ret_reason, "parts of it are missing");
+		sys_lmdb_say(ret_reason, "parts of it are missing");
 		return KNOT_EMALF;
 	}
 	return KNOT_OK;
@@ -133,7 +133,7 @@ knot_err_t store_read_begin(store_t *store, knot_name_t zone, store_reader_t **r
 {
 	store_reader_t *reader = calloc(1, sizeof(*reader));
 	if (reader == NULL) {
-		store_say(ret_reason, "out of memory");
+		sys_lmdb_say(ret_reason, "out of memory");
 		return KNOT_ENOMEM;
 	}
 	reader->store = store;
@@ -191,7 +191,7 @@ static void ask_ahead(const store_reader_t *reader, uint32_t number)
 {
 	uint32_t first = number == 0 ? 0 : number + READ_AHEAD;
 	for (uint32_t i = first; i <= number + READ_AHEAD && i < reader->record.piece_count; i++) {
-		(void)posix_fadvise(reader->store->fd, (off_t)reader->piece_offs[i], reader->record.pieces[i].len,
+		(void)posix_fadvise(reader->store->lmdb.fd, (off_t)reader->piece_offs[i], reader->record.pieces[i].len,
 				POSIX_FADV_WILLNEED);
 	}
 }
@@ -205,19 +205,19 @@ static knot_err_t read_piece(const store_reader_t *reader, uint32_t number, uint
 	ask_ahead(reader, number);
 	for (uint32_t done = 0; done < piece->len;) {
 		uint32_t len = piece->len - done < READ_AT_ONCE ? piece->len - done : READ_AT_ONCE;
-		knot_err_t err = read_bytes(reader->store->fd, reader->piece_offs[number] + done, to + done, len);
+		knot_err_t err = read_bytes(reader->store->lmdb.fd, reader->piece_offs[number] + done, to + done, len);
 		if (err == KNOT_EFILE) {
-			return store_fail(reader->store, errno, "reading the database", ret_reason);
+			return sys_lmdb_fail(&reader->store->lmdb, errno, "reading the database", ret_reason);
 		}
 		if (err != KNOT_OK) {
-			store_say(ret_reason, "the database's file is too short");
+			sys_lmdb_say(ret_reason, "the database's file is too short");
 			return err;
 		}
 		XXH3_64bits_update(&sum, to + done, len);
 		done += len;
 	}
 	if (XXH3_64bits_digest(&sum) != piece->checksum) {
-		store_say(ret_reason, "a checksum does not match");
+		sys_lmdb_say(ret_reason, "a checksum does not match");
 		return KNOT_EMALF;
 	}
 	return KNOT_OK;
@@ -334,11 +334,11 @@ static int read_slice(store_t *store, walk_t *walk)
 	MDB_txn *txn;
 	MDB_cursor *cursor;
 	walk->count = 0;
-	int code = store_begin(store, MDB_RDONLY, &txn);
+	int code = sys_lmdb_begin(&store->lmdb, MDB_RDONLY, &txn);
 	if (code != 0) {
 		return code;
 	}
-	code = mdb_cursor_open(txn, store->dbi, &cursor);
+	code = mdb_cursor_open(txn, store->lmdb.dbi, &cursor);
 	if (code == 0) {
 		code = look_at_slice(cursor, walk);
 		mdb_cursor_close(cursor);
@@ -363,7 +363,8 @@ static knot_err_t walk_records(store_t *store, walk_t *walk)
 		}
 	}
 	free(walk->names);
-	return code == 0 || code == MDB_NOTFOUND ? KNOT_OK : store_fail(store, code, "reading the database", &ignored);
+	return code == 0 || code == MDB_NOTFOUND ? KNOT_OK
+						 : sys_lmdb_fail(&store->lmdb, code, "reading the database", &ignored);
 }
 
 knot_err_t store_each(store_t *store, bool (*visit)(knot_name_t name, void *ctx), void *ctx)

@@ -9,9 +9,9 @@ enum { UNMAP_EVERY = 32 };
 
 int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t number)
 {
-	assert(!store->read_only);
+	assert(!store->lmdb.options.read_only);
 	MDB_cursor *cursor;
-	int code = mdb_cursor_open(txn, store->dbi, &cursor);
+	int code = mdb_cursor_open(txn, store->lmdb.dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}
@@ -45,7 +45,7 @@ int store_delete_pieces(const store_t *store, MDB_txn *txn, uint64_t id, uint32_
 static int remove_unended(const store_t *store, MDB_txn *txn)
 {
 	MDB_cursor *cursor = NULL;
-	int code = mdb_cursor_open(txn, store->dbi, &cursor);
+	int code = mdb_cursor_open(txn, store->lmdb.dbi, &cursor);
 	while (code == 0) {
 		uint8_t kind = STORE_KEY_WORK;
 		MDB_val key = { 1, &kind }, value;
@@ -164,12 +164,12 @@ static int sweep(const store_t *store, MDB_txn *txn)
 {
 	uint8_t kind = STORE_KEY_SWEEP;
 	MDB_val key = { 1, &kind };
-	int code = mdb_del(txn, store->dbi, &key, NULL);
+	int code = mdb_del(txn, store->lmdb.dbi, &key, NULL);
 	if (code != 0) {
 		return code == MDB_NOTFOUND ? 0 : code;
 	}
 	MDB_cursor *cursor;
-	code = mdb_cursor_open(txn, store->dbi, &cursor);
+	code = mdb_cursor_open(txn, store->lmdb.dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}
@@ -185,22 +185,23 @@ static int sweep(const store_t *store, MDB_txn *txn)
 
 knot_err_t store_remove_leftovers(store_t *store, store_reason_t *ret_reason)
 {
-	assert(!store->read_only);
+	assert(!store->lmdb.options.read_only);
 	MDB_txn *txn;
-	int code = store_begin(store, 0, &txn);
+	int code = sys_lmdb_begin(&store->lmdb, 0, &txn);
 	if (code != 0) {
-		return store_fail(store, code, "removing what an interrupted save left", ret_reason);
+		return sys_lmdb_fail(&store->lmdb, code, "removing what an interrupted save left", ret_reason);
 	}
 	code = remove_unended(store, txn);
 	if (code == 0) {
 		code = sweep(store, txn);
 	}
 	if (code == 0) {
-		code = store_commit(store, txn);
+		code = sys_lmdb_commit(&store->lmdb, txn);
 	} else {
 		mdb_txn_abort(txn);
 	}
-	return code == 0 ? KNOT_OK : store_fail(store, code, "removing what an interrupted save left", ret_reason);
+	return code == 0 ? KNOT_OK
+			 : sys_lmdb_fail(&store->lmdb, code, "removing what an interrupted save left", ret_reason);
 }
 
 /* ---- Images of zones ---- */
@@ -226,14 +227,14 @@ static int remove_one(store_t *store, MDB_txn *txn, knot_name_t zone, size_t *re
 		free(copy);
 	} else {
 		uint8_t kind = STORE_KEY_SWEEP;
-		code = mdb_put(txn, store->dbi, &(MDB_val){ 1, &kind }, &(MDB_val){ 1, &kind }, 0);
+		code = mdb_put(txn, store->lmdb.dbi, &(MDB_val){ 1, &kind }, &(MDB_val){ 1, &kind }, 0);
 		store->has_leftovers = true;
 	}
 	if (code == 0) {
 		store_key_t head_key;
 		store_key_head(zone, &head_key);
 		MDB_val key = store_key_val(&head_key);
-		code = mdb_del(txn, store->dbi, &key, NULL);
+		code = mdb_del(txn, store->lmdb.dbi, &key, NULL);
 		*removed += code == 0;
 	}
 	return code;
@@ -242,7 +243,7 @@ static int remove_one(store_t *store, MDB_txn *txn, knot_name_t zone, size_t *re
 static int remove_group(store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed)
 {
 	MDB_txn *txn;
-	int code = store_begin(store, 0, &txn);
+	int code = sys_lmdb_begin(&store->lmdb, 0, &txn);
 	if (code != 0) {
 		return code;
 	}
@@ -254,19 +255,19 @@ static int remove_group(store_t *store, const knot_name_t *zones, size_t count, 
 		mdb_txn_abort(txn);
 		return code;
 	}
-	return store_commit(store, txn);
+	return sys_lmdb_commit(&store->lmdb, txn);
 }
 
 knot_err_t store_remove(
 		store_t *store, const knot_name_t *zones, size_t count, size_t *ret_removed, store_reason_t *ret_reason)
 {
-	assert(!store->read_only);
+	assert(!store->lmdb.options.read_only);
 	size_t all = 0;
 	for (size_t done = 0; done < count;) {
 		size_t some = count - done < REMOVE_PER_TXN ? count - done : REMOVE_PER_TXN, removed;
 		int code = remove_group(store, zones + done, some, &removed);
 		if (code != 0) {
-			return store_fail(store, code, "removing zone images", ret_reason);
+			return sys_lmdb_fail(&store->lmdb, code, "removing zone images", ret_reason);
 		}
 		all += removed;
 		done += some;

@@ -34,14 +34,14 @@ enum {
 
 static uint64_t pages_of(const store_t *store, uint64_t len)
 {
-	assert(store->page_len > 0);
-	return (len + STORE_PAGE_HEADER + store->page_len - 1) / store->page_len;
+	assert(store->lmdb.page_len > 0);
+	return (len + STORE_PAGE_HEADER + store->lmdb.page_len - 1) / store->lmdb.page_len;
 }
 
 static void look_for_room(saver_t *saver)
 {
 	store_room_t room = store_room(saver->store);
-	uint64_t keep = room.max / KEEP_FREE_PART + (uint64_t)KEEP_FREE_PAGES * saver->store->page_len;
+	uint64_t keep = room.max / KEEP_FREE_PART + (uint64_t)KEEP_FREE_PAGES * saver->store->lmdb.page_len;
 	saver->room = room.max > room.used + keep ? room.max - room.used - keep : 0;
 }
 
@@ -52,7 +52,7 @@ static uint64_t cost_of(const store_t *store, const store_plan_t *plan)
 	for (uint32_t i = 0; i < plan->part_count; i++) {
 		pages += pages_of(store, plan->pieces[plan->parts[i].index].len);
 	}
-	return pages * store->page_len;
+	return pages * store->lmdb.page_len;
 }
 
 /* ---- One image ---- */
@@ -66,7 +66,7 @@ static int put_part(const store_t *store, MDB_txn *txn, store_plan_t *plan, cons
 	store_key_t piece_key;
 	store_key_piece(plan->record.id, piece->number, &piece_key);
 	MDB_val key = store_key_val(&piece_key), value = { piece->len, NULL };
-	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+	int code = mdb_put(txn, store->lmdb.dbi, &key, &value, MDB_RESERVE);
 	if (code == 0) {
 		memcpy(value.mv_data, from, piece->len);
 		piece->checksum = XXH3_64bits(from, piece->len);
@@ -80,10 +80,10 @@ static int put_record(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 	store_key_head(plan->image->zone, &head_key);
 	MDB_val key = store_key_val(&head_key), value = { plan->record_len, NULL };
 	/* Appended, a page is left full; otherwise LMDB leaves half of it for keys in between. */
-	int code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE | MDB_APPEND);
+	int code = mdb_put(txn, store->lmdb.dbi, &key, &value, MDB_RESERVE | MDB_APPEND);
 	plan->is_appended = code == 0;
 	if (code == MDB_KEYEXIST) {
-		code = mdb_put(txn, store->dbi, &key, &value, MDB_RESERVE);
+		code = mdb_put(txn, store->lmdb.dbi, &key, &value, MDB_RESERVE);
 	}
 	if (code == 0) {
 		store_record_write(&plan->record, plan->image->sources, plan->image->chunks, value.mv_data);
@@ -99,7 +99,7 @@ static int put_end(const store_t *store, MDB_txn *txn, store_plan_t *plan)
 		store_key_t piece_key;
 		store_key_piece(plan->record.id, plan->dropped[i], &piece_key);
 		MDB_val key = store_key_val(&piece_key);
-		code = mdb_del(txn, store->dbi, &key, NULL);
+		code = mdb_del(txn, store->lmdb.dbi, &key, NULL);
 		code = code == MDB_NOTFOUND ? 0 : code;
 	}
 	return code == 0 ? put_record(store, txn, plan) : code;
@@ -117,13 +117,13 @@ static knot_err_t make_plan(
 	int code;
 	knot_err_t err = store_load_record(store, txn, image->zone, &copy, &old, &what, &code);
 	if (err == KNOT_ENOENT && code != MDB_NOTFOUND) {
-		return store_fail(store, code, "saving zone images", saver->reason);
+		return sys_lmdb_fail(&store->lmdb, code, "saving zone images", saver->reason);
 	}
 	if (err == KNOT_EMALF || err == KNOT_ENOTSUP) {
 		uint8_t kind = STORE_KEY_SWEEP;
-		code = mdb_put(txn, store->dbi, &(MDB_val){ 1, &kind }, &(MDB_val){ 1, &kind }, 0);
+		code = mdb_put(txn, store->lmdb.dbi, &(MDB_val){ 1, &kind }, &(MDB_val){ 1, &kind }, 0);
 		if (code != 0) {
-			return store_fail(store, code, "saving zone images", saver->reason);
+			return sys_lmdb_fail(&store->lmdb, code, "saving zone images", saver->reason);
 		}
 		store->has_leftovers = true;
 	}
@@ -133,7 +133,7 @@ static knot_err_t make_plan(
 						   saver->saved_s, ret_plan);
 	free(copy);
 	if (err == KNOT_ENOMEM) {
-		store_say(saver->reason, "saving zone images: out of memory");
+		sys_lmdb_say(saver->reason, "saving zone images: out of memory");
 	}
 	return err;
 }
@@ -146,7 +146,7 @@ static int put_work(const store_t *store, MDB_txn *txn, uint64_t id, uint32_t fi
 	store_key_t work_key;
 	store_key_work(id, &work_key);
 	MDB_val key = store_key_val(&work_key), value = { sizeof(first_number), &first_number };
-	return mdb_put(txn, store->dbi, &key, &value, 0);
+	return mdb_put(txn, store->lmdb.dbi, &key, &value, 0);
 }
 
 static int delete_work(const store_t *store, MDB_txn *txn, uint64_t id)
@@ -154,7 +154,7 @@ static int delete_work(const store_t *store, MDB_txn *txn, uint64_t id)
 	store_key_t work_key;
 	store_key_work(id, &work_key);
 	MDB_val key = store_key_val(&work_key);
-	int code = mdb_del(txn, store->dbi, &key, NULL);
+	int code = mdb_del(txn, store->lmdb.dbi, &key, NULL);
 	return code == MDB_NOTFOUND ? 0 : code;
 }
 
@@ -192,12 +192,12 @@ static int save_steps(store_t *store, MDB_txn *take_txn, store_plan_t *plan, boo
 			mdb_txn_abort(txn);
 			return code;
 		}
-		code = store_commit(store, txn);
+		code = sys_lmdb_commit(&store->lmdb, txn);
 		if (code != 0 || is_last) {
 			return code;
 		}
 		*ret_began = true;
-		code = store_begin(store, 0, &txn);
+		code = sys_lmdb_begin(&store->lmdb, 0, &txn);
 		if (code != 0) {
 			return code;
 		}
@@ -214,7 +214,7 @@ static void save_refuse_image(saver_t *saver, knot_name_t zone)
 	knot_name_print(zone, name);
 	saver->saved.refused++;
 	if (saver->reason->text[0] == '\0') {
-		store_say(saver->reason,
+		sys_lmdb_say(saver->reason,
 				"zone %.*s has more chunks or included files than can be stored, which is %u files",
 				NAME_SHOWN_MAX, name, (unsigned)STORE_SOURCE_MAX);
 	}
@@ -225,11 +225,11 @@ static void skip_for_room(saver_t *saver, knot_name_t zone, uint64_t cost)
 	char name[KNOT_NAME_TEXT_MAX];
 	knot_name_print(zone, name);
 	saver->saved.skipped++;
-	store_say(saver->reason,
+	sys_lmdb_say(saver->reason,
 			"no room for %llu KiB of zone %.*s: the database has at most %llu MiB, increase "
 			"'database.image-db-max-size'",
 			(unsigned long long)(cost >> 10), NAME_SHOWN_MAX, name,
-			(unsigned long long)(saver->store->map_len >> 20));
+			(unsigned long long)(saver->store->lmdb.map_len >> 20));
 }
 
 /* Commit twice: pages become reusable when two transactions have passed and no reader holds an older one. True if it
@@ -243,23 +243,23 @@ static bool settle(saver_t *saver)
 	for (int i = 0; i < 2; i++) {
 		MDB_txn *txn;
 		uint8_t kind = STORE_KEY_SWEEP;
-		if (store_begin(saver->store, 0, &txn) != 0) {
+		if (sys_lmdb_begin(&saver->store->lmdb, 0, &txn) != 0) {
 			return false;
 		}
 		/* A transaction that changes nothing writes nothing; this one adds and removes a key, unless a sweep is
 		 * due anyway. */
 		MDB_val key = { 1, &kind }, value = { 1, &kind };
-		int code = mdb_put(txn, saver->store->dbi, &key, &value, MDB_NOOVERWRITE);
+		int code = mdb_put(txn, saver->store->lmdb.dbi, &key, &value, MDB_NOOVERWRITE);
 		if (code == 0) {
-			code = mdb_del(txn, saver->store->dbi, &key, NULL);
+			code = mdb_del(txn, saver->store->lmdb.dbi, &key, NULL);
 		} else if (code == MDB_KEYEXIST) {
-			code = mdb_put(txn, saver->store->dbi, &key, &(MDB_val){ 1, &kind }, 0);
+			code = mdb_put(txn, saver->store->lmdb.dbi, &key, &(MDB_val){ 1, &kind }, 0);
 		}
 		if (code != 0) {
 			mdb_txn_abort(txn);
 			return false;
 		}
-		if (store_commit(saver->store, txn) != 0) {
+		if (sys_lmdb_commit(&saver->store->lmdb, txn) != 0) {
 			return false;
 		}
 	}
@@ -350,7 +350,7 @@ static group_t save_group(saver_t *saver, size_t from, size_t count)
 	group_t group = { .err = KNOT_OK };
 	MDB_txn *txn;
 	uint64_t bytes = 0;
-	group.code = store_begin(saver->store, 0, &txn);
+	group.code = sys_lmdb_begin(&saver->store->lmdb, 0, &txn);
 	if (group.code != 0) {
 		return group;
 	}
@@ -361,7 +361,7 @@ static group_t save_group(saver_t *saver, size_t from, size_t count)
 	if (group.code != 0 || group.err != KNOT_OK) {
 		mdb_txn_abort(txn);
 	} else {
-		group.code = store_commit(saver->store, txn);
+		group.code = sys_lmdb_commit(&saver->store->lmdb, txn);
 	}
 	return group;
 }
@@ -387,7 +387,7 @@ static knot_err_t save_all(saver_t *saver)
 		}
 		saver->saved = before;
 		if (group.code != MDB_MAP_FULL) {
-			return store_fail(saver->store, group.code, "saving zone images", saver->reason);
+			return sys_lmdb_fail(&saver->store->lmdb, group.code, "saving zone images", saver->reason);
 		}
 		if (settle(saver)) {
 			continue;
@@ -396,7 +396,7 @@ static knot_err_t save_all(saver_t *saver)
 		if (group.done > 1) {
 			count = group.done / 2;
 		} else {
-			(void)store_fail(saver->store, group.code, "saving zone images", saver->reason);
+			(void)sys_lmdb_fail(&saver->store->lmdb, group.code, "saving zone images", saver->reason);
 			saver->saved.skipped++;
 			from++;
 		}
@@ -423,7 +423,7 @@ static bool save_has_twins(const store_image_t *const *images, size_t count)
 knot_err_t store_save(store_t *store, const store_image_t *images, size_t count, store_saved_t *ret_saved,
 		store_reason_t *ret_reason)
 {
-	assert(!store->read_only);
+	assert(!store->lmdb.options.read_only);
 	*ret_saved = (store_saved_t){ 0 };
 	ret_reason->text[0] = '\0';
 	if (count == 0) {
@@ -431,7 +431,7 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	}
 	/* A reader that was killed would keep pages from being used again. */
 	int dead;
-	(void)mdb_reader_check(store->env, &dead);
+	(void)mdb_reader_check(store->lmdb.env, &dead);
 	if (store->has_leftovers) {
 		/* Numbers of pieces are reused when an image grows: later removals would hit the wrong ones. */
 		knot_err_t err = store_remove_leftovers(store, ret_reason);
@@ -442,7 +442,7 @@ knot_err_t store_save(store_t *store, const store_image_t *images, size_t count,
 	}
 	const store_image_t **sorted = malloc(count * sizeof(*sorted));
 	if (sorted == NULL) {
-		store_say(ret_reason, "saving zone images: out of memory");
+		sys_lmdb_say(ret_reason, "saving zone images: out of memory");
 		return KNOT_ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -10,20 +10,18 @@
 #pragma once
 
 #include "libknot/name/name.h"
+#include "src/sys/lmdb_env.h"
 
 #include <sys/stat.h>
 
 typedef struct store store_t;
 
 enum {
-	STORE_REASON_MAX = 256,
 	STORE_SIZE_MIN = 64 << 10, /* bytes of a map, at least; a configuration allows 1 MiB */
 };
 
 /** Why something failed, for a log line: what, where, and what to do. */
-typedef struct {
-	char text[STORE_REASON_MAX];
-} store_reason_t;
+typedef sys_lmdb_reason_t store_reason_t;
 
 /** How to open an environment. */
 typedef struct {

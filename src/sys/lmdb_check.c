@@ -460,7 +460,40 @@ static knot_err_t check_all(checker_t *c, sys_lmdb_check_t *ret_check)
 	return ok ? KNOT_OK : c->err;
 }
 
-knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what)
+static bool lmdb_check_root(checker_t *c, const tree_t *tree)
+{
+	if (tree->depth > DEPTH_MAX || (tree->depth == 0) != (tree->root == no_page)) {
+		return lmdb_fault(c, "a tree's description is wrong");
+	}
+	if (tree->depth == 0) {
+		return true;
+	}
+	page_head_t head;
+	if (tree->root < META_COUNT || tree->root >= c->page_count) {
+		return lmdb_fault(c, "a page number is out of range");
+	}
+	if (!read_at(c, tree->root * c->page_len, &head, sizeof(head))) {
+		return false;
+	}
+	return (head.number == tree->root && head.kind == (tree->depth == 1 ? KIND_LEAF : KIND_BRANCH) &&
+			       head.lower > PAGE_HEADER && head.lower <= head.upper && head.upper <= c->page_len) ||
+	       lmdb_fault(c, "a page has a wrong head");
+}
+
+static knot_err_t lmdb_check_heads(checker_t *c, sys_lmdb_check_t *ret_check)
+{
+	meta_t meta;
+	knot_err_t err = read_metas(c, &meta);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	c->page_count = meta.last_page + 1;
+	*ret_check = (sys_lmdb_check_t){ .txn = meta.txn, .pages = c->page_count, .entries = meta.main.entries };
+	return lmdb_check_root(c, &meta.main) && lmdb_check_root(c, &meta.free) ? KNOT_OK : c->err;
+}
+
+static knot_err_t lmdb_check_file(int fd, knot_err_t (*check)(checker_t *c, sys_lmdb_check_t *ret_check),
+		sys_lmdb_check_t *ret_check, const char **ret_what)
 {
 	checker_t checker = { .fd = fd };
 	struct stat info;
@@ -474,7 +507,7 @@ knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_
 		*ret_what = "it is empty";
 		return KNOT_ENOENT;
 	}
-	knot_err_t err = check_all(&checker, ret_check);
+	knot_err_t err = check(&checker, ret_check);
 	if (err != KNOT_OK) {
 		*ret_what = checker.what;
 	}
@@ -484,4 +517,14 @@ knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_
 		free(checker.levels[i]);
 	}
 	return err;
+}
+
+knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what)
+{
+	return lmdb_check_file(fd, check_all, ret_check, ret_what);
+}
+
+knot_err_t sys_lmdb_check_heads(int fd, sys_lmdb_check_t *ret_check, const char **ret_what)
+{
+	return lmdb_check_file(fd, lmdb_check_heads, ret_check, ret_what);
 }

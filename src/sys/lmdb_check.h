@@ -27,3 +27,10 @@ typedef struct {
  * far as it is known.
  */
 KNOT_MUST_USE knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what);
+
+/**
+ * Check only what is there once: the meta pages, and that the roots of both trees are pages of the file and have the
+ * head of such. Reads four pages, however large the file is. Errors and outputs as above; ret_check has `txn`, `pages`
+ * and `entries`, as far as the file says.
+ */
+KNOT_MUST_USE knot_err_t sys_lmdb_check_heads(int fd, sys_lmdb_check_t *ret_check, const char **ret_what);
