@@ -126,7 +126,8 @@ static bool session_receive_unit(session_t *session)
 	if (session->is_locked) {
 		session_limit_wait(session);
 	}
-	peer_wait_begin(session->wait, session->skip_since_ms != 0 ? session->skip_since_ms : begin_ms);
+	peer_wait_begin(session->wait, PEER_WAIT_INPUT,
+			session->skip_since_ms != 0 ? session->skip_since_ms : begin_ms);
 	knot_err_t err = knot_ctl_receive(session->ctl, &session->type, &session->args);
 	if (!peer_wait_end(session->wait)) {
 		err = KNOT_ECONNCLOSED;
@@ -166,7 +167,7 @@ void session_send(session_t *session, knot_ctl_type_t type, knot_ctl_data_t *dat
 	if (is_waited_for) {
 		session_limit_wait(session);
 	}
-	peer_wait_begin(session->wait, begin_ms);
+	peer_wait_begin(session->wait, PEER_WAIT_ROOM, begin_ms);
 	knot_err_t err = knot_ctl_send(session->ctl, type, data);
 	if (!peer_wait_end(session->wait)) {
 		err = KNOT_ECONNCLOSED;

@@ -27,6 +27,7 @@ typedef struct {
 	pthread_cond_t ready;               /* there is a connection, or the slots stop */
 	int fd SYS_GUARDED_BY(slots->lock); /* connection that is served, or is to be; -1: none */
 	peer_wait_t wait;
+	peer_ready_t ready_peer; /* the acceptor's */
 } slot_t;
 
 typedef struct {
@@ -109,6 +110,28 @@ static slot_t *slots_find_free(slots_t *slots, unsigned socket) SYS_REQUIRES(slo
 	return NULL;
 }
 
+/* Whether the peer has sent something, or has made room for more of its reply. */
+static bool slots_is_peer_ready(slot_t *slot) SYS_REQUIRES(slot->slots->lock)
+{
+	short events = atomic_load(&slot->wait.what) == PEER_WAIT_INPUT ? POLLIN : POLLOUT;
+	struct pollfd pfd = { .fd = slot->fd, .events = events };
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/* The slot whose connection has waited longest for a peer that lets it wait; `count`: none. */
+static size_t slots_find_idle(slots_t *slots, uint64_t since_ms[SLOTS_MAX], uint64_t now_ms) SYS_REQUIRES(slots->lock)
+{
+	while (true) {
+		size_t longest = peer_wait_longest(since_ms, slots->count, now_ms, SLOTS_GRACE_MS);
+		if (longest == slots->count || !slots_is_peer_ready(&slots->slots[longest]) ||
+				!peer_ready_is_spared(&slots->slots[longest].ready_peer, since_ms[longest], now_ms,
+						SLOTS_SPARE_MS)) {
+			return longest;
+		}
+		since_ms[longest] = 0;
+	}
+}
+
 /* Close the connection of a socket that has waited longest, if one has waited for long enough. */
 static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms) SYS_REQUIRES(slots->lock)
 {
@@ -118,7 +141,7 @@ static void slots_make_room(slots_t *slots, unsigned socket, uint64_t now_ms) SY
 		bool is_candidate = slot->socket == socket && slot->fd >= 0;
 		since_ms[i] = is_candidate ? atomic_load(&slot->wait.since_ms) : 0;
 	}
-	size_t longest = peer_wait_longest(since_ms, slots->count, now_ms, SLOTS_GRACE_MS);
+	size_t longest = slots_find_idle(slots, since_ms, now_ms);
 	if (longest < slots->count && peer_wait_take(&slots->slots[longest].wait, since_ms[longest])) {
 		(void)shutdown(slots->slots[longest].fd, SHUT_RDWR);
 		static sys_log_repeats_t repeats;

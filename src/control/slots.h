@@ -4,9 +4,10 @@
  *
  * The slots are shared out evenly among the sockets, so that clients that fill one socket don't close the others. Where
  * all slots of a socket are taken and another client connects, the connection that has waited longest for its peer (for
- * a request, the rest of one, or for its reply to be read) is closed to make room; a connection whose command runs
- * never is. While no connection can be closed, the next one waits in the kernel's queue.
- * doc/adr/0022-control-connections.md. Not here: what a connection says (session.h), how sockets are made (control.h).
+ * a request, the rest of one, or for its reply to be read) is closed to make room; a connection whose command runs, or
+ * whose request waits for the slot's thread, is not. While no connection can be closed, the next one waits in the
+ * kernel's queue. doc/adr/0022-control-connections.md. Not here: what a connection says (session.h), how sockets are
+ * made (control.h).
  */
 #pragma once
 
@@ -23,6 +24,11 @@ enum {
 	 * A connection may wait so long before it can be closed for another one: a client with a request needs less.
 	 */
 	SLOTS_GRACE_MS = 250,
+	/*
+	 * … and so much longer where its request lies in the socket, or its reply was read: the slot's thread is about
+	 * to run, however busy the machine is.
+	 */
+	SLOTS_SPARE_MS = 1000,
 };
 
 typedef struct slots slots_t;

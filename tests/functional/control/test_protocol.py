@@ -7,6 +7,7 @@ import re
 import socket
 import stat
 import subprocess
+import threading
 import time
 
 import pytest
@@ -346,6 +347,34 @@ def test_no_client_keeps_its_slot(knotd, how):
         for client in clients:
             client.stream.close()
     assert knotd.stop() == 0
+
+
+@pytest.mark.threads
+@pytest.mark.ours
+def test_a_greedy_client_makes_room(knotd):
+    """One that sends without end, so that something unread lies in its socket whenever the server looks, and never completes a unit."""
+    start(knotd, timeout=0)
+    ended = threading.Event()
+
+    def send_slowly(stream):
+        with contextlib.suppress(OSError):
+            stream.sendall(DATA + bytes([COMMAND]) + b"\xff\xff")
+            while not ended.wait(0.001):
+                stream.sendall(b"a")
+
+    with contextlib.ExitStack() as stack:
+        greedy = stack.enter_context(Client(knotd.socket))
+        thread = threading.Thread(target=send_slowly, args=(greedy.stream,))
+        thread.start()
+        stack.callback(thread.join)
+        stack.callback(ended.set)
+
+        def is_closed_by_honest_ones():
+            client = stack.enter_context(Client(knotd.socket))
+            assert client.ask(cmd="status") == RUNNING
+            return not thread.is_alive()
+
+        wait_until(is_closed_by_honest_ones, "the greedy client to be closed", pause=0.02)
 
 
 @pytest.mark.threads
