@@ -1,97 +1,490 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a commit of one record costs, by size of the zone: zone-begin, zone-set, zone-commit over one control connection, one after the other.
+"""What changes of a zone cost, in turns with Debian's Knot DNS and BIND. Zones are not written back to their files.
 
-The zone is like that of a TLD (gen_tld.py), not signed. Each commit adds a delegation, or takes away the one before. Nothing is written to the zone
-file meanwhile (zonefile-sync: -1); Knot DNS keeps a journal, which Bowline doesn't have yet. Reported for each size and server:
-  commit   milliseconds from the first of the three commands to the reply to the last: median and 99 %
-  CPU      milliseconds of the server's user and system time, per commit
-  memory   anonymous memory of the process before, and the most while commits were made
-After every tenth commit the zone is asked for what it changed: the answer must be there when the commit has said OK.
+Bowline and Knot DNS change by transactions of the control socket (zone-begin, zone-set, zone-commit, sent at once), named by dynamic updates
+over loopback: one record in one update. All threads of a server have one processor. Parts (--parts):
+  one       CPU of the server for a commit of one delegation that comes or goes, to the nanosecond, work in the background that falls between two
+            commits included; seconds until it is acknowledged; after the OK a query: how many answers lack the change. For sizes, and signed
+            (NSEC3, opt-out, by kzonesign; named doesn't take changes of a zone without its keys)
+  sessions  commits per second of 64 sessions that each wait for their OK: of 64 zones, and all of one zone (a zone has one transaction at a
+            time over the control socket: there sessions take turns)
+  batch     10,000 delegations in one commit, and the commit alone
+  random    delegations, DS and glue come and go at random: memory meanwhile against a server that has just loaded the zone, the longest
+            commit, and the longest that one of 1,000 queries a second waits, against the same without commits
+  load      over AF_XDP: replies per second and per second of CPU of the thread that answers, latency (99 %), with 1,000 commits a second and without,
+            in short turns. That thread has one processor; all others, the load and the commits have the other one. Needs root
+  start     a start after kill -9, when a checkpoint and then 10,000 commits were made (as many as fit into a minute): seconds to the first
+            answer, and the commits that are gone
+A server that needs a second for each commit makes fewer of them than asked for: rows say how many.
 """
+import multiprocessing
+import os
+import random
+import re
+import signal
 import socket
 import statistics
 import sys
+import threading
 import time
 
-from bench_lib import options, process, results, servers, zones
-from harness.control import Client
+from bench_lib import changes, loads, options, process, results, servers, zones
+from harness.net import Pair
 
-MAX_SECONDS = 60    # a server that needs a second for each commit makes fewer of them
-
-
-def must(client, name, **items):
-    for reply in client.command(name, **items):
-        if "error" in reply:
-            raise RuntimeError(f"{name}: {reply}")
-
-
-def commit(client, origin, number):
-    """One delegation comes, or goes. Seconds."""
-    owner = {"zone": origin, "owner": f"bench-{number // 2:07}"}
-    begin = time.monotonic()
-    must(client, "zone-begin", zone=origin)
-    if number % 2 == 0:
-        must(client, "zone-set", **owner, ttl="3600", type="NS", data=f"ns{number % 50}.hoster.test.")
-    else:
-        must(client, "zone-unset", **owner, type="NS")
-    must(client, "zone-commit", zone=origin)
-    return time.monotonic() - begin
+SESSIONS = 64
+WARM_UP = 4
+KNOT_TEXT = """\
+template:
+  - id: default
+    zonefile-sync: -1
+    zonefile-load: whole
+    semantic-checks: off
+"""
 
 
-def is_answered(server, origin, number):
-    """True if a query sees what commit `number` did: a referral, or no such name."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.settimeout(5)
-        sock.connect((server.setup.address, server.port))
-        sock.send(servers.question(f"bench-{number // 2:07}.{origin}", 1))
-        reply = sock.recv(4096)
-    return (reply[3] & 15) == (0 if number % 2 == 0 else 3)
+def make(name, zones_of, args, **setup):
+    server = servers.make(name, servers.Setup(zones_of, text=KNOT_TEXT, **setup))
+    (server.dir / "db").mkdir(exist_ok=True)
+    (server.dir / "db").chmod(0o777)        # of Knot DNS's journal
+    server.dir.chmod(0o777)
+    return server
 
 
-def turn(name, args, size):
-    setup = servers.Setup([(args.origin, zones.tld(size, args.origin))],
-                          text="template:\n  - id: default\n    zonefile-sync: -1\n    zonefile-load: whole\n")
-    with servers.make(name, setup) as server:
-        folder = server.dir / "db"      # of Knot DNS's journal
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o777)
-        server.start()
+def session(server, args):
+    if isinstance(server, servers.NamedServer):
+        return changes.UpdateSession(server.setup.address, server.port)
+    # Knot DNS 3.2 serves one control connection at a time.
+    return changes.ControlSession(server.daemon.socket, 1 if server.name in args.reconnect else 1000)
+
+
+def delegation(number):
+    """One delegation comes, or goes."""
+    return [(number % 2 == 0, f"bench-{number // 2:07}", "NS", f"ns{number % 50}.hoster.test." if number % 2 == 0 else "")]
+
+
+def at(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+# ---- one: a commit of one record ----
+
+class Asker:
+    """Asks whether a delegation is there; None: no answer."""
+
+    def __init__(self, server):
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.settimeout(5)
+        self.sock.connect((server.setup.address, server.port))
+
+    def is_there(self, name):
+        self.sock.send(servers.question(name, 1))
+        return (self.sock.recv(4096)[3] & 15) == 0
+
+    def is_late(self, zone, number):
+        """True if the answer lacks what commit `number` did."""
+        return self.is_there(f"{delegation(number)[0][1]}.{zone}") != delegation(number)[0][0]
+
+
+def one_turn(name, args, size, is_signed):
+    if is_signed and name.split("=")[0] == "named":
+        return {}
+    path = (zones.signed if is_signed else zones.tld)(size, args.origin)
+    with make(name, [(args.origin, path)], args) as server:
+        server.start(process.processors()[0])
         server.wait_answer(args.origin)
         process.settle(server.pid)
-        before, took, late = process.anonymous(server.pid), [], 0
-        with process.Peak(server.pid) as memory, Client(server.daemon.socket, 300) as client:
-            commit(client, args.origin, 0)
-            commit(client, args.origin, 1)
-            begin, cpu = time.monotonic(), sum(process.cpu(server.pid))
-            for number in range(args.commits):
-                took.append(commit(client, args.origin, number))
-                if number % 10 == 0:
-                    late += not is_answered(server, args.origin, number)
-                if time.monotonic() - begin > MAX_SECONDS:
+        process.pin(server.pid, process.processors()[0])
+        one, asker = session(server, args), Asker(server)
+        for number in range(WARM_UP):
+            changes.commit(one, args.origin, delegation(number))
+        took, cpus, late = [], [], 0
+        begin, before = time.monotonic(), process.cpu_clock(server.pid)
+        for number in range(args.commits):
+            took.append(changes.commit(one, args.origin, delegation(number)))
+            if number < 1000:
+                late += asker.is_late(args.origin, number)
+            now = process.cpu_clock(server.pid)
+            cpus.append(now - before)
+            before = now
+            if time.monotonic() - begin > args.seconds:
+                break
+    return {"commits": len(took), "cpu_median_s": statistics.median(cpus), "cpu_p99_s": at(cpus, 0.99), "cpu_mean_s": statistics.mean(cpus),
+            "took_median_s": statistics.median(took), "took_p99_s": at(took, 0.99), "asked": min(len(took), 1000), "late": late}
+
+
+ONE_METRICS = (
+    ("commits", "commits", 1, ",.0f"), ("cpu_median_s", "CPU of a commit, median ms", 1e-3, ",.3f"), ("cpu_p99_s", "CPU of a commit, 99 % ms", 1e-3, ",.3f"),
+    ("cpu_mean_s", "CPU of a commit, mean ms", 1e-3, ",.3f"), ("took_median_s", "until acknowledged, median ms", 1e-3, ",.3f"),
+    ("took_p99_s", "until acknowledged, 99 % ms", 1e-3, ",.3f"), ("asked", "queries right after the OK", 1, ",.0f"),
+    ("late", "of them answered without the change", 1, ",.0f"))
+
+
+def bench_one(args):
+    for is_signed in args.signed:
+        for size in args.names:
+            key = f"one {size}{' signed' if is_signed else ''}"
+            yield key, f"A commit of one record, {size:,} delegations{', signed (NSEC3, opt-out)' if is_signed else ''}", ONE_METRICS, (
+                lambda name, n=size, s=is_signed: one_turn(name, args, n, s))
+
+
+# ---- sessions: commits per second ----
+
+def sessions_turn(name, args):
+    origins = [f"z{number}.test." for number in range(SESSIONS)]
+    result = {}
+    with make(name, [(origin, zones.small(origin)) for origin in origins], args) as server:
+        server.start(process.processors()[0])
+        for origin in origins:
+            server.wait_answer(origin)
+        process.settle(server.pid)
+        process.pin(server.pid, process.processors()[0])
+        numbers = dict.fromkeys(origins, 0)
+
+        def next_change(zone):
+            numbers[zone] += 1
+            return delegation(numbers[zone] - 1)
+
+        for key, among in (("many", origins), ("single", origins[:1])):
+            sessions = [session(server, args) for _ in range(SESSIONS)]
+            cpu = process.cpu_clock(server.pid)
+            done, seconds, refused = changes.storm(sessions, among, next_change, args.storm_seconds)
+            result |= {f"{key}_per_s": done / seconds, f"{key}_cpu_s": (process.cpu_clock(server.pid) - cpu) / max(done, 1), f"{key}_refused": refused}
+            for each in sessions:
+                each.close()
+    return result
+
+
+SESSION_METRICS = tuple(
+    (f"{key}_{end}", f"{what}: {text}", unit, form) for key, what in (("many", "64 zones"), ("single", "one zone")) for end, text, unit, form in (
+        ("per_s", "commits per second", 1, ",.0f"), ("cpu_s", "CPU of a commit, ms", 1e-3, ",.3f"), ("refused", "refused, tried again", 1, ",.0f")))
+
+
+def bench_sessions(args):
+    yield "sessions", f"{SESSIONS} sessions at once, each commit waited for, zones of 100 delegations", SESSION_METRICS, lambda name: sessions_turn(name, args)
+
+
+# ---- batch: many records in one commit ----
+
+def batch_turn(name, args, size):
+    if name.split("=")[0] == "named":
+        return {}       # a message has 64 KB
+    with make(name, [(args.origin, zones.tld(size, args.origin))], args) as server:
+        server.start(process.processors()[0])
+        server.wait_answer(args.origin)
+        process.settle(server.pid)
+        process.pin(server.pid, process.processors()[0])
+        one = session(server, args)
+        changes.commit(one, args.origin, delegation(0))
+        begin, cpu = time.monotonic(), process.cpu_clock(server.pid)
+        edit = changes.Transaction(one, args.origin)
+        edit.change([(True, f"batch-{number:06}", "NS", f"ns{number % 50}.hoster.test.") for number in range(args.batch)])
+        before_commit, cpu_commit = time.monotonic(), process.cpu_clock(server.pid)
+        edit.commit()
+        acknowledged = time.monotonic()
+        late = Asker(server).is_there(f"batch-{args.batch - 1:06}.{args.origin}") is not True
+        process.settle(server.pid)
+        end = process.cpu_clock(server.pid)
+    return {"records": args.batch, "cpu_s": end - cpu, "commit_cpu_s": end - cpu_commit, "took_s": acknowledged - begin, "commit_took_s": acknowledged - before_commit,
+            "late": int(late)}
+
+
+BATCH_METRICS = (("records", "records", 1, ",.0f"), ("commit_cpu_s", "CPU of zone-commit, and after it, ms", 1e-3, ",.1f"),
+                 ("commit_took_s", "zone-commit, ms", 1e-3, ",.1f"), ("cpu_s", "CPU of all, zone-set included, ms", 1e-3, ",.1f"),
+                 ("took_s", "all, ms", 1e-3, ",.1f"), ("late", "answers without the change", 1, ",.0f"))
+
+
+def bench_batch(args):
+    for size in args.names:
+        yield f"batch {size}", f"{args.batch:,} records in one commit, {size:,} delegations", BATCH_METRICS, lambda name, n=size: batch_turn(name, args, n)
+
+
+# ---- random: memory and stalls ----
+
+class Random:
+    """Delegations, DS and glue that come and go at random; the same each time."""
+
+    def __init__(self, rng):
+        self.rng, self.there, self.last = rng, [], 0
+
+    def next(self, _zone):
+        kind = self.rng.random()
+        if self.there and kind < 0.48:
+            position = self.rng.randrange(len(self.there))
+            self.there[position], self.there[-1] = self.there[-1], self.there[position]
+            owner, types = self.there.pop()
+            return [(False, owner, rdtype, "") for rdtype in types]
+        self.last += 1
+        owner = f"r{self.rng.randrange(1 << 30):x}-{self.last}"
+        if kind < 0.8:
+            self.there.append((owner, ("NS",)))
+            return [(True, owner, "NS", f"ns{self.last % 5000}.hoster.test.")]
+        self.there.append((owner, ("NS", "DS")))
+        return [(True, owner, "NS", f"ns1.{owner}.{self.origin}"), (True, f"ns1.{owner}", "A", "192.0.2.1"),
+                (True, owner, "DS", f"{self.last % 65536} 13 2 {self.rng.getrandbits(256):064X}")]
+
+
+def probe(address, port, name, end, results_pipe):
+    """A query each millisecond, one at a time: how long the slowest waited."""
+    os.sched_setaffinity(0, {process.processors()[1]})
+    waits = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect((address, port))
+        sock.settimeout(30)
+        query = servers.question(name, 6)
+        while not end.is_set():
+            begin = time.monotonic()
+            sock.send(query)
+            sock.recv(4096)
+            waits.append(time.monotonic() - begin)
+            time.sleep(max(0.0, 0.001 - waits[-1]))
+    results_pipe.send(waits)
+
+
+class Probe:
+    """Queries from a process of its own while the block runs; `waits`: seconds of each."""
+
+    def __init__(self, server, name):
+        self.end, (self.pipe, other) = multiprocessing.Event(), multiprocessing.Pipe(False)
+        self.process = multiprocessing.Process(target=probe, args=(server.setup.address, server.port, name, self.end, other), daemon=True)
+
+    def __enter__(self):
+        self.process.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self.waits = self.pipe.recv()
+        self.process.join()
+
+
+def random_turn(name, args, size):
+    with make(name, [(args.origin, zones.tld(size, args.origin))], args) as server:
+        server.start(process.processors()[0])
+        server.wait_answer(args.origin)
+        process.settle(server.pid)
+        process.pin(server.pid, process.processors()[0])
+        one, script, took = session(server, args), Random(random.Random(5)), []
+        script.origin = args.origin
+        fresh = process.memory(server.pid)
+        with Probe(server, args.origin) as idle:
+            time.sleep(3)
+        anonymous = process.anonymous(server.pid)
+        with process.Peak(server.pid) as peak, Probe(server, args.origin) as busy:
+            begin = time.monotonic()
+            for _ in range(args.random):
+                took.append(changes.commit(one, args.origin, script.next(args.origin)))
+                if time.monotonic() - begin > args.random_seconds:
                     break
-            cpu = sum(process.cpu(server.pid)) - cpu
-    took.sort()
-    return {"commits": len(took), "median_s": statistics.median(took), "p99_s": took[len(took) * 99 // 100], "cpu_s": cpu / len(took),
-            "late": late, "before_bytes": before, "most_bytes": max(before, memory.bytes)}
+        process.settle(server.pid)
+        most, settled = max(peak.bytes, anonymous) - anonymous + fresh, process.memory(server.pid)
+    return {"commits": len(took), "per_s": len(took) / sum(took), "took_max_s": max(took), "fresh_bytes": fresh, "most_bytes": most,
+            "most_share": most / fresh, "settled_share": settled / fresh, "idle_max_s": max(idle.waits), "busy_p999_s": at(busy.waits, 0.999),
+            "busy_max_s": max(busy.waits)}
 
 
-METRICS = (
-    ("commits", "commits", 1, ",.0f"), ("median_s", "commit, median ms", 1e-3, ",.3f"), ("p99_s", "commit, 99 % ms", 1e-3, ",.3f"),
-    ("cpu_s", "CPU of the server per commit, ms", 1e-3, ",.3f"), ("late", "answers that lacked the change", 1, ",.0f"),
-    ("before_bytes", "memory before, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"))
+RANDOM_METRICS = (
+    ("commits", "commits", 1, ",.0f"), ("per_s", "commits per second, one session", 1, ",.0f"), ("took_max_s", "longest commit, ms", 1e-3, ",.1f"),
+    ("fresh_bytes", "memory before, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"), ("most_share", "at most / before", 1, ".2f"),
+    ("settled_share", "afterwards / before", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
+    ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"))
+
+
+def bench_random(args):
+    size = args.random_names
+    yield f"random {size}", f"Random commits, {size:,} delegations", RANDOM_METRICS, lambda name: random_turn(name, args, size)
+
+
+# ---- load: answers during commits ----
+
+class Paced:
+    """Commits at a rate in a thread while the block runs; `done` of them."""
+
+    def __init__(self, one, zone, rate, numbers):
+        self.one, self.zone, self.rate, self.numbers = one, zone, rate, numbers
+        self.done, self.seconds, self.error, self.end = 0, 0.0, None, threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        begin = time.monotonic()
+        try:
+            while not self.end.is_set():
+                changes.commit(self.one, self.zone, delegation(next(self.numbers)))
+                self.done += 1
+                time.sleep(max(0.0, begin + self.done / self.rate - time.monotonic()))
+        except (OSError, RuntimeError) as error:
+            self.error = error
+        self.seconds = time.monotonic() - begin
+
+    def __enter__(self):
+        if self.rate:
+            self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        if self.rate:
+            self.thread.join()
+        if self.error is not None:
+            raise self.error
+
+
+def latencies(pair, queries, args):
+    """Seconds of each answer at a modest rate, from what dnsperf says of each."""
+    text = pair.exec(pair.client, "dnsperf", "-v", "-s", pair.server4, "-d", str(queries), "-Q", str(args.latency_rate), "-l", str(args.load_seconds), "-c", "4",
+                     timeout=args.load_seconds + 60).stdout
+    found = [float(value) for value in re.findall(r"^> \S+ \S+ \S+ ([\d.]+)$", text, re.M)]
+    if not found:
+        raise RuntimeError(f"dnsperf says nothing of latency: {text[:2000]}")
+    return found
+
+
+def load_slice(server, pair, one, numbers, args, queries, rate, answering):
+    """One short turn with commits at a rate, or without."""
+    result = {}
+    with Paced(one, args.origin, rate, numbers) as paced:
+        before = process.threads(server.pid)[answering]
+        replies, share, _ = loads.gun(pair, queries, args.most, args.load_seconds)
+        cpu = process.threads(server.pid)[answering] - before
+    result |= {"most_per_s": replies / args.load_seconds, "most_per_cpu_s": replies / cpu, "commits_per_s": paced.done / paced.seconds if rate else 0.0}
+    with Paced(one, args.origin, rate, numbers):
+        result["p99_s"] = at(latencies(pair, zones.plain(queries), args), 0.99)
+    with Paced(one, args.origin, rate, numbers):
+        _, result["share"], _ = loads.gun(pair, queries, args.rate, args.load_seconds)
+    return result
+
+
+def load_turn(name, args, size):
+    if name.split("=")[0] == "named":
+        return {}
+    zone = zones.tld(size, args.origin)
+    queries, mine, others = zones.questions(zone, args.origin), *process.processors()
+    with Pair() as pair, make(name, [(args.origin, zone)], args, address=pair.server4, port=53, namespace=pair.server, xdp=pair.server_if) as server:
+        server.start()
+        server.wait_answer(args.origin)
+        server.check_transport()
+        process.settle(server.pid)
+        before = process.threads(server.pid)
+        loads.gun(pair, queries, args.rate, 2)
+        after = process.threads(server.pid)
+        answering = max(after, key=lambda thread: after[thread] - before.get(thread, 0.0))
+        process.pin(server.pid, others)
+        os.sched_setaffinity(answering, {mine})
+        one, numbers = session(server, args), iter(range(1 << 40))
+        slices = {"without": [], "with": []}
+        with process.on_processor(others):
+            for number in range(args.slices):
+                for key in ("without", "with") if number % 2 == 0 else ("with", "without"):
+                    slices[key].append(load_slice(server, pair, one, numbers, args, queries, args.commit_rate if key == "with" else 0, answering))
+    middle = {key: {figure: statistics.median(row[figure] for row in rows) for figure in rows[0]} for key, rows in slices.items()}
+    result = {"commits_per_s": middle["with"]["commits_per_s"]}
+    for figure in ("most_per_s", "most_per_cpu_s", "p99_s", "share"):
+        result |= {f"{figure}_without": middle["without"][figure], f"{figure}_with": middle["with"][figure],
+                   f"{figure}_ratio": middle["with"][figure] / middle["without"][figure]}
+    return result
+
+
+LOAD_METRICS = (("commits_per_s", "commits per second meanwhile", 1, ",.0f"),) + tuple(
+    (f"{figure}_{end}", f"{text}{tail}", unit if end != "ratio" else 1, form if end != "ratio" else ".3f") for figure, text, unit, form in (
+        ("most_per_s", "replies/s", 1, ",.0f"), ("most_per_cpu_s", "replies per second of CPU of the thread", 1, ",.0f"),
+        ("p99_s", "latency, 99 % ms", 1e-3, ",.3f"), ("share", "share answered at a fixed rate", 1, ".4f"))
+    for end, tail in (("without", ", without commits"), ("with", ", with commits"), ("ratio", ", with / without")))
+
+
+def bench_load(args):
+    size = args.load_names
+    yield f"load {size}", f"UDP over AF_XDP during {args.commit_rate:,} commits a second, {size:,} delegations", LOAD_METRICS, (
+        lambda name: load_turn(name, args, size))
+
+
+# ---- start: checkpoint and changes after it ----
+
+def start_turn(name, args, size):
+    with make(name, [(args.origin, zones.tld(size, args.origin))], args) as server:
+        server.start(process.processors()[0])
+        result = {"file_s": server.wait_answer(args.origin)}
+        process.settle(server.pid)
+        server.stop()           # whatever is saved at an end, is now
+        server.start(process.processors()[0])
+        server.wait_answer(args.origin)
+        process.settle(server.pid)
+        one, made = session(server, args), 0
+        begin = time.monotonic()
+        while made < args.start_commits and time.monotonic() - begin < args.seconds:
+            changes.commit(one, args.origin, [(True, f"bench-{made:07}", "NS", f"ns{made % 50}.hoster.test.")])
+            made += 1
+        server.stop(signal.SIGKILL)
+        server.start(process.processors()[0])
+        result["again_s"] = server.wait_answer(args.origin)
+        result["again_cpu_s"] = process.cpu_clock(server.pid)
+        asker = Asker(server)
+        result |= {"commits": made, "lost": sum(not asker.is_there(f"bench-{number:07}.{args.origin}") for number in range(made))}
+        process.settle(server.pid)
+        server.stop()
+        server.start(process.processors()[0])
+        result["stopped_s"] = server.wait_answer(args.origin)
+    return result
+
+
+START_METRICS = (("file_s", "first start, from the file, s", 1, ",.3f"), ("commits", "commits, then kill -9", 1, ",.0f"), ("again_s", "start: first answer, s", 1, ",.3f"),
+                 ("again_cpu_s", "CPU until then, s", 1, ",.3f"), ("lost", "acknowledged commits that are gone", 1, ",.0f"),
+                 ("stopped_s", "start after a stop: first answer, s", 1, ",.3f"))
+
+
+def bench_start(args):
+    size = args.start_names
+    yield f"start {size}", f"Start with changes since the checkpoint, {size:,} delegations", START_METRICS, lambda name: start_turn(name, args, size)
+
+
+PARTS = {"one": bench_one, "sessions": bench_sessions, "batch": bench_batch, "random": bench_random, "load": bench_load, "start": bench_start}
+
+
+def parse_args():
+    parser = options.parser(__doc__, "bowline,knot,named", 1)
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=[part for part in PARTS if part != "load" or os.geteuid() == 0],
+                        metavar="PART,...", help=f"[{','.join(PARTS)}; load only as root]")
+    parser.add_argument("-n", "--names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="delegations of one and batch [10k,1M]")
+    parser.add_argument("-c", "--commits", type=int, default=10_000, help="of one, at most [%(default)s]")
+    parser.add_argument("--seconds", type=float, default=60, help="of commits, at most, in one and start [%(default)s]")
+    parser.add_argument("--signed", type=lambda text: [word == "yes" for word in text.split(",")], default=[False, True], metavar="no,yes",
+                        help="which zones of one [no,yes]")
+    parser.add_argument("--storm-seconds", type=float, default=5, help="of sessions [%(default)s]")
+    parser.add_argument("--batch", type=int, default=10_000, help="records of batch [%(default)s]")
+    parser.add_argument("--random", type=options.size, default=100_000, help="commits of random; 1M for the acceptance [%(default)s]")
+    parser.add_argument("--random-seconds", type=float, default=120, help="at most [%(default)s]")
+    parser.add_argument("--random-names", type=options.size, default=100_000, help="delegations [%(default)s]")
+    parser.add_argument("--load-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
+    parser.add_argument("--load-seconds", type=int, default=3, help="of each load of load [%(default)s]")
+    parser.add_argument("--slices", type=int, default=5, help="turns with and without commits [%(default)s]")
+    parser.add_argument("--commit-rate", type=int, default=1000, help="commits per second of load [%(default)s]")
+    parser.add_argument("-r", "--rate", type=int, default=60_000, help="queries per second of the fixed load [%(default)s]")
+    parser.add_argument("-m", "--most", type=int, default=5_000_000, help="queries per second where there is no measure [%(default)s]")
+    parser.add_argument("--latency-rate", type=int, default=5000, help="queries per second whose latency is measured [%(default)s]")
+    parser.add_argument("--start-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
+    parser.add_argument("--start-commits", type=int, default=10_000, help="[%(default)s]")
+    parser.add_argument("--reconnect", type=lambda text: text.split(","), default=["knot", "before"], metavar="NAME,...",
+                        help="servers that get a new control connection for each commit [knot,before]")
+    args = parser.parse_args()
+    unknown = set(args.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    if "load" in args.parts:
+        options.need_root(parser)
+    return args
 
 
 def main():
-    parser = options.parser(__doc__, "bowline,knot", 1)
-    parser.add_argument("-n", "--names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="delegations [10k,1M]")
-    parser.add_argument("-c", "--commits", type=int, default=2000, help="at most [%(default)s], and those of a minute")
-    args = parser.parse_args()
+    args = parse_args()
+    load_before = f"{os.getloadavg()[0]:.1f}"
     turns, tables = {}, []
-    for size in args.names:
-        turns[size] = options.in_turns(args.servers, args.turns, lambda name, n=size: turn(name, args, n), f"{size:,} names, ")
-        tables.append(results.metrics_table(f"{size:,} delegations, a commit of one record", options.medians(turns[size]), METRICS))
-    results.keep("change", "One record changed over the control socket.", tables, [], {str(size): rows for size, rows in turns.items()}, None)
+    for part in args.parts:
+        for key, title, metrics, turn in PARTS[part](args):
+            rows = options.in_turns(args.servers, args.turns, turn, f"{key}, ")
+            turns[key] = {name: made for name, made in rows.items() if made[0]}
+            tables.append(results.metrics_table(title, options.medians(turns[key]), metrics))
+            results.show(tables[-1])
+    results.keep("change", "Zones changed from outside while they are served.", tables, [], turns, load_before)
     return 0
 
 

@@ -35,6 +35,20 @@ def cpu(pid):
     return Cpu(user / TICK, system / TICK)
 
 
+def cpu_clock(pid):
+    """Seconds of CPU that the threads of one process have used, to the nanosecond; cheap."""
+    return time.clock_gettime(~pid << 3 | 2)        # MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED) of the kernel
+
+
+def threads(pid):
+    """{thread: seconds of CPU that it has used}"""
+    found = {}
+    for path in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found[int(path.name)] = int(pathlib.Path(path, "schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+    return found
+
+
 def memory(pid):
     """Bytes of anonymous and shared memory in RAM, once where processes share a page: no pages of files, which the system may drop."""
     total = 0

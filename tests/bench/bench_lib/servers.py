@@ -16,7 +16,7 @@ from harness.server import Knotd, built
 
 from . import process
 
-KNOTD, NSD = "/usr/sbin/knotd", "/usr/sbin/nsd"
+KNOTD, NSD, NAMED = "/usr/sbin/knotd", "/usr/sbin/nsd", "/usr/sbin/named"
 
 
 @dataclasses.dataclass
@@ -144,24 +144,16 @@ class KnotServer(Server):
             raise RuntimeError(f"{self.name} is not on AF_XDP: {self.log()[-2000:]}")
 
 
-class NsdServer(Server):
-    """NSD with one server process and without its rate limit."""
+class OtherServer(Server):
+    """What runs as a process of its own, in the foreground."""
 
-    def __init__(self, name, program, setup):
-        super().__init__(name, program, setup)
-        self.process = None
-        zones = setup.conf or "".join(
-            f'zone:\n  name: "{apex}"\n  zonefile: "{shutil.copy(path, self.dir)}"\n' for apex, path in setup.zones)
-        self.conf = self.dir / "nsd.conf"
-        self.conf.write_text("\n".join([
-            "server:", "  server-count: 1", f"  ip-address: {setup.address}@{self.port}", "  do-ip6: no", f'  zonesdir: "{self.dir}"',
-            '  username: ""', '  chroot: ""', '  database: ""', f'  pidfile: "{self.dir}/nsd.pid"', f'  zonelistfile: "{self.dir}/zone.list"',
-            f'  xfrdfile: "{self.dir}/xfrd.state"', f'  xfrdir: "{self.dir}"', f'  logfile: "{self.dir}/nsd.log"',
-            "  rrl-ratelimit: 0", "  rrl-whitelist-ratelimit: 0", "  tcp-count: 2000",
-            "remote-control:", "  control-enable: yes", f'  control-interface: "{self.dir}/control"', zones]) + "\n", encoding="ascii")
+    process = None
+
+    def command(self):
+        raise NotImplementedError
 
     def _start(self):
-        command = [self.program, "-d", "-c", str(self.conf)]
+        command = self.command()
         if self.setup.namespace is not None:
             command = ["nsenter", f"--net=/run/netns/{self.setup.namespace}", *command]
         with open(self.dir / "output.log", "ab") as output:
@@ -177,6 +169,46 @@ class NsdServer(Server):
             self.process.kill()
             self.process.wait()
             raise
+
+
+class NamedServer(OtherServer):
+    """BIND's named with one thread, primary of zones that loopback may change by dynamic updates."""
+
+    def __init__(self, name, program, setup):
+        super().__init__(name, program, setup)
+        self.conf = self.dir / "named.conf"
+        self.conf.write_text("\n".join([
+            "options {", f'  directory "{self.dir}"; pid-file none; session-keyfile none; lock-file none;', f"  listen-on port {self.port} {{ {setup.address}; }};",
+            "  listen-on-v6 { none; }; recursion no; dnssec-validation no; notify no; check-names primary ignore; allow-new-zones no;", "};",
+            "controls { };", "logging { category update { null; }; };",
+            *(f'zone "{apex.rstrip(".")}" {{ type primary; file "{shutil.copy(path, self.dir)}"; allow-update {{ 127.0.0.0/8; }}; zone-statistics none; }};'
+              for apex, path in setup.zones)]) + "\n", encoding="ascii")
+
+    def command(self):
+        return [self.program, "-g", "-n", "1", "-c", str(self.conf)]
+
+    def log(self):
+        path = self.dir / "output.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+
+class NsdServer(OtherServer):
+    """NSD with one server process and without its rate limit."""
+
+    def __init__(self, name, program, setup):
+        super().__init__(name, program, setup)
+        zones = setup.conf or "".join(
+            f'zone:\n  name: "{apex}"\n  zonefile: "{shutil.copy(path, self.dir)}"\n' for apex, path in setup.zones)
+        self.conf = self.dir / "nsd.conf"
+        self.conf.write_text("\n".join([
+            "server:", "  server-count: 1", f"  ip-address: {setup.address}@{self.port}", "  do-ip6: no", f'  zonesdir: "{self.dir}"',
+            '  username: ""', '  chroot: ""', '  database: ""', f'  pidfile: "{self.dir}/nsd.pid"', f'  zonelistfile: "{self.dir}/zone.list"',
+            f'  xfrdfile: "{self.dir}/xfrd.state"', f'  xfrdir: "{self.dir}"', f'  logfile: "{self.dir}/nsd.log"',
+            "  rrl-ratelimit: 0", "  rrl-whitelist-ratelimit: 0", "  tcp-count: 2000",
+            "remote-control:", "  control-enable: yes", f'  control-interface: "{self.dir}/control"', zones]) + "\n", encoding="ascii")
+
+    def command(self):
+        return [self.program, "-d", "-c", str(self.conf)]
 
     def control(self, *arguments):
         return subprocess.run(["/usr/sbin/nsd-control", "-c", str(self.conf), *arguments], check=True, capture_output=True, text=True,
@@ -201,10 +233,10 @@ def program_of(name):
     """(name, path) of what --servers names."""
     if "=" in name:
         return tuple(name.split("=", 1))
-    return name, {"bowline": lambda: built("knotd", "knotd"), "knot": lambda: KNOTD, "nsd": lambda: NSD}[name]()
+    return name, {"bowline": lambda: built("knotd", "knotd"), "knot": lambda: KNOTD, "nsd": lambda: NSD, "named": lambda: NAMED}[name]()
 
 
 def make(name, setup):
     """A server, not started."""
     name, program = program_of(name)
-    return (NsdServer if name == "nsd" else KnotServer)(name, program, setup)
+    return {"nsd": NsdServer, "named": NamedServer}.get(name, KnotServer)(name, program, setup)

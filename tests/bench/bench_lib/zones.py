@@ -4,6 +4,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import tempfile
 
 from harness.server import BUILD, TOP
 
@@ -72,4 +73,58 @@ def plain(queries):
             for line in source:
                 out.write(" ".join(line.split()[:2]) + "\n")
         half.rename(path)
+    return path
+
+
+SIGNING = """\
+server:
+    rundir: {folder}
+database:
+    storage: {folder}/db
+policy:
+  - id: opt-out
+    nsec3: on
+    nsec3-opt-out: on
+    nsec3-iterations: 0
+    nsec3-salt-length: 0
+    single-type-signing: on
+    algorithm: ECDSAP256SHA256
+    rrsig-lifetime: 3650d
+zone:
+  - domain: {origin}
+    file: {path}
+    dnssec-signing: on
+    dnssec-policy: opt-out
+    semantic-checks: off
+"""
+
+
+def signed(names, origin):
+    """Path of the zone of tld(), signed with NSEC3 and opt-out by Knot DNS's kzonesign: a million delegations take it a minute or two."""
+    plain_zone = tld(names, origin)
+    path = plain_zone.with_name(f"tld-{names}-signed.zone")
+    if not path.exists():
+        print(f"signing {plain_zone.name} ...", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(dir=WORK) as folder:
+            conf = pathlib.Path(folder, "knot.conf")
+            conf.write_text(SIGNING.format(folder=folder, origin=origin, path=plain_zone), encoding="ascii")
+            for made in ("db", "out"):
+                pathlib.Path(folder, made).mkdir()
+            done = subprocess.run(["kzonesign", "-c", str(conf), "-o", f"{folder}/out", origin], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  check=False)
+            made = list(pathlib.Path(folder, "out").iterdir())
+            if done.returncode != 0 or not made:
+                raise RuntimeError(f"kzonesign: exit {done.returncode}: {done.stdout}")
+            made[0].rename(path)
+        path.chmod(0o644)
+    return path
+
+
+def small(origin, names=100):
+    """Path of a zone of some delegations, of any apex: for many zones."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    path = WORK / f"small-{names}-{origin}zone"
+    if not path.exists():
+        lines = [f"$ORIGIN {origin}", "$TTL 3600", "@ SOA ns admin 1 1800 900 604800 3600", "@ NS ns", "ns A 192.0.2.1"]
+        path.write_text("\n".join(lines + [f"d{number} NS ns{number % 10}.hoster.test." for number in range(names)]) + "\n", encoding="ascii")
     return path
