@@ -84,7 +84,7 @@ static void check_build(const zone_txn_t *txn, const zone_contents_t *base)
 }
 
 /* Takes a change off the input, which ends in a byte 0. */
-static size_t apply(const update_t *update, const char *text, size_t len)
+static size_t apply(const edit_t *edit, const char *text, size_t len)
 {
 	const char *words[WORDS] = { NULL };
 	size_t pos = 1;
@@ -92,9 +92,9 @@ static size_t apply(const update_t *update, const char *text, size_t len)
 		words[i] = text[pos] == 2 ? NULL : text + pos;
 		pos += strlen(text + pos) + 1;
 	}
-	update_words_t named = { words[0], words[1], words[2], words[3] };
-	update_note_t note;
-	knot_err_t err = text[0] == '-' ? update_unset(update, &named, &note) : update_set(update, &named, &note);
+	edit_words_t named = { words[0], words[1], words[2], words[3] };
+	edit_note_t note;
+	knot_err_t err = text[0] == '-' ? edit_unset(edit, &named, &note) : edit_set(edit, &named, &note);
 	check(err != KNOT_EPARSEFAIL || note.reason != NULL);
 	return pos < len ? pos + 1 : len;
 }
@@ -105,8 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   "ns.sub\nns.sub A 192.0.2.2\n"
 				   "*.w TXT a\nc CNAME ns\n";
 	zone_contents_t *base = build(zone, sizeof(zone) - 1);
-	update_t update = { .origin = params.origin, .default_ttl = 77, .is_benevolent = size % 2 };
-	check(zone_txn_begin(base, &params, &update.txn) == KNOT_OK);
+	edit_t edit = { .origin = params.origin, .default_ttl = 77, .is_benevolent = size % 2 };
+	check(zone_txn_begin(base, &params, &edit.txn) == KNOT_OK);
 	char *text = calloc(1, size + 1);
 	check(text != NULL);
 	if (size > 0) {
@@ -114,14 +114,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	size_t pos = 0;
 	for (unsigned changes = 0; pos < size && changes < CHANGES_MAX; changes++) {
-		pos += apply(&update, text + pos, size - pos);
+		pos += apply(&edit, text + pos, size - pos);
 	}
 	free(text);
 	uint32_t serial;
-	check(update_serial(update.txn, params.origin, &serial));
-	check_differences(update.txn, base);
-	check_build(update.txn, base);
-	zone_txn_discard(update.txn);
+	check(update_serial(edit.txn, params.origin, &serial));
+	check_differences(edit.txn, base);
+	check_build(edit.txn, base);
+	zone_txn_discard(edit.txn);
 	zone_contents_free(base);
 	return 0;
 }

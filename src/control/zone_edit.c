@@ -38,7 +38,7 @@ command_result_t command_zone_abort(session_t *session, const session_zone_t *zo
 /* ---- Changes ---- */
 
 static void zone_edit_log_note(
-		const session_zone_t *zone, const update_words_t *words, knot_err_t err, const update_note_t *note)
+		const session_zone_t *zone, const edit_words_t *words, knot_err_t err, const edit_note_t *note)
 {
 	bool is_there = err == KNOT_EISRECORD;
 	if (note->owner.wire == NULL || !(note->has_new_ttl || is_there || err == KNOT_ENORECORD)) {
@@ -58,22 +58,22 @@ static void zone_edit_log_note(
 }
 
 static command_result_t zone_edit_change(session_t *session, const session_zone_t *zone,
-		knot_err_t (*update_by)(const update_t *update, const update_words_t *words, update_note_t *ret_note))
+		knot_err_t (*edit_by)(const edit_t *changes, const edit_words_t *words, edit_note_t *ret_note))
 {
 	server_edit_t *edit;
-	update_t update;
-	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &update);
+	edit_t changes;
+	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &changes);
 	if (err != KNOT_OK) {
 		return command_result(err);
 	}
-	const update_words_t words = {
+	const edit_words_t words = {
 		.owner = session->args[KNOT_CTL_IDX_OWNER],
 		.ttl = session->args[KNOT_CTL_IDX_TTL],
 		.type = session->args[KNOT_CTL_IDX_TYPE],
 		.data = session->args[KNOT_CTL_IDX_DATA],
 	};
-	update_note_t note;
-	err = update_by(&update, &words, &note);
+	edit_note_t note;
+	err = edit_by(&changes, &words, &note);
 	server_edit_leave(session->server, edit);
 	zone_edit_log_note(zone, &words, err, &note);
 	return (command_result_t){ .err = err, .reason = err == KNOT_EPARSEFAIL ? note.reason : NULL };
@@ -81,12 +81,12 @@ static command_result_t zone_edit_change(session_t *session, const session_zone_
 
 command_result_t command_zone_set(session_t *session, const session_zone_t *zone)
 {
-	return zone_edit_change(session, zone, update_set);
+	return zone_edit_change(session, zone, edit_set);
 }
 
 command_result_t command_zone_unset(session_t *session, const session_zone_t *zone)
 {
-	return zone_edit_change(session, zone, update_unset);
+	return zone_edit_change(session, zone, edit_unset);
 }
 
 /* ---- zone-serial-set ---- */

@@ -150,15 +150,15 @@ static knot_err_t zone_records_read_transaction(session_t *session, const sessio
 		knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
 {
 	server_edit_t *edit;
-	update_t update;
+	edit_t changes;
 	reading_t reading;
-	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &update);
+	knot_err_t err = server_edit_enter(session->server, zone->name, &edit, &changes);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	session_hold(session);
 	err = zone_records_begin_reading(session, zone, &reading);
-	err = err == KNOT_OK ? read(&reading, update.txn) : err;
+	err = err == KNOT_OK ? read(&reading, changes.txn) : err;
 	server_edit_leave(session->server, edit);
 	session_release(session);
 	free(reading.text);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "src/event/publish.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/zone/build.h"
@@ -57,7 +58,7 @@ static void on_file(const char *path, const struct stat *info, void *ctx)
 	sources_add(report->sources, path, info);
 }
 
-void load_on_message(const zone_message_t *message, void *ctx)
+static void load_on_message(const zone_message_t *message, void *ctx)
 {
 	load_report_t *report = ctx;
 	report->lines++;
@@ -79,6 +80,27 @@ void load_on_message(const zone_message_t *message, void *ctx)
 	} else if (report->lines == FAULT_LINES_MAX) {
 		log_zone(LOG_WARNING, report->name, "further messages about zone file '%s' suppressed", report->path);
 	}
+}
+
+_Static_assert((int)UPDATE_REASON_MAX == (int)FAULT_REASON_MAX, "reasons of updates become those of faults");
+
+update_policy_t load_policy(const load_settings_t *settings, load_report_t *report)
+{
+	return (update_policy_t){
+		.build = {
+			.origin = report->name,
+			.default_ttl = settings->default_ttl,
+			.checks = settings->checks,
+			.size_max = settings->size_max,
+			.nsec3_iterations_end = settings->nsec3_iterations_end,
+			.now_s = sys_clock_wall(),
+			.on_message = load_on_message,
+			.on_file = on_file,
+			.should_stop = load_should_stop,
+			.ctx = report,
+		},
+		.serial_policy = settings->serial_policy,
+	};
 }
 
 /* The line that Knot writes after the messages about single faults. */
@@ -117,40 +139,57 @@ static bool load_same_records(const zone_contents_t *a, const zone_contents_t *b
 	return is_same && sum_a == sum_b;
 }
 
-void load_warn_of_serial(knot_name_t name, const zone_contents_t *old, const zone_contents_t *new)
+void load_warn_of_serial(knot_name_t name, uint32_t before, uint32_t after, bool is_same)
 {
-	int32_t step = (int32_t)(new->serial - old->serial); /* RFC 1982 3.2 */
+	int32_t step = (int32_t)(after - before); /* RFC 1982 3.2 */
 	if (step < 0) {
-		log_zone(LOG_WARNING, name, "serial went back, %u -> %u, secondaries keep the old version", old->serial,
-				new->serial);
-	} else if (step == 0 && !load_same_records(old, new)) {
+		log_zone(LOG_WARNING, name, "serial went back, %u -> %u, secondaries keep the old version", before,
+				after);
+	} else if (step == 0 && !is_same) {
 		log_zone(LOG_WARNING, name, "contents changed, but not the serial %u, secondaries keep the old version",
-				new->serial);
+				after);
 	}
 }
 
-static void load_publish(zone_t *zone, zone_contents_t *contents, bool from_file)
+static void load_log(knot_name_t name, const update_effects_t *effects, uint64_t size, bool from_file)
 {
 	sys_log_gathered_t lines;
-	uint32_t serial = contents->serial;
-	uint64_t size = contents->wire_size;
-	zone_contents_t *old = zone_publish(zone, contents);
 	char before[16] = "none";
-	if (old != NULL) {
-		snprintf(before, sizeof(before), "%u", old->serial);
+	if (effects->has_base) {
+		snprintf(before, sizeof(before), "%u", effects->serial_from);
 	}
 	sys_log_gather(&lines);
 	if (from_file) {
-		log_zone(LOG_INFO, zone_name(zone), "zone file parsed, serial %u", serial);
+		log_zone(LOG_INFO, name, "zone file parsed, serial %u", effects->serial_to);
 	}
-	log_zone(LOG_INFO, zone_name(zone), "loaded, serial %s -> %u, %llu bytes%s", before, serial,
+	log_zone(LOG_INFO, name, "loaded, serial %s -> %u, %llu bytes%s", before, effects->serial_to,
 			(unsigned long long)size, from_file ? "" : ", from image");
 	sys_log_write_gathered();
-	if (old != NULL) {
-		load_warn_of_serial(zone_name(zone), old, contents);
-		sys_rcu_wait();
-		zone_contents_free(old);
+}
+
+/* Serve a version in place of what is served. take_source: of the version. */
+static knot_err_t load_publish(zone_t *zone, load_source_t *source, const load_settings_t *settings,
+		zone_contents_t *take_contents, load_source_t *take_source, bool from_file)
+{
+	const zone_contents_t *old = zone_contents(zone);
+	bool is_same = old != NULL && old->serial == take_contents->serial && load_same_records(old, take_contents);
+	uint64_t size = take_contents->wire_size;
+	load_report_t report = { .name = zone_name(zone) };
+	const update_policy_t policy = load_policy(settings, &report);
+	publish_t publish = { .zone = zone, .source = source, .next = *take_source };
+	update_t update;
+	update_effects_t effects;
+	*take_source = (load_source_t){ 0 };
+	update_begin_whole(zone_name(zone), UPDATE_FILE, old, take_contents, &update);
+	knot_err_t err = publish_update(&publish, &update, old, &policy, &effects);
+	update_end(&update);
+	if (err == KNOT_OK) {
+		load_log(zone_name(zone), &effects, size, from_file);
 	}
+	if (err == KNOT_OK && effects.has_base) {
+		load_warn_of_serial(zone_name(zone), effects.serial_from, effects.serial_to, is_same);
+	}
+	return err;
 }
 
 /* False: no image may be used; if there is one, the log says why. */
@@ -161,11 +200,7 @@ static bool take_image(images_t *images, zone_t *zone, const load_settings_t *se
 	zone_contents_t *contents = NULL;
 	load_source_t found = { 0 };
 	switch (images_read(images, &query, &contents, &found, reason)) {
-	case IMAGES_READ:
-		load_publish(zone, contents, false);
-		source_clear(source);
-		*source = found;
-		return true;
+	case IMAGES_READ: return load_publish(zone, source, settings, contents, &found, false) == KNOT_OK;
 	case IMAGES_NONE: break;
 	case IMAGES_STALE: log_zone(LOG_INFO, query.name, "image not used (%s)", reason); break;
 	case IMAGES_DAMAGED:
@@ -189,19 +224,8 @@ static knot_err_t load_build(knot_name_t name, const load_settings_t *settings, 
 	load_report_t report = {
 		.name = name, .path = settings->path, .sources = sources, .stopping = stopping, .reason = reason
 	};
-	zone_build_params_t params = {
-		.origin = name,
-		.default_ttl = settings->default_ttl,
-		.checks = settings->checks,
-		.size_max = settings->size_max,
-		.nsec3_iterations_end = settings->nsec3_iterations_end,
-		.now_s = sys_clock_wall(),
-		.on_message = load_on_message,
-		.on_file = on_file,
-		.should_stop = load_should_stop,
-		.ctx = &report,
-	};
-	err = zone_build_file(settings->path, &params, ret_contents);
+	const update_policy_t policy = load_policy(settings, &report);
+	err = zone_build_file(settings->path, &policy.build, ret_contents);
 	*ret_source = (load_source_t){ .print = sources_print(sources), .files = sources };
 	return err;
 }
@@ -243,31 +267,9 @@ knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, l
 	if (source_is_ahead(source)) {
 		log_zone(LOG_NOTICE, name, "zone file changed, it replaces changes that were not written to it");
 	}
-	load_publish(zone, built, true);
-	source_clear(source);
-	*source = found;
-	*ret_outcome = LOAD_FROM_FILE;
-	return KNOT_OK;
-}
-
-void load_replace(zone_t *zone, zone_contents_t *take_contents)
-{
-	zone_contents_t *old = zone_publish(zone, take_contents);
-	if (old != NULL) {
-		sys_rcu_wait();
-		zone_contents_free(old);
-	}
-}
-
-void load_drop(zone_t *zone, load_source_t *source)
-{
-	zone_contents_t *old = zone_publish(zone, NULL);
-	source_clear(source);
-	log_zone(LOG_INFO, zone_name(zone), "zone expired");
-	if (old != NULL) {
-		sys_rcu_wait();
-		zone_contents_free(old);
-	}
+	err = load_publish(zone, source, &settings, built, &found, true);
+	*ret_outcome = err == KNOT_OK ? LOAD_FROM_FILE : LOAD_FAILED;
+	return err;
 }
 
 knot_err_t load_remove_file(const state_root_t *root, knot_name_t name)

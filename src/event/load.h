@@ -10,15 +10,15 @@
 #include "src/event/faults.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
-#include "src/zone/check.h"
+#include "src/update/update.h"
 
 typedef enum {
 	LOAD_FAILED,    /* nothing changed */
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
 	LOAD_FROM_IMAGE,
-	LOAD_EDITED,  /* by load_replace() */
-	LOAD_DROPPED, /* by load_drop() */
+	LOAD_EDITED,  /* a change was committed */
+	LOAD_DROPPED, /* by publish_drop() */
 } load_outcome_t;
 
 /**
@@ -29,13 +29,6 @@ typedef enum {
  */
 KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
 		const bool *stopping, load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
-
-/** Publish contents that a transaction made. Nothing is logged. Not within a read section; one caller per zone at a
- * time. */
-void load_replace(zone_t *zone, zone_contents_t *take_contents);
-
-/** Remove the zone's published contents. Not within a read section; one caller per zone at a time. */
-void load_drop(zone_t *zone, load_source_t *source);
 
 /** The settings that edits and the file of a zone need. A copy, as a reload may free the configuration meanwhile. */
 typedef struct {
@@ -63,10 +56,10 @@ typedef struct {
 } load_report_t;
 
 /** Warn of a serial that secondaries don't regard as newer: it went back, or stays the same with other contents. */
-void load_warn_of_serial(knot_name_t name, const zone_contents_t *old, const zone_contents_t *new);
+void load_warn_of_serial(knot_name_t name, uint32_t before, uint32_t after, bool is_same);
 
-/** zone_message_cb with a load_report_t. */
-void load_on_message(const zone_message_t *message, void *report);
+/** How versions of a zone with these settings are made. report: gets the messages; borrowed as long as the policy. */
+update_policy_t load_policy(const load_settings_t *settings, load_report_t *report);
 
 /** Remove the zone's file as configured. Logs a failure. KNOT_OK also when there is none. */
 KNOT_MUST_USE knot_err_t load_remove_file(const state_root_t *root, knot_name_t name);

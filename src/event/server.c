@@ -10,6 +10,7 @@
 
 #include "src/event/asked.h"
 #include "src/event/internal.h"
+#include "src/event/publish.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -392,7 +393,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	sys_mutex_unlock(&server->jobs.lock);
 	server_edit_free(edit);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {
-		load_drop(entry_zone(entry), &entry->source);
+		publish_drop(entry_zone(entry), &entry->source);
 	}
 	if ((what & SERVER_PURGE_FILE) != 0) {
 		err = load_remove_file(&server->root, name);

@@ -241,6 +241,25 @@ knot_err_t source_go_ahead(load_source_t *source, const char *path, uint64_t set
 	return KNOT_OK;
 }
 
+knot_err_t source_of_changes(const load_source_t *source, const char *path, uint64_t settings, const uint32_t *serial,
+		load_source_t *ret_source)
+{
+	load_source_t copy = { .print = source->print };
+	if (source->files != NULL) {
+		copy.files = sources_copy_all(source->files);
+		if (copy.files == NULL) {
+			return KNOT_ENOMEM;
+		}
+	}
+	knot_err_t err = source_go_ahead(&copy, path, settings, serial);
+	if (err != KNOT_OK) {
+		source_clear(&copy);
+		return err;
+	}
+	*ret_source = copy;
+	return KNOT_OK;
+}
+
 bool source_may_be_replaced(const load_source_t *source, const char *path, uint64_t settings)
 {
 	struct stat info;

@@ -91,6 +91,13 @@ static inline bool source_is_ahead(const load_source_t *source)
 KNOT_MUST_USE knot_err_t source_go_ahead(
 		load_source_t *source, const char *path, uint64_t settings, const uint32_t *serial);
 
+/**
+ * A copy of the origin for contents that get changes which the files don't have: source_go_ahead() of the copy. Free it
+ * with source_clear(). KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t source_of_changes(const load_source_t *source, const char *path, uint64_t settings,
+		const uint32_t *serial, load_source_t *ret_source);
+
 /** True if writing the zone file at `path` loses no changes: the contents were made from it, or are of unknown origin,
  * or it doesn't exist. */
 bool source_may_be_replaced(const load_source_t *source, const char *path, uint64_t settings);

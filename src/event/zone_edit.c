@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/event/internal.h"
+#include "src/event/publish.h"
 #include "src/event/zone_flush.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -21,9 +22,10 @@ struct server_edit {
 	bool is_open;          /* in the map; under the lock of the jobs */
 	uint64_t since_s;      /* wall clock: when it began */
 	zone_contents_t *base; /* owned: a hold on the version that it began on; NULL: there were no contents */
-	update_t update;       /* its transaction is owned */
-	knot_name_t name;      /* of wire[] */
-	uint8_t wire[];        /* lower case */
+	update_t update;       /* owned; all zero until it has begun */
+	bool is_benevolent;
+	knot_name_t name; /* of wire[] */
+	uint8_t wire[];   /* lower case */
 };
 
 static int cmp_edits(const void *va, const void *vb)
@@ -49,7 +51,7 @@ static bool drop_ref(server_edit_t *edit)
 
 static void free_edit(server_edit_t *edit)
 {
-	zone_txn_discard(edit->update.txn);
+	update_end(&edit->update);
 	zone_contents_free(edit->base);
 	sys_mutex_done(&edit->lock);
 	free(edit);
@@ -129,7 +131,7 @@ static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
 	if (edit != NULL) {
 		knot_name_lower(name, edit->wire);
 		edit->name = (knot_name_t){ edit->wire, name.len, name.label_count };
-		edit->update = (update_t){ .origin = edit->name, .is_benevolent = is_benevolent };
+		edit->is_benevolent = is_benevolent;
 		edit->since_s = sys_clock_wall();
 		sys_mutex_init(&edit->lock);
 	}
@@ -149,8 +151,7 @@ static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry
 			return KNOT_ENOMEM;
 		}
 	}
-	zone_build_params_t params = { .origin = edit->name };
-	knot_err_t err = zone_txn_begin(edit->base, &params, &edit->update.txn);
+	knot_err_t err = update_begin(edit->name, UPDATE_CONTROL, edit->base, &edit->update);
 	return err == KNOT_OK ? add_edit(server, edit, entry) : err;
 }
 
@@ -210,14 +211,16 @@ void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED
 	}
 }
 
-knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update)
+knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)
 {
 	load_settings_t settings = { .default_ttl = 0 };
 	knot_err_t err = edit_enter_open(server, name, ret_edit);
 	if (err == KNOT_OK) {
 		(void)load_settings(&server->root, name, &settings); /* none of its errors concerns the TTL */
-		*ret_update = (*ret_edit)->update;
-		ret_update->default_ttl = settings.default_ttl;
+		*ret_changes = (edit_t){ .txn = (*ret_edit)->update.txn,
+			.origin = (*ret_edit)->name,
+			.default_ttl = settings.default_ttl,
+			.is_benevolent = (*ret_edit)->is_benevolent };
 	}
 	return err;
 }
@@ -264,93 +267,36 @@ knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 
 /* ---- Publishing ---- */
 
-/** The commit of a transaction. */
+/** A zone in the hands of a caller that may publish a version. */
 typedef struct {
-	server_t *server;
 	entry_t *entry; /* held by server_begin_work() */
 	const zone_contents_t *current;
 	load_settings_t settings;
-	zone_txn_t *txn;
 	knot_name_t name;
-	server_commit_t *commit; /* borrowed: gets the results; may be NULL */
-} publish_t;
+	server_commit_t *commit; /* borrowed: gets the results */
+} turn_t;
 
-/* Build, check, publish, and note that the contents are ahead of the file. */
-static knot_err_t build_and_publish(const publish_t *publish)
+/* Commit the edits. Contents are ahead of the file then. */
+static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 {
-	load_report_t report = { .name = publish->name,
-		.reason = publish->commit != NULL ? publish->commit->reason : NULL };
-	zone_build_params_t params = {
-		.origin = publish->name,
-		.default_ttl = publish->settings.default_ttl,
-		.checks = publish->settings.checks,
-		.size_max = publish->settings.size_max,
-		.nsec3_iterations_end = publish->settings.nsec3_iterations_end,
-		.now_s = sys_clock_wall(),
-		.on_message = load_on_message,
-		.ctx = &report,
-	};
-	zone_contents_t *zone;
-	knot_err_t err = zone_txn_build(publish->txn, publish->current, &params, &zone);
-	if (err == KNOT_ENOSOA) {
-		if (report.reason != NULL) {
-			snprintf(report.reason, FAULT_REASON_MAX, "missing SOA at the zone apex");
-		}
-		load_on_message(&(zone_message_t){ .level = ZONE_MESSAGE_ERROR,
-						.text = "check, error (missing SOA at the zone apex)" },
-				&report);
-		return KNOT_ESEMCHECK;
-	}
+	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
+	const update_policy_t policy = load_policy(&turn->settings, &report);
+	publish_t publish = { .zone = entry_zone(turn->entry), .source = &turn->entry->source };
+	uint32_t serial = turn->current != NULL ? turn->current->serial : 0;
+	knot_err_t err = source_of_changes(publish.source, turn->settings.path, turn->settings.number,
+			turn->current != NULL ? &serial : NULL, &publish.next);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	uint32_t serial = publish->current != NULL ? publish->current->serial : 0;
-	err = source_go_ahead(&publish->entry->source, publish->settings.path, publish->settings.number,
-			publish->current != NULL ? &serial : NULL);
-	if (err != KNOT_OK) {
-		zone_contents_free(zone);
-		return err;
+	update_effects_t effects;
+	update->reason = turn->commit->reason;
+	err = publish_update(&publish, update, turn->current, &policy, &effects);
+	if (err == KNOT_OK && effects.has_base) {
+		load_warn_of_serial(turn->name, effects.serial_from, effects.serial_to, true);
 	}
-	if (publish->current != NULL) {
-		load_warn_of_serial(publish->name, publish->current, zone);
-	}
-	load_replace(entry_zone(publish->entry), zone_txn_freshen(zone));
-	return KNOT_OK;
-}
-
-/* Set a new serial unless the transaction has one; a failure restores the old one. */
-static knot_err_t publish_changes(const publish_t *publish)
-{
-	uint32_t serial = 0;
-	bool bumps = publish->current != NULL && update_serial(publish->txn, publish->name, &serial) &&
-		     serial == publish->current->serial;
-	if (bumps) {
-		uint32_t next = update_serial_next(serial, publish->settings.serial_policy, sys_clock_wall());
-		knot_err_t err = update_set_serial(publish->txn, publish->name, next);
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	knot_err_t err = build_and_publish(publish);
-	if (err != KNOT_OK && bumps) {
-		knot_err_t undo_err = update_set_serial(publish->txn, publish->name, serial);
-		err = undo_err != KNOT_OK ? undo_err : err;
-	}
+	turn->commit->removed = effects.removed;
+	turn->commit->added = effects.added;
 	return err;
-}
-
-static bool zone_edit_count_record(const zone_rr_t *rr, void *ctx)
-{
-	(void)rr;
-	++*(size_t *)ctx;
-	return true;
-}
-
-/* Count what the transaction changes. Cost: proportional to the changes. */
-static knot_err_t zone_edit_count(const zone_txn_t *txn, server_commit_t *commit)
-{
-	knot_err_t err = zone_txn_diff(txn, false, zone_edit_count_record, &commit->removed);
-	return err == KNOT_OK ? zone_txn_diff(txn, true, zone_edit_count_record, &commit->added) : err;
 }
 
 /* True if the version that is served is the one that was held. Both have the same chunks then. */
@@ -362,45 +308,22 @@ static bool is_same_version(const zone_contents_t *held, const zone_contents_t *
 						 zone_image_lineage(held) == zone_image_lineage(current);
 }
 
-/* The part of a commit for which no worker has the zone. */
-static knot_err_t commit_changes(publish_t *publish, const zone_contents_t *base)
-{
-	if (!is_same_version(base, publish->current)) {
-		return KNOT_ETRYAGAIN;
-	}
-	knot_err_t err = KNOT_OK;
-	bool is_changed = base == NULL || zone_txn_is_changed(publish->txn, &err);
-	if (err != KNOT_OK || !is_changed) {
-		return err;
-	}
-	err = publish_changes(publish);
-	/* Count with the new serial. The version stays published even if there is no memory to count. */
-	if (err == KNOT_OK && zone_edit_count(publish->txn, publish->commit) == KNOT_OK) {
-		log_control_zone(LOG_INFO, publish->name,
-				"control, transaction committed, records: %zu removed, %zu added",
-				publish->commit->removed, publish->commit->added);
-	}
-	return err;
-}
-
 /*
  * Take the zone from the workers, do work that may publish a version, and schedule writing the zone file. Returns the
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
 static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
-		knot_err_t (*work)(publish_t *publish, void *ctx), void *ctx, server_commit_t *commit,
-		server_ticket_t *ret_ticket)
+		knot_err_t (*work)(const turn_t *turn, void *ctx), void *ctx, server_commit_t *commit)
 {
-	publish_t publish = { .server = server, .name = name, .commit = commit };
-	*ret_ticket = 0;
-	knot_err_t err = load_settings(&server->root, name, &publish.settings);
+	turn_t turn = { .name = name, .commit = commit };
+	knot_err_t err = load_settings(&server->root, name, &turn.settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
 	}
 	sys_mutex_lock(&server->jobs.lock);
-	err = server_begin_work(server, name, &publish.entry);
-	if (err == KNOT_OK && publish.entry->edited && !is_edit) {
-		jobs_end(&server->jobs, publish.entry, (job_outcome_t){ .load = LOAD_UNCHANGED, .keeps_result = true },
+	err = server_begin_work(server, name, &turn.entry);
+	if (err == KNOT_OK && turn.entry->edited && !is_edit) {
+		jobs_end(&server->jobs, turn.entry, (job_outcome_t){ .load = LOAD_UNCHANGED, .keeps_result = true },
 				KNOT_OK);
 		err = KNOT_ETXNMANY;
 	}
@@ -408,26 +331,34 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	if (err != KNOT_OK) {
 		return err;
 	}
-	publish.current = zone_contents(entry_zone(publish.entry));
-	err = work(&publish, ctx);
-	bool is_new = zone_contents(entry_zone(publish.entry)) != publish.current;
+	turn.current = zone_contents(entry_zone(turn.entry));
+	err = work(&turn, ctx);
+	bool is_new = zone_contents(entry_zone(turn.entry)) != turn.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED, .keeps_result = !is_new };
 	sys_mutex_lock(&server->jobs.lock);
 	/* A refusal is reported to the operator and doesn't count as a failed update. */
-	jobs_end(&server->jobs, publish.entry, outcome, KNOT_OK);
-	publish.entry = server_find_entry(server, name);
-	if (is_new && publish.entry != NULL) {
-		*ret_ticket = server_schedule_flush(server, publish.entry, publish.settings.sync_s);
+	jobs_end(&server->jobs, turn.entry, outcome, KNOT_OK);
+	entry_t *entry = server_find_entry(server, name);
+	if (is_new && entry != NULL) {
+		commit->ticket = server_schedule_flush(server, entry, turn.settings.sync_s);
 	}
 	sys_mutex_unlock(&server->jobs.lock);
 	return err;
 }
 
-static knot_err_t work_commit(publish_t *publish, void *ctx)
+static knot_err_t work_commit(const turn_t *turn, void *ctx)
 {
 	server_edit_t *edit = ctx;
-	publish->txn = edit->update.txn;
-	return commit_changes(publish, edit->base);
+	if (!is_same_version(edit->base, turn->current)) {
+		return KNOT_ETRYAGAIN;
+	}
+	knot_err_t err = zone_edit_publish(turn, &edit->update);
+	if (err == KNOT_OK && turn->commit->removed + turn->commit->added > 0) {
+		log_control_zone(LOG_INFO, turn->name,
+				"control, transaction committed, records: %zu removed, %zu added",
+				turn->commit->removed, turn->commit->added);
+	}
+	return err;
 }
 
 knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit)
@@ -438,7 +369,7 @@ knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_commit, &ret_commit->ticket);
+	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_commit);
 	if (err == KNOT_OK) {
 		edit_end_entered(server, edit);
 	}
@@ -448,9 +379,9 @@ knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_
 
 /* ---- The serial alone ---- */
 
-static knot_err_t set_serial(publish_t *publish, const server_serial_t *serial)
+static knot_err_t zone_edit_set_serial(const turn_t *turn, const server_serial_t *serial)
 {
-	uint32_t before = publish->current->serial;
+	uint32_t before = turn->current->serial;
 	uint32_t wanted = serial->is_increment ? before + serial->number : serial->number;
 	if (wanted == before) {
 		return KNOT_OK;
@@ -458,25 +389,28 @@ static knot_err_t set_serial(publish_t *publish, const server_serial_t *serial)
 	if (!update_serial_is_newer(wanted, before) && !serial->may_decrease) {
 		return KNOT_ERANGE;
 	}
-	zone_build_params_t params = { .origin = publish->name };
-	knot_err_t err = zone_txn_begin(publish->current, &params, &publish->txn);
+	update_t update;
+	knot_err_t err = update_begin(turn->name, UPDATE_CONTROL, turn->current, &update);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = update_set_serial(publish->txn, publish->name, wanted);
-	err = err == KNOT_OK ? build_and_publish(publish) : err;
-	zone_txn_discard(publish->txn);
+	err = update_set_serial(update.txn, turn->name, wanted);
+	err = err == KNOT_OK ? zone_edit_publish(turn, &update) : err;
+	update_end(&update);
 	return err;
 }
 
-static knot_err_t work_set_serial(publish_t *publish, void *ctx)
+static knot_err_t work_set_serial(const turn_t *turn, void *ctx)
 {
-	return publish->current != NULL ? set_serial(publish, ctx) : KNOT_EEMPTYZONE;
+	return turn->current != NULL ? zone_edit_set_serial(turn, ctx) : KNOT_EEMPTYZONE;
 }
 
 knot_err_t server_set_serial(
 		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
 {
 	server_serial_t copy = *serial;
-	return work_on_zone(server, name, false, work_set_serial, &copy, NULL, ret_ticket);
+	server_commit_t commit = { .ticket = 0 };
+	knot_err_t err = work_on_zone(server, name, false, work_set_serial, &copy, &commit);
+	*ret_ticket = commit.ticket;
+	return err;
 }

@@ -37,10 +37,10 @@ typedef struct server_edit server_edit_t;
 
 /**
  * Get exclusive use of a zone's transaction; waits for other callers. End it soon with server_edit_leave().
- * ret_update: for reading and changing it; valid until then. KNOT_ENOZONE. KNOT_ETXNNONE: there is none.
+ * ret_changes: for reading and changing it; valid until then. KNOT_ENOZONE. KNOT_ETXNNONE: there is none.
  */
 KNOT_MUST_USE knot_err_t server_edit_enter(
-		server_t *server, knot_name_t name, server_edit_t **ret_edit, update_t *ret_update);
+		server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes);
 
 /** End the exclusive use. */
 void server_edit_leave(server_t *server, server_edit_t *take_edit);

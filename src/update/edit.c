@@ -25,9 +25,9 @@ static bool edit_is_lower(knot_name_t name)
 /*
  * The class may stand before the type, as in a zone file (RFC 1035 5.1): then the first word of the data is the type.
  */
-static update_words_t edit_strip_class(const update_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
+static edit_words_t edit_strip_class(const edit_words_t *words, char type[static KNOT_TYPE_TEXT_MAX])
 {
-	update_words_t plain = *words;
+	edit_words_t plain = *words;
 	size_t len = words->data != NULL ? strcspn(words->data, " \t") : 0;
 	if (len > 0 && len < KNOT_TYPE_TEXT_MAX && words->type != NULL && strcasecmp(words->type, "IN") == 0) {
 		memcpy(type, words->data, len);
@@ -51,7 +51,7 @@ static bool edit_is_word(const char *text)
 	return *text != '\0';
 }
 
-static knot_err_t edit_scan_owner(const update_t *update, const char *text, update_note_t *note)
+static knot_err_t edit_scan_owner(const edit_t *edit, const char *text, edit_note_t *note)
 {
 	if (text == NULL) {
 		return KNOT_EPARAM;
@@ -62,7 +62,7 @@ static knot_err_t edit_scan_owner(const update_t *update, const char *text, upda
 		return KNOT_EPARSEFAIL;
 	}
 	note->reason = NULL;
-	if (!edit_is_word(text) || knot_name_scan(knot_str_of(text), update->origin, note->wire, &owner) != KNOT_OK) {
+	if (!edit_is_word(text) || knot_name_scan(knot_str_of(text), edit->origin, note->wire, &owner) != KNOT_OK) {
 		note->reason = "invalid owner";
 		return KNOT_EPARSEFAIL;
 	}
@@ -73,11 +73,11 @@ static knot_err_t edit_scan_owner(const update_t *update, const char *text, upda
 
 /* ret: KNOT_RDATA_MAX bytes. */
 static knot_err_t edit_scan_data(
-		const update_t *update, update_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
+		const edit_t *edit, edit_note_t *note, const char *text, uint8_t *ret, knot_bytes_t *ret_rdata)
 {
 	uint16_t len;
 	knot_mut_bytes_t room = { ret, KNOT_RDATA_MAX };
-	knot_err_t err = knot_rdata_scan(note->type, knot_str_of(text), update->origin, room, &len, &note->reason);
+	knot_err_t err = knot_rdata_scan(note->type, knot_str_of(text), edit->origin, room, &len, &note->reason);
 	if (err != KNOT_OK) {
 		return KNOT_EPARSEFAIL;
 	}
@@ -85,9 +85,9 @@ static knot_err_t edit_scan_data(
 	return KNOT_OK;
 }
 
-static bool edit_is_apex(const update_t *update, const update_note_t *note)
+static bool edit_is_apex(const edit_t *edit, const edit_note_t *note)
 {
-	return note->owner.len == update->origin.len && knot_name_in(note->owner, update->origin);
+	return note->owner.len == edit->origin.len && knot_name_in(note->owner, edit->origin);
 }
 
 /* ---- What is there ---- */
@@ -109,24 +109,23 @@ static bool edit_see_type(const zone_rr_t *rr, void *ctx)
 }
 
 /* The RRset of note->type at the owner, or not found. */
-static knot_err_t edit_seek_rrset(const update_t *update, const update_note_t *note, seek_t *ret_seek)
+static knot_err_t edit_seek_rrset(const edit_t *edit, const edit_note_t *note, seek_t *ret_seek)
 {
 	*ret_seek = (seek_t){ .type = note->type };
-	knot_err_t err = zone_txn_each_of(update->txn, note->owner, edit_see_type, ret_seek);
+	knot_err_t err = zone_txn_each_of(edit->txn, note->owner, edit_see_type, ret_seek);
 	return err == KNOT_ENONODE ? KNOT_OK : err;
 }
 
 /* ---- Adding ---- */
 
-static knot_err_t edit_choose_ttl(
-		const update_t *update, const update_words_t *words, knot_bytes_t rdata, update_note_t *note)
+static knot_err_t edit_choose_ttl(const edit_t *edit, const edit_words_t *words, knot_bytes_t rdata, edit_note_t *note)
 {
 	seek_t there;
-	knot_err_t err = edit_seek_rrset(update, note, &there);
+	knot_err_t err = edit_seek_rrset(edit, note, &there);
 	if (err == KNOT_OK && words->ttl != NULL && *words->ttl != '\0') {
 		err = knot_ttl_scan(knot_str_of(words->ttl), &note->ttl, &note->reason);
 	} else {
-		note->ttl = there.found ? there.ttl : update->default_ttl;
+		note->ttl = there.found ? there.ttl : edit->default_ttl;
 	}
 	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
 		assert(rdata.len >= 18);               /* RFC 4034 3.1: what knot_rdata_scan() reads is whole */
@@ -137,16 +136,16 @@ static knot_err_t edit_choose_ttl(
 	return err;
 }
 
-static knot_err_t edit_put_record(const update_t *update, knot_bytes_t rdata, const update_note_t *note)
+static knot_err_t edit_put_record(const edit_t *edit, knot_bytes_t rdata, const edit_note_t *note)
 {
 	if (note->type == KNOT_TYPE_SOA) {
-		knot_err_t err = zone_txn_remove_all(update->txn, note->owner, KNOT_TYPE_SOA);
+		knot_err_t err = zone_txn_remove_all(edit->txn, note->owner, KNOT_TYPE_SOA);
 		if (err != KNOT_OK && err != KNOT_ENONODE && err != KNOT_ENOENT) {
 			return err;
 		}
 	}
-	knot_err_t err = zone_txn_put(update->txn, note->owner, note->type, note->ttl, rdata);
-	return err == KNOT_EISRECORD && update->is_benevolent ? KNOT_OK : err;
+	knot_err_t err = zone_txn_put(edit->txn, note->owner, note->type, note->ttl, rdata);
+	return err == KNOT_EISRECORD && edit->is_benevolent ? KNOT_OK : err;
 }
 
 /* Type 0 marks a SIG that covers a transaction; records can't have it (RFC 6895 3.1). To zone_txn_remove_all() it means
@@ -156,10 +155,10 @@ static bool edit_is_no_zone_data(uint16_t type)
 	return type == 0 || knot_rrtype_is_meta(type);
 }
 
-static knot_err_t edit_scan_set(const update_t *update, const update_words_t *words, update_note_t *note, uint8_t *room,
+static knot_err_t edit_scan_set(const edit_t *edit, const edit_words_t *words, edit_note_t *note, uint8_t *room,
 		knot_bytes_t *ret_rdata)
 {
-	knot_err_t err = words->type != NULL ? edit_scan_owner(update, words->owner, note) : KNOT_EPARAM;
+	knot_err_t err = words->type != NULL ? edit_scan_owner(edit, words->owner, note) : KNOT_EPARAM;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -172,65 +171,65 @@ static knot_err_t edit_scan_set(const update_t *update, const update_words_t *wo
 		note->reason = "record type is not zone data";
 		return KNOT_EPARSEFAIL;
 	}
-	err = edit_scan_data(update, note, words->data != NULL ? words->data : "", room, ret_rdata);
-	if (err == KNOT_OK && !knot_name_in(note->owner, update->origin)) {
+	err = edit_scan_data(edit, note, words->data != NULL ? words->data : "", room, ret_rdata);
+	if (err == KNOT_OK && !knot_name_in(note->owner, edit->origin)) {
 		err = KNOT_EOUTOFZONE;
 	}
-	return err == KNOT_OK && note->type == KNOT_TYPE_SOA && !edit_is_apex(update, note) ? KNOT_EDENIED : err;
+	return err == KNOT_OK && note->type == KNOT_TYPE_SOA && !edit_is_apex(edit, note) ? KNOT_EDENIED : err;
 }
 
-knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note)
+knot_err_t edit_set(const edit_t *edit, const edit_words_t *words, edit_note_t *ret_note)
 {
-	assert(update->txn != NULL);
-	KNOT_ASSERT_SLOW(edit_is_lower(update->origin));
-	*ret_note = (update_note_t){ 0 };
+	assert(edit->txn != NULL);
+	KNOT_ASSERT_SLOW(edit_is_lower(edit->origin));
+	*ret_note = (edit_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
-	const update_words_t plain = edit_strip_class(words, type);
+	const edit_words_t plain = edit_strip_class(words, type);
 	uint8_t *room = malloc(KNOT_RDATA_MAX);
 	if (room == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t rdata;
-	knot_err_t err = edit_scan_set(update, &plain, ret_note, room, &rdata);
-	err = err == KNOT_OK ? edit_choose_ttl(update, &plain, rdata, ret_note) : err;
-	err = err == KNOT_OK ? edit_put_record(update, rdata, ret_note) : err;
+	knot_err_t err = edit_scan_set(edit, &plain, ret_note, room, &rdata);
+	err = err == KNOT_OK ? edit_choose_ttl(edit, &plain, rdata, ret_note) : err;
+	err = err == KNOT_OK ? edit_put_record(edit, rdata, ret_note) : err;
 	free(room);
 	return err;
 }
 
 /* ---- Removing ---- */
 
-static knot_err_t edit_remove_record(const update_t *update, const update_words_t *words, update_note_t *note)
+static knot_err_t edit_remove_record(const edit_t *edit, const edit_words_t *words, edit_note_t *note)
 {
 	uint8_t *room = malloc(KNOT_RDATA_MAX);
 	if (room == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t rdata;
-	knot_err_t err = edit_scan_data(update, note, words->data, room, &rdata);
-	err = err == KNOT_OK ? zone_txn_remove(update->txn, note->owner, note->type, rdata) : err;
+	knot_err_t err = edit_scan_data(edit, note, words->data, room, &rdata);
+	err = err == KNOT_OK ? zone_txn_remove(edit->txn, note->owner, note->type, rdata) : err;
 	free(room);
 	return err;
 }
 
 /* An empty non-terminal exists, although it has no records (RFC 9499 7). */
-static knot_err_t edit_remove_all(const update_t *update, const update_words_t *words, const update_note_t *note)
+static knot_err_t edit_remove_all(const edit_t *edit, const edit_words_t *words, const edit_note_t *note)
 {
-	knot_err_t err = zone_txn_remove_all(update->txn, note->owner, note->type);
+	knot_err_t err = zone_txn_remove_all(edit->txn, note->owner, note->type);
 	if (err == KNOT_ENONODE) {
-		err = zone_txn_find(update->txn, note->owner);
+		err = zone_txn_find(edit->txn, note->owner);
 		err = err == KNOT_OK && words->type != NULL ? KNOT_ENOENT : err;
 	}
 	return err;
 }
 
-static knot_err_t edit_remove(const update_t *update, const update_words_t *words, update_note_t *note)
+static knot_err_t edit_remove(const edit_t *edit, const edit_words_t *words, edit_note_t *note)
 {
 	/* As in Knot, an empty owner is the apex. */
 	bool is_empty = words->owner != NULL && *words->owner == '\0';
 	knot_err_t err = words->data != NULL && words->type == NULL
 					 ? KNOT_EPARAM
-					 : edit_scan_owner(update, is_empty ? "@" : words->owner, note);
+					 : edit_scan_owner(edit, is_empty ? "@" : words->owner, note);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -238,30 +237,30 @@ static knot_err_t edit_remove(const update_t *update, const update_words_t *word
 		note->reason = bad_type;
 		return words->data != NULL ? KNOT_EPARSEFAIL : KNOT_EPARAM;
 	}
-	if (!knot_name_in(note->owner, update->origin)) {
+	if (!knot_name_in(note->owner, edit->origin)) {
 		return KNOT_ENONODE;
 	}
 	seek_t there;
 	if (words->type != NULL && edit_is_no_zone_data(note->type)) {
-		err = zone_txn_find(update->txn, note->owner);
+		err = zone_txn_find(edit->txn, note->owner);
 		return err == KNOT_OK ? KNOT_ENOENT : err;
 	}
-	if (note->type == KNOT_TYPE_SOA && edit_is_apex(update, note)) {
-		err = edit_seek_rrset(update, note, &there);
+	if (note->type == KNOT_TYPE_SOA && edit_is_apex(edit, note)) {
+		err = edit_seek_rrset(edit, note, &there);
 		return err == KNOT_OK && !there.found ? KNOT_ENOENT
 						      : err; /* a zone always has its SOA; another one replaces it */
 	}
-	return words->data != NULL ? edit_remove_record(update, words, note) : edit_remove_all(update, words, note);
+	return words->data != NULL ? edit_remove_record(edit, words, note) : edit_remove_all(edit, words, note);
 }
 
-knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note)
+knot_err_t edit_unset(const edit_t *edit, const edit_words_t *words, edit_note_t *ret_note)
 {
-	assert(update->txn != NULL);
-	KNOT_ASSERT_SLOW(edit_is_lower(update->origin));
-	*ret_note = (update_note_t){ 0 };
+	assert(edit->txn != NULL);
+	KNOT_ASSERT_SLOW(edit_is_lower(edit->origin));
+	*ret_note = (edit_note_t){ 0 };
 	char type[KNOT_TYPE_TEXT_MAX];
-	const update_words_t plain = edit_strip_class(words, type);
-	knot_err_t err = edit_remove(update, &plain, ret_note);
+	const edit_words_t plain = edit_strip_class(words, type);
+	knot_err_t err = edit_remove(edit, &plain, ret_note);
 	bool is_missing = err == KNOT_ENONODE || err == KNOT_ENOENT || err == KNOT_ENORECORD;
-	return is_missing && update->is_benevolent ? KNOT_OK : err;
+	return is_missing && edit->is_benevolent ? KNOT_OK : err;
 }

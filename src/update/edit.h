@@ -16,14 +16,14 @@ typedef struct {
 	const char *ttl;   /* seconds, plain or with units (1h30m); empty: not given */
 	const char *type;  /* mnemonic or TYPEn; "IN": the type is the first word of the data */
 	const char *data;  /* presentation form of the RDATA */
-} update_words_t;
+} edit_words_t;
 
 typedef struct {
 	zone_txn_t *txn;
 	knot_name_t origin;   /* apex, lower case */
 	uint32_t default_ttl; /* of RRsets that have none yet; seconds */
 	bool is_benevolent;   /* adding an existing record and removing a missing one succeed */
-} update_t;
+} edit_t;
 
 /** Facts about a change beside its error, for messages. */
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
 	uint16_t type;
 	knot_name_t owner; /* of wire[]; wire NULL: not known */
 	uint8_t wire[KNOT_NAME_MAX];
-} update_note_t;
+} edit_note_t;
 
 /**
  * Add a record. A SOA replaces the present one.
@@ -41,7 +41,7 @@ typedef struct {
  * owner, or a bad type without a TTL. KNOT_EOUTOFZONE. KNOT_EDENIED: SOA below the apex. KNOT_EISRECORD: the record
  * exists already; its TTL is changed all the same. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t *words, update_note_t *ret_note);
+KNOT_MUST_USE knot_err_t edit_set(const edit_t *edit, const edit_words_t *words, edit_note_t *ret_note);
 
 /**
  * Remove a record, an RRset (no data) or all of a name but its SOA (no type). The TTL is ignored. A SOA stays, without
@@ -49,4 +49,4 @@ KNOT_MUST_USE knot_err_t update_set(const update_t *update, const update_words_t
  * unknown. KNOT_EPARAM: unknown type, no owner, or data without a type. KNOT_ENORECORD: no such record. KNOT_ENONODE,
  * without data: no such name. KNOT_ENOENT: no such RRset. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t update_unset(const update_t *update, const update_words_t *words, update_note_t *ret_note);
+KNOT_MUST_USE knot_err_t edit_unset(const edit_t *edit, const edit_words_t *words, edit_note_t *ret_note);

@@ -11,6 +11,7 @@
 #include "src/zone/compile.h"
 #include "src/zone/patch.h"
 #include "src/zone/record_list.h"
+#include "src/zone/undo.h"
 
 #include <assert.h>
 #include <search.h>
@@ -27,6 +28,7 @@ struct zone_txn {
 	zone_build_params_t params;
 	void *edits; /* owned: tsearch() tree of edit_t by owner */
 	size_t edit_count;
+	zone_undo_t undo;   /* steps since the first mark */
 	knot_name_t origin; /* of wire[] */
 	uint8_t wire[];
 };
@@ -47,6 +49,7 @@ static void free_edit(void *at)
 void zone_txn_discard(zone_txn_t *txn)
 {
 	if (txn != NULL) {
+		zone_undo_clear(&txn->undo);
 		tdestroy(txn->edits, free_edit);
 		free(txn);
 	}
@@ -121,19 +124,38 @@ static bool is_same(const zone_record_t *a, const zone_record_t *b)
 }
 
 /* Signatures at one name are of different RRsets: they don't share a TTL. */
-static void set_ttl(edit_t *edit, const zone_record_t *record)
+static void set_ttl(zone_txn_t *txn, edit_t *edit, const zone_record_t *record)
 {
 	for (zone_record_t *r = edit->first; r != NULL; r = r->next) {
-		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record))) {
+		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record)) &&
+				r->ttl != record->ttl) {
+			zone_undo_note_ttl(&txn->undo, r, r->ttl);
 			r->ttl = record->ttl;
 		}
 	}
 }
 
+/* Make room to note a step for each record of a name, and one more. */
+static knot_err_t txn_reserve_undo(zone_txn_t *txn, const edit_t *edit)
+{
+	size_t count = 1;
+	for (const zone_record_t *r = edit->first; r != NULL && txn->undo.is_kept; r = r->next) {
+		count++;
+	}
+	return zone_undo_reserve(&txn->undo, count);
+}
+
+/* The edit of a name that a step is going to change. */
+static knot_err_t txn_begin_step(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
+{
+	knot_err_t err = edit_of(txn, owner, ret_edit);
+	return err == KNOT_OK ? txn_reserve_undo(txn, *ret_edit) : err;
+}
+
 knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
+	knot_err_t err = txn_begin_step(txn, owner, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -141,7 +163,7 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	if (record == NULL) {
 		return KNOT_ENOMEM;
 	}
-	set_ttl(edit, record);
+	set_ttl(txn, edit, record);
 	for (const zone_record_t *r = edit->first; r != NULL; r = r->next) {
 		if (is_same(r, record)) {
 			free(record);
@@ -150,13 +172,14 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	}
 	record->next = edit->first;
 	edit->first = record;
+	zone_undo_note_added(&txn->undo, &edit->first, record);
 	return KNOT_OK;
 }
 
 knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, knot_bytes_t rdata)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
+	knot_err_t err = txn_begin_step(txn, owner, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -174,14 +197,14 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 		return KNOT_ENORECORD;
 	}
 	*at = found->next;
-	free(found);
+	zone_undo_note_removed(&txn->undo, &edit->first, found);
 	return KNOT_OK;
 }
 
 knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
+	knot_err_t err = txn_begin_step(txn, owner, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -194,12 +217,30 @@ knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type
 		if (type == 0 ? record->type != KNOT_TYPE_SOA : record->type == type) {
 			found = true;
 			*at = record->next;
-			free(record);
+			zone_undo_note_removed(&txn->undo, &edit->first, record);
 		} else {
 			at = &record->next;
 		}
 	}
 	return found ? KNOT_OK : KNOT_ENOENT;
+}
+
+/* ---- Marks ---- */
+
+size_t zone_txn_mark(zone_txn_t *txn)
+{
+	txn->undo.is_kept = true;
+	return txn->undo.count;
+}
+
+void zone_txn_rollback(zone_txn_t *txn, size_t mark)
+{
+	zone_undo_back(&txn->undo, mark);
+}
+
+void zone_txn_unmark(zone_txn_t *txn)
+{
+	zone_undo_clear(&txn->undo);
 }
 
 /* ---- Reading ---- */

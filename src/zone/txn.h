@@ -37,6 +37,18 @@ KNOT_MUST_USE knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uin
  */
 KNOT_MUST_USE knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type);
 
+/**
+ * Mark what the transaction is now, to come back to it with zone_txn_rollback(). Marks are numbers: later ones are gone
+ * after a rollback to an earlier one. From the first mark on each step is noted, until zone_txn_unmark().
+ */
+size_t zone_txn_mark(zone_txn_t *txn);
+
+/** Undo each step that was taken since the mark, which remains. Cost: that of the steps. */
+void zone_txn_rollback(zone_txn_t *txn, size_t mark);
+
+/** Forget all marks and what was noted for them. */
+void zone_txn_unmark(zone_txn_t *txn);
+
 /** Visit all records as they are now: as zone_each_record(). KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx);
 

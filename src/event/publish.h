@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Where versions of zones become served: the only caller of zone_publish(). Internal to src/event.
+ *
+ * It gives the steps of a change (update/update.h) what they need of the daemon, and notes what the new contents were
+ * made from. Any thread registered for RCU, outside of read sections; one caller per zone at a time.
+ */
+#pragma once
+
+#include "src/event/load.h"
+#include "src/update/update.h"
+
+/** Where a change goes. */
+typedef struct {
+	zone_t *zone;
+	load_source_t *source; /* of what is served; replaced by `next` when the change is published */
+	load_source_t next;    /* owned: of the new contents */
+} publish_t;
+
+/**
+ * Commit the change and serve it in place of what is served. base: as for update_commit(). publish->next is gone
+ * afterwards, also on failure. Errors of update_commit().
+ */
+KNOT_MUST_USE knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
+		const update_policy_t *policy, update_effects_t *ret_effects);
+
+/** Serve nothing any more. Logs that. */
+void publish_drop(zone_t *zone, load_source_t *source);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * A change of a zone on its way to being served: the one way for all that can change a zone.
+ *
+ *   source → update_t: edits of a version, or a whole new one → steps → effects
+ *
+ * The steps (the table in update.c) number, build, check, store and publish. Each reads what earlier ones made; if one
+ * fails, those before it are undone, nothing was published, and the edits are as they were, so that they can be mended
+ * and tried again. A source knows no step, a step no source. Pure but for two functions of update_env_t, which get
+ * values. What should follow is returned as effects. One caller per zone at a time.
+ */
+#pragma once
+
+#include "src/conf/conf.h"
+#include "src/journal/changeset.h"
+#include "src/zone/txn.h"
+
+/** What can change a zone, and its word in the log and in the zone's history. The numbers are stored: add at the end.
+ */
+#define UPDATE_SOURCES(ROW)                                                                                            \
+	ROW(FILE, "file")                                                                                              \
+	ROW(CONTROL, "control")                                                                                        \
+	ROW(DDNS, "ddns")                                                                                              \
+	ROW(TRANSFER, "transfer")                                                                                      \
+	ROW(SIGNER, "signer")                                                                                          \
+	ROW(CATALOG, "catalog")                                                                                        \
+	ROW(JOURNAL, "journal")                                                                                        \
+	ROW(REVERT, "revert")
+typedef enum {
+#define UPDATE_SOURCE_ROW(id, name) UPDATE_##id,
+	UPDATE_SOURCES(UPDATE_SOURCE_ROW)
+#undef UPDATE_SOURCE_ROW
+			UPDATE_SOURCE_COUNT
+} update_source_t;
+
+/** The word of a source; "unknown" for another number. */
+const char *update_source_name(unsigned source);
+
+/** What is stored of a change. */
+typedef enum {
+	UPDATE_STORES_NOTHING,
+	UPDATE_STORES_CHANGES, /* the records that came and went; of a whole version only that there was one */
+	UPDATE_STORES_ALL,     /* the same, but whole versions with their records */
+} update_store_t;
+
+/** How versions are made. A value; what its pointers lead to is borrowed. */
+typedef struct {
+	zone_build_params_t build; /* checks; its callbacks get the messages */
+	conf_serial_policy_t serial_policy;
+	update_store_t stores;
+} update_policy_t;
+
+/** A change as it is to be stored. Borrowed during the call. */
+typedef struct {
+	knot_name_t origin;
+	update_source_t source;
+	const char *who; /* "": nothing is known of the author */
+	bool is_whole;   /* the payload is a whole version; else the step from one version to the next */
+	bool has_base;   /* the next is known */
+	uint32_t serial_from;
+	uint32_t serial_to;
+	uint32_t removed, added; /* records with SOAs */
+	uint64_t zone_size;      /* wire size of the new version */
+	knot_bytes_t payload;    /* journal/changeset.h; empty: only that there is another version */
+} update_record_t;
+
+enum { UPDATE_REASON_MAX = 384 }; /* bytes of details with their NUL */
+
+/** What the steps do outside. */
+typedef struct {
+	/* Store the change durably. Not called for UPDATE_STORES_NOTHING. An error ends the commit; reason: as
+	 * update_t.reason, "" at first. */
+	knot_err_t (*store)(const update_record_t *record, char *reason, void *ctx);
+	/* Serve the version. Nothing can fail any more. */
+	void (*publish)(zone_contents_t *take_contents, void *ctx);
+	void *ctx;
+} update_env_t;
+
+/** What came of a commit, and what is to follow. */
+typedef struct {
+	bool is_published; /* there is a new version; save it, notify, and if is_ahead write the zone file */
+	bool is_ahead;     /* the zone file doesn't have it */
+	bool has_base;     /* the next is known */
+	uint32_t serial_from;
+	uint32_t serial_to;
+	uint32_t removed, added; /* records with SOAs; 0 if whole versions replace each other */
+} update_effects_t;
+
+/** A change. Begin with update_begin() or update_begin_whole(); end with update_end(). */
+typedef struct {
+	knot_name_t origin; /* lower case; borrowed */
+	update_source_t source;
+	const char *who;             /* borrowed; "" at first */
+	bool is_ahead;               /* the zone file won't have the new version; true at first */
+	const zone_contents_t *base; /* the version that is changed; borrowed; NULL: there is none */
+	zone_txn_t *txn;             /* owned: the edits; NULL: a whole version replaces the zone */
+	char *reason; /* UPDATE_REASON_MAX bytes for the details of a failure, "" at first; borrowed; NULL: none */
+
+	/* For the steps: */
+	const update_policy_t *policy;
+	const update_env_t *env;
+	zone_contents_t *next;      /* owned: the new version until it is published */
+	size_t mark;                /* of the transaction before the first step */
+	changeset_writer_t changes; /* what differs */
+	uint8_t *payload;           /* owned */
+	size_t payload_len;
+	update_effects_t effects;
+} update_t;
+
+/** Begin with edits of `base`, which must stay until the end; NULL: of an empty zone. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t update_begin(
+		knot_name_t origin, update_source_t source, const zone_contents_t *base, update_t *ret_update);
+
+/** Begin with a version that is to replace `base`. It is checked already. */
+void update_begin_whole(knot_name_t origin, update_source_t source, const zone_contents_t *base,
+		zone_contents_t *take_next, update_t *ret_update);
+
+/** Drop what wasn't published. */
+void update_end(update_t *update);
+
+/** Mark what the edits are now. Marks are as zone_txn_mark() says. */
+size_t update_mark(update_t *update);
+
+/** Take back the edits since the mark. */
+void update_rollback(update_t *update, size_t mark);
+
+/**
+ * Run the steps. base: the version that is served, which update->base is or is a hold on. Without a change nothing
+ * happens. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. Errors of env->store(). KNOT_ENOMEM. On failure the edits
+ * are as they were.
+ */
+KNOT_MUST_USE knot_err_t update_commit(update_t *update, const zone_contents_t *base, const update_policy_t *policy,
+		const update_env_t *env, update_effects_t *ret_effects);
