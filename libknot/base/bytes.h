@@ -51,6 +51,11 @@ static inline uint32_t load_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+static inline uint64_t load_be64(const uint8_t *p)
+{
+	return (uint64_t)load_be32(p) << 32 | load_be32(p + 4);
+}
+
 /** Eight bytes as a number whose lowest byte is the first one. */
 static inline uint64_t load_le64(const uint8_t *p)
 {
@@ -71,6 +76,12 @@ static inline void store_be32(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)(v >> 16);
 	p[2] = (uint8_t)(v >> 8);
 	p[3] = (uint8_t)v;
+}
+
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+	store_be32(p, (uint32_t)(v >> 32));
+	store_be32(p + 4, (uint32_t)v);
 }
 
 typedef struct {
@@ -118,6 +129,12 @@ static inline uint32_t knot_read_u32(knot_reader_t *r)
 {
 	const uint8_t *p = knot_read(r, 4);
 	return p != NULL ? load_be32(p) : 0;
+}
+
+static inline uint64_t knot_read_u64(knot_reader_t *r)
+{
+	const uint8_t *p = knot_read(r, 8);
+	return p != NULL ? load_be64(p) : 0;
 }
 
 typedef struct {
@@ -170,5 +187,13 @@ static inline void knot_write_u32(knot_writer_t *w, uint32_t v)
 	uint8_t *p = knot_write_room(w, 4);
 	if (p != NULL) {
 		store_be32(p, v);
+	}
+}
+
+static inline void knot_write_u64(knot_writer_t *w, uint64_t v)
+{
+	uint8_t *p = knot_write_room(w, 8);
+	if (p != NULL) {
+		store_be64(p, v);
 	}
 }

@@ -29,16 +29,10 @@ void store_key_head(knot_name_t zone, store_key_t *ret_key)
 	ret_key->len = (uint16_t)(1 + knot_name_key(zone, ret_key->bytes + 1));
 }
 
-static void put_u64(uint8_t *to, uint64_t v)
-{
-	store_be32(to, (uint32_t)(v >> 32));
-	store_be32(to + 4, (uint32_t)v);
-}
-
 void store_key_piece(uint64_t id, uint32_t number, store_key_t *ret_key)
 {
 	ret_key->bytes[0] = STORE_KEY_PIECE;
-	put_u64(ret_key->bytes + 1, id);
+	store_be64(ret_key->bytes + 1, id);
 	store_be32(ret_key->bytes + 9, number);
 	static_assert(STORE_PIECE_KEY_LEN == 1 + sizeof(id) + sizeof(number), "kind, id, number");
 	ret_key->len = STORE_PIECE_KEY_LEN;
@@ -47,7 +41,7 @@ void store_key_piece(uint64_t id, uint32_t number, store_key_t *ret_key)
 void store_key_work(uint64_t id, store_key_t *ret_key)
 {
 	ret_key->bytes[0] = STORE_KEY_WORK;
-	put_u64(ret_key->bytes + 1, id);
+	store_be64(ret_key->bytes + 1, id);
 	ret_key->len = STORE_WORK_KEY_LEN;
 }
 
