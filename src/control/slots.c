@@ -33,16 +33,18 @@ typedef struct {
 typedef struct {
 	int fd;                /* borrowed */
 	uint64_t pause_end_ms; /* not looked at before: all slots are taken, or accepting failed */
+	size_t slot_count;     /* slots of this socket, their threads run */
 } socket_t;
 
 struct slots {
 	socket_t sockets[SLOTS_SOCKETS_MAX];
 	size_t socket_count;
 	slot_t slots[SLOTS_MAX];
-	size_t count; /* slots whose threads run */
 	sys_thread_t acceptor;
 	int wake_fd; /* eventfd: a slot became free, or the slots stop */
 	sys_mutex_t lock;
+	size_t count SYS_GUARDED_BY(
+			lock); /* slots whose threads run: the first ones; only the thread that accepts adds one */
 	bool stopping SYS_GUARDED_BY(lock);
 	slots_serve_t serve;
 	void *ctx;
@@ -55,11 +57,10 @@ static void slots_wake_acceptor(slots_t *slots)
 }
 
 /* What goes on for as long as descriptors or memory are short. */
-static void slots_log_failure(const char *what, int errnum)
+static void slots_log_failure(const char *what, knot_err_t err)
 {
 	static sys_log_repeats_t repeats;
-	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what,
-			knot_strerror(knot_err_of_errno(errnum)));
+	sys_log_repeated(&repeats, SYS_LOG_CONTROL, LOG_ERR, "control, failed to %s (%s)", what, knot_strerror(err));
 }
 
 /* ---- The thread of a slot ---- */
@@ -87,7 +88,7 @@ static void slots_run_slot(void *arg)
 		if (own_fd >= 0) {
 			slots->serve(slots->ctx, own_fd, self->socket, &self->wait);
 		} else {
-			slots_log_failure("serve a connection", errno);
+			slots_log_failure("serve a connection", knot_err_of_errno(errno));
 		}
 		sys_mutex_lock(&slots->lock);
 		self->fd = -1;
@@ -165,17 +166,56 @@ static void slots_hand_over(slots_t *slots, slot_t *slot, int take_fd)
 	}
 }
 
+/* Start one more thread for a socket: threads come as connections do, and stay. */
+static knot_err_t slots_add_slot(slots_t *slots, unsigned index)
+{
+	sys_mutex_lock(&slots->lock);
+	size_t number = slots->count;
+	sys_mutex_unlock(&slots->lock);
+	assert(number < SLOTS_MAX); /* only this thread adds */
+	slot_t *slot = &slots->slots[number];
+	slot->socket = index;
+	slot->thread = (sys_thread_t){ .cpu = -1, .run = slots_run_slot, .arg = slot };
+	snprintf(slot->thread.name, sizeof(slot->thread.name), "control-%u", (unsigned)(number % SLOTS_MAX));
+	knot_err_t err = sys_thread_start(&slot->thread);
+	if (err == KNOT_OK) {
+		sys_mutex_lock(&slots->lock);
+		slots->count++;
+		sys_mutex_unlock(&slots->lock);
+		slots->sockets[index].slot_count++;
+	}
+	return err;
+}
+
+/* A slot without a connection, the first one, so that threads that no load needs stay cold. NULL: none, but maybe soon.
+ */
+static slot_t *slots_get_slot(slots_t *slots, unsigned index, uint64_t now_ms)
+{
+	sys_mutex_lock(&slots->lock);
+	slot_t *slot = slots_find_free(slots, index);
+	sys_mutex_unlock(&slots->lock);
+	knot_err_t err = KNOT_OK;
+	if (slot == NULL && slots->sockets[index].slot_count < SLOTS_MAX / slots->socket_count) {
+		err = slots_add_slot(slots, index);
+	}
+	sys_mutex_lock(&slots->lock);
+	slot = slots_find_free(slots, index);
+	if (slot == NULL) {
+		slots_make_room(slots, index, now_ms);
+	}
+	sys_mutex_unlock(&slots->lock);
+	if (err != KNOT_OK) {
+		slots_log_failure("start a thread", err);
+	}
+	return slot;
+}
+
 /* A client waits at the socket. Only this thread takes slots, so one that is free stays free. */
 static void slots_accept_at(slots_t *slots, unsigned index)
 {
 	socket_t *socket = &slots->sockets[index];
 	uint64_t now_ms = sys_clock_ms();
-	sys_mutex_lock(&slots->lock);
-	slot_t *slot = slots_find_free(slots, index);
-	if (slot == NULL) {
-		slots_make_room(slots, index, now_ms);
-	}
-	sys_mutex_unlock(&slots->lock);
+	slot_t *slot = slots_get_slot(slots, index, now_ms);
 	if (slot == NULL) {
 		socket->pause_end_ms = now_ms + RETRY_MS;
 		return;
@@ -184,7 +224,7 @@ static void slots_accept_at(slots_t *slots, unsigned index)
 	if (fd >= 0) {
 		slots_hand_over(slots, slot, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		slots_log_failure("accept", errno);
+		slots_log_failure("accept", knot_err_of_errno(errno));
 		socket->pause_end_ms = now_ms + FAILURE_MS;
 	}
 }
@@ -267,31 +307,22 @@ slots_t *slots_new(const int *fds, size_t count, slots_serve_t serve, void *ctx)
 	return slots;
 }
 
-static knot_err_t slots_start_thread(sys_thread_t *thread)
+knot_err_t slots_start(slots_t *slots)
 {
-	knot_err_t err = sys_thread_start(thread);
+	/* One for each socket, so that an operator always gets in. */
+	knot_err_t err = KNOT_OK;
+	for (unsigned i = 0; i < slots->socket_count && err == KNOT_OK; i++) {
+		err = slots_add_slot(slots, i);
+	}
+	if (err == KNOT_OK) {
+		slots->acceptor =
+				(sys_thread_t){ .name = "control", .cpu = -1, .run = slots_run_acceptor, .arg = slots };
+		err = sys_thread_start(&slots->acceptor);
+	}
 	if (err != KNOT_OK) {
 		log_control(LOG_CRIT, "control, failed to start a thread (%s)", knot_strerror(err));
 	}
 	return err;
-}
-
-knot_err_t slots_start(slots_t *slots)
-{
-	size_t each = slots->socket_count > 0 ? SLOTS_MAX / slots->socket_count : 0;
-	for (size_t i = 0; i < each * slots->socket_count; i++) {
-		slot_t *slot = &slots->slots[i];
-		slot->socket = (unsigned)(i / each);
-		slot->thread = (sys_thread_t){ .cpu = -1, .run = slots_run_slot, .arg = slot };
-		snprintf(slot->thread.name, sizeof(slot->thread.name), "control-%u", (unsigned)(i % SLOTS_MAX));
-		knot_err_t err = slots_start_thread(&slot->thread);
-		if (err != KNOT_OK) {
-			return err;
-		}
-		slots->count++;
-	}
-	slots->acceptor = (sys_thread_t){ .name = "control", .cpu = -1, .run = slots_run_acceptor, .arg = slots };
-	return slots_start_thread(&slots->acceptor);
 }
 
 void slots_stop(slots_t *slots)
@@ -307,10 +338,10 @@ void slots_stop(slots_t *slots)
 	sys_mutex_unlock(&slots->lock);
 	slots_wake_acceptor(slots);
 	sys_thread_join(&slots->acceptor);
-	for (size_t i = 0; i < slots->count; i++) {
+	/* Those that it started meanwhile see that the slots stop. */
+	for (size_t i = 0; i < SLOTS_MAX; i++) {
 		sys_thread_join(&slots->slots[i].thread);
 	}
-	slots->count = 0;
 }
 
 void slots_free(slots_t *slots)
@@ -318,7 +349,6 @@ void slots_free(slots_t *slots)
 	if (slots == NULL) {
 		return;
 	}
-	assert(slots->count == 0);
 	close(slots->wake_fd);
 	for (size_t i = 0; i < SLOTS_MAX; i++) {
 		pthread_cond_destroy(&slots->slots[i].ready);

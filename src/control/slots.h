@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Connections of the control sockets: one thread accepts, a fixed number of slots serve one connection each.
+ * Connections of the control sockets: one thread accepts, a bounded number of slots serve one connection each.
  *
- * The slots are shared out evenly among the sockets, so that clients that fill one socket don't close the others. Where
- * all slots of a socket are taken and another client connects, the connection that has waited longest for its peer (for
- * a request, the rest of one, or for its reply to be read) is closed to make room; a connection whose command runs, or
- * whose request waits for the slot's thread, is not. While no connection can be closed, the next one waits in the
- * kernel's queue. doc/adr/0022-control-connections.md. Not here: what a connection says (session.h), how sockets are
- * made (control.h).
+ * A slot's thread is started when a connection needs it, and stays. The slots are shared out evenly among the sockets,
+ * so that clients that fill one socket don't close the others. Where all slots of a socket are taken and another client
+ * connects, the connection that has waited longest for its peer (for a request, the rest of one, or for its reply to be
+ * read) is closed to make room; a connection whose command runs, or whose request waits for the slot's thread, is not.
+ * While no connection can be closed, the next one waits in the kernel's queue. doc/adr/0022-control-connections.md. Not
+ * here: what a connection says (session.h), how sockets are made (control.h).
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 enum {
-	SLOTS_MAX = 8,         /* Knot has as many threads */
+	SLOTS_MAX = 64,        /* as many commits share a write to disk; a slot that is not used costs nothing */
 	SLOTS_SOCKETS_MAX = 4, /* as the configuration's schema */
 	/*
 	 * A connection may wait so long before it can be closed for another one: a client with a request needs less.

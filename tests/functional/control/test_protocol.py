@@ -2,6 +2,7 @@
 """Guards the control protocol byte by byte: units, blocks, odd requests and their replies. Each test but those marked holds for Knot DNS too."""
 import contextlib
 import os
+import pathlib
 import random
 import re
 import socket
@@ -296,12 +297,42 @@ def test_half_a_unit_is_closed(server):
     assert is_fine(server)
 
 
+SLOTS = 64      # of all sockets
+
+
+@pytest.mark.threads
+@pytest.mark.ours
+def test_many_sessions_at_once(knotd):
+    """As many as there are slots hold a connection each, each with a transaction of its own: none is closed while all talk, and none waits for another
+    one to go. Threads come with connections."""
+    def thread_count():
+        return len(list(pathlib.Path(f"/proc/{knotd.process.pid}/task").iterdir()))
+
+    zones = [f"z{number}.test" for number in range(SLOTS)]
+    for zone in zones:
+        knotd.write(f"{zone}.zone", "@ 60 SOA a b 1 3600 600 86400 60\n@ 60 NS a\na 60 A 192.0.2.1\n")
+    knotd.configure(zones=zones, text="template:\n  - id: default\n    zonefile-sync: -1\n")
+    knotd.start()
+    before = thread_count()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(Client(knotd.socket)) for _ in zones]
+        for client, zone in zip(clients, zones):
+            assert client.ask(cmd="zone-begin", zone=zone) == []
+        assert before + SLOTS - 2 <= thread_count() <= before + SLOTS
+        for step in ({"cmd": "zone-set", "owner": "b", "ttl": "60", "type": "A", "data": "192.0.2.2"}, {"cmd": "zone-commit"}):
+            for client, zone in zip(clients, zones):
+                client.send(unit(zone=zone, **step), BLOCK)
+            for client in clients:
+                assert client.block() == []
+    assert [len(knotd.ask(f"b.{zone}").answer) for zone in zones] == [1] * SLOTS
+
+
 @pytest.mark.threads
 @pytest.mark.ours
 def test_idle_connections_do_not_lock_out(knotd):
     """More than there are slots: the one that has waited longest goes when another one wants in; no command waits for control.timeout."""
     server = start(knotd)
-    idle = [Client(server.socket) for _ in range(7)]
+    idle = [Client(server.socket) for _ in range(SLOTS - 1)]
     time.sleep(0.1)     # these have waited longer than the next one
     busy = Client(server.socket)
     assert busy.ask(cmd="status") == RUNNING
@@ -309,7 +340,7 @@ def test_idle_connections_do_not_lock_out(knotd):
         assert busy.ask(cmd="status") == RUNNING
         assert is_fine(server)
     assert busy.ask(cmd="status") == RUNNING
-    assert 1 <= sum(client.is_closed(0.05) for client in idle) < 7
+    assert 1 <= sum(client.is_closed(0.01) for client in idle) < SLOTS - 1
     for client in (*idle, busy):
         client.stream.close()
 
@@ -320,7 +351,7 @@ def test_idle_connections_do_not_lock_out(knotd):
 def test_no_client_keeps_its_slot(knotd, how):
     """control.timeout 0 is no limit: such clients would stay for ever."""
     start(knotd, timeout=0)
-    clients = [Client(knotd.socket) for _ in range(20)]
+    clients = [Client(knotd.socket) for _ in range(SLOTS + 12)]
     try:
         for client in clients:
             client.stream.setblocking(False)
@@ -385,7 +416,7 @@ def test_sockets_do_not_share_slots(knotd):
     two = knotd.socket.with_name("two.sock")
     with Client(two) as kept:
         assert kept.ask(cmd="status") == RUNNING
-        others = [Client(knotd.socket) for _ in range(30)]
+        others = [Client(knotd.socket) for _ in range(SLOTS)]
         for _ in range(5):
             assert is_fine(knotd)
         assert kept.ask(cmd="status") == RUNNING
@@ -411,8 +442,8 @@ def test_a_command_that_runs_is_not_closed(knotd):
         prober.send(unit(cmd="status"), BLOCK)
         assert prober.is_silent(0.5)
         reader.send((unit(cmd="zone-read", zone="example") + BLOCK) * 20)
-        # Four slots: two and all that come, who make room for each other.
-        others = [connect(knotd.socket) for _ in range(8)]
+        # Half of the slots: two and all that come, which make room for each other.
+        others = [connect(knotd.socket) for _ in range(SLOTS // 2 + 4)]
         wait_until(lambda: sum(client.is_closed(0.01) for client in others) >= 5, "others to be closed")
         writer.send(END)
         assert prober.block() == RUNNING
@@ -425,7 +456,7 @@ def test_a_long_reply_that_is_read_is_not_closed(knotd):
     """While there are some who have waited longer."""
     start(knotd)
     with contextlib.ExitStack() as stack:
-        idle = [stack.enter_context(Client(knotd.socket)) for _ in range(7)]
+        idle = [stack.enter_context(Client(knotd.socket)) for _ in range(SLOTS - 1)]
         for client in idle:
             assert client.ask(cmd="status") == RUNNING
         time.sleep(0.1)     # these have waited longer than the next one
