@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/journal/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+	PAYLOAD_MAX = 1 << 30,
+	MERGE_TRIES = 4, /* other threads don't change the zone meanwhile, so one is enough */
+	SETTLE_COMMITS = 2,
+	RESERVE_PAGES = 32,
+	RESERVE_PART = 256, /* of the map: lists of free pages need 8 bytes for each page */
+};
+
+/* ---- Steps of a transaction: each returns a code of LMDB ---- */
+
+static int append_save_meta(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_meta_t *meta)
+{
+	journal_key_t meta_key;
+	uint8_t bytes[JOURNAL_META_LEN];
+	journal_key(zone, JOURNAL_KEY_META, 0, 0, &meta_key);
+	MDB_val key = journal_val(&meta_key), value = { sizeof(bytes), bytes };
+	journal_meta_write(meta, journal_bytes(&key), bytes);
+	return mdb_put(txn, journal->lmdb.dbi, &key, &value, 0);
+}
+
+static int append_put_pieces(const journal_t *journal, MDB_txn *txn, journal_key_t *at, const journal_entry_t *entry)
+{
+	uint32_t pieces = journal_head_pieces(entry);
+	size_t left = entry->change.payload.len, each = JOURNAL_PIECE_MAX - JOURNAL_CHECKSUM_LEN;
+	const uint8_t *from = entry->change.payload.data;
+	for (uint32_t i = 0; i < pieces; i++) {
+		knot_bytes_t bytes = { from, left < each ? left : each };
+		journal_key_change(at, JOURNAL_KEY_PIECE, entry->number, i);
+		MDB_val key = journal_val(at), value = { JOURNAL_CHECKSUM_LEN + bytes.len, NULL };
+		int code = mdb_put(txn, journal->lmdb.dbi, &key, &value, MDB_RESERVE);
+		if (code != 0) {
+			return code;
+		}
+		journal_piece_write(bytes, (knot_bytes_t){ at->bytes, at->len }, value.mv_data);
+		from += bytes.len;
+		left -= bytes.len;
+	}
+	return 0;
+}
+
+/* Store an entry of the number it has; *ret_cost: bytes. */
+static int append_put_entry(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_key_kind_t kind,
+		const journal_entry_t *entry, uint64_t *ret_cost)
+{
+	journal_key_t at;
+	journal_key(zone, kind, entry->number, 0, &at);
+	MDB_val key = journal_val(&at), value = { journal_head_len(entry), NULL };
+	*ret_cost = journal_cost(entry, at.len);
+	int code = mdb_put(txn, journal->lmdb.dbi, &key, &value, MDB_RESERVE);
+	if (code != 0) {
+		return code;
+	}
+	journal_head_write(entry, (knot_bytes_t){ at.bytes, at.len }, value.mv_data);
+	return append_put_pieces(journal, txn, &at, entry);
+}
+
+/* Delete what stands from a key of the zone on, up to the first of another kind or with a number of at least `end`. */
+static int append_delete_range(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_key_kind_t kind,
+		uint64_t number, uint64_t end)
+{
+	MDB_cursor *cursor;
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	MDB_val key, value;
+	while ((code = journal_seek(cursor, zone, kind, number, &key, &value)) == 0) {
+		knot_name_t name;
+		journal_key_kind_t found;
+		if (!journal_key_read(journal_bytes(&key), &name, &found, &number) || number >= end) {
+			break;
+		}
+		code = mdb_cursor_del(cursor, 0);
+		if (code != 0) {
+			break;
+		}
+	}
+	mdb_cursor_close(cursor);
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* Delete changes with numbers of [number..end) and their pieces. */
+static int append_delete_changes(
+		const journal_t *journal, MDB_txn *txn, knot_name_t zone, uint64_t number, uint64_t end)
+{
+	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_CHANGE, number, end);
+	return code != 0 ? code : append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, number, end);
+}
+
+static int append_delete_whole(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *meta)
+{
+	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_WHOLE, 0, UINT64_MAX);
+	if (code == 0 && meta->whole != 0) {
+		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, meta->whole, meta->whole + 1);
+	}
+	meta->flags &= ~(uint32_t)JOURNAL_HAS_WHOLE;
+	meta->whole = 0;
+	return code;
+}
+
+/* Delete all changes, and what damaged entries may have left of their pieces; the whole zone and notes stay. */
+static int append_forget_changes(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *meta)
+{
+	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_CHANGE, 0, UINT64_MAX);
+	uint64_t whole = meta->whole;
+	if (code == 0) {
+		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, 0, whole != 0 ? whole : UINT64_MAX);
+	}
+	if (code == 0 && whole != 0) {
+		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, whole + 1, UINT64_MAX);
+	}
+	meta->count = 0;
+	meta->span = 0;
+	meta->flags &= ~(uint32_t)(JOURNAL_IS_LOWERED | (whole == 0 ? JOURNAL_HAS_LAST : 0));
+	return code;
+}
+
+/* ---- What must go before a change fits ---- */
+
+typedef struct {
+	uint64_t end;    /* changes with smaller numbers go */
+	uint32_t count;  /* so many of them */
+	uint64_t bytes;  /* that they take up */
+	uint64_t span;   /* of serials */
+	uint32_t serial; /* where the first that stays begins */
+	bool is_damaged; /* some of their sizes are unknown */
+} drop_t;
+
+static bool drop_add(drop_t *drop, const MDB_val *key, const MDB_val *value)
+{
+	knot_name_t name;
+	journal_key_kind_t kind;
+	uint64_t number;
+	journal_entry_t entry;
+	if (!journal_key_read(journal_bytes(key), &name, &kind, &number)) {
+		return false;
+	}
+	drop->end = number + 1;
+	drop->count++;
+	if (journal_head_read(journal_bytes(value), journal_bytes(key), &entry) == KNOT_OK) {
+		drop->bytes += journal_cost(&entry, key->mv_size);
+		drop->span += entry.change.serial_to - entry.change.serial_from;
+		drop->serial = entry.change.serial_to;
+	} else {
+		drop->is_damaged = true;
+	}
+	return true;
+}
+
+/* True if the limits allow one more change when `drop` has been dropped. */
+static bool drop_is_enough(
+		const drop_t *drop, const journal_meta_t *meta, uint64_t cost, const journal_limits_t *limits)
+{
+	uint64_t used = meta->bytes > drop->bytes ? meta->bytes - drop->bytes : 0;
+	return meta->count - drop->count < limits->depth_max && used + cost <= limits->usage_max;
+}
+
+static bool drop_is_flushed(const MDB_val *key, const journal_meta_t *meta)
+{
+	knot_name_t name;
+	journal_key_kind_t kind;
+	uint64_t number;
+	return journal_key_read(journal_bytes(key), &name, &kind, &number) && number <= meta->flushed;
+}
+
+/* Find what to drop of the oldest changes: those up to the one that begins at `serial` if that is set, then flushed
+ * ones until it is enough, or all of these. */
+static int drop_find(MDB_cursor *cursor, const journal_op_t *op, const journal_meta_t *meta, uint64_t cost,
+		const uint32_t *serial, drop_t *ret_drop)
+{
+	MDB_val key, value;
+	int code = journal_seek(cursor, op->zone, JOURNAL_KEY_CHANGE, 0, &key, &value);
+	drop_t drop = { 0 }, trimmed = { 0 };
+	for (journal_entry_t entry; serial != NULL && code == 0;) {
+		if (!drop_add(&drop, &key, &value)) {
+			return MDB_CORRUPTED;
+		}
+		if (journal_head_read(journal_bytes(&value), journal_bytes(&key), &entry) == KNOT_OK &&
+				entry.change.serial_from == *serial) {
+			trimmed = drop;
+		}
+		code = journal_step(cursor, false, &key, &value);
+	}
+	drop = trimmed;
+	if (serial != NULL && (code == 0 || code == MDB_NOTFOUND)) {
+		code = journal_seek(cursor, op->zone, JOURNAL_KEY_CHANGE, drop.end, &key, &value);
+	}
+	/* With a whole zone the changes are the way on from it. */
+	while (code == 0 && !(meta->flags & JOURNAL_HAS_WHOLE) && drop_is_flushed(&key, meta) &&
+			(op->drops_flushed || !drop_is_enough(&drop, meta, cost, op->limits))) {
+		if (!drop_add(&drop, &key, &value)) {
+			return MDB_CORRUPTED;
+		}
+		code = journal_step(cursor, false, &key, &value);
+	}
+	*ret_drop = drop;
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int drop_apply(journal_t *journal, MDB_txn *txn, knot_name_t zone, const drop_t *drop, journal_meta_t *meta)
+{
+	if (drop->count == 0) {
+		return 0;
+	}
+	int code = append_delete_changes(journal, txn, zone, 0, drop->end);
+	meta->count -= drop->count < meta->count ? drop->count : meta->count;
+	meta->bytes -= drop->bytes < meta->bytes ? drop->bytes : meta->bytes;
+	meta->span -= drop->span < meta->span ? drop->span : meta->span;
+	meta->serial_first = drop->serial;
+	if (meta->count == 0) {
+		meta->span = 0;
+		meta->bytes = 0;
+		meta->flags &= ~(uint32_t)JOURNAL_IS_LOWERED;
+	}
+	return code;
+}
+
+/* ---- A change ---- */
+
+static int append_refuse(journal_op_t *op, knot_err_t err, const char *why)
+{
+	op->err = err;
+	sys_lmdb_say(&op->reason, "%s", why);
+	return 0;
+}
+
+/* The first changes may begin at the serial that the new one leads to. Not if serials only grew, and not by 2^32. */
+static bool append_may_return(const journal_meta_t *meta, const journal_change_t *change)
+{
+	return meta->count > 0 &&
+	       (meta->flags & JOURNAL_IS_LOWERED || !journal_serial_is_newer(change->serial_to, change->serial_from) ||
+			       meta->span + (change->serial_to - change->serial_from) > UINT32_MAX);
+}
+
+static bool append_is_merge_fresh(const journal_op_t *op, const journal_meta_t *meta)
+{
+	return op->merge != NULL && op->merge->next == meta->next;
+}
+
+/* Put what a merge has made in the place of what it is made of. */
+static int append_apply_merge(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
+{
+	const journal_merge_t *merge = op->merge;
+	int code = append_delete_changes(journal, txn, op->zone, merge->first, UINT64_MAX);
+	if (code == 0 && merge->into_whole) {
+		code = append_delete_whole(journal, txn, op->zone, meta);
+	}
+	uint64_t cost;
+	if (code == 0) {
+		code = append_put_entry(journal, txn, op->zone,
+				merge->into_whole ? JOURNAL_KEY_WHOLE : JOURNAL_KEY_CHANGE, &merge->entry, &cost);
+	}
+	if (code != 0) {
+		return code;
+	}
+	if (merge->into_whole) {
+		meta->flags |= JOURNAL_HAS_WHOLE;
+		meta->whole = merge->entry.number;
+	}
+	/* Counted from the entries: a merge is rare. */
+	return journal_recount(journal, txn, op->zone, meta);
+}
+
+/* The rules for where a change begins. False: it is refused, or *ret_forget: what is stored leads nowhere. */
+static bool append_continues(journal_op_t *op, const journal_meta_t *meta, bool *ret_forget)
+{
+	const journal_change_t *change = &op->entry->change;
+	bool has_whole = (meta->flags & JOURNAL_HAS_WHOLE) != 0;
+	*ret_forget = false;
+	if (change->serial_from == change->serial_to) {
+		(void)append_refuse(op, KNOT_ESEMCHECK, "a change doesn't change the serial");
+		return false;
+	}
+	if ((meta->count == 0 && !has_whole) ||
+			(meta->flags & JOURNAL_HAS_LAST && meta->serial_last == change->serial_from)) {
+		return true;
+	}
+	if (has_whole || !journal_serial_is_newer(change->serial_to, change->serial_from)) {
+		(void)append_refuse(
+				op, KNOT_ESEMCHECK, "the change doesn't begin where the last one in the journal ended");
+		return false;
+	}
+	*ret_forget = true;
+	return true;
+}
+
+static int append_insert(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
+{
+	const journal_change_t *change = &op->entry->change;
+	journal_entry_t entry = *op->entry;
+	uint64_t cost;
+	entry.number = meta->next;
+	int code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_CHANGE, &entry, &cost);
+	if (meta->count == 0) {
+		meta->serial_first = change->serial_from;
+	}
+	if (!journal_serial_is_newer(change->serial_to, change->serial_from)) {
+		meta->flags |= JOURNAL_IS_LOWERED;
+	}
+	meta->next++;
+	meta->count++;
+	meta->bytes += cost;
+	meta->span += change->serial_to - change->serial_from;
+	meta->serial_last = change->serial_to;
+	meta->flags |= JOURNAL_HAS_LAST;
+	return code != 0 ? code : append_save_meta(journal, txn, op->zone, meta);
+}
+
+/* Nothing may be dropped that would make room. */
+static int append_refuse_full(journal_op_t *op, const journal_meta_t *meta)
+{
+	if (meta->flags & JOURNAL_HAS_WHOLE || op->limits->may_merge) {
+		op->needs_merge = true;
+		return append_refuse(op, KNOT_EAGAIN, "changes must be merged first");
+	}
+	return append_refuse(op, KNOT_EAGAIN, "the journal is full, the zone file must be written first");
+}
+
+static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, journal_meta_t *meta)
+{
+	const journal_change_t *change = &op->entry->change;
+	journal_key_t key;
+	journal_key(op->zone, JOURNAL_KEY_CHANGE, 0, 0, &key);
+	uint64_t cost = journal_cost(op->entry, key.len);
+	bool forgets;
+	if (!append_continues(op, meta, &forgets)) {
+		return 0;
+	}
+	if (forgets) {
+		int code = append_forget_changes(journal, txn, op->zone, meta);
+		meta->bytes = 0;
+		return code != 0 ? code : append_insert(journal, txn, op, meta);
+	}
+	bool may_return = append_may_return(meta, change);
+	MDB_cursor *cursor;
+	drop_t drop;
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	code = drop_find(cursor, op, meta, cost, may_return ? &change->serial_to : NULL, &drop);
+	mdb_cursor_close(cursor);
+	if (code != 0) {
+		return code;
+	}
+	if (drop.count > 0 && meta->flags & JOURNAL_HAS_WHOLE) {
+		return append_refuse(op, KNOT_ESEMCHECK, "the change returns to a version that the journal leads from");
+	}
+	if (!drop_is_enough(&drop, meta, cost, op->limits)) {
+		if (!append_is_merge_fresh(op, meta)) {
+			return append_refuse_full(op, meta);
+		}
+		code = append_apply_merge(journal, txn, op, meta);
+	} else {
+		code = drop_apply(journal, txn, op->zone, &drop, meta);
+		if (code == 0 && drop.is_damaged) {
+			code = journal_recount(journal, txn, op->zone, meta);
+		}
+	}
+	return code != 0 ? code : append_insert(journal, txn, op, meta);
+}
+
+/* ---- Operations ---- */
+
+/*
+ * Keep some of the map free, so that small changes of a full one succeed: noting a flush, dropping what was flushed.
+ * The free pages are counted only when the file has nearly its full size.
+ */
+static bool append_has_room(const journal_t *journal, MDB_txn *txn, uint64_t cost)
+{
+	uint64_t page_len = journal->lmdb.page_len, pages = journal->lmdb.map_len / page_len;
+	uint64_t wanted = cost / page_len + RESERVE_PAGES + pages / RESERVE_PART;
+	MDB_envinfo info;
+	if (mdb_env_info(journal->lmdb.env, &info) != 0) {
+		return false;
+	}
+	uint64_t used = info.me_last_pgno + 1;
+	return used + wanted <= pages || used - sys_lmdb_free_pages(txn) + wanted <= pages;
+}
+
+/* The meta of a zone that may have none. */
+static int append_begin(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *ret_meta)
+{
+	bool damaged;
+	*ret_meta = (journal_meta_t){ 0 };
+	int code = journal_load_meta(journal, txn, zone, ret_meta, &damaged);
+	if (ret_meta->next == 0) {
+		ret_meta->next = 1;
+	}
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int append_note(const journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
+{
+	journal_entry_t entry = *op->entry;
+	entry.number = meta->next++;
+	uint64_t cost;
+	int code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_NOTE, &entry, &cost);
+	meta->notes++;
+	while (code == 0 && meta->notes > JOURNAL_NOTES_MAX) {
+		MDB_cursor *cursor;
+		MDB_val key, value;
+		code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+		if (code != 0) {
+			break;
+		}
+		code = journal_seek(cursor, op->zone, JOURNAL_KEY_NOTE, 0, &key, &value);
+		code = code != 0 ? code : mdb_cursor_del(cursor, 0);
+		mdb_cursor_close(cursor);
+		meta->notes--;
+	}
+	return code != 0 ? code : append_save_meta(journal, txn, op->zone, meta);
+}
+
+static int op_append(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_meta_t meta;
+	int code = append_begin(journal, txn, op->zone, &meta);
+	if (code == 0 && !append_has_room(journal, txn, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+		code = MDB_MAP_FULL;
+	}
+	if (code != 0) {
+		return code;
+	}
+	return op->entry->kind == JOURNAL_NOTE ? append_note(journal, txn, op, &meta)
+					       : append_change(journal, txn, op, &meta);
+}
+
+static int op_put_zone(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_meta_t meta;
+	int code = append_begin(journal, txn, op->zone, &meta);
+	if (code == 0 && !append_has_room(journal, txn, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+		code = MDB_MAP_FULL;
+	}
+	code = code != 0 ? code : append_delete_whole(journal, txn, op->zone, &meta);
+	code = code != 0 ? code : append_forget_changes(journal, txn, op->zone, &meta);
+	if (code != 0) {
+		return code;
+	}
+	journal_entry_t entry = *op->entry;
+	uint64_t cost;
+	entry.number = meta.next;
+	code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_WHOLE, &entry, &cost);
+	meta.whole = meta.next++;
+	meta.bytes = cost;
+	meta.serial_last = entry.change.serial_to;
+	meta.flags |= JOURNAL_HAS_WHOLE | JOURNAL_HAS_LAST;
+	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+}
+
+/* The number of the last change that leads to a serial; MDB_NOTFOUND. */
+static int mark_find(MDB_cursor *cursor, knot_name_t zone, uint32_t serial, uint64_t *ret_number)
+{
+	MDB_val key, value;
+	int code = journal_seek_back(cursor, zone, JOURNAL_KEY_CHANGE, UINT64_MAX, &key, &value);
+	for (; code == 0; code = journal_step(cursor, true, &key, &value)) {
+		journal_entry_t entry;
+		if (journal_head_read(journal_bytes(&value), journal_bytes(&key), &entry) == KNOT_OK &&
+				entry.change.serial_to == serial) {
+			*ret_number = entry.number;
+			return 0;
+		}
+	}
+	return code;
+}
+
+static int op_mark_flushed(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_meta_t meta;
+	MDB_cursor *cursor;
+	bool damaged;
+	int code = journal_load_meta(journal, txn, op->zone, &meta, &damaged);
+	if (code == 0) {
+		code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	}
+	if (code == 0) {
+		uint64_t number;
+		code = mark_find(cursor, op->zone, op->serial, &number);
+		mdb_cursor_close(cursor);
+		if (code == 0) {
+			meta.flushed = number;
+			meta.serial_flushed = op->serial;
+			meta.flags |= JOURNAL_HAS_FLUSHED;
+			code = append_save_meta(journal, txn, op->zone, &meta);
+		}
+	}
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int op_drop(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_key_t first;
+	MDB_cursor *cursor;
+	journal_key(op->zone, JOURNAL_KEY_META, 0, 0, &first);
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	op->err = KNOT_ENOENT;
+	for (;;) {
+		MDB_val key = journal_val(&first), value;
+		code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+		if (code != 0 || key.mv_size < first.name_len ||
+				memcmp(key.mv_data, first.bytes, first.name_len) != 0) {
+			break;
+		}
+		code = mdb_cursor_del(cursor, 0);
+		if (code != 0) {
+			break;
+		}
+		op->err = KNOT_OK;
+	}
+	mdb_cursor_close(cursor);
+	return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* Drop all changes that are in the zone file, to make room in a database or on a disk that is full. */
+static int op_trim(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_meta_t meta;
+	MDB_cursor *cursor;
+	drop_t drop;
+	int code = append_begin(journal, txn, op->zone, &meta);
+	code = code != 0 ? code : mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	code = drop_find(cursor, op, &meta, 0, NULL, &drop);
+	mdb_cursor_close(cursor);
+	if (code == 0 && drop.count == 0) {
+		bool may_flush = meta.count > 0 && !(meta.flags & JOURNAL_HAS_WHOLE);
+		op->err = may_flush ? KNOT_EAGAIN : KNOT_ENOENT;
+		return 0;
+	}
+	code = code != 0 ? code : drop_apply(journal, txn, op->zone, &drop, &meta);
+	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+}
+
+/* Write something small: pages that were freed may be used again two transactions later. */
+static int op_settle(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	journal_meta_t meta;
+	int code = append_begin(journal, txn, op->zone, &meta);
+	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+}
+
+/* ---- The public functions ---- */
+
+static knot_err_t append_end(const journal_op_t *op, journal_reason_t *ret_reason)
+{
+	if (ret_reason != NULL) {
+		*ret_reason = op->err == KNOT_OK ? (journal_reason_t){ "" } : op->reason;
+	}
+	return op->err;
+}
+
+/* The database or the disk is full. KNOT_OK: there is more room now; KNOT_EAGAIN: there would be after a flush. */
+static knot_err_t append_make_room(journal_t *journal, const journal_op_t *op)
+{
+	journal_op_t trim = { .run = op_trim, .zone = op->zone, .limits = op->limits, .drops_flushed = true };
+	journal_submit(journal, &trim);
+	for (int i = 0; trim.err == KNOT_OK && i < SETTLE_COMMITS; i++) {
+		journal_op_t settle = { .run = op_settle, .zone = op->zone };
+		journal_submit(journal, &settle);
+	}
+	return trim.err;
+}
+
+/* Write the operation, with a merge if it needs one. */
+static void append_submit(journal_t *journal, journal_op_t *op)
+{
+	journal_merge_t merge;
+	for (int i = 0; i < MERGE_TRIES; i++) {
+		journal_submit(journal, op);
+		if (op->merge != NULL) {
+			free((void *)op->merge->entry.change.payload.data);
+			op->merge = NULL;
+		}
+		if (!op->needs_merge) {
+			return;
+		}
+		op->err = journal_plan_merge(journal, op->zone, op->entry, op->limits, &merge, &op->reason);
+		if (op->err != KNOT_OK) {
+			return;
+		}
+		op->merge = &merge;
+	}
+	if (op->merge != NULL) {
+		free((void *)op->merge->entry.change.payload.data);
+	}
+}
+
+static knot_err_t append_entry(journal_t *journal, int (*run)(journal_t *, MDB_txn *, journal_op_t *), knot_name_t zone,
+		const journal_entry_t *entry, const journal_limits_t *limits, journal_reason_t *ret_reason)
+{
+	journal_op_t op = { .run = run, .zone = zone, .entry = entry, .limits = limits };
+	journal_key_t key;
+	journal_key(zone, JOURNAL_KEY_CHANGE, 0, 0, &key);
+	if (entry->kind != JOURNAL_NOTE && (entry->change.payload.len > PAYLOAD_MAX ||
+							   journal_cost(entry, key.len) >= limits->usage_max)) {
+		op.err = KNOT_ESPACE;
+		sys_lmdb_say(&op.reason,
+				"%zu bytes are more than the limit of a zone's journal, increase "
+				"'zone.journal-max-usage'",
+				entry->change.payload.len);
+		return append_end(&op, ret_reason);
+	}
+	append_submit(journal, &op);
+	if (op.may_retry) {
+		knot_err_t room = append_make_room(journal, &op);
+		if (room == KNOT_OK) {
+			append_submit(journal, &op);
+		} else if (room == KNOT_EAGAIN && entry->kind == JOURNAL_STEP && !limits->may_merge) {
+			op.err = KNOT_EAGAIN;
+		}
+	}
+	return append_end(&op, ret_reason);
+}
+
+knot_err_t journal_append(journal_t *journal, knot_name_t zone, const journal_change_t *change,
+		const journal_limits_t *limits, journal_reason_t *ret_reason)
+{
+	assert(limits->depth_max >= 2);
+	journal_entry_t entry = { .kind = change->payload.len == 0 ? JOURNAL_NOTE : JOURNAL_STEP, .change = *change };
+	return append_entry(journal, op_append, zone, &entry, limits, ret_reason);
+}
+
+knot_err_t journal_put_zone(journal_t *journal, knot_name_t zone, const journal_change_t *whole,
+		const journal_limits_t *limits, journal_reason_t *ret_reason)
+{
+	assert(whole->payload.len > 0);
+	journal_entry_t entry = { .kind = JOURNAL_WHOLE, .change = *whole };
+	entry.change.serial_from = whole->serial_to;
+	return append_entry(journal, op_put_zone, zone, &entry, limits, ret_reason);
+}
+
+knot_err_t journal_mark_flushed(journal_t *journal, knot_name_t zone, uint32_t serial, journal_reason_t *ret_reason)
+{
+	journal_op_t op = { .run = op_mark_flushed, .zone = zone, .serial = serial };
+	journal_submit(journal, &op);
+	return append_end(&op, ret_reason);
+}
+
+knot_err_t journal_drop(journal_t *journal, knot_name_t zone, journal_reason_t *ret_reason)
+{
+	journal_op_t op = { .run = op_drop, .zone = zone };
+	journal_submit(journal, &op);
+	return append_end(&op, ret_reason);
+}

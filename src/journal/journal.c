@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/journal/internal.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	FORMAT = 1,
+	BATCH_BYTES = 8 << 20, /* payloads of a transaction, about: LMDB keeps the pages in memory until the commit */
+	BATCH_MAX = 1024,      /* operations of a transaction */
+};
+
+/* The value of JOURNAL_KEY_FORMAT. */
+typedef struct {
+	char magic[8];
+	uint32_t byte_order;
+	uint16_t format;
+	uint16_t zero;
+} format_t;
+
+static_assert(sizeof(format_t) == 16, "no padding on disk");
+
+static const format_t our_format = { "bowl-jrn", 0x01020304, FORMAT, 0 };
+static const uint8_t format_key = JOURNAL_KEY_FORMAT;
+/* Knot's journal has its version there. */
+static const uint8_t knot_key[] = "\0\0\0\0version";
+static const char data_name[] = "data.mdb", knot_name[] = "data.mdb.knot";
+
+/* ---- Opening ---- */
+
+static bool journal_is_there(const journal_t *journal)
+{
+	int dir = open(journal->params.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is_there = dir >= 0 && faccessat(dir, data_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (dir >= 0) {
+		close(dir);
+	}
+	return is_there;
+}
+
+/* The record of the format is missing. A database of Knot's makes way, any other one is left as it is. */
+static knot_err_t journal_judge(MDB_txn *txn, MDB_dbi dbi, journal_reason_t *ret_reason, bool *ret_is_knot)
+{
+	MDB_val key = { sizeof(knot_key), (void *)knot_key }, value;
+	MDB_stat stat = { 0 };
+	if (mdb_get(txn, dbi, &key, &value) == 0) {
+		*ret_is_knot = true;
+		sys_lmdb_say(ret_reason, "it is a journal of Knot DNS");
+		return KNOT_EEXIST;
+	}
+	if (mdb_stat(txn, dbi, &stat) == 0 && stat.ms_entries == 0) {
+		sys_lmdb_say(ret_reason, "it is empty");
+		return KNOT_ENOENT;
+	}
+	sys_lmdb_say(ret_reason,
+			"it is the database of something else, set 'database.journal-db' to a folder of its own");
+	return KNOT_EEXIST;
+}
+
+static knot_err_t journal_read_format(journal_t *journal, journal_reason_t *ret_reason, bool *ret_is_knot)
+{
+	MDB_txn *txn;
+	int code = sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn);
+	if (code != 0) {
+		return sys_lmdb_fail(&journal->lmdb, code, "opening the database", ret_reason);
+	}
+	MDB_val key = { sizeof(format_key), (void *)&format_key }, value;
+	code = mdb_get(txn, journal->lmdb.dbi, &key, &value);
+	knot_err_t err = KNOT_OK;
+	if (code == MDB_NOTFOUND) {
+		err = journal_judge(txn, journal->lmdb.dbi, ret_reason, ret_is_knot);
+	} else if (code != 0) {
+		err = sys_lmdb_fail(&journal->lmdb, code, "opening the database", ret_reason);
+	} else if (value.mv_size != sizeof(our_format) || memcmp(value.mv_data, &our_format, value.mv_size) != 0) {
+		sys_lmdb_say(ret_reason, "it has another format or byte order");
+		err = KNOT_ENOTSUP;
+	}
+	mdb_txn_abort(txn);
+	return err;
+}
+
+static knot_err_t journal_put_format(journal_t *journal, journal_reason_t *ret_reason)
+{
+	MDB_txn *txn;
+	MDB_val key = { sizeof(format_key), (void *)&format_key }, value = { sizeof(our_format), (void *)&our_format };
+	int code = sys_lmdb_begin(&journal->lmdb, 0, &txn);
+	if (code == 0) {
+		code = mdb_put(txn, journal->lmdb.dbi, &key, &value, 0);
+		if (code == 0) {
+			code = sys_lmdb_commit(&journal->lmdb, txn);
+		} else {
+			mdb_txn_abort(txn);
+		}
+	}
+	return code == 0 ? KNOT_OK : sys_lmdb_fail(&journal->lmdb, code, "writing to the new database", ret_reason);
+}
+
+/* Open the file that is there, or make one. *ret_is_knot: KNOT_EEXIST for Knot's sake. */
+static knot_err_t journal_open_file(journal_t *journal, journal_reason_t *ret_reason, bool *ret_is_knot)
+{
+	*ret_is_knot = false;
+	knot_err_t err = sys_lmdb_open(&journal->lmdb, ret_reason);
+	if (err == KNOT_OK) {
+		err = journal_read_format(journal, ret_reason, ret_is_knot);
+	}
+	if (err == KNOT_ENOENT && !journal->params.read_only) {
+		err = journal_put_format(journal, ret_reason);
+		ret_reason->text[0] = err == KNOT_OK ? '\0' : ret_reason->text[0];
+	}
+	return err;
+}
+
+/* The folder is locked: no other process writes. */
+static knot_err_t journal_make_way(journal_t *journal, journal_reason_t *reason)
+{
+	mdb_env_close(journal->lmdb.env);
+	journal->lmdb.env = NULL;
+	if (renameat(journal->lmdb.dir_fd, data_name, journal->lmdb.dir_fd, knot_name) != 0 ||
+			(unlinkat(journal->lmdb.dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
+		return sys_lmdb_fail(&journal->lmdb, errno, "renaming the journal of Knot DNS", reason);
+	}
+	sys_lmdb_say(reason, "it was a journal of Knot DNS; it was renamed to %s, a new one is made", knot_name);
+	return KNOT_OK;
+}
+
+/* Whatever fails, the environment is closed then. */
+static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_reason)
+{
+	const journal_params_t *params = &journal->params;
+	sys_lmdb_options_t options = {
+		.path = params->path,
+		.item = "database.journal-db",
+		.size_max = params->size_max,
+		.flags = params->is_asynchronous ? MDB_NOSYNC : 0,
+		.depth = SYS_LMDB_CHECK_HEADS,
+		.read_only = params->read_only,
+	};
+	bool is_knot = false;
+	journal->lmdb = (sys_lmdb_t){ 0 };
+	ret_reason->text[0] = '\0';
+	knot_err_t err = sys_lmdb_lock(&journal->lmdb, &options, ret_reason);
+	if (err == KNOT_OK) {
+		err = journal_open_file(journal, ret_reason, &is_knot);
+		bool is_bad = err == KNOT_EMALF || err == KNOT_ENOTSUP;
+		if (!params->read_only && (is_bad || is_knot)) {
+			err = is_bad ? sys_lmdb_set_aside(&journal->lmdb, ret_reason)
+				     : journal_make_way(journal, ret_reason);
+			journal_reason_t second = { "" };
+			if (err == KNOT_OK && (err = journal_open_file(journal, &second, &is_knot)) != KNOT_OK) {
+				*ret_reason = second;
+			}
+		}
+	}
+	if (err != KNOT_OK) {
+		sys_lmdb_close(&journal->lmdb);
+	}
+	return err;
+}
+
+knot_err_t journal_open(const journal_params_t *params, journal_t **ret_journal, journal_reason_t *ret_reason)
+{
+	journal_t *journal = calloc(1, sizeof(*journal));
+	if (journal == NULL) {
+		sys_lmdb_say(ret_reason, "out of memory");
+		return KNOT_ENOMEM;
+	}
+	journal->params = *params;
+	journal->queue_end = &journal->queue;
+	sys_mutex_init(&journal->lock);
+	/* Reading may take long, and a writer that waits for it must not be starved. */
+	sys_rwlock_init_for_writers(&journal->env_lock);
+	ret_reason->text[0] = '\0';
+	knot_err_t err = KNOT_OK;
+	if (params->read_only || journal_is_there(journal)) {
+		err = journal_open_env(journal, ret_reason);
+	}
+	if (err != KNOT_OK && (params->read_only || err == KNOT_ENOMEM)) {
+		journal_close(journal);
+		return err;
+	}
+	*ret_journal = journal;
+	return KNOT_OK;
+}
+
+void journal_close(journal_t *take_journal)
+{
+	if (take_journal == NULL) {
+		return;
+	}
+	assert(take_journal->queue == NULL && !take_journal->is_led);
+	if (take_journal->lmdb.env != NULL && take_journal->params.is_asynchronous) {
+		(void)mdb_env_sync(take_journal->lmdb.env, 1);
+	}
+	sys_lmdb_close(&take_journal->lmdb);
+	sys_rwlock_done(&take_journal->env_lock);
+	sys_mutex_done(&take_journal->lock);
+	free(take_journal);
+}
+
+/* ---- Reading ---- */
+
+/* The lock is given back by journal_end_read(), which no annotation can say. */
+int journal_begin_read(journal_t *journal, MDB_txn **ret_txn) SYS_UNCHECKED_LOCKS
+{
+	sys_rwlock_read(&journal->env_lock);
+	int code = journal->lmdb.env == NULL ? MDB_NOTFOUND : sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, ret_txn);
+	if (code != 0) {
+		sys_rwlock_end_read(&journal->env_lock);
+	}
+	return code;
+}
+
+void journal_end_read(journal_t *journal, MDB_txn *take_txn) SYS_UNCHECKED_LOCKS
+{
+	mdb_txn_abort(take_txn);
+	sys_rwlock_end_read(&journal->env_lock);
+}
+
+knot_err_t journal_read_error(int code)
+{
+	switch (code) {
+	case 0: return KNOT_OK;
+	case MDB_NOTFOUND: return KNOT_ENOENT;
+	case ENOMEM: return KNOT_ENOMEM;
+	case MDB_READERS_FULL: return KNOT_EBUSY;
+	default: return code > 0 ? KNOT_EFILE : KNOT_EMALF;
+	}
+}
+
+/* ---- Writing: the leader ---- */
+
+static void journal_fail_op(const journal_t *journal, journal_op_t *op, int code)
+{
+	op->err = sys_lmdb_fail(&journal->lmdb, code, "writing to the journal", &op->reason);
+	op->may_retry = code == MDB_MAP_FULL || op->err == KNOT_ESPACE;
+}
+
+/* Open it if it isn't, or if LMDB has given up on it. */
+static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reason)
+{
+	if (journal->lmdb.env != NULL && !journal->is_broken) {
+		return KNOT_OK;
+	}
+	sys_rwlock_write(&journal->env_lock);
+	if (journal->lmdb.is_locked) {
+		sys_lmdb_close(&journal->lmdb);
+	}
+	knot_err_t err = journal_open_env(journal, ret_reason);
+	journal->is_broken = false;
+	sys_rwlock_end_write(&journal->env_lock);
+	return err;
+}
+
+/* Run operations in one transaction; 0: it is on disk. */
+static int journal_run(journal_t *journal, journal_op_t *first, const journal_op_t *end)
+{
+	MDB_txn *txn;
+	int code = sys_lmdb_begin(&journal->lmdb, 0, &txn);
+	if (code != 0) {
+		return code;
+	}
+	for (journal_op_t *op = first; op != end && code == 0; op = op->next) {
+		op->err = KNOT_OK;
+		op->needs_merge = op->may_retry = false;
+		code = op->run(journal, txn, op);
+	}
+	if (code != 0) {
+		mdb_txn_abort(txn);
+		return code;
+	}
+	return sys_lmdb_commit(&journal->lmdb, txn);
+}
+
+static void journal_write(journal_t *journal, journal_op_t *first)
+{
+	journal_reason_t reason = { "" };
+	knot_err_t err = journal_prepare(journal, &reason);
+	if (err != KNOT_OK) {
+		for (journal_op_t *op = first; op != NULL; op = op->next) {
+			op->err = err;
+			op->reason = reason;
+		}
+		return;
+	}
+	/* Closing it takes the leader, which we are. */
+	int code = journal_run(journal, first, NULL);
+	if (code == 0) {
+		return;
+	}
+	/* One that can't be written must not hinder the others. */
+	for (journal_op_t *op = first; op != NULL; op = op->next) {
+		code = first->next == NULL ? code : journal_run(journal, op, op->next);
+		if (code != 0) {
+			journal_fail_op(journal, op, code);
+			journal->is_broken = journal->is_broken || code == MDB_PANIC || code == MDB_CORRUPTED ||
+					     code == MDB_PAGE_NOTFOUND;
+		}
+	}
+}
+
+/* Take operations from the queue for one transaction: at least one. */
+static journal_op_t *journal_take_batch(journal_t *journal) SYS_REQUIRES(&journal->lock)
+{
+	journal_op_t *first = journal->queue, **end = &journal->queue;
+	size_t bytes = 0;
+	for (unsigned count = 0; *end != NULL && count < BATCH_MAX && bytes < BATCH_BYTES; count++) {
+		journal_op_t *op = *end;
+		bytes += op->entry != NULL ? op->entry->change.payload.len : 0;
+		end = &op->next;
+	}
+	journal->queue = *end;
+	if (journal->queue == NULL) {
+		journal->queue_end = &journal->queue;
+	}
+	*end = NULL;
+	return first;
+}
+
+static void journal_lead(journal_t *journal, const journal_op_t *mine)
+{
+	sys_mutex_lock(&journal->lock);
+	journal_op_t *batch = journal_take_batch(journal);
+	sys_mutex_unlock(&journal->lock);
+	assert(batch == mine);
+	journal_write(journal, batch);
+	sys_mutex_lock(&journal->lock);
+	journal_op_t *next = journal->queue;
+	journal->is_led = next != NULL;
+	sys_mutex_unlock(&journal->lock);
+	/* The disk first: the next leader can write while the others are woken. */
+	if (next != NULL) {
+		sem_post(&next->wake);
+	}
+	for (journal_op_t *op = batch->next; op != NULL; op = next) {
+		next = op->next; /* once woken it is gone */
+		op->is_done = true;
+		sem_post(&op->wake);
+	}
+}
+
+void journal_submit(journal_t *journal, journal_op_t *op)
+{
+	assert(!journal->params.read_only);
+	op->next = NULL;
+	op->is_done = false;
+	sem_init(&op->wake, 0, 0);
+	sys_mutex_lock(&journal->lock);
+	*journal->queue_end = op;
+	journal->queue_end = &op->next;
+	bool leads = !journal->is_led;
+	journal->is_led = true;
+	sys_mutex_unlock(&journal->lock);
+	if (!leads) {
+		while (sem_wait(&op->wake) != 0) {}
+		leads = !op->is_done;
+	}
+	if (leads) {
+		journal_lead(journal, op);
+	}
+	sem_destroy(&op->wake);
+}
