@@ -110,8 +110,7 @@ static void zone_command_print_contents(const zone_facts_t *facts, int event, ch
 
 static void zone_command_print_event(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
-	server_event_status_t status =
-			server_zone_event(facts->session->server, facts->zone->name, (server_event_t)event);
+	server_event_status_t status = server_zone_event(facts->session->server, facts->zone->name, (event_t)event);
 	if (status.state == SERVER_EVENT_IDLE) {
 		snprintf(text, FIELD_TEXT_MAX, "-");
 		return;
@@ -160,19 +159,13 @@ static const struct {
 	{ "freeze", 'f', 0, zone_command_print_freeze },
 	{ "XFR-freeze", 'f', 0, zone_command_print_none },
 	{ "catalog", 'c', 0, zone_command_print_none },
-	{ "load", 'e', SERVER_EVENT_LOAD, zone_command_print_event },
-	{ "refresh", 'e', 0, zone_command_print_none },
-	{ "update", 'e', 0, zone_command_print_none },
-	{ "expiration", 'e', 0, zone_command_print_none },
-	{ "purge", 'e', 0, zone_command_print_none },
-	{ "flush", 'e', SERVER_EVENT_FLUSH, zone_command_print_event },
-	{ "backup/restore", 'e', 0, zone_command_print_none },
-	{ "notify", 'e', 0, zone_command_print_none },
-	{ "re-sign", 'e', 0, zone_command_print_none },
-	{ "DNSSEC-validate", 'e', 0, zone_command_print_none },
-	{ "DS-check", 'e', 0, zone_command_print_none },
-	{ "DS-push", 'e', 0, zone_command_print_none },
-	{ "DNSKEY-sync", 'e', 0, zone_command_print_none },
+/* A row of the table of events; those that are hidden aren't sent. */
+#define EVENT(id, name, rules, run)                                                                                    \
+	{ name, (rules)&EVENT_IS_HIDDEN ? '\0' : 'e', EVENT_##id, zone_command_print_event },
+#define EVENT_ABSENT(id, name, rules) EVENT(id, name, rules, NULL)
+#include "src/event/event.def"
+#undef EVENT
+#undef EVENT_ABSENT
 	{ "contents", FILTER_CONTENTS, 0, zone_command_print_contents },
 	{ "error", FILTER_ERROR, 0, zone_command_print_error },
 };
@@ -186,6 +179,9 @@ static bool zone_command_wants_all(const session_t *session)
 
 static bool zone_command_wants_field(const session_t *session, char filter)
 {
+	if (filter == '\0') {
+		return false;
+	}
 	if (filter == FILTER_ERROR) {
 		return session_filter(session, FILTER_ERROR) || session_filter(session, FILTER_FAILED);
 	}

@@ -7,15 +7,16 @@
 /* Zones that are looked at between taking the lock of the jobs and giving it back: workers wait no longer than that. */
 enum { CHUNK = 256 };
 
-static void counts_add_entry(entry_t *entry, server_counts_t *counts)
+static void counts_add_entry(const server_t *server, entry_t *entry, server_counts_t *counts)
+		SYS_REQUIRES(server->jobs.lock)
 {
 	bool is_served = zone_contents(entry_zone(entry)) != NULL;
 	counts->origins[!is_served          ? SERVER_ORIGIN_NONE
 			: entry->from_image ? SERVER_ORIGIN_IMAGE
 					    : SERVER_ORIGIN_FILE]++;
-	counts->pending += entry->job == JOB_PENDING;
-	counts->running += entry->job == JOB_RUNNING;
-	counts->failed += entry->tried && entry->result != KNOT_OK;
+	counts->pending += !entry->is_running && jobs_is_pending(&server->jobs, entry, entry->events);
+	counts->running += entry->is_running;
+	counts->failed += entry->result != KNOT_OK;
 	counts->unsaved += entry->save == SAVE_WAITING || entry->save == SAVE_TAKEN;
 	counts->save_failed += entry->save == SAVE_FAILED;
 }
@@ -27,7 +28,7 @@ server_counts_t server_counts(const server_t *server)
 		sys_mutex_lock(server_lock(server));
 		total = zonedb_count(server->zones);
 		for (size_t i = first; i < total && i < first + CHUNK; i++) {
-			counts_add_entry(entry_of(zonedb_zones(server->zones)[i]), &counts);
+			counts_add_entry(server, entry_of(zonedb_zones(server->zones)[i]), &counts);
 		}
 		sys_mutex_unlock(server_lock(server));
 	}
@@ -53,7 +54,7 @@ static server_zone_health_t health_of_entry(entry_t *entry)
 {
 	server_zone_health_t health = {
 		.is_tried = entry->tried,
-		.is_failed = entry->tried && entry->result != KNOT_OK,
+		.is_failed = entry->result != KNOT_OK,
 		.is_served = zone_contents(entry_zone(entry)) != NULL,
 		.since_s = entry->since_s,
 	};
@@ -72,7 +73,7 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 		size_t first = find_behind(server, after), total = zonedb_count(server->zones), i = first;
 		for (; i < total && i < first + CHUNK && found < max; i++) {
 			entry_t *entry = entry_of(zonedb_zones(server->zones)[i]);
-			if (!failed_only || (entry->tried && entry->result != KNOT_OK)) {
+			if (!failed_only || entry->result != KNOT_OK) {
 				ret_healths[found++] = health_of_entry(entry);
 			}
 		}

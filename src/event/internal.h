@@ -6,7 +6,6 @@
 
 #include "src/event/conf_edit.h"
 #include "src/event/saves.h"
-#include "src/event/timers.h"
 #include "src/event/zone_edit.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
@@ -35,7 +34,6 @@ struct server {
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
 	void *edits SYS_GUARDED_BY(jobs.lock); /* owned: open transactions (zone_edit.c); under the lock of the jobs */
 	size_t edit_count SYS_GUARDED_BY(jobs.lock);
-	timers_t timers SYS_GUARDED_BY(jobs.lock); /* when zone files are to be written */
 	faults_t faults SYS_GUARDED_BY(jobs.lock); /* reasons of zones whose last job failed */
 };
 
@@ -94,12 +92,21 @@ void server_edits_free(server_t *server);
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 void server_edit_free(server_edit_t *take_edit);
 
-/* ---- zone_flush.c ---- */
+/* ---- What events do: a function per row of event.def ---- */
 
-/** The job: write the zone's file. outcome: filled in as far as it concerns the file. Errors are logged. Without the
- * lock. */
-knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome)
-		SYS_EXCLUDES(server->jobs.lock);
+/*
+ * In the zone's turn, without locks. how: EVENT_BY_…. outcome: filled in by what was done. The caller logs that the
+ * event failed.
+ */
+#define EVENT(id, name, rules, run)                                                                                    \
+	knot_err_t run(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)                         \
+			SYS_EXCLUDES(server->jobs.lock);
+#define EVENT_ABSENT(id, name, rules)
+#include "src/event/event.def"
+#undef EVENT
+#undef EVENT_ABSENT
+
+/* ---- zone_flush.c ---- */
 
 /** Write the files of all zones that are ahead of them, before the process ends: after jobs_stop(). Waits for commands
  * that work on a zone. */
@@ -110,20 +117,15 @@ void server_report_lost(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /* Under the lock of the jobs: */
 
-/**
- * Schedule writing the zone file `sync_s` seconds after the first change that it doesn't have (`zonefile-sync`);
- * negative: never. Returns the ticket of the job; 0: it isn't written at once.
+/** Plan writing the zone file after an event that ended: EVENT_FLUSH, or one that may have changed the contents. */
+void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outcome_t outcome)
+		SYS_REQUIRES(server->jobs.lock);
+
+/** Plan it by a `zonefile-sync`, in seconds, that may be another than in the configuration before; NULL: it is the
+ * same.
  */
-server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s) SYS_REQUIRES(server->jobs.lock);
+void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before, int64_t sync_s)
+		SYS_REQUIRES(server->jobs.lock);
 
-/** Follow up a job that ended: schedule writing the zone file, again or for the first time, if needed. */
-void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome) SYS_REQUIRES(server->jobs.lock);
-
-/** jobs_params_t.due */
-uint64_t server_flush_due(server_t *server) SYS_REQUIRES(server->jobs.lock);
-
-/** Request a load that wasn't requested by name: it is held back while the zone is frozen or edited. */
-void server_ask_load(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
-
-/** Request a load that was held back, if the zone is neither frozen nor edited any more. */
-void server_release_held(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
+/** The ticket of writing the zone file, if that is due now and nothing holds it back; 0: it isn't. */
+server_ticket_t server_flush_ticket(const server_t *server, const entry_t *entry) SYS_REQUIRES(server->jobs.lock);

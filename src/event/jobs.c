@@ -7,15 +7,6 @@
 #include "src/sys/clock.h"
 #include "src/sys/process.h"
 
-static entry_t *take_queued(jobs_t *jobs)
-{
-	entry_t *entry = queue_take(&jobs->queue);
-	if (entry != NULL) {
-		entry->queued = false;
-	}
-	return entry;
-}
-
 void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 {
 	*jobs = (jobs_t){ .worker_count = worker_count, .calls = *params };
@@ -30,125 +21,183 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 
 void jobs_deinit(jobs_t *jobs)
 {
-	for (entry_t *entry; (entry = take_queued(jobs)) != NULL;) {
-		if (entry->gone) {
-			entry_free(entry);
-		}
-	}
-	queue_deinit(&jobs->queue);
+	agenda_deinit(&jobs->agenda);
 	free(jobs->workers);
 	sys_mutex_done(&jobs->lock);
 	pthread_cond_destroy(&jobs->work);
 	pthread_cond_destroy(&jobs->ended);
 }
 
-/* ---- The queue. Under lock. ---- */
+/* ---- The agenda. Under lock. ---- */
 
-static void number_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
+knot_err_t jobs_reserve(jobs_t *jobs, size_t count)
 {
-	entry->asked = ++jobs->last_ticket;
-	/* Tickets wrap: a job that ended 2^31 jobs ago must not look newer than this one. */
-	if (!entry->tried || entry->asked - entry->done > INT32_MAX / 2) {
-		entry->done = entry->asked - 1;
-	}
+	/* Address space for every event that there may be: no page is taken before it is used. */
+	return agenda_reserve(&jobs->agenda, (count + 1) * EVENT_COUNT);
 }
 
-static void push_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
+static event_set_t jobs_bit_of(event_t event)
 {
-	entry->job = JOB_PENDING;
-	entry->since_s = (uint32_t)sys_clock_wall();
-	number_job(jobs, entry);
-	/* An urgent entry that was worked on out of turn still has its place in the queue. */
-	if (!entry->queued) {
-		entry->queued = true;
-		queue_put(&jobs->queue, entry);
-	}
-	if (jobs->idle > 0) {
+	return (event_set_t)1 << event;
+}
+
+/* Wake a worker, if there is something that it may do before the time until which it sleeps. */
+static void jobs_wake_for(jobs_t *jobs, const entry_t *entry, event_t event, uint64_t due_ms) SYS_REQUIRES(jobs->lock)
+{
+	agenda_item_t first;
+	bool is_now = due_ms <= sys_clock_ms();
+	bool is_first = !is_now && agenda_first(&jobs->agenda, &first) && first.zone == entry && first.event == event;
+	if (jobs->idle > 0 && (is_now || is_first)) {
 		pthread_cond_signal(&jobs->work);
 	}
 }
 
-knot_err_t jobs_reserve(jobs_t *jobs, size_t count)
+server_ticket_t jobs_plan(jobs_t *jobs, entry_t *entry, event_t event, uint64_t due_ms, unsigned how)
 {
-	return queue_reserve(&jobs->queue, jobs->queue.count + count);
-}
-
-server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work)
-{
-	entry->work |= work & (WORK_LOAD | WORK_FLUSH | WORK_FORCE);
-	switch (entry->job) {
-	case JOB_NONE: push_job(jobs, entry); break;
-	case JOB_PENDING: break; /* not started: it will do what the caller wants */
-	case JOB_RUNNING: break; /* it is queued again when that ends */
+	assert(!entry->gone && (event_row(event)->rules & EVENT_IS_ABSENT) == 0);
+	server_ticket_t ticket = agenda_plan(&jobs->agenda, entry, event, due_ms, how);
+	entry->events |= jobs_bit_of(event);
+	if (!entry->is_running) {
+		agenda_release(&jobs->agenda, entry, event);
+		jobs_wake_for(jobs, entry, event, due_ms);
 	}
-	/* While a job runs, its follower gets the next number when it is queued; waiting for any larger number is
-	 * right. */
-	return entry->job == JOB_RUNNING ? entry->asked + 1 : entry->asked;
+	return ticket;
 }
 
-void jobs_wake(jobs_t *jobs)
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, event_t event, unsigned how)
 {
-	pthread_cond_signal(&jobs->work);
+	return jobs_plan(jobs, entry, event, sys_clock_ms(), how);
 }
 
-bool jobs_let_go(entry_t *entry)
+static void jobs_forget(jobs_t *jobs, entry_t *entry, event_t event) SYS_REQUIRES(jobs->lock)
 {
-	entry->gone = entry->job != JOB_NONE || entry->queued;
+	bool was_planned = agenda_cancel(&jobs->agenda, entry, event);
+	assert(was_planned);
+	(void)was_planned;
+	entry->events &= ~jobs_bit_of(event);
+}
+
+void jobs_cancel(jobs_t *jobs, entry_t *entry, event_t event)
+{
+	agenda_item_t item;
+	if (agenda_find(&jobs->agenda, entry, event, &item) && (item.how & EVENT_BY_OPERATOR) == 0) {
+		jobs_forget(jobs, entry, event);
+	}
+}
+
+/* The event of the set that comes first in the table. */
+static event_t jobs_first_of(event_set_t events)
+{
+	assert(events != 0);
+	return (event_t)__builtin_ctz(events);
+}
+
+void jobs_release(jobs_t *jobs, entry_t *entry)
+{
+	for (event_set_t left = entry->events; left != 0 && !entry->is_running; left &= left - 1) {
+		event_t event = jobs_first_of(left);
+		agenda_item_t item;
+		agenda_release(&jobs->agenda, entry, event);
+		if (jobs->idle > 0 && agenda_find(&jobs->agenda, entry, event, &item)) {
+			jobs_wake_for(jobs, entry, event, item.due_ms);
+		}
+	}
+}
+
+bool jobs_let_go(jobs_t *jobs, entry_t *entry)
+{
+	while (entry->events != 0) {
+		jobs_forget(jobs, entry, jobs_first_of(entry->events));
+	}
+	entry->gone = entry->is_running;
 	return !entry->gone;
+}
+
+bool jobs_is_held(const entry_t *entry, const agenda_item_t *item)
+{
+	unsigned rules = event_row(item->event)->rules;
+	bool is_frozen = entry->frozen && (rules & EVENT_FREEZES) != 0 && (item->how & EVENT_BY_OPERATOR) == 0;
+	return is_frozen || (entry->edited && (rules & EVENT_WAITS_FOR_EDIT) != 0);
+}
+
+bool jobs_is_pending(const jobs_t *jobs, const entry_t *entry, event_set_t events)
+{
+	bool is_pending = false;
+	uint64_t now_ms = sys_clock_ms();
+	for (event_set_t left = entry->events & events; left != 0 && !is_pending; left &= left - 1) {
+		agenda_item_t item;
+		is_pending = agenda_find(&jobs->agenda, entry, jobs_first_of(left), &item) && item.due_ms <= now_ms &&
+			     !jobs_is_held(entry, &item);
+	}
+	return is_pending;
+}
+
+bool jobs_are_idle(const jobs_t *jobs)
+{
+	agenda_item_t first;
+	return jobs->running == 0 && !(agenda_first(&jobs->agenda, &first) && first.due_ms <= sys_clock_ms());
+}
+
+bool jobs_has_ended(const jobs_t *jobs, const entry_t *entry, server_ticket_t ticket)
+{
+	agenda_item_t item;
+	bool is_planned = agenda_find(&jobs->agenda, entry, agenda_event_of(ticket), &item) && item.ticket == ticket;
+	return !is_planned && !(entry->is_running && entry->ticket == ticket);
 }
 
 /* ---- The pool ---- */
 
-static void begin_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
+static void begin_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket) SYS_REQUIRES(jobs->lock)
 {
-	entry->job = JOB_RUNNING;
+	assert(!entry->is_running);
+	entry->is_running = true;
+	entry->ticket = ticket;
 	entry->since_s = (uint32_t)sys_clock_wall();
 	jobs->running++;
 }
 
+/* A failure stays until the event that failed, or whatever renews the contents, succeeds. */
+static void jobs_note_result(jobs_t *jobs, entry_t *entry, const job_outcome_t *outcome, knot_err_t result)
+		SYS_REQUIRES(jobs->lock)
+{
+	event_t event = agenda_event_of(entry->ticket);
+	if (result != KNOT_OK) {
+		entry->result = result;
+		entry->failed = event;
+		jobs->errors++;
+	} else if (!outcome->keeps_result &&
+			(entry->failed == event || event == EVENT_LOAD || outcome->load != LOAD_UNCHANGED)) {
+		entry->result = KNOT_OK;
+	}
+}
+
+static void tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+{
+	if (jobs_are_idle(jobs)) {
+		pthread_cond_broadcast(&jobs->ended);
+	}
+}
+
 static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result) SYS_REQUIRES(jobs->lock)
 {
-	entry->job = JOB_NONE;
-	entry->doing = 0;
-	entry->done = entry->asked;
-	assert(!outcome.keeps_result || (result == KNOT_OK && outcome.load == LOAD_UNCHANGED));
-	if (!outcome.keeps_result) {
-		entry->result = (int16_t)result;
-		jobs->errors += result != KNOT_OK;
-	}
+	entry->is_running = false;
+	jobs_note_result(jobs, entry, &outcome, result);
 	if (!entry->tried && !entry->gone) {
 		jobs->untried--;
 	}
 	entry->tried = true;
 	jobs->running--;
 	if (!entry->gone) {
-		jobs->calls.after(entry, outcome, jobs->calls.ctx);
+		jobs->calls.after(entry, agenda_event_of(entry->ticket), result, outcome, jobs->calls.ctx);
+		jobs_release(jobs, entry);
 	}
 	free(outcome.reason);
-	if (entry->work != 0 && entry->job == JOB_NONE && !entry->gone) {
-		push_job(jobs, entry);
-	}
 	/* Not for each of a million zones at start. */
-	bool is_idle = jobs->queue.count == 0 && jobs->running == 0;
-	if (jobs->awaited > 0 || is_idle || jobs->untried == 0) {
+	if (jobs->awaited > 0 || jobs->untried == 0) {
 		pthread_cond_broadcast(&jobs->ended);
+	} else {
+		tell_if_idle(jobs);
 	}
-}
-
-static void tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
-{
-	if (jobs->queue.count == 0 && jobs->running == 0) {
-		pthread_cond_broadcast(&jobs->ended);
-	}
-}
-
-/* A job of a zone that isn't configured any more. */
-static void drop_gone(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
-{
-	tell_if_idle(jobs);
-	sys_mutex_unlock(&jobs->lock);
-	entry_free(entry);
-	sys_mutex_lock(&jobs->lock);
 }
 
 void jobs_wait(jobs_t *jobs)
@@ -160,14 +209,13 @@ void jobs_wait(jobs_t *jobs)
 
 void jobs_begin(jobs_t *jobs, entry_t *entry)
 {
-	number_job(jobs, entry);
-	begin_job(jobs, entry);
+	begin_job(jobs, entry, agenda_ticket(&jobs->agenda, EVENT_NONE));
 }
 
 void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
 {
 	end_job(jobs, entry, outcome, result);
-	if (entry->gone && !entry->queued) {
+	if (entry->gone) {
 		sys_mutex_unlock(&jobs->lock);
 		entry_free(entry);
 		sys_mutex_lock(&jobs->lock);
@@ -177,16 +225,61 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 /* Give memory back after many jobs: what they used meanwhile is scattered between what they made. */
 static void give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
-	jobs->queue.was_long = false;
+	agenda_trim(&jobs->agenda);
 	sys_mutex_unlock(&jobs->lock);
 	sys_memory_trim();
 	sys_mutex_lock(&jobs->lock);
 }
 
-static entry_t *next_job(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+/* True if the event is due, isn't parked, and may run. */
+static bool jobs_may_run(const agenda_item_t *item, uint64_t now_ms)
 {
-	entry_t *urgent = jobs->queue.count > 0 ? jobs->calls.urgent(jobs->calls.ctx) : NULL;
-	return urgent != NULL && urgent->job == JOB_PENDING ? urgent : take_queued(jobs);
+	return item->due_ms <= now_ms && !item->is_parked && !item->zone->is_running && !jobs_is_held(item->zone, item);
+}
+
+/* Of the events of a zone that are due at the same time the first in the table, in place of `item`. */
+static void jobs_break_tie(jobs_t *jobs, agenda_item_t *item) SYS_REQUIRES(jobs->lock)
+{
+	event_set_t before = item->zone->events & (jobs_bit_of(item->event) - 1);
+	for (event_set_t left = before; left != 0; left &= left - 1) {
+		agenda_item_t other;
+		if (agenda_find(&jobs->agenda, item->zone, jobs_first_of(left), &other) &&
+				other.due_ms == item->due_ms && jobs_may_run(&other, item->due_ms)) {
+			*item = other;
+			return;
+		}
+	}
+}
+
+/* A zone that is asked for and not loaded goes before others. */
+static bool jobs_find_urgent(jobs_t *jobs, uint64_t now_ms, agenda_item_t *ret_item) SYS_REQUIRES(jobs->lock)
+{
+	const entry_t *urgent = jobs->calls.urgent(jobs->calls.ctx);
+	return urgent != NULL && agenda_find(&jobs->agenda, urgent, EVENT_LOAD, ret_item) &&
+	       jobs_may_run(ret_item, now_ms);
+}
+
+/* The event to run next; false: none is due, and *ret_wait_ms says for how long, 0: there is none. */
+static bool jobs_find_next(jobs_t *jobs, agenda_item_t *ret_item, uint64_t *ret_wait_ms) SYS_REQUIRES(jobs->lock)
+{
+	uint64_t now_ms = sys_clock_ms();
+	*ret_wait_ms = 0;
+	for (agenda_item_t item; agenda_first(&jobs->agenda, &item);) {
+		if (item.due_ms > now_ms) {
+			*ret_wait_ms = item.due_ms - now_ms;
+			return false;
+		}
+		if (jobs_find_urgent(jobs, now_ms, ret_item)) {
+			return true;
+		}
+		if (jobs_may_run(&item, now_ms)) {
+			jobs_break_tie(jobs, &item);
+			*ret_item = item;
+			return true;
+		}
+		agenda_park(&jobs->agenda, item.zone, item.event);
+	}
+	return false;
 }
 
 /* Wait for work, or until something is due. */
@@ -203,17 +296,15 @@ static void wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock
 }
 
 /* Under lock, which is released meanwhile. */
-static void run_job(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock)
+static void run_job(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(jobs->lock)
 {
-	unsigned work = entry->work;
-	entry->work = 0;
-	begin_job(jobs, entry);
-	entry->doing = work & (WORK_LOAD | WORK_FLUSH);
+	jobs_forget(jobs, item->zone, item->event);
+	begin_job(jobs, item->zone, item->ticket);
 	sys_mutex_unlock(&jobs->lock);
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
-	knot_err_t result = jobs->calls.run(entry, work, &outcome, jobs->calls.ctx);
+	knot_err_t result = jobs->calls.run(item->zone, item->event, item->how, &outcome, jobs->calls.ctx);
 	sys_mutex_lock(&jobs->lock);
-	jobs_end(jobs, entry, outcome, result);
+	jobs_end(jobs, item->zone, outcome, result);
 }
 
 static void run_jobs(void *arg)
@@ -221,25 +312,16 @@ static void run_jobs(void *arg)
 	jobs_t *jobs = arg;
 	sys_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {
-		uint64_t due_ms = jobs->calls.due(jobs->calls.ctx);
-		entry_t *entry = next_job(jobs);
-		if (entry == NULL && jobs->queue.was_long) {
+		agenda_item_t next;
+		uint64_t wait_ms;
+		if (jobs_find_next(jobs, &next, &wait_ms)) {
+			run_job(jobs, &next);
+		} else if (agenda_was_long(&jobs->agenda)) {
 			give_memory_back(jobs);
-			continue;
+		} else {
+			tell_if_idle(jobs); /* what was due may have been parked */
+			wait_for_work(jobs, wait_ms);
 		}
-		if (entry == NULL) {
-			wait_for_work(jobs, due_ms);
-			continue;
-		}
-		if (entry->gone && entry->job != JOB_RUNNING) {
-			drop_gone(jobs, entry);
-			continue;
-		}
-		if (entry->job != JOB_PENDING) {
-			tell_if_idle(jobs); /* a worker did it out of turn, or is doing so */
-			continue;
-		}
-		run_job(jobs, entry);
 	}
 	sys_mutex_unlock(&jobs->lock);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The pool of background workers and the queue of zones that wait for one. Internal to src/event.
+ * The pool of background workers, and what they do next: the event of the agenda that is due first and may run.
+ * Internal to src/event.
  *
  * A zone has one job at a time, so that it has one writer without a mutex of its own. The lock of the pool guards its
- * fields, the fields of every entry that say so, and the server's list of entries.
+ * fields, the fields of every entry that say so, and the server's list of entries. An event that may not run yet (its
+ * zone is worked on, is frozen, or is edited) is parked in the agenda and released by what ends that.
  */
 #pragma once
 
-#include "src/event/queue.h"
+#include "src/event/agenda.h"
+#include "src/event/entry.h"
 #include "src/sys/lock.h"
 #include "src/sys/thread.h"
 
@@ -17,33 +20,30 @@ typedef struct {
 	bool is_flushed;             /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
 	bool is_flush_refused; /* another program changed it: not to be written until a command requests it again */
-	bool keeps_result;     /* nothing was tried that says whether the zone loads: the last result still stands */
+	bool keeps_result;     /* a success says nothing about the failure that the zone has */
 	char *reason;          /* owned, freed by jobs_end(): details of a failure; NULL: none */
 } job_outcome_t;
 
 /** What the pool calls. */
 typedef struct {
-	/* Does the work (WORK_…) of a job, without the lock. ret_outcome: for `after`. */
-	knot_err_t (*run)(entry_t *entry, unsigned work, job_outcome_t *ret_outcome, void *ctx);
-	entry_t *(*urgent)(void *ctx); /* an entry to be worked on before others, or NULL; with the lock */
-	void (*after)(entry_t *entry, job_outcome_t outcome,
-			void *ctx); /* a job ended, and the zone is still configured; with the lock */
-	/* Asks for jobs whose time has come. Returns milliseconds until the next, 0: there is none. With the lock. */
-	uint64_t (*due)(void *ctx);
+	/* Runs an event, without the lock. ret_outcome: for `after`. */
+	knot_err_t (*run)(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx);
+	entry_t *(*urgent)(void *ctx); /* a zone to be loaded before others, or NULL; with the lock */
+	/* A job of a zone that is still configured ended; with the lock. */
+	void (*after)(entry_t *entry, event_t event, knot_err_t result, job_outcome_t outcome, void *ctx);
 	void *ctx;
 } jobs_params_t;
 
 typedef struct {
 	sys_mutex_t lock;     /* all below */
-	pthread_cond_t work;  /* a job is waiting, something else is due, or stopping; clock: monotonic */
+	pthread_cond_t work;  /* something is due earlier than before, or stopping; clock: monotonic */
 	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, no work is left, or stopping;
 				 clock: monotonic */
-	queue_t queue SYS_GUARDED_BY(lock);    /* jobs that wait */
-	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for a job */
+	agenda_t agenda SYS_GUARDED_BY(lock);
+	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for something to be due */
 	unsigned awaited SYS_GUARDED_BY(lock); /* threads that wait for the job of a zone to end */
 	size_t untried SYS_GUARDED_BY(lock);   /* entries never tried */
 	unsigned running SYS_GUARDED_BY(lock);
-	server_ticket_t last_ticket SYS_GUARDED_BY(lock);
 	uint64_t errors SYS_GUARDED_BY(lock); /* jobs that failed */
 	bool stopping SYS_GUARDED_BY(lock);
 
@@ -66,16 +66,36 @@ void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
 
-/** Make room for jobs of `count` entries beside those that wait already. Call it before jobs_ask(). KNOT_ENOMEM. */
+/** Make room for the events of `count` zones in all. Call it before any is planned. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count) SYS_REQUIRES(jobs->lock);
 
-/** Request work (WORK_…) on the zone. Returns the ticket to wait for. */
-server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, unsigned work) SYS_REQUIRES(jobs->lock);
+/**
+ * Plan an event at `due_ms`, sys_clock_ms(); a time that has passed is now. If it is planned already, the earlier time
+ * holds. how: EVENT_BY_…. Returns the ticket to wait for.
+ */
+server_ticket_t jobs_plan(jobs_t *jobs, entry_t *entry, event_t event, uint64_t due_ms, unsigned how)
+		SYS_REQUIRES(jobs->lock);
 
-/** Wake workers to look for due work. */
-void jobs_wake(jobs_t *jobs) SYS_REQUIRES(jobs->lock);
+/** Plan an event now. */
+server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, event_t event, unsigned how) SYS_REQUIRES(jobs->lock);
 
-/** Work on the zone in the calling thread as if it were a job; entry->job must be JOB_NONE. End it with jobs_end(). */
+/** Cancel a planned event, unless an operator requested it. */
+void jobs_cancel(jobs_t *jobs, entry_t *entry, event_t event) SYS_REQUIRES(jobs->lock);
+
+/** Look again at events of the zone that could not run: it was thawed, or its transaction ended. */
+void jobs_release(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);
+
+/** True if freezing or a transaction holds the event back. */
+bool jobs_is_held(const entry_t *entry, const agenda_item_t *item);
+
+/** True if one of these events of the zone waits for a worker: it is due, and nothing but running jobs holds it back.
+ */
+bool jobs_is_pending(const jobs_t *jobs, const entry_t *entry, event_set_t events) SYS_REQUIRES(jobs->lock);
+
+/** True if no job runs and nothing is due that may run. */
+bool jobs_are_idle(const jobs_t *jobs) SYS_REQUIRES(jobs->lock);
+
+/** Work on the zone in the calling thread as if it were a job; none of it may run. End it with jobs_end(). */
 void jobs_begin(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);
 
 /** End the work. The entry may be freed by this. */
@@ -84,14 +104,11 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 /** Wait until some job ended, or the pool stops. */
 void jobs_wait(jobs_t *jobs) SYS_REQUIRES(jobs->lock);
 
-/** True if the job of a ticket has ended. Tickets wrap. */
-static inline bool jobs_has_ended(const entry_t *entry, server_ticket_t ticket)
-{
-	return (int32_t)(entry->done - ticket) >= 0;
-}
+/** True if the event of a ticket has run, was cancelled, or is the zone's no more. */
+bool jobs_has_ended(const jobs_t *jobs, const entry_t *entry, server_ticket_t ticket) SYS_REQUIRES(jobs->lock);
 
 /**
  * Let go of an entry that isn't configured any more and that no reader has. True: the caller frees it, without a lock;
- * false: the worker that runs its job, or takes it from the queue, frees it.
+ * false: the thread that works on it frees it.
  */
-bool jobs_let_go(entry_t *entry);
+bool jobs_let_go(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);

@@ -103,14 +103,13 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 	};
 }
 
-/* The line that Knot writes after the messages about single faults. */
+/* The lines that Knot writes after the messages about single faults. */
 static void log_failure(knot_name_t name, const char *path, knot_err_t err)
 {
 	log_zone(LOG_ERR, name, "failed to parse zone file '%s' (%s)", path, knot_strerror(err));
 	if (err == KNOT_ENOENT) {
 		log_zone(LOG_INFO, name, "zone not found");
 	}
-	log_zone(LOG_ERR, name, "zone event 'load' failed (%s)", knot_strerror(err));
 }
 
 /* ---- Serials ---- */

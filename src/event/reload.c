@@ -132,6 +132,7 @@ static void discard_build(const server_build_t *made, const zonedb_t *old)
 /** Why a zone is to be loaded. */
 typedef struct {
 	load_source_t source; /* of its contents, without files */
+	int64_t sync_s;       /* `zonefile-sync` */
 	bool is_new;
 	bool is_needed;
 } reason_t;
@@ -148,6 +149,7 @@ static bool is_current(const load_source_t *source, const conf_zone_t *zone)
 typedef struct {
 	server_t *server;
 	const conf_t *conf;
+	const conf_t *old; /* the configuration before; NULL: the same */
 	uint32_t indexes[SERVER_CHUNK];
 	size_t count;
 } asking_t;
@@ -162,15 +164,15 @@ static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason
 	for (size_t i = 0; i < asking->count; i++) {
 		entry_t *entry = entry_of(zones[asking->indexes[i]]);
 		reason_t *reason = &ret_reasons[i];
-		reason->is_new = !entry->tried && entry->job == JOB_NONE;
+		reason->is_new = !entry->tried && !entry->is_running && entry->events == 0;
 		/* A running job owns `source`; only another job sees changes made meanwhile. */
-		reason->is_needed = reason->is_new || entry->job == JOB_RUNNING;
+		reason->is_needed = reason->is_new || entry->is_running;
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
 		if (!reason->is_needed && entry->source.files != NULL) {
 			conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
 			reason->is_needed = !is_current(&entry->source, &zone);
-			(void)server_schedule_flush(asking->server, entry, zone.zonefile_sync_s);
 		}
+		server_replan_flush(asking->server, entry, asking->old, reason->sync_s);
 	}
 }
 
@@ -197,6 +199,9 @@ static void ask_gathered(asking_t *asking)
 {
 	zone_t *const *zones = zonedb_zones(asking->server->zones);
 	reason_t reasons[SERVER_CHUNK];
+	for (size_t i = 0; i < asking->count; i++) {
+		reasons[i].sync_s = conf_zone(asking->conf, asking->indexes[i]).zonefile_sync_s;
+	}
 	sys_mutex_lock(&asking->server->jobs.lock);
 	look_at_entries(asking, zones, reasons);
 	sys_mutex_unlock(&asking->server->jobs.lock);
@@ -204,7 +209,8 @@ static void ask_gathered(asking_t *asking)
 		sys_mutex_lock(&asking->server->jobs.lock);
 		for (size_t i = 0; i < asking->count; i++) {
 			if (reasons[i].is_needed) {
-				server_ask_load(asking->server, entry_of(zones[asking->indexes[i]]));
+				(void)jobs_ask(&asking->server->jobs, entry_of(zones[asking->indexes[i]]), EVENT_LOAD,
+						0);
 			}
 		}
 		sys_mutex_unlock(&asking->server->jobs.lock);
@@ -221,9 +227,9 @@ static void ask_index(asking_t *asking, size_t index)
 }
 
 /** Check all zones and their files. */
-static void ask_all(server_t *server, const conf_t *conf)
+static void ask_all(server_t *server, const conf_t *old, const conf_t *conf)
 {
-	asking_t asking = { .server = server, .conf = conf };
+	asking_t asking = { .server = server, .conf = conf, .old = old };
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		ask_index(&asking, i);
 	}
@@ -233,7 +239,7 @@ static void ask_all(server_t *server, const conf_t *conf)
 /** Check zones whose settings changed. */
 static void ask_different(server_t *server, const conf_t *old, const conf_t *conf)
 {
-	asking_t asking = { .server = server, .conf = conf };
+	asking_t asking = { .server = server, .conf = conf, .old = old };
 	size_t at = 0;
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		knot_name_t name = conf_zone_name(conf, i);
@@ -254,9 +260,9 @@ static void ask_different(server_t *server, const conf_t *old, const conf_t *con
 }
 
 /** Check zones that the transaction names; nothing else in it is about zones. */
-static void ask_named(server_t *server, const conf_t *conf, const conf_txn_t *txn)
+static void ask_named(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
-	asking_t asking = { .server = server, .conf = conf };
+	asking_t asking = { .server = server, .conf = conf, .old = old };
 	conf_change_t change;
 	size_t pos = 0, index;
 	while (conf_txn_next_change(txn, &pos, &change)) {
@@ -282,11 +288,11 @@ static bool changes_templates(const conf_txn_t *txn)
 static void reload_ask(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
 	if (txn == NULL) {
-		ask_all(server, conf);
+		ask_all(server, old, conf);
 	} else if (changes_templates(txn)) {
 		ask_different(server, old, conf);
 	} else {
-		ask_named(server, conf, txn);
+		ask_named(server, old, conf, txn);
 	}
 }
 
@@ -321,7 +327,7 @@ static void remove_entry(entry_t *entry, void *ctx)
 	drop_edit(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
-	if (!jobs_let_go(entry)) {
+	if (!jobs_let_go(&removed->server->jobs, entry)) {
 		return;
 	}
 	if (removed->entries != NULL) {
@@ -466,6 +472,6 @@ void server_reload_zones(server_t *server)
 {
 	sys_mutex_lock(&server->reload_lock);
 	log_server(LOG_INFO, "reloading zones");
-	ask_all(server, server->root.state_rcu->conf);
+	ask_all(server, NULL, server->root.state_rcu->conf);
 	sys_mutex_unlock(&server->reload_lock);
 }

@@ -62,7 +62,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->
 {
 	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
 		--*looks;
-		if (entry->save == SAVE_WAITING && entry->job != JOB_RUNNING) {
+		if (entry->save == SAVE_WAITING && !entry->is_running) {
 			return entry;
 		}
 		if (entry->save == SAVE_WAITING) {

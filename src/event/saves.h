@@ -8,6 +8,7 @@
 
 #include "src/event/images.h"
 #include "src/event/jobs.h"
+#include "src/event/queue.h"
 
 /** Under the lock of the jobs, except members that are set once. */
 typedef struct {

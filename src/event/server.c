@@ -23,33 +23,32 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 
 /* ---- Start and stop ---- */
 
-static knot_err_t run_job(entry_t *entry, unsigned work, job_outcome_t *ret_outcome, void *ctx)
+knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
-	server_t *server = ctx;
-	knot_err_t err = KNOT_OK, flush_err = KNOT_OK;
-	char reason[FAULT_REASON_MAX] = "";
-	if ((work & WORK_LOAD) != 0) {
-		err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
-				&server->jobs.stopping, &ret_outcome->load, reason);
-	}
-	/* A file that was just read has the same records, and comments besides: don't rewrite it. */
-	bool is_needed = ret_outcome->load != LOAD_FROM_FILE || (work & WORK_FORCE) != 0;
-	if ((work & WORK_FLUSH) != 0 && is_needed) {
-		flush_err = server_run_flush(server, entry, (work & WORK_FORCE) != 0, ret_outcome);
-	}
-	if (err == KNOT_OK && flush_err != KNOT_OK) {
-		snprintf(reason, sizeof(reason), "zone file not written");
-	}
-	ret_outcome->reason = err != KNOT_OK || flush_err != KNOT_OK ? strdup(reason) : NULL;
-	return err != KNOT_OK ? err : flush_err;
+	(void)how;
+	char reason[FAULT_REASON_MAX];
+	knot_err_t err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
+			&server->jobs.stopping, &outcome->load, reason);
+	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
+	return err;
 }
 
-/* Under lock. */
-static uint64_t due_jobs(void *ctx)
+/* Without lock. */
+static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
 {
-	server_t *server = ctx;
-	sys_mutex_assert_held(&server->jobs.lock);
-	return server_flush_due(server);
+	static knot_err_t (*const runs[EVENT_COUNT])(server_t *, entry_t *, unsigned, job_outcome_t *) = {
+#define EVENT(id, name, rules, run) [EVENT_##id] = run,
+#define EVENT_ABSENT(id, name, rules)
+#include "src/event/event.def"
+#undef EVENT
+#undef EVENT_ABSENT
+	};
+	knot_err_t err = runs[event](ctx, entry, how, ret_outcome);
+	if (err != KNOT_OK && err != KNOT_ESTOPPED) { /* the server ends: nothing is wrong with the zone */
+		log_zone(LOG_ERR, entry_name(entry), "zone event '%s' failed (%s)", event_row(event)->name,
+				knot_strerror(err));
+	}
+	return err;
 }
 
 /* Under lock: zones that are queried and have no contents yet go first. */
@@ -62,7 +61,7 @@ static entry_t *urgent_job(void *ctx)
 }
 
 /* Under lock. */
-static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
+static void after_job(entry_t *entry, event_t event, knot_err_t result, job_outcome_t outcome, void *ctx)
 {
 	server_t *server = ctx;
 	sys_mutex_assert_held(&server->jobs.lock);
@@ -70,14 +69,14 @@ static void after_job(entry_t *entry, job_outcome_t outcome, void *ctx)
 	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
 		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
 	}
-	if (!outcome.keeps_result && entry->result != KNOT_OK) {
-		faults_put(&server->faults, entry_name(entry), entry->result,
-				outcome.reason != NULL ? outcome.reason : "", entry->since_s);
-	} else if (!outcome.keeps_result) {
+	if (result != KNOT_OK) {
+		faults_put(&server->faults, entry_name(entry), result, outcome.reason != NULL ? outcome.reason : "",
+				entry->since_s);
+	} else if (entry->result == KNOT_OK) {
 		faults_drop(&server->faults, entry_name(entry));
 	}
 	saves_after_job(&server->saves, entry, outcome);
-	server_after_work(server, entry, outcome);
+	server_plan_flush(server, entry, event, outcome);
 	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
 		(void)eventfd_write(server->loaded_fd, 1);
 	}
@@ -180,9 +179,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (server == NULL) {
 		return KNOT_ENOMEM;
 	}
-	jobs_params_t calls = {
-		.run = run_job, .urgent = urgent_job, .after = after_job, .due = due_jobs, .ctx = server
-	};
+	jobs_params_t calls = { .run = run_event, .urgent = urgent_job, .after = after_job, .ctx = server };
 	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
 	server_build_t made;
@@ -220,7 +217,6 @@ void server_free(server_t *server)
 	conf_edit_close(server);
 	jobs_deinit(&server->jobs);
 	server_edits_free(server);
-	timers_deinit(&server->timers);
 	faults_free(&server->faults);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
@@ -251,7 +247,7 @@ static void ask_lately_asked(server_t *server)
 	for (size_t i = 0, count = asked != NULL ? zonedb_count(server->zones) : 0; i < count; i++) {
 		if (asked_has(asked, zone_name(zones[i]))) {
 			sys_mutex_lock(&server->jobs.lock);
-			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]), EVENT_LOAD, 0);
 			sys_mutex_unlock(&server->jobs.lock);
 		}
 	}
@@ -278,7 +274,7 @@ void server_load_zones(server_t *server)
 		sys_log_write_gathered();
 		sys_mutex_lock(&server->jobs.lock);
 		for (size_t i = first; i < end; i++) {
-			(void)jobs_ask(&server->jobs, entry_of(zones[i]), WORK_LOAD);
+			(void)jobs_ask(&server->jobs, entry_of(zones[i]), EVENT_LOAD, 0);
 		}
 		sys_mutex_unlock(&server->jobs.lock);
 	}
@@ -315,10 +311,8 @@ knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_
 	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited && ret_ticket != NULL ? KNOT_ETXNMANY : KNOT_OK;
-	if (err == KNOT_OK && entry->edited) {
-		entry->held = true;
-	} else if (err == KNOT_OK) {
-		server_ticket_t ticket = jobs_ask(&server->jobs, entry, WORK_LOAD);
+	if (err == KNOT_OK) {
+		server_ticket_t ticket = jobs_ask(&server->jobs, entry, EVENT_LOAD, EVENT_BY_OPERATOR);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}
@@ -336,8 +330,9 @@ knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t 
 		if (entry == NULL) {
 			break;
 		}
-		if (jobs_has_ended(entry, ticket)) {
-			result = entry->result;
+		if (jobs_has_ended(&server->jobs, entry, ticket)) {
+			bool is_failed = entry->result != KNOT_OK && entry->failed == agenda_event_of(ticket);
+			result = is_failed ? (knot_err_t)entry->result : KNOT_OK;
 			break;
 		}
 		if (server->jobs.stopping) {
@@ -360,7 +355,7 @@ knot_err_t server_wait_for_rest(server_t *server, knot_name_t name, entry_t **re
 		if (server->jobs.stopping) {
 			return KNOT_ECTLBUSY; /* server_flush_all() waits for zones that have work now */
 		}
-		if (entry->job == JOB_NONE) {
+		if (!entry->is_running && !jobs_is_pending(&server->jobs, entry, (event_set_t)1 << EVENT_LOAD)) {
 			*ret_entry = entry;
 			return KNOT_OK;
 		}
@@ -463,35 +458,38 @@ knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_in
 	return err;
 }
 
-/* Under lock. */
-static server_event_status_t event_of(const entry_t *entry, server_event_t event)
+/* The wall clock's time of a monotonic one. */
+static uint64_t server_wall_of(uint64_t when_ms)
 {
-	static const unsigned works[] = { [SERVER_EVENT_LOAD] = WORK_LOAD, [SERVER_EVENT_FLUSH] = WORK_FLUSH };
-	bool is_ahead = event == SERVER_EVENT_FLUSH && entry->job != JOB_RUNNING && source_is_ahead(&entry->source);
-	if (entry->job == JOB_RUNNING && (entry->doing & works[event]) != 0) {
-		return (server_event_status_t){ SERVER_EVENT_RUNNING, entry->since_s };
-	}
-	if ((entry->work & works[event]) != 0) {
-		return (server_event_status_t){ SERVER_EVENT_PENDING, entry->since_s };
-	}
-	if ((event == SERVER_EVENT_LOAD && entry->held) || (is_ahead && entry->frozen)) {
-		return (server_event_status_t){ SERVER_EVENT_FROZEN, sys_clock_wall() };
-	}
-	if (is_ahead && entry->source.files->flush_due_ms != 0) {
-		uint64_t now_ms = sys_clock_ms(), due_ms = entry->source.files->flush_due_ms;
-		return (server_event_status_t){ SERVER_EVENT_PLANNED,
-			sys_clock_wall() + (due_ms > now_ms ? (due_ms - now_ms + 999) / 1000 : 0) };
-	}
-	return (server_event_status_t){ .state = SERVER_EVENT_IDLE };
+	uint64_t now_ms = sys_clock_ms(), now_s = sys_clock_wall();
+	return when_ms > now_ms ? now_s + (when_ms - now_ms + 999) / 1000 : now_s - (now_ms - when_ms) / 1000;
 }
 
-server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event)
+static server_event_status_t event_of(const server_t *server, const entry_t *entry, event_t event)
+		SYS_REQUIRES(server->jobs.lock)
+{
+	agenda_item_t item;
+	if (entry->is_running && agenda_event_of(entry->ticket) == event) {
+		return (server_event_status_t){ SERVER_EVENT_RUNNING, entry->since_s };
+	}
+	if (!agenda_find(&server->jobs.agenda, entry, event, &item)) {
+		return (server_event_status_t){ .state = SERVER_EVENT_IDLE };
+	}
+	return (server_event_status_t){
+		.state = jobs_is_held(entry, &item)      ? SERVER_EVENT_FROZEN
+			 : item.due_ms <= sys_clock_ms() ? SERVER_EVENT_PENDING
+							 : SERVER_EVENT_PLANNED,
+		.since_s = server_wall_of(item.due_ms),
+	};
+}
+
+server_event_status_t server_zone_event(const server_t *server, knot_name_t name, event_t event)
 {
 	server_event_status_t status = { .state = SERVER_EVENT_IDLE };
 	sys_mutex_lock(server_lock(server));
 	const entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL) {
-		status = event_of(entry, event);
+		status = event_of(server, entry, event);
 	}
 	sys_mutex_unlock(server_lock(server));
 	return status;
@@ -503,7 +501,7 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 static bool server_fault_of(const server_t *server, const entry_t *entry, server_fault_t *ret_fault)
 		SYS_REQUIRES(server->jobs.lock)
 {
-	if (!entry->tried || entry->result == KNOT_OK) {
+	if (entry->result == KNOT_OK) {
 		return false;
 	}
 	const fault_facts_t *facts = faults_find(&server->faults, zone_name(entry_zone((entry_t *)entry)));
@@ -543,7 +541,7 @@ void server_each_fault(const server_t *server, void (*visit)(knot_name_t name, c
 void server_wait_idle(server_t *server)
 {
 	sys_mutex_lock(&server->jobs.lock);
-	while ((server->jobs.queue.count > 0 || server->jobs.running > 0) && !server->jobs.stopping) {
+	while (!jobs_are_idle(&server->jobs) && !server->jobs.stopping) {
 		sys_mutex_wait(&server->jobs.lock, &server->jobs.ended);
 	}
 	sys_mutex_unlock(&server->jobs.lock);
@@ -555,7 +553,7 @@ server_workers_t server_workers(const server_t *server)
 	server_workers_t workers = {
 		.workers = server->jobs.worker_count,
 		.running = server->jobs.running,
-		.pending = server->jobs.queue.count,
+		.pending = agenda_count_due(&server->jobs.agenda, sys_clock_ms()),
 	};
 	sys_mutex_unlock(server_lock(server));
 	return workers;

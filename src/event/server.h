@@ -9,6 +9,7 @@
 #pragma once
 
 #include "src/conf/db.h"
+#include "src/event/event.h"
 #include "src/event/faults.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
@@ -139,7 +140,8 @@ typedef struct {
 					*/
 } server_fault_t;
 
-/** True if the last job of the zone failed, loading it or writing its file. */
+/** True if an event of the zone failed, such as loading it or writing its file, and since then neither that nor what
+ * renews its contents has succeeded. */
 bool server_zone_fault(const server_t *server, knot_name_t name, server_fault_t *ret_fault);
 
 /**
@@ -153,11 +155,6 @@ void server_each_fault(const server_t *server, void (*visit)(knot_name_t name, c
 /** The stored image of a configured zone. KNOT_ENOZONE: not configured. */
 KNOT_MUST_USE knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_info_t *ret_info);
 
-typedef enum {
-	SERVER_EVENT_LOAD, /* control prints "-" for what is not here */
-	SERVER_EVENT_FLUSH,
-} server_event_t;
-
 typedef struct {
 	enum {
 		SERVER_EVENT_IDLE,
@@ -166,11 +163,11 @@ typedef struct {
 		SERVER_EVENT_RUNNING,
 		SERVER_EVENT_FROZEN, /* waits until the zone is thawed, or its transaction ends */
 	} state;
-	uint64_t since_s; /* wall clock: when it was scheduled or started, or will be */
+	uint64_t since_s; /* wall clock: when it was or is due; if it runs, when it began */
 } server_event_status_t;
 
-/** State of a zone's event, for zone-status. Idle also if the zone isn't configured. */
-server_event_status_t server_zone_event(const server_t *server, knot_name_t name, server_event_t event);
+/** State of a zone's event, for zone-status. Idle also if the zone isn't configured, or the event is absent. */
+server_event_status_t server_zone_event(const server_t *server, knot_name_t name, event_t event);
 
 /** Read a configuration from its database and check it. Faults are logged. The caller owns *ret_conf. */
 KNOT_MUST_USE knot_err_t server_read_conf_db(

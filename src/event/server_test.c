@@ -194,7 +194,7 @@ static void test_stop_ends_waiting(void **state)
 	server_ticket_t ticket;
 	assert_int_equal(server_zone_reload(server, name, &ticket), KNOT_OK);
 	assert_int_equal(server_zone_wait(server, name, ticket), KNOT_ECTLBUSY);
-	assert_int_equal(server_zone_event(server, name, SERVER_EVENT_LOAD).state, SERVER_EVENT_PENDING);
+	assert_int_equal(server_zone_event(server, name, EVENT_LOAD).state, SERVER_EVENT_PENDING);
 	server_wait_idle(server);
 	server_free(server);
 }

@@ -125,9 +125,6 @@ sources_t *sources_copy_all(const sources_t *sources)
 		copy->is_ahead = sources->is_ahead;
 		copy->has_serial = sources->has_serial;
 		copy->serial = sources->serial;
-		copy->ahead_ms = sources->ahead_ms;
-		copy->flush_due_ms = sources->flush_due_ms;
-		copy->is_retry = sources->is_retry;
 	}
 	return copy;
 }

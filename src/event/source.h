@@ -27,13 +27,9 @@ typedef struct {
 	knot_err_t failed; /* a file could not be noted */
 	uint64_t settings; /* settings_number() it was made with */
 
-	bool is_ahead;         /* the contents have changes that the files don't have */
-	bool has_serial;       /* the next is known */
-	uint32_t serial;       /* if ahead: that of the zone file */
-	uint64_t ahead_ms;     /* if ahead: since when in this process, by sys_clock_ms(); 0: not noted yet */
-	uint64_t flush_due_ms; /* if ahead: when to write the zone file, by sys_clock_ms(); 0: no time was set
-				*/
-	bool is_retry;         /* … because writing failed */
+	bool is_ahead;   /* the contents have changes that the files don't have */
+	bool has_serial; /* the next is known */
+	uint32_t serial; /* if ahead: that of the zone file */
 } sources_t;
 
 /**

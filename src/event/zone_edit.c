@@ -78,7 +78,7 @@ static void remove_edit(server_t *server, server_edit_t *edit) SYS_REQUIRES(serv
 	entry_t *entry = server_find_entry(server, edit->name);
 	if (entry != NULL) {
 		entry->edited = false;
-		server_release_held(server, entry);
+		jobs_release(&server->jobs, entry);
 	}
 }
 
@@ -340,7 +340,7 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	jobs_end(&server->jobs, turn.entry, outcome, KNOT_OK);
 	entry_t *entry = server_find_entry(server, name);
 	if (is_new && entry != NULL) {
-		commit->ticket = server_schedule_flush(server, entry, turn.settings.sync_s);
+		commit->ticket = server_flush_ticket(server, entry);
 	}
 	sys_mutex_unlock(&server->jobs.lock);
 	return err;

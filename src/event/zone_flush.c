@@ -34,19 +34,15 @@ static void log_not_written(knot_name_t name, const char *path, knot_err_t err)
 	log_zone(LOG_ERR, name, "failed to update zone file '%s' (%s)", path, knot_strerror(err));
 }
 
-static void log_failed(knot_name_t name, const char *path, knot_err_t err)
-{
-	log_not_written(name, path, err);
-	log_zone(LOG_ERR, name, "zone event 'flush' failed (%s)", knot_strerror(err));
-}
-
-knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, job_outcome_t *outcome)
+knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	knot_name_t name = entry_name(entry);
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	bool is_forced = (how & EVENT_BY_FORCE) != 0;
 	load_settings_t settings;
 	knot_err_t err = load_settings(&server->root, name, &settings);
-	if (err == KNOT_ENOZONE || contents == NULL) {
+	bool is_needed = source_is_ahead(&entry->source) || (how & EVENT_BY_OPERATOR) != 0;
+	if (err == KNOT_ENOZONE || contents == NULL || !is_needed) {
 		return KNOT_OK;
 	}
 	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
@@ -55,13 +51,15 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 				"command to override it",
 				settings.path);
 		outcome->is_flush_refused = true;
+		outcome->reason = strdup("zone file not written");
 		return KNOT_EFILE;
 	}
 	sources_t *written;
 	err = err == KNOT_OK ? flush_to_file(contents, settings.path, settings.number, &written) : err;
 	if (err != KNOT_OK) {
 		outcome->is_to_be_flushed_later = true;
-		log_failed(name, settings.path, err);
+		outcome->reason = strdup("zone file not written");
+		log_not_written(name, settings.path, err);
 		return err;
 	}
 	log_written(name, &entry->source, contents->serial);
@@ -73,95 +71,99 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, bool is_forced, jo
 
 /* ---- Times. Under the lock of the jobs. ---- */
 
-static void set_time(server_t *server, entry_t *entry, uint64_t due_ms) SYS_REQUIRES(server->jobs.lock)
+static int64_t zone_flush_sync_of(const conf_t *conf, knot_name_t name)
 {
-	sources_t *files = entry->source.files;
-	files->flush_due_ms = due_ms;
-	if (timers_put(&server->timers, files->flush_due_ms, entry_name(entry)) == KNOT_OK) {
-		jobs_wake(&server->jobs);
-	} else {
-		files->flush_due_ms = 0;
-		(void)jobs_ask(&server->jobs, entry,
-				WORK_FLUSH); /* out of memory for a timer: early is better than never */
-	}
-}
-
-server_ticket_t server_schedule_flush(server_t *server, entry_t *entry, int64_t sync_s)
-{
-	if (entry->job == JOB_RUNNING || !source_is_ahead(&entry->source)) {
-		return 0;
-	}
-	sources_t *files = entry->source.files;
-	files->ahead_ms = files->ahead_ms != 0 ? files->ahead_ms : sys_clock_ms();
-	if (sync_s < 0) {
-		files->flush_due_ms = 0;
-		return 0;
-	}
-	if (entry->frozen) {
-		return 0;
-	}
-	if (sync_s == 0) {
-		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
-	}
-	uint64_t due_ms = files->is_retry ? files->flush_due_ms : files->ahead_ms + (uint64_t)sync_s * 1000;
-	if (due_ms <= sys_clock_ms()) {
-		/* Its time came while a job ran, or before a write was due. */
-		files->flush_due_ms = 0;
-		return jobs_ask(&server->jobs, entry, WORK_FLUSH);
-	}
-	if (files->flush_due_ms != due_ms) {
-		set_time(server, entry, due_ms);
-	}
-	return 0;
+	size_t index;
+	return conf_zone_find(conf, name, &index) ? conf_zone(conf, index).zonefile_sync_s : -1;
 }
 
 static int64_t sync_of(const server_t *server, knot_name_t name)
 {
-	load_settings_t settings = { .sync_s = -1 };
-	(void)load_settings(&server->root, name, &settings);
-	return settings.sync_s;
+	RCU_READ_SECTION(guard);
+	return zone_flush_sync_of(state_load(&server->root, guard)->conf, name);
 }
 
-void server_after_work(server_t *server, entry_t *entry, job_outcome_t outcome)
+static uint64_t zone_flush_after(uint64_t since_ms, int64_t sync_s)
 {
-	if (!source_is_ahead(&entry->source)) {
+	return since_ms + (uint64_t)sync_s * 1000;
+}
+
+static bool zone_flush_is_planned(const entry_t *entry)
+{
+	return (entry->events & (event_set_t)1 << EVENT_FLUSH) != 0;
+}
+
+/* The file has been written, or that failed: a period begins with each attempt. */
+static void zone_flush_plan_next(server_t *server, entry_t *entry, int64_t sync_s, job_outcome_t outcome)
+		SYS_REQUIRES(server->jobs.lock)
+{
+	if (outcome.is_flush_refused) {
+		return; /* the next change plans it again */
+	}
+	uint64_t now_ms = sys_clock_ms();
+	if (outcome.is_to_be_flushed_later) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, now_ms + RETRY_MS, 0);
+	}
+	if (sync_s > 0) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, zone_flush_after(now_ms, sync_s), 0);
+	}
+}
+
+void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outcome_t outcome)
+{
+	bool is_renewed = outcome.load != LOAD_UNCHANGED && outcome.load != LOAD_FAILED;
+	if (event != EVENT_FLUSH && !is_renewed) {
+		return; /* what is planned stays so */
+	}
+	int64_t sync_s = sync_of(server, entry_name(entry));
+	bool is_served = zone_contents(entry_zone(entry)) != NULL, is_ahead = source_is_ahead(&entry->source);
+	if (!is_served || sync_s < 0 || (sync_s == 0 && !is_ahead)) {
+		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
+	} else if (event == EVENT_FLUSH) {
+		zone_flush_plan_next(server, entry, sync_s, outcome);
+	} else if (sync_s == 0 || (is_ahead && outcome.load == LOAD_FROM_IMAGE)) {
+		/* When the file was written last isn't known after a restart: so now. */
+		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
+	} else if (!zone_flush_is_planned(entry)) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, zone_flush_after(sys_clock_ms(), sync_s), 0);
+	}
+}
+
+/* The period counts from the last attempt, as far as that is known. */
+static uint64_t zone_flush_last(const server_t *server, entry_t *entry, const conf_t *before)
+		SYS_REQUIRES(server->jobs.lock)
+{
+	agenda_item_t item;
+	bool is_planned = agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item);
+	int64_t before_s = is_planned ? zone_flush_sync_of(before, entry_name(entry)) : 0;
+	if (before_s > 0) {
+		return item.due_ms - (uint64_t)before_s * 1000;
+	}
+	return !entry->is_running && source_is_ahead(&entry->source) ? 0 : sys_clock_ms();
+}
+
+void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before, int64_t sync_s)
+{
+	if (before == NULL || zone_contents(entry_zone(entry)) == NULL) {
 		return;
 	}
-	sources_t *files = entry->source.files;
-	if (outcome.is_to_be_flushed_later) {
-		files->is_retry = true;
-		set_time(server, entry, sys_clock_ms() + RETRY_MS);
-	} else if (outcome.is_flush_refused) {
-		files->ahead_ms = sys_clock_ms(); /* the next change schedules it again */
-	} else {
-		/* Also after a job that changed nothing: its time may have come, or the zone may have been thawed,
-		 * meanwhile. */
-		(void)server_schedule_flush(server, entry, sync_of(server, entry_name(entry)));
+	if (sync_s > 0) {
+		uint64_t due_ms = zone_flush_after(zone_flush_last(server, entry, before), sync_s);
+		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
+		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, due_ms, 0);
+	} else if (sync_s == 0 && !entry->is_running && source_is_ahead(&entry->source)) {
+		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
+	} else if (zone_flush_is_planned(entry)) {
+		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
 	}
 }
 
-uint64_t server_flush_due(server_t *server)
+server_ticket_t server_flush_ticket(const server_t *server, const entry_t *entry)
 {
-	for (uint64_t due_ms; (due_ms = timers_next(&server->timers)) != 0;) {
-		uint64_t now_ms = sys_clock_ms();
-		if (due_ms > now_ms) {
-			return due_ms - now_ms;
-		}
-		uint8_t wire[KNOT_NAME_MAX];
-		knot_name_t name = timers_take(&server->timers, wire);
-		entry_t *entry = server_find_entry(server, name);
-		/* A running job may own `source`; it is looked at again when that ends. */
-		if (entry == NULL || entry->job == JOB_RUNNING || !source_is_ahead(&entry->source) ||
-				entry->source.files->flush_due_ms != due_ms) {
-			continue;
-		}
-		entry->source.files->flush_due_ms = 0;
-		entry->source.files->is_retry = false;
-		if (!entry->frozen && sync_of(server, name) >= 0) {
-			(void)jobs_ask(&server->jobs, entry, WORK_FLUSH);
-		}
-	}
-	return 0;
+	agenda_item_t item;
+	bool is_due = agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item) && item.due_ms <= sys_clock_ms() &&
+		      !jobs_is_held(entry, &item);
+	return is_due ? item.ticket : 0;
 }
 
 /* ---- On request ---- */
@@ -180,7 +182,8 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	if (entry != NULL) {
-		*ret_ticket = jobs_ask(&server->jobs, entry, WORK_FLUSH | (is_forced ? WORK_FORCE : 0));
+		*ret_ticket = jobs_ask(&server->jobs, entry, EVENT_FLUSH,
+				EVENT_BY_OPERATOR | (is_forced ? EVENT_BY_FORCE : 0));
 	}
 	sys_mutex_unlock(&server->jobs.lock);
 	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
@@ -245,23 +248,6 @@ knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *fold
 
 /* ---- Freezing ---- */
 
-void server_release_held(server_t *server, entry_t *entry)
-{
-	if (entry->held && !entry->frozen && !entry->edited) {
-		entry->held = false;
-		(void)jobs_ask(&server->jobs, entry, WORK_LOAD);
-	}
-}
-
-void server_ask_load(server_t *server, entry_t *entry)
-{
-	if (entry->frozen || entry->edited) {
-		entry->held = true;
-	} else {
-		(void)jobs_ask(&server->jobs, entry, WORK_LOAD);
-	}
-}
-
 knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen, server_ticket_t *ret_ticket)
 {
 	sys_mutex_lock(&server->jobs.lock);
@@ -272,11 +258,8 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 	}
 	bool was_frozen = entry->frozen;
 	entry->frozen = is_frozen;
-	*ret_ticket = entry->job == JOB_RUNNING ? entry->asked : 0;
-	if (!is_frozen) {
-		server_release_held(server, entry);
-		(void)server_schedule_flush(server, entry, sync_of(server, name));
-	}
+	*ret_ticket = entry->is_running ? entry->ticket : 0;
+	jobs_release(&server->jobs, entry);
 	sys_mutex_unlock(&server->jobs.lock);
 	if (is_frozen || was_frozen) {
 		log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
@@ -304,7 +287,7 @@ static void flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	jobs_begin(&server->jobs, entry);
 	sys_mutex_unlock(&server->jobs.lock);
-	knot_err_t err = server_run_flush(server, entry, false, &outcome); /* logs */
+	knot_err_t err = server_run_flush(server, entry, 0, &outcome); /* logs */
 	sys_mutex_lock(&server->jobs.lock);
 	jobs_end(&server->jobs, entry, outcome, err);
 }
@@ -318,7 +301,7 @@ void server_flush_all(server_t *server)
 	zone_t *const *zones = zonedb_zones(server->zones);
 	for (size_t i = 0, count = zonedb_count(server->zones); i < count && sys_clock_ms() < end_ms; i++) {
 		entry_t *entry = entry_of(zones[i]);
-		while (entry->job == JOB_RUNNING) {
+		while (entry->is_running) {
 			jobs_wait(&server->jobs);
 		}
 		if (source_is_ahead(&entry->source) && !entry->frozen && sync_of(server, entry_name(entry)) >= 0) {
