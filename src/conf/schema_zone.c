@@ -390,7 +390,7 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "default-ttl", TIME(1, MAX31), CONF_AT(conf_zone_t, default_ttl), .dflt = "3600", ZONE_RELOAD,
 	  .doc = "TTL of records in the zone file that have none." },
 	{ .name = "zonefile-sync", TIME(-1, MAX31), CONF_AT(conf_zone_t, zonefile_sync_s), .dflt = "0",
-	  .doc = "Time after a change at which the zone file is written; 0 means at once, -1 only by knotc -f "
+	  .doc = "Period after which the zone file is written if the zone has changed; 0 means at once, -1 only by knotc -f "
 	         "zone-flush. Writing removes comments and directives from the file: use -1 if you edit or generate "
 	         "zone files. Use a time if a zone changes often and is large." },
 	{ .name = "zonefile-load", TOGETHER, OPT(zonefile_loads), CONF_AT(conf_zone_t, zonefile_load), .dflt = "whole",
