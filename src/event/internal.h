@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "src/event/conf_edit.h"
+#include "src/event/edits.h"
 #include "src/event/saves.h"
 #include "src/event/zone_edit.h"
 
@@ -32,8 +33,7 @@ struct server {
 	int loaded_fd;                                   /* owned: eventfd */
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	void *edits SYS_GUARDED_BY(jobs.lock); /* owned: open transactions (zone_edit.c); under the lock of the jobs */
-	size_t edit_count SYS_GUARDED_BY(jobs.lock);
+	edits_t edits;                             /* open transactions on zones */
 	faults_t faults SYS_GUARDED_BY(jobs.lock); /* reasons of zones whose last job failed */
 };
 
@@ -52,6 +52,9 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name) SYS_REQUIRE
  */
 KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
 		SYS_REQUIRES(server->jobs.lock);
+
+/** The wall clock's time of sys_clock_ms(). */
+uint64_t server_wall_of(uint64_t when_ms);
 
 /** Everything that a configuration needs before it can be published. */
 typedef struct {
@@ -84,13 +87,10 @@ KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name
 
 /* ---- zone_edit.c ---- */
 
-/** Free open transactions, when no thread uses them any more. */
-void server_edits_free(server_t *server);
-
 /** Abort the zone's transaction, if there is one. Under the lock of the jobs. The caller frees what is returned after
  * releasing the lock; may be NULL. */
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
-void server_edit_free(server_edit_t *take_edit);
+void server_edit_free(server_t *server, server_edit_t *take_edit);
 
 /* ---- What events do: a function per row of event.def ---- */
 
@@ -126,6 +126,15 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outc
  */
 void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before, int64_t sync_s)
 		SYS_REQUIRES(server->jobs.lock);
+
+/**
+ * Plan it by the time of the last attempt, before the zone is loaded for the first time; UNIX time, 0: unknown. Else a
+ * period begins with the load.
+ */
+void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s) SYS_REQUIRES(server->jobs.lock);
+
+/** When writing it was last tried, UNIX time; 0: unknown, or `zonefile-sync` asks for no period. */
+uint64_t server_last_flush(const server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
 
 /** The ticket of writing the zone file, if that is due now and nothing holds it back; 0: it isn't. */
 server_ticket_t server_flush_ticket(const server_t *server, const entry_t *entry) SYS_REQUIRES(server->jobs.lock);

@@ -316,7 +316,7 @@ static void drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->
 	if (removed->edit_count < KNOT_LEN(removed->edits)) {
 		removed->edits[removed->edit_count++] = edit;
 	} else {
-		server_edit_free(edit);
+		server_edit_free(removed->server, edit);
 	}
 }
 
@@ -358,7 +358,7 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 		entry_free(removed.entries[i]);
 	}
 	for (size_t i = 0; i < removed.edit_count; i++) {
-		server_edit_free(removed.edits[i]);
+		server_edit_free(server, removed.edits[i]);
 	}
 	free(removed.entries);
 }

@@ -201,6 +201,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->started = started;
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
+	edits_init(&server->edits);
 	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
@@ -216,7 +217,7 @@ void server_free(server_t *server)
 	}
 	conf_edit_close(server);
 	jobs_deinit(&server->jobs);
-	server_edits_free(server);
+	edits_done(&server->edits);
 	faults_free(&server->faults);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
@@ -386,7 +387,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	}
 	server_edit_t *edit = (what & SERVER_PURGE_CONTENTS) != 0 ? server_edit_drop(server, name) : NULL;
 	sys_mutex_unlock(&server->jobs.lock);
-	server_edit_free(edit);
+	server_edit_free(server, edit);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {
 		publish_drop(entry_zone(entry), &entry->source);
 	}
@@ -458,8 +459,7 @@ knot_err_t server_zone_image(const server_t *server, knot_name_t name, images_in
 	return err;
 }
 
-/* The wall clock's time of a monotonic one. */
-static uint64_t server_wall_of(uint64_t when_ms)
+uint64_t server_wall_of(uint64_t when_ms)
 {
 	uint64_t now_ms = sys_clock_ms(), now_s = sys_clock_wall();
 	return when_ms > now_ms ? now_s + (when_ms - now_ms + 999) / 1000 : now_s - (now_ms - when_ms) / 1000;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/zone_edit.h"
 
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,129 +13,38 @@
 #include "src/update/serial.h"
 #include "src/zone/image.h"
 
-/* An edit is in the map while it is open, and freed with the last reference. Its lock is taken before that of the jobs.
- */
-struct server_edit {
-	sys_mutex_t lock;      /* held by the caller that works with it */
-	unsigned refs;         /* the map, and threads that have it or wait for it; under the lock of the jobs */
-	bool is_open;          /* in the map; under the lock of the jobs */
-	uint64_t since_s;      /* wall clock: when it began */
-	zone_contents_t *base; /* owned: a hold on the version that it began on; NULL: there were no contents */
-	update_t update;       /* owned; all zero until it has begun */
-	bool is_benevolent;
-	knot_name_t name; /* of wire[] */
-	uint8_t wire[];   /* lower case */
-};
-
-static int cmp_edits(const void *va, const void *vb)
-{
-	const server_edit_t *a = va, *b = vb;
-	return knot_name_cmp(a->name, b->name);
-}
-
-/* ---- The map. Under the lock of the jobs. ---- */
-
-static server_edit_t *find_edit(const server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock)
-{
-	const server_edit_t wanted = { .name = name };
-	server_edit_t **found = tfind(&wanted, &server->edits, cmp_edits);
-	return found != NULL ? *found : NULL;
-}
-
-/* True: the caller frees it, without the lock. */
-static bool drop_ref(server_edit_t *edit)
-{
-	return --edit->refs == 0;
-}
-
-static void free_edit(server_edit_t *edit)
-{
-	update_end(&edit->update);
-	zone_contents_free(edit->base);
-	sys_mutex_done(&edit->lock);
-	free(edit);
-}
-
-static knot_err_t add_edit(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
-{
-	if (tsearch(edit, &server->edits, cmp_edits) == NULL) {
-		return KNOT_ENOMEM;
-	}
-	edit->is_open = true;
-	edit->refs = 1;
-	entry->edited = true;
-	server->edit_count++;
-	return KNOT_OK;
-}
-
-/* End the edit; work that waited for its end goes on. The caller drops the map's reference. */
-static void remove_edit(server_t *server, server_edit_t *edit) SYS_REQUIRES(server->jobs.lock)
-{
-	(void)tdelete(edit, &server->edits, cmp_edits);
-	edit->is_open = false;
-	server->edit_count--;
-	entry_t *entry = server_find_entry(server, edit->name);
-	if (entry != NULL) {
-		entry->edited = false;
-		jobs_release(&server->jobs, entry);
-	}
-}
+/* ---- Which are open ---- */
 
 bool server_edits_are_open(const server_t *server)
 {
-	sys_mutex_lock(server_lock(server));
-	bool are_open = server->edit_count > 0;
-	sys_mutex_unlock(server_lock(server));
-	return are_open;
+	return edits_count((edits_t *)&server->edits) > 0;
 }
 
 bool server_edit_is_open(const server_t *server, knot_name_t name)
 {
-	sys_mutex_lock(server_lock(server));
-	const entry_t *entry = server_find_entry(server, name);
-	bool is_open = entry != NULL && entry->edited;
-	sys_mutex_unlock(server_lock(server));
-	return is_open;
+	edits_t *edits = (edits_t *)&server->edits;
+	server_edit_t *edit = edits_find(edits, name);
+	if (edit != NULL) {
+		edits_unref(edits, edit);
+	}
+	return edit != NULL;
 }
 
 bool server_edit_find_open(const server_t *server, knot_name_t name, server_open_t *ret_open)
 {
-	sys_mutex_lock(server_lock(server));
-	const server_edit_t *edit = name.wire != NULL ? find_edit(server, name) : NULL;
-	if (edit == NULL && server->edits != NULL) {
-		edit = *(server_edit_t **)server->edits;
+	edits_t *edits = (edits_t *)&server->edits;
+	server_edit_t *edit = name.wire != NULL ? edits_find(edits, name) : NULL;
+	edit = edit != NULL ? edit : edits_any(edits);
+	if (edit == NULL) {
+		return false;
 	}
-	if (edit != NULL) {
-		ret_open->since_s = edit->since_s;
-		(void)knot_name_print(edit->name, ret_open->zone);
-	}
-	sys_mutex_unlock(server_lock(server));
-	return edit != NULL;
-}
-
-void server_edits_free(server_t *server)
-{
-	while (server->edits != NULL) {
-		server_edit_t *edit = *(server_edit_t **)server->edits;
-		(void)tdelete(edit, &server->edits, cmp_edits);
-		free_edit(edit);
-	}
+	ret_open->since_s = edit->since_s;
+	(void)knot_name_print(edit->name, ret_open->zone);
+	edits_unref(edits, edit);
+	return true;
 }
 
 /* ---- Beginning and ending ---- */
-
-static server_edit_t *new_edit(knot_name_t name, bool is_benevolent)
-{
-	server_edit_t *edit = calloc(1, sizeof(*edit) + name.len);
-	if (edit != NULL) {
-		knot_name_lower(name, edit->wire);
-		edit->name = (knot_name_t){ edit->wire, name.len, name.label_count };
-		edit->is_benevolent = is_benevolent;
-		edit->since_s = sys_clock_wall();
-		sys_mutex_init(&edit->lock);
-	}
-	return edit;
-}
 
 /* Under the lock of the jobs, and while the zone has no job, so that its contents don't change meanwhile. */
 static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
@@ -152,7 +60,9 @@ static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry
 		}
 	}
 	knot_err_t err = update_begin(edit->name, UPDATE_CONTROL, edit->base, &edit->update);
-	return err == KNOT_OK ? add_edit(server, edit, entry) : err;
+	err = err == KNOT_OK ? edits_add(&server->edits, edit) : err;
+	entry->edited = err == KNOT_OK;
+	return err;
 }
 
 knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevolent)
@@ -160,39 +70,39 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 	if (server_conf_is_open(server)) {
 		return KNOT_ETXNMANY;
 	}
-	server_edit_t *edit = new_edit(name, is_benevolent);
+	server_edit_t *edit = edits_new(name);
 	if (edit == NULL) {
 		return KNOT_ENOMEM;
 	}
+	edit->is_benevolent = is_benevolent;
 	entry_t *entry;
 	sys_mutex_lock(&server->jobs.lock);
 	knot_err_t err = server_wait_for_rest(server, name, &entry);
 	err = err == KNOT_OK ? begin_on(server, edit, entry) : err;
 	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
-		free_edit(edit);
+		edits_unref(&server->edits, edit);
 	}
 	return err;
+}
+
+static bool zone_edit_is_configured(server_t *server, knot_name_t name)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	bool is_configured = server_find_entry(server, name) != NULL;
+	sys_mutex_unlock(&server->jobs.lock);
+	return is_configured;
 }
 
 /* The open edit of a zone, with its lock held. */
 static knot_err_t edit_enter_open(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
 {
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_configured = server_find_entry(server, name) != NULL;
-	server_edit_t *edit = find_edit(server, name);
-	if (edit != NULL) {
-		edit->refs++;
-	}
-	sys_mutex_unlock(&server->jobs.lock);
+	server_edit_t *edit = edits_find(&server->edits, name);
 	if (edit == NULL) {
-		return is_configured ? KNOT_ETXNNONE : KNOT_ENOZONE;
+		return zone_edit_is_configured(server, name) ? KNOT_ETXNNONE : KNOT_ENOZONE;
 	}
 	sys_mutex_lock(&edit->lock);
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_open = edit->is_open; /* it may have ended while this waited */
-	sys_mutex_unlock(&server->jobs.lock);
-	if (!is_open) {
+	if (!edits_has(&server->edits, edit)) { /* it has ended while this waited */
 		server_edit_leave(server, edit);
 		return KNOT_ETXNNONE;
 	}
@@ -203,12 +113,7 @@ static knot_err_t edit_enter_open(server_t *server, knot_name_t name, server_edi
 void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED_LOCKS
 {
 	sys_mutex_unlock(&take_edit->lock);
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_last = drop_ref(take_edit);
-	sys_mutex_unlock(&server->jobs.lock);
-	if (is_last) {
-		free_edit(take_edit);
-	}
+	edits_unref(&server->edits, take_edit);
 }
 
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)
@@ -225,32 +130,39 @@ knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t *
 	return err;
 }
 
+/* End the edit; work that waited for its end goes on. Under the lock of the jobs, so that the bit of the entry is
+ * always what the map says. */
+static void zone_edit_close(server_t *server, server_edit_t *edit) SYS_REQUIRES(server->jobs.lock)
+{
+	entry_t *entry = edits_remove(&server->edits, edit) ? server_find_entry(server, edit->name) : NULL;
+	if (entry != NULL) {
+		entry->edited = false;
+		jobs_release(&server->jobs, entry);
+	}
+}
+
 /* End an edit that was entered. */
 static void edit_end_entered(server_t *server, server_edit_t *edit)
 {
 	sys_mutex_lock(&server->jobs.lock);
-	if (edit->is_open) {
-		remove_edit(server, edit);
-		(void)drop_ref(edit); /* the caller still has one */
-	}
+	zone_edit_close(server, edit);
 	sys_mutex_unlock(&server->jobs.lock);
 }
 
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name)
 {
-	server_edit_t *edit = find_edit(server, name);
-	if (edit == NULL) {
-		return NULL;
+	server_edit_t *edit = edits_find(&server->edits, name);
+	if (edit != NULL) {
+		zone_edit_close(server, edit);
+		log_zone(LOG_WARNING, edit->name, "control transaction aborted");
 	}
-	remove_edit(server, edit);
-	log_zone(LOG_WARNING, edit->name, "control transaction aborted");
-	return drop_ref(edit) ? edit : NULL;
+	return edit;
 }
 
-void server_edit_free(server_edit_t *take_edit)
+void server_edit_free(server_t *server, server_edit_t *take_edit)
 {
 	if (take_edit != NULL) {
-		free_edit(take_edit);
+		edits_unref(&server->edits, take_edit);
 	}
 }
 

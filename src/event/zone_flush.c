@@ -121,8 +121,8 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outc
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
 	} else if (event == EVENT_FLUSH) {
 		zone_flush_plan_next(server, entry, sync_s, outcome);
-	} else if (sync_s == 0 || (is_ahead && outcome.load == LOAD_FROM_IMAGE)) {
-		/* When the file was written last isn't known after a restart: so now. */
+	} else if (sync_s == 0 || (is_ahead && outcome.load == LOAD_FROM_IMAGE && !zone_flush_is_planned(entry))) {
+		/* When the file was written last isn't known after this restart: so now. */
 		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
 	} else if (!zone_flush_is_planned(entry)) {
 		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, zone_flush_after(sys_clock_ms(), sync_s), 0);
@@ -156,6 +156,30 @@ void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before,
 	} else if (zone_flush_is_planned(entry)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
 	}
+}
+
+void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s)
+{
+	int64_t sync_s = sync_of(server, entry_name(entry));
+	uint64_t now_s = sys_clock_wall();
+	if (last_s == 0 || sync_s <= 0) {
+		return;
+	}
+	/* If the clock was set back meanwhile, it is no later than a period from now. */
+	uint64_t due_s = last_s < now_s ? last_s + (uint64_t)sync_s : now_s + (uint64_t)sync_s;
+	uint64_t wait_s = due_s > now_s ? due_s - now_s : 0;
+	(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, sys_clock_ms() + wait_s * 1000, 0);
+}
+
+uint64_t server_last_flush(const server_t *server, entry_t *entry)
+{
+	agenda_item_t item;
+	int64_t sync_s = zone_flush_is_planned(entry) ? sync_of(server, entry_name(entry)) : 0;
+	if (sync_s <= 0 || !agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item)) {
+		return 0;
+	}
+	uint64_t due_s = server_wall_of(item.due_ms);
+	return due_s > (uint64_t)sync_s ? due_s - (uint64_t)sync_s : 0;
 }
 
 server_ticket_t server_flush_ticket(const server_t *server, const entry_t *entry)
