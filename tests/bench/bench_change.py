@@ -18,6 +18,7 @@ over loopback: one record in one update. All threads of a server have one proces
             answer, and the commits that are gone
 A server that needs a second for each commit makes fewer of them than asked for: rows say how many.
 """
+import contextlib
 import multiprocessing
 import os
 import random
@@ -71,16 +72,22 @@ def at(values, share):
 # ---- one: a commit of one record ----
 
 class Asker:
-    """Asks whether a delegation is there; None: no answer."""
+    """Asks whether a delegation is there."""
 
     def __init__(self, server):
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock, self.ident = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
         self.sock.settimeout(5)
         self.sock.connect((server.setup.address, server.port))
 
     def is_there(self, name):
-        self.sock.send(servers.question(name, 1))
-        return (self.sock.recv(4096)[3] & 15) == 0
+        for _ in range(5):      # a datagram may be lost where the machine has no time
+            self.ident = (self.ident + 1) & 0xffff
+            self.sock.send(servers.question(name, 1, self.ident))
+            with contextlib.suppress(TimeoutError):
+                while int.from_bytes((reply := self.sock.recv(4096))[:2], "big") != self.ident:
+                    pass
+                return (reply[3] & 15) == 0
+        raise RuntimeError(f"no answer to {name}")
 
     def is_late(self, zone, number):
         """True if the answer lacks what commit `number` did."""
