@@ -71,23 +71,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(const struct sockaddr *)&remote };
 	size_t max = flags & OVER_TCP ? sizeof(out) : 1400;
 
-	knot_query_t query;
 	answer_report_t report;
-	uint8_t *request = malloc(size); /* a byte more than the message, so never empty; the message ends at its end */
-	memcpy(request, data, size);
-	knot_bytes_t bytes = { request + 1, size - 1 };
+	uint8_t *message = malloc(size); /* a byte more than the message, so never empty; the message ends at its end */
+	memcpy(message, data, size);
+	knot_bytes_t bytes = { message + 1, size - 1 };
 	test_zones_enter(&zones);
-	const knot_bytes_t batch[] = { bytes, bytes, bytes, bytes };
-	answer_hint_t hints[KNOT_LEN(batch)];
-	answer_warm(zones.db, batch, KNOT_LEN(batch), hints);
 	size_t len;
 	if (flags & IN_PLACE) {
 		memcpy(out, bytes.data, bytes.len);
-		len = answer_message(&env, zones.db, &source, &hints[0], (knot_bytes_t){ out, bytes.len },
-				(knot_mut_bytes_t){ out, sizeof(out) }, &query, &report);
-	} else {
+		const knot_bytes_t batch[] = { { out, bytes.len }, bytes, bytes, bytes };
+		answer_request_t requests[KNOT_LEN(batch)];
+		answer_read(&env, zones.db, batch, KNOT_LEN(batch), requests);
 		len = answer_message(
-				&env, zones.db, &source, NULL, bytes, (knot_mut_bytes_t){ out, max }, &query, &report);
+				&env, &source, &requests[0], NULL, (knot_mut_bytes_t){ out, sizeof(out) }, &report);
+	} else {
+		answer_request_t request;
+		answer_read(&env, zones.db, &bytes, 1, &request);
+		len = answer_message(&env, &source, &request, NULL, (knot_mut_bytes_t){ out, max }, &report);
 	}
 	test_zones_leave(&zones);
 	check((len == 0) == (report.verdict == KNOT_MSG_DROP));
@@ -95,6 +95,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(len <= max);
 		check_reply(bytes, (knot_bytes_t){ out, len });
 	}
-	free(request);
+	free(message);
 	return 0;
 }

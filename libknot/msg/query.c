@@ -89,10 +89,11 @@ static bool read_rr(knot_reader_t *r, bool *ret_root_owner, rr_head_t *ret_rr)
 	return true;
 }
 
-static inline bool take_opt(const rr_head_t *rr, bool root_owner, knot_query_t *q)
+/* The first OPT; its owner is the root. */
+static inline bool take_opt(const rr_head_t *rr, knot_query_t *q)
 {
 	uint32_t option_bits = 0;
-	if (!root_owner || q->edns.present || (rr->rdata.len > 0 && !check_options(rr->rdata, &option_bits))) {
+	if (rr->rdata.len > 0 && !check_options(rr->rdata, &option_bits)) {
 		return false;
 	}
 	q->edns = (knot_edns_t){
@@ -135,7 +136,7 @@ __attribute__((noinline)) static bool read_records(knot_query_t *q)
 			return false;
 		}
 		if (rr.type == KNOT_TYPE_OPT) {
-			if (i < before || !take_opt(&rr, root_owner, q)) {
+			if (i < before || !root_owner || q->edns.present || !take_opt(&rr, q)) {
 				return false;
 			}
 		} else if (rr.type == KNOT_TYPE_TSIG) {
@@ -166,7 +167,7 @@ static inline bool read_rest(knot_query_t *q)
 		return read_records(q);
 	}
 	const rr_head_t opt = { KNOT_TYPE_OPT, load_be16(p + 3), load_be32(p + 5), { p + OPT_LEN, left - OPT_LEN } };
-	return take_opt(&opt, true, q);
+	return take_opt(&opt, q);
 }
 
 knot_msg_verdict_t knot_query_parse(knot_bytes_t wire, knot_query_t *ret_query)

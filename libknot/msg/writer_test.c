@@ -25,8 +25,10 @@ static void test_compression(void **state)
 	uint8_t out[512];
 	knot_msg_writer_t w;
 	owned_name_t a, b, c;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) }, 0x1234, KNOT_FLAG_QR | KNOT_FLAG_AA);
+	knot_msg_names_t names;
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
 	assert_int_equal(knot_msg_put_question(&w, scan("Www.Example.", &a), KNOT_TYPE_MX, KNOT_CLASS_IN), KNOT_OK);
+	knot_msg_compress(&w, &names);
 	assert_int_equal(w.len, 12 + 13 + 4);
 	/* Owner: pointer to the question whatever the case. Exchange: one label, then a pointer. */
 	uint8_t mx[2 + KNOT_NAME_MAX] = { 0, 10 };
@@ -49,7 +51,7 @@ static void test_compression(void **state)
 					 KNOT_CLASS_IN, 1, (knot_bytes_t){ srv, 6u + b.name.len }),
 			KNOT_OK);
 	assert_int_equal(w.len, before + 2 + 2 + 10 + 6 + b.name.len);
-	size_t len = knot_msg_finish(&w);
+	size_t len = knot_msg_finish(&w, 0x1234, KNOT_FLAG_QR | KNOT_FLAG_AA);
 
 	static const struct {
 		knot_section_t section;
@@ -83,7 +85,7 @@ static void test_space_and_rollback(void **state)
 	uint8_t out[64];
 	knot_msg_writer_t w;
 	owned_name_t a;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ out, 12 + 5 + 15 + 16 }, 1, 0);
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, 12 + 5 + 15 + 16 });
 	assert_int_equal(knot_msg_put_question(&w, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN), KNOT_OK);
 	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN, 1,
 					 (knot_bytes_t){ (const uint8_t *)"\1\2\3\4", 4 }),
@@ -101,7 +103,7 @@ static void test_space_and_rollback(void **state)
 		assert_int_equal(w.len, w.max);
 		knot_msg_rollback(&w, &mark);
 	}
-	assert_int_equal(knot_msg_finish(&w), 32);
+	assert_int_equal(knot_msg_finish(&w, 1, 0), 32);
 	assert_int_equal(load_be16(out + 6), 1);
 }
 
@@ -110,13 +112,88 @@ static void test_opt(void **state)
 	(void)state;
 	uint8_t out[128];
 	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) }, 1, KNOT_FLAG_QR);
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
 	assert_int_equal(knot_msg_put_opt(&w, 1232, KNOT_RCODE_BADVERS, 0, 0x8000), KNOT_OK);
 	assert_int_equal(knot_msg_put_option(&w, KNOT_EDNS_NSID, (knot_bytes_t){ (const uint8_t *)"ns1", 3 }), KNOT_OK);
 	assert_int_equal(knot_msg_put_ede(&w, KNOT_EDE_NOT_AUTH, KNOT_STR("no")), KNOT_OK);
-	size_t len = knot_msg_finish(&w);
+	size_t len = knot_msg_finish(&w, 1, KNOT_FLAG_QR);
 	assert_int_equal(len, 12 + 11 + 7 + 8);
 	assert_memory_equal(out + 12, "\0\0\51\4\320\1\0\200\0\0\17\0\3\0\3ns1\0\17\0\4\0\24no", 26);
+}
+
+/* Without a table names are spelled out. */
+static void test_spelled_out(void **state)
+{
+	(void)state;
+	uint8_t out[128];
+	knot_msg_writer_t w;
+	owned_name_t a;
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
+	assert_int_equal(knot_msg_put_question(&w, scan("www.example.", &a), KNOT_TYPE_NS, KNOT_CLASS_IN), KNOT_OK);
+	for (unsigned i = 0; i < 2; i++) {
+		size_t before = w.len;
+		assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, a.name, KNOT_TYPE_NS, KNOT_CLASS_IN, 5,
+						 (knot_bytes_t){ a.name.wire, a.name.len }),
+				KNOT_OK);
+		assert_int_equal(w.len, before + 13 + 10 + 13);
+	}
+}
+
+/* What is reserved is not for records, comes back, and a limit holds with it. */
+static void test_reserve(void **state)
+{
+	(void)state;
+	uint8_t out[64];
+	knot_msg_writer_t w;
+	knot_bytes_t rdata = { (const uint8_t *)"\1\2\3\4", 4 };
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, 12 + KNOT_OPT_LEN + 15 });
+	assert_false(knot_msg_reserve(&w, KNOT_OPT_LEN + 15 + 1));
+	assert_int_equal(w.reserved, 0);
+	assert_true(knot_msg_reserve(&w, 1));
+	assert_true(knot_msg_reserve(&w, KNOT_OPT_LEN));
+	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN, 1, rdata),
+			KNOT_ESPACE);
+	knot_msg_release(&w);
+	assert_true(knot_msg_reserve(&w, KNOT_OPT_LEN));
+	assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, knot_name_root, KNOT_TYPE_A, KNOT_CLASS_IN, 1, rdata),
+			KNOT_OK);
+	assert_int_equal(knot_msg_put_opt(&w, 512, 0, 0, 0), KNOT_ESPACE);
+	knot_msg_release(&w);
+	assert_int_equal(knot_msg_put_opt(&w, 512, 0, 0, 0), KNOT_OK);
+	assert_null(knot_msg_open_option(&w, KNOT_EDNS_NSID, 0));
+	assert_int_equal(knot_msg_put_ede(&w, KNOT_EDE_NOT_AUTH, KNOT_STR("")), KNOT_ESPACE);
+	assert_int_equal(knot_msg_finish(&w, 1, 0), 12 + KNOT_OPT_LEN + 15);
+
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
+	assert_true(knot_msg_reserve(&w, 10));
+	knot_msg_limit(&w, 60);
+	assert_int_equal(w.max, 50);
+	knot_msg_limit(&w, 100); /* never more than there is */
+	knot_msg_release(&w);
+	assert_int_equal(w.max, 60);
+}
+
+/* The question of a reply is that of the request, wherever the reply is made; its flags are opcode and RD. */
+static void test_reply(void **state)
+{
+	(void)state;
+	uint8_t request[64], out[64];
+	knot_msg_writer_t w;
+	owned_name_t a;
+	knot_msg_begin(&w, (knot_mut_bytes_t){ request, sizeof(request) });
+	assert_int_equal(knot_msg_put_question(&w, scan("wWw.ex.", &a), KNOT_TYPE_A, KNOT_CLASS_IN), KNOT_OK);
+	uint16_t flags = KNOT_OPCODE_NOTIFY << 11 | KNOT_FLAG_RD | KNOT_FLAG_RA | KNOT_FLAG_AD | KNOT_FLAG_CD | 7;
+	size_t len = knot_msg_finish(&w, 0xABCD, flags);
+	knot_query_t q;
+	assert_int_equal(knot_query_parse((knot_bytes_t){ request, len }, &q), KNOT_MSG_OK);
+	assert_int_equal(knot_msg_reply_flags(&q, KNOT_FLAG_AA, KNOT_RCODE_BADVERS),
+			KNOT_FLAG_QR | KNOT_FLAG_AA | KNOT_OPCODE_NOTIFY << 11 | KNOT_FLAG_RD);
+	knot_msg_begin_reply(&w, (knot_mut_bytes_t){ out, sizeof(out) }, &q);
+	assert_int_equal(knot_msg_finish(&w, q.id, flags), len);
+	assert_memory_equal(out, request, len);
+	knot_msg_begin_reply(&w, (knot_mut_bytes_t){ request, sizeof(request) }, &q);
+	assert_int_equal(knot_msg_finish(&w, q.id, flags), len);
+	assert_memory_equal(request, out, len);
 }
 
 /* Beyond 0x3FFF nothing is remembered, and every name still reads back right. */
@@ -126,7 +203,9 @@ static void test_long_message(void **state)
 	static uint8_t out[65535];
 	static uint8_t txt[201] = { 200 };
 	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) }, 1, KNOT_FLAG_QR);
+	knot_msg_names_t names;
+	knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
+	knot_msg_compress(&w, &names);
 	unsigned count = 0;
 	while (true) {
 		char text[64];
@@ -141,7 +220,7 @@ static void test_long_message(void **state)
 	assert_in_range(count, 250, 320);
 	knot_message_t m;
 	knot_message_rr_t rr;
-	assert_int_equal(knot_message_begin((knot_bytes_t){ out, knot_msg_finish(&w) }, &m), KNOT_OK);
+	assert_int_equal(knot_message_begin((knot_bytes_t){ out, knot_msg_finish(&w, 1, KNOT_FLAG_QR) }, &m), KNOT_OK);
 	for (unsigned i = 0; knot_message_next(&m, &rr); i++) {
 		char text[64];
 		owned_name_t owner;
@@ -214,6 +293,9 @@ int main(void)
 		cmocka_unit_test(test_compression),
 		cmocka_unit_test(test_space_and_rollback),
 		cmocka_unit_test(test_opt),
+		cmocka_unit_test(test_spelled_out),
+		cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_long_message),
 		cmocka_unit_test(test_read_malformed),
 	};

@@ -2,248 +2,119 @@
 #include "src/answer/answer.h"
 
 #include "libknot/base/assert.h"
-#include "libknot/msg/message.h"
+#include "libknot/msg/tsig.h"
 #include "src/answer/encode.h"
+#include "src/answer/finish.h"
+#include "src/answer/stage.h"
 
 #include <assert.h>
 
-enum {
-	UDP_PAYLOAD_MIN = 512, /* RFC 1035 4.2.1; also the least a requestor can announce, RFC 6891 6.2.3 */
-	OPT_LEN = 11,
-	OPTION_HEAD_LEN = 4,
-	ECS_MAX = 4 + 16,    /* family, source and scope prefix length, address (RFC 7871 6) */
-	ZONEVERSION_LEN = 6, /* label count, type SOA-SERIAL, serial (RFC 9660 2) */
-	EXPIRE_LEN = 4,
-	EDE_LEN = 2,
-	/* Longest NSID that is sent: the header, the longest question and all other options fit 512 bytes with it. */
-	NSID_MAX = UDP_PAYLOAD_MIN - 12 - (255 + 4) - OPT_LEN - (4 + ECS_MAX) - (4 + ZONEVERSION_LEN) -
-		   (4 + EXPIRE_LEN) - (4 + EDE_LEN) - 4,
-	TSIG_FIXED_LEN = 16, /* of a TSIG RDATA without MAC and other data, behind the algorithm's name */
-};
-
-/* A request being answered. What the reply needs of the request's tail is copied: the reply may overwrite it. */
+/* A request on its way. A stage reads what earlier ones wrote, and writes what is marked as its own. */
 typedef struct {
 	const answer_env_t *env;
 	const answer_source_t *source;
-	const knot_query_t *query;
-	const answer_hint_t *hint; /* NULL: none */
-	answer_report_t *report;
-	knot_mut_bytes_t out;
-	const zone_contents_t *zone;    /* NULL when no zone answers */
-	bool any_option;                /* of those below */
-	bool nsid, expire, zoneversion; /* options asked for */
-	uint8_t ecs_len;                /* 0: no option to echo */
-	uint8_t ecs[ECS_MAX];
-	const uint8_t *key; /* lookup key of the question's name, made once: the hint's or own_key */
-	size_t key_len;
-	uint8_t own_key[KNOT_NAME_KEY_MAX];
+	const answer_request_t *request;
+	const answer_guests_t *guests; /* NULL: none */
+	answer_report_t *report;       /* of all stages */
+	/* Of the gate that refuses with BAD_KEY: the request's key, read before the reply takes the request's place. */
+	knot_tsig_t tsig;
+	uint8_t tsig_key[KNOT_NAME_MAX], tsig_algorithm[KNOT_NAME_MAX];
+	answer_outcome_t outcome; /* of DECIDE */
+	bool is_udp;
+	uint16_t payload_max; /* bytes of UDP payload that we take and send; 0: without EDNS, where it isn't said */
+	knot_msg_writer_t w;  /* of encoder and FINISH */
+	uint16_t flags;       /* of the encoder: AA, TC */
+	uint16_t rcode, ede;  /* of the encoder */
 } job_t;
 
-static uint16_t answer_payload_max(const job_t *job)
+/* ---- GATE: may the request be answered? ---- */
+
+static answer_refusal_t gate_open(job_t *job)
 {
-	bool is_ipv6 = job->source->remote != NULL && job->source->remote->sa_family == AF_INET6;
-	return is_ipv6 ? job->env->udp_payload_max_ipv6 : job->env->udp_payload_max_ipv4;
+	(void)job;
+	return ANSWER_REFUSAL_NONE;
 }
 
-static size_t answer_reply_max(const job_t *job)
+/* What reading it found. */
+static answer_refusal_t gate_refused(job_t *job)
 {
-	size_t max = KNOT_MSG_MAX;
-	if (answer_is_udp(job->source->protocol)) {
-		max = UDP_PAYLOAD_MIN;
-		if (job->query->edns.present) {
-			size_t ours = answer_payload_max(job), theirs = job->query->edns.udp_payload;
-			size_t least = theirs < ours ? theirs : ours;
-			max = least > max ? least : max;
-		}
-	}
-	return max < job->out.len ? max : job->out.len;
+	assert(job->request->refusal != ANSWER_REFUSAL_NONE);
+	return (answer_refusal_t)job->request->refusal;
 }
 
-/* RFC 7871 6: the address has just the bytes of the source prefix, bits beyond it are 0. The scope is ignored. */
-static bool answer_ecs_is_valid(knot_bytes_t data)
+static answer_refusal_t gate_unknown(job_t *job)
 {
-	if (data.len < 4) {
-		return false;
-	}
-	unsigned bits = data.data[2];
-	unsigned family = load_be16(data.data);
-	size_t len = (bits + 7) / 8;
-	if (family < 1 || family > 2 || bits > (family == 1 ? 32u : 128u) || data.len != 4 + len) {
-		return false;
-	}
-	return bits % 8 == 0 || (data.data[3 + len] & 0xFF >> bits % 8) == 0;
+	(void)job;
+	return ANSWER_REFUSAL_NOT_IMPLEMENTED;
 }
 
-/* Note the options that are answered. False: FORMERR. */
-static bool answer_read_options(job_t *job)
+/* A signed request: no key is known. */
+__attribute__((noinline)) static answer_refusal_t gate_signed(job_t *job)
 {
-	knot_bytes_t options = job->query->edns.options;
-	size_t pos = 0;
-	knot_edns_option_t option;
-	job->any_option = true;
-	while (knot_edns_next(options, &pos, &option)) {
-		switch (option.code) {
-		case KNOT_EDNS_NSID: job->nsid = job->env->nsid.len > 0 && job->env->nsid.len <= NSID_MAX; break;
-		case KNOT_EDNS_EXPIRE: job->expire = true; break;
-		case KNOT_EDNS_ZONEVERSION: job->zoneversion = option.data.len == 0; break;
-		case KNOT_EDNS_SUBNET:
-			if (!job->env->client_subnet) {
-				break;
-			}
-			if (!answer_ecs_is_valid(option.data)) {
-				return false;
-			}
-			memcpy(job->ecs, option.data.data, option.data.len);
-			job->ecs_len = (uint8_t)option.data.len;
-			break;
-		default: break;
-		}
+	const knot_query_t *q = &job->request->query;
+	knot_tsig_t *tsig = &job->tsig;
+	if (knot_tsig_read(q->wire, job->tsig_key, tsig) != KNOT_OK) {
+		return ANSWER_REFUSAL_MALFORMED;
 	}
-	return true;
+	knot_name_lower(tsig->algorithm, job->tsig_algorithm);
+	tsig->algorithm.wire = job->tsig_algorithm;
+	tsig->mac = (knot_bytes_t){ NULL, 0 };
+	tsig->original_id = q->id;
+	tsig->error = KNOT_RCODE_BADKEY;
+	return ANSWER_REFUSAL_BAD_KEY;
 }
 
-static size_t answer_opt_len(const job_t *job, uint16_t ede)
+static inline answer_refusal_t gate_lookup(job_t *job)
 {
-	if (!job->query->edns.present) {
-		return 0;
+	const answer_request_t *request = job->request;
+	if (request->zone == NULL) {
+		return ANSWER_REFUSAL_NO_ZONE;
 	}
-	size_t len = OPT_LEN + (ede != KNOT_EDE_NONE ? OPTION_HEAD_LEN + EDE_LEN : 0);
-	if (!job->any_option) {
-		return len;
+	if (request->query.has_tsig) {
+		return gate_signed(job);
 	}
-	len += job->nsid ? OPTION_HEAD_LEN + job->env->nsid.len : 0;
-	len += job->ecs_len > 0 ? OPTION_HEAD_LEN + (size_t)job->ecs_len : 0;
-	len += job->expire && job->zone != NULL ? OPTION_HEAD_LEN + EXPIRE_LEN : 0;
-	len += job->zoneversion && job->zone != NULL ? OPTION_HEAD_LEN + ZONEVERSION_LEN : 0;
-	return len;
+	return request->contents != NULL ? ANSWER_REFUSAL_NONE : ANSWER_REFUSAL_NOT_LOADED;
 }
 
-static uint8_t *answer_put_option_head(job_t *job, uint8_t *p, uint16_t code, size_t len)
+/* Transfers, NOTIFY and UPDATE aren't served: no source has the permission. */
+static answer_refusal_t gate_zone(job_t *job)
 {
-	store_be16(p, code);
-	store_be16(p + 2, (uint16_t)len);
-	if (code < 16) {
-		job->report->reply_options |= (uint16_t)(1u << code);
+	if (job->request->zone == NULL) {
+		return ANSWER_REFUSAL_NOT_AUTH;
 	}
-	return p + OPTION_HEAD_LEN;
+	return job->request->query.has_tsig ? gate_signed(job) : ANSWER_REFUSAL_NOT_ALLOWED;
 }
 
-/* SOA EXPIRE of a zone whose master we are, RFC 7314 3.3: the last but one number of the SOA's RDATA. */
-static uint32_t answer_soa_expire(const zone_contents_t *zone)
+static answer_refusal_t gate_axfr(job_t *job)
 {
-	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
-	assert(soa != NULL); /* the builder refuses a zone without */
-	zone_block_t body = zone_rrset_body(soa);
-	return load_be32(body.bytes + body.len - 8);
+	return job->is_udp ? ANSWER_REFUSAL_NEEDS_STREAM : gate_zone(job);
 }
 
-/* Append the options that were asked for, see answer_opt_len(). Returns their end. */
-__attribute__((noinline)) static uint8_t *answer_put_asked_options(job_t *job, uint8_t *p)
+static answer_refusal_t gate_update(job_t *job)
 {
-	if (job->nsid) {
-		p = answer_put_option_head(job, p, KNOT_EDNS_NSID, job->env->nsid.len);
-		memcpy(p, job->env->nsid.data, job->env->nsid.len);
-		p += job->env->nsid.len;
-	}
-	if (job->ecs_len > 0) {
-		p = answer_put_option_head(job, p, KNOT_EDNS_SUBNET, job->ecs_len);
-		memcpy(p, job->ecs, job->ecs_len);
-		p[3] = 0; /* our answers fit every network, RFC 7871 7.2.1 */
-		p += job->ecs_len;
-	}
-	if (job->expire && job->zone != NULL) {
-		p = answer_put_option_head(job, p, KNOT_EDNS_EXPIRE, EXPIRE_LEN);
-		store_be32(p, answer_soa_expire(job->zone));
-		p += EXPIRE_LEN;
-	}
-	if (job->zoneversion && job->zone != NULL) {
-		p = answer_put_option_head(job, p, KNOT_EDNS_ZONEVERSION, ZONEVERSION_LEN);
-		p[0] = job->zone->apex->owner_label_count;
-		p[1] = 0; /* SOA-SERIAL */
-		store_be32(p + 2, job->zone->serial);
-		p += ZONEVERSION_LEN;
-	}
-	return p;
+	return job->request->query.qtype != KNOT_TYPE_SOA ? ANSWER_REFUSAL_BAD_UPDATE : gate_zone(job);
 }
 
-/* Append the options, see answer_opt_len(). Returns their end. */
-static const uint8_t *answer_put_options(job_t *job, uint8_t *p, uint16_t ede)
+/* ---- DECIDE: what is sent ---- */
+
+static inline void decide_lookup(job_t *job)
 {
-	if (job->any_option) {
-		p = answer_put_asked_options(job, p);
-	}
-	if (ede != KNOT_EDE_NONE) {
-		p = answer_put_option_head(job, p, KNOT_EDNS_EDE, EDE_LEN);
-		store_be16(p, ede);
-		p += EDE_LEN;
-	}
-	return p;
+	const answer_request_t *request = job->request;
+	const knot_query_t *q = &request->query;
+	knot_name_t name = { q->qname_lower, q->qname.len, q->qname.label_count };
+	job->outcome.kind = ANSWER_OUTCOME_PLAN;
+	answer_plan(request->contents, q,
+			zone_lookup_walked(request->contents, name, request->key, request->key_len, request->deepest),
+			&job->outcome.plan);
 }
 
-/* Append the OPT record, for which answer_opt_len() bytes are free. */
-static size_t answer_put_opt(job_t *job, uint8_t *at, uint16_t rcode, uint16_t ede)
-{
-	size_t len = answer_opt_len(job, ede);
-	if (len == 0) {
-		return 0;
-	}
-	at[0] = 0;
-	store_be32(at + 1, (uint32_t)KNOT_TYPE_OPT << 16 | answer_payload_max(job));
-	uint32_t flags = job->query->edns.dnssec_ok ? 0x8000 : 0; /* RFC 3225 3 */
-	store_be32(at + 5, (uint32_t)(rcode >> 4) << 24 | flags); /* with version 0 between, RFC 6891 6.1.3 */
-	store_be16(at + 9, (uint16_t)(len - OPT_LEN));
-	if (len > OPT_LEN) {
-		const uint8_t *end = answer_put_options(job, at + OPT_LEN, ede);
-		assert((size_t)(end - at) == len);
-		(void)end;
-	}
-	job->report->has_opt = true;
-	return len;
-}
-
-/* Header of the reply: id, opcode and RD of the request (RFC 1035 4.1.1, RFC 4035 3.1.6 for AD and CD). */
-static void answer_put_header(const job_t *job, uint16_t flags, uint16_t rcode, const uint16_t counts[static 4])
-{
-	KNOT_ASSERT_SLOW((flags & (KNOT_OPCODE_MASK | KNOT_RCODE_MASK)) == 0);
-	uint8_t *h = job->out.data;
-	uint32_t kept = job->query->flags & (KNOT_OPCODE_MASK | KNOT_FLAG_RD);
-	/* Two fields per store: half the instructions of one by one. */
-	store_be32(h, (uint32_t)job->query->id << 16 | KNOT_FLAG_QR | kept | flags | (rcode & KNOT_RCODE_MASK));
-	store_be32(h + 4, (uint32_t)counts[0] << 16 | counts[1]);
-	store_be32(h + 8, (uint32_t)counts[2] << 16 | counts[3]);
-}
-
-/* An answer without records: header, question as it came, OPT. */
-static size_t answer_reply_empty(job_t *job, uint16_t rcode, uint16_t ede)
-{
-	size_t len = KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
-	if (!job->query->edns.present) {
-		ede = KNOT_EDE_NONE;
-	}
-	size_t added = answer_put_opt(job, job->out.data + len, rcode, ede);
-	uint16_t counts[4] = { job->query->question_len > 0, 0, 0, added > 0 };
-	answer_put_header(job, 0, rcode, counts);
-	job->report->rcode = rcode;
-	job->report->ede = ede;
-	return len + added;
-}
-
-/* A malformed request: whatever its tail said, there is no OPT in the reply (RFC 6891 7). */
-static size_t answer_reply_formerr(job_t *job)
-{
-	uint16_t counts[4] = { job->query->question_len > 0 };
-	answer_put_header(job, 0, KNOT_RCODE_FORMERR, counts);
-	job->report->rcode = KNOT_RCODE_FORMERR;
-	return KNOT_MSG_HEADER_LEN + (size_t)job->query->question_len;
-}
-
-static bool answer_name_is(const knot_query_t *q, const char *wire, size_t len)
+static bool decide_name_is(const knot_query_t *q, const char *wire, size_t len)
 {
 	return q->qname.len == len && memcmp(q->qname_lower, wire, len) == 0;
 }
 
 /* CH TXT: the server's identity and version (RFC 4892). */
-static size_t answer_reply_chaos(job_t *job)
+static void decide_chaos(job_t *job)
 {
 	static const struct {
 		const char *wire;
@@ -255,263 +126,235 @@ static size_t answer_reply_chaos(job_t *job)
 		{ "\7version\6server", 16, true },
 		{ "\7version\4bind", 14, true },
 	};
-	const knot_query_t *q = job->query;
+	const knot_query_t *q = &job->request->query;
+	answer_outcome_t *outcome = &job->outcome;
 	knot_bytes_t text = { NULL, 0 };
 	for (size_t i = 0; i < KNOT_LEN(names) && q->qtype == KNOT_TYPE_TXT; i++) {
-		if (answer_name_is(q, names[i].wire, names[i].len)) {
+		if (decide_name_is(q, names[i].wire, names[i].len)) {
 			text = names[i].is_version ? job->env->version : job->env->identity;
 		}
 	}
 	if (text.len == 0) {
-		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
+		outcome->kind = ANSWER_OUTCOME_REFUSAL;
+		outcome->refusal = ANSWER_REFUSAL_NO_TEXT;
+		return;
 	}
-	uint8_t rdata[1 + 255];
-	rdata[0] = (uint8_t)(text.len < 255 ? text.len : 255);
-	memcpy(rdata + 1, text.data, rdata[0]);
+	size_t len = text.len < ANSWER_RECORD_MAX - 1 ? text.len : ANSWER_RECORD_MAX - 1;
+	outcome->kind = ANSWER_OUTCOME_RECORD;
+	outcome->record.type = KNOT_TYPE_TXT;
+	outcome->record.class = KNOT_CLASS_CH;
+	outcome->record.ttl = 0;
+	outcome->record.rdata_len = (uint16_t)(1 + len);
+	outcome->record.rdata[0] = (uint8_t)len;
+	memcpy(outcome->record.rdata + 1, text.data, len);
+}
 
-	size_t len = KNOT_MSG_HEADER_LEN + (size_t)q->question_len;
-	size_t reserved = answer_opt_len(job, KNOT_EDE_NONE);
-	knot_msg_writer_t w;
-	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, answer_reply_max(job) - reserved }, len, q->qname);
-	uint16_t flags = 0;
-	if (knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, q->qname, KNOT_TYPE_TXT, KNOT_CLASS_CH, 0,
-			    (knot_bytes_t){ rdata, 1u + rdata[0] }) != KNOT_OK) {
-		flags = KNOT_FLAG_TC;
+/* The engine's own stages, by kind of request. Most are lookups; see answer_decide(). */
+static const struct {
+	answer_refusal_t (*gate)(job_t *job);
+	void (*decide)(job_t *job); /* NULL: the gate lets none through */
+} kinds[ANSWER_KIND_END] = {
+	[ANSWER_KIND_LOOKUP] = { gate_lookup, decide_lookup },
+	[ANSWER_KIND_CHAOS] = { gate_open, decide_chaos },
+	[ANSWER_KIND_AXFR] = { gate_axfr, NULL },
+	[ANSWER_KIND_IXFR] = { gate_zone, NULL },
+	[ANSWER_KIND_NOTIFY] = { gate_zone, NULL },
+	[ANSWER_KIND_UPDATE] = { gate_update, NULL },
+	[ANSWER_KIND_UNKNOWN] = { gate_unknown, NULL },
+	[ANSWER_KIND_REFUSED] = { gate_refused, NULL },
+};
+
+static inline bool answer_has_guest(const job_t *job, answer_stage_t stage)
+{
+	return __builtin_expect(job->guests != NULL, 0) && (job->guests->stages >> stage & 1) != 0;
+}
+
+/* GATE and DECIDE. The functions of most requests' row are known. */
+static inline void answer_decide(job_t *job)
+{
+	const answer_request_t *request = job->request;
+	answer_outcome_t *outcome = &job->outcome;
+	bool is_lookup = request->kind == ANSWER_KIND_LOOKUP;
+	outcome->refusal = ANSWER_REFUSAL_NONE;
+	if (answer_has_guest(job, ANSWER_STAGE_GATE)) {
+		outcome->refusal = job->guests->gate(job->guests->ctx, job->source, request);
+		assert(outcome->refusal != ANSWER_REFUSAL_BAD_KEY && outcome->refusal != ANSWER_REFUSAL_MALFORMED);
+	}
+	if (outcome->refusal == ANSWER_REFUSAL_NONE) {
+		outcome->refusal = is_lookup ? gate_lookup(job) : kinds[request->kind].gate(job);
+	}
+	if (outcome->refusal != ANSWER_REFUSAL_NONE) {
+		outcome->kind = ANSWER_OUTCOME_REFUSAL;
+	} else if (is_lookup) {
+		decide_lookup(job);
+	} else {
+		kinds[request->kind].decide(job);
+	}
+	if (answer_has_guest(job, ANSWER_STAGE_DECIDE)) {
+		job->guests->decide(job->guests->ctx, job->source, request, outcome);
+	}
+}
+
+/* ---- Encoding ---- */
+
+static inline uint16_t answer_payload_max(const answer_env_t *env, const answer_source_t *source)
+{
+	bool is_ipv6 = source->remote != NULL && source->remote->sa_family == AF_INET6;
+	return is_ipv6 ? env->udp_payload_max_ipv6 : env->udp_payload_max_ipv4;
+}
+
+/* How long the reply may be, the room for it aside. */
+static inline size_t answer_reply_max(const job_t *job)
+{
+	if (!job->is_udp) {
+		return KNOT_MSG_MAX;
+	}
+	uint16_t ours = job->payload_max, theirs = job->request->query.edns.udp_payload; /* both 0 without EDNS */
+	uint16_t least = theirs < ours ? theirs : ours;
+	return least > ANSWER_UDP_MIN ? least : ANSWER_UDP_MIN;
+}
+
+static inline void answer_refuse(job_t *job, answer_refusal_t refusal)
+{
+	const answer_refusal_row_t *row = &answer_refusal_rows[refusal];
+	job->rcode = row->rcode;
+	job->ede = job->request->query.edns.present ? row->ede : KNOT_EDE_NONE;
+	job->report->rcode = row->counted;
+	job->report->ede = job->ede;
+}
+
+static inline void answer_encode_plan(job_t *job)
+{
+	const answer_plan_t *plan = &job->outcome.plan;
+	answer_encoded_t enc = answer_encode(&job->outcome.plan, &job->w, job->is_udp,
+			job->env->rotate ? job->request->query.id : ANSWER_ROTATE_NONE);
+	if (enc.too_big) {
+		answer_refuse(job, ANSWER_REFUSAL_TOO_BIG);
+		return;
+	}
+	const uint16_t *counts = job->w.counts;
+	job->flags = (plan->authoritative ? KNOT_FLAG_AA : 0) | (enc.truncated ? KNOT_FLAG_TC : 0);
+	job->rcode = job->report->rcode = (uint16_t)plan->rcode;
+	job->report->truncated = enc.truncated;
+	job->report->is_nodata = plan->rcode == KNOT_RCODE_NOERROR && !enc.truncated &&
+				 counts[KNOT_SECTION_ANSWER] == 0 &&
+				 (counts[KNOT_SECTION_AUTHORITY] == 0 || enc.first_authority_is_soa);
+}
+
+__attribute__((noinline)) static void answer_encode_record(job_t *job)
+{
+	const answer_outcome_t *outcome = &job->outcome;
+	knot_msg_names_t names;
+	knot_msg_compress(&job->w, &names);
+	if (knot_msg_put_rr(&job->w, KNOT_SECTION_ANSWER, job->request->query.qname, outcome->record.type,
+			    outcome->record.class, outcome->record.ttl,
+			    (knot_bytes_t){ outcome->record.rdata, outcome->record.rdata_len }) != KNOT_OK) {
+		job->flags = KNOT_FLAG_TC;
 		job->report->truncated = true;
 	}
-	size_t added = answer_put_opt(job, job->out.data + w.len, KNOT_RCODE_NOERROR, KNOT_EDE_NONE);
-	uint16_t counts[4] = { 1, w.counts[KNOT_SECTION_ANSWER], 0, added > 0 };
-	answer_put_header(job, flags, KNOT_RCODE_NOERROR, counts);
-	return w.len + added;
+	job->w.names = NULL;
 }
 
-/*
- * A signed request, while no key is known: RFC 8945 5.2.1, NOTAUTH with an unsigned TSIG that names the key and the
- * error BADKEY. The TSIG of the request is its last record; its owner and algorithm are repeated.
- */
-__attribute__((noinline)) static size_t answer_reply_badkey(job_t *job)
+/* Question, records, and room for what FINISH puts. */
+static inline void answer_spell(job_t *job, knot_mut_bytes_t out)
 {
-	const knot_query_t *q = job->query;
-	knot_message_t msg;
-	knot_message_rr_t rr = { .rdata_len = 0 };
-	if (knot_message_begin(q->wire, &msg) != KNOT_OK) {
-		return answer_reply_formerr(job);
+	const answer_request_t *request = job->request;
+	knot_msg_begin_reply(&job->w, out, &request->query);
+	job->flags = 0;
+	if (job->outcome.kind == ANSWER_OUTCOME_REFUSAL) {
+		answer_refuse(job, job->outcome.refusal); /* fits ANSWER_UDP_MIN */
+		return;
 	}
-	while (knot_message_next(&msg, &rr)) {}
-	knot_name_t algorithm;
-	knot_bytes_t rdata = { q->wire.data + rr.rdata_off, rr.rdata_len };
-	if (msg.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK ||
-			rdata.len - algorithm.len < TSIG_FIXED_LEN ||
-			rdata.len - algorithm.len - TSIG_FIXED_LEN < load_be16(algorithm.wire + algorithm.len + 8)) {
-		return answer_reply_formerr(job);
+	job->ede = KNOT_EDE_NONE;
+	knot_msg_limit(&job->w, answer_reply_max(job));
+	size_t reserved = request->query.edns.present ? KNOT_OPT_LEN : 0;
+	if (__builtin_expect(request->options != 0, 0)) {
+		reserved += answer_options_len(job->env, request);
 	}
-	uint8_t made[KNOT_NAME_MAX + TSIG_FIXED_LEN];
-	size_t name_len = algorithm.len;
-	knot_name_lower(algorithm, made);
-	memcpy(made + name_len, rdata.data + name_len, 8); /* time signed and fudge, as they came */
-	store_be16(made + name_len + 8, 0);                /* no MAC */
-	store_be16(made + name_len + 10, q->id);
-	store_be16(made + name_len + 12, KNOT_RCODE_BADKEY);
-	store_be16(made + name_len + 14, 0);
-
-	size_t len = answer_reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
-	job->report->rcode = KNOT_RCODE_BADKEY;
-	knot_msg_writer_t w;
-	knot_msg_continue(&w, (knot_mut_bytes_t){ job->out.data, answer_reply_max(job) }, len, (knot_name_t){ 0 });
-	if (knot_msg_put_rr(&w, KNOT_SECTION_ADDITIONAL, rr.owner, KNOT_TYPE_TSIG, KNOT_CLASS_ANY, 0,
-			    (knot_bytes_t){ made, name_len + TSIG_FIXED_LEN }) == KNOT_OK) {
-		store_be16(job->out.data + 10, (uint16_t)(load_be16(job->out.data + 10) + 1));
+	bool has_room = knot_msg_reserve(&job->w, reserved);
+	assert(has_room); /* by ANSWER_NSID_MAX */
+	(void)has_room;
+	if (answer_has_guest(job, ANSWER_STAGE_FINISH)) {
+		/* Where there is no room a guest's option isn't put. */
+		(void)knot_msg_reserve(&job->w, job->guests->finish_max);
 	}
-	return w.len;
-}
-
-static knot_name_t answer_lower_name(const knot_query_t *q)
-{
-	return (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count };
-}
-
-/* A query for DS at the apex of `zone`: the parent's zone answers if it is served here (RFC 4035 3.1.4.1). */
-__attribute__((noinline)) static zone_t *answer_find_parent(const zonedb_t *zones, zone_t *zone, knot_name_t name)
-{
-	if (name.label_count == 0 || zonedb_find(zones, name) != zone) {
-		return zone;
-	}
-	zone_t *parent = zonedb_find_suffix(zones, knot_name_strip(name, 1));
-	return parent != NULL ? parent : zone;
-}
-
-/* The zone that answers, and its version: the longest match, but for DS. */
-static void answer_find_zone(job_t *job, const zonedb_t *zones)
-{
-	const knot_query_t *q = job->query;
-	knot_name_t name = answer_lower_name(q);
-	zone_t *zone;
-	if (job->hint != NULL) {
-		job->key = job->hint->key;
-		job->key_len = job->hint->key_len;
-		zone = job->hint->zone;
-		job->zone = job->hint->contents;
+	if (job->outcome.kind == ANSWER_OUTCOME_PLAN) {
+		answer_encode_plan(job);
 	} else {
-		job->key = job->own_key;
-		job->key_len = knot_name_key(name, job->own_key);
-		zone = zonedb_find_suffix_key(zones, name, job->key, job->key_len);
-		job->zone = zone != NULL ? zone_ask(zone) : NULL;
+		job->rcode = KNOT_RCODE_NOERROR;
+		answer_encode_record(job);
 	}
-	job->report->zone = zone;
-	if (job->zone == NULL && zone != NULL) {
-		zonedb_want(zones, zone);
-	}
-	if (q->qtype == KNOT_TYPE_DS && zone != NULL) {
-		zone_t *above = answer_find_parent(zones, zone, name);
-		if (above != zone) {
-			job->report->zone = above;
-			job->zone = zone_contents(above);
-			job->hint = NULL;
-		}
-	}
+	knot_msg_release(&job->w);
 }
 
-/* Transfers, NOTIFY and UPDATE name a zone; they are not about a name in it. NULL: there is no such zone. */
-static zone_t *answer_find_named_zone(const job_t *job, const zonedb_t *zones)
+/* ---- FINISH ---- */
+
+static inline void answer_put_opt(job_t *job)
 {
-	return zonedb_find(zones, answer_lower_name(job->query));
+	const knot_query_t *q = &job->request->query;
+	bool has_room = knot_msg_put_opt(&job->w, job->payload_max, job->rcode, 0, q->edns.dnssec_ok ? 0x8000 : 0) ==
+			KNOT_OK; /* RFC 3225 3, RFC 6891 6.1.3 */
+	assert(has_room);        /* reserved, or the message has no records */
+	(void)has_room;
+	uint32_t codes = 0;
+	if (__builtin_expect(job->request->options != 0, 0)) {
+		codes = answer_put_options(job->env, job->request, &job->w);
+	}
+	if (job->ede != KNOT_EDE_NONE) {
+		uint8_t *to = knot_msg_open_option(&job->w, KNOT_EDNS_EDE, KNOT_EDE_LEN);
+		assert(to != NULL); /* as above */
+		store_be16(to, job->ede);
+		codes |= 1u << KNOT_EDNS_EDE;
+	}
+	job->report->reply_options = codes;
+	job->report->has_opt = true;
 }
 
-static size_t answer_reply_from_zone(job_t *job)
+static inline size_t answer_finish(job_t *job)
 {
-	const knot_query_t *q = job->query;
-	zone_ref_t deepest = job->hint != NULL ? job->hint->deepest : 0;
-	answer_plan_t plan;
-	answer_plan(job->zone, q, zone_lookup_walked(job->zone, answer_lower_name(q), job->key, job->key_len, deepest),
-			&plan);
-
-	size_t max = answer_reply_max(job);
-	size_t reserved = answer_opt_len(job, KNOT_EDE_NONE);
-	knot_mut_bytes_t room = { job->out.data, max > reserved ? max - reserved : 0 };
-	bool is_udp = answer_is_udp(job->source->protocol);
-	answer_encoded_t enc = answer_encode(&plan, room, is_udp, job->env->rotate ? q->id : ANSWER_ROTATE_NONE);
-	if (enc.too_big) {
-		return answer_reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_NONE);
+	const answer_request_t *request = job->request;
+	const knot_query_t *q = &request->query;
+	answer_refusal_t refusal = job->outcome.refusal;
+	if (q->edns.present && refusal != ANSWER_REFUSAL_MALFORMED) {
+		answer_put_opt(job);
 	}
-	uint16_t flags = (plan.authoritative ? KNOT_FLAG_AA : 0) | (enc.truncated ? KNOT_FLAG_TC : 0);
-	size_t added = answer_put_opt(job, job->out.data + enc.len, plan.rcode, KNOT_EDE_NONE);
-	enc.counts[KNOT_SECTION_ADDITIONAL] = (uint16_t)(enc.counts[KNOT_SECTION_ADDITIONAL] + (added > 0));
-	answer_put_header(job, flags, plan.rcode, enc.counts);
-	job->report->rcode = plan.rcode;
-	job->report->truncated = enc.truncated;
-	job->report->is_nodata = plan.rcode == KNOT_RCODE_NOERROR && !enc.truncated &&
-				 enc.counts[KNOT_SECTION_ANSWER] == 0 &&
-				 (enc.counts[KNOT_SECTION_AUTHORITY] == 0 || enc.first_authority_is_soa);
-	return enc.len + added;
+	if (answer_has_guest(job, ANSWER_STAGE_FINISH)) {
+		job->guests->finish(job->guests->ctx, job->source, request, &job->w);
+	}
+	if (refusal == ANSWER_REFUSAL_BAD_KEY) {
+		/* Where there is no room the rcode has to do. */
+		knot_msg_limit(&job->w, answer_reply_max(job));
+		(void)!knot_tsig_put(&job->w, &job->tsig);
+	}
+	return knot_msg_finish(&job->w, q->id, knot_msg_reply_flags(q, job->flags, job->rcode));
 }
 
-static size_t answer_reply_lookup(job_t *job)
+size_t answer_message(const answer_env_t *env, const answer_source_t *source, const answer_request_t *request,
+		const answer_guests_t *guests, knot_mut_bytes_t out, answer_report_t *ret_report)
 {
-	if (job->report->zone == NULL) {
-		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NOT_AUTH);
-	}
-	if (job->query->has_tsig) {
-		return answer_reply_badkey(job);
-	}
-	if (job->zone == NULL) {
-		return answer_reply_empty(job, KNOT_RCODE_SERVFAIL, KNOT_EDE_INVALID_DATA);
-	}
-	return answer_reply_from_zone(job);
-}
-
-/* Transfers, NOTIFY and UPDATE aren't served: all are refused. Statistics count that as BADKEY, as Knot's do. */
-static size_t answer_reply_denied(job_t *job)
-{
-	if (job->query->has_tsig && job->report->zone != NULL) {
-		return answer_reply_badkey(job);
-	}
-	size_t len = answer_reply_empty(job, KNOT_RCODE_NOTAUTH, KNOT_EDE_NONE);
-	if (job->report->zone != NULL) {
-		job->report->rcode = KNOT_RCODE_BADKEY;
-	}
-	return len;
-}
-
-static bool answer_is_lookup(const knot_query_t *q)
-{
-	return q->opcode == KNOT_OPCODE_QUERY && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR &&
-	       q->qtype != 0;
-}
-
-static size_t answer_reply(job_t *job, const zonedb_t *zones)
-{
-	const knot_query_t *q = job->query;
-	if (q->edns.present && q->edns.version != 0) {
-		return answer_reply_empty(job, KNOT_RCODE_BADVERS, KNOT_EDE_NONE); /* RFC 6891 6.1.3 */
-	}
-	bool known = q->opcode == KNOT_OPCODE_QUERY || q->opcode == KNOT_OPCODE_NOTIFY ||
-		     q->opcode == KNOT_OPCODE_UPDATE;
-	if (!known) {
-		if (q->question_len > 0 && q->qclass == KNOT_CLASS_IN) {
-			job->report->zone = answer_find_named_zone(job, zones); /* its statistics count the request */
-		}
-		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
-	}
-	if (q->question_len == 0) {
-		return answer_reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
-	}
-	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == 0) {
-		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
-	}
-	if (q->qclass == KNOT_CLASS_CH) {
-		return answer_is_lookup(q) ? answer_reply_chaos(job)
-					   : answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
-	}
-	if (q->qclass != KNOT_CLASS_IN && q->qclass != KNOT_CLASS_ANY) {
-		return answer_reply_empty(job, KNOT_RCODE_REFUSED, KNOT_EDE_NONE);
-	}
-
-	if (answer_is_lookup(q)) {
-		answer_find_zone(job, zones);
-		return answer_reply_lookup(job);
-	}
-	job->report->zone = answer_find_named_zone(job, zones);
-	if (q->opcode == KNOT_OPCODE_UPDATE && q->qtype != KNOT_TYPE_SOA) {
-		return answer_reply_empty(job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE); /* RFC 2136 3.1.1 */
-	}
-	/* RFC 5936 4.2: a zone transfer needs a stream. */
-	if (q->opcode == KNOT_OPCODE_QUERY && q->qtype == KNOT_TYPE_AXFR && answer_is_udp(job->source->protocol)) {
-		return answer_reply_empty(job, KNOT_RCODE_NOTIMP, KNOT_EDE_NONE);
-	}
-	return answer_reply_denied(job);
-}
-
-size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-		answer_report_t *ret_report)
-{
-	assert(out.len >= UDP_PAYLOAD_MIN);
-	KNOT_ASSERT_SLOW(out.data == request.data || out.data + out.len <= request.data ||
-			 request.data + request.len <= out.data);
-	const knot_query_t *query = hint != NULL ? &hint->query : ret_query;
-	*ret_report = (answer_report_t){ .ede = KNOT_EDE_NONE, .query = query };
-	ret_report->verdict = hint != NULL ? hint->verdict : knot_query_parse(request, ret_query);
-	if (ret_report->verdict == KNOT_MSG_DROP) {
+	assert(out.len >= ANSWER_UDP_MIN);
+	const knot_query_t *query = &request->query;
+	KNOT_ASSERT_SLOW(out.data == query->wire.data || out.data + out.len <= query->wire.data ||
+			 query->wire.data + query->wire.len <= out.data);
+	*ret_report = (answer_report_t){
+		.zone = request->zone,
+		.ede = KNOT_EDE_NONE,
+		.verdict = (knot_msg_verdict_t)request->verdict,
+		.effects = request->effects,
+		.query = query,
+	};
+	if (request->verdict == KNOT_MSG_DROP) {
 		return 0;
 	}
 	job_t job;
 	job.env = env;
 	job.source = source;
-	job.query = query;
-	job.hint = hint != NULL && hint->has_key ? hint : NULL;
+	job.request = request;
+	job.guests = guests;
 	job.report = ret_report;
-	job.out = out;
-	job.zone = NULL;
-	job.any_option = job.nsid = job.expire = job.zoneversion = false;
-	job.ecs_len = 0;
-	if (out.data != request.data) {
-		memcpy(out.data, request.data, KNOT_MSG_HEADER_LEN + (size_t)query->question_len);
-	}
-	if (ret_report->verdict == KNOT_MSG_FORMERR) {
-		return answer_reply_formerr(&job);
-	}
-	if (query->edns.options.len > 0 && !answer_read_options(&job)) {
-		return answer_reply_empty(&job, KNOT_RCODE_FORMERR, KNOT_EDE_NONE);
-	}
-	return answer_reply(&job, zones);
+	job.is_udp = answer_is_udp(source->protocol);
+	job.payload_max = query->edns.present ? answer_payload_max(env, source) : 0;
+	answer_decide(&job);
+	answer_spell(&job, out);
+	return answer_finish(&job);
 }

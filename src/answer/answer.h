@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The answer engine: (message, source, environment) → message. Pure: no I/O, no clock, no allocation, no lock.
+ * The answer engine: (messages, source, environment) → replies and effects. Pure: no I/O, no clock, no allocation, no
+ * lock, no write to memory that others read.
  *
- * Stages: knot_query_parse() → zone_lookup() → answer_plan() (which blocks, plan.h) → answer_encode() (bytes,
- * truncation, EDNS; encode.h). RFC 1034 4.3.2, 2181, 2308, 4035, 4592, 5155, 6672, 6891, 8482, 8914, 9471, 9619.
+ * Stages (doc/adr/0035-requests-in-stages.md): answer_read() makes requests out of a batch of messages: parsed, with
+ * their zones, versions and the walks to their names. answer_message() takes one of them through gate (may it be
+ * answered), decide (what is sent), encode and finish (options, TSIG, header). What should happen because of a request
+ * is returned as effects; the caller acts on them.
+ * RFC 1034 4.3.2, 2181, 2308, 4035, 4592, 5155, 6672, 6891, 8482, 8914, 9471, 9619.
  * Called within an RCU read section; what it returns holds no pointer into zones but `zone`, valid in that section.
  */
 #pragma once
 
 #include "libknot/msg/query.h"
 #include "src/answer/protocol.h"
+#include "src/answer/refusal.h"
 #include "src/zone/zonedb.h"
 
 #include <sys/socket.h>
@@ -30,6 +35,56 @@ typedef struct {
 	bool client_subnet; /* server.edns-client-subnet: echo ECS with scope 0 */
 } answer_env_t;
 
+/** What is asked for: by opcode, and for QUERY by type and class. Each has a row of stage functions in answer.c. */
+typedef enum {
+	ANSWER_KIND_LOOKUP,  /* QUERY about a name */
+	ANSWER_KIND_CHAOS,   /* QUERY in class CH */
+	ANSWER_KIND_AXFR,    /* these are about a zone, named by the question */
+	ANSWER_KIND_IXFR,    /* 〃 */
+	ANSWER_KIND_NOTIFY,  /* 〃 */
+	ANSWER_KIND_UPDATE,  /* 〃 */
+	ANSWER_KIND_UNKNOWN, /* another opcode */
+	ANSWER_KIND_REFUSED, /* reading it found a reason to refuse it; no zone was looked for */
+	ANSWER_KIND_END,
+} answer_kind_t;
+
+/** What should happen because of a request: bits. The caller of answer_message() does it. */
+enum {
+	ANSWER_EFFECT_ASKED = 1,  /* zone_note_asked(): the zone's first query since that was taken note of */
+	ANSWER_EFFECT_WANTED = 2, /* zonedb_want(): the zone has no contents, and should be loaded before others */
+};
+
+enum { ANSWER_ECS_MAX = 4 + 16 /* family, source and scope prefix length, address (RFC 7871 6) */ };
+
+/**
+ * A request that was read: all that is known of it before it's decided what it gets. Valid in the same read section; 15
+ * cache lines, of which a usual name touches 5. An odd number of them, so that those of a batch don't share their sets
+ * of the cache.
+ */
+typedef struct {
+	zone_t *zone;                    /* that answers, or that the request names; NULL: none */
+	const zone_contents_t *contents; /* LOOKUP: the zone's version; NULL: none */
+	zone_ref_t deepest;              /* LOOKUP: where the walk to the name ended; 0: none was made */
+	uint16_t key_len;                /* of `key` */
+	uint8_t verdict;                 /* knot_msg_verdict_t */
+	uint8_t kind;                    /* answer_kind_t */
+	uint8_t refusal;                 /* answer_refusal_t of kind REFUSED, else NONE */
+	uint8_t effects;                 /* ANSWER_EFFECT_* */
+	uint8_t options;                 /* ANSWER_OPTION_* that the reply is asked for */
+	knot_query_t query;              /* parsed, as far as the verdict says; its views are into the message */
+	_Alignas(16) uint8_t key[KNOT_NAME_KEY_MAX]; /* LOOKUP: lookup key of the question's name */
+	uint8_t ecs_len;                             /* of the client subnet to echo */
+	uint8_t ecs[ANSWER_ECS_MAX];
+	uint8_t unused[45];
+} answer_request_t;
+
+enum {
+	ANSWER_OPTION_NSID = 1,
+	ANSWER_OPTION_EXPIRE = 2,
+	ANSWER_OPTION_ZONEVERSION = 4,
+	ANSWER_OPTION_SUBNET = 8,
+};
+
 /** What statistics, modules and limits want to know of an answer. */
 typedef struct {
 	zone_t *zone;   /* zone that answered, NULL when none matched */
@@ -38,47 +93,31 @@ typedef struct {
 	knot_msg_verdict_t verdict;
 	bool truncated;
 	bool has_opt;              /* the reply carries an OPT record */
-	uint32_t reply_options;    /* bit n: EDNS option code n is in the reply (0–30) */
 	bool is_nodata;            /* NOERROR, no TC, no answer, and first authority RR (if any) is SOA */
-	const knot_query_t *query; /* the parsed request: of the hint if there was one, else *ret_query */
+	uint8_t effects;           /* ANSWER_EFFECT_*, on `zone` */
+	uint32_t reply_options;    /* bit n: EDNS option code n is in the reply (0–30) */
+	const knot_query_t *query; /* the request's; its views are stale if the reply was made in the request's place */
 } answer_report_t;
-
-/**
- * What answer_warm() found out about a request on its way. Valid in the same read section; 15 cache lines, of which a
- * usual name touches 5. An odd number of them, so that those of a batch don't share their sets of the cache.
- */
-typedef struct {
-	zone_t *zone;                    /* the longest match, NULL: none */
-	const zone_contents_t *contents; /* its version that was walked; NULL: none */
-	zone_ref_t deepest;              /* where the walk ended; 0: none was made */
-	uint16_t key_len;
-	bool has_key; /* the lookup key was made and the zone looked for */
-	knot_msg_verdict_t verdict;
-	knot_query_t query;                          /* the request parsed, as far as the verdict says */
-	_Alignas(16) uint8_t key[KNOT_NAME_KEY_MAX]; /* of the question's name */
-	uint8_t unused[64];
-} answer_hint_t;
-
-/**
- * Answer one request.
- *
- * hint: what answer_warm() gave for this request, or NULL: no difference but the time it takes.
- * request: the whole message. out.data may equal request.data (a reply is built in the frame of its query);
- * otherwise they must not overlap. out.len: room, at least 512 bytes; the engine itself applies the UDP limits.
- * ret_query: room for the parsed request, where there is no hint; what was parsed is ret_report->query, for the
- * caller's statistics; its views into `request` are stale if out aliases it. Returns the reply's length in bytes, or 0:
- * send nothing (verdict MSG_DROP).
- */
-size_t answer_message(const answer_env_t *env, const zonedb_t *zones, const answer_source_t *source,
-		const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out, knot_query_t *ret_query,
-		answer_report_t *ret_report);
 
 enum { ANSWER_BATCH_MAX = 64 };
 
 /**
- * Do for a batch of requests that answer_message() is called for next, in the same read section, what is better done
- * for all at once: they are parsed, and the walks to their zones and names are made together, so that cache misses
- * overlap (doc/adr/0016-batches.md). Changes no answer. requests: must not change until each is answered.
- * ret_hints[0..count), count <= ANSWER_BATCH_MAX.
+ * Read a batch of messages, which answer_message() is called for next, in the same read section: parse them, and walk
+ * to their zones and names, all together, so that cache misses overlap (doc/adr/0016-batches.md). A batch of one costs
+ * what it would cost alone. messages: must not change until each is answered. count <= ANSWER_BATCH_MAX.
+ * ret_requests[0..count).
  */
-void answer_warm(const zonedb_t *zones, const knot_bytes_t *requests, size_t count, answer_hint_t *ret_hints);
+void answer_read(const answer_env_t *env, const zonedb_t *zones, const knot_bytes_t *messages, size_t count,
+		answer_request_t *ret_requests);
+
+typedef struct answer_guests answer_guests_t;
+
+/**
+ * Answer one request.
+ *
+ * env: as it was read with. guests: who else takes part (stage.h), or NULL. out.data may equal the message's (a reply
+ * is built in the frame of its query); otherwise they must not overlap. out.len: room, at least 512 bytes; the engine
+ * itself applies the UDP limits. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
+ */
+size_t answer_message(const answer_env_t *env, const answer_source_t *source, const answer_request_t *request,
+		const answer_guests_t *guests, knot_mut_bytes_t out, answer_report_t *ret_report);

@@ -213,11 +213,11 @@ static size_t make_query(uint8_t *buf, size_t max, const char *qname, const char
 	knot_name_t name;
 	uint16_t type;
 	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ buf, max }, 0x1234, 0);
+	knot_msg_begin(&w, (knot_mut_bytes_t){ buf, max });
 	assert_int_equal(knot_name_scan(knot_str_of(qname), knot_name_root, wire, &name), KNOT_OK);
 	assert_int_equal(knot_rrtype_scan(knot_str_of(qtype), &type), KNOT_OK);
 	assert_int_equal(knot_msg_put_question(&w, name, type, KNOT_CLASS_IN), KNOT_OK);
-	return knot_msg_finish(&w);
+	return knot_msg_finish(&w, 0x1234, 0);
 }
 
 static size_t add_opt(uint8_t *buf, size_t len, uint16_t size, bool dnssec_ok)
@@ -230,28 +230,31 @@ static size_t add_opt(uint8_t *buf, size_t len, uint16_t size, bool dnssec_ok)
 	return len + sizeof(opt);
 }
 
-/* Answer from an exact copy of the request into a separate buffer, then in place with what warming found out: both must
- * give the same. */
-static size_t answer_both_ways(fixture_t *f, const answer_source_t *source, const uint8_t *request, size_t len,
+/* Answer from an exact copy of the request into a separate buffer, then in place as one of a batch: both must give the
+ * same, and have the same effects. */
+static size_t answer_both_ways(fixture_t *f, const answer_source_t *source, const uint8_t *message, size_t len,
 		uint8_t *out, size_t max, answer_report_t *ret_report)
 {
-	knot_query_t query;
+	static answer_request_t alone;
 	uint8_t *exact = malloc(len > 0 ? len : 1);
-	memcpy(exact, request, len);
+	memcpy(exact, message, len);
 	test_zones_enter(&f->zones);
-	const knot_bytes_t batch[] = { { exact, len }, { exact, len }, { exact, len }, { exact, len } };
-	answer_hint_t hints[KNOT_LEN(batch)];
-	answer_warm(f->zones.db, batch, KNOT_LEN(batch), hints);
-	size_t out_len = answer_message(&f->env, f->zones.db, source, NULL, (knot_bytes_t){ exact, len },
-			(knot_mut_bytes_t){ out, max }, &query, ret_report);
+	const knot_bytes_t bytes = { exact, len };
+	answer_read(&f->env, f->zones.db, &bytes, 1, &alone);
+	size_t out_len = answer_message(&f->env, source, &alone, NULL, (knot_mut_bytes_t){ out, max }, ret_report);
 	uint8_t *frame = malloc(max);
-	memcpy(frame, request, len);
+	memcpy(frame, message, len);
+	const knot_bytes_t batch[] = { bytes, { frame, len }, bytes, bytes };
+	answer_request_t requests[KNOT_LEN(batch)];
+	answer_read(&f->env, f->zones.db, batch, KNOT_LEN(batch), requests);
 	answer_report_t again;
-	size_t frame_len = answer_message(&f->env, f->zones.db, source, &hints[1], (knot_bytes_t){ frame, len },
-			(knot_mut_bytes_t){ frame, max }, &query, &again);
+	size_t frame_len =
+			answer_message(&f->env, source, &requests[1], NULL, (knot_mut_bytes_t){ frame, max }, &again);
 	test_zones_leave(&f->zones);
 	assert_int_equal(frame_len, out_len);
 	assert_memory_equal(frame, out, out_len);
+	assert_ptr_equal(again.zone, ret_report->zone);
+	assert_int_equal(again.effects, ret_report->effects);
 	free(frame);
 	free(exact);
 	return out_len;

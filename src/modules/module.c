@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/modules/module.h"
-#include "src/modules/stats/stats.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* One row per module. */
 static const module_api_t *const modules[] = {
-	&module_stats_api,
+#define MODULE(name) &module_##name##_api,
+#include "src/modules/modules.def"
+#undef MODULE
 };
 
 const module_api_t *module_find(const char *name)
@@ -25,27 +25,67 @@ const module_api_t *module_at(unsigned index)
 	return index < KNOT_LEN(modules) ? modules[index] : NULL;
 }
 
+/* ---- Chains ---- */
+
+static unsigned module_stages_of(const module_api_t *api)
+{
+	return (unsigned)(api->gate != NULL) << ANSWER_STAGE_GATE |
+	       (unsigned)(api->decide != NULL) << ANSWER_STAGE_DECIDE |
+	       (unsigned)(api->finish != NULL) << ANSWER_STAGE_FINISH |
+	       (unsigned)(api->answered != NULL) << ANSWER_STAGE_ANSWERED;
+}
+
+knot_err_t module_chain_of(module_instance_t *const *take_instances, size_t count, module_chain_t **ret_chain)
+{
+	assert(count > 0);
+	module_chain_t *chain = calloc(1, sizeof(*chain) + count * sizeof(chain->instances[0]));
+	if (chain == NULL) {
+		return KNOT_ENOMEM;
+	}
+	chain->count = (unsigned)count;
+	for (size_t i = 0; i < count; i++) {
+		const module_api_t *api = take_instances[i]->api;
+		chain->instances[i] = take_instances[i];
+		chain->stages |= (uint8_t)module_stages_of(api);
+		chain->finish_max = (uint16_t)(chain->finish_max + api->finish_max);
+	}
+	*ret_chain = chain;
+	return KNOT_OK;
+}
+
+/* Instances of references, into ret_instances. *made: how many there are, also after a failure. */
+static knot_err_t module_make_instances(
+		const conf_t *conf, conf_modrefs_t refs, module_instance_t **ret_instances, size_t *made)
+{
+	for (*made = 0; *made < refs.count; ++*made) {
+		const conf_modref_t *ref = &refs.data[*made];
+		const module_api_t *api = module_find(ref->name);
+		knot_err_t err = api != NULL ? api->make(conf, ref, &ret_instances[*made]) : KNOT_ENOTSUP;
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	return KNOT_OK;
+}
+
 knot_err_t module_chain_new(const conf_t *conf, conf_modrefs_t refs, module_chain_t **ret_chain)
 {
 	if (refs.count == 0) {
 		*ret_chain = NULL;
 		return KNOT_OK;
 	}
-	module_chain_t *chain = calloc(1, sizeof(*chain) + refs.count * sizeof(chain->instances[0]));
-	if (chain == NULL) {
+	module_instance_t **instances = calloc(refs.count, sizeof(*instances));
+	if (instances == NULL) {
 		return KNOT_ENOMEM;
 	}
-	for (size_t i = 0; i < refs.count; i++) {
-		const module_api_t *api = module_find(refs.data[i].name);
-		knot_err_t err = api != NULL ? api->make(conf, &refs.data[i], &chain->instances[i]) : KNOT_ENOTSUP;
-		if (err != KNOT_OK) {
-			module_chain_free(chain);
-			return err;
-		}
-		chain->count++;
+	size_t made;
+	knot_err_t err = module_make_instances(conf, refs, instances, &made);
+	err = err == KNOT_OK ? module_chain_of(instances, made, ret_chain) : err;
+	for (size_t i = 0; err != KNOT_OK && i < made; i++) {
+		instances[i]->api->free(instances[i]);
 	}
-	*ret_chain = chain;
-	return KNOT_OK;
+	free(instances);
+	return err;
 }
 
 void module_chain_free(module_chain_t *take_chain)
@@ -58,6 +98,83 @@ void module_chain_free(module_chain_t *take_chain)
 	}
 	free(take_chain);
 }
+
+/* ---- Stages before the reply is complete ---- */
+
+static answer_refusal_t module_chain_gate(
+		const module_chain_t *chain, const answer_source_t *source, const answer_request_t *request)
+{
+	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
+		module_instance_t *instance = chain->instances[i];
+		answer_refusal_t refusal = instance->api->gate != NULL ? instance->api->gate(instance, source, request)
+								       : ANSWER_REFUSAL_NONE;
+		if (refusal != ANSWER_REFUSAL_NONE) {
+			return refusal;
+		}
+	}
+	return ANSWER_REFUSAL_NONE;
+}
+
+static answer_refusal_t module_gate(const void *ctx, const answer_source_t *source, const answer_request_t *request)
+{
+	const module_chains_t *chains = ctx;
+	answer_refusal_t refusal = module_chain_gate(chains->server, source, request);
+	return refusal != ANSWER_REFUSAL_NONE ? refusal : module_chain_gate(chains->zone, source, request);
+}
+
+static void module_chain_decide(const module_chain_t *chain, const answer_source_t *source,
+		const answer_request_t *request, answer_outcome_t *outcome)
+{
+	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
+		module_instance_t *instance = chain->instances[i];
+		if (instance->api->decide != NULL) {
+			instance->api->decide(instance, source, request, outcome);
+		}
+	}
+}
+
+static void module_decide(const void *ctx, const answer_source_t *source, const answer_request_t *request,
+		answer_outcome_t *outcome)
+{
+	const module_chains_t *chains = ctx;
+	module_chain_decide(chains->server, source, request, outcome);
+	module_chain_decide(chains->zone, source, request, outcome);
+}
+
+static void module_chain_finish(const module_chain_t *chain, const answer_source_t *source,
+		const answer_request_t *request, knot_msg_writer_t *w)
+{
+	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
+		module_instance_t *instance = chain->instances[i];
+		if (instance->api->finish != NULL) {
+			instance->api->finish(instance, source, request, w);
+		}
+	}
+}
+
+static void module_finish(
+		const void *ctx, const answer_source_t *source, const answer_request_t *request, knot_msg_writer_t *w)
+{
+	const module_chains_t *chains = ctx;
+	module_chain_finish(chains->server, source, request, w);
+	module_chain_finish(chains->zone, source, request, w);
+}
+
+answer_guests_t module_guests(const module_chains_t *chains)
+{
+	const module_chain_t *server = chains->server, *zone = chains->zone;
+	return (answer_guests_t){
+		.stages = (uint8_t)(module_chain_stages(server) | module_chain_stages(zone)),
+		.finish_max = (uint16_t)((server != NULL ? server->finish_max : 0) +
+					 (zone != NULL ? zone->finish_max : 0)),
+		.ctx = chains,
+		.gate = module_gate,
+		.decide = module_decide,
+		.finish = module_finish,
+	};
+}
+
+/* ---- Counters ---- */
 
 bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx)
 {

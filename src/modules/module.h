@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Query modules: what may look at an answer, at typed stages of its way, and count what it saw.
+ * Query modules: what takes part in answering at typed stages, and counts what it saw.
  *
  * A module is a row (module_api_t) with a function per stage; an instance is made from a reference in the
  * configuration (`module: mod-stats/id`); a chain is the instances of one place, in order: one chain for the server
  * (template `default`), one per zone that has modules. Chains are immutable but for their counters, which are rows per
  * thread (sys/counters.h). Every configuration makes new ones, so counters restart with a reload, as Knot's do.
  *
- * Stages. ANSWERED: the reply is complete, nothing can be changed any more. (Stages that change an answer come with the
- * modules that need them.) Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage
- * returns nothing and may not allocate, lock, log, or keep what it is given. Readers: within an RCU read section, or
- * holding what keeps the chain alive.
+ * Stages are those of src/answer/stage.h. A chain knows at which of them it has an instance, so that nothing is called
+ * in vain. Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage may not allocate,
+ * lock, log, or keep what it is given. Readers: within an RCU read section, or holding what keeps the chain alive.
  */
 #pragma once
 
-#include "src/answer/answer.h"
+#include "src/answer/stage.h"
 #include "src/conf/conf.h"
 #include "src/sys/counters.h"
 
@@ -38,7 +37,16 @@ typedef struct {
 	/** Make an instance from the block that `ref` names. KNOT_ENOMEM. */
 	knot_err_t (*make)(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance);
 	void (*free)(module_instance_t *instance);
-	void (*answered)(module_instance_t *instance, const module_answered_t *what); /* NULL: not at this stage */
+	/* Stages, in their order; NULL: not at this one. What each may do: answer_guests_t. */
+	answer_refusal_t (*gate)(
+			module_instance_t *instance, const answer_source_t *source, const answer_request_t *request);
+	void (*decide)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
+			answer_outcome_t *outcome);
+	void (*finish)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
+			knot_msg_writer_t *w);
+	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
+			      */
+	void (*answered)(module_instance_t *instance, const module_answered_t *what);
 	/**
 	 * The index-th item that the instance counts, static; NULL: there are no more. instance NULL: of those that an
 	 * instance can count. Of a module that has counters.
@@ -51,12 +59,18 @@ typedef struct {
 	bool (*counters)(const module_instance_t *instance, const char *only, module_counter_cb cb, void *ctx);
 } module_api_t;
 
+#define MODULE(name) extern const module_api_t module_##name##_api;
+#include "src/modules/modules.def"
+#undef MODULE
+
 struct module_instance {
 	const module_api_t *api; /* first member of each module's own struct */
 };
 
 typedef struct module_chain {
 	unsigned count;
+	uint8_t stages;                 /* bit n: an instance takes part in answer_stage_t n */
+	uint16_t finish_max;            /* of all instances */
 	module_instance_t *instances[]; /* owned; in order of execution */
 } module_chain_t;
 
@@ -67,13 +81,34 @@ typedef struct module_chain {
  */
 KNOT_MUST_USE knot_err_t module_chain_new(const conf_t *conf, conf_modrefs_t refs, module_chain_t **ret_chain);
 
+/** A chain of `count` > 0 instances, which it owns on success. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t module_chain_of(
+		module_instance_t *const *take_instances, size_t count, module_chain_t **ret_chain);
+
 /** Free a chain that no reader has. NULL is allowed. */
 void module_chain_free(module_chain_t *take_chain);
+
+/** The chains that a request passes, in this order; NULL: none. */
+typedef struct {
+	const module_chain_t *server, *zone;
+} module_chains_t;
+
+/** Stages at which a chain has an instance: bits. */
+static inline unsigned module_chain_stages(const module_chain_t *chain)
+{
+	return chain != NULL ? chain->stages : 0;
+}
+
+/**
+ * Instances that take part before the reply is complete, as answer_message() wants them. chains: must live as long as
+ * the guests.
+ */
+answer_guests_t module_guests(const module_chains_t *chains);
 
 /** Stage ANSWERED of a chain; NULL: none. Call for the server's chain and, if a zone answered, for the zone's. */
 static inline void module_chain_answered(const module_chain_t *chain, const module_answered_t *what)
 {
-	if (chain == NULL || what->report->verdict == KNOT_MSG_DROP) {
+	if ((module_chain_stages(chain) >> ANSWER_STAGE_ANSWERED & 1) == 0 || what->report->verdict == KNOT_MSG_DROP) {
 		return;
 	}
 	for (unsigned i = 0; i < chain->count; i++) {

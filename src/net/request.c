@@ -78,34 +78,73 @@ __attribute__((noinline, cold)) static bool request_note_rare(traffic_batch_t *b
 	return true;
 }
 
-size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
-		const answer_source_t *source, const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out)
+/* Writes to memory that other threads read, once in a while. */
+__attribute__((noinline, cold)) static void request_act(const state_t *state, const answer_report_t *report)
 {
+	assert(report->zone != NULL);
+	if (report->effects & ANSWER_EFFECT_ASKED) {
+		zone_note_asked(report->zone);
+	}
+	if (report->effects & ANSWER_EFFECT_WANTED) {
+		zonedb_want(state->zones, report->zone);
+	}
+}
+
+/* Answer with modules that take part before the reply is complete. */
+__attribute__((noinline)) static size_t request_answer_with_guests(const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const module_chains_t *chains, knot_mut_bytes_t out,
+		answer_report_t *ret_report)
+{
+	answer_guests_t guests = module_guests(chains);
+	return answer_message(&state->env, source, request, &guests, out, ret_report);
+}
+
+static inline void request_tell_modules(const module_chains_t *chains, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, size_t request_len, size_t reply_len)
+{
+	module_answered_t answered = {
+		.query = &request->query,
+		.report = report,
+		.protocol = source->protocol,
+		.request_len = (uint32_t)request_len,
+		.response_len = (uint32_t)reply_len,
+	};
+	module_chain_answered(chains->server, &answered);
+	module_chain_answered(chains->zone, &answered);
+}
+
+size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
+		const answer_source_t *source, const answer_request_t *request, knot_mut_bytes_t out)
+{
+	enum { BEFORE_ANSWERED = (1 << ANSWER_STAGE_ANSWERED) - 1 /* bits of the stages before */ };
 	KNOT_ASSERT_SLOW((limits != NULL) == answer_is_udp(source->protocol));
 	if (limits != NULL && request_is_reflected(source->remote)) {
 		traffic_drop(batch, TRAFFIC_DROP_REFLECTOR_PORT);
 		return 0;
 	}
-	knot_query_t query;
+	module_chains_t chains;
+	bool has_modules = state_has_modules(state);
+	if (has_modules) {
+		chains = state_modules_of(state, request->zone);
+	}
 	answer_report_t report;
-	size_t reply_len = answer_message(&state->env, state->zones, source, hint, request, out, &query, &report);
+	size_t reply_len;
+	if (has_modules &&
+			((module_chain_stages(chains.server) | module_chain_stages(chains.zone)) & BEFORE_ANSWERED)) {
+		reply_len = request_answer_with_guests(state, source, request, &chains, out, &report);
+	} else {
+		reply_len = answer_message(&state->env, source, request, NULL, out, &report);
+	}
+	if (__builtin_expect(report.effects != 0, 0)) {
+		request_act(state, &report);
+	}
 	if (__builtin_expect(request_is_usual(report.rcode), 1)) {
 		traffic_request(batch, source->protocol, &report, reply_len);
 	} else if (!request_note_rare(batch, limits, source, &report, reply_len)) {
 		return 0;
 	}
-	const module_chain_t *chain = report.zone != NULL ? state_zone_modules(state, report.zone) : NULL;
-	if (state->modules == NULL && chain == NULL) {
-		return reply_len;
+	if (has_modules) {
+		request_tell_modules(&chains, source, request, &report, request->query.wire.len, reply_len);
 	}
-	module_answered_t answered = {
-		.query = report.query,
-		.report = &report,
-		.protocol = source->protocol,
-		.request_len = (uint32_t)request.len,
-		.response_len = (uint32_t)reply_len,
-	};
-	module_chain_answered(state->modules, &answered);
-	module_chain_answered(chain, &answered);
 	return reply_len;
 }

@@ -18,9 +18,10 @@ typedef struct {
 } request_limits_t;
 
 /**
- * Answer a request; see answer_message(). Returns the reply's length, 0: send nothing.
- * batch: of the worker, begun with `state`. limits: of the worker; NULL for a stream, whose source can't be forged.
- * Within a read section that `state` was loaded in. No allocation, lock or system call.
+ * Answer a request that answer_read() made; see answer_message(). What should happen because of it is done here.
+ * Returns the reply's length, 0: send nothing. batch: of the worker, begun with `state`. limits: of the worker; NULL
+ * for a stream, whose source can't be forged. Within a read section that `state` was loaded in. No allocation, lock or
+ * system call.
  */
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
-		const answer_source_t *source, const answer_hint_t *hint, knot_bytes_t request, knot_mut_bytes_t out);
+		const answer_source_t *source, const answer_request_t *request, knot_mut_bytes_t out);

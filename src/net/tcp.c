@@ -254,11 +254,13 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
-	knot_bytes_t request;
+	knot_bytes_t message;
 	assert(conn->out.len == 0); /* while replies wait, no query is answered */
-	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &request) == TCP_FRAME_WHOLE) {
+	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &message) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
-		size_t len = request_answer(&tcp->traffic, NULL, state, &source, NULL, request,
+		answer_request_t request;
+		answer_read(&state->env, state->zones, &message, 1, &request);
+		size_t len = request_answer(&tcp->traffic, NULL, state, &source, &request,
 				(knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX });
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);

@@ -28,7 +28,7 @@ enum {
 	TURNS_MAX = 16,
 };
 _Static_assert((int)NET_UDP_REQUEST_MAX < (int)BUFFER_STRIDE, "a request fits its buffer");
-_Static_assert((int)NET_UDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
+_Static_assert((int)NET_UDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to read");
 _Static_assert((int)NET_UDP_REPLY_MAX < (int)BUFFER_STRIDE, "a reply fits its buffer");
 
 typedef union {
@@ -100,12 +100,12 @@ static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
 	traffic_begin(&udp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
-	knot_bytes_t requests[NET_UDP_BATCH];
+	knot_bytes_t messages[NET_UDP_BATCH];
 	for (unsigned i = 0; i < count; i++) {
-		requests[i] = (knot_bytes_t){ udp->in_iov[i].iov_base, udp->in[i].msg_len };
+		messages[i] = (knot_bytes_t){ udp->in_iov[i].iov_base, udp->in[i].msg_len };
 	}
-	answer_hint_t hints[NET_UDP_BATCH];
-	answer_warm(state->zones, requests, count, hints);
+	answer_request_t requests[NET_UDP_BATCH];
+	answer_read(&state->env, state->zones, messages, count, requests);
 	for (unsigned i = 0; i < count; i++) {
 		struct msghdr *msg = &udp->in[i].msg_hdr;
 		if (msg->msg_namelen <= sizeof(sa_family_t)) {
@@ -120,8 +120,7 @@ static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_
 			.remote = (const struct sockaddr *)&udp->peers[i],
 		};
 		uint8_t *buffer = udp->in_iov[i].iov_base;
-		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &hints[i],
-				(knot_bytes_t){ buffer, udp->in[i].msg_len },
+		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &requests[i],
 				(knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
 			continue;

@@ -16,7 +16,7 @@
 #include <assert.h>
 
 _Static_assert((int)NET_XDP_BATCH <= (int)KXDP_BATCH_MAX, "one receive call");
-_Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to warm");
+_Static_assert((int)NET_XDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to read");
 
 enum {
 	/* What the answer engine asks for; smaller frames (tiny MTU) can't carry a DNS reply. */
@@ -102,7 +102,8 @@ relay_t *xdp_worker_inbox(const xdp_worker_t *worker)
 
 /* ---- UDP ---- */
 
-static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t *packet, const answer_hint_t *hint)
+static void answer_packet(
+		const state_t *state, xdp_t *xdp, const kxdp_packet_t *packet, const answer_request_t *request)
 {
 	xdp_out_t *out = &xdp->out;
 	size_t len = 0;
@@ -111,8 +112,7 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 			.protocol = packet->is_ipv6 ? ANSWER_UDP6_XDP : ANSWER_UDP4_XDP,
 			.remote = &packet->remote.sa,
 		};
-		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, hint,
-				(knot_bytes_t){ packet->payload, packet->payload_len },
+		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, request,
 				(knot_mut_bytes_t){ packet->payload, packet->payload_max });
 	} else {
 		traffic_drop(&xdp->traffic, TRAFFIC_DROP_NO_ROOM);
@@ -127,15 +127,15 @@ static void answer_packet(const state_t *state, xdp_t *xdp, const kxdp_packet_t 
 static void answer_udp(
 		const state_t *state, xdp_t *xdp, const kxdp_packet_t *packets, const uint8_t *numbers, size_t count)
 {
-	knot_bytes_t requests[NET_XDP_BATCH];
+	knot_bytes_t messages[NET_XDP_BATCH];
 	for (size_t i = 0; i < count; i++) {
 		const kxdp_packet_t *packet = &packets[numbers[i]];
-		requests[i] = (knot_bytes_t){ packet->payload, packet->payload_len };
+		messages[i] = (knot_bytes_t){ packet->payload, packet->payload_len };
 	}
-	answer_hint_t hints[NET_XDP_BATCH];
-	answer_warm(state->zones, requests, count, hints);
+	answer_request_t requests[NET_XDP_BATCH];
+	answer_read(&state->env, state->zones, messages, count, requests);
 	for (size_t i = 0; i < count; i++) {
-		answer_packet(state, xdp, &packets[numbers[i]], &hints[i]);
+		answer_packet(state, xdp, &packets[numbers[i]], &requests[i]);
 	}
 }
 

@@ -33,8 +33,8 @@ struct xdp_tcp {
 	 * and what is known of it. See xdp_tcp_first_frame().
 	 */
 	kxdp_segment_t segments[NET_XDP_BATCH];
-	knot_bytes_t requests[NET_XDP_BATCH];
-	answer_hint_t hints[NET_XDP_BATCH];
+	knot_bytes_t messages[NET_XDP_BATCH];
+	answer_request_t requests[NET_XDP_BATCH];
 	uint8_t reply[FRAME_MAX];
 };
 
@@ -181,14 +181,14 @@ static const struct sockaddr *xdp_tcp_address_of(
 
 /* The message that a segment begins with, found before the stack got the segment. */
 typedef struct {
-	knot_bytes_t request; /* NULL: none */
-	const answer_hint_t *hint;
+	knot_bytes_t message; /* NULL: none */
+	const answer_request_t *request;
 } foreseen_t;
 
-/* What is read next: the message behind *pos, and its hint, or NULL. As tcp_frame_next(). */
+/* What is answered next. */
 typedef struct {
-	knot_bytes_t request;
-	const answer_hint_t *hint;
+	knot_bytes_t message;
+	const answer_request_t *request; /* NULL: the message wasn't read yet */
 } frame_t;
 
 /*
@@ -200,15 +200,15 @@ typedef struct {
 static bool xdp_tcp_first_frame(
 		const kxdp_tcp_input_t *input, const foreseen_t *foreseen, size_t *pos, frame_t *ret_frame)
 {
-	const uint8_t *data = foreseen->request.data;
-	size_t len = FRAME_HEAD + foreseen->request.len;
+	const uint8_t *data = foreseen->message.data;
+	size_t len = FRAME_HEAD + foreseen->message.len;
 	if (data != NULL && len <= input->len && input->data + FRAME_HEAD == data) {
 		*pos = len;
-		*ret_frame = (frame_t){ foreseen->request, foreseen->hint };
+		*ret_frame = (frame_t){ foreseen->message, foreseen->request };
 		return true;
 	}
-	ret_frame->hint = NULL;
-	return tcp_frame_next((knot_bytes_t){ input->data, input->len }, pos, &ret_frame->request) == TCP_FRAME_WHOLE;
+	ret_frame->request = NULL;
+	return tcp_frame_next((knot_bytes_t){ input->data, input->len }, pos, &ret_frame->message) == TCP_FRAME_WHOLE;
 }
 
 /* Answer whole messages while there is room for the largest reply; what is left is kept by the stack. */
@@ -225,8 +225,13 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 	size_t used = 0, next = 0;
 	frame_t frame;
 	bool is_whole = xdp_tcp_first_frame(input, foreseen, &next, &frame);
+	answer_request_t own;
 	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
-		size_t len = request_answer(tcp->traffic, NULL, state, &source, frame.hint, frame.request,
+		if (frame.request == NULL) {
+			answer_read(&state->env, state->zones, &frame.message, 1, &own);
+			frame.request = &own;
+		}
+		size_t len = request_answer(tcp->traffic, NULL, state, &source, frame.request,
 				(knot_mut_bytes_t){ tcp->reply + FRAME_HEAD, NET_TCP_MESSAGE_MAX });
 		store_be16(tcp->reply, (uint16_t)len);
 		if (len > 0 && !kxdp_tcp_write(stack, input->conn, tcp->reply, FRAME_HEAD + len)) {
@@ -238,8 +243,8 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 			return;
 		}
 		used = next;
-		frame.hint = NULL;
-		is_whole = tcp_frame_next(bytes, &next, &frame.request) == TCP_FRAME_WHOLE;
+		frame.request = NULL;
+		is_whole = tcp_frame_next(bytes, &next, &frame.message) == TCP_FRAME_WHOLE;
 	}
 	/*
 	 * After the peer's end the rest never becomes whole. What it asked before is answered still (RFC 7766 6.2.4).
@@ -272,9 +277,9 @@ static size_t xdp_tcp_read_segments(xdp_tcp_t *tcp, const kxdp_packet_t *packets
 		segment->path = packet->path;
 		segment->ecn = packet->ecn;
 		size_t next = 0;
-		if (tcp_frame_next((knot_bytes_t){ segment->payload, segment->len }, &next, &tcp->requests[good]) !=
+		if (tcp_frame_next((knot_bytes_t){ segment->payload, segment->len }, &next, &tcp->messages[good]) !=
 				TCP_FRAME_WHOLE) {
-			tcp->requests[good] = (knot_bytes_t){ NULL, 0 };
+			tcp->messages[good] = (knot_bytes_t){ NULL, 0 };
 		}
 		good++;
 	}
@@ -290,9 +295,9 @@ void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *
 	}
 	assert(count <= NET_XDP_BATCH);
 	count = xdp_tcp_read_segments(tcp, packets, numbers, count);
-	answer_warm(state->zones, tcp->requests, count, tcp->hints);
+	answer_read(&state->env, state->zones, tcp->messages, count, tcp->requests);
 	for (size_t i = 0; i < count; i++) {
-		const foreseen_t foreseen = { tcp->requests[i], &tcp->hints[i] };
+		const foreseen_t foreseen = { tcp->messages[i], &tcp->requests[i] };
 		kxdp_tcp_input_t input;
 		bool is_more = kxdp_tcp_receive(stack, &tcp->segments[i], now_us, &input);
 		for (; is_more; is_more = kxdp_tcp_next(stack, &input)) {

@@ -46,6 +46,18 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
  */
 const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zone);
 
+/** True if a request may pass modules. */
+static inline bool state_has_modules(const state_t *state)
+{
+	return state->modules != NULL || state->zone_modules_count > 0;
+}
+
+/** The chains that a request to `zone` (NULL: to none) passes. Cost: as state_zone_modules(). */
+static inline module_chains_t state_modules_of(const state_t *state, const zone_t *zone)
+{
+	return (module_chains_t){ state->modules, zone != NULL ? state_zone_modules(state, zone) : NULL };
+}
+
 /**
  * Make a snapshot with its modules, global ones and those of zones. The snapshot owns take_conf and take_zones on
  * success, otherwise the caller keeps them. KNOT_ENOMEM, or what module_chain_new() gives.

@@ -78,12 +78,15 @@ const zone_contents_t *zone_contents(const zone_t *zone)
 	return SYS_RCU_DEREFERENCE(zone->contents_rcu);
 }
 
-const zone_contents_t *zone_ask(zone_t *zone)
+const zone_contents_t *zone_ask(const zone_t *zone, bool *ret_is_noted)
 {
-	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) == 0) {
-		atomic_fetch_or_explicit(&zone->noted, NOTED_ASKED, memory_order_relaxed);
-	}
+	*ret_is_noted = (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) != 0;
 	return zone_contents(zone);
+}
+
+void zone_note_asked(zone_t *zone)
+{
+	atomic_fetch_or_explicit(&zone->noted, NOTED_ASKED, memory_order_relaxed);
 }
 
 bool zone_take_asked(zone_t *zone)

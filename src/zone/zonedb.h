@@ -52,9 +52,13 @@ knot_name_t zone_name(const zone_t *zone);
  * job. */
 const zone_contents_t *zone_contents(const zone_t *zone);
 
-/** zone_contents() for a query, which is noted. Cost: a test, and a write only for the first query since
- * zone_take_asked(). */
-const zone_contents_t *zone_ask(zone_t *zone);
+/** zone_contents() for a query. ret_is_noted: false if it's the first since zone_take_asked(): call zone_note_asked().
+ */
+const zone_contents_t *zone_ask(const zone_t *zone, bool *ret_is_noted);
+
+/** Note that there was a query. A write to memory that all threads read: once for each zone_take_asked(). Any thread.
+ */
+void zone_note_asked(zone_t *zone);
 
 /** True if there was a query since the last call. Any thread. */
 bool zone_take_asked(zone_t *zone);

@@ -497,8 +497,13 @@ static void test_noted_questions(void **state)
 	}
 	zonedb_t *db = zonedb_new(zones, KNOT_LEN(zones));
 	assert_false(zone_take_asked(zones[5]));
-	assert_null(zone_ask(zones[5]));
-	assert_null(zone_ask(zones[5]));
+	bool is_noted = true;
+	assert_null(zone_ask(zones[5], &is_noted));
+	assert_false(is_noted);
+	assert_false(zone_take_asked(zones[5])); /* asking alone leaves nothing behind */
+	zone_note_asked(zones[5]);
+	assert_null(zone_ask(zones[5], &is_noted));
+	assert_true(is_noted);
 	assert_true(zone_take_asked(zones[5]));
 	assert_false(zone_take_asked(zones[5]));
 

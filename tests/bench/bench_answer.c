@@ -21,7 +21,7 @@
 #include <time.h>
 
 enum {
-	DELEGATIONS = 4000, /* enough for answer_warm() to walk */
+	DELEGATIONS = 4000, /* enough for answer_read() to walk */
 	SIGNED_STEP = 8,    /* every eighth delegation has a DS, and so an NSEC3 */
 	QUERIES = 256,      /* different questions of a row */
 	BATCH = 64,
@@ -226,7 +226,10 @@ static sys_counters_t *traffic_counters;
 /* In place, as a worker does it. Returns the reply's length. */
 __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t len)
 {
-	return request_answer(&traffic, &limits, &state, &source, NULL, (knot_bytes_t){ message, len },
+	const knot_bytes_t bytes = { message, len };
+	answer_request_t request;
+	answer_read(&state.env, state.zones, &bytes, 1, &request);
+	return request_answer(&traffic, &limits, &state, &source, &request,
 			(knot_mut_bytes_t){ message, FRAME_SIZE - FRAME_HEADERS });
 }
 
@@ -234,20 +237,20 @@ __attribute__((noinline)) static size_t measure_message(uint8_t *message, size_t
 __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 {
 	kxdp_packet_t packets[BATCH];
-	knot_bytes_t requests[BATCH];
-	answer_hint_t hints[BATCH];
+	knot_bytes_t messages[BATCH];
+	answer_request_t requests[BATCH];
 	unsigned replies = 0;
 	for (unsigned i = 0; i < BATCH; i++) {
 		if (kxdp_frame_parse(frames[i].bytes, frames[i].len, FRAME_SIZE, 1500, &packets[i]) != KXDP_OK) {
 			return 0;
 		}
-		requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
+		messages[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
 	}
-	answer_warm(state.zones, requests, BATCH, hints);
+	answer_read(&state.env, state.zones, messages, BATCH, requests);
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
 		answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa };
-		size_t len = request_answer(&traffic, &limits, &state, &from, &hints[i], requests[i],
+		size_t len = request_answer(&traffic, &limits, &state, &from, &requests[i],
 				(knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;
 		replies += len > 0 && kxdp_frame_reply(p, len, &start) > 0;

@@ -234,8 +234,8 @@ static void receive(const question_t *questions)
 static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned step)
 {
 	kxdp_packet_t packets[BATCH];
-	knot_bytes_t requests[BATCH];
-	answer_hint_t hints[BATCH];
+	knot_bytes_t messages[BATCH];
+	answer_request_t requests[BATCH];
 	unsigned good = 0;
 	for (unsigned first = 0; first < BATCH; first += step) {
 		for (unsigned i = first; i < first + step; i++) {
@@ -243,13 +243,13 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 					KXDP_OK) {
 				return 0;
 			}
-			requests[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
+			messages[i] = (knot_bytes_t){ packets[i].payload, packets[i].payload_len };
 		}
-		answer_warm(b->state.zones, requests + first, step, hints + first);
+		answer_read(&b->state.env, b->state.zones, messages + first, step, requests + first);
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
 			answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa };
-			size_t len = request_answer(&b->traffic, &b->limits, &b->state, &from, &hints[i], requests[i],
+			size_t len = request_answer(&b->traffic, &b->limits, &b->state, &from, &requests[i],
 					(knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;
 			good += len > 0 && kxdp_frame_reply(p, len, &start) > 0;

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/modules/stats/stats.h"
+/*
+ * mod-stats: counts requests and replies by protocol, operation, size, code, type and options.
+ *
+ * Items, their sub-keys and how each is counted are rows of a table. Only items that are switched on take memory and
+ * time. Counting never blocks and never writes a line that another thread writes.
+ */
+#include "src/modules/module.h"
 
 #include "libknot/msg/rcode.h"
 #include "libknot/rr/rrtype.h"

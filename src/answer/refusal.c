@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/answer/refusal.h"
+
+const answer_refusal_row_t answer_refusal_rows[ANSWER_REFUSAL_END] = {
+	[ANSWER_REFUSAL_NONE] = { KNOT_RCODE_NOERROR, KNOT_EDE_NONE, KNOT_RCODE_NOERROR },
+#define REFUSAL(name, rcode, ede, counted)                                                                             \
+	[ANSWER_REFUSAL_##name] = { KNOT_RCODE_##rcode, KNOT_EDE_##ede, KNOT_RCODE_##counted },
+#include "src/answer/refusal.def"
+#undef REFUSAL
+};
