@@ -71,8 +71,12 @@ static inline knot_bytes_t journal_bytes(const MDB_val *val)
 /** Let the operation run in the next transaction; op->err and op->reason say what came of it. */
 void journal_submit(journal_t *journal, journal_op_t *op) SYS_EXCLUDES(&journal->lock);
 
-/** Begin to read: MDB_NOTFOUND if there is no database. With 0 the caller ends it by journal_end_read(). */
-KNOT_MUST_USE int journal_begin_read(journal_t *journal, MDB_txn **ret_txn);
+/**
+ * Begin to read keys of [first..last], or of a zone: MDB_NOTFOUND if there is no database. With 0 the caller ends it by
+ * journal_end_read(). Returns codes of LMDB.
+ */
+KNOT_MUST_USE int journal_begin_read(journal_t *journal, knot_bytes_t first, knot_bytes_t last, MDB_txn **ret_txn);
+KNOT_MUST_USE int journal_begin_read_zone(journal_t *journal, knot_name_t zone, MDB_txn **ret_txn);
 void journal_end_read(journal_t *journal, MDB_txn *take_txn);
 
 /** Our error for a code of LMDB while reading. */

@@ -42,16 +42,20 @@ static bool journal_is_there(const journal_t *journal)
 }
 
 /* The record of the format is missing. A database of Knot's makes way, any other one is left as it is. */
-static knot_err_t journal_judge(MDB_txn *txn, MDB_dbi dbi, journal_reason_t *ret_reason, bool *ret_is_knot)
+static knot_err_t journal_judge(const journal_t *journal, MDB_txn *txn, journal_reason_t *ret_reason, bool *ret_is_knot)
 {
 	MDB_val key = { sizeof(knot_key), (void *)knot_key }, value;
 	MDB_stat stat = { 0 };
-	if (mdb_get(txn, dbi, &key, &value) == 0) {
+	int code = sys_lmdb_touch(&journal->lmdb, txn, false, journal_bytes(&key), journal_bytes(&key));
+	if (code != 0) {
+		return sys_lmdb_fail(&journal->lmdb, code, "opening the database", ret_reason);
+	}
+	if (mdb_get(txn, journal->lmdb.dbi, &key, &value) == 0) {
 		*ret_is_knot = true;
 		sys_lmdb_say(ret_reason, "it is a journal of Knot DNS");
 		return KNOT_EEXIST;
 	}
-	if (mdb_stat(txn, dbi, &stat) == 0 && stat.ms_entries == 0) {
+	if (mdb_stat(txn, journal->lmdb.dbi, &stat) == 0 && stat.ms_entries == 0) {
 		sys_lmdb_say(ret_reason, "it is empty");
 		return KNOT_ENOENT;
 	}
@@ -68,10 +72,11 @@ static knot_err_t journal_read_format(journal_t *journal, journal_reason_t *ret_
 		return sys_lmdb_fail(&journal->lmdb, code, "opening the database", ret_reason);
 	}
 	MDB_val key = { sizeof(format_key), (void *)&format_key }, value;
-	code = mdb_get(txn, journal->lmdb.dbi, &key, &value);
+	code = sys_lmdb_touch(&journal->lmdb, txn, false, journal_bytes(&key), journal_bytes(&key));
+	code = code != 0 ? code : mdb_get(txn, journal->lmdb.dbi, &key, &value);
 	knot_err_t err = KNOT_OK;
 	if (code == MDB_NOTFOUND) {
-		err = journal_judge(txn, journal->lmdb.dbi, ret_reason, ret_is_knot);
+		err = journal_judge(journal, txn, ret_reason, ret_is_knot);
 	} else if (code != 0) {
 		err = sys_lmdb_fail(&journal->lmdb, code, "opening the database", ret_reason);
 	} else if (value.mv_size != sizeof(our_format) || memcmp(value.mv_data, &our_format, value.mv_size) != 0) {
@@ -87,7 +92,7 @@ static knot_err_t journal_put_format(journal_t *journal, journal_reason_t *ret_r
 	MDB_txn *txn;
 	MDB_val key = { sizeof(format_key), (void *)&format_key }, value = { sizeof(our_format), (void *)&our_format };
 	int code = sys_lmdb_begin(&journal->lmdb, 0, &txn);
-	if (code == 0) {
+	if (code == 0) { /* the database is empty: there is nothing to touch */
 		code = mdb_put(txn, journal->lmdb.dbi, &key, &value, 0);
 		if (code == 0) {
 			code = sys_lmdb_commit(&journal->lmdb, txn);
@@ -135,7 +140,7 @@ static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_rea
 		.item = "database.journal-db",
 		.size_max = params->size_max,
 		.flags = params->is_asynchronous ? MDB_NOSYNC : 0,
-		.depth = SYS_LMDB_CHECK_HEADS,
+		.depth = SYS_LMDB_CHECK_TOUCHED,
 		.read_only = params->read_only,
 	};
 	bool is_knot = false;
@@ -203,14 +208,37 @@ void journal_close(journal_t *take_journal)
 /* ---- Reading ---- */
 
 /* The lock is given back by journal_end_read(), which no annotation can say. */
-int journal_begin_read(journal_t *journal, MDB_txn **ret_txn) SYS_UNCHECKED_LOCKS
+int journal_begin_read(journal_t *journal, knot_bytes_t first, knot_bytes_t last, MDB_txn **ret_txn) SYS_UNCHECKED_LOCKS
 {
 	sys_rwlock_read(&journal->env_lock);
-	int code = journal->lmdb.env == NULL ? MDB_NOTFOUND : sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, ret_txn);
+	int code = MDB_NOTFOUND;
+	for (bool again = journal->lmdb.env != NULL; again;) {
+		MDB_txn *txn;
+		code = sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn);
+		if (code != 0) {
+			break;
+		}
+		code = sys_lmdb_touch(&journal->lmdb, txn, false, first, last);
+		if (code != 0) {
+			mdb_txn_abort(txn);
+		} else {
+			*ret_txn = txn;
+		}
+		again = code == EAGAIN;
+	}
 	if (code != 0) {
 		sys_rwlock_end_read(&journal->env_lock);
 	}
 	return code;
+}
+
+int journal_begin_read_zone(journal_t *journal, knot_name_t zone, MDB_txn **ret_txn)
+{
+	journal_key_t first, last;
+	journal_key(zone, JOURNAL_KEY_META, 0, 0, &first);
+	journal_key(zone, JOURNAL_KEY_END, 0, 0, &last);
+	return journal_begin_read(journal, (knot_bytes_t){ first.bytes, first.len },
+			(knot_bytes_t){ last.bytes, last.len }, ret_txn);
 }
 
 void journal_end_read(journal_t *journal, MDB_txn *take_txn) SYS_UNCHECKED_LOCKS
@@ -254,6 +282,15 @@ static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reas
 	return err;
 }
 
+static int journal_touch(const journal_t *journal, MDB_txn *txn, knot_name_t zone)
+{
+	journal_key_t first, last;
+	journal_key(zone, JOURNAL_KEY_META, 0, 0, &first);
+	journal_key(zone, JOURNAL_KEY_END, 0, 0, &last);
+	return sys_lmdb_touch(&journal->lmdb, txn, true, (knot_bytes_t){ first.bytes, first.len },
+			(knot_bytes_t){ last.bytes, last.len });
+}
+
 /* Run operations in one transaction; 0: it is on disk. */
 static int journal_run(journal_t *journal, journal_op_t *first, const journal_op_t *end)
 {
@@ -265,7 +302,8 @@ static int journal_run(journal_t *journal, journal_op_t *first, const journal_op
 	for (journal_op_t *op = first; op != end && code == 0; op = op->next) {
 		op->err = KNOT_OK;
 		op->needs_merge = op->may_retry = false;
-		code = op->run(journal, txn, op);
+		code = journal_touch(journal, txn, op->zone);
+		code = code != 0 ? code : op->run(journal, txn, op);
 	}
 	if (code != 0) {
 		mdb_txn_abort(txn);

@@ -216,7 +216,7 @@ knot_err_t journal_plan_merge(journal_t *journal, knot_name_t zone, const journa
 {
 	MDB_txn *txn;
 	chain_t chain = { 0 };
-	int code = journal_begin_read(journal, &txn);
+	int code = journal_begin_read_zone(journal, zone, &txn);
 	knot_err_t err = journal_read_error(code);
 	if (code == 0) {
 		err = merge_plan(journal, txn, zone, entry, limits, &chain, ret_merge);

@@ -231,7 +231,7 @@ typedef struct {
 
 static int reader_begin(reader_t *reader)
 {
-	int code = journal_begin_read(reader->journal, &reader->txn);
+	int code = journal_begin_read_zone(reader->journal, reader->zone, &reader->txn);
 	if (code != 0) {
 		return code;
 	}
@@ -463,28 +463,43 @@ knot_err_t journal_info(journal_t *journal, knot_name_t zone, journal_info_t *re
 	return journal_read_error(code);
 }
 
-/* The first zone whose name is greater than the `len` bytes in `wire`; its name is copied there. */
-static int zone_find_next(journal_t *journal, uint8_t wire[static KNOT_NAME_MAX + 1], size_t len, knot_name_t *ret_zone)
+/* The name in the first key that is greater than `key`. MDB_NOTFOUND: there is none. */
+static int zone_read_next(const journal_t *journal, MDB_txn *txn, MDB_val key, uint8_t *wire, knot_name_t *ret_zone)
 {
-	reader_t reader = { .journal = journal };
-	int code = reader_begin(&reader);
+	MDB_cursor *cursor;
+	MDB_val value;
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}
-	wire[len] = JOURNAL_KEY_END;
-	MDB_val key = { len + 1, wire }, value;
-	code = mdb_cursor_get(reader.cursor, &key, &value, len == 0 ? MDB_FIRST : MDB_SET_RANGE);
+	code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
 	knot_name_t zone;
 	journal_key_kind_t kind;
 	uint64_t number;
-	while (code == 0 && !journal_key_read(journal_bytes(&key), &zone, &kind, &number)) {
-		code = mdb_cursor_get(reader.cursor, &key, &value, MDB_NEXT);
+	if (code == 0 && key.mv_size > 0 && *(const uint8_t *)key.mv_data == JOURNAL_KEY_FORMAT) {
+		code = MDB_NOTFOUND;
+	} else if (code == 0 && !journal_key_read(journal_bytes(&key), &zone, &kind, &number)) {
+		code = MDB_CORRUPTED;
 	}
 	if (code == 0) {
 		memcpy(wire, zone.wire, zone.len);
 		*ret_zone = (knot_name_t){ wire, zone.len, zone.label_count };
 	}
-	reader_end(&reader);
+	mdb_cursor_close(cursor);
+	return code;
+}
+
+/* The first zone whose name is greater than the `len` bytes in `wire`; its name is copied there. */
+static int zone_find_next(journal_t *journal, uint8_t wire[static KNOT_NAME_MAX + 1], size_t len, knot_name_t *ret_zone)
+{
+	MDB_txn *txn;
+	wire[len] = len > 0 ? JOURNAL_KEY_END : 0;
+	knot_bytes_t from = { wire, len + 1 };
+	int code = journal_begin_read(journal, from, from, &txn);
+	if (code == 0) {
+		code = zone_read_next(journal, txn, (MDB_val){ len + 1, wire }, wire, ret_zone);
+		journal_end_read(journal, txn);
+	}
 	return code;
 }
 
@@ -503,7 +518,9 @@ journal_usage_t journal_usage(journal_t *journal)
 {
 	journal_usage_t usage = { .max = journal->params.size_max };
 	MDB_txn *txn;
-	if (journal_begin_read(journal, &txn) != 0) {
+	static const uint8_t none[1]; /* what is read has been checked */
+	knot_bytes_t key = { none, sizeof(none) };
+	if (journal_begin_read(journal, key, key, &txn) != 0) {
 		return usage;
 	}
 	MDB_envinfo info;

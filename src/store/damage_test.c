@@ -7,8 +7,9 @@
  * again. An image is then one of those that were saved for its zone, or missing, or refused as damaged. KNOT_SEED=n
  * repeats a run, ROUNDS=n makes it longer.
  */
-#include "src/sys/lmdb_check.h"
 #include "src/store/store_test.h"
+#include "src/sys/lmdb_check.h"
+#include "src/sys/test_damage.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -33,14 +34,6 @@ static char names[ALL_COUNT][24];
 static uint8_t *good; /* the file */
 static size_t good_len;
 static char data_path[128], lock_path[128];
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t end)
-{
-	random_state = random_state * 6364136223846793005 + 1442695040888963407;
-	return (random_state >> 33) * 0x9e3779b97f4a7c15 % end;
-}
 
 static void describe_images(void)
 {
@@ -195,89 +188,6 @@ static int try(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-typedef struct {
-	const char *what;
-	void (*damage)(uint8_t *file, size_t *len);
-} kind_t;
-
-static void flip_bit(uint8_t *file, size_t *len)
-{
-	uint64_t bit = random_below(*len * 8);
-	file[bit / 8] ^= (uint8_t)(1 << bit % 8);
-}
-
-static void flip_meta(uint8_t *file, size_t *len)
-{
-	(void)len;
-	uint64_t bit = random_below(152 * 8);
-	file[bit / 8 + 4096 * random_below(2)] ^= (uint8_t)(1 << bit % 8);
-}
-
-/* A page of a tree, by its kind. */
-static uint8_t *tree_page(uint8_t *file, size_t len)
-{
-	for (;;) {
-		uint8_t *page = file + 4096 * (2 + random_below(len / 4096 - 2));
-		if (page[10] == 1 || page[10] == 2) {
-			return page;
-		}
-	}
-}
-
-static void flip_tree(uint8_t *file, size_t *len)
-{
-	uint64_t bit = random_below(4096 * 8);
-	tree_page(file, *len)[bit / 8] ^= (uint8_t)(1 << bit % 8);
-}
-
-static void flip_page_head(uint8_t *file, size_t *len)
-{
-	uint64_t bit = random_below(64 * 8);
-	tree_page(file, *len)[bit / 8] ^= (uint8_t)(1 << bit % 8);
-}
-
-static void randomize(uint8_t *file, size_t *len)
-{
-	uint64_t at = random_below(*len - 64), count = 1 + random_below(64);
-	for (uint64_t i = 0; i < count; i++) {
-		file[at + i] = (uint8_t)random_below(256);
-	}
-}
-
-static void zero_page(uint8_t *file, size_t *len)
-{
-	memset(file + 4096 * random_below(*len / 4096), 0, 4096);
-}
-
-static void copy_page(uint8_t *file, size_t *len)
-{
-	memcpy(file + 4096 * random_below(*len / 4096), file + 4096 * random_below(*len / 4096), 4096);
-}
-
-static void cut(uint8_t *file, size_t *len)
-{
-	(void)file;
-	*len = random_below(*len);
-}
-
-static void cut_pages(uint8_t *file, size_t *len)
-{
-	(void)file;
-	*len = 4096 * random_below(*len / 4096);
-}
-
-static const kind_t kinds[] = {
-	{ "one bit anywhere", flip_bit },
-	{ "one bit of a meta page", flip_meta },
-	{ "one bit of a tree's page", flip_tree },
-	{ "one bit of a page's start", flip_page_head },
-	{ "random bytes", randomize },
-	{ "a page of zeros", zero_page },
-	{ "a page in place of another", copy_page },
-	{ "cut anywhere", cut },
-	{ "cut between pages", cut_pages },
-};
-
 static void test_nothing_changed(void **state)
 {
 	(void)state;
@@ -298,24 +208,24 @@ static void test_damage(void **state)
 	(void)state;
 	const char *seed = getenv("KNOT_SEED"), *rounds = getenv("ROUNDS");
 	int count = rounds != NULL ? (int)strtol(rounds, NULL, 10) : ROUNDS;
-	uint64_t first = random_state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
+	uint64_t first = test_random_state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
 	uint8_t *file = malloc(good_len);
 	assert_non_null(file);
-	int results[KNOT_LEN(kinds)][3] = { 0 };
+	int results[KNOT_LEN(damage_kinds)][3] = { 0 };
 	for (int i = 0; i < count; i++) {
-		size_t len = good_len, k = (size_t)i % KNOT_LEN(kinds);
+		size_t len = good_len, k = (size_t)i % KNOT_LEN(damage_kinds);
 		memcpy(file, good, good_len);
-		kinds[k].damage(file, &len);
+		damage_kinds[k].damage(file, &len);
 		write_file(file, len);
 		int result = try();
 		if (result > 2) {
-			fail_msg("round %d, %s, KNOT_SEED=%llu: %s %d", i, kinds[k].what, (unsigned long long)first,
-					result > 128 ? "signal" : "exit code", result % 128);
+			fail_msg("round %d, %s, KNOT_SEED=%llu: %s %d", i, damage_kinds[k].what,
+					(unsigned long long)first, result > 128 ? "signal" : "exit code", result % 128);
 		}
 		results[k][result]++;
 	}
-	for (size_t k = 0; k < KNOT_LEN(kinds); k++) {
-		print_message("%-28s %5d unnoticed, all there; %5d some refused; %5d set aside\n", kinds[k].what,
+	for (size_t k = 0; k < KNOT_LEN(damage_kinds); k++) {
+		print_message("%-28s %5d unnoticed, all there; %5d some refused; %5d set aside\n", damage_kinds[k].what,
 				results[k][0], results[k][1], results[k][2]);
 	}
 	free(file);

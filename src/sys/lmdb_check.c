@@ -2,6 +2,8 @@
 #include "src/sys/lmdb_check.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -75,6 +77,8 @@ typedef struct {
 	uint64_t page_count; /* last page + 1 */
 	uint64_t *seen;      /* owned; a bit for each page */
 	uint64_t seen_count;
+	uint64_t *later; /* owned; a bit for each leaf of the main tree that is still to be checked; NULL: none waits */
+	uint64_t later_count;
 	uint8_t *levels[DEPTH_MAX]; /* owned; the page on each level of the walk */
 	uint8_t *list;              /* owned; a list of free pages that is being read */
 	const char *what;           /* first fault */
@@ -322,11 +326,9 @@ static bool follow_nodes(checker_t *c, const page_head_t *head, unsigned depth)
 	return true;
 }
 
-static bool check_page(checker_t *c, uint64_t number, unsigned depth)
+/* Read a page to level `depth`, and check it without what it leads to. */
+static bool lmdb_load_page(checker_t *c, uint64_t number, unsigned depth, bool is_leaf, page_head_t *ret_head)
 {
-	if (!lmdb_mark(c, number, 1)) {
-		return false;
-	}
 	if (c->levels[depth] == NULL && (c->levels[depth] = malloc(c->page_len)) == NULL) {
 		return lmdb_fail(c, KNOT_ENOMEM, "out of memory");
 	}
@@ -335,22 +337,37 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth)
 		return false;
 	}
 	memcpy(&head, c->levels[depth], sizeof(head));
-	bool is_last = depth + 1 == c->counted.depth;
-	if (head.number != number || head.kind != (is_last ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER ||
+	if (head.number != number || head.kind != (is_leaf ? KIND_LEAF : KIND_BRANCH) || head.lower < PAGE_HEADER ||
 			head.lower % 2 != 0 || head.upper < head.lower || head.upper > c->page_len) {
 		return lmdb_fault(c, "a page has a wrong head");
 	}
 	/* LMDB asserts that a branch has two. */
 	unsigned nodes = (head.lower - PAGE_HEADER) / 2u;
-	if (nodes < (is_last || c->is_free_tree ? 1 : 2)) {
+	if (nodes < (is_leaf || c->is_free_tree ? 1 : 2)) {
 		return lmdb_fault(c, "a page has too few nodes");
+	}
+	*ret_head = head;
+	return check_nodes(c, c->levels[depth], &head);
+}
+
+static bool check_page(checker_t *c, uint64_t number, unsigned depth)
+{
+	bool is_last = depth + 1 == c->counted.depth;
+	if (!lmdb_mark(c, number, 1)) {
+		return false;
 	}
 	if (is_last) {
 		c->counted.leaf_pages++;
 	} else {
 		c->counted.branch_pages++;
 	}
-	return check_nodes(c, c->levels[depth], &head) && follow_nodes(c, &head, depth);
+	if (is_last && !c->is_free_tree && c->later != NULL) {
+		c->later[number / 64] |= (uint64_t)1 << number % 64;
+		c->later_count++;
+		return true;
+	}
+	page_head_t head;
+	return lmdb_load_page(c, number, depth, is_last, &head) && follow_nodes(c, &head, depth);
 }
 
 static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
@@ -367,6 +384,11 @@ static bool check_tree(checker_t *c, const tree_t *tree, bool is_free_tree)
 		.root = tree->root };
 	if (tree->depth > 0 && !check_page(c, tree->root, 0)) {
 		return false;
+	}
+	if (c->later != NULL && !is_free_tree) {
+		/* Leaves would have to be read to count these. */
+		c->counted.entries = tree->entries;
+		c->counted.large_pages = tree->large_pages;
 	}
 	return memcmp(&c->counted, tree, sizeof(*tree)) == 0 ||
 	       lmdb_fault(c, "a tree's description does not match the tree");
@@ -492,6 +514,16 @@ static knot_err_t lmdb_check_heads(checker_t *c, sys_lmdb_check_t *ret_check)
 	return lmdb_check_root(c, &meta.main) && lmdb_check_root(c, &meta.free) ? KNOT_OK : c->err;
 }
 
+static void lmdb_free(checker_t *c)
+{
+	free(c->seen);
+	free(c->later);
+	free(c->list);
+	for (unsigned i = 0; i < DEPTH_MAX; i++) {
+		free(c->levels[i]);
+	}
+}
+
 static knot_err_t lmdb_check_file(int fd, knot_err_t (*check)(checker_t *c, sys_lmdb_check_t *ret_check),
 		sys_lmdb_check_t *ret_check, const char **ret_what)
 {
@@ -511,11 +543,7 @@ static knot_err_t lmdb_check_file(int fd, knot_err_t (*check)(checker_t *c, sys_
 	if (err != KNOT_OK) {
 		*ret_what = checker.what;
 	}
-	free(checker.seen);
-	free(checker.list);
-	for (unsigned i = 0; i < DEPTH_MAX; i++) {
-		free(checker.levels[i]);
-	}
+	lmdb_free(&checker);
 	return err;
 }
 
@@ -527,4 +555,222 @@ knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_
 knot_err_t sys_lmdb_check_heads(int fd, sys_lmdb_check_t *ret_check, const char **ret_what)
 {
 	return lmdb_check_file(fd, lmdb_check_heads, ret_check, ret_what);
+}
+
+/* ---- Leaves that are checked when they are first used ---- */
+
+struct sys_lmdb_guard {
+	/* Guards the rest. Not a sys_mutex_t, as programs without RCU sections check files, too. */
+	pthread_mutex_t lock;
+	checker_t checker;
+	_Atomic bool is_done; /* no leaf is left to be checked */
+	/* The way to a leaf: on each level a branch, in checker.levels, and the place in it. */
+	struct {
+		uint16_t at, count;
+	} path[DEPTH_MAX];
+	unsigned branches; /* levels of the path */
+	uint64_t leaf;
+};
+
+knot_err_t sys_lmdb_guard_begin(int fd, sys_lmdb_guard_t **ret_guard, const char **ret_what)
+{
+	struct stat info;
+	meta_t meta;
+	sys_lmdb_guard_t *guard = calloc(1, sizeof(*guard));
+	*ret_what = "out of memory";
+	if (guard == NULL) {
+		return KNOT_ENOMEM;
+	}
+	checker_t *c = &guard->checker;
+	pthread_mutex_init(&guard->lock, NULL);
+	c->fd = fd;
+	knot_err_t err = KNOT_ENOENT;
+	if (fstat(fd, &info) != 0) {
+		(void)lmdb_fail(c, err = KNOT_EFILE, "it can't be read");
+	} else if (info.st_size == 0) {
+		c->what = "it is empty";
+	} else {
+		c->file_len = (uint64_t)info.st_size;
+		err = read_metas(c, &meta);
+	}
+	if (err == KNOT_OK) {
+		c->page_count = meta.last_page + 1;
+		c->seen = calloc(c->page_count / 64 + 1, sizeof(*c->seen));
+		c->later = calloc(c->page_count / 64 + 1, sizeof(*c->later));
+		if (c->seen == NULL || c->later == NULL) {
+			(void)lmdb_fail(c, KNOT_ENOMEM, "out of memory");
+			err = KNOT_ENOMEM;
+		} else {
+			err = check_tree(c, &meta.main, false) && check_tree(c, &meta.free, true) ? KNOT_OK : c->err;
+		}
+	}
+	if (err != KNOT_OK) {
+		*ret_what = c->what;
+		sys_lmdb_guard_end(guard);
+		return err;
+	}
+	c->is_free_tree = false;
+	c->fd = -1;
+	atomic_init(&guard->is_done, c->later_count == 0);
+	*ret_guard = guard;
+	return KNOT_OK;
+}
+
+void sys_lmdb_guard_end(sys_lmdb_guard_t *take_guard)
+{
+	if (take_guard != NULL) {
+		lmdb_free(&take_guard->checker);
+		pthread_mutex_destroy(&take_guard->lock);
+		free(take_guard);
+	}
+}
+
+/* The node of a branch: its key, and its child page. */
+static uint64_t guard_node(const sys_lmdb_guard_t *guard, unsigned level, unsigned at, knot_bytes_t *ret_key)
+{
+	const uint8_t *page = guard->checker.levels[level];
+	uint16_t off;
+	node_t node;
+	memcpy(&off, page + PAGE_HEADER + at * 2, sizeof(off));
+	memcpy(&node, page + off, sizeof(node));
+	*ret_key = (knot_bytes_t){ page + off + NODE_HEADER, node.key_len };
+	return node_child(&node);
+}
+
+static int guard_compare(knot_bytes_t a, knot_bytes_t b)
+{
+	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Load the branch `number` to a level of the path. */
+static bool guard_load(sys_lmdb_guard_t *guard, unsigned level, uint64_t number)
+{
+	page_head_t head;
+	if (!lmdb_load_page(&guard->checker, number, level, false, &head)) {
+		return false;
+	}
+	guard->path[level].count = (uint16_t)((head.lower - PAGE_HEADER) / 2);
+	guard->path[level].at = 0;
+	return true;
+}
+
+/* From the branch on a level go down to a leaf: the first one (key NULL), the last one, or the one where `key` would
+ * be. */
+static bool guard_descend(sys_lmdb_guard_t *guard, unsigned level, const knot_bytes_t *key, bool to_last)
+{
+	for (;; level++) {
+		knot_bytes_t node_key;
+		uint16_t count = guard->path[level].count, at = to_last ? count - 1 : guard->path[level].at;
+		while (key != NULL && at + 1 < count &&
+				(guard_node(guard, level, at + 1u, &node_key), guard_compare(node_key, *key) <= 0)) {
+			at++;
+		}
+		guard->path[level].at = at;
+		uint64_t child = guard_node(guard, level, at, &node_key);
+		if (level + 1 == guard->branches) {
+			guard->leaf = child;
+			return true;
+		}
+		if (!guard_load(guard, level + 1, child)) {
+			return false;
+		}
+	}
+}
+
+/* Go to the next leaf or the one before. *ret_moved: there is one. */
+static bool guard_move(sys_lmdb_guard_t *guard, bool is_back, bool *ret_moved)
+{
+	for (unsigned level = guard->branches; level-- > 0;) {
+		uint16_t at = guard->path[level].at;
+		if (is_back ? at == 0 : at + 1u >= guard->path[level].count) {
+			continue;
+		}
+		guard->path[level].at = is_back ? at - 1 : at + 1;
+		knot_bytes_t key;
+		uint64_t child = guard_node(guard, level, guard->path[level].at, &key);
+		*ret_moved = true;
+		if (level + 1 == guard->branches) {
+			guard->leaf = child;
+			return true;
+		}
+		return guard_load(guard, level + 1, child) && guard_descend(guard, level + 1, NULL, is_back);
+	}
+	*ret_moved = false;
+	return true;
+}
+
+/* Check the leaf if it is one of those that wait for it. */
+static bool guard_check_leaf(sys_lmdb_guard_t *guard)
+{
+	checker_t *c = &guard->checker;
+	uint64_t bit = (uint64_t)1 << guard->leaf % 64;
+	if (guard->leaf >= c->page_count || !(c->later[guard->leaf / 64] & bit)) {
+		return true;
+	}
+	page_head_t head;
+	c->has_key = false;
+	if (!lmdb_load_page(c, guard->leaf, DEPTH_MAX - 1, true, &head) || !follow_nodes(c, &head, DEPTH_MAX - 1)) {
+		return false;
+	}
+	c->later[guard->leaf / 64] &= ~bit;
+	atomic_store_explicit(&guard->is_done, --c->later_count == 0, memory_order_release);
+	return true;
+}
+
+/* All leaves that have keys of [first..last], and NEIGHBOURS on both sides: deleting merges pages with these. */
+static bool guard_check_range(sys_lmdb_guard_t *guard, const tree_t *tree, knot_bytes_t first, knot_bytes_t last)
+{
+	enum { NEIGHBOURS = 3 };
+	guard->branches = tree->depth - 1u;
+	guard->leaf = tree->root;
+	if (guard->branches == 0) {
+		return guard_check_leaf(guard);
+	}
+	bool moved = true;
+	if (!guard_load(guard, 0, tree->root) || !guard_descend(guard, 0, &first, false)) {
+		return false;
+	}
+	for (unsigned i = 0; i < NEIGHBOURS && moved; i++) {
+		if (!guard_move(guard, true, &moved)) {
+			return false;
+		}
+	}
+	for (unsigned behind = 0; behind <= NEIGHBOURS;) {
+		if (!guard_check_leaf(guard) || !guard_move(guard, false, &moved)) {
+			return false;
+		}
+		if (!moved) {
+			break;
+		}
+		/* The first key of a branch has no meaning, so a leaf behind the range may count as one of it. */
+		knot_bytes_t key;
+		unsigned level = guard->branches - 1, at = guard->path[level].at;
+		(void)guard_node(guard, level, at, &key);
+		behind += at > 0 && guard_compare(key, last) > 0;
+	}
+	return true;
+}
+
+knot_err_t sys_lmdb_guard_check(sys_lmdb_guard_t *guard, int fd, uint64_t txn, knot_bytes_t first, knot_bytes_t last)
+{
+	if (atomic_load_explicit(&guard->is_done, memory_order_acquire)) {
+		return KNOT_OK;
+	}
+	pthread_mutex_lock(&guard->lock);
+	checker_t *c = &guard->checker;
+	meta_t meta;
+	c->fd = fd;
+	c->what = NULL;
+	knot_err_t err = KNOT_EAGAIN;
+	for (uint64_t i = 0; i < META_COUNT && err == KNOT_EAGAIN; i++) {
+		if (!read_at(c, i * c->page_len + PAGE_HEADER, &meta, sizeof(meta))) {
+			err = c->err;
+		} else if (meta.txn == txn && meta.main.depth <= DEPTH_MAX) {
+			err = meta.main.depth == 0 || guard_check_range(guard, &meta.main, first, last) ? KNOT_OK
+													: c->err;
+		}
+	}
+	pthread_mutex_unlock(&guard->lock);
+	return err;
 }

@@ -150,8 +150,11 @@ static knot_err_t lmdb_check_data(sys_lmdb_t *lmdb, sys_lmdb_reason_t *ret_reaso
 	if (fd >= 0) {
 		sys_lmdb_check_t check;
 		const char *what = "";
-		err = lmdb->options.depth == SYS_LMDB_CHECK_PAGES ? sys_lmdb_check(fd, &check, &what)
-								  : sys_lmdb_check_heads(fd, &check, &what);
+		switch (lmdb->options.depth) {
+		case SYS_LMDB_CHECK_PAGES: err = sys_lmdb_check(fd, &check, &what); break;
+		case SYS_LMDB_CHECK_HEADS: err = sys_lmdb_check_heads(fd, &check, &what); break;
+		case SYS_LMDB_CHECK_TOUCHED: err = sys_lmdb_guard_begin(fd, &lmdb->guard, &what); break;
+		}
 		sys_lmdb_say(ret_reason, "%s", what);
 		close(fd);
 	} else {
@@ -271,6 +274,8 @@ static void lmdb_close_env(sys_lmdb_t *lmdb)
 		mdb_env_close(lmdb->env);
 		lmdb->env = NULL;
 	}
+	sys_lmdb_guard_end(lmdb->guard);
+	lmdb->guard = NULL;
 }
 
 knot_err_t sys_lmdb_open(sys_lmdb_t *lmdb, sys_lmdb_reason_t *ret_reason)
@@ -347,6 +352,22 @@ int sys_lmdb_begin(const sys_lmdb_t *lmdb, unsigned flags, MDB_txn **ret_txn)
 {
 	assert(lmdb->env != NULL && (!lmdb->options.read_only || (flags & MDB_RDONLY) != 0));
 	return lmdb_is_whole(lmdb) ? mdb_txn_begin(lmdb->env, NULL, flags, ret_txn) : MDB_CORRUPTED;
+}
+
+int sys_lmdb_touch(const sys_lmdb_t *lmdb, MDB_txn *txn, bool writes, knot_bytes_t first, knot_bytes_t last)
+{
+	if (lmdb->guard == NULL) {
+		return 0;
+	}
+	/* A writing transaction begins with what the one before has made. */
+	knot_err_t err = sys_lmdb_guard_check(lmdb->guard, lmdb->fd, mdb_txn_id(txn) - writes, first, last);
+	if (err == KNOT_OK) {
+		return 0;
+	}
+	if (err == KNOT_ENOMEM || (err == KNOT_EAGAIN && !writes)) {
+		return err == KNOT_ENOMEM ? ENOMEM : EAGAIN;
+	}
+	return err == KNOT_EFILE ? EIO : MDB_CORRUPTED;
 }
 
 int sys_lmdb_commit(sys_lmdb_t *lmdb, MDB_txn *take_txn)

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "libknot/base/err.h"
+#include "src/sys/lmdb_check.h"
 
 #include <lmdb.h>
 #include <stdatomic.h>
@@ -27,7 +27,9 @@ typedef struct {
 /** How much of a file is checked before LMDB opens it, as LMDB trusts its pages. */
 typedef enum {
 	SYS_LMDB_CHECK_PAGES, /* each page of its trees: for files that are read as a whole at a start anyway */
-	SYS_LMDB_CHECK_HEADS, /* meta pages, the file's length and the roots: for large files */
+	SYS_LMDB_CHECK_HEADS, /* meta pages, the file's length and the roots */
+	/* Branch pages and free pages; leaves by sys_lmdb_touch(), which must come before each use: for large files. */
+	SYS_LMDB_CHECK_TOUCHED,
 } sys_lmdb_depth_t;
 
 /** How to open an environment. Texts are borrowed for its life. */
@@ -53,6 +55,7 @@ typedef struct {
 	uint64_t map_len;          /* bytes */
 	uint32_t page_len;         /* bytes of an LMDB page */
 	_Atomic uint64_t file_len; /* bytes of the data file after the last commit */
+	sys_lmdb_guard_t *guard;   /* owned; NULL: all was checked, or another process has done that */
 } sys_lmdb_t;
 
 /**
@@ -85,6 +88,14 @@ void sys_lmdb_close(sys_lmdb_t *lmdb);
  * where a missing one raises SIGBUS. (A file cut within a transaction, or a disk that fails there, ends the process.)
  */
 KNOT_MUST_USE int sys_lmdb_begin(const sys_lmdb_t *lmdb, unsigned flags, MDB_txn **ret_txn);
+
+/**
+ * Before keys of [first..last] are looked for or, in a transaction that `writes`, changed: 0, MDB_CORRUPTED, EAGAIN
+ * (not if it writes: two others have written meanwhile, begin again), or another code. Nothing happens but with
+ * SYS_LMDB_CHECK_TOUCHED.
+ */
+KNOT_MUST_USE int sys_lmdb_touch(
+		const sys_lmdb_t *lmdb, MDB_txn *txn, bool writes, knot_bytes_t first, knot_bytes_t last);
 
 /** mdb_txn_commit() of a transaction that has written. */
 KNOT_MUST_USE int sys_lmdb_commit(sys_lmdb_t *lmdb, MDB_txn *take_txn);
