@@ -160,9 +160,9 @@ static const struct {
 	{ "XFR-freeze", 'f', 0, zone_command_print_none },
 	{ "catalog", 'c', 0, zone_command_print_none },
 /* A row of the table of events; those that are hidden aren't sent. */
-#define EVENT(id, name, rules, run)                                                                                    \
+#define EVENT(id, name, rules, run, plan)                                                                              \
 	{ name, (rules)&EVENT_IS_HIDDEN ? '\0' : 'e', EVENT_##id, zone_command_print_event },
-#define EVENT_ABSENT(id, name, rules) EVENT(id, name, rules, NULL)
+#define EVENT_ABSENT(id, name, rules) EVENT(id, name, rules, NULL, NULL)
 #include "src/event/event.def"
 #undef EVENT
 #undef EVENT_ABSENT

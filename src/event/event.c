@@ -4,8 +4,8 @@
 #include <assert.h>
 
 static const event_row_t rows[EVENT_COUNT] = {
-#define EVENT(id, name, rules, run)   [EVENT_##id] = { name, rules },
-#define EVENT_ABSENT(id, name, rules) [EVENT_##id] = { name, (rules) | EVENT_IS_ABSENT },
+#define EVENT(id, name, rules, run, plan) [EVENT_##id] = { name, rules },
+#define EVENT_ABSENT(id, name, rules)     [EVENT_##id] = { name, (rules) | EVENT_IS_ABSENT },
 #include "src/event/event.def"
 #undef EVENT
 #undef EVENT_ABSENT

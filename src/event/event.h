@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 typedef enum {
-#define EVENT(id, name, rules, run)   EVENT_##id,
-#define EVENT_ABSENT(id, name, rules) EVENT_##id,
+#define EVENT(id, name, rules, run, plan) EVENT_##id,
+#define EVENT_ABSENT(id, name, rules)     EVENT_##id,
 #include "src/event/event.def"
 #undef EVENT
 #undef EVENT_ABSENT

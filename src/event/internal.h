@@ -92,15 +92,18 @@ KNOT_MUST_USE knot_err_t server_wait_for_rest(server_t *server, knot_name_t name
 server_edit_t *server_edit_drop(server_t *server, knot_name_t name) SYS_REQUIRES(server->jobs.lock);
 void server_edit_free(server_t *server, server_edit_t *take_edit);
 
-/* ---- What events do: a function per row of event.def ---- */
+/* ---- What events do: two functions per row of event.def ---- */
 
 /*
- * In the zone's turn, without locks. how: EVENT_BY_…. outcome: filled in by what was done. The caller logs that the
- * event failed.
+ * run: in the zone's turn, without locks. how: EVENT_BY_…. outcome: filled in by what was done. The caller logs that
+ * the event failed. plan: after a job of the zone, under the lock of the jobs. ended: what the job was, EVENT_NONE: a
+ * command's work.
  */
-#define EVENT(id, name, rules, run)                                                                                    \
+#define EVENT(id, name, rules, run, plan)                                                                              \
 	knot_err_t run(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)                         \
-			SYS_EXCLUDES(server->jobs.lock);
+			SYS_EXCLUDES(server->jobs.lock);                                                               \
+	void plan(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)                              \
+			SYS_REQUIRES(server->jobs.lock);
 #define EVENT_ABSENT(id, name, rules)
 #include "src/event/event.def"
 #undef EVENT
@@ -117,12 +120,8 @@ void server_report_lost(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /* Under the lock of the jobs: */
 
-/** Plan writing the zone file after an event that ended: EVENT_FLUSH, or one that may have changed the contents. */
-void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outcome_t outcome)
-		SYS_REQUIRES(server->jobs.lock);
-
-/** Plan it by a `zonefile-sync`, in seconds, that may be another than in the configuration before; NULL: it is the
- * same.
+/** Plan writing the zone file by a `zonefile-sync`, in seconds, that may be another than in the configuration before;
+ * NULL: it is the same.
  */
 void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before, int64_t sync_s)
 		SYS_REQUIRES(server->jobs.lock);

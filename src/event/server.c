@@ -33,11 +33,16 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	return err;
 }
 
+void server_plan_nothing(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
+{
+	(void)server, (void)entry, (void)ended, (void)outcome;
+}
+
 /* Without lock. */
 static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
 {
 	static knot_err_t (*const runs[EVENT_COUNT])(server_t *, entry_t *, unsigned, job_outcome_t *) = {
-#define EVENT(id, name, rules, run) [EVENT_##id] = run,
+#define EVENT(id, name, rules, run, plan) [EVENT_##id] = run,
 #define EVENT_ABSENT(id, name, rules)
 #include "src/event/event.def"
 #undef EVENT
@@ -76,7 +81,11 @@ static void after_job(entry_t *entry, event_t event, knot_err_t result, job_outc
 		faults_drop(&server->faults, entry_name(entry));
 	}
 	saves_after_job(&server->saves, entry, outcome);
-	server_plan_flush(server, entry, event, outcome);
+#define EVENT(id, name, rules, run, plan) plan(server, entry, event, outcome);
+#define EVENT_ABSENT(id, name, rules)
+#include "src/event/event.def"
+#undef EVENT
+#undef EVENT_ABSENT
 	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
 		(void)eventfd_write(server->loaded_fd, 1);
 	}

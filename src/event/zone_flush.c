@@ -109,17 +109,17 @@ static void zone_flush_plan_next(server_t *server, entry_t *entry, int64_t sync_
 	}
 }
 
-void server_plan_flush(server_t *server, entry_t *entry, event_t event, job_outcome_t outcome)
+void server_plan_flush(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
 {
 	bool is_renewed = outcome.load != LOAD_UNCHANGED && outcome.load != LOAD_FAILED;
-	if (event != EVENT_FLUSH && !is_renewed) {
+	if (ended != EVENT_FLUSH && !is_renewed) {
 		return; /* what is planned stays so */
 	}
 	int64_t sync_s = sync_of(server, entry_name(entry));
 	bool is_served = zone_contents(entry_zone(entry)) != NULL, is_ahead = source_is_ahead(&entry->source);
 	if (!is_served || sync_s < 0 || (sync_s == 0 && !is_ahead)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
-	} else if (event == EVENT_FLUSH) {
+	} else if (ended == EVENT_FLUSH) {
 		zone_flush_plan_next(server, entry, sync_s, outcome);
 	} else if (sync_s == 0 || (is_ahead && outcome.load == LOAD_FROM_IMAGE && !zone_flush_is_planned(entry))) {
 		/* When the file was written last isn't known after this restart: so now. */
