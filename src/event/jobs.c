@@ -141,7 +141,9 @@ bool jobs_are_idle(const jobs_t *jobs)
 bool jobs_has_ended(const jobs_t *jobs, const entry_t *entry, server_ticket_t ticket)
 {
 	agenda_item_t item;
-	bool is_planned = agenda_find(&jobs->agenda, entry, agenda_event_of(ticket), &item) && item.ticket == ticket;
+	event_t event = agenda_event_of(ticket); /* a command's turn is never planned */
+	bool is_planned =
+			event != EVENT_NONE && agenda_find(&jobs->agenda, entry, event, &item) && item.ticket == ticket;
 	return !is_planned && !(entry->is_running && entry->ticket == ticket);
 }
 

@@ -209,8 +209,11 @@ static void test_turn(void **state)
 	}
 	assert_string_equal(ran, "f");
 	assert_false(jobs_has_ended(&jobs, zones[0], ticket));
+	server_ticket_t turn = zones[0]->ticket; /* of the turn itself: freezing waits for it */
+	assert_false(jobs_has_ended(&jobs, zones[0], turn));
 	assert_true(jobs_is_pending(&jobs, zones[0], zones[0]->events));
 	jobs_end(&jobs, zones[0], (job_outcome_t){ .load = LOAD_UNCHANGED, .keeps_result = true }, KNOT_OK);
+	assert_true(jobs_has_ended(&jobs, zones[0], turn));
 	expect("fL");
 	assert_true(jobs_has_ended(&jobs, zones[0], ticket));
 	sys_mutex_unlock(&jobs.lock);

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "src/event/zone_edit.h"
+#include "src/event/zone_flush.h"
 #include "src/sys/clock.h"
 #include "src/sys/thread.h"
 
@@ -322,6 +324,80 @@ static void test_storm(void **state)
 	end(server);
 }
 
+/* Everything that asks for events or has a zone's turn, at once: also for ThreadSanitizer. */
+static void run_event_storm(void *arg)
+{
+	storm_t *storm = arg;
+	static const char *const names[] = { "a", "b", "c" };
+	while (sys_clock_ms() < storm->until_ms) {
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t name = name_of(names[storm->rounds++ % 3], wire);
+		server_ticket_t ticket = 0;
+		knot_err_t err = KNOT_OK;
+		if (storm->number == 0) {
+			err = server_zone_freeze(storm->server, name, storm->rounds % 2 == 0, &ticket);
+			err = err == KNOT_OK && ticket != 0 ? server_zone_wait(storm->server, name, ticket) : err;
+		} else if (storm->number == 1) {
+			const server_serial_t serial = { .is_increment = true, .number = 1 };
+			err = server_set_serial(storm->server, name, &serial, &ticket);
+			assert_true(err == KNOT_OK || err == KNOT_ETXNMANY || err == KNOT_EEMPTYZONE);
+		} else if (storm->number == 2) {
+			err = server_zone_flush(storm->server, name, true, &ticket);
+			err = err == KNOT_OK ? server_zone_wait(storm->server, name, ticket) : err;
+			assert_int_equal(err, KNOT_OK);
+		} else if (storm->number == 3) {
+			server_commit_t commit;
+			assert_int_equal(server_edit_begin(storm->server, name, false), KNOT_OK);
+			err = storm->rounds % 2 == 0 ? server_edit_abort(storm->server, name)
+						     : server_edit_commit(storm->server, name, &commit);
+			assert_int_equal(err, KNOT_OK);
+		} else {
+			for (int event = 0; event < EVENT_COUNT; event++) {
+				(void)server_zone_event(storm->server, name, (event_t)event);
+			}
+			(void)server_counts(storm->server);
+			assert_int_equal(server_zone_reload(storm->server, name, NULL), KNOT_OK);
+		}
+	}
+}
+
+static void test_storm_of_events(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	write_zone("b", 1);
+	write_zone("c", 1);
+	server_t *server = start("a b c");
+	server_load_zones(server);
+	assert_true(server_wait_loaded(server, WAIT_MS));
+	storm_t storms[5];
+	sys_thread_t threads[5];
+	uint64_t until_ms = sys_clock_ms() + 1000;
+	for (unsigned i = 0; i < 5; i++) {
+		storms[i] = (storm_t){ .server = server, .number = i, .until_ms = until_ms };
+		threads[i] = (sys_thread_t){ .name = "storm", .cpu = -1, .run = run_event_storm, .arg = &storms[i] };
+		assert_int_equal(sys_thread_start(&threads[i]), KNOT_OK);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		sys_thread_join(&threads[i]);
+		assert_true(storms[i].rounds > 3);
+	}
+	static const char *const names[] = { "a", "b", "c" };
+	assert_false(server_edits_are_open(server));
+	for (size_t i = 0; i < 3; i++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t name = name_of(names[i], wire);
+		server_ticket_t ticket;
+		assert_int_equal(server_zone_freeze(server, name, false, &ticket), KNOT_OK);
+		server_wait_idle(server);
+		for (int event = 0; event < EVENT_COUNT; event++) {
+			assert_int_equal(server_zone_event(server, name, (event_t)event).state, SERVER_EVENT_IDLE);
+		}
+		assert_true(serial_of(server, names[i]) > 1);
+	}
+	end(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_asked_zone_goes_first),
 		cmocka_unit_test(test_lately_asked_zones_go_first),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_storm_of_events),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
