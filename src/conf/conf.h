@@ -150,10 +150,15 @@ typedef struct {
 	bool append;
 } conf_statistics_t;
 
-/** Section `database`. Of these only images of zones are stored so far. */
+/** Whether the journal waits for the disk. */
+typedef enum { CONF_JOURNAL_ROBUST, CONF_JOURNAL_ASYNCHRONOUS } conf_journal_mode_t;
+
+/** Section `database`. */
 typedef struct {
 	const char *storage;
-	const char *journal_db; /* these five: paths, joined with storage */
+	const char *journal_db;       /* these five: paths, joined with storage */
+	uint64_t journal_db_max_size; /* bytes */
+	conf_journal_mode_t journal_mode;
 	const char *kasp_db;
 	const char *timer_db;
 	const char *catalog_db;
@@ -188,6 +193,8 @@ typedef enum {
 	CONF_ZONEFILE_WHOLE,
 } conf_zonefile_load_t;
 
+typedef enum { CONF_JOURNAL_NONE, CONF_JOURNAL_CHANGES, CONF_JOURNAL_ALL } conf_journal_content_t;
+
 typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
 
 /** A zone's settings: own items over its template over the defaults. A value: conf_zone() makes it, nothing to free. */
@@ -198,7 +205,10 @@ typedef struct {
 	const char *storage;
 	const char *file; /* with formatters, as configured; use conf_zone_file() */
 	conf_semchecks_t semantic_checks;
-	conf_zonefile_load_t zonefile_load; /* always WHOLE until there is a journal */
+	conf_zonefile_load_t zonefile_load;
+	conf_journal_content_t journal_content;
+	uint64_t journal_max_usage;         /* bytes */
+	uint64_t journal_max_depth;         /* changes */
 	uint32_t default_ttl;               /* seconds */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */

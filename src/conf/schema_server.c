@@ -10,7 +10,9 @@ static const conf_option_t dbus_events[] = {
 	{ "ksk-submission", 5 }, { "dnssec-invalid", 6 }, { NULL, 0 },
 };
 
-static const conf_option_t journal_modes[] = { { "robust", 0 }, { "asynchronous", 1 }, { NULL, 0 } };
+static const conf_option_t journal_modes[] = {
+	{ "robust", CONF_JOURNAL_ROBUST }, { "asynchronous", CONF_JOURNAL_ASYNCHRONOUS }, { NULL, 0 },
+};
 
 static const conf_option_t timer_syncs[] = { { "immediate", 0 }, { "never", -1 }, { "shutdown", -2 }, { NULL, 0 } };
 
@@ -325,11 +327,14 @@ static const conf_row_t database_rows[] = {
 	{ .name = "storage", STR, CONF_AT(conf_database_t, storage), .dflt = KNOT_STORAGE_DIR, .path = CONF_PATH_START,
 	  .doc = "Directory to which the other paths of this section are relative." },
 	{ .name = "journal-db", STR, CONF_AT(conf_database_t, journal_db), .dflt = "journal", .path = CONF_PATH_STORAGE,
-	  .doc = "Directory of the journal." },
-	{ .name = "journal-db-mode", OPT(journal_modes), .dflt = "robust", TUNING,
+	  RESTART,
+	  .doc = "Directory of the journal. It is made with the first change of a zone." },
+	{ .name = "journal-db-mode", OPT(journal_modes), .dflt = "robust", RESTART,
+	  CONF_AT(conf_database_t, journal_mode),
 	  .doc = "How the journal is written: robust survives a crash of the system, asynchronous is faster." },
-	{ .name = "journal-db-max-size", SIZE(MEGA, MAP_MAX(100 * TERA)), .dflt = MAP_DFLT("20G"), TUNING,
-	  .doc = "Largest size of the journal on disk." },
+	{ .name = "journal-db-max-size", SIZE(MEGA, MAP_MAX(100 * TERA)), .dflt = MAP_DFLT("20G"), RESTART,
+	  CONF_AT(conf_database_t, journal_db_max_size),
+	  .doc = "Largest size of the journal on disk. When it is full, changes are refused." },
 	{ .name = "kasp-db", STR, CONF_AT(conf_database_t, kasp_db), .dflt = "keys", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the database of DNSSEC keys." },
 	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("10G"), TUNING,

@@ -322,7 +322,9 @@ static const conf_option_t zonefile_loads[] = {
 	{ "none", CONF_ZONEFILE_NONE }, { "difference", CONF_ZONEFILE_DIFFERENCE },
 	{ "difference-no-serial", CONF_ZONEFILE_DIFFERENCE_NO_SERIAL }, { "whole", CONF_ZONEFILE_WHOLE }, { NULL, 0 },
 };
-static const conf_option_t journal_contents[] = { { "none", 0 }, { "changes", 1 }, { "all", 2 }, { NULL, 0 } };
+static const conf_option_t journal_contents[] = {
+	{ "none", CONF_JOURNAL_NONE }, { "changes", CONF_JOURNAL_CHANGES }, { "all", CONF_JOURNAL_ALL }, { NULL, 0 },
+};
 static const conf_option_t metadata_dbs[] = { { "kasp", 0 }, { "timer", 1 }, { NULL, 0 } };
 static const conf_option_t serial_policies[] = {
 	{ "increment", CONF_SERIAL_INCREMENT }, { "unixtime", CONF_SERIAL_UNIXTIME },
@@ -394,7 +396,7 @@ static const conf_row_t zone_rows[] = {
 	         "zone-flush. Writing removes comments and directives from the file: use -1 if you edit or generate "
 	         "zone files. Use a time if a zone changes often and is large." },
 	{ .name = "zonefile-load", TOGETHER, OPT(zonefile_loads), CONF_AT(conf_zone_t, zonefile_load), .dflt = "whole",
-	  REFUSED_BUT("whole"), FOR("journal"),
+	  ZONE_RELOAD,
 	  .doc = "How the zone file is used when the zone is loaded: as the whole zone (whole), as changes to the "
 	         "contents of the journal (difference, difference-no-serial), or not at all (none). "
 	         "difference-no-serial needs journal-content: all." },
@@ -402,13 +404,19 @@ static const conf_row_t zone_rows[] = {
 	  .check = conf_check_skipped_type,
 	  .doc = "Record types that are neither read from the zone file nor written to it: mnemonics, or dnssec for "
 	         "all types that signing makes." },
-	{ .name = "journal-content", TOGETHER, OPT(journal_contents), .dflt = "changes", REFUSED_BUT("none changes"),
-	  FOR("journal"), ZONE_RELOAD,
-	  .doc = "What is kept in the journal: nothing, the changes, or the changes and the zone." },
-	{ .name = "journal-max-usage", SIZE(40 * KILO, MAX48), .dflt = "100M", TUNING,
-	  .doc = "Largest size of the zone's part of the journal." },
-	{ .name = "journal-max-depth", INT(2, MAX48), .dflt = "20", TUNING,
-	  .doc = "Largest number of changes of the zone in the journal." },
+	{ .name = "journal-content", TOGETHER, OPT(journal_contents), .dflt = "changes",
+	  CONF_AT(conf_zone_t, journal_content), ZONE_RELOAD,
+	  .doc = "What is kept in the journal: nothing, the changes, or the changes and the zone. With changes or all, "
+	         "a change is on disk when its command says OK." },
+	{ .name = "journal-max-usage", SIZE(40 * KILO, MAX48), .dflt = "100M",
+	  CONF_AT(conf_zone_t, journal_max_usage),
+	  .doc = "Largest size of the zone's part of the journal. When it is reached, the zone file is written and "
+	         "changes that it has are dropped; with zonefile-sync -1 they are merged. A change that is larger is "
+	         "refused." },
+	{ .name = "journal-max-depth", INT(2, MAX48), .dflt = "20",
+	  CONF_AT(conf_zone_t, journal_max_depth),
+	  .doc = "Largest number of changes of the zone in the journal. What happens when it is reached is as for "
+	         "journal-max-usage." },
 	{ .name = "ixfr-benevolent", BOOL, .dflt = "off", TUNING,
 	  .doc = "Tolerate errors in an incoming IXFR, such as the removal of a record that doesn't exist." },
 	{ .name = "ixfr-by-one", BOOL, .dflt = "off", TUNING,

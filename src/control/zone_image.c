@@ -103,8 +103,8 @@ static bool zone_image_purges_all(const session_t *session)
 	return filters == NULL || *filters == '\0';
 }
 
-/* What the filters mean. Journal, timers, keys and catalog have nothing that could be removed yet. An image is kept
- * contents, as a journal is, and goes where scripts ask for that to go. */
+/* What the filters mean. Timers, keys and catalog have nothing that could be removed yet. An image is kept contents, as
+ * a journal is, and goes with it: changes after it can't be followed any more. */
 static unsigned zone_image_scan_purge_mask(const session_t *session)
 {
 	static const struct {
@@ -113,11 +113,11 @@ static unsigned zone_image_scan_purge_mask(const session_t *session)
 	} filters[] = {
 		{ 'e', SERVER_PURGE_CONTENTS },
 		{ 'f', SERVER_PURGE_FILE },
-		{ 'j', SERVER_PURGE_IMAGE },
+		{ 'j', SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE },
 		{ 'i', SERVER_PURGE_IMAGE },
 	};
 	if (zone_image_purges_all(session)) {
-		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_IMAGE;
+		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE;
 	}
 	unsigned mask = 0;
 	for (size_t i = 0; i < KNOT_LEN(filters); i++) {
@@ -149,7 +149,7 @@ static command_result_t zone_image_purge_zone(session_t *session, const session_
 	return command_result(err);
 }
 
-/* Zones that are not configured have images only. */
+/* Zones that are not configured have images and journals only. */
 static knot_err_t zone_image_purge_orphans(session_t *session)
 {
 	do {

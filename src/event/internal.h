@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "src/event/changes.h"
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
 #include "src/event/saves.h"
@@ -27,6 +28,7 @@ struct server {
 	server_params_t params;
 	jobs_t jobs;
 	saves_t saves;
+	journal_t *journal;                              /* owned; takes care of its threads itself */
 	sys_mutex_t reload_lock;                         /* one reload at a time */
 	const zonedb_t *zones SYS_GUARDED_BY(jobs.lock); /* borrowed from the published state; replaced by a reload;
 							    under the lock of the jobs */

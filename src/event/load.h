@@ -9,6 +9,7 @@
 
 #include "src/event/faults.h"
 #include "src/event/images.h"
+#include "src/journal/journal.h"
 #include "src/state/state.h"
 #include "src/update/update.h"
 
@@ -17,18 +18,27 @@ typedef enum {
 	LOAD_UNCHANGED, /* contents are what the file would give: nothing was done */
 	LOAD_FROM_FILE,
 	LOAD_FROM_IMAGE,
+	LOAD_FROM_IMAGE_AND_CHANGES, /* the image, and changes of the journal that are newer */
+	LOAD_FROM_JOURNAL,
 	LOAD_EDITED,  /* a change was committed */
 	LOAD_DROPPED, /* by publish_drop() */
 } load_outcome_t;
 
+/** What loading needs of the server. */
+typedef struct {
+	const state_root_t *root;
+	images_t *images;
+	journal_t *journal;
+	const bool *stopping; /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
+} load_env_t;
+
 /**
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
- * time. ret_outcome: set in any case. On failure ret_reason has the details, without the text of the error. stopping:
- * read atomically; true ends reading a file without a message: KNOT_ESTOPPED.
+ * time. ret_outcome: set in any case. On failure ret_reason has the details, without the text of the error.
  */
-KNOT_MUST_USE knot_err_t load_zone(const state_root_t *root, images_t *images, zone_t *zone, load_source_t *source,
-		const bool *stopping, load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
+KNOT_MUST_USE knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source,
+		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);
 
 /** The settings that edits and the file of a zone need. A copy, as a reload may free the configuration meanwhile. */
 typedef struct {
@@ -40,6 +50,9 @@ typedef struct {
 	uint32_t nsec3_iterations_end; /* zone_check_params_t */
 	int64_t sync_s;                /* zonefile-sync */
 	conf_serial_policy_t serial_policy;
+	conf_zonefile_load_t load;
+	conf_journal_content_t content;
+	journal_limits_t limits;
 } load_settings_t;
 
 /** KNOT_ENOZONE: the zone isn't configured. Else the error of conf_zone_file(), with all but the path set. */
@@ -60,6 +73,13 @@ void load_warn_of_serial(knot_name_t name, uint32_t before, uint32_t after, bool
 
 /** How versions of a zone with these settings are made. report: gets the messages; borrowed as long as the policy. */
 update_policy_t load_policy(const load_settings_t *settings, load_report_t *report);
+
+/**
+ * Read, check and compile the zone file; nothing is published. report->sources: gets the files; may be NULL. Errors of
+ * source_stat() and zone_build_file().
+ */
+KNOT_MUST_USE knot_err_t load_build(
+		const load_settings_t *settings, load_report_t *report, zone_contents_t **ret_contents);
 
 /** Remove the zone's file as configured. Logs a failure. KNOT_OK also when there is none. */
 KNOT_MUST_USE knot_err_t load_remove_file(const state_root_t *root, knot_name_t name);

@@ -2,6 +2,7 @@
 #include "src/event/publish.h"
 
 #include "src/sys/log.h"
+#include "src/update/serial.h"
 
 static void publish_contents(zone_t *zone, zone_contents_t *take_contents)
 {
@@ -21,10 +22,40 @@ static void publish_step(zone_contents_t *take_contents, void *ctx)
 	publish_contents(publish->zone, take_contents);
 }
 
+/*
+ * An image is the version that the changes after its serial lead on from. If a serial is given a second time, the image
+ * of the first one must not be there.
+ */
+static knot_err_t publish_guard_image(const publish_t *publish, const update_record_t *record)
+{
+	size_t removed;
+	if (record->is_whole || !record->has_base || update_serial_is_newer(record->serial_to, record->serial_from)) {
+		return KNOT_OK;
+	}
+	return images_remove(publish->images, &record->origin, 1, &removed);
+}
+
+static knot_err_t publish_store(const update_record_t *record, char *reason, void *ctx)
+{
+	publish_t *publish = ctx;
+	knot_err_t err = publish_guard_image(publish, record);
+	err = err == KNOT_OK ? changes_store(&publish->store, record, reason) : err;
+	publish->has_stored = err == KNOT_OK;
+	publish->is_not_stored = err != KNOT_OK;
+	if (err != KNOT_OK && record->is_whole && publish->may_skip_whole) {
+		log_zone(LOG_WARNING, record->origin, "failed to write zone-in-journal (%s)", knot_strerror(err));
+		return KNOT_OK;
+	}
+	if (err != KNOT_OK) {
+		log_zone(LOG_ERR, record->origin, "journal update failed (%s)", knot_strerror(err));
+	}
+	return err;
+}
+
 knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
-	const update_env_t env = { .publish = publish_step, .ctx = publish };
+	const update_env_t env = { .store = publish_store, .publish = publish_step, .ctx = publish };
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	source_clear(&publish->next);
 	if (err == KNOT_OK && ret_effects->is_published) {

@@ -7,14 +7,19 @@
  */
 #pragma once
 
+#include "src/event/changes.h"
 #include "src/event/load.h"
-#include "src/update/update.h"
 
 /** Where a change goes. */
 typedef struct {
 	zone_t *zone;
 	load_source_t *source; /* of what is served; replaced by `next` when the change is published */
 	load_source_t next;    /* owned: of the new contents */
+	changes_store_t store;
+	images_t *images;
+	bool may_skip_whole; /* a whole version that can't be stored is published all the same */
+	bool has_stored;     /* out: the change is in the journal */
+	bool is_not_stored;  /* out: it could not be stored */
 } publish_t;
 
 /**

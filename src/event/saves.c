@@ -201,7 +201,9 @@ void saves_after_job(saves_t *saves, entry_t *entry, job_outcome_t outcome)
 	if (is_new) {
 		entry->save = SAVE_NONE;
 	}
-	if ((outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_EDITED || outcome.is_flushed) && can_save) {
+	if ((outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE_AND_CHANGES ||
+			    outcome.load == LOAD_FROM_JOURNAL || outcome.load == LOAD_EDITED || outcome.is_flushed) &&
+			can_save) {
 		saves_mark_entry(saves, entry);
 	}
 	/* A waiting entry may have been passed over while the job ran. */

@@ -27,8 +27,11 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 {
 	(void)how;
 	char reason[FAULT_REASON_MAX];
-	knot_err_t err = load_zone(&server->root, server->saves.images, entry_zone(entry), &entry->source,
-			&server->jobs.stopping, &outcome->load, reason);
+	const load_env_t env = { .root = &server->root,
+		.images = server->saves.images,
+		.journal = server->journal,
+		.stopping = &server->jobs.stopping };
+	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
 	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
 	return err;
 }
@@ -71,8 +74,9 @@ static void after_job(entry_t *entry, event_t event, knot_err_t result, job_outc
 	server_t *server = ctx;
 	sys_mutex_assert_held(&server->jobs.lock);
 	zone_unwant(entry_zone(entry));
-	if (outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_IMAGE) {
-		entry->from_image = outcome.load == LOAD_FROM_IMAGE;
+	bool is_image = outcome.load == LOAD_FROM_IMAGE || outcome.load == LOAD_FROM_IMAGE_AND_CHANGES;
+	if (is_image || outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_JOURNAL) {
+		entry->from_image = is_image;
 	}
 	if (result != KNOT_OK) {
 		faults_put(&server->faults, entry_name(entry), result, outcome.reason != NULL ? outcome.reason : "",
@@ -194,6 +198,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server_build_t made;
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
+	err = err == KNOT_OK ? changes_open(&take_conf->database, &server->journal) : err;
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
@@ -203,6 +208,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		conf_free(started);
 		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
+		journal_close(server->journal);
 		free(server);
 		return err;
 	}
@@ -235,6 +241,7 @@ void server_free(server_t *server)
 	conf_free(server->started);
 	sys_mutex_done(&server->reload_lock);
 	saves_close(&server->saves);
+	journal_close(server->journal);
 	if (server->loaded_fd >= 0) {
 		close(server->loaded_fd);
 	}
@@ -408,6 +415,10 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		knot_err_t image_err = images_remove(server->saves.images, &name, 1, &removed);
 		err = err == KNOT_OK ? image_err : err;
 	}
+	if ((what & SERVER_PURGE_JOURNAL) != 0) {
+		knot_err_t journal_err = changes_drop(server->journal, name);
+		err = err == KNOT_OK ? journal_err : err;
+	}
 	sys_mutex_lock(&server->jobs.lock);
 	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
 	jobs_end(&server->jobs, entry, outcome, err);
@@ -430,10 +441,17 @@ static bool is_orphan(knot_name_t name, void *ctx)
 knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
 {
 	if (name.wire == NULL) {
-		return images_remove_if(server->saves.images, is_orphan, server);
+		knot_err_t err = images_remove_if(server->saves.images, is_orphan, server);
+		knot_err_t journal_err = changes_drop_if(server->journal, is_orphan, server);
+		return err == KNOT_OK ? journal_err : err;
+	}
+	if (!is_orphan(name, server)) {
+		return KNOT_OK;
 	}
 	size_t removed;
-	return is_orphan(name, server) ? images_remove(server->saves.images, &name, 1, &removed) : KNOT_OK;
+	knot_err_t err = images_remove(server->saves.images, &name, 1, &removed);
+	knot_err_t journal_err = changes_drop(server->journal, name);
+	return err == KNOT_OK ? journal_err : err;
 }
 
 knot_err_t server_purge_images(server_t *server)

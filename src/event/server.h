@@ -80,6 +80,7 @@ enum {
 	SERVER_PURGE_CONTENTS = 1, /* what is served */
 	SERVER_PURGE_FILE = 2,     /* the zone file */
 	SERVER_PURGE_IMAGE = 4,
+	SERVER_PURGE_JOURNAL = 8,
 };
 
 /**
@@ -89,7 +90,7 @@ enum {
  */
 KNOT_MUST_USE knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what);
 
-/** Remove images of zones that aren't configured: of `name`, or of all (wire NULL). */
+/** Remove images and journals of zones that aren't configured: of `name`, or of all (wire NULL). */
 KNOT_MUST_USE knot_err_t server_purge_orphans(server_t *server, knot_name_t name);
 
 /**

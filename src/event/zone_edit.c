@@ -181,6 +181,7 @@ knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 
 /** A zone in the hands of a caller that may publish a version. */
 typedef struct {
+	server_t *server;
 	entry_t *entry; /* held by server_begin_work() */
 	const zone_contents_t *current;
 	load_settings_t settings;
@@ -188,15 +189,63 @@ typedef struct {
 	server_commit_t *commit; /* borrowed: gets the results */
 } turn_t;
 
+/** What a commit needs to make room in the journal. */
+typedef struct {
+	const turn_t *turn;
+	publish_t *publish;
+} zone_edit_flush_t;
+
+/* Where the contents will come from: the same file, and changes. */
+static knot_err_t zone_edit_source(const turn_t *turn, load_source_t *ret_source)
+{
+	uint32_t serial = turn->current != NULL ? turn->current->serial : 0;
+	return source_of_changes(&turn->entry->source, turn->settings.path, turn->settings.number,
+			turn->current != NULL ? &serial : NULL, ret_source);
+}
+
+/* The journal is full: write the zone file, so that changes which it has may go. */
+static knot_err_t zone_edit_flush(void *ctx)
+{
+	const zone_edit_flush_t *flush = ctx;
+	const turn_t *turn = flush->turn;
+	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
+	knot_err_t err = server_run_flush(turn->server, turn->entry, 0, &outcome);
+	free(outcome.reason);
+	if (err == KNOT_OK) {
+		if (turn->current != NULL) {
+			changes_mark_flushed(turn->server->journal, turn->name, turn->current->serial);
+		}
+		source_clear(&flush->publish->next);
+		err = zone_edit_source(turn, &flush->publish->next);
+	}
+	return err;
+}
+
+static update_store_t zone_edit_store(conf_journal_content_t content)
+{
+	static const update_store_t stores[] = {
+		[CONF_JOURNAL_NONE] = UPDATE_STORES_NOTHING,
+		[CONF_JOURNAL_CHANGES] = UPDATE_STORES_CHANGES,
+		[CONF_JOURNAL_ALL] = UPDATE_STORES_ALL,
+	};
+	return stores[content];
+}
+
 /* Commit the edits. Contents are ahead of the file then. */
 static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 {
 	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
-	const update_policy_t policy = load_policy(&turn->settings, &report);
-	publish_t publish = { .zone = entry_zone(turn->entry), .source = &turn->entry->source };
-	uint32_t serial = turn->current != NULL ? turn->current->serial : 0;
-	knot_err_t err = source_of_changes(publish.source, turn->settings.path, turn->settings.number,
-			turn->current != NULL ? &serial : NULL, &publish.next);
+	update_policy_t policy = load_policy(&turn->settings, &report);
+	policy.stores = zone_edit_store(turn->settings.content);
+	publish_t publish = {
+		.zone = entry_zone(turn->entry), .source = &turn->entry->source, .images = turn->server->saves.images
+	};
+	zone_edit_flush_t flush = { turn, &publish };
+	publish.store = (changes_store_t){ .journal = turn->server->journal,
+		.limits = turn->settings.limits,
+		.flush = zone_edit_flush,
+		.ctx = &flush };
+	knot_err_t err = zone_edit_source(turn, &publish.next);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -206,6 +255,7 @@ static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 	if (err == KNOT_OK && effects.has_base) {
 		load_warn_of_serial(turn->name, effects.serial_from, effects.serial_to, true);
 	}
+	turn->commit->is_not_stored = publish.is_not_stored;
 	turn->commit->removed = effects.removed;
 	turn->commit->added = effects.added;
 	return err;
@@ -227,7 +277,7 @@ static bool is_same_version(const zone_contents_t *held, const zone_contents_t *
 static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 		knot_err_t (*work)(const turn_t *turn, void *ctx), void *ctx, server_commit_t *commit)
 {
-	turn_t turn = { .name = name, .commit = commit };
+	turn_t turn = { .server = server, .name = name, .commit = commit };
 	knot_err_t err = load_settings(&server->root, name, &turn.settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
@@ -247,9 +297,10 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	err = work(&turn, ctx);
 	bool is_new = zone_contents(entry_zone(turn.entry)) != turn.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED, .keeps_result = !is_new };
+	outcome.reason = commit->is_not_stored ? strdup(commit->reason) : NULL;
 	sys_mutex_lock(&server->jobs.lock);
-	/* A refusal is reported to the operator and doesn't count as a failed update. */
-	jobs_end(&server->jobs, turn.entry, outcome, KNOT_OK);
+	/* What is refused for what it says is reported to the operator and isn't the zone's fault. */
+	jobs_end(&server->jobs, turn.entry, outcome, commit->is_not_stored ? err : KNOT_OK);
 	entry_t *entry = server_find_entry(server, name);
 	if (is_new && entry != NULL) {
 		commit->ticket = server_flush_ticket(server, entry);

@@ -50,13 +50,15 @@ typedef struct {
 	server_ticket_t ticket; /* to wait for the zone file to be written, if that is at once; 0: nothing to wait for
 				 */
 	size_t removed, added;  /* records, including those of which only TTL or serial changed */
+	bool is_not_stored;     /* the journal couldn't take the change: the zone has this fault until it can */
 	char reason[FAULT_REASON_MAX]; /* details of the failed check, without the text of the error; "": none */
 } server_commit_t;
 
 /**
  * Make a version of the changes and publish it, with a serial by `serial-policy` if the serial wasn't changed. Nothing
  * is published if nothing changed. The zone file is written as `zonefile-sync` says. KNOT_ENOZONE. KNOT_ETXNNONE.
- * KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was logged; the transaction is still open. KNOT_ETRYAGAIN: the
+ * KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was logged; the transaction is still open. KNOT_ESPACE and other
+ * errors of changes_store(): it can't be made durable; the transaction is still open. KNOT_ETRYAGAIN: the
  * zone isn't any more the one that the transaction began on; abort it. KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
  */
 KNOT_MUST_USE knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit);

@@ -66,6 +66,7 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	source_clear(&entry->source);
 	entry->source = (load_source_t){ .print = sources_print(written), .files = written };
 	outcome->is_flushed = true;
+	changes_mark_flushed(server->journal, name, contents->serial);
 	return KNOT_OK;
 }
 
@@ -121,7 +122,8 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t ended, job_outc
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
 	} else if (ended == EVENT_FLUSH) {
 		zone_flush_plan_next(server, entry, sync_s, outcome);
-	} else if (sync_s == 0 || (is_ahead && outcome.load == LOAD_FROM_IMAGE && !zone_flush_is_planned(entry))) {
+	} else if (sync_s == 0 || (is_ahead && outcome.load != LOAD_EDITED && outcome.load != LOAD_FROM_FILE &&
+						  !zone_flush_is_planned(entry))) {
 		/* When the file was written last isn't known after this restart: so now. */
 		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
 	} else if (!zone_flush_is_planned(entry)) {
@@ -339,12 +341,15 @@ void server_flush_all(server_t *server)
 /* Why changes of a zone, which is ahead of its file, are gone at the next start; NULL: its image keeps them. */
 static const char *zone_flush_explain_loss(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
-	load_settings_t settings;
+	load_settings_t settings = { .content = CONF_JOURNAL_NONE };
 	if (load_settings(&server->root, entry_name(entry), &settings) != KNOT_OK) {
 		settings.path[0] = '\0';
 	}
-	bool is_saved = images_exist(server->saves.images) && entry->save == SAVE_NONE;
-	if (is_saved && source_is_current(&entry->source, settings.path, settings.number)) {
+	bool is_journaled = settings.content != CONF_JOURNAL_NONE;
+	bool is_saved = is_journaled || (images_exist(server->saves.images) && entry->save == SAVE_NONE);
+	bool is_replaced = settings.load == CONF_ZONEFILE_WHOLE &&
+			   !source_is_current(&entry->source, settings.path, settings.number);
+	if (is_saved && !is_replaced) {
 		return NULL;
 	}
 	return source_may_be_replaced(&entry->source, settings.path, settings.number)

@@ -703,7 +703,7 @@ DIFFERENT = [
      "config, file 'F', line 2, item 'listen', value 'eth99' (invalid XDP interface specification)",
      "the last line has the code of the item's error, the peer's that of the system"),
     ("zone:\n  - domain: a\n    zonefile-load: whole\n    journal-content: all\n",
-     "config, file 'F', line 4, item 'journal-content', value 'all' (not supported yet)\nconfig, zone[a.], 'zonefile-load: whole' makes 'journal-content: all' of no use",
+     "config, zone[a.], 'zonefile-load: whole' makes 'journal-content: all' of no use",
      "3.5: told"),
     ("remote:\n  - id: x\n    address: ::1\n    quic: on\n    tls: on\n",
      "config, file 'F', line 6, section 'remote[x]' ('quic' and 'tls' cannot be enabled together)",

@@ -382,11 +382,11 @@ def test_full_disk(knotd, small):
 
 @pytest.mark.ours
 def test_a_stop_says_what_is_lost(knotd, small):
-    """The disk stays full until the end: neither file nor image has the change. With room for the image nothing is lost, and nothing said."""
+    """The disk stays full until the end: neither file nor image has the change, and there is no journal. With room for the image nothing is lost, and nothing said."""
     lost = "error: [example.] changes are lost, neither zone file nor image could be written, serial 6\n"
     (small / "example.zone").write_text(ZONE)
     (knotd.dir / "example.zone").symlink_to(small / "example.zone")
-    start(knotd)
+    start(knotd, items="journal-content: none")
     fill(small / "filler")
     edit(knotd, "a 60 A 192.0.2.2")
     knotd.stop()

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+
+knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal)
+{
+	const journal_params_t params = {
+		.path = conf->journal_db,
+		.size_max = conf->journal_db_max_size,
+		.is_asynchronous = conf->journal_mode == CONF_JOURNAL_ASYNCHRONOUS,
+	};
+	journal_reason_t reason = { .text = "" };
+	knot_err_t err = journal_open(&params, ret_journal, &reason);
+	if (err == KNOT_OK && reason.text[0] != '\0') {
+		log_server(LOG_WARNING, "journal, '%s' (%s)", params.path, reason.text);
+	}
+	return err;
+}
+
+/* ---- Storing ---- */
+
+static knot_err_t changes_put(const changes_store_t *to, const update_record_t *record, journal_reason_t *reason)
+{
+	journal_change_t change = {
+		.serial_from = record->serial_from,
+		.serial_to = record->serial_to,
+		.time_s = sys_clock_wall(),
+		.source = (uint8_t)record->source,
+		.removed = record->removed,
+		.added = record->added,
+		.zone_size = record->zone_size,
+		.payload = record->payload,
+	};
+	snprintf(change.who, sizeof(change.who), "%s", record->who);
+	if (record->is_whole) {
+		change.serial_from = change.serial_to;
+		return journal_put_zone(to->journal, record->origin, &change, &to->limits, reason);
+	}
+	return journal_append(to->journal, record->origin, &change, &to->limits, reason);
+}
+
+knot_err_t changes_store(const changes_store_t *to, const update_record_t *record, char *reason)
+{
+	journal_reason_t why = { .text = "" };
+	knot_err_t err = changes_put(to, record, &why);
+	if (err == KNOT_EAGAIN) {
+		log_zone(LOG_NOTICE, record->origin,
+				"journal, flushing the zone to allow old changesets cleanup to free space");
+		err = to->flush(to->ctx);
+		if (err != KNOT_OK) {
+			snprintf(reason, UPDATE_REASON_MAX, "journal is full, and the zone file can't be written");
+		}
+		err = err == KNOT_OK ? changes_put(to, record, &why) : err;
+		err = err == KNOT_EAGAIN ? KNOT_ESPACE : err;
+	}
+	if (err != KNOT_OK && reason[0] == '\0') {
+		snprintf(reason, UPDATE_REASON_MAX, "journal%s%.300s", why.text[0] != '\0' ? ", " : "", why.text);
+	}
+	return err;
+}
+
+void changes_mark_flushed(journal_t *journal, knot_name_t name, uint32_t serial)
+{
+	journal_reason_t why = { .text = "" };
+	knot_err_t err = journal_mark_flushed(journal, name, serial, &why);
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
+		log_zone(LOG_WARNING, name, "failed to note in the journal that the zone file was written (%s)",
+				why.text[0] != '\0' ? why.text : knot_strerror(err));
+	}
+}
+
+/* ---- Applying ---- */
+
+/** The changes that one transaction gets. */
+typedef struct {
+	zone_txn_t *txn;
+	unsigned count;     /* of changes that were applied */
+	uint32_t serial;    /* reached */
+	uint32_t serial_to; /* where the change leads that is being applied */
+	knot_err_t err;     /* a change doesn't fit, or there is no memory */
+	knot_err_t damage;  /* what ended it, with what came before being right */
+} changes_applying_t;
+
+static bool changes_apply_record(const changeset_rr_t *rr, bool is_added, void *ctx)
+{
+	changes_applying_t *applying = ctx;
+	applying->err = is_added ? zone_txn_put(applying->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				 : zone_txn_remove(applying->txn, rr->owner, rr->type, rr->rdata);
+	return applying->err == KNOT_OK;
+}
+
+static bool changes_apply_one(const journal_entry_t *entry, void *ctx)
+{
+	changes_applying_t *applying = ctx;
+	size_t mark = zone_txn_mark(applying->txn);
+	changeset_kind_t kind = entry->kind == JOURNAL_WHOLE ? CHANGESET_WHOLE : CHANGESET_STEP;
+	applying->serial_to = entry->change.serial_to;
+	applying->damage = changeset_each(entry->change.payload, kind, changes_apply_record, applying);
+	if (applying->damage != KNOT_OK || applying->err != KNOT_OK) {
+		zone_txn_rollback(applying->txn, mark);
+		return false;
+	}
+	zone_txn_unmark(applying->txn);
+	applying->serial = entry->change.serial_to;
+	applying->count++;
+	return true;
+}
+
+/* Apply what begins at applying->serial. */
+static knot_err_t changes_follow(journal_t *journal, knot_name_t name, changes_applying_t *applying)
+{
+	uint32_t first = applying->serial;
+	knot_err_t err = journal_each_from(journal, name, first, changes_apply_one, applying);
+	if (applying->err != KNOT_OK) {
+		log_zone(LOG_ERR, name, "failed to apply journal changes, serial %u -> %u (%s)", applying->serial,
+				applying->serial_to, knot_strerror(applying->err));
+		return applying->err;
+	}
+	err = applying->damage != KNOT_OK ? applying->damage : err;
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
+		log_zone(LOG_ERR, name, "failed to read journal changes after serial %u (%s), later ones are lost",
+				applying->serial, knot_strerror(err));
+	}
+	return KNOT_OK;
+}
+
+/* End with the version that the transaction makes of `base`. */
+static knot_err_t changes_build(zone_txn_t *take_txn, const zone_contents_t *base, const zone_build_params_t *params,
+		zone_contents_t **ret_contents)
+{
+	zone_contents_t *next;
+	knot_err_t err = zone_txn_build(take_txn, base, params, &next);
+	zone_txn_discard(take_txn);
+	if (err == KNOT_OK) {
+		*ret_contents = zone_txn_freshen(next);
+	}
+	return err;
+}
+
+knot_err_t changes_apply(journal_t *journal, const zone_build_params_t *params, zone_contents_t **contents,
+		changes_span_t *ret_span)
+{
+	changes_applying_t applying = { .serial = (*contents)->serial };
+	*ret_span = (changes_span_t){ 0, applying.serial, applying.serial };
+	knot_err_t err = zone_txn_begin(*contents, params, &applying.txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = changes_follow(journal, params->origin, &applying);
+	if (err != KNOT_OK || applying.count == 0) {
+		zone_txn_discard(applying.txn);
+		return err;
+	}
+	zone_contents_t *next;
+	err = changes_build(applying.txn, *contents, params, &next);
+	if (err != KNOT_OK) {
+		log_zone(LOG_ERR, params->origin, "failed to apply journal changes, serial %u -> %u (%s)",
+				ret_span->from, applying.serial, knot_strerror(err));
+		return err;
+	}
+	zone_contents_free(*contents);
+	*contents = next;
+	*ret_span = (changes_span_t){ applying.count, ret_span->from, applying.serial };
+	return KNOT_OK;
+}
+
+knot_err_t changes_read_zone(journal_t *journal, const zone_build_params_t *params, zone_contents_t **ret_contents)
+{
+	changes_applying_t applying = { .serial = 0 };
+	knot_err_t err = zone_txn_begin(NULL, params, &applying.txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = journal_read_zone(journal, params->origin, changes_apply_one, &applying);
+	err = err == KNOT_OK ? applying.damage : err;
+	err = err == KNOT_OK ? applying.err : err;
+	if (err == KNOT_OK) {
+		err = changes_follow(journal, params->origin, &applying);
+	}
+	if (err == KNOT_OK) {
+		err = changes_build(applying.txn, NULL, params, ret_contents);
+	} else {
+		zone_txn_discard(applying.txn);
+	}
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
+		log_zone(LOG_ERR, params->origin, "failed to load zone from journal, serial %u (%s)", applying.serial,
+				knot_strerror(err));
+	}
+	return err;
+}
+
+/* ---- Removing ---- */
+
+knot_err_t changes_drop(journal_t *journal, knot_name_t name)
+{
+	journal_reason_t why = { .text = "" };
+	knot_err_t err = journal_drop(journal, name, &why);
+	if (err == KNOT_OK || err == KNOT_ENOENT) {
+		return KNOT_OK;
+	}
+	log_zone(LOG_ERR, name, "failed to purge journal (%s)%s%s", knot_strerror(err), why.text[0] != '\0' ? ", " : "",
+			why.text);
+	return err;
+}
+
+/** Names of zones, one behind the other. */
+typedef struct {
+	bool (*wanted)(knot_name_t name, void *ctx);
+	void *ctx;
+	uint8_t *wires; /* owned */
+	size_t len, max;
+	bool failed;
+} changes_names_t;
+
+static bool changes_note_name(knot_name_t name, void *ctx)
+{
+	changes_names_t *names = ctx;
+	if (!names->wanted(name, names->ctx)) {
+		return true;
+	}
+	if (names->max - names->len < name.len) {
+		size_t max = 2 * names->max + KNOT_NAME_MAX;
+		uint8_t *grown = realloc(names->wires, max);
+		if (grown == NULL) {
+			names->failed = true;
+			return false;
+		}
+		names->wires = grown;
+		names->max = max;
+	}
+	memcpy(names->wires + names->len, name.wire, name.len);
+	names->len += name.len;
+	return true;
+}
+
+knot_err_t changes_drop_if(journal_t *journal, bool (*wanted)(knot_name_t name, void *ctx), void *ctx)
+{
+	changes_names_t names = { .wanted = wanted, .ctx = ctx };
+	knot_err_t err = journal_each_zone(journal, changes_note_name, &names);
+	err = err == KNOT_ENOENT ? KNOT_OK : err;
+	err = err == KNOT_OK && names.failed ? KNOT_ENOMEM : err;
+	for (size_t pos = 0; pos < names.len;) {
+		knot_name_t name = knot_name_of(names.wires + pos);
+		knot_err_t drop_err = changes_drop(journal, name);
+		err = err == KNOT_OK ? drop_err : err;
+		pos += name.len;
+	}
+	free(names.wires);
+	return err;
+}

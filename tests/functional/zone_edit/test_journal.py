@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The journal: what is committed survives, what it may not hold is refused, and what zonefile-load makes of it."""
+import os
+import re
+import shutil
+import signal
+import time
+
+import pytest
+
+from edited import ZONE, addresses, edit, records, serial, start
+from harness.disk import fill, small_disk
+
+NEVER = "zonefile-sync: -1"
+
+
+def names(daemon, zone="example"):
+    """The hosts that tests add."""
+    return sorted(name for name in "abc" if addresses(daemon, name, zone))
+
+
+def kill(daemon):
+    daemon.stop(signal.SIGKILL)
+    daemon.start()
+
+
+def write(daemon, text):
+    """A zone file with a time of change that differs from the last one's, for daemons that look at seconds."""
+    path = daemon.write("example.zone", text)
+    later = path.stat().st_mtime_ns + write.step
+    write.step += 2 * 10**9
+    os.utime(path, ns=(later, later))
+
+
+write.step = 2 * 10**9
+
+
+def reload(daemon):
+    return daemon.knotc("-b", "zone-reload", "example", check=False)
+
+
+def zone(number, *hosts):
+    return ZONE.replace("admin 5 ", f"admin {number} ") + "".join(f"{host} 60 A 192.0.2.2\n" for host in hosts)
+
+
+def items(load, content):
+    return f"{NEVER}\nzonefile-load: {load}\njournal-content: {content}"
+
+
+# ---- Start ----
+
+STARTS = [("whole", "changes"), ("whole", "all"), ("difference", "changes"), ("difference", "all")]
+
+
+@pytest.mark.parametrize("load, content", STARTS)
+def test_commit_survives(knotd, load, content):
+    start(knotd, items=items(load, content))
+    edit(knotd, "a 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+    assert names(knotd) == ["a"]
+    edit(knotd, "b 60 A 192.0.2.2", "- a")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+    assert names(knotd) == ["b"]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("load, content", STARTS)
+def test_commit_survives_without_images(knotd, load, content):
+    """As after a loss of the images, which are copies only."""
+    start(knotd, items=items(load, content))
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.stop(signal.SIGKILL)
+    shutil.rmtree(knotd.dir / "db" / "images", ignore_errors=True)
+    shutil.rmtree(knotd.dir / "images", ignore_errors=True)
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+    assert names(knotd) == ["a"]
+    assert "[example.] changes from journal applied, serial 5 -> 6\n" in knotd.log()
+    if (load, content) == ("difference", "all"):
+        assert "[example.] zone loaded from journal, serial 6\n" in knotd.log()
+
+
+@pytest.mark.ours
+def test_file_without_serial_that_did_not_change(knotd):
+    """Knot DNS takes back, at each start, what the file doesn't have; here that is so only without an image of the file."""
+    start(knotd, items=items("difference-no-serial", "all"))
+    knotd.wait(lambda: "current" in knotd.knotc("zone-image", "example").stdout, what="the image")
+    edit(knotd, "a 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+    assert names(knotd) == ["a"]
+    knotd.stop()
+    write(knotd, zone(1, "b"))
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+    assert names(knotd) == ["b"]
+
+
+@pytest.mark.parametrize("content", ["changes", "all"])
+def test_zone_without_a_file(knotd, content):
+    """zonefile-load: none. What a transaction made is in the journal, the file isn't looked at."""
+    knotd.write("example.zone", ZONE)
+    knotd.configure(zones=["example"], text=f"template:\n  - id: default\n    zonefile-load: none\n    zonefile-sync: -1\n    journal-content: {content}\n")
+    (knotd.dir / "db").mkdir(exist_ok=True)
+    knotd.start()
+    knotd.wait_log(r"\[example\.\] zone not found")
+    knotd.wait_log(r"\[example\.\] zone event 'load' failed \(not exists\)")
+    edit(knotd, "@ 60 SOA ns admin 3 60 60 60 60", "@ 60 NS ns.other.", "a 60 A 192.0.2.2")
+    assert serial(knotd) == 3
+    if content == "changes":
+        return
+    edit(knotd, "b 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 4, what="the zone")
+    assert names(knotd) == ["a", "b"]
+    knotd.wait_log(r"\[example\.\] zone loaded from journal, serial 4")
+    write(knotd, zone(20, "c"))
+    reload(knotd)
+    assert serial(knotd) == 4 and names(knotd) == ["a", "b"]
+
+
+def test_zone_in_journal_is_written_once(knotd):
+    start(knotd, items=items("difference", "all"))
+    knotd.wait_log(r"\[example\.\] zone stored to journal, serial 5")
+    knotd.stop()
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 5, what="the zone")
+    assert knotd.log().count("zone stored to journal") == 1
+
+
+def test_lower_file_at_start(knotd):
+    """The journal's version wins over a file that went back."""
+    start(knotd, items=items("difference", "all"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.stop()
+    write(knotd, zone(4, "b"))
+    knotd.start()
+    knotd.wait_log(r"warning: \[example\.\] zone file changed with SOA serial decreased, ignoring zone file and loading from journal")
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+    assert names(knotd) == ["a"]
+
+
+def test_higher_file_at_start(knotd):
+    start(knotd, items=items("difference", "all"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.stop()
+    write(knotd, zone(9, "b"))
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 9, what="the zone")
+    assert names(knotd) == ["b"]
+    knotd.wait_log(r"\[example\.\] zone loaded from journal, serial 6")
+    edit(knotd, "c 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 10, what="the zone")
+    assert names(knotd) == ["b", "c"]
+
+
+# ---- Reload: (zonefile-load, journal-content, file) after "a" was committed as serial 6 → serial, hosts ----
+
+RELOADS = [
+    ("whole", "none", (9, "b"), 9, ["b"]),
+    ("whole", "none", (5, "b"), 5, ["b"]),
+    ("whole", "changes", (9, "b"), 9, ["b"]),
+    ("whole", "changes", (5, "b"), 6, ["a", "b"]),      # the journal's change follows serial 5
+    ("whole", "changes", (4, "b"), 4, ["b"]),
+    ("whole", "all", (9, "b"), 9, ["b"]),
+    ("difference", "none", (9, "b"), 9, ["b"]),
+    ("difference", "none", (6, "b"), 7, ["b"]),         # changed contents get another serial
+    ("difference", "changes", (9, "b"), 9, ["b"]),
+    ("difference", "changes", (6, "b"), 7, ["b"]),
+    ("difference", "changes", (5, "b"), 7, ["a", "b"]),
+    ("difference", "all", (9, "b"), 9, ["b"]),
+    ("difference", "all", (6, "a"), 6, ["a"]),
+    ("difference-no-serial", "all", (9, "b"), 7, ["b"]),
+    ("difference-no-serial", "all", (1, "b"), 7, ["b"]),
+    ("none", "none", (9, "b"), None, []),
+]
+
+
+@pytest.mark.parametrize("load, content, file, number, hosts", RELOADS, ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else None)
+def test_reload(knotd, load, content, file, number, hosts):
+    if load == "none":
+        knotd.write("example.zone", ZONE)
+        knotd.configure(zones=["example"], text=f"template:\n  - id: default\n    zonefile-load: none\n    journal-content: {content}\n")
+        knotd.start()
+    else:
+        start(knotd, items=items(load, content))
+        edit(knotd, "a 60 A 192.0.2.2")
+        assert serial(knotd) == 6
+    write(knotd, zone(*file))
+    reload(knotd)
+    assert serial(knotd) == number
+    assert names(knotd) == hosts
+
+
+@pytest.mark.parametrize("number, word", [(4, "decreased"), (6 + 2**31, "incomparable"), (7 + 2**31, "decreased")])
+def test_file_that_does_not_follow(knotd, number, word):
+    """With differences, what is served stays."""
+    start(knotd, items=items("difference", "changes"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    write(knotd, zone(number, "b"))
+    done = reload(knotd)
+    assert done.returncode == 1 and "value is out of range" in done.stdout
+    knotd.wait_log(rf"warning: \[example\.\] zone file changed with {word} SOA serial")
+    knotd.wait_log(r"error: \[example\.\] zone event 'load' failed \(value is out of range\)")
+    assert serial(knotd) == 6 and names(knotd) == ["a"]
+
+
+@pytest.mark.ours
+def test_difference_is_durable(knotd):
+    """The zone in the journal, the file's difference to it, and a transaction: each is there after the file has gone back."""
+    start(knotd, items=items("difference", "all"))
+    write(knotd, zone(7, "b"))
+    reload(knotd)
+    edit(knotd, "c 60 A 192.0.2.2")
+    knotd.stop(signal.SIGKILL)
+    write(knotd, zone(5))
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 8, what="the zone")
+    assert names(knotd) == ["b", "c"]
+
+
+@pytest.mark.ours
+def test_changes_that_do_not_fit(knotd):
+    """The file has the serial that a change follows, but not the record that it removes: nothing of it is applied."""
+    start(knotd, items=items("whole", "changes"))
+    edit(knotd, "- www A 192.0.2.80", "a 60 A 192.0.2.2")
+    write(knotd, zone(5, "b").replace("www 300 A 192.0.2.80\n", ""))
+    assert reload(knotd).returncode == 1
+    knotd.wait_log(r"error: \[example\.\] failed to apply journal changes, serial 5 -> 6 \(no such record in zone found\)")
+    knotd.wait_log(r"warning: \[example\.\] failed to load journal")
+    assert serial(knotd) == 6 and names(knotd) == ["a"]
+    knotd.stop()
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 5, what="the file alone")
+    assert names(knotd) == ["b"]
+    edit(knotd, "c 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+    assert names(knotd) == ["b", "c"]
+
+
+# ---- Limits ----
+
+def test_all_commits_survive_a_kill(knotd):
+    """OK means that it is on disk, whatever the journal merges meanwhile."""
+    start(knotd, items=NEVER)
+    count = 300
+    for number in range(count):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 5 + count, what="the zone")
+    there = {line.split()[0] for line in records(knotd)}
+    assert [number for number in range(count) if f"n{number}.example." not in there] == []
+
+
+def test_depth_flushes_the_file(knotd):
+    start(knotd, items="zonefile-sync: 1h\njournal-max-depth: 3")
+    for number in range(5):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
+    knotd.wait_log(r"\[example\.\] (journal, flushing the zone to allow old changesets cleanup to free space|journal is full, flushing)")
+    knotd.wait_log(r"\[example\.\] zone file updated, serial 5 -> ")
+    assert "n0.example." in (knotd.dir / "example.zone").read_text()
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 10, what="the zone")
+    assert addresses(knotd, "n4") == ["192.0.2.2"]
+
+
+@pytest.mark.ours
+def test_full_journal_and_a_changed_file(knotd):
+    """Another program's file isn't overwritten to make room: the change is refused until the operator decides."""
+    start(knotd, items="zonefile-sync: 1h\njournal-max-depth: 2")
+    write(knotd, zone(50, "b"))
+    for number in range(2):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
+    knotd.knotc("zone-begin", "example")
+    knotd.knotc("zone-set", "example", "n2", "60", "A", "192.0.2.2")
+    done = knotd.knotc("zone-commit", "example", check=False)
+    assert done.returncode == 1 and "journal is full" in done.stdout
+    assert "admin 50" in (knotd.dir / "example.zone").read_text() and serial(knotd) == 7
+    knotd.knotc("-b", "-f", "zone-flush", "example")
+    knotd.knotc("zone-commit", "example")
+    assert serial(knotd) == 8
+
+
+def test_change_larger_than_the_journal(knotd):
+    start(knotd, items=f"{NEVER}\njournal-max-usage: 40K")
+    knotd.knotc("zone-begin", "example")
+    for number in range(200):
+        knotd.knotc("zone-set", "example", f"n{number}", "60", "TXT", '"' + "x" * 250 + '"')
+    done = knotd.knotc("zone-commit", "example", check=False)
+    assert done.returncode == 1 and "not enough space provided" in done.stdout
+    knotd.wait_log(r"error: \[example\.\] journal update failed \(not enough space provided\)")
+    assert serial(knotd) == 5
+    knotd.knotc("zone-abort", "example")
+    edit(knotd, "a 60 A 192.0.2.2")
+    assert names(knotd) == ["a"]
+
+
+@pytest.mark.ours
+@pytest.mark.core
+def test_full_disk(knotd):
+    """Refused with a reason, the transaction stays open, status says so; with room again it goes through."""
+    with small_disk(knotd.dir / "small", "1M") as small:
+        (knotd.dir / "db").symlink_to(small)
+        start(knotd, items=NEVER, database=False)
+        edit(knotd, "a 60 A 192.0.2.2")
+        fill(small / "filler")
+        knotd.knotc("zone-begin", "example")
+        for number in range(20):
+            knotd.knotc("zone-set", "example", f"n{number}", "60", "TXT", '"' + "x" * 250 + '"')
+        done = knotd.knotc("zone-commit", "example", check=False)
+        assert done.returncode == 1 and re.search("No space left|not enough space", done.stdout)
+        knotd.wait_log(r"error: \[example\.\] journal update failed \(")
+        assert serial(knotd) == 6
+        assert re.search("No space left|not enough space", knotd.knotc("zone-status", "example", "+error").stdout)
+        (small / "filler").unlink()
+        knotd.knotc("zone-commit", "example")
+        assert serial(knotd) == 7
+        assert not re.search("No space left|not enough space", knotd.knotc("zone-status", "example", "+error").stdout)
+        kill(knotd)
+        knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+        knotd.stop()
+
+
+# ---- Purge ----
+
+def test_purge(knotd):
+    start(knotd, items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.knotc("-b", "-f", "zone-purge", "example", "+journal")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 5, what="the zone of the file")
+    assert names(knotd) == []
+
+
+@pytest.mark.ours
+def test_purge_of_orphans(knotd):
+    start(knotd, zones=("example", "other"), items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    edit(knotd, "a 60 A 192.0.2.2", zone="other")
+    text = (knotd.dir / "knot.conf").read_text()
+    (knotd.dir / "knot.conf").write_text(re.sub(r"  - domain: example\n(    .*\n)*", "", text))
+    knotd.knotc("reload")
+    knotd.knotc("-f", "zone-purge", "--", "+orphan")
+    (knotd.dir / "knot.conf").write_text(text)
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 5 and serial(knotd, "other") == 6, what="the zones")
+
+
+# ---- No durability asked for ----
+
+@pytest.mark.ours
+def test_no_journal(knotd):
+    start(knotd, items=f"{NEVER}\njournal-content: none")
+    edit(knotd, "a 60 A 192.0.2.2")
+    time.sleep(0.1)   # an absence is shown: nothing may be written later either
+    assert not (knotd.dir / "db" / "journal").exists() and not (knotd.dir / "journal").exists()
+
+
+@pytest.mark.ours
+def test_no_journal_without_changes(knotd):
+    start(knotd, items=items("whole", "changes"))
+    knotd.stop()
+    assert not (knotd.dir / "db" / "journal").exists() and not (knotd.dir / "journal").exists()
