@@ -3,6 +3,7 @@
 
 #include "libknot/msg/message.h"
 #include "libknot/text/rdata_text.h"
+#include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_rows.h"
 #include "src/answer/answer_test_zones.h"
 
@@ -207,27 +208,13 @@ static void print_reply(knot_bytes_t reply, text_t *ret)
 	free(opt.text);
 }
 
-static size_t make_query(uint8_t *buf, size_t max, const char *qname, const char *qtype)
+/* udp_payload 0: without OPT. */
+static size_t make_query(
+		uint8_t *buf, size_t max, const char *qname, const char *qtype, uint16_t udp_payload, bool dnssec_ok)
 {
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name;
-	uint16_t type;
-	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ buf, max });
-	assert_int_equal(knot_name_scan(knot_str_of(qname), knot_name_root, wire, &name), KNOT_OK);
-	assert_int_equal(knot_rrtype_scan(knot_str_of(qtype), &type), KNOT_OK);
-	assert_int_equal(knot_msg_put_question(&w, name, type, KNOT_CLASS_IN), KNOT_OK);
-	return knot_msg_finish(&w, 0x1234, 0);
-}
-
-static size_t add_opt(uint8_t *buf, size_t len, uint16_t size, bool dnssec_ok)
-{
-	static const uint8_t opt[11] = { 0, 0, KNOT_TYPE_OPT };
-	memcpy(buf + len, opt, sizeof(opt));
-	store_be16(buf + len + 3, size);
-	buf[len + 7] = dnssec_ok ? 0x80 : 0;
-	buf[11]++;
-	return len + sizeof(opt);
+	test_query_t query = { .id = 0x1234, .udp_payload = udp_payload, .dnssec_ok = dnssec_ok };
+	assert_int_equal(knot_rrtype_scan(knot_str_of(qtype), &query.qtype), KNOT_OK);
+	return test_query_put(&query, qname, buf, max);
 }
 
 /* Answer from an exact copy of the request into a separate buffer, then in place as one of a batch: both must give the
@@ -266,10 +253,8 @@ static void test_as_knot(void **state)
 	unsigned failed = 0;
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		uint8_t request[512], out[4096];
-		size_t len = make_query(request, sizeof(request), rows[i].qname, rows[i].qtype);
-		if (rows[i].dnssec_ok) {
-			len = add_opt(request, len, 1232, true);
-		}
+		size_t len = make_query(request, sizeof(request), rows[i].qname, rows[i].qtype,
+				rows[i].dnssec_ok ? 1232 : 0, rows[i].dnssec_ok);
 		answer_report_t report;
 		size_t out_len = answer_both_ways(f, &udp, request, len, out, sizeof(out), &report);
 		text_t got = { malloc(TEXT_MAX), 0 };
@@ -465,12 +450,8 @@ static void test_payload_limits(void **state)
 			uint8_t request[512], out[2048];
 			answer_report_t report;
 			snprintf(qname, sizeof(qname), "t%04u.large.", n);
-			size_t len = make_query(request, sizeof(request), qname, "TXT");
-			unsigned opt = 0;
-			if (sizes[i].size > 0) {
-				len = add_opt(request, len, (uint16_t)sizes[i].size, false);
-				opt = 11;
-			}
+			size_t len = make_query(request, sizeof(request), qname, "TXT", (uint16_t)sizes[i].size, false);
+			unsigned opt = sizes[i].size > 0 ? KNOT_OPT_LEN : 0;
 			size_t out_len = answer_both_ways(f, sizes[i].source, request, len, out, sizeof(out), &report);
 			bool is_cut = (load_be16(out + 2) & KNOT_FLAG_TC) != 0;
 			assert_int_equal(is_cut, n + opt > sizes[i].want_max);
@@ -498,8 +479,7 @@ static void test_compression(void **state)
 	for (size_t i = 0; i < KNOT_LEN(answers); i++) {
 		uint8_t request[512], out[2048];
 		answer_report_t report;
-		size_t len = make_query(request, sizeof(request), answers[i].qname, answers[i].qtype);
-		len = add_opt(request, len, 1232, true);
+		size_t len = make_query(request, sizeof(request), answers[i].qname, answers[i].qtype, 1232, true);
 		assert_int_equal(answer_both_ways(f, &udp, request, len, out, sizeof(out), &report),
 				answers[i].want_len);
 	}
@@ -524,7 +504,7 @@ static void test_large_over_tcp(void **state)
 		static uint8_t out[65535];
 		uint8_t request[512];
 		answer_report_t report;
-		size_t len = make_query(request, sizeof(request), large[i].qname, large[i].qtype);
+		size_t len = make_query(request, sizeof(request), large[i].qname, large[i].qtype, 0, false);
 		size_t out_len = answer_both_ways(f, &tcp, request, len, out, sizeof(out), &report);
 		knot_message_t m;
 		knot_message_rr_t rr;
@@ -569,7 +549,7 @@ static void test_rotation(void **state)
 	for (unsigned id = 0; id < 8; id++) {
 		uint8_t request[512], out[512];
 		answer_report_t report;
-		size_t len = make_query(request, sizeof(request), "three.large.", "A");
+		size_t len = make_query(request, sizeof(request), "three.large.", "A", 0, false);
 		store_be16(request, (uint16_t)id);
 		size_t out_len = answer_both_ways(f, &udp, request, len, out, sizeof(out), &report);
 		knot_message_t m;
@@ -639,8 +619,7 @@ static void test_report(void **state)
 	for (size_t i = 0; i < KNOT_LEN(reports); i++) {
 		uint8_t request[512], out[512];
 		answer_report_t report;
-		size_t len = make_query(request, sizeof(request), reports[i].qname, reports[i].qtype);
-		len = add_opt(request, len, 1232, false);
+		size_t len = make_query(request, sizeof(request), reports[i].qname, reports[i].qtype, 1232, false);
 		answer_both_ways(f, &udp, request, len, out, sizeof(out), &report);
 		assert_int_equal(report.zone != NULL, reports[i].want_zone);
 		assert_int_equal(report.is_nodata, reports[i].want_nodata);

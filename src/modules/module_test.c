@@ -3,6 +3,7 @@
 #include "src/modules/module.h"
 
 #include "libknot/msg/message.h"
+#include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 
 #include <netinet/in.h>
@@ -132,16 +133,9 @@ static size_t ask(const char *qname, uint16_t type, bool edns, const module_chai
 	static const struct sockaddr_in client = { .sin_family = AF_INET };
 	const answer_source_t source = { ANSWER_UDP4, (const struct sockaddr *)&client };
 	const answer_env_t env = { .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232 };
-	uint8_t wire[KNOT_NAME_MAX], message[512];
-	knot_name_t name;
-	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ message, sizeof(message) });
-	assert_int_equal(knot_name_scan(knot_str_of(qname), knot_name_root, wire, &name), KNOT_OK);
-	assert_int_equal(knot_msg_put_question(&w, name, type, KNOT_CLASS_IN), KNOT_OK);
-	if (edns) {
-		assert_int_equal(knot_msg_put_opt(&w, 512, 0, 0, 0), KNOT_OK);
-	}
-	const knot_bytes_t bytes = { message, knot_msg_finish(&w, 0x1234, 0) };
+	uint8_t message[512];
+	const test_query_t query = { .qtype = type, .udp_payload = edns ? 512 : 0 };
+	const knot_bytes_t bytes = { message, test_query_put(&query, qname, message, sizeof(message)) };
 	answer_request_t request;
 	test_zones_enter(&zones);
 	answer_read(&env, zones.db, &bytes, 1, &request);

@@ -2,6 +2,7 @@
 /* What request_answer() does with what the engine returns: effects, counts, modules. */
 #include "src/net/request.h"
 
+#include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 
 #include <netinet/in.h>
@@ -40,13 +41,9 @@ static size_t ask_from(uint16_t port, const char *qname, uint16_t type)
 	const answer_source_t source = { ANSWER_UDP4, (const struct sockaddr *)&client };
 	static uint8_t reply[1232];
 	static request_limits_t limits;
-	uint8_t wire[KNOT_NAME_MAX], message[512];
-	knot_name_t name;
-	knot_msg_writer_t w;
-	knot_msg_begin(&w, (knot_mut_bytes_t){ message, sizeof(message) });
-	assert_int_equal(knot_name_scan(knot_str_of(qname), knot_name_root, wire, &name), KNOT_OK);
-	assert_int_equal(knot_msg_put_question(&w, name, type, KNOT_CLASS_IN), KNOT_OK);
-	const knot_bytes_t bytes = { message, knot_msg_finish(&w, 0x1234, 0) };
+	uint8_t message[512];
+	const test_query_t query = { .qtype = type };
+	const knot_bytes_t bytes = { message, test_query_put(&query, qname, message, sizeof(message)) };
 	answer_request_t request;
 	test_zones_enter(&zones);
 	answer_read(&served.env, served.zones, &bytes, 1, &request);

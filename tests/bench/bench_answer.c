@@ -8,6 +8,7 @@
  * measure_frames() and measure_segments() do is counted, and each row's count ends with run_row(). The zones are small
  * enough for the cache; what cache misses cost shows in bench_scale.c and bench_net.py.
  */
+#include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 #include "src/conf/load.h"
 #include "src/modules/module.h"
@@ -184,26 +185,11 @@ static size_t make_message(const row_t *row, unsigned number, uint8_t *out)
 	char text[64];
 	const char *mark = strchr(row->name, '%');
 	snprintf(text, sizeof(text), "%.*s%u%s", (int)(mark - row->name), row->name, number, mark + 1);
-	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name;
-	test_zones_check(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name) == KNOT_OK, text);
-	memset(out, 0, KNOT_MSG_HEADER_LEN);
-	store_be16(out, (uint16_t)(number * 7919u));
-	store_be16(out + 4, 1);
-	uint8_t *p = out + KNOT_MSG_HEADER_LEN;
-	memcpy(p, name.wire, name.len);
-	p += name.len;
-	store_be16(p, row->type);
-	store_be16(p + 2, KNOT_CLASS_IN);
-	p += 4;
-	if (row->edns) {
-		store_be16(out + 10, 1);
-		static const uint8_t opt[11] = { 0, 0, KNOT_TYPE_OPT, 4, 208 };
-		memcpy(p, opt, sizeof(opt));
-		p[7] = row->dnssec_ok ? 0x80 : 0;
-		p += sizeof(opt);
-	}
-	return (size_t)(p - out);
+	const test_query_t query = { .qtype = row->type,
+		.id = (uint16_t)(number * 7919u),
+		.udp_payload = row->edns ? 1232 : 0,
+		.dnssec_ok = row->dnssec_ok };
+	return test_query_put(&query, text, out, FRAME_SIZE - FRAME_HEADERS);
 }
 
 /* A frame from the client: the reply to a packet that never was, the writer needs only its addresses. */

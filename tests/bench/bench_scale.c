@@ -11,6 +11,7 @@
  * megabytes". With `count` nothing is timed: under callgrind only what measure_*() do is counted, with one dump per
  * line. The file is one of tests/bench/gen_tld.py: a delegation is a line "owner ttl IN NS …".
  */
+#include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 #include "src/net/request.h"
 #include "src/zone/lookup.h"
@@ -149,20 +150,12 @@ static size_t choose(bench_t *b, bool is_zipf)
 static void make_frame(const qname_t *name, uint16_t type, uint16_t id, stored_frame_t *ret_frame)
 {
 	static uint8_t frame[FRAME_SIZE];
-	memset(frame + FRAME_HEADERS, 0, KNOT_MSG_HEADER_LEN);
 	kxdp_packet_t packet = client_packet(frame);
-	uint8_t *p = packet.payload;
-	store_be16(p, id);
-	store_be16(p + 4, 1);
-	store_be16(p + 10, 1);
-	memcpy(p + KNOT_MSG_HEADER_LEN, name->wire, name->len);
-	p += KNOT_MSG_HEADER_LEN + name->len;
-	store_be16(p, type);
-	store_be16(p + 2, KNOT_CLASS_IN);
-	static const uint8_t opt[11] = { 0, 0, KNOT_TYPE_OPT, 4, 208, 0, 0, 0x80 };
-	memcpy(p + 4, opt, sizeof(opt));
+	const test_query_t query = { .qtype = type, .id = id, .udp_payload = 1232, .dnssec_ok = true };
+	size_t query_len = test_query_about(&query, (knot_name_t){ name->wire, name->len, name->label_count },
+			packet.payload, FRAME_SIZE - FRAME_HEADERS);
 	uint8_t *start;
-	size_t len = kxdp_frame_reply(&packet, (size_t)(p + 4 + sizeof(opt) - packet.payload), &start);
+	size_t len = kxdp_frame_reply(&packet, query_len, &start);
 	test_zones_check(len > 0 && len <= sizeof(ret_frame->bytes), "frame");
 	memcpy(ret_frame->bytes, start, len);
 	ret_frame->len = (uint16_t)len;
