@@ -103,9 +103,9 @@ enum { ANSWER_BATCH_MAX = 64 };
 
 /**
  * Read a batch of messages, which answer_message() is called for next, in the same read section: parse them, and walk
- * to their zones and names, all together, so that cache misses overlap (doc/adr/0016-batches.md). A batch of one costs
- * what it would cost alone. messages: must not change until each is answered. count <= ANSWER_BATCH_MAX.
- * ret_requests[0..count).
+ * to their zones and names, all together, so that cache misses overlap (doc/adr/0016-batches.md). What a message gets
+ * does not depend on the others of its batch. messages: must not change until each is answered, but that a reply may
+ * be built in the place of its own. count <= ANSWER_BATCH_MAX. ret_requests[0..count).
  */
 void answer_read(const answer_env_t *env, const zonedb_t *zones, const knot_bytes_t *messages, size_t count,
 		answer_request_t *ret_requests);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * What the encoder's two ways have in common: the order in which a plan is spelled, and the space rules. A way is a row
- * of functions that put one thing each; encode_put_plan() calls them. It's inlined into each way with a row that is a
- * constant, so that the calls are direct: hence a header.
+ * What the encoder's two ways have in common: the order in which a plan is spelled, and what is left out when it does
+ * not fit. A way is a row of functions that put one thing each; encode_put_plan() calls them. It is compiled into each
+ * way with a row that is a constant, so that the calls are direct: hence a header.
  */
 #pragma once
 
@@ -50,7 +50,10 @@ void encode_by_records(encoder_t *e);
 
 /* ---- The order ---- */
 
+/* On the way of most answers. */
 #define ENCODE_INLINE static inline __attribute__((always_inline))
+/* Beside it: once in a way's code, where the compiler finds that `way` is a constant, too. */
+#define ENCODE_APART static __attribute__((noinline, unused))
 
 ENCODE_INLINE bool encode_put_item(encoder_t *e, const encode_way_t *way, answer_item_t *item, knot_section_t section)
 {
@@ -102,7 +105,7 @@ ENCODE_INLINE encode_target_t encode_find_target(const encoder_t *e, const zone_
  * beyond RFC 9460. owner_off: where the owner stands, 0: nowhere yet. Returns where it stands now (KNOT_MSG_HEADER_LEN
  * if the way finds owners itself); 0: did not fit.
  */
-ENCODE_INLINE uint16_t encode_put_target_proof(
+ENCODE_APART uint16_t encode_put_target_proof(
 		encoder_t *e, const encode_way_t *way, const encode_target_t *t, bool sigs, uint16_t owner_off)
 {
 	const zone_node_t *node;
@@ -141,7 +144,7 @@ static inline bool encode_is_present(const encode_present_t *present, unsigned b
 }
 
 /* What the target of the i-th extra gives. */
-ENCODE_INLINE void encode_put_target(encoder_t *e, const encode_way_t *way, encode_owner_t owner,
+ENCODE_APART void encode_put_target(encoder_t *e, const encode_way_t *way, encode_owner_t owner,
 		const zone_extra_t *extra, unsigned i, bool sigs, encode_present_t *present)
 {
 	const answer_item_t *item = owner.item;

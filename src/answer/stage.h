@@ -43,8 +43,9 @@ typedef struct {
 
 struct answer_guests {
 	uint8_t stages;      /* bit n: there is a guest at answer_stage_t n */
-	uint16_t finish_max; /* bytes of options that finish() puts at most: they are kept free */
-	const void *ctx;     /* for the functions below; NULL where the bit says that there is no guest */
+	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
+			      */
+	const void *ctx;     /* for the functions below, each of which is called only if its stage's bit is set */
 	/** A reason to refuse the request (not BAD_KEY, MALFORMED), or NONE. Before the engine's own gate. */
 	answer_refusal_t (*gate)(const void *ctx, const answer_source_t *source, const answer_request_t *request);
 	/** May replace the outcome, by a record or a refusal (not BAD_KEY, MALFORMED). */
