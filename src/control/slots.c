@@ -112,8 +112,9 @@ static slot_t *slots_find_free(slots_t *slots, unsigned socket) SYS_REQUIRES(slo
 }
 
 /* Whether the peer has sent something, or has made room for more of its reply. */
-static bool slots_is_peer_ready(slot_t *slot) SYS_REQUIRES(slot->slots->lock)
+static bool slots_is_peer_ready(slots_t *slots, slot_t *slot) SYS_REQUIRES(slots->lock)
 {
+	(void)slots;
 	short events = atomic_load(&slot->wait.what) == PEER_WAIT_INPUT ? POLLIN : POLLOUT;
 	struct pollfd pfd = { .fd = slot->fd, .events = events };
 	return poll(&pfd, 1, 0) > 0;
@@ -124,7 +125,7 @@ static size_t slots_find_idle(slots_t *slots, uint64_t since_ms[SLOTS_MAX], uint
 {
 	while (true) {
 		size_t longest = peer_wait_longest(since_ms, slots->count, now_ms, SLOTS_GRACE_MS);
-		if (longest == slots->count || !slots_is_peer_ready(&slots->slots[longest]) ||
+		if (longest == slots->count || !slots_is_peer_ready(slots, &slots->slots[longest]) ||
 				!peer_ready_is_spared(&slots->slots[longest].ready_peer, since_ms[longest], now_ms,
 						SLOTS_SPARE_MS)) {
 			return longest;

@@ -242,6 +242,20 @@ static bool is_named(const char *path)
 	return false;
 }
 
+/* A file has another name, or none. */
+static void log_name(const char *from, const char *to)
+{
+	char file[32] = "", new_file[32] = "";
+	if (disk_control != NULL && disk_log >= 0) {
+		name_within(from, file);
+		name_within(to, new_file);
+	}
+	if (file[0] != '\0') {
+		disk_entry_t entry = { .kind = DISK_NAME, .len = strlen(new_file) + 1 };
+		log_entry(&entry, file, (const uint8_t *)new_file);
+	}
+}
+
 SHOWN int rename(const char *from, const char *to)
 {
 	fate_t fate = is_named(from) ? fate_of(DISK_NAME) : CALL_GOES_ON;
@@ -249,6 +263,9 @@ SHOWN int rename(const char *from, const char *to)
 		return -1;
 	}
 	int done = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+	if (done == 0) {
+		log_name(from, to);
+	}
 	if (fate == CALL_ENDS) {
 		end_process();
 	}
@@ -288,6 +305,9 @@ SHOWN int unlink(const char *path)
 		return -1;
 	}
 	int done = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+	if (done == 0) {
+		log_name(path, "");
+	}
 	if (fate == CALL_ENDS) {
 		end_process();
 	}

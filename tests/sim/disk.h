@@ -12,6 +12,7 @@
  *     DISK_KILL_AT  number of the call, from 1, at which SIGKILL is sent; 0 or unset: never
  *     DISK_WHEN     before, half, after
  *     DISK_COUNT    a file that gets a disk_control_t, for the parent process to read
+ *     DISK_LOG      a file that gets the log; names in it are relative to the folder, also of files in folders below
  */
 #pragma once
 
@@ -53,7 +54,10 @@ extern disk_control_t *disk_control;
 /** Where the log goes, or -1. Closed by its owner. */
 extern int disk_log;
 
-/** Of the log; after a write follow `len` bytes, and zeros up to a multiple of 8. */
+/**
+ * Of the log; after a write follow `len` bytes, after a new name (DISK_NAME, of paths that were given as a whole) the
+ * name with its NUL, "" if the file is gone, and zeros up to a multiple of 8.
+ */
 typedef struct {
 	uint32_t kind;       /* disk_kind_t */
 	uint32_t is_durable; /* a write through O_DSYNC that has returned */

@@ -40,6 +40,11 @@ __attribute__((constructor)) static void begin(void)
 		fputs("disk_shim: DISK_COUNT can't be mapped\n", stderr);
 		abort();
 	}
+	const char *log = getenv("DISK_LOG");
+	if (log != NULL && (disk_log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) < 0) {
+		fputs("disk_shim: DISK_LOG can't be opened\n", stderr);
+		abort();
+	}
 	control->kill_at = at != NULL ? (uint32_t)strtoul(at, NULL, 10) : 0;
 	control->when = when_of(getenv("DISK_WHEN"));
 	memcpy(control->folder, folder, strlen(folder) + 1);

@@ -160,7 +160,8 @@ void disk_image_fail(disk_image_t *image, const char *log, sim_random_t *random)
 	}
 	for (size_t at = 0; text.len - at >= sizeof(disk_entry_t);) {
 		const disk_entry_t *entry = (const disk_entry_t *)(const void *)(text.bytes + at);
-		size_t len = sizeof(*entry) + (entry->kind == DISK_WRITE ? (entry->len + 7) / 8 * 8 : 0);
+		bool has_data = entry->kind == DISK_WRITE || entry->kind == DISK_NAME;
+		size_t len = sizeof(*entry) + (has_data ? (entry->len + 7) / 8 * 8 : 0);
 		if (text.len - at < len) {
 			break; /* the process ended while it wrote this */
 		}
