@@ -372,7 +372,7 @@ static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, jou
  * Keep some of the map free, so that small changes of a full one succeed: noting a flush, dropping what was flushed.
  * The free pages are counted only when the file has nearly its full size.
  */
-static bool append_has_room(const journal_t *journal, MDB_txn *txn, uint64_t cost)
+static bool append_has_room(const journal_t *journal, uint64_t cost)
 {
 	uint64_t page_len = journal->lmdb.page_len, pages = journal->lmdb.map_len / page_len;
 	uint64_t wanted = cost / page_len + RESERVE_PAGES + pages / RESERVE_PART;
@@ -381,7 +381,17 @@ static bool append_has_room(const journal_t *journal, MDB_txn *txn, uint64_t cos
 		return false;
 	}
 	uint64_t used = info.me_last_pgno + 1;
-	return used + wanted <= pages || used - sys_lmdb_free_pages(txn) + wanted <= pages;
+	if (used + wanted <= pages) {
+		return true;
+	}
+	/* LMDB shows free pages to read transactions only. */
+	MDB_txn *txn;
+	if (sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn) != 0) {
+		return false;
+	}
+	used -= sys_lmdb_free_pages(txn);
+	mdb_txn_abort(txn);
+	return used + wanted <= pages;
 }
 
 /* The meta of a zone that may have none. */
@@ -422,7 +432,7 @@ static int op_append(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
 	int code = append_begin(journal, txn, op->zone, &meta);
-	if (code == 0 && !append_has_room(journal, txn, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+	if (code == 0 && !append_has_room(journal, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
 		code = MDB_MAP_FULL;
 	}
 	if (code != 0) {
@@ -436,7 +446,7 @@ static int op_put_zone(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
 	int code = append_begin(journal, txn, op->zone, &meta);
-	if (code == 0 && !append_has_room(journal, txn, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+	if (code == 0 && !append_has_room(journal, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
 		code = MDB_MAP_FULL;
 	}
 	code = code != 0 ? code : append_delete_whole(journal, txn, op->zone, &meta);
