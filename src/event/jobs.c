@@ -44,10 +44,12 @@ static event_set_t jobs_bit_of(event_t event)
 /* Wake a worker, if there is something that it may do before the time until which it sleeps. */
 static void jobs_wake_for(jobs_t *jobs, const entry_t *entry, event_t event, uint64_t due_ms) SYS_REQUIRES(jobs->lock)
 {
+	if (jobs->idle == 0) {
+		return;
+	}
 	agenda_item_t first;
-	bool is_now = due_ms <= sys_clock_ms();
-	bool is_first = !is_now && agenda_first(&jobs->agenda, &first) && first.zone == entry && first.event == event;
-	if (jobs->idle > 0 && (is_now || is_first)) {
+	bool is_first = agenda_first(&jobs->agenda, &first) && first.zone == entry && first.event == event;
+	if (is_first || due_ms <= sys_clock_ms()) {
 		pthread_cond_signal(&jobs->work);
 	}
 }
@@ -55,12 +57,16 @@ static void jobs_wake_for(jobs_t *jobs, const entry_t *entry, event_t event, uin
 server_ticket_t jobs_plan(jobs_t *jobs, entry_t *entry, event_t event, uint64_t due_ms, unsigned how)
 {
 	assert(!entry->gone && (event_row(event)->rules & EVENT_IS_ABSENT) == 0);
+	bool was_planned = (entry->events & jobs_bit_of(event)) != 0;
 	server_ticket_t ticket = agenda_plan(&jobs->agenda, entry, event, due_ms, how);
 	entry->events |= jobs_bit_of(event);
-	if (!entry->is_running) {
-		agenda_release(&jobs->agenda, entry, event);
-		jobs_wake_for(jobs, entry, event, due_ms);
+	if (entry->is_running) {
+		return ticket; /* what ends the job looks at it */
 	}
+	if (was_planned) {
+		agenda_release(&jobs->agenda, entry, event); /* perhaps it may run as it is planned now */
+	}
+	jobs_wake_for(jobs, entry, event, due_ms);
 	return ticket;
 }
 
@@ -98,7 +104,7 @@ void jobs_release(jobs_t *jobs, entry_t *entry)
 		event_t event = jobs_first_of(left);
 		agenda_item_t item;
 		agenda_release(&jobs->agenda, entry, event);
-		if (jobs->idle > 0 && agenda_find(&jobs->agenda, entry, event, &item)) {
+		if (agenda_find(&jobs->agenda, entry, event, &item)) {
 			jobs_wake_for(jobs, entry, event, item.due_ms);
 		}
 	}

@@ -30,6 +30,7 @@ typedef struct {
 	images_t *images;
 	journal_t *journal;
 	const bool *stopping; /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
+	int64_t *ret_sync_s;  /* gets the zone's zonefile-sync, if it is configured */
 } load_env_t;
 
 /**

@@ -625,6 +625,7 @@ knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source,
 	loading->report = (load_report_t){ .name = zone_name(zone), .stopping = env->stopping, .reason = ret_reason };
 	knot_err_t err = load_settings(env->root, loading->report.name, &loading->settings);
 	if (err == KNOT_OK) {
+		*env->ret_sync_s = loading->settings.sync_s;
 		err = load_run(loading);
 		*ret_outcome = err == KNOT_OK ? loading->outcome : LOAD_FAILED;
 	} else if (err != KNOT_ENOZONE) {

@@ -30,8 +30,11 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	const load_env_t env = { .root = &server->root,
 		.images = server->saves.images,
 		.journal = server->journal,
-		.stopping = &server->jobs.stopping };
+		.stopping = &server->jobs.stopping,
+		.ret_sync_s = &outcome->sync_s };
+	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
+	outcome->has_sync = outcome->sync_s != INT64_MIN;
 	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
 	return err;
 }

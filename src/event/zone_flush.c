@@ -41,8 +41,11 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	bool is_forced = (how & EVENT_BY_FORCE) != 0;
 	load_settings_t settings;
 	knot_err_t err = load_settings(&server->root, name, &settings);
-	bool is_needed = source_is_ahead(&entry->source) || (how & EVENT_BY_OPERATOR) != 0;
-	if (err == KNOT_ENOZONE || contents == NULL || !is_needed) {
+	if (err == KNOT_ENOZONE || contents == NULL) {
+		return KNOT_OK;
+	}
+	bool is_wanted = source_is_ahead(&entry->source) && settings.sync_s >= 0;
+	if (!is_wanted && (how & EVENT_BY_OPERATOR) == 0) {
 		return KNOT_OK;
 	}
 	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
@@ -116,7 +119,10 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t ended, job_outc
 	if (ended != EVENT_FLUSH && !is_renewed) {
 		return; /* what is planned stays so */
 	}
-	int64_t sync_s = sync_of(server, entry_name(entry));
+	/* What a load saw is good unless a reload came meanwhile, which leaves the event behind
+	 * (server_replan_flush()). */
+	bool is_known = outcome.has_sync && !zone_flush_is_planned(entry);
+	int64_t sync_s = is_known ? outcome.sync_s : sync_of(server, entry_name(entry));
 	bool is_served = zone_contents(entry_zone(entry)) != NULL, is_ahead = source_is_ahead(&entry->source);
 	if (!is_served || sync_s < 0 || (sync_s == 0 && !is_ahead)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
@@ -141,11 +147,17 @@ static uint64_t zone_flush_last(const server_t *server, entry_t *entry, const co
 	if (before_s > 0) {
 		return item.due_ms - (uint64_t)before_s * 1000;
 	}
-	return !entry->is_running && source_is_ahead(&entry->source) ? 0 : sys_clock_ms();
+	return source_is_ahead(&entry->source) ? 0 : sys_clock_ms();
 }
 
 void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before, int64_t sync_s)
 {
+	if (before != NULL && entry->is_running) {
+		/* The job may have the settings of before. So the event comes behind it, and sees what is to be done.
+		 */
+		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
+		return;
+	}
 	if (before == NULL || zone_contents(entry_zone(entry)) == NULL) {
 		return;
 	}
@@ -153,7 +165,7 @@ void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before,
 		uint64_t due_ms = zone_flush_after(zone_flush_last(server, entry, before), sync_s);
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
 		(void)jobs_plan(&server->jobs, entry, EVENT_FLUSH, due_ms, 0);
-	} else if (sync_s == 0 && !entry->is_running && source_is_ahead(&entry->source)) {
+	} else if (sync_s == 0 && source_is_ahead(&entry->source)) {
 		(void)jobs_ask(&server->jobs, entry, EVENT_FLUSH, 0);
 	} else if (zone_flush_is_planned(entry)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
