@@ -10,6 +10,7 @@ import pytest
 
 from edited import ZONE, addresses, edit, records, serial, start
 from harness.disk import fill, small_disk
+from harness.server import is_ours
 
 NEVER = "zonefile-sync: -1"
 
@@ -292,7 +293,8 @@ def test_change_larger_than_the_journal(knotd):
         knotd.knotc("zone-set", "example", f"n{number}", "60", "TXT", '"' + "x" * 250 + '"')
     done = knotd.knotc("zone-commit", "example", check=False)
     assert done.returncode == 1 and "not enough space provided" in done.stdout
-    knotd.wait_log(r"error: \[example\.\] journal update failed \(not enough space provided\)")
+    if is_ours():   # Debian's knotd leaves it at the reply
+        knotd.wait_log(r"error: \[example\.\] journal update failed \(not enough space provided\)")
     assert serial(knotd) == 5
     knotd.knotc("zone-abort", "example")
     edit(knotd, "a 60 A 192.0.2.2")
