@@ -173,6 +173,12 @@ knot_err_t journal_open(const journal_params_t *params, journal_t **ret_journal,
 		return KNOT_ENOMEM;
 	}
 	journal->params = *params;
+	journal->params.path = strdup(params->path);
+	if (journal->params.path == NULL) {
+		free(journal);
+		sys_lmdb_say(ret_reason, "out of memory");
+		return KNOT_ENOMEM;
+	}
 	journal->queue_end = &journal->queue;
 	sys_mutex_init(&journal->lock);
 	/* Reading may take long, and a writer that waits for it must not be starved. */
@@ -202,6 +208,7 @@ void journal_close(journal_t *take_journal)
 	sys_lmdb_close(&take_journal->lmdb);
 	sys_rwlock_done(&take_journal->env_lock);
 	sys_mutex_done(&take_journal->lock);
+	free((char *)take_journal->params.path);
 	free(take_journal);
 }
 

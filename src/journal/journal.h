@@ -22,7 +22,7 @@ typedef struct journal journal_t;
 typedef sys_lmdb_reason_t journal_reason_t;
 
 typedef struct {
-	const char *path;     /* folder; its parent must exist. Borrowed for the journal's life */
+	const char *path;     /* folder; its parent must exist. Copied */
 	uint64_t size_max;    /* bytes of the database: `journal-db-max-size` */
 	bool is_asynchronous; /* `journal-db-mode: asynchronous`: nothing is flushed; the last changes, or all, are lost
 				 if the machine stops, but not if the process does */

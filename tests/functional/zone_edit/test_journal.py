@@ -243,6 +243,16 @@ def test_changes_that_do_not_fit(knotd):
     assert names(knotd) == ["b", "c"]
 
 
+def test_first_change_after_a_reload(knotd):
+    """The journal is made late, and the configuration that named it is gone then."""
+    start(knotd, items=NEVER)
+    for _ in range(3):
+        knotd.knotc("reload")
+    edit(knotd, "a 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+
+
 # ---- Limits ----
 
 def test_all_commits_survive_a_kill(knotd):
