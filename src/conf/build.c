@@ -32,6 +32,7 @@ static size_t field_size(conf_field_t field)
 		[CONF_FIELD_XDP_LISTENS] = sizeof(conf_xdp_listens_t),
 		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_blocks_t),
 		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
+		[CONF_FIELD_BITS] = sizeof(conf_bits_t),
 	};
 	assert(field < KNOT_LEN(sizes));
 	return sizes[field];
@@ -70,7 +71,8 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_ADDRS:
 	case CONF_FIELD_XDP_LISTENS:
 	case CONF_FIELD_XDP_BLOCKS:
-	case CONF_FIELD_MODREFS: break;
+	case CONF_FIELD_MODREFS:
+	case CONF_FIELD_BITS: break;
 	}
 	return false;
 }
@@ -188,7 +190,8 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_U64:
 	case CONF_FIELD_I64:
 	case CONF_FIELD_STR:
-	case CONF_FIELD_BYTES: break;
+	case CONF_FIELD_BYTES:
+	case CONF_FIELD_BITS: break;
 	}
 	return 0;
 }
@@ -280,6 +283,20 @@ static bool is_list(const conf_row_t *row)
 	return element_size(row->field) > 0;
 }
 
+/** Options of a list; "none" has the number 0. */
+static void set_bits(const conf_row_t *row, size_t row_index, knot_bytes_t items, void *member)
+{
+	conf_bits_t bits = { 0 };
+	conf_item_t item;
+	size_t pos = 0;
+	while (conf_item_next(items, &pos, &item)) {
+		if (item.row == row_index) {
+			bits.bits |= (uint32_t)number_up_to(row, item.value, UINT8_MAX);
+		}
+	}
+	memcpy(member, &bits, sizeof(bits));
+}
+
 knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t row_index, knot_bytes_t items,
 		const char *base_dir, void *ret_struct)
 {
@@ -293,6 +310,10 @@ knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t 
 		}
 		if (is_list(row)) {
 			return set_list(store, row, row_index, items, base_dir, member);
+		}
+		if (row->field == CONF_FIELD_BITS) {
+			set_bits(row, row_index, items, member);
+			return KNOT_OK;
 		}
 		(void)set_scalar(row, item.value, member);
 		if (row->field == CONF_FIELD_STR && base_dir != NULL) {
@@ -681,6 +702,11 @@ void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t 
 	size_t pos = 0;
 	while (conf_item_next(conf_zones_items(&store->zones, index), &pos, &item)) {
 		const conf_row_t *row = &conf_section_zone.rows[item.row];
+		if (row->field == CONF_FIELD_BITS) {
+			set_bits(row, item.row, conf_zones_items(&store->zones, index),
+					(uint8_t *)zone + row->field_off);
+			continue;
+		}
 		if (!is_list(row)) {
 			(void)set_scalar(row, item.value, (uint8_t *)zone + row->field_off);
 			continue;

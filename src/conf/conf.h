@@ -185,6 +185,19 @@ typedef struct {
 	size_t count;
 } conf_modrefs_t;
 
+/** Which options of a list are set: their numbers joined with |. */
+typedef struct {
+	uint32_t bits;
+} conf_bits_t;
+
+/** What a version must have to be published: bits of conf_zone_t.publish_require. */
+enum {
+	CONF_REQUIRE_APEX_NS = 1,
+	CONF_REQUIRE_NEWER_SERIAL = 2,
+	CONF_REQUIRE_SIGNED = 4,
+	CONF_REQUIRE_COMMON_KEY = 8,
+};
+
 typedef enum { CONF_SEMCHECKS_OFF, CONF_SEMCHECKS_ON, CONF_SEMCHECKS_SOFT } conf_semchecks_t;
 typedef enum {
 	CONF_ZONEFILE_NONE,
@@ -214,6 +227,8 @@ typedef struct {
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
 	uint64_t zone_max_size;             /* bytes of wire format */
 	uint32_t nsec3_max_iterations;      /* a zone with more is refused; 65535: no limit */
+	uint32_t publish_max_shrink;        /* percent of its records that the zone may lose at once; 100: all */
+	conf_bits_t publish_require;        /* CONF_REQUIRE_… */
 	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
 	const char *comment;                /* NULL: none */
 } conf_zone_t;

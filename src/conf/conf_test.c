@@ -649,6 +649,29 @@ static void zones_inherit(void **state)
 	conf_free(conf);
 }
 
+static void options_of_a_list_are_joined(void **state)
+{
+	(void)state;
+	conf_t *conf = load_ok("template:\n  - id: default\n    publish-require: [ signed, apex-ns ]\n    "
+			       "publish-max-shrink: 0\n"
+			       "zone:\n  - domain: plain\n  - domain: own\n    publish-require: newer-serial\n"
+			       "    publish-require: [ common-key, newer-serial ]\n    publish-max-shrink: 7\n"
+			       "  - domain: nothing\n    publish-require: none\n    publish-max-shrink: 100\n");
+	conf_zone_t plain = zone_of(conf, "plain"), own = zone_of(conf, "own"), nothing = zone_of(conf, "nothing");
+	assert_int_equal(plain.publish_require.bits, CONF_REQUIRE_SIGNED | CONF_REQUIRE_APEX_NS);
+	assert_int_equal(own.publish_require.bits, CONF_REQUIRE_NEWER_SERIAL | CONF_REQUIRE_COMMON_KEY);
+	assert_int_equal(nothing.publish_require.bits, 0);
+	assert_int_equal(plain.publish_max_shrink, 0);
+	assert_int_equal(own.publish_max_shrink, 7);
+	assert_int_equal(nothing.publish_max_shrink, 100);
+	conf_free(conf);
+	conf = load_ok("zone:\n  - domain: plain\n");
+	plain = zone_of(conf, "plain");
+	assert_int_equal(plain.publish_require.bits, 0);
+	assert_int_equal(plain.publish_max_shrink, 100);
+	conf_free(conf);
+}
+
 static void zones_are_in_canonical_order(void **state)
 {
 	(void)state;
@@ -1278,6 +1301,7 @@ int main(void)
 		cmocka_unit_test(xdp_blocks),
 		cmocka_unit_test(log_targets),
 		cmocka_unit_test(zones_inherit),
+		cmocka_unit_test(options_of_a_list_are_joined),
 		cmocka_unit_test(zones_are_in_canonical_order),
 		cmocka_unit_test(many_zones),
 		cmocka_unit_test(zone_files),

@@ -67,6 +67,7 @@ typedef enum {
 	CONF_FIELD_XDP_LISTENS,
 	CONF_FIELD_XDP_BLOCKS,
 	CONF_FIELD_MODREFS,
+	CONF_FIELD_BITS, /* the numbers of all options that are set, joined with | */
 } conf_field_t;
 
 /* clang-format off */
@@ -74,7 +75,7 @@ typedef enum {
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
 	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
-	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS)
+	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_bits_t: CONF_FIELD_BITS)
 /* clang-format on */
 
 /** The member that a row fills. */

@@ -325,6 +325,10 @@ static const conf_option_t zonefile_loads[] = {
 static const conf_option_t journal_contents[] = {
 	{ "none", CONF_JOURNAL_NONE }, { "changes", CONF_JOURNAL_CHANGES }, { "all", CONF_JOURNAL_ALL }, { NULL, 0 },
 };
+static const conf_option_t publish_requires[] = {
+	{ "none", 0 }, { "apex-ns", CONF_REQUIRE_APEX_NS }, { "newer-serial", CONF_REQUIRE_NEWER_SERIAL },
+	{ "signed", CONF_REQUIRE_SIGNED }, { "common-key", CONF_REQUIRE_COMMON_KEY }, { NULL, 0 },
+};
 static const conf_option_t metadata_dbs[] = { { "kasp", 0 }, { "timer", 1 }, { NULL, 0 } };
 static const conf_option_t serial_policies[] = {
 	{ "increment", CONF_SERIAL_INCREMENT }, { "unixtime", CONF_SERIAL_UNIXTIME },
@@ -432,6 +436,19 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Refuse the zone if its NSEC3 chain has more additional iterations. Each is a hash for every query "
 	         "for a name that doesn't exist, so that one zone with thousands of them takes the time of all others: "
 	         "set it where others make the zones. 65535 refuses none; more than 50 are warned of in any case." },
+	/* Ours: guard rails, src/update/rails.h. */
+	{ .name = "publish-max-shrink", INT(0, 100), CONF_AT(conf_zone_t, publish_max_shrink), .dflt = "100",
+	  .doc = "Percentage of its records that the zone may lose in one change. A version that loses more is not "
+	         "published, the old one is served on, and zone-status shows why; knotc -f zone-reload, -f "
+	         "zone-commit or -f zone-revert publishes it all the same. 100 is no limit. Set it if zone files are "
+	         "generated: a file that was written only in part then does no harm. Not an item of Knot DNS." },
+	{ .name = "publish-require", OPT(publish_requires), MULTI, CONF_AT(conf_zone_t, publish_require),
+	  .dflt = "none",
+	  .doc = "What a new version must have, or it is not published, as with publish-max-shrink: NS records at the "
+	         "apex (apex-ns); a serial that secondaries take as newer, unless no record changed (newer-serial); "
+	         "signatures at the apex and a chain of NSEC or NSEC3 records (signed); one of the DNSKEY records "
+	         "that are served, if there are any (common-key). Use signed and common-key for zones that another "
+	         "server signs. Not an item of Knot DNS." },
 	{ .name = "adjust-threads", INT(1, 65535), .dflt = "1", TUNING,
 	  .doc = "Number of threads that load the zone. Use more for a few very large zones." },
 	{ .name = "external-validation", REF1("external"), .or_default = true, REFUSED, FOR("external validation"),

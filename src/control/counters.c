@@ -27,7 +27,7 @@ static bool counters_give_marked(counter_cb cb, void *ctx, const sys_counter_inf
 /* ---- Read before a read section ---- */
 
 struct counters_reading {
-	uint64_t update_errors;
+	server_failures_t failures;
 	net_xdp_stats_t *stats; /* owned */
 	size_t stats_count;
 	net_xdp_status_t *status; /* owned */
@@ -65,7 +65,7 @@ counters_reading_t *counters_read(const server_t *server, net_t *net)
 		return NULL;
 	}
 	if (reading != NULL) {
-		reading->update_errors = server_update_errors(server);
+		reading->failures = server_failures(server);
 	}
 	return reading;
 }
@@ -101,7 +101,13 @@ static uint64_t counters_read_zone_count(const state_t *state, const counters_re
 static uint64_t counters_read_zone_update_error(const state_t *state, const counters_reading_t *reading)
 {
 	(void)state;
-	return reading->update_errors;
+	return reading->failures.errors;
+}
+
+static uint64_t counters_read_zone_publish_refused(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->failures.refusals;
 }
 
 bool counters_of_server(

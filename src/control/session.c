@@ -189,6 +189,15 @@ void session_send_error(session_t *session, const char *text)
 	session_send(session, KNOT_CTL_TYPE_DATA, &reply);
 }
 
+server_author_t session_author(const session_t *session, char room[static SESSION_WHO_MAX])
+{
+	room[0] = '\0';
+	if (session->has_uid) {
+		snprintf(room, SESSION_WHO_MAX, "uid %" PRIu32, (uint32_t)session->uid);
+	}
+	return (server_author_t){ .who = room, .is_forced = session_flag(session, 'F') };
+}
+
 command_result_t session_failure(session_t *session, knot_err_t err, const sys_log_captured_t *lines)
 {
 	assert(err != KNOT_OK);

@@ -10,6 +10,7 @@
 #include "libknot/control/control.h"
 #include "src/control/control.h"
 #include "src/control/peer_wait.h"
+#include "src/event/zone_edit.h"
 #include "src/sys/lock.h"
 #include "src/sys/log.h"
 
@@ -25,6 +26,7 @@ enum {
 	SESSION_BLOCK_MAX = 256 << 20,
 	SESSION_UNIT_COST = 64,
 	SESSION_REASON_MAX = 2048, /* names a zone three times */
+	SESSION_WHO_MAX = 16,      /* "uid 4294967295" */
 };
 
 typedef struct session {
@@ -90,6 +92,9 @@ void session_print_time(const session_t *session, uint64_t when_s, char *text, s
  * KNOT_ENOZONE: "@". */
 KNOT_MUST_USE knot_err_t session_scan_zone(
 		const session_t *session, uint8_t wire[static KNOT_NAME_MAX], char *text, session_zone_t *ret_zone);
+
+/** Who sent the command, and whether with force. room: for the text. */
+server_author_t session_author(const session_t *session, char room[static SESSION_WHO_MAX]);
 
 /** What a command leaves to its caller to do; bits. */
 enum {

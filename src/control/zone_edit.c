@@ -18,16 +18,23 @@ command_result_t command_zone_begin(session_t *session, const session_zone_t *zo
 	return command_result(server_edit_begin(session->server, zone->name, session_filter(session, 'b')));
 }
 
-command_result_t command_zone_commit(session_t *session, const session_zone_t *zone)
+static command_result_t zone_edit_result(session_t *session, knot_err_t err, const server_commit_t *commit)
 {
-	server_commit_t commit;
-	command_result_t result = command_result(server_edit_commit(session->server, zone->name, &commit));
-	result.ticket = commit.ticket;
-	if (commit.reason[0] != '\0') {
-		snprintf(session->reason, sizeof(session->reason), "%s", commit.reason);
+	command_result_t result = { .err = err, .ticket = commit->ticket };
+	if (commit->reason[0] != '\0') {
+		snprintf(session->reason, sizeof(session->reason), "%s", commit->reason);
 		result.reason = session->reason;
 	}
 	return result;
+}
+
+command_result_t command_zone_commit(session_t *session, const session_zone_t *zone)
+{
+	char who[SESSION_WHO_MAX];
+	const server_author_t author = session_author(session, who);
+	server_commit_t commit;
+	knot_err_t err = server_edit_commit(session->server, zone->name, &author, &commit);
+	return zone_edit_result(session, err, &commit);
 }
 
 command_result_t command_zone_abort(session_t *session, const session_zone_t *zone)
@@ -127,14 +134,15 @@ command_result_t command_zone_serial_set(session_t *session, const session_zone_
 	if (number == NULL) {
 		return command_result(zone_edit_send_serial(session, zone));
 	}
-	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+',
-		.may_decrease = session_flag(session, 'F') };
+	char who[SESSION_WHO_MAX];
+	const server_author_t author = session_author(session, who);
+	server_serial_t serial = { .is_increment = mode != NULL && *mode == '+' };
 	bool is_mode = mode == NULL || strcmp(mode, "=") == 0 || strcmp(mode, "+") == 0;
 	if (!is_mode || !zone_edit_scan_serial(
 					number, serial.is_increment ? INCREMENT_MAX : UINT32_MAX, &serial.number)) {
 		return command_result(KNOT_EPARAM);
 	}
-	command_result_t result = { .ticket = 0 };
-	result.err = server_set_serial(session->server, zone->name, &serial, &result.ticket);
-	return result;
+	server_commit_t commit;
+	knot_err_t err = server_set_serial(session->server, zone->name, &serial, &author, &commit);
+	return zone_edit_result(session, err, &commit);
 }

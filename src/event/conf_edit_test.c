@@ -340,8 +340,9 @@ static void test_end_waits_for_commands(void **state)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of("a", wire);
 	const server_serial_t next = { .is_increment = true, .number = 4 };
-	server_ticket_t ticket;
-	assert_int_equal(server_set_serial(server, name, &next, &ticket), KNOT_OK);
+	const server_author_t nobody = { .who = "" };
+	server_commit_t commit;
+	assert_int_equal(server_set_serial(server, name, &next, &nobody, &commit), KNOT_OK);
 	assert_int_equal(serial_in_file(), 1);
 	entry_t *entry;
 	sys_mutex_lock(&server->jobs.lock);
@@ -356,7 +357,7 @@ static void test_end_waits_for_commands(void **state)
 	sys_mutex_unlock(&server->jobs.lock);
 	pthread_join(thread, NULL);
 	assert_int_equal(serial_in_file(), 5);
-	assert_int_equal(server_set_serial(server, name, &next, &ticket), KNOT_ECTLBUSY);
+	assert_int_equal(server_set_serial(server, name, &next, &nobody, &commit), KNOT_ECTLBUSY);
 	assert_int_equal(server_edit_begin(server, name, false), KNOT_ECTLBUSY);
 	server_free(server);
 }

@@ -35,8 +35,9 @@ struct server {
 	int loaded_fd;                                   /* owned: eventfd */
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	edits_t edits;                             /* open transactions on zones */
-	faults_t faults SYS_GUARDED_BY(jobs.lock); /* reasons of zones whose last job failed */
+	edits_t edits;                               /* open transactions on zones */
+	faults_t faults SYS_GUARDED_BY(jobs.lock);   /* reasons of zones whose last job failed */
+	uint64_t refusals SYS_GUARDED_BY(jobs.lock); /* versions that a guard rail held back */
 };
 
 /** The lock of the jobs, also for a const server. */

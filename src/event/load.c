@@ -44,6 +44,7 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->limits = (journal_limits_t){ .usage_max = zone.journal_max_usage,
 		.depth_max = zone.journal_max_depth,
 		.may_merge = zone.zonefile_sync_s < 0 };
+	ret_settings->rails = (rails_policy_t){ 100 - zone.publish_max_shrink, zone.publish_require.bits };
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
 }
 
@@ -103,6 +104,7 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 			.ctx = report,
 		},
 		.serial_policy = settings->serial_policy,
+		.rails = settings->rails,
 	};
 }
 

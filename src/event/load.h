@@ -31,6 +31,7 @@ typedef struct {
 	journal_t *journal;
 	const bool *stopping; /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
 	int64_t *ret_sync_s;  /* gets the zone's zonefile-sync, if it is configured */
+	bool is_forced;       /* guard rails hold nothing up */
 } load_env_t;
 
 /**
@@ -54,6 +55,7 @@ typedef struct {
 	conf_zonefile_load_t load;
 	conf_journal_content_t content;
 	journal_limits_t limits;
+	rails_policy_t rails;
 } load_settings_t;
 
 /** KNOT_ENOZONE: the zone isn't configured. Else the error of conf_zone_file(), with all but the path set. */

@@ -174,6 +174,7 @@ static knot_err_t load_publish_whole(
 	update_effects_t effects;
 	update_begin_whole(loading->report.name, from, old, take_contents, &update);
 	update.reason = loading->report.reason;
+	update.is_forced = loading->env->is_forced;
 	knot_err_t err = publish_update(&publish, &update, old, &policy, &effects);
 	update_end(&update);
 	if (err != KNOT_OK) {
@@ -389,6 +390,7 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 	publish_t publish = load_begin_publish(loading, take_next);
 	update_effects_t effects;
 	update->reason = loading->report.reason;
+	update->is_forced = loading->env->is_forced;
 	update->is_ahead = source_is_ahead(&publish.next);
 	err = publish_update(&publish, update, base, &policy, &effects);
 	if (err == KNOT_OK) {
@@ -465,8 +467,11 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 		err = source_go_ahead(&next, loading->settings.path, loading->settings.number, &file_serial);
 	}
 	zone_contents_free(file);
-	if (err == KNOT_OK && !is_published) {
-		err = load_publish_whole(loading, UPDATE_JOURNAL, take_base, &next);
+	/* The file breaks a guard rail: the journal's version is served, and the load has failed all the same. */
+	bool is_held_back = err == KNOT_EGUARDRAIL && zone_contents(loading->zone) == NULL;
+	if ((err == KNOT_OK && !is_published) || is_held_back) {
+		knot_err_t base_err = load_publish_whole(loading, UPDATE_JOURNAL, take_base, &next);
+		err = is_held_back && base_err == KNOT_OK ? KNOT_EGUARDRAIL : base_err;
 	} else {
 		zone_contents_free(take_base);
 	}

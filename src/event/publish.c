@@ -52,12 +52,28 @@ static knot_err_t publish_store(const update_record_t *record, char *reason, voi
 	return err;
 }
 
+/* A rail that was broken: why nothing is published, or why the version is published all the same. */
+static void publish_log_rail(const update_t *update, knot_err_t err, const update_effects_t *effects)
+{
+	if (err == KNOT_EGUARDRAIL) {
+		log_zone(LOG_ERR, update->origin, "guard rail, new version not published (%s), force overrides",
+				update->reason != NULL ? update->reason : "");
+	} else if (effects->rail[0] != '\0' && update->is_forced) {
+		log_zone(LOG_NOTICE, update->origin, "guard rail overridden by force%s%s (%s)",
+				update->who[0] != '\0' ? ", by " : "", update->who, effects->rail);
+	} else if (effects->rail[0] != '\0') {
+		log_zone(LOG_WARNING, update->origin, "guard rail broken, but nothing was served before (%s)",
+				effects->rail);
+	}
+}
+
 knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
 	const update_env_t env = { .store = publish_store, .publish = publish_step, .ctx = publish };
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	source_clear(&publish->next);
+	publish_log_rail(update, err, ret_effects);
 	if (err == KNOT_OK && ret_effects->is_published) {
 		log_zone(LOG_DEBUG, update->origin, "update, source %s, serial %u, records: %u removed, %u added",
 				update_source_name(update->source), ret_effects->serial_to, ret_effects->removed,

@@ -25,13 +25,13 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
-	(void)how;
 	char reason[FAULT_REASON_MAX];
 	const load_env_t env = { .root = &server->root,
 		.images = server->saves.images,
 		.journal = server->journal,
 		.stopping = &server->jobs.stopping,
-		.ret_sync_s = &outcome->sync_s };
+		.ret_sync_s = &outcome->sync_s,
+		.is_forced = (how & EVENT_BY_FORCE) != 0 };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
 	outcome->has_sync = outcome->sync_s != INT64_MIN;
@@ -77,6 +77,7 @@ static void after_job(entry_t *entry, event_t event, knot_err_t result, job_outc
 	server_t *server = ctx;
 	sys_mutex_assert_held(&server->jobs.lock);
 	zone_unwant(entry_zone(entry));
+	server->refusals += result == KNOT_EGUARDRAIL;
 	bool is_image = outcome.load == LOAD_FROM_IMAGE || outcome.load == LOAD_FROM_IMAGE_AND_CHANGES;
 	if (is_image || outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_JOURNAL) {
 		entry->from_image = is_image;
@@ -326,13 +327,14 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 	return loaded;
 }
 
-knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket)
+knot_err_t server_zone_reload(server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket)
 {
+	unsigned how = EVENT_BY_OPERATOR | (is_forced ? EVENT_BY_FORCE : 0);
 	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
 	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited && ret_ticket != NULL ? KNOT_ETXNMANY : KNOT_OK;
 	if (err == KNOT_OK) {
-		server_ticket_t ticket = jobs_ask(&server->jobs, entry, EVENT_LOAD, EVENT_BY_OPERATOR);
+		server_ticket_t ticket = jobs_ask(&server->jobs, entry, EVENT_LOAD, how);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}
@@ -589,12 +591,12 @@ server_workers_t server_workers(const server_t *server)
 	return workers;
 }
 
-uint64_t server_update_errors(const server_t *server)
+server_failures_t server_failures(const server_t *server)
 {
 	sys_mutex_lock(server_lock(server));
-	uint64_t count = server->jobs.errors;
+	server_failures_t failures = { .errors = server->jobs.errors, .refusals = server->refusals };
 	sys_mutex_unlock(server_lock(server));
-	return count;
+	return failures;
 }
 
 /* ---- What a configuration says of logs ---- */

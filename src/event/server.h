@@ -65,11 +65,13 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 typedef uint32_t server_ticket_t;
 
 /**
- * Schedule the loading of one zone; nothing is read if its files and settings are unchanged. name: any case. While a
- * transaction on it is open, it isn't loaded: with ret_ticket, which means that the caller waits, the error is
- * KNOT_ETXNMANY; with NULL it is loaded when the transaction has ended. KNOT_ENOZONE: not configured.
+ * Schedule the loading of one zone; nothing is read if its files and settings are unchanged. name: any case. is_forced:
+ * guard rails don't hold it up. While a transaction on it is open, it isn't loaded: with ret_ticket, which means that
+ * the caller waits, the error is KNOT_ETXNMANY; with NULL it is loaded when the transaction has ended. KNOT_ENOZONE:
+ * not configured.
  */
-KNOT_MUST_USE knot_err_t server_zone_reload(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);
+KNOT_MUST_USE knot_err_t server_zone_reload(
+		server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket);
 
 /** Wait for the job and return its result. KNOT_OK at once if the zone is gone. Only server_stop() ends the wait early.
  */
@@ -198,5 +200,10 @@ typedef struct {
 
 server_workers_t server_workers(const server_t *server);
 
-/** Zone jobs that failed since the start: `server.zone-update-error` in stats. */
-uint64_t server_update_errors(const server_t *server);
+/** What failed since the start. */
+typedef struct {
+	uint64_t errors;   /* zone jobs: `server.zone-update-error` in stats */
+	uint64_t refusals; /* versions that a guard rail held back: `server.zone-publish-refused` */
+} server_failures_t;
+
+server_failures_t server_failures(const server_t *server);

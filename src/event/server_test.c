@@ -39,7 +39,7 @@ static knot_err_t load_now(server_t *server, const char *text)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of(text, wire);
 	server_ticket_t ticket = 0;
-	knot_err_t err = server_zone_reload(server, name, &ticket);
+	knot_err_t err = server_zone_reload(server, name, false, &ticket);
 	return err == KNOT_OK ? server_zone_wait(server, name, ticket) : err;
 }
 
@@ -194,7 +194,7 @@ static void test_stop_ends_waiting(void **state)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of("a", wire);
 	server_ticket_t ticket;
-	assert_int_equal(server_zone_reload(server, name, &ticket), KNOT_OK);
+	assert_int_equal(server_zone_reload(server, name, false, &ticket), KNOT_OK);
 	assert_int_equal(server_zone_wait(server, name, ticket), KNOT_ECTLBUSY);
 	assert_int_equal(server_zone_event(server, name, EVENT_LOAD).state, SERVER_EVENT_PENDING);
 	server_wait_idle(server);
@@ -289,7 +289,7 @@ static void run_storm(void *arg)
 			(void)load_now(storm->server, name);
 		} else if (storm->number == 2) {
 			uint8_t wire[KNOT_NAME_MAX];
-			knot_err_t err = server_zone_reload(storm->server, name_of(name, wire), NULL);
+			knot_err_t err = server_zone_reload(storm->server, name_of(name, wire), false, NULL);
 			assert_true(err == KNOT_OK || err == KNOT_ENOZONE);
 			(void)server_workers(storm->server);
 		} else {
@@ -332,6 +332,8 @@ static void run_event_storm(void *arg)
 	while (sys_clock_ms() < storm->until_ms) {
 		uint8_t wire[KNOT_NAME_MAX];
 		knot_name_t name = name_of(names[storm->rounds++ % 3], wire);
+		const server_author_t nobody = { .who = "" };
+		server_commit_t commit;
 		server_ticket_t ticket = 0;
 		knot_err_t err = KNOT_OK;
 		if (storm->number == 0) {
@@ -339,24 +341,23 @@ static void run_event_storm(void *arg)
 			err = err == KNOT_OK && ticket != 0 ? server_zone_wait(storm->server, name, ticket) : err;
 		} else if (storm->number == 1) {
 			const server_serial_t serial = { .is_increment = true, .number = 1 };
-			err = server_set_serial(storm->server, name, &serial, &ticket);
+			err = server_set_serial(storm->server, name, &serial, &nobody, &commit);
 			assert_true(err == KNOT_OK || err == KNOT_ETXNMANY || err == KNOT_EEMPTYZONE);
 		} else if (storm->number == 2) {
 			err = server_zone_flush(storm->server, name, true, &ticket);
 			err = err == KNOT_OK ? server_zone_wait(storm->server, name, ticket) : err;
 			assert_int_equal(err, KNOT_OK);
 		} else if (storm->number == 3) {
-			server_commit_t commit;
 			assert_int_equal(server_edit_begin(storm->server, name, false), KNOT_OK);
 			err = storm->rounds % 2 == 0 ? server_edit_abort(storm->server, name)
-						     : server_edit_commit(storm->server, name, &commit);
+						     : server_edit_commit(storm->server, name, &nobody, &commit);
 			assert_int_equal(err, KNOT_OK);
 		} else {
 			for (int event = 0; event < EVENT_COUNT; event++) {
 				(void)server_zone_event(storm->server, name, (event_t)event);
 			}
 			(void)server_counts(storm->server);
-			assert_int_equal(server_zone_reload(storm->server, name, NULL), KNOT_OK);
+			assert_int_equal(server_zone_reload(storm->server, name, false, NULL), KNOT_OK);
 		}
 	}
 }

@@ -186,7 +186,8 @@ typedef struct {
 	const zone_contents_t *current;
 	load_settings_t settings;
 	knot_name_t name;
-	server_commit_t *commit; /* borrowed: gets the results */
+	const server_author_t *author; /* borrowed */
+	server_commit_t *commit;       /* borrowed: gets the results */
 } turn_t;
 
 /** What a commit needs to make room in the journal. */
@@ -251,6 +252,8 @@ static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 	}
 	update_effects_t effects;
 	update->reason = turn->commit->reason;
+	update->who = turn->author->who;
+	update->is_forced = turn->author->is_forced;
 	err = publish_update(&publish, update, turn->current, &policy, &effects);
 	if (err == KNOT_OK && effects.has_base) {
 		load_warn_of_serial(turn->name, effects.serial_from, effects.serial_to, true);
@@ -274,10 +277,10 @@ static bool is_same_version(const zone_contents_t *held, const zone_contents_t *
  * Take the zone from the workers, do work that may publish a version, and schedule writing the zone file. Returns the
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
-static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
+static knot_err_t work_on_zone(server_t *server, knot_name_t name, const server_author_t *author, bool is_edit,
 		knot_err_t (*work)(const turn_t *turn, void *ctx), void *ctx, server_commit_t *commit)
 {
-	turn_t turn = { .server = server, .name = name, .commit = commit };
+	turn_t turn = { .server = server, .name = name, .author = author, .commit = commit };
 	knot_err_t err = load_settings(&server->root, name, &turn.settings);
 	if (err == KNOT_ENOZONE) {
 		return err;
@@ -301,6 +304,7 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, bool is_edit,
 	sys_mutex_lock(&server->jobs.lock);
 	/* What is refused for what it says is reported to the operator and isn't the zone's fault. */
 	jobs_end(&server->jobs, turn.entry, outcome, commit->is_not_stored ? err : KNOT_OK);
+	server->refusals += err == KNOT_EGUARDRAIL;
 	entry_t *entry = server_find_entry(server, name);
 	if (is_new && entry != NULL) {
 		commit->ticket = server_flush_ticket(server, entry);
@@ -324,7 +328,8 @@ static knot_err_t work_commit(const turn_t *turn, void *ctx)
 	return err;
 }
 
-knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit)
+knot_err_t server_edit_commit(
+		server_t *server, knot_name_t name, const server_author_t *author, server_commit_t *ret_commit)
 {
 	server_edit_t *edit;
 	*ret_commit = (server_commit_t){ 0 };
@@ -332,7 +337,7 @@ knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = work_on_zone(server, edit->name, true, work_commit, edit, ret_commit);
+	err = work_on_zone(server, edit->name, author, true, work_commit, edit, ret_commit);
 	if (err == KNOT_OK) {
 		edit_end_entered(server, edit);
 	}
@@ -349,7 +354,7 @@ static knot_err_t zone_edit_set_serial(const turn_t *turn, const server_serial_t
 	if (wanted == before) {
 		return KNOT_OK;
 	}
-	if (!update_serial_is_newer(wanted, before) && !serial->may_decrease) {
+	if (!update_serial_is_newer(wanted, before) && !turn->author->is_forced) {
 		return KNOT_ERANGE;
 	}
 	update_t update;
@@ -368,12 +373,10 @@ static knot_err_t work_set_serial(const turn_t *turn, void *ctx)
 	return turn->current != NULL ? zone_edit_set_serial(turn, ctx) : KNOT_EEMPTYZONE;
 }
 
-knot_err_t server_set_serial(
-		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket)
+knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_serial_t *serial,
+		const server_author_t *author, server_commit_t *ret_commit)
 {
 	server_serial_t copy = *serial;
-	server_commit_t commit = { .ticket = 0 };
-	knot_err_t err = work_on_zone(server, name, false, work_set_serial, &copy, &commit);
-	*ret_ticket = commit.ticket;
-	return err;
+	*ret_commit = (server_commit_t){ 0 };
+	return work_on_zone(server, name, author, false, work_set_serial, &copy, ret_commit);
 }

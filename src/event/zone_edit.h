@@ -45,6 +45,12 @@ KNOT_MUST_USE knot_err_t server_edit_enter(
 /** End the exclusive use. */
 void server_edit_leave(server_t *server, server_edit_t *take_edit);
 
+/** Whose change it is. */
+typedef struct {
+	const char *who; /* for the log and the zone's history, "uid 0" say; "": it isn't known */
+	bool is_forced;  /* publish also what breaks a guard rail */
+} server_author_t;
+
 /** What a commit did, set in any case. */
 typedef struct {
 	server_ticket_t ticket; /* to wait for the zone file to be written, if that is at once; 0: nothing to wait for
@@ -57,11 +63,13 @@ typedef struct {
 /**
  * Make a version of the changes and publish it, with a serial by `serial-policy` if the serial wasn't changed. Nothing
  * is published if nothing changed. The zone file is written as `zonefile-sync` says. KNOT_ENOZONE. KNOT_ETXNNONE.
- * KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed and was logged; the transaction is still open. KNOT_ESPACE and other
- * errors of changes_store(): it can't be made durable; the transaction is still open. KNOT_ETRYAGAIN: the
- * zone isn't any more the one that the transaction began on; abort it. KNOT_ECTLBUSY: the server stops. KNOT_ENOMEM.
+ * KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_EGUARDRAIL: a check failed and was logged; the transaction is still open.
+ * KNOT_ESPACE and other errors of changes_store(): it can't be made durable; the transaction is still open.
+ * KNOT_ETRYAGAIN: the zone isn't any more the one that the transaction began on; abort it. KNOT_ECTLBUSY: the server
+ * stops. KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t server_edit_commit(server_t *server, knot_name_t name, server_commit_t *ret_commit);
+KNOT_MUST_USE knot_err_t server_edit_commit(
+		server_t *server, knot_name_t name, const server_author_t *author, server_commit_t *ret_commit);
 
 /** Forget the changes. KNOT_ENOZONE. KNOT_ETXNNONE. */
 KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
@@ -69,14 +77,13 @@ KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
 /** How to set a serial. */
 typedef struct {
 	bool is_increment; /* add `number` to the present one */
-	bool may_decrease; /* a serial that isn't newer is allowed */
 	uint32_t number;
 } server_serial_t;
 
 /**
- * Publish a version with another serial. ret_ticket: as server_commit_t.ticket.
- * KNOT_ENOZONE. KNOT_EEMPTYZONE. KNOT_ETXNMANY: a transaction is open. KNOT_ERANGE: not newer. KNOT_ECTLBUSY,
- * KNOT_ENOMEM.
+ * Publish a version with another serial; one that isn't newer, if it is forced.
+ * KNOT_ENOZONE. KNOT_EEMPTYZONE. KNOT_ETXNMANY: a transaction is open. KNOT_ERANGE: not newer. KNOT_EGUARDRAIL: a rail
+ * that the zone breaks already. KNOT_ECTLBUSY, KNOT_ENOMEM.
  */
-KNOT_MUST_USE knot_err_t server_set_serial(
-		server_t *server, knot_name_t name, const server_serial_t *serial, server_ticket_t *ret_ticket);
+KNOT_MUST_USE knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_serial_t *serial,
+		const server_author_t *author, server_commit_t *ret_commit);

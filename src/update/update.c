@@ -118,6 +118,18 @@ static void update_undo_build(update_t *update)
 	}
 }
 
+/* ---- Rails: what the new version must keep of the one that is served ---- */
+
+static knot_err_t update_run_rails(update_t *update)
+{
+	char *rail = update->effects.rail;
+	knot_err_t err = rails_check(&update->policy->rails, update->base, update->next, update->is_forced, rail);
+	if (err != KNOT_OK && update->reason != NULL) {
+		snprintf(update->reason, UPDATE_REASON_MAX, "%s", rail);
+	}
+	return err;
+}
+
 /* ---- Changes: what differs ---- */
 
 typedef struct {
@@ -233,6 +245,7 @@ const update_step_t *update_steps(size_t *ret_count)
 	static const update_step_t steps[] = {
 		{ "serial", update_run_serial, update_undo_serial },
 		{ "build", update_run_build, update_undo_build },
+		{ "rails", update_run_rails, NULL },
 		{ "changes", update_run_changes, update_undo_changes },
 		{ "journal", update_run_store, NULL },
 		{ "publish", update_run_publish, NULL },

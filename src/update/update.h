@@ -4,15 +4,16 @@
  *
  *   source → update_t: edits of a version, or a whole new one → steps → effects
  *
- * The steps (the table in update.c) number, build, check, store and publish. Each reads what earlier ones made; if one
- * fails, those before it are undone, nothing was published, and the edits are as they were, so that they can be mended
- * and tried again. A source knows no step, a step no source. Pure but for two functions of update_env_t, which get
- * values. What should follow is returned as effects. One caller per zone at a time.
+ * The steps (the table in update.c) number, build, check, compare, store and publish. Each reads what earlier ones
+ * made; if one fails, those before it are undone, nothing was published, and the edits are as they were, so that they
+ * can be mended and tried again. A source knows no step, a step no source. Pure but for two functions of update_env_t,
+ * which get values. What should follow is returned as effects. One caller per zone at a time.
  */
 #pragma once
 
 #include "src/conf/conf.h"
 #include "src/journal/changeset.h"
+#include "src/update/rails.h"
 #include "src/zone/txn.h"
 
 /** What can change a zone, and its word in the log and in the zone's history. The numbers are stored: add at the end.
@@ -48,6 +49,7 @@ typedef struct {
 	zone_build_params_t build; /* checks; its callbacks get the messages */
 	conf_serial_policy_t serial_policy;
 	update_store_t stores;
+	rails_policy_t rails;
 } update_policy_t;
 
 /** A change as it is to be stored. Borrowed during the call. */
@@ -83,7 +85,8 @@ typedef struct {
 	bool has_base;     /* the next is known */
 	uint32_t serial_from;
 	uint32_t serial_to;
-	uint32_t removed, added; /* records with SOAs; 0 if whole versions replace each other */
+	uint32_t removed, added;     /* records with SOAs; 0 if whole versions replace each other */
+	char rail[RAILS_REASON_MAX]; /* the guard rail that was broken and held nothing up; "": none */
 } update_effects_t;
 
 /** A change. Begin with update_begin() or update_begin_whole(); end with update_end(). */
@@ -91,6 +94,7 @@ typedef struct {
 	knot_name_t origin; /* lower case; borrowed */
 	update_source_t source;
 	const char *who;             /* borrowed; "" at first */
+	bool is_forced;              /* guard rails hold nothing up */
 	bool is_ahead;               /* the zone file won't have the new version; true at first */
 	const zone_contents_t *base; /* the version that is changed; borrowed; NULL: there is none */
 	zone_txn_t *txn;             /* owned: the edits; NULL: a whole version replaces the zone */
@@ -126,8 +130,8 @@ void update_rollback(update_t *update, size_t mark);
 
 /**
  * Run the steps. base: the version that is served, which update->base is or is a hold on. Without a change nothing
- * happens. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. Errors of env->store(). KNOT_ENOMEM. On failure the edits
- * are as they were.
+ * happens. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. KNOT_EGUARDRAIL: update->reason says which rail the version
+ * breaks. Errors of env->store(). KNOT_ENOMEM. On failure the edits are as they were.
  */
 KNOT_MUST_USE knot_err_t update_commit(update_t *update, const zone_contents_t *base, const update_policy_t *policy,
 		const update_env_t *env, update_effects_t *ret_effects);

@@ -203,6 +203,35 @@ static void test_failures(void **state)
 	zone_contents_free(base);
 }
 
+/* A version that breaks a guard rail: held back with the reason, or published by force, which the effects say. */
+static void test_rails(void **state)
+{
+	(void)state;
+	static const char want[] = "publish-max-shrink 20 %, records 4 -> 2, -50.0 %";
+	update_policy_t careful = policy;
+	careful.rails = (rails_policy_t){ .kept_min = 80 };
+	for (unsigned forced = 0; forced < 2; forced++) {
+		char reason[UPDATE_REASON_MAX] = "";
+		zone_contents_t *base = build(base_text);
+		update_t update;
+		update_effects_t effects;
+		world_t world = { .stored = 0 };
+		const update_env_t env = env_of(&world);
+		assert_int_equal(update_begin(origin, UPDATE_CONTROL, base, &update), KNOT_OK);
+		assert_int_equal(zone_txn_remove_all(update.txn, ns, 0), KNOT_OK);
+		update.is_forced = forced;
+		update.reason = reason;
+		knot_err_t err = update_commit(&update, base, &careful, &env, &effects);
+		assert_int_equal(err, forced ? KNOT_OK : KNOT_EGUARDRAIL);
+		assert_int_equal(effects.is_published, forced);
+		assert_int_equal(world.stored, forced);
+		assert_string_equal(forced ? effects.rail : reason, want);
+		update_end(&update);
+		zone_contents_free(world.served);
+		zone_contents_free(base);
+	}
+}
+
 /* What is stored of each kind of change. */
 static void test_stores(void **state)
 {
@@ -281,6 +310,7 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_commit), cmocka_unit_test(test_failing_steps),
-		cmocka_unit_test(test_failures), cmocka_unit_test(test_stores), cmocka_unit_test(test_nothing) };
+		cmocka_unit_test(test_failures), cmocka_unit_test(test_rails), cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_nothing) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
