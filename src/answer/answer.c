@@ -144,6 +144,7 @@ static void decide_chaos(job_t *job)
 	outcome->record.type = KNOT_TYPE_TXT;
 	outcome->record.class = KNOT_CLASS_CH;
 	outcome->record.ttl = 0;
+	outcome->record.authoritative = false;
 	outcome->record.rdata_len = (uint16_t)(1 + len);
 	outcome->record.rdata[0] = (uint8_t)len;
 	memcpy(outcome->record.rdata + 1, text.data, len);
@@ -245,11 +246,12 @@ __attribute__((noinline)) static void answer_encode_record(job_t *job)
 {
 	const answer_outcome_t *outcome = &job->outcome;
 	knot_msg_names_t names;
+	job->flags = outcome->record.authoritative ? KNOT_FLAG_AA : 0;
 	knot_msg_compress(&job->w, &names);
 	if (knot_msg_put_rr(&job->w, KNOT_SECTION_ANSWER, job->request->query.qname, outcome->record.type,
 			    outcome->record.class, outcome->record.ttl,
 			    (knot_bytes_t){ outcome->record.rdata, outcome->record.rdata_len }) != KNOT_OK) {
-		job->flags = KNOT_FLAG_TC;
+		job->flags |= KNOT_FLAG_TC;
 		job->report->truncated = true;
 	}
 	job->w.names = NULL;

@@ -35,6 +35,7 @@ typedef struct {
 	struct {
 		uint16_t type, class;
 		uint32_t ttl;
+		bool authoritative; /* AA */
 		uint16_t rdata_len;
 		uint8_t rdata[ANSWER_RECORD_MAX];
 	} record;           /* RECORD */

@@ -48,6 +48,7 @@ static void probe_decide(module_instance_t *instance, const answer_source_t *sou
 		outcome->record.type = KNOT_TYPE_A;
 		outcome->record.class = KNOT_CLASS_IN;
 		outcome->record.ttl = 7;
+		outcome->record.authoritative = true;
 		outcome->record.rdata_len = 4;
 		memcpy(outcome->record.rdata, "\12\0\0\1", 4);
 	}
@@ -237,6 +238,7 @@ static void test_decide(void **state)
 		knot_message_t m;
 		knot_message_rr_t rr;
 		assert_int_equal(knot_message_begin((knot_bytes_t){ reply, sizeof(reply) }, &m), KNOT_OK);
+		assert_int_equal(m.flags & (KNOT_FLAG_AA | KNOT_FLAG_TC), KNOT_FLAG_AA);
 		assert_int_equal(m.counts[KNOT_SECTION_ANSWER], 1);
 		assert_int_equal(m.counts[KNOT_SECTION_AUTHORITY], 0);
 		assert_true(knot_message_next(&m, &rr) && knot_message_next(&m, &rr));
