@@ -150,7 +150,7 @@ static void decide_chaos(job_t *job)
 	memcpy(outcome->record.rdata + 1, text.data, len);
 }
 
-/* The engine's own stages, by kind of request. Most are lookups; see answer_decide(). */
+/* The engine's own stages, by kind of request. */
 static const struct {
 	answer_refusal_t (*gate)(job_t *job);
 	void (*decide)(job_t *job); /* NULL: the gate lets none through */
@@ -189,6 +189,7 @@ static inline void answer_decide(job_t *job)
 	} else if (is_lookup) {
 		decide_lookup(job);
 	} else {
+		assert(kinds[request->kind].decide != NULL);
 		kinds[request->kind].decide(job);
 	}
 	if (answer_has_guest(job, ANSWER_STAGE_DECIDE)) {
