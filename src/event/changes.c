@@ -7,6 +7,9 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/zone/diff.h"
+
+#include <xxhash.h>
 
 knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal)
 {
@@ -193,6 +196,87 @@ knot_err_t changes_read_zone(journal_t *journal, const zone_build_params_t *para
 				knot_strerror(err));
 	}
 	return err;
+}
+
+/* ---- Since the file was loaded ---- */
+
+/** The changes that came from elsewhere than the file. */
+typedef struct {
+	uint64_t last;  /* number of the last entry that came from a file */
+	bool is_unsure; /* an entry was made of several: of what isn't known */
+	zone_txn_t *txn;
+	knot_err_t err;
+} changes_since_t;
+
+static bool changes_find_last_file(const journal_entry_t *entry, void *ctx)
+{
+	changes_since_t *since = ctx;
+	if (entry->kind != JOURNAL_NOTE && entry->change.source == UPDATE_FILE) {
+		since->last = entry->number;
+	}
+	since->is_unsure = since->is_unsure || entry->kind == JOURNAL_MERGED;
+	return true;
+}
+
+static bool changes_redo_record(const changeset_rr_t *rr, bool is_added, void *ctx)
+{
+	changes_since_t *since = ctx;
+	if (rr->type == KNOT_TYPE_SOA) {
+		since->err = KNOT_OK;
+	} else {
+		since->err = is_added ? zone_txn_put(since->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				      : zone_txn_remove(since->txn, rr->owner, rr->type, rr->rdata);
+	}
+	return since->err == KNOT_OK;
+}
+
+static bool changes_redo(const journal_entry_t *entry, void *ctx)
+{
+	changes_since_t *since = ctx;
+	if (entry->kind == JOURNAL_STEP && entry->number > since->last) {
+		knot_err_t err = changeset_each(entry->change.payload, CHANGESET_STEP, changes_redo_record, since);
+		since->err = since->err == KNOT_OK ? err : since->err;
+	}
+	return since->err == KNOT_OK;
+}
+
+/* A SOA may differ in its serial only; then what is left of it is the same. */
+static bool changes_note_difference(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	enum { NUMBERS_LEN = 20, SERIAL_LEN = 4 }; /* bytes behind the names of a SOA, the serial first */
+	uint64_t *sums = ctx;                      /* of the SOAs: removed, added; and 1 if anything else differs */
+	if (rr->type != KNOT_TYPE_SOA) {
+		sums[2] = 1;
+		return false;
+	}
+	size_t front = rr->rdata.len - NUMBERS_LEN;
+	uint64_t sum = XXH3_64bits_withSeed(rr->rdata.data, front, rr->ttl);
+	sums[is_added] = XXH3_64bits_withSeed(rr->rdata.data + front + SERIAL_LEN, NUMBERS_LEN - SERIAL_LEN, sum);
+	return true;
+}
+
+bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
+		const zone_contents_t *now)
+{
+	changes_since_t since = { .last = 0 };
+	zone_contents_t *next;
+	uint64_t sums[3] = { 0 };
+	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK || since.is_unsure ||
+			zone_txn_begin(file, params, &since.txn) != KNOT_OK) {
+		return false;
+	}
+	knot_err_t err = journal_each(journal, params->origin, changes_redo, &since);
+	err = err == KNOT_OK ? since.err : err;
+	if (err != KNOT_OK) {
+		zone_txn_discard(since.txn);
+		return false;
+	}
+	if (changes_build(since.txn, file, params, &next) != KNOT_OK) {
+		return false;
+	}
+	err = zone_diff(next, now, changes_note_difference, sums);
+	zone_contents_free(next);
+	return err == KNOT_OK && sums[2] == 0 && sums[0] == sums[1];
 }
 
 /* ---- Removing ---- */

@@ -53,6 +53,13 @@ KNOT_MUST_USE knot_err_t changes_apply(journal_t *journal, const zone_build_para
 KNOT_MUST_USE knot_err_t changes_read_zone(
 		journal_t *journal, const zone_build_params_t *params, zone_contents_t **ret_contents);
 
+/**
+ * True if `file`, with the changes that the journal has since a file was last loaded, is `now`, whatever their serials:
+ * then that was this file. False also if that can't be found out. Cost: a pass over both versions.
+ */
+bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
+		const zone_contents_t *now);
+
 /** Remove what the journal has of a zone. KNOT_OK also if that is nothing. Logs a failure. */
 KNOT_MUST_USE knot_err_t changes_drop(journal_t *journal, knot_name_t name);
 

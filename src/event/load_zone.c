@@ -461,6 +461,13 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 	}
 	bool is_good = load_check_serial(loading, take_base, file);
 	uint32_t file_serial = file->serial;
+	/* What isn't in a file that is the same as ever was committed, and stays. */
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	if (is_good && loading->plan.ignores_serial &&
+			changes_lead_from(loading->env->journal, &policy.build, file, take_base)) {
+		load_note(loading, "zone file parsed, serial %u, not changed", file_serial);
+		is_good = false;
+	}
 	if (is_good) {
 		err = load_merge_file(loading, take_base, file, &next, &is_published);
 	} else {

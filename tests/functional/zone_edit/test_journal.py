@@ -84,18 +84,25 @@ def test_commit_survives_without_images(knotd, load, content):
 
 
 @pytest.mark.ours
-def test_file_without_serial_that_did_not_change(knotd):
-    """Knot DNS takes back, at each start, what the file doesn't have; here that is so only without an image of the file."""
+@pytest.mark.parametrize("has_image", [True, False])
+def test_file_without_serial_that_did_not_change(knotd, has_image):
+    """Knot DNS takes back, at each start, what the file doesn't have; here only what another file doesn't have."""
     start(knotd, items=items("difference-no-serial", "all"))
-    knotd.wait(lambda: "current" in knotd.knotc("zone-image", "example").stdout, what="the image")
+    if has_image:
+        knotd.wait(lambda: "current" in knotd.knotc("zone-image", "example").stdout, what="the image")
     edit(knotd, "a 60 A 192.0.2.2")
-    kill(knotd)
-    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
-    assert names(knotd) == ["a"]
+    edit(knotd, "- ns.sub", "c 60 A 192.0.2.2")
+    knotd.stop(signal.SIGKILL)
+    if not has_image:
+        shutil.rmtree(knotd.dir / "db" / "images")
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+    assert names(knotd) == ["a", "c"]
+    assert has_image == ("zone file parsed, serial 5, not changed" not in knotd.log())
     knotd.stop()
     write(knotd, zone(1, "b"))
     knotd.start()
-    knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+    knotd.wait(lambda: serial(knotd) == 8, what="the zone")
     assert names(knotd) == ["b"]
 
 
