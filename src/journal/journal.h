@@ -4,7 +4,7 @@
  *
  * Owns an LMDB environment for all zones in the folder `database.journal-db`. Of a zone it knows its name, serials and
  * bytes (changeset.h); what they mean is the caller's. Layout, limits, and what happens in a crash:
- * doc/formats/journal.md. The folder is made with the first write; one that is missing is
+ * doc/formats/journal.md and doc/adr/0032-journal.md. The folder is made with the first write; one that is missing is
  * an empty journal.
  *
  * Any thread may read and write. The changes of one zone are stored by one thread at a time. Writes of many threads
