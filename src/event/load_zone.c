@@ -218,6 +218,19 @@ static knot_err_t load_read_file(loading_t *loading, zone_contents_t **ret_conte
 	return err;
 }
 
+/*
+ * The zone file has the version `serial`. A crash may come between the file and its note in the journal, which would
+ * then merge changes past that version, and none would lead on from the file.
+ */
+static void load_note_flushed(const loading_t *loading, uint32_t serial)
+{
+	const journal_info_t *info = &loading->journal;
+	bool is_known = info->has_flushed && (int32_t)(serial - info->serial_flushed) <= 0; /* RFC 1982 3.2 */
+	if (loading->plan.has_changes && info->has_changes && serial != info->serial_first && !is_known) {
+		changes_mark_flushed(loading->env->journal, loading->report.name, serial);
+	}
+}
+
 /* Apply what the journal has after the serial of *contents, and note that they are ahead of the file then. */
 static knot_err_t load_apply(loading_t *loading, zone_contents_t **contents, load_source_t *source)
 {
@@ -249,6 +262,7 @@ static knot_err_t load_read_and_apply(loading_t *loading, zone_contents_t **ret_
 	if (!loading->plan.ignores_serial) {
 		load_note(loading, "zone file parsed, serial %u", contents->serial);
 	}
+	load_note_flushed(loading, contents->serial);
 	err = load_apply(loading, &contents, &source);
 	if (err != KNOT_OK) {
 		load_write_notes(loading);
@@ -534,12 +548,66 @@ static void load_read_image(loading_t *loading)
 	}
 }
 
+/* What leads to the journal's last version other than the image: the whole zone in it, or the file. */
+static knot_err_t load_other_than_image(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
+{
+	if (!loading->journal.has_whole) {
+		return load_read_and_apply(loading, ret_contents, ret_source);
+	}
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err = source_go_ahead(&loading->image_source, loading->settings.path, loading->settings.number,
+			&loading->image->serial);
+	err = err == KNOT_OK ? changes_read_zone(loading->env->journal, &policy.build, ret_contents) : err;
+	if (err == KNOT_OK) {
+		load_note(loading, "zone loaded from journal, serial %u", (*ret_contents)->serial);
+		*ret_source = loading->image_source;
+		loading->image_source = (load_source_t){ 0 };
+	}
+	return err;
+}
+
+/*
+ * The journal has a newer version, but nothing leads to it from the image: changes were merged past that. Take it from
+ * elsewhere. What isn't newer than the image, after all, is older history.
+ */
+static void load_pass_image(loading_t *loading)
+{
+	zone_contents_t *contents;
+	load_source_t source = { 0 };
+	if (load_other_than_image(loading, &contents, &source) != KNOT_OK) {
+		return; /* logged */
+	}
+	if ((int32_t)(contents->serial - loading->image->serial) <= 0) {
+		zone_contents_free(contents);
+		load_source_t *unused = loading->journal.has_whole ? &loading->image_source : &source;
+		source_clear(unused);
+		loading->image_source = loading->journal.has_whole ? source : loading->image_source;
+		return;
+	}
+	zone_contents_free(loading->image);
+	source_clear(&loading->image_source);
+	loading->image = contents;
+	loading->image_source = source;
+	loading->plan.base = loading->journal.has_whole ? LOAD_BASE_JOURNAL : LOAD_BASE_FILE;
+	loading->outcome = loading->journal.has_whole ? LOAD_FROM_JOURNAL : LOAD_FROM_FILE;
+}
+
 static knot_err_t load_from_image(loading_t *loading)
 {
+	const sources_t *files = loading->image_source.files;
+	const journal_info_t *journal = &loading->journal;
 	loading->outcome = LOAD_FROM_IMAGE;
+	if (!source_is_ahead(&loading->image_source)) {
+		load_note_flushed(loading, loading->image->serial);
+	} else if (files->has_serial) {
+		load_note_flushed(loading, files->serial);
+	}
 	knot_err_t err = load_apply(loading, &loading->image, &loading->image_source);
 	if (err != KNOT_OK) {
 		log_zone(LOG_WARNING, loading->report.name, "failed to load journal (%s)", knot_strerror(err));
+	} else if (loading->plan.has_changes && (journal->has_whole || journal->has_changes) &&
+			(int32_t)(journal->serial_last - loading->image->serial) > 0) {
+		load_pass_image(loading);
 	}
 	zone_contents_t *contents = loading->image;
 	loading->image = NULL;
