@@ -44,6 +44,7 @@ ENTRY = struct.Struct("=IIQQ32s")       # disk_entry_t
 WRITE, SYNC, TRUNCATE, NAME = range(4)
 CONTROL = struct.Struct("=IIIIIi")      # the beginning of disk_control_t
 ENOSPC = 28
+HARMLESS = "created again|\\(it is empty;|SOA serial decreased, ignoring zone file"    # a new database that was torn; a file behind its journal
 HANG_S = 60
 COMPLAINT = re.compile(r"(warning|error|critical): .*(image|journal|timer|database)|set aside|damaged|malformed")
 
@@ -285,6 +286,12 @@ class World:
             file.seek(self.mark)
             return file.read().decode(errors="replace")
 
+    def log(self):
+        """The end of the log, of more than the last life, without what says nothing of zones."""
+        dull = re.compile(r"received command|zone will be loaded|using UDP|binding to|info: (loading|loaded configuration|Bowline|control)|stale PID|server (started|in)")
+        text = self.knotd.output.read_text(errors="replace") if self.knotd.output.exists() else ""
+        return "\n".join([line[24:] for line in text.splitlines() if not dull.search(line)][-60:])
+
     def alive(self):
         """ConnectionError if the daemon has been killed; a fault if it ended otherwise."""
         status = self.knotd.process.poll()
@@ -337,7 +344,7 @@ class World:
             zone.settle(found)
             self.verify_file(zone)
             self.counts["verified"] += 1
-        bad = [line for line in self.said().splitlines() if COMPLAINT.search(line) and "created again" not in line]
+        bad = [line for line in self.said().splitlines() if COMPLAINT.search(line) and not re.search(HARMLESS, line)]
         if bad and self.part != "full":
             raise Fault("complaints after the start:\n" + "\n".join(bad))
 
@@ -497,7 +504,7 @@ def run_world(task):
         return world.counts, None
     except Exception as error:      # whatever it is, say how to repeat it
         what = str(error) if isinstance(error, Fault) else "".join(traceback.format_exception(error))
-        return world.counts, f"part {part}, seed {seed}, life {lived}: {what}\n{world.said()[-3000:]}"
+        return world.counts, f"part {part}, seed {seed}, life {lived}: {what}\n{world.log()}"
     finally:
         world.close()
 
