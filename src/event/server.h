@@ -2,9 +2,9 @@
 /**
  * The zones of a running server: their set, and when and in which order work is done on them.
  *
- * Owns the published state, the zones, the pool of background workers and one serial queue of jobs per zone, so that a
- * zone has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the process (knotd/).
- * Every function may be called from any thread registered for RCU, outside of read sections.
+ * Owns the published state, the zones, and the pool of background workers with the times of all events; a zone has one
+ * job at a time, so it has one writer without a mutex of its own. Not here: sockets (net/), commands (control/), the
+ * process (knotd/). Every function may be called from any thread registered for RCU, outside of read sections.
  */
 #pragma once
 
