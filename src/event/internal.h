@@ -23,6 +23,9 @@ typedef struct {
 	_Atomic uint64_t since_s; /* wall clock: when it began; for threads without the lock */
 } conf_open_t;
 
+/** What remains to be done to compact the memory of a zone. See compact.c. */
+typedef struct compaction compaction_t;
+
 struct server {
 	state_root_t root;
 	server_params_t params;
@@ -35,9 +38,10 @@ struct server {
 	int loaded_fd;                                   /* owned: eventfd */
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	edits_t edits;                               /* open transactions on zones */
-	faults_t faults SYS_GUARDED_BY(jobs.lock);   /* reasons of zones whose last job failed */
-	uint64_t refusals SYS_GUARDED_BY(jobs.lock); /* versions that a guard rail held back */
+	edits_t edits;                                       /* open transactions on zones */
+	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
+	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
+	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
 };
 
 /** The lock of the jobs, also for a const server. */
@@ -111,6 +115,11 @@ void server_edit_free(server_t *server, server_edit_t *take_edit);
 #include "src/event/event.def"
 #undef EVENT
 #undef EVENT_ABSENT
+
+/* ---- compact.c ---- */
+
+/** Free server->compactions. After jobs_stop(). */
+void server_compact_deinit(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /* ---- zone_flush.c ---- */
 

@@ -82,6 +82,11 @@ knot_err_t publish_update(publish_t *publish, update_t *update, const zone_conte
 	return err;
 }
 
+void publish_moved(zone_t *zone, zone_contents_t *take_contents)
+{
+	publish_contents(zone, take_contents);
+}
+
 void publish_drop(zone_t *zone, load_source_t *source)
 {
 	source_clear(source);

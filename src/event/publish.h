@@ -29,5 +29,8 @@ typedef struct {
 KNOT_MUST_USE knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects);
 
+/** Serve another version with the same records. */
+void publish_moved(zone_t *zone, zone_contents_t *take_contents);
+
 /** Serve nothing any more. Logs that. */
 void publish_drop(zone_t *zone, load_source_t *source);

@@ -235,6 +235,7 @@ void server_free(server_t *server)
 		return;
 	}
 	conf_edit_close(server);
+	server_compact_deinit(server);
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
 	faults_free(&server->faults);

@@ -267,10 +267,8 @@ static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 /* True if the version that is served is the one that was held. Both have the same chunks then. */
 static bool is_same_version(const zone_contents_t *held, const zone_contents_t *current)
 {
-	return held == NULL || current == NULL
-			       ? held == current
-			       : held->apex == current->apex && held->serial == current->serial &&
-						 zone_image_lineage(held) == zone_image_lineage(current);
+	return held == NULL || current == NULL ? held == current
+					       : held->apex == current->apex && held->serial == current->serial;
 }
 
 /*

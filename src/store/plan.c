@@ -22,7 +22,7 @@ static bool is_in_limits(const store_image_t *image)
 	       image->head.len <= STORE_HEAD_MAX && pieces <= STORE_PIECES_MAX / 4;
 }
 
-/* True if `image` is what is stored, or that with more behind it. */
+/* True if `image` is what is stored, or that with more behind it and without some chunks. */
 static bool grows_from(const store_image_t *image, const store_record_t *old, uint32_t format)
 {
 	if (old->lineage != image->lineage || old->format != format || old->flags & STORE_RECORD_INLINE ||
@@ -30,7 +30,7 @@ static bool grows_from(const store_image_t *image, const store_record_t *old, ui
 		return false;
 	}
 	for (uint32_t i = 0; i < old->chunk_count; i++) {
-		if (old->chunk_lens[i] > image->chunks[i].len) {
+		if (image->chunks[i].len > 0 && old->chunk_lens[i] > image->chunks[i].len) {
 			return false;
 		}
 	}
@@ -58,26 +58,30 @@ static void add_parts(store_plan_t *plan, uint32_t chunk, uint64_t from, uint64_
 	}
 }
 
-/* The pieces of a chunk that is stored up to `stored`: kept, or written again as fewer ones. Then its new bytes. */
+/* The pieces of a chunk that is stored up to `stored`: kept, written again as fewer ones, or dropped with it. Then its
+ * new bytes. */
 static uint32_t plan_stored_chunk(
 		store_plan_t *plan, const store_record_t *old, uint32_t chunk, uint32_t piece, bool merges)
 {
 	uint64_t stored = old->chunk_lens[chunk], len = plan->image->chunks[chunk].len;
 	uint32_t first = piece;
-	assert(stored <= len);
+	bool is_gone = len == 0;
+	assert(stored <= len || is_gone);
 	for (uint64_t got = 0; got < stored; piece++) {
 		assert(piece < old->piece_count);
 		got += old->pieces[piece].len;
 	}
 	bool anew = merges && piece - first + (len > stored) > pieces_of(len);
 	for (uint32_t i = first; i < piece; i++) {
-		if (anew) {
+		if (anew || is_gone) {
 			plan->dropped[plan->dropped_count++] = old->pieces[i].number;
 		} else {
 			plan->pieces[plan->record.piece_count++] = old->pieces[i];
 		}
 	}
-	add_parts(plan, chunk, anew ? 0 : stored, len);
+	if (!is_gone) {
+		add_parts(plan, chunk, anew ? 0 : stored, len);
+	}
 	return piece;
 }
 

@@ -76,7 +76,8 @@ typedef struct {
 	bool is_ahead;     /* the version has changes that the sources don't have */
 	uint32_t serial;   /* of the SOA, for lists */
 	uint64_t settings; /* hash of the other inputs of the version; compared by the caller */
-	uint64_t lineage;  /* chunks of one lineage only grow at their end: what is stored of them stays as it is */
+	uint64_t lineage;  /* chunks of one lineage only grow at their end, or become empty and stay so: what is stored
+			    * of them stays  as it is */
 	knot_bytes_t head; /* opaque; at most STORE_HEAD_MAX */
 	const knot_bytes_t *chunks; /* the bytes in use of each */
 	uint32_t chunk_count;

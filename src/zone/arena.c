@@ -15,7 +15,10 @@ enum {
 	UNIT = 8,
 	FIRST_CHUNK_LEN = 4096, /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
 	FORK_CHUNK_MIN = 256,
-	FORK_CHUNK_PART = 16, /* a transaction's chunk is at least this part of the arena */
+	CHUNK_PART = 16,        /* a chunk is at least this part of an arena built from scratch … */
+	FORK_CHUNK_PART = 64,   /* … and of one that grows by transactions … */
+	BRIEF_CHUNK_PART = 512, /* … and for zone_arena_alloc_brief() */
+	SPLIT_FROM = 8 * 1024,  /* bytes of an arena from which on what is never moved gets chunks of its own */
 	PAGE = 4096,
 	HEAP_CHUNK_MAX = 64 * 1024,       /* smaller chunks come from the heap, larger ones from mmap() */
 	RECYCLE_LEN_MAX = 49 * 12 + UNIT, /* largest twig array, rounded up */
@@ -46,16 +49,27 @@ static void set_len(chunk_t *chunk, size_t len)
 
 /* A chunk as one arena sees it. */
 typedef struct {
-	chunk_t *chunk;
-	size_t used; /* bytes in use; those of the last chunk may still grow */
+	chunk_t *chunk;  /* NULL: the arena has none of this number now */
+	size_t used;     /* bytes allocated; those of the chunk being filled may still grow */
+	int64_t live;    /* bytes allocated less bytes dropped, by all transactions up to this one */
+	bool is_about;   /* from an image, or packed: `live` counts what was not in use then, too */
+	size_t mark;     /* bytes allocated by the transactions before this one; what is behind is its own */
+	bool is_ordered; /* allocated in the order of names, by a build from scratch or a pass of compaction */
+	bool is_gone;    /* it was given back: the number isn't used again in this lineage */
 } slot_t;
+
+#define NO_CHUNK UINT32_MAX
 
 /* What an arena needs that is not packed. */
 typedef struct {
 	slot_t *slots;
 	uint8_t **bases;
 	uint32_t room;        /* of both */
-	zone_ref_t mark;      /* references from here on are this transaction's */
+	uint32_t current;     /* number of the chunk being filled; NO_CHUNK: there is none yet */
+	uint32_t kept;        /* the one for zone_arena_alloc_kept(); NO_CHUNK: none yet */
+	uint32_t moved;       /* the one being filled by a pass of compaction; NO_CHUNK: none yet */
+	uint32_t brief;       /* the one for zone_arena_alloc_brief() of a pass; NO_CHUNK: none yet */
+	bool is_moving;       /* allocations go to these two */
 	zone_ref_t *recycled; /* RECYCLE_CLASSES lists by size in units, linked through their first 4 bytes; made when
 				 needed */
 	int64_t live;         /* bytes allocated less bytes dropped, since zone_arena_new() or zone_arena_fork() */
@@ -173,7 +187,7 @@ static slot_t arena_slot_of(const zone_arena_t *arena, uint32_t i)
 		return arena->growth->slots[i];
 	}
 	chunk_t *chunk = packed_chunk(arena);
-	return (slot_t){ chunk, len_of(chunk) };
+	return (slot_t){ .chunk = chunk, .used = len_of(chunk), .live = (int64_t)len_of(chunk), .is_about = true };
 }
 
 /* Invariant: every chunk is in use, the readers' table has it, and it holds no more than it has room for. */
@@ -181,9 +195,14 @@ static bool arena_is_sound(const zone_arena_t *arena)
 {
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
 		slot_t slot = arena_slot_of(arena, i);
-		bool is_sound = atomic_load_explicit(&slot.chunk->users, memory_order_relaxed) > 0 &&
-				arena->view.chunks[i] == slot.chunk->base && slot.used <= len_of(slot.chunk) &&
-				slot.used % UNIT == 0;
+		bool is_sound = slot.chunk == NULL
+						? arena->view.chunks[i] == NULL && slot.used == 0 && slot.live == 0
+						: atomic_load_explicit(&slot.chunk->users, memory_order_relaxed) > 0 &&
+								  arena->view.chunks[i] == slot.chunk->base &&
+								  slot.used <= len_of(slot.chunk) &&
+								  slot.used % UNIT == 0 &&
+								  slot.live <= (int64_t)slot.used &&
+								  (slot.live >= 0 || slot.is_about);
 		if (!is_sound) {
 			return false;
 		}
@@ -214,37 +233,45 @@ static bool arena_make_room(zone_arena_t *arena, uint32_t room)
 	return true;
 }
 
-static void append_slot(zone_arena_t *arena, slot_t slot)
+static void set_slot(zone_arena_t *arena, uint32_t i, slot_t slot)
 {
-	assert(arena->view.chunk_count < arena->growth->room);
-	arena->growth->slots[arena->view.chunk_count] = slot;
-	arena->growth->bases[arena->view.chunk_count] = slot.chunk->base;
-	arena->view.chunk_count++;
+	assert(i < arena->growth->room);
+	arena->growth->slots[i] = slot;
+	arena->growth->bases[i] = slot.chunk != NULL ? slot.chunk->base : NULL;
 }
 
-static bool add_chunk(zone_arena_t *arena, size_t len)
+/* A number that no chunk of the lineage has had, or the next one. References with number 0 would begin with "none". */
+static uint32_t free_number(const zone_arena_t *arena)
 {
-	uint32_t count = arena->view.chunk_count, room = arena->growth->room;
-	if (count == ZONE_CHUNK_COUNT_MAX || (count == room && !arena_make_room(arena, room == 0 ? 4 : 2 * room))) {
-		return false;
+	for (uint32_t i = 1; i < arena->view.chunk_count; i++) {
+		if (arena->growth->slots[i].chunk == NULL && !arena->growth->slots[i].is_gone) {
+			return i;
+		}
+	}
+	return arena->view.chunk_count;
+}
+
+/* Returns the new chunk's number; NO_CHUNK: out of memory or numbers. */
+static uint32_t add_chunk(zone_arena_t *arena, size_t len)
+{
+	uint32_t number = free_number(arena), room = arena->growth->room;
+	if (number == ZONE_CHUNK_COUNT_MAX || (number == room && !arena_make_room(arena, room == 0 ? 4 : 2 * room))) {
+		return NO_CHUNK;
 	}
 	chunk_t *chunk = malloc(sizeof(*chunk));
 	if (chunk == NULL) {
-		return false;
+		return NO_CHUNK;
 	}
 	*chunk = (chunk_t){ .base = NULL };
 	if (!map_chunk(chunk, len)) {
 		free(chunk);
-		return false;
+		return NO_CHUNK;
 	}
 	atomic_init(&chunk->users, 1);
-	append_slot(arena, (slot_t){ .chunk = chunk });
-	return true;
-}
-
-static slot_t *last_of(const zone_arena_t *arena)
-{
-	return &arena->growth->slots[arena->view.chunk_count - 1];
+	bool is_ordered = arena->growth->is_moving || !arena->growth->is_fork;
+	set_slot(arena, number, (slot_t){ .chunk = chunk, .is_ordered = is_ordered });
+	arena->view.chunk_count += number == arena->view.chunk_count;
+	return number;
 }
 
 /* ---- Lineage ---- */
@@ -292,6 +319,7 @@ static zone_arena_t *new_arena(uint64_t lineage, uint32_t room)
 		free(growth);
 		return NULL;
 	}
+	*growth = (growth_t){ .current = NO_CHUNK, .kept = NO_CHUNK, .moved = NO_CHUNK, .brief = NO_CHUNK };
 	arena->growth = growth;
 	arena->lineage = lineage;
 	if (!arena_make_room(arena, room)) {
@@ -308,21 +336,22 @@ zone_arena_t *zone_arena_new(size_t first_len)
 		return NULL;
 	}
 	size_t len = first_len < FIRST_CHUNK_LEN ? FIRST_CHUNK_LEN : first_len;
-	if (!add_chunk(arena, (len + UNIT) & ~(size_t)(UNIT - 1))) {
+	arena->growth->current = add_chunk(arena, (len + UNIT) & ~(size_t)(UNIT - 1));
+	if (arena->growth->current == NO_CHUNK) {
 		zone_arena_free(arena);
 		return NULL;
 	}
-	last_of(arena)->used = UNIT; /* reference 0 is none */
-	arena->growth->mark = 1;
+	arena->growth->slots[0].used = UNIT; /* reference 0 is none */
 	return arena;
 }
 
-/* Nothing can be addressed behind an allocation that is larger than a chunk: its end is the next chunk's start. */
-static zone_ref_t end_of(const zone_arena_t *arena)
+/* The reference of what comes next in a chunk. Nothing can be addressed behind an allocation that is larger than a
+ * chunk: nothing comes there. */
+static zone_ref_t end_of(const zone_arena_t *arena, uint32_t chunk)
 {
-	size_t used = last_of(arena)->used;
-	return ((arena->view.chunk_count - 1) << ZONE_CHUNK_OFFSET_BITS) +
-	       (zone_ref_t)((used < ZONE_CHUNK_MAX ? used : ZONE_CHUNK_MAX) / UNIT);
+	size_t used = arena->growth->slots[chunk].used;
+	assert(used < ZONE_CHUNK_MAX);
+	return (chunk << ZONE_CHUNK_OFFSET_BITS) + (zone_ref_t)(used / UNIT);
 }
 
 zone_arena_t *zone_arena_fork(zone_arena_t *parent)
@@ -335,13 +364,27 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 	}
 	for (uint32_t i = 0; i < parent->view.chunk_count; i++) {
 		slot_t slot = arena_slot_of(parent, i);
-		atomic_fetch_add_explicit(&slot.chunk->users, 1, memory_order_relaxed);
-		append_slot(arena, slot);
+		if (slot.chunk != NULL) {
+			atomic_fetch_add_explicit(&slot.chunk->users, 1, memory_order_relaxed);
+		}
+		slot.mark = slot.used;
+		set_slot(arena, i, slot);
 	}
-	/* A full chunk's end is the next chunk's start: nothing with that reference exists yet. */
-	arena->growth->mark = end_of(arena);
-	arena->growth->is_fork = true;
+	arena->view.chunk_count = parent->view.chunk_count;
+	growth_t *growth = arena->growth;
+	growth->current = parent->growth != NULL ? parent->growth->current : 0;
+	growth->moved = parent->growth != NULL ? parent->growth->moved : NO_CHUNK;
+	growth->brief = parent->growth != NULL ? parent->growth->brief : NO_CHUNK;
+	growth->is_fork = true;
 	return arena;
+}
+
+/* From now on the numbers of chunks that were given back may be used again. */
+static void arena_let_reuse(zone_arena_t *arena)
+{
+	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
+		arena->growth->slots[i].is_gone = false;
+	}
 }
 
 zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, uint32_t chunk_count)
@@ -352,15 +395,26 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 		return NULL;
 	}
 	for (uint32_t i = 0; i < chunk_count; i++) {
-		/* A chunk that was cut for lack of room for one more node was a huge page, and is to be one again. */
 		size_t len = (size_t)chunk_lens[i];
-		if (!add_chunk(arena, len > ZONE_CHUNK_MAX / 4 * 3 && len < ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : len)) {
+		if (len == 0) { /* whatever the number had is gone from what is stored, too: it may be used again */
+			set_slot(arena, i, (slot_t){ .chunk = NULL, .is_gone = true });
+			arena->view.chunk_count++;
+			continue;
+		}
+		/* A chunk that was cut for lack of room for one more node was a huge page, and is to be one again. */
+		bool was_huge = len > ZONE_CHUNK_MAX / 4 * 3 && len < ZONE_CHUNK_MAX;
+		uint32_t number = add_chunk(arena, was_huge ? ZONE_CHUNK_MAX : len);
+		if (number == NO_CHUNK) {
 			zone_arena_free(arena);
 			return NULL;
 		}
-		last_of(arena)->used = len;
+		assert(number == i);
+		arena->growth->slots[i].used = len;
+		arena->growth->slots[i].live = (int64_t)len;
+		arena->growth->slots[i].is_about = true;
+		arena->growth->current = i;
 	}
-	arena->growth->mark = end_of(arena);
+	arena_let_reuse(arena);
 	return arena;
 }
 
@@ -380,7 +434,9 @@ void zone_arena_free(zone_arena_t *take_arena)
 		return;
 	}
 	for (uint32_t i = 0; i < take_arena->view.chunk_count; i++) {
-		drop_chunk(growth->slots[i].chunk);
+		if (growth->slots[i].chunk != NULL) {
+			drop_chunk(growth->slots[i].chunk);
+		}
 	}
 	free(growth->slots);
 	free(growth->bases);
@@ -390,49 +446,101 @@ void zone_arena_free(zone_arena_t *take_arena)
 }
 
 /*
- * Chunks of a new arena double, so that neither small nor large zones waste much. A fork's chunks are in proportion to
- * its parent, so that a few changes don't bloat a zone.
+ * Chunks of a new arena grow with it, so that neither small nor large zones waste much, and that giving back a chunk
+ * never waits for a great part of a zone (compact.h). A fork's chunks are in proportion to its parent, so that a few
+ * changes don't bloat a zone.
  */
-static size_t next_chunk_len(const zone_arena_t *arena, size_t len)
+static size_t next_chunk_len(const zone_arena_t *arena, unsigned part, size_t len)
 {
-	size_t next = 2 * len_of(last_of(arena)->chunk);
-	if (arena->growth->is_fork) {
-		next = zone_arena_size(arena) / FORK_CHUNK_PART & ~(size_t)(UNIT - 1);
-		next = next < FORK_CHUNK_MIN ? FORK_CHUNK_MIN : next;
+	size_t size = zone_arena_size(arena), next = size / part & ~(size_t)(UNIT - 1);
+	if (!arena->growth->is_fork) {
+		size_t doubled = size < SPLIT_FROM ? size : SPLIT_FROM;
+		next = next < doubled ? doubled : next;
 	}
+	next = next < FORK_CHUNK_MIN ? FORK_CHUNK_MIN : next;
 	next = next > ZONE_CHUNK_MAX ? ZONE_CHUNK_MAX : next;
 	return next < len ? len : next;
+}
+
+/* Take `len` bytes from a chunk, or from a new one, whose number is then in *chunk. */
+static zone_ref_t alloc_in(zone_arena_t *arena, uint32_t *chunk, size_t len)
+{
+	const slot_t *slot = *chunk != NO_CHUNK ? &arena->growth->slots[*chunk] : NULL;
+	if (slot == NULL || slot->used >= ZONE_CHUNK_MAX || len > len_of(slot->chunk) - slot->used) {
+		unsigned part = chunk == &arena->growth->brief ? BRIEF_CHUNK_PART
+				: arena->growth->is_fork       ? FORK_CHUNK_PART
+							       : CHUNK_PART;
+		uint32_t added = add_chunk(arena, next_chunk_len(arena, part, len));
+		if (added == NO_CHUNK) {
+			return 0;
+		}
+		*chunk = added;
+	}
+	zone_ref_t ref = end_of(arena, *chunk);
+	/* Chunks come zeroed, but a discarded fork may have written behind its parent's end. */
+	memset(zone_at(&arena->view, ref), 0, len);
+	arena->growth->slots[*chunk].used += len;
+	return ref;
+}
+
+static void arena_count(zone_arena_t *arena, zone_ref_t ref, int64_t by)
+{
+	slot_t *slot = &arena->growth->slots[ref >> ZONE_CHUNK_OFFSET_BITS];
+	slot->live += by;
+	arena->growth->live += by;
+	assert(slot->live >= 0 || slot->is_about); /* an image may be wrong */
 }
 
 zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
 {
 	assert(len > 0);
 	size_t units = (len + UNIT - 1) / UNIT;
-	if (units < RECYCLE_CLASSES && arena->growth->recycled != NULL && arena->growth->recycled[units] != 0) {
-		zone_ref_t ref = arena->growth->recycled[units];
+	zone_ref_t ref =
+			units < RECYCLE_CLASSES && arena->growth->recycled != NULL ? arena->growth->recycled[units] : 0;
+	if (ref != 0) {
 		uint8_t *p = zone_at(&arena->view, ref);
 		memcpy(&arena->growth->recycled[units], p, sizeof(zone_ref_t));
 		memset(p, 0, units * UNIT);
-		arena->growth->live += (int64_t)(units * UNIT);
-		return ref;
+	} else {
+		growth_t *growth = arena->growth;
+		ref = alloc_in(arena, growth->is_moving ? &growth->moved : &growth->current, units * UNIT);
 	}
-	const slot_t *last = last_of(arena);
-	if (last->used >= ZONE_CHUNK_MAX || units * UNIT > len_of(last->chunk) - last->used) {
-		if (!add_chunk(arena, next_chunk_len(arena, units * UNIT))) {
-			return 0;
-		}
+	if (ref != 0) {
+		arena_count(arena, ref, (int64_t)(units * UNIT));
 	}
-	zone_ref_t ref = end_of(arena);
-	/* Chunks come zeroed, but a discarded fork may have written behind its parent's end. */
-	memset(zone_at(&arena->view, ref), 0, units * UNIT);
-	last_of(arena)->used += units * UNIT;
-	arena->growth->live += (int64_t)(units * UNIT);
+	return ref;
+}
+
+zone_ref_t zone_arena_alloc_kept(zone_arena_t *arena, size_t len)
+{
+	assert(len > 0);
+	size_t rounded = (len + UNIT - 1) & ~(size_t)(UNIT - 1);
+	bool is_apart = arena->growth->kept != NO_CHUNK || zone_arena_size(arena) >= SPLIT_FROM;
+	zone_ref_t ref = alloc_in(arena, is_apart ? &arena->growth->kept : &arena->growth->current, rounded);
+	if (ref != 0) {
+		arena_count(arena, ref, (int64_t)rounded);
+	}
+	return ref;
+}
+
+zone_ref_t zone_arena_alloc_brief(zone_arena_t *arena, size_t len)
+{
+	assert(len > 0);
+	if (!arena->growth->is_moving) {
+		return zone_arena_alloc(arena, len);
+	}
+	size_t rounded = (len + UNIT - 1) & ~(size_t)(UNIT - 1);
+	zone_ref_t ref = alloc_in(arena, &arena->growth->brief, rounded);
+	if (ref != 0) {
+		arena_count(arena, ref, (int64_t)rounded);
+	}
 	return ref;
 }
 
 bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 {
-	return ref >= arena->growth->mark;
+	size_t off = UNIT * (size_t)(ref & ((1u << ZONE_CHUNK_OFFSET_BITS) - 1));
+	return off >= arena->growth->slots[ref >> ZONE_CHUNK_OFFSET_BITS].mark;
 }
 
 int64_t zone_arena_live_change(const zone_arena_t *arena)
@@ -441,17 +549,17 @@ int64_t zone_arena_live_change(const zone_arena_t *arena)
 	return arena->growth->live;
 }
 
-void zone_arena_shrink(zone_arena_t *arena, size_t len, size_t less)
+void zone_arena_shrink(zone_arena_t *arena, zone_ref_t ref, size_t len, size_t less)
 {
 	assert(less <= len && arena->growth != NULL);
-	arena->growth->live -= (int64_t)(((len + UNIT - 1) / UNIT - (less + UNIT - 1) / UNIT) * UNIT);
+	arena_count(arena, ref, -(int64_t)(((len + UNIT - 1) / UNIT - (less + UNIT - 1) / UNIT) * UNIT));
 }
 
 void zone_arena_drop(zone_arena_t *arena, zone_ref_t ref, size_t len)
 {
 	assert(ref != 0 && arena->growth != NULL);
 	size_t units = (len + UNIT - 1) / UNIT;
-	arena->growth->live -= (int64_t)(units * UNIT);
+	arena_count(arena, ref, -(int64_t)(units * UNIT));
 	if (units == 0 || units >= RECYCLE_CLASSES || !zone_arena_is_mine(arena, ref)) {
 		return;
 	}
@@ -465,20 +573,20 @@ void zone_arena_drop(zone_arena_t *arena, zone_ref_t ref, size_t len)
 	arena->growth->recycled[units] = ref;
 }
 
-/* Give back what the last chunk has not used. */
-static void arena_trim_last(zone_arena_t *arena)
+/* Give back what a chunk has not used. */
+static void arena_trim(zone_arena_t *arena, uint32_t number)
 {
-	slot_t *last = last_of(arena);
-	chunk_t *chunk = last->chunk;
+	slot_t *slot = &arena->growth->slots[number];
+	chunk_t *chunk = slot->chunk;
 	if (atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
 		return;
 	}
-	size_t pages_len = (last->used + PAGE - 1) & ~(size_t)(PAGE - 1);
-	if (chunk->kind == CHUNK_HEAP && last->used < len_of(chunk)) {
-		uint8_t *base = realloc(chunk->base, last->used);
+	size_t pages_len = (slot->used + PAGE - 1) & ~(size_t)(PAGE - 1);
+	if (chunk->kind == CHUNK_HEAP && slot->used < len_of(chunk)) {
+		uint8_t *base = realloc(chunk->base, slot->used);
 		if (base != NULL) {
-			chunk->base = arena->growth->bases[arena->view.chunk_count - 1] = base;
-			set_len(chunk, last->used);
+			chunk->base = arena->growth->bases[number] = base;
+			set_len(chunk, slot->used);
 		}
 	} else if (chunk->kind == CHUNK_MAPPED && pages_len < len_of(chunk) - len_of(chunk) / 8) {
 		/* A huge page that is nearly full stays one. */
@@ -487,27 +595,86 @@ static void arena_trim_last(zone_arena_t *arena)
 	}
 }
 
+void zone_arena_give_back(zone_arena_t *arena, uint32_t chunk)
+{
+	slot_t *slot = &arena->growth->slots[chunk];
+	assert(chunk < arena->view.chunk_count);
+	if (slot->chunk != NULL) {
+		drop_chunk(slot->chunk);
+		set_slot(arena, chunk, (slot_t){ .chunk = NULL, .is_gone = true });
+		arena->growth->current = arena->growth->current == chunk ? NO_CHUNK : arena->growth->current;
+		arena->growth->kept = arena->growth->kept == chunk ? NO_CHUNK : arena->growth->kept;
+		arena->growth->moved = arena->growth->moved == chunk ? NO_CHUNK : arena->growth->moved;
+		arena->growth->brief = arena->growth->brief == chunk ? NO_CHUNK : arena->growth->brief;
+	}
+}
+
 void zone_arena_seal(zone_arena_t *arena, bool pack)
 {
 	assert(arena->growth != NULL);
-	KNOT_ASSERT_SLOW(arena_is_sound(arena));
-	free(arena->growth->recycled);
-	arena->growth->recycled = NULL;
-	if (pack) {
-		arena_trim_last(arena);
+	growth_t *growth = arena->growth;
+	free(growth->recycled);
+	growth->recycled = NULL;
+	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
+		bool is_filling = i == growth->current || i == growth->kept || i == growth->moved || i == growth->brief;
+		const slot_t *slot = &growth->slots[i];
+		if (slot->chunk != NULL && slot->live == 0 && !slot->is_about && !is_filling) {
+			zone_arena_give_back(arena, i);
+		}
 	}
+	KNOT_ASSERT_SLOW(arena_is_sound(arena));
+	if (pack && growth->current != NO_CHUNK) {
+		arena_trim(arena, growth->current);
+	}
+	if (pack && growth->kept != NO_CHUNK) {
+		arena_trim(arena, growth->kept);
+	}
+}
+
+/* If more numbers of chunks are gone than are in use, let the fork use them again, in a lineage of its own. */
+static void arena_renumber(zone_arena_t *arena)
+{
+	enum { GONE_MIN = 64 };
+	uint32_t gone = 0, used = 0;
+	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
+		gone += arena->growth->slots[i].is_gone;
+		used += arena->growth->slots[i].chunk != NULL;
+	}
+	if (gone > used + GONE_MIN) {
+		arena->lineage = new_lineage();
+		arena_let_reuse(arena);
+	}
+}
+
+void zone_arena_move(zone_arena_t *arena, bool is_first)
+{
+	growth_t *growth = arena->growth;
+	assert(growth != NULL && growth->is_fork);
+	growth->is_moving = true;
+	if (is_first) {
+		growth->current = growth->moved = growth->brief = NO_CHUNK;
+		arena_renumber(arena);
+	}
+}
+
+zone_chunk_use_t zone_arena_chunk_use(const zone_arena_t *arena, uint32_t chunk)
+{
+	slot_t slot = arena_slot_of(arena, chunk);
+	return (zone_chunk_use_t){ slot.chunk != NULL ? len_of(slot.chunk) : 0, slot.live > 0 ? (size_t)slot.live : 0,
+		slot.is_about, slot.is_ordered || slot.is_about };
 }
 
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
 {
 	KNOT_ASSERT_SLOW(arena_is_sound(take_arena));
 	enum { PACKED_MAX = 16 * 1024 }; /* bytes: a large arena wouldn't profit, and would be copied */
-	if (take_arena->growth == NULL || take_arena->view.chunk_count != 1 || last_of(take_arena)->used > PACKED_MAX ||
-			atomic_load_explicit(&last_of(take_arena)->chunk->users, memory_order_relaxed) != 1) {
+	const slot_t *slot = take_arena->growth != NULL ? &take_arena->growth->slots[0] : NULL;
+	if (slot == NULL || take_arena->view.chunk_count != 1 || slot->used > PACKED_MAX ||
+			atomic_load_explicit(&slot->chunk->users, memory_order_relaxed) != 1) {
 		return NULL;
 	}
 	assert(data_len >= sizeof(zone_arena_view_t));
-	size_t used = last_of(take_arena)->used, room = (data_len + UNIT - 1) & ~(size_t)(UNIT - 1);
+	size_t used = slot->used, room = (data_len + UNIT - 1) & ~(size_t)(UNIT - 1);
 	packed_t *packed = zone_slab_alloc(offsetof(packed_t, arena.view) + room + used);
 	if (packed == NULL) {
 		return NULL;
@@ -536,7 +703,8 @@ size_t zone_arena_size(const zone_arena_t *arena)
 {
 	size_t size = 0;
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		size += len_of(arena_slot_of(arena, i).chunk);
+		const chunk_t *chunk = arena_slot_of(arena, i).chunk;
+		size += chunk != NULL ? len_of(chunk) : 0;
 	}
 	return size;
 }

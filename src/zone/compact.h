@@ -1,20 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: copy a version into an arena of its own, without the memory that only older versions used. Nodes are
- * copied unchanged, in the order of the trees. Only references change: of shared RRsets, of trees and of the link
- * table. Pure; any thread that holds the version.
+ * Give back the memory that only older versions used, in slices: each makes a version with the same records, in which
+ * some of what lies in the most wasteful chunks has been copied to new ones. Between slices there may be commits. A
+ * chunk that has become empty goes with the last version that uses it, so that all of it takes little more memory than
+ * there was.
+ *
+ * A pass chooses chunks and goes through all trees and the link table once. It copies an eighth of the version at most.
+ * RRsets that nodes share stay where they are, in chunks of their own; so does the apex node. Pure; one thread at a
+ * time, which must be the one that may make the next version.
  */
 #pragma once
 
 #include "src/zone/contents.h"
 
-/**
- * How much memory the version wastes. WEARING: over 1.25 times what it uses; a small zone is then built from scratch,
- * which also finds again which RRsets can be shared. WORN: over 1.375 times; not to be published like this.
- */
-typedef enum { ZONE_FRESH, ZONE_WEARING, ZONE_WORN } zone_wear_t;
-zone_wear_t zone_wear(const zone_contents_t *zone);
+/** What remains to be done of a pass. */
+typedef struct zone_compaction zone_compaction_t;
 
-/** Returns the copy; `zone` stays as it is. The copy shares the RRsets that `zone` shares, and no others. NULL: out of
- * memory. Cost: a pass over the zone, about a tenth of compiling it. */
-zone_contents_t *zone_compact(const zone_contents_t *zone);
+enum { ZONE_COMPACT_RECORDS = 1000 }; /* smaller zones are built from scratch, which takes less than 2 ms */
+
+/** Bytes of a version's memory that it doesn't use. */
+uint64_t zone_wasted(const zone_contents_t *zone);
+
+/** True if so much of a version's memory is wasted, and that much more than the last pass has `left`, that a pass is
+ * worth while. Never for small zones, whose commits build them from scratch. */
+bool zone_needs_compaction(const zone_contents_t *zone, uint64_t left);
+
+/** Begin a pass. NULL: out of memory. */
+zone_compaction_t *zone_compaction_new(void);
+
+/** End a pass, at any time. NULL is allowed. */
+void zone_compaction_free(zone_compaction_t *take_pass);
+
+enum { ZONE_COMPACT_STEPS = 50000 }; /* of a slice: about 20 ns each */
+
+/**
+ * Do the next slice of a pass on the newest version of the zone. *ret_zone: the version to be published, or NULL if the
+ * slice has only looked; it frees as always. If it isn't published, end the pass. *ret_is_done: the pass has ended.
+ * steps: how much to do, at least 1. KNOT_ENOMEM: the pass can go on later.
+ */
+KNOT_MUST_USE knot_err_t zone_compact_slice(zone_compaction_t *pass, const zone_contents_t *zone, size_t steps,
+		zone_contents_t **ret_zone, bool *ret_is_done);

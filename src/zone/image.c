@@ -98,7 +98,7 @@ knot_err_t zone_image_read_begin(
 		return KNOT_EMALF;
 	}
 	for (uint32_t i = 0; i < chunk_count; i++) {
-		if (chunk_lens[i] < UNIT || chunk_lens[i] % UNIT != 0 || chunk_lens[i] > PTRDIFF_MAX) {
+		if (chunk_lens[i] % UNIT != 0 || chunk_lens[i] > PTRDIFF_MAX) { /* 0: none has this number */
 			return KNOT_EMALF;
 		}
 	}

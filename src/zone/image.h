@@ -22,12 +22,13 @@ extern const size_t zone_image_head_len;
 /** Write the head of `zone` (zone_image_head_len bytes). */
 void zone_image_write_head(const zone_contents_t *zone, uint8_t *ret_head);
 
-/** Random number of the chain of versions that share chunks, which only grow. It is kept in the image. */
+/** Random number of the chain of versions that share chunks, which only grow, or become empty for good. It is kept in
+ * the image. */
 uint64_t zone_image_lineage(const zone_contents_t *zone);
 
 /**
- * Number of chunks of the version, and the bytes in use of one. Published bytes never change. Valid as long as the
- * version.
+ * Number of chunks of the version, and the bytes of one, which may be empty. Published bytes never change. Valid as
+ * long as the version.
  */
 uint32_t zone_image_chunk_count(const zone_contents_t *zone);
 knot_bytes_t zone_image_chunk(const zone_contents_t *zone, uint32_t chunk);

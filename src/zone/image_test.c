@@ -3,8 +3,10 @@
  * refused. */
 #include "src/zone/txn.h"
 #include "src/zone/image.h"
+#include "src/zone/compact.h"
 
 #include "src/zone/test_dump.h"
+#include "src/zone/test_use.h"
 
 #include "libknot/rr/rrtype.h"
 
@@ -61,9 +63,11 @@ static image_t save(const zone_contents_t *zone)
 	for (uint32_t i = 0; i < image.count; i++) {
 		knot_bytes_t chunk = zone_image_chunk(zone, i);
 		image.lens[i] = chunk.len;
-		image.chunks[i] = malloc(chunk.len);
+		image.chunks[i] = malloc(chunk.len + 1);
 		assert_non_null(image.chunks[i]);
-		memcpy(image.chunks[i], chunk.data, chunk.len);
+		if (chunk.len > 0) {
+			memcpy(image.chunks[i], chunk.data, chunk.len);
+		}
 	}
 	return image;
 }
@@ -87,7 +91,9 @@ static knot_err_t restore(const image_t *image, knot_name_t name, zone_contents_
 		return err;
 	}
 	for (uint32_t i = 0; i < image->count; i++) {
-		memcpy(zone_image_read_chunk(reader, i), image->chunks[i], image->lens[i]);
+		if (image->lens[i] > 0) {
+			memcpy(zone_image_read_chunk(reader, i), image->chunks[i], image->lens[i]);
+		}
 	}
 	return zone_image_read_end(reader, name, ret_zone);
 }
@@ -163,18 +169,42 @@ static void test_goes_on(void **state)
 	zone_contents_free(read);
 }
 
-/* Within a lineage the bytes of an older version are a prefix, chunk by chunk; what is held stays as it was. */
+/* A slice of compaction. */
+static zone_contents_t *compact(zone_contents_t *take_zone, zone_compaction_t **pass)
+{
+	zone_contents_t *next;
+	bool is_done;
+	*pass = *pass != NULL ? *pass : zone_compaction_new();
+	assert_non_null(*pass);
+	assert_int_equal(zone_compact_slice(*pass, take_zone, 2000, &next, &is_done), KNOT_OK);
+	if (is_done) {
+		zone_compaction_free(*pass);
+		*pass = NULL;
+	}
+	if (next == NULL) {
+		return take_zone;
+	}
+	assert_same(next, take_zone);
+	zone_contents_free(take_zone);
+	return next;
+}
+
+/* Within a lineage a chunk of a later version begins with the bytes of the older one, or has become empty for good;
+ * what is held stays as it was. */
 static void test_lineage(void **state)
 {
 	(void)state;
 	zone_contents_t *zone = build(1000), *other = build(1000);
 	assert_true(zone_image_lineage(zone) != zone_image_lineage(other));
 	zone_contents_free(other);
+	zone_compaction_t *pass = NULL;
+	unsigned empty = 0;
 	for (uint32_t i = 0; i < 300; i++) {
 		image_t before = save(zone);
 		zone_contents_t *held = zone_image_hold(zone), *next = change(zone, i % 600);
 		assert_non_null(held);
 		zone_contents_free(zone);
+		next = i % 3 == 0 ? compact(next, &pass) : next;
 		image_t after = save(held);
 		assert_int_equal(after.count, before.count);
 		assert_memory_equal(after.head, before.head, zone_image_head_len);
@@ -186,8 +216,11 @@ static void test_lineage(void **state)
 			assert_true(zone_image_chunk_count(next) >= before.count);
 			for (uint32_t j = 0; j < before.count; j++) {
 				knot_bytes_t chunk = zone_image_chunk(next, j);
-				assert_true(chunk.len >= before.lens[j]);
-				assert_memory_equal(chunk.data, before.chunks[j], before.lens[j]);
+				empty += chunk.len == 0 && before.lens[j] > 0;
+				if (chunk.len > 0) {
+					assert_true(chunk.len >= before.lens[j]);
+					assert_memory_equal(chunk.data, before.chunks[j], before.lens[j]);
+				}
 			}
 		}
 		free_image(&after);
@@ -195,6 +228,40 @@ static void test_lineage(void **state)
 		zone_contents_free(held);
 		zone = next;
 	}
+	assert_true(empty > 0);
+	zone_compaction_free(pass);
+	zone_contents_free(zone);
+}
+
+/* Versions in all states of a pass are restored as they were; passes and commits go on with what was restored. */
+static void test_compaction(void **state)
+{
+	(void)state;
+	zone_contents_t *zone = build(1000);
+	zone_compaction_t *pass = NULL;
+	unsigned passes = 0;
+	for (uint32_t i = 0; i < 400; i++) {
+		zone_contents_t *next = change(zone, i % 600);
+		zone_contents_free(zone);
+		zone = compact(next, &pass);
+		check_use(zone);
+		passes += pass == NULL;
+		if (i % 37 != 0) {
+			continue;
+		}
+		image_t image = save(zone);
+		zone_contents_t *again;
+		assert_int_equal(restore(&image, origin, &again), KNOT_OK);
+		assert_same(again, zone);
+		check_use(again);
+		free_image(&image);
+		zone_contents_free(zone);
+		zone = again;
+		zone_compaction_free(pass);
+		pass = NULL;
+	}
+	assert_true(passes > 10);
+	zone_compaction_free(pass);
 	zone_contents_free(zone);
 }
 
@@ -280,6 +347,7 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_round_trip), cmocka_unit_test(test_goes_on),
-		cmocka_unit_test(test_lineage), cmocka_unit_test(test_big_chunk), cmocka_unit_test(test_refusals) };
+		cmocka_unit_test(test_lineage), cmocka_unit_test(test_compaction), cmocka_unit_test(test_big_chunk),
+		cmocka_unit_test(test_refusals) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static zone_ref_t own_page(zone_arena_t *arena, zone_ref_t ref, uint32_t old_roo
 	if (old_room == room && zone_arena_is_mine(arena, ref)) {
 		return ref;
 	}
-	zone_ref_t page = zone_arena_alloc(arena, room * sizeof(zone_ref_t));
+	zone_ref_t page = zone_arena_alloc_brief(arena, room * sizeof(zone_ref_t));
 	if (page != 0 && old_room > 0) {
 		const zone_arena_view_t *view = zone_arena_view(arena);
 		memcpy(zone_at(view, page), zone_at(view, ref), old_room * sizeof(zone_ref_t));
@@ -113,4 +113,38 @@ knot_err_t zone_links_build(zone_arena_t *arena, const zone_ref_t *refs, uint32_
 		ret_links->root = links_build_page(arena, refs, count, 0, zone_links_shift(count));
 	}
 	return count == 0 || ret_links->root != 0 ? KNOT_OK : KNOT_ENOMEM;
+}
+
+/* True if a page on the way to entry `index` is in a leaving chunk. */
+static bool links_is_leaving(
+		const zone_arena_view_t *view, const zone_links_t *links, const zone_leaving_t *leaving, uint32_t index)
+{
+	zone_ref_t ref = links->root;
+	for (unsigned shift = zone_links_shift(links->count);; shift -= ZONE_LINK_BITS) {
+		if (shift == 0 || zone_is_leaving(leaving, ref)) {
+			return zone_is_leaving(leaving, ref);
+		}
+		ref = ((const zone_ref_t *)zone_at(view, ref))[index >> shift & (ZONE_LINK_PAGE - 1)];
+	}
+}
+
+knot_err_t zone_links_move(
+		zone_arena_t *arena, zone_links_t *links, const zone_leaving_t *leaving, size_t *steps, uint32_t *place)
+{
+	enum { PAGE_STEPS = ZONE_LINK_PAGE * sizeof(zone_ref_t) / 64 };
+	knot_err_t err = KNOT_OK;
+	for (; err == KNOT_OK && *place<links->count && * steps> 0; *place += ZONE_LINK_PAGE) {
+		size_t cost = 1;
+		if (links_is_leaving(zone_arena_view(arena), links, leaving, *place)) {
+			zone_ref_t ref = zone_links_get(zone_arena_view(arena), links, *place + 1);
+			err = zone_links_set(arena, links, *place + 1, ref); /* makes its pages new ones */
+			cost = PAGE_STEPS;
+		}
+		*steps -= cost < *steps ? cost : *steps;
+		if (links->count - *place <= ZONE_LINK_PAGE) {
+			*place = links->count;
+			break;
+		}
+	}
+	return err;
 }

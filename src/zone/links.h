@@ -11,6 +11,7 @@
 #include "libknot/base/err.h"
 #include "src/zone/arena.h"
 #include "src/zone/node.h"
+#include "src/zone/tree_move.h"
 
 enum {
 	ZONE_LINK_BITS = 8,
@@ -56,3 +57,11 @@ KNOT_MUST_USE knot_err_t zone_links_add(zone_arena_t *arena, zone_links_t *links
 /** References that the page at `shift` has room for whose first number less 1 is `first`: a power of two, 0: there is
  * no such page. */
 uint32_t zone_links_room(uint32_t count, uint32_t first, unsigned shift);
+
+/**
+ * Move the pages that are in leaving chunks, from the number behind *place on, until none or no steps (as those of
+ * zone_tree_move_t) are left. *place is then where to go on: links->count at the end. KNOT_ENOMEM: give up the
+ * transaction.
+ */
+KNOT_MUST_USE knot_err_t zone_links_move(zone_arena_t *arena, zone_links_t *links, const zone_leaving_t *leaving,
+		size_t *steps, uint32_t *place);

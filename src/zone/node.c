@@ -124,13 +124,6 @@ zone_ref_t zone_node_shared_ref(const zone_node_t *node, unsigned i)
 	return place != 0 ? zone_load_u32(zone_node_table(node) + place) : 0;
 }
 
-void zone_node_set_shared_ref(zone_node_t *node, unsigned i, zone_ref_t ref)
-{
-	size_t place = shared_place(node, i);
-	assert(place != 0 && ref != 0);
-	memcpy(node->owner + node->owner_len + place, &ref, sizeof(ref));
-}
-
 /* RRsets stand in the order of the table, so the last one ends the node; without one the links do. */
 size_t zone_node_size(const zone_node_t *node)
 {

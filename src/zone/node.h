@@ -501,10 +501,8 @@ zone_rr_iter_t zone_rr_begin(const zone_node_t *node, const zone_rrset_t *set, b
  */
 bool zone_rr_next(zone_rr_iter_t *iter, knot_mut_bytes_t scratch, uint32_t *ret_ttl, knot_bytes_t *ret_rdata);
 
-/** The reference that the node has instead of its own RRset number `i`, or 0. The second function replaces such a
- * reference. */
+/** The reference that the node has instead of its own RRset number `i`, or 0. */
 zone_ref_t zone_node_shared_ref(const zone_node_t *node, unsigned i);
-void zone_node_set_shared_ref(zone_node_t *node, unsigned i, zone_ref_t ref);
 
 /** Bytes of a node and of an RRset as they are stored. Cost: steps over the parts. */
 size_t zone_node_size(const zone_node_t *node);

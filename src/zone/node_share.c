@@ -162,7 +162,7 @@ void zone_node_share_set(zone_node_share_t *share, zone_arena_t *arena, zone_mad
 		return;
 	}
 	if (seen->ref == 0) {
-		seen->ref = zone_arena_alloc(arena, made->len);
+		seen->ref = zone_arena_alloc_kept(arena, made->len);
 		if (seen->ref != 0) {
 			memcpy(zone_at(zone_arena_view(arena), seen->ref), bytes, made->len);
 		}

@@ -10,6 +10,7 @@
 #include "src/zone/image.h"
 #include "src/zone/nsec3_hash.h"
 #include "src/zone/test_dump.h"
+#include "src/zone/test_use.h"
 #include "src/zone/txn.h"
 
 #include "libknot/base/assert.h"
@@ -26,7 +27,8 @@ enum {
 	RECORDS = 120,
 	ROUNDS = 150, /* commits to a world */
 	CHANGES = 5,  /* in a commit, at most */
-	COPIED = 40,  /* every such version is copied */
+	SLICES = 3,   /* of compaction after a commit, less than */
+	SLICE_STEPS = 100,
 	COMPARED = 7, /* and every such one is compared with those before */
 	LINE = 300,
 };
@@ -348,22 +350,49 @@ static void fail_at(const world_t *w, uint64_t seed, bool *before, bool *after, 
 			got_text + at, (int)strcspn(want_text + at, "\n"), want_text + at);
 }
 
-/* A copy of a version leads to every NSEC3 without hashing. */
-static zone_contents_t *copy_zone(zone_contents_t *take_zone)
+/* ---- Compaction ---- */
+
+/* Hints that don't lead to an NSEC3 without hashing. */
+static unsigned wrong_hints(const zone_contents_t *zone)
 {
-	zone_contents_t *copy = zone_compact(take_zone);
-	assert_non_null(copy);
+	unsigned count = 0;
 	zone_tree_iter_t iter;
-	zone_tree_begin(&copy->arena, &copy->auth, &iter);
+	zone_tree_begin(&zone->arena, &zone->auth, &iter);
 	for (zone_ref_t ref; (ref = zone_tree_next(&iter)) != 0;) {
-		const zone_node_t *node = zone_at(&copy->arena, ref);
+		const zone_node_t *node = zone_at(&zone->arena, ref);
 		zone_nsec3_hint_t hints[] = { zone_node_nsec3(node), zone_node_nsec3_wildcard(node) };
 		for (unsigned i = 0; i < 2; i++) {
-			assert_true(hints[i].link == 0 || zone_nsec3_hint_is_right(copy, hints[i]));
+			count += hints[i].link != 0 && !zone_nsec3_hint_is_right(zone, hints[i]);
 		}
 	}
+	return count;
+}
+
+static unsigned long slices, renewed_hints;
+
+/* Do a slice of a pass, or begin one. */
+static zone_contents_t *compact_zone(zone_contents_t *take_zone, zone_compaction_t **pass)
+{
+	zone_contents_t *next;
+	bool is_done;
+	*pass = *pass != NULL ? *pass : zone_compaction_new();
+	assert_non_null(*pass);
+	assert_int_equal(zone_compact_slice(*pass, take_zone, 1 + draw(SLICE_STEPS), &next, &is_done), KNOT_OK);
+	if (is_done) {
+		zone_compaction_free(*pass);
+		*pass = NULL;
+	}
+	if (next == NULL) {
+		return take_zone;
+	}
+	assert_ptr_equal(zone_at(&next->arena, zone_tree_find(&next->arena, &next->auth, origin)), take_zone->apex);
+	unsigned before = wrong_hints(take_zone), after = wrong_hints(next);
+	assert_true(after <= before);
+	slices++;
+	renewed_hints += before - after;
 	zone_contents_free(take_zone);
-	return copy;
+	check_use(next);
+	return next;
 }
 
 /* ---- Differences ---- */
@@ -404,6 +433,7 @@ static unsigned play(world_t *w, uint64_t seed)
 	}
 	zone_contents_t *zone = build_fresh(w, w->is_in, 1), *past = zone_image_hold(zone);
 	assert_non_null(past);
+	zone_compaction_t *pass = NULL;
 	unsigned shared = 0;
 	for (uint32_t round = 2; round < ROUNDS + 2; round++) {
 		bool after[RECORDS];
@@ -417,9 +447,13 @@ static unsigned play(world_t *w, uint64_t seed)
 		if (!is_same(next, want)) {
 			fail_at(w, seed, w->is_in, after, next, want);
 		}
-		if (round % COPIED == 0) {
-			next = copy_zone(next);
-			assert_true(is_same(next, want));
+		check_use(next);
+		for (unsigned i = draw(SLICES); i > 0; i--) {
+			next = compact_zone(next, &pass);
+			if (!is_same(next, want)) {
+				fail_msg("KNOT_SEED=%llu, serial %u: compaction changes it", (unsigned long long)seed,
+						(unsigned)round);
+			}
 		}
 		if (round % COMPARED == 0) {
 			check_diff(seed, zone, want); /* without common memory */
@@ -433,6 +467,7 @@ static unsigned play(world_t *w, uint64_t seed)
 		zone_contents_free(zone);
 		zone = next;
 	}
+	zone_compaction_free(pass);
 	zone_contents_free(past);
 	zone_contents_free(zone);
 	return shared;
@@ -456,7 +491,9 @@ static void test_random_commits(void **state)
 	free(w);
 	print_message("%llu of %llu commits shared the version before\n", (unsigned long long)shared,
 			(unsigned long long)commits);
+	print_message("%lu slices of compaction, which renewed %lu hints\n", slices, renewed_hints);
 	assert_true(shared > commits / 2);
+	assert_true(slices > commits / 2 && renewed_hints > 0);
 }
 
 /* Let each allocation of a build fail in turn: nothing leaks, and the version before stays as it is. */

@@ -510,7 +510,7 @@ knot_err_t zone_tree_remove(zone_arena_t *arena, zone_tree_t *tree, knot_name_t 
 		zone_arena_drop(arena, pair, 2 * sizeof(*twigs));
 		return KNOT_OK;
 	}
-	zone_arena_shrink(arena, count * sizeof(*twigs), (count - 1) * sizeof(*twigs));
+	zone_arena_shrink(arena, parent->ref, count * sizeof(*twigs), (count - 1) * sizeof(*twigs));
 	memmove(twigs + at, twigs + at + 1, (count - at - 1) * sizeof(*twigs));
 	uint64_t bit = zone_twig_bit(zone_key_position(key, key_len, zone_twig_offset(word)));
 	*parent = zone_twig_branch((word & ZONE_TWIG_POSITIONS) & ~bit, zone_twig_offset(word), parent->ref);

@@ -681,14 +681,11 @@ static bool has_grown(const zone_contents_t *zone)
 
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 {
-	enum { SMALL = 1000 }; /* records */
-	zone_wear_t wear = zone_wear(take_zone);
+	uint64_t size = zone_arena_size(take_zone->store), live = take_zone->live_size;
+	bool is_small = take_zone->record_count < ZONE_COMPACT_RECORDS;
 	zone_contents_t *fresh = NULL;
-	bool is_small = take_zone->record_count < SMALL;
-	if (is_small ? wear != ZONE_FRESH : has_grown(take_zone)) {
+	if (is_small ? size > live + live / 4 : has_grown(take_zone) || has_sparse_links(take_zone)) {
 		fresh = txn_rebuild(take_zone);
-	} else if (wear == ZONE_WORN) {
-		fresh = has_sparse_links(take_zone) ? txn_rebuild(take_zone) : zone_compact(take_zone);
 	}
 	if (fresh != NULL) {
 		zone_contents_free(take_zone);

@@ -80,9 +80,9 @@ KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_conten
 		const zone_build_params_t *params, zone_contents_t **ret_zone);
 
 /**
- * If much of a version's memory is dead or unused, or it has grown by a quarter since the zone was built from scratch,
- * another version with the same records in memory of its own; the one
- * that is given is freed. Otherwise, or without memory, that one. Not of a published version.
+ * If the zone is small and much of a version's memory is wasted, or it has grown by a quarter since it was built from
+ * scratch, or its numbers are mostly unused, a version that is built from scratch with the same records; the one that
+ * is given is freed. Otherwise, or without memory, that one. Not of a published version. Larger zones: compact.h.
  */
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone);
 

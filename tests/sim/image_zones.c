@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/sim/image_zones.h"
 #include "tests/sim/tcp_random.h"
+#include "src/zone/compact.h"
 #include "src/zone/test_dump.h"
 
 #include <stdarg.h>
@@ -201,6 +202,27 @@ static void change_by(zone_txn_t *txn, const text_t *text, bool is_removal, unsi
 	}
 }
 
+/* Some slices of compaction, now and then a whole pass: images are of versions in all its states. */
+static zone_contents_t *compacted(zone_contents_t *take_contents, uint64_t seed, uint32_t serial)
+{
+	enum { STEPS = 500, OFTEN = 3, SLICES = 12 };
+	uint64_t chance = (seed ^ serial * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
+	zone_compaction_t *pass = chance % OFTEN == 0 ? zone_compaction_new() : NULL;
+	bool is_done = pass == NULL;
+	for (unsigned left = (unsigned)(chance / OFTEN % SLICES) + 1; !is_done && left > 0; left--) {
+		zone_contents_t *next;
+		if (zone_compact_slice(pass, take_contents, STEPS, &next, &is_done) != KNOT_OK) {
+			abort();
+		}
+		if (next != NULL) {
+			zone_contents_free(take_contents);
+			take_contents = next;
+		}
+	}
+	zone_compaction_free(pass);
+	return take_contents;
+}
+
 zone_contents_t *sim_zone_step(
 		uint64_t seed, unsigned zone, const zone_contents_t *base, uint32_t from, uint32_t serial)
 {
@@ -227,7 +249,7 @@ zone_contents_t *sim_zone_step(
 	}
 	free(old.text);
 	free(new.text);
-	return contents;
+	return compacted(contents, seed, serial);
 }
 
 uint64_t sim_zone_digest(const zone_contents_t *contents)

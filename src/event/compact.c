@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Giving back the memory that only older versions of a zone used, a slice per job, so that commits come in between.
+ * Few zones are being compacted at once: what remains to be done of a pass is in a list.
+ */
+#include <stdlib.h>
+
+#include "src/event/internal.h"
+#include "src/event/publish.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/zone/compact.h"
+
+enum { REST_MS = 1 }; /* between two slices: for commits that wait */
+
+struct compaction {
+	compaction_t *next;
+	const entry_t *entry;    /* only compared */
+	zone_compaction_t *pass; /* owned; NULL: it has ended, and has left much waste */
+	uint64_t left;           /* bytes of waste that were left by the pass before */
+};
+
+static compaction_t **compact_find(server_t *server, const entry_t *entry) SYS_REQUIRES(server->jobs.lock)
+{
+	compaction_t **at = &server->compactions;
+	while (*at != NULL && (*at)->entry != entry) {
+		at = &(*at)->next;
+	}
+	return at;
+}
+
+/* Take what is known of the zone from the list, or make it. NULL: out of memory. */
+static compaction_t *compact_take(server_t *server, const entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	compaction_t **at = compact_find(server, entry), *found = *at;
+	if (found != NULL) {
+		*at = found->next;
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+	if (found == NULL) {
+		found = calloc(1, sizeof(*found));
+	}
+	if (found != NULL) {
+		found->entry = entry;
+	}
+	return found;
+}
+
+static void compact_keep(server_t *server, compaction_t *take_compaction)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	take_compaction->next = server->compactions;
+	server->compactions = take_compaction;
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
+static void compact_free(compaction_t *take_compaction)
+{
+	zone_compaction_free(take_compaction->pass);
+	free(take_compaction);
+}
+
+void server_compact_deinit(server_t *server)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	while (server->compactions != NULL) {
+		compaction_t *first = server->compactions;
+		server->compactions = first->next;
+		compact_free(first);
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
+/* The next slice of the pass, which may end it. */
+static void compact_run_slice(entry_t *entry, compaction_t *compaction)
+{
+	zone_t *zone = entry_zone(entry);
+	zone_contents_t *next = NULL;
+	bool is_done = true;
+	knot_err_t err = zone_compact_slice(compaction->pass, zone_contents(zone), ZONE_COMPACT_STEPS, &next, &is_done);
+	if (err == KNOT_OK && next != NULL) {
+		publish_moved(zone, next);
+	}
+	if (err != KNOT_OK || is_done) {
+		zone_compaction_free(compaction->pass);
+		compaction->pass = NULL;
+		compaction->left = zone_wasted(zone_contents(zone));
+		log_zone(LOG_DEBUG, entry_name(entry), "memory compacted (%s)", knot_strerror(err));
+	}
+}
+
+knot_err_t server_run_compact(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
+{
+	(void)how;
+	outcome->keeps_result = true;
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	compaction_t *compaction = contents != NULL ? compact_take(server, entry) : NULL;
+	if (compaction == NULL) {
+		return KNOT_OK; /* without memory the next commit tries again */
+	}
+	if (compaction->pass == NULL && zone_needs_compaction(contents, compaction->left)) {
+		compaction->pass = zone_compaction_new();
+	}
+	if (compaction->pass != NULL) {
+		compact_run_slice(entry, compaction);
+	}
+	if (compaction->pass != NULL || zone_needs_compaction(zone_contents(entry_zone(entry)), 0)) {
+		compact_keep(server, compaction);
+	} else {
+		compact_free(compaction);
+	}
+	return KNOT_OK;
+}
+
+void server_plan_compact(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
+{
+	(void)ended;
+	(void)outcome;
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	const compaction_t *compaction = *compact_find(server, entry);
+	bool has_pass = compaction != NULL && compaction->pass != NULL;
+	uint64_t left = compaction != NULL ? compaction->left : 0;
+	if (contents != NULL && (has_pass || zone_needs_compaction(contents, left))) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_COMPACT, sys_clock_ms() + REST_MS, 0);
+	}
+}

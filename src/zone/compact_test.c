@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A zone of many names under random commits, with a slice of compaction now and then: its memory stays within half more
+ * than a zone takes that is built from the same records, and neither commits nor slices take long.
+ * KNOT_NAMES=n KNOT_COMMITS=n: another size; KNOT_SEED=n: other commits. patch_test has small slices in small zones.
+ */
+#include "src/zone/compact.h"
+
+#include "src/zone/image.h"
+#include "src/zone/records.h"
+#include "src/zone/test_dump.h"
+#include "src/zone/test_use.h"
+#include "src/zone/txn.h"
+
+#include "libknot/rr/rrtype.h"
+
+#include <time.h>
+
+enum { NAMES = 8000, COMMITS = 40000, CHANGES_MAX = 3, CHECKED = 97 };
+
+static uint8_t origin_wire[] = "\4zone";
+static const knot_name_t origin = { origin_wire, 6, 1 };
+static const zone_build_params_t params = {
+	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
+};
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(random_state >> 33) % below;
+}
+
+static unsigned long number_of(const char *variable, unsigned long otherwise)
+{
+	const char *text = getenv(variable);
+	return text != NULL ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- Records ---- */
+
+static knot_name_t numbered(const char *format, unsigned number, uint8_t *wire)
+{
+	char text[32];
+	snprintf(text, sizeof(text), format, number);
+	knot_name_t name;
+	assert_int_equal(knot_name_scan(knot_str_of(text), origin, wire, &name), KNOT_OK);
+	return name;
+}
+
+static void change(zone_txn_t *txn, bool is_in, knot_name_t owner, uint16_t type, knot_bytes_t rdata)
+{
+	assert_int_equal(is_in ? zone_txn_remove(txn, owner, type, rdata) : zone_txn_put(txn, owner, type, 60, rdata),
+			KNOT_OK);
+}
+
+/* Put what a name has, or take it away: a delegation to one of some operators or with glue, a host, a mail server. */
+static void toggle(zone_txn_t *txn, unsigned number, bool is_in)
+{
+	uint8_t wire[KNOT_NAME_MAX], ns_wire[KNOT_NAME_MAX], bytes[KNOT_NAME_MAX + 2] = { 0 };
+	knot_name_t owner = numbered("d%u", number, wire), ns = numbered("ns.d%u", number, ns_wire);
+	if (number % 8 < 4) {
+		int len = snprintf(
+				(char *)bytes, sizeof(bytes), "%cns1-server-operator-%u%chosters", 21, number % 7, 7);
+		change(txn, is_in, owner, KNOT_TYPE_NS, (knot_bytes_t){ bytes, (size_t)len + 1 });
+	} else if (number % 8 == 4) {
+		store_be32(bytes, number);
+		change(txn, is_in, owner, KNOT_TYPE_NS, (knot_bytes_t){ ns.wire, ns.len });
+		change(txn, is_in, ns, KNOT_TYPE_A, (knot_bytes_t){ bytes, 4 });
+	} else if (number % 8 == 5) { /* to one of the hosts, which may come and go */
+		knot_name_t mail = numbered("d%u", number + 1, ns_wire);
+		memcpy(bytes + 2, mail.wire, mail.len);
+		change(txn, is_in, owner, KNOT_TYPE_MX, (knot_bytes_t){ bytes, (size_t)mail.len + 2 });
+	} else {
+		store_be32(bytes, number);
+		change(txn, is_in, owner, KNOT_TYPE_AAAA, (knot_bytes_t){ bytes, 16 });
+	}
+}
+
+static void put_soa(zone_txn_t *txn, uint32_t serial)
+{
+	static uint8_t rdata[] = "\1m\0\1r\0\0\0\0\0\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+	store_be32(rdata + 6, serial);
+	knot_err_t err = zone_txn_remove_all(txn, origin, KNOT_TYPE_SOA);
+	assert_true(err == KNOT_OK || err == KNOT_ENONODE); /* a new zone has none */
+	assert_int_equal(zone_txn_put(txn, origin, KNOT_TYPE_SOA, 60, (knot_bytes_t){ rdata, sizeof(rdata) }), KNOT_OK);
+}
+
+static zone_contents_t *build_fresh(const bool *is_in, unsigned names, uint32_t serial)
+{
+	zone_txn_t *txn;
+	zone_contents_t *zone;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	put_soa(txn, serial);
+	for (unsigned i = 0; i < names; i++) {
+		if (is_in[i]) {
+			toggle(txn, i, false);
+		}
+	}
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+	return zone;
+}
+
+/* ---- A run ---- */
+
+typedef struct {
+	unsigned names;
+	bool *is_in; /* owned */
+	zone_contents_t *zone;
+	zone_compaction_t *pass;
+	size_t fresh_size, size_max;
+	uint64_t commit_max_ns, slice_max_ns, commits_ns, slices_ns;
+	unsigned slices, passes, lineages;
+} run_t;
+
+static void run_publish(run_t *run, zone_contents_t *take_next)
+{
+	/* Both versions are there until the readers of the old one are gone. */
+	size_t size = zone_arena_size(run->zone->store);
+	for (uint32_t i = 0; i < take_next->arena.chunk_count; i++) {
+		bool is_shared = i < run->zone->arena.chunk_count &&
+				 run->zone->arena.chunks[i] == take_next->arena.chunks[i];
+		size += is_shared ? 0 : zone_arena_chunk_use(take_next->store, i).len;
+	}
+	run->size_max = size > run->size_max ? size : run->size_max;
+	run->lineages += zone_image_lineage(take_next) != zone_image_lineage(run->zone);
+	zone_contents_free(run->zone);
+	run->zone = take_next;
+}
+
+static void run_commit(run_t *run, uint32_t serial)
+{
+	zone_txn_t *txn;
+	zone_contents_t *next;
+	uint64_t begin = cpu_ns();
+	assert_int_equal(zone_txn_begin(run->zone, &params, &txn), KNOT_OK);
+	put_soa(txn, serial);
+	for (unsigned i = draw(CHANGES_MAX) + 1; i > 0; i--) {
+		unsigned number = draw(run->names);
+		toggle(txn, number, run->is_in[number]);
+		run->is_in[number] = !run->is_in[number];
+	}
+	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+	uint64_t took = cpu_ns() - begin;
+	run->commits_ns += took;
+	run->commit_max_ns = took > run->commit_max_ns ? took : run->commit_max_ns;
+	run_publish(run, next);
+}
+
+/* What the background does between two commits. */
+static void run_slice(run_t *run)
+{
+	if (run->pass == NULL && !zone_needs_compaction(run->zone, 0)) {
+		return;
+	}
+	run->pass = run->pass != NULL ? run->pass : zone_compaction_new();
+	assert_non_null(run->pass);
+	zone_contents_t *next;
+	bool is_done;
+	uint64_t begin = cpu_ns();
+	assert_int_equal(zone_compact_slice(run->pass, run->zone, ZONE_COMPACT_STEPS, &next, &is_done), KNOT_OK);
+	uint64_t took = cpu_ns() - begin;
+	run->slices++;
+	run->slices_ns += took;
+	run->slice_max_ns = took > run->slice_max_ns ? took : run->slice_max_ns;
+	if (next != NULL) {
+		run_publish(run, next);
+	}
+	if (is_done) {
+		zone_compaction_free(run->pass);
+		run->pass = NULL;
+		run->passes++;
+	}
+}
+
+static void run_print(const run_t *run, unsigned long commits)
+{
+	print_message("%lu commits to %u names: %zu KiB at most, %zu from scratch: %.2f times\n", commits, run->names,
+			run->size_max / 1024, run->fresh_size / 1024, (double)run->size_max / (double)run->fresh_size);
+	print_message("a commit: %.3f ms on average, %.3f at most; a slice: %.3f and %.3f\n",
+			(double)run->commits_ns / 1e6 / (double)commits, (double)run->commit_max_ns / 1e6,
+			(double)run->slices_ns / 1e6 / (run->slices > 0 ? run->slices : 1),
+			(double)run->slice_max_ns / 1e6);
+	print_message("%u slices in %u passes, %u lineages\n", run->slices, run->passes, run->lineages);
+}
+
+static void check_end(const run_t *run, uint32_t serial)
+{
+	zone_contents_t *fresh = build_fresh(run->is_in, run->names, serial);
+	char *got = dump_zone(run->zone), *want = dump_zone(fresh);
+	assert_true(got != NULL && want != NULL && strcmp(got, want) == 0);
+	free(got);
+	free(want);
+	zone_contents_free(fresh);
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	unsigned long commits = number_of("KNOT_COMMITS", COMMITS);
+	run_t run = { .names = (unsigned)number_of("KNOT_NAMES", NAMES) };
+	random_state = number_of("KNOT_SEED", 1);
+	run.is_in = calloc(run.names, sizeof(*run.is_in));
+	assert_non_null(run.is_in);
+	for (unsigned i = 0; i < run.names; i++) {
+		run.is_in[i] = draw(2);
+	}
+	run.zone = build_fresh(run.is_in, run.names, 1);
+	run.fresh_size = zone_arena_size(run.zone->store);
+	for (unsigned long i = 0; i < commits; i++) {
+		run_commit(&run, (uint32_t)i + 2);
+		run_slice(&run);
+		if (i % CHECKED == 0 && run.names <= NAMES) {
+			check_use(run.zone);
+		}
+	}
+	check_use(run.zone);
+	run_print(&run, commits);
+	check_end(&run, (uint32_t)commits + 1);
+	assert_true(run.passes > 0);
+	assert_true(2 * run.size_max <= 3 * run.fresh_size);
+	zone_compaction_free(run.pass);
+	zone_contents_free(run.zone);
+	free(run.is_in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
