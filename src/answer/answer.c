@@ -170,6 +170,19 @@ static inline bool answer_has_guest(const job_t *job, answer_stage_t stage)
 	return __builtin_expect(job->guests != NULL, 0) && (job->guests->stages >> stage & 1) != 0;
 }
 
+/* Guests may replace the outcome, but not where there is no question to answer, or none that can be trusted. */
+__attribute__((noinline)) static void answer_let_guests_decide(job_t *job)
+{
+	answer_outcome_t *outcome = &job->outcome;
+	if (job->request->query.question_len == 0 || outcome->refusal == ANSWER_REFUSAL_MALFORMED) {
+		return;
+	}
+	job->guests->decide(job->guests->ctx, job->source, job->request, outcome);
+	if (outcome->kind != ANSWER_OUTCOME_REFUSAL) {
+		outcome->refusal = ANSWER_REFUSAL_NONE;
+	}
+}
+
 /* GATE and DECIDE. The functions of most requests' row are known. */
 static inline void answer_decide(job_t *job)
 {
@@ -193,7 +206,7 @@ static inline void answer_decide(job_t *job)
 		kinds[request->kind].decide(job);
 	}
 	if (answer_has_guest(job, ANSWER_STAGE_DECIDE)) {
-		job->guests->decide(job->guests->ctx, job->source, request, outcome);
+		answer_let_guests_decide(job);
 	}
 }
 

@@ -49,7 +49,10 @@ struct answer_guests {
 	const void *ctx;     /* for the functions below, each of which is called only if its stage's bit is set */
 	/** A reason to refuse the request (not BAD_KEY, MALFORMED), or NONE. Before the engine's own gate. */
 	answer_refusal_t (*gate)(const void *ctx, const answer_source_t *source, const answer_request_t *request);
-	/** May replace the outcome, by a record or a refusal (not BAD_KEY, MALFORMED). */
+	/**
+	 * May replace the outcome, by a record or a refusal (not BAD_KEY, MALFORMED). Not called for a request that
+	 * can't be read or has no question.
+	 */
 	void (*decide)(const void *ctx, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
 	/** May put options of an OPT, if there is one (w->opt_off != 0). */

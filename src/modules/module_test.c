@@ -44,7 +44,6 @@ static void probe_decide(module_instance_t *instance, const answer_source_t *sou
 	probe->decided = outcome->kind;
 	if (probe->replaces) {
 		outcome->kind = ANSWER_OUTCOME_RECORD;
-		outcome->refusal = ANSWER_REFUSAL_NONE;
 		outcome->record.type = KNOT_TYPE_A;
 		outcome->record.class = KNOT_CLASS_IN;
 		outcome->record.ttl = 7;
@@ -90,6 +89,7 @@ static const module_api_t probe_api = {
 };
 
 static const module_api_t gate_api = { .name = "mod-gate", .free = probe_free, .gate = probe_gate };
+static const module_api_t deciding_api = { .name = "mod-deciding", .free = probe_free, .decide = probe_decide };
 static const module_api_t idle_api = { .name = "mod-idle", .free = probe_free };
 
 static module_chain_t *chain_of(probe_t *probe, const module_api_t *api)
@@ -129,17 +129,14 @@ static int teardown(void **state)
 }
 
 /* Ask over UDP; returns the reply's length. chains NULL: without modules. */
-static size_t ask(const char *qname, uint16_t type, bool edns, const module_chains_t *chains)
+static size_t ask_message(knot_bytes_t message, const module_chains_t *chains)
 {
 	static const struct sockaddr_in client = { .sin_family = AF_INET };
 	const answer_source_t source = { ANSWER_UDP4, (const struct sockaddr *)&client };
 	const answer_env_t env = { .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232 };
-	uint8_t message[512];
-	const test_query_t query = { .qtype = type, .udp_payload = edns ? 512 : 0 };
-	const knot_bytes_t bytes = { message, test_query_put(&query, qname, message, sizeof(message)) };
 	answer_request_t request;
 	test_zones_enter(&zones);
-	answer_read(&env, zones.db, &bytes, 1, &request);
+	answer_read(&env, zones.db, &message, 1, &request);
 	size_t len;
 	if (chains != NULL) {
 		answer_guests_t guests = module_guests(chains);
@@ -159,6 +156,13 @@ static size_t ask(const char *qname, uint16_t type, bool edns, const module_chai
 	while (knot_message_next(&m, &rr)) {}
 	assert_true(knot_message_is_whole(&m));
 	return len;
+}
+
+static size_t ask(const char *qname, uint16_t type, bool edns, const module_chains_t *chains)
+{
+	uint8_t message[512];
+	const test_query_t query = { .qtype = type, .udp_payload = edns ? 512 : 0 };
+	return ask_message((knot_bytes_t){ message, test_query_put(&query, qname, message, sizeof(message)) }, chains);
 }
 
 static unsigned rcode_of_reply(void)
@@ -249,6 +253,26 @@ static void test_decide(void **state)
 	}
 }
 
+/* A request without a question, and one that can't be read: there is nothing that a record could be the answer to. */
+static void test_nothing_to_decide(void **state)
+{
+	(void)state;
+	static const uint8_t no_question[12] = { 0x12, 0x34 };
+	static const uint8_t trailing_byte[] = { 0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 'e', 'x', 0, 0, 1, 0, 1,
+		9 };
+	const knot_bytes_t messages[] = { { no_question, sizeof(no_question) },
+		{ trailing_byte, sizeof(trailing_byte) } };
+	for (size_t i = 0; i < KNOT_LEN(messages); i++) {
+		probe_t probe = { .replaces = true };
+		module_chain_t *chain = chain_of(&probe, &deciding_api);
+		const module_chains_t chains = { chain, NULL };
+		(void)ask_message(messages[i], &chains);
+		assert_int_equal(rcode_of_reply(), KNOT_RCODE_FORMERR);
+		assert_int_equal(probe.order[ANSWER_STAGE_DECIDE], 0);
+		module_chain_free(chain);
+	}
+}
+
 /* A module's option is kept room for: records give way to it. */
 static void test_finish_has_room(void **state)
 {
@@ -295,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_gate),
 		cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_nothing_to_decide),
 		cmocka_unit_test(test_finish_has_room),
 		cmocka_unit_test(test_stages),
 	};
