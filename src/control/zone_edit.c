@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Commands that change zones: zone-begin, -set, -unset, -commit, -abort, -serial-set.
+ * Commands that change zones: zone-begin, -set, -unset, -commit, -abort, -serial-set, -history, -revert.
  */
 #include "src/control/session.h"
 
@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- Transactions ---- */
 
@@ -144,5 +145,59 @@ command_result_t command_zone_serial_set(session_t *session, const session_zone_
 	}
 	server_commit_t commit;
 	knot_err_t err = server_set_serial(session->server, zone->name, &serial, &author, &commit);
+	return zone_edit_result(session, err, &commit);
+}
+
+/* ---- zone-history, zone-revert ---- */
+
+typedef struct {
+	const char *name;
+	char text[64];
+} history_field_t;
+
+static void zone_edit_send_version(session_t *session, const session_zone_t *zone, const history_version_t *version)
+{
+	history_field_t fields[] = { { .name = "serial" }, { .name = "time" }, { .name = "source" }, { .name = "by" },
+		{ .name = "removed" }, { .name = "added" }, { .name = "size" } };
+	enum { TEXT_MAX = sizeof(fields[0].text) };
+	snprintf(fields[0].text, TEXT_MAX, "%" PRIu32, version->serial_to);
+	session_print_time(session, version->time_s, fields[1].text, TEXT_MAX);
+	snprintf(fields[2].text, TEXT_MAX, "%s", version->source);
+	snprintf(fields[3].text, TEXT_MAX, "%s", version->who[0] != '\0' ? version->who : "-");
+	snprintf(fields[4].text, TEXT_MAX, "%" PRIu32, version->removed);
+	snprintf(fields[5].text, TEXT_MAX, "%" PRIu32, version->added);
+	snprintf(fields[6].text, TEXT_MAX, "%" PRIu64, version->zone_size);
+	for (size_t i = 0; i < KNOT_LEN(fields); i++) {
+		knot_ctl_data_t unit = { [KNOT_CTL_IDX_ZONE] = zone->text,
+			[KNOT_CTL_IDX_TYPE] = fields[i].name,
+			[KNOT_CTL_IDX_DATA] = fields[i].text };
+		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
+	}
+}
+
+command_result_t command_zone_history(session_t *session, const session_zone_t *zone)
+{
+	history_version_t *versions = NULL;
+	size_t count = 0;
+	knot_err_t err = server_read_history(session->server, zone->name, &versions, &count);
+	for (size_t i = 0; i < count && !session->broken; i++) {
+		zone_edit_send_version(session, zone, &versions[i]);
+	}
+	free(versions);
+	return command_result(err);
+}
+
+command_result_t command_zone_revert(session_t *session, const session_zone_t *zone)
+{
+	const char *number = session->args[KNOT_CTL_IDX_DATA], *mode = session->args[KNOT_CTL_IDX_TYPE];
+	char who[SESSION_WHO_MAX];
+	const server_author_t author = session_author(session, who);
+	history_target_t target = { .has_serial = number != NULL };
+	bool is_step = mode != NULL && strcmp(mode, "=") != 0;
+	if (is_step || (number != NULL && !zone_edit_scan_serial(number, UINT32_MAX, &target.serial))) {
+		return command_result(KNOT_EPARAM);
+	}
+	server_commit_t commit;
+	knot_err_t err = server_revert(session->server, zone->name, &target, &author, &commit);
 	return zone_edit_result(session, err, &commit);
 }

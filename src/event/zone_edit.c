@@ -378,3 +378,38 @@ knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_se
 	*ret_commit = (server_commit_t){ 0 };
 	return work_on_zone(server, name, author, false, work_set_serial, &copy, ret_commit);
 }
+
+/* ---- Going back ---- */
+
+static knot_err_t zone_edit_revert(const turn_t *turn, const history_target_t *target)
+{
+	update_t update;
+	uint32_t before = turn->current->serial;
+	knot_err_t err = update_begin(turn->name, UPDATE_REVERT, turn->current, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = history_go_back(turn->server->journal, turn->name, before, target, update.txn, turn->commit->reason);
+	err = err == KNOT_OK ? zone_edit_publish(turn, &update) : err;
+	update_end(&update);
+	const zone_contents_t *now = zone_contents(entry_zone(turn->entry));
+	if (err == KNOT_OK && now != turn->current) {
+		log_control_zone(LOG_INFO, turn->name,
+				"control, zone reverted, serial %u -> %u, records: %zu removed, %zu added", before,
+				now->serial, turn->commit->removed, turn->commit->added);
+	}
+	return err;
+}
+
+static knot_err_t work_revert(const turn_t *turn, void *ctx)
+{
+	return turn->current != NULL ? zone_edit_revert(turn, ctx) : KNOT_EEMPTYZONE;
+}
+
+knot_err_t server_revert(server_t *server, knot_name_t name, const history_target_t *target,
+		const server_author_t *author, server_commit_t *ret_commit)
+{
+	history_target_t copy = *target;
+	*ret_commit = (server_commit_t){ .ticket = 0 };
+	return work_on_zone(server, name, author, false, work_revert, &copy, ret_commit);
+}

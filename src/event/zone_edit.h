@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "src/event/history.h"
 #include "src/event/server.h"
 #include "src/update/edit.h"
 
@@ -73,6 +74,13 @@ KNOT_MUST_USE knot_err_t server_edit_commit(
 
 /** Forget the changes. KNOT_ENOZONE. KNOT_ETXNNONE. */
 KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
+
+/**
+ * Publish a version with the records of an earlier one and a serial by `serial-policy`. KNOT_ENOZONE. KNOT_EEMPTYZONE.
+ * KNOT_ETXNMANY: a transaction is open. Errors of history_go_back() and of server_edit_commit().
+ */
+KNOT_MUST_USE knot_err_t server_revert(server_t *server, knot_name_t name, const history_target_t *target,
+		const server_author_t *author, server_commit_t *ret_commit);
 
 /** How to set a serial. */
 typedef struct {

@@ -85,7 +85,8 @@ static const struct {
 	{ "zone-stat", "zone-stat: zone-stats zone-status", false },
 	{ "conf-ex", "conf-ex: conf-export( )", false },
 	{ "nonsense ", ":", false },
-	{ "zone-re", "zone-re: zone-read zone-reload", false }, /* without zone-refresh and others that are absent */
+	{ "zone-re", "zone-re: zone-read zone-reload zone-revert",
+			false }, /* without zone-refresh and others that are absent */
 	{ "zone-si", "zone-si:", false },
 	{ "help zone-si", "zone-si: zone-sign( )", false },
 	{ "status ", ": cert-key configure version workers", false },
