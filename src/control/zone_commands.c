@@ -7,6 +7,7 @@
 #include "src/event/zone_edit.h"
 #include "src/event/zone_flush.h"
 #include "src/sys/clock.h"
+#include "src/sys/interval.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,38 +63,12 @@ static void zone_command_print_freeze(const zone_facts_t *facts, int event, char
 	snprintf(text, FIELD_TEXT_MAX, "%s", is_frozen ? "yes" : "-");
 }
 
-/* "+23h58m1s": sign, then the units that aren't 0. */
-static void zone_command_print_interval(int64_t seconds, char *text, size_t max)
-{
-	static const struct {
-		char letter;
-		int64_t seconds;
-	} units[] = {
-		{ 'Y', 365 * 86400 },
-		{ 'M', 30 * 86400 },
-		{ 'D', 86400 },
-		{ 'h', 3600 },
-		{ 'm', 60 },
-		{ 's', 1 },
-	};
-	size_t len = (size_t)snprintf(text, max, "%c", seconds < 0 ? '-' : '+');
-	int64_t left = seconds < 0 ? -seconds : seconds;
-	for (size_t i = 0; i < KNOT_LEN(units) && len < max; i++) {
-		int64_t count = left / units[i].seconds;
-		left %= units[i].seconds;
-		bool is_only = units[i].seconds == 1 && len == 1;
-		if (count > 0 || is_only) {
-			len += (size_t)snprintf(text + len, max - len, "%" PRId64 "%c", count, units[i].letter);
-		}
-	}
-}
-
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max)
 {
 	if (session_flag(session, 'u') || session_filter(session, 'u')) {
 		snprintf(text, max, "%" PRIu64, when_s);
 	} else {
-		zone_command_print_interval((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);
+		sys_interval_print((int64_t)when_s - (int64_t)sys_clock_wall(), text, max);
 	}
 }
 

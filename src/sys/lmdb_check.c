@@ -75,7 +75,7 @@ typedef struct {
 	uint64_t file_len;
 	uint32_t page_len;
 	uint64_t page_count; /* last page + 1 */
-	uint64_t *seen;      /* owned; a bit for each page */
+	uint64_t *seen;      /* owned; a bit for each page; NULL: it is read, not checked as a whole */
 	uint64_t seen_count;
 	uint64_t *later; /* owned; a bit for each leaf of the main tree that is still to be checked; NULL: none waits */
 	uint64_t later_count;
@@ -90,6 +90,12 @@ typedef struct {
 	size_t key_len;
 	bool has_key;
 	bool key_is_bound; /* it is a branch's: the next one may be equal */
+	/* Reading: */
+	sys_lmdb_visit_t visit; /* NULL: nothing is visited */
+	void *ctx;
+	knot_bytes_t from; /* the first key of interest; empty: all */
+	uint8_t *value;    /* owned; a large one */
+	bool has_ended;    /* the visitor wants no more */
 } checker_t;
 
 /* False, with a reason; the first one stays. */
@@ -129,7 +135,7 @@ static bool lmdb_mark(checker_t *c, uint64_t page, uint64_t count)
 	if (page < META_COUNT || page >= c->page_count || count > c->page_count - page) {
 		return lmdb_fault(c, "a page number is out of range");
 	}
-	for (uint64_t i = page; i < page + count; i++) {
+	for (uint64_t i = page; c->seen != NULL && i < page + count; i++) {
 		uint64_t bit = (uint64_t)1 << i % 64;
 		if (c->seen[i / 64] & bit) {
 			return lmdb_fault(c, "a page is used twice");
@@ -142,6 +148,13 @@ static bool lmdb_mark(checker_t *c, uint64_t page, uint64_t count)
 
 /* ---- Keys ---- */
 
+static int compare_bytes(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+{
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = len > 0 ? memcmp(a, b, len) : 0;
+	return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
+}
+
 static int compare_keys(const checker_t *c, const uint8_t *key, size_t len)
 {
 	if (c->is_free_tree) {
@@ -150,8 +163,7 @@ static int compare_keys(const checker_t *c, const uint8_t *key, size_t len)
 		memcpy(&b, c->key, sizeof(b));
 		return a < b ? -1 : a > b;
 	}
-	int order = memcmp(key, c->key, len < c->key_len ? len : c->key_len);
-	return order != 0 ? order : (len > c->key_len) - (len < c->key_len);
+	return compare_bytes(key, len, c->key, c->key_len);
 }
 
 /* Keys ascend through the leaves; one of a branch is greater than all before it and at most the first behind it. */
@@ -286,6 +298,45 @@ static bool check_nodes(checker_t *c, const uint8_t *page, const page_head_t *he
 
 static bool check_page(checker_t *c, uint64_t number, unsigned depth);
 
+static bool visit_leaf_node(checker_t *c, const node_t *node, const uint8_t *key)
+{
+	if (compare_bytes(key, node->key_len, c->from.data, c->from.len) < 0) {
+		return true;
+	}
+	uint64_t len = node_value_len(node);
+	const uint8_t *value = key + node->key_len;
+	if (node->words[2] & NODE_LARGE) {
+		uint64_t first;
+		memcpy(&first, value, sizeof(first));
+		if (len > SYS_LMDB_VALUE_MAX) {
+			return lmdb_fault(c, "a value is too long");
+		}
+		uint8_t *grown = realloc(c->value, len + 1);
+		if (grown == NULL) {
+			return lmdb_fail(c, KNOT_ENOMEM, "out of memory");
+		}
+		value = c->value = grown;
+		if (!check_large(c, first, len) || !read_at(c, first * c->page_len + PAGE_HEADER, grown, len)) {
+			return false;
+		}
+	}
+	c->has_ended = !c->visit((knot_bytes_t){ key, node->key_len }, (knot_bytes_t){ value, len }, c->ctx);
+	return !c->has_ended;
+}
+
+/* A child whose keys are all less than the first one of interest: its neighbour's are not greater than that. */
+static bool is_child_skipped(const checker_t *c, const page_head_t *head, const uint8_t *page, uint32_t at)
+{
+	uint16_t off;
+	node_t node;
+	if (c->from.len == 0 || at + 2u >= head->lower) {
+		return false;
+	}
+	memcpy(&off, page + at + 2, sizeof(off));
+	memcpy(&node, page + off, sizeof(node));
+	return compare_bytes(page + off + NODE_HEADER, node.key_len, c->from.data, c->from.len) <= 0;
+}
+
 static bool check_leaf_node(checker_t *c, const node_t *node, const uint8_t *key)
 {
 	c->counted.entries++;
@@ -293,6 +344,9 @@ static bool check_leaf_node(checker_t *c, const node_t *node, const uint8_t *key
 		return false;
 	}
 	const uint8_t *value = key + node->key_len;
+	if (c->visit != NULL) {
+		return visit_leaf_node(c, node, key);
+	}
 	if (node->words[2] & NODE_LARGE) {
 		uint64_t first;
 		memcpy(&first, value, sizeof(first));
@@ -318,8 +372,10 @@ static bool follow_nodes(checker_t *c, const page_head_t *head, unsigned depth)
 			continue;
 		}
 		/* The first key of a branch has no meaning. */
-		if ((at > PAGE_HEADER && !next_key(c, key, node.key_len, true)) ||
-				!check_page(c, node_child(&node), depth + 1)) {
+		if (at > PAGE_HEADER && !next_key(c, key, node.key_len, true)) {
+			return false;
+		}
+		if (!is_child_skipped(c, head, page, at) && !check_page(c, node_child(&node), depth + 1)) {
 			return false;
 		}
 	}
@@ -519,6 +575,7 @@ static void lmdb_free(checker_t *c)
 	free(c->seen);
 	free(c->later);
 	free(c->list);
+	free(c->value);
 	for (unsigned i = 0; i < DEPTH_MAX; i++) {
 		free(c->levels[i]);
 	}
@@ -773,4 +830,69 @@ knot_err_t sys_lmdb_guard_check(sys_lmdb_guard_t *guard, int fd, uint64_t txn, k
 	}
 	pthread_mutex_unlock(&guard->lock);
 	return err;
+}
+
+/* ---- Reading ---- */
+
+struct sys_lmdb_reader {
+	checker_t checker;
+	meta_t meta;
+};
+
+knot_err_t sys_lmdb_reader_begin(int fd, sys_lmdb_reader_t **ret_reader, const char **ret_what)
+{
+	sys_lmdb_reader_t *reader = calloc(1, sizeof(*reader));
+	if (reader == NULL) {
+		*ret_what = "out of memory";
+		return KNOT_ENOMEM;
+	}
+	struct stat info;
+	checker_t *c = &reader->checker;
+	c->fd = fd;
+	c->file_len = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+	knot_err_t err = c->file_len > 0 ? read_metas(c, &reader->meta) : KNOT_ENOENT;
+	c->page_count = reader->meta.last_page + 1;
+	if (err == KNOT_OK && !lmdb_check_root(c, &reader->meta.main)) {
+		err = c->err;
+	}
+	if (err != KNOT_OK) {
+		*ret_what = err == KNOT_ENOENT ? "it is empty" : c->what;
+		sys_lmdb_reader_end(reader);
+		return err;
+	}
+	*ret_reader = reader;
+	return KNOT_OK;
+}
+
+void sys_lmdb_reader_end(sys_lmdb_reader_t *take_reader)
+{
+	if (take_reader != NULL) {
+		lmdb_free(&take_reader->checker);
+		free(take_reader);
+	}
+}
+
+knot_err_t sys_lmdb_reader_each(
+		sys_lmdb_reader_t *reader, knot_bytes_t from, sys_lmdb_visit_t visit, void *ctx, const char **ret_what)
+{
+	checker_t *c = &reader->checker;
+	const tree_t *tree = &reader->meta.main;
+	c->what = NULL;
+	c->err = KNOT_OK;
+	c->visit = visit;
+	c->ctx = ctx;
+	c->from = from;
+	c->has_ended = c->has_key = c->is_free_tree = false;
+	c->counted = (tree_t){ .depth = tree->depth };
+	if (tree->depth == 0 || check_page(c, tree->root, 0) || c->has_ended) {
+		return KNOT_OK;
+	}
+	*ret_what = c->what;
+	return c->err;
+}
+
+uint64_t sys_lmdb_reader_usage(const sys_lmdb_reader_t *reader)
+{
+	const tree_t *tree = &reader->meta.main;
+	return (tree->branch_pages + tree->leaf_pages + tree->large_pages) * reader->checker.page_len;
 }

@@ -2,6 +2,7 @@
 #include "src/zone/dump.h"
 
 #include "libknot/text/rdata_text.h"
+#include "libknot/text/rr_text.h"
 #include "src/zone/records.h"
 
 #include <stdio.h>
@@ -10,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-	OWNER_WIDTH = 20, /* columns, as Knot has them; longer names go beyond */
-	LINE_MAX_BYTES = KNOT_NAME_TEXT_MAX + OWNER_WIDTH + 32 + KNOT_RDATA_TEXT_MAX,
+	LINE_MAX_BYTES = KNOT_RR_OWNER_TEXT_MAX + 32 + KNOT_RDATA_TEXT_MAX,
 	BUFFER_BYTES = 2 * LINE_MAX_BYTES,
 };
 
@@ -24,7 +24,7 @@ typedef struct {
 	bool wants_soa;            /* show the SOA only; else all but it */
 	const uint8_t *owner_wire; /* whose text follows; of one node at a time */
 	size_t owner_len;
-	char owner[KNOT_NAME_TEXT_MAX + OWNER_WIDTH];
+	char owner[KNOT_RR_OWNER_TEXT_MAX];
 	uint16_t type;
 	size_t type_len;
 	char type_text[KNOT_TYPE_TEXT_MAX];
@@ -66,10 +66,7 @@ static void take_owner(dump_t *dump, knot_name_t owner)
 		return;
 	}
 	dump->owner_wire = owner.wire;
-	dump->owner_len = knot_name_print(owner, dump->owner);
-	while (dump->owner_len < OWNER_WIDTH) {
-		dump->owner[dump->owner_len++] = ' ';
-	}
+	dump->owner_len = knot_rr_print_owner(owner, dump->owner);
 }
 
 static bool put_record(const zone_rr_t *rr, void *ctx)
@@ -87,7 +84,6 @@ static bool put_record(const zone_rr_t *rr, void *ctx)
 		dump->type_len = knot_rrtype_print(rr->type, dump->type_text);
 	}
 	dump_put_bytes(dump, dump->owner, dump->owner_len);
-	dump_put_bytes(dump, "\t", 1);
 	dump_put_number(dump, rr->ttl);
 	dump_put_bytes(dump, "\t", 1);
 	dump_put_bytes(dump, dump->type_text, dump->type_len);

@@ -70,7 +70,7 @@ static void test_columns(void **state)
 				  "zone.               \t60\tA\t192.0.2.2\n"
 				  "zone.               \t60\tNS\tns.zone.\n"
 				  "\\032\\.\\000.zone.    \t60\tA\t192.0.2.3\n"
-				  "a-name-that-is-longer-than-its-column.zone.\t60\tTYPE65280\t\\# 2 ABCD\n"
+				  "a-name-that-is-longer-than-its-column.zone. 60\tTYPE65280\t\\# 2 ABCD\n"
 				  "sub.zone.           \t60\tNS\tns.sub.zone.\n"
 				  "ns.sub.zone.        \t60\tAAAA\t2001:db8::1\n"
 				  "www.zone.           \t300\tA\t192.0.2.1\n"
