@@ -148,7 +148,7 @@ static bool lmdb_mark(checker_t *c, uint64_t page, uint64_t count)
 
 /* ---- Keys ---- */
 
-static int compare_bytes(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+static int lmdb_compare_bytes(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
 {
 	size_t len = a_len < b_len ? a_len : b_len;
 	int order = len > 0 ? memcmp(a, b, len) : 0;
@@ -163,7 +163,7 @@ static int compare_keys(const checker_t *c, const uint8_t *key, size_t len)
 		memcpy(&b, c->key, sizeof(b));
 		return a < b ? -1 : a > b;
 	}
-	return compare_bytes(key, len, c->key, c->key_len);
+	return lmdb_compare_bytes(key, len, c->key, c->key_len);
 }
 
 /* Keys ascend through the leaves; one of a branch is greater than all before it and at most the first behind it. */
@@ -300,7 +300,7 @@ static bool check_page(checker_t *c, uint64_t number, unsigned depth);
 
 static bool visit_leaf_node(checker_t *c, const node_t *node, const uint8_t *key)
 {
-	if (compare_bytes(key, node->key_len, c->from.data, c->from.len) < 0) {
+	if (lmdb_compare_bytes(key, node->key_len, c->from.data, c->from.len) < 0) {
 		return true;
 	}
 	uint64_t len = node_value_len(node);
@@ -334,7 +334,7 @@ static bool is_child_skipped(const checker_t *c, const page_head_t *head, const 
 	}
 	memcpy(&off, page + at + 2, sizeof(off));
 	memcpy(&node, page + off, sizeof(node));
-	return compare_bytes(page + off + NODE_HEADER, node.key_len, c->from.data, c->from.len) <= 0;
+	return lmdb_compare_bytes(page + off + NODE_HEADER, node.key_len, c->from.data, c->from.len) <= 0;
 }
 
 static bool check_leaf_node(checker_t *c, const node_t *node, const uint8_t *key)
