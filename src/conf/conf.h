@@ -153,6 +153,9 @@ typedef struct {
 /** Whether the journal waits for the disk. */
 typedef enum { CONF_JOURNAL_ROBUST, CONF_JOURNAL_ASYNCHRONOUS } conf_journal_mode_t;
 
+/** `timer-db-sync`, if it isn't a number of seconds. */
+enum { CONF_TIMERS_IMMEDIATE = 0, CONF_TIMERS_NEVER = -1, CONF_TIMERS_SHUTDOWN = -2 };
+
 /** Section `database`. */
 typedef struct {
 	const char *storage;
@@ -161,6 +164,8 @@ typedef struct {
 	conf_journal_mode_t journal_mode;
 	const char *kasp_db;
 	const char *timer_db;
+	uint64_t timer_db_max_size; /* bytes */
+	int64_t timer_db_sync_s;    /* CONF_TIMERS_…, or seconds */
 	const char *catalog_db;
 	const char *image_db;
 	uint64_t image_db_max_size; /* bytes */

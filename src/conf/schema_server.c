@@ -14,7 +14,8 @@ static const conf_option_t journal_modes[] = {
 	{ "robust", CONF_JOURNAL_ROBUST }, { "asynchronous", CONF_JOURNAL_ASYNCHRONOUS }, { NULL, 0 },
 };
 
-static const conf_option_t timer_syncs[] = { { "immediate", 0 }, { "never", -1 }, { "shutdown", -2 }, { NULL, 0 } };
+static const conf_option_t timer_syncs[] = { { "immediate", CONF_TIMERS_IMMEDIATE }, { "never", CONF_TIMERS_NEVER },
+	{ "shutdown", CONF_TIMERS_SHUTDOWN }, { NULL, 0 } };
 
 /* Numbers: severity of syslog(3) + 1, so that 0 is "nothing". */
 static const conf_option_t severities[] = {
@@ -340,11 +341,13 @@ static const conf_row_t database_rows[] = {
 	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("10G"), TUNING,
 	  .doc = "Largest size of the key database on disk." },
 	{ .name = "timer-db", STR, CONF_AT(conf_database_t, timer_db), .dflt = "timers", .path = CONF_PATH_STORAGE,
+	  RESTART,
 	  .doc = "Directory of the database with the timers of zones." },
-	{ .name = "timer-db-max-size", SIZE(MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("5G"), TUNING,
+	{ .name = "timer-db-max-size", SIZE(MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("5G"), RESTART,
+	  CONF_AT(conf_database_t, timer_db_max_size),
 	  .doc = "Largest size of the timer database on disk." },
 	{ .name = "timer-db-sync", .type = CONF_OPTINT, .options = timer_syncs, .min = 1, .max = MAX32,
-	  .unit = CONF_UNIT_TIME, .dflt = "shutdown", TUNING,
+	  .unit = CONF_UNIT_TIME, .dflt = "shutdown", CONF_AT(conf_database_t, timer_db_sync_s),
 	  .doc = "When timers are written to disk: immediate, never, shutdown, or at this interval." },
 	{ .name = "catalog-db", STR, CONF_AT(conf_database_t, catalog_db), .dflt = "catalog", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the catalog database." },

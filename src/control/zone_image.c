@@ -103,7 +103,7 @@ static bool zone_image_purges_all(const session_t *session)
 	return filters == NULL || *filters == '\0';
 }
 
-/* What the filters mean. Timers, keys and catalog have nothing that could be removed yet. An image is kept contents, as
+/* What the filters mean. Keys and catalog have nothing that could be removed yet. An image is kept contents, as
  * a journal is, and goes with it: changes after it can't be followed any more. */
 static unsigned zone_image_scan_purge_mask(const session_t *session)
 {
@@ -115,9 +115,11 @@ static unsigned zone_image_scan_purge_mask(const session_t *session)
 		{ 'f', SERVER_PURGE_FILE },
 		{ 'j', SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE },
 		{ 'i', SERVER_PURGE_IMAGE },
+		{ 't', SERVER_PURGE_TIMERS },
 	};
 	if (zone_image_purges_all(session)) {
-		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE;
+		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE |
+		       SERVER_PURGE_TIMERS;
 	}
 	unsigned mask = 0;
 	for (size_t i = 0; i < KNOT_LEN(filters); i++) {
@@ -149,7 +151,7 @@ static command_result_t zone_image_purge_zone(session_t *session, const session_
 	return command_result(err);
 }
 
-/* Zones that are not configured have images and journals only. */
+/* Zones that are not configured have images, journals and timers only. */
 static knot_err_t zone_image_purge_orphans(session_t *session)
 {
 	do {

@@ -8,6 +8,7 @@
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
 #include "src/event/saves.h"
+#include "src/event/timer_sync.h"
 #include "src/event/zone_edit.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
@@ -31,6 +32,7 @@ struct server {
 	server_params_t params;
 	jobs_t jobs;
 	saves_t saves;
+	timer_db_t *timers;                              /* owned; takes care of its threads itself */
 	journal_t *journal;                              /* owned; takes care of its threads itself */
 	sys_mutex_t reload_lock;                         /* one reload at a time */
 	const zonedb_t *zones SYS_GUARDED_BY(jobs.lock); /* borrowed from the published state; replaced by a reload;
@@ -126,6 +128,9 @@ void server_compact_deinit(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 /** Write the files of all zones that are ahead of them, before the process ends: after jobs_stop(). Waits for commands
  * that work on a zone. */
 void server_flush_all(server_t *server) SYS_EXCLUDES(server->jobs.lock);
+
+/** Write the times of all zones as `timer-db-sync` says, before the process ends: after server_flush_all(). */
+void server_write_timers(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /** Log each zone whose changes are in neither its file nor its image. After server_flush_all() and images_stop(). */
 void server_report_lost(server_t *server) SYS_EXCLUDES(server->jobs.lock);

@@ -26,6 +26,12 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
+	if (!entry->tried) {
+		timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
+		sys_mutex_lock(&server->jobs.lock);
+		server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
+		sys_mutex_unlock(&server->jobs.lock);
+	}
 	const load_env_t env = { .root = &server->root,
 		.images = server->saves.images,
 		.journal = server->journal,
@@ -182,6 +188,7 @@ void server_stop(server_t *server)
 {
 	jobs_stop(&server->jobs);
 	server_flush_all(server);
+	server_write_timers(server);
 	images_stop(server->saves.images);
 	server_report_lost(server);
 	char path[PATH_MAX];
@@ -203,6 +210,9 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? changes_open(&take_conf->database, &server->journal) : err;
+	if (err == KNOT_OK && (server->timers = timer_sync_open(&take_conf->database)) == NULL) {
+		err = KNOT_ENOMEM;
+	}
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
@@ -212,6 +222,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		conf_free(started);
 		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
+		timer_db_close(server->timers);
 		journal_close(server->journal);
 		free(server);
 		return err;
@@ -246,6 +257,7 @@ void server_free(server_t *server)
 	conf_free(server->started);
 	sys_mutex_done(&server->reload_lock);
 	saves_close(&server->saves);
+	timer_db_close(server->timers);
 	journal_close(server->journal);
 	if (server->loaded_fd >= 0) {
 		close(server->loaded_fd);
@@ -425,6 +437,10 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		knot_err_t journal_err = changes_drop(server->journal, name);
 		err = err == KNOT_OK ? journal_err : err;
 	}
+	if ((what & SERVER_PURGE_TIMERS) != 0) {
+		knot_err_t timers_err = timer_sync_drop(server->timers, name, NULL, NULL);
+		err = err == KNOT_OK ? timers_err : err;
+	}
 	sys_mutex_lock(&server->jobs.lock);
 	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
 	jobs_end(&server->jobs, entry, outcome, err);
@@ -449,7 +465,9 @@ knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
 	if (name.wire == NULL) {
 		knot_err_t err = images_remove_if(server->saves.images, is_orphan, server);
 		knot_err_t journal_err = changes_drop_if(server->journal, is_orphan, server);
-		return err == KNOT_OK ? journal_err : err;
+		knot_err_t timers_err = timer_sync_drop(server->timers, name, is_orphan, server);
+		err = err == KNOT_OK ? journal_err : err;
+		return err == KNOT_OK ? timers_err : err;
 	}
 	if (!is_orphan(name, server)) {
 		return KNOT_OK;
@@ -457,7 +475,9 @@ knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
 	size_t removed;
 	knot_err_t err = images_remove(server->saves.images, &name, 1, &removed);
 	knot_err_t journal_err = changes_drop(server->journal, name);
-	return err == KNOT_OK ? journal_err : err;
+	knot_err_t timers_err = timer_sync_drop(server->timers, name, NULL, NULL);
+	err = err == KNOT_OK ? journal_err : err;
+	return err == KNOT_OK ? timers_err : err;
 }
 
 knot_err_t server_purge_images(server_t *server)

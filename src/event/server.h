@@ -83,6 +83,7 @@ enum {
 	SERVER_PURGE_FILE = 2,     /* the zone file */
 	SERVER_PURGE_IMAGE = 4,
 	SERVER_PURGE_JOURNAL = 8,
+	SERVER_PURGE_TIMERS = 16,
 };
 
 /**

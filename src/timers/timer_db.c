@@ -10,6 +10,7 @@
 
 struct timer_db {
 	sys_mutex_t lock; /* while it is being opened */
+	char *path;       /* owned; in `options`, too */
 	sys_lmdb_options_t options;
 	sys_lmdb_t lmdb;
 	atomic_bool is_open; /* `lmdb` may be used; never again false */
@@ -26,13 +27,18 @@ static const char writing[] = "writing to the timer database";
 timer_db_t *timer_db_new(const char *path, uint64_t size_max)
 {
 	timer_db_t *db = calloc(1, sizeof(*db));
-	if (db != NULL) {
-		sys_mutex_init(&db->lock);
-		/* A start reads the record of every zone, so a look at all pages reads nothing that isn't read then. */
-		db->options = (sys_lmdb_options_t){
-			.path = path, .item = "database.timer-db", .size_max = size_max, .depth = SYS_LMDB_CHECK_PAGES
-		};
+	char *kept = strdup(path);
+	if (db == NULL || kept == NULL) {
+		free(db);
+		free(kept);
+		return NULL;
 	}
+	sys_mutex_init(&db->lock);
+	db->path = kept;
+	/* A start reads the record of every zone, so a look at all pages reads nothing that isn't read then. */
+	db->options = (sys_lmdb_options_t){
+		.path = kept, .item = "database.timer-db", .size_max = size_max, .depth = SYS_LMDB_CHECK_PAGES
+	};
 	return db;
 }
 
@@ -41,6 +47,7 @@ void timer_db_close(timer_db_t *take_db)
 	if (take_db != NULL) {
 		sys_lmdb_close(&take_db->lmdb);
 		sys_mutex_done(&take_db->lock);
+		free(take_db->path);
 		free(take_db);
 	}
 }

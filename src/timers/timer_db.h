@@ -16,8 +16,7 @@
 
 typedef struct timer_db timer_db_t;
 
-/** A database in a folder, not opened yet. path: borrowed for its life. size_max: bytes, LMDB's map. NULL: out of
- * memory. */
+/** A database in a folder, not opened yet. size_max: bytes, LMDB's map. NULL: out of memory. */
 timer_db_t *timer_db_new(const char *path, uint64_t size_max);
 
 /**
