@@ -4,7 +4,7 @@
  *
  * Owns the folder's lock, the environment and the handle of its unnamed database, which is the only one that we use.
  * What the values mean, and whether they are sound, is the caller's. What is done about damage, and why:
- * doc/adr/0013-zone-images.md. One process at a time opens an environment to write; others read meanwhile. Nothing is
+ * doc/adr/0033-damage.md. One process at a time opens an environment to write; others read meanwhile. Nothing is
  * logged here: faults come back as an error and a text. Any thread, one writing transaction at a time (LMDB makes
  * others wait).
  */

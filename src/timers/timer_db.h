@@ -6,7 +6,7 @@
  * Owns the environment in one folder (`timer-db`), a record (timer_record.h) per zone under its name in wire form and
  * lower case. The folder is made with the first record. Nothing is kept in memory: who writes when is the caller's
  * (`timer-db-sync`). A damaged record is a fault of its zone only; a file whose pages can't be trusted is set aside
- * before LMDB maps it (doc/adr/0013-zone-images.md). Nothing is logged here. Any thread; one of them writes at a time.
+ * before LMDB maps it (doc/adr/0033-damage.md). Nothing is logged here. Any thread; one of them writes at a time.
  */
 #pragma once
 
