@@ -89,7 +89,7 @@ static void expect(const char *want) SYS_REQUIRES(jobs.lock)
 	ran[0] = '\0';
 }
 
-static void start(void)
+static void start(void) SYS_ACQUIRES(jobs.lock)
 {
 	assert_int_equal(jobs_start(&jobs), KNOT_OK);
 	sys_mutex_lock(&jobs.lock);

@@ -62,6 +62,7 @@ static void try_rcu_wait(void)
 static void try_second_section(void)
 {
 	RCU_READ_SECTION(guard);
+	(void)guard;
 }
 
 static void try_twice(void) SYS_UNCHECKED_LOCKS
@@ -89,6 +90,7 @@ static void run_in_child(void (*try)(void), bool in_section)
 	sys_rcu_register();
 	if (in_section) {
 		RCU_READ_SECTION(guard);
+		(void)guard;
 		try();
 	} else {
 		try();
