@@ -281,13 +281,73 @@ static bool append_continues(journal_op_t *op, const journal_meta_t *meta, bool 
 			(meta->flags & JOURNAL_HAS_LAST && meta->serial_last == change->serial_from)) {
 		return true;
 	}
-	if (has_whole || !journal_serial_is_newer(change->serial_to, change->serial_from)) {
+	bool keeps_whole = has_whole && !op->limits->drops_whole;
+	if (keeps_whole || !journal_serial_is_newer(change->serial_to, change->serial_from)) {
 		(void)append_refuse(
 				op, KNOT_ESEMCHECK, "the change doesn't begin where the last one in the journal ended");
 		return false;
 	}
 	*ret_forget = true;
 	return true;
+}
+
+/* True if pieces of the change are damaged or missing. */
+static bool append_is_damaged(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_entry_t *entry)
+{
+	uint8_t *payload;
+	if (journal_head_pieces(entry) == 0) {
+		return false;
+	}
+	knot_err_t err = journal_load_payload(journal, txn, zone, entry, &payload);
+	if (err == KNOT_OK) {
+		free(payload);
+	}
+	return err == KNOT_EMALF;
+}
+
+/* The number of the damaged change right behind the version `serial`: no reader gets past that. MDB_NOTFOUND. */
+static int append_find_damage(
+		const journal_t *journal, MDB_txn *txn, knot_name_t zone, uint32_t serial, uint64_t *ret_number)
+{
+	static const journal_key_kind_t kinds[] = { JOURNAL_KEY_WHOLE, JOURNAL_KEY_CHANGE };
+	MDB_cursor *cursor;
+	bool is_behind = false; /* the entry before leads to the serial */
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	for (size_t i = 0; i < KNOT_LEN(kinds); i++) {
+		MDB_val key, value;
+		code = journal_seek(cursor, zone, kinds[i], 0, &key, &value);
+		for (; code == 0; code = journal_step(cursor, false, &key, &value)) {
+			knot_name_t name;
+			journal_key_kind_t kind;
+			journal_entry_t entry;
+			bool is_read = journal_head_read(journal_bytes(&value), journal_bytes(&key), &entry) == KNOT_OK;
+			if (is_behind && (!is_read || append_is_damaged(journal, txn, zone, &entry)) &&
+					journal_key_read(journal_bytes(&key), &name, &kind, ret_number)) {
+				mdb_cursor_close(cursor);
+				return 0;
+			}
+			is_behind = is_read && entry.change.serial_to == serial;
+		}
+	}
+	mdb_cursor_close(cursor);
+	return code;
+}
+
+/* If the change leads on from where a damaged one cuts off what is stored, drop that and those behind it. */
+static int append_cut_off(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
+{
+	uint64_t number;
+	uint32_t serial = op->entry->change.serial_from;
+	if (meta->count == 0 || (meta->flags & JOURNAL_HAS_LAST && meta->serial_last == serial)) {
+		return 0;
+	}
+	int code = append_find_damage(journal, txn, op->zone, serial, &number);
+	code = code != 0 ? code : append_delete_changes(journal, txn, op->zone, number, UINT64_MAX);
+	code = code != 0 ? code : journal_recount(journal, txn, op->zone, meta);
+	return code == MDB_NOTFOUND ? 0 : code;
 }
 
 static int append_insert(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
@@ -329,18 +389,20 @@ static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, jou
 	journal_key(op->zone, JOURNAL_KEY_CHANGE, 0, 0, &key);
 	uint64_t cost = journal_cost(op->entry, key.len);
 	bool forgets;
-	if (!append_continues(op, meta, &forgets)) {
-		return 0;
+	int code = append_cut_off(journal, txn, op, meta);
+	if (code != 0 || !append_continues(op, meta, &forgets)) {
+		return code;
 	}
 	if (forgets) {
-		int code = append_forget_changes(journal, txn, op->zone, meta);
+		code = append_delete_whole(journal, txn, op->zone, meta);
+		code = code != 0 ? code : append_forget_changes(journal, txn, op->zone, meta);
 		meta->bytes = 0;
 		return code != 0 ? code : append_insert(journal, txn, op, meta);
 	}
 	bool may_return = append_may_return(meta, change);
 	MDB_cursor *cursor;
 	drop_t drop;
-	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
 	if (code != 0) {
 		return code;
 	}

@@ -62,6 +62,8 @@ typedef struct {
 	uint64_t depth_max; /* changes: `journal-max-depth`, at least 2 */
 	bool may_merge;     /* `zonefile-sync: -1`: changes that aren't in the zone file can't be dropped, so they are
 			       merged */
+	bool drops_whole;   /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
+			       is dropped as changes are */
 } journal_limits_t;
 
 /**
@@ -69,7 +71,9 @@ typedef struct {
  * ask for it, oldest first.
  *
  * The change begins where the last one ended. If it doesn't, the stored ones are dropped, as they lead nowhere; but
- * KNOT_ESEMCHECK, and nothing changes, if there is a whole zone or the new serial isn't newer than its predecessor.
+ * KNOT_ESEMCHECK, and nothing changes, if there is a whole zone that limits->drops_whole doesn't allow to drop, or if
+ * the new serial isn't newer than its predecessor. It may also begin where a damaged change cuts off those that are
+ * stored: the damaged one and those behind it are dropped.
  * Changes from a version with the new serial, and those before, are dropped, as two ways would lead from it.
  *
  * A change without payload is a note: a version was published of which no change is stored. It is for the history only,

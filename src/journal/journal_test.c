@@ -165,6 +165,10 @@ static void run_rule(journal_t *journal, const rule_t *rule)
 	{                                                                                                              \
 		.usage_max = 100 << 20, .depth_max = 4, .may_merge = true                                              \
 	}
+#define FROM_FILE                                                                                                      \
+	{                                                                                                              \
+		.usage_max = 100 << 20, .depth_max = 4, .drops_whole = true                                            \
+	}
 #define SMALL                                                                                                          \
 	{                                                                                                              \
 		.usage_max = 40000, .depth_max = 1000                                                                  \
@@ -185,6 +189,8 @@ static const rule_t rules[] = {
 	{ "a gap with a lower serial", KEEP, "1-2 2-3 6-5!", "1-2 2-3 " },
 	{ "the same serial", KEEP, "1-1!", "" },
 	{ "a gap behind a whole zone", KEEP, "W5 6-7!", "W5 " },
+	{ "a gap behind a whole zone, with a zone file", FROM_FILE, "W5 5-6 N6-8 8-9 9-10", "N6-8 8-9 9-10 " },
+	{ "a gap with a lower serial behind a whole zone", FROM_FILE, "W5 5-6 4-3!", "W5 5-6 " },
 	{ "changes behind a whole zone", KEEP, "W5 5-6 6-7", "W5 5-6 6-7 " },
 	{ "a whole zone replaces all", KEEP, "1-2 2-3 N3-5 W5 N5-6", "W5 N3-5 N5-6 " },
 	{ "a whole zone replaces another", KEEP, "W5 5-6 W9 9-10", "W9 9-10 " },
@@ -323,6 +329,61 @@ static void test_read_only_makes_nothing(void **state)
 	assert_int_equal(rmdir(test_path), 0);
 }
 
+/* ---- Damage ---- */
+
+/* Change a byte of a stored change, wherever LMDB has put it. */
+static void damage_change(uint32_t from, uint32_t to, size_t len)
+{
+	enum { PART = 200 }; /* of the payload: no page ends within it */
+	char path[128];
+	snprintf(path, sizeof(path), "%s/data.mdb", test_path);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat info;
+	assert_true(fd >= 0 && fstat(fd, &info) == 0);
+	uint8_t *file = malloc((size_t)info.st_size);
+	assert_non_null(file);
+	assert_int_equal(pread(fd, file, (size_t)info.st_size, 0), info.st_size);
+	journal_change_t change = test_change(from, to, len);
+	const uint8_t *at = file, *end = file + info.st_size;
+	unsigned found = 0;
+	while ((at = memmem(at, (size_t)(end - at), change.payload.data, PART)) != NULL) {
+		uint8_t wrong = at[PART - 1] ^ 1;
+		assert_int_equal(pwrite(fd, &wrong, 1, at - file + PART - 1), 1);
+		at++;
+		found++;
+	}
+	assert_true(found > 0);
+	free((void *)change.payload.data);
+	free(file);
+	close(fd);
+}
+
+/* A start gets as far as the damage, and the next change begins there. */
+static void test_goes_on_before_damage(void **state)
+{
+	(void)state;
+	static const size_t lens[] = { 200, 30000 }; /* in one value, and in pieces */
+	for (size_t i = 0; i < 2 * KNOT_LEN(lens); i++) {
+		bool has_whole = i % 2 == 0;
+		size_t len = lens[i / 2];
+		journal_t *journal = begin();
+		if (has_whole) {
+			assert_int_equal(test_put_zone(journal, zone_a, 1, 10, &wide), KNOT_OK);
+		}
+		for (uint32_t serial = 1; serial < 5; serial++) {
+			assert_int_equal(test_append_to(journal, zone_a, serial, serial + 1, len, &wide), KNOT_OK);
+		}
+		journal_close(journal);
+		damage_change(3, 4, len);
+		journal = test_open(MAP);
+		assert_int_equal(test_append_to(journal, zone_a, 3, 7, len, &wide), KNOT_OK);
+		test_expect(journal, zone_a, has_whole ? "W1 1-2 2-3 3-7 " : "1-2 2-3 3-7 ");
+		assert_int_equal(test_append_to(journal, zone_a, 7, 8, len, &wide), KNOT_OK);
+		test_expect(journal, zone_a, has_whole ? "W1 1-2 2-3 3-7 7-8 " : "1-2 2-3 3-7 7-8 ");
+		journal_close(journal);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_kept_of_a_change),
 		cmocka_unit_test(test_one_writer),
 		cmocka_unit_test(test_read_only_makes_nothing),
+		cmocka_unit_test(test_goes_on_before_damage),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
