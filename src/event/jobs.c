@@ -303,11 +303,21 @@ static void wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock
 	jobs->idle--;
 }
 
+/* The worker that slept until the first event was due is busy now: another one waits for the next. */
+static void jobs_wake_another(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+{
+	agenda_item_t next;
+	if (jobs->idle > 0 && agenda_first(&jobs->agenda, &next)) {
+		pthread_cond_signal(&jobs->work);
+	}
+}
+
 /* Under lock, which is released meanwhile. */
 static void run_job(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(jobs->lock)
 {
 	jobs_forget(jobs, item->zone, item->event);
 	begin_job(jobs, item->zone, item->ticket);
+	jobs_wake_another(jobs);
 	sys_mutex_unlock(&jobs->lock);
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t result = jobs->calls.run(item->zone, item->event, item->how, &outcome, jobs->calls.ctx);

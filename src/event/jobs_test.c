@@ -18,12 +18,16 @@ static entry_t *zones[2];
 static char ran[64]; /* under the lock of the jobs: "L" a load of the first zone, "f" a flush of the second */
 static knot_err_t results[EVENT_COUNT];
 static entry_t *urgent;
+static bool is_blocked; /* loads wait until it is false */
 
 static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
 {
 	(void)ctx;
 	char letter = event == EVENT_LOAD ? 'l' : 'f';
 	sys_mutex_lock(&jobs.lock);
+	while (event == EVENT_LOAD && is_blocked) {
+		jobs_wait(&jobs);
+	}
 	size_t len = strlen(ran);
 	assert(len + 3 < sizeof(ran));
 	ran[len] = (char)(entry == zones[0] ? letter - 'a' + 'A' : letter);
@@ -63,6 +67,14 @@ static int setup(void **state)
 	knot_err_t err = jobs_reserve(&jobs, 2);
 	sys_mutex_unlock(&jobs.lock);
 	return zones[0] != NULL && zones[1] != NULL && err == KNOT_OK ? 0 : -1;
+}
+
+/* Two workers that have slept since there was nothing to do. */
+static int setup_two(void **state)
+{
+	int result = setup(state);
+	jobs.worker_count = 2;
+	return result;
 }
 
 static int teardown(void **state)
@@ -132,6 +144,33 @@ static void test_urgent_zone_is_loaded_first(void **state)
 	sys_mutex_unlock(&jobs.lock);
 	start();
 	expect("lLF");
+	sys_mutex_unlock(&jobs.lock);
+}
+
+/* While the job of the worker that slept until the first event was due takes long, the other one runs the second. */
+static void test_long_job_delays_no_other_zone(void **state)
+{
+	(void)state;
+	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, 20000);
+	is_blocked = true;
+	start();
+	while (jobs.idle < 2) {
+		sys_mutex_unlock(&jobs.lock);
+		sys_clock_sleep_ns(1000000);
+		sys_mutex_lock(&jobs.lock);
+	}
+	jobs_plan(&jobs, zones[0], EVENT_LOAD, sys_clock_ms() + 50, 0);
+	jobs_plan(&jobs, zones[1], EVENT_FLUSH, sys_clock_ms() + 100, 0);
+	bool is_late = false;
+	while (zones[1]->events != 0 && !is_late) {
+		is_late = !sys_mutex_wait_until(&jobs.lock, &jobs.ended, &end);
+	}
+	is_blocked = false;
+	pthread_cond_broadcast(&jobs.ended);
+	sys_mutex_unlock(&jobs.lock);
+	assert_false(is_late);
+	sys_mutex_lock(&jobs.lock);
+	expect("fL");
 	sys_mutex_unlock(&jobs.lock);
 }
 
@@ -292,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_urgent_zone_is_loaded_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_job_delays_no_other_zone, setup_two, teardown),
 		cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edited, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancelling, setup, teardown),
