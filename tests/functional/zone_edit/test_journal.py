@@ -260,6 +260,25 @@ def test_first_change_after_a_reload(knotd):
     knotd.wait(lambda: serial(knotd) == 6, what="the zone")
 
 
+def test_file_of_a_zone_that_had_none(knotd):
+    """A zone is made by a transaction, so that the journal has it whole. Later its file is edited: then that is what changes lead on from."""
+    knotd.configure(zones=["example"])
+    (knotd.dir / "db").mkdir(exist_ok=True)
+    knotd.start()
+    knotd.wait_log(r"\[example\.\] zone not found")
+    edit(knotd, "@ 60 SOA ns admin 3 60 60 60 60", "@ 60 NS ns.other.", "a 60 A 192.0.2.2")
+    knotd.wait_log(r"\[example\.\] zone file updated")
+    knotd.configure(zones=["example"], text=f"template:\n  - id: default\n    {NEVER}\n")
+    knotd.knotc("reload")
+    write(knotd, zone(20, "b"))
+    reload(knotd)
+    assert names(knotd) == ["b"]
+    edit(knotd, "c 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 21, what="the zone")
+    assert names(knotd) == ["b", "c"]
+
+
 # ---- Limits ----
 
 def test_all_commits_survive_a_kill(knotd):
