@@ -47,18 +47,32 @@ static compaction_t *compact_take(server_t *server, const entry_t *entry)
 	return found;
 }
 
-static void compact_keep(server_t *server, compaction_t *take_compaction)
-{
-	sys_mutex_lock(&server->jobs.lock);
-	take_compaction->next = server->compactions;
-	server->compactions = take_compaction;
-	sys_mutex_unlock(&server->jobs.lock);
-}
-
 static void compact_free(compaction_t *take_compaction)
 {
 	zone_compaction_free(take_compaction->pass);
 	free(take_compaction);
+}
+
+/* Not of a zone that was removed meanwhile: another one may get its address. */
+static void compact_keep(server_t *server, const entry_t *entry, compaction_t *take_compaction)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	if (entry->gone) {
+		compact_free(take_compaction);
+	} else {
+		take_compaction->next = server->compactions;
+		server->compactions = take_compaction;
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
+void server_compact_forget(server_t *server, const entry_t *entry)
+{
+	compaction_t **at = compact_find(server, entry), *found = *at;
+	if (found != NULL) {
+		*at = found->next;
+		compact_free(found);
+	}
 }
 
 void server_compact_deinit(server_t *server)
@@ -106,7 +120,7 @@ knot_err_t server_run_compact(server_t *server, entry_t *entry, unsigned how, jo
 		compact_run_slice(entry, compaction);
 	}
 	if (compaction->pass != NULL || zone_needs_compaction(zone_contents(entry_zone(entry)), 0)) {
-		compact_keep(server, compaction);
+		compact_keep(server, entry, compaction);
 	} else {
 		compact_free(compaction);
 	}

@@ -326,6 +326,7 @@ static void remove_entry(entry_t *entry, void *ctx)
 	sys_mutex_assert_held(&removed->server->jobs.lock);
 	drop_edit(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
+	server_compact_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
 	if (!jobs_let_go(&removed->server->jobs, entry)) {
 		return;
