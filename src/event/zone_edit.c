@@ -212,6 +212,10 @@ static knot_err_t zone_edit_flush(void *ctx)
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t err = server_run_flush(turn->server, turn->entry, 0, &outcome);
 	free(outcome.reason);
+	/* Nothing is written if a reload has just set zonefile-sync to -1: what only the journal has stays there. */
+	if (err == KNOT_OK && source_is_ahead(&turn->entry->source)) {
+		return KNOT_EFILE;
+	}
 	if (err == KNOT_OK) {
 		if (turn->current != NULL) {
 			changes_mark_flushed(turn->server->journal, turn->name, turn->current->serial);
