@@ -90,18 +90,23 @@ def reloads(daemon):
             assert not any("error" in items for _, items in client.ask(cmd="reload"))
 
 
+def edit(client, number):
+    for request in ({"cmd": "zone-begin"}, {"cmd": "zone-set", "owner": "n", "ttl": "60", "type": "A", "data": f"192.0.2.{number}"},
+                    {"cmd": "zone-abort" if number % 3 == 0 else "zone-commit"}, {"cmd": "zone-flush", "flags": "B"}):
+        assert not any("error" in items for _, items in client.ask(zone="a.test", **request)), request
+
+
 def edits(daemon):
     with Client(daemon.socket) as client:
         for number in range(100):
-            for request in ({"cmd": "zone-begin"}, {"cmd": "zone-set", "owner": "n", "ttl": "60", "type": "A", "data": f"192.0.2.{number}"},
-                            {"cmd": "zone-abort" if number % 3 == 0 else "zone-commit"}, {"cmd": "zone-flush", "flags": "B"}):
-                assert not any("error" in items for _, items in client.ask(zone="a.test", **request)), request
+            edit(client, number)
 
 
 @pytest.mark.parametrize("work", [sessions, commits, failures, scrapes, reloads, edits], ids=lambda work: work.__name__)
 def test_descriptors(server, work):
     with Client(server.socket) as client:
         client.ask(cmd="reload")
+        edit(client, 100)       # the first commit makes the journal, which stays open
     before = descriptors(server)
     work(server)
     wait_same(server, before, work.__name__)

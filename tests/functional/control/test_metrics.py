@@ -43,8 +43,8 @@ KNOT_EXPORTER = {f"knot_stats_{item}" for item in (
     "zone_count zone_update_error tcp_io_timeout tcp_idle_timeout rx_dropped rx_invalid tx_invalid rx_full fq_empty tx_empty tx_busy fq_fill rx_fill "
     "tx_fill cq_fill request_protocol server_operation request_bytes response_bytes edns_presence flag_presence response_code request_edns_option "
     "response_edns_option reply_nodata query_type query_size reply_size").split()}
-# The same for an item of ours, which is in no family of our own.
-OURS_ONCE = {"knot_stats_tcp_evicted"}
+# The same for items of ours that are in no family of our own.
+OURS_ONCE = {"knot_stats_tcp_evicted", "knot_stats_zone_publish_refused"}
 
 
 def configure(knotd, addresses, text=MODULES, zones=("example", "missing.test")):
