@@ -356,13 +356,23 @@ knot_err_t server_zone_reload(server_t *server, knot_name_t name, bool is_forced
 	return err;
 }
 
+/* True if the event was held back after it had been planned: freezing may last for days. */
+static bool server_is_held(const server_t *server, const entry_t *entry, server_ticket_t ticket)
+		SYS_REQUIRES(server->jobs.lock)
+{
+	agenda_item_t item;
+	event_t event = agenda_event_of(ticket);
+	return event != EVENT_NONE && agenda_find(&server->jobs.agenda, entry, event, &item) && item.ticket == ticket &&
+	       jobs_is_held(entry, &item);
+}
+
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket)
 {
 	knot_err_t result = KNOT_OK;
 	sys_mutex_lock(&server->jobs.lock);
 	for (;;) {
 		entry_t *entry = server_find_entry(server, name);
-		if (entry == NULL) {
+		if (entry == NULL || server_is_held(server, entry, ticket)) {
 			break;
 		}
 		if (jobs_has_ended(&server->jobs, entry, ticket)) {

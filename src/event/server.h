@@ -73,8 +73,8 @@ typedef uint32_t server_ticket_t;
 KNOT_MUST_USE knot_err_t server_zone_reload(
 		server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket);
 
-/** Wait for the job and return its result. KNOT_OK at once if the zone is gone. Only server_stop() ends the wait early.
- */
+/** Wait for the job and return its result. KNOT_OK at once if the zone is gone, or if the job is held back meanwhile,
+ * as the zone was frozen. Only server_stop() ends the wait early. */
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
 
 /** What server_zone_purge() removes. */

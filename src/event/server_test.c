@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "src/event/internal.h"
 #include "src/event/zone_edit.h"
 #include "src/event/zone_flush.h"
 #include "src/sys/clock.h"
@@ -75,7 +76,8 @@ static int teardown(void **state)
 	(void)state;
 	sys_rcu_unregister();
 	static const char *const files[] = { "knot.conf", "log", "a.zone", "b.zone", "c.zone", "bad.zone", "part",
-		"images/data.mdb", "images/lock.mdb", "images/asked", "images" };
+		"images/data.mdb", "images/lock.mdb", "images/asked", "images", "journal/data.mdb", "journal/lock.mdb",
+		"journal" };
 	for (size_t i = 0; i < KNOT_LEN(files); i++) {
 		char path[128];
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
@@ -324,6 +326,26 @@ static void test_storm(void **state)
 	end(server);
 }
 
+/* A commit that waits for the zone file, and the zone is frozen before a worker writes it. */
+static void test_no_wait_for_what_is_held_back(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	server_t *server = make("a"); /* without workers */
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name = name_of("a", wire);
+	server_ticket_t running = 0;
+	sys_mutex_lock(&server->jobs.lock);
+	server_ticket_t ticket = jobs_ask(&server->jobs, server_find_entry(server, name), EVENT_FLUSH, 0);
+	sys_mutex_unlock(&server->jobs.lock);
+	assert_int_equal(server_zone_freeze(server, name, true, &running), KNOT_OK);
+	assert_int_equal(running, 0);
+	alarm(60);
+	assert_int_equal(server_zone_wait(server, name, ticket), KNOT_OK);
+	alarm(0);
+	end(server);
+}
+
 /* Everything that asks for events or has a zone's turn, at once: also for ThreadSanitizer. */
 static void run_event_storm(void *arg)
 {
@@ -410,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_asked_zone_goes_first),
 		cmocka_unit_test(test_lately_asked_zones_go_first),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_no_wait_for_what_is_held_back),
 		cmocka_unit_test(test_storm_of_events),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -298,6 +298,7 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 	entry->frozen = is_frozen;
 	*ret_ticket = entry->is_running ? entry->ticket : 0;
 	jobs_release(&server->jobs, entry);
+	pthread_cond_broadcast(&server->jobs.ended); /* whoever waits for what is held back now goes on */
 	sys_mutex_unlock(&server->jobs.lock);
 	if (is_frozen || was_frozen) {
 		log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
