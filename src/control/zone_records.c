@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Commands that list records: zone-read of what is served, zone-get and zone-diff of an open transaction.
+ * Commands that list records: zone-read of what is served, zone-get and zone-diff of an open transaction, zone-diff of
+ * the zone file.
  */
 #include "src/control/session.h"
 
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/rdata_text.h"
 #include "src/event/zone_edit.h"
+#include "src/zone/diff.h"
 #include "src/zone/image.h"
 #include "src/zone/records.h"
 
@@ -170,7 +172,57 @@ command_result_t command_zone_get(session_t *session, const session_zone_t *zone
 	return command_result(zone_records_read_transaction(session, zone, zone_records_get_records));
 }
 
+/* ---- zone-diff +file ---- */
+
+typedef struct {
+	reading_t *reading;
+	bool wants_added;
+} file_pass_t;
+
+static bool zone_records_send_difference(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	const file_pass_t *pass = ctx;
+	return is_added != pass->wants_added || zone_records_send_record(rr, pass->reading);
+}
+
+/* As the other lists: what goes, then what comes. */
+static knot_err_t zone_records_diff_versions(
+		reading_t *reading, const zone_contents_t *served, const zone_contents_t *file)
+{
+	file_pass_t pass = { .reading = reading };
+	reading->marker = "-";
+	knot_err_t err = zone_diff(served, file, zone_records_send_difference, &pass);
+	pass.wants_added = true;
+	reading->marker = "+";
+	return err == KNOT_OK ? zone_diff(served, file, zone_records_send_difference, &pass) : err;
+}
+
+static command_result_t zone_records_diff_file(session_t *session, const session_zone_t *zone)
+{
+	char reason[FAULT_REASON_MAX] = "";
+	zone_contents_t *served = NULL, *file = NULL;
+	reading_t reading;
+	knot_err_t err = zone_records_begin_reading(session, zone, &reading);
+	if (err != KNOT_OK) {
+		return command_result(err);
+	}
+	err = zone_records_hold_contents(session, zone, &served);
+	err = err == KNOT_OK && served == NULL ? KNOT_EEMPTYZONE : err;
+	err = err == KNOT_OK ? server_build_file(session->server, zone->name, reason, &file) : err;
+	if (err == KNOT_OK) {
+		err = zone_records_diff_versions(&reading, served, file);
+		zone_contents_free(file);
+	}
+	zone_contents_free(served);
+	free(reading.text);
+	snprintf(session->reason, sizeof(session->reason), "%s", reason);
+	return (command_result_t){ .err = err, .reason = reason[0] != '\0' ? session->reason : NULL };
+}
+
 command_result_t command_zone_diff(session_t *session, const session_zone_t *zone)
 {
+	if (session_filter(session, 'f')) {
+		return zone_records_diff_file(session, zone);
+	}
 	return command_result(zone_records_read_transaction(session, zone, zone_records_diff_records));
 }

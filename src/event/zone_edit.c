@@ -417,3 +417,19 @@ knot_err_t server_revert(server_t *server, knot_name_t name, const history_targe
 	*ret_commit = (server_commit_t){ .ticket = 0 };
 	return work_on_zone(server, name, author, false, work_revert, &copy, ret_commit);
 }
+
+/* ---- The zone file ---- */
+
+knot_err_t server_build_file(server_t *server, knot_name_t name, char reason[static FAULT_REASON_MAX],
+		zone_contents_t **ret_contents)
+{
+	load_settings_t settings;
+	load_report_t report = { .name = name, .stopping = &server->jobs.stopping, .reason = reason };
+	reason[0] = '\0';
+	knot_err_t err = load_settings(&server->root, name, &settings);
+	err = err == KNOT_OK ? load_build(&settings, &report, ret_contents) : err;
+	if (err != KNOT_OK && err != KNOT_ENOZONE && reason[0] == '\0') {
+		snprintf(reason, FAULT_REASON_MAX, "file '%.300s'", settings.path);
+	}
+	return err;
+}

@@ -82,6 +82,14 @@ KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
 KNOT_MUST_USE knot_err_t server_revert(server_t *server, knot_name_t name, const history_target_t *target,
 		const server_author_t *author, server_commit_t *ret_commit);
 
+/**
+ * Read, check and compile the zone file as a load would; nothing is published, and the zone's other work isn't held up.
+ * Faults in the file are logged. The caller owns *ret_contents. reason: details of the error. KNOT_ENOZONE. Errors of
+ * load_build().
+ */
+KNOT_MUST_USE knot_err_t server_build_file(server_t *server, knot_name_t name, char reason[static FAULT_REASON_MAX],
+		zone_contents_t **ret_contents);
+
 /** How to set a serial. */
 typedef struct {
 	bool is_increment; /* add `number` to the present one */

@@ -458,7 +458,7 @@ static bool action_build(builder_t *b)
 	case ARGS_ZONES_NEEDED: return action_build_zones(b, 1);
 	case ARGS_NODE: return action_build_node(b);
 	case ARGS_ZONE:
-		if (!action_check_count(b, 1, 1)) {
+		if (!action_take_filters(b) || !action_check_count(b, 1, 1)) {
 			return false;
 		}
 		action_put_zone(b, request_add_unit(b->request, &b->base), b->args[0]);

@@ -21,7 +21,7 @@ typedef enum {
 	ARGS_ZONES,        /* [zone...] [filter...] */
 	ARGS_ZONES_NEEDED, /* zone... [filter...] */
 	ARGS_NODE,         /* zone [owner [type]] */
-	ARGS_ZONE,         /* zone */
+	ARGS_ZONE,         /* zone [filter...] */
 	ARGS_ADD,          /* zone owner [ttl] type rdata */
 	ARGS_REMOVE,       /* zone owner [type [rdata]] */
 	ARGS_ROLLOVER,     /* zone ksk|zsk */
@@ -78,7 +78,7 @@ typedef enum {
 	TXN_NONE, /* nothing */
 	TXN_BEGINS,
 	TXN_ENDS,
-	TXN_NEEDS, /* one is open */
+	TXN_NEEDS, /* one is open; nothing, if filters were given for a zone */
 } txn_effect_t;
 
 /** A row of commands.def. */

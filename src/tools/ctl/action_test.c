@@ -45,6 +45,8 @@ static const struct {
 	{ "zone-read -- @ SOA", "CMD=zone-read OWNER=@ TYPE=SOA (all)" },
 	{ "zone-read a b c d", "!command takes at most 3 arguments" },
 	{ "zone-diff a b", "!command requires 1 arguments" },
+	{ "zone-diff +file a", "CMD=zone-diff ZONE=a FILTERS=f" },
+	{ "zone-diff a +f", "!unknown filter: +f" },
 	{ "zone-set a www 300 TXT x y", "CMD=zone-set ZONE=a OWNER=www TTL=300 TYPE=TXT DATA=x y" },
 	{ "zone-set a www 1h MX 10 m", "CMD=zone-set ZONE=a OWNER=www TTL=1h TYPE=MX DATA=10 m" },
 	{ "zone-set a www 1h in MX 10 m", "CMD=zone-set ZONE=a OWNER=www TTL=1h TYPE=MX DATA=10 m" },

@@ -108,7 +108,7 @@ static const struct {
 	{ "zone-read example. @ AA", "AA: AAAA( )", false },
 	{ "zone-set example. www 300 TX", "TX: TXT( )", false },
 	{ "zone-set example. www TXT x T", "T:", false },
-	{ "zone-diff example. ", ":", false },
+	{ "zone-diff example. ", ": +file( )", false },
 	{ "stats ", ": mod-stats.query-type server.zone-count", false },
 	{ "stats mod", "mod: mod-stats.query-type( )", false },
 	{ "zone-stats example. zone.s", "zone.s: zone.size( )", false },

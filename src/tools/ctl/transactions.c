@@ -94,6 +94,10 @@ void transactions_reply_begin(transactions_reply_t *ret_reply, transactions_t *t
 	if (transactions == NULL || action->txn == TXN_NONE || request->count == 0) {
 		return;
 	}
+	if (action->txn == TXN_NEEDS && action->layout != LAYOUT_CONF &&
+			request->units[0][KNOT_CTL_IDX_FILTERS] != NULL) {
+		return; /* zone-diff +file: of the zone file */
+	}
 	ret_reply->transactions = transactions;
 	ret_reply->count = request->count;
 	ret_reply->zones = must(calloc(request->count, sizeof(char *)));

@@ -50,6 +50,7 @@ static const struct {
 			"zone a." },
 	{ "the zone of an error in another case", { { "zone-begin A b", { "a:x", "B.:x" }, "" } }, NULL },
 	{ "both", { { "conf-begin", { 0 }, "conf" }, { "zone-diff a", { 0 }, "conf, a." } }, "configuration" },
+	{ "of the zone file", { { "zone-diff a +file", { 0 }, "" } }, NULL },
 	{ "many", { { "zone-begin a b c d e f g h i j", { 0 }, "10 zones" } }, "2 more zones" },
 	{ "a long name",
 			{ { "zone-begin aaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbb", { 0 },
