@@ -8,6 +8,7 @@
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
 #include "src/event/saves.h"
+#include "src/event/takeover.h"
 #include "src/event/timer_sync.h"
 #include "src/event/zone_edit.h"
 
@@ -32,6 +33,7 @@ struct server {
 	server_params_t params;
 	jobs_t jobs;
 	saves_t saves;
+	takeover_t takeover;                             /* of Knot's journal */
 	timer_db_t *timers;                              /* owned; takes care of its threads itself */
 	journal_t *journal;                              /* owned; takes care of its threads itself */
 	sys_mutex_t reload_lock;                         /* one reload at a time */

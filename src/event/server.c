@@ -31,6 +31,7 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		sys_mutex_lock(&server->jobs.lock);
 		server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
 		sys_mutex_unlock(&server->jobs.lock);
+		takeover_zone(&server->takeover, server->journal, entry_name(entry));
 	}
 	const load_env_t env = { .root = &server->root,
 		.images = server->saves.images,
@@ -109,6 +110,11 @@ knot_err_t server_start(server_t *server)
 {
 	knot_err_t err = images_start(server->saves.images);
 	return err == KNOT_OK ? jobs_start(&server->jobs) : err;
+}
+
+void server_note_loaded(server_t *server)
+{
+	takeover_end(&server->takeover);
 }
 
 /* ---- What is saved; under lock ---- */
@@ -210,6 +216,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? open_images(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? changes_open(&take_conf->database, &server->journal) : err;
+	err = err == KNOT_OK ? takeover_begin(&server->takeover, take_conf->database.journal_db) : err;
 	if (err == KNOT_OK && (server->timers = timer_sync_open(&take_conf->database)) == NULL) {
 		err = KNOT_ENOMEM;
 	}
@@ -223,6 +230,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
 		timer_db_close(server->timers);
+		takeover_done(&server->takeover);
 		journal_close(server->journal);
 		free(server);
 		return err;
@@ -258,6 +266,7 @@ void server_free(server_t *server)
 	sys_mutex_done(&server->reload_lock);
 	saves_close(&server->saves);
 	timer_db_close(server->timers);
+	takeover_done(&server->takeover);
 	journal_close(server->journal);
 	if (server->loaded_fd >= 0) {
 		close(server->loaded_fd);

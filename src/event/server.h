@@ -58,6 +58,9 @@ bool server_is_loading(const server_t *server);
  * none. */
 int server_loaded_fd(const server_t *server);
 
+/** Call it once, when server_is_loading() was false for the first time. Not within a read section. */
+void server_note_loaded(server_t *server);
+
 /** Wait until server_is_loading() is false or `timeout_ms` have passed. */
 bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 

@@ -5,8 +5,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -152,11 +150,9 @@ static knot_err_t knot_check_version(journal_knot_t *knot, journal_reason_t *ret
 
 static knot_err_t knot_open_file(journal_knot_t *knot, const char *path, journal_reason_t *ret_reason)
 {
-	char file[PATH_MAX];
-	bool fits = snprintf(file, sizeof(file), "%s/data.mdb", path) < (int)sizeof(file);
-	knot->fd = fits ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+	knot->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (knot->fd < 0) {
-		knot_err_t err = fits ? knot_err_of_errno(errno) : KNOT_EINVAL;
+		knot_err_t err = knot_err_of_errno(errno);
 		sys_lmdb_say(ret_reason, "opening it: %s", knot_strerror(err));
 		return err == -ENOTDIR ? KNOT_ENOENT : err;
 	}

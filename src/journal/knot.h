@@ -16,7 +16,7 @@
 typedef struct journal_knot journal_knot_t;
 
 /**
- * Open the journal in a folder. KNOT_ENOENT: there is none. KNOT_EEXIST: it is the database of something else.
+ * Open a database file. KNOT_ENOENT: there is none. KNOT_EEXIST: it is the database of something else.
  * KNOT_ENOTSUP: of a version that isn't known. KNOT_EMALF: damaged. KNOT_EACCES, KNOT_EFILE, KNOT_ENOMEM; ret_reason
  * says more.
  */

@@ -127,7 +127,7 @@ static journal_knot_t *open_it(knot_err_t want)
 {
 	journal_knot_t *knot = NULL;
 	journal_reason_t reason;
-	knot_err_t err = journal_knot_open(dir, &knot, &reason);
+	knot_err_t err = journal_knot_open(data_path, &knot, &reason);
 	if (err != want) {
 		fail_msg("%s: %s", knot_strerror(err), reason.text);
 	}
@@ -370,7 +370,7 @@ static knot_err_t read_all(unsigned *sum)
 {
 	journal_knot_t *knot;
 	journal_reason_t reason;
-	knot_err_t err = journal_knot_open(dir, &knot, &reason);
+	knot_err_t err = journal_knot_open(data_path, &knot, &reason);
 	if (err != KNOT_OK) {
 		return err;
 	}

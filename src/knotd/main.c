@@ -443,6 +443,7 @@ static void knotd_log_loaded(knotd_t *knotd)
 		log_server(LOG_INFO, "loaded %zu zones in %.1f s, %zu failed", served, seconds, counts.failed);
 	}
 	knotd->loading_ms = 0;
+	server_note_loaded(knotd->server);
 }
 
 /* What `systemctl status` shows. */

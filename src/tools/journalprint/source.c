@@ -4,10 +4,18 @@
 #include "libknot/rr/rrtype.h"
 #include "src/journal/changeset.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 knot_err_t source_open(const char *path, source_t *ret_source, journal_reason_t *ret_reason)
 {
 	source_t source = { 0 };
-	knot_err_t err = journal_knot_open(path, &source.knot, ret_reason);
+	char file[PATH_MAX];
+	if (snprintf(file, sizeof(file), "%s/data.mdb", path) >= (int)sizeof(file)) {
+		sys_lmdb_say(ret_reason, "the path is too long");
+		return KNOT_EINVAL;
+	}
+	knot_err_t err = journal_knot_open(file, &source.knot, ret_reason);
 	if (err == KNOT_EEXIST) {
 		/* It is no journal of Knot's. */
 		err = journal_open(&(journal_params_t){ .path = path, .read_only = true }, &source.ours, ret_reason);
