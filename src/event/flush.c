@@ -91,31 +91,57 @@ static knot_err_t flush_describe(int fd, const char *path, uint64_t settings, so
 	return KNOT_OK;
 }
 
-/* old: NULL: there is none. target: where the file is; path: its name as configured. */
-static knot_err_t flush_replace(const zone_contents_t *contents, const char *target, const char *path,
-		const struct stat *old, uint64_t settings, sources_t **ret_sources)
+/** Which file is replaced. */
+typedef struct {
+	const char *path;       /* its name as configured */
+	char target[PATH_MAX];  /* where it is */
+	const struct stat *old; /* NULL: there is none */
+	bool keeps_newer;
+} flush_place_t;
+
+static bool flush_is_unchanged(const flush_place_t *place)
+{
+	struct stat now;
+	const struct stat *old = place->old;
+	bool is_there = stat(place->target, &now) == 0;
+	if (old == NULL || !is_there) {
+		return old == NULL && !is_there;
+	}
+	return now.st_ino == old->st_ino && now.st_size == old->st_size && now.st_mtim.tv_sec == old->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == old->st_mtim.tv_nsec;
+}
+
+static knot_err_t flush_rename(const flush_place_t *place, const char *beside)
+{
+	/* Writing a large zone takes seconds, in which an operator may edit its file. */
+	if (place->keeps_newer && !flush_is_unchanged(place)) {
+		return KNOT_EAGAIN;
+	}
+	return rename(beside, place->target) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+}
+
+static knot_err_t flush_replace(
+		const zone_contents_t *contents, const flush_place_t *place, uint64_t settings, sources_t **ret_sources)
 {
 	char beside[PATH_MAX + 8];
-	snprintf(beside, sizeof(beside), "%s.XXXXXX", target);
+	snprintf(beside, sizeof(beside), "%s.XXXXXX", place->target);
 	int fd = mkostemp(beside, O_CLOEXEC);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
 	sources_t *sources = NULL;
-	knot_err_t err = write_file(contents, fd, old);
+	knot_err_t err = write_file(contents, fd, place->old);
 	if (err == KNOT_OK && ret_sources != NULL) {
-		err = flush_describe(fd, path, settings, &sources);
+		err = flush_describe(fd, place->path, settings, &sources);
 	}
 	if (close(fd) != 0 && err == KNOT_OK) {
 		err = knot_err_of_errno(errno);
 	}
-	if (err == KNOT_OK && rename(beside, target) != 0) {
-		err = knot_err_of_errno(errno);
-	}
+	err = err == KNOT_OK ? flush_rename(place, beside) : err;
 	if (err != KNOT_OK) {
 		(void)unlink(beside);
 	} else {
-		err = sys_file_sync_folder(target);
+		err = sys_file_sync_folder(place->target);
 	}
 	if (err != KNOT_OK) {
 		sources_free(sources);
@@ -125,23 +151,24 @@ static knot_err_t flush_replace(const zone_contents_t *contents, const char *tar
 	return err;
 }
 
-knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, sources_t **ret_sources)
+knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, bool keeps_newer,
+		sources_t **ret_sources)
 {
 	struct stat old;
-	char target[PATH_MAX];
 	bool is_there = stat(path, &old) == 0;
+	flush_place_t place = { .path = path, .old = is_there ? &old : NULL, .keeps_newer = keeps_newer };
 	if (is_there && !S_ISREG(old.st_mode)) {
 		return KNOT_EFILE;
 	}
-	if (!is_there || realpath(path, target) == NULL) {
+	if (!is_there || realpath(path, place.target) == NULL) {
 		if (is_there || errno != ENOENT) {
 			return knot_err_of_errno(errno);
 		}
-		snprintf(target, sizeof(target), "%s", path);
-		knot_err_t err = make_folders(target);
+		snprintf(place.target, sizeof(place.target), "%s", path);
+		knot_err_t err = make_folders(place.target);
 		if (err != KNOT_OK) {
 			return err;
 		}
 	}
-	return flush_replace(contents, target, path, is_there ? &old : NULL, settings, ret_sources);
+	return flush_replace(contents, &place, settings, ret_sources);
 }

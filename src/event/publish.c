@@ -74,11 +74,6 @@ knot_err_t publish_update(publish_t *publish, update_t *update, const zone_conte
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	source_clear(&publish->next);
 	publish_log_rail(update, err, ret_effects);
-	if (err == KNOT_OK && ret_effects->is_published) {
-		log_zone(LOG_DEBUG, update->origin, "update, source %s, serial %u, records: %u removed, %u added",
-				update_source_name(update->source), ret_effects->serial_to, ret_effects->removed,
-				ret_effects->added);
-	}
 	return err;
 }
 

@@ -48,7 +48,13 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	if (!is_wanted && (how & EVENT_BY_OPERATOR) == 0) {
 		return KNOT_OK;
 	}
-	if (err == KNOT_OK && !is_forced && !source_may_be_replaced(&entry->source, settings.path, settings.number)) {
+	sources_t *written;
+	if (err == KNOT_OK) {
+		bool may_replace = is_forced || source_may_be_replaced(&entry->source, settings.path, settings.number);
+		err = may_replace ? flush_to_file(contents, settings.path, settings.number, !is_forced, &written)
+				  : KNOT_EAGAIN;
+	}
+	if (err == KNOT_EAGAIN) {
 		log_zone(LOG_WARNING, name,
 				"zone file '%s' changed since it was read, not overwritten, reload it or use force "
 				"command to override it",
@@ -57,8 +63,6 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 		outcome->reason = strdup("zone file not written");
 		return KNOT_EFILE;
 	}
-	sources_t *written;
-	err = err == KNOT_OK ? flush_to_file(contents, settings.path, settings.number, &written) : err;
 	if (err != KNOT_OK) {
 		outcome->is_to_be_flushed_later = true;
 		outcome->reason = strdup("zone file not written");
@@ -275,7 +279,7 @@ knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *fold
 		return err;
 	}
 	err = hold_contents(server, name, &held);
-	err = err == KNOT_OK ? flush_to_file(held, path, 0, NULL) : err;
+	err = err == KNOT_OK ? flush_to_file(held, path, 0, false, NULL) : err;
 	zone_contents_free(held);
 	if (err != KNOT_OK) {
 		/* Of several zones the reply says only that some failed. */

@@ -44,7 +44,7 @@ MESSAGES = [
     ("loader", "error", "checked.", r"check, node alias\.checked\., another record exists beside CNAME \(record type \S+\), file '{dir}/checked\.zone', line \d+"),
     ("loader", "error", "checked.", r"zone loader, failed to load zone, file '{dir}/checked\.zone' \(semantic check\)"),
     ("control", "info", None, r"control, received command 'status'"),
-    ("control", "info", "good.", r"control, received command 'zone-reload', flags 'B'"),
+    ("control", "info", "good.", r"control, received command 'zone-reload', flags 'B', by uid \d+"),
     ("control", "info", "good.", r"control, received command 'zone-status', filters 'r'"),
     ("control", "debug", None, r"control, received command 'conf-list'.*"),
     ("control", "error", "nowhere.", r"control, error \(no such zone found\)"),
