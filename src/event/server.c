@@ -23,10 +23,19 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 
 /* ---- Start and stop ---- */
 
+/* Its byte has other flags, too, which change while the job runs. */
+static bool server_is_first_load(server_t *server, const entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	bool is_first = !entry->tried;
+	sys_mutex_unlock(&server->jobs.lock);
+	return is_first;
+}
+
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
-	if (!entry->tried) {
+	if (server_is_first_load(server, entry)) {
 		timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
 		sys_mutex_lock(&server->jobs.lock);
 		server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
