@@ -11,7 +11,11 @@
 #include "src/sys/log.h"
 #include "src/zone/compact.h"
 
-enum { REST_MS = 1 }; /* between two slices: for commits that wait */
+enum {
+	REST_MS = 1,     /* between two slices: for commits that wait */
+	SAVING_MS = 20,  /* while a version is saved: until it is looked at again */
+	SAVING_PART = 2, /* a pass doesn't wait for that when more than this part of what is used is wasted */
+};
 
 struct compaction {
 	compaction_t *next;
@@ -29,11 +33,22 @@ static compaction_t **compact_find(server_t *server, const entry_t *entry) SYS_R
 	return at;
 }
 
-/* Take what is known of the zone from the list, or make it. NULL: out of memory. */
-static compaction_t *compact_take(server_t *server, const entry_t *entry)
+/* True if a version is being saved: whatever is moved, its memory isn't given back. Saves don't begin in a pass, so one
+ * waits for the other, unless a disk is so slow that more would be wasted than moving takes. */
+static bool compact_waits(const entry_t *entry, const zone_contents_t *contents)
+{
+	return entry->is_saving && zone_wasted(contents) <= contents->live_size / SAVING_PART;
+}
+
+/* Take what is known of the zone from the list, or make it. NULL: out of memory, or not now. */
+static compaction_t *compact_take(server_t *server, const entry_t *entry, const zone_contents_t *contents)
 {
 	sys_mutex_lock(&server->jobs.lock);
 	compaction_t **at = compact_find(server, entry), *found = *at;
+	if (compact_waits(entry, contents)) {
+		sys_mutex_unlock(&server->jobs.lock);
+		return NULL;
+	}
 	if (found != NULL) {
 		*at = found->next;
 	}
@@ -53,11 +68,12 @@ static void compact_free(compaction_t *take_compaction)
 	free(take_compaction);
 }
 
-/* Not of a zone that was removed meanwhile: another one may get its address. */
-static void compact_keep(server_t *server, const entry_t *entry, compaction_t *take_compaction)
+/* Keep it if there is more to do. Not of a zone that was removed meanwhile: another one may get its address. */
+static void compact_keep(server_t *server, entry_t *entry, compaction_t *take_compaction, bool has_more)
 {
 	sys_mutex_lock(&server->jobs.lock);
-	if (entry->gone) {
+	entry->is_compacted = take_compaction->pass != NULL;
+	if (entry->gone || !has_more) {
 		compact_free(take_compaction);
 	} else {
 		take_compaction->next = server->compactions;
@@ -109,9 +125,9 @@ knot_err_t server_run_compact(server_t *server, entry_t *entry, unsigned how, jo
 	(void)how;
 	outcome->keeps_result = true;
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
-	compaction_t *compaction = contents != NULL ? compact_take(server, entry) : NULL;
+	compaction_t *compaction = contents != NULL ? compact_take(server, entry, contents) : NULL;
 	if (compaction == NULL) {
-		return KNOT_OK; /* without memory the next commit tries again */
+		return KNOT_OK; /* it is planned again if there is waste */
 	}
 	if (compaction->pass == NULL && zone_needs_compaction(contents, compaction->left)) {
 		compaction->pass = zone_compaction_new();
@@ -119,11 +135,8 @@ knot_err_t server_run_compact(server_t *server, entry_t *entry, unsigned how, jo
 	if (compaction->pass != NULL) {
 		compact_run_slice(entry, compaction);
 	}
-	if (compaction->pass != NULL || zone_needs_compaction(zone_contents(entry_zone(entry)), 0)) {
-		compact_keep(server, entry, compaction);
-	} else {
-		compact_free(compaction);
-	}
+	bool has_more = compaction->pass != NULL || zone_needs_compaction(zone_contents(entry_zone(entry)), 0);
+	compact_keep(server, entry, compaction, has_more);
 	return KNOT_OK;
 }
 
@@ -136,6 +149,7 @@ void server_plan_compact(server_t *server, entry_t *entry, event_t ended, job_ou
 	bool has_pass = compaction != NULL && compaction->pass != NULL;
 	uint64_t left = compaction != NULL ? compaction->left : 0;
 	if (contents != NULL && (has_pass || zone_needs_compaction(contents, left))) {
-		(void)jobs_plan(&server->jobs, entry, EVENT_COMPACT, sys_clock_ms() + REST_MS, 0);
+		unsigned rest_ms = compact_waits(entry, contents) ? SAVING_MS : REST_MS;
+		(void)jobs_plan(&server->jobs, entry, EVENT_COMPACT, sys_clock_ms() + rest_ms, 0);
 	}
 }

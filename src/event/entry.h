@@ -35,7 +35,9 @@ struct zone_entry {
 	bool tried : 1;         /* loaded or failed at least once */
 	bool frozen : 1;        /* events that freezing holds wait */
 	bool edited : 1;        /* a transaction is open (zone_edit.h): events that it holds wait */
-	uint8_t save;           /* SAVE_…: of the newest version */
+	unsigned save : 2;      /* SAVE_…: of the newest version */
+	bool is_saving : 1;     /* a version is being saved, whose memory stays meanwhile */
+	bool is_compacted : 1;  /* a pass of compaction goes on: saving waits for its end (saves.c) */
 };
 
 _Static_assert(sizeof(entry_t) == 32, "a million of them");

@@ -57,12 +57,18 @@ static void saves_mark_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves-
 	}
 }
 
-/* The next entry that waits and has no running job; looks at no more than *looks. */
+/* A version that is saved stays, and with it all memory that a pass would give back: the pass ends first. */
+static bool saves_may_take(const saves_t *saves, const entry_t *entry) SYS_REQUIRES(saves->jobs->lock)
+{
+	return !entry->is_running && (!entry->is_compacted || saves->jobs->stopping);
+}
+
+/* The next entry that waits and can be taken; looks at no more than *looks. */
 static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->jobs->lock)
 {
 	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
 		--*looks;
-		if (entry->save == SAVE_WAITING && !entry->is_running) {
+		if (entry->save == SAVE_WAITING && saves_may_take(saves, entry)) {
 			return entry;
 		}
 		if (entry->save == SAVE_WAITING) {
@@ -90,6 +96,7 @@ static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 		*bytes += zone_image_chunk(item->contents, i).len;
 	}
 	entry->save = SAVE_TAKEN;
+	entry->is_saving = true;
 	return true;
 }
 
@@ -99,10 +106,13 @@ static void after_saving(const images_item_t *items, size_t count, bool success,
 	sys_mutex_lock(&saves->jobs->lock);
 	for (size_t i = 0; i < count; i++) {
 		entry_t *entry = saves->find(items[i].name, saves->ctx);
-		if (entry == NULL || entry->save != SAVE_TAKEN) {
-			continue; /* gone, or there is a newer version */
+		if (entry == NULL) {
+			continue;
 		}
-		entry->save = success ? SAVE_NONE : SAVE_FAILED;
+		entry->is_saving = false;
+		if (entry->save == SAVE_TAKEN) { /* else there is a newer version */
+			entry->save = success ? SAVE_NONE : SAVE_FAILED;
+		}
 	}
 	sys_mutex_unlock(&saves->jobs->lock);
 }

@@ -17,8 +17,11 @@ enum {
 	/* Bytes: half a MiB and what its last page has left. doc/adr/0013-zone-images.md has the measurements. */
 	STORE_PIECE_MAX = (512 << 10) + 4096 - 16,
 	STORE_INLINE_MAX = 4 * 4096 - 16, /* bytes of a record with its chunks in it */
-	/* Bytes of changed pages per transaction: LMDB keeps them in memory until the commit … */
-	STORE_STEP_BYTES = 16 << 20,
+	/* Bytes of changed pages per transaction: LMDB keeps them in memory until the commit. Of one image this part,
+	 * within limits … */
+	STORE_STEP_PART = 16,
+	STORE_STEP_MIN = 1 << 20,
+	STORE_STEP_MAX = 16 << 20,
 	STORE_GROUP_BYTES = 8 << 20, /* … and single pages for the next one; small images change such pages */
 
 	STORE_PAGE_HEADER = 16, /* bytes that LMDB puts in front of a value with pages of its own */

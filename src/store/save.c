@@ -158,12 +158,23 @@ static int delete_work(const store_t *store, MDB_txn *txn, uint64_t id)
 	return code == MDB_NOTFOUND ? 0 : code;
 }
 
+/* Bytes of an image that a transaction writes: little beside those that its zone has in memory. */
+static uint64_t save_step_len(const store_image_t *image)
+{
+	uint64_t len = 0;
+	for (uint32_t i = 0; i < image->chunk_count; i++) {
+		len += image->chunks[i].len;
+	}
+	len /= STORE_STEP_PART;
+	return len < STORE_STEP_MIN ? STORE_STEP_MIN : len > STORE_STEP_MAX ? STORE_STEP_MAX : len;
+}
+
 /* Write pieces in the open transaction until it is large enough. */
 static int put_step(const store_t *store, MDB_txn *txn, store_plan_t *plan, uint32_t *part)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, step_len = save_step_len(plan->image);
 	int code = 0;
-	while (code == 0 && *part < plan->part_count && bytes < STORE_STEP_BYTES) {
+	while (code == 0 && *part < plan->part_count && bytes < step_len) {
 		bytes += plan->pieces[plan->parts[*part].index].len;
 		code = put_part(store, txn, plan, &plan->parts[(*part)++]);
 	}
@@ -326,7 +337,7 @@ static bool add_image(saver_t *saver, MDB_txn **txn, const store_image_t *image,
 			group->done++;
 			goes_on = true;
 		}
-	} else if (plan.part_bytes > STORE_GROUP_BYTES) {
+	} else if (plan.part_bytes > save_step_len(image)) {
 		if (*bytes == 0) {
 			save_large(saver, *txn, &plan, group);
 			*txn = NULL;
