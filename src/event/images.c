@@ -14,6 +14,8 @@
 #include "src/sys/thread.h"
 #include "src/zone/image.h"
 
+#include <xxhash.h>
+
 enum {
 	BATCH_ZONES = 4096, /* a transaction that the disk has to confirm costs milliseconds: share it */
 	BATCH_BYTES = 8 << 20,
@@ -27,6 +29,12 @@ enum {
 	HELPED_BYTES = 16 << 20, /* smaller images are read before a thread has started */
 };
 
+/** A version that is being saved. */
+typedef struct {
+	uint64_t zone; /* hash of the name: a mistake only keeps changes apart that could be merged */
+	uint32_t serial;
+} taken_t;
+
 struct images {
 	images_params_t params;
 	char *path;     /* owned */
@@ -39,6 +47,8 @@ struct images {
 	bool failing SYS_GUARDED_BY(lock);      /* the last attempt failed, and that was logged */
 	uint64_t then_ms SYS_GUARDED_BY(lock);  /* when to call now_and_then() */
 	uint64_t retry_ms SYS_GUARDED_BY(lock); /* while failing: when to try again */
+	taken_t *taken SYS_GUARDED_BY(lock);    /* owned; room for BATCH_ZONES */
+	size_t taken_count SYS_GUARDED_BY(lock);
 	bool stopping SYS_GUARDED_BY(lock);
 	uint64_t stop_ms SYS_GUARDED_BY(lock);
 };
@@ -103,6 +113,7 @@ void images_free(images_t *images)
 	sys_mutex_done(&images->store_lock);
 	sys_mutex_done(&images->lock);
 	pthread_cond_destroy(&images->wake);
+	free(images->taken);
 	free(images->path);
 	free(images);
 }
@@ -208,6 +219,9 @@ static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 {
 	store_reason_t reason = { .text = "" };
 	sys_mutex_lock(&images->store_lock);
+	sys_mutex_lock(&images->lock);
+	images->taken_count = 0;
+	sys_mutex_unlock(&images->lock);
 	size_t count = images->params.take(items, BATCH_ZONES, BATCH_BYTES, images->params.ctx);
 	bool success = count == 0 || save_items(images, items, count, &reason);
 	sys_mutex_unlock(&images->store_lock);
@@ -351,6 +365,10 @@ knot_err_t images_start(images_t *images)
 	if (images->store == NULL) {
 		return KNOT_OK;
 	}
+	images->taken = calloc(BATCH_ZONES, sizeof(*images->taken));
+	if (images->taken == NULL) {
+		return KNOT_ENOMEM;
+	}
 	images->writer =
 			(sys_thread_t){ .name = "images", .cpu = -1, .yields = true, .run = run_writer, .arg = images };
 	return sys_thread_start(&images->writer);
@@ -365,6 +383,49 @@ void images_wake(images_t *images)
 	if (!was_wanted) {
 		pthread_cond_signal(&images->wake);
 	}
+}
+
+static uint64_t images_hash_name(knot_name_t name)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_lower(name, wire);
+	return XXH3_64bits(wire, name.len);
+}
+
+void images_note_taken(images_t *images, knot_name_t name, uint32_t serial)
+{
+	sys_mutex_lock(&images->lock);
+	if (images->taken_count < BATCH_ZONES) {
+		images->taken[images->taken_count++] = (taken_t){ images_hash_name(name), serial };
+	}
+	sys_mutex_unlock(&images->lock);
+}
+
+static bool images_find_taken(images_t *images, knot_name_t name, uint32_t *ret_serial)
+{
+	uint64_t zone = images_hash_name(name);
+	bool is_found = false;
+	sys_mutex_lock(&images->lock);
+	for (size_t i = 0; i < images->taken_count && !is_found; i++) {
+		is_found = images->taken[i].zone == zone;
+		*ret_serial = images->taken[i].serial;
+	}
+	sys_mutex_unlock(&images->lock);
+	return is_found;
+}
+
+size_t images_serials(images_t *images, knot_name_t name, uint32_t ret_serials[static 2])
+{
+	store_reader_t *reader;
+	store_view_t view;
+	store_reason_t reason = { .text = "" };
+	/* In this order: what is saved meanwhile is one of the two. */
+	size_t count = images_find_taken(images, name, ret_serials);
+	if (images->store != NULL && store_read_begin(images->store, name, &reader, &view, &reason) == KNOT_OK) {
+		ret_serials[count++] = view.serial;
+		store_read_end(reader);
+	}
+	return count;
 }
 
 void images_retry(images_t *images)

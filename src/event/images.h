@@ -62,6 +62,18 @@ const char *images_path(const images_t *images);
 /** Wake the writer: there is something to save. Any thread; cheap. */
 void images_wake(images_t *images);
 
+/**
+ * Note that a version was taken for saving: called within params.take(), before the zone may change again.
+ */
+void images_note_taken(images_t *images, knot_name_t name, uint32_t serial);
+
+/**
+ * The serials of the zone's image on disk and of the version that is being saved; returns how many are known. What
+ * leads on from the newer one is needed if the server starts before that is saved. Any thread; a read transaction of
+ * the images.
+ */
+size_t images_serials(images_t *images, knot_name_t name, uint32_t ret_serials[static 2]);
+
 /** The configuration changed: try again at once to save versions that could not be saved. */
 void images_retry(images_t *images);
 

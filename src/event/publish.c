@@ -35,10 +35,19 @@ static knot_err_t publish_guard_image(const publish_t *publish, const update_rec
 	return images_remove(publish->images, &record->origin, 1, &removed);
 }
 
+/* The image, and what is being saved as the next one: a start goes on from there. */
+static size_t publish_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
+{
+	const publish_t *publish = ctx;
+	return images_serials(publish->images, zone_name(publish->zone), ret_serials);
+}
+
 static knot_err_t publish_store(const update_record_t *record, char *reason, void *ctx)
 {
 	publish_t *publish = ctx;
 	knot_err_t err = publish_guard_image(publish, record);
+	publish->store.limits.borders = publish_borders;
+	publish->store.limits.borders_ctx = publish;
 	err = err == KNOT_OK ? changes_store(&publish->store, record, reason) : err;
 	publish->has_stored = err == KNOT_OK;
 	publish->is_not_stored = err != KNOT_OK;

@@ -79,7 +79,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->
 }
 
 /* Call it while no job of the zone runs. False: out of memory. */
-static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
+static bool take_entry(const saves_t *saves, entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
 	const sources_t *files = entry->source.files;
 	item->contents = zone_image_hold(zone_contents(entry_zone(entry)));
@@ -95,6 +95,7 @@ static bool take_entry(entry_t *entry, images_item_t *item, uint64_t *bytes)
 	for (uint32_t i = 0; i < zone_image_chunk_count(item->contents); i++) {
 		*bytes += zone_image_chunk(item->contents, i).len;
 	}
+	images_note_taken(saves->images, item->name, item->contents->serial);
 	entry->save = SAVE_TAKEN;
 	entry->is_saving = true;
 	return true;
@@ -154,7 +155,7 @@ static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uin
 	}
 	size_t looks = saves->queue.count;
 	for (entry_t *entry; count < max && bytes < bytes_max && (entry = next_waiting(saves, &looks)) != NULL;) {
-		if (take_entry(entry, &items[count], &bytes)) {
+		if (take_entry(saves, entry, &items[count], &bytes)) {
 			count++;
 		} else {
 			entry->save = SAVE_FAILED;

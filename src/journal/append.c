@@ -247,7 +247,7 @@ static bool append_is_merge_fresh(const journal_op_t *op, const journal_meta_t *
 static int append_apply_merge(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
 	const journal_merge_t *merge = op->merge;
-	int code = append_delete_changes(journal, txn, op->zone, merge->first, UINT64_MAX);
+	int code = append_delete_changes(journal, txn, op->zone, merge->first, merge->end);
 	if (code == 0 && merge->into_whole) {
 		code = append_delete_whole(journal, txn, op->zone, meta);
 	}

@@ -10,7 +10,7 @@
 /** A merge that was computed outside a transaction: what it replaces and what it makes. */
 typedef struct {
 	uint64_t next;         /* of the zone's meta when it was computed: else it is out of date */
-	uint64_t first;        /* changes from this number on are replaced */
+	uint64_t first, end;   /* changes with numbers of [first..end) are replaced */
 	bool into_whole;       /* the whole zone, too */
 	journal_entry_t entry; /* what replaces them; its payload is owned */
 } journal_merge_t;

@@ -44,7 +44,7 @@ void journal_close(journal_t *take_journal);
 
 /* ---- Writing ---- */
 
-enum { JOURNAL_WHO_MAX = 32, JOURNAL_NOTES_MAX = 100 };
+enum { JOURNAL_WHO_MAX = 32, JOURNAL_NOTES_MAX = 100, JOURNAL_BORDERS_MAX = 2 };
 
 /** A change of a zone. */
 typedef struct {
@@ -64,6 +64,11 @@ typedef struct {
 			       merged */
 	bool drops_whole;   /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
 			       is dropped as changes are */
+	/* Which versions are stored elsewhere, and changes shall go on leading on from, as long as the depth allows it:
+	 * a merge has changes of one side of them only. Fills serials, returns how many. NULL: there are none. Called
+	 * when changes are to be merged. */
+	size_t (*borders)(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx);
+	void *borders_ctx;
 } journal_limits_t;
 
 /**

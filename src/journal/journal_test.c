@@ -174,6 +174,28 @@ static void run_rule(journal_t *journal, const rule_t *rule)
 		.usage_max = 40000, .depth_max = 1000                                                                  \
 	}
 
+/* ctx: two serials, 0 for none. */
+static size_t give_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
+{
+	const uint32_t *serials = ctx;
+	size_t count = 0;
+	for (size_t i = 0; i < 2; i++) {
+		if (serials[i] != 0) {
+			ret_serials[count++] = serials[i];
+		}
+	}
+	return count;
+}
+
+#define BORDER(depth, ...)                                                                                             \
+	{                                                                                                              \
+		.usage_max = 100 << 20, .depth_max = (depth), .may_merge = true, .borders = give_borders,              \
+		.borders_ctx = (uint32_t[2])                                                                           \
+		{                                                                                                      \
+			__VA_ARGS__                                                                                    \
+		}                                                                                                      \
+	}
+
 static const rule_t rules[] = {
 	{ "the limit of depth, nothing flushed", KEEP, "1-2 2-3 3-4 4-5 5-6?", "1-2 2-3 3-4 4-5 " },
 	{ "flushed changes go one by one", KEEP, "1-2 2-3 3-4 4-5 F4 5-6 6-7", "3-4 4-5 5-6 6-7 " },
@@ -213,6 +235,25 @@ static const rule_t rules[] = {
 	{ "merging for usage", { .usage_max = 40000, .depth_max = 1000, .may_merge = true },
 			"1-2*9000 2-3*9000 3-4*9000 4-5*9000#", "1-2 2-3 3-4 " },
 	{ "flushed ones go before anything is merged", MERGE, "1-2 2-3 3-4 4-5 F3 5-6", "2-3 3-4 4-5 5-6 " },
+	{ "apart at a border, the newer ones first", BORDER(4, 3), "1-2 2-3 3-4 4-5 5-6", "1-2 2-3 M3-5 5-6 " },
+	{ "the older ones if that is cheaper", BORDER(4, 3), "1-2 2-3 3-4*9000 4-5*9000 5-6", "M1-3 3-4 4-5 5-6 " },
+	{ "the only part where there are two", BORDER(4, 4), "1-2*9000 2-3 3-4 4-5 5-6", "1-2 M2-4 4-5 5-6 " },
+	{ "a border at the end", BORDER(4, 5), "1-2 2-3 3-4 4-5 5-6 6-7 7-8", "M1-5 5-6 6-7 7-8 " },
+	{ "many changes around a border", BORDER(4, 5),
+			"1-2 2-3 3-4 4-5 5-6 6-7 7-8 8-9 9-10 10-11 11-12 12-13 13-14 14-15 15-16",
+			"M1-5 M5-14 14-15 15-16 " },
+	{ "two borders", BORDER(4, 3, 4), "1-2 2-3 3-4 4-5 5-6 6-7 7-8", "M1-3 3-4 M4-7 7-8 " },
+	{ "a depth with no room for borders", BORDER(2, 2, 3), "1-2 2-3 3-4 4-5 5-6", "M1-5 5-6 " },
+	{ "a depth with room for one of two", BORDER(3, 2, 3), "1-2 2-3 3-4 4-5", "M1-4 4-5 " },
+	{ "a border that is gone", BORDER(4, 77), "1-2 2-3 3-4 4-5 5-6", "M1-5 5-6 " },
+	{ "a whole zone and changes up to a border", BORDER(4, 4), "W1 1-2 2-3 3-4 4-5*9000 5-6", "W4 4-5 5-6 " },
+	{ "for usage, borders don't hold",
+			{ .usage_max = 40000,
+					.depth_max = 1000,
+					.may_merge = true,
+					.borders = give_borders,
+					.borders_ctx = (uint32_t[2]){ 2, 3 } },
+			"1-2*9000 2-3*9000 3-4*9000 4-5*9000#", "1-2 2-3 3-4 " },
 	{ "the smallest depth", { .usage_max = 100 << 20, .depth_max = 2, .may_merge = true }, "1-2 2-3 3-4 4-5",
 			"M1-4 4-5 " },
 };

@@ -91,9 +91,20 @@ typedef struct {
 	pthread_t thread;
 } worker_t;
 
-static journal_limits_t limits_of(int zone)
+static size_t give_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
 {
-	return (journal_limits_t){ .usage_max = 1 << 20, .depth_max = SIM_DEPTH, .may_merge = zone % 2 == 0 };
+	const journal_promise_t *promise = ctx;
+	memcpy(ret_serials, promise->is.images, sizeof(promise->is.images));
+	return JOURNAL_BORDERS_MAX;
+}
+
+static journal_limits_t limits_of(worker_t *worker, int zone)
+{
+	return (journal_limits_t){ .usage_max = 1 << 20,
+		.depth_max = SIM_DEPTH,
+		.may_merge = zone % 2 == 0,
+		.borders = give_borders,
+		.borders_ctx = &worker->world->promises[zone] };
 }
 
 static void promise_begin(journal_promise_t *promise, const journal_state_t *next)
@@ -138,12 +149,13 @@ static knot_err_t store_flush(worker_t *worker, int zone)
 static knot_err_t store_change(worker_t *worker, int zone, uint32_t gap)
 {
 	journal_promise_t *promise = &worker->world->promises[zone];
-	journal_limits_t limits = limits_of(zone);
+	journal_limits_t limits = limits_of(worker, zone);
 	zone_name_t name;
 	journal_state_t next = promise->is;
 	next.is_empty = false;
 	if (gap > 0) {
 		next.file = next.last + gap; /* the file that was loaded meanwhile */
+		memset(next.images, 0, sizeof(next.images));
 	}
 	uint32_t from = next.last + gap;
 	next.last = from + 1;
@@ -168,7 +180,7 @@ static knot_err_t store_change(worker_t *worker, int zone, uint32_t gap)
 static knot_err_t store_whole(worker_t *worker, int zone)
 {
 	journal_promise_t *promise = &worker->world->promises[zone];
-	journal_limits_t limits = limits_of(zone);
+	journal_limits_t limits = limits_of(worker, zone);
 	zone_name_t name;
 	journal_state_t next = { .last = promise->is.last + 1, .has_whole = true };
 	journal_change_t whole = make_change(zone, next.last, next.last, true);
@@ -191,6 +203,16 @@ static knot_err_t store_drop(worker_t *worker, int zone)
 	promise_end(promise, err);
 	worker->world->drops += err == KNOT_OK;
 	return err;
+}
+
+/* The last version is being saved, and the one before that has been. Where changes are dropped, none need lead on. */
+static void store_image(worker_t *worker, int zone)
+{
+	journal_state_t *is = &worker->world->promises[zone].is;
+	if (zone % 2 == 0 && is->last != 0 && !is->is_empty) {
+		memmove(is->images, is->images + 1, sizeof(is->images) - sizeof(is->images[0]));
+		is->images[JOURNAL_BORDERS_MAX - 1] = is->last;
+	}
 }
 
 static bool worker_step(worker_t *worker)
@@ -216,6 +238,9 @@ static bool worker_step(worker_t *worker)
 	}
 	if (dice < 6 && zone % 2 == 1) {
 		return worker_judge(worker, "noting a flush", zone, store_flush(worker, zone));
+	}
+	if (dice < 11) {
+		store_image(worker, zone);
 	}
 	return worker_judge(worker, "a change", zone, store_change(worker, zone, 0));
 }
@@ -291,6 +316,7 @@ typedef struct {
 	int zone;
 	bool is_right, has_whole, has_any, reaches_file;
 	uint32_t file, last;
+	uint32_t images[JOURNAL_BORDERS_MAX]; /* 0: none, or a change leads on from it */
 	unsigned changes;
 } look_t;
 
@@ -314,6 +340,10 @@ static bool look(const journal_entry_t *entry, void *ctx)
 	l->changes += !whole;
 	l->world->merges += entry->kind == JOURNAL_MERGED;
 	l->reaches_file = l->reaches_file || (!whole && is->serial_from == l->file);
+	for (int i = 0; i < JOURNAL_BORDERS_MAX; i++) {
+		l->world->borders += l->images[i] != 0 && l->images[i] == is->serial_from;
+		l->images[i] = l->images[i] == is->serial_from ? 0 : l->images[i];
+	}
 	l->last = is->serial_to;
 	return l->is_right;
 }
@@ -327,6 +357,11 @@ static bool state_is(const look_t *l, const journal_state_t *state)
 	if (!l->has_any) {
 		return !state->has_whole && state->file == state->last;
 	}
+	for (int i = 0; i < JOURNAL_BORDERS_MAX; i++) {
+		if (l->images[i] != 0 && l->images[i] != l->last) {
+			return false;
+		}
+	}
 	return l->last == state->last && l->has_whole == state->has_whole &&
 	       (state->has_whole || l->reaches_file || state->file == state->last);
 }
@@ -338,6 +373,7 @@ static bool verify_zone(journal_world_t *world, journal_t *journal, int zone, bo
 	for (int i = 0; i < 2; i++) {
 		const journal_state_t *state = i == 0 ? &promise->is : &promise->perhaps;
 		look_t l = { .world = world, .zone = zone, .is_right = true, .file = state->file };
+		memcpy(l.images, state->images, sizeof(l.images));
 		knot_err_t err = journal_each(journal, zone_name(zone, &name), look, &l);
 		if (is_damaged) {
 			/* A damaged one is left out, and then the next doesn't follow. */
@@ -364,10 +400,11 @@ static bool verify_zone(journal_world_t *world, journal_t *journal, int zone, bo
 			return true;
 		}
 		if (!promise->has_perhaps) {
-			return journal_fault(world, "zone %d: %u was promised (file %u%s%s), %u is there%s%s", zone,
-					state->last, state->file, state->has_whole ? ", whole" : "",
-					state->is_empty ? ", dropped" : "", l.last, l.has_whole ? ", whole" : "",
-					l.reaches_file ? ", from the file on" : "");
+			return journal_fault(world,
+					"zone %d: %u was promised (file %u, images %u and %u%s%s), %u is there%s%s",
+					zone, state->last, state->file, state->images[0], state->images[1],
+					state->has_whole ? ", whole" : "", state->is_empty ? ", dropped" : "", l.last,
+					l.has_whole ? ", whole" : "", l.reaches_file ? ", from the file on" : "");
 		}
 	}
 	return journal_fault(

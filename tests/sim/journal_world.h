@@ -13,10 +13,11 @@ enum { SIM_ZONES = 12, SIM_DEPTH = 6, SIM_THREADS = 3 };
 
 /** What a zone's journal must have. Version n of a zone is the record n. */
 typedef struct {
-	uint32_t last;  /* serial of the last version; 0: nothing was stored yet */
-	uint32_t file;  /* serial of the zone file: the changes after it must be there */
-	bool has_whole; /* the journal has a whole zone, so the file doesn't matter */
-	bool is_empty;  /* dropped, and nothing stored since */
+	uint32_t last;                        /* serial of the last version; 0: nothing was stored yet */
+	uint32_t file;                        /* serial of the zone file: the changes after it must be there */
+	bool has_whole;                       /* the journal has a whole zone, so the file doesn't matter */
+	bool is_empty;                        /* dropped, and nothing stored since */
+	uint32_t images[JOURNAL_BORDERS_MAX]; /* versions stored elsewhere, 0: none: changes must lead on from them */
 } journal_state_t;
 
 typedef struct {
@@ -31,7 +32,7 @@ typedef struct {
 	char folder[300];
 	uint64_t size_max;
 	journal_promise_t promises[SIM_ZONES];
-	_Atomic uint64_t appends, merges, flushes, wholes, drops, refused, verified, damaged, set_aside;
+	_Atomic uint64_t appends, merges, borders, flushes, wholes, drops, refused, verified, damaged, set_aside;
 	char fault[300];
 } journal_world_t;
 
