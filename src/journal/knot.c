@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/journal/knot.h"
 
-#include "src/sys/lmdb_check.h"
+#include "src/sys/lmdb_reader.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "src/sys/lmdb_check.h"
+#include "src/sys/lmdb_guard.h"
 
 #include <lmdb.h>
 #include <stdatomic.h>
